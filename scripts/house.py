@@ -36,7 +36,7 @@ SHELVES = {
     "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/insight", "protocol/throughput", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/library": ["server/instance", "server/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
     "server/platform": [],
-    "server/report": ["server/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
+    "server/report": ["server/interrupt", "server/reach", "server/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
     "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
     "server/console": ["server/http", "server/headers", "server/gzip", "server/embedded_file", "server/version"],
     "server/kinesis": ["server/client", "server/crash", "server/log", "server/sigv4"],

@@ -12,6 +12,7 @@
 #include "server/client.h"
 #include "server/dropin.h"
 #include "server/log.h"
+#include "server/reach.h"
 #include "server/suggest.h"
 #include "server/trigger.h"
 #include "server/version.h"
@@ -153,7 +154,8 @@ static bool set(const struct option *option, struct config *config, struct arena
 static void print_help(void)
 {
 	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n"
-	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers; by TLS with --tls-cert or --tls-ca\n"
+	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers within 5 s, or --timeout;\n"
+	       "                                                  by TLS with --tls-cert or --tls-ca\n"
 	       "       dynalith check FILE                        look for damage in a data file that no server has open\n"
 	       "       dynalith backup FILE TARGET                copy such a file, and check the copy\n"
 	       "       dynalith dump URL TARGET                   a namespace of a server that runs as a file\n"
@@ -555,6 +557,7 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 {
 	if (!set_defaults(arena, config))
 		return CONFIG_FAILED;
+	struct reach reach = reach_usual();
 	config->is_health = argc > 1 && strcmp(argv[1], "health") == 0;
 	argc -= config->is_health;
 	argv += config->is_health;
@@ -576,9 +579,12 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		config->store = "none";
 	}
 	for (int i = 1; i < argc; i++) {
+		if (config->is_health && strcmp(argv[i], "--timeout") == 0 && reach_take(&reach, argc, argv, &i))
+			continue;
 		if (!read_flag(arena, argc, argv, &i, config))
 			return CONFIG_FAILED;
 	}
+	config->health_wait_ms = reach.is_given ? reach.wait_ms : 0;
 	if (!config->is_health && config_names(config->tls_cert) != config_names(config->tls_key))
 		return fail_of_half(config);
 	return finish(arena, config) ? CONFIG_RUN : CONFIG_FAILED;

@@ -34,6 +34,7 @@ struct config {
 #undef OPTION
 	bool is_dropin; /* DynamoDB Local's command line was used: its lines are printed at start */
 	bool is_health; /* "dynalith health": ask a server that runs, and end */
+	int health_wait_ms; /* its --timeout; 0: not given */
 	size_t credential_count;
 	const struct credential *credentials;
 };

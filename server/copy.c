@@ -7,6 +7,7 @@
 
 #include "core/buf.h"
 #include "server/backend.h"
+#include "server/interrupt.h"
 #include "server/messages.h"
 #include "server/remote.h"
 #include "storage/catalog/retired.h"
@@ -19,7 +20,7 @@
 #include "storage/upkeep/lease.h"
 
 #define USAGE                                                                                                                        \
-	"usage: dynalith copy --from STORE --to STORE [--replace | --compare] [--tls-ca FILE]; a STORE is sqlite:FILE or postgresql://... as for --store; " \
+	"usage: dynalith copy --from STORE --to STORE [--replace | --compare] " REACH_USAGE "; a STORE is sqlite:FILE or postgresql://... as for --store; " \
 	"--from also takes http://HOST:PORT, a server that runs"
 #define CACHE_BYTES ((size_t)32 << 20)
 #define TICK_NS 1000000000ull
@@ -28,7 +29,8 @@
 enum { EQUAL = 0, FAILED = 1, MISUSE = 2 };
 
 struct words {
-	const char *from, *to, *authorities;
+	const char *from, *to;
+	struct reach reach;
 	bool is_replace, is_comparison;
 };
 
@@ -53,14 +55,9 @@ struct progress {
 	bool is_watched;
 };
 
-bool copy_is_asked(int argc, char **argv)
-{
-	return argc > 1 && strcmp(argv[1], "copy") == 0;
-}
-
 static bool read_words(int argc, char **argv, struct words *words)
 {
-	*words = (struct words){0};
+	*words = (struct words){.reach = reach_usual()};
 	for (int i = 2; i < argc; i++) {
 		bool has_value = i + 1 < argc;
 
@@ -72,9 +69,7 @@ static bool read_words(int argc, char **argv, struct words *words)
 			words->from = argv[++i];
 		else if (strcmp(argv[i], "--to") == 0 && has_value)
 			words->to = argv[++i];
-		else if (strcmp(argv[i], "--tls-ca") == 0 && has_value)
-			words->authorities = argv[++i];
-		else
+		else if (!reach_take(&words->reach, argc, argv, &i))
 			return false;
 	}
 	return words->from && words->to && !(words->is_replace && words->is_comparison);
@@ -312,26 +307,36 @@ static int transfer(struct arena *arena, const struct words *words, struct store
 }
 
 /* A backup of a server that runs, in a file of our own. */
-static enum code fetch(const struct words *words, const char **part, struct err *err)
+static enum code fetch(const struct words *words, const char **part, struct interrupt_undo *undo, struct err *err)
 {
 	const char *folder = getenv("TMPDIR");
 	struct str name = str_printf(err->arena, "%s/dynalith-copy", folder && *folder ? folder : "/tmp");
 	enum code code = copy_target_begin(err->arena, name.p, part, err);
 
-	return code == OK ? remote_backup(words->from, words->authorities, *part, err) : code;
+	if (code != OK)
+		return code;
+	interrupt_undo_file(undo, *part);
+	return remote_backup(words->from, &words->reach, *part, err);
 }
 
 static int copy(struct arena *arena, const struct words *words, const char *from_url)
 {
 	struct err err = err_in(arena);
 	struct store *from = NULL, *to = NULL;
+	const char *file = backend_file(words->to);
+	bool is_new = file && sqlite_store_is_there(file, &err) != OK;
+	struct interrupt_undo undo;
 	enum code code = open_store(from_url, true, &from, &err);
 
+	if (is_new)
+		interrupt_undo_file(&undo, file);
 	if (code == OK)
 		code = open_store(words->to, words->is_comparison, &to, &err);
 	int status = code == OK ? transfer(arena, words, from, to) : fail(MISUSE, err.message);
 	store_close(to);
 	store_close(from);
+	if (is_new)
+		interrupt_forget(&undo);
 	return status;
 }
 
@@ -339,10 +344,13 @@ static int copy_from_server(struct arena *arena, const struct words *words)
 {
 	struct err err = err_in(arena);
 	const char *part = NULL;
-	int status = fetch(words, &part, &err) == OK ? copy(arena, words, str_printf(arena, "sqlite:%s", part).p) : fail(MISUSE, err.message);
+	struct interrupt_undo undo;
+	int status = fetch(words, &part, &undo, &err) == OK ? copy(arena, words, str_printf(arena, "sqlite:%s", part).p) : fail(MISUSE, err.message);
 
-	if (part)
+	if (part) {
 		copy_target_discard(arena, part);
+		interrupt_forget(&undo);
+	}
 	return status;
 }
 

@@ -11,8 +11,6 @@
 
 #include "core/arena.h"
 
-bool copy_is_asked(int argc, char **argv);
-
 /*
  * The process's exit status: 0 when the two are equal, 1 where they differ (--compare) or the copy failed, 2 where nothing was done. A line per table and a
  * summary go to stdout, progress and errors to stderr.

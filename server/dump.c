@@ -9,6 +9,7 @@
 #include "core/base64.h"
 #include "core/be.h"
 #include "core/crc32.h"
+#include "server/interrupt.h"
 #include "server/messages.h"
 #include "storage/store/durable.h"
 
@@ -17,6 +18,7 @@
 #define LOADED "dynalith-load" /* the name of what comes in: what an earlier load did not end goes with the next one */
 #define BLOCK_MAX ((uint32_t)8 * 1024 * 1024)
 #define SIZES_BYTES 8
+#define LAST_WORD_MS 500 /* to a server, by a dump that is interrupted */
 
 struct dumping {
 	struct remote *remote;
@@ -108,19 +110,40 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 	return code;
 }
 
+/* What a dump has made on the server. */
+struct made {
+	const struct remote *remote;
+	struct str name, query;
+};
+
+/* An interrupt_undo. */
+static void remove_snapshot(void *context)
+{
+	const struct made *made = context;
+	struct dumping dumping = {.remote = remote_again(made->remote, LAST_WORD_MS), .query = made->query, .arena = arena_new(0)};
+	struct err ignored = err_in(dumping.arena);
+	const struct json *root;
+
+	(void)(call(&dumping, "DELETE", made->name, "", STR(""), &root, &ignored) == OK);
+}
+
 enum code dump_write(struct remote *remote, const struct dump_options *options, int fd, struct err *err)
 {
 	struct dumping dumping = {.remote = remote, .query = query_of(err->arena, options), .arena = arena_new(4 * 1024 * 1024), .fd = fd};
 	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL), (long)getpid());
 	struct err ignored = err_in(err->arena);
 	const struct json *root;
-	enum code code = call(&dumping, "PUT", name, "", STR(""), &root, err), removed;
+	struct made made = {remote, name, dumping.query};
+	struct interrupt_undo undo = {.run = remove_snapshot, .context = &made};
 
+	interrupt_undo(&undo);
+	enum code code = call(&dumping, "PUT", name, "", STR(""), &root, err), removed;
 	if (code == OK) {
 		code = write_blocks(&dumping, name, err);
 		removed = call(&dumping, "DELETE", name, "", STR(""), &root, code == OK ? err : &ignored);
 		code = code == OK ? removed : code;
 	}
+	interrupt_forget(&undo);
 	arena_free(dumping.arena);
 	return code;
 }

@@ -5,11 +5,11 @@
 
 #include "server/sigv4.h"
 
-#define WAIT_MS 60000
 #define REPLY_MAX ((size_t)64 << 20) /* bytes; AWS's largest answer has 16 MB */
 
 struct elsewhere {
 	struct client_target target;
+	int wait_ms;
 	struct sigv4 *sigv4;
 	struct str access_key, secret, token, region;
 	const atomic_bool *stopping; /* or NULL */
@@ -29,7 +29,7 @@ const char *elsewhere_default(void)
 	return setting("AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL", "http://localhost:8000");
 }
 
-struct elsewhere *elsewhere_new(const char *url, const char *authorities)
+struct elsewhere *elsewhere_new(const char *url, const struct reach *reach)
 {
 	struct elsewhere *elsewhere = arena_checked(calloc(1, sizeof(*elsewhere)));
 
@@ -37,7 +37,8 @@ struct elsewhere *elsewhere_new(const char *url, const char *authorities)
 		free(elsewhere);
 		return NULL;
 	}
-	elsewhere->target.authorities = authorities;
+	elsewhere->target.authorities = reach->authorities;
+	elsewhere->wait_ms = reach->wait_ms;
 	elsewhere->access_key = str_of(setting("AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "dynalith"));
 	elsewhere->secret = str_of(setting("AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "dynalith"));
 	elsewhere->token = str_of(setting("AWS_SESSION_TOKEN", NULL, NULL));
@@ -72,7 +73,7 @@ static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, const 
 	struct str signature = sigv4_sign(elsewhere->sigv4, arena, &own, (int64_t)time(NULL));
 	struct str name = str_is_set(target) ? str_printf(arena, "X-Amz-Target: " STR_FMT "\r\n", STR_ARG(target)) : STR("");
 	const struct client_request request = {
-		.method = method, .body = body, .wait_ms = WAIT_MS, .reply_max = REPLY_MAX, .stopping = elsewhere->stopping,
+		.method = method, .body = body, .wait_ms = elsewhere->wait_ms, .reply_max = REPLY_MAX, .stopping = elsewhere->stopping,
 		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(signature), STR_ARG(name)),
 	};
 

@@ -9,11 +9,12 @@
 
 #include "core/arena.h"
 #include "server/client.h"
+#include "server/reach.h"
 
 struct elsewhere;
 
-/* `authorities` as in struct client_target. NULL: the URL cannot be read. */
-struct elsewhere *elsewhere_new(const char *url, const char *authorities);
+/* NULL: the URL cannot be read. */
+struct elsewhere *elsewhere_new(const char *url, const struct reach *reach);
 void elsewhere_free(struct elsewhere *elsewhere);
 
 /* From now on a request is given up when this is set; there is no answer then. */

@@ -12,7 +12,8 @@ static int ask(struct arena *arena, const struct health_options *options, struct
 {
 	const struct client_target target = {.host = host, .port = str_printf(arena, "%u", options->port), .path = STR("/_dynalith/health"),
 					     .is_tls = options->is_tls, .authorities = options->authorities};
-	const struct client_request request = {.method = "GET", .body = STR(""), .wait_ms = WAIT_MS};
+	int wait_ms = options->wait_ms ? options->wait_ms : WAIT_MS;
+	const struct client_request request = {.method = "GET", .body = STR(""), .wait_ms = wait_ms, .whole_ms = wait_ms};
 	struct client_reply reply = {0};
 
 	return client_ask(arena, &target, &request, &reply, problem) ? reply.status : 0;

@@ -13,9 +13,10 @@ struct health_options {
 	unsigned port;
 	bool is_tls;
 	const char *authorities; /* see client.h */
+	int wait_ms;             /* 0: five seconds */
 };
 
-/* Whether GET /_dynalith/health answers 200 within five seconds. Where it does not, a line on stderr says why. */
+/* Whether GET /_dynalith/health answers 200 in that time. Where it does not, a line on stderr says why. */
 bool health_ask(struct arena *arena, const struct health_options *options);
 
 #endif

@@ -17,6 +17,7 @@
 #include "server/health.h"
 #include "server/http.h"
 #include "server/instance.h"
+#include "server/interrupt.h"
 #include "server/log.h"
 #include "server/mcp/mcp.h"
 #include "server/maintain.h"
@@ -246,17 +247,30 @@ static int ask_for_health(struct arena *arena, const struct config *config)
 	const char *authorities = config_names(config->tls_ca) ? config->tls_ca : NULL;
 	const struct health_options options = {
 		.host = config->host, .port = (unsigned)config->port, .is_tls = authorities || config_names(config->tls_cert), .authorities = authorities,
+		.wait_ms = config->health_wait_ms,
 	};
 
 	return health_ask(arena, &options) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* Commands of the first word; the rest of the line is theirs. */
-static const struct {
-	bool (*is_asked)(int argc, char **argv);
+/* Commands by the first word; the rest of the line is theirs. */
+static const struct command {
+	const char *word;
 	int (*run)(struct arena *arena, int argc, char **argv);
-} commands[] = {{maintain_is_asked, maintain_run}, {apply_is_asked, apply_run}, {copy_is_asked, copy_run}, {report_is_asked, report_run},
-	      {replay_is_asked, replay_run}, {mcp_is_asked, mcp_run}};
+} commands[] = {
+#define COMMAND(word, run) {word, run},
+#include "server/commands.def"
+#undef COMMAND
+};
+
+static const struct command *command_of(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(argv[1], commands[i].word) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
 
 int main(int argc, char **argv)
 {
@@ -273,12 +287,13 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a limit of the file size is a full disk, no end */
 	crash_install();
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (commands[i].is_asked(argc, argv)) {
-			status = commands[i].run(arena, argc, argv);
-			arena_free(arena);
-			return status;
-		}
+	const struct command *command = command_of(argc, argv);
+	if (command)
+		interrupt_watch();
+	if (command && command->run) {
+		status = command->run(arena, argc, argv);
+		arena_free(arena);
+		return status;
 	}
 	switch (config_read(arena, argc, argv, &config)) {
 	case CONFIG_DONE:

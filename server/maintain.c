@@ -7,6 +7,7 @@
 
 #include "protocol/tables/settings.h"
 #include "server/dump.h"
+#include "server/interrupt.h"
 #include "server/messages.h"
 #include "server/remote.h"
 #include "server/repair_file.h"
@@ -23,7 +24,7 @@ struct words {
 	bool is_repair;
 	const char *damaged;     /* where rows that are set aside go; NULL: the usual file */
 	const char *account, *region; /* the namespace; NULL: that of the signature */
-	const char *authorities; /* the trusted authorities of a server by TLS; NULL: any certificate will do */
+	struct reach reach;
 };
 
 static const struct command {
@@ -32,10 +33,10 @@ static const struct command {
 	bool is_of_server;       /* takes no file, and a namespace */
 	const char *usage;
 } commands[] = {
-	{"check", false, true, false, "usage: dynalith check FILE [--repair [--damaged FILE]], or: dynalith check URL [--tls-ca FILE]"},
-	{"backup", true, false, false, "usage: dynalith backup FILE|URL TARGET [--tls-ca FILE]"},
-	{"dump", true, false, true, "usage: dynalith dump URL TARGET [--account N] [--region NAME] [--tls-ca FILE]"},
-	{"load", true, false, true, "usage: dynalith load URL FILE [--account N] [--region NAME] [--tls-ca FILE]"},
+	{"check", false, true, false, "usage: dynalith check FILE [--repair [--damaged FILE]], or: dynalith check URL " REACH_USAGE},
+	{"backup", true, false, false, "usage: dynalith backup FILE|URL TARGET " REACH_USAGE},
+	{"dump", true, false, true, "usage: dynalith dump URL TARGET [--account N] [--region NAME] " REACH_USAGE},
+	{"load", true, false, true, "usage: dynalith load URL FILE [--account N] [--region NAME] " REACH_USAGE},
 };
 
 static const struct command *find(int argc, char **argv)
@@ -45,11 +46,6 @@ static const struct command *find(int argc, char **argv)
 			return &commands[i];
 	}
 	return NULL;
-}
-
-bool maintain_is_asked(int argc, char **argv)
-{
-	return find(argc, argv) != NULL;
 }
 
 static int fail(int status, struct str problem)
@@ -106,7 +102,7 @@ static int check_file(struct arena *arena, const char *path, const char *shown)
 
 static int check_server(struct arena *arena, const struct words *words)
 {
-	struct remote *remote = remote_new(words->path, words->authorities);
+	struct remote *remote = remote_new(words->path, &words->reach);
 	struct check_report report = {.tell = print_line};
 	struct err err = err_in(arena);
 
@@ -133,28 +129,33 @@ static int backup(struct arena *arena, const struct words *words)
 {
 	struct err err = err_in(arena);
 	const char *part = NULL;
+	struct interrupt_undo undo;
 	int status = FINDINGS;
 	enum code code = copy_target_begin(arena, words->target, &part, &err);
 
 	if (code != OK)
 		return fail(FINDINGS, err.message);
-	code = remote_is_url(words->path) ? remote_backup(words->path, words->authorities, part, &err) : copy_file(words, part, &err);
+	interrupt_undo_file(&undo, part);
+	code = remote_is_url(words->path) ? remote_backup(words->path, &words->reach, part, &err) : copy_file(words, part, &err);
 	if (code == OK)
 		status = check_file(arena, part, words->target);
 	if (code == OK && status == SOUND)
 		code = copy_target_publish(arena, part, words->target, &err);
 	copy_target_discard(arena, part);
+	interrupt_forget(&undo);
 	return code == OK ? status : fail(FINDINGS, err.message);
 }
 
 static enum code dump_server(struct remote *remote, const struct words *words, const struct dump_options *options, struct err *err)
 {
 	const char *part = NULL;
+	struct interrupt_undo undo;
 	int fd = -1;
 	enum code code = copy_target_begin(err->arena, words->target, &part, err);
 
 	if (code != OK)
 		return code;
+	interrupt_undo_file(&undo, part);
 	code = copy_target_open(part, &fd, err);
 	if (code == OK)
 		code = dump_write(remote, options, fd, err);
@@ -163,6 +164,7 @@ static enum code dump_server(struct remote *remote, const struct words *words, c
 	if (code == OK)
 		code = copy_target_publish(err->arena, part, words->target, err);
 	copy_target_discard(err->arena, part);
+	interrupt_forget(&undo);
 	return code;
 }
 
@@ -170,7 +172,7 @@ static enum code dump_server(struct remote *remote, const struct words *words, c
 static int move_state(struct arena *arena, const struct command *command, const struct words *words)
 {
 	const struct dump_options options = {words->account, words->region};
-	struct remote *remote = remote_new(words->path, words->authorities);
+	struct remote *remote = remote_new(words->path, &words->reach);
 	struct err err = err_in(arena);
 
 	if (!remote)
@@ -184,7 +186,7 @@ static int move_state(struct arena *arena, const struct command *command, const 
 /* False for arguments that the command does not have. */
 static bool read_words(const struct command *command, int argc, char **argv, struct words *words)
 {
-	*words = (struct words){.path = NULL};
+	*words = (struct words){.reach = reach_usual()};
 	for (int i = 2; i < argc; i++) {
 		bool is_option = argv[i][0] == '-';
 
@@ -196,8 +198,8 @@ static bool read_words(const struct command *command, int argc, char **argv, str
 			words->account = argv[++i];
 		else if (command->is_of_server && strcmp(argv[i], "--region") == 0 && i + 1 < argc)
 			words->region = argv[++i];
-		else if (strcmp(argv[i], "--tls-ca") == 0 && i + 1 < argc)
-			words->authorities = argv[++i];
+		else if (is_option && reach_take(&words->reach, argc, argv, &i))
+			continue;
 		else if (!is_option && !words->path)
 			words->path = argv[i];
 		else if (!is_option && command->has_target && !words->target)
@@ -206,7 +208,7 @@ static bool read_words(const struct command *command, int argc, char **argv, str
 			return false;
 	}
 	bool is_url = words->path && remote_is_url(words->path);
-	return words->path && (words->target || !command->has_target) && (words->is_repair || !words->damaged) && (is_url || !words->authorities) &&
+	return words->path && (words->target || !command->has_target) && (words->is_repair || !words->damaged) && (is_url || !words->reach.is_given) &&
 	       !(is_url && words->is_repair) && (is_url || !command->is_of_server);
 }
 

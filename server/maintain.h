@@ -8,9 +8,6 @@
 
 #include "core/arena.h"
 
-/* Whether the command line begins with the word of one of them. */
-bool maintain_is_asked(int argc, char **argv);
-
 /*
  * Carries it out; the process's exit status: 0 for a file that is sound, 1 for findings or a copy that failed, 2 where nothing was looked at
  * (usage, no such file, in use). Findings go to stdout, one a line, and a summary behind them. Errors go to stderr.

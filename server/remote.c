@@ -7,18 +7,21 @@
 
 #include "protocol/wire/json.h"
 #include "protocol/wire/json_out.h"
+#include "server/interrupt.h"
 #include "server/messages.h"
 #include "server/sigv4.h"
 #include "storage/store/durable.h"
 #include "storage/store/sqlite/copy_target.h"
 
-#define WAIT_MS 60000
-#define TRIES 50             /* of a server that is overloaded */
+#define TRIES_MAX 50         /* of a server that is overloaded */
 #define PAUSE_NS 100000000
+#define LAST_WORD_MS 500     /* to a server, of a command that is interrupted */
 #define REPLY_MAX ((size_t)4 * 1024 * 1024) /* a block of a dump, in base64: behind up to 512 KB comes a record of two images of 400 KB */
 
 struct remote {
 	struct client_target target;
+	int wait_ms, whole_ms;
+	unsigned tries;
 	struct arena *arena;         /* of one request */
 	struct sigv4 *sigv4;         /* NULL: requests are not signed */
 	struct str access_key, secret;
@@ -30,7 +33,7 @@ bool remote_is_url(const char *word)
 	return str_starts_with(str_of(word), STR("http://")) || str_starts_with(str_of(word), STR("https://"));
 }
 
-struct remote *remote_new(const char *url, const char *authorities)
+struct remote *remote_new(const char *url, const struct reach *reach)
 {
 	struct remote *remote = arena_checked(calloc(1, sizeof(*remote)));
 
@@ -41,11 +44,22 @@ struct remote *remote_new(const char *url, const char *authorities)
 		free(remote);
 		return NULL;
 	}
-	remote->target.authorities = authorities;
+	remote->target.authorities = reach->authorities;
+	remote->wait_ms = reach->wait_ms;
+	remote->tries = TRIES_MAX;
 	remote->arena = arena_new(4 * 1024 * 1024);
 	if (str_is_set(remote->access_key) && str_is_set(remote->secret))
 		remote->sigv4 = sigv4_new(AUTH_VERIFY, NULL, 0);
 	return remote;
+}
+
+struct remote *remote_again(const struct remote *remote, int whole_ms)
+{
+	struct remote *again = remote_new(remote->url.p, &(struct reach){.authorities = remote->target.authorities, .wait_ms = whole_ms});
+
+	again->whole_ms = whole_ms;
+	again->tries = 1;
+	return again;
 }
 
 void remote_free(struct remote *remote)
@@ -86,9 +100,9 @@ static enum code ask(struct remote *remote, const char *method, struct str path,
 	bool is_answered = true;
 
 	target.path = query.n ? str_printf(remote->arena, STR_FMT "?" STR_FMT, STR_ARG(path), STR_ARG(query)) : path;
-	for (unsigned i = 0; i < TRIES && is_answered && reply.status == 503; i++) {
-		const struct client_request request = {.method = method, .head = head_of(remote, method, path, query, body), .body = body, .wait_ms = WAIT_MS,
-						       .reply_max = REPLY_MAX};
+	for (unsigned i = 0; i < remote->tries && is_answered && reply.status == 503; i++) {
+		const struct client_request request = {.method = method, .head = head_of(remote, method, path, query, body), .body = body,
+						       .wait_ms = remote->wait_ms, .whole_ms = remote->whole_ms, .reply_max = REPLY_MAX};
 
 		if (i > 0)
 			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
@@ -183,27 +197,22 @@ enum code remote_check(struct remote *remote, struct check_report *report, struc
 	return code;
 }
 
-/* Asks until the copy is whole; its size. The id gets its place in the arena of `err`. */
+/* Begins a copy, or goes on with it; its size once it is whole, else 0. The id gets its place in the arena of `err`. */
 static enum code make_copy(struct remote *remote, struct str *query, uint64_t *bytes, struct err *err)
 {
-	enum code code = OK;
+	const struct json *root = NULL, *id;
 
-	*bytes = 0;
-	while (code == OK && *bytes == 0) {
-		const struct json *root = NULL, *id;
-
-		arena_reset(remote->arena);
-		code = ask_json(remote, "POST", STR("/_dynalith/backup"), *query, STR(""), &root, err);
-		if (code != OK)
-			break;
-		id = json_member(root, "backup");
-		if (!id || json_type(id) != JSON_STRING)
-			return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(STR("no answer of this kind of server")));
-		if (query->n == 0)
-			*query = str_printf(err->arena, "id=" STR_FMT, STR_ARG(json_string(remote->arena, id)));
-		*bytes = number_of(root, "bytes");
-	}
-	return code;
+	arena_reset(remote->arena);
+	enum code code = ask_json(remote, "POST", STR("/_dynalith/backup"), *query, STR(""), &root, err);
+	if (code != OK)
+		return code;
+	id = json_member(root, "backup");
+	if (!id || json_type(id) != JSON_STRING)
+		return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(STR("no answer of this kind of server")));
+	if (query->n == 0)
+		*query = str_printf(err->arena, "id=" STR_FMT, STR_ARG(json_string(remote->arena, id)));
+	*bytes = number_of(root, "bytes");
+	return OK;
 }
 
 static enum code take_bytes(struct remote *remote, struct str query, uint64_t bytes, int fd, struct err *err)
@@ -226,25 +235,54 @@ static enum code take_bytes(struct remote *remote, struct str query, uint64_t by
 	return durable_sync(fd) == 0 ? OK : err_set(err, MSG_REMOTE, STR_ARG(STR("the backup")), STR_ARG(str_of(strerror(errno))));
 }
 
+/* The server need not keep its copy any longer. */
+static enum code end_copy(struct remote *remote, struct str query, struct err *err)
+{
+	struct str answer;
+
+	arena_reset(remote->arena);
+	return ask(remote, "POST", STR("/_dynalith/backup"), str_printf(remote->arena, STR_FMT "&at=end", STR_ARG(query)), STR(""), &answer, err);
+}
+
+/* A copy that the server makes. */
+struct made {
+	const struct remote *remote;
+	struct str query;
+};
+
+/* An interrupt_undo. */
+static void forget_copy(void *context)
+{
+	const struct made *made = context;
+	struct remote *again = remote_again(made->remote, LAST_WORD_MS);
+	struct err ignored = err_in(again->arena);
+
+	(void)(end_copy(again, made->query, &ignored) == OK);
+}
+
 static enum code take_copy(struct remote *remote, int fd, struct err *err)
 {
 	struct err ignored = err_in(err->arena);
-	struct str query = STR(""), answer;
-	uint64_t bytes;
-	enum code code = make_copy(remote, &query, &bytes, err);
+	struct made made = {.remote = remote, .query = STR("")};
+	struct interrupt_undo undo = {.run = forget_copy, .context = &made};
+	uint64_t bytes = 0;
+	enum code code = make_copy(remote, &made.query, &bytes, err);
 
-	if (code == OK)
-		code = take_bytes(remote, query, bytes, fd, err);
-	if (query.n == 0)
+	if (code != OK)
 		return code;
-	arena_reset(remote->arena);
-	query = str_printf(remote->arena, STR_FMT "&at=end", STR_ARG(query));
-	return ask(remote, "POST", STR("/_dynalith/backup"), query, STR(""), &answer, code == OK ? err : &ignored) == OK ? code : code == OK ? ERR_INTERNAL : code;
+	interrupt_undo(&undo);
+	while (code == OK && bytes == 0)
+		code = make_copy(remote, &made.query, &bytes, err);
+	if (code == OK)
+		code = take_bytes(remote, made.query, bytes, fd, err);
+	enum code ended = end_copy(remote, made.query, code == OK ? err : &ignored);
+	interrupt_forget(&undo);
+	return code == OK ? ended : code;
 }
 
-enum code remote_backup(const char *url, const char *authorities, const char *part, struct err *err)
+enum code remote_backup(const char *url, const struct reach *reach, const char *part, struct err *err)
 {
-	struct remote *remote = remote_new(url, authorities);
+	struct remote *remote = remote_new(url, reach);
 	int fd = -1;
 
 	if (!remote)

@@ -9,6 +9,7 @@
 #include "core/err.h"
 #include "protocol/wire/json.h"
 #include "server/client.h"
+#include "server/reach.h"
 #include "storage/check.h"
 
 /* Whether the word is the URL of a server; else it is a file. */
@@ -16,15 +17,17 @@ bool remote_is_url(const char *word);
 
 struct remote;
 
-/* `authorities` as in struct client_target. NULL: the URL cannot be read. */
-struct remote *remote_new(const char *url, const char *authorities);
+/* NULL: the URL cannot be read. */
+struct remote *remote_new(const char *url, const struct reach *reach);
+/* Another one to the same server, for a thread of its own: for requests that are tried once, within that time. */
+struct remote *remote_again(const struct remote *remote, int whole_ms);
 void remote_free(struct remote *remote);
 
 /* Looks at all data. ERR_INTERNAL where the server did not answer as it should, with one line. */
 enum code remote_check(struct remote *remote, struct check_report *report, struct err *err) WARN_UNUSED;
 
 /* Writes the data of one moment to a new file (copy_target_begin). ERR_INTERNAL as above, where it cannot be written, or the URL cannot be read. */
-enum code remote_backup(const char *url, const char *authorities, const char *part, struct err *err) WARN_UNUSED;
+enum code remote_backup(const char *url, const struct reach *reach, const char *part, struct err *err) WARN_UNUSED;
 
 /* The text that a GET of the path answers with, in the arena. ERR_INTERNAL as above. */
 enum code remote_fetch(struct remote *remote, struct str path, struct arena *arena, struct str *text, struct err *err) WARN_UNUSED;

@@ -11,6 +11,7 @@
 #include "core/image.h"
 #include "protocol/tables/settings.h"
 #include "protocol/wire/json_out.h"
+#include "server/interrupt.h"
 #include "storage/check.h"
 #include "storage/repair.h"
 #include "storage/store/durable.h"
@@ -161,7 +162,7 @@ static enum repair_outcome sum_up(const struct job *job, const struct file_repai
 	return report->aside || report->losses ? REPAIR_PARTLY : REPAIR_WHOLE;
 }
 
-static enum repair_outcome run(struct job *job, struct file_repair *repair)
+static enum repair_outcome replace(struct job *job, struct file_repair *repair)
 {
 	struct err err = err_in(job->arena);
 	enum code code = make_successor(job, repair, &err);
@@ -178,6 +179,18 @@ static enum repair_outcome run(struct job *job, struct file_repair *repair)
 	if (has_aside && rename(job->aside.part, job->aside.path) != 0)
 		job->aside.path = job->aside.part;
 	return sum_up(job, repair, has_aside);
+}
+
+static enum repair_outcome run(struct job *job, struct file_repair *repair)
+{
+	struct interrupt_undo successor, aside;
+
+	interrupt_undo_file(&successor, file_repair_successor(repair));
+	interrupt_undo_file(&aside, job->aside.part);
+	enum repair_outcome outcome = replace(job, repair);
+	interrupt_forget(&aside);
+	interrupt_forget(&successor);
+	return outcome;
 }
 
 enum repair_outcome repair_file_run(struct arena *arena, const char *path, const char *damaged)

@@ -1,6 +1,5 @@
 #include "server/mcp/mcp.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,25 +7,21 @@
 #include "server/mcp/intake.h"
 #include "server/mcp/rpc.h"
 
-#define USAGE "usage: dynalith mcp [--endpoint URL] [--allow-writes] [--tls-ca FILE] [-- OPTIONS of a server of its own]"
+#define USAGE "usage: dynalith mcp [--endpoint URL] [--allow-writes] " REACH_USAGE " [-- OPTIONS of a server of its own]"
 
 enum { ENDED = 0, FAILED = 1, MISUSE = 2 };
 
 struct words {
-	const char *endpoint, *authorities;
+	const char *endpoint;
+	struct reach reach;
 	bool may_write, has_own;
 	char **options; /* of the server of its own */
 	size_t option_count;
 };
 
-bool mcp_is_asked(int argc, char **argv)
-{
-	return argc > 1 && strcmp(argv[1], "mcp") == 0;
-}
-
 static bool read_words(int argc, char **argv, struct words *words)
 {
-	*words = (struct words){0};
+	*words = (struct words){.reach = reach_usual()};
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0) {
 			words->has_own = true;
@@ -38,9 +33,7 @@ static bool read_words(int argc, char **argv, struct words *words)
 			words->may_write = true;
 		else if ((strcmp(argv[i], "--endpoint") == 0 || strcmp(argv[i], "--endpoint-url") == 0) && i + 1 < argc)
 			words->endpoint = argv[++i];
-		else if (strcmp(argv[i], "--tls-ca") == 0 && i + 1 < argc)
-			words->authorities = argv[++i];
-		else
+		else if (!reach_take(&words->reach, argc, argv, &i))
 			return false;
 	}
 	return !(words->has_own && words->endpoint);
@@ -79,21 +72,16 @@ int mcp_run(struct arena *arena, int argc, char **argv)
 	struct child child = {-1, -1, -1, NULL};
 	struct tools tools = {0};
 	struct words words;
-	sigset_t signals;
 
 	if (!read_words(argc, argv, &words))
 		return fail(USAGE, MISUSE);
-	sigemptyset(&signals); /* these end it as they end any client */
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
 	tools.may_write = words.may_write;
 	if (words.has_own && !child_start(arena, argv[0], words.options, words.option_count, &child)) {
 		child_stop(&child);
 		return fail("mcp: the server did not start", FAILED);
 	}
 	const char *url = words.has_own ? child.url : words.endpoint ? words.endpoint : elsewhere_default();
-	tools.elsewhere = elsewhere_new(url, words.authorities);
+	tools.elsewhere = elsewhere_new(url, &words.reach);
 	if (!tools.elsewhere) {
 		child_stop(&child);
 		return fail(USAGE, MISUSE);

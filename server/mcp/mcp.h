@@ -16,8 +16,6 @@
 
 #include "core/arena.h"
 
-bool mcp_is_asked(int argc, char **argv);
-
 /* The process's exit status: 0 when standard input ends, 1 where no server starts, 2 for another command line. */
 int mcp_run(struct arena *arena, int argc, char **argv);
 

@@ -10,7 +10,7 @@
 #include "server/recording/compare.h"
 #include "server/recording/tape.h"
 
-#define USAGE "usage: dynalith replay FILE [--endpoint URL] [--connections N] [--tls-ca FILE]\n       dynalith diff FILE FILE"
+#define USAGE "usage: dynalith replay FILE [--endpoint URL] [--connections N] " REACH_USAGE "\n       dynalith diff FILE FILE"
 #define TOGETHER_MAX 64
 #define TOGETHER 16
 #define RENAMED_MAX 10000 /* texts that have another one now; the oldest are forgotten */
@@ -18,7 +18,8 @@
 enum { SAME = 0, DIFFERENT = 1, MISUSE = 2 };
 
 struct words {
-	const char *command, *files[2], *endpoint, *authorities;
+	const char *command, *files[2], *endpoint;
+	struct reach reach;
 	size_t file_count;
 	long connections;
 };
@@ -47,11 +48,6 @@ struct sending {
 	bool has_thread;
 };
 
-bool replay_is_asked(int argc, char **argv)
-{
-	return argc > 1 && (strcmp(argv[1], "replay") == 0 || strcmp(argv[1], "diff") == 0);
-}
-
 static int fail(struct str problem)
 {
 	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
@@ -62,7 +58,7 @@ static bool read_words(int argc, char **argv, struct words *words)
 {
 	char *end;
 
-	*words = (struct words){.command = argv[1], .endpoint = elsewhere_default(), .connections = TOGETHER};
+	*words = (struct words){.command = argv[1], .endpoint = elsewhere_default(), .reach = reach_usual(), .connections = TOGETHER};
 	for (int i = 2; i < argc; i++) {
 		bool has_value = argv[i][0] == '-' && i + 1 < argc && strcmp(words->command, "replay") == 0;
 
@@ -70,13 +66,11 @@ static bool read_words(int argc, char **argv, struct words *words)
 			words->files[words->file_count++] = argv[i];
 		} else if (has_value && (strcmp(argv[i], "--endpoint") == 0 || strcmp(argv[i], "--endpoint-url") == 0)) {
 			words->endpoint = argv[++i];
-		} else if (has_value && strcmp(argv[i], "--tls-ca") == 0) {
-			words->authorities = argv[++i];
 		} else if (has_value && strcmp(argv[i], "--connections") == 0) {
 			words->connections = strtol(argv[++i], &end, 10);
 			if (*end != '\0' || words->connections < 1 || words->connections > TOGETHER_MAX)
 				return false;
-		} else {
+		} else if (!has_value || !reach_take(&words->reach, argc, argv, &i)) {
 			return false;
 		}
 	}
@@ -223,7 +217,7 @@ static int conclude(const char *what, size_t n, size_t different)
 
 static int run_replay(const struct words *words, struct tape *tape, struct err *err)
 {
-	struct replay replay = {.elsewhere = elsewhere_new(words->endpoint, words->authorities)};
+	struct replay replay = {.elsewhere = elsewhere_new(words->endpoint, &words->reach)};
 
 	if (!replay.elsewhere)
 		return fail(str_printf(err->arena, "%s", USAGE));

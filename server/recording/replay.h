@@ -12,9 +12,6 @@
 
 #include "core/arena.h"
 
-/* Whether the command line says replay or diff. */
-bool replay_is_asked(int argc, char **argv);
-
 /* The exit status: 0 where nothing differs, 1 where something does or no answer came, 2 for another command line or a file that is no recording. */
 int replay_run(struct arena *arena, int argc, char **argv);
 

@@ -13,7 +13,7 @@
 
 #define USAGE                                                                                                                      \
 	"usage: dynalith report [URL|FILE]... [--format " FORM_NAMES "] [--output FILE] [--fail-on RULE,...] [--patterns FILE] [--write] " \
-	"[--rate N] [--prices FILE] [--tls-ca FILE]"
+	"[--rate N] [--prices FILE] " REACH_USAGE
 #define DEFAULT_URL "http://localhost:8000"
 
 enum { OPEN = 0, CLOSED = 1, MISUSE = 2 };
@@ -21,15 +21,11 @@ enum { OPEN = 0, CLOSED = 1, MISUSE = 2 };
 struct words {
 	const char **sources; /* argv's words: at most as many as there are */
 	size_t source_count;
-	const char *format, *output, *rules, *patterns, *prices, *authorities;
+	const char *format, *output, *rules, *patterns, *prices;
+	struct reach reach;
 	double rate;
 	bool is_write;
 };
-
-bool report_is_asked(int argc, char **argv)
-{
-	return argc > 1 && strcmp(argv[1], "report") == 0;
-}
 
 static int fail(struct str problem)
 {
@@ -44,11 +40,11 @@ static bool read_words(struct arena *arena, int argc, char **argv, struct words 
 		const char **at;
 	} texts[] = {
 		{"--format", &words->format}, {"--output", &words->output}, {"--fail-on", &words->rules}, {"--patterns", &words->patterns},
-		{"--prices", &words->prices}, {"--tls-ca", &words->authorities},
+		{"--prices", &words->prices},
 	};
 	char none = '\0', *end = &none;
 
-	*words = (struct words){.sources = ARENA_ARRAY(arena, const char *, (size_t)argc + 1)};
+	*words = (struct words){.reach = reach_usual(), .sources = ARENA_ARRAY(arena, const char *, (size_t)argc + 1)};
 	for (int i = 2; i < argc; i++) {
 		bool is_known = false;
 
@@ -65,7 +61,7 @@ static bool read_words(struct arena *arena, int argc, char **argv, struct words 
 			words->rate = strtod(argv[++i], &end);
 		else if (argv[i][0] != '-')
 			words->sources[words->source_count++] = argv[i];
-		else
+		else if (!reach_take(&words->reach, argc, argv, &i))
 			return false;
 	}
 	return *end == '\0' && words->rate >= 0 && (!words->is_write || words->patterns);
@@ -76,7 +72,7 @@ static enum code fetch_one(struct arena *arena, const struct words *words, const
 {
 	if (!remote_is_url(source))
 		return document_read(arena, source, description, err);
-	struct remote *remote = remote_new(source, words->authorities);
+	struct remote *remote = remote_new(source, &words->reach);
 	if (!remote)
 		return err_set(err, MSG_REMOTE, STR_ARG(str_of(source)), STR_ARG(STR("is no URL of a server")));
 	enum code code = remote_fetch(remote, STR("/_dynalith/insight"), arena, description, err);

@@ -14,8 +14,6 @@
 #include "core/err.h"
 #include "protocol/wire/json.h"
 
-bool report_is_asked(int argc, char **argv);
-
 /* The process's exit status: 0; 1 where the gate found something; 2 where nothing was looked at. */
 int report_run(struct arena *arena, int argc, char **argv);
 

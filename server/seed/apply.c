@@ -11,7 +11,7 @@
 
 #define USAGE                                                                                                             \
 	"usage: dynalith apply FILE|FOLDER... [--endpoint URL] [--table NAME] [--parameter NAME=VALUE]... [--keep-going] " \
-	"[--tls-ca FILE]"
+	REACH_USAGE
 
 enum { DONE = 0, REFUSED = 1, MISUSE = 2 };
 
@@ -20,7 +20,8 @@ struct words {
 	struct arena *arena;
 	const char **paths;
 	size_t path_count;
-	const char *endpoint, *authorities, *table;
+	const char *endpoint, *table;
+	struct reach reach;
 	bool is_keep_going;
 	struct seed_parameter *parameters;
 	size_t parameter_count;
@@ -44,11 +45,6 @@ static enum code send_elsewhere(void *context, struct arena *arena, const char *
 	return OK;
 }
 
-bool apply_is_asked(int argc, char **argv)
-{
-	return argc > 1 && strcmp(argv[1], "apply") == 0;
-}
-
 static bool add_parameter(struct words *words, const char *text)
 {
 	struct str rest = str_of(text), name = str_cut(&rest, '=');
@@ -64,8 +60,6 @@ static bool take_option(struct words *words, const char *name, const char *value
 {
 	if (strcmp(name, "--endpoint") == 0 || strcmp(name, "--endpoint-url") == 0)
 		words->endpoint = value;
-	else if (strcmp(name, "--tls-ca") == 0)
-		words->authorities = value;
 	else if (strcmp(name, "--table") == 0)
 		words->table = value;
 	else if (strcmp(name, "--parameter") == 0)
@@ -81,6 +75,8 @@ static bool read_words(struct words *words, int argc, char **argv)
 		if (strcmp(argv[i], "--keep-going") == 0) {
 			words->is_keep_going = true;
 		} else if (argv[i][0] == '-') {
+			if (reach_take(&words->reach, argc, argv, &i))
+				continue;
 			if (!take_option(words, argv[i], i + 1 < argc ? argv[i + 1] : NULL))
 				return false;
 			i++;
@@ -153,12 +149,12 @@ static int load(const struct words *words, struct destination *destination, stru
 
 int apply_run(struct arena *arena, int argc, char **argv)
 {
-	struct words words = {.arena = arena, .endpoint = elsewhere_default()};
+	struct words words = {.arena = arena, .endpoint = elsewhere_default(), .reach = reach_usual()};
 	struct rehearsal *rehearsal;
 	struct err err = err_in(arena);
 
 	bool is_read = read_words(&words, argc, argv);
-	struct destination destination = {is_read ? elsewhere_new(words.endpoint, words.authorities) : NULL, str_of(words.endpoint)};
+	struct destination destination = {is_read ? elsewhere_new(words.endpoint, &words.reach) : NULL, str_of(words.endpoint)};
 	if (!destination.elsewhere) {
 		fprintf(stderr, "%s\n", USAGE);
 		return MISUSE;

@@ -11,9 +11,6 @@
 #include "protocol/service.h"
 #include "server/seed/seed.h"
 
-/* Whether the command line begins with "apply". */
-bool apply_is_asked(int argc, char **argv);
-
 /* Carries it out; the process's exit status: 0 when all is there, 1 where a file was refused or a line passed over, 2 for another command line. */
 int apply_run(struct arena *arena, int argc, char **argv);
 

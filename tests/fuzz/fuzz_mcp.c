@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct json *root;
 
 	if (!tools.elsewhere)
-		tools.elsewhere = elsewhere_new("http://127.0.0.1:1", NULL);
+		tools.elsewhere = elsewhere_new("http://127.0.0.1:1", &(struct reach){.wait_ms = 1000});
 	struct str answer = rpc_answer(&tools, arena, input);
 	MUST(answer.n == 0 || json_parse(arena, answer, &root, &err) == OK);
 	MUST(answer.n == 0 || !memchr(answer.p, '\n', answer.n));

@@ -1,0 +1,195 @@
+"""Commands that are ended: each row of server/commands.def with both signals, in every state that it can wait or work in."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import urllib.request
+
+from broken import STALLS, Between
+from harness import BINARY, ROOT, Server, key, of_files, run, until
+
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"))
+TARGETS = FOLDER / "targets"
+SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+LONG = ["--timeout", "3600"]  # so that nothing but the signal ends them
+CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_tables", "arguments": {}}}) + "\n"
+RECORDING = FOLDER / "recording"
+SILENCE = STALLS["silence"][0]
+
+# By row of commands.def: how the command is called for a server, if it speaks to one, and the states that it has beside those of a connection.
+# In a command, URL is the server's, PORT its port, TARGET a name in an empty folder.
+COMMANDS = {
+    "apply": (["apply", FOLDER / "app.json", "--endpoint", "URL", *LONG], ["second"]),
+    "backup": (["backup", "URL", "TARGET", *LONG], ["file", "second"]),
+    "check": (["check", "URL", *LONG], ["file", "repair"]),
+    "copy": (["copy", "--from", "URL", "--to", "sqlite:TARGET", *LONG], ["file", "second"]),
+    "diff": (None, ["pipe"]),
+    "dump": (["dump", "URL", "TARGET", *LONG], ["second"]),
+    "health": (["health", "--port", "PORT", *LONG], []),
+    "load": (["load", "URL", FOLDER / "dump", *LONG], ["second"]),
+    "mcp": (["mcp", "--endpoint", "URL", *LONG], ["idle", "own"]),
+    "replay": (["replay", RECORDING, "--endpoint", "URL", *LONG], ["pipe", "second"]),
+    "report": (["report", "URL", "--output", "TARGET", *LONG], ["pipe"]),
+}
+
+
+def filled(words, url):
+    return [str(w).replace("URL", url).replace("PORT", url.rpartition(":")[2]).replace("TARGET", str(TARGETS / "file")) for w in words]
+
+
+def ends(words, is_ready, number):
+    """The command ends by the signal, once is_ready(process) says that it is where it should be, and leaves nothing behind."""
+    shutil.rmtree(TARGETS, ignore_errors=True)
+    TARGETS.mkdir()
+    process = subprocess.Popen([BINARY, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(TARGETS)})
+    try:
+        if words[0] == "mcp":
+            process.stdin.write(CALL.encode())
+            process.stdin.flush()
+        until(lambda: is_ready(process) or process.poll() is not None, words)
+        process.send_signal(number)
+        process.wait(60)  # not communicate(), which ends the input
+    finally:
+        process.kill()
+        _, problem = process.communicate()
+    left = [path.name for path in TARGETS.iterdir()]
+    assert process.returncode == SIGNALS[number] and not left, (words, process.returncode, problem, left)
+
+
+def every_command_is_here():
+    """The walk is whole: a new command has no way round it."""
+    rows = re.findall(r'^COMMAND\("(\w+)", \w+\)$', (ROOT / "server/commands.def").read_text(), re.M)
+    assert sorted(rows) == sorted(COMMANDS), (rows, list(COMMANDS))
+    text = subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout
+    assert sorted(set(re.findall(r"^ +dynalith (\w+)", text, re.M))) == sorted(COMMANDS), text
+    for name, (words, _) in COMMANDS.items():
+        assert not words or ("--timeout" in words and subprocess.run([BINARY, *filled(words, "http://127.0.0.1:1"), "--timeout", "x"],
+                                                                     capture_output=True).returncode != 0), name
+
+
+def in_a_queue(state=None):
+    """Nobody accepts the connection."""
+    with socket.socket() as full, contextlib.ExitStack() as stack:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(10):
+            waiting = stack.enter_context(socket.socket())
+            waiting.settimeout(0.3)
+            try:
+                waiting.connect(full.getsockname())
+            except TimeoutError:
+                waiting.close()
+                break
+        port = full.getsockname()[1]
+        is_connecting = lambda process: f":{port:04X} 02 " in pathlib.Path(f"/proc/{process.pid}/net/tcp").read_text()  # SYN_SENT
+        for name, (words, _) in COMMANDS.items():
+            for number in SIGNALS:
+                if words:
+                    ends(filled(words, f"http://127.0.0.1:{port}"), is_connecting, number)
+
+
+def before_an_answer():
+    """The server is silent: at the first request, and where there are several, at the second. A dump leaves no snapshot on the server."""
+    server = Server("--insight", "on", disk=True)
+    client = server.client()
+    fill(client)
+    (FOLDER / "dump").unlink()
+    subprocess.run([BINARY, "dump", server.url, FOLDER / "dump"], check=True)
+    between = Between(server.url)
+    for name, (words, states) in COMMANDS.items():
+        for at in range(words is not None, 1 + (words is not None) + ("second" in states)):
+            for number in SIGNALS:
+                between.spoil_with(SILENCE, at - 1, is_asked=False)
+                if words:
+                    ends(filled(words, between.url), lambda process, at=at: between.count >= at, number)
+    with urllib.request.urlopen(f"{server.url}/_dynalith/snapshots") as reply:
+        assert json.load(reply)["snapshots"] == [], "a dump left its snapshot"
+    server.stop()
+
+
+def fill(client):
+    client.create_table(TableName="app", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}], KeySchema=key("pk"), BillingMode="PAY_PER_REQUEST")
+    client.put_item(TableName="app", Item={"pk": {"S": "0"}})
+
+
+def in_the_middle_of_an_input():
+    """A pipe that gives half of it."""
+    for name, words, content in (("replay", ["replay", "PIPE", "--endpoint", "http://127.0.0.1:1"], RECORDING.read_text().splitlines(True)[0]),
+                                 ("report", ["report", "PIPE"], '{"patterns":['), ("diff", ["diff", RECORDING, "PIPE"], RECORDING.read_text())):
+        assert "pipe" in COMMANDS[name][1]
+        for number in SIGNALS:
+            pipe = FOLDER / "pipe.json"
+            pipe.unlink(missing_ok=True)
+            os.mkfifo(pipe)
+            writer = os.open(pipe, os.O_RDWR)
+            os.write(writer, content.encode())
+            ends([str(word).replace("PIPE", str(pipe)) for word in words],
+                 lambda process: str(pipe) in [os.readlink(link) for link in pathlib.Path(f"/proc/{process.pid}/fd").iterdir() if link.is_symlink()], number)
+            os.close(writer)
+    assert sorted(n for n, (_, states) in COMMANDS.items() if "pipe" in states) == ["diff", "replay", "report"]
+
+
+def an_agent_waits():
+    """mcp between two calls, and with a server of its own, which ends with it."""
+    server = Server()
+    children = lambda process: pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for number in SIGNALS:
+        ends(["mcp", "--endpoint", server.url], lambda process: process.stdout.readline(), number)
+        found = []
+
+        def is_ready(process):
+            process.stdout.readline()
+            found[:] = children(process)
+            return found
+
+        ends(["mcp", "--", "--in-memory"], is_ready, number)
+        until(lambda: not os.path.exists(f"/proc/{found[0]}"), "the server of its own ends")
+    server.stop()
+
+
+@of_files
+def in_the_middle_of_a_file():
+    """A data file of 30 MB is checked, repaired, backed up and copied."""
+    server = Server("--s3", "s3", disk=True)
+    client = server.client()
+    bucket = pathlib.Path(server.folder, "s3", "bucket")
+    bucket.mkdir(parents=True)
+    (bucket / "items").write_text("".join(f'{{"Item":{{"pk":{{"S":"{i}"}},"text":{{"S":"{"x" * 1000}"}}}}}}\n' for i in range(30000)))
+    made = client.import_table(S3BucketSource={"S3Bucket": "bucket"}, InputFormat="DYNAMODB_JSON", TableCreationParameters={
+        "TableName": "app", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "KeySchema": key("pk"), "BillingMode": "PAY_PER_REQUEST"})
+    arn = made["ImportTableDescription"]["ImportArn"]
+    until(lambda: client.describe_import(ImportArn=arn)["ImportTableDescription"]["ImportStatus"] == "COMPLETED", "the import ends")
+    server.process.send_signal(signal.SIGTERM)
+    server.process.wait()
+    path = pathlib.Path(server.folder, "data.db")
+    is_open = lambda process: str(path) in [os.readlink(link) for link in pathlib.Path(f"/proc/{process.pid}/fd").iterdir() if link.is_symlink()]
+    is_begun = lambda process: any(p.stat().st_size > 0 for p in TARGETS.iterdir())
+    whole = path.read_bytes()
+    for number in SIGNALS:
+        ends(["check", str(path)], is_open, number)
+        ends(filled(["backup", path, "TARGET"], ""), is_begun, number)
+        ends(filled(["copy", "--from", f"sqlite:{path}", "--to", "sqlite:TARGET"], ""), is_begun, number)
+    hole = len(whole) // 2 // 4096 * 4096
+    path.write_bytes(whole[:hole] + b"\xff" * 4096 + whole[hole + 4096:])
+    before = {p.name: p.read_bytes() for p in path.parent.iterdir() if p.is_file() and p.stat().st_size > 0}
+    for number in SIGNALS:
+        ends(["check", str(path), "--repair"], lambda process: set(os.listdir(path.parent)) - set(before) - {"s3", "data.db-wal", "data.db-shm"}, number)
+        after = {p.name: p.read_bytes() for p in path.parent.iterdir() if p.is_file() and p.stat().st_size > 0}
+        assert after == before, {n: (len(after.get(n, "")), len(before.get(n, ""))) for n in {*after, *before} if after.get(n) != before.get(n)}
+    assert sorted(n for n, (_, states) in COMMANDS.items() if "file" in states) == ["backup", "check", "copy"]
+
+
+try:
+    lines = [{"start_us": 10 * i, "end_us": 10 * i + 1, "operation": "ListTables", "status": 200, "request": {}, "response": {"TableNames": ["app"]}} for i in range(3)]
+    RECORDING.write_text("".join(json.dumps(line) + "\n" for line in [{"dynalith_recording": 1, "values": "open"}, *lines]))
+    (FOLDER / "app.json").write_text('{"TableName": "app", "Item": {"pk": {"S": "1"}}}\n')
+    (FOLDER / "dump").write_bytes(b"")
+    run("commands", [every_command_is_here, in_a_queue, before_an_answer, in_the_middle_of_an_input, an_agent_waits, in_the_middle_of_a_file])
+finally:
+    shutil.rmtree(FOLDER, ignore_errors=True)
