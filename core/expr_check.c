@@ -4,6 +4,7 @@
 #include "core/expr_internal.h"
 #include "core/number.h"
 
+#define NAMES_PER_STEP 8 /* that one of arena_works() compares with a placeholder */
 #define BIT(type) (1u << (type))
 #define ANY_TYPE (~0u)
 #define COMPARABLE (BIT(TYPE_S) | BIT(TYPE_N) | BIT(TYPE_B))
@@ -111,6 +112,9 @@ static enum code resolve_name(struct parser *parser, struct str text, struct str
 		*name = text;
 		return OK;
 	}
+	enum code code = parser_works(parser, 1 + env->name_count / NAMES_PER_STEP);
+	if (code != OK)
+		return code;
 	for (size_t i = 0; i < env->name_count; i++) {
 		if (str_eq(env->names[i].placeholder, text)) {
 			env->names[i].is_used = true;
@@ -147,7 +151,10 @@ static enum code check_path(struct parser *parser, const struct raw *raw, const 
 enum code check_value(struct parser *parser, const struct raw *raw, struct value *out)
 {
 	struct expr_env *env = parser->env;
+	enum code code = parser_works(parser, 1 + env->value_count / NAMES_PER_STEP);
 
+	if (code != OK)
+		return code;
 	for (size_t i = 0; i < env->value_count; i++) {
 		if (str_eq(env->values[i].placeholder, raw->text)) {
 			env->values[i].is_used = true;
@@ -416,6 +423,8 @@ enum code check_paths(struct parser *parser, struct raw *const *raws, size_t n, 
 	for (size_t i = n; i-- > 0;) {
 		enum code code = check_path(parser, raws[i], &out[i]);
 
+		if (code == OK)
+			code = parser_works(parser, n - i);
 		for (size_t k = i + 1; k < n && code == OK; k++)
 			code = check_relation(parser, out[i], out[k]);
 		if (code != OK)
@@ -463,6 +472,7 @@ enum code expr_check_paths(struct arena *arena, const struct path *const *paths,
 	for (size_t i = n; i-- > 0 && code == OK;) {
 		if (paths[i]->n > VALUE_DEPTH_MAX)
 			return err_set(err, MSG_EXPR_NESTING, "", paths[i]->n);
+		code = parser_works(&parser, n - i);
 		for (size_t k = i + 1; k < n && code == OK; k++)
 			code = check_relation(&parser, paths[i], paths[k]);
 	}

@@ -83,6 +83,8 @@ void parser_advance(struct parser *parser);
 /* The syntax error at the current token. */
 enum code parser_syntax_error(struct parser *parser) WARN_UNUSED;
 bool parser_at(const struct parser *parser, char character);
+/* Counts steps of work in the arena's time: ERR_SERVICE_UNAVAILABLE where that is up. */
+enum code parser_works(struct parser *parser, size_t steps) WARN_UNUSED;
 enum code parser_expect(struct parser *parser, char character) WARN_UNUSED;
 
 enum code parse_path(struct parser *parser, struct raw **out) WARN_UNUSED;

@@ -1,5 +1,7 @@
 #include "core/expr_internal.h"
 
+#define TOKEN_STEPS 4 /* of work, as arena_works() counts them */
+
 static const char *const parameters[] = {
 	[EXPR_CONDITION] = "Invalid ConditionExpression: ", [EXPR_FILTER] = "Invalid FilterExpression: ",
 	[EXPR_KEY_CONDITION] = "Invalid KeyConditionExpression: ", [EXPR_UPDATE] = "Invalid UpdateExpression: ",
@@ -39,6 +41,11 @@ enum code parser_syntax_error(struct parser *parser)
 	struct str near = {first, (size_t)(end - first)};
 
 	return err_set(parser->err, MSG_EXPR_SYNTAX, parser->parameter, STR_ARG(token), STR_ARG(near));
+}
+
+enum code parser_works(struct parser *parser, size_t steps)
+{
+	return arena_works(parser->arena, steps) ? OK : err_if_over(parser->arena, parser->err);
 }
 
 bool parser_at(const struct parser *parser, char character)
@@ -156,8 +163,10 @@ static enum code parse_arguments(struct parser *parser, struct raw *owner, unsig
 static enum code parse_operand(struct parser *parser, struct raw **out)
 {
 	struct raw *raw = NULL;
-	enum code code = OK;
+	enum code code = parser_works(parser, TOKEN_STEPS);
 
+	if (code != OK)
+		return code;
 	if (++parser->depth > EXPR_DEPTH_MAX)
 		return parser_syntax_error(parser);
 	if (parser_at(parser, '(')) {
@@ -281,7 +290,7 @@ static bool holds_operand(const struct parser *parser)
 	bool has_function = false;
 	unsigned open = 1;
 
-	for (; token.kind != TOKEN_END && open > 0; previous = token, token = lexer_next(&lexer)) {
+	for (; token.kind != TOKEN_END && open > 0 && arena_works(parser->arena, TOKEN_STEPS); previous = token, token = lexer_next(&lexer)) {
 		if (token.kind == TOKEN_OPERATOR || token.keyword != KEYWORD_NONE)
 			return false;
 		if (token.kind == TOKEN_CHARACTER && token.text.p[0] == '(') {
@@ -311,8 +320,10 @@ static enum code parse_primary(struct parser *parser, struct raw **out)
 static enum code parse_not(struct parser *parser, struct raw **out)
 {
 	struct raw *raw = NULL;
-	enum code code;
+	enum code code = parser_works(parser, TOKEN_STEPS);
 
+	if (code != OK)
+		return code;
 	if (++parser->depth > EXPR_DEPTH_MAX)
 		return parser_syntax_error(parser);
 	if (parser->token.keyword == KEYWORD_NOT) {

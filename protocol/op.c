@@ -320,7 +320,8 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 		release(&passage->call);
 	}
 	code = retry_code(code, err);
-	if (code == OK && passage->call.out.is_cut)
+	/* rules may stop where the arena is over: what they found by then is no answer */
+	if ((code == OK && passage->call.out.is_cut) || (err_is_validation(code) && arena_is_over(passage->request->arena)))
 		return err_default(err, ERR_SERVICE_UNAVAILABLE);
 	if (code == OK && passage->call.out.is_malformed)
 		return err_set(err, MSG_IMAGE_MALFORMED);

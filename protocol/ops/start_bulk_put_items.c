@@ -3,6 +3,8 @@
 #include "protocol/transfer/messages.h"
 #include "protocol/transfer/transfer_show.h"
 
+#define OUTPUT_TYPES_MAX 2 /* as many as there are */
+
 static const char *const members[] = {"InputS3Configuration", "OutputS3Configuration", "TableName", "MaxWriteRequestUnits", "PerformanceTier", NULL};
 
 /* Developer Guide, "Bulk put items considerations": no table of a global table, and none whose index is being created. */
@@ -29,7 +31,7 @@ enum code op_start_bulk_put_items(struct call *call, const struct start_bulk_put
 	struct table *table;
 	struct job job;
 
-	if (output->output_type.n == 0)
+	if (output->output_type.n == 0 || output->output_type.n > OUTPUT_TYPES_MAX)
 		return err_set(err, MSG_BULK_OUTPUT);
 	if (!str_is_set(output->s3_bucket))
 		return err_set(err, MSG_BULK_BUCKET);

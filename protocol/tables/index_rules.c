@@ -249,8 +249,8 @@ static enum code check_definitions(struct table *table, const struct create_glob
 	}
 	if (is_missing && definitions->n < input->key_schema.n)
 		return err_set(err, MSG_KEYS_UNDEFINED);
-	return is_missing ? err_set(err, MSG_KEYS_MISSING, STR_ARG(java_order_list(table->arena, keys, input->key_schema.n, true)),
-				    STR_ARG(java_order_list(table->arena, defined, definitions->n, true)))
+	return is_missing ? err_set(err, MSG_KEYS_MISSING, STR_ARG(java_order_list(err->arena, keys, input->key_schema.n, true)),
+				    STR_ARG(java_order_list(err->arena, defined, definitions->n, true)))
 			  : OK;
 }
 

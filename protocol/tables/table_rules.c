@@ -56,13 +56,13 @@ enum code table_rules_define(struct table *table, const struct attribute_definit
 	return OK;
 }
 
-static struct str list_definitions(const struct table *table)
+static struct str list_definitions(struct arena *arena, const struct table *table)
 {
-	struct str *names = ARENA_ARRAY(table->arena, struct str, table->settings->definition_count + 1);
+	struct str *names = ARENA_ARRAY(arena, struct str, table->settings->definition_count + 1);
 
 	for (size_t i = 0; i < table->settings->definition_count; i++)
 		names[i] = table->settings->definitions[i].name;
-	return java_order_list(table->arena, names, table->settings->definition_count, true);
+	return java_order_list(arena, names, table->settings->definition_count, true);
 }
 
 static struct str list_keys(struct arena *arena, const struct key_schema_input *input)
@@ -145,7 +145,7 @@ static enum code check_defined(const struct table *table, const struct key_schem
 			continue;
 		return table->settings->definition_count < count_distinct(err->arena, input)
 			       ? err_set(err, MSG_KEYS_UNDEFINED)
-			       : err_set(err, MSG_KEYS_MISSING, STR_ARG(list_keys(table->arena, input)), STR_ARG(list_definitions(table)));
+			       : err_set(err, MSG_KEYS_MISSING, STR_ARG(list_keys(err->arena, input)), STR_ARG(list_definitions(err->arena, table)));
 	}
 	return OK;
 }
@@ -453,19 +453,21 @@ static bool is_asked(const struct create_table_input *input, struct str name)
 /* AWS: comes before the indexes' other rules, so one definition too many hides other mistakes. */
 static enum code check_definitions_used(const struct create_table_input *input, const struct table *table, struct err *err)
 {
-	struct str *used = ARENA_ARRAY(table->arena, struct str, table->settings->definition_count + 1);
-	size_t count = 0;
+	struct str *used = ARENA_ARRAY(err->arena, struct str, table->settings->definition_count + 1);
+	size_t indexes = input->local_secondary_indexes.n + input->global_secondary_indexes.n + input->vector_indexes.n, count = 0;
 
 	for (size_t i = 0; i < table->settings->definition_count; i++) {
+		if (!arena_works(err->arena, 1 + indexes))
+			return err_if_over(err->arena, err);
 		if (is_asked(input, table->settings->definitions[i].name))
 			used[count++] = table->settings->definitions[i].name;
 	}
 	if (count == table->settings->definition_count)
 		return OK;
-	if (input->local_secondary_indexes.n + input->global_secondary_indexes.n + input->vector_indexes.n == 0)
+	if (indexes == 0)
 		return err_set(err, MSG_DEFINITIONS_COUNT);
-	return err_set(err, MSG_DEFINITIONS_UNUSED, STR_ARG(list_definitions(table)),
-		       STR_ARG(java_order_list(table->arena, used, count, false)));
+	return err_set(err, MSG_DEFINITIONS_UNUSED, STR_ARG(list_definitions(err->arena, table)),
+		       STR_ARG(java_order_list(err->arena, used, count, false)));
 }
 
 static enum code read_billing(const struct create_table_input *input, struct table *table, struct err *err)

@@ -4,6 +4,7 @@
 #include "core/seen.h"
 
 #define BUCKETS 16
+#define NAME_STEPS 16 /* of work for a name, as arena_works() counts them */
 
 /* One character of UTF-8 at *at, which moves behind it. */
 static uint32_t next_character(struct str text, size_t *at)
@@ -40,7 +41,7 @@ static size_t unique(struct arena *arena, const struct str *names, size_t n, str
 	size_t count = 0;
 
 	*out = ARENA_ARRAY(arena, struct str, n + 1);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && arena_works(arena, NAME_STEPS); i++) {
 		if (seen_add(&seen, names[i]))
 			(*out)[count++] = names[i];
 	}
@@ -79,7 +80,7 @@ struct str java_order_list(struct arena *arena, const struct str *names, size_t 
 	size_t count;
 	const struct str *sorted = java_order(arena, names, n, is_sized, &count);
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && arena_works(arena, NAME_STEPS); i++)
 		buf_printf(&list, "%s" STR_FMT, i > 0 ? ", " : "", STR_ARG(sorted[i]));
 	return buf_str(&list);
 }

@@ -362,6 +362,50 @@ TEST(many_paths_take_no_more_memory_than_the_item)
 	CHECK(arena_used(arena) - used < 2000);
 }
 
+static uint64_t readings;
+
+static uint64_t count_readings(void)
+{
+	return ++readings;
+}
+
+/* Each of these looked ahead, compared or searched for as long as it liked. */
+TEST(parsers_stop_where_the_time_is_up)
+{
+	static struct expr_name names[200000];
+	struct arena *short_lived = arena_new(1 << 20);
+	struct expr_env e = {.arena = short_lived, .names = names, .name_count = sizeof(names) / sizeof(names[0])};
+	struct buf open = buf_in(arena), paths = buf_in(arena), looks = buf_in(arena);
+
+	for (size_t i = 0; i < e.name_count; i++)
+		names[i].placeholder = STR("#x");
+	names[e.name_count - 1] = (struct expr_name){STR("#y"), STR("y"), false};
+	for (int i = 0; i < 680; i++)
+		buf_add_byte(&open, '(');
+	for (int i = 0; i < 1600; i++)
+		buf_add_lit(&open, "a[");
+	buf_add_lit(&open, " = :v");
+	for (int i = 0; i < 800; i++)
+		buf_printf(&paths, "%sa%d", i ? "," : "", i);
+	for (int i = 0; i < 500; i++)
+		buf_printf(&looks, "%sa%d.#y", i ? "," : "", i);
+	for (unsigned i = 0; i < 3; i++) {
+		struct err err = err_in(short_lived);
+		struct projection *projection;
+		const struct node *node;
+		enum code code;
+
+		readings = 0;
+		arena_limit_time(short_lived, count_readings, 20);
+		code = i == 0 ? expr_parse_condition(&e, EXPR_CONDITION, buf_str(&open), &node, &err)
+			      : expr_parse_projection(&e, buf_str(i == 1 ? &paths : &looks), &projection, &err);
+		CHECK_INT(code, ERR_SERVICE_UNAVAILABLE);
+		CHECK(readings < 30);
+		arena_reset(short_lived);
+	}
+	arena_free(short_lived);
+}
+
 TEST(unused_names_and_values)
 {
 	struct expr_env e = env();
@@ -413,6 +457,7 @@ int main(void)
 		TEST_CASE(many_steps_copy_a_container_once), TEST_CASE(many_appended_lists_are_refused_before_they_are_made),
 		TEST_CASE(deleting_every_element_removes_the_set), TEST_CASE(projections),
 		TEST_CASE(many_paths_take_no_more_memory_than_the_item), TEST_CASE(unused_names_and_values),
+		TEST_CASE(parsers_stop_where_the_time_is_up),
 		TEST_CASE(reserved_words), TEST_CASE(an_update_is_charged_by_its_text),
 	};
 
