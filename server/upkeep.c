@@ -110,7 +110,7 @@ static enum log_level level_of_failure(struct upkeep *upkeep)
 
 bool upkeep_misses_store(struct upkeep *upkeep)
 {
-	return atomic_load(&upkeep->is_away);
+	return atomic_load(&upkeep->is_told);
 }
 
 /* Steps are short, so that neither requests nor the end wait for a long backlog. */

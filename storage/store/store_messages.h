@@ -11,6 +11,8 @@
 #define MSG_STORE_LIMIT ERR_DATA_LIMIT, "The data has reached the limit of %llu MB: delete items, or give the server a higher limit"
 #define MSG_STORE_FAILED ERR_INTERNAL, "the store failed: %s"
 #define MSG_STORE_DAMAGED ERR_INTERNAL, "the data file is damaged: page %u fails its checksum"
+#define MSG_STORE_CUT_AT ERR_INTERNAL, "the data file is damaged: it ends before page %u"
+#define MSG_STORE_CUT ERR_INTERNAL, "the data file was cut short by somebody else; nothing is written until a restart: %s"
 #define MSG_STORE_NO_PLACE ERR_INTERNAL, "the data file is damaged: the row that says where a table's rows lie is malformed"
 #define MSG_STORE_UNSYNCED ERR_INTERNAL, "the store failed: a sync of the write-ahead log did; nothing is written until a restart"
 #define MSG_STORE_MOVED \

@@ -8,6 +8,7 @@ import tempfile
 import json
 import threading
 import time
+import urllib.error
 import urllib.request
 
 import raw
@@ -361,6 +362,58 @@ def a_file_that_is_taken_away():
 
 
 @of_files
+def a_file_that_is_cut():
+    """Each read is right or an error, health says so, no write is acknowledged any more; all that was acknowledged is there when the file is whole again."""
+    for cut in (0, 100, 3 * 4096 + 7, 0.3, 0.9):
+        server = Server("--ttl-period", "0", disk=True)
+        path = f"{server.folder}/data.db"
+        client = Client(server.port)
+        create(client)
+        written = {f"item-{i}": 1000 + i % 7 * 1500 for i in range(200)}
+        for name, size in written.items():
+            client("PutItem", TableName="disk", Item=item(name, size))
+        server.process.terminate()
+        assert server.process.wait(120) == 0
+        server.start()  # with nothing in the log, and nothing in memory
+        client = Client(server.port)
+        client("PutItem", TableName="disk", Item=item("last", 10))
+        written["last"] = 10
+        whole = os.path.getsize(path)
+        shutil.copyfile(path, path + ".whole")
+        os.truncate(path, cut if isinstance(cut, int) else int(whole * cut) // 4096 * 4096)
+        right = errors = 0
+        for name, size in written.items():
+            try:
+                assert client("GetItem", TableName="disk", Key={"PK": s(name)})["Item"] == item(name, size), name
+                right += 1
+            except Refused as refused:
+                assert (refused.name, refused.status) == FULL, refused
+                errors += 1
+        assert errors > 0, (cut, right)
+        status = 200
+        for _ in range(100):
+            try:
+                urllib.request.urlopen(f"{server.url}/_dynalith/health").close()
+            except urllib.error.HTTPError as error:
+                status, body = error.code, json.loads(error.read())
+                break
+            time.sleep(0.05)
+        assert status == 503 and body["reason"] == "data_file", (status, cut)
+        fill(client, written, 10, "late", 1)
+        client.close()
+        server.process.terminate()
+        assert server.process.wait(120) == 0
+        told = server.process.stderr.read().decode()
+        assert told.count("upkeep: the data file was cut short") == 1, told
+        with open(path + ".whole", "rb") as source, open(path, "r+b") as file:
+            file.write(source.read())
+        os.unlink(path + ".whole")
+        server.start()
+        check(Client(server.port), written)
+        server.stop()
+
+
+@of_files
 def one_server_a_file():
     """By whatever name: the lock is on the file."""
     server = Server(disk=True)
@@ -374,4 +427,4 @@ def one_server_a_file():
 
 
 run("disk", [a_small_file_system, a_limit_of_the_file_size, many_at_once_on_a_full_disk, what_a_recording_shows_has_happened,
-             a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start, a_file_that_is_taken_away, one_server_a_file])
+             a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start, a_file_that_is_taken_away, a_file_that_is_cut, one_server_a_file])

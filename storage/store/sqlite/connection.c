@@ -60,11 +60,13 @@ static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_ROLLBACK_SAVED] = "ROLLBACK TO member",
 };
 
-static unsigned damaged_page(sqlite3 *db)
+static enum code refuse_page(sqlite3 *db, struct err *err)
 {
 	sqlite3_file *file = page_file_of(db, SQLITE_FCNTL_FILE_POINTER);
+	bool is_cut = false;
+	unsigned page = file ? page_file_damaged(file, &is_cut) : 0;
 
-	return file ? page_file_damaged(file) : 0;
+	return is_cut ? err_set(err, MSG_STORE_CUT_AT, page) : err_set(err, MSG_STORE_DAMAGED, page);
 }
 
 static enum code refuse(const struct connection *connection, int code, const char *text, struct err *err)
@@ -76,7 +78,7 @@ static enum code refuse(const struct connection *connection, int code, const cha
 	if (code == SQLITE_FULL)
 		return err_set(err, MSG_STORE_FULL);
 	if (connection->db && sqlite3_extended_errcode(connection->db) == SQLITE_IOERR_DATA)
-		return err_set(err, MSG_STORE_DAMAGED, damaged_page(connection->db));
+		return refuse_page(connection->db, err);
 	return err_set(err, MSG_STORE_FAILED, text);
 }
 
@@ -91,7 +93,7 @@ enum code connection_error(struct connection *connection, struct err *err)
 	if (code == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	enum code refusal = refuse(connection, code, text, err);
-	if (connection->snapshot.memory)
+	if (connection->memory)
 		connection_rollback(connection);
 	return refusal;
 }
@@ -139,14 +141,6 @@ enum code connection_open(struct connection *connection, const char *name, int f
 	return OK;
 }
 
-void connection_set_map(struct connection *connection, struct data_map *map)
-{
-	sqlite3_file *file = page_file_of(connection->db, SQLITE_FCNTL_FILE_POINTER);
-
-	if (file)
-		page_file_set_map(file, map);
-}
-
 static void slot_clear(struct slot *slot)
 {
 	for (int i = 0; i < STATEMENT_COUNT; i++)
@@ -190,7 +184,8 @@ enum code connection_begin_read(struct connection *connection, struct err *err)
 {
 	enum code code = OK;
 
-	if (!connection->snapshot.memory && snapshot_begin(&connection->snapshot, connection->db, connection->controls[CONTROL_SNAPSHOT]) != SQLITE_ROW) {
+	/* a statement that stands at its row holds SQLite's snapshot for all others, without BEGIN and COMMIT */
+	if (!connection->memory && sqlite3_step(connection->controls[CONTROL_SNAPSHOT]) != SQLITE_ROW) {
 		code = connection_error(connection, err);
 		connection_end_read(connection);
 	} else if (atomic_load(connection->drops_begun) != connection->drops_seen) {
@@ -201,8 +196,8 @@ enum code connection_begin_read(struct connection *connection, struct err *err)
 
 void connection_end_read(struct connection *connection)
 {
-	if (!connection->snapshot.memory)
-		snapshot_end(&connection->snapshot, connection->controls[CONTROL_SNAPSHOT]);
+	if (!connection->memory)
+		sqlite3_reset(connection->controls[CONTROL_SNAPSHOT]);
 }
 
 void connection_rollback(struct connection *connection)
@@ -323,7 +318,6 @@ static enum code locate(struct connection *connection, struct slot *slot, struct
 			slot->statements[i] = NULL;
 		}
 		slot->place = place;
-		slot->roots.schema = 0;
 	}
 	slot->located = connection->forgotten + 1;
 	return OK;
@@ -361,43 +355,6 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 		code = prepare(connection, slot, kind, err);
 	*out = slot->statements[kind];
 	return code;
-}
-
-/* The b-trees of the slot's SQL table, as its rows of the schema say. */
-static bool read_roots(struct connection *connection, struct slot *slot, uint32_t schema)
-{
-	sqlite3_stmt *statement;
-	struct page_roots roots = {.schema = schema, .usable = snapshot_usable(&connection->snapshot)};
-	int result;
-
-	if (roots.usable == 0)
-		return false;
-	if (sqlite3_prepare_v2(connection->db, "SELECT type = 'table', rootpage FROM sqlite_schema WHERE tbl_name = ?1", -1, &statement, NULL) != SQLITE_OK)
-		return false;
-	sqlite3_bind_text(statement, 1, slot->place.name, -1, SQLITE_STATIC);
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW)
-		*(sqlite3_column_int(statement, 0) ? &roots.rows : &roots.keys) = (uint32_t)sqlite3_column_int64(statement, 1);
-	sqlite3_finalize(statement);
-	if (place_table(&slot->place) == PLACE_TABLE_KEYS)
-		roots = (struct page_roots){.schema = schema, .keys = roots.rows, .usable = roots.usable};
-	else if (roots.rows == 0)
-		roots.keys = 0;
-	slot->roots = roots;
-	return result == SQLITE_DONE;
-}
-
-/* SQLite gives each schema a number: whatever makes or drops a SQL table changes it. */
-bool connection_tree(struct connection *connection, struct keyspace keyspace, struct page_tree *tree, struct err *err)
-{
-	struct slot *slot;
-	uint32_t schema = snapshot_schema(&connection->snapshot);
-
-	if (schema == 0 || (connection->txn.mode == STORE_WRITE && connection->own.has_any) || slot_located(connection, keyspace, &slot, err) != OK)
-		return false;
-	if (place_table(&slot->place) == PLACE_TABLE_SHARED || (slot->roots.schema != schema && !read_roots(connection, slot, schema)))
-		return false;
-	*tree = page_tree_of(&connection->snapshot, slot->roots);
-	return slot->roots.keys != 0;
 }
 
 /* Prepares the slot's joins for where the other keyspace lies. */

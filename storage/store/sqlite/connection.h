@@ -9,10 +9,10 @@
 #include <sqlite3.h>
 #include <stdatomic.h>
 
-#include "storage/store/sqlite/page_tree.h"
+#include "core/err.h"
 #include "storage/store/sqlite/place.h"
 
-struct data_map;
+struct memory_file;
 
 /* Statements of a keyspace. */
 enum statement {
@@ -39,7 +39,6 @@ struct slot {
 	uint64_t used_at;
 	uint64_t located;    /* 1 more than the connection had forgotten when the place was looked up */
 	struct place place;
-	struct page_roots roots; /* the b-trees of the place's SQL table, for connection_tree() */
 	struct place to;     /* of the keyspace that the rows stand for, where STATEMENT_OF and so on are prepared */
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 };
@@ -63,7 +62,7 @@ struct connection {
 	struct sqlite_store *store;
 	struct quota *quota;  /* of the writer */
 	sqlite3 *db;
-	struct snapshot snapshot; /* of a reader; of the writer in memory, the file */
+	struct memory_file *memory; /* in memory, the file */
 	uint64_t moment;     /* before the snapshot began: pinned.h */
 	struct own_changes own;
 	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */
@@ -79,16 +78,13 @@ struct connection {
 enum code connection_open(struct connection *connection, const char *name, int flags, const char *setup, struct err *err) WARN_UNUSED;
 void connection_close(struct connection *connection);
 
-/* A connection of a data file reads it through this mapping from now on. */
-void connection_set_map(struct connection *connection, struct data_map *map);
-
 /* Runs SQL without results. */
 enum code connection_run(struct connection *connection, const char *sql, struct err *err) WARN_UNUSED;
 enum code connection_control(struct connection *connection, enum control control, struct err *err) WARN_UNUSED;
 
 /*
- * A reader's transaction: from one to the other its statements, and connection_tree(), see one snapshot. Places are forgotten where a keyspace may have been
- * dropped since they were looked up.
+ * A reader's transaction: from one to the other its statements see one snapshot. Places are forgotten where a keyspace may have been dropped since they were
+ * looked up.
  */
 enum code connection_begin_read(struct connection *connection, struct err *err) WARN_UNUSED;
 void connection_end_read(struct connection *connection);
@@ -105,12 +101,6 @@ enum code connection_number(struct connection *connection, const char *sql, int6
 /* The statement, reset and without bindings. ERR_RESOURCE_NOT_FOUND where the keyspace does not exist. */
 enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot,
 			       sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
-
-/*
- * The b-trees of the keyspace's SQL table, for a reader, and in memory for the writer until it changes something. False where a statement has to read the
- * keyspace: its snapshot is not usable, it shares its SQL table with others, or it is not there, and then the statement's error says so.
- */
-bool connection_tree(struct connection *connection, struct keyspace keyspace, struct page_tree *tree, struct err *err);
 
 /*
  * One of STATEMENT_OF and so on, joined with the SQL table of `to`. *statement is NULL where one of the two keyspaces lies in a SQL table of another kind.

@@ -14,6 +14,7 @@
 #include "storage/store/store_messages.h"
 
 #define HEADER_SIZE 100           /* of a SQLite file */
+#define PAGES_AT 28               /* in its header: how many pages it has */
 #define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
 
 bool data_file_is_cut_short(const char *absolute)
@@ -66,6 +67,21 @@ enum code data_file_lock(const char *path, unsigned format, char *absolute, int 
 	if (be32(header + 60) == format && !page_file_has_checksums(header))
 		return err_set(err, MSG_STORE_OPEN, path, "its first page is damaged");
 	return OK;
+}
+
+bool data_file_is_cut(int fd, _Atomic uint64_t *seen)
+{
+	unsigned char header[HEADER_SIZE];
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return false;
+	uint64_t size = (uint64_t)status.st_size;
+	if (size >= atomic_load(seen)) {
+		atomic_store(seen, size);
+		return false;
+	}
+	return pread(fd, header, sizeof(header), 0) != HEADER_SIZE || size < (uint64_t)be32(header + PAGES_AT) * STORE_PAGE;
 }
 
 bool data_file_is_moved_away(int fd, const char *path)

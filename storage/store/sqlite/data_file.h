@@ -5,6 +5,8 @@
 #define DYNALITH_STORAGE_SQLITE_DATA_FILE_H
 
 #include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
 
 #include "core/err.h"
 
@@ -23,5 +25,11 @@ bool data_file_is_cut_short(const char *absolute);
 
 /* Whether another file, or none, is at the path. False where that cannot be known, for instance in a folder that may not be read any more. */
 bool data_file_is_moved_away(int fd, const char *path);
+
+/*
+ * Whether somebody else made the file shorter than `seen` bytes, and than its own header says, while this process has it open. SQLite itself makes it shorter
+ * only to what the header says. Raises `seen` to the file's size.
+ */
+bool data_file_is_cut(int fd, _Atomic uint64_t *seen);
 
 #endif

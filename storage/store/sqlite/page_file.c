@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "core/crc32.h"
-#include "storage/store/sqlite/data_map.h"
 
 #define RESERVED_AT 20               /* in the file's head: bytes reserved at the end of each page */
 #define HEAD_SIZE 100
 #define RECHECK_READS (1u << 24)     /* so many reads of a connection later, its pages are checked once more */
 #define PAGE_SALT 0x9E3779B1u
-#define LOG_REGIONS 64               /* of a log's index that are remembered, each for 4,096 pages of the log */
-#define LOG_REGION_SIZE 32768        /* bytes */
-#define READ_MARKS_AT 3              /* of the locks of a log's index: the first one of a read mark; SQLite: WAL-mode File Format, 2.3 */
 
 /* The underlying file follows it. */
 struct page_file {
@@ -23,9 +19,7 @@ struct page_file {
 	size_t passed_size;    /* in bytes */
 	uint32_t reads;
 	uint32_t damaged;
-	struct data_map *map;  /* or NULL, also where it has no bytes */
-	int read_mark;         /* one more than the read mark that is held; 0: none */
-	const volatile unsigned char *log_index[LOG_REGIONS];
+	bool is_cut;
 };
 
 static sqlite3_file *under_of(sqlite3_file *file)
@@ -88,21 +82,26 @@ static void note_passed(struct page_file *file, uint32_t number)
 	file->passed[number / 8] |= (unsigned char)(1 << number % 8);
 }
 
+static int refuse(struct page_file *file, sqlite3_int64 at, bool is_cut)
+{
+	file->damaged = (uint32_t)(at / STORE_PAGE + 1);
+	file->is_cut = is_cut;
+	return SQLITE_IOERR_DATA;
+}
+
 static int check(struct page_file *file, const unsigned char *page, sqlite3_int64 at)
 {
 	uint32_t number = (uint32_t)(at / STORE_PAGE + 1);
 
 	if (has_passed(file, number))
 		return SQLITE_OK;
-	if (file->is_checked && !page_file_is_whole(page, number)) {
-		file->damaged = number;
-		return SQLITE_IOERR_DATA;
-	}
+	if (file->is_checked && !page_file_is_whole(page, number))
+		return refuse(file, at, false);
 	note_passed(file, number);
 	return SQLITE_OK;
 }
 
-/* Checks the page at `at`, if pages carry checksums, after a system call has read it: the call fails where the mapping would raise SIGBUS. */
+/* Reads the page at `at` to check it. */
 static int check_stored(struct page_file *file, sqlite3_int64 at)
 {
 	sqlite3_file *under = under_of((sqlite3_file *)file);
@@ -136,8 +135,10 @@ static int page_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 	struct page_file *page_file = (struct page_file *)file;
 	int result = under_of(file)->pMethods->xRead(under_of(file), out, n, at);
 
-	if (result != SQLITE_OK || !page_file->is_checked)
+	if (!page_file->is_checked || (result != SQLITE_OK && (result != SQLITE_IOERR_SHORT_READ || at == 0)))
 		return result;
+	if (result == SQLITE_IOERR_SHORT_READ)
+		return refuse(page_file, at, true);
 	return is_whole_page(n, at) ? check(page_file, out, at) : check_around(page_file, at);
 }
 
@@ -163,45 +164,9 @@ static int page_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int6
 	return under_of(file)->pMethods->xWrite(under_of(file), bytes, n, at);
 }
 
-/* A page of the mapping; *out is NULL where it has none, or the page cannot be read or fails its check. */
-static int fetch(struct page_file *file, sqlite3_int64 at, int n, void **out)
-{
-	const unsigned char *page = file->map ? data_map_at(file->map, (uint64_t)at, (size_t)n) : NULL;
-	int result = page && is_whole_page(n, at) ? check_stored(file, at) : SQLITE_OK;
-
-	*out = result == SQLITE_OK ? (void *)(uintptr_t)page : NULL;
-	return result;
-}
-
-static int page_fetch(sqlite3_file *file, sqlite3_int64 at, int n, void **out)
-{
-	int result = fetch((struct page_file *)file, at, n, out);
-
-	if (result == SQLITE_OK && *out && is_whole_page(n, at))
-		page_prefetch(*out);
-	return result;
-}
-
-/*
- * Without a page, SQLite asks to unmap the file. It does so whenever another connection has committed, since another process could have truncated and
- * extended the file. Only one process has a data file open, and the mapping shows what it writes.
- */
-static int page_unfetch(sqlite3_file *file, sqlite3_int64 at, void *page)
-{
-	(void)file, (void)at, (void)page;
-	return SQLITE_OK;
-}
-
 static int page_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
-	struct data_map *map = ((struct page_file *)file)->map;
-
-	if (map)
-		data_map_begin_cut(map, (uint64_t)size);
-	int result = under_of(file)->pMethods->xTruncate(under_of(file), size);
-	if (map)
-		data_map_end_cut(map);
-	return result;
+	return under_of(file)->pMethods->xTruncate(under_of(file), size);
 }
 
 static int page_sync(sqlite3_file *file, int flags)
@@ -231,8 +196,6 @@ static int page_check_lock(sqlite3_file *file, int *is_locked)
 
 static int page_control(sqlite3_file *file, int op, void *argument)
 {
-	if (op == SQLITE_FCNTL_MMAP_SIZE) /* how much the connection maps by itself */
-		return SQLITE_OK;
 	return under_of(file)->pMethods->xFileControl(under_of(file), op, argument);
 }
 
@@ -248,20 +211,12 @@ static int page_characteristics(sqlite3_file *file)
 
 static int page_shm_map(sqlite3_file *file, int region, int size, int extend, void volatile **out)
 {
-	int result = under_of(file)->pMethods->xShmMap(under_of(file), region, size, extend, out);
-
-	if (result == SQLITE_OK && region < LOG_REGIONS && size == LOG_REGION_SIZE)
-		((struct page_file *)file)->log_index[region] = *out;
-	return result;
+	return under_of(file)->pMethods->xShmMap(under_of(file), region, size, extend, out);
 }
 
 static int page_shm_lock(sqlite3_file *file, int offset, int n, int flags)
 {
-	int result = under_of(file)->pMethods->xShmLock(under_of(file), offset, n, flags);
-
-	if (result == SQLITE_OK && flags & SQLITE_SHM_SHARED && offset >= READ_MARKS_AT)
-		((struct page_file *)file)->read_mark = flags & SQLITE_SHM_LOCK ? offset - READ_MARKS_AT + 1 : 0;
-	return result;
+	return under_of(file)->pMethods->xShmLock(under_of(file), offset, n, flags);
 }
 
 static void page_shm_barrier(sqlite3_file *file)
@@ -271,8 +226,6 @@ static void page_shm_barrier(sqlite3_file *file)
 
 static int page_shm_unmap(sqlite3_file *file, int is_deleted)
 {
-	memset(((struct page_file *)file)->log_index, 0, sizeof(((struct page_file *)file)->log_index));
-	((struct page_file *)file)->read_mark = 0;
 	return under_of(file)->pMethods->xShmUnmap(under_of(file), is_deleted);
 }
 
@@ -287,7 +240,6 @@ static int page_shm_unmap(sqlite3_file *file, int is_deleted)
 static const sqlite3_io_methods methods[] = {
 	{.iVersion = 1, METHODS_1},
 	{.iVersion = 2, METHODS_2},
-	{.iVersion = 3, METHODS_2, .xFetch = page_fetch, .xUnfetch = page_unfetch},
 };
 
 int page_file_size(int under)
@@ -305,7 +257,7 @@ int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int
 	if (result != SQLITE_OK)
 		return result;
 	int version = under_of(file)->pMethods->iVersion;
-	page_file->base.pMethods = &methods[version < 1 ? 0 : version > 3 ? 2 : version - 1];
+	page_file->base.pMethods = &methods[version > 1];
 	if (under_of(file)->pMethods->xRead(under_of(file), head, sizeof(head), 0) == SQLITE_OK)
 		look_at_head(page_file, head);
 	return SQLITE_OK;
@@ -325,38 +277,8 @@ static struct page_file *ours(sqlite3_file *file)
 	return is_ours ? (struct page_file *)file : NULL;
 }
 
-uint32_t page_file_damaged(sqlite3_file *file)
+uint32_t page_file_damaged(sqlite3_file *file, bool *is_cut)
 {
+	*is_cut = ours(file) && ours(file)->is_cut;
 	return ours(file) ? ours(file)->damaged : 0;
-}
-
-void page_file_set_map(sqlite3_file *file, struct data_map *map)
-{
-	if (ours(file))
-		ours(file)->map = map && map->bytes ? map : NULL;
-}
-
-const unsigned char *page_file_page(sqlite3_file *file, uint32_t number)
-{
-	struct page_file *page_file = ours(file);
-	void *page = NULL;
-
-	return page_file && number > 0 && fetch(page_file, ((sqlite3_int64)number - 1) * STORE_PAGE, STORE_PAGE, &page) == SQLITE_OK ? page : NULL;
-}
-
-const volatile unsigned char *page_file_log_index(sqlite3_file *file, unsigned region)
-{
-	struct page_file *page_file = ours(file);
-	void volatile *index = NULL;
-
-	if (!page_file || region >= LOG_REGIONS || file->pMethods->iVersion < 2)
-		return NULL;
-	if (!page_file->log_index[region] && (page_file->log_index[0] == NULL || page_shm_map(file, (int)region, LOG_REGION_SIZE, 0, &index) != SQLITE_OK))
-		return NULL;
-	return page_file->log_index[region];
-}
-
-int page_file_read_mark(sqlite3_file *file)
-{
-	return ours(file) ? ours(file)->read_mark - 1 : -1;
 }

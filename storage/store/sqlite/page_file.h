@@ -2,8 +2,9 @@
  * page_file - data files whose pages carry a checksum; internal to storage/store/sqlite.
  *
  * The last PAGE_CHECK_BYTES of each page hold a CRC-32 of the rest, mixed with the page's number. A page gets it on its way into the data
- * file, and is checked when a connection reads it for the first time, and again from time to time, also in the mapping. A page that fails the check is
- * never served: the read ends with SQLITE_IOERR_DATA, other pages are not affected. Frames of the write-ahead log have SQLite's own
+ * file, and is checked when a connection reads it for the first time, and again from time to time. A page that fails the check is
+ * never served: the read ends with SQLITE_IOERR_DATA, other pages are not affected. SQLite reads no page beyond the end of its own file, so one that the
+ * file does not have, because others cut it, is refused as well: SQLite would take it for zeros. Frames of the write-ahead log have SQLite's own
  * checksums. Files of format 1 have no room for checksums and are read as they are.
  *
  * SQLite: File Format, "Reserved bytes per page".
@@ -14,8 +15,6 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-struct data_map;
 
 #define STORE_PAGE 4096    /* bytes of a page */
 #define PAGE_CHECK_BYTES 4 /* reserved at its end */
@@ -49,20 +48,11 @@ int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int
  */
 sqlite3_file *page_file_of(sqlite3 *db, int pointer);
 
-/* From here on the connection reads its data file in this mapping of it, where SQLite may (PRAGMA mmap_size above 0). It stays the caller's. */
-void page_file_set_map(sqlite3_file *file, struct data_map *map);
-
-/* For readers without a statement: a page, counted from 1, in that mapping and checked; NULL where there is none, or it fails. */
-const unsigned char *page_file_page(sqlite3_file *file, uint32_t number);
-
-/* A region of the index of the file's write-ahead log; NULL where there is none. */
-const volatile unsigned char *page_file_log_index(sqlite3_file *file, unsigned region);
-
-/* The read mark that the connection holds: its snapshot is of the data file alone where that is 0. -1: none. SQLite: WAL-mode File Format, 2.3.1. */
-int page_file_read_mark(sqlite3_file *file);
-
-/* The number of the page, from 1, that failed its check last; 0 where none did or the file is none of these. */
-uint32_t page_file_damaged(sqlite3_file *file);
+/*
+ * The number of the page, from 1, that failed its check last; 0 where none did or the file is none of these. *is_cut: the file ends before the end of that
+ * page.
+ */
+uint32_t page_file_damaged(sqlite3_file *file, bool *is_cut);
 
 /* Whether a page as it lies in a file with checksums is what was written there. Pages are counted from 1. */
 bool page_file_is_whole(const unsigned char *page, uint32_t number);

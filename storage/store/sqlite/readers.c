@@ -20,12 +20,9 @@ static enum code open_reader(struct readers *readers, struct connection **out, s
 	}
 	reader->store = readers->options.store;
 	reader->drops_begun = readers->options.drops_begun;
-	reader->snapshot.log = readers->options.log;
 	if (readers->options.lock_fd < 0) {
-		reader->snapshot.memory = memory_file_of(reader->db);
-		memory_file_unpin(reader->snapshot.memory);
-	} else {
-		connection_set_map(reader, readers->options.map);
+		reader->memory = memory_file_of(reader->db);
+		memory_file_unpin(reader->memory);
 	}
 	atomic_store(&readers->n, n + 1);
 	*out = reader;

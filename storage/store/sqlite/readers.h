@@ -18,8 +18,6 @@ struct readers_options {
 	int lock_fd;       /* of the data file: none is opened once the path leads to another one. -1 in memory */
 	struct sqlite_store *store;
 	const _Atomic uint64_t *drops_begun; /* connection.h */
-	const struct snapshot_log *log;      /* of a store on disk, as long as it is open */
-	struct data_map *map;                /* the same */
 };
 
 struct readers {

@@ -4,7 +4,6 @@
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/store_messages.h"
 
-#define GROUP_FIRST 4   /* rows that are looked up together at first */
 #define OVERFLOWING 900 /* shorter values lie in the page of their key */
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
@@ -52,16 +51,12 @@ static bool is_versions(struct keyspace keyspace)
 
 static enum code get(struct connection *connection, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
 {
-	struct page_tree tree;
 	struct slot *slot;
 	sqlite3_stmt *statement;
 	enum code code = check_reading(connection, err);
 
-	if (code != OK)
-		return code;
-	if (connection_tree(connection, keyspace, &tree, err) && page_tree_get(&tree, &key, 1, arena, value))
-		return OK;
-	code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
+	if (code == OK)
+		code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
 	if (code != OK)
 		return code;
 	bind(statement, 1, key);
@@ -294,60 +289,11 @@ static bool add_row(struct store_page *page, struct store_row row, struct store_
 	return !page->is_more && *code == OK;
 }
 
-/* The b-trees of the rows of a range, and where the rows stand for others, of those. */
-struct trees {
-	struct page_tree own, to;
-	const struct store_reference *reference; /* or NULL */
-};
-
 /* Of a row that stands for another: the value of the one that its key says. */
 static enum code get_meant(struct connection *connection, const struct store_reference *reference, struct arena *arena, struct store_row *row,
 			   struct err *err)
 {
 	return get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
-}
-
-/* The row that an entry stands for: what its number has found, or else what its key says. */
-static bool row_meant(struct connection *connection, struct trees *trees, const struct page_entry *entry, struct arena *arena, struct store_row *row,
-		      enum code *code, struct err *err)
-{
-	const struct store_reference *reference = trees->reference;
-	struct store_row meant = {STR_ABSENT, STR_ABSENT};
-
-	if (entry->row.size > 0 && !page_tree_row(&trees->to, entry, arena, &meant))
-		return false;
-	*row = (struct store_row){str_copy(arena, entry->key), meant.value};
-	if (!str_is_set(meant.key) || !reference->is_of(reference->context, row->key, meant.key))
-		*code = get_meant(connection, reference, arena, row, err);
-	return true;
-}
-
-/* A page of rows without a statement. False where it needs one: the page is empty then. Groups grow, since the page may be full after few rows. */
-static bool page_from_trees(struct connection *connection, struct trees *trees, const struct store_range *range, struct store_bounds bounds,
-			    struct arena *arena, struct store_page *page, enum code *code, struct err *err)
-{
-	struct page_tree *tree = trees->reference ? &trees->to : &trees->own;
-	struct page_tree_cursor cursor;
-	struct page_entry entries[PAGE_TREE_GROUP];
-	struct store_row row;
-	size_t bytes = 0, wanted = GROUP_FIRST, n = 0;
-	bool is_read = page_tree_seek(&cursor, &trees->own, range, arena), goes_on = is_read;
-
-	while (goes_on) {
-		if (bounds.rows && bounds.rows - page->n < wanted)
-			wanted = bounds.rows - page->n;
-		is_read = page_tree_next(&cursor, wanted, entries, &n) && (tree->roots.rows == 0 || page_tree_find_rows(tree, entries, n));
-		goes_on = is_read;
-		for (size_t i = 0; i < n && goes_on; i++) {
-			is_read = trees->reference ? row_meant(connection, trees, &entries[i], arena, &row, code, err) : page_tree_row(tree, &entries[i], arena, &row);
-			goes_on = is_read && *code == OK && add_row(page, row, bounds, &bytes, arena, code, err);
-		}
-		goes_on = goes_on && n == wanted;
-		wanted = wanted * 2 < PAGE_TREE_GROUP ? wanted * 2 : PAGE_TREE_GROUP;
-	}
-	if (!is_read)
-		*page = (struct store_page){0};
-	return is_read;
 }
 
 enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
@@ -356,15 +302,11 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struc
 	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	struct trees trees = {.reference = NULL};
 	size_t bytes = 0;
 	int result = SQLITE_DONE;
 	enum code code = check_reading(connection, err);
 
 	*page = (struct store_page){0};
-	if (code == OK && connection_tree(connection, keyspace, &trees.own, err) &&
-	    page_from_trees(connection, &trees, range, bounds, arena, page, &code, err))
-		return code;
 	if (code == OK)
 		code = first_of_range(connection, keyspace, NULL, range, &slot, &statement, &result, err);
 	if (code != OK)
@@ -392,28 +334,17 @@ static enum code copy_joined(struct connection *connection, sqlite3_stmt *statem
 	return get_meant(connection, reference, arena, row, err);
 }
 
-/* Both b-trees, where the one leads to rows of the other by numbers. */
-static bool connection_trees(struct connection *connection, struct keyspace keyspace, struct trees *trees, struct err *err)
-{
-	return connection_tree(connection, keyspace, &trees->own, err) && trees->own.roots.rows == 0 &&
-	       connection_tree(connection, trees->reference->to, &trees->to, err) && trees->to.roots.rows != 0;
-}
-
 enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
 		       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
 	sqlite3_stmt *statement = NULL;
-	struct trees trees = {.reference = reference};
 	size_t bytes = 0;
 	int result = SQLITE_DONE;
 	enum code code = check_reading(connection, err);
 
 	*page = (struct store_page){0};
-	if (code == OK && connection_trees(connection, keyspace, &trees, err) &&
-	    page_from_trees(connection, &trees, range, bounds, arena, page, &code, err))
-		return code;
 	if (code == OK)
 		code = first_of_range(connection, keyspace, &reference->to, range, &slot, &statement, &result, err);
 	if (code == OK && !statement)
@@ -436,38 +367,12 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const st
 	return code;
 }
 
-/* How many of the first keys can be looked up together. */
-static size_t group_of(const struct store_key *keys, size_t n)
-{
-	size_t same = 1;
-
-	while (same < n && same < PAGE_TREE_GROUP && keyspace_is_same(keys[same].keyspace, keys[0].keyspace))
-		same++;
-	return is_versions(keys[0].keyspace) ? 1 : same;
-}
-
-/* Without a statement; false where it needs one. */
-static bool get_group(struct connection *connection, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
-{
-	struct str names[PAGE_TREE_GROUP];
-	struct page_tree tree;
-
-	for (size_t i = 0; i < n; i++)
-		names[i] = keys[i].key;
-	return connection_tree(connection, keys[0].keyspace, &tree, err) && page_tree_get(&tree, names, n, arena, values);
-}
-
 enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
 {
-	struct connection *connection = (struct connection *)txn;
 	enum code code = OK;
 
-	for (size_t i = 0, group; i < n && code == OK; i += group) {
-		group = group_of(keys + i, n - i);
-		code = check_reading(connection, err);
-		bool is_read = code == OK && group > 1 && get_group(connection, keys + i, group, arena, values + i, err);
-		for (size_t k = i; k < i + group && code == OK && !is_read; k++)
-			code = rows_get(txn, keys[k].keyspace, keys[k].key, arena, &values[k], err);
+	for (size_t i = 0; i < n && code == OK; i++) {
+		code = rows_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
 		if (code == OK)
 			code = err_if_over(arena, err);
 	}

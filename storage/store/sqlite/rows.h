@@ -1,6 +1,5 @@
 /*
- * rows - the calls of the store that read and write rows: reads by page_tree where it can, all others by prepared statements; internal to
- * storage/store/sqlite.
+ * rows - the calls of the store that read and write rows, by prepared statements; internal to storage/store/sqlite.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_ROWS_H
 #define DYNALITH_STORAGE_SQLITE_ROWS_H

@@ -10,7 +10,6 @@
 
 #include "storage/store/sqlite/commit_group.h"
 #include "storage/store/sqlite/connection.h"
-#include "storage/store/sqlite/data_map.h"
 #include "storage/store/sqlite/pinned.h"
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/sqlite/readers.h"
@@ -34,8 +33,7 @@ struct sqlite_store {
 	struct wal wal;               /* on disk */
 	struct quota quota;
 	char *path;                   /* absolute; NULL in memory */
-	struct snapshot_log log;      /* on disk */
-	struct data_map map;          /* the same */
+	_Atomic uint64_t file_bytes;  /* of the data file, when it was looked at last */
 	struct readers readers;
 	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */
 	bool has_versions;            /* that keyspace is there; 0.1.0 made files without */

@@ -70,8 +70,8 @@ static void begin_turn(struct connection *reader)
 {
 	next_turn(reader);
 	reader->moment = pinned_moment(&reader->store->pinned);
-	if (reader->snapshot.memory)
-		memory_file_pin(reader->snapshot.memory);
+	if (reader->memory)
+		memory_file_pin(reader->memory);
 }
 
 static struct connection *acquire_reader(struct sqlite_store *store)
@@ -91,8 +91,8 @@ static void release(struct connection *connection)
 		pthread_mutex_unlock(&store->writer_mutex);
 		return;
 	}
-	if (connection->snapshot.memory)
-		memory_file_unpin(connection->snapshot.memory);
+	if (connection->memory)
+		memory_file_unpin(connection->memory);
 	next_turn(connection);
 	reader_pool_give(&store->readers.pool, connection);
 }
@@ -434,8 +434,6 @@ static void sqlite_close(struct store *base)
 	connection_close(&store->writer);
 	if (store->is_open && !store->is_memory)
 		log_mark_remove(store->path);
-	snapshot_unmap_log(&store->log);
-	data_map_end(&store->map);
 	pthread_mutex_destroy(&store->writer_mutex);
 	pinned_destroy(&store->pinned);
 	commit_group_free(&store->group);
@@ -451,8 +449,10 @@ static enum code sqlite_check(struct store *base, struct err *err)
 
 	if (store->is_memory)
 		return OK;
-	if (!atomic_load(&store->wal.is_moved_away) && data_file_is_moved_away(store->lock_fd, store->path))
+	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE && data_file_is_moved_away(store->lock_fd, store->path))
 		wal_move_away(&store->wal, &store->writer);
+	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE && data_file_is_cut(store->lock_fd, &store->file_bytes))
+		wal_cut(&store->wal);
 	return wal_check(&store->wal, err);
 }
 
@@ -484,6 +484,7 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 	pthread_mutex_unlock(&store->readers.pool.mutex);
 	usage->log = store->is_memory ? 0 : wal_file_bytes(&store->wal);
 	usage->limit = store->quota.limit;
+	usage->reason = !store->is_memory && wal_is_stopped(&store->wal) ? STORE_REASON_DATA_FILE : STORE_REASON_NONE;
 }
 
 static const struct store_group_ops group_ops = {
@@ -520,13 +521,13 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	snprintf(uri, sizeof(uri), "file:/%p?vfs=" MEMORY_FILE_SYSTEM, (void *)store);
 	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=OFF", options->cache_bytes / 1024);
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
-	store->writer.snapshot.memory = code == OK ? memory_file_of(store->writer.db) : NULL;
+	store->writer.memory = code == OK ? memory_file_of(store->writer.db) : NULL;
 	if (code == OK)
 		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
 	if (code == OK)
 		code = note_size(store, err);
 	if (code == OK && store->quota.limit)
-		memory_file_limit(store->writer.snapshot.memory, &store->quota);
+		memory_file_limit(store->writer.memory, &store->quota);
 	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
 	const struct readers_options readers = {
 		.name = uri, .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, .setup = setup, .most = options->readers, .lock_fd = -1,
@@ -552,8 +553,6 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 	int64_t format = 0, is_wal = 0;
 	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, log->setup, err);
 
-	if (code == OK)
-		connection_set_map(&store->writer, log->map);
 	if (code == OK && log->durability != DURABILITY_OFF)
 		code = connection_run(&store->writer, synchronous[DURABILITY_FULL], err);
 	if (code == OK)
@@ -603,33 +602,32 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		.log_bytes = options->log_bytes ? options->log_bytes : (size_t)quota_log_short(&store->quota),
 		.quota = store->quota.limit ? &store->quota : NULL,
 		.reader_ms = options->reader_ms ? options->reader_ms : SQLITE_STORE_READER_MS,
-		.readers = {&store->readers, readers_note, readers_end}, .map = &store->map,
+		.readers = {&store->readers, readers_note, readers_end},
 	};
 	enum code code = data_file_lock(options->path, SQLITE_STORE_FORMAT, path, &store->lock_fd, err);
 
 	if (code != OK)
 		return code;
 	log.log_bytes_most = store->quota.limit ? log.log_bytes : log.log_bytes * READERS_GROWTH;
-	snprintf(setup, sizeof(setup), SETUP_WRITER SETUP_LOG "PRAGMA mmap_size=%d", options->cache_bytes / 1024, log.log_bytes, INT_MAX);
+	snprintf(setup, sizeof(setup), SETUP_WRITER SETUP_LOG, options->cache_bytes / 1024, log.log_bytes);
 	log.path = store->path = strdup(path);
 	if (!store->path)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	if (is_old && !log_mark_is_own(path))
 		return err_set(err, MSG_STORE_LOG_ELSEWHERE, path, sqlite3_libversion());
-	data_map_make(&store->map, store->lock_fd);
 	if (data_file_is_cut_short(path))
 		code = undo_creation(path, setup, err);
 	if (code == OK)
 		code = open_writer(store, &log, err);
+	if (code == OK)
+		(void)data_file_is_cut(store->lock_fd, &store->file_bytes);
 	if (code == OK && is_old)
 		log_mark_leave(path, options->durability != DURABILITY_OFF);
 	if (code == OK)
 		code = note_size(store, err);
-	if (code == OK)
-		snapshot_map_log(&store->log, path);
 	const struct readers_options readers = {
 		.name = path, .flags = SQLITE_OPEN_READWRITE, .setup = setup, .most = options->readers, .lock_fd = store->lock_fd,
-		.store = store, .drops_begun = &store->drops.begun, .log = &store->log, .map = &store->map,
+		.store = store, .drops_begun = &store->drops.begun,
 	};
 	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }

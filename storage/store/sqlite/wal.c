@@ -106,7 +106,7 @@ static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
 {
 	int moved = 0;
 
-	if (atomic_load(&wal->is_broken))
+	if (atomic_load(&wal->is_broken) || atomic_load(&wal->file) == WAL_FILE_CUT)
 		return false;
 	int result = sqlite3_wal_checkpoint_v2(db, NULL, mode, pages, &moved);
 	if (result != SQLITE_OK && sqlite3_extended_errcode(db) == SQLITE_IOERR_FSYNC)
@@ -372,8 +372,6 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	make_room(&wal->room, options);
 	enum code code = connection_open(&wal->checkpointer, options->path, SQLITE_OPEN_READWRITE, options->setup, err);
 	if (code == OK)
-		connection_set_map(&wal->checkpointer, options->map);
-	if (code == OK)
 		code = connection_run(&wal->checkpointer, is_lax ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
 	if (code != OK)
 		return code;
@@ -409,7 +407,7 @@ void wal_end(struct wal *wal, struct connection *writer)
 	int pages;
 
 	(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
-	if (atomic_load(&wal->is_broken) || atomic_load(&wal->is_moved_away))
+	if (wal_is_stopped(wal))
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 }
 
@@ -425,8 +423,13 @@ bool wal_move_all(struct wal *wal, struct connection *writer)
 
 void wal_move_away(struct wal *wal, struct connection *writer)
 {
-	atomic_store(&wal->is_moved_away, true);
+	atomic_store(&wal->file, WAL_FILE_MOVED_AWAY);
 	(void)wal_move_all(wal, writer);
+}
+
+void wal_cut(struct wal *wal)
+{
+	atomic_store(&wal->file, WAL_FILE_CUT);
 }
 
 /* Waits, the writer's lock let go, until the checkpoints' thread has made room, or another writer has had its turn. */
@@ -494,9 +497,16 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err)
 	return is_safe ? OK : wal_check(wal, err);
 }
 
+bool wal_is_stopped(const struct wal *wal)
+{
+	return atomic_load(&wal->file) != WAL_FILE_WHOLE || atomic_load(&wal->is_broken);
+}
+
 enum code wal_check(const struct wal *wal, struct err *err)
 {
-	if (atomic_load(&wal->is_moved_away))
+	if (atomic_load(&wal->file) == WAL_FILE_MOVED_AWAY)
 		return err_set(err, MSG_STORE_MOVED, wal->path);
+	if (atomic_load(&wal->file) == WAL_FILE_CUT)
+		return err_set(err, MSG_STORE_CUT, wal->path);
 	return atomic_load(&wal->is_broken) ? err_set(err, MSG_STORE_UNSYNCED) : OK;
 }

@@ -56,7 +56,6 @@ struct wal_options {
 	bool is_new;                 /* the data file was written just now, and not synced */
 	struct quota *quota;         /* or NULL */
 	struct wal_readers readers;
-	struct data_map *map;        /* of the data file, which checkpoints may cut; or NULL */
 };
 
 /* How large the log may be: in pages, under the writer's lock and `mutex`. */
@@ -75,6 +74,9 @@ struct wal_room {
 	struct wal_readers readers;
 };
 
+/* What others did to the data file. One that is cut short has lost pages: its log stays as it is. */
+enum wal_file { WAL_FILE_WHOLE, WAL_FILE_MOVED_AWAY, WAL_FILE_CUT };
+
 struct wal {
 	bool is_started;
 	enum durability durability;    /* FULL: commits wait for the disk; OFF: nothing does */
@@ -84,7 +86,7 @@ struct wal {
 	pthread_t thread;
 	atomic_uint_fast64_t commits;  /* in the log; written under writer_mutex */
 	const char *path;              /* of the data file, absolute; outlives the log */
-	atomic_bool is_moved_away;     /* the data file is no longer at its path: nothing is written */
+	_Atomic enum wal_file file;    /* other than WAL_FILE_WHOLE: nothing is written */
 	atomic_bool is_broken;         /* a sync failed: what is on the disk is unknown; nothing is written, nor moved out of the log */
 
 	pthread_mutex_t mutex;         /* of all that follows */
@@ -138,7 +140,16 @@ enum code wal_sync(struct wal *wal, uint64_t commit, struct err *err) WARN_UNUSE
  */
 void wal_move_away(struct wal *wal, struct connection *writer);
 
-/* ERR_INTERNAL after wal_move_away, and after a failed sync: the system may have dropped what it could not write, so only a restart shows what is there. */
+/* The data file was cut short: nothing is written any more (wal_check), and the log stays as it is, for whoever puts the whole file back. */
+void wal_cut(struct wal *wal);
+
+/* Whether wal_check() fails. */
+bool wal_is_stopped(const struct wal *wal);
+
+/*
+ * ERR_INTERNAL after wal_move_away and wal_cut, and after a failed sync: the system may have dropped what it could not write, so only a restart shows what is
+ * there.
+ */
 enum code wal_check(const struct wal *wal, struct err *err) WARN_UNUSED;
 
 #endif
