@@ -25,7 +25,7 @@ CC := cc
 endif
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings
-CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h $(if $(TARGET),-Depoll_wait=sockets_epoll_wait)
+CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h
 # Objects that a shared library can have too; a release compiles these apart (make library). Calls within the program stay direct.
 PIC := -fPIC -fno-semantic-interposition
 CFLAGS.debug   := -O1 -g -Werror $(PIC)
@@ -181,7 +181,7 @@ $(BUILD)/dynalith: $(server.objects) $(sqlite.object) $(BUILD)/libraries
 	@$(if $(filter release,$(FLAVOUR)),$(call tell,HAS,$$(SQLITE="$(SQLITE)" scripts/find-libraries said $@ $(BUILD)/libraries)))
 
 # libdynalith: the server without HTTP, for other programs (server/library/dynalith.h). One object that shows nothing but dynalith_...
-library.without := main http http_exchange http_intake http_reply http_slow door connections sockets aside delay tls no_tls parent platform/poller_$(system)
+library.without := main parent platform/poller_$(system) $(patsubst server/%.c,%,$(filter-out %/headers.c %/tls_context.c,$(wildcard server/http/*.c)))
 library.objects := $(filter-out $(library.without:%=$(BUILD)/server/%.o),$(server.objects))
 # Python without a sanitizer cannot load a library with one.
 library.is_tested := $(if $(filter Darwin,$(shell uname)),,$(filter debug,$(FLAVOUR)))

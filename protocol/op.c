@@ -18,7 +18,6 @@
 #include "storage/store/retry.h"
 #include "storage/write/write.h"
 
-#define SMALL_WRITE 16384 /* bytes of body */
 #define MOVES_MAX 10 /* times an operation is run again because a table was changed meanwhile */
 
 /* The services of ops.def, in the order of its rows. */
@@ -187,8 +186,6 @@ static enum code gate_slice(struct passage *passage, struct err *err)
 	const struct op_request *request = passage->request;
 	atomic_uint *long_writes = &passage->call.service->long_writes;
 
-	if (request->begins)
-		request->begins(request->auth_context, passage->op->work == WORK_ITEMS && request->body.n <= SMALL_WRITE ? request->body.n : 0);
 	passage->is_counted = request->is_long && !request->is_counted && is_writing(passage->op);
 	if (passage->is_counted)
 		atomic_fetch_add(long_writes, 1);

@@ -43,8 +43,6 @@ struct op_request {
 	void *auth_context;
 	struct str (*caller)(void *auth_context); /* what it says of who sent it, such as its SDK; NULL: nobody knows */
 	struct str (*access_key)(void *auth_context, struct arena *arena); /* by which it is signed, or empty; NULL: nobody knows */
-	/* Called once the operation is known: with the bytes of a request that only writes items, and few of them, else with 0. Or NULL. */
-	void (*begins)(void *auth_context, size_t bytes_to_write);
 	enum op_explain explain; /* whether the response explains it */
 	bool is_long;      /* it takes long, or is expected to: other writes are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */

@@ -13,7 +13,7 @@
 #include "protocol/tables/settings.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/timing/timing.h"
-#include "server/aside.h"
+#include "server/http/aside.h"
 #include "server/backend.h"
 #include "server/clock.h"
 #include "server/cpu_clock.h"
@@ -23,7 +23,6 @@
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/online.h"
-#include "server/outbox.h"
 #include "server/platform/platform.h"
 #include "server/recording/recorder.h"
 #include "server/report/document.h"
@@ -146,10 +145,7 @@ static struct kinesis *start_kinesis(const struct config *config, struct service
 /* Requests that have worked for a while look at it now and then. */
 static uint64_t cpu_ns(void)
 {
-	uint64_t now = monotonic_ns();
-
-	outbox_works(now);
-	return cpu_clock_ns(now);
+	return cpu_clock_ns(monotonic_ns());
 }
 
 static bool is_timed(const struct config *config)

@@ -10,7 +10,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "server/config.h"
-#include "server/http.h"
+#include "server/http/http.h"
 #include "server/routes.h"
 
 struct instance;

@@ -9,13 +9,13 @@
 
 #include "server/backend.h"
 #include "server/config.h"
-#include "server/connections.h"
+#include "server/http/connections.h"
 #include "server/copy.h"
 #include "server/crash.h"
 #include "server/dropin.h"
 #include "server/ending.h"
 #include "server/health.h"
-#include "server/http.h"
+#include "server/http/http.h"
 #include "server/instance.h"
 #include "server/interrupt.h"
 #include "server/log.h"
@@ -27,7 +27,7 @@
 #include "server/recording/replay.h"
 #include "server/report/report.h"
 #include "server/seed/apply.h"
-#include "server/tls.h"
+#include "server/http/tls.h"
 #include "server/version.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
@@ -76,8 +76,6 @@ static void set_front(struct http_options *http, const struct config *config, st
 	http->host = config->host;
 	http->port = (unsigned short)config->port;
 	http->threads = instance_workers(config);
-	http->adapts = config->threads == 0;
-	http->sends_together = !instance_waits(config);
 	limit_connections(http, (unsigned)config->connection_limit, tls);
 	http->idle_timeout_s = (unsigned)config->idle_timeout;
 	http->request_timeout_s = (unsigned)config->request_timeout;

@@ -128,18 +128,13 @@
 	ERR_ORIGIN_DENIED, "Pages of other sites may not call host '" STR_FMT "' from a browser; the option --cors names the origins that may"
 #define MSG_HTTP_FRAMING ERR_SERIALIZATION, "%s", "The length or the host of the request is not told, or told in two ways"
 #define MSG_BODY_ENCODING ERR_INTERNAL, "%s", "The request body is not what its Content-Encoding says"
-/* The bodies of answers that are sent beneath libmicrohttpd; see sockets.h. */
-#define FRAMING_REFUSAL                                                                                                      \
-	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The request is no HTTP/1.1 that the server understands\"}"
+#define MSG_HTTP_HEAD \
+	ERR_SERIALIZATION, "%s", "The head of the request is larger than the server takes: 16 KB with all header lines"
+/* The bodies of whole answers; see refusal.h. */
 #define TLS_REFUSAL                                                                                                          \
 	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"This port speaks TLS; the endpoint begins with https://\"}"
 #define FULL_REFUSAL                                                                                                      \
 	"{\"__type\":\"com.amazon.coral.service#ServiceUnavailable\",\"Message\":\"The request has failed due to a temporary failure of the server.\"}"
-#define SIZE_REFUSAL "{\"__type\":\"com.amazon.coral.service#RequestEntityTooLargeException\"}"
-#define HEAD_REFUSAL                                                                                                  \
-	"{\"__type\":\"com.amazon.coral.service#SerializationException\",\"Message\":\"The head of the request is larger than " \
-	"the server takes: 16 KB with all header lines\"}"
-#define LOSS_REFUSAL "{\"__type\":\"com.amazonaws.dynamodb.v20120810#InternalServerError\",\"message\":\"Internal server error\"}"
 
 /* Of the health page: the reason as metrics have it, and its text. */
 #define FORM_HEALTH_STORE "{\"status\":\"unavailable\",\"reason\":\"%s\",\"message\":\"The database cannot be used: %s\"}"

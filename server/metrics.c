@@ -306,13 +306,9 @@ static void add_gauges(struct buf *out, const struct metrics_gauges *gauges)
 	add_figure(out, "dynalith_requests_shed_total", "counter", "Requests answered ServiceUnavailable over a limit.",
 		   (double)gauges->requests_shed);
 	add_figure(out, "dynalith_crowded", "gauge", "1 while requests come, so that background work runs in small pieces with pauses.", gauges->is_crowded);
-	add_figure(out, "dynalith_workers", "gauge", "Workers that serve connections now, of those of --threads.", (double)gauges->workers);
-	add_figure(out, "dynalith_connections_moved_total", "counter", "Connections that went on with another worker.", (double)gauges->connections_moved);
+	add_figure(out, "dynalith_workers", "gauge", "Threads that serve connections.", (double)gauges->workers);
 	add_figure(out, "dynalith_requests_aside_total", "counter", "Requests handed to the threads for those that take long.",
 		   (double)gauges->requests_aside);
-	add_figure(out, "dynalith_answers_lost_total", "counter",
-		   "Answers that became InternalServerError, since the commit of their writes failed; elsewhere they count as done.",
-		   (double)gauges->answers_lost);
 	add_figure(out, "dynalith_request_memory_bytes", "gauge", "Memory held by requests under way.", (double)gauges->memory_bytes);
 	add_figure(out, "dynalith_store_reachable", "gauge", "Whether the store was there when it was last tried: 0 while a database is away.",
 		   !gauges->misses_store);

@@ -20,8 +20,7 @@ struct metrics_gauges {
 	bool misses_store;              /* a database that cannot be reached */
 	bool is_crowded;                /* catalog_is_crowded() */
 	uint64_t unproven_bytes;        /* of memory_bytes' kind, of requests whose signature is not verified yet */
-	uint64_t requests, requests_shed, requests_aside, workers, connections_moved;
-	uint64_t answers_lost;
+	uint64_t requests, requests_shed, requests_aside, workers;
 	uint64_t memory_bytes, memory_max_bytes; /* of requests under way */
 	struct store_usage data;
 	const struct throughput_limits *throughput; /* what was throttled; NULL: nothing ever is */

@@ -6,11 +6,8 @@
 #include "server/log.h"
 #include "server/messages.h"
 #include "server/origin.h"
-#include "server/outbox.h"
 #include "server/rotate.h"
 #include "server/version.h"
-#include "server/workers.h"
-#include "server/write_turn.h"
 #include "storage/monotonic.h"
 
 #define ROOT "/_dynalith/"
@@ -216,11 +213,6 @@ static struct str says_who(void *context)
 	return agent;
 }
 
-static void begin_write(void *context, size_t bytes)
-{
-	write_turn_next(bytes, catalog_store(((const struct caller *)context)->routes->service->catalog));
-}
-
 static void show_watchers(struct routes *routes, struct caller *caller, const struct op_response *answer, uint64_t took_ns)
 {
 	const struct http_request *request = caller->request;
@@ -249,7 +241,6 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.auth_context = &caller,
 		.access_key = access_key,
 		.caller = says_who,
-		.begins = begin_write,
 		.explain = request->is_explained ? OP_EXPLAIN_TOO : OP_EXPLAIN_NOT,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
@@ -264,7 +255,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	response->is_long_write = answer.is_long_write;
 	response->is_behind = answer.is_behind;
 	response->hold = answer.hold;
-	if (!is_done || (is_watched && !write_turn_commit_seen())) /* watchers see committed writes only */
+	if (!is_done)
 		return false;
 	response->kind = answer.op;
 	response->read_ns = answer.read_ns;
@@ -328,8 +319,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.address_requests_over = atomic_load(&http->stats->connections.address_requests_over),
 		.misses_store = upkeep_misses_store(routes->upkeep), .is_crowded = catalog_is_crowded(routes->service->catalog),
 		.unproven_bytes = atomic_load(&http->stats->unproven.held),
-		.requests_aside = atomic_load(&http->stats->aside), .workers = workers_serving(), .connections_moved = workers_moves(),
-		.answers_lost = outbox_losses(),
+		.requests_aside = atomic_load(&http->stats->aside), .workers = atomic_load(&http->stats->lanes),
 		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,
 		.throughput = routes->service->throughput,
 	};
@@ -670,6 +660,9 @@ static void refuse_problem(struct routes *routes, const struct http_request *req
 	case HTTP_BAD_FRAMING:
 		err_set(&err, MSG_HTTP_FRAMING);
 		break;
+	case HTTP_HEAD_TOO_LARGE:
+		err_set(&err, MSG_HTTP_HEAD);
+		break;
 	case HTTP_BAD_ENCODING:
 	case HTTP_FINE:
 		err_set(&err, MSG_BODY_ENCODING);
@@ -761,8 +754,6 @@ bool routes_handle(void *context, const struct http_request *request, struct htt
 {
 	struct routes *routes = context;
 
-	if (!is_call(request)) /* it may wait for the work of others, such as the upkeep's */
-		write_turn_next(0, NULL);
 	bool is_done = handle(routes, request, response);
 
 	if (request->is_long_write)

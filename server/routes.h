@@ -7,7 +7,7 @@
 #include "protocol/op.h"
 #include "server/console/console.h"
 #include "server/control/endpoints.h"
-#include "server/http.h"
+#include "server/http/http.h"
 #include "server/metrics.h"
 #include "server/online.h"
 #include "server/sigv4.h"

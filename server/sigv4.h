@@ -11,7 +11,7 @@
 #include "core/arena.h"
 #include "core/err.h"
 #include "server/config.h"
-#include "server/headers.h"
+#include "server/http/headers.h"
 #include "storage/schema/schema.h"
 
 enum auth_mode {

@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "server/tls_context.h"
+#include "server/http/tls_context.h"
 
 struct tls_client {
 	SSL_CTX *context;

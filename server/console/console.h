@@ -9,7 +9,7 @@
 #ifndef DYNALITH_SERVER_CONSOLE_H
 #define DYNALITH_SERVER_CONSOLE_H
 
-#include "server/http.h"
+#include "server/http/http.h"
 
 struct console {
 	bool is_on;

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "protocol/faults/reply.h"
-#include "server/http.h"
+#include "server/http/http.h"
 #include "storage/cost.h"
 
 #define EVENTS_WATCHERS_MAX 32

@@ -23,24 +23,11 @@ bool platform_socketpair(int pair[2]);
 /* Two ends of a pipe that are closed on exec and never block. False with errno set. */
 bool platform_pipe(int ends[2]);
 
-/* Sends what the socket takes at once: as send(), past the module sockets. */
+/* Sends what the socket takes at once: as send(). */
 ssize_t platform_send(int fd, const void *bytes, size_t n);
 
-/* The C library's sendmsg(), which the module sockets replaces. */
-ssize_t platform_sendmsg(int fd, const struct msghdr *message, int flags);
-int platform_shutdown(int fd, int how); /* likewise */
-
-/*
- * Called when the module sockets says that a socket is full, which it is not. Where libmicrohttpd polls by level it would call again at once, so this
- * waits for bytes, 1 ms at most.
- */
-void platform_hold_back(int fd);
-
-/*
- * Where the peer has ended its side, makes the system report the socket once more; unread bytes stay. Where libmicrohttpd waits by edge, it stops reading at
- * the last byte and misses an end that came with that byte.
- */
-void platform_report_end(int fd);
+/* Whether the peer has ended its side of the connection, with bytes before its end still unread or not. False where the system does not say. */
+bool platform_has_ended(int fd);
 
 /* --- threads --- */
 
@@ -70,14 +57,6 @@ unsigned platform_cores(void);
 
 /* On Linux: `cores`, or fewer where the file of a control group (cpu.max: "max 100000", or "150000 100000" for one and a half) allows no more. */
 unsigned platform_cores_within(unsigned cores, const char *path);
-
-struct platform_core_times {
-	uint64_t idle_ns;   /* of all cores of the machine since it started, in steps of 10 ms, without waits for the disk; 0: the system does not say */
-	uint64_t waited_ns; /* the calling thread could have run, and had no core */
-};
-
-/* On Linux, by proc(5); all 0 elsewhere, and where /proc cannot be read. */
-struct platform_core_times platform_core_times(void);
 
 struct platform_figures {
 	uint64_t resident_bytes, virtual_bytes;

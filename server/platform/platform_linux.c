@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/spare.h"
@@ -41,27 +40,11 @@ ssize_t platform_send(int fd, const void *bytes, size_t n)
 	return sendto(fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
 }
 
-ssize_t platform_sendmsg(int fd, const struct msghdr *message, int flags)
-{
-	return (ssize_t)syscall(SYS_sendmsg, fd, message, flags);
-}
-
-int platform_shutdown(int fd, int how)
-{
-	return (int)syscall(SYS_shutdown, fd, how);
-}
-
-void platform_hold_back(int fd)
-{
-	(void)fd; /* libmicrohttpd waits by epoll for an edge */
-}
-
-void platform_report_end(int fd)
+bool platform_has_ended(int fd)
 {
 	struct pollfd end = {fd, POLLRDHUP, 0};
 
-	if (poll(&end, 1, 0) == 1 && end.revents & POLLRDHUP)
-		platform_shutdown(fd, SHUT_RD);
+	return poll(&end, 1, 0) == 1 && (end.revents & POLLRDHUP);
 }
 
 void platform_condition(pthread_cond_t *condition)
@@ -122,29 +105,6 @@ void platform_trim_heap(void)
 #else
 	spare_free();
 #endif
-}
-
-/* The second number of a file of /proc, or 0. */
-static double second_number(const char *path)
-{
-	double first = 0, second = 0;
-	FILE *file = fopen(path, "re");
-
-	if (!file)
-		return 0;
-	/* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers fit */
-	if (fscanf(file, "%lf %lf", &first, &second) != 2)
-		second = 0;
-	fclose(file);
-	return second;
-}
-
-/* Not by /proc/stat: for each reader of it the kernel adds up all interrupts. */
-struct platform_core_times platform_core_times(void)
-{
-	return (struct platform_core_times){
-		.idle_ns = (uint64_t)(second_number("/proc/uptime") * 1e9), .waited_ns = (uint64_t)second_number("/proc/thread-self/schedstat"),
-	};
 }
 
 /* The fields of /proc/self/stat behind the name, which may hold anything. Source: proc(5). */

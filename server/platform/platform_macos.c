@@ -1,6 +1,5 @@
 #include "server/platform/platform.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libproc.h>
@@ -8,11 +7,9 @@
 #include <mach-o/dyld.h>
 #include <mach/mach.h>
 #include <malloc/malloc.h>
-#include <poll.h>
 #include <unistd.h>
 
 #define SECOND_NS 1000000000L
-#define HOLD_MS 1
 
 static bool close_both(const int ends[2])
 {
@@ -74,37 +71,10 @@ ssize_t platform_send(int fd, const void *bytes, size_t n)
 	return sendto(fd, bytes, n, MSG_DONTWAIT, NULL, 0);
 }
 
-static ssize_t (*library_sendmsg)(int, const struct msghdr *, int);
-static int (*library_shutdown)(int, int);
-
-static void find_calls(void)
+bool platform_has_ended(int fd)
 {
-	*(void **)&library_sendmsg = dlsym(RTLD_NEXT, "sendmsg");
-	*(void **)&library_shutdown = dlsym(RTLD_NEXT, "shutdown");
-}
-
-static pthread_once_t calls_once = PTHREAD_ONCE_INIT;
-
-ssize_t platform_sendmsg(int fd, const struct msghdr *message, int flags)
-{
-	pthread_once(&calls_once, find_calls);
-	return library_sendmsg(fd, message, flags);
-}
-
-int platform_shutdown(int fd, int how)
-{
-	pthread_once(&calls_once, find_calls);
-	return library_shutdown(fd, how);
-}
-
-void platform_hold_back(int fd)
-{
-	poll(&(struct pollfd){fd, POLLIN, 0}, 1, HOLD_MS);
-}
-
-void platform_report_end(int fd)
-{
-	(void)fd; /* libmicrohttpd polls by level */
+	(void)fd;
+	return false;
 }
 
 void platform_condition(pthread_cond_t *condition)
@@ -156,11 +126,6 @@ void platform_keep_heap(void)
 void platform_trim_heap(void)
 {
 	malloc_zone_pressure_relief(NULL, 0);
-}
-
-struct platform_core_times platform_core_times(void)
-{
-	return (struct platform_core_times){0};
 }
 
 void platform_measure(struct platform_figures *figures)

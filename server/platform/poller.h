@@ -32,10 +32,4 @@ bool poller_watch(int poller, int fd, unsigned watched, unsigned wanted, void *c
 /* Waits up to `wait_ms`, -1: without end. Returns how many of `events` it has filled, or -1 with errno. One descriptor may have several. */
 int poller_wait(int poller, struct poller_event *events, int wait_ms);
 
-/*
- * On Linux: each thread of libmicrohttpd calls the one before it waits for events, and the other behind, with how many came, or -1. Set before there are
- * such threads. False, and never called, on macOS, where libmicrohttpd does not wait by kqueue.
- */
-bool poller_on_turns(void (*end)(void), void (*begin)(int events));
-
 #endif

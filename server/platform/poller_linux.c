@@ -44,29 +44,3 @@ int poller_wait(int poller, struct poller_event *events, int wait_ms)
 	}
 	return n;
 }
-
-static struct {
-	void (*end)(void);
-	void (*begin)(int events);
-} turns;
-
-bool poller_on_turns(void (*end)(void), void (*begin)(int events))
-{
-	turns.end = end;
-	turns.begin = begin;
-	return true;
-}
-
-/*
- * For libmicrohttpd 0.9.75. While it gets as many events as it asks for, 128, it asks again before it handles those that it has. So 128
- * clients that come at once and wait for their answers would wait for ever. This function always returns fewer.
- */
-int epoll_wait(int fd, struct epoll_event *events, int max, int timeout)
-{
-	if (turns.end)
-		turns.end();
-	int n = epoll_pwait(fd, events, max > 1 ? max - 1 : max, timeout, NULL);
-	if (turns.begin)
-		turns.begin(n);
-	return n;
-}

@@ -60,9 +60,3 @@ int poller_wait(int poller, struct poller_event *events, int wait_ms)
 	}
 	return n;
 }
-
-bool poller_on_turns(void (*end)(void), void (*begin)(int events))
-{
-	(void)end, (void)begin;
-	return false;
-}

@@ -474,6 +474,15 @@ def explain(operation, body, ours, theirs):
     return None
 
 
+# What libmicrohttpd answers or ends before the server sees it, so that there is no answer in DynamoDB's form.
+HTTP = [
+    "A head of more than about 30 KB, or with more than about 200 lines: 414 or 431 with a page of HTML. Smaller heads beyond 16 KB get a SerializationException",
+    "A request line or a header line that is none, a Content-Length that is no number, a chunk that is none: 400, 413 or 505 with a page of HTML; its head may come twice",
+    "A query of more than 64 parameters, or one in a target of more than 14 KB: the connection is closed",
+    "A client that ends its side of the connection while its request takes long gets no answer",
+]
+
+
 def document():
     """docs/differences.md."""
     lines = ["# Where DynamoDB Local answers otherwise", "",
@@ -488,4 +497,6 @@ def document():
         lines += dict.fromkeys(f"- {row.title[0].upper()}{row.title[1:]} ({MARKS.get(row.source, row.source)})" for row in known)
         if len(known) < len(mine):
             lines.append(f"- {MARKS[UNKNOWN].capitalize()}: " + "; ".join(dict.fromkeys(row.title for row in mine if row.source == UNKNOWN)))
+    lines += ["", "## HTTP", "", "libmicrohttpd answers or ends these requests before the server sees them, so they have no answer in DynamoDB's form:", ""]
+    lines += [f"- {text}" for text in HTTP]
     return "\n".join(lines) + "\n"

@@ -210,77 +210,6 @@ def write_many_at_once(busy):
     busy.stop()
 
 
-def connections_that_change_their_worker():
-    """More workers serve while requests wait for each other, and fewer when they do not. A connection goes to another one between two requests, and nobody notices."""
-    busy = Server(*(["--threads", "1"] if os.cpu_count() == 1 else []))
-    busy.client().create_table(TableName="many", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
-                               AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}])
-    busy.client().create_table(TableName="large", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "a", "KeyType": "HASH"}],
-                               AttributeDefinitions=[{"AttributeName": "a", "AttributeType": "S"}])
-    names = [b"client %d" % i for i in range(24)]
-    for name in names:
-        assert raw.ask(busy, raw.request("PutItem", b'{"TableName":"many","Item":{"a":{"S":"%s"},"b":{"S":"%s"}}}' % (name, name * 500))).status == 200
-    clients = [raw.connect(busy) for _ in names]
-    get = [raw.request("GetItem", b'{"TableName":"many","Key":{"a":{"S":"%s"}}}' % name) for name in names]
-    figure = lambda name: raw.figures(busy)[name]
-    dice, workers = random.Random(3), set()
-    put = raw.request("PutItem", b'{"TableName":"large","Item":{"a":{"S":"a"},"b":{"S":"%s"}}}' % (b"x" * 150_000))  # handled aside
-
-    def scan_for(clauses):
-        return raw.request("Scan", json.dumps({"TableName": "many", "FilterExpression": " OR ".join(["contains(b, :none)"] * clauses),
-                                               "ExpressionAttributeValues": {":none": {"S": "clients"}}}).encode())
-
-    before = figure("process_cpu_seconds_total")
-    for _ in range(20):
-        assert raw.ask(busy, scan_for(20)).status == 200
-    spent = (figure("process_cpu_seconds_total") - before) / 20
-    scan = scan_for(max(1, min(200, int(20 * 0.0005 / spent))))  # half a millisecond
-
-    def exchange(own, pieces):
-        """Requests that come whole or in pieces, one after the other or together; each client gets its own answers."""
-        for s, requests in zip(clients, own):
-            text = b"".join(requests)
-            cut = len(requests[0]) if requests[0] is put else dice.randrange(1, len(text)) if pieces and dice.random() < 0.2 else len(text)
-            s.sendall(text[:cut])
-            if cut < len(text):
-                time.sleep(0.001)
-                s.sendall(text[cut:])
-        for s, name, requests in zip(clients, names, own):
-            for request in requests:
-                reply = raw.read_reply(s)
-                assert reply and reply.status == 200, reply and reply.body
-                answer = json.loads(reply.body)
-                assert answer == {} if request is put else answer["Count"] == 0 if request is scan else answer["Item"]["a"] == {"S": name.decode()}
-
-    until, wanted = time.monotonic() + raw.PATIENCE, 1 if os.cpu_count() == 1 else 2
-    for _ in range(2):
-        while True:  # long turns
-            exchange([[put, get[i]] if dice.random() < 0.1 else [scan if dice.random() < 0.6 else get[i]] * dice.choice([1, 1, 2])
-                      for i in range(len(names))], True)
-            workers.add(figure("dynalith_workers"))
-            if max(workers) >= wanted or time.monotonic() > until:
-                break
-        exchange([[one] for one in get], False)
-        while figure("dynalith_workers") > 1:  # short ones
-            for s, one, name in zip(clients, get, names):
-                s.sendall(one)
-                assert json.loads(raw.read_reply(s).body)["Item"]["a"] == {"S": name.decode()}
-            assert time.monotonic() < until
-        workers.discard(2)
-        exchange([[one, one] for one in get], True)
-    assert figure("dynalith_connections_moved_total") >= (0 if wanted == 1 else len(names))
-    assert figure("dynalith_connections") == len(names) + 1
-    for s in clients:
-        s.close()
-    busy.stop()
-
-
-def hosts_of_short_heads():
-    """What the front end writes for libmicrohttpd is refused where a client sends it in a form that is not usual."""
-    assert ending(b"POST / HTTP/1.1\r\nHost: a.invalid\r\nOrigin: x\r\nContent-Length: 2\r\n\r\n{}") == [400]
-    assert replies(b"POST / HTTP/1.1\r\nHost: a.invalid\r\nContent-Length: 2\r\n\r\n{}", 1) == [400]  # no target
-
-
 def smuggling():
     """RFC 9112, 6.3: where it is not told in one way where a request ends, it is refused, and nothing behind it is heard."""
     cases = [
@@ -316,7 +245,8 @@ def broken_chunks():
 
 
 def heads_that_are_too_large():
-    """Each is answered, 400, however it is cut, and heard although more of it was on its way. Where the answer's head finds no room, nothing is carried out."""
+    """Each is answered, however it is cut, and heard although more of it was on its way: by us, or by libmicrohttpd where it has no room for the head.
+    Where the answer's head finds no room, nothing is carried out."""
     def of_size(n):
         empty = framed(b"Content-Length: 2", b"X: ")
         return framed(b"Content-Length: 2", b"X: " + b"y" * (n - len(empty))) + b"{}"
@@ -325,13 +255,15 @@ def heads_that_are_too_large():
     large += [framed(*(b"H%d: v" % i for i in range(n))) for n in (300, 1000, 5000, 100_000)]
     large += [framed(b"Cookie: " + b"a=b; " * 2000), framed(b"y" * 100_000 + b": x"), framed(b"X: " + b"y" * 100_000)]
     large += [b"GET /" + b"a" * n + b" HTTP/1.1\r\nHost: x\r\n\r\n" for n in (17_000, 18_300, 18_400, 18_500, 20_000, 100_000)]
-    large += [b"GET /?" + b"a=b&" * 5000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"A" * 1_000_000, b"POST / HTTP/1.1\r\n" + b"a: b\r\n" * 200_000]
+    large += [b"A" * 1_000_000, b"POST / HTTP/1.1\r\n" + b"a: b\r\n" * 200_000]
     for data in large:
         with raw.connect(server) as s:
             s.sendall(data)  # no "broken pipe": the server hears it to its end
             reply = raw.read_reply(s)
-            assert reply and reply.status == 400 and raw.read_reply(s) is None, (data[:60], len(data), reply and reply.status)
-            assert "head" in json.loads(reply.body)["Message"] and int(reply.headers["x-amz-crc32"]) == zlib.crc32(reply.body), reply.body
+            assert reply and reply.status in (400, 414, 431) and raw.read_reply(s) is None, (data[:60], len(data), reply and reply.status)
+            assert len(data) < 33_000 or reply.status != 400, (data[:60], len(data))
+            if reply.status == 400:
+                assert "head" in json.loads(reply.body)["Message"] and int(reply.headers["x-amz-crc32"]) == zlib.crc32(reply.body), reply.body
     # in the small space where the head of the request fits and that of its answer does not: all or nothing
     for n in range(15_900, 16_900, 20):
         body = json.dumps({"TableName": "heads", "Item": {"a": {"S": str(n)}}}).encode()
@@ -464,8 +396,10 @@ def strange_lines():
         assert ending(data) == want, data
     for method in (b"BREW", b"TRACE", b"CONNECT", b"DELETE", b"post", b"A" * 2000):
         assert replies(method + b" / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" + SMUGGLED, 2) == [400, 200], method
-    for path in (b"*", b"//", b"/../etc/passwd", b"/%00", b"/?" + b"&" * 2000):
+    for path in (b"*", b"//", b"/../etc/passwd", b"/%00", b"/?" + b"&" * 63, b"/?" + b"a" * 14_000):
         assert replies(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n", 1) == [400], path
+    for query in (b"&" * 64, b"a=b&" * 5000, b"a" * 20_000):  # libmicrohttpd would neither answer nor end: the connection is closed
+        assert replies(b"GET /?" + query + b" HTTP/1.1\r\nHost: x\r\n\r\n", 1) == [0], query[:10]
 
 
 def slow_bytes():
@@ -494,12 +428,13 @@ def early_close():
 
 
 def ends_behind_requests():
-    """A client that ends its side behind its requests gets all answers, also where a thread for long requests handles the first, which is large. Then the server closes."""
+    """A client that ends its side behind its requests gets all answers but to long ones, which a thread for these handles. Then the server closes."""
+    patient = Server("--threads", "2", "--request-slice-ms", "10000")
     def put(n):
         return raw.request("PutItem", b'{"TableName":"none","Item":{"a":{"S":"%s"}}}' % (b"x" * n))
     ended = []
-    for n, rest in [(1, 0), (300_000, 0), (300_000, 1), (200_000, 20), (1, 3), (300_000, 200)] * 3:
-        s = raw.connect(server)
+    for n, rest in [(1, 0), (100_000, 0), (100_000, 1), (90_000, 20), (1, 3), (100_000, 200)] * 3:
+        s = raw.connect(patient)
         s.sendall(put(n) + raw.request() * rest)
         s.shutdown(socket.SHUT_WR)
         first = raw.read_reply(s)
@@ -508,13 +443,14 @@ def ends_behind_requests():
             reply = raw.read_reply(s)
             assert reply and reply.status == 200, (n, rest, i, reply and reply.body)
         ended.append(s)
-    half = raw.connect(server)
+    half = raw.connect(patient)
     half.sendall(raw.request()[:-1])
     half.shutdown(socket.SHUT_WR)
     for s in [*ended, half]:
         s.settimeout(10)  # the time limits of a connection are longer
         assert raw.read_reply(s) is None
         s.close()
+    patient.stop()
 
 
 def random_bytes():
@@ -555,6 +491,6 @@ def and_well(test):
     return both
 
 
-run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, answers_of_many_at_once, connections_that_change_their_worker, writes_of_many_at_once, cut_anywhere, hosts_of_short_heads, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
+run("http", [and_well(test) for test in (bytes_that_are_no_text, whole_requests, pipelines, answers_of_many_at_once, writes_of_many_at_once, cut_anywhere, smuggling, lengths_that_are_none, broken_chunks, heads_that_are_too_large, a_refused_flood_ends, bodies_that_are_too_large, bodies_in_other_codings,
                                          answers_in_other_codings, targets, cross_origin, dates, strange_lines, slow_bytes, early_close, ends_behind_requests,
                                          random_bytes)] + [nothing_is_left])

@@ -1,4 +1,4 @@
-#include "server/aside.h"
+#include "server/http/aside.h"
 
 #include <stdatomic.h>
 

@@ -1,4 +1,4 @@
-#include "server/connections.h"
+#include "server/http/connections.h"
 
 #include <arpa/inet.h>
 #include <sys/resource.h>
@@ -67,7 +67,6 @@ TEST(few_beyond_the_limit_are_admitted)
 	CHECK(connection_admit(inside, CONNECTION_ORDINARY));
 	for (int i = 0; i < CONNECTIONS_OVER; i++) {
 		v[i] = add(all, &own[i], &peer[i]);
-		CHECK(connections_find(all, own[i]) == v[i]);
 		admitted += connection_admit(v[i], CONNECTION_ORDINARY);
 	}
 	CHECK_INT(admitted, CONNECTIONS_OVER / 4);
@@ -294,39 +293,6 @@ TEST(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is)
 	connections_free(all);
 }
 
-TEST(a_connection_that_is_handed_over_counts_once)
-{
-	struct connections_stats stats = {0};
-	const struct connections_options options = {.limit = 2, .idle_s = 1, .request_s = 100, .loopback = {.connections = 2}, .stats = &stats};
-	const struct sockaddr_in peer_name = {.sin_family = AF_INET, .sin_port = 7, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	struct connections *all = watched(&options);
-	int own[3], peer[3];
-	socklen_t n;
-
-	for (int i = 0; i < 2; i++)
-		connections_remove(add(all, &own[i], &peer[i]));
-	struct connection *first = connections_add(all, own[0], (const struct sockaddr *)&peer_name);
-	struct connection *old = connections_add(all, own[1], (const struct sockaddr *)&peer_name);
-	own[2] = dup(own[1]);
-	struct connection *heir = connections_hand_over(old, own[2]);
-	CHECK(connections_find(all, own[2]) == heir);
-	CHECK_INT(connection_fd(heir), own[2]);
-	CHECK(!connection_is_over(heir));
-	CHECK_INT(((const struct sockaddr_in *)connection_peer(heir, &n))->sin_port, 7);
-	connections_remove(old);
-	close(own[1]);
-	CHECK_INT(stats.open, 2);
-	struct connection *more = add(all, &own[1], &peer[2]); /* beyond the limit */
-	CHECK(connection_is_over(more));
-	drop(more, own[1], peer[2]);
-	while (!is_shut(peer[1])) /* its time is looked at still */
-		usleep(10000);
-	drop(first, own[0], peer[0]);
-	drop(heir, own[2], peer[1]);
-	CHECK_INT(stats.open, 0);
-	connections_free(all);
-}
-
 TEST(open_files_are_raised)
 {
 	struct rlimit before, after;
@@ -366,5 +332,5 @@ TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_ar
 	  TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
 	  TEST_CASE(a_body_that_waits_for_us_is_not_late_and_one_without_end_is),
 	  TEST_CASE(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is),
-	  TEST_CASE(a_connection_that_is_handed_over_counts_once), TEST_CASE(open_files_are_raised),
+	  TEST_CASE(open_files_are_raised),
 	  TEST_CASE(few_open_files_leave_room_for_all_connections_that_are_let_in))

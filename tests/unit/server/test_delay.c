@@ -1,4 +1,4 @@
-#include "server/delay.h"
+#include "server/http/delay.h"
 
 #include <stdatomic.h>
 

@@ -1,4 +1,4 @@
-#include "server/headers.h"
+#include "server/http/headers.h"
 
 #include "tests/unit/test.h"
 

@@ -59,38 +59,7 @@ TEST(affinity_counts)
 }
 
 /* Two threads on one core: each waits while the other runs. */
-static void *spin(void *is_over)
-{
-	while (!atomic_load((atomic_bool *)is_over))
-		;
-	return NULL;
-}
-
-TEST(waits_for_a_core_are_told)
-{
-	struct platform_core_times first = platform_core_times(), now = first;
-	cpu_set_t before, one;
-	atomic_bool is_over = false;
-	pthread_t other;
-	size_t core = 0;
-
-	CHECK_INT(sched_getaffinity(0, sizeof(before), &before), 0);
-	while (!CPU_ISSET(core, &before))
-		core++;
-	CPU_ZERO(&one);
-	CPU_SET(core, &one);
-	CHECK_INT(sched_setaffinity(0, sizeof(one), &one), 0);
-	CHECK_INT(pthread_create(&other, NULL, spin, &is_over), 0);
-	for (int i = 0; i < 1000000 && now.waited_ns - first.waited_ns < 1000000; i++) /* an end for kernels that count no waits */
-		now = platform_core_times();
-	atomic_store(&is_over, true);
-	pthread_join(other, NULL);
-	CHECK((access("/proc/uptime", R_OK) == 0) == (now.idle_ns > 0));
-	CHECK(access("/proc/thread-self/schedstat", R_OK) != 0 || now.waited_ns > first.waited_ns);
-	CHECK_INT(sched_setaffinity(0, sizeof(before), &before), 0);
-}
-
-TEST_MAIN(TEST_CASE(a_quota_counts_in_whole_cores), TEST_CASE(what_is_no_quota_limits_nothing), TEST_CASE(affinity_counts), TEST_CASE(waits_for_a_core_are_told))
+TEST_MAIN(TEST_CASE(a_quota_counts_in_whole_cores), TEST_CASE(what_is_no_quota_limits_nothing), TEST_CASE(affinity_counts))
 
 #else
 

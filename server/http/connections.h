@@ -1,0 +1,136 @@
+/*
+ * connections - the open connections, and the time limit of each one's phase.
+ *
+ * libmicrohttpd's timeout starts again with every byte, so a client that sends or takes a byte now and then would keep its connection, and
+ * the memory behind it, for ever. Here each phase of a connection has an end: a thread looks once a second and shuts down each socket whose
+ * time is over; libmicrohttpd then closes it. Its own timeout stays off: it would also end a connection whose request waits for a busy
+ * thread. Where a phase ends while bytes wait that nobody has read, or an answer waits that nobody has sent, the thread is late, and the
+ * phase starts again.
+ *
+ * It also counts: a connection beyond the limit is "over". The server accepts it nevertheless, for a short time, to answer it with an error
+ * that SDKs retry. Otherwise it would wait in the kernel's backlog.
+ */
+#ifndef DYNALITH_SERVER_HTTP_CONNECTIONS_H
+#define DYNALITH_SERVER_HTTP_CONNECTIONS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define CONNECTIONS_OVER 128 /* accepted beyond the limit at most, to be refused by an answer, or to ask for health */
+#define CONNECTIONS_OVER_MIN 4
+#define CONNECTIONS_MAX (1 << 17)
+#define CONNECTIONS_OVER_S 2 /* seconds that these have */
+
+/* Written here, read by any thread. */
+struct connections_stats {
+	atomic_uint open;
+	atomic_ullong over; /* since the start, that came beyond a limit */
+	atomic_ullong address_over;          /* of these, that came beyond the limit of their address */
+	atomic_ullong address_requests_over; /* requests beyond that of their address */
+};
+
+/* What one client address may have at once; 0: any number. An IPv6 network of 64 bits counts as one address. */
+struct connections_share {
+	unsigned connections;
+	unsigned requests; /* under way */
+};
+
+struct connections_options {
+	unsigned limit;     /* connections that are served at once */
+	unsigned over;      /* beyond it, up to CONNECTIONS_OVER: half of them wait, a quarter of each kind is answered */
+	unsigned idle_s;    /* between two requests */
+	uint64_t slow_ns;   /* a request that takes longer is slow */
+	unsigned request_s; /* from a request's first line to its end, and from its answer to the answer's end */
+	struct connections_share remote, loopback;
+	struct connections_stats *stats; /* or NULL */
+};
+
+enum connection_phase {
+	CONNECTION_WAITING,   /* for a request's first line */
+	CONNECTION_RECEIVING,
+	CONNECTION_WORKING,   /* ours: no end */
+	CONNECTION_SENDING,
+};
+
+/* Requests for health and metrics are kept apart from the rest. */
+enum connection_kind { CONNECTION_ORDINARY, CONNECTION_VITAL, CONNECTION_KINDS };
+
+struct connections;
+struct connection;
+
+/* NULL where no memory can be had. */
+struct connections *connections_new(const struct connections_options *options);
+
+/*
+ * Starts the thread that once a second shuts down late connections, and those whose client left and whose end libmicrohttpd missed.
+ * Call it once. False where no thread can be had.
+ */
+bool connections_watch(struct connections *connections);
+
+/* No connection may be left. */
+void connections_free(struct connections *connections);
+
+/* Enters a socket, in the phase WAITING. The socket must stay open until it is removed. `peer` may be of any family, or NULL. */
+struct connection *connections_add(struct connections *connections, int fd, const struct sockaddr *peer);
+void connections_remove(struct connection *connection);
+
+/*
+ * Its first bytes are there. Returns whether it may be served. Of connections beyond the limit half of connections_options.over may, a quarter of
+ * each kind.
+ */
+bool connection_admit(struct connection *connection, enum connection_kind kind);
+
+/* Whether it came beyond the limit. */
+bool connection_is_over(const struct connection *connection);
+
+/* Its client may still send when it is closed: see door_linger(). */
+void connection_linger(struct connection *connection);
+bool connection_lingers(const struct connection *connection);
+
+/* Its socket. */
+int connection_fd(const struct connection *connection);
+
+/* The client's address: of IPv4 or IPv6, where it has neither 0.0.0.0. */
+const struct sockaddr *connection_peer(const struct connection *connection, socklen_t *n);
+
+/* Of which kind its first request was. */
+enum connection_kind connection_kind(const struct connection *connection);
+
+#define CONNECTION_COSTLY_NS 1000000u
+
+/*
+ * Reports a request, by the request's thread: how long it took, its kind or NULL, and the CPU time that it took where it only reads items. After a slow
+ * request the next ones count as slow, until some were fast. After one that took more than CONNECTION_COSTLY_NS of CPU time its kind counts as costly, until
+ * some of that kind took less.
+ */
+void connection_learn(struct connection *connection, uint64_t took_ns, const void *kind, uint64_t read_ns);
+bool connection_is_slow(const struct connection *connection);
+
+/* The kind that is costly here; NULL: none. */
+const void *connection_costly(const struct connection *connection);
+
+/* A request begins, or is over. False where it is one more than its address may have under way; it counts nevertheless. */
+bool connection_begin_request(struct connection *connection);
+void connection_end_request(struct connection *connection);
+
+/* Begins a phase; cheap, by the connection's own thread. */
+void connection_enter(struct connection *connection, enum connection_phase phase);
+
+/* A piece of a request was read; as cheap, by the same thread. */
+void connection_touch(struct connection *connection);
+
+struct connections_room {
+	unsigned within, beyond; /* connections_options.limit and .over */
+	uint64_t files;          /* the process may open in all */
+};
+
+/*
+ * Raises the process's limit of open files to what so many connections need, beside the rest of the server. Gives the connections that there is
+ * room for, each with `files_each` open files: `wanted`, or less where the hard limit or CONNECTIONS_MAX is lower. Where the hard limit leaves none
+ * for FILES_OTHER, it counts the files that are open, and what `threads` workers still open.
+ */
+struct connections_room connections_make_room(unsigned wanted, unsigned files_each, unsigned threads);
+
+#endif

@@ -1,0 +1,164 @@
+#include "server/http/http_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ARENA_KEEP (512 * 1024)       /* bytes an idle exchange keeps */
+#define EXCHANGES_KEPT 64             /* idle exchanges kept beside one for each thread */
+#define FREE_FROM (8 * 1024 * 1024)   /* bytes beside a reply that are freed before it is sent */
+
+static struct exchange *take_of_all(struct http *http)
+{
+	struct exchange *exchange;
+
+	pthread_mutex_lock(&http->mutex);
+	exchange = http->first_idle;
+	if (exchange) {
+		http->first_idle = exchange->next;
+		http->idle_count--;
+	}
+	pthread_mutex_unlock(&http->mutex);
+	return exchange;
+}
+
+struct exchange *http_exchange_new(struct http *http)
+{
+	struct exchange *exchange = idle_take(&http->idle);
+	struct arena *arena;
+
+	if (!exchange)
+		exchange = take_of_all(http);
+	arena = exchange ? exchange->arena : arena_new_within(ARENA_KEEP, &http->options.stats->memory);
+	if (!exchange)
+		exchange = arena_checked(malloc(sizeof(*exchange)));
+	*exchange = (struct exchange){.http = http, .arena = arena};
+	atomic_fetch_add(&http->options.stats->requests, 1);
+	return exchange;
+}
+
+static void free_exchange(struct exchange *exchange)
+{
+	arena_free(exchange->arena);
+	free(exchange);
+}
+
+static bool keep_for_all(struct http *http, struct exchange *exchange)
+{
+	pthread_mutex_lock(&http->mutex);
+	bool is_kept = http->idle_count < EXCHANGES_KEPT;
+	if (is_kept) {
+		exchange->next = http->first_idle;
+		http->first_idle = exchange;
+		http->idle_count++;
+	}
+	pthread_mutex_unlock(&http->mutex);
+	return is_kept;
+}
+
+void http_exchange_done(struct exchange *exchange)
+{
+	struct http *http = exchange->http;
+	struct http_stream *stream = exchange->out.reply.stream;
+
+	if (stream)
+		stream->end(stream);
+	arena_reset(exchange->arena);
+	arena_use_budget(exchange->arena, &http->options.stats->memory);
+	if (!idle_keep(&http->idle, exchange) && !keep_for_all(http, exchange))
+		free_exchange(exchange);
+	atomic_fetch_sub(&http->options.stats->requests, 1);
+}
+
+void http_exchange_free_idle(struct http *http)
+{
+	struct exchange *exchange;
+
+	while ((exchange = idle_take_any(&http->idle)) || (exchange = take_of_all(http)))
+		free_exchange(exchange);
+}
+
+/* The target and the body go with the arena. */
+static void forget_request(struct exchange *exchange)
+{
+	exchange->head.uri = STR("/");
+	exchange->body.p = NULL;
+	exchange->body.n = exchange->body.cap = 0;
+}
+
+void http_exchange_give_up(struct exchange *exchange, enum http_problem problem)
+{
+	exchange->problem = problem;
+	forget_request(exchange);
+	arena_reset(exchange->arena);
+	http_intake_headers(exchange);
+}
+
+void http_exchange_start_over(struct exchange *exchange)
+{
+	struct arena *fresh = arena_new_within(ARENA_KEEP, &exchange->http->options.stats->memory);
+
+	exchange->head.uri = str_copy(fresh, exchange->head.uri);
+	if (exchange->body.p)
+		exchange->body.p = memcpy(arena_bytes(fresh, exchange->body.n), exchange->body.p, exchange->body.n);
+	exchange->body.cap = exchange->body.n;
+	arena_free(exchange->arena);
+	exchange->arena = fresh;
+	exchange->claim = NULL;
+	http_intake_headers(exchange);
+}
+
+void http_exchange_keep_reply(struct exchange *exchange)
+{
+	struct http_response *reply = &exchange->out.reply;
+
+	if (arena_held(exchange->arena) < reply->body.n + FREE_FROM)
+		return;
+	struct arena *rest = arena_new_within(ARENA_KEEP, &exchange->http->options.stats->memory);
+
+	reply->body = str_copy(rest, reply->body);
+	reply->content_type = str_copy(rest, reply->content_type);
+	for (size_t i = 0; i < reply->header_count; i++)
+		reply->headers[i].value = str_copy(rest, reply->headers[i].value);
+	forget_request(exchange);
+	exchange->head.headers = (struct headers){0};
+	arena_free(exchange->arena);
+	exchange->arena = rest;
+}
+
+/* The target without http://AUTHORITY, as clients send it to proxies. RFC 9112, 3.2.2: a server must accept this form too. */
+static struct str origin_form(struct str uri)
+{
+	static const struct str schemes[] = {STR_INIT("http://"), STR_INIT("https://")};
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		struct str scheme = schemes[i], rest = {uri.p + scheme.n, uri.n - scheme.n};
+
+		if (uri.n <= scheme.n || !str_eq_nocase((struct str){uri.p, scheme.n}, scheme))
+			continue;
+		size_t authority = strcspn(rest.p, "/?"); /* the text ends with a NUL */
+		return (struct str){rest.p + authority, rest.n - authority};
+	}
+	return uri;
+}
+
+static void split_uri(struct str target, struct http_request *request)
+{
+	struct str uri = origin_form(target);
+	const char *mark = uri.n ? memchr(uri.p, '?', uri.n) : NULL;
+
+	request->path = (struct str){uri.p, mark ? (size_t)(mark - uri.p) : uri.n};
+	request->query = mark ? (struct str){mark + 1, uri.n - request->path.n - 1} : STR("");
+}
+
+struct http_request http_exchange_request(struct exchange *exchange)
+{
+	struct http_request request = {
+		.hold = exchange->hold,
+		.haste = exchange->haste, .is_long_write = exchange->is_long_write, .arena = exchange->arena, .method = str_of(exchange->head.method),
+		.is_from_browser = exchange->head.is_from_browser,
+		.is_explained = exchange->head.is_explained, .headers = &exchange->head.headers, .claim = exchange->claim,
+	};
+
+	split_uri(exchange->head.uri, &request);
+	return request;
+}

@@ -1,0 +1,167 @@
+/*
+ * http_internal - what the parts of the front end share; not for others.
+ *
+ *   door.c           accepts connections
+ *   connections.c    their limits and deadlines
+ *   http_lanes.c     threads of libmicrohttpd
+ *   http_serve.c     its callbacks: a request from its first line to its answer
+ *   http_exchange.c  a request and its reply: a pool of them, and their memory
+ *   http_intake.c    the head, whether the body may come, the body
+ *   framing.c        whether a head can be read in one way only
+ *   http_reply.c     compression, headers, sending
+ *   http_slow.c      answers that wait, bodies that come in pieces, bodies that grow
+ *   http.c           start and stop
+ */
+#ifndef DYNALITH_SERVER_HTTP_HTTP_INTERNAL_H
+#define DYNALITH_SERVER_HTTP_HTTP_INTERNAL_H
+
+#include <pthread.h>
+
+#include "server/http/aside.h"
+#include "server/http/delay.h"
+#include "server/http/http.h"
+#include "server/request_id.h"
+#include "storage/store/idle.h"
+
+/*
+ * Bytes that libmicrohttpd has for a connection, and clears for each request: half of them to read, the rest for records of header lines and for the head of
+ * the answer. A request whose head and records take more than HTTP_HEAD_SHARE is refused, so that the answer's head finds room.
+ */
+#define HTTP_CONNECTION_MEMORY (32 * 1024)
+#define HTTP_HEAD_SHARE (24 * 1024)
+
+struct MHD_Connection;
+struct MHD_Response;
+struct lane;
+struct lanes;
+
+/* Where a request is handled. */
+enum stage {
+	STAGE_WORKER,  /* by the thread of its connection */
+	STAGE_ASIDE,   /* the connection is suspended */
+	STAGE_REPLIED, /* the reply waits for the connection's thread */
+};
+
+struct head {
+	const char *method;
+	struct str uri;         /* as it was sent */
+	struct headers headers; /* in the arena */
+	bool is_from_browser, is_explained;
+};
+
+/* The body as it comes. */
+struct incoming {
+	char *p;
+	size_t n, cap;
+	size_t claimed; /* its length by the head; 0: the head does not say */
+};
+
+struct outgoing {
+	enum stage stage;
+	struct http_response reply;
+	const char *coding; /* or NULL */
+	bool is_handled, is_answered;
+	bool is_piece_due; /* of a body that is sent in pieces */
+};
+
+/* An answer that waits. */
+struct waiting {
+	struct delay_job job; /* first */
+	struct exchange *exchange;
+};
+
+/* One request and its reply. */
+struct exchange {
+	struct aside_job job; /* first: a job is its exchange */
+	struct exchange *next;
+	struct http *http;
+	struct arena *arena;
+	struct lane *lane;
+	struct connection *connection;
+	struct MHD_Connection *mhd;
+	struct head head;
+	bool is_started, is_early, is_over, is_long_write; /* over: beyond a limit of connections or requests */
+	enum http_problem problem;
+	enum http_haste haste;
+	void *claim; /* see http_admit */
+	void *hold;  /* the handler's, while it waits */
+	struct incoming body;
+	struct outgoing out;
+	struct waiting wait;
+	char id[REQUEST_ID_SIZE + 1];
+};
+
+struct http {
+	struct http_options options;
+	struct lanes *lanes;
+	struct door *_Atomic door;
+	struct MHD_Response *exhausted; /* 503, for where there is no memory to make an answer */
+	struct aside *aside;
+	struct delay *delay;
+	unsigned port;
+	struct connections *connections;
+	atomic_bool is_stopping;
+	struct idle idle;      /* exchanges, one for each thread */
+	pthread_mutex_t mutex; /* of the other idle ones */
+	struct exchange *first_idle;
+	unsigned idle_count;
+};
+
+/* NULL where no thread can be had. It starts the lane for VITAL connections. */
+struct lanes *http_lanes_new(struct http *http);
+/* Hands the connection to a lane, which closes it in the end. One call at a time. */
+void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum connection_kind kind);
+/* Closes all connections and ends the threads. No connection may be suspended. */
+void http_lanes_free(struct lanes *lanes);
+/*
+ * By the lane's thread, of a request that it handled itself: a brief one lets the lane hand on up to four long reads. Where all requests take long, handing on
+ * gains nothing, and costs a tenth more CPU.
+ */
+void http_lane_took(struct lane *lane, bool is_brief);
+bool http_lane_hands_on(struct lane *lane);
+
+/* libmicrohttpd's callbacks: a request line has come; the head, the next *data_size bytes of the body, or its end; the request is over. */
+struct exchange *http_serve_begin(struct http *http, struct lane *lane, struct connection *connection, const char *uri);
+bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method, const char *version, const char *data, size_t *data_size);
+void http_serve_end(struct exchange *exchange);
+
+/* libmicrohttpd is about to close the connection: keeps its socket at the door while the client may still send. */
+void http_linger(const struct http *http, const struct connection *connection);
+
+/* A cleared one, counted as under way; and its end. */
+struct exchange *http_exchange_new(struct http *http);
+void http_exchange_done(struct exchange *exchange);
+/* Frees the idle ones. */
+void http_exchange_free_idle(struct http *http);
+
+/* Gives the request up for its problem: its body and its target are freed; what still comes of the body is read and thrown away. */
+void http_exchange_give_up(struct exchange *exchange, enum http_problem problem);
+/* Frees what a handler made before it gave the request up; the request stays. */
+void http_exchange_start_over(struct exchange *exchange);
+/* Where the request holds much memory, frees all of it but the reply. */
+void http_exchange_keep_reply(struct exchange *exchange);
+
+/* The request as the handler sees it, without its body. */
+struct http_request http_exchange_request(struct exchange *exchange);
+
+/* Reads the header lines, after the arena was reset too. */
+void http_intake_headers(struct exchange *exchange);
+/* Reads the head, once it is there; sets the problem, and whether the reply comes before the body. */
+void http_intake_head(struct exchange *exchange, const char *version);
+/* Takes the next bytes of the body. */
+void http_intake_body(struct exchange *exchange, const char *data, size_t n);
+/* Sets the request's body, as sent and decompressed; or the problem. */
+void http_intake_finish(struct exchange *exchange, struct http_request *request);
+
+/* Whether the reply waits; then the connection is to be suspended, and http_slow_wait() called, which resumes it in time. */
+bool http_slow_is(const struct exchange *exchange);
+void http_slow_wait(struct exchange *exchange);
+/* The reply's body in pieces, with pauses. */
+struct MHD_Response *http_slow_response(struct exchange *exchange);
+
+/* Does all that needs no thread of the connection: compression, memory. */
+void http_reply_prepare(struct exchange *exchange);
+/* Hands the reply to libmicrohttpd; false where it takes none. */
+bool http_reply_send(struct exchange *exchange);
+
+#endif

@@ -1,0 +1,104 @@
+#include "server/http/http_internal.h"
+
+#include <microhttpd.h>
+
+#include "core/crc32.h"
+#include "server/gzip.h"
+
+#define COMPRESS_FROM 4096 /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
+#define DECIMAL_MAX 11     /* digits of 32 bits, and the end */
+
+/* Whether the connection ends behind the answer. */
+static bool is_last(const struct exchange *exchange)
+{
+	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING || connection_is_over(exchange->connection);
+}
+
+/* The name of the coding that the body has now, or NULL. AWS: of several lines of Accept-Encoding the last one counts. */
+static const char *compress(struct exchange *exchange)
+{
+	static const char *const names[] = {[GZIP_GZIP] = "gzip", [GZIP_DEFLATE] = "deflate"};
+	struct http_response *reply = &exchange->out.reply;
+
+	if (reply->body.n < COMPRESS_FROM || reply->coding)
+		return reply->coding;
+	enum gzip_coding coding = gzip_accepted(headers_last(&exchange->head.headers, STR("Accept-Encoding")));
+	struct str compressed = coding == GZIP_IDENTITY ? STR_ABSENT : gzip_encode(exchange->arena, coding, reply->body);
+	reply->body = str_is_set(compressed) ? compressed : reply->body;
+	return str_is_set(compressed) ? names[coding] : NULL;
+}
+
+void http_reply_prepare(struct exchange *exchange)
+{
+	const struct http_response *reply = &exchange->out.reply;
+
+	connection_learn(exchange->connection, reply->took_ns, reply->kind, reply->read_ns);
+	exchange->out.coding = compress(exchange);
+	http_exchange_keep_reply(exchange);
+	exchange->out.stage = STAGE_REPLIED;
+}
+
+/* The number's digits at the end of `text`: each reply has one. */
+static const char *decimal(char text[DECIMAL_MAX], uint32_t number)
+{
+	char *at = text + DECIMAL_MAX - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	return at;
+}
+
+static void add(struct exchange *exchange, struct MHD_Response *response, const char *name, struct str value)
+{
+	if (str_is_set(value))
+		MHD_add_response_header(response, name, str_copy(exchange->arena, value).p); /* with a NUL behind it */
+}
+
+/* libmicrohttpd adds Date and Content-Length. */
+static void add_headers(struct exchange *exchange, struct MHD_Response *response)
+{
+	const struct http_response *reply = &exchange->out.reply;
+	char crc[DECIMAL_MAX];
+
+	MHD_add_response_header(response, "Server", "Dynalith");
+	MHD_add_response_header(response, "x-amzn-RequestId", exchange->id);
+	MHD_add_response_header(response, "x-amz-crc32", decimal(crc, crc32_of(reply->body.p, reply->body.n) ^ reply->fault.is_crc_wrong));
+	add(exchange, response, "Content-Type", reply->content_type);
+	if (exchange->out.coding)
+		MHD_add_response_header(response, "Content-Encoding", exchange->out.coding);
+	for (size_t i = 0; i < reply->header_count; i++)
+		add(exchange, response, reply->headers[i].name, reply->headers[i].value);
+	if (is_last(exchange))
+		MHD_add_response_header(response, "Connection", "close");
+}
+
+/* Where there is no memory for the answer: the client may try again. */
+static bool send_exhausted(struct exchange *exchange)
+{
+	exchange->out.is_answered = true;
+	return MHD_queue_response(exchange->mhd, MHD_HTTP_SERVICE_UNAVAILABLE, exchange->http->exhausted) == MHD_YES;
+}
+
+bool http_reply_send(struct exchange *exchange)
+{
+	const struct http_response *reply = &exchange->out.reply;
+	struct str body = reply->body;
+	bool is_slow = reply->fault.piece_bytes > 0 || reply->stream;
+
+	if (reply->fault.is_dropped) /* libmicrohttpd closes the connection */
+		return false;
+	struct MHD_Response *response = is_slow ? http_slow_response(exchange)
+						: MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
+	if (!response)
+		return send_exhausted(exchange);
+	add_headers(exchange, response);
+	enum MHD_Result result = MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
+	MHD_destroy_response(response);
+	exchange->out.is_answered = true;
+	if (exchange->is_early) /* the server waits for what the client still sends */
+		connection_linger(exchange->connection);
+	connection_enter(exchange->connection, CONNECTION_SENDING);
+	return result == MHD_YES;
+}

@@ -1,0 +1,220 @@
+#include "server/http/http_internal.h"
+
+#include <microhttpd.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "server/crash.h"
+#include "server/platform/platform.h"
+
+#define LONG_BODY (128 * 1024)        /* bytes; to parse more takes milliseconds */
+#define LONG_CODED_BODY (4 * 1024)    /* the same for a compressed body, which may become a thousand times as large */
+#define LONG_COMPRESSION (256 * 1024)
+#define HELD_MS 5 /* between two looks at a request that is held */
+#define PARAMETERS_MAX 64        /* of a query */
+#define QUERIED_TARGET_MAX 14336 /* bytes of a target with a query */
+
+/* The kind of request to hand on; NULL where none takes long on this connection, or the lane has no brief requests. */
+static const void *costly_here(const struct exchange *exchange)
+{
+	const void *kind = connection_costly(exchange->connection);
+
+	return kind && http_lane_hands_on(exchange->lane) ? kind : NULL;
+}
+
+/* A short page of a scan whose pages are long does not count. */
+static bool is_brief(const struct exchange *exchange)
+{
+	const struct http_response *reply = &exchange->out.reply;
+
+	return reply->took_ns < CONNECTION_COSTLY_NS && (!reply->kind || reply->kind != connection_costly(exchange->connection));
+}
+
+/* Makes the reply; or does nothing, where the request does not fit the exchange's haste. */
+static void handle(struct exchange *exchange)
+{
+	struct http_request request = http_exchange_request(exchange);
+	const struct http_options *options = &exchange->http->options;
+
+	exchange->out.reply = (struct http_response){.status = 500};
+	crash_request(exchange->id);
+	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
+	request.costly = exchange->haste == HTTP_BRIEFLY ? costly_here(exchange) : NULL;
+	http_intake_finish(exchange, &request);
+	exchange->out.is_handled = options->handler(options->context, &request, &exchange->out.reply);
+	if (exchange->out.is_handled && exchange->out.stage == STAGE_WORKER)
+		http_lane_took(exchange->lane, is_brief(exchange));
+	exchange->is_long_write = exchange->out.reply.is_long_write;
+	exchange->hold = exchange->out.reply.hold;
+	crash_request(NULL);
+}
+
+static void run_aside(struct aside_job *job, bool is_late);
+
+/* Called now and then while the request is held; runs it when that is over, or the server ends. */
+static void look_at_held(struct delay_job *job)
+{
+	struct exchange *exchange = ((struct waiting *)job)->exchange;
+	struct http *http = exchange->http;
+
+	if (http->options.is_held(exchange->hold) && delay_take(http->delay, job, HELD_MS))
+		return;
+	if (!aside_take(http->aside, &exchange->job))
+		run_aside(&exchange->job, false);
+}
+
+/* The connection is suspended. No thread waits with the request. */
+static void wait_held(struct exchange *exchange)
+{
+	exchange->out.stage = STAGE_ASIDE;
+	exchange->haste = HTTP_BEHIND;
+	exchange->job.run = run_aside;
+	exchange->wait = (struct waiting){{.run = look_at_held}, exchange};
+	look_at_held(&exchange->wait.job);
+}
+
+static void run_aside(struct aside_job *job, bool is_late)
+{
+	struct exchange *exchange = (struct exchange *)job;
+	struct MHD_Connection *mhd = exchange->mhd;
+
+	if (is_late)
+		http_exchange_give_up(exchange, HTTP_OVERLOADED);
+	if (is_late || !exchange->out.is_handled)
+		handle(exchange);
+	if (exchange->hold) {
+		http_exchange_start_over(exchange);
+		wait_held(exchange);
+		return;
+	}
+	http_reply_prepare(exchange);
+	if (http_slow_is(exchange))
+		http_slow_wait(exchange);
+	else
+		MHD_resume_connection(mhd); /* the exchange is the connection's thread's again */
+}
+
+/* The connection's thread comes back to the request when it is done. */
+static enum MHD_Result step_aside(struct exchange *exchange)
+{
+	atomic_fetch_add(&exchange->http->options.stats->aside, 1);
+	exchange->out.stage = STAGE_ASIDE;
+	exchange->haste = exchange->out.reply.is_behind ? HTTP_BEHIND : HTTP_LONG;
+	exchange->job.run = run_aside;
+	MHD_suspend_connection(exchange->mhd);
+	if (!aside_take(exchange->http->aside, &exchange->job))
+		run_aside(&exchange->job, false);
+	return MHD_YES;
+}
+
+/* When libmicrohttpd resumes a connection whose client has ended its side, it closes it without an answer. So this waits until the request is long. */
+static bool is_expected_long(const struct exchange *exchange)
+{
+	if (exchange->problem != HTTP_FINE || exchange->http->options.slice_ns == 0)
+		return false;
+	bool is_long = exchange->body.n >= LONG_BODY || connection_is_slow(exchange->connection) ||
+		       (exchange->body.n >= LONG_CODED_BODY && str_is_set(headers_first(&exchange->head.headers, STR("Content-Encoding"))));
+	return is_long && !platform_has_ended(connection_fd(exchange->connection));
+}
+
+static bool is_long_to_compress(const struct exchange *exchange)
+{
+	if (exchange->out.reply.body.n < LONG_COMPRESSION || exchange->http->options.slice_ns == 0)
+		return false;
+	return str_is_set(headers_first(&exchange->head.headers, STR("Accept-Encoding")));
+}
+
+static enum MHD_Result send_reply(struct exchange *exchange)
+{
+	return http_reply_send(exchange) ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result answer(struct exchange *exchange)
+{
+	connection_enter(exchange->connection, CONNECTION_WORKING);
+	request_id_make(exchange->id);
+	if (exchange->is_early)
+		exchange->haste = HTTP_LONG; /* it is refused, which is brief */
+	else if (connection_kind(exchange->connection) == CONNECTION_VITAL)
+		exchange->haste = HTTP_FOR_VITAL;
+	else if (is_expected_long(exchange))
+		return step_aside(exchange);
+	handle(exchange);
+	if (!exchange->out.is_handled)
+		http_exchange_start_over(exchange);
+	if (exchange->hold) {
+		MHD_suspend_connection(exchange->mhd);
+		wait_held(exchange);
+		return MHD_YES;
+	}
+	if (!exchange->is_early && (!exchange->out.is_handled || is_long_to_compress(exchange)))
+		return step_aside(exchange);
+	http_reply_prepare(exchange);
+	if (!http_slow_is(exchange))
+		return send_reply(exchange);
+	MHD_suspend_connection(exchange->mhd);
+	http_slow_wait(exchange);
+	return MHD_YES;
+}
+
+/* The first call of a request: its head is there. */
+static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *mhd, const char *method, const char *version)
+{
+	exchange->is_started = true;
+	exchange->mhd = mhd;
+	exchange->head.method = method;
+	http_intake_head(exchange, version);
+	return exchange->is_early ? answer(exchange) : MHD_YES;
+}
+
+bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method, const char *version, const char *data, size_t *data_size)
+{
+	enum MHD_Result result = MHD_YES;
+
+	if (!exchange->is_started) {
+		result = begin(exchange, mhd, method, version);
+	} else if (*data_size > 0) {
+		if (!exchange->out.is_answered)
+			http_intake_body(exchange, data, *data_size);
+		*data_size = 0;
+	} else if (!exchange->out.is_answered && exchange->out.stage != STAGE_ASIDE) {
+		result = exchange->out.stage == STAGE_REPLIED ? send_reply(exchange) : answer(exchange);
+	}
+	return result == MHD_YES;
+}
+
+/*
+ * libmicrohttpd 0.9.75 makes a record of each parameter of a query. Where its memory does not hold them all it neither answers nor ends the request. So a
+ * connection with such a target is shut down here; libmicrohttpd sees the end of its socket, and closes it.
+ */
+static bool has_too_many_parameters(struct str target)
+{
+	const char *mark = memchr(target.p, '?', target.n), *end = target.p + target.n;
+	unsigned count = 0;
+
+	for (const char *at = mark; at && count <= PARAMETERS_MAX; count++)
+		at = at + 1 < end ? memchr(at + 1, '&', (size_t)(end - at - 1)) : NULL;
+	return count > PARAMETERS_MAX || (count > 0 && target.n > QUERIED_TARGET_MAX);
+}
+
+struct exchange *http_serve_begin(struct http *http, struct lane *lane, struct connection *connection, const char *uri)
+{
+	struct exchange *exchange = http_exchange_new(http);
+	struct str target = str_of(uri ? uri : "");
+
+	exchange->lane = lane;
+	exchange->connection = connection;
+	connection_enter(connection, CONNECTION_RECEIVING);
+	exchange->is_over = !connection_begin_request(connection) || connection_is_over(connection);
+	exchange->head.uri = str_copy(exchange->arena, target);
+	if (has_too_many_parameters(target))
+		shutdown(connection_fd(connection), SHUT_RDWR);
+	return exchange;
+}
+
+void http_serve_end(struct exchange *exchange)
+{
+	connection_enter(exchange->connection, CONNECTION_WAITING);
+	connection_end_request(exchange->connection);
+	http_exchange_done(exchange);
+}
