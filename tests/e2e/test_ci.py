@@ -19,10 +19,10 @@ import threading
 import xml.etree.ElementTree
 
 import boto3
+import action as steps
+from action import documents
 from harness import BINARY, ROOT, free_port, is_running, run, until
 
-# The machine's Python of the AWS CLI reads YAML; ours has no reader.
-READER = os.environ.get("DYNALITH_YAML_PYTHON", str(ROOT / "build/deps/cli/bin/python"))
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-ci-"))
 SCRIPT = str(ROOT / "packaging/ci/dynalith-ci")
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
@@ -41,15 +41,9 @@ def archive():
     return f"http://127.0.0.1:{server.server_address[1]}/{path.name}", hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def documents(path):
-    """The documents of a YAML file; None where nothing reads YAML here."""
-    done = subprocess.run([READER, "-c", "import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))", str(ROOT / path)],
-                          capture_output=True, text=True) if os.path.exists(READER) else None
-    return json.loads(done.stdout) if done and done.returncode == 0 else None
-
-
 class Job:
     """A runner: steps are processes of their own that see what earlier ones wrote into the files of GITHUB_*."""
+    CACHE = {}
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
@@ -70,6 +64,28 @@ class Job:
             said = out.read()
         assert done.returncode == status, (words, done.returncode, said)
         return said
+
+    def outputs(self):
+        return self.seen("GITHUB_OUTPUT")
+
+    def step_of(self, shell, text, environment):
+        (self.folder / "step.sh").write_text(text)
+        self.step(shell, "-e", str(self.folder / "step.sh"), GITHUB_ACTION_PATH=str(ROOT), **environment)
+
+    def restore(self, key, paths):
+        """The cache of actions: what an earlier job with that key left is there again."""
+        for path, body in self.CACHE.get(key, {}).items():
+            file = self.folder / "temp" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(body)
+            file.chmod(0o755)
+
+    def save(self, key, paths):
+        files = [file for path in paths for file in pathlib.Path(path).parent.glob(pathlib.Path(path).name)]
+        self.CACHE[key] = {str(file.relative_to(self.folder / "temp")): file.read_bytes() for file in files}
+
+    def act(self, action, **given):
+        return steps.run(action, self, str(self.folder / "temp"), **given)
 
     def client(self):
         seen = self.seen("GITHUB_ENV")
@@ -121,42 +137,50 @@ def test_start_report_stop():
     job.step(SCRIPT, "stop", home)
 
 
-def value_of(text, inputs, job):
-    """Expressions of action.yml, as far as it has some."""
-    known = {**{f"inputs.{name}": value for name, value in inputs.items()}, "runner.temp": str(job.folder / "temp")}
-    return re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda m: known[m.group(1)], text)
-
-
-def run_action(action, job, **given):
-    inputs = {name: given.get(name, row["default"]) for name, row in action["inputs"].items()}
-    ran = 0
-    for step in action["runs"]["steps"]:
-        command = re.fullmatch(r"inputs\.command == '(\w+)'", step["if"]).group(1)
-        if command == inputs["command"] and "run" in step:
-            environment = {name: value_of(value, inputs, job) for name, value in step["env"].items()}
-            (job.folder / "step.sh").write_text(step["run"])
-            job.step(step["shell"], "-e", str(job.folder / "step.sh"), GITHUB_ACTION_PATH=str(ROOT), **environment)
-            ran += 1
-    assert ran
-
-
 def test_action():
     found = documents("action.yml")
     if not found:
         return print("e2e ci: action.yml is not run, nothing reads YAML here")
     action, job, (url, sum256), port = found[0], Job(), archive(), free_port()
-    run_action(action, job, archive=url, sha256=sum256, port=str(port), options="--log-level warn")
+    cached = job.act(action, archive=url, sha256=sum256, port=str(port), options="--log-level warn")
     pid = int(job.seen("GITHUB_OUTPUT")["pid"])
     try:
         use(job.client())
-        run_action(action, job, command="report")
+        job.act(action, command="report")
         assert "orders" in job.files["GITHUB_STEP_SUMMARY"].read_text() and os.path.exists(job.seen("GITHUB_OUTPUT")["report"])
         for name, row in action["outputs"].items():
             step, output = re.fullmatch(r"\$\{\{ steps\.(\w+)\.outputs\.(\w+) \}\}", row["value"]).groups()
             assert output == name and job.seen("GITHUB_OUTPUT")[output] and any(s.get("id") == step for s in action["runs"]["steps"])
     finally:
-        run_action(action, job, command="stop")
+        job.act(action, command="stop")
     until(lambda: not is_running(pid), "the server's end")
+    job.save(*cached)
+    for is_broken in False, True:  # the next runner; one whose cached server does not start there gets it again
+        if is_broken:
+            job.CACHE[cached[0]] = {path: b"\x7fELF" for path in job.CACHE[cached[0]]}
+        following = Job()
+        assert following.act(action, archive=url if is_broken else f"{url}.gone", sha256=sum256, port=str(port))[0] == cached[0]
+        following.act(action, command="stop")
+    try:
+        Job().act(action, command="strat")
+    except AssertionError as e:
+        assert "command is start, report or stop, not 'strat'" in str(e)
+    else:
+        raise AssertionError("a command that is none")
+
+
+def test_key_names_content_and_machine():
+    folder = FOLDER / "sources"
+    folder.mkdir()
+    (folder / "a.c").write_text("a")
+    keys = [Job().step(SCRIPT, "key", "--source", str(folder)), Job().step(SCRIPT, "key", "--source", str(folder), ImageVersion="20261101"),
+            Job().step(SCRIPT, "key", "--sha256", "0" * 64)]
+    (folder / "a.c").write_text("b")
+    keys.append(Job().step(SCRIPT, "key", "--source", str(folder)))
+    (folder / "a.c").rename(folder / "b.c")
+    keys.append(Job().step(SCRIPT, "key", "--source", str(folder)))
+    assert len(set(keys)) == 5 and Job().step(SCRIPT, "key", "--source", str(folder)) == keys[-1], keys
+    Job().step(SCRIPT, "key", status=1)
 
 
 def test_gitlab_component():
@@ -211,4 +235,4 @@ def test_versions_are_in_step():
     assert json.loads((ROOT / "packaging/devcontainer/src/dynalith/devcontainer-feature.json").read_text())["version"] == version
 
 
-run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_gitlab_component, test_devcontainer_feature, test_versions_are_in_step])
+run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_versions_are_in_step])
