@@ -584,6 +584,12 @@ busy-test: deps-test release ## one connection sends the worst requests, and how
 soak: deps-test release ## mixed load for MINUTES=30: memory and open files stay flat; ARGS="..." as tests/soak/run --help
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@build/deps/venv/bin/python tests/soak/run $(ARGS)
+bare: deps-test ## the README's commands, docker/Dockerfile and action.yml, done as written on a bare Debian made by debootstrap; as root: PARTS="run action docker test"
+	@scripts/install-deps debootstrap
+	@tests/bare/run $(PARTS)
+mcdc: ## conditions of core/ and storage/write/ that decided alone in a test (MC/DC), by gcc 14 in a root of Debian 13; as root
+	@scripts/install-deps debootstrap
+	@tests/mcdc/run
 image-test: ## both targets of docker/Dockerfile, built by buildah and used as people use them; as root
 	@tests/image/run
 package-test: deps ## the package and the tarball, built, installed and asked
