@@ -19,7 +19,7 @@ CHECKOUT = "/root/dynalith"
 # How this machine reaches its registries, where it says so.
 SETTINGS = ["/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf", "/etc/npmrc", "/usr/etc/npmrc", "~/.npmrc", "~/.config/pip/pip.conf", "~/.cargo/config.toml", "~/.config/go/env",
             *glob.glob("/usr/local/share/ca-certificates/*.crt"), *glob.glob("/etc/apt/apt.conf.d/*proxy*")]
-VARIABLES = re.compile(r"(?i).*_proxy|PIP_.*|NPM_CONFIG_.*|NODE_EXTRA_CA_CERTS|CARGO_(HTTP|NET|REGISTRIES).*|GOPROXY|GOSUMDB")
+VARIABLES = re.compile(r"(?i).*_proxy|PIP_(?!FIND_LINKS).*|NPM_CONFIG_.*|NODE_EXTRA_CA_CERTS|CARGO_(HTTP|NET|REGISTRIES).*|GOPROXY|GOSUMDB")
 SETUP = """
 mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work,volatile" "$2/root"
 mount -t proc proc "$2/root/proc"
