@@ -110,7 +110,7 @@ storage.src  := $(filter-out $(if $(postgresql.header),,storage/store/postgresql
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
 # The last ones are made by the build: the console's files and the documents for agents, compressed.
 embedded := console mcp
-server.src   := $(filter-out server/main.c server/no_tls.c %_$(if $(filter linux,$(system)),macos,linux).c,$(wildcard server/*.c server/*/*.c)) $(embedded:%=server/%/embedded.c)
+server.src   := $(filter-out server/main.c %_$(if $(filter linux,$(system)),macos,linux).c,$(wildcard server/*.c server/*/*.c)) $(embedded:%=server/%/embedded.c)
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 .PHONY: all core storage protocol server unit programs always
@@ -175,8 +175,8 @@ $(foreach r,core storage protocol server,$(eval $(call room,$(r))))
 $(BUILD)/link: always
 	@mkdir -p $(@D)
 	@echo "$(LINK)" | cmp -s - $@ || echo "$(LINK)" > $@
-$(BUILD)/libraries: $(BUILD)/link $(BUILD)/sqlite scripts/find-libraries $(BUILD)/server/no_tls.o
-	@CC="$(CC)" LDFLAGS="$(LDFLAGS)" SQLITE="$(SQLITE)" scripts/find-libraries $(LINK) $(BUILD)/server/no_tls.o > $@.new && mv $@.new $@
+$(BUILD)/libraries: $(BUILD)/link $(BUILD)/sqlite scripts/find-libraries
+	@CC="$(CC)" LDFLAGS="$(LDFLAGS)" SQLITE="$(SQLITE)" scripts/find-libraries $(LINK) > $@.new && mv $@.new $@
 # The objects rather than the archives, whose index would need a plugin for objects that hold no machine code yet.
 server.objects := $(BUILD)/server/main.o $(foreach r,server protocol storage core,$(call obj,$($(r).src)))
 # SQLite first: it takes longest to compile.
@@ -451,8 +451,12 @@ linearizability: deps-test debug ## 16 clients on a server that is killed, and a
 		DYNALITH_E2E=linearizability tests/e2e/run
 transfer-test: deps-test release ## ITEMS=1000000 items through an import, an export and back, item for item; says how many a second
 	@DYNALITH_BINARY=$(CURDIR)/build/release/dynalith DYNALITH_TRANSFER_ITEMS=$(or $(ITEMS),1000000) DYNALITH_E2E=roundtrip tests/e2e/run
-lint: ## layers, shelves, circles, library doors, prefixes, sizes, names in documents, generated documents
+lint: ## layers, shelves, circles, library doors, prefixes, sizes, names in documents, generated documents; and that no symbol of a library is defined
 	@tests/lint/run && scripts/lint && scripts/generate-docs --check
+	@[ "$$(uname)" = Darwin ] || $(MAKE) -s FLAVOUR=debug symbols
+.PHONY: symbols
+symbols: $(server.objects)
+	@scripts/check-symbols $(patsubst -l%,%,$(LDLIBS) -lsqlite3) -- $^
 check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
 VALGRIND := valgrind -q --error-exitcode=9 --child-silent-after-fork=yes --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite
