@@ -1,6 +1,6 @@
 #include "server/recording/compare.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #include "protocol/wire/json_out.h"
 #include "server/seed/json_text.h"
@@ -67,18 +67,34 @@ static bool is_same_scalar(struct comparison *comparison, const struct json *fir
 	}
 }
 
+/* The elements as texts, in the order of these. */
+static struct str *sorted_texts(struct comparison *comparison, const struct json *set, size_t n)
+{
+	struct str *texts = ARENA_ARRAY(comparison->arena, struct str, n + 1);
+	size_t i = 0;
+
+	for (const struct json *element = json_first(set); element; element = json_next(element)) {
+		struct json_out out = json_out_in(comparison->arena);
+
+		json_text_write(&out, comparison->arena, element);
+		texts[i++] = json_out_str(&out);
+	}
+	qsort(texts, n, sizeof(*texts), str_order);
+	return texts;
+}
+
 static bool is_same_set(struct comparison *comparison, const struct json *first, const struct json *second)
 {
-	bool is_same = json_count(first) == json_count(second);
+	size_t n = json_count(first);
 
-	for (const struct json *element = json_first(first); element && is_same; element = json_next(element)) {
-		bool is_found = false;
-
-		for (const struct json *other = json_first(second); other && !is_found; other = json_next(other))
-			is_found = is_same_scalar(comparison, element, other);
-		is_same = is_found;
+	if (n != json_count(second))
+		return false;
+	const struct str *a = sorted_texts(comparison, first, n), *b = sorted_texts(comparison, second, n);
+	for (size_t i = 0; i < n; i++) {
+		if (!str_eq(a[i], b[i]))
+			return false;
 	}
-	return is_same;
+	return true;
 }
 
 static void compare_values(struct comparison *comparison, struct str path, const struct json *first, const struct json *second, unsigned depth);
@@ -100,24 +116,60 @@ static void compare_member(struct comparison *comparison, struct str path, struc
 	}
 }
 
-static const struct json *member_of(struct comparison *comparison, const struct json *object, struct str name)
-{
-	const char *text = str_copy(comparison->arena, name).p;
+/* A member, to be found by its name. */
+struct named {
+	struct str name;
+	size_t place;
+	const struct json *member;
+};
 
-	return strlen(text) == name.n ? json_member(object, text) : NULL;
+static int compare_named(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	int order = str_cmp(x->name, y->name);
+
+	return order ? order : x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* The members in the order of their names; of a name that stands twice the last one, as for json_member. Returns how many. */
+static size_t sort_members(struct comparison *comparison, const struct json *object, struct named **out)
+{
+	size_t n = 0, kept = 0;
+
+	*out = ARENA_ARRAY(comparison->arena, struct named, json_count(object) + 1);
+	for (const struct json *member = json_first(object); member; member = json_next(member), n++)
+		(*out)[n] = (struct named){json_name(comparison->arena, member), n, member};
+	qsort(*out, n, sizeof(**out), compare_named);
+	for (size_t i = 0; i < n; i++) {
+		if (kept > 0 && str_eq((*out)[kept - 1].name, (*out)[i].name))
+			kept--;
+		(*out)[kept++] = (*out)[i];
+	}
+	return kept;
+}
+
+static const struct json *member_of(const struct named *members, size_t n, struct str name)
+{
+	bool is_there;
+	size_t at = str_search(members, n, sizeof(*members), name, &is_there);
+
+	return is_there ? members[at].member : NULL;
 }
 
 static void compare_objects(struct comparison *comparison, struct str path, const struct json *first, const struct json *second, unsigned depth)
 {
+	struct named *a, *b;
+	size_t n = sort_members(comparison, first, &a), m = sort_members(comparison, second, &b);
+
 	for (const struct json *member = json_first(first); member; member = json_next(member)) {
 		struct str name = json_name(comparison->arena, member);
 
-		compare_member(comparison, path, name, member, member_of(comparison, second, name), depth);
+		compare_member(comparison, path, name, member, member_of(b, m, name), depth);
 	}
 	for (const struct json *member = json_first(second); member; member = json_next(member)) {
 		struct str name = json_name(comparison->arena, member);
 
-		if (!member_of(comparison, first, name))
+		if (!member_of(a, n, name))
 			compare_member(comparison, path, name, NULL, member, depth);
 	}
 }

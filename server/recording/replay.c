@@ -8,12 +8,13 @@
 #include "server/elsewhere.h"
 #include "server/messages.h"
 #include "server/recording/compare.h"
+#include "server/recording/difference.h"
+#include "server/recording/renamed.h"
 #include "server/recording/tape.h"
 
 #define USAGE "usage: dynalith replay FILE [--endpoint URL] [--connections N] " REACH_USAGE "\n       dynalith diff FILE FILE"
 #define TOGETHER_MAX 64
 #define TOGETHER 16
-#define RENAMED_MAX 10000 /* texts that have another one now; the oldest are forgotten */
 
 enum { SAME = 0, DIFFERENT = 1, MISUSE = 2 };
 
@@ -24,14 +25,9 @@ struct words {
 	long connections;
 };
 
-struct renamed {
-	struct str then, now; /* malloced, in one block at then.p */
-};
-
 struct replay {
 	struct elsewhere *elsewhere;
 	struct renamed *renamed;
-	size_t renamed_count;
 	size_t sent, different;
 	bool is_unsent;
 };
@@ -79,34 +75,7 @@ static bool read_words(int argc, char **argv, struct words *words)
 
 static void remember(void *context, struct str then, struct str now)
 {
-	struct replay *replay = context;
-
-	if (str_eq(then, now) || then.n == 0)
-		return;
-	if (replay->renamed_count == RENAMED_MAX) {
-		free((char *)(uintptr_t)replay->renamed[0].then.p);
-		memmove(replay->renamed, replay->renamed + 1, (RENAMED_MAX - 1) * sizeof(*replay->renamed));
-		replay->renamed_count--;
-	}
-	char *both = arena_checked(malloc(then.n + now.n));
-	memcpy(both, then.p, then.n);
-	if (now.n > 0)
-		memcpy(both + then.n, now.p, now.n);
-	replay->renamed[replay->renamed_count++] = (struct renamed){{both, then.n}, {both + then.n, now.n}};
-}
-
-/* The body with the texts that have another one now: whole strings in it, since all of them are long or unique. */
-static struct str renewed(const struct replay *replay, struct arena *arena, struct str body)
-{
-	for (size_t i = replay->renamed_count; i-- > 0;) {
-		struct str then = str_printf(arena, "\"" STR_FMT "\"", STR_ARG(replay->renamed[i].then));
-		const char *at = memmem(body.p, body.n, then.p, then.n);
-
-		if (at)
-			body = str_printf(arena, STR_FMT "\"" STR_FMT "\"" STR_FMT, (int)(at - body.p), body.p, STR_ARG(replay->renamed[i].now),
-					  (int)(body.n - (size_t)(at - body.p) - then.n), at + then.n);
-	}
-	return body;
+	renamed_add(context, then, now);
 }
 
 static bool is_of_streams(struct str operation)
@@ -125,7 +94,7 @@ static void *send_one(void *context)
 	struct sending *sending = context;
 	struct str operation = sending->line.operation;
 	struct str target = str_printf(sending->arena, "%s." STR_FMT, is_of_streams(operation) ? "DynamoDBStreams_20120810" : "DynamoDB_20120810", STR_ARG(operation));
-	struct str body = renewed(sending->replay, sending->arena, sending->line.request);
+	struct str body = renamed_apply(sending->replay->renamed, sending->arena, sending->line.request);
 
 	sending->is_answered = elsewhere_send(sending->replay->elsewhere, sending->arena, target, body, &sending->reply, &sending->problem);
 	return NULL;
@@ -139,18 +108,11 @@ static const struct json *json_of(struct arena *arena, struct str body)
 	return json_parse(arena, body, &root, &err) == OK ? root : NULL;
 }
 
-static void show(const struct tape_line *line, const struct comparison *comparison)
-{
-	struct str lines = buf_str(&comparison->lines);
-
-	printf("%zu " STR_FMT "\n" STR_FMT, line->number, STR_ARG(line->operation), STR_ARG(lines));
-}
-
 static enum code judge(struct replay *replay, struct sending *sending, struct err *err)
 {
 	const struct tape_line *line = &sending->line;
 	struct comparison comparison = {
-		.arena = sending->arena, .first = "recorded", .second = "now", .lines = buf_in(sending->arena), .passed = remember, .context = replay,
+		.arena = sending->arena, .first = "recorded", .second = "now", .lines = buf_in(sending->arena), .passed = remember, .context = replay->renamed,
 	};
 
 	replay->is_unsent = !sending->is_answered;
@@ -161,7 +123,7 @@ static enum code judge(struct replay *replay, struct sending *sending, struct er
 	replay->sent++;
 	replay->different += comparison.n > 0;
 	if (comparison.n > 0)
-		show(line, &comparison);
+		difference_show(line, buf_str(&comparison.lines));
 	return OK;
 }
 
@@ -221,12 +183,10 @@ static int run_replay(const struct words *words, struct tape *tape, struct err *
 
 	if (!replay.elsewhere)
 		return fail(str_printf(err->arena, "%s", USAGE));
-	replay.renamed = arena_checked(calloc(RENAMED_MAX, sizeof(*replay.renamed)));
+	replay.renamed = renamed_new();
 	enum code code = replay_all(&replay, tape, (size_t)words->connections, err);
 	int status = conclude("requests", replay.sent, replay.different);
-	for (size_t i = 0; i < replay.renamed_count; i++)
-		free((char *)(uintptr_t)replay.renamed[i].then.p);
-	free(replay.renamed);
+	renamed_free(replay.renamed);
 	elsewhere_free(replay.elsewhere);
 	if (code == OK)
 		return status;
@@ -234,112 +194,12 @@ static int run_replay(const struct words *words, struct tape *tape, struct err *
 	return replay.is_unsent ? DIFFERENT : MISUSE;
 }
 
-/* The lines of a recording, to be found by what was asked. */
-struct lines {
-	size_t n;
-	struct tape_line *v;
-	bool *is_taken;
-};
-
-static enum code read_all(struct tape *tape, struct arena *arena, struct lines *lines, struct err *err)
-{
-	bool is_there = true;
-	enum code code = OK;
-
-	while (code == OK && is_there) {
-		struct tape_line line;
-
-		code = tape_next(tape, arena, &line, &is_there, err);
-		if (code != OK || !is_there)
-			break;
-		lines->v = arena_room(arena, lines->v, lines->n, sizeof(*lines->v));
-		lines->v[lines->n++] = line;
-	}
-	lines->is_taken = ARENA_ARRAY(arena, bool, lines->n);
-	return code;
-}
-
-struct finder {
-	size_t mask;
-	size_t *heads, *next; /* places in the lines, from 1; 0: none */
-};
-
-static size_t slot_of(const struct finder *finder, const struct tape_line *line)
-{
-	return (size_t)str_hash(line->request, str_hash(line->operation, 0)) & finder->mask;
-}
-
-static struct finder finder_of(struct arena *arena, const struct lines *lines)
-{
-	struct finder finder = {.mask = 63};
-
-	while (finder.mask < lines->n)
-		finder.mask = finder.mask * 2 + 1;
-	finder.heads = ARENA_ARRAY(arena, size_t, finder.mask + 1);
-	finder.next = ARENA_ARRAY(arena, size_t, lines->n + 1);
-	for (size_t i = lines->n; i > 0; i--) { /* so that the first of several that are alike is found first */
-		size_t slot = slot_of(&finder, &lines->v[i - 1]);
-
-		finder.next[i] = finder.heads[slot];
-		finder.heads[slot] = i;
-	}
-	return finder;
-}
-
-/* The first line that asks the same and was not taken before. */
-static const struct tape_line *take(const struct finder *finder, struct lines *lines, const struct tape_line *like)
-{
-	for (size_t i = finder->heads[slot_of(finder, like)]; i > 0; i = finder->next[i]) {
-		const struct tape_line *line = &lines->v[i - 1];
-
-		if (!lines->is_taken[i - 1] && str_eq(line->operation, like->operation) && str_eq(line->request, like->request)) {
-			lines->is_taken[i - 1] = true;
-			return line;
-		}
-	}
-	return NULL;
-}
-
-static int compare_lines(struct arena *arena, struct lines *first, struct lines *second)
-{
-	struct finder finder = finder_of(arena, second);
-	size_t different = 0;
-
-	for (size_t i = 0; i < first->n; i++) {
-		struct comparison comparison = {.arena = arena, .first = "first", .second = "second", .lines = buf_in(arena)};
-		const struct tape_line *line = &first->v[i], *other = take(&finder, second, line);
-
-		if (other) {
-			compare_status(&comparison, line->status, other->status);
-			compare_bodies(&comparison, line->response, other->response);
-		} else {
-			comparison.n++;
-			buf_printf(&comparison.lines, "  only in the first\n");
-		}
-		different += comparison.n > 0;
-		if (comparison.n > 0)
-			show(line, &comparison);
-	}
-	for (size_t i = 0; i < second->n; i++) {
-		if (second->is_taken[i])
-			continue;
-		different++;
-		printf("%zu " STR_FMT "\n  only in the second\n", second->v[i].number, STR_ARG(second->v[i].operation));
-	}
-	return conclude("requests in the first", first->n, different);
-}
-
 static int run_diff(struct tape *const tapes[2], struct err *err)
 {
-	struct arena *arena = arena_new(0);
-	struct lines lines[2] = {{0}, {0}};
-	enum code code = read_all(tapes[0], arena, &lines[0], err);
+	struct difference difference;
+	enum code code = difference_print(tapes[0], tapes[1], &difference, err);
 
-	if (code == OK)
-		code = read_all(tapes[1], arena, &lines[1], err);
-	int status = code == OK ? compare_lines(arena, &lines[0], &lines[1]) : fail(err->message);
-	arena_free(arena);
-	return status;
+	return code == OK ? conclude("requests in the first", difference.requests, difference.different) : fail(err->message);
 }
 
 int replay_run(struct arena *arena, int argc, char **argv)
@@ -352,7 +212,7 @@ int replay_run(struct arena *arena, int argc, char **argv)
 	if (!read_words(argc, argv, &words))
 		return fail(STR(USAGE));
 	for (size_t i = 0; i < words.file_count && code == OK; i++)
-		code = tape_open(words.files[i], &tapes[i], &err);
+		code = tape_open(words.files[i], i == 1, &tapes[i], &err);
 	bool is_diff = words.file_count == 2;
 	if (code == OK && !is_diff && tape_is_masked(tapes[0]))
 		code = err_set(&err, MSG_RECORDING_MASKED, words.files[0]);

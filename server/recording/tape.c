@@ -13,6 +13,7 @@ struct tape {
 	FILE *file;
 	char *line; /* of getline */
 	size_t cap, number;
+	int64_t offset; /* of the next line */
 	bool is_masked;
 };
 
@@ -24,10 +25,29 @@ static struct str read_line(struct tape *tape)
 	if (n <= 0 || tape->line[n - 1] != '\n') /* the server was killed while it wrote */
 		return STR_ABSENT;
 	tape->number++;
+	tape->offset += n;
 	return (struct str){tape->line, (size_t)n - 1};
 }
 
-enum code tape_open(const char *path, struct tape **out, struct err *err)
+/* A file with the rest of another one in its place, without a name. False: errno. */
+static bool spool(FILE **file)
+{
+	FILE *copy = tmpfile();
+	char piece[65536];
+	size_t n;
+	bool is_written = copy != NULL;
+
+	while (is_written && (n = fread(piece, 1, sizeof(piece), *file)) > 0)
+		is_written = fwrite(piece, 1, n, copy) == n;
+	is_written = is_written && !ferror(*file) && fseeko(copy, 0, SEEK_SET) == 0;
+	if (copy) {
+		fclose(*file);
+		*file = copy;
+	}
+	return is_written;
+}
+
+enum code tape_open(const char *path, bool is_reread, struct tape **out, struct err *err)
 {
 	struct tape *tape = arena_checked(calloc(1, sizeof(*tape)));
 	struct err own = err_in(err->arena);
@@ -36,7 +56,7 @@ enum code tape_open(const char *path, struct tape **out, struct err *err)
 
 	tape->path = path;
 	tape->file = fopen(path, "re");
-	if (!tape->file) {
+	if (!tape->file || (is_reread && fseeko(tape->file, 0, SEEK_CUR) != 0 && !spool(&tape->file))) {
 		enum code code = err_set(err, MSG_RECORDING_FILE, path, strerror(errno));
 
 		tape_close(tape);
@@ -79,6 +99,7 @@ static bool take_number(const struct json *root, const char *name, int64_t *out)
 
 enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *line, bool *is_there, struct err *err)
 {
+	int64_t offset = tape->offset;
 	struct str text = read_line(tape);
 	struct err own = err_in(arena);
 	const struct json *root, *request;
@@ -90,7 +111,8 @@ enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *li
 	text = str_copy(arena, text);
 	if (json_parse(arena, text, &root, &own) != OK || json_type(root) != JSON_OBJECT)
 		return err_set(err, MSG_RECORDING_LINE, tape->path, tape->number, "no JSON object");
-	*line = (struct tape_line){.number = tape->number, .operation = json_text_string(arena, root, "operation"), .response = json_member(root, "response")};
+	*line = (struct tape_line){.number = tape->number, .offset = offset, .response = json_member(root, "response")};
+	line->operation = json_text_string(arena, root, "operation");
 	request = json_member(root, "request");
 	if (!str_is_set(line->operation) || !request || !take_number(root, "status", &line->status))
 		return err_set(err, MSG_RECORDING_LINE, tape->path, tape->number, "it lacks \"operation\", \"request\" or \"status\"");
@@ -99,5 +121,14 @@ enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *li
 	line->start_us = (uint64_t)start;
 	line->end_us = (uint64_t)end;
 	line->request = json_type(request) == JSON_STRING ? json_string(arena, request) : json_text_find(text, STR("request"));
+	return OK;
+}
+
+enum code tape_go(struct tape *tape, size_t number, int64_t offset, struct err *err)
+{
+	if (offset != tape->offset && fseeko(tape->file, offset, SEEK_SET) != 0)
+		return err_set(err, MSG_RECORDING_FILE, tape->path, strerror(errno));
+	tape->offset = offset;
+	tape->number = number - 1;
 	return OK;
 }
