@@ -10,6 +10,7 @@
 #define MSG_S3_NO_BUCKET "The specified bucket does not exist"
 #define MSG_S3_NO_KEY "The specified key does not exist."
 #define MSG_S3_DENIED "Access Denied"
+#define MSG_S3_LINK STR_FMT " is a symbolic link. Links in the folder of --s3 are not followed"
 #define MSG_S3_FAILURE \
 	STR_FMT " (Service: Amazon S3; Status Code: %d; Error Code: " STR_FMT "; Request ID: " STR_FMT "; S3 Extended Request ID: " STR_FMT "; Proxy: null)"
 

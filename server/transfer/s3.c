@@ -64,6 +64,12 @@ bool s3_place_denied(struct s3_problem *problem)
 	return false;
 }
 
+bool s3_place_link(struct arena *arena, struct str name, struct s3_problem *problem)
+{
+	*problem = (struct s3_problem){STR("AccessDenied"), str_printf(arena, MSG_S3_LINK, STR_ARG(name)), 403, false};
+	return false;
+}
+
 bool s3_place_failed(struct s3_problem *problem, struct str message)
 {
 	*problem = (struct s3_problem){STR("InternalError"), message, 500, true};

@@ -30,8 +30,25 @@ static bool is_path(struct str key)
 	return true;
 }
 
+/*
+ * A name in an open folder, without following a link, which may lead out of it; errno ELOOP: it is one. All that is opened below the place is opened
+ * by this.
+ */
+static int open_in(int folder, const char *name, int flags)
+{
+	int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), reason = errno;
+	struct stat about;
+
+	if (fd < 0 && fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(about.st_mode))
+		reason = ELOOP;
+	errno = reason;
+	return fd;
+}
+
 static bool fail(struct arena *arena, struct str name, struct s3_problem *problem)
 {
+	if (errno == ELOOP)
+		return s3_place_link(arena, name, problem);
 	if (errno == EACCES || errno == EPERM || errno == EROFS)
 		return s3_place_denied(problem);
 	return s3_place_failed(problem, str_printf(arena, MSG_S3_FILE, STR_ARG(name), strerror(errno)));
@@ -40,17 +57,19 @@ static bool fail(struct arena *arena, struct str name, struct s3_problem *proble
 /* The bucket's folder; -1 and *problem where there is none. */
 static int open_bucket(struct s3 *s3, struct arena *arena, struct str bucket, struct s3_problem *problem)
 {
-	struct str path = str_printf(arena, "%s/" STR_FMT, s3->options.where, STR_ARG(bucket));
-
 	if (!is_path(bucket) || memchr(bucket.p, '/', bucket.n)) {
 		s3_place_no_bucket(problem);
 		return -1;
 	}
-	int fd = open(path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int place = open(s3->options.where, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the operator's own word: it may be a link */
+	int fd = place >= 0 ? open_in(place, str_copy(arena, bucket).p, O_RDONLY | O_DIRECTORY) : -1, reason = errno;
+	if (place >= 0)
+		close(place);
+	errno = reason;
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		s3_place_no_bucket(problem);
 	else if (fd < 0)
-		fail(arena, path, problem);
+		fail(arena, str_printf(arena, "%s/" STR_FMT, s3->options.where, STR_ARG(bucket)), problem);
 	return fd;
 }
 
@@ -74,14 +93,18 @@ static bool list_folder(struct arena *arena, int fd, struct str folder, struct s
 		struct str name = str_of(entry->d_name), key = str_printf(arena, STR_FMT STR_FMT, STR_ARG(folder), STR_ARG(name));
 		struct stat about;
 
-		if (str_eq(name, STR(".")) || str_eq(name, STR("..")) || str_starts_with(name, STR(UNDONE)) || fstatat(dirfd(dir), entry->d_name, &about, 0) != 0)
+		if (str_eq(name, STR(".")) || str_eq(name, STR("..")) || str_starts_with(name, STR(UNDONE)))
+			continue;
+		if (fstatat(dirfd(dir), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		if (S_ISREG(about.st_mode) && str_starts_with(key, prefix))
 			is_fine = s3_add_object(arena, objects, &(struct s3_object){.key = key, .size = (uint64_t)about.st_size}, problem);
 		struct str inner = str_printf(arena, STR_FMT "/", STR_ARG(key));
+		if (S_ISLNK(about.st_mode) && (str_starts_with(key, prefix) || is_towards(inner, prefix)))
+			is_fine = s3_place_link(arena, key, problem); /* passed over, it would be missing in silence */
 		if (!S_ISDIR(about.st_mode) || depth == DEPTH_MAX || !is_towards(inner, prefix))
 			continue;
-		int below = openat(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int below = open_in(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY);
 		if (below >= 0)
 			is_fine = list_folder(arena, below, inner, prefix, depth + 1, objects, problem);
 	}
@@ -116,20 +139,63 @@ static bool read_all(int fd, char *to, size_t n, uint64_t offset, size_t *got)
 	return true;
 }
 
+/* The folder of the key below the bucket's, made where it is missing and `is_made`; -1 and errno. *name is the last segment. Takes over `fd`. */
+static int open_folder(struct arena *arena, int fd, struct str key, bool is_made, struct str *name)
+{
+	struct str rest = key;
+
+	while (fd >= 0 && memchr(rest.p, '/', rest.n)) {
+		struct str segment = str_copy(arena, str_cut(&rest, '/'));
+		bool is_there = !is_made || mkdirat(fd, segment.p, 0777) == 0 || errno == EEXIST;
+		int below = is_there ? open_in(fd, segment.p, O_RDONLY | O_DIRECTORY) : -1, reason = errno;
+
+		close(fd);
+		errno = reason;
+		fd = below;
+	}
+	*name = str_copy(arena, rest);
+	return fd;
+}
+
+/* The file of the key, and nothing else that has its name; -1 and *problem. */
+static int open_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct stat *about, struct s3_problem *problem)
+{
+	struct str name;
+	int folder = open_bucket(s3, arena, bucket, problem);
+
+	if (folder < 0)
+		return -1;
+	if (!is_path(key)) {
+		close(folder);
+		s3_place_no_key(problem);
+		return -1;
+	}
+	folder = open_folder(arena, folder, key, false, &name);
+	int fd = folder >= 0 ? open_in(folder, name.p, O_RDONLY) : -1, reason = errno;
+	if (folder >= 0)
+		close(folder);
+	if (fd >= 0 && fstat(fd, about) == 0 && S_ISREG(about->st_mode))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	errno = reason;
+	if (fd < 0 && (errno == EACCES || errno == ELOOP))
+		fail(arena, key, problem);
+	else
+		s3_place_no_key(problem);
+	return -1;
+}
+
 static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
 			struct s3_problem *problem)
 {
 	struct str key = object->key;
-	int bucket_fd = open_bucket(s3, arena, bucket, problem);
-
-	if (bucket_fd < 0)
-		return false;
-	int fd = is_path(key) ? openat(bucket_fd, str_copy(arena, key).p, O_RDONLY | O_CLOEXEC) : -1;
-	close(bucket_fd);
-	if (fd < 0)
-		return errno == EACCES ? s3_place_denied(problem) : s3_place_no_key(problem);
-	char *to = arena_bytes(arena, n + 1);
 	struct stat about;
+	int fd = open_object(s3, arena, bucket, key, &about, problem);
+
+	if (fd < 0)
+		return false;
+	char *to = arena_bytes(arena, n + 1);
 	size_t got;
 	bool is_read = read_all(fd, to, n, offset, &got);
 	if (!is_read)
@@ -155,28 +221,11 @@ static bool write_all(int fd, struct str bytes)
 	return true;
 }
 
-/* The folder of the key below the bucket's, made where it is missing; -1 and errno. *name is the last segment. Takes over `fd`. */
-static int open_folder(struct arena *arena, int fd, struct str key, struct str *name)
-{
-	struct str rest = key;
-
-	while (fd >= 0 && memchr(rest.p, '/', rest.n)) {
-		struct str segment = str_copy(arena, str_cut(&rest, '/'));
-		int below = mkdirat(fd, segment.p, 0777) == 0 || errno == EEXIST ? openat(fd, segment.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-		int reason = errno;
-
-		close(fd);
-		errno = reason;
-		fd = below;
-	}
-	*name = str_copy(arena, rest);
-	return fd;
-}
-
 static bool write_in(struct arena *arena, int folder, struct str name, struct str bytes)
 {
 	struct str undone = str_printf(arena, UNDONE STR_FMT, STR_ARG(name));
-	int fd = openat(folder, undone.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	unlinkat(folder, undone.p, 0); /* what a server left that ended, or somebody else's link: it is not written to */
+	int fd = open_in(folder, undone.p, O_WRONLY | O_CREAT | O_EXCL);
 
 	if (fd < 0)
 		return false;
@@ -203,7 +252,7 @@ static bool write_object(struct s3 *s3, struct arena *arena, struct str bucket, 
 		close(fd);
 		return s3_place_denied(problem);
 	}
-	fd = open_folder(arena, fd, key, &name);
+	fd = open_folder(arena, fd, key, true, &name);
 	bool is_written = fd >= 0 && write_in(arena, fd, name, bytes);
 	if (!is_written)
 		fail(arena, key, problem);

@@ -26,6 +26,7 @@ extern const struct s3_place s3_folder, s3_endpoint;
 bool s3_place_no_bucket(struct s3_problem *problem);
 bool s3_place_no_key(struct s3_problem *problem);
 bool s3_place_denied(struct s3_problem *problem);
+bool s3_place_link(struct arena *arena, struct str name, struct s3_problem *problem);
 bool s3_place_failed(struct s3_problem *problem, struct str message);
 bool s3_place_changed(struct arena *arena, struct str key, struct s3_problem *problem);
 
