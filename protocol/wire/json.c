@@ -1,6 +1,7 @@
 #include "protocol/wire/json_internal.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -128,10 +129,28 @@ static struct json *convert(struct arena *arena, const cJSON *from)
 	return to;
 }
 
+/* cJSON takes the digits of an escape that are none for U+0000. */
+static bool are_escapes_whole(struct str text)
+{
+	for (size_t i = 0; i + 1 < text.n; i++) {
+		if (text.p[i] != '\\')
+			continue;
+		if (text.p[++i] != 'u')
+			continue;
+		for (size_t k = 1; k <= 4; k++) {
+			if (i + k >= text.n || !isxdigit((unsigned char)text.p[i + k]))
+				return false;
+		}
+	}
+	return true;
+}
+
 struct json *json_by_library(struct arena *arena, struct str text)
 {
 	const char *end = NULL;
 
+	if (!are_escapes_whole(text))
+		return NULL;
 	text = hide_zeros(arena, text);
 	pthread_once(&hooks_once, install_hooks);
 	parse_arena = arena;
