@@ -1,5 +1,6 @@
 #include "server/routes.h"
 
+#include "core/utf8.h"
 #include "protocol/wire/json_out.h"
 #include "server/console/events.h"
 #include "server/control/admission.h"
@@ -195,22 +196,23 @@ static void account(struct routes *routes, const struct http_request *request, c
 		log_request(LOG_DEBUG, "request", request, answer, ns);
 }
 
-/* For insight. */
+/* For insight: text, whatever the header has. */
 static struct str says_who(void *context)
 {
 	static const struct str own = STR_INIT("x-dynalith-caller"), usual = STR_INIT("User-Agent");
 	const struct headers *headers = ((const struct caller *)context)->request->headers;
+	struct arena *arena = ((const struct caller *)context)->request->arena;
 	struct str agent = STR_ABSENT;
 
 	for (size_t i = 0; i < headers->n; i++) { /* in one walk, and most names differ in their lengths: each request comes by */
 		struct str name = headers->v[i].name;
 
 		if (name.n == own.n && str_eq_nocase(name, own))
-			return headers->v[i].value;
+			return utf8_printable(arena, headers->v[i].value);
 		if (name.n == usual.n && (name.p[0] | 0x20) == 'u' && !str_is_set(agent) && str_eq_nocase(name, usual))
 			agent = headers->v[i].value;
 	}
-	return agent;
+	return str_is_set(agent) ? utf8_printable(arena, agent) : agent;
 }
 
 static void show_watchers(struct routes *routes, struct caller *caller, const struct op_response *answer, uint64_t took_ns)

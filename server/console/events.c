@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/utf8.h"
 #include "server/console/masked.h"
 #include "storage/monotonic.h"
 
@@ -180,7 +181,7 @@ static void write_body(const struct watcher *watcher, struct json_out *out, cons
 	if (watcher->bodies == EVENT_BODIES_NONE || body.n < size)
 		json_out_null(out);
 	else if (watcher->bodies == EVENT_BODIES_OPEN)
-		json_out_string(out, body);
+		json_out_string(out, utf8_printable(watcher->arena, body));
 	else
 		masked_write(out, watcher->arena, body);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/utf8.h"
 #include "protocol/wire/json.h"
 #include "server/console/masked.h"
 #include "server/log.h"
@@ -44,7 +45,26 @@ enum code recorder_start(const char *path, bool is_masked, struct recorder **out
 	return OK;
 }
 
-/* JSON on one line: what looks like a line's end in it is white space. A body that is no JSON is a string. */
+/* JSON on one line: control characters are white space, and within a string, where json_parse() takes them as they are, escapes. */
+static void write_line(struct buf *out, struct str json)
+{
+	bool is_in_string = false;
+
+	for (size_t i = 0; i < json.n; i++) {
+		unsigned char c = (unsigned char)json.p[i];
+
+		if (c < 0x20 && is_in_string)
+			buf_printf(out, "\\u%04x", c);
+		else
+			buf_add_byte(out, c < 0x20 ? ' ' : c);
+		if (c == '\\' && is_in_string && i + 1 < json.n)
+			buf_add_byte(out, (unsigned char)json.p[++i]);
+		else if (c == '"')
+			is_in_string = !is_in_string;
+	}
+}
+
+/* A body that is no JSON is a string, its bytes that are no text a '?'. */
 static void write_body(const struct recorder *recorder, struct json_out *out, struct arena *arena, struct str body)
 {
 	struct err err = err_in(arena);
@@ -54,16 +74,12 @@ static void write_body(const struct recorder *recorder, struct json_out *out, st
 	if (recorder->is_masked && is_json) {
 		masked_write(out, arena, body);
 	} else if (is_json) {
-		char *line = memcpy(arena_bytes(arena, body.n + 1), body.p, body.n);
-
-		for (size_t i = 0; i < body.n; i++)
-			line[i] = line[i] == '\n' || line[i] == '\r' ? ' ' : line[i];
-		buf_add(&out->buf, line, body.n);
+		write_line(&out->buf, body);
 		out->needs_comma = true;
 	} else if (recorder->is_masked) {
 		json_out_null(out);
 	} else {
-		json_out_string(out, body);
+		json_out_string(out, utf8_printable(arena, body));
 	}
 }
 
