@@ -65,6 +65,7 @@ struct node {
 	const struct node **args;
 	const struct path *path;    /* NODE_PATH */
 	struct value value;         /* NODE_VALUE */
+	const struct value **ordered; /* NODE_IN: its operands for a binary search; NULL: they are few, or no strings, numbers and bytes */
 };
 
 enum update_verb { UPDATE_SET, UPDATE_REMOVE, UPDATE_ADD, UPDATE_DELETE };

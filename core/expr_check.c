@@ -372,6 +372,8 @@ static enum code check_operator(struct parser *parser, const struct raw *raw, en
 
 	if (code == OK)
 		code = check_operation(parser, node);
+	if (code == OK && kind == NODE_IN)
+		expr_order_in(parser->arena, node);
 	return code != OK ? code : count_operator(parser, node, out);
 }
 

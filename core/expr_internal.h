@@ -91,6 +91,9 @@ enum code parse_path(struct parser *parser, struct raw **out) WARN_UNUSED;
 /* A value of SET: operand, operand + operand, operand - operand, or one of these in parentheses. */
 enum code parse_set_value(struct parser *parser, struct raw **out) WARN_UNUSED;
 
+/* Makes the search in many operands fast. They stay in the order of the text. */
+void expr_order_in(struct arena *arena, struct node *node);
+
 /* Where a function stands. */
 enum function_use {
 	USE_CONDITION = 1, /* is a condition by itself */

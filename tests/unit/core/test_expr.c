@@ -362,6 +362,47 @@ TEST(many_paths_take_no_more_memory_than_the_item)
 	CHECK(arena_used(arena) - used < 2000);
 }
 
+/* Many operands are searched in another way than few. */
+TEST(an_operand_is_in_many_as_it_is_in_few)
+{
+	enum { MANY = 100 };
+	static struct expr_value values[MANY];
+	struct expr_env e = {.arena = arena, .values = values, .value_count = MANY};
+	struct err err = err_in(arena);
+	struct buf many = buf_in(arena);
+	const struct node *node;
+	unsigned found = 0;
+
+	for (int i = 0; i < MANY; i++) {
+		struct value text = value_of_str(i % 3 == 1 ? TYPE_B : TYPE_S, str_printf(arena, "%.*s%d", i % 7, "aaaaaaa", i / 2));
+
+		values[i] = (struct expr_value){str_printf(arena, ":v%d", i), i % 3 ? text : n(str_printf(arena, "%d.50", i * i - 50).p), false};
+		buf_printf(&many, "%s:v%d", i ? "," : "a IN (", i);
+	}
+	buf_add_byte(&many, ')');
+	CHECK_INT(expr_parse_condition(&e, EXPR_FILTER, buf_str(&many), &node, &err), OK);
+	CHECK(node->ordered);
+	for (int i = -50; i < 2 * MANY; i++) {
+		const struct value others[] = {
+			n(str_printf(arena, "%d.5", i).p), value_of_str(TYPE_S, str_printf(arena, "aaa%d", i)),
+			value_of_str(TYPE_B, str_printf(arena, "aaaa%d", i)), {.type = TYPE_NULL}, {.type = TYPE_BOOL, .boolean = true},
+		};
+
+		for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
+			struct member attribute = {STR("a"), others[k]};
+			struct value item = {.type = TYPE_M, .n = 1, .members = &attribute};
+			struct subject subject = {arena, &item, STR_ABSENT};
+			bool is_there = false;
+
+			for (int v = 0; v < MANY; v++)
+				is_there = is_there || value_equal(&values[v].value, &others[k]);
+			CHECK(expr_eval(node, &subject) == is_there);
+			found += is_there;
+		}
+	}
+	CHECK(found > 10);
+}
+
 static uint64_t readings;
 
 static uint64_t count_readings(void)
@@ -457,7 +498,7 @@ int main(void)
 		TEST_CASE(many_steps_copy_a_container_once), TEST_CASE(many_appended_lists_are_refused_before_they_are_made),
 		TEST_CASE(deleting_every_element_removes_the_set), TEST_CASE(projections),
 		TEST_CASE(many_paths_take_no_more_memory_than_the_item), TEST_CASE(unused_names_and_values),
-		TEST_CASE(parsers_stop_where_the_time_is_up),
+		TEST_CASE(parsers_stop_where_the_time_is_up), TEST_CASE(an_operand_is_in_many_as_it_is_in_few),
 		TEST_CASE(reserved_words), TEST_CASE(an_update_is_charged_by_its_text),
 	};
 
