@@ -369,6 +369,7 @@ test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 	@$(MAKE) FLAVOUR=$(FLAVOUR) programs
 	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r)") \
 		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000" $(patsubst %,"% --test",$(scale.program))) "tests/iam/agree $(BUILD)/tests/unit/protocol/test_iam 3000" "$(MAKE) -s fuzz-replay" "tests/fuzz/make-seeds $(BUILD)/fuzz" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run" \
+		$(if $(filter asan,$(FLAVOUR)),"DYNALITH_BINARY=$(BUILD)/dynalith tests/matrix/run") \
 		$(if $(library.is_tested),"tests/golden/run --library $(BUILD)/libdynalith.so")
 # The same work a thousand times, each with another allocation that fails, is for the other sanitizers.
 threads.without := $(unit.single) $(BUILD)/tests/unit/protocol/test_memory $(BUILD)/tests/unit/protocol/test_oom
@@ -585,9 +586,12 @@ hardening: release ## how the release binary is hardened
 	@tests/hardening/run
 busy-test: deps-test release ## one connection sends the worst requests, and how long others wait is measured: SECONDS=N for each, MODES="memory disk"
 	@SECONDS=$(or $(SECONDS),5) MODES="$(or $(MODES),memory disk)" build/deps/venv/bin/python tests/soak/busy
-soak: deps-test release ## mixed load for MINUTES=30: memory and open files stay flat; ARGS="..." as tests/soak/run --help
+soak: deps-test release ## mixed load for MINUTES=30: memory and open files stay flat; then tests/matrix whole, an hour, or MINUTES; ARGS="..." as tests/soak/run --help
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load
 	@build/deps/venv/bin/python tests/soak/run $(ARGS)
+	@DYNALITH_BINARY=$(CURDIR)/build/release/dynalith tests/matrix/run --whole --jobs $$(getconf _NPROCESSORS_ONLN) $(if $(MINUTES),--minutes $(MINUTES))
+matrix: debug ## golden data and hostile requests with each two features on: tests/matrix/run; make soak does it with all
+	@DYNALITH_BINARY=$(CURDIR)/build/debug/dynalith tests/matrix/run --jobs $$(getconf _NPROCESSORS_ONLN)
 bare: deps-test ## the README's commands, docker/Dockerfile and action.yml, done as written on a bare Debian made by debootstrap; as root: PARTS="run action docker test"
 	@scripts/install-deps debootstrap
 	@tests/bare/run $(PARTS)

@@ -1,7 +1,7 @@
 /*
  * Any bytes on a socket to the server's HTTP front end and routes, which run in this process. The first byte says in how many pieces
  * they are sent, and whether the client then goes away without a word. Whatever came, the answers are whole and none of them
- * says that the server failed; the next client is served.
+ * says that the server failed; the next client is served. All features are on but faults, and somebody watches the requests.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -10,10 +10,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/utf8.h"
 #include "server/console/events.h"
 #include "server/routes.h"
-#include "tests/fuzz/fuzz.h"
-#include "tests/unit/protocol/service_fixture.h"
+#include "server/console/masked.h"
+#include "tests/fuzz/features.h"
 
 #define PATIENCE_MS 60000 /* a server that does not answer for so long never will */
 /* libmicrohttpd can miss the end of what a client says when it comes with its last bytes, and waits until the connection is idle too long */
@@ -22,6 +23,22 @@
 
 static struct http *http;
 static struct http_stats stats;
+
+/* As a recording and the console do. */
+static void watch(void *context, const struct event *event)
+{
+	struct arena *arena = arena_new(0);
+	struct json_out out = json_out_in(arena);
+
+	(void)context;
+	json_out_open(&out, '[');
+	masked_write(&out, arena, event->request);
+	masked_write(&out, arena, event->response);
+	json_out_string(&out, event->caller);
+	json_out_close(&out, ']');
+	MUST(utf8_is_valid(json_out_str(&out)));
+	arena_free(arena);
+}
 
 static void start(void)
 {
@@ -37,10 +54,13 @@ static void start(void)
 	struct upkeep_options upkeep = {.catalog = fixture.service.catalog, .clock = clock};
 	fixture.service.now_ms = clock_now_ms;
 	fixture.service.clock_context = clock;
+	features_choose(features_new(arena), &fixture.service, ~(uint64_t)(2 | 64), arena); /* IAM reports */
 	routes = (struct routes){.service = &fixture.service, .http = &options, .store = STR("memory"),
 				 .sigv4 = sigv4_new(AUTH_OFF, NULL, 0), .metrics = metrics_new(), .auth = AUTH_OFF, .clock = clock,
 				 .upkeep = upkeep_new(&upkeep), .online = online_new(catalog_store(fixture.service.catalog), true), .cors = "*",
 				 .console = {.events = events_new()}, .root_status = 400};
+	routes.control = (struct control){&fixture.service, clock, routes.upkeep};
+	events_observe(routes.console.events, watch, NULL);
 	options = (struct http_options){.host = "127.0.0.1", .threads = 1, .room = {.within = 1024, .beyond = CONNECTIONS_OVER}, .idle_timeout_s = 60,
 				       .request_timeout_s = 60, .body_limit = 1 << 20, .memory_limit = 1 << 26, .stats = &stats,
 				       .handler = routes_handle, .context = &routes};

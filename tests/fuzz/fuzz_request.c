@@ -1,10 +1,9 @@
 /*
  * Requests against a store in memory that has tables of each kind with items in them. Each request is a line with the operation and a
  * body; a line "---" stands between requests. "${NAME}" in a body is what the latest answer said NAME is, so that iterators, tokens
- * and ARNs can be followed. No input may look like our own failure, and what the store says of itself must be right afterwards.
+ * and ARNs can be followed. The features that are on follow from the input (features.h). No input may look like our own failure, and what the store says of itself must be right afterwards.
  */
-#include "tests/fuzz/fuzz.h"
-#include "tests/unit/protocol/service_fixture.h"
+#include "tests/fuzz/features.h"
 
 #define REQUESTS_MAX 16
 #define REQUEST_MAX (64 * 1024)
@@ -43,6 +42,7 @@ static const struct {
 };
 
 static struct service_fixture fixture;
+static struct features *features;
 static unsigned inputs;     /* of this store; 0: there is none */
 static bool is_schema_touched;
 
@@ -74,6 +74,8 @@ static void open_store(struct arena *arena)
 	else if (getenv("FUZZ_COUNT"))
 		atexit(print_counts);
 	service_fixture_open(&fixture, arena);
+	if (!features)
+		features = features_new(arena);
 	fixture.service.statements = statements;
 	for (size_t i = 0; i < sizeof(set_up) / sizeof(set_up[0]); i++)
 		MUST(service_fixture_call(&fixture, arena, str_of(set_up[i].op), str_of(set_up[i].body)).code == OK);
@@ -141,8 +143,13 @@ static bool changes_schema(struct str op)
 static void ask(struct arena *arena, struct str request, struct buf *answers)
 {
 	struct str op = fuzz_until(&request, '\n');
-	struct op_response response = service_fixture_call(&fixture, arena, op, fill_in(arena, request, buf_str(answers)));
+	struct op_request call = {
+		.arena = arena, .target = str_printf(arena, "DynamoDB_20120810." STR_FMT, STR_ARG(op)), .body = fill_in(arena, request, buf_str(answers)),
+		.authenticate = service_fixture_let_in, .access_key = features_access_key, .explain = features->is_explained ? OP_EXPLAIN_TOO : OP_EXPLAIN_NOT,
+	};
+	struct op_response response = {0};
 
+	op_run(&fixture.service, &call, &response);
 	MUST(response.code == OK || response.status < 500);
 	count(&response);
 	is_schema_touched = is_schema_touched || (response.code == OK && changes_schema(op));
@@ -161,6 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (inputs == 0 || inputs >= INPUTS_PER_STORE || is_schema_touched)
 		open_store(arena);
 	inputs++;
+	features_choose(features, &fixture.service, str_hash(input, 0), arena);
 	for (int i = 0; i < REQUESTS_MAX && input.n; i++)
 		ask(arena, next_request(&input), &answers);
 	return 0;
