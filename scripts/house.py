@@ -38,7 +38,7 @@ SHELVES = {
     "server/platform": [],
     "server/report": ["server/interrupt", "server/reach", "server/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
     "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
-    "server/http": ["server/platform", "server/crash", "server/gzip", "server/log", "server/messages", "server/request_id"],
+    "server/http": ["server/platform", "server/crash", "server/ending", "server/gzip", "server/log", "server/messages", "server/request_id"],
     "server/console": ["server/http", "server/gzip", "server/embedded_file", "server/version"],
     "server/kinesis": ["server/client", "server/crash", "server/log", "server/sigv4"],
     "server/seed": ["server/elsewhere", "server/client", "server/gzip", "server/log"],

@@ -207,9 +207,10 @@ static enum code put_refusal(struct call *call, const struct iam_asked *asked, s
 }
 
 /*
- * An expression or a statement that cannot be read is answered with its own error, whatever the policies say: dynamodb:Attributes, LeadingKeys and the action of
- * a statement are known only when it is read. Of such a request nobody uses what was read halfway. Where the rest of it is allowed, the operation reads the same
- * text and says so; where it is denied, it is said here, so that nothing runs that was not judged. Which of the two AWS says first was not seen.
+ * An expression or a statement that cannot be parsed is answered with its own error, whatever the policies say: dynamodb:Attributes, LeadingKeys
+ * and the action of a statement are known only from the parsed text. Nobody uses a half-parsed request. Where the rest of it is allowed, the
+ * operation parses the text again and reports the error; where it is denied, the error is returned here, so that nothing runs unjudged.
+ * No capture shows which of the two errors AWS returns first.
  */
 enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request_of *of, struct err *err)
 {

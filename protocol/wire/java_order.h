@@ -14,8 +14,8 @@
 struct str *java_order(struct arena *arena, const struct str *names, size_t n, bool is_sized, size_t *count);
 
 /*
- * "a, b, c": each name once. Where the arena is over it ends early. The table doubles when it is more than three quarters full, from 16 buckets or, where it `is_sized`,
- * from as many as there are names. Names are valid UTF-8. Source: recorded answers of AWS.
+ * "a, b, c": each name once. Where the arena is over it ends early. The table doubles when it is more than three quarters full, from 16 buckets
+ * or, where it `is_sized`, from as many as there are names. Names are valid UTF-8. Source: recorded answers of AWS.
  */
 struct str java_order_list(struct arena *arena, const struct str *names, size_t n, bool is_sized);
 

@@ -1,6 +1,7 @@
 /*
- * reason - why a database cannot be used, by the database's code, or by the words of libpq where it gave none. It is for health checks and metrics, which anybody may see: unlike the
- * words, it names no host and no user.
+ * reason - why a database cannot be used, by the database's code, or by the words of libpq where it gave none.
+ *
+ * It is for health checks and metrics, which anybody may see: unlike the words, it names no host and no user.
  */
 #ifndef DYNALITH_STORAGE_REASON_H
 #define DYNALITH_STORAGE_REASON_H
