@@ -73,6 +73,40 @@ COMMENT = r"/\*.*?\*/"
 STRING = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
 
 
+def fails_later(lines, at):
+    """Whether a function whose line `at` sets its output may still return another code than OK: by what follows in the same branch, up to its return."""
+    indent, skipped = lines[at].count("\t"), None
+    is_guarded = re.match(r"\t+if \(code == OK\b[^|]*\)$", lines[at - 1]) or (lines[at - 1].strip() == "else" and lines[at - 3].strip() == "if (code != OK)")
+    for line in lines[at + 1:]:
+        depth, words = len(line) - len(line.lstrip("\t")), line.strip()
+        if not words or (skipped is not None and depth > skipped):
+            continue
+        skipped = None
+        if depth < indent:
+            if re.match(r"(?:\} )?else\b|case\b|default\b", words):
+                skipped = depth
+                continue
+            indent = depth
+        if depth <= indent and re.match(r"return OK;|break;|continue;", words) or is_guarded and words == "return code;":
+            return False
+        if words.startswith("return") or re.search(r"\b(?:code|err_set|err_default)\b ?[=(]", words):
+            return words != "return OK;"
+    return False
+
+
+def check_outputs(files):
+    """In core/ and protocol/ a fallible function sets *out in its last step: `return OK;` follows, or RESULT of core/err.h does it."""
+    for name, text in files.items():
+        if not name.startswith(("core/", "protocol/")):
+            continue
+        text = blank(blank(text, COMMENT), STRING)
+        for match in re.finditer(r"^(?:static )?enum code \w+\([^;{]*?\*out\b[^;{]*\)\n\{\n(.*?)^\}", text, re.S | re.M):
+            lines, first = match.group(1).splitlines(), text.count("\n", 0, match.start(1)) + 1
+            for at, line in enumerate(lines):
+                if re.match(r"\t+\*out = ", line) and fails_later(lines, at):
+                    yield name, first + at, "*out is set before the function may fail: set it last, by RESULT of core/err.h"
+
+
 def includes(text):
     for number, line in enumerate(text.splitlines(), 1):
         match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)

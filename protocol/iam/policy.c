@@ -375,7 +375,7 @@ static enum code read_version(struct reader *reader, const struct json *document
 	return !version || reader->has_variables || str_eq(text, STR(VERSION_OLD)) ? OK : err_set(reader->err, MSG_IAM_SYNTAX);
 }
 
-static enum code read_document(struct arena *arena, const struct json *document, enum iam_policy_kind kind, unsigned *number, struct iam_policy *out,
+static enum code read_document(struct arena *arena, const struct json *document, enum iam_policy_kind kind, unsigned *number, struct iam_policy *policy,
 			       struct err *err)
 {
 	static const char *const members[] = {"Version", "Id", "Statement", NULL};
@@ -402,8 +402,8 @@ static enum code read_document(struct arena *arena, const struct json *document,
 		statements[n].number = (*number)++;
 		code = read_statement(&reader, one, &statements[n++]);
 	}
-	*out = (struct iam_policy){.n = n, .statements = statements};
-	return code == OK ? check(arena, out, kind, reader.is_odd, err) : code;
+	*policy = (struct iam_policy){.n = n, .statements = statements};
+	return code == OK ? check(arena, policy, kind, reader.is_odd, err) : code;
 }
 
 enum code iam_policy_read(struct arena *arena, const struct json *document, enum iam_policy_kind kind, unsigned *number, struct iam_policy *out,

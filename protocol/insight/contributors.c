@@ -411,6 +411,5 @@ enum code contributors_describe(const struct service *service, struct ns ns, str
 	}
 	json_out_close(&out, ']');
 	json_out_close(&out, '}');
-	*answer = json_out_str(&out);
-	return code;
+	return RESULT(code, answer, json_out_str(&out));
 }

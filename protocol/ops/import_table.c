@@ -38,9 +38,9 @@ enum code op_import_table(struct call *call, const struct import_table_input *in
 		code = import_rules_check(input, err);
 	if (code == OK)
 		code = import_rules_table(call->ns, input->table_creation_parameters, &table, err);
-	table_unref(table);
 	if (code != OK)
 		return code;
+	table_unref(table);
 	start.body = (struct transfer_body){.request = transfer_request(call, members), .table_id = catalog_uuid(call->arena)};
 	if (timing_is_on(call)) {
 		start.body.known_ms = call->now_ms + timing_lasts(call, TIMING_IMPORT_KNOWN);

@@ -24,8 +24,10 @@ enum code op_put_resource_policy(struct call *call, const struct put_resource_po
 		code = policy_rules_change(call, table, is_stream, text, &revision, err);
 	else if (!timing_policy_repeats(call, table))
 		code = table_rules_changeable(table, err);
+	if (code != OK)
+		return code;
 	json_out_open(out, '{');
 	json_out_field_string(out, "RevisionId", str_printf(call->arena, "%lld", (long long)revision));
 	json_out_close(out, '}');
-	return code;
+	return OK;
 }

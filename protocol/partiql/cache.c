@@ -88,9 +88,7 @@ static enum code parse(struct str text, struct partiql_kept **out, struct err *e
 	enum code code = partiql_parse_text(kept->arena, kept->text, &kept->tree, err);
 	if (code != OK)
 		partiql_kept_unref(kept);
-	else
-		*out = kept;
-	return code;
+	return RESULT(code, out, kept);
 }
 
 /* The call holds the reference from here on. */

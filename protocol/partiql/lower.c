@@ -262,17 +262,17 @@ static enum code lower_tree(struct call *call, struct pq_lowering *lowering, con
 }
 
 enum code partiql_parse(struct call *call, struct str text, const struct value *parameters, size_t parameter_count,
-			bool is_transaction, struct partiql_statement *out, struct err *err)
+			bool is_transaction, struct partiql_statement *statement, struct err *err)
 {
 	struct pq_lowering lowering = {.arena = call->arena, .err = err, .parameters = parameters};
-	struct partiql_statement statement = {0};
+	struct partiql_statement read = {0};
 	struct partiql_tree tree;
 	enum code code = partiql_cache_parse(call, text, &tree, err);
 
 	if (code == OK && tree.parameters > parameter_count)
 		code = err_set(err, MSG_PARTIQL_PARAMETERS);
 	else if (code == OK)
-		code = lower_tree(call, &lowering, tree.expr, is_transaction, &statement);
-	*out = code == OK ? statement : (struct partiql_statement){.kind = statement.kind};
+		code = lower_tree(call, &lowering, tree.expr, is_transaction, &read);
+	*statement = code == OK ? read : (struct partiql_statement){.kind = read.kind};
 	return code;
 }

@@ -56,10 +56,10 @@ void partiql_kept_unref(struct partiql_kept *kept);
 /*
  * Parses a statement, or takes the tree that the service's cache has of its text, and puts the
  * parameters in. ERR_VALIDATION: syntax, what DynamoDB does not take of PartiQL, operand
- * types, the number of parameters. With `is_transaction`, EXISTS(SELECT ...) is a statement too. Of a statement that fails, *out has its kind alone.
+ * types, the number of parameters. With `is_transaction`, EXISTS(SELECT ...) is a statement too. Of one that fails, *statement has the kind alone.
  */
 enum code partiql_parse(struct call *call, struct str text, const struct value *parameters, size_t parameter_count,
-			bool is_transaction, struct partiql_statement *out, struct err *err) WARN_UNUSED;
+			bool is_transaction, struct partiql_statement *statement, struct err *err) WARN_UNUSED;
 
 /*
  * A write from INSERT, UPDATE, DELETE, or EXISTS, prepared: its table looked up, keys taken out of the condition and

@@ -471,40 +471,40 @@ enum code partiql_column_error(struct call *call, const struct partiql_statement
 	return ERR_VALIDATION;
 }
 
-static enum code plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *out, struct err *err)
+static enum code plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *plan, struct err *err)
 {
 	struct branch first = {0};
 	struct branches branches = {1, &first};
 
-	*out = (struct partiql_plan){.filter = statement->where};
-	enum code code = plan_source(call, statement, out, err);
+	*plan = (struct partiql_plan){.filter = statement->where};
+	enum code code = plan_source(call, statement, plan, err);
 	if (code != OK)
 		return code;
-	struct planner planner = planner_of(call->arena, out->table, out->index, err);
+	struct planner planner = planner_of(call->arena, plan->table, plan->index, err);
 	if (statement->order_count && !statement->where)
 		return err_set(err, MSG_PARTIQL_ORDER_WHERE);
 	if (statement->order_count && !is_hash_compared(&planner, statement->where))
 		return err_set(err, MSG_PARTIQL_ORDER_HASH);
-	out->n = 1;
-	out->ranges = ARENA_NEW(call->arena, struct partiql_range);
+	plan->n = 1;
+	plan->ranges = ARENA_NEW(call->arena, struct partiql_range);
 	if (!statement->where)
 		return OK;
 	code = expand(&planner, statement->where, &branches);
-	out->is_keyed = !planner.is_too_many;
-	for (size_t i = 0; i < branches.n && out->is_keyed; i++)
-		out->is_keyed = branches.v[i].partition != NULL;
+	plan->is_keyed = !planner.is_too_many;
+	for (size_t i = 0; i < branches.n && plan->is_keyed; i++)
+		plan->is_keyed = branches.v[i].partition != NULL;
 	if (code == OK)
-		code = check_types(&planner, out->index ? &out->index->keys : &out->table->keys, statement->where, out->is_keyed);
-	if (code == OK && out->index)
-		code = check_types(&planner, &out->table->keys, statement->where, false);
-	if (code != OK || !out->is_keyed)
+		code = check_types(&planner, plan->index ? &plan->index->keys : &plan->table->keys, statement->where, plan->is_keyed);
+	if (code == OK && plan->index)
+		code = check_types(&planner, &plan->table->keys, statement->where, false);
+	if (code != OK || !plan->is_keyed)
 		return code;
-	code = plan_ranges(&planner, &branches, out);
+	code = plan_ranges(&planner, &branches, plan);
 	if (planner.is_pure)
-		out->filter = NULL;
+		plan->filter = NULL;
 	/* AWS: only the reads of partitions refuse filters on what the index does not project, and only outside of OR */
 	if (code == OK && statement->where->kind != NODE_OR)
-		code = rules_filter_projected(call->arena, out->index, statement->where, err);
+		code = rules_filter_projected(call->arena, plan->index, statement->where, err);
 	return code;
 }
 

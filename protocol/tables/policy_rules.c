@@ -342,7 +342,8 @@ enum code policy_rules_change(struct call *call, struct table *table, bool is_st
 	changed = is_stream ? &next->settings->stream_policy : &next->settings->policy;
 	changed->text = str_copy(next->arena, text);
 	changed->revision = call->now_ms > current.revision ? call->now_ms : current.revision + 1;
-	*revision = changed->revision;
+	int64_t own = changed->revision;
 	timing_policy_changed(call, table, next, is_stream);
-	return catalog_replace(call->service->catalog, table, next, err);
+	code = catalog_replace(call->service->catalog, table, next, err);
+	return RESULT(code, revision, own);
 }

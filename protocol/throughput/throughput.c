@@ -421,6 +421,5 @@ enum code throughput_describe(const struct service *service, struct arena *arena
 	json_out_close(&out, '}');
 	json_out_close(&out, '}');
 	unref(space);
-	*text = json_out_str(&out);
-	return code;
+	return RESULT(code, text, json_out_str(&out));
 }

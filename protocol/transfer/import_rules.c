@@ -34,12 +34,9 @@ enum code import_rules_table(struct ns ns, const struct table_creation_parameter
 	enum code code = table_rules_create(&input, made, err);
 	if (code == OK)
 		code = throughput_rules_limits(NULL, made, err);
-	if (code != OK) {
+	if (code != OK)
 		table_unref(made);
-		made = NULL;
-	}
-	*table = made;
-	return code;
+	return RESULT(code, table, made);
 }
 
 struct records_form import_rules_form(struct arena *arena, const struct import_table_input *input)

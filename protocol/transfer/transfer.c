@@ -240,8 +240,7 @@ enum code transfer_find_same(struct call *call, const struct transfer_start *sta
 	struct starting starting = {.call = call, .start = start, .job = job};
 	enum code code = job_read(call->service->catalog, call->ns, find_same, &starting, err);
 
-	*is_found = starting.is_found;
-	return code;
+	return RESULT(code, is_found, starting.is_found);
 }
 
 enum code transfer_begin(struct call *call, const struct transfer_start *start, struct job *job, struct err *err)

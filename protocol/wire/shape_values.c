@@ -79,8 +79,7 @@ static enum code read_content(struct walk *walk, const struct json *json, enum t
 		code = shape_read_boolean(walk, json, true, &boolean);
 		if (code == OK && type == TYPE_NULL && !boolean.value)
 			shape_value_error(walk, MSG_VALUE_NULL);
-		*out = (struct value){.type = (uint8_t)type, .boolean = code == OK && type == TYPE_BOOL && boolean.value};
-		return code;
+		return RESULT(code, out, ((struct value){.type = (uint8_t)type, .boolean = type == TYPE_BOOL && boolean.value}));
 	}
 	if (type == TYPE_L)
 		return read_list(walk, json, depth + 1, out);
@@ -232,12 +231,11 @@ enum code shape_read_item(struct walk *walk, const struct shape *shape, const st
 		return err_set(walk->err, MSG_TYPE_COLLECTION_MAP, "com.amazonaws.dynamodb.v20120810.AttributeValue");
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_FIELD);
-	*out = item;
 	walk->is_earlier = walk->value_err->code != OK;
 	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older && shape->traits & EXPRESSION ? 1u : 0u);
 	enum code code = walk->actions && shape->traits & EXPRESSION ? read_action_values(walk, json, item) : read_map(walk, json, 1, item);
 	walk->depth_max = VALUE_DEPTH_MAX;
 	if (!walk->is_earlier && walk->value_err->code != OK)
 		name_place(walk, shape);
-	return code;
+	return RESULT(code, out, item);
 }

@@ -211,16 +211,17 @@ static enum code read_targets(const struct control_call *call, struct ns from, c
 
 	if (code == OK && *n == 0)
 		code = err_set(err, MSG_CLONE_NOBODY);
-	*out = ARENA_ARRAY(call->arena, struct ns, *n);
-	for (size_t i = 0; i < *n && code == OK; i++) {
-		(*out)[i] = (struct ns){accounts[i], from.region};
-		code = control_check_namespace((*out)[i], err);
+	size_t count = code == OK ? *n : 0;
+	struct ns *targets = ARENA_ARRAY(call->arena, struct ns, count);
+	for (size_t i = 0; i < count && code == OK; i++) {
+		targets[i] = (struct ns){accounts[i], from.region};
+		code = control_check_namespace(targets[i], err);
 		for (size_t k = 0; k <= i && code == OK; k++) {
 			if (str_eq(accounts[i], k == i ? from.account : accounts[k]))
 				code = err_set(err, MSG_CLONE_TWICE, STR_ARG(accounts[i]));
 		}
 	}
-	return code;
+	return RESULT(code, out, targets);
 }
 
 enum code state_clone(const struct control_call *call, struct str *answer, struct err *err)

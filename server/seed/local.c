@@ -54,12 +54,11 @@ enum code local_rehearsal_new(struct rehearsal **out, struct err *err)
 	rehearsal->service.now_ms = now_ms;
 	if (code == OK)
 		code = catalog_open(rehearsal->store, &options, &rehearsal->service.catalog, err);
-	*out = rehearsal;
-	if (code == OK)
-		return OK;
-	store_close(rehearsal->store);
-	free(rehearsal);
-	return code;
+	if (code != OK) {
+		store_close(rehearsal->store);
+		free(rehearsal);
+	}
+	return RESULT(code, out, rehearsal);
 }
 
 void local_rehearsal_free(struct rehearsal *rehearsal)

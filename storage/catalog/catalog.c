@@ -256,18 +256,17 @@ static enum code look_up(struct catalog *catalog, struct str key, bool is_curren
 {
 	bool is_checked = false;
 	enum code code = OK;
+	struct table *table = catalog_cached(catalog, key, &is_checked);
 
-	*out = catalog_cached(catalog, key, &is_checked);
-	if (!*out || is_current || !is_checked)
-		code = load(catalog, key, *out, out, err);
-	if (code != OK)
-		return code;
-	if (*out && !catalog_is_gone(*out, now_ms)) {
-		*out = catalog_settle(catalog, key, *out, now_ms);
-		return OK;
+	if (!table || is_current || !is_checked)
+		code = load(catalog, key, table, &table, err);
+	if (code == OK && table && !catalog_is_gone(table, now_ms)) {
+		table = catalog_settle(catalog, key, table, now_ms);
+	} else if (code == OK) {
+		table_unref(table);
+		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
 	}
-	table_unref(*out);
-	return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	return RESULT(code, out, table);
 }
 
 enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out, struct err *err)

@@ -89,7 +89,7 @@ static enum code read_marks(struct catalog *catalog, struct arena *arena, enum w
 	code = size_rows_marks(txn, arena, whose == OF_FIRST ? NULL : &before, whose == OF_THIS ? MARKS_PER_PAGE : 1, marks, n, err);
 	if (code == OK && *n > 0 && whose != OF_THIS)
 		*process = (*marks)[0].process;
-	for (size_t i = 0; i < *n; i++) {
+	for (size_t i = 0; code == OK && i < *n; i++) {
 		if ((*marks)[i].process != *process)
 			*n = i;
 	}

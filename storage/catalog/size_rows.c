@@ -268,13 +268,14 @@ enum code size_rows_marks(struct store_txn *txn, struct arena *arena, const stru
 	struct store_page page = {.n = 0};
 	enum code code = store_page(txn, counters, &range, (struct store_bounds){limit, 0}, arena, &page, err);
 
-	*out = ARENA_ARRAY(arena, struct size_mark, page.n);
-	*n = 0;
-	for (; code == OK && *n < page.n; ++*n) {
-		if (!read_mark(&page.v[*n], &(*out)[*n]))
-			return row_malformed(err, counters, page.v[*n].key);
+	struct size_mark *marks = ARENA_ARRAY(arena, struct size_mark, page.n);
+	size_t count = 0;
+	while (code == OK && count < page.n) {
+		code = read_mark(&page.v[count], &marks[count]) ? OK : row_malformed(err, counters, page.v[count].key);
+		count++;
 	}
-	return code;
+	(void)RESULT(code, out, marks);
+	return RESULT(code, n, count);
 }
 
 static struct key key_of_life(uint64_t process)

@@ -224,8 +224,7 @@ static enum code is_empty(struct store_txn *txn, struct keyspace keyspace, bool 
 	struct store_page page = {.n = 0};
 	enum code code = store_page(txn, keyspace, &all, (struct store_bounds){1, 0}, err->arena, &page, err);
 
-	*out = code == OK && page.n == 0;
-	return code;
+	return RESULT(code, out, page.n == 0);
 }
 
 static enum code write_progress(struct store_txn *txn, const struct progress *progress, struct err *err)

@@ -244,8 +244,7 @@ enum code currency_is_exact(struct store_txn *txn, const struct table *table, bo
 	struct currency_row row;
 	enum code code = currency_read(txn, table->identity.number, &row, err);
 
-	*out = is_exact(&row, table);
-	return code;
+	return RESULT(code, out, is_exact(&row, table));
 }
 
 void currency_follow(const struct table *current, struct table *next)

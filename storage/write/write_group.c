@@ -22,19 +22,20 @@ static enum code get_member(struct run *run, const struct table *table, struct s
 {
 	struct err own = err_in(run->arena);
 	struct ns ns = {table->identity.account, region};
-	enum code code = catalog_get(run->catalog, ns, table->identity.name, run->now_ms, out, &own);
+	struct table *other = NULL;
+	enum code code = catalog_get(run->catalog, ns, table->identity.name, run->now_ms, &other, &own);
 
-	if (code != OK)
-		*out = NULL;
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND) {
 		*err = own;
 		return code;
 	}
-	if (*out && ((*out)->state.status == STATUS_DELETING || !str_eq((*out)->group.id, table->group.id) ||
-		     !table_member(*out, table->identity.region))) {
-		table_unref(*out);
-		*out = NULL;
+	if (code != OK)
+		other = NULL;
+	if (other && (other->state.status == STATUS_DELETING || !str_eq(other->group.id, table->group.id) || !table_member(other, table->identity.region))) {
+		table_unref(other);
+		other = NULL;
 	}
+	*out = other;
 	return OK;
 }
 
