@@ -470,6 +470,9 @@ tidy: ## clang-tidy over all C, by the checks of .clang-tidy
 	@scripts/check tidy
 analyze: ## gcc's -fanalyzer over all C
 	@scripts/check analyze
+fuzz-rows: ## changes ROWS=20000 rows of a data file from SEED=1 on, one at a time, and reads the file, under ASan and UBSan
+	@$(MAKE) -s FLAVOUR=asan build/asan/tests/unit/server/test_rows
+	DYNALITH_ROWS=$(or $(SEED),1):$(or $(ROWS),20000) build/asan/tests/unit/server/test_rows
 fuzz: ## each target, or TARGET=..., for FUZZ_SECONDS under clang's libFuzzer, ASan and UBSan
 	@$(MAKE) FLAVOUR=fuzz CC=clang BUILD=build/fuzz fuzz-run
 bench: pgo ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help

@@ -4,6 +4,7 @@
 
 #include "core/image.h"
 #include "storage/check_messages.h"
+#include "storage/check_rows.h"
 #include "storage/expiry.h"
 #include "storage/index_row.h"
 #include "storage/item_key.h"
@@ -12,6 +13,7 @@
 #include "storage/catalog/table_rows.h"
 #include "storage/state/snapshot.h"
 #include "storage/store/journal.h"
+#include "storage/store/row.h"
 #include "storage/stream/stream_record.h"
 #include "storage/vector/vector_row.h"
 
@@ -23,7 +25,7 @@ static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct store_range every_row = {{NULL, 0}, {NULL, 0}, false};
 
 /* The parts of a table, in the order in which they are gone through. */
-enum stage { STAGE_ITEMS, STAGE_INDEX, STAGE_EXPIRY, STAGE_STREAM, STAGE_COUNT };
+enum stage { STAGE_ITEMS, STAGE_INDEX, STAGE_EXPIRY, STAGE_STREAM, STAGE_REPLICATION, STAGE_COUNT };
 
 /* One piece of the rows of a table. */
 struct check {
@@ -36,6 +38,7 @@ struct check {
 	const struct table *table;
 	int64_t now_ms;
 	const struct index *index;      /* whose rows are gone through */
+	struct keyspace keyspace;       /* the same */
 	size_t rows, bytes;             /* that were looked at */
 	bool is_full;                   /* there may be more rows of this part */
 	size_t shard_count;
@@ -79,6 +82,12 @@ static void tell(struct check *check, const struct index *index, struct str key,
 	buf_printf(&line, ": %s", what);
 	check->report->findings++;
 	check->report->tell(check->report->context, buf_str(&line));
+}
+
+static void find(struct check_report *report, struct str line)
+{
+	report->findings++;
+	report->tell(report->context, line);
 }
 
 static void tell_unreadable(struct check *check, const struct index *index, const struct err *err)
@@ -216,10 +225,10 @@ static void visit_expiry_row(struct check *check, struct str key, struct str val
 		tell(check, NULL, key, CHECK_EXPIRY_EXTRA);
 }
 
-typedef void visit_row(struct check *check, struct str key, struct str value);
+typedef void visit(struct check *check, struct str key, struct str value);
 
 /* Goes through a keyspace from where the piece before ended, as far as the piece still takes rows. */
-static void scan(struct check *check, const struct index *index, struct keyspace keyspace, struct store_range range, visit_row *visit)
+static void scan(struct check *check, const struct index *index, struct keyspace keyspace, struct store_range range, visit *handle)
 {
 	struct arena *rows = arena_new(0);
 	struct err err = err_in(check->next);
@@ -227,16 +236,19 @@ static void scan(struct check *check, const struct index *index, struct keyspace
 	struct store_page page = {.n = 0};
 
 	check->index = index;
+	check->keyspace = keyspace;
 	if (str_is_set(check->cursor->key))
 		range.low = check->cursor->key;
 	arena_reset(check->arena);
 	enum code code = store_page(check->txn, keyspace, &range, bounds, rows, &page, &err);
-	if (code != OK)
+	if (code != OK && check->table)
 		tell_unreadable(check, index, &err);
+	else if (code != OK && code != ERR_RESOURCE_NOT_FOUND) /* the history is there only where reads have lagged */
+		find(check->report, str_printf(check->arena, CHECK_UNREADABLE, STR_ARG(err.message)));
 	for (size_t i = 0; i < page.n; i++) { /* also those before a damaged one */
 		check->rows++;
 		check->bytes += page.v[i].key.n + page.v[i].value.n;
-		visit(check, page.v[i].key, page.v[i].value);
+		handle(check, page.v[i].key, page.v[i].value);
 	}
 	check->is_full = code == OK && page.is_more;
 	if (check->is_full) {
@@ -308,9 +320,23 @@ bool check_record(struct arena *arena, const struct table *table, struct str key
 	return !str_is_set(record.new_image) || check_image(arena, record.new_image, &ignored);
 }
 
+/* A row that is looked at by itself. */
+static void visit_row(struct check *check, struct str key, struct str value)
+{
+	const struct store_row row = {key, value};
+
+	arena_reset(check->arena);
+	if (!check_rows_is_sound(check->arena, check->records, check->keyspace, &row))
+		find(check->report, str_printf(check->arena, CHECK_ROW_MALFORMED, STR_ARG(row_name(check->arena, check->keyspace, key))));
+}
+
 static void visit_record(struct check *check, struct str key, struct str row)
 {
 	arena_reset(check->arena);
+	if (!stream_shard_is_record(key)) {
+		visit_row(check, key, row);
+		return;
+	}
 	check->report->records++;
 	if (!check_record(check->arena, check->table, key, row))
 		tell(check, NULL, key, CHECK_RECORD_BYTES);
@@ -333,7 +359,7 @@ static void check_stream(struct check *check)
 		qsort(shards, check->shard_count, sizeof(*shards), by_lane);
 	if (!str_is_set(check->cursor->key))
 		check_shards(check);
-	scan(check, NULL, stream_keyspace(check->table), stream_shard_range(check->next, 0, STREAM_SHARD_ALL), visit_record);
+	scan(check, NULL, stream_keyspace(check->table), every_row, visit_record);
 }
 
 static void check_rows(struct check *check)
@@ -362,6 +388,10 @@ static void check_rows(struct check *check)
 		if (table_has_log(table) && (!is_deleting || is_retired))
 			check_stream(check);
 		break;
+	case STAGE_REPLICATION:
+		if (table_is_global(table) && !is_deleting)
+			scan(check, NULL, table_replication(table), every_row, visit_row);
+		break;
 	case STAGE_COUNT:
 		break;
 	}
@@ -379,12 +409,6 @@ static void advance(struct check *check)
 		cursor->stage++;
 	if (cursor->stage == STAGE_INDEX && cursor->index >= table_index_total(check->table))
 		cursor->stage = STAGE_EXPIRY;
-}
-
-static void find(struct check_report *report, struct str line)
-{
-	report->findings++;
-	report->tell(report->context, line);
 }
 
 /* The record where the cursor stands, or the next one; its key is absent where there is none. */
@@ -431,6 +455,24 @@ static void check_marks(struct check *check, struct str key)
 		find(check->report, str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
 }
 
+/* Behind the last table: the system's own keyspaces. */
+static void check_system(struct check *check)
+{
+	static const enum system_part parts[] = {SYSTEM_COUNTERS, SYSTEM_VERSIONS, SYSTEM_TOKENS, SYSTEM_TOKEN_EXPIRY, SYSTEM_HISTORY};
+	struct check_cursor *cursor = check->cursor;
+
+	if (cursor->stage != STAGE_COUNT)
+		*cursor = (struct check_cursor){.table = STR("\xFF"), .key = STR_ABSENT, .stage = STAGE_COUNT}; /* behind all keys of tables */
+	while (cursor->index < sizeof(parts) / sizeof(parts[0]) && !check->is_full) {
+		scan(check, NULL, (struct keyspace){0, parts[cursor->index]}, every_row, visit_row);
+		if (check->is_full)
+			return;
+		cursor->key = STR_ABSENT;
+		cursor->index++;
+	}
+	cursor->is_done = cursor->index >= sizeof(parts) / sizeof(parts[0]);
+}
+
 static void check_piece(struct check *check)
 {
 	struct check_cursor *cursor = check->cursor;
@@ -439,7 +481,7 @@ static void check_piece(struct check *check)
 	struct table *table;
 
 	if (!str_is_set(record.key)) {
-		cursor->is_done = true;
+		check_system(check);
 		return;
 	}
 	if (table_decode(record.value, check->records, &table, &err) != OK) {
@@ -518,6 +560,46 @@ static void add_copy(void *context, uint64_t number)
 	add_number(context, number);
 }
 
+/* One keyspace, row by row, in pieces. */
+static enum code check_alone(struct check *check, struct store *store, struct keyspace keyspace, struct err *err)
+{
+	struct check_cursor cursor = CHECK_START;
+	enum code code = OK;
+
+	check->cursor = &cursor;
+	do {
+		check->rows = check->bytes = 0;
+		code = store_begin(store, STORE_READ, &check->txn, err);
+		if (code != OK)
+			break;
+		scan(check, NULL, keyspace, every_row, visit_row);
+		store_abort(check->txn);
+	} while (check->is_full);
+	return code;
+}
+
+/* The keyspaces of no table: of checkpoints and snapshots, of tables as these have them, of jobs. */
+static enum code check_others(struct store *store, const struct settings_records *records, struct check_report *report, struct numbers *tables,
+			      struct err *err)
+{
+	struct check check = {.report = report, .next = arena_new(1 << 16), .arena = arena_new(1 << 16), .records = records};
+	enum code code = OK;
+
+	if (tables->n > 0)
+		qsort(tables->v, tables->n, sizeof(*tables->v), by_number);
+	for (size_t i = 0; i < report->keyspace_count && code == OK; i++) {
+		const struct keyspace *keyspace = &report->keyspaces[i];
+		bool is_tables = keyspace->table == 0 || (tables->n > 0 && bsearch(&keyspace->table, tables->v, tables->n, sizeof(*tables->v), by_number));
+
+		if (!is_tables)
+			code = check_alone(&check, store, *keyspace, err);
+		arena_reset(check.next);
+	}
+	arena_free(check.arena);
+	arena_free(check.next);
+	return code;
+}
+
 /* What a rollback to a checkpoint would bring back, or a snapshot or a job has, belongs to no table now. */
 static enum code add_all_hidden(struct store *store, const struct check_report *report, struct numbers *numbers, struct err *err)
 {
@@ -567,6 +649,8 @@ enum code check_store(struct store *store, const struct settings_records *record
 		if (report->tables > tables)
 			add_number(&numbers, report->last_table);
 	}
+	if (code == OK)
+		code = check_others(store, records, report, &numbers, err);
 	if (code == OK)
 		code = add_all_hidden(store, report, &numbers, err);
 	if (code == OK)

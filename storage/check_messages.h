@@ -16,6 +16,7 @@
 #define CHECK_INDEX_EXTRA "no item implies the row of the index"
 #define CHECK_EXPIRY_MISSING "the item has no row in the queue of time to live"
 #define CHECK_EXPIRY_EXTRA "no item implies the row in the queue of time to live"
+#define CHECK_ROW_MALFORMED "a row is malformed: " STR_FMT
 #define CHECK_SHARD_ORDER "the shard does not follow the one before it"
 #define CHECK_SHARD_CLOSED "the stream is enabled and has no open shard"
 #define CHECK_SHARD_OPEN "the shard is open, and it is not the last one of an enabled stream"

@@ -68,4 +68,7 @@ typedef enum code clocks_turn(void *context, struct clocks_setting setting, stru
  */
 enum code clocks_change(struct clocks *clocks, const struct ns *ns, clocks_turn *turn, void *context, struct err *err) WARN_UNUSED;
 
+/* Whether the row of a clock can be read. */
+bool clocks_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif

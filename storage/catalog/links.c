@@ -114,3 +114,10 @@ bool links_connect(const struct links *links, struct str a, struct str b, const 
 	}
 	return false;
 }
+
+bool links_is_sound(struct arena *arena, const struct store_row *row)
+{
+	struct links links = {0};
+
+	return decode(arena, row->value, &links);
+}

@@ -46,4 +46,7 @@ bool links_majority(const struct links *links, struct str from, const struct str
 /* Whether `a` and `b` reach each other, directly or through others of the regions. */
 bool links_connect(const struct links *links, struct str a, struct str b, const struct str *regions, size_t n);
 
+/* Whether an account's row can be read. */
+bool links_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif

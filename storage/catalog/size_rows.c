@@ -186,6 +186,14 @@ static bool read_count(struct str value, struct size_count *count)
 	return row_is_whole(&row);
 }
 
+static bool read_count_row(const struct store_row *row, struct size_count *count)
+{
+	struct row_reader key = row_read(row_behind(row->key, COUNT.n));
+
+	count->table = row_table(&key);
+	return row_is_whole(&key) && read_count(row->value, count);
+}
+
 enum code size_rows_get_count(struct store_txn *txn, struct arena *arena, uint64_t table, struct size_count *count, bool *is_there, struct err *err)
 {
 	struct key key = key_of_count(table);
@@ -207,9 +215,7 @@ enum code size_rows_next_count(struct store_txn *txn, struct arena *arena, uint6
 	*is_there = code == OK && page.n == 1;
 	if (!*is_there)
 		return code;
-	struct row_reader row = row_read(row_behind(page.v[0].key, COUNT.n));
-	count->table = row_table(&row);
-	return row_is_whole(&row) && read_count(page.v[0].value, count) ? OK : row_malformed(err, counters, page.v[0].key);
+	return read_count_row(&page.v[0], count) ? OK : row_malformed(err, counters, page.v[0].key);
 }
 
 static struct key key_of_mark(uint64_t process, uint64_t table)
@@ -321,4 +327,15 @@ enum code size_rows_end_life(struct store *store, uint64_t process, struct err *
 bool size_rows_is_key(struct str key)
 {
 	return str_starts_with(key, LIFE) || str_starts_with(key, SIZE) || str_starts_with(key, COUNT) || str_starts_with(key, UNFLUSHED);
+}
+
+bool size_rows_is_sound(struct arena *arena, const struct store_row *row)
+{
+	struct size_rows numbers = {0, NULL};
+	struct size_count count;
+	struct size_mark mark;
+
+	if (str_starts_with(row->key, SIZE))
+		return take_number(arena, &numbers, row);
+	return str_starts_with(row->key, COUNT) ? read_count_row(row, &count) : read_mark(row, &mark);
 }

@@ -79,4 +79,7 @@ enum code size_rows_end_life(struct store *store, uint64_t process, struct err *
 /* Whether a row of SYSTEM_COUNTERS is one of these. */
 bool size_rows_is_key(struct str key);
 
+/* Whether a row of one of these kinds can be read, but for a process's sign of life. */
+bool size_rows_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif

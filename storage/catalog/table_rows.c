@@ -523,3 +523,14 @@ enum code table_rows_missing(struct store_txn *txn, const struct table *table, s
 	}
 	return code;
 }
+
+bool table_rows_is_sound(struct arena *arena, const struct store_row *row)
+{
+	struct mark mark;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (str_is_set(kinds[i]) && str_starts_with(row->key, kinds[i]))
+			return take_mark((enum mark_kind)i, row, arena, &mark);
+	}
+	return false;
+}

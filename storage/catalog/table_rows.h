@@ -90,4 +90,7 @@ typedef void table_rows_visit(void *context, struct str key);
 enum code table_rows_missing(struct store_txn *txn, const struct table *table, struct str space, struct str key, table_rows_visit *visit, void *context,
 			     struct err *err) WARN_UNUSED;
 
+/* Whether a mark can be read. */
+bool table_rows_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif

@@ -417,3 +417,14 @@ enum code job_copy_all(struct job_txn *from, struct ns to, struct err *err)
 	}
 	return code;
 }
+
+bool job_is_sound(struct arena *arena, const struct store_row *row)
+{
+	struct err ignored = err_in(arena);
+	struct job_open open;
+	struct job job;
+
+	if (str_starts_with(row->key, STR(OPEN)))
+		return read_open(row->key, row->value, &open);
+	return job_decode(arena, jobs_keyspace, row, &job, &ignored) == OK;
+}

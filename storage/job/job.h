@@ -133,4 +133,7 @@ struct job_open {
 enum code job_find_open(struct store_txn *txn, struct arena *arena, struct str after, size_t limit, struct job_open **open, size_t *n,
 			struct err *err) WARN_UNUSED;
 
+/* Whether the row of a job, or of one that is not over, can be read. */
+bool job_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif

@@ -63,7 +63,7 @@ static bool decode_key(struct str bytes, struct note *note)
 {
 	struct row_reader key = row_read(bytes), moment = row_read(row_take_last(&key, MOMENT_SIZE));
 
-	*note = (struct note){.moment_ms = row_ms(&moment)};
+	*note = (struct note){.moment_ms = row_ms(&moment), .value = STR_ABSENT};
 	bool is_row = row_at(row_take(&key, HEAD_SIZE), 0) == KIND_ROW;
 	note->key = row_rest(&key);
 	return is_row && row_is_whole(&key) && row_is_whole(&moment);
@@ -442,4 +442,25 @@ enum code history_trim(struct store *store, struct arena *arena, struct ns ns, i
 	while (code == OK && is_turned && is_more)
 		code = trim(store, arena, &later, space.n, now_ms, &is_more, err);
 	return code;
+}
+
+bool history_read(const struct store_row *row, struct keyspace *keyspace, struct store_row *noted)
+{
+	struct row_reader key = row_read(row_behind(row->key, 1));
+	struct note note;
+	struct ns ns;
+	bool is_sound;
+
+	*keyspace = (struct keyspace){.table = row_u64(&key)};
+	keyspace->part = row_u32(&key);
+	if (row_at(row->key, 0) == KIND_DUE) {
+		struct str all = space_of(row->key, &ns);
+
+		is_sound = str_is_set(all) && decode_key(row_behind(row->key, all.n + MOMENT_SIZE), &note) && str_eq(row->value, STR("-"));
+		note.value = STR_ABSENT;
+	} else {
+		is_sound = decode(row, &note);
+	}
+	*noted = (struct store_row){note.key, note.value};
+	return is_sound;
 }

@@ -62,4 +62,7 @@ typedef bool history_may(void *context);
 enum code history_trim(struct store *store, struct arena *arena, struct ns ns, int64_t now_ms, bool is_turned, history_may *may, void *context, bool *more,
 		       struct err *err) WARN_UNUSED;
 
+/* The row that a row of SYSTEM_HISTORY is about, as it was; an absent value: there was none, or nothing is said of it. False: it is malformed. */
+bool history_read(const struct store_row *row, struct keyspace *keyspace, struct store_row *noted) WARN_UNUSED;
+
 #endif

@@ -130,3 +130,11 @@ enum code lag_inherit(struct store_txn *txn, struct str key, size_t space_n, uin
 	bool is_same = str_is_set(wanted) == str_is_set(row.lag) && (!str_is_set(wanted) || str_eq(wanted, row.lag));
 	return is_same ? OK : currency_put_lag(txn, number, wanted, err);
 }
+
+bool lag_is_sound(struct arena *arena, const struct store_row *row)
+{
+	struct lag lag;
+
+	(void)arena;
+	return str_eq(row->key, BEGUN) || (str_starts_with(row->key, STR(PREFIX)) && decode(row->value, &lag));
+}

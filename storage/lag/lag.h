@@ -66,4 +66,7 @@ enum code lag_begin(struct store_txn *txn, struct err *err) WARN_UNUSED;
  */
 enum code lag_inherit(struct store_txn *txn, struct str key, size_t space_n, uint64_t number, struct err *err) WARN_UNUSED;
 
+/* Whether the row of a setting can be read. */
+bool lag_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif

@@ -51,14 +51,14 @@ static struct store_key key_of(const struct table *table, char *bytes)
 	return (struct store_key){versions, {bytes, KEY_SIZE}};
 }
 
-static enum code row_of(const struct store_key *at, struct str bytes, struct currency_row *out, struct err *err)
+static bool decode(struct str bytes, struct currency_row *out)
 {
 	struct row_reader row = row_read(bytes);
 	bool is_there = str_is_set(bytes);
 
 	*out = (struct currency_row){.is_there = is_there, .lag = STR_ABSENT};
 	if (!is_there)
-		return OK;
+		return true;
 	out->version = row_u64(&row);
 	out->layout = row_u64(&row);
 	if (bytes.n > ROW_SIZE)
@@ -67,7 +67,12 @@ static enum code row_of(const struct store_key *at, struct str bytes, struct cur
 		out->stack = row_u64(&row);
 	if (bytes.n > ROW_SIZE_STACK)
 		out->lag = row_take(&row, CURRENCY_LAG_SIZE);
-	return row_is_whole(&row) ? OK : row_malformed(err, at->keyspace, at->key);
+	return row_is_whole(&row);
+}
+
+static enum code row_of(const struct store_key *at, struct str bytes, struct currency_row *out, struct err *err)
+{
+	return decode(bytes, out) ? OK : row_malformed(err, at->keyspace, at->key);
 }
 
 enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row, struct err *err)
@@ -384,4 +389,28 @@ enum code currency_raise(struct store_txn *txn, struct str space, struct err *er
 		return code;
 	put_be64(row, version + 1);
 	return store_put(txn, versions, key, (struct str){row, sizeof(row)}, err);
+}
+
+/* The keys of shards that are open begin with the number of their table, as its own does: the row of two numbers that such a key has. */
+static bool is_of_shard(const struct store_row *row)
+{
+	struct row_reader key = row_read(row->key), value = row_read(row->value);
+
+	(void)row_table(&key);
+	(void)row_u64(&value);
+	(void)row_u64(&value);
+	return row_byte(&key) == 's' && !key.is_cut && key.rest.n <= 1 && row_is_whole(&value);
+}
+
+bool currency_is_sound(struct arena *arena, const struct store_row *row)
+{
+	struct currency_row out;
+	uint64_t number;
+
+	(void)arena;
+	if (row->key.n == KEY_SIZE && !str_eq(row->key, CATALOG_KEY))
+		return decode(row->value, &out);
+	bool is_numbered = str_eq(row->key, CATALOG_KEY) || str_starts_with(row->key, STR("namespace/")) || str_starts_with(row->key, STR("changes/")) ||
+			   (row->key.n == KEY_SIZE + 1 && row_at(row->key, 0) == 's');
+	return is_numbered ? row_is_number(row->value, &number) : is_of_shard(row);
 }

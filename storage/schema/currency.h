@@ -96,4 +96,7 @@ enum code currency_raise(struct store_txn *txn, struct str space, struct err *er
 /* The version that older Dynaliths had for all namespaces, and raised with each change of a table; nobody else does. */
 enum code currency_catalog(struct store_txn *txn, uint64_t *version, struct err *err) WARN_UNUSED;
 
+/* Whether a row of SYSTEM_VERSIONS can be read: of a table, a namespace, a stack, or an open shard (stream/stream_shard.h). */
+bool currency_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif

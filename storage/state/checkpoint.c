@@ -407,3 +407,10 @@ enum code checkpoint_list(struct catalog *catalog, struct ns ns, struct arena *a
 	store_abort(space.txn);
 	return code;
 }
+
+bool checkpoint_is_sound(const struct store_row *row)
+{
+	struct checkpoint checkpoint;
+
+	return decode(*row, &checkpoint);
+}

@@ -43,4 +43,7 @@ enum code checkpoint_list(struct catalog *catalog, struct ns ns, struct arena *a
 /* Forgets all, within a transaction that is not armed. */
 enum code checkpoint_remove_all(struct space *space, struct err *err) WARN_UNUSED;
 
+/* Whether the row of a checkpoint can be read. */
+bool checkpoint_is_sound(const struct store_row *row);
+
 #endif

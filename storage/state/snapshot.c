@@ -562,3 +562,25 @@ enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit
 	}
 	return code;
 }
+
+/* Rows of a snapshot that still comes in are those of snapshot_file.h. */
+bool snapshot_is_sound(struct arena *arena, const struct settings_records *records, const struct store_row *row)
+{
+	struct row_reader key = row_read(row->key), value = row_read(row->value);
+	unsigned kind = row_byte(&key);
+	struct err ignored = err_in(arena);
+	struct table *table;
+
+	if (kind == KIND_JOB)
+		return job_is_sound(arena, row);
+	if (kind == KIND_TOKEN)
+		return row_byte(&key) < SPACE_TOKEN_KEYSPACES && !key.is_cut;
+	if (kind != KIND_TABLE) {
+		(void)row_ms(&value);
+		return kind == 'm' || (key.rest.n == 0 && (kind == KIND_ABOUT || kind == 'e' || kind == 'n') && !value.is_cut);
+	}
+	bool is_sound = table_decode(row->value, records, &table, &ignored) == OK;
+	if (is_sound)
+		table_unref(table);
+	return is_sound;
+}

@@ -54,4 +54,7 @@ enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit
 /* Whether a row of SYSTEM_COUNTERS with that key names a snapshot. */
 bool snapshot_is_key(struct str key);
 
+/* Whether a row of a snapshot's keyspace can be read. */
+bool snapshot_is_sound(struct arena *arena, const struct settings_records *records, const struct store_row *row);
+
 #endif

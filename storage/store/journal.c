@@ -545,3 +545,13 @@ enum code journal_hidden(struct store_txn *txn, uint64_t journal, journal_visit 
 
 	return each(txn, journal, KIND_HIDDEN, show_hidden, &showing, err);
 }
+
+bool journal_read(const struct store_row *row, struct keyspace *keyspace, struct store_row *noted)
+{
+	struct note note;
+	bool is_sound = decode(row, &note);
+
+	*keyspace = note.keyspace;
+	*noted = (struct store_row){note.key, note.value};
+	return is_sound;
+}

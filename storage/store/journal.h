@@ -49,4 +49,7 @@ enum code journal_end(struct store_txn *txn, uint64_t journal, uint64_t outer, s
 /* Calls `visit` for each keyspace that the journal hides, with an absent key. */
 enum code journal_hidden(struct store_txn *txn, uint64_t journal, journal_visit *visit, void *context, struct err *err) WARN_UNUSED;
 
+/* The row that a row of a journal is about, as it was; an absent value: there was none, or it is about a keyspace. False: it is malformed. */
+bool journal_read(const struct store_row *row, struct keyspace *keyspace, struct store_row *noted) WARN_UNUSED;
+
 #endif

@@ -155,7 +155,7 @@ static inline bool row_is_decimal(struct str bytes, uint64_t *number)
 			return false;
 		*number = *number * 10 + (uint64_t)(row_at(bytes, i) - '0');
 	}
-	return bytes.n <= 18;
+	return bytes.n <= 18 && (bytes.n > 0 || !str_is_set(bytes));
 }
 
 /* The same of the row of this key. ERR_INTERNAL for another row. */

@@ -147,3 +147,11 @@ enum code stream_position_sweep(struct store *store, struct arena *arena, int64_
 	}
 	return code == ERR_CONFLICT ? OK : code;
 }
+
+bool stream_position_is_sound(struct arena *arena, const struct store_row *row)
+{
+	struct stream_position position;
+
+	(void)arena;
+	return decode(row->value, &position);
+}

@@ -33,4 +33,7 @@ enum code stream_position_move(struct store *store, struct arena *arena, uint64_
 /* Deletes the rows that nobody saved since then: their readers are gone. */
 enum code stream_position_sweep(struct store *store, struct arena *arena, int64_t before_ms, struct err *err) WARN_UNUSED;
 
+/* Whether the row of a position can be read. */
+bool stream_position_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif

@@ -262,3 +262,20 @@ enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const st
 	}
 	return OK;
 }
+
+bool stream_shard_is_sound(const struct store_row *row)
+{
+	struct stream_shard shard;
+	uint64_t below;
+
+	if (row->key.n != KEY_SIZE)
+		return false;
+	switch (row_at(row->key, 0)) {
+	case KIND_SHARD:
+		return stream_shard_decode(row->key, row->value, &shard);
+	case KIND_USED:
+		return row_is_number(row->value, &below) && stream_lane_holds(below);
+	default: /* stream_head.h; and rows of another form of it */
+		return row_at(row->key, 0) > KIND_USED && row_at(row->key, 0) <= KIND_HEAD;
+	}
+}

@@ -72,6 +72,9 @@ uint64_t stream_shard_sequence(struct str record_key);
 
 bool stream_shard_is_record(struct str key);
 
+/* Whether a row of the keyspace that is no record can be read. */
+bool stream_shard_is_sound(const struct store_row *row);
+
 /* A shard from its row; false for malformed bytes and for rows of records. */
 bool stream_shard_decode(struct str key, struct str row, struct stream_shard *shard) WARN_UNUSED;
 

@@ -327,3 +327,9 @@ enum code lease_sweep(struct leases *leases, struct err *err)
 	}
 	return code == ERR_CONFLICT ? OK : code;
 }
+
+bool lease_is_sound(struct arena *arena, const struct store_row *row)
+{
+	(void)arena;
+	return str_is_set(read_row(row->value).holder);
+}

@@ -57,4 +57,7 @@ void lease_release(struct leases *leases, struct str name);
 /* Deletes the rows of leases that ran out long ago. */
 enum code lease_sweep(struct leases *leases, struct err *err) WARN_UNUSED;
 
+/* Whether the row of a lease can be read. One that cannot has run out. */
+bool lease_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif

@@ -143,3 +143,22 @@ bool replication_queue_decode(struct str key, struct str value, struct replicati
 		queued->image = STR_ABSENT;
 	return is_kind && row_is_whole(&at) && row_is_whole(&row);
 }
+
+bool replication_is_sound(const struct store_row *row)
+{
+	struct replication_queued queued;
+	struct stamp stamp;
+	struct str row_key;
+	int64_t stamp_ms;
+
+	switch (row_at(row->key, 0)) {
+	case KIND_ITEM:
+		return replication_stamp_decode(row->value, &stamp);
+	case KIND_DELETED:
+		return replication_deleted_read(row->key, &stamp_ms, &row_key);
+	case KIND_QUEUED:
+		return replication_queue_decode(row->key, row->value, &queued);
+	default:
+		return str_eq(row->key, STR("f")); /* how far the filling came: a key */
+	}
+}

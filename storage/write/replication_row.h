@@ -54,4 +54,7 @@ struct str replication_queue_encode(struct arena *arena, const struct stamp *sta
 /* The parts point into key and row. */
 bool replication_queue_decode(struct str key, struct str row, struct replication_queued *queued) WARN_UNUSED;
 
+/* Whether a row of a replica's keyspace can be read. */
+bool replication_is_sound(const struct store_row *row);
+
 #endif

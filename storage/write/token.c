@@ -169,3 +169,25 @@ enum code write_check_token(struct store_txn *txn, struct arena *arena, struct w
 	code = store_put(txn, tokens, token->token, buf_str(&record), err);
 	return code != OK ? code : store_put(txn, expiries, expiry_key(arena, space, token->expires_ms, client_token), STR("-"), err);
 }
+
+bool write_token_is_sound(struct arena *arena, const struct store_row *row)
+{
+	int64_t expires_ms;
+	struct str fingerprint;
+
+	(void)arena;
+	return decode(row->value, &expires_ms, &fingerprint);
+}
+
+bool write_token_expiry_is_sound(struct arena *arena, const struct store_row *row)
+{
+	struct row_reader key = row_read(row->key);
+
+	(void)arena;
+	if (row_at(row->key, 0) != 0) {
+		(void)row_until(&key, '/');
+		(void)row_until(&key, '/');
+	}
+	(void)row_ms(&key);
+	return !key.is_cut && str_eq(row->value, STR("-"));
+}

@@ -138,4 +138,8 @@ enum code write_canceled(struct err *reasons, size_t n, struct err *err) WARN_UN
 /* How a transaction's cancellation reasons name an error: "ConditionalCheckFailed", "None", ... */
 const char *write_reason(enum code code);
 
+/* Whether rows of the two keyspaces of tokens can be read. */
+bool write_token_is_sound(struct arena *arena, const struct store_row *row);
+bool write_token_expiry_is_sound(struct arena *arena, const struct store_row *row);
+
 #endif
