@@ -42,6 +42,7 @@ struct upkeep {
 	atomic_llong store_due; /* when the store is looked at next, in monotonic ms */
 	atomic_bool is_told;    /* that the store may not be written to any more, or a database cannot be used */
 	atomic_bool is_away;    /* the latter */
+	bool is_full;           /* the disk of the data file is */
 	int64_t counted_ms;     /* when the thread last counted requests, in monotonic ms */
 	uint64_t counted;       /* how many there were since the start */
 };
@@ -52,6 +53,20 @@ struct upkeep {
 #define CROWDED_REQUESTS 5    /* so many in that time, on the mean, make the catalog crowded */
 #define CROWDED_REST 3        /* the pause is then so many times as long as the step */
 #define REST_MAX_NS 100000000 /* the end of the process waits for a pause */
+
+/* Once when it is full, once when it is not any more. */
+static void look_at_disk(struct upkeep *upkeep)
+{
+	struct store_usage usage;
+
+	store_usage(catalog_store(upkeep->options.catalog), &usage);
+	bool was_full = upkeep->is_full;
+	upkeep->is_full = usage.reason == STORE_REASON_FULL;
+	if (upkeep->is_full && !was_full)
+		log_line(LOG_WARN, "upkeep: the disk of the data file is full: reads and deletes go on, other writes when it has room");
+	else if (was_full && !upkeep->is_full)
+		log_line(LOG_INFO, "upkeep: the disk of the data file has room again");
+}
 
 /* The log has one line about a store that lost its file, which refuses writes from then on, and one each time that a database goes or comes back. */
 static void look_at_store(struct upkeep *upkeep)
@@ -69,6 +84,8 @@ static void look_at_store(struct upkeep *upkeep)
 	if (code == OK && was_told)
 		log_line(LOG_INFO, "upkeep: the database can be used again");
 	atomic_store(&upkeep->is_away, code == ERR_STORE_UNAVAILABLE);
+	if (code == OK)
+		look_at_disk(upkeep);
 	arena_free(arena);
 }
 

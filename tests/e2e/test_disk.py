@@ -1,4 +1,5 @@
 """A disk that is full, or data at its limit, as clients see it: no wrong answer, and all goes on when there is room again."""
+import contextlib
 import functools
 import os
 import resource
@@ -135,6 +136,73 @@ def a_small_file_system():
 
 
 @of_files
+def a_full_disk_with_a_reserve():
+    """Reads and deletes go on, as many as there are; the server starts; all goes on when there is room."""
+    folder = tempfile.mkdtemp(prefix="dynalith-tmpfs-")
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", folder], capture_output=True).returncode != 0:
+        print("e2e disk: no tmpfs can be mounted here: skipped")
+        return
+    try:
+        server = Server("--db-path", f"{folder}/data.db")
+        server.argv.remove("--in-memory")
+        server.kill()
+        server.start()
+        client = Client(server.port)
+        create(client)
+        client("UpdateTable", TableName="disk", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+        written = {}
+        for _ in range(100):
+            if os.path.exists(f"{folder}/data.db-reserve") and os.path.getsize(f"{folder}/data.db-reserve") > 0:
+                break
+            time.sleep(0.05)
+        for size in (20_000, 3_000, 10):
+            fill(client, written, size, f"s{size}")
+        check(client, written)
+        for start in (False, True, True):
+            if start:
+                client.close()
+                server.kill()
+                server.start()
+                client = Client(server.port)
+                check(client, written)
+            for name in list(written)[:len(written) // 3]:
+                client("DeleteItem", TableName="disk", Key={"PK": s(name)})
+                del written[name]
+            check(client, written)
+        subprocess.run(["mount", "-o", "remount,size=80m", folder], check=True)
+        for i in range(30):
+            client("PutItem", TableName="disk", Item=item(f"after-{i}", 50_000))
+            written[f"after-{i}"] = 50_000
+        check(client, written)
+        client.close()
+        server.process.terminate()
+        assert server.process.wait(120) == 0
+        # nothing is left, not even the reserve
+        os.unlink(f"{folder}/data.db-reserve")
+        with open(f"{folder}/filler", "wb", 0) as filler:
+            with contextlib.suppress(OSError):
+                while filler.write(bytes(4096)):
+                    pass
+        server.start()
+        client = Client(server.port)
+        check(client, written)
+        fill(client, {}, 100_000, "more", 5)
+        check(client, written)
+        time.sleep(1)
+        os.unlink(f"{folder}/filler")
+        client("PutItem", TableName="disk", Item=item("end", 10))
+        written["end"] = 10
+        check(client, written)
+        client.close()
+        server.process.terminate()
+        told = server.process.stderr.read().decode()
+        assert server.process.wait(120) == 0 and told.count("the disk of the data file is full: reads and deletes go on") == 1, told
+    finally:
+        subprocess.run(["umount", folder], capture_output=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@of_files
 @by_prlimit
 def a_limit_of_the_file_size(*flags):
     """RLIMIT_FSIZE: writes beyond it fail with EFBIG, and would by default end the process with a signal."""
@@ -250,7 +318,8 @@ def fill_by_sdk(table, size):
 
 
 def check_folder(server):
-    sizes = [os.path.getsize(f"{server.folder}/{name}") for name in os.listdir(server.folder)]
+    """The data and its log; the reserve is for a full disk."""
+    sizes = [os.path.getsize(f"{server.folder}/{name}") for name in os.listdir(server.folder) if not name.endswith("-reserve")]
     assert sum(sizes) <= LIMIT << 20, sizes
 
 
@@ -424,5 +493,5 @@ def one_server_a_file():
     server.stop()
 
 
-run("disk", [a_small_file_system, a_limit_of_the_file_size, many_at_once_on_a_full_disk, what_a_recording_shows_has_happened,
+run("disk", [a_small_file_system, a_full_disk_with_a_reserve, a_limit_of_the_file_size, many_at_once_on_a_full_disk, what_a_recording_shows_has_happened,
              a_full_disk_under_a_limit_of_the_data, a_limit_of_the_data, no_room_to_start, a_file_that_is_taken_away, a_file_that_is_cut, one_server_a_file])

@@ -73,7 +73,7 @@ const struct view *machine_head(const struct machine *machine)
 
 static void unlink_files(const struct machine *machine)
 {
-	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-mark"};
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-mark", "-reserve"};
 	char name[128];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {

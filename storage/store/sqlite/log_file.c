@@ -20,7 +20,10 @@ struct log_file {
 	sqlite3_int64 at;    /* where they go */
 	sqlite3_int64 end;   /* behind the last page written: a head that is not there is one written again, and no page follows it */
 	bool is_last;        /* the page to come ends its transaction */
-	struct quota *quota; /* or NULL */
+	struct quota *quota; /* or NULL, with the reserve */
+	struct reserve *reserve;
+	sqlite3_file *data;
+	uint64_t data_pages; /* that the data file has at least */
 	unsigned yield_after, reads; /* pages */
 };
 
@@ -35,8 +38,13 @@ sqlite3_file *log_file_disk(sqlite3_file *log)
 	return (sqlite3_file *)((struct log_file *)log + 1);
 }
 
-void log_file_limit(sqlite3_file *log, struct quota *quota)
+void log_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota, struct reserve *reserve)
 {
+	int page = STORE_PAGE;
+
+	((struct log_file *)log)->reserve = reserve;
+	((struct log_file *)log)->data = data;
+	(void)!data->pMethods->xFileControl(data, SQLITE_FCNTL_CHUNK_SIZE, &page); /* for SQLITE_FCNTL_SIZE_HINT */
 	((struct log_file *)log)->quota = quota;
 }
 
@@ -45,14 +53,24 @@ void log_file_yield(sqlite3_file *log, unsigned pages)
 	((struct log_file *)log)->yield_after = pages;
 }
 
-static int flush(struct log_file *log)
+/* Of the disk, the reserve is for transactions that make room. */
+static int write_out(struct log_file *log, const void *bytes, int n, sqlite3_int64 at)
 {
 	sqlite3_file *disk = log_file_disk(&log->base);
+	int result = disk->pMethods->xWrite(disk, bytes, n, at);
+
+	if (result == SQLITE_FULL && log->quota && !log->quota->is_growing && reserve_use(log->reserve))
+		result = disk->pMethods->xWrite(disk, bytes, n, at);
+	return result;
+}
+
+static int flush(struct log_file *log)
+{
 	int n = log->n;
 
 	log->n = 0;
 	log->is_last = false;
-	return n > 0 ? disk->pMethods->xWrite(disk, log->buffer, n, log->at) : SQLITE_OK;
+	return n > 0 ? write_out(log, log->buffer, n, log->at) : SQLITE_OK;
 }
 
 static int log_close(sqlite3_file *file)
@@ -86,11 +104,43 @@ static uint64_t pages_after(const void *head)
 	return be32((const unsigned char *)head + 4);
 }
 
+/* While the reserve is used, what makes data grow may take no further room of the disk. */
+static bool takes_reserve(struct log_file *log, bool ends, const void *bytes, int n, sqlite3_int64 at)
+{
+	sqlite3_file *disk = log_file_disk(&log->base);
+	sqlite3_int64 size = 0;
+
+	if (!log->quota->is_growing || !reserve_is_used(log->reserve))
+		return false;
+	reserve_fill(log->reserve);
+	bool is_longer = disk->pMethods->xFileSize(disk, &size) != SQLITE_OK || at + n > size;
+	return reserve_is_used(log->reserve) && (is_longer || (ends && pages_after(bytes) * STORE_PAGE > log->quota->data));
+}
+
+/* Whether the data file has blocks of the disk for so many pages. */
+static bool has_data_pages(struct log_file *log, uint64_t pages)
+{
+	sqlite3_int64 size = (sqlite3_int64)(pages * STORE_PAGE);
+
+	if (pages <= log->data_pages)
+		return true;
+	int result = log->data->pMethods->xFileControl(log->data, SQLITE_FCNTL_SIZE_HINT, &size);
+	if (result != SQLITE_OK && result != SQLITE_NOTFOUND && !log->quota->is_growing && reserve_use(log->reserve))
+		result = log->data->pMethods->xFileControl(log->data, SQLITE_FCNTL_SIZE_HINT, &size);
+	if (result != SQLITE_OK && result != SQLITE_NOTFOUND)
+		return false;
+	log->data_pages = pages;
+	return true;
+}
+
 static bool is_admitted(struct log_file *log, const void *bytes, int n, sqlite3_int64 at)
 {
-	if (n == LOG_FILE_FRAME_HEAD && is_end(bytes) && !quota_admits_data(log->quota, pages_after(bytes) * STORE_PAGE))
+	bool ends = n == LOG_FILE_FRAME_HEAD && is_end(bytes);
+
+	if (takes_reserve(log, ends, bytes, n, at) || (ends && !quota_admits_data(log->quota, pages_after(bytes) * STORE_PAGE)))
 		return false;
-	return quota_admits_log(log->quota, (uint64_t)(at + n));
+	/* last: SQLite takes the length of the file for that of the database while its log is empty */
+	return quota_admits_log(log->quota, (uint64_t)(at + n)) && (!ends || has_data_pages(log, pages_after(bytes)));
 }
 
 static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
@@ -115,7 +165,7 @@ static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64
 		log->end = at + n;
 	/* only a new frame's head begins what is kept: the log's own head and whatever else there is goes straight on */
 	if (!log->buffer || (log->n == 0 && !is_head) || n > BUFFER_SIZE)
-		return log_file_disk(file)->pMethods->xWrite(log_file_disk(file), bytes, n, at);
+		return write_out(log, bytes, n, at);
 	log->at = log->n > 0 ? log->at : at;
 	memcpy(log->buffer + log->n, bytes, (size_t)n);
 	log->n += n;

@@ -14,6 +14,7 @@
 
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/sqlite/quota.h"
+#include "storage/store/sqlite/reserve.h"
 
 /* SQLite: Database File Format, 4.1: the log's head, then frames, each with a head and a page. */
 #define LOG_FILE_HEAD 32
@@ -28,8 +29,11 @@ static inline uint64_t log_file_frame_at(uint32_t frame)
 /* Registers it, above SQLite's default; once per process, before it is named. NULL where SQLite has no file system. */
 const char *log_file_system(void);
 
-/* From now on the log and the database take no more than that; it outlives the log. NULL: as much as they need. */
-void log_file_limit(sqlite3_file *log, struct quota *quota);
+/*
+ * From now on the log and the database take no more than the quota, and the reserve is for what makes room on a full disk. A transaction that makes the
+ * database longer makes its `data` file longer first: so the disk has room for a checkpoint, which lets the log start over. All three outlive the log.
+ */
+void log_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota, struct reserve *reserve);
 
 /* From now on each `pages`-th read of this handle calls sched_yield() first; 0: none does. */
 void log_file_yield(sqlite3_file *log, unsigned pages);

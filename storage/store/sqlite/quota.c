@@ -42,9 +42,7 @@ void quota_commit(struct quota *quota)
 
 bool quota_admits_data(struct quota *quota, uint64_t bytes)
 {
-	if (!quota->limit)
-		return true;
-	if (bytes > quota->data && bytes > (quota->is_growing ? quota->data_max : quota->data_most)) {
+	if (quota->limit && bytes > quota->data && bytes > (quota->is_growing ? quota->data_max : quota->data_most)) {
 		quota->is_refused = true;
 		return false;
 	}

@@ -167,14 +167,12 @@ enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str k
 {
 	struct quota *quota = &((struct connection *)txn)->store->quota;
 
-	if (quota->limit) {
-		quota->is_growing = quota->is_growing || is_growing(keyspace);
-		if (value.n > OVERFLOWING && quota_is_near(quota, value.n)) {
-			enum code code = change(txn, keyspace, STATEMENT_PUT, key, (struct str){"", 0}, err);
+	quota->is_growing = quota->is_growing || is_growing(keyspace);
+	if (quota->limit && value.n > OVERFLOWING && quota_is_near(quota, value.n)) {
+		enum code code = change(txn, keyspace, STATEMENT_PUT, key, (struct str){"", 0}, err);
 
-			if (code != OK)
-				return code;
-		}
+		if (code != OK)
+			return code;
 	}
 	if (keyspace.table != 0 && keyspace.part == PART_ITEMS)
 		return put_item((struct connection *)txn, keyspace, key, value, err);
@@ -217,8 +215,7 @@ enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str
 	int64_t number = 0;
 	enum code code = rows_begin_change(connection, err);
 
-	if (quota->limit)
-		quota->is_growing = quota->is_growing || is_growing(keyspace);
+	quota->is_growing = quota->is_growing || is_growing(keyspace);
 	if (code == OK)
 		code = number_of(connection, to, &number, err);
 	if (code == OK)

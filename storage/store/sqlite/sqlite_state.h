@@ -13,6 +13,7 @@
 #include "storage/store/sqlite/pinned.h"
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/sqlite/readers.h"
+#include "storage/store/sqlite/reserve.h"
 #include "storage/store/sqlite/wal.h"
 
 /* Of keyspaces. */
@@ -33,6 +34,7 @@ struct sqlite_store {
 	struct wal wal;               /* on disk */
 	struct quota quota;
 	char *path;                   /* absolute; NULL in memory */
+	struct reserve reserve;       /* of the disk */
 	_Atomic uint64_t file_bytes;  /* of the data file, when it was looked at last */
 	struct readers readers;
 	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */

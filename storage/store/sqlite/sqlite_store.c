@@ -288,12 +288,17 @@ static enum code sqlite_join(struct store_txn *txn, store_outcome *outcome, void
 	return code;
 }
 
-/* Not in memory, where SQLite cannot undo a part of a transaction. Nor under a limit: there a full store is usual, and each request gets its own error. */
+/*
+ * Not in memory, where SQLite cannot undo a part of a transaction. Nor under a limit or on a full disk: there a full store is usual, and each request gets its
+ * own error.
+ */
 static bool sqlite_group_open(struct store *base)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
 
-	return !store->is_memory && store->quota.limit == 0 && commit_group_open(&store->group);
+	bool is_short = store->quota.limit > 0 || reserve_is_used(&store->reserve);
+
+	return !store->is_memory && !is_short && commit_group_open(&store->group);
 }
 
 static enum code sqlite_group_commit(struct store *base, struct err *err)
@@ -434,6 +439,7 @@ static void sqlite_close(struct store *base)
 	connection_close(&store->writer);
 	if (store->is_open && !store->is_memory)
 		log_mark_remove(store->path);
+	reserve_close(&store->reserve);
 	pthread_mutex_destroy(&store->writer_mutex);
 	pinned_destroy(&store->pinned);
 	commit_group_free(&store->group);
@@ -441,6 +447,15 @@ static void sqlite_close(struct store *base)
 		close(store->lock_fd);
 	free(store->path);
 	free(store);
+}
+
+/* Where no writer has the lock: it fills the reserve itself when it needs that. */
+static void fill_reserve(struct sqlite_store *store)
+{
+	if (pthread_mutex_trylock(&store->writer_mutex) != 0)
+		return;
+	reserve_fill(&store->reserve);
+	pthread_mutex_unlock(&store->writer_mutex);
 }
 
 static enum code sqlite_check(struct store *base, struct err *err)
@@ -453,6 +468,7 @@ static enum code sqlite_check(struct store *base, struct err *err)
 		wal_move_away(&store->wal, &store->writer);
 	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE && data_file_is_cut(store->lock_fd, &store->file_bytes))
 		wal_cut(&store->wal);
+	fill_reserve(store);
 	return wal_check(&store->wal, err);
 }
 
@@ -484,7 +500,10 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 	pthread_mutex_unlock(&store->readers.pool.mutex);
 	usage->log = store->is_memory ? 0 : wal_file_bytes(&store->wal);
 	usage->limit = store->quota.limit;
-	usage->reason = !store->is_memory && wal_is_stopped(&store->wal) ? STORE_REASON_DATA_FILE : STORE_REASON_NONE;
+	if (!store->is_memory && wal_is_stopped(&store->wal))
+		usage->reason = STORE_REASON_DATA_FILE;
+	else
+		usage->reason = atomic_load(&store->reserve.is_short) ? STORE_REASON_FULL : STORE_REASON_NONE;
 }
 
 static const struct store_group_ops group_ops = {
@@ -600,7 +619,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	struct wal_options log = {
 		.setup = setup, .durability = options->durability,
 		.log_bytes = options->log_bytes ? options->log_bytes : (size_t)quota_log_short(&store->quota),
-		.quota = store->quota.limit ? &store->quota : NULL,
+		.quota = &store->quota, .reserve = &store->reserve,
 		.reader_ms = options->reader_ms ? options->reader_ms : SQLITE_STORE_READER_MS,
 		.readers = {&store->readers, readers_note, readers_end},
 	};
@@ -617,6 +636,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		return err_set(err, MSG_STORE_LOG_ELSEWHERE, path, sqlite3_libversion());
 	if (data_file_is_cut_short(path))
 		code = undo_creation(path, setup, err);
+	reserve_open(&store->reserve, store->path);
 	if (code == OK)
 		code = open_writer(store, &log, err);
 	if (code == OK)
@@ -742,7 +762,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	store->base.group = &group_ops;
 	store->base.references = &reference_ops; /* unless the file is of an earlier format */
 	store->is_memory = options->path == NULL;
-	store->lock_fd = -1;
+	store->lock_fd = store->reserve.fd = -1;
 	store->writer.store = store;
 	store->quota = quota_of(options->limit_bytes);
 	store->writer.quota = &store->quota;

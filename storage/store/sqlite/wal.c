@@ -50,6 +50,12 @@ static void limit_room(struct wal_room *room, size_t bytes)
 	room->usual = room->allowed = room->most = pages_of(bytes);
 }
 
+static void set_room(struct wal_room *room)
+{
+	room->usual = room->allowed = pages_of(room->bytes);
+	room->most = pages_of(room->bytes_most);
+}
+
 static uint64_t now_ns(void)
 {
 	struct timespec now;
@@ -75,6 +81,19 @@ static void set_pause(struct wal *wal, int pages)
 	room->next_ns = pause > 0 ? now_ns() + pause : 0;
 }
 
+/* On a full disk a short log, started over often, leaves the reserve to the next transactions. */
+static void fit_room(struct wal_room *room)
+{
+	size_t full = RESERVE_BYTES / 2;
+
+	if (room->quota)
+		limit_room(room, (size_t)quota_log_usual(room->quota));
+	else if (reserve_is_used(room->reserve))
+		limit_room(room, full < room->bytes ? full : room->bytes);
+	else if (room->usual < pages_of(room->bytes))
+		set_room(room);
+}
+
 /* Called by SQLite behind each commit that changed something. */
 static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 {
@@ -87,8 +106,7 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 		wal->due_pages = CHECKPOINT_PAGES;
 	set_pause(wal, pages);
 	wal->pages = pages;
-	if (wal->room.quota)
-		limit_room(&wal->room, (size_t)quota_log_usual(wal->room.quota));
+	fit_room(&wal->room);
 	bool is_due = pages >= wal->due_pages || is_over(wal);
 	if ((is_due && !wal->is_due) || wal->is_moved)
 		pthread_cond_signal(&wal->checkpoint_cond);
@@ -322,8 +340,10 @@ static void *run(void *context)
 
 static void make_room(struct wal_room *room, const struct wal_options *options)
 {
-	room->usual = room->allowed = pages_of(options->log_bytes);
-	room->most = pages_of(options->log_bytes_most);
+	room->bytes = options->log_bytes;
+	room->bytes_most = options->log_bytes_most;
+	room->reserve = options->reserve;
+	set_room(room);
 	room->waits_max = options->reader_ms / READERS_WAIT_MS;
 	room->readers = options->readers;
 	pthread_cond_init(&room->cond, NULL);
@@ -379,8 +399,8 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	if (!log)
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
 	wal->disk = log_file_disk(log);
-	wal->room.quota = options->quota;
-	log_file_limit(log, options->quota);
+	wal->room.quota = options->quota->limit ? options->quota : NULL;
+	log_file_limit(log, page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER), options->quota, options->reserve);
 	shorten(wal, writer);
 	pthread_mutex_init(&wal->mutex, NULL);
 	pthread_cond_init(&wal->syncs.cond, NULL);

@@ -54,7 +54,8 @@ struct wal_options {
 	size_t log_bytes, log_bytes_most; /* usually, and beside readers */
 	unsigned reader_ms;
 	bool is_new;                 /* the data file was written just now, and not synced */
-	struct quota *quota;         /* or NULL */
+	struct quota *quota;         /* of the data and its log */
+	struct reserve *reserve;     /* of the disk */
 	struct wal_readers readers;
 };
 
@@ -70,6 +71,8 @@ struct wal_room {
 	unsigned waits;              /* of writers for readers, in a row */
 	unsigned waits_max;
 	struct quota *quota;         /* or NULL */
+	const struct reserve *reserve;
+	size_t bytes, bytes_most;    /* of the log, while the disk is not full */
 	pthread_cond_t cond;         /* of the writer's lock */
 	struct wal_readers readers;
 };

@@ -62,6 +62,8 @@ static const struct kind {
 } kinds[] = {
 	{"a full disk", FAULT_WRITE, SQLITE_FULL, true, false},
 	{"a write", FAULT_WRITE, SQLITE_IOERR_WRITE, false, false},
+	{"a short write", FAULT_WRITE, SQLITE_FULL, false, false},
+	{"a file system that became read-only", FAULT_CHANGES & ~FAULT_SYNC, SQLITE_IOERR_WRITE, true, false},
 	{"a sync", FAULT_SYNC, SQLITE_IOERR_FSYNC, false, true},
 	{"a read", FAULT_READ, SQLITE_IOERR_READ, false, false},
 	{"a size", FAULT_SIZE, SQLITE_IOERR_FSTAT, false, false},

@@ -156,7 +156,7 @@ struct world_place {
 
 static inline void world_remove_files(const char *path)
 {
-	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-mark"};
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-mark", "-reserve"};
 	char name[96];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {

@@ -44,7 +44,7 @@ static inline struct fixture fixture_new(bool is_memory)
 
 static inline void fixture_unlink(struct fixture *fixture)
 {
-	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-mark"};
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-mark", "-reserve"};
 	char name[96];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {

@@ -240,7 +240,7 @@ TEST(a_log_that_cannot_be_moved_keeps_no_writer_waiting)
 	fixture_limit_files(2 << 20);
 	start(&before, &fixture, store, write_all);
 	join(&before);
-	CHECK_INT(before.code, ERR_INTERNAL);
+	CHECK_INT(before.code, ERR_STORE_FULL);
 	fixture_limit_files(RLIM_INFINITY);
 	start(&after, &fixture, store, write_all);
 	join(&after);
