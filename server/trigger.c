@@ -19,6 +19,7 @@
 
 #define POLL_MS 100            /* between two looks for records */
 #define REPLY_WAIT_MS 60000
+#define REPLY_MAX ((size_t)6 << 20) /* AWS: Lambda quotas, the payload of an answer */
 #define PAUSE_FIRST_MS 100
 #define PAUSE_MAX_MS 10000
 #define FILTER_FILE_MAX (1024 * 1024)
@@ -202,8 +203,8 @@ static void judge(struct trigger *trigger, struct attempt *attempt, const struct
 static struct attempt post(struct trigger *trigger, const struct feed_record *records, size_t n)
 {
 	const struct client_request request = {
-		.method = "POST", .body = event_of(trigger, records, n), .wait_ms = REPLY_WAIT_MS, .whole_ms = REPLY_WAIT_MS, .stopping = &trigger->all->is_stopping,
-		.tick = feed_hold, .tick_context = &trigger->feed,
+		.method = "POST", .body = event_of(trigger, records, n), .wait_ms = REPLY_WAIT_MS, .whole_ms = REPLY_WAIT_MS, .reply_max = REPLY_MAX,
+		.stopping = &trigger->all->is_stopping, .tick = feed_hold, .tick_context = &trigger->feed,
 	};
 	struct attempt attempt = {0};
 
