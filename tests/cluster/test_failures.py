@@ -125,6 +125,7 @@ def a_token_makes_a_cut_commit_safe():
 # What the database says once, at a statement or before the commit: the answer, and whether the write is done.
 REFUSALS = {"40001": (200, None), "40P01": (200, None), "23505": (200, None), "53100": (500, "InternalServerError"), "53200": UNAVAILABLE, "53300": UNAVAILABLE,
             "55P03": UNAVAILABLE, "57014": UNAVAILABLE, "57P01": UNAVAILABLE, "25006": UNAVAILABLE, "58030": UNAVAILABLE, "42501": UNAVAILABLE, "42P01": UNAVAILABLE,
+            "55000": UNAVAILABLE, "72000": UNAVAILABLE, "25P04": UNAVAILABLE,
             "XX000": (500, "InternalServerError")}
 
 

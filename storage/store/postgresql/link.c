@@ -26,11 +26,15 @@ static const struct meaning {
 	{"57014", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT},     /* cancelled */
 	{"57", ERR_STORE_UNAVAILABLE, STORE_FAILURE_CONNECTION},     /* shut down, starting up */
 	{"55P03", ERR_STORE_UNAVAILABLE, STORE_FAILURE_LOCK},        /* waited too long for a lock */
+	{"55", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},          /* not in the state that it needs: in use, being changed */
+	{"72", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},          /* the snapshot is too old */
+	{"25P04", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT},     /* the transaction took too long */
 	{"25P03", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT},     /* idle for too long in a transaction */
 	{"25P02", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},
 	{"25006", ERR_STORE_UNAVAILABLE, STORE_FAILURE_READ_ONLY},   /* a standby, or one that was the primary */
 	{"42501", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},      /* whoever took the rights, or the table, can give them back */
 	{"42P01", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},
+	{"3D000", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},
 	{"3F000", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},
 	{"28", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},         /* the role may not log in */
 	{"26000", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},       /* its prepared statements are gone */
