@@ -147,9 +147,9 @@ void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t lim
 	arena->time.is_up = arena->time.yields = false;
 }
 
-void arena_yield(struct arena *arena)
+void arena_yield(struct arena *arena, bool yields)
 {
-	arena->time.yields = true;
+	arena->time.yields = yields;
 }
 
 uint64_t arena_time_taken(const struct arena *arena)

@@ -82,10 +82,10 @@ void *arena_checked(void *p) __attribute__((returns_nonnull));
 void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t limit);
 
 /*
- * From now on the arena calls sched_yield() before it reads the clock of that limit, so that other threads run first. Only for long work in a thread of its
+ * Whether the arena calls sched_yield() before it reads the clock of that limit, so that other threads run first. Only for long work in a thread of its
  * own, without a lock that others wait for.
  */
-void arena_yield(struct arena *arena);
+void arena_yield(struct arena *arena, bool yields);
 
 /* What the clock of the limit has advanced by since its first reading; 0 where it was not read, as for fewer than ARENA_LOOK steps. */
 uint64_t arena_time_taken(const struct arena *arena);

@@ -189,8 +189,7 @@ static enum code gate_slice(struct passage *passage, struct err *err)
 	passage->is_counted = request->is_long && !request->is_counted && is_writing(passage->op);
 	if (passage->is_counted)
 		atomic_fetch_add(long_writes, 1);
-	if (request->is_long && !is_writing(passage->op))
-		arena_yield(request->arena);
+	arena_yield(request->arena, request->is_long);
 	if (request->slice_ns == 0)
 		return OK;
 	passage->is_late = works[passage->op->work].is_uncounted || (request->costly == passage->op && passage->op->work == WORK_READ);
@@ -304,6 +303,8 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 
 	if (passage->call.service->iam && code == OK)
 		code = admit(passage, err);
+	if (is_writing(passage->op)) /* others will wait for its turn; until here nobody did */
+		arena_yield(passage->request->arena, false);
 	if (code != OK)
 		return code;
 	if ((insight && insight_wants(insight, op_number(passage->op))) || (passage->request->explain && insight_counts(op_name(passage->op))))

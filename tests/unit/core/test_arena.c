@@ -161,7 +161,7 @@ TEST(the_time_that_was_taken_is_known)
 	CHECK_INT(arena_time_taken(arena), 0);
 	CHECK(arena_works(arena, 1));
 	CHECK_INT(arena_time_taken(arena), 10);
-	arena_yield(arena);
+	arena_yield(arena, true);
 	CHECK(arena_works(arena, ARENA_LOOK)); /* at 30 of 45 */
 	CHECK(arena_works(arena, ARENA_LOOK));
 	CHECK(!arena_works(arena, ARENA_LOOK));
