@@ -353,7 +353,7 @@ static bool is_writing(const struct session *session)
 
 static const struct version *see(const struct session *session, const struct row *row)
 {
-	return is_writing(session) ? row_now(row, session) : row_at(row, session->snapshot);
+	return is_writing(session) ? row_now(row, session) : row_version_at(row, session->snapshot);
 }
 
 static int64_t number(struct str value)

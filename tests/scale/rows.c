@@ -84,7 +84,7 @@ static const struct version *there(const struct version *version)
 	return version && version->is_there ? version : NULL;
 }
 
-const struct version *row_at(const struct row *row, uint64_t snapshot)
+const struct version *row_version_at(const struct row *row, uint64_t snapshot)
 {
 	const struct version *version = row->newest;
 

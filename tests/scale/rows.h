@@ -58,7 +58,7 @@ struct row *rows_find(const struct rows *rows, int64_t ks, struct str key);
 struct row *rows_place(struct rows *rows, int64_t ks, struct str key);
 
 /* What a snapshot sees; NULL: no row. */
-const struct version *row_at(const struct row *row, uint64_t snapshot);
+const struct version *row_version_at(const struct row *row, uint64_t snapshot);
 /* What the session sees now: its own change, or what was committed last. */
 const struct version *row_now(const struct row *row, const struct session *session);
 
