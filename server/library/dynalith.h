@@ -9,7 +9,8 @@
  *
  * Threads. All functions may be called from any thread at any time, and several calls of one instance run at once. An instance has threads of its own for
  * time to live, backups, exports, triggers; all signals are blocked in them. The library installs no signal handlers, does not read the environment and
- * prints nothing. Where memory runs out the process is aborted, as by the server.
+ * prints nothing. A request beyond memory_limit_mb gets an error, and so does a file whose values take too much. Where the machine itself has no memory left
+ * the process is aborted, as by the server.
  *
  * Several instances. A process may have any number of them, each with its own data. Two may not have the same data file open: the second one is refused.
  *

@@ -335,9 +335,41 @@ TEST(apply_fills_the_namespace)
 	dynalith_close(db);
 }
 
+/* A million values take 300 MB or so, a template that explodes any memory: the host gets an error and goes on. */
+TEST(what_takes_too_much_is_an_error)
+{
+	struct dynalith *db = dynalith_open("{\"memory_limit_mb\":64}", NULL, NULL);
+	char path[] = "/tmp/dynalith-library-XXXXXX.json";
+	int fd = mkstemps(path, 5);
+	const size_t most = (size_t)14 << 20;
+	char *body = malloc(most);
+	size_t n = (size_t)snprintf(body, most, "{\"TableName\":\"tab\",\"Item\":{\"k\":{\"S\":\"1\"},\"l\":{\"L\":[");
+
+	CHECK(db && call(db, "CreateTable", TABLE) == 200);
+	while (n + 20 < most) {
+		memcpy(body + n, "{\"S\":\"\"},", 9);
+		n += 9;
+	}
+	n += (size_t)snprintf(body + n, most - n, "{\"S\":\"\"}]}}}");
+	CHECK(keep(dynalith_call(db, "PutItem", body, n)) == 503 && strstr(text, "ServiceUnavailable"));
+	n = (size_t)snprintf(body, most, "{\"Parameters\":{");
+	for (int i = 0; i < 28; i++)
+		n += (size_t)snprintf(body + n, most - n, "\"N%d\":{\"Default\":{\"Fn::Sub\":\"${N%d}${N%d}\"}},", i, i + 1, i + 1);
+	n += (size_t)snprintf(body + n, most - n, "\"N28\":{\"Default\":\"x\"}},\"Resources\":{\"T\":{\"Type\":\"AWS::DynamoDB::Table\",\"Properties\":{\"TableName\":"
+				       "{\"Ref\":\"N0\"}}}}}");
+	CHECK(fd >= 0 && write(fd, body, n) == (ssize_t)n);
+	close(fd);
+	CHECK(dynalith_apply(db, path, NULL, NULL) == -1 && strstr(dynalith_error(), "values of more than 64 MB"));
+	unlink(path);
+	free(body);
+	CHECK(call(db, "PutItem", "{\"TableName\":\"tab\",\"Item\":{\"k\":{\"S\":\"1\"}}}") == 200);
+	dynalith_close(db);
+}
+
 TEST_MAIN(TEST_CASE(an_operation_is_answered_as_by_http), TEST_CASE(instances_do_not_see_each_other), TEST_CASE(accounts_and_regions_are_of_the_request),
 	  TEST_CASE(control_turns_the_clock_and_sets_faults), TEST_CASE(bad_options_are_an_error_with_a_reason), TEST_CASE(bad_arguments_are_an_error),
 	  TEST_CASE(a_body_beyond_the_limit_is_refused), TEST_CASE(a_data_file_is_reopened_and_belongs_to_one_instance), TEST_CASE(threads_call_at_once),
 	  TEST_CASE(close_ends_calls_that_wait), TEST_CASE(a_fault_rule_closes_the_connection_that_there_is_not),
 	   TEST_CASE(lines_of_the_log_go_to_the_callback), TEST_CASE(the_child_of_a_fork_is_refused),
-	  TEST_CASE(signals_of_the_program_stay_as_they_are), TEST_CASE(apply_fills_the_namespace))
+	  TEST_CASE(signals_of_the_program_stay_as_they_are), TEST_CASE(apply_fills_the_namespace),
+	  TEST_CASE(what_takes_too_much_is_an_error))
