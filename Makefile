@@ -372,7 +372,7 @@ test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 		$(if $(filter asan,$(FLAVOUR)),"DYNALITH_BINARY=$(BUILD)/dynalith tests/matrix/run") \
 		$(if $(library.is_tested),"tests/golden/run --library $(BUILD)/libdynalith.so")
 # The same work a thousand times, each with another allocation that fails, is for the other sanitizers.
-threads.without := $(unit.single) $(BUILD)/tests/unit/protocol/test_memory $(BUILD)/tests/unit/protocol/test_oom
+threads.without := $(unit.single) $(BUILD)/tests/unit/protocol/test_memory $(BUILD)/tests/unit/protocol/test_oom $(BUILD)/tests/unit/server/test_rows
 threads.programs := $(filter-out $(threads.without),$(unit.core) $(unit.storage) $(unit.protocol) $(unit.server)) $(BUILD)/tests/fuzz/replay_http
 test-threads: ## under ThreadSanitizer, what of test-native has threads; make check runs all of it
 	@$(MAKE) FLAVOUR=tsan threads-built
