@@ -133,7 +133,6 @@ struct passage {
 	struct fault_reply fault;
 	struct fault_hold *hold; /* it is held from now on */
 	bool is_counted; /* as a long write, for this run */
-	uint64_t read_ns; /* of the response */
 	bool is_given_up, is_late; /* given up within its slice: for any reason; because it takes long itself */
 };
 
@@ -192,7 +191,7 @@ static enum code gate_slice(struct passage *passage, struct err *err)
 	arena_yield(request->arena, request->is_long);
 	if (request->slice_ns == 0)
 		return OK;
-	passage->is_late = works[passage->op->work].is_uncounted || (request->costly == passage->op && passage->op->work == WORK_READ);
+	passage->is_late = works[passage->op->work].is_uncounted;
 	passage->is_given_up = passage->is_late || (atomic_load_explicit(long_writes, memory_order_relaxed) > 0 && is_writing(passage->op));
 	return passage->is_given_up ? err_default(err, ERR_SERVICE_UNAVAILABLE) : OK;
 }
@@ -482,7 +481,6 @@ static enum code pass(struct passage *passage, struct err *err)
 		code = gates[i](passage, err);
 	passage->is_late = passage->is_late || (is_sliced && !passage->call.is_judged && code != OK && arena_is_late(request->arena));
 	passage->is_given_up = passage->is_given_up || passage->is_late;
-	passage->read_ns = passage->op && passage->op->work == WORK_READ ? arena_time_taken(request->arena) : 0;
 	arena_limit_time(request->arena, NULL, 0); /* the rest takes little time */
 	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
 	if (passage->call.accesses && !passage->is_given_up) {
@@ -525,7 +523,6 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	response->op = passage.op;
 	response->fault = passage.fault;
 	response->explanation = passage.explanation;
-	response->read_ns = passage.read_ns;
 	if (code != OK) {
 		op_error_response(request->arena, &err, response);
 		response->problem = response->status >= 500 ? err.message : STR_ABSENT;

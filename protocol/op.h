@@ -47,7 +47,6 @@ struct op_request {
 	bool is_long;      /* it takes long, or is expected to: other writes are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */
 	struct fault_hold *hold; /* of the response, when it was held; op_run takes it over */
-	const struct op *costly; /* is not run within a slice where it only reads; NULL: none */
 	uint64_t slice_ns; /* CPU time after which it is given up, to be run again where it may take long; 0: it may */
 };
 
@@ -61,7 +60,6 @@ struct op_response {
 	struct str explanation;    /* JSON; absent where it was not asked for, or the operation reads and writes no items */
 	struct units consumed;     /* capacity, of all tables and indexes */
 	struct fault_reply fault;  /* what becomes of the answer; nothing where no fault rule says so */
-	uint64_t read_ns;          /* CPU time that it took where it only reads items; 0: little */
 	bool is_behind;            /* where it was given up: it might wait for a long write */
 	struct fault_hold *hold;   /* where it was given up: run it again when op_is_held() says no more; NULL: at once */
 	bool is_long_write;        /* where it was given up: op_end_long_write() must be called when it has run again */

@@ -247,7 +247,6 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
 		.hold = request->hold,
-		.costly = request->costly,
 		.slice_ns = request->haste == HTTP_BRIEFLY ? routes->http->slice_ns : 0,
 	};
 	struct op_response answer = {0};
@@ -259,8 +258,6 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	response->hold = answer.hold;
 	if (!is_done)
 		return false;
-	response->kind = answer.op;
-	response->read_ns = answer.read_ns;
 	account(routes, request, &answer, response->took_ns);
 	if (is_watched)
 		show_watchers(routes, &caller, &answer, response->took_ns);

@@ -50,8 +50,6 @@ struct connection {
 		struct sockaddr_in6 v6;
 	} peer;
 	unsigned char slow; /* requests that are taken for slow */
-	unsigned char costly_left; /* requests of the kind `costly` that are taken for costly */
-	const void *costly;
 	enum connection_kind kind;
 	atomic_int phase;
 	_Atomic int64_t until_ms;   /* when the phase ends */
@@ -60,10 +58,7 @@ struct connection {
 
 struct connections {
 	struct connections_options options;
-	pthread_t thread;
 	pthread_mutex_t mutex; /* of all below; a socket is open as long as its connection is in the list */
-	pthread_cond_t wake;
-	bool is_watched, is_ending;
 	unsigned count;
 	unsigned over[CONNECTION_KINDS]; /* admitted beyond the limit */
 	struct connection *first;
@@ -116,10 +111,11 @@ static void report_end(const struct connection *connection, int64_t now)
 		shutdown(connection->fd, SHUT_RD);
 }
 
-static void shut_late(struct connections *connections)
+void connections_sweep(struct connections *connections)
 {
 	int64_t now = now_ms(), anew = now + 1000LL * connections->options.request_s;
 
+	pthread_mutex_lock(&connections->mutex);
 	for (struct connection *at = connections->first; at; at = at->next) {
 		int64_t until = atomic_load_explicit(&at->until_ms, memory_order_relaxed);
 
@@ -134,22 +130,7 @@ static void shut_late(struct connections *connections)
 		else if (atomic_compare_exchange_strong_explicit(&at->until_ms, &until, NEVER, memory_order_relaxed, memory_order_relaxed))
 			shutdown(at->fd, SHUT_RDWR);
 	}
-}
-
-static void *sweep(void *context)
-{
-	struct connections *connections = context;
-	struct timespec until;
-
-	pthread_mutex_lock(&connections->mutex);
-	while (!connections->is_ending) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec++;
-		platform_wait(&connections->wake, &connections->mutex, &until);
-		shut_late(connections);
-	}
 	pthread_mutex_unlock(&connections->mutex);
-	return NULL;
 }
 
 struct connections *connections_new(const struct connections_options *options)
@@ -160,25 +141,11 @@ struct connections *connections_new(const struct connections_options *options)
 		return NULL;
 	connections->options = *options;
 	pthread_mutex_init(&connections->mutex, NULL);
-	platform_condition(&connections->wake);
 	return connections;
-}
-
-bool connections_watch(struct connections *connections)
-{
-	connections->is_watched = pthread_create(&connections->thread, NULL, sweep, connections) == 0;
-	return connections->is_watched;
 }
 
 void connections_free(struct connections *connections)
 {
-	pthread_mutex_lock(&connections->mutex);
-	connections->is_ending = true;
-	pthread_cond_signal(&connections->wake);
-	pthread_mutex_unlock(&connections->mutex);
-	if (connections->is_watched)
-		pthread_join(connections->thread, NULL);
-	pthread_cond_destroy(&connections->wake);
 	pthread_mutex_destroy(&connections->mutex);
 	free(connections);
 }
@@ -383,19 +350,8 @@ enum connection_kind connection_kind(const struct connection *connection)
 	return connection->kind;
 }
 
-static void learn_cost(struct connection *connection, const void *kind, uint64_t read_ns)
+void connection_learn(struct connection *connection, uint64_t took_ns)
 {
-	if (read_ns > CONNECTION_COSTLY_NS) {
-		connection->costly = kind;
-		connection->costly_left = SLOW_REQUESTS;
-	} else if (kind == connection->costly && connection->costly_left > 0) {
-		connection->costly_left--;
-	}
-}
-
-void connection_learn(struct connection *connection, uint64_t took_ns, const void *kind, uint64_t read_ns)
-{
-	learn_cost(connection, kind, read_ns);
 	if (took_ns > connection->all->options.slow_ns)
 		connection->slow = SLOW_REQUESTS;
 	else if (connection->slow > 0)
@@ -405,11 +361,6 @@ void connection_learn(struct connection *connection, uint64_t took_ns, const voi
 bool connection_is_slow(const struct connection *connection)
 {
 	return connection->slow > 0;
-}
-
-const void *connection_costly(const struct connection *connection)
-{
-	return connection->costly_left > 0 ? connection->costly : NULL;
 }
 
 void connection_enter(struct connection *connection, enum connection_phase phase)

@@ -2,7 +2,7 @@
  * connections - the open connections, and the time limit of each one's phase.
  *
  * libmicrohttpd's timeout starts again with every byte, so a client that sends or takes a byte now and then would keep its connection, and
- * the memory behind it, for ever. Here each phase of a connection has an end: a thread looks once a second and shuts down each socket whose
+ * the memory behind it, for ever. Here each phase of a connection has an end: connections_sweep() shuts down each socket whose
  * time is over; libmicrohttpd then closes it. Its own timeout stays off: it would also end a connection whose request waits for a busy
  * thread. Where a phase ends while bytes wait that nobody has read, or an answer waits that nobody has sent, the thread is late, and the
  * phase starts again.
@@ -63,11 +63,8 @@ struct connection;
 /* NULL where no memory can be had. */
 struct connections *connections_new(const struct connections_options *options);
 
-/*
- * Starts the thread that once a second shuts down late connections, and those whose client left and whose end libmicrohttpd missed.
- * Call it once. False where no thread can be had.
- */
-bool connections_watch(struct connections *connections);
+/* Shuts down late connections, and those whose client left and whose end libmicrohttpd missed. Call it each second. */
+void connections_sweep(struct connections *connections);
 
 /* No connection may be left. */
 void connections_free(struct connections *connections);
@@ -98,18 +95,9 @@ const struct sockaddr *connection_peer(const struct connection *connection, sock
 /* Of which kind its first request was. */
 enum connection_kind connection_kind(const struct connection *connection);
 
-#define CONNECTION_COSTLY_NS 1000000u
-
-/*
- * Reports a request, by the request's thread: how long it took, its kind or NULL, and the CPU time that it took where it only reads items. After a slow
- * request the next ones count as slow, until some were fast. After one that took more than CONNECTION_COSTLY_NS of CPU time its kind counts as costly, until
- * some of that kind took less.
- */
-void connection_learn(struct connection *connection, uint64_t took_ns, const void *kind, uint64_t read_ns);
+/* Reports how long a request took, by the request's thread. After a slow request the next ones count as slow, until some were fast. */
+void connection_learn(struct connection *connection, uint64_t took_ns);
 bool connection_is_slow(const struct connection *connection);
-
-/* The kind that is costly here; NULL: none. */
-const void *connection_costly(const struct connection *connection);
 
 /* A request begins, or is over. False where it is one more than its address may have under way; it counts nevertheless. */
 bool connection_begin_request(struct connection *connection);

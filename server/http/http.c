@@ -1,6 +1,7 @@
 #include "server/http/http_internal.h"
 
 #include <microhttpd.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include "server/messages.h"
 #include "storage/monotonic.h"
 
+#define SWEEP_MS 1000
 #define TLS_DRAIN_MS 2000 /* for clients to take answers at the server's end */
 
 static void enter(void *context, struct connection *connection, enum connection_kind kind)
@@ -51,6 +53,14 @@ static struct MHD_Response *make_exhausted(void)
 	return response;
 }
 
+static void sweep(struct delay_job *job)
+{
+	struct http *http = (struct http *)((char *)job - offsetof(struct http, sweep));
+
+	connections_sweep(http->connections);
+	delay_take(http->delay, job, SWEEP_MS); /* false at the end */
+}
+
 static bool start_tls(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
@@ -85,8 +95,10 @@ static bool start(struct http *http, int fd)
 			close(fd);
 		return false;
 	}
-	if (connections_watch(http->connections) && (!options->tls || start_tls(http, fd)))
+	http->sweep.run = sweep;
+	if (delay_take(http->delay, &http->sweep, SWEEP_MS) && (!options->tls || start_tls(http, fd)))
 		return true;
+	delay_stop(http->delay);
 	door_close(http->door);
 	return false;
 }

@@ -49,7 +49,6 @@ struct http_request {
 	enum http_haste haste;
 	bool is_long_write;    /* as the response said when it was not done before */
 	void *hold;            /* the same; the handler takes it over */
-	const void *costly;    /* the kind that took long on this connection: where it only reads, the handler leaves it undone; NULL: none */
 	struct arena *arena;   /* within the budget of all requests */
 	struct str method;
 	struct str path;       /* raw */
@@ -85,8 +84,6 @@ struct http_response {
 	const char *coding;      /* what the body is compressed by already, or NULL */
 	struct http_stream *stream; /* in place of the body; NULL: none */
 	uint64_t took_ns; /* to handle; 0: not measured */
-	const void *kind; /* the same for all requests of a kind; NULL: of none */
-	uint64_t read_ns; /* CPU time that it took where it only reads items; 0: little */
 	bool is_long_write; /* where it was not done: it will hold up other writes */
 	bool is_behind;     /* where it was not done: it might wait for a long write */
 	void *hold;         /* where it was not done: it waits until http_options.is_held() says no more; NULL: it does not */

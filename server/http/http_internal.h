@@ -32,7 +32,6 @@
 
 struct MHD_Connection;
 struct MHD_Response;
-struct lane;
 struct lanes;
 
 /* Where a request is handled. */
@@ -76,7 +75,6 @@ struct exchange {
 	struct exchange *next;
 	struct http *http;
 	struct arena *arena;
-	struct lane *lane;
 	struct connection *connection;
 	struct MHD_Connection *mhd;
 	struct head head;
@@ -98,6 +96,7 @@ struct http {
 	struct MHD_Response *exhausted; /* 503, for where there is no memory to make an answer */
 	struct aside *aside;
 	struct delay *delay;
+	struct delay_job sweep; /* of connections, each second */
 	unsigned port;
 	struct connections *connections;
 	atomic_bool is_stopping;
@@ -113,15 +112,9 @@ struct lanes *http_lanes_new(struct http *http);
 void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum connection_kind kind);
 /* Closes all connections and ends the threads. No connection may be suspended. */
 void http_lanes_free(struct lanes *lanes);
-/*
- * By the lane's thread, of a request that it handled itself: a brief one lets the lane hand on up to four long reads. Where all requests take long, handing on
- * gains nothing, and costs a tenth more CPU.
- */
-void http_lane_took(struct lane *lane, bool is_brief);
-bool http_lane_hands_on(struct lane *lane);
 
 /* libmicrohttpd's callbacks: a request line has come; the head, the next *data_size bytes of the body, or its end; the request is over. */
-struct exchange *http_serve_begin(struct http *http, struct lane *lane, struct connection *connection, const char *uri);
+struct exchange *http_serve_begin(struct http *http, struct connection *connection, const char *uri);
 bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method, const char *version, const char *data, size_t *data_size);
 void http_serve_end(struct exchange *exchange);
 

@@ -16,8 +16,6 @@
 #define THREAD_STACK (2 * 1024 * 1024)
 #define LANE_CONNECTIONS 120
 #define LANE_SLACK 4 /* connections that libmicrohttpd still counts when it has said that they are closed */
-#define HANDED_ON 4 /* long reads for each brief request */
-#define HANDED_ON_MAX 16
 
 /* A connection that was handed to a lane whose thread has not taken it in. */
 struct arrival {
@@ -31,7 +29,6 @@ struct lane {
 	atomic_uint count;         /* of connections */
 	pthread_mutex_t mutex;     /* of the next one */
 	struct arrival *arriving;
-	unsigned brief;            /* its thread's: how many long reads it may hand on */
 };
 
 struct lanes {
@@ -95,7 +92,7 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *mhd)
 {
 	struct lane *lane = context;
 
-	return http_serve_begin(lane->http, lane, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context, uri);
+	return http_serve_begin(lane->http, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context, uri);
 }
 
 static void on_completed(void *context, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode code)
@@ -208,18 +205,4 @@ void http_lanes_free(struct lanes *lanes)
 		end(&lanes->v[i]);
 	end(&lanes->vital);
 	free(lanes);
-}
-
-void http_lane_took(struct lane *lane, bool is_brief)
-{
-	if (is_brief)
-		lane->brief = lane->brief + HANDED_ON < HANDED_ON_MAX ? lane->brief + HANDED_ON : HANDED_ON_MAX;
-}
-
-bool http_lane_hands_on(struct lane *lane)
-{
-	if (lane->brief == 0)
-		return false;
-	lane->brief--;
-	return true;
 }

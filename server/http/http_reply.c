@@ -1,6 +1,7 @@
 #include "server/http/http_internal.h"
 
 #include <microhttpd.h>
+#include <string.h>
 
 #include "core/crc32.h"
 #include "server/gzip.h"
@@ -32,7 +33,7 @@ void http_reply_prepare(struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;
 
-	connection_learn(exchange->connection, reply->took_ns, reply->kind, reply->read_ns);
+	connection_learn(exchange->connection, reply->took_ns);
 	exchange->out.coding = compress(exchange);
 	http_exchange_keep_reply(exchange);
 	exchange->out.stage = STAGE_REPLIED;
@@ -50,28 +51,35 @@ static const char *decimal(char text[DECIMAL_MAX], uint32_t number)
 	return at;
 }
 
-static void add(struct exchange *exchange, struct MHD_Response *response, const char *name, struct str value)
+/* False where there is no memory. */
+static bool add(struct MHD_Response *response, const char *name, const char *value)
 {
-	if (str_is_set(value))
-		MHD_add_response_header(response, name, str_copy(exchange->arena, value).p); /* with a NUL behind it */
+	return MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+/* `value` may be absent, and need not end with a NUL. What a client sent may be empty or have a tab: libmicrohttpd takes no such value, so it is left out. */
+static bool add_str(struct exchange *exchange, struct MHD_Response *response, const char *name, struct str value)
+{
+	if (!str_is_set(value) || value.n == 0)
+		return true;
+	const char *text = str_copy(exchange->arena, value).p;
+	return strpbrk(text, "\t\r\n") || add(response, name, text);
 }
 
 /* libmicrohttpd adds Date and Content-Length. */
-static void add_headers(struct exchange *exchange, struct MHD_Response *response)
+static bool add_headers(struct exchange *exchange, struct MHD_Response *response)
 {
 	const struct http_response *reply = &exchange->out.reply;
 	char crc[DECIMAL_MAX];
+	bool is_done = add(response, "Server", "Dynalith") && add(response, "x-amzn-RequestId", exchange->id) &&
+		       add(response, "x-amz-crc32", decimal(crc, crc32_of(reply->body.p, reply->body.n) ^ reply->fault.is_crc_wrong)) &&
+		       add_str(exchange, response, "Content-Type", reply->content_type) &&
+		       (!exchange->out.coding || add(response, "Content-Encoding", exchange->out.coding)) &&
+		       (!is_last(exchange) || add(response, "Connection", "close"));
 
-	MHD_add_response_header(response, "Server", "Dynalith");
-	MHD_add_response_header(response, "x-amzn-RequestId", exchange->id);
-	MHD_add_response_header(response, "x-amz-crc32", decimal(crc, crc32_of(reply->body.p, reply->body.n) ^ reply->fault.is_crc_wrong));
-	add(exchange, response, "Content-Type", reply->content_type);
-	if (exchange->out.coding)
-		MHD_add_response_header(response, "Content-Encoding", exchange->out.coding);
-	for (size_t i = 0; i < reply->header_count; i++)
-		add(exchange, response, reply->headers[i].name, reply->headers[i].value);
-	if (is_last(exchange))
-		MHD_add_response_header(response, "Connection", "close");
+	for (size_t i = 0; is_done && i < reply->header_count; i++)
+		is_done = add_str(exchange, response, reply->headers[i].name, reply->headers[i].value);
+	return is_done;
 }
 
 /* Where there is no memory for the answer: the client may try again. */
@@ -91,9 +99,11 @@ bool http_reply_send(struct exchange *exchange)
 		return false;
 	struct MHD_Response *response = is_slow ? http_slow_response(exchange)
 						: MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
-	if (!response)
+	if (!response || !add_headers(exchange, response)) {
+		if (response)
+			MHD_destroy_response(response);
 		return send_exhausted(exchange);
-	add_headers(exchange, response);
+	}
 	enum MHD_Result result = MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
 	exchange->out.is_answered = true;

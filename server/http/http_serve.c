@@ -14,22 +14,6 @@
 #define PARAMETERS_MAX 64        /* of a query */
 #define QUERIED_TARGET_MAX 14336 /* bytes of a target with a query */
 
-/* The kind of request to hand on; NULL where none takes long on this connection, or the lane has no brief requests. */
-static const void *costly_here(const struct exchange *exchange)
-{
-	const void *kind = connection_costly(exchange->connection);
-
-	return kind && http_lane_hands_on(exchange->lane) ? kind : NULL;
-}
-
-/* A short page of a scan whose pages are long does not count. */
-static bool is_brief(const struct exchange *exchange)
-{
-	const struct http_response *reply = &exchange->out.reply;
-
-	return reply->took_ns < CONNECTION_COSTLY_NS && (!reply->kind || reply->kind != connection_costly(exchange->connection));
-}
-
 /* Makes the reply; or does nothing, where the request does not fit the exchange's haste. */
 static void handle(struct exchange *exchange)
 {
@@ -39,11 +23,8 @@ static void handle(struct exchange *exchange)
 	exchange->out.reply = (struct http_response){.status = 500};
 	crash_request(exchange->id);
 	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
-	request.costly = exchange->haste == HTTP_BRIEFLY ? costly_here(exchange) : NULL;
 	http_intake_finish(exchange, &request);
 	exchange->out.is_handled = options->handler(options->context, &request, &exchange->out.reply);
-	if (exchange->out.is_handled && exchange->out.stage == STAGE_WORKER)
-		http_lane_took(exchange->lane, is_brief(exchange));
 	exchange->is_long_write = exchange->out.reply.is_long_write;
 	exchange->hold = exchange->out.reply.hold;
 	crash_request(NULL);
@@ -197,12 +178,11 @@ static bool has_too_many_parameters(struct str target)
 	return count > PARAMETERS_MAX || (count > 0 && target.n > QUERIED_TARGET_MAX);
 }
 
-struct exchange *http_serve_begin(struct http *http, struct lane *lane, struct connection *connection, const char *uri)
+struct exchange *http_serve_begin(struct http *http, struct connection *connection, const char *uri)
 {
 	struct exchange *exchange = http_exchange_new(http);
 	struct str target = str_of(uri ? uri : "");
 
-	exchange->lane = lane;
 	exchange->connection = connection;
 	connection_enter(connection, CONNECTION_RECEIVING);
 	exchange->is_over = !connection_begin_request(connection) || connection_is_over(connection);

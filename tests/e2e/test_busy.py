@@ -168,58 +168,6 @@ def a_long_condition_sees_what_was_written_meanwhile():
         assert any(a_long_condition_sees(disk) for _ in range(5)), "the write was never long enough to prove anything"
 
 
-LITTLE = {"PK": {"S": "little"}, "SK": {"S": "list"}}
-
-
-def costly_query(server, connection):
-    """One that takes some 2.5 ms of CPU time: more than makes it costly, and less than 10 ms, which make the connection slow. A sanitizer takes fifty times as long."""
-    query = short("Query", KeyConditionExpression="PK = :p", FilterExpression=" OR ".join(["contains(l,:v)"] * 10),
-                  ExpressionAttributeValues={":p": LITTLE["PK"], **NONE})
-    spent = lambda: raw.figures(server)["process_cpu_seconds_total"]
-    elements = 2_000
-    for _ in range(2):  # the second time with nearly the right length
-        assert raw.ask(server, short("PutItem", Item={**LITTLE, "l": {"L": [{"SS": ["a", "b"]}] * elements}})).status == 200
-        before = spent()
-        for _ in range(30):
-            connection.sendall(query)
-            assert raw.read_reply(connection).status == 200
-        elements = max(10, min(70_000, round(elements * 0.0025 / max((spent() - before) / 30, 0.0001))))
-    assert raw.ask(server, short("PutItem", Item={**LITTLE, "l": {"L": [{"SS": ["a", "b"]}] * elements}})).status == 200
-    return query
-
-
-def long_reads_are_handed_on():
-    """False where the server was so slow that the connection counts as slow."""
-    server = Server("--threads", "1", "--request-slice-ms", "1000")
-    client = server.client()
-    create_app(client)
-    client.close()
-    aside = lambda: raw.figures(server)["dynalith_requests_aside_total"]
-    with raw.connect(server) as reader, raw.connect(server) as other:
-        query = costly_query(server, reader)
-
-        def queries(n):
-            before = aside()
-            for _ in range(n):
-                reader.sendall(query)
-                assert raw.read_reply(reader).status == 200
-            return aside() - before
-
-        queries(40)  # of those the first ones may be handed on because of requests before
-        alone = queries(5)
-        other.sendall(short(Key=SHORT))
-        assert raw.read_reply(other).status == 200
-        beside = queries(8)
-    server.stop()
-    return alone == 0 and beside == 4
-
-
-@of_files
-def long_reads_are_handed_on_where_brief_requests_come():
-    """Not on a database, where reads take other time. A client that reads alone is served without the detour."""
-    assert any(long_reads_are_handed_on() for _ in range(20)), "never four, and none alone"
-
-
 shorten_what_is_long()
 run("busy", [health_does_not_wait_for_workers, health_does_not_wait_for_connections, short_requests_do_not_wait_for_long_ones,
-             reads_do_not_wait_for_writers_that_wait, long_reads_are_handed_on_where_brief_requests_come, a_long_condition_sees_what_was_written_meanwhile])
+             reads_do_not_wait_for_writers_that_wait, a_long_condition_sees_what_was_written_meanwhile])

@@ -197,53 +197,5 @@ TEST(what_does_not_end_in_its_slice_is_given_up)
 	end();
 }
 
-/* The operation that answers. */
-static const struct op *op_of(struct world *world, struct world_request request)
-{
-	struct op_response response = world_call(world, request);
-
-	CHECK_INT(response.status, 200);
-	return response.op;
-}
-
-TEST(a_costly_operation_that_only_reads_is_not_run_in_a_slice)
-{
-	const struct world_request put = {"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'}}}"};
-	const struct world_request query = {"Query", "{'TableName':'tab','KeyConditionExpression':'pk=:p','ExpressionAttributeValues':{':p':{'S':'p1'}}}"};
-	struct op_response response = {0};
-
-	begin();
-	struct world world = world_in_time();
-	world.costly = op_of(&world, query);
-	CHECK(!world_try(&world, query, NO_LIMIT - 1, &response) && !response.is_long_write && !response.is_behind);
-	CHECK(world_try(&world, query, 0, &response) && response.status == 200); /* outside of slices */
-	CHECK(world_try(&world, put, NO_LIMIT - 1, &response) && response.status == 200);
-	world.costly = op_of(&world, put); /* what writes is run */
-	CHECK(world_try(&world, query, NO_LIMIT - 1, &response) && response.status == 200);
-	CHECK(world_try(&world, put, NO_LIMIT - 1, &response) && response.status == 200);
-	world_free(&world);
-	end();
-}
-
-TEST(what_a_read_took_is_known)
-{
-	struct op_response response;
-
-	begin();
-	struct world world = world_in_time();
-	response = world_call(&world, (struct world_request){"GetItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}}}"});
-	CHECK_INT(response.read_ns, 0); /* it did not look at the clock */
-	uint64_t before = looks;
-	response = world_call(&world, request("Scan", "{'TableName':'tab','FilterExpression':'", times(140, " OR ", "els = a", ""), "'}"));
-	CHECK(response.status == 200 && looks - before > 1);
-	CHECK_INT(response.read_ns, looks - before - 1);
-	response = world_call(&world, request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET ", times(3, ",", "a", "=els"), "'}"));
-	CHECK_INT(response.status, 200);
-	CHECK_INT(response.read_ns, 0); /* it writes */
-	world_free(&world);
-	end();
-}
-
-TEST_MAIN(TEST_CASE(a_costly_operation_that_only_reads_is_not_run_in_a_slice), TEST_CASE(what_a_read_took_is_known),
-	  TEST_CASE(what_does_not_end_in_its_slice_is_given_up), TEST_CASE(a_read_stops_among_the_rows_that_it_filters), TEST_CASE(a_write_that_takes_too_long_changes_nothing),
+TEST_MAIN(TEST_CASE(what_does_not_end_in_its_slice_is_given_up), TEST_CASE(a_read_stops_among_the_rows_that_it_filters), TEST_CASE(a_write_that_takes_too_long_changes_nothing),
 	  TEST_CASE(a_small_request_does_not_read_the_clock))

@@ -31,7 +31,6 @@ int getentropy(void *bytes, size_t n)
 }
 
 struct world {
-	const struct op *costly; /* of the requests that follow, see struct op_request */
 	struct arena *arena;   /* of the world; results that are compared live here */
 	struct arena *request; /* of the request under way */
 	struct store *store;   /* a tracing one */
@@ -66,7 +65,7 @@ static inline bool world_try(struct world *world, struct world_request request, 
 	for (size_t i = 0; i < n; i++)
 		body[i] = request.body[i] == '\'' ? '"' : request.body[i];
 	struct op_request wire = {
-		.arena = world->request, .body = {body, n}, .authenticate = world_let_in, .slice_ns = slice_ns, .costly = world->costly,
+		.arena = world->request, .body = {body, n}, .authenticate = world_let_in, .slice_ns = slice_ns,
 		.target = str_printf(world->request, "%s.%s", is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810", request.op),
 	};
 	return op_run(&world->service, &wire, response);

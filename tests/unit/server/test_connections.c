@@ -7,12 +7,13 @@
 
 #include "tests/unit/test.h"
 
-static struct connections *watched(const struct connections_options *options)
+/* As the server does each second. */
+static void sweep_for(struct connections *all, int seconds)
 {
-	struct connections *all = connections_new(options);
-
-	CHECK(connections_watch(all));
-	return all;
+	for (int i = 0; i < seconds; i++) {
+		sleep(1);
+		connections_sweep(all);
+	}
 }
 
 /* A connection of a socket whose other end is *peer. */
@@ -37,7 +38,7 @@ static void drop(struct connection *connection, int own, int peer)
 TEST(beyond_the_limit_is_over)
 {
 	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 100};
-	struct connections *all = watched(&options);
+	struct connections *all = connections_new(&options);
 	struct connection *v[4];
 	int own[4], peer[4];
 
@@ -59,7 +60,7 @@ TEST(few_beyond_the_limit_are_admitted)
 {
 	struct connections_stats stats = {0};
 	const struct connections_options options = {.limit = 1, .over = CONNECTIONS_OVER, .idle_s = 100, .request_s = 100, .stats = &stats};
-	struct connections *all = watched(&options);
+	struct connections *all = connections_new(&options);
 	struct connection *inside, *v[CONNECTIONS_OVER];
 	int own[CONNECTIONS_OVER + 1], peer[CONNECTIONS_OVER + 1], admitted = 0;
 
@@ -103,7 +104,7 @@ static struct connection *add_from(struct connections *all, const char *address,
 /* Which of the connections are over, as digits. */
 static void check_addresses(const struct connections_options *options, const char *const *addresses, int n, const char *over)
 {
-	struct connections *all = watched(options);
+	struct connections *all = connections_new(options);
 	struct connection *v[8];
 	int own[8], peer[8];
 
@@ -139,7 +140,7 @@ TEST(an_address_has_its_share_of_requests)
 {
 	struct connections_stats stats = {0};
 	const struct connections_options options = {.limit = 100, .idle_s = 100, .request_s = 100, .remote = {0, 1}, .stats = &stats};
-	struct connections *all = watched(&options);
+	struct connections *all = connections_new(&options);
 	int own[3], peer[3];
 	struct connection *a = add_from(all, "10.0.0.1", &own[0], &peer[0]), *b = add_from(all, "10.0.0.1", &own[1], &peer[1]);
 	struct connection *other = add_from(all, "10.0.0.2", &own[2], &peer[2]);
@@ -160,84 +161,17 @@ TEST(an_address_has_its_share_of_requests)
 TEST(a_slow_request_makes_the_next_ones_slow)
 {
 	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .slow_ns = 10000000};
-	struct connections *all = watched(&options);
+	struct connections *all = connections_new(&options);
 	int own, peer, n = 0;
 	struct connection *connection = add(all, &own, &peer);
 
-	connection_learn(connection, 1000000, NULL, 0);
+	connection_learn(connection, 1000000);
 	CHECK(!connection_is_slow(connection));
-	connection_learn(connection, 1000000000, NULL, 0);
+	connection_learn(connection, 1000000000);
 	for (; n < 1000 && connection_is_slow(connection); n++)
-		connection_learn(connection, 1000000, NULL, 0);
+		connection_learn(connection, 1000000);
 	CHECK(n > 1 && n < 1000);
 	drop(connection, own, peer);
-	connections_free(all);
-}
-
-TEST(a_costly_read_makes_its_kind_costly)
-{
-	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .slow_ns = 1000000000};
-	struct connections *all = watched(&options);
-	const char two = 2, three = 3; /* kinds */
-	int own, peer, n = 0;
-	struct connection *connection = add(all, &own, &peer);
-
-	connection_learn(connection, 900000000, &three, CONNECTION_COSTLY_NS);
-	CHECK(connection_costly(connection) == NULL);
-	connection_learn(connection, 900000000, &three, CONNECTION_COSTLY_NS + 1);
-	CHECK(connection_costly(connection) == &three);
-	CHECK(!connection_is_slow(connection));
-	for (int i = 0; i < 1000; i++) /* other kinds say nothing of it */
-		connection_learn(connection, 1000, &two, 0);
-	CHECK(connection_costly(connection) == &three);
-	for (; n < 1000 && connection_costly(connection); n++)
-		connection_learn(connection, 1000, &three, CONNECTION_COSTLY_NS);
-	CHECK(n > 1 && n < 1000);
-	connection_learn(connection, 1000, &two, 5 * CONNECTION_COSTLY_NS);
-	connection_learn(connection, 1000, &three, 5 * CONNECTION_COSTLY_NS); /* the last one counts */
-	CHECK(connection_costly(connection) == &three);
-	drop(connection, own, peer);
-	connections_free(all);
-}
-
-/* recv() comes back when the thread shuts the socket down. */
-TEST(a_phase_ends)
-{
-	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 1};
-	struct connections *all = watched(&options);
-	int own[3], peer[3];
-	struct connection *receiving = add(all, &own[0], &peer[0]), *over = add(all, &own[1], &peer[1]);
-	char byte;
-
-	connection_enter(receiving, CONNECTION_RECEIVING);
-	CHECK_INT(recv(peer[0], &byte, 1, 0), 0);
-	connection_enter(over, CONNECTION_WORKING); /* has the time it had */
-	CHECK_INT(recv(peer[1], &byte, 1, 0), 0);
-	drop(over, own[1], peer[1]);
-	drop(receiving, own[0], peer[0]);
-	struct connection *working = add(all, &own[2], &peer[2]);
-	connection_enter(working, CONNECTION_SENDING);
-	connection_enter(working, CONNECTION_WORKING);
-	sleep(3);
-	CHECK_INT(recv(peer[2], &byte, 1, MSG_DONTWAIT), -1);
-	drop(working, own[2], peer[2]);
-	connections_free(all);
-}
-
-TEST(a_request_that_waits_for_us_is_not_late)
-{
-	const struct connections_options options = {.limit = 1, .idle_s = 1, .request_s = 1};
-	struct connections *all = watched(&options);
-	int own, peer;
-	struct connection *waiting = add(all, &own, &peer);
-	char byte = 'P';
-
-	CHECK_INT(send(peer, &byte, 1, 0), 1);
-	sleep(3);
-	CHECK_INT(recv(peer, &byte, 1, MSG_DONTWAIT), -1);
-	CHECK_INT(recv(own, &byte, 1, 0), 1);
-	CHECK_INT(recv(peer, &byte, 1, 0), 0);
-	drop(waiting, own, peer);
 	connections_free(all);
 }
 
@@ -249,10 +183,60 @@ static bool is_shut(int peer)
 	return recv(peer, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
 }
 
+/* Sweeps until the socket is shut down, for ten seconds at most. */
+static bool ends(struct connections *all, int peer)
+{
+	for (int i = 0; i < 1000 && !is_shut(peer); i++) {
+		usleep(10000);
+		connections_sweep(all);
+	}
+	return is_shut(peer);
+}
+
+TEST(a_phase_ends)
+{
+	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 1};
+	struct connections *all = connections_new(&options);
+	int own[3], peer[3];
+	struct connection *receiving = add(all, &own[0], &peer[0]), *over = add(all, &own[1], &peer[1]);
+	char byte;
+
+	connection_enter(receiving, CONNECTION_RECEIVING);
+	CHECK(ends(all, peer[0]));
+	connection_enter(over, CONNECTION_WORKING); /* has the time it had */
+	CHECK(ends(all, peer[1]));
+	drop(over, own[1], peer[1]);
+	drop(receiving, own[0], peer[0]);
+	struct connection *working = add(all, &own[2], &peer[2]);
+	connection_enter(working, CONNECTION_SENDING);
+	connection_enter(working, CONNECTION_WORKING);
+	sweep_for(all, 3);
+	CHECK_INT(recv(peer[2], &byte, 1, MSG_DONTWAIT), -1);
+	drop(working, own[2], peer[2]);
+	connections_free(all);
+}
+
+TEST(a_request_that_waits_for_us_is_not_late)
+{
+	const struct connections_options options = {.limit = 1, .idle_s = 1, .request_s = 1};
+	struct connections *all = connections_new(&options);
+	int own, peer;
+	struct connection *waiting = add(all, &own, &peer);
+	char byte = 'P';
+
+	CHECK_INT(send(peer, &byte, 1, 0), 1);
+	sweep_for(all, 3);
+	CHECK_INT(recv(peer, &byte, 1, MSG_DONTWAIT), -1);
+	CHECK_INT(recv(own, &byte, 1, 0), 1);
+	CHECK(ends(all, peer));
+	drop(waiting, own, peer);
+	connections_free(all);
+}
+
 TEST(a_body_that_waits_for_us_is_not_late_and_one_without_end_is)
 {
 	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 1};
-	struct connections *all = watched(&options);
+	struct connections *all = connections_new(&options);
 	int own[2], peer[2];
 	struct connection *unread = add(all, &own[0], &peer[0]), *endless = add(all, &own[1], &peer[1]);
 
@@ -263,6 +247,7 @@ TEST(a_body_that_waits_for_us_is_not_late_and_one_without_end_is)
 	for (int i = 0; i < 10000 && !is_shut(peer[1]); i++) {
 		connection_touch(endless);
 		usleep(1000);
+		connections_sweep(all);
 	}
 	CHECK(is_shut(peer[1]));
 	CHECK(!is_shut(peer[0]));
@@ -274,7 +259,7 @@ TEST(a_body_that_waits_for_us_is_not_late_and_one_without_end_is)
 TEST(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is)
 {
 	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 1};
-	struct connections *all = watched(&options);
+	struct connections *all = connections_new(&options);
 	static char bytes[1 << 16];
 	int own[2], peer[2];
 	struct connection *ours = add(all, &own[0], &peer[0]), *deaf = add(all, &own[1], &peer[1]);
@@ -283,7 +268,7 @@ TEST(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is)
 		;
 	connection_enter(ours, CONNECTION_SENDING);
 	connection_enter(deaf, CONNECTION_SENDING);
-	sleep(4);
+	sweep_for(all, 4);
 	CHECK(!is_shut(peer[0]));
 	while (recv(peer[1], bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 		;
@@ -328,7 +313,7 @@ TEST(few_open_files_leave_room_for_all_connections_that_are_let_in)
 }
 
 TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted), TEST_CASE(an_address_has_its_share),
-	  TEST_CASE(an_address_has_its_share_of_requests), TEST_CASE(a_slow_request_makes_the_next_ones_slow), TEST_CASE(a_costly_read_makes_its_kind_costly),
+	  TEST_CASE(an_address_has_its_share_of_requests), TEST_CASE(a_slow_request_makes_the_next_ones_slow),
 	  TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
 	  TEST_CASE(a_body_that_waits_for_us_is_not_late_and_one_without_end_is),
 	  TEST_CASE(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is),
