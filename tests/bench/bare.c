@@ -1,7 +1,7 @@
 /*
  * bare - servers that do nothing: the limits that the server's figures are compared with.
  *
- *     bare PORT [THREADS]            a libmicrohttpd server, as server/http.c has it: same flags, same thread pool, same options of connections
+ *     bare PORT [THREADS]            a libmicrohttpd server with the memory, the header lines and the threads of server/http/
  *     bare PORT THREADS epoll        no HTTP library: what the kernel's loopback and one epoll per thread cost
  *
  * Either takes any request, reads its body and answers with 300 bytes. Ends on SIGTERM.
@@ -22,7 +22,7 @@
 
 #define REPLY_SIZE 300
 #define REQUEST_MAX (64 * 1024)
-#define CONNECTION_MEMORY (32 * 1024)
+#define CONNECTION_MEMORY (32 * 1024) /* as HTTP_CONNECTION_MEMORY */
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
 				  const char *data, size_t *data_size, void **state)
@@ -41,6 +41,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	struct MHD_Response *response = MHD_create_response_from_buffer(REPLY_SIZE, context, MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		return MHD_NO;
+	MHD_add_response_header(response, "Server", "bare");
+	MHD_add_response_header(response, "x-amzn-RequestId", "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEFGHIJKLMNOP");
+	MHD_add_response_header(response, "x-amz-crc32", "1234567890");
 	MHD_add_response_header(response, "Content-Type", "application/x-amz-json-1.0");
 	enum MHD_Result result = MHD_queue_response(connection, MHD_HTTP_OK, response);
 	MHD_destroy_response(response);
