@@ -405,7 +405,7 @@ static size_t check_file(void)
 static int read_changed(bool is_to_be_found)
 {
 	size_t findings = check_file();
-	struct dynalith *db = open_file(base.changed, "off");
+	struct dynalith *db = open_file(base.changed, "report");
 
 	if (!db && getenv("DYNALITH_ROWS_SHOWN"))
 		fprintf(stderr, "open: %s\n", dynalith_error());
