@@ -711,20 +711,27 @@ static enum code read_claim(struct sigv4 *sigv4, struct arena *arena, const stru
 	return code == OK && sigv4->mode == AUTH_OPEN && !s->is_split ? err_set(err, MSG_AUTH_SCOPE, STR_ARG(s->credential)) : code;
 }
 
+/* With --auth verify: what can be checked of a claim before the body is here. */
+static enum code check_claimed(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct sigv4_claim *s,
+			       struct err *err)
+{
+	enum code code = check_claims(arena, s, s->is_split, now_s, err);
+
+	if (code != OK)
+		return code;
+	s->of = find_credential(sigv4, s->access_key);
+	return s->of ? check_signed_headers(arena, request, s, err) : err_default(err, ERR_UNRECOGNIZED_CLIENT);
+}
+
 enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct sigv4_claim **out,
 		      struct err *err)
 {
 	struct sigv4_claim *s = ARENA_NEW(arena, struct sigv4_claim);
 	enum code code = read_claim(sigv4, arena, request, s, err);
 
-	*out = s;
-	if (code != OK || sigv4->mode != AUTH_VERIFY)
-		return code;
-	code = check_claims(arena, s, s->is_split, now_s, err);
-	if (code != OK)
-		return code;
-	s->of = find_credential(sigv4, s->access_key);
-	return s->of ? check_signed_headers(arena, request, s, err) : err_default(err, ERR_UNRECOGNIZED_CLIENT);
+	if (code == OK && sigv4->mode == AUTH_VERIFY)
+		code = check_claimed(sigv4, arena, request, now_s, s, err);
+	return RESULT(code, out, s);
 }
 
 struct str sigv4_access_key(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request)
