@@ -84,7 +84,7 @@ def every_command_fails_where_an_answer_is_broken():
 
 
 def every_command_gives_up_what_does_not_go_on():
-    walk(STALLS, "--timeout", "0.2")
+    walk(STALLS, "--timeout", "0.5")
 
 
 def nothing_listens():
