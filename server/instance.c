@@ -266,7 +266,7 @@ static enum code open_store(struct instance *instance, struct err *err)
 		return code;
 	}
 	instance->store = timed_store_new(inner, metrics_observe_store, instance->metrics);
-	instance->online = online_new(inner, !backend_is_shared(config->store));
+	instance->online = online_new(inner);
 	return OK;
 }
 

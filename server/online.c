@@ -12,7 +12,6 @@
 #include "storage/check.h"
 #include "storage/monotonic.h"
 #include "storage/store/sqlite/live_copy.h"
-#include "storage/store/sqlite/sqlite_store.h"
 
 #define PAGES_AT_ONCE 2048       /* that a piece of a check reads: 8 MB */
 #define FINDINGS_MAX 1000        /* lines of an answer */
@@ -22,7 +21,6 @@
 
 struct online {
 	struct store *store;
-	bool has_pages;
 	pthread_mutex_t mutex;   /* of all that follows */
 	struct live_copy *copy;  /* NULL: none is under way */
 	struct arena *arena;     /* of its id */
@@ -30,12 +28,11 @@ struct online {
 	int64_t used_ms;
 };
 
-struct online *online_new(struct store *store, bool has_pages)
+struct online *online_new(struct store *store)
 {
 	struct online *online = arena_checked(calloc(1, sizeof(*online)));
 
 	online->store = store;
-	online->has_pages = has_pages;
 	online->arena = arena_new(0);
 	pthread_mutex_init(&online->mutex, NULL);
 	return online;
@@ -166,13 +163,13 @@ enum code online_check(struct online *online, struct arena *arena, struct str bo
 
 	if (code != OK)
 		return code;
-	if (!online->has_pages)
+	if (!online->store->maintenance)
 		place.page = 0;
 	json_out_open(&out, '{');
 	json_out_name(&out, STR("findings"));
 	json_out_open(&out, '[');
 	if (place.page)
-		code = sqlite_store_verify_some(online->store, place.page, PAGES_AT_ONCE, &place.page, add_line, &lines, &report.findings, err);
+		code = online->store->maintenance->verify_some(online->store, place.page, PAGES_AT_ONCE, &place.page, add_line, &lines, &report.findings, err);
 	else
 		code = check_step(online->store, &settings_records, now_ms, arena, &place.rows, &report, err);
 	if (code != OK)
@@ -188,11 +185,11 @@ enum code online_check(struct online *online, struct arena *arena, struct str bo
 
 static enum code begin(struct online *online, struct err *err)
 {
-	if (!online->has_pages)
+	if (!online->store->maintenance)
 		return err_set(err, MSG_BACKUP_DATABASE);
 	if (online->copy)
 		return err_set(err, MSG_BACKUP_BUSY);
-	enum code code = sqlite_store_copy_live(online->store, &online->copy, err);
+	enum code code = online->store->maintenance->copy_live(online->store, &online->copy, err);
 	if (code != OK)
 		return code;
 	arena_reset(online->arena);

@@ -14,8 +14,8 @@
 
 struct online;
 
-/* For a store, which must outlive it; `has_pages`: it is one of sqlite_store.h. A database is copied by its own tools, and has no pages to look at. */
-struct online *online_new(struct store *store, bool has_pages);
+/* For a store, which must outlive it. One without store_maintenance is checked by its rows alone, and a backup of it is refused. */
+struct online *online_new(struct store *store);
 void online_free(struct online *online);
 
 /* Drops a copy that nobody asks for any more; called about once a second. `online` is a struct online. */

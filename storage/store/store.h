@@ -261,10 +261,21 @@ struct store_group_ops {
 typedef void store_outcome(void *context, enum code code);
 
 /* The first member of every backend's store and transaction. */
+struct live_copy;
+
+/* What a backend can do with its files while the store is in use. A store without it is checked by its rows, and copied by its own tools. */
+struct store_maintenance {
+	/* As sqlite_store_verify_some() and sqlite_store_copy_live(). */
+	enum code (*verify_some)(struct store *store, uint32_t from, uint32_t n, uint32_t *next, store_tell *tell, void *context, uint64_t *findings,
+				 struct err *err);
+	enum code (*copy_live)(struct store *store, struct live_copy **out, struct err *err);
+};
+
 struct store {
 	const struct store_ops *ops;
 	const struct store_group_ops *group; /* or NULL: there are no groups */
 	const struct store_reference_ops *references; /* or NULL: it keeps copies, since it would have to look for each row by its key */
+	const struct store_maintenance *maintenance; /* or NULL; decorators have none */
 };
 
 struct store_txn {

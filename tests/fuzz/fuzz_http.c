@@ -57,7 +57,7 @@ static void start(void)
 	features_choose(features_new(arena), &fixture.service, ~(uint64_t)(2 | 64), arena); /* IAM reports */
 	routes = (struct routes){.service = &fixture.service, .http = &options, .store = STR("memory"),
 				 .sigv4 = sigv4_new(AUTH_OFF, NULL, 0), .metrics = metrics_new(), .auth = AUTH_OFF, .clock = clock,
-				 .upkeep = upkeep_new(&upkeep), .online = online_new(catalog_store(fixture.service.catalog), true), .cors = "*",
+				 .upkeep = upkeep_new(&upkeep), .online = online_new(catalog_store(fixture.service.catalog)), .cors = "*",
 				 .console = {.events = events_new()}, .root_status = 400};
 	routes.control = (struct control){&fixture.service, clock, routes.upkeep};
 	events_observe(routes.console.events, watch, NULL);

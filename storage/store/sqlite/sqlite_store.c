@@ -517,6 +517,8 @@ static const struct store_ops sqlite_ops = {
 	.copy = sqlite_copy, .keyspaces = sqlite_keyspaces,
 };
 
+static const struct store_maintenance maintenance = {sqlite_store_verify_some, sqlite_store_copy_live};
+
 static const struct store_reference_ops reference_ops = {sqlite_create_small, rows_page_of, rows_refer};
 
 static enum code note_size(struct sqlite_store *store, struct err *err)
@@ -760,6 +762,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	pthread_once(&configured, sqlite_configure);
 	store->base.ops = &sqlite_ops;
 	store->base.group = &group_ops;
+	store->base.maintenance = &maintenance;
 	store->base.references = &reference_ops; /* unless the file is of an earlier format */
 	store->is_memory = options->path == NULL;
 	store->lock_fd = store->reserve.fd = -1;
