@@ -145,6 +145,7 @@ static void turn_away(struct door *door, struct guest *guest)
 {
 	int fd = guest->fd;
 
+	poller_watch(door->poller, fd, WATCH, 0, NULL); /* close() leaves it to epoll while a duplicate is open */
 	go(door, guest);
 	if (guest->connection)
 		connections_remove(guest->connection);
