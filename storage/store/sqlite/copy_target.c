@@ -44,7 +44,7 @@ enum code copy_target_publish(struct arena *arena, const char *part, const char 
 
 void copy_target_discard(struct arena *arena, const char *part)
 {
-	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal", "-mark"};
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
 		unlink(str_printf(arena, "%s%s", part, suffixes[i]).p);

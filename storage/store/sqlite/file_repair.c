@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "storage/store/durable.h"
+#include "storage/store/sqlite/copy_target.h"
 #include "storage/store/sqlite/file_salvage.h"
 #include "storage/store/sqlite/verify.h"
 #include "storage/store/store_messages.h"
@@ -46,10 +47,7 @@ static enum code check_kept(const struct file_repair *repair, struct err *err)
 
 void file_repair_discard(struct file_repair *repair)
 {
-	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
-
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		unlink(str_printf(repair->arena, "%s%s", repair->successor, suffixes[i]).p);
+	copy_target_discard(repair->arena, repair->successor);
 }
 
 static enum code begin(struct file_repair *repair, const char *path, struct err *err)
