@@ -177,10 +177,13 @@ def in_the_middle_of_a_file():
         ends(filled(["copy", "--from", f"sqlite:{path}", "--to", "sqlite:TARGET"], ""), is_begun, number)
     hole = len(whole) // 2 // 4096 * 4096
     path.write_bytes(whole[:hole] + b"\xff" * 4096 + whole[hole + 4096:])
-    before = {p.name: p.read_bytes() for p in path.parent.iterdir() if p.is_file() and p.stat().st_size > 0}
+    # With a SQLite that is too old a file has a mark while it is open (docs/install.md), and keeps it where the process was ended.
+    mark = "data.db-mark"
+    files = lambda: {p.name: p.read_bytes() for p in path.parent.iterdir() if p.is_file() and p.stat().st_size > 0 and p.name != mark}
+    before = files()
     for number in SIGNALS:
-        ends(["check", str(path), "--repair"], lambda process: set(os.listdir(path.parent)) - set(before) - {"s3", "data.db-wal", "data.db-shm"}, number)
-        after = {p.name: p.read_bytes() for p in path.parent.iterdir() if p.is_file() and p.stat().st_size > 0}
+        ends(["check", str(path), "--repair"], lambda process: set(os.listdir(path.parent)) - set(before) - {"s3", mark, "data.db-wal", "data.db-shm"}, number)
+        after = files()
         assert after == before, {n: (len(after.get(n, "")), len(before.get(n, ""))) for n in {*after, *before} if after.get(n) != before.get(n)}
     assert sorted(n for n, (_, states) in COMMANDS.items() if "file" in states) == ["backup", "check", "copy"]
 
