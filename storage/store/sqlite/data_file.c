@@ -69,6 +69,13 @@ enum code data_file_lock(const char *path, unsigned format, char *absolute, int 
 	return OK;
 }
 
+bool data_file_is_empty(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_size < STORE_PAGE;
+}
+
 bool data_file_is_cut(int fd, _Atomic uint64_t *seen)
 {
 	unsigned char header[HEADER_SIZE];

@@ -26,6 +26,9 @@ bool data_file_is_cut_short(const char *absolute);
 /* Whether another file, or none, is at the path. False where that cannot be known, for instance in a folder that may not be read any more. */
 bool data_file_is_moved_away(int fd, const char *path);
 
+/* Whether it has not even one page: SQLite would open it as a database without tables. */
+bool data_file_is_empty(int fd);
+
 /*
  * Whether somebody else made the file shorter than `seen` bytes, and than its own header says, while this process has it open. SQLite itself makes it shorter
  * only to what the header says. Raises `seen` to the file's size.

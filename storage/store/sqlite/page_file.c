@@ -14,6 +14,7 @@
 /* The underlying file follows it. */
 struct page_file {
 	sqlite3_file base;
+	bool has_head;         /* the file is a database, which has one page at least */
 	bool is_checked;       /* the file has checksums */
 	unsigned char *passed; /* a bit per page that passed since the last round; pages past its end are checked at each read */
 	size_t passed_size;    /* in bytes */
@@ -149,7 +150,8 @@ bool page_file_has_checksums(const unsigned char *head)
 
 static void look_at_head(struct page_file *file, const unsigned char *head)
 {
-	file->is_checked = memcmp(head, "SQLite format 3", 16) == 0 && page_file_has_checksums(head);
+	file->has_head = memcmp(head, "SQLite format 3", 16) == 0;
+	file->is_checked = file->has_head && page_file_has_checksums(head);
 }
 
 /* The room for the checksum in SQLite's own buffer is ours: SQLite neither reads nor writes it. */
@@ -166,6 +168,9 @@ static int page_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int6
 
 static int page_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
+	struct page_file *page_file = (struct page_file *)file;
+
+	page_file->has_head = page_file->has_head && size >= STORE_PAGE; /* SQLite undoes the creation of a file so */
 	return under_of(file)->pMethods->xTruncate(under_of(file), size);
 }
 
@@ -176,7 +181,11 @@ static int page_sync(sqlite3_file *file, int flags)
 
 static int page_size(sqlite3_file *file, sqlite3_int64 *size)
 {
-	return under_of(file)->pMethods->xFileSize(under_of(file), size);
+	struct page_file *page_file = (struct page_file *)file;
+	int result = under_of(file)->pMethods->xFileSize(under_of(file), size);
+
+	/* SQLite would take a file without a page for a database without tables. */
+	return result == SQLITE_OK && page_file->has_head && *size < STORE_PAGE ? refuse(page_file, 0, true) : result;
 }
 
 static int page_lock(sqlite3_file *file, int kind)

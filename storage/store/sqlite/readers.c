@@ -36,7 +36,7 @@ static struct connection *open_another(void *context)
 	struct connection *reader = NULL;
 	int fd = readers->options.lock_fd;
 
-	if (atomic_load(&readers->n) == readers->options.most || (fd >= 0 && data_file_is_moved_away(fd, readers->name)))
+	if (atomic_load(&readers->n) == readers->options.most || (fd >= 0 && (data_file_is_moved_away(fd, readers->name) || data_file_is_empty(fd))))
 		return NULL;
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);

@@ -15,7 +15,7 @@ struct readers_options {
 	int flags;         /* of sqlite3_open_v2() */
 	const char *setup; /* SQL; copied */
 	unsigned most;     /* connections; 0 is 1 */
-	int lock_fd;       /* of the data file: none is opened once the path leads to another one. -1 in memory */
+	int lock_fd;       /* of the data file: none is opened once the path leads to another one, or it is empty. -1 in memory */
 	struct sqlite_store *store;
 	const _Atomic uint64_t *drops_begun; /* connection.h */
 };
