@@ -1,4 +1,5 @@
 #include "protocol/tables/table_messages.h"
+#include "protocol/tables/table_rules.h"
 #include "protocol/tables/tag_rules.h"
 #include "protocol/timing/timing.h"
 
@@ -28,8 +29,10 @@ enum code op_tag_resource(struct call *call, const struct tag_resource_input *in
 	code = tag_rules_check(tags, err);
 	if (code == OK)
 		code = tag_rules_find(call, input->resource_arn, true, &tagged, err);
-	if (code == ERR_RESOURCE_IN_USE && timing_tags_repeat(call, tagged.table, tags))
+	if (code == OK && timing_tags_repeat(call, tagged.table, tags))
 		return OK;
+	if (code == OK)
+		code = table_rules_changeable(tagged.table, err);
 	if (code == OK && !tagged.is_stream)
 		code = timing_tags_admit(call, tagged.table, tags, err);
 	if (code != OK)

@@ -22,7 +22,7 @@ struct tagged {
 	size_t stream; /* its place in the table's streams */
 };
 
-/* The reference to the table is held until the call ends. `is_change` refuses a table that is being created or deleted. */
+/* The reference to the table is held until the call ends. `is_change`: for a change of the tags. */
 enum code tag_rules_find(struct call *call, struct str arn, bool is_change, struct tagged *out, struct err *err) WARN_UNUSED;
 
 /* Where `tagged` has its tags in the table, or in a clone of it. */
