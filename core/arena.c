@@ -45,6 +45,8 @@ struct arena {
 		size_t steps;            /* since the last look */
 		bool is_up, yields;
 	} time;
+	bool (*is_left)(void *context); /* or NULL */
+	void *is_left_context;
 };
 
 static void out_of_memory(size_t size)
@@ -147,6 +149,12 @@ void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t lim
 	arena->time.is_up = arena->time.yields = false;
 }
 
+void arena_watch(struct arena *arena, bool (*is_left)(void *context), void *context)
+{
+	arena->is_left = is_left;
+	arena->is_left_context = context;
+}
+
 void arena_yield(struct arena *arena, bool yields)
 {
 	arena->time.yields = yields;
@@ -161,6 +169,7 @@ void arena_share_time(struct arena *arena, const struct arena *other, unsigned n
 {
 	uint64_t left = other->time.limit;
 
+	arena_watch(arena, other->is_left, other->is_left_context);
 	if (!other->time.clock)
 		return;
 	if (other->time.end > 0) {
@@ -174,6 +183,8 @@ void arena_share_time(struct arena *arena, const struct arena *other, unsigned n
 static void arena_look(struct arena *arena)
 {
 	arena->time.steps = 0;
+	if (arena->is_left && arena->is_left(arena->is_left_context))
+		arena->time.is_up = true;
 	if (!arena->time.clock)
 		return;
 	if (arena->time.yields)
@@ -250,6 +261,7 @@ void arena_reset(struct arena *arena)
 {
 	arena_rewind(arena);
 	arena_limit_time(arena, NULL, 0);
+	arena_watch(arena, NULL, NULL);
 }
 
 /* The first is always small: it does not count, and must not let a large allocation go uncounted. */

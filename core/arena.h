@@ -82,6 +82,12 @@ void *arena_checked(void *p) __attribute__((returns_nonnull));
 void arena_limit_time(struct arena *arena, uint64_t (*clock)(void), uint64_t limit);
 
 /*
+ * Until the reset, asks `is_left` with each look whether nobody waits for the result any more: then the arena is over, as where its time is up. For long
+ * work: a look costs a system call. NULL asks nobody. Threads that share the request's work ask too.
+ */
+void arena_watch(struct arena *arena, bool (*is_left)(void *context), void *context);
+
+/*
  * Whether the arena calls sched_yield() before it reads the clock of that limit, so that other threads run first. Only for long work in a thread of its
  * own, without a lock that others wait for.
  */

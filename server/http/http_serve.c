@@ -54,6 +54,14 @@ static void wait_held(struct exchange *exchange)
 	look_at_held(&exchange->wait.job);
 }
 
+/* Whether the client has ended its side, or closed the connection. It gets no answer then: libmicrohttpd closes the connection when it is resumed. */
+static bool has_left(void *context)
+{
+	const struct exchange *exchange = context;
+
+	return platform_has_ended(connection_fd(exchange->connection));
+}
+
 static void run_aside(struct aside_job *job, bool is_late)
 {
 	struct exchange *exchange = (struct exchange *)job;
@@ -61,8 +69,10 @@ static void run_aside(struct aside_job *job, bool is_late)
 
 	if (is_late)
 		http_exchange_give_up(exchange, HTTP_OVERLOADED);
+	arena_watch(exchange->arena, has_left, exchange);
 	if (is_late || !exchange->out.is_handled)
 		handle(exchange);
+	arena_watch(exchange->arena, NULL, NULL);
 	if (exchange->hold) {
 		http_exchange_start_over(exchange);
 		wait_held(exchange);

@@ -477,6 +477,29 @@ def cpu_time():
         server.stop()
 
 
+def work_for_clients_that_left():
+    """A long request whose client has closed the connection stops."""
+    server = Server("--request-cpu-ms", "0")
+    client = server.client()
+    create_app(client)
+    put_all(client, [{"PK": {"S": str(i)}, "SK": {"S": "1"}, "t": {"S": "a" * 330_000}} for i in range(3)])
+    condition = " OR ".join(f"contains(t, :v{i})" for i in range(140))
+    values = {f":v{i}": {"S": "b" + "a" * 100 + str(i)} for i in range(140)}
+    scan = raw.request("Scan", body=json.dumps({"TableName": "app", "FilterExpression": condition, "ExpressionAttributeValues": values}).encode())
+    cpu = lambda: raw.figures(server)["process_cpu_seconds_total"]
+    before = cpu()
+    assert raw.ask(server, scan).status == 200
+    one = cpu() - before
+    before, count = cpu(), 30
+    connections = [raw.connect(server) for _ in range(count)]
+    [connection.sendall(scan) for connection in connections]
+    until(lambda: raw.figures(server)["dynalith_requests_under_way"] > count / 2, "most requests are under way")
+    [connection.close() for connection in connections]
+    until(lambda: raw.figures(server)["dynalith_requests_under_way"] == 1, "requests of clients that left end")
+    assert cpu() - before < count * one / 2, (cpu() - before, one)
+    server.stop()
+
+
 def few_files():
     """Where the hard limit of open files is low, there is room for fewer connections, and the log says so."""
     server = Server(before="ulimit -n 700")
@@ -509,4 +532,4 @@ run("limits", [thousand_connections, over_the_connection_limit, silent_connectio
                what_is_made_of_a_body_counts, large_requests_share_the_memory, large_answers_find_memory_that_is_there,
                an_answer_alone_is_held_until_it_is_sent, who_has_the_answer_finds_room,
                slow_senders, slow_readers, busy_for_longer_than_the_idle_timeout,
-               busy_for_longer_than_the_request_timeout, as_many_at_once_as_libmicrohttpd_takes, body_limit, many_of_everything, cpu_time, few_files])
+               busy_for_longer_than_the_request_timeout, as_many_at_once_as_libmicrohttpd_takes, body_limit, many_of_everything, cpu_time, work_for_clients_that_left, few_files])

@@ -171,6 +171,28 @@ TEST(the_time_that_was_taken_is_known)
 	arena_free(arena);
 }
 
-TEST_MAIN(TEST_CASE(the_time_that_was_taken_is_known), TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
+static bool is_true(void *context)
+{
+	return *(bool *)context;
+}
+
+TEST(work_that_nobody_waits_for_ends)
+{
+	struct arena *arena = arena_new(0);
+	bool has_left = false;
+
+	arena_watch(arena, is_true, &has_left);
+	CHECK(arena_works(arena, ARENA_LOOK));
+	has_left = true;
+	CHECK(arena_works(arena, ARENA_LOOK - 1));
+	CHECK(!arena_works(arena, 1));
+	arena_pardon(arena);
+	CHECK(arena_works(arena, ARENA_LOOK));
+	arena_reset(arena);
+	CHECK(arena_works(arena, ARENA_LOOK));
+	arena_free(arena);
+}
+
+TEST_MAIN(TEST_CASE(work_that_nobody_waits_for_ends), TEST_CASE(the_time_that_was_taken_is_known), TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
 	  TEST_CASE(what_is_pardoned_is_not_over), TEST_CASE(an_allocation_of_nothing_is_not_null), TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
 	  TEST_CASE(what_grows_keeps_its_bytes), TEST_CASE(an_array_has_room_for_one_more))
