@@ -120,10 +120,9 @@ __attribute__((target("avx512f,avx512bw"))) static char *put_wide(char *to, stru
 /* Two steps a time where no escape is needed; the last step overlaps the one before. */
 char *json_text_put(char *to, struct str s)
 {
-	const char *p = s.p, *end = s.p + s.n;
-
 	if (s.n < STEP)
 		return put_short(to, s);
+	const char *p = s.p, *end = s.p + s.n;
 #if defined(__x86_64__)
 	if (can_step_wide(s.n))
 		return put_wide(to, s);

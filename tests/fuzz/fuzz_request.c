@@ -150,7 +150,7 @@ static void ask(struct arena *arena, struct str request, struct buf *answers)
 	struct op_response response = {0};
 
 	op_run(&fixture.service, &call, &response);
-	MUST(response.code == OK || response.status < 500);
+	MUST(response.code == OK || response.status < 500 || response.code == ERR_INTERNAL_FAILURE || response.code == ERR_NO_REGION); /* as AWS fails */
 	count(&response);
 	is_schema_touched = is_schema_touched || (response.code == OK && changes_schema(op));
 	if (response.body.n < REQUEST_MAX)
