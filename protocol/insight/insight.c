@@ -339,7 +339,7 @@ static struct seen_index *index_of(struct seen_table *seen, const struct index *
 {
 	const struct index *first = seen->table->indexes.v;
 
-	return index && index >= first && index < first + seen->table->indexes.n ? &seen->indexes[index - first] : NULL;
+	return index && first && index >= first && index < first + seen->table->indexes.n ? &seen->indexes[index - first] : NULL;
 }
 
 static bool use_path(void *context, const struct path *path)
