@@ -193,6 +193,69 @@ TEST(work_that_nobody_waits_for_ends)
 	arena_free(arena);
 }
 
-TEST_MAIN(TEST_CASE(work_that_nobody_waits_for_ends), TEST_CASE(the_time_that_was_taken_is_known), TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
+/* The time left is shared: before the first reading, within it and beyond it. */
+TEST(time_is_shared_and_runs_out_alone)
+{
+	struct arena_budget budget = {.limit = 0};
+	struct arena *whole = arena_new(0), *part = arena_new_within(0, &budget);
+
+	ticks = 0;
+	arena_share_time(part, whole, 2); /* no limit: none */
+	CHECK(arena_works(part, ARENA_LOOK) && arena_works(part, ARENA_LOOK));
+	CHECK_INT(ticks, 0);
+	arena_limit_time(whole, tick, 40);
+	arena_share_time(part, whole, 2); /* 20 of 40 */
+	CHECK(arena_works(part, ARENA_LOOK) && arena_works(part, ARENA_LOOK) && !arena_is_late(part)); /* at 10, 20 of 30 */
+	CHECK(!arena_works(part, ARENA_LOOK) && arena_is_late(part));
+	(void)arena_bytes(part, MB);
+	CHECK(!arena_is_late(part) && arena_is_over(part)); /* over its budget, too */
+	arena_rewind(part);
+	CHECK(arena_is_late(part));
+	arena_pardon(part);
+	CHECK(!arena_is_late(part));
+	arena_rewind(part);
+	CHECK(arena_works(whole, ARENA_LOOK)); /* to 50 or beyond from now on */
+	arena_share_time(part, whole, 1);
+	CHECK(arena_works(part, ARENA_LOOK) && !arena_is_late(part));
+	ticks += 1000;
+	arena_share_time(part, whole, 1); /* nothing left */
+	CHECK(arena_works(part, ARENA_LOOK - 1) && !arena_works(part, 1));
+	arena_free(whole);
+	arena_free(part);
+	arena_free(NULL);
+}
+
+/* A small arena begins with a small chunk; what grows by nothing, shrinks or is not the latest keeps its bytes. */
+TEST(small_arenas_grow)
+{
+	struct arena *arena = arena_new(100);
+	char *first = arena_bytes(arena, 10), *second;
+
+	memcpy(first, "0123456789", 10);
+	second = arena_bytes(arena, 10);
+	memcpy(second, "abcdefghij", 10);
+	CHECK_STR(((struct str){arena_grow(arena, first, 10, 12), 10}), "0123456789"); /* not the latest */
+	char *shrunk = arena_grow(arena, second, 10, 4);
+	CHECK_STR(((struct str){shrunk, 4}), "abcd");
+	CHECK(arena_grow(arena, shrunk, 4, 5) == shrunk && arena_grow(arena, shrunk, 5, 2) != shrunk);
+	CHECK(arena_calloc(arena, 8, 0) != NULL && arena_calloc(arena, 0, 8) != NULL);
+	arena_free(arena);
+}
+
+TEST(a_buffer_grows_by_more_than_twice_and_has_long_varints)
+{
+	struct arena *arena = arena_new(0);
+	struct buf buf = buf_in(arena);
+
+	buf_add_varint(&buf, 300);
+	CHECK_STR(buf_str(&buf), "\xAC\x02");
+	memset(buf_reserve(&buf, 5000), 'x', 5000);
+	CHECK(buf.cap >= 5002);
+	CHECK_STR(buf_str(&buf), "\xAC\x02");
+	arena_free(arena);
+}
+
+TEST_MAIN(TEST_CASE(work_that_nobody_waits_for_ends), TEST_CASE(time_is_shared_and_runs_out_alone), TEST_CASE(small_arenas_grow), TEST_CASE(a_buffer_grows_by_more_than_twice_and_has_long_varints),
+	  TEST_CASE(the_time_that_was_taken_is_known), TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
 	  TEST_CASE(what_is_pardoned_is_not_over), TEST_CASE(an_allocation_of_nothing_is_not_null), TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
 	  TEST_CASE(what_grows_keeps_its_bytes), TEST_CASE(an_array_has_room_for_one_more))

@@ -146,9 +146,86 @@ TEST(bounds_of_segments)
 	CHECK(str_is_set(low) && str_eq(low, high));
 }
 
+static struct str hex_of(struct str bytes)
+{
+	struct buf hex = buf_in(arena);
+
+	buf_add_hex(&hex, bytes.p, bytes.n);
+	return buf_str(&hex);
+}
+
+/* What key_add wrote is read, and skipped, and what follows is left. */
+TEST(elements_are_read_back)
+{
+	const struct value values[] = {value_of_str(TYPE_S, STR("")), value_of_str(TYPE_S, STR("ab")), value_of_str(TYPE_B, STR("\0")),
+				       value_of_str(TYPE_B, STR("a\0\0\1b\xFF")), value_of(TYPE_N, "-12.5"), value_of(TYPE_N, "0")};
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		for (size_t tail = 0; tail < 2; tail++) {
+			struct buf key = buf_in(arena);
+
+			key_add(&key, &values[i]);
+			buf_add(&key, "z", tail);
+			struct str rest = buf_str(&key), skipped = rest;
+			struct value value = key_read(arena, values[i].type, &rest);
+			CHECK(value_equal(&value, &values[i]));
+			CHECK_STR(rest, tail ? "z" : "");
+			key_skip(values[i].type, &skipped);
+			CHECK_STR(skipped, tail ? "z" : "");
+		}
+	}
+}
+
+/* Keys that end early: all is taken, nothing beyond is read. */
+TEST(what_ends_early_is_read_to_its_end)
+{
+	static const struct {
+		struct str bytes;
+		const char *hex;
+	} cases[] = {{STR_INIT(""), ""}, {STR_INIT("a"), ""}, {STR_INIT("ab"), "61"}, {STR_INIT("\0"), ""}, {STR_INIT("a\0"), "61"}, {STR_INIT("\0\xFF"), "00"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct str rest = cases[i].bytes, skipped = rest;
+		struct value value = key_read(arena, TYPE_S, &rest);
+
+		CHECK_STR(hex_of(value_str(&value)), cases[i].hex);
+		CHECK_INT(rest.n, 0);
+		key_skip(TYPE_S, &skipped);
+		CHECK_INT(skipped.n, 0);
+	}
+}
+
+TEST(keys_of_the_first_version_have_an_fnv_hash_and_no_tie)
+{
+	struct value value = value_of_str(TYPE_S, STR("a"));
+	const struct value *values[] = {&value};
+	struct buf key = buf_in(arena), tie = buf_in(arena);
+
+	key_add_partition(&key, KEY_HASH_FNV, values, 1);
+	CHECK_STR(hex_of((struct str){key.p + KEY_HASH_SIZE, key.n - KEY_HASH_SIZE}), "610001");
+	CHECK_STR(hex_of((struct str){key.p, KEY_HASH_SIZE}), "a6545a7b");
+	key_add_tie(&tie, KEY_HASH_FNV, values, 1);
+	CHECK_INT(tie.n, 0);
+	key_add_tie(&tie, KEY_HASH_MD5, values, 1);
+	CHECK_INT(str_be(tie.p, KEY_HASH_SIZE), hash_of(TYPE_S, "a"));
+}
+
+TEST(a_prefix_ends_before_its_next)
+{
+	struct buf out = buf_in(arena);
+	const struct value prefix = value_of_str(TYPE_B, STR("a\0b"));
+
+	CHECK_STR(key_after_prefix(arena, STR("ab")), "ac");
+	CHECK_STR(key_after_prefix(arena, STR("a\xFF\xFF")), "b");
+	CHECK(!str_is_set(key_after_prefix(arena, STR("\xFF\xFF"))) && !str_is_set(key_after_prefix(arena, STR(""))));
+	key_add_prefix(&out, &prefix);
+	CHECK_STR(hex_of(buf_str(&out)), "6100ff62");
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
+		TEST_CASE(elements_are_read_back), TEST_CASE(what_ends_early_is_read_to_its_end), TEST_CASE(keys_of_the_first_version_have_an_fnv_hash_and_no_tie), TEST_CASE(a_prefix_ends_before_its_next),
 		TEST_CASE(md5_of_the_standard), TEST_CASE(md5_of_every_length), TEST_CASE(packed_numbers), TEST_CASE(segments_of_aws),
 		TEST_CASE(bounds_of_segments), TEST_CASE(no_elements_have_no_hash),
 	};
