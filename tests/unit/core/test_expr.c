@@ -45,7 +45,7 @@ static struct value map_of(size_t count, const struct member *members)
 	map_of(sizeof((struct member[]){__VA_ARGS__}) / sizeof(struct member), (struct member[]){__VA_ARGS__})
 #define M(literal, v) {STR_INIT(literal), (v)}
 
-/* {pk: "a", n: 5, s: "hello", l: [1, 2, 3], m: {x: 1, y: {z: "deep"}}, ss: {"a", "b"}, nothing: null} */
+/* {pk: "a", n: 5, s: "hello", l: [1, 2, 3], m: {x: 1, y: {z: "deep"}}, ss: {"a", "b"}, nothing: null, b: bytes, ns: {1, 2}} */
 static struct value sample(void)
 {
 	struct value null = {.type = TYPE_NULL};
@@ -54,13 +54,13 @@ static struct value sample(void)
 	struct value l = LIST_OF(TYPE_L, n("1"), n("2"), n("3"));
 	struct value ss = LIST_OF(TYPE_SS, s("a"), s("b"));
 
-	return MAP_OF(M("pk", s("a")), M("n", n("5")), M("s", s("hello")), M("l", l), M("m", m), M("ss", ss), M("nothing", null));
+	return MAP_OF(M("b", value_of_str(TYPE_B, STR("hello"))), M("ns", LIST_OF(TYPE_NS, n("1"), n("2"))), M("pk", s("a")), M("n", n("5")), M("s", s("hello")), M("l", l), M("m", m), M("ss", ss), M("nothing", null));
 }
 
 static struct expr_env env(void)
 {
 	static struct expr_name names[2];
-	static struct expr_value values[9];
+	static struct expr_value values[15];
 	struct value set = LIST_OF(TYPE_SS, s("b"), s("c"));
 	struct value l = LIST_OF(TYPE_L, n("9"));
 
@@ -75,7 +75,13 @@ static struct expr_env env(void)
 	values[6] = (struct expr_value){STR(":l"), l, false};
 	values[7] = (struct expr_value){STR(":type"), s("NS"), false};
 	values[8] = (struct expr_value){STR(":zero"), n("0"), false};
-	return (struct expr_env){.arena = arena, .name_count = 2, .names = names, .value_count = 9, .values = values};
+	values[9] = (struct expr_value){STR(":bin"), value_of_str(TYPE_B, STR("he")), false};
+	values[10] = (struct expr_value){STR(":bin0"), value_of_str(TYPE_B, STR("a")), false};
+	values[11] = (struct expr_value){STR(":map"), MAP_OF(M("x", n("1"))), false};
+	values[12] = (struct expr_value){STR(":other"), s("x"), false};
+	values[13] = (struct expr_value){STR(":big"), n("9e125"), false};
+	values[14] = (struct expr_value){STR(":upper"), LIST_OF(TYPE_SS, s("A"), s("a")), false};
+	return (struct expr_env){.arena = arena, .name_count = 2, .names = names, .value_count = 15, .values = values};
 }
 
 /* "true", "false", or the error's message without its "Invalid ConditionExpression: ". */
@@ -108,6 +114,17 @@ TEST(conditions_hold_or_not)
 		{"contains(s, :h)", "true"}, {"contains(ss, :h)", "false"}, {"contains(l, :one)", "true"}, {"attribute_type(n, :type)", "false"},
 		{"size(l) > :one", "true"}, {"size(n) > :zero", "false"}, {":one < size(s)", "true"}, {"(n = :n)", "true"}, {"(n) = :n", "true"},
 		{"(size(l)) > (:one)", "true"}, {"(n = :n) AND (s = :s OR s = :h)", "true"}, {"NOT (NOT (n = :n))", "true"},
+		{"size(nowhere) > :zero", "false"}, {"n = nowhere", "false"}, {"n <> nowhere", "true"}, {"n <> :one", "true"}, {"n < nowhere", "false"},
+		{"n < s", "false"}, {"m < m.y", "false"}, {"m = m.y", "false"}, {"m = :map", "false"}, {"n <= :n", "true"}, {"n >= :n", "true"},
+		{"n <= :one", "false"}, {"begins_with(nowhere, :h)", "false"}, {"begins_with(s, nowhere)", "false"}, {"begins_with(b, :bin)", "true"},
+		{"begins_with(l[0], n)", "false"}, {"begins_with(s, :other)", "false"}, {"begins_with(b, :h)", "false"}, {"contains(nowhere, :h)", "false"},
+		{"contains(s, nowhere)", "false"}, {"contains(b, :bin)", "true"}, {"contains(s, :bin)", "false"}, {"contains(s, :other)", "false"},
+		{"contains(ss, pk)", "true"}, {"contains(ss, :n)", "false"}, {"contains(ns, :one)", "true"}, {"contains(n, :h)", "false"},
+		{"contains(l, :n)", "false"}, {"nowhere IN (:n)", "false"}, {"n IN (nowhere, :n)", "true"}, {"n BETWEEN :zero AND :one", "false"},
+		{"l[0] BETWEEN :n AND :n", "false"}, {"n BETWEEN l[0] AND :n", "true"}, {"n BETWEEN :one AND l[2]", "false"},
+		{"attribute_type(nowhere, :type)", "false"}, {"attribute_type(ns, :type)", "true"}, {"n = :n AND n = :one", "false"},
+		{"n = :one OR n = :one", "false"}, {"n\t=\n:n\r", "true"}, {"(n) IN (:n)", "true"}, {"(n) BETWEEN :one AND :n", "true"},
+		{"(size(s)) IN (:n)", "true"}, {"(size(s) > :one)", "true"}, {"((n) = :n) OR s = :h", "true"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -147,6 +164,37 @@ TEST(condition_errors)
 		 "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: "
 		 "{N:5}, upper bound operand: AttributeValue: {N:1}"},
 		{"a[1000000000000] = :n", "List index is not within the allowable range; index: [1000000000000]"},
+		{"attribute_type(n, s)",
+		 "Incorrect operand type for operator or function; operator or function: attribute_type, operand type: {NS,SS,L,BS,N,M,B,BOOL,NULL,S}"},
+		{"attribute_type(n, :s)", "Invalid attribute type name found; type: hello, valid types: {B,NULL,SS,BOOL,L,BS,N,NS,S,M}"},
+		{"begins_with(:n, s)", "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N"},
+		{"begins_with(a, :q)", "An expression attribute value used in expression is not defined; attribute value: :q"},
+		{"a = :n AND b = :q", "An expression attribute value used in expression is not defined; attribute value: :q"},
+		{":b < a", "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL"},
+		{"a BETWEEN :s AND :h",
+		 "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: "
+		 "{S:hello}, upper bound operand: AttributeValue: {S:he}"},
+		{"a BETWEEN :bin AND :bin0",
+		 "The BETWEEN operator requires upper bound to be greater than or equal to lower bound; lower bound operand: AttributeValue: "
+		 "{B:java.nio.HeapByteBuffer[pos=0 lim=2 cap=2]}, upper bound operand: AttributeValue: {B:java.nio.HeapByteBuffer[pos=0 lim=1 cap=1]}"},
+		{"a BETWEEN :n AND :s",
+		 "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {N:5}, upper bound "
+		 "operand: AttributeValue: {S:hello}"},
+		{"a BETWEEN AND :n", "Syntax error; token: \"AND\", near: \"BETWEEN AND :n\""},
+		{"a BETWEEN :one OR :n", "Syntax error; token: \"OR\", near: \":one OR :n\""},
+		{"a {", "Syntax error; token: \"{\", near: \"a {\""},
+		{"a = \xC3\xA9 b", "Syntax error; token: \"\xC3\xA9\", near: \"= \xC3\xA9 b\""},
+		{"a = #", "Syntax error; token: \"#\", near: \"= #\""},
+		{"a = :-", "Syntax error; token: \":\", near: \"= :-\""},
+		{"a = ?n", "Syntax error; token: \"?\", near: \"= ?n\""},
+		{"a[12", "Syntax error; token: \"<EOF>\", near: \"12\""},
+		{"a[x] = :n", "Syntax error; token: \"x\", near: \"[x]\""},
+		{"a <", "Syntax error; token: \"<EOF>\", near: \"<\""},
+		{") a", "Syntax error; token: \")\", near: \") a\""},
+		{"AND = :n", "Syntax error; token: \"AND\", near: \"AND =\""},
+		{"a = IN (b)", "Syntax error; token: \"IN\", near: \"= IN (\""},
+		{"m.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a = :n",
+		 "The document path has too many nesting levels; nesting levels: 33"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -211,6 +259,45 @@ TEST(updates)
 		{"REMOVE m.x, m.y SET m.w = :n", "m", "map of 1"}, {"REMOVE m.x, m.y, m.q", "m", "map of 0"},
 		{"SET m.y.a = :n, m.y.b = :n, c = m.y, m.d = m.y", "c", "map of 1"}, {"SET m.y.a = :n, m.d = m.y, m.e = m.y REMOVE m.x", "m", "map of 3"},
 		{"SET l[0] = :one, l[8] = :n, l[7] = :one REMOVE l[1]", "l", "[1,3,1,5"}, {"SET l[0] = l[2], l[2] = l[0], m.x = :n", "l", "[3,2,1"},
+		{"ADD ns :one", "ns", "An operand in the update expression has an incorrect data type"}, {"DELETE ss :upper", "ss", "[b"},
+		{"ADD ss :upper", "ss", "[A,a,b"}, {"REMOVE l[9]", "l", "[1,2,3"}, {"SET zz = :n", "zz", "5"}, {"SET a = :n, zz = :n", "s", "hello"},
+		{"REMOVE l[1] SET m.x = :n", "l", "[1,3"}, {"SET m.l = list_append(:l, :l)", "m", "map of 3"},
+		{"SET n = nowhere + :one", "n", "The provided expression refers to an attribute that does not exist in the item"},
+		{"SET l = list_append(nowhere, l)", "l", "The provided expression refers to an attribute that does not exist in the item"},
+		{"SET l = list_append(l, nowhere)", "l", "The provided expression refers to an attribute that does not exist in the item"},
+		{"SET l = list_append(l, s)", "l", "An operand in the update expression has an incorrect data type"},
+		{"SET n = n + s", "n", "An operand in the update expression has an incorrect data type"},
+		{"SET n = :big + :big", "n", "Number overflow. Attempting to store a number with magnitude larger than supported range"},
+		{"SET a = nowhere, b = :n", "n", "The provided expression refers to an attribute that does not exist in the item"},
+		{"SET q.r = :n, b = :n", "n", "The document path provided in the update expression is invalid for update"},
+		{"ADD s :one, n :one", "n", "An operand in the update expression has an incorrect data type"},
+		{"SET m.w = nowhere, n = :n", "n", "The provided expression refers to an attribute that does not exist in the item"},
+		{"", "n", "Invalid UpdateExpression: The expression can not be empty;"},
+		{"n = :n", "n", "Invalid UpdateExpression: Syntax error; token: \"n\", near: \"n =\""},
+		{"SET = :n", "n", "Invalid UpdateExpression: Syntax error; token: \"=\", near: \"SET = :n\""},
+		{"SET n :n", "n", "Invalid UpdateExpression: Syntax error; token: \":n\", near: \"n :n\""},
+		{"ADD n n", "n", "Invalid UpdateExpression: Syntax error; token: \"n\", near: \"n n\""},
+		{"SET n =", "n", "Invalid UpdateExpression: Syntax error; token: \"<EOF>\", near: \"=\""},
+		{"SET n = n +", "n", "Invalid UpdateExpression: Syntax error; token: \"<EOF>\", near: \"+\""},
+		{"SET n = (n +", "n", "Invalid UpdateExpression: Syntax error; token: \"<EOF>\", near: \"+\""},
+		{"SET n = :n REMOVE s REMOVE b SET s = :s", "n", "Invalid UpdateExpression: The \"REMOVE\" section can only be used once in an update expression;"},
+		{"SET abort = :n, n = :n", "n", "Invalid UpdateExpression: Attribute name is a reserved keyword; reserved keyword: abort"},
+		{"SET n = size(n)", "n", "Invalid UpdateExpression: The function is not allowed in an update expression; function: size"},
+		{"SET n = :s + :one", "n",
+		 "Invalid UpdateExpression: Incorrect operand type for operator or function; operator or function: +, operand type: S"},
+		{"SET n = :q - :one", "n", "Invalid UpdateExpression: An expression attribute value used in expression is not defined; attribute value: :q"},
+		{"SET #q = :one", "n",
+		 "Invalid UpdateExpression: An expression attribute name used in the document path is not defined; attribute name: #q"},
+		{"ADD n :q", "n", "Invalid UpdateExpression: An expression attribute value used in expression is not defined; attribute value: :q"},
+		{"DELETE n :n", "n",
+		 "Invalid UpdateExpression: Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER, typeSet: "
+		 "ALLOWED_FOR_ADD_OPERAND"},
+		{"ADD n :bin", "n",
+		 "Invalid UpdateExpression: Incorrect operand type for operator or function; operator: ADD, operand type: Binary, typeSet: "
+		 "ALLOWED_FOR_ADD_OPERAND"},
+		{"DELETE n :b", "n",
+		 "Invalid UpdateExpression: Incorrect operand type for operator or function; operator: DELETE, operand type: BOOL, typeSet: "
+		 "ALLOWED_FOR_ADD_OPERAND"},
 		{"SET a = nowhere", "a", "The provided expression refers to an attribute that does not exist in the item"},
 		{"SET n = s + :one", "n", "An operand in the update expression has an incorrect data type"},
 		{"SET q.r = :n", "q", "The document path provided in the update expression is invalid for update"},
@@ -491,9 +578,198 @@ TEST(an_update_is_charged_by_its_text)
 	}
 }
 
+static struct str repeated(const char *first, const char *part, unsigned times, const char *last)
+{
+	struct buf text = buf_in(arena);
+
+	buf_printf(&text, "%s", first);
+	for (unsigned i = 0; i < times; i++)
+		buf_printf(&text, "%s", part);
+	buf_add(&text, last, strlen(last) + 1);
+	return (struct str){text.p, text.n - 1};
+}
+
+TEST(limits_of_expressions)
+{
+	struct expr_env older = env();
+	struct err err = err_in(arena);
+	struct update *update;
+	const struct node *node;
+	struct str blank = repeated("n = :n", " ", EXPR_SIZE_MAX - 6, ""), long_one = repeated("n = :n", " ", EXPR_SIZE_MAX - 5, "");
+
+	older.is_older = true;
+	CHECK_STR(condition(repeated("n=:n", " OR n=:n", 149, "").p), "true");
+	CHECK_STR(condition(repeated("n=:n", " OR n=:n", 150, "").p), "The expression contains too many operators; operator count: 301");
+	CHECK_STR(condition(repeated("n IN (:n", ",:n", 99, ")").p), "true");
+	CHECK_STR(condition(repeated("n IN (:n", ",:n", 100, ")").p), "The IN operator is provided with too many operands; number of operands: 101");
+	CHECK_STR(condition(repeated("n IN (:n", ",:one", 20, ", l[0])").p), "true"); /* not ordered */
+	CHECK_STR(condition(repeated("nowhere IN (:n", ",:one", 20, ")").p), "false");
+	CHECK_STR(condition(repeated("n IN (:b", ",:one", 20, ")").p), "false");
+	CHECK(str_starts_with(updated(repeated("SET a = ", "(", EXPR_DEPTH_MAX + 1, "n").p, "a"), STR("Invalid UpdateExpression: Syntax error")));
+	CHECK_STR(condition(blank.p), "true");
+	CHECK_STR(condition(long_one.p), "Expression size has exceeded the maximum allowed size;");
+	CHECK(expr_parse_condition(&older, EXPR_FILTER, long_one, &node, &err) == ERR_REQUEST);
+	CHECK_STR(err.message, "Invalid FilterExpression: Expression size has exceeded the maximum allowed size; expression size: 4097");
+	CHECK(expr_parse_condition(&older, EXPR_CONDITION, long_one, &node, &err) == ERR_REQUEST);
+	CHECK_STR(err.message, "Invalid ConditionExpression: Expression size has exceeded the maximum allowed size; expression size: 4097");
+	CHECK(expr_parse_condition(&older, EXPR_KEY_CONDITION, long_one, &node, &err) == ERR_REQUEST);
+	CHECK_STR(err.message, "Invalid KeyConditionExpression: Expression size has exceeded the maximum allowed size;");
+	CHECK(expr_parse_condition(&older, EXPR_FILTER, blank, &node, &err) == OK);
+	CHECK(expr_parse_update(&older, STR("DELETE n :bin"), &update, &err) == ERR_REQUEST);
+	CHECK_STR(err.message, "Invalid UpdateExpression: Incorrect operand type for operator or function; operator: DELETE, operand type: BINARY, typeSet: "
+			       "ALLOWED_FOR_DELETE_OPERAND");
+}
+
+/* Without an item, or with an image that cannot be read, no attribute is there. */
+TEST(subjects_without_attributes)
+{
+	struct expr_env e = env();
+	struct err err = err_in(arena);
+	const struct node *few, *many;
+	const struct str names[] = {STR("q"), STR("s")};
+	struct subject none = {arena, NULL, STR_ABSENT}, broken = {arena, NULL, STR("\1\2\1\1n")};
+	struct projection *projection;
+	struct value out;
+
+	CHECK(expr_parse_condition(&e, EXPR_FILTER, STR("attribute_exists(n) AND n = :n AND :n = m.s"), &few, &err) == OK);
+	CHECK(expr_parse_condition(&e, EXPR_FILTER, repeated("n = :n", " OR n = :n", 20, " OR s = :s"), &many, &err) == OK);
+	CHECK(expr_parse_projection(&e, STR("n, s"), &projection, &err) == OK);
+	CHECK(!expr_eval(few, &none) && !expr_eval(few, &broken) && !expr_eval(many, &none) && !expr_eval(many, &broken));
+	out = expr_project(projection, &broken);
+	CHECK_INT(out.n, 0);
+	out = expr_project(projection, &none);
+	CHECK_INT(out.n, 0);
+	CHECK(!str_is_set(node_find_attribute(few, names, 2)));
+	CHECK_STR(node_find_attribute(many, names, 2), "s");
+	CHECK(projection_has(projection, STR("s")) && !projection_has(projection, STR("m")));
+}
+
+/* As count of attributes, or the error. */
+TEST(what_paths_name_is_projected)
+{
+	static const struct {
+		const char *paths;
+		uint32_t n;
+	} cases[] = {{"s.x", 0}, {"l[9]", 0}, {"l.x", 0}, {"m[0]", 0}, {"m.y.q", 0}, {"l[0].x, l[1]", 1}, {"m.y.z, m.x", 1}, {"m.x.y, m.q, m.w, m.y.z", 1},
+		     {"a, c, d, e, f, g, h, i, j, k, o, p, q, r, n", 1}, {"m, l, n, zz", 3}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct expr_env e = env();
+		struct err err = err_in(arena);
+		struct value item = sample();
+		struct buf image = buf_in(arena);
+		struct projection *projection;
+
+		image_encode(&item, &image);
+		struct subject by_value = {arena, &item, STR_ABSENT}, by_image = {arena, NULL, buf_str(&image)};
+		CHECK(expr_parse_projection(&e, str_of(cases[i].paths), &projection, &err) == OK);
+		struct value out = expr_project(projection, &by_value), same = expr_project(projection, &by_image);
+		CHECK_INT(out.n, cases[i].n);
+		CHECK(value_equal(&out, &same));
+	}
+}
+
+TEST(what_updates_touch_and_make)
+{
+	struct expr_env e = env();
+	struct err err = err_in(arena);
+	struct update *takes, *adds, *mixed, none = {0};
+	struct value item = sample(), after, deep = n("1");
+
+	CHECK(expr_parse_update(&e, STR("REMOVE s DELETE ss :set"), &takes, &err) == OK && expr_parse_update(&e, STR("ADD q :one"), &adds, &err) == OK);
+	CHECK(expr_parse_update(&e, STR("REMOVE s SET m.y.d = :map"), &mixed, &err) == OK);
+	CHECK(update_only_takes(takes) && !update_only_takes(adds) && !update_only_takes(mixed) && !update_only_takes(&none));
+	CHECK(update_touches(takes, STR("ss")) && !update_touches(takes, STR("n")));
+	after = expr_updated(takes, arena, &item);
+	CHECK_INT(after.n, 2);
+	CHECK(expr_update(adds, arena, NULL, &after, &err) == OK);
+	CHECK_INT(after.n, 1);
+	for (unsigned depth = 1; depth < VALUE_DEPTH_MAX; depth++) {
+		deep = LIST_OF(TYPE_L, deep);
+		e.values[11].value = deep;
+		CHECK(expr_parse_update(&e, STR("SET m.y.d = :map"), &mixed, &err) == OK);
+		CHECK_INT(expr_update(mixed, arena, &item, &after, &err), depth < VALUE_DEPTH_MAX - 2 ? OK : ERR_VALIDATION);
+	}
+	CHECK_STR(err.message, "Nesting Levels have exceeded supported limits");
+}
+
+/* What PartiQL builds is checked as the parsers check what they read. */
+TEST(nodes_and_paths_that_are_built_are_checked)
+{
+	struct err err = err_in(arena);
+	const struct path *const apart[] = {path_of_name(arena, STR("a")), path_of_name(arena, STR("b")), path_of_name(arena, STR("c"))};
+	const struct path *const twice[] = {path_of_name(arena, STR("a")), path_of_name(arena, STR("b")), path_of_name(arena, STR("a"))};
+	struct path_step *steps = ARENA_ARRAY(arena, struct path_step, VALUE_DEPTH_MAX + 1);
+	const struct path deep = {VALUE_DEPTH_MAX + 1, steps};
+	const struct path *const too_deep[] = {&deep};
+	const struct node *path = node_path(arena, apart[0]), *text = node_value(arena, s("x")), *number = node_value(arena, n("1"));
+	const struct node *const operands[] = {path, text}, *const numbers[] = {path, number}, *const same[] = {path, path};
+	enum node_kind kind = NODE_VALUE;
+
+	CHECK(expr_check_paths(arena, apart, 3, &err) == OK && expr_check_paths(arena, apart, 0, &err) == OK);
+	CHECK(expr_check_paths(arena, twice, 3, &err) == ERR_REQUEST);
+	CHECK_STR(err.message, "Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [a], path two: [a]");
+	CHECK(expr_check_paths(arena, too_deep, 1, &err) == ERR_REQUEST);
+	CHECK(expr_check_node(arena, node_new(arena, NODE_BEGINS_WITH, 2, operands), &err) == OK);
+	CHECK(expr_check_node(arena, node_new(arena, NODE_BEGINS_WITH, 2, numbers), &err) == ERR_REQUEST);
+	CHECK(expr_check_node(arena, node_new(arena, NODE_EQ, 2, same), &err) == ERR_REQUEST);
+	CHECK(expr_check_node(arena, node_new(arena, NODE_ADD, 2, same), &err) == OK);
+	CHECK(expr_check_node(arena, node_new(arena, NODE_SUBTRACT, 2, same), &err) == OK);
+	CHECK(expr_check_node(arena, node_new(arena, NODE_ADD, 2, operands), &err) == ERR_REQUEST);
+	CHECK(expr_check_node(arena, node_new(arena, NODE_AND, 2, operands), &err) == OK);
+	CHECK(expr_check_node(arena, text, &err) == OK);
+	CHECK(expr_function(STR("contains"), &kind) && kind == NODE_CONTAINS && !expr_function(STR("foo"), &kind));
+}
+
+/* A request whose time is up gives up where it reads its values, compares and updates. */
+TEST(evaluation_stops_where_the_time_is_up)
+{
+	static const char *const conditions[] = {"n = :n", "n IN (:n)", "n IN (:n,:n,:n,:n,:n,:n,:n,:n,:n,:n,:n,:n,:n,:n,:n,:n,:n,:n)"};
+	struct expr_env e = env();
+	struct arena *late = arena_new(0);
+	struct err err = err_in(arena);
+	struct value item = sample(), after;
+	struct update *update, *deeper;
+	const struct node *node;
+
+	CHECK(expr_parse_update(&e, STR("SET n = :n, s = :s"), &update, &err) == OK && expr_parse_update(&e, STR("ADD n :n, m.x :n"), &deeper, &err) == OK);
+	readings = 0;
+	arena_limit_time(late, count_readings, 0);
+	CHECK(!arena_works(late, ARENA_LOOK));
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+		struct subject subject = {late, &item, STR_ABSENT}, in_time = {arena, &item, STR_ABSENT};
+
+		CHECK(expr_parse_condition(&e, EXPR_FILTER, str_of(conditions[i]), &node, &err) == OK);
+		CHECK(expr_eval(node, &in_time) && !expr_eval(node, &subject));
+	}
+	CHECK_INT(expr_update(update, late, &item, &after, &err), ERR_SERVICE_UNAVAILABLE);
+	CHECK_INT(expr_update(deeper, late, &item, &after, &err), ERR_SERVICE_UNAVAILABLE);
+	e.arena = late;
+	CHECK_INT(expr_parse_condition(&e, EXPR_FILTER, STR("n = :n"), &node, &err), ERR_SERVICE_UNAVAILABLE);
+	CHECK_INT(expr_parse_update(&e, STR("ADD n :n"), &update, &err), ERR_SERVICE_UNAVAILABLE);
+	arena_free(late);
+}
+
+TEST(values_that_are_not_used_are_named_after_names)
+{
+	struct expr_env e = env();
+	struct err err = err_in(arena);
+
+	e.value_count = 3;
+	e.values[1].is_used = true;
+	CHECK(expr_check_unused(&e, &err) == ERR_REQUEST);
+	CHECK_STR(err.message, "Value provided in ExpressionAttributeNames unused in expressions: keys: {#name, #y}");
+	e.names[0].is_used = e.names[1].is_used = true;
+	CHECK(expr_check_unused(&e, &err) == ERR_REQUEST);
+	CHECK_STR(err.message, "Value provided in ExpressionAttributeValues unused in expressions: keys: {:n, :s}");
+	e.values[0].is_used = e.values[2].is_used = true;
+	CHECK(expr_check_unused(&e, &err) == OK);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
+		TEST_CASE(limits_of_expressions), TEST_CASE(subjects_without_attributes), TEST_CASE(what_paths_name_is_projected), TEST_CASE(what_updates_touch_and_make), TEST_CASE(nodes_and_paths_that_are_built_are_checked), TEST_CASE(evaluation_stops_where_the_time_is_up), TEST_CASE(values_that_are_not_used_are_named_after_names),
 		TEST_CASE(conditions_hold_or_not), TEST_CASE(condition_errors), TEST_CASE(hostile_nesting_is_refused), TEST_CASE(updates),
 		TEST_CASE(many_steps_copy_a_container_once), TEST_CASE(many_appended_lists_are_refused_before_they_are_made),
 		TEST_CASE(deleting_every_element_removes_the_set), TEST_CASE(projections),
