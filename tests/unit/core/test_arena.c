@@ -94,6 +94,11 @@ TEST(arenas_share_a_budget)
 	CHECK(budget.held >= 20 * MB && budget.held < 21 * MB);
 	CHECK_INT(arena_held(a), budget.held);
 	CHECK_INT(arena_held(b), 0);
+	budget.limit = 10 * MB; /* less than what is held already */
+	(void)arena_bytes(b, MB);
+	CHECK(arena_is_over(b) && !arena_is_over(a));
+	arena_reset(b);
+	budget.limit = 32 * MB;
 	memset(arena_bytes(b, 20 * MB), 1, 20 * MB); /* it gets what it asks for */
 	CHECK(arena_is_over(b) && !arena_is_over(a));
 	arena_reset(b);
@@ -238,6 +243,9 @@ TEST(small_arenas_grow)
 	char *shrunk = arena_grow(arena, second, 10, 4);
 	CHECK_STR(((struct str){shrunk, 4}), "abcd");
 	CHECK(arena_grow(arena, shrunk, 4, 5) == shrunk && arena_grow(arena, shrunk, 5, 2) != shrunk);
+	char *latest = arena_bytes(arena, 4);
+	memcpy(latest, "wxyz", 4);
+	CHECK_STR(((struct str){arena_grow(arena, latest, 4, 100000), 4}), "wxyz"); /* no room in the chunk */
 	CHECK(arena_calloc(arena, 8, 0) != NULL && arena_calloc(arena, 0, 8) != NULL);
 	arena_free(arena);
 }

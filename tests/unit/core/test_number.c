@@ -242,9 +242,28 @@ TEST(encodings_that_are_changed)
 	}
 }
 
+/* Digits and exponents beyond all bounds, and bytes that are no encoding. */
+TEST(what_is_far_beyond_the_limits)
+{
+	static const char *const refused[] = {"1111111111111111111111111111111111111111", "10000000000000000000000000000000000000001", "1ex", "1e5x",
+					      "1e99999999999999999999", "1e-99999999999999999999", "0e99999999999999999999"};
+	struct err err = err_in(arena);
+	char bytes[NUMBER_MAX];
+	struct buf out = buf_in(arena);
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		CHECK(number_parse(str_of(refused[i]), bytes, &n, &err) == ERR_VALIDATION);
+	number_format(STR("\3\x82\x66\0"), &out);
+	CHECK_INT(out.n, 0);
+	CHECK_INT(number_length("", 0), 0);
+	CHECK(number_to_double(encoded("0")) == 0 && number_to_double(encoded("-2.5")) == -2.5);
+}
+
 int main(void)
 {
 	static const struct test_case cases[] = {
+		TEST_CASE(what_is_far_beyond_the_limits),
 		TEST_CASE(canonical_text), TEST_CASE(text_of_every_length_and_point), TEST_CASE(bytes_that_are_no_number), TEST_CASE(refused_text), TEST_CASE(byte_order_is_numeric_order),
 		TEST_CASE(arithmetic_on_integers_matches_the_machine), TEST_CASE(arithmetic_at_the_limits), TEST_CASE(integers),
 		TEST_CASE(encodings_that_are_changed),
