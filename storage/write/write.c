@@ -150,8 +150,10 @@ static enum code make_updated(struct write_step *step, struct err *err)
 		code = item_key_of_item(step->arena, write->table, &write->new_item, words, NULL, err);
 	if (code == OK && write->update)
 		code = vector_row_check(write->table, &write->new_item, old, true, err);
-	if (code != OK)
+	if (code != OK) {
+		write->new_item = VALUE_NONE; /* what the write costs is asked all the same */
 		return code;
+	}
 	return image_of(step->arena, &write->new_item, &write->new_image) ? OK : err_set(err, MSG_UPDATE_SIZE);
 }
 

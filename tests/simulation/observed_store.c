@@ -39,11 +39,12 @@ struct swept {
 };
 
 static const struct keyspace counters = {0, SYSTEM_COUNTERS};
+#define NUMBER_ROW "backfill/simulation" /* of a kind whose rows may be anything, for the check of the store */
 
 static enum code number_in(struct store_txn *inner, struct arena *arena, uint64_t *number, struct err *err)
 {
 	struct str value;
-	enum code code = store_get(inner, counters, STR("simulation"), arena, &value, err);
+	enum code code = store_get(inner, counters, STR(NUMBER_ROW), arena, &value, err);
 
 	*number = 0;
 	if (code == OK && str_is_set(value))
@@ -310,7 +311,7 @@ static enum code observed_commit(struct store_txn *base, struct err *err)
 		code = err_default(err, ERR_CONFLICT);
 	}
 	if (code == OK && is_write)
-		code = store_put(txn->inner, counters, STR("simulation"), (struct str){(const char *)row, sizeof(row)}, err);
+		code = store_put(txn->inner, counters, STR(NUMBER_ROW), (struct str){(const char *)row, sizeof(row)}, err);
 	if (code != OK) {
 		observed_abort(base);
 		return code;

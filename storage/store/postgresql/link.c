@@ -429,8 +429,9 @@ static void take_mark(struct link *link)
 	size_t at = link->marked - 1;
 	struct str mark = at < link->result_count && link_rows(link, at) > 0 ? link_column(link, at, 0, 0) : STR_ABSENT;
 
-	if (!row_is_number(mark, &link->mark))
-		link->mark = 0;
+	struct row_reader row = row_read(mark); /* the number; behind it stands the time, which only the clean-up reads */
+
+	link->mark = row_u64(&row);
 	link->marked = 0;
 }
 
