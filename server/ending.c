@@ -29,6 +29,7 @@ static void *watch(void *context)
 	const char *what = atomic_load(&doing);
 	log_line(LOG_ERROR, "has not ended within %u s and ends by force, with status %d; what did not end: %s%s%s", limit / 1000, ENDING_STUCK, atomic_load(&part),
 		 what ? "; in the background: " : "", what ? what : "");
+	alarm(0);
 	_exit(ENDING_STUCK);
 	return context;
 }

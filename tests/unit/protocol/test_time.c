@@ -114,11 +114,11 @@ TEST(a_read_stops_among_the_rows_that_it_filters)
 {
 	begin();
 	struct buf values = buf_in(texts);
-	buf_printf(&values, ")','ExpressionAttributeValues':{%s}}", times(OPERANDS, ",", "':v", "':{'S':''}"));
+	buf_printf(&values, ")','ExpressionAttributeValues':{%s}}", times(OPERANDS, ",", "':v", "':{'NULL':true}")); /* compared one by one: they have no order */
 	check(request("Scan", "{'TableName':'tab','FilterExpression':'n IN (", times(OPERANDS, ",", ":v", ""), ended(&values)), 200, 5);
 	check(request("Scan", "{'TableName':'tab','Select':'COUNT','FilterExpression':'n IN (", times(OPERANDS, ",", ":v", ""), ended(&values)), 200, 5);
 	check(request("Scan", "{'TableName':'tab','FilterExpression':'", times(140, " OR ", "els = a", ""), "'}"), 200, 3);
-	check(request("ExecuteStatement", "{'Statement':'SELECT * FROM tab WHERE n IN [", times(OPERANDS, ",", "", "000"), "]'}"), 200, 5);
+	check(request("ExecuteStatement", "{'Statement':'SELECT * FROM tab WHERE n IN [", times(OPERANDS, ",", "[", "]"), "]'}"), 200, 5);
 	end();
 }
 
