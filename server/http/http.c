@@ -167,6 +167,7 @@ void http_stop(struct http *http, unsigned wait_ms)
 	delay_stop(http->delay); /* answers that wait go at once */
 	while (atomic_load(&http->options.stats->requests) > 0 && monotonic_ms() < end_ms)
 		nanosleep(&moment, NULL);
+	atomic_store(&http->is_drained, true);
 	if (tls)
 		tls_quiesce(tls);
 	ending_part("connections and the threads of requests");

@@ -99,7 +99,7 @@ struct http {
 	struct delay_job sweep; /* of connections, each second */
 	unsigned port;
 	struct connections *connections;
-	atomic_bool is_stopping;
+	atomic_bool is_stopping, is_drained; /* is_drained: requests under way have had their time */
 	struct idle idle;      /* exchanges, one for each thread */
 	pthread_mutex_t mutex; /* of the other idle ones */
 	struct exchange *first_idle;

@@ -54,12 +54,15 @@ static void wait_held(struct exchange *exchange)
 	look_at_held(&exchange->wait.job);
 }
 
-/* Whether the client has ended its side, or closed the connection. It gets no answer then: libmicrohttpd closes the connection when it is resumed. */
+/*
+ * Whether the client has ended its side, or closed the connection. It gets no answer then: libmicrohttpd closes the connection when it is resumed. Nor does
+ * it when the server ends and the time for requests under way is over.
+ */
 static bool has_left(void *context)
 {
 	const struct exchange *exchange = context;
 
-	return platform_has_ended(connection_fd(exchange->connection));
+	return atomic_load(&exchange->http->is_drained) || platform_has_ended(connection_fd(exchange->connection));
 }
 
 static void run_aside(struct aside_job *job, bool is_late)
