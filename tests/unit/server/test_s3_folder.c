@@ -126,12 +126,16 @@ TEST(what_is_no_file_is_no_object)
 
 static atomic_bool is_over;
 
-/* A folder and a link out of the bucket take turns at one name. */
-static void *swap(void *unused)
-{
-	const char *name = in_folder("place/bucket/turn"), *real = in_folder("place/bucket/turn-folder"), *leads_out = in_folder("place/bucket/turn-link");
+struct turns {
+	const char *name, *real, *leads_out;
+};
 
-	(void)unused;
+/* A folder and a link out of the bucket take turns at one name. */
+static void *swap(void *context)
+{
+	const struct turns *turns = context;
+	const char *name = turns->name, *real = turns->real, *leads_out = turns->leads_out;
+
 	while (!atomic_load(&is_over)) {
 		(void)!rename(leads_out, name);
 		(void)!rename(name, leads_out);
@@ -143,13 +147,14 @@ static void *swap(void *unused)
 
 TEST(a_link_that_comes_in_between)
 {
+	struct turns turns = {in_folder("place/bucket/turn"), in_folder("place/bucket/turn-folder"), in_folder("place/bucket/turn-link")};
 	struct s3_problem problem;
 	pthread_t thread;
 	unsigned leaks = 0;
 
 	CHECK_INT(mkdir(in_folder("place/bucket/turn-folder"), 0700), 0);
 	CHECK_INT(symlink("../../outside", in_folder("place/bucket/turn-link")), 0);
-	CHECK_INT(pthread_create(&thread, NULL, swap, NULL), 0);
+	CHECK_INT(pthread_create(&thread, NULL, swap, &turns), 0);
 	for (unsigned i = 0; i < SWAPS; i++) {
 		leaks += get("bucket", "turn/secret", &problem);
 		(void)!put("bucket", i % 2 ? "turn/new" : "turn/made/new", &problem);
