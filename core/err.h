@@ -77,9 +77,9 @@ static inline void err_spoil(void *out, size_t n)
 #endif
 }
 
-/* Gives *out its value where `code`, a variable, is OK; else spoils it. The value of the whole is `code`. */
+/* Sets *out to `value` if `code`, a variable, is OK; else spoils *out. Evaluates to `code`. */
 #define RESULT(code, out, value) ((code) == OK ? (void)(*(out) = (value)) : err_spoil((out), sizeof(*(out))), (code))
-/* The same of an output that was filled in its place: it is spoilt where `code` is not OK. */
+/* For an output that the function fills in place: spoils *out unless `code` is OK. Evaluates to `code`. */
 #define RESULT_IN(code, out) ((code) == OK ? (void)0 : err_spoil((out), sizeof(*(out))), (code))
 
 static inline struct err err_in(struct arena *arena)

@@ -1,6 +1,8 @@
 /*
- * sizes - items that validation refuses for their size. They are refused before policies are asked, so that nobody pays for policies over names and values that
- * no table takes. The operations check them again, in their own order; both read the request alone, so a refusal here says nothing about a table.
+ * sizes - refuses items above 400 KB before IAM asks policies about their names and values.
+ *
+ * Policies cost CPU for each name and value. The operations check sizes again, in their own order. Both checks read the request alone, so a refusal
+ * says nothing about a table.
  */
 #ifndef DYNALITH_PROTOCOL_IAM_SIZES_H
 #define DYNALITH_PROTOCOL_IAM_SIZES_H

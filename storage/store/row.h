@@ -146,7 +146,7 @@ static inline bool row_is_number(struct str bytes, uint64_t *number)
 	return row_is_whole(&row);
 }
 
-/* The same in decimal digits, 18 at most. */
+/* As row_is_number(), for a row of decimal digits, 18 at most. */
 static inline bool row_is_decimal(struct str bytes, uint64_t *number)
 {
 	*number = 0;
@@ -158,7 +158,7 @@ static inline bool row_is_decimal(struct str bytes, uint64_t *number)
 	return bytes.n <= 18 && (bytes.n > 0 || !str_is_set(bytes));
 }
 
-/* The same of the row of this key. ERR_INTERNAL for another row. */
+/* Reads the row of `key` as row_is_number() does. ERR_INTERNAL where the row is no number. */
 enum code row_get_number(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, uint64_t *number,
 			 struct err *err) WARN_UNUSED;
 
