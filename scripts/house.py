@@ -247,38 +247,12 @@ def mentioned(text, start=0):
 
 
 def check_documents(documents, names):
-    """Paths in documents, and the modules that the tables of ARCHITECTURE.md list, are there."""
+    """Paths in documents are there."""
     for name, text in documents.items():
         for match in re.finditer(r"`([^`\n]+)`", text):
             for offset, path in mentioned(match.group(1), match.start(1)):
                 if not exists(names, path):
                     yield name, text.count("\n", 0, offset) + 1, f"{path} is not there"
-        if name.endswith("ARCHITECTURE.md"):
-            yield from check_modules(name, text, names)
-
-
-def check_modules(document, text, names):
-    """First columns: "`stream/stream_record`, `stream_shard`" below "### storage" are storage/stream/stream_record.* and stream_shard.* beside it."""
-    room = column = None
-    for number, line in enumerate(text.splitlines(), 1):
-        heading = re.match(r"#+ (\w+)", line)
-        if heading:
-            room, column = heading.group(1), None
-        cells = line.split("|")
-        if not line.startswith("|"):
-            column = None
-            continue
-        if column is None:
-            column = cells[1].strip()
-        if column not in ("module", "shelf", "folder") or room is None:
-            continue
-        beside = ""
-        for token in re.findall(r"`([^`]+)`", cells[1]):
-            places = [f"{room}/{token}", f"{room}/{beside}{token}", token]
-            if not any(exists(names, place) for place in places):
-                yield document, number, f"`{token}` is not there"
-            if "/" in token.rstrip("/"):
-                beside = folder(token) + "/"
 
 
 FLOOR = "storage/store/sqlite/sqlite_floor.h"
@@ -295,25 +269,6 @@ def check_floor(files, documents):
         for match in re.finditer(r"SQLite\s+is\s+older\s+than\s+(\d+\.\d+\.\d+)", text):
             if match.group(1) != version:
                 yield name, text.count("\n", 0, match.start()) + 1, f"{FLOOR} says {version}, not {match.group(1)}"
-
-
-def check_named(files, documents):
-    """Each module stands in its room's section of ARCHITECTURE.md, but for message texts, private headers and the files of ops/, one per operation."""
-    for document, text in documents.items():
-        if not document.endswith("ARCHITECTURE.md"):
-            continue
-        said, room = {}, None
-        for line in text.splitlines():
-            heading = re.match(r"#+ (\w+)", line)
-            room = heading.group(1) if heading else room
-            said.setdefault(room, set()).update(re.sub(r"\.(c|h|def)$", "", token) for token in re.findall(r"`([^`]+)`", line))
-        for name in sorted(files):
-            room, _, path = module(name).partition("/")
-            base = path.rsplit("/", 1)[-1]
-            if base.endswith(("messages", "internal")) or path.startswith("ops/"):
-                continue
-            if not any(token == path or fnmatch.fnmatch(base, token) for token in said.get(room, ())):
-                yield name, 1, f"{document} does not say what it is"
 
 
 def check_comments(files, names):

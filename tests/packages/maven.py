@@ -73,7 +73,7 @@ def pom(folder, dependencies):
   </properties>
   <repositories><repository><id>dynalith</id><url>{REPOSITORY.as_uri()}</url></repository></repositories>
   <dependencies>
-    {blocks(README, "xml")[0].replace("0.1.0", VERSION)}
+    {blocks(README, "xml")[0].replace("0.2.0", VERSION)}
     <dependency><groupId>org.junit.jupiter</groupId><artifactId>junit-jupiter</artifactId><version>{JUNIT}</version><scope>test</scope></dependency>
     {QUIET}
     {dependencies}
