@@ -408,8 +408,7 @@ enum code instance_open(struct arena *arena, const struct config *config, struct
 	enum code code = begin(instance, err);
 	if (code != OK)
 		instance_close(instance);
-	*out = code == OK ? instance : NULL;
-	return code;
+	return RESULT(code, out, instance);
 }
 
 static void free_service(struct service *service)

@@ -167,9 +167,13 @@ static void *start(void *context)
 {
 	struct parts *parts = context;
 
-	parts->code = instance_open(parts->arena, parts->config, &parts->instance, &parts->err);
-	if (parts->code == OK)
+	struct instance *instance;
+
+	parts->code = instance_open(parts->arena, parts->config, &instance, &parts->err);
+	if (parts->code == OK) {
+		parts->instance = instance;
 		parts->code = listen_first(parts);
+	}
 	return NULL;
 }
 

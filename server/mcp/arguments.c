@@ -14,7 +14,7 @@ struct making {
 	const struct json *root;
 	struct buf body;                     /* members, each with a comma in front */
 	struct buf condition, names, values; /* of Query */
-	struct arguments *out;
+	struct arguments arguments;          /* what it becomes */
 };
 
 /* Types of JSON that a kind takes, and how the schema and the message name them. */
@@ -135,13 +135,13 @@ static bool is_name(struct str name)
 
 static bool add_limit(struct making *making, const struct json *value)
 {
-	return json_integer(value, &making->out->limit) && making->out->limit >= 1 && making->out->limit <= TOOLBOX_ROWS_MAX;
+	return json_integer(value, &making->arguments.limit) && making->arguments.limit >= 1 && making->arguments.limit <= TOOLBOX_ROWS_MAX;
 }
 
 /* False where the value is not right. */
 static bool add(struct making *making, const struct property *property, const struct json *value, struct str text)
 {
-	struct arguments *out = making->out;
+	struct arguments *out = &making->arguments;
 
 	switch (property->kind) {
 	case ARGUMENT_LIMIT:
@@ -182,7 +182,7 @@ static enum code add_property(struct making *making, const struct property *prop
 	struct str found = json_text_find(text, str_of(property->name));
 
 	if (property->kind == ARGUMENT_LIMIT)
-		making->out->limit = TOOLBOX_ROWS;
+		making->arguments.limit = TOOLBOX_ROWS;
 	if (!value || !str_is_set(found))
 		return property->is_required ? err_set(err, MSG_MCP_MISSING, property->name) : OK;
 	if (!(kinds[property->kind].types >> json_type(value) & 1) || !add(making, property, value, found))
@@ -241,22 +241,24 @@ static enum code add_all(struct making *making, struct str text, struct err *err
 enum code arguments_read(struct arena *arena, const struct tool *tool, struct str text, int64_t limit, struct arguments *out, struct err *err)
 {
 	struct making making = {
-		.arena = arena, .tool = tool, .body = buf_in(arena), .condition = buf_in(arena), .names = buf_in(arena), .values = buf_in(arena), .out = out,
+		.arena = arena, .tool = tool, .body = buf_in(arena), .condition = buf_in(arena), .names = buf_in(arena), .values = buf_in(arena),
+		.arguments = {.body = STR_ABSENT},
 	};
 	enum code code = json_parse(arena, text, &making.root, err);
 
-	*out = (struct arguments){.body = STR_ABSENT};
+	struct arguments *arguments = &making.arguments;
+
 	if (code == OK)
 		code = add_all(&making, text, err);
-	if (code != OK || str_is_set(out->body))
-		return code;
+	if (code != OK || str_is_set(arguments->body))
+		return RESULT(code, out, *arguments);
 	if (limit > 0)
-		out->limit = limit;
+		arguments->limit = limit;
 	add_joined(&making);
-	if (out->limit > 0) {
+	if (arguments->limit > 0) {
 		begin(&making.body);
-		buf_printf(&making.body, "\"Limit\":%lld", (long long)out->limit);
+		buf_printf(&making.body, "\"Limit\":%lld", (long long)arguments->limit);
 	}
-	out->body = str_printf(arena, "{" STR_FMT "}", STR_ARG(buf_str(&making.body)));
-	return OK;
+	arguments->body = str_printf(arena, "{" STR_FMT "}", STR_ARG(buf_str(&making.body)));
+	return RESULT(OK, out, *arguments);
 }

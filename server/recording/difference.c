@@ -176,14 +176,14 @@ enum code difference_print(struct tape *first, struct tape *second, struct diffe
 {
 	struct arena *arena = arena_new(1 << 20);
 	struct index index = {0};
+	struct difference difference = {0};
 	enum code code = read_index(second, arena, &index, err);
 
-	*out = (struct difference){0};
 	if (code == OK)
-		code = compare_all(first, second, arena, &index, out, err);
-	out->steps = index.steps;
+		code = compare_all(first, second, arena, &index, &difference, err);
+	difference.steps = index.steps;
 	free(index.v);
 	free(index.slots);
 	arena_free(arena);
-	return code;
+	return RESULT(code, out, difference);
 }

@@ -210,18 +210,21 @@ static enum code remember(struct seed *seed, struct str name, bool is_made, stru
 	*known = (struct known){.next = seed->tables, .name = str_copy(seed->arena, name), .hash = hash_of(seed->arena, table),
 				.types = json_member(table, "AttributeDefinitions"), .is_made = is_made};
 	seed->tables = known;
-	*out = known;
 	if (!seed->options->is_check_apart)
-		return OK;
+		return RESULT(OK, out, known);
 	struct str type, reason, body = description_to_create(seed->piece, table);
 	struct seed_reply reply;
-	return ask(seed, &seed->options->check, "CreateTable", body, &reply, &type, &reason, err); /* one that is there already is from a file before */
+	code = ask(seed, &seed->options->check, "CreateTable", body, &reply, &type, &reason, err); /* one that is there already is from a file before */
+	return RESULT(code, out, known);
 }
 
 static enum code known_table(struct seed *seed, struct str name, struct known **out, struct err *err)
 {
-	*out = find(seed, name);
-	return *out ? OK : remember(seed, name, false, out, err);
+	struct known *known = find(seed, name);
+
+	if (!known)
+		return remember(seed, name, false, out, err);
+	return RESULT(OK, out, known);
 }
 
 enum code seed_at(const struct seed *seed, size_t line, struct err *err)

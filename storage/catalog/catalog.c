@@ -185,10 +185,12 @@ enum code catalog_refresh(struct catalog *catalog, struct err *err)
 enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, struct str key, struct table **out, struct err *err)
 {
 	struct str record;
+	struct table *table = NULL;
 	enum code code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
 
-	*out = NULL;
-	return code == OK && str_is_set(record) ? table_decode(record, catalog->options.settings, out, err) : code;
+	if (code == OK && str_is_set(record))
+		code = table_decode(record, catalog->options.settings, &table, err);
+	return RESULT(code, out, table);
 }
 
 /* What the store has under the key, with a reference: `known`, which may be NULL, where that is current; NULL where it has nothing. */
@@ -196,38 +198,39 @@ static enum code read_current(struct catalog *catalog, struct str key, const str
 			      struct err *err)
 {
 	struct store_txn *txn;
+	struct table *table = NULL;
 	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
 
-	*is_known = false;
-	*out = NULL;
 	if (code != OK)
-		return code;
+		return RESULT_IN(code, out);
+	*is_known = false;
 	if (known)
 		code = currency_is_exact(txn, known, is_known, err);
 	if (code == OK && !*is_known)
-		code = catalog_stored(catalog, txn, key, out, err);
-	if (code == OK && *out && !catalog->options.has_peers && !retired_is_key(key))
-		code = currency_is_exact(txn, *out, is_whole, err);
+		code = catalog_stored(catalog, txn, key, &table, err);
+	bool is_read = code == OK && table;
+	if (is_read && !catalog->options.has_peers && !retired_is_key(key))
+		code = currency_is_exact(txn, table, is_whole, err);
 	store_abort(txn);
-	if (code != OK && *out) {
-		table_unref(*out);
-		*out = NULL;
-	}
-	return code;
+	if (code != OK && is_read)
+		table_unref(table);
+	return RESULT(code, out, table);
 }
 
 /* The same, and a record that 0.1.0 wrote to a newer file gets its rows. */
 static enum code read_whole(struct catalog *catalog, struct str key, const struct table *known, bool *is_known, struct table **out, struct err *err)
 {
 	bool is_whole = true;
-	enum code code = read_current(catalog, key, known, is_known, &is_whole, out, err);
+	struct table *table;
+	enum code code = read_current(catalog, key, known, is_known, &is_whole, &table, err);
 
-	if (code != OK || is_whole)
-		return code;
-	table_unref(*out);
-	*out = NULL;
-	code = table_rows_mend(catalog->store, catalog->options.settings, table_rows_space(key), key, err);
-	return code == OK ? read_current(catalog, key, known, is_known, &is_whole, out, err) : code;
+	if (code == OK && !is_whole) {
+		table_unref(table);
+		code = table_rows_mend(catalog->store, catalog->options.settings, table_rows_space(key), key, err);
+		if (code == OK)
+			code = read_current(catalog, key, known, is_known, &is_whole, &table, err);
+	}
+	return RESULT(code, out, table);
 }
 
 /* The table under the key as the store has it, with a reference; NULL where there is none. Takes over the reference to what is in memory (or NULL). */
@@ -235,21 +238,21 @@ static enum code load(struct catalog *catalog, struct str key, struct table *kno
 {
 	unsigned generation = atomic_load(&catalog->generation);
 	bool is_known;
-	enum code code = read_whole(catalog, key, known, &is_known, out, err);
+	struct table *table;
+	enum code code = read_whole(catalog, key, known, &is_known, &table, err);
 
 	if (code == OK && is_known) {
 		catalog_check(catalog, key, known, generation);
-		*out = known;
-		return OK;
+		return RESULT(code, out, known);
 	}
-	if (code == OK && *out)
-		*out = catalog_install(catalog, key, *out, generation);
-	else if (code == OK && known) {
+	if (code == OK && table) {
+		table = catalog_install(catalog, key, table, generation);
+	} else if (code == OK && known) {
 		catalog_forget_entry(catalog, key, known->identity.number, known->currency.version);
 		catalog_drop_vectors(catalog, known, NULL);
 	}
 	table_unref(known);
-	return code;
+	return RESULT(code, out, table);
 }
 
 static enum code look_up(struct catalog *catalog, struct str key, bool is_current, int64_t now_ms, struct table **out, struct err *err)
@@ -283,18 +286,18 @@ enum code catalog_get_current(struct catalog *catalog, struct ns ns, struct str 
 enum code catalog_marked(struct catalog *catalog, const struct mark *mark, struct table **out, struct err *err)
 {
 	bool is_checked, is_retired = retired_is_key(mark->record);
-	struct table *known = is_retired ? NULL : catalog_cached(catalog, mark->record, &is_checked);
+	struct table *known = is_retired ? NULL : catalog_cached(catalog, mark->record, &is_checked), *table;
 	enum code code;
 
 	if (is_retired)
-		code = read_whole(catalog, mark->record, NULL, &is_checked, out, err);
+		code = read_whole(catalog, mark->record, NULL, &is_checked, &table, err);
 	else
-		code = load(catalog, mark->record, known, out, err);
-	if (code == OK && *out && (*out)->identity.number != mark->number) { /* another table has the name by now */
-		table_unref(*out);
-		*out = NULL;
+		code = load(catalog, mark->record, known, &table, err);
+	if (code == OK && table && table->identity.number != mark->number) { /* another table has the name by now */
+		table_unref(table);
+		table = NULL;
 	}
-	return code;
+	return RESULT(code, out, table);
 }
 
 bool catalog_holds(struct catalog *catalog, const struct table *table)
