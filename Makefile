@@ -242,7 +242,7 @@ unit.protocol := $(filter-out %/test_postgresql_trips,$(unit.protocol))
 unit.storage := $(filter-out %/test_postgresql %/test_postgresql_profile,$(unit.storage))
 endif
 # A disk that loses power and fails.
-$(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/storage/test_commit_group $(BUILD)/tests/unit/protocol/test_disk: $(BUILD)/tests/unit/storage/fault_vfs.o
+$(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/protocol/test_disk: $(BUILD)/tests/unit/storage/fault_vfs.o
 # A store as many processes share one.
 $(foreach t,storage/test_store_rows storage/test_references storage/test_limits storage/test_processes storage/test_state_model protocol/test_servers,$(BUILD)/tests/unit/$(t)): \
 	$(BUILD)/tests/unit/storage/optimistic_store.o

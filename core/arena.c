@@ -160,11 +160,6 @@ void arena_yield(struct arena *arena, bool yields)
 	arena->time.yields = yields;
 }
 
-uint64_t arena_time_taken(const struct arena *arena)
-{
-	return arena->time.end > 0 ? arena->time.clock() - (arena->time.end - arena->time.limit) : 0;
-}
-
 void arena_share_time(struct arena *arena, const struct arena *other, unsigned n)
 {
 	uint64_t left = other->time.limit;

@@ -93,9 +93,6 @@ void arena_watch(struct arena *arena, bool (*is_left)(void *context), void *cont
  */
 void arena_yield(struct arena *arena, bool yields);
 
-/* What the clock of the limit has advanced by since its first reading; 0 where it was not read, as for fewer than ARENA_LOOK steps. */
-uint64_t arena_time_taken(const struct arena *arena);
-
 /*
  * Gives `arena` an n-th of the time that the other has left, for one of n threads that share a request's work. No limit where the other has
  * none.

@@ -50,45 +50,6 @@ void store_abort(struct store_txn *txn)
 	txn->ops->abort(txn);
 }
 
-bool store_group_open(struct store *store)
-{
-	return store->group && store->group->open(store);
-}
-
-uint64_t store_group_pending(struct store *store)
-{
-	return store->group ? store->group->pending(store) : 0;
-}
-
-uint64_t store_group_seen(struct store *store)
-{
-	return store->group ? store->group->seen(store) : 0;
-}
-
-bool store_group_is_lost(struct store *store, uint64_t number)
-{
-	return store->group && store->group->is_lost(store, number);
-}
-
-enum code store_group_commit(struct store *store, struct err *err)
-{
-	return store->group ? store->group->commit(store, err) : OK;
-}
-
-enum code store_group_close(struct store *store, struct err *err)
-{
-	return store->group ? store->group->close(store, err) : OK;
-}
-
-enum code store_join(struct store_txn *txn, store_outcome *outcome, void *context, struct err *err)
-{
-	enum code code = txn->join(txn, outcome, context, err);
-
-	if (code == OK)
-		arena_pardon(err->arena);
-	return code;
-}
-
 enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	return txn->ops->create(txn, keyspace, err);

@@ -247,19 +247,6 @@ struct store_reference_ops {
 	enum code (*refer)(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err);
 };
 
-/* The calls of store_group_open() and its like. */
-struct store_group_ops {
-	bool (*open)(struct store *store);
-	enum code (*commit)(struct store *store, struct err *err);
-	enum code (*close)(struct store *store, struct err *err);
-	uint64_t (*pending)(struct store *store);
-	uint64_t (*seen)(struct store *store);
-	bool (*is_lost)(struct store *store, uint64_t number);
-};
-
-/* What became of a transaction: OK, or why it was not committed. */
-typedef void store_outcome(void *context, enum code code);
-
 /* The first member of every backend's store and transaction. */
 struct live_copy;
 
@@ -273,7 +260,6 @@ struct store_maintenance {
 
 struct store {
 	const struct store_ops *ops;
-	const struct store_group_ops *group; /* or NULL: there are no groups */
 	const struct store_reference_ops *references; /* or NULL: it keeps copies, since it would have to look for each row by its key */
 	const struct store_maintenance *maintenance; /* or NULL; decorators have none */
 };
@@ -287,7 +273,6 @@ struct store_txn {
 	enum code (*intend)(struct store_txn *txn, const struct store_key *key, struct err *err); /* the same */
 	enum code (*verify)(struct store_txn *txn, struct err *err); /* or NULL: what it reads is of one moment in any case */
 	enum code (*append)(struct store_txn *txn, const struct store_append *append, struct err *err); /* or NULL */
-	enum code (*join)(struct store_txn *txn, store_outcome *outcome, void *context, struct err *err); /* or NULL: no group is open */
 	/* of a transaction that is armed with a journal: journal.h */
 	const struct store_ops *below;
 	const struct store_reference_ops *references_below;
@@ -308,40 +293,6 @@ enum code store_commit(struct store_txn *txn, struct err *err) WARN_UNUSED;
 /* The same for what must then be answered as done, whatever else the request takes: pardons the arena of `err`. */
 enum code store_commit_for_good(struct store_txn *txn, struct err *err) WARN_UNUSED;
 void store_abort(struct store_txn *txn);
-
-/*
- * Group commit: many writing transactions of a thread become one of the backend's, since a commit costs more than a write. From store_group_open() to
- * store_group_close() a transaction may end by store_join() in place of store_commit(). It is pending then: the thread's next writing transactions see what
- * it wrote, nobody else does, and other writers wait. So its request must not be answered before the group is committed.
- *
- * All that is pending is committed by store_group_commit() and _close(), by a plain store_commit() of the thread, and before the thread reads. It is
- * committed whole or not at all. An abort undoes its own transaction only, unless the store had to undo all. Then the group is lost, as by a commit that fails.
- *
- * store_group_open() gives false, and opens nothing, where the store has no groups or refuses one now: in memory, under a limit, and for a while after a loss.
- */
-bool store_group_open(struct store *store);
-/* An error: what was pending is lost. The group stays open. */
-enum code store_group_commit(struct store *store, struct err *err) WARN_UNUSED;
-/* The same, and the end of the group. */
-enum code store_group_close(struct store *store, struct err *err) WARN_UNUSED;
-
-/* The number of the calling thread's group that is pending now, above 0 and never used twice in the thread; 0: nothing is pending. */
-uint64_t store_group_pending(struct store *store);
-/* The number of the latest group that a transaction of the thread joined, or saw something of, since the last call; 0: none. */
-uint64_t store_group_seen(struct store *store);
-/* Whether the group with the number was lost. After many losses also true of older groups that were not. */
-bool store_group_is_lost(struct store *store, uint64_t number);
-
-/* Whether the transaction may end by store_join(): it is not armed with a journal, and its thread has a group. */
-static inline bool store_joins(const struct store_txn *txn)
-{
-	return txn->join != NULL && txn->below == NULL;
-}
-/*
- * Commits with the group, or at once where that cannot be: then the errors are those of store_commit(). `outcome` is called once in any case, now or by the
- * thread's later calls, while other writers still wait; it must call nothing of the store. Pardons the arena of `err` as store_commit_for_good() does.
- */
-enum code store_join(struct store_txn *txn, store_outcome *outcome, void *context, struct err *err) WARN_UNUSED;
 
 enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct err *err) WARN_UNUSED;
 /* The same of a keyspace whose rows are small, such as those that stand for others (store_refer), so that the store may keep them in another way. */

@@ -1,7 +1,5 @@
 #include "storage/write/write.h"
 
-#include <stdlib.h>
-
 #include "core/capacity.h"
 #include "core/expr_messages.h"
 #include "core/image.h"
@@ -352,51 +350,6 @@ static void leave_sizes(struct run *run, enum code code)
 		catalog_size_leave(run->writes[i].table, &run->scopes[i], run->sizes[i], code);
 }
 
-/* Changes of numbers of items, kept until the commit of a group: the request's memory is gone by then. */
-struct late_sizes {
-	size_t n;
-	struct late_size {
-		struct table *table;
-		struct size_scope scope;
-		struct size_change changes[SIZES_MAX];
-	} v[];
-};
-
-static void leave_late(void *context, enum code code)
-{
-	struct late_sizes *late = context;
-
-	for (size_t i = 0; late && i < late->n; i++) {
-		catalog_size_leave(late->v[i].table, &late->v[i].scope, late->v[i].changes, code);
-		table_unref(late->v[i].table);
-	}
-	free(late);
-}
-
-/* NULL: no numbers change. */
-static struct late_sizes *keep_sizes(const struct run *run)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < run->total; i++)
-		n += run->scopes[i].has_joined;
-	if (n == 0)
-		return NULL;
-	struct late_sizes *late = arena_checked(malloc(sizeof(*late) + n * sizeof(*late->v)));
-	late->n = 0;
-	for (size_t i = 0; i < run->total; i++) {
-		if (!run->scopes[i].has_joined)
-			continue;
-		struct late_size *own = &late->v[late->n++];
-
-		own->table = table_ref(run->writes[i].table);
-		own->scope = run->scopes[i];
-		own->scope.counted = STR_ABSENT;
-		memcpy(own->changes, run->sizes[i], (1 + table_index_total(own->table)) * sizeof(*own->changes));
-	}
-	return late;
-}
-
 /* What became of the writes, or why they may not be. */
 static enum code ask(struct run *run, enum code code, struct err *err)
 {
@@ -416,21 +369,6 @@ static enum code verify(struct run *run, enum code code, struct err *err)
 		return code;
 	*err = own;
 	return verified;
-}
-
-/*
- * Whether the commit may come later, with that of others. Not where the process remembers more of it than numbers of items: the ends of streams, vectors,
- * what other regions have.
- */
-static bool may_join(const struct run *run)
-{
-	if (!store_joins(run->txn) || run->stream.endings || run->group || run->histories)
-		return false;
-	for (size_t i = 0; i < run->total; i++) {
-		if (run->writes[i].table->indexes.vector_n > 0)
-			return false;
-	}
-	return true;
 }
 
 /* Runs the writes within a store transaction that is begun, and ends it. */
@@ -463,8 +401,6 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		leave_sizes(run, ERR_CONFLICT);
 		return code;
 	}
-	if (may_join(run))
-		return store_join(run->txn, leave_late, keep_sizes(run), err);
 	code = store_commit_for_good(run->txn, err);
 	stream_end(&run->stream, code);
 	if (run->group)

@@ -55,9 +55,6 @@ static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
 	[CONTROL_COMMIT] = "COMMIT",
 	[CONTROL_ROLLBACK] = "ROLLBACK",
-	[CONTROL_SAVE] = "SAVEPOINT member",
-	[CONTROL_RELEASE] = "RELEASE member",
-	[CONTROL_ROLLBACK_SAVED] = "ROLLBACK TO member",
 };
 
 static enum code refuse_page(sqlite3 *db, struct err *err)

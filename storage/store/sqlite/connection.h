@@ -27,7 +27,6 @@ enum statement {
 /* Statements of a connection. */
 enum control {
 	CONTROL_BEGIN_READ, CONTROL_SNAPSHOT, CONTROL_BEGIN_WRITE, CONTROL_COMMIT, CONTROL_ROLLBACK,
-	CONTROL_SAVE, CONTROL_RELEASE, CONTROL_ROLLBACK_SAVED, /* one transaction within another */
 	CONTROL_COUNT
 };
 

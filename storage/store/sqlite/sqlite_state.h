@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "storage/store/sqlite/commit_group.h"
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/pinned.h"
 #include "storage/store/sqlite/quota.h"
@@ -30,7 +29,6 @@ struct sqlite_store {
 	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */
 	pthread_mutex_t writer_mutex;
 	struct connection writer;
-	struct commit_group group;
 	struct wal wal;               /* on disk */
 	struct quota quota;
 	char *path;                   /* absolute; NULL in memory */

@@ -97,59 +97,16 @@ static void release(struct connection *connection)
 	reader_pool_give(&store->readers.pool, connection);
 }
 
-static enum code sqlite_commit(struct store_txn *txn, struct err *err);
-
-/* What is pending is committed, or lost. */
-static enum code commit_pending(struct sqlite_store *store, struct err *err)
-{
-	assert(!commit_group_has_member(&store->group));
-	store->writer.txn = (struct store_txn){.ops = store->base.ops, .mode = STORE_WRITE};
-	return sqlite_commit(&store->writer.txn, err);
-}
-
-static enum code sqlite_join(struct store_txn *txn, store_outcome *outcome, void *context, struct err *err);
-
-static struct store_txn txn_of(const struct sqlite_store *store, enum store_mode mode)
-{
-	bool joins = mode == STORE_WRITE && commit_group_takes(&store->group);
-
-	return (struct store_txn){.ops = store->base.ops, .references = store->base.references, .mode = mode, .join = joins ? sqlite_join : NULL};
-}
-
-/* The writer's connection is this thread's already, with the transaction of the group. */
-static enum code begin_member(struct sqlite_store *store, struct store_txn **txn, struct err *err)
-{
-	struct connection *connection = &store->writer;
-	enum code code = connection_control(connection, CONTROL_SAVE, err);
-
-	if (code != OK)
-		return code;
-	connection->txn = txn_of(store, STORE_WRITE);
-	connection->own.put_number = 0;
-	connection->moment = pinned_moment(&store->pinned);
-	commit_group_begin_member(&store->group);
-	*txn = &connection->txn;
-	return OK;
-}
-
 static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-
-	if (commit_group_pending(&store->group)) {
-		struct err own = err_in(err->arena);
-
-		if (mode == STORE_WRITE)
-			return begin_member(store, txn, err);
-		(void)!commit_pending(store, &own); /* the read goes on in any case; store_group_is_lost() reports a failure */
-	}
 	struct connection *connection = mode == STORE_WRITE ? acquire_writer(store) : acquire_reader(store);
 	enum code code = OK;
 
 	/* others may use the writer's connection while this one waits to be admitted */
 	if (mode == STORE_WRITE)
 		code = wal_admit(&store->wal, err);
-	connection->txn = txn_of(store, mode);
+	connection->txn = (struct store_txn){.ops = base->ops, .references = base->references, .mode = mode};
 	if (mode == STORE_WRITE) {
 		quota_begin(&store->quota);
 		connection->own.put_number = 0;
@@ -175,37 +132,12 @@ static void end_pinned(struct sqlite_store *store, const struct store_txn *txn, 
 	store->has_versions = store->has_versions || is_committed;
 }
 
-/* Undoes a member's own part. False where SQLite has undone all by itself, or cannot. */
-static bool undo_member(struct connection *connection)
-{
-	struct arena *arena = arena_new(0);
-	struct err err = err_in(arena);
-	bool is_undone = !sqlite3_get_autocommit(connection->db) && connection_control(connection, CONTROL_ROLLBACK_SAVED, &err) == OK &&
-			 connection_control(connection, CONTROL_RELEASE, &err) == OK;
-
-	arena_free(arena);
-	return is_undone;
-}
-
-/* Undoes what the writing transaction did. False where the connection stays the group's. */
-static bool undo(struct connection *connection)
-{
-	struct commit_group *group = &connection->store->group;
-
-	if (commit_group_end_member(group) && undo_member(connection))
-		return false;
-	connection_rollback(connection);
-	commit_group_lose(group);
-	return true;
-}
-
 static void sqlite_abort(struct store_txn *txn)
 {
 	struct connection *connection = (struct connection *)txn;
-	bool is_over = true;
 
 	if (txn->mode == STORE_WRITE)
-		is_over = undo(connection);
+		connection_rollback(connection);
 	else
 		connection_end_read(connection);
 	if (connection->own.has_moved)
@@ -214,8 +146,7 @@ static void sqlite_abort(struct store_txn *txn)
 	end_pinned(connection->store, txn, false);
 	if (txn->mode == STORE_WRITE && connection->quota->is_refused && !connection->store->is_memory)
 		wal_shorten(&connection->store->wal);
-	if (is_over)
-		release(connection);
+	release(connection);
 }
 
 /* Commits what SQLite has of the transaction. Readers look up the places of keyspaces again that the transaction may have changed. */
@@ -250,87 +181,11 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 		return code;
 	}
 	end_pinned(store, txn, true);
-	if (txn->mode == STORE_WRITE) {
+	if (txn->mode == STORE_WRITE)
 		quota_commit(&store->quota);
-		commit_group_end(&store->group);
-	}
 	uint64_t commit = txn->mode == STORE_WRITE ? wal_commit_number(&store->wal) : 0;
 	release(connection);
 	return wal_sync(&store->wal, commit, err);
-}
-
-/* Whether the transaction may be pending: readers must learn at once of keyspaces that moved, and of pinned rows. */
-static bool may_join(const struct connection *connection)
-{
-	return !connection->own.has_moved && !pinned_has_changes(&connection->store->pinned);
-}
-
-static enum code sqlite_join(struct store_txn *txn, store_outcome *outcome, void *context, struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	struct commit_group *group = &connection->store->group;
-	enum code code = OK;
-
-	if (!may_join(connection)) {
-		code = sqlite_commit(txn, err);
-		outcome(context, code);
-		return code;
-	}
-	if (commit_group_has_member(group))
-		code = connection_control(connection, CONTROL_RELEASE, err);
-	if (code == OK) {
-		commit_group_end_member(group);
-		commit_group_add(group, outcome, context);
-		return OK;
-	}
-	sqlite_abort(txn);
-	outcome(context, code);
-	return code;
-}
-
-/*
- * Not in memory, where SQLite cannot undo a part of a transaction. Nor under a limit or on a full disk: there a full store is usual, and each request gets its
- * own error.
- */
-static bool sqlite_group_open(struct store *base)
-{
-	struct sqlite_store *store = (struct sqlite_store *)base;
-
-	bool is_short = store->quota.limit > 0 || reserve_is_used(&store->reserve);
-
-	return !store->is_memory && !is_short && commit_group_open(&store->group);
-}
-
-static enum code sqlite_group_commit(struct store *base, struct err *err)
-{
-	struct sqlite_store *store = (struct sqlite_store *)base;
-
-	return commit_group_pending(&store->group) ? commit_pending(store, err) : OK;
-}
-
-static enum code sqlite_group_close(struct store *base, struct err *err)
-{
-	enum code code = sqlite_group_commit(base, err);
-
-	commit_group_close(&((struct sqlite_store *)base)->group);
-	return code;
-}
-
-static uint64_t sqlite_group_pending(struct store *base)
-{
-	return commit_group_pending(&((struct sqlite_store *)base)->group);
-}
-
-static uint64_t sqlite_group_seen(struct store *base)
-{
-	(void)base;
-	return commit_group_seen();
-}
-
-static bool sqlite_group_is_lost(struct store *base, uint64_t number)
-{
-	(void)base;
-	return commit_group_is_lost(number);
 }
 
 static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
@@ -442,7 +297,6 @@ static void sqlite_close(struct store *base)
 	reserve_close(&store->reserve);
 	pthread_mutex_destroy(&store->writer_mutex);
 	pinned_destroy(&store->pinned);
-	commit_group_free(&store->group);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	free(store->path);
@@ -505,10 +359,6 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 	else
 		usage->reason = atomic_load(&store->reserve.is_short) ? STORE_REASON_FULL : STORE_REASON_NONE;
 }
-
-static const struct store_group_ops group_ops = {
-	sqlite_group_open, sqlite_group_commit, sqlite_group_close, sqlite_group_pending, sqlite_group_seen, sqlite_group_is_lost,
-};
 
 static const struct store_ops sqlite_ops = {
 	.close = sqlite_close, .check = sqlite_check, .usage = sqlite_usage, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort,
@@ -761,7 +611,6 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	pthread_once(&configured, sqlite_configure);
 	store->base.ops = &sqlite_ops;
-	store->base.group = &group_ops;
 	store->base.maintenance = &maintenance;
 	store->base.references = &reference_ops; /* unless the file is of an earlier format */
 	store->is_memory = options->path == NULL;

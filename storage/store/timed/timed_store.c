@@ -67,50 +67,6 @@ static enum code timed_commit(struct store_txn *txn, struct err *err)
 	return code;
 }
 
-static bool timed_group_open(struct store *base)
-{
-	return store_group_open(((struct timed_store *)base)->inner);
-}
-
-static uint64_t timed_group_pending(struct store *base)
-{
-	return store_group_pending(((struct timed_store *)base)->inner);
-}
-
-static uint64_t timed_group_seen(struct store *base)
-{
-	return store_group_seen(((struct timed_store *)base)->inner);
-}
-
-static bool timed_group_is_lost(struct store *base, uint64_t number)
-{
-	return store_group_is_lost(((struct timed_store *)base)->inner, number);
-}
-
-/* Only what commits something counts. */
-static enum code timed_group_commit(struct store *base, struct err *err)
-{
-	struct timed_store *store = (struct timed_store *)base;
-
-	if (store_group_pending(store->inner) == 0)
-		return OK;
-	uint64_t start = monotonic_ns();
-	enum code code = store_group_commit(store->inner, err);
-	store->observe(store->context, TIMED_COMMIT, monotonic_ns() - start);
-	return code;
-}
-
-static enum code timed_group_close(struct store *base, struct err *err)
-{
-	enum code code = timed_group_commit(base, err), closed = store_group_close(((struct timed_store *)base)->inner, err);
-
-	return code != OK ? code : closed;
-}
-
-static const struct store_group_ops group_ops = {
-	timed_group_open, timed_group_commit, timed_group_close, timed_group_pending, timed_group_seen, timed_group_is_lost,
-};
-
 struct store *timed_store_new(struct store *inner, timed_observe *observe, void *context)
 {
 	struct timed_store *store = arena_checked(calloc(1, sizeof(*store)));
@@ -124,7 +80,6 @@ struct store *timed_store_new(struct store *inner, timed_observe *observe, void 
 	store->ops.limits = timed_limits;
 	store->ops.tidy = timed_tidy;
 	store->base.ops = &store->ops;
-	store->base.group = inner->group ? &group_ops : NULL;
 	store->base.references = inner->references;
 	return &store->base;
 }

@@ -155,24 +155,19 @@ static uint64_t tick(void)
 	return ticks += 10;
 }
 
-TEST(the_time_that_was_taken_is_known)
+TEST(an_arena_that_yields_ends_at_its_time)
 {
 	struct arena *arena = arena_new(0);
 
-	CHECK_INT(arena_time_taken(arena), 0);
 	ticks = 0;
 	arena_limit_time(arena, tick, 35);
 	CHECK(arena_works(arena, ARENA_LOOK - 1));
-	CHECK_INT(arena_time_taken(arena), 0);
 	CHECK(arena_works(arena, 1));
-	CHECK_INT(arena_time_taken(arena), 10);
 	arena_yield(arena, true);
-	CHECK(arena_works(arena, ARENA_LOOK)); /* at 30 of 45 */
-	CHECK(arena_works(arena, ARENA_LOOK));
+	for (int at = 20; at <= 40; at += 10) /* of 45 */
+		CHECK(arena_works(arena, ARENA_LOOK));
 	CHECK(!arena_works(arena, ARENA_LOOK));
-	CHECK_INT(arena_time_taken(arena), 50);
 	arena_limit_time(arena, NULL, 0);
-	CHECK_INT(arena_time_taken(arena), 0);
 	arena_free(arena);
 }
 
@@ -264,6 +259,6 @@ TEST(a_buffer_grows_by_more_than_twice_and_has_long_varints)
 }
 
 TEST_MAIN(TEST_CASE(work_that_nobody_waits_for_ends), TEST_CASE(time_is_shared_and_runs_out_alone), TEST_CASE(small_arenas_grow), TEST_CASE(a_buffer_grows_by_more_than_twice_and_has_long_varints),
-	  TEST_CASE(the_time_that_was_taken_is_known), TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
+	  TEST_CASE(an_arena_that_yields_ends_at_its_time), TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
 	  TEST_CASE(what_is_pardoned_is_not_over), TEST_CASE(an_allocation_of_nothing_is_not_null), TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
 	  TEST_CASE(what_grows_keeps_its_bytes), TEST_CASE(an_array_has_room_for_one_more))
