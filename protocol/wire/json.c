@@ -129,27 +129,41 @@ static struct json *convert(struct arena *arena, const cJSON *from)
 	return to;
 }
 
-/* cJSON takes the digits of an escape that are none for U+0000. */
-static bool are_escapes_whole(struct str text)
+static bool has_four_digits(struct str text, size_t at)
 {
-	for (size_t i = 0; i + 1 < text.n; i++) {
-		if (text.p[i] != '\\')
-			continue;
-		if (text.p[++i] != 'u')
-			continue;
-		for (size_t k = 1; k <= 4; k++) {
-			if (i + k >= text.n || !isxdigit((unsigned char)text.p[i + k]))
-				return false;
-		}
+	for (size_t i = at; i < at + 4; i++) {
+		if (i >= text.n || !isxdigit((unsigned char)text.p[i]))
+			return false;
 	}
 	return true;
+}
+
+/*
+ * Whether the text has what RFC 8259 refuses and cJSON takes: control bytes in strings and, but for white space, between
+ * tokens; escapes without four digits, which cJSON takes for U+0000. Jackson, which AWS uses, refuses all of them.
+ */
+static bool is_taken_by_mistake(struct str text)
+{
+	bool is_in_string = false;
+
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+
+		if (c < 0x20 && (is_in_string || (c != '\t' && c != '\n' && c != '\r')))
+			return true;
+		if (c == '"')
+			is_in_string = !is_in_string;
+		if (c == '\\' && is_in_string && i + 1 < text.n && text.p[++i] == 'u' && !has_four_digits(text, i + 1))
+			return true;
+	}
+	return false;
 }
 
 struct json *json_by_library(struct arena *arena, struct str text)
 {
 	const char *end = NULL;
 
-	if (!are_escapes_whole(text))
+	if (is_taken_by_mistake(text))
 		return NULL;
 	text = hide_zeros(arena, text);
 	pthread_once(&hooks_once, install_hooks);

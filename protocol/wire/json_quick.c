@@ -59,7 +59,7 @@ static size_t first_of(lanes marks)
 #endif
 }
 
-/* The first quote or backslash from `p` on, or `end`. Behind the end there are STEP bytes that are neither. */
+/* The first quote, backslash or control byte from `p` on, or `end`. Behind the end there are STEP bytes of memory. */
 static char *find_mark(char *p, const char *end)
 {
 	lanes v;
@@ -67,7 +67,7 @@ static char *find_mark(char *p, const char *end)
 
 	for (; p < end && i == STEP; p += i) {
 		memcpy(&v, p, STEP);
-		i = first_of((lanes)((v == '"') | (v == '\\')));
+		i = first_of((lanes)((v == '"') | (v == '\\') | (v < 0x20)));
 	}
 	return p < end ? p : (char *)(uintptr_t)end;
 }
@@ -143,6 +143,8 @@ static bool read_escaped(struct reader *reader, struct str *out)
 		reader->at = next;
 		if (reader->at >= reader->end || *reader->at == '"')
 			continue;
+		if (*reader->at != '\\')
+			return false;
 		unsigned char letter = (unsigned char)reader->at[1]; /* behind the text there is a NUL */
 		reader->at += 2;
 		if (letters[letter])
@@ -169,6 +171,8 @@ static bool read_string(struct reader *reader, struct str *out)
 		return false;
 	if (*reader->at == '\\')
 		return read_escaped(reader, out);
+	if (*reader->at != '"')
+		return false;
 	*reader->at++ = '\0';
 	return true;
 }

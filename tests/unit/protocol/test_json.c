@@ -43,6 +43,28 @@ TEST(what_is_unusual_is_left_to_the_library)
 		CHECK(!is_quick(texts[i], strlen(texts[i])));
 }
 
+/* RFC 8259; cJSON takes them. */
+TEST(control_bytes_are_refused)
+{
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	const struct json *root;
+	char text[] = "{\"0123456789\": [\"0123456789 \\u0041\",1]}";
+
+	CHECK(json_parse(arena, str_of(text), &root, &err) == OK);
+	for (size_t i = 0; i < sizeof(text) - 1; i++) {
+		for (unsigned char c = 1; c < 0x20; c++) {
+			char before = text[i];
+			bool is_space = before == ' ' && i == 14 && (c == '\t' || c == '\n' || c == '\r');
+
+			text[i] = (char)c;
+			CHECK((json_parse(arena, str_of(text), &root, &err) == OK) == is_space);
+			text[i] = before;
+		}
+	}
+	arena_free(arena);
+}
+
 TEST(depth_is_bounded)
 {
 	char text[400];
@@ -89,5 +111,5 @@ TEST(changed_texts_are_read_alike)
 	CHECK(quick > 5000);
 }
 
-TEST_MAIN(TEST_CASE(what_clients_write_is_read_quickly), TEST_CASE(what_is_unusual_is_left_to_the_library), TEST_CASE(depth_is_bounded),
+TEST_MAIN(TEST_CASE(what_clients_write_is_read_quickly), TEST_CASE(what_is_unusual_is_left_to_the_library), TEST_CASE(control_bytes_are_refused), TEST_CASE(depth_is_bounded),
 	  TEST_CASE(changed_texts_are_read_alike))
