@@ -39,24 +39,11 @@ enum expr_kind { /* which parameter the text came from; names it in messages ("I
 	EXPR_SEARCH,
 };
 
+/* NODE_EQ, NODE_BEGINS_WITH ...: a row each. A value and a path have no operands. */
 enum node_kind {
-	/* operands */
-	NODE_VALUE,         /* value */
-	NODE_PATH,          /* path */
-	NODE_SIZE,          /* args[0]: path */
-	/* conditions */
-	NODE_EQ, NODE_NE, NODE_LT, NODE_LE, NODE_GT, NODE_GE, /* args[0] op args[1] */
-	NODE_BETWEEN,       /* args[0] between args[1] and args[2] */
-	NODE_IN,            /* args[0] in args[1..] */
-	NODE_AND, NODE_OR,  /* args[0..1] */
-	NODE_NOT,           /* args[0] */
-	NODE_ATTRIBUTE_EXISTS, NODE_ATTRIBUTE_NOT_EXISTS, /* args[0]: path */
-	NODE_ATTRIBUTE_TYPE,  /* args[0]: path, args[1]: value S naming a type */
-	NODE_BEGINS_WITH, NODE_CONTAINS, /* args[0], args[1] */
-	/* update operands */
-	NODE_IF_NOT_EXISTS, /* args[0]: path, args[1]: operand */
-	NODE_LIST_APPEND,   /* args[0], args[1] */
-	NODE_ADD, NODE_SUBTRACT, /* args[0] + args[1], args[0] - args[1] */
+#define NODE(kind, ...) NODE_##kind,
+#include "core/nodes.def"
+	NODE_KINDS
 };
 
 struct node {
@@ -69,6 +56,41 @@ struct node {
 };
 
 enum update_verb { UPDATE_SET, UPDATE_REMOVE, UPDATE_ADD, UPDATE_DELETE };
+
+enum node_class { NODE_CLASS_LEAF, NODE_CLASS_OPERATOR, NODE_CLASS_LOGIC, NODE_CLASS_FUNCTION };
+
+enum node_use { /* where an operator or a function may stand */
+	USE_CONDITION = 1, /* is a condition by itself */
+	USE_OPERAND = 2,   /* is an operand of a comparison or function in a condition */
+	USE_SET = 4,       /* is a value of SET */
+	USE_ARGUMENT = 8,  /* is an operand of + or -, or of a function, in an update */
+};
+
+enum node_rule {
+	NEEDS_PATH = 1, /* the first operand is a path */
+	DISTINCT = 2,   /* no other operand is the first one's path */
+};
+
+enum node_keys { /* the range of sort keys that a condition leaves */
+	KEYS_FROM = 1,  /* the value's place and above */
+	KEYS_ABOVE = 2, /* above all that begins with it */
+	KEYS_BELOW = 4, /* below the value's place */
+	KEYS_TO = 8,    /* up to all that begins with it: with the last value */
+};
+
+/* A row of nodes.def, explained there. */
+struct node_info {
+	struct str name, shown;
+	enum node_class class;
+	unsigned use;      /* of enum node_use */
+	unsigned arity;
+	unsigned types[2]; /* bits 1 << enum type: of the first operand, of the others */
+	unsigned rules;    /* of enum node_rule */
+	unsigned keys;     /* of enum node_keys */
+	enum type type;
+};
+
+const struct node_info *node_info(enum node_kind kind);
 
 struct update_action {
 	enum update_verb verb;
@@ -200,6 +222,8 @@ enum code expr_check_node(struct arena *arena, const struct node *node, struct e
 enum code expr_check_paths(struct arena *arena, const struct path *const *paths, size_t n, struct err *err) WARN_UNUSED;
 /* The node kind of the function of that name, in lower case; false where there is none. */
 bool expr_function(struct str name, enum node_kind *kind);
+/* The comparison of that text, which is one of = <> < <= > >=. */
+enum node_kind expr_comparison(struct str text);
 
 /* Builders for legacy parameters and PartiQL. */
 const struct node *node_value(struct arena *arena, struct value value);

@@ -8,12 +8,8 @@
 #define GIVES_VALUE 19 /* SET and ADD */
 #define TAKES_VALUE 1  /* REMOVE and DELETE */
 #define STEP_OF_TARGET 4
-#define OPERAND 1
+#define PATH_OPERAND 1
 #define STEP_OF_OPERAND 14
-#define PLUS 34
-#define MINUS 37
-#define IF_NOT_EXISTS 39
-#define LIST_APPEND 37
 
 static size_t step_size(const struct path_step *step)
 {
@@ -38,14 +34,16 @@ static size_t path_charge(const struct path *path, size_t first, size_t later)
 /* Depth is bounded by the parser. */
 static size_t operand_charge(const struct node *node)
 {
-	static const size_t costs[] = {
-		[NODE_IF_NOT_EXISTS] = IF_NOT_EXISTS, [NODE_LIST_APPEND] = LIST_APPEND, [NODE_ADD] = PLUS, [NODE_SUBTRACT] = MINUS,
+	static const size_t costs[NODE_KINDS] = {
+#define TERM(kind, class, use, form, name, arity, first, others, rules, type, charge, evaluator) \
+	[NODE_##kind] = charge,
+#include "core/nodes.def"
 	};
 
 	if (node->kind == NODE_VALUE)
 		return value_size(&node->value);
 	if (node->kind == NODE_PATH)
-		return path_charge(node->path, OPERAND + STEP_OF_OPERAND, STEP_OF_OPERAND);
+		return path_charge(node->path, PATH_OPERAND + STEP_OF_OPERAND, STEP_OF_OPERAND);
 	return costs[node->kind] + operand_charge(node->args[0]) + operand_charge(node->args[1]);
 }
 

@@ -5,50 +5,6 @@
 #include "core/number.h"
 
 #define NAMES_PER_STEP 8 /* that one of arena_works() compares with a placeholder */
-#define BIT(type) (1u << (type))
-#define ANY_TYPE (~0u)
-#define COMPARABLE (BIT(TYPE_S) | BIT(TYPE_N) | BIT(TYPE_B))
-#define HAS_SIZE (ANY_TYPE & ~(BIT(TYPE_N) | BIT(TYPE_BOOL) | BIT(TYPE_NULL)))
-
-#define USE_UPDATE (USE_SET | USE_ARGUMENT)
-
-static const struct function {
-	const char *name;
-	enum node_kind kind;
-	unsigned use;            /* enum function_use: where it may stand */
-	unsigned arg_count;
-	bool needs_path;         /* as first argument */
-	unsigned types[2];       /* value types allowed for each argument */
-	bool needs_distinct;     /* the first operand from the others */
-} functions[] = {
-	{"attribute_exists", NODE_ATTRIBUTE_EXISTS, USE_CONDITION, 1, true, {ANY_TYPE, ANY_TYPE}, false},
-	{"attribute_not_exists", NODE_ATTRIBUTE_NOT_EXISTS, USE_CONDITION, 1, true, {ANY_TYPE, ANY_TYPE}, false},
-	{"attribute_type", NODE_ATTRIBUTE_TYPE, USE_CONDITION, 2, false, {ANY_TYPE, BIT(TYPE_S)}, true},
-	{"begins_with", NODE_BEGINS_WITH, USE_CONDITION, 2, false, {BIT(TYPE_S) | BIT(TYPE_B), BIT(TYPE_S) | BIT(TYPE_B)}, true},
-	{"contains", NODE_CONTAINS, USE_CONDITION, 2, false, {ANY_TYPE, ANY_TYPE}, true},
-	{"size", NODE_SIZE, USE_OPERAND, 1, false, {HAS_SIZE, ANY_TYPE}, false},
-	{"if_not_exists", NODE_IF_NOT_EXISTS, USE_UPDATE, 2, true, {ANY_TYPE, ANY_TYPE}, true},
-	{"list_append", NODE_LIST_APPEND, USE_SET, 2, false, {BIT(TYPE_L), BIT(TYPE_L)}, false},
-};
-
-/* Operators by node kind: how messages name them and what their operands may be. */
-static const struct {
-	const char *name;
-	unsigned types;
-} operators[] = {
-	[NODE_EQ] = {"=", ANY_TYPE}, [NODE_NE] = {"<>", ANY_TYPE}, [NODE_LT] = {"<", COMPARABLE}, [NODE_LE] = {"<=", COMPARABLE},
-	[NODE_GT] = {">", COMPARABLE}, [NODE_GE] = {">=", COMPARABLE}, [NODE_BETWEEN] = {"BETWEEN", COMPARABLE},
-	[NODE_IN] = {"IN", ANY_TYPE}, [NODE_ADD] = {"+", BIT(TYPE_N)}, [NODE_SUBTRACT] = {"-", BIT(TYPE_N)},
-};
-
-static const struct function *function_of(struct str name)
-{
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		if (str_eq(name, str_of(functions[i].name)))
-			return &functions[i];
-	}
-	return NULL;
-}
 
 /* The digits as a number; where it is too large, any number over EXPR_INDEX_MAX. */
 static long index_of(struct str digits)
@@ -73,26 +29,29 @@ static enum code check_path_usage(struct parser *parser, const struct raw *raw)
 	return OK;
 }
 
-static enum code check_function_usage(struct parser *parser, struct raw *raw, enum function_use use)
+static enum code check_function_usage(struct parser *parser, struct raw *raw, enum node_use use)
 {
-	const struct function *function = function_of(raw->text);
 	bool is_update = parser->kind == EXPR_UPDATE;
 
-	if (!function)
+	if (!expr_function(raw->text, &raw->node))
 		return err_set(parser->err, MSG_EXPR_FUNCTION_UNKNOWN, parser->parameter, STR_ARG(raw->text));
-	if (is_update != ((function->use & USE_UPDATE) != 0))
-		return err_set(parser->err, MSG_EXPR_FUNCTION_KIND, parser->parameter, is_update ? "an update" : "a condition", function->name);
+	const struct node_info *function = node_info(raw->node);
+	if (is_update != ((function->use & (USE_SET | USE_ARGUMENT)) != 0))
+		return err_set(parser->err, MSG_EXPR_FUNCTION_KIND, parser->parameter, is_update ?
+			       "an update" : "a condition",
+			       function->name.p);
 	if (!(function->use & use))
-		return err_set(parser->err, MSG_EXPR_FUNCTION_PLACE, parser->parameter, function->name);
-	raw->function = function;
+		return err_set(parser->err, MSG_EXPR_FUNCTION_PLACE, parser->parameter,
+			       function->name.p);
 	return OK;
 }
 
 /* Depth is bounded by the parser. */
-enum code check_usage(struct parser *parser, struct raw *raw, enum function_use use)
+enum code check_usage(struct parser *parser, struct raw *raw, enum node_use use)
 {
 	bool is_condition = raw->kind == RAW_AND || raw->kind == RAW_OR || raw->kind == RAW_NOT;
-	enum function_use below = parser->kind == EXPR_UPDATE ? USE_ARGUMENT : is_condition ? USE_CONDITION : USE_OPERAND;
+	enum node_use below = parser->kind == EXPR_UPDATE ? USE_ARGUMENT : is_condition ?
+		USE_CONDITION : USE_OPERAND;
 	enum code code = OK;
 
 	if (raw->kind == RAW_PATH)
@@ -175,30 +134,17 @@ static struct node *node_make(struct parser *parser, enum node_kind kind, unsign
 	return node;
 }
 
-/* The type an operand is known to have, TYPE_NONE for a path. */
-static enum type static_type(const struct node *node)
+/* TYPE_NONE of an operand whose type only the item shows. */
+static enum code check_type(struct parser *parser, const struct node_info *info,
+			    const struct node *operand, unsigned allowed)
 {
-	switch (node->kind) {
-	case NODE_VALUE:
-		return (enum type)node->value.type;
-	case NODE_SIZE:
-	case NODE_ADD:
-	case NODE_SUBTRACT:
-		return TYPE_N;
-	case NODE_LIST_APPEND:
-		return TYPE_L;
-	default:
-		return TYPE_NONE;
-	}
-}
+	enum type type = operand->kind == NODE_VALUE ? (enum type)operand->value.type
+		: node_info(operand->kind)->type;
 
-static enum code check_type(struct parser *parser, const char *operator_name, const struct node *operand, unsigned allowed)
-{
-	enum type type = static_type(operand);
-
-	if (type == TYPE_NONE || (allowed & BIT(type)))
+	if (type == TYPE_NONE || (allowed & 1u << type))
 		return OK;
-	return err_set(parser->err, MSG_EXPR_OPERAND_TYPE, parser->parameter, operator_name, type_name(type));
+	return err_set(parser->err, MSG_EXPR_OPERAND_TYPE, parser->parameter, info->name.p,
+		       type_name(type));
 }
 
 static bool is_same_path(const struct node *a, const struct node *b)
@@ -245,31 +191,70 @@ static enum code check_attribute_type(struct parser *parser, const struct node *
 	return OK;
 }
 
-/* Checks the operands of a call. */
-static enum code check_call(struct parser *parser, const struct function *function, const struct node *node)
+/* "N:1": how messages show an operand of BETWEEN; the bytes of a B are not shown. */
+static struct str describe_value(struct parser *parser, const struct value *value)
 {
+	struct buf buf = buf_in(parser->arena);
+
+	buf_printf(&buf, "%s:", type_name((enum type)value->type));
+	if (value->type == TYPE_N)
+		number_format(value_str(value), &buf);
+	else if (value->type == TYPE_B)
+		buf_printf(&buf, MSG_PART_BYTES, value->n, value->n);
+	else
+		buf_add_str(&buf, value_str(value));
+	return buf_str(&buf);
+}
+
+static enum code check_between(struct parser *parser, const struct node *node)
+{
+	const struct value *low = &node->args[1]->value, *high = &node->args[2]->value;
+
+	if (node->args[1]->kind != NODE_VALUE || node->args[2]->kind != NODE_VALUE)
+		return OK;
+	if (low->type != high->type)
+		return err_set(parser->err, MSG_EXPR_BETWEEN_TYPE, parser->parameter,
+			       STR_ARG(describe_value(parser, low)),
+			       STR_ARG(describe_value(parser, high)));
+	if (value_compare(low, high) > 0)
+		return err_set(parser->err, MSG_EXPR_BETWEEN_ORDER, parser->parameter,
+			       STR_ARG(describe_value(parser, low)),
+			       STR_ARG(describe_value(parser, high)));
+	return OK;
+}
+
+/* The number, the types and the places of a node's operands, which are checked already. */
+static enum code check_node(struct parser *parser, const struct node *node)
+{
+	const struct node_info *info = node_info(node->kind);
 	enum code code = OK;
 
-	if (node->arg_count != function->arg_count)
-		return err_set(parser->err, MSG_EXPR_OPERAND_COUNT, parser->parameter, function->name, node->arg_count);
-	if (function->needs_path && node->args[0]->kind != NODE_PATH)
-		return err_set(parser->err, MSG_EXPR_NEEDS_PATH, parser->parameter, function->name);
+	if (info->class == NODE_CLASS_FUNCTION && node->arg_count != info->arity)
+		return err_set(parser->err, MSG_EXPR_OPERAND_COUNT, parser->parameter, info->name.p,
+			       node->arg_count);
+	if ((info->rules & NEEDS_PATH) && node->args[0]->kind != NODE_PATH)
+		return err_set(parser->err, MSG_EXPR_NEEDS_PATH, parser->parameter, info->name.p);
+	if (node->kind == NODE_IN && node->arg_count - 1 > EXPR_IN_MAX)
+		return err_set(parser->err, MSG_EXPR_IN_OPERANDS, parser->parameter,
+			       node->arg_count - 1);
 	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
-		code = check_type(parser, function->name, node->args[i], function->types[i]);
-	if (code == OK && function->needs_distinct)
-		code = check_distinct(parser, function->name, node);
-	if (code == OK && function->kind == NODE_ATTRIBUTE_TYPE)
+		code = check_type(parser, info, node->args[i], info->types[i > 0]);
+	if (code == OK && (info->rules & DISTINCT))
+		code = check_distinct(parser, info->name.p, node);
+	if (code == OK && node->kind == NODE_ATTRIBUTE_TYPE)
 		code = check_attribute_type(parser, node);
+	if (code == OK && node->kind == NODE_BETWEEN)
+		code = check_between(parser, node);
 	return code;
 }
 
 static enum code check_function(struct parser *parser, const struct raw *raw, const struct node **out)
 {
-	struct node *node = node_make(parser, raw->function->kind, raw->arg_count);
+	struct node *node = node_make(parser, raw->node, raw->arg_count);
 	enum code code = check_operands(parser, raw, node);
 
 	if (code == OK)
-		code = check_call(parser, raw->function, node);
+		code = check_node(parser, node);
 	return RESULT(code, out, node);
 }
 
@@ -313,56 +298,9 @@ enum code check_set_value(struct parser *parser, const struct raw *raw, const st
 		return check_operand(parser, raw, out);
 	struct node *node = node_make(parser, kind, 2);
 	enum code code = check_operands(parser, raw, node);
-	for (unsigned i = 0; i < 2 && code == OK; i++)
-		code = check_type(parser, operators[kind].name, node->args[i], operators[kind].types);
+	if (code == OK)
+		code = check_node(parser, node);
 	return code != OK ? code : count_operator(parser, node, out);
-}
-
-/* "N:1": how messages show an operand of BETWEEN; the bytes of a B are not shown. */
-static struct str describe_value(struct parser *parser, const struct value *value)
-{
-	struct buf buf = buf_in(parser->arena);
-
-	buf_printf(&buf, "%s:", type_name((enum type)value->type));
-	if (value->type == TYPE_N)
-		number_format(value_str(value), &buf);
-	else if (value->type == TYPE_B)
-		buf_printf(&buf, MSG_PART_BYTES, value->n, value->n);
-	else
-		buf_add_str(&buf, value_str(value));
-	return buf_str(&buf);
-}
-
-static enum code check_between(struct parser *parser, const struct node *node)
-{
-	const struct value *low = &node->args[1]->value, *high = &node->args[2]->value;
-
-	if (node->args[1]->kind != NODE_VALUE || node->args[2]->kind != NODE_VALUE)
-		return OK;
-	if (low->type != high->type)
-		return err_set(parser->err, MSG_EXPR_BETWEEN_TYPE, parser->parameter, STR_ARG(describe_value(parser, low)),
-			       STR_ARG(describe_value(parser, high)));
-	if (value_compare(low, high) > 0)
-		return err_set(parser->err, MSG_EXPR_BETWEEN_ORDER, parser->parameter, STR_ARG(describe_value(parser, low)),
-			       STR_ARG(describe_value(parser, high)));
-	return OK;
-}
-
-/* Checks the operands of an operator. */
-static enum code check_operation(struct parser *parser, const struct node *node)
-{
-	enum node_kind kind = node->kind;
-	enum code code = OK;
-
-	if (kind == NODE_IN && node->arg_count - 1 > EXPR_IN_MAX)
-		return err_set(parser->err, MSG_EXPR_IN_OPERANDS, parser->parameter, node->arg_count - 1);
-	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
-		code = check_type(parser, operators[kind].name, node->args[i], operators[kind].types);
-	if (code == OK && kind != NODE_ADD && kind != NODE_SUBTRACT)
-		code = check_distinct(parser, operators[kind].name, node);
-	if (code == OK && kind == NODE_BETWEEN)
-		code = check_between(parser, node);
-	return code;
 }
 
 static enum code check_operator(struct parser *parser, const struct raw *raw, enum node_kind kind, const struct node **out)
@@ -371,7 +309,7 @@ static enum code check_operator(struct parser *parser, const struct raw *raw, en
 	enum code code = check_operands(parser, raw, node);
 
 	if (code == OK)
-		code = check_operation(parser, node);
+		code = check_node(parser, node);
 	if (code == OK && kind == NODE_IN)
 		expr_order_in(parser->arena, node);
 	return code != OK ? code : count_operator(parser, node, out);
@@ -384,7 +322,7 @@ enum code check_condition(struct parser *parser, const struct raw *raw, const st
 
 	switch (raw->kind) {
 	case RAW_COMPARISON:
-		return check_operator(parser, raw, raw->comparison, out);
+		return check_operator(parser, raw, raw->node, out);
 	case RAW_BETWEEN:
 		return check_operator(parser, raw, NODE_BETWEEN, out);
 	case RAW_IN:
@@ -458,12 +396,7 @@ enum code expr_check_node(struct arena *arena, const struct node *node, struct e
 {
 	struct parser parser = {.arena = arena, .err = err, .parameter = ""};
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		if (functions[i].kind == node->kind)
-			return check_call(&parser, &functions[i], node);
-	}
-	bool is_operator = (size_t)node->kind < sizeof(operators) / sizeof(operators[0]) && operators[node->kind].name;
-	return is_operator ? check_operation(&parser, node) : OK;
+	return check_node(&parser, node);
 }
 
 enum code expr_check_paths(struct arena *arena, const struct path *const *paths, size_t n, struct err *err)
@@ -479,42 +412,4 @@ enum code expr_check_paths(struct arena *arena, const struct path *const *paths,
 			code = check_relation(&parser, paths[i], paths[k]);
 	}
 	return code;
-}
-
-bool expr_function(struct str name, enum node_kind *kind)
-{
-	const struct function *function = function_of(name);
-
-	if (function)
-		*kind = function->kind;
-	return function != NULL;
-}
-
-const struct node *node_new(struct arena *arena, enum node_kind kind, unsigned arg_count, const struct node *const *args)
-{
-	struct node *node = ARENA_NEW(arena, struct node);
-
-	node->kind = kind;
-	node->arg_count = arg_count;
-	node->args = ARENA_ARRAY(arena, const struct node *, arg_count);
-	memcpy(node->args, args, arg_count * sizeof(*args));
-	return node;
-}
-
-const struct node *node_value(struct arena *arena, struct value value)
-{
-	struct node *node = ARENA_NEW(arena, struct node);
-
-	node->kind = NODE_VALUE;
-	node->value = value;
-	return node;
-}
-
-const struct node *node_path(struct arena *arena, const struct path *path)
-{
-	struct node *node = ARENA_NEW(arena, struct node);
-
-	node->kind = NODE_PATH;
-	node->path = path;
-	return node;
 }

@@ -43,32 +43,71 @@ struct room {
 };
 
 /* The value of an operand, or NULL where an attribute is missing. */
-static const struct value *operand(const struct node *node, const struct subject *subject, struct room *room)
+typedef const struct value *operand_value(const struct node *, const struct subject *, struct room *);
+
+static const struct value *operand(const struct node *node, const struct subject *subject,
+				   struct room *room);
+
+static const struct value *size_of_operand(const struct node *node, const struct subject *subject,
+					   struct room *room)
 {
-	if (node->kind == NODE_VALUE)
-		return &node->value;
-	if (node->kind == NODE_PATH)
-		return subject_path(subject, node->path);
-	if (node->kind != NODE_SIZE)
-		return NULL;
 	const struct value *of = operand(node->args[0], subject, room);
 	long size = of ? value_size_function(of) : -1;
+
 	if (size < 0)
 		return NULL;
 	room->value = value_of_str(TYPE_N, (struct str){room->bytes, number_from_int(size, room->bytes)});
 	return &room->value;
 }
 
-static bool compare(enum node_kind kind, const struct value *a, const struct value *b)
+static const struct value *operand(const struct node *node, const struct subject *subject,
+				   struct room *room)
 {
-	if (kind == NODE_EQ)
-		return a && b && value_equal(a, b);
-	if (kind == NODE_NE)
-		return !a || !b || !value_equal(a, b);
-	if (!a || !b || a->type != b->type || !type_is_scalar_key((enum type)a->type))
-		return false;
-	int order = value_compare(a, b);
-	return kind == NODE_LT ? order < 0 : kind == NODE_LE ? order <= 0 : kind == NODE_GT ? order > 0 : order >= 0;
+	static operand_value *const evaluators[NODE_KINDS] = {
+#define OPERAND(kind, name, arity, first, others, rules, type, evaluator) [NODE_##kind] = evaluator,
+#include "core/nodes.def"
+	};
+
+	if (node->kind == NODE_VALUE)
+		return &node->value;
+	if (node->kind == NODE_PATH)
+		return subject_path(subject, node->path);
+	return evaluators[node->kind] ? evaluators[node->kind](node, subject, room) : NULL;
+}
+
+static bool is_equal(const struct value *a, const struct value *b)
+{
+	return a && b && value_equal(a, b);
+}
+
+static bool is_unequal(const struct value *a, const struct value *b)
+{
+	return !is_equal(a, b);
+}
+
+static bool have_order(const struct value *a, const struct value *b)
+{
+	return a && b && a->type == b->type && type_is_scalar_key((enum type)a->type);
+}
+
+static bool is_less(const struct value *a, const struct value *b)
+{
+	return have_order(a, b) && value_compare(a, b) < 0;
+}
+
+static bool is_at_most(const struct value *a, const struct value *b)
+{
+	return have_order(a, b) && value_compare(a, b) <= 0;
+}
+
+static bool is_greater(const struct value *a, const struct value *b)
+{
+	return is_less(b, a);
+}
+
+static bool is_at_least(const struct value *a, const struct value *b)
+{
+	return is_at_most(b, a);
 }
 
 static bool begins_with(const struct value *a, const struct value *b)
@@ -175,8 +214,8 @@ static bool is_between(const struct node *node, const struct subject *subject)
 	struct room room, bound;
 	const struct value *value = operand(node->args[0], subject, &room);
 
-	return compare(NODE_GE, value, operand(node->args[1], subject, &bound)) &&
-	       compare(NODE_LE, value, operand(node->args[2], subject, &bound));
+	return is_at_least(value, operand(node->args[1], subject, &bound)) &&
+		is_at_most(value, operand(node->args[2], subject, &bound));
 }
 
 static bool has_type(const struct node *node, const struct subject *subject)
@@ -187,49 +226,66 @@ static bool has_type(const struct node *node, const struct subject *subject)
 	return value && (enum type)value->type == type_of_name(value_str(&node->args[1]->value));
 }
 
-static bool exists(const struct node *node, const struct subject *subject)
+static bool is_there(const struct node *node, const struct subject *subject)
 {
 	struct room room;
 
 	return operand(node->args[0], subject, &room) != NULL;
 }
 
-/* Compares two operands. */
-static bool is_true_of_two(const struct node *node, const struct subject *subject)
+static bool is_missing(const struct node *node, const struct subject *subject)
+{
+	return !is_there(node, subject);
+}
+
+static bool holds(const struct node *node, const struct subject *subject);
+
+static bool holds_both(const struct node *node, const struct subject *subject)
+{
+	return holds(node->args[0], subject) && holds(node->args[1], subject);
+}
+
+static bool holds_either(const struct node *node, const struct subject *subject)
+{
+	return holds(node->args[0], subject) || holds(node->args[1], subject);
+}
+
+static bool holds_not(const struct node *node, const struct subject *subject)
+{
+	return !holds(node->args[0], subject);
+}
+
+typedef bool values_test(const struct value *a, const struct value *b);
+
+static bool holds_of_values(const struct node *node, const struct subject *subject,
+			    values_test *test)
 {
 	struct room left, right;
 	const struct value *a = operand(node->args[0], subject, &left), *b = operand(node->args[1], subject, &right);
 
-	if (a && !arena_works(subject->arena, steps_of(a)))
-		return false;
-	if (node->kind == NODE_BEGINS_WITH)
-		return begins_with(a, b);
-	return node->kind == NODE_CONTAINS ? contains(a, b) : compare(node->kind, a, b);
+	return (!a || arena_works(subject->arena, steps_of(a))) && test(a, b);
 }
 
 /* Depth is bounded by the parser. */
 static bool holds(const struct node *node, const struct subject *subject)
 {
-	switch (node->kind) {
-	case NODE_AND:
-		return holds(node->args[0], subject) && holds(node->args[1], subject);
-	case NODE_OR:
-		return holds(node->args[0], subject) || holds(node->args[1], subject);
-	case NODE_NOT:
-		return !holds(node->args[0], subject);
-	case NODE_BETWEEN:
-		return is_between(node, subject);
-	case NODE_IN:
-		return is_in(node, subject);
-	case NODE_ATTRIBUTE_EXISTS:
-		return exists(node, subject);
-	case NODE_ATTRIBUTE_NOT_EXISTS:
-		return !exists(node, subject);
-	case NODE_ATTRIBUTE_TYPE:
-		return has_type(node, subject);
-	default:
-		return is_true_of_two(node, subject);
-	}
+	static const struct {
+		bool (*of_node)(const struct node *node, const struct subject *subject);
+		values_test *of_values;
+	} tests[NODE_KINDS] = {
+#define OF_NODE(test) {test, NULL}
+#define OF_VALUES(test) {NULL, test}
+#define CONDITION(kind, class, form, name, shown, arity, types, rules, keys, test) \
+	[NODE_##kind] = test,
+#define FUNCTION(kind, name, arity, first, others, rules, keys, test) [NODE_##kind] = test,
+#include "core/nodes.def"
+#undef OF_NODE
+#undef OF_VALUES
+	};
+	values_test *of_values = tests[node->kind].of_values;
+
+	return of_values ? holds_of_values(node, subject, of_values)
+		: tests[node->kind].of_node(node, subject);
 }
 
 /* Depth is bounded by the parser. */

@@ -56,8 +56,7 @@ struct raw_step {
 struct raw {
 	enum raw_kind kind;
 	bool is_parenthesised;       /* in parentheses of its own */
-	enum node_kind comparison;   /* RAW_COMPARISON */
-	const struct function *function; /* RAW_FUNCTION: set by check_usage() */
+	enum node_kind node;         /* RAW_COMPARISON; RAW_FUNCTION: set by check_usage() */
 	struct str text;             /* RAW_VALUE: ":v"; RAW_FUNCTION: its name */
 	size_t step_count;           /* RAW_PATH */
 	struct raw_step *steps;
@@ -94,15 +93,7 @@ enum code parse_set_value(struct parser *parser, struct raw **out) WARN_UNUSED;
 /* Makes the search in many operands fast. They stay in the order of the text. */
 void expr_order_in(struct arena *arena, struct node *node);
 
-/* Where a function stands. */
-enum function_use {
-	USE_CONDITION = 1, /* is a condition by itself */
-	USE_OPERAND = 2,   /* is an operand of a comparison or function in a condition */
-	USE_SET = 4,       /* is a value of SET */
-	USE_ARGUMENT = 8,  /* is an operand of + or -, or of a function, in an update */
-};
-
-enum code check_usage(struct parser *parser, struct raw *raw, enum function_use use) WARN_UNUSED;
+enum code check_usage(struct parser *parser, struct raw *raw, enum node_use use) WARN_UNUSED;
 
 enum code check_condition(struct parser *parser, const struct raw *raw, const struct node **out) WARN_UNUSED;
 enum code check_set_value(struct parser *parser, const struct raw *raw, const struct node **out) WARN_UNUSED;

@@ -217,19 +217,6 @@ enum code parse_set_value(struct parser *parser, struct raw **out)
 	return RESULT(code, out, raw_two(parser, kind, left, right));
 }
 
-static enum node_kind comparison_of(struct str text)
-{
-	static const struct {
-		const char *text;
-		enum node_kind kind;
-	} comparisons[] = {{"=", NODE_EQ}, {"<>", NODE_NE}, {"<", NODE_LT}, {"<=", NODE_LE}, {">", NODE_GT}, {">=", NODE_GE}};
-	size_t i = 0;
-
-	while (!str_eq(text, str_of(comparisons[i].text)))
-		i++;
-	return comparisons[i].kind;
-}
-
 static enum code parse_between(struct parser *parser, struct raw *left, struct raw **out)
 {
 	struct raw *raw = raw_new(parser, RAW_BETWEEN, 3);
@@ -256,14 +243,14 @@ static enum code parse_comparison(struct parser *parser, struct raw **out)
 	if (code != OK)
 		return code;
 	if (parser->token.kind == TOKEN_OPERATOR) {
-		enum node_kind comparison = comparison_of(parser->token.text);
+		enum node_kind comparison = expr_comparison(parser->token.text);
 
 		parser_advance(parser);
 		code = parse_operand(parser, &right);
 		if (code != OK)
 			return code;
 		raw = raw_two(parser, RAW_COMPARISON, left, right);
-		raw->comparison = comparison;
+		raw->node = comparison;
 	} else if (parser->token.keyword == KEYWORD_BETWEEN) {
 		code = parse_between(parser, left, &raw);
 	} else if (parser->token.keyword == KEYWORD_IN) {

@@ -22,73 +22,101 @@ struct change {
 
 static enum code evaluate(struct change *change, const struct node *node, struct value *out);
 
-static enum code evaluate_two(struct change *change, const struct node *node, struct value *a, struct value *b)
+/* The two operands, which must be of the type. */
+static enum code evaluate_two(struct change *change, const struct node *node, enum type type,
+			      struct value *a, struct value *b)
 {
-	enum type type = node->kind == NODE_LIST_APPEND ? TYPE_L : TYPE_N;
 	enum code code = evaluate(change, node->args[0], a);
 
 	if (code == OK && a->type != type)
 		return err_set(change->err, MSG_UPDATE_OPERAND);
-	return code != OK ? code : evaluate(change, node->args[1], b);
+	if (code == OK)
+		code = evaluate(change, node->args[1], b);
+	if (code == OK && b->type != type)
+		return err_set(change->err, MSG_UPDATE_OPERAND);
+	return code;
 }
 
 static enum code add_numbers(struct change *change, bool is_subtraction, const struct value *a, const struct value *b, struct value *out)
 {
 	char *bytes = arena_bytes(change->arena, NUMBER_MAX);
 	size_t n;
-
-	if (a->type != TYPE_N || b->type != TYPE_N)
-		return err_set(change->err, MSG_UPDATE_OPERAND);
 	enum code code = (is_subtraction ? number_subtract : number_add)(value_str(a), value_str(b), bytes, &n, change->err);
+
 	if (code == OK)
 		*out = value_of_str(TYPE_N, (struct str){bytes, n});
 	return code;
 }
 
-static enum code append_lists(struct change *change, const struct value *a, const struct value *b, struct value *out)
+static enum code add_operands(struct change *change, const struct node *node, struct value *out)
 {
-	if (a->type != TYPE_L || b->type != TYPE_L)
-		return err_set(change->err, MSG_UPDATE_OPERAND);
+	struct value a, b;
+	enum code code = evaluate_two(change, node, TYPE_N, &a, &b);
+
+	return code != OK ? code : add_numbers(change, false, &a, &b, out);
+}
+
+static enum code subtract_operands(struct change *change, const struct node *node,
+				   struct value *out)
+{
+	struct value a, b;
+	enum code code = evaluate_two(change, node, TYPE_N, &a, &b);
+
+	return code != OK ? code : add_numbers(change, true, &a, &b, out);
+}
+
+static enum code append_lists(struct change *change, const struct node *node, struct value *out)
+{
+	struct value a, b;
+	enum code code = evaluate_two(change, node, TYPE_L, &a, &b);
+
+	if (code != OK)
+		return code;
 	/* each element is billed; a result that is too large is not built, since an expression can make a thousand times its item */
-	*out = *a;
-	change->is_too_large = change->is_too_large || change->size + a->n + b->n > ITEM_SIZE_MAX;
+	*out = a;
+	change->is_too_large = change->is_too_large || change->size + a.n + b.n > ITEM_SIZE_MAX;
 	if (change->is_too_large)
 		return OK;
-	struct value *elements = ARENA_ARRAY(change->arena, struct value, (size_t)a->n + b->n);
-	for (uint32_t i = 0; i < a->n; i++)
-		elements[i] = a->elements[i];
-	for (uint32_t i = 0; i < b->n; i++)
-		elements[a->n + i] = b->elements[i];
-	*out = (struct value){.type = TYPE_L, .n = a->n + b->n, .elements = elements};
+	struct value *elements = ARENA_ARRAY(change->arena, struct value, (size_t)a.n + b.n);
+	for (uint32_t i = 0; i < a.n; i++)
+		elements[i] = a.elements[i];
+	for (uint32_t i = 0; i < b.n; i++)
+		elements[a.n + i] = b.elements[i];
+	*out = (struct value){.type = TYPE_L, .n = a.n + b.n, .elements = elements};
+	return OK;
+}
+
+static enum code attribute_or(struct change *change, const struct node *node, struct value *out)
+{
+	const struct value *found = path_get(node->args[0]->path, 0, change->old);
+
+	if (!found)
+		return evaluate(change, node->args[1], out);
+	*out = *found;
 	return OK;
 }
 
 /* The value of an operand of SET in the old item. Depth is bounded by the parser. */
 static enum code evaluate(struct change *change, const struct node *node, struct value *out)
 {
-	struct value a, b;
-	const struct value *found;
-	enum code code;
+	static enum code (*const evaluators[NODE_KINDS])(struct change *, const struct node *,
+							 struct value *) = {
+#define TERM(kind, class, use, form, name, arity, first, others, rules, type, charge, evaluator) \
+	[NODE_##kind] = evaluator,
+#include "core/nodes.def"
+	};
 
-	switch (node->kind) {
-	case NODE_VALUE:
+	if (node->kind == NODE_VALUE) {
 		*out = node->value;
 		return OK;
-	case NODE_PATH:
-	case NODE_IF_NOT_EXISTS:
-		found = path_get(node->kind == NODE_PATH ? node->path : node->args[0]->path, 0, change->old);
-		if (found) {
-			*out = *found;
-			return OK;
-		}
-		return node->kind == NODE_PATH ? err_set(change->err, MSG_UPDATE_MISSING) : evaluate(change, node->args[1], out);
-	case NODE_LIST_APPEND:
-		code = evaluate_two(change, node, &a, &b);
-		return code != OK ? code : append_lists(change, &a, &b, out);
-	default:
-		code = evaluate_two(change, node, &a, &b);
-		return code != OK ? code : add_numbers(change, node->kind == NODE_SUBTRACT, &a, &b, out);
 	}
+	if (node->kind != NODE_PATH)
+		return evaluators[node->kind](change, node, out);
+	const struct value *found = path_get(node->path, 0, change->old);
+	if (!found)
+		return err_set(change->err, MSG_UPDATE_MISSING);
+	*out = *found;
+	return OK;
 }
 
 /* Both sets in canonical order; keeps the elements of `a`, with those of `b` added or taken away. */

@@ -18,39 +18,11 @@ struct conjuncts {
 	struct conjunct v[CONDITIONS_MAX];
 };
 
-static const char *operator_name(enum node_kind kind)
-{
-	static const char *const names[] = {
-		[NODE_NE] = "<>", [NODE_IN] = "IN", [NODE_OR] = "OR", [NODE_NOT] = "NOT",
-		[NODE_ATTRIBUTE_EXISTS] = "attribute_exists", [NODE_ATTRIBUTE_NOT_EXISTS] = "attribute_not_exists",
-		[NODE_ATTRIBUTE_TYPE] = "attribute_type", [NODE_CONTAINS] = "contains", [NODE_SIZE] = "size",
-		[NODE_BEGINS_WITH] = "begins_with", [NODE_BETWEEN] = "BETWEEN",
-	};
-
-	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
-}
-
-static bool is_supported(enum node_kind kind)
-{
-	return (kind >= NODE_EQ && kind <= NODE_GE && kind != NODE_NE) || kind == NODE_BETWEEN || kind == NODE_BEGINS_WITH;
-}
-
-/* `:v < pk` says pk > :v. */
-static enum node_kind mirrored(enum node_kind kind)
-{
-	switch (kind) {
-	case NODE_LT:
-		return NODE_GT;
-	case NODE_LE:
-		return NODE_GE;
-	case NODE_GT:
-		return NODE_LT;
-	case NODE_GE:
-		return NODE_LE;
-	default:
-		return kind;
-	}
-}
+/* `:v < pk` says pk > :v. NODE_VALUE: the path must come first. */
+static const enum node_kind mirrored[NODE_KINDS] = {
+#define COMPARISON(kind, name, types, keys, mirrored, test) [NODE_##kind] = NODE_##mirrored,
+#include "core/nodes.def"
+};
 
 static enum code read_conjunct(const struct node *node, struct conjunct *out, struct err *err)
 {
@@ -58,8 +30,8 @@ static enum code read_conjunct(const struct node *node, struct conjunct *out, st
 	unsigned path_at = 0;
 
 	*out = (struct conjunct){.kind = node->kind};
-	if (!is_supported(node->kind))
-		return err_set(err, MSG_KEY_CONDITION_OPERATOR, operator_name(node->kind));
+	if (!node_info(node->kind)->keys)
+		return err_set(err, MSG_KEY_CONDITION_OPERATOR, node_info(node->kind)->name.p);
 	for (unsigned i = 0; i < node->arg_count; i++) {
 		const struct node *arg = node->args[i];
 
@@ -78,10 +50,10 @@ static enum code read_conjunct(const struct node *node, struct conjunct *out, st
 	}
 	if (!path)
 		return err_set(err, MSG_KEY_CONDITION_NO_NAME);
-	if (path_at > 0 && (node->kind == NODE_BEGINS_WITH || node->kind == NODE_BETWEEN))
-		return err_set(err, MSG_KEY_CONDITION_ORDER, operator_name(node->kind));
+	if (path_at > 0 && mirrored[node->kind] == NODE_VALUE)
+		return err_set(err, MSG_KEY_CONDITION_ORDER, node_info(node->kind)->name.p);
 	if (path_at > 0)
-		out->kind = mirrored(node->kind);
+		out->kind = mirrored[node->kind];
 	out->name = path->steps[0].name;
 	return OK;
 }
@@ -156,33 +128,18 @@ static struct str bound(struct arena *arena, struct str prefix, const struct val
 static struct store_range range_of(struct arena *arena, struct str prefix, const struct conjunct *conjunct)
 {
 	struct store_range range = {prefix, key_after_prefix(arena, prefix), false};
-	struct str at;
 
 	if (!conjunct)
 		return range;
-	at = bound(arena, prefix, conjunct->values[0], conjunct->kind == NODE_BEGINS_WITH);
-	switch (conjunct->kind) {
-	case NODE_LT:
-		range.high = at;
-		break;
-	case NODE_LE:
-		range.high = key_after_prefix(arena, at);
-		break;
-	case NODE_GT:
-		range.low = key_after_prefix(arena, at);
-		break;
-	case NODE_GE:
-		range.low = at;
-		break;
-	case NODE_BETWEEN:
-		range.low = at;
-		range.high = key_after_prefix(arena, bound(arena, prefix, conjunct->values[1], false));
-		break;
-	default: /* =, begins_with */
-		range.low = at;
-		range.high = key_after_prefix(arena, at);
-		break;
-	}
+	unsigned keys = node_info(conjunct->kind)->keys;
+	struct str at =
+		bound(arena, prefix, conjunct->values[0], conjunct->kind == NODE_BEGINS_WITH);
+	if (keys & (KEYS_FROM | KEYS_ABOVE))
+		range.low = keys & KEYS_FROM ? at : key_after_prefix(arena, at);
+	if (conjunct->value_count > 1)
+		at = bound(arena, prefix, conjunct->values[1], false);
+	if (keys & (KEYS_BELOW | KEYS_TO))
+		range.high = keys & KEYS_BELOW ? at : key_after_prefix(arena, at);
 	return range;
 }
 

@@ -61,18 +61,13 @@ static void begin(struct json_out *out, const char *name, char bracket)
 	json_out_open(out, bracket);
 }
 
-static const char *const operators[] = {
-	[NODE_EQ] = "=", [NODE_LT] = "<", [NODE_LE] = "<=", [NODE_GT] = ">", [NODE_GE] = ">=", [NODE_BETWEEN] = "between", [NODE_BEGINS_WITH] = "begins_with",
-};
-
-#define OPERATORS (sizeof(operators) / sizeof(operators[0]))
-
 /* The attribute that a comparison is about, of those that a key condition can have; absent of others. */
 static struct str compared(const struct node *node)
 {
 	const struct node *path = node->arg_count > 1 ? node->args[0] : NULL;
 
-	if (node->kind >= OPERATORS || !operators[node->kind] || path->kind != NODE_PATH || path->path->n != 1 || node->args[1]->kind != NODE_VALUE)
+	if (!path || !node_info(node->kind)->keys || path->kind != NODE_PATH ||
+	    path->path->n != 1 || node->args[1]->kind != NODE_VALUE)
 		return STR_ABSENT;
 	return path->path->steps[0].name;
 }
@@ -81,7 +76,7 @@ static void show_comparison(struct json_out *out, const struct node *node)
 {
 	json_out_open(out, '{');
 	text(out, "attribute", compared(node));
-	text(out, "operator", str_of(operators[node->kind]));
+	text(out, "operator", node_info(node->kind)->shown);
 	begin(out, "values", '[');
 	for (unsigned i = 1; i < node->arg_count; i++) {
 		if (node->args[i]->kind == NODE_VALUE)

@@ -50,28 +50,13 @@ static void add_value(struct outline *outline, const struct value *value, bool i
 }
 
 static const struct {
-	struct str before, between, after; /* of a function: its name, ", ", ")" */
-} forms[] = {
-	[NODE_SIZE] = {STR_INIT("size("), STR_INIT(", "), STR_INIT(")")},
-	[NODE_EQ] = {STR_INIT(""), STR_INIT(" = "), STR_INIT("")},
-	[NODE_NE] = {STR_INIT(""), STR_INIT(" <> "), STR_INIT("")},
-	[NODE_LT] = {STR_INIT(""), STR_INIT(" < "), STR_INIT("")},
-	[NODE_LE] = {STR_INIT(""), STR_INIT(" <= "), STR_INIT("")},
-	[NODE_GT] = {STR_INIT(""), STR_INIT(" > "), STR_INIT("")},
-	[NODE_GE] = {STR_INIT(""), STR_INIT(" >= "), STR_INIT("")},
-	[NODE_BETWEEN] = {STR_INIT("between("), STR_INIT(", "), STR_INIT(")")},
-	[NODE_AND] = {STR_INIT(""), STR_INIT(" and "), STR_INIT("")},
-	[NODE_OR] = {STR_INIT("("), STR_INIT(" or "), STR_INIT(")")},
-	[NODE_NOT] = {STR_INIT("not ("), STR_INIT(""), STR_INIT(")")},
-	[NODE_ATTRIBUTE_EXISTS] = {STR_INIT("attribute_exists("), STR_INIT(""), STR_INIT(")")},
-	[NODE_ATTRIBUTE_NOT_EXISTS] = {STR_INIT("attribute_not_exists("), STR_INIT(""), STR_INIT(")")},
-	[NODE_ATTRIBUTE_TYPE] = {STR_INIT("attribute_type("), STR_INIT(", "), STR_INIT(")")},
-	[NODE_BEGINS_WITH] = {STR_INIT("begins_with("), STR_INIT(", "), STR_INIT(")")},
-	[NODE_CONTAINS] = {STR_INIT("contains("), STR_INIT(", "), STR_INIT(")")},
-	[NODE_IF_NOT_EXISTS] = {STR_INIT("if_not_exists("), STR_INIT(", "), STR_INIT(")")},
-	[NODE_LIST_APPEND] = {STR_INIT("list_append("), STR_INIT(", "), STR_INIT(")")},
-	[NODE_ADD] = {STR_INIT(""), STR_INIT(" + "), STR_INIT("")},
-	[NODE_SUBTRACT] = {STR_INIT(""), STR_INIT(" - "), STR_INIT("")},
+	struct str before, between, after;
+} forms[NODE_KINDS] = {
+#define CALL(shown) {STR_INIT(shown "("), STR_INIT(", "), STR_INIT(")")}
+#define INFIX(shown) {STR_INIT(""), STR_INIT(" " shown " "), STR_INIT("")}
+#define ENCLOSED(shown) {STR_INIT("("), STR_INIT(" " shown " "), STR_INIT(")")}
+#define NODE(kind, class, use, form, name, shown, ...) [NODE_##kind] = form(shown),
+#include "core/nodes.def"
 };
 
 static void add_node(struct outline *outline, const struct node *node, bool is_key, unsigned depth)

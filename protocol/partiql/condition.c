@@ -31,6 +31,11 @@ static const struct node *build(struct pq_lowering *lowering, enum node_kind kin
 	return node;
 }
 
+static bool is_condition(const struct node *node)
+{
+	return node_info(node->kind)->use & USE_CONDITION;
+}
+
 enum code partiql_check_nodes(struct pq_lowering *lowering)
 {
 	unsigned operators = 0;
@@ -44,7 +49,8 @@ enum code partiql_check_nodes(struct pq_lowering *lowering)
 
 		if (code != OK)
 			return code;
-		if (node->kind >= NODE_EQ && node->kind <= NODE_NOT && ++operators > EXPR_OPERATORS_MAX)
+		if (is_condition(node) && node_info(node->kind)->class != NODE_CLASS_FUNCTION &&
+		    ++operators > EXPR_OPERATORS_MAX)
 			return err_set(lowering->err, MSG_PARTIQL_OPERATORS, operators);
 	}
 	lowering->node_count = 0;
@@ -76,7 +82,7 @@ static enum code lower_call(struct pq_lowering *lowering, const struct pq_expr *
 			return unsupported_token(lowering, expr->args[i]);
 	if (!expr_function(name, &kind))
 		return unknown_function(lowering, expr);
-	if (kind == NODE_IF_NOT_EXISTS || kind == NODE_LIST_APPEND)
+	if (node_info(kind)->use & USE_SET)
 		return err_set(lowering->err, MSG_PARTIQL_FUNCTION_PLACE, "a condition", STR_ARG(name));
 	for (unsigned i = 0; i < expr->n; i++) {
 		enum code code = lower_operand(lowering, expr->args[i], &args[i]);
@@ -140,11 +146,6 @@ static enum code lower_operand(struct pq_lowering *lowering, const struct pq_exp
 	}
 }
 
-static bool is_condition_kind(enum node_kind kind)
-{
-	return kind >= NODE_EQ && kind <= NODE_CONTAINS;
-}
-
 /*
  * A comparison with what a condition says: "attribute_exists(a) = true", "(a = 1) <> (b = 2)". x is another operand, or another condition:
  * (condition AND x = true) OR (NOT condition AND x = false).
@@ -156,10 +157,11 @@ static const struct node *lower_truth(struct pq_lowering *lowering, const struct
 	const struct node *falsehood[] = {x, node_value(arena, (struct value){.type = TYPE_BOOL})};
 	const struct node *yes[] = {condition, x}, *no[2], *either[2];
 
-	if (!is_condition_kind(x->kind))
+	if (!is_condition(x))
 		yes[1] = build(lowering, NODE_EQ, 2, truth);
 	no[0] = build(lowering, NODE_NOT, 1, &condition);
-	no[1] = is_condition_kind(x->kind) ? build(lowering, NODE_NOT, 1, &x) : build(lowering, NODE_EQ, 2, falsehood);
+	no[1] = is_condition(x) ? build(lowering, NODE_NOT, 1, &x)
+		: build(lowering, NODE_EQ, 2, falsehood);
 	either[0] = build(lowering, NODE_AND, 2, yes);
 	either[1] = build(lowering, NODE_AND, 2, no);
 	return negate(lowering, is_negated, build(lowering, NODE_OR, 2, either));
@@ -167,16 +169,9 @@ static const struct node *lower_truth(struct pq_lowering *lowering, const struct
 
 static enum code lower_compare(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
 {
-	static const struct {
-		struct str text;
-		enum node_kind kind;
-	} comparisons[] = {{STR_INIT("="), NODE_EQ}, {STR_INIT("<>"), NODE_NE}, {STR_INIT("<"), NODE_LT},
-			   {STR_INIT("<="), NODE_LE}, {STR_INIT(">"), NODE_GT}, {STR_INIT(">="), NODE_GE}};
+	enum node_kind kind = expr_comparison(str_of(expr->operation));
 	const struct node *args[2];
-	size_t i = 0;
 
-	while (!str_eq(comparisons[i].text, str_of(expr->operation)))
-		i++;
 	for (unsigned k = 0; k < 2; k++) {
 		enum code code = lower_operand(lowering, expr->args[k], &args[k]);
 
@@ -184,14 +179,14 @@ static enum code lower_compare(struct pq_lowering *lowering, const struct pq_exp
 			return code;
 	}
 	for (unsigned k = 0; k < 2; k++) {
-		if (!is_condition_kind(args[k]->kind))
+		if (!is_condition(args[k]))
 			continue;
-		if (i >= 2 || ++lowering->truths > TRUTHS_MAX)
+		if ((kind != NODE_EQ && kind != NODE_NE) || ++lowering->truths > TRUTHS_MAX)
 			return err_set(lowering->err, MSG_PARTIQL_CONDITION_OPERATOR, expr->operation);
-		*out = lower_truth(lowering, args[k], args[1 - k], comparisons[i].kind == NODE_NE);
+		*out = lower_truth(lowering, args[k], args[1 - k], kind == NODE_NE);
 		return OK;
 	}
-	*out = build(lowering, comparisons[i].kind, 2, args);
+	*out = build(lowering, kind, 2, args);
 	return OK;
 }
 
@@ -312,7 +307,7 @@ enum code partiql_lower_condition(struct pq_lowering *lowering, const struct pq_
 		return err_set(lowering->err, MSG_PARTIQL_CONDITION_OPERATOR, expr->operation);
 	case PQ_EXPR_CALL:
 		code = lower_call(lowering, expr, &call);
-		if (code == OK && !is_condition_kind(call->kind))
+		if (code == OK && !is_condition(call))
 			code = err_set(lowering->err, MSG_PARTIQL_BOOLEAN);
 		return RESULT(code, out, call);
 	case PQ_EXPR_STATEMENT:
@@ -350,7 +345,7 @@ static enum code lower_set_call(struct pq_lowering *lowering, const struct pq_ex
 
 	if (!expr_function(name, &kind))
 		return unknown_function(lowering, expr);
-	if (kind != NODE_IF_NOT_EXISTS && kind != NODE_LIST_APPEND)
+	if (!(node_info(kind)->use & USE_SET))
 		return err_set(lowering->err, MSG_PARTIQL_FUNCTION_PLACE, "an update", STR_ARG(name));
 	for (unsigned i = 0; i < expr->n && code == OK; i++)
 		code = lower_set_operand(lowering, expr->args[i], &args[i]);

@@ -174,11 +174,6 @@ static enum code expand_in(struct planner *planner, const struct node *node, str
 	return OK;
 }
 
-static bool is_range_kind(enum node_kind kind)
-{
-	return (kind >= NODE_LT && kind <= NODE_BETWEEN) || kind == NODE_EQ || kind == NODE_BEGINS_WITH;
-}
-
 /* A comparison of the sort key with values. */
 static void expand_sort(struct planner *planner, const struct node *node, struct branches *branches)
 {
@@ -238,7 +233,7 @@ static enum code expand(struct planner *planner, const struct node *node, struct
 	}
 	if (node->kind == NODE_IN && (is_name(node->args[0], planner->hash) || is_name(node->args[0], planner->sort)))
 		return expand_in(planner, node, branches);
-	if (is_range_kind(node->kind) && mentions(planner, node))
+	if (node_info(node->kind)->keys && mentions(planner, node))
 		expand_sort(planner, node, branches);
 	else
 		exempt(planner, node, branches);
@@ -335,7 +330,7 @@ static enum code plan_ranges(struct planner *planner, const struct branches *bra
 
 static bool is_key_comparison(const struct node *node)
 {
-	return is_range_kind(node->kind) || node->kind == NODE_NE || node->kind == NODE_IN;
+	return node_info(node->kind)->keys || node->kind == NODE_NE || node->kind == NODE_IN;
 }
 
 /* Whether the node compares the attribute with values; of IN as a filter the list does not count. */
@@ -378,7 +373,8 @@ static enum code check_attribute(struct planner *planner, const struct node *nod
 
 	if (is_key_comparison(node) || node->kind == NODE_CONTAINS)
 		return check_comparison(planner, node, attribute, is_keyed);
-	for (unsigned i = 0; i < node->arg_count && node->kind >= NODE_AND && node->kind <= NODE_NOT && code == OK; i++)
+	for (unsigned i = 0; i < node->arg_count &&
+	     node_info(node->kind)->class == NODE_CLASS_LOGIC && code == OK; i++)
 		code = check_attribute(planner, node->args[i], attribute, is_keyed && node->kind != NODE_NOT);
 	return code;
 }
