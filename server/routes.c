@@ -296,15 +296,6 @@ static enum code show_health(struct routes *routes, const struct http_request *r
 	return OK;
 }
 
-/* The answer of AWS, for health checks. DynamoDB Local refuses them, and scripts wait for its refusal. */
-static enum code greet(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
-			 struct err *err)
-{
-	(void)routes, (void)request, (void)ns, (void)err;
-	response->body = STR("healthy: dynamodb.us-east-1.amazonaws.com ");
-	return OK;
-}
-
 static enum code show_metrics(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
 			      struct err *err)
 {
@@ -482,104 +473,102 @@ static enum code back_up(struct routes *routes, const struct http_request *reque
 	return code;
 }
 
-/* Our own pages. `ns` is the namespace that the request is about, NULL for all of them. */
-static const struct page {
-	struct str path;
-	bool is_get;   /* else POST */
-	enum endpoint_needs needs;
-	enum code (*show)(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response, struct err *err);
-	const char *help;
-} pages[] = {
-#define PAGE(method, path, show, needs, what) {STR_INIT(ROOT path), (method)[0] == 'G', NEEDS_##needs, show, what},
-#define ENDPOINT(method, path, handle, needs, what)
+/* The handlers of PAGE rows, by the row. `ns` is the namespace that is asked for; NULL: all. */
+typedef enum code page_handler(struct routes *routes, const struct http_request *request,
+			       const struct ns *ns, struct http_response *response,
+			       struct err *err);
+
+static page_handler *const pages[] = {
+#define PAGE(method, path, show, needs, traits, what) show,
+#define ENDPOINT(method, path, handle, needs, what) NULL,
 #include "server/control/endpoints.def"
-#undef PAGE
-#undef ENDPOINT
 };
 
-#define PAGES (sizeof(pages) / sizeof(pages[0]))
-
-static const struct page root_page = {STR_INIT("/"), true, NEEDS_SIGNATURE, greet, "a greeting"};
-
-/* Served first under overload. */
-static bool is_vital(const struct page *page)
+static enum code run_page(struct routes *routes, const struct endpoint *endpoint,
+			  const struct http_request *request,
+			  const struct admission *wanted, struct http_response *response,
+				  struct err *err)
 {
-	return page->show == show_health || page->show == show_metrics;
+	size_t n, row = (size_t)(endpoint - endpoint_all(&n));
+	bool is_of_all = (endpoint->traits & ALL) && !wanted->is_one;
+
+	return pages[row](routes, request, is_of_all ? NULL : &wanted->asked, response, err);
 }
 
-static bool is_root(const struct http_request *request)
-{
-	return str_eq(request->path, STR("/")) || request->path.n == 0;
-}
-
-static const struct page *find_page(const struct routes *routes, const struct http_request *request, bool is_get)
-{
-	bool is_known = is_get || str_eq(request->method, STR("POST"));
-
-	if (is_get && is_root(request) && routes->root_status == 200)
-		return &root_page;
-	for (size_t i = 0; is_known && i < PAGES; i++) {
-		if (pages[i].is_get == is_get && str_eq(pages[i].path, request->path))
-			return &pages[i];
-	}
-	return NULL;
-}
-
-/* Where signatures are verified, only health needs none. */
-static void show_page(struct routes *routes, const struct page *page, const struct http_request *request, struct http_response *response)
+static void call_endpoint(struct routes *routes, const struct endpoint *endpoint, struct str name,
+			  const struct http_request *request,
+			  struct http_response *response)
 {
 	const size_t root = sizeof(ROOT) - 1;
 	bool is_open = routes->auth != AUTH_VERIFY;
-	struct admission wanted = {.needs = page->needs, .method = page->is_get ? STR("GET") : STR("POST"), .may_control = is_open, .may_change = is_open};
+	struct admission wanted =
+		{.needs = endpoint->needs, .method = endpoint->method, .pattern = endpoint->path,
+		 .may_control = is_open,
+				   .may_change = is_open,
+					   .path =
+						   {request->path.p + root,
+						    request->path.n - root}};
+	/* where all may see it, an overloaded server looks at no signature */
+	bool is_unasked = endpoint->needs == NEEDS_NOTHING ||
+		((endpoint->traits & VITAL) && is_open && !routes->service->iam);
 	struct err err = err_in(request->arena);
-	enum code code = OK;
+	enum code code = is_unasked ? OK : read_wanted(routes, request, &wanted, &err);
 
 	response->status = 200;
-	if (page->needs != NEEDS_NOTHING && (page->needs == NEEDS_ACCOUNT || !is_open || routes->service->iam))
-		code = read_wanted(routes, request, &wanted, &err);
-	if (code == OK && page->needs >= NEEDS_ACCOUNT) {
-		wanted.pattern = wanted.path = (struct str){page->path.p + root, page->path.n - root};
+	response->content_type = STR("application/json");
+	if (code == OK && endpoint->needs != NEEDS_NOTHING)
 		code = admission_check(&routes->control, request->arena, &wanted, &err);
+	if (code == OK && endpoint->handle) {
+		const struct control_call call =
+			{.control = &routes->control, .arena = request->arena, .ns = wanted.asked,
+			 .name = name,
+						  .query = request->query, .body = request->body};
+
+		code = endpoint_run(endpoint, &call, &response->body, &err);
+	} else if (code == OK) {
+		code = run_page(routes, endpoint, request, &wanted, response, &err);
 	}
-	if (code == OK)
-		code = page->show(routes, request, wanted.is_one ? &wanted.asked : NULL, response, &err);
 	if (code != OK)
 		refuse(request, response, &err);
 }
 
-static void call_endpoint(struct routes *routes, const struct endpoint *endpoint, struct str name, const struct http_request *request,
-			  struct http_response *response)
+static bool is_root(const struct routes *routes, const struct http_request *request)
 {
-	const size_t root = sizeof(ROOT) - 1;
-	struct admission wanted = {.needs = endpoint->needs, .method = endpoint->method, .pattern = endpoint->path,
-				   .path = {request->path.p + root, request->path.n - root}};
-	struct control_call call = {.control = &routes->control, .arena = request->arena, .name = name, .query = request->query, .body = request->body};
-	struct err err = err_in(request->arena);
-	enum code code = read_wanted(routes, request, &wanted, &err);
+	return is_look(request) && (str_eq(request->path, STR("/")) || request->path.n == 0) &&
+		routes->root_status == 200;
+}
 
-	call.ns = wanted.asked;
-	if (code == OK)
-		code = admission_check(&routes->control, request->arena, &wanted, &err);
-	if (code == OK)
-		code = endpoint_run(endpoint, &call, &response->body, &err);
-	if (code != OK) {
-		refuse(request, response, &err);
-		return;
-	}
-	response->content_type = STR("application/json");
+/* AWS: the answer to health checks. DynamoDB Local refuses, and scripts wait for that refusal. */
+static void greet(struct routes *routes, const struct http_request *request,
+		  struct http_response *response)
+{
+	struct admission wanted = {0};
+	struct err err = err_in(request->arena);
+	bool is_asked = routes->auth == AUTH_VERIFY || routes->service->iam;
+
 	response->status = 200;
+	if (is_asked && read_wanted(routes, request, &wanted, &err) != OK)
+		refuse(request, response, &err);
+	else
+		response->body = STR("healthy: dynamodb.us-east-1.amazonaws.com ");
+}
+
+static bool has_trait(const struct endpoint *endpoint, enum endpoint_trait trait)
+{
+	return endpoint && (endpoint->traits & trait);
 }
 
 /*
  * Whether the request may take longer than its haste allows: a turn of the clock takes as long as the work that becomes due, an endpoint as
  * long as its change.
  */
-static bool is_too_long(const struct http_request *request, const struct page *page, const struct endpoint *endpoint)
+static bool is_too_long(const struct http_request *request, const struct endpoint *endpoint)
 {
 	bool is_call = str_eq(request->method, STR("POST")) && !is_ours(request);
-	bool is_other_page = endpoint || (page && !is_vital(page) && page != &root_page);
+	bool is_other = endpoint && !has_trait(endpoint, VITAL);
 
-	return (is_call && request->haste == HTTP_FOR_VITAL) || (is_other_page && request->haste != HTTP_LONG);
+	return (is_call && request->haste == HTTP_FOR_VITAL) ||
+		(is_other && request->haste != HTTP_LONG);
 }
 
 /* The methods that the path has; empty where it has none. */
@@ -589,13 +578,11 @@ static struct str methods_at(struct arena *arena, struct str path)
 	size_t n;
 	const struct endpoint *endpoints = endpoint_all(&n);
 
-	for (size_t i = 0; i < PAGES; i++) {
-		if (str_eq(pages[i].path, path))
-			buf_printf(&methods, "%s%s", buf_str(&methods).n ? ", " : "", pages[i].is_get ? "GET, HEAD" : "POST");
-	}
 	for (size_t i = 0; i < n; i++) {
 		if (endpoint_is_at(&endpoints[i], path))
-			buf_printf(&methods, "%s" STR_FMT, buf_str(&methods).n ? ", " : "", STR_ARG(endpoints[i].method));
+			buf_printf(&methods, "%s" STR_FMT "%s", buf_str(&methods).n ? ", " : "",
+				   STR_ARG(endpoints[i].method),
+				   str_eq(endpoints[i].method, STR("GET")) ? ", HEAD" : "");
 	}
 	return buf_str(&methods);
 }
@@ -628,8 +615,6 @@ static void list_pages(const struct http_request *request, struct http_response 
 								  STR_ARG(request->method), STR_ARG(request->path)));
 	json_out_name(&out, STR("pages"));
 	json_out_open(&out, '[');
-	for (size_t i = 0; i < PAGES; i++)
-		add_page(&out, pages[i].is_get ? STR("GET") : STR("POST"), pages[i].path, pages[i].help);
 	for (size_t i = 0; i < n; i++)
 		add_page(&out, endpoints[i].method, str_printf(request->arena, ROOT STR_FMT, STR_ARG(endpoints[i].path)), endpoints[i].what);
 	json_out_close(&out, ']');
@@ -691,17 +676,6 @@ static enum code check_origin(const struct routes *routes, const struct http_req
 	return str_is_set(signs.origin) ? err_set(err, MSG_ORIGIN, STR_ARG(signs.origin)) : err_set(err, MSG_ORIGIN_UNKNOWN, STR_ARG(signs.host));
 }
 
-/* Health shows no data, and a preflight has no effect. */
-static bool is_for_every_page(const struct page *page, bool is_preflight)
-{
-	return is_preflight || (page && page->show == show_health);
-}
-
-static bool is_for_operators(const struct http_request *request, const struct page *page)
-{
-	return request->problem == HTTP_OVERLOADED && page && is_vital(page);
-}
-
 static bool is_call(const struct http_request *request)
 {
 	return str_eq(request->method, STR("POST")) && !is_ours(request);
@@ -711,18 +685,20 @@ static bool handle(struct routes *routes, const struct http_request *request, st
 {
 	bool is_get = is_look(request);
 	bool is_preflight = str_eq(request->method, STR("OPTIONS")) && str_is_set(headers_first(request->headers, STR("Origin")));
-	const struct page *page = find_page(routes, request, is_get);
 	struct str name = STR_ABSENT;
-	const struct endpoint *endpoint = page || !is_ours(request) ? NULL : endpoint_find(request->method, request->path, &name);
+	const struct endpoint *endpoint = is_ours(request) ?
+		endpoint_find(request->method, request->path, &name) : NULL;
 	struct err err = err_in(request->arena);
 
 	add_cors(routes, request, is_preflight, response);
-	if (request->problem != HTTP_FINE && !is_for_operators(request, page)) {
+	if (request->problem != HTTP_FINE &&
+	    !(request->problem == HTTP_OVERLOADED && has_trait(endpoint, VITAL))) {
 		op_drop_hold(request->hold);
 		refuse_problem(routes, request, response);
-	} else if (!is_for_every_page(page, is_preflight) && check_origin(routes, request, is_get, &err) != OK) {
+	} else if (!is_preflight && !has_trait(endpoint, PUBLIC) &&
+		   check_origin(routes, request, is_get, &err) != OK) {
 		refuse_as(routes, request, response, &err);
-	} else if (is_too_long(request, page, endpoint)) {
+	} else if (is_too_long(request, endpoint)) {
 		return false;
 	} else if (is_call(request)) {
 		return call_api(routes, request, response);
@@ -731,8 +707,8 @@ static bool handle(struct routes *routes, const struct http_request *request, st
 	} else if (is_preflight) {
 		response->status = 200;
 		response->body = STR("");
-	} else if (page) {
-		show_page(routes, page, request, response);
+	} else if (is_root(routes, request)) {
+		greet(routes, request, response);
 	} else if (endpoint) {
 		call_endpoint(routes, endpoint, name, request, response);
 	} else if (is_ours(request)) {

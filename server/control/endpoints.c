@@ -15,11 +15,11 @@
 #define ROOT "/_dynalith/"
 
 static const struct endpoint endpoints[] = {
-#define PAGE(method, path, show, needs, what)
-#define ENDPOINT(method, path, handle, needs, what) {STR_INIT(method), STR_INIT(path), handle, NEEDS_##needs, what},
+#define PAGE(method, path, show, needs, traits, what) \
+	{STR_INIT(method), STR_INIT(path), NULL, NEEDS_##needs, traits, what},
+#define ENDPOINT(method, path, handle, needs, what) \
+	{STR_INIT(method), STR_INIT(path), handle, NEEDS_##needs, PLAIN, what},
 #include "server/control/endpoints.def"
-#undef PAGE
-#undef ENDPOINT
 };
 
 #define ENDPOINTS (sizeof(endpoints) / sizeof(endpoints[0]))
@@ -70,6 +70,8 @@ bool endpoint_is_at(const struct endpoint *endpoint, struct str path)
 
 const struct endpoint *endpoint_find(struct str method, struct str path, struct str *name)
 {
+	if (str_eq(method, STR("HEAD")))
+		method = STR("GET");
 	for (size_t i = 0; i < ENDPOINTS; i++) {
 		if (str_eq(endpoints[i].method, method) && is_at(&endpoints[i], path, name))
 			return &endpoints[i];

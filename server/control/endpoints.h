@@ -7,19 +7,23 @@
 #include "server/control/control.h"
 
 /* Of whom, where signatures are verified: see endpoints.def. */
-enum endpoint_needs { NEEDS_NOTHING, NEEDS_SIGNATURE, NEEDS_ACCOUNT, NEEDS_CONTROL };
+enum endpoint_needs { NEEDS_NOTHING, NEEDS_ACCOUNT, NEEDS_CONTROL };
+
+/* See endpoints.def. */
+enum endpoint_trait { PLAIN = 0, VITAL = 1, PUBLIC = 2, ALL = 4 };
 
 struct endpoint {
 	struct str method, path; /* "checkpoints/NAME/rollback", below /_dynalith/ */
-	control_handler *handle;
+	control_handler *handle; /* NULL: a PAGE, handled by server/routes */
 	enum endpoint_needs needs;
+	unsigned traits;         /* of enum endpoint_trait */
 	const char *what;        /* one line */
 };
 
 /* All endpoints, in the order of their rows. */
 const struct endpoint *endpoint_all(size_t *n);
 
-/* The endpoint of that method and whole path, and the NAME in it; NULL where there is none. */
+/* The endpoint of that method (HEAD is GET) and path, and the NAME in it; NULL: there is none. */
 const struct endpoint *endpoint_find(struct str method, struct str path, struct str *name);
 
 /* Whether the endpoint has that path, by any method. */
