@@ -11,12 +11,11 @@
 #include "server/backend.h"
 #include "server/client.h"
 #include "server/dropin.h"
+#include "server/help.h"
 #include "server/log.h"
 #include "server/reach.h"
 #include "server/suggest.h"
 #include "server/trigger.h"
-#include "server/version.h"
-#include "storage/store/sqlite/sqlite_store.h"
 
 enum option_kind { KIND_TEXT, KIND_NUMBER, KIND_SWITCH, KIND_CHOICE };
 
@@ -59,7 +58,7 @@ static void complain(const char *format, ...)
 	if (complaint)
 		complaint->text = str_copy(complaint->arena, str_of(text));
 	else
-		fprintf(stderr, "dynalith: %s; see dynalith --help\n", text);
+		fprintf(stderr, "dynalith: %s; see dynalith help\n", text);
 }
 
 static bool fail(const char *source, const char *problem, const char *value)
@@ -90,6 +89,14 @@ static bool fail_unknown(const char *source, const char *name, const char *neare
 {
 	complain("%s: unknown option%s%s%s%s%s", source, name ? " " : "", name ? name : "", nearest ? "; did you mean " : "", nearest ? nearest : "",
 		 nearest ? "?" : "");
+	return false;
+}
+
+static bool fail_command(const char *word)
+{
+	const char *nearest = help_nearest_command(word);
+
+	complain("unknown command %s%s%s%s", word, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 	return false;
 }
 
@@ -149,35 +156,6 @@ static bool set(const struct option *option, struct config *config, struct arena
 	}
 	*(const char **)at = str_copy(arena, str_of(value)).p;
 	return true;
-}
-
-static void print_help(void)
-{
-	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [options]\n"
-	       "       dynalith health [--host TEXT] [--port N]   ask a server that runs: status 0 when it answers within 5 s, or --timeout;\n"
-	       "                                                  by TLS with --tls-cert or --tls-ca\n"
-	       "       dynalith check FILE                        look for damage in a data file that no server has open\n"
-	       "       dynalith backup FILE TARGET                copy such a file, and check the copy\n"
-	       "       dynalith dump URL TARGET                   a namespace of a server that runs as a file\n"
-	       "       dynalith load URL FILE                     the same back into a server\n"
-	       "       dynalith apply FILE...                     fill a server with tables and items of files\n"
-	       "       dynalith report [URL] [--fail-on RULES]    access patterns, what they cost and what is wrong with them\n"
-	       "       dynalith replay FILE [--endpoint URL]      send the requests that --record kept, and compare the answers\n"
-	       "       dynalith diff FILE FILE                    compare two recordings\n"
-	       "       dynalith mcp [--endpoint URL | -- OPTIONS] a server of the Model Context Protocol for coding agents\n"
-	       "       dynalith copy --from STORE --to STORE      all data of a file, a database or a server into a file or a database\n\n");
-	for (size_t i = 0; i < OPTIONS; i++) {
-		const struct option *o = &options[i];
-		static const char *const values[] = {[KIND_TEXT] = " TEXT", [KIND_NUMBER] = " N", [KIND_SWITCH] = "", [KIND_CHOICE] = " WORD"};
-		char left[64];
-
-		snprintf(left, sizeof(left), "%s%s", o->flag, values[o->kind]);
-		printf("  %-30s %s\n  %-30s   [%s, %s, default %s]\n", left, o->help, "", o->environment, o->key, o->otherwise);
-	}
-	printf("  %-30s configuration file (JSON): options by the names in brackets, and credentials\n  %-30s   [DYNALITH_CONFIG]\n",
-	       "--config FILE", "");
-	printf("  --print-config-example         a configuration file with every option\n  --help, --version\n\n");
-	dropin_help();
 }
 
 void config_print_example(FILE *out)
@@ -424,6 +402,8 @@ static bool read_flag(struct arena *arena, int argc, char **argv, int *i, struct
 		*i += value == NULL; /* read before */
 		return true;
 	}
+	if (!option && argv[*i][0] != '-')
+		return fail_command(argv[*i]);
 	if (!option)
 		return fail_unknown(argv[*i], NULL, nearest_flag(flag));
 	if (!value && option->kind == KIND_SWITCH)
@@ -446,21 +426,16 @@ static const char *config_file(int argc, char **argv)
 	return getenv("DYNALITH_CONFIG");
 }
 
-static void print_version(void)
-{
-	const char *note = sqlite_store_library_note();
-
-	printf("dynalith " DYNALITH_VERSION "\nSQLite %s%s%s\n", sqlite_store_library_version(), note ? ": " : "", note ? note : "");
-}
-
 static bool is_information(const char *flag)
 {
 	if (dropin_inform(flag))
 		return true;
-	if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0)
-		print_help();
-	else if (strcmp(flag, "--version") == 0)
-		print_version();
+	if (strcmp(flag, "-h") == 0)
+		help_print_screen();
+	else if (strcmp(flag, "--help") == 0)
+		help_print_options();
+	else if (strcmp(flag, "--version") == 0 || strcmp(flag, "-V") == 0)
+		help_print_version();
 	else if (strcmp(flag, "--print-config-example") == 0)
 		config_print_example(stdout);
 	else

@@ -7,6 +7,7 @@
 
 #include "core/buf.h"
 #include "server/backend.h"
+#include "server/help.h"
 #include "server/interrupt.h"
 #include "server/messages.h"
 #include "server/remote.h"
@@ -19,9 +20,6 @@
 #include "storage/stream/stream_head.h"
 #include "storage/upkeep/lease.h"
 
-#define USAGE                                                                                                                        \
-	"usage: dynalith copy --from STORE --to STORE [--replace | --compare] " REACH_USAGE "; a STORE is sqlite:FILE or postgresql://... as for --store; " \
-	"--from also takes http://HOST:PORT, a server that runs"
 #define CACHE_BYTES ((size_t)32 << 20)
 #define TICK_NS 1000000000ull
 #define LINE_NS 10000000000ull /* between lines of progress where nobody watches */
@@ -360,7 +358,7 @@ int copy_run(struct arena *arena, int argc, char **argv)
 	struct str problem;
 
 	if (!read_words(argc, argv, &words))
-		return fail(MISUSE, STR(USAGE));
+		return help_misuse("copy");
 	bool is_server = remote_is_url(words.from);
 	if (!is_server && !backend_check(arena, words.from, &problem))
 		return fail(MISUSE, str_printf(arena, "--from " STR_FMT, STR_ARG(problem)));

@@ -15,6 +15,7 @@
 #include "server/dropin.h"
 #include "server/ending.h"
 #include "server/health.h"
+#include "server/help.h"
 #include "server/http/http.h"
 #include "server/instance.h"
 #include "server/interrupt.h"
@@ -260,7 +261,7 @@ static const struct command {
 	const char *word;
 	int (*run)(struct arena *arena, int argc, char **argv);
 } commands[] = {
-#define COMMAND(word, run) {word, run},
+#define COMMAND(word, run, arguments, summary, options, examples) {word, run},
 #include "server/commands.def"
 #undef COMMAND
 };
@@ -292,8 +293,8 @@ int main(int argc, char **argv)
 	const struct command *command = command_of(argc, argv);
 	if (command)
 		interrupt_watch();
-	if (command && command->run) {
-		status = command->run(arena, argc, argv);
+	if (command && (command->run || help_is_wanted(argc, argv))) {
+		status = help_is_wanted(argc, argv) ? help_run_command(command->word) : command->run(arena, argc, argv);
 		arena_free(arena);
 		return status;
 	}
@@ -302,6 +303,7 @@ int main(int argc, char **argv)
 		status = EXIT_SUCCESS;
 		break;
 	case CONFIG_FAILED:
+		status = config.is_dropin ? EXIT_FAILURE : HELP_MISUSE;
 		break;
 	case CONFIG_RUN:
 		if (config.is_health) {

@@ -7,6 +7,7 @@
 
 #include "protocol/tables/settings.h"
 #include "server/dump.h"
+#include "server/help.h"
 #include "server/interrupt.h"
 #include "server/messages.h"
 #include "server/remote.h"
@@ -31,12 +32,11 @@ static const struct command {
 	const char *name;
 	bool has_target, has_repair;
 	bool is_of_server;       /* takes no file, and a namespace */
-	const char *usage;
 } commands[] = {
-	{"check", false, true, false, "usage: dynalith check FILE [--repair [--damaged FILE]], or: dynalith check URL " REACH_USAGE},
-	{"backup", true, false, false, "usage: dynalith backup FILE|URL TARGET " REACH_USAGE},
-	{"dump", true, false, true, "usage: dynalith dump URL TARGET [--account N] [--region NAME] " REACH_USAGE},
-	{"load", true, false, true, "usage: dynalith load URL FILE [--account N] [--region NAME] " REACH_USAGE},
+	{"check", false, true, false},
+	{"backup", true, false, false},
+	{"dump", true, false, true},
+	{"load", true, false, true},
 };
 
 static const struct command *find(int argc, char **argv)
@@ -231,7 +231,7 @@ int maintain_run(struct arena *arena, int argc, char **argv)
 	struct words words;
 
 	if (!read_words(command, argc, argv, &words))
-		return fail(MISUSE, str_of(command->usage));
+		return help_misuse(command->name);
 	bool is_url = remote_is_url(words.path);
 	if (!is_url && sqlite_store_is_there(words.path, &err) != OK)
 		return fail(MISUSE, err.message);

@@ -6,8 +6,6 @@
 
 #include <stdbool.h>
 
-#define REACH_USAGE "[--tls-ca FILE] [--timeout SECONDS]"
-
 struct reach {
 	const char *authorities; /* as in struct client_target */
 	int wait_ms;             /* without progress, as in struct client_request */

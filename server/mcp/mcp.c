@@ -3,13 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/help.h"
 #include "server/mcp/child.h"
 #include "server/mcp/intake.h"
 #include "server/mcp/rpc.h"
 
-#define USAGE "usage: dynalith mcp [--endpoint URL] [--allow-writes] " REACH_USAGE " [-- OPTIONS of a server of its own]"
 
-enum { ENDED = 0, FAILED = 1, MISUSE = 2 };
+enum { ENDED = 0, FAILED = 1 };
 
 struct words {
 	const char *endpoint;
@@ -61,10 +61,10 @@ static void answer_all(const struct tools *tools, struct intake *intake)
 	}
 }
 
-static int fail(const char *problem, int status)
+static int fail(const char *problem)
 {
-	fprintf(stderr, "%s%s\n", status == MISUSE ? "" : "dynalith: ", problem);
-	return status;
+	fprintf(stderr, "dynalith: %s\n", problem);
+	return FAILED;
 }
 
 int mcp_run(struct arena *arena, int argc, char **argv)
@@ -74,17 +74,17 @@ int mcp_run(struct arena *arena, int argc, char **argv)
 	struct words words;
 
 	if (!read_words(argc, argv, &words))
-		return fail(USAGE, MISUSE);
+		return help_misuse("mcp");
 	tools.may_write = words.may_write;
 	if (words.has_own && !child_start(arena, argv[0], words.options, words.option_count, &child)) {
 		child_stop(&child);
-		return fail("mcp: the server did not start", FAILED);
+		return fail("mcp: the server did not start");
 	}
 	const char *url = words.has_own ? child.url : words.endpoint ? words.endpoint : elsewhere_default();
 	tools.elsewhere = elsewhere_new(url, &words.reach);
 	if (!tools.elsewhere) {
 		child_stop(&child);
-		return fail(USAGE, MISUSE);
+		return help_misuse("mcp");
 	}
 	struct intake *intake = intake_start();
 
@@ -94,5 +94,5 @@ int mcp_run(struct arena *arena, int argc, char **argv)
 	}
 	elsewhere_free(tools.elsewhere);
 	child_stop(&child);
-	return intake ? ENDED : fail("mcp: there is no thread to read with", FAILED);
+	return intake ? ENDED : fail("mcp: there is no thread to read with");
 }

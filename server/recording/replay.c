@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "server/elsewhere.h"
+#include "server/help.h"
 #include "server/messages.h"
 #include "server/recording/compare.h"
 #include "server/recording/difference.h"
 #include "server/recording/renamed.h"
 #include "server/recording/tape.h"
 
-#define USAGE "usage: dynalith replay FILE [--endpoint URL] [--connections N] " REACH_USAGE "\n       dynalith diff FILE FILE"
 #define TOGETHER_MAX 64
 #define TOGETHER 16
 
@@ -182,7 +182,7 @@ static int run_replay(const struct words *words, struct tape *tape, struct err *
 	struct replay replay = {.elsewhere = elsewhere_new(words->endpoint, &words->reach)};
 
 	if (!replay.elsewhere)
-		return fail(str_printf(err->arena, "%s", USAGE));
+		return help_misuse("replay");
 	replay.renamed = renamed_new();
 	enum code code = replay_all(&replay, tape, (size_t)words->connections, err);
 	int status = conclude("requests", replay.sent, replay.different);
@@ -210,7 +210,7 @@ int replay_run(struct arena *arena, int argc, char **argv)
 	enum code code = OK;
 
 	if (!read_words(argc, argv, &words))
-		return fail(STR(USAGE));
+		return help_misuse(words.command);
 	for (size_t i = 0; i < words.file_count && code == OK; i++)
 		code = tape_open(words.files[i], i == 1, &tapes[i], &err);
 	bool is_diff = words.file_count == 2;

@@ -5,15 +5,13 @@
 #include <string.h>
 
 #include "server/messages.h"
+#include "server/help.h"
 #include "server/remote.h"
 #include "server/report/document.h"
 #include "server/report/form.h"
 #include "server/report/gate.h"
 #include "server/report/merge.h"
 
-#define USAGE                                                                                                                      \
-	"usage: dynalith report [URL|FILE]... [--format " FORM_NAMES "] [--output FILE] [--fail-on RULE,...] [--patterns FILE] [--write] " \
-	"[--rate N] [--prices FILE] " REACH_USAGE
 #define DEFAULT_URL "http://localhost:8000"
 
 enum { OPEN = 0, CLOSED = 1, MISUSE = 2 };
@@ -118,10 +116,10 @@ int report_run(struct arena *arena, int argc, char **argv)
 	struct buf out = buf_in(arena);
 
 	if (!read_words(arena, argc, argv, &words))
-		return fail(STR(USAGE));
+		return help_misuse("report");
 	view_write *write = form_named(words.format ? words.format : "text");
 	if (!write)
-		return fail(STR(USAGE));
+		return help_misuse("report");
 	enum code code = money_read(arena, words.prices, &money, &err);
 	money.rate = words.rate;
 	if (code == OK)

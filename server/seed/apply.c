@@ -4,14 +4,11 @@
 #include <string.h>
 
 #include "server/elsewhere.h"
+#include "server/help.h"
 #include "server/log.h"
 #include "server/seed/file.h"
 #include "server/seed/local.h"
 #include "server/seed/messages.h"
-
-#define USAGE                                                                                                             \
-	"usage: dynalith apply FILE|FOLDER... [--endpoint URL] [--table NAME] [--parameter NAME=VALUE]... [--keep-going] " \
-	REACH_USAGE
 
 enum { DONE = 0, REFUSED = 1, MISUSE = 2 };
 
@@ -156,8 +153,7 @@ int apply_run(struct arena *arena, int argc, char **argv)
 	bool is_read = read_words(&words, argc, argv);
 	struct destination destination = {is_read ? elsewhere_new(words.endpoint, &words.reach) : NULL, str_of(words.endpoint)};
 	if (!destination.elsewhere) {
-		fprintf(stderr, "%s\n", USAGE);
-		return MISUSE;
+		return help_misuse("apply");
 	}
 	if (local_rehearsal_new(&rehearsal, &err) != OK) {
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));

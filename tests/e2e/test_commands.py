@@ -28,14 +28,17 @@ COMMANDS = {
     "apply": (["apply", FOLDER / "app.json", "--endpoint", "URL", *LONG], ["second"]),
     "backup": (["backup", "URL", "TARGET", *LONG], ["file", "second"]),
     "check": (["check", "URL", *LONG], ["file", "repair"]),
+    "completion": (None, []),
     "copy": (["copy", "--from", "URL", "--to", "sqlite:TARGET", *LONG], ["file", "second"]),
     "diff": (None, ["pipe"]),
     "dump": (["dump", "URL", "TARGET", *LONG], ["second"]),
     "health": (["health", "--port", "PORT", *LONG], []),
+    "help": (None, []),
     "load": (["load", "URL", FOLDER / "dump", *LONG], ["second"]),
     "mcp": (["mcp", "--endpoint", "URL", *LONG], ["idle", "own"]),
     "replay": (["replay", RECORDING, "--endpoint", "URL", *LONG], ["pipe", "second"]),
     "report": (["report", "URL", "--output", "TARGET", *LONG], ["pipe"]),
+    "version": (None, []),
 }
 
 
@@ -67,13 +70,55 @@ def ends(words, is_ready, number):
 
 def every_command_is_here():
     """The walk is whole: a new command has no way round it."""
-    rows = re.findall(r'^COMMAND\("(\w+)", \w+\)$', (ROOT / "server/commands.def").read_text(), re.M)
+    rows = re.findall(r'^COMMAND\("(\w+)", \w+,', (ROOT / "server/commands.def").read_text(), re.M)
     assert sorted(rows) == sorted(COMMANDS), (rows, list(COMMANDS))
     text = subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout
     assert sorted(set(re.findall(r"^ +dynalith (\w+)", text, re.M))) == sorted(COMMANDS), text
     for name, (words, _) in COMMANDS.items():
         assert not words or ("--timeout" in words and subprocess.run([BINARY, *filled(words, "http://127.0.0.1:1"), "--timeout", "x"],
                                                                      capture_output=True).returncode != 0), name
+
+
+def said(*words):
+    return subprocess.run([BINARY, *words], capture_output=True, text=True)
+
+
+def help_is_whole():
+    """Each command and each subject has a page of at most 80 columns, by either way of asking; what is mistyped is suggested."""
+    subjects = re.findall(r'^GROUP\("(\w+)"', (ROOT / "server/options.def").read_text(), re.M)
+    flags = re.findall(r'"(--[\w-]+)", "DYNALITH_', (ROOT / "server/options.def").read_text())
+    for words in (["help"], ["--help"], *(["help", topic] for topic in (*COMMANDS, *subjects))):
+        page = said(*words)
+        wide = [line for line in page.stdout.splitlines() if len(line) > 80 and "-Djava" not in line]
+        assert page.returncode == 0 and not page.stderr and len(page.stdout) > 80 and not wide, (words, page, wide)
+    assert said("help").stdout == said("-h").stdout and len(said("help").stdout.splitlines()) <= 45
+    assert said("version").stdout == said("-V").stdout == said("--version").stdout
+    every = said("--help").stdout
+    assert len(flags) > 60 and all(f"\n  {flag}" in every for flag in flags) and all(flag in "".join(said("help", subject).stdout for subject in subjects) for flag in flags)
+    for name in COMMANDS:
+        page = said("help", name).stdout
+        examples = page.partition("examples:\n")[2].splitlines()
+        assert page == said(name, "--help").stdout == said(name, "-h").stdout and page.startswith(f"usage: dynalith {name}"), (name, page)
+        assert examples and all("dynalith " in line for line in examples), (name, page)
+    for words, meant in ((["reprot"], "report"), (["--prot", "1"], "--port"), (["help", "limts"], "limits"), (["help", "aply"], "apply")):
+        wrong = said(*words)
+        assert wrong.returncode == 2 and not wrong.stdout and f"did you mean {meant}?" in wrong.stderr and wrong.stderr.count("\n") == 1, (words, wrong)
+
+
+def completions():
+    """What bash offers behind a command, and that the shells which are here take the text."""
+    text = said("completion", "bash").stdout
+    def offered(*words):
+        script = f"{text}\nCOMP_WORDS=(dynalith {' '.join(words)}); COMP_CWORD={len(words)}; _dynalith; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert offered("re") == ["replay", "report"] and offered("--in") == ["--in-memory", "--init", "--index-lag", "--insight"], (offered("re"), offered("--in"))
+    assert offered("apply", "--t") == ["--table", "--tls-ca", "--timeout"] and offered("diff", "--") == []
+    for shell in ("zsh", "fish"):
+        script = said("completion", shell).stdout
+        assert "dynalith" in script
+        if shutil.which(shell):
+            subprocess.run([shell, "-n", "-c", script], check=True)
+    assert said("completion", "tcsh").returncode == said("completion").returncode == 2
 
 
 def in_a_queue(state=None):
@@ -196,6 +241,6 @@ try:
     RECORDING.write_text("".join(json.dumps(line) + "\n" for line in [{"dynalith_recording": 1, "values": "open"}, *lines]))
     (FOLDER / "app.json").write_text('{"TableName": "app", "Item": {"pk": {"S": "1"}}}\n')
     (FOLDER / "dump").write_bytes(b"")
-    run("commands", [every_command_is_here, in_a_queue, before_an_answer, in_the_middle_of_an_input, an_agent_waits, in_the_middle_of_a_file])
+    run("commands", [every_command_is_here, help_is_whole, completions, in_a_queue, before_an_answer, in_the_middle_of_an_input, an_agent_waits, in_the_middle_of_a_file])
 finally:
     shutil.rmtree(FOLDER, ignore_errors=True)

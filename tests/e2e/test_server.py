@@ -172,10 +172,10 @@ def command_line():
     assert busy.returncode == 1 and busy.stderr.count("\n") == 1 and "cannot listen" in busy.stderr, busy
     for argv in (["--nope"], ["--port", "x"], ["--port", "70000"], ["--auth", "maybe"], ["--port"]):
         bad = call(*argv)
-        assert bad.returncode == 1 and bad.stderr.count("\n") == 1, bad
+        assert bad.returncode == 2 and bad.stderr.count("\n") == 1, bad
     for argv, meant in ((["--prot", "1"], "--port"), (["--inmemory"], "--in-memory"), (["--sharedDb"], "--shared-db"), (["--xyz"], None)):
         bad = call(*argv)
-        assert bad.returncode == 1 and (f"did you mean {meant}?" in bad.stderr if meant else "did you mean" not in bad.stderr), bad
+        assert bad.returncode == 2 and (f"did you mean {meant}?" in bad.stderr if meant else "did you mean" not in bad.stderr), bad
     assert call("--help").returncode == 0 and "--db-path" in call("--help").stdout
     assert call("--version").stdout.startswith("dynalith ")
     json.loads(call("--print-config-example").stdout)
@@ -194,9 +194,9 @@ def configuration_of_wrong_types():
         with open(path, "w") as file:
             file.write(text)
         bad = subprocess.run([BINARY, "--port", str(free_port()), "--config", path], capture_output=True, text=True, timeout=120, cwd=server.folder)
-        assert bad.returncode == 1 and bad.stderr.count("\n") == 1 and word in bad.stderr, (text, bad)
+        assert bad.returncode == 2 and bad.stderr.count("\n") == 1 and word in bad.stderr, (text, bad)
     folder = subprocess.run([BINARY, "--config", server.folder], capture_output=True, text=True, timeout=120)
-    assert folder.returncode == 1 and folder.stderr.count("\n") == 1, folder
+    assert folder.returncode == 2 and folder.stderr.count("\n") == 1, folder
     server.stop()
 
 
@@ -214,7 +214,7 @@ def configuration_with_a_zero_in_it():
         with open(path, "w") as out:
             json.dump(file, out)
         bad = subprocess.run([BINARY, "--in-memory", "--port", "70000", "--config", path], capture_output=True, text=True, timeout=120)
-        assert bad.returncode == 1 and bad.stderr.count("\n") == 1 and f"{key}: holds U+0000" in bad.stderr, (file, bad.stderr)
+        assert bad.returncode == 2 and bad.stderr.count("\n") == 1 and f"{key}: holds U+0000" in bad.stderr, (file, bad.stderr)
     server.stop()
 
 
@@ -289,7 +289,7 @@ def store_by_url():
     kept.kill()
     for url in ("mysql://x", "memory:x", "sqlite:", "memory"):
         done = subprocess.run([BINARY, "--port", str(free_port()), "--store", url], capture_output=True, text=True, timeout=120)
-        assert done.returncode == 1 and "wants sqlite:FILE, memory: or postgresql://USER@HOST/DATABASE, not " + url in done.stderr and done.stderr.count("\n") == 1, done
+        assert done.returncode == 2 and "wants sqlite:FILE, memory: or postgresql://USER@HOST/DATABASE, not " + url in done.stderr and done.stderr.count("\n") == 1, done
 
 
 def opened(pattern):

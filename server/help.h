@@ -1,0 +1,39 @@
+/*
+ * help - what `dynalith help`, -h, --help, and completions say. All of it comes from options.def and commands.def.
+ *
+ * Text fits 80 columns. It goes to standard output; a misuse goes to standard error.
+ */
+#ifndef DYNALITH_SERVER_HELP_H
+#define DYNALITH_SERVER_HELP_H
+
+#include <stdbool.h>
+
+#include "core/arena.h"
+
+#define HELP_MISUSE 2 /* the status of a command that was used wrongly */
+
+/* dynalith's version and SQLite's. */
+void help_print_version(void);
+
+/* One screen: use, the options that most people want, the commands, where to read on. */
+void help_print_screen(void);
+
+/* Every option, grouped by subject. */
+void help_print_options(void);
+
+/* Says on standard error how the command is used; the status that it ends with. */
+int help_misuse(const char *command);
+
+/* The nearest command to a mistyped word; NULL where none is near. */
+const char *help_nearest_command(const char *word);
+
+/* The commands `dynalith help [TOPIC]`, `version`, `completion SHELL`; and `dynalith COMMAND --help`. */
+int help_run(struct arena *arena, int argc, char **argv);
+int help_run_version(struct arena *arena, int argc, char **argv);
+int help_run_completion(struct arena *arena, int argc, char **argv);
+int help_run_command(const char *command);
+
+/* Whether -h or --help is among a command's words, before "--". */
+bool help_is_wanted(int argc, char **argv);
+
+#endif
