@@ -35,6 +35,7 @@ static const struct option {
 #define PROBLEM_SIZE 1024 /* of a line about an option */
 #define FILE_MAX (1024 * 1024)
 #define ACCOUNT_SIZE 12
+#define LINE_SHOWN 100 /* bytes of a line that is wrong */
 #define HOLDS_ZERO "holds U+0000, which would end it early"
 #define ENVIRONMENT "DYNALITH_" /* with which the names of options in the environment begin */
 #define DATA_FILE "dynalith.db" /* in a folder that is named as the data path */
@@ -137,6 +138,7 @@ static bool set(const struct option *option, struct config *config, struct arena
 {
 	char *at = (char *)config + option->offset;
 
+	config->sources[option - options] = source;
 	switch (option->kind) {
 	case KIND_SWITCH:
 		return set_switch(option, (bool *)at, source, value);
@@ -264,28 +266,77 @@ static bool read_credentials(struct arena *arena, const struct json *list, struc
 	return true;
 }
 
-static bool read_member(struct arena *arena, const struct json *member, struct config *config, const char *file)
+static bool read_value(struct arena *arena, const struct json *value, const struct option *option, struct config *config, const char *file)
 {
-	struct str name = str_copy(arena, json_name(arena, member));
+	const char *source = str_printf(arena, "%s: %s", file, option->key).p;
 
-	if (str_has_zero(name))
+	if (option->kind == KIND_TEXT && json_type(value) != JSON_STRING)
+		return fail(source, "wants a text", NULL);
+	if (option->kind == KIND_SWITCH && json_type(value) != JSON_BOOLEAN)
+		return fail(source, "wants true or false, without quotes", NULL);
+	const char *text = scalar_text(arena, value);
+	return text ? set(option, config, arena, source, text) : fail(source, HOLDS_ZERO, NULL);
+}
+
+/* "ttl" of "ttl.delay". */
+static bool begins_a_key(struct str name)
+{
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (str_starts_with(str_of(options[i].key), name) && options[i].key[name.n] == '.')
+			return true;
+	}
+	return false;
+}
+
+static bool read_members(struct arena *arena, const struct json *object, struct str prefix, struct config *config, const char *file);
+
+/* {"ttl": {"delay": 3}} is {"ttl.delay": 3}: then the prefix is "ttl.". */
+static bool read_member(struct arena *arena, const struct json *member, struct str prefix, struct config *config, const char *file)
+{
+	struct str name = str_printf(arena, STR_FMT STR_FMT, STR_ARG(prefix), STR_ARG(json_name(arena, member)));
+
+	if (str_has_zero(json_name(arena, member)))
 		return fail(str_printf(arena, "%s: %s", file, name.p).p, HOLDS_ZERO, NULL);
 	if (str_eq(name, STR("credentials")))
 		return read_credentials(arena, member, config, file);
 	for (size_t i = 0; i < OPTIONS; i++) {
-		if (!str_eq(str_of(options[i].key), name) && !str_eq(str_of(options[i].flag), name))
-			continue;
-		const char *source = str_printf(arena, "%s: %s", file, options[i].key).p;
-		if (options[i].kind == KIND_TEXT && json_type(member) != JSON_STRING)
-			return fail(source, "wants a text", NULL);
-		const char *text = scalar_text(arena, member);
-		return text ? set(&options[i], config, arena, source, text) : fail(source, HOLDS_ZERO, NULL);
+		if (str_eq(str_of(options[i].key), name) || str_eq(str_of(options[i].flag), name))
+			return read_value(arena, member, &options[i], config, file);
 	}
+	if (prefix.n == 0 && json_type(member) == JSON_OBJECT && begins_a_key(name))
+		return read_members(arena, member, str_printf(arena, STR_FMT ".", STR_ARG(name)), config, file);
 	struct suggestion suggestion = {.typed = name};
 	suggest_offer(&suggestion, "credentials");
 	for (size_t i = 0; i < OPTIONS; i++)
 		suggest_offer(&suggestion, options[i].key);
 	return fail_unknown(file, name.p, suggestion.nearest);
+}
+
+static bool read_members(struct arena *arena, const struct json *object, struct str prefix, struct config *config, const char *file)
+{
+	for (const struct json *member = json_first(object); member; member = json_next(member)) {
+		if (!read_member(arena, member, prefix, config, file))
+			return false;
+	}
+	return true;
+}
+
+/* Names the place, and shows its line. */
+static bool fail_json(struct arena *arena, struct str text, const char *source)
+{
+	size_t at = json_stops_at(arena, text), line = 1, start = 0;
+
+	for (size_t i = 0; i < at; i++) {
+		if (text.p[i] == '\n') {
+			line++;
+			start = i + 1;
+		}
+	}
+	const char *end = memchr(text.p + start, '\n', text.n - start);
+	size_t n = end ? (size_t)(end - text.p) - start : text.n - start;
+	n = n < LINE_SHOWN ? n : LINE_SHOWN;
+	complain("%s:%zu:%zu: is not JSON here: %.*s", source, line, at - start + 1, (int)n, text.p + start);
+	return false;
 }
 
 /* The options of a JSON object; `source` names it in the error. */
@@ -294,13 +345,13 @@ static bool read_text(struct arena *arena, struct str text, struct config *confi
 	const struct json *root;
 	struct err err = err_in(arena);
 
-	if (json_parse(arena, text, &root, &err) != OK || json_type(root) != JSON_OBJECT)
+	if (text.n == 0)
+		return fail(source, "is empty, and no JSON object", NULL);
+	if (json_parse(arena, text, &root, &err) != OK)
+		return fail_json(arena, text, source);
+	if (json_type(root) != JSON_OBJECT)
 		return fail(source, "is not a JSON object", NULL);
-	for (const struct json *member = json_first(root); member; member = json_next(member)) {
-		if (!read_member(arena, member, config, source))
-			return false;
-	}
-	return true;
+	return read_members(arena, root, STR(""), config, source);
 }
 
 static bool read_file(struct arena *arena, const char *path, struct config *config)
@@ -489,10 +540,41 @@ static bool is_kinesis(const struct config *config)
 	return client_read_any_target(str_of(config->kinesis), &target) && strchr(config->kinesis_credentials, ':');
 }
 
+static const char *source_of(const struct config *config, size_t offset)
+{
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (options[i].offset == offset)
+			return config->sources[i];
+	}
+	return NULL;
+}
+
+/* Options that say two things about one subject, wherever they come from. */
+static bool agree(const struct config *config)
+{
+	const char *store = config_names(config->store) ? source_of(config, offsetof(struct config, store)) : NULL;
+	const char *path = source_of(config, offsetof(struct config, db_path));
+	const char *memory = config->in_memory ? source_of(config, offsetof(struct config, in_memory)) : NULL;
+	const char *namespaces = strcmp(config->namespaces, "shared") != 0 ? source_of(config, offsetof(struct config, namespaces)) : NULL;
+	const char *shared = config->shared_db ? source_of(config, offsetof(struct config, shared_db)) : NULL;
+	const char *const pairs[][2] = {{memory, path}, {store, path}, {store, memory}, {shared, namespaces}};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		if (pairs[i][0] && pairs[i][1]) {
+			complain("%s and %s contradict each other: leave one out", pairs[i][0], pairs[i][1]);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* What options must be beyond the kinds of their rows; the short forms of some become the long ones. */
 static bool finish(struct arena *arena, struct config *config)
 {
 	struct str problem;
+
+	if (!config->is_dropin && !agree(config))
+		return false;
 	if (!trigger_specs_are_valid(config->trigger, &problem)) {
 		complain("trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT, STR_ARG(problem));
 		return false;
@@ -521,9 +603,11 @@ static bool finish(struct arena *arena, struct config *config)
 static bool set_defaults(struct arena *arena, struct config *config)
 {
 	memset(config, 0, sizeof(*config));
+	config->sources = ARENA_ARRAY(arena, const char *, OPTIONS);
 	for (size_t i = 0; i < OPTIONS; i++) {
 		if (!set(&options[i], config, arena, options[i].key, options[i].otherwise))
 			return false;
+		config->sources[i] = NULL;
 	}
 	return true;
 }
@@ -588,4 +672,53 @@ bool config_read_text(struct arena *arena, struct str text, struct config *confi
 	complaint = NULL;
 	*problem = own.text;
 	return is_read;
+}
+
+static const char *value_of(struct arena *arena, const struct option *option, const struct config *config)
+{
+	const char *at = (const char *)config + option->offset;
+
+	switch (option->kind) {
+	case KIND_SWITCH:
+		return *(const bool *)at ? "true" : "false";
+	case KIND_NUMBER:
+		return str_printf(arena, "%ld", *(const long *)at).p;
+	default:
+		return *(const char *const *)at;
+	}
+}
+
+static int show(struct arena *arena, int argc, char **argv)
+{
+	struct config config;
+	enum config_result result = config_read(arena, argc, argv, &config);
+
+	if (result != CONFIG_RUN)
+		return result == CONFIG_DONE ? EXIT_SUCCESS : HELP_MISUSE;
+	for (size_t i = 0; i < OPTIONS; i++) {
+		bool is_secret = strstr(options[i].key, "credentials") && config_names(value_of(arena, &options[i], &config));
+
+		printf("%-26s %-30s %s\n", options[i].key, is_secret ? "(not shown)" : value_of(arena, &options[i], &config),
+		       config.sources[i] ? config.sources[i] : "default");
+	}
+	printf("%-26s %zu\n", "credentials", config.credential_count);
+	return EXIT_SUCCESS;
+}
+
+int config_run(struct arena *arena, int argc, char **argv)
+{
+	struct config config;
+
+	if (argc > 2 && strcmp(argv[2], "show") == 0)
+		return show(arena, argc - 2, argv + 2);
+	if (argc != 4 || strcmp(argv[2], "check") != 0)
+		return help_misuse("config");
+	if (!set_defaults(arena, &config) || !read_file(arena, argv[3], &config) || !finish(arena, &config))
+		return HELP_MISUSE;
+	if (config_names(config.tls_cert) != config_names(config.tls_key)) {
+		fail_of_half(&config);
+		return HELP_MISUSE;
+	}
+	printf("%s is a configuration that a server takes\n", argv[3]);
+	return EXIT_SUCCESS;
 }

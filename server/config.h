@@ -32,6 +32,7 @@ struct config {
 #define OPTION(field, kind, flag, environment, key, otherwise, low, high, help) CONFIG_TYPE_##kind field;
 #include "server/options.def"
 #undef OPTION
+	const char **sources; /* of each option, in the order of options.def: what set it; NULL: its default */
 	bool is_dropin; /* DynamoDB Local's command line was used: its lines are printed at start */
 	bool is_health; /* "dynalith health": ask a server that runs, and end */
 	int health_wait_ms; /* its --timeout; 0: not given */
@@ -55,6 +56,12 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
  * it is in memory, and "auth" is "off". False: *problem says why, in the arena; nothing is printed.
  */
 bool config_read_text(struct arena *arena, struct str text, struct config *config, struct str *problem);
+
+/*
+ * `dynalith config check FILE`: whether a server takes that configuration file. `dynalith config show [OPTION]...`: each option's value, and
+ * what set it, for a server that gets these options.
+ */
+int config_run(struct arena *arena, int argc, char **argv);
 
 /* Whether a TEXT option whose default is "none" names something. */
 bool config_names(const char *text);

@@ -141,14 +141,16 @@ static bool has_four_digits(struct str text, size_t at)
 /*
  * Whether the text has what RFC 8259 refuses and cJSON takes: control bytes in strings and, but for white space, between
  * tokens; escapes without four digits, which cJSON takes for U+0000. Jackson, which AWS uses, refuses all of them.
+ * `at`: where that is; else not of use.
  */
-static bool is_taken_by_mistake(struct str text)
+static bool is_taken_by_mistake(struct str text, size_t *at)
 {
 	bool is_in_string = false;
 
 	for (size_t i = 0; i < text.n; i++) {
 		unsigned char c = (unsigned char)text.p[i];
 
+		*at = i;
 		if (c < 0x20 && (is_in_string || (c != '\t' && c != '\n' && c != '\r')))
 			return true;
 		if (c == '"')
@@ -163,7 +165,8 @@ struct json *json_by_library(struct arena *arena, struct str text)
 {
 	const char *end = NULL;
 
-	if (is_taken_by_mistake(text))
+	size_t at;
+	if (is_taken_by_mistake(text, &at))
 		return NULL;
 	text = hide_zeros(arena, text);
 	pthread_once(&hooks_once, install_hooks);
@@ -187,6 +190,20 @@ enum code json_parse(struct arena *arena, struct str text, const struct json **r
 	if (code == OK && !tree)
 		code = err_set(err, MSG_JSON_MALFORMED);
 	return RESULT(code, root, tree);
+}
+
+size_t json_stops_at(struct arena *arena, struct str text)
+{
+	const char *end = NULL;
+	size_t at = 0;
+
+	if (is_taken_by_mistake(text, &at))
+		return at;
+	pthread_once(&hooks_once, install_hooks);
+	parse_arena = arena;
+	cJSON_ParseWithLengthOpts(text.p, text.n, &end, false);
+	parse_arena = NULL;
+	return end ? (size_t)(end - text.p) : 0;
 }
 
 enum json_type json_type(const struct json *value)

@@ -22,6 +22,9 @@ struct json; /* a value of the tree */
 /* Parses a whole text into the arena. ERR_SERIALIZATION for anything malformed or nested too deeply; ERR_SERVICE_UNAVAILABLE where the arena is over. */
 enum code json_parse(struct arena *arena, struct str text, const struct json **root, struct err *err) WARN_UNUSED;
 
+/* The offset, in bytes, of what is wrong in a text that json_parse() refuses, for messages to people. */
+size_t json_stops_at(struct arena *arena, struct str text);
+
 enum json_type json_type(const struct json *value);
 bool json_boolean(const struct json *value);
 double json_number(const struct json *value);

@@ -29,6 +29,7 @@ COMMANDS = {
     "backup": (["backup", "URL", "TARGET", *LONG], ["file", "second"]),
     "check": (["check", "URL", *LONG], ["file", "repair"]),
     "completion": (None, []),
+    "config": (None, []),
     "copy": (["copy", "--from", "URL", "--to", "sqlite:TARGET", *LONG], ["file", "second"]),
     "diff": (None, ["pipe"]),
     "dump": (["dump", "URL", "TARGET", *LONG], ["second"]),
