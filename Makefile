@@ -12,8 +12,10 @@ MAKEFLAGS += $(if $(filter output-sync,$(.FEATURES)),-Oline)
 else
 .NOTPARALLEL:
 endif
-# One line for each file that is made: $(call tell,CC,FILE).
-tell = $(if $(V)$(is_silent),:,printf '  %-5s %s\n' "$(1)" "$(2)")
+# One line for each file that is made: $(call tell,CC,FILE). On a terminal tell_over's line is overwritten by the next.
+tell = $(if $(V)$(is_silent),:,printf '%b  %-5s %s\n' "$${MAKE_TERMOUT:+\r\033[K}" "$(1)" "$(2)")
+tell_over = $(if $(V)$(is_silent),:,printf '%b  %-5s %s' "$${MAKE_TERMOUT:+\r\033[K}" "$(1)" "$(2)"; \
+	[ -n "$$MAKE_TERMOUT" ] || echo)
 Q := $(if $(V),,@)
 comma := ,
 .DEFAULT_GOAL := build
@@ -36,8 +38,9 @@ HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2 
 # 24,000 relocations in 8 KB in place of 570 KB that each start reads, where the C library knows the form.
 RELR := $(shell printf '\043include <features.h>\n\043if !__GLIBC_PREREQ(2, 36)\n\043error\n\043endif\n' | $(CC) -E -x c - >/dev/null 2>&1 && echo -Wl$(comma)-z$(comma)pack-relative-relocs)
 CFLAGS.release := -O3 $(LTO) -g -DNDEBUG $(HARDEN)
-# A release that is compiled in a third of the time, for make run.
-CFLAGS.quick   := -O1 -DNDEBUG $(HARDEN)
+# For make run, which wants a first answer soon: a third of what -O1 costs file by file.
+# Warnings are for the other flavours, which compile each file alone.
+CFLAGS.quick   := -Og -w -DNDEBUG $(HARDEN)
 CFLAGS.asan    := -O1 -g -Werror $(PIC) -Wno-maybe-uninitialized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS.tsan    := -O1 -g -Werror $(PIC) -Wno-maybe-uninitialized -fsanitize=thread
 # An absent text is {NULL, 0}. Clang takes NULL + 0 for an overflow, gcc does not; the asan flavour looks for the others.
@@ -180,16 +183,22 @@ $(BUILD)/libraries: $(BUILD)/link $(BUILD)/sqlite scripts/find-libraries
 	@CC="$(CC)" LDFLAGS="$(LDFLAGS)" SQLITE="$(SQLITE)" scripts/find-libraries $(LINK) > $@.new && mv $@.new $@
 # The objects rather than the archives, whose index would need a plugin for objects that hold no machine code yet.
 server.objects := $(BUILD)/server/main.o $(foreach r,server protocol storage core,$(call obj,$($(r).src)))
+ifeq ($(FLAVOUR),quick)
+units.src := server/main.c $(filter-out $(embedded:%=server/%/embedded.c),$(server.src))
+units := $(shell scripts/units $(BUILD)/units $(units.src) $(foreach r,protocol storage core,$($(r).src)))
+units.objects := $(units:%=$(BUILD)/units/%.o)
+$(foreach u,$(units),$(eval units.known += $(u))$(eval units.at.$(u) := $(words $(units.known))))
+$(units.objects): CPPFLAGS += $(postgresql.flags) $(zstd.flags)
+$(units.objects): $(BUILD)/units/%.o: $(BUILD)/units/%.c $(foreach f,flags sqlite postgresql zstd,$(BUILD)/$(f))
+	@$(call tell_over,CC,$*$(comma) $(units.at.$*) of $(words $(units)))
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+server.objects := $(units.objects) $(embedded:%=$(BUILD)/server/%/embedded.o)
+endif
 # SQLite first: it takes longest to compile.
 $(BUILD)/dynalith: $(sqlite.object) $(server.objects) $(BUILD)/libraries
 	@$(call tell,LINK,$@$(if $(findstring lto,$(LDFLAGS)),: optimises all files together$(comma) which takes a while))
 	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 	@$(if $(filter release quick,$(FLAVOUR)),$(call tell,HAS,$$(SQLITE="$(SQLITE)" scripts/find-libraries said $@ $(BUILD)/libraries)))
-
-# What can be compiled before SQLite is here, and SQLite itself; see run.
-.PHONY: $(BUILD)/before-sqlite $(BUILD)/only-sqlite
-$(BUILD)/before-sqlite: $(filter-out $(BUILD)/storage/store/sqlite/%,$(server.objects))
-$(BUILD)/only-sqlite: $(sqlite.object)
 
 # libdynalith: the server without HTTP, for other programs (server/library/dynalith.h). One object that shows nothing but dynalith_...
 library.without := main parent platform/poller_$(system) $(patsubst server/%.c,%,$(filter-out %/headers.c %/tls_context.c,$(wildcard server/http/*.c)))
@@ -353,10 +362,8 @@ deps-sqlite:
 	@$(if $(sqlite.is_chosen),:,scripts/fetch-sqlite $(sqlite.folder) auto || true)
 debug: deps ## the development binary, build/debug/dynalith
 	@$(MAKE) FLAVOUR=debug all
-# The first answer soon: compiled with -O1 and not optimised across files, the rest of the server while SQLite is fetched and compiled.
-run: deps ## installs what is missing, builds quickly, serves on port 8000; ARGS="..." for options
-	@{ $(if $(sqlite.is_chosen),:,scripts/fetch-sqlite $(sqlite.folder) auto || :); $(MAKE) FLAVOUR=quick build/quick/only-sqlite; } & \
-		$(MAKE) FLAVOUR=quick build/quick/before-sqlite; wait
+# The first answer soon: compiled in few large files, with little optimisation and none across files.
+run: deps deps-sqlite ## installs what is missing, builds quickly, serves on port 8000; ARGS="..." for options
 	@$(MAKE) FLAVOUR=quick all
 	@$(call tell,RUN,build/quick/dynalith: built quickly; make release builds the fast one)
 	@exec build/quick/dynalith $(ARGS)
