@@ -3,7 +3,9 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -98,7 +100,22 @@ static struct str url_of(const struct parts *parts, unsigned port)
 	return str_printf(parts->arena, strchr(host, ':') ? "http%s://[%s]:%u" : "http%s://%s:%u", parts->tls ? "s" : "", host, port);
 }
 
-/* The first lines for a new user: the address, the keys to sign with, the place of the data, how to end it. */
+/* What a person at a terminal wants to know first. */
+static void say_ready_plainly(const struct parts *parts, struct str url, const char *welcome)
+{
+	const char *keys = instance_routes(parts->instance)->auth == AUTH_VERIFY ? "" :
+		"AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local ";
+	struct str data = config_data(parts->arena, parts->config);
+
+	fprintf(stderr, "Dynalith " DYNALITH_VERSION " is ready. Ctrl-C ends it.\n"
+			"  URL   " STR_FMT "  (in a browser: the console)\n"
+			"  Data  " STR_FMT "\n"
+			"  Keys  %s\n"
+			"  Try   %saws dynamodb list-tables --region us-east-1 --endpoint-url " STR_FMT "\n",
+		STR_ARG(url), STR_ARG(data), welcome, keys, STR_ARG(url));
+}
+
+/* For a new user: the address, the keys to sign with, the place of the data, how to end it. */
 static void say_ready(const struct parts *parts, struct str url)
 {
 	static const char *const welcomes[] = {
@@ -114,7 +131,10 @@ static void say_ready(const struct parts *parts, struct str url)
 		{"data", config_data(parts->arena, config), false},
 	};
 
-	log_event(LOG_INFO, message.p, fields, sizeof(fields) / sizeof(fields[0]));
+	if (isatty(STDERR_FILENO) && log_is_on(LOG_INFO) && strcmp(config->log_format, "logfmt") == 0)
+		say_ready_plainly(parts, url, welcome);
+	else
+		log_event(LOG_INFO, message.p, fields, sizeof(fields) / sizeof(fields[0]));
 	if (backend_file(config->store) && sqlite_store_library_note())
 		log_line(LOG_WARN, "SQLite %s %s", sqlite_store_library_version(), sqlite_store_library_note());
 }

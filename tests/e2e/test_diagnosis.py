@@ -4,6 +4,7 @@ import hmac
 import json
 import math
 import os
+import pty
 import re
 import signal
 import tempfile
@@ -84,6 +85,29 @@ def the_first_line_tells_all():
             assert line["level"] == "info" and words in line["msg"] and "Ctrl-C" in line["msg"], line
             assert line.get("host") == ("0.0.0.0" if "--host" in flags else None), line
             server.stop()
+
+
+def plain_lines_on_a_terminal():
+    """A person gets the address, the data, the keys and a command to paste; a log in JSON stays one."""
+    for form, last in (("logfmt", r"aws dynamodb list-tables .*\n"), ("json", r"\n")):
+        terminal, other_end = pty.openpty()
+        on_terminal = f"exec 2> {os.ttyname(other_end)}"
+        server = Server("--log-level", "info", "--log-format", form, before=on_terminal)
+        text = ""
+        while not re.search(last, text):
+            text += os.read(terminal, 4096).decode().replace("\r", "")
+        if form == "json":
+            assert json.loads(text.splitlines()[0])["url"] == server.url, text
+        else:
+            lines = text.splitlines()
+            assert len(lines) == 5 and "time=" not in text, text
+            assert f"  URL   {server.url} " in text and re.search("^  Data  .", text, re.M), text
+            assert "any access key and secret will do" in text, text
+            command = f"^  Try   AWS_ACCESS_KEY_ID=.* aws dynamodb .* --endpoint-url {server.url}$"
+            assert re.search(command, text, re.M), text
+        server.stop()
+        os.close(terminal)
+        os.close(other_end)
 
 
 def unknown_variables_are_noticed():
@@ -251,5 +275,5 @@ def metrics():
     server.stop()
 
 
-run("diagnosis", [crash_leaves_a_stack, every_request_at_debug, levels, the_first_line_tells_all, unknown_variables_are_noticed,
+run("diagnosis", [crash_leaves_a_stack, every_request_at_debug, levels, the_first_line_tells_all, plain_lines_on_a_terminal, unknown_variables_are_noticed,
                   slow_requests, failures_are_errors, secrets_are_never_logged, metrics])
