@@ -141,10 +141,10 @@ struct units call_consumed(const struct call *call);
 void call_hold(struct call *call, struct table *table);
 
 /* Declares every handler. */
-#define OPERATION(service, name, prefix, input, surface, work) enum code op_##prefix(struct call *call, const struct input *input, struct err *err) WARN_UNUSED;
+#define OPERATION(service, name, prefix, input, ...) \
+	enum code op_##prefix(struct call *call, const struct input *input, struct err *err) \
+		WARN_UNUSED;
 #define ABSENT(service, name)
 #include "protocol/ops.def"
-#undef OPERATION
-#undef ABSENT
 
 #endif

@@ -28,7 +28,7 @@ static const struct str service_prefixes[SERVICE_COUNT] = {
 	[SERVICE_STREAMS] = STR_INIT("DynamoDBStreams_20120810."),
 };
 
-/* What an operation may hold up: the last column of ops.def. */
+/* What an operation may hold up. */
 enum op_work {
 	WORK_READ,
 	WORK_WRITE,
@@ -55,24 +55,20 @@ struct op {
 };
 
 /* Handlers take their own input type; these pass it on. */
-#define OPERATION(service, wire, prefix, type, surface, work)                                       \
+#define OPERATION(service, wire, prefix, ...)                                                       \
 	static enum code run_##prefix(struct call *call, const void *input, struct err *err)        \
 	{                                                                                           \
 		return op_##prefix(call, input, err);                                               \
 	}
 #define ABSENT(service, wire)
 #include "protocol/ops.def"
-#undef OPERATION
-#undef ABSENT
 
 /* By service, then in byte order of the names, for the search below. */
 static const struct op ops[] = {
-#define OPERATION(service, wire, prefix, type, surface, work) \
+#define OPERATION(service, wire, prefix, type, surface, work, ...) \
 	{SERVICE_##service, STR_INIT(#wire), &shape_##type, SURFACE_##surface, WORK_##work, run_##prefix},
 #define ABSENT(service, wire) {SERVICE_##service, STR_INIT(#wire), NULL, SURFACE_OLDER, WORK_READ, NULL},
 #include "protocol/ops.def"
-#undef OPERATION
-#undef ABSENT
 };
 
 #define OPS (sizeof(ops) / sizeof(ops[0]))
@@ -97,9 +93,9 @@ bool op_is_supported(const struct op *op)
 	return op->input != NULL;
 }
 
-size_t op_number(const struct op *op)
+enum op_id op_number(const struct op *op)
 {
-	return (size_t)(op - ops);
+	return (enum op_id)(op - ops);
 }
 
 static const struct op *find(enum op_service service, struct str name)
@@ -284,7 +280,8 @@ static enum code admit(struct passage *passage, struct err *err)
 	if (!request->access_key || request->hold) /* one that was held was admitted then */
 		return OK;
 	const struct iam_request_of of = {
-		.operation = passage->op->name, .shape = passage->op->input, .input = passage->input,
+		.operation = op_number(passage->op), .shape = passage->op->input,
+			.input = passage->input,
 		.access_key = request->access_key(request->auth_context, request->arena),
 	};
 	return iam_admit(passage->call.service->iam, &passage->call, &of, err);
@@ -306,7 +303,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 		arena_yield(passage->request->arena, false);
 	if (code != OK)
 		return code;
-	if ((insight && insight_wants(insight, op_number(passage->op))) || (passage->request->explain && insight_counts(op_name(passage->op))))
+	if ((insight || passage->request->explain) && ops_is_of_items(op_number(passage->op)))
 		passage->call.accesses = ARENA_NEW(passage->request->arena, struct accesses);
 	for (int i = 0; i < MOVES_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
@@ -452,7 +449,7 @@ static void fold(const struct passage *passage, enum code code)
 {
 	const struct op_request *request = passage->request;
 	const struct insight_request folded = {
-		.number = op_number(passage->op), .operation = op_name(passage->op), .code = code, .consumed = passage->consumed,
+		.number = op_number(passage->op), .code = code, .consumed = passage->consumed,
 		.began_ns = request->began_ns, .body = request->body,
 		.caller = request->caller ? request->caller(request->auth_context) : STR(""),
 	};
@@ -462,7 +459,8 @@ static void fold(const struct passage *passage, enum code code)
 
 static struct str explain(struct passage *passage, enum code code, const struct err *err)
 {
-	const struct explain_request explained = {.operation = op_name(passage->op), .code = code, .err = err};
+	const struct explain_request explained =
+		{.number = op_number(passage->op), .code = code, .err = err};
 
 	return passage->call.trial ? explain_describe(&passage->call, &explained) : explain_line(&passage->call, &explained);
 }
@@ -484,7 +482,7 @@ static enum code pass(struct passage *passage, struct err *err)
 	arena_limit_time(request->arena, NULL, 0); /* the rest takes little time */
 	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
 	if (passage->call.accesses && !passage->is_given_up) {
-		if (request->explain && insight_counts(op_name(passage->op)))
+		if (request->explain && ops_is_of_items(op_number(passage->op)))
 			passage->explanation = explain(passage, code, err);
 		if (service->insight && !passage->call.trial)
 			fold(passage, code);

@@ -17,6 +17,7 @@
 #include "core/err.h"
 #include "core/str.h"
 #include "protocol/faults/reply.h"
+#include "protocol/ops.h"
 #include "protocol/service.h"
 #include "storage/cost.h"
 
@@ -83,7 +84,7 @@ size_t op_count(void);
 const struct op *op_at(size_t i);
 const char *op_name(const struct op *op);
 bool op_is_supported(const struct op *op);
-size_t op_number(const struct op *op);
+enum op_id op_number(const struct op *op);
 
 /* The response for an error outside of any operation (server/http: oversized body, ...). */
 void op_error_response(struct arena *arena, const struct err *err, struct op_response *response);

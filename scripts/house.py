@@ -32,7 +32,7 @@ SHELVES = {
     "protocol/tables": ["protocol/wire", "protocol/iam/policy", "protocol/iam/pattern", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages"],
     "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
     "protocol/conflicts": ["protocol/handler"],
-    "protocol/iam": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/legacy", "protocol/rules", "protocol/streams", "protocol/tables", "protocol/partiql", "protocol/insight/mask"],
+    "protocol/iam": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/legacy", "protocol/rules", "protocol/streams", "protocol/tables", "protocol/partiql", "protocol/insight/mask", "protocol/ops"],
     "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/insight", "protocol/throughput", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/library": ["server/instance", "server/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
     "server/platform": [],

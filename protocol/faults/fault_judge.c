@@ -271,7 +271,9 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 	const struct fault_about about = {
 		.table = subject->name, .index = subject->index,
 		.ns = subject->table ? (struct ns){subject->table->identity.account, subject->table->identity.region} : call->ns,
-		.is_write = is_write, .is_of_items = (fault_operation_has(call->faults->operation) & (FAULT_OF_ITEM | FAULT_OF_INDEX)) != 0,
+		.is_write = is_write,
+			.is_of_items =
+				(ops_subjects(call->faults->operation) & (OF_ITEM | OF_INDEX)) != 0,
 	};
 
 	if (effect->kind == FAULT_ERROR)

@@ -42,11 +42,11 @@ static bool read_count(const struct json *json, int64_t least, int64_t most, uin
 static enum code read_operation(struct reader *reader, const struct json *json)
 {
 	struct str name = json_string(reader->arena, json);
-	size_t number;
+	enum op_id number;
 
-	if (!fault_operation_find(name, &number))
+	if (!ops_find(name, &number))
 		return err_set(reader->err, MSG_FAULT_OPERATION, reader->number, STR_ARG(name));
-	if (!fault_operation_is_here(number))
+	if (!ops_is_here(number))
 		return err_set(reader->err, MSG_FAULT_ABSENT, reader->number, STR_ARG(name));
 	fault_operations_add(&reader->rule->match.operations, number);
 	return OK;
@@ -577,13 +577,15 @@ static enum code narrow(struct reader *reader)
 		unsigned wants;
 		const char *what;
 	} needs[] = {
-		{"table", str_is_set(rule->match.table), FAULT_OF_TABLE, "operations on a table"},
-		{"index", str_is_set(rule->match.index), FAULT_OF_INDEX, "operations that read an index"},
-		{"key", value_is_set(&rule->match.key), FAULT_OF_ITEM, "operations on items"},
-		{"condition", rule->match.condition != NULL, FAULT_OF_ITEM, "operations on items"},
-		{"cancel", rule->effect.kind == FAULT_CANCEL, FAULT_OF_TRANSACTION, "transactions"},
-		{"unprocessed", rule->effect.kind == FAULT_UNPROCESSED, FAULT_OF_BATCH, "BatchGetItem and BatchWriteItem"},
-		{"page", rule->effect.kind == FAULT_PAGE, FAULT_OF_PAGE, "Query, Scan and ExecuteStatement"},
+		{"table", str_is_set(rule->match.table), OF_TABLE, "operations on a table"},
+		{"index", str_is_set(rule->match.index), OF_INDEX, "operations that read an index"},
+		{"key", value_is_set(&rule->match.key), OF_ITEM, "operations on items"},
+		{"condition", rule->match.condition != NULL, OF_ITEM, "operations on items"},
+		{"cancel", rule->effect.kind == FAULT_CANCEL, OF_TRANSACTION, "transactions"},
+		{"unprocessed", rule->effect.kind == FAULT_UNPROCESSED, OF_BATCH,
+		 "BatchGetItem and BatchWriteItem"},
+		{"page", rule->effect.kind == FAULT_PAGE, OF_PAGE,
+		 "Query, Scan and ExecuteStatement"},
 	};
 
 	if (rule->effect.kind == FAULT_DELIVER)

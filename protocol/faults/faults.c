@@ -102,7 +102,8 @@ enum fault_delivery fault_deliver(struct faults *faults, struct ns ns, struct st
 	return delivery;
 }
 
-void fault_begin(struct faults *faults, struct call *call, size_t operation, const struct fault_signer *signer)
+void fault_begin(struct faults *faults, struct call *call, enum op_id operation,
+		 const struct fault_signer *signer)
 {
 	struct fault_set *set = find(faults, call->ns);
 
@@ -145,7 +146,7 @@ enum code fault_at_request(struct call *call, const struct json *json, struct er
 {
 	struct str text = named_table(call->arena, json), name = text;
 
-	if (fault_operation_has(call->faults->operation) & ~(unsigned)FAULT_OF_TABLE)
+	if (ops_subjects(call->faults->operation) & ~(unsigned)OF_TABLE)
 		return OK; /* its hook knows more */
 	if (str_starts_with(text, STR("arn:"))) {
 		struct str resource = arn_split(text).resource;

@@ -18,6 +18,7 @@
 
 #include "protocol/faults/reply.h"
 #include "protocol/handler.h"
+#include "protocol/ops.h"
 #include "storage/read.h"
 
 #define FAULT_NAMESPACES_MAX 4096 /* that have rules; of a namespace's rules fault_rule.h says how many */
@@ -39,14 +40,15 @@ void faults_clear(struct faults *faults, const struct ns *ns);
 bool faults_are_set(const struct faults *faults);
 
 /*
- * For op_run. fault_begin: the rules that concern the operation (its number in ops.def) become the call's, or nothing. fault_again: the handler is run
+ * For op_run. fault_begin: the rules that concern the operation become the call's, or nothing. fault_again: the handler is run
  * once more, and what was decided stays. fault_end: when the handler is done; *reply is what happens to the answer.
  */
 struct fault_signer {
 	struct str (*access_key)(void *context, struct arena *arena); /* asked where a rule wants it; NULL: nobody knows */
 	void *context;
 };
-void fault_begin(struct faults *faults, struct call *call, size_t operation, const struct fault_signer *signer);
+void fault_begin(struct faults *faults, struct call *call, enum op_id operation,
+		 const struct fault_signer *signer);
 void fault_again(struct call *call);
 void fault_end(struct call *call, struct fault_reply *reply);
 

@@ -18,7 +18,7 @@ enum fault_delivery fault_judge_delivery(struct fault_set *set, struct str table
 
 struct fault_call {
 	struct fault_set *set;
-	size_t operation;
+	enum op_id operation;
 	const struct fault_signer *signer;
 	struct str access_key; /* absent: not asked yet */
 	struct fault_decision *decisions;

@@ -1,4 +1,4 @@
-#include "protocol/iam/ask_internal.h"
+#include "protocol/iam/ask_control.h"
 
 #include "protocol/streams.h"
 #include "protocol/tables/arn.h"
@@ -14,27 +14,6 @@ static const struct {
 	{"TableName", NAMES_TABLE}, {"ResourceArn", NAMES_ARN}, {"TableArn", NAMES_TABLE}, {"StreamArn", NAMES_ARN}, {"ShardIterator", NAMES_ITERATOR},
 	{"BackupArn", NAMES_BACKUP}, {"ExportArn", NAMES_ARN}, {"ImportArn", NAMES_ARN}, {"SourceTableArn", NAMES_TABLE}, {"SourceTableName", NAMES_TABLE},
 	{"GlobalTableName", NAMES_GLOBAL_TABLE}, {"BulkOperationArn", NAMES_ARN},
-};
-
-/* What operations ask for beside, or in place of, their own action on that resource. */
-static const struct {
-	const char *operation;
-	const char *own;     /* the resource of its own action, where no member names it: behind the account in its ARN */
-	const char *table;   /* the member with a further table, on which the `others` are asked for; or NULL */
-	const char *others[8];
-} rules[] = {
-	{"ListTables", "table/*", NULL, {NULL}},
-	{"ListStreams", "table/*/stream/*", NULL, {NULL}},
-	{"ListBackups", "table/*/backup/*", NULL, {NULL}},
-	{"ListExports", "table/*/export/*", NULL, {NULL}},
-	{"ListImports", "table/*/import/*", NULL, {NULL}},
-	{"ListGlobalTables", "global-table/*", NULL, {NULL}},
-	{"ListContributorInsights", "table/*", NULL, {NULL}},
-	/* AWS: Developer Guide, "Using IAM with DynamoDB backup and restore" */
-	{"RestoreTableFromBackup", "table/*", "TargetTableName",
-	 {"RestoreTableFromBackup", "PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "BatchWriteItem"}},
-	{"RestoreTableToPointInTime", "table/*", "TargetTableName",
-	 {"RestoreTableToPointInTime", "PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "BatchWriteItem"}},
 };
 
 /* A member of an object within the request; `object` NULL: of the request itself. */
@@ -61,7 +40,8 @@ static struct str backup_arn(const struct iam_asking *asking, struct str text)
 {
 	struct arn parts = arn_split(text);
 
-	if (!str_starts_with(text, STR("arn:")) || str_eq(asking->request->operation, STR("RestoreTableFromBackup")))
+	if (!str_starts_with(text, STR("arn:")) ||
+	    asking->request->operation == OP_RestoreTableFromBackup)
 		return text;
 	return str_printf(asking->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":" STR_FMT, STR_ARG(asking->request->call->ns.region), STR_ARG(parts.account),
 			  STR_ARG(parts.resource));
@@ -122,13 +102,40 @@ static void add_tags(struct iam_asking *asking, struct iam_matter *matter)
 	}
 }
 
-/* AWS: a table that is made with tags or a policy needs the actions for these as well. Developer Guide, "Tagging restrictions". */
-static void ask_of_new_table(struct iam_asking *asking, const struct iam_matter *own)
+/* Asks for the operation's own action. */
+static struct iam_matter ask_own(struct iam_asking *asking)
 {
-	struct iam_matter matter = *own;
+	const struct json *creation =
+		iam_asking_member(asking, "TableCreationParameters"); /* ImportTable */
+	struct iam_matter matter = {
+		.action = ops_name(asking->request->operation), .table = STR_ABSENT,
+			.resource = STR("*"),
+	};
+	bool is_found = find_resource(asking, &matter);
 
-	if (!str_eq(asking->request->operation, STR("CreateTable")))
-		return;
+	if (!is_found && creation && json_type(creation) == JSON_OBJECT) {
+		matter.table = text_of(asking, creation, "TableName");
+		is_found = str_is_set(matter.table);
+	}
+	if (!is_found && asking->own)
+		matter.resource =
+			own_arn(asking, asking->request->call->ns.region, asking->own, STR(""));
+	matter.index = str_is_set(matter.table) ? text_of(asking, NULL, "IndexName") : STR_ABSENT;
+	add_tags(asking, &matter);
+	iam_asking_add(asking, &matter);
+	return matter;
+}
+
+void iam_ask_control(struct iam_asking *asking)
+{
+	ask_own(asking);
+}
+
+/* AWS: with tags or a policy it needs the actions for these too. Developer Guide, "Tagging restrictions". */
+void iam_ask_create_table(struct iam_asking *asking)
+{
+	struct iam_matter matter = ask_own(asking);
+
 	matter.action = STR("TagResource");
 	if (matter.tags.n > 0)
 		iam_asking_add(asking, &matter);
@@ -137,15 +144,21 @@ static void ask_of_new_table(struct iam_asking *asking, const struct iam_matter 
 		iam_asking_add(asking, &matter);
 }
 
-static void ask_others(struct iam_asking *asking, size_t rule)
+/* AWS: Developer Guide, "Using IAM with DynamoDB backup and restore". */
+void iam_ask_restore(struct iam_asking *asking)
 {
-	struct iam_matter matter = {0};
+	static const char *const others[] = {
+		"PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "BatchWriteItem",
+	};
+	struct str own = ask_own(asking).action;
+	struct iam_matter matter =
+		{.action = own, .table = text_of(asking, NULL, "TargetTableName")};
 
-	matter.table = rules[rule].table ? text_of(asking, NULL, rules[rule].table) : STR_ABSENT;
 	if (!str_is_set(matter.table))
 		return;
-	for (size_t i = 0; i < sizeof(rules[rule].others) / sizeof(rules[rule].others[0]) && rules[rule].others[i]; i++) {
-		matter.action = str_of(rules[rule].others[i]);
+	iam_asking_add(asking, &matter);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		matter.action = str_of(others[i]);
 		iam_asking_add(asking, &matter);
 	}
 }
@@ -174,12 +187,12 @@ static void ask_of_replica(struct iam_asking *asking, struct str name, const str
 	}
 }
 
-static void ask_of_replicas(struct iam_asking *asking, const struct iam_matter *own)
+void iam_ask_update_table(struct iam_asking *asking)
 {
 	const struct json *updates = iam_asking_member(asking, "ReplicaUpdates");
-	struct str name = own->table;
+	struct str name = ask_own(asking).table;
 
-	if (!str_eq(asking->request->operation, STR("UpdateTable")) || !updates || json_type(updates) != JSON_ARRAY)
+	if (!updates || json_type(updates) != JSON_ARRAY)
 		return;
 	if (str_starts_with(name, STR("arn:")) && str_starts_with(arn_split(name).resource, STR("table/")))
 		(void)arn_table_part(arn_split(name).resource, &name);
@@ -187,28 +200,4 @@ static void ask_of_replicas(struct iam_asking *asking, const struct iam_matter *
 		if (json_type(one) == JSON_OBJECT)
 			ask_of_replica(asking, name, one);
 	}
-}
-
-void iam_ask_control(struct iam_asking *asking)
-{
-	const struct json *creation = iam_asking_member(asking, "TableCreationParameters"); /* ImportTable */
-	struct iam_matter matter = {.action = asking->request->operation, .table = STR_ABSENT, .resource = STR("*")};
-	bool is_found = find_resource(asking, &matter);
-	size_t count = sizeof(rules) / sizeof(rules[0]), rule = 0;
-
-	if (!is_found && creation && json_type(creation) == JSON_OBJECT) {
-		matter.table = text_of(asking, creation, "TableName");
-		is_found = str_is_set(matter.table);
-	}
-	while (rule < count && !str_eq(str_of(rules[rule].operation), matter.action))
-		rule++;
-	if (!is_found && rule < count)
-		matter.resource = own_arn(asking, asking->request->call->ns.region, rules[rule].own, STR(""));
-	matter.index = str_is_set(matter.table) ? text_of(asking, NULL, "IndexName") : STR_ABSENT;
-	add_tags(asking, &matter);
-	iam_asking_add(asking, &matter);
-	ask_of_new_table(asking, &matter);
-	ask_of_replicas(asking, &matter);
-	if (rule < count)
-		ask_others(asking, rule);
 }

@@ -1,4 +1,4 @@
-#include "protocol/iam/ask_internal.h"
+#include "protocol/iam/ask_items.h"
 
 #include "protocol/legacy.h"
 
@@ -119,9 +119,9 @@ static void ask_subject(struct iam_asking *asking, const struct wanted *wanted)
 	}
 #define SHOWS_OLD(from) ((from)->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD)
 
-static void ask_get_item(struct iam_asking *asking, const void *input)
+void iam_ask_get_item(struct iam_asking *asking)
 {
-	const struct get_item_input *own = input;
+	const struct get_item_input *own = asking->request->input;
 	const struct wanted wanted = {
 		.action = "GetItem", .table = own->table_name, .key = own->key, .attributes = &own->attributes_to_get, .is_read = true,
 		.texts = {.projection = own->projection_expression, .names = &own->expression_attribute_names},
@@ -130,9 +130,9 @@ static void ask_get_item(struct iam_asking *asking, const void *input)
 	ask_subject(asking, &wanted);
 }
 
-static void ask_put_item(struct iam_asking *asking, const void *input)
+void iam_ask_put_item(struct iam_asking *asking)
 {
-	const struct put_item_input *own = input;
+	const struct put_item_input *own = asking->request->input;
 	const struct wanted wanted = {
 		.action = "PutItem", .table = own->table_name, .item = own->item, .expected = &own->expected, .is_write = true, .shows_old = SHOWS_OLD(own),
 		.texts = CONDITIONED(own),
@@ -141,9 +141,9 @@ static void ask_put_item(struct iam_asking *asking, const void *input)
 	ask_subject(asking, &wanted);
 }
 
-static void ask_update_item(struct iam_asking *asking, const void *input)
+void iam_ask_update_item(struct iam_asking *asking)
 {
-	const struct update_item_input *own = input;
+	const struct update_item_input *own = asking->request->input;
 	struct wanted wanted = {
 		.action = "UpdateItem", .table = own->table_name, .key = own->key, .expected = &own->expected, .updates = &own->attribute_updates,
 		.is_write = true, .shows_old = SHOWS_OLD(own), .texts = CONDITIONED(own),
@@ -153,9 +153,9 @@ static void ask_update_item(struct iam_asking *asking, const void *input)
 	ask_subject(asking, &wanted);
 }
 
-static void ask_delete_item(struct iam_asking *asking, const void *input)
+void iam_ask_delete_item(struct iam_asking *asking)
 {
-	const struct delete_item_input *own = input;
+	const struct delete_item_input *own = asking->request->input;
 	const struct wanted wanted = {
 		.action = "DeleteItem", .table = own->table_name, .key = own->key, .expected = &own->expected, .is_write = true, .shows_old = SHOWS_OLD(own),
 		.texts = CONDITIONED(own),
@@ -164,9 +164,9 @@ static void ask_delete_item(struct iam_asking *asking, const void *input)
 	ask_subject(asking, &wanted);
 }
 
-static void ask_query(struct iam_asking *asking, const void *input)
+void iam_ask_query(struct iam_asking *asking)
 {
-	const struct query_input *own = input;
+	const struct query_input *own = asking->request->input;
 	const struct wanted wanted = {
 		.action = "Query", .table = own->table_name, .index = own->index_name, .attributes = &own->attributes_to_get, .filter = &own->query_filter,
 		.key_conditions = &own->key_conditions, .is_read = true,
@@ -177,9 +177,9 @@ static void ask_query(struct iam_asking *asking, const void *input)
 	ask_subject(asking, &wanted);
 }
 
-static void ask_scan(struct iam_asking *asking, const void *input)
+void iam_ask_scan(struct iam_asking *asking)
 {
-	const struct scan_input *own = input;
+	const struct scan_input *own = asking->request->input;
 	const struct wanted wanted = {
 		.action = "Scan", .table = own->table_name, .index = own->index_name, .attributes = &own->attributes_to_get, .filter = &own->scan_filter,
 		.is_read = true,
@@ -190,9 +190,9 @@ static void ask_scan(struct iam_asking *asking, const void *input)
 	ask_subject(asking, &wanted);
 }
 
-static void ask_search_vectors(struct iam_asking *asking, const void *input)
+void iam_ask_search_vectors(struct iam_asking *asking)
 {
-	const struct search_vectors_input *own = input;
+	const struct search_vectors_input *own = asking->request->input;
 	const struct wanted wanted = {
 		.action = "SearchVectors", .table = own->table_name, .index = own->index_name, .is_read = true,
 		.texts = {.projection = own->projection_expression, .search = own->search_condition_expression, .names = &own->expression_attribute_names,
@@ -203,9 +203,9 @@ static void ask_search_vectors(struct iam_asking *asking, const void *input)
 }
 
 /* One question per table, about all of its keys. */
-static void ask_batch_get(struct iam_asking *asking, const void *input)
+void iam_ask_batch_get_item(struct iam_asking *asking)
 {
-	const struct batch_get_item_input *own = input;
+	const struct batch_get_item_input *own = asking->request->input;
 
 	for (size_t i = 0; i < own->request_items.n; i++) {
 		const struct keys_and_attributes *request = &own->request_items.v[i].value;
@@ -226,9 +226,9 @@ static void ask_batch_get(struct iam_asking *asking, const void *input)
 	}
 }
 
-static void ask_batch_write(struct iam_asking *asking, const void *input)
+void iam_ask_batch_write_item(struct iam_asking *asking)
 {
-	const struct batch_write_item_input *own = input;
+	const struct batch_write_item_input *own = asking->request->input;
 
 	for (size_t i = 0; i < own->request_items.n; i++) {
 		const struct write_requests *writes = &own->request_items.v[i].value;
@@ -247,9 +247,9 @@ static void ask_batch_write(struct iam_asking *asking, const void *input)
 	}
 }
 
-static void ask_transact_get(struct iam_asking *asking, const void *input)
+void iam_ask_transact_get_items(struct iam_asking *asking)
 {
-	const struct transact_get_items_input *own = input;
+	const struct transact_get_items_input *own = asking->request->input;
 
 	for (size_t i = 0; i < own->transact_items.n; i++) {
 		const struct get_action *get = own->transact_items.v[i].get;
@@ -276,9 +276,9 @@ static void ask_action(struct iam_asking *asking, size_t i, struct wanted wanted
 	ask_subject(asking, &wanted);
 }
 
-static void ask_transact_write(struct iam_asking *asking, const void *input)
+void iam_ask_transact_write_items(struct iam_asking *asking)
 {
-	const struct transact_write_items_input *own = input;
+	const struct transact_write_items_input *own = asking->request->input;
 
 	for (size_t i = 0; i < own->transact_items.n; i++) {
 		const struct transact_write_item *item = &own->transact_items.v[i];
@@ -296,24 +296,4 @@ static void ask_transact_write(struct iam_asking *asking, const void *input)
 			ask_action(asking, i, wanted);
 		}
 	}
-}
-
-bool iam_ask_items(struct iam_asking *asking)
-{
-	static const struct {
-		const char *operation;
-		void (*ask)(struct iam_asking *asking, const void *input);
-	} rows[] = {
-		{"GetItem", ask_get_item}, {"PutItem", ask_put_item}, {"UpdateItem", ask_update_item}, {"DeleteItem", ask_delete_item}, {"Query", ask_query},
-		{"Scan", ask_scan}, {"SearchVectors", ask_search_vectors}, {"BatchGetItem", ask_batch_get}, {"BatchWriteItem", ask_batch_write},
-		{"TransactGetItems", ask_transact_get}, {"TransactWriteItems", ask_transact_write},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!str_eq(asking->request->operation, str_of(rows[i].operation)))
-			continue;
-		rows[i].ask(asking, asking->request->input);
-		return true;
-	}
-	return false;
 }

@@ -1,4 +1,4 @@
-#include "protocol/iam/ask_internal.h"
+#include "protocol/iam/ask_statements.h"
 
 #include "protocol/partiql/plan.h"
 
@@ -91,30 +91,28 @@ static void ask_statement(struct iam_asking *asking, const struct stated *stated
 			(from)->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD, (name)        \
 	}
 
-bool iam_ask_statements(struct iam_asking *asking)
+void iam_ask_execute_statement(struct iam_asking *asking)
 {
-	struct str operation = asking->request->operation;
+	const struct execute_statement_input *own = asking->request->input;
 
-	if (str_eq(operation, STR("ExecuteStatement"))) {
-		const struct execute_statement_input *own = asking->request->input;
+	ask_statement(asking, &STATED(own, NULL));
+}
 
-		ask_statement(asking, &STATED(own, NULL));
-		return true;
+void iam_ask_batch_execute_statement(struct iam_asking *asking)
+{
+	const struct batch_execute_statement_input *own = asking->request->input;
+
+	asking->asked.statement_count = own->statements.n;
+	for (size_t i = 0; i < own->statements.n; i++) {
+		asking->statement = i + 1;
+		ask_statement(asking, &STATED(&own->statements.v[i], NULL));
 	}
-	if (str_eq(operation, STR("BatchExecuteStatement"))) {
-		const struct batch_execute_statement_input *own = asking->request->input;
+}
 
-		asking->asked.statement_count = own->statements.n;
-		for (size_t i = 0; i < own->statements.n; i++) {
-			asking->statement = i + 1;
-			ask_statement(asking, &STATED(&own->statements.v[i], NULL));
-		}
-		return true;
-	}
-	if (!str_eq(operation, STR("ExecuteTransaction")))
-		return false;
+void iam_ask_execute_transaction(struct iam_asking *asking)
+{
 	const struct execute_transaction_input *own = asking->request->input;
+
 	for (size_t i = 0; i < own->transact_statements.n; i++)
 		ask_statement(asking, &STATED(&own->transact_statements.v[i], "ExecuteTransaction"));
-	return true;
 }

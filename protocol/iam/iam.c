@@ -250,7 +250,7 @@ enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena 
 	const struct iam_principal *principal = iam_principals_find(principals, arena, deed->access_key, deed->ns.account);
 	const struct iam_question question = {
 		.action = deed->action, .resource = deed->resource, .account = principal->who.account,
-		.context = iam_ask_context(arena, principal, deed->ns, deed->now_ms),
+		.context = iam_asking_context(arena, principal, deed->ns, deed->now_ms),
 	};
 	code = judge(iam, principals, &principal->who, &question, true, err);
 	iam_principals_unref(principals);

@@ -7,6 +7,7 @@
 #define DYNALITH_PROTOCOL_IAM_IAM_H
 
 #include "protocol/handler.h"
+#include "protocol/ops.h"
 
 struct iam;
 
@@ -23,7 +24,7 @@ enum code iam_put(struct catalog *catalog, struct str document, struct err *err)
 enum code iam_show(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *document, struct err *err) WARN_UNUSED;
 
 struct iam_request_of {
-	struct str operation; /* its name */
+	enum op_id operation;
 	const struct shape *shape;
 	const void *input;    /* as shape_bind made it */
 	struct str access_key;

@@ -29,11 +29,11 @@ static enum code check_transaction(const struct transact_write_items_input *inpu
 	return code;
 }
 
-enum code iam_sizes_check(struct str operation, const void *input, struct err *err)
+enum code iam_sizes_check(enum op_id operation, const void *input, struct err *err)
 {
-	if (str_eq(operation, STR("PutItem")))
+	if (operation == OP_PutItem)
 		return rules_item_size(((const struct put_item_input *)input)->item, err);
-	if (str_eq(operation, STR("BatchWriteItem")))
+	if (operation == OP_BatchWriteItem)
 		return check_batch(input, err);
-	return str_eq(operation, STR("TransactWriteItems")) ? check_transaction(input, err) : OK;
+	return operation == OP_TransactWriteItems ? check_transaction(input, err) : OK;
 }

@@ -8,9 +8,9 @@
 #define DYNALITH_PROTOCOL_IAM_SIZES_H
 
 #include "core/err.h"
-#include "core/str.h"
+#include "protocol/ops.h"
 
 /* `input` is the operation's, as shape_bind made it. ERR_VALIDATION. */
-enum code iam_sizes_check(struct str operation, const void *input, struct err *err) WARN_UNUSED;
+enum code iam_sizes_check(enum op_id operation, const void *input, struct err *err) WARN_UNUSED;
 
 #endif

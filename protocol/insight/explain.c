@@ -156,14 +156,16 @@ static void show_flow(struct json_out *out, const struct access *access)
 	json_out_field_boolean(out, "has_more", (access->how & ACCESS_MORE) != 0);
 }
 
-static struct str why_scan(const struct call *call, const struct access *access, const char *operation)
+static struct str why_scan(const struct call *call, const struct access *access,
+			   enum op_id operation)
 {
-	if (strcmp(operation, "Scan") == 0)
+	if (operation == OP_Scan)
 		return str_printf(call->arena, EXPLAIN_SCAN, place_of(access));
 	return str_printf(call->arena, EXPLAIN_STATEMENT, STR_ARG(keys_of(access)->attributes[0].name), place_of(access));
 }
 
-static void show_access(struct json_out *out, const struct call *call, const struct access *access, const char *operation)
+static void show_access(struct json_out *out, const struct call *call, const struct access *access,
+			enum op_id operation)
 {
 	static const char *const names[OUTLINE_PARTS] = {"kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
 	struct buf texts[OUTLINE_PARTS];
@@ -323,7 +325,8 @@ static void show_findings(struct json_out *out, const struct call *call, const s
 {
 	struct insight *insight = insight_new(1, false);
 	const struct insight_request folded = {
-		.operation = request->operation, .code = request->code == ERR_TRIAL ? OK : request->code, .consumed = call_consumed(call), .caller = STR(""),
+		.number = request->number, .code = request->code == ERR_TRIAL ? OK : request->code,
+			.consumed = call_consumed(call), .caller = STR(""),
 	};
 
 	insight_fold(insight, call, &folded);
@@ -349,7 +352,7 @@ static struct str describe(struct call *call, const struct explain_request *requ
 
 	charge_trial(call);
 	json_out_open(&out, '{');
-	text(&out, "operation", str_of(request->operation));
+	text(&out, "operation", ops_name(request->number));
 	json_out_field_boolean(&out, "is_trial", call->trial != NULL);
 	if (is_short)
 		json_out_field_boolean(&out, "is_cut", true);
@@ -360,7 +363,7 @@ static struct str describe(struct call *call, const struct explain_request *requ
 	if (!is_short) {
 		begin(&out, "accesses", '[');
 		for (size_t i = 0; i < accesses->n; i++)
-			show_access(&out, call, &accesses->v[i], request->operation);
+			show_access(&out, call, &accesses->v[i], request->number);
 		json_out_close(&out, ']');
 		begin(&out, "tables", '[');
 		for (size_t i = 0; i < call->charges.n; i++)

@@ -8,6 +8,7 @@
 #define DYNALITH_PROTOCOL_EXPLAIN_H
 
 #include "protocol/handler.h"
+#include "protocol/ops.h"
 
 /* Bytes of an explanation in a header. Clients refuse long heads: Apache's and Node's take 8 and 16 KB in all. */
 #define EXPLAIN_LINE_MAX 4096
@@ -17,7 +18,7 @@ void explain_try(struct call *call);
 
 /* The request, when its handler is done. */
 struct explain_request {
-	const char *operation;
+	enum op_id number; /* the operation */
 	enum code code;      /* ERR_TRIAL too */
 	const struct err *err;
 };

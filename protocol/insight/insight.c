@@ -12,22 +12,6 @@
 #define TIMED_EACH 8
 #define TTL_MILLISECONDS 100000000000.0 /* seconds of the year 5138: a larger number means milliseconds */
 
-static const char *const operations[] = {
-	"BatchExecuteStatement", "BatchGetItem", "BatchWriteItem", "DeleteItem", "ExecuteStatement", "ExecuteTransaction", "GetItem", "PutItem", "Query",
-	"Scan", "SearchVectors", "TransactGetItems", "TransactWriteItems", "UpdateItem",
-};
-
-/* All, by their numbers. */
-static const char *const names[] = {
-#define OPERATION(service, name, prefix, input, surface, work) #name,
-#define ABSENT(service, name) #name,
-#include "protocol/ops.def"
-#undef OPERATION
-#undef ABSENT
-};
-
-#define NAMES (sizeof(names) / sizeof(names[0]))
-
 static void clear_tables(struct insight *insight)
 {
 	for (size_t i = 0; i < insight->table_count; i++) {
@@ -86,9 +70,6 @@ struct insight *insight_new(size_t patterns_max, bool has_examples)
 	insight->slots = arena_checked(calloc(insight->slot_count, sizeof(*insight->slots)));
 	insight->tables = arena_checked(calloc(TABLES_MAX, sizeof(struct seen_table *)));
 	insight->entities = arena_checked(calloc(ENTITIES_MAX, sizeof(*insight->entities)));
-	insight->wanted = arena_checked(calloc(NAMES, sizeof(*insight->wanted)));
-	for (size_t i = 0; i < NAMES; i++)
-		insight->wanted[i] = insight_counts(names[i]);
 	return insight;
 }
 
@@ -101,7 +82,6 @@ void insight_free(struct insight *insight)
 	free(insight->slots);
 	free(insight->tables);
 	free(insight->entities);
-	free(insight->wanted);
 	free(insight);
 }
 
@@ -110,20 +90,6 @@ void insight_clear(struct insight *insight)
 	pthread_mutex_lock(&insight->lock);
 	clear(insight);
 	pthread_mutex_unlock(&insight->lock);
-}
-
-bool insight_counts(const char *operation)
-{
-	for (size_t k = 0; k < sizeof(operations) / sizeof(operations[0]); k++) {
-		if (strcmp(operation, operations[k]) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool insight_wants(const struct insight *insight, size_t number)
-{
-	return insight->wanted[number];
 }
 
 void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern), void *context)
@@ -233,7 +199,7 @@ static struct pattern **slot_of(struct insight *insight, uint64_t hash)
 	return &insight->slots[at];
 }
 
-static unsigned traits_of(const struct access *accesses, size_t n, const char *operation)
+static unsigned traits_of(const struct access *accesses, size_t n, enum op_id operation)
 {
 	static const unsigned kinds[ACCESS_KINDS] = {
 		[ACCESS_GET] = PATTERN_GET, [ACCESS_QUERY] = PATTERN_QUERY, [ACCESS_SCAN] = PATTERN_SCAN, [ACCESS_PUT] = PATTERN_WRITE,
@@ -249,7 +215,7 @@ static unsigned traits_of(const struct access *accesses, size_t n, const char *o
 		if (access->kind <= ACCESS_SCAN && access->condition) /* a search takes the nearest of all, whatever its condition */
 			traits |= PATTERN_FILTER | (access->condition->kind == NODE_EQ ? PATTERN_EQUALITY : 0u);
 	}
-	if (n == 1 && accesses[0].kind >= ACCESS_PUT && (strcmp(operation, "TransactWriteItems") == 0 || strcmp(operation, "ExecuteTransaction") == 0))
+	if (n == 1 && accesses[0].kind >= ACCESS_PUT && (ops_subjects(operation) & OF_TRANSACTION))
 		traits |= PATTERN_ONE;
 	return traits;
 }
@@ -479,8 +445,8 @@ static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const
 	if (insight->n >= insight->patterns_max)
 		fold_rare(insight);
 	pattern->hash = hash;
-	pattern->operation = request->operation;
-	pattern->traits = traits_of(accesses->v, accesses->n, request->operation);
+	pattern->operation = ops_name(request->number).p;
+	pattern->traits = traits_of(accesses->v, accesses->n, request->number);
 	describe(pattern, accesses->v, accesses->n);
 	if (accesses->n > 0) {
 		pattern->columns = accesses->v[0].projection ? (unsigned)accesses->v[0].projection->n : 0;
@@ -661,7 +627,7 @@ void insight_fold(struct insight *insight, const struct call *call, const struct
 	int64_t ms = (int64_t)(request->began_ns / 1000000u);
 
 	pthread_mutex_lock(&insight->lock);
-	uint64_t hash = look_up(insight, key, accesses, request->operation);
+	uint64_t hash = look_up(insight, key, accesses, ops_name(request->number).p);
 	if (series_has_passed(&insight->timeline, ms))
 		move_on(insight, ms);
 	share.bucket = insight->timeline.at;

@@ -10,6 +10,7 @@
 #define DYNALITH_PROTOCOL_INSIGHT_H
 
 #include "protocol/insight/access.h"
+#include "protocol/ops.h"
 
 #define INSIGHT_PATTERNS_MAX 10000
 
@@ -23,20 +24,13 @@ void insight_clear(struct insight *insight);
 
 /* A request that is done. */
 struct insight_request {
-	size_t number;        /* of the operation in ops.def */
-	const char *operation;
+	enum op_id number;    /* the operation */
 	enum code code;
 	struct units consumed; /* as the client saw it */
 	uint64_t began_ns;    /* by monotonic_ns() */
 	struct str caller;    /* who says to have sent it; may be empty */
 	struct str body;
 };
-
-/* Whether the operation reads or writes items. */
-bool insight_counts(const char *operation);
-
-/* The same by its number. */
-bool insight_wants(const struct insight *insight, size_t number);
 
 /* Folds it into its pattern. While the call's tables are held. */
 void insight_fold(struct insight *insight, const struct call *call, const struct insight_request *request);

@@ -107,7 +107,6 @@ struct insight {
 	pthread_mutex_t lock;
 	size_t patterns_max;
 	bool has_examples;
-	bool *wanted;                /* by number of the operation */
 	size_t n, slot_count;
 	struct pattern **slots;      /* by hash, open addressing */
 	struct pattern *newest;      /* of all in slots */

@@ -1,24 +1,17 @@
 #include <stdlib.h>
 
+#include "protocol/ops.h"
 #include "protocol/tables/settings.h"
 #include "protocol/throttle_messages.h"
 #include "protocol/throughput/messages.h"
 #include "protocol/throughput/throughput_internal.h"
 
-/* The numbers of operations: their rows in ops.def. */
-enum operation {
-#define OPERATION(service, name, prefix, input, surface, work) OPERATION_##service##_##name,
-#define ABSENT(service, name) OPERATION_##service##_##name,
-#include "protocol/ops.def"
-#undef OPERATION
-#undef ABSENT
-};
-
 static const struct {
-	enum operation operation;
+	enum op_id operation;
 	int64_t times, seconds;
 } rates[THROUGHPUT_RATES] = {
-#define RATE(service, operation, times, seconds) [RATE_##service##_##operation] = {OPERATION_##service##_##operation, times, seconds},
+#define RATE(service, operation, times, seconds) \
+	[RATE_##service##_##operation] = {OP_##operation, times, seconds},
 #include "protocol/throughput/rates.def"
 #undef RATE
 };
@@ -161,7 +154,7 @@ static struct throughput_space *find_or_add(struct throughput_limits *throughput
 }
 
 /* Whether the operation may be called once more. */
-static bool is_in_rate(struct throughput_space *space, size_t operation, int64_t now_ms)
+static bool is_in_rate(struct throughput_space *space, enum op_id operation, int64_t now_ms)
 {
 	size_t i = 0;
 
@@ -183,7 +176,8 @@ static bool is_in_rate(struct throughput_space *space, size_t operation, int64_t
 	return is_in;
 }
 
-enum code throughput_begin(struct throughput_limits *throughput, struct call *call, size_t operation, struct err *err)
+enum code throughput_begin(struct throughput_limits *throughput, struct call *call,
+			   enum op_id operation, struct err *err)
 {
 	struct throughput_space *space = find_or_add(throughput, call->ns);
 

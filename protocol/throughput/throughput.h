@@ -17,6 +17,7 @@
 #define DYNALITH_PROTOCOL_THROUGHPUT_H
 
 #include "protocol/handler.h"
+#include "protocol/ops.h"
 #include "storage/read.h"
 
 #define THROUGHPUT_NAMESPACES_MAX 4096 /* whose throughput is enforced; by the option, further ones are not limited */
@@ -45,11 +46,12 @@ bool throughput_throttled(const struct throughput_limits *throughput, size_t i, 
 bool throughput_is_on(const struct throughput_limits *throughput);
 
 /*
- * For op_run. throughput_begin: what the call consumes from now on is counted; ERR_THROTTLING where the operation (its number in ops.def) is called too
+ * For op_run. throughput_begin: what the call consumes from now on is counted; ERR_THROTTLING where the operation  is called too
  * often. throughput_again: the handler is run once more, and what it took is given back. throughput_end: with the code of the request; what failed and is
  * not billed is given back.
  */
-enum code throughput_begin(struct throughput_limits *throughput, struct call *call, size_t operation, struct err *err) WARN_UNUSED;
+enum code throughput_begin(struct throughput_limits *throughput, struct call *call,
+			   enum op_id operation, struct err *err) WARN_UNUSED;
 void throughput_again(struct call *call);
 void throughput_end(struct call *call, enum code code);
 

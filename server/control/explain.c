@@ -118,6 +118,7 @@ static enum code read_request(struct whole *whole, struct err *err)
 	};
 	const struct control_call *call = whole->call;
 	const struct json *operation = NULL, *body = NULL;
+	enum op_id id;
 	const struct control_member members[] = {{"operation", JSON_STRING, &operation}, {"request", JSON_OBJECT, &body}};
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
 
@@ -126,7 +127,7 @@ static enum code read_request(struct whole *whole, struct err *err)
 	if (!operation || !body)
 		return err_set(err, MSG_EXPLAIN_BODY);
 	whole->operation = json_string(call->arena, operation);
-	if (!insight_counts(str_copy(call->arena, whole->operation).p))
+	if (!ops_find(whole->operation, &id) || !ops_is_of_items(id))
 		return err_set(err, MSG_EXPLAIN_OPERATION, STR_ARG(whole->operation));
 	for (size_t i = 0; i < sizeof(paged) / sizeof(paged[0]); i++) {
 		if (str_eq(whole->operation, str_of(paged[i].operation)))

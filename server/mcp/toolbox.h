@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/str.h"
+#include "protocol/ops.h"
 
 #define TOOLBOX_ROWS 25 /* of an answer, unless the call says more */
 #define TOOLBOX_ROWS_MAX 1000

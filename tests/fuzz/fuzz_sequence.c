@@ -25,11 +25,10 @@ static const struct {
 	const struct shape *input;
 	enum surface surface;
 } operations[] = {
-#define OPERATION(service, name, prefix, type, surface, work) {#service "." #name, &shape_##type, SURFACE_##surface},
+#define OPERATION(service, name, prefix, type, surface, ...) \
+	{#service "." #name, &shape_##type, SURFACE_##surface},
 #define ABSENT(service, name)
 #include "protocol/ops.def"
-#undef OPERATION
-#undef ABSENT
 };
 
 static struct {

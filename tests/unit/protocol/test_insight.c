@@ -100,7 +100,9 @@ static void get(struct world *world, const char *key, double units)
 	struct access access = {.kind = ACCESS_GET, .table = world->table, .item = &item, .row_key = str_printf(world->arena, "%08x%s", 7u, key)};
 	struct accesses accesses = {.n = 1, .v = &access};
 	struct call call = {.arena = world->arena, .accesses = &accesses, .now_ms = 5};
-	struct insight_request request = {.number = world->number, .operation = "GetItem", .consumed = {units, 0}, .caller = STR("test"), .body = STR("{}")};
+	struct insight_request request =
+		{.number = OP_GetItem, .consumed = {units, 0}, .caller = STR("test"),
+		 .body = STR("{}")};
 
 	insight_fold(world->insight, &call, &request);
 }

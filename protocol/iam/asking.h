@@ -1,19 +1,45 @@
 /*
- * ask_internal - what the parts of ask share: the questions so far, and words in the arena.
+ * asking - the questions of a request while they are made: words in the arena, tables, one question with its condition keys.
  */
-#ifndef DYNALITH_PROTOCOL_IAM_ASK_INTERNAL_H
-#define DYNALITH_PROTOCOL_IAM_ASK_INTERNAL_H
+#ifndef DYNALITH_PROTOCOL_IAM_ASKING_H
+#define DYNALITH_PROTOCOL_IAM_ASKING_H
 
 #include "protocol/expressions.h"
-#include "protocol/iam/ask.h"
+#include "protocol/handler.h"
+#include "protocol/iam/principals.h"
+#include "protocol/ops.h"
+#include "protocol/wire/shapes.h"
 
 struct iam_words {
 	size_t n;
 	struct str *v;
 };
 
+/* A resource's policy from its text, which is kept; NULL where there is none. */
+typedef const struct iam_policy *iam_policy_of(void *context, struct arena *arena, struct str text);
+
+struct iam_asked {
+	size_t n;
+	struct iam_question *v;
+	struct err unread;      /* of the first expression that cannot be read; code OK: all can be */
+	size_t statement_count; /* of BatchExecuteStatement; those that do not parse ask nothing */
+	size_t held_count;
+	struct table **held; /* what the questions point into */
+};
+
+struct iam_request {
+	struct call *call;
+	enum op_id operation;
+	const struct shape *shape; /* the operation looks at no member of the request that it has not */
+	const void *input;    /* as shape_bind made it */
+	const struct iam_principal *principal;
+	iam_policy_of *policy_of;
+	void *context;
+};
+
 struct iam_asking {
 	const struct iam_request *request;
+	const char *own; /* of the operation's row in ops.def; or NULL */
 	struct arena *arena;
 	size_t statement; /* see iam_question */
 	struct iam_asked asked;
@@ -50,9 +76,8 @@ void iam_asking_lead_by(struct iam_asking *asking, struct iam_words *words, cons
 
 void iam_asking_add(struct iam_asking *asking, const struct iam_matter *matter);
 
-/* ask_item, ask_statement and ask_control: false where the operation is none of theirs. */
-bool iam_ask_items(struct iam_asking *asking);
-bool iam_ask_statements(struct iam_asking *asking);
-void iam_ask_control(struct iam_asking *asking);
+/* The condition keys of a principal and of the time, for what is no request of the API. */
+struct iam_context iam_asking_context(struct arena *arena, const struct iam_principal *principal,
+				      struct ns ns, int64_t now_ms);
 
 #endif
