@@ -200,6 +200,11 @@ $(BUILD)/dynalith: $(sqlite.object) $(server.objects) $(BUILD)/libraries
 	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 	@$(if $(filter release quick,$(FLAVOUR)),$(call tell,HAS,$$(SQLITE="$(SQLITE)" scripts/find-libraries said $@ $(BUILD)/libraries)))
 
+# The server with one backend more: tests/tiny/tiny_store.h.
+$(BUILD)/tests/tiny/dynalith: $(filter-out $(BUILD)/server/backend.o,$(server.objects)) $(call obj,tests/tiny/backend.c tests/tiny/tiny_store.c) $(sqlite.object) $(BUILD)/libraries
+	@$(call tell,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
+
 # libdynalith: the server without HTTP, for other programs (server/library/dynalith.h). One object that shows nothing but dynalith_...
 library.without := main parent platform/poller_$(system) $(patsubst server/%.c,%,$(filter-out %/headers.c %/tls_context.c,$(wildcard server/http/*.c)))
 library.objects := $(filter-out $(library.without:%=$(BUILD)/server/%.o),$(server.objects))
@@ -258,6 +263,8 @@ $(foreach t,storage/test_store_rows storage/test_references storage/test_limits 
 $(BUILD)/tests/unit/storage/test_lease $(BUILD)/tests/unit/server/test_feed $(BUILD)/tests/unit/server/test_clocks: $(BUILD)/tests/unit/storage/optimistic_store.o
 $(BUILD)/tests/unit/storage/test_stream_shared $(BUILD)/tests/unit/storage/test_stream_lanes: $(BUILD)/tests/unit/storage/optimistic_store.o
 $(BUILD)/tests/unit/storage/test_job: $(BUILD)/tests/unit/storage/optimistic_store.o
+# The least store that passes.
+$(BUILD)/tests/unit/storage/test_store $(BUILD)/tests/unit/storage/test_store_rows: $(BUILD)/tests/tiny/tiny_store.o
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)
 unit.protocol := $(filter-out %/test_once %/test_memory %/test_oom,$(unit.protocol))
@@ -378,7 +385,7 @@ test-native: ## unit tests, fuzz corpus and golden data of one FLAVOUR
 	@FLAVOUR=$(FLAVOUR) BUILD=$(BUILD) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r)") \
 		$(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,"$(MAKE) -s simulate STEPS=5000" $(patsubst %,"% --test",$(scale.program))) "tests/iam/agree $(BUILD)/tests/unit/protocol/test_iam 3000" "$(MAKE) -s fuzz-replay" "tests/fuzz/make-seeds $(BUILD)/fuzz" "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run" \
 		$(if $(filter asan,$(FLAVOUR)),"DYNALITH_BINARY=$(BUILD)/dynalith tests/matrix/run") \
-		$(if $(library.is_tested),"tests/golden/run --library $(BUILD)/libdynalith.so")
+		$(if $(library.is_tested),"tests/golden/run --library $(BUILD)/libdynalith.so" "DYNALITH_BINARY=$(BUILD)/tests/tiny/dynalith tests/tiny/run")
 # The same work a thousand times, each with another allocation that fails, is for the other sanitizers.
 threads.without := $(unit.single) $(BUILD)/tests/unit/protocol/test_memory $(BUILD)/tests/unit/protocol/test_oom $(BUILD)/tests/unit/server/test_rows
 threads.programs := $(filter-out $(threads.without),$(unit.core) $(unit.storage) $(unit.protocol) $(unit.server)) $(BUILD)/tests/fuzz/replay_http
@@ -391,7 +398,7 @@ threads-run:
 	@FLAVOUR=$(FLAVOUR) scripts/run-tests $(foreach r,core storage protocol server,"$(MAKE) -s unit-$(r) unit.without='$(threads.without)'") "$(MAKE) -s fuzz-replay fuzz.targets=http" \
 		"DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run"
 # All that test-native runs.
-programs: $(BUILD)/dynalith $(if $(library.is_tested),$(BUILD)/libdynalith.so) $(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,$(BUILD)/tests/simulation/simulate $(scale.program)) $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
+programs: $(BUILD)/dynalith $(if $(library.is_tested),$(BUILD)/libdynalith.so $(BUILD)/tests/tiny/dynalith) $(if $(filter tsan Darwin,$(FLAVOUR) $(shell uname)),,$(BUILD)/tests/simulation/simulate $(scale.program)) $(unit.core) $(unit.storage) $(unit.protocol) $(unit.server) $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 fuzz-replay: $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t))
 	@failed=0; $(foreach t,$(fuzz.targets),$(BUILD)/tests/fuzz/replay_$(t) tests/fuzz/corpus/$(t) $(or $(fuzz.prefixes.$(t)),$(fuzz.prefixes)) || failed=1;) exit $$failed
 state-model: $(BUILD)/tests/unit/storage/test_state_model ## resets, rollbacks, snapshots and clones against a naive model: STEPS=N SEED=N

@@ -52,6 +52,9 @@ static const struct backend {
 	{"sqlite:", "sqlite:FILE", "", false, false, open_sqlite},
 	{"memory:", "memory:", NULL, true, false, open_sqlite},
 	{"postgresql:", "postgresql://USER@HOST/DATABASE", "//", true, true, open_postgresql},
+#ifdef BACKEND_OF_TESTS
+	BACKEND_OF_TESTS /* tests/tiny/backend.c */
+#endif
 };
 
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))

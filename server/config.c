@@ -509,13 +509,13 @@ static void name_store(struct arena *arena, struct config *config)
 {
 	const char *file = config_names(config->store) ? backend_file(config->store) : NULL;
 
-	if (config_names(config->store) && backend_is_shared(config->store)) {
-		config->in_memory = false;
+	if (config_names(config->store) && !file) { /* its URL is as it should be */
+		config->in_memory = !backend_is_shared(config->store);
 		return;
 	}
-	if (config_names(config->store)) {
-		config->in_memory = !file;
-		config->db_path = file ? file : config->db_path;
+	if (file) {
+		config->in_memory = false;
+		config->db_path = file;
 	}
 	if (is_folder(config->db_path))
 		config->db_path = str_printf(arena, "%s/" DATA_FILE, config->db_path).p;

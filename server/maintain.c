@@ -13,6 +13,7 @@
 #include "server/remote.h"
 #include "server/repair_file.h"
 #include "storage/check.h"
+#include "storage/store/maintenance.h"
 #include "storage/store/sqlite/copy_target.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
@@ -87,9 +88,9 @@ static int check_file(struct arena *arena, const char *path, const char *shown)
 	enum code code = open_store(path, &store, &err);
 
 	if (code == OK)
-		code = sqlite_store_verify(store, print_line, NULL, &report.findings, &err);
+		code = store->maintenance->verify(store, print_line, NULL, &report.findings, &err);
 	if (code == OK)
-		code = sqlite_store_keyspaces(store, arena, &report.keyspaces, &report.keyspace_count, &err);
+		code = store_keyspaces_now(store, arena, &report.keyspaces, &err);
 	if (code == OK)
 		code = check_store(store, &settings_records, (int64_t)time(NULL) * 1000, &report, &err);
 	if (code != OK) {
@@ -119,7 +120,7 @@ static enum code copy_file(const struct words *words, const char *part, struct e
 	enum code code = open_store(words->path, &store, err);
 
 	if (code == OK)
-		code = sqlite_store_copy(store, part, err);
+		code = store->maintenance->copy(store, part, err);
 	store_close(store);
 	return code;
 }

@@ -109,7 +109,7 @@
 #define MSG_BACKUP_QUERY \
 	ERR_VALIDATION, "%s", "There is no such backup: /_dynalith/backup begins one, ?id=ID goes on, ?id=ID&at=BYTES reads it when it is whole"
 #define MSG_BACKUP_BUSY ERR_RESOURCE_IN_USE, "%s", "Another backup is under way"
-#define MSG_BACKUP_DATABASE ERR_REQUEST, "%s", "The data is in a database: back it up by the tools of the database"
+#define MSG_BACKUP_DATABASE ERR_REQUEST, "%s", "This kind of store makes no copies of itself: back it up by its own tools"
 #define MSG_REMOTE ERR_INTERNAL, STR_FMT ": " STR_FMT
 #define MSG_MCP_MISSING ERR_VALIDATION, "the argument '%s' is missing"
 #define MSG_MCP_UNKNOWN ERR_VALIDATION, "there is no argument '" STR_FMT "' of %s"

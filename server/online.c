@@ -11,7 +11,7 @@
 #include "storage/catalog/catalog.h"
 #include "storage/check.h"
 #include "storage/monotonic.h"
-#include "storage/store/sqlite/live_copy.h"
+#include "storage/store/maintenance.h"
 
 #define PAGES_AT_ONCE 2048       /* that a piece of a check reads: 8 MB */
 #define FINDINGS_MAX 1000        /* lines of an answer */
@@ -41,7 +41,7 @@ struct online *online_new(struct store *store)
 static void let_go(struct online *online)
 {
 	if (online->copy)
-		live_copy_end(online->copy);
+		online->store->maintenance->copy_end(online->copy);
 	online->copy = NULL;
 }
 
@@ -189,7 +189,7 @@ static enum code begin(struct online *online, struct err *err)
 		return err_set(err, MSG_BACKUP_DATABASE);
 	if (online->copy)
 		return err_set(err, MSG_BACKUP_BUSY);
-	enum code code = online->store->maintenance->copy_live(online->store, &online->copy, err);
+	enum code code = online->store->maintenance->copy_begin(online->store, &online->copy, err);
 	if (code != OK)
 		return code;
 	arena_reset(online->arena);
@@ -219,7 +219,7 @@ static enum code read_bytes(struct online *online, struct arena *arena, struct s
 
 	if (*end || at.n == 0)
 		return err_set(err, MSG_BACKUP_QUERY);
-	enum code code = live_copy_read(online->copy, from, bytes, &n, err);
+	enum code code = online->store->maintenance->copy_read(online->copy, from, bytes, &n, err);
 	*answer = (struct str){bytes, n};
 	return code;
 }
@@ -245,7 +245,7 @@ static enum code serve(struct online *online, struct arena *arena, struct str id
 		let_go(online);
 		return OK;
 	}
-	code = live_copy_step(online->copy, &progress, err);
+	code = online->store->maintenance->copy_step(online->copy, &progress, err);
 	if (code == OK)
 		*answer = describe(online, arena, &progress);
 	else

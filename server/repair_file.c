@@ -15,6 +15,7 @@
 #include "storage/check.h"
 #include "storage/repair.h"
 #include "storage/store/durable.h"
+#include "storage/store/maintenance.h"
 #include "storage/store/sqlite/file_repair.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
@@ -137,7 +138,7 @@ static enum code make_successor(struct job *job, struct file_repair *repair, str
 	if (code == OK)
 		code = open_successor(repair, &store, err);
 	if (code == OK)
-		code = sqlite_store_verify(store, print_line, NULL, &job->check.findings, err);
+		code = store->maintenance->verify(store, print_line, NULL, &job->check.findings, err);
 	if (code == OK)
 		code = check_store(store, &settings_records, now_ms, &job->check, err);
 	store_close(store);

@@ -587,8 +587,8 @@ static enum code check_others(struct store *store, const struct settings_records
 
 	if (tables->n > 0)
 		qsort(tables->v, tables->n, sizeof(*tables->v), by_number);
-	for (size_t i = 0; i < report->keyspace_count && code == OK; i++) {
-		const struct keyspace *keyspace = &report->keyspaces[i];
+	for (size_t i = 0; i < report->keyspaces.n && code == OK; i++) {
+		const struct keyspace *keyspace = &report->keyspaces.v[i];
 		bool is_tables = keyspace->table == 0 || (tables->n > 0 && bsearch(&keyspace->table, tables->v, tables->n, sizeof(*tables->v), by_number));
 
 		if (!is_tables)
@@ -608,11 +608,11 @@ static enum code add_all_hidden(struct store *store, const struct check_report *
 
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < report->keyspace_count && code == OK; i++) {
-		if (report->keyspaces[i].part == PART_JOURNAL)
-			code = journal_hidden(txn, report->keyspaces[i].table, add_hidden, numbers, err);
-		if (report->keyspaces[i].part == PART_SNAPSHOT && code == OK)
-			code = snapshot_tables(txn, report->keyspaces[i].table, add_copy, numbers, err);
+	for (size_t i = 0; i < report->keyspaces.n && code == OK; i++) {
+		if (report->keyspaces.v[i].part == PART_JOURNAL)
+			code = journal_hidden(txn, report->keyspaces.v[i].table, add_hidden, numbers, err);
+		if (report->keyspaces.v[i].part == PART_SNAPSHOT && code == OK)
+			code = snapshot_tables(txn, report->keyspaces.v[i].table, add_copy, numbers, err);
 	}
 	if (code == OK)
 		code = job_numbers(txn, add_copy, numbers, err);
@@ -625,8 +625,8 @@ static void check_keyspaces(struct check_report *report, struct numbers *numbers
 {
 	add_number(numbers, 0);
 	qsort(numbers->v, numbers->n, sizeof(*numbers->v), by_number);
-	for (size_t i = 0; i < report->keyspace_count; i++) {
-		const struct keyspace *keyspace = &report->keyspaces[i];
+	for (size_t i = 0; i < report->keyspaces.n; i++) {
+		const struct keyspace *keyspace = &report->keyspaces.v[i];
 
 		if ((keyspace->part == PART_ITEMS || keyspace->part == PART_STREAM) &&
 		    !bsearch(&keyspace->table, numbers->v, numbers->n, sizeof(*numbers->v), by_number))

@@ -5,7 +5,7 @@
  * It goes by the functions that the write path goes by (item_key.h, vector_row.h, expiry.h), and changes nothing. It does so piece by piece, each in a
  * read transaction of its own: each row is compared with those that it belongs with in one state of the store, and no state is held for long,
  * so writers may go on meanwhile. What cannot be read is a finding like any other, and the rest is still looked at. Not looked at: the pages of
- * the file (sqlite_store_verify), idempotency tokens, and how far the filling of an index came.
+ * the file (store/maintenance.h), idempotency tokens, and how far the filling of an index came.
  */
 #ifndef DYNALITH_STORAGE_CHECK_H
 #define DYNALITH_STORAGE_CHECK_H
@@ -17,8 +17,7 @@ struct check_report {
 	store_tell *tell;   /* called per finding: one line */
 	void *context;
 	uint64_t findings;
-	size_t keyspace_count; /* given by who asks: all that the store has; those of no table are findings */
-	const struct keyspace *keyspaces;
+	struct store_keyspaces keyspaces; /* given by who asks: all that the store has; those of no table are findings */
 	uint64_t tables, items, index_rows, expiry_rows, records; /* that were looked at */
 	uint64_t last_table; /* the number of the table that was begun last */
 };

@@ -290,24 +290,19 @@ static enum code armed_keyspaces(struct store_txn *txn, struct arena *arena, str
 	return end_pause(pause, store_keyspaces(txn, arena, keyspaces, err));
 }
 
-/* Of a transaction, not of a store: the calls of a store are never made by it. */
-static const struct store_ops armed_ops = {
-	.commit = armed_commit, .abort = armed_abort, .create = armed_create, .drop = armed_drop, .stat = armed_stat, .get = armed_get,
-	.put = armed_put, .del = armed_del, .get_many = armed_get_many, .page = armed_page, .del_range = armed_del_range,
-	.add = armed_add, .copy = armed_copy, .keyspaces = armed_keyspaces,
-};
-
 static enum code armed_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct pause pause = begin_pause(txn);
 
-	return end_pause(pause, note_creation(txn, keyspace, txn->references_below->create(txn, keyspace, err), err));
+	return end_pause(pause, note_creation(txn, keyspace, store_create_small(txn, keyspace, err), err));
 }
 
 static enum code armed_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
 			       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
 {
-	return txn->references_below->page_of(txn, keyspace, reference, range, bounds, arena, page, err);
+	struct pause pause = begin_pause(txn);
+
+	return end_pause(pause, store_page_of(txn, keyspace, reference, range, bounds, arena, page, err));
 }
 
 static enum code armed_refer(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err)
@@ -315,10 +310,16 @@ static enum code armed_refer(struct store_txn *txn, struct keyspace keyspace, st
 	struct pause pause = begin_pause(txn);
 	enum code code = note_row(txn, keyspace, key, err);
 
-	return end_pause(pause, code != OK ? code : txn->references_below->refer(txn, keyspace, key, to, err));
+	return end_pause(pause, code != OK ? code : store_refer(txn, keyspace, key, to, err));
 }
 
-static const struct store_reference_ops armed_references = {armed_create_small, armed_page_of, armed_refer};
+/* Of a transaction, not of a store: the calls of a store are never made by it. */
+static const struct store_ops armed_ops = {
+	.commit = armed_commit, .abort = armed_abort, .create = armed_create, .drop = armed_drop, .stat = armed_stat, .get = armed_get,
+	.put = armed_put, .del = armed_del, .get_many = armed_get_many, .page = armed_page, .del_range = armed_del_range,
+	.add = armed_add, .copy = armed_copy, .keyspaces = armed_keyspaces, .create_small = armed_create_small, .page_of = armed_page_of,
+	.refer = armed_refer,
+};
 
 void journal_arm(struct store_txn *txn, uint64_t stack, uint64_t journal)
 {
@@ -326,8 +327,6 @@ void journal_arm(struct store_txn *txn, uint64_t stack, uint64_t journal)
 		return;
 	txn->below = txn->ops;
 	txn->ops = &armed_ops;
-	txn->references_below = txn->references;
-	txn->references = txn->references ? &armed_references : NULL;
 	txn->stack = stack;
 	txn->journal = journal;
 }
@@ -337,7 +336,6 @@ void journal_disarm(struct store_txn *txn)
 	if (txn->ops != &armed_ops)
 		return;
 	txn->ops = txn->below;
-	txn->references = txn->references_below;
 	txn->stack = txn->journal = 0;
 }
 

@@ -100,6 +100,7 @@ enum store_mode {
 
 struct store;
 struct store_txn;
+struct store_maintenance;
 
 /* A half-open range of keys; an absent bound is open-ended. */
 struct store_range {
@@ -212,70 +213,69 @@ struct store_usage {
 	uint64_t behind[STORE_BEHIND_COUNT];
 };
 
+/* What a store can beyond the calls that each has. Callers ask by store_refers(), store_foresees() and store_appends(). */
+enum store_can {
+	STORE_CAN_REFER = 1,   /* create_small, page_of, refer: rows that stand for others cost no more to read than copies */
+	STORE_CAN_FORESEE = 2, /* foresee, intend, verify: it is elsewhere, so that each round trip counts */
+	STORE_CAN_APPEND = 4,  /* append */
+};
+
+/*
+ * A backend's calls, as the functions store_begin() and so on below promise them. `NULL:` says what store.c does where a backend has none, so that nine
+ * calls are enough; tests/tiny/tiny_store.c has no others.
+ */
 struct store_ops {
 	void (*close)(struct store *store);
-	enum code (*check)(struct store *store, struct err *err);
+	enum code (*check)(struct store *store, struct err *err);       /* NULL: it always is where it was */
+	void (*usage)(struct store *store, struct store_usage *usage);  /* NULL: not known */
+	const struct store_limits *(*limits)(const struct store *store); /* NULL: none */
+	enum code (*tidy)(struct store *store, bool *is_more, struct err *err); /* NULL: there is nothing to do */
 	enum code (*begin)(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err);
 	enum code (*commit)(struct store_txn *txn, struct err *err);
 	void (*abort)(struct store_txn *txn);
-	enum code (*create)(struct store_txn *txn, struct keyspace keyspace, struct err *err);
-	enum code (*drop)(struct store_txn *txn, struct keyspace keyspace, struct err *err);
-	enum code (*stat)(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err);
+	enum code (*create)(struct store_txn *txn, struct keyspace keyspace, struct err *err); /* NULL: each keyspace is there */
+	enum code (*drop)(struct store_txn *txn, struct keyspace keyspace, struct err *err); /* NULL: all rows are deleted */
+	enum code (*keyspaces)(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err);
+	enum code (*stat)(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err); /* NULL: the rows are counted */
 	/* The value, copied into the arena; absent where there is no row. */
-	enum code (*get)(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena,
-			 struct str *value, struct err *err);
+	enum code (*get)(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err);
+	enum code (*get_many)(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
+			      struct err *err); /* NULL: one by one */
+	enum code (*page)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+			  struct arena *arena, struct store_page *page, struct err *err);
 	enum code (*put)(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err);
 	/* Deleting what is not there succeeds. */
 	enum code (*del)(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err);
-	void (*usage)(struct store *store, struct store_usage *usage); /* or NULL: not known */
-	enum code (*get_many)(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err);
-	enum code (*page)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
-			  struct arena *arena, struct store_page *page, struct err *err);
-	enum code (*del_range)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err);
-	enum code (*add)(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err);
-	enum code (*copy)(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err); /* or NULL: row by row */
-	enum code (*keyspaces)(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err);
-	const struct store_limits *(*limits)(const struct store *store); /* or NULL: none */
-	enum code (*tidy)(struct store *store, bool *is_more, struct err *err); /* or NULL: there is nothing to do */
-};
-
-/* The calls of store_create_small(), store_page_of() and store_refer(). */
-struct store_reference_ops {
-	enum code (*create)(struct store_txn *txn, struct keyspace keyspace, struct err *err);
+	enum code (*del_range)(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err); /* NULL: one by one */
+	enum code (*add)(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err); /* NULL: get and put */
+	enum code (*copy)(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err); /* NULL: row by row */
+	/* STORE_CAN_REFER */
+	enum code (*create_small)(struct store_txn *txn, struct keyspace keyspace, struct err *err);
 	enum code (*page_of)(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
 			     struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err);
 	enum code (*refer)(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err);
+	/* STORE_CAN_FORESEE */
+	enum code (*foresee)(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err);
+	enum code (*intend)(struct store_txn *txn, const struct store_key *key, struct err *err);
+	enum code (*verify)(struct store_txn *txn, struct err *err);
+	/* STORE_CAN_APPEND */
+	enum code (*append)(struct store_txn *txn, const struct store_append *append, struct err *err);
 };
 
 /* The first member of every backend's store and transaction. */
-struct live_copy;
-
-/* What a backend can do with its files while the store is in use. A store without it is checked by its rows, and copied by its own tools. */
-struct store_maintenance {
-	/* As sqlite_store_verify_some() and sqlite_store_copy_live(). */
-	enum code (*verify_some)(struct store *store, uint32_t from, uint32_t n, uint32_t *next, store_tell *tell, void *context, uint64_t *findings,
-				 struct err *err);
-	enum code (*copy_live)(struct store *store, struct live_copy **out, struct err *err);
-};
-
 struct store {
 	const struct store_ops *ops;
-	const struct store_reference_ops *references; /* or NULL: it keeps copies, since it would have to look for each row by its key */
-	const struct store_maintenance *maintenance; /* or NULL; decorators have none */
+	unsigned can;                                /* of enum store_can */
+	const struct store_maintenance *maintenance; /* maintenance.h; NULL: it is checked by its rows, and copied by its own tools */
 };
 
 struct store_txn {
 	const struct store_ops *ops;
+	unsigned can;           /* the store's; set by store_begin() */
 	enum store_mode mode;
-	bool is_behind; /* a copy of the store answers */
-	const struct store_reference_ops *references; /* the store's */
-	enum code (*foresee)(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err); /* or NULL: nothing is gained by it */
-	enum code (*intend)(struct store_txn *txn, const struct store_key *key, struct err *err); /* the same */
-	enum code (*verify)(struct store_txn *txn, struct err *err); /* or NULL: what it reads is of one moment in any case */
-	enum code (*append)(struct store_txn *txn, const struct store_append *append, struct err *err); /* or NULL */
+	bool is_behind;         /* a copy of the store answers */
 	/* of a transaction that is armed with a journal: journal.h */
 	const struct store_ops *below;
-	const struct store_reference_ops *references_below;
 	uint64_t stack, journal;
 };
 
@@ -330,10 +330,10 @@ enum code store_intend(struct store_txn *txn, const struct store_key *key, struc
  * moment. (A commit sees to that itself, and a reading transaction has a snapshot.)
  */
 enum code store_verify(struct store_txn *txn, struct err *err) WARN_UNUSED;
-/* Whether there is a use in store_foresee(). */
+/* Whether there is a use in store_foresee(): the store is elsewhere. */
 static inline bool store_foresees(const struct store_txn *txn)
 {
-	return txn->foresee != NULL;
+	return (txn->can & STORE_CAN_FORESEE) != 0;
 }
 
 /*
@@ -359,7 +359,10 @@ enum code store_refer(struct store_txn *txn, struct keyspace keyspace, struct st
 enum code store_put_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_row *row,
 		       struct arena *arena, struct err *err) WARN_UNUSED;
 /* Whether rows that stand for others take the store no more work to read than copies. */
-bool store_refers(const struct store *store);
+static inline bool store_refers(const struct store *store)
+{
+	return (store->can & STORE_CAN_REFER) != 0;
+}
 /* Cuts the range to what follows a page that has rows; the new bound lies in `arena`, which need not be the page's. */
 void store_range_after(struct store_range *range, const struct store_page *page, struct arena *arena);
 
@@ -388,14 +391,16 @@ enum code store_append(struct store_txn *txn, const struct store_append *append,
 /* Whether the store can: one that is elsewhere, in a transaction that notes nothing in a journal. */
 static inline bool store_appends(const struct store_txn *txn)
 {
-	return txn->append != NULL && txn->below == NULL;
+	return (txn->can & STORE_CAN_APPEND) && txn->below == NULL;
 }
 
 /* Copies all rows of a keyspace into an empty one, at the speed of pages where the backend can. */
 enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err) WARN_UNUSED;
 
-/* The keyspaces of tables that exist, in no order, in the arena. For tools: it takes time and memory with their number. */
+/* The keyspaces that exist, in no order, in the arena. For tools: it takes time and memory with their number. */
 enum code store_keyspaces(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err) WARN_UNUSED;
+/* The same in a transaction of its own. */
+enum code store_keyspaces_now(struct store *store, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err) WARN_UNUSED;
 
 const struct store_limits *store_limits(const struct store *store);
 /* How many units of work one transaction may do, each of which reads and writes up to `each` bytes: at most `most`, at least 1. */

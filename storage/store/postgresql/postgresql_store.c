@@ -92,7 +92,8 @@ static const struct store_ops postgresql_ops = {
 	.create = transaction_create, .drop = transaction_drop, .stat = transaction_stat, .get = transaction_get, .put = transaction_put,
 	.del = transaction_del, .get_many = transaction_get_many, .page = transaction_page,
 	.del_range = transaction_del_range, .add = transaction_add, .usage = postgresql_usage, .keyspaces = transaction_keyspaces,
-	.tidy = postgresql_tidy, .copy = transaction_copy,
+	.tidy = postgresql_tidy, .copy = transaction_copy, .foresee = transaction_foresee, .intend = transaction_intend,
+	.verify = transaction_verify, .append = transaction_append,
 };
 
 /* Another server makes the table at this moment: its rows of the catalog appear between the looks of CREATE TABLE at them. */
@@ -159,7 +160,7 @@ enum code postgresql_store_open(const struct postgresql_store_options *options, 
 	unsigned links = options->connections ? options->connections : 1;
 	size_t host_count = 0;
 
-	store->base.ops = &postgresql_ops;
+	store->base = (struct store){.ops = &postgresql_ops, .can = STORE_CAN_FORESEE | STORE_CAN_APPEND};
 	store->url = arena_checked(strdup(options->url));
 	store->link = (struct link_options){.url = store->url, .answer_ms = LINK_ANSWER_MS, .is_asynchronous = options->durability == DURABILITY_OFF};
 	enum code code = profile_of_url(store->url, &store->link.profile, err);

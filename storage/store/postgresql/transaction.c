@@ -44,8 +44,7 @@ enum code transaction_begin(const struct store_ops *ops, struct pool *primary, s
 		mode = STORE_READ;
 	struct transaction *txn = arena_checked(calloc(1, sizeof(*txn)));
 	*txn = (struct transaction){
-		.base = {.ops = ops, .mode = mode, .is_behind = is_behind, .foresee = transaction_foresee, .intend = transaction_intend,
-			 .append = transaction_append, .verify = transaction_verify},
+		.base = {.ops = ops, .mode = mode, .is_behind = is_behind},
 		.pool = pool, .link = link, .followers = is_behind ? followers : NULL, .end = STORE_BEHIND_FAILED, .arena = arena_new(0),
 	};
 	*out = &txn->base;

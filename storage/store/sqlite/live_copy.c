@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "storage/store/sqlite/live_copy_internal.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 

@@ -1,5 +1,5 @@
 /*
- * live_copy - a copy of a store that is in use: one moment's state, in bounded memory, while readers and writers go on.
+ * live_copy - a copy of a store that is in use: one moment's state, in bounded memory, while readers and writers go on; internal to storage/store/sqlite.
  *
  * SQLite's backup copies some pages at a time, by the connection of the writer: what that commits afterwards goes to the copy too, so the copy is what
  * the store is when the last page is reached. No state is held, so the log does not grow for it. A transaction that is rolled back makes SQLite
@@ -10,17 +10,20 @@
 #ifndef DYNALITH_STORAGE_SQLITE_LIVE_COPY_H
 #define DYNALITH_STORAGE_SQLITE_LIVE_COPY_H
 
-#include "core/err.h"
-#include "storage/store/store.h"
+#include <pthread.h>
+#include <sqlite3.h>
 
-struct live_copy;
+#include "storage/store/maintenance.h"
 
-struct live_copy_progress {
-	uint64_t pages, total; /* that were copied, and that there are */
-	bool is_whole;
-	uint64_t bytes;        /* of the copy, once it is whole */
+/* The writer's connection, and the lock that guards it. */
+struct live_source {
+	sqlite3 *db;
+	pthread_mutex_t *mutex;
+	const char *path;       /* of the data file; NULL in memory */
 };
 
+/* ERR_INTERNAL with one line for the operator: no file can be made for it. */
+enum code live_copy_begin(const struct live_source *source, struct live_copy **out, struct err *err) WARN_UNUSED;
 void live_copy_end(struct live_copy *copy);
 
 /* Copies for some milliseconds. ERR_STORE_FULL: the folder has too little room. */

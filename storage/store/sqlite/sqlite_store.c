@@ -13,7 +13,7 @@
 #include "storage/store/sqlite/connection.h"
 #include "storage/store/sqlite/data_file.h"
 #include "storage/store/sqlite/file_schema.h"
-#include "storage/store/sqlite/live_copy_internal.h"
+#include "storage/store/sqlite/live_copy.h"
 #include "storage/store/sqlite/log_mark.h"
 #include "storage/store/sqlite/memory_file.h"
 #include "storage/store/sqlite/new_file.h"
@@ -106,7 +106,7 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	/* others may use the writer's connection while this one waits to be admitted */
 	if (mode == STORE_WRITE)
 		code = wal_admit(&store->wal, err);
-	connection->txn = (struct store_txn){.ops = base->ops, .references = base->references, .mode = mode};
+	connection->txn = (struct store_txn){.ops = base->ops, .mode = mode};
 	if (mode == STORE_WRITE) {
 		quota_begin(&store->quota);
 		connection->own.put_number = 0;
@@ -364,12 +364,55 @@ static const struct store_ops sqlite_ops = {
 	.close = sqlite_close, .check = sqlite_check, .usage = sqlite_usage, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort,
 	.create = sqlite_create, .drop = sqlite_drop, .stat = sqlite_stat, .get = rows_get, .put = rows_put, .del = rows_del,
 	.tidy = sqlite_tidy, .get_many = rows_get_many, .page = rows_page, .del_range = rows_del_range, .add = rows_add,
-	.copy = sqlite_copy, .keyspaces = sqlite_keyspaces,
+	.copy = sqlite_copy, .keyspaces = sqlite_keyspaces, .create_small = sqlite_create_small, .page_of = rows_page_of, .refer = rows_refer,
 };
 
-static const struct store_maintenance maintenance = {sqlite_store_verify_some, sqlite_store_copy_live};
+static enum code sqlite_verify(struct store *base, store_tell *tell, void *context, uint64_t *findings, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
 
-static const struct store_reference_ops reference_ops = {sqlite_create_small, rows_page_of, rows_refer};
+	if (!wal_move_all(&store->wal, &store->writer))
+		return err_set(err, MSG_STORE_UNMOVED, store->path);
+	enum code code = verify_pages(&verify, err);
+	if (code == OK)
+		verify_structure(&verify, &store->writer, err);
+	*findings += verify.findings;
+	return code;
+}
+
+static enum code sqlite_copy_file(struct store *base, const char *target, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+
+	if (!wal_move_all(&store->wal, &store->writer))
+		return err_set(err, MSG_STORE_UNMOVED, store->path);
+	return verify_copy(store->lock_fd, store->path, target, err);
+}
+
+static enum code sqlite_copy_begin(struct store *base, struct live_copy **out, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	const struct live_source source = {.db = store->writer.db, .mutex = &store->writer_mutex, .path = store->path};
+
+	return live_copy_begin(&source, out, err);
+}
+
+static enum code sqlite_verify_some(struct store *base, uint32_t from, uint32_t n, uint32_t *next, store_tell *tell, void *context,
+				    uint64_t *findings, struct err *err)
+{
+	struct sqlite_store *store = (struct sqlite_store *)base;
+	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
+
+	*next = 0;
+	enum code code = store->is_memory ? OK : verify_some_pages(&verify, from ? from : 1, n, next, err);
+	*findings += verify.findings;
+	return code;
+}
+
+static const struct store_maintenance maintenance = {
+	sqlite_verify, sqlite_verify_some, sqlite_copy_file, sqlite_copy_begin, live_copy_step, live_copy_read, live_copy_end,
+};
 
 static enum code note_size(struct sqlite_store *store, struct err *err)
 {
@@ -431,7 +474,7 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 	if (code == OK && format > SQLITE_STORE_FORMAT)
 		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format, (unsigned)SQLITE_STORE_FORMAT);
 	if (code == OK && format > 0 && format < SQLITE_STORE_FORMAT_REFERENCES)
-		store->base.references = NULL;
+		store->base.can = 0;
 	if (code == OK && format > 0 && (code = file_schema_check(store->writer.db, path, err)) != OK)
 		return code;
 	if (code == OK && format == 0)
@@ -537,58 +580,6 @@ enum code sqlite_store_is_there(const char *path, struct err *err)
 	return is_free ? OK : err_set(err, MSG_STORE_LOCKED, path);
 }
 
-enum code sqlite_store_verify(struct store *base, store_tell *tell, void *context, uint64_t *findings, struct err *err)
-{
-	struct sqlite_store *store = (struct sqlite_store *)base;
-	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
-
-	if (!wal_move_all(&store->wal, &store->writer))
-		return err_set(err, MSG_STORE_UNMOVED, store->path);
-	enum code code = verify_pages(&verify, err);
-	if (code == OK)
-		verify_structure(&verify, &store->writer, err);
-	*findings += verify.findings;
-	return code;
-}
-
-enum code sqlite_store_keyspaces(struct store *base, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err)
-{
-	struct connection *connection = acquire_reader((struct sqlite_store *)base);
-	enum code code = places_list(connection, arena, keyspaces, n, err);
-
-	release(connection);
-	return code;
-}
-
-enum code sqlite_store_copy(struct store *base, const char *target, struct err *err)
-{
-	struct sqlite_store *store = (struct sqlite_store *)base;
-
-	if (!wal_move_all(&store->wal, &store->writer))
-		return err_set(err, MSG_STORE_UNMOVED, store->path);
-	return verify_copy(store->lock_fd, store->path, target, err);
-}
-
-enum code sqlite_store_copy_live(struct store *base, struct live_copy **out, struct err *err)
-{
-	struct sqlite_store *store = (struct sqlite_store *)base;
-	const struct live_source source = {.db = store->writer.db, .mutex = &store->writer_mutex, .path = store->path};
-
-	return live_copy_begin(&source, out, err);
-}
-
-enum code sqlite_store_verify_some(struct store *base, uint32_t from, uint32_t n, uint32_t *next, store_tell *tell, void *context, uint64_t *findings,
-				   struct err *err)
-{
-	struct sqlite_store *store = (struct sqlite_store *)base;
-	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
-
-	*next = 0;
-	enum code code = store->is_memory ? OK : verify_some_pages(&verify, from ? from : 1, n, next, err);
-	*findings += verify.findings;
-	return code;
-}
-
 /* What it guards takes microseconds, less than to sleep and be woken: who waits looks again a few times before that. */
 static void init_adaptive(pthread_mutex_t *mutex)
 {
@@ -610,9 +601,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	if (!store)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	pthread_once(&configured, sqlite_configure);
-	store->base.ops = &sqlite_ops;
-	store->base.maintenance = &maintenance;
-	store->base.references = &reference_ops; /* unless the file is of an earlier format */
+	store->base = (struct store){&sqlite_ops, STORE_CAN_REFER, &maintenance}; /* it refers, unless the file is of an earlier format */
 	store->is_memory = options->path == NULL;
 	store->lock_fd = store->reserve.fd = -1;
 	store->writer.store = store;

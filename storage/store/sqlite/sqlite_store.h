@@ -48,36 +48,6 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
  */
 enum code sqlite_store_is_there(const char *path, struct err *err) WARN_UNUSED;
 
-/*
- * Looks at every page of a store on disk that nobody else uses: its checksum, those of free pages too, and SQLite's own check of the
- * structure. Reports a line per finding and counts them. ERR_INTERNAL where the file cannot be read at all.
- */
-enum code sqlite_store_verify(struct store *store, store_tell *tell, void *context, uint64_t *findings, struct err *err) WARN_UNUSED;
-
-/* The keyspaces that the store has, in the arena. ERR_INTERNAL where that cannot be read. */
-enum code sqlite_store_keyspaces(struct store *store, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err) WARN_UNUSED;
-
-/*
- * Writes a copy of a store on disk that nobody else uses: its pages as they are, with their checksums, safe on the disk when this returns.
- * ERR_INTERNAL: `target` or a log of that name exists, a page is damaged, no room; then there is no copy.
- */
-enum code sqlite_store_copy(struct store *store, const char *target, struct err *err) WARN_UNUSED;
-
-struct live_copy;
-
-/*
- * Begins a copy of a store that is in use, see live_copy.h; it must end before the store does. ERR_INTERNAL with one line for the operator: no file can be
- * made for it.
- */
-enum code sqlite_store_copy_live(struct store *store, struct live_copy **out, struct err *err) WARN_UNUSED;
-
-/*
- * Looks at the checksums of up to `n` pages from number `from` (1: the first) while the store is in use. *next is the number to go on with; 0: that was the
- * last one, as always in memory.
- */
-enum code sqlite_store_verify_some(struct store *store, uint32_t from, uint32_t n, uint32_t *next, store_tell *tell, void *context, uint64_t *findings,
-				   struct err *err) WARN_UNUSED;
-
 /* The SQLite in use, such as "3.40.1": for the log and for diagnosis. */
 const char *sqlite_store_library_version(void);
 

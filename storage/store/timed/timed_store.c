@@ -80,6 +80,7 @@ struct store *timed_store_new(struct store *inner, timed_observe *observe, void 
 	store->ops.limits = timed_limits;
 	store->ops.tidy = timed_tidy;
 	store->base.ops = &store->ops;
-	store->base.references = inner->references;
+	store->base.can = inner->can;
+	store->base.maintenance = NULL; /* it would get this store */
 	return &store->base;
 }

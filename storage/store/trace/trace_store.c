@@ -144,9 +144,7 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	}
 	*txn = (struct trace_txn){
-		.base = {.ops = base->ops, .references = base->references, .mode = mode, .foresee = inner->foresee ? trace_foresee : NULL,
-			 .append = inner->append ? trace_append : NULL, .intend = inner->intend ? trace_intend : NULL,
-			 .verify = inner->verify ? trace_verify : NULL}, .store = store, .inner = inner,
+		.base = {.ops = base->ops, .mode = mode}, .store = store, .inner = inner,
 	};
 	*out = &txn->base;
 	return done(store, TRACE_BEGIN, OK);
@@ -347,13 +345,13 @@ struct store *trace_store_new(struct store *inner)
 		.close = trace_close, .check = trace_check, .usage = trace_usage, .begin = trace_begin, .commit = trace_commit, .abort = trace_abort,
 		.create = trace_create, .drop = trace_drop, .stat = trace_stat, .get = trace_get, .put = trace_put, .del = trace_del,
 		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits, .tidy = trace_tidy,
-		.keyspaces = trace_keyspaces,
+		.keyspaces = trace_keyspaces, .create_small = trace_create_small, .page_of = trace_page_of, .refer = trace_refer,
+		.foresee = trace_foresee, .intend = trace_intend, .verify = trace_verify, .append = trace_append,
 	};
-	static const struct store_reference_ops references = {trace_create_small, trace_page_of, trace_refer};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 
 	store->base.ops = &ops;
-	store->base.references = store_refers(inner) ? &references : NULL;
+	store->base.can = inner->can;
 	store->inner = inner;
 	pthread_mutex_init(&store->mutex, NULL);
 	return &store->base;
@@ -361,7 +359,7 @@ struct store *trace_store_new(struct store *inner)
 
 void trace_store_copy(struct store *base)
 {
-	base->references = NULL;
+	base->can &= ~(unsigned)STORE_CAN_REFER;
 }
 
 uint64_t trace_store_count(const struct store *base, enum trace_call call)

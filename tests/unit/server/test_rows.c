@@ -250,15 +250,14 @@ static void read_base(void)
 {
 	struct store *store = open_store(base.made);
 	struct err err = err_in(base.arena);
-	const struct keyspace *keyspaces;
+	struct store_keyspaces keyspaces;
 	struct store_txn *txn;
-	size_t n;
 	FILE *file;
 
-	if (sqlite_store_keyspaces(store, base.arena, &keyspaces, &n, &err) != OK || store_begin(store, STORE_READ, &txn, &err) != OK)
+	if (store_keyspaces_now(store, base.arena, &keyspaces, &err) != OK || store_begin(store, STORE_READ, &txn, &err) != OK)
 		abort();
-	for (size_t i = 0; i < n; i++)
-		take_rows(txn, keyspaces[i], &err);
+	for (size_t i = 0; i < keyspaces.n; i++)
+		take_rows(txn, keyspaces.v[i], &err);
 	store_abort(txn);
 	store_close(store);
 	base.bytes = malloc(FILE_MAX);
@@ -391,7 +390,7 @@ static size_t check_file(void)
 	size_t lines = 0;
 	struct check_report report = {.tell = count_line, .context = &lines};
 
-	if (sqlite_store_keyspaces(store, arena, &report.keyspaces, &report.keyspace_count, &err) != OK ||
+	if (store_keyspaces_now(store, arena, &report.keyspaces, &err) != OK ||
 	    check_store(store, &settings_records, 1700000000000, &report, &err) != OK)
 		report.findings++;
 	store_close(store);

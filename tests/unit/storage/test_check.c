@@ -9,6 +9,7 @@
 #include "storage/check.h"
 #include "storage/expiry.h"
 #include "storage/stream/stream_shard.h"
+#include "storage/store/maintenance.h"
 #include "tests/unit/storage/data_fixture.h"
 
 #define LINES_MAX 64
@@ -266,7 +267,7 @@ static uint64_t findings_of(const struct sqlite_store_options *options)
 	struct err err = err_in(arena);
 	struct store *store = NULL;
 
-	if (sqlite_store_open(options, &store, &err) != OK || sqlite_store_verify(store, add_line, &lines, &report.findings, &err) != OK ||
+	if (sqlite_store_open(options, &store, &err) != OK || store->maintenance->verify(store, add_line, &lines, &report.findings, &err) != OK ||
 	    check_store(store, NULL, 3000, &report, &err) != OK)
 		report.findings++;
 	store_close(store);
@@ -313,8 +314,8 @@ TEST(flipped_bytes_are_all_found)
 	}
 	CHECK_INT(store_drop(txn, dropped, &err), OK);
 	CHECK_INT(store_commit(txn, &err), OK);
-	CHECK_INT(sqlite_store_copy(store, copy, &err), OK);
-	CHECK_INT(sqlite_store_copy(store, copy, &err), ERR_INTERNAL); /* never over a file */
+	CHECK_INT(store->maintenance->copy(store, copy, &err), OK);
+	CHECK_INT(store->maintenance->copy(store, copy, &err), ERR_INTERNAL); /* never over a file */
 	store_close(store);
 	CHECK_INT(findings_of(&options), 0);
 	CHECK_INT(stat(path, &status), 0);

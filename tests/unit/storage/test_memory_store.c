@@ -231,7 +231,7 @@ TEST(a_copy_of_a_store_in_use_is_one_moment_of_it)
 	struct store_txn *writer = fixture_begin(&fixture, store, STORE_WRITE);
 	put_many(&fixture, writer, 'a');
 	CHECK_INT(store_commit(writer, &fixture.err), OK);
-	CHECK_INT(sqlite_store_copy_live(store, &copy, &fixture.err), OK);
+	CHECK_INT(store->maintenance->copy_begin(store, &copy, &fixture.err), OK);
 	for (int i = 0; !progress.is_whole; i++) {
 		CHECK_INT(live_copy_step(copy, &progress, &fixture.err), OK);
 		if (i > 3 || progress.is_whole)

@@ -106,17 +106,16 @@ TEST(the_schema_stays_small)
 		snprintf(value, sizeof(value), "of %llu", (unsigned long long)i);
 		check_there(&fixture, store, ITEMS(i), value);
 	}
-	const struct keyspace *keyspaces;
-	size_t count;
-	CHECK_INT(sqlite_store_keyspaces(store, fixture.arena, &keyspaces, &count, &fixture.err), OK);
-	CHECK_INT(count, n + SYSTEM_PART_COUNT);
+	struct store_keyspaces keyspaces;
+	CHECK_INT(store_keyspaces_now(store, fixture.arena, &keyspaces, &fixture.err), OK);
+	CHECK_INT(keyspaces.n, n + SYSTEM_PART_COUNT);
 	drop(&fixture, store, ITEMS(n));
 	drop(&fixture, store, ITEMS(1));
 	create(&fixture, store, ITEMS(n + 1), "new");
 	check_gone(&fixture, store, ITEMS(n));
 	check_gone(&fixture, store, ITEMS(1));
-	CHECK_INT(sqlite_store_keyspaces(store, fixture.arena, &keyspaces, &count, &fixture.err), OK);
-	CHECK_INT(count, n - 1 + SYSTEM_PART_COUNT);
+	CHECK_INT(store_keyspaces_now(store, fixture.arena, &keyspaces, &fixture.err), OK);
+	CHECK_INT(keyspaces.n, n - 1 + SYSTEM_PART_COUNT);
 	check_there(&fixture, store, ITEMS(n - 1), "of 799");
 	/* what exists is not created again, wherever it lies */
 	for (uint64_t i = n - 1; i <= n + 1; i += 2) {
@@ -339,10 +338,9 @@ TEST(a_file_without_places)
 	check_there(&fixture, store, ITEMS(1), "one");
 	check_there(&fixture, store, KEYSPACE(2, PART_STREAM), "t");
 	check_gone(&fixture, store, ITEMS(3));
-	const struct keyspace *keyspaces;
-	size_t count;
-	CHECK_INT(sqlite_store_keyspaces(store, fixture.arena, &keyspaces, &count, &fixture.err), OK);
-	CHECK_INT(count, 3 + SYSTEM_PART_COUNT);
+	struct store_keyspaces keyspaces;
+	CHECK_INT(store_keyspaces_now(store, fixture.arena, &keyspaces, &fixture.err), OK);
+	CHECK_INT(keyspaces.n, 3 + SYSTEM_PART_COUNT);
 	drop(&fixture, store, ITEMS(1));
 	drop(&fixture, store, KEYSPACE(2, PART_STREAM));
 	check_gone(&fixture, store, ITEMS(1));

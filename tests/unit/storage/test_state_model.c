@@ -370,7 +370,7 @@ static void verify(struct world *w)
 	}
 	if (++w->verified % 4 == 0) {
 		if (!w->db)
-			CHECK_INT(sqlite_store_keyspaces(w->store, w->fixture.arena, &report.keyspaces, &report.keyspace_count, &w->fixture.err), OK);
+			CHECK_INT(store_keyspaces_now(w->store, w->fixture.arena, &report.keyspaces, &w->fixture.err), OK);
 		CHECK_INT(check_store(w->store, NULL, NOW, &report, &w->fixture.err), OK);
 		CHECK_INT(report.findings, 0);
 	}
@@ -540,13 +540,12 @@ static void step(struct world *w)
 
 static size_t keyspaces(struct world *w)
 {
-	const struct keyspace *v;
-	size_t n = 0;
+	struct store_keyspaces all = {0};
 
 	if (w->db)
 		return 0;
-	CHECK_INT(sqlite_store_keyspaces(w->store, w->fixture.arena, &v, &n, &w->fixture.err), OK);
-	return n;
+	CHECK_INT(store_keyspaces_now(w->store, w->fixture.arena, &all, &w->fixture.err), OK);
+	return all.n;
 }
 
 /* Nothing is left of anything when all is forgotten. */

@@ -1,22 +1,24 @@
 /*
- * The contract of store.h, which every backend keeps: the same tests over SQLite in memory, SQLite on disk, the tracing decorator, and
+ * The contract of store.h, which every backend keeps: the same tests over SQLite in memory, SQLite on disk, the tracing decorator, the tiny backend, and
  * PostgreSQL where there is one (store_fixture.h).
  */
+#include "tests/tiny/tiny_store.h"
 #include "tests/unit/storage/store_fixture.h"
 
 #define ITEMS KEYSPACE(7, PART_ITEMS)
 #define INDEX KEYSPACE(7, PART_INDEX + 3)
 
-enum backend { MEMORY, DISK, TRACED, DATABASE, BACKEND_COUNT };
+enum backend { MEMORY, DISK, TRACED, TINY, DATABASE, BACKEND_COUNT };
 
 /* A store with two empty keyspaces. */
 static struct store *open_backend(enum backend backend, struct fixture *fixture)
 {
 	*fixture = fixture_new(backend != DISK);
-	struct store *store = backend == DATABASE ? fixture_open_database(fixture) : fixture_open(fixture);
+	struct store *store = backend == DATABASE ? fixture_open_database(fixture) : backend == TINY ? tiny_store_new() : fixture_open(fixture);
 
 	if (backend == TRACED)
 		store = trace_store_new(store);
+	fixture->has_prefixes = fixture->has_prefixes || backend == TINY;
 	fixture_create(fixture, store, ITEMS);
 	fixture_create(fixture, store, INDEX);
 	return store;

@@ -1,9 +1,10 @@
 /*
  * What store.h says of the calls for many rows, and of those that meet no conflict: the same tests over SQLite in memory, SQLite on disk, each decorator,
- * the store that many processes share, and PostgreSQL where there is one (store_fixture.h).
+ * the store that many processes share, the tiny backend, and PostgreSQL where there is one (store_fixture.h).
  */
 #include "storage/store/split/split_store.h"
 #include "storage/store/timed/timed_store.h"
+#include "tests/tiny/tiny_store.h"
 #include "tests/unit/storage/optimistic_store.h"
 #include "tests/unit/storage/store_fixture.h"
 
@@ -12,7 +13,7 @@
 #define COUNTERS KEYSPACE(0, SYSTEM_COUNTERS)
 #define VERSIONS KEYSPACE(0, SYSTEM_VERSIONS)
 
-enum backend { MEMORY, DISK, TRACED, TIMED, SHARED, SPLIT, DATABASE, BACKEND_COUNT };
+enum backend { MEMORY, DISK, TRACED, TIMED, SHARED, SPLIT, TINY, DATABASE, BACKEND_COUNT };
 
 #define VALUE_MAX 100 /* of what SPLIT is around */
 
@@ -37,6 +38,7 @@ static struct store *open_backend(enum backend backend, struct fixture *fixture)
 	*fixture = fixture_new(backend != DISK);
 	struct store *store = backend == SHARED   ? open_shared(0)
 			      : backend == SPLIT    ? open_shared(VALUE_MAX)
+			      : backend == TINY     ? tiny_store_new()
 			      : backend == DATABASE ? fixture_open_database(fixture)
 						    : fixture_open(fixture);
 
