@@ -1,25 +1,31 @@
 /*
- * new_file - the pages of a store without rows, as SQLite would make them of CREATE TABLE for the keyspaces of the system; internal to
- * storage/store/sqlite.
+ * new_file - the pages of a store without rows, made by CREATE TABLE for the keyspaces of the system; internal to storage/store/sqlite.
  *
- * SQLite takes 0.2 ms for these statements, and on disk 1.6 ms, most of it for journals. Writing the pages needs no journal: a crash leaves parts of them,
+ * SQLite makes them in memory (0.2 ms), since on disk its journals would take 1.6 ms. Writing the pages needs no journal: a crash leaves parts of them,
  * and the next process that opens such a file starts the creation over. The pages are synced before the first commit (wal.h), so that a file whose log has
  * commits is whole.
- *
- * SQLite: File Format, "The Database Header", "B-tree Pages", "Record Format", "Storage Of The SQL Database Schema".
  */
 #ifndef DYNALITH_STORAGE_SQLITE_NEW_FILE_H
 #define DYNALITH_STORAGE_SQLITE_NEW_FILE_H
 
 #include "storage/store/sqlite/connection.h"
+#include "storage/store/sqlite/page_file.h"
 
 /* Of them all: the first, which has the schema, and for each keyspace of the system a table and its index. */
 #define NEW_FILE_PAGES (1 + 2 * (SYSTEM_PART_COUNT + 1))
 
+#define NEW_FILE_SIZE ((size_t)NEW_FILE_PAGES * STORE_PAGE)
+
 #define NEW_FILE_APPLICATION 0x44594E4C /* "DYNL", in the file's header */
 
-/* A page, counted from 1, of STORE_PAGE bytes, with its checksum. `format` goes to the header. With `has_log` SQLite reads the file with a write-ahead log. */
-void new_file_page(uint32_t number, unsigned format, bool has_log, unsigned char *page);
+/* What SQLite makes of `sql`, with that many bytes reserved at the end of each page; NULL: out of memory. To be freed by sqlite3_free(). */
+unsigned char *new_file_made_by(const char *sql, int reserved, size_t *size);
+
+/*
+ * NEW_FILE_SIZE bytes of pages with their checksums, freed in the same way. `format` goes to the header. With `has_log` SQLite reads the file with a
+ * write-ahead log.
+ */
+unsigned char *new_file_image(unsigned format, bool has_log);
 
 /* Writes all pages to the connection's database, which must be empty and not yet open in any other connection. Does not sync them. */
 enum code new_file_write(struct connection *connection, unsigned format, bool has_log, struct err *err) WARN_UNUSED;

@@ -11,7 +11,7 @@
 #include "storage/store/sqlite/places.h"
 #include "tests/unit/storage/store_fixture.h"
 
-#define SIZE ((size_t)NEW_FILE_PAGES * STORE_PAGE)
+#define SIZE NEW_FILE_SIZE
 
 static void write_file(const char *path, const char *bytes, size_t n)
 {
@@ -25,10 +25,11 @@ static void write_file(const char *path, const char *bytes, size_t n)
 /* A file as it is created, in the fixture's arena. */
 static char *whole(struct fixture *fixture)
 {
+	unsigned char *image = new_file_image(SQLITE_STORE_FORMAT, true);
 	char *bytes = arena_bytes(fixture->arena, SIZE);
 
-	for (uint32_t number = 1; number <= NEW_FILE_PAGES; number++)
-		new_file_page(number, SQLITE_STORE_FORMAT, true, (unsigned char *)bytes + (size_t)(number - 1) * STORE_PAGE);
+	memcpy(bytes, image, SIZE);
+	sqlite3_free(image);
 	return bytes;
 }
 
