@@ -2,32 +2,20 @@
 
 #include <stdlib.h>
 
-#include "core/buf.h"
-#include "storage/store/sqlite/btree_page.h"
+#include "storage/store/sqlite/page_lens.h"
 #include "storage/store/sqlite/place.h"
-#include "storage/store/sqlite/raw_row.h"
 #include "storage/store/store_messages.h"
 
-#define FREE_LIST_AT 32       /* in the file's head: its first page, then how many pages it has */
-#define DEPTH_MAX 20          /* of a b-tree. SQLite's own limit */
-#define SCHEMA_COLUMNS 5
+#define FREE_LIST_AT 32  /* in the file's head: its first page, then how many pages it has */
+#define TABLE_LEAF 13    /* the first byte of such a page */
+#define NO_TREE (-1)
+#define STATE_STRAY 3    /* behind enum raw_state: the row may have been deleted */
 
-/* Pages, or row numbers. */
-struct list {
-	size_t n;
-	uint64_t *v;
-};
-
-struct rowids {
-	uint64_t first, last;
-};
-
-/* The rows of a keyspace in a SQL table that many share, or of one that is not known. */
+/* The rows of a keyspace in a SQL table that many share. */
 struct share {
 	uint64_t number;
 	struct keyspace keyspace;
 	bool is_known, is_dropped;
-	struct list leaves, index_pages;
 };
 
 /* A SQL table, and its index of keys. */
@@ -37,158 +25,103 @@ struct tree {
 	bool has_keyspace;
 	bool is_unused;               /* free, or with rows to be deleted */
 	bool is_shared;
-	bool is_keys;                 /* of PLACE_TABLE_KEYS: it has an index only, whose rows follow from other tables */
+	bool is_keys;                 /* of PLACE_TABLE_KEYS: its rows follow from other tables */
+	bool is_torn;                 /* some of its rows could not be reached from the root */
 	size_t part_count;            /* of a shared one, by number */
 	struct share *parts;
 	uint32_t root, index_root;
-	struct list leaves, index_pages;
-	size_t range_count;
-	struct rowids *ranges;        /* of its leaves but the damaged ones */
-	struct list loose;            /* row numbers on damaged leaves */
-	bool is_torn;                 /* there are leaves that cannot be reached */
 };
 
-/* A leaf that nothing refers to. */
-struct orphan {
-	uint32_t page;
-	struct tree *tree;            /* whose index has most of its rows; NULL: not known */
-	size_t matches, most;         /* rows that the index of the tree under way has, and that of the one above */
-	bool is_doubtful;             /* two trees have as many */
+/*
+ * What is read is kept in a database of SQLite's own, in a file that goes with the process: `rows`, with the tree that they belong to, and of trees that are
+ * torn `entries` of the index of keys. `page` is where a row was found that no root led to.
+ */
+static const char make_sql[] =
+	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768;"
+	"CREATE TABLE rows (tree, n, rid, k, v, state, page); CREATE TABLE entries (tree, n, rid, k); BEGIN";
+static const char index_sql[] = "CREATE INDEX rows_of_tree ON rows (tree, n, rid); CREATE INDEX rows_of_key ON rows (k, rid) WHERE tree < 0;"
+				"CREATE INDEX entries_of_tree ON entries (tree, n)";
+
+enum query {
+	/* of the file; each twice, for tables of one keyspace and for shared ones */
+	ROWS_UP, ROWS_UP_SHARED, ROWS_DOWN, ROWS_DOWN_SHARED, VALUE, VALUE_SHARED, KEYS_UP, KEYS_UP_SHARED, KEYS_DOWN, KEYS_DOWN_SHARED,
+	SCHEMA_UP, SCHEMA_DOWN,
+	QUERIES_OF_FILE,
+	ADD_ROW = QUERIES_OF_FILE, ADD_ENTRY, MATCHES, ADOPT, ROWS_OF, LOST_OF, ALL_ROWS,
+	QUERY_COUNT
 };
 
-/* A row of an orphan, by which an index finds it. */
-struct mark {
-	uint64_t hash;
-	struct orphan *orphan;
+static const char *const queries[QUERY_COUNT] = {
+	[ROWS_UP] = "SELECT rowid, 0, k FROM own NOT INDEXED WHERE typeof(k) = 'blob'",
+	[ROWS_UP_SHARED] = "SELECT rowid, n, k FROM shared NOT INDEXED WHERE typeof(n) = 'integer'",
+	[ROWS_DOWN] = "SELECT rowid, 0, k FROM own NOT INDEXED WHERE rowid > ?1 AND typeof(k) = 'blob' ORDER BY rowid DESC",
+	[ROWS_DOWN_SHARED] = "SELECT rowid, n, k FROM shared NOT INDEXED WHERE rowid > ?1 AND typeof(n) = 'integer' ORDER BY rowid DESC",
+	[VALUE] = "SELECT v FROM own NOT INDEXED WHERE rowid = ?1",
+	[VALUE_SHARED] = "SELECT v FROM shared NOT INDEXED WHERE rowid = ?1",
+	[KEYS_UP] = "SELECT rowid, 0, k FROM own INDEXED BY own_key ORDER BY k",
+	[KEYS_UP_SHARED] = "SELECT rowid, n, k FROM shared INDEXED BY shared_key ORDER BY n, k",
+	[KEYS_DOWN] = "SELECT rowid, 0, k FROM own INDEXED BY own_key WHERE ?2 IS NULL OR k > ?2 ORDER BY k DESC",
+	[KEYS_DOWN_SHARED] = "SELECT rowid, n, k FROM shared INDEXED BY shared_key WHERE ?2 IS NULL OR (n, k) > (?1, ?2) ORDER BY n DESC, k DESC",
+	[SCHEMA_UP] = "SELECT type, tbl_name, rootpage FROM entries",
+	[SCHEMA_DOWN] = "SELECT type, tbl_name, rootpage FROM entries ORDER BY rowid DESC",
+	[ADD_ROW] = "INSERT INTO rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[ADD_ENTRY] = "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)",
+	/* how many rows of a page without a tree the index of a tree has, of those that it misses */
+	[MATCHES] = "SELECT r.page, e.tree, count(*) FROM entries AS e JOIN rows AS r ON r.k = e.k AND r.rid = e.rid AND r.n = e.n AND r.tree < 0 WHERE NOT EXISTS "
+		    "(SELECT 1 FROM rows AS own WHERE own.tree = e.tree AND own.n = e.n AND own.rid = e.rid) GROUP BY 1, 2 ORDER BY 1, 3 DESC",
+	[ADOPT] = "UPDATE rows SET tree = ?1, state = max(state, ?2) WHERE page = ?3 AND tree < 0",
+	[ROWS_OF] = "SELECT tree, n, k, v, state FROM rows WHERE tree = ?1 AND (?2 IS NULL OR n = ?2) ORDER BY rid",
+	[LOST_OF] = "SELECT tree, n, k, NULL, 2 FROM entries AS e WHERE tree = ?1 AND (?2 IS NULL OR n = ?2) AND NOT EXISTS "
+		    "(SELECT 1 FROM rows AS r WHERE r.tree = e.tree AND r.n = e.n AND r.rid = e.rid)",
+	[ALL_ROWS] = "SELECT tree, n, k, v, state FROM rows",
 };
 
 struct file_salvage {
 	struct salvage base;
 	const struct raw_file *file;
-	struct arena *arena, *row;    /* of all; of one row */
-	size_t usable;                /* bytes of a page */
-	unsigned char *is_known;      /* by page number: something refers to it */
+	struct arena *arena;
+	struct page_lens *lens;
+	sqlite3 *found;
+	sqlite3_stmt *statements[QUERY_COUNT];
 	size_t tree_count;
 	struct tree *trees;
 	size_t keyspace_count;
 	struct keyspace *keyspaces;
-	bool is_free_list_whole;
-	size_t orphan_count;
-	struct orphan *orphans;
-	size_t mark_count;            /* a power of two */
-	struct mark *marks;
+	bool is_free_list_whole, is_broken; /* broken: what was found could not be kept */
 };
 
-static void add_to(struct file_salvage *salvage, struct list *list, uint64_t value)
+static sqlite3_stmt *query(struct file_salvage *salvage, enum query query)
 {
-	list->v = arena_room(salvage->arena, list->v, list->n, sizeof(*list->v));
-	list->v[list->n++] = value;
+	sqlite3_reset(salvage->statements[query]);
+	sqlite3_clear_bindings(salvage->statements[query]);
+	return salvage->statements[query];
 }
 
-/* Whether the page exists and is referred to for the first time. */
-static bool claim(struct file_salvage *salvage, uint32_t number)
+static enum query of_kind(enum query query, bool is_shared)
 {
-	if (number == 0 || number > salvage->file->page_count || salvage->is_known[number])
-		return false;
-	salvage->is_known[number] = true;
-	return true;
+	return query + is_shared;
 }
 
-static enum raw_state worse(enum raw_state a, enum raw_state b)
+/* A value of bytes; absent where it is something else. Valid until the statement goes on. */
+static struct str bytes_of(sqlite3_stmt *statement, int column)
 {
-	return a > b ? a : b;
+	int kind = sqlite3_column_type(statement, column);
+	const void *bytes = sqlite3_column_blob(statement, column);
+	size_t n = (size_t)sqlite3_column_bytes(statement, column);
+
+	return kind == SQLITE_BLOB || kind == SQLITE_TEXT ? (struct str){bytes ? bytes : "", n} : STR_ABSENT;
 }
 
-/* The payload of a cell, in the row's arena; absent where a page of it is damaged. */
-static struct str payload_of(struct file_salvage *salvage, const struct btree_cell *cell, enum raw_state *state)
+static void bind(sqlite3_stmt *statement, int at, struct str bytes)
 {
-	unsigned char page[STORE_PAGE];
-	uint32_t next = cell->overflow;
-	struct buf out = buf_in(salvage->row);
-
-	if (cell->size > (uint64_t)salvage->file->page_count * STORE_PAGE)
-		return STR_ABSENT;
-	buf_reserve(&out, (size_t)cell->size);
-	buf_add_str(&out, cell->local);
-	while (out.n < cell->size) {
-		size_t rest = (size_t)cell->size - out.n, n = salvage->usable - 4 < rest ? salvage->usable - 4 : rest;
-
-		*state = worse(*state, raw_file_read(salvage->file, next, page));
-		if (*state == RAW_DAMAGED)
-			return STR_ABSENT;
-		buf_add(&out, page + 4, n);
-		next = (uint32_t)str_be((const char *)page, 4);
-	}
-	return buf_str(&out);
+	if (str_is_set(bytes))
+		sqlite3_bind_blob64(statement, at, bytes.p, bytes.n, SQLITE_STATIC);
 }
 
-/* Marks the pages where a payload goes on. */
-static void claim_overflow(struct file_salvage *salvage, const struct btree_cell *cell)
+static void keep(struct file_salvage *salvage, sqlite3_stmt *statement)
 {
-	unsigned char page[STORE_PAGE];
-
-	for (uint32_t next = cell->overflow; claim(salvage, next); next = (uint32_t)str_be((const char *)page, 4)) {
-		if (raw_file_read(salvage->file, next, page) == RAW_DAMAGED)
-			break;
-	}
-}
-
-static bool read_page(struct file_salvage *salvage, uint32_t number, unsigned char *bytes, enum raw_state *state, struct btree_page *page)
-{
-	*state = raw_file_read(salvage->file, number, bytes);
-	return btree_page_open(bytes, number, salvage->usable, page);
-}
-
-static void add_leaf(struct file_salvage *salvage, struct tree *tree, uint32_t number, const struct btree_page *page, enum raw_state state)
-{
-	struct btree_cell cell;
-	struct rowids range = {UINT64_MAX, 0};
-
-	add_to(salvage, &tree->leaves, number);
-	for (unsigned i = 0; i < page->count; i++) {
-		if (!btree_page_cell(page, i, &cell))
-			continue;
-		if (state == RAW_DAMAGED)
-			add_to(salvage, &tree->loose, cell.rowid);
-		range.first = cell.rowid < range.first ? cell.rowid : range.first;
-		range.last = cell.rowid > range.last ? cell.rowid : range.last;
-	}
-	if (state == RAW_DAMAGED || range.first > range.last)
-		return;
-	tree->ranges = arena_room(salvage->arena, tree->ranges, tree->range_count, sizeof(*tree->ranges));
-	tree->ranges[tree->range_count++] = range;
-}
-
-/* Finds the pages of a table or of an index from one of its pages on. */
-static void explore(struct file_salvage *salvage, struct tree *tree, uint32_t number, bool is_index, unsigned depth)
-{
-	unsigned char bytes[STORE_PAGE];
-	struct btree_page page;
-	struct btree_cell cell;
-	enum raw_state state;
-
-	if (!claim(salvage, number) || !read_page(salvage, number, bytes, &state, &page)) {
-		tree->is_torn = tree->is_torn || !is_index;
-		return;
-	}
-	bool is_leaf = page.kind == BTREE_TABLE_LEAF || page.kind == BTREE_INDEX_LEAF;
-	bool is_of_index = page.kind == BTREE_INDEX_LEAF || page.kind == BTREE_INDEX_INNER;
-	if (is_index != is_of_index || (!is_leaf && (state == RAW_DAMAGED || depth == DEPTH_MAX))) {
-		tree->is_torn = tree->is_torn || !is_index;
-		return;
-	}
-	if (is_index && state != RAW_DAMAGED)
-		add_to(salvage, &tree->index_pages, number);
-	else if (!is_index && is_leaf)
-		add_leaf(salvage, tree, number, &page, state);
-	for (unsigned i = 0; i < page.count && !is_leaf; i++) {
-		if (btree_page_cell(&page, i, &cell))
-			explore(salvage, tree, cell.child, is_index, depth + 1);
-		else
-			tree->is_torn = tree->is_torn || !is_index;
-	}
-	if (!is_leaf)
-		explore(salvage, tree, page.right, is_index, depth + 1);
+	salvage->is_broken = sqlite3_step(statement) != SQLITE_DONE || salvage->is_broken;
+	sqlite3_reset(statement);
 }
 
 static struct tree *tree_named(struct file_salvage *salvage, const char *name)
@@ -200,11 +133,14 @@ static struct tree *tree_named(struct file_salvage *salvage, const char *name)
 	return NULL;
 }
 
-/* One row of SQLite's schema: what keeps keyspaces is a table and the index that comes with it. */
-static void add_schema_row(struct file_salvage *salvage, const struct btree_column *columns)
+static struct tree *tree_at(struct file_salvage *salvage, int tree)
 {
-	struct str kind = columns[0].bytes, name = columns[2].bytes;
-	uint32_t root = (uint32_t)columns[3].integer;
+	return tree < 0 ? NULL : &salvage->trees[tree];
+}
+
+/* One row of SQLite's schema: what keeps keyspaces is a table and the index that comes with it. */
+static void add_schema_row(struct file_salvage *salvage, struct str kind, struct str name, uint32_t root)
+{
 	struct tree found = {.root = 0};
 
 	if (!str_is_set(kind) || !str_is_set(name) || name.n >= sizeof(found.name))
@@ -222,66 +158,132 @@ static void add_schema_row(struct file_salvage *salvage, const struct btree_colu
 		*tree = found;
 	}
 	if (str_eq(kind, STR("table")))
-		*(tree->is_keys ? &tree->index_root : &tree->root) = root;
+		tree->root = root;
 	else if (str_eq(kind, STR("index")))
 		tree->index_root = root;
-}
-
-/* What can be read of a row of a leaf. */
-struct leaf_row {
-	uint64_t rowid;
-	struct str payload; /* all of it, or absent */
-	struct str local;   /* its beginning */
-	enum raw_state state;
-};
-
-typedef void visit_cell(void *context, const struct leaf_row *row);
-
-static void each_cell(struct file_salvage *salvage, uint32_t number, visit_cell *visit, void *context)
-{
-	unsigned char bytes[STORE_PAGE];
-	struct btree_page page;
-	struct btree_cell cell;
-	enum raw_state page_state;
-
-	if (!read_page(salvage, number, bytes, &page_state, &page))
-		return;
-	for (unsigned i = 0; i < page.count; i++) {
-		struct leaf_row row = {.payload = STR_ABSENT, .state = page_state};
-
-		arena_reset(salvage->row);
-		if (!btree_page_cell(&page, i, &cell) || cell.size == 0)
-			continue;
-		row.rowid = cell.rowid;
-		row.local = cell.local;
-		if (page_state != RAW_DAMAGED || !cell.overflow) /* else the pages where it goes on may be anybody's */
-			row.payload = payload_of(salvage, &cell, &row.state);
-		visit(context, &row);
-	}
-}
-
-static void visit_schema_cell(void *context, const struct leaf_row *row)
-{
-	struct btree_column columns[SCHEMA_COLUMNS];
-
-	if (str_is_set(row->payload) && btree_page_record(row->payload, columns, SCHEMA_COLUMNS))
-		add_schema_row(context, columns);
 }
 
 /* Rows of the schema are taken from damaged pages too: what they say proves itself by the pages that they name. */
 static void read_schema(struct file_salvage *salvage)
 {
-	struct tree schema = {.root = 1};
+	page_lens_put(salvage->lens, LENS_SCHEMA, LENS_ALL, 1, NO_TREE);
+	for (enum query way = SCHEMA_UP; way <= SCHEMA_DOWN; way++) {
+		sqlite3_stmt *row = query(salvage, way);
+		int result;
 
-	explore(salvage, &schema, 1, false, 0);
-	for (size_t i = 0; i < schema.leaves.n; i++)
-		each_cell(salvage, (uint32_t)schema.leaves.v[i], visit_schema_cell, salvage);
-	for (size_t i = 0; i < salvage->tree_count; i++) {
-		struct tree *tree = &salvage->trees[i];
-
-		explore(salvage, tree, tree->is_keys ? tree->index_root : tree->root, tree->is_keys, 0);
-		explore(salvage, tree, tree->index_root, true, 0);
+		while ((result = sqlite3_step(row)) == SQLITE_ROW)
+			add_schema_row(salvage, bytes_of(row, 0), bytes_of(row, 1), (uint32_t)sqlite3_column_int64(row, 2));
+		sqlite3_reset(row);
+		if (result == SQLITE_DONE)
+			return;
 	}
+}
+
+/* Where rows come from. */
+struct source {
+	int tree;        /* NO_TREE: not known */
+	uint32_t page;   /* 0: they were reached from the tree's root */
+	bool is_shared;
+	enum raw_state state;
+	int64_t last;    /* row number */
+};
+
+/* Keeps the row that the statement has come to, with its value where that can be read. */
+static void add_row(struct file_salvage *salvage, struct source *source, sqlite3_stmt *row)
+{
+	sqlite3_stmt *value = query(salvage, of_kind(VALUE, source->is_shared)), *add = query(salvage, ADD_ROW);
+	enum raw_state state = source->state;
+
+	source->last = sqlite3_column_int64(row, 0);
+	sqlite3_bind_int64(value, 1, source->last);
+	(void)page_lens_worst(salvage->lens);
+	bool is_read = sqlite3_step(value) == SQLITE_ROW && str_is_set(bytes_of(value, 0));
+	enum raw_state worst = page_lens_worst(salvage->lens);
+	state = !is_read ? RAW_DAMAGED : worst > state ? worst : state;
+	sqlite3_bind_int(add, 1, source->tree);
+	sqlite3_bind_int64(add, 2, sqlite3_column_int64(row, 1));
+	sqlite3_bind_int64(add, 3, source->last);
+	bind(add, 4, bytes_of(row, 2));
+	if (is_read)
+		bind(add, 5, bytes_of(value, 0));
+	sqlite3_bind_int(add, 6, (int)state);
+	sqlite3_bind_int64(add, 7, source->page);
+	keep(salvage, add);
+	sqlite3_reset(value);
+}
+
+/* The rows under the lens, from both ends where one cannot be reached from the other. False then. */
+static bool add_rows(struct file_salvage *salvage, struct source *source)
+{
+	sqlite3_stmt *row = query(salvage, of_kind(ROWS_UP, source->is_shared));
+	int result;
+
+	source->last = INT64_MIN;
+	while ((result = sqlite3_step(row)) == SQLITE_ROW)
+		add_row(salvage, source, row);
+	sqlite3_reset(row);
+	if (result == SQLITE_DONE)
+		return true;
+	row = query(salvage, of_kind(ROWS_DOWN, source->is_shared));
+	sqlite3_bind_int64(row, 1, source->last);
+	while (sqlite3_step(row) == SQLITE_ROW)
+		add_row(salvage, source, row);
+	sqlite3_reset(row);
+	return false;
+}
+
+static struct str add_entry(struct file_salvage *salvage, int tree, sqlite3_stmt *row)
+{
+	sqlite3_stmt *add = query(salvage, ADD_ENTRY);
+	struct str key = bytes_of(row, 2);
+
+	sqlite3_bind_int(add, 1, tree);
+	sqlite3_bind_int64(add, 2, sqlite3_column_int64(row, 1));
+	sqlite3_bind_int64(add, 3, sqlite3_column_int64(row, 0));
+	bind(add, 4, key);
+	keep(salvage, add);
+	return key;
+}
+
+/* What the index of a torn tree says; also from both ends. */
+static void add_entries(struct file_salvage *salvage, int tree)
+{
+	bool is_shared = salvage->trees[tree].is_shared;
+	sqlite3_stmt *row = query(salvage, of_kind(KEYS_UP, is_shared)), *down = query(salvage, of_kind(KEYS_DOWN, is_shared));
+	int result;
+
+	while ((result = sqlite3_step(row)) == SQLITE_ROW) {
+		sqlite3_bind_int64(down, 1, sqlite3_column_int64(row, 1));
+		struct str key = add_entry(salvage, tree, row);
+		sqlite3_bind_blob64(down, 2, key.p, key.n, SQLITE_TRANSIENT);
+	}
+	sqlite3_reset(row);
+	while (result != SQLITE_DONE && sqlite3_step(down) == SQLITE_ROW)
+		add_entry(salvage, tree, down);
+	sqlite3_reset(down);
+}
+
+static void read_tree(struct file_salvage *salvage, int at)
+{
+	struct tree *tree = &salvage->trees[at];
+	struct source source = {.tree = at, .is_shared = tree->is_shared};
+
+	if (tree->is_keys)
+		return;
+	page_lens_put(salvage->lens, tree->is_shared ? LENS_SHARED : LENS_OWN, LENS_SOUND, tree->root, at);
+	tree->is_torn = !add_rows(salvage, &source);
+	if (!tree->is_torn)
+		return;
+	page_lens_put(salvage->lens, tree->is_shared ? LENS_SHARED_KEY : LENS_OWN_KEY, LENS_SOUND, tree->index_root, at);
+	add_entries(salvage, at);
+}
+
+static bool claim(struct file_salvage *salvage, uint32_t page)
+{
+	if (page_lens_is_known(salvage->lens, page))
+		return false;
+	page_lens_know(salvage->lens, page);
+	return true;
 }
 
 /* SQLite: File Format, "The Freelist". */
@@ -299,7 +301,7 @@ static void read_free_list(struct file_salvage *salvage)
 			return;
 		}
 		uint64_t n = str_be((const char *)page + 4, 4);
-		for (uint64_t i = 0; i < n && 8 + i * 4 < salvage->usable; i++)
+		for (uint64_t i = 0; i < n && 8 + i * 4 < STORE_PAGE; i++)
 			seen += claim(salvage, (uint32_t)str_be((const char *)page + 8 + i * 4, 4));
 		seen++;
 		next = (uint32_t)str_be((const char *)page, 4);
@@ -307,204 +309,64 @@ static void read_free_list(struct file_salvage *salvage)
 	salvage->is_free_list_whole = salvage->is_free_list_whole && seen == count;
 }
 
-static struct mark *next_mark(struct file_salvage *salvage, struct mark *mark)
+/* The rows of leaves that no root led to, each by itself. A refused leaf is of the tree that led to it. */
+static void read_leaves(struct file_salvage *salvage)
 {
-	return mark + 1 == salvage->marks + salvage->mark_count ? salvage->marks : mark + 1;
-}
+	unsigned char page[STORE_PAGE];
 
-static struct mark *first_mark(struct file_salvage *salvage, uint64_t hash)
-{
-	return &salvage->marks[hash & (salvage->mark_count - 1)];
-}
-
-/* What each_cell() carries to the functions below. */
-struct visit {
-	struct file_salvage *salvage;
-	struct orphan *orphan;
-	struct tree *tree;
-	struct share *part;            /* of a shared tree: no other rows; NULL: all */
-	uint32_t page;
-	const char *reason;
-	salvage_visit *visit;
-	void *context;
-	size_t count;
-};
-
-static void count_cell(void *context, const struct leaf_row *row)
-{
-	struct visit *visit = context;
-
-	(void)row;
-	visit->count++;
-}
-
-static void mark_cell(void *context, const struct leaf_row *row)
-{
-	struct visit *visit = context;
-	struct raw_row keyed;
-
-	(void)raw_row_read(row->payload, row->local, &keyed);
-	if (!str_is_set(keyed.key))
-		return;
-	uint64_t hash = raw_row_hash(row->rowid, keyed.key);
-	struct mark *mark = first_mark(visit->salvage, hash);
-	while (mark->orphan)
-		mark = next_mark(visit->salvage, mark);
-	*mark = (struct mark){hash, visit->orphan};
-}
-
-static int order_of_ranges(const void *a, const void *b)
-{
-	const struct rowids *left = a, *right = b;
-
-	return (left->first > right->first) - (left->first < right->first);
-}
-
-static int order_of_numbers(const void *a, const void *b)
-{
-	const uint64_t *left = a, *right = b;
-
-	return (*left > *right) - (*left < *right);
-}
-
-static bool is_reached(const struct tree *tree, uint64_t rowid)
-{
-	size_t low = 0, high = tree->range_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (tree->ranges[middle].last < rowid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < tree->range_count && tree->ranges[low].first <= rowid;
-}
-
-/* The entries of a keyspace's index whose rows were not reached. */
-typedef void visit_missing(struct visit *visit, struct str key, uint64_t rowid);
-
-static void each_missing(struct file_salvage *salvage, struct tree *tree, visit_missing *on_missing, struct visit *visit)
-{
-	const struct list *pages = visit->part ? &visit->part->index_pages : &tree->index_pages;
-	unsigned char bytes[STORE_PAGE];
-	struct btree_page page;
-	struct raw_entry entry;
-	struct btree_cell cell;
-	enum raw_state state;
-
-	for (size_t i = 0; i < pages->n && !tree->is_keys; i++) {
-		if (!read_page(salvage, (uint32_t)pages->v[i], bytes, &state, &page))
-			continue;
-		for (unsigned k = 0; k < page.count; k++) {
-			arena_reset(salvage->row);
-			if (btree_page_cell(&page, k, &cell) && raw_row_entry(payload_of(salvage, &cell, &state), tree->is_shared, &entry) &&
-			    (!visit->part || visit->part->number == entry.number) && !is_reached(tree, entry.rowid))
-				on_missing(visit, entry.key, entry.rowid);
-		}
-	}
-}
-
-/* Counts the orphans that have the row of the index's entry. */
-static void match(struct visit *visit, struct str key, uint64_t rowid)
-{
-	uint64_t hash = raw_row_hash(rowid, key);
-
-	for (struct mark *mark = first_mark(visit->salvage, hash); mark->orphan; mark = next_mark(visit->salvage, mark))
-		mark->orphan->matches += mark->hash == hash;
-}
-
-/* Two tables may have rows in common: an orphan is of the one that has most of its rows. */
-static void compare(struct file_salvage *salvage, struct tree *tree)
-{
-	for (size_t i = 0; i < salvage->orphan_count; i++) {
-		struct orphan *orphan = &salvage->orphans[i];
-
-		orphan->is_doubtful = orphan->matches == orphan->most ? orphan->is_doubtful || orphan->most > 0 : orphan->is_doubtful && orphan->matches < orphan->most;
-		if (orphan->matches > orphan->most) {
-			orphan->most = orphan->matches;
-			orphan->tree = tree;
-		}
-		orphan->matches = 0;
-	}
-}
-
-static void claim_overflow_of(struct file_salvage *salvage, const struct list *pages)
-{
-	unsigned char bytes[STORE_PAGE];
-	struct btree_page page;
-	struct btree_cell cell;
-	enum raw_state state;
-
-	for (size_t i = 0; i < pages->n; i++) {
-		bool is_read = read_page(salvage, (uint32_t)pages->v[i], bytes, &state, &page) && state != RAW_DAMAGED;
-
-		for (unsigned k = 0; is_read && k < page.count; k++) {
-			if (btree_page_cell(&page, k, &cell))
-				claim_overflow(salvage, &cell);
-		}
-	}
-}
-
-static void find_orphans(struct file_salvage *salvage)
-{
-	unsigned char bytes[STORE_PAGE];
-	struct visit visit = {.salvage = salvage};
-	struct btree_page page;
-	enum raw_state state;
-
-	for (size_t i = 0; i < salvage->tree_count; i++) {
-		claim_overflow_of(salvage, &salvage->trees[i].leaves);
-		claim_overflow_of(salvage, &salvage->trees[i].index_pages);
-	}
 	for (uint32_t number = 1; number <= salvage->file->page_count; number++) {
-		if (salvage->is_known[number] || !read_page(salvage, number, bytes, &state, &page) || state == RAW_DAMAGED ||
-		    page.kind != BTREE_TABLE_LEAF)
+		if (page_lens_is_known(salvage->lens, number))
 			continue;
-		salvage->orphans = arena_room(salvage->arena, salvage->orphans, salvage->orphan_count, sizeof(*salvage->orphans));
-		salvage->orphans[salvage->orphan_count++] = (struct orphan){.page = number};
-		each_cell(salvage, number, count_cell, &visit);
+		struct source source = {.page = number, .tree = page_lens_tree(salvage->lens, number), .state = raw_file_read(salvage->file, number, page)};
+		const struct tree *tree = tree_at(salvage, source.tree);
+
+		for (int kind = 0; page[0] == TABLE_LEAF && kind < 2; kind++) {
+			source.is_shared = kind;
+			page_lens_put(salvage->lens, kind ? LENS_SHARED : LENS_OWN, LENS_LEAF, number, NO_TREE);
+			if (!tree || tree->is_shared == source.is_shared)
+				(void)add_rows(salvage, &source);
+		}
 	}
-	for (salvage->mark_count = 16; salvage->mark_count < visit.count * 2;)
-		salvage->mark_count *= 2;
-	salvage->marks = ARENA_ARRAY(salvage->arena, struct mark, salvage->mark_count);
 }
 
-static void sort_ranges(struct tree *tree)
+static void adopt(struct file_salvage *salvage, int64_t page, int tree)
 {
-	if (tree->range_count)
-		qsort(tree->ranges, tree->range_count, sizeof(*tree->ranges), order_of_ranges);
-	if (tree->loose.n)
-		qsort(tree->loose.v, tree->loose.n, sizeof(*tree->loose.v), order_of_numbers);
+	sqlite3_stmt *adopt = query(salvage, ADOPT);
+
+	sqlite3_bind_int(adopt, 1, tree);
+	sqlite3_bind_int(adopt, 2, salvage->is_free_list_whole ? RAW_SOUND : STATE_STRAY);
+	sqlite3_bind_int64(adopt, 3, page);
+	keep(salvage, adopt);
 }
 
-/* Gives the orphans to the trees that miss them. */
-static void assign_orphans(struct file_salvage *salvage)
+/*
+ * Two trees may have rows in common: a leaf is of the one whose index has most of its rows. Pages that were freed keep old rows, so that is certain only while
+ * the whole list of free pages can be read.
+ */
+static void assign_leaves(struct file_salvage *salvage)
 {
-	unsigned char bytes[STORE_PAGE];
-	struct btree_page page;
-	enum raw_state state;
+	struct {
+		int64_t page, most;
+		int tree;
+	} best = {0, 0, NO_TREE};
+	sqlite3_stmt *row = query(salvage, MATCHES);
 
-	find_orphans(salvage);
-	for (size_t i = 0; i < salvage->orphan_count; i++)
-		each_cell(salvage, salvage->orphans[i].page, mark_cell, &(struct visit){.salvage = salvage, .orphan = &salvage->orphans[i]});
-	for (size_t i = 0; i < salvage->tree_count; i++) {
-		struct visit visit = {.salvage = salvage, .tree = &salvage->trees[i]};
+	while (sqlite3_step(row) == SQLITE_ROW) { /* the most matches of each page come first */
+		int64_t page = sqlite3_column_int64(row, 0), count = sqlite3_column_int64(row, 2);
 
-		if (!visit.tree->is_torn)
+		if (page == best.page && count == best.most)
+			best.tree = NO_TREE;
+		if (page == best.page)
 			continue;
-		each_missing(salvage, visit.tree, match, &visit);
-		compare(salvage, visit.tree);
+		if (best.tree != NO_TREE)
+			adopt(salvage, best.page, best.tree);
+		best.page = page;
+		best.most = count;
+		best.tree = sqlite3_column_int(row, 1);
 	}
-	for (size_t i = 0; i < salvage->orphan_count && salvage->is_free_list_whole; i++) {
-		struct orphan *orphan = &salvage->orphans[i];
-
-		if (orphan->tree && !orphan->is_doubtful && read_page(salvage, orphan->page, bytes, &state, &page))
-			add_leaf(salvage, orphan->tree, orphan->page, &page, state);
-	}
-	for (size_t i = 0; i < salvage->tree_count; i++)
-		sort_ranges(&salvage->trees[i]);
+	if (best.tree != NO_TREE)
+		adopt(salvage, best.page, best.tree);
+	sqlite3_reset(row);
 }
 
 static int order_of_parts(const void *a, const void *b)
@@ -528,62 +390,12 @@ static struct share *add_part(struct file_salvage *salvage, struct tree *tree, u
 	return &tree->parts[tree->part_count++];
 }
 
-static void note_page(struct file_salvage *salvage, struct tree *tree, uint64_t number, uint32_t page, bool is_index)
-{
-	struct share *part = part_numbered(tree, number);
-
-	if (!part) { /* the row that says whose it is was lost */
-		add_part(salvage, tree, number);
-		qsort(tree->parts, tree->part_count, sizeof(*tree->parts), order_of_parts);
-		part = part_numbered(tree, number);
-	}
-	struct list *list = is_index ? &part->index_pages : &part->leaves;
-	if (list->n == 0 || list->v[list->n - 1] != page)
-		add_to(salvage, list, page);
-}
-
-static void note_row(void *context, const struct leaf_row *row)
-{
-	struct visit *visit = context;
-	struct raw_row keyed;
-
-	if (raw_row_read(row->payload, row->local, &keyed) || str_is_set(keyed.key))
-		note_page(visit->salvage, visit->tree, keyed.number, visit->page, false);
-}
-
-/* Finds the pages that have rows of each part of a shared tree. */
-static void note_pages(struct file_salvage *salvage, struct tree *tree)
-{
-	unsigned char bytes[STORE_PAGE];
-	struct visit visit = {.salvage = salvage, .tree = tree};
-	struct btree_page page;
-	struct btree_cell cell;
-	struct raw_entry entry;
-	enum raw_state state;
-
-	if (tree->part_count)
-		qsort(tree->parts, tree->part_count, sizeof(*tree->parts), order_of_parts);
-	for (size_t i = 0; i < tree->leaves.n; i++) {
-		visit.page = (uint32_t)tree->leaves.v[i];
-		each_cell(salvage, visit.page, note_row, &visit);
-	}
-	for (size_t i = 0; i < tree->index_pages.n; i++) {
-		uint32_t number = (uint32_t)tree->index_pages.v[i];
-
-		for (unsigned k = 0; read_page(salvage, number, bytes, &state, &page) && k < page.count; k++) {
-			arena_reset(salvage->row);
-			if (btree_page_cell(&page, k, &cell) && raw_row_entry(payload_of(salvage, &cell, &state), tree->is_shared, &entry))
-				note_page(salvage, tree, entry.number, number, true);
-		}
-	}
-}
-
 /* What a row says of SQL tables that are not those of their names: the first time of those without a keyspace, then of the others. */
-static void take_place(struct file_salvage *salvage, const struct raw_row *row, bool is_second)
+static void take_place(struct file_salvage *salvage, struct str key, struct str value, bool is_second)
 {
 	struct keyspace keyspace;
 	struct place place = {.number = 0};
-	bool is_unused = place_read_unused(row->key, &place), is_place = place_read_key(row->key, &keyspace) && place_read_value(row->value, &place);
+	bool is_unused = place_read_unused(key, &place), is_place = place_read_key(key, &keyspace) && place_read_value(value, &place);
 
 	if (is_place && !place.name[0] && !is_second)
 		place = place_of_name(keyspace);
@@ -606,31 +418,26 @@ static void take_place(struct file_salvage *salvage, const struct raw_row *row, 
 		tree->keyspace = keyspace;
 }
 
-static void visit_place(void *context, const struct leaf_row *row)
-{
-	const struct visit *visit = context;
-	struct raw_row keyed;
-
-	if (raw_row_read(row->payload, row->local, &keyed))
-		take_place(visit->salvage, &keyed, visit->count > 0);
-}
-
 /* Rows of damaged pages are taken too, as those of the schema are. */
 static void read_places(struct file_salvage *salvage)
 {
 	const struct tree *places = tree_named(salvage, place_of_name(PLACE_KEYSPACE).name);
 	struct tree *shared = tree_named(salvage, PLACE_SHARED);
+	sqlite3_stmt *row = query(salvage, ROWS_OF);
 
-	for (struct visit visit = {.salvage = salvage}; places && visit.count < 2; visit.count++) {
-		for (size_t i = 0; i < places->leaves.n; i++)
-			each_cell(salvage, (uint32_t)places->leaves.v[i], visit_place, &visit);
+	for (int turn = 0; places && turn < 2; turn++) {
+		sqlite3_bind_int(row, 1, (int)(places - salvage->trees));
+		while (sqlite3_step(row) == SQLITE_ROW) {
+			struct str key = bytes_of(row, 2), value = bytes_of(row, 3);
+
+			if (str_is_set(key) && str_is_set(value))
+				take_place(salvage, key, value, turn > 0);
+		}
+		sqlite3_reset(row);
 	}
-	if (shared)
-		note_pages(salvage, shared);
-	for (size_t i = 0; i < salvage->tree_count; i++)
-		salvage->keyspace_count += salvage->trees[i].has_keyspace;
-	salvage->keyspaces = ARENA_ARRAY(salvage->arena, struct keyspace, salvage->keyspace_count + (shared ? shared->part_count : 0));
-	salvage->keyspace_count = 0;
+	if (shared && shared->part_count)
+		qsort(shared->parts, shared->part_count, sizeof(*shared->parts), order_of_parts);
+	salvage->keyspaces = ARENA_ARRAY(salvage->arena, struct keyspace, salvage->tree_count + (shared ? shared->part_count : 0));
 	for (size_t i = 0; i < salvage->tree_count; i++) {
 		if (salvage->trees[i].has_keyspace)
 			salvage->keyspaces[salvage->keyspace_count++] = salvage->trees[i].keyspace;
@@ -641,67 +448,66 @@ static void read_places(struct file_salvage *salvage)
 	}
 }
 
-static bool is_adopted(const struct file_salvage *salvage, const struct orphan *orphan)
+/* Where the rows of a tree belong. `part` is NULL for a tree that is not shared, and where the row that says whose it is was lost. */
+struct owner {
+	const struct tree *tree;
+	const struct share *part;
+};
+
+static struct owner owner_of(struct file_salvage *salvage, int at, uint64_t number)
 {
-	return orphan->tree && !orphan->is_doubtful && salvage->is_free_list_whole;
+	const struct tree *tree = tree_at(salvage, at);
+
+	return (struct owner){tree, tree && tree->is_shared ? part_numbered(tree, number) : NULL};
 }
 
-static void visit_cell_of_leaf(void *context, const struct leaf_row *found)
+static bool has_keyspace(const struct owner *owner)
 {
-	static const enum salvage_state states[] = {
-		[RAW_SOUND] = SALVAGE_SOUND, [RAW_MENDED] = SALVAGE_MENDED, [RAW_DAMAGED] = SALVAGE_DAMAGED,
-	};
-	static const char *const reasons[] = {[RAW_MENDED] = SALVAGE_PAGE_MENDED, [RAW_DAMAGED] = SALVAGE_PAGE_DAMAGED};
-	struct visit *visit = context;
-	struct salvage_row row = {.state = states[found->state], .reason = reasons[found->state]};
-	struct raw_row keyed;
-	bool is_read = raw_row_read(found->payload, found->local, &keyed);
-	const struct share *part = visit->part;
+	return owner->part ? owner->part->is_known : owner->tree && owner->tree->has_keyspace;
+}
 
-	if (part && part->number != keyed.number)
+static bool is_unused(const struct owner *owner)
+{
+	bool is_place = owner->tree && strcmp(owner->tree->name, place_of_name(PLACE_KEYSPACE).name) == 0;
+
+	return owner->part ? owner->part->is_dropped : is_place || (owner->tree && owner->tree->is_unused);
+}
+
+static void visit_row(struct file_salvage *salvage, sqlite3_stmt *found, salvage_visit *visit, void *context, bool is_of_strays)
+{
+	static const enum salvage_state states[] = {SALVAGE_SOUND, SALVAGE_MENDED, SALVAGE_DAMAGED, SALVAGE_DAMAGED};
+	static const char *const reasons[] = {NULL, SALVAGE_PAGE_MENDED, SALVAGE_PAGE_DAMAGED, SALVAGE_PAGE_STRAY};
+	const struct owner owner = owner_of(salvage, sqlite3_column_int(found, 0), (uint64_t)sqlite3_column_int64(found, 1));
+	int state = sqlite3_column_int(found, 4);
+	struct salvage_row row = {.state = states[state], .reason = reasons[state], .key = bytes_of(found, 2), .value = bytes_of(found, 3)};
+
+	row.is_stray = !has_keyspace(&owner);
+	if (is_unused(&owner) || (is_of_strays && !row.is_stray))
 		return;
-	if (!part && visit->tree && visit->tree->is_shared)
-		part = part_numbered(visit->tree, keyed.number);
-	if (part ? part->is_dropped : visit->tree && visit->tree->is_unused)
-		return;
-	if (part)
-		row.keyspace = part->keyspace;
-	else if (visit->tree)
-		row.keyspace = visit->tree->keyspace;
-	row.is_stray = !(part ? part->is_known : visit->tree && visit->tree->has_keyspace);
-	if (visit->reason) {
+	if (!row.is_stray)
+		row.keyspace = owner.part ? owner.part->keyspace : owner.tree->keyspace;
+	if (!str_is_set(row.key) && row.state != SALVAGE_DAMAGED) {
 		row.state = SALVAGE_DAMAGED;
-		row.reason = visit->reason;
-	}
-	row.key = keyed.key;
-	row.value = keyed.value;
-	if (!is_read)
-		row.state = SALVAGE_DAMAGED;
-	if (row.state == SALVAGE_DAMAGED && !row.reason)
 		row.reason = SALVAGE_ROW_MALFORMED;
-	visit->visit(visit->context, &row);
+	}
+	visit(context, &row);
 }
 
-/* A row of which nothing but the index's entry is left. */
-static void visit_lost(struct visit *visit, struct str key, uint64_t rowid)
+static void visit_rows(struct file_salvage *salvage, enum query which, const struct tree *tree, const struct share *part, salvage_visit *visit, void *context)
 {
-	const struct list *loose = &visit->tree->loose;
-	const struct salvage_row row = {
-		.keyspace = visit->part ? visit->part->keyspace : visit->tree->keyspace, .state = SALVAGE_DAMAGED, .key = key, .value = STR_ABSENT,
-		.reason = SALVAGE_PAGE_DAMAGED,
-	};
+	sqlite3_stmt *row = query(salvage, which);
+	int result;
 
-	if (!loose->n || !bsearch(&rowid, loose->v, loose->n, sizeof(*loose->v), order_of_numbers))
-		visit->visit(visit->context, &row);
-}
-
-/* The rows of a tree, or of a part of it. */
-static void visit_tree(struct visit *visit)
-{
-	const struct list *leaves = visit->part ? &visit->part->leaves : &visit->tree->leaves;
-
-	for (size_t k = 0; k < leaves->n; k++)
-		each_cell(visit->salvage, (uint32_t)leaves->v[k], visit_cell_of_leaf, visit);
+	if (tree)
+		sqlite3_bind_int(row, 1, (int)(tree - salvage->trees));
+	if (part)
+		sqlite3_bind_int64(row, 2, (sqlite3_int64)part->number);
+	while ((result = sqlite3_step(row)) == SQLITE_ROW)
+		visit_row(salvage, row, visit, context, which == ALL_ROWS);
+	if (result != SQLITE_DONE)
+		visit(context, &(struct salvage_row){.is_stray = true, .state = SALVAGE_DAMAGED, .key = STR_ABSENT, .value = STR_ABSENT,
+						     .reason = sqlite3_errmsg(salvage->found)});
+	sqlite3_reset(row);
 }
 
 static void file_rows(struct salvage *base, struct keyspace keyspace, salvage_visit *on_row, void *context)
@@ -709,50 +515,23 @@ static void file_rows(struct salvage *base, struct keyspace keyspace, salvage_vi
 	struct file_salvage *salvage = (struct file_salvage *)base;
 
 	for (size_t i = 0; i < salvage->tree_count; i++) {
-		struct visit visit = {.salvage = salvage, .tree = &salvage->trees[i], .visit = on_row, .context = context};
-		bool is_whole = visit.tree->has_keyspace && keyspace_is_same(visit.tree->keyspace, keyspace);
+		const struct tree *tree = &salvage->trees[i];
+		const struct share *part = NULL;
 
-		for (size_t k = 0; k < visit.tree->part_count && !visit.part; k++) {
-			if (visit.tree->parts[k].is_known && keyspace_is_same(visit.tree->parts[k].keyspace, keyspace))
-				visit.part = &visit.tree->parts[k];
+		for (size_t k = 0; k < tree->part_count && !part; k++) {
+			if (tree->parts[k].is_known && keyspace_is_same(tree->parts[k].keyspace, keyspace))
+				part = &tree->parts[k];
 		}
-		if (!is_whole && !visit.part)
+		if (!part && !(tree->has_keyspace && keyspace_is_same(tree->keyspace, keyspace)))
 			continue;
-		visit_tree(&visit);
-		each_missing(salvage, visit.tree, visit_lost, &visit);
-	}
-}
-
-/* The rows of SQL tables of which it is not known whose they are. */
-static void visit_unknown(struct visit *visit)
-{
-	struct tree *tree = visit->tree;
-	bool is_lost = !tree->has_keyspace && !tree->is_unused && !tree->is_shared && strcmp(tree->name, place_of_name(PLACE_KEYSPACE).name) != 0;
-
-	if (is_lost)
-		visit_tree(visit);
-	for (size_t k = 0; k < tree->part_count; k++) {
-		visit->part = &tree->parts[k];
-		if (!visit->part->is_known && !visit->part->is_dropped)
-			visit_tree(visit);
+		visit_rows(salvage, ROWS_OF, tree, part, on_row, context);
+		visit_rows(salvage, LOST_OF, tree, part, on_row, context);
 	}
 }
 
 static void file_strays(struct salvage *base, salvage_visit *on_row, void *context)
 {
-	struct file_salvage *salvage = (struct file_salvage *)base;
-
-	for (size_t i = 0; i < salvage->tree_count; i++)
-		visit_unknown(&(struct visit){.salvage = salvage, .tree = &salvage->trees[i], .visit = on_row, .context = context});
-	for (size_t i = 0; i < salvage->orphan_count; i++) {
-		struct orphan *orphan = &salvage->orphans[i];
-		struct visit visit = {
-			.salvage = salvage, .tree = orphan->is_doubtful ? NULL : orphan->tree, .reason = SALVAGE_PAGE_STRAY, .visit = on_row, .context = context,
-		};
-
-		if (!is_adopted(salvage, orphan))
-			each_cell(salvage, orphan->page, visit_cell_of_leaf, &visit);
-	}
+	visit_rows((struct file_salvage *)base, ALL_ROWS, NULL, NULL, on_row, context);
 }
 
 static const struct keyspace *file_keyspaces(const struct salvage *base, size_t *n)
@@ -767,34 +546,64 @@ static void file_close(struct salvage *base)
 {
 	struct file_salvage *salvage = (struct file_salvage *)base;
 
-	arena_free(salvage->row);
+	for (int i = 0; i < QUERY_COUNT; i++)
+		sqlite3_finalize(salvage->statements[i]);
+	sqlite3_close(salvage->found);
+	page_lens_close(salvage->lens);
 	arena_free(salvage->arena);
 }
 
 static const struct salvage_ops file_ops = {file_close, file_keyspaces, file_rows, file_strays};
 
+/* The connections and their statements. */
+static bool prepare(struct file_salvage *salvage)
+{
+	bool is_ready = sqlite3_open("", &salvage->found) == SQLITE_OK && sqlite3_exec(salvage->found, make_sql, NULL, NULL, NULL) == SQLITE_OK &&
+			sqlite3_exec(salvage->found, index_sql, NULL, NULL, NULL) == SQLITE_OK;
+
+	for (int i = 0; i < QUERY_COUNT && is_ready; i++) {
+		sqlite3 *db = i < QUERIES_OF_FILE ? page_lens_db(salvage->lens) : salvage->found;
+
+		is_ready = sqlite3_prepare_v3(db, queries[i], -1, SQLITE_PREPARE_PERSISTENT, &salvage->statements[i], NULL) == SQLITE_OK;
+	}
+	return is_ready;
+}
+
+static void read_file(struct file_salvage *salvage)
+{
+	bool is_torn = false;
+
+	read_schema(salvage);
+	for (size_t i = 0; i < salvage->tree_count; i++) {
+		read_tree(salvage, (int)i);
+		is_torn = is_torn || salvage->trees[i].is_torn;
+	}
+	read_free_list(salvage);
+	if (is_torn) {
+		read_leaves(salvage);
+		assign_leaves(salvage);
+	}
+	read_places(salvage);
+}
+
 enum code file_salvage_open(const struct raw_file *file, struct salvage **out, struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct file_salvage *salvage = ARENA_NEW(arena, struct file_salvage);
-	bool is_torn = false;
 
-	*salvage = (struct file_salvage){.base.ops = &file_ops, .file = file, .arena = arena, .row = arena_new(1024 * 1024)};
-	salvage->usable = STORE_PAGE - (file->has_checksums ? PAGE_CHECK_BYTES : 0);
-	salvage->is_known = arena_calloc(arena, (size_t)file->page_count + 1, 1);
-	read_schema(salvage);
-	read_free_list(salvage);
-	for (size_t i = 0; i < salvage->tree_count; i++) {
-		sort_ranges(&salvage->trees[i]);
-		is_torn = is_torn || salvage->trees[i].is_torn;
-	}
-	if (is_torn)
-		assign_orphans(salvage);
-	read_places(salvage);
-	if (salvage->tree_count == 0) {
+	*salvage = (struct file_salvage){.base.ops = &file_ops, .file = file, .arena = arena};
+	enum code code = page_lens_open(file, arena, &salvage->lens, err);
+	if (code == OK && !prepare(salvage))
+		code = err_set(err, MSG_STORE_FAILED, sqlite3_errmsg(salvage->found));
+	if (code == OK)
+		read_file(salvage);
+	if (code == OK && salvage->is_broken)
+		code = err_set(err, MSG_STORE_FAILED, sqlite3_errmsg(salvage->found));
+	if (code == OK && salvage->tree_count == 0)
+		code = err_set(err, MSG_STORE_NO_SCHEMA, file->path);
+	if (code != OK)
 		file_close(&salvage->base);
-		return err_set(err, MSG_STORE_NO_SCHEMA, file->path);
-	}
-	*out = &salvage->base;
-	return OK;
+	else
+		*out = &salvage->base;
+	return code;
 }

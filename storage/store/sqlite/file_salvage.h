@@ -1,9 +1,9 @@
 /*
- * file_salvage - the rows of a damaged data file, read page by page (raw_file.h) without SQLite.
+ * file_salvage - the rows of a damaged data file, read by SQLite through a page_lens.h.
  *
- * A table's leaves are found from its root. Where an inner page is damaged beyond mending, the leaves beneath it are found among the pages that
- * nothing else refers to: they belong to the table whose index has their keys and row numbers, and misses these rows. Pages that were freed keep old
- * rows, so that is done only while the whole list of free pages can be read.
+ * A table is read from its root, and from both ends where a page on the way is damaged. The leaves that this does not reach are then read one by one. A
+ * refused leaf is of the table that led to it. Others belong to the table whose index has their keys and row numbers, and misses these rows. Pages that
+ * were freed keep old rows, so that is certain only while the whole list of free pages can be read.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_FILE_SALVAGE_H
 #define DYNALITH_STORAGE_SQLITE_FILE_SALVAGE_H
