@@ -11,9 +11,16 @@
 /* Nothing relies on the numbers: who reads compares both keys. */
 #define SELECT_OF "SELECT r.k, i.k, i.v FROM \"%s\" AS r LEFT JOIN \"%s\" AS i ON i.rowid = r.v WHERE "
 
+/* The keys as a table, whose rows SQLite looks up one after the other within one statement. */
+#define SELECT_MANY(value, condition) \
+	"SELECT m.column1, " value " FROM (VALUES (0,?4),(1,?5),(2,?6),(3,?7),(4,?8),(5,?9),(6,?10),(7,?11),(8,?12),(9,?13)," \
+	"(10,?14),(11,?15),(12,?16),(13,?17),(14,?18),(15,?19),(16,?20),(17,?21),(18,?22),(19,?23),(20,?24),(21,?25)," \
+	"(22,?26),(23,?27),(24,?28)) AS m CROSS JOIN \"%s\" AS r ON " condition "r.k = m.column2"
+
 /* Of a SQL table whose rows are all the keyspace's. */
 #define STATEMENTS_OF_ALL(value) \
 	[STATEMENT_GET] = "SELECT " value " FROM \"%s\" WHERE k = ?1", \
+	[STATEMENT_GET_MANY] = SELECT_MANY(value, ""), \
 	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v", \
 	[STATEMENT_ADD] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = number_sum(v, excluded.v)", \
 	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE k = ?1", \
@@ -29,6 +36,7 @@ static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {[P
 	[STATEMENT_NUMBER] = "SELECT rowid FROM \"%s\" WHERE k = ?1",
 }, [PLACE_TABLE_SHARED] = {
 	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE n = ?3 AND k = ?1",
+	[STATEMENT_GET_MANY] = SELECT_MANY("v", "r.n = ?3 AND "),
 	[STATEMENT_PUT] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, k) DO UPDATE SET v = excluded.v",
 	[STATEMENT_ADD] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, k) DO UPDATE SET v = number_sum(v, excluded.v)",
 	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE n = ?3 AND k = ?1",
@@ -322,7 +330,7 @@ static enum code locate(struct connection *connection, struct slot *slot, struct
 
 static enum code prepare(struct connection *connection, struct slot *slot, enum statement kind, struct err *err)
 {
-	char sql[320];
+	char sql[768];
 
 	sqlite3_snprintf(sizeof(sql), sql, statement_sql[place_table(&slot->place)][kind], slot->place.name, slot->to.name);
 	if (sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->statements[kind], NULL) != SQLITE_OK)

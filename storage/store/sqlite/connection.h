@@ -16,13 +16,17 @@ struct memory_file;
 
 /* Statements of a keyspace. */
 enum statement {
-	STATEMENT_GET, STATEMENT_PUT, STATEMENT_ADD, STATEMENT_DEL, STATEMENT_DEL_RANGE, STATEMENT_DEL_OPEN,
+	STATEMENT_GET, STATEMENT_GET_MANY, STATEMENT_PUT, STATEMENT_ADD, STATEMENT_DEL, STATEMENT_DEL_RANGE, STATEMENT_DEL_OPEN,
 	STATEMENT_FORWARD, STATEMENT_FORWARD_OPEN, STATEMENT_REVERSE, STATEMENT_REVERSE_OPEN, /* OPEN: no upper bound */
 	STATEMENT_NUMBER, /* of PLACE_TABLE_OWN: the number of a row */
 	/* of PLACE_TABLE_KEYS: as FORWARD and so on, the keys and the rows of the other SQL table whose numbers they have */
 	STATEMENT_OF, STATEMENT_OF_OPEN, STATEMENT_OF_REVERSE, STATEMENT_OF_REVERSE_OPEN,
 	STATEMENT_COUNT
 };
+
+/* STATEMENT_GET_MANY reads so many rows, less where some of its keys are NULL. It gives the number of a key, from 0, and the value. */
+#define GET_MANY_KEYS 25
+#define GET_MANY_FIRST 4 /* the parameter of the first key */
 
 /* Statements of a connection. */
 enum control {

@@ -4,6 +4,7 @@
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/store_messages.h"
 
+#define MANY_LEAST 4    /* keys that are worth STATEMENT_GET_MANY */
 #define OVERFLOWING 900 /* shorter values lie in the page of their key */
 
 static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
@@ -364,11 +365,57 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const st
 	return code;
 }
 
+/* How many of the keys STATEMENT_GET_MANY reads at once: the first ones, as far as they are of one keyspace. */
+static size_t many_of(const struct store_key *keys, size_t n)
+{
+	size_t many = 0;
+
+	while (many < n && many < GET_MANY_KEYS && keyspace_is_same(keys[many].keyspace, keys[0].keyspace))
+		many++;
+	return is_versions(keys[0].keyspace) ? 1 : many;
+}
+
+static enum code get_few(struct connection *connection, const struct store_key *keys, size_t n, struct arena *arena,
+			 struct str *values, struct err *err)
+{
+	struct slot *slot;
+	sqlite3_stmt *statement;
+	int result = SQLITE_DONE;
+	enum code code = check_reading(connection, err);
+
+	if (code == OK)
+		code = connection_statement(connection, keys->keyspace, STATEMENT_GET_MANY, &slot, &statement, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < GET_MANY_KEYS; i++) {
+		if (i < n)
+			bind(statement, GET_MANY_FIRST + (int)i, keys[i].key);
+		else
+			sqlite3_bind_null(statement, GET_MANY_FIRST + (int)i);
+		if (i < n)
+			values[i] = STR_ABSENT;
+	}
+	while (code == OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
+		values[sqlite3_column_int(statement, 0)] = str_copy(arena, column(statement, 1));
+		code = err_if_over(arena, err);
+	}
+	if (result != SQLITE_ROW && result != SQLITE_DONE)
+		code = connection_error(connection, err);
+	sqlite3_reset(statement);
+	return code;
+}
+
 enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < n && code == OK; i++) {
+	for (size_t i = 0, many; i < n && code == OK; i += many) {
+		many = many_of(keys + i, n - i);
+		if (many >= MANY_LEAST) {
+			code = get_few((struct connection *)txn, keys + i, many, arena, values + i, err);
+			continue;
+		}
+		many = 1;
 		code = rows_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
 		if (code == OK)
 			code = err_if_over(arena, err);

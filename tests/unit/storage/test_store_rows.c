@@ -260,6 +260,34 @@ TEST_EACH(many_rows_of_many_keyspaces_at_once)
 	commit(fixture, txn);
 }
 
+/* Keyspaces of each kind: with a SQL table of their own, within a shared one, of small rows. Some keys come twice or have no row. */
+TEST_EACH(many_rows_of_one_keyspace_at_once)
+{
+	enum { KEYS = 61 };
+	const struct keyspace keyspaces[] = {KEYSPACE(100, PART_ITEMS), KEYSPACE(100, PART_STREAM), KEYSPACE(100, PART_INDEX)};
+	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
+	struct store_key keys[KEYS];
+	struct str values[KEYS];
+
+	CHECK_INT(store_create(txn, keyspaces[0], &fixture->err), OK);
+	CHECK_INT(store_create(txn, keyspaces[1], &fixture->err), OK);
+	CHECK_INT(store_create_small(txn, keyspaces[2], &fixture->err), OK);
+	for (size_t i = 0; i < 3 * KEYS; i++)
+		fixture_put(fixture, txn, keyspaces[i % 3], str_printf(fixture->arena, "%zu", i / 3).p, i % 2 ? "odd" : "");
+	for (size_t k = 0; k < 3; k++) {
+		for (size_t i = 0; i < KEYS; i++)
+			keys[i] = (struct store_key){keyspaces[k], str_printf(fixture->arena, "%zu", (KEYS - 1 - i) * 2 / 3 * 2)};
+		CHECK_INT(store_get_many(txn, keys, KEYS, fixture->arena, values, &fixture->err), OK);
+		for (size_t i = 0; i < KEYS; i++) {
+			size_t row = (KEYS - 1 - i) * 2 / 3 * 2;
+
+			CHECK_INT(str_is_set(values[i]), row < KEYS);
+			CHECK(str_eq(values[i], row < KEYS && (row * 3 + k) % 2 ? STR("odd") : STR("")));
+		}
+	}
+	commit(fixture, txn);
+}
+
 TEST_EACH(the_same_row_is_got_twice)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
@@ -629,6 +657,7 @@ TEST(a_deleted_range_was_not_read)
 
 TEST_MAIN(TEST_CASE(a_page_ends_at_its_bounds), TEST_CASE(a_page_keeps_to_its_range), TEST_CASE(pages_follow_each_other),
 	  TEST_CASE(a_page_shows_what_its_transaction_wrote), TEST_CASE(any_bytes_lie_in_a_page), TEST_CASE(many_rows_of_many_keyspaces_at_once),
+	  TEST_CASE(many_rows_of_one_keyspace_at_once),
 	  TEST_CASE(the_same_row_is_got_twice), TEST_CASE(ranges_are_deleted), TEST_CASE(ranges_of_versions_are_deleted), TEST_CASE(numbers_have_8_bytes),
 	  TEST_CASE(numbers_are_added_to), TEST_CASE(numbers_are_rows_like_others), TEST_CASE(versions_are_added_to), TEST_CASE(readers_do_not_write),
 	  TEST_CASE(values_of_any_length_follow_each_other), TEST_CASE(large_values_go_with_their_ranges),
