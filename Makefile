@@ -268,11 +268,11 @@ $(BUILD)/tests/unit/storage/test_store $(BUILD)/tests/unit/storage/test_store_ro
 # Counts calls by wrapping them, which only GNU-like linkers can.
 ifeq ($(shell uname),Darwin)
 unit.protocol := $(filter-out %/test_once %/test_memory %/test_oom,$(unit.protocol))
-unit.storage := $(filter-out %/test_memory_pages,$(unit.storage))
+unit.storage := $(filter-out %/test_memory_file,$(unit.storage))
 endif
 $(BUILD)/tests/unit/protocol/test_once: LDFLAGS += $(foreach f,json_parse expr_parse_condition expr_parse_update expr_parse_projection partiql_parse,-Wl,--wrap=$(f))
 $(foreach t,protocol/test_memory protocol/test_oom,$(BUILD)/tests/unit/$(t)): LDFLAGS += $(foreach f,malloc calloc realloc mmap,-Wl,--wrap=$(f))
-$(BUILD)/tests/unit/storage/test_memory_pages: LDFLAGS += $(foreach f,malloc calloc,-Wl,--wrap=$(f))
+$(BUILD)/tests/unit/storage/test_memory_file: LDFLAGS += $(foreach f,malloc calloc free,-Wl,--wrap=$(f))
 # Programs that take seconds under ThreadSanitizer and start no thread, so that it has nothing to see there: tests/unit/single.c ends them if they do.
 unit.single := $(patsubst %,$(BUILD)/tests/unit/%,storage/test_backup storage/test_transfer storage/test_index_model storage/test_stream storage/test_limits \
 	storage/test_faults storage/test_lag storage/test_count storage/test_write protocol/test_budget protocol/test_faults protocol/test_json_out protocol/test_time)

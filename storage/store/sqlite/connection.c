@@ -98,7 +98,7 @@ enum code connection_error(struct connection *connection, struct err *err)
 	if (code == SQLITE_ERROR && strncmp(text, "no such table", 13) == 0)
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	enum code refusal = refuse(connection, code, text, err);
-	if (connection->memory)
+	if (connection->has_no_journal)
 		connection_rollback(connection);
 	return refusal;
 }
@@ -190,7 +190,7 @@ enum code connection_begin_read(struct connection *connection, struct err *err)
 	enum code code = OK;
 
 	/* a statement that stands at its row holds SQLite's snapshot for all others, without BEGIN and COMMIT */
-	if (!connection->memory && sqlite3_step(connection->controls[CONTROL_SNAPSHOT]) != SQLITE_ROW) {
+	if (sqlite3_step(connection->controls[CONTROL_SNAPSHOT]) != SQLITE_ROW) {
 		code = connection_error(connection, err);
 		connection_end_read(connection);
 	} else if (atomic_load(connection->drops_begun) != connection->drops_seen) {
@@ -201,8 +201,7 @@ enum code connection_begin_read(struct connection *connection, struct err *err)
 
 void connection_end_read(struct connection *connection)
 {
-	if (!connection->memory)
-		sqlite3_reset(connection->controls[CONTROL_SNAPSHOT]);
+	sqlite3_reset(connection->controls[CONTROL_SNAPSHOT]);
 }
 
 void connection_rollback(struct connection *connection)

@@ -12,8 +12,6 @@
 #include "core/err.h"
 #include "storage/store/sqlite/place.h"
 
-struct memory_file;
-
 /* Statements of a keyspace. */
 enum statement {
 	STATEMENT_GET, STATEMENT_GET_MANY, STATEMENT_PUT, STATEMENT_ADD, STATEMENT_DEL, STATEMENT_DEL_RANGE, STATEMENT_DEL_OPEN,
@@ -65,7 +63,7 @@ struct connection {
 	struct sqlite_store *store;
 	struct quota *quota;  /* of the writer */
 	sqlite3 *db;
-	struct memory_file *memory; /* in memory, the file */
+	bool has_no_journal;  /* SQLite cannot undo a statement by itself: one that fails ends its transaction */
 	uint64_t moment;     /* before the snapshot began: pinned.h */
 	struct own_changes own;
 	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */
@@ -117,7 +115,7 @@ void connection_forget(struct connection *connection);
 /* Where the keyspace lies in the connection's snapshot. ERR_RESOURCE_NOT_FOUND where it was dropped; a SQL table of the name may be missing. */
 enum code connection_place(struct connection *connection, struct keyspace keyspace, struct place *place, struct err *err) WARN_UNUSED;
 
-/* Turns SQLite's last error into ours. In memory it ends the transaction, unless a SQL table is missing. */
+/* Turns SQLite's last error into ours. Without a journal it ends the transaction, unless a SQL table is missing. */
 enum code connection_error(struct connection *connection, struct err *err) WARN_UNUSED;
 
 #endif

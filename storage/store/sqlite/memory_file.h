@@ -1,50 +1,40 @@
 /*
  * memory_file - a file system of SQLite's in memory, for stores that are not kept; internal to storage/store/sqlite.
  *
- * Connections that name the same database share it: one that writes, and readers that have snapshots (memory_pages.h). A page is read where it lies
- * (SQLite's "memory mapping"), growth copies nothing, and there is no limit but memory. Every other file is of one connection alone.
+ * Each store in memory registers a VFS of its own, with one database that its connections share. A page that was committed
+ * never changes: a writing transaction makes new versions of the pages that it changes, and the commit publishes them with
+ * one atomic store. SQLite's locks are these:
+ * - SHARED pins the last commit. The connection reads it until it unlocks, whatever is committed meanwhile.
+ * - RESERVED and above make the connection the writer. It sees its own pages. SQLITE_BUSY: another one writes, or has
+ *   committed since SHARED.
+ * No lock waits, so readers and the writer run beside each other.
  *
- * Commits and rollbacks are the file's own: SQLite's commit publishes what was written, and a transaction that ends otherwise leaves nothing of it.
- * So it needs no journal (journal_mode=OFF), and SQLite reads its pages again after a rollback. Nothing outlives the process.
+ * SQLITE_FCNTL_COMMIT_PHASETWO publishes. What is written and not published before the unlock is undone. So the database
+ * needs no journal (journal_mode=OFF), and after a rollback SQLite reads its pages again. Readers see pages where they lie
+ * (mmap_size), so a read copies nothing. Set temp_store=MEMORY: there are no other files.
  *
- * It locks nothing: who uses it sees to it that one connection writes at a time, and that readers pin a snapshot before they read beside it. A connection
- * that is opened to read only is pinned from then on, for SQLite reads the schema.
+ * A replaced page is freed once no connection has pinned a version that it belongs to: a long reader keeps each page that
+ * was changed since, once per transaction.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_MEMORY_FILE_H
 #define DYNALITH_STORAGE_SQLITE_MEMORY_FILE_H
 
 #include <sqlite3.h>
-#include <stdint.h>
 
 #include "storage/store/sqlite/quota.h"
 
-#define MEMORY_FILE_SYSTEM "dynalith-memory"
-
-struct memory_file;
-
-/* Registers it; once per process is enough. False where SQLite refuses. */
-_Bool memory_file_install(void);
-
-/* The file of a connection's database; NULL where there is none yet. It lives as long as the connection. */
-struct memory_file *memory_file_of(sqlite3 *db);
-
-/* From pin to unpin the connection reads the database as the last commit left it, in as many statements as it likes. No wait in either. */
-void memory_file_pin(struct memory_file *file);
-void memory_file_unpin(struct memory_file *file);
+struct memory_files;
 
 /*
- * A page of the database as the connection sees it, counted from 1; NULL: there is none, or it is all zeros. It stays as it is until the connection lets go of
- * its pin, and of one without a pin until it writes.
+ * Registers a VFS with an empty database. It takes no more than `quota` allows; its log are the pages that a transaction
+ * replaces, which are in memory twice until it ends. NULL without memory, or where SQLite refuses.
  */
-const unsigned char *memory_file_page(const struct memory_file *file, uint32_t number);
+struct memory_files *memory_file_install(struct quota *quota);
 
-/* Prefetches what memory_file_page() reads of that page first, counted from 1. */
-void memory_file_prefetch(const struct memory_file *file, uint32_t number);
+/* After the last connection was closed. NULL is allowed. */
+void memory_file_remove(struct memory_files *files);
 
-/*
- * From now on the database takes no more than that; it outlives the file. The log in it are the pages that a transaction replaces, which are in
- * memory twice until it ends. Old pages that a reader keeps are not counted: no writer waits for it.
- */
-void memory_file_limit(struct memory_file *file, struct quota *quota);
+/* The name of the VFS. */
+const char *memory_file_system(const struct memory_files *files);
 
 #endif

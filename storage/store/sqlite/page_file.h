@@ -18,20 +18,6 @@
 
 #define STORE_PAGE 4096    /* bytes of a page */
 #define PAGE_CHECK_BYTES 4 /* reserved at its end */
-#define PAGE_LINE 64       /* bytes of a line of the processor's cache */
-#define PAGE_LEAF_LEAST 10 /* first byte of a leaf of a b-tree: 10 or 13; of its inner pages: 2 or 5 */
-
-/*
- * Prefetches a whole leaf into the processor's cache, so that its lines arrive together. SQLite's binary search and the copy of the row would otherwise wait
- * for one line after another. Inner pages are few and mostly cached already. Has no effect beyond speed. Source: SQLite, File Format, "B-tree Pages".
- */
-static inline void page_prefetch(const unsigned char *page)
-{
-	if (page[0] < PAGE_LEAF_LEAST)
-		return;
-	for (int at = 0; at < STORE_PAGE; at += PAGE_LINE)
-		__builtin_prefetch(page + at);
-}
 
 /* Whether the head of a SQLite file, of at least 21 bytes, leaves room for a checksum at the end of each page. */
 bool page_file_has_checksums(const unsigned char *head);

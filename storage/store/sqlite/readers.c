@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "storage/store/sqlite/data_file.h"
-#include "storage/store/sqlite/memory_file.h"
 #include "storage/store/store_messages.h"
 
 /* Who notes and ends turns sees a connection once it is whole. */
@@ -20,10 +19,6 @@ static enum code open_reader(struct readers *readers, struct connection **out, s
 	}
 	reader->store = readers->options.store;
 	reader->drops_begun = readers->options.drops_begun;
-	if (readers->options.lock_fd < 0) {
-		reader->memory = memory_file_of(reader->db);
-		memory_file_unpin(reader->memory);
-	}
 	atomic_store(&readers->n, n + 1);
 	*out = reader;
 	return OK;

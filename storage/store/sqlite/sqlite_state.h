@@ -24,6 +24,7 @@ struct drops {
 
 struct sqlite_store {
 	struct store base;
+	struct memory_files *memory;  /* its file system; NULL on disk */
 	bool is_memory;
 	bool is_open;                 /* opening came to its end */
 	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */

@@ -65,13 +65,11 @@ static void freshen(struct sqlite_store *store, struct connection *reader)
 	reader->drops_seen = drops;
 }
 
-/* From here on a reader in memory has its snapshot; on disk connection_begin_read() gives it one. */
+/* connection_begin_read() gives the reader its snapshot. */
 static void begin_turn(struct connection *reader)
 {
 	next_turn(reader);
 	reader->moment = pinned_moment(&reader->store->pinned);
-	if (reader->memory)
-		memory_file_pin(reader->memory);
 }
 
 static struct connection *acquire_reader(struct sqlite_store *store)
@@ -91,8 +89,6 @@ static void release(struct connection *connection)
 		pthread_mutex_unlock(&store->writer_mutex);
 		return;
 	}
-	if (connection->memory)
-		memory_file_unpin(connection->memory);
 	next_turn(connection);
 	reader_pool_give(&store->readers.pool, connection);
 }
@@ -292,6 +288,7 @@ static void sqlite_close(struct store *base)
 	if (store->is_open && !store->is_memory)
 		wal_end(&store->wal, &store->writer);
 	connection_close(&store->writer);
+	memory_file_remove(store->memory);
 	if (store->is_open && !store->is_memory)
 		log_mark_remove(store->path);
 	reserve_close(&store->reserve);
@@ -426,23 +423,22 @@ static enum code note_size(struct sqlite_store *store, struct err *err)
 /* The file system undoes what is rolled back (memory_file.h). Readers see the pages where they lie; the writer has copies until it commits. */
 static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
 {
-	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI;
 	char uri[96], setup[320];
 
-	if (!memory_file_install())
+	store->memory = memory_file_install(&store->quota);
+	if (!store->memory)
 		return err_set(err, MSG_STORE_FAILED, "no file system in memory");
-	/* the store's address makes the name unique in this process */
-	snprintf(uri, sizeof(uri), "file:/%p?vfs=" MEMORY_FILE_SYSTEM, (void *)store);
-	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA journal_mode=OFF", options->cache_bytes / 1024);
+	snprintf(uri, sizeof(uri), "file:/memory?vfs=%s", memory_file_system(store->memory));
+	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA temp_store=MEMORY; PRAGMA journal_mode=OFF", options->cache_bytes / 1024);
+	store->writer.has_no_journal = true;
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
-	store->writer.memory = code == OK ? memory_file_of(store->writer.db) : NULL;
 	if (code == OK)
 		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
 	if (code == OK)
 		code = note_size(store, err);
-	if (code == OK && store->quota.limit)
-		memory_file_limit(store->writer.memory, &store->quota);
-	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d", options->cache_bytes / 1024, INT_MAX);
+	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA temp_store=MEMORY", options->cache_bytes / 1024,
+		 INT_MAX);
 	const struct readers_options readers = {
 		.name = uri, .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, .setup = setup, .most = options->readers, .lock_fd = -1,
 		.store = store, .drops_begun = &store->drops.begun,
