@@ -49,7 +49,6 @@ struct slot {
 
 /* What the writer's transaction has done. */
 struct own_changes {
-	bool has_any;
 	bool has_moved;     /* keyspaces: created or dropped some */
 	uint64_t put_hash;  /* of the key of the item that was put last */
 	int64_t put_number; /* of its row; 0: not known */
@@ -64,7 +63,6 @@ struct connection {
 	struct quota *quota;  /* of the writer */
 	sqlite3 *db;
 	bool has_no_journal;  /* SQLite cannot undo a statement by itself: one that fails ends its transaction */
-	uint64_t moment;     /* before the snapshot began: pinned.h */
 	struct own_changes own;
 	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */
 	uint64_t drops_seen; /* of a reader: how many of them had ended when its transaction began */

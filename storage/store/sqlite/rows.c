@@ -7,8 +7,6 @@
 #define MANY_LEAST 4    /* keys that are worth STATEMENT_GET_MANY */
 #define OVERFLOWING 900 /* shorter values lie in the page of their key */
 
-static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
-
 /*
  * An error such as a full disk makes SQLite roll back the whole transaction by itself; what were written after it would be
  * committed row by row. So nothing is.
@@ -17,7 +15,6 @@ enum code rows_begin_change(struct connection *connection, struct err *err)
 {
 	if (connection->txn.mode != STORE_WRITE || sqlite3_get_autocommit(connection->db))
 		return err_set(err, MSG_STORE_NO_WRITE);
-	connection->own.has_any = true;
 	return OK;
 }
 
@@ -50,19 +47,25 @@ static bool is_versions(struct keyspace keyspace)
 	return keyspace.table == 0 && keyspace.part == SYSTEM_VERSIONS;
 }
 
+/* 0.1.0 made files without that keyspace. The first change makes it. */
+static bool is_missing_versions(struct keyspace keyspace, enum code code)
+{
+	return code == ERR_RESOURCE_NOT_FOUND && is_versions(keyspace);
+}
+
 static enum code get(struct connection *connection, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
 {
 	struct slot *slot;
 	sqlite3_stmt *statement;
 	enum code code = check_reading(connection, err);
 
+	*value = STR_ABSENT;
 	if (code == OK)
 		code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
 	if (code != OK)
-		return code;
+		return is_missing_versions(keyspace, code) ? OK : code;
 	bind(statement, 1, key);
 	int result = sqlite3_step(statement);
-	*value = STR_ABSENT;
 	if (result == SQLITE_ROW)
 		*value = str_copy(arena, column(statement, 0));
 	else if (result != SQLITE_DONE)
@@ -71,41 +74,10 @@ static enum code get(struct connection *connection, struct keyspace keyspace, st
 	return code;
 }
 
-/* A file of 0.1.0 has no such keyspace. */
-static enum code get_pinned(struct connection *connection, struct str key, struct arena *arena, struct str *value, struct err *err)
-{
-	struct sqlite_store *store = connection->store;
-	bool is_writer = connection->txn.mode == STORE_WRITE;
-
-	if (pinned_get(&store->pinned, is_writer, key, arena, value))
-		return OK;
-	enum code code = get(connection, versions_keyspace, key, arena, value, err);
-	if (code == OK)
-		pinned_keep(&store->pinned, is_writer, connection->moment, key, *value);
-	if (code != ERR_RESOURCE_NOT_FOUND || store->has_versions)
-		return code;
-	*value = STR_ABSENT;
-	return OK;
-}
-
 enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
 			    struct err *err)
 {
-	struct connection *connection = (struct connection *)txn;
-
-	return is_versions(keyspace) ? get_pinned(connection, key, arena, value, err) : get(connection, keyspace, key, arena, value, err);
-}
-
-/* Before the row itself is changed. The first change in a file of 0.1.0 makes the keyspace. */
-static enum code change_pinned(struct sqlite_store *store, struct str key, struct str value, struct err *err)
-{
-	enum code code = OK;
-
-	if (!store->has_versions && !pinned_has_changes(&store->pinned))
-		code = places_create_system(&store->writer, versions_keyspace, err);
-	if (code == OK)
-		pinned_change(&store->pinned, key, value);
-	return code;
+	return get((struct connection *)txn, keyspace, key, arena, value, err);
 }
 
 /* Whether rows there make the data grow; others, such as the records of streams, also come with deletes. */
@@ -132,10 +104,13 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	sqlite3_stmt *statement;
 	enum code code = rows_begin_change(connection, err);
 
-	if (code == OK && is_versions(keyspace))
-		code = change_pinned(connection->store, key, kind == STATEMENT_DEL ? STR_ABSENT : value, err);
 	if (code == OK)
 		code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
+	if (is_missing_versions(keyspace, code)) {
+		code = places_create_system(connection, keyspace, err);
+		if (code == OK)
+			code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
+	}
 	if (code != OK)
 		return code;
 	bind(statement, 1, key);
@@ -372,7 +347,7 @@ static size_t many_of(const struct store_key *keys, size_t n)
 
 	while (many < n && many < GET_MANY_KEYS && keyspace_is_same(keys[many].keyspace, keys[0].keyspace))
 		many++;
-	return is_versions(keys[0].keyspace) ? 1 : many;
+	return many;
 }
 
 static enum code get_few(struct connection *connection, const struct store_key *keys, size_t n, struct arena *arena,
@@ -423,19 +398,6 @@ enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, siz
 	return code;
 }
 
-/* The rows of SYSTEM_VERSIONS are remembered one by one. */
-static enum code del_pinned_range(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err)
-{
-	struct arena *arena = arena_new(0);
-	struct store_page page;
-	enum code code = rows_page(txn, keyspace, range, (struct store_bounds){0, 0}, arena, &page, err);
-
-	for (size_t i = 0; i < page.n && code == OK; i++)
-		code = rows_del(txn, keyspace, page.v[i].key, err);
-	arena_free(arena);
-	return code;
-}
-
 enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
@@ -444,8 +406,6 @@ enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace, const 
 	sqlite3_stmt *statement;
 	enum code code = rows_begin_change(connection, err);
 
-	if (code == OK && is_versions(keyspace))
-		return del_pinned_range(txn, keyspace, range, err);
 	if (code == OK)
 		code = connection_statement(connection, keyspace, is_open ? STATEMENT_DEL_OPEN : STATEMENT_DEL_RANGE, &slot, &statement, err);
 	if (code != OK)
@@ -456,25 +416,9 @@ enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace, const 
 	return finish(connection, statement, err);
 }
 
-/* The rows of SYSTEM_VERSIONS are remembered with their values. */
-static enum code add_pinned(struct store_txn *txn, struct str key, int64_t delta, struct err *err)
-{
-	struct arena *arena = arena_new(0);
-	char bytes[STORE_NUMBER_BYTES];
-	struct str value;
-	enum code code = rows_get(txn, versions_keyspace, key, arena, &value, err);
-
-	if (code == OK)
-		code = rows_put(txn, versions_keyspace, key, store_number_value((int64_t)((uint64_t)store_number(value) + (uint64_t)delta), bytes), err);
-	arena_free(arena);
-	return code;
-}
-
 enum code rows_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
 {
 	char bytes[STORE_NUMBER_BYTES];
 
-	if (is_versions(keyspace))
-		return add_pinned(txn, key, delta, err);
 	return change(txn, keyspace, STATEMENT_ADD, key, store_number_value(delta, bytes), err);
 }

@@ -9,7 +9,7 @@
 struct connection;
 
 /*
- * Before each change: notes that the transaction has some. ERR_INTERNAL where no write transaction is under way, or SQLite has ended it by itself.
+ * Before each change. ERR_INTERNAL where no write transaction is under way, or SQLite has ended it by itself.
  */
 enum code rows_begin_change(struct connection *connection, struct err *err) WARN_UNUSED;
 

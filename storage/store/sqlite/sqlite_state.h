@@ -9,7 +9,6 @@
 #include <stdbool.h>
 
 #include "storage/store/sqlite/connection.h"
-#include "storage/store/sqlite/pinned.h"
 #include "storage/store/sqlite/quota.h"
 #include "storage/store/sqlite/readers.h"
 #include "storage/store/sqlite/reserve.h"
@@ -24,8 +23,8 @@ struct drops {
 
 struct sqlite_store {
 	struct store base;
-	struct memory_files *memory;  /* its file system; NULL on disk */
 	bool is_memory;
+	struct memory_files *memory;  /* its file system; NULL on disk */
 	bool is_open;                 /* opening came to its end */
 	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */
 	pthread_mutex_t writer_mutex;
@@ -36,8 +35,6 @@ struct sqlite_store {
 	struct reserve reserve;       /* of the disk */
 	_Atomic uint64_t file_bytes;  /* of the data file, when it was looked at last */
 	struct readers readers;
-	struct pinned pinned;         /* rows of SYSTEM_VERSIONS */
-	bool has_versions;            /* that keyspace is there; 0.1.0 made files without */
 	struct drops drops;
 	struct store_usage usage;     /* as it was last read; under the pool's mutex */
 };

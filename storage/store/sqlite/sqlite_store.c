@@ -34,8 +34,6 @@
 #define SETUP_WRITER "PRAGMA cache_size=-%zu; PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; "
 #define SETUP_LOG "PRAGMA cell_size_check=ON; PRAGMA journal_size_limit=%zu; PRAGMA fullfsync=ON; "
 
-static const struct keyspace versions_keyspace = {0, SYSTEM_VERSIONS};
-
 static void sqlite_configure(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -65,19 +63,12 @@ static void freshen(struct sqlite_store *store, struct connection *reader)
 	reader->drops_seen = drops;
 }
 
-/* connection_begin_read() gives the reader its snapshot. */
-static void begin_turn(struct connection *reader)
-{
-	next_turn(reader);
-	reader->moment = pinned_moment(&reader->store->pinned);
-}
-
 static struct connection *acquire_reader(struct sqlite_store *store)
 {
 	struct connection *connection = reader_pool_take(&store->readers.pool);
 
 	freshen(store, connection);
-	begin_turn(connection);
+	next_turn(connection);
 	return connection;
 }
 
@@ -106,9 +97,7 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	if (mode == STORE_WRITE) {
 		quota_begin(&store->quota);
 		connection->own.put_number = 0;
-		connection->own.has_any = false;
-		connection->moment = pinned_moment(&store->pinned);
-	}
+		}
 	if (code == OK)
 		code = mode == STORE_WRITE ? connection_control(connection, CONTROL_BEGIN_WRITE, err) : connection_begin_read(connection, err);
 	if (code != OK) {
@@ -117,15 +106,6 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 	}
 	*txn = &connection->txn;
 	return OK;
-}
-
-/* A writing transaction has ended: what it changed of the pinned rows counts, or does not. */
-static void end_pinned(struct sqlite_store *store, const struct store_txn *txn, bool is_committed)
-{
-	if (txn->mode != STORE_WRITE || !pinned_has_changes(&store->pinned))
-		return;
-	pinned_end(&store->pinned, is_committed);
-	store->has_versions = store->has_versions || is_committed;
 }
 
 static void sqlite_abort(struct store_txn *txn)
@@ -139,7 +119,6 @@ static void sqlite_abort(struct store_txn *txn)
 	if (connection->own.has_moved)
 		connection_forget(connection);
 	connection->own.has_moved = false;
-	end_pinned(connection->store, txn, false);
 	if (txn->mode == STORE_WRITE && connection->quota->is_refused && !connection->store->is_memory)
 		wal_shorten(&connection->store->wal);
 	release(connection);
@@ -166,8 +145,6 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 	struct sqlite_store *store = connection->store;
 	enum code code = OK;
 
-	if (txn->mode == STORE_WRITE && pinned_has_changes(&store->pinned))
-		pinned_begin_commit(&store->pinned);
 	if (txn->mode == STORE_WRITE)
 		code = commit_places(connection, err);
 	else
@@ -176,7 +153,6 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 		sqlite_abort(txn);
 		return code;
 	}
-	end_pinned(store, txn, true);
 	if (txn->mode == STORE_WRITE)
 		quota_commit(&store->quota);
 	uint64_t commit = txn->mode == STORE_WRITE ? wal_commit_number(&store->wal) : 0;
@@ -293,7 +269,6 @@ static void sqlite_close(struct store *base)
 		log_mark_remove(store->path);
 	reserve_close(&store->reserve);
 	pthread_mutex_destroy(&store->writer_mutex);
-	pinned_destroy(&store->pinned);
 	if (store->lock_fd >= 0)
 		close(store->lock_fd);
 	free(store->path);
@@ -330,7 +305,7 @@ static struct connection *try_reader(struct sqlite_store *store)
 
 	if (connection) {
 		freshen(store, connection);
-		begin_turn(connection);
+		next_turn(connection);
 	}
 	return connection;
 }
@@ -543,24 +518,6 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }
 
-/* A file of 0.1.0 has no versions. */
-static enum code look_for_versions(struct sqlite_store *store, struct err *err)
-{
-	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
-	struct arena *arena = arena_new(0);
-	struct store_page page;
-	struct store_txn *txn;
-	enum code code = sqlite_begin(&store->base, STORE_READ, &txn, err);
-
-	if (code == OK) {
-		code = rows_page(txn, versions_keyspace, &all, (struct store_bounds){1, 0}, arena, &page, err);
-		store->has_versions = code == OK;
-		sqlite_abort(txn);
-	}
-	arena_free(arena);
-	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
-}
-
 enum code sqlite_store_is_there(const char *path, struct err *err)
 {
 	struct stat status;
@@ -606,10 +563,7 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
 	init_adaptive(&store->writer_mutex);
 	readers_init(&store->readers);
-	pinned_init(&store->pinned);
 	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);
-	if (code == OK)
-		code = look_for_versions(store, err);
 	if (code != OK) {
 		/* a log that a refused file has is not for us to move into it */
 		if (store->writer.db)
