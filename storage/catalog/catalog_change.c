@@ -101,7 +101,9 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 	struct table *known;
 	enum code code = catalog_stored(catalog, txn, key, &known, err);
 
-	if (code == OK && known && !catalog_is_gone(known, table->identity.created_ms))
+	if (code != OK)
+		return code;
+	if (known && !catalog_is_gone(known, table->identity.created_ms))
 		code = err_default(err, ERR_RESOURCE_IN_USE);
 	if (code == OK && known) /* the remains of a deleted one */
 		code = forget_rows(txn, known, err);
