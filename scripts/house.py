@@ -61,7 +61,7 @@ FLAT = {
     "storage/index_row": ["storage/schema", "storage/item_key", "storage/vector"],
 }
 FLAT_MAX = {"storage": 30, "protocol": 30}
-FIELDS_MAX = 20
+FIELDS_MAX = 30
 
 
 def blank(text, pattern):
