@@ -115,7 +115,7 @@ static bool begins_with(const struct value *a, const struct value *b)
 	return a && b && a->type == b->type && (a->type == TYPE_S || a->type == TYPE_B) && str_starts_with(value_str(a), value_str(b));
 }
 
-static bool contains(const struct value *a, const struct value *b)
+static bool contains(struct arena *arena, const struct value *a, const struct value *b)
 {
 	if (!a || !b)
 		return false;
@@ -126,6 +126,8 @@ static bool contains(const struct value *a, const struct value *b)
 	for (uint32_t i = 0; a->type == TYPE_L && i < a->n; i++) {
 		if (value_equal(&a->elements[i], b))
 			return true;
+		if (i % ARENA_LOOK == ARENA_LOOK - 1 && !arena_works(arena, ARENA_LOOK)) /* a list can be long */
+			return false;
 	}
 	return false;
 }
@@ -264,6 +266,15 @@ static bool holds_of_values(const struct node *node, const struct subject *subje
 	const struct value *a = operand(node->args[0], subject, &left), *b = operand(node->args[1], subject, &right);
 
 	return (!a || arena_works(subject->arena, steps_of(a))) && test(a, b);
+}
+
+static bool holds_contained(const struct node *node, const struct subject *subject)
+{
+	struct room left, right;
+	const struct value *a = operand(node->args[0], subject, &left);
+	const struct value *b = operand(node->args[1], subject, &right);
+
+	return (!a || arena_works(subject->arena, steps_of(a))) && contains(subject->arena, a, b);
 }
 
 /* Depth is bounded by the parser. */

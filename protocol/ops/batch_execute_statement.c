@@ -219,14 +219,16 @@ enum code op_batch_execute_statement(struct call *call, const struct batch_execu
 	struct slot *slots = ARENA_ARRAY(call->arena, struct slot, n);
 	bool is_changed = false;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !arena_is_over(call->arena); i++) {
 		slots[i].request = &input->statements.v[i];
 		slots[i].err = err_in(call->arena);
 		parse(call, &slots[i]);
 		if (slots[i].err.code == OK && call->request.refused && call->request.refused[i].code != OK)
 			slots[i].err = call->request.refused[i];
 	}
-	enum code code = prepare(call, slots, n, err);
+	enum code code = err_if_over(call->arena, err); /* such an error is no statement's */
+	if (code == OK)
+		code = prepare(call, slots, n, err);
 	if (code == OK)
 		code = meet_faults(call, slots, n, err);
 	for (size_t i = 0; i < n && code == OK; i++)

@@ -71,6 +71,9 @@ static enum code parse_all(struct transaction *transaction, struct err *err)
 			code = partiql_parameters(arena, &requests[i].parameters, &transaction->parameters[i], err);
 		if (code != OK)
 			break;
+		code = err_if_over(arena, err); /* such an error is no statement's */
+		if (code != OK)
+			break;
 		own->code = partiql_parse(transaction->call, requests[i].statement, transaction->parameters[i], requests[i].parameters.n, true, statement, own);
 		if (statement->kind == PARTIQL_NONE || statement->kind == PARTIQL_OTHER)
 			return in_statement(transaction, i, own, err);

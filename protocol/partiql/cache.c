@@ -6,6 +6,8 @@
 
 #include "core/arena.h"
 
+#define BYTE_STEPS 2 /* of work for a byte of text, as arena_works() counts them */
+
 struct partiql_kept {
 	atomic_uint refs;
 	struct arena *arena; /* of the text and the tree */
@@ -103,6 +105,7 @@ enum code partiql_cache_parse(struct call *call, struct str text, struct partiql
 	struct partiql_cache *cache = call->service->statements;
 	struct partiql_kept *kept;
 
+	(void)arena_works(call->arena, text.n * BYTE_STEPS);
 	if (!cache || text.n > PARTIQL_CACHE_TEXT_MAX)
 		return partiql_parse_text(call->arena, text, out, err);
 	kept = find(cache, text);

@@ -199,12 +199,18 @@ static ALWAYS_INLINE struct place put_brackets(const struct walk *walk, struct p
 	return at;
 }
 
+/* Whether the request may go on: a value can have 200,000 elements. Where it may not, the walk ends too early, so that it fails. */
+static ALWAYS_INLINE bool has_time(const struct walk *walk, uint64_t left)
+{
+	return left % ARENA_LOOK != 0 || arena_works(walk->buf->arena, ARENA_LOOK);
+}
+
 static ALWAYS_INLINE struct place put_members(struct walk *walk, struct place at, uint64_t left, unsigned depth)
 {
 	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
 	struct entry entry;
 
-	for (; left > 0 && read_entry(walk, &at, true, &entry); left--) {
+	for (; left > 0 && has_time(walk, left) && read_entry(walk, &at, true, &entry); left--) {
 		at.to = put_name(PUT(at.to, ",\""), &entry);
 		at = put_value(walk, at, true, &entry, depth);
 	}
@@ -216,7 +222,7 @@ static ALWAYS_INLINE struct place put_list(struct walk *walk, struct place at, u
 	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
 	struct entry entry;
 
-	for (; left > 0 && read_entry(walk, &at, false, &entry); left--)
+	for (; left > 0 && has_time(walk, left) && read_entry(walk, &at, false, &entry); left--)
 		at = put_value(walk, at, false, &entry, depth);
 	return put_brackets(walk, at, first, "[]");
 }
@@ -226,7 +232,7 @@ static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, en
 	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
 	struct entry entry;
 
-	for (; left > 0 && read_entry(walk, &at, false, &entry) && is_element(walk, type, entry.type); left--) {
+	for (; left > 0 && has_time(walk, left) && read_entry(walk, &at, false, &entry) && is_element(walk, type, entry.type); left--) {
 		char *to = PUT(at.to, ",\"");
 
 		if (entry.type == TYPE_S)

@@ -215,6 +215,6 @@ void json_out_image(struct json_out *out, struct str image)
 	if (has_no_room(out))
 		return;
 	separate(out);
-	if (!json_image_add(&out->buf, image))
+	if (!json_image_add(&out->buf, image) && !has_no_room(out))
 		out->is_malformed = true;
 }
