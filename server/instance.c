@@ -42,8 +42,7 @@
 #define SHARDS_OF_DATABASE 4
 #define THREADS_MAX_DEFAULT 16
 #define THREADS_DURABLE 16
-#define SLOW_NS 10000000u
-#define SLOW_ELSEWHERE_NS 250000000u /* a request waits for the network in every worker */
+#define WAIT_ELSEWHERE_NS 250000000u /* for a database */
 #define MB ((size_t)1024 * 1024)
 #define NO_LIMIT (UINT64_MAX / 2)
 
@@ -360,7 +359,7 @@ static void make_routes(struct instance *instance)
 		sigv4_separate_keys(instance->routes.sigv4);
 	instance->http = (struct http_options){
 		.body_limit = (size_t)config->body_limit_mb * MB, .memory_limit = (size_t)config->memory_limit_mb * MB, .stats = &instance->stats,
-		.slow_ns = backend_is_shared(config->store) ? SLOW_ELSEWHERE_NS : SLOW_NS,
+		.wait_ns = backend_is_shared(config->store) ? WAIT_ELSEWHERE_NS : 0,
 		.admit = instance->routes.auth == AUTH_VERIFY ? routes_admit : NULL, .handler = routes_handle, .is_held = routes_is_held,
 		.context = &instance->routes,
 	};

@@ -247,7 +247,7 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
 		.hold = request->hold,
-		.slice_ns = request->haste == HTTP_BRIEFLY ? routes->http->slice_ns : 0,
+		.slice_ns = request->haste == HTTP_BRIEFLY ? request->slice_ns : 0,
 	};
 	struct op_response answer = {0};
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/arena.h"
+#include "storage/monotonic.h"
 
 #define STACK ((size_t)2 * 1024 * 1024)
 
@@ -12,8 +13,9 @@ struct aside {
 	pthread_cond_t wake;
 	pthread_t threads[ASIDE_THREADS];
 	unsigned started, idle;
+	unsigned busy; /* threads with a long job */
 	bool is_ending;
-	struct aside_job *first, **end;
+	struct aside_job *first; /* the earliest first */
 };
 
 struct aside *aside_new(void)
@@ -22,31 +24,42 @@ struct aside *aside_new(void)
 
 	pthread_mutex_init(&aside->mutex, NULL);
 	pthread_cond_init(&aside->wake, NULL);
-	aside->end = &aside->first;
 	return aside;
+}
+
+/* The next job that may run now, or NULL. */
+static struct aside_job *take_next(struct aside *aside)
+{
+	struct aside_job **at = &aside->first;
+
+	while (*at && (*at)->is_long && aside->busy >= ASIDE_THREADS - 1 && !aside->is_ending)
+		at = &(*at)->next;
+	struct aside_job *job = *at;
+	if (job)
+		*at = job->next;
+	return job;
 }
 
 static void *work(void *context)
 {
 	struct aside *aside = context;
+	struct aside_job *job;
 
 	pthread_mutex_lock(&aside->mutex);
 	for (;;) {
-		while (!aside->first && !aside->is_ending) {
+		while (!(job = take_next(aside)) && !aside->is_ending) {
 			aside->idle++;
 			pthread_cond_wait(&aside->wake, &aside->mutex);
 			aside->idle--;
 		}
-		struct aside_job *job = aside->first;
 		if (!job)
 			break;
-		bool is_late = aside->is_ending;
-		aside->first = job->next;
-		if (!aside->first)
-			aside->end = &aside->first;
+		bool is_late = aside->is_ending, is_long = job->is_long;
+		aside->busy += is_long;
 		pthread_mutex_unlock(&aside->mutex);
 		job->run(job, is_late);
 		pthread_mutex_lock(&aside->mutex);
+		aside->busy -= is_long;
 	}
 	pthread_mutex_unlock(&aside->mutex);
 	return NULL;
@@ -65,16 +78,21 @@ static bool start_thread(struct aside *aside)
 	return aside->started > 0;
 }
 
-bool aside_take(struct aside *aside, struct aside_job *job)
+bool aside_take(struct aside *aside, struct aside_job *job, uint64_t cost_ns)
 {
+	struct aside_job **place = &aside->first;
+
+	job->due_ns = monotonic_ns() + cost_ns * ASIDE_PATIENCE;
+	job->is_long = cost_ns >= ASIDE_LONG_NS;
 	pthread_mutex_lock(&aside->mutex);
 	bool is_taken = !aside->is_ending;
 	if (is_taken && aside->started < ASIDE_THREADS && (aside->idle == 0 || aside->first))
 		is_taken = start_thread(aside);
 	if (is_taken) {
-		job->next = NULL;
-		*aside->end = job;
-		aside->end = &job->next;
+		while (*place && (*place)->due_ns <= job->due_ns)
+			place = &(*place)->next;
+		job->next = *place;
+		*place = job;
 		pthread_cond_signal(&aside->wake);
 	}
 	pthread_mutex_unlock(&aside->mutex);

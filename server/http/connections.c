@@ -23,7 +23,6 @@
 #define QUIET_END_MS 2500 /* the thread looks each second, so that at least one look falls between the two */
 #define LATE_MS 1000      /* a thread that is not busy serves a socket much sooner */
 #define NEVER INT64_MAX
-#define SLOW_REQUESTS 16
 
 #define ADDRESS_SIZE 16  /* bytes, of IPv6 or of IPv4 in it */
 #define ADDRESS_LISTS 1024
@@ -49,7 +48,8 @@ struct connection {
 		struct sockaddr_in v4;
 		struct sockaddr_in6 v6;
 	} peer;
-	unsigned char slow; /* requests that are taken for slow */
+	unsigned char slow; /* requests that are expected to be long */
+	uint64_t cost_ns;   /* of the latest long one */
 	enum connection_kind kind;
 	atomic_int phase;
 	_Atomic int64_t until_ms;   /* when the phase ends */
@@ -350,17 +350,18 @@ enum connection_kind connection_kind(const struct connection *connection)
 	return connection->kind;
 }
 
-void connection_learn(struct connection *connection, uint64_t took_ns)
+void connection_learn(struct connection *connection, uint64_t cost_ns)
 {
-	if (took_ns > connection->all->options.slow_ns)
-		connection->slow = SLOW_REQUESTS;
+	if (cost_ns > 0)
+		connection->slow = CONNECTION_FORGETS;
 	else if (connection->slow > 0)
 		connection->slow--;
+	connection->cost_ns = cost_ns > 0 ? cost_ns : connection->cost_ns;
 }
 
-bool connection_is_slow(const struct connection *connection)
+uint64_t connection_cost(const struct connection *connection)
 {
-	return connection->slow > 0;
+	return connection->slow > 0 ? connection->cost_ns : 0;
 }
 
 void connection_enter(struct connection *connection, enum connection_phase phase)

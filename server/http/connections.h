@@ -41,7 +41,6 @@ struct connections_options {
 	unsigned limit;     /* connections that are served at once */
 	unsigned over;      /* beyond it, up to CONNECTIONS_OVER: half of them wait, a quarter of each kind is answered */
 	unsigned idle_s;    /* between two requests */
-	uint64_t slow_ns;   /* a request that takes longer is slow */
 	unsigned request_s; /* from a request's first line to its end, and from its answer to the answer's end */
 	struct connections_share remote, loopback;
 	struct connections_stats *stats; /* or NULL */
@@ -95,9 +94,13 @@ const struct sockaddr *connection_peer(const struct connection *connection, sock
 /* Of which kind its first request was. */
 enum connection_kind connection_kind(const struct connection *connection);
 
-/* Reports how long a request took, by the request's thread. After a slow request the next ones count as slow, until some were fast. */
-void connection_learn(struct connection *connection, uint64_t took_ns);
-bool connection_is_slow(const struct connection *connection);
+/*
+ * Reports what a request cost that was long; 0: it was not. By the request's thread. The next ones are expected to cost as much, until some in a row
+ * were not long: CONNECTION_FORGETS.
+ */
+#define CONNECTION_FORGETS 16
+void connection_learn(struct connection *connection, uint64_t cost_ns);
+uint64_t connection_cost(const struct connection *connection);
 
 /* A request begins, or is over. False where it is one more than its address may have under way; it counts nevertheless. */
 bool connection_begin_request(struct connection *connection);

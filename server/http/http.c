@@ -78,7 +78,7 @@ static bool start(struct http *http, int fd)
 	const struct http_options *options = &http->options;
 	const struct connections_options limits = {
 		.limit = options->room.within, .over = options->room.beyond, .idle_s = options->idle_timeout_s, .request_s = options->request_timeout_s,
-		.slow_ns = options->slow_ns, .remote = options->remote, .loopback = options->loopback, .stats = &options->stats->connections,
+		.remote = options->remote, .loopback = options->loopback, .stats = &options->stats->connections,
 	};
 
 	http->exhausted = make_exhausted();

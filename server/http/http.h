@@ -39,7 +39,7 @@ enum http_problem {
 
 /* How long the handler may take where it is called. */
 enum http_haste {
-	HTTP_BRIEFLY,   /* it must end within the slice: other connections wait */
+	HTTP_BRIEFLY,   /* it must end within its slice: other connections wait */
 	HTTP_FOR_VITAL, /* health and metrics alone */
 	HTTP_LONG,      /* any time: the thread serves long requests */
 	HTTP_BEHIND,    /* the same, for a request that was given up only because it might wait for a long one */
@@ -47,6 +47,7 @@ enum http_haste {
 
 struct http_request {
 	enum http_haste haste;
+	uint64_t slice_ns;     /* with HTTP_BRIEFLY: of CPU time; 0: any */
 	bool is_long_write;    /* as the response said when it was not done before */
 	void *hold;            /* the same; the handler takes it over */
 	struct arena *arena;   /* within the budget of all requests */
@@ -83,7 +84,7 @@ struct http_response {
 	struct str body;
 	const char *coding;      /* what the body is compressed by already, or NULL */
 	struct http_stream *stream; /* in place of the body; NULL: none */
-	uint64_t took_ns; /* to handle; 0: not measured */
+	uint64_t took_ns; /* to handle, by the clock; 0: not measured */
 	bool is_long_write; /* where it was not done: it will hold up other writes */
 	bool is_behind;     /* where it was not done: it might wait for a long write */
 	void *hold;         /* where it was not done: it waits until http_options.is_held() says no more; NULL: it does not */
@@ -123,8 +124,8 @@ struct http_options {
 	size_t body_limit;         /* bytes, also after decompression. AWS: Quotas, "Request size": 16 MB */
 	size_t memory_limit;       /* bytes held by requests under way; a body that goes beyond is HTTP_OVERLOADED; handlers check for themselves */
 	struct http_stats *stats;  /* zeroed */
-	uint64_t slice_ns;         /* CPU time after which a request is handed on to the threads for long ones; 0: none is */
-	uint64_t slow_ns;          /* of time that passes: the next requests of a connection that had such a one go to those threads at once */
+	uint64_t slice_ns;         /* CPU time that connections of a thread share; a request that takes more than its part is a long one; 0: none is */
+	uint64_t wait_ns;          /* of time that passes: the next requests of a connection that had such a one go to those threads at once; 0: any */
 	http_admit *admit;         /* NULL: all may come, and all are trusted */
 	http_handler *handler;
 	bool (*is_held)(const void *hold); /* of a response that was not done; asked until it says no */

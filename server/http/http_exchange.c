@@ -154,7 +154,8 @@ struct http_request http_exchange_request(struct exchange *exchange)
 {
 	struct http_request request = {
 		.hold = exchange->hold,
-		.haste = exchange->haste, .is_long_write = exchange->is_long_write, .arena = exchange->arena, .method = str_of(exchange->head.method),
+		.haste = exchange->haste, .slice_ns = http_lane_slice(exchange->lane), .is_long_write = exchange->is_long_write,
+		.arena = exchange->arena, .method = str_of(exchange->head.method),
 		.is_from_browser = exchange->head.is_from_browser,
 		.is_explained = exchange->head.is_explained, .headers = &exchange->head.headers, .claim = exchange->claim,
 	};

@@ -32,6 +32,7 @@
 
 struct MHD_Connection;
 struct MHD_Response;
+struct lane;
 struct lanes;
 
 /* Where a request is handled. */
@@ -59,6 +60,7 @@ struct outgoing {
 	enum stage stage;
 	struct http_response reply;
 	const char *coding; /* or NULL */
+	uint32_t crc; /* of the body, as it is sent */
 	bool is_handled, is_answered;
 	bool is_piece_due; /* of a body that is sent in pieces */
 };
@@ -81,6 +83,7 @@ struct exchange {
 	bool is_started, is_early, is_over, is_long_write; /* over: beyond a limit of connections or requests */
 	enum http_problem problem;
 	enum http_haste haste;
+	struct lane *lane;
 	void *claim; /* see http_admit */
 	void *hold;  /* the handler's, while it waits */
 	struct incoming body;
@@ -113,8 +116,14 @@ void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum c
 /* Closes all connections and ends the threads. No connection may be suspended. */
 void http_lanes_free(struct lanes *lanes);
 
+/* The CPU time in nanoseconds that a request on this lane may take there. 0: any. */
+uint64_t http_lane_slice(const struct lane *lane);
+
+/* `n` bytes of the exchange's body came. Where its lane reads bodies without a pause, this suspends the connection for some milliseconds. */
+void http_lane_pace(struct exchange *exchange, size_t n);
+
 /* libmicrohttpd's callbacks: a request line has come; the head, the next *data_size bytes of the body, or its end; the request is over. */
-struct exchange *http_serve_begin(struct http *http, struct connection *connection, const char *uri);
+struct exchange *http_serve_begin(struct http *http, struct connection *connection, struct lane *lane, const char *uri);
 bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method, const char *version, const char *data, size_t *data_size);
 void http_serve_end(struct exchange *exchange);
 

@@ -10,11 +10,18 @@
 #include "server/http/http_internal.h"
 
 #include <microhttpd.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "storage/monotonic.h"
+
 #define THREAD_STACK (2 * 1024 * 1024)
 #define LANE_CONNECTIONS 120
+#define SLICE_LEAST_NS 200000u /* of CPU time; many times what GetItem takes */
+#define PACED_FROM 4096 /* bytes of a body that come at once */
+#define PACE_BYTES (2 * 1024 * 1024) /* of bodies that a lane with several connections reads ... */
+#define PACE_MS 10                    /* ... in this time */
 #define LANE_SLACK 4 /* connections that libmicrohttpd still counts when it has said that they are closed */
 
 /* A connection that was handed to a lane whose thread has not taken it in. */
@@ -27,8 +34,12 @@ struct lane {
 	struct http *http;
 	struct MHD_Daemon *daemon; /* NULL: it has not started */
 	atomic_uint count;         /* of connections */
-	pthread_mutex_t mutex;     /* of the next one */
+	pthread_mutex_t mutex;     /* of all below */
 	struct arrival *arriving;
+	size_t paced;              /* bytes of bodies since then */
+	int64_t paced_since_ms;
+	struct exchange *paused;   /* their connections are suspended, until `pause` is over */
+	struct delay_job pause;
 };
 
 struct lanes {
@@ -88,11 +99,60 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, con
 	return http_serve_request(*state, mhd, method, version, data, data_size) ? MHD_YES : MHD_NO;
 }
 
+/* A request waits for one request of each other connection of its lane. So these share a slice. */
+uint64_t http_lane_slice(const struct lane *lane)
+{
+	unsigned count = atomic_load_explicit(&lane->count, memory_order_relaxed);
+	uint64_t all = lane->http->options.slice_ns, share = all / (count > 0 ? count : 1);
+
+	return share > SLICE_LEAST_NS || all == 0 ? share : SLICE_LEAST_NS;
+}
+
+/* The moment is over: those that were suspended go on. */
+static void end_pause(struct delay_job *job)
+{
+	struct lane *lane = (struct lane *)((char *)job - offsetof(struct lane, pause));
+
+	pthread_mutex_lock(&lane->mutex);
+	struct exchange *paused = lane->paused, *next;
+	lane->paused = NULL;
+	lane->paced = 0;
+	pthread_mutex_unlock(&lane->mutex);
+	for (; paused; paused = next) {
+		next = paused->next; /* resumed, it is its lane's */
+		MHD_resume_connection(paused->mhd);
+	}
+}
+
+/* Bodies that come as fast as they are read would take all of the lane's time. */
+void http_lane_pace(struct exchange *exchange, size_t n)
+{
+	struct lane *lane = exchange->lane;
+	int64_t now_ms;
+
+	if (n < PACED_FROM)
+		return;
+	now_ms = monotonic_ms();
+	pthread_mutex_lock(&lane->mutex);
+	if (now_ms - lane->paced_since_ms >= PACE_MS) {
+		lane->paced_since_ms = now_ms;
+		lane->paced = 0;
+	}
+	lane->paced += n;
+	bool is_paused = lane->paced > PACE_BYTES && atomic_load_explicit(&lane->count, memory_order_relaxed) > 1;
+	if (is_paused && (lane->paused || delay_take(lane->http->delay, &lane->pause, PACE_MS))) {
+		MHD_suspend_connection(exchange->mhd);
+		exchange->next = lane->paused;
+		lane->paused = exchange;
+	}
+	pthread_mutex_unlock(&lane->mutex);
+}
+
 static void *on_uri(void *context, const char *uri, struct MHD_Connection *mhd)
 {
 	struct lane *lane = context;
 
-	return http_serve_begin(lane->http, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context, uri);
+	return http_serve_begin(lane->http, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context, lane, uri);
 }
 
 static void on_completed(void *context, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode code)
@@ -109,6 +169,7 @@ static bool start(struct lanes *lanes, struct lane *lane)
 
 	lane->http = lanes->http;
 	pthread_mutex_init(&lane->mutex, NULL);
+	lane->pause.run = end_pause;
 	lane->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, lane,
 					MHD_OPTION_NOTIFY_CONNECTION, on_connection, lane, MHD_OPTION_URI_LOG_CALLBACK, on_uri, lane,
 					MHD_OPTION_NOTIFY_COMPLETED, on_completed, lane,

@@ -33,8 +33,8 @@ void http_reply_prepare(struct exchange *exchange)
 {
 	const struct http_response *reply = &exchange->out.reply;
 
-	connection_learn(exchange->connection, reply->took_ns);
 	exchange->out.coding = compress(exchange);
+	exchange->out.crc = crc32_of(reply->body.p, reply->body.n) ^ reply->fault.is_crc_wrong;
 	http_exchange_keep_reply(exchange);
 	exchange->out.stage = STAGE_REPLIED;
 }
@@ -72,7 +72,7 @@ static bool add_headers(struct exchange *exchange, struct MHD_Response *response
 	const struct http_response *reply = &exchange->out.reply;
 	char crc[DECIMAL_MAX];
 	bool is_done = add(response, "Server", "Dynalith") && add(response, "x-amzn-RequestId", exchange->id) &&
-		       add(response, "x-amz-crc32", decimal(crc, crc32_of(reply->body.p, reply->body.n) ^ reply->fault.is_crc_wrong)) &&
+		       add(response, "x-amz-crc32", decimal(crc, exchange->out.crc)) &&
 		       add_str(exchange, response, "Content-Type", reply->content_type) &&
 		       (!exchange->out.coding || add(response, "Content-Encoding", exchange->out.coding)) &&
 		       (!is_last(exchange) || add(response, "Connection", "close"));

@@ -3,12 +3,14 @@
 #include <microhttpd.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "server/crash.h"
 #include "server/platform/platform.h"
 
 #define LONG_BODY (128 * 1024)        /* bytes; to parse more takes milliseconds */
-#define LONG_CODED_BODY (4 * 1024)    /* the same for a compressed body, which may become a thousand times as large */
+#define LONG_CODED_BODY 512           /* the same for a compressed body, which may become a thousand times as large */
+#define COSTLY_BODY 4096 /* bytes; some work on a body does not count in a slice */
 #define LONG_COMPRESSION (256 * 1024)
 #define HELD_MS 5 /* between two looks at a request that is held */
 #define PARAMETERS_MAX 64        /* of a query */
@@ -30,7 +32,32 @@ static void handle(struct exchange *exchange)
 	crash_request(NULL);
 }
 
+/* Not by the clock: on a busy machine short requests would count as long ones. */
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec taken;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &taken);
+	return (uint64_t)taken.tv_sec * 1000000000u + (uint64_t)taken.tv_nsec;
+}
+
+/* A connection whose request was long is likely to send another one. */
+static void learn(struct exchange *exchange, uint64_t taken_ns)
+{
+	uint64_t most = exchange->http->options.wait_ns;
+	bool has_waited = most > 0 && exchange->out.reply.took_ns > most;
+
+	connection_learn(exchange->connection, taken_ns > http_lane_slice(exchange->lane) ? taken_ns : has_waited);
+}
+
 static void run_aside(struct aside_job *job, bool is_late);
+
+static void take_aside(struct exchange *exchange, uint64_t cost_ns)
+{
+	exchange->job.run = run_aside;
+	if (!aside_take(exchange->http->aside, &exchange->job, cost_ns))
+		run_aside(&exchange->job, false);
+}
 
 /* Called now and then while the request is held; runs it when that is over, or the server ends. */
 static void look_at_held(struct delay_job *job)
@@ -40,8 +67,7 @@ static void look_at_held(struct delay_job *job)
 
 	if (http->options.is_held(exchange->hold) && delay_take(http->delay, job, HELD_MS))
 		return;
-	if (!aside_take(http->aside, &exchange->job))
-		run_aside(&exchange->job, false);
+	take_aside(exchange, 0);
 }
 
 /* The connection is suspended. No thread waits with the request. */
@@ -49,7 +75,6 @@ static void wait_held(struct exchange *exchange)
 {
 	exchange->out.stage = STAGE_ASIDE;
 	exchange->haste = HTTP_BEHIND;
-	exchange->job.run = run_aside;
 	exchange->wait = (struct waiting){{.run = look_at_held}, exchange};
 	look_at_held(&exchange->wait.job);
 }
@@ -72,6 +97,7 @@ static void run_aside(struct aside_job *job, bool is_late)
 
 	if (is_late)
 		http_exchange_give_up(exchange, HTTP_OVERLOADED);
+	uint64_t began_ns = thread_cpu_ns();
 	arena_watch(exchange->arena, has_left, exchange);
 	if (is_late || !exchange->out.is_handled)
 		handle(exchange);
@@ -82,6 +108,7 @@ static void run_aside(struct aside_job *job, bool is_late)
 		return;
 	}
 	http_reply_prepare(exchange);
+	learn(exchange, thread_cpu_ns() - began_ns);
 	if (http_slow_is(exchange))
 		http_slow_wait(exchange);
 	else
@@ -94,10 +121,8 @@ static enum MHD_Result step_aside(struct exchange *exchange)
 	atomic_fetch_add(&exchange->http->options.stats->aside, 1);
 	exchange->out.stage = STAGE_ASIDE;
 	exchange->haste = exchange->out.reply.is_behind ? HTTP_BEHIND : HTTP_LONG;
-	exchange->job.run = run_aside;
 	MHD_suspend_connection(exchange->mhd);
-	if (!aside_take(exchange->http->aside, &exchange->job))
-		run_aside(&exchange->job, false);
+	take_aside(exchange, connection_cost(exchange->connection));
 	return MHD_YES;
 }
 
@@ -106,7 +131,7 @@ static bool is_expected_long(const struct exchange *exchange)
 {
 	if (exchange->problem != HTTP_FINE || exchange->http->options.slice_ns == 0)
 		return false;
-	bool is_long = exchange->body.n >= LONG_BODY || connection_is_slow(exchange->connection) ||
+	bool is_long = exchange->body.n >= LONG_BODY || connection_cost(exchange->connection) > 0 ||
 		       (exchange->body.n >= LONG_CODED_BODY && str_is_set(headers_first(&exchange->head.headers, STR("Content-Encoding"))));
 	return is_long && !platform_has_ended(connection_fd(exchange->connection));
 }
@@ -133,6 +158,7 @@ static enum MHD_Result answer(struct exchange *exchange)
 		exchange->haste = HTTP_FOR_VITAL;
 	else if (is_expected_long(exchange))
 		return step_aside(exchange);
+	uint64_t began_ns = exchange->body.n >= COSTLY_BODY ? thread_cpu_ns() : 0;
 	handle(exchange);
 	if (!exchange->out.is_handled)
 		http_exchange_start_over(exchange);
@@ -144,6 +170,7 @@ static enum MHD_Result answer(struct exchange *exchange)
 	if (!exchange->is_early && (!exchange->out.is_handled || is_long_to_compress(exchange)))
 		return step_aside(exchange);
 	http_reply_prepare(exchange);
+	learn(exchange, began_ns > 0 ? thread_cpu_ns() - began_ns : 0);
 	if (!http_slow_is(exchange))
 		return send_reply(exchange);
 	MHD_suspend_connection(exchange->mhd);
@@ -168,8 +195,10 @@ bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, c
 	if (!exchange->is_started) {
 		result = begin(exchange, mhd, method, version);
 	} else if (*data_size > 0) {
-		if (!exchange->out.is_answered)
+		if (!exchange->out.is_answered) {
 			http_intake_body(exchange, data, *data_size);
+			http_lane_pace(exchange, *data_size);
+		}
 		*data_size = 0;
 	} else if (!exchange->out.is_answered && exchange->out.stage != STAGE_ASIDE) {
 		result = exchange->out.stage == STAGE_REPLIED ? send_reply(exchange) : answer(exchange);
@@ -191,12 +220,13 @@ static bool has_too_many_parameters(struct str target)
 	return count > PARAMETERS_MAX || (count > 0 && target.n > QUERIED_TARGET_MAX);
 }
 
-struct exchange *http_serve_begin(struct http *http, struct connection *connection, const char *uri)
+struct exchange *http_serve_begin(struct http *http, struct connection *connection, struct lane *lane, const char *uri)
 {
 	struct exchange *exchange = http_exchange_new(http);
 	struct str target = str_of(uri ? uri : "");
 
 	exchange->connection = connection;
+	exchange->lane = lane;
 	connection_enter(connection, CONNECTION_RECEIVING);
 	exchange->is_over = !connection_begin_request(connection) || connection_is_over(connection);
 	exchange->head.uri = str_copy(exchange->arena, target);

@@ -160,16 +160,16 @@ TEST(an_address_has_its_share_of_requests)
 
 TEST(a_slow_request_makes_the_next_ones_slow)
 {
-	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100, .slow_ns = 10000000};
+	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 100};
 	struct connections *all = connections_new(&options);
 	int own, peer, n = 0;
 	struct connection *connection = add(all, &own, &peer);
 
-	connection_learn(connection, 1000000);
-	CHECK(!connection_is_slow(connection));
+	connection_learn(connection, 0);
+	CHECK(connection_cost(connection) == 0);
 	connection_learn(connection, 1000000000);
-	for (; n < 1000 && connection_is_slow(connection); n++)
-		connection_learn(connection, 1000000);
+	for (; n < 1000 && connection_cost(connection) == 1000000000; n++)
+		connection_learn(connection, 0);
 	CHECK(n > 1 && n < 1000);
 	drop(connection, own, peer);
 	connections_free(all);
