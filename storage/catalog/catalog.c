@@ -182,6 +182,13 @@ enum code catalog_refresh(struct catalog *catalog, struct err *err)
 	return catalog_refresh_clocks(catalog, err);
 }
 
+/* A table that is looked up is NULL where that fails: callers drop their reference in any case. */
+static enum code give_table(enum code code, struct table **out, struct table *table)
+{
+	*out = code == OK ? table : NULL;
+	return code;
+}
+
 enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, struct str key, struct table **out, struct err *err)
 {
 	struct str record;
@@ -190,7 +197,7 @@ enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, s
 
 	if (code == OK && str_is_set(record))
 		code = table_decode(record, catalog->options.settings, &table, err);
-	return RESULT(code, out, table);
+	return give_table(code, out, table);
 }
 
 /* What the store has under the key, with a reference: `known`, which may be NULL, where that is current; NULL where it has nothing. */
@@ -202,7 +209,7 @@ static enum code read_current(struct catalog *catalog, struct str key, const str
 	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
 
 	if (code != OK)
-		return RESULT_IN(code, out);
+		return give_table(code, out, NULL);
 	*is_known = false;
 	if (known)
 		code = currency_is_exact(txn, known, is_known, err);
@@ -214,7 +221,7 @@ static enum code read_current(struct catalog *catalog, struct str key, const str
 	store_abort(txn);
 	if (code != OK && is_read)
 		table_unref(table);
-	return RESULT(code, out, table);
+	return give_table(code, out, table);
 }
 
 /* The same, and a record that 0.1.0 wrote to a newer file gets its rows. */
@@ -230,7 +237,7 @@ static enum code read_whole(struct catalog *catalog, struct str key, const struc
 		if (code == OK)
 			code = read_current(catalog, key, known, is_known, &is_whole, &table, err);
 	}
-	return RESULT(code, out, table);
+	return give_table(code, out, table);
 }
 
 /* The table under the key as the store has it, with a reference; NULL where there is none. Takes over the reference to what is in memory (or NULL). */
@@ -243,7 +250,7 @@ static enum code load(struct catalog *catalog, struct str key, struct table *kno
 
 	if (code == OK && is_known) {
 		catalog_check(catalog, key, known, generation);
-		return RESULT(code, out, known);
+		return give_table(code, out, known);
 	}
 	if (code == OK && table) {
 		table = catalog_install(catalog, key, table, generation);
@@ -252,7 +259,7 @@ static enum code load(struct catalog *catalog, struct str key, struct table *kno
 		catalog_drop_vectors(catalog, known, NULL);
 	}
 	table_unref(known);
-	return RESULT(code, out, table);
+	return give_table(code, out, table);
 }
 
 static enum code look_up(struct catalog *catalog, struct str key, bool is_current, int64_t now_ms, struct table **out, struct err *err)
@@ -269,7 +276,7 @@ static enum code look_up(struct catalog *catalog, struct str key, bool is_curren
 		table_unref(table);
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
 	}
-	return RESULT(code, out, table);
+	return give_table(code, out, table);
 }
 
 enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out, struct err *err)
@@ -297,7 +304,7 @@ enum code catalog_marked(struct catalog *catalog, const struct mark *mark, struc
 		table_unref(table);
 		table = NULL;
 	}
-	return RESULT(code, out, table);
+	return give_table(code, out, table);
 }
 
 bool catalog_holds(struct catalog *catalog, const struct table *table)
