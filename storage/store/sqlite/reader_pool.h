@@ -1,14 +1,16 @@
 /*
- * reader_pool - the connections that read and that no transaction uses; internal to storage/store/sqlite.
+ * reader_pool - the connections that read, and who uses them; internal to storage/store/sqlite.
  *
- * The one that was given back last is lent first: its statements and pages are in the cores' caches. Another is opened only
- * where all are lent.
+ * A thread gets the connection that it had before, with its statements and pages in the core's cache, as long as no other thread waits for one. One more
+ * is opened when all are in use, and for a thread that had to borrow what others keep many times: not for one that reads now and then.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_READER_POOL_H
 #define DYNALITH_STORAGE_SQLITE_READER_POOL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "storage/store/idle.h"
 #include "storage/store/sqlite/connection.h"
 
 /* Opens one more connection, with the pool's mutex held; NULL where there are enough, or it fails. */
@@ -19,7 +21,9 @@ struct reader_pool {
 	void *context;
 	pthread_mutex_t mutex;
 	pthread_cond_t is_given;
-	struct connection *free; /* a stack; under the mutex */
+	struct connection *free; /* beside those that threads keep; under the mutex */
+	atomic_uint waiting;     /* threads that look for one of any place */
+	struct idle idle;
 };
 
 void reader_pool_init(struct reader_pool *pool, reader_open *open, void *context);
