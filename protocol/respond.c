@@ -1,8 +1,5 @@
 #include "protocol/respond.h"
 
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
-#include "protocol/throughput/throughput.h"
 
 #define GB (1024.0 * 1024 * 1024)
 
@@ -127,17 +124,10 @@ static void expect_rows(struct json_out *out, const struct read_found *found)
 	json_out_expect(out, found->count, bytes);
 }
 
-enum code respond_page(struct call *call, struct read_page *page, int wanted, struct err *err)
+void respond_page(struct call *call, const struct read_page *page, int wanted)
 {
 	bool has_items = page->select != READ_COUNT;
 
-	enum code code = fault_read_page(call, page, err);
-
-	if (code == OK)
-		code = throughput_page(call, page, err);
-	if (code != OK)
-		return code;
-	access_page(call, page);
 	json_out_open(&call->out, '{');
 	if (has_items) {
 		expect_rows(&call->out, &page->found);
@@ -162,7 +152,6 @@ enum code respond_page(struct call *call, struct read_page *page, int wanted, st
 	call_charge(call, &page->found.cost);
 	respond_capacity(call, wanted, CAPACITY_READ);
 	json_out_close(&call->out, '}');
-	return OK;
 }
 
 void respond_collection(struct call *call, const struct table *table, const struct value *item_or_key, uint64_t bytes)

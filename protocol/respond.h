@@ -20,11 +20,8 @@ enum capacity_form {
 /* Writes the item of an image, or its part in `projection` (NULL: all). */
 void respond_item(struct call *call, struct str image, const struct projection *projection);
 
-/*
- * The whole response of a Query or Scan: reads the page, streaming each item into the response as it is found.
- * Sets the page's sink and context. `wanted`: a ReturnConsumedCapacity constant.
- */
-enum code respond_page(struct call *call, struct read_page *page, int wanted, struct err *err) WARN_UNUSED;
+/* The response of a Query or Scan, of the page read. `wanted`: ReturnConsumedCapacity. */
+void respond_page(struct call *call, const struct read_page *page, int wanted);
 
 /* "ConsumedCapacity": {...}, the charge of the call's one table; nothing when `wanted` (a ReturnConsumedCapacity constant) is NONE or not given. */
 void respond_capacity(struct call *call, int wanted, enum capacity_form form);

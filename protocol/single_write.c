@@ -1,29 +1,25 @@
 #include "protocol/single_write.h"
 
-#include "protocol/conflicts/conflicts.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/respond.h"
 #include "protocol/table_gates.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 
 enum code single_write_run(struct call *call, struct str table_name, const struct expressions *expressions, struct write *write,
 			   struct err *err)
 {
 	struct table_passage passage = {.call = call, .name = table_name, .expressions = expressions, .write = write};
 
-	write->thought = call_thought(call);
+	struct work work = {.call = call, .writes = write, .n = 1, .mode = WRITE_ALONE};
+
 	write->condition = expressions->condition;
 	write->update = expressions->update;
 	enum code code = table_gates_pass(ORDER_WRITE, &passage, err);
 	if (code == OK)
-		code = conflict_writes(call, write, 1, WRITE_ALONE, err);
+		code = work_meet(&work, err);
 	if (code == OK)
-		code = fault_writes(call, write, 1, err);
-	if (code == OK)
-		code = throughput_write(call, write, 1, WRITE_ALONE, NULL, err);
-	if (str_is_set(write->row_key))
-		access_writes(call, write, 1);
+		code = work_run(&work, err);
+	else if (str_is_set(write->row_key))
+		work_note_refused(&work);
 	if (code == OK)
 		call_charge(call, &write->cost);
 	return code;

@@ -33,7 +33,7 @@ SHELVES = {
     "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
     "protocol/conflicts": ["protocol/handler"],
     "protocol/iam": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/legacy", "protocol/rules", "protocol/streams", "protocol/tables", "protocol/partiql", "protocol/insight/mask", "protocol/ops"],
-    "protocol/partiql": ["protocol/wire", "protocol/faults", "protocol/insight", "protocol/throughput", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
+    "protocol/partiql": ["protocol/wire", "protocol/work", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/library": ["server/instance", "server/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
     "server/platform": [],
     "server/report": ["server/help", "server/interrupt", "server/reach", "server/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
@@ -49,7 +49,9 @@ SHELVES = {
     "protocol/throughput": ["protocol/wire", "protocol/insight/access", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/settings",
                             "protocol/tables/throughput_rules", "protocol/ops"], # ops.def
     "protocol/insight": ["protocol/wire", "protocol/handler", "protocol/tables/settings", "protocol/ops"], # ops.def
-    "protocol/ops": ["protocol", "protocol/insight", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/transfer", "protocol/partiql", "protocol/conflicts", "protocol/faults", "protocol/throughput"],
+    # the one path to the hooks: operations and PartiQL call it, and no hook
+    "protocol/work": ["protocol/handler", "protocol/conflicts", "protocol/faults", "protocol/insight/access", "protocol/throughput"],
+    "protocol/ops": ["protocol", "protocol/work", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/transfer", "protocol/partiql"],
 }
 # Flat modules that shelves use, and the only shelves and modules that these may use.
 FLAT = {

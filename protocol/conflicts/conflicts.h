@@ -39,8 +39,8 @@ bool conflicts_are_real(struct conflicts *conflicts, struct ns ns);
 bool conflicts_are_on(const struct conflicts *conflicts);
 
 /*
- * The hooks of the operations, before those of protocol/faults. The items are busy until conflict_end(), or the call is refused as above. A hook
- * that is called again for the same items of the call, as the handler runs again, changes nothing.
+ * For protocol/work, where conflicts_are_on(). The items are busy until conflict_end(), or the call is
+ * refused as above. The handler may run again: the same items of the same call change nothing.
  */
 enum code conflict_at_writes(struct call *call, const struct write *writes, size_t n, enum write_mode mode, struct err *err) WARN_UNUSED;
 enum code conflict_at_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err) WARN_UNUSED;
@@ -51,21 +51,5 @@ bool conflict_leaves_out(const struct call *call, size_t i);
 
 /* Nothing is busy any more by the ticket, which goes; NULL: nothing. */
 void conflict_end(struct conflict_ticket *ticket);
-
-static inline enum code conflict_writes(struct call *call, const struct write *writes, size_t n, enum write_mode mode, struct err *err)
-{
-	return conflicts_are_on(call->service->conflicts) ? conflict_at_writes(call, writes, n, mode, err) : OK;
-}
-
-/* Of a transaction. */
-static inline enum code conflict_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err)
-{
-	return conflicts_are_on(call->service->conflicts) ? conflict_at_reads(call, reads, n, err) : OK;
-}
-
-static inline enum code conflict_token(struct call *call, const struct write_token *token, struct err *err)
-{
-	return conflicts_are_on(call->service->conflicts) ? conflict_at_token(call, token, err) : OK;
-}
 
 #endif

@@ -272,8 +272,7 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 		.table = subject->name, .index = subject->index,
 		.ns = subject->table ? (struct ns){subject->table->identity.account, subject->table->identity.region} : call->ns,
 		.is_write = is_write,
-			.is_of_items =
-				(ops_subjects(call->faults->operation) & (OF_ITEM | OF_INDEX)) != 0,
+		.is_of_items = ops_is_of_items(call->faults->operation),
 	};
 
 	if (effect->kind == FAULT_ERROR)
@@ -338,7 +337,7 @@ static const struct value *partition_item(struct arena *arena, const struct read
 	return item;
 }
 
-enum code fault_at_page(struct call *call, struct read_page *page, struct err *err)
+enum code fault_at_page(struct call *call, struct read_page *page, bool *is_filled, struct err *err)
 {
 	const struct key_attribute *partition = page->index ? &page->index->keys.attributes[0] : &page->table->keys.attributes[0];
 	const struct value *item = partition_item(call->arena, page, partition);
@@ -349,14 +348,13 @@ enum code fault_at_page(struct call *call, struct read_page *page, struct err *e
 	const struct fault_rule *rule;
 	enum code code = act(call, &subject, 1, false, &rule, err);
 
-	bool is_empty = false;
-
+	*is_filled = false;
 	if (code == OK && rule && rule->effect.kind == FAULT_PAGE && (page->limit == 0 || rule->effect.n < page->limit)) {
 		page->limit = rule->effect.n ? rule->effect.n : 1;
 		if (rule->effect.n == 0)
-			code = fault_page_empty(call, page, &is_empty, err);
+			code = fault_page_empty(call, page, is_filled, err);
 	}
-	return code == OK && !is_empty ? read_page(call->service->catalog, call->arena, page, err) : code;
+	return code;
 }
 
 enum code fault_at_table(struct call *call, struct str table, struct str index, struct err *err)

@@ -53,13 +53,14 @@ void fault_again(struct call *call);
 void fault_end(struct call *call, struct fault_reply *reply);
 
 /*
- * The hooks of the operations, when all is checked and nothing is done. Each may give an error in place of the work. Where no rule concerns the call,
- * nothing happens.
+ * For protocol/work, where a rule concerns the call: when all is checked and nothing is done. Each may
+ * give an error in place of the work.
  */
 enum code fault_at_writes(struct call *call, const struct write *writes, size_t n, struct err *err) WARN_UNUSED;
 enum code fault_at_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err) WARN_UNUSED;
-/* Reads the page too, or a shorter one. */
-enum code fault_at_page(struct call *call, struct read_page *page, struct err *err) WARN_UNUSED;
+/* May make the page shorter, or fill it with nothing: *is_filled, and it is not to be read. */
+enum code fault_at_page(struct call *call, struct read_page *page, bool *is_filled,
+			struct err *err) WARN_UNUSED;
 /* Before the handlers of operations on tables, which have no hook of their own: by the name of the table in the request. */
 enum code fault_at_request(struct call *call, const struct json *json, struct err *err) WARN_UNUSED;
 /* What has no items, and a table and an index at most; absent names for none. */
@@ -74,25 +75,5 @@ bool fault_leaves_out(const struct call *call, size_t i);
 
 /* Whether the client gets no answer: what is left to do of several things is not done. */
 bool fault_drops(const struct call *call);
-
-static inline enum code fault_writes(struct call *call, const struct write *writes, size_t n, struct err *err)
-{
-	return call->faults ? fault_at_writes(call, writes, n, err) : OK;
-}
-
-static inline enum code fault_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err)
-{
-	return call->faults ? fault_at_reads(call, reads, n, err) : OK;
-}
-
-static inline enum code fault_read_page(struct call *call, struct read_page *page, struct err *err)
-{
-	return call->faults ? fault_at_page(call, page, err) : read_page(call->service->catalog, call->arena, page, err);
-}
-
-static inline enum code fault_table(struct call *call, struct str table, struct str index, struct err *err)
-{
-	return call->faults ? fault_at_table(call, table, index, err) : OK;
-}
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * access - what a request reads and writes, noted by the operations where they do it; insight.h makes patterns of it.
+ * access - what a request reads and writes, noted by protocol/work; insight.h makes patterns of it.
  *
  * A note is a few pointers into the request's arena. Where nobody wants them (call->accesses is NULL) a note is one look.
  *
@@ -72,36 +72,6 @@ void access_note_throttled(struct call *call, const struct access_throttled *thr
 
 /* Distinguishes rows; never 0. */
 uint64_t access_row(const struct table *table, struct str row_key);
-
-static inline void access_page(struct call *call, const struct read_page *page)
-{
-	if (call->accesses)
-		access_note_page(call, page);
-}
-
-static inline void access_search(struct call *call, const struct vector_search *search, const struct node *partition, const struct projection *projection)
-{
-	if (call->accesses)
-		access_note_search(call, search, partition, projection);
-}
-
-static inline void access_reads(struct call *call, const struct read_item *reads, size_t n)
-{
-	if (call->accesses)
-		access_note_reads(call, reads, n);
-}
-
-static inline void access_projection(struct call *call, size_t i, const struct projection *projection)
-{
-	if (call->accesses && projection)
-		access_note_projection(call, i, projection);
-}
-
-static inline void access_writes(struct call *call, const struct write *writes, size_t n)
-{
-	if (call->accesses)
-		access_note_writes(call, writes, n);
-}
 
 static inline void access_left(struct call *call, const struct write *write)
 {

@@ -1,7 +1,4 @@
 /* BatchExecuteStatement. AWS: API Reference, BatchExecuteStatement. */
-#include "protocol/conflicts/conflicts.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "core/seen.h"
 #include "protocol/item_messages.h"
@@ -9,7 +6,7 @@
 #include "protocol/partiql/partiql.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 
 #define MOVES_MAX 10 /* times a statement is run again because its table was changed meanwhile */
 
@@ -84,27 +81,19 @@ static enum code prepare(struct call *call, struct slot *slots, size_t n, struct
 	return OK;
 }
 
-static enum code run_once(struct call *call, struct slot *slot)
+static struct work work_of(struct call *call, struct slot *slot)
 {
-	if (is_read(slot)) {
-		enum code code = read_items(call->service->catalog, call->arena, &slot->read, 1, &slot->err);
-
-		if (code == OK)
-			access_reads(call, &slot->read, 1);
-		return code == OK ? throughput_read(call, &slot->read, &slot->err) : code;
-	}
-	slot->write.thought = call_thought(call);
-	enum code code = throughput_write(call, &slot->write, 1, WRITE_ALONE, NULL, &slot->err);
-
-	access_writes(call, &slot->write, 1);
-	return code;
+	if (is_read(slot))
+		return (struct work){.call = call, .kind = WORK_OF_ITEM, .reads = &slot->read,
+				     .n = 1};
+	return (struct work){.call = call, .writes = &slot->write, .n = 1, .mode = WRITE_ALONE};
 }
 
-static enum code meet_write(struct call *call, struct slot *slot)
+static enum code run_once(struct call *call, struct slot *slot)
 {
-	enum code code = conflict_writes(call, &slot->write, 1, WRITE_ALONE, &slot->err);
+	struct work work = work_of(call, slot);
 
-	return code == OK ? fault_writes(call, &slot->write, 1, &slot->err) : code;
+	return work_run(&work, &slot->err);
 }
 
 /* Faults come before any statement is run. One that ends the request is in *err. */
@@ -115,8 +104,10 @@ static enum code meet_faults(struct call *call, struct slot *slots, size_t n, st
 
 		if (slot->err.code != OK)
 			continue;
-		enum code code = is_read(slot) ? fault_reads(call, &slot->read, 1, &slot->err) : meet_write(call, slot);
-		if (code != OK && (fault_drops(call) || err_info(code)->status >= 500)) {
+		struct work work = work_of(call, slot);
+		enum code code = work_meet(&work, &slot->err);
+
+		if (code != OK && (work_is_dropped(call) || err_info(code)->status >= 500)) {
 			*err = slot->err;
 			return code;
 		}
@@ -158,7 +149,7 @@ static enum code run(struct call *call, struct slot *slot, bool *is_changed, str
 	*is_changed = *is_changed || (code == OK && !is_read(slot));
 	slot->err.code = code != OK ? partiql_write_error(&slot->statement, &slot->err) : OK;
 	slot->table = is_read(slot) ? slot->read.table : slot->write.table;
-	if (!throughput_refuses(slot->err.code))
+	if (!work_is_throttled(slot->err.code))
 		call_charge(call, is_read(slot) ? &slot->read.cost : &slot->write.cost);
 	return OK;
 }

@@ -2,15 +2,13 @@
 #include "core/image.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 #include "storage/read.h"
 
 #define KEYS_MAX 100
@@ -130,8 +128,8 @@ static bool leaves_out(struct call *call, const struct read_item *reads, size_t 
 {
 	struct err own = err_in(call->arena);
 
-	progress->left_out[i] = fault_leaves_out(call, i);
-	if (!progress->left_out[i] && throughput_read(call, &reads[i], &own) != OK) {
+	progress->left_out[i] = work_leaves_out(call, i);
+	if (!progress->left_out[i] && work_admit_read(call, &reads[i], &own) != OK) {
 		progress->left_out[i] = true;
 		if (progress->first.code == OK)
 			progress->first = own;
@@ -157,7 +155,8 @@ static void write_items(struct call *call, struct share *share, const struct rea
 	for (; share->done < share->wanted->keys.n; share->done++) {
 		struct str image = reads[share->first + share->done].image;
 
-		if (progress->size + image_item_size(image) > RESPONSE_SIZE_MAX && !fault_leaves_out(call, share->first + share->done)) {
+		if (progress->size + image_item_size(image) > RESPONSE_SIZE_MAX &&
+		    !work_leaves_out(call, share->first + share->done)) {
 			progress->size = RESPONSE_SIZE_MAX + 1; /* the next tables have none */
 			break;
 		}
@@ -254,13 +253,11 @@ enum code op_batch_get_item(struct call *call, const struct batch_get_item_input
 		code = call_table(call, shares[i].name, ABSENT_RESOURCE, &table, err);
 	for (size_t i = 0; code == OK && i < n; i++)
 		code = prepare(call, &shares[i], reads, err);
+	struct work work = {.call = call, .kind = WORK_OF_BATCH, .reads = reads, .n = total};
 	if (code == OK)
-		code = fault_reads(call, reads, total, err);
-	if (code == OK)
-		code = read_items(call->service->catalog, call->arena, reads, total, err);
+		code = work_do(&work, err);
 	if (code != OK)
 		return code;
-	access_reads(call, reads, total);
 	struct progress progress = {.left_out = ARENA_ARRAY(call->arena, bool, total)};
 	return respond(call, input->return_consumed_capacity, shares, n, reads, &progress, err);
 }

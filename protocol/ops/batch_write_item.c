@@ -1,12 +1,9 @@
 /* BatchWriteItem. AWS: API Reference, BatchWriteItem. */
-#include "protocol/conflicts/conflicts.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 #include "storage/write/write.h"
 
 #define REQUESTS_MAX 25
@@ -72,11 +69,6 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 	return code;
 }
 
-static bool is_left_out(const struct call *call, size_t i)
-{
-	return fault_leaves_out(call, i) || conflict_leaves_out(call, i);
-}
-
 /* Those that are left out, table by table. */
 static void write_unprocessed(struct call *call, const struct batch_write_item_request_map *items, const bool *left_out)
 {
@@ -108,48 +100,6 @@ static void write_unprocessed(struct call *call, const struct batch_write_item_r
 		if (is_open)
 			json_out_close(out, ']');
 	}
-}
-
-/*
- * Runs those that no fault, conflict or throughput leaves out, and keeps these alone: *n of them. left_out[i] says which of the request's are not among
- * them; it is NULL where nothing can leave some out.
- */
-static enum code run(struct call *call, struct write *writes, size_t *n, bool *left_out, struct err *err)
-{
-	size_t kept = 0, done = 0;
-	enum code code = OK;
-
-	if (!left_out) {
-		code = throughput_write(call, writes, *n, WRITE_BATCH, NULL, err);
-		access_writes(call, writes, *n);
-		return code;
-	}
-	size_t *places = ARENA_ARRAY(call->arena, size_t, *n); /* in the request */
-	bool *refused = ARENA_ARRAY(call->arena, bool, *n);
-
-	for (size_t i = 0; i < *n; i++) {
-		left_out[i] = is_left_out(call, i);
-		if (left_out[i]) {
-			access_left(call, &writes[i]);
-			continue;
-		}
-		places[kept] = i;
-		writes[kept++] = writes[i];
-	}
-	if (call->throughput)
-		code = throughput_write_each(call, writes, kept, refused, err);
-	else if (kept > 0)
-		code = throughput_write(call, writes, kept, WRITE_BATCH, NULL, err);
-	for (size_t i = 0; i < kept && code == OK; i++) {
-		left_out[places[i]] = refused[i];
-		if (refused[i])
-			access_left(call, &writes[i]);
-		else
-			writes[done++] = writes[i];
-	}
-	*n = done;
-	access_writes(call, writes, done);
-	return code;
 }
 
 static void respond(struct call *call, const struct batch_write_item_input *input, const struct write *writes, size_t n, const bool *left_out)
@@ -186,14 +136,13 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 		code = prepare(call, items->v[i].key, &items->v[i].value, writes, done, err);
 	for (size_t i = 0; code == OK && i < total; i++)
 		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
+	struct work work = {.call = call, .writes = writes, .n = total, .mode = WRITE_BATCH};
 	if (code == OK)
-		code = conflict_writes(call, writes, total, WRITE_BATCH, err);
+		code = work_meet(&work, err);
+	bool *left_out = work_may_leave_out(call) ? ARENA_ARRAY(call->arena, bool, total) : NULL;
 	if (code == OK)
-		code = fault_writes(call, writes, total, err);
-	bool *left_out = call->faults || call->throughput || call->conflicts ? ARENA_ARRAY(call->arena, bool, total) : NULL;
+		code = left_out ? work_run_batch(&work, left_out, err) : work_run(&work, err);
 	if (code == OK)
-		code = run(call, writes, &total, left_out, err);
-	if (code == OK)
-		respond(call, input, writes, total, left_out);
+		respond(call, input, writes, work.n, left_out);
 	return code;
 }

@@ -1,28 +1,22 @@
 /* ExecuteStatement. AWS: API Reference, ExecuteStatement. */
-#include "protocol/conflicts/conflicts.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/partiql/partiql.h"
 #include "protocol/respond.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 
 static enum code run_write(struct call *call, const struct execute_statement_input *input, const struct partiql_statement *statement,
 			   struct err *err)
 {
 	struct write write = {.wants_item_on_failure = input->return_values_on_condition_check_failure ==
 						       RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD};
+	struct work work = {.call = call, .writes = &write, .n = 1, .mode = WRITE_ALONE};
 	enum code code = partiql_plan_write(call, statement, &write, NULL, err);
 
 	if (code == OK)
-		code = conflict_writes(call, &write, 1, WRITE_ALONE, err);
-	if (code == OK)
-		code = fault_writes(call, &write, 1, err);
+		code = work_meet(&work, err);
 	if (code != OK)
 		return code;
-	write.thought = call_thought(call);
-	code = throughput_write(call, &write, 1, WRITE_ALONE, NULL, err);
-	access_writes(call, &write, 1);
+	code = work_run(&work, err);
 	if (code != OK) {
 		code = partiql_write_error(statement, err);
 		err->is_capital = str_is_set(err->item); /* AWS: PutItem, UpdateItem and DeleteItem say "message" beside the item */

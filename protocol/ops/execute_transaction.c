@@ -1,9 +1,6 @@
 /* ExecuteTransaction. AWS: API Reference, ExecuteTransaction. */
 #include "core/image.h"
 #include "core/seen.h"
-#include "protocol/conflicts/conflicts.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/partiql/messages.h"
@@ -11,7 +8,7 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/tables/replica_rules.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items by DynamoDB's rules */
 
@@ -179,13 +176,13 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 {
 	struct call *call = transaction->call;
 	size_t size = 0;
-	enum code code = read_items(call->service->catalog, call->arena, transaction->reads, transaction->n, err);
+	struct work work =
+		{.call = call, .kind = WORK_OF_TRANSACTION, .reads = transaction->reads,
+		 .n = transaction->n};
+	enum code code = work_do(&work, err);
 
-	if (code == OK)
-		code = throughput_reads(call, transaction->reads, transaction->n, err);
 	if (code != OK)
 		return code;
-	access_reads(call, transaction->reads, transaction->n);
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
 	json_out_open(&call->out, '[');
@@ -241,18 +238,15 @@ static enum code run_writes(struct transaction *transaction, struct err *err)
 	struct call *call = transaction->call;
 	struct str client_token = transaction->input->client_request_token;
 	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(transaction) : STR_ABSENT);
-	enum code code = conflict_token(call, &token, err);
+	struct work work = {
+		.call = call, .writes = transaction->writes, .n = transaction->n,
+			.mode = WRITE_TRANSACTION, .token = &token,
+	};
+	enum code code = work_meet(&work, err);
 
-	if (code == OK)
-		code = conflict_writes(call, transaction->writes, transaction->n, WRITE_TRANSACTION, err);
-	if (code == OK)
-		code = fault_writes(call, transaction->writes, transaction->n, err);
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < transaction->n; i++)
-		transaction->writes[i].thought = call_thought(call);
-	code = throughput_write(call, transaction->writes, transaction->n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL, err);
-	access_writes(call, transaction->writes, transaction->n);
+	code = work_run(&work, err);
 	if (code != OK)
 		return cancel(transaction, err);
 	for (size_t i = 0; i < transaction->n; i++)
@@ -283,10 +277,6 @@ enum code op_execute_transaction(struct call *call, const struct execute_transac
 
 	if (code == OK)
 		code = plan_all(&transaction, err);
-	if (code == OK && transaction.is_read)
-		code = conflict_reads(call, transaction.reads, n, err);
-	if (code == OK && transaction.is_read)
-		code = fault_reads(call, transaction.reads, n, err);
 	if (code != OK)
 		return code;
 	return transaction.is_read ? run_reads(&transaction, err) : run_writes(&transaction, err);

@@ -1,12 +1,10 @@
 /* GetItem. AWS: API Reference, GetItem. */
 #include "protocol/expressions.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/legacy.h"
 #include "protocol/respond.h"
 #include "protocol/table_gates.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 
 static enum code parse(struct call *call, const struct get_item_input *input, struct expressions *out, struct err *err)
 {
@@ -33,20 +31,16 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 	struct read_item read = {.key = input->key,
 				 .mode = opt_is_true(input->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL};
 	struct table_passage passage = {.call = call, .name = input->table_name, .expressions = &expressions, .read = &read};
+	struct work work = {.call = call, .kind = WORK_OF_ITEM, .reads = &read, .n = 1};
 	enum code code = parse(call, input, &expressions, err);
 
 	if (code == OK)
 		code = table_gates_pass(ORDER_READ, &passage, err);
+	work.projections = (const struct projection *const[]){expressions.projection};
 	if (code == OK)
-		code = fault_reads(call, &read, 1, err);
-	if (code == OK)
-		code = read_items(call->service->catalog, call->arena, &read, 1, err);
-	if (code == OK)
-		code = throughput_read(call, &read, err);
+		code = work_do(&work, err);
 	if (code != OK)
 		return code;
-	access_reads(call, &read, 1);
-	access_projection(call, 0, expressions.projection);
 	call_charge(call, &read.cost);
 
 	json_out_open(&call->out, '{');

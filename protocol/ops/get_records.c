@@ -1,6 +1,6 @@
-#include "protocol/faults/faults.h"
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
+#include "protocol/work/work.h"
 #include "storage/stream/stream_read.h"
 
 #define LIMIT_MAX 1000                      /* records per page, also by default. AWS: API Reference, GetRecords */
@@ -42,8 +42,10 @@ enum code op_get_records(struct call *call, const struct get_records_input *inpu
 		code = check(call, input, &iterator, err);
 	if (code == OK)
 		code = streams_find(call, iterator.arn, &table, &cursor.stream, err);
-	if (code == OK)
-		code = fault_table(call, table->identity.name, STR_ABSENT, err);
+	if (code != OK)
+		return code;
+	struct work work = {.call = call, .kind = WORK_OF_TABLE, .table = table->identity.name};
+	code = work_meet(&work, err);
 	if (code != OK)
 		return code;
 	cursor.table = table;

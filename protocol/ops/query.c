@@ -6,6 +6,7 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
+#include "protocol/work/work.h"
 
 /* Checks and parses the request alone. */
 static enum code parse(struct call *call, const struct query_input *input, struct expressions *out, struct err *err)
@@ -74,5 +75,10 @@ enum code op_query(struct call *call, const struct query_input *input, struct er
 		code = table_gates_pass(ORDER_QUERY, &passage, err);
 	if (code != OK)
 		return code;
-	return respond_page(call, &page, input->return_consumed_capacity, err);
+	struct work work = {.call = call, .kind = WORK_OF_PAGE, .page = &page};
+
+	code = work_do(&work, err);
+	if (code == OK)
+		respond_page(call, &page, input->return_consumed_capacity);
+	return code;
 }

@@ -5,6 +5,7 @@
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
+#include "protocol/work/work.h"
 
 /* Checks and parses the request alone. */
 static enum code parse(struct call *call, const struct scan_input *input, struct expressions *out, struct err *err)
@@ -54,5 +55,10 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 		code = table_gates_pass(ORDER_SCAN, &passage, err);
 	if (code != OK)
 		return code;
-	return respond_page(call, &page, input->return_consumed_capacity, err);
+	struct work work = {.call = call, .kind = WORK_OF_PAGE, .page = &page};
+
+	code = work_do(&work, err);
+	if (code == OK)
+		respond_page(call, &page, input->return_consumed_capacity);
+	return code;
 }

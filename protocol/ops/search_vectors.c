@@ -3,13 +3,12 @@
 #include "core/number.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
-#include "protocol/faults/faults.h"
 #include "protocol/handler.h"
-#include "protocol/insight/access.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/vector_messages.h"
+#include "protocol/work/work.h"
 #include "storage/messages.h"
 #include "storage/vector/vector.h"
 
@@ -375,12 +374,15 @@ enum code op_search_vectors(struct call *call, const struct search_vectors_input
 		code = parse(call, input, query, &expressions, err);
 	if (code == OK)
 		code = resolve(call, input, &expressions, &search, err);
-	if (code == OK)
-		code = fault_table(call, search.table->identity.name, search.index->name, err);
-	if (code == OK)
-		code = vector_search(call->arena, &search, err);
 	if (code != OK)
 		return code;
-	access_search(call, &search, partition_of(call, search.index->vector, search.condition), expressions.projection);
+	struct work work = {
+		.call = call, .kind = WORK_OF_SEARCH, .search = &search,
+		.partition = partition_of(call, search.index->vector, search.condition),
+		.projections = (const struct projection *const[]){expressions.projection},
+	};
+	code = work_do(&work, err);
+	if (code != OK)
+		return code;
 	return respond(call, &search, expressions.projection, input->return_consumed_capacity, err);
 }

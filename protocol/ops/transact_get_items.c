@@ -2,16 +2,13 @@
 #include "core/image.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
-#include "protocol/conflicts/conflicts.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
 #include "protocol/tables/replica_rules.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 #include "storage/read.h"
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024) /* bytes of items by DynamoDB's rules */
@@ -69,12 +66,12 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 	return is_refused ? write_canceled(reasons, items->n, err) : OK;
 }
 
-static enum code check_size(const struct read_item *reads, size_t n, struct err *err)
+static enum code check_size(const struct work *work, struct err *err)
 {
 	size_t size = 0;
 
-	for (size_t i = 0; i < n; i++)
-		size += image_item_size(reads[i].image);
+	for (size_t i = 0; i < work->n; i++)
+		size += image_item_size(work->reads[i].image);
 	return size > RESPONSE_SIZE_MAX ? err_set(err, MSG_TRANSACT_RESPONSE_SIZE, size) : OK;
 }
 
@@ -118,26 +115,21 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 	size_t n = input->transact_items.n;
 	struct read_item *reads = ARENA_ARRAY(call->arena, struct read_item, n);
 	struct expressions *expressions = ARENA_ARRAY(call->arena, struct expressions, n);
+	const struct projection **projections =
+		ARENA_ARRAY(call->arena, const struct projection *, n);
 	enum code code = call_check_late(call, err); /* malformed names of tables */
 
 	for (size_t i = 0; code == OK && i < n; i++)
 		code = parse(call, &call->actions[i], input->transact_items.v[i].get, &expressions[i], err);
 	if (code == OK)
 		code = prepare(call, &input->transact_items, expressions, reads, err);
+	for (size_t i = 0; i < n; i++)
+		projections[i] = expressions[i].projection;
+	struct work work =
+		{.call = call, .kind = WORK_OF_TRANSACTION, .reads = reads, .n = n,
+		 .projections = projections, .check = check_size};
 	if (code == OK)
-		code = conflict_reads(call, reads, n, err);
-	if (code == OK)
-		code = fault_reads(call, reads, n, err);
-	if (code == OK)
-		code = read_items(call->service->catalog, call->arena, reads, n, err);
-	if (code == OK)
-		code = check_size(reads, n, err);
-	if (code == OK)
-		code = throughput_reads(call, reads, n, err);
-	if (code == OK)
-		access_reads(call, reads, n);
-	for (size_t i = 0; i < n && code == OK; i++)
-		access_projection(call, i, expressions[i].projection);
+		code = work_do(&work, err);
 	if (code == OK)
 		respond(call, input->return_consumed_capacity, reads, expressions, n);
 	return code;

@@ -2,15 +2,12 @@
 #include "core/image.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
-#include "protocol/conflicts/conflicts.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/handler.h"
 #include "protocol/item_messages.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
 #include "protocol/table_gates.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 #include "storage/write/write.h"
 
 #define PAYLOAD_SIZE_MAX (4u * 1024 * 1024)     /* bytes of items and keys by DynamoDB's rules */
@@ -193,20 +190,13 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 		code = prepare(call, actions, writes, n, err);
 	struct str client_token = input->client_request_token;
 	struct write_token token = call_token(call, client_token, code == OK && str_is_set(client_token) ? sameness(call, actions, n) : STR(""));
-	if (code == OK)
-		code = conflict_token(call, &token, err);
-	if (code == OK)
-		code = conflict_writes(call, writes, n, WRITE_TRANSACTION, err);
-	if (code == OK)
-		code = fault_writes(call, writes, n, err);
-	if (code != OK)
-		return code;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
-		writes[i].thought = call_thought(call);
-	}
-	code = throughput_write(call, writes, n, WRITE_TRANSACTION, str_is_set(token.token) ? &token : NULL, err);
-	access_writes(call, writes, n);
+	struct work work =
+		{.call = call, .writes = writes, .n = n, .mode = WRITE_TRANSACTION,
+		 .token = &token};
+	if (code == OK)
+		code = work_do(&work, err);
 	if (code == OK)
 		respond(call, input, writes, n);
 	return code;

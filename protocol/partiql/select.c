@@ -1,12 +1,10 @@
 #include "core/base64.h"
 #include "core/image.h"
-#include "protocol/faults/faults.h"
-#include "protocol/insight/access.h"
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/plan.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 #include "storage/item_key.h"
 
 #define TOKEN_VERSION 1
@@ -91,13 +89,11 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 		page->keys = run->plan.is_keyed ? &run->plan.ranges[i].keys : NULL;
 		page->limit = left;
 		page->start_after = i == first ? start_after : STR_ABSENT;
-		enum code code = fault_read_page(run->call, page, err);
+		struct work work = {.call = run->call, .kind = WORK_OF_PAGE, .page = page};
+		enum code code = work_do(&work, err);
 
-		if (code == OK)
-			code = throughput_page(run->call, page, err);
 		if (code != OK)
 			return code;
-		access_page(run->call, page);
 		for (size_t k = 0; k < page->found.count; k++)
 			partiql_respond_item(run->call, run->statement->columns, page->found.rows[k].image);
 		call_charge(run->call, &page->found.cost);
@@ -167,15 +163,11 @@ static enum code run_point(struct run *run, struct read_item *read, struct err *
 	run->plan = (struct partiql_plan){.table = read->table, .n = 1};
 	if (str_is_set(run->select->next_token))
 		code = read_token(run, &range, &row_key, err);
+	struct work work = {.call = call, .kind = WORK_OF_ITEM, .reads = read, .n = 1};
 	if (code == OK)
-		code = fault_reads(call, read, 1, err);
-	if (code == OK)
-		code = read_items(call->service->catalog, call->arena, read, 1, err);
-	if (code == OK)
-		code = throughput_read(call, read, err);
+		code = work_do(&work, err);
 	if (code != OK)
 		return code;
-	access_reads(call, read, 1);
 	bool has_item = str_is_set(read->image) && !str_is_set(row_key);
 	call_charge(call, &read->cost);
 	json_out_name(&call->out, STR("Items"));

@@ -226,35 +226,14 @@ static enum code ask(void *context, const struct write *writes, size_t n, enum c
 	return reasons ? write_canceled(reasons, n, err) : err->code;
 }
 
-enum code throughput_admit_write(struct call *call, struct write *writes, size_t n, enum write_mode mode, struct write_token *token, struct err *err)
+const struct write_admission *throughput_admission(struct call *call, enum write_mode mode)
 {
-	struct asking asking = {call, call->throughput->n, mode};
-	const struct write_admission admission = {ask, &asking};
+	struct asking *asking = ARENA_NEW(call->arena, struct asking);
+	struct write_admission *admission = ARENA_NEW(call->arena, struct write_admission);
 
-	return write_run_admitted(call->service->catalog, call->arena, writes, n, mode, token, call->now_ms, &admission, err);
-}
-
-enum code throughput_write_each(struct call *call, struct write *writes, size_t n, bool *refused, struct err *err)
-{
-	struct err first = err_in(call->arena);
-	size_t refused_n = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		struct err own = err_in(call->arena);
-		enum code code = throughput_admit_write(call, &writes[i], 1, WRITE_BATCH, NULL, &own);
-
-		refused[i] = throughput_refuses(code);
-		if (code != OK && !refused[i]) {
-			*err = own;
-			return code;
-		}
-		if (refused[i] && refused_n++ == 0)
-			first = own;
-	}
-	if (n == 0 || refused_n < n)
-		return OK;
-	*err = first;
-	return first.code;
+	*asking = (struct asking){call, call->throughput->n, mode};
+	*admission = (struct write_admission){ask, asking};
+	return admission;
 }
 
 enum code throughput_admit_read(struct call *call, const struct read_item *read, struct err *err)

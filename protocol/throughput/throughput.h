@@ -55,42 +55,17 @@ enum code throughput_begin(struct throughput_limits *throughput, struct call *ca
 void throughput_again(struct call *call);
 void throughput_end(struct call *call, enum code code);
 
-/* The same as those below them, where the call has a throughput. */
-enum code throughput_admit_write(struct call *call, struct write *writes, size_t n, enum write_mode mode, struct write_token *token,
-				 struct err *err) WARN_UNUSED;
+/* For protocol/work, where the call has a throughput: asked before its writes are committed. */
+const struct write_admission *throughput_admission(struct call *call, enum write_mode mode);
+
+/* One item that was read. */
 enum code throughput_admit_read(struct call *call, const struct read_item *read, struct err *err) WARN_UNUSED;
+/* The items that a transaction has read: all or none. */
 enum code throughput_admit_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err) WARN_UNUSED;
+/* A page that was read. */
 enum code throughput_admit_page(struct call *call, const struct read_page *page, struct err *err) WARN_UNUSED;
-
-/* write_run() in the call's catalog, if the throughput admits it; on trial nothing is written. */
-static inline enum code throughput_write(struct call *call, struct write *writes, size_t n, enum write_mode mode, struct write_token *token, struct err *err)
-{
-	return call->throughput ? throughput_admit_write(call, writes, n, mode, token, err)
-				: write_run_admitted(call->service->catalog, call->arena, writes, n, mode, token, call->now_ms, call->trial, err);
-}
-
-/* Unconditional writes, each admitted by itself; refused[i] says which were not. An error of throttling where none was. */
-enum code throughput_write_each(struct call *call, struct write *writes, size_t n, bool *refused, struct err *err) WARN_UNUSED;
 
 /* Whether it is an error by which one member of a batch stays undone. */
 bool throughput_refuses(enum code code);
-
-/* One item that was read. */
-static inline enum code throughput_read(struct call *call, const struct read_item *read, struct err *err)
-{
-	return call->throughput ? throughput_admit_read(call, read, err) : OK;
-}
-
-/* The items that a transaction has read: all or none. */
-static inline enum code throughput_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err)
-{
-	return call->throughput ? throughput_admit_reads(call, reads, n, err) : OK;
-}
-
-/* A page that was read. */
-static inline enum code throughput_page(struct call *call, const struct read_page *page, struct err *err)
-{
-	return call->throughput ? throughput_admit_page(call, page, err) : OK;
-}
 
 #endif

@@ -1,0 +1,302 @@
+#include "protocol/work/work.h"
+
+#include "protocol/conflicts/conflicts.h"
+#include "protocol/faults/faults.h"
+#include "protocol/insight/access.h"
+#include "protocol/throughput/throughput.h"
+
+static bool conflicts_is_on(const struct call *call)
+{
+	return conflicts_are_on(call->service->conflicts);
+}
+
+static enum code conflicts_before(struct work *work, struct err *err)
+{
+	struct call *call = work->call;
+	enum code code = OK;
+
+	if (work->kind == WORK_OF_TRANSACTION)
+		return conflict_at_reads(call, work->reads, work->n, err);
+	if (work->kind != WORK_OF_WRITES)
+		return OK;
+	if (work->token)
+		code = conflict_at_token(call, work->token, err);
+	return code == OK ? conflict_at_writes(call, work->writes, work->n, work->mode, err) : code;
+}
+
+static bool faults_is_on(const struct call *call)
+{
+	return call->faults != NULL;
+}
+
+static enum code faults_before(struct work *work, struct err *err)
+{
+	struct call *call = work->call;
+
+	switch (work->kind) {
+	case WORK_OF_WRITES:
+		return fault_at_writes(call, work->writes, work->n, err);
+	case WORK_OF_ITEM:
+	case WORK_OF_BATCH:
+	case WORK_OF_TRANSACTION:
+		return fault_at_reads(call, work->reads, work->n, err);
+	case WORK_OF_PAGE:
+		return fault_at_page(call, work->page, &work->is_filled, err);
+	case WORK_OF_SEARCH:
+		return fault_at_table(call, work->search->table->identity.name,
+				      work->search->index->name, err);
+	case WORK_OF_TABLE:
+		return fault_at_table(call, work->table, STR_ABSENT, err);
+	}
+	return OK;
+}
+
+static bool throughput_is_limited(const struct call *call)
+{
+	return call->throughput != NULL;
+}
+
+static const struct write_admission *throughput_within(const struct work *work)
+{
+	return throughput_admission(work->call, work->mode);
+}
+
+static enum code throughput_after(struct work *work, enum code code, struct err *err)
+{
+	struct call *call = work->call;
+
+	if (code != OK)
+		return code;
+	if (work->kind == WORK_OF_ITEM)
+		return throughput_admit_read(call, work->reads, err);
+	if (work->kind == WORK_OF_TRANSACTION)
+		return throughput_admit_reads(call, work->reads, work->n, err);
+	return work->kind == WORK_OF_PAGE ? throughput_admit_page(call, work->page, err) : OK;
+}
+
+static bool trial_is_on(const struct call *call)
+{
+	return call->trial != NULL;
+}
+
+static const struct write_admission *trial_within(const struct work *work)
+{
+	return work->call->trial;
+}
+
+static bool insight_is_on(const struct call *call)
+{
+	return call->accesses != NULL;
+}
+
+static void note_reads(struct work *work)
+{
+	access_note_reads(work->call, work->reads, work->n);
+	for (size_t i = 0; i < work->n && work->projections; i++) {
+		if (work->projections[i])
+			access_note_projection(work->call, i, work->projections[i]);
+	}
+}
+
+/* Writes are noted whatever becomes of them. */
+static enum code insight_after(struct work *work, enum code code, struct err *err)
+{
+	(void)err;
+	if (work->kind == WORK_OF_WRITES)
+		access_note_writes(work->call, work->writes, work->n);
+	else if (code == OK && work->kind == WORK_OF_PAGE)
+		access_note_page(work->call, work->page);
+	else if (code == OK && work->kind == WORK_OF_SEARCH)
+		access_note_search(work->call, work->search, work->partition, work->projections[0]);
+	else if (code == OK)
+		note_reads(work);
+	return code;
+}
+
+/* The hooks, in their order. */
+static const struct hook {
+	const char *name;
+	bool (*is_on)(const struct call *call);
+	/* may refuse */
+	enum code (*before)(struct work *work, struct err *err);
+	/* asked before writes are committed: the first hook that is on */
+	const struct write_admission *(*within)(const struct work *work);
+	/* takes the outcome and returns the outcome */
+	enum code (*after)(struct work *work, enum code code, struct err *err);
+} hooks[] = {
+	{"conflicts", conflicts_is_on, conflicts_before, NULL, NULL},
+	{"faults", faults_is_on, faults_before, NULL, NULL},
+	{"throughput", throughput_is_limited, NULL, throughput_within, throughput_after},
+	{"trial", trial_is_on, NULL, trial_within, NULL},
+	{"insight", insight_is_on, NULL, NULL, insight_after},
+};
+
+#define HOOKS (sizeof(hooks) / sizeof(hooks[0]))
+
+enum code work_meet(struct work *work, struct err *err)
+{
+	enum code code = OK;
+
+	for (size_t i = 0; i < HOOKS && code == OK; i++) {
+		if (hooks[i].before && hooks[i].is_on(work->call))
+			code = hooks[i].before(work, err);
+	}
+	return code;
+}
+
+static enum code run_writes(const struct work *work, struct err *err)
+{
+	struct call *call = work->call;
+	const struct write_admission *admission = NULL;
+	struct write_token *token = work->token && str_is_set(work->token->token) ? work->token
+		: NULL;
+
+	for (size_t i = 0; i < HOOKS && !admission; i++) {
+		if (hooks[i].within && hooks[i].is_on(call))
+			admission = hooks[i].within(work);
+	}
+	for (size_t i = 0; i < work->n; i++)
+		work->writes[i].thought = call_thought(call);
+	return write_run_admitted(call->service->catalog, call->arena, work->writes, work->n,
+				  work->mode, token, call->now_ms,
+				  admission, err);
+}
+
+static enum code carry_out(struct work *work, struct err *err)
+{
+	struct catalog *catalog = work->call->service->catalog;
+	struct arena *arena = work->call->arena;
+
+	switch (work->kind) {
+	case WORK_OF_WRITES:
+		return run_writes(work, err);
+	case WORK_OF_ITEM:
+	case WORK_OF_BATCH:
+	case WORK_OF_TRANSACTION:
+		return read_items(catalog, arena, work->reads, work->n, err);
+	case WORK_OF_PAGE:
+		return work->is_filled ? OK : read_page(catalog, arena, work->page, err);
+	case WORK_OF_SEARCH:
+		return vector_search(arena, work->search, err);
+	case WORK_OF_TABLE:
+		break;
+	}
+	return OK;
+}
+
+static enum code tell(struct work *work, enum code code, struct err *err)
+{
+	for (size_t i = 0; i < HOOKS; i++) {
+		if (hooks[i].after && hooks[i].is_on(work->call))
+			code = hooks[i].after(work, code, err);
+	}
+	return code;
+}
+
+enum code work_run(struct work *work, struct err *err)
+{
+	enum code code = carry_out(work, err);
+
+	if (code == OK && work->check)
+		code = work->check(work, err);
+	return tell(work, code, err);
+}
+
+enum code work_do(struct work *work, struct err *err)
+{
+	enum code code = work_meet(work, err);
+
+	return code == OK ? work_run(work, err) : code;
+}
+
+void work_note_refused(struct work *work)
+{
+	if (insight_is_on(work->call))
+		access_note_writes(work->call, work->writes, work->n);
+}
+
+/* Each by itself; refused[i] says which were throttled. An error of throttling where all were. */
+static enum code run_each(struct work *work, bool *refused, struct err *err)
+{
+	struct err first = err_in(work->call->arena);
+	size_t refused_n = 0;
+
+	for (size_t i = 0; i < work->n; i++) {
+		struct work one =
+			{.call = work->call, .writes = &work->writes[i], .n = 1,
+			 .mode = WRITE_BATCH};
+		struct err own = err_in(work->call->arena);
+		enum code code = run_writes(&one, &own);
+
+		refused[i] = throughput_refuses(code);
+		if (code != OK && !refused[i]) {
+			*err = own;
+			return code;
+		}
+		if (refused[i] && refused_n++ == 0)
+			first = own;
+	}
+	if (work->n == 0 || refused_n < work->n)
+		return OK;
+	*err = first;
+	return first.code;
+}
+
+enum code work_run_batch(struct work *work, bool *left_out, struct err *err)
+{
+	struct call *call = work->call;
+	struct write *writes = work->writes;
+	size_t *places = ARENA_ARRAY(call->arena, size_t, work->n); /* in the request */
+	bool *refused = ARENA_ARRAY(call->arena, bool, work->n);
+	size_t kept = 0, done = 0;
+	enum code code = OK;
+
+	for (size_t i = 0; i < work->n; i++) {
+		left_out[i] = work_leaves_out(call, i);
+		if (left_out[i]) {
+			access_left(call, &writes[i]);
+			continue;
+		}
+		places[kept] = i;
+		writes[kept++] = writes[i];
+	}
+	work->n = kept;
+	if (call->throughput)
+		code = run_each(work, refused, err);
+	else if (kept > 0)
+		code = run_writes(work, err);
+	for (size_t i = 0; i < kept && code == OK; i++) {
+		left_out[places[i]] = refused[i];
+		if (refused[i])
+			access_left(call, &writes[i]);
+		else
+			writes[done++] = writes[i];
+	}
+	work->n = done;
+	return tell(work, code, err);
+}
+
+bool work_may_leave_out(const struct call *call)
+{
+	return call->faults || call->throughput || call->conflicts;
+}
+
+bool work_leaves_out(const struct call *call, size_t i)
+{
+	return fault_leaves_out(call, i) || conflict_leaves_out(call, i);
+}
+
+enum code work_admit_read(struct call *call, const struct read_item *read, struct err *err)
+{
+	return call->throughput ? throughput_admit_read(call, read, err) : OK;
+}
+
+bool work_is_throttled(enum code code)
+{
+	return throughput_refuses(code);
+}
+
+bool work_is_dropped(const struct call *call)
+{
+	return fault_drops(call);
+}
