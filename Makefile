@@ -40,7 +40,7 @@ RELR := $(shell printf '\043include <features.h>\n\043if !__GLIBC_PREREQ(2, 36)\
 CFLAGS.release := -O3 $(LTO) -g -DNDEBUG $(HARDEN)
 # For make run, which wants a first answer soon: a third of what -O1 costs file by file.
 # Warnings are for the other flavours, which compile each file alone.
-CFLAGS.quick   := -Og -w -DNDEBUG $(HARDEN)
+CFLAGS.quick   := -Og -w -DNDEBUG $(filter-out -D_FORTIFY_SOURCE=2,$(HARDEN))
 CFLAGS.asan    := -O1 -g -Werror $(PIC) -Wno-maybe-uninitialized -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS.tsan    := -O1 -g -Werror $(PIC) -Wno-maybe-uninitialized -fsanitize=thread
 # An absent text is {NULL, 0}. Clang takes NULL + 0 for an overflow, gcc does not; the asan flavour looks for the others.
@@ -188,11 +188,16 @@ units.src := server/main.c $(filter-out $(embedded:%=server/%/embedded.c),$(serv
 units := $(shell scripts/units $(BUILD)/units $(units.src) $(foreach r,protocol storage core,$($(r).src)))
 units.objects := $(units:%=$(BUILD)/units/%.o)
 $(foreach u,$(units),$(eval units.known += $(u))$(eval units.at.$(u) := $(words $(units.known))))
-$(units.objects): CPPFLAGS += $(postgresql.flags) $(zstd.flags)
-$(units.objects): $(BUILD)/units/%.o: $(BUILD)/units/%.c $(foreach f,flags sqlite postgresql zstd,$(BUILD)/$(f))
+units.last := $(filter $(BUILD)/units/libraries-%,$(units.objects))
+$(units.last): CPPFLAGS += $(postgresql.flags) $(zstd.flags)
+$(units.last): $(foreach f,sqlite postgresql zstd,$(BUILD)/$(f))
+$(units.objects): $(BUILD)/units/%.o: $(BUILD)/units/%.c $(BUILD)/flags
 	@$(call tell_over,CC,$*$(comma) $(units.at.$*) of $(words $(units)))
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 server.objects := $(units.objects) $(embedded:%=$(BUILD)/server/%/embedded.o)
+# What a compiler alone can compile, for run: SQLite and the files that use no library.
+.PHONY: $(BUILD)/early
+$(BUILD)/early: $(sqlite.object) $(filter-out $(units.last),$(units.objects))
 endif
 # SQLite first: it takes longest to compile.
 $(BUILD)/dynalith: $(sqlite.object) $(server.objects) $(BUILD)/libraries
@@ -347,6 +352,9 @@ help: ## lists the targets
 
 deps:
 	@scripts/install-deps build
+.PHONY: deps-compiler
+deps-compiler:
+	@scripts/install-deps compiler
 deps-test:
 	@scripts/install-deps test
 
@@ -369,8 +377,9 @@ deps-sqlite:
 	@$(if $(sqlite.is_chosen),:,scripts/fetch-sqlite $(sqlite.folder) auto || true)
 debug: deps ## the development binary, build/debug/dynalith
 	@$(MAKE) FLAVOUR=debug all
-# The first answer soon: compiled in few large files, with little optimisation and none across files.
-run: deps deps-sqlite ## installs what is missing, builds quickly, serves on port 8000; ARGS="..." for options
+# The first answer soon: little optimisation, and compiling begins while libraries are installed.
+run: deps-compiler deps-sqlite ## installs what is missing, builds quickly, serves on port 8000; ARGS="..." for options
+	@$(MAKE) FLAVOUR=quick build/quick/early & scripts/install-deps build; s=$$?; wait; exit $$s
 	@$(MAKE) FLAVOUR=quick all
 	@$(call tell,RUN,build/quick/dynalith: built quickly; make release builds the fast one)
 	@exec build/quick/dynalith $(ARGS)
@@ -542,6 +551,10 @@ coverage: deps-test ## lines of each room that the tests reach, unit to end to e
 	@$(MAKE) FLAVOUR=coverage build/coverage/dynalith
 	@FLAVOUR=coverage scripts/run-tests "$(MAKE) FLAVOUR=coverage test-native" "DYNALITH_BINARY=$(CURDIR)/build/coverage/dynalith tests/e2e/run" || true
 	@scripts/coverage build/coverage
+# compile_commands.json: what make would run for the debug flavour.
+compile-commands: ## how each file of the debug flavour is compiled, for clangd and editors
+	@$(MAKE) -s -Bn V=1 FLAVOUR=debug BUILD=build/debug core storage protocol server build/debug/server/main.o | \
+		awk -v folder="$(CURDIR)" -f scripts/compile-commands > compile_commands.json
 docs: build ## the generated parts of docs/reference/, config.example.json, docs/differences.md
 	@scripts/generate-docs
 
