@@ -1,3 +1,5 @@
+#include "protocol/throughput/admission.h"
+
 #include "protocol/insight/access.h"
 #include "protocol/tables/settings.h"
 #include "protocol/throttle_messages.h"

@@ -3,7 +3,7 @@
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/insight/access.h"
-#include "protocol/throughput/throughput.h"
+#include "protocol/throughput/admission.h"
 
 static bool conflicts_is_on(const struct call *call)
 {
