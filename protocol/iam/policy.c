@@ -414,29 +414,3 @@ enum code iam_policy_read(struct arena *arena, const struct json *document, enum
 
 	return RESULT(code, out, policy);
 }
-
-static bool has_variable(const struct iam_patterns *patterns, struct str key)
-{
-	for (size_t i = 0; i < patterns->n; i++) {
-		for (size_t k = 0; k < patterns->v[i].n; k++) {
-			if (str_is_set(patterns->v[i].parts[k].variable) && str_eq_nocase(patterns->v[i].parts[k].variable, key))
-				return true;
-		}
-	}
-	return false;
-}
-
-bool iam_policy_mentions(const struct iam_policy *policy, struct str key)
-{
-	for (size_t i = 0; i < policy->n; i++) {
-		const struct iam_statement *statement = &policy->statements[i];
-
-		if (has_variable(&statement->resources, key))
-			return true;
-		for (size_t k = 0; k < statement->test_count; k++) {
-			if (str_eq_nocase(statement->tests[k].key, key) || has_variable(&statement->tests[k].values, key))
-				return true;
-		}
-	}
-	return false;
-}

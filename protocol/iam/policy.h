@@ -75,7 +75,4 @@ bool iam_scalar(struct arena *arena, const struct json *value, struct str *text)
 enum code iam_policy_read(struct arena *arena, const struct json *document, enum iam_policy_kind kind, unsigned *number, struct iam_policy *out,
 			  struct err *err) WARN_UNUSED;
 
-/* Whether any of its conditions, variables included, is about this key. */
-bool iam_policy_mentions(const struct iam_policy *policy, struct str key);
-
 #endif

@@ -45,13 +45,3 @@ static const struct shape shape_parameter = {.kind = SHAPE_PARAMETER, .name = "A
 		.count = COUNT(members_##id), .size = sizeof(struct id), .traits = its_traits};
 #define STRUCTURE(id, model, ...) INPUT(id, model, 0, __VA_ARGS__)
 #include "protocol/wire/shapes.def"
-
-size_t shape_size(const struct shape *shape)
-{
-	return shape->size;
-}
-
-struct str shape_enum_text(const struct shape *shape, int constant)
-{
-	return constant > 0 && (size_t)constant <= shape->count ? str_of(shape->texts[constant - 1]) : STR_ABSENT;
-}

@@ -114,10 +114,4 @@ struct shape;
 #undef STRUCTURE
 #undef INPUT
 
-/* The size in bytes of a structure's C type. */
-size_t shape_size(const struct shape *shape);
-
-/* The wire text of an enumeration's constant. */
-struct str shape_enum_text(const struct shape *shape, int constant);
-
 #endif

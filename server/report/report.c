@@ -156,11 +156,6 @@ static view_write *form_of(const char *path)
 	return NULL;
 }
 
-bool report_can_write(const char *path)
-{
-	return form_of(path) != NULL;
-}
-
 static enum code write_form(struct arena *arena, struct str description, view_write *write, struct str *text, struct err *err)
 {
 	struct money money;

@@ -17,9 +17,6 @@
 /* The process's exit status: 0; 1 where the gate found something; 2 where nothing was looked at. */
 int report_run(struct arena *arena, int argc, char **argv);
 
-/* Whether the name of a file says which form it has: .txt, .md, .html, .svg, .json, .sarif, .xml. */
-bool report_can_write(const char *path);
-
 /* The description of GET /_dynalith/insight as Markdown. ERR_VALIDATION: it is none. */
 enum code report_markdown(struct arena *arena, struct str description, struct str *text, struct err *err) WARN_UNUSED;
 

@@ -5,11 +5,6 @@
 
 #define PREFIX STR("\0\0")
 
-struct str retired_prefix(void)
-{
-	return PREFIX;
-}
-
 bool retired_is_key(struct str key)
 {
 	return str_starts_with(key, PREFIX);

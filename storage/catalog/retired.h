@@ -9,8 +9,6 @@
 
 /* Whether a row of SYSTEM_TABLES is one of ours: no account and no table name begins as our keys do. */
 bool retired_is_key(struct str key);
-/* What these keys begin with; the number of the table follows. */
-struct str retired_prefix(void);
 struct str retired_key(struct arena *arena, uint64_t number);
 
 /* What is to be kept of a table that is deleted at `now_ms`: NULL where no stream of it can be read any more. */
