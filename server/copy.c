@@ -14,7 +14,7 @@
 #include "storage/catalog/retired.h"
 #include "storage/index_row.h"
 #include "storage/monotonic.h"
-#include "storage/store/sqlite/copy_target.h"
+#include "storage/store/copy_target.h"
 #include "storage/store/transfer.h"
 #include "storage/store/walk.h"
 #include "storage/stream/stream_head.h"

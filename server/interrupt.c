@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
-#include "storage/store/sqlite/copy_target.h"
+#include "storage/store/copy_target.h"
 
 #define STATUS_OF_SIGNAL 128 /* as shells count */
 

@@ -14,7 +14,7 @@
 #include "server/repair_file.h"
 #include "storage/check.h"
 #include "storage/store/maintenance.h"
-#include "storage/store/sqlite/copy_target.h"
+#include "storage/store/copy_target.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
 enum { SOUND = 0, FINDINGS = 1, MISUSE = 2 };

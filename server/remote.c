@@ -11,7 +11,7 @@
 #include "server/messages.h"
 #include "server/sigv4.h"
 #include "storage/store/durable.h"
-#include "storage/store/sqlite/copy_target.h"
+#include "storage/store/copy_target.h"
 
 #define TRIES_MAX 50         /* of a server that is overloaded */
 #define PAUSE_NS 100000000

@@ -9,10 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/store/copy_target.h"
 #include "storage/store/durable.h"
-#include "storage/store/sqlite/copy_target.h"
 #include "storage/store/sqlite/file_salvage.h"
-#include "storage/store/sqlite/verify.h"
 #include "storage/store/store_messages.h"
 
 struct file_repair {
@@ -138,11 +137,11 @@ enum code file_repair_publish(struct file_repair *repair, struct err *err)
 	enum code code = raw_file_move_log(&repair->file, err);
 	if (code != OK)
 		return code;
-	if (link(repair->path, repair->kept) != 0 || !verify_sync_folder(repair->arena, repair->path))
+	if (link(repair->path, repair->kept) != 0 || !copy_target_sync_folder(repair->arena, repair->path))
 		return problem(repair->kept, err);
 	unlink(str_printf(repair->arena, "%s-wal", repair->path).p);
 	unlink(str_printf(repair->arena, "%s-shm", repair->path).p);
-	if (rename(repair->successor, repair->path) != 0 || !verify_sync_folder(repair->arena, repair->path))
+	if (rename(repair->successor, repair->path) != 0 || !copy_target_sync_folder(repair->arena, repair->path))
 		return problem(repair->path, err);
 	return OK;
 }

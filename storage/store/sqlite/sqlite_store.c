@@ -343,10 +343,11 @@ static enum code sqlite_verify(struct store *base, store_tell *tell, void *conte
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
 	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
+	uint32_t next;
 
 	if (!wal_move_all(&store->wal, &store->writer))
 		return err_set(err, MSG_STORE_UNMOVED, store->path);
-	enum code code = verify_pages(&verify, err);
+	enum code code = verify_pages(&verify, 1, UINT32_MAX, &next, err);
 	if (code == OK)
 		verify_structure(&verify, &store->writer, err);
 	*findings += verify.findings;
@@ -374,10 +375,10 @@ static enum code sqlite_verify_some(struct store *base, uint32_t from, uint32_t 
 				    uint64_t *findings, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
+	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context, .is_in_use = true};
 
 	*next = 0;
-	enum code code = store->is_memory ? OK : verify_some_pages(&verify, from ? from : 1, n, next, err);
+	enum code code = store->is_memory ? OK : verify_pages(&verify, from ? from : 1, n, next, err);
 	*findings += verify.findings;
 	return code;
 }

@@ -2,11 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "storage/store/copy_target.h"
 #include "storage/store/durable.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
@@ -25,49 +24,35 @@ static off_t place_of(uint32_t number)
 	return (off_t)(number - 1) * STORE_PAGE;
 }
 
-enum code verify_pages(struct verify *verify, struct err *err)
-{
-	unsigned char page[STORE_PAGE];
-	bool has_checksums = true;
-	ssize_t n;
-
-	for (uint32_t number = 1; (n = pread(verify->fd, page, sizeof(page), place_of(number))) > 0; number++) {
-		if (number == 1)
-			has_checksums = page_file_has_checksums(page);
-		if (n < STORE_PAGE)
-			tell(verify, str_printf(err->arena, STORE_PAGE_CUT, (unsigned)number));
-		else if (has_checksums && !page_file_is_whole(page, number))
-			tell(verify, str_printf(err->arena, STORE_PAGE_DAMAGED, (unsigned)number));
-	}
-	return n < 0 ? err_set(err, MSG_STORE_OPEN, verify->path, strerror(errno)) : OK;
-}
-
 /* Whether it is whole, at last. */
-static bool is_whole_now(int fd, uint32_t number, unsigned char *page)
+static bool is_whole_now(const struct verify *verify, uint32_t number, unsigned char *page)
 {
-	for (unsigned i = 0; i < READ_AGAIN; i++) {
+	for (unsigned i = 0; i < READ_AGAIN && verify->is_in_use; i++) {
 		if (page_file_is_whole(page, number))
 			return true;
 		nanosleep(&(struct timespec){0, READ_AGAIN_NS}, NULL);
-		if (pread(fd, page, STORE_PAGE, place_of(number)) != STORE_PAGE)
+		if (pread(verify->fd, page, STORE_PAGE, place_of(number)) != STORE_PAGE)
 			return true; /* the file became shorter */
 	}
 	return page_file_is_whole(page, number);
 }
 
-enum code verify_some_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_t *next, struct err *err)
+enum code verify_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_t *next, struct err *err)
 {
 	unsigned char page[STORE_PAGE];
+	bool has_checksums = pread(verify->fd, page, sizeof(page), 0) != STORE_PAGE || page_file_has_checksums(page);
 
 	*next = 0;
-	if (pread(verify->fd, page, sizeof(page), 0) == STORE_PAGE && !page_file_has_checksums(page))
+	if (!has_checksums && verify->is_in_use)
 		return OK;
 	for (uint32_t number = from; number - from < n; number++) {
 		ssize_t got = pread(verify->fd, page, sizeof(page), place_of(number));
 
-		if (got < STORE_PAGE)
+		if (got <= 0 || (got < STORE_PAGE && verify->is_in_use))
 			return got < 0 ? err_set(err, MSG_STORE_OPEN, verify->path, strerror(errno)) : OK;
-		if (!is_whole_now(verify->fd, number, page))
+		if (got < STORE_PAGE)
+			tell(verify, str_printf(err->arena, STORE_PAGE_CUT, (unsigned)number));
+		else if (has_checksums && !is_whole_now(verify, number, page))
 			tell(verify, str_printf(err->arena, STORE_PAGE_DAMAGED, (unsigned)number));
 	}
 	*next = from + n;
@@ -112,32 +97,9 @@ static enum code copy_pages(int fd, const char *path, int to, const char *target
 	return durable_sync(to) == 0 ? OK : err_set(err, MSG_STORE_OPEN, target, strerror(errno));
 }
 
-enum code verify_no_log(const char *target, struct err *err)
-{
-	static const char *const suffixes[] = {"-wal", "-journal"};
-
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		const char *name = str_printf(err->arena, "%s%s", target, suffixes[i]).p;
-
-		if (access(name, F_OK) == 0)
-			return err_set(err, MSG_STORE_LOG_LEFT, target, name);
-	}
-	return OK;
-}
-
-bool verify_sync_folder(struct arena *arena, const char *target)
-{
-	int fd = open(dirname((char *)(uintptr_t)str_copy(arena, str_of(target)).p), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool is_safe = fd >= 0 && durable_sync(fd) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is_safe;
-}
-
 enum code verify_copy(int fd, const char *path, const char *target, struct err *err)
 {
-	enum code code = verify_no_log(target, err);
+	enum code code = copy_target_no_log(target, err);
 
 	if (code != OK)
 		return code;
@@ -147,7 +109,7 @@ enum code verify_copy(int fd, const char *path, const char *target, struct err *
 	code = copy_pages(fd, path, to, target, err);
 	if (close(to) != 0 && code == OK)
 		code = err_set(err, MSG_STORE_OPEN, target, strerror(errno));
-	if (code == OK && !verify_sync_folder(err->arena, target))
+	if (code == OK && !copy_target_sync_folder(err->arena, target))
 		code = err_set(err, MSG_STORE_OPEN, target, strerror(errno));
 	if (code != OK)
 		unlink(target);

@@ -11,30 +11,23 @@
 struct verify {
 	int fd;             /* of the file; not closed, since the locks of a process end with any close */
 	const char *path;
+	bool is_in_use;     /* others write to it meanwhile */
 	store_tell *tell;
 	void *context;
 	uint64_t findings;
 };
 
-/* Reads every page of the file. A file without checksums is only read. ERR_INTERNAL where it cannot be read. */
-enum code verify_pages(struct verify *verify, struct err *err) WARN_UNUSED;
-
 /*
- * Reads up to `n` pages from number `from` while the file is written to: what fails is read again for a while, since it may have been half written.
- * *next is the number to go on with, 0 at the end of the file.
+ * Reads up to `n` pages from number `from`: a page that fails its checksum, or is cut short, is a finding. In a file in use, what fails is read again for a
+ * while, since it may have been half written. A file without checksums is only read. *next is the number to go on with, 0 at the end of the file. ERR_INTERNAL
+ * where it cannot be read.
  */
-enum code verify_some_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_t *next, struct err *err) WARN_UNUSED;
+enum code verify_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_t *next, struct err *err) WARN_UNUSED;
 
 /* SQLite's own check, over its own file. What it cannot read is a finding. */
 void verify_structure(struct verify *verify, struct connection *connection, struct err *err);
 
 /* Copies the file to one that is not there yet, and waits for the disk. On an error there is no copy. */
 enum code verify_copy(int fd, const char *path, const char *target, struct err *err) WARN_UNUSED;
-
-/* ERR_INTERNAL where a log is left of an earlier file of this name: it would be moved into the copy. */
-enum code verify_no_log(const char *target, struct err *err) WARN_UNUSED;
-
-/* Waits for the disk with the folder of that file: a new name is safe when its folder is. False where that fails. */
-bool verify_sync_folder(struct arena *arena, const char *path) WARN_UNUSED;
 
 #endif

@@ -1,11 +1,12 @@
-#include "storage/store/sqlite/copy_target.h"
+#include "storage/store/copy_target.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "storage/store/sqlite/verify.h"
+#include "storage/store/durable.h"
 #include "storage/store/store_messages.h"
 
 static enum code problem(const char *path, struct err *err)
@@ -13,9 +14,32 @@ static enum code problem(const char *path, struct err *err)
 	return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 }
 
+enum code copy_target_no_log(const char *target, struct err *err)
+{
+	static const char *const suffixes[] = {"-wal", "-journal"};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		const char *name = str_printf(err->arena, "%s%s", target, suffixes[i]).p;
+
+		if (access(name, F_OK) == 0)
+			return err_set(err, MSG_STORE_LOG_LEFT, target, name);
+	}
+	return OK;
+}
+
+bool copy_target_sync_folder(struct arena *arena, const char *target)
+{
+	int fd = open(dirname((char *)(uintptr_t)str_copy(arena, str_of(target)).p), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool is_safe = fd >= 0 && durable_sync(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_safe;
+}
+
 enum code copy_target_begin(struct arena *arena, const char *target, const char **part, struct err *err)
 {
-	enum code code = verify_no_log(target, err);
+	enum code code = copy_target_no_log(target, err);
 
 	if (code != OK)
 		return code;
@@ -39,7 +63,7 @@ enum code copy_target_publish(struct arena *arena, const char *part, const char 
 	if (link(part, target) != 0)
 		return problem(target, err);
 	copy_target_discard(arena, part);
-	return verify_sync_folder(arena, target) ? OK : problem(target, err);
+	return copy_target_sync_folder(arena, target) ? OK : problem(target, err);
 }
 
 void copy_target_discard(struct arena *arena, const char *part)

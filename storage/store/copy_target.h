@@ -1,8 +1,8 @@
 /*
  * copy_target - where a backup goes: written and checked under a name of its own, then given the name that was asked for, which no file has yet.
  */
-#ifndef DYNALITH_STORAGE_SQLITE_COPY_TARGET_H
-#define DYNALITH_STORAGE_SQLITE_COPY_TARGET_H
+#ifndef DYNALITH_STORAGE_STORE_COPY_TARGET_H
+#define DYNALITH_STORAGE_STORE_COPY_TARGET_H
 
 #include "core/err.h"
 
@@ -17,5 +17,11 @@ enum code copy_target_publish(struct arena *arena, const char *part, const char 
 
 /* Removes what was written. */
 void copy_target_discard(struct arena *arena, const char *part);
+
+/* ERR_INTERNAL where a log is left of an earlier file of this name: it would be moved into the copy. */
+enum code copy_target_no_log(const char *target, struct err *err) WARN_UNUSED;
+
+/* Waits for the disk with the folder of that file: a new name is safe when its folder is. False where that fails. */
+bool copy_target_sync_folder(struct arena *arena, const char *path) WARN_UNUSED;
 
 #endif
