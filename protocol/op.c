@@ -18,6 +18,7 @@
 #include "storage/store/retry.h"
 #include "storage/write/write.h"
 
+#define CLOCKED_BODY 1024 /* bytes */
 #define MOVES_MAX 10 /* times an operation is run again because a table was changed meanwhile */
 
 /* The services of ops.def, in the order of its rows. */
@@ -475,6 +476,8 @@ static enum code pass(struct passage *passage, struct err *err)
 
 	if (service->cpu_ns)
 		arena_limit_time(request->arena, service->cpu_ns, is_sliced ? request->slice_ns : service->cpu_limit_ns);
+	if (is_sliced && request->body.n >= CLOCKED_BODY) /* to parse it takes a part of the slice */
+		(void)arena_works(request->arena, ARENA_LOOK);
 	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
 		code = gates[i](passage, err);
 	passage->is_late = passage->is_late || (is_sliced && !passage->call.is_judged && code != OK && arena_is_late(request->arena));
