@@ -17,6 +17,7 @@
 #endif
 
 #define ALIGNMENT 16
+#define YIELD_NS 500000u /* of the clock, between two calls of sched_yield() */
 #define CHUNK_MIN (16 * 1024)
 #define CHUNK_USUAL (1024 * 1024)      /* up to which each is twice as large as the one before */
 #define CHUNK_LARGE (4 * 1024 * 1024)  /* the size of those of an arena that has taken twice as much */
@@ -42,6 +43,7 @@ struct arena {
 	struct {
 		uint64_t (*clock)(void); /* or NULL */
 		uint64_t limit, end;     /* end 0: not looked at yet */
+		uint64_t yielded;        /* when it last called sched_yield() */
 		size_t steps;            /* since the last look */
 		bool is_up, yields;
 	} time;
@@ -182,10 +184,12 @@ static void arena_look(struct arena *arena)
 		arena->time.is_up = true;
 	if (!arena->time.clock)
 		return;
-	if (arena->time.yields)
-		sched_yield();
 	uint64_t now = arena->time.clock();
 
+	if (arena->time.yields && now - arena->time.yielded >= YIELD_NS) {
+		sched_yield(); /* on a busy machine it is some milliseconds until this returns */
+		arena->time.yielded = now;
+	}
 	if (arena->time.end == 0)
 		arena->time.end = now + arena->time.limit;
 	arena->time.is_up = arena->time.is_up || now >= arena->time.end;
