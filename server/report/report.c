@@ -119,7 +119,7 @@ int report_run(struct arena *arena, int argc, char **argv)
 		return help_misuse("report");
 	view_write *write = form_named(words.format ? words.format : "text");
 	if (!write)
-		return help_misuse("report");
+		return fail(str_printf(arena, "--format: wants " FORM_NAMES ", not %s", words.format));
 	enum code code = money_read(arena, words.prices, &money, &err);
 	money.rate = words.rate;
 	if (code == OK)

@@ -76,7 +76,7 @@ class Server:
         self.folder = tempfile.mkdtemp(prefix="dynalith-e2e-")
         self.port = free_port()
         store = store or (new_database() if DATABASE else None)
-        data = ["--store", store] if store else ["--db-path", f"{self.folder}/data.db"] if disk else ["--in-memory"]
+        data = ["--store", store] if store else [] if "--db-path" in flags else ["--db-path", f"{self.folder}/data.db"] if disk else ["--in-memory"]
         shell = ["/bin/sh", "-c", f'{before} && exec "$0" "$@"'] if before else []
         self.argv = [*shell, BINARY, "--port", str(self.port), "--log-level", "warn", *data, *flags]
         self.start()

@@ -125,7 +125,6 @@ def a_small_file_system():
             print("e2e disk: no tmpfs can be mounted here: skipped")
             return
         server = Server("--db-path", f"{folder}/data.db", "--durability", "full")
-        server.argv.remove("--in-memory")
         server.kill()
         server.start()
         use_full_disk(server, lambda: mount("remount,size=32m"))
@@ -144,7 +143,6 @@ def a_full_disk_with_a_reserve():
         return
     try:
         server = Server("--db-path", f"{folder}/data.db")
-        server.argv.remove("--in-memory")
         server.kill()
         server.start()
         client = Client(server.port)

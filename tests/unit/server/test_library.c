@@ -107,7 +107,7 @@ TEST(bad_options_are_an_error_with_a_reason)
 	static const struct {
 		const char *options, *reason;
 	} cases[] = {
-		{"nonsense", "options: is not a JSON object"},
+		{"nonsense", "options:1:1: is not JSON here: nonsense"},
 		{"{\"troughput\":\"off\"}", "options: unknown option troughput; did you mean throughput?"},
 		{"{\"cache_mb\":\"many\"}", "options: cache_mb: wants a number, not many"},
 		{"{\"--cache-mb\":0}", "options: cache_mb: wants a number from 1 to 65536, not 0"},
