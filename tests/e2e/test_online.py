@@ -237,7 +237,7 @@ def what_goes_wrong():
     assert status == 1 and "cannot connect" in problem and not os.path.exists(target), (status, problem)
     for words in (["check", "http://"], ["check", server.url, "--repair"], ["backup", "https://", target], ["check", "/no/file", "--tls-ca", "x"]):
         status, lines, problem = dynalith(*words)
-        assert status in (1, 2) and not lines and problem.startswith("dynalith: "), (words, status, lines, problem)
+        assert status in (1, 2) and not lines and problem.startswith(("dynalith: ", "usage: dynalith")), (words, status, lines, problem)
 
 
 run("online", [while_clients_write, damage_is_found_while_it_runs, what_a_client_sends, keys_that_may, what_goes_wrong])
