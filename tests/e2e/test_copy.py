@@ -118,7 +118,7 @@ def misuse():
                   ["--from", "mysql://x", "--to", good], ["--from", good, "--to", good, "more"], ["--from", good, "--to", f"sqlite:{folder}/b.db"],
                   ["--from", "http://127.0.0.1:1", "--to", good]):
         status, lines, problem = copy(*words)
-        assert status == 2 and not lines and problem.startswith("dynalith: ") and problem.count("\n") == 1, (words, status, lines, problem)
+        assert status == 2 and not lines and problem.startswith(("dynalith: ", "usage: dynalith")) and problem.count("\n") == 1, (words, status, lines, problem)
     assert os.listdir(folder) == []
     with open(f"{folder}/text", "w") as file:
         file.write("not a data file" * 100)
