@@ -272,7 +272,7 @@ def options_that_name_no_endpoint():
     import subprocess
     for flags in (["--kinesis", "folder"], ["--kinesis", "http://127.0.0.1:1", "--kinesis-credentials", "AKID"]):
         done = subprocess.run([harness.BINARY, "--in-memory", "--port", "0", *flags], capture_output=True, text=True, timeout=120)
-        assert done.returncode == 1 and "kinesis: wants none, or http://HOST" in done.stderr, done
+        assert done.returncode == 2 and "kinesis: wants none, or http://HOST" in done.stderr, done
 
 
 run("kinesis", [records_are_those_of_aws, order_is_kept_where_parts_of_requests_fail, a_change_that_is_refused_alone_is_left_behind,
