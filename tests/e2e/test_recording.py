@@ -173,7 +173,7 @@ def what_is_no_recording_is_refused():
     for words in (("replay",), ("replay", whole, whole), ("diff", whole), ("replay", whole, "--connections", "0"), ("replay", whole, "--endpoint", "nonsense"),
                   ("diff", whole, whole, "--endpoint", "http://127.0.0.1:1"), ("replay", FOLDER / "nosuch"), ("replay", FOLDER)):
         status, out, problem = dynalith(*words)
-        assert status == 2 and problem.startswith("dynalith: "), (words, status, out, problem)
+        assert status == 2 and problem.startswith(("dynalith: ", "usage: dynalith")), (words, status, out, problem)
     status, out, problem = dynalith("replay", whole, "--endpoint", "http://127.0.0.1:1")
     assert status == 1 and "no answer" in problem and "line 2, CreateTable" in problem, problem
     bad.write_text(whole.read_text() + '{"operation":"PutIt')  # the server was killed while it wrote
