@@ -430,6 +430,7 @@ void memory_file_remove(struct memory_files *files)
 	if (!files)
 		return;
 	sqlite3_vfs_unregister(&files->vfs);
+	drop(files); /* of a connection that was closed within a transaction */
 	free_unseen(files, NEWEST);
 	for (size_t i = 0; i < LEAVES; i++) {
 		struct leaf *leaf = atomic_load(&files->leaves[i]);
