@@ -225,12 +225,17 @@ int help_misuse(const char *word)
 	return HELP_MISUSE;
 }
 
+static void offer_commands(struct suggestion *suggestion)
+{
+	for (size_t i = 0; i < COMMANDS; i++)
+		suggest_offer(suggestion, commands[i].word);
+}
+
 const char *help_nearest_command(const char *word)
 {
 	struct suggestion suggestion = {.typed = str_of(word)};
 
-	for (size_t i = 0; i < COMMANDS; i++)
-		suggest_offer(&suggestion, commands[i].word);
+	offer_commands(&suggestion);
 	return suggestion.nearest;
 }
 
@@ -347,8 +352,7 @@ int help_run(struct arena *arena, int argc, char **argv)
 	if (argc > 3)
 		return help_misuse("help");
 	struct suggestion suggestion = {.typed = str_of(argv[2])};
-	for (size_t i = 0; i < COMMANDS; i++)
-		suggest_offer(&suggestion, commands[i].word);
+	offer_commands(&suggestion);
 	for (const struct row *row = rows; row < rows + ROWS; row++) {
 		if (row->topic)
 			suggest_offer(&suggestion, row->topic);

@@ -487,7 +487,7 @@ static page_handler *const pages[] = {
 static enum code run_page(struct routes *routes, const struct endpoint *endpoint,
 			  const struct http_request *request,
 			  const struct admission *wanted, struct http_response *response,
-				  struct err *err)
+			  struct err *err)
 {
 	size_t n, row = (size_t)(endpoint - endpoint_all(&n));
 	bool is_of_all = (endpoint->traits & ALL) && !wanted->is_one;
@@ -501,13 +501,11 @@ static void call_endpoint(struct routes *routes, const struct endpoint *endpoint
 {
 	const size_t root = sizeof(ROOT) - 1;
 	bool is_open = routes->auth != AUTH_VERIFY;
-	struct admission wanted =
-		{.needs = endpoint->needs, .method = endpoint->method, .pattern = endpoint->path,
-		 .may_control = is_open,
-				   .may_change = is_open,
-					   .path =
-						   {request->path.p + root,
-						    request->path.n - root}};
+	struct admission wanted = {
+		.needs = endpoint->needs, .method = endpoint->method, .pattern = endpoint->path,
+		.may_control = is_open, .may_change = is_open,
+		.path = {request->path.p + root, request->path.n - root},
+	};
 	/* where all may see it, an overloaded server looks at no signature */
 	bool is_unasked = endpoint->needs == NEEDS_NOTHING ||
 		((endpoint->traits & VITAL) && is_open && !routes->service->iam);
@@ -519,10 +517,10 @@ static void call_endpoint(struct routes *routes, const struct endpoint *endpoint
 	if (code == OK && endpoint->needs != NEEDS_NOTHING)
 		code = admission_check(&routes->control, request->arena, &wanted, &err);
 	if (code == OK && endpoint->handle) {
-		const struct control_call call =
-			{.control = &routes->control, .arena = request->arena, .ns = wanted.asked,
-			 .name = name,
-						  .query = request->query, .body = request->body};
+		const struct control_call call = {
+			.control = &routes->control, .arena = request->arena, .ns = wanted.asked,
+			.name = name, .query = request->query, .body = request->body,
+		};
 
 		code = endpoint_run(endpoint, &call, &response->body, &err);
 	} else if (code == OK) {

@@ -161,18 +161,25 @@ static bool is_taken_by_mistake(struct str text, size_t *at)
 	return false;
 }
 
+/* *end: where cJSON stopped. */
+static const cJSON *parse_by_library(struct arena *arena, struct str text, const char **end)
+{
+	pthread_once(&hooks_once, install_hooks);
+	parse_arena = arena;
+	const cJSON *root = cJSON_ParseWithLengthOpts(text.p, text.n, end, false);
+	parse_arena = NULL;
+	return root;
+}
+
 struct json *json_by_library(struct arena *arena, struct str text)
 {
 	const char *end = NULL;
-
 	size_t at;
+
 	if (is_taken_by_mistake(text, &at))
 		return NULL;
 	text = hide_zeros(arena, text);
-	pthread_once(&hooks_once, install_hooks);
-	parse_arena = arena;
-	const cJSON *root = cJSON_ParseWithLengthOpts(text.p, text.n, &end, false);
-	parse_arena = NULL;
+	const cJSON *root = parse_by_library(arena, text, &end);
 	return root && is_blank(end, text.p + text.n) ? convert(arena, root) : NULL;
 }
 
@@ -199,10 +206,7 @@ size_t json_stops_at(struct arena *arena, struct str text)
 
 	if (is_taken_by_mistake(text, &at))
 		return at;
-	pthread_once(&hooks_once, install_hooks);
-	parse_arena = arena;
-	cJSON_ParseWithLengthOpts(text.p, text.n, &end, false);
-	parse_arena = NULL;
+	parse_by_library(arena, text, &end);
 	return end ? (size_t)(end - text.p) : 0;
 }
 

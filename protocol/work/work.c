@@ -222,9 +222,9 @@ static enum code run_each(struct work *work, bool *refused, struct err *err)
 	size_t refused_n = 0;
 
 	for (size_t i = 0; i < work->n; i++) {
-		struct work one =
-			{.call = work->call, .writes = &work->writes[i], .n = 1,
-			 .mode = WRITE_BATCH};
+		struct work one = {
+			.call = work->call, .writes = &work->writes[i], .n = 1, .mode = WRITE_BATCH,
+		};
 		struct err own = err_in(work->call->arena);
 		enum code code = run_writes(&one, &own);
 
