@@ -169,6 +169,7 @@ static const struct {
 } replica_rules[] = {
 	{"Create", {"CreateTable", "CreateTableReplica", "Scan", "Query", "UpdateItem", "PutItem", "GetItem", "DeleteItem", "BatchWriteItem", NULL}},
 	{"Delete", {"DeleteTable", "DeleteTableReplica", NULL}},
+	{"Disassociate", {"DisassociateTableReplica", NULL}},
 };
 
 static void ask_of_replica(struct iam_asking *asking, struct str name, const struct json *update)

@@ -12,6 +12,7 @@
 #include "protocol/timing/timing.h"
 #include "protocol/vector_messages.h"
 #include "storage/upkeep/backfill.h"
+#include "storage/upkeep/replica_leave.h"
 
 #define FIRST_STEPS 3 /* pieces of an index's work done before the answer: the indexes of small tables are ACTIVE when the client looks */
 
@@ -101,6 +102,8 @@ static enum code change_table(const struct call *call, struct table *table, cons
 	change_class(table, input->table_class, now_ms);
 	if (input->deletion_protection_enabled.is_set)
 		table->settings->is_deletion_protected = input->deletion_protection_enabled.value;
+	if (input->disassociation_protection_enabled.is_set)
+		table->settings->may_disassociate = !input->disassociation_protection_enabled.value;
 	if (input->global_table_settings_replication_mode)
 		table->settings->replication_mode = replica_rules_mode(input->global_table_settings_replication_mode);
 	table_rules_prune(table);
@@ -257,6 +260,17 @@ static enum code describe_group(struct call *call, const struct replica_changes 
 	return code;
 }
 
+/* One whose changes have all come through leaves its group at once; the upkeep sees to the others. */
+static void try_to_leave(struct call *call, struct str name)
+{
+	struct err ignored = err_in(call->arena);
+	struct table *table;
+	bool is_waiting;
+
+	if (replicas_find(call, name, call->ns.region, &table, &ignored) == OK && table && table->group.is_leaving)
+		(void)!replica_leave(call->service->catalog, table, call->now_ms, &is_waiting, &ignored);
+}
+
 static enum code update_group(struct call *call, struct table *table, struct table *const *replicas, size_t n, const struct update_table_input *input,
 			      unsigned concerns, struct err *err)
 {
@@ -279,6 +293,8 @@ static enum code update_group(struct call *call, struct table *table, struct tab
 	for (size_t i = 0; i < changes.n && code == OK; i++) /* the upkeep does the rest */
 		(void)!backfill_run(call->service->catalog, (struct ns){call->ns.account, regions[i]}, table->identity.name, FIRST_STEPS,
 				    changes.v[i].now_ms, &ignored);
+	if (code == OK)
+		try_to_leave(call, table->identity.name);
 	if (code == OK && call->service->upkeep.wake)
 		call->service->upkeep.wake(call->service->upkeep.context);
 	return code;
@@ -300,7 +316,7 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 	if (code == OK)
 		code = replica_rules_table(call, table, replicas, n, input, err);
 	if (code == OK)
-		code = replica_rules_other(replicas, n, input, err);
+		code = replica_rules_other(table, replicas, n, input, err);
 	if (code == OK)
 		code = index_rules_state(table, input, err);
 	if (code == OK)

@@ -37,6 +37,7 @@ unsigned concerns_of(const struct update_table_input *input)
 		{input->sse_specification, CONCERN_ENCRYPTION},
 		{str_is_set(input->table_class), CONCERN_CLASS},
 		{input->deletion_protection_enabled.is_set, CONCERN_PROTECTION},
+		{input->disassociation_protection_enabled.is_set, CONCERN_DISASSOCIATION},
 		{throughput_rules_has_on_demand(input->on_demand_throughput), CONCERN_ON_DEMAND},
 		{throughput_rules_has_warm(input->warm_throughput), CONCERN_WARM},
 		{input->stream_specification, CONCERN_STREAM},

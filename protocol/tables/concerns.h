@@ -20,8 +20,9 @@ enum concern {
 	CONCERN_INDEX_CREATE = 1 << 10,  /* of a global or a vector index */
 	CONCERN_INDEX_DELETE = 1 << 11,
 	CONCERN_INDEX_UPDATE = 1 << 12,
-	CONCERN_ALL = (1 << 13) - 1,
-	CONCERN_REPLICATION_MODE = 1 << 13, /* GlobalTableSettingsReplicationMode; no refused combination is known */
+	CONCERN_DISASSOCIATION = 1 << 13, /* DisassociationProtectionEnabled */
+	CONCERN_ALL = (1 << 14) - 1,
+	CONCERN_REPLICATION_MODE = 1 << 14, /* GlobalTableSettingsReplicationMode; no refused combination is known */
 };
 
 /* The set of them. A structure of throughput without a member is none: AWS drops it. */

@@ -69,25 +69,12 @@ static void add_member(struct table *table, const struct table *member)
 	qsort(v, table->group.n, sizeof(*v), by_age);
 }
 
-static void remove_member(struct table *table, struct str region)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < table->group.n; i++) {
-		if (!str_eq(table->group.v[i].region, region))
-			table->group.v[kept++] = table->group.v[i];
-	}
-	table->group.n = kept;
-	if (kept == 0) /* AWS: a plain table again; its stream stays */
-		table->group = (struct table_group){.id = STR_ABSENT};
-}
-
 /* What a region has of its own is not copied. AWS: DDB-TABLE-230. */
 static void forget_regional(struct table *table)
 {
 	struct table_settings *settings = table->settings;
 
-	settings->is_deletion_protected = false;
+	settings->is_deletion_protected = settings->may_disassociate = false;
 	settings->tags = (struct tag_set){0};
 	settings->policy = settings->stream_policy = (struct policy){.text = STR_ABSENT};
 	settings->insights = (struct insights){0};
@@ -258,7 +245,7 @@ static void delete(struct replica_changes *changes, struct str region)
 	change->next = NULL;
 	for (size_t i = 0; i < changes->n; i++) {
 		if (changes->v[i].next)
-			remove_member(changes->v[i].next, region);
+			table_remove_member(changes->v[i].next, region);
 	}
 }
 
@@ -276,6 +263,10 @@ enum code replica_changes_apply(struct call *call, struct replica_changes *chang
 
 		if (updates->v[i].delete)
 			delete(changes, updates->v[i].delete->region_name);
+		if (updates->v[i].disassociate) {
+			changes->v[0].next->group.is_leaving = true;
+			changes->v[0].next->state.settles_ms = INT64_MAX; /* until it has left: replica_leave() */
+		}
 		if (change)
 			override(change->next, update->provisioned_throughput_override, update->on_demand_throughput_override,
 				 &update->global_secondary_indexes, update->table_class_override, change->now_ms);
@@ -290,7 +281,7 @@ void replica_changes_leave(struct replica_changes *changes)
 	table_unref(changes->v[0].next);
 	changes->v[0].next = NULL;
 	for (size_t i = 1; i < changes->n; i++)
-		remove_member(changes->v[i].next, region);
+		table_remove_member(changes->v[i].next, region);
 }
 
 /* Units for a replica: its own read units where it has others than the table, NULL where it has what is asked for already. */
@@ -357,7 +348,7 @@ struct update_table_input replica_changes_narrow(struct call *call, const struct
 	bool is_switch = input->billing_mode && (input->billing_mode == BILLING_MODE_PROVISIONED) != is_provisioned;
 	struct err ignored = err_in(call->arena);
 
-	narrow.deletion_protection_enabled.is_set = false;
+	narrow.deletion_protection_enabled.is_set = narrow.disassociation_protection_enabled.is_set = false;
 	narrow.stream_specification = NULL;
 	narrow.global_table_settings_replication_mode = 0;
 	narrow.provisioned_throughput = narrow_units(call, is_switch, &table->settings->throughput, &replica->settings->throughput,

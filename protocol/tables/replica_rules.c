@@ -92,6 +92,8 @@ static enum code check_change(const struct ns *ns, struct replica_change change,
 		return err_set(err, MSG_REPLICA_REGION_ABSENT);
 	if (change.action == REPLICA_UPDATE)
 		return OK;
+	if (change.action == REPLICA_DISASSOCIATE)
+		return str_eq(change.region, ns->region) ? OK : err_set(err, MSG_DISASSOCIATE_REGION, STR_ARG(ns->region));
 	if (change.action == REPLICA_CREATE && !is_strong && !str_eq(change.region, first.region))
 		return err_set(err, MSG_REPLICA_MANY);
 	if (str_eq(change.region, ns->region))
@@ -153,6 +155,10 @@ enum code replica_rules_check(const struct ns *ns, const struct update_table_inp
 	bool is_strong = input->multi_region_consistency == MULTI_REGION_CONSISTENCY_STRONG;
 	enum code code = OK;
 
+	for (size_t i = 0; i < updates->n && updates->n > 1; i++) {
+		if (updates->v[i].disassociate)
+			return err_set(err, MSG_DISASSOCIATE_ALONE);
+	}
 	for (size_t i = 0; i < updates->n && code == OK; i++)
 		code = check_change(ns, replica_rules_change(&updates->v[i]), replica_rules_change(&updates->v[0]), is_strong, err);
 	if (code != OK || updates->n == 0)
@@ -340,6 +346,26 @@ static enum code check_members(struct call *call, const struct table *table, str
 	return code;
 }
 
+/* AWS: Developer Guide, "Disassociating a global table replica". */
+static enum code check_disassociate(const struct table *table, size_t n, bool is_change, struct err *err)
+{
+	if (n == 0 || table->group.is_strong)
+		return err_set(err, MSG_DISASSOCIATE_NOT_GLOBAL, STR_ARG(table->identity.name));
+	if (is_change && !table->settings->may_disassociate)
+		return err_set(err, MSG_DISASSOCIATE_PROTECTED, STR_ARG(table->identity.name), STR_ARG(table->identity.region));
+	return OK;
+}
+
+static enum code check_updates(struct call *call, const struct table *table, struct table *const *replicas, size_t n,
+			       const struct update_table_input *input, struct err *err)
+{
+	const struct replication_group_update *first = &input->replica_updates.v[0];
+
+	if (first->disassociate)
+		return check_disassociate(table, n, true, err);
+	return first->create ? check_create(call, table, n, input, err) : check_members(call, table, replicas, n, input, err);
+}
+
 enum code replica_rules_table(struct call *call, const struct table *table, struct table *const *replicas, size_t n, const struct update_table_input *input,
 			      struct err *err)
 {
@@ -349,16 +375,18 @@ enum code replica_rules_table(struct call *call, const struct table *table, stru
 		return OK;
 	if (str_is_set(table->group.filling)) /* AWS: the new replica itself answers so */
 		return err_set(err, MSG_REPLICA_ADDED, STR_ARG(table->identity.name), STR_ARG(table->identity.region));
-	code = input->replica_updates.v[0].create ? check_create(call, table, n, input, err) : check_members(call, table, replicas, n, input, err);
+	code = check_updates(call, table, replicas, n, input, err);
 	if (code == OK && (table->state.status != STATUS_ACTIVE || changing(replicas, n)))
 		return err_set(err, MSG_REPLICA_IN_USE);
 	return code;
 }
 
-enum code replica_rules_other(struct table *const *replicas, size_t n, const struct update_table_input *input, struct err *err)
+enum code replica_rules_other(const struct table *table, struct table *const *replicas, size_t n, const struct update_table_input *input, struct err *err)
 {
 	const struct stream_specification *stream = input->stream_specification;
 
+	if (input->disassociation_protection_enabled.is_set && (n == 0 || table->group.is_strong))
+		return check_disassociate(table, n, false, err);
 	if (input->replica_updates.n > 0 || n == 0)
 		return input->global_table_settings_replication_mode == GLOBAL_TABLE_SETTINGS_REPLICATION_MODE_ENABLED_WITH_OVERRIDES && n == 0
 			       ? err_set(err, MSG_REPLICA_MODE)

@@ -92,7 +92,6 @@ struct str replicas_status(const struct table *table)
 	return STR("ACTIVE");
 }
 
-/* AWS: without the status that the table's own has. */
 /* The read units of a replica, or of an index of it, where they are not those of the table that shows it. */
 static void write_overrides(struct json_out *out, bool is_provisioned, const struct throughput *own, const struct throughput *other,
 			    const struct throughput_pair *own_cap, const struct throughput_pair *other_cap)
@@ -158,11 +157,14 @@ static void write_class(struct json_out *out, const struct table *replica)
 	json_out_close(out, '}');
 }
 
-/* AWS: DDB-TABLE-229; what is inherited is absent, and there is no ReplicaArn. */
-static void write_replica(struct json_out *out, const struct table *table, const struct table *replica)
+/* AWS: DDB-TABLE-229; what is inherited is absent. ReplicaArn came later, with the model of November 2026. */
+static void write_replica(struct call *call, const struct table *table, const struct table *replica)
 {
+	struct json_out *out = &call->out;
+
 	json_out_open(out, '{');
 	json_out_field_string(out, "RegionName", replica->identity.region);
+	json_out_field_string(out, "ReplicaArn", table_arn(call->arena, replica));
 	json_out_field_string(out, "ReplicaStatus", replicas_status(replica));
 	if (replica->settings->sse_enabled)
 		json_out_field_string(out, "KMSMasterKeyId", replica->settings->sse_key);
@@ -215,11 +217,13 @@ enum code replicas_write(struct call *call, const struct table *table, struct er
 	json_out_open(out, '[');
 	for (size_t i = 0; i < n; i++) {
 		if (is_listed(call, table, replicas[i]))
-			write_replica(out, table, replicas[i]);
+			write_replica(call, table, replicas[i]);
 	}
 	json_out_close(out, ']');
-	if (!table->group.is_strong)
+	if (!table->group.is_strong) {
+		json_out_field_boolean(out, "DisassociationProtectionEnabled", !table->settings->may_disassociate);
 		return OK;
+	}
 	json_out_field_string(out, "MultiRegionConsistency", STR("STRONG"));
 	write_witness(out, table);
 	return OK;

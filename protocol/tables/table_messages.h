@@ -179,6 +179,16 @@
 #define MSG_REPLICA_PROTECTED                                                                                         \
 	ERR_VALIDATION, "Cannot delete table " STR_FMT " in region " STR_FMT " because it has deletion protection enabled. " \
 			"Disable deletion protection first."
+/* Worded by us: the API Reference names the rules, not the texts. */
+#define MSG_DISASSOCIATE_ALONE ERR_VALIDATION, "%s", INVALID "A Disassociate action must be the only replica update in the request."
+#define MSG_DISASSOCIATE_REGION \
+	ERR_VALIDATION, INVALID "Only the replica in the region of the request can be disassociated, which is " STR_FMT "."
+#define MSG_DISASSOCIATE_NOT_GLOBAL                                                                                    \
+	ERR_VALIDATION, INVALID "Table " STR_FMT " is not a replica of a global table with eventual consistency, so it " \
+			"cannot be disassociated."
+#define MSG_DISASSOCIATE_PROTECTED                                                                                            \
+	ERR_VALIDATION, "Cannot disassociate table " STR_FMT " in region " STR_FMT " because it has disassociation protection " \
+			"enabled. Disable disassociation protection first."
 #define MSG_REPLICA_IN_USE ERR_RESOURCE_IN_USE, "%s", "The resource which you are attempting to change is in use."
 #define MSG_REPLICA_STREAM ERR_VALIDATION, "%s", INVALID "Disabling Stream is not allowed for a Global Table replica."
 #define MSG_REPLICA_KEY ERR_VALIDATION, "%s", INVALID "KMSMasterKeyId must be specified for each replica."

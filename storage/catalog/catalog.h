@@ -132,7 +132,7 @@ enum code catalog_delete_keeping(struct catalog *catalog, struct table *table, i
 struct catalog_change {
 	struct table *current, *next;
 	int64_t now_ms;      /* by the clock of its namespace */
-	catalog_keep *keep;  /* of one that is deleted: as for catalog_delete_keeping; or NULL */
+	catalog_keep *keep;  /* of one that is deleted: as for catalog_delete_keeping; of one that is replaced: its failure ends the change; or NULL */
 	void *context;
 };
 

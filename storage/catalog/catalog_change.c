@@ -418,7 +418,9 @@ static enum code apply_part(struct catalog *catalog, struct store_txn *txn, cons
 		return apply_creation(catalog, txn, &(struct creation){.key = part->key, .table = change->next}, err);
 	if (!change->next)
 		return delete_in_store(catalog, txn, &(struct deletion){part->key, change->current, part->kept, part->deleting, change->keep, change->context}, err);
-	return apply_replacement(catalog, txn, &(struct replacement){part->key, change->current, change->next}, err);
+	bool is_kept;
+	enum code code = change->keep ? change->keep(txn, change->current, change->context, &is_kept, err) : OK;
+	return code == OK ? apply_replacement(catalog, txn, &(struct replacement){part->key, change->current, change->next}, err) : code;
 }
 
 static enum code apply_parts(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)

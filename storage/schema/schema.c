@@ -45,6 +45,19 @@ const struct group_member *table_member(const struct table *table, struct str re
 	return NULL;
 }
 
+void table_remove_member(struct table *table, struct str region)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < table->group.n; i++) {
+		if (!str_eq(table->group.v[i].region, region))
+			table->group.v[kept++] = table->group.v[i];
+	}
+	table->group.n = kept;
+	if (kept == 0)
+		table->group = (struct table_group){.id = STR_ABSENT};
+}
+
 /* Settings of one kind, all zero. */
 static void *new_settings(struct arena *arena, const struct record *record)
 {

@@ -201,6 +201,7 @@ struct table_group {
 	int64_t added_ms;
 	struct str filling;         /* items that the replica in this region has are still to be copied; absent: all are here */
 	int64_t ready_ms;           /* a replica that is filled is ACTIVE no earlier; 0: as tables are */
+	bool is_leaving;            /* it becomes a table of one region as soon as no change waits for it or from it */
 	size_t n;                   /* other replicas, in the order in which this one got them */
 	struct group_member *v;
 };
@@ -311,6 +312,9 @@ static inline struct keyspace table_replication(const struct table *table)
 
 /* The member of that region, or NULL. */
 const struct group_member *table_member(const struct table *table, struct str region);
+
+/* Takes the member out; without any the table is of one region. AWS: its stream stays. */
+void table_remove_member(struct table *table, struct str region);
 
 /* "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"; indexes "/index/NAME" and streams "/stream/LABEL" after it. */
 struct str table_arn(struct arena *arena, const struct table *table);

@@ -58,6 +58,7 @@ static const struct field table_fields[] = {
 	OF_TABLE(group.added_ms, "group_added_ms", FIELD_INT),
 	OF_TABLE(group.filling, "group_filling", FIELD_STR),
 	OF_TABLE(group.ready_ms, "group_ready_ms", FIELD_INT),
+	OF_TABLE(group.is_leaving, "is_group_leaving", FIELD_BOOL),
 	RECORD_ARRAY(table, group.v, group.n, "group", FIELD_LIST, &member_record),
 };
 static const struct field index_fields[] = {

@@ -5,6 +5,7 @@
 #include "storage/store/retry.h"
 #include "storage/store/row.h"
 #include "storage/upkeep/lease.h"
+#include "storage/upkeep/replica_leave.h"
 #include "storage/write/write.h"
 
 #define PIECE_ROWS 64                     /* repeated in one transaction: other writers wait that long */
@@ -204,6 +205,16 @@ static enum code step_pair(const struct pair *pair, struct leases *leases, struc
 	return code;
 }
 
+/* One that is to leave its group does so when its queues are empty. */
+static enum code step_leaving(struct catalog *catalog, struct table *table, int64_t now_ms, struct replica_work *work, struct err *err)
+{
+	bool is_waiting = true;
+	enum code code = replica_leave(catalog, table, now_ms, &is_waiting, err);
+
+	work->is_waiting = work->is_waiting || is_waiting;
+	return code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT ? OK : code; /* the next step sees the table as it is */
+}
+
 /* All queues of one replica. */
 static enum code step_table(struct catalog *catalog, const struct times *times, struct table *table, struct replica_work *work, struct err *err)
 {
@@ -231,7 +242,7 @@ static enum code step_table(struct catalog *catalog, const struct times *times, 
 			err_copy(err, code, own.message);
 		arena_free(scratch);
 	}
-	return code;
+	return code == OK && table->group.is_leaving ? step_leaving(catalog, table, now_ms, work, err) : code;
 }
 
 enum code replica_step(struct catalog *catalog, const struct times *times, const struct ns *ns, struct replica_work *work, struct err *err)

@@ -1,0 +1,119 @@
+#include "storage/upkeep/replica_leave.h"
+
+#include "storage/write/replication_row.h"
+
+/* A table and the members of its group that are there. */
+struct group {
+	struct table **v;
+	size_t n;
+};
+
+/* Whether a change from another replica waits for this one. */
+static enum code has_waiting(struct store_txn *txn, struct arena *arena, const struct table *table, struct str from, bool *is_waiting, struct err *err)
+{
+	struct store_range range = replication_queue_range(arena, from);
+	struct store_page page;
+	enum code code = store_page(txn, table_replication(table), &range, (struct store_bounds){1, 1}, arena, &page, err);
+
+	if (code == OK)
+		*is_waiting = *is_waiting || page.n > 0;
+	return code;
+}
+
+/* In the transaction of the change. Of the table that leaves all queues must be empty, of the others the one from its region. */
+static enum code check_queues(struct store_txn *txn, const struct table *table, void *context, bool *is_kept, struct err *err)
+{
+	const struct table *leaving = context;
+	bool is_own = table == leaving, is_waiting = false;
+	enum code code = OK;
+
+	for (size_t i = 0; i < table->group.n && code == OK; i++) {
+		if (is_own || str_eq(table->group.v[i].region, leaving->identity.region))
+			code = has_waiting(txn, err->arena, table, table->group.v[i].region, &is_waiting, err);
+	}
+	*is_kept = true;
+	return code == OK && is_waiting ? ERR_CONFLICT : code;
+}
+
+/* AWS: the settings of the table stay, and its stream. */
+static void end_membership(struct table *next, int64_t ends_ms, int64_t now_ms)
+{
+	next->group = (struct table_group){.id = STR_ABSENT};
+	next->state.settles_ms = ends_ms > now_ms ? ends_ms : 0;
+	if (ends_ms <= now_ms)
+		next->state.status = STATUS_ACTIVE;
+}
+
+static enum code group_read(struct catalog *catalog, struct arena *arena, struct table *table, int64_t now_ms, struct group *group, struct err *err)
+{
+	enum code code = OK;
+
+	*group = (struct group){ARENA_ARRAY(arena, struct table *, table->group.n + 1), 0};
+	group->v[group->n++] = table_ref(table);
+	for (size_t i = 0; i < table->group.n && code == OK; i++) {
+		struct ns ns = {table->identity.account, table->group.v[i].region};
+		struct table *other;
+
+		code = catalog_get(catalog, ns, table->identity.name, now_ms, &other, err);
+		if (code == OK && table_is_global(other))
+			group->v[group->n++] = other;
+		else if (code == OK)
+			table_unref(other);
+		else if (code == ERR_RESOURCE_NOT_FOUND) /* its region was reset */
+			code = OK;
+	}
+	return code;
+}
+
+/* A look before the change: most often there is nothing to wait for, or for long. */
+static enum code is_settled(struct catalog *catalog, const struct group *group, bool *out, struct err *err)
+{
+	struct store_txn *txn;
+	bool is_kept;
+	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < group->n && code == OK; i++)
+		code = check_queues(txn, group->v[i], group->v[0], &is_kept, err);
+	store_abort(txn);
+	*out = code == OK;
+	return code == ERR_CONFLICT ? OK : code;
+}
+
+static enum code leave(struct catalog *catalog, const struct group *group, int64_t now_ms, struct err *err)
+{
+	struct catalog_change *changes = ARENA_ARRAY(err->arena, struct catalog_change, group->n);
+	struct str region = group->v[0]->identity.region;
+
+	for (size_t i = 0; i < group->n; i++) {
+		struct table *next = table_clone(group->v[i]);
+
+		if (i == 0)
+			end_membership(next, now_ms + catalog_transient_ms(catalog), now_ms);
+		else
+			table_remove_member(next, region);
+		changes[i] = (struct catalog_change){group->v[i], next, now_ms, check_queues, group->v[0]};
+	}
+	return catalog_change_all(catalog, changes, group->n, err);
+}
+
+enum code replica_leave(struct catalog *catalog, struct table *table, int64_t now_ms, bool *is_waiting, struct err *err)
+{
+	struct arena *scratch = arena_new(0);
+	struct err own = err_in(scratch);
+	struct group group;
+	bool is_free = false;
+	enum code code = group_read(catalog, scratch, table, now_ms, &group, &own);
+
+	if (code == OK)
+		code = is_settled(catalog, &group, &is_free, &own);
+	if (code == OK && is_free)
+		code = leave(catalog, &group, now_ms, &own);
+	for (size_t i = 0; i < group.n; i++)
+		table_unref(group.v[i]);
+	if (code != OK)
+		err_copy(err, code, own.message);
+	arena_free(scratch);
+	return RESULT(code, is_waiting, !is_free);
+}
