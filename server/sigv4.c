@@ -550,7 +550,7 @@ static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const
 
 /* The headers that are signed, in the order of their names. */
 struct signed_headers {
-	struct header v[7];
+	struct header v[8];
 	size_t n;
 	struct buf names;
 };
@@ -577,6 +577,7 @@ struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own
 	add_signed(&signed_headers, STR("host"), own->host);
 	add_signed(&signed_headers, STR("x-amz-content-sha256"), is_s3 ? hex(arena, digest) : STR_ABSENT);
 	add_signed(&signed_headers, STR("x-amz-date"), own->date);
+	add_signed(&signed_headers, STR("x-amz-expected-bucket-owner"), own->bucket_owner);
 	add_signed(&signed_headers, STR("x-amz-security-token"), own->token);
 	add_signed(&signed_headers, STR("x-amz-server-side-encryption"), own->sse);
 	add_signed(&signed_headers, STR("x-amz-server-side-encryption-aws-kms-key-id"), own->sse_key);

@@ -88,6 +88,7 @@ struct sigv4_own {
 	struct str token;   /* of temporary credentials, or absent */
 	struct str service; /* absent: dynamodb. "s3": the body's hash is a header too, and the path is signed as it is */
 	struct str sse, sse_key; /* of s3: how the object is to be encrypted, or absent */
+	struct str bucket_owner; /* of s3: the account that must own the bucket, or absent */
 	struct str date;    /* set by sigv4_sign */
 };
 

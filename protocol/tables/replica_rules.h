@@ -25,7 +25,8 @@ enum code replica_rules_table(struct call *call, const struct table *table, stru
 			      struct err *err) WARN_UNUSED;
 
 /* Whether other changes of a replica are in order. AWS: its stream stays, and nothing changes while a replica comes or goes. */
-enum code replica_rules_other(const struct table *table, struct table *const *replicas, size_t n, const struct update_table_input *input, struct err *err) WARN_UNUSED;
+enum code replica_rules_other(const struct table *table, struct table *const *replicas, size_t n,
+			      const struct update_table_input *input, struct err *err) WARN_UNUSED;
 
 /*
  * Whether a replica may be deleted: `table`, by the caller's own clock. `replicas` are the others of the group. AWS: one that another was made from in

@@ -33,9 +33,10 @@ static bool put_object(struct exporting *e, struct str key, struct str bytes)
 		.algorithm = e->input->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS ? STR("KMS") : e->input->s3_sse_algorithm ? STR("AES256") : STR_ABSENT,
 		.key = e->input->s3_sse_kms_key_id,
 	};
+	const struct s3_bucket bucket = {e->input->s3_bucket, e->input->s3_bucket_owner};
 	struct s3_problem problem;
 
-	if (s3_write(e->s3, e->step->arena, e->input->s3_bucket, key, bytes, &sse, &problem))
+	if (s3_write(e->s3, e->step->arena, bucket, key, bytes, &sse, &problem))
 		return true;
 	outcome_s3(e->step, e->s3, &problem);
 	return false;

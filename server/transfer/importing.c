@@ -105,14 +105,14 @@ static enum code options_of(const struct piece *piece, struct arena *arena, stru
 	if (piece->kind == TRANSFER_IMPORT) {
 		const struct import_table_input *import = input;
 
-		options->bucket = import->s3_bucket_source->s3_bucket;
+		options->bucket = (struct s3_bucket){import->s3_bucket_source->s3_bucket, import->s3_bucket_source->s3_bucket_owner};
 		options->prefix = import->s3_bucket_source->s3_key_prefix;
 		options->coding = coding_of(import->input_compression_type);
 		options->form = import_rules_form(arena, import);
 		return OK;
 	}
 	const struct input_s3_configuration *bulk = ((const struct start_bulk_put_items_input *)input)->input_s3_configuration;
-	options->bucket = bulk->s3_bucket;
+	options->bucket = (struct s3_bucket){bulk->s3_bucket, bulk->s3_bucket_owner};
 	options->prefix = bulk->s3_key_prefix;
 	options->coding = coding_of(bulk->input_compression_type);
 	options->form.takes_conditions = true;
@@ -600,7 +600,8 @@ static void write_output(struct piece *piece, int type, const char *folder, cons
 		.algorithm = output->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS ? STR("KMS") : output->s3_sse_algorithm ? STR("AES256") : STR_ABSENT,
 		.key = output->s3_sse_kms_key_id,
 	};
-	if (s3_write(piece->importing->s3, arena, output->s3_bucket, key, buf_str(&lines), &sse, &problem))
+	const struct s3_bucket bucket = {output->s3_bucket, output->s3_bucket_owner};
+	if (s3_write(piece->importing->s3, arena, bucket, key, buf_str(&lines), &sse, &problem))
 		piece->progress.outputs++;
 	else
 		outcome_s3(piece->step, piece->importing->s3, &problem);

@@ -23,7 +23,7 @@ struct loading *loading_new(struct arena *arena, struct str id, const struct loa
 	loading->arena = arena;
 	loading->id = str_copy(arena, id);
 	loading->options = *options;
-	loading->options.bucket = str_copy(arena, options->bucket);
+	loading->options.bucket = s3_bucket_copy(arena, options->bucket);
 	loading->options.prefix = str_copy(arena, options->prefix);
 	loading->memory.limit = RECORD_MEMORY_MAX;
 	loading->skipped = arena_new_within(0, &loading->memory);

@@ -11,7 +11,8 @@
 
 struct loading_options {
 	struct s3 *s3;
-	struct str bucket, prefix;
+	struct s3_bucket bucket;
+	struct str prefix;
 	enum source_coding coding;
 	struct records_form form;
 };

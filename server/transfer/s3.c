@@ -103,7 +103,12 @@ static bool tries_again(const struct s3 *s3, const struct s3_problem *problem, u
 	return true;
 }
 
-bool s3_list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+struct s3_bucket s3_bucket_copy(struct arena *arena, struct s3_bucket bucket)
+{
+	return (struct s3_bucket){str_copy(arena, bucket.name), str_copy(arena, bucket.owner)};
+}
+
+bool s3_list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
 {
 	unsigned tries = 0;
 
@@ -117,7 +122,7 @@ bool s3_list(struct s3 *s3, struct arena *arena, struct str bucket, struct str p
 	return false;
 }
 
-bool s3_read(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
+bool s3_read(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
 	     struct s3_problem *problem)
 {
 	unsigned tries = 0;
@@ -131,7 +136,8 @@ bool s3_read(struct s3 *s3, struct arena *arena, struct str bucket, const struct
 	return false;
 }
 
-bool s3_write(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse, struct s3_problem *problem)
+bool s3_write(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct str bytes,
+	      const struct s3_sse *sse, struct s3_problem *problem)
 {
 	unsigned tries = 0;
 

@@ -33,6 +33,16 @@ void s3_free(struct s3 *s3);
 /* Whether there are buckets at all. */
 bool s3_has_place(const struct s3 *s3);
 
+/*
+ * A bucket, and the account that must own it, absent: any. An endpoint is told by x-amz-expected-bucket-owner, as AWS does, and refuses where it knows
+ * better. Buckets that are folders belong to whoever asks.
+ */
+struct s3_bucket {
+	struct str name, owner;
+};
+
+struct s3_bucket s3_bucket_copy(struct arena *arena, struct s3_bucket bucket);
+
 /* "NoSuchBucket" and its sentence; `is_passing`: the same may succeed later. In the arena of the call. */
 struct s3_problem {
 	struct str code, message;
@@ -61,12 +71,13 @@ struct s3_sse {
 };
 
 /* All objects whose keys begin with the prefix. More than S3_OBJECTS_MAX are a problem. */
-bool s3_list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem);
+bool s3_list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem);
 /* `n` bytes of an object from `offset` on, all of which it has by its size. It is a problem where they are not there, or the object is another one by now. */
-bool s3_read(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
+bool s3_read(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
 	     struct s3_problem *problem);
 /* The whole object, in one step: nobody sees a part of it. */
-bool s3_write(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse, struct s3_problem *problem);
+bool s3_write(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct str bytes,
+	      const struct s3_sse *sse, struct s3_problem *problem);
 
 /* The text of a failure as DynamoDB shows it: "... (Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket; ...)". */
 struct str s3_failure_message(struct arena *arena, const struct s3_problem *problem);

@@ -95,8 +95,28 @@ static struct str plain_of(struct arena *arena, struct str text)
 	return buf_str(&out);
 }
 
+/* The same without a signature. */
+static struct str unsigned_headers(struct arena *arena, const struct sigv4_own *own)
+{
+	const struct {
+		const char *name;
+		struct str value;
+	} headers[] = {
+		{"x-amz-expected-bucket-owner", own->bucket_owner}, {"x-amz-server-side-encryption", own->sse},
+		{"x-amz-server-side-encryption-aws-kms-key-id", own->sse_key},
+	};
+	struct buf lines = buf_in(arena);
+
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		if (str_is_set(headers[i].value))
+			buf_printf(&lines, "%s: " STR_FMT "\r\n", headers[i].name, STR_ARG(headers[i].value));
+	}
+	return buf_str(&lines);
+}
+
 /* "Authorization: ..." and what goes with it. */
-static struct str signature(struct s3 *s3, struct arena *arena, const struct client_target *target, struct str path, const struct asked *asked)
+static struct str signature(struct s3 *s3, struct arena *arena, const struct client_target *target, struct str path, struct str bucket_owner,
+			    const struct asked *asked)
 {
 	struct str secret = str_of(s3->options.credentials), key = str_cut(&secret, ':');
 	bool is_kms = asked->sse && str_eq(asked->sse->algorithm, STR("KMS"));
@@ -105,10 +125,10 @@ static struct str signature(struct s3 *s3, struct arena *arena, const struct cli
 		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(target->host), STR_ARG(target->port)), .access_key = key, .secret = secret,
 		.region = str_of(s3->options.region), .service = STR("s3"),
 		.sse = !asked->sse || !str_is_set(asked->sse->algorithm) ? STR_ABSENT : is_kms ? STR("aws:kms") : STR("AES256"),
-		.sse_key = is_kms ? asked->sse->key : STR_ABSENT,
+		.sse_key = is_kms ? asked->sse->key : STR_ABSENT, .bucket_owner = bucket_owner,
 	};
 
-	return strcmp(s3->options.credentials, "none") == 0 ? STR("") : sigv4_sign(s3->sigv4, arena, &own, (int64_t)time(NULL));
+	return strcmp(s3->options.credentials, "none") == 0 ? unsigned_headers(arena, &own) : sigv4_sign(s3->sigv4, arena, &own, (int64_t)time(NULL));
 }
 
 /* The problem in an answer. */
@@ -130,7 +150,7 @@ static bool refused(struct arena *arena, const struct client_reply *reply, struc
 	return false;
 }
 
-static bool ask(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, const struct asked *asked, struct client_reply *reply,
+static bool ask(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, const struct asked *asked, struct client_reply *reply,
 		struct s3_problem *problem)
 {
 	struct client_target target;
@@ -140,7 +160,7 @@ static bool ask(struct s3 *s3, struct arena *arena, struct str bucket, struct st
 
 	if (target.path.n > 1) /* a path that all begin with */
 		buf_add(&path, target.path.p, target.path.n - (target.path.p[target.path.n - 1] == '/'));
-	buf_printf(&path, "/" STR_FMT, STR_ARG(bucket));
+	buf_printf(&path, "/" STR_FMT, STR_ARG(bucket.name));
 	if (key.n > 0)
 		buf_printf(&path, "/" STR_FMT, STR_ARG(key));
 	add_escaped(&line, buf_str(&path), true);
@@ -148,7 +168,7 @@ static bool ask(struct s3 *s3, struct arena *arena, struct str bucket, struct st
 		buf_printf(&line, "?" STR_FMT, STR_ARG(asked->query));
 	const struct client_request request = {
 		.method = asked->method, .body = asked->body, .wait_ms = WAIT_MS, .stopping = s3->options.stopping, .reply_max = asked->most,
-		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(asked->range), STR_ARG(signature(s3, arena, &target, buf_str(&path), asked))),
+		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(asked->range), STR_ARG(signature(s3, arena, &target, buf_str(&path), bucket.owner, asked))),
 	};
 	target.authorities = s3->options.authorities;
 	target.path = buf_str(&line);
@@ -236,7 +256,7 @@ static bool take_token(struct arena *arena, struct str page, struct str *token, 
 }
 
 /* One page in memory at a time. Tokens that come again are found by one of those before, which is moved on at each power of two: Brent's way. */
-static bool list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
 {
 	struct arena *page = arena_new(0);
 	struct str next = STR_ABSENT, before = STR_ABSENT;
@@ -279,8 +299,8 @@ static bool take_piece(struct arena *arena, const struct client_reply *reply, co
 	       first == offset && last == offset + n - 1 && size == object->size;
 }
 
-static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
-			struct s3_problem *problem)
+static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const struct s3_object *object,
+			uint64_t offset, size_t n, struct str *bytes, struct s3_problem *problem)
 {
 	struct str same = str_is_set(object->etag) ? str_printf(arena, "If-Match: " STR_FMT "\r\n", STR_ARG(object->etag)) : STR("");
 	const struct asked asked = {
@@ -293,7 +313,7 @@ static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, c
 	       (take_piece(arena, &reply, object, offset, n, bytes) || s3_place_changed(arena, object->key, problem));
 }
 
-static bool write_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse,
+static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct str bytes, const struct s3_sse *sse,
 			 struct s3_problem *problem)
 {
 	const struct asked asked = {.method = "PUT", .query = STR(""), .body = bytes, .range = STR(""), .sse = sse, .most = REFUSAL_MAX};

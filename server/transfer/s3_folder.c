@@ -55,21 +55,21 @@ static bool fail(struct arena *arena, struct str name, struct s3_problem *proble
 }
 
 /* The bucket's folder; -1 and *problem where there is none. */
-static int open_bucket(struct s3 *s3, struct arena *arena, struct str bucket, struct s3_problem *problem)
+static int open_bucket(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct s3_problem *problem)
 {
-	if (!is_path(bucket) || memchr(bucket.p, '/', bucket.n)) {
+	if (!is_path(bucket.name) || memchr(bucket.name.p, '/', bucket.name.n)) {
 		s3_place_no_bucket(problem);
 		return -1;
 	}
 	int place = open(s3->options.where, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the operator's own word: it may be a link */
-	int fd = place >= 0 ? open_in(place, str_copy(arena, bucket).p, O_RDONLY | O_DIRECTORY) : -1, reason = errno;
+	int fd = place >= 0 ? open_in(place, str_copy(arena, bucket.name).p, O_RDONLY | O_DIRECTORY) : -1, reason = errno;
 	if (place >= 0)
 		close(place);
 	errno = reason;
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		s3_place_no_bucket(problem);
 	else if (fd < 0)
-		fail(arena, str_printf(arena, "%s/" STR_FMT, s3->options.where, STR_ARG(bucket)), problem);
+		fail(arena, str_printf(arena, "%s/" STR_FMT, s3->options.where, STR_ARG(bucket.name)), problem);
 	return fd;
 }
 
@@ -112,7 +112,7 @@ static bool list_folder(struct arena *arena, int fd, struct str folder, struct s
 	return is_fine;
 }
 
-static bool list(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
 {
 	int fd = open_bucket(s3, arena, bucket, problem);
 
@@ -158,7 +158,7 @@ static int open_folder(struct arena *arena, int fd, struct str key, bool is_made
 }
 
 /* The file of the key, and nothing else that has its name; -1 and *problem. */
-static int open_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct stat *about, struct s3_problem *problem)
+static int open_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct stat *about, struct s3_problem *problem)
 {
 	struct str name;
 	int folder = open_bucket(s3, arena, bucket, problem);
@@ -186,8 +186,8 @@ static int open_object(struct s3 *s3, struct arena *arena, struct str bucket, st
 	return -1;
 }
 
-static bool read_object(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
-			struct s3_problem *problem)
+static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const struct s3_object *object,
+			uint64_t offset, size_t n, struct str *bytes, struct s3_problem *problem)
 {
 	struct str key = object->key;
 	struct stat about;
@@ -239,7 +239,7 @@ static bool write_in(struct arena *arena, int folder, struct str name, struct st
 	return false;
 }
 
-static bool write_object(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse,
+static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct str bytes, const struct s3_sse *sse,
 			 struct s3_problem *problem)
 {
 	struct str name;

@@ -13,10 +13,10 @@ struct s3 {
 };
 
 struct s3_place {
-	bool (*list)(struct s3 *s3, struct arena *arena, struct str bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem);
-	bool (*read)(struct s3 *s3, struct arena *arena, struct str bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
+	bool (*list)(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem);
+	bool (*read)(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
 		     struct s3_problem *problem);
-	bool (*write)(struct s3 *s3, struct arena *arena, struct str bucket, struct str key, struct str bytes, const struct s3_sse *sse,
+	bool (*write)(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct str bytes, const struct s3_sse *sse,
 		      struct s3_problem *problem);
 };
 

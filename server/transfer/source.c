@@ -30,7 +30,7 @@ struct source *source_open(const struct source_options *options)
 
 	source->arena = arena;
 	source->options = *options;
-	source->options.bucket = str_copy(arena, options->bucket);
+	source->options.bucket = s3_bucket_copy(arena, options->bucket);
 	source->options.object.key = str_copy(arena, options->object.key);
 	source->options.object.etag = str_copy(arena, options->object.etag);
 	source->records = records_new(arena, options->form);

@@ -13,7 +13,7 @@ struct source;
 
 struct source_options {
 	struct s3 *s3;
-	struct str bucket;
+	struct s3_bucket bucket;
 	struct s3_object object;
 	enum source_coding coding;
 	const struct records_form *form; /* outlives it */

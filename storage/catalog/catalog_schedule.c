@@ -26,6 +26,8 @@ void catalog_schedule(const struct catalog *catalog, const struct table *current
 		if (index->status == STATUS_UPDATING && transient == 0)
 			index->status = STATUS_ACTIVE;
 	}
+	if (next->group.is_leaving) /* UPDATING until it has left its group */
+		return;
 	if (transient == 0 && next->state.status == STATUS_UPDATING)
 		next->state.status = STATUS_ACTIVE;
 	if (transient == 0)

@@ -335,6 +335,45 @@ def scaling_is_kept_and_legacy_tables_are_gone():
     server.stop()
 
 
+def leave(client, region):
+    client.update_table(TableName="app", DisassociationProtectionEnabled=False)
+    return client.update_table(TableName="app", ReplicaUpdates=[{"Disassociate": {"RegionName": region, "DisassociationMode": "WAIT_FOR_REPLICATION"}}])
+
+
+def a_disassociated_replica_waits_for_replication():
+    server, (a, b, c) = start(3, disk=True)
+    put(a, "before", v=1)
+    links(server, partitions=[["us-east-1", "eu-west-1"], ["us-east-1", "us-west-2"]])
+    put(a, "from-a", v=1)
+    put(b, "from-b", v=1)
+    assert leave(a, "us-east-1")["TableDescription"]["TableStatus"] == "UPDATING"
+    for client in (a, b):
+        table = client.describe_table(TableName="app")["Table"]
+        assert len(table["Replicas"]) == 2, table
+    assert a.describe_table(TableName="app")["Table"]["TableStatus"] == "UPDATING"
+    raises("ResourceInUseException", b.update_table, TableName="app", ReplicaUpdates=[{"Delete": {"RegionName": "us-west-2"}}])
+    server.kill()  # it goes on to wait
+    server.start()
+    a, b, c = (server.client(region=region) for region in REGIONS)
+    assert a.describe_table(TableName="app")["Table"]["TableStatus"] == "UPDATING" and get(b, "from-a") is None
+    links(server, partitions=[])
+    until(lambda: "Replicas" not in a.describe_table(TableName="app")["Table"], "it leaves")
+    assert a.describe_table(TableName="app")["Table"]["TableStatus"] == "ACTIVE"
+    everything = {"before": {"v": "1"}, "from-a": {"v": "1"}, "from-b": {"v": "1"}}
+    assert items(a) == items(b) == items(c) == everything
+    assert [r["RegionName"] for r in b.describe_table(TableName="app")["Table"]["Replicas"]] == ["us-west-2"]
+    put(a, "alone", v=1)
+    put(b, "together", v=1)
+    assert get(b, "alone") is None and get(a, "together") is None and get(c, "together") == {"v": "1"}
+    leave(c, "us-west-2")
+    assert all("Replicas" not in x.describe_table(TableName="app")["Table"] for x in (b, c))
+    a.update_table(TableName="app", StreamSpecification={"StreamEnabled": False})  # which no replica may
+    a.delete_table(TableName="app")
+    add(b, "us-east-1")  # a new replica of what is left
+    assert items(a) == items(b)
+    server.stop()
+
+
 def bad_bodies_change_nothing():
     server = Server()
     for body in ({"lag_ms": -1}, {"lag_ms": "x"}, {"lag_ms": 1e12}, {"partitions": [["us-east-1"]]}, {"partitions": [["us-east-1", "us-east-1"]]},
@@ -355,4 +394,5 @@ def bad_bodies_change_nothing():
 run("global", [writes_are_everywhere_at_once, each_region_has_its_stream, lag_goes_by_the_clock, the_last_writer_wins, deleted_items_are_forgotten,
                schedules_converge, a_deleted_replica_leaves_a_backup,
                strong_consistency,
-               large_tables_are_filled_over_kills, a_reset_region_leaves, statuses_take_their_time, scaling_is_kept_and_legacy_tables_are_gone, bad_bodies_change_nothing])
+               large_tables_are_filled_over_kills, a_reset_region_leaves, statuses_take_their_time, scaling_is_kept_and_legacy_tables_are_gone,
+               a_disassociated_replica_waits_for_replication, bad_bodies_change_nothing])

@@ -67,8 +67,9 @@ def ended_export(client, arn, seconds=60):
     return describe()
 
 
-def importing(client, prefix, name="target", form="DYNAMODB_JSON", compression="NONE", bucket="bucket", wait=True, **more):
-    made = client.import_table(S3BucketSource={"S3Bucket": bucket, "S3KeyPrefix": prefix}, InputFormat=form, InputCompressionType=compression,
+def importing(client, prefix, name="target", form="DYNAMODB_JSON", compression="NONE", bucket="bucket", wait=True, owner=None, **more):
+    source = {"S3Bucket": bucket, "S3KeyPrefix": prefix, **({"S3BucketOwner": owner} if owner else {})}
+    made = client.import_table(S3BucketSource=source, InputFormat=form, InputCompressionType=compression,
                                TableCreationParameters={"TableName": name, **PK}, **more)["ImportTableDescription"]
     return ended_import(client, made["ImportArn"]) if wait else made
 
@@ -461,6 +462,9 @@ def survives_kills():
     server.stop()
 
 
+OWNER = "111122223333"  # of the buckets of Endpoint
+
+
 class Endpoint(Listener):
     """S3 as far as exports and imports need it. It checks every signature as AWS does."""
 
@@ -482,9 +486,11 @@ class Endpoint(Listener):
         if self.failures > 0:
             self.failures -= 1
             return 503, "SlowDown"
-        assert request.headers["x-amz-content-sha256"] == hashlib.sha256(body).hexdigest()
-        if not is_signed(request, body, self.auth):
+        assert not self.auth or request.headers["x-amz-content-sha256"] == hashlib.sha256(body).hexdigest()
+        if self.auth and not is_signed(request, body, self.auth):
             return 403, "SignatureDoesNotMatch"
+        if request.headers.get("x-amz-expected-bucket-owner", OWNER) != OWNER:
+            return 403, "AccessDenied"
         if bucket != "bucket":
             return 404, "NoSuchBucket"
         if request.command == "PUT":
@@ -528,6 +534,25 @@ def asks_an_endpoint():
     done = importing(wrong.client(), "")
     assert done["FailureCode"] == "S3SignatureDoesNotMatch", done
     wrong.stop()
+
+
+def a_bucket_has_the_owner_that_is_named():
+    for credentials in "AKEY:secret", "none":
+        endpoint = Endpoint()
+        endpoint.auth = endpoint.auth if credentials != "none" else None
+        server = Server("--log-level", "error", "--s3", endpoint.url, "--s3-region", "eu-north-1", environment={"DYNALITH_S3_CREDENTIALS": credentials})
+        client = server.client()
+        arn = table(client, n=10)
+        done = export(client, arn, S3BucketOwner="999988887777", S3SseAlgorithm="AES256")
+        assert (done["ExportStatus"], done["FailureCode"]) == ("FAILED", "S3AccessDenied") and not endpoint.objects, done
+        done = export(client, arn, S3BucketOwner=OWNER, S3SseAlgorithm="AES256")
+        assert done["ExportStatus"] == "COMPLETED" and done["S3BucketOwner"] == OWNER, done
+        assert endpoint.headers[done["ExportManifest"]]["x-amz-server-side-encryption"] == "AES256"
+        prefix = done["ExportManifest"].replace("manifest-summary.json", "data/")
+        for owner, status in ("999988887777", "FAILED"), (OWNER, "COMPLETED"):
+            made = importing(client, prefix, "target-" + status, compression="GZIP", owner=owner)
+            assert made["ImportStatus"] == status, made
+        server.stop()
 
 
 # AWS: Developer Guide, "Amazon S3 input formats for bulk put items": per-item condition expressions; the model: condition-check failures are no errors, and
@@ -633,4 +658,4 @@ def puts_in_bulk():
 
 if __name__ == "__main__":
     run("transfer", [exports_and_imports_again, exports_one_moment, exports_the_past, filters_an_export, imports_each_form, keys_of_csv_have_their_types, counts_what_is_no_item,
-                     without_s3_there_is_no_bucket, tokens_make_one_of_many, survives_kills, asks_an_endpoint, puts_in_bulk, puts_in_bulk_by_conditions])
+                     without_s3_there_is_no_bucket, tokens_make_one_of_many, survives_kills, asks_an_endpoint, a_bucket_has_the_owner_that_is_named, puts_in_bulk, puts_in_bulk_by_conditions])

@@ -45,14 +45,14 @@ static struct str file_text(const char *name)
 
 static bool put(const char *bucket, const char *key, struct s3_problem *problem)
 {
-	return s3_write(s3, arena, str_of(bucket), str_of(key), STR("new"), &(struct s3_sse){.algorithm = STR_ABSENT}, problem);
+	return s3_write(s3, arena, (struct s3_bucket){str_of(bucket), STR_ABSENT}, str_of(key), STR("new"), &(struct s3_sse){.algorithm = STR_ABSENT}, problem);
 }
 
 static bool get(const char *bucket, const char *key, struct s3_problem *problem)
 {
 	struct str bytes = STR("");
 	const struct s3_object object = {.key = str_of(key), .size = 6};
-	bool is_read = s3_read(s3, arena, str_of(bucket), &object, 0, 6, &bytes, problem);
+	bool is_read = s3_read(s3, arena, (struct s3_bucket){str_of(bucket), STR_ABSENT}, &object, 0, 6, &bytes, problem);
 
 	return is_read || str_contains(bytes, STR("secret"));
 }
@@ -94,10 +94,10 @@ TEST(lists_do_not_pass_over_links)
 	struct s3_problem problem;
 
 	CHECK(put("bucket", "real/x", &problem));
-	CHECK(s3_list(s3, arena, STR("bucket"), STR("real/"), &objects, &problem) && objects.n == 1);
-	CHECK(!s3_list(s3, arena, STR("bucket"), STR("folder/"), &objects, &problem));
+	CHECK(s3_list(s3, arena, (struct s3_bucket){STR("bucket"), STR_ABSENT}, STR("real/"), &objects, &problem) && objects.n == 1);
+	CHECK(!s3_list(s3, arena, (struct s3_bucket){STR("bucket"), STR_ABSENT}, STR("folder/"), &objects, &problem));
 	CHECK_STR(problem.code, "AccessDenied");
-	CHECK(!s3_list(s3, arena, STR("bucket"), STR(""), &objects, &problem));
+	CHECK(!s3_list(s3, arena, (struct s3_bucket){STR("bucket"), STR_ABSENT}, STR(""), &objects, &problem));
 	CHECK(str_contains(problem.message, STR("is a symbolic link")));
 	CHECK(!s3_list(s3, arena, STR("linked"), STR(""), &objects, &problem));
 }

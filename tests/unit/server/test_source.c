@@ -13,6 +13,8 @@
 
 #define LINES 40000 /* some pieces of a source */
 
+#define BUCKET ((struct s3_bucket){STR("bucket"), STR_ABSENT})
+
 static struct arena *arena;
 static struct s3 *s3;
 static char folder[] = "/tmp/dynalith-source-XXXXXX";
@@ -21,7 +23,7 @@ static void put(const char *key, struct str bytes)
 {
 	struct s3_problem problem;
 
-	CHECK(s3_write(s3, arena, STR("bucket"), str_of(key), bytes, &(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
+	CHECK(s3_write(s3, arena, BUCKET, str_of(key), bytes, &(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
 }
 
 /* What a stream of gzip gives when it comes in pieces; absent where it is broken or cut short. */
@@ -105,7 +107,7 @@ static struct str zstd_of(struct str text)
 static size_t count(const char *key, size_t size, enum source_coding coding, enum record_kind *last, bool *is_read)
 {
 	static const struct records_form form = {.form = RECORD_JSON};
-	const struct source_options options = {.s3 = s3, .bucket = STR("bucket"), .object = {.key = str_of(key), .size = size}, .coding = coding, .form = &form};
+	const struct source_options options = {.s3 = s3, .bucket = BUCKET, .object = {.key = str_of(key), .size = size}, .coding = coding, .form = &form};
 	struct source *source = source_open(&options);
 	struct arena *record = arena_new(0);
 	struct s3_problem problem;
@@ -169,22 +171,22 @@ TEST(folders_are_buckets)
 	put("list/a", STR("two"));
 	put("list.bak", STR("three"));
 	put("list/b-2", STR("four"));
-	CHECK(s3_list(s3, arena, STR("bucket"), STR("list"), &objects, &problem));
+	CHECK(s3_list(s3, arena, BUCKET, STR("list"), &objects, &problem));
 	CHECK_INT(objects.n, 4);
 	CHECK_STR(objects.v[0].key, "list.bak"); /* in the order of bytes, not of folders */
 	CHECK_STR(objects.v[1].key, "list/a");
 	CHECK_STR(objects.v[2].key, "list/b-2");
 	CHECK_STR(objects.v[3].key, "list/b/1");
 	CHECK_INT(objects.v[0].size, 5);
-	CHECK(s3_read(s3, arena, STR("bucket"), &objects.v[0], 1, 3, &bytes, &problem));
+	CHECK(s3_read(s3, arena, BUCKET, &objects.v[0], 1, 3, &bytes, &problem));
 	CHECK_STR(bytes, "hre");
 	for (uint64_t size = 4; size <= 6; size += 2) { /* it is another file by now */
-		CHECK(!s3_read(s3, arena, STR("bucket"), &(struct s3_object){.key = STR("list.bak"), .size = size}, 1, 3, &bytes, &problem));
+		CHECK(!s3_read(s3, arena, BUCKET, &(struct s3_object){.key = STR("list.bak"), .size = size}, 1, 3, &bytes, &problem));
 		CHECK_STR(problem.code, "PreconditionFailed");
 	}
-	CHECK(s3_list(s3, arena, STR("bucket"), STR("list/b/"), &objects, &problem) && objects.n == 1);
-	CHECK(s3_list(s3, arena, STR("bucket"), STR("none"), &objects, &problem) && objects.n == 0);
-	CHECK(!s3_read(s3, arena, STR("bucket"), &(struct s3_object){.key = STR("none"), .size = 1}, 0, 1, &bytes, &problem));
+	CHECK(s3_list(s3, arena, BUCKET, STR("list/b/"), &objects, &problem) && objects.n == 1);
+	CHECK(s3_list(s3, arena, BUCKET, STR("none"), &objects, &problem) && objects.n == 0);
+	CHECK(!s3_read(s3, arena, BUCKET, &(struct s3_object){.key = STR("none"), .size = 1}, 0, 1, &bytes, &problem));
 	CHECK_STR(problem.code, "NoSuchKey");
 	CHECK(!s3_list(s3, arena, STR("missing"), STR(""), &objects, &problem));
 	CHECK_STR(problem.code, "NoSuchBucket");
@@ -198,15 +200,15 @@ TEST(no_key_leaves_its_bucket)
 	struct str bytes;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		CHECK(!s3_write(s3, arena, STR("bucket"), str_of(keys[i]), STR("x"), &(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
-		CHECK(!s3_read(s3, arena, STR("bucket"), &(struct s3_object){.key = str_of(keys[i]), .size = 1}, 0, 1, &bytes, &problem));
+		CHECK(!s3_write(s3, arena, BUCKET, str_of(keys[i]), STR("x"), &(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
+		CHECK(!s3_read(s3, arena, BUCKET, &(struct s3_object){.key = str_of(keys[i]), .size = 1}, 0, 1, &bytes, &problem));
 	}
 	CHECK(!s3_list(s3, arena, STR(".."), STR(""), &objects, &problem));
-	CHECK(!s3_list(s3, arena, STR("bucket/list"), STR(""), &objects, &problem));
+	CHECK(!s3_list(s3, arena, ((struct s3_bucket){STR("bucket/list"), STR_ABSENT}), STR(""), &objects, &problem));
 	CHECK(access(str_printf(arena, "%s/x", folder).p, F_OK) != 0);
 	const struct s3_options none = {.where = "none", .credentials = "none", .region = "us-east-1"};
 	struct s3 *nowhere = s3_new(&none);
-	CHECK(!s3_has_place(nowhere) && !s3_list(nowhere, arena, STR("bucket"), STR(""), &objects, &problem));
+	CHECK(!s3_has_place(nowhere) && !s3_list(nowhere, arena, BUCKET, STR(""), &objects, &problem));
 	CHECK_STR(problem.code, "NoSuchBucket");
 	s3_free(nowhere);
 }
