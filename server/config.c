@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "protocol/wire/json.h"
 #include "server/backend.h"
 #include "server/client.h"
 #include "server/dropin.h"
+#include "server/exit_status.h"
 #include "server/help.h"
 #include "server/log.h"
 #include "server/reach.h"
@@ -694,7 +696,7 @@ static int show(struct arena *arena, int argc, char **argv)
 	enum config_result result = config_read(arena, argc, argv, &config);
 
 	if (result != CONFIG_RUN)
-		return result == CONFIG_DONE ? EXIT_SUCCESS : HELP_MISUSE;
+		return result == CONFIG_DONE ? EXIT_DONE : EXIT_MISUSE;
 	for (size_t i = 0; i < OPTIONS; i++) {
 		bool is_secret = strstr(options[i].key, "credentials") && config_names(value_of(arena, &options[i], &config));
 
@@ -702,7 +704,7 @@ static int show(struct arena *arena, int argc, char **argv)
 		       config.sources[i] ? config.sources[i] : "default");
 	}
 	printf("%-26s %zu\n", "credentials", config.credential_count);
-	return EXIT_SUCCESS;
+	return EXIT_DONE;
 }
 
 int config_run(struct arena *arena, int argc, char **argv)
@@ -713,12 +715,16 @@ int config_run(struct arena *arena, int argc, char **argv)
 		return show(arena, argc - 2, argv + 2);
 	if (argc != 4 || strcmp(argv[2], "check") != 0)
 		return help_misuse("config");
+	if (access(argv[3], R_OK) != 0) {
+		fail(argv[3], strerror(errno), NULL);
+		return EXIT_FAILED;
+	}
 	if (!set_defaults(arena, &config) || !read_file(arena, argv[3], &config) || !finish(arena, &config))
-		return HELP_MISUSE;
+		return EXIT_FOUND;
 	if (config_names(config.tls_cert) != config_names(config.tls_key)) {
 		fail_of_half(&config);
-		return HELP_MISUSE;
+		return EXIT_FOUND;
 	}
 	printf("%s is a configuration that a server takes\n", argv[3]);
-	return EXIT_SUCCESS;
+	return EXIT_DONE;
 }

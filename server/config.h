@@ -43,7 +43,7 @@ struct config {
 enum config_result {
 	CONFIG_RUN,    /* go on */
 	CONFIG_DONE,   /* --help, --version or the like was printed: end with status 0 */
-	CONFIG_FAILED, /* one line says why on stderr: end with HELP_MISUSE */
+	CONFIG_FAILED, /* one line says why on stderr: end with EXIT_MISUSE */
 };
 
 /*

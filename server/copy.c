@@ -7,6 +7,7 @@
 
 #include "core/buf.h"
 #include "server/backend.h"
+#include "server/exit_status.h"
 #include "server/help.h"
 #include "server/interrupt.h"
 #include "server/messages.h"
@@ -23,8 +24,6 @@
 #define CACHE_BYTES ((size_t)32 << 20)
 #define TICK_NS 1000000000ull
 #define LINE_NS 10000000000ull /* between lines of progress where nobody watches */
-
-enum { EQUAL = 0, FAILED = 1, MISUSE = 2 };
 
 struct words {
 	const char *from, *to;
@@ -257,11 +256,11 @@ static int sum_up(struct progress *progress, struct str from, struct str to)
 		printf(STR_FMT " is equal to " STR_FMT ": %llu tables, %llu items, %llu rows; %llu rows written, %llu deleted in %.1f s\n", STR_ARG(to),
 		       STR_ARG(from), (unsigned long long)progress->tables, (unsigned long long)progress->all_items,
 		       (unsigned long long)progress->all_rows, (unsigned long long)progress->written, (unsigned long long)progress->deleted, seconds);
-		return EQUAL;
+		return EXIT_DONE;
 	}
 	printf(STR_FMT " differs from " STR_FMT ": it lacks %llu rows and has %llu too many, or more\n", STR_ARG(to), STR_ARG(from),
 	       (unsigned long long)progress->written, (unsigned long long)progress->deleted);
-	return FAILED;
+	return EXIT_FOUND;
 }
 
 static enum code open_store(const char *url, bool is_there, struct store **store, struct err *err)
@@ -296,12 +295,12 @@ static int transfer(struct arena *arena, const struct words *words, struct store
 
 	progress.said_ns = progress.started_ns;
 	if (code != OK)
-		return fail(MISUSE, err.message);
+		return fail(EXIT_FAILED, err.message);
 	code = read_names(&progress, from, &err);
 	if (code == OK)
 		code = transfer_run(&run, &err);
 	forget_names(&progress);
-	return code == OK ? sum_up(&progress, shown_from, shown_to) : fail(FAILED, err.message);
+	return code == OK ? sum_up(&progress, shown_from, shown_to) : fail(EXIT_FAILED, err.message);
 }
 
 /* A backup of a server that runs, in a file of our own. */
@@ -330,7 +329,7 @@ static int copy(struct arena *arena, const struct words *words, const char *from
 		interrupt_undo_file(&undo, file);
 	if (code == OK)
 		code = open_store(words->to, words->is_comparison, &to, &err);
-	int status = code == OK ? transfer(arena, words, from, to) : fail(MISUSE, err.message);
+	int status = code == OK ? transfer(arena, words, from, to) : fail(EXIT_FAILED, err.message);
 	store_close(to);
 	store_close(from);
 	if (is_new)
@@ -343,7 +342,7 @@ static int copy_from_server(struct arena *arena, const struct words *words)
 	struct err err = err_in(arena);
 	const char *part = NULL;
 	struct interrupt_undo undo;
-	int status = fetch(words, &part, &undo, &err) == OK ? copy(arena, words, str_printf(arena, "sqlite:%s", part).p) : fail(MISUSE, err.message);
+	int status = fetch(words, &part, &undo, &err) == OK ? copy(arena, words, str_printf(arena, "sqlite:%s", part).p) : fail(EXIT_FAILED, err.message);
 
 	if (part) {
 		copy_target_discard(arena, part);
@@ -361,8 +360,8 @@ int copy_run(struct arena *arena, int argc, char **argv)
 		return help_misuse("copy");
 	bool is_server = remote_is_url(words.from);
 	if (!is_server && !backend_check(arena, words.from, &problem))
-		return fail(MISUSE, str_printf(arena, "--from " STR_FMT, STR_ARG(problem)));
+		return fail(EXIT_MISUSE, str_printf(arena, "--from " STR_FMT, STR_ARG(problem)));
 	if (!backend_check(arena, words.to, &problem))
-		return fail(MISUSE, str_printf(arena, "--to " STR_FMT, STR_ARG(problem)));
+		return fail(EXIT_MISUSE, str_printf(arena, "--to " STR_FMT, STR_ARG(problem)));
 	return is_server ? copy_from_server(arena, &words) : copy(arena, &words, words.from);
 }

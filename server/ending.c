@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/exit_status.h"
 #include "server/log.h"
 
 #define LOG_S 1 /* how long the last line may take: whoever reads the log may be stuck too */
@@ -27,10 +28,10 @@ static void *watch(void *context)
 	signal(SIGALRM, SIG_DFL);
 	alarm(LOG_S);
 	const char *what = atomic_load(&doing);
-	log_line(LOG_ERROR, "has not ended within %u s and ends by force, with status %d; what did not end: %s%s%s", limit / 1000, ENDING_STUCK, atomic_load(&part),
+	log_line(LOG_ERROR, "has not ended within %u s and ends by force, with status %d; what did not end: %s%s%s", limit / 1000, EXIT_FORCED, atomic_load(&part),
 		 what ? "; in the background: " : "", what ? what : "");
 	alarm(0);
-	_exit(ENDING_STUCK);
+	_exit(EXIT_FORCED);
 	return context;
 }
 

@@ -3,12 +3,10 @@
  *
  * The parts of the server end one after the other, each by its own means, and wait for their threads. A thread that does not come back, because it waits
  * for somebody else or for itself, would make the process one that only SIGKILL ends. What was acknowledged is in the store by then, and stays: an end by
- * force is to the data what a crash of the process is.
+ * force is to the data what a crash of the process is. Its status is EXIT_FORCED.
  */
 #ifndef DYNALITH_SERVER_ENDING_H
 #define DYNALITH_SERVER_ENDING_H
-
-#define ENDING_STUCK 3 /* the status of a process that had to be ended so */
 
 /* The end has begun, and may take so long. Call it once, before anything is ended. */
 void ending_begin(unsigned limit_ms);

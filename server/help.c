@@ -5,6 +5,7 @@
 
 #include "core/str.h"
 #include "server/dropin.h"
+#include "server/exit_status.h"
 #include "server/suggest.h"
 #include "server/version.h"
 #include "storage/store/sqlite/sqlite_store.h"
@@ -36,6 +37,15 @@ static const struct row {
 #undef OPTION
 };
 
+static const struct {
+	const char *number, *help;
+} statuses[] = {
+#define EXIT_STATUS(name, number, help) {#number, help},
+#include "server/exit_status.def"
+#undef EXIT_STATUS
+};
+
+#define STATUS_TOPIC "status"
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -104,7 +114,15 @@ static void print_topics(void)
 		if (row->topic)
 			n += (size_t)snprintf(topics + n, sizeof(topics) - n, "%s%s", n > 0 ? ", " : "", row->topic);
 	}
+	snprintf(topics + n, sizeof(topics) - n, ", " STATUS_TOPIC);
 	print_pair("subjects", topics);
+}
+
+static void print_statuses(void)
+{
+	printf("Exit status\n");
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+		print_pair(statuses[i].number, statuses[i].help);
 }
 
 void help_print_version(void)
@@ -161,6 +179,8 @@ void help_print_options(void)
 	print_pair("--print-config-example", "such a file with every option");
 	print_pair("-h, --help, -V, --version", "one screen, all of this, the version");
 	printf("\n");
+	print_statuses();
+	printf("\n");
 	dropin_help();
 }
 
@@ -214,7 +234,10 @@ static bool print_topic(const char *topic)
 			return true;
 		}
 	}
-	return false;
+	if (strcmp(topic, STATUS_TOPIC) != 0)
+		return false;
+	print_statuses();
+	return true;
 }
 
 int help_misuse(const char *word)
@@ -222,7 +245,7 @@ int help_misuse(const char *word)
 	const struct command *command = find_command(word);
 
 	fprintf(stderr, "usage: dynalith %s %s%s; see dynalith help %s\n", word, command->arguments, *command->options ? " [OPTION]..." : "", word);
-	return HELP_MISUSE;
+	return EXIT_MISUSE;
 }
 
 static void offer_commands(struct suggestion *suggestion)
@@ -339,7 +362,7 @@ bool help_is_wanted(int argc, char **argv)
 
 int help_run_command(const char *word)
 {
-	return print_topic(word) ? 0 : HELP_MISUSE;
+	return print_topic(word) ? 0 : EXIT_MISUSE;
 }
 
 int help_run(struct arena *arena, int argc, char **argv)
@@ -357,11 +380,12 @@ int help_run(struct arena *arena, int argc, char **argv)
 		if (row->topic)
 			suggest_offer(&suggestion, row->topic);
 	}
+	suggest_offer(&suggestion, STATUS_TOPIC);
 	if (suggestion.nearest)
 		fprintf(stderr, "dynalith: no help about %s; did you mean %s?\n", argv[2], suggestion.nearest);
 	else
 		fprintf(stderr, "dynalith: no help about %s; dynalith help lists commands and subjects\n", argv[2]);
-	return HELP_MISUSE;
+	return EXIT_MISUSE;
 }
 
 int help_run_version(struct arena *arena, int argc, char **argv)

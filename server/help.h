@@ -10,8 +10,6 @@
 
 #include "core/arena.h"
 
-#define HELP_MISUSE 2 /* the status of a command that was used wrongly */
-
 /* dynalith's version and SQLite's. */
 void help_print_version(void);
 
@@ -21,7 +19,7 @@ void help_print_screen(void);
 /* Every option, grouped by subject. */
 void help_print_options(void);
 
-/* Says on standard error how the command is used; the status that it ends with. */
+/* Says on standard error how the command is used: EXIT_MISUSE. */
 int help_misuse(const char *command);
 
 /* The nearest command to a mistyped word; NULL where none is near. */

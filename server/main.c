@@ -16,6 +16,7 @@
 #include "server/crash.h"
 #include "server/dropin.h"
 #include "server/ending.h"
+#include "server/exit_status.h"
 #include "server/health.h"
 #include "server/help.h"
 #include "server/http/http.h"
@@ -253,7 +254,7 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 	struct parts parts = {.arena = arena, .config = config, .err = err_in(arena)};
 
 	if (!prepare_tls(arena, config, signals, &parts.tls))
-		return EXIT_FAILURE;
+		return EXIT_FAILED;
 	start_on_idle_core(&parts);
 	if (parts.code == OK)
 		wait_for_end(&parts, signals);
@@ -261,7 +262,7 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(parts.err.message));
 	instance_close(parts.instance);
 	tls_dispose(parts.tls);
-	return parts.code == OK ? EXIT_SUCCESS : EXIT_FAILURE;
+	return parts.code == OK ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* Uses TLS where these options make a server speak it, or where they name authorities. */
@@ -273,7 +274,7 @@ static int ask_for_health(struct arena *arena, const struct config *config)
 		.wait_ms = config->health_wait_ms,
 	};
 
-	return health_ask(arena, &options) ? EXIT_SUCCESS : EXIT_FAILURE;
+	return health_ask(arena, &options) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* Commands by the first word; the rest of the line is theirs. */
@@ -300,7 +301,7 @@ int main(int argc, char **argv)
 	struct arena *arena = arena_new(0);
 	struct config config;
 	sigset_t signals;
-	int status = EXIT_FAILURE;
+	int status = EXIT_FAILED;
 
 	/* blocked before any thread is there, so that only sigwait gets them */
 	sigemptyset(&signals);
@@ -320,10 +321,10 @@ int main(int argc, char **argv)
 	}
 	switch (config_read(arena, argc, argv, &config)) {
 	case CONFIG_DONE:
-		status = EXIT_SUCCESS;
+		status = EXIT_DONE;
 		break;
 	case CONFIG_FAILED:
-		status = config.is_dropin ? EXIT_FAILURE : HELP_MISUSE;
+		status = config.is_dropin ? EXIT_FAILED : EXIT_MISUSE;
 		break;
 	case CONFIG_RUN:
 		if (config.is_health) {

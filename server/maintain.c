@@ -7,6 +7,7 @@
 
 #include "protocol/tables/settings.h"
 #include "server/dump.h"
+#include "server/exit_status.h"
 #include "server/help.h"
 #include "server/interrupt.h"
 #include "server/messages.h"
@@ -16,8 +17,6 @@
 #include "storage/store/maintenance.h"
 #include "storage/store/copy_target.h"
 #include "storage/store/sqlite/sqlite_store.h"
-
-enum { SOUND = 0, FINDINGS = 1, MISUSE = 2 };
 
 /* The parts of a command line. */
 struct words {
@@ -76,7 +75,7 @@ static int sum_up(const char *path, const struct check_report *report)
 		printf("%s is sound: %llu tables, %llu items, %llu rows of indexes, %llu of time to live, %llu stream records\n", path,
 		       (unsigned long long)report->tables, (unsigned long long)report->items, (unsigned long long)report->index_rows,
 		       (unsigned long long)report->expiry_rows, (unsigned long long)report->records);
-	return report->findings > 0 ? FINDINGS : SOUND;
+	return report->findings > 0 ? EXIT_FOUND : EXIT_DONE;
 }
 
 /* A file that cannot be opened, for instance because its first page is damaged, is a finding. `shown` is its name in the output. */
@@ -108,10 +107,10 @@ static int check_server(struct arena *arena, const struct words *words)
 	struct err err = err_in(arena);
 
 	if (!remote)
-		return fail(MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
+		return fail(EXIT_MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
 	enum code code = remote_check(remote, &report, &err);
 	remote_free(remote);
-	return code == OK ? sum_up(words->path, &report) : fail(MISUSE, err.message);
+	return code == OK ? sum_up(words->path, &report) : fail(EXIT_FAILED, err.message);
 }
 
 static enum code copy_file(const struct words *words, const char *part, struct err *err)
@@ -131,20 +130,20 @@ static int backup(struct arena *arena, const struct words *words)
 	struct err err = err_in(arena);
 	const char *part = NULL;
 	struct interrupt_undo undo;
-	int status = FINDINGS;
+	int status = EXIT_FAILED;
 	enum code code = copy_target_begin(arena, words->target, &part, &err);
 
 	if (code != OK)
-		return fail(FINDINGS, err.message);
+		return fail(EXIT_FAILED, err.message);
 	interrupt_undo_file(&undo, part);
 	code = remote_is_url(words->path) ? remote_backup(words->path, &words->reach, part, &err) : copy_file(words, part, &err);
 	if (code == OK)
 		status = check_file(arena, part, words->target);
-	if (code == OK && status == SOUND)
+	if (code == OK && status == EXIT_DONE)
 		code = copy_target_publish(arena, part, words->target, &err);
 	copy_target_discard(arena, part);
 	interrupt_forget(&undo);
-	return code == OK ? status : fail(FINDINGS, err.message);
+	return code != OK ? fail(EXIT_FAILED, err.message) : status == EXIT_DONE ? EXIT_DONE : EXIT_FAILED;
 }
 
 static enum code dump_server(struct remote *remote, const struct words *words, const struct dump_options *options, struct err *err)
@@ -177,11 +176,11 @@ static int move_state(struct arena *arena, const struct command *command, const 
 	struct err err = err_in(arena);
 
 	if (!remote)
-		return fail(MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
+		return fail(EXIT_MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
 	bool is_load = strcmp(command->name, "load") == 0;
 	enum code code = is_load ? dump_load(remote, &options, words->target, &err) : dump_server(remote, words, &options, &err);
 	remote_free(remote);
-	return code == OK ? SOUND : fail(FINDINGS, err.message);
+	return code == OK ? EXIT_DONE : fail(EXIT_FAILED, err.message);
 }
 
 /* False for arguments that the command does not have. */
@@ -216,10 +215,10 @@ static bool read_words(const struct command *command, int argc, char **argv, str
 /* A file that is sound stays as it is. */
 static int check_and_repair(struct arena *arena, const struct words *words)
 {
-	static const int statuses[] = {[REPAIR_WHOLE] = SOUND, [REPAIR_PARTLY] = FINDINGS, [REPAIR_FAILED] = MISUSE};
+	static const int statuses[] = {[REPAIR_WHOLE] = EXIT_DONE, [REPAIR_PARTLY] = EXIT_FOUND, [REPAIR_FAILED] = EXIT_FAILED};
 	int status = check_file(arena, words->path, words->path);
 
-	if (status == SOUND || !words->is_repair)
+	if (status == EXIT_DONE || !words->is_repair)
 		return status;
 	fflush(stdout);
 	return statuses[repair_file_run(arena, words->path, words->damaged)];
@@ -235,7 +234,7 @@ int maintain_run(struct arena *arena, int argc, char **argv)
 		return help_misuse(command->name);
 	bool is_url = remote_is_url(words.path);
 	if (!is_url && sqlite_store_is_there(words.path, &err) != OK)
-		return fail(MISUSE, err.message);
+		return fail(EXIT_FAILED, err.message);
 	if (command->is_of_server)
 		return move_state(arena, command, &words);
 	if (words.target)

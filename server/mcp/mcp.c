@@ -3,13 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/exit_status.h"
 #include "server/help.h"
 #include "server/mcp/child.h"
 #include "server/mcp/intake.h"
 #include "server/mcp/rpc.h"
 
-
-enum { ENDED = 0, FAILED = 1 };
 
 struct words {
 	const char *endpoint;
@@ -64,7 +63,7 @@ static void answer_all(const struct tools *tools, struct intake *intake)
 static int fail(const char *problem)
 {
 	fprintf(stderr, "dynalith: %s\n", problem);
-	return FAILED;
+	return EXIT_FAILED;
 }
 
 int mcp_run(struct arena *arena, int argc, char **argv)
@@ -94,5 +93,5 @@ int mcp_run(struct arena *arena, int argc, char **argv)
 	}
 	elsewhere_free(tools.elsewhere);
 	child_stop(&child);
-	return intake ? ENDED : fail("mcp: there is no thread to read with");
+	return intake ? EXIT_DONE : fail("mcp: there is no thread to read with");
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/elsewhere.h"
+#include "server/exit_status.h"
 #include "server/help.h"
 #include "server/messages.h"
 #include "server/recording/compare.h"
@@ -15,8 +16,6 @@
 
 #define TOGETHER_MAX 64
 #define TOGETHER 16
-
-enum { SAME = 0, DIFFERENT = 1, MISUSE = 2 };
 
 struct words {
 	const char *command, *files[2], *endpoint;
@@ -29,7 +28,6 @@ struct replay {
 	struct elsewhere *elsewhere;
 	struct renamed *renamed;
 	size_t sent, different;
-	bool is_unsent;
 };
 
 /* A request that is sent, by a thread of its own where several are sent together. */
@@ -47,7 +45,7 @@ struct sending {
 static int fail(struct str problem)
 {
 	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
-	return MISUSE;
+	return EXIT_FAILED;
 }
 
 static bool read_words(int argc, char **argv, struct words *words)
@@ -115,7 +113,6 @@ static enum code judge(struct replay *replay, struct sending *sending, struct er
 		.arena = sending->arena, .first = "recorded", .second = "now", .lines = buf_in(sending->arena), .passed = remember, .context = replay->renamed,
 	};
 
-	replay->is_unsent = !sending->is_answered;
 	if (!sending->is_answered)
 		return err_set(err, MSG_RECORDING_UNSENT, line->number, STR_ARG(line->operation), sending->problem);
 	compare_status(&comparison, line->status, sending->reply.status);
@@ -174,7 +171,7 @@ static enum code replay_all(struct replay *replay, struct tape *tape, size_t tog
 static int conclude(const char *what, size_t n, size_t different)
 {
 	printf("%zu %s, %zu different\n", n, what, different);
-	return different > 0 ? DIFFERENT : SAME;
+	return different > 0 ? EXIT_FOUND : EXIT_DONE;
 }
 
 static int run_replay(const struct words *words, struct tape *tape, struct err *err)
@@ -188,10 +185,7 @@ static int run_replay(const struct words *words, struct tape *tape, struct err *
 	int status = conclude("requests", replay.sent, replay.different);
 	renamed_free(replay.renamed);
 	elsewhere_free(replay.elsewhere);
-	if (code == OK)
-		return status;
-	fail(err->message);
-	return replay.is_unsent ? DIFFERENT : MISUSE;
+	return code == OK ? status : fail(err->message);
 }
 
 static int run_diff(struct tape *const tapes[2], struct err *err)

@@ -7,6 +7,8 @@
 #include "server/messages.h"
 #include "server/report/declared.h"
 
+#define NEW_PATTERN "new-pattern"
+
 static const char *const findings[] = {
 #define FINDING(id, name, scope, severity, what, advice) name,
 #include "protocol/insight/finding.def"
@@ -87,31 +89,63 @@ static bool read_limit(const char *rule, const char *name, double *limit, const 
 	return end != rule + n + 1 && *limit >= 0;
 }
 
+static bool is_finding(const char *rule)
+{
+	for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++) {
+		if (strcmp(findings[i], rule) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_limit(const char *rule)
+{
+	const char *rest = "";
+	double limit;
+
+	return (read_limit(rule, "discard", &limit, &rest) && *rest == '\0') ||
+	       (read_limit(rule, "units", &limit, &rest) && (strcmp(rest, "/pattern") == 0 || strcmp(rest, "/call") == 0));
+}
+
 static enum code judge_rule(struct view *view, const char *rule, struct str reviewed, struct err *err)
 {
 	const char *rest = "";
 	double limit;
 
-	for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++) {
-		if (strcmp(findings[i], rule) == 0) {
-			judge_finding(view, rule);
-			return OK;
-		}
-	}
-	if (strcmp(rule, "new-pattern") == 0)
+	if (strcmp(rule, NEW_PATTERN) == 0)
 		return judge_new(view, reviewed, err);
-	if (read_limit(rule, "discard", &limit, &rest) && *rest == '\0') {
+	if (is_finding(rule))
+		judge_finding(view, rule);
+	else if (read_limit(rule, "discard", &limit, &rest))
 		judge_discard(view, limit);
-		return OK;
-	}
-	if (read_limit(rule, "units", &limit, &rest) && (strcmp(rest, "/pattern") == 0 || strcmp(rest, "/call") == 0)) {
+	else if (read_limit(rule, "units", &limit, &rest))
 		judge_units(view, limit, strcmp(rest, "/call") == 0);
-		return OK;
+	return OK;
+}
+
+static const char *next_rule(struct arena *arena, struct str *rest)
+{
+	return str_copy(arena, str_trim(str_cut(rest, ','))).p;
+}
+
+enum code gate_check(const char *rules, bool has_reviewed, struct err *err)
+{
+	struct buf names = buf_in(err->arena);
+	struct str rest = str_of(rules);
+
+	while (rest.n > 0) {
+		const char *rule = next_rule(err->arena, &rest);
+		bool is_new = strcmp(rule, NEW_PATTERN) == 0;
+
+		if (is_new && !has_reviewed)
+			return err_set(err, MSG_REPORT_REVIEWED);
+		if (is_new || is_finding(rule) || is_limit(rule))
+			continue;
+		for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++)
+			buf_printf(&names, "%s, ", findings[i]);
+		return err_set(err, MSG_REPORT_RULE, rule, STR_ARG(buf_str(&names)));
 	}
-	struct buf names = buf_in(view->arena);
-	for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++)
-		buf_printf(&names, "%s, ", findings[i]);
-	return err_set(err, MSG_REPORT_RULE, rule, STR_ARG(buf_str(&names)));
+	return OK;
 }
 
 enum code gate_judge(struct view *view, const char *rules, struct str reviewed, struct err *err)
@@ -119,11 +153,8 @@ enum code gate_judge(struct view *view, const char *rules, struct str reviewed, 
 	struct str rest = str_of(rules);
 	enum code code = OK;
 
-	while (rest.n > 0 && code == OK) {
-		struct str rule = str_cut(&rest, ',');
-
-		code = judge_rule(view, str_printf(view->arena, STR_FMT, STR_ARG(str_trim(rule))).p, reviewed, err);
-	}
+	while (rest.n > 0 && code == OK)
+		code = judge_rule(view, next_rule(view->arena, &rest), reviewed, err);
 	return code;
 }
 

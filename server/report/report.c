@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/messages.h"
+#include "server/exit_status.h"
 #include "server/help.h"
+#include "server/messages.h"
 #include "server/remote.h"
 #include "server/report/document.h"
 #include "server/report/form.h"
@@ -13,8 +14,6 @@
 #include "server/report/merge.h"
 
 #define DEFAULT_URL "http://localhost:8000"
-
-enum { OPEN = 0, CLOSED = 1, MISUSE = 2 };
 
 struct words {
 	const char **sources; /* argv's words: at most as many as there are */
@@ -25,10 +24,10 @@ struct words {
 	bool is_write;
 };
 
-static int fail(struct str problem)
+static int fail(enum exit_status status, struct str problem)
 {
 	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
-	return MISUSE;
+	return status;
 }
 
 static bool read_words(struct arena *arena, int argc, char **argv, struct words *words)
@@ -119,7 +118,9 @@ int report_run(struct arena *arena, int argc, char **argv)
 		return help_misuse("report");
 	view_write *write = form_named(words.format ? words.format : "text");
 	if (!write)
-		return fail(str_printf(arena, "--format: wants " FORM_NAMES ", not %s", words.format));
+		return fail(EXIT_MISUSE, str_printf(arena, "--format: wants " FORM_NAMES ", not %s", words.format));
+	if (words.rules && gate_check(words.rules, words.patterns && !words.is_write, &err) != OK)
+		return fail(EXIT_MISUSE, err.message);
 	enum code code = money_read(arena, words.prices, &money, &err);
 	money.rate = words.rate;
 	if (code == OK)
@@ -131,13 +132,13 @@ int report_run(struct arena *arena, int argc, char **argv)
 	if (code == OK && words.is_write)
 		code = document_write(words.patterns, gate_patterns(&view), &err);
 	if (code != OK)
-		return fail(err.message);
+		return fail(EXIT_FAILED, err.message);
 	write(&view, &out);
 	if (document_write(words.output ? words.output : "-", buf_str(&out), &err) != OK)
-		return fail(err.message);
+		return fail(EXIT_FAILED, err.message);
 	for (size_t i = 0; i < view.problem_count && words.output; i++)
 		fprintf(stderr, STR_FMT "\n", STR_ARG(view.problems[i]));
-	return view.problem_count > 0 ? CLOSED : OPEN;
+	return view.problem_count > 0 ? EXIT_FOUND : EXIT_DONE;
 }
 
 static view_write *form_of(const char *path)

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "server/elsewhere.h"
+#include "server/exit_status.h"
 #include "server/help.h"
 #include "server/log.h"
 #include "server/seed/file.h"
 #include "server/seed/local.h"
 #include "server/seed/messages.h"
-
-enum { DONE = 0, REFUSED = 1, MISUSE = 2 };
 
 /* What a command line says. */
 struct words {
@@ -141,7 +140,7 @@ static int load(const struct words *words, struct destination *destination, stru
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
 	bool is_done = code == OK && seed_counts(seed).bad == 0;
 	seed_free(seed);
-	return is_done ? DONE : REFUSED;
+	return is_done ? EXIT_DONE : EXIT_FAILED;
 }
 
 int apply_run(struct arena *arena, int argc, char **argv)
@@ -158,7 +157,7 @@ int apply_run(struct arena *arena, int argc, char **argv)
 	if (local_rehearsal_new(&rehearsal, &err) != OK) {
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
 		elsewhere_free(destination.elsewhere);
-		return REFUSED;
+		return EXIT_FAILED;
 	}
 	int status = load(&words, &destination, rehearsal);
 	elsewhere_free(destination.elsewhere);

@@ -1,4 +1,4 @@
-"""Commands that are ended: each row of server/commands.def with both signals, in every state that it can wait or work in."""
+"""Each row of server/commands.def: its help, its exit statuses; and ended by both signals, in every state that it can wait or work in."""
 import contextlib
 import json
 import os
@@ -88,7 +88,7 @@ def help_is_whole():
     """Each command and each subject has a page of at most 80 columns, by either way of asking; what is mistyped is suggested."""
     subjects = re.findall(r'^GROUP\("(\w+)"', (ROOT / "server/options.def").read_text(), re.M)
     flags = re.findall(r'"(--[\w-]+)", "DYNALITH_', (ROOT / "server/options.def").read_text())
-    for words in (["help"], ["--help"], *(["help", topic] for topic in (*COMMANDS, *subjects))):
+    for words in (["help"], ["--help"], *(["help", topic] for topic in (*COMMANDS, *subjects, "status"))):
         page = said(*words)
         wide = [line for line in page.stdout.splitlines() if len(line) > 80 and "-Djava" not in line]
         assert page.returncode == 0 and not page.stderr and len(page.stdout) > 80 and not wide, (words, page, wide)
@@ -101,9 +101,66 @@ def help_is_whole():
         examples = page.partition("examples:\n")[2].splitlines()
         assert page == said(name, "--help").stdout == said(name, "-h").stdout and page.startswith(f"usage: dynalith {name}"), (name, page)
         assert examples and all("dynalith " in line for line in examples), (name, page)
-    for words, meant in ((["reprot"], "report"), (["--prot", "1"], "--port"), (["help", "limts"], "limits"), (["help", "aply"], "apply")):
+    for words, meant in ((["reprot"], "report"), (["--prot", "1"], "--port"), (["help", "limts"], "limits"), (["help", "statsu"], "status"), (["help", "aply"], "apply")):
         wrong = said(*words)
         assert wrong.returncode == 2 and not wrong.stdout and f"did you mean {meant}?" in wrong.stderr and wrong.stderr.count("\n") == 1, (words, wrong)
+
+
+def statuses():
+    """Each command ends with 0, 1, 2 and 3 by exit_status.def's rule; where one cannot, it is not here. What signals do is below."""
+    server = Server("--insight", "on", disk=True)
+    fill(server.client())
+    server.client().scan(TableName="app")
+    file, damaged, other, wrong = FOLDER / "sound.db", FOLDER / "damaged.db", FOLDER / "other.jsonl", FOLDER / "wrong.json"
+    assert said("backup", server.url, file).returncode == 0
+    whole = bytearray(file.read_bytes())
+    whole[4096 + 100] ^= 1
+    damaged.write_bytes(whole)
+    other.write_text(RECORDING.read_text().replace('"app"', '"other"'))
+    wrong.write_text('{"port": "x"}')
+    (FOLDER / "right.json").write_text('{"port": 1}')
+    (FOLDER / "dump").unlink(missing_ok=True)
+    url, none, found = server.url, "http://127.0.0.1:1", FOLDER / "none"
+    port = url.rpartition(":")[2]
+    cases = {
+        "apply": {0: [FOLDER / "app.json", "--endpoint", url], 1: [found, "--endpoint", url], 2: []},
+        "backup": {0: [url, FOLDER / "copy.db"], 1: [damaged, FOLDER / "not.db"], 2: [url]},
+        "check": {0: [file], 1: [found], 2: ["--repair"], 3: [damaged]},
+        "completion": {0: ["bash"], 2: ["tcsh"]},
+        "config": {0: ["check", FOLDER / "right.json"], 1: ["check", found], 2: ["chek"], 3: ["check", wrong]},
+        "copy": {0: ["--from", f"sqlite:{file}", "--to", f"sqlite:{FOLDER}/to.db"], 1: ["--from", f"sqlite:{found}", "--to", f"sqlite:{FOLDER}/not.db"],
+                 2: ["--from", "mysql:x", "--to", f"sqlite:{FOLDER}/not.db"], 3: ["--from", f"sqlite:{file}", "--to", f"sqlite:{FOLDER}/empty.db", "--compare"]},
+        "diff": {0: [RECORDING, RECORDING], 1: [RECORDING, found], 2: [RECORDING], 3: [RECORDING, other]},
+        "dump": {0: [url, FOLDER / "dump"], 1: [url, FOLDER / "dump"], 2: [url]},
+        "health": {0: ["--port", port], 1: ["--port", "1"], 2: ["--prot", "1"]},
+        "help": {0: ["status"], 2: ["nothing"]},
+        "load": {0: [url, FOLDER / "dump"], 1: [none, FOLDER / "dump"], 2: [url]},
+        "mcp": {0: ["--endpoint", url], 1: ["--", "--no-such"], 2: ["--no-such"]},
+        "replay": {0: [RECORDING, "--endpoint", url], 1: [RECORDING, "--endpoint", none], 2: [], 3: [other, "--endpoint", url]},
+        "report": {0: [url], 1: [none], 2: [url, "--fail-on", "no-such-rule"], 3: [url, "--fail-on", "scan"]},
+        "version": {0: [], 2: ["more"]},
+    }
+    assert sorted(cases) == sorted(COMMANDS), sorted(cases)
+    empty = Server(disk=True)
+    empty.process.terminate()
+    empty.process.wait(60)
+    shutil.copy(f"{empty.folder}/data.db", FOLDER / "empty.db")
+    known = dict(re.findall(r"EXIT_STATUS\(\w+, (\d+), \"([^\"]*)\"", (ROOT / "server/exit_status.def").read_text()))
+    finders = {name for name in cases if re.search(rf"\b{name}\b", known["3"])}
+    for name, by_status in cases.items():
+        assert (3 in by_status) == (name in finders), (name, finders)
+        for status, words in by_status.items():
+            done = subprocess.run([BINARY, name, *map(str, words)], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+            assert done.returncode == status and (done.stderr or status not in (1, 2)), (name, words, status, done)
+    server.stop()
+    (FOLDER / "dump").write_bytes(b"")
+    for words, status in ((["--no-such"], 2), (["--config", str(wrong)], 2), (["--in-memory", "--host", "192.0.2.1", "--port", "0"], 1), (["reprot"], 2)):
+        done = said(*words)
+        assert done.returncode == status and done.stderr.count("\n") == 1, (words, done)
+    pages = said("help", "status").stdout, said("--help").stdout
+    manual, reference = (ROOT / "docs/dynalith.1").read_text(), (ROOT / "docs/reference/commands.md").read_text()
+    for number, text in known.items():
+        assert all(f"\n  {number} " in page for page in pages) and f"| {number} | {text} |" in reference and f".TP\n{number}\n" in manual, number
 
 
 def completions():
@@ -242,6 +299,6 @@ try:
     RECORDING.write_text("".join(json.dumps(line) + "\n" for line in [{"dynalith_recording": 1, "values": "open"}, *lines]))
     (FOLDER / "app.json").write_text('{"TableName": "app", "Item": {"pk": {"S": "1"}}}\n')
     (FOLDER / "dump").write_bytes(b"")
-    run("commands", [every_command_is_here, help_is_whole, completions, in_a_queue, before_an_answer, in_the_middle_of_an_input, an_agent_waits, in_the_middle_of_a_file])
+    run("commands", [every_command_is_here, help_is_whole, statuses, completions, in_a_queue, before_an_answer, in_the_middle_of_an_input, an_agent_waits, in_the_middle_of_a_file])
 finally:
     shutil.rmtree(FOLDER, ignore_errors=True)

@@ -189,7 +189,7 @@ def configuration_is_shown():
     with open(path, "w") as file:
         json.dump({"ttl": {"delay": 3}, "log.level": "warn", "in_memory": True, "s3": {"credentials": "a:b"}, "credentials": [{"access_key_id": "a", "secret_access_key": "b"}]}, file)
     call = lambda *argv: subprocess.run([BINARY, *argv], capture_output=True, text=True, timeout=120, env={**os.environ, "DYNALITH_PORT": "4566"})
-    assert call("config", "check", path).returncode == 0 and call("config", "check", folder).returncode == 2 and call("config").returncode == 2
+    assert call("config", "check", path).returncode == 0 and call("config", "check", folder).returncode == 3 and call("config", "check", "/nowhere").returncode == 1 and call("config").returncode == 2
     shown = call("config", "show", "--config", path, "--host", "0.0.0.0")
     rows = {line.split()[0]: line.split(None, 2)[1:] for line in shown.stdout.splitlines()}
     assert shown.returncode == 0 and rows["ttl.delay"] == ["3", f"{path}: ttl.delay"] and rows["log.level"] == ["warn", f"{path}: log.level"], shown
@@ -264,7 +264,7 @@ def ends_whatever_its_threads_do():
     server.client().put_item(TableName="app", Item={"PK": {"S": "kept"}, "SK": {"S": "1"}})
     server.process.terminate()
     _, log = server.process.communicate(timeout=120)
-    assert server.process.returncode == 3, server.process.returncode
+    assert server.process.returncode == 4, server.process.returncode
     assert b"what did not end: reports" in log, log
     os.unlink(f"{server.folder}/fifo.html")
     server.start()
