@@ -555,7 +555,7 @@ coverage: deps-test ## lines of each room that the tests reach, unit to end to e
 compile-commands: ## how each file of the debug flavour is compiled, for clangd and editors
 	@$(MAKE) -s -Bn V=1 FLAVOUR=debug BUILD=build/debug core storage protocol server build/debug/server/main.o | \
 		awk -v folder="$(CURDIR)" -f scripts/compile-commands > compile_commands.json
-docs: build ## the generated parts of docs/reference/, config.example.json, docs/differences.md
+docs: build ## the generated parts of docs/reference/, config.example.json, docs/config.schema.json, docs/differences.md
 	@scripts/generate-docs
 
 docs-site: ## docs/ as static pages with a search, build/site; fails for a broken link and for a page that the navigation lacks
@@ -574,7 +574,7 @@ install: $(if $(filter build/pgo/%,$(INSTALLED)),pgo,build) ## binary, man page,
 	install -m 755 $(INSTALLED) $(DESTDIR)$(PREFIX)/bin/dynalith
 	gzip -9nc docs/dynalith.1 > $(DESTDIR)$(PREFIX)/share/man/man1/dynalith.1.gz
 	sed 's|@PREFIX@|$(PREFIX)|' packaging/dynalith.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/dynalith.service
-	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE config.example.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
+	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE config.example.json docs/config.schema.json $(DESTDIR)$(PREFIX)/share/doc/dynalith/
 LIBRARY_FOLDER ?= lib
 install-library: library ## libdynalith, its header and pkg-config's file, to $(DESTDIR)$(PREFIX); LIBRARY_FOLDER=lib below it
 	install -d $(foreach d,include $(LIBRARY_FOLDER)/pkgconfig,$(DESTDIR)$(PREFIX)/$(d))

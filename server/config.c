@@ -40,6 +40,7 @@ static const struct option {
 #define LINE_SHOWN 100 /* bytes of a line that is wrong */
 #define HOLDS_ZERO "holds U+0000, which would end it early"
 #define ENVIRONMENT "DYNALITH_" /* with which the names of options in the environment begin */
+#define SCHEMA "$schema" /* a member that editors read */
 #define DATA_FILE "dynalith.db" /* in a folder that is named as the data path */
 
 /* Where the problem goes while config_read_text() runs in this thread; NULL: to stderr. */
@@ -164,7 +165,7 @@ static bool set(const struct option *option, struct config *config, struct arena
 
 void config_print_example(FILE *out)
 {
-	fprintf(out, "{\n");
+	fprintf(out, "{\n  \"" SCHEMA "\": \"docs/config.schema.json\",\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		bool is_text = options[i].kind == KIND_TEXT || options[i].kind == KIND_CHOICE;
 
@@ -299,6 +300,8 @@ static bool read_member(struct arena *arena, const struct json *member, struct s
 
 	if (str_has_zero(json_name(arena, member)))
 		return fail(str_printf(arena, "%s: %s", file, name.p).p, HOLDS_ZERO, NULL);
+	if (str_eq(name, STR(SCHEMA)))
+		return json_type(member) == JSON_STRING || fail(file, SCHEMA ": wants a text", NULL);
 	if (str_eq(name, STR("credentials")))
 		return read_credentials(arena, member, config, file);
 	for (size_t i = 0; i < OPTIONS; i++) {

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import socket
 import sqlite3
 import subprocess
@@ -14,12 +15,13 @@ import urllib.error
 import urllib.request
 import zlib
 
+import jsonschema
 from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 import make_data
-from harness import BINARY, Server, create_app, free_port, key, of_files, raises, run, until
+from harness import BINARY, ROOT, Server, create_app, free_port, key, of_files, raises, run, until
 
 AUTH = "AWS4-HMAC-SHA256 Credential=raw/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
 shared = Server()
@@ -199,6 +201,49 @@ def configuration_is_shown():
     assert both.returncode == 2 and "--in-memory and --db-path contradict each other" in both.stderr and not os.path.exists(f"{folder}/x.db"), both
 
 
+def is_taken(folder, config):
+    path = f"{folder}/config.json"
+    with open(path, "w") as file:
+        json.dump(config, file)
+    done = subprocess.run([BINARY, "config", "check", path], capture_output=True, text=True, timeout=120)
+    assert done.returncode in (0, 3), done
+    return done.returncode == 0
+
+
+def configuration_by_its_schema():
+    """docs/config.schema.json allows what the server takes: the example, the documents' examples, and of each member the bounds and what is beyond them."""
+    schema = json.loads((ROOT / "docs/config.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    allows = jsonschema.Draft202012Validator(schema).is_valid
+    folder = tempfile.mkdtemp(prefix="dynalith-e2e-")
+    example = json.loads((ROOT / "config.example.json").read_text())
+    pair = {"access_key_id": "a", "secret_access_key": "b"}
+    documented = [example, {"$schema": 1}, {"nope": 1}, {"ttl": {"dealy": 1}}, {"ttl": 1}, [], {"credentials": {}}, {"credentials": [pair, {}]},
+                  {"credentials": [{**pair, "account": "1"}]}, {"credentials": [{**pair, "account": "111122223333", "control": True}]}, {"credentials": [{**pair, "control": "x"}]}]
+    for page in (ROOT / "docs").rglob("*.md"):
+        text = page.read_text()
+        for start in re.finditer(r'^ *(?=\{"(?:auth|credentials|port|db_path|iam|log|ttl|trigger)\b)', text, re.M):
+            documented.append(json.JSONDecoder().raw_decode(text[start.end():])[0])
+    assert len(documented) > 11, "no document has an example"
+    assert set(example) < set(schema["properties"])
+    for name, member in schema["properties"].items():
+        if name in ("$schema", "credentials") or "properties" in member:
+            continue
+        values = [member["default"], {}, None, *member.get("enum", ["no such word"])]
+        if member.get("type") == "integer":
+            values += [member["minimum"], member["maximum"], member["minimum"] - 1, member["maximum"] + 1]
+        elif member.get("type") == "boolean":
+            values += [True, False, "yes", 1]
+        elif member.get("type") == "string":
+            values = [member["default"], "", 5, "a\0b"]
+        else:
+            values += ["no such word", 7]
+        documented += [{name: value} for value in values]
+        documented += [{name.split(".")[0]: {name.split(".")[1]: value}} for value in values[:1] if "." in name]
+    for config in documented:
+        assert allows(config) == is_taken(folder, config), (config, allows(config))
+
+
 def configuration_of_wrong_types():
     server = Server()
     path = f"{server.folder}/config.json"
@@ -228,6 +273,7 @@ def configuration_with_a_zero_in_it():
     path = f"{server.folder}/config.json"
     example = json.loads(subprocess.run([BINARY, "--print-config-example"], capture_output=True, text=True, timeout=120).stdout)
     credential = example.pop("credentials")[0]
+    del example["$schema"]
     words = {k: v if isinstance(v, str) else json.dumps(v) for k, v in example.items()}
     files = [({k: v + "\0more"}, k) for k, v in words.items()] + [({k: "\0"}, k) for k in words] + [({"port\0more": 8000}, "port")]
     for k in (*credential, "session_token"):
@@ -469,6 +515,6 @@ def any_host_header():
 
 if __name__ == "__main__":
     run("server", [survives_kill, hostile_input, half_a_request_is_closed, headers_of_replies, gzip_both_ways, other_paths_and_methods, command_line, store_by_url,
-                   configuration_is_shown, configuration_of_wrong_types, configuration_with_a_zero_in_it,
+                   configuration_is_shown, configuration_by_its_schema, configuration_of_wrong_types, configuration_with_a_zero_in_it,
                    stderr_that_nobody_reads,
                    quick_end_when_idle, ends_whatever_its_threads_do, one_process_per_file, opens_older_files, opens_everything, namespaces, signatures, any_host_header, still_well, shared.stop])
