@@ -274,6 +274,13 @@ static struct str arn_of(const struct iam_asking *asking, const struct iam_matte
 			: arn;
 }
 
+/* The table of that name in another account has no say. */
+static bool is_of_call(const struct call *call, struct str account)
+{
+	return account.n == 0 || str_eq(account, call->ns.account) ||
+	       catalog_is_shared(call->service->catalog);
+}
+
 void iam_asking_add(struct iam_asking *asking, const struct iam_matter *matter)
 {
 	const struct iam_request *request = asking->request;
@@ -283,9 +290,8 @@ void iam_asking_add(struct iam_asking *asking, const struct iam_matter *matter)
 
 	if (str_starts_with(parts.resource, STR("table/"))) {
 		part = arn_table_part(parts.resource, &name);
-		table =
-			table_in(asking, parts.region.n > 0 ? parts.region
-				 : request->call->ns.region, name);
+		if (is_of_call(request->call, parts.account))
+			table = table_in(asking, parts.region.n > 0 ? parts.region : request->call->ns.region, name);
 	}
 	bool is_stream = str_starts_with(part, STR("stream/"));
 	struct str text = !table ? STR_ABSENT : is_stream ? table->settings->stream_policy.text

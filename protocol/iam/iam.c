@@ -181,19 +181,28 @@ static const struct iam_policy *policy_of(void *context, struct arena *arena, st
 	return cached ? &cached->policy : &read_policy(iam, arena, text)->policy;
 }
 
-/* What one question comes to. `is_read`: all of the request could be read; else nothing is noted of it. */
-static enum code judge(struct iam *iam, const struct iam_principals *principals, const struct iam_who *who, const struct iam_question *question, bool is_read,
-			struct err *err)
+struct trial {
+	struct iam *iam;
+	const struct iam_principals *principals;
+	const struct iam_who *who;
+	bool is_read;    /* all of the request could be read; else nothing is noted of it */
+	bool is_binding; /* what is denied is refused */
+};
+
+/* What one question comes to. */
+static enum code judge(const struct trial *trial, const struct iam_question *question, struct err *err)
 {
-	struct iam_decision decision = iam_decide(who, question, err->arena, is_read ? principals->uses : NULL);
+	struct iam_decision decision =
+		iam_decide(trial->who, question, err->arena, trial->is_read ? trial->principals->uses : NULL);
 	enum code code = err_if_over(err->arena, err);
 
 	if (code != OK)
 		return code;
-	code = decision.is_allowed ? OK : iam_refuse(who, question, &decision, err);
-	if (is_read)
-		iam_uses_note(iam->uses, who, question, decision.is_allowed, decision.is_allowed || !iam->is_enforced, code == OK ? STR_ABSENT : err->message);
-	return iam->is_enforced ? code : OK;
+	code = decision.is_allowed ? OK : iam_refuse(trial->who, question, &decision, err);
+	if (trial->is_read)
+		iam_uses_note(trial->iam->uses, trial->who, question, decision.is_allowed,
+			      decision.is_allowed || !trial->is_binding, code == OK ? STR_ABSENT : err->message);
+	return trial->is_binding ? code : OK;
 }
 
 /* The error of one statement, in its place. */
@@ -223,11 +232,16 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 		return code;
 	const struct iam_request request = {
 		.call = call, .operation = of->operation, .shape = of->shape, .input = of->input, .policy_of = policy_of, .context = iam,
-		.principal = iam_principals_find(principals, call->arena, of->access_key, call->ns.account),
+		.principal = iam_principals_find(principals, call->arena, of->access_key, of->account),
 	};
 	struct iam_asked asked = iam_ask(&request);
+	const struct trial trial = {
+		iam, principals, &request.principal->who, asked.unread.code == OK,
+		/* without --iam no account reaches another one */
+		iam->is_enforced || !str_eq(of->account, call->ns.account),
+	};
 	for (size_t i = 0; i < asked.n && code == OK; i++) {
-		code = judge(iam, principals, &request.principal->who, &asked.v[i], asked.unread.code == OK, err);
+		code = judge(&trial, &asked.v[i], err);
 		if (code == ERR_ACCESS_DENIED && asked.unread.code != OK) {
 			*err = asked.unread;
 			code = err->code;
@@ -252,7 +266,8 @@ enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena 
 		.action = deed->action, .resource = deed->resource, .account = principal->who.account,
 		.context = iam_asking_context(arena, principal, deed->ns, deed->now_ms),
 	};
-	code = judge(iam, principals, &principal->who, &question, true, err);
+	const struct trial trial = {iam, principals, &principal->who, true, iam->is_enforced};
+	code = judge(&trial, &question, err);
 	iam_principals_unref(principals);
 	return code;
 }
