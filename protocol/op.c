@@ -153,13 +153,18 @@ static enum code gate_media_type(struct passage *passage, struct err *err)
 static enum code gate_target(struct passage *passage, struct err *err)
 {
 	struct str target = passage->request->target;
+	bool is_other = str_is_set(target);
 
 	for (enum op_service service = 0; service < SERVICE_COUNT && !passage->op; service++) {
 		struct str prefix = service_prefixes[service];
 
-		if (str_starts_with(target, prefix))
-			passage->op = find(service, (struct str){target.p + prefix.n, target.n - prefix.n});
+		if (!str_starts_with(target, prefix))
+			continue;
+		is_other = false;
+		passage->op = find(service, (struct str){target.p + prefix.n, target.n - prefix.n});
 	}
+	if (is_other && passage->call.service->is_dropin)
+		return err_default(err, ERR_INVALID_ACTION);
 	return passage->op && op_is_supported(passage->op) ? OK : err_default(err, ERR_UNKNOWN_OPERATION);
 }
 

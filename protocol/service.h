@@ -48,6 +48,7 @@ struct service {
 	struct conflicts *conflicts;      /* transactions that meet; NULL: they wait for each other */
 	/* Whether tables' changes are sent to their Kinesis destinations; where not, the log says so once. NULL: they are not. */
 	bool (*sends)(void);
+	bool is_dropin;                   /* in place of DynamoDB Local, whose errors differ where tools look at them */
 	bool is_timed;                    /* changes take their time and are limited as at AWS: protocol/timing */
 };
 

@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "server/log.h"
-#include "server/version.h"
 
 static const struct dropin rows[] = {
 #define DROPIN(flag, ours, is_folder, help) {flag, ours, is_folder, help},
 #include "server/dropin.def"
 #undef DROPIN
 };
+
+/* That of DynamoDB Local whose place this takes: tools compare it with the one from which on a feature is there. */
+#define DROPIN_VERSION "3.3.1"
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -92,7 +94,7 @@ bool dropin_strip(struct arena *arena, int *argc, char ***argv, bool *is_dropin)
 bool dropin_inform(const char *flag)
 {
 	if (strcmp(flag, "-version") == 0)
-		printf(DYNALITH_VERSION "\n");
+		printf(DROPIN_VERSION "\n");
 	else if (strcmp(flag, "-help") == 0)
 		dropin_help();
 	else
@@ -110,13 +112,13 @@ void dropin_help(void)
 	printf("  -help, -version\n");
 }
 
-/* Word for word, since test libraries wait for it; the version is our own. */
+/* Word for word, since test libraries wait for it. */
 void dropin_banner(FILE *out, const struct dropin_banner *banner)
 {
 	static const char *const words[] = {"false", "true"};
 
 	fprintf(out, "Initializing DynamoDB Local with the following configuration:\n");
-	fprintf(out, "Port:\t%u\nInMemory:\t%s\nVersion:\t%s\nDbPath:\t%s\n", banner->port, words[!banner->db_path], DYNALITH_VERSION,
+	fprintf(out, "Port:\t%u\nInMemory:\t%s\nVersion:\t%s\nDbPath:\t%s\n", banner->port, words[!banner->db_path], DROPIN_VERSION,
 		banner->db_path ? banner->db_path : "null");
 	fprintf(out, "SharedDb:\t%s\nshouldDelayTransientStatuses:\t%s\nCorsParams:\t%s\n\n", words[banner->shared_db],
 		words[banner->delay_transient_statuses], strcmp(banner->cors, "*") == 0 ? "null" : banner->cors);

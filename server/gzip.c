@@ -30,13 +30,15 @@ enum gzip_coding gzip_coding_of(struct str content_encoding)
 	return GZIP_UNKNOWN;
 }
 
-/* AWS: the first "q" counts; a value over 1 counts as 1, and so does a text that is no number. */
+/* AWS: the first "q" counts, and "q =" is none; a value over 1 counts as 1, and so does a text that is no number. */
 static double weight_of(struct str parameters)
 {
 	while (parameters.n) {
-		struct str value = str_cut(&parameters, ';'), name = str_trim(str_cut(&value, '='));
+		struct str value = str_cut(&parameters, ';'), name = str_cut(&value, '=');
 		char text[16] = "", *end;
 
+		while (name.n && (*name.p == ' ' || *name.p == '\t'))
+			name = (struct str){name.p + 1, name.n - 1};
 		if (!str_eq_nocase(name, STR("q")))
 			continue;
 		value = str_trim(value);

@@ -331,7 +331,7 @@ static void make_service(struct instance *instance)
 
 	instance->service = (struct service){
 		.catalog = instance->service.catalog, .now_ms = clock_now_ms, .clock_context = instance->clock, .note = note,
-		.upkeep = {wake, instance}, .jobs = instance->jobs, .statements = partiql_cache_new(), .is_timed = is_timed(config),
+		.upkeep = {wake, instance}, .jobs = instance->jobs, .statements = partiql_cache_new(), .is_timed = is_timed(config), .is_dropin = config->is_dropin,
 		.faults = faults_new(config->shared_db), .insight = insight_of(config), .contributors = contributors_new(),
 		.throughput = throughput_new(config->shared_db),
 		.conflicts = conflicts_new(strcmp(config->conflicts, "real") == 0, config->shared_db),

@@ -43,7 +43,6 @@ static struct sigv4_request signed_request(const struct http_request *request)
 	return (struct sigv4_request){
 		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
 		.headers = request->headers,
-		.is_at_any_path = !is_ours(request),
 	};
 }
 

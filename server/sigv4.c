@@ -678,8 +678,6 @@ static enum code prove(struct sigv4 *sigv4, struct arena *arena, const struct si
 	const struct credential *credential = s->of;
 	enum code code = check_signature(sigv4, arena, request, request->path, s, credential->secret, err);
 
-	if (code != OK && request->is_at_any_path && !str_eq(request->path, STR("/")))
-		code = check_signature(sigv4, arena, request, STR("/"), s, credential->secret, err);
 	if (code != OK)
 		return code;
 	/* AWS: a token that is not the key's is refused, also where the key is a long-term one, which has none */

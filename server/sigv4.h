@@ -30,7 +30,6 @@ struct sigv4_request {
 	struct str query;   /* raw, without '?'; may be empty */
 	struct str body;    /* before decompression */
 	const struct headers *headers;
-	bool is_at_any_path; /* a signature for "/" holds too. AWS: DynamoDB's API is at every path, and signed for the root */
 	bool is_plain_path;  /* no segment of the path is folded: S3's keys may have empty ones */
 };
 

@@ -96,7 +96,7 @@ static void send_file(const struct embedded_file *file, const struct http_reques
 	if (has_tag(request, str_of(file->tag))) {
 		response->status = 304;
 		response->body = STR("");
-	} else if (gzip_accepted(headers_last(request->headers, STR("Accept-Encoding"))) == GZIP_GZIP) {
+	} else if (gzip_accepted(headers_first(request->headers, STR("Accept-Encoding"))) == GZIP_GZIP) {
 		response->body = bytes;
 		response->coding = "gzip";
 	} else if (gzip_decode(request->arena, GZIP_GZIP, bytes, file->plain, &response->body) != GZIP_FINE) {

@@ -34,16 +34,6 @@ struct str headers_first(const struct headers *headers, struct str name)
 	return line ? line->value : STR_ABSENT;
 }
 
-struct str headers_last(const struct headers *headers, struct str name)
-{
-	const struct header *line = next_line(headers, 0, name);
-	struct str value = STR_ABSENT;
-
-	for (; line; line = next_line(headers, (size_t)(line - headers->v) + 1, name))
-		value = line->value;
-	return value;
-}
-
 struct str headers_joined(const struct headers *headers, struct arena *arena, struct str name)
 {
 	const struct header *first = next_line(headers, 0, name);

@@ -27,9 +27,6 @@ void headers_add(struct headers *headers, struct arena *arena, struct str name, 
 /* The value of the first line of that name, in any case of letters; absent where there is none. */
 struct str headers_first(const struct headers *headers, struct str name);
 
-/* The value of the last one. */
-struct str headers_last(const struct headers *headers, struct str name);
-
 /* The values of all lines of that name, joined by commas (RFC 9110, 5.3); of several lines each is trimmed. Absent where there is none. */
 struct str headers_joined(const struct headers *headers, struct arena *arena, struct str name);
 

@@ -15,7 +15,7 @@ static bool is_last(const struct exchange *exchange)
 	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING || connection_is_over(exchange->connection);
 }
 
-/* The name of the coding that the body has now, or NULL. AWS: of several lines of Accept-Encoding the last one counts. */
+/* The name of the coding that the body has now, or NULL. AWS: of several lines of Accept-Encoding the first one counts. */
 static const char *compress(struct exchange *exchange)
 {
 	static const char *const names[] = {[GZIP_GZIP] = "gzip", [GZIP_DEFLATE] = "deflate"};
@@ -23,7 +23,7 @@ static const char *compress(struct exchange *exchange)
 
 	if (reply->body.n < COMPRESS_FROM || reply->coding)
 		return reply->coding;
-	enum gzip_coding coding = gzip_accepted(headers_last(&exchange->head.headers, STR("Accept-Encoding")));
+	enum gzip_coding coding = gzip_accepted(headers_first(&exchange->head.headers, STR("Accept-Encoding")));
 	struct str compressed = coding == GZIP_IDENTITY ? STR_ABSENT : gzip_encode(exchange->arena, coding, reply->body);
 	reply->body = str_is_set(compressed) ? compressed : reply->body;
 	return str_is_set(compressed) ? names[coding] : NULL;

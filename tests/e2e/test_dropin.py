@@ -94,8 +94,28 @@ def the_line_of_scripts():
         assert java.client(access="123456789012", region="eu-west-1").list_tables()["TableNames"] == ["app"]
         lines = java.text().splitlines()
         assert lines[:3] == [BANNER, f"Port:\t{java.port}", "InMemory:\ttrue"], lines
-        assert lines[3].startswith("Version:\t") and lines[4:] == ["DbPath:\tnull", "SharedDb:\ttrue", "shouldDelayTransientStatuses:\tfalse",
+        assert lines[3] == "Version:\t3.3.1" and lines[4:] == ["DbPath:\tnull", "SharedDb:\ttrue", "shouldDelayTransientStatuses:\tfalse",
                                                                  "CorsParams:\tnull", ""], lines
+
+
+def tools_ask_which_version_it_is():
+    """ScalarDB and awslabs' MCP server compare the version; DynamoDB Local 3.3.1 tells another service's operation from an unknown one."""
+    with Java("-jar", "DynamoDBLocal.jar", "-version") as java:
+        java.process.wait(30)
+        assert java.text() == "3.3.1\n"
+    with Java("-jar", "DynamoDBLocal.jar", "-inMemory", "-port", "PORT") as java:
+        java.wait_for_port()
+        for target, name in (("Kinesis_20131202.PutRecord", "InvalidAction"), ("AmazonSQS.SendMessage", "InvalidAction"), ("x", "InvalidAction"),
+                             ("DynamoDB_20120810.Nope", "UnknownOperationException"), ("DynamoDBStreams_20120810.Nope", "UnknownOperationException")):
+            request = urllib.request.Request(f"http://127.0.0.1:{java.port}/", data=b"{}", headers={
+                "X-Amz-Target": target, "Content-Type": "application/x-amz-json-1.0",
+                "Authorization": "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"})
+            try:
+                urllib.request.urlopen(request, timeout=30)
+            except urllib.error.HTTPError as error:
+                assert error.code == 400 and f'#{name}"' in error.read().decode(), target
+            else:
+                raise AssertionError(target)
 
 
 def every_flag_of_dynamodb_local():
@@ -428,7 +448,7 @@ def changes_take_their_time():
 
 
 if __name__ == "__main__":
-    run("dropin", [the_line_of_scripts, every_flag_of_dynamodb_local, the_classes_name_in_place_of_the_jar, namespaces_of_access_keys, words_that_are_no_flags, every_address, flags_without_java,
+    run("dropin", [the_line_of_scripts, tools_ask_which_version_it_is, every_flag_of_dynamodb_local, the_classes_name_in_place_of_the_jar, namespaces_of_access_keys, words_that_are_no_flags, every_address, flags_without_java,
                    what_is_wrong_is_said_in_one_line, a_folder_that_cannot_be_written, data_is_kept_in_the_folder, its_data_files_are_named,
                    its_command_line_says_where_the_data_goes, health_checks_of_the_wild,
                    the_root_can_answer_200, testcontainers_go, testcontainers_dotnet, testcontainers_rust, serverless_and_jest, terraforms_requests,

@@ -347,8 +347,8 @@ def answers_in_other_codings():
     for header, coding in ((b"deflate", "deflate"), (b"gzip;q=0.5, deflate", "deflate"), (b"identity;q=0", None), (b"*", "gzip"), (b"gzip;q=0", None), (b"br", None)):
         assert get("k", b"Accept-Encoding: " + header)[0] == coding, header
     assert get("k")[0] is None
-    assert get("k", b"Accept-Encoding: identity", b"Accept-Encoding: gzip")[0] == "gzip"
-    assert get("k", b"Accept-Encoding: gzip", b"Accept-Encoding: identity")[0] is None
+    assert get("k", b"Accept-Encoding: identity", b"Accept-Encoding: gzip")[0] is None
+    assert get("k", b"Accept-Encoding: gzip", b"Accept-Encoding: identity")[0] == "gzip"
 
 
 def targets():

@@ -80,7 +80,9 @@ def signatures_as_aws_takes_them():
     good = signed(server, "POST", "/", body, TARGET)
     assert call(server, "POST", "/", {**good, "Authorization": good["Authorization"].replace(",", "")}, body).status == 200
     assert call(server, "POST", "/", {**good, "Authorization": good["Authorization"].replace(", ", ",")}, body).status == 200
-    for path in ("/", "/some/where", "/?", f"http://127.0.0.1:{server.port}/"):
+    assert b"does not match" in call(server, "POST", "/some/where", good, body).body  # the API is there too, signed for its path
+    assert call(server, "POST", "/some/where", signed(server, "POST", "/some/where", body, TARGET), body).status == 200
+    for path in ("/", "/?", f"http://127.0.0.1:{server.port}/"):
         assert call(server, "POST", path, good, body).status == 200, path
     # our own pages are no API: a signature for the root opens none of them
     for method, path in (("GET", "/_dynalith/metrics"), ("POST", "/_dynalith/clock")):

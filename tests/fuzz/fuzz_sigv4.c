@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct arena *arena = fuzz_arena();
 	struct headers headers = {0};
 	unsigned head = fuzz_byte(&input);
-	struct sigv4_request request = {.headers = &headers, .is_at_any_path = head & 1};
+	struct sigv4_request request = {.headers = &headers};
 	struct err err;
 
 	for (int mode = AUTH_OPEN; mode <= AUTH_OFF && !sigv4[mode]; mode++)

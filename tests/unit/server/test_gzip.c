@@ -26,7 +26,7 @@ TEST(codings_that_are_accepted)
 		{"deflate;q=0.5,gzip;q=0.x", GZIP_GZIP}, {"deflate;q=-0.5,gzip;q=0.2", GZIP_GZIP}, {"gzip;nq=1;q=0 ", GZIP_IDENTITY},
 		{"gzip;q=0, gzip;q=1, gzip;q=0", GZIP_GZIP}, {"br,identity;q=0.5,gzip;q=0.0001", GZIP_GZIP},
 		/* ours */
-		{"gzip;Q=0", GZIP_IDENTITY}, {"*;q=0.1, gzip;q=0, deflate;q=0", GZIP_IDENTITY}, {"*, gzip;q=0", GZIP_DEFLATE}, {";q=1", GZIP_IDENTITY},
+		{"gzip;Q=0", GZIP_IDENTITY}, {"gzip;q =0", GZIP_GZIP}, {"gzip; q=0", GZIP_IDENTITY}, {"*;q=0.1, gzip;q=0, deflate;q=0", GZIP_IDENTITY}, {"*, gzip;q=0", GZIP_DEFLATE}, {";q=1", GZIP_IDENTITY},
 		{",,,;;;===", GZIP_IDENTITY}, {"gzip;q", GZIP_GZIP}, {"gzip;q=", GZIP_GZIP}, {"gzip;q=nan", GZIP_GZIP}, {"\tgzip\t", GZIP_GZIP},
 		{"gzip;q=0.00000000000000000000000000000", GZIP_IDENTITY}, {"gzipx", GZIP_IDENTITY}, {"gzi", GZIP_IDENTITY},
 	};
