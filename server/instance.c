@@ -295,10 +295,12 @@ static enum code open_catalog(struct instance *instance, struct err *err)
 	return code;
 }
 
-static struct transfers *make_transfers(const struct instance *instance)
+static struct transfers *make_transfers(struct instance *instance)
 {
 	const struct config *config = instance->config;
+	instance->service.faults = faults_new(config->shared_db);
 	const struct transfers_options options = {
+		.faults = instance->service.faults,
 		.catalog = instance->service.catalog, .clock = instance->clock, .leases = instance->leases,
 		.s3 = {.where = config->s3, .credentials = config->s3_credentials, .region = config->s3_region,
 		       .authorities = config_names(config->tls_ca) ? config->tls_ca : NULL},
@@ -331,8 +333,9 @@ static void make_service(struct instance *instance)
 
 	instance->service = (struct service){
 		.catalog = instance->service.catalog, .now_ms = clock_now_ms, .clock_context = instance->clock, .note = note,
-		.upkeep = {wake, instance}, .jobs = instance->jobs, .statements = partiql_cache_new(), .is_timed = is_timed(config), .is_dropin = config->is_dropin,
-		.faults = faults_new(config->shared_db), .insight = insight_of(config), .contributors = contributors_new(),
+		.upkeep = {wake, instance}, .jobs = instance->jobs, .statements = partiql_cache_new(), .is_timed = is_timed(config),
+		.is_dropin = config->is_dropin,
+		.faults = instance->service.faults, .insight = insight_of(config), .contributors = contributors_new(),
 		.throughput = throughput_new(config->shared_db),
 		.conflicts = conflicts_new(strcmp(config->conflicts, "real") == 0, config->shared_db),
 		.cpu_ns = cpu_ns, .cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000 : NO_LIMIT,

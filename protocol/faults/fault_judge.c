@@ -9,6 +9,7 @@
 
 /* One member of a request: an item that it reads or writes, a page, or what has no items. */
 struct fault_subject {
+	enum op_id work;           /* what is done with it, whichever request does it; OP_COUNT: the request's own */
 	const struct table *table; /* NULL: none, or known by its name alone */
 	struct str name, index;    /* of the table and the index; absent: none */
 	const struct key_attribute *partition;
@@ -51,11 +52,15 @@ static struct str access_key(struct call *call)
 static bool *members_of(struct call *call, const struct fault_rule *rule, const struct fault_subject *subjects, size_t n)
 {
 	const struct fault_effect *effect = &rule->effect;
+	const struct fault_operations *operations = &rule->match.operations;
+	bool is_of_request = fault_operations_have(operations, call->faults->operation);
 	bool *members = NULL;
 
 	for (size_t i = 0; i < n; i++) {
 		bool is_chosen = effect->member_count == 0;
 
+		if (!is_of_request && !fault_operations_have(operations, subjects[i].work))
+			continue;
 		for (size_t k = 0; k < effect->member_count; k++)
 			is_chosen = is_chosen || effect->members[k] == i;
 		if (!is_chosen || !matches(&rule->match, &subjects[i], call->arena))
@@ -166,7 +171,7 @@ static bool count_match(struct fault_rule *rule, uint64_t key, uint64_t *key_cou
 
 enum fault_delivery fault_judge_delivery(struct fault_set *set, struct str table)
 {
-	const struct fault_subject subject = {.name = table, .row_key = STR("")};
+	const struct fault_subject subject = {.work = OP_COUNT, .name = table, .row_key = STR("")};
 	uint64_t key_count;
 
 	for (size_t i = 0; i < set->n; i++) {
@@ -184,7 +189,7 @@ static bool judge_rule(struct call *call, struct fault_rule *rule, const struct 
 {
 	size_t first = 0;
 
-	if (!fault_operations_have(&rule->match.operations, call->faults->operation))
+	if (!fault_operations_have(&rule->match.requests, call->faults->operation))
 		return false;
 	if (str_is_set(rule->match.access_key) && !str_eq(rule->match.access_key, access_key(call)))
 		return false;
@@ -290,19 +295,51 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 	return OK;
 }
 
+/* A check of a condition is no work but the transaction's. */
+static const enum op_id works_of_writes[] = {
+	[WRITE_PUT] = OP_PutItem, [WRITE_UPDATE] = OP_UpdateItem, [WRITE_DELETE] = OP_DeleteItem, [WRITE_CHECK] = OP_COUNT,
+};
+
+static struct fault_subject subject_of_write(const struct write *write)
+{
+	return (struct fault_subject){
+		.work = works_of_writes[write->kind],
+		.table = write->table,
+		.name = write->table->identity.name,
+		.partition = &write->table->keys.attributes[0],
+		.item = write->kind == WRITE_PUT ? write->item : write->key,
+		.row_key = write->row_key,
+	};
+}
+
+enum code fault_judge_put(struct fault_set *set, struct arena *arena, const struct write *write, struct err *err)
+{
+	const struct fault_subject subject = subject_of_write(write);
+	const struct fault_about about = {
+		.table = subject.name, .index = STR_ABSENT, .is_write = true, .is_of_items = true,
+		.ns = {write->table->identity.account, write->table->identity.region},
+	};
+	uint64_t key = key_of(&subject), key_count;
+
+	for (size_t i = 0; i < set->n; i++) {
+		struct fault_rule *rule = &set->rules[i];
+		bool is_about = rule->effect.kind == FAULT_ERROR && !str_is_set(rule->match.access_key) &&
+				fault_operations_have(&rule->match.operations, OP_PutItem) &&
+				matches(&rule->match, &subject, arena);
+
+		if (is_about && count_match(rule, key, &key_count))
+			return fault_effect_error(&rule->effect, &about, err);
+	}
+	return OK;
+}
+
 enum code fault_at_writes(struct call *call, const struct write *writes, size_t n, struct err *err)
 {
 	struct fault_subject *subjects = ARENA_ARRAY(call->arena, struct fault_subject, n);
 	const struct fault_rule *rule;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct table *table = writes[i].table;
-
-		subjects[i] = (struct fault_subject){
-			.table = table, .name = table->identity.name, .partition = &table->keys.attributes[0],
-			.item = writes[i].kind == WRITE_PUT ? writes[i].item : writes[i].key, .row_key = writes[i].row_key,
-		};
-	}
+	for (size_t i = 0; i < n; i++)
+		subjects[i] = subject_of_write(&writes[i]);
 	return act(call, subjects, n, true, &rule, err);
 }
 
@@ -315,7 +352,7 @@ enum code fault_at_reads(struct call *call, const struct read_item *reads, size_
 		const struct table *table = reads[i].table;
 
 		subjects[i] = (struct fault_subject){
-			.table = table, .name = table->identity.name, .partition = &table->keys.attributes[0],
+			.work = OP_GetItem, .table = table, .name = table->identity.name, .partition = &table->keys.attributes[0],
 			.item = reads[i].key, .row_key = reads[i].row_key,
 		};
 	}
@@ -342,7 +379,7 @@ enum code fault_at_page(struct call *call, struct read_page *page, bool *is_fill
 	const struct key_attribute *partition = page->index ? &page->index->keys.attributes[0] : &page->table->keys.attributes[0];
 	const struct value *item = partition_item(call->arena, page, partition);
 	const struct fault_subject subject = {
-		.table = page->table, .name = page->table->identity.name, .index = page->index ? page->index->name : STR_ABSENT, .partition = partition,
+		.work = page->keys ? OP_Query : OP_Scan, .table = page->table, .name = page->table->identity.name, .index = page->index ? page->index->name : STR_ABSENT, .partition = partition,
 		.item = item, .row_key = item ? page->keys->partition : STR(""),
 	};
 	const struct fault_rule *rule;
@@ -359,7 +396,7 @@ enum code fault_at_page(struct call *call, struct read_page *page, bool *is_fill
 
 enum code fault_at_table(struct call *call, struct str table, struct str index, struct err *err)
 {
-	const struct fault_subject subject = {.name = table, .index = index, .row_key = STR("")};
+	const struct fault_subject subject = {.work = OP_COUNT, .name = table, .index = index, .row_key = STR("")};
 	const struct fault_rule *rule;
 
 	return act(call, &subject, 1, false, &rule, err);

@@ -19,6 +19,7 @@ struct reader {
 	struct fault_rule *rule;
 	const struct json *condition, *names, *values;
 	const char *fire, *effect; /* the members that said when, and what */
+	struct str error;            /* its name; absent: there is none */
 	bool has_operations, has_seed, has_per;
 	struct err *err;
 };
@@ -232,9 +233,10 @@ static bool is_reason(struct str reason)
 	return false;
 }
 
-static enum code check_error(struct reader *reader, struct str name)
+static enum code check_error(struct reader *reader)
 {
 	struct fault_effect *effect = &reader->rule->effect;
+	struct str name = reader->error;
 
 	if (!find_error(name, &effect->code))
 		return err_set(reader->err, MSG_FAULT_ERROR, reader->number, STR_ARG(name));
@@ -252,14 +254,13 @@ static enum code check_error(struct reader *reader, struct str name)
 static bool read_error(struct reader *reader, const struct json *json)
 {
 	struct fault_effect *effect = &reader->rule->effect;
-	struct str name = STR_ABSENT;
 
 	effect->kind = FAULT_ERROR;
 	if (json_type(json) != JSON_OBJECT)
-		return read_text(reader, json, &name) && (check_error(reader, name) == OK || true);
+		return read_text(reader, json, &reader->error);
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		struct str member = json_name(reader->arena, child);
-		struct str *to = str_eq(member, STR("name"))	? &name
+		struct str *to = str_eq(member, STR("name"))	? &reader->error
 				 : str_eq(member, STR("message")) ? &effect->message
 				 : str_eq(member, STR("reason"))  ? &effect->reason
 								  : NULL;
@@ -267,7 +268,17 @@ static bool read_error(struct reader *reader, const struct json *json)
 		if (!to || !read_text(reader, child, to))
 			return false;
 	}
-	return str_is_set(name) && (check_error(reader, name) == OK || true);
+	return str_is_set(reader->error);
+}
+
+static bool read_message(struct reader *reader, const struct json *json)
+{
+	return read_text(reader, json, &reader->rule->effect.message);
+}
+
+static bool read_reason(struct reader *reader, const struct json *json)
+{
+	return read_text(reader, json, &reader->rule->effect.reason);
 }
 
 /* AWS: API Reference, TransactWriteItems, "Cancellation reason codes and possible error messages". */
@@ -445,6 +456,8 @@ static const struct member_reader {
 	{"seed", ROLE_MATCH, read_seed, FAULT_WANTS_SEED},
 	{"per", ROLE_MATCH, read_per, FAULT_WANTS_PER},
 	{"error", ROLE_EFFECT, read_error, FAULT_WANTS_ERROR},
+	{"message", ROLE_MATCH, read_message, FAULT_WANTS_TEXT},
+	{"reason", ROLE_MATCH, read_reason, FAULT_WANTS_TEXT},
 	{"cancel", ROLE_EFFECT, read_cancel, FAULT_WANTS_CANCEL},
 	{"unprocessed", ROLE_EFFECT, read_unprocessed, FAULT_WANTS_UNPROCESSED},
 	{"page", ROLE_EFFECT, read_page_rows, FAULT_WANTS_PAGE},
@@ -543,6 +556,12 @@ static enum code check_whole(struct reader *reader)
 		return err_set(err, MSG_FAULT_NO_EFFECT, reader->number, STR_ARG(list_members(err->arena, true)));
 	if (!reader->effect)
 		rule->effect.kind = FAULT_LATENCY;
+	if (rule->effect.kind == FAULT_ERROR && check_error(reader) != OK)
+		return err->code;
+	if (rule->effect.kind != FAULT_ERROR && str_is_set(rule->effect.reason))
+		return err_set(err, MSG_FAULT_LONE, reader->number, "reason", "'error'");
+	if (rule->effect.kind != FAULT_ERROR && rule->effect.kind != FAULT_CANCEL && str_is_set(rule->effect.message))
+		return err_set(err, MSG_FAULT_LONE, reader->number, "message", "'error'");
 	if (!reader->condition && (reader->names || reader->values))
 		return err_set(err, MSG_FAULT_LONE, reader->number, reader->names ? "names" : "values", "'condition'");
 	if (reader->has_seed && !has_chance)
@@ -567,25 +586,27 @@ static enum code check_deliver(struct reader *reader)
 	return other ? err_set(reader->err, MSG_FAULT_DELIVER, reader->number, other) : OK;
 }
 
-/* Leaves of the operations those that have all that the rule is about; none: it can never match. */
+/*
+ * Leaves of the operations those that have all that the rule is about, and of the requests that do their
+ * work those that the effect is about; none: it can never match.
+ */
 static enum code narrow(struct reader *reader)
 {
 	struct fault_rule *rule = reader->rule;
 	const struct {
 		const char *member;
-		bool is_given;
+		bool is_given, is_of_request;
 		unsigned wants;
 		const char *what;
 	} needs[] = {
-		{"table", str_is_set(rule->match.table), OF_TABLE, "operations on a table"},
-		{"index", str_is_set(rule->match.index), OF_INDEX, "operations that read an index"},
-		{"key", value_is_set(&rule->match.key), OF_ITEM, "operations on items"},
-		{"condition", rule->match.condition != NULL, OF_ITEM, "operations on items"},
-		{"cancel", rule->effect.kind == FAULT_CANCEL, OF_TRANSACTION, "transactions"},
-		{"unprocessed", rule->effect.kind == FAULT_UNPROCESSED, OF_BATCH,
+		{"table", str_is_set(rule->match.table), false, OF_TABLE, "operations on a table"},
+		{"index", str_is_set(rule->match.index), false, OF_INDEX, "operations that read an index"},
+		{"key", value_is_set(&rule->match.key), false, OF_ITEM, "operations on items"},
+		{"condition", rule->match.condition != NULL, false, OF_ITEM, "operations on items"},
+		{"page", rule->effect.kind == FAULT_PAGE, false, OF_PAGE, "Query, Scan and ExecuteStatement"},
+		{"cancel", rule->effect.kind == FAULT_CANCEL, true, OF_TRANSACTION, "transactions"},
+		{"unprocessed", rule->effect.kind == FAULT_UNPROCESSED, true, OF_BATCH,
 		 "BatchGetItem and BatchWriteItem"},
-		{"page", rule->effect.kind == FAULT_PAGE, OF_PAGE,
-		 "Query, Scan and ExecuteStatement"},
 	};
 
 	if (rule->effect.kind == FAULT_DELIVER)
@@ -593,7 +614,16 @@ static enum code narrow(struct reader *reader)
 	if (!reader->has_operations)
 		rule->match.operations = fault_operations_all();
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
-		if (needs[i].is_given && !fault_operations_narrow(&rule->match.operations, needs[i].wants))
+		if (needs[i].is_of_request || !needs[i].is_given)
+			continue;
+		if (!fault_operations_narrow(&rule->match.operations, needs[i].wants))
+			return err_set(reader->err, MSG_FAULT_NEVER, reader->number, needs[i].member, needs[i].what);
+	}
+	rule->match.requests = fault_operations_requests(&rule->match.operations);
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+		if (!needs[i].is_of_request || !needs[i].is_given)
+			continue;
+		if (!fault_operations_narrow(&rule->match.requests, needs[i].wants))
 			return err_set(reader->err, MSG_FAULT_NEVER, reader->number, needs[i].member, needs[i].what);
 	}
 	return OK;
@@ -610,7 +640,7 @@ static bool covers(const struct fault_rule *rule, const struct fault_rule *later
 	const struct fault_match *a = &rule->match, *b = &later->match;
 
 	for (size_t i = 0; i < FAULT_OPERATIONS_MAX / 64; i++) {
-		if (b->operations.bits[i] & ~a->operations.bits[i])
+		if (b->operations.bits[i] & ~a->operations.bits[i] || b->requests.bits[i] & ~a->requests.bits[i])
 			return false;
 	}
 	bool is_alike = (rule->effect.kind == FAULT_DELIVER) == (later->effect.kind == FAULT_DELIVER);
@@ -623,7 +653,7 @@ static bool covers(const struct fault_rule *rule, const struct fault_rule *later
 static enum code read_rule(struct fault_set *set, const struct json *json, struct err *err)
 {
 	struct fault_rule *rule = &set->rules[set->n];
-	struct reader reader = {.arena = set->arena, .number = set->n + 1, .rule = rule, .err = err};
+	struct reader reader = {.arena = set->arena, .number = set->n + 1, .rule = rule, .error = STR_ABSENT, .err = err};
 	enum code code = OK;
 	uint32_t seen = 0;
 
@@ -644,7 +674,7 @@ static enum code read_rule(struct fault_set *set, const struct json *json, struc
 	if (code == OK && (rule->fire.is_per_key || rule->effect.latency.spread > FAULT_FIXED))
 		rule->counts = fault_counts_new();
 	for (size_t i = 0; i < FAULT_OPERATIONS_MAX / 64; i++)
-		set->operations.bits[i] |= rule->match.operations.bits[i];
+		set->requests.bits[i] |= rule->match.requests.bits[i];
 	set->n++;
 	return code;
 }

@@ -16,7 +16,8 @@
 #define FAULT_RULES_MAX 100 /* of a namespace */
 
 struct fault_match {
-	struct fault_operations operations;
+	struct fault_operations operations; /* as named: of a request, or of the work that it does */
+	struct fault_operations requests;   /* that can match */
 	struct str table, index, access_key; /* absent: any */
 	struct value key;                    /* TYPE_NONE: any */
 	bool is_prefix;
@@ -74,7 +75,7 @@ struct fault_rule {
 struct fault_set {
 	atomic_uint refs;
 	struct arena *arena;
-	struct fault_operations operations; /* of any rule */
+	struct fault_operations requests; /* that can match any rule */
 	size_t n;
 	struct fault_rule *rules;
 };

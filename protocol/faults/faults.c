@@ -102,12 +102,22 @@ enum fault_delivery fault_deliver(struct faults *faults, struct ns ns, struct st
 	return delivery;
 }
 
+enum code fault_at_import(struct faults *faults, struct arena *arena, const struct write *write, struct err *err)
+{
+	const struct table_identity *table = &write->table->identity;
+	struct fault_set *set = faults_are_set(faults) ? find(faults, (struct ns){table->account, table->region}) : NULL;
+	enum code code = set ? fault_judge_put(set, arena, write, err) : OK;
+
+	fault_set_unref(set);
+	return code;
+}
+
 void fault_begin(struct faults *faults, struct call *call, enum op_id operation,
 		 const struct fault_signer *signer)
 {
 	struct fault_set *set = find(faults, call->ns);
 
-	if (!set || !fault_operations_have(&set->operations, operation)) {
+	if (!set || !fault_operations_have(&set->requests, operation)) {
 		fault_set_unref(set);
 		return;
 	}

@@ -3,7 +3,7 @@
  *
  * A rule names what it matches (operations, table, index, partition key, a condition, access key), which of the matches it fires on, and one effect.
  * A request goes through the rules in their order, once its own rules and its keys were checked and before any work; the first rule that fires
- * acts, and ends the search. Which match fires is decided by counters and a seed, never by time.
+ * acts, and ends the search. An operation matches the request of its name, and its work in any other request: a put is PutItem also in a batch. Which match fires is decided by counters and a seed, never by time.
  *
  * Rules and counters belong to the process: a fault is what this server does to its clients, and a counter in the store would make a write of each
  * matching read. The page docs/testing.md describes the JSON.
@@ -69,6 +69,12 @@ enum code fault_at_table(struct call *call, struct str table, struct str index, 
 /* How a trigger is to post its next batch of the table's records, beside the usual way. */
 enum fault_delivery { FAULT_DELIVER_ONCE, FAULT_DELIVER_TWICE, FAULT_DELIVER_REVERSED };
 enum fault_delivery fault_deliver(struct faults *faults, struct ns ns, struct str table);
+
+/*
+ * A put of an import or a bulk operation, which is no request. Only rules with an "error" act; it is the
+ * record's. `write` is prepared.
+ */
+enum code fault_at_import(struct faults *faults, struct arena *arena, const struct write *write, struct err *err) WARN_UNUSED;
 
 /* Whether the i-th member of a batch, as the hook saw them, stays undone. */
 bool fault_leaves_out(const struct call *call, size_t i);

@@ -21,6 +21,7 @@ enum phase { BEGIN, LOAD, FINISH, DROP };
 
 struct importing {
 	struct s3 *s3;
+	struct faults *faults;
 	struct loading *loadings; /* of the jobs under way */
 	struct arena *parsed;     /* a record at a time */
 	struct arena_budget memory; /* of it */
@@ -51,11 +52,12 @@ struct piece {
 	int64_t errors_before;
 };
 
-struct importing *importing_new(struct s3 *s3)
+struct importing *importing_new(struct s3 *s3, struct faults *faults)
 {
 	struct importing *importing = arena_checked(calloc(1, sizeof(*importing)));
 
 	importing->s3 = s3;
+	importing->faults = faults;
 	importing->memory.limit = RECORD_MEMORY_MAX;
 	importing->parsed = arena_new_within(1 << 20, &importing->memory);
 	return importing;
@@ -460,6 +462,8 @@ static enum code add_item(struct piece *piece, const struct loading_record *reco
 
 	if (code == OK && records_have_condition(&record->record))
 		code = records_condition(arena, &record->record, &write.condition, &reason);
+	if (code == OK)
+		code = fault_at_import(piece->importing->faults, arena, &write, &reason);
 	if (code != OK) {
 		refuse(piece, &origin, reason.message);
 		return OK;

@@ -12,12 +12,14 @@
 #ifndef DYNALITH_SERVER_IMPORTING_H
 #define DYNALITH_SERVER_IMPORTING_H
 
+#include "protocol/faults/faults.h"
 #include "server/transfer/s3.h"
 #include "storage/job/job_run.h"
 
 struct importing;
 
-struct importing *importing_new(struct s3 *s3);
+/* `faults`: rules that are about puts; or NULL. */
+struct importing *importing_new(struct s3 *s3, struct faults *faults);
 void importing_free(struct importing *importing);
 
 /* `importing` outlives the jobs, and is of one thread. */

@@ -74,7 +74,7 @@ struct transfers *transfers_new(const struct transfers_options *options)
 	transfers->options = *options;
 	transfers->options.s3.stopping = &transfers->is_ending;
 	transfers->s3 = s3_new(&transfers->options.s3);
-	transfers->importing = importing_new(transfers->s3);
+	transfers->importing = importing_new(transfers->s3, options->faults);
 	transfers->jobs = job_run_new(options->catalog, options->leases);
 	exporting_register(transfers->jobs, transfers->s3);
 	importing_register(transfers->jobs, transfers->importing);

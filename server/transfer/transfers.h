@@ -7,6 +7,7 @@
 #ifndef DYNALITH_SERVER_TRANSFERS_H
 #define DYNALITH_SERVER_TRANSFERS_H
 
+#include "protocol/faults/faults.h"
 #include "server/clock.h"
 #include "server/transfer/s3.h"
 #include "storage/catalog/catalog.h"
@@ -16,6 +17,7 @@ struct transfers_options {
 	struct clocks *clock;
 	struct leases *leases; /* NULL: no other process works on the store */
 	struct s3_options s3;
+	struct faults *faults; /* rules about puts; or NULL */
 };
 
 struct transfers;

@@ -1,10 +1,11 @@
 """Fault rules as users of the SDK meet them: exception classes, retries, batches, pages, lost answers."""
 import concurrent.futures
+import pathlib
 
 import boto3
 from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
 
-from harness import Server, client_of, control, create_app, run
+from harness import Server, client_of, control, create_app, run, until
 
 
 def rules(server, *wanted, query=""):
@@ -44,11 +45,99 @@ def errors_have_their_classes():
         assert failure(client.list_tables).response["Error"]["Code"] == name
     rules(server, {"error": {"name": "ThrottlingException", "message": "slow down"}})
     assert failure(client.list_tables).response["Error"]["Message"] == "slow down"
+    rules(server, {"error": "ThrottlingException", "message": "slow down", "reason": "AccountLimitExceeded"})
+    error = failure(client.put_item, TableName="app", Item=item("a"))
+    assert (error.response["Error"]["Message"], error.response["throttlingReasons"][0]["reason"]) == ("slow down", "TableWriteAccountLimitExceeded"), error.response
     rules(server, {"index": "GSI1", "error": "ProvisionedThroughputExceeded"})
     error = failure(client.query, TableName="app", IndexName="GSI1", KeyConditionExpression="GSI1PK = :p", ExpressionAttributeValues={":p": {"S": "x"}})
     assert error.response["ThrottlingReasons"] == [{"reason": "IndexReadProvisionedThroughputExceeded",
                                                     "resource": "arn:aws:dynamodb:us-east-1:000000000000:table/app/index/GSI1"}], error.response
     server.stop()
+
+
+def a_rule_is_about_the_work():
+    """An operation matches the request of its name, and its work wherever it is done. The request's name matches all that it does."""
+    server = Server("--s3", "s3")
+    client = client_of(server)
+    create_app(client)
+    put, key = {"PutRequest": {"Item": item("x")}}, item("x")
+    statement = lambda text: {"Statement": text}
+    insert, update = "INSERT INTO app VALUE {'PK': 'x', 'SK': '2'}", "UPDATE app SET n = 1 WHERE PK = 'x' AND SK = '1'"
+    delete, select = "DELETE FROM app WHERE PK = 'x' AND SK = '1'", "SELECT * FROM app WHERE PK = 'x' AND SK = '1'"
+    write = lambda kind, **more: lambda: client.transact_write_items(TransactItems=[{kind: {"TableName": "app", **more}}])
+    partiql = lambda text: [("ExecuteStatement", lambda: client.execute_statement(**statement(text))),
+                            ("ExecuteTransaction", lambda: client.execute_transaction(TransactStatements=[statement(text)])),
+                            ("BatchExecuteStatement", lambda: one_of(client.batch_execute_statement(Statements=[statement(text)])))]
+    works = {
+        "PutItem": [("PutItem", lambda: client.put_item(TableName="app", Item=item("x"))), ("TransactWriteItems", write("Put", Item=item("x"))),
+                    ("BatchWriteItem", lambda: client.batch_write_item(RequestItems={"app": [put]})), *partiql(insert)],
+        "DeleteItem": [("DeleteItem", lambda: client.delete_item(TableName="app", Key=key)), ("TransactWriteItems", write("Delete", Key=key)),
+                       ("BatchWriteItem", lambda: client.batch_write_item(RequestItems={"app": [{"DeleteRequest": {"Key": key}}]})), *partiql(delete)],
+        "UpdateItem": [("UpdateItem", lambda: client.update_item(TableName="app", Key=key)), *partiql(update),
+                       ("TransactWriteItems", write("Update", Key=key, UpdateExpression="SET n = :n", ExpressionAttributeValues={":n": {"N": "1"}}))],
+        "GetItem": [("GetItem", lambda: client.get_item(TableName="app", Key=key)), *partiql(select),
+                    ("BatchGetItem", lambda: client.batch_get_item(RequestItems={"app": {"Keys": [key]}})),
+                    ("TransactGetItems", lambda: client.transact_get_items(TransactItems=[{"Get": {"TableName": "app", "Key": key}}]))],
+        "Query": [("Query", lambda: client.query(TableName="app", KeyConditionExpression="PK = :p", ExpressionAttributeValues={":p": {"S": "x"}})),
+                  ("ExecuteStatement", lambda: client.execute_statement(**statement("SELECT * FROM app WHERE PK = 'x'")))],
+        "Scan": [("Scan", lambda: client.scan(TableName="app")), ("ExecuteStatement", lambda: client.execute_statement(**statement("SELECT * FROM app")))],
+    }
+    fails = lambda call: meets(lambda: call(), "InternalServerError")
+    for named in works:
+        rules(server, {"operation": named, "error": "InternalServerError"})
+        for work, ways in works.items():
+            for request, call in ways:
+                assert fails(call) == (named in (work, request)), (named, work, request)
+    for request in ("BatchWriteItem", "TransactWriteItems", "ExecuteStatement"):
+        rules(server, {"operation": request, "error": "InternalServerError"})
+        for work, ways in works.items():
+            for own, call in ways:
+                assert fails(call) == (own == request), (request, work, own)
+    # the members of a batch and of a transaction that are puts
+    rules(server, {"operation": "PutItem", "unprocessed": "matching"})
+    answer = client.batch_write_item(RequestItems={"app": [put, {"DeleteRequest": {"Key": item("y")}}]})
+    assert answer["UnprocessedItems"] == {"app": [put]}, answer
+    rules(server, {"operation": "DeleteItem", "cancel": "TransactionConflict"})
+    error = failure(client.transact_write_items, TransactItems=[{"Put": {"TableName": "app", "Item": item("x")}}, {"Delete": {"TableName": "app", "Key": item("y")}}])
+    assert [r["Code"] for r in error.response["CancellationReasons"]] == ["None", "TransactionConflict"]
+    server.stop()
+
+
+def puts_of_imports_are_puts():
+    """A record of an import or a bulk put that a rule refuses is an error of that record."""
+    server = Server("--s3", "s3")
+    client = client_of(server)
+    folder = pathlib.Path(server.folder, "s3", "bucket")
+    folder.mkdir(parents=True)
+    (folder / "x.csv").write_text("pk,n\na,1\nb,2\nc,3\n")
+    rules(server, {"operation": "PutItem", "key": "b", "error": "InternalServerError"})
+    made = client.import_table(S3BucketSource={"S3Bucket": "bucket", "S3KeyPrefix": "x.csv"}, InputFormat="CSV", TableCreationParameters={
+        "TableName": "imported", "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"})["ImportTableDescription"]["ImportArn"]
+    describe = lambda: client.describe_import(ImportArn=made)["ImportTableDescription"]
+    until(lambda: describe()["ImportStatus"] != "IN_PROGRESS", "the import ends")
+    done = describe()
+    assert (done["ImportedItemCount"], done["ErrorCount"]) == (2, 1), done
+    assert counts(server) == [(1, 1)]
+    server.stop()
+
+
+def meets(call, name):
+    """Whether the call ends with that error; it may end with none."""
+    try:
+        call()
+    except ClientError as e:
+        reasons = [r.get("Code") for r in e.response.get("CancellationReasons", [])]
+        assert name == e.response["Error"]["Code"] or reasons or e.response["Error"]["Code"] in ("DuplicateItemException", "ConditionalCheckFailedException"), e
+        return e.response["Error"]["Code"] == name
+    return False
+
+
+def one_of(answer):
+    """The error of the only statement of a batch, as one of the request."""
+    error = answer["Responses"][0].get("Error")
+    if error:
+        raise ClientError({"Error": {"Code": "InternalServerError" if error["Code"] == "InternalServerError" else "DuplicateItemException", "Message": error.get("Message", "")}}, "x")
 
 
 def streams_have_theirs():
@@ -225,5 +314,5 @@ def the_index_lists_all():
     server.stop()
 
 
-run("faults", [errors_have_their_classes, streams_have_theirs, retries_get_through, batches_come_back_in_part, transactions_are_canceled, pages_lose_nothing,
+run("faults", [errors_have_their_classes, a_rule_is_about_the_work, puts_of_imports_are_puts, streams_have_theirs, retries_get_through, batches_come_back_in_part, transactions_are_canceled, pages_lose_nothing,
                answers_get_lost, checksums_are_wrong, slow_answers_hold_nobody_up, rules_belong_to_a_namespace, the_index_lists_all])
