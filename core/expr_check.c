@@ -234,13 +234,13 @@ static enum code check_node(struct parser *parser, const struct node *node)
 			       node->arg_count);
 	if ((info->rules & NEEDS_PATH) && node->args[0]->kind != NODE_PATH)
 		return err_set(parser->err, MSG_EXPR_NEEDS_PATH, parser->parameter, info->name.p);
-	if (node->kind == NODE_IN && node->arg_count - 1 > EXPR_IN_MAX)
-		return err_set(parser->err, MSG_EXPR_IN_OPERANDS, parser->parameter,
-			       node->arg_count - 1);
 	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
 		code = check_type(parser, info, node->args[i], info->types[i > 0]);
 	if (code == OK && (info->rules & DISTINCT))
 		code = check_distinct(parser, info->name.p, node);
+	if (code == OK && node->kind == NODE_IN && node->arg_count - 1 > EXPR_IN_MAX)
+		return err_set(parser->err, MSG_EXPR_IN_OPERANDS, parser->parameter,
+			       node->arg_count - 1);
 	if (code == OK && node->kind == NODE_ATTRIBUTE_TYPE)
 		code = check_attribute_type(parser, node);
 	if (code == OK && node->kind == NODE_BETWEEN)

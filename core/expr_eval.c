@@ -60,6 +60,9 @@ static const struct value *size_of_operand(const struct node *node, const struct
 	return &room->value;
 }
 
+static bool holds(const struct node *node, const struct subject *subject);
+
+/* Whether a condition holds is a BOOL. Depth is bounded by the parser. */
 static const struct value *operand(const struct node *node, const struct subject *subject,
 				   struct room *room)
 {
@@ -72,7 +75,10 @@ static const struct value *operand(const struct node *node, const struct subject
 		return &node->value;
 	if (node->kind == NODE_PATH)
 		return subject_path(subject, node->path);
-	return evaluators[node->kind] ? evaluators[node->kind](node, subject, room) : NULL;
+	if (evaluators[node->kind])
+		return evaluators[node->kind](node, subject, room);
+	room->value = (struct value){.type = TYPE_BOOL, .boolean = holds(node, subject)};
+	return &room->value;
 }
 
 static bool is_equal(const struct value *a, const struct value *b)
@@ -239,8 +245,6 @@ static bool is_missing(const struct node *node, const struct subject *subject)
 {
 	return !is_there(node, subject);
 }
-
-static bool holds(const struct node *node, const struct subject *subject);
 
 static bool holds_both(const struct node *node, const struct subject *subject)
 {

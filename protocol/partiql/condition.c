@@ -1,8 +1,6 @@
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
 
-#define TRUTHS_MAX 4
-
 static struct str position(struct pq_lowering *lowering, const struct pq_expr *expr)
 {
 	return partiql_position(lowering->arena, expr->at);
@@ -49,8 +47,7 @@ enum code partiql_check_nodes(struct pq_lowering *lowering)
 
 		if (code != OK)
 			return code;
-		if (is_condition(node) && node_info(node->kind)->class != NODE_CLASS_FUNCTION &&
-		    ++operators > EXPR_OPERATORS_MAX)
+		if ((node_info(node->kind)->use & (USE_CONDITION | USE_OPERAND)) && ++operators > EXPR_OPERATORS_MAX)
 			return err_set(lowering->err, MSG_PARTIQL_OPERATORS, operators);
 	}
 	lowering->node_count = 0;
@@ -146,27 +143,6 @@ static enum code lower_operand(struct pq_lowering *lowering, const struct pq_exp
 	}
 }
 
-/*
- * A comparison with what a condition says: "attribute_exists(a) = true", "(a = 1) <> (b = 2)". x is another operand, or another condition:
- * (condition AND x = true) OR (NOT condition AND x = false).
- */
-static const struct node *lower_truth(struct pq_lowering *lowering, const struct node *condition, const struct node *x, bool is_negated)
-{
-	struct arena *arena = lowering->arena;
-	const struct node *truth[] = {x, node_value(arena, (struct value){.type = TYPE_BOOL, .boolean = true})};
-	const struct node *falsehood[] = {x, node_value(arena, (struct value){.type = TYPE_BOOL})};
-	const struct node *yes[] = {condition, x}, *no[2], *either[2];
-
-	if (!is_condition(x))
-		yes[1] = build(lowering, NODE_EQ, 2, truth);
-	no[0] = build(lowering, NODE_NOT, 1, &condition);
-	no[1] = is_condition(x) ? build(lowering, NODE_NOT, 1, &x)
-		: build(lowering, NODE_EQ, 2, falsehood);
-	either[0] = build(lowering, NODE_AND, 2, yes);
-	either[1] = build(lowering, NODE_AND, 2, no);
-	return negate(lowering, is_negated, build(lowering, NODE_OR, 2, either));
-}
-
 static enum code lower_compare(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
 {
 	enum node_kind kind = expr_comparison(str_of(expr->operation));
@@ -177,14 +153,6 @@ static enum code lower_compare(struct pq_lowering *lowering, const struct pq_exp
 
 		if (code != OK)
 			return code;
-	}
-	for (unsigned k = 0; k < 2; k++) {
-		if (!is_condition(args[k]))
-			continue;
-		if ((kind != NODE_EQ && kind != NODE_NE) || ++lowering->truths > TRUTHS_MAX)
-			return err_set(lowering->err, MSG_PARTIQL_CONDITION_OPERATOR, expr->operation);
-		*out = lower_truth(lowering, args[k], args[1 - k], kind == NODE_NE);
-		return OK;
 	}
 	*out = build(lowering, kind, 2, args);
 	return OK;
@@ -244,12 +212,9 @@ static enum code lower_is(struct pq_lowering *lowering, const struct pq_expr *ex
 		i++;
 	if (i == n)
 		return err_set(lowering->err, MSG_PARTIQL_IS_TYPE, STR_ARG(expr->text), STR_ARG(position(lowering, expr)));
-	if (types[i].type == TYPE_NONE) {
-		*out = build(lowering, expr->is_negated ? NODE_ATTRIBUTE_EXISTS : NODE_ATTRIBUTE_NOT_EXISTS, 1, args);
-		return OK;
-	}
 	args[1] = node_value(lowering->arena, value_of_str(TYPE_S, str_of(type_name(types[i].type))));
-	*out = negate(lowering, expr->is_negated, build(lowering, NODE_ATTRIBUTE_TYPE, 2, args));
+	*out = negate(lowering, expr->is_negated, types[i].type == TYPE_NONE ? build(lowering, NODE_ATTRIBUTE_NOT_EXISTS, 1, args)
+			: build(lowering, NODE_ATTRIBUTE_TYPE, 2, args));
 	return OK;
 }
 

@@ -154,7 +154,6 @@ struct pq_lowering {
 	unsigned depth;
 	size_t node_count;
 	const struct node **nodes; /* to be checked when the whole statement is known to be one: AWS orders errors so */
-	unsigned truths; /* conditions compared as values, each of which doubles its evaluation */
 };
 
 /* " at 1:8:3", in the arena. */
