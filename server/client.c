@@ -16,6 +16,7 @@
 
 #define REPLY_MAX (1024 * 1024)
 #define RECEIVE_BYTES 65536
+#define NO_CONNECTION "cannot connect"
 #define STEP_MS 100 /* between two looks whether to stop */
 #define PROGRESS_BYTES 65536 /* fewer than these are no progress: a reply that drips is as good as none */
 
@@ -48,6 +49,39 @@ bool client_read_any_target(struct str url, struct client_target *out)
 		return client_read_target(url, out);
 	out->is_tls = true;
 	return true;
+}
+
+bool client_is_host_and_port(struct str text)
+{
+	const char *colon = memchr(text.p, ':', text.n);
+	size_t digits = 0;
+
+	if (!colon || colon == text.p)
+		return false;
+	for (const char *at = colon + 1; at < text.p + text.n && *at >= '0' && *at <= '9'; at++)
+		digits++;
+	const char *end = colon + 1 + digits;
+	return digits > 0 && (end == text.p + text.n || (*end == '/' && end + 1 == text.p + text.n));
+}
+
+bool client_read_endpoint(struct str text, struct client_target *out)
+{
+	return client_read_any_target(text, out) || (client_is_host_and_port(text) && read_target(text, STR(""), STR(""), out));
+}
+
+static bool is_this_machine(struct str host)
+{
+	return str_eq(host, STR("localhost")) || str_starts_with(host, STR("127."));
+}
+
+const char *client_advice(struct arena *arena, const struct client_target *target, const char *problem)
+{
+	bool is_usual = str_eq(target->port, STR("8000"));
+
+	if (strcmp(problem, NO_CONNECTION) != 0 || target->is_tls || !is_this_machine(target->host))
+		return problem;
+	return str_printf(arena, NO_CONNECTION ": no server answers there. Start one: dynalith%s" STR_FMT, is_usual ? "" : " --port ",
+			  STR_ARG(is_usual ? STR("") : target->port)).p;
 }
 
 /* A connection, and the time limit for it. */
@@ -250,7 +284,7 @@ bool client_ask(struct arena *arena, const struct client_target *target, const s
 	struct reply reply = reply_in(arena, request->reply_max ? request->reply_max : REPLY_MAX);
 
 	renew(&wire);
-	*problem = "cannot connect";
+	*problem = NO_CONNECTION;
 	bool is_connected = connect_wire(&wire, arena, target) && (!target->is_tls || shake_hands(&wire, arena, target, problem));
 	bool is_whole = is_connected && exchange(&wire, target, &reply, problem);
 	close_wire(&wire);

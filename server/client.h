@@ -24,6 +24,13 @@ struct client_target {
 bool client_read_target(struct str url, struct client_target *out);
 bool client_read_any_target(struct str url, struct client_target *out);
 
+/* What a person writes for a server: such an address, or HOST:PORT, which is http://HOST:PORT. */
+bool client_read_endpoint(struct str text, struct client_target *out);
+bool client_is_host_and_port(struct str text);
+
+/* `problem` of a request that a command has sent; where nobody listens on this machine, with how to start a server there. */
+const char *client_advice(struct arena *arena, const struct client_target *target, const char *problem);
+
 struct client_request {
 	const char *method;
 	struct str body;             /* JSON, or empty */

@@ -1,5 +1,6 @@
 #include "server/elsewhere.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -33,7 +34,8 @@ struct elsewhere *elsewhere_new(const char *url, const struct reach *reach)
 {
 	struct elsewhere *elsewhere = arena_checked(calloc(1, sizeof(*elsewhere)));
 
-	if (!client_read_any_target(str_of(url), &elsewhere->target)) {
+	if (!client_read_endpoint(str_of(url), &elsewhere->target)) {
+		fprintf(stderr, "dynalith: the endpoint wants http://HOST:PORT or https://HOST:PORT, not %s\n", url);
 		free(elsewhere);
 		return NULL;
 	}
@@ -79,7 +81,9 @@ static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, const 
 
 	if (!str_is_set(target))
 		server.path = path;
-	return client_ask(arena, &server, &request, reply, problem);
+	bool is_answered = client_ask(arena, &server, &request, reply, problem);
+	*problem = is_answered ? *problem : client_advice(arena, &server, *problem);
+	return is_answered;
 }
 
 bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target, struct str body, struct client_reply *reply, const char **problem)

@@ -13,7 +13,7 @@
 
 struct elsewhere;
 
-/* NULL: the URL cannot be read. */
+/* NULL: the URL cannot be read; one line on standard error says so. */
 struct elsewhere *elsewhere_new(const char *url, const struct reach *reach);
 void elsewhere_free(struct elsewhere *elsewhere);
 

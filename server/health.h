@@ -19,4 +19,7 @@ struct health_options {
 /* Whether GET /_dynalith/health answers 200 in that time. Where it does not, a line on stderr says why. */
 bool health_ask(struct arena *arena, const struct health_options *options);
 
+/* Who has the port, for a server that cannot: "Dynalith 0.1.0 answers there, its data in memory", or "another program has it". */
+const char *health_who(struct arena *arena, const struct health_options *options);
+
 #endif

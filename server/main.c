@@ -1,6 +1,7 @@
 /*
  * main - puts the parts together: configuration, an instance, HTTP; waits for a signal; takes them apart again.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ extern char **environ; /* no header of POSIX declares it */
 
 #define END_MS 9000                   /* how long all of the end may take, so that with its last line it is less than 10 s */
 #define DRAIN_MS 5000                 /* how long requests under way may take when the server ends */
+#define NEIGHBOUR_MS 1000             /* to ask the server that has our port */
 #define START_STACK (8 * 1024 * 1024) /* bytes, as a main thread usually has; musl gives other threads 128 KB */
 
 struct parts {
@@ -164,6 +166,17 @@ static void print_banner(const struct config *config, unsigned port)
 		dropin_banner(stdout, &banner);
 }
 
+/* Where another has the port: who, and what to do. */
+static const char *explain_port(const struct parts *parts, const char *problem)
+{
+	const struct config *config = parts->config;
+	const struct health_options options = {.host = config->host, .port = (unsigned)config->port, .is_tls = parts->tls, .wait_ms = NEIGHBOUR_MS};
+
+	if (strcmp(problem, strerror(EADDRINUSE)) != 0)
+		return problem;
+	return str_printf(parts->arena, "%s: %s. End it, or choose another port: --port N, and 0 for a free one", problem, health_who(parts->arena, &options)).p;
+}
+
 /* Listens first, then does the work that no client waits for. */
 static enum code listen_first(struct parts *parts)
 {
@@ -173,7 +186,7 @@ static enum code listen_first(struct parts *parts)
 	set_front(instance_limits(parts->instance), config, parts->tls);
 	parts->http = http_start(instance_limits(parts->instance), &problem);
 	if (!parts->http)
-		return err_set(&parts->err, MSG_NO_LISTENING, config->host, config->port, problem);
+		return err_set(&parts->err, MSG_NO_LISTENING, config->host, config->port, explain_port(parts, problem));
 	print_banner(config, http_port(parts->http));
 	enum code code = instance_start(parts->instance, &parts->err);
 	if (code != OK) {

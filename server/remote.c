@@ -30,7 +30,8 @@ struct remote {
 
 bool remote_is_url(const char *word)
 {
-	return str_starts_with(str_of(word), STR("http://")) || str_starts_with(str_of(word), STR("https://"));
+	return str_starts_with(str_of(word), STR("http://")) || str_starts_with(str_of(word), STR("https://")) ||
+	       client_is_host_and_port(str_of(word));
 }
 
 struct remote *remote_new(const char *url, const struct reach *reach)
@@ -40,7 +41,7 @@ struct remote *remote_new(const char *url, const struct reach *reach)
 	remote->url = str_of(url);
 	remote->access_key = str_of(getenv("AWS_ACCESS_KEY_ID"));
 	remote->secret = str_of(getenv("AWS_SECRET_ACCESS_KEY"));
-	if (!client_read_any_target(remote->url, &remote->target)) {
+	if (!client_read_endpoint(remote->url, &remote->target)) {
 		free(remote);
 		return NULL;
 	}
@@ -109,7 +110,7 @@ static enum code ask(struct remote *remote, const char *method, struct str path,
 		is_answered = client_ask(remote->arena, &target, &request, &reply, &problem);
 	}
 	if (!is_answered)
-		return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(str_of(problem)));
+		return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(str_of(client_advice(err->arena, &remote->target, problem))));
 	if (reply.status != 200)
 		return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(problem_of(err->arena, &reply)));
 	*answer = reply.body;

@@ -12,7 +12,7 @@
 #include "server/reach.h"
 #include "storage/check.h"
 
-/* Whether the word is the URL of a server; else it is a file. */
+/* Whether the word is the URL of a server, or its HOST:PORT; else it is a file. */
 bool remote_is_url(const char *word);
 
 struct remote;

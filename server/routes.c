@@ -270,7 +270,8 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 static enum code show_health(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
 			     struct err *err)
 {
-	static const char form[] = "{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\",\"data\":{\"used_bytes\":%llu,\"max_bytes\":%llu}}";
+	static const char form[] = "{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\",\"store\":\"" STR_FMT "\"" STR_FMT "}";
+	static const char data_form[] = ",\"data\":{\"used_bytes\":%llu,\"max_bytes\":%llu}";
 	static const struct {
 		const char *name, *text;
 	} reasons[STORE_REASON_COUNT] = {
@@ -290,8 +291,9 @@ static enum code show_health(struct routes *routes, const struct http_request *r
 		response->body = str_printf(request->arena, FORM_HEALTH_STORE, reasons[reason].name, reasons[reason].text);
 		return OK;
 	}
-	response->body = usage.limit ? str_printf(request->arena, form, (unsigned long long)(usage.used + usage.log), (unsigned long long)usage.limit)
-				     : STR("{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\"}");
+	struct str data = usage.limit ? str_printf(request->arena, data_form, (unsigned long long)(usage.used + usage.log), (unsigned long long)usage.limit)
+				      : STR("");
+	response->body = str_printf(request->arena, form, STR_ARG(routes->store), STR_ARG(data));
 	return OK;
 }
 

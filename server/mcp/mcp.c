@@ -83,7 +83,7 @@ int mcp_run(struct arena *arena, int argc, char **argv)
 	tools.elsewhere = elsewhere_new(url, &words.reach);
 	if (!tools.elsewhere) {
 		child_stop(&child);
-		return help_misuse("mcp");
+		return EXIT_MISUSE;
 	}
 	struct intake *intake = intake_start();
 

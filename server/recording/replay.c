@@ -179,7 +179,7 @@ static int run_replay(const struct words *words, struct tape *tape, struct err *
 	struct replay replay = {.elsewhere = elsewhere_new(words->endpoint, &words->reach)};
 
 	if (!replay.elsewhere)
-		return help_misuse("replay");
+		return EXIT_MISUSE;
 	replay.renamed = renamed_new();
 	enum code code = replay_all(&replay, tape, (size_t)words->connections, err);
 	int status = conclude("requests", replay.sent, replay.different);

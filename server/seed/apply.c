@@ -151,9 +151,8 @@ int apply_run(struct arena *arena, int argc, char **argv)
 
 	bool is_read = read_words(&words, argc, argv);
 	struct destination destination = {is_read ? elsewhere_new(words.endpoint, &words.reach) : NULL, str_of(words.endpoint)};
-	if (!destination.elsewhere) {
-		return help_misuse("apply");
-	}
+	if (!destination.elsewhere)
+		return is_read ? EXIT_MISUSE : help_misuse("apply");
 	if (local_rehearsal_new(&rehearsal, &err) != OK) {
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
 		elsewhere_free(destination.elsewhere);

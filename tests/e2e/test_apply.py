@@ -237,6 +237,15 @@ def bad_lines():
     twice = folder(tab__jsonl='{"pk":"same","v":1}\n{"pk":"same","v":2}\n')
     assert apply(server, twice)[0] == 0 and client.get_item(TableName="tab", Key={"pk": {"S": "same"}})["Item"]["v"] == {"N": "2"}
     assert subprocess.run([BINARY, "apply"], capture_output=True).returncode == 2
+    for endpoint, status, said in ((f"localhost:{server.port}", 0, ""), (f"127.0.0.1:{server.port}/", 0, ""), ("localhost", 2, "the endpoint wants http://HOST:PORT"),
+                                   ("ftp://localhost:1", 2, "the endpoint wants http://HOST:PORT"), ("localhost:1", 1, "Start one: dynalith --port 1\n"),
+                                   ("http://127.0.0.1:1", 1, "cannot connect: no server answers there. Start one: dynalith --port 1\n")):
+        done = subprocess.run([BINARY, "apply", path / "tab.jsonl", "--keep-going", "--endpoint", endpoint], capture_output=True, text=True)
+        assert done.returncode == (status or 1) and said in done.stderr and (status or done.stdout.startswith("58 items")), (endpoint, done)
+    there = f"localhost:{server.port}"
+    for words in (["check", there], ["report", there], ["backup", there, path / "copy.db"], ["dump", there, path / "dump"]):
+        done = subprocess.run([BINARY, *words], capture_output=True, text=True)
+        assert done.returncode == 0 or "--insight on" in done.stderr, (words, done)
     client.close()
     server.stop()
     assert apply(server, twice)[0] == 1  # nobody is there

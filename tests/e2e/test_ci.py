@@ -230,9 +230,40 @@ def test_devcontainer_feature():
     until(lambda: subprocess.run([BINARY, "health", "--port", str(port)], capture_output=True).returncode != 0, "the server's end")
 
 
+OFFLINE = """E: Failed to fetch http://deb.example/pool/gcc.deb  Temporary failure resolving 'deb.example'
+W: Failed to fetch http://deb.example/dists/InRelease  Temporary failure resolving 'deb.example'
+E: Unable to fetch some archives, maybe run apt-get update or try with --fix-missing?"""
+
+
+def test_a_machine_without_network():
+    """One line says what is missing, whatever apt prints; and what root would have to run, where nobody is root."""
+    home = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
+    shutil.copytree(ROOT / "scripts", home / "scripts")
+    tools = home / "bin"
+    tools.mkdir()
+    def tool(name, script):
+        (tools / name).write_text("#!/bin/sh\n" + script)
+        (tools / name).chmod(0o755)
+    tool("apt-get", f'cat <<"END"\n{OFFLINE}\nEND\nexit 100\n')
+    def install(user):
+        tool("id", f"echo {user}\n")
+        done = subprocess.run(["sh", home / "scripts/install-deps", "build"], capture_output=True, text=True, timeout=120,
+                              env={"PATH": f"{tools}:/usr/bin:/bin", "CC": "no-such-compiler", "SQLITE": "system"})
+        assert done.returncode == 1 and not done.stdout, done
+        return done.stderr.splitlines()
+    assert install(0)[-1] == "install-deps: the package servers cannot be reached; is there a network? Missing to build the server: gcc libc6-dev make"
+    assert len(install(0)) == 3 and not (home / "build/deps/apt-updated").exists(), install(0)
+    tool("apt-get", 'case $1 in update) exit 100;; esac\necho "E: Unable to locate package gcc"\nexit 100\n')
+    assert "is there a network? Missing" in install(0)[-1]
+    tool("apt-get", 'case $1 in update) exit 0;; esac\necho "E: Unable to locate package gcc"\nexit 100\n')
+    assert install(0)[-1] == "install-deps: E: Unable to locate package gcc"
+    if not shutil.which("sudo", path="/usr/bin:/bin"):
+        assert install(1000)[-1] == "install-deps: neither root nor sudo is here; let root run: apt-get install -y gcc libc6-dev make"
+
+
 def test_versions_are_in_step():
     version = re.search(r'DYNALITH_VERSION "(.*)"', (ROOT / "server/version.h").read_text()).group(1)
     assert json.loads((ROOT / "packaging/devcontainer/src/dynalith/devcontainer-feature.json").read_text())["version"] == version
 
 
-run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_versions_are_in_step])
+run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_a_machine_without_network, test_versions_are_in_step])

@@ -173,6 +173,11 @@ def command_line():
     call = lambda *argv: subprocess.run([BINARY, *argv], capture_output=True, text=True, timeout=120)
     busy = call("--in-memory", "--port", str(shared.port))
     assert busy.returncode == 1 and busy.stderr.count("\n") == 1 and "cannot listen" in busy.stderr, busy
+    version = call("version").stdout.split()[1]
+    assert f"Address already in use: Dynalith {version} answers there, its data in memory. End it, or choose another port" in busy.stderr, busy
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        busy = call("--in-memory", "--port", str(other.getsockname()[1]))
+    assert busy.returncode == 1 and "another program has it. End it, or" in busy.stderr and busy.stderr.count("\n") == 1, busy
     for argv in (["--nope"], ["--port", "x"], ["--port", "70000"], ["--auth", "maybe"], ["--port"]):
         bad = call(*argv)
         assert bad.returncode == 2 and bad.stderr.count("\n") == 1, bad
