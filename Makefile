@@ -615,6 +615,8 @@ pgo-test: pgo ## the golden data and the hardening of build/pgo/dynalith
 	@DYNALITH_BINARY=$(CURDIR)/build/pgo/dynalith scripts/run-tests tests/golden/run tests/hardening/run
 hardening: release ## how the release binary is hardened
 	@tests/hardening/run
+model-diff: deps-test debug ## what has changed at AWS: the newest botocore's API model against what this server knows, each new member tried on a running server
+	@build/deps/venv/bin/python scripts/model-diff
 bench-fair: deps-test release ## 1, 8 and 200 clients send the 20 dearest requests, and how long others wait is measured: SECONDS=N for each, MODES="memory disk" CLIENTS="1 8"
 	@SECONDS=$(or $(SECONDS),5) MODES="$(or $(MODES),memory disk)" CLIENTS="$(or $(CLIENTS),1 8 200)" build/deps/venv/bin/python tests/bench/fair
 soak: deps-test release ## mixed load for MINUTES=30: memory and open files stay flat; then tests/matrix whole, an hour, or MINUTES; ARGS="..." as tests/soak/run --help

@@ -64,7 +64,7 @@ static struct table *bare(const struct call *call, const struct table *source, s
 
 	table->identity = (struct table_identity){
 		.account = str_copy(table->arena, call->ns.account), .region = str_copy(table->arena, call->ns.region), .name = str_copy(table->arena, name),
-		.id = STR(""),
+		.id = catalog_uuid(table->arena),
 	};
 	table->state = (struct table_state){.status = STATUS_ACTIVE, .job = STR_ABSENT};
 	table->streams.view = STREAM_OFF;

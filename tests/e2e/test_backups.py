@@ -74,7 +74,8 @@ def a_backup_from_creation_to_deletion():
     assert details["BackupDetails"]["BackupStatus"] == "AVAILABLE" and details["SourceTableDetails"]["ItemCount"] == 60
     assert {i["IndexName"] for i in details["SourceTableFeatureDetails"]["GlobalSecondaryIndexes"]} == {"GSI1", "GSI2", "GSI3"}
     assert [b["BackupArn"] for b in client.list_backups(TableName="app")["BackupSummaries"]] == [arn]
-    client.restore_table_from_backup(TargetTableName="back", BackupArn=arn)
+    made = client.restore_table_from_backup(TargetTableName="back", BackupArn=arn)["TableDescription"]
+    assert len(made["TableId"]) == 36 and made["TableId"] == client.describe_table(TableName="back")["Table"]["TableId"], made
     client.get_waiter("table_exists").wait(TableName="back", WaiterConfig={"Delay": 1})
     assert items(client, "back") == then and indexed(client, "back") == sorted(then, key=str)
     assert "RestoreSummary" not in client.describe_table(TableName="back")["Table"]

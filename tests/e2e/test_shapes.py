@@ -3,6 +3,9 @@ import gzip
 import json
 import pathlib
 import re
+import subprocess
+import sys
+import tempfile
 
 import botocore
 
@@ -156,5 +159,29 @@ def every_member_is_read():
     assert unread == set(UNREAD), f"taken and dropped: {sorted(unread - set(UNREAD))}; read by now: {sorted(set(UNREAD) - unread)}"
 
 
+def model_diff_tells_what_is_new():
+    """scripts/model-diff, as for a model of tomorrow."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path in MODELS:
+            model = json.loads(gzip.decompress(path.read_bytes()))
+            if "dynamodb/" in str(path):
+                shapes = model["shapes"]
+                model["operations"]["PaintItem"] = {"name": "PaintItem", "input": {"shape": "GetItemInput"}}
+                del model["operations"]["ListTables"]
+                shapes["PutItemInput"]["members"]["Colour"] = {"shape": "String"}
+                shapes["ReturnValue"]["enum"].append("ALL_COLOURS")
+                shapes["ListTablesInputLimit"]["max"] = 101
+                shapes["GetItemOutput"]["members"]["Colour"] = {"shape": "String"}
+            copy = pathlib.Path(folder, "data", path.relative_to(path.parents[2]))
+            copy.parent.mkdir(parents=True)
+            copy.write_bytes(gzip.compress(json.dumps(model).encode()))
+        text = subprocess.run([sys.executable, ROOT / "scripts/model-diff", pathlib.Path(folder, "data")], capture_output=True, text=True, check=True).stdout
+    rows = {tuple(re.split(r" {2,}", line)[:2]): line for line in text.splitlines()}
+    for row in (("new operation", "PaintItem"), ("operation is gone", "ListTables"), ("new member", "PutItemInput.Colour"), ("enumeration", "ReturnValue"),
+                ("not in answers", "GetItemOutput.Colour")):
+        assert row in rows, (row, text)
+    assert "PutItem 400 " in rows["new member", "PutItemInput.Colour"] and "THE SAME WITHOUT IT" in rows["new member", "PutItemInput.Colour"], text
+
+
 if __name__ == "__main__":
-    run("shapes", [every_difference_from_the_model_is_meant, every_member_is_read])
+    run("shapes", [every_difference_from_the_model_is_meant, every_member_is_read, model_diff_tells_what_is_new])
