@@ -199,10 +199,10 @@ static void each_table(struct run *run, void (*judge)(struct run *run, const str
 
 static struct str name_of_partition(struct run *run, const struct seen_table *seen, const struct partition *partition)
 {
-	struct str table = seen->table->identity.name;
+	struct str table = seen->table->identity.name, label = partition_label(run->arena, partition);
 
-	return partition->index ? str_printf(run->arena, STR_FMT "." STR_FMT " %s", STR_ARG(table), STR_ARG(partition->index->name), partition->label)
-				: str_printf(run->arena, STR_FMT " %s", STR_ARG(table), partition->label);
+	return partition->index ? str_printf(run->arena, STR_FMT "." STR_FMT " " STR_FMT, STR_ARG(table), STR_ARG(partition->index->name), STR_ARG(label))
+				: str_printf(run->arena, STR_FMT " " STR_FMT, STR_ARG(table), STR_ARG(label));
 }
 
 static void table_hot_partition(struct run *run, const struct seen_table *seen)

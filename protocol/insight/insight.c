@@ -37,6 +37,13 @@ static void pattern_free(struct pattern *pattern)
 	free(pattern);
 }
 
+static void forget_known(struct insight *insight)
+{
+	for (size_t i = 0; i < insight->known_count; i++)
+		free(insight->known[i]);
+	insight->known_count = 0;
+}
+
 static void clear(struct insight *insight)
 {
 	for (size_t i = 0; i < insight->slot_count; i++) {
@@ -48,6 +55,8 @@ static void clear(struct insight *insight)
 	for (size_t i = 0; i < insight->callers.n; i++)
 		free((char *)(uintptr_t)insight->callers.v[i].name.p);
 	clear_tables(insight);
+	if (insight->known_count > TABLES_MAX / 2) /* most are gone, as those of tests */
+		forget_known(insight);
 	insight->n = insight->callers.n = insight->entity_count = 0;
 	insight->newest = NULL;
 	insight->callers.last = NULL;
@@ -69,6 +78,7 @@ struct insight *insight_new(size_t patterns_max, bool has_examples)
 		insight->slot_count *= 2;
 	insight->slots = arena_checked(calloc(insight->slot_count, sizeof(*insight->slots)));
 	insight->tables = arena_checked(calloc(TABLES_MAX, sizeof(struct seen_table *)));
+	insight->known = arena_checked(calloc(TABLES_MAX, sizeof(struct known_table *)));
 	insight->entities = arena_checked(calloc(ENTITIES_MAX, sizeof(*insight->entities)));
 	return insight;
 }
@@ -78,9 +88,11 @@ void insight_free(struct insight *insight)
 	if (!insight)
 		return;
 	clear(insight);
+	forget_known(insight);
 	pthread_mutex_destroy(&insight->lock);
 	free(insight->slots);
 	free(insight->tables);
+	free(insight->known);
 	free(insight->entities);
 	free(insight);
 }
@@ -229,7 +241,7 @@ static void describe(struct pattern *pattern, const struct access *accesses, siz
 
 	for (size_t i = 0; i < n && i < 100; i++) {
 		struct buf texts[OUTLINE_PARTS];
-		struct outline outline = {.texts = texts};
+		struct outline outline = {.texts = texts, .is_marked = true};
 
 		for (size_t p = 0; p < OUTLINE_PARTS; p++)
 			texts[p] = buf_in(arena);
@@ -278,6 +290,19 @@ static void take_over_indexes(struct seen_table *seen, const struct table *next)
 	}
 }
 
+static struct prefixes *known_of(struct insight *insight, uint64_t number)
+{
+	for (size_t i = 0; i < insight->known_count; i++) {
+		if (insight->known[i]->number == number)
+			return &insight->known[i]->prefixes;
+	}
+	if (insight->known_count == TABLES_MAX)
+		return NULL;
+	struct known_table *known = insight->known[insight->known_count++] = arena_checked(calloc(1, sizeof(*known)));
+	known->number = number;
+	return &known->prefixes;
+}
+
 static struct seen_table *table_of(struct insight *insight, const struct table *table)
 {
 	struct seen_table *seen = NULL;
@@ -291,6 +316,7 @@ static struct seen_table *table_of(struct insight *insight, const struct table *
 	if (!seen) {
 		seen = insight->tables[insight->table_count++] = arena_checked(calloc(1, sizeof(*seen)));
 		seen->indexes = arena_checked(calloc(INDEXES_MAX, sizeof(*seen->indexes)));
+		seen->prefixes = known_of(insight, table->identity.number);
 	}
 	if (seen->table != table) {
 		if (seen->table)
@@ -373,7 +399,20 @@ static void note_entity(struct insight *insight, const struct pattern *pattern, 
 		entity->guarded = pattern;
 }
 
-static void merge(struct pattern *into, const struct pattern *from)
+static void merge_errors(struct pattern *into, const struct pattern *from)
+{
+	for (size_t i = 0; i < ERRORS_MAX && from->errors[i].n > 0; i++) {
+		size_t at = 0;
+
+		while (at < ERRORS_MAX - 1 && into->errors[at].n > 0 && into->errors[at].code != from->errors[i].code)
+			at++;
+		if (into->errors[at].n == 0)
+			into->errors[at].code = from->errors[i].code;
+		into->errors[at].n += from->errors[i].n;
+	}
+}
+
+void pattern_merge(struct pattern *into, const struct pattern *from)
 {
 	struct pattern_flow *a = &into->flow;
 	const struct pattern_flow *b = &from->flow;
@@ -391,8 +430,16 @@ static void merge(struct pattern *into, const struct pattern *from)
 	sketch_merge(&into->units, &from->units);
 	sketch_merge(&into->latency, &from->latency);
 	sketch_merge(&into->sizes, &from->sizes);
-	into->last = from->last;
-	into->folded += from->folded + 1;
+	merge_errors(into, from);
+	a->consistent += b->consistent;
+	a->needed += b->needed;
+	a->burst = b->burst > a->burst ? b->burst : a->burst;
+	a->in_bursts += b->in_bursts;
+	if (from->first.caller && from->first.ms < into->first.ms)
+		into->first = from->first;
+	if (from->last.ms >= into->last.ms)
+		into->last = from->last;
+	into->folded += from->folded;
 }
 
 static bool is_entity(const struct insight *insight, const struct pattern *pattern)
@@ -431,7 +478,8 @@ static void fold_rare(struct insight *insight)
 			put_in(insight, slot_of(insight, old[i]->hash), old[i]);
 			continue;
 		}
-		merge(insight->rest, old[i]);
+		pattern_merge(insight->rest, old[i]);
+		insight->rest->folded++;
 		pattern_free(old[i]);
 	}
 	free(old);
@@ -462,7 +510,8 @@ static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const
 		put_in(insight, slot_of(insight, hash), pattern);
 		return pattern;
 	}
-	merge(insight->rest, pattern);
+	pattern_merge(insight->rest, pattern);
+	insight->rest->folded++;
 	pattern_free(pattern);
 	return insight->rest;
 }
@@ -555,6 +604,8 @@ static void note_access(struct insight *insight, struct pattern *pattern, const 
 		index->whole_reads += (access->how & ACCESS_WHOLE) != 0;
 	}
 	note_ttl(seen, access);
+	if (seen->prefixes)
+		prefixes_note(seen->prefixes, access);
 	partition_note(&seen->partitions, access, share, arena);
 }
 

@@ -19,7 +19,7 @@ struct insight;
 struct insight *insight_new(size_t patterns_max, bool has_examples);
 void insight_free(struct insight *insight);
 
-/* Forgets all. */
+/* Forgets all but which prefixes may be shown. */
 void insight_clear(struct insight *insight);
 
 /* A request that is done. */

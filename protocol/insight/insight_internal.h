@@ -7,6 +7,7 @@
 #include "protocol/insight/insight.h"
 #include "protocol/insight/outline.h"
 #include "protocol/insight/partition.h"
+#include "protocol/insight/prefixes.h"
 #include "protocol/insight/series.h"
 #include "protocol/insight/sketch.h"
 
@@ -54,6 +55,7 @@ struct pattern_flow {
 struct pattern {
 	uint64_t hash;
 	struct pattern *next;        /* that is older */
+	struct pattern *settled;     /* what it was in the last settle() */
 	const char *operation;
 	unsigned traits;
 	unsigned columns;            /* attributes that are asked for; 0: all */
@@ -86,6 +88,13 @@ struct seen_table {
 	uint64_t ttl_wrong, ttl_milliseconds; /* items whose attribute of time to live is no number; is far too large */
 	struct seen_index *indexes;  /* INDEXES_MAX of them, by place */
 	struct partitions partitions;
+	struct prefixes *prefixes;   /* of `known`; NULL: there are too many tables */
+};
+
+/* What was learnt of a table's keys. insight_clear() forgets requests, not this. */
+struct known_table {
+	uint64_t number;
+	struct prefixes prefixes;
 };
 
 /* Items of a kind: a table and the shape of a key. */
@@ -115,6 +124,8 @@ struct insight {
 	struct callers callers;
 	size_t table_count;
 	struct seen_table **tables;
+	size_t known_count;
+	struct known_table **known;  /* TABLES_MAX at most */
 	size_t entity_count;
 	struct entity *entities;
 	struct run_of runs[RUNS];
@@ -126,6 +137,9 @@ struct insight {
 
 /* The members of a description that have a pattern's parts. */
 extern const char *const insight_part_names[OUTLINE_PARTS];
+
+/* Adds the figures; the patterns' texts are alike, or do not matter any more. */
+void pattern_merge(struct pattern *into, const struct pattern *from);
 
 /* Calls `visit` for each pattern, the rest last. */
 void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern), void *context);

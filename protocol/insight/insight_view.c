@@ -3,6 +3,7 @@
 
 #include "protocol/insight/finding.h"
 #include "protocol/insight/recollect.h"
+#include "protocol/insight/settle.h"
 #include "storage/monotonic.h"
 
 const char *const insight_part_names[OUTLINE_PARTS] = {"kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
@@ -185,10 +186,10 @@ static void show_index(struct json_out *out, const struct index *index, const st
 	json_out_close(out, '}');
 }
 
-static void show_partition(struct json_out *out, const struct partition *partition)
+static void show_partition(struct json_out *out, struct arena *arena, const struct partition *partition)
 {
 	json_out_open(out, '{');
-	json_out_field_string(out, "partition", str_of(partition->label));
+	json_out_field_string(out, "partition", partition_label(arena, partition));
 	if (partition->index)
 		json_out_field_string(out, "index", partition->index->name);
 	integer(out, "requests", partition->requests);
@@ -203,7 +204,7 @@ static void show_partition(struct json_out *out, const struct partition *partiti
 	json_out_close(out, '}');
 }
 
-static void show_table(struct json_out *out, const struct seen_table *seen)
+static void show_table(struct json_out *out, struct arena *arena, const struct seen_table *seen)
 {
 	json_out_open(out, '{');
 	json_out_field_string(out, "table", seen->table->identity.name);
@@ -224,7 +225,7 @@ static void show_table(struct json_out *out, const struct seen_table *seen)
 	json_out_name(out, STR("partitions"));
 	json_out_open(out, '[');
 	for (size_t i = 0; i < seen->partitions.n; i++)
-		show_partition(out, &seen->partitions.v[i]);
+		show_partition(out, arena, &seen->partitions.v[i]);
 	json_out_close(out, ']');
 	json_out_close(out, '}');
 }
@@ -253,12 +254,13 @@ static void show_time(struct json_out *out, const struct timeline *timeline)
 	json_out_close(out, '}');
 }
 
-struct str insight_describe(struct insight *insight, struct arena *arena)
+struct str insight_describe(struct insight *own, struct arena *arena)
 {
 	struct json_out out = json_out_in(arena);
 	struct listing listing;
 
-	pthread_mutex_lock(&insight->lock);
+	pthread_mutex_lock(&own->lock);
+	struct insight *insight = settle(own, arena, false);
 	listing = (struct listing){0, ARENA_ARRAY(arena, struct pattern *, insight->n + 1)};
 	insight_each(insight, list, &listing);
 	if (listing.n > 0)
@@ -276,7 +278,7 @@ struct str insight_describe(struct insight *insight, struct arena *arena)
 	json_out_name(&out, STR("tables"));
 	json_out_open(&out, '[');
 	for (size_t i = 0; i < insight->table_count; i++)
-		show_table(&out, insight->tables[i]);
+		show_table(&out, arena, insight->tables[i]);
 	json_out_close(&out, ']');
 	json_out_name(&out, STR("entities"));
 	json_out_open(&out, '[');
@@ -286,19 +288,20 @@ struct str insight_describe(struct insight *insight, struct arena *arena)
 	json_out_name(&out, STR("findings"));
 	finding_all(insight, arena, &out);
 	json_out_close(&out, '}');
-	pthread_mutex_unlock(&insight->lock);
+	pthread_mutex_unlock(&own->lock);
 	return json_out_str(&out);
 }
 
-void insight_show_request(struct insight *insight, struct arena *arena, bool is_short, struct json_out *out)
+void insight_show_request(struct insight *own, struct arena *arena, bool is_short, struct json_out *out)
 {
 	struct listing listing = {0, ARENA_ARRAY(arena, struct pattern *, 2)};
 
-	pthread_mutex_lock(&insight->lock);
+	pthread_mutex_lock(&own->lock);
+	struct insight *insight = settle(own, arena, true);
 	insight_each(insight, list, &listing);
 	if (listing.n > 0)
 		json_out_field_string(out, "pattern", finding_pattern_id(arena, listing.v[0]));
 	json_out_name(out, STR("findings"));
 	finding_of_request(insight, arena, is_short, out);
-	pthread_mutex_unlock(&insight->lock);
+	pthread_mutex_unlock(&own->lock);
 }

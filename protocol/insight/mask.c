@@ -3,6 +3,7 @@
 #define WORD_MAX 32
 #define HEX_MIN 8   /* so many hexadecimal digits in a row, some of them decimal, are no word */
 #define ULID_SIZE 26
+#define HEAD_MIN 3    /* letters before a number: fewer are a country, or chance */
 
 enum { LETTER = 1, DIGIT = 2, MARK = 4 };
 
@@ -48,13 +49,28 @@ static bool is_random(struct str text)
 	return word >= ULID_SIZE && digits > 2;
 }
 
-static bool is_capitals(struct str word)
+bool mask_is_capitals(struct str word)
 {
 	for (size_t i = 0; i < word.n; i++) {
 		if (word.p[i] >= 'a' && word.p[i] <= 'z')
 			return false;
 	}
 	return true;
+}
+
+static struct str behind(struct str text, size_t n)
+{
+	return n < text.n ? (struct str){text.p + n, text.n - n} : STR("");
+}
+
+/* Digits, or a date and a time of them. */
+static bool is_number(struct str text)
+{
+	size_t i = 0;
+
+	while (i < text.n && (is_digit(text.p[i]) || (i > 0 && text.p[i] && strchr("-.:TZ", text.p[i]))))
+		i++;
+	return text.n > 0 && is_digit(text.p[0]) && i == text.n;
 }
 
 struct mask mask_text(struct str text)
@@ -69,14 +85,23 @@ struct mask mask_text(struct str text)
 	if (n < text.n && is_digit(text.p[n]) && is_random(text)) /* others have no digit in their first run */
 		return nothing;
 	if (n == text.n)
-		return is_capitals(text) ? (struct mask){text, true} : nothing;
-	if (class_of(text.p[n]) == MARK)
+		return mask_is_capitals(text) ? (struct mask){text, true} : nothing;
+	if (class_of(text.p[n]) == MARK && (text.p[n] != '/' || mask_is_capitals((struct str){text.p, n}))) /* folders have names */
 		return (struct mask){{text.p, n + 1}, n + 1 == text.n};
-	if (is_digit(text.p[n]) && n > 1)
+	if (n >= HEAD_MIN && is_number(behind(text, n)))
 		return (struct mask){{text.p, n}, false};
-	if (text.p[n] == '-' && n + 1 < text.n && is_digit(text.p[n + 1]))
+	if (n >= HEAD_MIN && text.p[n] == '-' && is_number(behind(text, n + 1)))
 		return (struct mask){{text.p, n + 1}, false};
 	return nothing;
+}
+
+bool mask_is_identifier(struct str prefix, struct str rest)
+{
+	bool has_digit = false;
+
+	for (size_t i = 0; i < rest.n; i++)
+		has_digit = has_digit || is_digit(rest.p[i]) || rest.p[i] == '@';
+	return rest.n > 0 && (has_digit || rest.n >= ULID_SIZE || mask_is_capitals(prefix));
 }
 
 struct mask mask_of(const struct value *value)

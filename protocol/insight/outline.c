@@ -5,9 +5,21 @@
 #define DEPTH_MAX 32  /* of conditions; what lies deeper is "..." */
 #define MORE "\xE2\x80\xA6"
 
+/* Names of attributes that have bytes of marks are not shown. */
+static bool looks_marked(struct str text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] >= OUTLINE_PREFIX && text.p[i] <= OUTLINE_MORE)
+			return true;
+	}
+	return false;
+}
+
 static void add(struct outline *outline, struct str text)
 {
-	if (outline->texts)
+	if (outline->is_marked && looks_marked(text))
+		buf_add_byte(&outline->texts[outline->part], '*');
+	else if (outline->texts)
 		buf_add_str(&outline->texts[outline->part], text);
 	else
 		outline->hash = str_hash(text, outline->hash);
@@ -42,6 +54,11 @@ static void add_value(struct outline *outline, const struct value *value, bool i
 
 	if (mask.prefix.n == 0) {
 		add(outline, STR("?"));
+		return;
+	}
+	if (outline->is_marked) {
+		buf_printf(&outline->texts[outline->part], "%c" STR_FMT "%c", OUTLINE_PREFIX, STR_ARG(mask.prefix),
+			   mask.is_whole ? OUTLINE_WHOLE : OUTLINE_MORE);
 		return;
 	}
 	add(outline, STR("\""));

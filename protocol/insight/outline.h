@@ -22,10 +22,16 @@ enum outline_part {
 	OUTLINE_PARTS
 };
 
+/* A marked text has these in place of quotes: what could be a prefix, and whether it is the whole value. */
+#define OUTLINE_PREFIX '\1'
+#define OUTLINE_WHOLE '\2'
+#define OUTLINE_MORE '\3'
+
 struct outline {
 	uint64_t hash;
 	struct buf *texts; /* OUTLINE_PARTS of them, or NULL: only the hash is wanted */
 	enum outline_part part;
+	bool is_marked;    /* texts, for settle.h */
 };
 
 void outline_access(struct outline *outline, const struct access *access);

@@ -3,23 +3,23 @@
 #include "core/key.h"
 #include "protocol/insight/mask.h"
 
-static void label(struct partition *partition, const struct access *access, struct arena *arena)
+static void set_prefix(struct partition *partition, const struct access *access, struct arena *arena)
 {
-	static const char digits[] = "0123456789abcdef";
 	const struct key_schema *keys = access->index ? &access->index->keys : &access->table->keys;
 	struct str rest = {access->row_key.p + KEY_HASH_SIZE, access->row_key.n - KEY_HASH_SIZE};
 	struct value value = key_read(arena, keys->attributes[0].type, &rest);
 	struct mask mask = mask_of(&value);
 
-	size_t n = mask.prefix.n < PARTITION_LABEL - sizeof("(0000)") ? mask.prefix.n : PARTITION_LABEL - sizeof("(0000)");
-	memset(partition->label, 0, sizeof(partition->label));
-	memcpy(partition->label, mask.prefix.p, n);
-	if (mask.is_whole)
-		return;
-	partition->label[n++] = '(';
-	for (unsigned shift = 32; shift > 16; shift -= 4)
-		partition->label[n++] = digits[partition->id >> (shift - 4) & 15];
-	partition->label[n] = ')';
+	memset(partition->prefix, 0, sizeof(partition->prefix));
+	memcpy(partition->prefix, mask.prefix.p, mask.prefix.n); /* at most 33 bytes */
+	partition->is_whole = mask.is_whole;
+}
+
+struct str partition_label(struct arena *arena, const struct partition *partition)
+{
+	if (partition->is_shown && partition->is_whole)
+		return str_of(partition->prefix);
+	return str_printf(arena, "%s(%04x)", partition->is_shown ? partition->prefix : "", (unsigned)(partition->id >> 16 & 0xffff));
 }
 
 static unsigned char *head_of(struct partitions *partitions, uint64_t id)
@@ -91,7 +91,7 @@ static struct partition *find(struct partitions *partitions, uint64_t id, const 
 	}
 	link_in(partitions, found);
 	found->index = access->index;
-	label(found, access, arena);
+	set_prefix(found, access, arena);
 	return found;
 }
 

@@ -16,7 +16,9 @@
 
 struct partition {
 	uint64_t id;                  /* of index and hash of the partition key */
-	char label[PARTITION_LABEL];  /* the prefix of the key, and four digits that distinguish keys; never the key */
+	char prefix[PARTITION_LABEL]; /* of the key: mask.h */
+	bool is_whole;                /* it is the key: a word in capitals */
+	bool is_shown;                /* prefixes.h */
 	const struct index *index;    /* its name lies in a snapshot of the table that is kept */
 	uint64_t requests, doubtful;  /* doubtful: by how much the figures may be too high, in requests */
 	double read, write;           /* units */
@@ -41,6 +43,9 @@ struct partition_cost {
 	int64_t second;
 	unsigned bucket; /* of its series */
 };
+
+/* The prefix of the key, if it may be shown, and four digits that distinguish keys; never the key. */
+struct str partition_label(struct arena *arena, const struct partition *partition);
 
 void partition_note(struct partitions *partitions, const struct access *access, const struct partition_cost *cost, struct arena *arena);
 

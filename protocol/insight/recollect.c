@@ -160,9 +160,10 @@ static void read_partitions(struct arena *arena, const struct json *json, const 
 		struct str label = text(arena, one, "partition"), index = text(arena, one, "index");
 		size_t least = 0;
 
+		partition.is_whole = partition.is_shown = true; /* the label as it is */
 		for (size_t i = 0; index.n > 0 && i < table->indexes.n; i++)
 			partition.index = str_eq(table->indexes.v[i].name, index) ? &table->indexes.v[i] : partition.index;
-		memcpy(partition.label, label.p, label.n < PARTITION_LABEL ? label.n : PARTITION_LABEL - 1);
+		memcpy(partition.prefix, label.p, label.n < PARTITION_LABEL ? label.n : PARTITION_LABEL - 1);
 		for (size_t i = 1; i < partitions->n; i++)
 			least = units_of(&partitions->v[i]) < units_of(&partitions->v[least]) ? i : least;
 		if (partitions->n < PARTITIONS_MAX)

@@ -44,12 +44,29 @@ static struct str spelled(const struct view *view, struct str text)
 	return buf_str(&buf);
 }
 
+/* A prefix that this run had too few values to show is "?" in what was seen. */
+static bool agrees(struct str wanted, struct str seen)
+{
+	while (wanted.n > 0 && seen.n > 0) {
+		const char *end = wanted.n > 1 ? memchr(wanted.p + 1, '"', wanted.n - 1) : NULL;
+		size_t skipped = 1;
+
+		if (seen.p[0] == '?' && wanted.p[0] == '"' && end)
+			skipped = (size_t)(end - wanted.p) + 1;
+		else if (seen.p[0] != wanted.p[0])
+			return false;
+		wanted = (struct str){wanted.p + skipped, wanted.n - skipped};
+		seen = (struct str){seen.p + 1, seen.n - 1};
+	}
+	return wanted.n == 0 && seen.n == 0;
+}
+
 static bool is_same(const struct view *view, const struct json *entry, const struct json *pattern, bool is_partial)
 {
 	for (size_t i = 0; i < declared_member_count; i++) {
 		struct str wanted = view_text(view, entry, declared_members[i]), seen = view_text(view, pattern, declared_members[i]);
 
-		if (is_partial ? wanted.n > 0 && !str_eq(spelled(view, wanted), seen) : !str_eq(wanted, seen))
+		if (is_partial ? wanted.n > 0 && !agrees(spelled(view, wanted), seen) : !agrees(wanted, seen))
 			return false;
 	}
 	return true;
@@ -202,7 +219,7 @@ static struct str next_value(struct str *rest)
 /* Of a sort key a pattern may have a part. */
 static bool fits(struct str declared, struct str seen)
 {
-	return str_starts_with(declared, seen) || str_starts_with(seen, declared);
+	return str_eq(seen, STR("?")) || str_starts_with(declared, seen) || str_starts_with(seen, declared);
 }
 
 /* Whether the outline of one key is of the shape. */
@@ -210,7 +227,10 @@ static bool is_of_shape(const struct shape *shape, struct str key)
 {
 	struct str rest = key;
 
-	if (!str_starts_with(key, shape->start) || !str_eq(next_value(&rest), shape->of_partition))
+	if (!str_starts_with(key, shape->start))
+		return false;
+	struct str partition = next_value(&rest);
+	if (!str_eq(partition, STR("?")) && !str_eq(partition, shape->of_partition))
 		return false;
 	for (struct str value = next_value(&rest); str_is_set(value); value = next_value(&rest)) {
 		if (!fits(shape->of_sort, value))
