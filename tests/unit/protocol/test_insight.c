@@ -94,12 +94,15 @@ static void world_free(struct world *world)
 	arena_free(world->arena);
 }
 
-/* A GetItem of a key. */
-static void get(struct world *world, const char *key, double units)
+/* A GetItem of a key, and of one attribute or all. */
+static void get_part(struct world *world, const char *key, const char *attribute, double units)
 {
+	const struct path *path = attribute ? path_of_name(world->arena, str_of(attribute)) : NULL;
+	const struct projection projection = {.n = 1, .paths = &path};
 	struct member member = {STR("PK"), value_of_str(TYPE_S, str_of(key))};
 	struct value item = {.type = TYPE_M, .n = 1, .members = &member};
-	struct access access = {.kind = ACCESS_GET, .table = world->table, .item = &item, .row_key = str_printf(world->arena, "%08x%s", 7u, key)};
+	struct access access = {.kind = ACCESS_GET, .table = world->table, .item = &item, .row_key = str_printf(world->arena, "%08x%s", 7u, key),
+		.projection = attribute ? &projection : NULL};
 	struct accesses accesses = {.n = 1, .v = &access};
 	struct call call = {.arena = world->arena, .accesses = &accesses, .now_ms = 5};
 	struct insight_request request =
@@ -107,6 +110,11 @@ static void get(struct world *world, const char *key, double units)
 		 .body = STR("{}")};
 
 	insight_fold(world->insight, &call, &request);
+}
+
+static void get(struct world *world, const char *key, double units)
+{
+	get_part(world, key, NULL, units);
 }
 
 static const struct json *describe(struct world *world)
@@ -151,14 +159,8 @@ TEST(the_rare_ones_become_one)
 	bool has_frequent = false;
 
 	for (int i = 0; i < 5000; i++) {
-		char word[8];
-
-		for (int k = 0, rest = i; k < 6; k++, rest /= 20)
-			word[k] = (char)('A' + rest % 20);
-		word[6] = '#';
-		word[7] = '\0';
-		get(&world, word, 0.5);
-		get(&world, "FREQUENT#1", 0.5);
+		get_part(&world, "RARE#1", str_printf(world.arena, "attribute%d", i).p, 0.5);
+		get(&world, str_printf(world.arena, "FREQUENT#%d", i % 9).p, 0.5);
 	}
 	const struct json *root = describe(&world), *patterns = json_member(root, "patterns");
 	CHECK(json_count(patterns) <= 201);
