@@ -63,13 +63,13 @@ void elsewhere_stop_by(struct elsewhere *elsewhere, const atomic_bool *stopping)
 }
 
 /* `target` absent: the endpoints of this kind of server. */
-static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, const char *method, struct str path, struct str target, struct str body,
-			struct client_reply *reply, const char **problem)
+static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, struct str region, const char *method, struct str path,
+			struct str target, struct str body, struct client_reply *reply, const char **problem)
 {
 	struct client_target server = elsewhere->target;
 	struct sigv4_own own = {
 		.method = str_of(method), .path = path, .body = body, .access_key = elsewhere->access_key, .secret = elsewhere->secret,
-		.region = elsewhere->region, .target = target, .token = elsewhere->token,
+		.region = region, .target = target, .token = elsewhere->token,
 		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(server.host), STR_ARG(server.port)),
 	};
 	struct str signature = sigv4_sign(elsewhere->sigv4, arena, &own, (int64_t)time(NULL));
@@ -88,11 +88,27 @@ static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, const 
 
 bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target, struct str body, struct client_reply *reply, const char **problem)
 {
-	return send_signed(elsewhere, arena, "POST", STR("/"), target, body, reply, problem);
+	return elsewhere_send_in(elsewhere, arena, elsewhere->region, target, body, reply, problem);
+}
+
+bool elsewhere_send_in(struct elsewhere *elsewhere, struct arena *arena, struct str region, struct str target, struct str body,
+		       struct client_reply *reply, const char **problem)
+{
+	return send_signed(elsewhere, arena, region, "POST", STR("/"), target, body, reply, problem);
+}
+
+struct str elsewhere_region(const struct elsewhere *elsewhere)
+{
+	return elsewhere->region;
+}
+
+struct str elsewhere_access_key(const struct elsewhere *elsewhere)
+{
+	return elsewhere->access_key;
 }
 
 bool elsewhere_control(struct elsewhere *elsewhere, struct arena *arena, const char *method, struct str path, struct str body, struct client_reply *reply,
 		       const char **problem)
 {
-	return send_signed(elsewhere, arena, method, path, STR_ABSENT, body, reply, problem);
+	return send_signed(elsewhere, arena, elsewhere->region, method, path, STR_ABSENT, body, reply, problem);
 }

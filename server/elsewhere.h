@@ -8,6 +8,7 @@
 #define DYNALITH_SERVER_ELSEWHERE_H
 
 #include "core/arena.h"
+#include "core/str.h"
 #include "server/client.h"
 #include "server/reach.h"
 
@@ -22,6 +23,14 @@ void elsewhere_stop_by(struct elsewhere *elsewhere, const atomic_bool *stopping)
 
 /* AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or http://localhost:8000. */
 const char *elsewhere_default(void);
+
+/* Where its requests go, and by which key. */
+struct str elsewhere_region(const struct elsewhere *elsewhere);
+struct str elsewhere_access_key(const struct elsewhere *elsewhere);
+
+/* The same for another region of one server. */
+bool elsewhere_send_in(struct elsewhere *elsewhere, struct arena *arena, struct str region, struct str target, struct str body,
+		       struct client_reply *reply, const char **problem);
 
 /* `target` is "DynamoDB_20120810.PutItem". False where no answer came: *problem says why. */
 bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target, struct str body, struct client_reply *reply, const char **problem);

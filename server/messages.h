@@ -69,6 +69,7 @@
 	ERR_VALIDATION, "%s: no prices: a JSON object with the numbers read_request_units_million, write_request_units_million, "     \
 			"read_capacity_unit_hour and write_capacity_unit_hour was expected"
 #define MSG_REPORT_NONE ERR_VALIDATION, "%s", "no access patterns: the answer of GET /_dynalith/insight was expected"
+#define MSG_REPORT_YAML ERR_VALIDATION, "line %zu: " STR_FMT
 #define MSG_REPORT_REVIEWED \
 	ERR_VALIDATION, "%s", "new-pattern wants --patterns FILE: one that --write made, a list \"patterns\" in YAML, or a model of NoSQL Workbench"
 #define MSG_REPORT_ENTRY ERR_VALIDATION, "entry %zu of \"patterns\" lacks \"operation\" or \"table\""

@@ -430,11 +430,13 @@ struct applying {
 	const char *access_key, *region;
 };
 
-static enum code send_own(void *context, struct arena *arena, const char *operation, struct str body, struct seed_reply *reply, struct err *err)
+static enum code send_own(void *context, struct arena *arena, const struct seed_request *asked, struct seed_reply *reply,
+			  struct err *err)
 {
 	const struct applying *applying = context;
 	const struct dynalith_request request = {
-		.size = sizeof(request), .target = operation, .access_key = applying->access_key, .region = applying->region, .body = body.p, .body_size = body.n,
+		.size = sizeof(request), .target = asked->operation, .access_key = applying->access_key,
+		.region = str_is_set(asked->region) ? asked->region.p : applying->region, .body = asked->body.p, .body_size = asked->body.n,
 	};
 	struct dynalith_answer *answer = dynalith_send(applying->instance, &request);
 
@@ -458,7 +460,8 @@ int dynalith_apply(struct dynalith *instance, const char *path, const char *acce
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
 	const struct log_sink *before = log_use(&instance->sink);
-	enum code code = apply_to((struct seed_target){send_own, &applying}, path, &err);
+	enum code code = apply_to((struct seed_target){.send = send_own, .context = &applying, .region = str_of(region),
+					.account = seed_account(str_of(access_key))}, path, &err);
 	log_use(before);
 	if (code != OK)
 		fail(STR_FMT, STR_ARG(err.message));

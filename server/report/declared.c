@@ -182,10 +182,10 @@ enum code declared_read(const struct view *view, struct str text, struct declare
 		return err_set(err, MSG_REPORT_REVIEWED);
 	if (json_parse(view->arena, text, &root, &own) != OK) {
 		struct str json;
-		enum code code = yaml_to_json(view->arena, text, &json, err);
+		struct yaml_lines lines;
 
-		if (code != OK)
-			return code;
+		if (yaml_to_json(view->arena, text, &json, &lines, &own) != OK)
+			return err_set(err, MSG_REPORT_YAML, lines.problem, STR_ARG(own.message));
 		declared->is_partial = true;
 		if (json_parse(view->arena, json, &root, &own) != OK)
 			return err_set(err, MSG_REPORT_REVIEWED);

@@ -7,9 +7,12 @@
 #include "server/exit_status.h"
 #include "server/help.h"
 #include "server/log.h"
+#include "server/seed/document.h"
 #include "server/seed/file.h"
+#include "server/seed/json_text.h"
 #include "server/seed/local.h"
 #include "server/seed/messages.h"
+#include "server/seed/preview.h"
 
 /* What a command line says. */
 struct words {
@@ -18,7 +21,7 @@ struct words {
 	size_t path_count;
 	const char *endpoint, *table;
 	struct reach reach;
-	bool is_keep_going;
+	bool is_keep_going, is_strict, is_trial, is_json;
 	struct seed_parameter *parameters;
 	size_t parameter_count;
 };
@@ -29,13 +32,16 @@ struct destination {
 	struct str url;
 };
 
-static enum code send_elsewhere(void *context, struct arena *arena, const char *operation, struct str body, struct seed_reply *reply, struct err *err)
+static enum code send_elsewhere(void *context, struct arena *arena, const struct seed_request *asked, struct seed_reply *reply,
+				struct err *err)
 {
 	const struct destination *destination = context;
 	struct client_reply answer;
 	const char *problem = "";
+	struct str region = str_is_set(asked->region) ? asked->region : elsewhere_region(destination->elsewhere);
 
-	if (!elsewhere_send(destination->elsewhere, arena, str_printf(arena, "DynamoDB_20120810.%s", operation), body, &answer, &problem))
+	if (!elsewhere_send_in(destination->elsewhere, arena, region, str_printf(arena, "DynamoDB_20120810.%s", asked->operation), asked->body,
+			       &answer, &problem))
 		return err_set(err, MSG_SEED_REMOTE, STR_ARG(destination->url), problem);
 	*reply = (struct seed_reply){answer.status, answer.body};
 	return OK;
@@ -52,6 +58,49 @@ static bool add_parameter(struct words *words, const char *text)
 	return true;
 }
 
+static void add_pair(struct words *words, struct str name, const struct json *value)
+{
+	struct json_out out = json_out_in(words->arena);
+	bool is_text = json_type(value) == JSON_STRING;
+
+	if (!is_text)
+		json_text_write(&out, words->arena, value);
+	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count, sizeof(*words->parameters));
+	words->parameters[words->parameter_count++] = (struct seed_parameter){name, is_text ? json_string(words->arena, value) : json_out_str(&out)};
+}
+
+/* AWS: [{"ParameterKey": K, "ParameterValue": V}] or ["K=V"] of the AWS CLI, {"Parameters": {K: V}} of CodePipeline, or {K: V}. */
+static bool parameters_take(struct words *words, const struct json *root)
+{
+	const struct json *inner = json_text_get(root, "Parameters", JSON_OBJECT);
+
+	if (json_type(root) != JSON_OBJECT && json_type(root) != JSON_ARRAY)
+		return false;
+	for (const struct json *at = json_first(inner ? inner : root); at; at = json_next(at)) {
+		const struct json *value = json_text_get(at, "ParameterValue", JSON_STRING);
+
+		if (json_type(root) == JSON_OBJECT)
+			add_pair(words, json_name(words->arena, at), at);
+		else if (value && json_text_get(at, "ParameterKey", JSON_STRING))
+			add_pair(words, json_text_string(words->arena, at, "ParameterKey"), value);
+		else if (json_type(at) != JSON_STRING || !add_parameter(words, json_string(words->arena, at).p))
+			return false;
+	}
+	return true;
+}
+
+static bool parameters_read(struct words *words, const char *path)
+{
+	struct err err = err_in(words->arena);
+	const struct json *root;
+
+	if (document_load(words->arena, source_new(words->arena), path, &root, &err) != OK) {
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
+		return false;
+	}
+	return parameters_take(words, root);
+}
+
 static bool take_option(struct words *words, const char *name, const char *value)
 {
 	if (strcmp(name, "--endpoint") == 0 || strcmp(name, "--endpoint-url") == 0)
@@ -60,17 +109,32 @@ static bool take_option(struct words *words, const char *name, const char *value
 		words->table = value;
 	else if (strcmp(name, "--parameter") == 0)
 		return value && add_parameter(words, value);
+	else if (strcmp(name, "--parameter-file") == 0)
+		return value && parameters_read(words, value);
 	else
 		return false;
 	return value != NULL;
 }
 
+static bool take_flag(struct words *words, const char *name)
+{
+	const struct { const char *name; bool *flag; } flags[] = {
+		{"--keep-going", &words->is_keep_going}, {"--strict", &words->is_strict}, {"--dry-run", &words->is_trial}, {"--json", &words->is_json},
+	};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (strcmp(name, flags[i].name) == 0)
+			return *flags[i].flag = true;
+	}
+	return false;
+}
+
 static bool read_words(struct words *words, int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++) {
-		if (strcmp(argv[i], "--keep-going") == 0) {
-			words->is_keep_going = true;
-		} else if (argv[i][0] == '-') {
+		if (take_flag(words, argv[i]))
+			continue;
+		if (argv[i][0] == '-') {
 			if (reach_take(&words->reach, argc, argv, &i))
 				continue;
 			if (!take_option(words, argv[i], i + 1 < argc ? argv[i + 1] : NULL))
@@ -81,7 +145,7 @@ static bool read_words(struct words *words, int argc, char **argv)
 			words->paths[words->path_count++] = argv[i];
 		}
 	}
-	return words->path_count > 0;
+	return words->path_count > 0 && (words->is_trial || !words->is_json);
 }
 
 static void print_line(void *context, struct str line)
@@ -94,6 +158,12 @@ static void log_progress(void *context, struct str line)
 {
 	(void)context;
 	log_line(LOG_INFO, STR_FMT, STR_ARG(line));
+}
+
+static void log_warning(void *context, struct str line)
+{
+	(void)context;
+	log_line(LOG_WARN, STR_FMT, STR_ARG(line));
 }
 
 static enum code load_all(struct seed *seed, struct arena *arena, const char *path, struct err *err)
@@ -119,23 +189,38 @@ static struct str sum(struct arena *arena, const struct seed *seed)
 		buf_printf(&buf, ", %llu tables were there already and stay as they are", (unsigned long long)counts.tables_there);
 	if (counts.bad > 0)
 		buf_printf(&buf, ", %llu lines passed over", (unsigned long long)counts.bad);
+	if (counts.warnings > 0)
+		buf_printf(&buf, ", %llu warnings", (unsigned long long)counts.warnings);
 	return buf_str(&buf);
+}
+
+static struct seed_options options_of(const struct words *words, struct destination *destination, struct rehearsal *rehearsal)
+{
+	struct seed_options options = {
+		.write = {.send = send_elsewhere, .context = destination}, .check = local_rehearsal_target(rehearsal), .is_check_apart = !words->is_trial,
+		.is_keep_going = words->is_keep_going, .is_strict = words->is_strict, .is_trial = words->is_trial, .table = str_of(words->table),
+		.parameters = words->parameters, .parameter_count = words->parameter_count, .say = print_line, .warn = print_line,
+	};
+
+	if (words->is_trial)
+		options.write = options.check;
+	options.write.region = elsewhere_region(destination->elsewhere);
+	options.write.account = seed_account(elsewhere_access_key(destination->elsewhere));
+	return options;
 }
 
 static int load(const struct words *words, struct destination *destination, struct rehearsal *rehearsal)
 {
-	const struct seed_options options = {
-		.write = {send_elsewhere, destination}, .check = local_rehearsal_target(rehearsal), .is_check_apart = true,
-		.is_keep_going = words->is_keep_going, .table = str_of(words->table),
-		.parameters = words->parameters, .parameter_count = words->parameter_count, .say = print_line,
-	};
+	const struct seed_options options = options_of(words, destination, rehearsal);
 	struct seed *seed = seed_new(&options);
 	struct err err = err_in(words->arena);
 	enum code code = OK;
 
 	for (size_t i = 0; i < words->path_count && code == OK; i++)
 		code = load_all(seed, words->arena, words->paths[i], &err);
-	printf(STR_FMT "\n", STR_ARG(sum(words->arena, seed)));
+	if (words->is_trial && code == OK)
+		code = preview_print(words->arena, &options.write, words->is_json, &err);
+	fprintf(words->is_json ? stderr : stdout, STR_FMT "\n", STR_ARG(sum(words->arena, seed)));
 	if (code != OK)
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
 	bool is_done = code == OK && seed_counts(seed).bad == 0;
@@ -166,7 +251,7 @@ int apply_run(struct arena *arena, int argc, char **argv)
 
 enum code apply_to(struct seed_target target, const char *path, struct err *err)
 {
-	const struct seed_options options = {.write = target, .check = target, .say = log_progress};
+	const struct seed_options options = {.write = target, .check = target, .say = log_progress, .warn = log_warning};
 	struct arena *arena = arena_new(0);
 	struct seed *seed = seed_new(&options);
 	enum code code = load_all(seed, arena, path, err);

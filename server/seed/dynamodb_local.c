@@ -76,7 +76,7 @@ static struct str create_body(struct arena *arena, const struct foreign_table *t
 	return json_out_str(&out);
 }
 
-static size_t add_follow_ups(struct arena *arena, const struct foreign_table *table, const struct json *info, struct seed_follow_up *follow_up)
+static size_t add_follow_ups(struct arena *arena, const struct foreign_table *table, const struct json *info, struct seed_request *follow_up)
 {
 	const struct json *ttl = json_text_get(info, "TimeToLiveAttributeName", JSON_STRING);
 	struct json_out out = json_out_in(arena);
@@ -91,7 +91,7 @@ static size_t add_follow_ups(struct arena *arena, const struct foreign_table *ta
 	json_out_field_string(&out, "AttributeName", json_string(arena, ttl));
 	json_out_close(&out, '}');
 	json_out_close(&out, '}');
-	*follow_up = (struct seed_follow_up){"UpdateTimeToLive", json_out_str(&out)};
+	*follow_up = (struct seed_request){.operation = "UpdateTimeToLive", .body = json_out_str(&out)};
 	return 1;
 }
 
@@ -112,14 +112,14 @@ static enum code read_table(struct seed *seed, struct foreign_file *file, const 
 {
 	struct arena *arena = seed_arena(seed);
 	struct reading reading = {seed, table->name, err};
-	struct seed_follow_up follow_up;
+	struct seed_request follow_up;
 	const struct json *info;
 	enum code code = json_parse(arena, table->info, &info, err);
 
 	if (code != OK)
 		return code;
 	size_t n = add_follow_ups(arena, table, info, &follow_up);
-	code = seed_table(seed, table->name, create_body(arena, table, info), &follow_up, n, err);
+	code = seed_table(seed, (struct origin){NULL, 0}, table->name, create_body(arena, table, info), &follow_up, n, err);
 	return code == OK ? foreign_file_items(file, table->name, put, &reading, err) : code;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "server/gzip.h"
+#include "server/seed/document.h"
 #include "server/seed/dynamodb_local.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
@@ -18,7 +19,6 @@
 #include "server/seed/rows.h"
 #include "server/seed/tables.h"
 #include "server/seed/template.h"
-#include "server/seed/yaml.h"
 
 #define UNPACKED_MAX ((size_t)4 << 30)
 #define FOLDERS_MAX 16 /* one below the other */
@@ -34,6 +34,11 @@ static bool ends_with(struct str name, const char *suffix)
 static struct str unpacked_name(struct str name)
 {
 	return ends_with(name, ".gz") ? (struct str){name.p, name.n - 3} : name;
+}
+
+static bool is_described(const struct json *root)
+{
+	return template_is_in(root) || plan_is_in(root) || model_is_in(root) || tables_are_in(root);
 }
 
 static enum code read_document(struct seed *seed, struct str text, const struct json *root, struct err *err)
@@ -64,14 +69,18 @@ static bool is_lines(struct str text)
 	return is_one;
 }
 
-static enum code read_json(struct seed *seed, struct str text, struct err *err)
+/* The text begins at that line of the file. */
+static enum code read_json(struct seed *seed, struct str text, size_t first_line, struct err *err)
 {
 	const struct json *root;
 
 	if (is_lines(text))
 		return rows_read_lines(seed, text, err);
-	if (json_parse(seed_arena(seed), text, &root, err) == OK)
+	if (json_parse(seed_arena(seed), text, &root, err) == OK) {
+		if (is_described(root))
+			source_locate(seed_source(seed), root, text, seed_path(seed), first_line);
 		return read_document(seed, text, root, err);
+	}
 	struct str first = text;
 	bool has_lines = str_trim(str_cut(&first, '\n')).n > 1 && text.p[0] == '{';
 	if (has_lines && first.n > 0)
@@ -82,56 +91,30 @@ static enum code read_json(struct seed *seed, struct str text, struct err *err)
 
 static enum code read_yaml(struct seed *seed, struct str text, struct err *err)
 {
-	struct arena *arena = seed_arena(seed);
 	const struct json *root;
-	struct str json;
-	enum code code = yaml_to_json(arena, text, &json, err);
 
-	if (code == OK)
-		code = json_parse(arena, json, &root, err);
-	if (code != OK)
-		return seed_at(seed, 0, err);
-	return template_is_in(root) || tables_are_in(root) ? read_document(seed, json, root, err) : err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
+	if (document_parse_yaml(seed_arena(seed), seed_source(seed), seed_path(seed), text, &root, err) != OK)
+		return err->code;
+	return is_described(root) ? read_document(seed, text, root, err) : err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
 }
 
 static enum code read_text(struct seed *seed, const struct seed_file *file, struct err *err)
 {
-	struct str name = unpacked_name(str_of(file->path)), text = file->text;
-	size_t i = 0;
+	struct str name = unpacked_name(str_of(file->path)), text = document_text(file->text);
+	size_t i = 0, line = 1;
 
 	if (str_starts_with(text, STR("SQLite format 3")))
 		return dynamodb_local_read(seed, file, err);
 	if (ends_with(name, ".csv"))
 		return rows_read_csv(seed, text, err);
-	while (i < text.n && strchr(" \t\r\n", text.p[i]))
-		i++;
-	text = (struct str){text.p + i, text.n - i};
-	if (text.n > 0 && (text.p[0] == '{' || text.p[0] == '['))
-		return read_json(seed, text, err);
+	for (; i < text.n && strchr(" \t\r\n", text.p[i]); i++)
+		line += text.p[i] == '\n';
+	struct str inside = {text.p + i, text.n - i};
+	if (inside.n > 0 && (inside.p[0] == '{' || inside.p[0] == '['))
+		return read_json(seed, inside, line, err);
 	if (ends_with(name, ".yaml") || ends_with(name, ".yml") || ends_with(name, ".template"))
 		return read_yaml(seed, text, err);
 	return err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
-}
-
-/* The whole file, mapped; `size` is of the mapping. */
-static enum code map_file(const char *path, void **bytes, size_t *size, struct err *err)
-{
-	struct stat status;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	*bytes = NULL;
-	*size = 0;
-	if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-		enum code code = err_set(err, MSG_SEED_UNREADABLE, path, fd < 0 ? strerror(errno) : "no file");
-
-		if (fd >= 0)
-			close(fd);
-		return code;
-	}
-	*size = (size_t)status.st_size;
-	*bytes = *size > 0 ? mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-	close(fd);
-	return *bytes == MAP_FAILED ? err_set(err, MSG_SEED_UNREADABLE, path, strerror(errno)) : OK;
 }
 
 /* AWS: the manifest-summary.json beside the folder "data" of an export has the table's ARN. */
@@ -145,7 +128,7 @@ static struct str exported_table(struct arena *arena, const char *path)
 
 	while (data && (next = strstr(data + 1, "/data/")))
 		data = next;
-	if (!data || map_file(str_printf(arena, "%.*s/manifest-summary.json", (int)(data - path), path).p, &bytes, &size, &err) != OK)
+	if (!data || document_map(str_printf(arena, "%.*s/manifest-summary.json", (int)(data - path), path).p, &bytes, &size, &err) != OK)
 		return STR_ABSENT;
 	struct str text = str_copy(arena, (struct str){bytes, size});
 	if (size > 0)
@@ -188,7 +171,7 @@ enum code file_load(struct seed *seed, const char *path, struct err *err)
 {
 	void *bytes;
 	size_t size;
-	enum code code = map_file(path, &bytes, &size, err);
+	enum code code = document_map(path, &bytes, &size, err);
 
 	if (code != OK)
 		return code;

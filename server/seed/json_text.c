@@ -100,7 +100,7 @@ struct str json_text_find(struct str object, struct str name)
 	return STR_ABSENT;
 }
 
-static bool is_type(struct str name)
+bool json_text_is_type(struct str name)
 {
 	static const char *const types[] = {"S", "N", "B", "SS", "NS", "BS", "BOOL", "NULL", "L", "M"};
 
@@ -115,7 +115,7 @@ static bool is_typed(struct str value)
 {
 	struct str rest = json_text_inside(value), name, inner;
 
-	return value.p[0] == '{' && json_text_member(&rest, &name, &inner) && is_type(name) && !json_text_member(&rest, &name, &inner);
+	return value.p[0] == '{' && json_text_member(&rest, &name, &inner) && json_text_is_type(name) && !json_text_member(&rest, &name, &inner);
 }
 
 bool json_text_is_item(struct str object)

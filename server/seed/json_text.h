@@ -26,6 +26,9 @@ bool json_text_element(struct str *rest, struct str *value);
 /* The member's text where the object has one whose name, as it stands, is `name`; else absent. */
 struct str json_text_find(struct str object, struct str name);
 
+/* "S", "N", "BOOL", ...: a type of DynamoDB. */
+bool json_text_is_type(struct str name);
+
 /* Whether an object is an item in DynamoDB's own form: each member's value is an object of one member, whose name is a type. */
 bool json_text_is_item(struct str object);
 

@@ -9,16 +9,20 @@
 
 static enum code let_in(void *context, struct ns *ns, struct err *err)
 {
-	(void)context;
+	const struct seed_request *asked = context;
+
 	(void)err;
-	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
+	*ns = (struct ns){STR("000000000000"), str_is_set(asked->region) ? asked->region : STR("us-east-1")};
 	return OK;
 }
 
-static enum code send_locally(void *context, struct arena *arena, const char *operation, struct str body, struct seed_reply *reply, struct err *err)
+static enum code send_locally(void *context, struct arena *arena, const struct seed_request *asked, struct seed_reply *reply,
+			      struct err *err)
 {
-	struct op_request request = {.arena = arena, .target = str_printf(arena, "DynamoDB_20120810.%s", operation),
-				     .content_type = STR("application/x-amz-json-1.0"), .body = body, .authenticate = let_in, .is_long = true};
+	struct seed_request own = *asked;
+	struct op_request request = {.arena = arena, .target = str_printf(arena, "DynamoDB_20120810.%s", asked->operation),
+				     .content_type = STR("application/x-amz-json-1.0"), .body = asked->body, .authenticate = let_in,
+				     .auth_context = &own, .is_long = true};
 	struct op_response response = {0};
 
 	(void)err;

@@ -8,6 +8,7 @@
 
 #define MSG_SEED_AT ERR_VALIDATION, "%s: " STR_FMT
 #define MSG_SEED_AT_LINE ERR_VALIDATION, "%s:%zu: " STR_FMT
+#define MSG_SEED_PLACE ERR_VALIDATION, STR_FMT "%s" STR_FMT
 #define MSG_SEED_ITEM ERR_VALIDATION, STR_FMT
 #define MSG_SEED_UNREADABLE ERR_VALIDATION, "%s: %s"
 #define MSG_SEED_UNKNOWN                                                                                                           \
@@ -24,9 +25,9 @@
 #define MSG_SEED_CSV_FIELDS ERR_VALIDATION, "%zu fields, but the first line names %zu"
 #define MSG_SEED_CSV_QUOTE ERR_VALIDATION, "%s", "a quoted field does not end"
 #define MSG_SEED_GZIP ERR_VALIDATION, "%s", "no whole gzip file"
-#define MSG_SEED_YAML ERR_VALIDATION, "line %zu: %s"
-#define MSG_SEED_YAML_DEEP ERR_VALIDATION, "line %zu: nested too deeply, or an alias that grows too large"
-#define MSG_SEED_TEMPLATE ERR_VALIDATION, "resource " STR_FMT ": cannot resolve " STR_FMT "; --parameter NAME=VALUE gives a parameter's value"
+#define MSG_SEED_YAML ERR_VALIDATION, "%s"
+#define MSG_SEED_TEMPLATE \
+	ERR_VALIDATION, STR_FMT ": cannot resolve " STR_FMT "; --parameter NAME=VALUE gives the value of a parameter or variable"
 #define MSG_SEED_NO_KEYS ERR_VALIDATION, "table " STR_FMT " has no key attributes"
 
 #endif

@@ -1,6 +1,7 @@
 #include "server/seed/model.h"
 
 #include "protocol/wire/json_out.h"
+#include "protocol/wire/shapes.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
 
@@ -94,8 +95,68 @@ static void add_indexes(struct json_out *out, struct arena *arena, const struct 
 	json_out_close(out, ']');
 }
 
-/* On demand: what a model's tables cost matters where it is deployed. */
-static enum code make_table(struct seed *seed, const struct json *table, struct err *err)
+/* AWS: PROVISIONED with ProvisionedCapacitySettings; on demand where a model says nothing. */
+static void add_billing(struct seed *seed, struct json_out *out, const struct json *table)
+{
+	struct source *source = seed_source(seed);
+	const struct json *settings = json_text_get(table, "ProvisionedCapacitySettings", JSON_OBJECT);
+	bool is_provisioned = str_eq(json_text_string(seed_arena(seed), table, "BillingMode"), STR("PROVISIONED")) &&
+			      json_text_get(settings, "ProvisionedThroughput", JSON_OBJECT);
+
+	source_use_all(source, json_text_get(table, "BillingMode", JSON_STRING));
+	source_use(source, settings);
+	if (is_provisioned) {
+		json_out_field_string(out, "BillingMode", STR("PROVISIONED"));
+		source_copy(source, out, &shape_create_table_input, settings, "ProvisionedThroughput");
+	} else {
+		source_pass_over(source, settings, "ProvisionedThroughput");
+		json_out_field_string(out, "BillingMode", STR("PAY_PER_REQUEST"));
+	}
+	bool has_read = source_pass_over(source, settings, "AutoScalingRead"), has_write = source_pass_over(source, settings, "AutoScalingWrite");
+	if (is_provisioned && (has_read || has_write))
+		seed_warn(seed, source_origin(source, settings), STR("ProvisionedCapacitySettings"), STR("auto scaling is off here; capacity stays as it is"));
+}
+
+static void pass_over(struct seed *seed, const struct json *object, const char *const *names)
+{
+	for (; *names; names++)
+		source_pass_over(seed_source(seed), object, *names);
+}
+
+static void mark_keys(struct seed *seed, const struct json *object)
+{
+	static const char *const roles[] = {"PartitionKey", "SortKey"}, *const members[] = {"AttributeName", "AttributeType", NULL};
+	const struct json *keys = source_get(seed_source(seed), object, "KeyAttributes", JSON_OBJECT);
+
+	for (size_t i = 0; i < 2; i++)
+		pass_over(seed, source_get(seed_source(seed), keys, roles[i], JSON_OBJECT), members);
+}
+
+/* What is drawn and described, and what goes to other databases, makes no table. */
+static void mark_table(struct seed *seed, const struct json *table)
+{
+	static const char *const described[] = {"TableName", "NonKeyAttributes", "DataAccess", "SampleDataFormats", "TableData", "Description", NULL};
+	static const char *const facet_members[] = {"FacetName", "KeyAttributeAlias", "NonKeyAttributes", "DataAccess", "TableData", "Description", NULL};
+	static const char *const index_members[] = {"IndexName", "Projection", "Description", NULL};
+	struct source *source = seed_source(seed);
+	const struct json *facets = source_get(source, table, "TableFacets", JSON_ARRAY);
+	const struct json *indexes = source_get(source, table, "GlobalSecondaryIndexes", JSON_ARRAY);
+
+	source_use(source, table);
+	pass_over(seed, table, described);
+	mark_keys(seed, table);
+	for (const struct json *at = facets ? json_first(facets) : NULL; at; at = json_next(at)) {
+		source_use(source, at);
+		pass_over(seed, at, facet_members);
+	}
+	for (const struct json *at = indexes ? json_first(indexes) : NULL; at; at = json_next(at)) {
+		source_use(source, at);
+		mark_keys(seed, at);
+		pass_over(seed, at, index_members);
+	}
+}
+
+static enum code make_table(struct seed *seed, const struct json *table, size_t place, struct err *err)
 {
 	struct arena *arena = seed_arena(seed);
 	struct str name = json_text_string(arena, table, "TableName");
@@ -106,9 +167,63 @@ static enum code make_table(struct seed *seed, const struct json *table, struct 
 	add_definitions(&out, arena, table);
 	add_key(&out, arena, json_text_get(table, "KeyAttributes", JSON_OBJECT));
 	add_indexes(&out, arena, table);
-	json_out_field_string(&out, "BillingMode", STR("PAY_PER_REQUEST"));
+	add_billing(seed, &out, table);
 	json_out_close(&out, '}');
-	return seed_table(seed, name, json_out_str(&out), NULL, 0, err);
+	mark_table(seed, table);
+	seed_refuse_unused(seed, table, str_printf(arena, "DataModel[%zu]", place));
+	return seed_table(seed, source_origin(seed_source(seed), table), name, json_out_str(&out), NULL, 0, err);
+}
+
+static bool is_typed(struct arena *arena, const struct json *value)
+{
+	return json_type(value) == JSON_OBJECT && json_count(value) == 1 && json_text_is_type(json_name(arena, json_first(value)));
+}
+
+static void add_value(struct json_out *out, struct arena *arena, const struct json *value);
+
+static void add_plain(struct json_out *out, struct arena *arena, const struct json *value)
+{
+	static const char *const types[] = {[JSON_NULL] = "NULL", [JSON_BOOLEAN] = "BOOL", [JSON_NUMBER] = "N", [JSON_STRING] = "S", [JSON_ARRAY] = "L",
+					    [JSON_OBJECT] = "M"};
+	bool is_object = json_type(value) == JSON_OBJECT, is_array = json_type(value) == JSON_ARRAY;
+
+	json_out_open(out, '{');
+	json_out_name(out, str_of(types[json_type(value)]));
+	if (is_object || is_array) {
+		json_out_open(out, is_object ? '{' : '[');
+		for (const struct json *child = json_first(value); child; child = json_next(child)) {
+			if (is_object)
+				json_out_name(out, json_name(arena, child));
+			add_value(out, arena, child);
+		}
+		json_out_close(out, is_object ? '}' : ']');
+	} else if (json_type(value) == JSON_NUMBER) {
+		struct json_out text = json_out_in(arena);
+
+		json_text_write(&text, arena, value);
+		json_out_string(out, json_out_str(&text));
+	} else if (json_type(value) == JSON_NULL) {
+		json_out_boolean(out, true);
+	} else {
+		json_text_write(out, arena, value);
+	}
+	json_out_close(out, '}');
+}
+
+/* AWS: its own published models have plain JSON within M and L, and numbers without quotes in N. */
+static void add_value(struct json_out *out, struct arena *arena, const struct json *value)
+{
+	const struct json *inner = is_typed(arena, value) ? json_first(value) : NULL;
+	struct str type = inner ? json_name(arena, inner) : STR("");
+
+	if (!inner) {
+		add_plain(out, arena, value);
+	} else if ((str_eq(type, STR("M")) && json_type(inner) == JSON_OBJECT) || (str_eq(type, STR("L")) && json_type(inner) == JSON_ARRAY) ||
+		   (str_eq(type, STR("N")) && json_type(inner) == JSON_NUMBER)) {
+		add_plain(out, arena, inner);
+	} else {
+		json_text_write(out, arena, value);
+	}
 }
 
 static enum code put_all(struct seed *seed, struct str table, const struct json *rows, struct err *err)
@@ -119,8 +234,17 @@ static enum code put_all(struct seed *seed, struct str table, const struct json 
 	for (const struct json *row = rows ? json_first(rows) : NULL; row && code == OK; row = json_next(row)) {
 		struct json_out out = json_out_in(arena);
 
-		json_text_write(&out, arena, row);
-		code = seed_item(seed, table, json_out_str(&out), 0, err);
+		if (json_type(row) == JSON_OBJECT) {
+			json_out_open(&out, '{');
+			for (const struct json *at = json_first(row); at; at = json_next(at)) {
+				json_out_name(&out, json_name(arena, at));
+				add_value(&out, arena, at);
+			}
+			json_out_close(&out, '}');
+		} else {
+			json_text_write(&out, arena, row);
+		}
+		code = seed_item(seed, table, json_out_str(&out), source_origin(seed_source(seed), row).line, err);
 	}
 	return code;
 }
@@ -143,14 +267,16 @@ bool model_is_in(const struct json *root)
 
 enum code model_read(struct seed *seed, const struct json *root, struct err *err)
 {
+	struct source *source = seed_source(seed);
 	enum code code = OK;
+	size_t place = 0;
 
 	for (const struct json *table = json_first(json_text_get(root, "DataModel", JSON_ARRAY)); table && code == OK; table = json_next(table)) {
 		if (!json_text_get(table, "TableName", JSON_STRING) || !json_text_get(table, "KeyAttributes", JSON_OBJECT)) {
 			err_set(err, MSG_SEED_NO_KEYS, STR_ARG(json_text_string(seed_arena(seed), table, "TableName")));
-			return seed_at(seed, 0, err);
+			return seed_at_origin(seed, source_origin(source, table), err);
 		}
-		code = make_table(seed, table, err);
+		code = make_table(seed, table, place++, err);
 		if (code == OK)
 			code = put_samples(seed, table, err);
 	}

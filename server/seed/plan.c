@@ -182,7 +182,7 @@ static struct str create_body(struct arena *arena, const struct json *table, str
 	return json_out_str(&out);
 }
 
-static size_t add_follow_ups(struct arena *arena, const struct json *table, struct str name, struct seed_follow_up *follow_ups)
+static size_t add_follow_ups(struct arena *arena, const struct json *table, struct str name, struct seed_request *follow_ups)
 {
 	const struct json *ttl = block(table, "ttl");
 	size_t n = 0;
@@ -198,7 +198,7 @@ static size_t add_follow_ups(struct arena *arena, const struct json *table, stru
 		json_out_field_string(&out, "AttributeName", text(arena, ttl, "attribute_name"));
 		json_out_close(&out, '}');
 		json_out_close(&out, '}');
-		follow_ups[n++] = (struct seed_follow_up){"UpdateTimeToLive", json_out_str(&out)};
+		follow_ups[n++] = (struct seed_request){.operation = "UpdateTimeToLive", .body = json_out_str(&out)};
 	}
 	if (is_on(block(table, "point_in_time_recovery"), "enabled")) {
 		struct json_out out = json_out_in(arena);
@@ -207,7 +207,7 @@ static size_t add_follow_ups(struct arena *arena, const struct json *table, stru
 		json_out_field_string(&out, "TableName", name);
 		buf_add_lit(&out.buf, ",\"PointInTimeRecoverySpecification\":{\"PointInTimeRecoveryEnabled\":true}");
 		json_out_close(&out, '}');
-		follow_ups[n++] = (struct seed_follow_up){"UpdateContinuousBackups", json_out_str(&out)};
+		follow_ups[n++] = (struct seed_request){.operation = "UpdateContinuousBackups", .body = json_out_str(&out)};
 	}
 	return n;
 }
@@ -218,12 +218,13 @@ static enum code read_resource(struct seed *seed, const struct json *resource, b
 	struct arena *arena = seed_arena(seed);
 	struct str type = text(arena, resource, "type");
 	const struct json *values = json_text_get(resource, "values", JSON_OBJECT);
-	struct seed_follow_up follow_ups[FOLLOW_UPS_MAX];
+	struct seed_request follow_ups[FOLLOW_UPS_MAX];
 
 	if (values && !is_for_items && str_eq(type, STR("aws_dynamodb_table"))) {
 		struct str name = text(arena, values, "name");
 
-		return seed_table(seed, name, create_body(arena, values, name), follow_ups, add_follow_ups(arena, values, name, follow_ups), err);
+		return seed_table(seed, source_origin(seed_source(seed), values), name, create_body(arena, values, name), follow_ups,
+				  add_follow_ups(arena, values, name, follow_ups), err);
 	}
 	if (values && is_for_items && str_eq(type, STR("aws_dynamodb_table_item")))
 		return seed_item(seed, text(arena, values, "table_name"), text(arena, values, "item"), 0, err);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "core/buf.h"
+#include "protocol/tables/policy_scope.h"
 #include "protocol/wire/json_out.h"
 #include "server/seed/description.h"
 #include "server/seed/json_text.h"
@@ -16,6 +17,7 @@
 #define PAUSE_MS 20             /* before the second; then twice as long each */
 #define ACTIVE_MS 600000
 #define SAY_MS 2000
+#define PROBLEMS_MAX 100 /* of one file, each in a line of its own */
 
 /* A table that was made or looked up. */
 struct known {
@@ -38,6 +40,10 @@ struct seed {
 	struct arena *piece;        /* of one request */
 	const struct seed_file *file;
 	bool is_writing;            /* the file is read the second time */
+	struct str asking;          /* the region of requests; absent: the target's own */
+	struct source *source;
+	struct buf problems;        /* a line each */
+	size_t problem_count;
 	struct known *tables;
 	struct batch batch;
 	uint64_t ordinal;           /* of the item that is read */
@@ -46,6 +52,11 @@ struct seed {
 	struct seed_counts counts;
 	int64_t said_ms;
 };
+
+struct str seed_account(struct str access_key)
+{
+	return str_is_set(access_key) && policy_scope_is_account(access_key) ? access_key : STR("000000000000");
+}
 
 struct seed *seed_new(const struct seed_options *options)
 {
@@ -86,6 +97,11 @@ const struct seed_options *seed_options(const struct seed *seed)
 	return seed->options;
 }
 
+struct source *seed_source(const struct seed *seed)
+{
+	return seed->source;
+}
+
 struct str seed_table_name(const struct seed *seed)
 {
 	return str_is_set(seed->options->table) ? seed->options->table : seed->file->table;
@@ -115,7 +131,8 @@ static struct str reason_of(struct arena *arena, const struct seed_reply *reply,
 static enum code ask(struct seed *seed, const struct seed_target *target, const char *operation, struct str body, struct seed_reply *reply, struct str *type,
 		     struct str *reason, struct err *err)
 {
-	enum code code = target->send(target->context, seed->piece, operation, body, reply, err);
+	const struct seed_request request = {operation, body, seed->asking};
+	enum code code = target->send(target->context, seed->piece, &request, reply, err);
 
 	*type = STR("");
 	if (code == OK && reply->status != 200) {
@@ -234,7 +251,80 @@ enum code seed_at(const struct seed *seed, size_t line, struct err *err)
 	return line > 0 ? err_set(err, MSG_SEED_AT_LINE, seed->file->path, line, STR_ARG(reason)) : err_set(err, MSG_SEED_AT, seed->file->path, STR_ARG(reason));
 }
 
-enum code seed_table(struct seed *seed, struct str name, struct str body, const struct seed_follow_up *follow_ups, size_t n, struct err *err)
+enum code seed_at_origin(const struct seed *seed, struct origin origin, struct err *err)
+{
+	struct str reason = err->message;
+	const char *path = origin.path ? origin.path : seed->file->path;
+
+	return origin.line > 0 ? err_set(err, MSG_SEED_AT_LINE, path, origin.line, STR_ARG(reason)) :
+				 err_set(err, MSG_SEED_AT, path, STR_ARG(reason));
+}
+
+static struct str place_of(struct seed *seed, struct origin origin, struct str path, struct str reason)
+{
+	struct err err = err_in(seed->arena);
+
+	err_set(&err, MSG_SEED_PLACE, STR_ARG(path), path.n > 0 ? ": " : "", STR_ARG(reason));
+	seed_at_origin(seed, origin, &err);
+	return err.message;
+}
+
+void seed_refuse(struct seed *seed, struct origin origin, struct str path, struct str reason)
+{
+	struct str line;
+
+	if (seed->is_writing)
+		return;
+	line = place_of(seed, origin, path, reason);
+	if (seed->options->is_keep_going) {
+		if (seed->options->warn)
+			seed->options->warn(seed->options->context, line);
+		seed->counts.bad++;
+		return;
+	}
+	if (seed->problem_count++ < PROBLEMS_MAX)
+		buf_printf(&seed->problems, "%s" STR_FMT, seed->problem_count > 1 ? "\n" : "", STR_ARG(line));
+}
+
+void seed_warn(struct seed *seed, struct origin origin, struct str path, struct str reason)
+{
+	if (seed->options->is_strict)
+		seed_refuse(seed, origin, path, reason);
+	if (seed->is_writing || seed->options->is_strict)
+		return;
+	seed->counts.warnings++;
+	if (seed->options->warn)
+		seed->options->warn(seed->options->context,
+				    str_printf(seed->arena, "warning: " STR_FMT, STR_ARG(place_of(seed, origin, path, reason))));
+}
+
+static void refuse_unused(void *context, struct origin origin, struct str path)
+{
+	seed_refuse(context, origin, path, STR("not known here, or of another type than it must have"));
+}
+
+void seed_refuse_unused(struct seed *seed, const struct json *root, struct str path)
+{
+	source_left_out(seed->source, root, path, refuse_unused, seed);
+}
+
+/* The requests behind CreateTable, each in its region; a table that changes is waited for. */
+static enum code follow_up(struct seed *seed, struct str name, const struct seed_request *request, struct err *err)
+{
+	struct seed_reply reply;
+	const struct json *table;
+	enum code code;
+
+	seed->asking = request->region;
+	code = must(seed, &seed->options->write, request->operation, name, request->body, &reply, err);
+	if (code == OK && strcmp(request->operation, "UpdateTable") == 0)
+		code = describe(seed, &seed->options->write, name, &table, err);
+	seed->asking = STR_ABSENT;
+	return code;
+}
+
+enum code seed_table(struct seed *seed, struct origin origin, struct str name, struct str body,
+		     const struct seed_request *follow_ups, size_t n, struct err *err)
 {
 	struct seed_reply reply;
 	struct str type, reason;
@@ -249,11 +339,11 @@ enum code seed_table(struct seed *seed, struct str name, struct str body, const 
 	if (code == OK)
 		code = remember(seed, name, is_made, &known, err);
 	for (size_t i = 0; i < n && code == OK && is_made; i++)
-		code = must(seed, &seed->options->write, follow_ups[i].operation, name, follow_ups[i].body, &reply, err);
+		code = follow_up(seed, name, &follow_ups[i], err);
 	seed->counts.tables += is_made;
 	seed->counts.tables_there += is_there;
 	arena_reset(seed->piece);
-	return code == OK ? OK : seed_at(seed, 0, err);
+	return code == OK ? OK : seed_at_origin(seed, origin, err);
 }
 
 static void add_bad(struct seed *seed)
@@ -270,8 +360,8 @@ static enum code pass_over(struct seed *seed, size_t line, struct err *err)
 
 	if (!seed->options->is_keep_going)
 		return code;
-	if (seed->options->say)
-		seed->options->say(seed->options->context, err->message);
+	if (seed->options->warn)
+		seed->options->warn(seed->options->context, err->message);
 	seed->counts.bad++;
 	return OK;
 }
@@ -466,10 +556,22 @@ enum code seed_key_type(struct seed *seed, struct str table, struct str attribut
 	return code;
 }
 
+static struct str unprotected_body(struct seed *seed, struct str name)
+{
+	struct json_out out = json_out_in(seed->piece);
+
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "TableName", name);
+	json_out_field_boolean(&out, "DeletionProtectionEnabled", false);
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}
+
 /* What the file has made until now goes away again. */
 static void take_back(struct seed *seed)
 {
 	for (const struct known *known = seed->tables; known; known = known->next) {
+		const struct seed_target *target = &seed->options->write;
 		struct err err = err_in(seed->piece);
 		struct seed_reply reply;
 		struct str type, reason;
@@ -477,21 +579,46 @@ static void take_back(struct seed *seed)
 		if (!known->is_made)
 			continue;
 		seed->counts.tables--;
-		if (ask(seed, &seed->options->write, "DeleteTable", table_body(seed, known->name), &reply, &type, &reason, &err) != OK)
+		if (ask(seed, target, "UpdateTable", unprotected_body(seed, known->name), &reply, &type, &reason, &err) != OK ||
+		    ask(seed, target, "DeleteTable", table_body(seed, known->name), &reply, &type, &reason, &err) != OK)
 			return; /* it cannot be reached any more */
 	}
 }
 
+/* What was read makes something, and all of it is carried out; else the reason. */
+static enum code judge(struct seed *seed, struct seed_counts before, struct err *err)
+{
+	struct seed_counts now = seed->counts;
+	bool is_nothing = seed->ordinal == 0 && now.tables == before.tables && now.tables_there == before.tables_there &&
+			  now.bad == before.bad && now.warnings == before.warnings;
+
+	if (is_nothing && seed->problem_count == 0)
+		seed_warn(seed, (struct origin){NULL, 0}, STR(""), STR("it makes neither a table nor an item"));
+	if (seed->problem_count == 0)
+		return OK;
+	if (seed->problem_count > PROBLEMS_MAX)
+		buf_printf(&seed->problems, "\n%s: and %zu more", seed->file->path, seed->problem_count - PROBLEMS_MAX);
+	return err_set(err, MSG_SEED_ITEM, STR_ARG(buf_str(&seed->problems)));
+}
+
 static enum code read_twice(struct seed *seed, struct err *err)
 {
+	struct seed_counts before = seed->counts;
 	enum code code = seed->file->read(seed, seed->file, err);
 
+	if (code == OK)
+		code = judge(seed, before, err);
 	if (code != OK) {
 		take_back(seed);
 		return code;
 	}
+	if (seed->options->is_trial) {
+		seed->counts.items += seed->ordinal - seed->bad_count;
+		return OK;
+	}
 	seed->is_writing = true;
 	seed->ordinal = 0;
+	seed->source = source_new(seed->arena);
 	code = seed->file->read(seed, seed->file, err);
 	return code == OK ? flush(seed, err) : code;
 }
@@ -501,6 +628,9 @@ enum code seed_load(struct seed *seed, const struct seed_file *file, struct err 
 	seed->file = file;
 	seed->said_ms = monotonic_ms();
 	seed->is_writing = false;
+	seed->source = source_new(seed->arena);
+	seed->problems = buf_in(seed->arena);
+	seed->problem_count = 0;
 	seed->tables = NULL;
 	seed->bad = NULL;
 	seed->bad_count = seed->bad_next = 0;

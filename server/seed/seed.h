@@ -18,6 +18,13 @@
 #include "core/err.h"
 #include "core/str.h"
 #include "protocol/wire/json.h"
+#include "server/seed/source.h"
+
+struct seed_request {
+	const char *operation; /* "PutItem" */
+	struct str body;
+	struct str region;     /* absent: the target's own */
+};
 
 struct seed_reply {
 	int status;       /* of HTTP */
@@ -26,9 +33,11 @@ struct seed_reply {
 
 /* Where operations are carried out. */
 struct seed_target {
-	/* `operation` is "PutItem". Another code than OK where no reply came, with its reason. */
-	enum code (*send)(void *context, struct arena *arena, const char *operation, struct str body, struct seed_reply *reply, struct err *err);
+	/* Another code than OK where no reply came, with its reason. */
+	enum code (*send)(void *context, struct arena *arena, const struct seed_request *request,
+			  struct seed_reply *reply, struct err *err);
 	void *context;
+	struct str region, account; /* where tables are made; absent: us-east-1, 000000000000 */
 };
 
 /* --parameter NAME=VALUE: of a template. */
@@ -40,19 +49,25 @@ struct seed_options {
 	struct seed_target write;          /* where tables and items go */
 	struct seed_target check;          /* where items are tried: the same, or one that keeps nothing */
 	bool is_check_apart;               /* these two are not the same: tables are made in both */
-	bool is_keep_going;                /* bad lines are reported and passed over */
+	bool is_keep_going;                /* bad lines and what cannot be carried out are reported and passed over */
+	bool is_strict;                    /* warnings are errors */
+	bool is_trial;                     /* items are tried and not written */
 	struct str table;                  /* of files of items; absent: each file's name says it */
 	const struct seed_parameter *parameters;
 	size_t parameter_count;
-	void (*say)(void *context, struct str line); /* progress, and lines passed over */
+	void (*say)(void *context, struct str line); /* progress */
+	void (*warn)(void *context, struct str line); /* warnings, and lines passed over */
 	void *context;
 };
 
 struct seed_counts {
-	uint64_t tables, tables_there, items, bad;
+	uint64_t tables, tables_there, items, bad, warnings;
 };
 
 struct seed;
+
+/* The account whose tables requests by that key reach: AWS has 12 digits. */
+struct str seed_account(struct str access_key);
 
 struct seed *seed_new(const struct seed_options *options);
 void seed_free(struct seed *seed);
@@ -78,20 +93,30 @@ const struct seed_options *seed_options(const struct seed *seed);
 /* The table of a file of items. */
 struct str seed_table_name(const struct seed *seed);
 
-/* A request that follows a table's creation: "UpdateTimeToLive". */
-struct seed_follow_up {
-	const char *operation;
-	struct str body;
-};
+/* Where values of the file that is read stand, and which of them were used. */
+struct source *seed_source(const struct seed *seed);
 
-/* A table by CreateTable's body. */
-enum code seed_table(struct seed *seed, struct str name, struct str body, const struct seed_follow_up *follow_ups, size_t n, struct err *err) WARN_UNUSED;
+/*
+ * A part of the file that is not carried out, at "Resources.Orders.Properties.Tags", for that reason: the file is
+ * refused when it has been read, unless what is bad is passed over. `path` may be empty.
+ */
+void seed_refuse(struct seed *seed, struct origin origin, struct str path, struct str reason);
+/* The same for a part that has no effect here. */
+void seed_warn(struct seed *seed, struct origin origin, struct str path, struct str reason);
+/* Refuses each part below `root` that source_use() did not mark. */
+void seed_refuse_unused(struct seed *seed, const struct json *root, struct str path);
+
+/* A table by CreateTable's body, and the requests that follow where it is made. `origin`: for errors. */
+enum code seed_table(struct seed *seed, struct origin origin, struct str name, struct str body,
+		     const struct seed_request *follow_ups, size_t n, struct err *err) WARN_UNUSED;
 /* An item in DynamoDB's JSON. `line` 0: of the file as a whole. */
 enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line, struct err *err) WARN_UNUSED;
 /* A line that is no item, for the reason in *err: OK where it is passed over. */
 enum code seed_bad_line(struct seed *seed, size_t line, struct err *err) WARN_UNUSED;
 /* Puts where it is in front of the reason in *err, and gives its code. */
 enum code seed_at(const struct seed *seed, size_t line, struct err *err);
+/* The same for a place that may be in another file; without one, in the file that is read. */
+enum code seed_at_origin(const struct seed *seed, struct origin origin, struct err *err);
 /* "S", "N" or "B" of a key attribute of the table or its indexes; absent where it is none. */
 enum code seed_key_type(struct seed *seed, struct str table, struct str attribute, struct str *type, struct err *err) WARN_UNUSED;
 

@@ -1,6 +1,7 @@
 #include "server/seed/tables.h"
 
 #include "protocol/wire/json_out.h"
+#include "protocol/wire/shape_copy.h"
 #include "server/seed/description.h"
 #include "server/seed/json_text.h"
 
@@ -35,18 +36,54 @@ bool tables_are_in(const struct json *root)
 	return !at && json_first(root);
 }
 
+/* A description's members that CreateTable has no use for. */
+static const char *const shown[] = {
+	"TableStatus", "CreationDateTime", "TableSizeBytes", "ItemCount", "TableArn", "TableId", "LatestStreamLabel", "LatestStreamArn", "BillingModeSummary",
+	"TableClassSummary", "SSEDescription", "WarmThroughput", "RestoreSummary", "ArchivalSummary", "GlobalTableVersion", "TableThroughputModeSummary",
+	"GlobalTableSettingsReplicationMode", "DisassociationProtectionEnabled", "MultiRegionConsistency",
+};
+static const char *const copied[] = {"TableName", "KeySchema", "AttributeDefinitions", "StreamSpecification", "DeletionProtectionEnabled",
+				     "OnDemandThroughput", "ProvisionedThroughput", "GlobalSecondaryIndexes", "LocalSecondaryIndexes"};
+
+static void mark_described(struct seed *seed, const struct json *table)
+{
+	struct source *source = seed_source(seed);
+	const struct json *replicas = json_text_get(table, "Replicas", JSON_ARRAY);
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		source_pass_over(source, table, shown[i]);
+	for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
+		source_pass_over(source, table, copied[i]);
+	source_use_all(source, replicas);
+	if (replicas && json_first(replicas))
+		seed_warn(seed, source_origin(source, replicas), STR("Table.Replicas"), STR("a description makes the table of one region"));
+}
+
 /* CreateTable's own body goes as it is; what describes a table has more than that. */
 static enum code read_one(struct seed *seed, const struct json *root, struct err *err)
 {
 	struct arena *arena = seed_arena(seed);
+	struct source *source = seed_source(seed);
 	const struct json *table = unwrap(root), *name = json_member(table, "TableName");
 	bool is_described = table != root || json_member(table, "TableStatus");
 	struct json_out out = json_out_in(arena);
 
-	if (!is_described)
-		json_text_write(&out, arena, table);
+	source_use(source, root);
+	source_use(source, table);
+	json_out_open(&out, '{');
+	for (const struct json *at = is_described ? NULL : json_first(table); at; at = json_next(at)) {
+		struct str member = json_name(arena, at);
+
+		if (shape_copy_member(&shape_create_table_input, member) && json_find(table, member) == at)
+			source_copy(source, &out, &shape_create_table_input, table, member.p);
+	}
+	json_out_close(&out, '}');
+	if (is_described)
+		mark_described(seed, table);
+	source_pass_over(source, root, "ResponseMetadata"); /* of boto3 */
+	seed_refuse_unused(seed, root, STR(""));
 	struct str body = is_described ? description_to_create(arena, table) : json_out_str(&out);
-	return seed_table(seed, json_type(name) == JSON_STRING ? json_string(arena, name) : STR("?"), body, NULL, 0, err);
+	return seed_table(seed, source_origin(source, table), json_type(name) == JSON_STRING ? json_string(arena, name) : STR("?"), body, NULL, 0, err);
 }
 
 enum code tables_read(struct seed *seed, const struct json *root, struct err *err)

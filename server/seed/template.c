@@ -1,311 +1,412 @@
 #include "server/seed/template.h"
 
-#include <stdlib.h>
-
-#include "protocol/wire/json_out.h"
+#include "server/seed/document.h"
 #include "server/seed/intrinsics.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
+#include "server/seed/table_resource.h"
 
-#define FOLLOW_UPS_MAX 4
+#define STACKS_MAX 16 /* nested within each other */
 
-/* A table as its template has it, without functions. */
-struct resource {
-	struct arena *arena;
-	struct str name;
-	const struct json *properties;
-	const struct json *replica;   /* of AWS::DynamoDB::GlobalTable: the first one, which has what belongs to one region; or NULL */
+/* A template that is read, or the outputs of one. */
+struct reading {
+	struct seed *seed;
+	struct intrinsics *in;
+	const struct json *globals; /* of SAM: Globals.SimpleTable, or NULL */
+	struct str path;            /* of its resources */
+	unsigned depth;             /* of nested stacks */
+	bool is_left_out;           /* a table's condition does not hold */
+	size_t tables, made;
 };
 
-/* Templates write numbers and truth values as strings, too. */
-static void add_loosely(struct json_out *out, struct arena *arena, const struct json *value, bool is_number)
+static enum code read_templates(struct reading *reading, struct err *err);
+
+static enum table_kind kind_of(struct str type)
 {
-	struct str text = json_type(value) == JSON_STRING ? json_string(arena, value) : STR_ABSENT;
-
-	if (!str_is_set(text))
-		json_text_write(out, arena, value);
-	else if (is_number)
-		json_out_integer(out, strtoll(str_copy(arena, text).p, NULL, 10));
-	else
-		json_out_boolean(out, str_eq_nocase(text, STR("true")));
-}
-
-/* An object of numbers: ProvisionedThroughput and the like. */
-static void copy_numbers(struct json_out *out, struct arena *arena, const struct json *from, const char *name)
-{
-	const struct json *numbers = json_text_get(from, name, JSON_OBJECT);
-
-	if (!numbers)
-		return;
-	json_out_name(out, str_of(name));
-	json_out_open(out, '{');
-	for (const struct json *at = json_first(numbers); at; at = json_next(at)) {
-		json_out_name(out, json_name(arena, at));
-		add_loosely(out, arena, at, true);
-	}
-	json_out_close(out, '}');
-}
-
-static void copy_indexes(struct json_out *out, const struct resource *resource, const char *name)
-{
-	const struct json *indexes = json_member(resource->properties, name);
-
-	if (!indexes || json_type(indexes) != JSON_ARRAY || !json_first(indexes))
-		return;
-	json_out_name(out, str_of(name));
-	json_out_open(out, '[');
-	for (const struct json *index = json_first(indexes); index; index = json_next(index)) {
-		json_out_open(out, '{');
-		json_text_copy(out, resource->arena, index, "IndexName");
-		json_text_copy(out, resource->arena, index, "KeySchema");
-		json_text_copy(out, resource->arena, index, "Projection");
-		copy_numbers(out, resource->arena, index, "ProvisionedThroughput");
-		copy_numbers(out, resource->arena, index, "OnDemandThroughput");
-		copy_numbers(out, resource->arena, index, "WarmThroughput");
-		json_out_close(out, '}');
-	}
-	json_out_close(out, ']');
-}
-
-static void add_encryption(struct json_out *out, const struct resource *resource)
-{
-	const struct json *encryption = json_text_get(resource->properties, "SSESpecification", JSON_OBJECT);
-	const struct json *enabled = encryption ? json_member(encryption, "SSEEnabled") : NULL;
-
-	if (!enabled)
-		return;
-	json_out_name(out, STR("SSESpecification"));
-	json_out_open(out, '{');
-	json_out_name(out, STR("Enabled"));
-	add_loosely(out, resource->arena, enabled, false);
-	json_text_copy(out, resource->arena, encryption, "SSEType");
-	json_text_copy(out, resource->arena, encryption, "KMSMasterKeyId");
-	json_out_close(out, '}');
-}
-
-/* Of the table, or of a global table's replica. */
-static const struct json *own(const struct resource *resource, const char *name)
-{
-	const struct json *found = json_member(resource->properties, name);
-
-	return found || !resource->replica ? found : json_member(resource->replica, name);
-}
-
-static void add_settings(struct json_out *out, const struct resource *resource)
-{
-	const struct json *stream = json_text_get(resource->properties, "StreamSpecification", JSON_OBJECT), *member;
-
-	if (stream && json_member(stream, "StreamViewType")) {
-		json_out_name(out, STR("StreamSpecification"));
-		json_out_open(out, '{');
-		json_out_field_boolean(out, "StreamEnabled", true);
-		json_text_copy(out, resource->arena, stream, "StreamViewType");
-		json_out_close(out, '}');
-	}
-	add_encryption(out, resource);
-	member = own(resource, "DeletionProtectionEnabled");
-	if (member) {
-		json_out_name(out, STR("DeletionProtectionEnabled"));
-		add_loosely(out, resource->arena, member, false);
-	}
-	member = own(resource, "TableClass");
-	if (member) {
-		json_out_name(out, STR("TableClass"));
-		json_text_write(out, resource->arena, member);
-	}
-	member = own(resource, "Tags");
-	if (member && json_type(member) == JSON_ARRAY && json_first(member)) {
-		json_out_name(out, STR("Tags"));
-		json_text_write(out, resource->arena, member);
-	}
-}
-
-/* AWS: without BillingMode a table is provisioned. A global table's numbers lie elsewhere and scale: here it is on demand. */
-static struct str create_body(const struct resource *resource)
-{
-	struct json_out out = json_out_in(resource->arena);
-	const struct json *properties = resource->properties;
-
-	json_out_open(&out, '{');
-	json_out_field_string(&out, "TableName", resource->name);
-	json_text_copy(&out, resource->arena, properties, "KeySchema");
-	json_text_copy(&out, resource->arena, properties, "AttributeDefinitions");
-	if (resource->replica)
-		json_out_field_string(&out, "BillingMode", STR("PAY_PER_REQUEST"));
-	else
-		json_text_copy(&out, resource->arena, properties, "BillingMode");
-	copy_numbers(&out, resource->arena, properties, "ProvisionedThroughput");
-	copy_numbers(&out, resource->arena, properties, "OnDemandThroughput");
-	copy_numbers(&out, resource->arena, properties, "WarmThroughput");
-	copy_indexes(&out, resource, "GlobalSecondaryIndexes");
-	copy_indexes(&out, resource, "LocalSecondaryIndexes");
-	add_settings(&out, resource);
-	json_out_close(&out, '}');
-	return json_out_str(&out);
-}
-
-static struct json_out begin_follow_up(const struct resource *resource)
-{
-	struct json_out out = json_out_in(resource->arena);
-
-	json_out_open(&out, '{');
-	json_out_field_string(&out, "TableName", resource->name);
-	return out;
-}
-
-static void end_follow_up(struct json_out *out, const char *operation, struct seed_follow_up *follow_ups, size_t *n)
-{
-	json_out_close(out, '}');
-	follow_ups[(*n)++] = (struct seed_follow_up){operation, json_out_str(out)};
-}
-
-static bool is_on(const struct resource *resource, const struct json *object, const char *name)
-{
-	const struct json *value = object ? json_member(object, name) : NULL;
-
-	return value && (json_type(value) == JSON_BOOLEAN ? json_boolean(value) :
-			 json_type(value) == JSON_STRING && str_eq_nocase(json_string(resource->arena, value), STR("true")));
-}
-
-static size_t add_follow_ups(const struct resource *resource, struct seed_follow_up *follow_ups)
-{
-	const struct json *ttl = json_text_get(resource->properties, "TimeToLiveSpecification", JSON_OBJECT);
-	const struct json *recovery = own(resource, "PointInTimeRecoverySpecification"), *insights = own(resource, "ContributorInsightsSpecification");
-	size_t n = 0;
-
-	if (is_on(resource, ttl, "Enabled")) {
-		struct json_out out = begin_follow_up(resource);
-
-		json_out_name(&out, STR("TimeToLiveSpecification"));
-		json_out_open(&out, '{');
-		json_out_field_boolean(&out, "Enabled", true);
-		json_text_copy(&out, resource->arena, ttl, "AttributeName");
-		json_out_close(&out, '}');
-		end_follow_up(&out, "UpdateTimeToLive", follow_ups, &n);
-	}
-	if (recovery && json_type(recovery) == JSON_OBJECT && is_on(resource, recovery, "PointInTimeRecoveryEnabled")) {
-		struct json_out out = begin_follow_up(resource);
-
-		json_out_name(&out, STR("PointInTimeRecoverySpecification"));
-		json_out_open(&out, '{');
-		json_out_field_boolean(&out, "PointInTimeRecoveryEnabled", true);
-		json_out_close(&out, '}');
-		end_follow_up(&out, "UpdateContinuousBackups", follow_ups, &n);
-	}
-	if (insights && json_type(insights) == JSON_OBJECT && is_on(resource, insights, "Enabled")) {
-		struct json_out out = begin_follow_up(resource);
-
-		json_out_field_string(&out, "ContributorInsightsAction", STR("ENABLE"));
-		end_follow_up(&out, "UpdateContributorInsights", follow_ups, &n);
-	}
-	return n;
-}
-
-/* AWS: SAM's developer guide, AWS::Serverless::SimpleTable: one key, "id" of type String unless PrimaryKey says another. */
-static struct str simple_body(const struct resource *resource)
-{
-	const struct json *key = json_text_get(resource->properties, "PrimaryKey", JSON_OBJECT);
-	const struct json *name = key ? json_member(key, "Name") : NULL, *type = key ? json_member(key, "Type") : NULL;
-	struct str attribute = name && json_type(name) == JSON_STRING ? json_string(resource->arena, name) : STR("id");
-	struct str kind = type && json_type(type) == JSON_STRING ? json_string(resource->arena, type) : STR("String");
-	struct json_out out = begin_follow_up(resource);
-
-	json_out_name(&out, STR("KeySchema"));
-	buf_add_lit(&out.buf, "[{\"KeyType\":\"HASH\",\"AttributeName\":");
-	out.needs_comma = false;
-	json_out_string(&out, attribute);
-	buf_add_lit(&out.buf, "}],\"AttributeDefinitions\":[{\"AttributeName\":");
-	out.needs_comma = false;
-	json_out_string(&out, attribute);
-	buf_printf(&out.buf, ",\"AttributeType\":\"%.1s\"}]", kind.n > 0 ? kind.p : "S");
-	out.needs_comma = true;
-	if (json_text_get(resource->properties, "ProvisionedThroughput", JSON_OBJECT))
-		copy_numbers(&out, resource->arena, resource->properties, "ProvisionedThroughput");
-	else
-		json_out_field_string(&out, "BillingMode", STR("PAY_PER_REQUEST"));
-	json_out_close(&out, '}');
-	return json_out_str(&out);
-}
-
-enum kind { KIND_NONE, KIND_TABLE, KIND_GLOBAL, KIND_SIMPLE };
-
-static enum kind kind_of(struct arena *arena, const struct json *resource)
-{
-	static const struct { const char *type; enum kind kind; } kinds[] = {
-		{"AWS::DynamoDB::Table", KIND_TABLE}, {"AWS::DynamoDB::GlobalTable", KIND_GLOBAL}, {"AWS::Serverless::SimpleTable", KIND_SIMPLE},
+	static const struct { const char *type; enum table_kind kind; } kinds[] = {
+		{"AWS::DynamoDB::Table", TABLE_PLAIN}, {"AWS::DynamoDB::GlobalTable", TABLE_GLOBAL}, {"AWS::Serverless::SimpleTable", TABLE_SIMPLE},
 	};
-	const struct json *type = json_type(resource) == JSON_OBJECT ? json_member(resource, "Type") : NULL;
 
-	for (size_t i = 0; type && json_type(type) == JSON_STRING && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (str_eq(json_string(arena, type), str_of(kinds[i].type)))
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (str_eq(type, str_of(kinds[i].type)))
 			return kinds[i].kind;
 	}
-	return KIND_NONE;
+	return TABLE_NONE;
 }
 
-static enum code make(struct seed *seed, const struct resource *resource, enum kind kind, struct err *err)
+/* The problem of the functions, as an error. */
+static enum code cannot_resolve(struct reading *reading, struct str path, struct err *err)
 {
-	struct seed_follow_up follow_ups[FOLLOW_UPS_MAX];
-	size_t n = kind == KIND_SIMPLE ? 0 : add_follow_ups(resource, follow_ups);
+	struct intrinsics *in = reading->in;
 
-	return seed_table(seed, resource->name, kind == KIND_SIMPLE ? simple_body(resource) : create_body(resource), follow_ups, n, err);
+	err_set(err, MSG_SEED_TEMPLATE, STR_ARG(path), STR_ARG(in->problem));
+	return seed_at_origin(reading->seed, in->problem_at, err);
 }
 
-static enum code read_resource(struct seed *seed, struct intrinsics *in, const struct json *json, struct err *err)
+/* Members of a resource that say how AWS treats it; all others are looked at or refused. */
+static void pass_over_attributes(struct reading *reading, const struct json *resource)
 {
-	struct arena *arena = in->arena;
-	struct str id = json_name(arena, json);
-	enum kind kind = kind_of(arena, json);
-	const struct json *condition = kind != KIND_NONE ? json_member(json, "Condition") : NULL, *properties = NULL, *name = NULL;
+	static const char *const passed[] = {"Type", "Properties", "Condition", "DeletionPolicy", "UpdateReplacePolicy", "DependsOn", "Metadata",
+					     "UpdatePolicy", "CreationPolicy", "Connectors"};
 
-	if (kind == KIND_NONE)
-		return OK;
-	if (condition && json_type(condition) == JSON_STRING && !intrinsics_holds(in, json_string(arena, condition)) && !str_is_set(in->problem))
-		return OK;
-	properties = json_text_get(json, "Properties", JSON_OBJECT) ? intrinsics_resolve(in, json_text_get(json, "Properties", JSON_OBJECT)) : NULL;
-	if (!properties && kind == KIND_SIMPLE && json_parse(arena, STR("{}"), &properties, err) != OK)
-		return err->code;
-	if (str_is_set(in->problem) || !properties) {
-		err_set(err, MSG_SEED_TEMPLATE, STR_ARG(id), STR_ARG(in->problem));
-		return seed_at(seed, 0, err);
+	source_use(seed_source(reading->seed), resource);
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+		source_pass_over(seed_source(reading->seed), resource, passed[i]);
+}
+
+/* Whether a resource is to be made: its condition holds. False also for a problem. */
+static bool is_wanted(struct reading *reading, const struct json *resource)
+{
+	struct intrinsics *in = reading->in;
+	struct str condition = json_text_string(in->arena, resource, "Condition");
+	bool is_wanted = !str_is_set(condition) || intrinsics_holds(in, condition);
+
+	reading->is_left_out = reading->is_left_out || !is_wanted;
+	return is_wanted && !str_is_set(in->problem);
+}
+
+/* SAM: Globals.SimpleTable has what tables leave out. */
+static const struct json *with_globals(struct reading *reading, const struct json *properties, enum table_kind kind, struct err *err)
+{
+	struct intrinsics *in = reading->in;
+	const struct json *globals = kind == TABLE_SIMPLE ? reading->globals : NULL, *root = NULL;
+	struct json_out out = json_out_in(in->arena);
+
+	if (!globals)
+		return properties;
+	json_out_open(&out, '{');
+	for (const struct json *at = json_first(globals); at; at = json_next(at)) {
+		if (!properties || !json_find(properties, json_name(in->arena, at)))
+			json_text_copy(&out, in->arena, globals, json_name(in->arena, at).p);
 	}
-	name = json_member(properties, "TableName");
-	const struct json *replicas = json_member(properties, "Replicas");
-	struct resource resource = {.arena = arena, .properties = properties,
-				    .name = name && json_type(name) == JSON_STRING ? json_string(arena, name) : id,
-				    .replica = kind == KIND_GLOBAL && replicas && json_type(replicas) == JSON_ARRAY ? json_first(replicas) : NULL};
-	return make(seed, &resource, kind, err);
+	for (const struct json *at = properties ? json_first(properties) : NULL; at; at = json_next(at)) {
+		json_out_name(&out, json_name(in->arena, at));
+		json_text_write(&out, in->arena, at);
+	}
+	json_out_close(&out, '}');
+	if (json_parse(in->arena, json_out_str(&out), &root, err) == OK)
+		source_locate_by(in->source, root, NULL, 0);
+	return root;
 }
 
-static enum code read_one(struct seed *seed, const struct json *root, const struct json *template, struct err *err)
+static enum code read_table(struct reading *reading, const struct json *resource, enum table_kind kind, struct str id, struct err *err)
 {
-	const struct seed_options *options = seed_options(seed);
-	const struct json *resources = json_text_get(template, "Resources", JSON_OBJECT);
-	struct arena *arena = seed_arena(seed);
-	struct intrinsics in = {.arena = arena, .root = root, .template = template, .parameters = options->parameters,
-				.parameter_count = options->parameter_count, .stack = STR("dynalith")};
+	struct intrinsics *in = reading->in;
+	const struct json *own = json_member(resource, "Properties");
+	struct str path = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
+	struct table_resource table = {.kind = kind, .name = id, .region = in->region, .account = in->account,
+				       .path = str_printf(in->arena, STR_FMT ".Properties", STR_ARG(path)),
+				       .origin = source_origin(in->source, resource)};
+
+	reading->tables++;
+	if (!is_wanted(reading, resource))
+		return str_is_set(in->problem) ? cannot_resolve(reading, path, err) : OK;
+	pass_over_attributes(reading, resource);
+	seed_refuse_unused(reading->seed, resource, path);
+	own = own ? intrinsics_peel(in, own) : NULL;
+	table.properties = own && !str_is_set(in->problem) ? intrinsics_resolve(in, own) : NULL;
+	if (str_is_set(in->problem))
+		return cannot_resolve(reading, path, err);
+	table.properties = with_globals(reading, table.properties, kind, err);
+	if (!table.properties && kind != TABLE_SIMPLE) {
+		err_set(err, MSG_SEED_NO_KEYS, STR_ARG(id));
+		return seed_at_origin(reading->seed, table.origin, err);
+	}
+	reading->made++;
+	return table_resource_make(reading->seed, &table, err);
+}
+
+/* ------------------------------------------------------------------ nested stacks */
+
+/* The file of a nested stack's template; absent where it is none here. */
+static struct str file_of(struct intrinsics *in, const struct json *properties)
+{
+	const struct json *url = json_text_get(properties, "TemplateURL", JSON_STRING);
+
+	if (!url)
+		url = json_text_get(properties, "Location", JSON_STRING);
+	struct str name = url ? json_string(in->arena, url) : STR_ABSENT;
+	bool is_remote = !url || str_contains(name, STR("://")) || str_starts_with(name, STR("arn:"));
+	return is_remote ? STR_ABSENT : name;
+}
+
+static bool is_stack(struct str type)
+{
+	return str_eq(type, STR("AWS::CloudFormation::Stack")) || str_eq(type, STR("AWS::Serverless::Application"));
+}
+
+static struct str output_of(struct intrinsics *in, const struct json *resource, struct str id, struct str name);
+
+/* The nested template with the parameters that the stack gives it. NULL: in->problem. */
+static struct intrinsics *open_stack(struct intrinsics *in, const struct json *resource, struct str id, struct err *err)
+{
+	const struct json *properties = intrinsics_resolve(in, json_member(resource, "Properties")), *root;
+	const struct json *given = json_text_get(properties, "Parameters", JSON_OBJECT);
+	struct intrinsics *inner = ARENA_NEW(in->arena, struct intrinsics);
+	struct seed_parameter *parameters = ARENA_ARRAY(in->arena, struct seed_parameter, given ? json_count(given) + 1 : 1);
+	size_t n = 0;
+
+	if (!properties)
+		return NULL;
+	for (const struct json *at = given ? json_first(given) : NULL; at; at = json_next(at)) {
+		struct json_out out = json_out_in(in->arena);
+
+		if (json_type(at) != JSON_STRING)
+			json_text_write(&out, in->arena, at);
+		parameters[n++] = (struct seed_parameter){json_name(in->arena, at), json_type(at) == JSON_STRING ? json_string(in->arena, at) : json_out_str(&out)};
+	}
+	const char *path = document_beside(in->arena, in->path, file_of(in, properties));
+	if (document_load(in->arena, in->source, path, &root, err) != OK)
+		return NULL;
+	*inner = (struct intrinsics){.arena = in->arena, .source = in->source, .path = path, .root = root, .templates = {root}, .template_count = 1,
+				     .parameters = parameters, .parameter_count = n, .region = in->region, .account = in->account, .output = output_of,
+				     .stack = str_printf(in->arena, STR_FMT "-" STR_FMT, STR_ARG(in->stack), STR_ARG(id))};
+	return inner;
+}
+
+static struct str output_of(struct intrinsics *in, const struct json *resource, struct str id, struct str name)
+{
+	struct err err = err_in(in->arena);
+	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT), *output;
+	struct intrinsics *inner = NULL;
+
+	if (is_stack(json_text_string(in->arena, resource, "Type")) && str_is_set(file_of(in, properties)))
+		inner = open_stack(in, resource, id, &err);
+	output = inner ? intrinsics_section(inner, "Outputs", name) : NULL;
+	output = output && json_type(output) == JSON_OBJECT ? json_member(output, "Value") : NULL;
+	const struct json *value = output ? intrinsics_resolve(inner, output) : NULL;
+	return value && json_type(value) == JSON_STRING ? json_string(in->arena, value) : STR_ABSENT;
+}
+
+static const struct json *globals_of(struct intrinsics *in, const struct json *root)
+{
+	const struct json *globals = json_text_get(json_text_get(root, "Globals", JSON_OBJECT), "SimpleTable", JSON_OBJECT);
+
+	return globals ? intrinsics_resolve(in, globals) : NULL;
+}
+
+static enum code read_stack(struct reading *reading, const struct json *resource, struct str id, struct err *err)
+{
+	struct intrinsics *in = reading->in;
+	struct str path = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
+	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
+	struct reading inner = {.seed = reading->seed, .path = STR("Resources"), .depth = reading->depth + 1};
+
+	if (!is_wanted(reading, resource))
+		return str_is_set(in->problem) ? cannot_resolve(reading, path, err) : OK;
+	if (!str_is_set(file_of(in, properties)) || reading->depth >= STACKS_MAX) {
+		seed_refuse(reading->seed, source_origin(in->source, resource), path, STR("a nested stack whose template is no file here"));
+		return OK;
+	}
+	inner.in = open_stack(in, resource, id, err);
+	if (str_is_set(in->problem))
+		return cannot_resolve(reading, path, err);
+	if (!inner.in)
+		return err->code;
+	inner.globals = globals_of(inner.in, inner.in->root);
+	enum code code = read_templates(&inner, err);
+	reading->tables += inner.tables;
+	reading->made += inner.made;
+	reading->is_left_out = reading->is_left_out || inner.is_left_out;
+	return code;
+}
+
+/* ------------------------------------------------------------------ resources */
+
+/* AWS: capacity of tables that Application Auto Scaling changes. */
+static bool scales_tables(struct intrinsics *in, const struct json *resource)
+{
+	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
+	struct str service = json_text_string(in->arena, properties, "ServiceNamespace"), dimension = json_text_string(in->arena, properties, "ScalableDimension");
+
+	return str_eq(service, STR("dynamodb")) || str_starts_with(dimension, STR("dynamodb:"));
+}
+
+static enum code read_resource(struct reading *reading, const struct json *member, struct str id, struct err *err)
+{
+	struct intrinsics *in = reading->in;
+	struct str path = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
+	const struct json *resource = intrinsics_peel(in, member);
+	struct str type = resource ? json_text_string(in->arena, resource, "Type") : STR_ABSENT;
+	enum table_kind kind = kind_of(type);
+
+	if (!resource)
+		return cannot_resolve(reading, path, err);
+	if (kind != TABLE_NONE)
+		return read_table(reading, resource, kind, id, err);
+	if (is_stack(type))
+		return read_stack(reading, resource, id, err);
+	if (json_type(resource) != JSON_OBJECT || !str_is_set(type))
+		seed_refuse(reading->seed, source_origin(in->source, member), path, STR("no resource: it has no Type"));
+	else if (str_starts_with(type, STR("AWS::DynamoDB::")))
+		seed_refuse(reading->seed, source_origin(in->source, member), path, str_printf(in->arena, STR_FMT " is not known here", STR_ARG(type)));
+	else if (str_starts_with(type, STR("AWS::ApplicationAutoScaling::")) && scales_tables(in, resource))
+		seed_warn(reading->seed, source_origin(in->source, member), path, STR("auto scaling is off here; capacity stays as the table has it"));
+	return OK;
+}
+
+static enum code read_resources(struct reading *reading, const struct json *resources, unsigned depth, struct err *err);
+
+/* AWS: AWS::LanguageExtensions: "Fn::ForEach::NAME": [IDENTIFIER, LIST, {"...${IDENTIFIER}": ...}] */
+static enum code read_each(struct reading *reading, const struct json *member, unsigned depth, struct err *err)
+{
+	struct intrinsics *in = reading->in;
+	const struct json *name = json_type(member) == JSON_ARRAY ? json_first(member) : NULL, *list = name ? json_next(name) : NULL;
+	const struct json *body = list ? json_next(list) : NULL;
+	struct str path = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(json_name(in->arena, member)));
+	enum code code = OK;
+	struct str *values;
+	size_t n;
+
+	if (!body || json_type(name) != JSON_STRING || json_type(body) != JSON_OBJECT || depth > STACKS_MAX) {
+		seed_refuse(reading->seed, source_origin(in->source, member), path, STR("no identifier, list and map"));
+		return OK;
+	}
+	if (!intrinsics_list(in, list, &values, &n))
+		return cannot_resolve(reading, path, err);
+	for (size_t i = 0; i < n && code == OK; i++) {
+		struct loop *loop = ARENA_NEW(in->arena, struct loop);
+
+		*loop = (struct loop){.outer = in->loop, .name = json_string(in->arena, name), .value = values[i]};
+		in->loop = loop;
+		code = read_resources(reading, body, depth + 1, err);
+		in->loop = loop->outer;
+	}
+	return code;
+}
+
+static enum code read_resources(struct reading *reading, const struct json *resources, unsigned depth, struct err *err)
+{
+	struct intrinsics *in = reading->in;
 	enum code code = OK;
 
-	for (const struct json *at = resources ? json_first(resources) : NULL; at && code == OK; at = json_next(at))
-		code = read_resource(seed, &in, at, err);
+	for (const struct json *at = json_first(resources); at && code == OK; at = json_next(at)) {
+		struct str name = json_name(in->arena, at);
+
+		if (str_starts_with(name, STR("Fn::ForEach")))
+			code = read_each(reading, at, depth, err);
+		else if (str_starts_with(name, STR("Fn::")))
+			seed_refuse(reading->seed, source_origin(in->source, at), str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(name)),
+				    STR("not carried out: what it would include may have tables"));
+		else
+			code = read_resource(reading, at, in->loop ? intrinsics_substitute(in, name) : name, err);
+	}
+	return code;
+}
+
+/* AWS: macros may change any part of a template; those of SAM and of the language are done here. */
+static void refuse_macros(struct reading *reading, const struct json *template)
+{
+	static const char *const done[] = {"AWS::Serverless-2016-10-31", "AWS::LanguageExtensions"};
+	const struct json *transform = json_member(template, "Transform");
+	const struct json *at = transform && json_type(transform) == JSON_ARRAY ? json_first(transform) : transform;
+
+	while (at) {
+		struct str name = json_type(at) == JSON_STRING ? json_string(reading->in->arena, at) : STR("of this form");
+
+		if (!str_eq(name, str_of(done[0])) && !str_eq(name, str_of(done[1])))
+			seed_refuse(reading->seed, source_origin(reading->in->source, at), STR("Transform"),
+				    str_printf(reading->in->arena, "macro " STR_FMT " is not carried out", STR_ARG(name)));
+		at = transform != at ? json_next(at) : NULL;
+	}
+}
+
+static enum code read_template(struct reading *reading, const struct json *member, struct err *err)
+{
+	struct intrinsics *in = reading->in;
+	const struct json *template = intrinsics_peel(in, member), *resources = NULL;
+
+	if (template && json_type(template) == JSON_OBJECT) {
+		refuse_macros(reading, template);
+		resources = intrinsics_peel(in, json_member(template, "Resources"));
+	}
+	if (str_is_set(in->problem))
+		return cannot_resolve(reading, reading->path, err);
+	if (!template || json_type(template) != JSON_OBJECT || (resources && json_type(resources) != JSON_OBJECT)) {
+		if (template && json_type(template) != JSON_NULL)
+			seed_refuse(reading->seed, source_origin(in->source, template), reading->path, STR("no map of resources"));
+		return OK;
+	}
+	return resources ? read_resources(reading, resources, 0, err) : OK;
+}
+
+static enum code read_templates(struct reading *reading, struct err *err)
+{
+	struct intrinsics *in = reading->in;
+	enum code code = OK;
+
+	for (size_t i = 0; i < in->template_count && code == OK; i++)
+		code = read_template(reading, in->templates[i], err);
 	return code;
 }
 
 bool template_is_in(const struct json *root)
 {
-	return json_type(root) == JSON_OBJECT && (json_text_get(root, "Resources", JSON_OBJECT) || (json_member(root, "resources") && json_member(root, "service")));
+	return json_type(root) == JSON_OBJECT &&
+	       (json_text_get(root, "Resources", JSON_OBJECT) || (json_member(root, "service") && (json_member(root, "resources") || json_member(root, "provider"))));
+}
+
+/* serverless.yml: "resources" is a template, or a list of templates. */
+static void find_templates(struct intrinsics *in, const struct json *root)
+{
+	const struct json *resources = intrinsics_peel(in, json_member(root, "resources"));
+
+	if (resources && json_type(resources) == JSON_ARRAY) {
+		for (const struct json *at = json_first(resources); at; at = json_next(at)) {
+			if (in->template_count < TEMPLATES_MAX)
+				in->templates[in->template_count++] = at;
+			else
+				in->problem = STR("more than 256 templates");
+		}
+	} else if (resources) {
+		in->templates[in->template_count++] = resources;
+	}
+}
+
+/* The plugins serverless-dynamodb and serverless-dynamodb-local put items by "seed". */
+static void warn_of_seeds(struct reading *reading, const struct json *root)
+{
+	static const char *const plugins[] = {"dynamodb", "serverless-dynamodb"};
+	struct intrinsics *in = reading->in;
+	const struct json *custom = json_text_get(root, "custom", JSON_OBJECT);
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct json *seed = json_text_get(json_text_get(custom, plugins[i], JSON_OBJECT), "seed", JSON_OBJECT);
+
+		if (seed)
+			seed_warn(reading->seed, source_origin(in->source, seed), str_printf(in->arena, "custom.%s.seed", plugins[i]),
+				  STR("the plugin's seeds are not put; dynalith apply FILE --table NAME puts one"));
+	}
 }
 
 enum code template_read(struct seed *seed, const struct json *root, struct err *err)
 {
-	const struct json *resources = json_member(root, "resources");
-	enum code code = OK;
+	const struct seed_options *options = seed_options(seed);
+	bool is_serverless = !json_text_get(root, "Resources", JSON_OBJECT);
+	struct str region = options->write.region, account = options->write.account;
+	struct intrinsics *in = ARENA_NEW(seed_arena(seed), struct intrinsics);
+	struct reading reading = {.seed = seed, .in = in, .path = is_serverless ? STR("resources.Resources") : STR("Resources")};
 
-	if (json_text_get(root, "Resources", JSON_OBJECT))
-		return read_one(seed, root, root, err);
-	if (json_type(resources) != JSON_ARRAY)
-		return read_one(seed, root, resources, err);
-	for (const struct json *at = json_first(resources); at && code == OK; at = json_next(at))
-		code = read_one(seed, root, at, err);
+	*in = (struct intrinsics){
+		.arena = seed_arena(seed), .source = seed_source(seed), .path = seed_path(seed), .root = root, .is_serverless = is_serverless,
+		.parameters = options->parameters, .parameter_count = options->parameter_count, .stack = STR("dynalith"), .output = output_of,
+		.region = str_is_set(region) ? region : STR("us-east-1"), .account = str_is_set(account) ? account : STR("000000000000"),
+	};
+	if (is_serverless)
+		find_templates(in, root);
+	else
+		in->templates[in->template_count++] = root;
+	if (!is_serverless)
+		reading.globals = globals_of(in, root);
+	if (str_is_set(in->problem))
+		return cannot_resolve(&reading, STR("resources"), err);
+	if (is_serverless)
+		warn_of_seeds(&reading, root);
+	enum code code = read_templates(&reading, err);
+	if (code == OK && reading.tables == 0) {
+		seed_refuse(seed, (struct origin){NULL, 0}, STR(""), STR("a template without tables"));
+	} else if (code == OK && reading.is_left_out && reading.made == 0) {
+		seed_warn(seed, (struct origin){NULL, 0}, STR(""), STR("tables whose condition does not hold are not made"));
+	}
 	return code;
 }

@@ -85,7 +85,7 @@ def templates():
     assert client.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"] == [{"Key": "stage", "Value": "dev"}]
     assert apply(server, path / "t.yaml") == (0, "0 items, 2 tables were there already and stay as they are", "")
     status, _, problem = apply(server, path / "t.yaml", "--parameter", "Stage=prod")
-    assert status == 1 and "t.yaml: CreateTable never: " in problem and client.list_tables()["TableNames"] == ["Simple", "orders-dev"], problem
+    assert status == 1 and "t.yaml:31: CreateTable never: " in problem and client.list_tables()["TableNames"] == ["Simple", "orders-dev"], problem
     (path / "t.yaml").write_text(TEMPLATE.replace("TableName: never", "KeySchema: [{AttributeName: id, KeyType: HASH}]\n      BillingMode: PAY_PER_REQUEST\n"
                                                   "      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]")
                                  .replace("Properties: {KeySchema", "Properties:\n      KeySchema").replace("]}\n  Simple", "]\n  Simple"))
@@ -95,8 +95,8 @@ def templates():
     assert table["ProvisionedThroughput"]["WriteCapacityUnits"] == 7 and table["StreamSpecification"]["StreamViewType"] == "NEW_IMAGE"
     broken = folder(a__yaml="Resources: {T: {Type: AWS::DynamoDB::Table, Properties: {TableName: !Ref Unknown}}}", b__yaml="a: 1\nb: [1\n", c__yaml="a: 1",
                     d__yaml="a: &x [*x]")
-    assert "resource T: cannot resolve Unknown" in apply(server, broken / "a.yaml")[2]
-    assert "b.yaml: line 3: " in apply(server, broken / "b.yaml")[2]
+    assert "a.yaml:1: Resources.T: cannot resolve Unknown" in apply(server, broken / "a.yaml")[2]
+    assert "b.yaml:3: " in apply(server, broken / "b.yaml")[2]
     assert "neither tables nor items" in apply(server, broken / "c.yaml")[2]
     assert "nested too deeply" in apply(server, broken / "d.yaml")[2]
     client.close()
