@@ -116,6 +116,7 @@
 #define MSG_MCP_UNKNOWN ERR_VALIDATION, "there is no argument '" STR_FMT "' of %s"
 #define MSG_MCP_TYPE ERR_VALIDATION, "the argument '%s' must be %s"
 #define MSG_MCP_CONDITION ERR_VALIDATION, "%s", "query wants key, condition or both"
+#define MSG_MCP_ALONE ERR_VALIDATION, "%s", "time_to_live stands alone beside table: nothing was changed. Call update_table once more for the rest"
 #define MSG_MCP_READ ERR_VALIDATION, "%s", "the statement must begin with SELECT; put_item, update_item and delete_item write, with --allow-writes"
 #define MSG_MCP_WRITES ERR_VALIDATION, "%s changes data or the clock: the user must start dynalith mcp with --allow-writes"
 #define MSG_MCP_LONG \

@@ -31,6 +31,7 @@ static const struct {
 	[ARGUMENT_PARAMETERS] = {TYPE(JSON_ARRAY), "an array"},
 	[ARGUMENT_OBJECT] = {TYPE(JSON_OBJECT), "an object"},
 	[ARGUMENT_ARRAY] = {TYPE(JSON_ARRAY), "an array"},
+	[ARGUMENT_ALONE] = {TYPE(JSON_OBJECT), "an object"},
 	[ARGUMENT_BODY] = {TYPE(JSON_OBJECT), "an object"},
 	[ARGUMENT_NAME] = {TYPE(JSON_STRING), "a string of 1 to 100 letters, digits, '.', '_' and '-'"},
 	[ARGUMENT_KEY] = {TYPE(JSON_OBJECT), "an object"},
@@ -164,6 +165,9 @@ static bool add(struct making *making, const struct property *property, const st
 	case ARGUMENT_VALUES:
 		add_members(&making->values, item_of(making->arena, text));
 		return true;
+	case ARGUMENT_ALONE:
+		out->operation = "UpdateTimeToLive";
+		break;
 	default:
 		break;
 	}
@@ -235,6 +239,8 @@ static enum code add_all(struct making *making, struct str text, struct err *err
 		has_condition = has_condition || p->kind == ARGUMENT_CONDITION;
 		code = add_property(making, p, text, err);
 	}
+	if (code == OK && making->arguments.operation && json_count(making->root) != 2)
+		return err_set(err, MSG_MCP_ALONE);
 	return code == OK && has_condition && making->condition.n == 0 ? err_set(err, MSG_MCP_CONDITION) : code;
 }
 

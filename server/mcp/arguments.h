@@ -11,6 +11,7 @@ struct arguments {
 	struct str body;
 	struct str name;   /* for the path; absent: none */
 	int64_t limit;     /* 0: the tool has none */
+	const char *operation; /* in place of the tool's; or NULL */
 };
 
 /* `limit` 0: as the call says, else this number of rows. ERR_VALIDATION with one line: an argument is missing, unknown or of another type. */

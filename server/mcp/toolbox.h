@@ -27,6 +27,7 @@ enum argument_kind {
 	ARGUMENT_ITEM,      /* an object in plain JSON or in DynamoDB's own */
 	ARGUMENT_PARAMETERS, /* an array of such values */
 	ARGUMENT_OBJECT, ARGUMENT_ARRAY, /* as they stand */
+	ARGUMENT_ALONE,     /* an object of another operation: UpdateTimeToLive; nothing but the table stands beside it */
 	ARGUMENT_BODY,      /* an object that is the whole request */
 	ARGUMENT_NAME,      /* in the path */
 	ARGUMENT_KEY,       /* of Query: attributes and the values that they equal */

@@ -101,7 +101,7 @@ static bool send_call(const struct tools *tools, const struct tool *tool, struct
 	struct str rest = str_of(tool->what);
 
 	if (!tool->method)
-		return elsewhere_send(tools->elsewhere, arena, str_printf(arena, "DynamoDB_20120810.%s", tool->what), arguments->body, reply, problem);
+		return elsewhere_send(tools->elsewhere, arena, str_printf(arena, "DynamoDB_20120810.%s", arguments->operation ? arguments->operation : tool->what), arguments->body, reply, problem);
 	if (str_is_set(arguments->name)) {
 		struct str before = str_cut(&rest, '/'); /* checkpoints/NAME/rollback */
 
@@ -130,6 +130,69 @@ static enum code refusal(struct arena *arena, const struct client_reply *reply, 
 	if (mark)
 		type = (struct str){mark + 1, (size_t)(type.p + type.n - mark) - 1};
 	return err_set(err, MSG_MCP_REFUSED, STR_ARG(type), STR_ARG(message));
+}
+
+/* An object with one member more. */
+static struct str with_left(struct arena *arena, struct str object, uint64_t left)
+{
+	return str_printf(arena, "%.*s,\"left\":%llu}", (int)object.n - 1, object.p, (unsigned long long)left);
+}
+
+/* How many tables are behind a page. */
+static enum code count_tables(const struct tools *tools, struct arena *arena, struct str last, uint64_t *left, struct err *err)
+{
+	struct client_reply reply;
+	const char *problem;
+
+	for (*left = 0; str_is_set(last);) {
+		struct str body = str_printf(arena, "{\"Limit\":100,\"ExclusiveStartTableName\":" STR_FMT "}", STR_ARG(last)), rest, name;
+
+		if (!elsewhere_send(tools->elsewhere, arena, STR("DynamoDB_20120810.ListTables"), body, &reply, &problem))
+			return err_set(err, MSG_MCP_SERVER, problem);
+		if (reply.status != 200)
+			return refusal(arena, &reply, err);
+		rest = json_text_inside(json_text_find(reply.body, STR("TableNames")));
+		while (json_text_element(&rest, &name))
+			++*left;
+		last = json_text_find(reply.body, STR("LastEvaluatedTableName"));
+	}
+	return OK;
+}
+
+/* The first of the checkpoints, and how many more there are. */
+static struct str cut_checkpoints(struct arena *arena, struct str body, int64_t limit)
+{
+	struct str list = json_text_find(body, STR("checkpoints")), rest, one;
+	struct buf kept = buf_in(arena);
+	uint64_t n = 0;
+
+	if (!str_is_set(list))
+		return body;
+	rest = json_text_inside(list);
+	while (json_text_element(&rest, &one)) {
+		if (n++ >= (uint64_t)limit)
+			continue;
+		buf_printf(&kept, "%s" STR_FMT, n > 1 ? "," : "", STR_ARG(one));
+	}
+	if (n <= (uint64_t)limit)
+		return body;
+	return with_left(arena, str_printf(arena, "{\"checkpoints\":[" STR_FMT "]}", STR_ARG(buf_str(&kept))), n - (uint64_t)limit);
+}
+
+/* Lists say how many they leave out. */
+static enum code say_left(const struct tools *tools, const struct tool *tool, struct arena *arena, int64_t limit, struct str *body, struct err *err)
+{
+	struct str last = json_text_find(*body, STR("LastEvaluatedTableName"));
+	uint64_t left;
+
+	if (tool->id == TOOL_LIST_CHECKPOINTS)
+		*body = cut_checkpoints(arena, *body, limit);
+	if (tool->id != TOOL_LIST_TABLES || !str_is_set(last))
+		return OK;
+	enum code code = count_tables(tools, arena, last, &left, err);
+	if (code == OK)
+		*body = with_left(arena, *body, left);
+	return code;
 }
 
 /* One line: breaks stand only between values. */
@@ -199,6 +262,9 @@ enum code tools_call(const struct tools *tools, const struct tool *tool, struct 
 		return code;
 	if (tool->id == TOOL_REPORT)
 		return report(arena, reply.body, answer, err);
+	code = say_left(tools, tool, arena, arguments.limit, &reply.body, err);
+	if (code != OK)
+		return code;
 	if (reply.body.n > TOOLS_BYTES)
 		return err_set(err, MSG_MCP_LONG, reply.body.n, TOOLS_BYTES);
 	*answer = on_one_line(arena, reply.body);

@@ -102,6 +102,48 @@ def test_writes_are_refused_by_default():
     server.stop()
 
 
+def test_update_table():
+    """Indexes, throughput, the stream and time to live; what cannot be done together changes nothing."""
+    server = Server()
+    server.client().create_table(TableName="tab", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST")
+    describe = lambda: server.client().describe_table(TableName="tab")["Table"]
+
+    def update(**arguments):
+        answer, = talk([call("update_table", table="tab", **arguments)], "--allow-writes", url=server.url)
+        return answer["result"]["isError"], answer["result"]["content"][0]["text"]
+
+    index = {"IndexName": "by-n", "KeySchema": key("n"), "Projection": {"ProjectionType": "ALL"}}
+    assert not update(index_updates=[{"Create": index}], attribute_definitions=[{"AttributeName": "n", "AttributeType": "N"}])[0]
+    until(lambda: describe()["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE", "the index")
+    assert not update(stream={"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"})[0] and describe()["StreamSpecification"]["StreamViewType"] == "NEW_IMAGE"
+    units = {"ReadCapacityUnits": 3, "WriteCapacityUnits": 4}
+    assert not update(billing_mode="PROVISIONED", throughput=units, index_updates=[{"Update": {"IndexName": "by-n", "ProvisionedThroughput": units}}])[0]
+    assert describe()["ProvisionedThroughput"]["WriteCapacityUnits"] == 4
+    is_error, text = update(time_to_live={"AttributeName": "end", "Enabled": True}, deletion_protection=True)
+    assert is_error and "stands alone" in text and not describe()["DeletionProtectionEnabled"], text
+    assert not update(time_to_live={"AttributeName": "end", "Enabled": True})[0]
+    assert server.client().describe_time_to_live(TableName="tab")["TimeToLiveDescription"]["AttributeName"] == "end"
+    is_error, text = update(nonsense=1)
+    assert is_error and "no argument 'nonsense'" in text
+    is_error, text = update()
+    assert is_error and "ValidationException" in text, text
+    server.stop()
+
+
+def test_lists_say_what_is_left():
+    server = Server()
+    client = server.client()
+    for i in range(130):
+        client.create_table(TableName=f"t{i:03}", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST")
+    asked = [call("list_tables"), call("list_tables", limit=100), call("list_tables", limit=100, start_table="t099"), call("list_checkpoints", limit=2)]
+    made = [{**call(""), "params": {"name": "make_checkpoint", "arguments": {"name": f"c{i}"}}} for i in range(5)]
+    first, hundred, last, checkpoints = (answer["result"]["structuredContent"] for answer in talk([*made, *asked], "--allow-writes", url=server.url)[5:])
+    assert (len(first["TableNames"]), first["left"]) == (25, 105) and (len(hundred["TableNames"]), hundred["left"]) == (100, 30), (first, hundred)
+    assert len(last["TableNames"]) == 30 and "left" not in last
+    assert len(checkpoints["checkpoints"]) == 2 and checkpoints["left"] == 3, checkpoints
+    server.stop()
+
+
 def test_no_server():
     answer, = talk([call("list_tables")], url=f"http://127.0.0.1:{free_port()}")
     assert answer["result"]["isError"] and "no answer from the server" in answer["result"]["content"][0]["text"]
@@ -173,4 +215,4 @@ def test_own_server_ends_with_it():
 
 
 run("mcp", [test_handshake, test_requests_of_the_newest_revision, test_malformed_lines, test_messages_without_answer, test_huge_lines,
-            test_writes_are_refused_by_default, test_no_server, test_resources, test_cancellation, test_own_server_ends_with_it])
+            test_writes_are_refused_by_default, test_update_table, test_lists_say_what_is_left, test_no_server, test_resources, test_cancellation, test_own_server_ends_with_it])

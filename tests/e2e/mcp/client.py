@@ -16,7 +16,7 @@ TABLE = {"TableName": "shop", "BillingMode": "PAY_PER_REQUEST",
          "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
          "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "N"}]}
 READS = {"list_tables", "describe_table", "get_item", "query", "scan", "execute_statement", "explain", "report", "read_clock", "list_checkpoints"}
-WRITES = {"create_table", "delete_table", "put_item", "update_item", "delete_item", "transact_write", "turn_clock", "make_checkpoint", "roll_back"}
+WRITES = {"create_table", "update_table", "delete_table", "put_item", "update_item", "delete_item", "transact_write", "turn_clock", "make_checkpoint", "roll_back"}
 
 
 class Session:
@@ -55,6 +55,7 @@ async def opened(client):
 
 async def fill(call):
     await call("create_table", request=TABLE)
+    await call("update_table", table=TABLE["TableName"], time_to_live={"AttributeName": "expires", "Enabled": True})
     await call("put_item", table="shop", item={"pk": "a", "sk": 1, "tags": ["x", {"deep": True}], "gone": None})
     await call("put_item", table="shop", item={"pk": {"S": "a"}, "sk": {"N": "2"}, "set": {"SS": ["p", "q"]}}, condition="attribute_not_exists(pk)")
     await call("transact_write", actions=[{"Put": {"TableName": "shop", "Item": {"pk": {"S": "a"}, "sk": {"N": "3"}}}},
