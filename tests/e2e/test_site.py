@@ -95,6 +95,7 @@ def seed(client):
     client.create_table(TableName="orders", BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
                         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}], StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
 
+MAKEFILES = "\n".join(f.read_text() for f in (ROOT / "Makefile", *ROOT.glob("mk/*.mk")))
 
 class Page:
     """A server and a folder for all blocks of a page, and the names that its Python blocks share."""
@@ -131,7 +132,7 @@ class Page:
             if program in NEEDS:
                 if program.endswith("make"):
                     target = next((w for w in words[1:] if "=" not in w and not w.startswith("-")), "run")
-                    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), flags=re.M), line
+                    assert re.search(rf"^{target}:", MAKEFILES, flags=re.M), line
                 counts[NEEDS[program]] += 1
             elif program == "curl":
                 said = self.shell(self.here(line).replace("curl ", "curl -sS -w '%{http_code}' ", 1))
