@@ -56,6 +56,9 @@
 #define MSG_EVENTS_WATCHERS ERR_VALIDATION, "%d others watch the requests already, which is the most"
 #define MSG_IAM_OFF ERR_VALIDATION, "%s", "This server judges nobody by policies: start it with --iam report or --iam enforce"
 #define MSG_INSIGHT_OFF ERR_VALIDATION, "%s", "This server counts no access patterns: start it with --insight on"
+/* In answers that take a setting all the same. */
+#define WARNING_NO_TABLE "there is no table '" STR_FMT "' in account " STR_FMT ", region " STR_FMT " yet"
+#define WARNING_NO_INDEX "the table '" STR_FMT "' has no index '" STR_FMT "' yet"
 #define MSG_EXPLAIN_BODY \
 	ERR_VALIDATION, "%s", "The body must be {\"operation\": \"Query\", \"request\": {...}}, with any operation that reads or writes items, and its request"
 #define MSG_EXPLAIN_OPERATION ERR_VALIDATION, "There is no operation '" STR_FMT "' that reads or writes items"

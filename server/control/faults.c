@@ -1,6 +1,7 @@
 #include "server/control/faults.h"
 
 #include "protocol/faults/faults.h"
+#include "server/control/absent.h"
 
 enum code faults_show(const struct control_call *call, struct str *answer, struct err *err)
 {
@@ -13,7 +14,11 @@ enum code faults_put(const struct control_call *call, struct str *answer, struct
 {
 	enum code code = faults_set(call->control->service->faults, call->ns, call->body, err);
 
-	return code == OK ? faults_show(call, answer, err) : code;
+	if (code == OK)
+		code = faults_show(call, answer, err);
+	if (code == OK)
+		absent_warn(call, answer);
+	return code;
 }
 
 enum code faults_delete(const struct control_call *call, struct str *answer, struct err *err)

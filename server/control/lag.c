@@ -2,6 +2,7 @@
 
 #include "protocol/handler.h"
 #include "protocol/wire/json_out.h"
+#include "server/control/absent.h"
 #include "server/messages.h"
 #include "storage/state/lag_settings.h"
 
@@ -132,7 +133,11 @@ enum code lag_put_settings(const struct control_call *call, struct str *answer, 
 
 	if (code == OK)
 		code = lag_settings_put(call->control->service->catalog, call->ns, &settings, err);
-	return code == OK ? show(call, answer, err) : code;
+	if (code == OK)
+		code = show(call, answer, err);
+	if (code == OK)
+		absent_warn(call, answer);
+	return code;
 }
 
 enum code lag_delete(const struct control_call *call, struct str *answer, struct err *err)

@@ -1,6 +1,7 @@
 #include "server/control/policies.h"
 
 #include "protocol/iam/iam.h"
+#include "server/control/absent.h"
 #include "server/messages.h"
 
 static enum code check_on(const struct control_call *call, struct err *err)
@@ -21,7 +22,11 @@ enum code policies_replace(const struct control_call *call, struct str *answer, 
 
 	if (code == OK)
 		code = iam_put(call->control->service->catalog, call->body.p ? call->body : STR(""), err);
-	return code == OK ? policies_show(call, answer, err) : code;
+	if (code == OK)
+		code = policies_show(call, answer, err);
+	if (code == OK)
+		absent_warn(call, answer);
+	return code;
 }
 
 enum code policies_remove(const struct control_call *call, struct str *answer, struct err *err)

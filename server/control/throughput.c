@@ -1,6 +1,7 @@
 #include "server/control/throughput.h"
 
 #include "protocol/throughput/throughput.h"
+#include "server/control/absent.h"
 
 enum code throughput_show(const struct control_call *call, struct str *answer, struct err *err)
 {
@@ -11,7 +12,11 @@ enum code throughput_put(const struct control_call *call, struct str *answer, st
 {
 	enum code code = throughput_set(call->control->service->throughput, call->ns, call->body, err);
 
-	return code == OK ? throughput_show(call, answer, err) : code;
+	if (code == OK)
+		code = throughput_show(call, answer, err);
+	if (code == OK)
+		absent_warn(call, answer);
+	return code;
 }
 
 enum code throughput_delete(const struct control_call *call, struct str *answer, struct err *err)

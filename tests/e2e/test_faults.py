@@ -304,6 +304,31 @@ def rules_belong_to_a_namespace():
     server.stop()
 
 
+def names_that_nothing_has_are_warned_of():
+    """Rules, limits, lag and policies may come before their tables; an unknown member or a wrong type is an error."""
+    server = Server("--iam", "report")
+    create_app(client_of(server))
+    no_table = "there is no table 'aap' in account 000000000000, region us-east-1 yet"
+    arn = "arn:aws:dynamodb:us-east-1:000000000000:table/"
+    identity = lambda *resources: {"principals": [{"access_key": "a", "arn": "arn:aws:iam::000000000000:user/a", "identity": {
+        "Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "dynamodb:*", "Resource": list(resources)}]}}]}
+    rule = lambda **more: {"rules": [{"error": "InternalServerError", **more}]}
+    for path, body, warnings in (
+            ("faults", rule(table="aap"), [no_table]), ("faults", rule(table="app"), None), ("faults", rule(operation="PutItem"), None),
+            ("faults", rule(table="app", index="GSI9"), ["the table 'app' has no index 'GSI9' yet"]), ("faults", rule(table="app", index="GSI1"), None),
+            ("throughput", {"tables": {"aap": {"throughput": "enforce"}, "app": {"throughput": "enforce"}}}, [no_table]),
+            ("lag", {"tables": {"aap": {"lag": 5}, "app": {"lag": 5}}}, [no_table]), ("policies", identity(arn + "app", arn + "aap"), [no_table]),
+            ("policies", identity(arn + "aap/index/*"), [no_table]), ("policies", identity(arn + "app*", "*", arn + "${aws:username}"), None)):
+        assert control(server, "PUT", path, body).get("warnings") == warnings, (path, body)
+        assert "warnings" not in control(server, "GET", path), path
+    for path, body in (("faults", {"rules": [], "more": 1}), ("faults", rule(first="2")), ("throughput", {"throughput": 1}), ("throughput", {"thruput": "off"}),
+                       ("throughput", {"tables": {"app": {"thruput": "off"}}}), ("lag", {"lag": "5"}), ("lag", {"leg": 5}), ("lag", {"tables": {"app": {"leg": 5}}}),
+                       ("conflicts", {"conflict": "real"}), ("conflicts", {"conflicts": True}), ("clock", {"advanced": "1d"}), ("clock", {"advance": True}),
+                       ("policies", {"principals": [], "more": 1}), ("policies", {"principals": [{"arn": 5}]})):
+        control(server, "PUT" if path != "clock" else "POST", path, body, status=400)
+    server.stop()
+
+
 def the_index_lists_all():
     server = Server()
     pages = control(server, "GET", "")["pages"]
@@ -315,4 +340,5 @@ def the_index_lists_all():
 
 
 run("faults", [errors_have_their_classes, a_rule_is_about_the_work, puts_of_imports_are_puts, streams_have_theirs, retries_get_through, batches_come_back_in_part, transactions_are_canceled, pages_lose_nothing,
-               answers_get_lost, checksums_are_wrong, slow_answers_hold_nobody_up, rules_belong_to_a_namespace, the_index_lists_all])
+               answers_get_lost, checksums_are_wrong, slow_answers_hold_nobody_up, rules_belong_to_a_namespace,
+               names_that_nothing_has_are_warned_of, the_index_lists_all])

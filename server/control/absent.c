@@ -1,0 +1,119 @@
+#include "server/control/absent.h"
+
+#include "protocol/handler.h"
+#include "protocol/tables/arn.h"
+#include "server/messages.h"
+
+#define DEPTH_MAX 16
+#define WARNINGS_MAX 100
+
+struct search {
+	const struct control_call *call;
+	size_t n;
+	struct str warnings[WARNINGS_MAX];
+};
+
+static void add_warning(struct search *search, struct str text)
+{
+	for (size_t i = 0; i < search->n; i++) {
+		if (str_eq(search->warnings[i], text))
+			return;
+	}
+	if (search->n < WARNINGS_MAX)
+		search->warnings[search->n++] = text;
+}
+
+static struct str text_of_member(const struct search *search, const struct json *object, const char *name)
+{
+	const struct json *value = json_member(object, name);
+
+	return value && json_type(value) == JSON_STRING ? json_string(search->call->arena, value) : STR_ABSENT;
+}
+
+/* `index` absent: the table alone. */
+static void look_for(struct search *search, struct ns ns, struct str name, struct str index)
+{
+	const struct control_call *call = search->call;
+	struct catalog *catalog = call->control->service->catalog;
+	struct err err = err_in(call->arena);
+	int64_t now_ms = call->control->service->now_ms(call->control->service->clock_context, ns);
+	struct table *table = NULL;
+
+	enum code code = catalog_get_current(catalog, ns, name, now_ms, &table, &err);
+	if (code == ERR_RESOURCE_NOT_FOUND)
+		add_warning(search, str_printf(call->arena, WARNING_NO_TABLE, STR_ARG(name), STR_ARG(ns.account), STR_ARG(ns.region)));
+	if (code != OK)
+		return;
+	bool is_there = !str_is_set(index) || table_index(table, index);
+	for (size_t i = 0; i < table->indexes.vector_n && !is_there; i++)
+		is_there = str_eq(table->indexes.vectors[i].name, index);
+	if (!is_there)
+		add_warning(search, str_printf(call->arena, WARNING_NO_INDEX, STR_ARG(name), STR_ARG(index)));
+	table_unref(table);
+}
+
+static bool is_pattern(struct str text)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '*' || text.p[i] == '?' || text.p[i] == '$')
+			return true;
+	}
+	return text.n == 0;
+}
+
+/* arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/..., or another resource. */
+static void look_for_arn(struct search *search, struct str text)
+{
+	struct arn arn = arn_split(text);
+	struct str name;
+
+	if (!str_starts_with(text, STR("arn:")) || !str_eq(arn.service, STR("dynamodb")) || !str_starts_with(arn.resource, STR("table/")))
+		return;
+	(void)arn_table_part(arn.resource, &name);
+	if (!is_pattern(arn.region) && !is_pattern(arn.account) && !is_pattern(name))
+		look_for(search, (struct ns){arn.account, arn.region}, name, STR_ABSENT);
+}
+
+static void look_into(struct search *search, const struct json *json, struct str name, unsigned depth)
+{
+	struct arena *arena = search->call->arena;
+	enum json_type type = json_type(json);
+	bool is_resource = str_eq(name, STR("Resource")) || str_eq(name, STR("NotResource"));
+
+	if (depth > DEPTH_MAX)
+		return;
+	if (type == JSON_STRING && is_resource)
+		look_for_arn(search, json_string(arena, json));
+	if (type != JSON_OBJECT && type != JSON_ARRAY)
+		return;
+	struct str table = type == JSON_OBJECT ? text_of_member(search, json, "table") : STR_ABSENT;
+	if (str_is_set(table))
+		look_for(search, search->call->ns, table, text_of_member(search, json, "index"));
+	for (const struct json *child = json_first(json); child; child = json_next(child)) {
+		struct str own = type == JSON_OBJECT ? json_name(arena, child) : name;
+
+		if (str_eq(name, STR("tables")) && type == JSON_OBJECT)
+			look_for(search, search->call->ns, own, STR_ABSENT);
+		look_into(search, child, own, depth + 1);
+	}
+}
+
+void absent_warn(const struct control_call *call, struct str *answer)
+{
+	struct search search = {.call = call};
+	struct json_out out = json_out_in(call->arena);
+	struct err err = err_in(call->arena);
+	const struct json *root;
+
+	if (!str_is_set(call->body) || json_parse(call->arena, call->body, &root, &err) != OK || answer->n < 2)
+		return;
+	look_into(&search, root, STR(""), 0);
+	if (search.n == 0)
+		return;
+	json_out_open(&out, '[');
+	for (size_t i = 0; i < search.n; i++)
+		json_out_string(&out, search.warnings[i]);
+	json_out_close(&out, ']');
+	*answer = str_printf(call->arena, "%.*s%s\"warnings\":" STR_FMT "}", (int)answer->n - 1, answer->p, answer->n > 2 ? "," : "",
+			     STR_ARG(json_out_str(&out)));
+}
