@@ -55,7 +55,7 @@ run: deps-compiler deps-sqlite ## installs what is missing, builds quickly, serv
 test: deps-test ## everything a change must pass: unit, fuzz corpus, golden, end to end
 	@$(MAKE) test-all
 lint: ## the rules of the house: layers, doors, sizes, names, generated documents
-	@tests/lint/run && scripts/lint && scripts/generate-docs --check
+	@tests/lint/run && scripts/lint && scripts/names --check && scripts/generate-docs --check
 	@[ "$$(uname)" = Darwin ] || $(MAKE) -s FLAVOUR=debug symbols
 check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")

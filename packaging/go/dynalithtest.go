@@ -24,7 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Embedded is set by the module dynalithtest/embedded, whose import brings the server along: import _ "dynalith.test/dynalithtest/embedded".
+// Embedded is set by the module dynalithtest/embedded, whose import brings the server along: import _ "github.com/dynalith/dynalithtest/embedded".
 var Embedded []byte
 
 // Options are options of the server, to be set before the first New, as in TestMain.
@@ -159,7 +159,7 @@ func binary() (path string, done func(), err error) {
 	}
 	if Embedded == nil {
 		if path, err = exec.LookPath("dynalith"); err != nil {
-			err = fmt.Errorf("no server: import _ \"dynalith.test/dynalithtest/embedded\", or set DYNALITH_BINARY: %w", err)
+			err = fmt.Errorf("no server: import _ \"github.com/dynalith/dynalithtest/embedded\", or set DYNALITH_BINARY: %w", err)
 		}
 		return path, done, err
 	}

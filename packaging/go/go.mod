@@ -1,3 +1,3 @@
-module dynalith.test/dynalithtest
+module github.com/dynalith/dynalithtest
 
 go 1.21

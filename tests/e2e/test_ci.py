@@ -261,9 +261,32 @@ def test_a_machine_without_network():
         assert install(1000)[-1] == "install-deps: neither root nor sudo is here; let root run: apt-get install -y gcc libc6-dev make"
 
 
+def test_names():
+    """Each name stands in packaging/names and is the same elsewhere; a change of one reaches every place; no registry takes a reserved domain."""
+    home = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
+    for name in ("scripts/names", "packaging/names", "README.md", "packaging/go", "packaging/maven", "packaging/npm", "packaging/make-npm", "docs/ci.md"):
+        target = home / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, target)
+    subprocess.run(["git", "init", "-q", home], check=True)
+    def names(*words):
+        done = subprocess.run([home / "scripts/names", *words], capture_output=True, text=True, timeout=120)
+        return done.returncode, done.stdout
+    assert names("--check")[0] == 0, names("--check")
+    for wrong in ("test.dynalith:dynalith-junit5", '"dynalith.test/dynalithtest"', "https://github.com/me/dynalith", "ghcr.io/me/dynalith", '"@me/linux-x64"', "uses: OWNER/dynalith@v1"):
+        (home / "wrong.md").write_text(f"a\n {wrong}\n")
+        assert names("--check")[0] == 1 and names("--check")[1].startswith("wrong.md:2: "), (wrong, names("--check"))
+    (home / "wrong.md").unlink()
+    status, out = names("repository=https://github.com/me/shop", "maven=com.me", "go=me.dev/dynalithtest", "npm=@me", "image=ghcr.io/me/dynalith")
+    assert status == 0 and "0 failed" in out, out
+    assert (home / "packaging/maven/dynalith-server/com/me/DynalithServer.java").read_text().startswith("package com.me;")
+    assert "module me.dev/dynalithtest\n" in (home / "packaging/go/go.mod").read_text() and "uses: me/shop@v1" in (home / "docs/ci.md").read_text()
+    assert names("maven=me.test")[0] == 1 and names("nothing=x")[0] == 2
+
+
 def test_versions_are_in_step():
     version = re.search(r'DYNALITH_VERSION "(.*)"', (ROOT / "server/version.h").read_text()).group(1)
     assert json.loads((ROOT / "packaging/devcontainer/src/dynalith/devcontainer-feature.json").read_text())["version"] == version
 
 
-run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_a_machine_without_network, test_versions_are_in_step])
+run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_a_machine_without_network, test_names, test_versions_are_in_step])

@@ -31,8 +31,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"dynalith.test/dynalithtest"
-	_ "dynalith.test/dynalithtest/embedded"
+	"github.com/dynalith/dynalithtest"
+	_ "github.com/dynalith/dynalithtest/embedded"
 )
 
 var _, _, _, _, _, _ = context.Background, fmt.Sprint, http.Get, os.Create, strings.Repeat, time.Sleep
@@ -44,8 +44,8 @@ def project(folder, test, **more):
     folder.mkdir(exist_ok=True)
     (folder / "orders_test.go").write_text(test)
     requires = "".join(f"\t{name} {version}\n" for name, version in SDK.items())
-    (folder / "go.mod").write_text(f"module orders\n\ngo 1.24\n\nrequire (\n\tdynalith.test/dynalithtest v0.0.0\n\tdynalith.test/dynalithtest/embedded v0.0.0\n{requires})\n\n"
-                                   f"replace (\n\tdynalith.test/dynalithtest => {MODULES}\n\tdynalith.test/dynalithtest/embedded => {MODULES}/embedded\n)\n")
+    (folder / "go.mod").write_text(f"module orders\n\ngo 1.24\n\nrequire (\n\tgithub.com/dynalith/dynalithtest v0.0.0\n\tgithub.com/dynalith/dynalithtest/embedded v0.0.0\n{requires})\n\n"
+                                   f"replace (\n\tgithub.com/dynalith/dynalithtest => {MODULES}\n\tgithub.com/dynalith/dynalithtest/embedded => {MODULES}/embedded\n)\n")
     shutil.copy(ROOT / "tests/e2e/go/go.sum", folder / "go.sum")
     run([GO, "mod", "tidy"], folder)
     run([GO, "test", "-c", "-o", "tests", "."], folder, **more)

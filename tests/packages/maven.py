@@ -23,7 +23,7 @@ SDKS = {
     "1": "<dependency><groupId>com.amazonaws</groupId><artifactId>aws-java-sdk-dynamodb</artifactId><version>1.12.780</version></dependency>",
 }
 QUIET = "<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-nop</artifactId><version>1.7.36</version></dependency>"
-CONTAINER = f"<dependency><groupId>test.dynalith</groupId><artifactId>dynalith-testcontainers</artifactId><version>{VERSION}</version></dependency>"
+CONTAINER = f"<dependency><groupId>io.github.dynalith</groupId><artifactId>dynalith-testcontainers</artifactId><version>{VERSION}</version></dependency>"
 ENVIRONMENT["XDG_CACHE_HOME"] = str(ROOT / "build/packages/cache")  # where the server is unpacked
 ALL = []  # the class path with everything
 
@@ -39,8 +39,8 @@ import software.amazon.awssdk.enhanced.dynamodb.*;
 import software.amazon.awssdk.services.dynamodb.*;
 import software.amazon.awssdk.services.dynamodb.model.*;
 import software.amazon.awssdk.services.dynamodb.streams.DynamoDbStreamsClient;
-import test.dynalith.*;
-import test.dynalith.junit5.Dynalith;
+import io.github.dynalith.*;
+import io.github.dynalith.junit5.Dynalith;
 """
 SEED = """
 class Orders {
@@ -132,7 +132,7 @@ def test_old_sdk(folder):
     assert by_maven(folder, SDKS["1"], "OldTest", '''
 import com.amazonaws.services.dynamodbv2.AmazonDynamoDB;
 import org.junit.jupiter.api.*;
-import test.dynalith.junit5.Dynalith;
+import io.github.dynalith.junit5.Dynalith;
 
 class OldTest {
 	@Dynalith AmazonDynamoDB client;
@@ -233,7 +233,7 @@ class OnceTest {
     assert passed(run([*command, *PARALLEL, "--config", "junit.jupiter.execution.parallel.mode.classes.default=concurrent"], folder)) == 5
     assert passed(run([*command, *PARALLEL, "--config", "junit.jupiter.execution.parallel.mode.default=concurrent"], folder)) == 5
     wrong = project(folder / "wrong", {"WrongTest.java": HEAD + "class WrongTest {\n\t@Dynalith String client;\n\t@Test void test() {}\n}\n"})
-    assert "its type is none of test.dynalith.Namespace, software" in run(wrong, folder, status=1)
+    assert "its type is none of io.github.dynalith.Namespace, software" in run(wrong, folder, status=1)
 
 
 MANY = '''
@@ -313,7 +313,7 @@ def test_start(folder):
     project(folder, {"Start.java": '''
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import test.dynalith.DynalithServer;
+import io.github.dynalith.DynalithServer;
 
 class Start {
 	public static void main(String[] options) throws Exception {
@@ -347,7 +347,7 @@ def test_container(folder):
     command = project(folder, {"ContainerTest.java": HEAD + '''
 import software.amazon.awssdk.auth.credentials.*;
 import software.amazon.awssdk.regions.Region;
-import test.dynalith.testcontainers.DynalithContainer;
+import io.github.dynalith.testcontainers.DynalithContainer;
 
 class ContainerTest {
 	void use() {
@@ -370,7 +370,7 @@ class ContainerTest {
 def main():
     global REPOSITORY
     REPOSITORY = pathlib.Path(sys.argv[1]).resolve()
-    shutil.rmtree(LOCAL / "test/dynalith", ignore_errors=True)
+    shutil.rmtree(LOCAL / "io/github/dynalith", ignore_errors=True)
     tests = Tests("maven")
     for test in (test_readme, test_old_sdk, test_injects, test_workers, test_log, test_killed, test_start, test_container):
         tests.run(test)

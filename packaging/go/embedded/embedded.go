@@ -1,6 +1,6 @@
-// Package embedded brings the server along in the test binary: import _ "dynalith.test/dynalithtest/embedded".
+// Package embedded brings the server along in the test binary: import _ "github.com/dynalith/dynalithtest/embedded".
 package embedded
 
-import "dynalith.test/dynalithtest"
+import "github.com/dynalith/dynalithtest"
 
 func init() { dynalithtest.Embedded = binary }

@@ -1,5 +1,5 @@
-module dynalith.test/dynalithtest/embedded
+module github.com/dynalith/dynalithtest/embedded
 
 go 1.21
 
-require dynalith.test/dynalithtest v0.0.0
+require github.com/dynalith/dynalithtest v0.0.0

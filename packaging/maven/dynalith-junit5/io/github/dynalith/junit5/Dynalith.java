@@ -1,4 +1,4 @@
-package test.dynalith.junit5;
+package io.github.dynalith.junit5;
 
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
@@ -12,7 +12,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 /**
  * Gives tests clients of the AWS SDK for Java, 1 and 2, and tables of their own.
  *
- * <p>On a field: that field. On a class: all its fields that have the type of a client or are a {@link test.dynalith.Namespace}, if nothing else is in them.
+ * <p>On a field: that field. On a class: all its fields that have the type of a client or are a {@link io.github.dynalith.Namespace}, if nothing else is in them.
  * Parameters of tests and of methods before and after them get the same.
  *
  * <p>What methods before all tests make stays for the tests of the class; what a test changes is rolled back after it. Tests that run concurrently within a class have copies of

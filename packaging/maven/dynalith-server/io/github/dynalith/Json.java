@@ -1,4 +1,4 @@
-package test.dynalith;
+package io.github.dynalith;
 
 import java.util.Map;
 

@@ -1,4 +1,4 @@
-package test.dynalith.junit5;
+package io.github.dynalith.junit5;
 
 import java.net.URI;
 import java.util.Queue;
@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-import test.dynalith.DynalithServer;
-import test.dynalith.Namespace;
+import io.github.dynalith.DynalithServer;
+import io.github.dynalith.Namespace;
 
 /** The server of this virtual machine, and namespaces that are free. It ends with the virtual machine. */
 final class Run {

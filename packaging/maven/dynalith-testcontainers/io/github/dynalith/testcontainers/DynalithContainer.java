@@ -1,4 +1,4 @@
-package test.dynalith.testcontainers;
+package io.github.dynalith.testcontainers;
 
 import java.net.URI;
 import java.util.ArrayList;
@@ -9,7 +9,7 @@ import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.DockerImageName;
 
-import test.dynalith.Namespace;
+import io.github.dynalith.Namespace;
 
 /** The server in a container, in memory: for those who have an image of it. */
 public class DynalithContainer extends GenericContainer<DynalithContainer> {

@@ -1,4 +1,4 @@
-package test.dynalith.junit5;
+package io.github.dynalith.junit5;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;

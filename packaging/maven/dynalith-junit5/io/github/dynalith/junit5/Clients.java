@@ -1,16 +1,16 @@
-package test.dynalith.junit5;
+package io.github.dynalith.junit5;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 
-import test.dynalith.Namespace;
+import io.github.dynalith.Namespace;
 
 /** Clients for a namespace, made once each. Types are known by their names: a project has the SDKs that it uses. */
 final class Clients {
 	private static final Map<String, Function<Clients, Object>> MAKERS = new LinkedHashMap<>();
 	static {
-		MAKERS.put("test.dynalith.Namespace", c -> c.namespace);
+		MAKERS.put("io.github.dynalith.Namespace", c -> c.namespace);
 		MAKERS.put("software.amazon.awssdk.services.dynamodb.DynamoDbClient", c -> Sdk2.client(c.namespace));
 		MAKERS.put("software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient", c -> Sdk2.asyncClient(c.namespace));
 		MAKERS.put("software.amazon.awssdk.services.dynamodb.streams.DynamoDbStreamsClient", c -> Sdk2.streamsClient(c.namespace));

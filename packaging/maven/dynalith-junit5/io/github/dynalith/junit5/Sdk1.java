@@ -1,4 +1,4 @@
-package test.dynalith.junit5;
+package io.github.dynalith.junit5;
 
 import com.amazonaws.auth.AWSStaticCredentialsProvider;
 import com.amazonaws.auth.BasicAWSCredentials;
@@ -9,7 +9,7 @@ import com.amazonaws.services.dynamodbv2.AmazonDynamoDBStreams;
 import com.amazonaws.services.dynamodbv2.AmazonDynamoDBStreamsClientBuilder;
 import com.amazonaws.services.dynamodbv2.datamodeling.DynamoDBMapper;
 
-import test.dynalith.Namespace;
+import io.github.dynalith.Namespace;
 
 /** Loaded only where a test has such a client. */
 final class Sdk1 {

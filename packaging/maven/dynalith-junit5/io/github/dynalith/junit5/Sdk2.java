@@ -1,4 +1,4 @@
-package test.dynalith.junit5;
+package io.github.dynalith.junit5;
 
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
@@ -8,7 +8,7 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 import software.amazon.awssdk.services.dynamodb.streams.DynamoDbStreamsClient;
 
-import test.dynalith.Namespace;
+import io.github.dynalith.Namespace;
 
 /** Loaded only where a test has such a client. */
 final class Sdk2 {

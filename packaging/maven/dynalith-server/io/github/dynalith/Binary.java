@@ -1,4 +1,4 @@
-package test.dynalith;
+package io.github.dynalith;
 
 import java.io.File;
 import java.io.FileNotFoundException;
@@ -28,7 +28,7 @@ final class Binary {
 		String named = System.getenv("DYNALITH_BINARY");
 		if (named != null && !named.isEmpty())
 			return Paths.get(named);
-		String folder = "test/dynalith/binary/" + classifier() + "/";
+		String folder = "io/github/dynalith/binary/" + classifier() + "/";
 		try (InputStream digest = Binary.class.getClassLoader().getResourceAsStream(folder + "sha256")) {
 			if (digest != null)
 				return unpacked(folder + "dynalith", new String(Streams.read(digest), "US-ASCII").trim());

@@ -1,4 +1,4 @@
-package test.dynalith;
+package io.github.dynalith;
 
 /** The server did not start, or an endpoint of test control refused; the message says why. */
 public class DynalithException extends RuntimeException {
