@@ -20,6 +20,7 @@
 #include "storage/write/write.h"
 
 #define CLOCKED_BODY 1024 /* bytes */
+#define CALLER_CONSOLE "console" /* in console/api.js, x-dynalith-caller */
 #define MOVES_MAX 10 /* times an operation is run again because a table was changed meanwhile */
 
 /* The services of ops.def, in the order of its rows. */
@@ -484,6 +485,12 @@ static void fold(const struct passage *passage, enum code code)
 	insight_fold(passage->call.service->insight, &passage->call, &folded);
 }
 
+/* What the server sends to itself, such as --init, and the console's requests are no traffic. */
+static bool is_traffic(const struct op_request *request)
+{
+	return request->access_key && !(request->caller && str_eq(request->caller(request->auth_context), STR(CALLER_CONSOLE)));
+}
+
 static struct str explain(struct passage *passage, enum code code, const struct err *err)
 {
 	const struct explain_request explained =
@@ -513,7 +520,7 @@ static enum code pass(struct passage *passage, struct err *err)
 	if (passage->call.accesses && !passage->is_given_up) {
 		if (request->explain && ops_is_of_items(op_number(passage->op)))
 			passage->explanation = explain(passage, code, err);
-		if (service->insight && !passage->call.trial)
+		if (service->insight && !passage->call.trial && is_traffic(request))
 			fold(passage, code);
 		if (!passage->call.trial)
 			contributors_fold(service->contributors, &passage->call);

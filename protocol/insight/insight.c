@@ -373,10 +373,16 @@ static bool looks_at_item(const struct node *condition)
 	return condition->kind != NODE_ATTRIBUTE_NOT_EXISTS && condition->kind != NODE_ATTRIBUTE_EXISTS;
 }
 
+/* A put of a new item loses nothing. */
+static bool overwrites(const struct access *access)
+{
+	return access->kind == ACCESS_PUT && !access->condition && str_is_set(access->before);
+}
+
 /* Who writes a kind of items without looking, and who counts on nobody doing so. */
 static void note_entity(struct insight *insight, const struct pattern *pattern, const struct access *access)
 {
-	bool is_blind = access->kind == ACCESS_PUT && !access->condition;
+	bool is_blind = overwrites(access);
 	bool is_guarded = access->kind != ACCESS_CHECK && access->condition && looks_at_item(access->condition);
 	struct access bare = {.kind = ACCESS_PUT, .table = access->table, .item = access->item};
 	struct outline outline = {.hash = 0};
@@ -609,13 +615,31 @@ static void note_access(struct insight *insight, struct pattern *pattern, const 
 	partition_note(&seen->partitions, access, share, arena);
 }
 
-/* Gets of one pattern by one caller, with nothing else between them. */
-static void note_run(struct insight *insight, struct pattern *pattern, const struct caller *caller)
+/* Whether the run has not had the row lately. */
+static bool is_new_row(struct run_of *run, const struct accesses *accesses)
+{
+	const struct access *access = accesses->n == 1 ? accesses->v : NULL;
+
+	if (!access || access->row_key.n == 0)
+		return true;
+	uint64_t row = access_row(access->table, access->row_key);
+	for (size_t i = 0; i < RUN_ROWS; i++) {
+		if (run->rows[i] == row)
+			return false;
+	}
+	run->rows[run->n % RUN_ROWS] = row;
+	return true;
+}
+
+/* Gets of one pattern by one caller, of different items, with nothing else between them. */
+static void note_run(struct insight *insight, struct pattern *pattern, const struct caller *caller, const struct accesses *accesses)
 {
 	struct run_of *run = &insight->runs[caller->hash % RUNS];
 
 	if (run->caller != caller->hash || run->pattern != pattern->hash)
-		*run = (struct run_of){caller->hash, pattern->hash, 0};
+		*run = (struct run_of){.caller = caller->hash, .pattern = pattern->hash};
+	if (!is_new_row(run, accesses))
+		return;
 	run->n++;
 	if ((pattern->traits & (PATTERN_GET | PATTERN_SINGLE)) != (PATTERN_GET | PATTERN_SINGLE))
 		return;
@@ -703,7 +727,13 @@ void insight_fold(struct insight *insight, const struct call *call, const struct
 		note_error(pattern, request->code);
 	for (size_t i = 0; i < accesses->n; i++)
 		note_access(insight, pattern, &accesses->v[i], &share, call->arena);
-	note_run(insight, pattern, caller);
+	for (size_t i = 0; i < accesses->n && !(pattern->traits & PATTERN_BLIND); i++) {
+		if (overwrites(&accesses->v[i])) {
+			note_entity(insight, pattern, &accesses->v[i]);
+			pattern->traits |= PATTERN_SINGLE & pattern->traits ? PATTERN_BLIND : 0u;
+		}
+	}
+	note_run(insight, pattern, caller, accesses);
 	if (request->code == OK && request->consumed.write > 0)
 		note_costs(insight, call);
 	note_left(insight, accesses);

@@ -42,6 +42,7 @@ enum pattern_trait {
 	PATTERN_ONE = 64,        /* a transaction of writes with a single member */
 	PATTERN_UPDATE = 128, PATTERN_SINGLE = 256, /* of one access */
 	PATTERN_EQUALITY = 512,  /* its filter asks for equality */
+	PATTERN_BLIND = 1024,    /* it has overwritten items without a condition, and that is noted */
 };
 
 struct pattern_flow {
@@ -100,7 +101,7 @@ struct known_table {
 /* Items of a kind: a table and the shape of a key. */
 struct entity {
 	uint64_t hash;
-	const struct pattern *blind, *guarded; /* puts without a condition; changes with one that looks at the item */
+	const struct pattern *blind, *guarded; /* puts over an item without a condition; changes with one that looks at the item */
 };
 
 /* The hash of the pattern of requests whose accesses have that key: see outline_key(). */
@@ -108,8 +109,12 @@ struct shape_seen {
 	uint64_t key, hash;
 };
 
+#define RUN_ROWS 16
+
+/* Calls one after the other. A row that is read again is no further item. */
 struct run_of {
 	uint64_t caller, pattern, n;
+	uint64_t rows[RUN_ROWS]; /* the last ones, by access_row() */
 };
 
 struct insight {

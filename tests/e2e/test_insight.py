@@ -351,6 +351,48 @@ def time_is_in_buckets():
     server.stop()
 
 
+def what_looks_like_a_mistake_is_none():
+    """New items without a condition, versions, counters; the same keys fetched again; requests of the server itself and of its console."""
+    server, client = start()
+    shop = Shop(client)
+    found = lambda: {f["finding"] for f in insight(server)["findings"]}
+    versioned = lambda i, v: shop.update(f"DOC#{i}", "DOC", "SET version = :w", {":v": n(v), ":w": n(v + 1)}, ConditionExpression="version = :v")
+    for i in range(5):
+        shop.put({**at(f"DOC#{i}", "DOC"), "version": n(1), "hits": n(0)})
+        versioned(i, 1)
+        versioned(i, 2)
+        shop.update(f"DOC#{i}", "DOC", "ADD hits :one", {":one": n(1)})
+        shop.update(f"DOC#{i}", "DOC", "SET title = :t", {":t": s("another attribute")})
+    for _ in range(30):
+        shop.get("DOC#1", "DOC")
+    for i in range(30):
+        shop.get(f"DOC#{i % 2}", "DOC")
+    assert not found() & {"lost-update", "n+1"}, found()
+    for i in range(5):  # the same put over an item that others change by its version
+        shop.put({**at(f"DOC#{i}", "DOC"), "version": n(1)})
+    assert "lost-update" in found(), found()
+    before = insight(server)["requests"]
+    import http.client
+    for caller, counts in (("console", 0), ("my tests", 1)):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection.request("POST", "/", json.dumps({"TableName": "shop", "Key": at("DOC#1", "DOC")}),
+                           {"X-Amz-Target": "DynamoDB_20120810.GetItem", "Content-Type": "application/x-amz-json-1.0", "Authorization": client.auth,
+                            "X-Amz-Date": "20260101T000000Z", "x-dynalith-caller": caller})
+        assert connection.getresponse().status == 200
+        assert insight(server)["requests"] == before + counts, caller
+    server.stop()
+    template = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"), "a.json")
+    template.write_text(json.dumps({"Resources": {"Made": {"Type": "AWS::DynamoDB::Table", "Properties": {
+        "TableName": "made", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}}}}))
+    rows = template.with_name("made.jsonl")
+    rows.write_text("".join(json.dumps({"pk": f"K#{i}"}) + "\n" for i in range(5)))
+    seeded = Server("--insight", "on", "--init", str(template.parent))
+    assert seeded.client().scan(TableName="made")["Count"] == 5
+    assert insight(seeded)["requests"] == 1, insight(seeded)["patterns"]
+    seeded.stop()
+
+
 def several_servers_are_one_report():
     """What each of two counted is, merged, what one would have counted that saw it all; and what one says nobody did, the other may have done."""
     server, client = start()
@@ -620,5 +662,5 @@ def forms():
         server.clean()
 
 
-run("insight", [the_clean_twin_has_no_finding, each_planted_mistake_is_found, members_sent_again_are_no_finding, sums_are_what_the_clients_saw,
+run("insight", [the_clean_twin_has_no_finding, each_planted_mistake_is_found, what_looks_like_a_mistake_is_none, members_sent_again_are_no_finding, sums_are_what_the_clients_saw,
                 time_is_in_buckets, several_servers_are_one_report, what_no_server_sees_alone_is_found, values_never_show, the_gate, declared_patterns, forms])
