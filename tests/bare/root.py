@@ -24,6 +24,10 @@ SETUP = """
 mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work,volatile" "$2/root"
 mount -t proc proc "$2/root/proc"
 mount -t tmpfs tmpfs "$2/root/dev/shm"
+mkdir -p "$2/root/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666 devpts "$2/root/dev/pts"
+rm -f "$2/root/dev/ptmx"
+ln -s pts/ptmx "$2/root/dev/ptmx"
 echo ready
 exec cat
 """

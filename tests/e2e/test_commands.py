@@ -12,7 +12,7 @@ import tempfile
 import urllib.request
 
 from broken import STALLS, Between
-from harness import BINARY, ROOT, Server, key, of_files, run, until
+from harness import BINARY, ROOT, Server, is_running, key, of_files, run, until
 
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"))
 TARGETS = FOLDER / "targets"
@@ -255,7 +255,7 @@ def an_agent_waits():
             return found
 
         ends(["mcp", "--", "--in-memory"], is_ready, number)
-        until(lambda: not os.path.exists(f"/proc/{found[0]}"), "the server of its own ends")
+        until(lambda: not is_running(int(found[0])), "the server of its own ends")
     server.stop()
 
 
