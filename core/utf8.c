@@ -72,6 +72,15 @@ struct str utf8_printable(struct arena *arena, struct str s)
 	return (struct str){out, s.n};
 }
 
+size_t utf8_length(struct str s)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		count += ((unsigned char)s.p[i] & 0xC0) != 0x80;
+	return count;
+}
+
 size_t utf8_utf16_length(struct str s)
 {
 	size_t units = 0;

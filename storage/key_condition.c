@@ -132,12 +132,13 @@ static struct store_range range_of(struct arena *arena, struct str prefix, const
 	if (!conjunct)
 		return range;
 	unsigned keys = node_info(conjunct->kind)->keys;
-	struct str at =
-		bound(arena, prefix, conjunct->values[0], conjunct->kind == NODE_BEGINS_WITH);
+	struct str at = bound(arena, prefix, conjunct->values[0], false);
 	if (keys & (KEYS_FROM | KEYS_ABOVE))
 		range.low = keys & KEYS_FROM ? at : key_after_prefix(arena, at);
 	if (conjunct->value_count > 1)
 		at = bound(arena, prefix, conjunct->values[1], false);
+	else if (conjunct->kind == NODE_BEGINS_WITH) /* from the value itself, which is the first that begins with it */
+		at = bound(arena, prefix, conjunct->values[0], true);
 	if (keys & (KEYS_BELOW | KEYS_TO))
 		range.high = keys & KEYS_BELOW ? at : key_after_prefix(arena, at);
 	return range;

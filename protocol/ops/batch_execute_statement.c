@@ -49,9 +49,9 @@ static enum code plan(struct call *call, struct slot *slot)
 	if (!is_read(slot))
 		return partiql_plan_write(call, &slot->statement, &slot->write, NULL, &slot->err);
 	slot->read.mode = opt_is_true(slot->request->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
-	code = partiql_check_index(call, &slot->statement, &slot->err);
-	if (code == OK)
-		code = partiql_plan_point(call, &slot->statement, &slot->read, &is_point, &slot->err);
+	code = partiql_plan_point(call, &slot->statement, &slot->read, &is_point, &slot->err);
+	if (code == OK && !is_point)
+		code = partiql_check_select(call, &slot->statement, &slot->err);
 	return code != OK || is_point ? code : err_set(&slot->err, MSG_PARTIQL_BATCH_KEY);
 }
 
@@ -162,8 +162,7 @@ static void respond_slot(struct call *call, const struct slot *slot)
 	if (slot->err.code != OK) {
 		const struct err_info *info = err_info(slot->err.code);
 		bool is_ours = info->status >= 500;
-		const char *reason = is_ours ? "InternalServerError" : slot->err.code == ERR_RESOURCE_NOT_FOUND ? "ResourceNotFound" :
-			slot->err.code == ERR_ACCESS_DENIED ? "AccessDenied" : write_reason(slot->err.code);
+		const char *reason = is_ours ? "InternalServerError" : write_reason(slot->err.code);
 
 		json_out_name(out, STR("Error"));
 		json_out_open(out, '{');
@@ -176,8 +175,10 @@ static void respond_slot(struct call *call, const struct slot *slot)
 		}
 		json_out_close(out, '}');
 	}
-	if (slot->table)
-		json_out_field_string(out, "TableName", slot->table->identity.name);
+	/* AWS: also of a statement that was refused for its table or its item, not of one that names no item */
+	bool is_named = slot->read.key || slot->write.key || slot->write.item || slot->err.code == ERR_RESOURCE_NOT_FOUND;
+	if (slot->table || is_named)
+		json_out_field_string(out, "TableName", slot->table ? slot->table->identity.name : slot->statement.table);
 	if (slot->err.code == OK && is_read(slot) && str_is_set(slot->read.image)) {
 		json_out_name(out, STR("Item"));
 		partiql_respond_item(call, slot->statement.columns, slot->read.image);

@@ -37,7 +37,7 @@ enum code op_execute_statement(struct call *call, const struct execute_statement
 {
 	struct partiql_select select = {
 		.text = input->statement,
-		.parameter_count = input->parameters.n,
+		.list = &input->parameters,
 		.consistent = input->consistent_read,
 		.limit = input->limit.is_set ? (uint64_t)input->limit.value : 0,
 		.next_token = input->next_token,

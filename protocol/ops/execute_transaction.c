@@ -106,7 +106,8 @@ static enum code plan_read(struct transaction *transaction, size_t i, struct err
 	if (code || is_point)
 		return code;
 	*is_whole = true;
-	return err_set(err, MSG_PARTIQL_TRANSACTION_KEY);
+	code = partiql_check_select(transaction->call, &transaction->statements[i], err);
+	return code != OK ? code : err_set(err, MSG_PARTIQL_TRANSACTION_KEY);
 }
 
 static enum code plan_write(struct transaction *transaction, size_t i, const struct table *table, struct err *err, bool *is_whole)
@@ -136,9 +137,9 @@ static enum code plan(struct transaction *transaction, size_t i, struct err *err
 		code = check(statement, err);
 	if (code == OK)
 		code = call_table(transaction->call, statement->table, ABSENT_RESOURCE, &table, err);
+	*is_whole = code != OK && code != ERR_RESOURCE_NOT_FOUND;
 	if (code != OK)
 		return code;
-	*is_whole = false;
 	code = transaction->is_read ? plan_read(transaction, i, err, is_whole) : plan_write(transaction, i, table, err, is_whole);
 	if (code || !statement->returning_count)
 		return code;
@@ -215,7 +216,8 @@ static struct str sameness(const struct transaction *transaction)
 		struct member member = {STR("p"), list};
 		struct value item = {.type = TYPE_M, .n = 1, .members = &member};
 
-		buf_add_byte(&buf, request->return_values_on_condition_check_failure);
+		/* AWS: NONE is the same as its absence */
+		buf_add_byte(&buf, request->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD);
 		buf_add_varint(&buf, request->statement.n);
 		buf_add_str(&buf, request->statement);
 		image_encode(&item, &buf);
@@ -223,13 +225,29 @@ static struct str sameness(const struct transaction *transaction)
 	return buf_str(&buf);
 }
 
+/*
+ * AWS: a DELETE of an item that is not there does nothing; but where another statement cancels the transaction, its condition counts.
+ * The condition is NOT attribute_exists(key) OR what the statement says.
+ */
+static void fail_delete(const struct transaction *transaction, size_t i, struct err *reason)
+{
+	const struct write *write = &transaction->writes[i];
+	struct subject none = {.arena = transaction->call->arena};
+
+	if (reason->code == OK && write->kind == WRITE_DELETE && write->condition && !str_is_set(write->old_image) &&
+	    !expr_eval(write->condition->args[1], &none))
+		(void)(err_default(reason, ERR_CONDITIONAL_CHECK_FAILED) == OK);
+}
+
 /* A failed INSERT found an item: its reason is DuplicateItem, not a failed condition. */
 static enum code cancel(struct transaction *transaction, struct err *err)
 {
 	if (err->code != ERR_TRANSACTION_CANCELED || err->reason_count != transaction->n)
 		return err->code;
-	for (size_t i = 0; i < transaction->n; i++)
+	for (size_t i = 0; i < transaction->n; i++) {
+		fail_delete(transaction, i, &err->reasons[i]);
 		partiql_write_error(&transaction->statements[i], &err->reasons[i]);
+	}
 	return write_canceled(err->reasons, transaction->n, err);
 }
 

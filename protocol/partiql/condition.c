@@ -190,6 +190,19 @@ static bool is_literal(const struct pq_expr *expr)
 	return expr->kind <= PQ_EXPR_NULL || expr->kind == PQ_EXPR_PARAMETER;
 }
 
+/* "DoublePrecisionType" of DOUBLE_PRECISION. */
+static struct str type_class(struct arena *arena, struct str name)
+{
+	struct str lower = lower_case(arena, name);
+	struct buf buf = buf_in(arena);
+
+	for (size_t i = 0; i < name.n; i++)
+		if (name.p[i] != '_')
+			buf_add_byte(&buf, i == 0 || name.p[i - 1] == '_' ? name.p[i] : lower.p[i]);
+	buf_add_lit(&buf, "Type");
+	return buf_str(&buf);
+}
+
 static enum code lower_is(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
 {
 	static const struct {
@@ -211,7 +224,8 @@ static enum code lower_is(struct pq_lowering *lowering, const struct pq_expr *ex
 	while (i < n && !str_eq(types[i].name, expr->text))
 		i++;
 	if (i == n)
-		return err_set(lowering->err, MSG_PARTIQL_IS_TYPE, STR_ARG(expr->text), STR_ARG(position(lowering, expr)));
+		return err_set(lowering->err, MSG_PARTIQL_IS_TYPE, STR_ARG(type_class(lowering->arena, expr->text)),
+			       STR_ARG(position(lowering, expr->args[0])));
 	args[1] = node_value(lowering->arena, value_of_str(TYPE_S, str_of(type_name(types[i].type))));
 	*out = negate(lowering, expr->is_negated, types[i].type == TYPE_NONE ? build(lowering, NODE_ATTRIBUTE_NOT_EXISTS, 1, args)
 			: build(lowering, NODE_ATTRIBUTE_TYPE, 2, args));

@@ -118,25 +118,39 @@ static void lex_word(struct lexing *lexing)
 		token->kind = PQ_KEYWORD;
 }
 
-/* Whether the exponent, and with it the scale of the number, fits 32 bits. */
-static bool is_exponent_ok(struct str number)
+/* The digits behind the point, and the exponent; of one far beyond 32 bits the begin. */
+static void read_scale(struct str number, long long *places, long long *exponent)
 {
-	long long exponent = 0, places = 0;
 	bool is_negative = false, is_fraction = false;
 	size_t i = 0;
 
+	*places = *exponent = 0;
 	for (; i < number.n && number.p[i] != 'e' && number.p[i] != 'E'; i++) {
-		places += is_fraction;
+		*places += is_fraction;
 		is_fraction = is_fraction || number.p[i] == '.';
 	}
-	for (i++; i < number.n; i++) {
+	for (i++; i < number.n && *exponent <= 10000000000LL; i++) {
 		if (is_digit(number.p[i]))
-			exponent = exponent * 10 + (number.p[i] - '0');
+			*exponent = *exponent * 10 + (number.p[i] - '0');
 		is_negative = is_negative || number.p[i] == '-';
-		if (exponent > 10000000000LL)
-			return false;
 	}
-	exponent = is_negative ? -exponent : exponent;
+	*exponent = is_negative ? -*exponent : *exponent;
+}
+
+long long partiql_scale(struct str number)
+{
+	long long places, exponent;
+
+	read_scale(number, &places, &exponent);
+	return places - exponent;
+}
+
+/* Whether the exponent, and with it the scale of the number, fits 32 bits. */
+static bool is_exponent_ok(struct str number)
+{
+	long long places, exponent;
+
+	read_scale(number, &places, &exponent);
 	return exponent >= -2147483648LL && exponent <= 2147483647LL && places - exponent <= 2147483647LL &&
 	       places - exponent >= -2147483648LL;
 }

@@ -103,12 +103,9 @@ static void lower_order(struct pq_lowering *lowering, const struct pq_statement 
 		const struct pq_expr *term = in->order.v[i];
 
 		order[i] = (struct partiql_order){.name = term->text, .is_descending = term->is_negated};
-		if (term->kind == PQ_EXPR_STRING)
-			order[i].other = str_printf(lowering->arena, "\"" STR_FMT "\"", STR_ARG(term->text));
-		else if (term->kind == PQ_EXPR_PATH)
-			order[i].other = STR("PATH");
-		else if (term->kind != PQ_EXPR_NAME)
-			order[i].other = term->text;
+		order[i].position = partiql_position(lowering->arena, term->at);
+		if (term->kind != PQ_EXPR_NAME)
+			order[i].other = term->kind == PQ_EXPR_PATH ? STR("PATH") : term->text;
 	}
 	out->order = order;
 	out->order_count = in->order.n;
@@ -236,9 +233,10 @@ static const struct pq_statement *exists_of(const struct pq_expr *expr)
 static enum code refuse(const struct pq_expr *expr, bool is_transaction, struct partiql_statement *out, struct err *err)
 {
 	const char *name = partiql_kind_name(expr);
-	bool is_call = str_eq(str_of(name), STR("NAry"));
+	bool is_call = expr->kind == PQ_EXPR_CALL || str_eq(str_of(name), STR("NAry"));
 
-	out->kind = is_call && !is_transaction ? PARTIQL_CALL : PARTIQL_OTHER;
+	/* an error of kind OTHER names no statement of a transaction */
+	out->kind = !is_transaction ? is_call ? PARTIQL_CALL : PARTIQL_OTHER : is_call ? PARTIQL_OTHER : PARTIQL_NONE;
 	if (is_call)
 		return is_transaction ? err_set(err, MSG_PARTIQL_TRANSACTION_OPERATION) : err_set(err, MSG_PARTIQL_EXISTS);
 	return err_set(err, MSG_PARTIQL_OPERATION, name);
@@ -265,7 +263,7 @@ enum code partiql_parse(struct call *call, struct str text, const struct value *
 			bool is_transaction, struct partiql_statement *statement, struct err *err)
 {
 	struct pq_lowering lowering = {.arena = call->arena, .err = err, .parameters = parameters};
-	struct partiql_statement read = {0};
+	struct partiql_statement read = {.is_transaction = is_transaction};
 	struct partiql_tree tree;
 	enum code code = partiql_cache_parse(call, text, &tree, err);
 

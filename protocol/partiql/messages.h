@@ -29,6 +29,7 @@
 #define PARTIQL_ASSIGNMENT "Expected '='"
 #define PARTIQL_DELETE_FROM "Expected FROM after DELETE"
 #define PARTIQL_SELECT_FROM "Expected FROM after SELECT list"
+#define PARTIQL_SELECT_NOTHING "Expected identifier or an expression but found unexpected keyword 'from' in a select list."
 #define PARTIQL_STAR_ALONE "Other expressions may not be present in the select list when '*' is used without dot notation."
 #define PARTIQL_STAR_PLACE "Invalid use of * in select list"
 #define PARTIQL_STAR_MIXED "Cannot use [] and * together in SELECT list expression"
@@ -105,12 +106,15 @@
 #define MSG_PARTIQL_BAG_EMPTY ERR_VALIDATION, "Empty bags are not supported%s"
 #define MSG_PARTIQL_BAG_TYPE \
 	ERR_VALIDATION, "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags" STR_FMT
+#define MSG_PARTIQL_BAG_NULL \
+	ERR_VALIDATION, "One or more parameter values were invalid: Numeric sets may not contain null under " STR_FMT
 #define MSG_PARTIQL_BAG_DUPLICATES \
 	ERR_VALIDATION, "One or more parameter values were invalid: Input collection [" STR_FMT "] contains duplicates."
 #define MSG_PARTIQL_BAG_DUPLICATES_NUMBER ERR_VALIDATION, "Input collection contains duplicates%s"
 #define MSG_PARTIQL_TUPLE_KEY ERR_VALIDATION, "Tuple keys must be of type String. Actual type: %s under " STR_FMT STR_FMT
 #define MSG_PARTIQL_TUPLE_TWICE ERR_VALIDATION, "Duplicate keys in tuple. Key: " STR_FMT " under " STR_FMT STR_FMT
 #define MSG_PARTIQL_VALUE_DEPTH ERR_VALIDATION, "Nesting Levels have exceeded supported limits%s"
+#define MSG_PARTIQL_LITERAL_DEPTH ERR_VALIDATION, "Nesting Levels have exceeded supported limits under " STR_FMT
 
 /* INSERT, UPDATE, DELETE */
 #define MSG_PARTIQL_INSERT_FORMAT                                                                                       \
@@ -136,14 +140,18 @@
 #define MSG_PARTIQL_DUPLICATE_ITEM ERR_DUPLICATE_ITEM, "Duplicate primary key exists in table"
 
 /* SELECT */
-#define MSG_PARTIQL_ORDER_TYPE ERR_VALIDATION, "Argument to ORDER BY must be of type VariableReference. Type: " STR_FMT
+#define MSG_PARTIQL_ORDER_TYPE ERR_VALIDATION, "Argument to ORDER BY must be of type VariableReference. Type: " STR_FMT STR_FMT
 #define MSG_PARTIQL_ORDER_WHERE ERR_VALIDATION, "Must have WHERE clause in the statement when using ORDER BY clause."
 #define MSG_PARTIQL_ORDER_HASH \
 	ERR_VALIDATION, "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause."
 #define MSG_PARTIQL_ORDER_KEY \
-	ERR_VALIDATION, "Variable reference " STR_FMT " in ORDER BY clause must be part of the primary key"
+	ERR_VALIDATION, "Attribute " STR_FMT " in ORDER BY clause must be part of the primary key"
+#define MSG_PARTIQL_ORDER_NEEDS_HASH                                                                             \
+	ERR_VALIDATION, "Must have hash key in ORDER BY clause when more than one hash key condition specified " \
+			"in WHERE clause."
 #define MSG_PARTIQL_OVERLAP ERR_VALIDATION, "Overlapping conditions with range keys are not supported in where clause"
 #define MSG_PARTIQL_NEXT_TOKEN ERR_VALIDATION, "Invalid NextToken"
+#define MSG_PARTIQL_NEXT_TOKEN_OTHER ERR_VALIDATION, "NextToken does not match request"
 
 /* batches and transactions */
 #define MSG_PARTIQL_BATCH_MIXED ERR_VALIDATION, "Read and write requests together in the same batch is not supported."

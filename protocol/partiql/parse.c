@@ -211,15 +211,17 @@ static enum code parse_case(struct pq_parser *parser, struct pq_expr **out)
 	struct pq_expr *part, *whole = partiql_expr(parser, PQ_EXPR_CASE, parser->token++);
 	enum code code = OK;
 
-	if (parser->token->keyword != PK_WHEN)
+	if (parser->token->keyword != PK_WHEN) {
+		whole->is_simple = true;
 		code = partiql_parse_expression(parser, 0, &part);
+	}
 	if (code == OK && parser->token->keyword != PK_WHEN)
 		return partiql_syntax_error(parser, PARTIQL_WHEN);
 	while (code == OK && parser->token->keyword == PK_WHEN) {
 		parser->token++;
 		code = partiql_parse_expression(parser, 0, &part);
 		if (code == OK && parser->token->keyword != PK_THEN)
-			return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "THEN").p);
+			return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "THEN keyword").p);
 		parser->token += code == OK;
 		if (code == OK)
 			code = partiql_parse_expression(parser, 0, &part);
@@ -229,7 +231,7 @@ static enum code parse_case(struct pq_parser *parser, struct pq_expr **out)
 		code = partiql_parse_expression(parser, 0, &part);
 	}
 	if (code == OK && parser->token->keyword != PK_END)
-		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "END").p);
+		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "END keyword").p);
 	parser->token += code == OK;
 	return RESULT(code, out, whole);
 }
@@ -438,38 +440,48 @@ static void negate(struct pq_parser *parser, struct pq_expr *number)
 		number->text = str_printf(parser->arena, "-" STR_FMT, STR_ARG(number->text));
 }
 
+static enum code too_many(struct pq_parser *parser)
+{
+	return err_set(parser->err, MSG_PARTIQL_OPERATORS, EXPR_OPERATORS_MAX + 1u);
+}
+
+static bool is_prefix(const struct pq_token *token, bool is_not)
+{
+	return is_not ? token->keyword == PK_NOT : token->kind == PQ_OPERATOR && (token->sign == '+' || token->sign == '-');
+}
+
+/* A term, or a run of NOT or of signs before an operand: no recursion, since a text is that run as often as it likes. */
 static enum code parse_unary(struct pq_parser *parser, struct pq_expr **out)
 {
-	const struct pq_token *token = parser->token;
+	const struct pq_token *first = parser->token;
+	bool is_not = is_prefix(first, true);
 	struct pq_expr *operand;
 	enum code code;
 
-	if (token->keyword == PK_NOT) {
+	while (is_prefix(parser->token, is_not))
 		parser->token++;
-		code = partiql_parse_expression(parser, 30, &operand);
-		if (code == OK)
-			*out = node_of(parser, PQ_EXPR_NOT, token, operand, NULL);
-		return code;
+	const struct pq_token *last = parser->token;
+	if (last == first) {
+		code = parse_term(parser, &operand);
+		return code != OK ? code : parse_steps(parser, false, operand, out);
 	}
-	if (token->kind == PQ_OPERATOR && (token->sign == '+' || token->sign == '-')) {
-		parser->token++;
-		code = enter(parser);
-		if (code == OK)
-			code = parse_unary(parser, &operand);
-		parser->depth--;
-		if (code != OK)
-			return code;
-		*out = operand;
-		if (operand->kind == PQ_EXPR_NUMBER && token->sign == '-')
+	code = enter(parser);
+	if (code == OK)
+		code = is_not ? partiql_parse_expression(parser, 30, &operand) : parse_unary(parser, &operand);
+	parser->depth--;
+	for (size_t left = (size_t)(last - first); code == OK && last-- > first; left--) {
+		bool is_number = !is_not && operand->kind == PQ_EXPR_NUMBER;
+
+		if (is_number && last->sign == '-')
 			negate(parser, operand);
-		if (operand->kind != PQ_EXPR_NUMBER) {
-			*out = node_of(parser, PQ_EXPR_ARITHMETIC, token, operand, NULL);
-			(*out)->operation = token->sign == '+' ? "+" : "-";
-		}
-		return OK;
+		if (is_number)
+			continue;
+		if (left > EXPR_OPERATORS_MAX)
+			return too_many(parser);
+		operand = node_of(parser, is_not ? PQ_EXPR_NOT : PQ_EXPR_ARITHMETIC, last, operand, NULL);
+		operand->operation = last->sign == '+' ? "+" : "-";
 	}
-	code = parse_term(parser, &operand);
-	return code != OK ? code : parse_steps(parser, false, operand, out);
+	return RESULT(code, out, operand);
 }
 
 /* What may stand between two operands. */
@@ -537,7 +549,7 @@ static enum code parse_third(struct pq_parser *parser, const struct infix *infix
 	if (!is_between && parser->token->keyword != PK_ESCAPE)
 		return OK;
 	if (is_between && parser->token->keyword != PK_AND)
-		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "and").p);
+		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "AND keyword").p);
 	parser->token++;
 	if (parser->token->kind == PQ_END || partiql_is_sign(parser->token, ';'))
 		return partiql_syntax_error(parser, is_between ? PARTIQL_AFTER_AND : PARTIQL_AFTER_ESCAPE);
@@ -569,7 +581,7 @@ static enum code parse_right(struct pq_parser *parser, const struct infix *infix
 
 		code = parse_group(parser, ')', false, &list);
 		right = with_args(partiql_expr(parser, PQ_EXPR_LIST, open), &list);
-	} else if (parser->token->kind == PQ_END) {
+	} else if (parser->token->kind == PQ_END || partiql_is_sign(parser->token, ';')) {
 		return partiql_syntax_error(parser, PARTIQL_RIGHT_SIDE);
 	} else {
 		code = partiql_parse_expression(parser, infix->precedence, &right);
@@ -601,7 +613,7 @@ enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence
 			break;
 		/* the tree grows to the left with each */
 		if (++operator_count > 2 * EXPR_OPERATORS_MAX)
-			return err_set(parser->err, MSG_PARTIQL_OPERATORS, operator_count);
+			return too_many(parser);
 		code = parse_right(parser, &infix, expr, &expr);
 	}
 	parser->depth--;

@@ -32,11 +32,13 @@ struct partiql_columns {
 struct partiql_order {
 	struct str name;
 	struct str other; /* how messages show a term that is no name; else absent */
+	struct str position;
 	bool is_descending;
 };
 
 struct partiql_statement {
 	enum partiql_kind kind;
+	bool is_transaction;
 	struct str table, index;              /* index: absent where the table itself is meant */
 	const struct node *where;             /* or NULL */
 	const struct partiql_columns *columns; /* SELECT: NULL for * */
@@ -73,8 +75,8 @@ enum code partiql_plan_write(struct call *call, const struct partiql_statement *
 enum code partiql_plan_point(struct call *call, const struct partiql_statement *statement, struct read_item *read, bool *is_point,
 			     struct err *err) WARN_UNUSED;
 
-/* Whether PartiQL reads the index at all: there is one of that name, and neither of its keys has several attributes. */
-enum code partiql_check_index(struct call *call, const struct partiql_statement *statement, struct err *err) WARN_UNUSED;
+/* The error that a SELECT would have in ExecuteStatement for its index or keys, for those that may read one item only. */
+enum code partiql_check_select(struct call *call, const struct partiql_statement *statement, struct err *err) WARN_UNUSED;
 
 /* The error of a SELECT with a wrong column, which *err has. The error that PartiQL does not read its index comes first. */
 enum code partiql_column_error(struct call *call, const struct partiql_statement *statement, struct err *err) WARN_UNUSED;
@@ -86,7 +88,7 @@ bool partiql_is_item_check(struct call *call, const struct partiql_statement *st
 struct partiql_select {
 	struct str text;                      /* with the parameters, what a NextToken is bound to */
 	const struct value *parameters;
-	size_t parameter_count;
+	const struct parameter_list *list;    /* the same */
 	struct opt_bool consistent;
 	uint64_t limit;                       /* items examined; 0: none */
 	struct str next_token;                /* or absent */
@@ -105,6 +107,9 @@ bool partiql_respond_returning(struct call *call, const struct partiql_statement
 
 /* A failed write's error in PartiQL's words. */
 enum code partiql_write_error(const struct partiql_statement *statement, struct err *err);
+
+/* The scale of a number's text, as Java's BigDecimal has it: digits behind the point, less the exponent. 0 where it is absent. */
+long long partiql_scale(struct str number);
 
 /* The values of Parameters; the first that cannot be read gives its error. */
 enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err) WARN_UNUSED;

@@ -15,9 +15,8 @@
 struct branch {
 	const struct value *partition;
 	size_t sort_count;
-	const struct node *sorts[SORTS_MAX];
-	bool is_exempt;
-	bool is_empty;   /* two values for one key */
+	const struct node *sorts[SORTS_MAX]; /* different ones */
+	bool is_twice;   /* two values for the partition key: not a read by key */
 };
 
 struct branches {
@@ -33,6 +32,7 @@ struct planner {
 	struct str hash, sort; /* sort: absent where there is none */
 	bool is_too_many;
 	bool is_pure;          /* the condition is about keys only, in ways that ranges express */
+	bool is_exempt;        /* ranges may overlap. AWS: one alternative has <> or NOT, or two conditions, on the sort key */
 };
 
 static struct planner planner_of(struct arena *arena, const struct table *table, const struct index *index, struct err *err)
@@ -90,7 +90,7 @@ static bool is_name(const struct node *node, struct str name)
 
 const struct value *partiql_equality(const struct node *node, struct str name)
 {
-	if (node->kind != NODE_EQ)
+	if (node->kind != NODE_EQ && (node->kind != NODE_IN || node->arg_count != 2))
 		return NULL;
 	for (unsigned i = 0; i < 2; i++) {
 		if (is_name(node->args[i], name) && node->args[1 - i]->kind == NODE_VALUE)
@@ -112,20 +112,35 @@ static void pin(struct branches *branches, const struct value *value)
 	for (size_t i = 0; i < branches->n; i++) {
 		struct branch *branch = &branches->v[i];
 
-		branch->is_empty = branch->is_empty || (branch->partition && !value_equal(branch->partition, value));
+		branch->is_twice = branch->is_twice || (branch->partition && !value_equal(branch->partition, value));
 		branch->partition = value;
 	}
+}
+
+/* Both are comparisons of one name with values. */
+static bool is_same(const struct node *a, const struct node *b)
+{
+	bool is_same = a->kind == b->kind;
+
+	for (unsigned i = 0; i < a->arg_count && is_same; i++)
+		is_same = a->args[i]->kind == b->args[i]->kind &&
+			(a->args[i]->kind != NODE_VALUE || value_equal(&a->args[i]->value, &b->args[i]->value));
+	return is_same;
 }
 
 static void add_sort(struct planner *planner, struct branches *branches, const struct node *node)
 {
 	for (size_t i = 0; i < branches->n; i++) {
 		struct branch *branch = &branches->v[i];
+		size_t k = 0;
 
-		if (branch->sort_count < SORTS_MAX)
-			branch->sorts[branch->sort_count++] = node;
-		else
+		while (k < branch->sort_count && !is_same(branch->sorts[k], node))
+			k++;
+		if (k == SORTS_MAX)
 			planner->is_pure = false;
+		else if (k == branch->sort_count)
+			branch->sorts[branch->sort_count++] = node;
+		planner->is_exempt = planner->is_exempt || branch->sort_count > 1;
 	}
 }
 
@@ -191,13 +206,12 @@ static void expand_sort(struct planner *planner, const struct node *node, struct
 	add_sort(planner, branches, node);
 }
 
-static void exempt(struct planner *planner, const struct node *node, struct branches *branches)
+/* A condition that no range expresses. */
+static void leave(struct planner *planner, const struct node *node)
 {
 	planner->is_pure = false;
-	if (!str_is_set(planner->sort) || !str_is_set(node_find_attribute(node, &planner->sort, 1)))
-		return;
-	for (size_t i = 0; i < branches->n; i++)
-		branches->v[i].is_exempt = true;
+	planner->is_exempt = planner->is_exempt ||
+		(str_is_set(planner->sort) && str_is_set(node_find_attribute(node, &planner->sort, 1)));
 }
 
 /* Depth is bounded by the parser. */
@@ -236,8 +250,43 @@ static enum code expand(struct planner *planner, const struct node *node, struct
 	if (node_info(node->kind)->keys && mentions(planner, node))
 		expand_sort(planner, node, branches);
 	else
-		exempt(planner, node, branches);
+		leave(planner, node);
 	return OK;
+}
+
+static bool is_large(const struct value *value, size_t max)
+{
+	return value->type != TYPE_N && value->n > max;
+}
+
+/* Whether the node compares with a value that no key can have, since it is longer than `max` bytes. */
+static bool has_large(const struct node *node, size_t max)
+{
+	bool has_large = false;
+
+	for (unsigned i = 0; i < node->arg_count; i++)
+		has_large = has_large || (node->args[i]->kind == NODE_VALUE && is_large(&node->args[i]->value, max));
+	return has_large;
+}
+
+/* The same, with the begin of such a value: ranges are made of what can be a key, and their overlap is an error before sizes are. */
+static const struct node *fit(struct planner *planner, const struct node *node, size_t max)
+{
+	const struct node *args[3];
+
+	if (!has_large(node, max))
+		return node;
+	for (unsigned i = 0; i < node->arg_count; i++) {
+		struct value value = node->args[i]->value;
+
+		args[i] = node->args[i];
+		if (args[i]->kind != NODE_VALUE || !is_large(&value, max))
+			continue;
+		value.n = (uint32_t)max;
+		args[i] = node_value(planner->arena, value);
+	}
+	planner->is_pure = false;
+	return node_new(planner->arena, node->kind, node->arg_count, args);
 }
 
 /* The range of one alternative: the partition, cut by each condition on the sort key; empty where they contradict each other. */
@@ -245,14 +294,12 @@ static enum code narrow(struct planner *planner, const struct branch *branch, st
 {
 	const struct node *hash[] = {node_path(planner->arena, path_of_name(planner->arena, planner->hash)),
 				     node_value(planner->arena, *branch->partition)};
-	const struct node *equality = node_new(planner->arena, NODE_EQ, 2, hash);
+	const struct node *equality = fit(planner, node_new(planner->arena, NODE_EQ, 2, hash), PARTITION_KEY_SIZE_MAX);
 	enum code code = key_condition_resolve(planner->arena, planner->table, planner->index, equality, &out->keys, planner->err);
 
 	out->partition = branch->partition;
-	out->is_exempt = branch->is_exempt;
-	*is_empty = branch->is_empty;
 	for (size_t i = 0; i < branch->sort_count && code == OK; i++) {
-		const struct node *const both[] = {equality, branch->sorts[i]};
+		const struct node *const both[] = {equality, fit(planner, branch->sorts[i], SORT_KEY_SIZE_MAX)};
 		struct key_condition one;
 
 		code = key_condition_resolve(planner->arena, planner->table, planner->index, node_new(planner->arena, NODE_AND, 2, both), &one,
@@ -265,7 +312,7 @@ static enum code narrow(struct planner *planner, const struct branch *branch, st
 			out->keys.range.high = one.range.high;
 		out->keys.condition = node_new(planner->arena, NODE_AND, 2, (const struct node *const[]){out->keys.condition, branch->sorts[i]});
 	}
-	*is_empty = *is_empty || (code == OK && str_cmp(out->keys.range.low, out->keys.range.high) >= 0);
+	*is_empty = code == OK && str_cmp(out->keys.range.low, out->keys.range.high) >= 0;
 	return code;
 }
 
@@ -277,7 +324,7 @@ static int by_key(const void *a, const void *b)
 	return order ? order : str_cmp(x->keys.range.low, y->keys.range.low);
 }
 
-/* Sorted ranges, made disjoint. AWS refuses those that overlap, but for alternatives with <> or NOT on the sort key. */
+/* Sorted ranges, made disjoint. AWS refuses those that overlap. */
 static enum code join(struct planner *planner, struct partiql_plan *plan)
 {
 	size_t kept = 0;
@@ -289,26 +336,66 @@ static enum code join(struct planner *planner, struct partiql_plan *plan)
 			plan->ranges[kept++] = *next;
 			continue;
 		}
-		if (!last->is_exempt && !next->is_exempt)
+		if (!planner->is_exempt)
 			return err_set(planner->err, MSG_PARTIQL_OVERLAP);
 		if (str_cmp(next->keys.range.high, last->keys.range.high) > 0)
 			last->keys.range.high = next->keys.range.high;
 		while (last->keys.condition->kind == NODE_AND) /* the partition alone describes both */
 			last->keys.condition = last->keys.condition->args[0];
-		last->is_exempt = true;
 	}
 	plan->n = kept;
 	return OK;
 }
 
-static void reverse(struct partiql_plan *plan)
+static void reverse(struct partiql_range *ranges, size_t n)
 {
-	for (size_t i = 0, k = plan->n; i + 1 < k--; i++) {
-		struct partiql_range range = plan->ranges[i];
+	for (size_t i = 0; i < n / 2; i++) {
+		struct partiql_range range = ranges[i];
 
-		plan->ranges[i] = plan->ranges[k];
-		plan->ranges[k] = range;
+		ranges[i] = ranges[n - 1 - i];
+		ranges[n - 1 - i] = range;
 	}
+}
+
+/* Sorted ranges: the partitions the one way or the other, and in each the ranges. */
+static void direct(struct partiql_plan *plan, bool is_hash_reverse, bool is_sort_reverse)
+{
+	size_t from = 0;
+
+	if (is_hash_reverse)
+		reverse(plan->ranges, plan->n);
+	for (size_t i = 1; i <= plan->n && is_hash_reverse != is_sort_reverse; i++) {
+		if (i < plan->n && value_equal(plan->ranges[from].partition, plan->ranges[i].partition))
+			continue;
+		reverse(plan->ranges + from, i - from);
+		from = i;
+	}
+}
+
+static bool is_one_partition(const struct branches *branches)
+{
+	for (size_t i = 1; i < branches->n; i++)
+		if (!value_equal(branches->v[0].partition, branches->v[i].partition))
+			return false;
+	return true;
+}
+
+/* AWS: a key is measured where the statement reads one partition, or one range of sort keys. Others cannot match. */
+static enum code check_sizes(struct planner *planner, const struct branches *branches, struct partiql_plan *plan)
+{
+	const struct branch *first = branches->v;
+	size_t kept = 0;
+
+	if (is_one_partition(branches) && is_large(first->partition, PARTITION_KEY_SIZE_MAX))
+		return err_set(planner->err, MSG_PARTITION_KEY_SIZE);
+	for (size_t i = 0; i < first->sort_count && branches->n == 1; i++)
+		if (has_large(first->sorts[i], SORT_KEY_SIZE_MAX))
+			return err_set(planner->err, MSG_SORT_KEY_SIZE);
+	for (size_t i = 0; i < plan->n; i++)
+		if (!is_large(plan->ranges[i].partition, PARTITION_KEY_SIZE_MAX))
+			plan->ranges[kept++] = plan->ranges[i];
+	plan->n = kept;
+	return OK;
 }
 
 static enum code plan_ranges(struct planner *planner, const struct branches *branches, struct partiql_plan *plan)
@@ -325,103 +412,139 @@ static enum code plan_ranges(struct planner *planner, const struct branches *bra
 	}
 	if (plan->n > 1)
 		qsort(plan->ranges, plan->n, sizeof(*plan->ranges), by_key);
-	return join(planner, plan);
+	enum code code = join(planner, plan);
+	return code != OK ? code : check_sizes(planner, branches, plan);
 }
 
-static bool is_key_comparison(const struct node *node)
+static enum code check_empty(struct planner *planner, const struct value *value, struct str name)
 {
-	return node_info(node->kind)->keys || node->kind == NODE_NE || node->kind == NODE_IN;
+	return value->n || value->type == TYPE_N ? OK
+		: err_set(planner->err, MSG_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary", STR_ARG(name));
 }
 
-/* Whether the node compares the attribute with values; of IN as a filter the list does not count. */
-static bool compares(const struct node *node, const struct key_attribute *attribute, bool is_keyed)
+static enum code check_value(struct planner *planner, const struct value *value, const struct key_attribute *attribute)
 {
-	for (unsigned i = 0; i < node->arg_count; i++) {
-		if (is_name(node->args[i], attribute->name))
-			return i == 0 || is_keyed || node->kind != NODE_IN;
+	if (!type_is_scalar_key((enum type)value->type))
+		return err_set(planner->err, MSG_PARTIQL_KEY_SCALAR, STR_ARG(attribute->name), type_name((enum type)value->type));
+	if (value->type != attribute->type)
+		return err_set(planner->err, MSG_PARTIQL_KEY_TYPE, STR_ARG(attribute->name));
+	return check_empty(planner, value, attribute->name);
+}
+
+/* The sort key first. */
+static enum code check_branch(struct planner *planner, const struct key_schema *keys, const struct branch *branch)
+{
+	enum code code = OK;
+
+	for (unsigned k = 0; branch->sort_count && k < branch->sorts[0]->arg_count && code == OK; k++)
+		if (branch->sorts[0]->args[k]->kind == NODE_VALUE)
+			code = check_value(planner, &branch->sorts[0]->args[k]->value, &keys->attributes[keys->hash_count]);
+	return code != OK ? code : check_value(planner, branch->partition, &keys->attributes[0]);
+}
+
+/*
+ * AWS: the keys of the alternatives are checked in the order of the text, up to the first that is no read of one range of one partition.
+ * Those behind it are not, and where one of them does not fit, the statement is a Scan.
+ */
+static enum code check_keys(struct planner *planner, const struct branches *branches, bool *is_keyed)
+{
+	const struct key_schema *keys = planner->index ? &planner->index->keys : &planner->table->keys;
+	struct err own = err_in(planner->arena);
+	size_t i = 0;
+
+	for (; i < branches->n; i++) {
+		const struct branch *branch = &branches->v[i];
+
+		if (!branch->partition || branch->is_twice || branch->sort_count > 1)
+			break;
+		enum code code = check_branch(planner, keys, branch);
+		if (code != OK)
+			return code;
 	}
-	return false;
-}
+	planner->err = i < branches->n ? &own : planner->err;
+	for (; i < branches->n && *is_keyed; i++) {
+		struct branch one = branches->v[i];
 
-/* One comparison of a key attribute with values: of its type, and none of them empty. Of a list that only filters the first value counts. */
-static enum code check_comparison(struct planner *planner, const struct node *node, const struct key_attribute *attribute, bool is_keyed)
-{
-	bool is_range = is_keyed && node->kind != NODE_NE && node->kind != NODE_CONTAINS;
-
-	if (!compares(node, attribute, is_keyed))
-		return OK;
-	for (unsigned i = 0; i < node->arg_count; i++) {
-		const struct value *value = &node->args[i]->value;
-
-		if (node->args[i]->kind != NODE_VALUE)
-			continue;
-		if (value->type != attribute->type && node->kind == NODE_IN && !is_keyed && i > 1)
-			continue;
-		if (value->type != attribute->type)
-			return is_range ? err_set(planner->err, MSG_PARTIQL_KEY_TYPE, STR_ARG(attribute->name))
-					: err_set(planner->err, MSG_PARTIQL_SCAN_TYPE);
-		if (value->n == 0)
-			return err_set(planner->err, MSG_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary", STR_ARG(attribute->name));
+		*is_keyed = one.partition && !one.is_twice && check_branch(planner, keys, &one) == OK;
+		while (*is_keyed && one.sort_count-- > 1) {
+			one.sorts[0] = one.sorts[one.sort_count];
+			*is_keyed = check_branch(planner, keys, &one) == OK;
+		}
 	}
 	return OK;
 }
 
-/* All comparisons of a key attribute; those that only filter are worded otherwise. Depth is bounded by the parser. */
-static enum code check_attribute(struct planner *planner, const struct node *node, const struct key_attribute *attribute, bool is_keyed)
+/* IN and contains() of a key attribute as a filter; of the list the first value counts. Depth is bounded by the parser. */
+static enum code check_filters(struct planner *planner, const struct node *node, const struct key_attribute *attribute)
 {
 	enum code code = OK;
+	bool is_key = false;
 
-	if (is_key_comparison(node) || node->kind == NODE_CONTAINS)
-		return check_comparison(planner, node, attribute, is_keyed);
-	for (unsigned i = 0; i < node->arg_count &&
-	     node_info(node->kind)->class == NODE_CLASS_LOGIC && code == OK; i++)
-		code = check_attribute(planner, node->args[i], attribute, is_keyed && node->kind != NODE_NOT);
+	for (unsigned i = 0; node_info(node->kind)->class == NODE_CLASS_LOGIC && i < node->arg_count && code == OK; i++)
+		code = check_filters(planner, node->args[i], attribute);
+	for (unsigned i = 0; i < (node->kind == NODE_IN ? 1 : node->kind == NODE_CONTAINS ? 2 : 0); i++)
+		is_key = is_key || is_name(node->args[i], attribute->name);
+	for (unsigned i = 0; i < node->arg_count && is_key && code == OK; i++) {
+		const struct value *value = &node->args[i]->value;
+
+		if (node->args[i]->kind != NODE_VALUE || (value->type != attribute->type && i > 1))
+			continue;
+		if (value->type != attribute->type)
+			return err_set(planner->err, MSG_PARTIQL_SCAN_TYPE);
+		code = check_empty(planner, value, attribute->name);
+	}
 	return code;
 }
 
 /* The sort key first. */
-static enum code check_types(struct planner *planner, const struct key_schema *keys, const struct node *where, bool is_keyed)
+static enum code check_all_filters(struct planner *planner, const struct key_schema *keys, const struct node *where)
 {
 	enum code code = OK;
 
 	for (unsigned k = key_schema_count(keys); k-- > 0 && code == OK;)
-		code = check_attribute(planner, where, &keys->attributes[k], is_keyed);
+		code = check_filters(planner, where, &keys->attributes[k]);
 	return code;
 }
 
-/* Whether every alternative compares the partition key with values. Depth is bounded by the parser. */
-static bool is_hash_compared(const struct planner *planner, const struct node *node)
+/* ORDER BY's terms are keys. */
+static enum code check_order(struct planner *planner, const struct partiql_statement *statement)
 {
-	bool has_hash = false, has_other = false;
-
-	if (node->kind == NODE_AND)
-		return is_hash_compared(planner, node->args[0]) || is_hash_compared(planner, node->args[1]);
-	if (node->kind == NODE_OR)
-		return is_hash_compared(planner, node->args[0]) && is_hash_compared(planner, node->args[1]);
-	for (unsigned i = 0; is_key_comparison(node) && i < node->arg_count; i++) {
-		has_hash = has_hash || is_name(node->args[i], planner->hash);
-		has_other = has_other || (node->args[i]->kind != NODE_VALUE && !is_name(node->args[i], planner->hash));
-	}
-	return has_hash && !has_other;
-}
-
-enum code partiql_plan_order(struct call *call, const struct partiql_statement *statement, struct partiql_plan *plan, struct err *err)
-{
-	struct planner planner = planner_of(call->arena, plan->table, plan->index, err);
-
+	if (statement->order_count && !statement->where)
+		return err_set(planner->err, MSG_PARTIQL_ORDER_WHERE);
 	for (size_t i = 0; i < statement->order_count; i++) {
 		const struct partiql_order *order = &statement->order[i];
-		bool is_sort = str_is_set(planner.sort) && str_eq(order->name, planner.sort);
 
 		if (str_is_set(order->other))
-			return err_set(err, MSG_PARTIQL_ORDER_TYPE, STR_ARG(order->other));
-		if (!is_sort && !str_eq(order->name, planner.hash))
-			return err_set(err, MSG_PARTIQL_ORDER_KEY, STR_ARG(order->name));
-		if (is_sort)
-			plan->is_reverse = order->is_descending;
-		else if (order->is_descending && plan->is_keyed)
-			reverse(plan);
+			return err_set(planner->err, MSG_PARTIQL_ORDER_TYPE, STR_ARG(order->other), STR_ARG(order->position));
+		if (!str_eq(order->name, planner->hash) && !(str_is_set(planner->sort) && str_eq(order->name, planner->sort)))
+			return err_set(planner->err, MSG_PARTIQL_ORDER_KEY, STR_ARG(order->name));
 	}
+	return OK;
+}
+
+/*
+ * The direction of the ranges and within them, which the first term of each key gives. AWS: without one of the sort key a partition is
+ * read from its end.
+ */
+static enum code set_order(struct planner *planner, const struct partiql_statement *statement, const struct branches *branches,
+			   struct partiql_plan *plan)
+{
+	const struct partiql_order *hash = NULL, *sort = NULL;
+
+	if (!statement->order_count)
+		return OK;
+	if (!plan->is_keyed)
+		return err_set(planner->err, MSG_PARTIQL_ORDER_HASH);
+	for (size_t i = statement->order_count; i-- > 0;) {
+		if (str_eq(statement->order[i].name, planner->hash))
+			hash = &statement->order[i];
+		else
+			sort = &statement->order[i];
+	}
+	if (!hash && !is_one_partition(branches))
+		return err_set(planner->err, MSG_PARTIQL_ORDER_NEEDS_HASH);
+	plan->is_reverse = !sort || sort->is_descending;
+	direct(plan, hash && hash->is_descending, plan->is_reverse);
 	return OK;
 }
 
@@ -450,12 +573,6 @@ static enum code plan_source(struct call *call, const struct partiql_statement *
 	return OK;
 }
 
-enum code partiql_check_index(struct call *call, const struct partiql_statement *statement, struct err *err)
-{
-	struct partiql_plan plan = {0};
-
-	return plan_source(call, statement, &plan, err);
-}
 
 enum code partiql_column_error(struct call *call, const struct partiql_statement *statement, struct err *err)
 {
@@ -477,29 +594,32 @@ static enum code plan_select(struct call *call, const struct partiql_statement *
 	if (code != OK)
 		return code;
 	struct planner planner = planner_of(call->arena, plan->table, plan->index, err);
-	if (statement->order_count && !statement->where)
-		return err_set(err, MSG_PARTIQL_ORDER_WHERE);
-	if (statement->order_count && !is_hash_compared(&planner, statement->where))
-		return err_set(err, MSG_PARTIQL_ORDER_HASH);
 	plan->n = 1;
 	plan->ranges = ARENA_NEW(call->arena, struct partiql_range);
-	if (!statement->where)
-		return OK;
+	code = check_order(&planner, statement);
+	if (code != OK || !statement->where)
+		return code;
 	code = expand(&planner, statement->where, &branches);
 	plan->is_keyed = !planner.is_too_many;
 	for (size_t i = 0; i < branches.n && plan->is_keyed; i++)
 		plan->is_keyed = branches.v[i].partition != NULL;
 	if (code == OK)
-		code = check_types(&planner, plan->index ? &plan->index->keys : &plan->table->keys, statement->where, plan->is_keyed);
+		code = check_keys(&planner, &branches, &plan->is_keyed);
+	planner.err = err;
+	if (code == OK)
+		code = check_all_filters(&planner, plan->index ? &plan->index->keys : &plan->table->keys, statement->where);
 	if (code == OK && plan->index)
-		code = check_types(&planner, &plan->table->keys, statement->where, false);
+		code = check_all_filters(&planner, &plan->table->keys, statement->where);
+	if (code == OK && plan->is_keyed)
+		code = plan_ranges(&planner, &branches, plan);
+	if (code == OK)
+		code = set_order(&planner, statement, &branches, plan);
 	if (code != OK || !plan->is_keyed)
 		return code;
-	code = plan_ranges(&planner, &branches, plan);
 	if (planner.is_pure)
 		plan->filter = NULL;
 	/* AWS: only the reads of partitions refuse filters on what the index does not project, and only outside of OR */
-	if (code == OK && statement->where->kind != NODE_OR)
+	if (statement->where->kind != NODE_OR)
 		code = rules_filter_projected(call->arena, plan->index, statement->where, err);
 	return code;
 }
@@ -510,4 +630,11 @@ enum code partiql_plan_select(struct call *call, const struct partiql_statement 
 	enum code code = plan_select(call, statement, &plan, err);
 
 	return RESULT(code, out, plan);
+}
+
+enum code partiql_check_select(struct call *call, const struct partiql_statement *statement, struct err *err)
+{
+	struct partiql_plan plan = {0};
+
+	return str_is_set(statement->index) ? plan_source(call, statement, &plan, err) : plan_select(call, statement, &plan, err);
 }

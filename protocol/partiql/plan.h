@@ -12,13 +12,12 @@
 /* Takes the list apart that AND makes of a condition; NULL is none. Returns their number. */
 size_t partiql_conjuncts(struct arena *arena, const struct node *condition, const struct node ***out);
 
-/* The value that a conjunct "name = value" gives to the attribute, or NULL where it is something else. */
+/* The value that a conjunct "name = value" or "name IN (value)" gives to the attribute, or NULL where it is something else. */
 const struct value *partiql_equality(const struct node *node, struct str name);
 
 struct partiql_range {
 	const struct value *partition;  /* its partition key; NULL: a Scan */
 	struct key_condition keys;
-	bool is_exempt;                 /* may overlap with others: comes from <> or NOT on the sort key */
 };
 
 struct partiql_plan {
@@ -31,12 +30,8 @@ struct partiql_plan {
 	const struct node *filter;      /* or NULL */
 };
 
-/* Looks the table up and plans. ERR_VALIDATION: index, key types, overlapping ranges. */
+/* Looks the table up and plans. ERR_VALIDATION: index, key types and sizes, overlapping ranges, terms of ORDER BY that are no keys. */
 enum code partiql_plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *out,
 			      struct err *err) WARN_UNUSED;
-
-/* ORDER BY: the direction of the ranges and within them. ERR_VALIDATION for a term that is no key. */
-enum code partiql_plan_order(struct call *call, const struct partiql_statement *statement, struct partiql_plan *plan,
-			     struct err *err) WARN_UNUSED;
 
 #endif

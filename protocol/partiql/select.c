@@ -20,13 +20,14 @@ struct run {
 };
 
 /*
- * A check of what the token belongs to: the statement, its parameters, the table's creation. It is a hash, since the token travels through
- * the client.
+ * A check of what the token belongs to: the statement as it is written, its parameters, numbers with their scale, the table's creation.
+ * It is a hash, since the token travels through the client.
  */
 static uint64_t token_check(const struct run *run, struct str rest)
 {
 	struct buf buf = buf_in(run->call->arena);
-	struct value parameters = {.type = TYPE_L, .n = (uint32_t)run->select->parameter_count, .elements = run->select->parameters};
+	const struct parameter_list *list = run->select->list;
+	struct value parameters = {.type = TYPE_L, .n = (uint32_t)list->n, .elements = run->select->parameters};
 	struct member member = {STR("p"), parameters};
 	struct value item = {.type = TYPE_M, .n = 1, .members = &member};
 
@@ -34,6 +35,8 @@ static uint64_t token_check(const struct run *run, struct str rest)
 	buf_add_varint(&buf, run->select->text.n);
 	buf_add_str(&buf, run->select->text);
 	image_encode(&item, &buf);
+	for (size_t i = 0; i < list->n; i++)
+		buf_add_be64(&buf, (uint64_t)partiql_scale(list->v[i].number));
 	buf_add_str(&buf, rest);
 	return str_hash(buf_str(&buf), TOKEN_VERSION);
 }
@@ -60,8 +63,11 @@ static enum code read_token(const struct run *run, size_t *range, struct str *ro
 	if (!base64_decode(run->call->arena, run->select->next_token, &token) || token.n < TOKEN_HEAD || token.p[0] != TOKEN_VERSION)
 		return err_set(err, MSG_PARTIQL_NEXT_TOKEN);
 	struct str rest = {token.p + 9, token.n - 9};
-	if (str_be(token.p + 1, 8) != token_check(run, rest))
-		return err_set(err, MSG_PARTIQL_NEXT_TOKEN);
+	bool is_other = str_be(token.p + 1, 8) != token_check(run, rest);
+	for (size_t i = 0; i < run->select->list->n; i++) /* AWS: not even one that is the same */
+		is_other = is_other || run->select->parameters[i].type == TYPE_L || run->select->parameters[i].type == TYPE_M;
+	if (is_other)
+		return err_set(err, MSG_PARTIQL_NEXT_TOKEN_OTHER);
 	if ((unsigned char)rest.p[0] >= run->plan.n)
 		return err_set(err, MSG_PARTIQL_NEXT_TOKEN);
 	*range = (unsigned char)rest.p[0];
@@ -133,8 +139,6 @@ static enum code prepare(struct run *run, struct err *err)
 	code = rules_select(0, run->plan.index != NULL, expressions.projection, false, &run->page.select, err);
 	if (code == OK)
 		code = rules_select_index(run->call->arena, run->plan.index, run->page.select, expressions.projection, err);
-	if (code == OK)
-		code = partiql_plan_order(run->call, statement, &run->plan, err);
 	run->page.is_reverse = run->plan.is_reverse;
 	return code;
 }

@@ -1,3 +1,5 @@
+#include <strings.h>
+
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
 
@@ -128,6 +130,8 @@ static enum code parse_columns(struct pq_parser *parser, struct pq_statement *st
 		if (partiql_is_sign(parser->token, '*')) {
 			statement->is_star = true;
 			column = partiql_expr(parser, PQ_EXPR_STAR, parser->token++);
+		} else if (at(parser, PK_FROM)) {
+			return partiql_syntax_error(parser, PARTIQL_SELECT_NOTHING);
 		} else {
 			code = partiql_parse_expression(parser, 0, &column);
 			if (code == OK)
@@ -147,6 +151,11 @@ static enum code parse_columns(struct pq_parser *parser, struct pq_statement *st
 	return OK;
 }
 
+static bool is_word(const struct pq_token *token, struct str word)
+{
+	return !token->is_quoted && token->text.n == word.n && strncasecmp(token->text.p, word.p, word.n) == 0;
+}
+
 static enum code parse_order(struct pq_parser *parser, struct pq_statement *statement)
 {
 	if (!at(parser, PK_ORDER))
@@ -163,6 +172,8 @@ static enum code parse_order(struct pq_parser *parser, struct pq_statement *stat
 			return code;
 		term->is_negated = at(parser, PK_DESC);
 		parser->token += at(parser, PK_ASC) || at(parser, PK_DESC);
+		if (is_word(parser->token, STR("nulls")) && (is_word(parser->token + 1, STR("first")) || is_word(parser->token + 1, STR("last"))))
+			parser->token += 2; /* a key is never null */
 		partiql_list_add(parser, &statement->order, term);
 	} while (partiql_is_sign(parser->token, ','));
 	return OK;

@@ -80,6 +80,7 @@ struct pq_expr {
 	const char *operation;
 	bool is_negated, is_true;    /* is_true: PQ_EXPR_BOOLEAN */
 	bool is_bracket;             /* of a step: stood in brackets */
+	bool is_simple;              /* PQ_EXPR_CASE: CASE x WHEN */
 	unsigned parameter;          /* PQ_EXPR_PARAMETER: from 0 */
 	unsigned n;
 	struct pq_expr **args;

@@ -17,13 +17,17 @@ struct str partiql_position(struct arena *arena, const struct pq_token *token)
 const char *partiql_kind_name(const struct pq_expr *expr)
 {
 	static const char *const names[] = {
-		[PQ_EXPR_STRING] = "Literal", [PQ_EXPR_NUMBER] = "Literal", [PQ_EXPR_BOOLEAN] = "Literal", [PQ_EXPR_NULL] = "Literal",
-		[PQ_EXPR_ION] = "Literal", [PQ_EXPR_MISSING] = "LiteralMissing", [PQ_EXPR_PARAMETER] = "Parameter",
-		[PQ_EXPR_NAME] = "VariableReference", [PQ_EXPR_PATH] = "Path", [PQ_EXPR_AGGREGATE] = "CallAgg", [PQ_EXPR_IS] = "IsType",
-		[PQ_EXPR_LIST] = "Seq", [PQ_EXPR_BAG] = "Seq", [PQ_EXPR_STRUCT] = "Struct", [PQ_EXPR_CASE] = "SearchedCase",
-		[PQ_EXPR_CAST] = "Typed", [PQ_EXPR_STATEMENT] = "Select",
+		[PQ_EXPR_STRING] = "Lit", [PQ_EXPR_NUMBER] = "Lit", [PQ_EXPR_BOOLEAN] = "Lit", [PQ_EXPR_NULL] = "Lit",
+		[PQ_EXPR_ION] = "Lit", [PQ_EXPR_MISSING] = "Missing", [PQ_EXPR_PARAMETER] = "Parameter",
+		[PQ_EXPR_NAME] = "Id", [PQ_EXPR_PATH] = "Path", [PQ_EXPR_CALL] = "Call", [PQ_EXPR_AGGREGATE] = "CallAgg",
+		[PQ_EXPR_IS] = "IsType", [PQ_EXPR_LIST] = "List", [PQ_EXPR_BAG] = "Bag", [PQ_EXPR_STRUCT] = "Struct",
+		[PQ_EXPR_CASE] = "SearchedCase", [PQ_EXPR_CAST] = "Typed", [PQ_EXPR_STATEMENT] = "Select",
 	};
 
+	if (expr->kind == PQ_EXPR_CASE && expr->is_simple)
+		return "SimpleCase";
+	if (expr->kind == PQ_EXPR_IS && expr->is_negated)
+		return "NAry";
 	return (size_t)expr->kind < sizeof(names) / sizeof(names[0]) && names[expr->kind] ? names[expr->kind] : "NAry";
 }
 
@@ -131,6 +135,25 @@ static enum code duplicates(struct pq_lowering *lowering, const struct pq_expr *
 	return err_set(lowering->err, MSG_PARTIQL_BAG_DUPLICATES, STR_ARG(buf_str(&list)));
 }
 
+/* The first member says what the others have to be. The error of another has a place in a bag of strings. */
+static enum code check_member(struct pq_lowering *lowering, const struct pq_expr *bag, unsigned i, const struct place *place)
+{
+	const struct pq_expr *member = bag->args[i];
+	enum pq_kind first = bag->args[0]->kind;
+	struct str position = partiql_position(lowering->arena, member->at);
+
+	if (member->kind == first && (first == PQ_EXPR_STRING || first == PQ_EXPR_NUMBER))
+		return OK;
+	if (i > 0 && member->kind == PQ_EXPR_ION)
+		return OK; /* refused as such */
+	if (i > 0 && member->kind == PQ_EXPR_PARAMETER)
+		return err_set(lowering->err, MSG_PARTIQL_VALUE_TYPE, STR_ARG(STR("Parameter")), STR_ARG(place_name(lowering, place, true)),
+			       STR_ARG(position));
+	if (first == PQ_EXPR_NUMBER && member->kind == PQ_EXPR_NULL)
+		return err_set(lowering->err, MSG_PARTIQL_BAG_NULL, STR_ARG(place_name(lowering, place, false)));
+	return err_set(lowering->err, MSG_PARTIQL_BAG_TYPE, STR_ARG(first == PQ_EXPR_NUMBER ? STR("") : position));
+}
+
 /* Sets of strings or numbers: a set of binary values has to be a parameter as a whole. */
 static enum code lower_bag(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
 {
@@ -139,16 +162,12 @@ static enum code lower_bag(struct pq_lowering *lowering, const struct pq_expr *e
 	if (expr->n == 0)
 		return err_set(lowering->err, MSG_PARTIQL_BAG_EMPTY, "");
 	for (unsigned i = 0; i < expr->n; i++) {
-		struct str position = partiql_position(lowering->arena, expr->args[i]->at);
-		enum pq_kind kind = expr->args[i]->kind;
+		enum code code = check_member(lowering, expr, i, place);
 
-		if (kind != PQ_EXPR_STRING && kind != PQ_EXPR_NUMBER)
-			return err_set(lowering->err, MSG_PARTIQL_BAG_TYPE, STR_ARG(position));
-		enum code code = lower(lowering, expr->args[i], place, &elements[i]);
+		if (code == OK)
+			code = lower(lowering, expr->args[i], place, &elements[i]);
 		if (code != OK)
 			return code;
-		if (elements[i].type != elements[0].type)
-			return err_set(lowering->err, MSG_PARTIQL_BAG_TYPE, STR_ARG(STR("")));
 	}
 	enum type type = (enum type)elements[0].type;
 	if (!value_sort_set(elements, expr->n, NULL))
@@ -202,18 +221,29 @@ static const char *ion_name(struct str text)
 	char c = text.n ? text.p[0] : 'n';
 
 	if (c == '{')
-		return text.n > 1 && text.p[1] == '{' ? "BLOB" : "STRUCT";
+		return str_starts_with(text, STR("{{\"")) ? "CLOB" : str_starts_with(text, STR("{{")) ? "BLOB" : "STRUCT";
 	if (c == '[')
 		return "LIST";
 	if (c == '(')
 		return "SEXP";
 	if (c == '"')
 		return "STRING";
+	if (c >= '0' && c <= '9' && text.n > 4 && (text.p[4] == '-' || text.p[4] == 'T'))
+		return "TIMESTAMP";
 	if ((c >= '0' && c <= '9') || c == '-')
 		return memchr(text.p, '.', text.n) ? "DECIMAL" : "INT";
 	if (str_eq(text, STR("true")) || str_eq(text, STR("false")))
 		return "BOOL";
 	return str_starts_with(text, STR("null")) ? "NULL" : "SYMBOL";
+}
+
+/* The message names what would stand at the level that is too deep. */
+static enum code refuse_depth(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place)
+{
+	bool is_struct = expr->kind == PQ_EXPR_STRUCT && expr->n > 0;
+	struct place below = {place, is_struct ? expr->args[0]->text : STR_ABSENT, 0};
+
+	return err_set(lowering->err, MSG_PARTIQL_LITERAL_DEPTH, STR_ARG(place_name(lowering, expr->n ? &below : place, false)));
 }
 
 static enum code lower(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
@@ -242,12 +272,12 @@ static enum code lower(struct pq_lowering *lowering, const struct pq_expr *expr,
 	case PQ_EXPR_LIST:
 	case PQ_EXPR_STRUCT:
 		if (++lowering->depth >= VALUE_DEPTH_MAX)
-			return err_set(lowering->err, MSG_PARTIQL_VALUE_DEPTH, "");
+			return refuse_depth(lowering, expr, place);
 		code = expr->kind == PQ_EXPR_LIST ? lower_list(lowering, expr, place, out) : lower_struct(lowering, expr, place, out);
 		lowering->depth--;
 		return code;
 	case PQ_EXPR_ION:
-		return err_set(lowering->err, MSG_PARTIQL_VALUE_ION, ion_name(expr->text), STR_ARG(place_name(lowering, place, true)),
+		return err_set(lowering->err, MSG_PARTIQL_VALUE_ION, ion_name(expr->text), STR_ARG(place_name(lowering, place, false)),
 			       STR_ARG(partiql_position(lowering->arena, expr->at)));
 	default:
 		return unsupported(lowering, expr, place);

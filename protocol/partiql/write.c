@@ -1,6 +1,7 @@
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/plan.h"
 #include "protocol/rules.h"
+#include "storage/messages.h"
 
 static const struct node *both(struct arena *arena, enum node_kind kind, const struct node *a, const struct node *b)
 {
@@ -20,36 +21,40 @@ enum fault { FAULT_NONE, FAULT_MISSING, FAULT_TWICE, FAULT_SCALAR, FAULT_TYPE };
 
 #define fault(kind, ...) ((void)(err_set(__VA_ARGS__) == OK), (kind))
 
-/* The sort key first. */
-static enum fault check_key_types(const struct table *table, const struct member *members, struct err *err)
+/* The sort key first. AWS: a transaction says it as GetItem does, but for a key that no item has in a write. */
+static enum fault check_key_types(const struct table *table, const struct partiql_statement *statement, const struct member *members,
+				  struct err *err)
 {
 	const struct key_attribute *attributes = table->keys.attributes;
+	bool is_read = statement->kind == PARTIQL_SELECT;
 	unsigned n = key_schema_count(&table->keys);
 
-	for (unsigned k = n; k-- > 0;)
+	for (unsigned k = n; k-- > 0 && !(statement->is_transaction && is_read);)
 		if (!type_is_scalar_key((enum type)members[k].value.type))
 			return fault(FAULT_SCALAR, err, MSG_PARTIQL_KEY_SCALAR, STR_ARG(attributes[k].name), type_name((enum type)members[k].value.type));
 	for (unsigned k = n; k-- > 0;)
 		if (members[k].value.type != attributes[k].type)
-			return fault(FAULT_TYPE, err, MSG_PARTIQL_KEY_TYPE, STR_ARG(attributes[k].name));
+			return statement->is_transaction ? fault(FAULT_TYPE, err, MSG_KEY_SCHEMA)
+							 : fault(FAULT_TYPE, err, MSG_PARTIQL_KEY_TYPE, STR_ARG(attributes[k].name));
 	return FAULT_NONE;
 }
 
 /* Takes the equalities of the key attributes out of the condition; *rest is the remaining condition, or NULL. */
-static enum fault take_key(struct arena *arena, const struct table *table, const struct node *where, struct value *key,
+static enum fault take_key(struct arena *arena, const struct table *table, const struct partiql_statement *statement, struct value *key,
 			  const struct node **rest, struct err *err)
 {
 	unsigned count = key_schema_count(&table->keys);
 	struct member *members = ARENA_ARRAY(arena, struct member, KEY_ATTRIBUTES_MAX);
 	const struct node **conjuncts;
-	size_t n = partiql_conjuncts(arena, where, &conjuncts);
+	size_t n = partiql_conjuncts(arena, statement->where, &conjuncts);
 
 	*rest = NULL;
 	for (size_t i = 0; i < n; i++) {
 		const struct value *value = NULL;
 		unsigned k = 0;
 
-		for (; k < count && !value; k++)
+		/* AWS: an IN names the item of a read only */
+		for (; k < count && !value && (conjuncts[i]->kind == NODE_EQ || statement->kind == PARTIQL_SELECT); k++)
 			value = partiql_equality(conjuncts[i], table->keys.attributes[k].name);
 		if (!value) {
 			*rest = both(arena, NODE_AND, *rest, conjuncts[i]);
@@ -64,7 +69,7 @@ static enum fault take_key(struct arena *arena, const struct table *table, const
 	for (unsigned k = 0; k < count; k++)
 		if (!value_is_set(&members[k].value))
 			return fault(FAULT_MISSING, err, MSG_PARTIQL_KEY_EQUALITY);
-	enum fault wrong = check_key_types(table, members, err);
+	enum fault wrong = check_key_types(table, statement, members, err);
 	if (wrong != FAULT_NONE)
 		return wrong;
 	value_sort_members(members, count, NULL);
@@ -99,19 +104,21 @@ static enum code plan_insert(struct call *call, const struct partiql_statement *
 	const struct key_schema *keys = &write->table->keys;
 
 	write->kind = WRITE_PUT;
-	write->item = statement->item;
 	write->condition = existence(call->arena, write->table, NODE_ATTRIBUTE_NOT_EXISTS);
 	for (unsigned i = 0; i < key_schema_count(keys); i++) {
 		const struct value *value = value_member(statement->item, keys->attributes[i].name);
 
 		if (!value)
 			return err_set(err, MSG_PARTIQL_KEY_ABSENT, STR_ARG(keys->attributes[i].name));
-		if (value->type != keys->attributes[i].type)
+		if (value->type != keys->attributes[i].type && !statement->is_transaction)
 			return err_set(err, MSG_PARTIQL_KEY_TYPE, STR_ARG(keys->attributes[i].name));
 	}
 	enum code code = check_returning(statement, err);
 	*is_malformed = code != OK;
-	return code != OK ? code : write_prepare(call->arena, write, err);
+	if (code != OK)
+		return code;
+	write->item = statement->item;
+	return write_prepare(call->arena, write, err);
 }
 
 /* The write of an UPDATE, DELETE or EXISTS, whose condition is `rest`. */
@@ -148,14 +155,16 @@ enum code partiql_plan_write(struct call *call, const struct partiql_statement *
 		return code;
 	if (statement->kind == PARTIQL_INSERT)
 		return plan_insert(call, statement, write, is_malformed, err);
-	enum fault fault = take_key(call->arena, write->table, statement->where, key, &rest, err);
+	enum fault fault = take_key(call->arena, write->table, statement, key, &rest, err);
 	*is_malformed = fault == FAULT_SCALAR;
 	if (fault != FAULT_NONE)
 		return err->code;
 	code = check_returning(statement, err);
 	*is_malformed = code != OK;
+	if (code != OK)
+		return code;
 	write->key = key;
-	return code != OK ? code : plan_change(call, statement, rest, write, err);
+	return plan_change(call, statement, rest, write, err);
 }
 
 enum code partiql_plan_point(struct call *call, const struct partiql_statement *statement, struct read_item *read, bool *is_point,
@@ -167,10 +176,10 @@ enum code partiql_plan_point(struct call *call, const struct partiql_statement *
 	enum code code = call_table(call, statement->table, ABSENT_RESOURCE, &read->table, err);
 
 	bool is_found = false;
-	if (code == OK && !str_is_set(statement->index) && statement->where) {
-		enum fault fault = take_key(call->arena, read->table, statement->where, key, &rest, &own);
+	if (code == OK && !str_is_set(statement->index) && statement->where && !statement->order_count) {
+		enum fault fault = take_key(call->arena, read->table, statement, key, &rest, &own);
 
-		if (fault == FAULT_TYPE) {
+		if (fault == FAULT_TYPE || fault == FAULT_SCALAR) {
 			*err = own;
 			code = own.code;
 		}
@@ -188,7 +197,7 @@ bool partiql_is_item_check(struct call *call, const struct partiql_statement *st
 	struct err ignored = err_in(call->arena);
 	const struct node *rest = NULL;
 	struct value key;
-	enum fault fault = take_key(call->arena, table, statement->where, &key, &rest, &ignored);
+	enum fault fault = take_key(call->arena, table, statement, &key, &rest, &ignored);
 
 	return fault == FAULT_NONE ? rest != NULL : fault == FAULT_TYPE || fault == FAULT_SCALAR;
 }

@@ -266,7 +266,7 @@ static enum code bind_map(struct walk *walk, const struct shape *shape, const st
 		if (shape->key->pattern)
 			broken.key = broken.key || !shape_is_key(shape->key, key);
 		else
-			shape_check_length(walk, shape->key, place, key, utf8_utf16_length(key));
+			shape_check_length(walk, shape->key, place, key, utf8_length(key));
 		enum code code = bind(walk, shape->element, child, &here, entry + shape->value_offset);
 		if (code != OK)
 			return code;

@@ -177,7 +177,7 @@ void shape_check_length(struct walk *walk, const struct shape *shape, const stru
 /* AWS: operations on tables, and transactions, list the length of a name before its letters, also for an empty name. */
 static void check_name(struct walk *walk, const struct shape *shape, const struct place *place, struct str name, const char *pattern)
 {
-	shape_check_length(walk, shape, place, name, utf8_utf16_length(name));
+	shape_check_length(walk, shape, place, name, utf8_length(name));
 	if (!shape_pattern_matches(pattern, name))
 		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
 }
@@ -187,7 +187,7 @@ static void check_table(struct walk *walk, const struct shape *shape, const stru
 {
 	const char *pattern = shape->pattern + sizeof(ARN_OR) - 1;
 	bool is_of_items = walk->input->traits & OF_ITEMS, is_one = is_of_items && (walk->is_older || !(walk->input->traits & ALL_OF_NAME));
-	size_t length = utf8_utf16_length(name);
+	size_t length = utf8_length(name);
 
 	if (str_starts_with(name, STR("arn:")))
 		return;
@@ -210,7 +210,7 @@ void shape_check_text(struct walk *walk, const struct shape *shape, const struct
 		check_table(walk, shape, place, text);
 		return;
 	}
-	if (walk->input->traits & INDEX_FIRST && shape->traits & LENGTH_FIRST && utf8_utf16_length(text) - (size_t)shape->min > (size_t)(shape->max - shape->min)) {
+	if (walk->input->traits & INDEX_FIRST && shape->traits & LENGTH_FIRST && utf8_length(text) - (size_t)shape->min > (size_t)(shape->max - shape->min)) {
 		static const struct rule rule = {.stage = STAGE_FIRST, .wording = WORDS_BARE};
 
 		list_breach(walk, &rule, STR(TEXT_INDEX_NAME_LENGTH));
@@ -223,7 +223,7 @@ void shape_check_text(struct walk *walk, const struct shape *shape, const struct
 	if (shape->pattern && !shape_pattern_matches(shape->pattern, text))
 		shape_breach(walk, place, text, "Member must satisfy regular expression pattern: %s", shape->pattern);
 	if (shape->max != NO_MAX || shape->min != NO_MIN)
-		shape_check_length(walk, shape, place, text, utf8_utf16_length(text));
+		shape_check_length(walk, shape, place, text, utf8_length(text));
 }
 
 void shape_check_integer(struct walk *walk, const struct shape *shape, const struct place *place, int64_t value)
@@ -250,7 +250,7 @@ void shape_check_enum(struct walk *walk, const struct shape *shape, const struct
 
 bool shape_is_key(const struct shape *shape, struct str key)
 {
-	size_t length = utf8_utf16_length(key);
+	size_t length = utf8_length(key);
 
 	if (str_starts_with(key, STR("arn:")))
 		return true;

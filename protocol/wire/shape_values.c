@@ -200,6 +200,8 @@ enum code shape_read_parameter(struct walk *walk, const struct json *json, struc
 	out->code = own.code;
 	out->is_deep = own.code != OK && walk->is_deep && !walk->is_weak;
 	out->message = own.message;
+	if (code == OK && own.code == OK && out->value.type == TYPE_N)
+		out->number = json_string(walk->arena, json_member(json, "N"));
 	walk->value_err = others;
 	return code;
 }

@@ -42,6 +42,7 @@ struct parameter {
 	struct value value;
 	enum code code;      /* OK, or ERR_VALIDATION with the message */
 	bool is_deep;        /* it is nested too deeply */
+	struct str number;   /* N: its text as it was sent, else absent */
 	struct str message;
 };
 

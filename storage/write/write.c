@@ -64,6 +64,8 @@ const char *write_reason(enum code code)
 		return "RequestLimitExceeded";
 	case ERR_ACCESS_DENIED:
 		return "AccessDenied";
+	case ERR_RESOURCE_NOT_FOUND:
+		return "ResourceNotFound";
 	default:
 		return "ValidationError";
 	}
