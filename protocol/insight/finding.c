@@ -26,6 +26,7 @@ struct run {
 	struct json_out *out;
 	bool is_one, is_short; /* is_one: the patterns are those of one request: there is no figure that is too small to say something */
 	const char *name, *severity, *what, *advice; /* of the finding that is looked for */
+	const struct seen_table *seen;               /* that is judged; or NULL */
 	void (*judge)(struct run *run, const struct pattern *pattern);
 };
 
@@ -42,6 +43,37 @@ static struct str where_of(struct arena *arena, const struct pattern *pattern)
 					  : parts[OUTLINE_TABLE];
 }
 
+/* "Query shop.GSI1: GSI1PK = ?" */
+static struct str line_of(struct arena *arena, const struct pattern *pattern)
+{
+	const struct str *parts = pattern->parts;
+	struct buf line = buf_in(arena);
+
+	buf_printf(&line, "%s " STR_FMT, pattern->operation, STR_ARG(where_of(arena, pattern)));
+	for (enum outline_part part = OUTLINE_KEY; part < OUTLINE_HOW; part++) {
+		static const char *const before[OUTLINE_PARTS] = {
+			[OUTLINE_KEY] = ": ", [OUTLINE_FILTER] = "; filter ", [OUTLINE_PROJECTION] = "; only ", [OUTLINE_UPDATE] = "; ",
+			[OUTLINE_CONDITION] = "; if ",
+		};
+
+		if (parts[part].n > 0)
+			buf_printf(&line, "%s" STR_FMT, before[part], STR_ARG(parts[part]));
+	}
+	return buf_str(&line);
+}
+
+/* Of a finding about a table: the pattern that costs most there; NULL where none is of it. */
+static const struct pattern *dearest_of(const struct insight *insight, struct str table)
+{
+	const struct pattern *dearest = NULL;
+
+	for (const struct pattern *p = insight->newest; p; p = p->next) {
+		if (str_eq(p->parts[OUTLINE_TABLE], table) && (!dearest || p->flow.read + p->flow.write > dearest->flow.read + dearest->flow.write))
+			dearest = p;
+	}
+	return dearest;
+}
+
 /* `units`: what it costs, or what could be saved. */
 static void tell(struct run *run, const struct pattern *pattern, struct str where, double units, struct str evidence)
 {
@@ -56,8 +88,14 @@ static void tell(struct run *run, const struct pattern *pattern, struct str wher
 	json_out_field_string(out, "severity", str_of(run->severity));
 	json_out_field_string(out, "what", str_of(run->what));
 	json_out_field_string(out, "where", where);
-	if (pattern)
+	if (!pattern && run->seen)
+		pattern = dearest_of(run->insight, run->seen->table->identity.name);
+	if (pattern) {
 		json_out_field_string(out, "pattern", finding_pattern_id(run->arena, pattern));
+		json_out_field_string(out, "access", line_of(run->arena, pattern));
+		if (pattern->example)
+			json_out_field_string(out, "example", str_of(pattern->example));
+	}
 	json_out_field_string(out, "evidence", evidence);
 	json_out_name(out, STR("units"));
 	json_out_units(out, units);
@@ -193,8 +231,10 @@ static void each_pattern(struct run *run, void (*judge)(struct run *run, const s
 
 static void each_table(struct run *run, void (*judge)(struct run *run, const struct seen_table *seen))
 {
-	for (size_t i = 0; i < run->insight->table_count; i++)
-		judge(run, run->insight->tables[i]);
+	for (size_t i = 0; i < run->insight->table_count; i++) {
+		run->seen = run->insight->tables[i];
+		judge(run, run->seen);
+	}
 }
 
 static struct str name_of_partition(struct run *run, const struct seen_table *seen, const struct partition *partition)
@@ -326,7 +366,7 @@ static void find_in(struct insight *insight, struct arena *arena, bool is_one, b
 	json_out_open(out, '[');
 	for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++) {
 		struct run run = {
-			insight, arena, out, is_one, is_short, findings[i].name, findings[i].severity, findings[i].what, findings[i].advice, NULL,
+			insight, arena, out, is_one, is_short, findings[i].name, findings[i].severity, findings[i].what, findings[i].advice, NULL, NULL,
 		};
 
 		if (findings[i].is_of_request || !is_one)

@@ -7,7 +7,8 @@
 #include "protocol/insight/insight_internal.h"
 #include "protocol/wire/json_out.h"
 
-/* A JSON array of {"finding", "severity", "what", "where", "pattern", "evidence", "cost", "advice"}. */
+/* A JSON array of {"finding", "severity", "what", "where", "pattern", "access", "example", "evidence", "units", "advice"}: the pattern is that which
+ * costs most there, where the finding is about a table; an example where those are kept. */
 void finding_all(struct insight *insight, struct arena *arena, struct json_out *out);
 
 /* The same of an insight that has seen one request: what is wrong with that. `is_short`: an array of names. */

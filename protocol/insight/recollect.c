@@ -107,6 +107,8 @@ static void read_sizes(const struct json *json, struct sketch *sizes)
 static void read_pattern(struct arena *arena, const struct json *json, struct pattern *pattern)
 {
 	pattern->hash = read_id(text(arena, json, "id")) << 32;
+	pattern->operation = str_copy(arena, text(arena, json, "operation")).p;
+	pattern->example = (char *)(uintptr_t)(typed(json, "example", JSON_STRING) ? str_copy(arena, text(arena, json, "example")).p : NULL);
 	pattern->traits = read_words(text(arena, json, "traits"));
 	pattern->columns = (unsigned)count(json, "columns");
 	pattern->changes = (unsigned)count(json, "changes");

@@ -60,6 +60,14 @@ static void text_finding(const struct view *view, const struct json *finding, st
 	add_lines(out, 0, 2, buf_str(&line));
 	buf_add_lit(out, "  ");
 	add_lines(out, 2, 2, view_text(view, finding, "evidence"));
+	for (size_t i = 0; i < 2; i++) {
+		struct str about = view_text(view, finding, i == 0 ? "access" : "example");
+
+		if (about.n > 0) {
+			buf_add_lit(out, "  in ");
+			add_lines(out, 5, 5, about);
+		}
+	}
 	buf_add_lit(out, "  -> ");
 	add_lines(out, 5, 5, view_text(view, finding, "advice"));
 }
@@ -165,7 +173,16 @@ static void write_markdown(const struct view *view, struct buf *out)
 		add_cell(out, view_text(view, f, "where"));
 		buf_printf(out, " " STR_FMT ": ", STR_ARG(view_text(view, f, "what")));
 		buf_add_str(out, view_text(view, f, "evidence"));
-		buf_printf(out, ". " STR_FMT "\n", STR_ARG(view_text(view, f, "advice")));
+		buf_printf(out, ". " STR_FMT, STR_ARG(view_text(view, f, "advice")));
+		for (size_t i = 0; i < 2; i++) {
+			struct str about = view_text(view, f, i == 0 ? "access" : "example");
+
+			if (about.n > 0) {
+				buf_printf(out, "%s", i == 0 ? " In " : ", as ");
+				add_cell(out, about);
+			}
+		}
+		buf_add_lit(out, "\n");
 	}
 	markdown_patterns(view, out);
 }

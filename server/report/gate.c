@@ -103,7 +103,7 @@ static bool is_limit(const char *rule)
 	const char *rest = "";
 	double limit;
 
-	return (read_limit(rule, "discard", &limit, &rest) && *rest == '\0') ||
+	return (read_limit(rule, "discard", &limit, &rest) && (*rest == '\0' || strcmp(rest, "%") == 0)) ||
 	       (read_limit(rule, "units", &limit, &rest) && (strcmp(rest, "/pattern") == 0 || strcmp(rest, "/call") == 0));
 }
 
@@ -117,7 +117,7 @@ static enum code judge_rule(struct view *view, const char *rule, struct str revi
 	if (is_finding(rule))
 		judge_finding(view, rule);
 	else if (read_limit(rule, "discard", &limit, &rest))
-		judge_discard(view, limit);
+		judge_discard(view, *rest == '%' ? limit / 100 : limit);
 	else if (read_limit(rule, "units", &limit, &rest))
 		judge_units(view, limit, strcmp(rest, "/call") == 0);
 	return OK;

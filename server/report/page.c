@@ -128,7 +128,17 @@ void page_write(const struct view *view, struct buf *out)
 		view_add_markup(out, view_text(view, f, "evidence"));
 		buf_add_lit(out, "<br><i>");
 		view_add_markup(out, view_text(view, f, "advice"));
-		buf_add_lit(out, "</i></article>");
+		buf_add_lit(out, "</i>");
+		for (size_t i = 0; i < 2; i++) {
+			struct str about = view_text(view, f, i == 0 ? "access" : "example");
+
+			if (about.n == 0)
+				continue;
+			buf_add_lit(out, "<br><code>");
+			view_add_markup(out, about);
+			buf_add_lit(out, "</code>");
+		}
+		buf_add_lit(out, "</article>");
 	}
 	buf_add_lit(out, "<h2>Capacity by pattern</h2>");
 	plot_patterns(view, out);

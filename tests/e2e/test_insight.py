@@ -615,6 +615,22 @@ def forms():
     status, out, _ = report(server.url, "--format", "sarif", "--fail-on", "scan")
     results = json.loads(out)["runs"][0]["results"]
     assert status == 3 and [r["ruleId"] for r in results if r["level"] == "error"] == ["gate"] and any(r["ruleId"] == "scan" for r in results), results
+    sarif = json.loads(out)
+    rules = {rule["id"]: rule for rule in sarif["runs"][0]["tool"]["driver"]["rules"]}
+    assert sarif["$schema"].endswith("sarif-2.1.0.json") and sarif["version"] == "2.1.0" and {r["ruleId"] for r in results} == set(rules)
+    for r in results:  # what code scanning needs
+        place = r["locations"][0]
+        assert place["physicalLocation"]["artifactLocation"]["uri"] and place["physicalLocation"]["region"]["startLine"] == 1, r
+        assert place["logicalLocations"][0]["fullyQualifiedName"] and len(r["partialFingerprints"]["dynalithFinding/v1"]) == 16, r
+        assert rules[r["ruleId"]]["help"]["text"] and rules[r["ruleId"]]["shortDescription"]["text"] and r["message"]["text"], r
+        assert r["ruleId"] == "gate" or " Access pattern: " in r["message"]["text"], r
+    assert len({json.dumps(r["partialFingerprints"]) for r in results}) == len(results)
+    access = next(f["access"] for f in insight(server)["findings"] if f["finding"] == "scan")
+    assert access == "Scan shop", access
+    for form in ("text", "markdown", "html", "json"):
+        assert access in report(server.url, "--format", form)[1], form
+    for limit in ("0", "0.5", "1", "50%", "99.9%", "1e-3"):
+        assert report(server.url, "--fail-on", f"discard>{limit}")[0] in (0, 1), limit
     import xml.etree.ElementTree
     status, out, _ = report(server.url, "--format", "junit", "--fail-on", "scan")
     suite = xml.etree.ElementTree.fromstring(out)
