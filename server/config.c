@@ -91,8 +91,7 @@ static bool is_choice(const char *help, const char *value)
 /* Reports an unknown option; `nearest` is a likely one, or NULL. */
 static bool fail_unknown(const char *source, const char *name, const char *nearest)
 {
-	complain("%s: unknown option%s%s%s%s%s", source, name ? " " : "", name ? name : "", nearest ? "; did you mean " : "", nearest ? nearest : "",
-		 nearest ? "?" : "");
+	complain("%s: unknown option%s%s%s%s%s", source, name ? " " : "", name ? name : "", SUGGESTED(nearest));
 	return false;
 }
 
@@ -100,7 +99,7 @@ static bool fail_command(const char *word)
 {
 	const char *nearest = help_nearest_command(word);
 
-	complain("unknown command %s%s%s%s", word, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+	complain("unknown command %s%s%s%s", word, SUGGESTED(nearest));
 	return false;
 }
 
@@ -406,7 +405,7 @@ void config_warn_of_environment(char *const *environment)
 		struct str name = {*environment, (size_t)(equals - *environment)};
 		if (!is_known(name, &nearest) && !is_service_link(*environment, equals + 1))
 			log_line(LOG_WARN, STR_FMT " in the environment is no option and has no effect%s%s%s", STR_ARG(name),
-				 nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+				 SUGGESTED(nearest));
 	}
 }
 

@@ -381,10 +381,9 @@ int help_run(struct arena *arena, int argc, char **argv)
 			suggest_offer(&suggestion, row->topic);
 	}
 	suggest_offer(&suggestion, STATUS_TOPIC);
-	if (suggestion.nearest)
-		fprintf(stderr, "dynalith: no help about %s; did you mean %s?\n", argv[2], suggestion.nearest);
-	else
-		fprintf(stderr, "dynalith: no help about %s; dynalith help lists commands and subjects\n", argv[2]);
+	fprintf(stderr, "dynalith: no help about %s%s%s%s\n", argv[2], SUGGESTED(suggestion.nearest));
+	if (!suggestion.nearest)
+		fprintf(stderr, "dynalith help lists commands and subjects\n");
 	return EXIT_MISUSE;
 }
 

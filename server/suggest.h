@@ -16,4 +16,7 @@ struct suggestion {
 
 void suggest_offer(struct suggestion *suggestion, const char *name);
 
+/* "%s%s%s" in a message: "; did you mean NEAREST?", or nothing where `nearest` is NULL. */
+#define SUGGESTED(nearest) (nearest) ? "; did you mean " : "", (nearest) ? (nearest) : "", (nearest) ? "?" : ""
+
 #endif
