@@ -72,6 +72,7 @@ struct call {
 	struct held_tables tables;         /* released by op_run when the handler is done */
 	struct held_statements statements; /* likewise */
 	struct accesses *accesses;         /* what it reads and writes: protocol/insight; NULL: nobody asks */
+	struct str judged;         /* on trial: how --iam decides, a JSON array; or absent */
 	const struct write_admission *trial; /* the call changes nothing: this is asked where its writes would be committed; NULL: they are */
 };
 

@@ -307,14 +307,14 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 	const struct insight *insight = passage->call.service->insight;
 	enum code code = err_if_over(passage->request->arena, err);
 
+	if ((insight || passage->request->explain) && ops_is_of_items(op_number(passage->op)))
+		passage->call.accesses = ARENA_NEW(passage->request->arena, struct accesses);
 	if (passage->call.service->iam && code == OK)
 		code = admit(passage, err);
 	if (is_writing(passage->op)) /* others will wait for its turn; until here nobody did */
 		arena_yield(passage->request->arena, false);
 	if (code != OK)
 		return code;
-	if ((insight || passage->request->explain) && ops_is_of_items(op_number(passage->op)))
-		passage->call.accesses = ARENA_NEW(passage->request->arena, struct accesses);
 	for (int i = 0; i < MOVES_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
 		passage->call.charges = (struct charges){0};
@@ -496,7 +496,12 @@ static struct str explain(struct passage *passage, enum code code, const struct 
 	const struct explain_request explained =
 		{.number = op_number(passage->op), .code = code, .err = err};
 
-	return passage->call.trial ? explain_describe(&passage->call, &explained) : explain_line(&passage->call, &explained);
+	if (!passage->call.trial)
+		return explain_line(&passage->call, &explained);
+	struct str text = explain_describe(&passage->call, &explained);
+	if (!str_is_set(passage->call.judged))
+		return text;
+	return str_printf(passage->call.arena, "%.*s,\"iam\":" STR_FMT "}", (int)text.n - 1, text.p, STR_ARG(passage->call.judged));
 }
 
 /* Runs the gates within the CPU time that there is. */

@@ -6,6 +6,7 @@
 #include "protocol/iam/ask.h"
 #include "protocol/iam/report.h"
 #include "protocol/iam/sizes.h"
+#include "protocol/wire/json_out.h"
 #include "storage/state/policies.h"
 
 #define KEEP (16 * 1024)
@@ -187,19 +188,49 @@ struct trial {
 	const struct iam_who *who;
 	bool is_read;    /* all of the request could be read; else nothing is noted of it */
 	bool is_binding; /* what is denied is refused */
+	struct json_out *told; /* gets what decided, and nothing is noted; or NULL */
 };
+
+/* The statement's number counts those of all policies of the document; of a resource's policy, its own. */
+static void tell_decision(const struct iam_who *who, const struct iam_question *question, const struct iam_decision *decision, struct json_out *out)
+{
+	static const char *const sources[IAM_SOURCES] = {
+		[IAM_IDENTITY] = "identity", [IAM_RESOURCE] = "resource", [IAM_BOUNDARY] = "boundary", [IAM_SESSION] = "session",
+	};
+	const struct iam_statement *statement = decision->statement;
+
+	json_out_open(out, '{');
+	json_out_field_string(out, "principal", who->arn);
+	json_out_field_string(out, "action", question->action);
+	json_out_field_string(out, "resource", question->resource);
+	json_out_field_boolean(out, "is_allowed", decision->is_allowed);
+	json_out_field_string(out, "policy", str_of(sources[decision->source]));
+	if (!statement && decision->is_allowed)
+		json_out_field_string(out, "why", STR("the account's root may do everything"));
+	if (!statement && !decision->is_allowed)
+		json_out_field_string(out, "why", STR("no statement of such a policy allows it"));
+	if (statement) {
+		json_out_field_string(out, "effect", statement->is_deny ? STR("Deny") : STR("Allow"));
+		if (str_is_set(statement->sid))
+			json_out_field_string(out, "sid", statement->sid);
+		json_out_field_integer(out, "statement", statement->number);
+	}
+	json_out_close(out, '}');
+}
 
 /* What one question comes to. */
 static enum code judge(const struct trial *trial, const struct iam_question *question, struct err *err)
 {
 	struct iam_decision decision =
-		iam_decide(trial->who, question, err->arena, trial->is_read ? trial->principals->uses : NULL);
+		iam_decide(trial->who, question, err->arena, trial->is_read && !trial->told ? trial->principals->uses : NULL);
 	enum code code = err_if_over(err->arena, err);
 
 	if (code != OK)
 		return code;
 	code = decision.is_allowed ? OK : iam_refuse(trial->who, question, &decision, err);
-	if (trial->is_read)
+	if (trial->told)
+		tell_decision(trial->who, question, &decision, trial->told);
+	else if (trial->is_read)
 		iam_uses_note(trial->iam->uses, trial->who, question, decision.is_allowed,
 			      decision.is_allowed || !trial->is_binding, code == OK ? STR_ABSENT : err->message);
 	return trial->is_binding ? code : OK;
@@ -235,11 +266,15 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 		.principal = iam_principals_find(principals, call->arena, of->access_key, of->account),
 	};
 	struct iam_asked asked = iam_ask(&request);
+	struct json_out told = json_out_in(call->arena);
 	const struct trial trial = {
 		iam, principals, &request.principal->who, asked.unread.code == OK,
 		/* without --iam no account reaches another one */
 		iam->is_enforced || !str_eq(of->account, call->ns.account),
+		call->trial ? &told : NULL,
 	};
+
+	json_out_open(&told, '[');
 	for (size_t i = 0; i < asked.n && code == OK; i++) {
 		code = judge(&trial, &asked.v[i], err);
 		if (code == ERR_ACCESS_DENIED && asked.unread.code != OK) {
@@ -249,6 +284,9 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 		if (code == ERR_ACCESS_DENIED && asked.v[i].statement > 0)
 			code = put_refusal(call, &asked, asked.v[i].statement, err);
 	}
+	json_out_close(&told, ']');
+	if (call->trial)
+		call->judged = json_out_str(&told);
 	iam_asked_release(&asked);
 	iam_principals_unref(principals);
 	return code;
@@ -266,7 +304,7 @@ enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena 
 		.action = deed->action, .resource = deed->resource, .account = principal->who.account,
 		.context = iam_asking_context(arena, principal, deed->ns, deed->now_ms),
 	};
-	const struct trial trial = {iam, principals, &principal->who, true, iam->is_enforced};
+	const struct trial trial = {iam, principals, &principal->who, true, iam->is_enforced, NULL};
 	code = judge(&trial, &question, err);
 	iam_principals_unref(principals);
 	return code;

@@ -31,7 +31,10 @@ struct iam_request_of {
 	struct str account; /* of the key; the call's is that of the tables: protocol/iam/across.h */
 };
 
-/* ERR_ACCESS_DENIED for the first thing that the request asks for and its principal may not do. Between accounts, --iam report refuses too. */
+/*
+ * ERR_ACCESS_DENIED for the first thing that the request asks for and its principal may not do. Between accounts, --iam report refuses too.
+ * A call on trial counts nowhere; call->judged says what decided.
+ */
 enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request_of *of, struct err *err) WARN_UNUSED;
 
 /* What is no request of the API: an action of another name on a resource of the principal's own account. */

@@ -1,23 +1,37 @@
 #include "server/control/explain.h"
 
+#include "protocol/iam/iam.h"
 #include "protocol/insight/insight.h"
 #include "server/messages.h"
 #include "server/seed/json_text.h"
 
 #define PAGES_MAX 50 /* that are followed to say what all of them cost */
 
+/* Who is asked about: in the namespace of the call, by the policies of a key where there is one. */
+struct asker {
+	const struct control_call *call;
+	struct str access_key; /* or absent */
+};
+
 static enum code let_in(void *context, struct ns *ns, struct err *err)
 {
-	const struct control_call *call = context;
+	const struct asker *asker = context;
 
 	(void)err;
-	*ns = call->ns;
+	*ns = asker->call->ns;
 	return OK;
+}
+
+static struct str key_of_asker(void *context, struct arena *arena)
+{
+	(void)arena;
+	return ((const struct asker *)context)->access_key;
 }
 
 /* A read from its first page to its last. */
 struct whole {
 	const struct control_call *call;
+	struct asker asker;
 	struct op_request request;
 	struct str operation;
 	const char *more, *next;  /* the member of the answer that says where to go on, and that of the request that takes it */
@@ -108,7 +122,7 @@ static struct str with_whole(const struct whole *whole, struct str explanation)
 	return str_printf(whole->call->arena, STR_FMT ",\"whole\":" STR_FMT "}", STR_ARG(explanation), STR_ARG(json_out_str(&out)));
 }
 
-/* {"operation": "Query", "request": {...}} */
+/* {"operation": "Query", "request": {...}, "access_key": KEY} */
 static enum code read_request(struct whole *whole, struct err *err)
 {
 	static const struct {
@@ -117,9 +131,9 @@ static enum code read_request(struct whole *whole, struct err *err)
 		{"Query", "LastEvaluatedKey", "ExclusiveStartKey"}, {"Scan", "LastEvaluatedKey", "ExclusiveStartKey"}, {"ExecuteStatement", "NextToken", "NextToken"},
 	};
 	const struct control_call *call = whole->call;
-	const struct json *operation = NULL, *body = NULL;
+	const struct json *operation = NULL, *body = NULL, *key = NULL;
 	enum op_id id;
-	const struct control_member members[] = {{"operation", JSON_STRING, &operation}, {"request", JSON_OBJECT, &body}};
+	const struct control_member members[] = {{"operation", JSON_STRING, &operation}, {"request", JSON_OBJECT, &body}, {"access_key", JSON_STRING, &key}};
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
 
 	if (code != OK)
@@ -133,13 +147,106 @@ static enum code read_request(struct whole *whole, struct err *err)
 		if (str_eq(whole->operation, str_of(paged[i].operation)))
 			whole->more = paged[i].more, whole->next = paged[i].next;
 	}
+	if (key && !call->control->service->iam)
+		return err_set(err, MSG_IAM_OFF);
+	whole->asker = (struct asker){call, key ? json_string(call->arena, key) : STR_ABSENT};
 	whole->request = (struct op_request){
+		.access_key = key ? key_of_asker : NULL,
 		.arena = call->arena, .target = str_printf(call->arena, "DynamoDB_20120810." STR_FMT, STR_ARG(whole->operation)),
-		.content_type = STR("application/x-amz-json-1.0"), .authenticate = let_in, .auth_context = (struct control_call *)(uintptr_t)call,
+		.content_type = STR("application/x-amz-json-1.0"), .authenticate = let_in, .auth_context = &whole->asker,
 		.body = json_text_find(call->body, STR("request")), /* as it stands: numbers keep all their digits */
 		.explain = OP_EXPLAIN_ALONE,
 	};
 	return OK;
+}
+
+/* An array's elements, or a single value; none where it is absent. */
+struct one_or_many {
+	struct str rest, single;
+};
+
+static struct one_or_many one_or_many(struct str value)
+{
+	bool is_array = value.n > 0 && value.p[0] == '[';
+
+	return (struct one_or_many){is_array ? json_text_inside(value) : STR(""), is_array || value.n == 0 ? STR_ABSENT : value};
+}
+
+static bool next_of(struct one_or_many *values, struct str *one)
+{
+	if (!str_is_set(values->single))
+		return values->rest.n > 0 && json_text_element(&values->rest, one);
+	*one = values->single;
+	values->single = STR_ABSENT;
+	return true;
+}
+
+/* The statement of that number among all of a principal's member; else what is left of the number. */
+static struct str find_statement(struct str policies, int64_t *number)
+{
+	struct one_or_many policy_list = one_or_many(policies);
+	struct str policy, statement;
+
+	while (next_of(&policy_list, &policy)) {
+		struct one_or_many statements = one_or_many(json_text_find(policy, STR("Statement")));
+
+		while (next_of(&statements, &statement)) {
+			if ((*number)-- == 0)
+				return statement;
+		}
+	}
+	return STR_ABSENT;
+}
+
+/* Whose the statement of that number is in the document that counts, and on which line, from 1. */
+static struct str place_of(const struct whole *whole, struct str document, int64_t number)
+{
+	static const char *const members[] = {"identity", "boundary", "session"}; /* in the order of their numbers */
+	struct str rest = json_text_inside(json_text_find(document, STR("principals"))), principal;
+
+	for (unsigned p = 0; json_text_element(&rest, &principal); p++) {
+		for (size_t m = 0; m < sizeof(members) / sizeof(members[0]); m++) {
+			struct str statement = find_statement(json_text_find(principal, str_of(members[m])), &number);
+			size_t line = 1;
+
+			if (!str_is_set(statement))
+				continue;
+			for (const char *at = document.p; at < statement.p; at++)
+				line += *at == '\n';
+			return str_printf(whole->call->arena, ",\"document\":\"principals[%u].%s\",\"line\":%zu", p, members[m], line);
+		}
+	}
+	return STR("");
+}
+
+/* Adds to each decision of a policy of the document where its statement stands. */
+static struct str decided_by(const struct whole *whole, struct str explanation)
+{
+	const struct control *control = whole->call->control;
+	struct arena *arena = whole->call->arena;
+	struct str decisions = json_text_find(explanation, STR("iam")), rest, one, document;
+	struct err err = err_in(arena);
+	struct buf buf = buf_in(arena);
+
+	if (!str_is_set(decisions) || iam_show(control->service->iam, control->service->catalog, arena, &document, &err) != OK)
+		return explanation;
+	buf_add(&buf, explanation.p, (size_t)(decisions.p - explanation.p));
+	buf_add_byte(&buf, '[');
+	rest = json_text_inside(decisions);
+	for (bool is_first = true; json_text_element(&rest, &one); is_first = false) {
+		const struct json *root;
+		int64_t number = 0;
+		bool is_of_document = json_parse(arena, one, &root, &err) == OK && json_member(root, "statement") &&
+				      json_integer(json_member(root, "statement"), &number) &&
+				      !str_eq(json_text_string(arena, root, "policy"), STR("resource"));
+
+		buf_printf(&buf, "%s%.*s" STR_FMT "}", is_first ? "" : ",", (int)one.n - 1, one.p,
+			   STR_ARG(is_of_document ? place_of(whole, document, number) : STR("")));
+	}
+	buf_add_byte(&buf, ']');
+	const char *end = decisions.p + decisions.n;
+	buf_add(&buf, end, (size_t)(explanation.p + explanation.n - end));
+	return buf_str(&buf);
 }
 
 enum code explain_request(const struct control_call *call, struct str *answer, struct err *err)
@@ -151,7 +258,7 @@ enum code explain_request(const struct control_call *call, struct str *answer, s
 	if (code != OK)
 		return code;
 	op_run(call->control->service, &whole.request, &response); /* without a slice it comes to its end */
-	*answer = response.explanation;
+	*answer = decided_by(&whole, response.explanation);
 	if (!whole.more || response.code != OK)
 		return OK;
 	follow(&whole, &response);

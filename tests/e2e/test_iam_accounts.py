@@ -244,6 +244,51 @@ def test_the_document_is_tried_as_written():
             server.stop()
 
 
+def test_explain_names_the_statement():
+    """The policy, the Sid and the line of its document that decide, whichever kind of policy it is; nothing of it counts."""
+    text = """{"principals": [
+  {"access_key": "admin", "arn": "arn:aws:iam::000000000000:root"},
+  {"access_key": "u", "arn": "arn:aws:iam::000000000000:user/u",
+   "identity": [{"Version": "2012-10-17", "Statement": {"Sid": "Reads", "Effect": "Allow", "Action": "dynamodb:GetItem", "Resource": "*"}},
+                {"Version": "2012-10-17", "Statement": [
+                  {"Sid": "Writes", "Effect": "Allow", "Action": "dynamodb:PutItem", "Resource": "*"},
+                  {"Sid": "NoScans", "Effect": "Deny", "Action": "dynamodb:Scan", "Resource": "*"}]}],
+   "boundary": {"Version": "2012-10-17", "Statement": [
+     {"Sid": "Most", "Effect": "Allow", "NotAction": "dynamodb:PutItem", "Resource": "*"}]}}
+]}"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "policies.json")
+        path.write_text(text)
+        server = Server("--iam", "enforce", "--policies", str(path))
+        admin = server.client(key="admin")
+        create_app(admin)
+        explain = lambda operation, key="u", **request: control(server, "POST", "explain", {"operation": operation, "access_key": key, "request": {"TableName": "app", **request}})
+        line = lambda sid: next(i for i, l in enumerate(text.split("\n"), 1) if f'"{sid}"' in l)
+        told = explain("GetItem", Key=KEY)
+        decision, = told["iam"]
+        assert told["status"] == 200 and decision["is_allowed"] and (decision["policy"], decision["sid"], decision["line"], decision["document"]) == (
+            "identity", "Reads", line("Reads"), "principals[1].identity"), told
+        told = explain("Scan")
+        decision, = told["iam"]
+        assert told["status"] == 400 and told["error"]["type"] == "AccessDeniedException" and not decision["is_allowed"], told
+        assert (decision["effect"], decision["sid"], decision["line"]) == ("Deny", "NoScans", line("NoScans")), decision
+        decision, = explain("PutItem", Item=KEY)["iam"]
+        assert not decision["is_allowed"] and decision["policy"] == "boundary" and "sid" not in decision and decision["why"], decision
+        decision, = explain("GetItem", key="admin", Key=KEY)["iam"]
+        assert decision["is_allowed"] and "root" in decision["why"], decision
+        admin.put_resource_policy(ResourceArn=TABLE, Policy=json.dumps({"Version": "2012-10-17", "Statement": [
+            {"Sid": "Other", "Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::000000000000:user/v"}, "Action": "dynamodb:Query", "Resource": TABLE},
+            {"Sid": "NotThis", "Effect": "Deny", "Principal": {"AWS": "arn:aws:iam::000000000000:user/u"}, "Action": "dynamodb:GetItem", "Resource": TABLE}]}))
+        decision, = explain("GetItem", Key=KEY)["iam"]
+        assert (decision["policy"], decision["sid"], decision["statement"]) == ("resource", "NotThis", 1) and "line" not in decision, decision
+        assert "iam" not in control(server, "POST", "explain", {"operation": "GetItem", "request": {"TableName": "app", "Key": KEY}})
+        assert not [p for p in control(server, "GET", "iam")["principals"] if p["arn"].endswith("user/u")]
+        server.stop()
+    off = Server()
+    assert "--iam" in json.dumps(control(off, "POST", "explain", {"operation": "Scan", "access_key": "u", "request": {"TableName": "app"}}, status=400))
+    off.stop()
+
+
 def test_what_has_no_resource_wants_all():
     """AWS: Service Authorization Reference: these actions name no resource, so that a policy on one table does not give them."""
     lists = ["list_tables", "list_global_tables", "list_backups", "list_imports", "list_exports", "list_contributor_insights", "describe_limits",
@@ -263,4 +308,4 @@ def test_what_has_no_resource_wants_all():
 
 run("iam-accounts", [test_the_matrix_of_accounts_and_policies, test_a_name_is_of_the_own_account, test_what_stays_within_an_account,
                      test_a_report_opens_no_account,
-                     test_the_document_is_tried_as_written, test_what_has_no_resource_wants_all])
+                     test_the_document_is_tried_as_written, test_explain_names_the_statement, test_what_has_no_resource_wants_all])
