@@ -206,6 +206,8 @@ static struct seed_options options_of(const struct words *words, struct destinat
 		options.write = options.check;
 	options.write.region = elsewhere_region(destination->elsewhere);
 	options.write.account = seed_account(elsewhere_access_key(destination->elsewhere));
+	if (words->is_trial)
+		options.check = options.write;
 	return options;
 }
 

@@ -41,7 +41,7 @@ static bool is_described(const struct json *root)
 	return template_is_in(root) || plan_is_in(root) || model_is_in(root) || tables_are_in(root);
 }
 
-static enum code read_document(struct seed *seed, struct str text, const struct json *root, struct err *err)
+static enum code read_document(struct seed *seed, struct str text, size_t first_line, const struct json *root, struct err *err)
 {
 	if (template_is_in(root))
 		return template_read(seed, root, err);
@@ -53,7 +53,7 @@ static enum code read_document(struct seed *seed, struct str text, const struct 
 		return tables_read(seed, root, err);
 	if (json_type(root) != JSON_OBJECT && json_type(root) != JSON_ARRAY)
 		return err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
-	return rows_read_document(seed, text, root, err);
+	return rows_read_document(seed, text, first_line, root, err);
 }
 
 /* Whether the first line is an object by itself and others follow. */
@@ -75,16 +75,16 @@ static enum code read_json(struct seed *seed, struct str text, size_t first_line
 	const struct json *root;
 
 	if (is_lines(text))
-		return rows_read_lines(seed, text, err);
+		return rows_read_lines(seed, text, first_line, err);
 	if (json_parse(seed_arena(seed), text, &root, err) == OK) {
 		if (is_described(root))
 			source_locate(seed_source(seed), root, text, seed_path(seed), first_line);
-		return read_document(seed, text, root, err);
+		return read_document(seed, text, first_line, root, err);
 	}
 	struct str first = text;
 	bool has_lines = str_trim(str_cut(&first, '\n')).n > 1 && text.p[0] == '{';
 	if (has_lines && first.n > 0)
-		return rows_read_lines(seed, text, err);
+		return rows_read_lines(seed, text, first_line, err);
 	err_set(err, MSG_SEED_NOT_JSON);
 	return seed_at(seed, 0, err);
 }
@@ -95,7 +95,31 @@ static enum code read_yaml(struct seed *seed, struct str text, struct err *err)
 
 	if (document_parse_yaml(seed_arena(seed), seed_source(seed), seed_path(seed), text, &root, err) != OK)
 		return err->code;
-	return is_described(root) ? read_document(seed, text, root, err) : err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
+	return is_described(root) ? read_document(seed, text, 1, root, err) : err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
+}
+
+/* Programs and languages with tools of their own, which print what is read here. */
+static const struct { const char *end, *instead; } refused_forms[] = {
+	{".tf", "HCL is read by its own tool: terraform show -json of a plan or a state"},
+	{".tfvars", "HCL is read by its own tool: terraform show -json of a plan or a state"},
+	{".hcl", "HCL is read by its own tool: terraform show -json of a plan or a state"},
+	{".graphql", "the stacks that Amplify builds are read: amplify/backend/api/NAME/build/stacks/*.json"},
+	{"serverless.ts", "a program: serverless print --format json shows what is read here"},
+	{"serverless.js", "a program: serverless print --format json shows what is read here"},
+	{".ts", "a program: cdk synth prints a template that is read here"},
+	{".js", "a program: print its tables as JSON, as CreateTable takes them"},
+	{".py", "a program: print its tables as JSON, as CreateTable takes them or DescribeTable shows them"},
+	{".ion", "Ion is read by ImportTable, and not here"},
+	{".toml", "no tables; parameters are given by --parameter or --parameter-file"},
+};
+
+static enum code refuse_form(struct seed *seed, struct str name, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(refused_forms) / sizeof(refused_forms[0]); i++) {
+		if (ends_with(name, refused_forms[i].end))
+			return err_set(err, MSG_SEED_UNREADABLE, seed_path(seed), refused_forms[i].instead);
+	}
+	return err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
 }
 
 static enum code read_text(struct seed *seed, const struct seed_file *file, struct err *err)
@@ -114,7 +138,7 @@ static enum code read_text(struct seed *seed, const struct seed_file *file, stru
 		return read_json(seed, inside, line, err);
 	if (ends_with(name, ".yaml") || ends_with(name, ".yml") || ends_with(name, ".template"))
 		return read_yaml(seed, text, err);
-	return err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
+	return refuse_form(seed, name, err);
 }
 
 /* AWS: the manifest-summary.json beside the folder "data" of an export has the table's ARN. */

@@ -186,6 +186,8 @@ static struct str reference(struct intrinsics *in, struct str name, unsigned dep
 		return value;
 	if (fallback && !str_starts_with(json_text_string(in->arena, parameter, "Type"), STR("AWS::SSM::")))
 		return intrinsics_text_named(in, name, fallback, depth + 1);
+	if (parameter)
+		return intrinsics_fail(in, str_printf(in->arena, "parameter " STR_FMT " without a default", STR_ARG(name)));
 	resource = intrinsics_section(in, "Resources", name);
 	return resource ? resource_name(in, resource, name, depth) : intrinsics_fail(in, name);
 }

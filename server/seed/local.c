@@ -12,7 +12,8 @@ static enum code let_in(void *context, struct ns *ns, struct err *err)
 	const struct seed_request *asked = context;
 
 	(void)err;
-	*ns = (struct ns){STR("000000000000"), str_is_set(asked->region) ? asked->region : STR("us-east-1")};
+	*ns = (struct ns){str_is_set(asked->account) ? asked->account : STR("000000000000"),
+			  str_is_set(asked->region) ? asked->region : STR("us-east-1")};
 	return OK;
 }
 

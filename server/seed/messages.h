@@ -9,6 +9,7 @@
 #define MSG_SEED_AT ERR_VALIDATION, "%s: " STR_FMT
 #define MSG_SEED_AT_LINE ERR_VALIDATION, "%s:%zu: " STR_FMT
 #define MSG_SEED_PLACE ERR_VALIDATION, STR_FMT "%s" STR_FMT
+#define MSG_SEED_BOTH ERR_VALIDATION, STR_FMT "\n" STR_FMT
 #define MSG_SEED_ITEM ERR_VALIDATION, STR_FMT
 #define MSG_SEED_UNREADABLE ERR_VALIDATION, "%s: %s"
 #define MSG_SEED_UNKNOWN                                                                                                           \
@@ -20,6 +21,8 @@
 #define MSG_SEED_REFUSED ERR_VALIDATION, "%s " STR_FMT ": " STR_FMT
 #define MSG_SEED_REMOTE ERR_VALIDATION, STR_FMT ": %s"
 #define MSG_SEED_NOT_ITEM ERR_VALIDATION, "%s", "no item: a JSON object was expected"
+#define MSG_SEED_REQUEST \
+	ERR_VALIDATION, "%s", "a request of an operation that puts no items here: CreateTable, PutItem and BatchWriteItem are carried out"
 #define MSG_SEED_NOT_JSON ERR_VALIDATION, "%s", "no JSON"
 #define MSG_SEED_CSV_HEAD ERR_VALIDATION, "%s", "the first line must name the attributes, each once"
 #define MSG_SEED_CSV_FIELDS ERR_VALIDATION, "%zu fields, but the first line names %zu"

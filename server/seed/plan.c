@@ -1,32 +1,55 @@
 #include "server/seed/plan.h"
 
 #include "protocol/wire/json_out.h"
+#include "protocol/wire/shapes.h"
 #include "server/seed/json_text.h"
+#include "server/seed/messages.h"
 
 #define MODULE_DEPTH_MAX 64
-#define FOLLOW_UPS_MAX 2
+#define FOLLOW_UPS_MAX 64
+
+/* A resource that is read. */
+struct reading {
+	struct seed *seed;
+	struct source *source;
+	struct arena *arena;
+	struct str address; /* for messages */
+	bool is_for_items;  /* the second walk */
+	size_t found;
+};
 
 /* A string that is set: Terraform's null and "" are none. */
-static struct str text(struct arena *arena, const struct json *from, const char *name)
+static struct str text(const struct reading *reading, const struct json *from, const char *name)
 {
-	struct str s = json_text_string(arena, from, name);
+	struct str s = source_string(reading->source, reading->arena, from, name);
 
 	return s.n > 0 ? s : STR_ABSENT;
 }
 
-static bool is_on(const struct json *from, const char *name)
+static bool is_on(const struct reading *reading, const struct json *from, const char *name)
 {
-	const struct json *found = json_text_get(from, name, JSON_BOOLEAN);
+	const struct json *found = source_get(reading->source, from, name, JSON_BOOLEAN);
 
 	return found && json_boolean(found);
 }
 
-/* The first block of a list of blocks. */
-static const struct json *block(const struct json *from, const char *name)
+/* The first block of a list of blocks, or the only one. */
+static const struct json *block(const struct reading *reading, const struct json *from, const char *name)
 {
-	const struct json *list = json_text_get(from, name, JSON_ARRAY);
+	const struct json *list = source_get(reading->source, from, name, JSON_ARRAY);
+	const struct json *first = list ? json_first(list) : source_get(reading->source, from, name, JSON_OBJECT);
 
-	return list ? json_first(list) : NULL;
+	source_use(reading->source, first);
+	return first;
+}
+
+static const struct json *list_of(const struct reading *reading, const struct json *from, const char *name)
+{
+	const struct json *list = source_get(reading->source, from, name, JSON_ARRAY);
+
+	for (const struct json *at = list ? json_first(list) : NULL; at; at = json_next(at))
+		source_use(reading->source, at);
+	return list && json_first(list) ? list : NULL;
 }
 
 static void add_element(struct json_out *out, struct str name, const char *type)
@@ -38,111 +61,145 @@ static void add_element(struct json_out *out, struct str name, const char *type)
 }
 
 /* Blocks of key_schema, or hash_key and range_key. */
-static void add_key(struct json_out *out, struct arena *arena, const struct json *from, struct str hash)
+static void add_key(const struct reading *reading, struct json_out *out, const struct json *from, struct str hash)
 {
-	const struct json *elements = json_text_get(from, "key_schema", JSON_ARRAY);
-	struct str range = text(arena, from, "range_key");
+	const struct json *elements = list_of(reading, from, "key_schema");
+	struct str range = text(reading, from, "range_key");
 
 	json_out_name(out, STR("KeySchema"));
 	json_out_open(out, '[');
-	if (elements && json_first(elements)) {
-		for (const struct json *at = json_first(elements); at; at = json_next(at))
-			add_element(out, text(arena, at, "attribute_name"), str_eq(text(arena, at, "key_type"), STR("RANGE")) ? "RANGE" : "HASH");
-	} else {
+	for (const struct json *at = elements ? json_first(elements) : NULL; at; at = json_next(at))
+		add_element(out, text(reading, at, "attribute_name"), str_eq(text(reading, at, "key_type"), STR("RANGE")) ? "RANGE" : "HASH");
+	if (!elements)
 		add_element(out, hash, "HASH");
-		if (str_is_set(range))
-			add_element(out, range, "RANGE");
-	}
+	if (!elements && str_is_set(range))
+		add_element(out, range, "RANGE");
 	json_out_close(out, ']');
 }
 
-static void add_throughput(struct json_out *out, const struct json *from)
+static void add_number(const struct reading *reading, struct json_out *out, const struct json *from, const char *name, const char *as)
 {
-	const struct json *read = json_text_get(from, "read_capacity", JSON_NUMBER), *write = json_text_get(from, "write_capacity", JSON_NUMBER);
+	const struct json *found = source_get(reading->source, from, name, JSON_NUMBER);
+	int64_t number;
 
-	if (!read || !write || json_number(read) <= 0 || json_number(write) <= 0)
+	if (!found || !json_integer(found, &number) || number == 0)
 		return;
-	json_out_name(out, STR("ProvisionedThroughput"));
+	json_out_name(out, str_of(as));
+	json_out_integer(out, number);
+}
+
+/* A block of two numbers: on_demand_throughput, warm_throughput. */
+static void add_pair(const struct reading *reading, struct json_out *out, const struct json *from, const char *name, const char *as,
+		     const char *const names[4])
+{
+	const struct json *pair = block(reading, from, name);
+
+	if (!pair)
+		return;
+	json_out_name(out, str_of(as));
 	json_out_open(out, '{');
-	json_out_field_integer(out, "ReadCapacityUnits", (int64_t)json_number(read));
-	json_out_field_integer(out, "WriteCapacityUnits", (int64_t)json_number(write));
+	add_number(reading, out, pair, names[0], names[1]);
+	add_number(reading, out, pair, names[2], names[3]);
 	json_out_close(out, '}');
 }
 
-static void add_index(struct json_out *out, struct arena *arena, const struct json *index, struct str hash, bool is_provisioned)
+static void add_throughput(const struct reading *reading, struct json_out *out, const struct json *from, bool is_provisioned)
 {
-	const struct json *attributes = json_text_get(index, "non_key_attributes", JSON_ARRAY);
+	static const char *const most[] = {"max_read_request_units", "MaxReadRequestUnits", "max_write_request_units", "MaxWriteRequestUnits"};
+	static const char *const warm[] = {"read_units_per_second", "ReadUnitsPerSecond", "write_units_per_second", "WriteUnitsPerSecond"};
+	const struct json *read = source_get(reading->source, from, "read_capacity", JSON_NUMBER);
+	const struct json *write = source_get(reading->source, from, "write_capacity", JSON_NUMBER);
+
+	if (is_provisioned && read && write && json_number(read) > 0 && json_number(write) > 0) {
+		json_out_name(out, STR("ProvisionedThroughput"));
+		json_out_open(out, '{');
+		add_number(reading, out, from, "read_capacity", "ReadCapacityUnits");
+		add_number(reading, out, from, "write_capacity", "WriteCapacityUnits");
+		json_out_close(out, '}');
+	}
+	add_pair(reading, out, from, "on_demand_throughput", "OnDemandThroughput", most);
+	add_pair(reading, out, from, "warm_throughput", "WarmThroughput", warm);
+}
+
+static void add_index(const struct reading *reading, struct json_out *out, const struct json *index, struct str hash, bool is_provisioned)
+{
+	const struct json *attributes = source_get(reading->source, index, "non_key_attributes", JSON_ARRAY);
 
 	json_out_open(out, '{');
-	json_out_field_string(out, "IndexName", text(arena, index, "name"));
-	add_key(out, arena, index, hash);
+	json_out_field_string(out, "IndexName", text(reading, index, "name"));
+	add_key(reading, out, index, hash);
 	json_out_name(out, STR("Projection"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "ProjectionType", text(arena, index, "projection_type"));
+	json_out_field_string(out, "ProjectionType", text(reading, index, "projection_type"));
 	if (attributes && json_first(attributes)) {
+		source_use_all(reading->source, attributes);
 		json_out_name(out, STR("NonKeyAttributes"));
-		json_text_write(out, arena, attributes);
+		json_text_write(out, reading->arena, attributes);
 	}
 	json_out_close(out, '}');
-	if (is_provisioned)
-		add_throughput(out, index);
+	add_throughput(reading, out, index, is_provisioned);
 	json_out_close(out, '}');
 }
 
 /* A local index has the table's partition key. */
-static void add_indexes(struct json_out *out, struct arena *arena, const struct json *table, const char *blocks, const char *name, bool is_local)
+static void add_indexes(const struct reading *reading, struct json_out *out, const struct json *table, const char *blocks, const char *name,
+			bool is_local)
 {
-	const struct json *indexes = json_text_get(table, blocks, JSON_ARRAY);
-	bool is_provisioned = !is_local && !str_eq(text(arena, table, "billing_mode"), STR("PAY_PER_REQUEST"));
+	const struct json *indexes = list_of(reading, table, blocks);
+	bool is_provisioned = !is_local && !str_eq(text(reading, table, "billing_mode"), STR("PAY_PER_REQUEST"));
 
-	if (!indexes || !json_first(indexes))
+	if (!indexes)
 		return;
 	json_out_name(out, str_of(name));
 	json_out_open(out, '[');
 	for (const struct json *index = json_first(indexes); index; index = json_next(index))
-		add_index(out, arena, index, text(arena, is_local ? table : index, "hash_key"), is_provisioned);
+		add_index(reading, out, index, text(reading, is_local ? table : index, "hash_key"), is_provisioned);
 	json_out_close(out, ']');
 }
 
-static void add_attributes(struct json_out *out, struct arena *arena, const struct json *table)
+static void add_attributes(const struct reading *reading, struct json_out *out, const struct json *table)
 {
-	const struct json *attributes = json_text_get(table, "attribute", JSON_ARRAY);
+	const struct json *attributes = list_of(reading, table, "attribute");
 
 	json_out_name(out, STR("AttributeDefinitions"));
 	json_out_open(out, '[');
 	for (const struct json *at = attributes ? json_first(attributes) : NULL; at; at = json_next(at)) {
 		json_out_open(out, '{');
-		json_out_field_string(out, "AttributeName", text(arena, at, "name"));
-		json_out_field_string(out, "AttributeType", text(arena, at, "type"));
+		json_out_field_string(out, "AttributeName", text(reading, at, "name"));
+		json_out_field_string(out, "AttributeType", text(reading, at, "type"));
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
 }
 
-static void add_tags(struct json_out *out, struct arena *arena, const struct json *table)
+/* tags_all has those of the provider, too. */
+static void add_tags(const struct reading *reading, struct json_out *out, const struct json *table)
 {
-	const struct json *tags = json_text_get(table, "tags_all", JSON_OBJECT);
+	const struct json *all = source_get(reading->source, table, "tags_all", JSON_OBJECT);
+	const struct json *own = source_get(reading->source, table, "tags", JSON_OBJECT), *tags = all ? all : own;
 
-	if (!tags)
-		tags = json_text_get(table, "tags", JSON_OBJECT);
+	source_use_all(reading->source, all);
+	source_use_all(reading->source, own);
 	if (!tags || !json_first(tags))
 		return;
 	json_out_name(out, STR("Tags"));
 	json_out_open(out, '[');
 	for (const struct json *tag = json_first(tags); tag; tag = json_next(tag)) {
 		json_out_open(out, '{');
-		json_out_field_string(out, "Key", json_name(arena, tag));
-		json_out_field_string(out, "Value", json_type(tag) == JSON_STRING ? json_string(arena, tag) : STR(""));
+		json_out_field_string(out, "Key", json_name(reading->arena, tag));
+		json_out_field_string(out, "Value", json_type(tag) == JSON_STRING ? json_string(reading->arena, tag) : STR(""));
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
 }
 
-static void add_settings(struct json_out *out, struct arena *arena, const struct json *table)
+static void add_settings(const struct reading *reading, struct json_out *out, const struct json *table)
 {
-	struct str class = text(arena, table, "table_class"), view = text(arena, table, "stream_view_type");
+	struct str class = text(reading, table, "table_class"), view = text(reading, table, "stream_view_type");
+	const struct json *encryption = block(reading, table, "server_side_encryption");
+	struct str key = text(reading, encryption, "kms_key_arn");
 
-	if (is_on(table, "stream_enabled")) {
+	if (is_on(reading, table, "stream_enabled")) {
 		json_out_name(out, STR("StreamSpecification"));
 		json_out_open(out, '{');
 		json_out_field_boolean(out, "StreamEnabled", true);
@@ -152,97 +209,333 @@ static void add_settings(struct json_out *out, struct arena *arena, const struct
 	}
 	if (str_is_set(class))
 		json_out_field_string(out, "TableClass", class);
-	if (is_on(table, "deletion_protection_enabled"))
+	if (is_on(reading, table, "deletion_protection_enabled"))
 		json_out_field_boolean(out, "DeletionProtectionEnabled", true);
-	if (is_on(block(table, "server_side_encryption"), "enabled")) {
+	if (is_on(reading, encryption, "enabled")) {
 		json_out_name(out, STR("SSESpecification"));
 		json_out_open(out, '{');
 		json_out_field_boolean(out, "Enabled", true);
+		if (str_is_set(key)) {
+			json_out_field_string(out, "SSEType", STR("KMS"));
+			json_out_field_string(out, "KMSMasterKeyId", key);
+		}
 		json_out_close(out, '}');
 	}
-	add_tags(out, arena, table);
+	add_tags(reading, out, table);
 }
 
-static struct str create_body(struct arena *arena, const struct json *table, struct str name)
+static struct str create_body(const struct reading *reading, const struct json *table, struct str name)
 {
-	struct json_out out = json_out_in(arena);
-	bool is_on_demand = str_eq(text(arena, table, "billing_mode"), STR("PAY_PER_REQUEST"));
+	struct json_out out = json_out_in(reading->arena);
+	bool is_on_demand = str_eq(text(reading, table, "billing_mode"), STR("PAY_PER_REQUEST"));
 
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "TableName", name);
-	add_attributes(&out, arena, table);
-	add_key(&out, arena, table, text(arena, table, "hash_key"));
+	add_attributes(reading, &out, table);
+	add_key(reading, &out, table, text(reading, table, "hash_key"));
 	json_out_field_string(&out, "BillingMode", is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
-	if (!is_on_demand)
-		add_throughput(&out, table);
-	add_indexes(&out, arena, table, "global_secondary_index", "GlobalSecondaryIndexes", false);
-	add_indexes(&out, arena, table, "local_secondary_index", "LocalSecondaryIndexes", true);
-	add_settings(&out, arena, table);
+	add_throughput(reading, &out, table, !is_on_demand);
+	add_indexes(reading, &out, table, "global_secondary_index", "GlobalSecondaryIndexes", false);
+	add_indexes(reading, &out, table, "local_secondary_index", "LocalSecondaryIndexes", true);
+	add_settings(reading, &out, table);
 	json_out_close(&out, '}');
 	return json_out_str(&out);
 }
 
-static size_t add_follow_ups(struct arena *arena, const struct json *table, struct str name, struct seed_request *follow_ups)
+static struct json_out begin(const struct reading *reading, struct str name)
 {
-	const struct json *ttl = block(table, "ttl");
+	struct json_out out = json_out_in(reading->arena);
+
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "TableName", name);
+	return out;
+}
+
+static void end(struct json_out *out, const char *operation, struct str region, struct seed_request *follow_ups, size_t *n)
+{
+	json_out_close(out, '}');
+	follow_ups[(*n)++] = (struct seed_request){operation, json_out_str(out), region, STR_ABSENT};
+}
+
+static void follow_with_recovery(const struct reading *reading, const struct json *table, struct str name, struct seed_request *follow_ups, size_t *n)
+{
+	const struct json *recovery = block(reading, table, "point_in_time_recovery");
+	struct json_out out = begin(reading, name);
+
+	if (!is_on(reading, recovery, "enabled"))
+		return;
+	json_out_name(&out, STR("PointInTimeRecoverySpecification"));
+	json_out_open(&out, '{');
+	json_out_field_boolean(&out, "PointInTimeRecoveryEnabled", true);
+	add_number(reading, &out, recovery, "recovery_period_in_days", "RecoveryPeriodInDays");
+	json_out_close(&out, '}');
+	end(&out, "UpdateContinuousBackups", STR_ABSENT, follow_ups, n);
+}
+
+/* A replica's other settings are left, and so refused where they are set. */
+static void follow_with_replicas(const struct reading *reading, const struct json *table, struct str name, struct seed_request *follow_ups, size_t *n)
+{
+	const struct json *replicas = list_of(reading, table, "replica");
+
+	for (const struct json *at = replicas ? json_first(replicas) : NULL; at && *n + 1 < FOLLOW_UPS_MAX; at = json_next(at)) {
+		struct json_out out = begin(reading, name);
+		struct str consistency = text(reading, at, "consistency_mode");
+
+		json_out_name(&out, STR("ReplicaUpdates"));
+		json_out_open(&out, '[');
+		json_out_open(&out, '{');
+		json_out_name(&out, STR("Create"));
+		json_out_open(&out, '{');
+		json_out_field_string(&out, "RegionName", text(reading, at, "region_name"));
+		json_out_close(&out, '}');
+		json_out_close(&out, '}');
+		json_out_close(&out, ']');
+		if (str_is_set(consistency))
+			json_out_field_string(&out, "MultiRegionConsistency", consistency);
+		source_pass_over(reading->source, at, "arn");
+		source_pass_over(reading->source, at, "stream_arn");
+		source_pass_over(reading->source, at, "stream_label");
+		end(&out, "UpdateTable", STR_ABSENT, follow_ups, n);
+	}
+}
+
+static size_t add_follow_ups(const struct reading *reading, const struct json *table, struct str name, struct seed_request *follow_ups)
+{
+	const struct json *ttl = block(reading, table, "ttl");
+	struct str attribute = text(reading, ttl, "attribute_name");
 	size_t n = 0;
 
-	if (is_on(ttl, "enabled")) {
-		struct json_out out = json_out_in(arena);
+	if (is_on(reading, ttl, "enabled")) {
+		struct json_out out = begin(reading, name);
 
-		json_out_open(&out, '{');
-		json_out_field_string(&out, "TableName", name);
 		json_out_name(&out, STR("TimeToLiveSpecification"));
 		json_out_open(&out, '{');
 		json_out_field_boolean(&out, "Enabled", true);
-		json_out_field_string(&out, "AttributeName", text(arena, ttl, "attribute_name"));
+		json_out_field_string(&out, "AttributeName", attribute);
 		json_out_close(&out, '}');
-		json_out_close(&out, '}');
-		follow_ups[n++] = (struct seed_request){.operation = "UpdateTimeToLive", .body = json_out_str(&out)};
+		end(&out, "UpdateTimeToLive", STR_ABSENT, follow_ups, &n);
 	}
-	if (is_on(block(table, "point_in_time_recovery"), "enabled")) {
-		struct json_out out = json_out_in(arena);
-
-		json_out_open(&out, '{');
-		json_out_field_string(&out, "TableName", name);
-		buf_add_lit(&out.buf, ",\"PointInTimeRecoverySpecification\":{\"PointInTimeRecoveryEnabled\":true}");
-		json_out_close(&out, '}');
-		follow_ups[n++] = (struct seed_request){.operation = "UpdateContinuousBackups", .body = json_out_str(&out)};
-	}
+	follow_with_recovery(reading, table, name, follow_ups, &n);
+	follow_with_replicas(reading, table, name, follow_ups, &n);
 	return n;
 }
 
-/* A resource with its values: a table on the first walk, an item on the second, since Terraform does not say which comes first. */
-static enum code read_resource(struct seed *seed, const struct json *resource, bool is_for_items, struct err *err)
+/* What a provider writes where nothing is set. */
+static bool is_unset(const struct json *value)
 {
-	struct arena *arena = seed_arena(seed);
-	struct str type = text(arena, resource, "type");
-	const struct json *values = json_text_get(resource, "values", JSON_OBJECT);
-	struct seed_request follow_ups[FOLLOW_UPS_MAX];
+	double number = json_type(value) == JSON_NUMBER ? json_number(value) : 1;
 
-	if (values && !is_for_items && str_eq(type, STR("aws_dynamodb_table"))) {
-		struct str name = text(arena, values, "name");
-
-		return seed_table(seed, source_origin(seed_source(seed), values), name, create_body(arena, values, name), follow_ups,
-				  add_follow_ups(arena, values, name, follow_ups), err);
+	switch (json_type(value)) {
+	case JSON_NULL:
+		return true;
+	case JSON_BOOLEAN:
+		return !json_boolean(value);
+	case JSON_NUMBER:
+		return number == 0;
+	default:
+		return json_type(value) != JSON_STRING && !json_first(value);
 	}
-	if (values && is_for_items && str_eq(type, STR("aws_dynamodb_table_item")))
-		return seed_item(seed, text(arena, values, "table_name"), text(arena, values, "item"), 0, err);
+}
+
+static void pass_over_unset(const struct reading *reading, const struct json *value, unsigned depth)
+{
+	for (const struct json *at = depth < 8 ? json_first(value) : NULL; at; at = json_next(at)) {
+		bool is_empty = json_type(at) == JSON_STRING && json_string(reading->arena, at).n == 0;
+
+		if (is_empty || is_unset(at))
+			source_use(reading->source, at);
+		else if (json_type(at) == JSON_OBJECT || json_type(at) == JSON_ARRAY)
+			pass_over_unset(reading, at, depth + 1);
+	}
+}
+
+static void refuse_unused(const struct reading *reading, const struct json *values)
+{
+	static const char *const computed[] = {"arn", "id", "stream_arn", "stream_label", "timeouts", "region", "__defaults", "hash_key", "range_key",
+					       "read_capacity", "write_capacity"};
+
+	source_use(reading->source, values);
+	for (size_t i = 0; i < sizeof(computed) / sizeof(computed[0]); i++)
+		source_pass_over(reading->source, values, computed[i]);
+	pass_over_unset(reading, values, 0);
+	seed_refuse_unused(reading->seed, values, reading->address);
+}
+
+static enum code read_table(const struct reading *reading, const struct json *values, struct err *err)
+{
+	struct seed_request *follow_ups = ARENA_ARRAY(reading->arena, struct seed_request, FOLLOW_UPS_MAX);
+	struct str name = text(reading, values, "name"), body;
+	struct origin origin = source_origin(reading->source, values);
+
+	if (!str_is_set(name)) {
+		seed_refuse(reading->seed, origin, reading->address, STR("its name is not known before it is applied; show the state instead"));
+		return OK;
+	}
+	body = create_body(reading, values, name);
+	size_t n = add_follow_ups(reading, values, name, follow_ups);
+	refuse_unused(reading, values);
+	return seed_table(reading->seed, origin, name, body, follow_ups, n, err);
+}
+
+/* Resources beside tables. What belongs to a table and is not made is refused; auto scaling has no effect. */
+static void read_other(const struct reading *reading, struct str type, const struct json *values)
+{
+	struct origin origin = source_origin(reading->source, values);
+
+	if (str_starts_with(type, STR("aws_dynamodb_")))
+		seed_refuse(reading->seed, origin, reading->address, str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
+	else if (str_starts_with(type, STR("aws_appautoscaling_")) && str_eq(json_text_string(reading->arena, values, "service_namespace"), STR("dynamodb")))
+		seed_warn(reading->seed, origin, reading->address, STR("auto scaling is off here; capacity stays as the table has it"));
+}
+
+/* A resource with its values: a table on the first walk, an item on the second, since Terraform does not say which comes first. */
+static enum code read_values(struct reading *reading, struct str type, const struct json *values, struct err *err)
+{
+	bool is_table = str_eq(type, STR("aws_dynamodb_table")), is_item = str_eq(type, STR("aws_dynamodb_table_item"));
+
+	reading->found += is_table || is_item;
+	if (!reading->is_for_items && is_table)
+		return read_table(reading, values, err);
+	if (reading->is_for_items && is_item)
+		return seed_item(reading->seed, text(reading, values, "table_name"), text(reading, values, "item"),
+				 source_origin(reading->source, values).line, err);
+	if (!reading->is_for_items && !is_item)
+		read_other(reading, type, values);
 	return OK;
 }
 
-static enum code read_module(struct seed *seed, const struct json *module, bool is_for_items, unsigned depth, struct err *err)
+static bool is_data(const struct reading *reading, const struct json *resource)
+{
+	return str_eq(json_text_string(reading->arena, resource, "mode"), STR("data"));
+}
+
+static enum code read_resource(struct reading *reading, const struct json *resource, struct err *err)
+{
+	const struct json *values = json_text_get(resource, "values", JSON_OBJECT);
+
+	reading->address = json_text_string(reading->arena, resource, "address");
+	if (!str_is_set(reading->address))
+		reading->address = STR("resource");
+	return values && !is_data(reading, resource) ? read_values(reading, json_text_string(reading->arena, resource, "type"), values, err) : OK;
+}
+
+static enum code read_module(struct reading *reading, const struct json *module, unsigned depth, struct err *err)
 {
 	const struct json *resources = json_text_get(module, "resources", JSON_ARRAY), *children = json_text_get(module, "child_modules", JSON_ARRAY);
 	enum code code = OK;
 
 	for (const struct json *at = resources ? json_first(resources) : NULL; at && code == OK; at = json_next(at))
-		code = read_resource(seed, at, is_for_items, err);
-	if (depth == MODULE_DEPTH_MAX)
-		return code;
-	for (const struct json *at = children ? json_first(children) : NULL; at && code == OK; at = json_next(at))
-		code = read_module(seed, at, is_for_items, depth + 1, err);
+		code = read_resource(reading, at, err);
+	if (depth == MODULE_DEPTH_MAX && children)
+		seed_refuse(reading->seed, source_origin(reading->source, children), STR("child_modules"), STR("nested too deeply"));
+	for (const struct json *at = children && depth < MODULE_DEPTH_MAX ? json_first(children) : NULL; at && code == OK; at = json_next(at))
+		code = read_module(reading, at, depth + 1, err);
 	return code;
+}
+
+/* A file terraform.tfstate, version 4: resources with instances. */
+static enum code read_state(struct reading *reading, const struct json *resources, struct err *err)
+{
+	enum code code = OK;
+
+	for (const struct json *at = json_first(resources); at && code == OK; at = json_next(at)) {
+		const struct json *instances = json_text_get(at, "instances", JSON_ARRAY);
+		struct str type = json_text_string(reading->arena, at, "type"), name = json_text_string(reading->arena, at, "name");
+
+		reading->address = str_printf(reading->arena, STR_FMT "." STR_FMT, STR_ARG(type), STR_ARG(name));
+		for (const struct json *one = instances && !is_data(reading, at) ? json_first(instances) : NULL; one && code == OK; one = json_next(one)) {
+			const struct json *values = json_text_get(one, "attributes", JSON_OBJECT);
+
+			code = values ? read_values(reading, type, values, err) : OK;
+		}
+	}
+	return code;
+}
+
+/* Pulumi writes globalSecondaryIndexes where Terraform writes global_secondary_index. */
+static struct str terraform_name(struct arena *arena, struct str name)
+{
+	static const struct { const char *pulumi, *terraform; } names[] = {
+		{"attributes", "attribute"}, {"globalSecondaryIndexes", "global_secondary_index"}, {"localSecondaryIndexes", "local_secondary_index"},
+		{"replicas", "replica"}, {"keySchemas", "key_schema"},
+	};
+	struct buf buf = buf_in(arena);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (str_eq(name, str_of(names[i].pulumi)))
+			return str_of(names[i].terraform);
+	}
+	for (size_t i = 0; i < name.n; i++) {
+		bool is_capital = name.p[i] >= 'A' && name.p[i] <= 'Z';
+
+		if (is_capital)
+			buf_add_byte(&buf, '_');
+		buf_add_byte(&buf, is_capital ? name.p[i] - 'A' + 'a' : name.p[i]);
+	}
+	return buf_str(&buf);
+}
+
+struct renaming {
+	struct reading *reading;
+	struct json_out out;
+	struct origin *origins;
+	size_t n;
+};
+
+/* As deep as json_parse lets a text be. Names within tags are the user's. */
+static void rename_all(struct renaming *renaming, const struct json *value, bool is_ours)
+{
+	bool is_object = json_type(value) == JSON_OBJECT;
+	struct arena *arena = renaming->reading->arena;
+
+	renaming->origins = arena_room(arena, renaming->origins, renaming->n, sizeof(*renaming->origins));
+	renaming->origins[renaming->n++] = source_origin(renaming->reading->source, value);
+	if (!is_object && json_type(value) != JSON_ARRAY) {
+		json_text_write(&renaming->out, arena, value);
+		return;
+	}
+	json_out_open(&renaming->out, is_object ? '{' : '[');
+	for (const struct json *child = json_first(value); child; child = json_next(child)) {
+		struct str name = is_object ? json_name(arena, child) : STR("");
+
+		if (is_object)
+			json_out_name(&renaming->out, is_ours ? terraform_name(arena, name) : name);
+		rename_all(renaming, child, is_ours && !str_starts_with(name, STR("tags")));
+	}
+	json_out_close(&renaming->out, is_object ? '}' : ']');
+}
+
+static enum code read_pulumi_resource(struct reading *reading, const struct json *resource, struct err *err)
+{
+	struct str type = json_text_string(reading->arena, resource, "type");
+	const struct json *outputs = json_text_get(resource, "outputs", JSON_OBJECT), *root;
+	struct renaming renaming = {.reading = reading, .out = json_out_in(reading->arena)};
+	bool is_table = str_eq(type, STR("aws:dynamodb/table:Table")), is_item = str_eq(type, STR("aws:dynamodb/tableItem:TableItem"));
+
+	reading->address = json_text_string(reading->arena, resource, "urn");
+	if (!outputs || (!is_table && !is_item)) {
+		if (!reading->is_for_items && (str_starts_with(type, STR("aws:dynamodb/")) || str_starts_with(type, STR("aws-native:dynamodb:"))))
+			seed_refuse(reading->seed, source_origin(reading->source, resource), reading->address,
+				    str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
+		return OK;
+	}
+	rename_all(&renaming, outputs, true);
+	if (json_parse(reading->arena, json_out_str(&renaming.out), &root, err) != OK)
+		return err->code;
+	source_locate_by(reading->source, root, renaming.origins, renaming.n);
+	return read_values(reading, is_table ? STR("aws_dynamodb_table") : STR("aws_dynamodb_table_item"), root, err);
+}
+
+static const struct json *pulumi_resources(const struct json *root)
+{
+	return json_text_get(json_text_get(root, "deployment", JSON_OBJECT), "resources", JSON_ARRAY);
+}
+
+static const struct json *state_resources(const struct json *root)
+{
+	bool is_state = json_text_get(root, "terraform_version", JSON_STRING) && json_text_get(root, "lineage", JSON_STRING);
+
+	return is_state ? json_text_get(root, "resources", JSON_ARRAY) : NULL;
 }
 
 static const struct json *root_module(const struct json *root)
@@ -254,12 +547,29 @@ static const struct json *root_module(const struct json *root)
 
 bool plan_is_in(const struct json *root)
 {
-	return root_module(root) != NULL;
+	return root_module(root) || state_resources(root) || pulumi_resources(root);
+}
+
+static enum code read_all(struct reading *reading, const struct json *root, struct err *err)
+{
+	enum code code = OK;
+
+	if (root_module(root))
+		return read_module(reading, root_module(root), 0, err);
+	if (state_resources(root))
+		return read_state(reading, state_resources(root), err);
+	for (const struct json *at = json_first(pulumi_resources(root)); at && code == OK; at = json_next(at))
+		code = read_pulumi_resource(reading, at, err);
+	return code;
 }
 
 enum code plan_read(struct seed *seed, const struct json *root, struct err *err)
 {
-	enum code code = read_module(seed, root_module(root), false, 0, err);
+	struct reading reading = {.seed = seed, .source = seed_source(seed), .arena = seed_arena(seed)};
+	enum code code = read_all(&reading, root, err);
 
-	return code == OK ? read_module(seed, root_module(root), true, 0, err) : code;
+	if (code == OK && reading.found == 0)
+		seed_refuse(seed, (struct origin){NULL, 0}, STR(""), STR("no tables"));
+	reading.is_for_items = true;
+	return code == OK ? read_all(&reading, root, err) : code;
 }

@@ -1,7 +1,9 @@
 /*
- * plan - tables of Terraform: what "terraform show -json" prints of a plan or of a state.
+ * plan - tables of Terraform, OpenTofu and Pulumi: what "terraform show -json" or "tofu show -json" prints of a plan or
+ * a state, a file terraform.tfstate of version 4, what "pulumi stack export" prints.
  *
- * Resources aws_dynamodb_table and aws_dynamodb_table_item, of all modules.
+ * Resources aws_dynamodb_table and aws_dynamodb_table_item, of all modules; Pulumi's of the same provider. HCL is not
+ * read: its own tool evaluates it.
  */
 #ifndef DYNALITH_SERVER_SEED_PLAN_H
 #define DYNALITH_SERVER_SEED_PLAN_H

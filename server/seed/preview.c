@@ -9,7 +9,7 @@
 static enum code preview_ask(struct arena *arena, const struct seed_target *target, const char *operation, struct str body,
 			     const struct json **root, struct err *err)
 {
-	const struct seed_request request = {.operation = operation, .body = body};
+	const struct seed_request request = {operation, body, target->region, target->account};
 	struct seed_reply reply;
 	enum code code = target->send(target->context, arena, &request, &reply, err);
 

@@ -51,13 +51,13 @@ static enum code put_line(struct seed *seed, struct arena *arena, struct str tab
 	return seed_bad_line(seed, line, err);
 }
 
-enum code rows_read_lines(struct seed *seed, struct str text, struct err *err)
+enum code rows_read_lines(struct seed *seed, struct str text, size_t first_line, struct err *err)
 {
 	struct str table = seed_table_name(seed);
 	struct arena *arena = arena_new(PIECE);
 	enum code code = OK;
 
-	for (size_t line = 1; text.n > 0 && code == OK; line++) {
+	for (size_t line = first_line; text.n > 0 && code == OK; line++) {
 		struct str bytes = str_cut(&text, '\n');
 
 		if (bytes.n > 0 && bytes.p[bytes.n - 1] == '\r')
@@ -69,19 +69,33 @@ enum code rows_read_lines(struct seed *seed, struct str text, struct err *err)
 	return code;
 }
 
-static enum code put_all(struct seed *seed, struct str table, struct str array, struct err *err)
+/* Where a document has been read to. */
+struct place {
+	const char *at;
+	size_t line;
+};
+
+/* The line of a part, which stands behind all parts asked for before. */
+static size_t line_of(struct place *place, struct str part)
+{
+	for (; place->at < part.p; place->at++)
+		place->line += *place->at == '\n';
+	return place->line;
+}
+
+static enum code put_all(struct seed *seed, struct str table, struct str array, struct place *place, struct err *err)
 {
 	struct str rest = json_text_inside(array), element;
 	struct arena *arena = arena_new(PIECE);
 	enum code code = OK;
 
 	while (code == OK && json_text_element(&rest, &element))
-		code = put(seed, arena, table, element, 0, err);
+		code = put(seed, arena, table, element, line_of(place, element), err);
 	arena_free(arena);
 	return code;
 }
 
-static enum code put_requests(struct seed *seed, struct str table, struct str requests, struct err *err)
+static enum code put_requests(struct seed *seed, struct str table, struct str requests, struct place *place, struct err *err)
 {
 	struct str rest = json_text_inside(requests), element;
 	struct arena *arena = arena_new(PIECE);
@@ -90,7 +104,7 @@ static enum code put_requests(struct seed *seed, struct str table, struct str re
 	while (code == OK && json_text_element(&rest, &element)) {
 		struct str request = element.p[0] == '{' ? json_text_find(element, STR("PutRequest")) : STR_ABSENT;
 
-		code = put(seed, arena, table, str_is_set(request) ? request : STR(""), 0, err);
+		code = put(seed, arena, table, str_is_set(request) ? request : STR(""), line_of(place, element), err);
 	}
 	arena_free(arena);
 	return code;
@@ -110,33 +124,103 @@ static bool is_batch(const struct json *root)
 	return true;
 }
 
-static enum code put_batch(struct seed *seed, struct str batch, struct err *err)
+static enum code put_batch(struct seed *seed, struct str batch, bool is_answer, struct place *place, struct err *err)
 {
-	struct str rest = json_text_inside(batch), name, requests;
+	struct str rest = json_text_inside(batch), name, part;
 	enum code code = OK;
 
-	while (code == OK && json_text_member(&rest, &name, &requests))
-		code = put_requests(seed, name, requests, err);
+	while (code == OK && json_text_member(&rest, &name, &part))
+		code = is_answer ? put_all(seed, name, part, place, err) : put_requests(seed, name, part, place, err);
 	return code;
 }
 
-enum code rows_read_document(struct seed *seed, struct str text, const struct json *root, struct err *err)
+static bool holds_something(const struct json *root, const char *name)
 {
-	struct str document = str_trim(text), table = seed_table_name(seed);
+	const struct json *found = json_type(root) == JSON_OBJECT ? json_member(root, name) : NULL;
+	bool is_container = found && (json_type(found) == JSON_OBJECT || json_type(found) == JSON_ARRAY);
 
-	if (json_type(root) == JSON_ARRAY)
-		return put_all(seed, table, document, err);
-	const struct json *items = json_member(root, "Items"), *requests = json_member(root, "RequestItems");
-	if (items && json_type(items) == JSON_ARRAY)
-		return put_all(seed, table, json_text_find(document, STR("Items")), err);
+	return is_container ? json_first(found) != NULL : found && json_type(found) == JSON_STRING;
+}
+
+/* What an answer says that it lacks. */
+static void warn_of_rest(struct seed *seed, const struct json *root)
+{
+	static const char *const rests[] = {"LastEvaluatedKey", "NextToken", "UnprocessedKeys"};
+
+	for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
+		if (holds_something(root, rests[i]))
+			seed_warn(seed, (struct origin){NULL, 0}, str_of(rests[i]), STR("the answer is a page of a longer one: other items are not in the file"));
+	}
+}
+
+/* Whether it is PutItem's body. What else it has but a table and an item is refused. */
+static bool is_put(struct seed *seed, const struct json *root)
+{
+	static const char *const told[] = {"TableName", "Item", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics", "ReturnValues",
+					   "ReturnValuesOnConditionCheckFailure"};
+	struct arena *arena = seed_arena(seed);
+
+	if (!json_text_get(root, "TableName", JSON_STRING) || !json_text_get(root, "Item", JSON_OBJECT))
+		return false;
+	for (const struct json *at = json_first(root); at; at = json_next(at)) {
+		struct str name = json_name(arena, at);
+		size_t i = 0;
+
+		while (i < sizeof(told) / sizeof(told[0]) && !str_eq(name, str_of(told[i])))
+			i++;
+		if (i == sizeof(told) / sizeof(told[0]) && holds_something(root, name.p))
+			seed_refuse(seed, (struct origin){NULL, 0}, name, STR("an item is put without a condition"));
+	}
+	return true;
+}
+
+/* Requests whose items, if they have some, are not put. */
+static bool is_other_request(const struct json *root)
+{
+	static const char *const members[] = {"TransactItems", "Statement", "Statements", "TransactStatements"};
+	bool is_other = json_text_get(root, "TableName", JSON_STRING) && json_count(root) > 1 && !json_member(root, "Item");
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		is_other = is_other || json_text_get(root, members[i], JSON_ARRAY);
+	return is_other;
+}
+
+static enum code read_object(struct seed *seed, struct str document, struct place *place, const struct json *root, struct err *err)
+{
+	struct arena *arena;
+	struct str table = seed_table_name(seed);
+	const struct json *requests = json_member(root, "RequestItems");
+
+	warn_of_rest(seed, root);
+	if (json_text_get(root, "Items", JSON_ARRAY))
+		return put_all(seed, table, json_text_find(document, STR("Items")), place, err);
 	if (requests && is_batch(requests))
-		return put_batch(seed, json_text_find(document, STR("RequestItems")), err);
+		return put_batch(seed, json_text_find(document, STR("RequestItems")), false, place, err);
+	if (json_text_get(root, "Responses", JSON_OBJECT) && !json_text_is_item(document))
+		return put_batch(seed, json_text_find(document, STR("Responses")), true, place, err);
 	if (is_batch(root))
-		return put_batch(seed, document, err);
-	struct arena *arena = arena_new(PIECE);
-	enum code code = put(seed, arena, table, document, 0, err);
+		return put_batch(seed, document, false, place, err);
+	if (is_put(seed, root))
+		table = json_text_string(seed_arena(seed), root, "TableName");
+	else if (is_other_request(root)) {
+		err_set(err, MSG_SEED_REQUEST);
+		return seed_at(seed, place->line, err);
+	}
+	arena = arena_new(PIECE);
+	enum code code = put(seed, arena, table, document, place->line, err);
 	arena_free(arena);
 	return code;
+}
+
+enum code rows_read_document(struct seed *seed, struct str text, size_t first_line, const struct json *root,
+			     struct err *err)
+{
+	struct str document = str_trim(text);
+	struct place place = {text.p, first_line};
+
+	if (json_type(root) == JSON_ARRAY)
+		return put_all(seed, seed_table_name(seed), document, &place, err);
+	return read_object(seed, document, &place, root, err);
 }
 
 struct csv_head {

@@ -131,7 +131,7 @@ static struct str reason_of(struct arena *arena, const struct seed_reply *reply,
 static enum code ask(struct seed *seed, const struct seed_target *target, const char *operation, struct str body, struct seed_reply *reply, struct str *type,
 		     struct str *reason, struct err *err)
 {
-	const struct seed_request request = {operation, body, seed->asking};
+	const struct seed_request request = {operation, body, str_is_set(seed->asking) ? seed->asking : target->region, target->account};
 	enum code code = target->send(target->context, seed->piece, &request, reply, err);
 
 	*type = STR("");
@@ -296,6 +296,11 @@ void seed_warn(struct seed *seed, struct origin origin, struct str path, struct 
 	if (seed->options->warn)
 		seed->options->warn(seed->options->context,
 				    str_printf(seed->arena, "warning: " STR_FMT, STR_ARG(place_of(seed, origin, path, reason))));
+}
+
+bool seed_has_problems(const struct seed *seed)
+{
+	return seed->problem_count > 0;
 }
 
 static void refuse_unused(void *context, struct origin origin, struct str path)
@@ -608,6 +613,8 @@ static enum code read_twice(struct seed *seed, struct err *err)
 
 	if (code == OK)
 		code = judge(seed, before, err);
+	else if (seed->problem_count > 0)
+		err_set(err, MSG_SEED_BOTH, STR_ARG(buf_str(&seed->problems)), STR_ARG(err->message));
 	if (code != OK) {
 		take_back(seed);
 		return code;

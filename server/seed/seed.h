@@ -23,7 +23,7 @@
 struct seed_request {
 	const char *operation; /* "PutItem" */
 	struct str body;
-	struct str region;     /* absent: the target's own */
+	struct str region, account; /* absent: the target's own */
 };
 
 struct seed_reply {
@@ -103,6 +103,8 @@ struct source *seed_source(const struct seed *seed);
 void seed_refuse(struct seed *seed, struct origin origin, struct str path, struct str reason);
 /* The same for a part that has no effect here. */
 void seed_warn(struct seed *seed, struct origin origin, struct str path, struct str reason);
+/* Whether something was refused in this file. */
+bool seed_has_problems(const struct seed *seed);
 /* Refuses each part below `root` that source_use() did not mark. */
 void seed_refuse_unused(struct seed *seed, const struct json *root, struct str path);
 

@@ -80,7 +80,7 @@ static void end(struct making *making, struct json_out *out, const char *operati
 {
 	json_out_close(out, '}');
 	if (making->n < FOLLOW_UPS_MAX)
-		making->follow_ups[making->n++] = (struct seed_request){operation, json_out_str(out), region};
+		making->follow_ups[making->n++] = (struct seed_request){operation, json_out_str(out), region, STR_ABSENT};
 	else
 		refuse(making, making->properties, "TableName", "the table has too many settings");
 }

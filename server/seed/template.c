@@ -238,7 +238,7 @@ static enum code read_resource(struct reading *reading, const struct json *membe
 		return read_stack(reading, resource, id, err);
 	if (json_type(resource) != JSON_OBJECT || !str_is_set(type))
 		seed_refuse(reading->seed, source_origin(in->source, member), path, STR("no resource: it has no Type"));
-	else if (str_starts_with(type, STR("AWS::DynamoDB::")))
+	else if (str_starts_with(type, STR("AWS::DynamoDB::")) || str_starts_with(type, STR("Custom::AmplifyDynamoDB")))
 		seed_refuse(reading->seed, source_origin(in->source, member), path, str_printf(in->arena, STR_FMT " is not known here", STR_ARG(type)));
 	else if (str_starts_with(type, STR("AWS::ApplicationAutoScaling::")) && scales_tables(in, resource))
 		seed_warn(reading->seed, source_origin(in->source, member), path, STR("auto scaling is off here; capacity stays as the table has it"));
@@ -403,7 +403,7 @@ enum code template_read(struct seed *seed, const struct json *root, struct err *
 	if (is_serverless)
 		warn_of_seeds(&reading, root);
 	enum code code = read_templates(&reading, err);
-	if (code == OK && reading.tables == 0) {
+	if (code == OK && reading.tables == 0 && !seed_has_problems(seed)) {
 		seed_refuse(seed, (struct origin){NULL, 0}, STR(""), STR("a template without tables"));
 	} else if (code == OK && reading.is_left_out && reading.made == 0) {
 		seed_warn(seed, (struct origin){NULL, 0}, STR(""), STR("tables whose condition does not hold are not made"));

@@ -77,19 +77,22 @@ struct reading {
 	struct json_out out;
 	struct yaml_lines *lines;
 	size_t nodes;
+	size_t key_line;     /* of the value that follows; 0: it is no member's */
 	size_t problem_line; /* 0: none */
 	const char *problem;
 };
 
 static void add_node(struct reading *reading, const yaml_node_t *node, unsigned depth);
 
-/* Of the value that is written next. */
+/* Of the value that is written next: a member's is that of its key. */
 static void note_line(struct reading *reading, const yaml_node_t *node)
 {
 	struct yaml_lines *lines = reading->lines;
+	size_t line = reading->key_line ? reading->key_line : node->start_mark.line + 1;
 
+	reading->key_line = 0;
 	lines->v = arena_room(reading->arena, lines->v, lines->n, sizeof(*lines->v));
-	lines->v[lines->n++] = node->start_mark.line + 1;
+	lines->v[lines->n++] = line;
 }
 
 static void stop_at(struct reading *reading, const yaml_node_t *node, const char *problem)
@@ -181,6 +184,7 @@ static void add_map(struct reading *reading, const yaml_node_t *node, unsigned d
 		if (!seen_add(&seen, name) && i >= own)
 			continue; /* a merged one */
 		json_out_name(&reading->out, name);
+		reading->key_line = yaml_document_get_node(reading->document, pairs.v[i]->key)->start_mark.line + 1;
 		add_node(reading, yaml_document_get_node(reading->document, pairs.v[i]->value), depth + 1);
 	}
 }

@@ -85,7 +85,7 @@ def templates():
     assert client.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"] == [{"Key": "stage", "Value": "dev"}]
     assert apply(server, path / "t.yaml") == (0, "0 items, 2 tables were there already and stay as they are", "")
     status, _, problem = apply(server, path / "t.yaml", "--parameter", "Stage=prod")
-    assert status == 1 and "t.yaml:31: CreateTable never: " in problem and client.list_tables()["TableNames"] == ["Simple", "orders-dev"], problem
+    assert status == 1 and "t.yaml:30: CreateTable never: " in problem and client.list_tables()["TableNames"] == ["Simple", "orders-dev"], problem
     (path / "t.yaml").write_text(TEMPLATE.replace("TableName: never", "KeySchema: [{AttributeName: id, KeyType: HASH}]\n      BillingMode: PAY_PER_REQUEST\n"
                                                   "      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]")
                                  .replace("Properties: {KeySchema", "Properties:\n      KeySchema").replace("]}\n  Simple", "]\n  Simple"))
