@@ -16,9 +16,9 @@ include mk/site.mk
 described := sed -n 's/^\([a-z0-9-]*\):.*\#\# /\1\t/p'
 .PHONY: deps-sqlite $(shell $(described) $(MAKEFILE_LIST) | cut -f1) deps deps-test fuzz-replay release debug
 help: ## lists these targets; help-all lists all
-	@$(described) Makefile | expand -t 14
+	@(trap '' PIPE; $(described) Makefile | expand -t 14) 2>/dev/null || :
 help-all:
-	@$(described) $(filter %.mk Makefile,$(MAKEFILE_LIST)) | expand -t 20
+	@(trap '' PIPE; $(described) $(filter %.mk Makefile,$(MAKEFILE_LIST)) | expand -t 20) 2>/dev/null || :
 
 deps:
 	@scripts/install-deps build
@@ -54,8 +54,13 @@ run: deps-compiler deps-sqlite ## installs what is missing, builds quickly, serv
 	@exec build/quick/dynalith $(ARGS)
 test: deps-test ## everything a change must pass: unit, fuzz corpus, golden, end to end
 	@$(MAKE) test-all
-lint: ## the rules of the house: layers, doors, sizes, names, generated documents
+lint: ## the rules of the house: layers, doors, sizes, names, workflows, documents
 	@tests/lint/run && scripts/lint && scripts/names --check && scripts/generate-docs --check
+	@scripts/install-deps actionlint
+	@linter=build/deps/recipes-go/actionlint; \
+		if [ ! -x $$linter ]; then echo "workflows: skipped, there is no Go to install actionlint by"; \
+		elif $$linter -no-color -shellcheck=; then echo "workflows: 1 passed, 0 failed"; \
+		else echo "workflows: 0 passed, 1 failed"; exit 1; fi
 	@[ "$$(uname)" = Darwin ] || $(MAKE) -s FLAVOUR=debug symbols
 check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")

@@ -284,9 +284,58 @@ def test_names():
     assert names("maven=me.test")[0] == 1 and names("nothing=x")[0] == 2
 
 
+def test_workflows():
+    """GitLab's jobs run what GitHub's run; what they name is there. A release builds each target, tries it, and signs before it publishes."""
+    if documents(ROOT / ".gitlab-ci.yml") is None:
+        print("e2e ci: workflows are not read, nothing reads YAML here")
+        return
+    ci, = documents(ROOT / ".github/workflows/ci.yml")
+    release, = documents(ROOT / ".github/workflows/release.yml")
+    twin, = documents(ROOT / ".gitlab-ci.yml")
+    commands = lambda lines: [line.removeprefix("sudo ") for line in lines if not line.startswith("apt-get ")]
+    here = {name: commands(step["run"] for step in job["steps"] if "run" in step) for name, job in ci["jobs"].items()}
+    there = {name: commands(job["script"]) for name, job in twin.items() if isinstance(job, dict) and "script" in job}
+    assert here == there, (here, there)
+    makefile = "".join(path.read_text() for path in (ROOT / "Makefile", *(ROOT / "mk").glob("*.mk")))
+    every = [line for job in (*ci["jobs"].values(), *release["jobs"].values()) for step in job.get("steps", ()) for line in step.get("run", "").splitlines()]
+    for line in every:
+        for target in re.findall(r"\bmake (?:[A-Z]+=\S+ )*([a-z][a-z-]*)", line):
+            assert re.search(rf"^{target}:", makefile, re.M), line
+        for script in re.findall(r"(?:^|[ (])((?:scripts|packaging|tests|\.ci)/[\w/.-]+)", line):
+            assert (ROOT / script).exists(), line
+    targets = set(re.search(r"^DIST := (.*)", makefile, re.M).group(1).split())
+    assert {row["target"] for row in release["jobs"]["try"]["strategy"]["matrix"]["include"]} == targets
+    def after(name):
+        needs = release["jobs"][name].get("needs", [])
+        return {name}.union(*map(after, [needs] if isinstance(needs, str) else needs))
+    for name, job in release["jobs"].items():
+        publishes = name not in ("check", "ci", "build", "try")
+        assert not publishes or ({"check", "ci", "build", "try"} <= after(name) and "environment" in job), name
+        for step in job.get("steps", ()):
+            assert "uses" in step or "run" in step, step
+            assert "${{" not in step.get("run", ""), f"a value of the event in a script: {step}"  # by env only
+    signed = [step["run"] for step in release["jobs"]["release"]["steps"] if "run" in step]
+    assert "cosign sign-blob" in signed[0] and "gh release" in signed[1]
+    linter = ROOT / "build/deps/recipes-go/actionlint"
+    if linter.exists():
+        subprocess.run([linter, "-no-color", "-shellcheck="], cwd=ROOT, check=True)
+
+
+def test_small_things_of_a_release():
+    """Compose projects have names; `make help` ends quietly when its reader has enough; a version that is not this one is refused."""
+    names = [re.search(r"^name: (.*)$", (ROOT / f"docker/{file}").read_text(), re.M).group(1) for file in ("compose.yaml", "compose.cluster.yaml")]
+    assert names == ["dynalith", "dynalith-cluster"], names
+    done = subprocess.run(["bash", "-c", "set -o pipefail; make help | head -n 1 && make help-all | head -n 1"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and "help" in done.stdout and not done.stderr, done
+    check = lambda *words: subprocess.run([ROOT / "scripts/release-check", *words], capture_output=True, text=True, timeout=300)
+    assert check("9.9.9", "--quick").returncode == 1 and "server/version.h has" in check("9.9.9", "--quick").stdout
+    assert check("x").returncode == 2 and "### Added" in check("0.2.0", "--notes").stdout
+    assert len((ROOT / "RELEASING.md").read_text().splitlines()) <= 60
+
+
 def test_versions_are_in_step():
     version = re.search(r'DYNALITH_VERSION "(.*)"', (ROOT / "server/version.h").read_text()).group(1)
-    assert json.loads((ROOT / "packaging/devcontainer/src/dynalith/devcontainer-feature.json").read_text())["version"] == version
+    assert "versions are equal: passed" in subprocess.run([ROOT / "scripts/release-check", version, "--quick"], capture_output=True, text=True).stdout
 
 
-run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_a_machine_without_network, test_names, test_versions_are_in_step])
+run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_a_machine_without_network, test_names, test_workflows, test_small_things_of_a_release, test_versions_are_in_step])
