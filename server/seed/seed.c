@@ -335,8 +335,8 @@ enum code seed_table(struct seed *seed, struct origin origin, struct str name, s
 	struct str type, reason;
 	struct known *known;
 
-	if (seed->is_writing)
-		return OK;
+	if (seed->is_writing || seed->problem_count > 0)
+		return OK; /* the file is refused */
 	enum code code = ask(seed, &seed->options->write, "CreateTable", body, &reply, &type, &reason, err);
 	bool is_there = code == OK && str_eq(type, STR("ResourceInUseException")), is_made = code == OK && type.n == 0;
 	if (code == OK && !is_there && !is_made)
@@ -540,8 +540,13 @@ static enum code write_item(struct seed *seed, struct str table, struct str item
 
 enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line, struct err *err)
 {
+	enum code code = OK;
+
 	seed->ordinal++;
-	enum code code = seed->is_writing ? write_item(seed, table, item, err) : check_item(seed, table, item, line, err);
+	if (seed->is_writing)
+		code = write_item(seed, table, item, err);
+	else if (seed->problem_count == 0)
+		code = check_item(seed, table, item, line, err);
 	arena_reset(seed->piece);
 	return code;
 }
@@ -572,21 +577,48 @@ static struct str unprotected_body(struct seed *seed, struct str name)
 	return json_out_str(&out);
 }
 
-/* What the file has made until now goes away again. */
+/* In that region, or in the target's own. False: it cannot be reached any more. */
+static bool delete_table(struct seed *seed, struct str name, struct str region)
+{
+	const struct seed_target *target = &seed->options->write;
+	struct err err = err_in(seed->piece);
+	struct seed_reply reply;
+	struct str type, reason;
+
+	seed->asking = region;
+	bool is_reached = ask(seed, target, "UpdateTable", unprotected_body(seed, name), &reply, &type, &reason, &err) == OK &&
+			  ask(seed, target, "DeleteTable", table_body(seed, name), &reply, &type, &reason, &err) == OK;
+	seed->asking = STR_ABSENT;
+	return is_reached;
+}
+
+/* Its replicas in other regions; false: it cannot be reached any more. */
+static bool delete_replicas(struct seed *seed, struct str name)
+{
+	struct err err = err_in(seed->piece);
+	const struct json *table, *replicas;
+
+	if (describe(seed, &seed->options->write, name, &table, &err) != OK)
+		return false;
+	replicas = json_text_get(table, "Replicas", JSON_ARRAY);
+	for (const struct json *at = replicas ? json_first(replicas) : NULL; at; at = json_next(at)) {
+		struct str region = json_text_string(seed->piece, at, "RegionName");
+
+		if (str_is_set(region) && !delete_table(seed, name, region))
+			return false;
+	}
+	return true;
+}
+
+/* What the file has made until now goes away again, replicas first. */
 static void take_back(struct seed *seed)
 {
 	for (const struct known *known = seed->tables; known; known = known->next) {
-		const struct seed_target *target = &seed->options->write;
-		struct err err = err_in(seed->piece);
-		struct seed_reply reply;
-		struct str type, reason;
-
 		if (!known->is_made)
 			continue;
 		seed->counts.tables--;
-		if (ask(seed, target, "UpdateTable", unprotected_body(seed, known->name), &reply, &type, &reason, &err) != OK ||
-		    ask(seed, target, "DeleteTable", table_body(seed, known->name), &reply, &type, &reason, &err) != OK)
-			return; /* it cannot be reached any more */
+		if (!delete_replicas(seed, known->name) || !delete_table(seed, known->name, STR_ABSENT))
+			return;
 	}
 }
 

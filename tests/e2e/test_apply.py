@@ -103,6 +103,73 @@ def templates():
     server.stop()
 
 
+SETTINGS = """
+Resources:
+  Stream: {Type: AWS::Kinesis::Stream, Properties: {Name: changes, ShardCount: 1}}
+  Kept:
+    Type: AWS::DynamoDB::GlobalTable
+    Properties:
+      TableName: kept
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions: [{AttributeName: pk, AttributeType: S}]
+      KeySchema: [{AttributeName: pk, KeyType: HASH}]
+      GlobalSecondaryIndexes: [{IndexName: byp, KeySchema: [{AttributeName: pk, KeyType: HASH}], Projection: {ProjectionType: ALL}}]
+      StreamSpecification: {StreamViewType: NEW_AND_OLD_IMAGES}
+      WriteOnDemandThroughputSettings: {MaxWriteRequestUnits: 9}
+      Replicas:
+        - Region: us-east-1
+          PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: true, RecoveryPeriodInDays: 7}
+          ContributorInsightsSpecification: {Enabled: true}
+          GlobalSecondaryIndexes: [{IndexName: byp, ContributorInsightsSpecification: {Enabled: true}}]
+          KinesisStreamSpecification: {StreamArn: !GetAtt Stream.Arn, ApproximateCreationDateTimePrecision: MICROSECOND}
+          ResourcePolicy: {PolicyDocument: {Version: "2012-10-17", Statement: [{Effect: Allow, Principal: {AWS: "222222222222"}, Action: "dynamodb:GetItem",
+            Resource: !Sub "arn:aws:dynamodb:us-east-1:000000000000:table/kept"}]}}
+          Tags: [{Key: where, Value: here}]
+          DeletionProtectionEnabled: true
+        - Region: eu-west-1
+          PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: true}
+          TableClass: STANDARD_INFREQUENT_ACCESS
+          Tags: [{Key: where, Value: there}]
+          DeletionProtectionEnabled: true
+"""
+
+
+def settings():
+    """What tables and replicas have is kept, and shown by Describe."""
+    server = Server()
+    here = server.client()
+    there = server.client(region="eu-west-1")
+    wrong = folder(t__yaml=SETTINGS + "      Whatever: 1\n")
+    status, _, problem = apply(server, wrong)
+    assert status == 1 and "t.yaml:29: Resources.Kept.Properties.Whatever: not known here" in problem, problem
+    assert here.list_tables()["TableNames"] == []
+    later = folder(t__yaml=SETTINGS + "  Later: {Type: AWS::DynamoDB::Table, Properties: {TableName: later, Whatever: 1}}\n")
+    assert apply(server, later)[0] == 1
+    assert here.list_tables()["TableNames"] == [] and there.list_tables()["TableNames"] == []  # although it was made, and protected
+    done = apply(server, folder(t__yaml=SETTINGS))
+    assert done == (0, "0 items, 1 tables made", ""), done
+    table = here.describe_table(TableName="kept")["Table"]
+    assert table["DeletionProtectionEnabled"] and table["OnDemandThroughput"]["MaxWriteRequestUnits"] == 9, table
+    assert [(r["RegionName"], r["ReplicaTableClassSummary"]["TableClass"]) for r in table["Replicas"] if r["RegionName"] == "eu-west-1"] == [
+        ("eu-west-1", "STANDARD_INFREQUENT_ACCESS")], table["Replicas"]
+    for client, days in ((here, 7), (there, 35)):
+        recovery = client.describe_continuous_backups(TableName="kept")["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+        assert recovery["RecoveryPeriodInDays"] == days, recovery
+        assert client.describe_table(TableName="kept")["Table"]["DeletionProtectionEnabled"]
+    for index in ({}, {"IndexName": "byp"}):
+        assert here.describe_contributor_insights(TableName="kept", **index)["ContributorInsightsStatus"] in ("ENABLED", "ENABLING")
+    kinesis = here.describe_kinesis_streaming_destination(TableName="kept")["KinesisDataStreamDestinations"]
+    assert [(k["StreamArn"], k["ApproximateCreationDateTimePrecision"]) for k in kinesis] == [
+        ("arn:aws:kinesis:us-east-1:000000000000:stream/changes", "MICROSECOND")], kinesis
+    assert "222222222222" in here.get_resource_policy(ResourceArn=table["TableArn"])["Policy"]
+    for client, where in ((here, "here"), (there, "there")):
+        arn = client.describe_table(TableName="kept")["Table"]["TableArn"]
+        assert client.list_tags_of_resource(ResourceArn=arn)["Tags"] == [{"Key": "where", "Value": where}]
+    here.close()
+    there.close()
+    server.stop()
+
+
 def serverless():
     server = Server()
     client = server.client()
@@ -347,4 +414,4 @@ def at_start():
     assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
 
 
-run("apply", [templates, serverless, terraform_and_workbench, descriptions, forms_of_items, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
+run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
