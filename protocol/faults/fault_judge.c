@@ -379,7 +379,8 @@ enum code fault_at_page(struct call *call, struct read_page *page, bool *is_fill
 	const struct key_attribute *partition = page->index ? &page->index->keys.attributes[0] : &page->table->keys.attributes[0];
 	const struct value *item = partition_item(call->arena, page, partition);
 	const struct fault_subject subject = {
-		.work = page->keys ? OP_Query : OP_Scan, .table = page->table, .name = page->table->identity.name, .index = page->index ? page->index->name : STR_ABSENT, .partition = partition,
+		.work = page->keys ? OP_Query : OP_Scan, .table = page->table, .name = page->table->identity.name,
+		.index = page->index ? page->index->name : STR_ABSENT, .partition = partition,
 		.item = item, .row_key = item ? page->keys->partition : STR(""),
 	};
 	const struct fault_rule *rule;

@@ -3,7 +3,8 @@
  *
  * A rule names what it matches (operations, table, index, partition key, a condition, access key), which of the matches it fires on, and one effect.
  * A request goes through the rules in their order, once its own rules and its keys were checked and before any work; the first rule that fires
- * acts, and ends the search. An operation matches the request of its name, and its work in any other request: a put is PutItem also in a batch. Which match fires is decided by counters and a seed, never by time.
+ * acts, and ends the search. An operation matches the request of its name, and its work in any other
+ * request: a put is PutItem also in a batch. Which match fires is decided by counters and a seed, never by time.
  *
  * Rules and counters belong to the process: a fault is what this server does to its clients, and a counter in the store would make a write of each
  * matching read. The page docs/testing.md describes the JSON.

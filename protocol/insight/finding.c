@@ -11,6 +11,7 @@
 #define BURST_MIN 10
 #define SHARE_HOT 0.5          /* of a table's units */
 #define UNITS_HOT 500          /* of a table, before a share says something */
+#define REQUESTS_HOT 10        /* at least one of so many is the partition's: a large item is not traffic */
 #define READS_PER_SECOND 3000  /* AWS: Developer Guide, "Designing partition keys to distribute your workload" */
 #define WRITES_PER_SECOND 1000 /* same source */
 #define COLLECTION_LARGE 1000  /* items that one partition got */
@@ -250,7 +251,9 @@ static void table_hot_partition(struct run *run, const struct seen_table *seen)
 	for (size_t i = 0; i < seen->partitions.n; i++) {
 		const struct partition *partition = &seen->partitions.v[i];
 		double units = partition->read + partition->write;
-		bool is_share = seen->partitions.n > 1 && seen->partitions.units >= UNITS_HOT && units > seen->partitions.units * SHARE_HOT;
+		bool is_busy = partition->requests * REQUESTS_HOT >= seen->partitions.requests;
+		bool is_share = seen->partitions.n > 1 && is_busy && seen->partitions.units >= UNITS_HOT &&
+				units > seen->partitions.units * SHARE_HOT;
 
 		if (is_share || partition->peak_read >= READS_PER_SECOND || partition->peak_write >= WRITES_PER_SECOND)
 			tell(run, NULL, name_of_partition(run, seen, partition), units,

@@ -418,7 +418,7 @@ static void merge_errors(struct pattern *into, const struct pattern *from)
 	}
 }
 
-void pattern_merge(struct pattern *into, const struct pattern *from)
+void insight_merge(struct pattern *into, const struct pattern *from)
 {
 	struct pattern_flow *a = &into->flow;
 	const struct pattern_flow *b = &from->flow;
@@ -484,7 +484,7 @@ static void fold_rare(struct insight *insight)
 			put_in(insight, slot_of(insight, old[i]->hash), old[i]);
 			continue;
 		}
-		pattern_merge(insight->rest, old[i]);
+		insight_merge(insight->rest, old[i]);
 		insight->rest->folded++;
 		pattern_free(old[i]);
 	}
@@ -516,7 +516,7 @@ static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const
 		put_in(insight, slot_of(insight, hash), pattern);
 		return pattern;
 	}
-	pattern_merge(insight->rest, pattern);
+	insight_merge(insight->rest, pattern);
 	insight->rest->folded++;
 	pattern_free(pattern);
 	return insight->rest;

@@ -144,7 +144,7 @@ struct insight {
 extern const char *const insight_part_names[OUTLINE_PARTS];
 
 /* Adds the figures; the patterns' texts are alike, or do not matter any more. */
-void pattern_merge(struct pattern *into, const struct pattern *from);
+void insight_merge(struct pattern *into, const struct pattern *from);
 
 /* Calls `visit` for each pattern, the rest last. */
 void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern), void *context);

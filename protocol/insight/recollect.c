@@ -157,8 +157,11 @@ static void read_partitions(struct arena *arena, const struct json *json, const 
 	double all = 0;
 
 	for (const struct json *one = first_of(json, "partitions"); one; one = json_next(one)) {
-		struct partition partition = {.read = number(one, "read_units"), .write = number(one, "write_units"), .peak_read = number(one, "peak_read_units"),
-					      .peak_write = number(one, "peak_write_units"), .items = (int64_t)number(one, "items_added")};
+		struct partition partition = {
+			.requests = count(one, "requests"), .read = number(one, "read_units"), .write = number(one, "write_units"),
+			.peak_read = number(one, "peak_read_units"), .peak_write = number(one, "peak_write_units"),
+			.items = (int64_t)number(one, "items_added"),
+		};
 		struct str label = text(arena, one, "partition"), index = text(arena, one, "index");
 		size_t least = 0;
 
@@ -173,6 +176,7 @@ static void read_partitions(struct arena *arena, const struct json *json, const 
 		else if (units_of(&partition) > units_of(&partitions->v[least]))
 			partitions->v[least] = partition;
 		all += units_of(&partition);
+		partitions->requests += partition.requests;
 	}
 	partitions->units = number(json, "partition_units");
 	partitions->units = all > partitions->units ? all : partitions->units;

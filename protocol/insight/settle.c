@@ -127,7 +127,7 @@ static void settle_pattern(void *context, struct pattern *pattern)
 	}
 	struct pattern *same = find_settled(settling->to, own->hash);
 	if (same) {
-		pattern_merge(same, own);
+		insight_merge(same, own);
 	} else {
 		*settling->last = own;
 		settling->last = &own->next;

@@ -98,10 +98,12 @@ void tools_list(const struct tools *tools, struct json_out *out)
 static bool send_call(const struct tools *tools, const struct tool *tool, struct arena *arena, const struct arguments *arguments,
 		      struct client_reply *reply, const char **problem)
 {
+	const char *operation = arguments->operation ? arguments->operation : tool->what;
 	struct str rest = str_of(tool->what);
 
 	if (!tool->method)
-		return elsewhere_send(tools->elsewhere, arena, str_printf(arena, "DynamoDB_20120810.%s", arguments->operation ? arguments->operation : tool->what), arguments->body, reply, problem);
+		return elsewhere_send(tools->elsewhere, arena, str_printf(arena, "DynamoDB_20120810.%s", operation), arguments->body,
+				      reply, problem);
 	if (str_is_set(arguments->name)) {
 		struct str before = str_cut(&rest, '/'); /* checkpoints/NAME/rollback */
 
