@@ -12,7 +12,8 @@ struct copying {
 	void *context;
 };
 
-static void copy_value(const struct copying *copying, const struct shape *shape, const struct json *value);
+static void copy_value(const struct copying *copying, const struct shape *shape,
+		       const struct json *value);
 
 const struct shape *shape_copy_member(const struct shape *shape, struct str name)
 {
@@ -23,7 +24,8 @@ const struct shape *shape_copy_member(const struct shape *shape, struct str name
 	return NULL;
 }
 
-static void copy_children(const struct copying *copying, const struct shape *shape, const struct json *value)
+static void copy_children(const struct copying *copying, const struct shape *shape,
+			  const struct json *value)
 {
 	bool is_object = json_type(value) == JSON_OBJECT;
 	bool is_structure = shape && shape->kind == SHAPE_STRUCTURE;
@@ -49,7 +51,8 @@ static bool copy_word(const struct copying *copying, const struct shape *shape, 
 {
 	char *end;
 
-	if (shape->kind == SHAPE_BOOLEAN && (str_eq_nocase(word, STR("true")) || str_eq_nocase(word, STR("false")))) {
+	if (shape->kind == SHAPE_BOOLEAN &&
+	    (str_eq_nocase(word, STR("true")) || str_eq_nocase(word, STR("false")))) {
 		json_out_boolean(copying->out, str_eq_nocase(word, STR("true")));
 		return true;
 	}
@@ -63,7 +66,8 @@ static bool copy_word(const struct copying *copying, const struct shape *shape, 
 	return true;
 }
 
-static void copy_number(const struct copying *copying, const struct shape *shape, const struct json *value)
+static void copy_number(const struct copying *copying, const struct shape *shape,
+			const struct json *value)
 {
 	struct json_out text = json_out_in(copying->arena);
 	bool is_word = shape && (shape->kind == SHAPE_STRING || shape->kind == SHAPE_ENUM);
@@ -87,7 +91,8 @@ static void copy_truth(const struct copying *copying, const struct shape *shape,
 }
 
 /* As deep as json_parse lets a text be. */
-static void copy_value(const struct copying *copying, const struct shape *shape, const struct json *value)
+static void copy_value(const struct copying *copying, const struct shape *shape,
+		       const struct json *value)
 {
 	copying->taken(copying->context, value);
 	switch (json_type(value)) {
@@ -111,10 +116,12 @@ static void copy_value(const struct copying *copying, const struct shape *shape,
 	}
 }
 
-void shape_copy(struct json_out *out, struct arena *arena, const struct shape *shape, const struct json *value,
-		void (*taken)(void *context, const struct json *value), void *context)
+void shape_copy(struct json_out *out, struct arena *arena, const struct shape *shape,
+		const struct json *value, void (*taken)(void *context, const struct json *value),
+		void *context)
 {
-	const struct copying copying = {.out = out, .arena = arena, .taken = taken, .context = context};
+	const struct copying copying = {
+		.out = out, .arena = arena, .taken = taken, .context = context};
 
 	copy_value(&copying, shape, value);
 }

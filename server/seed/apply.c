@@ -32,16 +32,19 @@ struct destination {
 	struct str url;
 };
 
-static enum code send_elsewhere(void *context, struct arena *arena, const struct seed_request *asked, struct seed_reply *reply,
+static enum code send_elsewhere(void *context, struct arena *arena,
+				const struct seed_request *asked, struct seed_reply *reply,
 				struct err *err)
 {
 	const struct destination *destination = context;
 	struct client_reply answer;
 	const char *problem = "";
-	struct str region = str_is_set(asked->region) ? asked->region : elsewhere_region(destination->elsewhere);
+	struct str region = str_is_set(asked->region) ? asked->region
+						      : elsewhere_region(destination->elsewhere);
 
-	if (!elsewhere_send_in(destination->elsewhere, arena, region, str_printf(arena, "DynamoDB_20120810.%s", asked->operation), asked->body,
-			       &answer, &problem))
+	if (!elsewhere_send_in(destination->elsewhere, arena, region,
+			       str_printf(arena, "DynamoDB_20120810.%s", asked->operation),
+			       asked->body, &answer, &problem))
 		return err_set(err, MSG_SEED_REMOTE, STR_ARG(destination->url), problem);
 	*reply = (struct seed_reply){answer.status, answer.body};
 	return OK;
@@ -53,7 +56,8 @@ static bool add_parameter(struct words *words, const char *text)
 
 	if (name.n == 0 || !strchr(text, '='))
 		return false;
-	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count, sizeof(*words->parameters));
+	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count,
+				       sizeof(*words->parameters));
 	words->parameters[words->parameter_count++] = (struct seed_parameter){name, rest};
 	return true;
 }
@@ -65,11 +69,14 @@ static void add_pair(struct words *words, struct str name, const struct json *va
 
 	if (!is_text)
 		json_text_write(&out, words->arena, value);
-	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count, sizeof(*words->parameters));
-	words->parameters[words->parameter_count++] = (struct seed_parameter){name, is_text ? json_string(words->arena, value) : json_out_str(&out)};
+	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count,
+				       sizeof(*words->parameters));
+	words->parameters[words->parameter_count++] = (struct seed_parameter){
+		name, is_text ? json_string(words->arena, value) : json_out_str(&out)};
 }
 
-/* AWS: [{"ParameterKey": K, "ParameterValue": V}] or ["K=V"] of the AWS CLI, {"Parameters": {K: V}} of CodePipeline, or {K: V}. */
+/* AWS: [{"ParameterKey": K, "ParameterValue": V}] or ["K=V"] of the AWS CLI, {"Parameters": {K: V}}
+ * of CodePipeline, or {K: V}. */
 static bool parameters_take(struct words *words, const struct json *root)
 {
 	const struct json *inner = json_text_get(root, "Parameters", JSON_OBJECT);
@@ -83,7 +90,8 @@ static bool parameters_take(struct words *words, const struct json *root)
 			add_pair(words, json_name(words->arena, at), at);
 		else if (value && json_text_get(at, "ParameterKey", JSON_STRING))
 			add_pair(words, json_text_string(words->arena, at, "ParameterKey"), value);
-		else if (json_type(at) != JSON_STRING || !add_parameter(words, json_string(words->arena, at).p))
+		else if (json_type(at) != JSON_STRING ||
+			 !add_parameter(words, json_string(words->arena, at).p))
 			return false;
 	}
 	return true;
@@ -118,8 +126,14 @@ static bool take_option(struct words *words, const char *name, const char *value
 
 static bool take_flag(struct words *words, const char *name)
 {
-	const struct { const char *name; bool *flag; } flags[] = {
-		{"--keep-going", &words->is_keep_going}, {"--strict", &words->is_strict}, {"--dry-run", &words->is_trial}, {"--json", &words->is_json},
+	const struct {
+		const char *name;
+		bool *flag;
+	} flags[] = {
+		{"--keep-going", &words->is_keep_going},
+		{"--strict", &words->is_strict},
+		{"--dry-run", &words->is_trial},
+		{"--json", &words->is_json},
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -141,7 +155,8 @@ static bool read_words(struct words *words, int argc, char **argv)
 				return false;
 			i++;
 		} else {
-			words->paths = arena_room(words->arena, words->paths, words->path_count, sizeof(*words->paths));
+			words->paths = arena_room(words->arena, words->paths, words->path_count,
+						  sizeof(*words->paths));
 			words->paths[words->path_count++] = argv[i];
 		}
 	}
@@ -186,7 +201,8 @@ static struct str sum(struct arena *arena, const struct seed *seed)
 	if (counts.tables > 0)
 		buf_printf(&buf, ", %llu tables made", (unsigned long long)counts.tables);
 	if (counts.tables_there > 0)
-		buf_printf(&buf, ", %llu tables were there already and stay as they are", (unsigned long long)counts.tables_there);
+		buf_printf(&buf, ", %llu tables were there already and stay as they are",
+			   (unsigned long long)counts.tables_there);
 	if (counts.bad > 0)
 		buf_printf(&buf, ", %llu lines passed over", (unsigned long long)counts.bad);
 	if (counts.warnings > 0)
@@ -194,12 +210,21 @@ static struct str sum(struct arena *arena, const struct seed *seed)
 	return buf_str(&buf);
 }
 
-static struct seed_options options_of(const struct words *words, struct destination *destination, struct rehearsal *rehearsal)
+static struct seed_options options_of(const struct words *words, struct destination *destination,
+				      struct rehearsal *rehearsal)
 {
 	struct seed_options options = {
-		.write = {.send = send_elsewhere, .context = destination}, .check = local_rehearsal_target(rehearsal), .is_check_apart = !words->is_trial,
-		.is_keep_going = words->is_keep_going, .is_strict = words->is_strict, .is_trial = words->is_trial, .table = str_of(words->table),
-		.parameters = words->parameters, .parameter_count = words->parameter_count, .say = print_line, .warn = print_line,
+		.write = {.send = send_elsewhere, .context = destination},
+		.check = local_rehearsal_target(rehearsal),
+		.is_check_apart = !words->is_trial,
+		.is_keep_going = words->is_keep_going,
+		.is_strict = words->is_strict,
+		.is_trial = words->is_trial,
+		.table = str_of(words->table),
+		.parameters = words->parameters,
+		.parameter_count = words->parameter_count,
+		.say = print_line,
+		.warn = print_line,
 	};
 
 	if (words->is_trial)
@@ -211,7 +236,8 @@ static struct seed_options options_of(const struct words *words, struct destinat
 	return options;
 }
 
-static int load(const struct words *words, struct destination *destination, struct rehearsal *rehearsal)
+static int load(const struct words *words, struct destination *destination,
+		struct rehearsal *rehearsal)
 {
 	const struct seed_options options = options_of(words, destination, rehearsal);
 	struct seed *seed = seed_new(&options);
@@ -232,12 +258,15 @@ static int load(const struct words *words, struct destination *destination, stru
 
 int apply_run(struct arena *arena, int argc, char **argv)
 {
-	struct words words = {.arena = arena, .endpoint = elsewhere_default(), .reach = reach_usual()};
+	struct words words = {
+		.arena = arena, .endpoint = elsewhere_default(), .reach = reach_usual()};
 	struct rehearsal *rehearsal;
 	struct err err = err_in(arena);
 
 	bool is_read = read_words(&words, argc, argv);
-	struct destination destination = {is_read ? elsewhere_new(words.endpoint, &words.reach) : NULL, str_of(words.endpoint)};
+	struct destination destination = {is_read ? elsewhere_new(words.endpoint, &words.reach)
+						  : NULL,
+					  str_of(words.endpoint)};
 	if (!destination.elsewhere)
 		return is_read ? EXIT_MISUSE : help_misuse("apply");
 	if (local_rehearsal_new(&rehearsal, &err) != OK) {
@@ -253,7 +282,8 @@ int apply_run(struct arena *arena, int argc, char **argv)
 
 enum code apply_to(struct seed_target target, const char *path, struct err *err)
 {
-	const struct seed_options options = {.write = target, .check = target, .say = log_progress, .warn = log_warning};
+	const struct seed_options options = {
+		.write = target, .check = target, .say = log_progress, .warn = log_warning};
 	struct arena *arena = arena_new(0);
 	struct seed *seed = seed_new(&options);
 	enum code code = load_all(seed, arena, path, err);

@@ -20,7 +20,8 @@ enum code document_map(const char *path, void **bytes, size_t *size, struct err 
 	*bytes = NULL;
 	*size = 0;
 	if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-		enum code code = err_set(err, MSG_SEED_UNREADABLE, path, fd < 0 ? strerror(errno) : "no file");
+		enum code code = err_set(err, MSG_SEED_UNREADABLE, path,
+					 fd < 0 ? strerror(errno) : "no file");
 
 		if (fd >= 0)
 			close(fd);
@@ -39,8 +40,8 @@ struct str document_text(struct str text)
 	return is_marked ? (struct str){text.p + 3, text.n - 3} : text;
 }
 
-enum code document_parse_yaml(struct arena *arena, struct source *source, const char *path, struct str text,
-			      const struct json **root, struct err *err)
+enum code document_parse_yaml(struct arena *arena, struct source *source, const char *path,
+			      struct str text, const struct json **root, struct err *err)
 {
 	struct yaml_lines lines;
 	struct err own = err_in(arena);
@@ -69,7 +70,8 @@ enum code document_load(struct arena *arena, struct source *source, const char *
 	if (code != OK)
 		return code;
 	bool is_large = size > NAMED_MAX;
-	struct str text = document_text(str_copy(arena, (struct str){bytes ? bytes : "", is_large ? 0 : size}));
+	struct str text = document_text(
+		str_copy(arena, (struct str){bytes ? bytes : "", is_large ? 0 : size}));
 	if (size > 0)
 		munmap(bytes, size);
 	if (is_large)

@@ -7,19 +7,21 @@
 #include "core/err.h"
 #include "server/seed/source.h"
 
-/* The whole file, mapped: munmap() `size` bytes unless it is 0. ERR_VALIDATION: it cannot be read. */
+/* The whole file, mapped: munmap() `size` bytes unless it is 0. ERR_VALIDATION: it cannot be read.
+ */
 enum code document_map(const char *path, void **bytes, size_t *size, struct err *err) WARN_UNUSED;
 
 /* Without the mark of byte order that editors of Windows put in front. */
 struct str document_text(struct str text);
 
 /* YAML of that file, in the source's arena. ERR_VALIDATION: FILE:LINE: reason. */
-enum code document_parse_yaml(struct arena *arena, struct source *source, const char *path, struct str text,
-			      const struct json **root, struct err *err) WARN_UNUSED;
+enum code document_parse_yaml(struct arena *arena, struct source *source, const char *path,
+			      struct str text, const struct json **root,
+			      struct err *err) WARN_UNUSED;
 
 /*
- * Another file that a document names, 16 MB at most: JSON where it begins with a bracket and is some, else
- * YAML. ERR_VALIDATION: FILE: or FILE:LINE: reason.
+ * Another file that a document names, 16 MB at most: JSON where it begins with a bracket and is
+ * some, else YAML. ERR_VALIDATION: FILE: or FILE:LINE: reason.
  */
 enum code document_load(struct arena *arena, struct source *source, const char *path,
 			const struct json **root, struct err *err) WARN_UNUSED;

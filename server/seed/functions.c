@@ -5,13 +5,15 @@
 #include "server/seed/intrinsics_internal.h"
 #include "server/seed/json_text.h"
 
-struct str functions_of(struct intrinsics *in, const struct json *value, const struct json **argument)
+struct str functions_of(struct intrinsics *in, const struct json *value,
+			const struct json **argument)
 {
 	if (json_type(value) != JSON_OBJECT || json_count(value) != 1)
 		return STR_ABSENT;
 	struct str name = json_name(in->arena, json_first(value));
 	*argument = json_first(value);
-	bool is_function = str_eq(name, STR("Ref")) || str_eq(name, STR("Condition")) || str_starts_with(name, STR("Fn::"));
+	bool is_function = str_eq(name, STR("Ref")) || str_eq(name, STR("Condition")) ||
+			   str_starts_with(name, STR("Fn::"));
 	return is_function ? name : STR_ABSENT;
 }
 
@@ -35,7 +37,9 @@ static struct str pseudo(const struct intrinsics *in, struct str name)
 		return partition_of(in->region);
 	if (str_eq(name, STR("AWS::URLSuffix")))
 		return is_china ? STR("amazonaws.com.cn") : STR("amazonaws.com");
-	return str_eq(name, STR("AWS::StackName")) || str_eq(name, STR("AWS::StackId")) ? in->stack : STR_ABSENT;
+	return str_eq(name, STR("AWS::StackName")) || str_eq(name, STR("AWS::StackId"))
+		       ? in->stack
+		       : STR_ABSENT;
 }
 
 static struct str turn(const struct intrinsics *in, struct str name)
@@ -62,7 +66,8 @@ static bool is_list_type(struct str type)
 	return str_eq(type, STR("CommaDelimitedList")) || str_contains(type, STR("List<"));
 }
 
-static void write_list(struct intrinsics *in, struct written *to, struct str text, struct str separator)
+static void write_list(struct intrinsics *in, struct written *to, struct str text,
+		       struct str separator)
 {
 	to->origins = arena_room(in->arena, to->origins, to->n, sizeof(*to->origins));
 	to->origins[to->n++] = in->at;
@@ -70,7 +75,8 @@ static void write_list(struct intrinsics *in, struct written *to, struct str tex
 	for (bool is_more = true; is_more && intrinsics_goes_on(in);) {
 		size_t i = 0;
 
-		while (i + separator.n <= text.n && memcmp(text.p + i, separator.p, separator.n) != 0)
+		while (i + separator.n <= text.n &&
+		       memcmp(text.p + i, separator.p, separator.n) != 0)
 			i++;
 		is_more = i + separator.n <= text.n;
 		struct str part = {text.p, is_more ? i : text.n};
@@ -81,18 +87,22 @@ static void write_list(struct intrinsics *in, struct written *to, struct str tex
 	json_out_close(&to->out, ']');
 }
 
-static void write_parameter(struct intrinsics *in, struct written *to, struct str name, const struct json *parameter,
-			    struct str value, unsigned depth)
+static void write_parameter(struct intrinsics *in, struct written *to, struct str name,
+			    const struct json *parameter, struct str value, unsigned depth)
 {
 	struct str type = json_text_string(in->arena, parameter, "Type");
-	const struct json *fallback = json_type(parameter) == JSON_OBJECT ? json_member(parameter, "Default") : NULL;
+	const struct json *fallback =
+		json_type(parameter) == JSON_OBJECT ? json_member(parameter, "Default") : NULL;
 
 	if (!str_is_set(value) && !fallback) {
-		intrinsics_fail(in, str_printf(in->arena, "parameter " STR_FMT " without a default", STR_ARG(name)));
+		intrinsics_fail(in, str_printf(in->arena, "parameter " STR_FMT " without a default",
+					       STR_ARG(name)));
 		return;
 	}
 	if (!str_is_set(value) && str_starts_with(type, STR("AWS::SSM::"))) {
-		intrinsics_fail(in, str_printf(in->arena, "parameter " STR_FMT ", which is kept by SSM", STR_ARG(name)));
+		intrinsics_fail(in,
+				str_printf(in->arena, "parameter " STR_FMT ", which is kept by SSM",
+					   STR_ARG(name)));
 		return;
 	}
 	if (!str_is_set(value))
@@ -104,18 +114,30 @@ static void write_parameter(struct intrinsics *in, struct written *to, struct st
 }
 
 /* The name by which others know a resource. */
-static struct str resource_name(struct intrinsics *in, const struct json *resource, struct str id, unsigned depth)
+static struct str resource_name(struct intrinsics *in, const struct json *resource, struct str id,
+				unsigned depth)
 {
-	static const struct { const char *type, *property; } names[] = {
-		{"AWS::DynamoDB::Table", "TableName"}, {"AWS::DynamoDB::GlobalTable", "TableName"}, {"AWS::Serverless::SimpleTable", "TableName"},
-		{"AWS::Kinesis::Stream", "Name"}, {"AWS::S3::Bucket", "BucketName"}, {"AWS::IAM::Role", "RoleName"},
-		{"AWS::Lambda::Function", "FunctionName"}, {"AWS::Serverless::Function", "FunctionName"},
+	static const struct {
+		const char *type, *property;
+	} names[] = {
+		{"AWS::DynamoDB::Table", "TableName"},
+		{"AWS::DynamoDB::GlobalTable", "TableName"},
+		{"AWS::Serverless::SimpleTable", "TableName"},
+		{"AWS::Kinesis::Stream", "Name"},
+		{"AWS::S3::Bucket", "BucketName"},
+		{"AWS::IAM::Role", "RoleName"},
+		{"AWS::Lambda::Function", "FunctionName"},
+		{"AWS::Serverless::Function", "FunctionName"},
 	};
-	const struct json *properties = intrinsics_peel(in, intrinsics_member(resource, STR("Properties")));
+	const struct json *properties =
+		intrinsics_peel(in, intrinsics_member(resource, STR("Properties")));
 	struct str type = json_text_string(in->arena, resource, "Type");
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const struct json *own = str_eq(type, str_of(names[i].type)) ? intrinsics_member(properties, str_of(names[i].property)) : NULL;
+		const struct json *own =
+			str_eq(type, str_of(names[i].type))
+				? intrinsics_member(properties, str_of(names[i].property))
+				: NULL;
 		const struct json *chosen = own ? functions_reduce(in, own, depth) : NULL;
 
 		if (chosen && !functions_is_no_value(in, chosen))
@@ -124,25 +146,37 @@ static struct str resource_name(struct intrinsics *in, const struct json *resour
 	return id;
 }
 
-static struct str arn_of(struct intrinsics *in, const struct json *resource, struct str id, unsigned depth)
+static struct str arn_of(struct intrinsics *in, const struct json *resource, struct str id,
+			 unsigned depth)
 {
-	static const struct { const char *type, *service, *prefix; } services[] = {
-		{"AWS::DynamoDB::Table", "dynamodb", "table/"}, {"AWS::DynamoDB::GlobalTable", "dynamodb", "table/"},
-		{"AWS::Serverless::SimpleTable", "dynamodb", "table/"}, {"AWS::Kinesis::Stream", "kinesis", "stream/"},
-		{"AWS::KMS::Key", "kms", "key/"}, {"AWS::KMS::ReplicaKey", "kms", "key/"},
-		{"AWS::Lambda::Function", "lambda", "function:"}, {"AWS::Serverless::Function", "lambda", "function:"},
+	static const struct {
+		const char *type, *service, *prefix;
+	} services[] = {
+		{"AWS::DynamoDB::Table", "dynamodb", "table/"},
+		{"AWS::DynamoDB::GlobalTable", "dynamodb", "table/"},
+		{"AWS::Serverless::SimpleTable", "dynamodb", "table/"},
+		{"AWS::Kinesis::Stream", "kinesis", "stream/"},
+		{"AWS::KMS::Key", "kms", "key/"},
+		{"AWS::KMS::ReplicaKey", "kms", "key/"},
+		{"AWS::Lambda::Function", "lambda", "function:"},
+		{"AWS::Serverless::Function", "lambda", "function:"},
 	};
-	struct str type = json_text_string(in->arena, resource, "Type"), name = resource_name(in, resource, id, depth);
+	struct str type = json_text_string(in->arena, resource, "Type"),
+		   name = resource_name(in, resource, id, depth);
 	struct str partition = partition_of(in->region);
 
 	if (str_eq(type, STR("AWS::IAM::Role")))
-		return str_printf(in->arena, "arn:" STR_FMT ":iam::" STR_FMT ":role/" STR_FMT, STR_ARG(partition), STR_ARG(in->account), STR_ARG(name));
+		return str_printf(in->arena, "arn:" STR_FMT ":iam::" STR_FMT ":role/" STR_FMT,
+				  STR_ARG(partition), STR_ARG(in->account), STR_ARG(name));
 	if (str_eq(type, STR("AWS::S3::Bucket")))
-		return str_printf(in->arena, "arn:" STR_FMT ":s3:::" STR_FMT, STR_ARG(partition), STR_ARG(name));
+		return str_printf(in->arena, "arn:" STR_FMT ":s3:::" STR_FMT, STR_ARG(partition),
+				  STR_ARG(name));
 	for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++) {
 		if (str_eq(type, str_of(services[i].type)))
-			return str_printf(in->arena, "arn:" STR_FMT ":%s:" STR_FMT ":" STR_FMT ":%s" STR_FMT, STR_ARG(partition), services[i].service,
-					  STR_ARG(in->region), STR_ARG(in->account), services[i].prefix, STR_ARG(name));
+			return str_printf(
+				in->arena, "arn:" STR_FMT ":%s:" STR_FMT ":" STR_FMT ":%s" STR_FMT,
+				STR_ARG(partition), services[i].service, STR_ARG(in->region),
+				STR_ARG(in->account), services[i].prefix, STR_ARG(name));
 	}
 	return name;
 }
@@ -154,40 +188,51 @@ static struct str attribute(struct intrinsics *in, struct str id, struct str nam
 	if (!resource)
 		return intrinsics_fail(in, id);
 	if (str_starts_with(name, STR("Outputs.")) && in->output) {
-		struct str value = in->output(in, resource, id, (struct str){name.p + 8, name.n - 8});
+		struct str value =
+			in->output(in, resource, id, (struct str){name.p + 8, name.n - 8});
 
 		if (str_is_set(value))
 			return value;
 	}
-	return str_eq(name, STR("Arn")) ? arn_of(in, resource, id, depth) : resource_name(in, resource, id, depth);
+	return str_eq(name, STR("Arn")) ? arn_of(in, resource, id, depth)
+					: resource_name(in, resource, id, depth);
 }
 
-static void write_reference(struct intrinsics *in, struct written *to, struct str name, unsigned depth)
+static void write_reference(struct intrinsics *in, struct written *to, struct str name,
+			    unsigned depth)
 {
 	struct str value = known(in, name);
-	const struct json *parameter = str_is_set(turn(in, name)) ? NULL : intrinsics_section(in, "Parameters", name);
-	const struct json *resource = parameter || str_is_set(value) ? NULL : intrinsics_section(in, "Resources", name);
+	const struct json *parameter =
+		str_is_set(turn(in, name)) ? NULL : intrinsics_section(in, "Parameters", name);
+	const struct json *resource =
+		parameter || str_is_set(value) ? NULL : intrinsics_section(in, "Resources", name);
 
 	if (parameter)
 		write_parameter(in, to, name, parameter, value, depth);
 	else if (str_is_set(value))
 		intrinsics_write_text(in, to, value);
 	else
-		intrinsics_write_text(in, to, resource ? resource_name(in, resource, name, depth) : intrinsics_fail(in, name));
+		intrinsics_write_text(in, to,
+				      resource ? resource_name(in, resource, name, depth)
+					       : intrinsics_fail(in, name));
 }
 
 static struct str reference(struct intrinsics *in, struct str name, unsigned depth)
 {
 	const struct json *parameter = intrinsics_section(in, "Parameters", name), *resource;
-	const struct json *fallback = parameter ? intrinsics_member(parameter, STR("Default")) : NULL;
+	const struct json *fallback =
+		parameter ? intrinsics_member(parameter, STR("Default")) : NULL;
 	struct str value = known(in, name);
 
 	if (str_is_set(value))
 		return value;
-	if (fallback && !str_starts_with(json_text_string(in->arena, parameter, "Type"), STR("AWS::SSM::")))
+	if (fallback &&
+	    !str_starts_with(json_text_string(in->arena, parameter, "Type"), STR("AWS::SSM::")))
 		return intrinsics_text_named(in, name, fallback, depth + 1);
 	if (parameter)
-		return intrinsics_fail(in, str_printf(in->arena, "parameter " STR_FMT " without a default", STR_ARG(name)));
+		return intrinsics_fail(in, str_printf(in->arena,
+						      "parameter " STR_FMT " without a default",
+						      STR_ARG(name)));
 	resource = intrinsics_section(in, "Resources", name);
 	return resource ? resource_name(in, resource, name, depth) : intrinsics_fail(in, name);
 }
@@ -200,7 +245,8 @@ static size_t closing(struct str text, size_t from)
 	return from;
 }
 
-static struct str variable_of(struct intrinsics *in, struct str name, const struct json *own, unsigned depth)
+static struct str variable_of(struct intrinsics *in, struct str name, const struct json *own,
+			      unsigned depth)
 {
 	const struct json *mine = intrinsics_member(own, name);
 	struct str rest = name, first;
@@ -213,23 +259,28 @@ static struct str variable_of(struct intrinsics *in, struct str name, const stru
 	return rest.n > 0 ? attribute(in, first, rest, depth + 1) : reference(in, first, depth + 1);
 }
 
-static struct str substitute(struct intrinsics *in, struct str text, const struct json *own, unsigned depth)
+static struct str substitute(struct intrinsics *in, struct str text, const struct json *own,
+			     unsigned depth)
 {
 	struct buf buf = buf_in(in->arena);
 
 	for (size_t i = 0; i < text.n; i++) {
-		bool is_variable = (text.p[i] == '$' || text.p[i] == '&') && i + 1 < text.n && text.p[i + 1] == '{';
+		bool is_variable = (text.p[i] == '$' || text.p[i] == '&') && i + 1 < text.n &&
+				   text.p[i + 1] == '{';
 		size_t end = is_variable ? closing(text, i + 2) : i;
-		struct str name = is_variable ? str_trim((struct str){text.p + i + 2, end - i - 2}) : STR("");
+		struct str name =
+			is_variable ? str_trim((struct str){text.p + i + 2, end - i - 2}) : STR("");
 
-		if (!is_variable || end == text.n || (text.p[i] == '&' && !str_is_set(turn(in, name)))) {
+		if (!is_variable || end == text.n ||
+		    (text.p[i] == '&' && !str_is_set(turn(in, name)))) {
 			buf_add_byte(&buf, text.p[i]);
 			continue;
 		}
 		if (!intrinsics_goes_on(in))
 			return STR("");
 		if (name.n > 0 && name.p[0] == '!')
-			buf_printf(&buf, "${" STR_FMT "}", (int)name.n - 1, name.p + 1); /* a literal */
+			buf_printf(&buf, "${" STR_FMT "}", (int)name.n - 1,
+				   name.p + 1); /* a literal */
 		else
 			buf_add_str(&buf, variable_of(in, name, own, depth));
 		i = end;
@@ -244,7 +295,8 @@ struct str functions_substitute(struct intrinsics *in, struct str text)
 
 static struct str join(struct intrinsics *in, const struct json *argument, unsigned depth)
 {
-	const struct json *separator = intrinsics_element(argument, 0), *list = intrinsics_element(argument, 1);
+	const struct json *separator = intrinsics_element(argument, 0),
+			  *list = intrinsics_element(argument, 1);
 	struct buf buf = buf_in(in->arena);
 	struct str between, *texts;
 	size_t n;
@@ -262,9 +314,11 @@ static struct str join(struct intrinsics *in, const struct json *argument, unsig
 	return buf_str(&buf);
 }
 
-static void write_chosen(struct intrinsics *in, struct written *to, const struct json *argument, unsigned depth)
+static void write_chosen(struct intrinsics *in, struct written *to, const struct json *argument,
+			 unsigned depth)
 {
-	const struct json *which = intrinsics_element(argument, 0), *from = intrinsics_element(argument, 1);
+	const struct json *which = intrinsics_element(argument, 0),
+			  *from = intrinsics_element(argument, 1);
 	struct str text = which ? intrinsics_text(in, which, depth + 1) : STR("");
 	const struct json *list = from ? intrinsics_tree(in, from, depth + 1) : NULL, *chosen;
 	char *end;
@@ -274,12 +328,15 @@ static void write_chosen(struct intrinsics *in, struct written *to, const struct
 	if (chosen)
 		intrinsics_write_tree(in, to, chosen);
 	else
-		intrinsics_fail(in, str_printf(in->arena, "Fn::Select of element \"" STR_FMT "\"", STR_ARG(text)));
+		intrinsics_fail(in, str_printf(in->arena, "Fn::Select of element \"" STR_FMT "\"",
+					       STR_ARG(text)));
 }
 
-static void write_split(struct intrinsics *in, struct written *to, const struct json *argument, unsigned depth)
+static void write_split(struct intrinsics *in, struct written *to, const struct json *argument,
+			unsigned depth)
 {
-	const struct json *separator = intrinsics_element(argument, 0), *text = intrinsics_element(argument, 1);
+	const struct json *separator = intrinsics_element(argument, 0),
+			  *text = intrinsics_element(argument, 1);
 	struct str between = separator ? intrinsics_text(in, separator, depth + 1) : STR("");
 
 	if (between.n == 0 || !text)
@@ -289,9 +346,12 @@ static void write_split(struct intrinsics *in, struct written *to, const struct 
 }
 
 /* AWS: AWS::LanguageExtensions gives it a fourth element with a DefaultValue. */
-static void write_mapped(struct intrinsics *in, struct written *to, const struct json *argument, unsigned depth)
+static void write_mapped(struct intrinsics *in, struct written *to, const struct json *argument,
+			 unsigned depth)
 {
-	const struct json *first = intrinsics_element(argument, 0), *other = intrinsics_member(intrinsics_element(argument, 3), STR("DefaultValue"));
+	const struct json *first = intrinsics_element(argument, 0),
+			  *other = intrinsics_member(intrinsics_element(argument, 3),
+						     STR("DefaultValue"));
 	struct str names[3] = {STR(""), STR(""), STR("")};
 
 	for (size_t i = 0; i < 3; i++) {
@@ -304,19 +364,23 @@ static void write_mapped(struct intrinsics *in, struct written *to, const struct
 	for (size_t i = 1; i < 3 && found; i++)
 		found = intrinsics_peel(in, intrinsics_member(found, names[i]));
 	if (found || other) {
-		const struct json *tree = intrinsics_named(in, names[2], found ? found : other, depth + 1);
+		const struct json *tree =
+			intrinsics_named(in, names[2], found ? found : other, depth + 1);
 
 		if (tree)
 			intrinsics_write_tree(in, to, tree);
 	} else {
-		intrinsics_fail(in, str_printf(in->arena, "Fn::FindInMap of " STR_FMT ", " STR_FMT ", " STR_FMT, STR_ARG(names[0]),
-					       STR_ARG(names[1]), STR_ARG(names[2])));
+		intrinsics_fail(
+			in,
+			str_printf(in->arena, "Fn::FindInMap of " STR_FMT ", " STR_FMT ", " STR_FMT,
+				   STR_ARG(names[0]), STR_ARG(names[1]), STR_ARG(names[2])));
 	}
 }
 
 static bool is_true(struct intrinsics *in, const struct json *condition, unsigned depth);
 
-static bool holds_named(struct intrinsics *in, struct str name, const struct json *condition, unsigned depth)
+static bool holds_named(struct intrinsics *in, struct str name, const struct json *condition,
+			unsigned depth)
 {
 	struct named *named;
 
@@ -332,14 +396,16 @@ static bool is_equal(struct intrinsics *in, const struct json *argument, unsigne
 	struct str sides[2];
 
 	for (size_t i = 0; i < 2; i++) {
-		const struct json *side = intrinsics_element(argument, i), *tree = side ? intrinsics_tree(in, side, depth + 1) : NULL;
+		const struct json *side = intrinsics_element(argument, i),
+				  *tree = side ? intrinsics_tree(in, side, depth + 1) : NULL;
 		struct json_out out = json_out_in(in->arena);
 
 		if (!tree)
 			return false;
 		if (json_type(tree) != JSON_STRING)
 			json_text_write(&out, in->arena, tree);
-		sides[i] = json_type(tree) == JSON_STRING ? json_string(in->arena, tree) : json_out_str(&out);
+		sides[i] = json_type(tree) == JSON_STRING ? json_string(in->arena, tree)
+							  : json_out_str(&out);
 	}
 	return str_eq(sides[0], sides[1]);
 }
@@ -360,7 +426,8 @@ static bool is_true(struct intrinsics *in, const struct json *condition, unsigne
 		const struct json *other = intrinsics_section(in, "Conditions", name);
 
 		if (!other)
-			intrinsics_fail(in, str_printf(in->arena, "condition " STR_FMT, STR_ARG(name)));
+			intrinsics_fail(in,
+					str_printf(in->arena, "condition " STR_FMT, STR_ARG(name)));
 		return other && holds_named(in, name, other, depth + 1);
 	}
 	if (str_eq(function, STR("Fn::Equals")) && intrinsics_element(argument, 1))
@@ -383,7 +450,8 @@ bool functions_holds(struct intrinsics *in, struct str condition)
 	const struct json *found = intrinsics_section(in, "Conditions", condition);
 
 	if (!found)
-		intrinsics_fail(in, str_printf(in->arena, "condition " STR_FMT, STR_ARG(condition)));
+		intrinsics_fail(in,
+				str_printf(in->arena, "condition " STR_FMT, STR_ARG(condition)));
 	return found && holds_named(in, condition, found, 0);
 }
 
@@ -399,7 +467,9 @@ const struct json *functions_reduce(struct intrinsics *in, const struct json *va
 		name = intrinsics_element(argument, 0);
 		if (json_count(argument) != 3)
 			intrinsics_fail(in, STR("Fn::If"));
-		value = intrinsics_element(argument, name && functions_holds(in, intrinsics_text(in, name, depth)) ? 1 : 2);
+		value = intrinsics_element(
+			argument,
+			name && functions_holds(in, intrinsics_text(in, name, depth)) ? 1 : 2);
 	}
 	return value;
 }
@@ -408,7 +478,8 @@ bool functions_is_no_value(struct intrinsics *in, const struct json *value)
 {
 	const struct json *argument = NULL;
 
-	return !value || (str_eq(functions_of(in, value, &argument), STR("Ref")) && json_type(argument) == JSON_STRING &&
+	return !value || (str_eq(functions_of(in, value, &argument), STR("Ref")) &&
+			  json_type(argument) == JSON_STRING &&
 			  str_eq(json_string(in->arena, argument), STR("AWS::NoValue")));
 }
 
@@ -421,7 +492,8 @@ static struct str got_attribute(struct intrinsics *in, const struct json *argume
 		id = str_cut(&rest, '.');
 		return attribute(in, id, rest, depth);
 	}
-	const struct json *first = intrinsics_element(argument, 0), *second = intrinsics_element(argument, 1);
+	const struct json *first = intrinsics_element(argument, 0),
+			  *second = intrinsics_element(argument, 1);
 	if (!first || !second)
 		return intrinsics_fail(in, STR("Fn::GetAtt"));
 	id = intrinsics_text(in, first, depth + 1);
@@ -435,11 +507,13 @@ static struct str substituted(struct intrinsics *in, const struct json *argument
 
 	if (!text || json_type(text) != JSON_STRING)
 		return intrinsics_fail(in, STR("Fn::Sub"));
-	return substitute(in, intrinsics_text(in, text, depth + 1), is_list ? intrinsics_element(argument, 1) : NULL, depth);
+	return substitute(in, intrinsics_text(in, text, depth + 1),
+			  is_list ? intrinsics_element(argument, 1) : NULL, depth);
 }
 
 /* AWS: of AWS::LanguageExtensions. */
-static void write_extension(struct intrinsics *in, struct written *to, struct str name, const struct json *argument, unsigned depth)
+static void write_extension(struct intrinsics *in, struct written *to, struct str name,
+			    const struct json *argument, unsigned depth)
 {
 	const struct json *tree = intrinsics_tree(in, argument, depth + 1);
 	struct json_out out = json_out_in(in->arena);
@@ -456,13 +530,17 @@ static void write_extension(struct intrinsics *in, struct written *to, struct st
 /* What other stacks export is known by --parameter only. */
 static struct str imported(struct intrinsics *in, const struct json *argument, unsigned depth)
 {
-	struct str name = intrinsics_text(in, argument, depth + 1), value = intrinsics_given(in, name);
+	struct str name = intrinsics_text(in, argument, depth + 1),
+		   value = intrinsics_given(in, name);
 
-	return str_is_set(value) ? value : intrinsics_fail(in, str_printf(in->arena, "Fn::ImportValue of " STR_FMT, STR_ARG(name)));
+	return str_is_set(value)
+		       ? value
+		       : intrinsics_fail(in, str_printf(in->arena, "Fn::ImportValue of " STR_FMT,
+							STR_ARG(name)));
 }
 
-void functions_write(struct intrinsics *in, struct written *to, struct str name, const struct json *argument,
-		     unsigned depth)
+void functions_write(struct intrinsics *in, struct written *to, struct str name,
+		     const struct json *argument, unsigned depth)
 {
 	if (str_eq(name, STR("Ref")))
 		write_reference(in, to, intrinsics_text(in, argument, depth + 1), depth);
@@ -483,7 +561,8 @@ void functions_write(struct intrinsics *in, struct written *to, struct str name,
 	else if (str_eq(name, STR("Fn::Length")) || str_eq(name, STR("Fn::ToJsonString")))
 		write_extension(in, to, name, argument, depth);
 	else if (str_eq(name, STR("Condition")) && json_type(argument) == JSON_STRING)
-		intrinsics_write_text(in, to, json_string(in->arena, argument)); /* a member of that name */
+		intrinsics_write_text(in, to,
+				      json_string(in->arena, argument)); /* a member of that name */
 	else
 		intrinsics_fail(in, name);
 }

@@ -6,13 +6,14 @@
 #include "server/seed/json_text.h"
 
 #define BYTES_MAX ((size_t)64 << 20) /* of all values of a template, as they lie in memory */
-#define STEPS_MAX 1000000            /* values, functions and references that are looked at for a template */
-#define NAMED_PLACES 1024            /* a power of two */
+#define STEPS_MAX 1000000 /* values, functions and references that are looked at for a template */
+#define NAMED_PLACES 1024 /* a power of two */
 
 /*
- * A value that has a name: a parameter's default, a mapping's value, a resource's TableName, a condition, what
- * ${self:} names, a variable of Fn::Sub. It is computed once, however often others refer to it. Without names a
- * template is a tree, so nothing else can be met twice.
+ * A value that has a name: a parameter's default, a mapping's value, a resource's TableName, a
+ * condition, what
+ * ${self:} names, a variable of Fn::Sub. It is computed once, however often others refer to it.
+ * Without names a template is a tree, so nothing else can be met twice.
  */
 
 struct str intrinsics_fail(struct intrinsics *in, struct str what)
@@ -28,9 +29,12 @@ bool intrinsics_goes_on(struct intrinsics *in)
 {
 	if (in->steps == 0)
 		in->used_before = arena_used(in->arena);
-	if (!str_is_set(in->problem) && (++in->steps > STEPS_MAX || arena_used(in->arena) - in->used_before > BYTES_MAX))
-		intrinsics_fail(in, str_printf(in->arena, "values of more than %zu MB, or more than %d of them",
-					       BYTES_MAX >> 20, STEPS_MAX));
+	if (!str_is_set(in->problem) &&
+	    (++in->steps > STEPS_MAX || arena_used(in->arena) - in->used_before > BYTES_MAX))
+		intrinsics_fail(in,
+				str_printf(in->arena,
+					   "values of more than %zu MB, or more than %d of them",
+					   BYTES_MAX >> 20, STEPS_MAX));
 	return !str_is_set(in->problem);
 }
 
@@ -40,8 +44,10 @@ static void fail_in_circle(struct intrinsics *in, const struct named *begun)
 	struct str path = begun->name;
 
 	for (const struct named *at = in->current; at != begun; at = at->outer)
-		path = str_printf(in->arena, STR_FMT " -> " STR_FMT, STR_ARG(at->name), STR_ARG(path));
-	intrinsics_fail(in, str_printf(in->arena, "a circle: " STR_FMT " -> " STR_FMT, STR_ARG(begun->name), STR_ARG(path)));
+		path = str_printf(in->arena, STR_FMT " -> " STR_FMT, STR_ARG(at->name),
+				  STR_ARG(path));
+	intrinsics_fail(in, str_printf(in->arena, "a circle: " STR_FMT " -> " STR_FMT,
+				       STR_ARG(begun->name), STR_ARG(path)));
 }
 
 static struct named **named_place(const struct intrinsics *in, const struct json *value)
@@ -53,7 +59,8 @@ static struct named **named_place(const struct intrinsics *in, const struct json
 	return place;
 }
 
-bool intrinsics_begin(struct intrinsics *in, struct str name, const struct json *value, struct named **named)
+bool intrinsics_begin(struct intrinsics *in, struct str name, const struct json *value,
+		      struct named **named)
 {
 	if (!in->named)
 		in->named = ARENA_ARRAY(in->arena, struct named *, NAMED_PLACES);
@@ -65,7 +72,8 @@ bool intrinsics_begin(struct intrinsics *in, struct str name, const struct json 
 		return false;
 	}
 	*named = *place = ARENA_NEW(in->arena, struct named);
-	**named = (struct named){.outer = in->current, .value = value, .loop = in->loop, .name = name};
+	**named = (struct named){
+		.outer = in->current, .value = value, .loop = in->loop, .name = name};
 	in->current = *named;
 	return true;
 }
@@ -83,7 +91,8 @@ bool intrinsics_is_begun(const struct intrinsics *in, const struct json *value)
 	return named && !named->is_done;
 }
 
-const struct json *intrinsics_named(struct intrinsics *in, struct str name, const struct json *value, unsigned depth)
+const struct json *intrinsics_named(struct intrinsics *in, struct str name,
+				    const struct json *value, unsigned depth)
 {
 	struct named *named;
 
@@ -109,7 +118,8 @@ static struct str plain_text(struct intrinsics *in, const struct json *tree)
 	return json_out_str(&out);
 }
 
-struct str intrinsics_text_named(struct intrinsics *in, struct str name, const struct json *value, unsigned depth)
+struct str intrinsics_text_named(struct intrinsics *in, struct str name, const struct json *value,
+				 unsigned depth)
 {
 	return plain_text(in, intrinsics_named(in, name, value, depth));
 }
@@ -118,7 +128,8 @@ struct str intrinsics_text(struct intrinsics *in, const struct json *value, unsi
 {
 	bool is_plain = value && json_type(value) == JSON_STRING && !in->is_serverless;
 
-	if (is_plain && !str_contains(json_string(in->arena, value), STR("{{resolve:")) && intrinsics_goes_on(in))
+	if (is_plain && !str_contains(json_string(in->arena, value), STR("{{resolve:")) &&
+	    intrinsics_goes_on(in))
 		return json_string(in->arena, value);
 	return plain_text(in, intrinsics_tree(in, value, depth));
 }
@@ -178,7 +189,8 @@ void intrinsics_write_tree(struct intrinsics *in, struct written *to, const stru
 		return;
 	}
 	json_out_open(&to->out, is_object ? '{' : '[');
-	for (const struct json *child = json_first(tree); child && intrinsics_goes_on(in); child = json_next(child)) {
+	for (const struct json *child = json_first(tree); child && intrinsics_goes_on(in);
+	     child = json_next(child)) {
 		if (is_object)
 			json_out_name(&to->out, json_name(in->arena, child));
 		intrinsics_write_tree(in, to, child);
@@ -188,7 +200,8 @@ void intrinsics_write_tree(struct intrinsics *in, struct written *to, const stru
 }
 
 /* Object or array, without members that are AWS::NoValue. */
-static void write_children(struct intrinsics *in, struct written *to, const struct json *value, unsigned depth)
+static void write_children(struct intrinsics *in, struct written *to, const struct json *value,
+			   unsigned depth)
 {
 	bool is_object = json_type(value) == JSON_OBJECT;
 
@@ -208,7 +221,8 @@ static void write_children(struct intrinsics *in, struct written *to, const stru
 	json_out_close(&to->out, is_object ? '}' : ']');
 }
 
-void intrinsics_write(struct intrinsics *in, struct written *to, const struct json *value, unsigned depth)
+void intrinsics_write(struct intrinsics *in, struct written *to, const struct json *value,
+		      unsigned depth)
 {
 	const struct json *argument = NULL;
 	struct origin before = go_to(in, value);
@@ -223,7 +237,8 @@ void intrinsics_write(struct intrinsics *in, struct written *to, const struct js
 		functions_write(in, to, function, argument, depth);
 	} else if (json_type(value) == JSON_STRING && in->is_serverless) {
 		variables_write(in, to, json_string(in->arena, value), depth);
-	} else if (json_type(value) == JSON_STRING && str_contains(json_string(in->arena, value), STR("{{resolve:"))) {
+	} else if (json_type(value) == JSON_STRING &&
+		   str_contains(json_string(in->arena, value), STR("{{resolve:"))) {
 		intrinsics_write_text(in, to, intrinsics_fail(in, json_string(in->arena, value)));
 	} else if (json_type(value) == JSON_OBJECT || json_type(value) == JSON_ARRAY) {
 		write_children(in, to, value, depth);
@@ -283,7 +298,9 @@ const struct json *intrinsics_section(struct intrinsics *in, const char *section
 
 	for (size_t i = in->template_count; i > 0 && !found; i--) {
 		const struct json *whole = intrinsics_peel(in, in->templates[i - 1]);
-		const struct json *part = whole ? intrinsics_peel(in, intrinsics_member(whole, str_of(section))) : NULL;
+		const struct json *part =
+			whole ? intrinsics_peel(in, intrinsics_member(whole, str_of(section)))
+			      : NULL;
 
 		found = intrinsics_peel(in, intrinsics_member(part, name));
 	}

@@ -23,6 +23,8 @@
 #define MSG_SEED_NOT_ITEM ERR_VALIDATION, "%s", "no item: a JSON object was expected"
 #define MSG_SEED_REQUEST \
 	ERR_VALIDATION, "%s", "a request of an operation that puts no items here: CreateTable, PutItem and BatchWriteItem are carried out"
+#define MSG_SEED_SCHEMA \
+	ERR_VALIDATION, "%s", "a schema of OneTable, which makes no table: DescribeTable's answer of one is read"
 #define MSG_SEED_NOT_JSON ERR_VALIDATION, "%s", "no JSON"
 #define MSG_SEED_CSV_HEAD ERR_VALIDATION, "%s", "the first line must name the attributes, each once"
 #define MSG_SEED_CSV_FIELDS ERR_VALIDATION, "%zu fields, but the first line names %zu"

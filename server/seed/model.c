@@ -20,7 +20,8 @@ static bool is_among(const struct attributes *attributes, struct str name)
 	return false;
 }
 
-static void define(struct json_out *out, struct arena *arena, struct attributes *seen, const struct json *keys)
+static void define(struct json_out *out, struct arena *arena, struct attributes *seen,
+		   const struct json *keys)
 {
 	static const char *const roles[] = {"PartitionKey", "SortKey"};
 
@@ -34,7 +35,8 @@ static void define(struct json_out *out, struct arena *arena, struct attributes 
 		seen->names[seen->n++] = name;
 		json_out_open(out, '{');
 		json_out_field_string(out, "AttributeName", name);
-		json_out_field_string(out, "AttributeType", json_text_string(arena, key, "AttributeType"));
+		json_out_field_string(out, "AttributeType",
+				      json_text_string(arena, key, "AttributeType"));
 		json_out_close(out, '}');
 	}
 }
@@ -47,19 +49,23 @@ static void add_definitions(struct json_out *out, struct arena *arena, const str
 	json_out_name(out, STR("AttributeDefinitions"));
 	json_out_open(out, '[');
 	define(out, arena, &seen, json_text_get(table, "KeyAttributes", JSON_OBJECT));
-	for (const struct json *index = indexes ? json_first(indexes) : NULL; index; index = json_next(index))
+	for (const struct json *index = indexes ? json_first(indexes) : NULL; index;
+	     index = json_next(index))
 		define(out, arena, &seen, json_text_get(index, "KeyAttributes", JSON_OBJECT));
 	json_out_close(out, ']');
 }
 
 static void add_key(struct json_out *out, struct arena *arena, const struct json *keys)
 {
-	static const struct { const char *role, *type; } roles[] = {{"PartitionKey", "HASH"}, {"SortKey", "RANGE"}};
+	static const struct {
+		const char *role, *type;
+	} roles[] = {{"PartitionKey", "HASH"}, {"SortKey", "RANGE"}};
 
 	json_out_name(out, STR("KeySchema"));
 	json_out_open(out, '[');
 	for (size_t i = 0; i < 2; i++) {
-		struct str name = json_text_string(arena, json_text_get(keys, roles[i].role, JSON_OBJECT), "AttributeName");
+		struct str name = json_text_string(
+			arena, json_text_get(keys, roles[i].role, JSON_OBJECT), "AttributeName");
 
 		if (!str_is_set(name))
 			continue;
@@ -83,7 +89,8 @@ static void add_indexes(struct json_out *out, struct arena *arena, const struct 
 		const struct json *projection = json_text_get(index, "Projection", JSON_OBJECT);
 
 		json_out_open(out, '{');
-		json_out_field_string(out, "IndexName", json_text_string(arena, index, "IndexName"));
+		json_out_field_string(out, "IndexName",
+				      json_text_string(arena, index, "IndexName"));
 		add_key(out, arena, json_text_get(index, "KeyAttributes", JSON_OBJECT));
 		json_out_name(out, STR("Projection"));
 		if (projection)
@@ -99,22 +106,27 @@ static void add_indexes(struct json_out *out, struct arena *arena, const struct 
 static void add_billing(struct seed *seed, struct json_out *out, const struct json *table)
 {
 	struct source *source = seed_source(seed);
-	const struct json *settings = json_text_get(table, "ProvisionedCapacitySettings", JSON_OBJECT);
-	bool is_provisioned = str_eq(json_text_string(seed_arena(seed), table, "BillingMode"), STR("PROVISIONED")) &&
+	const struct json *settings =
+		json_text_get(table, "ProvisionedCapacitySettings", JSON_OBJECT);
+	bool is_provisioned = str_eq(json_text_string(seed_arena(seed), table, "BillingMode"),
+				     STR("PROVISIONED")) &&
 			      json_text_get(settings, "ProvisionedThroughput", JSON_OBJECT);
 
 	source_use_all(source, json_text_get(table, "BillingMode", JSON_STRING));
 	source_use(source, settings);
 	if (is_provisioned) {
 		json_out_field_string(out, "BillingMode", STR("PROVISIONED"));
-		source_copy(source, out, &shape_create_table_input, settings, "ProvisionedThroughput");
+		source_copy(source, out, &shape_create_table_input, settings,
+			    "ProvisionedThroughput");
 	} else {
 		source_pass_over(source, settings, "ProvisionedThroughput");
 		json_out_field_string(out, "BillingMode", STR("PAY_PER_REQUEST"));
 	}
-	bool has_read = source_pass_over(source, settings, "AutoScalingRead"), has_write = source_pass_over(source, settings, "AutoScalingWrite");
+	bool has_read = source_pass_over(source, settings, "AutoScalingRead"),
+	     has_write = source_pass_over(source, settings, "AutoScalingWrite");
 	if (is_provisioned && (has_read || has_write))
-		seed_warn(seed, source_origin(source, settings), STR("ProvisionedCapacitySettings"), STR("auto scaling is off here; capacity stays as it is"));
+		seed_warn(seed, source_origin(source, settings), STR("ProvisionedCapacitySettings"),
+			  STR("auto scaling is off here; capacity stays as it is"));
 }
 
 static void pass_over(struct seed *seed, const struct json *object, const char *const *names)
@@ -125,22 +137,33 @@ static void pass_over(struct seed *seed, const struct json *object, const char *
 
 static void mark_keys(struct seed *seed, const struct json *object)
 {
-	static const char *const roles[] = {"PartitionKey", "SortKey"}, *const members[] = {"AttributeName", "AttributeType", NULL};
-	const struct json *keys = source_get(seed_source(seed), object, "KeyAttributes", JSON_OBJECT);
+	static const char *const roles[] = {"PartitionKey", "SortKey"}, *const members[] = {
+										"AttributeName",
+										"AttributeType",
+										NULL};
+	const struct json *keys =
+		source_get(seed_source(seed), object, "KeyAttributes", JSON_OBJECT);
 
 	for (size_t i = 0; i < 2; i++)
-		pass_over(seed, source_get(seed_source(seed), keys, roles[i], JSON_OBJECT), members);
+		pass_over(seed, source_get(seed_source(seed), keys, roles[i], JSON_OBJECT),
+			  members);
 }
 
 /* What is drawn and described, and what goes to other databases, makes no table. */
 static void mark_table(struct seed *seed, const struct json *table)
 {
-	static const char *const described[] = {"TableName", "NonKeyAttributes", "DataAccess", "SampleDataFormats", "TableData", "Description", NULL};
-	static const char *const facet_members[] = {"FacetName", "KeyAttributeAlias", "NonKeyAttributes", "DataAccess", "TableData", "Description", NULL};
+	static const char *const described[] = {
+		"TableName", "NonKeyAttributes", "DataAccess", "SampleDataFormats",
+		"TableData", "Description",      NULL};
+	static const char *const facet_members[] = {
+		"FacetName",  "KeyAttributeAlias", "NonKeyAttributes",
+		"DataAccess", "TableData",         "Description",
+		NULL};
 	static const char *const index_members[] = {"IndexName", "Projection", "Description", NULL};
 	struct source *source = seed_source(seed);
 	const struct json *facets = source_get(source, table, "TableFacets", JSON_ARRAY);
-	const struct json *indexes = source_get(source, table, "GlobalSecondaryIndexes", JSON_ARRAY);
+	const struct json *indexes =
+		source_get(source, table, "GlobalSecondaryIndexes", JSON_ARRAY);
 
 	source_use(source, table);
 	pass_over(seed, table, described);
@@ -156,7 +179,8 @@ static void mark_table(struct seed *seed, const struct json *table)
 	}
 }
 
-static enum code make_table(struct seed *seed, const struct json *table, size_t place, struct err *err)
+static enum code make_table(struct seed *seed, const struct json *table, size_t place,
+			    struct err *err)
 {
 	struct arena *arena = seed_arena(seed);
 	struct str name = json_text_string(arena, table, "TableName");
@@ -171,27 +195,31 @@ static enum code make_table(struct seed *seed, const struct json *table, size_t 
 	json_out_close(&out, '}');
 	mark_table(seed, table);
 	seed_refuse_unused(seed, table, str_printf(arena, "DataModel[%zu]", place));
-	return seed_table(seed, source_origin(seed_source(seed), table), name, json_out_str(&out), NULL, 0, err);
+	return seed_table(seed, source_origin(seed_source(seed), table), name, json_out_str(&out),
+			  NULL, 0, err);
 }
 
 static bool is_typed(struct arena *arena, const struct json *value)
 {
-	return json_type(value) == JSON_OBJECT && json_count(value) == 1 && json_text_is_type(json_name(arena, json_first(value)));
+	return json_type(value) == JSON_OBJECT && json_count(value) == 1 &&
+	       json_text_is_type(json_name(arena, json_first(value)));
 }
 
 static void add_value(struct json_out *out, struct arena *arena, const struct json *value);
 
 static void add_plain(struct json_out *out, struct arena *arena, const struct json *value)
 {
-	static const char *const types[] = {[JSON_NULL] = "NULL", [JSON_BOOLEAN] = "BOOL", [JSON_NUMBER] = "N", [JSON_STRING] = "S", [JSON_ARRAY] = "L",
-					    [JSON_OBJECT] = "M"};
+	static const char *const types[] = {[JSON_NULL] = "NULL", [JSON_BOOLEAN] = "BOOL",
+					    [JSON_NUMBER] = "N",  [JSON_STRING] = "S",
+					    [JSON_ARRAY] = "L",   [JSON_OBJECT] = "M"};
 	bool is_object = json_type(value) == JSON_OBJECT, is_array = json_type(value) == JSON_ARRAY;
 
 	json_out_open(out, '{');
 	json_out_name(out, str_of(types[json_type(value)]));
 	if (is_object || is_array) {
 		json_out_open(out, is_object ? '{' : '[');
-		for (const struct json *child = json_first(value); child; child = json_next(child)) {
+		for (const struct json *child = json_first(value); child;
+		     child = json_next(child)) {
 			if (is_object)
 				json_out_name(out, json_name(arena, child));
 			add_value(out, arena, child);
@@ -218,7 +246,8 @@ static void add_value(struct json_out *out, struct arena *arena, const struct js
 
 	if (!inner) {
 		add_plain(out, arena, value);
-	} else if ((str_eq(type, STR("M")) && json_type(inner) == JSON_OBJECT) || (str_eq(type, STR("L")) && json_type(inner) == JSON_ARRAY) ||
+	} else if ((str_eq(type, STR("M")) && json_type(inner) == JSON_OBJECT) ||
+		   (str_eq(type, STR("L")) && json_type(inner) == JSON_ARRAY) ||
 		   (str_eq(type, STR("N")) && json_type(inner) == JSON_NUMBER)) {
 		add_plain(out, arena, inner);
 	} else {
@@ -226,12 +255,14 @@ static void add_value(struct json_out *out, struct arena *arena, const struct js
 	}
 }
 
-static enum code put_all(struct seed *seed, struct str table, const struct json *rows, struct err *err)
+static enum code put_all(struct seed *seed, struct str table, const struct json *rows,
+			 struct err *err)
 {
 	struct arena *arena = seed_arena(seed);
 	enum code code = OK;
 
-	for (const struct json *row = rows ? json_first(rows) : NULL; row && code == OK; row = json_next(row)) {
+	for (const struct json *row = rows ? json_first(rows) : NULL; row && code == OK;
+	     row = json_next(row)) {
 		struct json_out out = json_out_in(arena);
 
 		if (json_type(row) == JSON_OBJECT) {
@@ -244,7 +275,8 @@ static enum code put_all(struct seed *seed, struct str table, const struct json 
 		} else {
 			json_text_write(&out, arena, row);
 		}
-		code = seed_item(seed, table, json_out_str(&out), source_origin(seed_source(seed), row).line, err);
+		code = seed_item(seed, table, json_out_str(&out),
+				 source_origin(seed_source(seed), row).line, err);
 	}
 	return code;
 }
@@ -255,7 +287,8 @@ static enum code put_samples(struct seed *seed, const struct json *table, struct
 	const struct json *facets = json_text_get(table, "TableFacets", JSON_ARRAY);
 	enum code code = put_all(seed, name, json_text_get(table, "TableData", JSON_ARRAY), err);
 
-	for (const struct json *facet = facets ? json_first(facets) : NULL; facet && code == OK; facet = json_next(facet))
+	for (const struct json *facet = facets ? json_first(facets) : NULL; facet && code == OK;
+	     facet = json_next(facet))
 		code = put_all(seed, name, json_text_get(facet, "TableData", JSON_ARRAY), err);
 	return code;
 }
@@ -271,9 +304,12 @@ enum code model_read(struct seed *seed, const struct json *root, struct err *err
 	enum code code = OK;
 	size_t place = 0;
 
-	for (const struct json *table = json_first(json_text_get(root, "DataModel", JSON_ARRAY)); table && code == OK; table = json_next(table)) {
-		if (!json_text_get(table, "TableName", JSON_STRING) || !json_text_get(table, "KeyAttributes", JSON_OBJECT)) {
-			err_set(err, MSG_SEED_NO_KEYS, STR_ARG(json_text_string(seed_arena(seed), table, "TableName")));
+	for (const struct json *table = json_first(json_text_get(root, "DataModel", JSON_ARRAY));
+	     table && code == OK; table = json_next(table)) {
+		if (!json_text_get(table, "TableName", JSON_STRING) ||
+		    !json_text_get(table, "KeyAttributes", JSON_OBJECT)) {
+			err_set(err, MSG_SEED_NO_KEYS,
+				STR_ARG(json_text_string(seed_arena(seed), table, "TableName")));
 			return seed_at_origin(seed, source_origin(source, table), err);
 		}
 		code = make_table(seed, table, place++, err);

@@ -34,16 +34,19 @@ static bool is_on(const struct reading *reading, const struct json *from, const 
 }
 
 /* The first block of a list of blocks, or the only one. */
-static const struct json *block(const struct reading *reading, const struct json *from, const char *name)
+static const struct json *block(const struct reading *reading, const struct json *from,
+				const char *name)
 {
 	const struct json *list = source_get(reading->source, from, name, JSON_ARRAY);
-	const struct json *first = list ? json_first(list) : source_get(reading->source, from, name, JSON_OBJECT);
+	const struct json *first =
+		list ? json_first(list) : source_get(reading->source, from, name, JSON_OBJECT);
 
 	source_use(reading->source, first);
 	return first;
 }
 
-static const struct json *list_of(const struct reading *reading, const struct json *from, const char *name)
+static const struct json *list_of(const struct reading *reading, const struct json *from,
+				  const char *name)
 {
 	const struct json *list = source_get(reading->source, from, name, JSON_ARRAY);
 
@@ -61,7 +64,8 @@ static void add_element(struct json_out *out, struct str name, const char *type)
 }
 
 /* Blocks of key_schema, or hash_key and range_key. */
-static void add_key(const struct reading *reading, struct json_out *out, const struct json *from, struct str hash)
+static void add_key(const struct reading *reading, struct json_out *out, const struct json *from,
+		    struct str hash)
 {
 	const struct json *elements = list_of(reading, from, "key_schema");
 	struct str range = text(reading, from, "range_key");
@@ -69,7 +73,8 @@ static void add_key(const struct reading *reading, struct json_out *out, const s
 	json_out_name(out, STR("KeySchema"));
 	json_out_open(out, '[');
 	for (const struct json *at = elements ? json_first(elements) : NULL; at; at = json_next(at))
-		add_element(out, text(reading, at, "attribute_name"), str_eq(text(reading, at, "key_type"), STR("RANGE")) ? "RANGE" : "HASH");
+		add_element(out, text(reading, at, "attribute_name"),
+			    str_eq(text(reading, at, "key_type"), STR("RANGE")) ? "RANGE" : "HASH");
 	if (!elements)
 		add_element(out, hash, "HASH");
 	if (!elements && str_is_set(range))
@@ -77,7 +82,8 @@ static void add_key(const struct reading *reading, struct json_out *out, const s
 	json_out_close(out, ']');
 }
 
-static void add_number(const struct reading *reading, struct json_out *out, const struct json *from, const char *name, const char *as)
+static void add_number(const struct reading *reading, struct json_out *out, const struct json *from,
+		       const char *name, const char *as)
 {
 	const struct json *found = source_get(reading->source, from, name, JSON_NUMBER);
 	int64_t number;
@@ -89,8 +95,8 @@ static void add_number(const struct reading *reading, struct json_out *out, cons
 }
 
 /* A block of two numbers: on_demand_throughput, warm_throughput. */
-static void add_pair(const struct reading *reading, struct json_out *out, const struct json *from, const char *name, const char *as,
-		     const char *const names[4])
+static void add_pair(const struct reading *reading, struct json_out *out, const struct json *from,
+		     const char *name, const char *as, const char *const names[4])
 {
 	const struct json *pair = block(reading, from, name);
 
@@ -103,10 +109,13 @@ static void add_pair(const struct reading *reading, struct json_out *out, const 
 	json_out_close(out, '}');
 }
 
-static void add_throughput(const struct reading *reading, struct json_out *out, const struct json *from, bool is_provisioned)
+static void add_throughput(const struct reading *reading, struct json_out *out,
+			   const struct json *from, bool is_provisioned)
 {
-	static const char *const most[] = {"max_read_request_units", "MaxReadRequestUnits", "max_write_request_units", "MaxWriteRequestUnits"};
-	static const char *const warm[] = {"read_units_per_second", "ReadUnitsPerSecond", "write_units_per_second", "WriteUnitsPerSecond"};
+	static const char *const most[] = {"max_read_request_units", "MaxReadRequestUnits",
+					   "max_write_request_units", "MaxWriteRequestUnits"};
+	static const char *const warm[] = {"read_units_per_second", "ReadUnitsPerSecond",
+					   "write_units_per_second", "WriteUnitsPerSecond"};
 	const struct json *read = source_get(reading->source, from, "read_capacity", JSON_NUMBER);
 	const struct json *write = source_get(reading->source, from, "write_capacity", JSON_NUMBER);
 
@@ -121,9 +130,11 @@ static void add_throughput(const struct reading *reading, struct json_out *out, 
 	add_pair(reading, out, from, "warm_throughput", "WarmThroughput", warm);
 }
 
-static void add_index(const struct reading *reading, struct json_out *out, const struct json *index, struct str hash, bool is_provisioned)
+static void add_index(const struct reading *reading, struct json_out *out, const struct json *index,
+		      struct str hash, bool is_provisioned)
 {
-	const struct json *attributes = source_get(reading->source, index, "non_key_attributes", JSON_ARRAY);
+	const struct json *attributes =
+		source_get(reading->source, index, "non_key_attributes", JSON_ARRAY);
 
 	json_out_open(out, '{');
 	json_out_field_string(out, "IndexName", text(reading, index, "name"));
@@ -142,28 +153,33 @@ static void add_index(const struct reading *reading, struct json_out *out, const
 }
 
 /* A local index has the table's partition key. */
-static void add_indexes(const struct reading *reading, struct json_out *out, const struct json *table, const char *blocks, const char *name,
+static void add_indexes(const struct reading *reading, struct json_out *out,
+			const struct json *table, const char *blocks, const char *name,
 			bool is_local)
 {
 	const struct json *indexes = list_of(reading, table, blocks);
-	bool is_provisioned = !is_local && !str_eq(text(reading, table, "billing_mode"), STR("PAY_PER_REQUEST"));
+	bool is_provisioned =
+		!is_local && !str_eq(text(reading, table, "billing_mode"), STR("PAY_PER_REQUEST"));
 
 	if (!indexes)
 		return;
 	json_out_name(out, str_of(name));
 	json_out_open(out, '[');
 	for (const struct json *index = json_first(indexes); index; index = json_next(index))
-		add_index(reading, out, index, text(reading, is_local ? table : index, "hash_key"), is_provisioned);
+		add_index(reading, out, index, text(reading, is_local ? table : index, "hash_key"),
+			  is_provisioned);
 	json_out_close(out, ']');
 }
 
-static void add_attributes(const struct reading *reading, struct json_out *out, const struct json *table)
+static void add_attributes(const struct reading *reading, struct json_out *out,
+			   const struct json *table)
 {
 	const struct json *attributes = list_of(reading, table, "attribute");
 
 	json_out_name(out, STR("AttributeDefinitions"));
 	json_out_open(out, '[');
-	for (const struct json *at = attributes ? json_first(attributes) : NULL; at; at = json_next(at)) {
+	for (const struct json *at = attributes ? json_first(attributes) : NULL; at;
+	     at = json_next(at)) {
 		json_out_open(out, '{');
 		json_out_field_string(out, "AttributeName", text(reading, at, "name"));
 		json_out_field_string(out, "AttributeType", text(reading, at, "type"));
@@ -176,7 +192,8 @@ static void add_attributes(const struct reading *reading, struct json_out *out, 
 static void add_tags(const struct reading *reading, struct json_out *out, const struct json *table)
 {
 	const struct json *all = source_get(reading->source, table, "tags_all", JSON_OBJECT);
-	const struct json *own = source_get(reading->source, table, "tags", JSON_OBJECT), *tags = all ? all : own;
+	const struct json *own = source_get(reading->source, table, "tags", JSON_OBJECT),
+			  *tags = all ? all : own;
 
 	source_use_all(reading->source, all);
 	source_use_all(reading->source, own);
@@ -187,15 +204,19 @@ static void add_tags(const struct reading *reading, struct json_out *out, const 
 	for (const struct json *tag = json_first(tags); tag; tag = json_next(tag)) {
 		json_out_open(out, '{');
 		json_out_field_string(out, "Key", json_name(reading->arena, tag));
-		json_out_field_string(out, "Value", json_type(tag) == JSON_STRING ? json_string(reading->arena, tag) : STR(""));
+		json_out_field_string(
+			out, "Value",
+			json_type(tag) == JSON_STRING ? json_string(reading->arena, tag) : STR(""));
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
 }
 
-static void add_settings(const struct reading *reading, struct json_out *out, const struct json *table)
+static void add_settings(const struct reading *reading, struct json_out *out,
+			 const struct json *table)
 {
-	struct str class = text(reading, table, "table_class"), view = text(reading, table, "stream_view_type");
+	struct str class = text(reading, table, "table_class"),
+		   view = text(reading, table, "stream_view_type");
 	const struct json *encryption = block(reading, table, "server_side_encryption");
 	struct str key = text(reading, encryption, "kms_key_arn");
 
@@ -224,7 +245,8 @@ static void add_settings(const struct reading *reading, struct json_out *out, co
 	add_tags(reading, out, table);
 }
 
-static struct str create_body(const struct reading *reading, const struct json *table, struct str name)
+static struct str create_body(const struct reading *reading, const struct json *table,
+			      struct str name)
 {
 	struct json_out out = json_out_in(reading->arena);
 	bool is_on_demand = str_eq(text(reading, table, "billing_mode"), STR("PAY_PER_REQUEST"));
@@ -233,9 +255,11 @@ static struct str create_body(const struct reading *reading, const struct json *
 	json_out_field_string(&out, "TableName", name);
 	add_attributes(reading, &out, table);
 	add_key(reading, &out, table, text(reading, table, "hash_key"));
-	json_out_field_string(&out, "BillingMode", is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
+	json_out_field_string(&out, "BillingMode",
+			      is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
 	add_throughput(reading, &out, table, !is_on_demand);
-	add_indexes(reading, &out, table, "global_secondary_index", "GlobalSecondaryIndexes", false);
+	add_indexes(reading, &out, table, "global_secondary_index", "GlobalSecondaryIndexes",
+		    false);
 	add_indexes(reading, &out, table, "local_secondary_index", "LocalSecondaryIndexes", true);
 	add_settings(reading, &out, table);
 	json_out_close(&out, '}');
@@ -251,13 +275,16 @@ static struct json_out begin(const struct reading *reading, struct str name)
 	return out;
 }
 
-static void end(struct json_out *out, const char *operation, struct str region, struct seed_request *follow_ups, size_t *n)
+static void end(struct json_out *out, const char *operation, struct str region,
+		struct seed_request *follow_ups, size_t *n)
 {
 	json_out_close(out, '}');
-	follow_ups[(*n)++] = (struct seed_request){operation, json_out_str(out), region, STR_ABSENT};
+	follow_ups[(*n)++] =
+		(struct seed_request){operation, json_out_str(out), region, STR_ABSENT};
 }
 
-static void follow_with_recovery(const struct reading *reading, const struct json *table, struct str name, struct seed_request *follow_ups, size_t *n)
+static void follow_with_recovery(const struct reading *reading, const struct json *table,
+				 struct str name, struct seed_request *follow_ups, size_t *n)
 {
 	const struct json *recovery = block(reading, table, "point_in_time_recovery");
 	struct json_out out = begin(reading, name);
@@ -273,11 +300,13 @@ static void follow_with_recovery(const struct reading *reading, const struct jso
 }
 
 /* A replica's other settings are left, and so refused where they are set. */
-static void follow_with_replicas(const struct reading *reading, const struct json *table, struct str name, struct seed_request *follow_ups, size_t *n)
+static void follow_with_replicas(const struct reading *reading, const struct json *table,
+				 struct str name, struct seed_request *follow_ups, size_t *n)
 {
 	const struct json *replicas = list_of(reading, table, "replica");
 
-	for (const struct json *at = replicas ? json_first(replicas) : NULL; at && *n + 1 < FOLLOW_UPS_MAX; at = json_next(at)) {
+	for (const struct json *at = replicas ? json_first(replicas) : NULL;
+	     at && *n + 1 < FOLLOW_UPS_MAX; at = json_next(at)) {
 		struct json_out out = begin(reading, name);
 		struct str consistency = text(reading, at, "consistency_mode");
 
@@ -299,7 +328,8 @@ static void follow_with_replicas(const struct reading *reading, const struct jso
 	}
 }
 
-static size_t add_follow_ups(const struct reading *reading, const struct json *table, struct str name, struct seed_request *follow_ups)
+static size_t add_follow_ups(const struct reading *reading, const struct json *table,
+			     struct str name, struct seed_request *follow_ups)
 {
 	const struct json *ttl = block(reading, table, "ttl");
 	struct str attribute = text(reading, ttl, "attribute_name");
@@ -340,7 +370,8 @@ static bool is_unset(const struct json *value)
 static void pass_over_unset(const struct reading *reading, const struct json *value, unsigned depth)
 {
 	for (const struct json *at = depth < 8 ? json_first(value) : NULL; at; at = json_next(at)) {
-		bool is_empty = json_type(at) == JSON_STRING && json_string(reading->arena, at).n == 0;
+		bool is_empty =
+			json_type(at) == JSON_STRING && json_string(reading->arena, at).n == 0;
 
 		if (is_empty || is_unset(at))
 			source_use(reading->source, at);
@@ -351,8 +382,9 @@ static void pass_over_unset(const struct reading *reading, const struct json *va
 
 static void refuse_unused(const struct reading *reading, const struct json *values)
 {
-	static const char *const computed[] = {"arn", "id", "stream_arn", "stream_label", "timeouts", "region", "__defaults", "hash_key", "range_key",
-					       "read_capacity", "write_capacity"};
+	static const char *const computed[] = {
+		"arn",        "id",       "stream_arn", "stream_label",  "timeouts",      "region",
+		"__defaults", "hash_key", "range_key",  "read_capacity", "write_capacity"};
 
 	source_use(reading->source, values);
 	for (size_t i = 0; i < sizeof(computed) / sizeof(computed[0]); i++)
@@ -361,14 +393,18 @@ static void refuse_unused(const struct reading *reading, const struct json *valu
 	seed_refuse_unused(reading->seed, values, reading->address);
 }
 
-static enum code read_table(const struct reading *reading, const struct json *values, struct err *err)
+static enum code read_table(const struct reading *reading, const struct json *values,
+			    struct err *err)
 {
-	struct seed_request *follow_ups = ARENA_ARRAY(reading->arena, struct seed_request, FOLLOW_UPS_MAX);
+	struct seed_request *follow_ups =
+		ARENA_ARRAY(reading->arena, struct seed_request, FOLLOW_UPS_MAX);
 	struct str name = text(reading, values, "name"), body;
 	struct origin origin = source_origin(reading->source, values);
 
 	if (!str_is_set(name)) {
-		seed_refuse(reading->seed, origin, reading->address, STR("its name is not known before it is applied; show the state instead"));
+		seed_refuse(
+			reading->seed, origin, reading->address,
+			STR("its name is not known before it is applied; show the state instead"));
 		return OK;
 	}
 	body = create_body(reading, values, name);
@@ -377,27 +413,37 @@ static enum code read_table(const struct reading *reading, const struct json *va
 	return seed_table(reading->seed, origin, name, body, follow_ups, n, err);
 }
 
-/* Resources beside tables. What belongs to a table and is not made is refused; auto scaling has no effect. */
+/* Resources beside tables. What belongs to a table and is not made is refused; auto scaling has no
+ * effect. */
 static void read_other(const struct reading *reading, struct str type, const struct json *values)
 {
 	struct origin origin = source_origin(reading->source, values);
 
 	if (str_starts_with(type, STR("aws_dynamodb_")))
-		seed_refuse(reading->seed, origin, reading->address, str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
-	else if (str_starts_with(type, STR("aws_appautoscaling_")) && str_eq(json_text_string(reading->arena, values, "service_namespace"), STR("dynamodb")))
-		seed_warn(reading->seed, origin, reading->address, STR("auto scaling is off here; capacity stays as the table has it"));
+		seed_refuse(
+			reading->seed, origin, reading->address,
+			str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
+	else if (str_starts_with(type, STR("aws_appautoscaling_")) &&
+		 str_eq(json_text_string(reading->arena, values, "service_namespace"),
+			STR("dynamodb")))
+		seed_warn(reading->seed, origin, reading->address,
+			  STR("auto scaling is off here; capacity stays as the table has it"));
 }
 
-/* A resource with its values: a table on the first walk, an item on the second, since Terraform does not say which comes first. */
-static enum code read_values(struct reading *reading, struct str type, const struct json *values, struct err *err)
+/* A resource with its values: a table on the first walk, an item on the second, since Terraform
+ * does not say which comes first. */
+static enum code read_values(struct reading *reading, struct str type, const struct json *values,
+			     struct err *err)
 {
-	bool is_table = str_eq(type, STR("aws_dynamodb_table")), is_item = str_eq(type, STR("aws_dynamodb_table_item"));
+	bool is_table = str_eq(type, STR("aws_dynamodb_table")),
+	     is_item = str_eq(type, STR("aws_dynamodb_table_item"));
 
 	reading->found += is_table || is_item;
 	if (!reading->is_for_items && is_table)
 		return read_table(reading, values, err);
 	if (reading->is_for_items && is_item)
-		return seed_item(reading->seed, text(reading, values, "table_name"), text(reading, values, "item"),
+		return seed_item(reading->seed, text(reading, values, "table_name"),
+				 text(reading, values, "item"),
 				 source_origin(reading->source, values).line, err);
 	if (!reading->is_for_items && !is_item)
 		read_other(reading, type, values);
@@ -409,26 +455,36 @@ static bool is_data(const struct reading *reading, const struct json *resource)
 	return str_eq(json_text_string(reading->arena, resource, "mode"), STR("data"));
 }
 
-static enum code read_resource(struct reading *reading, const struct json *resource, struct err *err)
+static enum code read_resource(struct reading *reading, const struct json *resource,
+			       struct err *err)
 {
 	const struct json *values = json_text_get(resource, "values", JSON_OBJECT);
 
 	reading->address = json_text_string(reading->arena, resource, "address");
 	if (!str_is_set(reading->address))
 		reading->address = STR("resource");
-	return values && !is_data(reading, resource) ? read_values(reading, json_text_string(reading->arena, resource, "type"), values, err) : OK;
+	return values && !is_data(reading, resource)
+		       ? read_values(reading, json_text_string(reading->arena, resource, "type"),
+				     values, err)
+		       : OK;
 }
 
-static enum code read_module(struct reading *reading, const struct json *module, unsigned depth, struct err *err)
+static enum code read_module(struct reading *reading, const struct json *module, unsigned depth,
+			     struct err *err)
 {
-	const struct json *resources = json_text_get(module, "resources", JSON_ARRAY), *children = json_text_get(module, "child_modules", JSON_ARRAY);
+	const struct json *resources = json_text_get(module, "resources", JSON_ARRAY),
+			  *children = json_text_get(module, "child_modules", JSON_ARRAY);
 	enum code code = OK;
 
-	for (const struct json *at = resources ? json_first(resources) : NULL; at && code == OK; at = json_next(at))
+	for (const struct json *at = resources ? json_first(resources) : NULL; at && code == OK;
+	     at = json_next(at))
 		code = read_resource(reading, at, err);
 	if (depth == MODULE_DEPTH_MAX && children)
-		seed_refuse(reading->seed, source_origin(reading->source, children), STR("child_modules"), STR("nested too deeply"));
-	for (const struct json *at = children && depth < MODULE_DEPTH_MAX ? json_first(children) : NULL; at && code == OK; at = json_next(at))
+		seed_refuse(reading->seed, source_origin(reading->source, children),
+			    STR("child_modules"), STR("nested too deeply"));
+	for (const struct json *at = children && depth < MODULE_DEPTH_MAX ? json_first(children)
+									  : NULL;
+	     at && code == OK; at = json_next(at))
 		code = read_module(reading, at, depth + 1, err);
 	return code;
 }
@@ -440,10 +496,14 @@ static enum code read_state(struct reading *reading, const struct json *resource
 
 	for (const struct json *at = json_first(resources); at && code == OK; at = json_next(at)) {
 		const struct json *instances = json_text_get(at, "instances", JSON_ARRAY);
-		struct str type = json_text_string(reading->arena, at, "type"), name = json_text_string(reading->arena, at, "name");
+		struct str type = json_text_string(reading->arena, at, "type"),
+			   name = json_text_string(reading->arena, at, "name");
 
-		reading->address = str_printf(reading->arena, STR_FMT "." STR_FMT, STR_ARG(type), STR_ARG(name));
-		for (const struct json *one = instances && !is_data(reading, at) ? json_first(instances) : NULL; one && code == OK; one = json_next(one)) {
+		reading->address = str_printf(reading->arena, STR_FMT "." STR_FMT, STR_ARG(type),
+					      STR_ARG(name));
+		for (const struct json *one =
+			     instances && !is_data(reading, at) ? json_first(instances) : NULL;
+		     one && code == OK; one = json_next(one)) {
 			const struct json *values = json_text_get(one, "attributes", JSON_OBJECT);
 
 			code = values ? read_values(reading, type, values, err) : OK;
@@ -455,9 +515,14 @@ static enum code read_state(struct reading *reading, const struct json *resource
 /* Pulumi writes globalSecondaryIndexes where Terraform writes global_secondary_index. */
 static struct str terraform_name(struct arena *arena, struct str name)
 {
-	static const struct { const char *pulumi, *terraform; } names[] = {
-		{"attributes", "attribute"}, {"globalSecondaryIndexes", "global_secondary_index"}, {"localSecondaryIndexes", "local_secondary_index"},
-		{"replicas", "replica"}, {"keySchemas", "key_schema"},
+	static const struct {
+		const char *pulumi, *terraform;
+	} names[] = {
+		{"attributes", "attribute"},
+		{"globalSecondaryIndexes", "global_secondary_index"},
+		{"localSecondaryIndexes", "local_secondary_index"},
+		{"replicas", "replica"},
+		{"keySchemas", "key_schema"},
 	};
 	struct buf buf = buf_in(arena);
 
@@ -488,7 +553,8 @@ static void rename_all(struct renaming *renaming, const struct json *value, bool
 	bool is_object = json_type(value) == JSON_OBJECT;
 	struct arena *arena = renaming->reading->arena;
 
-	renaming->origins = arena_room(arena, renaming->origins, renaming->n, sizeof(*renaming->origins));
+	renaming->origins =
+		arena_room(arena, renaming->origins, renaming->n, sizeof(*renaming->origins));
 	renaming->origins[renaming->n++] = source_origin(renaming->reading->source, value);
 	if (!is_object && json_type(value) != JSON_ARRAY) {
 		json_text_write(&renaming->out, arena, value);
@@ -505,35 +571,44 @@ static void rename_all(struct renaming *renaming, const struct json *value, bool
 	json_out_close(&renaming->out, is_object ? '}' : ']');
 }
 
-static enum code read_pulumi_resource(struct reading *reading, const struct json *resource, struct err *err)
+static enum code read_pulumi_resource(struct reading *reading, const struct json *resource,
+				      struct err *err)
 {
 	struct str type = json_text_string(reading->arena, resource, "type");
 	const struct json *outputs = json_text_get(resource, "outputs", JSON_OBJECT), *root;
 	struct renaming renaming = {.reading = reading, .out = json_out_in(reading->arena)};
-	bool is_table = str_eq(type, STR("aws:dynamodb/table:Table")), is_item = str_eq(type, STR("aws:dynamodb/tableItem:TableItem"));
+	bool is_table = str_eq(type, STR("aws:dynamodb/table:Table")),
+	     is_item = str_eq(type, STR("aws:dynamodb/tableItem:TableItem"));
 
 	reading->address = json_text_string(reading->arena, resource, "urn");
 	if (!outputs || (!is_table && !is_item)) {
-		if (!reading->is_for_items && (str_starts_with(type, STR("aws:dynamodb/")) || str_starts_with(type, STR("aws-native:dynamodb:"))))
-			seed_refuse(reading->seed, source_origin(reading->source, resource), reading->address,
-				    str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
+		if (!reading->is_for_items && (str_starts_with(type, STR("aws:dynamodb/")) ||
+					       str_starts_with(type, STR("aws-native:dynamodb:"))))
+			seed_refuse(reading->seed, source_origin(reading->source, resource),
+				    reading->address,
+				    str_printf(reading->arena, STR_FMT " is not carried out",
+					       STR_ARG(type)));
 		return OK;
 	}
 	rename_all(&renaming, outputs, true);
 	if (json_parse(reading->arena, json_out_str(&renaming.out), &root, err) != OK)
 		return err->code;
 	source_locate_by(reading->source, root, renaming.origins, renaming.n);
-	return read_values(reading, is_table ? STR("aws_dynamodb_table") : STR("aws_dynamodb_table_item"), root, err);
+	return read_values(reading,
+			   is_table ? STR("aws_dynamodb_table") : STR("aws_dynamodb_table_item"),
+			   root, err);
 }
 
 static const struct json *pulumi_resources(const struct json *root)
 {
-	return json_text_get(json_text_get(root, "deployment", JSON_OBJECT), "resources", JSON_ARRAY);
+	return json_text_get(json_text_get(root, "deployment", JSON_OBJECT), "resources",
+			     JSON_ARRAY);
 }
 
 static const struct json *state_resources(const struct json *root)
 {
-	bool is_state = json_text_get(root, "terraform_version", JSON_STRING) && json_text_get(root, "lineage", JSON_STRING);
+	bool is_state = json_text_get(root, "terraform_version", JSON_STRING) &&
+			json_text_get(root, "lineage", JSON_STRING);
 
 	return is_state ? json_text_get(root, "resources", JSON_ARRAY) : NULL;
 }
@@ -542,7 +617,8 @@ static const struct json *root_module(const struct json *root)
 {
 	const struct json *values = json_text_get(root, "planned_values", JSON_OBJECT);
 
-	return json_text_get(values ? values : json_text_get(root, "values", JSON_OBJECT), "root_module", JSON_OBJECT);
+	return json_text_get(values ? values : json_text_get(root, "values", JSON_OBJECT),
+			     "root_module", JSON_OBJECT);
 }
 
 bool plan_is_in(const struct json *root)
@@ -558,14 +634,16 @@ static enum code read_all(struct reading *reading, const struct json *root, stru
 		return read_module(reading, root_module(root), 0, err);
 	if (state_resources(root))
 		return read_state(reading, state_resources(root), err);
-	for (const struct json *at = json_first(pulumi_resources(root)); at && code == OK; at = json_next(at))
+	for (const struct json *at = json_first(pulumi_resources(root)); at && code == OK;
+	     at = json_next(at))
 		code = read_pulumi_resource(reading, at, err);
 	return code;
 }
 
 enum code plan_read(struct seed *seed, const struct json *root, struct err *err)
 {
-	struct reading reading = {.seed = seed, .source = seed_source(seed), .arena = seed_arena(seed)};
+	struct reading reading = {
+		.seed = seed, .source = seed_source(seed), .arena = seed_arena(seed)};
 	enum code code = read_all(&reading, root, err);
 
 	if (code == OK && reading.found == 0)

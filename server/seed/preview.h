@@ -7,9 +7,11 @@
 #include "server/seed/seed.h"
 
 /*
- * The target's tables on standard output: a line each, or with `is_json` an array of DescribeTable's "Table" with
- * "TimeToLiveDescription" and "ContinuousBackupsDescription" beside it.
+ * The target's tables on standard output: a line each, or with `is_json` an array of
+ * DescribeTable's "Table" with "TimeToLiveDescription" and "ContinuousBackupsDescription" beside
+ * it.
  */
-enum code preview_print(struct arena *arena, const struct seed_target *target, bool is_json, struct err *err) WARN_UNUSED;
+enum code preview_print(struct arena *arena, const struct seed_target *target, bool is_json,
+			struct err *err) WARN_UNUSED;
 
 #endif

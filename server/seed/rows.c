@@ -25,7 +25,8 @@ static struct str item_of(struct arena *arena, struct str object)
 }
 
 /* `arena` is given back. */
-static enum code put(struct seed *seed, struct arena *arena, struct str table, struct str object, size_t line, struct err *err)
+static enum code put(struct seed *seed, struct arena *arena, struct str table, struct str object,
+		     size_t line, struct err *err)
 {
 	enum code code;
 
@@ -39,7 +40,8 @@ static enum code put(struct seed *seed, struct arena *arena, struct str table, s
 	return code;
 }
 
-static enum code put_line(struct seed *seed, struct arena *arena, struct str table, struct str text, size_t line, struct err *err)
+static enum code put_line(struct seed *seed, struct arena *arena, struct str table, struct str text,
+			  size_t line, struct err *err)
 {
 	const struct json *root;
 	struct err reason = err_in(arena);
@@ -83,7 +85,8 @@ static size_t line_of(struct place *place, struct str part)
 	return place->line;
 }
 
-static enum code put_all(struct seed *seed, struct str table, struct str array, struct place *place, struct err *err)
+static enum code put_all(struct seed *seed, struct str table, struct str array, struct place *place,
+			 struct err *err)
 {
 	struct str rest = json_text_inside(array), element;
 	struct arena *arena = arena_new(PIECE);
@@ -95,16 +98,20 @@ static enum code put_all(struct seed *seed, struct str table, struct str array, 
 	return code;
 }
 
-static enum code put_requests(struct seed *seed, struct str table, struct str requests, struct place *place, struct err *err)
+static enum code put_requests(struct seed *seed, struct str table, struct str requests,
+			      struct place *place, struct err *err)
 {
 	struct str rest = json_text_inside(requests), element;
 	struct arena *arena = arena_new(PIECE);
 	enum code code = OK;
 
 	while (code == OK && json_text_element(&rest, &element)) {
-		struct str request = element.p[0] == '{' ? json_text_find(element, STR("PutRequest")) : STR_ABSENT;
+		struct str request = element.p[0] == '{'
+					     ? json_text_find(element, STR("PutRequest"))
+					     : STR_ABSENT;
 
-		code = put(seed, arena, table, str_is_set(request) ? request : STR(""), line_of(place, element), err);
+		code = put(seed, arena, table, str_is_set(request) ? request : STR(""),
+			   line_of(place, element), err);
 	}
 	arena_free(arena);
 	return code;
@@ -116,7 +123,8 @@ static bool is_batch(const struct json *root)
 	if (json_type(root) != JSON_OBJECT || !json_first(root))
 		return false;
 	for (const struct json *table = json_first(root); table; table = json_next(table)) {
-		const struct json *first = json_type(table) == JSON_ARRAY ? json_first(table) : NULL;
+		const struct json *first =
+			json_type(table) == JSON_ARRAY ? json_first(table) : NULL;
 
 		if (!first || json_type(first) != JSON_OBJECT || !json_member(first, "PutRequest"))
 			return false;
@@ -124,20 +132,23 @@ static bool is_batch(const struct json *root)
 	return true;
 }
 
-static enum code put_batch(struct seed *seed, struct str batch, bool is_answer, struct place *place, struct err *err)
+static enum code put_batch(struct seed *seed, struct str batch, bool is_answer, struct place *place,
+			   struct err *err)
 {
 	struct str rest = json_text_inside(batch), name, part;
 	enum code code = OK;
 
 	while (code == OK && json_text_member(&rest, &name, &part))
-		code = is_answer ? put_all(seed, name, part, place, err) : put_requests(seed, name, part, place, err);
+		code = is_answer ? put_all(seed, name, part, place, err)
+				 : put_requests(seed, name, part, place, err);
 	return code;
 }
 
 static bool holds_something(const struct json *root, const char *name)
 {
 	const struct json *found = json_type(root) == JSON_OBJECT ? json_member(root, name) : NULL;
-	bool is_container = found && (json_type(found) == JSON_OBJECT || json_type(found) == JSON_ARRAY);
+	bool is_container =
+		found && (json_type(found) == JSON_OBJECT || json_type(found) == JSON_ARRAY);
 
 	return is_container ? json_first(found) != NULL : found && json_type(found) == JSON_STRING;
 }
@@ -149,18 +160,25 @@ static void warn_of_rest(struct seed *seed, const struct json *root)
 
 	for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
 		if (holds_something(root, rests[i]))
-			seed_warn(seed, (struct origin){NULL, 0}, str_of(rests[i]), STR("the answer is a page of a longer one: other items are not in the file"));
+			seed_warn(seed, (struct origin){NULL, 0}, str_of(rests[i]),
+				  STR("the answer is a page of a longer one: other items are not "
+				      "in the file"));
 	}
 }
 
 /* Whether it is PutItem's body. What else it has but a table and an item is refused. */
 static bool is_put(struct seed *seed, const struct json *root)
 {
-	static const char *const told[] = {"TableName", "Item", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics", "ReturnValues",
+	static const char *const told[] = {"TableName",
+					   "Item",
+					   "ReturnConsumedCapacity",
+					   "ReturnItemCollectionMetrics",
+					   "ReturnValues",
 					   "ReturnValuesOnConditionCheckFailure"};
 	struct arena *arena = seed_arena(seed);
 
-	if (!json_text_get(root, "TableName", JSON_STRING) || !json_text_get(root, "Item", JSON_OBJECT))
+	if (!json_text_get(root, "TableName", JSON_STRING) ||
+	    !json_text_get(root, "Item", JSON_OBJECT))
 		return false;
 	for (const struct json *at = json_first(root); at; at = json_next(at)) {
 		struct str name = json_name(arena, at);
@@ -169,7 +187,8 @@ static bool is_put(struct seed *seed, const struct json *root)
 		while (i < sizeof(told) / sizeof(told[0]) && !str_eq(name, str_of(told[i])))
 			i++;
 		if (i == sizeof(told) / sizeof(told[0]) && holds_something(root, name.p))
-			seed_refuse(seed, (struct origin){NULL, 0}, name, STR("an item is put without a condition"));
+			seed_refuse(seed, (struct origin){NULL, 0}, name,
+				    STR("an item is put without a condition"));
 	}
 	return true;
 }
@@ -177,27 +196,44 @@ static bool is_put(struct seed *seed, const struct json *root)
 /* Requests whose items, if they have some, are not put. */
 static bool is_other_request(const struct json *root)
 {
-	static const char *const members[] = {"TransactItems", "Statement", "Statements", "TransactStatements"};
-	bool is_other = json_text_get(root, "TableName", JSON_STRING) && json_count(root) > 1 && !json_member(root, "Item");
+	static const char *const members[] = {"TransactItems", "Statement", "Statements",
+					      "TransactStatements"};
+	bool is_other = json_text_get(root, "TableName", JSON_STRING) && json_count(root) > 1 &&
+			!json_member(root, "Item");
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		is_other = is_other || json_text_get(root, members[i], JSON_ARRAY);
 	return is_other;
 }
 
-static enum code read_object(struct seed *seed, struct str document, struct place *place, const struct json *root, struct err *err)
+/* OneTable: {"format": "onetable:1.1.0", "models": ...} has types of items, and no name of a table. */
+static bool is_schema(struct seed *seed, const struct json *root)
+{
+	struct str format = json_text_string(seed_arena(seed), root, "format");
+
+	return str_is_set(format) && str_starts_with(format, STR("onetable:"));
+}
+
+static enum code read_object(struct seed *seed, struct str document, struct place *place,
+			     const struct json *root, struct err *err)
 {
 	struct arena *arena;
 	struct str table = seed_table_name(seed);
 	const struct json *requests = json_member(root, "RequestItems");
 
+	if (is_schema(seed, root)) {
+		err_set(err, MSG_SEED_SCHEMA);
+		return seed_at(seed, place->line, err);
+	}
 	warn_of_rest(seed, root);
 	if (json_text_get(root, "Items", JSON_ARRAY))
 		return put_all(seed, table, json_text_find(document, STR("Items")), place, err);
 	if (requests && is_batch(requests))
-		return put_batch(seed, json_text_find(document, STR("RequestItems")), false, place, err);
+		return put_batch(seed, json_text_find(document, STR("RequestItems")), false, place,
+				 err);
 	if (json_text_get(root, "Responses", JSON_OBJECT) && !json_text_is_item(document))
-		return put_batch(seed, json_text_find(document, STR("Responses")), true, place, err);
+		return put_batch(seed, json_text_find(document, STR("Responses")), true, place,
+				 err);
 	if (is_batch(root))
 		return put_batch(seed, document, false, place, err);
 	if (is_put(seed, root))
@@ -212,8 +248,8 @@ static enum code read_object(struct seed *seed, struct str document, struct plac
 	return code;
 }
 
-enum code rows_read_document(struct seed *seed, struct str text, size_t first_line, const struct json *root,
-			     struct err *err)
+enum code rows_read_document(struct seed *seed, struct str text, size_t first_line,
+			     const struct json *root, struct err *err)
 {
 	struct str document = str_trim(text);
 	struct place place = {text.p, first_line};
@@ -246,7 +282,8 @@ static struct str csv_item(struct arena *arena, const struct csv_head *head, con
 	return json_out_str(&out);
 }
 
-static enum code read_head(struct seed *seed, struct csv *csv, struct str table, struct csv_head *head, struct err *err)
+static enum code read_head(struct seed *seed, struct csv *csv, struct str table,
+			   struct csv_head *head, struct err *err)
 {
 	struct arena *arena = seed_arena(seed);
 	struct str *types;
@@ -271,7 +308,8 @@ static enum code read_head(struct seed *seed, struct csv *csv, struct str table,
 	return OK;
 }
 
-static enum code put_record(struct seed *seed, struct str table, const struct csv_head *head, const struct csv *csv, struct arena *arena, struct err *err)
+static enum code put_record(struct seed *seed, struct str table, const struct csv_head *head,
+			    const struct csv *csv, struct arena *arena, struct err *err)
 {
 	if (csv->n == head->n)
 		return seed_item(seed, table, csv_item(arena, head, csv), csv->record_line, err);

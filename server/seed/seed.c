@@ -11,10 +11,10 @@
 #include "server/seed/messages.h"
 #include "storage/monotonic.h"
 
-#define BATCH_ITEMS 25          /* AWS: the most that BatchWriteItem takes */
+#define BATCH_ITEMS 25 /* AWS: the most that BatchWriteItem takes */
 #define BATCH_BYTES (4u << 20)
-#define SENDS_MAX 20            /* of a batch whose items are left unprocessed */
-#define PAUSE_MS 20             /* before the second; then twice as long each */
+#define SENDS_MAX 20 /* of a batch whose items are left unprocessed */
+#define PAUSE_MS 20  /* before the second; then twice as long each */
 #define ACTIVE_MS 600000
 #define SAY_MS 2000
 #define PROBLEMS_MAX 100 /* of one file, each in a line of its own */
@@ -22,9 +22,9 @@
 /* A table that was made or looked up. */
 struct known {
 	struct known *next;
-	struct str name, hash;      /* the partition key's attribute */
-	const struct json *types;   /* AttributeDefinitions */
-	bool is_made;               /* by this file */
+	struct str name, hash;    /* the partition key's attribute */
+	const struct json *types; /* AttributeDefinitions */
+	bool is_made;             /* by this file */
 };
 
 struct batch {
@@ -36,18 +36,18 @@ struct batch {
 
 struct seed {
 	const struct seed_options *options;
-	struct arena *arena;        /* of one file */
-	struct arena *piece;        /* of one request */
+	struct arena *arena; /* of one file */
+	struct arena *piece; /* of one request */
 	const struct seed_file *file;
-	bool is_writing;            /* the file is read the second time */
-	struct str asking;          /* the region of requests; absent: the target's own */
+	bool is_writing;   /* the file is read the second time */
+	struct str asking; /* the region of requests; absent: the target's own */
 	struct source *source;
-	struct buf problems;        /* a line each */
+	struct buf problems; /* a line each */
 	size_t problem_count;
 	struct known *tables;
 	struct batch batch;
-	uint64_t ordinal;           /* of the item that is read */
-	uint64_t *bad;              /* ordinals of those passed over, ascending */
+	uint64_t ordinal; /* of the item that is read */
+	uint64_t *bad;    /* ordinals of those passed over, ascending */
 	size_t bad_count, bad_next;
 	struct seed_counts counts;
 	int64_t said_ms;
@@ -55,7 +55,8 @@ struct seed {
 
 struct str seed_account(struct str access_key)
 {
-	return str_is_set(access_key) && policy_scope_is_account(access_key) ? access_key : STR("000000000000");
+	return str_is_set(access_key) && policy_scope_is_account(access_key) ? access_key
+									     : STR("000000000000");
 }
 
 struct seed *seed_new(const struct seed_options *options)
@@ -116,7 +117,8 @@ static struct str reason_of(struct arena *arena, const struct seed_reply *reply,
 	*type = STR("");
 	if (json_parse(arena, reply->body, &root, &err) == OK && json_type(root) == JSON_OBJECT) {
 		kind = json_member(root, "__type");
-		message = json_member(root, "message") ? json_member(root, "message") : json_member(root, "Message");
+		message = json_member(root, "message") ? json_member(root, "message")
+						       : json_member(root, "Message");
 	}
 	if (kind && json_type(kind) == JSON_STRING) {
 		struct str rest = json_string(arena, kind);
@@ -124,14 +126,20 @@ static struct str reason_of(struct arena *arena, const struct seed_reply *reply,
 		str_cut(&rest, '#');
 		*type = rest;
 	}
-	return message && json_type(message) == JSON_STRING ? json_string(arena, message) : str_printf(arena, "status %d", reply->status);
+	return message && json_type(message) == JSON_STRING
+		       ? json_string(arena, message)
+		       : str_printf(arena, "status %d", reply->status);
 }
 
-/* Carries out an operation. Where the answer is an error, *type has its name and *reason its text; else *type is empty. */
-static enum code ask(struct seed *seed, const struct seed_target *target, const char *operation, struct str body, struct seed_reply *reply, struct str *type,
+/* Carries out an operation. Where the answer is an error, *type has its name and *reason its text;
+ * else *type is empty. */
+static enum code ask(struct seed *seed, const struct seed_target *target, const char *operation,
+		     struct str body, struct seed_reply *reply, struct str *type,
 		     struct str *reason, struct err *err)
 {
-	const struct seed_request request = {operation, body, str_is_set(seed->asking) ? seed->asking : target->region, target->account};
+	const struct seed_request request = {
+		operation, body, str_is_set(seed->asking) ? seed->asking : target->region,
+		target->account};
 	enum code code = target->send(target->context, seed->piece, &request, reply, err);
 
 	*type = STR("");
@@ -143,13 +151,15 @@ static enum code ask(struct seed *seed, const struct seed_target *target, const 
 	return code;
 }
 
-static enum code must(struct seed *seed, const struct seed_target *target, const char *operation, struct str name, struct str body,
-		      struct seed_reply *reply, struct err *err)
+static enum code must(struct seed *seed, const struct seed_target *target, const char *operation,
+		      struct str name, struct str body, struct seed_reply *reply, struct err *err)
 {
 	struct str type, reason;
 	enum code code = ask(seed, target, operation, body, reply, &type, &reason, err);
 
-	return code != OK || type.n == 0 ? code : err_set(err, MSG_SEED_REFUSED, operation, STR_ARG(name), STR_ARG(reason));
+	return code != OK || type.n == 0
+		       ? code
+		       : err_set(err, MSG_SEED_REFUSED, operation, STR_ARG(name), STR_ARG(reason));
 }
 
 static struct str table_body(struct seed *seed, struct str name)
@@ -177,7 +187,8 @@ static void wait_ms(long ms)
 }
 
 /* The table's description once it is ACTIVE; NULL where there is no such table. */
-static enum code describe(struct seed *seed, const struct seed_target *target, struct str name, const struct json **table, struct err *err)
+static enum code describe(struct seed *seed, const struct seed_target *target, struct str name,
+			  const struct json **table, struct err *err)
 {
 	int64_t until = monotonic_ms() + ACTIVE_MS;
 	struct seed_reply reply;
@@ -185,19 +196,22 @@ static enum code describe(struct seed *seed, const struct seed_target *target, s
 
 	for (long pause = 1;; pause = pause < 200 ? pause * 2 : pause) {
 		const struct json *root, *status = NULL;
-		enum code code = ask(seed, target, "DescribeTable", table_body(seed, name), &reply, &type, &reason, err);
+		enum code code = ask(seed, target, "DescribeTable", table_body(seed, name), &reply,
+				     &type, &reason, err);
 
 		*table = NULL;
 		if (code != OK || str_eq(type, STR("ResourceNotFoundException")))
 			return code;
 		if (type.n > 0)
-			return err_set(err, MSG_SEED_REFUSED, "DescribeTable", STR_ARG(name), STR_ARG(reason));
+			return err_set(err, MSG_SEED_REFUSED, "DescribeTable", STR_ARG(name),
+				       STR_ARG(reason));
 		code = json_parse(seed->arena, str_copy(seed->arena, reply.body), &root, err);
 		if (code != OK)
 			return code;
 		*table = json_type(root) == JSON_OBJECT ? json_member(root, "Table") : NULL;
 		status = *table ? json_member(*table, "TableStatus") : NULL;
-		if (status && json_type(status) == JSON_STRING && str_eq(json_string(seed->piece, status), STR("ACTIVE")))
+		if (status && json_type(status) == JSON_STRING &&
+		    str_eq(json_string(seed->piece, status), STR("ACTIVE")))
 			return OK;
 		if (monotonic_ms() > until)
 			return err_set(err, MSG_SEED_SLOW_TABLE, STR_ARG(name));
@@ -208,13 +222,15 @@ static enum code describe(struct seed *seed, const struct seed_target *target, s
 /* The first attribute of the key. */
 static struct str hash_of(struct arena *arena, const struct json *table)
 {
-	const struct json *keys = json_member(table, "KeySchema"), *first = keys ? json_first(keys) : NULL;
+	const struct json *keys = json_member(table, "KeySchema"),
+			  *first = keys ? json_first(keys) : NULL;
 	const struct json *name = first ? json_member(first, "AttributeName") : NULL;
 
 	return name ? json_string(arena, name) : STR("");
 }
 
-static enum code remember(struct seed *seed, struct str name, bool is_made, struct known **out, struct err *err)
+static enum code remember(struct seed *seed, struct str name, bool is_made, struct known **out,
+			  struct err *err)
 {
 	const struct json *table = NULL;
 	enum code code = describe(seed, &seed->options->write, name, &table, err);
@@ -224,18 +240,23 @@ static enum code remember(struct seed *seed, struct str name, bool is_made, stru
 	if (!table)
 		return err_set(err, MSG_SEED_NO_TABLE, STR_ARG(name));
 	struct known *known = ARENA_NEW(seed->arena, struct known);
-	*known = (struct known){.next = seed->tables, .name = str_copy(seed->arena, name), .hash = hash_of(seed->arena, table),
-				.types = json_member(table, "AttributeDefinitions"), .is_made = is_made};
+	*known = (struct known){.next = seed->tables,
+				.name = str_copy(seed->arena, name),
+				.hash = hash_of(seed->arena, table),
+				.types = json_member(table, "AttributeDefinitions"),
+				.is_made = is_made};
 	seed->tables = known;
 	if (!seed->options->is_check_apart)
 		return RESULT(OK, out, known);
 	struct str type, reason, body = description_to_create(seed->piece, table);
 	struct seed_reply reply;
-	code = ask(seed, &seed->options->check, "CreateTable", body, &reply, &type, &reason, err); /* one that is there already is from a file before */
+	code = ask(seed, &seed->options->check, "CreateTable", body, &reply, &type, &reason,
+		   err); /* one that is there already is from a file before */
 	return RESULT(code, out, known);
 }
 
-static enum code known_table(struct seed *seed, struct str name, struct known **out, struct err *err)
+static enum code known_table(struct seed *seed, struct str name, struct known **out,
+			     struct err *err)
 {
 	struct known *known = find(seed, name);
 
@@ -248,7 +269,8 @@ enum code seed_at(const struct seed *seed, size_t line, struct err *err)
 {
 	struct str reason = err->message;
 
-	return line > 0 ? err_set(err, MSG_SEED_AT_LINE, seed->file->path, line, STR_ARG(reason)) : err_set(err, MSG_SEED_AT, seed->file->path, STR_ARG(reason));
+	return line > 0 ? err_set(err, MSG_SEED_AT_LINE, seed->file->path, line, STR_ARG(reason))
+			: err_set(err, MSG_SEED_AT, seed->file->path, STR_ARG(reason));
 }
 
 enum code seed_at_origin(const struct seed *seed, struct origin origin, struct err *err)
@@ -256,11 +278,12 @@ enum code seed_at_origin(const struct seed *seed, struct origin origin, struct e
 	struct str reason = err->message;
 	const char *path = origin.path ? origin.path : seed->file->path;
 
-	return origin.line > 0 ? err_set(err, MSG_SEED_AT_LINE, path, origin.line, STR_ARG(reason)) :
-				 err_set(err, MSG_SEED_AT, path, STR_ARG(reason));
+	return origin.line > 0 ? err_set(err, MSG_SEED_AT_LINE, path, origin.line, STR_ARG(reason))
+			       : err_set(err, MSG_SEED_AT, path, STR_ARG(reason));
 }
 
-static struct str place_of(struct seed *seed, struct origin origin, struct str path, struct str reason)
+static struct str place_of(struct seed *seed, struct origin origin, struct str path,
+			   struct str reason)
 {
 	struct err err = err_in(seed->arena);
 
@@ -283,7 +306,8 @@ void seed_refuse(struct seed *seed, struct origin origin, struct str path, struc
 		return;
 	}
 	if (seed->problem_count++ < PROBLEMS_MAX)
-		buf_printf(&seed->problems, "%s" STR_FMT, seed->problem_count > 1 ? "\n" : "", STR_ARG(line));
+		buf_printf(&seed->problems, "%s" STR_FMT, seed->problem_count > 1 ? "\n" : "",
+			   STR_ARG(line));
 }
 
 void seed_warn(struct seed *seed, struct origin origin, struct str path, struct str reason)
@@ -295,7 +319,8 @@ void seed_warn(struct seed *seed, struct origin origin, struct str path, struct 
 	seed->counts.warnings++;
 	if (seed->options->warn)
 		seed->options->warn(seed->options->context,
-				    str_printf(seed->arena, "warning: " STR_FMT, STR_ARG(place_of(seed, origin, path, reason))));
+				    str_printf(seed->arena, "warning: " STR_FMT,
+					       STR_ARG(place_of(seed, origin, path, reason))));
 }
 
 bool seed_has_problems(const struct seed *seed)
@@ -305,7 +330,8 @@ bool seed_has_problems(const struct seed *seed)
 
 static void refuse_unused(void *context, struct origin origin, struct str path)
 {
-	seed_refuse(context, origin, path, STR("not known here, or of another type than it must have"));
+	seed_refuse(context, origin, path,
+		    STR("not known here, or of another type than it must have"));
 }
 
 void seed_refuse_unused(struct seed *seed, const struct json *root, struct str path)
@@ -314,14 +340,16 @@ void seed_refuse_unused(struct seed *seed, const struct json *root, struct str p
 }
 
 /* The requests behind CreateTable, each in its region; a table that changes is waited for. */
-static enum code follow_up(struct seed *seed, struct str name, const struct seed_request *request, struct err *err)
+static enum code follow_up(struct seed *seed, struct str name, const struct seed_request *request,
+			   struct err *err)
 {
 	struct seed_reply reply;
 	const struct json *table;
 	enum code code;
 
 	seed->asking = request->region;
-	code = must(seed, &seed->options->write, request->operation, name, request->body, &reply, err);
+	code = must(seed, &seed->options->write, request->operation, name, request->body, &reply,
+		    err);
 	if (code == OK && strcmp(request->operation, "UpdateTable") == 0)
 		code = describe(seed, &seed->options->write, name, &table, err);
 	seed->asking = STR_ABSENT;
@@ -337,10 +365,13 @@ enum code seed_table(struct seed *seed, struct origin origin, struct str name, s
 
 	if (seed->is_writing || seed->problem_count > 0)
 		return OK; /* the file is refused */
-	enum code code = ask(seed, &seed->options->write, "CreateTable", body, &reply, &type, &reason, err);
-	bool is_there = code == OK && str_eq(type, STR("ResourceInUseException")), is_made = code == OK && type.n == 0;
+	enum code code =
+		ask(seed, &seed->options->write, "CreateTable", body, &reply, &type, &reason, err);
+	bool is_there = code == OK && str_eq(type, STR("ResourceInUseException")),
+	     is_made = code == OK && type.n == 0;
 	if (code == OK && !is_there && !is_made)
-		code = err_set(err, MSG_SEED_REFUSED, "CreateTable", STR_ARG(name), STR_ARG(reason));
+		code = err_set(err, MSG_SEED_REFUSED, "CreateTable", STR_ARG(name),
+			       STR_ARG(reason));
 	if (code == OK)
 		code = remember(seed, name, is_made, &known, err);
 	for (size_t i = 0; i < n && code == OK && is_made; i++)
@@ -397,13 +428,15 @@ static enum code try_item(struct seed *seed, struct str table, struct str item, 
 	if (code != OK)
 		return code;
 	begin_put(&out, table, item);
-	json_out_field_string(&out, "ConditionExpression", STR("attribute_exists(#k) AND attribute_not_exists(#k)"));
+	json_out_field_string(&out, "ConditionExpression",
+			      STR("attribute_exists(#k) AND attribute_not_exists(#k)"));
 	json_out_name(&out, STR("ExpressionAttributeNames"));
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "#k", known->hash);
 	json_out_close(&out, '}');
 	json_out_close(&out, '}');
-	code = ask(seed, &seed->options->check, "PutItem", json_out_str(&out), &reply, &type, &reason, err);
+	code = ask(seed, &seed->options->check, "PutItem", json_out_str(&out), &reply, &type,
+		   &reason, err);
 	if (code != OK || type.n == 0 || str_eq(type, STR("ConditionalCheckFailedException")))
 		return code;
 	return err_set(err, MSG_SEED_ITEM, STR_ARG(reason));
@@ -416,7 +449,9 @@ static void say_progress(struct seed *seed)
 	if (!seed->options->say || now - seed->said_ms < SAY_MS)
 		return;
 	seed->said_ms = now;
-	seed->options->say(seed->options->context, str_printf(seed->piece, "%s: %llu items so far", seed->file->path, (unsigned long long)seed->counts.items));
+	seed->options->say(seed->options->context,
+			   str_printf(seed->piece, "%s: %llu items so far", seed->file->path,
+				      (unsigned long long)seed->counts.items));
 }
 
 /* The items one by one, in their order: of a batch that holds a key twice. */
@@ -430,7 +465,8 @@ static enum code put_singly(struct seed *seed, const struct batch *batch, struct
 
 		begin_put(&out, batch->table, batch->items[i]);
 		json_out_close(&out, '}');
-		code = must(seed, &seed->options->write, "PutItem", batch->table, json_out_str(&out), &reply, err);
+		code = must(seed, &seed->options->write, "PutItem", batch->table,
+			    json_out_str(&out), &reply, err);
 	}
 	return code;
 }
@@ -466,14 +502,16 @@ static enum code put_batch(struct seed *seed, const struct batch *batch, struct 
 	for (unsigned sends = 0; sends < SENDS_MAX; sends++) {
 		struct seed_reply reply;
 		struct str type, reason;
-		enum code code = ask(seed, &seed->options->write, "BatchWriteItem", batch_body(seed->piece, items), &reply, &type, &reason, err);
+		enum code code = ask(seed, &seed->options->write, "BatchWriteItem",
+				     batch_body(seed->piece, items), &reply, &type, &reason, err);
 
 		if (code != OK)
 			return code;
 		if (type.n > 0 && sends == 0 && str_eq(type, STR("ValidationException")))
 			return put_singly(seed, batch, err);
 		if (type.n > 0 && reply.status < 500)
-			return err_set(err, MSG_SEED_REFUSED, "BatchWriteItem", STR_ARG(batch->table), STR_ARG(reason));
+			return err_set(err, MSG_SEED_REFUSED, "BatchWriteItem",
+				       STR_ARG(batch->table), STR_ARG(reason));
 		if (type.n == 0) {
 			items = json_text_find(reply.body, STR("UnprocessedItems"));
 			if (!str_is_set(items) || str_eq(items, STR("{}")))
@@ -503,7 +541,8 @@ static enum code add_to_batch(struct seed *seed, struct str table, struct str it
 {
 	struct batch *batch = &seed->batch;
 
-	if (batch->n == BATCH_ITEMS || batch->bytes + item.n > BATCH_BYTES || (batch->n > 0 && !str_eq(batch->table, table))) {
+	if (batch->n == BATCH_ITEMS || batch->bytes + item.n > BATCH_BYTES ||
+	    (batch->n > 0 && !str_eq(batch->table, table))) {
 		enum code code = flush(seed, err);
 
 		if (code != OK)
@@ -517,7 +556,8 @@ static enum code add_to_batch(struct seed *seed, struct str table, struct str it
 }
 
 /* The first reading: a bad item is remembered where it is passed over. */
-static enum code check_item(struct seed *seed, struct str table, struct str item, size_t line, struct err *err)
+static enum code check_item(struct seed *seed, struct str table, struct str item, size_t line,
+			    struct err *err)
 {
 	enum code code = try_item(seed, table, item, err);
 
@@ -538,7 +578,8 @@ static enum code write_item(struct seed *seed, struct str table, struct str item
 	return OK;
 }
 
-enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line, struct err *err)
+enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line,
+		    struct err *err)
 {
 	enum code code = OK;
 
@@ -551,14 +592,17 @@ enum code seed_item(struct seed *seed, struct str table, struct str item, size_t
 	return code;
 }
 
-enum code seed_key_type(struct seed *seed, struct str table, struct str attribute, struct str *type, struct err *err)
+enum code seed_key_type(struct seed *seed, struct str table, struct str attribute, struct str *type,
+			struct err *err)
 {
 	struct known *known;
 	enum code code = known_table(seed, table, &known, err);
 
 	*type = STR_ABSENT;
-	for (const struct json *at = code == OK && known->types ? json_first(known->types) : NULL; at; at = json_next(at)) {
-		const struct json *name = json_member(at, "AttributeName"), *kind = json_member(at, "AttributeType");
+	for (const struct json *at = code == OK && known->types ? json_first(known->types) : NULL;
+	     at; at = json_next(at)) {
+		const struct json *name = json_member(at, "AttributeName"),
+				  *kind = json_member(at, "AttributeType");
 
 		if (name && kind && str_eq(json_string(seed->arena, name), attribute))
 			*type = json_string(seed->arena, kind);
@@ -586,8 +630,10 @@ static bool delete_table(struct seed *seed, struct str name, struct str region)
 	struct str type, reason;
 
 	seed->asking = region;
-	bool is_reached = ask(seed, target, "UpdateTable", unprotected_body(seed, name), &reply, &type, &reason, &err) == OK &&
-			  ask(seed, target, "DeleteTable", table_body(seed, name), &reply, &type, &reason, &err) == OK;
+	bool is_reached = ask(seed, target, "UpdateTable", unprotected_body(seed, name), &reply,
+			      &type, &reason, &err) == OK &&
+			  ask(seed, target, "DeleteTable", table_body(seed, name), &reply, &type,
+			      &reason, &err) == OK;
 	seed->asking = STR_ABSENT;
 	return is_reached;
 }
@@ -601,7 +647,8 @@ static bool delete_replicas(struct seed *seed, struct str name)
 	if (describe(seed, &seed->options->write, name, &table, &err) != OK)
 		return false;
 	replicas = json_text_get(table, "Replicas", JSON_ARRAY);
-	for (const struct json *at = replicas ? json_first(replicas) : NULL; at; at = json_next(at)) {
+	for (const struct json *at = replicas ? json_first(replicas) : NULL; at;
+	     at = json_next(at)) {
 		struct str region = json_text_string(seed->piece, at, "RegionName");
 
 		if (str_is_set(region) && !delete_table(seed, name, region))
@@ -617,7 +664,8 @@ static void take_back(struct seed *seed)
 		if (!known->is_made)
 			continue;
 		seed->counts.tables--;
-		if (!delete_replicas(seed, known->name) || !delete_table(seed, known->name, STR_ABSENT))
+		if (!delete_replicas(seed, known->name) ||
+		    !delete_table(seed, known->name, STR_ABSENT))
 			return;
 	}
 }
@@ -626,15 +674,18 @@ static void take_back(struct seed *seed)
 static enum code judge(struct seed *seed, struct seed_counts before, struct err *err)
 {
 	struct seed_counts now = seed->counts;
-	bool is_nothing = seed->ordinal == 0 && now.tables == before.tables && now.tables_there == before.tables_there &&
-			  now.bad == before.bad && now.warnings == before.warnings;
+	bool is_nothing = seed->ordinal == 0 && now.tables == before.tables &&
+			  now.tables_there == before.tables_there && now.bad == before.bad &&
+			  now.warnings == before.warnings;
 
 	if (is_nothing && seed->problem_count == 0)
-		seed_warn(seed, (struct origin){NULL, 0}, STR(""), STR("it makes neither a table nor an item"));
+		seed_warn(seed, (struct origin){NULL, 0}, STR(""),
+			  STR("it makes neither a table nor an item"));
 	if (seed->problem_count == 0)
 		return OK;
 	if (seed->problem_count > PROBLEMS_MAX)
-		buf_printf(&seed->problems, "\n%s: and %zu more", seed->file->path, seed->problem_count - PROBLEMS_MAX);
+		buf_printf(&seed->problems, "\n%s: and %zu more", seed->file->path,
+			   seed->problem_count - PROBLEMS_MAX);
 	return err_set(err, MSG_SEED_ITEM, STR_ARG(buf_str(&seed->problems)));
 }
 
@@ -646,7 +697,8 @@ static enum code read_twice(struct seed *seed, struct err *err)
 	if (code == OK)
 		code = judge(seed, before, err);
 	else if (seed->problem_count > 0)
-		err_set(err, MSG_SEED_BOTH, STR_ARG(buf_str(&seed->problems)), STR_ARG(err->message));
+		err_set(err, MSG_SEED_BOTH, STR_ARG(buf_str(&seed->problems)),
+			STR_ARG(err->message));
 	if (code != OK) {
 		take_back(seed);
 		return code;

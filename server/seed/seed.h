@@ -1,9 +1,11 @@
 /*
  * seed - fills tables from files: "dynalith apply FILE..." and --init DIR.
  *
- * A file is read twice. First its tables are made and each of its items is tried in a write whose condition does not hold; what is wrong is then known
- * while nothing but new tables has changed, and these are deleted again. Then its items are written, in batches. So nothing of a file with a bad line
- * is kept, unless bad lines are to be passed over. A table that is there already stays as it is.
+ * A file is read twice. First its tables are made and each of its items is tried in a write whose
+ * condition does not hold; what is wrong is then known while nothing but new tables has changed,
+ * and these are deleted again. Then its items are written, in batches. So nothing of a file with a
+ * bad line is kept, unless bad lines are to be passed over. A table that is there already stays as
+ * it is.
  *
  * All goes by operations of the API, to this process or to another server.
  */
@@ -27,8 +29,8 @@ struct seed_request {
 };
 
 struct seed_reply {
-	int status;       /* of HTTP */
-	struct str body;  /* in the arena of the call */
+	int status;      /* of HTTP */
+	struct str body; /* in the arena of the call */
 };
 
 /* Where operations are carried out. */
@@ -46,16 +48,17 @@ struct seed_parameter {
 };
 
 struct seed_options {
-	struct seed_target write;          /* where tables and items go */
-	struct seed_target check;          /* where items are tried: the same, or one that keeps nothing */
-	bool is_check_apart;               /* these two are not the same: tables are made in both */
-	bool is_keep_going;                /* bad lines and what cannot be carried out are reported and passed over */
-	bool is_strict;                    /* warnings are errors */
-	bool is_trial;                     /* items are tried and not written */
-	struct str table;                  /* of files of items; absent: each file's name says it */
+	struct seed_target write; /* where tables and items go */
+	struct seed_target check; /* where items are tried: the same, or one that keeps nothing */
+	bool is_check_apart;      /* these two are not the same: tables are made in both */
+	bool is_keep_going; /* bad lines and what cannot be carried out are reported and passed over
+			     */
+	bool is_strict;     /* warnings are errors */
+	bool is_trial;      /* items are tried and not written */
+	struct str table;   /* of files of items; absent: each file's name says it */
 	const struct seed_parameter *parameters;
 	size_t parameter_count;
-	void (*say)(void *context, struct str line); /* progress */
+	void (*say)(void *context, struct str line);  /* progress */
 	void (*warn)(void *context, struct str line); /* warnings, and lines passed over */
 	void *context;
 };
@@ -73,8 +76,8 @@ struct seed *seed_new(const struct seed_options *options);
 void seed_free(struct seed *seed);
 
 struct seed_file {
-	const char *path;     /* for messages */
-	struct str table;     /* of its items, unless the options name one */
+	const char *path; /* for messages */
+	struct str table; /* of its items, unless the options name one */
 	struct str text;
 	/* Hands everything in it to seed_table and seed_item. */
 	enum code (*read)(struct seed *seed, const struct seed_file *file, struct err *err);
@@ -97,8 +100,9 @@ struct str seed_table_name(const struct seed *seed);
 struct source *seed_source(const struct seed *seed);
 
 /*
- * A part of the file that is not carried out, at "Resources.Orders.Properties.Tags", for that reason: the file is
- * refused when it has been read, unless what is bad is passed over. `path` may be empty.
+ * A part of the file that is not carried out, at "Resources.Orders.Properties.Tags", for that
+ * reason: the file is refused when it has been read, unless what is bad is passed over. `path` may
+ * be empty.
  */
 void seed_refuse(struct seed *seed, struct origin origin, struct str path, struct str reason);
 /* The same for a part that has no effect here. */
@@ -108,11 +112,13 @@ bool seed_has_problems(const struct seed *seed);
 /* Refuses each part below `root` that source_use() did not mark. */
 void seed_refuse_unused(struct seed *seed, const struct json *root, struct str path);
 
-/* A table by CreateTable's body, and the requests that follow where it is made. `origin`: for errors. */
+/* A table by CreateTable's body, and the requests that follow where it is made. `origin`: for
+ * errors. */
 enum code seed_table(struct seed *seed, struct origin origin, struct str name, struct str body,
 		     const struct seed_request *follow_ups, size_t n, struct err *err) WARN_UNUSED;
 /* An item in DynamoDB's JSON. `line` 0: of the file as a whole. */
-enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line, struct err *err) WARN_UNUSED;
+enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line,
+		    struct err *err) WARN_UNUSED;
 /* A line that is no item, for the reason in *err: OK where it is passed over. */
 enum code seed_bad_line(struct seed *seed, size_t line, struct err *err) WARN_UNUSED;
 /* Puts where it is in front of the reason in *err, and gives its code. */
@@ -120,6 +126,7 @@ enum code seed_at(const struct seed *seed, size_t line, struct err *err);
 /* The same for a place that may be in another file; without one, in the file that is read. */
 enum code seed_at_origin(const struct seed *seed, struct origin origin, struct err *err);
 /* "S", "N" or "B" of a key attribute of the table or its indexes; absent where it is none. */
-enum code seed_key_type(struct seed *seed, struct str table, struct str attribute, struct str *type, struct err *err) WARN_UNUSED;
+enum code seed_key_type(struct seed *seed, struct str table, struct str attribute, struct str *type,
+			struct err *err) WARN_UNUSED;
 
 #endif

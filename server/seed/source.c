@@ -42,7 +42,8 @@ static struct mark *source_place(const struct source *source, const struct json 
 
 static void source_widen(struct source *source)
 {
-	struct source wider = {.arena = source->arena, .places = source->places * 2, .n = source->n};
+	struct source wider = {
+		.arena = source->arena, .places = source->places * 2, .n = source->n};
 
 	wider.marks = ARENA_ARRAY(source->arena, struct mark, wider.places);
 	for (size_t i = 0; i < source->places; i++) {
@@ -129,8 +130,8 @@ static void source_locate_text(struct source *source, const struct json *value, 
 		source_locate_text(source, child, walk, path);
 }
 
-void source_locate(struct source *source, const struct json *root, struct str text, const char *path,
-		   size_t line)
+void source_locate(struct source *source, const struct json *root, struct str text,
+		   const char *path, size_t line)
 {
 	struct walk walk = {.text = text, .line = line};
 
@@ -198,7 +199,8 @@ struct str source_string(struct source *source, struct arena *arena, const struc
 
 const struct json *source_member(struct source *source, const struct json *object, const char *name)
 {
-	const struct json *found = object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
+	const struct json *found =
+		object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
 
 	source_use(source, found);
 	return found;
@@ -220,27 +222,31 @@ static void source_taken(void *context, const struct json *value)
 bool source_copy(struct source *source, struct json_out *out, const struct shape *request,
 		 const struct json *object, const char *name)
 {
-	const struct json *found = object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
+	const struct json *found =
+		object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
 
 	if (!found)
 		return false;
 	json_out_name(out, str_of(name));
-	shape_copy(out, source->arena, shape_copy_member(request, str_of(name)), found, source_taken, source);
+	shape_copy(out, source->arena, shape_copy_member(request, str_of(name)), found,
+		   source_taken, source);
 	return true;
 }
 
 /* "Resources.Orders", "Tags[2]" */
-static struct str source_path(struct source *source, struct str path, const struct json *child, size_t i,
-			      bool is_object)
+static struct str source_path(struct source *source, struct str path, const struct json *child,
+			      size_t i, bool is_object)
 {
 	if (!is_object)
 		return str_printf(source->arena, STR_FMT "[%zu]", STR_ARG(path), i);
 	struct str name = json_name(source->arena, child);
-	return str_printf(source->arena, STR_FMT "%s" STR_FMT, STR_ARG(path), path.n > 0 ? "." : "", STR_ARG(name));
+	return str_printf(source->arena, STR_FMT "%s" STR_FMT, STR_ARG(path), path.n > 0 ? "." : "",
+			  STR_ARG(name));
 }
 
 void source_left_out(struct source *source, const struct json *root, struct str path,
-		     void (*found)(void *context, struct origin origin, struct str path), void *context)
+		     void (*found)(void *context, struct origin origin, struct str path),
+		     void *context)
 {
 	const struct mark *mark = source_place(source, root);
 	bool is_object = json_type(root) == JSON_OBJECT;
@@ -253,5 +259,6 @@ void source_left_out(struct source *source, const struct json *root, struct str 
 	if (!is_object && json_type(root) != JSON_ARRAY)
 		return;
 	for (const struct json *child = json_first(root); child; child = json_next(child))
-		source_left_out(source, child, source_path(source, path, child, i++, is_object), found, context);
+		source_left_out(source, child, source_path(source, path, child, i++, is_object),
+				found, context);
 }

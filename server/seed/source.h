@@ -1,9 +1,9 @@
 /*
  * source - where the values of a document stand, and which of them a reader used.
  *
- * A reader takes members by the functions here, and each marks what it gives. A value that nobody has
- * marked at the end was left out: source_left_out() names the outermost of these, by file, line and
- * path. All memory is the arena's.
+ * A reader takes members by the functions here, and each marks what it gives. A value that nobody
+ * has marked at the end was left out: source_left_out() names the outermost of these, by file, line
+ * and path. All memory is the arena's.
  */
 #ifndef DYNALITH_SERVER_SEED_SOURCE_H
 #define DYNALITH_SERVER_SEED_SOURCE_H
@@ -18,18 +18,19 @@ struct source;
 
 struct origin {
 	const char *path;
-	size_t line;      /* 0: of the file as a whole */
+	size_t line; /* 0: of the file as a whole */
 };
 
 struct source *source_new(struct arena *arena);
 
-/* Notes the lines of a tree that json_parse made of `text`, a part of the file that begins at `line`. */
-void source_locate(struct source *source, const struct json *root, struct str text, const char *path,
-		   size_t line);
+/* Notes the lines of a tree that json_parse made of `text`, a part of the file that begins at
+ * `line`. */
+void source_locate(struct source *source, const struct json *root, struct str text,
+		   const char *path, size_t line);
 
 /*
- * The same for a tree whose JSON was computed: origins[i] is of its i-th value, each container before
- * what it holds. Values beyond `n` have no line.
+ * The same for a tree whose JSON was computed: origins[i] is of its i-th value, each container
+ * before what it holds. Values beyond `n` have no line.
  */
 void source_locate_by(struct source *source, const struct json *root, const struct origin *origins,
 		      size_t n);
@@ -48,15 +49,18 @@ const struct json *source_get(struct source *source, const struct json *object, 
 struct str source_string(struct source *source, struct arena *arena, const struct json *object,
 			 const char *name);
 /* The member of any type, marked without what it holds; or NULL. */
-const struct json *source_member(struct source *source, const struct json *object, const char *name);
+const struct json *source_member(struct source *source, const struct json *object,
+				 const char *name);
 /* Marks a member with all it holds. False: there is none. */
 bool source_pass_over(struct source *source, const struct json *object, const char *name);
 /* Writes the member, with its name, as a request of the API has it, and marks what is written. */
 bool source_copy(struct source *source, struct json_out *out, const struct shape *request,
 		 const struct json *object, const char *name);
 
-/* Calls `found` for each outermost value below `root` that nobody marked. `path` is the root's own. */
+/* Calls `found` for each outermost value below `root` that nobody marked. `path` is the root's own.
+ */
 void source_left_out(struct source *source, const struct json *root, struct str path,
-		     void (*found)(void *context, struct origin origin, struct str path), void *context);
+		     void (*found)(void *context, struct origin origin, struct str path),
+		     void *context);
 
 #endif

@@ -13,7 +13,8 @@ struct making {
 	struct arena *arena;
 	const struct table_resource *resource;
 	const struct json *properties;
-	const struct json *replica;   /* of AWS::DynamoDB::GlobalTable: the one that is made here; or NULL */
+	const struct json
+		*replica; /* of AWS::DynamoDB::GlobalTable: the one that is made here; or NULL */
 	struct str name;
 	struct seed_request follow_ups[FOLLOW_UPS_MAX];
 	size_t n;
@@ -27,15 +28,19 @@ static const struct json *get(struct making *making, const struct json *object, 
 /* Of the table, or of a global table's replica. */
 static const struct json *owner(struct making *making, const char *name)
 {
-	return !making->replica || json_member(making->properties, name) ? making->properties : making->replica;
+	return !making->replica || json_member(making->properties, name) ? making->properties
+									 : making->replica;
 }
 
 static bool is_on(struct making *making, const struct json *object, const char *name)
 {
 	const struct json *value = source_member(making->source, object, name);
-	struct str text = value && json_type(value) == JSON_STRING ? json_string(making->arena, value) : STR("");
+	struct str text = value && json_type(value) == JSON_STRING
+				  ? json_string(making->arena, value)
+				  : STR("");
 
-	return value && (json_type(value) == JSON_BOOLEAN ? json_boolean(value) : str_eq_nocase(text, STR("true")));
+	return value && (json_type(value) == JSON_BOOLEAN ? json_boolean(value)
+							  : str_eq_nocase(text, STR("true")));
 }
 
 static struct str text_at(struct making *making, const struct json *object, const char *name)
@@ -43,7 +48,8 @@ static struct str text_at(struct making *making, const struct json *object, cons
 	return source_string(making->source, making->arena, object, name);
 }
 
-static void refuse(struct making *making, const struct json *object, const char *name, const char *reason)
+static void refuse(struct making *making, const struct json *object, const char *name,
+		   const char *reason)
 {
 	const struct json *member = source_member(making->source, object, name);
 	struct str path = making->resource->path;
@@ -55,7 +61,8 @@ static void refuse(struct making *making, const struct json *object, const char 
 		    str_printf(making->arena, STR_FMT ".%s", STR_ARG(path), name), str_of(reason));
 }
 
-static void warn(struct making *making, const struct json *object, const char *name, const char *reason)
+static void warn(struct making *making, const struct json *object, const char *name,
+		 const char *reason)
 {
 	const struct json *member = source_member(making->source, object, name);
 	struct str path = making->resource->path;
@@ -76,11 +83,13 @@ static struct json_out begin(struct making *making)
 	return out;
 }
 
-static void end(struct making *making, struct json_out *out, const char *operation, struct str region)
+static void end(struct making *making, struct json_out *out, const char *operation,
+		struct str region)
 {
 	json_out_close(out, '}');
 	if (making->n < FOLLOW_UPS_MAX)
-		making->follow_ups[making->n++] = (struct seed_request){operation, json_out_str(out), region, STR_ABSENT};
+		making->follow_ups[making->n++] =
+			(struct seed_request){operation, json_out_str(out), region, STR_ABSENT};
 	else
 		refuse(making, making->properties, "TableName", "the table has too many settings");
 }
@@ -89,8 +98,10 @@ static void end(struct making *making, struct json_out *out, const char *operati
 
 static void add_encryption(struct making *making, struct json_out *out)
 {
-	const struct json *encryption = get(making, making->properties, "SSESpecification"), *enabled;
-	const struct json *own = making->replica ? get(making, making->replica, "SSESpecification") : NULL;
+	const struct json *encryption = get(making, making->properties, "SSESpecification"),
+			  *enabled;
+	const struct json *own =
+		making->replica ? get(making, making->replica, "SSESpecification") : NULL;
 
 	enabled = encryption ? json_member(encryption, "SSEEnabled") : NULL;
 	if (!enabled)
@@ -99,7 +110,8 @@ static void add_encryption(struct making *making, struct json_out *out)
 	json_out_open(out, '{');
 	json_out_field_boolean(out, "Enabled", is_on(making, encryption, "SSEEnabled"));
 	source_copy(making->source, out, &shape_sse_specification, encryption, "SSEType");
-	if (!source_copy(making->source, out, &shape_sse_specification, encryption, "KMSMasterKeyId"))
+	if (!source_copy(making->source, out, &shape_sse_specification, encryption,
+			 "KMSMasterKeyId"))
 		source_copy(making->source, out, &shape_sse_specification, own, "KMSMasterKeyId");
 	json_out_close(out, '}');
 }
@@ -109,8 +121,10 @@ static void add_stream(struct making *making, struct json_out *out)
 	const struct json *stream = get(making, making->properties, "StreamSpecification");
 	struct str view = text_at(making, stream, "StreamViewType");
 
-	refuse(making, stream, "ResourcePolicy", "the policy of a stream is not set; PutResourcePolicy sets it");
-	source_pass_over(making->source, stream, "StreamEnabled"); /* serverless users write it; CloudFormation has none */
+	refuse(making, stream, "ResourcePolicy",
+	       "the policy of a stream is not set; PutResourcePolicy sets it");
+	source_pass_over(making->source, stream,
+			 "StreamEnabled"); /* serverless users write it; CloudFormation has none */
 	if (!str_is_set(view))
 		return;
 	json_out_name(out, STR("StreamSpecification"));
@@ -131,26 +145,36 @@ static void add_policy(struct making *making, struct json_out *out)
 	source_use_all(making->source, document);
 	if (json_type(document) != JSON_STRING)
 		json_text_write(&text, making->arena, document);
-	json_out_field_string(out, "ResourcePolicy", json_type(document) == JSON_STRING ? json_string(making->arena, document) : json_out_str(&text));
+	json_out_field_string(out, "ResourcePolicy",
+			      json_type(document) == JSON_STRING
+				      ? json_string(making->arena, document)
+				      : json_out_str(&text));
 }
 
-/* AWS: "Write" of a global table is its own, "Read" its replicas'. Auto scaling begins at its minimum. */
-static const struct json *units_of(struct making *making, const struct json *from, const char *settings, const char *plain,
-				   const char *scaled)
+/* AWS: "Write" of a global table is its own, "Read" its replicas'. Auto scaling begins at its
+ * minimum. */
+static const struct json *units_of(struct making *making, const struct json *from,
+				   const char *settings, const char *plain, const char *scaled)
 {
-	const struct json *setting = get(making, from, settings), *units = source_member(making->source, setting, plain);
+	const struct json *setting = get(making, from, settings),
+			  *units = source_member(making->source, setting, plain);
 	const struct json *scaling = get(making, setting, scaled);
 
 	if (units || !scaling)
 		return units;
-	units = json_member(scaling, "SeedCapacity") ? json_member(scaling, "SeedCapacity") : json_member(scaling, "MinCapacity");
-	warn(making, setting, scaled, "auto scaling is off here; capacity begins at its seed or minimum and stays");
+	units = json_member(scaling, "SeedCapacity") ? json_member(scaling, "SeedCapacity")
+						     : json_member(scaling, "MinCapacity");
+	warn(making, setting, scaled,
+	     "auto scaling is off here; capacity begins at its seed or minimum and stays");
 	return units;
 }
 
-static void add_units(struct making *making, struct json_out *out, const char *name, const struct json *value)
+static void add_units(struct making *making, struct json_out *out, const char *name,
+		      const struct json *value)
 {
-	struct str text = value && json_type(value) == JSON_STRING ? json_string(making->arena, value) : STR_ABSENT;
+	struct str text = value && json_type(value) == JSON_STRING
+				  ? json_string(making->arena, value)
+				  : STR_ABSENT;
 
 	if (!value)
 		return;
@@ -162,13 +186,22 @@ static void add_units(struct making *making, struct json_out *out, const char *n
 	out->needs_comma = true;
 }
 
-/* ProvisionedThroughput and OnDemandThroughput of a global table or its index; `own` is what the replica has of it. */
-static void add_global_throughput(struct making *making, struct json_out *out, const struct json *from, const struct json *own)
+/* ProvisionedThroughput and OnDemandThroughput of a global table or its index; `own` is what the
+ * replica has of it. */
+static void add_global_throughput(struct making *making, struct json_out *out,
+				  const struct json *from, const struct json *own)
 {
-	const struct json *write = units_of(making, from, "WriteProvisionedThroughputSettings", "WriteCapacityUnits", "WriteCapacityAutoScalingSettings");
-	const struct json *read = units_of(making, own, "ReadProvisionedThroughputSettings", "ReadCapacityUnits", "ReadCapacityAutoScalingSettings");
-	const struct json *most_write = source_member(making->source, get(making, from, "WriteOnDemandThroughputSettings"), "MaxWriteRequestUnits");
-	const struct json *most_read = source_member(making->source, get(making, own, "ReadOnDemandThroughputSettings"), "MaxReadRequestUnits");
+	const struct json *write =
+		units_of(making, from, "WriteProvisionedThroughputSettings", "WriteCapacityUnits",
+			 "WriteCapacityAutoScalingSettings");
+	const struct json *read = units_of(making, own, "ReadProvisionedThroughputSettings",
+					   "ReadCapacityUnits", "ReadCapacityAutoScalingSettings");
+	const struct json *most_write =
+		source_member(making->source, get(making, from, "WriteOnDemandThroughputSettings"),
+			      "MaxWriteRequestUnits");
+	const struct json *most_read =
+		source_member(making->source, get(making, own, "ReadOnDemandThroughputSettings"),
+			      "MaxReadRequestUnits");
 
 	if (write || read) {
 		json_out_name(out, STR("ProvisionedThroughput"));
@@ -187,9 +220,12 @@ static void add_global_throughput(struct making *making, struct json_out *out, c
 }
 
 /* The replica's settings of an index, which it names. */
-static const struct json *index_of_replica(struct making *making, const struct json *replica, const struct json *index)
+static const struct json *index_of_replica(struct making *making, const struct json *replica,
+					   const struct json *index)
 {
-	const struct json *own = replica ? source_get(making->source, replica, "GlobalSecondaryIndexes", JSON_ARRAY) : NULL;
+	const struct json *own =
+		replica ? source_get(making->source, replica, "GlobalSecondaryIndexes", JSON_ARRAY)
+			: NULL;
 	struct str name = json_text_string(making->arena, index, "IndexName");
 
 	for (const struct json *at = own ? json_first(own) : NULL; at; at = json_next(at)) {
@@ -204,8 +240,10 @@ static const struct json *index_of_replica(struct making *making, const struct j
 
 static void add_global_indexes(struct making *making, struct json_out *out)
 {
-	static const char *const kept[] = {"IndexName", "KeySchema", "Projection", "WarmThroughput"};
-	const struct json *indexes = source_get(making->source, making->properties, "GlobalSecondaryIndexes", JSON_ARRAY);
+	static const char *const kept[] = {"IndexName", "KeySchema", "Projection",
+					   "WarmThroughput"};
+	const struct json *indexes = source_get(making->source, making->properties,
+						"GlobalSecondaryIndexes", JSON_ARRAY);
 
 	if (!indexes || !json_first(indexes))
 		return;
@@ -215,15 +253,18 @@ static void add_global_indexes(struct making *making, struct json_out *out)
 		source_use(making->source, index);
 		json_out_open(out, '{');
 		for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-			source_copy(making->source, out, &shape_global_secondary_index, index, kept[i]);
-		add_global_throughput(making, out, index, index_of_replica(making, making->replica, index));
+			source_copy(making->source, out, &shape_global_secondary_index, index,
+				    kept[i]);
+		add_global_throughput(making, out, index,
+				      index_of_replica(making, making->replica, index));
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
 }
 
 /* An empty list is none. */
-static void copy_member(struct making *making, struct json_out *out, const struct json *from, const char *name)
+static void copy_member(struct making *making, struct json_out *out, const struct json *from,
+			const char *name)
 {
 	const struct json *value = from ? json_member(from, name) : NULL;
 
@@ -235,8 +276,11 @@ static void copy_member(struct making *making, struct json_out *out, const struc
 
 static struct str create_body(struct making *making)
 {
-	static const char *const plain[] = {"GlobalSecondaryIndexes", "ProvisionedThroughput", "OnDemandThroughput", "VectorIndexes"};
-	static const char *const same[] = {"AttributeDefinitions", "KeySchema", "LocalSecondaryIndexes", "BillingMode", "WarmThroughput"};
+	static const char *const plain[] = {"GlobalSecondaryIndexes", "ProvisionedThroughput",
+					    "OnDemandThroughput", "VectorIndexes"};
+	static const char *const same[] = {"AttributeDefinitions", "KeySchema",
+					   "LocalSecondaryIndexes", "BillingMode",
+					   "WarmThroughput"};
 	static const char *const own[] = {"DeletionProtectionEnabled", "TableClass", "Tags"};
 	struct json_out out = begin(making);
 
@@ -244,7 +288,8 @@ static struct str create_body(struct making *making)
 		copy_member(making, &out, making->properties, same[i]);
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		copy_member(making, &out, owner(making, own[i]), own[i]);
-	for (size_t i = 0; making->resource->kind == TABLE_PLAIN && i < sizeof(plain) / sizeof(plain[0]); i++)
+	for (size_t i = 0;
+	     making->resource->kind == TABLE_PLAIN && i < sizeof(plain) / sizeof(plain[0]); i++)
 		copy_member(making, &out, making->properties, plain[i]);
 	if (making->resource->kind == TABLE_GLOBAL) {
 		add_global_indexes(making, &out);
@@ -283,14 +328,16 @@ static void follow_with_recovery(struct making *making, const struct json *from,
 	json_out_name(&out, STR("PointInTimeRecoverySpecification"));
 	json_out_open(&out, '{');
 	json_out_field_boolean(&out, "PointInTimeRecoveryEnabled", true);
-	source_copy(making->source, &out, &shape_point_in_time_recovery_specification, recovery, "RecoveryPeriodInDays");
+	source_copy(making->source, &out, &shape_point_in_time_recovery_specification, recovery,
+		    "RecoveryPeriodInDays");
 	json_out_close(&out, '}');
 	if (is_enabled)
 		end(making, &out, "UpdateContinuousBackups", region);
 }
 
 /* Of a table, or with `index` of its index. */
-static void follow_with_insights(struct making *making, const struct json *from, struct str index, struct str region)
+static void follow_with_insights(struct making *making, const struct json *from, struct str index,
+				 struct str region)
 {
 	const struct json *insights = get(making, from, "ContributorInsightsSpecification");
 	bool is_enabled = is_on(making, insights, "Enabled");
@@ -306,18 +353,23 @@ static void follow_with_insights(struct making *making, const struct json *from,
 		end(making, &out, "UpdateContributorInsights", region);
 }
 
-static void follow_with_index_insights(struct making *making, const struct json *from, struct str region)
+static void follow_with_index_insights(struct making *making, const struct json *from,
+				       struct str region)
 {
-	const struct json *indexes = source_get(making->source, from, "GlobalSecondaryIndexes", JSON_ARRAY);
+	const struct json *indexes =
+		source_get(making->source, from, "GlobalSecondaryIndexes", JSON_ARRAY);
 
-	for (const struct json *index = indexes ? json_first(indexes) : NULL; index; index = json_next(index))
-		follow_with_insights(making, index, json_text_string(making->arena, index, "IndexName"), region);
+	for (const struct json *index = indexes ? json_first(indexes) : NULL; index;
+	     index = json_next(index))
+		follow_with_insights(making, index,
+				     json_text_string(making->arena, index, "IndexName"), region);
 }
 
 static void follow_with_kinesis(struct making *making, const struct json *from, struct str region)
 {
 	const struct json *kinesis = get(making, from, "KinesisStreamSpecification");
-	struct str stream = text_at(making, kinesis, "StreamArn"), precision = text_at(making, kinesis, "ApproximateCreationDateTimePrecision");
+	struct str stream = text_at(making, kinesis, "StreamArn"),
+		   precision = text_at(making, kinesis, "ApproximateCreationDateTimePrecision");
 	struct json_out out = begin(making);
 
 	json_out_field_string(&out, "StreamArn", str_is_set(stream) ? stream : STR(""));
@@ -343,8 +395,11 @@ static void follow_with_settings(struct making *making, const struct json *from,
 
 static void add_override(struct making *making, struct json_out *out, const struct json *from)
 {
-	const struct json *read = units_of(making, from, "ReadProvisionedThroughputSettings", "ReadCapacityUnits", "ReadCapacityAutoScalingSettings");
-	const struct json *most = source_member(making->source, get(making, from, "ReadOnDemandThroughputSettings"), "MaxReadRequestUnits");
+	const struct json *read = units_of(making, from, "ReadProvisionedThroughputSettings",
+					   "ReadCapacityUnits", "ReadCapacityAutoScalingSettings");
+	const struct json *most =
+		source_member(making->source, get(making, from, "ReadOnDemandThroughputSettings"),
+			      "MaxReadRequestUnits");
 
 	if (read) {
 		json_out_name(out, STR("ProvisionedThroughputOverride"));
@@ -360,9 +415,11 @@ static void add_override(struct making *making, struct json_out *out, const stru
 	}
 }
 
-static void add_index_overrides(struct making *making, struct json_out *out, const struct json *replica)
+static void add_index_overrides(struct making *making, struct json_out *out,
+				const struct json *replica)
 {
-	const struct json *indexes = source_get(making->source, replica, "GlobalSecondaryIndexes", JSON_ARRAY);
+	const struct json *indexes =
+		source_get(making->source, replica, "GlobalSecondaryIndexes", JSON_ARRAY);
 
 	if (!indexes || !json_first(indexes))
 		return;
@@ -371,7 +428,8 @@ static void add_index_overrides(struct making *making, struct json_out *out, con
 	for (const struct json *index = json_first(indexes); index; index = json_next(index)) {
 		source_use(making->source, index);
 		json_out_open(out, '{');
-		source_copy(making->source, out, &shape_replica_global_secondary_index, index, "IndexName");
+		source_copy(making->source, out, &shape_replica_global_secondary_index, index,
+			    "IndexName");
 		add_override(making, out, index);
 		json_out_close(out, '}');
 	}
@@ -382,13 +440,16 @@ static struct str replica_arn(struct making *making, struct str region)
 {
 	struct str account = making->resource->account;
 
-	return str_printf(making->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT, STR_ARG(region), STR_ARG(account), STR_ARG(making->name));
+	return str_printf(making->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT,
+			  STR_ARG(region), STR_ARG(account), STR_ARG(making->name));
 }
 
 /* Tags and policy, which go by its ARN; deletion protection, which UpdateTable sets there. */
-static void follow_with_its_own(struct making *making, const struct json *replica, struct str region)
+static void follow_with_its_own(struct making *making, const struct json *replica,
+				struct str region)
 {
-	const struct json *policy = get(making, replica, "ResourcePolicy"), *document = source_member(making->source, policy, "PolicyDocument");
+	const struct json *policy = get(making, replica, "ResourcePolicy"),
+			  *document = source_member(making->source, policy, "PolicyDocument");
 	const struct json *tags = source_get(making->source, replica, "Tags", JSON_ARRAY);
 	struct json_out out = json_out_in(making->arena), text = json_out_in(making->arena);
 
@@ -404,7 +465,10 @@ static void follow_with_its_own(struct making *making, const struct json *replic
 	if (document) {
 		source_use_all(making->source, document);
 		json_text_write(&text, making->arena, document);
-		json_out_field_string(&other, "Policy", json_type(document) == JSON_STRING ? json_string(making->arena, document) : json_out_str(&text));
+		json_out_field_string(&other, "Policy",
+				      json_type(document) == JSON_STRING
+					      ? json_string(making->arena, document)
+					      : json_out_str(&text));
 		end(making, &other, "PutResourcePolicy", region);
 	}
 	if (is_on(making, replica, "DeletionProtectionEnabled")) {
@@ -415,7 +479,8 @@ static void follow_with_its_own(struct making *making, const struct json *replic
 	}
 }
 
-static void follow_with_replica(struct making *making, const struct json *replica, struct str region)
+static void follow_with_replica(struct making *making, const struct json *replica,
+				struct str region)
 {
 	const struct json *class = source_member(making->source, replica, "TableClass");
 	struct json_out out = begin(making);
@@ -426,19 +491,24 @@ static void follow_with_replica(struct making *making, const struct json *replic
 	json_out_name(&out, STR("Create"));
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "RegionName", region);
-	source_copy(making->source, &out, &shape_create_replication_group_member_action, get(making, replica, "SSESpecification"), "KMSMasterKeyId");
+	source_copy(making->source, &out, &shape_create_replication_group_member_action,
+		    get(making, replica, "SSESpecification"), "KMSMasterKeyId");
 	if (class && json_type(class) == JSON_STRING)
-		json_out_field_string(&out, "TableClassOverride", json_string(making->arena, class));
+		json_out_field_string(&out, "TableClassOverride",
+				      json_string(making->arena, class));
 	add_override(making, &out, replica);
 	add_index_overrides(making, &out, replica);
 	json_out_close(&out, '}');
 	json_out_close(&out, '}');
 	json_out_close(&out, ']');
-	const struct json *consistency = source_member(making->source, making->properties, "MultiRegionConsistency");
+	const struct json *consistency =
+		source_member(making->source, making->properties, "MultiRegionConsistency");
 	if (consistency && json_type(consistency) == JSON_STRING)
-		json_out_field_string(&out, "MultiRegionConsistency", json_string(making->arena, consistency));
+		json_out_field_string(&out, "MultiRegionConsistency",
+				      json_string(making->arena, consistency));
 	end(making, &out, "UpdateTable", STR_ABSENT);
-	refuse(making, replica, "ReplicaStreamSpecification", "the policy of a stream is not set; PutResourcePolicy sets it");
+	refuse(making, replica, "ReplicaStreamSpecification",
+	       "the policy of a stream is not set; PutResourcePolicy sets it");
 	follow_with_settings(making, replica, region);
 	follow_with_its_own(making, replica, region);
 }
@@ -455,7 +525,8 @@ static const struct json *choose_replica(struct making *making, const struct jso
 
 static void read_replicas(struct making *making)
 {
-	const struct json *replicas = source_get(making->source, making->properties, "Replicas", JSON_ARRAY);
+	const struct json *replicas =
+		source_get(making->source, making->properties, "Replicas", JSON_ARRAY);
 
 	making->replica = replicas ? choose_replica(making, replicas) : NULL;
 	if (!making->replica)
@@ -463,15 +534,19 @@ static void read_replicas(struct making *making)
 	source_use(making->source, making->replica);
 	struct str region = text_at(making, making->replica, "Region");
 	if (!str_eq(region, making->resource->region))
-		warn(making, making->replica, "Region", "the table is made in the region of the requests instead");
-	refuse(making, making->replica, "ReplicaStreamSpecification", "the policy of a stream is not set; PutResourcePolicy sets it");
+		warn(making, making->replica, "Region",
+		     "the table is made in the region of the requests instead");
+	refuse(making, making->replica, "ReplicaStreamSpecification",
+	       "the policy of a stream is not set; PutResourcePolicy sets it");
 }
 
 static void follow_with_replicas(struct making *making)
 {
-	const struct json *replicas = source_get(making->source, making->properties, "Replicas", JSON_ARRAY);
+	const struct json *replicas =
+		source_get(making->source, making->properties, "Replicas", JSON_ARRAY);
 
-	for (const struct json *at = replicas ? json_first(replicas) : NULL; at; at = json_next(at)) {
+	for (const struct json *at = replicas ? json_first(replicas) : NULL; at;
+	     at = json_next(at)) {
 		if (at == making->replica)
 			continue;
 		source_use(making->source, at);
@@ -480,7 +555,8 @@ static void follow_with_replicas(struct making *making)
 	refuse(making, making->properties, "GlobalTableWitnesses", "witnesses are not made");
 }
 
-/* ------------------------------------------------------------------ AWS::Serverless::SimpleTable */
+/* ------------------------------------------------------------------ AWS::Serverless::SimpleTable
+ */
 
 static void add_simple_tags(struct making *making, struct json_out *out)
 {
@@ -508,7 +584,8 @@ static void add_simple_tags(struct making *making, struct json_out *out)
 	json_out_close(out, ']');
 }
 
-/* AWS: SAM's developer guide, AWS::Serverless::SimpleTable: one key, "id" of type String unless PrimaryKey says another. */
+/* AWS: SAM's developer guide, AWS::Serverless::SimpleTable: one key, "id" of type String unless
+ * PrimaryKey says another. */
 static struct str simple_body(struct making *making)
 {
 	const struct json *key = get(making, making->properties, "PrimaryKey");
@@ -525,7 +602,8 @@ static struct str simple_body(struct making *making)
 	json_out_string(&out, name);
 	buf_printf(&out.buf, ",\"AttributeType\":\"%.1s\"}]", type.n > 0 ? type.p : "S");
 	out.needs_comma = true;
-	if (!source_copy(making->source, &out, &shape_create_table_input, making->properties, "ProvisionedThroughput"))
+	if (!source_copy(making->source, &out, &shape_create_table_input, making->properties,
+			 "ProvisionedThroughput"))
 		json_out_field_string(&out, "BillingMode", STR("PAY_PER_REQUEST"));
 	add_encryption(making, &out);
 	add_simple_tags(making, &out);
@@ -533,13 +611,18 @@ static struct str simple_body(struct making *making)
 	return json_out_str(&out);
 }
 
-enum code table_resource_make(struct seed *seed, const struct table_resource *resource, struct err *err)
+enum code table_resource_make(struct seed *seed, const struct table_resource *resource,
+			      struct err *err)
 {
 	struct making *making = ARENA_NEW(seed_arena(seed), struct making);
 	struct str body;
 
-	*making = (struct making){.seed = seed, .source = seed_source(seed), .arena = seed_arena(seed), .resource = resource,
-				  .properties = resource->properties, .name = resource->name};
+	*making = (struct making){.seed = seed,
+				  .source = seed_source(seed),
+				  .arena = seed_arena(seed),
+				  .resource = resource,
+				  .properties = resource->properties,
+				  .name = resource->name};
 	source_use(making->source, resource->properties);
 	struct str name = text_at(making, resource->properties, "TableName");
 	making->name = str_is_set(name) ? name : resource->name;
@@ -550,7 +633,8 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 		if (resource->kind == TABLE_GLOBAL)
 			read_replicas(making);
 		body = create_body(making);
-		refuse(making, resource->properties, "ImportSourceSpecification", "the import is not started; ImportTable starts it");
+		refuse(making, resource->properties, "ImportSourceSpecification",
+		       "the import is not started; ImportTable starts it");
 		follow_with_expiry(making);
 		follow_with_settings(making, resource->properties, STR_ABSENT);
 		if (making->replica)
@@ -560,5 +644,6 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 	}
 	if (resource->properties)
 		seed_refuse_unused(seed, resource->properties, resource->path);
-	return seed_table(seed, resource->origin, making->name, body, making->follow_ups, making->n, err);
+	return seed_table(seed, resource->origin, making->name, body, making->follow_ups, making->n,
+			  err);
 }

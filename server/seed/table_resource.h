@@ -1,5 +1,6 @@
 /*
- * table_resource - a table of a template, its functions resolved, made by the API: CreateTable and what follows.
+ * table_resource - a table of a template, its functions resolved, made by the API: CreateTable and
+ * what follows.
  */
 #ifndef DYNALITH_SERVER_SEED_TABLE_RESOURCE_H
 #define DYNALITH_SERVER_SEED_TABLE_RESOURCE_H
@@ -10,14 +11,15 @@ enum table_kind { TABLE_NONE, TABLE_PLAIN, TABLE_GLOBAL, TABLE_SIMPLE };
 
 struct table_resource {
 	enum table_kind kind;
-	struct str name;               /* its logical id, used where the properties have no TableName */
-	struct str path;               /* of its properties, for messages */
+	struct str name; /* its logical id, used where the properties have no TableName */
+	struct str path; /* of its properties, for messages */
 	struct str region, account;    /* where it is made */
 	const struct json *properties; /* in the seed's source; NULL: none */
 	struct origin origin;
 };
 
 /* Refuses by seed_refuse() what it does not carry out. */
-enum code table_resource_make(struct seed *seed, const struct table_resource *resource, struct err *err) WARN_UNUSED;
+enum code table_resource_make(struct seed *seed, const struct table_resource *resource,
+			      struct err *err) WARN_UNUSED;
 
 #endif

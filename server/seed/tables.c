@@ -11,7 +11,8 @@ static const struct json *unwrap(const struct json *root)
 	static const char *const envelopes[] = {"Table", "TableDescription"};
 
 	for (size_t i = 0; i < sizeof(envelopes) / sizeof(envelopes[0]); i++) {
-		const struct json *inner = json_type(root) == JSON_OBJECT ? json_member(root, envelopes[i]) : NULL;
+		const struct json *inner =
+			json_type(root) == JSON_OBJECT ? json_member(root, envelopes[i]) : NULL;
 
 		if (inner && json_type(inner) == JSON_OBJECT)
 			return inner;
@@ -23,7 +24,8 @@ static bool is_table(const struct json *root)
 {
 	const struct json *table = unwrap(root);
 
-	return json_type(table) == JSON_OBJECT && json_member(table, "TableName") && json_member(table, "KeySchema") && json_member(table, "AttributeDefinitions");
+	return json_type(table) == JSON_OBJECT && json_member(table, "TableName") &&
+	       json_member(table, "KeySchema") && json_member(table, "AttributeDefinitions");
 }
 
 bool tables_are_in(const struct json *root)
@@ -38,12 +40,35 @@ bool tables_are_in(const struct json *root)
 
 /* A description's members that CreateTable has no use for. */
 static const char *const shown[] = {
-	"TableStatus", "CreationDateTime", "TableSizeBytes", "ItemCount", "TableArn", "TableId", "LatestStreamLabel", "LatestStreamArn", "BillingModeSummary",
-	"TableClassSummary", "SSEDescription", "WarmThroughput", "RestoreSummary", "ArchivalSummary", "GlobalTableVersion", "TableThroughputModeSummary",
-	"GlobalTableSettingsReplicationMode", "DisassociationProtectionEnabled", "MultiRegionConsistency",
+	"TableStatus",
+	"CreationDateTime",
+	"TableSizeBytes",
+	"ItemCount",
+	"TableArn",
+	"TableId",
+	"LatestStreamLabel",
+	"LatestStreamArn",
+	"BillingModeSummary",
+	"TableClassSummary",
+	"SSEDescription",
+	"WarmThroughput",
+	"RestoreSummary",
+	"ArchivalSummary",
+	"GlobalTableVersion",
+	"TableThroughputModeSummary",
+	"GlobalTableSettingsReplicationMode",
+	"DisassociationProtectionEnabled",
+	"MultiRegionConsistency",
 };
-static const char *const copied[] = {"TableName", "KeySchema", "AttributeDefinitions", "StreamSpecification", "DeletionProtectionEnabled",
-				     "OnDemandThroughput", "ProvisionedThroughput", "GlobalSecondaryIndexes", "LocalSecondaryIndexes"};
+static const char *const copied[] = {"TableName",
+				     "KeySchema",
+				     "AttributeDefinitions",
+				     "StreamSpecification",
+				     "DeletionProtectionEnabled",
+				     "OnDemandThroughput",
+				     "ProvisionedThroughput",
+				     "GlobalSecondaryIndexes",
+				     "LocalSecondaryIndexes"};
 
 static void mark_described(struct seed *seed, const struct json *table)
 {
@@ -56,7 +81,8 @@ static void mark_described(struct seed *seed, const struct json *table)
 		source_pass_over(source, table, copied[i]);
 	source_use_all(source, replicas);
 	if (replicas && json_first(replicas))
-		seed_warn(seed, source_origin(source, replicas), STR("Table.Replicas"), STR("a description makes the table of one region"));
+		seed_warn(seed, source_origin(source, replicas), STR("Table.Replicas"),
+			  STR("a description makes the table of one region"));
 }
 
 /* CreateTable's own body goes as it is; what describes a table has more than that. */
@@ -71,10 +97,12 @@ static enum code read_one(struct seed *seed, const struct json *root, struct err
 	source_use(source, root);
 	source_use(source, table);
 	json_out_open(&out, '{');
-	for (const struct json *at = is_described ? NULL : json_first(table); at; at = json_next(at)) {
+	for (const struct json *at = is_described ? NULL : json_first(table); at;
+	     at = json_next(at)) {
 		struct str member = json_name(arena, at);
 
-		if (shape_copy_member(&shape_create_table_input, member) && json_find(table, member) == at)
+		if (shape_copy_member(&shape_create_table_input, member) &&
+		    json_find(table, member) == at)
 			source_copy(source, &out, &shape_create_table_input, table, member.p);
 	}
 	json_out_close(&out, '}');
@@ -83,7 +111,9 @@ static enum code read_one(struct seed *seed, const struct json *root, struct err
 	source_pass_over(source, root, "ResponseMetadata"); /* of boto3 */
 	seed_refuse_unused(seed, root, STR(""));
 	struct str body = is_described ? description_to_create(arena, table) : json_out_str(&out);
-	return seed_table(seed, source_origin(source, table), json_type(name) == JSON_STRING ? json_string(arena, name) : STR("?"), body, NULL, 0, err);
+	return seed_table(seed, source_origin(source, table),
+			  json_type(name) == JSON_STRING ? json_string(arena, name) : STR("?"),
+			  body, NULL, 0, err);
 }
 
 enum code tables_read(struct seed *seed, const struct json *root, struct err *err)

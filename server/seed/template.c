@@ -23,8 +23,13 @@ static enum code read_templates(struct reading *reading, struct err *err);
 
 static enum table_kind kind_of(struct str type)
 {
-	static const struct { const char *type; enum table_kind kind; } kinds[] = {
-		{"AWS::DynamoDB::Table", TABLE_PLAIN}, {"AWS::DynamoDB::GlobalTable", TABLE_GLOBAL}, {"AWS::Serverless::SimpleTable", TABLE_SIMPLE},
+	static const struct {
+		const char *type;
+		enum table_kind kind;
+	} kinds[] = {
+		{"AWS::DynamoDB::Table", TABLE_PLAIN},
+		{"AWS::DynamoDB::GlobalTable", TABLE_GLOBAL},
+		{"AWS::Serverless::SimpleTable", TABLE_SIMPLE},
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -46,8 +51,9 @@ static enum code cannot_resolve(struct reading *reading, struct str path, struct
 /* Members of a resource that say how AWS treats it; all others are looked at or refused. */
 static void pass_over_attributes(struct reading *reading, const struct json *resource)
 {
-	static const char *const passed[] = {"Type", "Properties", "Condition", "DeletionPolicy", "UpdateReplacePolicy", "DependsOn", "Metadata",
-					     "UpdatePolicy", "CreationPolicy", "Connectors"};
+	static const char *const passed[] = {
+		"Type",      "Properties", "Condition",    "DeletionPolicy", "UpdateReplacePolicy",
+		"DependsOn", "Metadata",   "UpdatePolicy", "CreationPolicy", "Connectors"};
 
 	source_use(seed_source(reading->seed), resource);
 	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
@@ -66,7 +72,8 @@ static bool is_wanted(struct reading *reading, const struct json *resource)
 }
 
 /* SAM: Globals.SimpleTable has what tables leave out. */
-static const struct json *with_globals(struct reading *reading, const struct json *properties, enum table_kind kind, struct err *err)
+static const struct json *with_globals(struct reading *reading, const struct json *properties,
+				       enum table_kind kind, struct err *err)
 {
 	struct intrinsics *in = reading->in;
 	const struct json *globals = kind == TABLE_SIMPLE ? reading->globals : NULL, *root = NULL;
@@ -79,7 +86,8 @@ static const struct json *with_globals(struct reading *reading, const struct jso
 		if (!properties || !json_find(properties, json_name(in->arena, at)))
 			json_text_copy(&out, in->arena, globals, json_name(in->arena, at).p);
 	}
-	for (const struct json *at = properties ? json_first(properties) : NULL; at; at = json_next(at)) {
+	for (const struct json *at = properties ? json_first(properties) : NULL; at;
+	     at = json_next(at)) {
 		json_out_name(&out, json_name(in->arena, at));
 		json_text_write(&out, in->arena, at);
 	}
@@ -89,14 +97,20 @@ static const struct json *with_globals(struct reading *reading, const struct jso
 	return root;
 }
 
-static enum code read_table(struct reading *reading, const struct json *resource, enum table_kind kind, struct str id, struct err *err)
+static enum code read_table(struct reading *reading, const struct json *resource,
+			    enum table_kind kind, struct str id, struct err *err)
 {
 	struct intrinsics *in = reading->in;
 	const struct json *own = json_member(resource, "Properties");
-	struct str path = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
-	struct table_resource table = {.kind = kind, .name = id, .region = in->region, .account = in->account,
-				       .path = str_printf(in->arena, STR_FMT ".Properties", STR_ARG(path)),
-				       .origin = source_origin(in->source, resource)};
+	struct str path =
+		str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
+	struct table_resource table = {
+		.kind = kind,
+		.name = id,
+		.region = in->region,
+		.account = in->account,
+		.path = str_printf(in->arena, STR_FMT ".Properties", STR_ARG(path)),
+		.origin = source_origin(in->source, resource)};
 
 	reading->tables++;
 	if (!is_wanted(reading, resource))
@@ -126,24 +140,30 @@ static struct str file_of(struct intrinsics *in, const struct json *properties)
 	if (!url)
 		url = json_text_get(properties, "Location", JSON_STRING);
 	struct str name = url ? json_string(in->arena, url) : STR_ABSENT;
-	bool is_remote = !url || str_contains(name, STR("://")) || str_starts_with(name, STR("arn:"));
+	bool is_remote =
+		!url || str_contains(name, STR("://")) || str_starts_with(name, STR("arn:"));
 	return is_remote ? STR_ABSENT : name;
 }
 
 static bool is_stack(struct str type)
 {
-	return str_eq(type, STR("AWS::CloudFormation::Stack")) || str_eq(type, STR("AWS::Serverless::Application"));
+	return str_eq(type, STR("AWS::CloudFormation::Stack")) ||
+	       str_eq(type, STR("AWS::Serverless::Application"));
 }
 
-static struct str output_of(struct intrinsics *in, const struct json *resource, struct str id, struct str name);
+static struct str output_of(struct intrinsics *in, const struct json *resource, struct str id,
+			    struct str name);
 
 /* The nested template with the parameters that the stack gives it. NULL: in->problem. */
-static struct intrinsics *open_stack(struct intrinsics *in, const struct json *resource, struct str id, struct err *err)
+static struct intrinsics *open_stack(struct intrinsics *in, const struct json *resource,
+				     struct str id, struct err *err)
 {
-	const struct json *properties = intrinsics_resolve(in, json_member(resource, "Properties")), *root;
+	const struct json *properties = intrinsics_resolve(in, json_member(resource, "Properties")),
+			  *root;
 	const struct json *given = json_text_get(properties, "Parameters", JSON_OBJECT);
 	struct intrinsics *inner = ARENA_NEW(in->arena, struct intrinsics);
-	struct seed_parameter *parameters = ARENA_ARRAY(in->arena, struct seed_parameter, given ? json_count(given) + 1 : 1);
+	struct seed_parameter *parameters =
+		ARENA_ARRAY(in->arena, struct seed_parameter, given ? json_count(given) + 1 : 1);
 	size_t n = 0;
 
 	if (!properties)
@@ -153,49 +173,70 @@ static struct intrinsics *open_stack(struct intrinsics *in, const struct json *r
 
 		if (json_type(at) != JSON_STRING)
 			json_text_write(&out, in->arena, at);
-		parameters[n++] = (struct seed_parameter){json_name(in->arena, at), json_type(at) == JSON_STRING ? json_string(in->arena, at) : json_out_str(&out)};
+		parameters[n++] = (struct seed_parameter){json_name(in->arena, at),
+							  json_type(at) == JSON_STRING
+								  ? json_string(in->arena, at)
+								  : json_out_str(&out)};
 	}
 	const char *path = document_beside(in->arena, in->path, file_of(in, properties));
 	if (document_load(in->arena, in->source, path, &root, err) != OK)
 		return NULL;
-	*inner = (struct intrinsics){.arena = in->arena, .source = in->source, .path = path, .root = root, .templates = {root}, .template_count = 1,
-				     .parameters = parameters, .parameter_count = n, .region = in->region, .account = in->account, .output = output_of,
-				     .stack = str_printf(in->arena, STR_FMT "-" STR_FMT, STR_ARG(in->stack), STR_ARG(id))};
+	*inner = (struct intrinsics){.arena = in->arena,
+				     .source = in->source,
+				     .path = path,
+				     .root = root,
+				     .templates = {root},
+				     .template_count = 1,
+				     .parameters = parameters,
+				     .parameter_count = n,
+				     .region = in->region,
+				     .account = in->account,
+				     .output = output_of,
+				     .stack = str_printf(in->arena, STR_FMT "-" STR_FMT,
+							 STR_ARG(in->stack), STR_ARG(id))};
 	return inner;
 }
 
-static struct str output_of(struct intrinsics *in, const struct json *resource, struct str id, struct str name)
+static struct str output_of(struct intrinsics *in, const struct json *resource, struct str id,
+			    struct str name)
 {
 	struct err err = err_in(in->arena);
 	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT), *output;
 	struct intrinsics *inner = NULL;
 
-	if (is_stack(json_text_string(in->arena, resource, "Type")) && str_is_set(file_of(in, properties)))
+	if (is_stack(json_text_string(in->arena, resource, "Type")) &&
+	    str_is_set(file_of(in, properties)))
 		inner = open_stack(in, resource, id, &err);
 	output = inner ? intrinsics_section(inner, "Outputs", name) : NULL;
 	output = output && json_type(output) == JSON_OBJECT ? json_member(output, "Value") : NULL;
 	const struct json *value = output ? intrinsics_resolve(inner, output) : NULL;
-	return value && json_type(value) == JSON_STRING ? json_string(in->arena, value) : STR_ABSENT;
+	return value && json_type(value) == JSON_STRING ? json_string(in->arena, value)
+							: STR_ABSENT;
 }
 
 static const struct json *globals_of(struct intrinsics *in, const struct json *root)
 {
-	const struct json *globals = json_text_get(json_text_get(root, "Globals", JSON_OBJECT), "SimpleTable", JSON_OBJECT);
+	const struct json *globals = json_text_get(json_text_get(root, "Globals", JSON_OBJECT),
+						   "SimpleTable", JSON_OBJECT);
 
 	return globals ? intrinsics_resolve(in, globals) : NULL;
 }
 
-static enum code read_stack(struct reading *reading, const struct json *resource, struct str id, struct err *err)
+static enum code read_stack(struct reading *reading, const struct json *resource, struct str id,
+			    struct err *err)
 {
 	struct intrinsics *in = reading->in;
-	struct str path = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
+	struct str path =
+		str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
 	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
-	struct reading inner = {.seed = reading->seed, .path = STR("Resources"), .depth = reading->depth + 1};
+	struct reading inner = {
+		.seed = reading->seed, .path = STR("Resources"), .depth = reading->depth + 1};
 
 	if (!is_wanted(reading, resource))
 		return str_is_set(in->problem) ? cannot_resolve(reading, path, err) : OK;
 	if (!str_is_set(file_of(in, properties)) || reading->depth >= STACKS_MAX) {
-		seed_refuse(reading->seed, source_origin(in->source, resource), path, STR("a nested stack whose template is no file here"));
+		seed_refuse(reading->seed, source_origin(in->source, resource), path,
+			    STR("a nested stack whose template is no file here"));
 		return OK;
 	}
 	inner.in = open_stack(in, resource, id, err);
@@ -217,15 +258,18 @@ static enum code read_stack(struct reading *reading, const struct json *resource
 static bool scales_tables(struct intrinsics *in, const struct json *resource)
 {
 	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
-	struct str service = json_text_string(in->arena, properties, "ServiceNamespace"), dimension = json_text_string(in->arena, properties, "ScalableDimension");
+	struct str service = json_text_string(in->arena, properties, "ServiceNamespace"),
+		   dimension = json_text_string(in->arena, properties, "ScalableDimension");
 
 	return str_eq(service, STR("dynamodb")) || str_starts_with(dimension, STR("dynamodb:"));
 }
 
-static enum code read_resource(struct reading *reading, const struct json *member, struct str id, struct err *err)
+static enum code read_resource(struct reading *reading, const struct json *member, struct str id,
+			       struct err *err)
 {
 	struct intrinsics *in = reading->in;
-	struct str path = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
+	struct str path =
+		str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
 	const struct json *resource = intrinsics_peel(in, member);
 	struct str type = resource ? json_text_string(in->arena, resource, "Type") : STR_ABSENT;
 	enum table_kind kind = kind_of(type);
@@ -237,29 +281,41 @@ static enum code read_resource(struct reading *reading, const struct json *membe
 	if (is_stack(type))
 		return read_stack(reading, resource, id, err);
 	if (json_type(resource) != JSON_OBJECT || !str_is_set(type))
-		seed_refuse(reading->seed, source_origin(in->source, member), path, STR("no resource: it has no Type"));
-	else if (str_starts_with(type, STR("AWS::DynamoDB::")) || str_starts_with(type, STR("Custom::AmplifyDynamoDB")))
-		seed_refuse(reading->seed, source_origin(in->source, member), path, str_printf(in->arena, STR_FMT " is not known here", STR_ARG(type)));
-	else if (str_starts_with(type, STR("AWS::ApplicationAutoScaling::")) && scales_tables(in, resource))
-		seed_warn(reading->seed, source_origin(in->source, member), path, STR("auto scaling is off here; capacity stays as the table has it"));
+		seed_refuse(reading->seed, source_origin(in->source, member), path,
+			    STR("no resource: it has no Type"));
+	else if (str_starts_with(type, STR("AWS::DynamoDB::")) ||
+		 str_starts_with(type, STR("Custom::AmplifyDynamoDB")))
+		seed_refuse(reading->seed, source_origin(in->source, member), path,
+			    str_printf(in->arena, STR_FMT " is not known here", STR_ARG(type)));
+	else if (str_starts_with(type, STR("AWS::ApplicationAutoScaling::")) &&
+		 scales_tables(in, resource))
+		seed_warn(reading->seed, source_origin(in->source, member), path,
+			  STR("auto scaling is off here; capacity stays as the table has it"));
 	return OK;
 }
 
-static enum code read_resources(struct reading *reading, const struct json *resources, unsigned depth, struct err *err);
+static enum code read_resources(struct reading *reading, const struct json *resources,
+				unsigned depth, struct err *err);
 
-/* AWS: AWS::LanguageExtensions: "Fn::ForEach::NAME": [IDENTIFIER, LIST, {"...${IDENTIFIER}": ...}] */
-static enum code read_each(struct reading *reading, const struct json *member, unsigned depth, struct err *err)
+/* AWS: AWS::LanguageExtensions: "Fn::ForEach::NAME": [IDENTIFIER, LIST, {"...${IDENTIFIER}": ...}]
+ */
+static enum code read_each(struct reading *reading, const struct json *member, unsigned depth,
+			   struct err *err)
 {
 	struct intrinsics *in = reading->in;
-	const struct json *name = json_type(member) == JSON_ARRAY ? json_first(member) : NULL, *list = name ? json_next(name) : NULL;
+	const struct json *name = json_type(member) == JSON_ARRAY ? json_first(member) : NULL,
+			  *list = name ? json_next(name) : NULL;
 	const struct json *body = list ? json_next(list) : NULL;
-	struct str path = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(json_name(in->arena, member)));
+	struct str path = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path),
+				     STR_ARG(json_name(in->arena, member)));
 	enum code code = OK;
 	struct str *values;
 	size_t n;
 
-	if (!body || json_type(name) != JSON_STRING || json_type(body) != JSON_OBJECT || depth > STACKS_MAX) {
-		seed_refuse(reading->seed, source_origin(in->source, member), path, STR("no identifier, list and map"));
+	if (!body || json_type(name) != JSON_STRING || json_type(body) != JSON_OBJECT ||
+	    depth > STACKS_MAX) {
+		seed_refuse(reading->seed, source_origin(in->source, member), path,
+			    STR("no identifier, list and map"));
 		return OK;
 	}
 	if (!intrinsics_list(in, list, &values, &n))
@@ -267,7 +323,9 @@ static enum code read_each(struct reading *reading, const struct json *member, u
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct loop *loop = ARENA_NEW(in->arena, struct loop);
 
-		*loop = (struct loop){.outer = in->loop, .name = json_string(in->arena, name), .value = values[i]};
+		*loop = (struct loop){.outer = in->loop,
+				      .name = json_string(in->arena, name),
+				      .value = values[i]};
 		in->loop = loop;
 		code = read_resources(reading, body, depth + 1, err);
 		in->loop = loop->outer;
@@ -275,7 +333,8 @@ static enum code read_each(struct reading *reading, const struct json *member, u
 	return code;
 }
 
-static enum code read_resources(struct reading *reading, const struct json *resources, unsigned depth, struct err *err)
+static enum code read_resources(struct reading *reading, const struct json *resources,
+				unsigned depth, struct err *err)
 {
 	struct intrinsics *in = reading->in;
 	enum code code = OK;
@@ -286,10 +345,14 @@ static enum code read_resources(struct reading *reading, const struct json *reso
 		if (str_starts_with(name, STR("Fn::ForEach")))
 			code = read_each(reading, at, depth, err);
 		else if (str_starts_with(name, STR("Fn::")))
-			seed_refuse(reading->seed, source_origin(in->source, at), str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(name)),
+			seed_refuse(reading->seed, source_origin(in->source, at),
+				    str_printf(in->arena, STR_FMT "." STR_FMT,
+					       STR_ARG(reading->path), STR_ARG(name)),
 				    STR("not carried out: what it would include may have tables"));
 		else
-			code = read_resource(reading, at, in->loop ? intrinsics_substitute(in, name) : name, err);
+			code = read_resource(reading, at,
+					     in->loop ? intrinsics_substitute(in, name) : name,
+					     err);
 	}
 	return code;
 }
@@ -299,14 +362,19 @@ static void refuse_macros(struct reading *reading, const struct json *template)
 {
 	static const char *const done[] = {"AWS::Serverless-2016-10-31", "AWS::LanguageExtensions"};
 	const struct json *transform = json_member(template, "Transform");
-	const struct json *at = transform && json_type(transform) == JSON_ARRAY ? json_first(transform) : transform;
+	const struct json *at =
+		transform && json_type(transform) == JSON_ARRAY ? json_first(transform) : transform;
 
 	while (at) {
-		struct str name = json_type(at) == JSON_STRING ? json_string(reading->in->arena, at) : STR("of this form");
+		struct str name = json_type(at) == JSON_STRING ? json_string(reading->in->arena, at)
+							       : STR("of this form");
 
 		if (!str_eq(name, str_of(done[0])) && !str_eq(name, str_of(done[1])))
-			seed_refuse(reading->seed, source_origin(reading->in->source, at), STR("Transform"),
-				    str_printf(reading->in->arena, "macro " STR_FMT " is not carried out", STR_ARG(name)));
+			seed_refuse(reading->seed, source_origin(reading->in->source, at),
+				    STR("Transform"),
+				    str_printf(reading->in->arena,
+					       "macro " STR_FMT " is not carried out",
+					       STR_ARG(name)));
 		at = transform != at ? json_next(at) : NULL;
 	}
 }
@@ -322,9 +390,11 @@ static enum code read_template(struct reading *reading, const struct json *membe
 	}
 	if (str_is_set(in->problem))
 		return cannot_resolve(reading, reading->path, err);
-	if (!template || json_type(template) != JSON_OBJECT || (resources && json_type(resources) != JSON_OBJECT)) {
+	if (!template || json_type(template) != JSON_OBJECT ||
+	    (resources && json_type(resources) != JSON_OBJECT)) {
 		if (template && json_type(template) != JSON_NULL)
-			seed_refuse(reading->seed, source_origin(in->source, template), reading->path, STR("no map of resources"));
+			seed_refuse(reading->seed, source_origin(in->source, template),
+				    reading->path, STR("no map of resources"));
 		return OK;
 	}
 	return resources ? read_resources(reading, resources, 0, err) : OK;
@@ -343,7 +413,9 @@ static enum code read_templates(struct reading *reading, struct err *err)
 bool template_is_in(const struct json *root)
 {
 	return json_type(root) == JSON_OBJECT &&
-	       (json_text_get(root, "Resources", JSON_OBJECT) || (json_member(root, "service") && (json_member(root, "resources") || json_member(root, "provider"))));
+	       (json_text_get(root, "Resources", JSON_OBJECT) ||
+		(json_member(root, "service") &&
+		 (json_member(root, "resources") || json_member(root, "provider"))));
 }
 
 /* serverless.yml: "resources" is a template, or a list of templates. */
@@ -371,11 +443,14 @@ static void warn_of_seeds(struct reading *reading, const struct json *root)
 	const struct json *custom = json_text_get(root, "custom", JSON_OBJECT);
 
 	for (size_t i = 0; i < 2; i++) {
-		const struct json *seed = json_text_get(json_text_get(custom, plugins[i], JSON_OBJECT), "seed", JSON_OBJECT);
+		const struct json *seed = json_text_get(
+			json_text_get(custom, plugins[i], JSON_OBJECT), "seed", JSON_OBJECT);
 
 		if (seed)
-			seed_warn(reading->seed, source_origin(in->source, seed), str_printf(in->arena, "custom.%s.seed", plugins[i]),
-				  STR("the plugin's seeds are not put; dynalith apply FILE --table NAME puts one"));
+			seed_warn(reading->seed, source_origin(in->source, seed),
+				  str_printf(in->arena, "custom.%s.seed", plugins[i]),
+				  STR("the plugin's seeds are not put; dynalith apply FILE --table "
+				      "NAME puts one"));
 	}
 }
 
@@ -385,12 +460,23 @@ enum code template_read(struct seed *seed, const struct json *root, struct err *
 	bool is_serverless = !json_text_get(root, "Resources", JSON_OBJECT);
 	struct str region = options->write.region, account = options->write.account;
 	struct intrinsics *in = ARENA_NEW(seed_arena(seed), struct intrinsics);
-	struct reading reading = {.seed = seed, .in = in, .path = is_serverless ? STR("resources.Resources") : STR("Resources")};
+	struct reading reading = {.seed = seed,
+				  .in = in,
+				  .path = is_serverless ? STR("resources.Resources")
+							: STR("Resources")};
 
 	*in = (struct intrinsics){
-		.arena = seed_arena(seed), .source = seed_source(seed), .path = seed_path(seed), .root = root, .is_serverless = is_serverless,
-		.parameters = options->parameters, .parameter_count = options->parameter_count, .stack = STR("dynalith"), .output = output_of,
-		.region = str_is_set(region) ? region : STR("us-east-1"), .account = str_is_set(account) ? account : STR("000000000000"),
+		.arena = seed_arena(seed),
+		.source = seed_source(seed),
+		.path = seed_path(seed),
+		.root = root,
+		.is_serverless = is_serverless,
+		.parameters = options->parameters,
+		.parameter_count = options->parameter_count,
+		.stack = STR("dynalith"),
+		.output = output_of,
+		.region = str_is_set(region) ? region : STR("us-east-1"),
+		.account = str_is_set(account) ? account : STR("000000000000"),
 	};
 	if (is_serverless)
 		find_templates(in, root);
@@ -404,9 +490,11 @@ enum code template_read(struct seed *seed, const struct json *root, struct err *
 		warn_of_seeds(&reading, root);
 	enum code code = read_templates(&reading, err);
 	if (code == OK && reading.tables == 0 && !seed_has_problems(seed)) {
-		seed_refuse(seed, (struct origin){NULL, 0}, STR(""), STR("a template without tables"));
+		seed_refuse(seed, (struct origin){NULL, 0}, STR(""),
+			    STR("a template without tables"));
 	} else if (code == OK && reading.is_left_out && reading.made == 0) {
-		seed_warn(seed, (struct origin){NULL, 0}, STR(""), STR("tables whose condition does not hold are not made"));
+		seed_warn(seed, (struct origin){NULL, 0}, STR(""),
+			  STR("tables whose condition does not hold are not made"));
 	}
 	return code;
 }

@@ -1,4 +1,5 @@
-/* The variables of serverless.yml: ${self:}, ${opt:}, ${param:}, ${env:}, ${sls:}, ${aws:}, ${file()}. */
+/* The variables of serverless.yml: ${self:}, ${opt:}, ${param:}, ${env:}, ${sls:}, ${aws:},
+ * ${file()}. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ struct meaning {
 	struct str text;
 };
 
-/* Where the inside of a ${ that begins at `from` ends, with others within it; the text's length where it does not. */
+/* Where the inside of a ${ that begins at `from` ends, with others within it; the text's length
+ * where it does not. */
 static size_t variable_end(struct str text, size_t from)
 {
 	unsigned depth = 0;
@@ -80,7 +82,9 @@ static const struct json *load(struct intrinsics *in, struct str name)
 	*loaded = (struct loaded){.next = in->loaded, .path = path};
 	in->loaded = loaded;
 	if (i == 3) {
-		intrinsics_fail(in, str_printf(in->arena, "file(" STR_FMT "), which is neither YAML nor JSON", STR_ARG(name)));
+		intrinsics_fail(in, str_printf(in->arena,
+					       "file(" STR_FMT "), which is neither YAML nor JSON",
+					       STR_ARG(name)));
 		return NULL;
 	}
 	if (document_map(path, &bytes, &size, &err) != OK)
@@ -111,7 +115,8 @@ static const struct json *of_file(struct intrinsics *in, struct str name)
 static struct meaning of_stage(struct intrinsics *in)
 {
 	struct str given = intrinsics_given(in, STR("stage"));
-	const struct json *stage = str_is_set(given) ? NULL : part_of(in, in->root, STR("provider.stage"));
+	const struct json *stage =
+		str_is_set(given) ? NULL : part_of(in, in->root, STR("provider.stage"));
 
 	if (!str_is_set(given) && (!stage || intrinsics_is_begun(in, stage)))
 		given = STR("dev");
@@ -135,7 +140,8 @@ static const struct json *of_params(struct intrinsics *in, struct str name)
 	struct str text = stage.node ? intrinsics_text(in, stage.node, 1) : stage.text;
 	struct str paths[] = {
 		str_printf(in->arena, "params." STR_FMT "." STR_FMT, STR_ARG(text), STR_ARG(name)),
-		str_printf(in->arena, "stages." STR_FMT ".params." STR_FMT, STR_ARG(text), STR_ARG(name)),
+		str_printf(in->arena, "stages." STR_FMT ".params." STR_FMT, STR_ARG(text),
+			   STR_ARG(name)),
 		str_printf(in->arena, "params.default." STR_FMT, STR_ARG(name)),
 		str_printf(in->arena, "stages.default.params." STR_FMT, STR_ARG(name)),
 	};
@@ -158,14 +164,17 @@ static struct meaning of_source(struct intrinsics *in, struct str name)
 	if (str_starts_with(name, STR("file(")))
 		return (struct meaning){.node = of_file(in, name)};
 	if (str_eq(source, STR("env")))
-		return (struct meaning){.text = str_has_zero(rest) ? STR_ABSENT : str_of(getenv(str_copy(in->arena, rest).p))};
+		return (struct meaning){
+			.text = str_has_zero(rest) ? STR_ABSENT
+						   : str_of(getenv(str_copy(in->arena, rest).p))};
 	if (str_eq(name, STR("aws:accountId")))
 		return (struct meaning){.text = in->account};
 	if (str_eq(name, STR("aws:region")))
 		return (struct meaning){.text = in->region};
 	if (str_eq(name, STR("sls:stage")))
 		return of_stage(in);
-	return str_eq(source, STR("param")) ? (struct meaning){.node = of_params(in, rest)} : (struct meaning){0};
+	return str_eq(source, STR("param")) ? (struct meaning){.node = of_params(in, rest)}
+					    : (struct meaning){0};
 }
 
 /* What --parameter says goes before all: as "ssm:/a/b=x", or for opt and param by the bare name. */
@@ -182,9 +191,18 @@ static struct meaning of_variable(struct intrinsics *in, struct str name)
 /* Whether ${...} is one of ours; others, such as ${AWS::Region}, belong to Fn::Sub. */
 static bool is_variable(struct str inside)
 {
-	static const char *const sources[] = {"self:", "opt:", "param:", "env:", "sls:", "aws:", "file(", "cf:", "cf(", "cf.", "ssm:", "ssm(",
-					      "ssm.", "s3:", "s3(", "output:", "state:", "git:", "terraform(", "terraform:", "vault:",
-					      "secretsManager:", "construct:", "strToBool("};
+	static const char *const sources[] = {"self:",      "opt:",
+					      "param:",     "env:",
+					      "sls:",       "aws:",
+					      "file(",      "cf:",
+					      "cf(",        "cf.",
+					      "ssm:",       "ssm(",
+					      "ssm.",       "s3:",
+					      "s3(",        "output:",
+					      "state:",     "git:",
+					      "terraform(", "terraform:",
+					      "vault:",     "secretsManager:",
+					      "construct:", "strToBool("};
 	struct str name = str_trim(inside);
 
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
@@ -220,7 +238,8 @@ static struct str cut_alternative(struct str *rest)
 
 static struct meaning of_alternative(struct intrinsics *in, struct str one)
 {
-	bool is_quoted = one.n >= 2 && (one.p[0] == '\'' || one.p[0] == '"') && one.p[one.n - 1] == one.p[0];
+	bool is_quoted =
+		one.n >= 2 && (one.p[0] == '\'' || one.p[0] == '"') && one.p[one.n - 1] == one.p[0];
 
 	if (is_quoted)
 		return (struct meaning){.text = {one.p + 1, one.n - 2}};
@@ -278,7 +297,8 @@ static struct str expand(struct intrinsics *in, struct str text, unsigned depth)
 		}
 		if (!intrinsics_goes_on(in))
 			return STR("");
-		struct str inside = expand(in, (struct str){text.p + i + 2, end - i - 2}, depth + 1);
+		struct str inside =
+			expand(in, (struct str){text.p + i + 2, end - i - 2}, depth + 1);
 		if (is_variable(inside))
 			buf_add_str(&buf, value_of(in, inside, depth));
 		else

@@ -42,8 +42,9 @@ static bool is_number(struct str s)
 
 static void add_scalar(struct json_out *out, const yaml_node_t *node)
 {
-	static const char *const nulls[] = {"", "~", "null", "Null", "NULL"}, *const truths[] = {"true", "True", "TRUE"},
-			  *const falsehoods[] = {"false", "False", "FALSE"};
+	static const char *const nulls[] = {"", "~", "null", "Null", "NULL"},
+				 *const truths[] = {"true", "True", "TRUE"},
+				 *const falsehoods[] = {"false", "False", "FALSE"};
 	struct str s = {(const char *)node->data.scalar.value, node->data.scalar.length};
 	bool is_plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && !function_tag(node);
 
@@ -127,9 +128,11 @@ struct pairs {
 	size_t n;
 };
 
-static void merge(struct reading *reading, const yaml_node_t *node, struct pairs *pairs, unsigned depth);
+static void merge(struct reading *reading, const yaml_node_t *node, struct pairs *pairs,
+		  unsigned depth);
 
-static void merge_from(struct reading *reading, const yaml_node_t *from, struct pairs *pairs, unsigned depth)
+static void merge_from(struct reading *reading, const yaml_node_t *from, struct pairs *pairs,
+		       unsigned depth)
 {
 	if (from->type == YAML_MAPPING_NODE) {
 		merge(reading, from, pairs, depth + 1);
@@ -139,7 +142,8 @@ static void merge_from(struct reading *reading, const yaml_node_t *from, struct 
 		stop_at(reading, from, "<< wants a map, or a list of maps");
 		return;
 	}
-	for (const yaml_node_item_t *item = from->data.sequence.items.start; item < from->data.sequence.items.top; item++) {
+	for (const yaml_node_item_t *item = from->data.sequence.items.start;
+	     item < from->data.sequence.items.top; item++) {
 		const yaml_node_t *one = yaml_document_get_node(reading->document, *item);
 
 		if (one->type == YAML_MAPPING_NODE)
@@ -149,9 +153,11 @@ static void merge_from(struct reading *reading, const yaml_node_t *from, struct 
 	}
 }
 
-static void merge(struct reading *reading, const yaml_node_t *node, struct pairs *pairs, unsigned depth)
+static void merge(struct reading *reading, const yaml_node_t *node, struct pairs *pairs,
+		  unsigned depth)
 {
-	const yaml_node_pair_t *start = node->data.mapping.pairs.start, *top = node->data.mapping.pairs.top;
+	const yaml_node_pair_t *start = node->data.mapping.pairs.start,
+			       *top = node->data.mapping.pairs.top;
 
 	if (depth > DEPTH_MAX || pairs->n > NODES_MAX)
 		stop_at(reading, node, "merged too often");
@@ -163,17 +169,20 @@ static void merge(struct reading *reading, const yaml_node_t *node, struct pairs
 	}
 	for (const yaml_node_pair_t *pair = start; pair < top && !reading->problem_line; pair++) {
 		if (is_merge(reading, pair))
-			merge_from(reading, yaml_document_get_node(reading->document, pair->value), pairs, depth);
+			merge_from(reading, yaml_document_get_node(reading->document, pair->value),
+				   pairs, depth);
 	}
 }
 
-/* A key that stands twice in one map is written twice: the last one counts, and a reader knows that the first was left out. */
+/* A key that stands twice in one map is written twice: the last one counts, and a reader knows that
+ * the first was left out. */
 static void add_map(struct reading *reading, const yaml_node_t *node, unsigned depth)
 {
 	struct pairs pairs = {0};
 	size_t own = 0;
 
-	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++)
+	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     pair < node->data.mapping.pairs.top; pair++)
 		own += !is_merge(reading, pair);
 
 	merge(reading, node, &pairs, 0);
@@ -184,8 +193,11 @@ static void add_map(struct reading *reading, const yaml_node_t *node, unsigned d
 		if (!seen_add(&seen, name) && i >= own)
 			continue; /* a merged one */
 		json_out_name(&reading->out, name);
-		reading->key_line = yaml_document_get_node(reading->document, pairs.v[i]->key)->start_mark.line + 1;
-		add_node(reading, yaml_document_get_node(reading->document, pairs.v[i]->value), depth + 1);
+		reading->key_line = yaml_document_get_node(reading->document, pairs.v[i]->key)
+					    ->start_mark.line +
+				    1;
+		add_node(reading, yaml_document_get_node(reading->document, pairs.v[i]->value),
+			 depth + 1);
 	}
 }
 
@@ -202,8 +214,10 @@ static void add_plainly(struct reading *reading, const yaml_node_t *node, unsign
 	if (is_map) {
 		add_map(reading, node, depth);
 	} else {
-		for (const yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++)
-			add_node(reading, yaml_document_get_node(reading->document, *item), depth + 1);
+		for (const yaml_node_item_t *item = node->data.sequence.items.start;
+		     item < node->data.sequence.items.top; item++)
+			add_node(reading, yaml_document_get_node(reading->document, *item),
+				 depth + 1);
 	}
 	json_out_close(&reading->out, is_map ? '}' : ']');
 }
@@ -211,7 +225,8 @@ static void add_plainly(struct reading *reading, const yaml_node_t *node, unsign
 /* "A.B" of !GetAtt is a list. */
 static void add_attribute(struct reading *reading, const yaml_node_t *node)
 {
-	struct str rest = {(const char *)node->data.scalar.value, node->data.scalar.length}, first = str_cut(&rest, '.');
+	struct str rest = {(const char *)node->data.scalar.value, node->data.scalar.length},
+		   first = str_cut(&rest, '.');
 
 	for (unsigned i = 0; i < 3; i++)
 		note_line(reading, node);
@@ -236,7 +251,8 @@ static void add_node(struct reading *reading, const yaml_node_t *node, unsigned 
 	bool is_bare = strcmp(tag, "Ref") == 0 || strcmp(tag, "Condition") == 0;
 	note_line(reading, node);
 	json_out_open(&reading->out, '{');
-	json_out_name(&reading->out, is_bare ? str_of(tag) : str_printf(reading->arena, "Fn::%s", tag));
+	json_out_name(&reading->out,
+		      is_bare ? str_of(tag) : str_printf(reading->arena, "Fn::%s", tag));
 	if (strcmp(tag, "GetAtt") == 0 && node->type == YAML_SCALAR_NODE)
 		add_attribute(reading, node);
 	else
@@ -265,7 +281,8 @@ static bool has_more(yaml_parser_t *parser, size_t *line)
 	return is_there;
 }
 
-static enum code read_stream(struct reading *reading, yaml_parser_t *parser, struct str *json, struct err *err)
+static enum code read_stream(struct reading *reading, yaml_parser_t *parser, struct str *json,
+			     struct err *err)
 {
 	yaml_document_t document;
 	struct yaml_lines *lines = reading->lines;
@@ -281,11 +298,13 @@ static enum code read_stream(struct reading *reading, yaml_parser_t *parser, str
 	yaml_document_delete(&document);
 	if (lines->problem)
 		return err_set(err, MSG_SEED_YAML, reading->problem);
-	return !is_nothing && has_more(parser, &lines->problem) ? err_set(err, MSG_SEED_YAML, "a second document") : OK;
+	return !is_nothing && has_more(parser, &lines->problem)
+		       ? err_set(err, MSG_SEED_YAML, "a second document")
+		       : OK;
 }
 
-enum code yaml_to_json(struct arena *arena, struct str text, struct str *json, struct yaml_lines *lines,
-		       struct err *err)
+enum code yaml_to_json(struct arena *arena, struct str text, struct str *json,
+		       struct yaml_lines *lines, struct err *err)
 {
 	struct reading reading = {.arena = arena, .out = json_out_in(arena), .lines = lines};
 	yaml_parser_t parser;

@@ -1,10 +1,11 @@
 /*
  * yaml - YAML as JSON. The only door to libyaml.
  *
- * Scalars without quotes that look like JSON's numbers, true, false or null are these; all others are
- * strings. Tags of CloudFormation are functions: !Ref X is {"Ref": "X"}, !Sub X is {"Fn::Sub": "X"},
- * !GetAtt A.B is {"Fn::GetAtt": ["A", "B"]}. Aliases are copied, 16 MB of JSON at most. The key << merges
- * a map, or maps in the order of a list: a map's own keys win, then those of the first.
+ * Scalars without quotes that look like JSON's numbers, true, false or null are these; all others
+ * are strings. Tags of CloudFormation are functions: !Ref X is {"Ref": "X"}, !Sub X is {"Fn::Sub":
+ * "X"}, !GetAtt A.B is {"Fn::GetAtt": ["A", "B"]}. Aliases are copied, 16 MB of JSON at most. The
+ * key << merges a map, or maps in the order of a list: a map's own keys win, then those of the
+ * first.
  */
 #ifndef DYNALITH_SERVER_SEED_YAML_H
 #define DYNALITH_SERVER_SEED_YAML_H
@@ -20,7 +21,7 @@ struct yaml_lines {
 };
 
 /* The only document. ERR_VALIDATION: lines->problem says where. */
-enum code yaml_to_json(struct arena *arena, struct str text, struct str *json, struct yaml_lines *lines,
-		       struct err *err) WARN_UNUSED;
+enum code yaml_to_json(struct arena *arena, struct str text, struct str *json,
+		       struct yaml_lines *lines, struct err *err) WARN_UNUSED;
 
 #endif
