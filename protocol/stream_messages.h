@@ -23,7 +23,7 @@
 #define MSG_STREAM_FILTER_START \
 	ERR_VALIDATION, "%s", "ShardFilter and ExclusiveStartShardId both should not be specified in the request."
 #define MSG_STREAM_SEQUENCE_REFUSED ERR_VALIDATION, "%s", STREAM_INVALID "SequenceNumber should not be passed for this iterator type"
-#define MSG_STREAM_SEQUENCE_INVALID ERR_VALIDATION, "%s", STREAM_INVALID "Invalid SequenceNumber"
+#define MSG_STREAM_SEQUENCE_REQUIRED ERR_VALIDATION, "%s", STREAM_INVALID "SequenceNumber cannot be null"
 #define MSG_STREAM_TIME_REFUSED ERR_VALIDATION, "%s", STREAM_INVALID "Timestamp should not be passed for this iterator type"
 #define MSG_STREAM_TIME_REQUIRED ERR_VALIDATION, "%s", STREAM_INVALID "Invalid Timestamp"
 #define MSG_STREAM_TIME_FUTURE ERR_VALIDATION, "%s", STREAM_INVALID "Timestamp must not be in the future"

@@ -187,6 +187,8 @@ struct str streams_sequence(struct arena *arena, uint64_t sequence)
 
 bool streams_read_sequence(struct str text, uint64_t *sequence)
 {
+	if (text.n > 0 && text.p[0] == '+') /* AWS reads a number of Java's */
+		text = (struct str){text.p + 1, text.n - 1};
 	return text.n == SEQUENCE_DIGITS && text.p[0] == '1' && read_digits((struct str){text.p + 1, text.n - 1}, sequence);
 }
 

@@ -1,5 +1,6 @@
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
+#include "storage/messages.h"
 #include "storage/stream/stream_read.h"
 
 static const enum stream_start starts[] = {
@@ -20,8 +21,10 @@ static enum code check(const struct call *call, const struct get_shard_iterator_
 
 	if (!wants_sequence && str_is_set(input->sequence_number))
 		return err_set(err, MSG_STREAM_SEQUENCE_REFUSED);
-	if (wants_sequence && (!str_is_set(input->sequence_number) || !streams_read_sequence(input->sequence_number, &read)))
-		return err_set(err, MSG_STREAM_SEQUENCE_INVALID);
+	if (wants_sequence && !str_is_set(input->sequence_number))
+		return err_set(err, MSG_STREAM_SEQUENCE_REQUIRED);
+	if (wants_sequence && !streams_read_sequence(input->sequence_number, &read))
+		return err_set(err, MSG_SEQUENCE_OUTSIDE);
 	bool wants_time = start == STREAM_START_AT_TIME;
 	if (!wants_time && input->timestamp.is_set)
 		return err_set(err, MSG_STREAM_TIME_REFUSED);

@@ -29,13 +29,13 @@ static enum code parse(struct call *call, const struct action_err *own, const st
 	return code;
 }
 
-/* AWS: of several wrong keys only the first is a cancellation reason. An absent table, and an item named twice, fail the request. */
+/* AWS: of several wrong keys only the first is a cancellation reason, and those that are empty before it. An absent table, and an item named twice, fail the request. */
 static enum code prepare(struct call *call, const struct transact_get_item_list *items, const struct expressions *expressions,
 			 struct read_item *reads, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, items->n);
 	struct seen seen = seen_new(call->arena, items->n);
-	bool is_refused = false;
+	bool is_refused = false, is_stopped = false;
 
 	for (size_t i = 0; i < items->n; i++) {
 		const struct get_action *get = items->v[i].get;
@@ -55,9 +55,10 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 			return code;
 		}
 		if (code != OK) {
-			if (!is_refused)
+			if (!is_stopped)
 				reasons[i] = own;
 			is_refused = true;
+			is_stopped = is_stopped || code != ERR_EMPTY_KEY;
 			continue;
 		}
 		if (!seen_add(&seen, rules_item_name(call->arena, reads[i].table, reads[i].row_key)))

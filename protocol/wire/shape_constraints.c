@@ -14,6 +14,7 @@ enum wording {
 	WORDS_USUAL,
 	WORDS_BARE,     /* without the envelope */
 	WORDS_SILENT,   /* without the value: "Value at 'Limit'" */
+	WORDS_QUIET,    /* the same: "Value at 'sequenceNumber'" */
 	WORDS_FIXED,    /* TEXT_RETURN_VALUES, whatever the value */
 	WORDS_ABSENT,   /* TEXT_PARAMETER_REQUIRED, bare */
 	WORDS_REQUIRED, /* TEXT_BATCH_EMPTY_WRITE, bare */
@@ -62,6 +63,7 @@ static const struct rule older_rules[] = {
 	{NULL, "TableName", "", STAGE_MEMBERS, WORDS_USUAL, 0, 0},
 	{NULL, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0, OF_ITEMS},
 	{NULL, "TableName", NULL, STAGE_LATE, WORDS_USUAL, RULE_NESTED, OF_ACTIONS},
+	{&shape_get_shard_iterator_input, "SequenceNumber", NULL, STAGE_MEMBERS, WORDS_QUIET, 0, 0},
 };
 
 static bool is_for(const struct rule *rule, const struct walk *walk, const struct place *place, struct str value)
@@ -146,7 +148,7 @@ static void breach(struct walk *walk, const struct rule *rule, const struct plac
 		list_breach(walk, rule, str_printf(walk->arena, TEXT_PARAMETER_REQUIRED, STR_ARG(place->name)));
 		return;
 	}
-	if (rule->wording == WORDS_SILENT)
+	if (rule->wording == WORDS_SILENT || rule->wording == WORDS_QUIET)
 		buf_add_lit(&text, "Value at '");
 	else if (str_is_set(value))
 		buf_printf(&text, "Value '" STR_FMT "' at '", STR_ARG(value));
