@@ -317,6 +317,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 		return code;
 	for (int i = 0; i < MOVES_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
+		passage->call.out.is_hashed = passage->op->surface == SURFACE_OLDER;
 		passage->call.charges = (struct charges){0};
 		code = run(passage, err);
 		if (!has_moved(&passage->call, code) && !retry_again(&retry, code))
@@ -427,6 +428,7 @@ static bool write_error(struct arena *arena, const struct err *err, struct op_re
 	bool is_capital = (info->space == SPACE_CORAL_SERVICE && !is_of_signature) || err->reason_count > 0 || err->is_capital;
 	struct str message = public_message(arena, err);
 
+	out.is_hashed = err->reason_count > 0 || err->is_capital; /* the items of transactions and statements */
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "__type", str_printf(arena, "%s%s", err_space_prefix(info->space), info->name));
 	if (err->reason_count > 0)

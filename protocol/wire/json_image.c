@@ -4,6 +4,7 @@
 #include "core/image.h"
 #include "core/number.h"
 #include "protocol/wire/json_text.h"
+#include "protocol/wire/number_order.h"
 
 /*
  * Answers have many items, so the walk keeps its places in registers: functions take them and give them back. read_near() reads most entries: those with a
@@ -27,7 +28,7 @@ struct walk {
 	const char *end;   /* of what is read: the image, or the tail */
 	const char *near;  /* from places up to here JSON_TEXT_STEP bytes can be read; NULL: something was malformed */
 	const char *limit; /* what is written up to here leaves ROOM */
-	bool is_in_tail;
+	bool is_in_tail, is_hashed;
 	char tail[TAIL + JSON_TEXT_STEP];
 };
 
@@ -227,6 +228,15 @@ static ALWAYS_INLINE struct place put_list(struct walk *walk, struct place at, u
 	return put_brackets(walk, at, first, "[]");
 }
 
+/* Those that were written from `first` on, each behind a comma. */
+static __attribute__((noinline)) void order_numbers(struct walk *walk, struct place at, size_t first)
+{
+	char *from = walk->buf->p + first + 1;
+
+	if (at.to > from)
+		number_order(walk->buf->arena, from, (size_t)(at.to - from));
+}
+
 static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, enum type type, uint64_t left)
 {
 	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
@@ -241,6 +251,8 @@ static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, en
 			to = entry.type == TYPE_N ? put_number(walk, to, entry.payload) : base64_put(entry.payload, to);
 		at = (struct place){entry.payload.p + entry.payload.n, PUT(to, "\"")};
 	}
+	if (type == TYPE_NS && walk->is_hashed && walk->near)
+		order_numbers(walk, at, first);
 	return put_brackets(walk, at, first, "[]");
 }
 
@@ -314,9 +326,9 @@ void json_image_expect(struct buf *buf, size_t n, size_t bytes)
 	buf_reserve(buf, guess(n, bytes) + ROOM);
 }
 
-bool json_image_add(struct buf *buf, struct str image)
+bool json_image_add(struct buf *buf, struct str image, bool is_hashed)
 {
-	struct walk walk = {.buf = buf};
+	struct walk walk = {.buf = buf, .is_hashed = is_hashed};
 	struct place at = {NULL, make_room(&walk, buf->p + buf->n, guess(1, image.n))};
 	struct image_cursor cursor;
 	bool is_image = image_open(image, &cursor);

@@ -14,7 +14,7 @@
 /* Makes room for the text of `n` images of `bytes` in all, so that it is not moved while it grows. A guess: one with many escapes is moved. */
 void json_image_expect(struct buf *buf, size_t n, size_t bytes);
 
-/* Appends {"name":{"S":"text"},...}; {} for what is no image. False: it was malformed. */
-bool json_image_add(struct buf *buf, struct str image) __attribute__((warn_unused_result));
+/* Appends {"name":{"S":"text"},...}; {} for what is no image. `is_hashed`: number sets in number_order(). False: it was malformed. */
+bool json_image_add(struct buf *buf, struct str image, bool is_hashed) __attribute__((warn_unused_result));
 
 #endif

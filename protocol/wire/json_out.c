@@ -5,6 +5,7 @@
 #include "core/base64.h"
 #include "core/number.h"
 #include "protocol/wire/json_image.h"
+#include "protocol/wire/number_order.h"
 #include "protocol/wire/json_text.h"
 
 struct json_out json_out_in(struct arena *arena)
@@ -143,20 +144,20 @@ static void add_scalar(struct buf *buf, enum type type, struct str bytes)
 	buf_add_byte(buf, '"');
 }
 
-static void add_value(struct buf *buf, const struct value *value);
+static void add_value(struct buf *buf, const struct value *value, bool is_hashed);
 
-static void add_members(struct buf *buf, const struct value *map)
+static void add_members(struct buf *buf, const struct value *map, bool is_hashed)
 {
 	buf_add_byte(buf, '{');
 	for (uint32_t i = 0; i < map->n; i++) {
 		add_name(buf, map->members[i].name, i == 0);
-		add_value(buf, &map->members[i].value);
+		add_value(buf, &map->members[i].value, is_hashed);
 	}
 	buf_add_byte(buf, '}');
 }
 
 /* As deep as the value, VALUE_DEPTH_MAX. */
-static void add_value(struct buf *buf, const struct value *value)
+static void add_value(struct buf *buf, const struct value *value, bool is_hashed)
 {
 	enum type type = (enum type)value->type, element = type_element(type);
 
@@ -164,17 +165,20 @@ static void add_value(struct buf *buf, const struct value *value)
 	if (type_is_scalar_key(type)) {
 		add_scalar(buf, type, value_str(value));
 	} else if (type == TYPE_M) {
-		add_members(buf, value);
+		add_members(buf, value, is_hashed);
 	} else if (type == TYPE_L || element != TYPE_NONE) {
 		buf_add_byte(buf, '[');
+		size_t first = buf->n;
 		for (uint32_t i = 0; i < value->n; i++) {
 			if (i > 0)
 				buf_add_byte(buf, ',');
 			if (type == TYPE_L)
-				add_value(buf, &value->elements[i]);
+				add_value(buf, &value->elements[i], is_hashed);
 			else
 				add_scalar(buf, element, value_str(&value->elements[i]));
 		}
+		if (type == TYPE_NS && is_hashed)
+			number_order(buf->arena, buf->p + first, buf->n - first);
 		buf_add_byte(buf, ']');
 	} else if (type == TYPE_BOOL && !value->boolean) {
 		buf_add_lit(buf, "false");
@@ -187,7 +191,7 @@ static void add_value(struct buf *buf, const struct value *value)
 void json_out_value(struct json_out *out, const struct value *value)
 {
 	separate(out);
-	add_value(&out->buf, value);
+	add_value(&out->buf, value, out->is_hashed);
 }
 
 static bool has_no_room(struct json_out *out)
@@ -201,7 +205,7 @@ void json_out_item(struct json_out *out, const struct value *item)
 	if (has_no_room(out))
 		return;
 	separate(out);
-	add_members(&out->buf, item);
+	add_members(&out->buf, item, out->is_hashed);
 }
 
 void json_out_expect(struct json_out *out, size_t n, size_t bytes)
@@ -215,6 +219,6 @@ void json_out_image(struct json_out *out, struct str image)
 	if (has_no_room(out))
 		return;
 	separate(out);
-	if (!json_image_add(&out->buf, image) && !has_no_room(out))
+	if (!json_image_add(&out->buf, image, out->is_hashed) && !has_no_room(out))
 		out->is_malformed = true;
 }

@@ -16,6 +16,7 @@
 struct json_out {
 	struct buf buf;
 	bool needs_comma, is_cut;
+	bool is_hashed;    /* number sets are written in number_order() */
 	bool is_malformed; /* an image was: the text must not be sent either */
 };
 
