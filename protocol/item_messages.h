@@ -98,6 +98,8 @@
 #define MSG_SEGMENT_RANGE                                                                                                  \
 	ERR_VALIDATION, "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %lld is " \
 			"not less than TotalSegments: %lld"
+/* The same of the newer layer. */
+#define MSG_SEGMENT_RANGE_ALONE ERR_VALIDATION, "The Segment parameter is zero-based and must be less than parameter TotalSegments"
 
 /* batches and transactions */
 #define MSG_BATCH_KEYS_MANY                                                                                               \

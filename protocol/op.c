@@ -14,6 +14,7 @@
 #include "protocol/item_messages.h"
 #include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
+#include "protocol/rollouts.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/wire/serde.h"
 #include "storage/store/retry.h"
@@ -125,6 +126,7 @@ struct passage {
 	const struct op *op;
 	struct call call;
 	const struct json *json;
+	enum surface surface; /* by which the request is read */
 	void *input;
 	struct str account; /* of the access key */
 	struct units consumed;
@@ -216,11 +218,12 @@ static enum code gate_shape(struct passage *passage, struct err *err)
 	struct shape_bound bound;
 	enum code code = OK;
 
-	if (passage->op->surface == SURFACE_SEARCH)
+	passage->surface = rollout_surface(&passage->call, op_number(passage->op), passage->op->surface);
+	if (passage->surface == SURFACE_SEARCH)
 		code = serde_check(passage->op->input, passage->json, passage->request->body, err);
 	if (code != OK)
 		return code;
-	code = shape_bind(passage->request->arena, passage->op->input, passage->op->surface, passage->json, &bound, err);
+	code = shape_bind(passage->request->arena, passage->op->input, passage->surface, passage->json, &bound, err);
 	if (code != OK)
 		return code;
 	passage->input = bound.input;
@@ -245,7 +248,7 @@ static void release(struct call *call)
 /* AWS's newer layer puts some errors of some operations into its envelope, as if they were the only broken constraint. */
 static enum code envelope(const struct passage *passage, enum code code, struct err *err)
 {
-	if (passage->call.is_older || !surface_envelops(passage->op->surface, code))
+	if (passage->call.is_older || !surface_envelops(passage->surface, code))
 		return code;
 	return err_set(err, MSG_CONSTRAINTS, 1u, "", STR_ARG(err->message));
 }

@@ -89,12 +89,14 @@ enum code rules_key_paths(const struct table *table, const struct expressions *e
 	return is_free ? OK : err_set(err, MSG_KEY_NOT_SCALAR, search.kind, STR_ARG(search.found));
 }
 
-enum code rules_segments(struct opt_int segment, struct opt_int total, struct err *err)
+enum code rules_segments(struct opt_int segment, struct opt_int total, bool is_older, struct err *err)
 {
 	if (total.is_set && !segment.is_set)
 		return err_set(err, MSG_SEGMENTS_WITHOUT_SEGMENT);
 	if (segment.is_set && !total.is_set)
 		return err_set(err, MSG_SEGMENT_WITHOUT_SEGMENTS);
+	if (segment.is_set && segment.value >= total.value && !is_older)
+		return err_set(err, MSG_SEGMENT_RANGE_ALONE);
 	if (segment.is_set && segment.value >= total.value)
 		return err_set(err, MSG_SEGMENT_RANGE, (long long)segment.value, (long long)total.value);
 	return OK;

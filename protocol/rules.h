@@ -25,8 +25,8 @@ enum code rules_update_keys(const struct table *table, const struct update *upda
  */
 enum code rules_key_paths(const struct table *table, const struct expressions *expressions, struct err *err) WARN_UNUSED;
 
-/* Segment and TotalSegments of a Scan come together, in range. */
-enum code rules_segments(struct opt_int segment, struct opt_int total, struct err *err) WARN_UNUSED;
+/* Segment and TotalSegments of a Scan come together, in range. `is_older`: in the words of AWS's older layer. */
+enum code rules_segments(struct opt_int segment, struct opt_int total, bool is_older, struct err *err) WARN_UNUSED;
 
 /* The index of that name, or NULL where no name is given; global ones are not read consistently. */
 enum code rules_index(const struct table *table, struct str name, struct opt_bool consistent, const struct index **out,

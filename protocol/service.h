@@ -17,6 +17,7 @@ struct faults;
 struct iam;
 struct insight;
 struct job_run;
+struct rollouts;
 struct throughput_limits;
 
 /* What the server lends to every request. */
@@ -46,6 +47,7 @@ struct service {
 	struct contributors *contributors; /* keys of tables with Contributor Insights; NULL: they are not counted */
 	struct throughput_limits *throughput;    /* limits of what requests consume; NULL: none */
 	struct conflicts *conflicts;      /* transactions that meet; NULL: they wait for each other */
+	struct rollouts *rollouts;        /* the region and day to behave as; NULL: the request's region: protocol/rollouts.h */
 	/* Whether tables' changes are sent to their Kinesis destinations; where not, the log says so once. NULL: they are not. */
 	bool (*sends)(void);
 	bool is_dropin;                   /* in place of DynamoDB Local, whose errors differ where tools look at them */

@@ -2,6 +2,7 @@
 
 #include "core/expr_messages.h"
 #include "protocol/handler.h"
+#include "protocol/rollouts.h"
 #include "protocol/rules.h"
 #include "storage/key_condition.h"
 #include "storage/messages.h"
@@ -40,7 +41,9 @@ static enum code gate_write(struct table_passage *passage, struct err *err)
 
 static enum code gate_update_size(struct table_passage *passage, struct err *err)
 {
-	return passage->expressions->update_charge > ITEM_SIZE_MAX ? err_set(err, MSG_UPDATE_SIZE) : OK;
+	bool is_large = passage->expressions->update_charge > ITEM_SIZE_MAX && rollout_has(passage->call, ROLLOUT_UPDATE_SIZE);
+
+	return is_large ? err_set(err, MSG_UPDATE_SIZE) : OK;
 }
 
 static enum code gate_update_keys(struct table_passage *passage, struct err *err)
@@ -88,6 +91,40 @@ static enum code gate_start_key_form(struct table_passage *passage, struct err *
 	return passage->request->start_key ? read_check_index_keys(passage->page, passage->request->start_key, err) : OK;
 }
 
+/* A key attribute in the start key has the type of the schema; errors name the index. */
+static enum code check_start_types(const struct key_schema *keys, const struct value *start_key, struct str index, struct err *err)
+{
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
+		const struct key_attribute *attribute = &keys->attributes[i];
+		const struct value *value = value_member(start_key, attribute->name);
+
+		if (value && value->type != attribute->type)
+			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
+				       type_name((enum type)value->type), STR_ARG(index));
+	}
+	return OK;
+}
+
+/* AWS's newer layer reads a Scan's start key as an item's: for the index that is named, or for all. */
+static enum code gate_start_key_types(struct table_passage *passage, struct err *err)
+{
+	const struct value *start_key = passage->request->start_key;
+	const struct index *named = passage->page->index;
+	const struct table *table = passage->table;
+	enum code code = OK;
+
+	for (size_t i = 0; start_key && i < table->indexes.n && code == OK; i++) {
+		const struct index *index = &table->indexes.v[i];
+
+		if (named && index != named)
+			continue;
+		code = check_start_types(&index->keys, start_key, index->name, err);
+		if (code == OK)
+			code = check_start_types(&table->keys, start_key, index->name, err);
+	}
+	return code;
+}
+
 static enum code gate_start_key(struct table_passage *passage, struct err *err)
 {
 	struct read_page *page = passage->page;
@@ -119,6 +156,7 @@ static table_gate *const orders[ORDER_COUNT][GATES_MAX] = {
 	[ORDER_QUERY] = {gate_table, gate_no_vector, gate_index, gate_key_paths, gate_key_condition, gate_filter_keys, gate_filter_projected,
 			 gate_start_key, gate_select_index},
 	[ORDER_SCAN] = {gate_table, gate_no_vector, gate_index, gate_start_key_form, gate_select, gate_select_index, gate_start_key, gate_key_paths},
+	[ORDER_SCAN_NEWER] = {gate_table, gate_no_vector, gate_index, gate_select_index, gate_start_key_types, gate_start_key, gate_key_paths},
 };
 
 enum code table_gates_pass(enum table_order order, struct table_passage *passage, struct err *err)

@@ -17,6 +17,7 @@ enum table_order {
 	ORDER_CHANGE,  /* an action of TransactWriteItems, behind ORDER_NAMED */
 	ORDER_QUERY,
 	ORDER_SCAN,
+	ORDER_SCAN_NEWER, /* where AWS's newer layer checks it; its select is set before */
 	ORDER_COUNT,
 };
 

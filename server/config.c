@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "protocol/rollouts.h"
 #include "protocol/wire/json.h"
 #include "server/backend.h"
 #include "server/client.h"
@@ -572,6 +573,19 @@ static bool agree(const struct config *config)
 	return true;
 }
 
+/* A region and a day that rollouts.def can answer for. */
+static bool is_as(struct arena *arena, const struct config *config)
+{
+	struct err err = err_in(arena);
+	bool is_fixed;
+	rollout_set set;
+
+	if (rollouts_read(str_of(config->as), &is_fixed, &set, &err) == OK)
+		return true;
+	complain("as: " STR_FMT, STR_ARG(err.message));
+	return false;
+}
+
 /* What options must be beyond the kinds of their rows; the short forms of some become the long ones. */
 static bool finish(struct arena *arena, struct config *config)
 {
@@ -599,6 +613,8 @@ static bool finish(struct arena *arena, struct config *config)
 		complain("--store: " STR_FMT, STR_ARG(problem));
 		return false;
 	}
+	if (!is_as(arena, config))
+		return false;
 	name_store(arena, config);
 	config->shared_db = config->shared_db || strcmp(config->namespaces, "shared") == 0;
 	return true;

@@ -50,7 +50,7 @@ static const struct {
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 /* Prints the text from column `at` on, in lines that begin at column `left` and end before WIDTH. */
-static void print_wrapped(size_t at, size_t left, const char *text)
+void help_wrap(size_t at, size_t left, const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, " ");
@@ -80,7 +80,7 @@ static void print_pair(const char *name, const char *text)
 		printf("\n");
 		n = 0;
 	}
-	print_wrapped((size_t)n, LEFT, text);
+	help_wrap((size_t)n, LEFT, text);
 }
 
 static void print_option(const struct row *row)
@@ -90,7 +90,7 @@ static void print_option(const struct row *row)
 	snprintf(name, sizeof(name), "%s%s", row->flag, row->value);
 	print_pair(name, row->help);
 	snprintf(about, sizeof(about), "[%s, %s, default %s]", row->environment, row->key, row->otherwise);
-	print_wrapped(0, LEFT, about);
+	help_wrap(0, LEFT, about);
 }
 
 /* The group and its options; the row behind it. */
@@ -99,7 +99,7 @@ static const struct row *print_group(const struct row *group)
 	const struct row *row = group + 1;
 
 	printf("%s\n  for example: ", group->title);
-	print_wrapped(15, 15, group->example);
+	help_wrap(15, 15, group->example);
 	for (; row < rows + ROWS && row->flag; row++)
 		print_option(row);
 	return row;
@@ -175,7 +175,7 @@ void help_print_options(void)
 	}
 	printf("\nConfiguration\n");
 	print_pair("--config FILE", "options by the names in brackets, and credentials, as JSON");
-	print_wrapped(0, LEFT, "[DYNALITH_CONFIG]");
+	help_wrap(0, LEFT, "[DYNALITH_CONFIG]");
 	print_pair("--print-config-example", "such a file with every option");
 	print_pair("-h, --help, -V, --version", "one screen, all of this, the version");
 	printf("\n");

@@ -7,6 +7,7 @@
 #define DYNALITH_SERVER_HELP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "core/arena.h"
 
@@ -18,6 +19,9 @@ void help_print_screen(void);
 
 /* Every option, grouped by subject. */
 void help_print_options(void);
+
+/* Prints the words in lines of at most 80 columns, from column `left`; `at` columns of the first are printed already. */
+void help_wrap(size_t at, size_t left, const char *text);
 
 /* Says on standard error how the command is used: EXIT_MISUSE. */
 int help_misuse(const char *command);

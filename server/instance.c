@@ -10,6 +10,7 @@
 #include "protocol/iam/iam.h"
 #include "protocol/insight/contributors.h"
 #include "protocol/insight/insight.h"
+#include "protocol/rollouts.h"
 #include "protocol/tables/settings.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/timing/timing.h"
@@ -338,6 +339,7 @@ static void make_service(struct instance *instance)
 		.faults = instance->service.faults, .insight = insight_of(config), .contributors = contributors_new(),
 		.throughput = throughput_new(config->shared_db),
 		.conflicts = conflicts_new(strcmp(config->conflicts, "real") == 0, config->shared_db),
+		.rollouts = rollouts_new(config->as, config->shared_db),
 		.cpu_ns = cpu_ns, .cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000 : NO_LIMIT,
 	};
 }
@@ -422,6 +424,7 @@ static void free_service(struct service *service)
 	contributors_free(service->contributors);
 	throughput_free(service->throughput);
 	conflicts_free(service->conflicts);
+	rollouts_free(service->rollouts);
 }
 
 void instance_close(struct instance *instance)

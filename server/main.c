@@ -31,6 +31,7 @@
 #include "server/platform/platform.h"
 #include "server/recording/replay.h"
 #include "server/report/report.h"
+#include "server/rollout_table.h"
 #include "server/seed/apply.h"
 #include "server/http/tls.h"
 #include "server/version.h"

@@ -501,7 +501,7 @@ static enum code check_start_keys(const struct read_page *page, const struct val
 	const struct table *table = page->table;
 	const struct index *index = page->index;
 
-	if (page->keys) {
+	if (page->keys || page->is_newer) {
 		bool is_right = start_key->n == start_key_count(table, index) && has_keys(&table->keys, start_key);
 
 		return is_right && (!index || has_keys(&index->keys, start_key)) ? OK : err_set(err, MSG_START_KEY_INVALID);

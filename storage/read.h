@@ -58,6 +58,7 @@ struct read_page {
 	enum read_select select;
 	bool is_consistent;
 	bool is_reverse;
+	bool is_newer;                        /* Scan: errors of the start key are as short as Query's, as in AWS's newer layer */
 	uint64_t limit;                       /* items examined; 0: none */
 	uint32_t segment, segments;           /* Scan; segments 0: not parallel */
 	struct str start_after;               /* row key of ExclusiveStartKey, or absent; see read_start_key */

@@ -20,17 +20,34 @@ static enum code parse(struct call *call, const struct scan_input *input, struct
 			   {"ScanFilter", input->scan_filter.v != NULL},
 			   {"ConditionalOperator", input->conditional_operator != 0}},
 	};
+	struct projection *projection; /* AWS's newer layer looks for its errors here already */
 	enum code code = expressions_check(call, &request, err);
 
+	if (code == OK && !call->is_older)
+		code = legacy_projection(call->arena, &input->attributes_to_get, &projection, err);
+	if (code == OK && !call->is_older)
+		code = legacy_operator(input->conditional_operator, input->scan_filter.n, err);
 	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
 	if (code == OK && !out->filter)
 		code = legacy_filter(call->arena, &input->scan_filter, input->conditional_operator, &out->filter, err);
 	if (code == OK && !out->projection)
 		code = legacy_projection(call->arena, &input->attributes_to_get, &out->projection, err);
-	if (code == OK)
-		code = rules_segments(input->segment, input->total_segments, err);
+	if (code == OK && call->is_older)
+		code = rules_segments(input->segment, input->total_segments, true, err);
 	return code;
+}
+
+/* What the older layer checks by the table's side, or before Select. */
+static enum code check_newer(struct call *call, const struct scan_input *input, struct read_page *page, struct err *err)
+{
+	enum code code = call_check_late(call, err);
+
+	page->is_newer = true;
+	if (code == OK)
+		code = rules_select(input->select, str_is_set(input->index_name), page->projection, input->attributes_to_get.v != NULL,
+				    &page->select, err);
+	return code == OK ? rules_segments(input->segment, input->total_segments, false, err) : code;
 }
 
 enum code op_scan(struct call *call, const struct scan_input *input, struct err *err)
@@ -51,8 +68,10 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 	};
 	struct table_passage passage = {.call = call, .name = input->table_name, .expressions = &expressions, .page = &page, .request = &request};
 
+	if (code == OK && !call->is_older)
+		code = check_newer(call, input, &page, err);
 	if (code == OK)
-		code = table_gates_pass(ORDER_SCAN, &passage, err);
+		code = table_gates_pass(call->is_older ? ORDER_SCAN : ORDER_SCAN_NEWER, &passage, err);
 	if (code != OK)
 		return code;
 	struct work work = {.call = call, .kind = WORK_OF_PAGE, .page = &page};

@@ -1,4 +1,5 @@
 /* TransactWriteItems. AWS: API Reference, TransactWriteItems. */
+#include "core/expr_messages.h"
 #include "core/image.h"
 #include "core/seen.h"
 #include "protocol/expressions.h"
@@ -74,6 +75,8 @@ static enum code parse(struct call *call, const struct action_err *own, struct a
 		code = call_check_action(own, true, err);
 	if (code == OK && action->kind == WRITE_PUT)
 		code = rules_item_size(action->subject, err);
+	if (code == OK && !call->is_older && action->expressions.update_charge > ITEM_SIZE_MAX)
+		code = err_set(err, MSG_UPDATE_SIZE);
 	write->kind = action->kind;
 	if (action->kind == WRITE_PUT)
 		write->item = action->subject;

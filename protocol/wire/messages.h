@@ -60,7 +60,7 @@
 #define MSG_CONSTRAINTS ERR_VALIDATION, "%u validation error%s detected: " STR_FMT
 #define MSG_CONSTRAINT_BARE ERR_VALIDATION, STR_FMT
 #define TEXT_PARAMETER_REQUIRED "The parameter '" STR_FMT "' is required but was not present in the request"
-#define TEXT_BATCH_EMPTY_WRITE "The requestItems parameter is required for BatchWriteItem"
+#define TEXT_BATCH_EMPTY "The requestItems parameter is required for " STR_FMT
 #define TEXT_INDEX_NAME_LENGTH "IndexName must be at least 3 characters long and at most 255 characters long"
 #define TEXT_RETURN_VALUES /* so spelled by AWS */                                                                      \
 	"Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]"
@@ -96,5 +96,11 @@
 	"table \"" STR_FMT "\" is not in namespace " STR_FMT "/" STR_FMT " but exists in " STR_FMT "/" STR_FMT ": check the " \
 	"access key and region, or start with --shared-db" STR_FMT
 #define NOTE_LEFT_OUT " (%u like it left out)"
+
+/* --as, and PUT /_dynalith/rollouts. */
+#define MSG_AS_REGION ERR_VALIDATION, "No rollout is known in '" STR_FMT "': none, next, REGION or REGION@YYYY-MM-DD, as in dynalith rollouts"
+#define MSG_AS_DAY ERR_VALIDATION, "'" STR_FMT "' is no day: YYYY-MM-DD"
+#define MSG_AS_NAMESPACES ERR_VALIDATION, "More than %d namespaces have a setting of their own"
+#define NOTE_REGION_UNKNOWN "no rollout is known in region " STR_FMT ": it behaves as us-east-1 (docs/rollouts.md)"
 
 #endif

@@ -17,7 +17,7 @@ enum wording {
 	WORDS_QUIET,    /* the same: "Value at 'sequenceNumber'" */
 	WORDS_FIXED,    /* TEXT_RETURN_VALUES, whatever the value */
 	WORDS_ABSENT,   /* TEXT_PARAMETER_REQUIRED, bare */
-	WORDS_REQUIRED, /* TEXT_BATCH_EMPTY_WRITE, bare */
+	WORDS_REQUIRED, /* TEXT_BATCH_EMPTY, bare */
 };
 
 enum {
@@ -42,6 +42,13 @@ static const struct rule {
 	{NULL, "TableName", "", STAGE_FIRST, WORDS_SILENT, 0, 0},
 	{&shape_batch_get_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_SILENT, 0, 0},
 	{&shape_batch_get_item_input, "Keys", "[]", STAGE_FIRST, WORDS_SILENT, RULE_NESTED, 0},
+	{&shape_batch_write_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_SILENT, 0, 0},
+	{NULL, "TransactItems", "[]", STAGE_FIRST, WORDS_SILENT, 0, OF_ACTIONS},
+	{&shape_scan_input, "Limit", NULL, STAGE_FIRST, WORDS_SILENT, RULE_BEFORE, 0},
+	{&shape_scan_input, "Segment", NULL, STAGE_FIRST, WORDS_SILENT, RULE_BEFORE, 0},
+	{&shape_scan_input, "TotalSegments", NULL, STAGE_FIRST, WORDS_SILENT, 0, 0},
+	{&shape_scan_input, "TableName", NULL, STAGE_MEMBERS, WORDS_USUAL, RULE_BEFORE, 0},
+	{&shape_scan_input, "Select", NULL, STAGE_LATE, WORDS_USUAL, 0, 0},
 	{&shape_query_input, "Limit", NULL, STAGE_FIRST, WORDS_SILENT, RULE_BEFORE, 0},
 	{&shape_query_input, "TableName", NULL, STAGE_MEMBERS, WORDS_USUAL, RULE_BEFORE, 0},
 	{&shape_query_input, "Select", NULL, STAGE_LATE, WORDS_USUAL, 0, 0},
@@ -60,7 +67,9 @@ static const struct rule {
 static const struct rule older_rules[] = {
 	{&shape_create_table_input, "TableName", NULL, STAGE_FIRST, WORDS_ABSENT, RULE_MISSING, 0},
 	{&shape_batch_write_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_REQUIRED, 0, 0},
+	{&shape_batch_get_item_input, "RequestItems", "{}", STAGE_FIRST, WORDS_REQUIRED, 0, 0},
 	{NULL, "TableName", "", STAGE_MEMBERS, WORDS_USUAL, 0, 0},
+	{&shape_put_item_input, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_USUAL, RULE_BEFORE, 0},
 	{NULL, "TableName", NULL, STAGE_SECOND, WORDS_USUAL, 0, OF_ITEMS},
 	{NULL, "TableName", NULL, STAGE_LATE, WORDS_USUAL, RULE_NESTED, OF_ACTIONS},
 	{&shape_get_shard_iterator_input, "SequenceNumber", NULL, STAGE_MEMBERS, WORDS_QUIET, 0, 0},
@@ -140,8 +149,14 @@ static void breach(struct walk *walk, const struct rule *rule, const struct plac
 {
 	struct buf text = buf_in(walk->arena);
 
-	if (rule->wording == WORDS_FIXED || rule->wording == WORDS_REQUIRED) {
-		list_breach(walk, rule, rule->wording == WORDS_FIXED ? STR(TEXT_RETURN_VALUES) : STR(TEXT_BATCH_EMPTY_WRITE));
+	if (rule->wording == WORDS_FIXED) {
+		list_breach(walk, rule, STR(TEXT_RETURN_VALUES));
+		return;
+	}
+	if (rule->wording == WORDS_REQUIRED) {
+		const struct str operation = {walk->input->name, strlen(walk->input->name) - strlen("Input")};
+
+		list_breach(walk, rule, str_printf(walk->arena, TEXT_BATCH_EMPTY, STR_ARG(operation)));
 		return;
 	}
 	if (rule->wording == WORDS_ABSENT) {

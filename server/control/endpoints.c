@@ -9,6 +9,7 @@
 #include "server/control/namespaces.h"
 #include "server/control/policies.h"
 #include "server/control/replication.h"
+#include "server/control/rollouts.h"
 #include "server/control/state.h"
 #include "server/control/throughput.h"
 

@@ -39,6 +39,7 @@ COMMANDS = {
     "mcp": (["mcp", "--endpoint", "URL", *LONG], ["idle", "own"]),
     "replay": (["replay", RECORDING, "--endpoint", "URL", *LONG], ["pipe", "second"]),
     "report": (["report", "URL", "--output", "TARGET", *LONG], ["pipe"]),
+    "rollouts": (None, []),
     "version": (None, []),
 }
 
@@ -138,6 +139,7 @@ def statuses():
         "mcp": {0: ["--endpoint", url], 1: ["--", "--no-such"], 2: ["--no-such"]},
         "replay": {0: [RECORDING, "--endpoint", url], 1: [RECORDING, "--endpoint", none], 2: [], 3: [other, "--endpoint", url]},
         "report": {0: [url], 1: [none], 2: [url, "--fail-on", "no-such-rule"], 3: [url, "--fail-on", "scan"]},
+        "rollouts": {0: [], 2: ["more"]},
         "version": {0: [], 2: ["more"]},
     }
     assert sorted(cases) == sorted(COMMANDS), sorted(cases)

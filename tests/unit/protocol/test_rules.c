@@ -136,18 +136,18 @@ TEST(segments)
 	struct opt_int none = {0}, zero = {true, 0}, five = {true, 5}, four = {true, 4};
 
 	err = err_in(arena);
-	CHECK_INT(rules_segments(none, none, &err), OK);
-	CHECK_INT(rules_segments(zero, five, &err), OK);
-	CHECK_INT(rules_segments(four, five, &err), OK);
-	CHECK_INT(rules_segments(five, five, &err), ERR_VALIDATION);
+	CHECK_INT(rules_segments(none, none, true, &err), OK);
+	CHECK_INT(rules_segments(zero, five, true, &err), OK);
+	CHECK_INT(rules_segments(four, five, true, &err), OK);
+	CHECK_INT(rules_segments(five, five, true, &err), ERR_VALIDATION);
 	CHECK_STR(err.message,
 		  "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: 5 is not "
 		  "less than TotalSegments: 5");
-	CHECK_INT(rules_segments(zero, none, &err), ERR_VALIDATION);
+	CHECK_INT(rules_segments(zero, none, true, &err), ERR_VALIDATION);
 	CHECK_STR(err.message,
 		  "The TotalSegments parameter is required but was not present in the request when Segment parameter is "
 		  "present");
-	CHECK_INT(rules_segments(none, four, &err), ERR_VALIDATION);
+	CHECK_INT(rules_segments(none, four, true, &err), ERR_VALIDATION);
 	CHECK_STR(err.message,
 		  "The Segment parameter is required but was not present in the request when parameter TotalSegments is "
 		  "present");
