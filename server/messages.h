@@ -59,6 +59,7 @@
 /* In answers that take a setting all the same. */
 #define WARNING_NO_TABLE "there is no table '" STR_FMT "' in account " STR_FMT ", region " STR_FMT " yet"
 #define WARNING_NO_INDEX "the table '" STR_FMT "' has no index '" STR_FMT "' yet"
+#define MSG_EXPLAIN_KEY ERR_ACCESS_DENIED, "%s", "'access_key' concerns all accounts: it wants a key with \"control\": true"
 #define MSG_EXPLAIN_BODY \
 	ERR_VALIDATION, "%s", "The body must be {\"operation\": \"Query\", \"request\": {...}}, with any operation that reads or writes items, and its request"
 #define MSG_EXPLAIN_OPERATION ERR_VALIDATION, "There is no operation '" STR_FMT "' that reads or writes items"

@@ -521,6 +521,7 @@ static void call_endpoint(struct routes *routes, const struct endpoint *endpoint
 		const struct control_call call = {
 			.control = &routes->control, .arena = request->arena, .ns = wanted.asked,
 			.name = name, .query = request->query, .body = request->body,
+			.may_control = wanted.may_control,
 		};
 
 		code = endpoint_run(endpoint, &call, &response->body, &err);

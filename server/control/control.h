@@ -27,6 +27,7 @@ struct control_call {
 	struct arena *arena;  /* the request's */
 	struct ns ns;
 	struct str name;      /* what the path has where the endpoint's has NAME; absent where it has none */
+	bool may_control;     /* who asks may concern all accounts: `ns` is not all that there is for it */
 	struct str query;     /* raw */
 	struct str body;
 };

@@ -149,6 +149,8 @@ static enum code read_request(struct whole *whole, struct err *err)
 	}
 	if (key && !call->control->service->iam)
 		return err_set(err, MSG_IAM_OFF);
+	if (key && !call->may_control) /* by another key's policies it would see more than it may */
+		return err_set(err, MSG_EXPLAIN_KEY);
 	whole->asker = (struct asker){call, key ? json_string(call->arena, key) : STR_ABSENT};
 	whole->request = (struct op_request){
 		.access_key = key ? key_of_asker : NULL,

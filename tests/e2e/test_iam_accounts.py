@@ -6,11 +6,15 @@ import os
 import pathlib
 import re
 import tempfile
+import urllib.error
+import urllib.request
 
 from botocore.config import Config
+from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 import boto3
 
+from signing import signed
 from harness import ROOT, Server, control, create_app, run
 
 OWNER, OTHER = "000000000000", "222222222222"
@@ -289,6 +293,19 @@ def test_explain_names_the_statement():
     off.stop()
 
 
+def test_explain_opens_no_account():
+    """A key does not see by another key's policies what it may not see itself."""
+    with world() as w:
+        w.set_policy("allow")
+        body = json.dumps({"operation": "Scan", "access_key": name_of(OTHER, "allow"), "request": {"TableName": TABLE}}).encode()
+        headers = signed(w.server, "POST", "/_dynalith/explain", body, credentials=Credentials("theirs", "secret"))
+        try:
+            urllib.request.urlopen(urllib.request.Request(f"{w.server.url}/_dynalith/explain", data=body, headers=headers, method="POST"), timeout=60)
+            raise AssertionError("explained")
+        except urllib.error.HTTPError as e:
+            assert e.code == 400 and b"control" in e.read()
+
+
 def test_what_has_no_resource_wants_all():
     """AWS: Service Authorization Reference: these actions name no resource, so that a policy on one table does not give them."""
     lists = ["list_tables", "list_global_tables", "list_backups", "list_imports", "list_exports", "list_contributor_insights", "describe_limits",
@@ -308,4 +325,5 @@ def test_what_has_no_resource_wants_all():
 
 run("iam-accounts", [test_the_matrix_of_accounts_and_policies, test_a_name_is_of_the_own_account, test_what_stays_within_an_account,
                      test_a_report_opens_no_account,
-                     test_the_document_is_tried_as_written, test_explain_names_the_statement, test_what_has_no_resource_wants_all])
+                     test_the_document_is_tried_as_written, test_explain_names_the_statement,
+                     test_explain_opens_no_account, test_what_has_no_resource_wants_all])
