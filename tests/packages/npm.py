@@ -88,6 +88,17 @@ await dynalith.clock.advance("90m");
 console.log(endpoint, fired, plugin().name);
 ''')
     run(["node", MODULES / "typescript/bin/tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--types", "node", "use.mts"], folder)
+    # A test for Vitest beside its configuration, which alone says what `dynalith` is.
+    (folder / "vitest.config.mts").write_text('import { defineConfig } from "vitest/config";\nimport dynalith from "dynalith/vitest";\nexport default defineConfig({ plugins: [dynalith()] });\n')
+    (folder / "orders.test.mts").write_text("""import { DynamoDBClient, ListTablesCommand } from "@aws-sdk/client-dynamodb";
+import { expect, test } from "vitest";
+const client = new DynamoDBClient(dynalith.config);
+test("has no tables", async () => {
+  expect((await client.send(new ListTablesCommand({}))).TableNames).toEqual([]);
+  await dynalith.clock.advance("1h");
+});
+""")
+    run(["node", MODULES / "typescript/bin/tsc", "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", "vitest.config.mts", "orders.test.mts"], folder)
     (folder / "wrong.mts").write_text('import { Dynalith } from "dynalith";\nconst server: number = await Dynalith.start();\n')
     text = run(["node", MODULES / "typescript/bin/tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--types", "node", "wrong.mts"], folder, status=2)
     assert "wrong.mts(2" in text and text.count("error") == 1, text

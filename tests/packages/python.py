@@ -154,11 +154,31 @@ def test_says_why(folder):
     assert re.search(r"DynalithError: the server ended with status \d+: .*--no-such-option", text), text
 
 
+def test_types(folder):
+    """A project that checks its types strictly knows those of the fixtures, without stubs of its own; and what is wrong is found."""
+    (folder / "test_orders.py").write_text('''from dynalith import Clock, Dynalith, Faults, Namespace
+from dynalith.pytest_plugin import DynamoDB
+
+
+def test_put(dynalith: Dynalith, dynalith_namespace: Namespace, dynamodb: DynamoDB, dynalith_clock: Clock, dynalith_faults: Faults) -> None:
+    url: str = dynalith.url
+    fired: list[int] = dynalith_faults.fired()
+    dynalith_clock.advance("90m")
+    assert url and not fired and dynalith_namespace.account and dynamodb.client.list_tables()["TableNames"] == []
+    with Dynalith("--auth", "off") as server:
+        assert server.log(0) is not None
+''')
+    (folder / "wrong.py").write_text("from dynalith import Dynalith\n\nnumber: int = Dynalith().url\n")
+    run([PYTHON, "-m", "mypy", "--strict", "test_orders.py"], folder)
+    assert "wrong.py:3: error: Incompatible types" in run([PYTHON, "-m", "mypy", "--strict", "wrong.py"], folder, status=1)
+    run([*PYTEST, "test_orders.py"], folder)
+
+
 def main():
     wheel = pathlib.Path(sys.argv[1]).resolve()
     run([PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index", "--no-deps", "--force-reinstall", wheel], "/")
     tests = Tests("python")
-    for test in (test_command, test_readme, test_in_process, test_options, test_log, test_workers, test_start, test_killed_runner, test_killed_program, test_says_why):
+    for test in (test_command, test_readme, test_in_process, test_options, test_log, test_workers, test_start, test_killed_runner, test_killed_program, test_says_why, test_types):
         tests.run(test)
     return tests.end()
 

@@ -29,7 +29,7 @@ URL = "http://localhost"  # of requests that never leave this process
 _loaded = {}
 
 
-def find_library():
+def find_library() -> 'str | None':
     """The path of libdynalith: DYNALITH_LIBRARY, the one that came with this package, or the system's; None where there is none."""
     name = os.environ.get("DYNALITH_LIBRARY")
     if name:

@@ -10,11 +10,14 @@ dynalith_faults     rules by which requests fail, cleared after the test
 Options, in pyproject.toml under [tool.pytest.ini_options]: dynalith_arguments, options of the server; dynalith_files, what `dynalith apply` reads before
 the first test; dynalith_url, a server that runs already; dynalith_in_process = true, a server within each worker's own process, without a socket.
 """
+from __future__ import annotations
+
 import os
+from typing import Any, Iterator
 
 import pytest
 
-from dynalith import Dynalith
+from dynalith import Clock, Dynalith, Faults, Namespace
 
 CHECKPOINT = "pytest"
 
@@ -69,12 +72,14 @@ def pytest_runtest_setup(item):
 
 
 @pytest.fixture(scope="session")
-def dynalith(pytestconfig):
+def dynalith(pytestconfig: pytest.Config) -> Dynalith:
+    """The server, one for the whole run."""
     return _server(pytestconfig)
 
 
 @pytest.fixture(scope="session")
-def dynalith_namespace(dynalith, pytestconfig):
+def dynalith_namespace(dynalith: Dynalith, pytestconfig: pytest.Config) -> Iterator[Namespace]:
+    """This worker's own tables."""
     worker = getattr(pytestconfig, "workerinput", {}).get("workerid", "gw0")
     namespace = dynalith.namespace(int(worker[2:]) + 1)
     files = pytestconfig.getini("dynalith_files")
@@ -85,23 +90,26 @@ def dynalith_namespace(dynalith, pytestconfig):
 
 
 @pytest.fixture(scope="session")
-def dynalith_seed(dynalith_namespace):
+def dynalith_seed(dynalith_namespace: Namespace) -> None:
     """Override it to make tables and items once in each worker: def dynalith_seed(dynalith_namespace): ..."""
 
 
-class _DynamoDB:
-    def __init__(self, namespace):
+class DynamoDB:
+    """What the fixture dynamodb gives: a client and a resource of boto3 for this worker's tables."""
+
+    def __init__(self, namespace: Namespace) -> None:
         self.namespace = namespace
-        self.client, self.resource = namespace.client(), namespace.resource()
+        self.client: Any = namespace.client()
+        self.resource: Any = namespace.resource()
 
 
 @pytest.fixture(scope="session")
-def _dynalith_sdk(dynalith_namespace):
-    return _DynamoDB(dynalith_namespace)  # once: making a client of boto3 takes longer than most tests
+def _dynalith_sdk(dynalith_namespace: Namespace) -> DynamoDB:
+    return DynamoDB(dynalith_namespace)  # once: making a client of boto3 takes longer than most tests
 
 
 @pytest.fixture
-def _dynalith_rollback(dynalith_namespace, dynalith_seed):
+def _dynalith_rollback(dynalith_namespace: Namespace, dynalith_seed: None) -> Iterator[None]:
     dynalith_namespace.checkpoint(CHECKPOINT)
     yield
     dynalith_namespace.rollback(CHECKPOINT)
@@ -109,16 +117,19 @@ def _dynalith_rollback(dynalith_namespace, dynalith_seed):
 
 
 @pytest.fixture
-def dynamodb(_dynalith_sdk, _dynalith_rollback):
+def dynamodb(_dynalith_sdk: DynamoDB, _dynalith_rollback: None) -> DynamoDB:
+    """.client and .resource of boto3; what the test changes is rolled back after it."""
     return _dynalith_sdk
 
 
 @pytest.fixture
-def dynalith_clock(dynalith_namespace, _dynalith_rollback):
+def dynalith_clock(dynalith_namespace: Namespace, _dynalith_rollback: None) -> Clock:
+    """The clock of this worker's tables, set back after the test."""
     return dynalith_namespace.clock
 
 
 @pytest.fixture
-def dynalith_faults(dynalith_namespace):
+def dynalith_faults(dynalith_namespace: Namespace) -> Iterator[Faults]:
+    """Rules by which requests fail, cleared after the test."""
     yield dynalith_namespace.faults
     dynalith_namespace.faults.clear()
