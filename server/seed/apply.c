@@ -204,7 +204,7 @@ static struct str sum(struct arena *arena, const struct seed *seed)
 		buf_printf(&buf, ", %llu tables were there already and stay as they are",
 			   (unsigned long long)counts.tables_there);
 	if (counts.bad > 0)
-		buf_printf(&buf, ", %llu lines passed over", (unsigned long long)counts.bad);
+		buf_printf(&buf, ", %llu parts passed over", (unsigned long long)counts.bad);
 	if (counts.warnings > 0)
 		buf_printf(&buf, ", %llu warnings", (unsigned long long)counts.warnings);
 	return buf_str(&buf);

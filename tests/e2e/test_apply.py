@@ -146,6 +146,11 @@ def settings():
     later = folder(t__yaml=SETTINGS + "  Later: {Type: AWS::DynamoDB::Table, Properties: {TableName: later, Whatever: 1}}\n")
     assert apply(server, later)[0] == 1
     assert here.list_tables()["TableNames"] == [] and there.list_tables()["TableNames"] == []  # although it was made, and protected
+    status, said, problem = apply(server, wrong, "--keep-going")
+    assert (status, said) == (1, "0 items, 1 tables made, 1 parts passed over") and "Whatever" in problem, (said, problem)
+    for client in (there, here):
+        client.update_table(TableName="kept", DeletionProtectionEnabled=False)
+        client.delete_table(TableName="kept")
     done = apply(server, folder(t__yaml=SETTINGS))
     assert done == (0, "0 items, 1 tables made", ""), done
     table = here.describe_table(TableName="kept")["Table"]
@@ -294,7 +299,7 @@ def bad_lines():
     assert (status, said) == (1, "0 items") and f"{path}/tab.jsonl:41: " in problem and "Type mismatch for key pk" in problem, problem
     assert items(client, "tab") == []
     status, said, problem = apply(server, path / "tab.jsonl", "--keep-going")
-    assert (status, said) == (1, "58 items, 2 lines passed over") and "tab.jsonl:51: no JSON" in problem, (said, problem)
+    assert (status, said) == (1, "58 items, 2 parts passed over") and "tab.jsonl:51: no JSON" in problem, (said, problem)
     assert len(items(client, "tab")) == 58
     assert apply(server, path / "new.json")[0] == 1 and client.list_tables()["TableNames"] == ["tab"]
     assert "tab.csv:2: 3 fields, but the first line names 2" in apply(server, path / "tab.csv")[2]
