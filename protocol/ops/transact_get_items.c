@@ -29,7 +29,10 @@ static enum code parse(struct call *call, const struct action_err *own, const st
 	return code;
 }
 
-/* AWS: of several wrong keys only the first is a cancellation reason, and those that are empty before it. An absent table, and an item named twice, fail the request. */
+/*
+ * AWS: of several wrong keys only the first is a cancellation reason, and those that are empty before it. An absent table, and an item named
+ * twice, fail the request.
+ */
 static enum code prepare(struct call *call, const struct transact_get_item_list *items, const struct expressions *expressions,
 			 struct read_item *reads, struct err *err)
 {

@@ -21,7 +21,7 @@ def S(text):
 
 def every_type_round_trips():
     item = {"PK": S("types"), "SK": S("1"), "n": {"N": "1.5"}, "b": {"B": b"\x00\xff"}, "bs": {"BS": [b"a", b"b"]}, "ss": {"SS": ["x", "y"]},
-            "ns": {"NS": ["1", "2"]}, "l": {"L": [{"N": "1"}, {"BOOL": True}]}, "m": {"M": {"k": {"NULL": True}}}, "e": S("")}
+            "ns": {"NS": ["2", "1"]}, "l": {"L": [{"N": "1"}, {"BOOL": True}]}, "m": {"M": {"k": {"NULL": True}}}, "e": S("")}
     names = list(item)
     execute("INSERT INTO app VALUE {" + ", ".join(f"'{n}': ?" for n in names) + "}", *item.values())
     got = execute("SELECT * FROM app WHERE PK = ? AND SK = ?", S("types"), S("1"), ConsistentRead=True)["Items"]
@@ -66,7 +66,7 @@ def tokens_survive_a_restart_and_hold_for_one_statement():
     assert rows(pages("SELECT PK, SK FROM app WHERE PK = 'page-a' AND SK = '03'", limit=1)) == [("page-a", "03")]
     token = execute("SELECT SK FROM app WHERE PK = ?", S("page-a"), Limit=5)["NextToken"]
     for statement, parameter in (("SELECT PK FROM app WHERE PK = ?", "page-a"), ("SELECT SK FROM app WHERE PK = ?", "page-b")):
-        assert raises("ValidationException", client.execute_statement, Statement=statement, Parameters=[S(parameter)], NextToken=token) == "Invalid NextToken"
+        assert raises("ValidationException", client.execute_statement, Statement=statement, Parameters=[S(parameter)], NextToken=token) == "NextToken does not match request"
     for broken in (token[:-4], "AAAA" + token, "%%%", "A" * 400):
         raises("ValidationException", client.execute_statement, Statement="SELECT SK FROM app WHERE PK = ?", Parameters=[S("page-a")], NextToken=broken)
 
