@@ -110,8 +110,13 @@ void respond_capacities(struct call *call, int wanted, enum capacity_form form)
 		return;
 	json_out_name(&call->out, STR("ConsumedCapacity"));
 	json_out_open(&call->out, '[');
-	for (size_t i = 0; i < call->charges.n; i++)
-		write_capacity(call, wanted, form, &call->charges.v[i]);
+	for (size_t i = 0; i < call->charges.n; i++) {
+		const struct cost *cost = &call->charges.v[i];
+		bool is_failed = cost->failed.read + cost->failed.write > 0 && cost->base.read + cost->base.write <= 0;
+
+		if (!is_failed) /* AWS leaves a table out of which all statements failed */
+			write_capacity(call, wanted, form, cost);
+	}
 	json_out_close(&call->out, ']');
 }
 

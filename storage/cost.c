@@ -2,7 +2,7 @@
 
 struct units cost_total(const struct cost *cost)
 {
-	struct units total = cost->base;
+	struct units total = {cost->base.read + cost->failed.read, cost->base.write + cost->failed.write};
 
 	for (size_t i = 0; i < cost->table->indexes.n; i++) {
 		total.read += cost->index[i].read;
@@ -15,6 +15,7 @@ void cost_copy(struct cost *to, const struct cost *from)
 {
 	to->table = from->table;
 	to->base = from->base;
+	to->failed = from->failed;
 	for (size_t i = 0; i < from->table->indexes.n; i++) {
 		to->index[i] = from->index[i];
 		to->index_is_touched[i] = from->index_is_touched[i];
@@ -27,6 +28,8 @@ void cost_add(struct cost *cost, const struct cost *more)
 {
 	cost->base.read += more->base.read;
 	cost->base.write += more->base.write;
+	cost->failed.read += more->failed.read;
+	cost->failed.write += more->failed.write;
 	for (size_t i = 0; i < cost->table->indexes.n; i++) {
 		cost->index[i].read += more->index[i].read;
 		cost->index[i].write += more->index[i].write;

@@ -14,6 +14,7 @@ struct units {
 struct cost {
 	const struct table *table;
 	struct units base;                  /* the table itself */
+	struct units failed;                /* of statements that failed beside others: only in the total */
 	struct units index[INDEXES_MAX];    /* by position in table->indexes */
 	bool index_is_touched[INDEXES_MAX];
 	double vector_bytes[VECTOR_INDEXES_MAX]; /* written, by position in table->vectors; not units, and in no total */

@@ -127,6 +127,17 @@ static void renew(struct call *call, struct slot *slot)
 		slot->err.code = plan(call, slot);
 }
 
+/* AWS: what failed is in its table's total, where another statement of the table succeeded, and in none of the parts. */
+static void charge(struct call *call, const struct slot *slot)
+{
+	const struct cost *cost = is_read(slot) ? &slot->read.cost : &slot->write.cost;
+	struct cost failed = {.table = cost->table};
+
+	if (slot->err.code != OK)
+		failed.failed = cost_total(cost);
+	call_charge(call, slot->err.code != OK ? &failed : cost);
+}
+
 /*
  * Each statement succeeds or fails on its own. An error of the store fails the request as long as nothing was changed (*is_changed); later
  * it fails the statement. A conflict always fails the statement, since running the whole request again would run earlier statements twice.
@@ -150,7 +161,7 @@ static enum code run(struct call *call, struct slot *slot, bool *is_changed, str
 	slot->err.code = code != OK ? partiql_write_error(&slot->statement, &slot->err) : OK;
 	slot->table = is_read(slot) ? slot->read.table : slot->write.table;
 	if (!work_is_throttled(slot->err.code))
-		call_charge(call, is_read(slot) ? &slot->read.cost : &slot->write.cost);
+		charge(call, slot);
 	return OK;
 }
 
@@ -191,6 +202,7 @@ static void respond_slot(struct call *call, const struct slot *slot)
 static void respond(struct call *call, int wanted, const struct slot *slots, size_t n)
 {
 	enum capacity_form form = CAPACITY_READ;
+	bool has_success = false;
 
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
@@ -199,9 +211,11 @@ static void respond(struct call *call, int wanted, const struct slot *slots, siz
 		respond_slot(call, &slots[i]);
 		if (slots[i].table)
 			form = is_read(&slots[i]) ? CAPACITY_READ : CAPACITY_WRITE;
+		has_success = has_success || slots[i].err.code == OK;
 	}
 	json_out_close(&call->out, ']');
-	respond_capacities(call, wanted, form);
+	if (has_success)
+		respond_capacities(call, wanted, form);
 	json_out_close(&call->out, '}');
 }
 
