@@ -9,6 +9,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # file: its page
 ADOPTED = {"SECURITY.md": "security.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
            **{f"packaging/{name}/README.md": f"packages/{name}.md" for name in ("python", "npm", "maven", "go", "rust")}}
+# How much a page weighs in the search: guides before reference, and both before what contributors read.
+WEIGHTS = {"testing.md": 4, "packages/": 4, "languages/": 3, "migration/": 3, "containers.md": 2, "ci.md": 2, "operations.md": 2,
+           "changelog.md": 0.2, "ARCHITECTURE.md": 0.2, "internals.md": 0.2, "modules.md": 0.1, "performance.md": 0.3, "checkers.md": 0.3, "contributing.md": 0.5,
+           "differences.md": 0.5}
 PAGES = {page: name for name, page in ADOPTED.items()}
 
 
@@ -33,6 +37,8 @@ def linked(target, place, page):
 def on_page_markdown(markdown, page, **_):
     name = page.file.src_uri
     place = PAGES.get(name, "docs/" + name)
+    weight = next((weight for start, weight in WEIGHTS.items() if name.startswith(start)), 1)
+    page.meta.setdefault("search", {"boost": weight})
 
     def mend(match):
         text, target = match.groups()
