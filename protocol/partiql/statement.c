@@ -364,6 +364,8 @@ static enum code parse_from(struct pq_parser *parser, struct pq_expr **out)
 	if (at(parser, PK_FROM)) {
 		parser->token++;
 		code = parse_source(parser, statement);
+		if (code == OK && at(parser, PK_WHERE) && (parser->token[1].keyword == PK_SET || parser->token[1].keyword == PK_REMOVE))
+			return partiql_syntax_error(parser, PARTIQL_MANIPULATION);
 		if (code == OK)
 			code = parse_where(parser, statement);
 	}
