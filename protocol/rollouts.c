@@ -29,11 +29,12 @@ static const struct layer {
 #define SEEN(day, regions)
 #define NOT_YET(day, regions)
 #define EVERYWHERE(day)
-#define LAYER(operation, rollout, before, after) [OP_##operation] = {true, ROLLOUT_##rollout, SURFACE_##before, SURFACE_##after},
+#define LAYER(operation, rollout, before, after) \
+	[OP_##operation] = {true, ROLLOUT_##rollout, SURFACE_##before, SURFACE_##after},
 #include "protocol/rollouts.def"
 };
 
-/* The regions that rows name, us-east-1 first, with what is in force there by the newest day: filled once. */
+/* The regions that rows name, us-east-1 first, with what is in force by now: filled once. */
 static struct {
 	struct str name;
 	rollout_set set;
@@ -79,8 +80,11 @@ static bool has_word(const char *words, struct str word)
 static bool has_by(const struct rollout_row *row, struct str region, struct str day)
 {
 	for (size_t i = 0; i < ROLLOUT_SEEN_MAX && row->seen[i].day; i++) {
-		if (!row->seen[i].is_without && (!row->seen[i].regions || has_word(row->seen[i].regions, region)) &&
-		    (!str_is_set(day) || str_cmp(str_of(row->seen[i].day), day) <= 0))
+		const char *named = row->seen[i].regions;
+
+		if (row->seen[i].is_without || (named && !has_word(named, region)))
+			continue;
+		if (!str_is_set(day) || str_cmp(str_of(row->seen[i].day), day) <= 0)
 			return true;
 	}
 	return false;
@@ -170,14 +174,17 @@ static bool is_day(struct str text)
 enum code rollouts_read(struct str text, bool *is_fixed, rollout_set *set, struct err *err)
 {
 	struct str rest = text, region = str_cut(&rest, '@');
-	bool has_day = region.n < text.n, is_none = str_eq(text, STR("none")), is_next = str_eq(text, STR("next"));
+	bool is_none = str_eq(text, STR("none")), is_next = str_eq(text, STR("next"));
+	bool has_day = region.n < text.n;
 
 	if (!is_none && !is_next && !rollouts_know(region))
 		return err_set(err, MSG_AS_REGION, STR_ARG(region));
 	if (has_day && !is_day(rest))
 		return err_set(err, MSG_AS_DAY, STR_ARG(rest));
 	*is_fixed = !is_none;
-	*set = is_next ? ROLLOUTS_ALL : is_none ? 0 : rollouts_in(region, has_day ? rest : STR_ABSENT);
+	*set = is_next ? ROLLOUTS_ALL : 0;
+	if (!is_none && !is_next)
+		*set = rollouts_in(region, has_day ? rest : STR_ABSENT);
 	return OK;
 }
 
@@ -213,8 +220,10 @@ static bool is_of(const struct rollouts *rollouts, const struct setting *setting
 {
 	struct str space = {setting->text + setting->as_n, setting->space_n};
 
-	return rollouts->is_shared || (space.n == ns.account.n + ns.region.n && str_starts_with(space, ns.account) &&
-				       str_eq((struct str){space.p + ns.account.n, ns.region.n}, ns.region));
+	if (rollouts->is_shared)
+		return true;
+	return space.n == ns.account.n + ns.region.n && str_starts_with(space, ns.account) &&
+	       str_eq((struct str){space.p + ns.account.n, ns.region.n}, ns.region);
 }
 
 /* Where the namespace's setting hangs, or the end. The lock is held. */
@@ -277,7 +286,10 @@ struct str rollouts_as(struct rollouts *rollouts, struct ns ns, struct arena *ar
 {
 	pthread_mutex_lock(&rollouts->lock);
 	const struct setting *setting = *place(rollouts, ns);
-	struct str as = setting ? str_copy(arena, (struct str){setting->text, setting->as_n}) : str_of(rollouts->as);
+	struct str as = str_of(rollouts->as);
+
+	if (setting)
+		as = str_copy(arena, (struct str){setting->text, setting->as_n});
 	pthread_mutex_unlock(&rollouts->lock);
 	return as;
 }
@@ -317,8 +329,13 @@ static rollout_set of_call(const struct call *call)
 
 	if (rollouts && find_fixed(rollouts, call->ns, &set))
 		return set;
-	if (!find_newest(call->ns.region, &set) && rollouts && service->note && !atomic_exchange(&rollouts->is_noted, true))
-		service->note(service->note_context, str_printf(call->arena, NOTE_REGION_UNKNOWN, STR_ARG(call->ns.region)));
+	bool is_known = find_newest(call->ns.region, &set);
+	if (!is_known && rollouts && service->note && !atomic_exchange(&rollouts->is_noted, true)) {
+		struct str region = call->ns.region;
+		struct str line = str_printf(call->arena, NOTE_REGION_UNKNOWN, STR_ARG(region));
+
+		service->note(service->note_context, line);
+	}
 	return set;
 }
 

@@ -1,8 +1,10 @@
 /*
- * rollouts - what AWS changed region by region: rollouts.def has the rows. "DynamoDB" is one behaviour in no more than one region on one day.
+ * rollouts - what AWS changed region by region: rollouts.def has the rows. "DynamoDB" is one
+ * behaviour in no more than one region on one day.
  *
- * A request has the behaviour of the region that it names, as of the newest day known; `--as` fixes it for all, an endpoint for a namespace. The
- * code asks rollout_has() at one place for each row, or has the surface of an operation from rollout_surface().
+ * A request has the behaviour of the region that it names, as of the newest day known; `--as` fixes
+ * it for all, an endpoint for a namespace. The code asks rollout_has() at one place for each row,
+ * or has the surface of an operation from rollout_surface().
  *
  * A region that no row names behaves as us-east-1, and the log says so once.
  */
@@ -36,8 +38,9 @@ struct rollout_row {
 	const char *began; /* "2026-06-09": when AWS began */
 	const char *what, *source;
 	struct {
-		const char *day, *regions; /* separated by spaces; all, where `regions` is NULL. Absent ones behind the last have no day */
-		bool is_without;           /* on that day these had not changed */
+		const char *day;     /* NULL: behind the last */
+		const char *regions; /* separated by spaces; NULL: all */
+		bool is_without;     /* on that day these had not changed */
 	} seen[ROLLOUT_SEEN_MAX];
 };
 
@@ -47,25 +50,34 @@ const struct rollout_row *rollout_row(enum rollout rollout);
 typedef unsigned rollout_set;
 #define ROLLOUTS_ALL ((rollout_set)(1u << ROLLOUT_COUNT) - 1)
 
-/* Those that had reached the region by that day, "2026-10-08"; absent: by the newest day known. us-east-1's where no row names it. */
+/*
+ * Those that had reached the region by that day, "2026-10-08"; absent: by the newest day known.
+ * us-east-1's where no row names it.
+ */
 rollout_set rollouts_in(struct str region, struct str day);
 
 /* Whether a row names the region. */
 bool rollouts_know(struct str region);
 
 /*
- * What --as and the endpoint take: "none" (*is_fixed is false then: the region that a request names), "next" (all), "REGION", "REGION@YYYY-MM-DD".
- * ERR_VALIDATION for others, and for regions that no row names.
+ * What --as and the endpoint take: "none" (*is_fixed is false then: the region that a request
+ * names), "next" (all), "REGION", "REGION@YYYY-MM-DD". ERR_VALIDATION for others, and for regions
+ * that no row names.
  */
-enum code rollouts_read(struct str text, bool *is_fixed, rollout_set *set, struct err *err) WARN_UNUSED;
+enum code rollouts_read(struct str text, bool *is_fixed, rollout_set *set,
+			struct err *err) WARN_UNUSED;
 
-/* The settings of a server. Thread-safe. `as` has been read once without an error. `is_shared`: all namespaces are one. */
+/*
+ * The settings of a server. Thread-safe. `as` was read once without an error, and outlives them.
+ * `is_shared`: all namespaces are one.
+ */
 struct rollouts;
 struct rollouts *rollouts_new(const char *as, bool is_shared);
 void rollouts_free(struct rollouts *rollouts);
 
 /* The namespace's own, as --as has it; ERR_VALIDATION. And back to the usual one. */
-enum code rollouts_set(struct rollouts *rollouts, struct ns ns, struct str as, struct err *err) WARN_UNUSED;
+enum code rollouts_set(struct rollouts *rollouts, struct ns ns, struct str as,
+		       struct err *err) WARN_UNUSED;
 void rollouts_clear(struct rollouts *rollouts, struct ns ns);
 
 /* The setting that counts for the namespace, in the arena, and those that are in force by it. */

@@ -14,7 +14,8 @@ static void print_row(const struct rollout_row *row)
 	help_wrap((size_t)printf("  what"), LEFT, row->what);
 	for (size_t i = 0; i < ROLLOUT_SEEN_MAX && row->seen[i].day; i++) {
 		const char *day = row->seen[i].day, *regions = row->seen[i].regions;
-		size_t at = (size_t)printf("  %s%s", day, row->seen[i].is_without ? "  not yet:" : "");
+		const char *without = row->seen[i].is_without ? "  not yet:" : "";
+		size_t at = (size_t)printf("  %s%s", day, without);
 
 		help_wrap(at, LEFT, regions ? regions : "everywhere");
 	}

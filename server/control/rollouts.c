@@ -38,7 +38,8 @@ enum code rollouts_put(const struct control_call *call, struct str *answer, stru
 	if (code == OK && !as)
 		code = err_set(err, MSG_CONTROL_MISSING, "as");
 	if (code == OK)
-		code = rollouts_set(call->control->service->rollouts, call->ns, json_string(call->arena, as), err);
+		code = rollouts_set(call->control->service->rollouts, call->ns,
+				    json_string(call->arena, as), err);
 	*answer = describe(call);
 	return code;
 }

@@ -13,7 +13,8 @@
 
 #define LINES 40000 /* some pieces of a source */
 
-#define BUCKET ((struct s3_bucket){STR("bucket"), STR_ABSENT})
+#define BUCKET_OF(name) ((struct s3_bucket){STR(name), STR_ABSENT})
+#define BUCKET BUCKET_OF("bucket")
 
 static struct arena *arena;
 static struct s3 *s3;
@@ -188,7 +189,7 @@ TEST(folders_are_buckets)
 	CHECK(s3_list(s3, arena, BUCKET, STR("none"), &objects, &problem) && objects.n == 0);
 	CHECK(!s3_read(s3, arena, BUCKET, &(struct s3_object){.key = STR("none"), .size = 1}, 0, 1, &bytes, &problem));
 	CHECK_STR(problem.code, "NoSuchKey");
-	CHECK(!s3_list(s3, arena, STR("missing"), STR(""), &objects, &problem));
+	CHECK(!s3_list(s3, arena, BUCKET_OF("missing"), STR(""), &objects, &problem));
 	CHECK_STR(problem.code, "NoSuchBucket");
 }
 
@@ -203,8 +204,8 @@ TEST(no_key_leaves_its_bucket)
 		CHECK(!s3_write(s3, arena, BUCKET, str_of(keys[i]), STR("x"), &(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
 		CHECK(!s3_read(s3, arena, BUCKET, &(struct s3_object){.key = str_of(keys[i]), .size = 1}, 0, 1, &bytes, &problem));
 	}
-	CHECK(!s3_list(s3, arena, STR(".."), STR(""), &objects, &problem));
-	CHECK(!s3_list(s3, arena, ((struct s3_bucket){STR("bucket/list"), STR_ABSENT}), STR(""), &objects, &problem));
+	CHECK(!s3_list(s3, arena, BUCKET_OF(".."), STR(""), &objects, &problem));
+	CHECK(!s3_list(s3, arena, BUCKET_OF("bucket/list"), STR(""), &objects, &problem));
 	CHECK(access(str_printf(arena, "%s/x", folder).p, F_OK) != 0);
 	const struct s3_options none = {.where = "none", .credentials = "none", .region = "us-east-1"};
 	struct s3 *nowhere = s3_new(&none);
