@@ -320,7 +320,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 		return code;
 	for (int i = 0; i < MOVES_MAX; i++) {
 		passage->call.out = json_out_in(passage->request->arena);
-		passage->call.out.is_hashed = passage->op->surface == SURFACE_OLDER;
+		passage->call.out.is_hashed = passage->surface == SURFACE_OLDER;
 		passage->call.charges = (struct charges){0};
 		code = run(passage, err);
 		if (!has_moved(&passage->call, code) && !retry_again(&retry, code))
@@ -421,8 +421,8 @@ static struct str public_message(struct arena *arena, const struct err *err)
 	return info->status >= 500 ? str_of(info->text) : utf8_printable(arena, err->message);
 }
 
-/* Whether there was room for all of it. */
-static bool write_error(struct arena *arena, const struct err *err, struct op_response *response)
+/* `is_newer`: of AWS's newer layer. Whether there was room for all of it. */
+static bool write_error(struct arena *arena, const struct err *err, bool is_newer, struct op_response *response)
 {
 	const struct err_info *info = err_info(err->code);
 	struct json_out out = json_out_in(arena);
@@ -431,7 +431,7 @@ static bool write_error(struct arena *arena, const struct err *err, struct op_re
 	bool is_capital = (info->space == SPACE_CORAL_SERVICE && !is_of_signature) || err->reason_count > 0 || err->is_capital;
 	struct str message = public_message(arena, err);
 
-	out.is_hashed = err->reason_count > 0 || err->is_capital; /* the items of transactions and statements */
+	out.is_hashed = !is_newer && (err->reason_count > 0 || err->is_capital); /* the items of transactions and statements */
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "__type", str_printf(arena, "%s%s", err_space_prefix(info->space), info->name));
 	if (err->reason_count > 0)
@@ -454,14 +454,19 @@ static bool write_error(struct arena *arena, const struct err *err, struct op_re
 	return !out.is_cut;
 }
 
-void op_error_response(struct arena *arena, const struct err *err, struct op_response *response)
+static void error_response(struct arena *arena, const struct err *err, bool is_newer, struct op_response *response)
 {
 	struct err unavailable = err_in(arena);
 
-	if (write_error(arena, err, response))
+	if (write_error(arena, err, is_newer, response))
 		return;
 	(void)(err_default(&unavailable, ERR_SERVICE_UNAVAILABLE) == OK);
-	write_error(arena, &unavailable, response);
+	write_error(arena, &unavailable, is_newer, response);
+}
+
+void op_error_response(struct arena *arena, const struct err *err, struct op_response *response)
+{
+	error_response(arena, err, false, response);
 }
 
 /* What the call has of the rules, and the items that are busy by it; these stay so where it is held. */
@@ -568,7 +573,7 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	response->fault = passage.fault;
 	response->explanation = passage.explanation;
 	if (code != OK) {
-		op_error_response(request->arena, &err, response);
+		error_response(request->arena, &err, passage.surface != SURFACE_OLDER, response);
 		response->problem = response->status >= 500 ? err.message : STR_ABSENT;
 		return true;
 	}

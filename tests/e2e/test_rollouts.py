@@ -174,6 +174,19 @@ def updates_are_measured_as_the_region_does():
     server.stop()
 
 
+def number_sets_are_in_the_order_of_the_layer():
+    """By value on the newer one, as a Java hash set has them on the older one: captured in ten regions on 2026-10-09."""
+    server, hashed = Server(), ["3", "2", "1"]
+    for region in ("us-east-1", "eu-central-1", "ap-southeast-2", "eu-north-1", "eu-west-2", "ap-northeast-1"):
+        ask(server, region, "CreateTable", table("tab"))
+        ask(server, region, "PutItem", {"TableName": "tab", "Item": {**KEY, "n": {"NS": hashed}}})
+        scanned = ask(server, region, "Scan", {"TableName": "tab"})[1]["Items"][0]["n"]["NS"]
+        got = ask(server, region, "TransactGetItems", {"TransactItems": [{"Get": {"TableName": "tab", "Key": KEY}}]})[1]["Responses"][0]["Item"]["n"]["NS"]
+        for rollout, order in (("SCAN_LAYER", scanned), ("TRANSACT_GET_LAYER", got)):
+            assert order == (hashed[::-1] if region in HAVE[rollout] else hashed), (region, rollout, order)
+    server.stop()
+
+
 def options_fix_a_region_and_a_day():
     for as_, has in (("eu-west-2", lambda rollout: "eu-west-2" in HAVE[rollout]), ("me-central-1", lambda rollout: False), ("next", lambda rollout: True),
                      ("us-east-1@2026-06-08", lambda rollout: False), ("eu-west-2@2026-10-07", lambda rollout: "eu-west-2" in HAVE[rollout] and "TRANSACT" not in rollout)):
@@ -215,5 +228,6 @@ def an_unknown_region_is_us_east_1_and_said_once():
     assert server.process.wait(60) == 0 and log.count("no rollout is known in region") == 1 and "region local" in log, log
 
 
-run("rollouts", [each_region_gives_the_answer_of_its_side, updates_are_measured_as_the_region_does, options_fix_a_region_and_a_day, a_namespace_has_its_own,
+run("rollouts", [each_region_gives_the_answer_of_its_side, updates_are_measured_as_the_region_does, number_sets_are_in_the_order_of_the_layer,
+                 options_fix_a_region_and_a_day, a_namespace_has_its_own,
                  an_unknown_region_is_us_east_1_and_said_once])
