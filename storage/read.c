@@ -8,6 +8,7 @@
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
 #include "storage/store/row.h"
+#include "storage/vector/vector_row.h"
 
 #define SCRATCH_BYTES (64 * 1024)   /* of rows that are counted and forgotten, at once */
 #define BATCH_BYTES_MIN (16 * 1024) /* of rows asked for at once: the last few of a page are not worth many calls */
@@ -58,6 +59,12 @@ static inline enum code code_of(const struct store_txn *txn, enum code code)
 	return code != OK && txn->is_behind ? ERR_CONFLICT : code;
 }
 
+/* What the reading of an item of the table is charged for. */
+static size_t charged_size(const struct table *table, struct arena *arena, struct str image, bool charges_numbers)
+{
+	return charges_numbers ? image_item_size(image) : vector_row_read_size(table, arena, image);
+}
+
 static enum code read_part(struct catalog *catalog, enum store_mode mode, struct arena *arena, struct read_item *items, size_t n, struct err *err)
 {
 	struct currency_item one, *rows = n == 1 ? &one : arena_alloc(arena, n * sizeof(*rows));
@@ -83,7 +90,7 @@ static enum code read_part(struct catalog *catalog, enum store_mode mode, struct
 	for (size_t i = 0; i < n; i++) {
 		items[i].image = rows[i].image;
 		items[i].cost = (struct cost){.table = items[i].table};
-		items[i].cost.base.read = capacity_read(image_item_size(rows[i].image), items[i].mode);
+		items[i].cost.base.read = capacity_read(charged_size(items[i].table, arena, rows[i].image, items[i].charges_numbers), items[i].mode);
 	}
 	return store_commit(txn, err);
 }
@@ -132,6 +139,7 @@ struct visit {
 	bool is_full;
 	uint64_t most;       /* rows */
 	size_t bytes;        /* of the rows visited, by DynamoDB's rules */
+	size_t charged;      /* the same, as they are charged for */
 	struct arena *scratch;         /* for rows of which only the number is wanted; or NULL */
 	struct batch *batches, **last;
 	const struct history_view *past; /* NULL: it sees the present */
@@ -184,7 +192,7 @@ static enum code fetch_bases(struct visit *visit, struct batch *batch, struct er
 	for (size_t i = 0; i < batch->n && code == OK; i++) {
 		if (!str_is_set(batch->bases[i]))
 			return row_malformed(err, keys[i].keyspace, keys[i].key);
-		visit->page->found.cost.base.read += capacity_read(image_item_size(batch->bases[i]), visit->mode);
+		visit->page->found.cost.base.read += capacity_read(charged_size(table, visit->arena, batch->bases[i], visit->page->charges_numbers), visit->mode);
 	}
 	return code;
 }
@@ -193,10 +201,17 @@ static enum code fetch_bases(struct visit *visit, struct batch *batch, struct er
 static void count_rows(struct visit *visit, struct batch *batch)
 {
 	struct read_page *page = visit->page;
+	bool has_vectors = !page->index && !page->charges_numbers && page->table->indexes.vector_n > 0;
+	struct arena *scratch = has_vectors ? arena_new(0) : NULL;
 
 	for (size_t i = 0; i < batch->n && !visit->is_full; i++) {
+		size_t size = image_item_size(batch->rows[i].value);
+
 		page->found.scanned++;
-		visit->bytes += image_item_size(batch->rows[i].value);
+		visit->bytes += size;
+		visit->charged += has_vectors ? vector_row_read_size(page->table, scratch, batch->rows[i].value) : size;
+		if (has_vectors)
+			arena_reset(scratch);
 		visit->is_full = page->found.scanned >= visit->most || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
 		if (visit->is_full) {
 			struct str row = visit->scratch ? str_copy(visit->arena, batch->rows[i].value) : batch->rows[i].value;
@@ -205,6 +220,7 @@ static void count_rows(struct visit *visit, struct batch *batch)
 			page->found.last_key = item_key_attributes(visit->arena, page->table, page->index, row);
 		}
 	}
+	arena_free(scratch);
 }
 
 /* As many rows as the page can still take, or a little more: in the store they may be smaller than DynamoDB's rules say, or larger. */
@@ -350,7 +366,7 @@ static void restart(struct visit *visit)
 {
 	visit->page->found = (struct read_found){.last_key = VALUE_NONE, .cost = {.table = visit->page->table}};
 	visit->is_full = false;
-	visit->bytes = 0;
+	visit->bytes = visit->charged = 0;
 	visit->batches = NULL;
 	visit->last = &visit->batches;
 }
@@ -435,7 +451,7 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	}
 	if (code != OK)
 		return code;
-	double units = capacity_read(visit.bytes, visit.mode);
+	double units = capacity_read(visit.charged, visit.mode);
 	page->found.bytes = visit.bytes;
 	if (page->index) {
 		size_t i = (size_t)(page->index - page->table->indexes.v);

@@ -21,6 +21,7 @@ struct read_item {
 	struct table *table;
 	const struct value *key;
 	enum read_mode mode;
+	bool charges_numbers;  /* a vector is charged by its numbers, as before the rollout of October 2026 */
 	struct str row_key;    /* set by read_prepare, which checks the key */
 	struct str image;      /* out: absent where there is no item */
 	struct cost cost;      /* out */
@@ -59,6 +60,7 @@ struct read_page {
 	bool is_consistent;
 	bool is_reverse;
 	bool is_newer;                        /* Scan: errors of the start key are as short as Query's, as in AWS's newer layer */
+	bool charges_numbers;                 /* as of read_item */
 	uint64_t limit;                       /* items examined; 0: none */
 	uint32_t segment, segments;           /* Scan; segments 0: not parallel */
 	struct str start_after;               /* row key of ExclusiveStartKey, or absent; see read_start_key */

@@ -3,6 +3,7 @@
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/insight/access.h"
+#include "protocol/rollouts.h"
 #include "protocol/throughput/admission.h"
 
 static bool conflicts_is_on(const struct call *call)
@@ -166,6 +167,7 @@ static enum code carry_out(struct work *work, struct err *err)
 {
 	struct catalog *catalog = work->call->service->catalog;
 	struct arena *arena = work->call->arena;
+	bool charges_numbers = !rollout_has(work->call, ROLLOUT_VECTOR_READ_CHARGE);
 
 	switch (work->kind) {
 	case WORK_OF_WRITES:
@@ -173,8 +175,11 @@ static enum code carry_out(struct work *work, struct err *err)
 	case WORK_OF_ITEM:
 	case WORK_OF_BATCH:
 	case WORK_OF_TRANSACTION:
+		for (size_t i = 0; i < work->n; i++)
+			work->reads[i].charges_numbers = charges_numbers;
 		return read_items(catalog, arena, work->reads, work->n, err);
 	case WORK_OF_PAGE:
+		work->page->charges_numbers = charges_numbers;
 		return work->is_filled ? OK : read_page(catalog, arena, work->page, err);
 	case WORK_OF_SEARCH:
 		return vector_search(arena, work->search, err);

@@ -190,6 +190,16 @@ size_t vector_row_billed_size(const struct table *table, const struct value *ite
 	return size;
 }
 
+size_t vector_row_read_size(const struct table *table, struct arena *scratch, struct str image)
+{
+	size_t size = image_item_size(image);
+	struct value item;
+
+	if (table->indexes.vector_n == 0 || !str_is_set(image) || !image_decode(scratch, image, &item))
+		return size;
+	return vector_row_billed_size(table, &item, size);
+}
+
 struct store_range vector_row_range(void)
 {
 	return (struct store_range){{"\0\0", 2}, STR_ABSENT, false};

@@ -327,7 +327,7 @@ static void charge_reads(struct run *run)
 		struct write *write = &run->writes[i];
 
 		write->cost = (struct cost){.table = write->table};
-		write->cost.base.read = capacity_read(image_item_size(write->old_image), READ_TRANSACTIONAL);
+		write->cost.base.read = capacity_read(vector_row_read_size(write->table, run->arena, write->old_image), READ_TRANSACTIONAL);
 	}
 }
 

@@ -201,6 +201,23 @@ def options_fix_a_region_and_a_day():
         assert ended.returncode == 2 and "as: " in ended.stderr, (wrong, ended)
 
 
+def a_vector_is_read_for_four_bytes_a_dimension():
+    """An item of 4,096 bytes by that rule, and of more by its numbers: tests/golden/data/vector_reads.json has every operation."""
+    vector = {"L": [{"N": "12345678901234567890123456789012345678"}] * 6}
+    item = {"pk": {"S": "a"}, "e": vector, "pad": {"S": "x" * (4096 - 3 - 25 - 3)}}
+    made = {**table("tab"), "VectorIndexes": [{"IndexName": "one", "VectorAttribute": {"AttributeName": "e"}, "Dimensions": 6,
+                                               "DistanceFunction": "COSINE", "Projection": {"ProjectionType": "ALL"}}]}
+    read = {"TableName": "tab", "ConsistentRead": True, "ReturnConsumedCapacity": "TOTAL"}
+    for day, units in ("2026-10-21", 2), ("2026-10-22", 1):
+        server = Server("--as", f"us-east-1@{day}", "--log-level", "error")
+        client = server.client()
+        client.create_table(**made)
+        client.put_item(TableName="tab", Item=item)
+        assert client.get_item(Key=KEY, **read)["ConsumedCapacity"]["CapacityUnits"] == units, day
+        assert client.scan(**read)["ConsumedCapacity"]["CapacityUnits"] == units, day
+        server.stop()
+
+
 def a_namespace_has_its_own():
     server, limit = Server(), ("Scan", {"TableName": "tab", "Limit": 0})
     older, newer = ("ValidationException", at_least("'0' ", "limit", 1)), ("ValidationException", at_least("", "Limit", 1))
@@ -229,5 +246,5 @@ def an_unknown_region_is_us_east_1_and_said_once():
 
 
 run("rollouts", [each_region_gives_the_answer_of_its_side, updates_are_measured_as_the_region_does, number_sets_are_in_the_order_of_the_layer,
-                 options_fix_a_region_and_a_day, a_namespace_has_its_own,
+                 options_fix_a_region_and_a_day, a_vector_is_read_for_four_bytes_a_dimension, a_namespace_has_its_own,
                  an_unknown_region_is_us_east_1_and_said_once])
