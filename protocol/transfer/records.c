@@ -97,20 +97,51 @@ static enum record_kind read_line(struct arena *arena, struct str line, bool is_
 	return bad(code);
 }
 
+/*
+ * Where the record that begins the text ends: behind its object, or at the end of its line. SIZE_MAX:
+ * neither is there. AWS: objects may follow one another without a line feed.
+ */
+static size_t record_end(struct str text)
+{
+	size_t depth = 0;
+	bool is_quoted = false;
+
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+
+		if (c == '\n')
+			return i;
+		if (is_quoted && c == '\\')
+			i++;
+		else if (c == '"')
+			is_quoted = !is_quoted;
+		else if (!is_quoted && (c == '{' || c == '['))
+			depth++;
+		else if (!is_quoted && (c == '}' || c == ']') && depth > 0 && --depth == 0)
+			return i + 1;
+	}
+	return SIZE_MAX;
+}
+
+static bool is_between(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static enum record_kind next_line(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
 {
-	while (records->rest.n > 0) {
-		const char *end = memchr(records->rest.p, '\n', records->rest.n);
+	struct str *rest = &records->rest;
 
-		if (!end && !records->is_last)
-			return more(records, err);
-		struct str line = str_cut(&records->rest, '\n');
-		if (line.n > 0 && line.p[line.n - 1] == '\r')
-			line.n--;
-		if (str_trim(line).n > 0)
-			return read_line(arena, line, records->form->takes_conditions, record, err);
-	}
-	return records->is_last ? RECORD_END : RECORD_MORE;
+	while (rest->n > 0 && is_between(*rest->p))
+		*rest = (struct str){rest->p + 1, rest->n - 1};
+	if (rest->n == 0)
+		return records->is_last ? RECORD_END : RECORD_MORE;
+	size_t n = record_end(*rest);
+	if (n == SIZE_MAX && !records->is_last)
+		return more(records, err);
+	struct str text = {rest->p, n < rest->n ? n : rest->n};
+	*rest = (struct str){text.p + text.n, rest->n - text.n};
+	return read_line(arena, text, records->form->takes_conditions, record, err);
 }
 
 static enum ion_result next_ion_value(struct records *records, struct arena *arena, struct value *value, struct err *value_err, struct err *err)

@@ -345,6 +345,15 @@ def keys_of_csv_have_their_types():
     server.stop()
 
 
+def objects_need_no_line_feed():
+    server, client, folder = serve()
+    (folder / "joined.json").write_text("".join(json.dumps({"Item": {"pk": {"S": str(n)}, "v": {"S": "}{" * 400}}}) for n in range(2500)))
+    made = importing(client, "joined.json", "joined")
+    assert (made["ImportStatus"], counts(made)) == ("COMPLETED", (2500, 2500, 0)), made
+    assert len(items(client, "joined")) == 2500
+    server.stop()
+
+
 def counts_what_is_no_item():
     """AWS: recorded, DDB-IMPORT-012 to 015 and 020."""
     server, client, folder = serve()
@@ -657,5 +666,5 @@ def puts_in_bulk():
 
 
 if __name__ == "__main__":
-    run("transfer", [exports_and_imports_again, exports_one_moment, exports_the_past, filters_an_export, imports_each_form, keys_of_csv_have_their_types, counts_what_is_no_item,
+    run("transfer", [exports_and_imports_again, exports_one_moment, exports_the_past, filters_an_export, imports_each_form, objects_need_no_line_feed, keys_of_csv_have_their_types, counts_what_is_no_item,
                      without_s3_there_is_no_bucket, tokens_make_one_of_many, survives_kills, asks_an_endpoint, a_bucket_has_the_owner_that_is_named, puts_in_bulk, puts_in_bulk_by_conditions])

@@ -69,6 +69,19 @@ TEST(lines_of_json)
 	CHECK_STR(read_all(RECORD_JSON, "[1]"), "broken");
 }
 
+/* AWS takes them without a line feed between two. Brackets and quotes in a text end nothing. */
+TEST(objects_of_json_that_follow_one_another)
+{
+	CHECK_STR(read_all(RECORD_JSON, "{\"Item\":{\"a\":{\"S\":\"}{\"}}}{\"Item\":{\"b\":{\"L\":[{\"S\":\"]\\\"}\"}]}}}  {\"Item\":{\"c\":{\"M\":{}}}}\n"
+				    "{\"Item\":{\"d\":{\"S\":\"\\\\\"}}}{\"Item\":{}}"),
+		  "{\"a\":{\"S\":\"}{\"}}|{\"b\":{\"L\":[{\"S\":\"]\\\"}\"}]}}|{\"c\":{\"M\":{}}}|{\"d\":{\"S\":\"\\\\\"}}|{}");
+	CHECK_STR(read_all(RECORD_JSON, "{\"Item\":{}} x"), "{}|broken");
+	CHECK_STR(read_all(RECORD_JSON, "{\"Item\":{}},{\"Item\":{}}"), "{}|broken");
+	CHECK_STR(read_all(RECORD_JSON, "{\"Item\":\n{}}"), "broken"); /* an object is on one line */
+	CHECK_STR(read_all(RECORD_JSON, "{\"Item\":{}"), "broken");
+	CHECK_STR(read_all(RECORD_JSON, "}{\"Item\":{}}"), "broken");
+}
+
 /* The condition of the first record of a bulk operation: "none", "bad record", the error's text, or "parsed". The record's memory goes first. */
 static struct str condition_of(enum record_form form, const char *text)
 {
@@ -428,7 +441,8 @@ TEST(patterns_of_the_model)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(lines_of_json), TEST_CASE(conditions_of_records), TEST_CASE(ion_of_the_guide), TEST_CASE(ion_text_has_many_forms), TEST_CASE(ion_nests_as_deep_as_items),
+		TEST_CASE(lines_of_json), TEST_CASE(objects_of_json_that_follow_one_another),
+		TEST_CASE(conditions_of_records), TEST_CASE(ion_of_the_guide), TEST_CASE(ion_text_has_many_forms), TEST_CASE(ion_nests_as_deep_as_items),
 		TEST_CASE(ion_in_binary), TEST_CASE(fields), TEST_CASE(a_row_of_many_fields_takes_no_more_than_its_bytes),
 		TEST_CASE(a_record_beyond_its_memory_is_none), TEST_CASE(numbers_of_ion), TEST_CASE(names_and_strings_of_ion), TEST_CASE(patterns_of_the_model),
 	};
