@@ -89,7 +89,7 @@ class Root:
         who = [f"--userspec={user}"] if user else []
         values = [f"{name}={value}" for name, value in (self.environment if environment is None else environment).items()]
         inside = f"{self.folder}/root{below}"
-        return ["nsenter", f"--target={self.first}", "--mount", "--pid", "env", "-i", *values, "chroot", *who, inside,
+        return ["nsenter", f"--target={self.first}", "--mount", "--pid", "env", "-i", *values, shutil.which("chroot"), *who, inside,
                 *(["/bin/sh", "-c", 'cd "$0" && exec "$@"', folder] if folder else []), *words]
 
     def run(self, *words, log, limit=1800, **kwargs):
