@@ -26,7 +26,7 @@
 	ERR_VALIDATION, "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection " \
 			"first."
 #define MSG_KEYS_MANY                                                                                                    \
-	ERR_VALIDATION, "1 validation error detected: Value '[" STR_FMT "]' at '" STR_FMT "' failed to satisfy constraint: " \
+	ERR_VALIDATION, "1 validation error detected: Value '[" STR_FMT "]' at 'keySchema' failed to satisfy constraint: " \
 			"Member must have length less than or equal to %u"
 #define MSG_KEYS_FIRST ERR_VALIDATION, "%s", "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
 #define MSG_KEYS_SECOND ERR_VALIDATION, "%s", "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type"
