@@ -133,13 +133,43 @@ static size_t local_count(const struct table *table)
 	return n;
 }
 
-static enum code check_indexes(const struct table *table, const struct value *item, struct item_words words, struct err *err)
+/*
+ * The indexes from `begin` on, before `end`. AWS names the first by name of those that refuse:
+ * captures of October 2026.
+ */
+static enum code check_some_indexes(const struct table *table, size_t begin, size_t end, const struct value *item,
+				    bool is_update, struct err *err)
 {
-	size_t first = words.is_global_first ? local_count(table) : 0;
+	const struct index *refusing = NULL;
 	enum code code = OK;
 
-	for (size_t k = 0; k < table->indexes.n && code == OK; k++)
-		code = check_index_keys(&table->indexes.v[(first + k) % table->indexes.n], item, words.use == ITEM_UPDATE, err);
+	for (size_t i = begin; i < end; i++) {
+		const struct index *index = &table->indexes.v[i];
+		struct err own = err_in(err->arena);
+
+		if (refusing && str_cmp(refusing->name, index->name) < 0)
+			continue;
+		enum code found = check_index_keys(index, item, is_update, &own);
+		if (found == OK)
+			continue;
+		refusing = index;
+		code = found;
+		*err = own;
+	}
+	return code;
+}
+
+static enum code check_indexes(const struct table *table, const struct value *item, struct item_words words, struct err *err)
+{
+	size_t locals = local_count(table), n = table->indexes.n;
+	size_t first[] = {0, locals}, last[] = {locals, n};
+	enum code code = OK;
+
+	for (unsigned i = 0; i < 2 && code == OK; i++) {
+		unsigned group = i ^ words.is_global_first;
+
+		code = check_some_indexes(table, first[group], last[group], item, words.use == ITEM_UPDATE, err);
+	}
 	return code;
 }
 
