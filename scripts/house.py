@@ -50,7 +50,7 @@ SHELVES = {
                             "protocol/tables/throughput_rules", "protocol/ops"], # ops.def
     "protocol/insight": ["protocol/wire", "protocol/handler", "protocol/tables/settings", "protocol/ops"], # ops.def
     # the one path to the hooks: operations and PartiQL call it, and no hook
-    "protocol/work": ["protocol/handler", "protocol/conflicts", "protocol/faults", "protocol/insight/access", "protocol/throughput"],
+    "protocol/work": ["protocol/handler", "protocol/conflicts", "protocol/faults", "protocol/insight/access", "protocol/rollouts", "protocol/throughput"],
     "protocol/ops": ["protocol", "protocol/work", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/transfer", "protocol/partiql"],
 }
 # Flat modules that shelves use, and the only shelves and modules that these may use.
