@@ -137,6 +137,12 @@ enum code expressions_check(struct call *call, const struct expression_request *
 		return code;
 	if (request->action && !has_expression)
 		return check_idle(request, err);
+	if (request->judges_idle && has_names)
+		code = check_names(request->names, err);
+	if (code == OK && request->judges_idle && request->values)
+		code = check_values(request->values, err);
+	if (code != OK)
+		return code;
 	if (has_names && !has_expression)
 		return err_set(err, MSG_NAMES_WITHOUT_EXPRESSION);
 	/* A projection has no values, so alone it does not count. */
@@ -204,6 +210,8 @@ enum code expressions_parse(struct call *call, const struct expression_request *
 		code = expr_parse_condition(&env, EXPR_KEY_CONDITION, request->key_condition, &read.key_condition, err);
 	if (code == OK && str_is_set(request->search))
 		code = expr_parse_condition(&env, EXPR_SEARCH, request->search, &read.search, err);
+	if (code == OK && read.search && request->judge)
+		code = request->judge(call->arena, read.search, err);
 	if (code == OK)
 		code = expr_check_unused(&env, err);
 	return RESULT(code, out, read);

@@ -36,6 +36,9 @@ struct expression_request {
 	 * expression; then they are not checked. AWS: us-east-1 as recorded in October 2026.
 	 */
 	const struct action_err *action;
+	/* SearchVectors: names and values are judged also where no expression uses them; its condition before unused ones. */
+	bool judges_idle;
+	enum code (*judge)(struct arena *arena, const struct node *search, struct err *err); /* or NULL */
 };
 
 /* NULL where not given. */

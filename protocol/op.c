@@ -421,17 +421,19 @@ static struct str public_message(struct arena *arena, const struct err *err)
 	return info->status >= 500 ? str_of(info->text) : utf8_printable(arena, err->message);
 }
 
-/* `is_newer`: of AWS's newer layer. Whether there was room for all of it. */
-static bool write_error(struct arena *arena, const struct err *err, bool is_newer, struct op_response *response)
+/* Whether there was room for all of it. */
+static bool write_error(struct arena *arena, const struct err *err, enum surface surface, struct op_response *response)
 {
 	const struct err_info *info = err_info(err->code);
 	struct json_out out = json_out_in(arena);
 	/* AWS: errors of signatures say "message", as dynalite's tests (connections) pin byte by byte */
 	bool is_of_signature = err->code >= ERR_MISSING_AUTH_TOKEN && err->code <= ERR_EXPIRED_TOKEN;
-	bool is_capital = (info->space == SPACE_CORAL_SERVICE && !is_of_signature) || err->reason_count > 0 || err->is_capital;
+	bool is_of_search = surface == SURFACE_SEARCH && err->code == ERR_SERIALIZATION; /* AWS: captures of 23 October 2026 */
+	bool is_capital = (info->space == SPACE_CORAL_SERVICE && !is_of_signature && !is_of_search) || err->reason_count > 0 ||
+			  err->is_capital;
 	struct str message = public_message(arena, err);
 
-	out.is_hashed = !is_newer && (err->reason_count > 0 || err->is_capital); /* the items of transactions and statements */
+	out.is_hashed = surface == SURFACE_OLDER && (err->reason_count > 0 || err->is_capital); /* the items of transactions and statements */
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "__type", str_printf(arena, "%s%s", err_space_prefix(info->space), info->name));
 	if (err->reason_count > 0)
@@ -454,19 +456,19 @@ static bool write_error(struct arena *arena, const struct err *err, bool is_newe
 	return !out.is_cut;
 }
 
-static void error_response(struct arena *arena, const struct err *err, bool is_newer, struct op_response *response)
+static void error_response(struct arena *arena, const struct err *err, enum surface surface, struct op_response *response)
 {
 	struct err unavailable = err_in(arena);
 
-	if (write_error(arena, err, is_newer, response))
+	if (write_error(arena, err, surface, response))
 		return;
 	(void)(err_default(&unavailable, ERR_SERVICE_UNAVAILABLE) == OK);
-	write_error(arena, &unavailable, is_newer, response);
+	write_error(arena, &unavailable, surface, response);
 }
 
 void op_error_response(struct arena *arena, const struct err *err, struct op_response *response)
 {
-	error_response(arena, err, false, response);
+	error_response(arena, err, SURFACE_OLDER, response);
 }
 
 /* What the call has of the rules, and the items that are busy by it; these stay so where it is held. */
@@ -573,7 +575,7 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	response->fault = passage.fault;
 	response->explanation = passage.explanation;
 	if (code != OK) {
-		error_response(request->arena, &err, passage.surface != SURFACE_OLDER, response);
+		error_response(request->arena, &err, passage.surface, response);
 		response->problem = response->status >= 500 ? err.message : STR_ABSENT;
 		return true;
 	}

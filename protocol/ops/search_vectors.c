@@ -1,4 +1,7 @@
 /* SearchVectors. AWS: API Reference, SearchVectors; messages and their order as recorded. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/image.h"
 #include "core/number.h"
 #include "core/seen.h"
@@ -87,16 +90,32 @@ static bool is_equalities(const struct node *node, unsigned depth)
 					 (node->args[0]->kind == NODE_VALUE && node->args[1]->kind == NODE_PATH));
 }
 
-/* AWS: the same words for any wrong element, also "NaN". */
-static enum code read_vector(struct arena *arena, const struct search_vector_list *list, float *out, struct err *err)
+/* A number too small to be one of DynamoDB's reads as a float of 0. */
+static bool is_tiny(const struct call *call, size_t place)
 {
-	struct value *elements = ARENA_ARRAY(arena, struct value, list->n);
+	const struct json *element = json_first(json_member(call->request.json, "SearchVector"));
+
+	for (; place > 0; place--)
+		element = json_next(element);
+	const struct json *number = json_member(element, "N");
+	struct str text = number && json_type(number) == JSON_STRING ? str_copy(call->arena, json_string(call->arena, number)) : STR("x");
+	char *end;
+	return strspn(text.p, "0123456789+-.eE") == text.n && strtod(text.p, &end) == 0 && end > text.p && !*end;
+}
+
+/* AWS: the same words for any wrong element, also "NaN". */
+static enum code read_vector(const struct call *call, const struct search_vector_list *list, float *out, struct err *err)
+{
+	struct value *elements = ARENA_ARRAY(call->arena, struct value, list->n);
 	struct value vector = {.type = TYPE_L, .n = (uint32_t)list->n, .elements = elements};
+	const struct value zero = value_of_str(TYPE_N, STR("\x02")); /* core/number.h */
 
 	for (size_t i = 0; i < list->n; i++) {
-		if (list->v[i].code != OK)
+		bool is_zero = list->v[i].code != OK && is_tiny(call, i);
+
+		if (list->v[i].code != OK && !is_zero)
 			return err_set(err, MSG_SEARCH_VECTOR);
-		elements[i] = list->v[i].value;
+		elements[i] = is_zero ? zero : list->v[i].value;
 	}
 	return vector_of_list(&vector, out) ? OK : err_set(err, MSG_SEARCH_VECTOR);
 }
@@ -124,13 +143,15 @@ static bool note_path(void *context, const struct path *path)
 	return true;
 }
 
-static enum code check_paths(const struct call *call, const struct node *condition, struct err *err)
+static enum code judge(struct arena *arena, const struct node *condition, struct err *err)
 {
 	struct conditions conditions = {.seen = {0}};
 	size_t count = 0;
 
+	if (!is_equalities(condition, 0))
+		return err_set(err, MSG_SEARCH_COMPARATOR);
 	node_walk_paths(condition, count_path, &count);
-	conditions.seen = seen_new(call->arena, count);
+	conditions.seen = seen_new(arena, count);
 	node_walk_paths(condition, note_path, &conditions);
 	if (conditions.is_nested)
 		return err_set(err, MSG_SEARCH_NESTED);
@@ -145,18 +166,16 @@ static enum code parse(struct call *call, const struct search_vectors_input *inp
 		.search = input->search_condition_expression,
 		.names = &input->expression_attribute_names,
 		.values = input->expression_attribute_values,
+		.judges_idle = true,
+		.judge = judge,
 	};
-	enum code code = read_vector(call->arena, &input->search_vector, query, err);
+	enum code code = read_vector(call, &input->search_vector, query, err);
 
 	if (code == OK) /* AWS: this comes before the check that an expression uses them */
 		code = call_check_values(call, err);
 	if (code == OK)
 		code = expressions_check(call, &request, err);
-	if (code == OK)
-		code = expressions_parse(call, &request, out, err);
-	if (code == OK && out->search && !is_equalities(out->search, 0))
-		return err_set(err, MSG_SEARCH_COMPARATOR);
-	return code == OK && out->search ? check_paths(call, out->search, err) : code;
+	return code == OK ? expressions_parse(call, &request, out, err) : code;
 }
 
 static const struct search_element *element_of(const struct vector_spec *spec, struct str name)

@@ -34,6 +34,8 @@
 	ERR_REQUEST, "ExpressionAttributeValues contains invalid value: " STR_FMT " for key " STR_FMT
 #define MSG_START_KEY_VALUE ERR_REQUEST, "The provided starting key is invalid: " STR_FMT
 #define MSG_NUMBER ERR_REQUEST, STR_FMT "%s" /* one of core/messages.h */
+/* SearchVectors: a type that DynamoDB keeps for itself. */
+#define MSG_VALUE_INTERNAL ERR_REQUEST, "%s", "This type mapping is not supported"
 #define MSG_VALUE_EMPTY \
 	ERR_REQUEST, "%s", "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 #define MSG_VALUE_MANY                                                                                                   \

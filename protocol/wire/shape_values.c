@@ -130,6 +130,8 @@ static enum code read_types(struct walk *walk, const struct json *json, unsigned
 	walk->is_unread = true;
 	if (found > 1)
 		shape_value_error(walk, MSG_VALUE_MANY);
+	else if (walk->input == &shape_search_vectors_input) /* serde.h has refused a value that has none */
+		shape_value_error(walk, MSG_VALUE_INTERNAL);
 	else
 		shape_value_error(walk, MSG_VALUE_EMPTY);
 	return OK;
