@@ -10,6 +10,7 @@ import time
 import urllib.request
 from decimal import Decimal
 
+import raw
 from harness import Server, key, raises, run
 
 DIMENSIONS = 24
@@ -256,6 +257,15 @@ def crash_and_memory_limit():
     server.stop()
 
 
+def errors_of_its_reader_are_small():
+    """AWS, 23 October 2026: the search endpoint says "message", all others "Message"."""
+    for operation, name in ("SearchVectors", "message"), ("GetItem", "Message"):
+        body = {"TableName": 1, "IndexName": "one", "SearchVector": [{"N": "1"}], "TopK": 1, "Key": {}}
+        reply = json.loads(raw.ask(shared, raw.request(operation, json.dumps(body).encode())).body)
+        assert reply["__type"].endswith("#SerializationException") and set(reply) == {"__type", name}, (operation, reply)
+
+
 if __name__ == "__main__":
     run("vector", [three_distances_agree_with_arithmetic, resource_and_lifecycle, filled_in_the_background, searches_while_others_write, any_host_name,
+                   errors_of_its_reader_are_small,
                    crash_and_memory_limit, shared.stop])
