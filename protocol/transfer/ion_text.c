@@ -389,6 +389,8 @@ static bool read_lob(struct reader *r, struct value *out)
 	struct buf buf = buf_in(r->arena);
 
 	skip_space(r);
+	if (may_be_long_quote(r))
+		return run_out(r);
 	if (r->p < r->end && (*r->p == '"' || *r->p == '\'')) {
 		if (!take_string(r, &text) || !expect(r, '}', "a clob needs }}") || !expect(r, '}', "a clob needs }}"))
 			return false;

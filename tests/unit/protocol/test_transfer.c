@@ -151,6 +151,7 @@ TEST(ion_text_has_many_forms)
 	CHECK_STR(read_all(RECORD_ION, "{Item:{a:$dynamodb_NS::[1.,2.,1.0]}} {Item:{a:$dynamodb_SS::[1]}} {Item:{a:$dynamodb_BS::[]}} {Item:{a:2020-01-01T}} "
 				       "{Item:{a:word}} {Item:{a:+inf}} {Item:{a:1d200}} {Other:{}} 5 {Item:{a:{{\"clob\"}}}}"),
 		  "bad|bad|bad|bad|bad|bad|bad|bad|bad|bad");
+	CHECK_STR(read_all(RECORD_ION, "{Item:{a:{{'''cl''' '''ob'''}}}} {{ '''clob''' }} {{'''}}'''}}"), "bad|bad|bad");
 	static const char *const broken[] = {"{Item:{a:}}", "{Item:{a:\"x", "{Item", "{Item:{a:\"\\q\"}}", "{Item:[1 2]}", "{Item:{a:\"\\ud800\"}}", "}", "{{x}}",
 					     "{Item:{a:1 b:2}}", "\"\xff\"", "/* open", "'''a"};
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
