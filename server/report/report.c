@@ -27,7 +27,7 @@ struct words {
 static int fail(enum exit_status status, struct str problem)
 {
 	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
-	return status;
+	return (int)status;
 }
 
 static bool read_words(struct arena *arena, int argc, char **argv, struct words *words)
