@@ -18,6 +18,7 @@ struct records {
 	struct ion_symbols symbols;
 	bool is_binary, is_known; /* ION: which of its two encodings */
 	struct csv csv;
+	bool is_begun;            /* CSV: the first bytes were looked at; a second mark is data */
 	const struct str *head;   /* CSV */
 	const enum type *types;   /* of the columns; TYPE_NONE: a string */
 	size_t head_n;
@@ -250,8 +251,11 @@ static enum record_kind read_head(struct records *records, struct err *err)
 		if (set_head(records, records->form->head, records->form->head_n))
 			return RECORD_ITEM;
 	} else {
-		if (records->rest.n > 2 && memcmp(records->rest.p, "\xef\xbb\xbf", 3) == 0) /* the mark that spreadsheets begin with */
+		struct str given = records->rest;
+
+		if (records->rest.n > 2 && !records->is_begun && memcmp(records->rest.p, "\xef\xbb\xbf", 3) == 0) /* the mark that spreadsheets begin with */
 			records->rest = (struct str){records->rest.p + 3, records->rest.n - 3};
+		records->is_begun = records->is_begun || records->rest.n > 2 || records->rest.p != given.p;
 		enum csv_result result = next_fields(records, records->arena);
 		size_t n = records->csv.n <= CSV_FIELDS_MAX ? records->csv.n : 0;
 		struct str *names = ARENA_ARRAY(records->arena, struct str, n);
