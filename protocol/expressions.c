@@ -137,9 +137,9 @@ enum code expressions_check(struct call *call, const struct expression_request *
 		return code;
 	if (request->action && !has_expression)
 		return check_idle(request, err);
-	if (request->judges_idle && has_names)
+	if (request->judge && has_names)
 		code = check_names(request->names, err);
-	if (code == OK && request->judges_idle && request->values)
+	if (code == OK && request->judge && request->values)
 		code = check_values(request->values, err);
 	if (code != OK)
 		return code;

@@ -36,9 +36,11 @@ struct expression_request {
 	 * expression; then they are not checked. AWS: us-east-1 as recorded in October 2026.
 	 */
 	const struct action_err *action;
-	/* SearchVectors: names and values are judged also where no expression uses them; its condition before unused ones. */
-	bool judges_idle;
-	enum code (*judge)(struct arena *arena, const struct node *search, struct err *err); /* or NULL */
+	/*
+	 * SearchVectors, else NULL: judges its condition before unused names and values. These are judged where
+	 * no expression uses them, too.
+	 */
+	enum code (*judge)(struct arena *arena, const struct node *search, struct err *err);
 };
 
 /* NULL where not given. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "protocol/handler.h"
+#include "protocol/ns_map.h"
 #include "protocol/wire/messages.h"
 
 #define USUAL STR("us-east-1")
@@ -42,23 +43,38 @@ static struct {
 static size_t region_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* A namespace's own. */
 struct setting {
-	struct setting *next;
+	atomic_uint refs;
 	bool is_fixed;
 	rollout_set set;
-	size_t as_n, space_n;
-	char text[]; /* what was set, then account and region */
+	size_t as_n;
+	char as[]; /* what was set */
 };
 
 struct rollouts {
-	bool is_shared, is_fixed;
+	bool is_fixed;
 	rollout_set set;
 	const char *as;
-	atomic_uint own;      /* settings of namespaces */
 	atomic_bool is_noted; /* that a region is not known */
-	pthread_mutex_t lock; /* of what follows */
-	struct setting *settings;
+	struct ns_map own;    /* struct setting */
 };
+
+static void *ref(void *value)
+{
+	struct setting *setting = value;
+
+	atomic_fetch_add(&setting->refs, 1);
+	return setting;
+}
+
+static void unref(void *value)
+{
+	struct setting *setting = value;
+
+	if (setting && atomic_fetch_sub(&setting->refs, 1) == 1)
+		free(setting);
+}
 
 const struct rollout_row *rollout_row(enum rollout rollout)
 {
@@ -195,10 +211,9 @@ struct rollouts *rollouts_new(const char *as, bool is_shared)
 	struct err err = err_in(arena);
 
 	rollouts->as = as;
-	rollouts->is_shared = is_shared;
 	(void)(rollouts_read(str_of(as), &rollouts->is_fixed, &rollouts->set, &err) == OK);
 	arena_free(arena);
-	pthread_mutex_init(&rollouts->lock, NULL);
+	ns_map_init(&rollouts->own, is_shared, ref, unref);
 	return rollouts;
 }
 
@@ -206,46 +221,8 @@ void rollouts_free(struct rollouts *rollouts)
 {
 	if (!rollouts)
 		return;
-	while (rollouts->settings) {
-		struct setting *setting = rollouts->settings;
-
-		rollouts->settings = setting->next;
-		free(setting);
-	}
-	pthread_mutex_destroy(&rollouts->lock);
+	ns_map_free(&rollouts->own);
 	free(rollouts);
-}
-
-static bool is_of(const struct rollouts *rollouts, const struct setting *setting, struct ns ns)
-{
-	struct str space = {setting->text + setting->as_n, setting->space_n};
-
-	if (rollouts->is_shared)
-		return true;
-	return space.n == ns.account.n + ns.region.n && str_starts_with(space, ns.account) &&
-	       str_eq((struct str){space.p + ns.account.n, ns.region.n}, ns.region);
-}
-
-/* Where the namespace's setting hangs, or the end. The lock is held. */
-static struct setting **place(struct rollouts *rollouts, struct ns ns)
-{
-	struct setting **at = &rollouts->settings;
-
-	while (*at && !is_of(rollouts, *at, ns))
-		at = &(*at)->next;
-	return at;
-}
-
-/* Takes the namespace's setting away. The lock is held. */
-static void take_away(struct rollouts *rollouts, struct ns ns)
-{
-	struct setting **at = place(rollouts, ns), *setting = *at;
-
-	if (!setting)
-		return;
-	*at = setting->next;
-	free(setting);
-	atomic_fetch_sub(&rollouts->own, 1);
 }
 
 enum code rollouts_set(struct rollouts *rollouts, struct ns ns, struct str as, struct err *err)
@@ -254,61 +231,43 @@ enum code rollouts_set(struct rollouts *rollouts, struct ns ns, struct str as, s
 	rollout_set set;
 	enum code code = rollouts_read(as, &is_fixed, &set, err);
 
+	if (code == OK && !ns_map_takes(&rollouts->own, ns))
+		code = err_set(err, MSG_AS_NAMESPACE, STR_ARG(ns.account), STR_ARG(ns.region));
 	if (code != OK)
 		return code;
-	pthread_mutex_lock(&rollouts->lock);
-	take_away(rollouts, ns);
-	if (atomic_load(&rollouts->own) == ROLLOUT_NAMESPACES_MAX) {
-		code = err_set(err, MSG_AS_NAMESPACES, ROLLOUT_NAMESPACES_MAX);
-	} else {
-		size_t space_n = ns.account.n + ns.region.n;
-		struct setting *setting = arena_checked(malloc(sizeof(*setting) + as.n + space_n));
+	struct setting *setting = arena_checked(malloc(sizeof(*setting) + as.n));
 
-		*setting = (struct setting){rollouts->settings, is_fixed, set, as.n, space_n};
-		memcpy(setting->text, as.p, as.n);
-		memcpy(setting->text + as.n, ns.account.p, ns.account.n);
-		memcpy(setting->text + as.n + ns.account.n, ns.region.p, ns.region.n);
-		rollouts->settings = setting;
-		atomic_fetch_add(&rollouts->own, 1);
-	}
-	pthread_mutex_unlock(&rollouts->lock);
-	return code;
+	*setting = (struct setting){.refs = 1, .is_fixed = is_fixed, .set = set, .as_n = as.n};
+	memcpy(setting->as, as.p, as.n);
+	if (ns_map_put(&rollouts->own, ns, setting, ROLLOUT_NAMESPACES_MAX))
+		return OK;
+	unref(setting);
+	return err_set(err, MSG_AS_NAMESPACES, ROLLOUT_NAMESPACES_MAX);
 }
 
 void rollouts_clear(struct rollouts *rollouts, struct ns ns)
 {
-	pthread_mutex_lock(&rollouts->lock);
-	take_away(rollouts, ns);
-	pthread_mutex_unlock(&rollouts->lock);
+	ns_map_clear(&rollouts->own, &ns);
 }
 
 struct str rollouts_as(struct rollouts *rollouts, struct ns ns, struct arena *arena)
 {
-	pthread_mutex_lock(&rollouts->lock);
-	const struct setting *setting = *place(rollouts, ns);
-	struct str as = str_of(rollouts->as);
+	struct setting *setting = ns_map_find(&rollouts->own, ns);
+	struct str as = setting ? (struct str){setting->as, setting->as_n} : str_of(rollouts->as);
 
-	if (setting)
-		as = str_copy(arena, (struct str){setting->text, setting->as_n});
-	pthread_mutex_unlock(&rollouts->lock);
+	as = str_copy(arena, as);
+	unref(setting);
 	return as;
 }
 
 /* Whether a setting fixes the namespace's, its own or --as. */
 static bool find_fixed(struct rollouts *rollouts, struct ns ns, rollout_set *set)
 {
-	bool is_fixed = rollouts->is_fixed;
+	struct setting *setting = ns_map_count(&rollouts->own) > 0 ? ns_map_find(&rollouts->own, ns) : NULL;
+	bool is_fixed = setting ? setting->is_fixed : rollouts->is_fixed;
 
-	*set = rollouts->set;
-	if (atomic_load_explicit(&rollouts->own, memory_order_relaxed) == 0)
-		return is_fixed;
-	pthread_mutex_lock(&rollouts->lock);
-	const struct setting *setting = *place(rollouts, ns);
-	if (setting) {
-		is_fixed = setting->is_fixed;
-		*set = setting->set;
-	}
-	pthread_mutex_unlock(&rollouts->lock);
+	*set = setting ? setting->set : rollouts->set;
+	unref(setting);
 	return is_fixed;
 }
 

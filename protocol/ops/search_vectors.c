@@ -166,7 +166,6 @@ static enum code parse(struct call *call, const struct search_vectors_input *inp
 		.search = input->search_condition_expression,
 		.names = &input->expression_attribute_names,
 		.values = input->expression_attribute_values,
-		.judges_idle = true,
 		.judge = judge,
 	};
 	enum code code = read_vector(call, &input->search_vector, query, err);

@@ -18,7 +18,7 @@ struct records {
 	struct ion_symbols symbols;
 	bool is_binary, is_known; /* ION: which of its two encodings */
 	struct csv csv;
-	bool is_begun;            /* CSV: the first bytes were looked at; a second mark is data */
+	bool is_begun;            /* CSV: its first bytes were looked at */
 	const struct str *head;   /* CSV */
 	const enum type *types;   /* of the columns; TYPE_NONE: a string */
 	size_t head_n;
@@ -244,6 +244,18 @@ static enum csv_result next_fields(struct records *records, struct arena *arena)
 	return result;
 }
 
+/* The byte order mark that spreadsheets begin with. A second one is data. */
+static void skip_mark(struct records *records)
+{
+	struct str *rest = &records->rest;
+
+	if (records->is_begun || rest->n < 3)
+		return;
+	records->is_begun = true;
+	if (memcmp(rest->p, "\xef\xbb\xbf", 3) == 0)
+		*rest = (struct str){rest->p + 3, rest->n - 3};
+}
+
 /* The columns' names. RECORD_ITEM: they are there. */
 static enum record_kind read_head(struct records *records, struct err *err)
 {
@@ -251,11 +263,7 @@ static enum record_kind read_head(struct records *records, struct err *err)
 		if (set_head(records, records->form->head, records->form->head_n))
 			return RECORD_ITEM;
 	} else {
-		struct str given = records->rest;
-
-		if (records->rest.n > 2 && !records->is_begun && memcmp(records->rest.p, "\xef\xbb\xbf", 3) == 0) /* the mark that spreadsheets begin with */
-			records->rest = (struct str){records->rest.p + 3, records->rest.n - 3};
-		records->is_begun = records->is_begun || records->rest.n > 2 || records->rest.p != given.p;
+		skip_mark(records);
 		enum csv_result result = next_fields(records, records->arena);
 		size_t n = records->csv.n <= CSV_FIELDS_MAX ? records->csv.n : 0;
 		struct str *names = ARENA_ARRAY(records->arena, struct str, n);

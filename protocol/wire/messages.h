@@ -102,6 +102,8 @@
 /* --as, and PUT /_dynalith/rollouts. */
 #define MSG_AS_REGION ERR_VALIDATION, "No rollout is known in '" STR_FMT "': none, next, REGION or REGION@YYYY-MM-DD, as in dynalith rollouts"
 #define MSG_AS_DAY ERR_VALIDATION, "'" STR_FMT "' is no day: YYYY-MM-DD"
+#define MSG_AS_NAMESPACE \
+	ERR_VALIDATION, "A setting belongs to an account of 12 digits and a region of 1 to 63 characters, not to account '" STR_FMT "' and region '" STR_FMT "'"
 #define MSG_AS_NAMESPACES ERR_VALIDATION, "More than %d namespaces have a setting of their own"
 #define NOTE_REGION_UNKNOWN "no rollout is known in region " STR_FMT ": it behaves as us-east-1 (docs/rollouts.md)"
 
