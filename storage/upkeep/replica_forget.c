@@ -2,6 +2,7 @@
 #include "storage/store/journal.h"
 #include "storage/upkeep/lease.h"
 #include "storage/upkeep/replica.h"
+#include "storage/upkeep/replica_group.h"
 #include "storage/write/replication_row.h"
 
 #define PIECE_ROWS 64 /* of deleted items in one transaction */
@@ -16,29 +17,14 @@ struct group {
 	size_t n;
 };
 
-static void group_free(const struct group *group)
+/* False where one is missing, or is being filled: it may still be given an item as it was before it was deleted. */
+static bool is_whole(const struct replica_group *group)
 {
-	for (size_t i = 0; i < group->n; i++)
-		table_unref(group->v[i]);
-}
+	size_t n = 0;
 
-/* False where a replica is being filled: it may still be given an item as it was before it was deleted. */
-static enum code group_read(struct group *group, struct table *table, int64_t now_ms, bool *is_whole, struct err *err)
-{
-	enum code code = OK;
-
-	group->v = ARENA_ARRAY(group->arena, struct table *, table->group.n + 1);
-	group->v[group->n++] = table_ref(table);
-	for (size_t i = 0; i < table->group.n && code == OK; i++) {
-		struct ns ns = {table->identity.account, table->group.v[i].region};
-
-		code = catalog_get(group->catalog, ns, table->identity.name, now_ms, &group->v[group->n], err);
-		group->n += code == OK;
-	}
-	*is_whole = code == OK;
-	for (size_t i = 0; i < group->n; i++)
-		*is_whole = *is_whole && table_is_global(group->v[i]) && !str_is_set(group->v[i]->group.filling);
-	return code;
+	while (n < group->n && !str_is_set(group->v[n]->group.filling))
+		n++;
+	return n == group->v[0]->group.n + 1;
 }
 
 /* The replica as it is known; what is written then is of its namespace. */
@@ -184,16 +170,19 @@ static enum code forget_pieces(const struct group *group, int64_t until_ms, bool
 static enum code forget(struct catalog *catalog, const struct times *times, struct table *table, int64_t until_ms, int64_t now_ms, bool *more,
 			struct err *err)
 {
-	struct group group = {.catalog = catalog, .arena = err->arena};
-	bool is_whole, is_ours = true;
+	struct replica_group replicas;
+	bool is_ours = true;
 	struct str lease = str_printf(err->arena, "forget/%llu", (unsigned long long)table->identity.number);
-	enum code code = group_read(&group, table, now_ms, &is_whole, err);
+	enum code code = replica_group_read(catalog, err->arena, table, now_ms, &replicas, err);
 
-	if (code == OK && is_whole)
+	if (code == OK && is_whole(&replicas))
 		code = lease_take(times->leases, lease, &is_ours, NULL, err);
-	if (code == OK && is_whole && is_ours)
+	if (code == OK && is_whole(&replicas) && is_ours) {
+		const struct group group = {catalog, err->arena, replicas.v, replicas.n};
+
 		code = forget_pieces(&group, until_ms, more, err);
-	group_free(&group);
+	}
+	replica_group_free(&replicas);
 	return code;
 }
 

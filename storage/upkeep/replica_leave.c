@@ -1,12 +1,7 @@
 #include "storage/upkeep/replica_leave.h"
 
+#include "storage/upkeep/replica_group.h"
 #include "storage/write/replication_row.h"
-
-/* A table and the members of its group that are there. */
-struct group {
-	struct table **v;
-	size_t n;
-};
 
 /* Whether a change from another replica waits for this one. */
 static enum code has_waiting(struct store_txn *txn, struct arena *arena, const struct table *table, struct str from, bool *is_waiting, struct err *err)
@@ -44,29 +39,8 @@ static void end_membership(struct table *next, int64_t ends_ms, int64_t now_ms)
 		next->state.status = STATUS_ACTIVE;
 }
 
-static enum code group_read(struct catalog *catalog, struct arena *arena, struct table *table, int64_t now_ms, struct group *group, struct err *err)
-{
-	enum code code = OK;
-
-	*group = (struct group){ARENA_ARRAY(arena, struct table *, table->group.n + 1), 0};
-	group->v[group->n++] = table_ref(table);
-	for (size_t i = 0; i < table->group.n && code == OK; i++) {
-		struct ns ns = {table->identity.account, table->group.v[i].region};
-		struct table *other;
-
-		code = catalog_get(catalog, ns, table->identity.name, now_ms, &other, err);
-		if (code == OK && table_is_global(other))
-			group->v[group->n++] = other;
-		else if (code == OK)
-			table_unref(other);
-		else if (code == ERR_RESOURCE_NOT_FOUND) /* its region was reset */
-			code = OK;
-	}
-	return code;
-}
-
 /* A look before the change: most often there is nothing to wait for, or for long. */
-static enum code is_settled(struct catalog *catalog, const struct group *group, bool *out, struct err *err)
+static enum code is_settled(struct catalog *catalog, const struct replica_group *group, bool *out, struct err *err)
 {
 	struct store_txn *txn;
 	bool is_kept;
@@ -81,7 +55,7 @@ static enum code is_settled(struct catalog *catalog, const struct group *group, 
 	return code == ERR_CONFLICT ? OK : code;
 }
 
-static enum code leave(struct catalog *catalog, const struct group *group, int64_t now_ms, struct err *err)
+static enum code leave(struct catalog *catalog, const struct replica_group *group, int64_t now_ms, struct err *err)
 {
 	struct catalog_change *changes = ARENA_ARRAY(err->arena, struct catalog_change, group->n);
 	struct str region = group->v[0]->identity.region;
@@ -102,16 +76,15 @@ enum code replica_leave(struct catalog *catalog, struct table *table, int64_t no
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
-	struct group group;
+	struct replica_group group;
 	bool is_free = false;
-	enum code code = group_read(catalog, scratch, table, now_ms, &group, &own);
+	enum code code = replica_group_read(catalog, scratch, table, now_ms, &group, &own);
 
 	if (code == OK)
 		code = is_settled(catalog, &group, &is_free, &own);
 	if (code == OK && is_free)
 		code = leave(catalog, &group, now_ms, &own);
-	for (size_t i = 0; i < group.n; i++)
-		table_unref(group.v[i]);
+	replica_group_free(&group);
 	if (code != OK)
 		err_copy(err, code, own.message);
 	arena_free(scratch);
