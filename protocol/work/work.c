@@ -163,11 +163,16 @@ static enum code run_writes(const struct work *work, struct err *err)
 				  admission, err);
 }
 
+/* Only a table with vectors is asked: few are. */
+static bool charges_numbers(const struct call *call, const struct table *table)
+{
+	return table->indexes.vector_n > 0 && !rollout_has(call, ROLLOUT_VECTOR_READ_CHARGE);
+}
+
 static enum code carry_out(struct work *work, struct err *err)
 {
 	struct catalog *catalog = work->call->service->catalog;
 	struct arena *arena = work->call->arena;
-	bool charges_numbers = !rollout_has(work->call, ROLLOUT_VECTOR_READ_CHARGE);
 
 	switch (work->kind) {
 	case WORK_OF_WRITES:
@@ -176,10 +181,10 @@ static enum code carry_out(struct work *work, struct err *err)
 	case WORK_OF_BATCH:
 	case WORK_OF_TRANSACTION:
 		for (size_t i = 0; i < work->n; i++)
-			work->reads[i].charges_numbers = charges_numbers;
+			work->reads[i].charges_numbers = charges_numbers(work->call, work->reads[i].table);
 		return read_items(catalog, arena, work->reads, work->n, err);
 	case WORK_OF_PAGE:
-		work->page->charges_numbers = charges_numbers;
+		work->page->charges_numbers = charges_numbers(work->call, work->page->table);
 		return work->is_filled ? OK : read_page(catalog, arena, work->page, err);
 	case WORK_OF_SEARCH:
 		return vector_search(arena, work->search, err);

@@ -44,10 +44,7 @@ static void look_for(struct search *search, struct ns ns, struct str name, struc
 		add_warning(search, str_printf(call->arena, WARNING_NO_TABLE, STR_ARG(name), STR_ARG(ns.account), STR_ARG(ns.region)));
 	if (code != OK)
 		return;
-	bool is_there = !str_is_set(index) || table_index(table, index);
-	for (size_t i = 0; i < table->indexes.vector_n && !is_there; i++)
-		is_there = str_eq(table->indexes.vectors[i].name, index);
-	if (!is_there)
+	if (str_is_set(index) && !table_index(table, index) && !table_vector(table, index))
 		add_warning(search, str_printf(call->arena, WARNING_NO_INDEX, STR_ARG(name), STR_ARG(index)));
 	table_unref(table);
 }
