@@ -12,7 +12,7 @@ static const struct dropin rows[] = {
 #undef DROPIN
 };
 
-/* That of DynamoDB Local whose place this takes: tools compare it with the one from which on a feature is there. */
+/* The version of DynamoDB Local that we report: tools compare it to decide which features exist. */
 #define DROPIN_VERSION "3.3.1"
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))

@@ -134,8 +134,8 @@ static size_t local_count(const struct table *table)
 }
 
 /*
- * The indexes from `begin` on, before `end`. AWS names the first by name of those that refuse:
- * captures of October 2026.
+ * Checks the indexes from `begin` to before `end`. If several refuse the item, AWS names the
+ * alphabetically first: captures of October 2026.
  */
 static enum code check_some_indexes(const struct table *table, size_t begin, size_t end, const struct value *item,
 				    bool is_update, struct err *err)

@@ -90,7 +90,7 @@ static bool is_equalities(const struct node *node, unsigned depth)
 					 (node->args[0]->kind == NODE_VALUE && node->args[1]->kind == NODE_PATH));
 }
 
-/* A number too small to be one of DynamoDB's reads as a float of 0. */
+/* AWS accepts a number below DynamoDB's range here, and reads it as the float 0. */
 static bool is_tiny(const struct call *call, size_t place)
 {
 	const struct json *element = json_first(json_member(call->request.json, "SearchVector"));

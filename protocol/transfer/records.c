@@ -99,8 +99,8 @@ static enum record_kind read_line(struct arena *arena, struct str line, bool is_
 }
 
 /*
- * Where the record that begins the text ends: behind its object, or at the end of its line. SIZE_MAX:
- * neither is there. AWS: objects may follow one another without a line feed.
+ * The offset behind the first record: behind its object, or its line feed. SIZE_MAX: the record is
+ * incomplete. AWS: objects may follow one another without a line feed.
  */
 static size_t record_end(struct str text)
 {

@@ -34,8 +34,8 @@ void s3_free(struct s3 *s3);
 bool s3_has_place(const struct s3 *s3);
 
 /*
- * A bucket, and the account that must own it, absent: any. An endpoint is told by x-amz-expected-bucket-owner, as AWS does, and refuses where it knows
- * better. Buckets that are folders belong to whoever asks.
+ * A bucket, and the account that must own it (absent: any). An endpoint gets it as
+ * x-amz-expected-bucket-owner, as at AWS. Folders have no owner, so any account is accepted.
  */
 struct s3_bucket {
 	struct str name, owner;

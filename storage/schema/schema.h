@@ -201,7 +201,7 @@ struct table_group {
 	int64_t added_ms;
 	struct str filling;         /* items that the replica in this region has are still to be copied; absent: all are here */
 	int64_t ready_ms;           /* a replica that is filled is ACTIVE no earlier; 0: as tables are */
-	bool is_leaving;            /* it becomes a table of one region as soon as no change waits for it or from it */
+	bool is_leaving;            /* it leaves the group once no change is queued to it or from it */
 	size_t n;                   /* other replicas, in the order in which this one got them */
 	struct group_member *v;
 };

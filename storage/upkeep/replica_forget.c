@@ -17,7 +17,7 @@ struct group {
 	size_t n;
 };
 
-/* False where one is missing, or is being filled: it may still be given an item as it was before it was deleted. */
+/* False if a replica is missing or still filling: filling could copy back an item that was deleted. */
 static bool is_whole(const struct replica_group *group)
 {
 	size_t n = 0;

@@ -15,7 +15,10 @@ static enum code has_waiting(struct store_txn *txn, struct arena *arena, const s
 	return code;
 }
 
-/* In the transaction of the change. Of the table that leaves all queues must be empty, of the others the one from its region. */
+/*
+ * Runs in the transaction of the change. All queues of the leaving table must be empty, and in each
+ * other replica the queue from its region.
+ */
 static enum code check_queues(struct store_txn *txn, const struct table *table, void *context, bool *is_kept, struct err *err)
 {
 	const struct table *leaving = context;
@@ -39,7 +42,7 @@ static void end_membership(struct table *next, int64_t ends_ms, int64_t now_ms)
 		next->state.status = STATUS_ACTIVE;
 }
 
-/* A look before the change: most often there is nothing to wait for, or for long. */
+/* Looks in a read transaction first, so that a long wait does not block writers. */
 static enum code is_settled(struct catalog *catalog, const struct replica_group *group, bool *out, struct err *err)
 {
 	struct store_txn *txn;

@@ -150,7 +150,7 @@ UNREAD = {
 
 
 def every_member_is_read():
-    """A member that the wire takes is carried out or refused: something outside of the wire reads its field. By name, so a field of many structures may hide one."""
+    """A member that the wire takes is carried out or refused: something outside of the wire reads its field. Fields are compared by name, so one that shares its name with a field that is read may be missed."""
     text = re.sub(r"/\*.*?\*/", "", (ROOT / "protocol/wire/shapes.def").read_text(), flags=re.S)
     names = dict(re.findall(r'^(?:STRUCTURE|INPUT)\((\w+), "(\w+)"', text, flags=re.M))
     files = [f for room in ("protocol", "server") for f in (ROOT / room).rglob("*.[ch]") if "wire" not in f.parts]
