@@ -7,7 +7,7 @@ storage.src  := $(filter-out $(if $(postgresql.header),,storage/store/postgresql
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
 # The last ones are made by the build: the console's files and the documents for agents, compressed.
 embedded := console mcp
-server.src   := $(filter-out server/main.c %_$(if $(filter linux,$(system)),macos,linux).c,$(wildcard server/*.c server/*/*.c)) $(embedded:%=server/%/embedded.c)
+server.src   := $(filter-out server/start/main.c %_$(if $(filter linux,$(system)),macos,linux).c,$(wildcard server/*.c server/*/*.c)) $(embedded:%=server/%/embedded.c)
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 .PHONY: all core storage protocol server unit programs always
@@ -18,7 +18,7 @@ $(patsubst %.c,$(BUILD)/%.o,$(wildcard storage/store/sqlite/*.c)): $(BUILD)/sqli
 $(BUILD)/postgresql: always
 	@mkdir -p $(@D)
 	@echo "$(postgresql.flags)" | cmp -s - $@ || echo "$(postgresql.flags)" > $@
-postgresql.users := $(BUILD)/server/backend.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard storage/store/postgresql/*.c tests/unit/*/test_postgresql*.c tests/unit/storage/test_store*.c))
+postgresql.users := $(BUILD)/server/start/backend.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard storage/store/postgresql/*.c tests/unit/*/test_postgresql*.c tests/unit/storage/test_store*.c))
 $(postgresql.users): $(BUILD)/postgresql
 $(postgresql.users): CPPFLAGS += $(postgresql.flags)
 # Changes only with the header.
@@ -75,9 +75,9 @@ $(BUILD)/link: always
 $(BUILD)/libraries: $(BUILD)/link $(BUILD)/sqlite scripts/find-libraries
 	@CC="$(CC)" LDFLAGS="$(LDFLAGS)" SQLITE="$(SQLITE)" scripts/find-libraries $(LINK) > $@.new && mv $@.new $@
 # The objects rather than the archives, whose index would need a plugin for objects that hold no machine code yet.
-server.objects := $(BUILD)/server/main.o $(foreach r,server protocol storage core,$(call obj,$($(r).src)))
+server.objects := $(BUILD)/server/start/main.o $(foreach r,server protocol storage core,$(call obj,$($(r).src)))
 ifeq ($(FLAVOUR),quick)
-units.src := server/main.c $(filter-out $(embedded:%=server/%/embedded.c),$(server.src))
+units.src := server/start/main.c $(filter-out $(embedded:%=server/%/embedded.c),$(server.src))
 units := $(shell scripts/units $(BUILD)/units $(units.src) $(foreach r,protocol storage core,$($(r).src)))
 units.objects := $(units:%=$(BUILD)/units/%.o)
 $(foreach u,$(units),$(eval units.known += $(u))$(eval units.at.$(u) := $(words $(units.known))))
@@ -99,12 +99,12 @@ $(BUILD)/dynalith: $(sqlite.object) $(server.objects) $(BUILD)/libraries
 	@$(if $(filter release quick,$(FLAVOUR)),$(call tell,HAS,$$(SQLITE="$(SQLITE)" scripts/find-libraries said $@ $(BUILD)/libraries)))
 
 # The server with one backend more: tests/tiny/tiny_store.h.
-$(BUILD)/tests/tiny/dynalith: $(filter-out $(BUILD)/server/backend.o,$(server.objects)) $(call obj,tests/tiny/backend.c tests/tiny/tiny_store.c) $(sqlite.object) $(BUILD)/libraries
+$(BUILD)/tests/tiny/dynalith: $(filter-out $(BUILD)/server/start/backend.o,$(server.objects)) $(call obj,tests/tiny/backend.c tests/tiny/tiny_store.c) $(sqlite.object) $(BUILD)/libraries
 	@$(call tell,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) $(filter-out %/libraries,$^) @$(BUILD)/libraries -o $@
 
 # libdynalith: the server without HTTP, for other programs (server/library/dynalith.h). One object that shows nothing but dynalith_...
-library.without := main parent platform/poller_$(system) $(patsubst server/%.c,%,$(filter-out %/headers.c %/tls_context.c,$(wildcard server/http/*.c)))
+library.without := start/main start/parent platform/poller_$(system) $(patsubst server/%.c,%,$(filter-out %/headers.c %/tls_context.c,$(wildcard server/http/*.c)))
 library.objects := $(filter-out $(library.without:%=$(BUILD)/server/%.o),$(server.objects))
 # Python without a sanitizer cannot load a library with one.
 library.is_tested := $(if $(filter Darwin,$(shell uname)),,$(filter debug,$(FLAVOUR)))

@@ -4,7 +4,7 @@ patterns-picture: deps-test debug ## the report that README's picture is drawn o
 	@INSIGHT_PICTURE=$(CURDIR)/docs/images/patterns.json DYNALITH_E2E=patterns tests/e2e/run; $(MAKE) -s docs
 # compile_commands.json: what make would run for the debug flavour.
 compile-commands: ## how each file of the debug flavour is compiled, for clangd and editors
-	@$(MAKE) -s -Bn V=1 FLAVOUR=debug BUILD=build/debug core storage protocol server build/debug/server/main.o | \
+	@$(MAKE) -s -Bn V=1 FLAVOUR=debug BUILD=build/debug core storage protocol server build/debug/server/start/main.o | \
 		awk -v folder="$(CURDIR)" -f scripts/compile-commands > compile_commands.json
 docs-site: ## docs/ as static pages with a search, build/site; fails for a broken link and for a page that the navigation lacks
 	@scripts/install-deps site

@@ -34,17 +34,23 @@ SHELVES = {
     "protocol/conflicts": ["protocol/handler"],
     "protocol/iam": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/legacy", "protocol/rules", "protocol/streams", "protocol/tables", "protocol/partiql", "protocol/insight/mask", "protocol/ops"],
     "protocol/partiql": ["protocol/wire", "protocol/work", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
-    "server/library": ["server/instance", "server/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
+    "server/library": ["server/instance", "server/start/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
     "server/platform": [],
-    "server/report": ["server/exit_status", "server/help", "server/interrupt", "server/reach", "server/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
+    "server/command": ["server/start/dropin", "server/start/options", "server/version"],
+    "server/client": ["server/command", "server/http/tls_context", "server/messages", "server/platform", "server/sigv4"],
+    "server/push": ["server/client/client", "server/crash", "server/log"],
+    "server/tools": ["server/client", "server/command", "server/messages", "server/start/backend"],
+    "server/start": ["server", "server/client", "server/command", "server/http", "server/mcp", "server/platform", "server/push/trigger", "server/recording/replay",
+                     "server/report/report", "server/seed/apply", "server/tools"],
+    "server/report": ["server/command/exit_status", "server/command/help", "server/command/interrupt", "server/command/reach", "server/client/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
     "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
     "server/http": ["server/platform", "server/crash", "server/ending", "server/gzip", "server/log", "server/messages", "server/request_id"],
     "server/console": ["server/http", "server/gzip", "server/embedded_file", "server/version"],
-    "server/kinesis": ["server/client", "server/crash", "server/log", "server/sigv4"],
-    "server/seed": ["server/elsewhere", "server/client", "server/gzip", "server/exit_status", "server/help", "server/log"],
-    "server/mcp": ["server/elsewhere", "server/client", "server/embedded_file", "server/gzip", "server/exit_status", "server/help", "server/messages", "server/platform", "server/report", "server/seed/json_text", "server/version"],
-    "server/recording": ["server/console/events", "server/console/masked", "server/elsewhere", "server/exit_status", "server/help", "server/log", "server/messages", "server/seed/json_text"],
-    "server/transfer": ["server/platform", "server/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
+    "server/kinesis": ["server/client/client", "server/crash", "server/log", "server/sigv4"],
+    "server/seed": ["server/client/elsewhere", "server/client/client", "server/gzip", "server/command/exit_status", "server/command/help", "server/log"],
+    "server/mcp": ["server/client/elsewhere", "server/client/client", "server/embedded_file", "server/gzip", "server/command/exit_status", "server/command/help", "server/messages", "server/platform", "server/report", "server/seed/json_text", "server/version"],
+    "server/recording": ["server/console/events", "server/console/masked", "server/client/elsewhere", "server/command/exit_status", "server/command/help", "server/log", "server/messages", "server/seed/json_text"],
+    "server/transfer": ["server/platform", "server/client/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
     "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/arn", "protocol/ops"], # ops.def
     "protocol/throughput": ["protocol/wire", "protocol/insight/access", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/settings",
                             "protocol/tables/throughput_rules", "protocol/ops"], # ops.def
@@ -62,7 +68,7 @@ FLAT = {
     "storage/item_key": ["storage/schema", "storage/store", "storage/messages"],
     "storage/index_row": ["storage/schema", "storage/item_key", "storage/vector"],
 }
-FLAT_MAX = {"storage": 30, "protocol": 30}
+FLAT_MAX = {"storage": 30, "protocol": 30, "server": 30}
 FIELDS_MAX = 30
 
 

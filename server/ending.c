@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "server/exit_status.h"
+#include "server/command/exit_status.h"
 #include "server/log.h"
 
 #define LOG_S 1 /* how long the last line may take: whoever reads the log may be stuck too */

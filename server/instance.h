@@ -9,7 +9,7 @@
 
 #include "core/arena.h"
 #include "core/err.h"
-#include "server/config.h"
+#include "server/start/config.h"
 #include "server/http/http.h"
 #include "server/routes.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/buf.h"
 #include "protocol/throughput/throughput.h"
-#include "server/process.h"
+#include "server/platform/process.h"
 
 #define SHARDS 8
 #define UNITS_SCALE 1000 /* units are counted in thousandths */

@@ -9,7 +9,7 @@
 #include "server/control/endpoints.h"
 #include "server/http/http.h"
 #include "server/metrics.h"
-#include "server/online.h"
+#include "server/tools/online.h"
 #include "server/sigv4.h"
 #include "server/upkeep.h"
 

@@ -10,7 +10,7 @@
 
 #include "core/arena.h"
 #include "core/err.h"
-#include "server/config.h"
+#include "server/start/config.h"
 #include "server/http/headers.h"
 #include "storage/schema/schema.h"
 

@@ -7,7 +7,7 @@
 
 #include "server/crash.h"
 #include "server/ending.h"
-#include "server/feed.h"
+#include "server/push/feed.h"
 #include "server/log.h"
 #include "server/platform/platform.h"
 #include "storage/upkeep/backfill.h"

@@ -1,5 +1,5 @@
 /*
- * tls - decrypts TLS connections before HTTP sees them. Only the files server/tls* know OpenSSL's TLS.
+ * tls - decrypts TLS connections before HTTP sees them. Only the files server/http/tls* know OpenSSL's TLS.
  *
  * Threads of its own accept, do the handshakes and carry bytes between each client and a pair of sockets, whose other end is served like any
  * plain connection. So no worker sees a client that stalls in its handshake. Neither direction reads on before its bytes are written: at

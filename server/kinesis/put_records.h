@@ -8,7 +8,7 @@
 #ifndef DYNALITH_SERVER_PUT_RECORDS_H
 #define DYNALITH_SERVER_PUT_RECORDS_H
 
-#include "server/client.h"
+#include "server/client/client.h"
 #include "server/sigv4.h"
 
 #define PUT_RECORDS_MAX 500

@@ -1,5 +1,5 @@
 /*
- * child - a server of this program's own as a child process, on a free port of 127.0.0.1. It ends with its parent (server/parent.h).
+ * child - a server of this program's own as a child process, on a free port of 127.0.0.1. It ends with its parent (server/start/parent.h).
  */
 #ifndef DYNALITH_SERVER_CHILD_H
 #define DYNALITH_SERVER_CHILD_H

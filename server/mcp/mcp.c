@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/exit_status.h"
-#include "server/help.h"
+#include "server/command/exit_status.h"
+#include "server/command/help.h"
 #include "server/mcp/child.h"
 #include "server/mcp/intake.h"
 #include "server/mcp/rpc.h"

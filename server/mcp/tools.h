@@ -8,7 +8,7 @@
 
 #include "core/err.h"
 #include "protocol/wire/json_out.h"
-#include "server/elsewhere.h"
+#include "server/client/elsewhere.h"
 #include "server/mcp/toolbox.h"
 
 #define TOOLS_BYTES ((size_t)128 << 10) /* of an answer */

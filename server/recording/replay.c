@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/elsewhere.h"
-#include "server/exit_status.h"
-#include "server/help.h"
+#include "server/client/elsewhere.h"
+#include "server/command/exit_status.h"
+#include "server/command/help.h"
 #include "server/messages.h"
 #include "server/recording/compare.h"
 #include "server/recording/difference.h"

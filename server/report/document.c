@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/buf.h"
-#include "server/interrupt.h"
+#include "server/command/interrupt.h"
 #include "server/messages.h"
 
 #define DOCUMENT_MAX ((size_t)64 << 20)

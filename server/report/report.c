@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/exit_status.h"
-#include "server/help.h"
+#include "server/command/exit_status.h"
+#include "server/command/help.h"
 #include "server/messages.h"
-#include "server/remote.h"
+#include "server/client/remote.h"
 #include "server/report/document.h"
 #include "server/report/form.h"
 #include "server/report/gate.h"

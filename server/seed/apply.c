@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/elsewhere.h"
-#include "server/exit_status.h"
-#include "server/help.h"
+#include "server/client/elsewhere.h"
+#include "server/command/exit_status.h"
+#include "server/command/help.h"
 #include "server/log.h"
 #include "server/seed/document.h"
 #include "server/seed/file.h"

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "core/buf.h"
-#include "server/client.h"
+#include "server/client/client.h"
 #include "server/sigv4.h"
 #include "server/transfer/messages.h"
 #include "server/transfer/s3_internal.h"

@@ -1,4 +1,4 @@
-"""Each row of server/commands.def: its help, its exit statuses; and ended by both signals, in every state that it can wait or work in."""
+"""Each row of server/command/commands.def: its help, its exit statuses; and ended by both signals, in every state that it can wait or work in."""
 import contextlib
 import json
 import os
@@ -72,7 +72,7 @@ def ends(words, is_ready, number):
 
 def every_command_is_here():
     """The walk is whole: a new command has no way round it."""
-    rows = re.findall(r'^COMMAND\("(\w+)", \w+,', (ROOT / "server/commands.def").read_text(), re.M)
+    rows = re.findall(r'^COMMAND\("(\w+)", \w+,', (ROOT / "server/command/commands.def").read_text(), re.M)
     assert sorted(rows) == sorted(COMMANDS), (rows, list(COMMANDS))
     text = subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout
     assert sorted(set(re.findall(r"^ +dynalith (\w+)", text, re.M))) == sorted(COMMANDS), text
@@ -87,8 +87,8 @@ def said(*words):
 
 def help_is_whole():
     """Each command and each subject has a page of at most 80 columns, by either way of asking; what is mistyped is suggested."""
-    subjects = re.findall(r'^GROUP\("(\w+)"', (ROOT / "server/options.def").read_text(), re.M)
-    flags = re.findall(r'"(--[\w-]+)", "DYNALITH_', (ROOT / "server/options.def").read_text())
+    subjects = re.findall(r'^GROUP\("(\w+)"', (ROOT / "server/start/options.def").read_text(), re.M)
+    flags = re.findall(r'"(--[\w-]+)", "DYNALITH_', (ROOT / "server/start/options.def").read_text())
     for words in (["help"], ["--help"], *(["help", topic] for topic in (*COMMANDS, *subjects, "status"))):
         page = said(*words)
         wide = [line for line in page.stdout.splitlines() if len(line) > 80 and "-Djava" not in line]
@@ -147,7 +147,7 @@ def statuses():
     empty.process.terminate()
     empty.process.wait(60)
     shutil.copy(f"{empty.folder}/data.db", FOLDER / "empty.db")
-    known = dict(re.findall(r"EXIT_STATUS\(\w+, (\d+), \"([^\"]*)\"", (ROOT / "server/exit_status.def").read_text()))
+    known = dict(re.findall(r"EXIT_STATUS\(\w+, (\d+), \"([^\"]*)\"", (ROOT / "server/command/exit_status.def").read_text()))
     finders = {name for name in cases if re.search(rf"\b{name}\b", known["3"])}
     for name, by_status in cases.items():
         assert (3 in by_status) == (name in finders), (name, finders)

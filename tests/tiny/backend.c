@@ -1,5 +1,5 @@
 /* The backends of the server, and tiny: (tiny_store.h), for a binary of the tests: build/FLAVOUR/tests/tiny/dynalith. */
-#include "server/backend.h"
+#include "server/start/backend.h"
 #include "tests/tiny/tiny_store.h"
 
 static enum code open_tiny(const struct backend_options *options, const char *rest, struct store **store, struct err *err)
@@ -10,4 +10,4 @@ static enum code open_tiny(const struct backend_options *options, const char *re
 }
 
 #define BACKEND_OF_TESTS {"tiny:", "tiny:", NULL, true, false, open_tiny},
-#include "server/backend.c"
+#include "server/start/backend.c"

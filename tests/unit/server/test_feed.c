@@ -2,7 +2,7 @@
  * Two servers that read one stream under one name: every record is handed out, in order, by one of them at a time; when that one dies the other
  * goes on from the row. Bodies are JSON with ' in place of ".
  */
-#include "server/feed.h"
+#include "server/push/feed.h"
 
 #include "core/buf.h"
 #include "server/log.h"

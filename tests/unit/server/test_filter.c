@@ -2,7 +2,7 @@
  * Event filtering patterns. What is marked AWS is expected as LocalStack's tests (test_lambda_integration_dynamodbstreams) found it there; the rest
  * is the table "Filter rule syntax" of the Lambda Developer Guide.
  */
-#include "server/filter.h"
+#include "server/push/filter.h"
 
 #include "core/buf.h"
 #include "tests/unit/test.h"

@@ -1,5 +1,5 @@
 /* Check and backup while the server runs, over a store whose backend has no files of its own to look at. */
-#include "server/online.h"
+#include "server/tools/online.h"
 #include "tests/unit/test.h"
 
 TEST(a_store_without_maintenance_is_not_copied)

@@ -1,5 +1,5 @@
 /* Replies of HTTP, whole and broken, in pieces of any size. */
-#include "server/reply.h"
+#include "server/client/reply.h"
 
 #include <stdlib.h>
 

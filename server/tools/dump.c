@@ -1,0 +1,241 @@
+#include "server/tools/dump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base64.h"
+#include "core/be.h"
+#include "core/crc32.h"
+#include "server/command/interrupt.h"
+#include "server/messages.h"
+#include "storage/store/durable.h"
+
+#define HEAD "dynalith snapshot 1\n"
+#define HEAD_WORDS "dynalith snapshot "
+#define LOADED "dynalith-load" /* the name of what comes in: what an earlier load did not end goes with the next one */
+#define BLOCK_MAX ((uint32_t)8 * 1024 * 1024)
+#define SIZES_BYTES 8
+#define LAST_WORD_MS 500 /* to a server, by a dump that is interrupted */
+
+struct dumping {
+	struct remote *remote;
+	struct str query;
+	struct arena *arena; /* of one block */
+	int fd;
+};
+
+static enum code fail(struct err *err, const char *what, const char *why)
+{
+	return err_set(err, MSG_REMOTE, STR_ARG(str_of(what)), STR_ARG(str_of(why)));
+}
+
+static struct str query_of(struct arena *arena, const struct dump_options *options)
+{
+	struct buf query = buf_in(arena);
+
+	if (options->account)
+		buf_printf(&query, "account=%s", options->account);
+	if (options->region)
+		buf_printf(&query, "%sregion=%s", options->account ? "&" : "", options->region);
+	return buf_str(&query);
+}
+
+/* The answer lies in the remote's arena until the next call. */
+static enum code call(struct dumping *dumping, const char *method, struct str name, const char *rest, struct str body, const struct json **root,
+		      struct err *err)
+{
+	struct str path = str_printf(dumping->arena, "/_dynalith/snapshots/" STR_FMT "%s", STR_ARG(name), rest);
+
+	return remote_call(dumping->remote, method, path, dumping->query, body, root, err);
+}
+
+static enum code write_all(int fd, struct str bytes, struct err *err)
+{
+	while (bytes.n > 0) {
+		ssize_t n = write(fd, bytes.p, bytes.n);
+
+		if (n <= 0)
+			return fail(err, "the dump", n < 0 ? strerror(errno) : "nothing more can be written");
+		bytes = (struct str){bytes.p + n, bytes.n - (size_t)n};
+	}
+	return OK;
+}
+
+static enum code write_block(struct dumping *dumping, struct str block, struct err *err)
+{
+	char sizes[SIZES_BYTES];
+
+	put_be32(sizes, (uint32_t)block.n);
+	put_be32(sizes + 4, crc32_of(block.p, block.n));
+	enum code code = write_all(dumping->fd, (struct str){sizes, sizeof(sizes)}, err);
+	return code == OK ? write_all(dumping->fd, block, err) : code;
+}
+
+static struct str string_member(struct arena *arena, const struct json *root, const char *name)
+{
+	const struct json *member = json_member(root, name);
+
+	return member && json_type(member) == JSON_STRING ? json_string(arena, member) : STR_ABSENT;
+}
+
+static enum code write_blocks(struct dumping *dumping, struct str name, struct err *err)
+{
+	struct arena *cursors = arena_new(4096);
+	struct str body = STR("{}"), cursor = STR("");
+	enum code code = write_all(dumping->fd, STR(HEAD), err);
+
+	while (code == OK && str_is_set(cursor)) {
+		const struct json *root = NULL;
+		struct str block;
+
+		arena_reset(dumping->arena);
+		code = call(dumping, "POST", name, "/dump", body, &root, err);
+		if (code != OK)
+			break;
+		if (!base64_decode(dumping->arena, string_member(dumping->arena, root, "block"), &block))
+			code = fail(err, "the server", "no answer of this kind of server");
+		if (code == OK)
+			code = write_block(dumping, block, err);
+		arena_reset(cursors);
+		cursor = string_member(cursors, root, "cursor");
+		if (str_is_set(cursor))
+			body = str_printf(cursors, "{\"cursor\":\"" STR_FMT "\"}", STR_ARG(cursor));
+	}
+	arena_free(cursors);
+	if (code == OK && durable_sync(dumping->fd) != 0)
+		code = fail(err, "the dump", strerror(errno));
+	return code;
+}
+
+/* What a dump has made on the server. */
+struct made {
+	const struct remote *remote;
+	struct str name, query;
+};
+
+/* An interrupt_undo. */
+static void remove_snapshot(void *context)
+{
+	const struct made *made = context;
+	struct dumping dumping = {.remote = remote_again(made->remote, LAST_WORD_MS), .query = made->query, .arena = arena_new(0)};
+	struct err ignored = err_in(dumping.arena);
+	const struct json *root;
+
+	(void)(call(&dumping, "DELETE", made->name, "", STR(""), &root, &ignored) == OK);
+}
+
+enum code dump_write(struct remote *remote, const struct dump_options *options, int fd, struct err *err)
+{
+	struct dumping dumping = {.remote = remote, .query = query_of(err->arena, options), .arena = arena_new(4 * 1024 * 1024), .fd = fd};
+	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL), (long)getpid());
+	struct err ignored = err_in(err->arena);
+	const struct json *root;
+	struct made made = {remote, name, dumping.query};
+	struct interrupt_undo undo = {.run = remove_snapshot, .context = &made};
+
+	interrupt_undo(&undo);
+	enum code code = call(&dumping, "PUT", name, "", STR(""), &root, err), removed;
+	if (code == OK) {
+		code = write_blocks(&dumping, name, err);
+		removed = call(&dumping, "DELETE", name, "", STR(""), &root, code == OK ? err : &ignored);
+		code = code == OK ? removed : code;
+	}
+	interrupt_forget(&undo);
+	arena_free(dumping.arena);
+	return code;
+}
+
+/* *n is less than `size` at the end of the file. */
+static enum code read_all(int fd, char *bytes, size_t size, size_t *n, struct err *err)
+{
+	for (*n = 0; *n < size;) {
+		ssize_t got = read(fd, bytes + *n, size - *n);
+
+		if (got < 0)
+			return fail(err, "the file", strerror(errno));
+		if (got == 0)
+			break;
+		*n += (size_t)got;
+	}
+	return OK;
+}
+
+static enum code check_head(int fd, struct err *err)
+{
+	char head[sizeof(HEAD) - 1];
+	size_t n;
+	enum code code = read_all(fd, head, sizeof(head), &n, err);
+
+	if (code != OK || str_eq((struct str){head, n}, STR(HEAD)))
+		return code;
+	return fail(err, "the file", str_starts_with((struct str){head, n}, STR(HEAD_WORDS)) ? "it is of a newer version of dynalith" : "it is no dump of dynalith's");
+}
+
+/* *block is absent at the end of the file. */
+static enum code read_block(struct dumping *dumping, struct str *block, struct err *err)
+{
+	char sizes[SIZES_BYTES];
+	size_t n;
+	enum code code = read_all(dumping->fd, sizes, sizeof(sizes), &n, err);
+
+	*block = STR_ABSENT;
+	if (code != OK || n == 0)
+		return code;
+	uint32_t size = n == sizeof(sizes) ? (uint32_t)str_be(sizes, 4) : UINT32_MAX;
+	if (size > BLOCK_MAX)
+		return fail(err, "the file", "it is damaged or cut off");
+	char *bytes = arena_bytes(dumping->arena, size + 1);
+	code = read_all(dumping->fd, bytes, size, &n, err);
+	if (code == OK && (n < size || crc32_of(bytes, size) != (uint32_t)str_be(sizes + 4, 4)))
+		code = fail(err, "the file", "it is damaged or cut off");
+	*block = (struct str){bytes, size};
+	return code;
+}
+
+static enum code load_blocks(struct dumping *dumping, struct err *err)
+{
+	bool is_done = false;
+	enum code code = check_head(dumping->fd, err);
+
+	while (code == OK) {
+		const struct json *root = NULL, *done;
+		struct buf body;
+		struct str block;
+
+		arena_reset(dumping->arena);
+		code = read_block(dumping, &block, err);
+		if (code != OK || !str_is_set(block))
+			break;
+		body = buf_in(dumping->arena);
+		buf_add_str(&body, STR("{\"block\":\""));
+		base64_encode(block, &body);
+		buf_add_str(&body, STR("\"}"));
+		code = call(dumping, "POST", STR(LOADED), "/load", buf_str(&body), &root, err);
+		done = code == OK ? json_member(root, "done") : NULL;
+		is_done = done && json_type(done) == JSON_BOOLEAN && json_boolean(done);
+	}
+	return code == OK && !is_done ? fail(err, "the file", "it is damaged or cut off") : code;
+}
+
+enum code dump_load(struct remote *remote, const struct dump_options *options, const char *path, struct err *err)
+{
+	struct dumping dumping = {.remote = remote, .query = query_of(err->arena, options), .fd = open(path, O_RDONLY | O_CLOEXEC)};
+	struct err ignored = err_in(err->arena);
+	const struct json *root;
+
+	if (dumping.fd < 0)
+		return fail(err, path, strerror(errno));
+	dumping.arena = arena_new(4 * 1024 * 1024);
+	enum code code = call(&dumping, "DELETE", STR(LOADED), "", STR(""), &root, &ignored); /* of a load that was not restored */
+	code = load_blocks(&dumping, err);
+	if (code == OK)
+		code = call(&dumping, "POST", STR(LOADED), "/restore", STR(""), &root, err);
+	if (code == OK)
+		code = call(&dumping, "DELETE", STR(LOADED), "", STR(""), &root, err);
+	arena_free(dumping.arena);
+	close(dumping.fd);
+	return code;
+}

@@ -1,0 +1,243 @@
+#include "server/tools/maintain.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "protocol/tables/settings.h"
+#include "server/tools/dump.h"
+#include "server/command/exit_status.h"
+#include "server/command/help.h"
+#include "server/command/interrupt.h"
+#include "server/messages.h"
+#include "server/client/remote.h"
+#include "server/tools/repair_file.h"
+#include "storage/check.h"
+#include "storage/store/maintenance.h"
+#include "storage/store/copy_target.h"
+#include "storage/store/sqlite/sqlite_store.h"
+
+/* The parts of a command line. */
+struct words {
+	const char *path;        /* of a file, or the URL of a server */
+	const char *target;
+	bool is_repair;
+	const char *damaged;     /* where rows that are set aside go; NULL: the usual file */
+	const char *account, *region; /* the namespace; NULL: that of the signature */
+	struct reach reach;
+};
+
+static const struct command {
+	const char *name;
+	bool has_target, has_repair;
+	bool is_of_server;       /* takes no file, and a namespace */
+} commands[] = {
+	{"check", false, true, false},
+	{"backup", true, false, false},
+	{"dump", true, false, true},
+	{"load", true, false, true},
+};
+
+static const struct command *find(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return &commands[i];
+	}
+	return NULL;
+}
+
+static int fail(int status, struct str problem)
+{
+	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
+	return status;
+}
+
+static void print_line(void *context, struct str line)
+{
+	(void)context;
+	printf(STR_FMT "\n", STR_ARG(line));
+}
+
+static enum code open_store(const char *path, struct store **store, struct err *err)
+{
+	const struct sqlite_store_options options = {.path = path, .durability = DURABILITY_NORMAL, .readers = 1, .cache_bytes = 8 << 20};
+
+	return sqlite_store_open(&options, store, err);
+}
+
+static int sum_up(const char *path, const struct check_report *report)
+{
+	if (report->findings > 0)
+		printf("%s: %llu findings\n", path, (unsigned long long)report->findings);
+	else
+		printf("%s is sound: %llu tables, %llu items, %llu rows of indexes, %llu of time to live, %llu stream records\n", path,
+		       (unsigned long long)report->tables, (unsigned long long)report->items, (unsigned long long)report->index_rows,
+		       (unsigned long long)report->expiry_rows, (unsigned long long)report->records);
+	return report->findings > 0 ? EXIT_FOUND : EXIT_DONE;
+}
+
+/* A file that cannot be opened, for instance because its first page is damaged, is a finding. `shown` is its name in the output. */
+static int check_file(struct arena *arena, const char *path, const char *shown)
+{
+	struct check_report report = {.tell = print_line};
+	struct err err = err_in(arena);
+	struct store *store = NULL;
+	enum code code = open_store(path, &store, &err);
+
+	if (code == OK)
+		code = store->maintenance->verify(store, print_line, NULL, &report.findings, &err);
+	if (code == OK)
+		code = store_keyspaces_now(store, arena, &report.keyspaces, &err);
+	if (code == OK)
+		code = check_store(store, &settings_records, (int64_t)time(NULL) * 1000, &report, &err);
+	if (code != OK) {
+		report.findings++;
+		print_line(NULL, err.message);
+	}
+	store_close(store);
+	return sum_up(shown, &report);
+}
+
+static int check_server(struct arena *arena, const struct words *words)
+{
+	struct remote *remote = remote_new(words->path, &words->reach);
+	struct check_report report = {.tell = print_line};
+	struct err err = err_in(arena);
+
+	if (!remote)
+		return fail(EXIT_MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
+	enum code code = remote_check(remote, &report, &err);
+	remote_free(remote);
+	return code == OK ? sum_up(words->path, &report) : fail(EXIT_FAILED, err.message);
+}
+
+static enum code copy_file(const struct words *words, const char *part, struct err *err)
+{
+	struct store *store = NULL;
+	enum code code = open_store(words->path, &store, err);
+
+	if (code == OK)
+		code = store->maintenance->copy(store, part, err);
+	store_close(store);
+	return code;
+}
+
+/* The copy gets its name when it is whole and was found sound. */
+static int backup(struct arena *arena, const struct words *words)
+{
+	struct err err = err_in(arena);
+	const char *part = NULL;
+	struct interrupt_undo undo;
+	int status = EXIT_FAILED;
+	enum code code = copy_target_begin(arena, words->target, &part, &err);
+
+	if (code != OK)
+		return fail(EXIT_FAILED, err.message);
+	interrupt_undo_file(&undo, part);
+	code = remote_is_url(words->path) ? remote_backup(words->path, &words->reach, part, &err) : copy_file(words, part, &err);
+	if (code == OK)
+		status = check_file(arena, part, words->target);
+	if (code == OK && status == EXIT_DONE)
+		code = copy_target_publish(arena, part, words->target, &err);
+	copy_target_discard(arena, part);
+	interrupt_forget(&undo);
+	return code != OK ? fail(EXIT_FAILED, err.message) : status == EXIT_DONE ? EXIT_DONE : EXIT_FAILED;
+}
+
+static enum code dump_server(struct remote *remote, const struct words *words, const struct dump_options *options, struct err *err)
+{
+	const char *part = NULL;
+	struct interrupt_undo undo;
+	int fd = -1;
+	enum code code = copy_target_begin(err->arena, words->target, &part, err);
+
+	if (code != OK)
+		return code;
+	interrupt_undo_file(&undo, part);
+	code = copy_target_open(part, &fd, err);
+	if (code == OK)
+		code = dump_write(remote, options, fd, err);
+	if (fd >= 0)
+		close(fd);
+	if (code == OK)
+		code = copy_target_publish(err->arena, part, words->target, err);
+	copy_target_discard(err->arena, part);
+	interrupt_forget(&undo);
+	return code;
+}
+
+/* `dynalith dump` and `dynalith load`. */
+static int move_state(struct arena *arena, const struct command *command, const struct words *words)
+{
+	const struct dump_options options = {words->account, words->region};
+	struct remote *remote = remote_new(words->path, &words->reach);
+	struct err err = err_in(arena);
+
+	if (!remote)
+		return fail(EXIT_MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
+	bool is_load = strcmp(command->name, "load") == 0;
+	enum code code = is_load ? dump_load(remote, &options, words->target, &err) : dump_server(remote, words, &options, &err);
+	remote_free(remote);
+	return code == OK ? EXIT_DONE : fail(EXIT_FAILED, err.message);
+}
+
+/* False for arguments that the command does not have. */
+static bool read_words(const struct command *command, int argc, char **argv, struct words *words)
+{
+	*words = (struct words){.reach = reach_usual()};
+	for (int i = 2; i < argc; i++) {
+		bool is_option = argv[i][0] == '-';
+
+		if (command->has_repair && strcmp(argv[i], "--repair") == 0)
+			words->is_repair = true;
+		else if (command->has_repair && strcmp(argv[i], "--damaged") == 0 && i + 1 < argc)
+			words->damaged = argv[++i];
+		else if (command->is_of_server && strcmp(argv[i], "--account") == 0 && i + 1 < argc)
+			words->account = argv[++i];
+		else if (command->is_of_server && strcmp(argv[i], "--region") == 0 && i + 1 < argc)
+			words->region = argv[++i];
+		else if (is_option && reach_take(&words->reach, argc, argv, &i))
+			continue;
+		else if (!is_option && !words->path)
+			words->path = argv[i];
+		else if (!is_option && command->has_target && !words->target)
+			words->target = argv[i];
+		else
+			return false;
+	}
+	bool is_url = words->path && remote_is_url(words->path);
+	return words->path && (words->target || !command->has_target) && (words->is_repair || !words->damaged) && (is_url || !words->reach.is_given) &&
+	       !(is_url && words->is_repair) && (is_url || !command->is_of_server);
+}
+
+/* A file that is sound stays as it is. */
+static int check_and_repair(struct arena *arena, const struct words *words)
+{
+	static const int statuses[] = {[REPAIR_WHOLE] = EXIT_DONE, [REPAIR_PARTLY] = EXIT_FOUND, [REPAIR_FAILED] = EXIT_FAILED};
+	int status = check_file(arena, words->path, words->path);
+
+	if (status == EXIT_DONE || !words->is_repair)
+		return status;
+	fflush(stdout);
+	return statuses[repair_file_run(arena, words->path, words->damaged)];
+}
+
+int maintain_run(struct arena *arena, int argc, char **argv)
+{
+	const struct command *command = find(argc, argv);
+	struct err err = err_in(arena);
+	struct words words;
+
+	if (!read_words(command, argc, argv, &words))
+		return help_misuse(command->name);
+	bool is_url = remote_is_url(words.path);
+	if (!is_url && sqlite_store_is_there(words.path, &err) != OK)
+		return fail(EXIT_FAILED, err.message);
+	if (command->is_of_server)
+		return move_state(arena, command, &words);
+	if (words.target)
+		return backup(arena, &words);
+	return is_url ? check_server(arena, &words) : check_and_repair(arena, &words);
+}
