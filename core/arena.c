@@ -20,8 +20,11 @@
 #define YIELD_NS 500000u /* of the clock, between two calls of sched_yield() */
 #define CHUNK_MIN (16 * 1024)
 #define CHUNK_USUAL (1024 * 1024)      /* up to which each is twice as large as the one before */
-#define CHUNK_LARGE (4 * 1024 * 1024)  /* the size of those of an arena that has taken twice as much */
-#define CHUNK_MAPPED CHUNK_LARGE       /* from which they go back to the system when they are freed; malloc may keep what it was given */
+#define CHUNK_LARGE                                                                                \
+	(4 * 1024 * 1024) /* the size of those of an arena that has taken twice as much */
+#define CHUNK_MAPPED                                                                               \
+	CHUNK_LARGE /* from which they go back to the system when they are freed; malloc may keep  \
+		       what it was given */
 
 struct chunk {
 	struct chunk *next;
@@ -125,7 +128,8 @@ static void arena_charge(struct arena *arena, size_t size)
 		return;
 	size_t before = atomic_fetch_add_explicit(&arena->budget->held, size, memory_order_relaxed);
 	arena->held += size;
-	arena->is_over = arena->is_over || before > arena->budget->limit || arena->budget->limit - before < size;
+	arena->is_over = arena->is_over || before > arena->budget->limit ||
+			 arena->budget->limit - before < size;
 }
 
 void arena_use_budget(struct arena *arena, struct arena_budget *budget)
@@ -203,7 +207,8 @@ bool arena_works(struct arena *arena, size_t steps)
 	return !arena_is_over(arena);
 }
 
-/* Called after the memory is freed, so that the budget never promises memory that is still in use. */
+/* Called after the memory is freed, so that the budget never promises memory that is still in use.
+ */
 static void arena_discharge(struct arena *arena)
 {
 	if (arena->held > 0)
@@ -263,10 +268,12 @@ void arena_reset(struct arena *arena)
 	arena_watch(arena, NULL, NULL);
 }
 
-/* The first is always small: it does not count, and must not let a large allocation go uncounted. */
+/* The first is always small: it does not count, and must not let a large allocation go uncounted.
+ */
 static void arena_first_chunk(struct arena *arena)
 {
-	arena->first = chunk_new(arena->keep > 0 && arena->keep < CHUNK_MIN ? arena->keep : CHUNK_MIN);
+	arena->first =
+		chunk_new(arena->keep > 0 && arena->keep < CHUNK_MIN ? arena->keep : CHUNK_MIN);
 	arena_enter(arena, arena->first);
 }
 

@@ -1,5 +1,6 @@
 /*
- * banned - functions that have no safe use. Included by every C file through the compiler's -include.
+ * banned - functions that have no safe use. Included by every C file through the compiler's
+ * -include.
  */
 #ifndef DYNALITH_CORE_BANNED_H
 #define DYNALITH_CORE_BANNED_H

@@ -10,7 +10,8 @@
 
 /* Appends the text. */
 void base64_encode(struct str bytes, struct buf *out);
-/* The same, written to `to`, which has room for four bytes per three that are begun; gives where the text ends. */
+/* The same, written to `to`, which has room for four bytes per three that are begun; gives where
+ * the text ends. */
 char *base64_put(struct str bytes, char *to);
 
 /* Decodes strictly: false on a bad character, bad padding or bad length. */

@@ -30,7 +30,8 @@ static inline struct buf buf_in(struct arena *arena)
 /* Makes room for `n` more bytes; the slow path of buf_reserve. */
 void buf_grow(struct buf *buf, size_t n);
 
-/* Room for `n` more bytes, and a pointer to where they go, never NULL; add to buf->n what was used. */
+/* Room for `n` more bytes, and a pointer to where they go, never NULL; add to buf->n what was used.
+ */
 static inline __attribute__((returns_nonnull)) char *buf_reserve(struct buf *buf, size_t n)
 {
 	if (buf->cap - buf->n <= n) /* also when empty and n is 0: no arithmetic on NULL */

@@ -12,12 +12,14 @@ static double units(size_t size, size_t unit)
 
 double capacity_read(size_t size, enum read_mode mode)
 {
-	static const double factor[] = {[READ_EVENTUAL] = 0.5, [READ_CONSISTENT] = 1, [READ_TRANSACTIONAL] = 2};
+	static const double factor[] = {
+		[READ_EVENTUAL] = 0.5, [READ_CONSISTENT] = 1, [READ_TRANSACTIONAL] = 2};
 
 	return units(size, READ_UNIT) * factor[mode];
 }
 
 double capacity_write(size_t old_size, size_t new_size, int is_transactional)
 {
-	return units(old_size > new_size ? old_size : new_size, WRITE_UNIT) * (is_transactional ? 2 : 1);
+	return units(old_size > new_size ? old_size : new_size, WRITE_UNIT) *
+	       (is_transactional ? 2 : 1);
 }

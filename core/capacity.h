@@ -1,9 +1,10 @@
 /*
  * capacity - what an operation costs, in capacity units.
  *
- * AWS: Developer Guide, "DynamoDB read and write operations": a read unit is 4 KB consistent, half for
- * eventually consistent, double in a transaction; a write unit is 1 KB, double in a transaction. Sizes are rounded up
- * once per item (GetItem, batch, transactions) or once per page (Query, Scan). At least one unit, also for what is not there.
+ * AWS: Developer Guide, "DynamoDB read and write operations": a read unit is 4 KB consistent, half
+ * for eventually consistent, double in a transaction; a write unit is 1 KB, double in a
+ * transaction. Sizes are rounded up once per item (GetItem, batch, transactions) or once per page
+ * (Query, Scan). At least one unit, also for what is not there.
  */
 #ifndef DYNALITH_CORE_CAPACITY_H
 #define DYNALITH_CORE_CAPACITY_H

@@ -3,7 +3,8 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* Registers that the system saves when it switches threads, as bits of XCR0. Source: Intel's manual, volume 1, "Managing state using the XSAVE feature set". */
+/* Registers that the system saves when it switches threads, as bits of XCR0. Source: Intel's
+ * manual, volume 1, "Managing state using the XSAVE feature set". */
 #define STATE_AVX 0x6     /* SSE, AVX */
 #define STATE_AVX512 0xE6 /* these, the masks, the upper halves, the upper 16 registers */
 
@@ -30,10 +31,12 @@ static unsigned ask(void)
 	b = c = 0;
 	if (most >= 7)
 		__cpuid_count(7, 0, a, b, c, d);
-	unsigned state = saved_state(features), found = if_set(features, bit_SSE4_1, CPU_SSE4_1) | if_set(features, bit_PCLMUL, CPU_PCLMULQDQ);
+	unsigned state = saved_state(features), found = if_set(features, bit_SSE4_1, CPU_SSE4_1) |
+							if_set(features, bit_PCLMUL, CPU_PCLMULQDQ);
 	if ((state & STATE_AVX) != STATE_AVX)
 		return found;
-	found |= if_set(features, bit_AVX, CPU_AVX) | if_set(features, bit_FMA, CPU_FMA) | if_set(c, bit_VPCLMULQDQ, CPU_VPCLMULQDQ);
+	found |= if_set(features, bit_AVX, CPU_AVX) | if_set(features, bit_FMA, CPU_FMA) |
+		 if_set(c, bit_VPCLMULQDQ, CPU_VPCLMULQDQ);
 	if ((state & STATE_AVX512) != STATE_AVX512)
 		return found;
 	return found | if_set(b, bit_AVX512F, CPU_AVX512F) | if_set(b, bit_AVX512BW, CPU_AVX512BW);

@@ -1,8 +1,11 @@
 /*
- * cpu - whether the processor, and the system's state for it, can run an extension of x86-64: CPU_HAS(AVX512F). Names as in glibc's <sys/platform/x86.h>.
+ * cpu - whether the processor, and the system's state for it, can run an extension of x86-64:
+ * CPU_HAS(AVX512F). Names as in glibc's <sys/platform/x86.h>.
  *
- * glibc asks the processor when a program starts; elsewhere the first CPU_HAS does. Not __builtin_cpu_supports(): it asks again before main(), and on a
- * virtual machine each question is an exit to the hypervisor, which cost each start 75 us on an EPYC. In programs that zig links it is always false.
+ * glibc asks the processor when a program starts; elsewhere the first CPU_HAS does. Not
+ * __builtin_cpu_supports(): it asks again before main(), and on a virtual machine each question is
+ * an exit to the hypervisor, which cost each start 75 us on an EPYC. In programs that zig links it
+ * is always false.
  */
 #ifndef DYNALITH_CORE_CPU_H
 #define DYNALITH_CORE_CPU_H
@@ -21,7 +24,8 @@ enum cpu_extension {
 	CPU_ASKED = 128, /* always set, so that an answer is never 0 */
 };
 
-/* Asks the processor. Returns its extensions as bits of enum cpu_extension, and CPU_ASKED. Thread-safe. */
+/* Asks the processor. Returns its extensions as bits of enum cpu_extension, and CPU_ASKED.
+ * Thread-safe. */
 unsigned cpu_ask(void);
 
 /* What cpu_ask() returned; 0 before the first call. */

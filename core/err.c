@@ -47,7 +47,8 @@ enum code (err_default)(struct err *err, enum code code)
 
 void err_copy(struct err *err, enum code code, struct str message)
 {
-	*err = (struct err){.arena = err->arena, .code = code, .message = str_copy(err->arena, message)};
+	*err = (struct err){
+		.arena = err->arena, .code = code, .message = str_copy(err->arena, message)};
 }
 
 enum code err_if_over(const struct arena *arena, struct err *err)

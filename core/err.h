@@ -10,11 +10,13 @@
  * where the macro expands to the error's code and its format, so the compiler
  * checks the arguments and no message text stands in code.
  *
- * An output is set only on success. A function works on what is its own and gives the output in its last step:
+ * An output is set only on success. A function works on what is its own and gives the output in its
+ * last step:
  *
  *     return RESULT(code, out, update);
  *
- * Debug builds fill the output of a failed function with RESULT_SPOILT, so that whoever uses it all the same fails at once.
+ * Debug builds fill the output of a failed function with RESULT_SPOILT, so that whoever uses it all
+ * the same fails at once.
  */
 #ifndef DYNALITH_CORE_ERR_H
 #define DYNALITH_CORE_ERR_H
@@ -54,8 +56,9 @@ struct err {
 	struct arena *arena;   /* where messages are built; the owner of the request sets it */
 	enum code code;
 	struct str message;
-	struct str item;       /* image of the item that failed a condition, where ALL_OLD asked for it; else absent */
-	bool is_capital;       /* sent as "Message", not "message"; some kinds of errors always are */
+	struct str item; /* image of the item that failed a condition, where ALL_OLD asked for it;
+			    else absent */
+	bool is_capital; /* sent as "Message", not "message"; some kinds of errors always are */
 	struct {
 		struct str reason;   /* "TableReadProvisionedThroughputExceeded" */
 		struct str resource; /* the ARN of the table or index */
@@ -78,8 +81,10 @@ static inline void err_spoil(void *out, size_t n)
 }
 
 /* Sets *out to `value` if `code`, a variable, is OK; else spoils *out. Evaluates to `code`. */
-#define RESULT(code, out, value) ((code) == OK ? (void)(*(out) = (value)) : err_spoil((out), sizeof(*(out))), (code))
-/* For an output that the function fills in place: spoils *out unless `code` is OK. Evaluates to `code`. */
+#define RESULT(code, out, value)                                                                   \
+	((code) == OK ? (void)(*(out) = (value)) : err_spoil((out), sizeof(*(out))), (code))
+/* For an output that the function fills in place: spoils *out unless `code` is OK. Evaluates to
+ * `code`. */
 #define RESULT_IN(code, out) ((code) == OK ? (void)0 : err_spoil((out), sizeof(*(out))), (code))
 
 static inline struct err err_in(struct arena *arena)
@@ -89,28 +94,34 @@ static inline struct err err_in(struct arena *arena)
 
 const struct err_info *err_info(enum code code);
 
-/* Whether the client made a mistake in the request: all codes whose wire name is ValidationException, except ERR_EMPTY_KEY. */
+/* Whether the client made a mistake in the request: all codes whose wire name is
+ * ValidationException, except ERR_EMPTY_KEY. */
 static inline bool err_is_validation(enum code code)
 {
-	return code == ERR_VALIDATION || code == ERR_REQUEST || code == ERR_SELECT || code == ERR_OPERAND;
+	return code == ERR_VALIDATION || code == ERR_REQUEST || code == ERR_SELECT ||
+	       code == ERR_OPERAND;
 }
 
 /* "com.amazonaws.dynamodb.v20120810#" and the like. */
 const char *err_space_prefix(enum err_space space);
 
 /* Fills err (item and reasons cleared) and returns code. */
-enum code err_set(struct err *err, enum code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+enum code err_set(struct err *err, enum code code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* The same with the error's default text. */
 enum code err_default(struct err *err, enum code code);
 
-/* What went wrong with a scratch arena: the message is copied into the arena of `err`, where it lives on. */
+/* What went wrong with a scratch arena: the message is copied into the arena of `err`, where it
+ * lives on. */
 void err_copy(struct err *err, enum code code, struct str message);
 
-/* ERR_SERVICE_UNAVAILABLE where the arena exceeds its budget or its time, else OK. Callers ask before they write anything. */
+/* ERR_SERVICE_UNAVAILABLE where the arena exceeds its budget or its time, else OK. Callers ask
+ * before they write anything. */
 enum code err_if_over(const struct arena *arena, struct err *err);
 
-/* For `make tidy` and `make analyze`, which see one file at a time: the macros return the given code, never OK. */
+/* For `make tidy` and `make analyze`, which see one file at a time: the macros return the given
+ * code, never OK. */
 #ifdef ANALYZE
 #define ERR_CODE(code, ...) code
 #define ERR_CODE_OF(...) ERR_CODE(__VA_ARGS__, 0)

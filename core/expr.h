@@ -27,16 +27,18 @@
 #define EXPR_SIZE_MAX 4096     /* bytes of an expression. AWS: Quotas, "Expression parameters" */
 #define EXPR_OPERATORS_MAX 300 /* operators in one expression. Same source */
 #define EXPR_IN_MAX 100        /* operands of IN. Same source */
-#define EXPR_DEPTH_MAX 700     /* our bound on recursion: 300 operators, each in parentheses, need 601 */
+#define EXPR_DEPTH_MAX                                                                             \
+	700 /* our bound on recursion: 300 operators, each in parentheses, need 601 */
 #define EXPR_INDEX_MAX 2147483647L /* largest list index in a path */
 
-enum expr_kind { /* which parameter the text came from; names it in messages ("Invalid FilterExpression: ...") */
-	EXPR_CONDITION,
-	EXPR_FILTER,
-	EXPR_KEY_CONDITION,
-	EXPR_UPDATE,
-	EXPR_PROJECTION,
-	EXPR_SEARCH,
+enum expr_kind { /* which parameter the text came from; names it in messages ("Invalid
+		    FilterExpression: ...") */
+		 EXPR_CONDITION,
+		 EXPR_FILTER,
+		 EXPR_KEY_CONDITION,
+		 EXPR_UPDATE,
+		 EXPR_PROJECTION,
+		 EXPR_SEARCH,
 };
 
 /* NODE_EQ, NODE_BEGINS_WITH ...: a row each. A value and a path have no operands. */
@@ -52,7 +54,8 @@ struct node {
 	const struct node **args;
 	const struct path *path;    /* NODE_PATH */
 	struct value value;         /* NODE_VALUE */
-	const struct value **ordered; /* NODE_IN: its operands for a binary search; NULL: they are few, or no strings, numbers and bytes */
+	const struct value **ordered; /* NODE_IN: its operands for a binary search; NULL: they are
+					 few, or no strings, numbers and bytes */
 };
 
 enum update_verb { UPDATE_SET, UPDATE_REMOVE, UPDATE_ADD, UPDATE_DELETE };
@@ -106,10 +109,12 @@ struct update {
 struct projection {
 	size_t n;
 	const struct path **paths;
-	const struct path **ordered; /* the same, by their steps: how items are projected. Set by projection_order() */
+	const struct path **ordered; /* the same, by their steps: how items are projected. Set by
+					projection_order() */
 };
 
-/* The names and values that come with a request's expressions; one per request (or per transaction action). */
+/* The names and values that come with a request's expressions; one per request (or per transaction
+ * action). */
 struct expr_name {
 	struct str placeholder; /* "#n" */
 	struct str name;
@@ -129,30 +134,33 @@ struct expr_env {
 	size_t value_count;
 	struct expr_value *values;
 	/*
-	 * AWS's older layer reads the expressions: it reports the size of a condition or filter that is too long, and has its own names for
-	 * DELETE's operands.
+	 * AWS's older layer reads the expressions: it reports the size of a condition or filter
+	 * that is too long, and has its own names for DELETE's operands.
 	 */
 	bool is_older;
 };
 
 /*
- * Parsers. Errors: ERR_VALIDATION, "Invalid ConditionExpression: ..." with AWS's text for: empty, too long,
- * syntax (token and near), reserved words, undefined names and values, operand types known at parse time, function
- * arity and unknown functions, redundant parentheses, too many operators, IN operands, overlapping or conflicting
- * paths, update sections given twice, nesting of paths and operators.
- * Used names and values are marked in env.
+ * Parsers. Errors: ERR_VALIDATION, "Invalid ConditionExpression: ..." with AWS's text for: empty,
+ * too long, syntax (token and near), reserved words, undefined names and values, operand types
+ * known at parse time, function arity and unknown functions, redundant parentheses, too many
+ * operators, IN operands, overlapping or conflicting paths, update sections given twice, nesting of
+ * paths and operators. Used names and values are marked in env.
  */
 enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct str text,
 			       const struct node **out, struct err *err) WARN_UNUSED;
-enum code expr_parse_update(struct expr_env *env, struct str text, struct update **out, struct err *err) WARN_UNUSED;
-enum code expr_parse_projection(struct expr_env *env, struct str text, struct projection **out, struct err *err) WARN_UNUSED;
+enum code expr_parse_update(struct expr_env *env, struct str text, struct update **out,
+			    struct err *err) WARN_UNUSED;
+enum code expr_parse_projection(struct expr_env *env, struct str text, struct projection **out,
+				struct err *err) WARN_UNUSED;
 
-/* After all expressions of the request were parsed: names or values given but not used are ERR_VALIDATION. */
+/* After all expressions of the request were parsed: names or values given but not used are
+ * ERR_VALIDATION. */
 enum code expr_check_unused(const struct expr_env *env, struct err *err) WARN_UNUSED;
 
 /*
- * What an expression is evaluated against: an item as a value, or as an image of which only the attributes the
- * expression names are decoded (into arena). Both absent: there is no item.
+ * What an expression is evaluated against: an item as a value, or as an image of which only the
+ * attributes the expression names are decoded (into arena). Both absent: there is no item.
  */
 struct subject {
 	struct arena *arena;
@@ -163,63 +171,75 @@ struct subject {
 /* The top-level attribute, or NULL. */
 const struct value *subject_attribute(const struct subject *subject, struct str name);
 /*
- * The same subject with its image decoded, for more attributes than SUBJECT_PATHS_FEW: each look-up in an image starts at its begin and
- * decodes the attribute again.
+ * The same subject with its image decoded, for more attributes than SUBJECT_PATHS_FEW: each look-up
+ * in an image starts at its begin and decodes the attribute again.
  */
 #define SUBJECT_PATHS_FEW 8
 struct subject subject_whole(const struct subject *subject);
 const struct value *subject_path(const struct subject *subject, const struct path *path);
 
-/* Whether the condition holds. A missing attribute or types that do not compare make a comparison false, not an error. */
+/* Whether the condition holds. A missing attribute or types that do not compare make a comparison
+ * false, not an error. */
 bool expr_eval(const struct node *condition, const struct subject *subject);
 
 /*
- * new = update(old). `old` may be NULL or an item (then an item of the key attributes must have been passed by the
- * caller as `old` for a new item). Every operand sees the old item. Does not change `old`.
- * Errors (ERR_VALIDATION, AWS's texts): missing attribute in an operand, operand types, path not valid for update,
- * number overflow, nesting over VALUE_DEPTH_MAX.
+ * new = update(old). `old` may be NULL or an item (then an item of the key attributes must have
+ * been passed by the caller as `old` for a new item). Every operand sees the old item. Does not
+ * change `old`. Errors (ERR_VALIDATION, AWS's texts): missing attribute in an operand, operand
+ * types, path not valid for update, number overflow, nesting over VALUE_DEPTH_MAX.
  */
-enum code expr_update(const struct update *update, struct arena *arena, const struct value *old, struct value *new_item,
-		      struct err *err) WARN_UNUSED;
+enum code expr_update(const struct update *update, struct arena *arena, const struct value *old,
+		      struct value *new_item, struct err *err) WARN_UNUSED;
 
 /*
- * Whether the update only takes away: it has actions, and each is a REMOVE or a DELETE. AWS: such an update does not create the item that is
- * missing, and any path of it is valid there.
+ * Whether the update only takes away: it has actions, and each is a REMOVE or a DELETE. AWS: such
+ * an update does not create the item that is missing, and any path of it is valid there.
  */
 bool update_only_takes(const struct update *update);
 
-/* The bytes that UpdateItem's text is charged with against ITEM_SIZE_MAX, whatever the item. Recorded answers of AWS. */
+/* The bytes that UpdateItem's text is charged with against ITEM_SIZE_MAX, whatever the item.
+ * Recorded answers of AWS. */
 size_t update_charge(const struct update *update);
 
-/* The parts of `item` that the update's paths name: for UPDATED_OLD and UPDATED_NEW. An empty map where there are none. */
-struct value expr_updated(const struct update *update, struct arena *arena, const struct value *item);
+/* The parts of `item` that the update's paths name: for UPDATED_OLD and UPDATED_NEW. An empty map
+ * where there are none. */
+struct value expr_updated(const struct update *update, struct arena *arena,
+			  const struct value *item);
 
 /* Orders the paths, once for all items that are projected. What makes a projection calls it. */
 void projection_order(struct arena *arena, struct projection *projection);
 
-/* The projected item; an empty map where nothing matches. Takes no more time and memory than the item has, whatever the number of paths. */
+/* The projected item; an empty map where nothing matches. Takes no more time and memory than the
+ * item has, whatever the number of paths. */
 struct value expr_project(const struct projection *projection, const struct subject *subject);
 
-/* Whether any path of an update / projection / condition starts with the attribute (key checks: "part of the key"). */
+/* Whether any path of an update / projection / condition starts with the attribute (key checks:
+ * "part of the key"). */
 bool update_touches(const struct update *update, struct str attribute);
 bool projection_has(const struct projection *projection, struct str attribute);
-/* Calls `visit` for each path of the tree, in the order of the text, until it returns false; returns whether it never did. */
+/* Calls `visit` for each path of the tree, in the order of the text, until it returns false;
+ * returns whether it never did. */
 typedef bool path_visit(void *context, const struct path *path);
 bool node_walk_paths(const struct node *node, path_visit *visit, void *context);
-/* The first of `names` that the condition refers to, or absent: FilterExpression must not name key attributes. */
+/* The first of `names` that the condition refers to, or absent: FilterExpression must not name key
+ * attributes. */
 struct str node_find_attribute(const struct node *node, const struct str *names, size_t n);
 
-/* Whether the word is reserved, in any case. AWS: Developer Guide, "Reserved words in DynamoDB" (573 words). */
+/* Whether the word is reserved, in any case. AWS: Developer Guide, "Reserved words in DynamoDB"
+ * (573 words). */
 bool reserved_has(struct str word);
 
 /*
- * For PartiQL, which lowers to the same AST: the checks that the parsers give a node, its operands not included - their number,
- * document paths, operand types known now, distinct operands, order of BETWEEN, operands of IN. ERR_VALIDATION; the messages
- * name no parameter.
+ * For PartiQL, which lowers to the same AST: the checks that the parsers give a node, its operands
+ * not included - their number, document paths, operand types known now, distinct operands, order of
+ * BETWEEN, operands of IN. ERR_VALIDATION; the messages name no parameter.
  */
-enum code expr_check_node(struct arena *arena, const struct node *node, struct err *err) WARN_UNUSED;
-/* Whether the paths may be changed or projected together: none overlaps or conflicts with another, none is too deep. */
-enum code expr_check_paths(struct arena *arena, const struct path *const *paths, size_t n, struct err *err) WARN_UNUSED;
+enum code expr_check_node(struct arena *arena, const struct node *node,
+			  struct err *err) WARN_UNUSED;
+/* Whether the paths may be changed or projected together: none overlaps or conflicts with another,
+ * none is too deep. */
+enum code expr_check_paths(struct arena *arena, const struct path *const *paths, size_t n,
+			   struct err *err) WARN_UNUSED;
 /* The node kind of the function of that name, in lower case; false where there is none. */
 bool expr_function(struct str name, enum node_kind *kind);
 /* The comparison of that text, which is one of = <> < <= > >=. */
@@ -228,6 +248,7 @@ enum node_kind expr_comparison(struct str text);
 /* Builders for legacy parameters and PartiQL. */
 const struct node *node_value(struct arena *arena, struct value value);
 const struct node *node_path(struct arena *arena, const struct path *path);
-const struct node *node_new(struct arena *arena, enum node_kind kind, unsigned arg_count, const struct node *const *args);
+const struct node *node_new(struct arena *arena, enum node_kind kind, unsigned arg_count,
+			    const struct node *const *args);
 
 #endif

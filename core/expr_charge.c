@@ -1,8 +1,9 @@
 #include "core/expr.h"
 
 /*
- * The bytes that AWS charges an update's text with. AWS documents none of it: recorded answers at the edge of the limit show these costs,
- * byte by byte. Only the request counts, not the table's content.
+ * The bytes that AWS charges an update's text with. AWS documents none of it: recorded answers at
+ * the edge of the limit show these costs, byte by byte. Only the request counts, not the table's
+ * content.
  */
 #define STATEMENT 3
 #define GIVES_VALUE 19 /* SET and ADD */
@@ -55,7 +56,8 @@ size_t update_charge(const struct update *update)
 		const struct update_action *action = &update->actions[i];
 		bool gives = action->verb == UPDATE_SET || action->verb == UPDATE_ADD;
 
-		charge += path_charge(action->path, gives ? GIVES_VALUE : TAKES_VALUE, STEP_OF_TARGET);
+		charge += path_charge(action->path, gives ? GIVES_VALUE : TAKES_VALUE,
+				      STEP_OF_TARGET);
 		if (gives)
 			charge += operand_charge(action->operand);
 	}

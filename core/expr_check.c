@@ -22,9 +22,11 @@ static enum code check_path_usage(struct parser *parser, const struct raw *raw)
 		const struct raw_step *step = &raw->steps[i];
 
 		if (!str_is_set(step->text) && index_of(step->index) > EXPR_INDEX_MAX)
-			return err_set(parser->err, MSG_EXPR_INDEX_RANGE, parser->parameter, STR_ARG(step->index));
+			return err_set(parser->err, MSG_EXPR_INDEX_RANGE, parser->parameter,
+				       STR_ARG(step->index));
 		if (str_is_set(step->text) && step->text.p[0] != '#' && reserved_has(step->text))
-			return err_set(parser->err, MSG_EXPR_RESERVED, parser->parameter, STR_ARG(step->text));
+			return err_set(parser->err, MSG_EXPR_RESERVED, parser->parameter,
+				       STR_ARG(step->text));
 	}
 	return OK;
 }
@@ -34,7 +36,8 @@ static enum code check_function_usage(struct parser *parser, struct raw *raw, en
 	bool is_update = parser->kind == EXPR_UPDATE;
 
 	if (!expr_function(raw->text, &raw->node))
-		return err_set(parser->err, MSG_EXPR_FUNCTION_UNKNOWN, parser->parameter, STR_ARG(raw->text));
+		return err_set(parser->err, MSG_EXPR_FUNCTION_UNKNOWN, parser->parameter,
+			       STR_ARG(raw->text));
 	const struct node_info *function = node_info(raw->node);
 	if (is_update != ((function->use & (USE_SET | USE_ARGUMENT)) != 0))
 		return err_set(parser->err, MSG_EXPR_FUNCTION_KIND, parser->parameter, is_update ?
@@ -121,7 +124,8 @@ enum code check_value(struct parser *parser, const struct raw *raw, struct value
 			return OK;
 		}
 	}
-	return err_set(parser->err, MSG_EXPR_VALUE_UNDEFINED, parser->parameter, STR_ARG(raw->text));
+	return err_set(parser->err, MSG_EXPR_VALUE_UNDEFINED, parser->parameter,
+		       STR_ARG(raw->text));
 }
 
 static struct node *node_make(struct parser *parser, enum node_kind kind, unsigned arg_count)
@@ -154,20 +158,23 @@ static bool is_same_path(const struct node *a, const struct node *b)
 	return path_relate(a->path, b->path) == PATH_OVERLAP;
 }
 
-static enum code check_distinct(struct parser *parser, const char *operator_name, const struct node *node)
+static enum code check_distinct(struct parser *parser, const char *operator_name,
+				const struct node *node)
 {
 	for (unsigned i = 1; i < node->arg_count; i++) {
 		if (is_same_path(node->args[0], node->args[i])) {
 			struct buf buf = buf_in(parser->arena);
 
 			path_describe(node->args[0]->path, &buf);
-			return err_set(parser->err, MSG_EXPR_DISTINCT, parser->parameter, operator_name, STR_ARG(buf_str(&buf)));
+			return err_set(parser->err, MSG_EXPR_DISTINCT, parser->parameter,
+				       operator_name, STR_ARG(buf_str(&buf)));
 		}
 	}
 	return OK;
 }
 
-static enum code check_operand(struct parser *parser, const struct raw *raw, const struct node **out);
+static enum code check_operand(struct parser *parser, const struct raw *raw,
+			       const struct node **out);
 
 static enum code check_operands(struct parser *parser, const struct raw *raw, struct node *node)
 {
@@ -185,9 +192,11 @@ static enum code check_attribute_type(struct parser *parser, const struct node *
 	const struct node *name = node->args[1];
 
 	if (name->kind != NODE_VALUE)
-		return err_set(parser->err, MSG_EXPR_OPERAND_TYPE, parser->parameter, "attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}");
+		return err_set(parser->err, MSG_EXPR_OPERAND_TYPE, parser->parameter,
+			       "attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}");
 	if (type_of_name(value_str(&name->value)) == TYPE_NONE)
-		return err_set(parser->err, MSG_EXPR_TYPE_NAME, parser->parameter, STR_ARG(value_str(&name->value)));
+		return err_set(parser->err, MSG_EXPR_TYPE_NAME, parser->parameter,
+			       STR_ARG(value_str(&name->value)));
 	return OK;
 }
 
@@ -248,7 +257,8 @@ static enum code check_node(struct parser *parser, const struct node *node)
 	return code;
 }
 
-static enum code check_function(struct parser *parser, const struct raw *raw, const struct node **out)
+static enum code check_function(struct parser *parser, const struct raw *raw,
+				const struct node **out)
 {
 	struct node *node = node_make(parser, raw->node, raw->arg_count);
 	enum code code = check_operands(parser, raw, node);
@@ -258,7 +268,8 @@ static enum code check_function(struct parser *parser, const struct raw *raw, co
 	return RESULT(code, out, node);
 }
 
-static enum code check_operand(struct parser *parser, const struct raw *raw, const struct node **out)
+static enum code check_operand(struct parser *parser, const struct raw *raw,
+			       const struct node **out)
 {
 	struct node *node;
 	enum code code;
@@ -282,10 +293,12 @@ static enum code check_operand(struct parser *parser, const struct raw *raw, con
 }
 
 /* As AWS counts: an operator after its operands, so that their errors come first. */
-static enum code count_operator(struct parser *parser, const struct node *node, const struct node **out)
+static enum code count_operator(struct parser *parser, const struct node *node,
+				const struct node **out)
 {
 	if (++parser->operators > EXPR_OPERATORS_MAX)
-		return err_set(parser->err, MSG_EXPR_OPERATORS, parser->parameter, parser->operators);
+		return err_set(parser->err, MSG_EXPR_OPERATORS, parser->parameter,
+			       parser->operators);
 	*out = node;
 	return OK;
 }
@@ -303,7 +316,8 @@ enum code check_set_value(struct parser *parser, const struct raw *raw, const st
 	return code != OK ? code : count_operator(parser, node, out);
 }
 
-static enum code check_operator(struct parser *parser, const struct raw *raw, enum node_kind kind, const struct node **out)
+static enum code check_operator(struct parser *parser, const struct raw *raw, enum node_kind kind,
+				const struct node **out)
 {
 	struct node *node = node_make(parser, kind, raw->arg_count);
 	enum code code = check_operands(parser, raw, node);
@@ -330,7 +344,11 @@ enum code check_condition(struct parser *parser, const struct raw *raw, const st
 	case RAW_AND:
 	case RAW_OR:
 	case RAW_NOT:
-		node = node_make(parser, raw->kind == RAW_AND ? NODE_AND : raw->kind == RAW_OR ? NODE_OR : NODE_NOT, raw->arg_count);
+		node = node_make(parser,
+				 raw->kind == RAW_AND  ? NODE_AND
+				 : raw->kind == RAW_OR ? NODE_OR
+						       : NODE_NOT,
+				 raw->arg_count);
 		for (unsigned i = 0; i < raw->arg_count; i++) {
 			enum code code = check_condition(parser, raw->args[i], &node->args[i]);
 
@@ -343,7 +361,8 @@ enum code check_condition(struct parser *parser, const struct raw *raw, const st
 	}
 }
 
-static enum code check_relation(struct parser *parser, const struct path *one, const struct path *two)
+static enum code check_relation(struct parser *parser, const struct path *one,
+				const struct path *two)
 {
 	enum path_relation relation = path_relate(one, two);
 
@@ -353,12 +372,16 @@ static enum code check_relation(struct parser *parser, const struct path *one, c
 	path_describe(one, &first);
 	path_describe(two, &second);
 	if (relation == PATH_OVERLAP)
-		return err_set(parser->err, MSG_EXPR_OVERLAP, parser->parameter, STR_ARG(buf_str(&first)), STR_ARG(buf_str(&second)));
-	return err_set(parser->err, MSG_EXPR_CONFLICT, parser->parameter, STR_ARG(buf_str(&first)), STR_ARG(buf_str(&second)));
+		return err_set(parser->err, MSG_EXPR_OVERLAP, parser->parameter,
+			       STR_ARG(buf_str(&first)), STR_ARG(buf_str(&second)));
+	return err_set(parser->err, MSG_EXPR_CONFLICT, parser->parameter, STR_ARG(buf_str(&first)),
+		       STR_ARG(buf_str(&second)));
 }
 
-/* From the last to the first, each against those after it; the message names the two in the order of the text. */
-enum code check_paths(struct parser *parser, struct raw *const *raws, size_t n, const struct path **out)
+/* From the last to the first, each against those after it; the message names the two in the order
+ * of the text. */
+enum code check_paths(struct parser *parser, struct raw *const *raws, size_t n,
+		      const struct path **out)
 {
 	for (size_t i = n; i-- > 0;) {
 		enum code code = check_path(parser, raws[i], &out[i]);
@@ -379,11 +402,13 @@ enum code expr_check_unused(const struct expr_env *env, struct err *err)
 
 	for (size_t i = 0; i < env->name_count; i++) {
 		if (!env->names[i].is_used)
-			buf_printf(&names, "%s" STR_FMT, names.n ? ", " : "", STR_ARG(env->names[i].placeholder));
+			buf_printf(&names, "%s" STR_FMT, names.n ? ", " : "",
+				   STR_ARG(env->names[i].placeholder));
 	}
 	for (size_t i = 0; i < env->value_count; i++) {
 		if (!env->values[i].is_used)
-			buf_printf(&values, "%s" STR_FMT, values.n ? ", " : "", STR_ARG(env->values[i].placeholder));
+			buf_printf(&values, "%s" STR_FMT, values.n ? ", " : "",
+				   STR_ARG(env->values[i].placeholder));
 	}
 	if (names.n)
 		return err_set(err, MSG_EXPR_NAMES_UNUSED, STR_ARG(buf_str(&names)));
@@ -399,7 +424,8 @@ enum code expr_check_node(struct arena *arena, const struct node *node, struct e
 	return check_node(&parser, node);
 }
 
-enum code expr_check_paths(struct arena *arena, const struct path *const *paths, size_t n, struct err *err)
+enum code expr_check_paths(struct arena *arena, const struct path *const *paths, size_t n,
+			   struct err *err)
 {
 	struct parser parser = {.arena = arena, .err = err, .parameter = ""};
 	enum code code = OK;

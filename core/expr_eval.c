@@ -24,7 +24,8 @@ struct subject subject_whole(const struct subject *subject)
 {
 	struct value *item = ARENA_NEW(subject->arena, struct value);
 
-	if (subject->item || !str_is_set(subject->image) || !image_decode(subject->arena, subject->image, item))
+	if (subject->item || !str_is_set(subject->image) ||
+	    !image_decode(subject->arena, subject->image, item))
 		return *subject;
 	return (struct subject){subject->arena, item, STR_ABSENT};
 }
@@ -43,7 +44,8 @@ struct room {
 };
 
 /* The value of an operand, or NULL where an attribute is missing. */
-typedef const struct value *operand_value(const struct node *, const struct subject *, struct room *);
+typedef const struct value *operand_value(const struct node *, const struct subject *,
+					  struct room *);
 
 static const struct value *operand(const struct node *node, const struct subject *subject,
 				   struct room *room);
@@ -56,7 +58,8 @@ static const struct value *size_of_operand(const struct node *node, const struct
 
 	if (size < 0)
 		return NULL;
-	room->value = value_of_str(TYPE_N, (struct str){room->bytes, number_from_int(size, room->bytes)});
+	room->value =
+		value_of_str(TYPE_N, (struct str){room->bytes, number_from_int(size, room->bytes)});
 	return &room->value;
 }
 
@@ -118,7 +121,8 @@ static bool is_at_least(const struct value *a, const struct value *b)
 
 static bool begins_with(const struct value *a, const struct value *b)
 {
-	return a && b && a->type == b->type && (a->type == TYPE_S || a->type == TYPE_B) && str_starts_with(value_str(a), value_str(b));
+	return a && b && a->type == b->type && (a->type == TYPE_S || a->type == TYPE_B) &&
+	       str_starts_with(value_str(a), value_str(b));
 }
 
 static bool contains(struct arena *arena, const struct value *a, const struct value *b)
@@ -132,15 +136,16 @@ static bool contains(struct arena *arena, const struct value *a, const struct va
 	for (uint32_t i = 0; a->type == TYPE_L && i < a->n; i++) {
 		if (value_equal(&a->elements[i], b))
 			return true;
-		if (i % ARENA_LOOK == ARENA_LOOK - 1 && !arena_works(arena, ARENA_LOOK)) /* a list can be long */
+		if (i % ARENA_LOOK == ARENA_LOOK - 1 &&
+		    !arena_works(arena, ARENA_LOOK)) /* a list can be long */
 			return false;
 	}
 	return false;
 }
 
 /*
- * The cost of a comparison with the value, in steps of the arena. A list or map counts enough to make the arena read the clock, since only
- * a walk would show its size.
+ * The cost of a comparison with the value, in steps of the arena. A list or map counts enough to
+ * make the arena read the clock, since only a walk would show its size.
  */
 static size_t steps_of(const struct value *value)
 {
@@ -172,7 +177,8 @@ void expr_order_in(struct arena *arena, struct node *node)
 	unsigned n = node->arg_count - 1;
 
 	for (unsigned i = 1; i <= n; i++) {
-		if (n < IN_ORDERED_MIN || node->args[i]->kind != NODE_VALUE || !is_scalar(&node->args[i]->value))
+		if (n < IN_ORDERED_MIN || node->args[i]->kind != NODE_VALUE ||
+		    !is_scalar(&node->args[i]->value))
 			return;
 	}
 	node->ordered = ARENA_ARRAY(arena, const struct value *, n);
@@ -208,7 +214,8 @@ static bool is_in(const struct node *node, const struct subject *subject)
 
 	if (node->ordered)
 		return value && arena_works(subject->arena, steps) && is_in_ordered(node, value);
-	for (unsigned i = 1; value && i < node->arg_count && arena_works(subject->arena, steps); i++) {
+	for (unsigned i = 1; value && i < node->arg_count && arena_works(subject->arena, steps);
+	     i++) {
 		const struct value *candidate = operand(node->args[i], subject, &other);
 
 		if (candidate && value_equal(value, candidate))
@@ -267,7 +274,8 @@ static bool holds_of_values(const struct node *node, const struct subject *subje
 			    values_test *test)
 {
 	struct room left, right;
-	const struct value *a = operand(node->args[0], subject, &left), *b = operand(node->args[1], subject, &right);
+	const struct value *a = operand(node->args[0], subject, &left),
+			   *b = operand(node->args[1], subject, &right);
 
 	return (!a || arena_works(subject->arena, steps_of(a))) && test(a, b);
 }
@@ -323,7 +331,8 @@ static bool count_path(void *context, const struct path *path)
 	return (*left)-- > 0;
 }
 
-/* Whether the expression names so many attributes that decoding each from the image, row by row, costs more than decoding the rows. */
+/* Whether the expression names so many attributes that decoding each from the image, row by row,
+ * costs more than decoding the rows. */
 static bool is_large(const struct node *condition)
 {
 	unsigned left = SUBJECT_PATHS_FEW;

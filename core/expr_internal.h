@@ -3,9 +3,10 @@
  *
  * Parsing has three phases, since AWS reports every error of one before any of the next:
  *   expr_parse*.c  text -> raw tree: syntax, redundant parentheses
- *   check_usage()  raw tree, in the order of the text: functions and where they stand, reserved words, list indexes
- *   expr_check.c   raw tree -> struct node, operands first: names, values, operand counts and types. The paths of updates
- *                  and projections, and after them an update's operands, from the last to the first
+ *   check_usage()  raw tree, in the order of the text: functions and where they stand, reserved
+ * words, list indexes expr_check.c   raw tree -> struct node, operands first: names, values,
+ * operand counts and types. The paths of updates and projections, and after them an update's
+ * operands, from the last to the first
  */
 #ifndef DYNALITH_CORE_EXPR_INTERNAL_H
 #define DYNALITH_CORE_EXPR_INTERNAL_H
@@ -25,7 +26,15 @@ enum token_kind {
 };
 
 enum keyword {
-	KEYWORD_NONE, KEYWORD_AND, KEYWORD_OR, KEYWORD_NOT, KEYWORD_BETWEEN, KEYWORD_IN, KEYWORD_SET, KEYWORD_REMOVE, KEYWORD_ADD,
+	KEYWORD_NONE,
+	KEYWORD_AND,
+	KEYWORD_OR,
+	KEYWORD_NOT,
+	KEYWORD_BETWEEN,
+	KEYWORD_IN,
+	KEYWORD_SET,
+	KEYWORD_REMOVE,
+	KEYWORD_ADD,
 	KEYWORD_DELETE,
 };
 
@@ -45,7 +54,17 @@ struct token lexer_next(struct lexer *lexer);
 
 /* A node before its names are resolved. */
 enum raw_kind {
-	RAW_PATH, RAW_VALUE, RAW_FUNCTION, RAW_COMPARISON, RAW_BETWEEN, RAW_IN, RAW_AND, RAW_OR, RAW_NOT, RAW_PLUS, RAW_MINUS,
+	RAW_PATH,
+	RAW_VALUE,
+	RAW_FUNCTION,
+	RAW_COMPARISON,
+	RAW_BETWEEN,
+	RAW_IN,
+	RAW_AND,
+	RAW_OR,
+	RAW_NOT,
+	RAW_PLUS,
+	RAW_MINUS,
 };
 
 struct raw_step {
@@ -77,7 +96,8 @@ struct parser {
 };
 
 /* Starts on a text: checks emptiness and size, reads the first tokens. */
-enum code parser_open(struct parser *parser, struct expr_env *env, enum expr_kind kind, struct str text, struct err *err) WARN_UNUSED;
+enum code parser_open(struct parser *parser, struct expr_env *env, enum expr_kind kind,
+		      struct str text, struct err *err) WARN_UNUSED;
 void parser_advance(struct parser *parser);
 /* The syntax error at the current token. */
 enum code parser_syntax_error(struct parser *parser) WARN_UNUSED;
@@ -95,10 +115,13 @@ void expr_order_in(struct arena *arena, struct node *node);
 
 enum code check_usage(struct parser *parser, struct raw *raw, enum node_use use) WARN_UNUSED;
 
-enum code check_condition(struct parser *parser, const struct raw *raw, const struct node **out) WARN_UNUSED;
-enum code check_set_value(struct parser *parser, const struct raw *raw, const struct node **out) WARN_UNUSED;
+enum code check_condition(struct parser *parser, const struct raw *raw,
+			  const struct node **out) WARN_UNUSED;
+enum code check_set_value(struct parser *parser, const struct raw *raw,
+			  const struct node **out) WARN_UNUSED;
 enum code check_value(struct parser *parser, const struct raw *raw, struct value *out) WARN_UNUSED;
 /* The paths of an update or a projection: names, overlaps, conflicts. */
-enum code check_paths(struct parser *parser, struct raw *const *raws, size_t n, const struct path **out) WARN_UNUSED;
+enum code check_paths(struct parser *parser, struct raw *const *raws, size_t n,
+		      const struct path **out) WARN_UNUSED;
 
 #endif

@@ -38,9 +38,11 @@ static enum keyword keyword_of(const char *p, size_t n)
 		struct str text;
 		enum keyword keyword;
 	} keywords[] = {
-		{STR_INIT("AND"), KEYWORD_AND}, {STR_INIT("OR"), KEYWORD_OR}, {STR_INIT("NOT"), KEYWORD_NOT},
-		{STR_INIT("BETWEEN"), KEYWORD_BETWEEN}, {STR_INIT("IN"), KEYWORD_IN}, {STR_INIT("SET"), KEYWORD_SET},
-		{STR_INIT("REMOVE"), KEYWORD_REMOVE}, {STR_INIT("ADD"), KEYWORD_ADD}, {STR_INIT("DELETE"), KEYWORD_DELETE},
+		{STR_INIT("AND"), KEYWORD_AND},       {STR_INIT("OR"), KEYWORD_OR},
+		{STR_INIT("NOT"), KEYWORD_NOT},       {STR_INIT("BETWEEN"), KEYWORD_BETWEEN},
+		{STR_INIT("IN"), KEYWORD_IN},         {STR_INIT("SET"), KEYWORD_SET},
+		{STR_INIT("REMOVE"), KEYWORD_REMOVE}, {STR_INIT("ADD"), KEYWORD_ADD},
+		{STR_INIT("DELETE"), KEYWORD_DELETE},
 	};
 
 	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
@@ -54,7 +56,8 @@ static struct token word_token(enum token_kind kind, const char *p, size_t n, si
 {
 	while (from < n && is_word(p[from]))
 		from++;
-	return (struct token){kind, kind == TOKEN_WORD ? keyword_of(p, from) : KEYWORD_NONE, {p, from}};
+	return (struct token){
+		kind, kind == TOKEN_WORD ? keyword_of(p, from) : KEYWORD_NONE, {p, from}};
 }
 
 static struct token read_token(const char *p, size_t n)

@@ -3,17 +3,26 @@
 #define TOKEN_STEPS 4 /* of work, as arena_works() counts them */
 
 static const char *const parameters[] = {
-	[EXPR_CONDITION] = "Invalid ConditionExpression: ", [EXPR_FILTER] = "Invalid FilterExpression: ",
-	[EXPR_KEY_CONDITION] = "Invalid KeyConditionExpression: ", [EXPR_UPDATE] = "Invalid UpdateExpression: ",
-	[EXPR_PROJECTION] = "Invalid ProjectionExpression: ", [EXPR_SEARCH] = "Invalid SearchConditionExpression: ",
+	[EXPR_CONDITION] = "Invalid ConditionExpression: ",
+	[EXPR_FILTER] = "Invalid FilterExpression: ",
+	[EXPR_KEY_CONDITION] = "Invalid KeyConditionExpression: ",
+	[EXPR_UPDATE] = "Invalid UpdateExpression: ",
+	[EXPR_PROJECTION] = "Invalid ProjectionExpression: ",
+	[EXPR_SEARCH] = "Invalid SearchConditionExpression: ",
 };
 
-enum code parser_open(struct parser *parser, struct expr_env *env, enum expr_kind kind, struct str text, struct err *err)
+enum code parser_open(struct parser *parser, struct expr_env *env, enum expr_kind kind,
+		      struct str text, struct err *err)
 {
-	*parser = (struct parser){.env = env, .arena = env->arena, .err = err, .kind = kind, .parameter = parameters[kind]};
+	*parser = (struct parser){.env = env,
+				  .arena = env->arena,
+				  .err = err,
+				  .kind = kind,
+				  .parameter = parameters[kind]};
 	if (text.n == 0)
 		return err_set(err, MSG_EXPR_EMPTY, parser->parameter);
-	if (text.n > EXPR_SIZE_MAX && env->is_older && (kind == EXPR_CONDITION || kind == EXPR_FILTER))
+	if (text.n > EXPR_SIZE_MAX && env->is_older &&
+	    (kind == EXPR_CONDITION || kind == EXPR_FILTER))
 		return err_set(err, MSG_EXPR_SIZE_TOLD, parser->parameter, text.n);
 	if (text.n > EXPR_SIZE_MAX)
 		return err_set(err, MSG_EXPR_SIZE, parser->parameter);
@@ -31,16 +40,19 @@ void parser_advance(struct parser *parser)
 		parser->next = lexer_next(&parser->lexer);
 }
 
-/* The text from the token before the offending one to the token after it, or the end of the text, as AWS shows it. */
+/* The text from the token before the offending one to the token after it, or the end of the text,
+ * as AWS shows it. */
 enum code parser_syntax_error(struct parser *parser)
 {
-	struct str token = parser->token.kind == TOKEN_END ? STR("<EOF>") : parser->token.text, text = parser->lexer.text;
+	struct str token = parser->token.kind == TOKEN_END ? STR("<EOF>") : parser->token.text,
+		   text = parser->lexer.text;
 	const char *first = parser->previous.text.n ? parser->previous.text.p : text.p;
 	bool is_last = parser->token.kind == TOKEN_END || parser->next.kind == TOKEN_END;
 	const char *end = is_last ? text.p + text.n : parser->next.text.p + parser->next.text.n;
 	struct str near = {first, (size_t)(end - first)};
 
-	return err_set(parser->err, MSG_EXPR_SYNTAX, parser->parameter, STR_ARG(token), STR_ARG(near));
+	return err_set(parser->err, MSG_EXPR_SYNTAX, parser->parameter, STR_ARG(token),
+		       STR_ARG(near));
 }
 
 enum code parser_works(struct parser *parser, size_t steps)
@@ -71,7 +83,8 @@ static struct raw *raw_new(struct parser *parser, enum raw_kind kind, unsigned a
 	return raw;
 }
 
-static struct raw *raw_two(struct parser *parser, enum raw_kind kind, struct raw *left, struct raw *right)
+static struct raw *raw_two(struct parser *parser, enum raw_kind kind, struct raw *left,
+			   struct raw *right)
 {
 	struct raw *raw = raw_new(parser, kind, 2);
 
@@ -82,10 +95,12 @@ static struct raw *raw_two(struct parser *parser, enum raw_kind kind, struct raw
 
 static bool at_name(const struct parser *parser)
 {
-	return parser->token.kind == TOKEN_NAME || (parser->token.kind == TOKEN_WORD && parser->token.keyword == KEYWORD_NONE);
+	return parser->token.kind == TOKEN_NAME ||
+	       (parser->token.kind == TOKEN_WORD && parser->token.keyword == KEYWORD_NONE);
 }
 
-/* Closes the parentheses around `raw`. AWS refuses a second pair at once, before syntax errors that follow. */
+/* Closes the parentheses around `raw`. AWS refuses a second pair at once, before syntax errors that
+ * follow. */
 static enum code parse_closing(struct parser *parser, struct raw *raw)
 {
 	enum code code = parser_expect(parser, ')');
@@ -129,7 +144,8 @@ enum code parse_path(struct parser *parser, struct raw **out)
 
 		if (code != OK)
 			return code;
-		raw->steps = arena_room(parser->arena, raw->steps, raw->step_count, sizeof(*raw->steps));
+		raw->steps =
+			arena_room(parser->arena, raw->steps, raw->step_count, sizeof(*raw->steps));
 		raw->steps[raw->step_count++] = step;
 	}
 	*out = raw;
@@ -150,7 +166,8 @@ static enum code parse_arguments(struct parser *parser, struct raw *owner, unsig
 		code = parse_operand(parser, &operand);
 		if (code != OK)
 			return code;
-		owner->args = arena_room(parser->arena, owner->args, owner->arg_count, sizeof(*owner->args));
+		owner->args = arena_room(parser->arena, owner->args, owner->arg_count,
+					 sizeof(*owner->args));
 		owner->args[owner->arg_count++] = operand;
 		if (!parser_at(parser, ','))
 			return parser_expect(parser, ')');
@@ -178,8 +195,8 @@ static enum code parse_operand(struct parser *parser, struct raw **out)
 		raw = raw_new(parser, RAW_VALUE, 0);
 		raw->text = parser->token.text;
 		parser_advance(parser);
-	} else if (parser->token.kind == TOKEN_WORD && parser->next.text.n == 1 && parser->next.text.p[0] == '(' &&
-		   parser->token.keyword == KEYWORD_NONE) {
+	} else if (parser->token.kind == TOKEN_WORD && parser->next.text.n == 1 &&
+		   parser->next.text.p[0] == '(' && parser->token.keyword == KEYWORD_NONE) {
 		raw = raw_new(parser, RAW_FUNCTION, 0);
 		raw->text = parser->token.text;
 		parser_advance(parser);
@@ -191,7 +208,8 @@ static enum code parse_operand(struct parser *parser, struct raw **out)
 	return RESULT(code, out, raw);
 }
 
-/* Of + and - there is one in a value, which may stand in parentheses: "(a + b)", "(a) + (b)", but not "(a + b) + c". */
+/* Of + and - there is one in a value, which may stand in parentheses: "(a + b)", "(a) + (b)", but
+ * not "(a + b) + c". */
 enum code parse_set_value(struct parser *parser, struct raw **out)
 {
 	struct raw *left = NULL, *right;
@@ -267,8 +285,8 @@ static enum code parse_comparison(struct parser *parser, struct raw **out)
 static enum code parse_or(struct parser *parser, struct raw **out);
 
 /*
- * Whether the parenthesis at the current token holds an operand, "(a) = :v", and not a condition. Looks ahead on a copy. A function call
- * may be either: what follows the parenthesis decides.
+ * Whether the parenthesis at the current token holds an operand, "(a) = :v", and not a condition.
+ * Looks ahead on a copy. A function call may be either: what follows the parenthesis decides.
  */
 static bool holds_operand(const struct parser *parser)
 {
@@ -277,7 +295,8 @@ static bool holds_operand(const struct parser *parser)
 	bool has_function = false;
 	unsigned open = 1;
 
-	for (; token.kind != TOKEN_END && open > 0 && arena_works(parser->arena, TOKEN_STEPS); previous = token, token = lexer_next(&lexer)) {
+	for (; token.kind != TOKEN_END && open > 0 && arena_works(parser->arena, TOKEN_STEPS);
+	     previous = token, token = lexer_next(&lexer)) {
 		if (token.kind == TOKEN_OPERATOR || token.keyword != KEYWORD_NONE)
 			return false;
 		if (token.kind == TOKEN_CHARACTER && token.text.p[0] == '(') {
@@ -289,7 +308,8 @@ static bool holds_operand(const struct parser *parser)
 	}
 	if (!has_function)
 		return true;
-	return token.kind == TOKEN_OPERATOR || token.keyword == KEYWORD_BETWEEN || token.keyword == KEYWORD_IN;
+	return token.kind == TOKEN_OPERATOR || token.keyword == KEYWORD_BETWEEN ||
+	       token.keyword == KEYWORD_IN;
 }
 
 static enum code parse_primary(struct parser *parser, struct raw **out)
@@ -349,8 +369,8 @@ static enum code parse_or(struct parser *parser, struct raw **out)
 	return parse_chain(parser, KEYWORD_OR, RAW_OR, parse_and, out);
 }
 
-enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct str text, const struct node **out,
-			       struct err *err)
+enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct str text,
+			       const struct node **out, struct err *err)
 {
 	struct parser parser;
 	struct raw *raw;
@@ -368,7 +388,8 @@ enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct
 	return RESULT(code, out, condition);
 }
 
-enum code expr_parse_projection(struct expr_env *env, struct str text, struct projection **out, struct err *err)
+enum code expr_parse_projection(struct expr_env *env, struct str text, struct projection **out,
+				struct err *err)
 {
 	struct parser parser;
 	struct raw **raws = NULL, *raw;

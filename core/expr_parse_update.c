@@ -4,7 +4,9 @@ static const struct {
 	const char *name;
 	enum keyword keyword;
 } verbs[] = {
-	[UPDATE_SET] = {"SET", KEYWORD_SET}, [UPDATE_REMOVE] = {"REMOVE", KEYWORD_REMOVE}, [UPDATE_ADD] = {"ADD", KEYWORD_ADD},
+	[UPDATE_SET] = {"SET", KEYWORD_SET},
+	[UPDATE_REMOVE] = {"REMOVE", KEYWORD_REMOVE},
+	[UPDATE_ADD] = {"ADD", KEYWORD_ADD},
 	[UPDATE_DELETE] = {"DELETE", KEYWORD_DELETE},
 };
 
@@ -24,7 +26,8 @@ struct raw_update {
 	const char *twice; /* a section given a second time */
 };
 
-static enum code parse_action(struct parser *parser, enum update_verb verb, struct raw_action *action)
+static enum code parse_action(struct parser *parser, enum update_verb verb,
+			      struct raw_action *action)
 {
 	enum code code = parse_path(parser, &action->path);
 
@@ -46,14 +49,16 @@ static enum code parse_action(struct parser *parser, enum update_verb verb, stru
 	return OK;
 }
 
-static enum code parse_section(struct parser *parser, enum update_verb verb, struct raw_update *update)
+static enum code parse_section(struct parser *parser, enum update_verb verb,
+			       struct raw_update *update)
 {
 	if (update->seen[verb] && !update->twice)
 		update->twice = verbs[verb].name;
 	update->seen[verb] = true;
 	do {
 		parser_advance(parser); /* the verb, or a comma */
-		update->actions = arena_room(parser->arena, update->actions, update->n, sizeof(*update->actions));
+		update->actions = arena_room(parser->arena, update->actions, update->n,
+					     sizeof(*update->actions));
 		enum code code = parse_action(parser, verb, &update->actions[update->n]);
 		if (code != OK)
 			return code;
@@ -91,18 +96,20 @@ static enum code refuse_operand(struct parser *parser, enum update_verb verb, en
 {
 	bool is_older = parser->env->is_older;
 
-	return err_set(parser->err, MSG_EXPR_VERB_TYPE, parser->parameter, verbs[verb].name, operand_name(type, is_older),
-		       verbs[is_older ? verb : UPDATE_ADD].name);
+	return err_set(parser->err, MSG_EXPR_VERB_TYPE, parser->parameter, verbs[verb].name,
+		       operand_name(type, is_older), verbs[is_older ? verb : UPDATE_ADD].name);
 }
 
 static enum code check_action_usage(struct parser *parser, const struct raw_action *raw)
 {
 	enum code code = check_usage(parser, raw->path, USE_OPERAND);
 
-	return code == OK && raw->verb == UPDATE_SET ? check_usage(parser, raw->operand, USE_SET) : code;
+	return code == OK && raw->verb == UPDATE_SET ? check_usage(parser, raw->operand, USE_SET)
+						     : code;
 }
 
-static enum code check_operand(struct parser *parser, const struct raw_action *raw, const struct node **out)
+static enum code check_operand(struct parser *parser, const struct raw_action *raw,
+			       const struct node **out)
 {
 	struct node *node;
 
@@ -115,13 +122,15 @@ static enum code check_operand(struct parser *parser, const struct raw_action *r
 	enum code code = check_value(parser, raw->operand, &node->value);
 	if (code != OK)
 		return code;
-	if (!type_is_set((enum type)node->value.type) && (raw->verb != UPDATE_ADD || node->value.type != TYPE_N))
+	if (!type_is_set((enum type)node->value.type) &&
+	    (raw->verb != UPDATE_ADD || node->value.type != TYPE_N))
 		return refuse_operand(parser, raw->verb, (enum type)node->value.type);
 	*out = node;
 	return OK;
 }
 
-static enum code check_update(struct parser *parser, const struct raw_update *raw, struct update *update)
+static enum code check_update(struct parser *parser, const struct raw_update *raw,
+			      struct update *update)
 {
 	struct raw **raws = ARENA_ARRAY(parser->arena, struct raw *, raw->n);
 	const struct path **paths = ARENA_ARRAY(parser->arena, const struct path *, raw->n);
@@ -144,7 +153,8 @@ static enum code check_update(struct parser *parser, const struct raw_update *ra
 	return code;
 }
 
-enum code expr_parse_update(struct expr_env *env, struct str text, struct update **out, struct err *err)
+enum code expr_parse_update(struct expr_env *env, struct str text, struct update **out,
+			    struct err *err)
 {
 	struct raw_update raw = {0};
 	struct parser parser;

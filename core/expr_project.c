@@ -14,7 +14,8 @@ static int step_order(const struct path_step *a, const struct path_step *b)
 {
 	if (str_is_set(a->name) != str_is_set(b->name))
 		return str_is_set(a->name) ? -1 : 1;
-	return str_is_set(a->name) ? str_cmp(a->name, b->name) : (a->index > b->index) - (a->index < b->index);
+	return str_is_set(a->name) ? str_cmp(a->name, b->name)
+				   : (a->index > b->index) - (a->index < b->index);
 }
 
 static int by_steps(const void *a, const void *b)
@@ -33,7 +34,8 @@ static int by_steps(const void *a, const void *b)
 void projection_order(struct arena *arena, struct projection *projection)
 {
 	projection->ordered = ARENA_ARRAY(arena, const struct path *, projection->n);
-	memcpy(projection->ordered, projection->paths, projection->n * sizeof(*projection->ordered));
+	memcpy(projection->ordered, projection->paths,
+	       projection->n * sizeof(*projection->ordered));
 	qsort(projection->ordered, projection->n, sizeof(*projection->ordered), by_steps);
 }
 
@@ -42,19 +44,23 @@ static struct group take_step(struct group *group)
 {
 	struct group same = {group->paths, 1, group->level + 1};
 
-	while (same.n < group->n && step_order(&group->paths[0]->steps[group->level], &group->paths[same.n]->steps[group->level]) == 0)
+	while (same.n < group->n && step_order(&group->paths[0]->steps[group->level],
+					       &group->paths[same.n]->steps[group->level]) == 0)
 		same.n++;
 	group->paths += same.n;
 	group->n -= same.n;
 	return same;
 }
 
-static bool project_value(struct arena *arena, const struct group *group, const struct value *value, struct value *out);
+static bool project_value(struct arena *arena, const struct group *group, const struct value *value,
+			  struct value *out);
 
 /* The parts of a map that the paths name; names are in order already. */
-static struct value project_members(struct arena *arena, struct group group, const struct value *map)
+static struct value project_members(struct arena *arena, struct group group,
+				    const struct value *map)
 {
-	struct member *members = ARENA_ARRAY(arena, struct member, group.n < map->n ? group.n : map->n);
+	struct member *members =
+		ARENA_ARRAY(arena, struct member, group.n < map->n ? group.n : map->n);
 	uint32_t n = 0;
 
 	while (group.n > 0 && n < map->n && str_is_set(group.paths[0]->steps[group.level].name)) {
@@ -69,23 +75,27 @@ static struct value project_members(struct arena *arena, struct group group, con
 }
 
 /* The same of a list: its selected elements, in their order. */
-static struct value project_elements(struct arena *arena, struct group group, const struct value *list)
+static struct value project_elements(struct arena *arena, struct group group,
+				     const struct value *list)
 {
-	struct value *elements = ARENA_ARRAY(arena, struct value, group.n < list->n ? group.n : list->n);
+	struct value *elements =
+		ARENA_ARRAY(arena, struct value, group.n < list->n ? group.n : list->n);
 	uint32_t n = 0;
 
 	while (group.n > 0) {
 		const struct path_step *step = &group.paths[0]->steps[group.level];
 		struct group same = take_step(&group);
 
-		if (!str_is_set(step->name) && step->index < list->n && project_value(arena, &same, &list->elements[step->index], &elements[n]))
+		if (!str_is_set(step->name) && step->index < list->n &&
+		    project_value(arena, &same, &list->elements[step->index], &elements[n]))
 			n++;
 	}
 	return (struct value){.type = TYPE_L, .n = n, .elements = elements};
 }
 
 /* False where nothing of the value is named. As deep as the longest path, VALUE_DEPTH_MAX. */
-static bool project_value(struct arena *arena, const struct group *group, const struct value *value, struct value *out)
+static bool project_value(struct arena *arena, const struct group *group, const struct value *value,
+			  struct value *out)
 {
 	if (group->paths[0]->n == group->level) {
 		*out = *value;
@@ -93,7 +103,8 @@ static bool project_value(struct arena *arena, const struct group *group, const 
 	}
 	if (value->type != TYPE_M && value->type != TYPE_L)
 		return false;
-	*out = value->type == TYPE_M ? project_members(arena, *group, value) : project_elements(arena, *group, value);
+	*out = value->type == TYPE_M ? project_members(arena, *group, value)
+				     : project_elements(arena, *group, value);
 	return out->n > 0;
 }
 
@@ -132,7 +143,8 @@ static struct value project_image(struct arena *arena, struct group group, struc
 		if (!find_name(&group, name))
 			continue;
 		struct group same = take_step(&group);
-		if (image_value_decode(arena, &encoded, &value) && project_value(arena, &same, &value, &members[n].value))
+		if (image_value_decode(arena, &encoded, &value) &&
+		    project_value(arena, &same, &value, &members[n].value))
 			members[n++].name = name;
 	}
 	return (struct value){.type = TYPE_M, .n = n, .members = members};
@@ -147,9 +159,11 @@ struct value expr_project(const struct projection *projection, const struct subj
 	return project_image(subject->arena, all, subject->image);
 }
 
-struct value expr_updated(const struct update *update, struct arena *arena, const struct value *item)
+struct value expr_updated(const struct update *update, struct arena *arena,
+			  const struct value *item)
 {
-	struct projection projection = {.n = update->n, .paths = ARENA_ARRAY(arena, const struct path *, update->n)};
+	struct projection projection = {
+		.n = update->n, .paths = ARENA_ARRAY(arena, const struct path *, update->n)};
 	struct subject subject = {arena, item, STR_ABSENT};
 
 	for (size_t i = 0; i < update->n; i++)

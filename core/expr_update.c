@@ -5,7 +5,8 @@
 #include "core/number.h"
 
 /*
- * REMOVE leaves TYPE_NONE in a list until all actions are applied, so that indexes mean those of the old item.
+ * REMOVE leaves TYPE_NONE in a list until all actions are applied, so that indexes mean those of
+ * the old item.
  */
 
 struct change {
@@ -13,7 +14,8 @@ struct change {
 	const struct value *old;
 	struct err *err;
 	size_t step_count;
-	size_t size; /* of the lists, maps and sets that the values are so far; the new item will hold them all */
+	size_t size; /* of the lists, maps and sets that the values are so far; the new item will
+			hold them all */
 	bool is_too_large;
 	bool has_tombstones;
 	void **own; /* contents that were copied already, and may be written to */
@@ -37,11 +39,13 @@ static enum code evaluate_two(struct change *change, const struct node *node, en
 	return code;
 }
 
-static enum code add_numbers(struct change *change, bool is_subtraction, const struct value *a, const struct value *b, struct value *out)
+static enum code add_numbers(struct change *change, bool is_subtraction, const struct value *a,
+			     const struct value *b, struct value *out)
 {
 	char *bytes = arena_bytes(change->arena, NUMBER_MAX);
 	size_t n;
-	enum code code = (is_subtraction ? number_subtract : number_add)(value_str(a), value_str(b), bytes, &n, change->err);
+	enum code code = (is_subtraction ? number_subtract : number_add)(value_str(a), value_str(b),
+									 bytes, &n, change->err);
 
 	if (code == OK)
 		*out = value_of_str(TYPE_N, (struct str){bytes, n});
@@ -72,7 +76,8 @@ static enum code append_lists(struct change *change, const struct node *node, st
 
 	if (code != OK)
 		return code;
-	/* each element is billed; a result that is too large is not built, since an expression can make a thousand times its item */
+	/* each element is billed; a result that is too large is not built, since an expression can
+	 * make a thousand times its item */
 	*out = a;
 	change->is_too_large = change->is_too_large || change->size + a.n + b.n > ITEM_SIZE_MAX;
 	if (change->is_too_large)
@@ -119,14 +124,18 @@ static enum code evaluate(struct change *change, const struct node *node, struct
 	return OK;
 }
 
-/* Both sets in canonical order; keeps the elements of `a`, with those of `b` added or taken away. */
-static struct value merge_sets(struct arena *arena, const struct value *a, const struct value *b, bool is_removal)
+/* Both sets in canonical order; keeps the elements of `a`, with those of `b` added or taken away.
+ */
+static struct value merge_sets(struct arena *arena, const struct value *a, const struct value *b,
+			       bool is_removal)
 {
 	struct value *elements = ARENA_ARRAY(arena, struct value, (size_t)a->n + b->n);
 	uint32_t n = 0, i = 0, k = 0;
 
 	while (i < a->n || (k < b->n && !is_removal)) {
-		int order = i == a->n ? 1 : k == b->n ? -1 : value_compare(&a->elements[i], &b->elements[k]);
+		int order = i == a->n   ? 1
+			    : k == b->n ? -1
+					: value_compare(&a->elements[i], &b->elements[k]);
 
 		if (order < 0 || (order == 0 && !is_removal))
 			elements[n++] = a->elements[i];
@@ -139,7 +148,8 @@ static struct value merge_sets(struct arena *arena, const struct value *a, const
 }
 
 /* The value that an action gives to its path; TYPE_NONE: the attribute goes. */
-static enum code action_value(struct change *change, const struct update_action *action, struct value *out)
+static enum code action_value(struct change *change, const struct update_action *action,
+			      struct value *out)
 {
 	const struct value *current;
 
@@ -165,12 +175,14 @@ static enum code action_value(struct change *change, const struct update_action 
 	return OK;
 }
 
-static enum code put_value(struct change *change, const struct value *container, const struct path *path, size_t level,
-			   const struct value *leaf, struct value *out);
+static enum code put_value(struct change *change, const struct value *container,
+			   const struct path *path, size_t level, const struct value *leaf,
+			   struct value *out);
 
 /* The new value at the step, with the rest of the path applied; TYPE_NONE: none. */
-static enum code put_below(struct change *change, const struct value *content, const struct path *path, size_t level,
-			   const struct value *leaf, struct value *out)
+static enum code put_below(struct change *change, const struct value *content,
+			   const struct path *path, size_t level, const struct value *leaf,
+			   struct value *out)
 {
 	if (level + 1 == path->n) {
 		*out = *leaf;
@@ -182,8 +194,8 @@ static enum code put_below(struct change *change, const struct value *content, c
 }
 
 /*
- * The members or elements of a container of the new item, to be written to, with room for what all steps may add: each container is copied
- * once. An empty one has no address of its own.
+ * The members or elements of a container of the new item, to be written to, with room for what all
+ * steps may add: each container is copied once. An empty one has no address of its own.
  */
 static void *own_content(struct change *change, const void *content, size_t n, size_t size)
 {
@@ -194,12 +206,13 @@ static void *own_content(struct change *change, const void *content, size_t n, s
 	void *copy = arena_calloc(change->arena, n + change->step_count, size);
 	if (n > 0)
 		memcpy(copy, content, n * size);
-	change->own = arena_room(change->arena, change->own, change->own_count, sizeof(*change->own));
+	change->own =
+		arena_room(change->arena, change->own, change->own_count, sizeof(*change->own));
 	return change->own[change->own_count++] = copy;
 }
 
-static enum code put_member(struct change *change, const struct value *map, const struct path *path, size_t level,
-			    const struct value *leaf, struct value *out)
+static enum code put_member(struct change *change, const struct value *map, const struct path *path,
+			    size_t level, const struct value *leaf, struct value *out)
 {
 	struct str name = path->steps[level].name;
 	struct value content;
@@ -208,7 +221,8 @@ static enum code put_member(struct change *change, const struct value *map, cons
 		return err_set(change->err, MSG_UPDATE_PATH);
 	bool is_there;
 	uint32_t at = value_place(map, name, &is_there), n = map->n;
-	enum code code = put_below(change, is_there ? &map->members[at].value : NULL, path, level, leaf, &content);
+	enum code code = put_below(change, is_there ? &map->members[at].value : NULL, path, level,
+				   leaf, &content);
 	if (code != OK || (!is_there && !value_is_set(&content)))
 		return RESULT(code, out, *map);
 	struct member *members = own_content(change, map->members, n, sizeof(*members));
@@ -223,8 +237,9 @@ static enum code put_member(struct change *change, const struct value *map, cons
 	return OK;
 }
 
-static enum code put_element(struct change *change, const struct value *list, const struct path *path, size_t level,
-			     const struct value *leaf, struct value *out)
+static enum code put_element(struct change *change, const struct value *list,
+			     const struct path *path, size_t level, const struct value *leaf,
+			     struct value *out)
 {
 	uint32_t index = path->steps[level].index, n = list->n;
 	bool is_inside = list->type == TYPE_L && index < n;
@@ -232,7 +247,8 @@ static enum code put_element(struct change *change, const struct value *list, co
 
 	if (list->type != TYPE_L)
 		return err_set(change->err, MSG_UPDATE_PATH);
-	enum code code = put_below(change, is_inside ? &list->elements[index] : NULL, path, level, leaf, &content);
+	enum code code = put_below(change, is_inside ? &list->elements[index] : NULL, path, level,
+				   leaf, &content);
 	if (code != OK || (!is_inside && !value_is_set(&content)))
 		return RESULT(code, out, *list);
 	struct value *elements = own_content(change, list->elements, n, sizeof(*elements));
@@ -242,9 +258,11 @@ static enum code put_element(struct change *change, const struct value *list, co
 	return OK;
 }
 
-/* The container with `leaf` at the path; containers on the way become our own. As deep as the path. */
-static enum code put_value(struct change *change, const struct value *container, const struct path *path, size_t level,
-			   const struct value *leaf, struct value *out)
+/* The container with `leaf` at the path; containers on the way become our own. As deep as the path.
+ */
+static enum code put_value(struct change *change, const struct value *container,
+			   const struct path *path, size_t level, const struct value *leaf,
+			   struct value *out)
 {
 	if (str_is_set(path->steps[level].name))
 		return put_member(change, container, path, level, leaf, out);
@@ -270,7 +288,9 @@ static struct value without_tombstones(struct arena *arena, const struct value *
 
 		out.members = members;
 		for (uint32_t i = 0; i < value->n; i++)
-			members[i] = (struct member){value->members[i].name, without_tombstones(arena, &value->members[i].value)};
+			members[i] = (struct member){
+				value->members[i].name,
+				without_tombstones(arena, &value->members[i].value)};
 	}
 	return out;
 }
@@ -280,10 +300,12 @@ struct step_change {
 	struct value value;
 };
 
-/* Elements set beyond a list's end are appended in the order of their indexes; all other actions commute. */
+/* Elements set beyond a list's end are appended in the order of their indexes; all other actions
+ * commute. */
 static int by_last_index(const void *a, const void *b)
 {
-	const struct path *x = ((const struct step_change *)a)->path, *y = ((const struct step_change *)b)->path;
+	const struct path *x = ((const struct step_change *)a)->path,
+			  *y = ((const struct step_change *)b)->path;
 	const struct path_step *p = &x->steps[x->n - 1], *q = &y->steps[y->n - 1];
 	uint32_t i = str_is_set(p->name) ? 0 : p->index, k = str_is_set(q->name) ? 0 : q->index;
 
@@ -296,26 +318,31 @@ static bool is_valid_path(const struct change *change, const struct path *path)
 	struct path parent = {path->n - 1, path->steps};
 	const struct value *container = path_get(&parent, 0, change->old);
 
-	return container && container->type == (str_is_set(path->steps[path->n - 1].name) ? TYPE_M : TYPE_L);
+	return container &&
+	       container->type == (str_is_set(path->steps[path->n - 1].name) ? TYPE_M : TYPE_L);
 }
 
-/* A result that is too large is not measured further: an expression can name a large list a thousand times. */
+/* A result that is too large is not measured further: an expression can name a large list a
+ * thousand times. */
 static enum code charge(struct change *change, const struct value *value)
 {
-	bool is_container = value->type == TYPE_L || value->type == TYPE_M || type_is_set((enum type)value->type);
+	bool is_container = value->type == TYPE_L || value->type == TYPE_M ||
+			    type_is_set((enum type)value->type);
 
 	if (is_container && !change->is_too_large) {
 		change->size += value_size(value);
 		change->is_too_large = change->size > ITEM_SIZE_MAX;
 	}
-	return arena_works(change->arena, 1) ? OK : err_default(change->err, ERR_SERVICE_UNAVAILABLE);
+	return arena_works(change->arena, 1) ? OK
+					     : err_default(change->err, ERR_SERVICE_UNAVAILABLE);
 }
 
 /*
- * The value of every action from the old item. AWS: operands of ADD and DELETE that do not fit come before any path, and
- * paths before the values of SET.
+ * The value of every action from the old item. AWS: operands of ADD and DELETE that do not fit come
+ * before any path, and paths before the values of SET.
  */
-static enum code evaluate_actions(struct change *change, const struct update *update, struct step_change *steps)
+static enum code evaluate_actions(struct change *change, const struct update *update,
+				  struct step_change *steps)
 {
 	enum code code = OK;
 
@@ -340,10 +367,13 @@ static enum code evaluate_actions(struct change *change, const struct update *up
 	return code;
 }
 
-/* All steps into the item's own members, at once: a copy of the item for each would take too long where there are many. */
-static void put_members(struct arena *arena, const struct step_change *steps, size_t n, struct value *item)
+/* All steps into the item's own members, at once: a copy of the item for each would take too long
+ * where there are many. */
+static void put_members(struct arena *arena, const struct step_change *steps, size_t n,
+			struct value *item)
 {
-	struct member *changes = ARENA_ARRAY(arena, struct member, n), *members = ARENA_ARRAY(arena, struct member, item->n + n);
+	struct member *changes = ARENA_ARRAY(arena, struct member, n),
+		      *members = ARENA_ARRAY(arena, struct member, item->n + n);
 	uint32_t at = 0, count = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -362,7 +392,8 @@ static void put_members(struct arena *arena, const struct step_change *steps, si
 }
 
 /* What the steps changed is not too deep. */
-static enum code check_depth(const struct step_change *steps, size_t n, const struct value *item, struct err *err)
+static enum code check_depth(const struct step_change *steps, size_t n, const struct value *item,
+			     struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct str name = steps[i].path->steps[0].name;
@@ -375,11 +406,12 @@ static enum code check_depth(const struct step_change *steps, size_t n, const st
 	return OK;
 }
 
-enum code expr_update(const struct update *update, struct arena *arena, const struct value *old, struct value *new_item,
-		      struct err *err)
+enum code expr_update(const struct update *update, struct arena *arena, const struct value *old,
+		      struct value *new_item, struct err *err)
 {
 	static const struct value nothing = {.type = TYPE_M};
-	struct change change = {.arena = arena, .old = old ? old : &nothing, .err = err, .step_count = update->n};
+	struct change change = {
+		.arena = arena, .old = old ? old : &nothing, .err = err, .step_count = update->n};
 	struct step_change *steps = ARENA_ARRAY(arena, struct step_change, update->n);
 	bool is_deeper = false;
 	enum code code = evaluate_actions(&change, update, steps);

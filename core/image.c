@@ -27,7 +27,8 @@ static size_t payload_size(const struct value *value)
 		for (uint32_t i = 0; i < value->n; i++) {
 			size_t n = payload_size(&value->members[i].value);
 
-			size += varint_size(value->members[i].name.n) + value->members[i].name.n + 1 + varint_size(n) + n;
+			size += varint_size(value->members[i].name.n) + value->members[i].name.n +
+				1 + varint_size(n) + n;
 		}
 		return size;
 	case TYPE_L:
@@ -174,9 +175,11 @@ static bool next_element(struct image_cursor *cursor, struct image_value *value)
 	return true;
 }
 
-static bool decode_value(struct arena *arena, const struct image_value *encoded, unsigned depth, struct value *value);
+static bool decode_value(struct arena *arena, const struct image_value *encoded, unsigned depth,
+			 struct value *value);
 
-static bool decode_members(struct arena *arena, struct image_cursor *cursor, unsigned depth, struct value *map)
+static bool decode_members(struct arena *arena, struct image_cursor *cursor, unsigned depth,
+			   struct value *map)
 {
 	size_t n = cursor->left;
 	struct member *members = arena_alloc(arena, n * sizeof(*members));
@@ -192,24 +195,28 @@ static bool decode_members(struct arena *arena, struct image_cursor *cursor, uns
 	return is_done(cursor);
 }
 
-static bool decode_elements(struct arena *arena, struct image_cursor *cursor, enum type type, unsigned depth, struct value *list)
+static bool decode_elements(struct arena *arena, struct image_cursor *cursor, enum type type,
+			    unsigned depth, struct value *list)
 {
 	size_t n = cursor->left;
 	struct value *elements = arena_alloc(arena, n * sizeof(*elements));
 	struct image_value encoded;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!next_element(cursor, &encoded) || !decode_value(arena, &encoded, depth, &elements[i]))
+		if (!next_element(cursor, &encoded) ||
+		    !decode_value(arena, &encoded, depth, &elements[i]))
 			return false;
 		if (type_is_set(type) && elements[i].type != type_element(type))
 			return false;
 	}
 	if (is_done(cursor))
-		*list = (struct value){.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements};
+		*list = (struct value){
+			.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements};
 	return is_done(cursor);
 }
 
-static bool decode_value(struct arena *arena, const struct image_value *encoded, unsigned depth, struct value *value)
+static bool decode_value(struct arena *arena, const struct image_value *encoded, unsigned depth,
+			 struct value *value)
 {
 	struct image_cursor cursor;
 
@@ -219,7 +226,8 @@ static bool decode_value(struct arena *arena, const struct image_value *encoded,
 	}
 	if (encoded->type == TYPE_NULL || encoded->type == TYPE_BOOL) {
 		*value = (struct value){.type = (uint8_t)encoded->type,
-					.boolean = encoded->type == TYPE_BOOL && encoded->payload.p[0] != 0};
+					.boolean = encoded->type == TYPE_BOOL &&
+						   encoded->payload.p[0] != 0};
 		return true;
 	}
 	if (depth == 0 || !enter(encoded, &cursor))
@@ -238,7 +246,8 @@ bool image_decode(struct arena *arena, struct str image, struct value *item)
 {
 	struct image_cursor cursor;
 
-	return image_open(image, &cursor) && decode_members(arena, &cursor, VALUE_DEPTH_MAX + 2, item);
+	return image_open(image, &cursor) &&
+	       decode_members(arena, &cursor, VALUE_DEPTH_MAX + 2, item);
 }
 
 bool image_get(struct arena *arena, struct str image, struct str name, struct value *value)

@@ -6,10 +6,10 @@
  * decoding the others; the billed size is in its head. Equal items have equal
  * images (see value.h), so a write that changes nothing is found by memcmp.
  *
- *   image  = version(1 byte, 01) billed-size(varint) count(varint) { name-length(varint) name value }
- *   value  = type(1 byte) length(varint) payload[length]
- *   payload: S, B bytes; N the number encoding; BOOL one byte 00/01; NULL empty;
- *            sets and L: count(varint) { value }; M: count(varint) { name-length(varint) name value }
+ *   image  = version(1 byte, 01) billed-size(varint) count(varint) { name-length(varint) name value
+ * } value  = type(1 byte) length(varint) payload[length] payload: S, B bytes; N the number
+ * encoding; BOOL one byte 00/01; NULL empty; sets and L: count(varint) { value }; M: count(varint)
+ * { name-length(varint) name value }
  *
  * Images come from our own store: a malformed one is corruption. Readers stay
  * in bounds whatever the bytes (a fuzz target), and answer false.
@@ -41,11 +41,12 @@ size_t image_item_size(struct str image);
 bool image_decode(struct arena *arena, struct str image, struct value *item) WARN_UNUSED;
 
 /* Decodes one top-level attribute; VALUE_NONE where it is absent. */
-bool image_get(struct arena *arena, struct str image, struct str name, struct value *value) WARN_UNUSED;
+bool image_get(struct arena *arena, struct str image, struct str name,
+	       struct value *value) WARN_UNUSED;
 
 /*
- * Walking without building values: a cursor over the members of an image, or over the content of a value in it. Wire JSON
- * is written so (json_image).
+ * Walking without building values: a cursor over the members of an image, or over the content of a
+ * value in it. Wire JSON is written so (json_image).
  */
 struct image_cursor {
 	const char *p;
@@ -62,7 +63,8 @@ struct image_value {
 bool image_open(struct str image, struct image_cursor *cursor) WARN_UNUSED;
 
 /* A varint of three bytes or more: where it ends, NULL where it is malformed. */
-const char *image_varint_long(const char *p, const char *end, uint64_t *value) __attribute__((noinline, cold));
+const char *image_varint_long(const char *p, const char *end, uint64_t *value)
+	__attribute__((noinline, cold));
 
 /* The parts of a member, in line: answers read millions of them. */
 static inline bool image_read_varint(struct image_cursor *cursor, uint64_t *value)
@@ -72,7 +74,8 @@ static inline bool image_read_varint(struct image_cursor *cursor, uint64_t *valu
 		return true;
 	}
 	if (cursor->end - cursor->p >= 2 && !(cursor->p[1] & 0x80)) { /* or two */
-		*value = ((unsigned char)cursor->p[0] & 0x7Fu) | (unsigned)(unsigned char)cursor->p[1] << 7;
+		*value = ((unsigned char)cursor->p[0] & 0x7Fu) |
+			 (unsigned)(unsigned char)cursor->p[1] << 7;
 		cursor->p += 2;
 		return true;
 	}
@@ -118,15 +121,18 @@ static inline bool image_read_value(struct image_cursor *cursor, struct image_va
 }
 
 /* The next member; false at the end or on malformed bytes. */
-static inline bool image_next_member(struct image_cursor *cursor, struct str *name, struct image_value *value)
+static inline bool image_next_member(struct image_cursor *cursor, struct str *name,
+				     struct image_value *value)
 {
-	if (cursor->left == 0 || !image_read_bytes(cursor, name) || !image_read_value(cursor, value))
+	if (cursor->left == 0 || !image_read_bytes(cursor, name) ||
+	    !image_read_value(cursor, value))
 		return false;
 	cursor->left--;
 	return true;
 }
 
 /* Decodes a value met by a cursor. */
-bool image_value_decode(struct arena *arena, const struct image_value *encoded, struct value *value) WARN_UNUSED;
+bool image_value_decode(struct arena *arena, const struct image_value *encoded,
+			struct value *value) WARN_UNUSED;
 
 #endif

@@ -69,7 +69,8 @@ static uint32_t hash_md5(const struct value *const *values, unsigned n)
 	return (uint32_t)str_be((const char *)digest, KEY_HASH_SIZE);
 }
 
-void key_add_partition(struct buf *out, enum key_hash hash, const struct value *const *values, unsigned n)
+void key_add_partition(struct buf *out, enum key_hash hash, const struct value *const *values,
+		       unsigned n)
 {
 	size_t at = out->n;
 
@@ -77,7 +78,8 @@ void key_add_partition(struct buf *out, enum key_hash hash, const struct value *
 	for (unsigned i = 0; i < n; i++)
 		key_add(out, values[i]);
 	if (hash == KEY_HASH_FNV && n > 0) {
-		uint32_t h = fnv_of((struct str){out->p + at + KEY_HASH_SIZE, out->n - at - KEY_HASH_SIZE});
+		uint32_t h = fnv_of(
+			(struct str){out->p + at + KEY_HASH_SIZE, out->n - at - KEY_HASH_SIZE});
 
 		put_be32(out->p + at, h);
 	}
@@ -155,12 +157,14 @@ static uint64_t segment_begin(enum key_hash hash, uint64_t k, uint32_t n)
 	return (k << 32) / n;
 }
 
-void key_segment(struct arena *arena, enum key_hash hash, uint32_t k, uint32_t n, struct str *low, struct str *high)
+void key_segment(struct arena *arena, enum key_hash hash, uint32_t k, uint32_t n, struct str *low,
+		 struct str *high)
 {
 	uint64_t begin = segment_begin(hash, k, n);
 
 	*low = hash_bound(arena, begin);
 	*high = hash_bound(arena, segment_begin(hash, (uint64_t)k + 1, n));
-	if (begin > UINT32_MAX) /* behind all hashes: an empty range, since no bound at all would be all of them */
+	if (begin > UINT32_MAX) /* behind all hashes: an empty range, since no bound at all would be
+				   all of them */
 		*low = *high = hash_bound(arena, UINT32_MAX);
 }

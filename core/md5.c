@@ -75,7 +75,8 @@ void md5_add(struct md5 *md5, const void *bytes, size_t n)
 	const unsigned char *p = bytes;
 
 	while (n > 0) {
-		size_t at = md5->size % MD5_BLOCK, room = MD5_BLOCK - at, part = n < room ? n : room;
+		size_t at = md5->size % MD5_BLOCK, room = MD5_BLOCK - at,
+		       part = n < room ? n : room;
 
 		memcpy(md5->block + at, p, part);
 		md5->size += part;

@@ -10,7 +10,9 @@
 #define EXPONENT_MIN (-129) /* of 0.d1d2... * 10^e: 1E-130 */
 #define EXPONENT_MAX 126    /* 9.99E+125 */
 #define EXPONENT_FAR 100000000 /* beyond any legal one, and no sum of two overflows */
-#define SPAN_MAX 320        /* decimal places between the largest and the smallest digit of two numbers, and a carry */
+#define SPAN_MAX                                                                                   \
+	320 /* decimal places between the largest and the smallest digit of two numbers, and a     \
+	       carry */
 
 /* 0.d1d2...dn * 10^exponent; n is 0 for zero, d1 and dn are not 0. */
 struct decimal {
@@ -32,7 +34,8 @@ static size_t encode(const struct decimal *d, char *out)
 	p[n++] = d->is_negative ? SIGN_NEGATIVE : SIGN_POSITIVE;
 	p[n++] = (unsigned char)(d->exponent - EXPONENT_MIN);
 	for (int i = 0; i < d->n; i += 2)
-		p[n++] = (unsigned char)(1 + d->digits[i] * 10 + (i + 1 < d->n ? d->digits[i + 1] : 0));
+		p[n++] = (unsigned char)(1 + d->digits[i] * 10 +
+					 (i + 1 < d->n ? d->digits[i + 1] : 0));
 	p[n++] = 0;
 	if (d->is_negative) {
 		for (size_t i = 1; i < n; i++)
@@ -48,7 +51,8 @@ static inline bool is_short(size_t n)
 	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && n >= 4 && n <= SHORT_MAX;
 }
 
-/* The pairs of a short encoding, the first in the lowest byte. Reads nothing beyond the encoding. A malformed pair gives a byte beyond 99. */
+/* The pairs of a short encoding, the first in the lowest byte. Reads nothing beyond the encoding. A
+ * malformed pair gives a byte beyond 99. */
 static inline uint64_t short_pairs(struct str number, unsigned char flip)
 {
 	uint64_t ones = 0x0101010101010101u >> (88 - 8 * number.n), all;
@@ -135,8 +139,8 @@ static const char *scan_digits(const char *p, const char *end, struct decimal *d
 }
 
 /*
- * Reads "e-12" to the end of the text; false when malformed, or beyond 64 bits, which AWS does not convert either. The value
- * added saturates far beyond any legal one.
+ * Reads "e-12" to the end of the text; false when malformed, or beyond 64 bits, which AWS does not
+ * convert either. The value added saturates far beyond any legal one.
  */
 static bool scan_exponent(const char *p, const char *end, int *exponent)
 {
@@ -220,7 +224,8 @@ static inline char *put_head(bool is_negative, int exponent, char *to)
 	return to;
 }
 
-/* Puts the point into the digits, or zeros behind them, and cuts zeros at their end; gives the end. */
+/* Puts the point into the digits, or zeros behind them, and cuts zeros at their end; gives the end.
+ */
 static inline char *put_point(char *digits, char *to, int exponent)
 {
 	while (to > digits && to[-1] == '0')
@@ -249,19 +254,23 @@ static inline uint64_t digits_of_pairs(uint32_t pairs)
 }
 
 /*
- * number_put() of a short encoding whose text has digits before its point and is not too long; NULL for others, which put_long() writes. It reads nothing back
- * that it has written: such a load waits for the store.
+ * number_put() of a short encoding whose text has digits before its point and is not too long; NULL
+ * for others, which put_long() writes. It reads nothing back that it has written: such a load waits
+ * for the store.
  */
 static inline char *put_short(struct str number, char *to)
 {
 	unsigned char flip = number.p[0] == SIGN_NEGATIVE ? 0xFF : 0;
-	unsigned n = 2 * ((unsigned)number.n - 3), exponent = (unsigned)(((unsigned char)number.p[1] ^ flip) + EXPONENT_MIN);
+	unsigned n = 2 * ((unsigned)number.n - 3),
+		 exponent = (unsigned)(((unsigned char)number.p[1] ^ flip) + EXPONENT_MIN);
 	uint64_t pairs = short_pairs(number, flip);
 	unsigned last = (unsigned)(pairs >> (4 * n - 8));
 
-	if (exponent == 0 || exponent > 16 || last == 0 || !are_pairs(pairs)) /* unsigned: a negative exponent is beyond 16, too */
+	if (exponent == 0 || exponent > 16 || last == 0 ||
+	    !are_pairs(pairs)) /* unsigned: a negative exponent is beyond 16, too */
 		return NULL;
-	uint64_t first = digits_of_pairs((uint32_t)pairs), second = digits_of_pairs((uint32_t)(pairs >> 32)); /* zeros behind the last pair */
+	uint64_t first = digits_of_pairs((uint32_t)pairs),
+		 second = digits_of_pairs((uint32_t)(pairs >> 32)); /* zeros behind the last pair */
 	*to = '-';
 	to += flip != 0;
 	memcpy(to, &first, 8);
@@ -271,7 +280,8 @@ static inline char *put_short(struct str number, char *to)
 		return to + exponent;
 	if (exponent > 7)
 		return NULL;
-	uint64_t from_point = first >> 8 * exponent | second << 8 * (7 - exponent) << 8, behind = second >> 8 * exponent;
+	uint64_t from_point = first >> 8 * exponent | second << 8 * (7 - exponent) << 8,
+		 behind = second >> 8 * exponent;
 	to[exponent] = '.';
 	memcpy(to + exponent + 1, &from_point, 8);
 	memcpy(to + exponent + 9, &behind, 8);
@@ -354,7 +364,8 @@ static enum code normalize(const signed char *places, int n, struct decimal *d, 
 	return check_range(d, err);
 }
 
-static enum code add(struct str a, struct str b, bool negate_b, char *out, size_t *length, struct err *err)
+static enum code add(struct str a, struct str b, bool negate_b, char *out, size_t *length,
+		     struct err *err)
 {
 	struct decimal x, y, sum = {0};
 	signed char places[SPAN_MAX];
@@ -366,7 +377,8 @@ static enum code add(struct str a, struct str b, bool negate_b, char *out, size_
 	if (y.n == 0)
 		y.exponent = x.exponent;
 	y.is_negative = y.is_negative != negate_b;
-	int top = (x.exponent > y.exponent ? x.exponent : y.exponent) + 1; /* one place for the carry */
+	int top = (x.exponent > y.exponent ? x.exponent : y.exponent) +
+		  1; /* one place for the carry */
 	int x_low = x.exponent - x.n, y_low = y.exponent - y.n;
 	int n = top - (x_low < y_low ? x_low : y_low);
 	int sign_y = x.is_negative == y.is_negative ? 1 : -1;
@@ -473,8 +485,10 @@ double number_to_double(struct str number)
 float number_to_float(struct str number)
 {
 	/* 5^27 < 2^64: these are exact in 64 bits of mantissa */
-	static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
-					     1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+	static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+					     1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+					     1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+					     1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
 	struct decimal d;
 	uint64_t digits = 0;
 	char text[64];
@@ -489,7 +503,8 @@ float number_to_float(struct str number)
 	}
 	for (int i = 0; i < d.n; i++)
 		digits = digits * 10 + d.digits[i];
-	long double value = power < 0 ? (long double)digits / powers[-power] : (long double)digits * powers[power];
+	long double value = power < 0 ? (long double)digits / powers[-power]
+				      : (long double)digits * powers[power];
 	return (float)(d.is_negative ? -value : value);
 }
 
@@ -556,10 +571,12 @@ size_t number_packed(struct str number, unsigned char *out)
 		out[0] = 0x80;
 		return 1;
 	}
-	int odd = d.exponent & 1, pairs = (d.n + odd + 1) / 2, hundreds = (d.exponent + odd) / 2 - 64;
+	int odd = d.exponent & 1, pairs = (d.n + odd + 1) / 2,
+	    hundreds = (d.exponent + odd) / 2 - 64;
 	out[n++] = (unsigned char)(d.is_negative ? ~hundreds : hundreds);
 	for (int i = 0; i < pairs; i++) {
-		int pair = 10 * place(&d, d.exponent, 2 * i - odd) + place(&d, d.exponent, 2 * i + 1 - odd);
+		int pair = 10 * place(&d, d.exponent, 2 * i - odd) +
+			   place(&d, d.exponent, 2 * i + 1 - odd);
 
 		out[n++] = (unsigned char)(d.is_negative ? 101 - pair : 1 + pair);
 	}

@@ -18,7 +18,9 @@ const struct value *path_get(const struct path *path, size_t from, const struct 
 		if (str_is_set(step->name))
 			value = value->type == TYPE_M ? value_member(value, step->name) : NULL;
 		else
-			value = value->type == TYPE_L && step->index < value->n ? &value->elements[step->index] : NULL;
+			value = value->type == TYPE_L && step->index < value->n
+					? &value->elements[step->index]
+					: NULL;
 	}
 	return value;
 }

@@ -1,5 +1,6 @@
 /*
- * poison - memory that nobody may touch for now: AddressSanitizer reports who does. Nothing in other builds.
+ * poison - memory that nobody may touch for now: AddressSanitizer reports who does. Nothing in
+ * other builds.
  */
 #ifndef DYNALITH_POISON_H
 #define DYNALITH_POISON_H

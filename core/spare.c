@@ -59,7 +59,8 @@ static size_t find(size_t size)
 	for (size_t i = 0; i < spare.n; i++) {
 		size_t has = spare.v[i].size;
 
-		if (has >= size && has / 2 <= size && (found == spare.n || has < spare.v[found].size))
+		if (has >= size && has / 2 <= size &&
+		    (found == spare.n || has < spare.v[found].size))
 			found = i;
 	}
 	return found;

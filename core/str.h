@@ -62,10 +62,11 @@ static inline int str_cmp(struct str a, struct str b)
 }
 
 /*
- * Where the key stands among `n` rows of `size` bytes that begin with their struct str and lie in the order of those, or where it would stand.
- * Inline, so that the size is a constant.
+ * Where the key stands among `n` rows of `size` bytes that begin with their struct str and lie in
+ * the order of those, or where it would stand. Inline, so that the size is a constant.
  */
-static inline size_t str_search(const void *rows, size_t n, size_t size, struct str key, bool *is_there)
+static inline size_t str_search(const void *rows, size_t n, size_t size, struct str key,
+				bool *is_there)
 {
 	size_t low = 0, high = n;
 
@@ -91,7 +92,8 @@ int str_order(const void *a, const void *b);
 /* 64 bits of a hash of the bytes, well mixed; not cryptographic. */
 uint64_t str_hash(struct str bytes, uint64_t seed);
 
-/* The big-endian number in the first `n` bytes at `p`, 8 at most: what buf_add_be32 and buf_add_be64 wrote. */
+/* The big-endian number in the first `n` bytes at `p`, 8 at most: what buf_add_be32 and
+ * buf_add_be64 wrote. */
 static inline uint64_t str_be(const char *p, size_t n)
 {
 	uint64_t value = 0;
@@ -113,14 +115,18 @@ bool str_eq_nocase(struct str a, struct str b);
 /* A slice of a C string; str_of(NULL) is absent. */
 struct str str_of(const char *cstring);
 
-/* A copy in the arena. The copy is followed by a NUL byte that does not count, so .p is also a C string. */
+/* A copy in the arena. The copy is followed by a NUL byte that does not count, so .p is also a C
+ * string. */
 struct str str_copy(struct arena *arena, struct str s);
-/* A copy in no arena, for what outlives requests: its bytes are the caller's to free(). Of an absent string, the same. */
+/* A copy in no arena, for what outlives requests: its bytes are the caller's to free(). Of an
+ * absent string, the same. */
 struct str str_duplicate(struct str s);
 
 /* Formats into the arena; the result is followed by a NUL byte that does not count. */
-struct str str_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-struct str str_vprintf(struct arena *arena, const char *format, va_list ap) __attribute__((format(printf, 2, 0)));
+struct str str_printf(struct arena *arena, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+struct str str_vprintf(struct arena *arena, const char *format, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 
 /* Whether `needle` occurs in `s`; an empty needle always does. */
 bool str_contains(struct str s, struct str needle);

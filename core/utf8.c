@@ -6,7 +6,8 @@
 static size_t sequence_length(const unsigned char *p, size_t n)
 {
 	unsigned char c = p[0];
-	unsigned char low = 0x80, high = 0xBF; /* bounds of the second byte: no overlong forms, surrogates, > U+10FFFF */
+	unsigned char low = 0x80, high = 0xBF; /* bounds of the second byte: no overlong forms,
+						  surrogates, > U+10FFFF */
 	size_t length;
 
 	if (c < 0x80)

@@ -11,10 +11,12 @@ static const struct {
 	const char *name, *long_name;
 	enum type element;
 } types[TYPE_COUNT] = {
-	[TYPE_NONE] = {"NONE", "NONE", TYPE_NONE},    [TYPE_S] = {"S", "STRING", TYPE_NONE},        [TYPE_N] = {"N", "NUMBER", TYPE_NONE},
-	[TYPE_B] = {"B", "BINARY", TYPE_NONE},        [TYPE_SS] = {"SS", "STRING_SET", TYPE_S},     [TYPE_NS] = {"NS", "NUMBER_SET", TYPE_N},
-	[TYPE_BS] = {"BS", "BINARY_SET", TYPE_B},     [TYPE_M] = {"M", "MAP", TYPE_NONE},           [TYPE_L] = {"L", "LIST", TYPE_NONE},
-	[TYPE_NULL] = {"NULL", "NULL", TYPE_NONE},    [TYPE_BOOL] = {"BOOL", "BOOLEAN", TYPE_NONE},
+	[TYPE_NONE] = {"NONE", "NONE", TYPE_NONE},    [TYPE_S] = {"S", "STRING", TYPE_NONE},
+	[TYPE_N] = {"N", "NUMBER", TYPE_NONE},        [TYPE_B] = {"B", "BINARY", TYPE_NONE},
+	[TYPE_SS] = {"SS", "STRING_SET", TYPE_S},     [TYPE_NS] = {"NS", "NUMBER_SET", TYPE_N},
+	[TYPE_BS] = {"BS", "BINARY_SET", TYPE_B},     [TYPE_M] = {"M", "MAP", TYPE_NONE},
+	[TYPE_L] = {"L", "LIST", TYPE_NONE},          [TYPE_NULL] = {"NULL", "NULL", TYPE_NONE},
+	[TYPE_BOOL] = {"BOOL", "BOOLEAN", TYPE_NONE},
 };
 
 enum type type_element(enum type set)
@@ -43,7 +45,8 @@ enum type type_of_name(struct str name)
 
 struct value value_of_str(enum type type, struct str bytes)
 {
-	return (struct value){.type = (uint8_t)type, .n = (uint32_t)bytes.n, .bytes = bytes.p ? bytes.p : ""};
+	return (struct value){
+		.type = (uint8_t)type, .n = (uint32_t)bytes.n, .bytes = bytes.p ? bytes.p : ""};
 }
 
 uint32_t value_place(const struct value *map, struct str name, bool *is_there)
@@ -78,7 +81,8 @@ static void sort_few(struct member *members, size_t n)
 	}
 }
 
-/* By merging, since qsort may change the order of equal names. `room` holds n members; depth is the logarithm of n. */
+/* By merging, since qsort may change the order of equal names. `room` holds n members; depth is the
+ * logarithm of n. */
 static void sort_many(struct member *members, size_t n, struct member *room)
 {
 	size_t half = n / 2, left = 0, right = half;
@@ -93,7 +97,8 @@ static void sort_many(struct member *members, size_t n, struct member *room)
 		return;
 	memcpy(room, members, n * sizeof(*members));
 	for (size_t i = 0; i < n; i++) {
-		bool takes_left = left < half && (right == n || by_name(&room[left], &room[right]) <= 0);
+		bool takes_left =
+			left < half && (right == n || by_name(&room[left], &room[right]) <= 0);
 
 		members[i] = room[takes_left ? left++ : right++];
 	}
@@ -258,7 +263,8 @@ static unsigned depth_within(const struct value *value, unsigned limit)
 	if ((value->type != TYPE_M && value->type != TYPE_L) || limit == 0 || value->n == 0)
 		return 0;
 	for (uint32_t i = 0; i < value->n; i++) {
-		const struct value *content = value->type == TYPE_M ? &value->members[i].value : &value->elements[i];
+		const struct value *content =
+			value->type == TYPE_M ? &value->members[i].value : &value->elements[i];
 		unsigned depth = depth_within(content, limit - 1);
 
 		if (depth > deepest)
@@ -276,7 +282,8 @@ long value_size_function(const struct value *value)
 {
 	if (value->type == TYPE_S)
 		return (long)utf8_utf16_length(value_str(value));
-	return value->type == TYPE_N || value->type == TYPE_NULL || value->type == TYPE_BOOL || value->type == TYPE_NONE
+	return value->type == TYPE_N || value->type == TYPE_NULL || value->type == TYPE_BOOL ||
+			       value->type == TYPE_NONE
 		       ? -1
 		       : (long)value->n;
 }

@@ -36,7 +36,9 @@ enum type {
 	TYPE_COUNT
 };
 
-#define VALUE_DEPTH_MAX 32         /* levels of nesting, the item's own map being one. AWS: Quotas, "Nested attribute depth" */
+#define VALUE_DEPTH_MAX                                                                            \
+	32 /* levels of nesting, the item's own map being one. AWS: Quotas, "Nested attribute      \
+	      depth" */
 #define ATTRIBUTE_NAME_SIZE_MAX 65535 /* bytes. AWS: Quotas, "Attribute names" */
 #define ITEM_SIZE_MAX (400 * 1024) /* bytes. AWS: Quotas, "Item size" */
 
@@ -102,8 +104,9 @@ uint32_t value_place(const struct value *map, struct str name, bool *is_there);
 const struct value *value_member(const struct value *map, struct str name);
 
 /*
- * Sorts members into canonical order in place; those of one name stay in their order. Returns false and sets
- * *duplicate (if not NULL) when a name stands twice. value_sort_set does the same for the elements of a set.
+ * Sorts members into canonical order in place; those of one name stay in their order. Returns false
+ * and sets *duplicate (if not NULL) when a name stands twice. value_sort_set does the same for the
+ * elements of a set.
  */
 bool value_sort_members(struct member *members, size_t n, struct str *duplicate);
 bool value_sort_set(struct value *elements, size_t n, const struct value **duplicate);
@@ -121,17 +124,20 @@ int value_compare(const struct value *a, const struct value *b);
 bool value_set_has(const struct value *set, const struct value *element);
 
 /*
- * Sizes by DynamoDB's billing rules, in bytes. AWS: Developer Guide, "DynamoDB item sizes and formats":
- * an attribute is its UTF-8 name plus its value; S and B their bytes; N about one byte per two significant
- * digits plus one; NULL and BOOL 1; L and M 3 plus 1 per element or member plus their contents.
+ * Sizes by DynamoDB's billing rules, in bytes. AWS: Developer Guide, "DynamoDB item sizes and
+ * formats": an attribute is its UTF-8 name plus its value; S and B their bytes; N about one byte
+ * per two significant digits plus one; NULL and BOOL 1; L and M 3 plus 1 per element or member plus
+ * their contents.
  */
 size_t value_size(const struct value *value);
 size_t item_size(const struct value *item);
 
-/* Levels of nesting: 0 for what is empty or holds no values, 1 + the deepest content for M and L. An attribute has less than VALUE_DEPTH_MAX. */
+/* Levels of nesting: 0 for what is empty or holds no values, 1 + the deepest content for M and L.
+ * An attribute has less than VALUE_DEPTH_MAX. */
 unsigned value_depth(const struct value *value);
 
-/* size() of DynamoDB's expressions: UTF-16 code units for S, bytes for B, elements for sets, L, M; -1 otherwise. */
+/* size() of DynamoDB's expressions: UTF-16 code units for S, bytes for B, elements for sets, L, M;
+ * -1 otherwise. */
 long value_size_function(const struct value *value);
 
 #endif

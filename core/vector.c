@@ -75,7 +75,8 @@ static double distance_portable(const float *a, const double *b, size_t n)
 
 #include "core/cpu.h"
 
-/* The same sums in the same order with 256-bit registers. A fused multiply-add of exact products rounds as the sum alone does. */
+/* The same sums in the same order with 256-bit registers. A fused multiply-add of exact products
+ * rounds as the sum alone does. */
 __attribute__((target("avx,fma"))) static double dot_avx(const float *a, const double *b, size_t n)
 {
 	__m256d s0 = _mm256_setzero_pd(), s1 = s0, s2 = s0, s3 = s0;
@@ -83,10 +84,14 @@ __attribute__((target("avx,fma"))) static double dot_avx(const float *a, const d
 	size_t i = 0;
 
 	for (; i + LANES <= n; i += LANES) {
-		s0 = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i)), _mm256_loadu_pd(b + i), s0);
-		s1 = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 4)), _mm256_loadu_pd(b + i + 4), s1);
-		s2 = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 8)), _mm256_loadu_pd(b + i + 8), s2);
-		s3 = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 12)), _mm256_loadu_pd(b + i + 12), s3);
+		s0 = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i)), _mm256_loadu_pd(b + i),
+				     s0);
+		s1 = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 4)),
+				     _mm256_loadu_pd(b + i + 4), s1);
+		s2 = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 8)),
+				     _mm256_loadu_pd(b + i + 8), s2);
+		s3 = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 12)),
+				     _mm256_loadu_pd(b + i + 12), s3);
 	}
 	_mm256_storeu_pd(lanes, s0);
 	_mm256_storeu_pd(lanes + 4, s1);
@@ -95,18 +100,24 @@ __attribute__((target("avx,fma"))) static double dot_avx(const float *a, const d
 	return add_up(lanes) + rest_of_dot(a, b, i, n);
 }
 
-/* Squares of differences are not exact: no fused operation, lest the bits differ from machine to machine. */
-__attribute__((target("avx,fma"))) static double distance_avx(const float *a, const double *b, size_t n)
+/* Squares of differences are not exact: no fused operation, lest the bits differ from machine to
+ * machine. */
+__attribute__((target("avx,fma"))) static double distance_avx(const float *a, const double *b,
+							      size_t n)
 {
 	__m256d s0 = _mm256_setzero_pd(), s1 = s0, s2 = s0, s3 = s0;
 	double lanes[LANES];
 	size_t i = 0;
 
 	for (; i + LANES <= n; i += LANES) {
-		__m256d d0 = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i)), _mm256_loadu_pd(b + i));
-		__m256d d1 = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 4)), _mm256_loadu_pd(b + i + 4));
-		__m256d d2 = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 8)), _mm256_loadu_pd(b + i + 8));
-		__m256d d3 = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 12)), _mm256_loadu_pd(b + i + 12));
+		__m256d d0 =
+			_mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i)), _mm256_loadu_pd(b + i));
+		__m256d d1 = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 4)),
+					   _mm256_loadu_pd(b + i + 4));
+		__m256d d2 = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 8)),
+					   _mm256_loadu_pd(b + i + 8));
+		__m256d d3 = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(a + i + 12)),
+					   _mm256_loadu_pd(b + i + 12));
 
 		s0 = _mm256_add_pd(s0, _mm256_mul_pd(d0, d0));
 		s1 = _mm256_add_pd(s1, _mm256_mul_pd(d1, d1));
@@ -165,7 +176,8 @@ double vector_square(const float *a, size_t n)
 	return add_up(lanes) + rest;
 }
 
-/* The root of the product, not the product of the roots: it is exact where both squares are the same. */
+/* The root of the product, not the product of the roots: it is exact where both squares are the
+ * same. */
 static double cosine_score(double dot, double square, double query_square)
 {
 	double lengths = sqrt(square * query_square);
@@ -176,10 +188,13 @@ static double cosine_score(double dot, double square, double query_square)
 
 static float within_range(double score)
 {
-	return score > (double)FLT_MAX ? FLT_MAX : score < -(double)FLT_MAX ? -FLT_MAX : (float)score;
+	return score > (double)FLT_MAX    ? FLT_MAX
+	       : score < -(double)FLT_MAX ? -FLT_MAX
+					  : (float)score;
 }
 
-float vector_score(enum vector_distance distance, const float *a, double square, const double *query, double query_square, size_t n)
+float vector_score(enum vector_distance distance, const float *a, double square,
+		   const double *query, double query_square, size_t n)
 {
 	if (distance == DISTANCE_EUCLIDEAN)
 		return within_range(sqrt(vector_square_distance(a, query, n)));
@@ -197,13 +212,15 @@ bool vector_of_number(struct str number, float *out)
 bool vector_of_list(const struct value *list, float *out)
 {
 	for (uint32_t i = 0; i < list->n; i++) {
-		if (list->elements[i].type != TYPE_N || !vector_of_number(value_str(&list->elements[i]), &out[i]))
+		if (list->elements[i].type != TYPE_N ||
+		    !vector_of_number(value_str(&list->elements[i]), &out[i]))
 			return false;
 	}
 	return true;
 }
 
-/* Digits and decimal exponent of the shortest text that reads back as the float: value = 0.DIGITS * 10^exponent. */
+/* Digits and decimal exponent of the shortest text that reads back as the float: value = 0.DIGITS *
+ * 10^exponent. */
 static int shortest(float value, char digits[16], int *exponent)
 {
 	char text[32];

@@ -1,11 +1,13 @@
 /*
  * vector - arithmetic over vectors of 32-bit floating point numbers, for similarity search.
  *
- * Vectors are packed float32; sums are kept in double precision, in which products of two floats are exact, in a fixed number of
- * lanes and added up in a fixed order. So the results are the same bits on every machine, whether vector instructions were there or
- * not, and a search is deterministic.
+ * Vectors are packed float32; sums are kept in double precision, in which products of two floats
+ * are exact, in a fixed number of lanes and added up in a fixed order. So the results are the same
+ * bits on every machine, whether vector instructions were there or not, and a search is
+ * deterministic.
  *
- * Source of the rules: AWS: Developer Guide, "Using vector indexes in DynamoDB", Distance functions, and recorded answers.
+ * Source of the rules: AWS: Developer Guide, "Using vector indexes in DynamoDB", Distance
+ * functions, and recorded answers.
  */
 #ifndef DYNALITH_CORE_VECTOR_H
 #define DYNALITH_CORE_VECTOR_H
@@ -34,11 +36,13 @@ double vector_square(const float *a, size_t n);
 double vector_widen(const float *a, size_t n, double *values);
 
 /*
- * The score of a vector: COSINE is 1 minus the cosine of the angle, 0 to 2, and 1 where a vector is zero; EUCLIDEAN the distance;
- * DOT_PRODUCT the product. Rounded to float32 and kept within its range, as AWS gives it. `square` is the vector's own vector_square(),
- * `query_square` the query's; both only matter for COSINE.
+ * The score of a vector: COSINE is 1 minus the cosine of the angle, 0 to 2, and 1 where a vector is
+ * zero; EUCLIDEAN the distance; DOT_PRODUCT the product. Rounded to float32 and kept within its
+ * range, as AWS gives it. `square` is the vector's own vector_square(), `query_square` the query's;
+ * both only matter for COSINE.
  */
-float vector_score(enum vector_distance distance, const float *a, double square, const double *query, double query_square, size_t n);
+float vector_score(enum vector_distance distance, const float *a, double square,
+		   const double *query, double query_square, size_t n);
 
 /* Whether the higher of two scores is the better one. */
 static inline bool vector_higher_is_better(enum vector_distance distance)
@@ -47,15 +51,17 @@ static inline bool vector_higher_is_better(enum vector_distance distance)
 }
 
 /*
- * A number as the nearest float32; false where it is outside of float32's range. Sixteen digits and more are rounded once more on the
- * way, which shows in one number of 2^40.
+ * A number as the nearest float32; false where it is outside of float32's range. Sixteen digits and
+ * more are rounded once more on the way, which shows in one number of 2^40.
  */
 bool vector_of_number(struct str number, float *out);
 
-/* A list of numbers as packed floats; `out` has room for list->n. False where an element is not a number or out of range. */
+/* A list of numbers as packed floats; `out` has room for list->n. False where an element is not a
+ * number or out of range. */
 bool vector_of_list(const struct value *list, float *out);
 
-/* The shortest decimal that names the float, as AWS writes the elements of an index's vectors: "1.0", "0.1", "1.0E-12". */
+/* The shortest decimal that names the float, as AWS writes the elements of an index's vectors:
+ * "1.0", "0.1", "1.0E-12". */
 void vector_format(float value, struct buf *out);
 
 #endif

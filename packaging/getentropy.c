@@ -1,4 +1,7 @@
-/* getentropy() for libdynalith with glibc 2.17, which has none: the kernel's random bytes, by /dev/urandom where the kernel lacks the call. */
+/*
+ * getentropy() for libdynalith with glibc 2.17, which has none: the kernel's random bytes, by
+ * /dev/urandom where the kernel lacks the call.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -23,7 +23,8 @@ void call_charge(struct call *call, const struct cost *cost)
 	if (charges->n == charges->cap) {
 		size_t cap = charges->cap ? charges->cap * 2 : 1;
 
-		charges->v = arena_grow(call->arena, charges->v, charges->n * sizeof(*charges->v), cap * sizeof(*charges->v));
+		charges->v = arena_grow(call->arena, charges->v, charges->n * sizeof(*charges->v),
+					cap * sizeof(*charges->v));
 		charges->cap = cap;
 	}
 	cost_copy(&charges->v[charges->n++], cost);
@@ -47,7 +48,8 @@ bool call_is_name(struct str name)
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
 
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'))
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '_' || c == '-' || c == '.'))
 			return false;
 	}
 	return name.n >= NAME_MIN && name.n <= NAME_MAX_LENGTH;
@@ -55,17 +57,22 @@ bool call_is_name(struct str name)
 
 bool call_owns(const struct call *call, struct str account, struct str region)
 {
-	return catalog_is_shared(call->service->catalog) || (str_eq(account, call->ns.account) && str_eq(region, call->ns.region));
+	return catalog_is_shared(call->service->catalog) ||
+	       (str_eq(account, call->ns.account) && str_eq(region, call->ns.region));
 }
 
-/* arn:aws:dynamodb:REGION:ACCOUNT:table/NAME of the caller's region and account. AWS: which part is wrong decides the text. */
-static enum code read_arn(const struct call *call, struct str arn, struct str *name, struct err *err)
+/* arn:aws:dynamodb:REGION:ACCOUNT:table/NAME of the caller's region and account. AWS: which part is
+ * wrong decides the text. */
+static enum code read_arn(const struct call *call, struct str arn, struct str *name,
+			  struct err *err)
 {
 	struct arn parts = arn_split(arn);
-	const char *slash = parts.resource.n ? memchr(parts.resource.p, '/', parts.resource.n) : NULL;
+	const char *slash =
+		parts.resource.n ? memchr(parts.resource.p, '/', parts.resource.n) : NULL;
 	struct str type = {parts.resource.p, slash ? (size_t)(slash - parts.resource.p) : 0};
 
-	if (!slash || parts.region.n == 0 || parts.account.n == 0 || !str_eq(parts.service, STR("dynamodb")))
+	if (!slash || parts.region.n == 0 || parts.account.n == 0 ||
+	    !str_eq(parts.service, STR("dynamodb")))
 		return err_set(err, MSG_TABLE_ARN_FORM, STR_ARG(arn));
 	if (!str_eq(type, STR("table")))
 		return err_set(err, MSG_TABLE_ARN_TYPE, STR_ARG(arn));
@@ -106,7 +113,8 @@ enum code call_check_late(const struct call *call, struct err *err)
 	return call->late_err.code;
 }
 
-enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name, struct err *err)
+enum code call_table_name(struct call *call, struct str name_or_arn, struct str *name,
+			  struct err *err)
 {
 	struct str own = name_or_arn;
 	enum code code = OK;
@@ -132,21 +140,25 @@ static void note_elsewhere(struct call *call, struct str name)
 	struct ns where;
 	unsigned left_out;
 
-	if (!call->service->note || !catalog_elsewhere(call->service->catalog, call->ns, name, call->arena, &where))
+	if (!call->service->note ||
+	    !catalog_elsewhere(call->service->catalog, call->ns, name, call->arena, &where))
 		return;
 	if (!note_gate_opens(&call->service->notes, monotonic_ms(), &left_out))
 		return;
 	struct str rest = left_out > 0 ? str_printf(call->arena, NOTE_LEFT_OUT, left_out) : STR("");
 	call->service->note(call->service->note_context,
-			    str_printf(call->arena, NOTE_TABLE_ELSEWHERE, STR_ARG(name), STR_ARG(call->ns.account), STR_ARG(call->ns.region),
-				       STR_ARG(where.account), STR_ARG(where.region), STR_ARG(rest)));
+			    str_printf(call->arena, NOTE_TABLE_ELSEWHERE, STR_ARG(name),
+				       STR_ARG(call->ns.account), STR_ARG(call->ns.region),
+				       STR_ARG(where.account), STR_ARG(where.region),
+				       STR_ARG(rest)));
 }
 
 static void hold(struct call *call, struct table *table, struct str arn)
 {
 	if (table->settings->counts_keys && !call->accesses) /* notes from here on */
 		call->accesses = ARENA_NEW(call->arena, struct accesses);
-	call->tables.v = arena_room(call->arena, call->tables.v, call->tables.n, sizeof(*call->tables.v));
+	call->tables.v =
+		arena_room(call->arena, call->tables.v, call->tables.n, sizeof(*call->tables.v));
 	call->tables.v[call->tables.n++] = (struct held_table){table, arn};
 }
 
@@ -159,7 +171,8 @@ struct str call_named(const struct call *call, const struct table *table)
 {
 	for (size_t i = 0; i < call->tables.n; i++) {
 		if (call->tables.v[i].table == table)
-			return str_is_set(call->tables.v[i].arn) ? call->tables.v[i].arn : table->identity.name;
+			return str_is_set(call->tables.v[i].arn) ? call->tables.v[i].arn
+								 : table->identity.name;
 	}
 	return table->identity.name;
 }
@@ -188,15 +201,19 @@ static bool is_in_transition(const struct table *table)
 	return table->state.status == STATUS_CREATING || table->state.status == STATUS_DELETING;
 }
 
-/* The table for operations on its items. One that seems not to be there yet, or not any more, may be there by what another server did. */
-static enum code get_for_items(const struct call *call, struct str name, struct table **out, struct err *err)
+/* The table for operations on its items. One that seems not to be there yet, or not any more, may
+ * be there by what another server did. */
+static enum code get_for_items(const struct call *call, struct str name, struct table **out,
+			       struct err *err)
 {
 	struct table *table = NULL;
-	enum code code = catalog_get(call->service->catalog, call->ns, name, call->now_ms, &table, err);
+	enum code code =
+		catalog_get(call->service->catalog, call->ns, name, call->now_ms, &table, err);
 
 	if (code == OK && is_in_transition(table)) {
 		table_unref(table);
-		code = catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, &table, err);
+		code = catalog_get_current(call->service->catalog, call->ns, name, call->now_ms,
+					   &table, err);
 	}
 	if (code == OK && is_in_transition(table)) {
 		/* AWS: the error for items of a table that does not exist yet, or not any more */
@@ -206,7 +223,8 @@ static enum code get_for_items(const struct call *call, struct str name, struct 
 	return RESULT(code, out, table);
 }
 
-enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words, struct table **out, struct err *err)
+enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words,
+		     struct table **out, struct err *err)
 {
 	struct str name;
 	enum code code = call_check_values(call, err);
@@ -215,19 +233,24 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 		code = call_table_name(call, name_or_arn, &name, err);
 	if (code != OK)
 		return code;
-	for (size_t i = call->tables.from; i < call->tables.n; i++) { /* a batch names its tables often */
+	for (size_t i = call->tables.from; i < call->tables.n;
+	     i++) { /* a batch names its tables often */
 		if (str_eq(call->tables.v[i].table->identity.name, name)) {
 			*out = call->tables.v[i].table;
 			return OK;
 		}
 	}
-	if (words != ABSENT_RESOURCE) /* operations that describe or change a table use its current snapshot */
+	if (words != ABSENT_RESOURCE) /* operations that describe or change a table use its current
+					 snapshot */
 		code = call_refresh(call, err);
 	struct table *table = NULL;
 	if (code == OK)
-		code = words == ABSENT_RESOURCE ? get_for_items(call, name, &table, err)
-						: catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, &table, err);
-	if (code == OK && (words == ABSENT_BACKUP || words == ABSENT_TABLE) && str_is_set(table->state.job)) { /* AWS: DDB-TABLE-217 */
+		code = words == ABSENT_RESOURCE
+			       ? get_for_items(call, name, &table, err)
+			       : catalog_get_current(call->service->catalog, call->ns, name,
+						     call->now_ms, &table, err);
+	if (code == OK && (words == ABSENT_BACKUP || words == ABSENT_TABLE) &&
+	    str_is_set(table->state.job)) { /* AWS: DDB-TABLE-217 */
 		table_unref(table);
 		return refuse_absent(name, words, err);
 	}
@@ -250,7 +273,10 @@ struct write_token call_token(struct call *call, struct str client_token, struct
 	buf_add_be64(&fingerprint, str_hash(sameness, 1));
 	buf_add_be64(&fingerprint, str_hash(sameness, 2));
 	return (struct write_token){
-		.token = str_printf(call->arena, STR_FMT STR_FMT, STR_ARG(space), STR_ARG(client_token)), .space_size = space.n,
-		.fingerprint = buf_str(&fingerprint), .expires_ms = call->now_ms + TOKEN_LIFE_MS,
+		.token = str_printf(call->arena, STR_FMT STR_FMT, STR_ARG(space),
+				    STR_ARG(client_token)),
+		.space_size = space.n,
+		.fingerprint = buf_str(&fingerprint),
+		.expires_ms = call->now_ms + TOKEN_LIFE_MS,
 	};
 }

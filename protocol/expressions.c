@@ -25,7 +25,8 @@ static void list_texts(const struct expression_request *request, struct text tex
 
 static bool has_text(const struct expression_request *request)
 {
-	return str_is_set(request->update) || str_is_set(request->projection) || str_is_set(request->condition) || str_is_set(request->filter) ||
+	return str_is_set(request->update) || str_is_set(request->projection) ||
+	       str_is_set(request->condition) || str_is_set(request->filter) ||
 	       str_is_set(request->key_condition) || str_is_set(request->search);
 }
 
@@ -36,8 +37,8 @@ static void add_to_list(struct buf *list, const char *name)
 	buf_add_str(list, str_of(name));
 }
 
-static enum code check_mixing(struct arena *arena, const struct expression_request *request, const struct text texts[TEXT_COUNT],
-			      struct err *err)
+static enum code check_mixing(struct arena *arena, const struct expression_request *request,
+			      const struct text texts[TEXT_COUNT], struct err *err)
 {
 	struct buf expressions = buf_in(arena), legacy = buf_in(arena);
 
@@ -49,7 +50,8 @@ static enum code check_mixing(struct arena *arena, const struct expression_reque
 	for (size_t i = 0; i < TEXT_COUNT; i++)
 		if (str_is_set(texts[i].text))
 			add_to_list(&expressions, texts[i].name);
-	return err_set(err, MSG_EXPRESSIONS_MIXED, STR_ARG(buf_str(&legacy)), STR_ARG(buf_str(&expressions)));
+	return err_set(err, MSG_EXPRESSIONS_MIXED, STR_ARG(buf_str(&legacy)),
+		       STR_ARG(buf_str(&expressions)));
 }
 
 static bool is_word(struct str s)
@@ -57,13 +59,15 @@ static bool is_word(struct str s)
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
 
-		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'))
+		if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		      c == '_'))
 			return false;
 	}
 	return s.n > 0;
 }
 
-static enum code check_placeholder(const char *parameter, char sign, struct str key, struct err *err)
+static enum code check_placeholder(const char *parameter, char sign, struct str key,
+				   struct err *err)
 {
 	if (key.n == 0)
 		return err_set(err, MSG_PLACEHOLDER_EMPTY, parameter);
@@ -79,7 +83,8 @@ static enum code check_names(const struct expression_attribute_name_map *names, 
 	if (names->n == 0)
 		return err_set(err, MSG_NAMES_EMPTY);
 	for (size_t i = 0; i < names->n; i++) {
-		enum code code = check_placeholder("ExpressionAttributeNames", '#', names->v[i].key, err);
+		enum code code =
+			check_placeholder("ExpressionAttributeNames", '#', names->v[i].key, err);
 
 		if (code != OK)
 			return code;
@@ -96,7 +101,8 @@ static enum code check_values(const struct value *values, struct err *err)
 	if (values->n == 0)
 		return err_set(err, MSG_VALUES_EMPTY);
 	for (uint32_t i = 0; i < values->n; i++) {
-		enum code code = check_placeholder("ExpressionAttributeValues", ':', values->members[i].name, err);
+		enum code code = check_placeholder("ExpressionAttributeValues", ':',
+						   values->members[i].name, err);
 
 		if (code != OK)
 			return code;
@@ -104,7 +110,8 @@ static enum code check_values(const struct value *values, struct err *err)
 	return OK;
 }
 
-/* AWS: names and values without an expression are refused later, an empty attribute name among them here. */
+/* AWS: names and values without an expression are refused later, an empty attribute name among them
+ * here. */
 static enum code check_idle(const struct expression_request *request, struct err *err)
 {
 	const struct expression_attribute_name_map *names = request->names;
@@ -117,14 +124,17 @@ static enum code check_idle(const struct expression_request *request, struct err
 }
 
 /* AWS: the newer layer does not say which expression is missing in a write. */
-static enum code values_without_expression(const struct call *call, const struct expression_request *request, struct err *err)
+static enum code values_without_expression(const struct call *call,
+					   const struct expression_request *request,
+					   struct err *err)
 {
 	if (!request->valued || (request->is_write && !call->is_older))
 		return err_set(err, MSG_VALUES_WITHOUT_EXPRESSION, "", "", "");
 	return err_set(err, MSG_VALUES_WITHOUT_EXPRESSION, ": ", request->valued, " null");
 }
 
-enum code expressions_check(struct call *call, const struct expression_request *request, struct err *err)
+enum code expressions_check(struct call *call, const struct expression_request *request,
+			    struct err *err)
 {
 	struct text texts[TEXT_COUNT];
 	bool has_expression = has_text(request), has_names = request->names && request->names->v;
@@ -146,17 +156,20 @@ enum code expressions_check(struct call *call, const struct expression_request *
 	if (has_names && !has_expression)
 		return err_set(err, MSG_NAMES_WITHOUT_EXPRESSION);
 	/* A projection has no values, so alone it does not count. */
-	if (request->values && !str_is_set(request->update) && !str_is_set(request->condition) && !str_is_set(request->filter) &&
-	    !str_is_set(request->key_condition) && !str_is_set(request->search))
+	if (request->values && !str_is_set(request->update) && !str_is_set(request->condition) &&
+	    !str_is_set(request->filter) && !str_is_set(request->key_condition) &&
+	    !str_is_set(request->search))
 		return values_without_expression(call, request, err);
 	if (has_names)
 		code = check_names(request->names, err);
 	if (code == OK && request->values)
 		code = check_values(request->values, err);
 	if (code == OK && !call->is_older)
-		code = legacy_operator(request->conditional_operator, request->condition_count, err);
+		code = legacy_operator(request->conditional_operator, request->condition_count,
+				       err);
 	if (code == OK)
-		code = request->action ? call_check_action(request->action, false, err) : call_check_values(call, err);
+		code = request->action ? call_check_action(request->action, false, err)
+				       : call_check_values(call, err);
 	return code;
 }
 
@@ -184,7 +197,8 @@ static struct expr_env build_env(struct call *call, const struct expression_requ
 	return env;
 }
 
-enum code expressions_parse(struct call *call, const struct expression_request *request, struct expressions *out, struct err *err)
+enum code expressions_parse(struct call *call, const struct expression_request *request,
+			    struct expressions *out, struct err *err)
 {
 	struct expr_env env = build_env(call, request);
 	struct expressions read = {0};
@@ -195,19 +209,22 @@ enum code expressions_parse(struct call *call, const struct expression_request *
 		return OK;
 	}
 	if (!call->is_older && str_is_set(request->condition) && request->condition.n == 0)
-		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &read.condition, err);
+		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition,
+					    &read.condition, err);
 	if (code == OK && str_is_set(request->update))
 		code = expr_parse_update(&env, request->update, &read.update, err);
 	if (code == OK && read.update)
 		read.update_charge = update_charge(read.update);
 	if (code == OK && str_is_set(request->condition))
-		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition, &read.condition, err);
+		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition,
+					    &read.condition, err);
 	if (code == OK && str_is_set(request->filter))
 		code = expr_parse_condition(&env, EXPR_FILTER, request->filter, &read.filter, err);
 	if (code == OK && str_is_set(request->projection))
 		code = expr_parse_projection(&env, request->projection, &read.projection, err);
 	if (code == OK && str_is_set(request->key_condition))
-		code = expr_parse_condition(&env, EXPR_KEY_CONDITION, request->key_condition, &read.key_condition, err);
+		code = expr_parse_condition(&env, EXPR_KEY_CONDITION, request->key_condition,
+					    &read.key_condition, err);
 	if (code == OK && str_is_set(request->search))
 		code = expr_parse_condition(&env, EXPR_SEARCH, request->search, &read.search, err);
 	if (code == OK && read.search && request->judge)

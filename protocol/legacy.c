@@ -24,9 +24,14 @@ static const struct comparison {
 	[COMPARISON_OPERATOR_BETWEEN] = {"BETWEEN", 2, 2, SCALARS, NODE_BETWEEN, true},
 	[COMPARISON_OPERATOR_NOT_NULL] = {"NOT_NULL", 0, 0, 0, NODE_ATTRIBUTE_EXISTS, false},
 	[COMPARISON_OPERATOR_NULL] = {"NULL", 0, 0, 0, NODE_ATTRIBUTE_NOT_EXISTS, false},
-	[COMPARISON_OPERATOR_CONTAINS] = {"CONTAINS", 1, 1, SCALARS | 1u << TYPE_NULL | 1u << TYPE_BOOL, NODE_CONTAINS, false},
-	[COMPARISON_OPERATOR_NOT_CONTAINS] = {"NOT_CONTAINS", 1, 1, SCALARS | 1u << TYPE_NULL | 1u << TYPE_BOOL, NODE_NOT, false},
-	[COMPARISON_OPERATOR_BEGINS_WITH] = {"BEGINS_WITH", 1, 1, 1u << TYPE_S | 1u << TYPE_B, NODE_BEGINS_WITH, true},
+	[COMPARISON_OPERATOR_CONTAINS] = {"CONTAINS", 1, 1,
+					  SCALARS | 1u << TYPE_NULL | 1u << TYPE_BOOL,
+					  NODE_CONTAINS, false},
+	[COMPARISON_OPERATOR_NOT_CONTAINS] = {"NOT_CONTAINS", 1, 1,
+					      SCALARS | 1u << TYPE_NULL | 1u << TYPE_BOOL, NODE_NOT,
+					      false},
+	[COMPARISON_OPERATOR_BEGINS_WITH] = {"BEGINS_WITH", 1, 1, 1u << TYPE_S | 1u << TYPE_B,
+					     NODE_BEGINS_WITH, true},
 };
 
 static const struct node *name_node(struct arena *arena, struct str name)
@@ -39,19 +44,23 @@ static const struct node *unary(struct arena *arena, enum node_kind kind, const 
 	return node_new(arena, kind, 1, &arg);
 }
 
-static const struct node *binary(struct arena *arena, enum node_kind kind, const struct node *a, const struct node *b)
+static const struct node *binary(struct arena *arena, enum node_kind kind, const struct node *a,
+				 const struct node *b)
 {
 	return node_new(arena, kind, 2, (const struct node *const[]){a, b});
 }
 
-static enum code check_arguments(const struct comparison *comparison, const struct value *values, size_t n, struct err *err)
+static enum code check_arguments(const struct comparison *comparison, const struct value *values,
+				 size_t n, struct err *err)
 {
 	if (n < comparison->min || n > comparison->max)
 		return err_set(err, MSG_COMPARISON_COUNT, comparison->name);
-	/* AWS: IN names the first of its values that has a wrong type; the others check their first value only */
+	/* AWS: IN names the first of its values that has a wrong type; the others check their first
+	 * value only */
 	for (size_t i = 0; i < (comparison->kind == NODE_IN ? n : n > 0); i++)
 		if (!(comparison->types & 1u << values[i].type))
-			return err_set(err, MSG_COMPARISON_TYPE, comparison->name, type_name((enum type)values[i].type));
+			return err_set(err, MSG_COMPARISON_TYPE, comparison->name,
+				       type_name((enum type)values[i].type));
 	for (size_t i = 1; i < n; i++)
 		if (values[i].type != values[0].type)
 			return err_set(err, MSG_COMPARISON_TYPES_DIFFER);
@@ -60,19 +69,27 @@ static enum code check_arguments(const struct comparison *comparison, const stru
 	return OK;
 }
 
-/* IN of as many values as a request has room for, for every row of a page: a set of them that is searched by halving. */
-static const struct node *in_many(struct arena *arena, const struct node *path, const struct value *values, size_t n)
+/* IN of as many values as a request has room for, for every row of a page: a set of them that is
+ * searched by halving. */
+static const struct node *in_many(struct arena *arena, const struct node *path,
+				  const struct value *values, size_t n)
 {
-	enum type type = values[0].type == TYPE_S ? TYPE_SS : values[0].type == TYPE_N ? TYPE_NS : TYPE_BS;
+	enum type type = values[0].type == TYPE_S   ? TYPE_SS
+			 : values[0].type == TYPE_N ? TYPE_NS
+						    : TYPE_BS;
 	struct value *elements = ARENA_ARRAY(arena, struct value, n);
 
 	memcpy(elements, values, n * sizeof(*elements));
 	(void)value_sort_set(elements, n, NULL); /* a value that stands there twice does no harm */
-	return binary(arena, NODE_CONTAINS, node_value(arena, (struct value){.type = (uint8_t)type, .n = (uint32_t)n, .elements = elements}), path);
+	return binary(arena, NODE_CONTAINS,
+		      node_value(arena, (struct value){.type = (uint8_t)type,
+						       .n = (uint32_t)n,
+						       .elements = elements}),
+		      path);
 }
 
-static enum code compare(struct arena *arena, struct str name, int op, const struct value *values, size_t n,
-			 const struct node **out, struct err *err)
+static enum code compare(struct arena *arena, struct str name, int op, const struct value *values,
+			 size_t n, const struct node **out, struct err *err)
 {
 	const struct comparison *comparison = &comparisons[op];
 	const struct node *path = name_node(arena, name);
@@ -83,9 +100,11 @@ static enum code compare(struct arena *arena, struct str name, int op, const str
 	if (comparison->kind == NODE_NOT) {
 		/* AWS: an absent attribute is not "not containing": NOT_CONTAINS is false for it
 		 * (tests/unit/protocol/test_legacy.c). */
-		const struct node *contains = binary(arena, NODE_CONTAINS, path, node_value(arena, values[0]));
+		const struct node *contains =
+			binary(arena, NODE_CONTAINS, path, node_value(arena, values[0]));
 
-		*out = binary(arena, NODE_AND, unary(arena, NODE_ATTRIBUTE_EXISTS, path), unary(arena, NODE_NOT, contains));
+		*out = binary(arena, NODE_AND, unary(arena, NODE_ATTRIBUTE_EXISTS, path),
+			      unary(arena, NODE_NOT, contains));
 		return OK;
 	}
 	if (comparison->kind == NODE_IN && n > EXPR_IN_MAX) {
@@ -102,18 +121,21 @@ static enum code compare(struct arena *arena, struct str name, int op, const str
 }
 
 /* A balanced tree, so that many conditions do not make a deep recursion. */
-static const struct node *join(struct arena *arena, enum node_kind kind, const struct node *const *nodes, size_t n)
+static const struct node *join(struct arena *arena, enum node_kind kind,
+			       const struct node *const *nodes, size_t n)
 {
 	if (n == 0)
 		return NULL;
 	if (n == 1)
 		return nodes[0];
-	return binary(arena, kind, join(arena, kind, nodes, n / 2), join(arena, kind, nodes + n / 2, n - n / 2));
+	return binary(arena, kind, join(arena, kind, nodes, n / 2),
+		      join(arena, kind, nodes + n / 2, n - n / 2));
 }
 
 enum code legacy_operator(int conditional_operator, size_t conditions, struct err *err)
 {
-	if (!conditional_operator || (conditions > 1 && conditional_operator < conditional_operator_count))
+	if (!conditional_operator ||
+	    (conditions > 1 && conditional_operator < conditional_operator_count))
 		return OK;
 	if (conditions == 0)
 		return err_set(err, MSG_OPERATOR_WITHOUT_CONDITIONS);
@@ -128,7 +150,8 @@ static enum node_kind joint(int conditional_operator)
 }
 
 /* An entry without ComparisonOperator: Value and Exists. */
-static enum code lower_exists(struct arena *arena, struct str name, const struct expected_attribute_value *expected,
+static enum code lower_exists(struct arena *arena, struct str name,
+			      const struct expected_attribute_value *expected,
 			      const struct node **out, struct err *err)
 {
 	bool has_value = value_is_set(&expected->value);
@@ -137,17 +160,20 @@ static enum code lower_exists(struct arena *arena, struct str name, const struct
 	if (expected->attribute_value_list.v)
 		return err_set(err, MSG_EXPECTED_LIST_ALONE, STR_ARG(name));
 	if (exists && !has_value)
-		return err_set(err, MSG_EXPECTED_EXISTS_NO_VALUE, expected->exists.is_set ? "true" : "null", STR_ARG(name));
+		return err_set(err, MSG_EXPECTED_EXISTS_NO_VALUE,
+			       expected->exists.is_set ? "true" : "null", STR_ARG(name));
 	if (!exists && has_value)
 		return err_set(err, MSG_EXPECTED_ABSENT_WITH_VALUE, STR_ARG(name));
 	if (exists)
-		*out = binary(arena, NODE_EQ, name_node(arena, name), node_value(arena, expected->value));
+		*out = binary(arena, NODE_EQ, name_node(arena, name),
+			      node_value(arena, expected->value));
 	else
 		*out = unary(arena, NODE_ATTRIBUTE_NOT_EXISTS, name_node(arena, name));
 	return OK;
 }
 
-static enum code lower_expected(struct arena *arena, struct str name, const struct expected_attribute_value *expected,
+static enum code lower_expected(struct arena *arena, struct str name,
+				const struct expected_attribute_value *expected,
 				const struct node **out, struct err *err)
 {
 	const struct attribute_value_list *list = &expected->attribute_value_list;
@@ -171,14 +197,15 @@ static enum code lower_expected(struct arena *arena, struct str name, const stru
 	return compare(arena, name, op, list->v, list->n, out, err);
 }
 
-enum code legacy_expected(struct arena *arena, const struct expected_attribute_map *expected, int conditional_operator,
-			  const struct node **out, struct err *err)
+enum code legacy_expected(struct arena *arena, const struct expected_attribute_map *expected,
+			  int conditional_operator, const struct node **out, struct err *err)
 {
 	const struct node **nodes = ARENA_ARRAY(arena, const struct node *, expected->n);
 	enum code code = OK;
 
 	for (size_t i = 0; i < expected->n && code == OK; i++) {
-		code = lower_expected(arena, expected->v[i].key, &expected->v[i].value, &nodes[i], err);
+		code = lower_expected(arena, expected->v[i].key, &expected->v[i].value, &nodes[i],
+				      err);
 		if (code == OK)
 			code = err_if_over(arena, err);
 	}
@@ -187,23 +214,26 @@ enum code legacy_expected(struct arena *arena, const struct expected_attribute_m
 	return RESULT(code, out, join(arena, joint(conditional_operator), nodes, expected->n));
 }
 
-static enum code lower_condition(struct arena *arena, struct str name, const struct condition *condition, const struct node **out,
+static enum code lower_condition(struct arena *arena, struct str name,
+				 const struct condition *condition, const struct node **out,
 				 struct err *err)
 {
 	if (condition->comparison_operator == comparison_operator_count)
 		return err_set(err, MSG_COMPARISON_UNKNOWN);
-	return compare(arena, name, condition->comparison_operator, condition->attribute_value_list.v,
-		       condition->attribute_value_list.n, out, err);
+	return compare(arena, name, condition->comparison_operator,
+		       condition->attribute_value_list.v, condition->attribute_value_list.n, out,
+		       err);
 }
 
-enum code legacy_filter(struct arena *arena, const struct filter_condition_map *filter, int conditional_operator,
-			const struct node **out, struct err *err)
+enum code legacy_filter(struct arena *arena, const struct filter_condition_map *filter,
+			int conditional_operator, const struct node **out, struct err *err)
 {
 	const struct node **nodes = ARENA_ARRAY(arena, const struct node *, filter->n);
 	enum code code = OK;
 
 	for (size_t i = 0; i < filter->n && code == OK; i++) {
-		code = lower_condition(arena, filter->v[i].key, &filter->v[i].value, &nodes[i], err);
+		code = lower_condition(arena, filter->v[i].key, &filter->v[i].value, &nodes[i],
+				       err);
 		if (code == OK)
 			code = err_if_over(arena, err);
 	}
@@ -212,8 +242,8 @@ enum code legacy_filter(struct arena *arena, const struct filter_condition_map *
 	return RESULT(code, out, join(arena, joint(conditional_operator), nodes, filter->n));
 }
 
-enum code legacy_key_conditions(struct arena *arena, const struct key_conditions *conditions, const struct node **out,
-				struct err *err)
+enum code legacy_key_conditions(struct arena *arena, const struct key_conditions *conditions,
+				const struct node **out, struct err *err)
 {
 	const struct node **nodes = ARENA_ARRAY(arena, const struct node *, conditions->n);
 	enum code code = OK;
@@ -224,7 +254,8 @@ enum code legacy_key_conditions(struct arena *arena, const struct key_conditions
 		if (conditions->v[i].key.n == 0)
 			code = err_set(err, MSG_LEGACY_EMPTY_NAME);
 		else
-			code = lower_condition(arena, conditions->v[i].key, &conditions->v[i].value, &nodes[i], err);
+			code = lower_condition(arena, conditions->v[i].key, &conditions->v[i].value,
+					       &nodes[i], err);
 		if (code == OK)
 			code = err_if_over(arena, err);
 		if (code == OK && !comparisons[conditions->v[i].value.comparison_operator].is_range)
@@ -234,7 +265,8 @@ enum code legacy_key_conditions(struct arena *arena, const struct key_conditions
 }
 
 /* ADD of a list appends to it; expressions say that with SET and list_append. */
-static void lower_append(struct arena *arena, const struct node *path, const struct value *value, struct update_action *action)
+static void lower_append(struct arena *arena, const struct node *path, const struct value *value,
+			 struct update_action *action)
 {
 	struct value empty = {.type = TYPE_L};
 	const struct node *old = binary(arena, NODE_IF_NOT_EXISTS, path, node_value(arena, empty));
@@ -243,7 +275,8 @@ static void lower_append(struct arena *arena, const struct node *path, const str
 	action->operand = binary(arena, NODE_LIST_APPEND, old, node_value(arena, *value));
 }
 
-static enum code lower_update(struct arena *arena, struct str name, const struct attribute_value_update *update,
+static enum code lower_update(struct arena *arena, struct str name,
+			      const struct attribute_value_update *update,
 			      struct update_action *action, struct err *err)
 {
 	enum type type = (enum type)update->value.type;
@@ -260,7 +293,9 @@ static enum code lower_update(struct arena *arena, struct str name, const struct
 	action->operand = node_value(arena, update->value);
 	if (update->action == ATTRIBUTE_ACTION_DELETE) {
 		action->verb = UPDATE_DELETE;
-		return type_is_set(type) ? OK : err_set(err, MSG_UPDATES_DELETE_TYPE, type_long_name(type));
+		return type_is_set(type)
+			       ? OK
+			       : err_set(err, MSG_UPDATES_DELETE_TYPE, type_long_name(type));
 	}
 	action->verb = update->action == ATTRIBUTE_ACTION_ADD ? UPDATE_ADD : UPDATE_SET;
 	if (action->verb == UPDATE_SET)
@@ -272,19 +307,22 @@ static enum code lower_update(struct arena *arena, struct str name, const struct
 	return OK;
 }
 
-enum code legacy_updates(struct arena *arena, const struct attribute_updates *updates, struct update **out, struct err *err)
+enum code legacy_updates(struct arena *arena, const struct attribute_updates *updates,
+			 struct update **out, struct err *err)
 {
 	struct update *update = updates->n > 0 ? ARENA_NEW(arena, struct update) : NULL;
 	enum code code = OK;
 
 	if (update)
-		*update = (struct update){updates->n, ARENA_ARRAY(arena, struct update_action, updates->n)};
+		*update = (struct update){updates->n,
+					  ARENA_ARRAY(arena, struct update_action, updates->n)};
 	/* AWS: an unknown action precedes the other errors of all updates */
 	for (size_t i = 0; i < updates->n && code == OK; i++)
 		if (updates->v[i].value.action == attribute_action_count)
 			code = err_set(err, MSG_UPDATES_ACTION);
 	for (size_t i = 0; i < updates->n && code == OK; i++) {
-		code = lower_update(arena, updates->v[i].key, &updates->v[i].value, &update->actions[i], err);
+		code = lower_update(arena, updates->v[i].key, &updates->v[i].value,
+				    &update->actions[i], err);
 		if (code == OK)
 			code = err_if_over(arena, err);
 	}
@@ -292,7 +330,8 @@ enum code legacy_updates(struct arena *arena, const struct attribute_updates *up
 }
 
 /* Of one name or more. */
-static enum code lower_names(struct arena *arena, const struct attribute_name_list *names, struct projection *projection, struct err *err)
+static enum code lower_names(struct arena *arena, const struct attribute_name_list *names,
+			     struct projection *projection, struct err *err)
 {
 	struct member *sorted = ARENA_ARRAY(arena, struct member, names->n);
 	struct str duplicate;
@@ -313,8 +352,8 @@ static enum code lower_names(struct arena *arena, const struct attribute_name_li
 	return OK;
 }
 
-enum code legacy_projection(struct arena *arena, const struct attribute_name_list *names, struct projection **out,
-			    struct err *err)
+enum code legacy_projection(struct arena *arena, const struct attribute_name_list *names,
+			    struct projection **out, struct err *err)
 {
 	struct projection *projection = names->n > 0 ? ARENA_NEW(arena, struct projection) : NULL;
 	enum code code = projection ? lower_names(arena, names, projection, err) : OK;

@@ -1,7 +1,8 @@
 /*
  * note_gate - at most one note a second goes to the log. The next one says how many were left out.
  *
- * A client that asks for a missing table in a loop must not fill the log, nor make the workers wait for it.
+ * A client that asks for a missing table in a loop must not fill the log, nor make the workers wait
+ * for it.
  */
 #ifndef DYNALITH_PROTOCOL_NOTE_GATE_H
 #define DYNALITH_PROTOCOL_NOTE_GATE_H
@@ -22,7 +23,8 @@ static inline bool note_gate_opens(struct note_gate *gate, int64_t now_ms, unsig
 {
 	int64_t opens = atomic_load_explicit(&gate->opens_ms, memory_order_relaxed);
 
-	if (now_ms < opens || !atomic_compare_exchange_strong(&gate->opens_ms, &opens, now_ms + NOTE_PERIOD_MS)) {
+	if (now_ms < opens ||
+	    !atomic_compare_exchange_strong(&gate->opens_ms, &opens, now_ms + NOTE_PERIOD_MS)) {
 		atomic_fetch_add(&gate->left_out, 1);
 		return false;
 	}

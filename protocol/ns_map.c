@@ -9,7 +9,8 @@ struct ns_entry {
 	void *value;
 };
 
-void ns_map_init(struct ns_map *map, bool is_shared, void *(*ref)(void *value), void (*unref)(void *value))
+void ns_map_init(struct ns_map *map, bool is_shared, void *(*ref)(void *value),
+		 void (*unref)(void *value))
 {
 	*map = (struct ns_map){.is_shared = is_shared, .ref = ref, .unref = unref};
 	pthread_rwlock_init(&map->lock, NULL);
@@ -24,7 +25,8 @@ void ns_map_free(struct ns_map *map)
 
 bool ns_map_takes(const struct ns_map *map, struct ns ns)
 {
-	return map->is_shared || (ns.account.n == NS_ACCOUNT_SIZE && ns.region.n > 0 && ns.region.n <= NS_REGION_MAX && !str_has_zero(ns.region));
+	return map->is_shared || (ns.account.n == NS_ACCOUNT_SIZE && ns.region.n > 0 &&
+				  ns.region.n <= NS_REGION_MAX && !str_has_zero(ns.region));
 }
 
 /* All namespaces are one: that of no name. */

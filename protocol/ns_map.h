@@ -1,7 +1,9 @@
 /*
- * ns_map - what a process keeps for namespaces: a value for each that has one, by account and region.
+ * ns_map - what a process keeps for namespaces: a value for each that has one, by account and
+ * region.
  *
- * The values are counted references: the map holds one, and each that looks a value up gets its own. Thread-safe.
+ * The values are counted references: the map holds one, and each that looks a value up gets its
+ * own. Thread-safe.
  */
 #ifndef DYNALITH_PROTOCOL_NS_MAP_H
 #define DYNALITH_PROTOCOL_NS_MAP_H
@@ -22,10 +24,12 @@ struct ns_map {
 	struct ns_entry *entries; /* by account and region */
 };
 
-void ns_map_init(struct ns_map *map, bool is_shared, void *(*ref)(void *value), void (*unref)(void *value));
+void ns_map_init(struct ns_map *map, bool is_shared, void *(*ref)(void *value),
+		 void (*unref)(void *value));
 void ns_map_free(struct ns_map *map);
 
-/* Whether it can have a value: an account of 12 digits and a region of 1 to 63 characters; any where all are one. */
+/* Whether it can have a value: an account of 12 digits and a region of 1 to 63 characters; any
+ * where all are one. */
 bool ns_map_takes(const struct ns_map *map, struct ns ns);
 
 /* How many namespaces have a value: one load. */
@@ -37,7 +41,8 @@ static inline size_t ns_map_count(const struct ns_map *map)
 /* The namespace's value with a reference, or NULL. */
 void *ns_map_find(struct ns_map *map, struct ns ns);
 
-/* Sets the namespace's value and takes the reference over; false where `most` others have one, and then it does not. */
+/* Sets the namespace's value and takes the reference over; false where `most` others have one, and
+ * then it does not. */
 bool ns_map_put(struct ns_map *map, struct ns ns, void *value, size_t most);
 
 /* The namespace has none any more; `ns` NULL: no namespace has. */

@@ -36,7 +36,8 @@ static const struct str service_prefixes[SERVICE_COUNT] = {
 enum op_work {
 	WORK_READ,
 	WORK_WRITE,
-	WORK_ITEMS,  /* writes the items of the request and nothing else, and waits for no other request */
+	WORK_ITEMS,  /* writes the items of the request and nothing else, and waits for no other
+			request */
 	WORK_SCHEMA, /* fills indexes and drops keyspaces */
 	WORK_SEARCH, /* compares vectors */
 	WORK_COUNT,
@@ -46,7 +47,8 @@ static const struct {
 	bool is_writing;   /* it takes the writers' turn */
 	bool is_uncounted; /* its work counts no steps, so that a slice cannot end it */
 } works[WORK_COUNT] = {
-	[WORK_READ] = {false, false}, [WORK_WRITE] = {true, false}, [WORK_ITEMS] = {true, false}, [WORK_SCHEMA] = {true, true}, [WORK_SEARCH] = {false, true},
+	[WORK_READ] = {false, false}, [WORK_WRITE] = {true, false},  [WORK_ITEMS] = {true, false},
+	[WORK_SCHEMA] = {true, true}, [WORK_SEARCH] = {false, true},
 };
 
 struct op {
@@ -59,19 +61,21 @@ struct op {
 };
 
 /* Handlers take their own input type; these pass it on. */
-#define OPERATION(service, wire, prefix, ...)                                                       \
-	static enum code run_##prefix(struct call *call, const void *input, struct err *err)        \
-	{                                                                                           \
-		return op_##prefix(call, input, err);                                               \
+#define OPERATION(service, wire, prefix, ...)                                                      \
+	static enum code run_##prefix(struct call *call, const void *input, struct err *err)       \
+	{                                                                                          \
+		return op_##prefix(call, input, err);                                              \
 	}
 #define ABSENT(service, wire)
 #include "protocol/ops.def"
 
 /* By service, then in byte order of the names, for the search below. */
 static const struct op ops[] = {
-#define OPERATION(service, wire, prefix, type, surface, work, ...) \
-	{SERVICE_##service, STR_INIT(#wire), &shape_##type, SURFACE_##surface, WORK_##work, run_##prefix},
-#define ABSENT(service, wire) {SERVICE_##service, STR_INIT(#wire), NULL, SURFACE_OLDER, WORK_READ, NULL},
+#define OPERATION(service, wire, prefix, type, surface, work, ...)                                 \
+	{SERVICE_##service, STR_INIT(#wire), &shape_##type,                                        \
+	 SURFACE_##surface, WORK_##work,     run_##prefix},
+#define ABSENT(service, wire)                                                                      \
+	{SERVICE_##service, STR_INIT(#wire), NULL, SURFACE_OLDER, WORK_READ, NULL},
 #include "protocol/ops.def"
 };
 
@@ -108,7 +112,8 @@ static const struct op *find(enum op_service service, struct str name)
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = ops[middle].service != service ? (int)ops[middle].service - (int)service : str_cmp(ops[middle].name, name);
+		int order = ops[middle].service != service ? (int)ops[middle].service - (int)service
+							   : str_cmp(ops[middle].name, name);
 
 		if (order == 0)
 			return &ops[middle];
@@ -135,12 +140,14 @@ struct passage {
 	struct fault_reply fault;
 	struct fault_hold *hold; /* it is held from now on */
 	bool is_counted; /* as a long write, for this run */
-	bool is_given_up, is_late; /* given up within its slice: for any reason; because it takes long itself */
+	bool is_given_up, is_late; /* given up within its slice: for any reason; because it takes
+				      long itself */
 };
 
 static bool is_media_type(struct str type, struct str wanted)
 {
-	return str_starts_with(type, wanted) && (type.n == wanted.n || type.p[wanted.n] == ';' || type.p[wanted.n] == ' ');
+	return str_starts_with(type, wanted) &&
+	       (type.n == wanted.n || type.p[wanted.n] == ';' || type.p[wanted.n] == ' ');
 }
 
 static enum code gate_media_type(struct passage *passage, struct err *err)
@@ -148,7 +155,8 @@ static enum code gate_media_type(struct passage *passage, struct err *err)
 	struct str type = passage->request->content_type;
 
 	if (!str_is_set(type) || is_media_type(type, STR("application/x-amz-json-1.0")) ||
-	    is_media_type(type, STR("application/x-amz-json-1.1")) || is_media_type(type, STR("application/json")))
+	    is_media_type(type, STR("application/x-amz-json-1.1")) ||
+	    is_media_type(type, STR("application/json")))
 		return OK;
 	return err_default(err, ERR_UNKNOWN_OPERATION);
 }
@@ -168,13 +176,16 @@ static enum code gate_target(struct passage *passage, struct err *err)
 	}
 	if (is_other && passage->call.service->is_dropin)
 		return err_default(err, ERR_INVALID_ACTION);
-	return passage->op && op_is_supported(passage->op) ? OK : err_default(err, ERR_UNKNOWN_OPERATION);
+	return passage->op && op_is_supported(passage->op)
+		       ? OK
+		       : err_default(err, ERR_UNKNOWN_OPERATION);
 }
 
 static enum code gate_auth(struct passage *passage, struct err *err)
 {
 	const struct service *service = passage->call.service;
-	enum code code = passage->request->authenticate(passage->request->auth_context, &passage->call.ns, err);
+	enum code code = passage->request->authenticate(passage->request->auth_context,
+							&passage->call.ns, err);
 
 	if (code == OK) /* each namespace has its own time */
 		passage->call.now_ms = service->now_ms(service->clock_context, passage->call.ns);
@@ -199,13 +210,16 @@ static enum code gate_slice(struct passage *passage, struct err *err)
 	if (request->slice_ns == 0)
 		return OK;
 	passage->is_late = works[passage->op->work].is_uncounted;
-	passage->is_given_up = passage->is_late || (atomic_load_explicit(long_writes, memory_order_relaxed) > 0 && is_writing(passage->op));
+	passage->is_given_up =
+		passage->is_late || (atomic_load_explicit(long_writes, memory_order_relaxed) > 0 &&
+				     is_writing(passage->op));
 	return passage->is_given_up ? err_default(err, ERR_SERVICE_UNAVAILABLE) : OK;
 }
 
 static enum code gate_json(struct passage *passage, struct err *err)
 {
-	enum code code = json_parse(passage->request->arena, passage->request->body, &passage->json, err);
+	enum code code =
+		json_parse(passage->request->arena, passage->request->body, &passage->json, err);
 
 	if (code == OK && json_type(passage->json) != JSON_OBJECT)
 		return err_set(err, MSG_JSON_MALFORMED);
@@ -218,12 +232,14 @@ static enum code gate_shape(struct passage *passage, struct err *err)
 	struct shape_bound bound;
 	enum code code = OK;
 
-	passage->surface = rollout_surface(&passage->call, op_number(passage->op), passage->op->surface);
+	passage->surface =
+		rollout_surface(&passage->call, op_number(passage->op), passage->op->surface);
 	if (passage->surface == SURFACE_SEARCH)
 		code = serde_check(passage->op->input, passage->json, passage->request->body, err);
 	if (code != OK)
 		return code;
-	code = shape_bind(passage->request->arena, passage->op->input, passage->surface, passage->json, &bound, err);
+	code = shape_bind(passage->request->arena, passage->op->input, passage->surface,
+			  passage->json, &bound, err);
 	if (code != OK)
 		return code;
 	passage->input = bound.input;
@@ -245,7 +261,8 @@ static void release(struct call *call)
 	call->statements.n = 0;
 }
 
-/* AWS's newer layer puts some errors of some operations into its envelope, as if they were the only broken constraint. */
+/* AWS's newer layer puts some errors of some operations into its envelope, as if they were the only
+ * broken constraint. */
 static enum code envelope(const struct passage *passage, enum code code, struct err *err)
 {
 	if (passage->call.is_older || !surface_envelops(passage->surface, code))
@@ -254,16 +271,18 @@ static enum code envelope(const struct passage *passage, enum code code, struct 
 }
 
 /*
- * Whether a table of the call changed, so that the call must run again. A transaction found it, or the rules judged the request by a stale
- * snapshot. Such a snapshot is let go of.
+ * Whether a table of the call changed, so that the call must run again. A transaction found it, or
+ * the rules judged the request by a stale snapshot. Such a snapshot is let go of.
  */
 static bool has_moved(const struct call *call, enum code code)
 {
 	bool is_judged = err_is_validation(code) && call->tables.n > 0;
 	bool has_moved = code == ERR_TABLE_MOVED;
 
-	for (size_t i = call->tables.from; i < call->tables.n && (is_judged || code == ERR_TABLE_MOVED); i++)
-		has_moved = !catalog_holds(call->service->catalog, call->tables.v[i].table) || has_moved;
+	for (size_t i = call->tables.from;
+	     i < call->tables.n && (is_judged || code == ERR_TABLE_MOVED); i++)
+		has_moved = !catalog_holds(call->service->catalog, call->tables.v[i].table) ||
+			    has_moved;
 	return has_moved;
 }
 
@@ -301,8 +320,8 @@ static enum code admit(struct passage *passage, struct err *err)
 }
 
 /*
- * Where a table changed, the operation looks it up again and runs again from its start. The same where a read met a conflict; the write
- * path retries writes itself.
+ * Where a table changed, the operation looks it up again and runs again from its start. The same
+ * where a read met a conflict; the write path retries writes itself.
  */
 static enum code gate_handler(struct passage *passage, struct err *err)
 {
@@ -329,14 +348,16 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 	}
 	code = retry_code(code, err);
 	/* rules may stop where the arena is over: what they found by then is no answer */
-	if ((code == OK && passage->call.out.is_cut) || (err_is_validation(code) && arena_is_over(passage->request->arena)))
+	if ((code == OK && passage->call.out.is_cut) ||
+	    (err_is_validation(code) && arena_is_over(passage->request->arena)))
 		return err_default(err, ERR_SERVICE_UNAVAILABLE);
 	if (code == OK && passage->call.out.is_malformed)
 		return err_set(err, MSG_IMAGE_MALFORMED);
 	return envelope(passage, code, err);
 }
 
-/* With --iam a request that names another account's table works in that account, if admit() lets it. */
+/* With --iam a request that names another account's table works in that account, if admit() lets
+ * it. */
 static enum code gate_account(struct passage *passage, struct err *err)
 {
 	struct call *call = &passage->call;
@@ -360,9 +381,11 @@ static enum code gate_faults(struct passage *passage, struct err *err)
 	struct call *call = &passage->call;
 
 	(void)err;
-	if (!faults_are_set(call->service->faults) || passage->request->hold || call->trial) /* one that was held was judged then */
+	if (!faults_are_set(call->service->faults) || passage->request->hold ||
+	    call->trial) /* one that was held was judged then */
 		return OK;
-	passage->signer = (struct fault_signer){passage->request->access_key, passage->request->auth_context};
+	passage->signer =
+		(struct fault_signer){passage->request->access_key, passage->request->auth_context};
 	fault_begin(call->service->faults, call, op_number(passage->op), &passage->signer);
 	return OK;
 }
@@ -378,7 +401,8 @@ static enum code gate_throughput(struct passage *passage, struct err *err)
 
 /* The precedence of errors is this order. */
 static enum code (*const gates[])(struct passage *passage, struct err *err) = {
-	gate_media_type, gate_target, gate_slice, gate_auth, gate_json, gate_shape, gate_account, gate_throughput, gate_faults, gate_handler,
+	gate_media_type, gate_target,  gate_slice,      gate_auth,   gate_json,
+	gate_shape,      gate_account, gate_throughput, gate_faults, gate_handler,
 };
 
 static void write_reasons(struct json_out *out, const struct err *err)
@@ -404,7 +428,8 @@ static void write_reasons(struct json_out *out, const struct err *err)
 /* AWS: the API's model spells it small in ThrottlingException alone. */
 static void write_throttle(struct json_out *out, const struct err *err)
 {
-	json_out_name(out, err->code == ERR_THROTTLING ? STR("throttlingReasons") : STR("ThrottlingReasons"));
+	json_out_name(out, err->code == ERR_THROTTLING ? STR("throttlingReasons")
+						       : STR("ThrottlingReasons"));
 	json_out_open(out, '[');
 	json_out_open(out, '{');
 	json_out_field_string(out, "reason", err->throttle.reason);
@@ -422,20 +447,28 @@ static struct str public_message(struct arena *arena, const struct err *err)
 }
 
 /* Whether there was room for all of it. */
-static bool write_error(struct arena *arena, const struct err *err, enum surface surface, struct op_response *response)
+static bool write_error(struct arena *arena, const struct err *err, enum surface surface,
+			struct op_response *response)
 {
 	const struct err_info *info = err_info(err->code);
 	struct json_out out = json_out_in(arena);
-	/* AWS: errors of signatures say "message", as dynalite's tests (connections) pin byte by byte */
-	bool is_of_signature = err->code >= ERR_MISSING_AUTH_TOKEN && err->code <= ERR_EXPIRED_TOKEN;
-	bool is_of_search = surface == SURFACE_SEARCH && err->code == ERR_SERIALIZATION; /* AWS: captures of 23 October 2026 */
-	bool is_capital = (info->space == SPACE_CORAL_SERVICE && !is_of_signature && !is_of_search) || err->reason_count > 0 ||
-			  err->is_capital;
+	/* AWS: errors of signatures say "message", as dynalite's tests (connections) pin byte by
+	 * byte */
+	bool is_of_signature =
+		err->code >= ERR_MISSING_AUTH_TOKEN && err->code <= ERR_EXPIRED_TOKEN;
+	bool is_of_search = surface == SURFACE_SEARCH &&
+			    err->code == ERR_SERIALIZATION; /* AWS: captures of 23 October 2026 */
+	bool is_capital =
+		(info->space == SPACE_CORAL_SERVICE && !is_of_signature && !is_of_search) ||
+		err->reason_count > 0 || err->is_capital;
 	struct str message = public_message(arena, err);
 
-	out.is_hashed = surface == SURFACE_OLDER && (err->reason_count > 0 || err->is_capital); /* the items of transactions and statements */
+	out.is_hashed = surface == SURFACE_OLDER &&
+			(err->reason_count > 0 ||
+			 err->is_capital); /* the items of transactions and statements */
 	json_out_open(&out, '{');
-	json_out_field_string(&out, "__type", str_printf(arena, "%s%s", err_space_prefix(info->space), info->name));
+	json_out_field_string(&out, "__type",
+			      str_printf(arena, "%s%s", err_space_prefix(info->space), info->name));
 	if (err->reason_count > 0)
 		write_reasons(&out, err);
 	if (str_is_set(err->item)) {
@@ -456,7 +489,8 @@ static bool write_error(struct arena *arena, const struct err *err, enum surface
 	return !out.is_cut;
 }
 
-static void error_response(struct arena *arena, const struct err *err, enum surface surface, struct op_response *response)
+static void error_response(struct arena *arena, const struct err *err, enum surface surface,
+			   struct op_response *response)
 {
 	struct err unavailable = err_in(arena);
 
@@ -471,13 +505,15 @@ void op_error_response(struct arena *arena, const struct err *err, struct op_res
 	error_response(arena, err, SURFACE_OLDER, response);
 }
 
-/* What the call has of the rules, and the items that are busy by it; these stay so where it is held. */
+/* What the call has of the rules, and the items that are busy by it; these stay so where it is
+ * held. */
 static void end_call(struct passage *passage)
 {
 	struct call *call = &passage->call;
 
 	if (call->faults) {
-		passage->hold = fault_hold_new(call->service->faults, call->ns, call->faults, call->conflicts);
+		passage->hold = fault_hold_new(call->service->faults, call->ns, call->faults,
+					       call->conflicts);
 		fault_end(call, &passage->fault);
 	}
 	if (!passage->hold)
@@ -500,7 +536,9 @@ static void fold(const struct passage *passage, enum code code)
 /* What the server sends to itself, such as --init, and the console's requests are no traffic. */
 static bool is_traffic(const struct op_request *request)
 {
-	return request->access_key && !(request->caller && str_eq(request->caller(request->auth_context), STR(CALLER_CONSOLE)));
+	return request->access_key &&
+	       !(request->caller &&
+		 str_eq(request->caller(request->auth_context), STR(CALLER_CONSOLE)));
 }
 
 static struct str explain(struct passage *passage, enum code code, const struct err *err)
@@ -513,7 +551,8 @@ static struct str explain(struct passage *passage, enum code code, const struct 
 	struct str text = explain_describe(&passage->call, &explained);
 	if (!str_is_set(passage->call.judged))
 		return text;
-	return str_printf(passage->call.arena, "%.*s,\"iam\":" STR_FMT "}", (int)text.n - 1, text.p, STR_ARG(passage->call.judged));
+	return str_printf(passage->call.arena, "%.*s,\"iam\":" STR_FMT "}", (int)text.n - 1, text.p,
+			  STR_ARG(passage->call.judged));
 }
 
 /* Runs the gates within the CPU time that there is. */
@@ -525,15 +564,19 @@ static enum code pass(struct passage *passage, struct err *err)
 	enum code code = OK;
 
 	if (service->cpu_ns)
-		arena_limit_time(request->arena, service->cpu_ns, is_sliced ? request->slice_ns : service->cpu_limit_ns);
-	if (is_sliced && request->body.n >= CLOCKED_BODY) /* to parse it takes a part of the slice */
+		arena_limit_time(request->arena, service->cpu_ns,
+				 is_sliced ? request->slice_ns : service->cpu_limit_ns);
+	if (is_sliced &&
+	    request->body.n >= CLOCKED_BODY) /* to parse it takes a part of the slice */
 		(void)arena_works(request->arena, ARENA_LOOK);
 	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
 		code = gates[i](passage, err);
-	passage->is_late = passage->is_late || (is_sliced && !passage->call.is_judged && code != OK && arena_is_late(request->arena));
+	passage->is_late = passage->is_late || (is_sliced && !passage->call.is_judged &&
+						code != OK && arena_is_late(request->arena));
 	passage->is_given_up = passage->is_given_up || passage->is_late;
 	arena_limit_time(request->arena, NULL, 0); /* the rest takes little time */
-	passage->consumed = code == OK ? call_consumed(&passage->call) : (struct units){0, 0}; /* while the tables are held */
+	passage->consumed = code == OK ? call_consumed(&passage->call)
+				       : (struct units){0, 0}; /* while the tables are held */
 	if (passage->call.accesses && !passage->is_given_up) {
 		if (request->explain && ops_is_of_items(op_number(passage->op)))
 			passage->explanation = explain(passage, code, err);
@@ -544,7 +587,8 @@ static enum code pass(struct passage *passage, struct err *err)
 	}
 	release(&passage->call);
 	if (passage->call.throughput)
-		throughput_end(&passage->call, passage->is_given_up ? ERR_SERVICE_UNAVAILABLE : code);
+		throughput_end(&passage->call,
+			       passage->is_given_up ? ERR_SERVICE_UNAVAILABLE : code);
 	end_call(passage);
 	if (passage->is_counted)
 		atomic_fetch_sub(&passage->call.service->long_writes, 1);
@@ -555,7 +599,10 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 {
 	struct passage passage = {
 		.request = request,
-		.call = {.service = service, .arena = request->arena, .request = {.host = request->host}, .is_long = request->is_long},
+		.call = {.service = service,
+			 .arena = request->arena,
+			 .request = {.host = request->host},
+			 .is_long = request->is_long},
 	};
 	struct err err = err_in(request->arena);
 	if (request->hold)

@@ -1,12 +1,13 @@
 /*
  * op - the operations: one table, one gate row, one dispatch.
  *
- * ops.def has a row per operation of the API. op_run takes a request through the gates - media type, target, auth, body,
- * JSON, types, constraints, rules - and, when all let it pass, calls the operation's handler; whichever gate refuses, the response is
- * the error it gave. So the precedence of errors is the order of the gates.
+ * ops.def has a row per operation of the API. op_run takes a request through the gates - media
+ * type, target, auth, body, JSON, types, constraints, rules - and, when all let it pass, calls the
+ * operation's handler; whichever gate refuses, the response is the error it gave. So the precedence
+ * of errors is the order of the gates.
  *
- * A request that exceeds its memory budget or its CPU time fails with ERR_SERVICE_UNAVAILABLE, and nothing of it is written. Once its first
- * write is committed it runs to its end (arena_pardon).
+ * A request that exceeds its memory budget or its CPU time fails with ERR_SERVICE_UNAVAILABLE, and
+ * nothing of it is written. Once its first write is committed it runs to its end (arena_pardon).
  */
 #ifndef DYNALITH_PROTOCOL_OP_H
 #define DYNALITH_PROTOCOL_OP_H
@@ -27,7 +28,8 @@ struct fault_hold;
 enum op_explain {
 	OP_EXPLAIN_NOT,
 	OP_EXPLAIN_TOO,   /* beside the answer, in one line of ASCII: protocol/insight/explain.h */
-	OP_EXPLAIN_ALONE, /* on trial: nothing is changed, no fault fires, nothing is counted; without a slice */
+	OP_EXPLAIN_ALONE, /* on trial: nothing is changed, no fault fires, nothing is counted;
+			     without a slice */
 };
 
 struct op_request {
@@ -38,17 +40,22 @@ struct op_request {
 	struct str body;
 	struct str host;           /* the Host header: where the client reached us; or absent */
 	/*
-	 * The auth gate: checks the request as configured and sets the namespace (account and region). Called after the target is known.
+	 * The auth gate: checks the request as configured and sets the namespace (account and
+	 * region). Called after the target is known.
 	 */
 	enum code (*authenticate)(void *context, struct ns *ns, struct err *err);
 	void *auth_context;
-	struct str (*caller)(void *auth_context); /* what it says of who sent it, such as its SDK; NULL: nobody knows */
-	struct str (*access_key)(void *auth_context, struct arena *arena); /* by which it is signed, or empty; NULL: nobody knows */
+	struct str (*caller)(void *auth_context); /* what it says of who sent it, such as its SDK;
+						     NULL: nobody knows */
+	struct str (*access_key)(
+		void *auth_context,
+		struct arena *arena); /* by which it is signed, or empty; NULL: nobody knows */
 	enum op_explain explain; /* whether the response explains it */
-	bool is_long;      /* it takes long, or is expected to: other writes are given up meanwhile */
+	bool is_long; /* it takes long, or is expected to: other writes are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */
 	struct fault_hold *hold; /* of the response, when it was held; op_run takes it over */
-	uint64_t slice_ns; /* CPU time after which it is given up, to be run again where it may take long; 0: it may */
+	uint64_t slice_ns; /* CPU time after which it is given up, to be run again where it may take
+			      long; 0: it may */
 };
 
 struct op_response {
@@ -57,29 +64,36 @@ struct op_response {
 	struct str body;           /* in the request's arena */
 	const struct op *op;       /* NULL where the target named none */
 	enum code code;            /* OK or the error's */
-	struct str problem;        /* of a status from 500 on: the cause, for the log only; else absent */
-	struct str explanation;    /* JSON; absent where it was not asked for, or the operation reads and writes no items */
+	struct str problem; /* of a status from 500 on: the cause, for the log only; else absent */
+	struct str explanation; /* JSON; absent where it was not asked for, or the operation reads
+				   and writes no items */
 	struct units consumed;     /* capacity, of all tables and indexes */
-	struct fault_reply fault;  /* what becomes of the answer; nothing where no fault rule says so */
+	struct fault_reply
+		fault; /* what becomes of the answer; nothing where no fault rule says so */
 	bool is_behind;            /* where it was given up: it might wait for a long write */
-	struct fault_hold *hold;   /* where it was given up: run it again when op_is_held() says no more; NULL: at once */
-	bool is_long_write;        /* where it was given up: op_end_long_write() must be called when it has run again */
+	struct fault_hold *hold;   /* where it was given up: run it again when op_is_held() says no
+				      more; NULL: at once */
+	bool is_long_write; /* where it was given up: op_end_long_write() must be called when it has
+			       run again */
 };
 
 /*
- * False where the request did not end within its slice, would not, or might wait for a long one. Then nothing is done and there is no
- * response; the arena holds left-overs.
+ * False where the request did not end within its slice, would not, or might wait for a long one.
+ * Then nothing is done and there is no response; the arena holds left-overs.
  */
-bool op_run(struct service *service, const struct op_request *request, struct op_response *response);
+bool op_run(struct service *service, const struct op_request *request,
+	    struct op_response *response);
 
-/* Whether a fault rule still holds the request. And the end of one that will not run again; NULL is fine. */
+/* Whether a fault rule still holds the request. And the end of one that will not run again; NULL is
+ * fine. */
 bool op_is_held(const struct fault_hold *hold);
 void op_drop_hold(struct fault_hold *hold);
 
 /* Ends the time during which other writes within a slice are given up at once. */
 void op_end_long_write(struct service *service);
 
-/* "PutItem"; number of rows; whether it exists here or only in AWS: for metrics and the support table. */
+/* "PutItem"; number of rows; whether it exists here or only in AWS: for metrics and the support
+ * table. */
 size_t op_count(void);
 const struct op *op_at(size_t i);
 const char *op_name(const struct op *op);

@@ -29,7 +29,8 @@ static void write_units(struct json_out *out, enum capacity_form form, struct un
 	}
 }
 
-static void write_indexes(struct json_out *out, enum capacity_form form, const struct cost *cost, bool is_local)
+static void write_indexes(struct json_out *out, enum capacity_form form, const struct cost *cost,
+			  bool is_local)
 {
 	bool is_open = false;
 
@@ -37,7 +38,8 @@ static void write_indexes(struct json_out *out, enum capacity_form form, const s
 		if (!cost->index_is_touched[i] || cost->table->indexes.v[i].is_local != is_local)
 			continue;
 		if (!is_open) {
-			json_out_name(out, is_local ? STR("LocalSecondaryIndexes") : STR("GlobalSecondaryIndexes"));
+			json_out_name(out, is_local ? STR("LocalSecondaryIndexes")
+						    : STR("GlobalSecondaryIndexes"));
 			json_out_open(out, '{');
 			is_open = true;
 		}
@@ -72,7 +74,8 @@ static void write_vectors(struct json_out *out, const struct cost *cost)
 		json_out_close(out, '}');
 }
 
-static void write_capacity(struct call *call, int wanted, enum capacity_form form, const struct cost *cost)
+static void write_capacity(struct call *call, int wanted, enum capacity_form form,
+			   const struct cost *cost)
 {
 	struct json_out *out = &call->out;
 
@@ -93,7 +96,8 @@ static void write_capacity(struct call *call, int wanted, enum capacity_form for
 
 static bool is_wanted(int wanted)
 {
-	return wanted == RETURN_CONSUMED_CAPACITY_TOTAL || wanted == RETURN_CONSUMED_CAPACITY_INDEXES;
+	return wanted == RETURN_CONSUMED_CAPACITY_TOTAL ||
+	       wanted == RETURN_CONSUMED_CAPACITY_INDEXES;
 }
 
 void respond_capacity(struct call *call, int wanted, enum capacity_form form)
@@ -112,7 +116,8 @@ void respond_capacities(struct call *call, int wanted, enum capacity_form form)
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < call->charges.n; i++) {
 		const struct cost *cost = &call->charges.v[i];
-		bool is_failed = cost->failed.read + cost->failed.write > 0 && cost->base.read + cost->base.write <= 0;
+		bool is_failed = cost->failed.read + cost->failed.write > 0 &&
+				 cost->base.read + cost->base.write <= 0;
 
 		if (!is_failed) /* AWS leaves a table out of which all statements failed */
 			write_capacity(call, wanted, form, cost);
@@ -150,7 +155,8 @@ void respond_page(struct call *call, const struct read_page *page, int wanted)
 	}
 	json_out_field_integer(&call->out, "Count", (int64_t)page->found.count);
 	json_out_field_integer(&call->out, "ScannedCount", (int64_t)page->found.scanned);
-	if (value_is_set(&page->found.last_key) && !read_is_single(page)) { /* any start key would be refused */
+	if (value_is_set(&page->found.last_key) &&
+	    !read_is_single(page)) { /* any start key would be refused */
 		json_out_name(&call->out, STR("LastEvaluatedKey"));
 		json_out_item(&call->out, &page->found.last_key);
 	}
@@ -159,7 +165,8 @@ void respond_page(struct call *call, const struct read_page *page, int wanted)
 	json_out_close(&call->out, '}');
 }
 
-void respond_collection(struct call *call, const struct table *table, const struct value *item_or_key, uint64_t bytes)
+void respond_collection(struct call *call, const struct table *table,
+			const struct value *item_or_key, uint64_t bytes)
 {
 	struct json_out *out = &call->out;
 	double low = (double)(uint64_t)((double)bytes / GB);
@@ -168,7 +175,8 @@ void respond_collection(struct call *call, const struct table *table, const stru
 	json_out_name(out, STR("ItemCollectionKey"));
 	json_out_open(out, '{');
 	for (unsigned i = 0; i < table->keys.hash_count; i++) {
-		const struct value *value = value_member(item_or_key, table->keys.attributes[i].name);
+		const struct value *value =
+			value_member(item_or_key, table->keys.attributes[i].name);
 
 		if (value) {
 			json_out_name(out, table->keys.attributes[i].name);
@@ -207,8 +215,10 @@ static bool is_same_collection(const struct write *a, const struct write *b)
 	if (a->table != b->table)
 		return false;
 	for (unsigned i = 0; i < a->table->keys.hash_count; i++) {
-		const struct value *x = value_member(key_holder(a), a->table->keys.attributes[i].name);
-		const struct value *y = value_member(key_holder(b), a->table->keys.attributes[i].name);
+		const struct value *x =
+			value_member(key_holder(a), a->table->keys.attributes[i].name);
+		const struct value *y =
+			value_member(key_holder(b), a->table->keys.attributes[i].name);
 
 		if (!x || !y || !value_equal(x, y))
 			return false;
@@ -216,24 +226,29 @@ static bool is_same_collection(const struct write *a, const struct write *b)
 	return true;
 }
 
-/* Whether write i is the first of its collection (or, with by_table, of its table) that changed something. */
+/* Whether write i is the first of its collection (or, with by_table, of its table) that changed
+ * something. */
 static bool is_first(const struct write *writes, size_t i, bool by_table)
 {
 	for (size_t j = 0; j < i; j++)
 		if (writes[j].kind != WRITE_CHECK &&
-		    (by_table ? writes[j].table == writes[i].table : is_same_collection(&writes[j], &writes[i])))
+		    (by_table ? writes[j].table == writes[i].table
+			      : is_same_collection(&writes[j], &writes[i])))
 			return false;
 	return true;
 }
 
-static void write_table_metrics(struct call *call, const struct write *writes, size_t n, size_t first)
+static void write_table_metrics(struct call *call, const struct write *writes, size_t n,
+				size_t first)
 {
 	json_out_name(&call->out, call_named(call, writes[first].table));
 	json_out_open(&call->out, '[');
 	for (size_t i = first; i < n; i++) {
-		if (writes[i].table != writes[first].table || writes[i].kind == WRITE_CHECK || !is_first(writes, i, false))
+		if (writes[i].table != writes[first].table || writes[i].kind == WRITE_CHECK ||
+		    !is_first(writes, i, false))
 			continue;
-		respond_collection(call, writes[i].table, key_holder(&writes[i]), writes[i].collection_bytes);
+		respond_collection(call, writes[i].table, key_holder(&writes[i]),
+				   writes[i].collection_bytes);
 	}
 	json_out_close(&call->out, ']');
 }
@@ -245,7 +260,8 @@ void respond_metrics_by_table(struct call *call, int wanted, const struct write 
 	if (!respond_wants_metrics(wanted))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		if (writes[i].kind == WRITE_CHECK || !table_has_collections(writes[i].table) || !is_first(writes, i, true))
+		if (writes[i].kind == WRITE_CHECK || !table_has_collections(writes[i].table) ||
+		    !is_first(writes, i, true))
 			continue;
 		if (!is_open) {
 			json_out_name(&call->out, STR("ItemCollectionMetrics"));

@@ -263,7 +263,8 @@ struct str rollouts_as(struct rollouts *rollouts, struct ns ns, struct arena *ar
 /* Whether a setting fixes the namespace's, its own or --as. */
 static bool find_fixed(struct rollouts *rollouts, struct ns ns, rollout_set *set)
 {
-	struct setting *setting = ns_map_count(&rollouts->own) > 0 ? ns_map_find(&rollouts->own, ns) : NULL;
+	struct setting *setting =
+		ns_map_count(&rollouts->own) > 0 ? ns_map_find(&rollouts->own, ns) : NULL;
 	bool is_fixed = setting ? setting->is_fixed : rollouts->is_fixed;
 
 	*set = setting ? setting->set : rollouts->set;

@@ -9,7 +9,8 @@
 
 enum code rules_return_values(int return_values, struct err *err)
 {
-	if (!return_values || return_values == RETURN_VALUE_NONE || return_values == RETURN_VALUE_ALL_OLD)
+	if (!return_values || return_values == RETURN_VALUE_NONE ||
+	    return_values == RETURN_VALUE_ALL_OLD)
 		return OK;
 	return err_set(err, MSG_RETURN_VALUES);
 }
@@ -25,7 +26,8 @@ enum code rules_update_keys(const struct table *table, const struct update *upda
 {
 	for (unsigned i = 0; update && i < key_schema_count(&table->keys); i++)
 		if (update_touches(update, table->keys.attributes[i].name))
-			return err_set(err, MSG_UPDATE_KEY, STR_ARG(table->keys.attributes[i].name));
+			return err_set(err, MSG_UPDATE_KEY,
+				       STR_ARG(table->keys.attributes[i].name));
 	return OK;
 }
 
@@ -67,21 +69,25 @@ static bool is_update_free_of_keys(struct key_path_search *search, const struct 
 
 		if (action->operand && !node_walk_paths(action->operand, is_not_into_key, search))
 			return false;
-		if (!has_key(&search->table->keys, action->path->steps[0].name) && !is_not_into_key(search, action->path))
+		if (!has_key(&search->table->keys, action->path->steps[0].name) &&
+		    !is_not_into_key(search, action->path))
 			return false;
 	}
 	return true;
 }
 
-enum code rules_key_paths(const struct table *table, const struct expressions *expressions, struct err *err)
+enum code rules_key_paths(const struct table *table, const struct expressions *expressions,
+			  struct err *err)
 {
 	struct key_path_search search = {.table = table};
 	const struct projection *projection = expressions->projection;
-	const struct node *conditions[] = {expressions->key_condition, expressions->condition, expressions->filter};
+	const struct node *conditions[] = {expressions->key_condition, expressions->condition,
+					   expressions->filter};
 	bool is_free = true;
 
 	for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]) && is_free; i++)
-		is_free = !conditions[i] || node_walk_paths(conditions[i], is_not_into_key, &search);
+		is_free =
+			!conditions[i] || node_walk_paths(conditions[i], is_not_into_key, &search);
 	if (is_free && expressions->update)
 		is_free = is_update_free_of_keys(&search, expressions->update);
 	for (size_t i = 0; is_free && projection && i < projection->n; i++)
@@ -89,7 +95,8 @@ enum code rules_key_paths(const struct table *table, const struct expressions *e
 	return is_free ? OK : err_set(err, MSG_KEY_NOT_SCALAR, search.kind, STR_ARG(search.found));
 }
 
-enum code rules_segments(struct opt_int segment, struct opt_int total, bool is_older, struct err *err)
+enum code rules_segments(struct opt_int segment, struct opt_int total, bool is_older,
+			 struct err *err)
 {
 	if (total.is_set && !segment.is_set)
 		return err_set(err, MSG_SEGMENTS_WITHOUT_SEGMENT);
@@ -98,12 +105,13 @@ enum code rules_segments(struct opt_int segment, struct opt_int total, bool is_o
 	if (segment.is_set && segment.value >= total.value && !is_older)
 		return err_set(err, MSG_SEGMENT_RANGE_ALONE);
 	if (segment.is_set && segment.value >= total.value)
-		return err_set(err, MSG_SEGMENT_RANGE, (long long)segment.value, (long long)total.value);
+		return err_set(err, MSG_SEGMENT_RANGE, (long long)segment.value,
+			       (long long)total.value);
 	return OK;
 }
 
-enum code rules_index(const struct table *table, struct str name, struct opt_bool consistent, const struct index **out,
-		      struct err *err)
+enum code rules_index(const struct table *table, struct str name, struct opt_bool consistent,
+		      const struct index **out, struct err *err)
 {
 	const struct index *index = str_is_set(name) ? table_index(table, name) : NULL;
 
@@ -117,7 +125,8 @@ enum code rules_index(const struct table *table, struct str name, struct opt_boo
 	return OK;
 }
 
-enum code rules_not_vector(const struct table *table, struct str name, struct opt_bool consistent, bool is_scan, struct err *err)
+enum code rules_not_vector(const struct table *table, struct str name, struct opt_bool consistent,
+			   bool is_scan, struct err *err)
 {
 	const struct index *index = str_is_set(name) ? table_vector(table, name) : NULL;
 
@@ -128,7 +137,8 @@ enum code rules_not_vector(const struct table *table, struct str name, struct op
 	return is_scan ? err_set(err, MSG_VECTOR_SCAN) : err_set(err, MSG_VECTOR_QUERY);
 }
 
-enum code rules_query_filter(const struct key_schema *keys, const struct node *filter, const char *parameter, struct err *err)
+enum code rules_query_filter(const struct key_schema *keys, const struct node *filter,
+			     const char *parameter, struct err *err)
 {
 	/* AWS: of several the first of the key is named, not the first of the expression. */
 	for (unsigned i = 0; filter && i < key_schema_count(keys); i++) {
@@ -155,7 +165,8 @@ static bool add_missing(void *context, const struct path *path)
 
 	if (index_projects(missing->index, name))
 		return true;
-	missing->names = arena_room(missing->arena, missing->names, missing->n, sizeof(*missing->names));
+	missing->names =
+		arena_room(missing->arena, missing->names, missing->n, sizeof(*missing->names));
 	missing->names[missing->n++] = name;
 	return true;
 }
@@ -176,7 +187,8 @@ static struct str missing_list(const struct missing *missing)
 	return buf_str(&list);
 }
 
-enum code rules_filter_projected(struct arena *arena, const struct index *index, const struct node *filter, struct err *err)
+enum code rules_filter_projected(struct arena *arena, const struct index *index,
+				 const struct node *filter, struct err *err)
 {
 	struct missing missing = {.arena = arena, .index = index};
 
@@ -185,12 +197,13 @@ enum code rules_filter_projected(struct arena *arena, const struct index *index,
 	node_walk_paths(filter, add_missing, &missing);
 	if (missing.n == 0)
 		return OK;
-	return err_set(err, MSG_FILTER_NOT_PROJECTED, STR_ARG(index->name), STR_ARG(missing_list(&missing)));
+	return err_set(err, MSG_FILTER_NOT_PROJECTED, STR_ARG(index->name),
+		       STR_ARG(missing_list(&missing)));
 }
 
 /* Only a local index fetches what it lacks from the table. */
-static enum code check_projected(struct arena *arena, const struct index *index, const struct projection *projection,
-				 struct err *err)
+static enum code check_projected(struct arena *arena, const struct index *index,
+				 const struct projection *projection, struct err *err)
 {
 	struct missing missing = {.arena = arena, .index = index};
 
@@ -200,7 +213,8 @@ static enum code check_projected(struct arena *arena, const struct index *index,
 		add_missing(&missing, projection->paths[i]);
 	if (missing.n == 0)
 		return OK;
-	return err_set(err, MSG_INDEX_NOT_PROJECTED, STR_ARG(index->name), STR_ARG(missing_list(&missing)));
+	return err_set(err, MSG_INDEX_NOT_PROJECTED, STR_ARG(index->name),
+		       STR_ARG(missing_list(&missing)));
 }
 
 static const char *const select_names[select_count] = {
@@ -209,16 +223,19 @@ static const char *const select_names[select_count] = {
 	[SELECT_COUNT] = "only the Count",
 };
 
-enum code rules_select(int select, bool has_index, const struct projection *projection, bool is_legacy, enum read_select *out,
-		       struct err *err)
+enum code rules_select(int select, bool has_index, const struct projection *projection,
+		       bool is_legacy, enum read_select *out, struct err *err)
 {
 	static const enum read_select kinds[select_count] = {
-		[SELECT_ALL_PROJECTED_ATTRIBUTES] = READ_PROJECTED_ATTRIBUTES, [SELECT_ALL_ATTRIBUTES] = READ_ALL_ATTRIBUTES,
+		[SELECT_ALL_PROJECTED_ATTRIBUTES] = READ_PROJECTED_ATTRIBUTES,
+		[SELECT_ALL_ATTRIBUTES] = READ_ALL_ATTRIBUTES,
 		[SELECT_COUNT] = READ_COUNT,
 	};
 
 	if (projection && select && select != SELECT_SPECIFIC_ATTRIBUTES)
-		return err_set(err, MSG_SELECT_WITH_PROJECTION, is_legacy ? "AttributesToGet" : "ProjectionExpression", select_names[select]);
+		return err_set(err, MSG_SELECT_WITH_PROJECTION,
+			       is_legacy ? "AttributesToGet" : "ProjectionExpression",
+			       select_names[select]);
 	if (!projection && select == SELECT_SPECIFIC_ATTRIBUTES)
 		return err_set(err, MSG_SELECT_NO_PROJECTION);
 	if (select == SELECT_ALL_PROJECTED_ATTRIBUTES && !has_index)
@@ -232,12 +249,14 @@ enum code rules_select(int select, bool has_index, const struct projection *proj
 	return OK;
 }
 
-enum code rules_select_index(struct arena *arena, const struct index *index, enum read_select select, const struct projection *projection,
+enum code rules_select_index(struct arena *arena, const struct index *index,
+			     enum read_select select, const struct projection *projection,
 			     struct err *err)
 {
 	if (projection)
 		return check_projected(arena, index, projection, err);
-	if (select == READ_ALL_ATTRIBUTES && index && !index->is_local && index->projection != PROJECT_ALL)
+	if (select == READ_ALL_ATTRIBUTES && index && !index->is_local &&
+	    index->projection != PROJECT_ALL)
 		return err_set(err, MSG_SELECT_ALL_ON_INDEX, STR_ARG(index->name));
 	return OK;
 }

@@ -4,10 +4,12 @@
 #include "protocol/table_gates.h"
 #include "protocol/work/work.h"
 
-enum code single_write_run(struct call *call, struct str table_name, const struct expressions *expressions, struct write *write,
+enum code single_write_run(struct call *call, struct str table_name,
+			   const struct expressions *expressions, struct write *write,
 			   struct err *err)
 {
-	struct table_passage passage = {.call = call, .name = table_name, .expressions = expressions, .write = write};
+	struct table_passage passage = {
+		.call = call, .name = table_name, .expressions = expressions, .write = write};
 
 	struct work work = {.call = call, .writes = write, .n = 1, .mode = WRITE_ALONE};
 
@@ -25,14 +27,16 @@ enum code single_write_run(struct call *call, struct str table_name, const struc
 	return code;
 }
 
-void single_write_finish(struct call *call, const struct write *write, struct single_write_wants wants)
+void single_write_finish(struct call *call, const struct write *write,
+			 struct single_write_wants wants)
 {
 	respond_capacity(call, wants.capacity, CAPACITY_WRITE);
 	respond_metrics(call, wants.metrics, write);
 	json_out_close(&call->out, '}');
 }
 
-void single_write_respond(struct call *call, const struct write *write, bool wants_old, struct single_write_wants wants)
+void single_write_respond(struct call *call, const struct write *write, bool wants_old,
+			  struct single_write_wants wants)
 {
 	json_out_open(&call->out, '{');
 	if (wants_old && str_is_set(write->old_image)) {

@@ -1,5 +1,6 @@
 /*
- * single_write - what PutItem, UpdateItem and DeleteItem share: the way from the parsed request to the store, and the response.
+ * single_write - what PutItem, UpdateItem and DeleteItem share: the way from the parsed request to
+ * the store, and the response.
  */
 #ifndef DYNALITH_PROTOCOL_SINGLE_WRITE_H
 #define DYNALITH_PROTOCOL_SINGLE_WRITE_H
@@ -9,10 +10,11 @@
 #include "storage/write/write.h"
 
 /*
- * Takes the condition and update of `expressions` into the write, looks its table up, checks keys, and runs it alone. On failure nothing
- * was written. `table_name` as given in the request.
+ * Takes the condition and update of `expressions` into the write, looks its table up, checks keys,
+ * and runs it alone. On failure nothing was written. `table_name` as given in the request.
  */
-enum code single_write_run(struct call *call, struct str table_name, const struct expressions *expressions, struct write *write,
+enum code single_write_run(struct call *call, struct str table_name,
+			   const struct expressions *expressions, struct write *write,
 			   struct err *err) WARN_UNUSED;
 
 /* What the response shows besides Attributes. */
@@ -22,9 +24,11 @@ struct single_write_wants {
 };
 
 /* {"Attributes": the old item where `wants_old`, ConsumedCapacity, ItemCollectionMetrics}. */
-void single_write_respond(struct call *call, const struct write *write, bool wants_old, struct single_write_wants wants);
+void single_write_respond(struct call *call, const struct write *write, bool wants_old,
+			  struct single_write_wants wants);
 
 /* The end of a response whose Attributes are written: capacity and metrics. */
-void single_write_finish(struct call *call, const struct write *write, struct single_write_wants wants);
+void single_write_finish(struct call *call, const struct write *write,
+			 struct single_write_wants wants);
 
 #endif

@@ -17,7 +17,10 @@
 struct str streams_view_name(enum stream_view view)
 {
 	static const char *const names[] = {
-		[STREAM_OFF] = "", [STREAM_KEYS_ONLY] = "KEYS_ONLY", [STREAM_NEW_IMAGE] = "NEW_IMAGE", [STREAM_OLD_IMAGE] = "OLD_IMAGE",
+		[STREAM_OFF] = "",
+		[STREAM_KEYS_ONLY] = "KEYS_ONLY",
+		[STREAM_NEW_IMAGE] = "NEW_IMAGE",
+		[STREAM_OLD_IMAGE] = "OLD_IMAGE",
 		[STREAM_NEW_AND_OLD_IMAGES] = "NEW_AND_OLD_IMAGES",
 	};
 
@@ -26,13 +29,16 @@ struct str streams_view_name(enum stream_view view)
 
 struct str streams_arn(struct arena *arena, const struct table *table, const struct stream *stream)
 {
-	return str_printf(arena, STR_FMT "/stream/" STR_FMT, STR_ARG(table_arn(arena, table)), STR_ARG(stream->label));
+	return str_printf(arena, STR_FMT "/stream/" STR_FMT, STR_ARG(table_arn(arena, table)),
+			  STR_ARG(stream->label));
 }
 
 struct str streams_mark_arn(struct arena *arena, const struct mark *mark)
 {
-	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT "/stream/" STR_FMT, STR_ARG(mark->ns.region),
-			  STR_ARG(mark->ns.account), STR_ARG(mark->name), STR_ARG(mark->label));
+	return str_printf(
+		arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT "/stream/" STR_FMT,
+		STR_ARG(mark->ns.region), STR_ARG(mark->ns.account), STR_ARG(mark->name),
+		STR_ARG(mark->label));
 }
 
 /* arn:PARTITION:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL */
@@ -43,7 +49,8 @@ bool streams_read_arn(struct str arn, struct str *name, struct str *label)
 	if (!str_starts_with(arn, STR("arn:")))
 		return false;
 	parts = arn_split(arn);
-	if (!str_eq(parts.service, STR("dynamodb")) || !str_starts_with(parts.resource, STR("table/")))
+	if (!str_eq(parts.service, STR("dynamodb")) ||
+	    !str_starts_with(parts.resource, STR("table/")))
 		return false;
 	struct str part = arn_table_part(parts.resource, name), before = STR("stream/");
 	if (!call_is_name(*name) || !str_starts_with(part, before) || part.n <= before.n)
@@ -59,19 +66,23 @@ enum code streams_check_arn(struct str arn, struct err *err)
 	return streams_read_arn(arn, &name, &label) ? OK : err_set(err, MSG_STREAM_ARN);
 }
 
-static const struct stream *stream_of_arn(struct call *call, const struct table *table, struct str arn)
+static const struct stream *stream_of_arn(struct call *call, const struct table *table,
+					  struct str arn)
 {
 	for (size_t i = 0; i < table->streams.n; i++) {
 		const struct stream *stream = &table->streams.v[i];
 
-		if (!stream_is_gone(stream, call->now_ms) && str_eq(streams_arn(call->arena, table, stream), arn))
+		if (!stream_is_gone(stream, call->now_ms) &&
+		    str_eq(streams_arn(call->arena, table, stream), arn))
 			return stream;
 	}
 	return NULL;
 }
 
-/* The streams of deleted tables, of which several may have had the name and, where a clock stands still, the label. */
-static enum code find_marked(struct call *call, struct str arn, struct marks *marks, struct table **table, const struct stream **stream, struct err *err)
+/* The streams of deleted tables, of which several may have had the name and, where a clock stands
+ * still, the label. */
+static enum code find_marked(struct call *call, struct str arn, struct marks *marks,
+			     struct table **table, const struct stream **stream, struct err *err)
 {
 	enum code code = OK;
 
@@ -88,7 +99,8 @@ static enum code find_marked(struct call *call, struct str arn, struct marks *ma
 	return code;
 }
 
-enum code streams_find(struct call *call, struct str arn, struct table **table, const struct stream **stream, struct err *err)
+enum code streams_find(struct call *call, struct str arn, struct table **table,
+		       const struct stream **stream, struct err *err)
 {
 	struct catalog *catalog = call->service->catalog;
 	struct marks marks = {.kind = MARK_STREAM, .is_more = true};
@@ -102,12 +114,15 @@ enum code streams_find(struct call *call, struct str arn, struct table **table, 
 	enum code code = catalog_get_current(catalog, call->ns, name, call->now_ms, &holder, err);
 	if (code == OK) {
 		call_hold(call, holder);
-		found = holder->state.status != STATUS_DELETING ? stream_of_arn(call, holder, arn) : NULL;
+		found = holder->state.status != STATUS_DELETING ? stream_of_arn(call, holder, arn)
+								: NULL;
 	}
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
 		return code;
 	struct buf within = buf_in(call->arena);
-	buf_add_str(&within, table_rows_streams(call->arena, catalog_key(call->arena, catalog, call->ns, STR("")), name));
+	buf_add_str(&within,
+		    table_rows_streams(call->arena,
+				       catalog_key(call->arena, catalog, call->ns, STR("")), name));
 	buf_add_str(&within, label);
 	buf_add_byte(&within, 0);
 	marks.within = buf_str(&within);
@@ -140,7 +155,8 @@ static uint64_t identity(const struct table *table, uint64_t seed, uint64_t numb
 
 struct str streams_shard_id(struct arena *arena, const struct table *table, uint64_t stamp)
 {
-	return str_printf(arena, SHARD_PREFIX "%020" PRIu64 "-%08x", stamp, (unsigned)(identity(table, 1, stamp) & 0xFFFFFFFF));
+	return str_printf(arena, SHARD_PREFIX "%020" PRIu64 "-%08x", stamp,
+			  (unsigned)(identity(table, 1, stamp) & 0xFFFFFFFF));
 }
 
 /* A decimal number of exactly these digits; false when it is not one or too large. */
@@ -160,7 +176,8 @@ uint64_t streams_shard_stamp(struct str id)
 	struct str prefix = STR(SHARD_PREFIX);
 	uint64_t stamp;
 
-	if (id.n != SHARD_ID_SIZE || !str_starts_with(id, prefix) || id.p[prefix.n + STAMP_DIGITS] != '-')
+	if (id.n != SHARD_ID_SIZE || !str_starts_with(id, prefix) ||
+	    id.p[prefix.n + STAMP_DIGITS] != '-')
 		return 0;
 	return read_digits((struct str){id.p + prefix.n, STAMP_DIGITS}, &stamp) ? stamp : 0;
 }
@@ -189,12 +206,14 @@ bool streams_read_sequence(struct str text, uint64_t *sequence)
 {
 	if (text.n > 0 && text.p[0] == '+') /* AWS reads a number of Java's */
 		text = (struct str){text.p + 1, text.n - 1};
-	return text.n == SEQUENCE_DIGITS && text.p[0] == '1' && read_digits((struct str){text.p + 1, text.n - 1}, sequence);
+	return text.n == SEQUENCE_DIGITS && text.p[0] == '1' &&
+	       read_digits((struct str){text.p + 1, text.n - 1}, sequence);
 }
 
 struct str streams_event_id(struct arena *arena, const struct table *table, uint64_t sequence)
 {
-	return str_printf(arena, "%016" PRIx64 "%016" PRIx64, identity(table, 2, sequence), identity(table, 3, sequence));
+	return str_printf(arena, "%016" PRIx64 "%016" PRIx64, identity(table, 2, sequence),
+			  identity(table, 3, sequence));
 }
 
 static uint32_t checksum(struct arena *arena, struct str arn, struct str fields)
@@ -227,17 +246,24 @@ bool streams_read_iterator(struct arena *arena, struct str text, struct streams_
 	size_t at = bar ? (size_t)(bar - text.p) : text.n;
 
 	if (!str_starts_with((struct str){text.p + at, text.n - at}, mark) ||
-	    !base64_decode(arena, (struct str){text.p + at + mark.n, text.n - at - mark.n}, &fields) || fields.n != ITERATOR_SIZE)
+	    !base64_decode(arena, (struct str){text.p + at + mark.n, text.n - at - mark.n},
+			   &fields) ||
+	    fields.n != ITERATOR_SIZE)
 		return false;
 	*iterator = (struct streams_iterator){
-		.arn = {text.p, at}, .shard = str_be(fields.p, 8), .position = str_be(fields.p + 8, 8),
+		.arn = {text.p, at},
+		.shard = str_be(fields.p, 8),
+		.position = str_be(fields.p + 8, 8),
 		.issued_ms = (int64_t)str_be(fields.p + 16, 8),
 	};
 	/* an iterator with a time before 1970 is not ours */
-	return iterator->issued_ms >= 0 && checksum(arena, iterator->arn, (struct str){fields.p, ITERATOR_SIZE - 4}) == (uint32_t)str_be(fields.p + 24, 4);
+	return iterator->issued_ms >= 0 &&
+	       checksum(arena, iterator->arn, (struct str){fields.p, ITERATOR_SIZE - 4}) ==
+		       (uint32_t)str_be(fields.p + 24, 4);
 }
 
-static const char *const events[] = {[STREAM_INSERT] = "INSERT", [STREAM_MODIFY] = "MODIFY", [STREAM_REMOVE] = "REMOVE"};
+static const char *const events[] = {
+	[STREAM_INSERT] = "INSERT", [STREAM_MODIFY] = "MODIFY", [STREAM_REMOVE] = "REMOVE"};
 
 /* AWS: the two forms order and spell the members differently. */
 static void write_identity(struct json_out *out, enum streams_form form)
@@ -264,7 +290,8 @@ static void write_image(struct json_out *out, struct str name, struct str image)
 	json_out_image(out, image);
 }
 
-static void write_change(struct json_out *out, struct arena *arena, const struct streams_change *change)
+static void write_change(struct json_out *out, struct arena *arena,
+			 const struct streams_change *change)
 {
 	const struct stream_record *record = change->record;
 
@@ -281,14 +308,17 @@ static void write_change(struct json_out *out, struct arena *arena, const struct
 	json_out_close(out, '}');
 }
 
-void streams_write_record(struct json_out *out, struct arena *arena, const struct streams_change *change, enum streams_form form)
+void streams_write_record(struct json_out *out, struct arena *arena,
+			  const struct streams_change *change, enum streams_form form)
 {
 	const struct stream_record *record = change->record;
 
 	json_out_open(out, '{');
 	if (form == STREAMS_EVENT)
-		json_out_field_string(out, "eventSourceARN", streams_arn(arena, change->table, change->stream));
-	json_out_field_string(out, "eventID", streams_event_id(arena, change->table, record->sequence));
+		json_out_field_string(out, "eventSourceARN",
+				      streams_arn(arena, change->table, change->stream));
+	json_out_field_string(out, "eventID",
+			      streams_event_id(arena, change->table, record->sequence));
 	json_out_field_string(out, "eventName", str_of(events[record->event]));
 	json_out_field_string(out, "eventVersion", STR("1.1"));
 	json_out_field_string(out, "eventSource", STR("aws:dynamodb"));
@@ -299,22 +329,27 @@ void streams_write_record(struct json_out *out, struct arena *arena, const struc
 	json_out_close(out, '}');
 }
 
-/* AWS: a UUID; here always the same one for a change, so that readers can find the second of two equal records. */
-static struct str kinesis_event_id(struct arena *arena, const struct table *table, uint64_t sequence)
+/* AWS: a UUID; here always the same one for a change, so that readers can find the second of two
+ * equal records. */
+static struct str kinesis_event_id(struct arena *arena, const struct table *table,
+				   uint64_t sequence)
 {
 	uint64_t high = identity(table, 4, sequence), low = identity(table, 5, sequence);
 
-	return str_printf(arena, "%08x-%04x-4%03x-a%03x-%012" PRIx64, (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xFFFF), (unsigned)(high & 0xFFF),
+	return str_printf(arena, "%08x-%04x-4%03x-a%03x-%012" PRIx64, (unsigned)(high >> 32),
+			  (unsigned)(high >> 16 & 0xFFFF), (unsigned)(high & 0xFFF),
 			  (unsigned)(low >> 48 & 0xFFF), low & 0xFFFFFFFFFFFF);
 }
 
-void streams_write_kinesis(struct json_out *out, struct arena *arena, const struct streams_change *change, bool in_microseconds)
+void streams_write_kinesis(struct json_out *out, struct arena *arena,
+			   const struct streams_change *change, bool in_microseconds)
 {
 	const struct stream_record *record = change->record;
 
 	json_out_open(out, '{');
 	json_out_field_string(out, "awsRegion", change->table->identity.region);
-	json_out_field_string(out, "eventID", kinesis_event_id(arena, change->table, record->sequence));
+	json_out_field_string(out, "eventID",
+			      kinesis_event_id(arena, change->table, record->sequence));
 	json_out_field_string(out, "eventName", str_of(events[record->event]));
 	if (record->is_service_delete) {
 		write_identity(out, STREAMS_EVENT);
@@ -326,13 +361,15 @@ void streams_write_kinesis(struct json_out *out, struct arena *arena, const stru
 	json_out_field_string(out, "tableName", change->table->identity.name);
 	json_out_name(out, STR("dynamodb"));
 	json_out_open(out, '{');
-	json_out_field_integer(out, "ApproximateCreationDateTime", record->created_ms * (in_microseconds ? 1000 : 1));
+	json_out_field_integer(out, "ApproximateCreationDateTime",
+			       record->created_ms * (in_microseconds ? 1000 : 1));
 	json_out_name(out, STR("Keys"));
 	json_out_item(out, change->keys);
 	write_image(out, STR("NewImage"), record->new_image);
 	write_image(out, STR("OldImage"), record->old_image);
 	json_out_field_integer(out, "SizeBytes", (int64_t)change->size);
-	json_out_field_string(out, "ApproximateCreationDateTimePrecision", in_microseconds ? STR("MICROSECOND") : STR("MILLISECOND"));
+	json_out_field_string(out, "ApproximateCreationDateTimePrecision",
+			      in_microseconds ? STR("MICROSECOND") : STR("MILLISECOND"));
 	json_out_close(out, '}');
 	json_out_field_string(out, "eventSource", STR("aws:dynamodb"));
 	json_out_close(out, '}');

@@ -13,7 +13,8 @@ typedef enum code table_gate(struct table_passage *passage, struct err *err);
 
 static enum code gate_table(struct table_passage *passage, struct err *err)
 {
-	enum code code = call_table(passage->call, passage->name, ABSENT_RESOURCE, &passage->table, err);
+	enum code code =
+		call_table(passage->call, passage->name, ABSENT_RESOURCE, &passage->table, err);
 
 	if (passage->read)
 		passage->read->table = passage->table;
@@ -41,7 +42,8 @@ static enum code gate_write(struct table_passage *passage, struct err *err)
 
 static enum code gate_update_size(struct table_passage *passage, struct err *err)
 {
-	bool is_large = passage->expressions->update_charge > ITEM_SIZE_MAX && rollout_has(passage->call, ROLLOUT_UPDATE_SIZE);
+	bool is_large = passage->expressions->update_charge > ITEM_SIZE_MAX &&
+			rollout_has(passage->call, ROLLOUT_UPDATE_SIZE);
 
 	return is_large ? err_set(err, MSG_UPDATE_SIZE) : OK;
 }
@@ -55,57 +57,67 @@ static enum code gate_no_vector(struct table_passage *passage, struct err *err)
 {
 	const struct page_request *request = passage->request;
 
-	return rules_not_vector(passage->table, request->index_name, request->consistent, !passage->keys, err);
+	return rules_not_vector(passage->table, request->index_name, request->consistent,
+				!passage->keys, err);
 }
 
 static enum code gate_index(struct table_passage *passage, struct err *err)
 {
 	const struct page_request *request = passage->request;
 
-	return rules_index(passage->table, request->index_name, request->consistent, &passage->page->index, err);
+	return rules_index(passage->table, request->index_name, request->consistent,
+			   &passage->page->index, err);
 }
 
 static enum code gate_key_condition(struct table_passage *passage, struct err *err)
 {
 	const struct read_page *page = passage->page;
 
-	return key_condition_resolve(passage->call->arena, page->table, page->index, passage->expressions->key_condition, passage->keys, err);
+	return key_condition_resolve(passage->call->arena, page->table, page->index,
+				     passage->expressions->key_condition, passage->keys, err);
 }
 
 static enum code gate_filter_keys(struct table_passage *passage, struct err *err)
 {
 	const struct read_page *page = passage->page;
 	const struct key_schema *schema = page->index ? &page->index->keys : &page->table->keys;
-	const char *parameter = passage->request->has_query_filter ? "QueryFilter" : "Filter Expression";
+	const char *parameter =
+		passage->request->has_query_filter ? "QueryFilter" : "Filter Expression";
 
 	return rules_query_filter(schema, page->filter, parameter, err);
 }
 
 static enum code gate_filter_projected(struct table_passage *passage, struct err *err)
 {
-	return rules_filter_projected(passage->call->arena, passage->page->index, passage->page->filter, err);
+	return rules_filter_projected(passage->call->arena, passage->page->index,
+				      passage->page->filter, err);
 }
 
 static enum code gate_start_key_form(struct table_passage *passage, struct err *err)
 {
-	return passage->request->start_key ? read_check_index_keys(passage->page, passage->request->start_key, err) : OK;
+	return passage->request->start_key
+		       ? read_check_index_keys(passage->page, passage->request->start_key, err)
+		       : OK;
 }
 
 /* A key attribute in the start key has the type of the schema; errors name the index. */
-static enum code check_start_types(const struct key_schema *keys, const struct value *start_key, struct str index, struct err *err)
+static enum code check_start_types(const struct key_schema *keys, const struct value *start_key,
+				   struct str index, struct err *err)
 {
 	for (unsigned i = 0; i < key_schema_count(keys); i++) {
 		const struct key_attribute *attribute = &keys->attributes[i];
 		const struct value *value = value_member(start_key, attribute->name);
 
 		if (value && value->type != attribute->type)
-			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
+			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name),
+				       type_name(attribute->type),
 				       type_name((enum type)value->type), STR_ARG(index));
 	}
 	return OK;
 }
 
-/* AWS's newer layer reads a Scan's start key as an item's: for the index that is named, or for all. */
+/* AWS's newer layer reads a Scan's start key as an item's: for the index that is named, or for all.
+ */
 static enum code gate_start_key_types(struct table_passage *passage, struct err *err)
 {
 	const struct value *start_key = passage->request->start_key;
@@ -129,7 +141,10 @@ static enum code gate_start_key(struct table_passage *passage, struct err *err)
 {
 	struct read_page *page = passage->page;
 
-	return passage->request->start_key ? read_start_key(passage->call->arena, page, passage->request->start_key, &page->start_after, err) : OK;
+	return passage->request->start_key
+		       ? read_start_key(passage->call->arena, page, passage->request->start_key,
+					&page->start_after, err)
+		       : OK;
 }
 
 static enum code gate_select(struct table_passage *passage, struct err *err)
@@ -137,26 +152,32 @@ static enum code gate_select(struct table_passage *passage, struct err *err)
 	const struct page_request *request = passage->request;
 	struct read_page *page = passage->page;
 
-	return rules_select(request->select, page->index != NULL, page->projection, request->has_attributes_to_get, &page->select, err);
+	return rules_select(request->select, page->index != NULL, page->projection,
+			    request->has_attributes_to_get, &page->select, err);
 }
 
 static enum code gate_select_index(struct table_passage *passage, struct err *err)
 {
 	const struct read_page *page = passage->page;
 
-	return rules_select_index(passage->call->arena, page->index, page->select, page->projection, err);
+	return rules_select_index(passage->call->arena, page->index, page->select, page->projection,
+				  err);
 }
 
 /* AWS: the precedence of errors is the order of each row. tests/golden pins it. */
 static table_gate *const orders[ORDER_COUNT][GATES_MAX] = {
 	[ORDER_NAMED] = {gate_table, gate_key_paths},
 	[ORDER_READ] = {gate_table, gate_key_paths, gate_read},
-	[ORDER_WRITE] = {gate_table, gate_key_paths, gate_write, gate_update_size, gate_update_keys},
+	[ORDER_WRITE] = {gate_table, gate_key_paths, gate_write, gate_update_size,
+			 gate_update_keys},
 	[ORDER_CHANGE] = {gate_write, gate_update_keys},
-	[ORDER_QUERY] = {gate_table, gate_no_vector, gate_index, gate_key_paths, gate_key_condition, gate_filter_keys, gate_filter_projected,
-			 gate_start_key, gate_select_index},
-	[ORDER_SCAN] = {gate_table, gate_no_vector, gate_index, gate_start_key_form, gate_select, gate_select_index, gate_start_key, gate_key_paths},
-	[ORDER_SCAN_NEWER] = {gate_table, gate_no_vector, gate_index, gate_select_index, gate_start_key_types, gate_start_key, gate_key_paths},
+	[ORDER_QUERY] = {gate_table, gate_no_vector, gate_index, gate_key_paths, gate_key_condition,
+			 gate_filter_keys, gate_filter_projected, gate_start_key,
+			 gate_select_index},
+	[ORDER_SCAN] = {gate_table, gate_no_vector, gate_index, gate_start_key_form, gate_select,
+			gate_select_index, gate_start_key, gate_key_paths},
+	[ORDER_SCAN_NEWER] = {gate_table, gate_no_vector, gate_index, gate_select_index,
+			      gate_start_key_types, gate_start_key, gate_key_paths},
 };
 
 enum code table_gates_pass(enum table_order order, struct table_passage *passage, struct err *err)

@@ -1,8 +1,8 @@
 /*
  * table_gates - the checks of an item operation that need its table, in AWS's order.
  *
- * The gates of op.c come first, then what the operation finds wrong with the request alone, then these. Each order is a row of table_gates.c: the
- * first gate that refuses decides the answer.
+ * The gates of op.c come first, then what the operation finds wrong with the request alone, then
+ * these. Each order is a row of table_gates.c: the first gate that refuses decides the answer.
  */
 #ifndef DYNALITH_PROTOCOL_TABLE_GATES_H
 #define DYNALITH_PROTOCOL_TABLE_GATES_H
@@ -38,11 +38,12 @@ struct table_passage {
 	struct table *table;                  /* out */
 	struct read_item *read;               /* READ */
 	struct write *write;                  /* WRITE, CHANGE */
-	struct read_page *page;               /* QUERY, SCAN: its table, index, start and select are set */
+	struct read_page *page; /* QUERY, SCAN: its table, index, start and select are set */
 	struct key_condition *keys;           /* QUERY: out */
 	const struct page_request *request;   /* QUERY, SCAN */
 };
 
-enum code table_gates_pass(enum table_order order, struct table_passage *passage, struct err *err) WARN_UNUSED;
+enum code table_gates_pass(enum table_order order, struct table_passage *passage,
+			   struct err *err) WARN_UNUSED;
 
 #endif

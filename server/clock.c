@@ -34,12 +34,16 @@ bool clock_tell_scope(void *context, struct ns ns, int64_t *now_ms)
 	*now_ms = clocks_now_of(setting, clocks_real_ms());
 	if (clocks_are_one(scope->clocks))
 		return true;
-	return scope->ns ? str_eq(ns.account, scope->ns->account) && str_eq(ns.region, scope->ns->region) : !is_own;
+	return scope->ns ? str_eq(ns.account, scope->ns->account) &&
+				   str_eq(ns.region, scope->ns->region)
+			 : !is_own;
 }
 
-static struct clocks_setting moved_to(struct clocks_setting setting, int64_t now_ms, int64_t real_ms)
+static struct clocks_setting moved_to(struct clocks_setting setting, int64_t now_ms,
+				      int64_t real_ms)
 {
-	return (struct clocks_setting){setting.is_frozen, setting.is_frozen ? now_ms : now_ms - real_ms};
+	return (struct clocks_setting){setting.is_frozen,
+				       setting.is_frozen ? now_ms : now_ms - real_ms};
 }
 
 static bool ms_of_seconds(double seconds, int64_t *ms)
@@ -104,7 +108,8 @@ struct turn {
 	int64_t set_ms, advance_ms;
 };
 
-static bool read_member(struct arena *arena, struct str name, const struct json *value, struct turn *turn)
+static bool read_member(struct arena *arena, struct str name, const struct json *value,
+			struct turn *turn)
 {
 	bool is_boolean = json_type(value) == JSON_BOOLEAN;
 
@@ -148,7 +153,8 @@ static enum code read_turn(struct str body, struct turn *turn, struct err *err)
 }
 
 /* `base` is what a release goes back to. */
-static struct clocks_setting turned(struct clocks_setting setting, struct clocks_setting base, const struct turn *turn, int64_t real_ms)
+static struct clocks_setting turned(struct clocks_setting setting, struct clocks_setting base,
+				    const struct turn *turn, int64_t real_ms)
 {
 	if (turn->is_release)
 		setting = base;
@@ -175,8 +181,8 @@ struct turning {
 	bool is_default;
 };
 
-static enum code apply(void *context, struct clocks_setting setting, struct clocks_setting base, struct clocks_setting *next,
-		       enum clocks_action *action, struct err *err)
+static enum code apply(void *context, struct clocks_setting setting, struct clocks_setting base,
+		       struct clocks_setting *next, enum clocks_action *action, struct err *err)
 {
 	const struct turning *turning = context;
 	int64_t real_ms = clocks_real_ms(), now_ms;
@@ -202,7 +208,8 @@ enum code clock_turn(struct clocks *clocks, const struct ns *ns, struct str body
 		return code;
 	if (clocks_are_one(clocks))
 		ns = NULL;
-	if (ns && (ns->account.n != NS_ACCOUNT_SIZE || ns->region.n == 0 || ns->region.n > NS_REGION_MAX))
+	if (ns &&
+	    (ns->account.n != NS_ACCOUNT_SIZE || ns->region.n == 0 || ns->region.n > NS_REGION_MAX))
 		return err_set(err, MSG_CLOCK_NAMESPACE, STR_ARG(ns->account), STR_ARG(ns->region));
 	struct turning turning = {&turn, ns == NULL};
 	return clocks_change(clocks, ns, apply, &turning, err);
@@ -214,12 +221,14 @@ struct str clock_save(struct clocks *clocks, struct ns ns, struct arena *arena)
 	bool is_own;
 	struct clocks_setting setting = clocks_get(clocks, &ns, &is_own);
 
-	return is_own ? str_printf(arena, "%c%lld", setting.is_frozen ? 'f' : 'r', (long long)setting.ms) : STR("");
+	return is_own ? str_printf(arena, "%c%lld", setting.is_frozen ? 'f' : 'r',
+				   (long long)setting.ms)
+		      : STR("");
 }
 
 /* A clocks_turn: the context is the setting to go back to, NULL for none. */
-static enum code restore(void *context, struct clocks_setting setting, struct clocks_setting base, struct clocks_setting *next,
-			 enum clocks_action *action, struct err *err)
+static enum code restore(void *context, struct clocks_setting setting, struct clocks_setting base,
+			 struct clocks_setting *next, enum clocks_action *action, struct err *err)
 {
 	const struct clocks_setting *saved = context;
 
@@ -236,7 +245,8 @@ enum code clock_restore(struct clocks *clocks, struct ns ns, struct str saved, s
 	if (clocks_are_one(clocks))
 		return OK;
 	if (saved.n > 1)
-		setting.ms = strtoll(str_printf(err->arena, STR_FMT, STR_ARG(saved)).p + 1, NULL, 10);
+		setting.ms =
+			strtoll(str_printf(err->arena, STR_FMT, STR_ARG(saved)).p + 1, NULL, 10);
 	return clocks_change(clocks, &ns, restore, saved.n > 1 ? &setting : NULL, err);
 }
 
@@ -273,7 +283,8 @@ static void add_namespace(void *context, struct ns ns, struct clocks_setting set
 	json_out_close(listing->out, '}');
 }
 
-struct str clock_describe(struct clocks *clocks, const struct ns *ns, struct arena *arena, uint64_t expired)
+struct str clock_describe(struct clocks *clocks, const struct ns *ns, struct arena *arena,
+			  uint64_t expired)
 {
 	struct json_out out = json_out_in(arena);
 	struct listing listing = {&out, arena};

@@ -22,7 +22,8 @@ static const struct {
 	int number;
 	const char *name;
 } signals[] = {
-	{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"},
+	{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+	{SIGILL, "SIGILL"},   {SIGABRT, "SIGABRT"},
 };
 
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
@@ -68,8 +69,11 @@ static void write_frames(const struct frames *frames)
 
 		if (!dladdr(at, &info) || !info.dli_fname)
 			continue;
-		snprintf(line, sizeof(line), "%s(%s+0x%zx)[0x%zx]\n", info.dli_fname, info.dli_sname ? info.dli_sname : "",
-			 (size_t)(at - (const char *)(info.dli_sname ? info.dli_saddr : info.dli_fbase)), (size_t)at);
+		snprintf(line, sizeof(line), "%s(%s+0x%zx)[0x%zx]\n", info.dli_fname,
+			 info.dli_sname ? info.dli_sname : "",
+			 (size_t)(at -
+				  (const char *)(info.dli_sname ? info.dli_saddr : info.dli_fbase)),
+			 (size_t)at);
 		say(line);
 	}
 #endif

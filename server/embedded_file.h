@@ -1,5 +1,6 @@
 /*
- * embedded_file - a file that scripts/embed.c has compressed into the server; the build makes the tables of them: the console's, and the documents for agents.
+ * embedded_file - a file that scripts/embed.c has compressed into the server; the build makes the
+ * tables of them: the console's, and the documents for agents.
  */
 #ifndef DYNALITH_SERVER_EMBEDDED_FILE_H
 #define DYNALITH_SERVER_EMBEDDED_FILE_H

@@ -28,8 +28,11 @@ static void *watch(void *context)
 	signal(SIGALRM, SIG_DFL);
 	alarm(LOG_S);
 	const char *what = atomic_load(&doing);
-	log_line(LOG_ERROR, "has not ended within %u s and ends by force, with status %d; what did not end: %s%s%s", limit / 1000, EXIT_FORCED, atomic_load(&part),
-		 what ? "; in the background: " : "", what ? what : "");
+	log_line(LOG_ERROR,
+		 "has not ended within %u s and ends by force, with status %d; what did not end: "
+		 "%s%s%s",
+		 limit / 1000, EXIT_FORCED, atomic_load(&part), what ? "; in the background: " : "",
+		 what ? what : "");
 	alarm(0);
 	_exit(EXIT_FORCED);
 	return context;

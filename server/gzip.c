@@ -30,7 +30,8 @@ enum gzip_coding gzip_coding_of(struct str content_encoding)
 	return GZIP_UNKNOWN;
 }
 
-/* AWS: the first "q" counts, and "q =" is none; a value over 1 counts as 1, and so does a text that is no number. */
+/* AWS: the first "q" counts, and "q =" is none; a value over 1 counts as 1, and so does a text that
+ * is no number. */
 static double weight_of(struct str parameters)
 {
 	while (parameters.n) {
@@ -56,7 +57,8 @@ enum gzip_coding gzip_accepted(struct str accept_encoding)
 	double best_weight = 0, any_weight = 0;
 
 	while (accept_encoding.n) {
-		struct str parameters = str_cut(&accept_encoding, ','), name = str_trim(str_cut(&parameters, ';'));
+		struct str parameters = str_cut(&accept_encoding, ','),
+			   name = str_trim(str_cut(&parameters, ';'));
 		double weight = weight_of(parameters);
 		enum gzip_coding coding = gzip_coding_of(name);
 
@@ -81,7 +83,8 @@ static bool is_member(struct str s)
 	return s.n > 3 && memcmp(s.p, "\x1f\x8b\x08", 3) == 0;
 }
 
-enum gzip_result gzip_decode(struct arena *arena, enum gzip_coding coding, struct str body, size_t limit, struct str *out)
+enum gzip_result gzip_decode(struct arena *arena, enum gzip_coding coding, struct str body,
+			     size_t limit, struct str *out)
 {
 	struct buf buf = buf_in(arena);
 	z_stream stream = {0};
@@ -96,7 +99,8 @@ enum gzip_result gzip_decode(struct arena *arena, enum gzip_coding coding, struc
 		stream.avail_out = PIECE;
 		result = inflate(&stream, Z_NO_FLUSH);
 		buf.n += PIECE - stream.avail_out;
-		if (result == Z_STREAM_END && coding == GZIP_GZIP && is_member((struct str){(const char *)stream.next_in, stream.avail_in}))
+		if (result == Z_STREAM_END && coding == GZIP_GZIP &&
+		    is_member((struct str){(const char *)stream.next_in, stream.avail_in}))
 			result = inflateReset(&stream);
 	} while (result == Z_OK && buf.n <= limit && !arena_is_over(arena));
 	inflateEnd(&stream);
@@ -166,7 +170,8 @@ bool gzip_reader_is_whole(const struct gzip_reader *reader)
 	return reader->is_whole;
 }
 
-/* zlib's memory is the arena's, which is warm: malloc gives 260 KB back to the system behind each answer. */
+/* zlib's memory is the arena's, which is warm: malloc gives 260 KB back to the system behind each
+ * answer. */
 static void *take(void *arena, unsigned n, unsigned size)
 {
 	return arena_alloc(arena, (size_t)n * size);

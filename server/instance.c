@@ -85,12 +85,16 @@ static void note(void *context, struct str line)
 
 static enum durability durability_of(const char *name)
 {
-	return strcmp(name, "full") == 0 ? DURABILITY_FULL : strcmp(name, "off") == 0 ? DURABILITY_OFF : DURABILITY_NORMAL;
+	return strcmp(name, "full") == 0  ? DURABILITY_FULL
+	       : strcmp(name, "off") == 0 ? DURABILITY_OFF
+					  : DURABILITY_NORMAL;
 }
 
 static enum auth_mode auth_of(const char *name)
 {
-	return strcmp(name, "verify") == 0 ? AUTH_VERIFY : strcmp(name, "off") == 0 ? AUTH_OFF : AUTH_OPEN;
+	return strcmp(name, "verify") == 0 ? AUTH_VERIFY
+	       : strcmp(name, "off") == 0  ? AUTH_OFF
+					   : AUTH_OPEN;
 }
 
 static unsigned thread_count(const struct config *config)
@@ -103,16 +107,20 @@ static unsigned thread_count(const struct config *config)
 
 bool instance_waits(const struct config *config)
 {
-	return backend_is_shared(config->store) || (!config->in_memory && durability_of(config->durability) == DURABILITY_FULL);
+	return backend_is_shared(config->store) ||
+	       (!config->in_memory && durability_of(config->durability) == DURABILITY_FULL);
 }
 
-/* Workers that wait for a disk or a database need no core. More of them means more commits per sync. */
+/* Workers that wait for a disk or a database need no core. More of them means more commits per
+ * sync. */
 unsigned instance_workers(const struct config *config)
 {
-	return instance_waits(config) && config->threads == 0 ? THREADS_DURABLE : thread_count(config);
+	return instance_waits(config) && config->threads == 0 ? THREADS_DURABLE
+							      : thread_count(config);
 }
 
-/* Each open shard is a row at whose end writers of many servers wait for each other; in one process they wait for the file in any case. */
+/* Each open shard is a row at whose end writers of many servers wait for each other; in one process
+ * they wait for the file in any case. */
 static uint32_t stream_shards(const struct config *config)
 {
 	if (config->stream_shards > 0)
@@ -120,22 +128,33 @@ static uint32_t stream_shards(const struct config *config)
 	return backend_is_shared(config->store) ? SHARDS_OF_DATABASE : 1;
 }
 
-static struct triggers *start_triggers(const struct config *config, struct service *service, struct leases *leases)
+static struct triggers *start_triggers(const struct config *config, struct service *service,
+				       struct leases *leases)
 {
 	const struct trigger_options options = {
-		.service = service, .leases = leases, .specs = config->trigger, .batch = (unsigned)config->trigger_batch, .window_ms = (int)config->trigger_window,
-		.retries = (unsigned)config->trigger_retries, .from_horizon = strcmp(config->trigger_position, "TRIM_HORIZON") == 0,
-		.filter = config->trigger_filter, .failures = config->trigger_failures,
+		.service = service,
+		.leases = leases,
+		.specs = config->trigger,
+		.batch = (unsigned)config->trigger_batch,
+		.window_ms = (int)config->trigger_window,
+		.retries = (unsigned)config->trigger_retries,
+		.from_horizon = strcmp(config->trigger_position, "TRIM_HORIZON") == 0,
+		.filter = config->trigger_filter,
+		.failures = config->trigger_failures,
 	};
 
 	return trigger_start(&options);
 }
 
 /* NULL where no endpoint is named, or no thread can be had. */
-static struct kinesis *start_kinesis(const struct config *config, struct service *service, struct leases *leases)
+static struct kinesis *start_kinesis(const struct config *config, struct service *service,
+				     struct leases *leases)
 {
 	const struct kinesis_options options = {
-		.service = service, .leases = leases, .where = config->kinesis, .credentials = config->kinesis_credentials,
+		.service = service,
+		.leases = leases,
+		.where = config->kinesis,
+		.credentials = config->kinesis_credentials,
 		.authorities = config_names(config->tls_ca) ? config->tls_ca : NULL,
 	};
 
@@ -155,7 +174,8 @@ static bool is_timed(const struct config *config)
 
 enum code instance_start(struct instance *instance, struct err *err)
 {
-	bool is_done = instance->has_background || (upkeep_start(instance->upkeep) && transfers_start(instance->transfers));
+	bool is_done = instance->has_background ||
+		       (upkeep_start(instance->upkeep) && transfers_start(instance->transfers));
 
 	instance->has_background = true;
 	return is_done ? OK : err_set(err, MSG_NO_THREAD);
@@ -167,7 +187,8 @@ static enum code fill(struct instance *instance, struct err *err)
 	const struct config *config = instance->config;
 	enum code code = config_names(config->init) ? instance_start(instance, err) : OK;
 
-	if (code == OK && config_names(config->init) && apply_init(&instance->service, config->init, err) != OK)
+	if (code == OK && config_names(config->init) &&
+	    apply_init(&instance->service, config->init, err) != OK)
 		return err_set(err, MSG_OPTION_FAILED, "--init", STR_ARG(err->message));
 	if (strcmp(config->throughput, "enforce") == 0) /* what is loaded before costs nothing */
 		throughput_enforce(instance->service.throughput);
@@ -178,7 +199,8 @@ static struct insight *insight_of(const struct config *config)
 {
 	bool is_on = strcmp(config->insight, "off") != 0 || config_names(config->report);
 
-	return !is_on ? NULL : insight_new(INSIGHT_PATTERNS_MAX, strcmp(config->insight, "examples") == 0);
+	return !is_on ? NULL
+		      : insight_new(INSIGHT_PATTERNS_MAX, strcmp(config->insight, "examples") == 0);
 }
 
 /* --iam with --policies. */
@@ -192,7 +214,8 @@ static enum code open_iam(struct instance *instance, struct err *err)
 		return OK;
 	service->iam = iam_new(strcmp(config->iam, "enforce") == 0);
 	if (!config_names(config->policies) ||
-	    (document_read(instance->arena, config->policies, &document, err) == OK && iam_use(service->iam, document, err) == OK))
+	    (document_read(instance->arena, config->policies, &document, err) == OK &&
+	     iam_use(service->iam, document, err) == OK))
 		return OK;
 	return err_set(err, MSG_OPTION_FAILED, "--policies", STR_ARG(err->message));
 }
@@ -204,7 +227,8 @@ static enum code record(struct instance *instance, struct err *err)
 
 	if (!config_names(config->record))
 		return OK;
-	if (recorder_start(config->record, strcmp(config->record_values, "masked") == 0, &instance->recorder, err) != OK)
+	if (recorder_start(config->record, strcmp(config->record_values, "masked") == 0,
+			   &instance->recorder, err) != OK)
 		return err_set(err, MSG_OPTION_FAILED, "--record", STR_ARG(err->message));
 	events_observe(instance->routes.console.events, recorder_note, instance->recorder);
 	return OK;
@@ -220,7 +244,8 @@ static void report_iam(struct instance *instance)
 
 	if (!config_names(path) || !service->iam)
 		return;
-	if (iam_describe(service->iam, service->catalog, instance->arena, &text, &err) != OK || document_write(path, text, &err) != OK)
+	if (iam_describe(service->iam, service->catalog, instance->arena, &text, &err) != OK ||
+	    document_write(path, text, &err) != OK)
 		log_line(LOG_ERROR, "--iam-report: " STR_FMT, STR_ARG(err.message));
 }
 
@@ -232,7 +257,9 @@ static void report(struct instance *instance)
 	struct err err = err_in(instance->arena);
 
 	report_iam(instance);
-	if (config_names(path) && insight && report_write(instance->arena, insight_describe(insight, instance->arena), path, &err) != OK)
+	if (config_names(path) && insight &&
+	    report_write(instance->arena, insight_describe(insight, instance->arena), path, &err) !=
+		    OK)
 		log_line(LOG_ERROR, "--report: " STR_FMT, STR_ARG(err.message));
 }
 
@@ -242,7 +269,10 @@ static enum code check_whole(const struct config *config, struct store *store, s
 	bool is_unfinished;
 	enum code code = transfer_is_unfinished(store, &is_unfinished, err);
 
-	return code == OK && is_unfinished ? err_set(err, MSG_COPY_UNFINISHED, STR_ARG(backend_shown(err->arena, config->store))) : code;
+	return code == OK && is_unfinished
+		       ? err_set(err, MSG_COPY_UNFINISHED,
+				 STR_ARG(backend_shown(err->arena, config->store)))
+		       : code;
 }
 
 /* The store, whose waiting times go to the metrics. */
@@ -250,7 +280,9 @@ static enum code open_store(struct instance *instance, struct err *err)
 {
 	const struct config *config = instance->config;
 	const struct backend_options options = {
-		.url = config->store, .durability = durability_of(config->durability), .readers = instance_workers(config) + ASIDE_THREADS,
+		.url = config->store,
+		.durability = durability_of(config->durability),
+		.readers = instance_workers(config) + ASIDE_THREADS,
 		.cache_bytes = (size_t)config->cache_mb * MB,
 		.limit_bytes = (uint64_t)config->data_limit_mb * MB,
 		.follower_lag_ms = (unsigned)config->follower_lag,
@@ -278,18 +310,24 @@ static enum code open_catalog(struct instance *instance, struct err *err)
 		.settings = &settings_records,
 		.is_shared = config->shared_db,
 		.has_peers = is_shared,
-		.transient_status_ms = is_timed(config) ? timing_deletion_ms() : config->delay_transient_statuses ? config->transient_status_ms : 0,
+		.transient_status_ms = is_timed(config) ? timing_deletion_ms()
+				       : config->delay_transient_statuses
+					       ? config->transient_status_ms
+					       : 0,
 		.replication_lag_ms = config->replication_lag_ms,
 		.collection_max = (uint64_t)config->collection_limit_mb * MB,
-		.rotation = {(uint64_t)config->stream_rotate_records, config->stream_rotate_seconds * 1000LL},
+		.rotation = {(uint64_t)config->stream_rotate_records,
+			     config->stream_rotate_seconds * 1000LL},
 		.stream_shards = stream_shards(config),
 		.vector_memory_bytes = (size_t)config->vector_cache_mb * MB,
 		.search_threads = thread_count(config),
-		.lag = {(uint32_t)config->lag, (uint32_t)(config->index_lag < 0 ? config->lag : config->index_lag), (uint32_t)config->lag_jitter,
-			(uint64_t)config->lag_seed},
+		.lag = {(uint32_t)config->lag,
+			(uint32_t)(config->index_lag < 0 ? config->lag : config->index_lag),
+			(uint32_t)config->lag_jitter, (uint64_t)config->lag_seed},
 	};
 
-	options.clocks = instance->clock = clocks_new(is_shared ? instance->store : NULL, config->shared_db);
+	options.clocks = instance->clock =
+		clocks_new(is_shared ? instance->store : NULL, config->shared_db);
 	enum code code = catalog_open(instance->store, &options, &instance->service.catalog, err);
 	if (code == OK && lag_is_on(&options.lag))
 		code = lag_settings_begin(instance->service.catalog, err);
@@ -302,8 +340,12 @@ static struct transfers *make_transfers(struct instance *instance)
 	instance->service.faults = faults_new(config->shared_db);
 	const struct transfers_options options = {
 		.faults = instance->service.faults,
-		.catalog = instance->service.catalog, .clock = instance->clock, .leases = instance->leases,
-		.s3 = {.where = config->s3, .credentials = config->s3_credentials, .region = config->s3_region,
+		.catalog = instance->service.catalog,
+		.clock = instance->clock,
+		.leases = instance->leases,
+		.s3 = {.where = config->s3,
+		       .credentials = config->s3_credentials,
+		       .region = config->s3_region,
 		       .authorities = config_names(config->tls_ca) ? config->tls_ca : NULL},
 	};
 
@@ -316,13 +358,21 @@ static enum code make_upkeep(struct instance *instance, struct err *err)
 	const struct config *config = instance->config;
 	struct catalog *catalog = instance->service.catalog;
 
-	instance->leases = lease_open(&(struct lease_options){.store = instance->store, .is_alone = !backend_is_shared(config->store)});
+	instance->leases = lease_open(&(struct lease_options){
+		.store = instance->store, .is_alone = !backend_is_shared(config->store)});
 	instance->jobs = job_run_new(catalog, instance->leases);
 	job_run_register(instance->jobs, &backup_kind);
 	job_run_register(instance->jobs, &restore_kind);
 	instance->upkeep = upkeep_new(&(struct upkeep_options){
-		.catalog = catalog, .clock = instance->clock, .leases = instance->leases, .jobs = instance->jobs, .ttl_delay_ms = (int64_t)config->ttl_delay * 1000,
-		.metrics = instance->metrics, .period_ms = config->ttl_period, .tick = online_tick, .tick_context = instance->online,
+		.catalog = catalog,
+		.clock = instance->clock,
+		.leases = instance->leases,
+		.jobs = instance->jobs,
+		.ttl_delay_ms = (int64_t)config->ttl_delay * 1000,
+		.metrics = instance->metrics,
+		.period_ms = config->ttl_period,
+		.tick = online_tick,
+		.tick_context = instance->online,
 	});
 	instance->transfers = instance->upkeep ? make_transfers(instance) : NULL;
 	return instance->transfers ? OK : err_set(err, MSG_NO_THREAD);
@@ -333,14 +383,25 @@ static void make_service(struct instance *instance)
 	const struct config *config = instance->config;
 
 	instance->service = (struct service){
-		.catalog = instance->service.catalog, .now_ms = clock_now_ms, .clock_context = instance->clock, .note = note,
-		.upkeep = {wake, instance}, .jobs = instance->jobs, .statements = partiql_cache_new(), .is_timed = is_timed(config),
+		.catalog = instance->service.catalog,
+		.now_ms = clock_now_ms,
+		.clock_context = instance->clock,
+		.note = note,
+		.upkeep = {wake, instance},
+		.jobs = instance->jobs,
+		.statements = partiql_cache_new(),
+		.is_timed = is_timed(config),
 		.is_dropin = config->is_dropin,
-		.faults = instance->service.faults, .insight = insight_of(config), .contributors = contributors_new(),
+		.faults = instance->service.faults,
+		.insight = insight_of(config),
+		.contributors = contributors_new(),
 		.throughput = throughput_new(config->shared_db),
-		.conflicts = conflicts_new(strcmp(config->conflicts, "real") == 0, config->shared_db),
+		.conflicts =
+			conflicts_new(strcmp(config->conflicts, "real") == 0, config->shared_db),
 		.rollouts = rollouts_new(config->as, config->shared_db),
-		.cpu_ns = cpu_ns, .cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000 : NO_LIMIT,
+		.cpu_ns = cpu_ns,
+		.cpu_limit_ns = config->request_cpu_ms ? (uint64_t)config->request_cpu_ms * 1000000
+						       : NO_LIMIT,
 	};
 }
 
@@ -348,24 +409,41 @@ static void make_routes(struct instance *instance)
 {
 	const struct config *config = instance->config;
 	struct service *service = &instance->service;
-	struct str store = config->in_memory ? STR("memory") : backend_is_shared(config->store) ? STR("database") : STR("file");
+	struct str store = config->in_memory                  ? STR("memory")
+			   : backend_is_shared(config->store) ? STR("database")
+							      : STR("file");
 
 	instance->routes = (struct routes){
-		.service = service, .http = &instance->http,
-		.sigv4 = sigv4_new(auth_of(config->auth), config->credentials, config->credential_count),
-		.metrics = instance->metrics, .store = store, .slow_ns = (uint64_t)config->log_slow_ms * 1000000, .auth = auth_of(config->auth),
-		.clock = instance->clock, .control = {service, instance->clock, instance->upkeep}, .upkeep = instance->upkeep, .online = instance->online,
+		.service = service,
+		.http = &instance->http,
+		.sigv4 = sigv4_new(auth_of(config->auth), config->credentials,
+				   config->credential_count),
+		.metrics = instance->metrics,
+		.store = store,
+		.slow_ns = (uint64_t)config->log_slow_ms * 1000000,
+		.auth = auth_of(config->auth),
+		.clock = instance->clock,
+		.control = {service, instance->clock, instance->upkeep},
+		.upkeep = instance->upkeep,
+		.online = instance->online,
 		.cors = config->cors,
-		.console = {.is_on = strcmp(config->console, "on") == 0, .auth = config->auth, .events = events_new(), .has_insight = service->insight != NULL,
+		.console = {.is_on = strcmp(config->console, "on") == 0,
+			    .auth = config->auth,
+			    .events = events_new(),
+			    .has_insight = service->insight != NULL,
 			    .store = store},
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
 	};
 	if (strcmp(config->namespaces, "key") == 0)
 		sigv4_separate_keys(instance->routes.sigv4);
 	instance->http = (struct http_options){
-		.body_limit = (size_t)config->body_limit_mb * MB, .memory_limit = (size_t)config->memory_limit_mb * MB, .stats = &instance->stats,
+		.body_limit = (size_t)config->body_limit_mb * MB,
+		.memory_limit = (size_t)config->memory_limit_mb * MB,
+		.stats = &instance->stats,
 		.wait_ns = backend_is_shared(config->store) ? WAIT_ELSEWHERE_NS : 0,
-		.admit = instance->routes.auth == AUTH_VERIFY ? routes_admit : NULL, .handler = routes_handle, .is_held = routes_is_held,
+		.admit = instance->routes.auth == AUTH_VERIFY ? routes_admit : NULL,
+		.handler = routes_handle,
+		.is_held = routes_is_held,
 		.context = &instance->routes,
 	};
 }
@@ -377,9 +455,12 @@ static enum code start_senders(struct instance *instance, struct err *err)
 	struct service *service = &instance->service;
 
 	instance->triggers = start_triggers(config, service, instance->leases);
-	instance->kinesis = instance->triggers ? start_kinesis(config, service, instance->leases) : NULL;
+	instance->kinesis =
+		instance->triggers ? start_kinesis(config, service, instance->leases) : NULL;
 	service->sends = instance->kinesis ? kinesis_sends : kinesis_sends_nowhere;
-	return instance->triggers && (instance->kinesis || !config_names(config->kinesis)) ? OK : err_set(err, MSG_NO_THREAD);
+	return instance->triggers && (instance->kinesis || !config_names(config->kinesis))
+		       ? OK
+		       : err_set(err, MSG_NO_THREAD);
 }
 
 static enum code begin(struct instance *instance, struct err *err)
@@ -402,7 +483,8 @@ static enum code begin(struct instance *instance, struct err *err)
 	return code == OK ? fill(instance, err) : code;
 }
 
-enum code instance_open(struct arena *arena, const struct config *config, struct instance **out, struct err *err)
+enum code instance_open(struct arena *arena, const struct config *config, struct instance **out,
+			struct err *err)
 {
 	struct instance *instance = arena_checked(calloc(1, sizeof(*instance)));
 

@@ -12,17 +12,20 @@
 #include "core/utf8.h"
 
 #define LINE_MAX_SIZE 2048
-#define FIELDS_END (LINE_MAX_SIZE - 8)   /* behind it there is room for the end of a line that was cut */
+#define FIELDS_END                                                                                 \
+	(LINE_MAX_SIZE - 8) /* behind it there is room for the end of a line that was cut */
 #define MESSAGE_END (FIELDS_END - 512)   /* so that the fields of a long message fit */
 #define QUOTES_ROOM 8
-#define PATIENCE_MS 100                   /* for a reader of stderr that is slow; once, until it reads again */
+#define PATIENCE_MS 100 /* for a reader of stderr that is slow; once, until it reads again */
 
-static const char *const names[] = {[LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
+static const char *const names[] = {
+	[LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
 static void put(void *context, enum log_level level, const char *line, size_t n);
 
 static struct log_sink process = {.level = LOG_INFO, .write = put}; /* stderr */
 static _Thread_local const struct log_sink *own;
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* so that there is still room when a line is written */
+static pthread_mutex_t turn =
+	PTHREAD_MUTEX_INITIALIZER; /* so that there is still room when a line is written */
 static bool is_stuck;                                   /* the last line found no room */
 
 /* A line of which `n` bytes are there. Pieces go in whole or not at all. */
@@ -189,7 +192,9 @@ void log_event(enum log_level level, const char *message, const struct log_field
 	gmtime_r(&now.tv_sec, &tm);
 	size_t at = strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
 	snprintf(stamp + at, sizeof(stamp) - at, ".%03ldZ", now.tv_nsec / 1000000);
-	const struct log_field head[] = {{"time", str_of(stamp), false}, {"level", str_of(names[level]), false}, {"msg", str_of(message), false}};
+	const struct log_field head[] = {{"time", str_of(stamp), false},
+					 {"level", str_of(names[level]), false},
+					 {"msg", str_of(message), false}};
 	line.n = 0;
 	add(&line, is_json ? STR("{") : STR(""), sizeof(line.p));
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)

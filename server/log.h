@@ -26,7 +26,8 @@ struct log_field {
 /* The level of a name of options.def. */
 enum log_level log_level_of(const char *name);
 
-/* Where the lines of a thread go in place of stderr. write() is called with a whole line, and may be by several threads at once. */
+/* Where the lines of a thread go in place of stderr. write() is called with a whole line, and may
+ * be by several threads at once. */
 struct log_sink {
 	enum log_level level;
 	bool is_json;
@@ -34,7 +35,8 @@ struct log_sink {
 	void *context;
 };
 
-/* From now on the lines of this thread go there; NULL: to stderr. The sink must stay. Returns the one before. */
+/* From now on the lines of this thread go there; NULL: to stderr. The sink must stay. Returns the
+ * one before. */
 const struct log_sink *log_use(const struct log_sink *sink);
 
 /* pthread_create() of a thread whose lines go where those of this one go. */

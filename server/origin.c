@@ -13,7 +13,8 @@ static const struct str schemes[] = {STR_INIT("http://"), STR_INIT("https://")};
 static struct str host_of(struct str authority)
 {
 	bool is_ipv6 = str_starts_with(authority, STR("["));
-	const char *end = authority.n ? memchr(authority.p, is_ipv6 ? ']' : ':', authority.n) : NULL;
+	const char *end =
+		authority.n ? memchr(authority.p, is_ipv6 ? ']' : ':', authority.n) : NULL;
 	size_t n = end ? (size_t)(end - authority.p) + is_ipv6 : authority.n;
 
 	if (n == 0 || (is_ipv6 && !end))
@@ -39,12 +40,14 @@ static bool is_address(struct str host, bool *is_loopback)
 	memcpy(text, host.p + is_ipv6, n);
 	text[n] = '\0';
 	if (!is_ipv6) {
-		*is_loopback = inet_pton(AF_INET, text, &four) == 1 && ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
+		*is_loopback = inet_pton(AF_INET, text, &four) == 1 &&
+			       ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
 		return inet_pton(AF_INET, text, &four) == 1;
 	}
 	if (inet_pton(AF_INET6, text, &six) != 1)
 		return false;
-	*is_loopback = IN6_IS_ADDR_LOOPBACK(&six) || (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == IN_LOOPBACKNET);
+	*is_loopback = IN6_IS_ADDR_LOOPBACK(&six) ||
+		       (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == IN_LOOPBACKNET);
 	return true;
 }
 
@@ -55,7 +58,8 @@ static bool is_localhost(struct str host)
 	size_t more = host.n > name.n ? host.n - name.n : 0;
 	struct str end = {host.p + more, host.n - more};
 
-	return str_is_set(host) && str_eq_nocase(end, name) && (more == 0 || host.p[more - 1] == '.');
+	return str_is_set(host) && str_eq_nocase(end, name) &&
+	       (more == 0 || host.p[more - 1] == '.');
 }
 
 static bool is_loopback(struct str authority)
@@ -110,7 +114,8 @@ bool origin_is_listed(const char *list, bool is_own_page, struct str origin)
 {
 	if (!str_is_set(origin))
 		return false;
-	return allows_all(list, is_own_page) || has_entry(list, origin) || (is_loopback(authority_of(origin)) && allows_loopback(list));
+	return allows_all(list, is_own_page) || has_entry(list, origin) ||
+	       (is_loopback(authority_of(origin)) && allows_loopback(list));
 }
 
 /* Whether an entry is a page of the host to which the request went. */
@@ -131,11 +136,13 @@ static bool may_call_own_host(const char *list, struct str host)
 	return is_fixed(host) || is_host_listed(list, host);
 }
 
-static bool has_origin_that_may(const char *list, bool is_own_page, const struct origin_signs *signs)
+static bool has_origin_that_may(const char *list, bool is_own_page,
+				const struct origin_signs *signs)
 {
 	bool is_same = signs->host.n && str_eq_nocase(authority_of(signs->origin), signs->host);
 
-	return origin_is_listed(list, is_own_page, signs->origin) || (is_same && is_fixed(signs->host));
+	return origin_is_listed(list, is_own_page, signs->origin) ||
+	       (is_same && is_fixed(signs->host));
 }
 
 /* By Sec-Fetch-Site; without it the request counts as one to the page's own host. */
@@ -145,27 +152,32 @@ static bool has_site_that_may(const char *list, const struct origin_signs *signs
 		return true;
 	if (str_eq(signs->site, STR("same-site"))) /* the same host, or one below the same name */
 		return is_loopback(signs->host) && allows_loopback(list);
-	if (str_is_set(signs->site) && !str_eq(signs->site, STR("same-origin")) && !str_eq(signs->site, STR("none")))
+	if (str_is_set(signs->site) && !str_eq(signs->site, STR("same-origin")) &&
+	    !str_eq(signs->site, STR("none")))
 		return false;
 	return may_call_own_host(list, signs->host);
 }
 
 static bool is_node(const struct origin_signs *signs)
 {
-	return str_eq(signs->mode, STR("cors")) && !str_is_set(signs->site) && !str_is_set(signs->dest) && !str_is_set(signs->user);
+	return str_eq(signs->mode, STR("cors")) && !str_is_set(signs->site) &&
+	       !str_is_set(signs->dest) && !str_is_set(signs->user);
 }
 
-/* Whether the GET may come by DNS rebinding: its host is a name that a public name server can know. */
+/* Whether the GET may come by DNS rebinding: its host is a name that a public name server can know.
+ */
 static bool may_be_rebound(const struct origin_signs *signs)
 {
 	struct str host = host_of(signs->host);
 
-	return signs->is_get && str_is_set(signs->language) && (!str_is_set(host) || (!is_fixed(signs->host) && memchr(host.p, '.', host.n)));
+	return signs->is_get && str_is_set(signs->language) &&
+	       (!str_is_set(host) || (!is_fixed(signs->host) && memchr(host.p, '.', host.n)));
 }
 
 bool origin_may_call(const char *list, bool is_own_page, const struct origin_signs *signs)
 {
-	bool has_fetch = str_is_set(signs->site) || str_is_set(signs->mode) || str_is_set(signs->dest) || str_is_set(signs->user);
+	bool has_fetch = str_is_set(signs->site) || str_is_set(signs->mode) ||
+			 str_is_set(signs->dest) || str_is_set(signs->user);
 
 	if (allows_all(list, is_own_page))
 		return true;

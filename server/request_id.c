@@ -25,7 +25,8 @@ static uint64_t mix(uint64_t x)
 
 #define PART 6 /* characters that 32 bits give */
 
-/* By multiplications of 32 bits, the characters are above the point: no division, and this is in each answer. */
+/* By multiplications of 32 bits, the characters are above the point: no division, and this is in
+ * each answer. */
 void request_id_make(char *out)
 {
 	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";

@@ -1,5 +1,6 @@
 /*
- * request_id - request ids in AWS's form: 52 characters A-Z and 0-9. Unique within a process, and very probably among processes.
+ * request_id - request ids in AWS's form: 52 characters A-Z and 0-9. Unique within a process, and
+ * very probably among processes.
  */
 #ifndef DYNALITH_SERVER_REQUEST_ID_H
 #define DYNALITH_SERVER_REQUEST_ID_H

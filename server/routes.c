@@ -30,18 +30,23 @@ static bool is_look(const struct http_request *request)
 /* AWS: the API is at every path; ours is below that of our pages. */
 static bool is_ours(const struct http_request *request)
 {
-	return str_eq(request->path, STR("/_dynalith")) || str_starts_with(request->path, STR("/_dynalith/"));
+	return str_eq(request->path, STR("/_dynalith")) ||
+	       str_starts_with(request->path, STR("/_dynalith/"));
 }
 
 static int64_t wall_seconds(void)
 {
-	return (int64_t)time(NULL); /* signatures are about the real time, whatever the service's clock says */
+	return (int64_t)time(
+		NULL); /* signatures are about the real time, whatever the service's clock says */
 }
 
 static struct sigv4_request signed_request(const struct http_request *request)
 {
 	return (struct sigv4_request){
-		.method = request->method, .path = request->path, .query = request->query, .body = request->wire_body,
+		.method = request->method,
+		.path = request->path,
+		.query = request->query,
+		.body = request->wire_body,
 		.headers = request->headers,
 	};
 }
@@ -67,7 +72,9 @@ static enum code authenticate(void *context, struct ns *ns, struct err *err)
 	else
 		code = sigv4_check(sigv4, request->arena, &is_signed, caller->now_s, ns, err);
 	if (code == OK)
-		arena_use_budget(request->arena, &caller->routes->http->stats->memory); /* from now on the common one */
+		arena_use_budget(
+			request->arena,
+			&caller->routes->http->stats->memory); /* from now on the common one */
 	return code;
 }
 
@@ -78,7 +85,8 @@ static enum code authenticate_watched(void *context, struct ns *ns, struct err *
 	enum code code = authenticate(context, ns, err);
 
 	if (code == OK)
-		caller->ns = (struct ns){str_copy(caller->request->arena, ns->account), str_copy(caller->request->arena, ns->region)};
+		caller->ns = (struct ns){str_copy(caller->request->arena, ns->account),
+					 str_copy(caller->request->arena, ns->region)};
 	return code;
 }
 
@@ -98,7 +106,8 @@ bool routes_admit(void *context, struct http_request *request)
 	struct err err = err_in(request->arena);
 	struct sigv4_claim *claim;
 
-	if (sigv4_claim(routes->sigv4, request->arena, &is_signed, wall_seconds(), &claim, &err) != OK)
+	if (sigv4_claim(routes->sigv4, request->arena, &is_signed, wall_seconds(), &claim, &err) !=
+	    OK)
 		return false;
 	request->claim = claim;
 	return true;
@@ -107,7 +116,8 @@ bool routes_admit(void *context, struct http_request *request)
 static void add_header(struct http_response *response, const char *name, struct str value)
 {
 	if (response->header_count < HTTP_HEADERS_MAX && str_is_set(value))
-		response->headers[response->header_count++] = (struct http_response_header){name, value};
+		response->headers[response->header_count++] =
+			(struct http_response_header){name, value};
 }
 
 static void fill(struct http_response *response, const struct op_response *from)
@@ -117,7 +127,8 @@ static void fill(struct http_response *response, const struct op_response *from)
 	response->body = from->body;
 }
 
-static void refuse(const struct http_request *request, struct http_response *response, const struct err *err)
+static void refuse(const struct http_request *request, struct http_response *response,
+		   const struct err *err)
 {
 	struct op_response refusal = {0};
 
@@ -126,7 +137,8 @@ static void refuse(const struct http_request *request, struct http_response *res
 }
 
 /* The value of Access-Control-Allow-Origin, or absent. */
-static struct str allowed_origin(const struct routes *routes, const struct http_request *request, struct str origin)
+static struct str allowed_origin(const struct routes *routes, const struct http_request *request,
+				 struct str origin)
 {
 	if (strcmp(routes->cors, "*") == 0 && !is_ours(request))
 		return STR("*");
@@ -134,34 +146,45 @@ static struct str allowed_origin(const struct routes *routes, const struct http_
 }
 
 /*
- * AWS: recorded by ScyllaDB's Alternator tests (test_cors) and dynalite's (connections): every answer to a request with an Origin exposes these
- * headers; OPTIONS with an Origin is a preflight whatever its other headers, and the answer allows what it asks for.
+ * AWS: recorded by ScyllaDB's Alternator tests (test_cors) and dynalite's (connections): every
+ * answer to a request with an Origin exposes these headers; OPTIONS with an Origin is a preflight
+ * whatever its other headers, and the answer allows what it asks for.
  */
-static void add_cors(const struct routes *routes, const struct http_request *request, bool is_preflight, struct http_response *response)
+static void add_cors(const struct routes *routes, const struct http_request *request,
+		     bool is_preflight, struct http_response *response)
 {
-	struct str origin = request->is_from_browser ? headers_first(request->headers, STR("Origin")) : STR_ABSENT;
-	struct str allowed = str_is_set(origin) ? allowed_origin(routes, request, origin) : STR_ABSENT;
+	struct str origin = request->is_from_browser
+				    ? headers_first(request->headers, STR("Origin"))
+				    : STR_ABSENT;
+	struct str allowed =
+		str_is_set(origin) ? allowed_origin(routes, request, origin) : STR_ABSENT;
 
 	if (!str_is_set(allowed))
 		return;
 	add_header(response, "Access-Control-Allow-Origin", allowed);
-	add_header(response, "Access-Control-Expose-Headers", STR("x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"));
+	add_header(response, "Access-Control-Expose-Headers",
+		   STR("x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"));
 	if (!str_eq(allowed, STR("*")))
 		add_header(response, "Vary", STR("Origin"));
 	if (!is_preflight)
 		return;
-	add_header(response, "Access-Control-Allow-Methods", headers_first(request->headers, STR("Access-Control-Request-Method")));
-	add_header(response, "Access-Control-Allow-Headers", headers_first(request->headers, STR("Access-Control-Request-Headers")));
+	add_header(response, "Access-Control-Allow-Methods",
+		   headers_first(request->headers, STR("Access-Control-Request-Method")));
+	add_header(response, "Access-Control-Allow-Headers",
+		   headers_first(request->headers, STR("Access-Control-Request-Headers")));
 	add_header(response, "Access-Control-Max-Age", STR("172800"));
 }
 
 /* Logs no part of the request's or the answer's content, which may be secret. */
-static void log_request(enum log_level level, const char *message, const struct http_request *request, const struct op_response *answer, uint64_t ns)
+static void log_request(enum log_level level, const char *message,
+			const struct http_request *request, const struct op_response *answer,
+			uint64_t ns)
 {
 	const struct log_field fields[] = {
 		{"operation", str_of(answer->op ? op_name(answer->op) : NULL), false},
 		{"status", str_printf(request->arena, "%d", answer->status), true},
-		{"error", answer->code == OK ? STR_ABSENT : str_of(err_info(answer->code)->name), false},
+		{"error", answer->code == OK ? STR_ABSENT : str_of(err_info(answer->code)->name),
+		 false},
 		{"ms", str_printf(request->arena, "%.3f", (double)ns / 1e6), true},
 		{"problem", answer->problem, false},
 		{"request", request->id, false},
@@ -178,11 +201,15 @@ static void note_shed(struct routes *routes)
 	unsigned long long n = atomic_fetch_add(&routes->shed, 1) + 1;
 
 	if (atomic_exchange(&routes->shed_noted, now) != now)
-		log_line(LOG_WARN, "over a limit: %llu requests so far were answered ServiceUnavailable; now %u connections, %zu MB held by requests",
-			 n, atomic_load(&stats->connections.open), atomic_load(&stats->memory.held) / (1024 * 1024));
+		log_line(LOG_WARN,
+			 "over a limit: %llu requests so far were answered ServiceUnavailable; now "
+			 "%u connections, %zu MB held by requests",
+			 n, atomic_load(&stats->connections.open),
+			 atomic_load(&stats->memory.held) / (1024 * 1024));
 }
 
-static void account(struct routes *routes, const struct http_request *request, const struct op_response *answer, uint64_t ns)
+static void account(struct routes *routes, const struct http_request *request,
+		    const struct op_response *answer, uint64_t ns)
 {
 	metrics_observe(routes->metrics, answer, ns);
 	if (answer->code == ERR_SERVICE_UNAVAILABLE)
@@ -203,31 +230,43 @@ static struct str says_who(void *context)
 	struct arena *arena = ((const struct caller *)context)->request->arena;
 	struct str agent = STR_ABSENT;
 
-	for (size_t i = 0; i < headers->n; i++) { /* in one walk, and most names differ in their lengths: each request comes by */
+	for (size_t i = 0; i < headers->n;
+	     i++) { /* in one walk, and most names differ in their lengths: each request comes by */
 		struct str name = headers->v[i].name;
 
 		if (name.n == own.n && str_eq_nocase(name, own))
 			return utf8_printable(arena, headers->v[i].value);
-		if (name.n == usual.n && (name.p[0] | 0x20) == 'u' && !str_is_set(agent) && str_eq_nocase(name, usual))
+		if (name.n == usual.n && (name.p[0] | 0x20) == 'u' && !str_is_set(agent) &&
+		    str_eq_nocase(name, usual))
 			agent = headers->v[i].value;
 	}
 	return str_is_set(agent) ? utf8_printable(arena, agent) : agent;
 }
 
-static void show_watchers(struct routes *routes, struct caller *caller, const struct op_response *answer, uint64_t took_ns)
+static void show_watchers(struct routes *routes, struct caller *caller,
+			  const struct op_response *answer, uint64_t took_ns)
 {
 	const struct http_request *request = caller->request;
 	const struct event event = {
-		.ns = caller->ns, .time_ms = wall_ms(), .took_ns = took_ns, .id = request->id,
-		.operation = answer->op ? str_of(op_name(answer->op)) : STR(""), .caller = says_who(caller), .status = answer->status,
-		.error = answer->code == OK ? STR("") : str_of(err_info(answer->code)->name), .consumed = answer->consumed, .fault = answer->fault,
-		.request = request->body, .response = answer->body,
+		.ns = caller->ns,
+		.time_ms = wall_ms(),
+		.took_ns = took_ns,
+		.id = request->id,
+		.operation = answer->op ? str_of(op_name(answer->op)) : STR(""),
+		.caller = says_who(caller),
+		.status = answer->status,
+		.error = answer->code == OK ? STR("") : str_of(err_info(answer->code)->name),
+		.consumed = answer->consumed,
+		.fault = answer->fault,
+		.request = request->body,
+		.response = answer->body,
 	};
 
 	events_note(routes->console.events, &event);
 }
 
-static bool call_api(struct routes *routes, const struct http_request *request, struct http_response *response)
+static bool call_api(struct routes *routes, const struct http_request *request,
+		     struct http_response *response)
 {
 	bool is_watched = events_are_watched(routes->console.events);
 	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
@@ -267,10 +306,11 @@ static bool call_api(struct routes *routes, const struct http_request *request, 
 	return true;
 }
 
-static enum code show_health(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
-			     struct err *err)
+static enum code show_health(struct routes *routes, const struct http_request *request,
+			     const struct ns *ns, struct http_response *response, struct err *err)
 {
-	static const char form[] = "{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION "\",\"store\":\"" STR_FMT "\"" STR_FMT "}";
+	static const char form[] = "{\"status\":\"ok\",\"version\":\"" DYNALITH_VERSION
+				   "\",\"store\":\"" STR_FMT "\"" STR_FMT "}";
 	static const char data_form[] = ",\"data\":{\"used_bytes\":%llu,\"max_bytes\":%llu}";
 	static const struct {
 		const char *name, *text;
@@ -288,30 +328,40 @@ static enum code show_health(struct routes *routes, const struct http_request *r
 		enum store_reason reason = usage.reason ? usage.reason : STORE_REASON_OTHER;
 
 		response->status = 503;
-		response->body = str_printf(request->arena, FORM_HEALTH_STORE, reasons[reason].name, reasons[reason].text);
+		response->body = str_printf(request->arena, FORM_HEALTH_STORE, reasons[reason].name,
+					    reasons[reason].text);
 		return OK;
 	}
-	struct str data = usage.limit ? str_printf(request->arena, data_form, (unsigned long long)(usage.used + usage.log), (unsigned long long)usage.limit)
+	struct str data = usage.limit ? str_printf(request->arena, data_form,
+						   (unsigned long long)(usage.used + usage.log),
+						   (unsigned long long)usage.limit)
 				      : STR("");
 	response->body = str_printf(request->arena, form, STR_ARG(routes->store), STR_ARG(data));
 	return OK;
 }
 
-static enum code show_metrics(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
-			      struct err *err)
+static enum code show_metrics(struct routes *routes, const struct http_request *request,
+			      const struct ns *ns, struct http_response *response, struct err *err)
 {
 	const struct http_options *http = routes->http;
 	struct metrics_gauges gauges = {
-		.version = STR(DYNALITH_VERSION), .store = routes->store,
-		.connections = atomic_load(&http->stats->connections.open), .connections_max = http->room.within,
+		.version = STR(DYNALITH_VERSION),
+		.store = routes->store,
+		.connections = atomic_load(&http->stats->connections.open),
+		.connections_max = http->room.within,
 		.connections_over = atomic_load(&http->stats->connections.over),
-		.requests = atomic_load(&http->stats->requests), .requests_shed = atomic_load(&routes->shed),
+		.requests = atomic_load(&http->stats->requests),
+		.requests_shed = atomic_load(&routes->shed),
 		.address_connections_over = atomic_load(&http->stats->connections.address_over),
-		.address_requests_over = atomic_load(&http->stats->connections.address_requests_over),
-		.misses_store = upkeep_misses_store(routes->upkeep), .is_crowded = catalog_is_crowded(routes->service->catalog),
+		.address_requests_over =
+			atomic_load(&http->stats->connections.address_requests_over),
+		.misses_store = upkeep_misses_store(routes->upkeep),
+		.is_crowded = catalog_is_crowded(routes->service->catalog),
 		.unproven_bytes = atomic_load(&http->stats->unproven.held),
-		.requests_aside = atomic_load(&http->stats->aside), .workers = atomic_load(&http->stats->lanes),
-		.memory_bytes = atomic_load(&http->stats->memory.held), .memory_max_bytes = http->memory_limit,
+		.requests_aside = atomic_load(&http->stats->aside),
+		.workers = atomic_load(&http->stats->lanes),
+		.memory_bytes = atomic_load(&http->stats->memory.held),
+		.memory_max_bytes = http->memory_limit,
 		.throughput = routes->service->throughput,
 	};
 
@@ -337,22 +387,27 @@ static struct str query_value(struct str query, struct str name)
 }
 
 /*
- * Fills in whom the request is from, and about which namespace: the query's ?account=...&region=... or ?access_key=..., else the signature's; of one part alone
- * the other is the signature's or the usual one. It is about all of them with ?all=true, or with neither a signature nor a name.
+ * Fills in whom the request is from, and about which namespace: the query's ?account=...&region=...
+ * or ?access_key=..., else the signature's; of one part alone the other is the signature's or the
+ * usual one. It is about all of them with ?all=true, or with neither a signature nor a name.
  */
-static enum code read_wanted(struct routes *routes, const struct http_request *request, struct admission *wanted, struct err *err)
+static enum code read_wanted(struct routes *routes, const struct http_request *request,
+			     struct admission *wanted, struct err *err)
 {
 	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
-	struct str account = query_value(request->query, STR("account")), region = query_value(request->query, STR("region"));
+	struct str account = query_value(request->query, STR("account")),
+		   region = query_value(request->query, STR("region"));
 	struct str key = query_value(request->query, STR("access_key"));
-	bool is_signed = routes->auth == AUTH_VERIFY || str_is_set(headers_first(request->headers, STR("Authorization")));
+	bool is_signed = routes->auth == AUTH_VERIFY ||
+			 str_is_set(headers_first(request->headers, STR("Authorization")));
 	enum code code = OK;
 
 	wanted->ns = (struct ns){STR("000000000000"), STR("us-east-1")};
 	wanted->access_key = access_key(&caller, request->arena);
 	if (is_signed || wanted->access_key.n > 0)
 		code = authenticate(&caller, &wanted->ns, err);
-	const struct sigv4_rights rights = sigv4_rights(routes->sigv4, request->arena, wanted->access_key);
+	const struct sigv4_rights rights =
+		sigv4_rights(routes->sigv4, request->arena, wanted->access_key);
 	wanted->may_control = rights.may_control;
 	wanted->may_change = rights.may_change;
 	wanted->asked = wanted->ns;
@@ -362,12 +417,14 @@ static enum code read_wanted(struct routes *routes, const struct http_request *r
 		wanted->asked.account = account;
 	if (str_is_set(region))
 		wanted->asked.region = region;
-	wanted->is_one = (is_signed || str_is_set(key) || str_is_set(account) || str_is_set(region)) && !str_eq(query_value(request->query, STR("all")), STR("true"));
+	wanted->is_one =
+		(is_signed || str_is_set(key) || str_is_set(account) || str_is_set(region)) &&
+		!str_eq(query_value(request->query, STR("all")), STR("true"));
 	return code == OK && wanted->is_one ? control_check_namespace(wanted->asked, err) : code;
 }
 
-static enum code show_clock(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
-			    struct err *err)
+static enum code show_clock(struct routes *routes, const struct http_request *request,
+			    const struct ns *ns, struct http_response *response, struct err *err)
 {
 	enum code code = clocks_refresh(routes->clock, err);
 
@@ -378,7 +435,8 @@ static enum code show_clock(struct routes *routes, const struct http_request *re
 	return OK;
 }
 
-/* Answers after everything that becomes due by the turn is done, so that a test can look at once. */
+/* Answers after everything that becomes due by the turn is done, so that a test can look at once.
+ */
 struct turn {
 	struct clocks *clocks;
 	const struct ns *ns;
@@ -392,8 +450,8 @@ static enum code turn(void *context, struct err *err)
 	return clock_turn(of->clocks, of->ns, of->body, err);
 }
 
-static enum code turn_clock(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
-			    struct err *err)
+static enum code turn_clock(struct routes *routes, const struct http_request *request,
+			    const struct ns *ns, struct http_response *response, struct err *err)
 {
 	struct turn of = {routes->clock, ns, request->body};
 	uint64_t expired;
@@ -406,8 +464,8 @@ static enum code turn_clock(struct routes *routes, const struct http_request *re
 	return OK;
 }
 
-static enum code rotate(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
-			 struct err *err)
+static enum code rotate(struct routes *routes, const struct http_request *request,
+			const struct ns *ns, struct http_response *response, struct err *err)
 {
 	struct str table = query_value(request->query, STR("table"));
 	size_t rotated = 0;
@@ -426,16 +484,19 @@ static enum event_bodies bodies_of(struct str query)
 {
 	struct str wanted = query_value(query, STR("bodies"));
 
-	return str_eq(wanted, STR("open")) ? EVENT_BODIES_OPEN : str_eq(wanted, STR("none")) ? EVENT_BODIES_NONE : EVENT_BODIES_MASKED;
+	return str_eq(wanted, STR("open"))   ? EVENT_BODIES_OPEN
+	       : str_eq(wanted, STR("none")) ? EVENT_BODIES_NONE
+					     : EVENT_BODIES_MASKED;
 }
 
-static enum code show_events(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
-			     struct err *err)
+static enum code show_events(struct routes *routes, const struct http_request *request,
+			     const struct ns *ns, struct http_response *response, struct err *err)
 {
 	if (!routes->console.is_on)
 		return err_set(err, MSG_CONSOLE_OFF);
 	if (str_eq(request->method, STR("GET"))) {
-		response->stream = events_watch(routes->console.events, ns, bodies_of(request->query));
+		response->stream =
+			events_watch(routes->console.events, ns, bodies_of(request->query));
 		if (!response->stream)
 			return err_set(err, MSG_EVENTS_WATCHERS, EVENTS_WATCHERS_MAX);
 	}
@@ -449,28 +510,32 @@ static enum code show_events(struct routes *routes, const struct http_request *r
 /* The default clock may have been turned: times that are past by either are past. */
 static int64_t latest_ms(const struct routes *routes)
 {
-	int64_t now_ms = wall_seconds() * 1000, turned_ms = clock_now_ms(routes->clock, (struct ns){STR(""), STR("")});
+	int64_t now_ms = wall_seconds() * 1000,
+		turned_ms = clock_now_ms(routes->clock, (struct ns){STR(""), STR("")});
 
 	return turned_ms > now_ms ? turned_ms : now_ms;
 }
 
-static enum code check_data(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
-			    struct err *err)
+static enum code check_data(struct routes *routes, const struct http_request *request,
+			    const struct ns *ns, struct http_response *response, struct err *err)
 {
 	(void)ns;
 	response->content_type = STR("application/json");
-	return online_check(routes->online, request->arena, request->body, latest_ms(routes), &response->body, err);
+	return online_check(routes->online, request->arena, request->body, latest_ms(routes),
+			    &response->body, err);
 }
 
-static enum code back_up(struct routes *routes, const struct http_request *request, const struct ns *ns, struct http_response *response,
-			 struct err *err)
+static enum code back_up(struct routes *routes, const struct http_request *request,
+			 const struct ns *ns, struct http_response *response, struct err *err)
 {
 	bool is_bytes;
-	enum code code = online_backup(routes->online, request->arena, query_value(request->query, STR("id")), query_value(request->query, STR("at")), &is_bytes,
-				       &response->body, err);
+	enum code code = online_backup(
+		routes->online, request->arena, query_value(request->query, STR("id")),
+		query_value(request->query, STR("at")), &is_bytes, &response->body, err);
 
 	(void)ns;
-	response->content_type = is_bytes ? STR("application/octet-stream") : STR("application/json");
+	response->content_type =
+		is_bytes ? STR("application/octet-stream") : STR("application/json");
 	return code;
 }
 
@@ -559,8 +624,8 @@ static bool has_trait(const struct endpoint *endpoint, enum endpoint_trait trait
 }
 
 /*
- * Whether the request may take longer than its haste allows: a turn of the clock takes as long as the work that becomes due, an endpoint as
- * long as its change.
+ * Whether the request may take longer than its haste allows: a turn of the clock takes as long as
+ * the work that becomes due, an endpoint as long as its change.
  */
 static bool is_too_long(const struct http_request *request, const struct endpoint *endpoint)
 {
@@ -611,25 +676,31 @@ static void list_pages(const struct http_request *request, struct http_response 
 		add_header(response, "Allow", methods);
 	json_out_open(&out, '{');
 	if (!is_index)
-		json_out_field_string(&out, "message", str_printf(request->arena, "There is no page for " STR_FMT " " STR_FMT,
-								  STR_ARG(request->method), STR_ARG(request->path)));
+		json_out_field_string(&out, "message",
+				      str_printf(request->arena,
+						 "There is no page for " STR_FMT " " STR_FMT,
+						 STR_ARG(request->method), STR_ARG(request->path)));
 	json_out_name(&out, STR("pages"));
 	json_out_open(&out, '[');
 	for (size_t i = 0; i < n; i++)
-		add_page(&out, endpoints[i].method, str_printf(request->arena, ROOT STR_FMT, STR_ARG(endpoints[i].path)), endpoints[i].what);
+		add_page(&out, endpoints[i].method,
+			 str_printf(request->arena, ROOT STR_FMT, STR_ARG(endpoints[i].path)),
+			 endpoints[i].what);
 	json_out_close(&out, ']');
 	json_out_close(&out, '}');
 	response->content_type = STR("application/json");
 	response->body = json_out_str(&out);
 }
 
-static void refuse_as(struct routes *routes, const struct http_request *request, struct http_response *response, const struct err *err)
+static void refuse_as(struct routes *routes, const struct http_request *request,
+		      struct http_response *response, const struct err *err)
 {
 	metrics_count(routes->metrics, NULL, err->code);
 	refuse(request, response, err);
 }
 
-static void refuse_problem(struct routes *routes, const struct http_request *request, struct http_response *response)
+static void refuse_problem(struct routes *routes, const struct http_request *request,
+			   struct http_response *response)
 {
 	struct err err = err_in(request->arena);
 
@@ -655,8 +726,10 @@ static void refuse_problem(struct routes *routes, const struct http_request *req
 	refuse_as(routes, request, response, &err);
 }
 
-/* Whether the page of a browser may make this request; else *err says why not. Browsers mark all requests but a GET. */
-static enum code check_origin(const struct routes *routes, const struct http_request *request, bool is_get, struct err *err)
+/* Whether the page of a browser may make this request; else *err says why not. Browsers mark all
+ * requests but a GET. */
+static enum code check_origin(const struct routes *routes, const struct http_request *request,
+			      bool is_get, struct err *err)
 {
 	if (!request->is_from_browser && !is_get)
 		return OK;
@@ -673,7 +746,8 @@ static enum code check_origin(const struct routes *routes, const struct http_req
 
 	if (origin_may_call(routes->cors, is_ours(request), &signs))
 		return OK;
-	return str_is_set(signs.origin) ? err_set(err, MSG_ORIGIN, STR_ARG(signs.origin)) : err_set(err, MSG_ORIGIN_UNKNOWN, STR_ARG(signs.host));
+	return str_is_set(signs.origin) ? err_set(err, MSG_ORIGIN, STR_ARG(signs.origin))
+					: err_set(err, MSG_ORIGIN_UNKNOWN, STR_ARG(signs.host));
 }
 
 static bool is_call(const struct http_request *request)
@@ -681,10 +755,12 @@ static bool is_call(const struct http_request *request)
 	return str_eq(request->method, STR("POST")) && !is_ours(request);
 }
 
-static bool handle(struct routes *routes, const struct http_request *request, struct http_response *response)
+static bool handle(struct routes *routes, const struct http_request *request,
+		   struct http_response *response)
 {
 	bool is_get = is_look(request);
-	bool is_preflight = str_eq(request->method, STR("OPTIONS")) && str_is_set(headers_first(request->headers, STR("Origin")));
+	bool is_preflight = str_eq(request->method, STR("OPTIONS")) &&
+			    str_is_set(headers_first(request->headers, STR("Origin")));
 	struct str name = STR_ABSENT;
 	const struct endpoint *endpoint = is_ours(request) ?
 		endpoint_find(request->method, request->path, &name) : NULL;
@@ -725,7 +801,8 @@ bool routes_is_held(const void *hold)
 	return op_is_held(hold);
 }
 
-bool routes_handle(void *context, const struct http_request *request, struct http_response *response)
+bool routes_handle(void *context, const struct http_request *request,
+		   struct http_response *response)
 {
 	struct routes *routes = context;
 

@@ -1,5 +1,6 @@
 /*
- * routes - which request goes where: the API at POST /, our own pages under /_dynalith/, everything else refused as DynamoDB Local does.
+ * routes - which request goes where: the API at POST /, our own pages under /_dynalith/, everything
+ * else refused as DynamoDB Local does.
  */
 #ifndef DYNALITH_SERVER_ROUTES_H
 #define DYNALITH_SERVER_ROUTES_H
@@ -36,7 +37,8 @@ struct routes {
 bool routes_is_held(const void *hold);
 
 /* An http_handler; `context` is a struct routes. */
-bool routes_handle(void *context, const struct http_request *request, struct http_response *response);
+bool routes_handle(void *context, const struct http_request *request,
+		   struct http_response *response);
 
 /* An http_admit, where signatures are verified: by the key, the date and the scope. */
 bool routes_admit(void *context, struct http_request *request);

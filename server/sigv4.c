@@ -54,8 +54,10 @@ struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credential
 	sigv4->credentials = credentials;
 	sigv4->credential_count = n;
 	pthread_mutex_init(&sigv4->mutex, NULL);
-	if (mode == AUTH_VERIFY) { /* fetched once: each fetch costs more than the hash of a request */
-		/* ignores the machine's openssl.cnf, which may name modules of another libcrypto than the linked one */
+	if (mode ==
+	    AUTH_VERIFY) { /* fetched once: each fetch costs more than the hash of a request */
+		/* ignores the machine's openssl.cnf, which may name modules of another libcrypto
+		 * than the linked one */
 		OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 		sigv4->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
 		sigv4->hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
@@ -82,14 +84,17 @@ static void hash(struct sigv4 *sigv4, struct str bytes, unsigned char *out)
 		abort();
 }
 
-static void hmac(struct sigv4 *sigv4, const void *key, size_t key_size, struct str bytes, unsigned char *out)
+static void hmac(struct sigv4 *sigv4, const void *key, size_t key_size, struct str bytes,
+		 unsigned char *out)
 {
 	EVP_MAC_CTX *context = EVP_MAC_CTX_new(sigv4->hmac);
-	OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)(uintptr_t) "SHA256", 0),
+	OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST,
+								(char *)(uintptr_t) "SHA256", 0),
 			       OSSL_PARAM_construct_end()};
 	size_t n = HASH_SIZE;
 
-	if (!context || !EVP_MAC_init(context, key, key_size, params) || !EVP_MAC_update(context, (const unsigned char *)bytes.p, bytes.n) ||
+	if (!context || !EVP_MAC_init(context, key, key_size, params) ||
+	    !EVP_MAC_update(context, (const unsigned char *)bytes.p, bytes.n) ||
 	    !EVP_MAC_final(context, out, &n, HASH_SIZE))
 		abort();
 	EVP_MAC_CTX_free(context);
@@ -117,9 +122,12 @@ static struct str percent_decode(struct arena *arena, struct str s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s.n; i++) {
-		bool is_escape = s.p[i] == '%' && i + 2 < s.n && hex_digit(s.p[i + 1]) >= 0 && hex_digit(s.p[i + 2]) >= 0;
+		bool is_escape = s.p[i] == '%' && i + 2 < s.n && hex_digit(s.p[i + 1]) >= 0 &&
+				 hex_digit(s.p[i + 2]) >= 0;
 
-		out[n++] = is_escape ? (char)(hex_digit(s.p[i + 1]) * 16 + hex_digit(s.p[i + 2])) : s.p[i] == '+' ? ' ' : s.p[i];
+		out[n++] = is_escape ? (char)(hex_digit(s.p[i + 1]) * 16 + hex_digit(s.p[i + 2]))
+			   : s.p[i] == '+' ? ' '
+					   : s.p[i];
 		i += is_escape ? 2 : 0;
 	}
 	return (struct str){out, n};
@@ -139,7 +147,8 @@ static void percent_encode(struct str s, bool keep_slash, struct buf *out)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		unsigned char c = (unsigned char)s.p[i];
-		bool is_plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+		bool is_plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+				(c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
 				c == '~' || (keep_slash && c == '/');
 
 		if (is_plain)
@@ -162,7 +171,8 @@ static struct str query_parameter(struct arena *arena, struct str query, struct 
 }
 
 /* One KEY=VALUE of an Authorization header. */
-static enum code read_pair(struct str pair, struct str header, struct sigv4_claim *s, struct err *err)
+static enum code read_pair(struct str pair, struct str header, struct sigv4_claim *s,
+			   struct err *err)
 {
 	struct str value = pair, name = str_cut(&value, '=');
 
@@ -178,7 +188,8 @@ static enum code read_pair(struct str pair, struct str header, struct sigv4_clai
 }
 
 /* AWS: commas and spaces separate the parts, in any number. */
-static enum code read_header_form(const struct sigv4_request *request, struct str header, struct sigv4_claim *s, struct err *err)
+static enum code read_header_form(const struct sigv4_request *request, struct str header,
+				  struct sigv4_claim *s, struct err *err)
 {
 	struct str rest = str_trim(header);
 
@@ -202,7 +213,8 @@ static enum code read_header_form(const struct sigv4_request *request, struct st
 	return OK;
 }
 
-static void read_query_form(struct arena *arena, const struct sigv4_request *request, struct sigv4_claim *s)
+static void read_query_form(struct arena *arena, const struct sigv4_request *request,
+			    struct sigv4_claim *s)
 {
 	s->is_query = true;
 	s->algorithm = query_parameter(arena, request->query, STR(QUERY_ALGORITHM));
@@ -215,21 +227,31 @@ static void read_query_form(struct arena *arena, const struct sigv4_request *req
 }
 
 /* A sentence for each missing or empty part. In the header form SignedHeaders may be empty. */
-static enum code check_parts(struct arena *arena, const struct sigv4_claim *s, struct str header, struct err *err)
+static enum code check_parts(struct arena *arena, const struct sigv4_claim *s, struct str header,
+			     struct err *err)
 {
 	const struct {
 		bool is_missing;
 		const char *sentence;
 	} parts[] = {
-		{s->is_query && !s->algorithm.n, "AWS query-string parameters must include 'X-Amz-Algorithm'. "},
-		{s->is_query && !s->credential.n, "AWS query-string parameters must include 'X-Amz-Credential'. "},
-		{s->is_query && !s->signature.n, "AWS query-string parameters must include 'X-Amz-Signature'. "},
-		{s->is_query && !s->headers.n, "AWS query-string parameters must include 'X-Amz-SignedHeaders'. "},
-		{s->is_query && !s->date.n, "AWS query-string parameters must include 'X-Amz-Date'. "},
-		{!s->is_query && !s->credential.n, "Authorization header requires 'Credential' parameter. "},
-		{!s->is_query && !s->signature.n, "Authorization header requires 'Signature' parameter. "},
-		{!s->is_query && !str_is_set(s->headers), "Authorization header requires 'SignedHeaders' parameter. "},
-		{!s->is_query && !s->date.n, "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. "},
+		{s->is_query && !s->algorithm.n,
+		 "AWS query-string parameters must include 'X-Amz-Algorithm'. "},
+		{s->is_query && !s->credential.n,
+		 "AWS query-string parameters must include 'X-Amz-Credential'. "},
+		{s->is_query && !s->signature.n,
+		 "AWS query-string parameters must include 'X-Amz-Signature'. "},
+		{s->is_query && !s->headers.n,
+		 "AWS query-string parameters must include 'X-Amz-SignedHeaders'. "},
+		{s->is_query && !s->date.n,
+		 "AWS query-string parameters must include 'X-Amz-Date'. "},
+		{!s->is_query && !s->credential.n,
+		 "Authorization header requires 'Credential' parameter. "},
+		{!s->is_query && !s->signature.n,
+		 "Authorization header requires 'Signature' parameter. "},
+		{!s->is_query && !str_is_set(s->headers),
+		 "Authorization header requires 'SignedHeaders' parameter. "},
+		{!s->is_query && !s->date.n, "Authorization header requires existence of either a "
+					     "'X-Amz-Date' or a 'Date' header. "},
 	};
 	struct buf missing = buf_in(arena);
 
@@ -240,7 +262,8 @@ static enum code check_parts(struct arena *arena, const struct sigv4_claim *s, s
 	if (missing.n == 0)
 		return OK;
 	return s->is_query ? err_set(err, MSG_AUTH_INCOMPLETE_QUERY, STR_ARG(buf_str(&missing)))
-			   : err_set(err, MSG_AUTH_INCOMPLETE, STR_ARG(buf_str(&missing)), STR_ARG(header));
+			   : err_set(err, MSG_AUTH_INCOMPLETE, STR_ARG(buf_str(&missing)),
+				     STR_ARG(header));
 }
 
 /* access key / date / region / service / aws4_request. AWS: slashes behind them are passed over. */
@@ -255,10 +278,12 @@ static bool split_credential(struct sigv4_claim *s)
 	s->region = str_cut(&rest, '/');
 	s->service = str_cut(&rest, '/');
 	s->terminator = rest;
-	/* names of the namespace stand in ARNs, and in the catalog with U+0000 between them: they must be text without it */
+	/* names of the namespace stand in ARNs, and in the catalog with U+0000 between them: they
+	 * must be text without it */
 	if (!utf8_is_valid(s->credential) || str_has_zero(s->credential))
 		return false;
-	return s->access_key.n && s->day.n && s->region.n && s->service.n && s->terminator.n && !memchr(s->terminator.p, '/', s->terminator.n);
+	return s->access_key.n && s->day.n && s->region.n && s->service.n && s->terminator.n &&
+	       !memchr(s->terminator.p, '/', s->terminator.n);
 }
 
 static const struct credential *find_credential(const struct sigv4 *sigv4, struct str access_key)
@@ -282,23 +307,29 @@ struct str sigv4_account(const struct sigv4 *sigv4, struct arena *arena, struct 
 	if (is_account)
 		return str_copy(arena, access_key);
 	if (sigv4->has_separate_keys)
-		return str_printf(arena, "%012llu", (unsigned long long)(str_hash(access_key, 0) % ACCOUNTS));
+		return str_printf(arena, "%012llu",
+				  (unsigned long long)(str_hash(access_key, 0) % ACCOUNTS));
 	return STR("000000000000");
 }
 
-struct sigv4_rights sigv4_rights(const struct sigv4 *sigv4, struct arena *arena, struct str access_key)
+struct sigv4_rights sigv4_rights(const struct sigv4 *sigv4, struct arena *arena,
+				 struct str access_key)
 {
 	const struct credential *credential = find_credential(sigv4, access_key);
 	bool are_all_alike = true;
 
 	if (sigv4->mode != AUTH_VERIFY || !credential)
-		return (struct sigv4_rights){sigv4->mode != AUTH_VERIFY, sigv4->mode != AUTH_VERIFY};
+		return (struct sigv4_rights){sigv4->mode != AUTH_VERIFY,
+					     sigv4->mode != AUTH_VERIFY};
 	for (size_t i = 0; i < sigv4->credential_count; i++) {
-		bool is_bound = !str_eq(sigv4_account(sigv4, arena, sigv4->credentials[i].access_key), STR("000000000000"));
+		bool is_bound =
+			!str_eq(sigv4_account(sigv4, arena, sigv4->credentials[i].access_key),
+				STR("000000000000"));
 
 		are_all_alike = are_all_alike && !is_bound && !sigv4->credentials[i].has_control;
 	}
-	return (struct sigv4_rights){credential->may_control || are_all_alike, credential->may_control || !credential->has_control};
+	return (struct sigv4_rights){credential->may_control || are_all_alike,
+				     credential->may_control || !credential->has_control};
 }
 
 void sigv4_separate_keys(struct sigv4 *sigv4)
@@ -306,7 +337,8 @@ void sigv4_separate_keys(struct sigv4 *sigv4)
 	sigv4->has_separate_keys = true;
 }
 
-static void set_namespace(const struct sigv4 *sigv4, struct arena *arena, const struct sigv4_claim *s, struct ns *ns)
+static void set_namespace(const struct sigv4 *sigv4, struct arena *arena,
+			  const struct sigv4_claim *s, struct ns *ns)
 {
 	ns->account = sigv4_account(sigv4, arena, s->access_key);
 	ns->region = s->region.n ? str_copy(arena, s->region) : STR("us-east-1");
@@ -345,7 +377,12 @@ static bool parse_date(struct str date, int64_t *seconds)
 		for (int k = 0; k < length[i]; k++)
 			v[i] = v[i] * 10 + (date.p[from[i] + k] - '0');
 	}
-	tm = (struct tm){.tm_year = v[0] - 1900, .tm_mon = v[1] - 1, .tm_mday = v[2], .tm_hour = v[3], .tm_min = v[4], .tm_sec = v[5]};
+	tm = (struct tm){.tm_year = v[0] - 1900,
+			 .tm_mon = v[1] - 1,
+			 .tm_mday = v[2],
+			 .tm_hour = v[3],
+			 .tm_min = v[4],
+			 .tm_sec = v[5]};
 	*seconds = timegm(&tm);
 	return true;
 }
@@ -361,7 +398,8 @@ static struct str format_date(struct arena *arena, int64_t seconds)
 	return str_copy(arena, str_of(text));
 }
 
-static enum code check_time(struct arena *arena, const struct sigv4_claim *s, int64_t now_s, struct err *err)
+static enum code check_time(struct arena *arena, const struct sigv4_claim *s, int64_t now_s,
+			    struct err *err)
 {
 	int64_t signed_s, window_s = s->expires_s >= 0 ? s->expires_s : SIGV4_SKEW_S;
 	struct str now = format_date(arena, now_s);
@@ -369,14 +407,19 @@ static enum code check_time(struct arena *arena, const struct sigv4_claim *s, in
 	if (!parse_date(s->date, &signed_s))
 		return err_set(err, MSG_AUTH_DATE_FORMAT, STR_ARG(s->date));
 	if (signed_s < now_s - window_s)
-		return err_set(err, MSG_AUTH_EXPIRED, STR_ARG(s->date), STR_ARG(format_date(arena, now_s - window_s)), STR_ARG(now),
-			       s->expires_s >= 0 ? str_printf(arena, "%lld sec", (long long)window_s).p : "15 min");
+		return err_set(err, MSG_AUTH_EXPIRED, STR_ARG(s->date),
+			       STR_ARG(format_date(arena, now_s - window_s)), STR_ARG(now),
+			       s->expires_s >= 0
+				       ? str_printf(arena, "%lld sec", (long long)window_s).p
+				       : "15 min");
 	if (signed_s > now_s + SIGV4_SKEW_S)
-		return err_set(err, MSG_AUTH_EARLY, STR_ARG(s->date), STR_ARG(format_date(arena, now_s + SIGV4_SKEW_S)), STR_ARG(now));
+		return err_set(err, MSG_AUTH_EARLY, STR_ARG(s->date),
+			       STR_ARG(format_date(arena, now_s + SIGV4_SKEW_S)), STR_ARG(now));
 	return OK;
 }
 
-/* Resolves "." and ".." and empty segments, then escapes the path once more. AWS: so for all services but S3. */
+/* Resolves "." and ".." and empty segments, then escapes the path once more. AWS: so for all
+ * services but S3. */
 static void add_canonical_path(struct arena *arena, struct str path, struct buf *out)
 {
 	struct buf plain = buf_in(arena);
@@ -427,7 +470,8 @@ static void add_canonical_query(struct arena *arena, struct str query, struct bu
 }
 
 /* "name:value\n" with runs of spaces folded. */
-static void add_canonical_header(const struct sigv4_request *request, struct arena *arena, struct str name, struct buf *out)
+static void add_canonical_header(const struct sigv4_request *request, struct arena *arena,
+				 struct str name, struct buf *out)
 {
 	struct str value = str_trim(headers_joined(request->headers, arena, name));
 
@@ -440,7 +484,8 @@ static void add_canonical_header(const struct sigv4_request *request, struct are
 	buf_add_byte(out, '\n');
 }
 
-static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct str path,
+static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena,
+				    const struct sigv4_request *request, struct str path,
 				    const struct sigv4_claim *s)
 {
 	struct str content_hash = headers_first(request->headers, STR("X-Amz-Content-Sha256"));
@@ -482,7 +527,8 @@ static void add_scope(struct buf *buf, const struct sigv4_claim *s)
 }
 
 /* The signing key of a day, from the cache where it is there. */
-static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_claim *s, struct str secret, unsigned char *key)
+static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_claim *s,
+		       struct str secret, unsigned char *key)
 {
 	struct buf text = buf_in(arena);
 
@@ -518,7 +564,8 @@ static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct si
 }
 
 /* The signature of a canonical request, in hexadecimal digits; *to_sign is what it is one of. */
-static struct str sign(struct sigv4 *sigv4, struct arena *arena, struct str canonical, const struct sigv4_claim *s, struct str secret, struct buf *to_sign)
+static struct str sign(struct sigv4 *sigv4, struct arena *arena, struct str canonical,
+		       const struct sigv4_claim *s, struct str secret, struct buf *to_sign)
 {
 	unsigned char digest[HASH_SIZE], key[HASH_SIZE];
 
@@ -535,8 +582,10 @@ static struct str sign(struct sigv4 *sigv4, struct arena *arena, struct str cano
 	return hex(arena, digest);
 }
 
-/* Whether the signature is that of the request at the path; else *err shows the text that should have been signed. */
-static enum code check_signature(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct str path,
+/* Whether the signature is that of the request at the path; else *err shows the text that should
+ * have been signed. */
+static enum code check_signature(struct sigv4 *sigv4, struct arena *arena,
+				 const struct sigv4_request *request, struct str path,
 				 const struct sigv4_claim *s, struct str secret, struct err *err)
 {
 	struct str canonical = canonical_request(sigv4, arena, request, path, s);
@@ -565,7 +614,8 @@ static void add_signed(struct signed_headers *to, struct str name, struct str va
 	to->v[to->n++] = (struct header){name, value};
 }
 
-struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own *own, int64_t now_s)
+struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own *own,
+		      int64_t now_s)
 {
 	bool is_s3 = str_eq(own->service, STR("s3"));
 	struct buf to_sign = buf_in(arena), lines = buf_in(arena);
@@ -575,30 +625,45 @@ struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own
 	own->date = format_date(arena, now_s);
 	hash(sigv4, own->body, digest);
 	add_signed(&signed_headers, STR("host"), own->host);
-	add_signed(&signed_headers, STR("x-amz-content-sha256"), is_s3 ? hex(arena, digest) : STR_ABSENT);
+	add_signed(&signed_headers, STR("x-amz-content-sha256"),
+		   is_s3 ? hex(arena, digest) : STR_ABSENT);
 	add_signed(&signed_headers, STR("x-amz-date"), own->date);
 	add_signed(&signed_headers, STR("x-amz-expected-bucket-owner"), own->bucket_owner);
 	add_signed(&signed_headers, STR("x-amz-security-token"), own->token);
 	add_signed(&signed_headers, STR("x-amz-server-side-encryption"), own->sse);
-	add_signed(&signed_headers, STR("x-amz-server-side-encryption-aws-kms-key-id"), own->sse_key);
+	add_signed(&signed_headers, STR("x-amz-server-side-encryption-aws-kms-key-id"),
+		   own->sse_key);
 	add_signed(&signed_headers, STR("x-amz-target"), own->target);
 	const struct headers headers = {.n = signed_headers.n, .v = signed_headers.v};
 	const struct sigv4_request request = {
-		.method = own->method, .query = own->query, .body = own->body, .headers = &headers, .is_plain_path = is_s3,
+		.method = own->method,
+		.query = own->query,
+		.body = own->body,
+		.headers = &headers,
+		.is_plain_path = is_s3,
 	};
 	const struct sigv4_claim s = {
-		.date = own->date, .day = {own->date.p, 8}, .region = str_is_set(own->region) ? own->region : STR("us-east-1"),
-		.service = str_is_set(own->service) ? own->service : STR("dynamodb"), .access_key = own->access_key, .headers = buf_str(&signed_headers.names),
+		.date = own->date,
+		.day = {own->date.p, 8},
+		.region = str_is_set(own->region) ? own->region : STR("us-east-1"),
+		.service = str_is_set(own->service) ? own->service : STR("dynamodb"),
+		.access_key = own->access_key,
+		.headers = buf_str(&signed_headers.names),
 	};
 	struct str canonical = canonical_request(sigv4, arena, &request, own->path, &s);
 	struct str signature = sign(sigv4, arena, canonical, &s, own->secret, &to_sign);
 	for (size_t i = 1; i < signed_headers.n; i++) { /* the caller sends Host and X-Amz-Target */
 		if (!str_eq(signed_headers.v[i].name, STR("x-amz-target")))
-			buf_printf(&lines, STR_FMT ": " STR_FMT "\r\n", STR_ARG(signed_headers.v[i].name), STR_ARG(signed_headers.v[i].value));
+			buf_printf(&lines, STR_FMT ": " STR_FMT "\r\n",
+				   STR_ARG(signed_headers.v[i].name),
+				   STR_ARG(signed_headers.v[i].value));
 	}
-	buf_printf(&lines, "Authorization: " ALGORITHM " Credential=" STR_FMT "/" STR_FMT "/" STR_FMT "/" STR_FMT "/aws4_request, SignedHeaders=" STR_FMT
-		   ", Signature=" STR_FMT "\r\n",
-		   STR_ARG(s.access_key), STR_ARG(s.day), STR_ARG(s.region), STR_ARG(s.service), STR_ARG(s.headers), STR_ARG(signature));
+	buf_printf(&lines,
+		   "Authorization: " ALGORITHM " Credential=" STR_FMT "/" STR_FMT "/" STR_FMT
+		   "/" STR_FMT "/aws4_request, SignedHeaders=" STR_FMT ", Signature=" STR_FMT
+		   "\r\n",
+		   STR_ARG(s.access_key), STR_ARG(s.day), STR_ARG(s.region), STR_ARG(s.service),
+		   STR_ARG(s.headers), STR_ARG(signature));
 	return buf_str(&lines);
 }
 
@@ -625,18 +690,22 @@ static bool is_among(struct str names, struct str wanted)
 }
 
 /*
- * AWS: IAM User Guide, "Create a signed API request": the signed headers must hold host and each x-amz-* header of the request. Without it a URL
- * that was signed for one operation would be good for all.
+ * AWS: IAM User Guide, "Create a signed API request": the signed headers must hold host and each
+ * x-amz-* header of the request. Without it a URL that was signed for one operation would be good
+ * for all.
  */
-static enum code check_signed_headers(struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *s, struct err *err)
+static enum code check_signed_headers(struct arena *arena, const struct sigv4_request *request,
+				      const struct sigv4_claim *s, struct err *err)
 {
 	static const struct str prefix = STR_INIT("x-amz-");
 
 	for (size_t i = 0; i < request->headers->n; i++) {
 		struct str name = request->headers->v[i].name;
 
-		if (name.n > prefix.n && str_eq_nocase((struct str){name.p, prefix.n}, prefix) && !is_among(s->headers, name))
-			return err_set(err, MSG_AUTH_HEADER_UNSIGNED, STR_ARG(in_small_letters(arena, name)));
+		if (name.n > prefix.n && str_eq_nocase((struct str){name.p, prefix.n}, prefix) &&
+		    !is_among(s->headers, name))
+			return err_set(err, MSG_AUTH_HEADER_UNSIGNED,
+				       STR_ARG(in_small_letters(arena, name)));
 	}
 	return OK;
 }
@@ -652,12 +721,14 @@ static enum code check_scope(struct arena *arena, const struct sigv4_claim *s, s
 	if (!str_eq(s->terminator, STR("aws4_request")))
 		buf_printf(&wrong, AUTH_SCOPE_TERMINATOR, STR_ARG(s->terminator));
 	if (!str_eq(s->day, day))
-		buf_printf(&wrong, AUTH_SCOPE_DATE, STR_ARG(s->day), STR_ARG(day), STR_ARG(s->date));
+		buf_printf(&wrong, AUTH_SCOPE_DATE, STR_ARG(s->day), STR_ARG(day),
+			   STR_ARG(s->date));
 	return wrong.n ? err_set(err, MSG_AUTH_SCOPE_WRONG, STR_ARG(buf_str(&wrong))) : OK;
 }
 
 /* The checks that do not need the key. */
-static enum code check_claims(struct arena *arena, struct sigv4_claim *s, bool is_split, int64_t now_s, struct err *err)
+static enum code check_claims(struct arena *arena, struct sigv4_claim *s, bool is_split,
+			      int64_t now_s, struct err *err)
 {
 	enum code code = check_expires(arena, s, err);
 
@@ -673,24 +744,34 @@ static enum code check_claims(struct arena *arena, struct sigv4_claim *s, bool i
 }
 
 /* The checks that need the whole request. */
-static enum code prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *s, struct err *err)
+static enum code prove(struct sigv4 *sigv4, struct arena *arena,
+		       const struct sigv4_request *request, const struct sigv4_claim *s,
+		       struct err *err)
 {
 	const struct credential *credential = s->of;
-	enum code code = check_signature(sigv4, arena, request, request->path, s, credential->secret, err);
+	enum code code =
+		check_signature(sigv4, arena, request, request->path, s, credential->secret, err);
 
 	if (code != OK)
 		return code;
-	/* AWS: a token that is not the key's is refused, also where the key is a long-term one, which has none */
-	bool is_token_right = s->token.n == credential->token.n && (s->token.n == 0 || CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) == 0);
+	/* AWS: a token that is not the key's is refused, also where the key is a long-term one,
+	 * which has none */
+	bool is_token_right = s->token.n == credential->token.n &&
+			      (s->token.n == 0 ||
+			       CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) == 0);
 	return is_token_right ? OK : err_default(err, ERR_UNRECOGNIZED_CLIENT);
 }
 
 /* Reads the claim where there is one, and checks its form as the mode requires. */
-static enum code read_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, struct sigv4_claim *s, struct err *err)
+static enum code read_claim(struct sigv4 *sigv4, struct arena *arena,
+			    const struct sigv4_request *request, struct sigv4_claim *s,
+			    struct err *err)
 {
-	/* AWS: recorded in envoyproxy/envoy#23702: a second header is read as more of the first, of which it is no pair */
+	/* AWS: recorded in envoyproxy/envoy#23702: a second header is read as more of the first, of
+	 * which it is no pair */
 	struct str header = headers_joined(request->headers, arena, STR("Authorization"));
-	bool is_query = request->query.n && str_is_set(query_parameter(arena, request->query, STR(QUERY_ALGORITHM)));
+	bool is_query = request->query.n &&
+			str_is_set(query_parameter(arena, request->query, STR(QUERY_ALGORITHM)));
 	bool is_header = str_starts_with(str_trim(header), STR("AWS4-"));
 	enum code code = OK;
 
@@ -707,23 +788,27 @@ static enum code read_claim(struct sigv4 *sigv4, struct arena *arena, const stru
 		return OK;
 	if (code == OK)
 		code = check_parts(arena, s, header, err);
-	return code == OK && sigv4->mode == AUTH_OPEN && !s->is_split ? err_set(err, MSG_AUTH_SCOPE, STR_ARG(s->credential)) : code;
+	return code == OK && sigv4->mode == AUTH_OPEN && !s->is_split
+		       ? err_set(err, MSG_AUTH_SCOPE, STR_ARG(s->credential))
+		       : code;
 }
 
 /* With --auth verify: what can be checked of a claim before the body is here. */
-static enum code check_claimed(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct sigv4_claim *s,
-			       struct err *err)
+static enum code check_claimed(struct sigv4 *sigv4, struct arena *arena,
+			       const struct sigv4_request *request, int64_t now_s,
+			       struct sigv4_claim *s, struct err *err)
 {
 	enum code code = check_claims(arena, s, s->is_split, now_s, err);
 
 	if (code != OK)
 		return code;
 	s->of = find_credential(sigv4, s->access_key);
-	return s->of ? check_signed_headers(arena, request, s, err) : err_default(err, ERR_UNRECOGNIZED_CLIENT);
+	return s->of ? check_signed_headers(arena, request, s, err)
+		     : err_default(err, ERR_UNRECOGNIZED_CLIENT);
 }
 
-enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct sigv4_claim **out,
-		      struct err *err)
+enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request,
+		      int64_t now_s, struct sigv4_claim **out, struct err *err)
 {
 	struct sigv4_claim *s = ARENA_NEW(arena, struct sigv4_claim);
 	enum code code = read_claim(sigv4, arena, request, s, err);
@@ -733,7 +818,8 @@ enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sig
 	return RESULT(code, out, s);
 }
 
-struct str sigv4_access_key(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request)
+struct str sigv4_access_key(struct sigv4 *sigv4, struct arena *arena,
+			    const struct sigv4_request *request)
 {
 	struct sigv4_claim claim = {0};
 	struct err err = err_in(arena);
@@ -742,8 +828,8 @@ struct str sigv4_access_key(struct sigv4 *sigv4, struct arena *arena, const stru
 	return claim.is_split ? claim.access_key : STR("");
 }
 
-enum code sigv4_prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, const struct sigv4_claim *claim, struct ns *ns,
-		      struct err *err)
+enum code sigv4_prove(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request,
+		      const struct sigv4_claim *claim, struct ns *ns, struct err *err)
 {
 	*ns = (struct ns){STR("000000000000"), STR("us-east-1")};
 	if (claim->is_split)
@@ -751,7 +837,8 @@ enum code sigv4_prove(struct sigv4 *sigv4, struct arena *arena, const struct sig
 	return sigv4->mode == AUTH_VERIFY ? prove(sigv4, arena, request, claim, err) : OK;
 }
 
-enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct ns *ns, struct err *err)
+enum code sigv4_check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request,
+		      int64_t now_s, struct ns *ns, struct err *err)
 {
 	struct sigv4_claim *claim;
 	enum code code = sigv4_claim(sigv4, arena, request, now_s, &claim, err);

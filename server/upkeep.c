@@ -21,11 +21,13 @@
 
 #define INDEX_RETRY_MS 1000
 #define INDEX_FULL_MS 10000 /* where the data is at its limit: until something is deleted */
-#define TURNED_MS 500     /* how soon a turned clock is noticed while something waits for its time */
+#define TURNED_MS 500 /* how soon a turned clock is noticed while something waits for its time */
 #define FAR_MS 3600000
 #define REPLICAS_MS 500   /* between two looks at the queues of replicas */
 #define WAITING_MS 50     /* the same while something waits for its time in one */
-#define STAMPS_MS 60000   /* stamps of items that were deleted in global tables, by the clocks of the regions */
+#define STAMPS_MS                                                                                  \
+	60000 /* stamps of items that were deleted in global tables, by the clocks of the regions  \
+	       */
 #define TRIM_MS 60000     /* between two looks for what is not used any more: memory, rows */
 #define SIZES_MS 10000    /* between two flushes of the numbers of tables */
 #define STORE_MS 500      /* between two looks whether the data file is still in its place */
@@ -40,14 +42,17 @@ struct upkeep {
 	pthread_cond_t wake;
 	bool is_woken;          /* there is new work on indexes */
 	atomic_llong store_due; /* when the store is looked at next, in monotonic ms */
-	atomic_bool is_told;    /* that the store may not be written to any more, or a database cannot be used */
+	atomic_bool is_told; /* that the store may not be written to any more, or a database cannot
+				be used */
 	atomic_bool is_away;    /* the latter */
 	bool is_full;           /* the disk of the data file is */
 	int64_t counted_ms;     /* when the thread last counted requests, in monotonic ms */
 	uint64_t counted;       /* how many there were since the start */
 };
 
-#define PAUSE_NS 200000 /* between two steps: a thread that takes the store's lock again at once would starve those that wait for it */
+#define PAUSE_NS                                                                                   \
+	200000 /* between two steps: a thread that takes the store's lock again at once would      \
+		  starve those that wait for it */
 
 #define CROWDED_MS 50         /* between two counts of requests, at least */
 #define CROWDED_REQUESTS 5    /* so many in that time, on the mean, make the catalog crowded */
@@ -63,12 +68,14 @@ static void look_at_disk(struct upkeep *upkeep)
 	bool was_full = upkeep->is_full;
 	upkeep->is_full = usage.reason == STORE_REASON_FULL;
 	if (upkeep->is_full && !was_full)
-		log_line(LOG_WARN, "upkeep: the disk of the data file is full: reads and deletes go on, other writes when it has room");
+		log_line(LOG_WARN, "upkeep: the disk of the data file is full: reads and deletes "
+				   "go on, other writes when it has room");
 	else if (was_full && !upkeep->is_full)
 		log_line(LOG_INFO, "upkeep: the disk of the data file has room again");
 }
 
-/* The log has one line about a store that lost its file, which refuses writes from then on, and one each time that a database goes or comes back. */
+/* The log has one line about a store that lost its file, which refuses writes from then on, and one
+ * each time that a database goes or comes back. */
 static void look_at_store(struct upkeep *upkeep)
 {
 	if (monotonic_ms() < atomic_load(&upkeep->store_due))
@@ -96,8 +103,10 @@ static void count_requests(struct upkeep *upkeep)
 
 	if (!upkeep->options.metrics || passed_ms < CROWDED_MS)
 		return;
-	uint64_t requests = metrics_requests(upkeep->options.metrics), came = requests - upkeep->counted;
-	catalog_crowd(upkeep->options.catalog, came * CROWDED_MS >= CROWDED_REQUESTS * (uint64_t)passed_ms);
+	uint64_t requests = metrics_requests(upkeep->options.metrics),
+		 came = requests - upkeep->counted;
+	catalog_crowd(upkeep->options.catalog,
+		      came * CROWDED_MS >= CROWDED_REQUESTS * (uint64_t)passed_ms);
 	upkeep->counted_ms = now_ms;
 	upkeep->counted = requests;
 }
@@ -105,13 +114,16 @@ static void count_requests(struct upkeep *upkeep)
 /* Pauses after a step that began at `began_ns`. */
 static void rest(const struct upkeep *upkeep, uint64_t began_ns)
 {
-	uint64_t pause = catalog_is_crowded(upkeep->options.catalog) ? CROWDED_REST * (monotonic_ns() - began_ns) : 0;
+	uint64_t pause = catalog_is_crowded(upkeep->options.catalog)
+				 ? CROWDED_REST * (monotonic_ns() - began_ns)
+				 : 0;
 
 	pause = pause < PAUSE_NS ? PAUSE_NS : pause > REST_MAX_NS ? REST_MAX_NS : pause;
 	nanosleep(&(struct timespec){0, (long)pause}, NULL);
 }
 
-/* When the next step is due, in monotonic ms: `wait_ms` after this one, which began at `began_ns`. Where that is at once, pauses first. */
+/* When the next step is due, in monotonic ms: `wait_ms` after this one, which began at `began_ns`.
+ * Where that is at once, pauses first. */
 static int64_t due_after(const struct upkeep *upkeep, uint64_t began_ns, int64_t wait_ms)
 {
 	if (wait_ms == 0)
@@ -131,7 +143,8 @@ bool upkeep_misses_store(struct upkeep *upkeep)
 }
 
 /* Steps are short, so that neither requests nor the end wait for a long backlog. */
-static enum code expire_items(struct upkeep *upkeep, const struct times *times, uint64_t *expired, struct err *err)
+static enum code expire_items(struct upkeep *upkeep, const struct times *times, uint64_t *expired,
+			      struct err *err)
 {
 	bool more = true;
 	enum code code = OK;
@@ -139,7 +152,8 @@ static enum code expire_items(struct upkeep *upkeep, const struct times *times, 
 	while (more && code == OK && !atomic_load(&upkeep->is_ending)) {
 		uint64_t began_ns = monotonic_ns();
 
-		code = ttl_sweep(upkeep->options.catalog, times, upkeep->options.ttl_delay_ms, expired, &more, err);
+		code = ttl_sweep(upkeep->options.catalog, times, upkeep->options.ttl_delay_ms,
+				 expired, &more, err);
 		look_at_store(upkeep);
 		if (more && code == OK)
 			rest(upkeep, began_ns);
@@ -148,7 +162,8 @@ static enum code expire_items(struct upkeep *upkeep, const struct times *times, 
 }
 
 /* The next piece of work on indexes; *wait_ms is how long it takes until there is more. */
-static enum code step_indexes(struct upkeep *upkeep, const struct times *times, int64_t *wait_ms, struct err *err)
+static enum code step_indexes(struct upkeep *upkeep, const struct times *times, int64_t *wait_ms,
+			      struct err *err)
 {
 	pthread_mutex_lock(&upkeep->round);
 	enum code code = backfill_step(upkeep->options.catalog, times, wait_ms, err);
@@ -157,14 +172,16 @@ static enum code step_indexes(struct upkeep *upkeep, const struct times *times, 
 }
 
 /* The next piece of a long job, such as a backup; the same of the wait. */
-static enum code step_jobs(struct upkeep *upkeep, const struct times *times, int64_t *wait_ms, struct err *err)
+static enum code step_jobs(struct upkeep *upkeep, const struct times *times, int64_t *wait_ms,
+			   struct err *err)
 {
 	*wait_ms = INT64_MAX;
 	return upkeep->options.jobs ? job_run_step(upkeep->options.jobs, times, wait_ms, err) : OK;
 }
 
 /* What reads that lag do not need any more. */
-static enum code trim_history(struct upkeep *upkeep, const struct times *times, bool is_turned, struct err *err)
+static enum code trim_history(struct upkeep *upkeep, const struct times *times, bool is_turned,
+			      struct err *err)
 {
 	bool more = true;
 	enum code code = OK;
@@ -196,7 +213,8 @@ static enum code forget_deleted(struct upkeep *upkeep, const struct times *times
 }
 
 /* What goes by the clock: items, then records, those of the items among them. `round` is held. */
-static enum code expire(struct upkeep *upkeep, const struct times *times, bool is_turned, uint64_t *expired, struct err *err)
+static enum code expire(struct upkeep *upkeep, const struct times *times, bool is_turned,
+			uint64_t *expired, struct err *err)
 {
 	*expired = 0;
 	enum code code = expire_items(upkeep, times, expired, err);
@@ -209,7 +227,8 @@ static enum code expire(struct upkeep *upkeep, const struct times *times, bool i
 	return code;
 }
 
-static enum code replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t *repeated, struct err *err)
+static enum code replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t *repeated,
+			   struct err *err)
 {
 	const struct times times = {.tell = clock_tell, .context = upkeep->options.clock};
 	struct replica_work work = {.is_more = true};
@@ -223,7 +242,8 @@ static enum code replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t 
 	return code;
 }
 
-enum code upkeep_replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t *repeated, struct err *err)
+enum code upkeep_replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t *repeated,
+			   struct err *err)
 {
 	pthread_mutex_lock(&upkeep->round);
 	enum code code = replicate(upkeep, ns, repeated, err);
@@ -231,10 +251,13 @@ enum code upkeep_replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t 
 	return code;
 }
 
-enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *turn, void *context, uint64_t *expired, struct err *err)
+enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *turn, void *context,
+		     uint64_t *expired, struct err *err)
 {
 	struct clock_scope scope = {upkeep->options.clock, ns};
-	const struct times times = {.tell = clock_tell_scope, .context = &scope}; /* without leases: it is done when this returns, by this process or another */
+	const struct times times = {.tell = clock_tell_scope,
+				    .context = &scope}; /* without leases: it is done when this
+							   returns, by this process or another */
 	uint64_t repeated;
 	int64_t wait_ms = 0;
 
@@ -270,7 +293,8 @@ static bool sleep_until(struct upkeep *upkeep, int64_t until_ms)
 	return !atomic_load(&upkeep->is_ending);
 }
 
-/* A piece of what the store has to do by itself, such as giving back the rows of deleted tables; whether there is more. */
+/* A piece of what the store has to do by itself, such as giving back the rows of deleted tables;
+ * whether there is more. */
 static bool tidy_store(struct upkeep *upkeep, struct arena *arena)
 {
 	struct err err = err_in(arena);
@@ -278,8 +302,11 @@ static bool tidy_store(struct upkeep *upkeep, struct arena *arena)
 
 	if (store_tidy(catalog_store(upkeep->options.catalog), &is_more, &err) == OK)
 		return is_more;
-	if (!atomic_load(&upkeep->is_told)) /* else the log has said that nothing is written any more */
-		log_line(LOG_ERROR, "upkeep: rows of deleted tables wait for the next try: " STR_FMT, STR_ARG(err.message));
+	if (!atomic_load(
+		    &upkeep->is_told)) /* else the log has said that nothing is written any more */
+		log_line(LOG_ERROR,
+			 "upkeep: rows of deleted tables wait for the next try: " STR_FMT,
+			 STR_ARG(err.message));
 	return false;
 }
 
@@ -294,7 +321,8 @@ static int64_t keep_indexes(struct upkeep *upkeep, struct arena *arena)
 	enum code code = step_indexes(upkeep, &times, &wait_ms, &err);
 
 	if (code != OK) {
-		log_line(level_of_failure(upkeep), "upkeep: an index waits for its next try: " STR_FMT, STR_ARG(err.message));
+		log_line(level_of_failure(upkeep),
+			 "upkeep: an index waits for its next try: " STR_FMT, STR_ARG(err.message));
 		return code == ERR_DATA_LIMIT ? INDEX_FULL_MS : INDEX_RETRY_MS;
 	}
 	if (wait_ms == 0 || has_more)
@@ -310,7 +338,8 @@ static int64_t keep_jobs(struct upkeep *upkeep, struct arena *arena)
 
 	ending_doing("jobs");
 	if (step_jobs(upkeep, &times, &wait_ms, &err) != OK) {
-		log_line(level_of_failure(upkeep), "upkeep: a job waits for its next try: " STR_FMT, STR_ARG(err.message));
+		log_line(level_of_failure(upkeep), "upkeep: a job waits for its next try: " STR_FMT,
+			 STR_ARG(err.message));
 		return INDEX_RETRY_MS;
 	}
 	if (wait_ms == 0)
@@ -318,20 +347,24 @@ static int64_t keep_jobs(struct upkeep *upkeep, struct arena *arena)
 	return wait_ms == INT64_MAX ? FAR_MS : wait_ms < TURNED_MS ? wait_ms : TURNED_MS;
 }
 
-/* Flushes the numbers of tables when it is time, and counts tables; whether there is more to count. */
+/* Flushes the numbers of tables when it is time, and counts tables; whether there is more to count.
+ */
 static bool keep_sizes(struct upkeep *upkeep, struct arena *arena, int64_t *due_ms)
 {
 	struct err err = err_in(arena);
 	bool is_due = monotonic_ms() >= *due_ms, more = false;
 	ending_doing("the numbers of tables");
-	enum code code = is_due ? catalog_size_keep(upkeep->options.catalog, monotonic_ms(), &err) : OK;
+	enum code code =
+		is_due ? catalog_size_keep(upkeep->options.catalog, monotonic_ms(), &err) : OK;
 
 	if (is_due)
 		*due_ms = monotonic_ms() + SIZES_MS;
 	if (code == OK)
 		code = catalog_size_step(upkeep->options.catalog, &more, &err);
 	if (code != OK)
-		log_line(LOG_ERROR, "upkeep: the numbers of tables wait for their next try: " STR_FMT, STR_ARG(err.message));
+		log_line(LOG_ERROR,
+			 "upkeep: the numbers of tables wait for their next try: " STR_FMT,
+			 STR_ARG(err.message));
 	return more && code == OK;
 }
 
@@ -347,7 +380,9 @@ static int64_t keep_replicas(struct upkeep *upkeep, struct arena *arena)
 	enum code code = replica_step(upkeep->options.catalog, &times, NULL, &work, &err);
 	pthread_mutex_unlock(&upkeep->round);
 	if (code != OK) {
-		log_line(level_of_failure(upkeep), "upkeep: replicas wait for their next try: " STR_FMT, STR_ARG(err.message));
+		log_line(level_of_failure(upkeep),
+			 "upkeep: replicas wait for their next try: " STR_FMT,
+			 STR_ARG(err.message));
 		return INDEX_RETRY_MS;
 	}
 	return work.is_more ? 0 : work.is_waiting ? WAITING_MS : REPLICAS_MS;
@@ -369,7 +404,8 @@ static void keep_times(struct upkeep *upkeep, struct arena *arena)
 		log_line(LOG_DEBUG, "upkeep: %llu items expired", (unsigned long long)expired);
 }
 
-/* After a burst of large requests most of the heap is free, but between pages that are in use: the library would keep it for good. */
+/* After a burst of large requests most of the heap is free, but between pages that are in use: the
+ * library would keep it for good. */
 static void trim_heap(void)
 {
 	platform_trim_heap();
@@ -392,7 +428,8 @@ static void sweep_tokens(struct upkeep *upkeep, struct arena *arena)
 			rest(upkeep, began_ns);
 	}
 	if (code != OK)
-		log_line(level_of_failure(upkeep), "upkeep: tokens wait for their next try: " STR_FMT, STR_ARG(err.message));
+		log_line(level_of_failure(upkeep),
+			 "upkeep: tokens wait for their next try: " STR_FMT, STR_ARG(err.message));
 }
 
 /* Rows of readers and of processes that are no more: by real time. */
@@ -402,7 +439,8 @@ static void sweep_rows(struct upkeep *upkeep, struct arena *arena)
 	struct err err = err_in(arena);
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	enum code code = stream_position_sweep(catalog_store(upkeep->options.catalog), arena, (int64_t)now.tv_sec * 1000 - FEED_KEPT_MS, &err);
+	enum code code = stream_position_sweep(catalog_store(upkeep->options.catalog), arena,
+					       (int64_t)now.tv_sec * 1000 - FEED_KEPT_MS, &err);
 	if (code == OK)
 		code = lease_sweep(upkeep->options.leases, &err);
 	if (code != OK)
@@ -419,13 +457,17 @@ static void *work(void *context)
 	struct upkeep *upkeep = context;
 	struct arena *arena = arena_new(64 * 1024);
 	int64_t period = upkeep->options.period_ms > 0 ? upkeep->options.period_ms : INT64_MAX / 2;
-	int64_t replicas_due = monotonic_ms() + JOB_FIRST_MS, sizes_due = monotonic_ms() + SIZES_MS, index_due = replicas_due;
+	int64_t replicas_due = monotonic_ms() + JOB_FIRST_MS, sizes_due = monotonic_ms() + SIZES_MS,
+		index_due = replicas_due;
 	int64_t expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
 
 	crash_request(NULL);
 	atomic_store(&upkeep->store_due, monotonic_ms() + STORE_MS);
 	/* what an earlier process left undone comes first; the thread is woken for a new index */
-	while (sleep_until(upkeep, first_of(replicas_due, first_of(first_of(trim_due, atomic_load(&upkeep->store_due)), first_of(index_due, expiry_due))))) {
+	while (sleep_until(
+		upkeep,
+		first_of(replicas_due, first_of(first_of(trim_due, atomic_load(&upkeep->store_due)),
+						first_of(index_due, expiry_due))))) {
 		look_at_store(upkeep);
 		if (upkeep->options.tick)
 			upkeep->options.tick(upkeep->options.tick_context);

@@ -73,7 +73,8 @@ static void tell(struct check *check, const struct index *index, struct str key,
 	struct buf line = buf_in(arena);
 	const struct table *table = check->table;
 
-	buf_printf(&line, "table " STR_FMT " (account " STR_FMT ", region " STR_FMT ")", STR_ARG(table->identity.name), STR_ARG(table->identity.account),
+	buf_printf(&line, "table " STR_FMT " (account " STR_FMT ", region " STR_FMT ")",
+		   STR_ARG(table->identity.name), STR_ARG(table->identity.account),
 		   STR_ARG(table->identity.region));
 	if (index)
 		buf_printf(&line, ", index " STR_FMT, STR_ARG(index->name));
@@ -92,7 +93,8 @@ static void find(struct check_report *report, struct str line)
 
 static void tell_unreadable(struct check *check, const struct index *index, const struct err *err)
 {
-	tell(check, index, STR_ABSENT, str_printf(check->arena, CHECK_UNREADABLE, STR_ARG(err->message)).p);
+	tell(check, index, STR_ABSENT,
+	     str_printf(check->arena, CHECK_UNREADABLE, STR_ARG(err->message)).p);
 }
 
 bool check_image(struct arena *arena, struct str image, struct value *item)
@@ -106,19 +108,24 @@ bool check_image(struct arena *arena, struct str image, struct value *item)
 }
 
 /* The table's key of an index row's item; absent where the row is malformed. */
-static struct str item_of_row(struct check *check, const struct index *index, struct str key, struct str value)
+static struct str item_of_row(struct check *check, const struct index *index, struct str key,
+			      struct str value)
 {
 	if (index->is_by_reference)
-		return str_eq(value, STORE_REFERENCE) ? item_key_behind(check->arena, check->table, index, key) : STR_ABSENT;
+		return str_eq(value, STORE_REFERENCE)
+			       ? item_key_behind(check->arena, check->table, index, key)
+			       : STR_ABSENT;
 	struct str image = index->vector ? vector_row_image(index, value) : value;
 	struct value projected;
 
-	return str_is_set(image) && image_decode(check->arena, image, &projected) ? item_key_of_row(check->arena, check->table, NULL, &projected)
-										  : STR_ABSENT;
+	return str_is_set(image) && image_decode(check->arena, image, &projected)
+		       ? item_key_of_row(check->arena, check->table, NULL, &projected)
+		       : STR_ABSENT;
 }
 
 /* The item's row in an index: there, and equal to what the item implies. */
-static void check_index(struct check *check, size_t i, struct str key, const struct value *item, struct str image)
+static void check_index(struct check *check, size_t i, struct str key, const struct value *item,
+			struct str image)
 {
 	const struct index *index = table_index_at(check->table, i);
 	struct err err = err_in(check->arena);
@@ -129,12 +136,14 @@ static void check_index(struct check *check, size_t i, struct str key, const str
 	struct index_row row = index_row_of(check->arena, check->table, index, item, image);
 	if (!str_is_set(row.key))
 		return;
-	if (store_get(check->txn, index_keyspace(check->table, index), row.key, check->arena, &found, &err) != OK) {
+	if (store_get(check->txn, index_keyspace(check->table, index), row.key, check->arena,
+		      &found, &err) != OK) {
 		set_unreadable(check, i);
 		tell_unreadable(check, index, &err);
 	} else if (!str_is_set(found) && !index->is_backfilling) {
 		tell(check, index, key, CHECK_INDEX_MISSING);
-	} else if (str_is_set(found) && !str_eq(found, index_row_stored(index, &row)) && str_is_set(item_of_row(check, index, row.key, found))) {
+	} else if (str_is_set(found) && !str_eq(found, index_row_stored(index, &row)) &&
+		   str_is_set(item_of_row(check, index, row.key, found))) {
 		/* else the check of rows reports it */
 		tell(check, index, key, CHECK_INDEX_DIFFERENT);
 	}
@@ -145,9 +154,11 @@ static void check_queue(struct check *check, struct str key, struct str image)
 	struct str row = expiry_row(check->arena, check->table, key, image), found;
 	struct err err = err_in(check->arena);
 
-	if (!str_is_set(row) || is_unreadable(check, CHECK_QUEUE) || expiry_is_too_old(row, check->now_ms))
+	if (!str_is_set(row) || is_unreadable(check, CHECK_QUEUE) ||
+	    expiry_is_too_old(row, check->now_ms))
 		return;
-	if (store_get(check->txn, table_expiry(check->table), row, check->arena, &found, &err) != OK) {
+	if (store_get(check->txn, table_expiry(check->table), row, check->arena, &found, &err) !=
+	    OK) {
 		set_unreadable(check, CHECK_QUEUE);
 		tell_unreadable(check, NULL, &err);
 	} else if (!str_is_set(found) && !check->table->ttl.is_filling) {
@@ -180,13 +191,15 @@ static void visit_item(struct check *check, struct str key, struct str image)
 	check_item(check, key, image);
 }
 
-/* The item of this key as the store has it. False, without a report, where there is none: the check of the items reports it. */
+/* The item of this key as the store has it. False, without a report, where there is none: the check
+ * of the items reports it. */
 static bool find_item(struct check *check, struct str key, struct value *item, struct str *image)
 {
 	struct err err = err_in(check->arena);
 
-	return store_get(check->txn, table_items(check->table), key, check->arena, image, &err) == OK && str_is_set(*image) &&
-	       image_decode(check->arena, *image, item);
+	return store_get(check->txn, table_items(check->table), key, check->arena, image, &err) ==
+		       OK &&
+	       str_is_set(*image) && image_decode(check->arena, *image, item);
 }
 
 /* A row that an item implies was compared with it before; what is left are rows that none does. */
@@ -227,8 +240,10 @@ static void visit_expiry_row(struct check *check, struct str key, struct str val
 
 typedef void visit(struct check *check, struct str key, struct str value);
 
-/* Goes through a keyspace from where the piece before ended, as far as the piece still takes rows. */
-static void scan(struct check *check, const struct index *index, struct keyspace keyspace, struct store_range range, visit *handle)
+/* Goes through a keyspace from where the piece before ended, as far as the piece still takes rows.
+ */
+static void scan(struct check *check, const struct index *index, struct keyspace keyspace,
+		 struct store_range range, visit *handle)
 {
 	struct arena *rows = arena_new(0);
 	struct err err = err_in(check->next);
@@ -243,8 +258,10 @@ static void scan(struct check *check, const struct index *index, struct keyspace
 	enum code code = store_page(check->txn, keyspace, &range, bounds, rows, &page, &err);
 	if (code != OK && check->table)
 		tell_unreadable(check, index, &err);
-	else if (code != OK && code != ERR_RESOURCE_NOT_FOUND) /* the history is there only where reads have lagged */
-		find(check->report, str_printf(check->arena, CHECK_UNREADABLE, STR_ARG(err.message)));
+	else if (code != OK && code != ERR_RESOURCE_NOT_FOUND) /* the history is there only where
+								  reads have lagged */
+		find(check->report,
+		     str_printf(check->arena, CHECK_UNREADABLE, STR_ARG(err.message)));
 	for (size_t i = 0; i < page.n; i++) { /* also those before a damaged one */
 		check->rows++;
 		check->bytes += page.v[i].key.n + page.v[i].value.n;
@@ -264,23 +281,28 @@ static int by_lane(const void *a, const void *b)
 	const struct stream_shard *left = a, *right = b;
 	unsigned lane = stream_lane_of(left->start), other = stream_lane_of(right->start);
 
-	return lane != other ? (lane > other) - (lane < other) : (left->stamp > right->stamp) - (left->stamp < right->stamp);
+	return lane != other ? (lane > other) - (lane < other)
+			     : (left->stamp > right->stamp) - (left->stamp < right->stamp);
 }
 
-/* Shards divide the range of numbers of their lane in order; the last one is open while changes are appended there. */
+/* Shards divide the range of numbers of their lane in order; the last one is open while changes are
+ * appended there. */
 static void check_shards(struct check *check)
 {
-	unsigned lanes = stream_lanes_open(check->table), open = 0, wanted = lanes + stream_lane_is_log_open(check->table);
+	unsigned lanes = stream_lanes_open(check->table), open = 0,
+		 wanted = lanes + stream_lane_is_log_open(check->table);
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < check->shard_count; i++) {
 		const struct stream_shard *shard = &check->shards[i];
 		struct str key = stream_shard_key(check->arena, shard->stamp);
 		unsigned lane = stream_lane_of(shard->start);
-		bool is_last = i + 1 == check->shard_count || stream_lane_of(shard[1].start) != lane;
+		bool is_last =
+			i + 1 == check->shard_count || stream_lane_of(shard[1].start) != lane;
 		bool is_enabled = lane ? lane <= lanes : stream_lane_is_log_open(check->table);
 
-		if (shard->start < end || (shard->end && (shard->end <= shard->start || stream_lane_of(shard->end) != lane)))
+		if (shard->start < end || (shard->end && (shard->end <= shard->start ||
+							  stream_lane_of(shard->end) != lane)))
 			tell(check, NULL, key, CHECK_SHARD_ORDER);
 		if (!shard->end && !(is_last && is_enabled))
 			tell(check, NULL, key, CHECK_SHARD_OPEN);
@@ -313,7 +335,8 @@ bool check_record(struct arena *arena, const struct table *table, struct str key
 	struct stream_record record;
 	struct value ignored;
 
-	if (!stream_shard_is_record(key) || !stream_record_decode(key, row, &record) || !stream_record_keys(arena, table, &record, &ignored))
+	if (!stream_shard_is_record(key) || !stream_record_decode(key, row, &record) ||
+	    !stream_record_keys(arena, table, &record, &ignored))
 		return false;
 	if (str_is_set(record.old_image) && !check_image(arena, record.old_image, &ignored))
 		return false;
@@ -327,7 +350,9 @@ static void visit_row(struct check *check, struct str key, struct str value)
 
 	arena_reset(check->arena);
 	if (!check_rows_is_sound(check->arena, check->records, check->keyspace, &row))
-		find(check->report, str_printf(check->arena, CHECK_ROW_MALFORMED, STR_ARG(row_name(check->arena, check->keyspace, key))));
+		find(check->report,
+		     str_printf(check->arena, CHECK_ROW_MALFORMED,
+				STR_ARG(row_name(check->arena, check->keyspace, key))));
 }
 
 static void visit_record(struct check *check, struct str key, struct str row)
@@ -350,7 +375,8 @@ static void check_stream(struct check *check)
 	struct stream_shard *shards;
 
 	arena_reset(check->arena);
-	if (stream_shard_list(check->txn, check->next, check->table, 0, 0, &shards, &check->shard_count, &err) != OK) {
+	if (stream_shard_list(check->txn, check->next, check->table, 0, 0, &shards,
+			      &check->shard_count, &err) != OK) {
 		tell_unreadable(check, NULL, &err);
 		return;
 	}
@@ -366,7 +392,8 @@ static void check_rows(struct check *check)
 {
 	const struct table *table = check->table;
 	struct check_cursor *cursor = check->cursor;
-	bool is_retired = retired_is_key(cursor->table), is_deleting = table->state.status == STATUS_DELETING;
+	bool is_retired = retired_is_key(cursor->table),
+	     is_deleting = table->state.status == STATUS_DELETING;
 	const struct index *index;
 
 	switch ((enum stage)cursor->stage) {
@@ -377,7 +404,8 @@ static void check_rows(struct check *check)
 	case STAGE_INDEX:
 		index = table_index_at(table, cursor->index);
 		if (!is_deleting && index_is_kept(index) && !is_unreadable(check, cursor->index))
-			scan(check, index, index_keyspace(table, index), index->vector ? vector_row_range() : every_row, visit_index_row);
+			scan(check, index, index_keyspace(table, index),
+			     index->vector ? vector_row_range() : every_row, visit_index_row);
 		break;
 	case STAGE_EXPIRY:
 		if (!is_deleting && table->ttl.is_enabled && !is_unreadable(check, CHECK_QUEUE))
@@ -418,8 +446,10 @@ static struct store_row find_record(struct check *check)
 	struct err err = err_in(check->next);
 	struct store_page page = {.n = 0};
 
-	if (store_page(check->txn, tables_keyspace, &range, (struct store_bounds){.rows = 1}, check->next, &page, &err) != OK) {
-		find(check->report, str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
+	if (store_page(check->txn, tables_keyspace, &range, (struct store_bounds){.rows = 1},
+		       check->next, &page, &err) != OK) {
+		find(check->report,
+		     str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
 		page.n = 0;
 	}
 	return page.n > 0 ? page.v[0] : (struct store_row){STR_ABSENT, STR_ABSENT};
@@ -439,10 +469,12 @@ static void find_missing(void *context, struct str key)
 	struct check *check = context;
 
 	(void)key;
-	find(check->report, str_printf(check->next, CHECK_MARK_MISSING, STR_ARG(check->table->identity.name)));
+	find(check->report,
+	     str_printf(check->next, CHECK_MARK_MISSING, STR_ARG(check->table->identity.name)));
 }
 
-/* The rows by which the table is found. Those of a file that an older Dynalith wrote come when it is opened. */
+/* The rows by which the table is found. Those of a file that an older Dynalith wrote come when it
+ * is opened. */
 static void check_marks(struct check *check, struct str key)
 {
 	struct err err = err_in(check->next);
@@ -450,19 +482,25 @@ static void check_marks(struct check *check, struct str key)
 	enum code code = table_rows_are_complete(check->txn, &is_complete, &err);
 
 	if (code == OK && is_complete && !retired_is_key(key))
-		code = table_rows_missing(check->txn, check->table, table_rows_space(key), key, find_missing, check, &err);
+		code = table_rows_missing(check->txn, check->table, table_rows_space(key), key,
+					  find_missing, check, &err);
 	if (code != OK)
-		find(check->report, str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
+		find(check->report,
+		     str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
 }
 
 /* Behind the last table: the system's own keyspaces. */
 static void check_system(struct check *check)
 {
-	static const enum system_part parts[] = {SYSTEM_COUNTERS, SYSTEM_VERSIONS, SYSTEM_TOKENS, SYSTEM_TOKEN_EXPIRY, SYSTEM_HISTORY};
+	static const enum system_part parts[] = {SYSTEM_COUNTERS, SYSTEM_VERSIONS, SYSTEM_TOKENS,
+						 SYSTEM_TOKEN_EXPIRY, SYSTEM_HISTORY};
 	struct check_cursor *cursor = check->cursor;
 
 	if (cursor->stage != STAGE_COUNT)
-		*cursor = (struct check_cursor){.table = STR("\xFF"), .key = STR_ABSENT, .stage = STAGE_COUNT}; /* behind all keys of tables */
+		*cursor =
+			(struct check_cursor){.table = STR("\xFF"),
+					      .key = STR_ABSENT,
+					      .stage = STAGE_COUNT}; /* behind all keys of tables */
 	while (cursor->index < sizeof(parts) / sizeof(parts[0]) && !check->is_full) {
 		scan(check, NULL, (struct keyspace){0, parts[cursor->index]}, every_row, visit_row);
 		if (check->is_full)
@@ -485,12 +523,14 @@ static void check_piece(struct check *check)
 		return;
 	}
 	if (table_decode(record.value, check->records, &table, &err) != OK) {
-		find(check->report, str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
+		find(check->report,
+		     str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
 		leave_table(check, record.key);
 		return;
 	}
 	if (cursor->number != table->identity.number || !str_eq(cursor->table, record.key)) {
-		*cursor = (struct check_cursor){.table = record.key, .key = STR_ABSENT, .number = table->identity.number};
+		*cursor = (struct check_cursor){
+			.table = record.key, .key = STR_ABSENT, .number = table->identity.number};
 		check->report->tables++;
 		check->report->last_table = table->identity.number;
 	}
@@ -511,10 +551,15 @@ static void check_piece(struct check *check)
 	table_unref(table);
 }
 
-enum code check_step(struct store *store, const struct settings_records *records, int64_t now_ms, struct arena *arena, struct check_cursor *cursor,
-		     struct check_report *report, struct err *err)
+enum code check_step(struct store *store, const struct settings_records *records, int64_t now_ms,
+		     struct arena *arena, struct check_cursor *cursor, struct check_report *report,
+		     struct err *err)
 {
-	struct check check = {.report = report, .cursor = cursor, .next = arena, .records = records, .now_ms = now_ms};
+	struct check check = {.report = report,
+			      .cursor = cursor,
+			      .next = arena,
+			      .records = records,
+			      .now_ms = now_ms};
 	enum code code = store_begin(store, STORE_READ, &check.txn, err);
 
 	if (code != OK)
@@ -561,7 +606,8 @@ static void add_copy(void *context, uint64_t number)
 }
 
 /* One keyspace, row by row, in pieces. */
-static enum code check_alone(struct check *check, struct store *store, struct keyspace keyspace, struct err *err)
+static enum code check_alone(struct check *check, struct store *store, struct keyspace keyspace,
+			     struct err *err)
 {
 	struct check_cursor cursor = CHECK_START;
 	enum code code = OK;
@@ -578,18 +624,24 @@ static enum code check_alone(struct check *check, struct store *store, struct ke
 	return code;
 }
 
-/* The keyspaces of no table: of checkpoints and snapshots, of tables as these have them, of jobs. */
-static enum code check_others(struct store *store, const struct settings_records *records, struct check_report *report, struct numbers *tables,
-			      struct err *err)
+/* The keyspaces of no table: of checkpoints and snapshots, of tables as these have them, of jobs.
+ */
+static enum code check_others(struct store *store, const struct settings_records *records,
+			      struct check_report *report, struct numbers *tables, struct err *err)
 {
-	struct check check = {.report = report, .next = arena_new(1 << 16), .arena = arena_new(1 << 16), .records = records};
+	struct check check = {.report = report,
+			      .next = arena_new(1 << 16),
+			      .arena = arena_new(1 << 16),
+			      .records = records};
 	enum code code = OK;
 
 	if (tables->n > 0)
 		qsort(tables->v, tables->n, sizeof(*tables->v), by_number);
 	for (size_t i = 0; i < report->keyspaces.n && code == OK; i++) {
 		const struct keyspace *keyspace = &report->keyspaces.v[i];
-		bool is_tables = keyspace->table == 0 || (tables->n > 0 && bsearch(&keyspace->table, tables->v, tables->n, sizeof(*tables->v), by_number));
+		bool is_tables = keyspace->table == 0 ||
+				 (tables->n > 0 && bsearch(&keyspace->table, tables->v, tables->n,
+							   sizeof(*tables->v), by_number));
 
 		if (!is_tables)
 			code = check_alone(&check, store, *keyspace, err);
@@ -600,8 +652,10 @@ static enum code check_others(struct store *store, const struct settings_records
 	return code;
 }
 
-/* What a rollback to a checkpoint would bring back, or a snapshot or a job has, belongs to no table now. */
-static enum code add_all_hidden(struct store *store, const struct check_report *report, struct numbers *numbers, struct err *err)
+/* What a rollback to a checkpoint would bring back, or a snapshot or a job has, belongs to no table
+ * now. */
+static enum code add_all_hidden(struct store *store, const struct check_report *report,
+				struct numbers *numbers, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
@@ -610,9 +664,11 @@ static enum code add_all_hidden(struct store *store, const struct check_report *
 		return code;
 	for (size_t i = 0; i < report->keyspaces.n && code == OK; i++) {
 		if (report->keyspaces.v[i].part == PART_JOURNAL)
-			code = journal_hidden(txn, report->keyspaces.v[i].table, add_hidden, numbers, err);
+			code = journal_hidden(txn, report->keyspaces.v[i].table, add_hidden,
+					      numbers, err);
 		if (report->keyspaces.v[i].part == PART_SNAPSHOT && code == OK)
-			code = snapshot_tables(txn, report->keyspaces.v[i].table, add_copy, numbers, err);
+			code = snapshot_tables(txn, report->keyspaces.v[i].table, add_copy, numbers,
+					       err);
 	}
 	if (code == OK)
 		code = job_numbers(txn, add_copy, numbers, err);
@@ -629,16 +685,21 @@ static void check_keyspaces(struct check_report *report, struct numbers *numbers
 		const struct keyspace *keyspace = &report->keyspaces.v[i];
 
 		if ((keyspace->part == PART_ITEMS || keyspace->part == PART_STREAM) &&
-		    !bsearch(&keyspace->table, numbers->v, numbers->n, sizeof(*numbers->v), by_number))
-			find(report, str_printf(numbers->arena, CHECK_NO_TABLE, (unsigned long long)keyspace->table));
+		    !bsearch(&keyspace->table, numbers->v, numbers->n, sizeof(*numbers->v),
+			     by_number))
+			find(report, str_printf(numbers->arena, CHECK_NO_TABLE,
+						(unsigned long long)keyspace->table));
 	}
 }
 
-enum code check_store(struct store *store, const struct settings_records *records, int64_t now_ms, struct check_report *report, struct err *err)
+enum code check_store(struct store *store, const struct settings_records *records, int64_t now_ms,
+		      struct check_report *report, struct err *err)
 {
 	struct check_cursor cursor = CHECK_START;
 	struct numbers numbers = {.arena = err->arena};
-	struct arena *arenas[] = {arena_new(1 << 20), arena_new(1 << 20)}; /* a piece's cursor is read while the next is made */
+	struct arena *arenas[] = {
+		arena_new(1 << 20),
+		arena_new(1 << 20)}; /* a piece's cursor is read while the next is made */
 	enum code code = OK;
 
 	for (unsigned i = 0; code == OK && !cursor.is_done; i ^= 1) {

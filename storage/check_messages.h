@@ -1,5 +1,6 @@
 /*
- * check_messages - what a check of a data file finds; each is the end of a line that names the table, the part and the row.
+ * check_messages - what a check of a data file finds; each is the end of a line that names the
+ * table, the part and the row.
  */
 #ifndef DYNALITH_STORAGE_CHECK_MESSAGES_H
 #define DYNALITH_STORAGE_CHECK_MESSAGES_H
@@ -7,7 +8,8 @@
 #define CHECK_UNREADABLE "cannot be read: " STR_FMT
 #define CHECK_RECORD_MALFORMED "a table record cannot be read: " STR_FMT
 #define CHECK_NO_TABLE "there are rows of table number %llu, and no record of it"
-#define CHECK_MARK_MISSING "table " STR_FMT ": a row by which it is listed, or work on it is found, is missing"
+#define CHECK_MARK_MISSING                                                                         \
+	"table " STR_FMT ": a row by which it is listed, or work on it is found, is missing"
 #define CHECK_ITEM_MALFORMED "the item is malformed"
 #define CHECK_ITEM_KEY "the item belongs to another key"
 #define CHECK_INDEX_MISSING "the item has no row in the index"
@@ -24,14 +26,20 @@
 #define CHECK_RECORD_PLACE "the record belongs to no shard"
 
 /* What a repair says. */
-#define REPAIR_STATES "checkpoints and snapshots are not taken over: tables stay as they are; rows that only those have are set aside"
-#define REPAIR_TABLE_LOST "the record of a table is lost, and with it what its rows mean: they are set aside"
+#define REPAIR_STATES                                                                              \
+	"checkpoints and snapshots are not taken over: tables stay as they are; rows that only "   \
+	"those have are set aside"
+#define REPAIR_TABLE_LOST                                                                          \
+	"the record of a table is lost, and with it what its rows mean: they are set aside"
 #define REPAIR_TABLE_MALFORMED "the record of the table is malformed"
-#define REPAIR_TABLE_DOUBTFUL "its record lies on a damaged page and was taken as it is: compare it with DescribeTable"
+#define REPAIR_TABLE_DOUBTFUL                                                                      \
+	"its record lies on a damaged page and was taken as it is: compare it with DescribeTable"
 #define REPAIR_ITEM_TWICE "there is another row of this key"
 #define REPAIR_NO_TABLE "the record of its table is lost"
 #define REPAIR_ITEMS_ASIDE "%llu items were set aside"
-#define REPAIR_RECORDS_LOST "%llu rows of its stream were set aside; sequence numbers of records among them: " STR_FMT
-#define REPAIR_SHARDS_MADE "%u shards of its stream were closed or made again, by their neighbours and records"
+#define REPAIR_RECORDS_LOST                                                                        \
+	"%llu rows of its stream were set aside; sequence numbers of records among them: " STR_FMT
+#define REPAIR_SHARDS_MADE                                                                         \
+	"%u shards of its stream were closed or made again, by their neighbours and records"
 
 #endif

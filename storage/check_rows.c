@@ -49,19 +49,36 @@ static const struct kind {
 	const char *prefix;
 	is_sound *check;
 } kinds[] = {
-	{SYSTEM_COUNTERS, "size/", size_rows_is_sound}, {SYSTEM_COUNTERS, "count/", size_rows_is_sound}, {SYSTEM_COUNTERS, "unflushed/", size_rows_is_sound},
-	{SYSTEM_COUNTERS, "life/", is_number}, {SYSTEM_COUNTERS, "tables/", is_number}, {SYSTEM_COUNTERS, "mark/", table_rows_is_sound},
-	{SYSTEM_COUNTERS, "jobopen/", job_is_sound}, {SYSTEM_COUNTERS, "jobtoken/", is_any}, {SYSTEM_COUNTERS, "job/", job_is_sound},
-	{SYSTEM_COUNTERS, "clock/", clocks_is_sound}, {SYSTEM_COUNTERS, "lease/", lease_is_sound}, {SYSTEM_COUNTERS, "position/", stream_position_is_sound},
-	{SYSTEM_COUNTERS, "snapshot/", is_number}, {SYSTEM_COUNTERS, "loading/", is_number}, {SYSTEM_COUNTERS, "backfill/", is_any},
-	{SYSTEM_COUNTERS, "table", is_decimal}, {SYSTEM_COUNTERS, "transfer/", is_any},
-	{SYSTEM_VERSIONS, "policies/version", is_number}, {SYSTEM_VERSIONS, "policies/document", is_any}, {SYSTEM_VERSIONS, "links/", links_is_sound},
-	{SYSTEM_VERSIONS, "lag", lag_is_sound}, {SYSTEM_VERSIONS, "clocks", is_number}, {SYSTEM_VERSIONS, "table rows", is_any},
+	{SYSTEM_COUNTERS, "size/", size_rows_is_sound},
+	{SYSTEM_COUNTERS, "count/", size_rows_is_sound},
+	{SYSTEM_COUNTERS, "unflushed/", size_rows_is_sound},
+	{SYSTEM_COUNTERS, "life/", is_number},
+	{SYSTEM_COUNTERS, "tables/", is_number},
+	{SYSTEM_COUNTERS, "mark/", table_rows_is_sound},
+	{SYSTEM_COUNTERS, "jobopen/", job_is_sound},
+	{SYSTEM_COUNTERS, "jobtoken/", is_any},
+	{SYSTEM_COUNTERS, "job/", job_is_sound},
+	{SYSTEM_COUNTERS, "clock/", clocks_is_sound},
+	{SYSTEM_COUNTERS, "lease/", lease_is_sound},
+	{SYSTEM_COUNTERS, "position/", stream_position_is_sound},
+	{SYSTEM_COUNTERS, "snapshot/", is_number},
+	{SYSTEM_COUNTERS, "loading/", is_number},
+	{SYSTEM_COUNTERS, "backfill/", is_any},
+	{SYSTEM_COUNTERS, "table", is_decimal},
+	{SYSTEM_COUNTERS, "transfer/", is_any},
+	{SYSTEM_VERSIONS, "policies/version", is_number},
+	{SYSTEM_VERSIONS, "policies/document", is_any},
+	{SYSTEM_VERSIONS, "links/", links_is_sound},
+	{SYSTEM_VERSIONS, "lag", lag_is_sound},
+	{SYSTEM_VERSIONS, "clocks", is_number},
+	{SYSTEM_VERSIONS, "table rows", is_any},
 	{SYSTEM_VERSIONS, "", currency_is_sound},
-	{SYSTEM_TOKENS, "", write_token_is_sound}, {SYSTEM_TOKEN_EXPIRY, "", write_token_expiry_is_sound},
+	{SYSTEM_TOKENS, "", write_token_is_sound},
+	{SYSTEM_TOKEN_EXPIRY, "", write_token_expiry_is_sound},
 };
 
-static bool is_system_sound(struct arena *arena, const struct settings_records *records, enum system_part part, const struct store_row *row)
+static bool is_system_sound(struct arena *arena, const struct settings_records *records,
+			    enum system_part part, const struct store_row *row)
 {
 	if (part == SYSTEM_TABLES) { /* check reads all of them by its own */
 		struct err err = err_in(arena);
@@ -83,18 +100,25 @@ static bool is_stream_sound(const struct store_row *row)
 {
 	struct stream_record record;
 
-	return stream_shard_is_record(row->key) ? stream_record_decode(row->key, row->value, &record) : stream_shard_is_sound(row);
+	return stream_shard_is_record(row->key)
+		       ? stream_record_decode(row->key, row->value, &record)
+		       : stream_shard_is_sound(row);
 }
 
 /* A row that is kept as it was is read as one that is there. */
-static bool is_kept_sound(struct arena *arena, const struct settings_records *records, bool is_read, struct keyspace keyspace, const struct store_row *noted)
+static bool is_kept_sound(struct arena *arena, const struct settings_records *records, bool is_read,
+			  struct keyspace keyspace, const struct store_row *noted)
 {
-	bool is_kept = keyspace.part == PART_JOURNAL || (keyspace.table == 0 && keyspace.part == SYSTEM_HISTORY); /* never in one another */
+	bool is_kept =
+		keyspace.part == PART_JOURNAL ||
+		(keyspace.table == 0 && keyspace.part == SYSTEM_HISTORY); /* never in one another */
 
-	return is_read && !is_kept && (!str_is_set(noted->value) || check_rows_is_sound(arena, records, keyspace, noted));
+	return is_read && !is_kept &&
+	       (!str_is_set(noted->value) || check_rows_is_sound(arena, records, keyspace, noted));
 }
 
-bool check_rows_is_sound(struct arena *arena, const struct settings_records *records, struct keyspace keyspace, const struct store_row *row)
+bool check_rows_is_sound(struct arena *arena, const struct settings_records *records,
+			 struct keyspace keyspace, const struct store_row *row)
 {
 	struct keyspace of;
 	struct store_row noted;

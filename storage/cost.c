@@ -2,7 +2,8 @@
 
 struct units cost_total(const struct cost *cost)
 {
-	struct units total = {cost->base.read + cost->failed.read, cost->base.write + cost->failed.write};
+	struct units total = {cost->base.read + cost->failed.read,
+			      cost->base.write + cost->failed.write};
 
 	for (size_t i = 0; i < cost->table->indexes.n; i++) {
 		total.read += cost->index[i].read;

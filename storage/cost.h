@@ -1,5 +1,6 @@
 /*
- * cost - what a request consumed, per table and index; protocol/respond writes it as ConsumedCapacity.
+ * cost - what a request consumed, per table and index; protocol/respond writes it as
+ * ConsumedCapacity.
  */
 #ifndef DYNALITH_STORAGE_COST_H
 #define DYNALITH_STORAGE_COST_H
@@ -14,10 +15,11 @@ struct units {
 struct cost {
 	const struct table *table;
 	struct units base;                  /* the table itself */
-	struct units failed;                /* of statements that failed beside others: only in the total */
+	struct units failed; /* of statements that failed beside others: only in the total */
 	struct units index[INDEXES_MAX];    /* by position in table->indexes */
 	bool index_is_touched[INDEXES_MAX];
-	double vector_bytes[VECTOR_INDEXES_MAX]; /* written, by position in table->vectors; not units, and in no total */
+	double vector_bytes[VECTOR_INDEXES_MAX]; /* written, by position in table->vectors; not
+						    units, and in no total */
 };
 
 /* The sum over the table and all its indexes. */

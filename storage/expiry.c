@@ -25,12 +25,14 @@ static bool read_time(struct str number, int64_t *seconds)
 	return true;
 }
 
-struct str expiry_row(struct arena *arena, const struct table *table, struct str row_key, struct str image)
+struct str expiry_row(struct arena *arena, const struct table *table, struct str row_key,
+		      struct str image)
 {
 	struct value value;
 	int64_t seconds;
 
-	if (!table->ttl.is_enabled || !str_is_set(image) || !image_get(arena, image, table->ttl.attribute, &value))
+	if (!table->ttl.is_enabled || !str_is_set(image) ||
+	    !image_get(arena, image, table->ttl.attribute, &value))
 		return STR_ABSENT;
 	if (value.type != TYPE_N || !read_time(value_str(&value), &seconds))
 		return STR_ABSENT;
@@ -55,20 +57,22 @@ bool expiry_read(struct str key, int64_t *seconds, struct str *item)
 }
 
 /*
- * An item is due from its second on. AWS says "less than the current time"; with its lag nobody can tell, and whoever turns the clock to
- * an item's time expects it gone.
+ * An item is due from its second on. AWS says "less than the current time"; with its lag nobody can
+ * tell, and whoever turns the clock to an item's time expects it gone.
  */
 struct str expiry_bound(struct arena *arena, int64_t now_ms)
 {
 	return encode(arena, now_ms < 0 ? 0 : now_ms / 1000 + 1, STR(""));
 }
 
-enum code expiry_fill(struct store_txn *txn, struct arena *arena, const struct table *table, size_t rows, struct str *from, bool *is_more,
-		      struct err *err)
+enum code expiry_fill(struct store_txn *txn, struct arena *arena, const struct table *table,
+		      size_t rows, struct str *from, bool *is_more, struct err *err)
 {
 	struct store_range range = {*from, STR_ABSENT, false};
 	struct store_page page;
-	enum code code = store_page(txn, table_items(table), &range, (struct store_bounds){rows, EXPIRY_FILL_BYTES}, arena, &page, err);
+	enum code code =
+		store_page(txn, table_items(table), &range,
+			   (struct store_bounds){rows, EXPIRY_FILL_BYTES}, arena, &page, err);
 
 	*is_more = code == OK && page.is_more;
 	for (size_t i = 0; i < page.n && code == OK; i++) {

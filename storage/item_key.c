@@ -11,8 +11,10 @@ static const struct key_schema *keys_of(const struct table *table, const struct 
 	return index ? &index->keys : &table->keys;
 }
 
-/* Adds to the bytes of the partition key ([0]) and of the sort key ([1]); an aggregate of several attributes counts as one. */
-static enum code check_size(const struct key_schema *keys, unsigned i, const struct value *value, size_t sums[2], struct err *err)
+/* Adds to the bytes of the partition key ([0]) and of the sort key ([1]); an aggregate of several
+ * attributes counts as one. */
+static enum code check_size(const struct key_schema *keys, unsigned i, const struct value *value,
+			    size_t sums[2], struct err *err)
 {
 	sums[i >= keys->hash_count] += value_size(value);
 	if (sums[0] > PARTITION_KEY_SIZE_MAX)
@@ -33,7 +35,8 @@ static bool is_empty(const struct value *value)
 }
 
 /* hash | partition key elements | sort key elements. */
-static struct buf encode(struct arena *arena, const struct table *table, const struct key_schema *keys, const struct value *const *values)
+static struct buf encode(struct arena *arena, const struct table *table,
+			 const struct key_schema *keys, const struct value *const *values)
 {
 	struct buf buf = buf_in(arena);
 
@@ -44,7 +47,8 @@ static struct buf encode(struct arena *arena, const struct table *table, const s
 	return buf;
 }
 
-enum code item_key_of_key(struct arena *arena, const struct table *table, const struct value *key, struct str *row_key, struct err *err)
+enum code item_key_of_key(struct arena *arena, const struct table *table, const struct value *key,
+			  struct str *row_key, struct err *err)
 {
 	const struct key_schema *keys = &table->keys;
 	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
@@ -62,7 +66,8 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 		if (values[i]->type != keys->attributes[i].type)
 			return err_set(err, MSG_KEY_SCHEMA);
 		if (is_empty(values[i]))
-			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]), STR_ARG(keys->attributes[i].name));
+			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]),
+				       STR_ARG(keys->attributes[i].name));
 		enum code code = check_size(keys, i, values[i], sums, err);
 		if (code != OK)
 			return code;
@@ -72,27 +77,34 @@ enum code item_key_of_key(struct arena *arena, const struct table *table, const 
 	return OK;
 }
 
-/* Several attributes together are too large for the partition key or the sort key; the message lists those that the item has. */
-static enum code aggregate_size(const struct index *index, const struct value *item, bool is_sort, struct err *err)
+/* Several attributes together are too large for the partition key or the sort key; the message
+ * lists those that the item has. */
+static enum code aggregate_size(const struct index *index, const struct value *item, bool is_sort,
+				struct err *err)
 {
 	const struct key_schema *keys = &index->keys;
 	struct buf list = buf_in(err->arena);
 	size_t sum = 0;
 
-	for (unsigned i = is_sort ? keys->hash_count : 0; i < (is_sort ? key_schema_count(keys) : keys->hash_count); i++) {
+	for (unsigned i = is_sort ? keys->hash_count : 0;
+	     i < (is_sort ? key_schema_count(keys) : keys->hash_count); i++) {
 		const struct value *value = value_member(item, keys->attributes[i].name);
 
 		if (!value)
 			continue;
-		buf_printf(&list, "%s" STR_FMT, list.n ? ", " : "", STR_ARG(keys->attributes[i].name));
+		buf_printf(&list, "%s" STR_FMT, list.n ? ", " : "",
+			   STR_ARG(keys->attributes[i].name));
 		sum += value_size(value);
 	}
-	return err_set(err, MSG_INDEX_KEY_AGGREGATE, is_sort ? "RANGE" : "HASH", STR_ARG(buf_str(&list)), STR_ARG(index->name),
+	return err_set(err, MSG_INDEX_KEY_AGGREGATE, is_sort ? "RANGE" : "HASH",
+		       STR_ARG(buf_str(&list)), STR_ARG(index->name),
 		       is_sort ? SORT_KEY_SIZE_MAX : PARTITION_KEY_SIZE_MAX, sum);
 }
 
-/* An item may lack an index's attributes; each that it has must be fit to be a key, also when others are missing. */
-static enum code check_index_keys(const struct index *index, const struct value *item, bool is_update, struct err *err)
+/* An item may lack an index's attributes; each that it has must be fit to be a key, also when
+ * others are missing. */
+static enum code check_index_keys(const struct index *index, const struct value *item,
+				  bool is_update, struct err *err)
 {
 	size_t sums[2] = {0, 0};
 
@@ -108,13 +120,17 @@ static enum code check_index_keys(const struct index *index, const struct value 
 		if (index->is_backfilling && (value->type != attribute->type || is_empty(value)))
 			return err_set(err, MSG_INDEX_BACKFILL_VIOLATION);
 		if (value->type != attribute->type)
-			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
+			return err_set(err, MSG_INDEX_KEY_TYPE, STR_ARG(attribute->name),
+				       type_name(attribute->type),
 				       type_name((enum type)value->type), STR_ARG(index->name));
 		if (is_empty(value) && is_update)
 			return err_set(err, MSG_INDEX_KEY_EMPTY_UPDATE, kind_of_empty(value));
 		if (is_empty(value))
-			return err_set(err, MSG_INDEX_KEY_EMPTY, kind_of_empty(value), STR_ARG(index->name), STR_ARG(attribute->name));
-		if (sums[is_sort] > 0 && sums[is_sort] + value_size(value) > (is_sort ? SORT_KEY_SIZE_MAX : PARTITION_KEY_SIZE_MAX))
+			return err_set(err, MSG_INDEX_KEY_EMPTY, kind_of_empty(value),
+				       STR_ARG(index->name), STR_ARG(attribute->name));
+		if (sums[is_sort] > 0 &&
+		    sums[is_sort] + value_size(value) >
+			    (is_sort ? SORT_KEY_SIZE_MAX : PARTITION_KEY_SIZE_MAX))
 			return aggregate_size(index, item, is_sort, err);
 		enum code code = check_size(&index->keys, i, value, sums, err);
 		if (code != OK)
@@ -137,8 +153,8 @@ static size_t local_count(const struct table *table)
  * Checks the indexes from `begin` to before `end`. If several refuse the item, AWS names the
  * alphabetically first: captures of October 2026.
  */
-static enum code check_some_indexes(const struct table *table, size_t begin, size_t end, const struct value *item,
-				    bool is_update, struct err *err)
+static enum code check_some_indexes(const struct table *table, size_t begin, size_t end,
+				    const struct value *item, bool is_update, struct err *err)
 {
 	const struct index *refusing = NULL;
 	enum code code = OK;
@@ -159,7 +175,8 @@ static enum code check_some_indexes(const struct table *table, size_t begin, siz
 	return code;
 }
 
-static enum code check_indexes(const struct table *table, const struct value *item, struct item_words words, struct err *err)
+static enum code check_indexes(const struct table *table, const struct value *item,
+			       struct item_words words, struct err *err)
 {
 	size_t locals = local_count(table), n = table->indexes.n;
 	size_t first[] = {0, locals}, last[] = {locals, n};
@@ -168,13 +185,14 @@ static enum code check_indexes(const struct table *table, const struct value *it
 	for (unsigned i = 0; i < 2 && code == OK; i++) {
 		unsigned group = i ^ words.is_global_first;
 
-		code = check_some_indexes(table, first[group], last[group], item, words.use == ITEM_UPDATE, err);
+		code = check_some_indexes(table, first[group], last[group], item,
+					  words.use == ITEM_UPDATE, err);
 	}
 	return code;
 }
 
-enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item, struct item_words words,
-			   struct str *row_key, struct err *err)
+enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item,
+			   struct item_words words, struct str *row_key, struct err *err)
 {
 	bool is_batch = words.use == ITEM_BATCH_PUT;
 	const struct key_schema *keys = &table->keys;
@@ -195,10 +213,12 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 		if (values[i]->type != attribute->type && is_batch)
 			return err_set(err, MSG_KEY_SCHEMA);
 		if (values[i]->type != attribute->type)
-			return err_set(err, MSG_KEY_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
+			return err_set(err, MSG_KEY_TYPE, STR_ARG(attribute->name),
+				       type_name(attribute->type),
 				       type_name((enum type)values[i]->type));
 		if (is_empty(values[i]))
-			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]), STR_ARG(attribute->name));
+			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]),
+				       STR_ARG(attribute->name));
 		code = check_size(keys, i, values[i], sums, err);
 	}
 	if (code == OK)
@@ -214,7 +234,8 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 }
 
 /* Behind an index's own keys: [hash of the table's key |] table's key elements. */
-static bool add_table_key(struct buf *out, const struct table *table, const struct index *index, const struct value *item)
+static bool add_table_key(struct buf *out, const struct table *table, const struct index *index,
+			  const struct value *item)
 {
 	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
 	unsigned n = key_schema_count(&table->keys);
@@ -231,7 +252,8 @@ static bool add_table_key(struct buf *out, const struct table *table, const stru
 	return true;
 }
 
-struct str item_key_of_row(struct arena *arena, const struct table *table, const struct index *index, const struct value *item)
+struct str item_key_of_row(struct arena *arena, const struct table *table,
+			   const struct index *index, const struct value *item)
 {
 	const struct key_schema *keys = keys_of(table, index);
 	const struct value *values[KEY_ATTRIBUTES_MAX] = {NULL};
@@ -251,7 +273,8 @@ static bool has_tie(const struct table *table, const struct index *index)
 	return !index->is_local && !index->vector && table->hash == KEY_HASH_MD5;
 }
 
-struct value item_key_attributes_of_row(struct arena *arena, const struct table *table, const struct index *index, struct str row_key)
+struct value item_key_attributes_of_row(struct arena *arena, const struct table *table,
+					const struct index *index, struct str row_key)
 {
 	struct member *members = ARENA_ARRAY(arena, struct member, 2 * KEY_ATTRIBUTES_MAX);
 	const struct key_schema *schemas[] = {keys_of(table, index), &table->keys};
@@ -269,7 +292,8 @@ struct value item_key_attributes_of_row(struct arena *arena, const struct table 
 	return (struct value){.type = TYPE_M, .n = (uint32_t)n, .members = members};
 }
 
-struct str item_key_behind(struct arena *arena, const struct table *table, const struct index *index, struct str row_key)
+struct str item_key_behind(struct arena *arena, const struct table *table,
+			   const struct index *index, struct str row_key)
 {
 	struct value attributes = item_key_attributes_of_row(arena, table, index, row_key);
 
@@ -277,9 +301,11 @@ struct str item_key_behind(struct arena *arena, const struct table *table, const
 }
 
 /* The elements of the table's key are the end of both; before them an item's key has its hash. */
-bool item_key_is_behind(const struct table *table, const struct index *index, struct str row_key, struct str item_key)
+bool item_key_is_behind(const struct table *table, const struct index *index, struct str row_key,
+			struct str item_key)
 {
-	struct str own = row_behind(row_key, KEY_HASH_SIZE), elements = row_behind(item_key, KEY_HASH_SIZE);
+	struct str own = row_behind(row_key, KEY_HASH_SIZE),
+		   elements = row_behind(item_key, KEY_HASH_SIZE);
 
 	for (unsigned i = 0; i < key_schema_count(&index->keys); i++)
 		key_skip(index->keys.attributes[i].type, &own);
@@ -303,12 +329,14 @@ static bool is_in_index(const struct index *index, const struct value *item)
 	return sums[0] <= PARTITION_KEY_SIZE_MAX && sums[1] <= SORT_KEY_SIZE_MAX;
 }
 
-struct str item_key_in_index(struct arena *arena, const struct table *table, const struct index *index, const struct value *item)
+struct str item_key_in_index(struct arena *arena, const struct table *table,
+			     const struct index *index, const struct value *item)
 {
 	return is_in_index(index, item) ? item_key_of_row(arena, table, index, item) : STR_ABSENT;
 }
 
-bool item_key_is_kept(const struct index *index, const struct value *before, const struct value *after)
+bool item_key_is_kept(const struct index *index, const struct value *before,
+		      const struct value *after)
 {
 	for (unsigned i = 0; i < key_schema_count(&index->keys); i++) {
 		const struct value *one = value_member(before, index->keys.attributes[i].name);
@@ -320,7 +348,8 @@ bool item_key_is_kept(const struct index *index, const struct value *before, con
 	return true;
 }
 
-struct str item_index_image(struct arena *arena, const struct index *index, const struct value *item, struct str image)
+struct str item_index_image(struct arena *arena, const struct index *index,
+			    const struct value *item, struct str image)
 {
 	struct buf buf = buf_in(arena);
 
@@ -341,7 +370,8 @@ struct str item_index_image(struct arena *arena, const struct index *index, cons
 	return buf_str(&buf);
 }
 
-struct value item_key_attributes(struct arena *arena, const struct table *table, const struct index *index, struct str image)
+struct value item_key_attributes(struct arena *arena, const struct table *table,
+				 const struct index *index, struct str image)
 {
 	struct member *members = ARENA_ARRAY(arena, struct member, 2 * KEY_ATTRIBUTES_MAX);
 	const struct key_schema *schemas[] = {&table->keys, index ? &index->keys : &table->keys};
@@ -354,7 +384,8 @@ struct value item_key_attributes(struct arena *arena, const struct table *table,
 
 			for (uint32_t k = 0; k < n && !is_known; k++)
 				is_known = str_eq(members[k].name, name);
-			if (!is_known && image_get(arena, image, name, &members[n].value) && value_is_set(&members[n].value))
+			if (!is_known && image_get(arena, image, name, &members[n].value) &&
+			    value_is_set(&members[n].value))
 				members[n++].name = name;
 		}
 	}

@@ -90,8 +90,8 @@ static const struct conjunct *find(const struct conjuncts *all, struct str name)
 	return NULL;
 }
 
-static enum code check_values(const struct index *index, const struct key_attribute *attribute, const struct conjunct *conjunct,
-			      size_t size_max, struct err *err)
+static enum code check_values(const struct index *index, const struct key_attribute *attribute,
+			      const struct conjunct *conjunct, size_t size_max, struct err *err)
 {
 	for (unsigned i = 0; i < conjunct->value_count; i++) {
 		const struct value *value = conjunct->values[i];
@@ -100,7 +100,8 @@ static enum code check_values(const struct index *index, const struct key_attrib
 			return err_set(err, MSG_KEY_CONDITION_TYPE);
 		const char *kind = value->type == TYPE_S ? "string" : "binary";
 		if (value->n == 0 && index)
-			return err_set(err, MSG_INDEX_KEY_EMPTY, kind, STR_ARG(index->name), STR_ARG(attribute->name));
+			return err_set(err, MSG_INDEX_KEY_EMPTY, kind, STR_ARG(index->name),
+				       STR_ARG(attribute->name));
 		if (value->n == 0)
 			return err_set(err, MSG_KEY_EMPTY, kind, STR_ARG(attribute->name));
 		if (value_size(value) > size_max && size_max == PARTITION_KEY_SIZE_MAX)
@@ -112,7 +113,8 @@ static enum code check_values(const struct index *index, const struct key_attrib
 }
 
 /* prefix followed by the element. */
-static struct str bound(struct arena *arena, struct str prefix, const struct value *value, bool is_prefix)
+static struct str bound(struct arena *arena, struct str prefix, const struct value *value,
+			bool is_prefix)
 {
 	struct buf buf = buf_in(arena);
 
@@ -125,7 +127,8 @@ static struct str bound(struct arena *arena, struct str prefix, const struct val
 }
 
 /* The range within `prefix` that the conjunct leaves. */
-static struct store_range range_of(struct arena *arena, struct str prefix, const struct conjunct *conjunct)
+static struct store_range range_of(struct arena *arena, struct str prefix,
+				   const struct conjunct *conjunct)
 {
 	struct store_range range = {prefix, key_after_prefix(arena, prefix), false};
 
@@ -137,14 +140,16 @@ static struct store_range range_of(struct arena *arena, struct str prefix, const
 		range.low = keys & KEYS_FROM ? at : key_after_prefix(arena, at);
 	if (conjunct->value_count > 1)
 		at = bound(arena, prefix, conjunct->values[1], false);
-	else if (conjunct->kind == NODE_BEGINS_WITH) /* from the value itself, which is the first that begins with it */
+	else if (conjunct->kind == NODE_BEGINS_WITH) /* from the value itself, which is the first
+							that begins with it */
 		at = bound(arena, prefix, conjunct->values[0], true);
 	if (keys & (KEYS_BELOW | KEYS_TO))
 		range.high = keys & KEYS_BELOW ? at : key_after_prefix(arena, at);
 	return range;
 }
 
-/* Whether the keys have more attributes of a kind than one; AWS words what is wrong with a condition on such keys in another way. */
+/* Whether the keys have more attributes of a kind than one; AWS words what is wrong with a
+ * condition on such keys in another way. */
 static bool is_multiple(const struct key_schema *keys)
 {
 	return keys->hash_count > 1 || keys->range_count > 1;
@@ -156,7 +161,8 @@ static void add_name(struct buf *list, struct str name)
 }
 
 /* Each partition key attribute must equal a value. */
-static enum code check_partition(struct arena *arena, const struct key_schema *keys, const struct conjuncts *all, struct err *err)
+static enum code check_partition(struct arena *arena, const struct key_schema *keys,
+				 const struct conjuncts *all, struct err *err)
 {
 	struct buf missing = buf_in(arena);
 
@@ -164,17 +170,22 @@ static enum code check_partition(struct arena *arena, const struct key_schema *k
 		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
 
 		if (!conjunct && !is_multiple(keys))
-			return err_set(err, MSG_KEY_CONDITION_MISSED, STR_ARG(keys->attributes[i].name));
+			return err_set(err, MSG_KEY_CONDITION_MISSED,
+				       STR_ARG(keys->attributes[i].name));
 		if (!is_multiple(keys) && conjunct->kind != NODE_EQ)
 			return err_set(err, MSG_KEY_CONDITION_UNSUPPORTED);
 		if (!conjunct || conjunct->kind != NODE_EQ)
 			add_name(&missing, keys->attributes[i].name);
 	}
-	return is_multiple(keys) && missing.n ? err_set(err, MSG_KEY_CONDITION_HASH, STR_ARG(buf_str(&missing))) : OK;
+	return is_multiple(keys) && missing.n
+		       ? err_set(err, MSG_KEY_CONDITION_HASH, STR_ARG(buf_str(&missing)))
+		       : OK;
 }
 
-/* A condition on an attribute that is none of the keys: AWS names the sort key that it expected instead. */
-static enum code check_others(const struct key_schema *keys, const struct conjuncts *all, struct err *err)
+/* A condition on an attribute that is none of the keys: AWS names the sort key that it expected
+ * instead. */
+static enum code check_others(const struct key_schema *keys, const struct conjuncts *all,
+			      struct err *err)
 {
 	const struct key_attribute *free_one = NULL;
 	size_t known = keys->hash_count;
@@ -191,7 +202,8 @@ static enum code check_others(const struct key_schema *keys, const struct conjun
 }
 
 /* Sort key attributes from the left, all but the last by equality; *used is how many. */
-static enum code check_sort(struct arena *arena, const struct key_schema *keys, const struct conjuncts *all, unsigned *used, struct err *err)
+static enum code check_sort(struct arena *arena, const struct key_schema *keys,
+			    const struct conjuncts *all, unsigned *used, struct err *err)
 {
 	const struct key_attribute *sorts = keys->attributes + keys->hash_count;
 	struct buf missing = buf_in(arena);
@@ -209,15 +221,17 @@ static enum code check_sort(struct arena *arena, const struct key_schema *keys, 
 		if (missing.n == 0 && is_open)
 			add_name(&missing, sorts[i - 1].name);
 		if (missing.n)
-			return err_set(err, MSG_KEY_CONDITION_RANGE, STR_ARG(buf_str(&missing)), STR_ARG(sorts[i].name));
+			return err_set(err, MSG_KEY_CONDITION_RANGE, STR_ARG(buf_str(&missing)),
+				       STR_ARG(sorts[i].name));
 		is_open = conjunct->kind != NODE_EQ;
 		*used = i + 1;
 	}
 	return code;
 }
 
-static enum code resolve_partition(struct arena *arena, const struct table *table, const struct index *index,
-				   const struct conjuncts *all, struct str *partition, struct err *err)
+static enum code resolve_partition(struct arena *arena, const struct table *table,
+				   const struct index *index, const struct conjuncts *all,
+				   struct str *partition, struct err *err)
 {
 	const struct key_schema *keys = index ? &index->keys : &table->keys;
 	const struct value *values[KEY_ATTRIBUTES_MAX];
@@ -225,7 +239,8 @@ static enum code resolve_partition(struct arena *arena, const struct table *tabl
 
 	for (unsigned i = 0; i < keys->hash_count; i++) {
 		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
-		enum code code = check_values(index, &keys->attributes[i], conjunct, PARTITION_KEY_SIZE_MAX, err);
+		enum code code = check_values(index, &keys->attributes[i], conjunct,
+					      PARTITION_KEY_SIZE_MAX, err);
 
 		if (code != OK)
 			return code;
@@ -245,7 +260,8 @@ enum code key_condition_check(const struct node *condition, struct err *err)
 	return collect(condition, &all, err);
 }
 
-enum code key_condition_resolve(struct arena *arena, const struct table *table, const struct index *index, const struct node *condition,
+enum code key_condition_resolve(struct arena *arena, const struct table *table,
+				const struct index *index, const struct node *condition,
 				struct key_condition *out, struct err *err)
 {
 	const struct key_schema *keys = index ? &index->keys : &table->keys;

@@ -16,18 +16,21 @@ struct key_condition {
 };
 
 /*
- * What a key condition's text alone shows, before any table is looked up: operators that no key condition has, more than one
- * condition on an attribute, paths into attributes. ERR_VALIDATION with AWS's texts.
+ * What a key condition's text alone shows, before any table is looked up: operators that no key
+ * condition has, more than one condition on an attribute, paths into attributes. ERR_VALIDATION
+ * with AWS's texts.
  */
 enum code key_condition_check(const struct node *condition, struct err *err) WARN_UNUSED;
 
 /*
- * For the keys of `index`, or of the table where it is NULL. Partition key attributes by equality, sort key attributes left to right, only
- * the last with a range (<, <=, >, >=, BETWEEN, begins_with). ERR_VALIDATION with AWS's texts ("Query condition missed key schema element: ..",
- * "Query key condition not supported", type mismatch, empty and oversized values, conditions on other attributes, too many conditions on one
- * attribute).
+ * For the keys of `index`, or of the table where it is NULL. Partition key attributes by equality,
+ * sort key attributes left to right, only the last with a range (<, <=, >, >=, BETWEEN,
+ * begins_with). ERR_VALIDATION with AWS's texts ("Query condition missed key schema element: ..",
+ * "Query key condition not supported", type mismatch, empty and oversized values, conditions on
+ * other attributes, too many conditions on one attribute).
  */
-enum code key_condition_resolve(struct arena *arena, const struct table *table, const struct index *index, const struct node *condition,
+enum code key_condition_resolve(struct arena *arena, const struct table *table,
+				const struct index *index, const struct node *condition,
 				struct key_condition *out, struct err *err) WARN_UNUSED;
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * monotonic - real time that nobody turns and that never goes back: for durations and deadlines within the process, not for what users see.
+ * monotonic - real time that nobody turns and that never goes back: for durations and deadlines
+ * within the process, not for what users see.
  */
 #ifndef DYNALITH_STORAGE_MONOTONIC_H
 #define DYNALITH_STORAGE_MONOTONIC_H

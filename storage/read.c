@@ -11,7 +11,9 @@
 #include "storage/vector/vector_row.h"
 
 #define SCRATCH_BYTES (64 * 1024)   /* of rows that are counted and forgotten, at once */
-#define BATCH_BYTES_MIN (16 * 1024) /* of rows asked for at once: the last few of a page are not worth many calls */
+#define BATCH_BYTES_MIN                                                                            \
+	(16 * 1024) /* of rows asked for at once: the last few of a page are not worth many calls  \
+		     */
 
 enum code read_prepare(struct arena *arena, struct read_item *item, struct err *err)
 {
@@ -23,15 +25,20 @@ static struct ns ns_of(const struct table *table)
 	return (struct ns){table->identity.account, table->identity.region};
 }
 
-/* The moment that the reads of a table see, by what its row says (absent: nothing); *is_past: it is not now. */
-static enum code look_back(struct catalog *catalog, struct store_txn *txn, const struct table *table, struct str row, bool is_global,
+/* The moment that the reads of a table see, by what its row says (absent: nothing); *is_past: it is
+ * not now. */
+static enum code look_back(struct catalog *catalog, struct store_txn *txn,
+			   const struct table *table, struct str row, bool is_global,
 			   struct history_view *view, bool *is_past, struct err *err)
 {
 	int64_t now_ms = 0;
 	struct lag lag;
 
-	*is_past = catalog_clocks(catalog) && lag_holds(row, catalog_lag(catalog), &lag) && lag_ms(&lag, is_global) > 0;
-	enum code code = *is_past ? clocks_tell(catalog_clocks(catalog), txn, ns_of(table), &now_ms, err) : OK;
+	*is_past = catalog_clocks(catalog) && lag_holds(row, catalog_lag(catalog), &lag) &&
+		   lag_ms(&lag, is_global) > 0;
+	enum code code =
+		*is_past ? clocks_tell(catalog_clocks(catalog), txn, ns_of(table), &now_ms, err)
+			 : OK;
 	if (*is_past)
 		*view = history_view_of(&lag, is_global, now_ms);
 	return code;
@@ -43,14 +50,18 @@ static inline bool may_lag(const struct catalog *catalog, struct str row)
 	return str_is_set(row) || lag_is_on(catalog_lag(catalog));
 }
 
-static enum code read_past(struct catalog *catalog, struct store_txn *txn, struct arena *arena, const struct read_item *item, struct currency_item *row,
-			   struct err *err)
+static enum code read_past(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
+			   const struct read_item *item, struct currency_item *row, struct err *err)
 {
 	struct history_view view;
 	bool is_past = false;
-	enum code code = item->mode == READ_EVENTUAL ? look_back(catalog, txn, row->table, row->lag, false, &view, &is_past, err) : OK;
+	enum code code = item->mode == READ_EVENTUAL ? look_back(catalog, txn, row->table, row->lag,
+								 false, &view, &is_past, err)
+						     : OK;
 
-	return code == OK && is_past ? history_get(txn, &view, table_items(row->table), row->row_key, arena, &row->image, err) : code;
+	return code == OK && is_past ? history_get(txn, &view, table_items(row->table),
+						   row->row_key, arena, &row->image, err)
+				     : code;
 }
 
 /* What fails in a copy of the store is run again where it cannot be the copy's fault. */
@@ -60,12 +71,14 @@ static inline enum code code_of(const struct store_txn *txn, enum code code)
 }
 
 /* What the reading of an item of the table is charged for. */
-static size_t charged_size(const struct table *table, struct arena *arena, struct str image, bool charges_numbers)
+static size_t charged_size(const struct table *table, struct arena *arena, struct str image,
+			   bool charges_numbers)
 {
 	return charges_numbers ? image_item_size(image) : vector_row_read_size(table, arena, image);
 }
 
-static enum code read_part(struct catalog *catalog, enum store_mode mode, struct arena *arena, struct read_item *items, size_t n, struct err *err)
+static enum code read_part(struct catalog *catalog, enum store_mode mode, struct arena *arena,
+			   struct read_item *items, size_t n, struct err *err)
 {
 	struct currency_item one, *rows = n == 1 ? &one : arena_alloc(arena, n * sizeof(*rows));
 	struct store_txn *txn;
@@ -74,7 +87,8 @@ static enum code read_part(struct catalog *catalog, enum store_mode mode, struct
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < n; i++)
-		rows[i] = (struct currency_item){.table = items[i].table, .row_key = items[i].row_key};
+		rows[i] = (struct currency_item){.table = items[i].table,
+						 .row_key = items[i].row_key};
 	code = currency_get_items(txn, arena, rows, n, err);
 	for (size_t i = 0; i < n && code == OK; i++) {
 		if (may_lag(catalog, rows[i].lag))
@@ -90,7 +104,10 @@ static enum code read_part(struct catalog *catalog, enum store_mode mode, struct
 	for (size_t i = 0; i < n; i++) {
 		items[i].image = rows[i].image;
 		items[i].cost = (struct cost){.table = items[i].table};
-		items[i].cost.base.read = capacity_read(charged_size(items[i].table, arena, rows[i].image, items[i].charges_numbers), items[i].mode);
+		items[i].cost.base.read =
+			capacity_read(charged_size(items[i].table, arena, rows[i].image,
+						   items[i].charges_numbers),
+				      items[i].mode);
 	}
 	return store_commit(txn, err);
 }
@@ -104,7 +121,8 @@ static bool may_be_behind(const struct read_item *items, size_t n)
 	return i == n;
 }
 
-enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items, size_t n, struct err *err)
+enum code read_items(struct catalog *catalog, struct arena *arena, struct read_item *items,
+		     size_t n, struct err *err)
 {
 	bool is_one = n == 0 || items[0].mode == READ_TRANSACTIONAL;
 	size_t part = is_one ? n : store_units(catalog_store(catalog), n, ITEM_SIZE_MAX);
@@ -113,8 +131,12 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 	for (size_t i = 0; i < n && code == OK; i += part) {
 		size_t count = n - i < part ? n - i : part;
 
-		code = read_part(catalog, may_be_behind(items + i, count) ? STORE_READ_ONCE_BEHIND : STORE_READ_ONCE, arena, items + i, count, err);
-		if (code == ERR_CONFLICT) /* it read more than once, as where a table lags; or a copy of the store could not answer */
+		code = read_part(catalog,
+				 may_be_behind(items + i, count) ? STORE_READ_ONCE_BEHIND
+								 : STORE_READ_ONCE,
+				 arena, items + i, count, err);
+		if (code == ERR_CONFLICT) /* it read more than once, as where a table lags; or a
+					     copy of the store could not answer */
 			code = read_part(catalog, STORE_READ, arena, items + i, count, err);
 	}
 	return code;
@@ -123,7 +145,8 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 /* Rows that the store gave at once. */
 struct batch {
 	struct store_row *rows;
-	struct str *bases; /* the whole items, where rows of a local index are completed from the table */
+	struct str *bases; /* the whole items, where rows of a local index are completed from the
+			      table */
 	size_t n;
 	struct batch *next;
 };
@@ -134,7 +157,8 @@ struct visit {
 	struct arena *arena;
 	struct store_txn *txn;
 	enum read_mode mode;
-	bool needs_base;     /* rows of a local index are completed from the table: for what is wanted */
+	bool needs_base; /* rows of a local index are completed from the table: for what is wanted
+			  */
 	bool filters_base;   /* the same, for the filter */
 	bool is_full;
 	uint64_t most;       /* rows */
@@ -150,12 +174,14 @@ static bool is_held(void *page, const struct path *path)
 	return index_projects(((struct read_page *)page)->index, path->steps[0].name);
 }
 
-/* Whether the page wants attributes that its index does not hold; only local indexes can fetch them. */
+/* Whether the page wants attributes that its index does not hold; only local indexes can fetch
+ * them. */
 static bool is_base_needed(struct read_page *page)
 {
 	const struct index *index = page->index;
 
-	if (!index || !index->is_local || index->projection == PROJECT_ALL || page->select == READ_COUNT)
+	if (!index || !index->is_local || index->projection == PROJECT_ALL ||
+	    page->select == READ_COUNT)
 		return false;
 	if (page->select == READ_ALL_ATTRIBUTES)
 		return true;
@@ -168,7 +194,8 @@ static bool is_base_needed(struct read_page *page)
 
 static bool is_base_filtered(struct read_page *page)
 {
-	return page->index && page->index->is_local && page->filter && !page->filters_row && !node_walk_paths(page->filter, is_held, page);
+	return page->index && page->index->is_local && page->filter && !page->filters_row &&
+	       !node_walk_paths(page->filter, is_held, page);
 }
 
 /* The whole items of the rows of an index; bills their reading to the table. */
@@ -180,7 +207,8 @@ static enum code fetch_bases(struct visit *visit, struct batch *batch, struct er
 
 	batch->bases = ARENA_ARRAY(visit->arena, struct str, batch->n);
 	for (size_t i = 0; i < batch->n && code == OK; i++) {
-		struct value own = item_key_attributes(visit->arena, table, NULL, batch->rows[i].value);
+		struct value own =
+			item_key_attributes(visit->arena, table, NULL, batch->rows[i].value);
 
 		keys[i].keyspace = table_items(table);
 		code = item_key_of_key(visit->arena, table, &own, &keys[i].key, err);
@@ -188,11 +216,15 @@ static enum code fetch_bases(struct visit *visit, struct batch *batch, struct er
 	if (code == OK)
 		code = store_get_many(visit->txn, keys, batch->n, visit->arena, batch->bases, err);
 	for (size_t i = 0; i < batch->n && visit->past && code == OK; i++)
-		code = history_get(visit->txn, visit->past, keys[i].keyspace, keys[i].key, visit->arena, &batch->bases[i], err);
+		code = history_get(visit->txn, visit->past, keys[i].keyspace, keys[i].key,
+				   visit->arena, &batch->bases[i], err);
 	for (size_t i = 0; i < batch->n && code == OK; i++) {
 		if (!str_is_set(batch->bases[i]))
 			return row_malformed(err, keys[i].keyspace, keys[i].key);
-		visit->page->found.cost.base.read += capacity_read(charged_size(table, visit->arena, batch->bases[i], visit->page->charges_numbers), visit->mode);
+		visit->page->found.cost.base.read +=
+			capacity_read(charged_size(table, visit->arena, batch->bases[i],
+						   visit->page->charges_numbers),
+				      visit->mode);
 	}
 	return code;
 }
@@ -201,7 +233,8 @@ static enum code fetch_bases(struct visit *visit, struct batch *batch, struct er
 static void count_rows(struct visit *visit, struct batch *batch)
 {
 	struct read_page *page = visit->page;
-	bool has_vectors = !page->index && !page->charges_numbers && page->table->indexes.vector_n > 0;
+	bool has_vectors =
+		!page->index && !page->charges_numbers && page->table->indexes.vector_n > 0;
 	struct arena *scratch = has_vectors ? arena_new(0) : NULL;
 
 	for (size_t i = 0; i < batch->n && !visit->is_full; i++) {
@@ -209,50 +242,65 @@ static void count_rows(struct visit *visit, struct batch *batch)
 
 		page->found.scanned++;
 		visit->bytes += size;
-		visit->charged += has_vectors ? vector_row_read_size(page->table, scratch, batch->rows[i].value) : size;
+		visit->charged += has_vectors ? vector_row_read_size(page->table, scratch,
+								     batch->rows[i].value)
+					      : size;
 		if (has_vectors)
 			arena_reset(scratch);
-		visit->is_full = page->found.scanned >= visit->most || page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
+		visit->is_full = page->found.scanned >= visit->most ||
+				 page->bytes_before + visit->bytes >= PAGE_SIZE_MAX;
 		if (visit->is_full) {
-			struct str row = visit->scratch ? str_copy(visit->arena, batch->rows[i].value) : batch->rows[i].value;
+			struct str row = visit->scratch
+						 ? str_copy(visit->arena, batch->rows[i].value)
+						 : batch->rows[i].value;
 
 			batch->n = i + 1;
-			page->found.last_key = item_key_attributes(visit->arena, page->table, page->index, row);
+			page->found.last_key =
+				item_key_attributes(visit->arena, page->table, page->index, row);
 		}
 	}
 	arena_free(scratch);
 }
 
-/* As many rows as the page can still take, or a little more: in the store they may be smaller than DynamoDB's rules say, or larger. */
+/* As many rows as the page can still take, or a little more: in the store they may be smaller than
+ * DynamoDB's rules say, or larger. */
 static struct store_bounds bounds_of(const struct visit *visit)
 {
 	const struct read_page *page = visit->page;
-	size_t taken = page->bytes_before + visit->bytes, left = taken < PAGE_SIZE_MAX ? PAGE_SIZE_MAX - taken : 0;
+	size_t taken = page->bytes_before + visit->bytes,
+	       left = taken < PAGE_SIZE_MAX ? PAGE_SIZE_MAX - taken : 0;
 
 	if (visit->scratch && left > SCRATCH_BYTES)
 		left = SCRATCH_BYTES;
-	return (struct store_bounds){visit->most - page->found.scanned, left > BATCH_BYTES_MIN ? left : BATCH_BYTES_MIN};
+	return (struct store_bounds){visit->most - page->found.scanned,
+				     left > BATCH_BYTES_MIN ? left : BATCH_BYTES_MIN};
 }
 
-/* The rows are copies, which are looked at when the transaction has ended: others may wait for its end. */
+/* The rows are copies, which are looked at when the transaction has ended: others may wait for its
+ * end. */
 static enum code read_rows(struct visit *visit, struct store_range range, struct err *err)
 {
 	struct read_page *page = visit->page;
-	struct keyspace keyspace = page->index ? index_keyspace(page->table, page->index) : table_items(page->table);
+	struct keyspace keyspace =
+		page->index ? index_keyspace(page->table, page->index) : table_items(page->table);
 	struct index_row_reference room;
-	const struct store_reference *reference = index_row_reference(page->table, page->index, &room);
+	const struct store_reference *reference =
+		index_row_reference(page->table, page->index, &room);
 	struct store_page rows = {.is_more = true};
 	enum code code = OK;
 
 	while (code == OK && rows.is_more && !visit->is_full) {
 		struct arena *arena = visit->scratch ? visit->scratch : visit->arena;
 
-		code = visit->past ? history_page(visit->txn, visit->past, keyspace, reference, &range, bounds_of(visit), arena, &rows, err)
-				   : store_page_of(visit->txn, keyspace, reference, &range, bounds_of(visit), arena, &rows, err);
+		code = visit->past ? history_page(visit->txn, visit->past, keyspace, reference,
+						  &range, bounds_of(visit), arena, &rows, err)
+				   : store_page_of(visit->txn, keyspace, reference, &range,
+						   bounds_of(visit), arena, &rows, err);
 		if (code != OK || rows.n == 0)
 			return code;
 		for (size_t i = 0; i < rows.n; i++) {
-			if (!str_is_set(rows.v[i].value)) /* it stands for an item that is not there */
+			if (!str_is_set(
+				    rows.v[i].value)) /* it stands for an item that is not there */
 				return row_malformed(err, keyspace, rows.v[i].key);
 		}
 		struct batch *batch = ARENA_NEW(arena, struct batch);
@@ -299,9 +347,11 @@ static enum code deliver_all(struct visit *visit, struct err *err)
 	found->rows = ARENA_ARRAY(visit->arena, struct read_row, found->scanned);
 	for (struct batch *batch = visit->batches; batch; batch = batch->next) {
 		for (size_t i = 0; i < batch->n && code == OK; i++) {
-			struct str own = batch->rows[i].value, base = batch->bases ? batch->bases[i] : own;
+			struct str own = batch->rows[i].value,
+				   base = batch->bases ? batch->bases[i] : own;
 
-			deliver(visit, visit->needs_base ? base : own, visit->filters_base ? base : own);
+			deliver(visit, visit->needs_base ? base : own,
+				visit->filters_base ? base : own);
 			if (!arena_works(visit->arena, 8))
 				code = err_if_over(visit->arena, err);
 		}
@@ -326,12 +376,14 @@ static struct store_range whole_range(struct arena *arena, const struct read_pag
 	if (page->keys)
 		range = page->keys->range;
 	else if (page->segments > 0)
-		key_segment(arena, page->table->hash, page->segment, page->segments, &range.low, &range.high);
+		key_segment(arena, page->table->hash, page->segment, page->segments, &range.low,
+			    &range.high);
 	range.is_reverse = page->is_reverse;
 	return range;
 }
 
-/* The range without what lies up to the start key. No key is a prefix of another, so a byte after it is the next possible one. */
+/* The range without what lies up to the start key. No key is a prefix of another, so a byte after
+ * it is the next possible one. */
 static struct store_range page_range(struct arena *arena, const struct read_page *page)
 {
 	struct store_range range = whole_range(arena, page);
@@ -350,7 +402,8 @@ static struct store_range page_range(struct arena *arena, const struct read_page
 }
 
 /* `code` unless the table is another one by now. *lag is its row's. */
-static enum code check_version(struct visit *visit, enum code code, struct str *lag, struct err *err)
+static enum code check_version(struct visit *visit, enum code code, struct str *lag,
+			       struct err *err)
 {
 	struct err own = err_in(err->arena);
 	enum code current = currency_check_lag(visit->txn, visit->page->table, lag, &own);
@@ -364,7 +417,8 @@ static enum code check_version(struct visit *visit, enum code code, struct str *
 /* Nothing found so far. */
 static void restart(struct visit *visit)
 {
-	visit->page->found = (struct read_found){.last_key = VALUE_NONE, .cost = {.table = visit->page->table}};
+	visit->page->found =
+		(struct read_found){.last_key = VALUE_NONE, .cost = {.table = visit->page->table}};
 	visit->is_full = false;
 	visit->bytes = visit->charged = 0;
 	visit->batches = NULL;
@@ -372,12 +426,14 @@ static void restart(struct visit *visit)
 }
 
 /* The rows again, as they were, where the table lags. */
-static enum code read_rows_past(struct catalog *catalog, struct visit *visit, struct store_range range, struct str lag, struct err *err)
+static enum code read_rows_past(struct catalog *catalog, struct visit *visit,
+				struct store_range range, struct str lag, struct err *err)
 {
 	const struct read_page *page = visit->page;
 	struct history_view view;
 	bool is_past;
-	enum code code = look_back(catalog, visit->txn, page->table, lag, page->index && !page->index->is_local, &view, &is_past, err);
+	enum code code = look_back(catalog, visit->txn, page->table, lag,
+				   page->index && !page->index->is_local, &view, &is_past, err);
 
 	if (code != OK || !is_past)
 		return code;
@@ -389,7 +445,8 @@ static enum code read_rows_past(struct catalog *catalog, struct visit *visit, st
 }
 
 /* One snapshot of the rows. */
-static enum code read_in(struct catalog *catalog, struct visit *visit, enum store_mode mode, struct err *err)
+static enum code read_in(struct catalog *catalog, struct visit *visit, enum store_mode mode,
+			 struct err *err)
 {
 	struct str lag = STR_ABSENT;
 	struct store_range range = page_range(visit->arena, visit->page);
@@ -401,7 +458,8 @@ static enum code read_in(struct catalog *catalog, struct visit *visit, enum stor
 	code = currency_foresee(visit->txn, visit->arena, visit->page->table, err);
 	if (code == OK)
 		code = read_rows(visit, range, err);
-	/* last, since it comes with the rows; those of a table that was changed or is gone count for nothing */
+	/* last, since it comes with the rows; those of a table that was changed or is gone count
+	 * for nothing */
 	if (code == OK || code == ERR_RESOURCE_NOT_FOUND)
 		code = check_version(visit, code, &lag, err);
 	if (code == OK && visit->mode == READ_EVENTUAL && may_lag(catalog, lag))
@@ -421,13 +479,15 @@ static enum code read_snapshot(struct catalog *catalog, struct visit *visit, str
 	enum code code = ERR_CONFLICT;
 
 	if (may_be_past)
-		code = read_in(catalog, visit, has_bases ? STORE_READ_BEHIND : STORE_READ_ONCE_BEHIND, err);
+		code = read_in(catalog, visit,
+			       has_bases ? STORE_READ_BEHIND : STORE_READ_ONCE_BEHIND, err);
 	else if (!has_bases)
 		code = read_in(catalog, visit, STORE_READ_ONCE, err);
 	return code == ERR_CONFLICT ? read_in(catalog, visit, STORE_READ, err) : code;
 }
 
-enum code read_page(struct catalog *catalog, struct arena *arena, struct read_page *page, struct err *err)
+enum code read_page(struct catalog *catalog, struct arena *arena, struct read_page *page,
+		    struct err *err)
 {
 	bool is_counted_only = page->select == READ_COUNT && !page->filter;
 	struct visit visit = {
@@ -440,7 +500,8 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 		.scratch = is_counted_only ? arena_new(SCRATCH_BYTES * 2) : NULL,
 	};
 
-	if (visit.needs_base || visit.filters_base) /* a page may end early, and says where to go on */
+	if (visit.needs_base ||
+	    visit.filters_base) /* a page may end early, and says where to go on */
 		visit.most = store_units(catalog_store(catalog), visit.most, ITEM_SIZE_MAX);
 	enum code code = read_snapshot(catalog, &visit, err);
 	if (is_counted_only) {
@@ -472,7 +533,8 @@ static bool is_key_of(const struct key_schema *keys, struct str name)
 	return false;
 }
 
-/* How many attributes a start key has: the keys of the table, and those of the index that are not among them. */
+/* How many attributes a start key has: the keys of the table, and those of the index that are not
+ * among them. */
 static unsigned start_key_count(const struct table *table, const struct index *index)
 {
 	unsigned n = key_schema_count(&table->keys);
@@ -494,12 +556,14 @@ static bool has_keys(const struct key_schema *keys, const struct value *start_ke
 	return true;
 }
 
-enum code read_check_index_keys(const struct read_page *page, const struct value *start_key, struct err *err)
+enum code read_check_index_keys(const struct read_page *page, const struct value *start_key,
+				struct err *err)
 {
 	const struct index *index = page->index;
 
 	if (start_key->n != start_key_count(page->table, index))
-		return index ? err_set(err, MSG_START_KEY_INVALID) : err_set(err, MSG_START_KEY_SCHEMA);
+		return index ? err_set(err, MSG_START_KEY_INVALID)
+			     : err_set(err, MSG_START_KEY_SCHEMA);
 	for (unsigned i = 0; index && i < key_schema_count(&index->keys); i++) {
 		const struct value *value = value_member(start_key, index->keys.attributes[i].name);
 
@@ -512,22 +576,28 @@ enum code read_check_index_keys(const struct read_page *page, const struct value
 }
 
 /* Exactly the key attributes of the table and the index, of their types. */
-static enum code check_start_keys(const struct read_page *page, const struct value *start_key, struct err *err)
+static enum code check_start_keys(const struct read_page *page, const struct value *start_key,
+				  struct err *err)
 {
 	const struct table *table = page->table;
 	const struct index *index = page->index;
 
 	if (page->keys || page->is_newer) {
-		bool is_right = start_key->n == start_key_count(table, index) && has_keys(&table->keys, start_key);
+		bool is_right = start_key->n == start_key_count(table, index) &&
+				has_keys(&table->keys, start_key);
 
-		return is_right && (!index || has_keys(&index->keys, start_key)) ? OK : err_set(err, MSG_START_KEY_INVALID);
+		return is_right && (!index || has_keys(&index->keys, start_key))
+			       ? OK
+			       : err_set(err, MSG_START_KEY_INVALID);
 	}
 	enum code code = read_check_index_keys(page, start_key, err);
-	return code != OK || has_keys(&table->keys, start_key) ? code : err_set(err, MSG_START_KEY_SCHEMA);
+	return code != OK || has_keys(&table->keys, start_key) ? code
+							       : err_set(err, MSG_START_KEY_SCHEMA);
 }
 
 /* As for the keys of items, none may be empty. */
-static enum code check_start_values(const struct read_page *page, const struct value *start_key, struct err *err)
+static enum code check_start_values(const struct read_page *page, const struct value *start_key,
+				    struct err *err)
 {
 	const struct table *table = page->table;
 	const struct index *index = page->index;
@@ -540,15 +610,17 @@ static enum code check_start_values(const struct read_page *page, const struct v
 			continue;
 		if (is_key_of(&table->keys, member->name))
 			return page->keys ? err_set(err, MSG_KEY_EMPTY, kind, STR_ARG(member->name))
-					  : err_set(err, MSG_START_KEY_EMPTY, kind, STR_ARG(member->name));
-		return err_set(err, MSG_START_KEY_INDEX_EMPTY, kind, STR_ARG(index->name), STR_ARG(member->name));
+					  : err_set(err, MSG_START_KEY_EMPTY, kind,
+						    STR_ARG(member->name));
+		return err_set(err, MSG_START_KEY_INDEX_EMPTY, kind, STR_ARG(index->name),
+			       STR_ARG(member->name));
 	}
 	return OK;
 }
 
 /* The encoded partition key of the start key. */
-static struct str start_partition(struct arena *arena, const struct table *table, const struct key_schema *keys,
-				  const struct value *start_key)
+static struct str start_partition(struct arena *arena, const struct table *table,
+				  const struct key_schema *keys, const struct value *start_key)
 {
 	const struct value *values[KEY_ATTRIBUTES_MAX];
 	struct buf buf = buf_in(arena);
@@ -561,24 +633,29 @@ static struct str start_partition(struct arena *arena, const struct table *table
 
 static bool is_within(const struct store_range *range, struct str key)
 {
-	return (!str_is_set(range->low) || str_cmp(key, range->low) >= 0) && (!str_is_set(range->high) || str_cmp(key, range->high) < 0);
+	return (!str_is_set(range->low) || str_cmp(key, range->low) >= 0) &&
+	       (!str_is_set(range->high) || str_cmp(key, range->high) < 0);
 }
 
-/* What is wrong with a start key that the key condition cannot have given: the sort key's condition comes before the partition. */
-static enum code outside_error(struct arena *arena, const struct read_page *page, const struct value *start_key, struct str row_key,
-			       struct err *err)
+/* What is wrong with a start key that the key condition cannot have given: the sort key's condition
+ * comes before the partition. */
+static enum code outside_error(struct arena *arena, const struct read_page *page,
+			       const struct value *start_key, struct str row_key, struct err *err)
 {
 	const struct key_schema *keys = page->index ? &page->index->keys : &page->table->keys;
-	struct str partition = page->keys->partition, own = start_partition(arena, page->table, keys, start_key);
+	struct str partition = page->keys->partition,
+		   own = start_partition(arena, page->table, keys, start_key);
 	struct buf moved = buf_in(arena); /* the start key in the partition asked for */
 
 	buf_add_str(&moved, partition);
 	buf_add_str(&moved, row_behind(row_key, own.n));
 	if (!is_within(&page->keys->range, buf_str(&moved)))
 		return err_set(err, MSG_START_KEY_RANGE);
-	if (!str_eq(page->keys->range.low, partition) || !str_eq(page->keys->range.high, key_after_prefix(arena, partition)))
+	if (!str_eq(page->keys->range.low, partition) ||
+	    !str_eq(page->keys->range.high, key_after_prefix(arena, partition)))
 		return err_set(err, MSG_START_KEY_ONE_ROW);
-	return read_is_single(page) ? err_set(err, MSG_START_KEY_ALONE) : err_set(err, MSG_START_KEY_OUTSIDE);
+	return read_is_single(page) ? err_set(err, MSG_START_KEY_ALONE)
+				    : err_set(err, MSG_START_KEY_OUTSIDE);
 }
 
 bool read_is_single(const struct read_page *page)
@@ -586,8 +663,8 @@ bool read_is_single(const struct read_page *page)
 	return page->keys && !page->index && key_schema_count(&page->table->keys) == 1;
 }
 
-enum code read_start_key(struct arena *arena, const struct read_page *page, const struct value *start_key, struct str *row_key,
-			 struct err *err)
+enum code read_start_key(struct arena *arena, const struct read_page *page,
+			 const struct value *start_key, struct str *row_key, struct err *err)
 {
 	struct store_range range = whole_range(arena, page);
 	enum code code = check_start_keys(page, start_key, err);

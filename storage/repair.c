@@ -80,9 +80,12 @@ void repair_tell(struct repair *repair, struct str what)
 	const struct table *table = repair->table;
 
 	repair->report->losses++;
-	repair->report->tell(repair->report->context,
-			     str_printf(repair->row, "table " STR_FMT " (account " STR_FMT ", region " STR_FMT "): " STR_FMT, STR_ARG(table->identity.name),
-					STR_ARG(table->identity.account), STR_ARG(table->identity.region), STR_ARG(what)));
+	repair->report->tell(
+		repair->report->context,
+		str_printf(repair->row,
+			   "table " STR_FMT " (account " STR_FMT ", region " STR_FMT "): " STR_FMT,
+			   STR_ARG(table->identity.name), STR_ARG(table->identity.account),
+			   STR_ARG(table->identity.region), STR_ARG(what)));
 }
 
 /* The key under which the record of the table lies, in either form. */
@@ -90,14 +93,17 @@ static bool is_key_of(struct arena *arena, const struct table *table, struct str
 {
 	struct buf own = buf_in(arena), shared = buf_in(arena), retired = buf_in(arena);
 
-	buf_printf(&own, STR_FMT "%c" STR_FMT "%c" STR_FMT, STR_ARG(table->identity.account), 0, STR_ARG(table->identity.region), 0, STR_ARG(table->identity.name));
+	buf_printf(&own, STR_FMT "%c" STR_FMT "%c" STR_FMT, STR_ARG(table->identity.account), 0,
+		   STR_ARG(table->identity.region), 0, STR_ARG(table->identity.name));
 	buf_printf(&shared, "%c" STR_FMT, 0, STR_ARG(table->identity.name));
 	buf_printf(&retired, "%c%c", 0, 0);
 	buf_add_be64(&retired, table->identity.number);
-	return str_eq(key, buf_str(&own)) || str_eq(key, buf_str(&shared)) || str_eq(key, buf_str(&retired));
+	return str_eq(key, buf_str(&own)) || str_eq(key, buf_str(&shared)) ||
+	       str_eq(key, buf_str(&retired));
 }
 
-static bool agrees_with_itself(struct arena *arena, const struct table *table, const struct salvage_row *row)
+static bool agrees_with_itself(struct arena *arena, const struct table *table,
+			       const struct salvage_row *row)
 {
 	return str_eq(table_encode(arena, table), row->value) && is_key_of(arena, table, row->key);
 }
@@ -105,7 +111,8 @@ static bool agrees_with_itself(struct arena *arena, const struct table *table, c
 static bool has_number(const struct tables *tables, const struct table *table, bool is_retired)
 {
 	for (size_t i = 0; i < tables->n; i++) {
-		if (tables->v[i]->identity.number == table->identity.number && tables->is_retired[i] == is_retired)
+		if (tables->v[i]->identity.number == table->identity.number &&
+		    tables->is_retired[i] == is_retired)
 			return true;
 	}
 	return false;
@@ -119,9 +126,12 @@ static void take_table(void *context, const struct salvage_row *row)
 	struct table *table = NULL;
 
 	arena_reset(repair->row);
-	bool is_read = str_is_set(row->value) && table_decode(row->value, repair->records, &table, &err) == OK;
+	bool is_read = str_is_set(row->value) &&
+		       table_decode(row->value, repair->records, &table, &err) == OK;
 	bool is_retired = is_read && retired_is_key(row->key);
-	if (!is_read || (row->state != SALVAGE_SOUND && !agrees_with_itself(repair->row, table, row)) || has_number(tables, table, is_retired)) {
+	if (!is_read ||
+	    (row->state != SALVAGE_SOUND && !agrees_with_itself(repair->row, table, row)) ||
+	    has_number(tables, table, is_retired)) {
 		table_unref(table);
 		repair_set_aside(repair, row, REPAIR_TABLE_MALFORMED);
 		repair->report->losses++;
@@ -133,7 +143,8 @@ static void take_table(void *context, const struct salvage_row *row)
 		repair_tell(repair, STR(REPAIR_TABLE_DOUBTFUL));
 	repair->table = NULL;
 	tables->v = arena_room(repair->arena, tables->v, tables->n, sizeof(*tables->v));
-	tables->is_retired = arena_room(repair->arena, tables->is_retired, tables->n, sizeof(*tables->is_retired));
+	tables->is_retired = arena_room(repair->arena, tables->is_retired, tables->n,
+					sizeof(*tables->is_retired));
 	tables->v[tables->n] = table;
 	tables->is_retired[tables->n++] = is_retired;
 	repair_put(repair, tables_keyspace, row->key, row->value);
@@ -153,7 +164,8 @@ static void create_keyspaces(struct repair *repair, const struct table *table, b
 	if (is_live)
 		create(repair, table_items(table));
 	for (size_t i = 0; i < table_index_total(table) && is_live && repair->code == OK; i++)
-		repair->code = index_row_create(repair->txn, table, table_index_at(table, i), repair->err);
+		repair->code =
+			index_row_create(repair->txn, table, table_index_at(table, i), repair->err);
 	if (is_live && table->ttl.is_enabled)
 		create(repair, table_expiry(table));
 	if (is_live && table_is_global(table))
@@ -179,8 +191,10 @@ struct told {
 };
 
 /*
- * How far the filling of indexes came is left out: they are whole when it goes on, from their beginning. So are the numbers of items and bytes: they are
- * counted again. Snapshots are not taken over, nor are their names. What follows from the records of tables comes when the store is opened.
+ * How far the filling of indexes came is left out: they are whole when it goes on, from their
+ * beginning. So are the numbers of items and bytes: they are counted again. Snapshots are not taken
+ * over, nor are their names. What follows from the records of tables comes when the store is
+ * opened.
  */
 static void take_counter(void *context, const struct salvage_row *row)
 {
@@ -189,7 +203,8 @@ static void take_counter(void *context, const struct salvage_row *row)
 
 	arena_reset(repair->row);
 	if (row->state == SALVAGE_DAMAGED || str_starts_with(row->key, STR("backfill/")) ||
-	    size_rows_is_key(row->key) || table_rows_is_key(row->key) || snapshot_is_key(row->key) || snapshot_file_is_key(row->key))
+	    size_rows_is_key(row->key) || table_rows_is_key(row->key) ||
+	    snapshot_is_key(row->key) || snapshot_file_is_key(row->key))
 		return;
 	uint64_t data = job_data_of(repair->row, row->key, row->value);
 	if (data) {
@@ -211,27 +226,35 @@ static void take_counters(struct repair *repair, const struct tables *tables, st
 	const struct keyspace *keyspaces = repair->from->ops->keyspaces(repair->from, &n);
 
 	for (size_t i = 0; i < n; i++)
-		told->highest = keyspaces[i].table > told->highest ? keyspaces[i].table : told->highest;
+		told->highest =
+			keyspaces[i].table > told->highest ? keyspaces[i].table : told->highest;
 	for (size_t i = 0; i < tables->n; i++)
-		told->highest = tables->v[i]->identity.number > told->highest ? tables->v[i]->identity.number : told->highest;
+		told->highest = tables->v[i]->identity.number > told->highest
+					? tables->v[i]->identity.number
+					: told->highest;
 	repair->from->ops->rows(repair->from, counters_keyspace, take_counter, told);
 	arena_reset(repair->row);
-	repair_put(repair, counters_keyspace, STR("table"), str_printf(repair->row, "%llu", (unsigned long long)told->highest));
+	repair_put(repair, counters_keyspace, STR("table"),
+		   str_printf(repair->row, "%llu", (unsigned long long)told->highest));
 	for (size_t i = 0; i < told->n; i++) {
 		create(repair, (struct keyspace){told->owned[i], PART_ITEMS});
-		repair->from->ops->rows(repair->from, (struct keyspace){told->owned[i], PART_ITEMS}, take_as_it_is, repair);
+		repair->from->ops->rows(repair->from, (struct keyspace){told->owned[i], PART_ITEMS},
+					take_as_it_is, repair);
 	}
 }
 
-static void put_index_row(struct repair *repair, const struct index *index, struct str item_key, const struct index_row *row)
+static void put_index_row(struct repair *repair, const struct index *index, struct str item_key,
+			  const struct index_row *row)
 {
 	if (repair->code == OK)
-		repair->code = index_row_put(repair->txn, repair->table, index, item_key, row, repair->err);
+		repair->code = index_row_put(repair->txn, repair->table, index, item_key, row,
+					     repair->err);
 	note_put(repair, row->key.n + index_row_stored(index, row).n);
 }
 
 /* What follows from an item. */
-static void put_derived(struct repair *repair, struct str key, const struct value *item, struct str image)
+static void put_derived(struct repair *repair, struct str key, const struct value *item,
+			struct str image)
 {
 	const struct table *table = repair->table;
 	struct str due = expiry_row(repair->row, table, key, image);
@@ -249,7 +272,8 @@ static void put_derived(struct repair *repair, struct str key, const struct valu
 		repair_put(repair, table_expiry(table), due, STR("-"));
 }
 
-static const char *problem_of(struct repair *repair, const struct salvage_row *row, struct value *item)
+static const char *problem_of(struct repair *repair, const struct salvage_row *row,
+			      struct value *item)
 {
 	struct str known = STR_ABSENT;
 
@@ -259,7 +283,8 @@ static const char *problem_of(struct repair *repair, const struct salvage_row *r
 	if (!str_is_set(own) || !str_eq(own, row->key))
 		return CHECK_ITEM_KEY;
 	if (repair->code == OK)
-		repair->code = store_get(repair->txn, row->keyspace, row->key, repair->row, &known, repair->err);
+		repair->code = store_get(repair->txn, row->keyspace, row->key, repair->row, &known,
+					 repair->err);
 	return str_is_set(known) ? REPAIR_ITEM_TWICE : NULL;
 }
 
@@ -287,10 +312,14 @@ static void take_expiry(void *context, const struct salvage_row *row)
 	int64_t seconds;
 
 	arena_reset(repair->row);
-	if (repair->code != OK || row->state != SALVAGE_SOUND || !expiry_read(row->key, &seconds, &item))
+	if (repair->code != OK || row->state != SALVAGE_SOUND ||
+	    !expiry_read(row->key, &seconds, &item))
 		return;
-	repair->code = store_get(repair->txn, table_items(repair->table), item, repair->row, &image, repair->err);
-	struct str due = repair->code == OK && str_is_set(image) ? expiry_row(repair->row, repair->table, item, image) : STR_ABSENT;
+	repair->code = store_get(repair->txn, table_items(repair->table), item, repair->row, &image,
+				 repair->err);
+	struct str due = repair->code == OK && str_is_set(image)
+				 ? expiry_row(repair->row, repair->table, item, image)
+				 : STR_ABSENT;
 	if (str_is_set(due) && str_eq(due, row->key))
 		repair_put(repair, row->keyspace, row->key, row->value);
 }
@@ -304,16 +333,23 @@ static void take_rows(struct repair *repair, bool is_retired)
 	if (!is_retired && table->state.status != STATUS_DELETING) {
 		repair->from->ops->rows(repair->from, table_items(table), take_item, repair);
 		if (table->ttl.is_enabled)
-			repair->from->ops->rows(repair->from, table_expiry(table), take_expiry, repair);
+			repair->from->ops->rows(repair->from, table_expiry(table), take_expiry,
+						repair);
 		if (table_is_global(table))
-			repair->from->ops->rows(repair->from, table_replication(table), take_as_it_is, repair);
+			repair->from->ops->rows(repair->from, table_replication(table),
+						take_as_it_is, repair);
 		for (size_t i = 0; i < table->indexes.vector_n && repair->code == OK; i++)
-			repair->code = vector_row_next_version(repair->txn, repair->row, index_keyspace(table, &table->indexes.vectors[i]), (uint64_t)repair->now_ms,
-							       table->identity.id, &version, repair->err);
+			repair->code = vector_row_next_version(
+				repair->txn, repair->row,
+				index_keyspace(table, &table->indexes.vectors[i]),
+				(uint64_t)repair->now_ms, table->identity.id, &version,
+				repair->err);
 	}
 	arena_reset(repair->row);
 	if (repair->report->aside > aside)
-		repair_tell(repair, str_printf(repair->row, REPAIR_ITEMS_ASIDE, (unsigned long long)(repair->report->aside - aside)));
+		repair_tell(repair,
+			    str_printf(repair->row, REPAIR_ITEMS_ASIDE,
+				       (unsigned long long)(repair->report->aside - aside)));
 	if (table_has_log(table) && (is_retired || table->state.status != STATUS_DELETING))
 		repair_stream(repair);
 	repair->report->tables += !is_retired;
@@ -332,7 +368,8 @@ static void leave_rest(struct repair *repair, const struct tables *tables, const
 
 	repair->table = NULL;
 	for (size_t i = 0; i < n; i++) {
-		bool is_known = keyspaces[i].table == 0 || (keyspaces[i].part != PART_ITEMS && keyspaces[i].part != PART_STREAM);
+		bool is_known = keyspaces[i].table == 0 || (keyspaces[i].part != PART_ITEMS &&
+							    keyspaces[i].part != PART_STREAM);
 
 		for (size_t k = 0; k < tables->n && !is_known; k++)
 			is_known = tables->v[k]->identity.number == keyspaces[i].table;
@@ -344,7 +381,8 @@ static void leave_rest(struct repair *repair, const struct tables *tables, const
 	repair->from->ops->strays(repair->from, leave_row, repair);
 }
 
-/* A snapshot and what a checkpoint can return to are tables under numbers of their own, which mean nothing without their records. */
+/* A snapshot and what a checkpoint can return to are tables under numbers of their own, which mean
+ * nothing without their records. */
 static void leave_states(struct repair *repair)
 {
 	bool are_there = false;
@@ -352,18 +390,27 @@ static void leave_states(struct repair *repair)
 	const struct keyspace *keyspaces = repair->from->ops->keyspaces(repair->from, &n);
 
 	for (size_t i = 0; i < n; i++)
-		are_there = are_there || (keyspaces[i].table && (keyspaces[i].part == PART_SNAPSHOT || keyspaces[i].part == PART_JOURNAL));
+		are_there =
+			are_there || (keyspaces[i].table && (keyspaces[i].part == PART_SNAPSHOT ||
+							     keyspaces[i].part == PART_JOURNAL));
 	if (!are_there)
 		return;
 	repair->report->losses++;
 	repair->report->tell(repair->report->context, STR(REPAIR_STATES));
 }
 
-enum code repair_store(struct salvage *from, struct store *to, const struct settings_records *records, int64_t now_ms, struct repair_report *report,
-		       struct err *err)
+enum code repair_store(struct salvage *from, struct store *to,
+		       const struct settings_records *records, int64_t now_ms,
+		       struct repair_report *report, struct err *err)
 {
 	struct repair repair = {
-		.from = from, .to = to, .records = records, .now_ms = now_ms, .report = report, .arena = arena_new(0), .row = arena_new(1024 * 1024),
+		.from = from,
+		.to = to,
+		.records = records,
+		.now_ms = now_ms,
+		.report = report,
+		.arena = arena_new(0),
+		.row = arena_new(1024 * 1024),
 		.err = err,
 	};
 	struct tables tables = {.repair = &repair};

@@ -20,7 +20,9 @@ struct found {
 static void lose(struct found *found, const struct salvage_row *row)
 {
 	struct arena *arena = found->repair->arena;
-	uint64_t sequence = str_is_set(row->key) && stream_shard_is_record(row->key) ? stream_shard_sequence(row->key) : 0;
+	uint64_t sequence = str_is_set(row->key) && stream_shard_is_record(row->key)
+				    ? stream_shard_sequence(row->key)
+				    : 0;
 
 	found->lost_rows++;
 	if (sequence == 0)
@@ -37,9 +39,11 @@ static void take_row(void *context, const struct salvage_row *row)
 
 	arena_reset(repair->row);
 	if (row->state != SALVAGE_DAMAGED && stream_shard_decode(row->key, row->value, &shard)) {
-		found->shards = arena_room(repair->arena, found->shards, found->shard_count, sizeof(*found->shards));
+		found->shards = arena_room(repair->arena, found->shards, found->shard_count,
+					   sizeof(*found->shards));
 		found->shards[found->shard_count++] = shard;
-	} else if (row->state == SALVAGE_SOUND && check_record(repair->row, repair->table, row->key, row->value)) {
+	} else if (row->state == SALVAGE_SOUND &&
+		   check_record(repair->row, repair->table, row->key, row->value)) {
 		repair_put(repair, row->keyspace, row->key, row->value);
 		repair->report->records++;
 	} else {
@@ -70,7 +74,8 @@ static void put_shard(struct repair *repair, const struct stream_shard *shard)
 {
 	arena_reset(repair->row);
 	if (repair->code == OK)
-		repair->code = stream_shard_put(repair->txn, repair->row, repair->table, shard, repair->err);
+		repair->code = stream_shard_put(repair->txn, repair->row, repair->table, shard,
+						repair->err);
 }
 
 static struct stream_peek peek(struct repair *repair, uint64_t from, uint64_t to, bool is_last)
@@ -78,23 +83,30 @@ static struct stream_peek peek(struct repair *repair, uint64_t from, uint64_t to
 	struct stream_peek found = {.is_found = false};
 
 	if (repair->code == OK)
-		repair->code = stream_record_peek(repair->txn, repair->table, from, to, is_last, &found, repair->err);
+		repair->code = stream_record_peek(repair->txn, repair->table, from, to, is_last,
+						  &found, repair->err);
 	return found;
 }
 
 /*
- * A shard for the records from where `before` (stamp 0: none) ends to where `after` begins. The name of the one that was there stands in its child; its
- * start is where the one before it ended.
+ * A shard for the records from where `before` (stamp 0: none) ends to where `after` begins. The
+ * name of the one that was there stands in its child; its start is where the one before it ended.
  */
-static struct stream_shard between(const struct stream_shard *before, const struct stream_shard *after, const struct stream_peek *first)
+static struct stream_shard between(const struct stream_shard *before,
+				   const struct stream_shard *after,
+				   const struct stream_peek *first)
 {
 	bool is_named = after->parent > before->stamp && after->parent < after->stamp;
 	uint64_t stamp = is_named ? after->parent : after->stamp - 1;
 
 	return (struct stream_shard){
-		.stamp = stamp, .parent = before->stream == after->stream ? before->stamp : 0, .stream = after->stream,
-		.start = before->stamp ? before->end : first->sequence - 1, .end = after->start,
-		.created_ms = (int64_t)stamp, .closed_ms = after->created_ms,
+		.stamp = stamp,
+		.parent = before->stream == after->stream ? before->stamp : 0,
+		.stream = after->stream,
+		.start = before->stamp ? before->end : first->sequence - 1,
+		.end = after->start,
+		.created_ms = (int64_t)stamp,
+		.closed_ms = after->created_ms,
 	};
 }
 
@@ -104,25 +116,39 @@ static bool is_lane_open(const struct table *table, unsigned lane)
 	return lane ? lane <= stream_lanes_open(table) : stream_lane_is_log_open(table);
 }
 
-/* The shard after the last one of the lane that was found: open while changes are appended there. */
-static struct stream_shard behind(const struct repair *repair, unsigned lane, const struct stream_shard *before, const struct stream_peek *first,
-				  const struct stream_peek *last)
+/* The shard after the last one of the lane that was found: open while changes are appended there.
+ */
+static struct stream_shard behind(const struct repair *repair, unsigned lane,
+				  const struct stream_shard *before,
+				  const struct stream_peek *first, const struct stream_peek *last)
 {
 	const struct table *table = repair->table;
 	uint64_t number = table->streams.n ? table->streams.v[table->streams.n - 1].number : 0;
-	bool is_open = is_lane_open(table, lane), is_hidden = lane == 0 && (table->streams.view == STREAM_OFF || stream_lanes_open(table));
+	bool is_open = is_lane_open(table, lane),
+	     is_hidden =
+		     lane == 0 && (table->streams.view == STREAM_OFF || stream_lanes_open(table));
 	uint64_t stamp = first->is_found ? (uint64_t)first->created_ms : (uint64_t)repair->now_ms;
-	uint64_t start = before->stamp ? before->end : first->is_found ? first->sequence - 1 : stream_lane_base(lane) + 1;
+	uint64_t start = before->stamp     ? before->end
+			 : first->is_found ? first->sequence - 1
+					   : stream_lane_base(lane) + 1;
 
 	return (struct stream_shard){
-		.stamp = stamp > before->stamp ? stamp : before->stamp + 1, .parent = is_hidden ? STREAM_SHARD_HIDDEN : before->stream == number ? before->stamp : 0,
-		.stream = number, .start = start, .end = is_open ? 0 : last->sequence + 1, .created_ms = (int64_t)stamp,
+		.stamp = stamp > before->stamp ? stamp : before->stamp + 1,
+		.parent = is_hidden                  ? STREAM_SHARD_HIDDEN
+			  : before->stream == number ? before->stamp
+						     : 0,
+		.stream = number,
+		.start = start,
+		.end = is_open ? 0 : last->sequence + 1,
+		.created_ms = (int64_t)stamp,
 		.closed_ms = is_open ? 0 : last->created_ms,
 	};
 }
 
-/* Where there are several lanes: makes the stamp of a shard that was not found one that no other has, going up or down by `step`; and notes it. */
-static void make_stamp(const struct repair *repair, struct found *found, struct stream_shard *shard, int step)
+/* Where there are several lanes: makes the stamp of a shard that was not found one that no other
+ * has, going up or down by `step`; and notes it. */
+static void make_stamp(const struct repair *repair, struct found *found, struct stream_shard *shard,
+		       int step)
 {
 	bool is_taken = stream_lanes_last(repair->table) > 0;
 
@@ -134,15 +160,17 @@ static void make_stamp(const struct repair *repair, struct found *found, struct 
 			is_taken = found->shards[i].stamp == shard->stamp;
 		shard->stamp += is_taken ? (uint64_t)step : 0;
 	}
-	found->shards = arena_room(repair->arena, found->shards, found->shard_count, sizeof(*found->shards));
+	found->shards = arena_room(repair->arena, found->shards, found->shard_count,
+				   sizeof(*found->shards));
 	found->shards[found->shard_count++] = *shard;
 }
 
 /*
- * Puts the shards of a lane that were found, `n` from the one at `at` on, and those that must have been between and behind them; the number of the
- * latter.
+ * Puts the shards of a lane that were found, `n` from the one at `at` on, and those that must have
+ * been between and behind them; the number of the latter.
  */
-static unsigned put_shards(struct repair *repair, struct found *found, unsigned lane, size_t at, size_t n)
+static unsigned put_shards(struct repair *repair, struct found *found, unsigned lane, size_t at,
+			   size_t n)
 {
 	struct stream_shard before = {.end = stream_lane_base(lane)};
 	unsigned made = 0;
@@ -159,9 +187,11 @@ static unsigned put_shards(struct repair *repair, struct found *found, unsigned 
 			made++;
 		}
 		if (shard.end == 0 && !(is_last && is_open)) {
-			shard.end = is_last ? peek(repair, shard.start, 0, true).sequence + 1 : found->shards[at + i + 1].start;
+			shard.end = is_last ? peek(repair, shard.start, 0, true).sequence + 1
+					    : found->shards[at + i + 1].start;
 			shard.end = shard.end > shard.start ? shard.end : shard.start + 1;
-			shard.closed_ms = is_last ? repair->now_ms : found->shards[at + i + 1].created_ms;
+			shard.closed_ms =
+				is_last ? repair->now_ms : found->shards[at + i + 1].created_ms;
 			made++;
 		}
 		put_shard(repair, &shard);
@@ -169,7 +199,8 @@ static unsigned put_shards(struct repair *repair, struct found *found, unsigned 
 	}
 	if (before.stamp && before.end == 0)
 		return made;
-	struct stream_peek first = peek(repair, before.end, 0, false), last = peek(repair, before.end, 0, true);
+	struct stream_peek first = peek(repair, before.end, 0, false),
+			   last = peek(repair, before.end, 0, true);
 	if (first.is_found || is_lane_open(repair->table, lane)) {
 		struct stream_shard shard = behind(repair, lane, &before, &first, &last);
 
@@ -209,7 +240,8 @@ static struct str ranges_of(struct repair *repair, struct found *found)
 	if (found->lost_count)
 		qsort(found->lost, found->lost_count, sizeof(*found->lost), by_number);
 	for (size_t i = 0, next; i < found->lost_count && told < GAPS_TOLD; i = next, told++) {
-		for (next = i + 1; next < found->lost_count && found->lost[next] <= found->lost[next - 1] + 1;)
+		for (next = i + 1;
+		     next < found->lost_count && found->lost[next] <= found->lost[next - 1] + 1;)
 			next++;
 		buf_printf(&out, "%s%llu", told ? ", " : "", (unsigned long long)found->lost[i]);
 		if (found->lost[next - 1] > found->lost[i])
@@ -232,7 +264,9 @@ void repair_stream(struct repair *repair)
 	if (found.lost_rows > 0) {
 		struct str ranges = ranges_of(repair, &found);
 
-		repair_tell(repair, str_printf(repair->row, REPAIR_RECORDS_LOST, (unsigned long long)found.lost_rows, STR_ARG(ranges)));
+		repair_tell(repair,
+			    str_printf(repair->row, REPAIR_RECORDS_LOST,
+				       (unsigned long long)found.lost_rows, STR_ARG(ranges)));
 	}
 	if (made > 0)
 		repair_tell(repair, str_printf(repair->row, REPAIR_SHARDS_MADE, made));

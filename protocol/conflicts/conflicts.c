@@ -71,7 +71,8 @@ void conflicts_free(struct conflicts *conflicts)
 
 bool conflicts_are_on(const struct conflicts *conflicts)
 {
-	return conflicts && (conflicts->is_real || atomic_load_explicit(&conflicts->own, memory_order_relaxed) > 0);
+	return conflicts && (conflicts->is_real ||
+			     atomic_load_explicit(&conflicts->own, memory_order_relaxed) > 0);
 }
 
 static bool is_of(const struct conflicts *conflicts, const struct setting *setting, struct ns ns)
@@ -163,10 +164,12 @@ static bool refuses(const struct conflict_ticket *ticket, const struct busy *bus
 
 	if (!busy || mine > 0)
 		return false;
-	return busy->by[ROLE_TRANSACTION] > 0 || (role == ROLE_TRANSACTION && busy->by[ROLE_SINGLE] > 0);
+	return busy->by[ROLE_TRANSACTION] > 0 ||
+	       (role == ROLE_TRANSACTION && busy->by[ROLE_SINGLE] > 0);
 }
 
-static void hold(struct conflict_ticket *ticket, struct busy **at, uint64_t table, struct str key, enum role role)
+static void hold(struct conflict_ticket *ticket, struct busy **at, uint64_t table, struct str key,
+		 enum role role)
 {
 	if (*at && own(ticket, *at) > 0)
 		return;
@@ -179,7 +182,8 @@ static void hold(struct conflict_ticket *ticket, struct busy **at, uint64_t tabl
 	(*at)->by[role]++;
 	if (ticket->n == ticket->cap) {
 		ticket->cap = ticket->cap ? ticket->cap * 2 : 1;
-		ticket->held = arena_checked(realloc(ticket->held, ticket->cap * sizeof(*ticket->held)));
+		ticket->held =
+			arena_checked(realloc(ticket->held, ticket->cap * sizeof(*ticket->held)));
 	}
 	ticket->held[ticket->n++] = (struct held){*at, role};
 }
@@ -226,8 +230,10 @@ struct subject_item {
 	struct str key;
 };
 
-/* Which of the items are refused; the others are held where `is_held`, all or none of them where it is a transaction. True: some are. */
-static bool enter(struct conflict_ticket *ticket, const struct subject_item *items, size_t n, enum role role, bool is_held, bool *refused)
+/* Which of the items are refused; the others are held where `is_held`, all or none of them where it
+ * is a transaction. True: some are. */
+static bool enter(struct conflict_ticket *ticket, const struct subject_item *items, size_t n,
+		  enum role role, bool is_held, bool *refused)
 {
 	struct conflicts *conflicts = ticket->conflicts;
 	bool is_refused = false;
@@ -239,7 +245,8 @@ static bool enter(struct conflict_ticket *ticket, const struct subject_item *ite
 	}
 	for (size_t i = 0; i < n && is_held; i++) {
 		if (!refused[i] && !(is_refused && role == ROLE_TRANSACTION))
-			hold(ticket, find(conflicts, items[i].table, items[i].key), items[i].table, items[i].key, role);
+			hold(ticket, find(conflicts, items[i].table, items[i].key), items[i].table,
+			     items[i].key, role);
 	}
 	pthread_mutex_unlock(&conflicts->lock);
 	return is_refused;
@@ -257,7 +264,8 @@ static enum code cancel(struct call *call, const bool *refused, size_t n, struct
 	return write_canceled(reasons, n, err);
 }
 
-enum code conflict_at_writes(struct call *call, const struct write *writes, size_t n, enum write_mode mode, struct err *err)
+enum code conflict_at_writes(struct call *call, const struct write *writes, size_t n,
+			     enum write_mode mode, struct err *err)
 {
 	struct conflict_ticket *ticket = ticket_of(call);
 	struct subject_item *items = ARENA_ARRAY(call->arena, struct subject_item, n);
@@ -266,8 +274,11 @@ enum code conflict_at_writes(struct call *call, const struct write *writes, size
 	if (!ticket)
 		return OK;
 	for (size_t i = 0; i < n; i++)
-		items[i] = (struct subject_item){writes[i].table->identity.number, writes[i].row_key};
-	bool is_refused = enter(ticket, items, n, mode == WRITE_TRANSACTION ? ROLE_TRANSACTION : ROLE_SINGLE, true, refused);
+		items[i] =
+			(struct subject_item){writes[i].table->identity.number, writes[i].row_key};
+	bool is_refused =
+		enter(ticket, items, n, mode == WRITE_TRANSACTION ? ROLE_TRANSACTION : ROLE_SINGLE,
+		      true, refused);
 	if (mode == WRITE_BATCH) {
 		ticket->left_out = refused;
 		ticket->left_out_n = is_refused ? n : 0;
@@ -275,10 +286,12 @@ enum code conflict_at_writes(struct call *call, const struct write *writes, size
 	}
 	if (!is_refused)
 		return OK;
-	return mode == WRITE_TRANSACTION ? cancel(call, refused, n, err) : err_default(err, ERR_TRANSACTION_CONFLICT);
+	return mode == WRITE_TRANSACTION ? cancel(call, refused, n, err)
+					 : err_default(err, ERR_TRANSACTION_CONFLICT);
 }
 
-enum code conflict_at_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err)
+enum code conflict_at_reads(struct call *call, const struct read_item *reads, size_t n,
+			    struct err *err)
 {
 	struct conflict_ticket *ticket = ticket_of(call);
 	struct subject_item *items = ARENA_ARRAY(call->arena, struct subject_item, n);
@@ -288,7 +301,9 @@ enum code conflict_at_reads(struct call *call, const struct read_item *reads, si
 		return OK;
 	for (size_t i = 0; i < n; i++)
 		items[i] = (struct subject_item){reads[i].table->identity.number, reads[i].row_key};
-	return enter(ticket, items, n, ROLE_TRANSACTION, false, refused) ? cancel(call, refused, n, err) : OK;
+	return enter(ticket, items, n, ROLE_TRANSACTION, false, refused)
+		       ? cancel(call, refused, n, err)
+		       : OK;
 }
 
 enum code conflict_at_token(struct call *call, const struct write_token *token, struct err *err)
@@ -297,7 +312,9 @@ enum code conflict_at_token(struct call *call, const struct write_token *token, 
 	const struct subject_item item = {0, token->token};
 	bool is_refused = false;
 
-	return ticket && enter(ticket, &item, 1, ROLE_TRANSACTION, true, &is_refused) ? err_default(err, ERR_TRANSACTION_IN_PROGRESS) : OK;
+	return ticket && enter(ticket, &item, 1, ROLE_TRANSACTION, true, &is_refused)
+		       ? err_default(err, ERR_TRANSACTION_IN_PROGRESS)
+		       : OK;
 }
 
 bool conflict_leaves_out(const struct call *call, size_t i)

@@ -1,15 +1,19 @@
 /*
- * conflicts - transactions that meet: with `conflicts: real` an item that a transaction is about refuses other requests until the transaction is done, as
- * at AWS, instead of letting them wait for their turn.
+ * conflicts - transactions that meet: with `conflicts: real` an item that a transaction is about
+ * refuses other requests until the transaction is done, as at AWS, instead of letting them wait for
+ * their turn.
  *
- * AWS: Developer Guide, "Transaction conflict handling in DynamoDB": PutItem, UpdateItem and DeleteItem fail with TransactionConflictException where a
- * TransactWriteItems is under way for the item; a TransactWriteItems is canceled where another one or a single write is, with the reason
- * TransactionConflict; a TransactGetItems, too. Others are not refused: single writes wait for each other, and GetItem, Query and Scan see what is committed. A
- * BatchWriteItem has no such error in the API's model: its members come back as UnprocessedItems. A repeated transaction whose first one is still under
- * way gets TransactionInProgressException.
+ * AWS: Developer Guide, "Transaction conflict handling in DynamoDB": PutItem, UpdateItem and
+ * DeleteItem fail with TransactionConflictException where a TransactWriteItems is under way for the
+ * item; a TransactWriteItems is canceled where another one or a single write is, with the reason
+ * TransactionConflict; a TransactGetItems, too. Others are not refused: single writes wait for each
+ * other, and GetItem, Query and Scan see what is committed. A BatchWriteItem has no such error in
+ * the API's model: its members come back as UnprocessedItems. A repeated transaction whose first
+ * one is still under way gets TransactionInProgressException.
  *
- * A request is under way from when its parameters and keys were found good until it is done; one that a fault rule holds, all the while. Which items are
- * busy is known to this process alone: requests to other servers on the same database wait for their turn.
+ * A request is under way from when its parameters and keys were found good until it is done; one
+ * that a fault rule holds, all the while. Which items are busy is known to this process alone:
+ * requests to other servers on the same database wait for their turn.
  *
  * The shelf protocol/conflicts/ holds this and nothing else. Thread-safe.
  */
@@ -31,7 +35,8 @@ struct conflicts *conflicts_new(bool is_real, bool is_shared);
 void conflicts_free(struct conflicts *conflicts);
 
 /* The namespace's own setting; ERR_VALIDATION for too many. And back to the usual one. */
-enum code conflicts_set(struct conflicts *conflicts, struct ns ns, bool is_real, struct err *err) WARN_UNUSED;
+enum code conflicts_set(struct conflicts *conflicts, struct ns ns, bool is_real,
+			struct err *err) WARN_UNUSED;
 void conflicts_clear(struct conflicts *conflicts, struct ns ns);
 bool conflicts_are_real(struct conflicts *conflicts, struct ns ns);
 
@@ -39,12 +44,15 @@ bool conflicts_are_real(struct conflicts *conflicts, struct ns ns);
 bool conflicts_are_on(const struct conflicts *conflicts);
 
 /*
- * For protocol/work, where conflicts_are_on(). The items are busy until conflict_end(), or the call is
- * refused as above. The handler may run again: the same items of the same call change nothing.
+ * For protocol/work, where conflicts_are_on(). The items are busy until conflict_end(), or the call
+ * is refused as above. The handler may run again: the same items of the same call change nothing.
  */
-enum code conflict_at_writes(struct call *call, const struct write *writes, size_t n, enum write_mode mode, struct err *err) WARN_UNUSED;
-enum code conflict_at_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err) WARN_UNUSED;
-enum code conflict_at_token(struct call *call, const struct write_token *token, struct err *err) WARN_UNUSED;
+enum code conflict_at_writes(struct call *call, const struct write *writes, size_t n,
+			     enum write_mode mode, struct err *err) WARN_UNUSED;
+enum code conflict_at_reads(struct call *call, const struct read_item *reads, size_t n,
+			    struct err *err) WARN_UNUSED;
+enum code conflict_at_token(struct call *call, const struct write_token *token,
+			    struct err *err) WARN_UNUSED;
 
 /* Whether the i-th member of a batch, as the hook saw them, stays undone. */
 bool conflict_leaves_out(const struct call *call, size_t i);

@@ -1,5 +1,6 @@
 /*
- * fault_count - how often a rule matched, per key: what makes faults the same with any number of threads, as long as each key's requests are.
+ * fault_count - how often a rule matched, per key: what makes faults the same with any number of
+ * threads, as long as each key's requests are.
  */
 #ifndef DYNALITH_PROTOCOL_FAULTS_COUNT_H
 #define DYNALITH_PROTOCOL_FAULTS_COUNT_H

@@ -14,7 +14,8 @@ static struct str text_of(enum code code, struct str reason, const struct fault_
 	case ERR_THROTTLING:
 		if (!about->is_of_items)
 			return STR(THROTTLE_TEXT_RATE);
-		return str_contains(reason, STR("MaxOnDemand")) ? STR(THROTTLE_TEXT_ON_DEMAND) : STR(THROTTLE_TEXT_CAPACITY);
+		return str_contains(reason, STR("MaxOnDemand")) ? STR(THROTTLE_TEXT_ON_DEMAND)
+								: STR(THROTTLE_TEXT_CAPACITY);
 	case ERR_REQUEST_LIMIT_EXCEEDED:
 		return STR(THROTTLE_TEXT_ACCOUNT);
 	case ERR_LIMIT_EXCEEDED:
@@ -33,32 +34,42 @@ static struct str text_of(enum code code, struct str reason, const struct fault_
 }
 
 /* AWS: API Reference, ThrottlingReason: what, how, and by which limit. */
-static struct str reason_of(const struct fault_effect *effect, const struct fault_about *about, struct arena *arena)
+static struct str reason_of(const struct fault_effect *effect, const struct fault_about *about,
+			    struct arena *arena)
 {
-	const char *limit = effect->code == ERR_THROUGHPUT_EXCEEDED	? "ProvisionedThroughputExceeded"
-			    : effect->code == ERR_REQUEST_LIMIT_EXCEEDED ? "AccountLimitExceeded"
-									 : "KeyRangeThroughputExceeded";
+	const char *limit =
+		effect->code == ERR_THROUGHPUT_EXCEEDED      ? "ProvisionedThroughputExceeded"
+		: effect->code == ERR_REQUEST_LIMIT_EXCEEDED ? "AccountLimitExceeded"
+							     : "KeyRangeThroughputExceeded";
 	struct str given = str_is_set(effect->reason) ? effect->reason : str_of(limit);
 
 	if (str_starts_with(given, STR("Table")) || str_starts_with(given, STR("Index")))
 		return given;
-	return str_printf(arena, "%s%s" STR_FMT, str_is_set(about->index) ? "Index" : "Table", about->is_write ? "Write" : "Read", STR_ARG(given));
+	return str_printf(arena, "%s%s" STR_FMT, str_is_set(about->index) ? "Index" : "Table",
+			  about->is_write ? "Write" : "Read", STR_ARG(given));
 }
 
 static struct str resource_of(const struct fault_about *about, struct arena *arena)
 {
-	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT "%s" STR_FMT, STR_ARG(about->ns.region),
-			  STR_ARG(about->ns.account), STR_ARG(about->table), str_is_set(about->index) ? "/index/" : "", STR_ARG(about->index));
+	return str_printf(
+		arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT "%s" STR_FMT,
+		STR_ARG(about->ns.region), STR_ARG(about->ns.account), STR_ARG(about->table),
+		str_is_set(about->index) ? "/index/" : "", STR_ARG(about->index));
 }
 
-enum code fault_effect_error(const struct fault_effect *effect, const struct fault_about *about, struct err *err)
+enum code fault_effect_error(const struct fault_effect *effect, const struct fault_about *about,
+			     struct err *err)
 {
-	bool is_throttling = effect->code == ERR_THROUGHPUT_EXCEEDED || effect->code == ERR_THROTTLING || effect->code == ERR_REQUEST_LIMIT_EXCEEDED;
+	bool is_throttling = effect->code == ERR_THROUGHPUT_EXCEEDED ||
+			     effect->code == ERR_THROTTLING ||
+			     effect->code == ERR_REQUEST_LIMIT_EXCEEDED;
 	struct str reason = is_throttling ? reason_of(effect, about, err->arena) : STR_ABSENT;
-	struct str message = str_is_set(effect->message) ? effect->message : text_of(effect->code, reason, about);
+	struct str message = str_is_set(effect->message) ? effect->message
+							 : text_of(effect->code, reason, about);
 
 	(void)(err_default(err, effect->code) == OK);
-	err->message = err_info(effect->code)->status >= 500 ? STR(FAULT_PROBLEM) : str_copy(err->arena, message);
+	err->message = err_info(effect->code)->status >= 500 ? STR(FAULT_PROBLEM)
+							     : str_copy(err->arena, message);
 	if (is_throttling && about->is_of_items && str_is_set(about->table)) {
 		err->throttle.reason = str_copy(err->arena, reason);
 		err->throttle.resource = resource_of(about, err->arena);

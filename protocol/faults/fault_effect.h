@@ -15,6 +15,7 @@ struct fault_about {
 };
 
 /* Fills *err with the effect's error and returns its code. */
-enum code fault_effect_error(const struct fault_effect *effect, const struct fault_about *about, struct err *err);
+enum code fault_effect_error(const struct fault_effect *effect, const struct fault_about *about,
+			     struct err *err);
 
 #endif

@@ -15,7 +15,8 @@ struct fault_hold {
 	struct conflict_ticket *ticket;
 };
 
-struct fault_hold *fault_hold_new(struct faults *faults, struct ns ns, const struct fault_call *call, struct conflict_ticket *ticket)
+struct fault_hold *fault_hold_new(struct faults *faults, struct ns ns,
+				  const struct fault_call *call, struct conflict_ticket *ticket)
 {
 	struct fault_hold *hold;
 
@@ -23,12 +24,17 @@ struct fault_hold *fault_hold_new(struct faults *faults, struct ns ns, const str
 		return NULL;
 	hold = arena_checked(calloc(1, sizeof(*hold)));
 	*hold = (struct fault_hold){
-		.faults = faults, .set = fault_set_ref(call->set), .due_ms = monotonic_ms() + (int64_t)call->hold_ms, .reply = call->reply, .ticket = ticket,
+		.faults = faults,
+		.set = fault_set_ref(call->set),
+		.due_ms = monotonic_ms() + (int64_t)call->hold_ms,
+		.reply = call->reply,
+		.ticket = ticket,
 		.names = arena_checked(malloc(ns.account.n + ns.region.n + 1)),
 	};
 	memcpy(hold->names, ns.account.p, ns.account.n);
 	memcpy(hold->names + ns.account.n, ns.region.p, ns.region.n);
-	hold->ns = (struct ns){{hold->names, ns.account.n}, {hold->names + ns.account.n, ns.region.n}};
+	hold->ns =
+		(struct ns){{hold->names, ns.account.n}, {hold->names + ns.account.n, ns.region.n}};
 	return hold;
 }
 

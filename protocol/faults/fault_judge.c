@@ -9,24 +9,29 @@
 
 /* One member of a request: an item that it reads or writes, a page, or what has no items. */
 struct fault_subject {
-	enum op_id work;           /* what is done with it, whichever request does it; OP_COUNT: the request's own */
+	enum op_id work; /* what is done with it, whichever request does it; OP_COUNT: the request's
+			    own */
 	const struct table *table; /* NULL: none, or known by its name alone */
 	struct str name, index;    /* of the table and the index; absent: none */
 	const struct key_attribute *partition;
-	const struct value *item;  /* the item that is put, the key, or of a Query the partition key alone; NULL: none */
+	const struct value *item;  /* the item that is put, the key, or of a Query the partition key
+				      alone; NULL: none */
 	struct str row_key;        /* what keys differ by */
 };
 
 static bool has_key(const struct fault_match *match, const struct fault_subject *subject)
 {
-	const struct value *value = subject->item ? value_member(subject->item, subject->partition->name) : NULL;
+	const struct value *value =
+		subject->item ? value_member(subject->item, subject->partition->name) : NULL;
 
 	if (!value || value->type != match->key.type)
 		return false;
-	return match->is_prefix ? str_starts_with(value_str(value), value_str(&match->key)) : str_eq(value_str(value), value_str(&match->key));
+	return match->is_prefix ? str_starts_with(value_str(value), value_str(&match->key))
+				: str_eq(value_str(value), value_str(&match->key));
 }
 
-static bool matches(const struct fault_match *match, const struct fault_subject *subject, struct arena *arena)
+static bool matches(const struct fault_match *match, const struct fault_subject *subject,
+		    struct arena *arena)
 {
 	struct subject evaluated = {.arena = arena, .item = subject->item};
 
@@ -44,12 +49,16 @@ static struct str access_key(struct call *call)
 	struct fault_call *own = call->faults;
 
 	if (!str_is_set(own->access_key))
-		own->access_key = own->signer && own->signer->access_key ? own->signer->access_key(own->signer->context, call->arena) : STR("");
+		own->access_key =
+			own->signer && own->signer->access_key
+				? own->signer->access_key(own->signer->context, call->arena)
+				: STR("");
 	return own->access_key;
 }
 
 /* Those that the rule is about; NULL where there is none. */
-static bool *members_of(struct call *call, const struct fault_rule *rule, const struct fault_subject *subjects, size_t n)
+static bool *members_of(struct call *call, const struct fault_rule *rule,
+			const struct fault_subject *subjects, size_t n)
 {
 	const struct fault_effect *effect = &rule->effect;
 	const struct fault_operations *operations = &rule->match.operations;
@@ -93,7 +102,8 @@ static double fraction(uint64_t bits)
 
 static uint64_t key_of(const struct fault_subject *subject)
 {
-	return str_hash(subject->row_key, str_hash(str_is_set(subject->name) ? subject->name : STR(""), 1));
+	return str_hash(subject->row_key,
+			str_hash(str_is_set(subject->name) ? subject->name : STR(""), 1));
 }
 
 static bool fires(const struct fault_rule *rule, uint64_t key, uint64_t count)
@@ -114,9 +124,10 @@ static bool fires(const struct fault_rule *rule, uint64_t key, uint64_t count)
 }
 
 /*
- * A draw from the exponential distribution with a mean of 1, after J. von Neumann, Various techniques used in connection with random digits, 1951. A run of
- * descending draws that begins with `first` has an odd length with probability exp(-first). Not log(): without the mathematics library the server starts
- * faster.
+ * A draw from the exponential distribution with a mean of 1, after J. von Neumann, Various
+ * techniques used in connection with random digits, 1951. A run of descending draws that begins
+ * with `first` has an odd length with probability exp(-first). Not log(): without the mathematics
+ * library the server starts faster.
  */
 static double exponential(const struct fault_rule *rule, uint64_t key, uint64_t count)
 {
@@ -139,14 +150,16 @@ static uint64_t latency_of(const struct fault_rule *rule, uint64_t key, uint64_t
 	double ms = latency->ms;
 
 	if (latency->spread == FAULT_UNIFORM)
-		ms += fraction(chance(rule, key, count, USE_SPREAD)) * (latency->to_ms - latency->ms);
+		ms += fraction(chance(rule, key, count, USE_SPREAD)) *
+		      (latency->to_ms - latency->ms);
 	if (latency->spread == FAULT_EXPONENTIAL)
 		ms *= exponential(rule, key, count);
 	return (uint64_t)(ms < LATENCY_MAX_MS ? ms : LATENCY_MAX_MS);
 }
 
 /* What the fault does to the answer. Of several of one request the longest latency counts. */
-static void mark_reply(struct fault_reply *reply, const struct fault_effect *effect, uint64_t delay_ms)
+static void mark_reply(struct fault_reply *reply, const struct fault_effect *effect,
+		       uint64_t delay_ms)
 {
 	reply->delay_ms = delay_ms > reply->delay_ms ? delay_ms : reply->delay_ms;
 	reply->is_dropped = reply->is_dropped || effect->kind == FAULT_CLOSE;
@@ -176,16 +189,20 @@ enum fault_delivery fault_judge_delivery(struct fault_set *set, struct str table
 
 	for (size_t i = 0; i < set->n; i++) {
 		struct fault_rule *rule = &set->rules[i];
-		bool is_about = rule->effect.kind == FAULT_DELIVER && (!str_is_set(rule->match.table) || str_eq(rule->match.table, table));
+		bool is_about =
+			rule->effect.kind == FAULT_DELIVER &&
+			(!str_is_set(rule->match.table) || str_eq(rule->match.table, table));
 
 		if (is_about && count_match(rule, key_of(&subject), &key_count))
-			return rule->effect.is_reversed ? FAULT_DELIVER_REVERSED : FAULT_DELIVER_TWICE;
+			return rule->effect.is_reversed ? FAULT_DELIVER_REVERSED
+							: FAULT_DELIVER_TWICE;
 	}
 	return FAULT_DELIVER_ONCE;
 }
 
 /* Whether the rule acts on this request; counts it. */
-static bool judge_rule(struct call *call, struct fault_rule *rule, const struct fault_subject *subjects, size_t n, bool **members)
+static bool judge_rule(struct call *call, struct fault_rule *rule,
+		       const struct fault_subject *subjects, size_t n, bool **members)
 {
 	size_t first = 0;
 
@@ -207,7 +224,8 @@ static bool judge_rule(struct call *call, struct fault_rule *rule, const struct 
 	return true;
 }
 
-/* From now on the request runs to its end, where it is: run from its start again, it would be counted twice. */
+/* From now on the request runs to its end, where it is: run from its start again, it would be
+ * counted twice. */
 static void stay(struct call *call)
 {
 	arena_limit_time(call->arena, call->service->cpu_ns, call->service->cpu_limit_ns);
@@ -215,7 +233,8 @@ static void stay(struct call *call)
 }
 
 /* What the next hook decides, or decided when the handler ran before. */
-static const struct fault_decision *decide(struct call *call, const struct fault_subject *subjects, size_t n)
+static const struct fault_decision *decide(struct call *call, const struct fault_subject *subjects,
+					   size_t n)
 {
 	struct fault_call *own = call->faults;
 
@@ -230,13 +249,15 @@ static const struct fault_decision *decide(struct call *call, const struct fault
 		if (decision.members)
 			stay(call);
 	}
-	own->decisions = arena_room(call->arena, own->decisions, own->decided, sizeof(*own->decisions));
+	own->decisions =
+		arena_room(call->arena, own->decisions, own->decided, sizeof(*own->decisions));
 	own->decisions[own->decided++] = decision;
 	return &own->decisions[own->at++];
 }
 
-static enum code cancel(struct call *call, const struct fault_effect *effect, const struct fault_decision *decision,
-			const struct fault_about *about, size_t n, struct err *err)
+static enum code cancel(struct call *call, const struct fault_effect *effect,
+			const struct fault_decision *decision, const struct fault_about *about,
+			size_t n, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
 
@@ -248,7 +269,8 @@ static enum code cancel(struct call *call, const struct fault_effect *effect, co
 	return write_canceled(reasons, n, err);
 }
 
-static void leave_out(struct call *call, const struct fault_effect *effect, const struct fault_decision *decision, size_t n)
+static void leave_out(struct call *call, const struct fault_effect *effect,
+		      const struct fault_decision *decision, size_t n)
 {
 	bool *left = ARENA_ARRAY(call->arena, bool, n);
 	uint64_t room = effect->n ? effect->n : n;
@@ -261,7 +283,8 @@ static void leave_out(struct call *call, const struct fault_effect *effect, cons
 }
 
 /* The error in place of the work, or OK. *rule is what acts, or NULL. */
-static enum code act(struct call *call, const struct fault_subject *subjects, size_t n, bool is_write, const struct fault_rule **rule, struct err *err)
+static enum code act(struct call *call, const struct fault_subject *subjects, size_t n,
+		     bool is_write, const struct fault_rule **rule, struct err *err)
 {
 	const struct fault_decision *decision = decide(call, subjects, n);
 	size_t first = 0;
@@ -274,8 +297,11 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 	const struct fault_effect *effect = &decision->rule->effect;
 	const struct fault_subject *subject = &subjects[first];
 	const struct fault_about about = {
-		.table = subject->name, .index = subject->index,
-		.ns = subject->table ? (struct ns){subject->table->identity.account, subject->table->identity.region} : call->ns,
+		.table = subject->name,
+		.index = subject->index,
+		.ns = subject->table ? (struct ns){subject->table->identity.account,
+						   subject->table->identity.region}
+				     : call->ns,
 		.is_write = is_write,
 		.is_of_items = ops_is_of_items(call->faults->operation),
 	};
@@ -297,7 +323,10 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 
 /* A check of a condition is no work but the transaction's. */
 static const enum op_id works_of_writes[] = {
-	[WRITE_PUT] = OP_PutItem, [WRITE_UPDATE] = OP_UpdateItem, [WRITE_DELETE] = OP_DeleteItem, [WRITE_CHECK] = OP_COUNT,
+	[WRITE_PUT] = OP_PutItem,
+	[WRITE_UPDATE] = OP_UpdateItem,
+	[WRITE_DELETE] = OP_DeleteItem,
+	[WRITE_CHECK] = OP_COUNT,
 };
 
 static struct fault_subject subject_of_write(const struct write *write)
@@ -312,7 +341,8 @@ static struct fault_subject subject_of_write(const struct write *write)
 	};
 }
 
-enum code fault_judge_put(struct fault_set *set, struct arena *arena, const struct write *write, struct err *err)
+enum code fault_judge_put(struct fault_set *set, struct arena *arena, const struct write *write,
+			  struct err *err)
 {
 	const struct fault_subject subject = subject_of_write(write);
 	const struct fault_about about = {
@@ -323,7 +353,8 @@ enum code fault_judge_put(struct fault_set *set, struct arena *arena, const stru
 
 	for (size_t i = 0; i < set->n; i++) {
 		struct fault_rule *rule = &set->rules[i];
-		bool is_about = rule->effect.kind == FAULT_ERROR && !str_is_set(rule->match.access_key) &&
+		bool is_about = rule->effect.kind == FAULT_ERROR &&
+				!str_is_set(rule->match.access_key) &&
 				fault_operations_have(&rule->match.operations, OP_PutItem) &&
 				matches(&rule->match, &subject, arena);
 
@@ -343,7 +374,8 @@ enum code fault_at_writes(struct call *call, const struct write *writes, size_t 
 	return act(call, subjects, n, true, &rule, err);
 }
 
-enum code fault_at_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err)
+enum code fault_at_reads(struct call *call, const struct read_item *reads, size_t n,
+			 struct err *err)
 {
 	struct fault_subject *subjects = ARENA_ARRAY(call->arena, struct fault_subject, n);
 	const struct fault_rule *rule;
@@ -352,22 +384,28 @@ enum code fault_at_reads(struct call *call, const struct read_item *reads, size_
 		const struct table *table = reads[i].table;
 
 		subjects[i] = (struct fault_subject){
-			.work = OP_GetItem, .table = table, .name = table->identity.name, .partition = &table->keys.attributes[0],
-			.item = reads[i].key, .row_key = reads[i].row_key,
+			.work = OP_GetItem,
+			.table = table,
+			.name = table->identity.name,
+			.partition = &table->keys.attributes[0],
+			.item = reads[i].key,
+			.row_key = reads[i].row_key,
 		};
 	}
 	return act(call, subjects, n, false, &rule, err);
 }
 
 /* The partition key that a Query names, as an item of that one attribute; NULL of a Scan. */
-static const struct value *partition_item(struct arena *arena, const struct read_page *page, const struct key_attribute *attribute)
+static const struct value *partition_item(struct arena *arena, const struct read_page *page,
+					  const struct key_attribute *attribute)
 {
 	struct value *item = ARENA_NEW(arena, struct value);
 	struct member *member = ARENA_NEW(arena, struct member);
 
 	if (!page->keys || !str_is_set(page->keys->partition))
 		return NULL;
-	struct str rest = {page->keys->partition.p + KEY_HASH_SIZE, page->keys->partition.n - KEY_HASH_SIZE};
+	struct str rest = {page->keys->partition.p + KEY_HASH_SIZE,
+			   page->keys->partition.n - KEY_HASH_SIZE};
 	member->name = attribute->name;
 	member->value = key_read(arena, attribute->type, &rest);
 	*item = (struct value){.type = TYPE_M, .n = 1, .members = member};
@@ -376,18 +414,24 @@ static const struct value *partition_item(struct arena *arena, const struct read
 
 enum code fault_at_page(struct call *call, struct read_page *page, bool *is_filled, struct err *err)
 {
-	const struct key_attribute *partition = page->index ? &page->index->keys.attributes[0] : &page->table->keys.attributes[0];
+	const struct key_attribute *partition =
+		page->index ? &page->index->keys.attributes[0] : &page->table->keys.attributes[0];
 	const struct value *item = partition_item(call->arena, page, partition);
 	const struct fault_subject subject = {
-		.work = page->keys ? OP_Query : OP_Scan, .table = page->table, .name = page->table->identity.name,
-		.index = page->index ? page->index->name : STR_ABSENT, .partition = partition,
-		.item = item, .row_key = item ? page->keys->partition : STR(""),
+		.work = page->keys ? OP_Query : OP_Scan,
+		.table = page->table,
+		.name = page->table->identity.name,
+		.index = page->index ? page->index->name : STR_ABSENT,
+		.partition = partition,
+		.item = item,
+		.row_key = item ? page->keys->partition : STR(""),
 	};
 	const struct fault_rule *rule;
 	enum code code = act(call, &subject, 1, false, &rule, err);
 
 	*is_filled = false;
-	if (code == OK && rule && rule->effect.kind == FAULT_PAGE && (page->limit == 0 || rule->effect.n < page->limit)) {
+	if (code == OK && rule && rule->effect.kind == FAULT_PAGE &&
+	    (page->limit == 0 || rule->effect.n < page->limit)) {
 		page->limit = rule->effect.n ? rule->effect.n : 1;
 		if (rule->effect.n == 0)
 			code = fault_page_empty(call, page, is_filled, err);
@@ -397,7 +441,8 @@ enum code fault_at_page(struct call *call, struct read_page *page, bool *is_fill
 
 enum code fault_at_table(struct call *call, struct str table, struct str index, struct err *err)
 {
-	const struct fault_subject subject = {.work = OP_COUNT, .name = table, .index = index, .row_key = STR("")};
+	const struct fault_subject subject = {
+		.work = OP_COUNT, .name = table, .index = index, .row_key = STR("")};
 	const struct fault_rule *rule;
 
 	return act(call, &subject, 1, false, &rule, err);

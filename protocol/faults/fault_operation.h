@@ -25,8 +25,9 @@ static inline bool fault_operations_have(const struct fault_operations *set, siz
 struct fault_operations fault_operations_all(void);
 void fault_operations_add(struct fault_operations *set, enum op_id number);
 /*
- * The requests that can do the work of these operations: they themselves, and those that do the same in
- * a batch, a transaction or a statement. Of PutItem also BatchWriteItem, ExecuteStatement, ...
+ * The requests that can do the work of these operations: they themselves, and those that do the
+ * same in a batch, a transaction or a statement. Of PutItem also BatchWriteItem, ExecuteStatement,
+ * ...
  */
 struct fault_operations fault_operations_requests(const struct fault_operations *set);
 /* Leaves those that have any of `wants` (enum op_subject); whether there are some. */

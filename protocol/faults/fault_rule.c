@@ -34,7 +34,8 @@ static bool read_text(struct reader *reader, const struct json *json, struct str
 static bool read_count(const struct json *json, int64_t least, int64_t most, uint64_t *out)
 {
 	int64_t n = -1;
-	bool is_good = json_type(json) == JSON_NUMBER && json_integer(json, &n) && n >= least && n <= most;
+	bool is_good =
+		json_type(json) == JSON_NUMBER && json_integer(json, &n) && n >= least && n <= most;
 
 	*out = (uint64_t)n;
 	return is_good;
@@ -53,7 +54,8 @@ static enum code read_operation(struct reader *reader, const struct json *json)
 	return OK;
 }
 
-/* Each reads one member. False: it is not what the member wants. An error of more words is in reader->err. */
+/* Each reads one member. False: it is not what the member wants. An error of more words is in
+ * reader->err. */
 static bool read_operations(struct reader *reader, const struct json *json)
 {
 	reader->has_operations = true;
@@ -72,12 +74,14 @@ static bool read_operations(struct reader *reader, const struct json *json)
 
 static bool read_table(struct reader *reader, const struct json *json)
 {
-	return read_text(reader, json, &reader->rule->match.table) && call_is_name(reader->rule->match.table);
+	return read_text(reader, json, &reader->rule->match.table) &&
+	       call_is_name(reader->rule->match.table);
 }
 
 static bool read_index(struct reader *reader, const struct json *json)
 {
-	return read_text(reader, json, &reader->rule->match.index) && call_is_name(reader->rule->match.index);
+	return read_text(reader, json, &reader->rule->match.index) &&
+	       call_is_name(reader->rule->match.index);
 }
 
 static bool read_access_key(struct reader *reader, const struct json *json)
@@ -88,9 +92,14 @@ static bool read_access_key(struct reader *reader, const struct json *json)
 static bool read_attribute(struct reader *reader, const struct json *json, struct value *out)
 {
 	struct err value_err = err_in(reader->arena), err = err_in(reader->arena);
-	struct walk walk = {.arena = reader->arena, .err = &err, .value_err = &value_err, .is_older = true, .depth_max = VALUE_DEPTH_MAX};
+	struct walk walk = {.arena = reader->arena,
+			    .err = &err,
+			    .value_err = &value_err,
+			    .is_older = true,
+			    .depth_max = VALUE_DEPTH_MAX};
 
-	return json_type(json) == JSON_OBJECT && json_count(json) == 1 && shape_read_attribute(&walk, json, out) == OK && value_err.code == OK;
+	return json_type(json) == JSON_OBJECT && json_count(json) == 1 &&
+	       shape_read_attribute(&walk, json, out) == OK && value_err.code == OK;
 }
 
 static bool read_number(struct reader *reader, double number, struct value *out)
@@ -108,7 +117,8 @@ static bool read_number(struct reader *reader, double number, struct value *out)
 static bool read_key(struct reader *reader, const struct json *json)
 {
 	struct fault_match *match = &reader->rule->match;
-	const struct json *prefix = json_type(json) == JSON_OBJECT ? json_member(json, "prefix") : NULL;
+	const struct json *prefix =
+		json_type(json) == JSON_OBJECT ? json_member(json, "prefix") : NULL;
 	const struct json *text = prefix ? prefix : json;
 
 	match->is_prefix = prefix != NULL;
@@ -120,7 +130,8 @@ static bool read_key(struct reader *reader, const struct json *json)
 	}
 	if (json_type(json) == JSON_NUMBER)
 		return read_number(reader, json_number(json), &match->key);
-	return !prefix && read_attribute(reader, json, &match->key) && type_is_scalar_key((enum type)match->key.type) && match->key.n > 0 &&
+	return !prefix && read_attribute(reader, json, &match->key) &&
+	       type_is_scalar_key((enum type)match->key.type) && match->key.n > 0 &&
 	       match->key.n <= PARTITION_KEY_SIZE_MAX;
 }
 
@@ -212,21 +223,27 @@ static bool find_error(struct str name, enum code *out)
 
 static bool is_throttling(enum code code)
 {
-	return code == ERR_THROUGHPUT_EXCEEDED || code == ERR_THROTTLING || code == ERR_REQUEST_LIMIT_EXCEEDED;
+	return code == ERR_THROUGHPUT_EXCEEDED || code == ERR_THROTTLING ||
+	       code == ERR_REQUEST_LIMIT_EXCEEDED;
 }
 
-/* "TableReadKeyRangeThroughputExceeded" or "KeyRangeThroughputExceeded". AWS: API Reference, ThrottlingReason. */
+/* "TableReadKeyRangeThroughputExceeded" or "KeyRangeThroughputExceeded". AWS: API Reference,
+ * ThrottlingReason. */
 static bool is_reason(struct str reason)
 {
-	static const struct str limits[] = {STR_INIT("ProvisionedThroughputExceeded"), STR_INIT("KeyRangeThroughputExceeded"),
-					    STR_INIT("MaxOnDemandThroughputExceeded"), STR_INIT("AccountLimitExceeded")};
-	static const struct str subjects[] = {STR_INIT(""), STR_INIT("TableRead"), STR_INIT("TableWrite"), STR_INIT("IndexRead"), STR_INIT("IndexWrite")};
+	static const struct str limits[] = {
+		STR_INIT("ProvisionedThroughputExceeded"), STR_INIT("KeyRangeThroughputExceeded"),
+		STR_INIT("MaxOnDemandThroughputExceeded"), STR_INIT("AccountLimitExceeded")};
+	static const struct str subjects[] = {STR_INIT(""), STR_INIT("TableRead"),
+					      STR_INIT("TableWrite"), STR_INIT("IndexRead"),
+					      STR_INIT("IndexWrite")};
 
 	for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++) {
 		if (!str_starts_with(reason, subjects[i]))
 			continue;
 		for (size_t k = 0; k < sizeof(limits) / sizeof(limits[0]); k++) {
-			if (str_eq((struct str){reason.p + subjects[i].n, reason.n - subjects[i].n}, limits[k]))
+			if (str_eq((struct str){reason.p + subjects[i].n, reason.n - subjects[i].n},
+				   limits[k]))
 				return true;
 		}
 	}
@@ -247,7 +264,8 @@ static enum code check_error(struct reader *reader)
 	if (str_is_set(effect->reason) && !is_throttling(effect->code))
 		return err_set(reader->err, MSG_FAULT_REASON_OF, reader->number, STR_ARG(name));
 	if (str_is_set(effect->reason) && !is_reason(effect->reason))
-		return err_set(reader->err, MSG_FAULT_REASON, reader->number, STR_ARG(effect->reason));
+		return err_set(reader->err, MSG_FAULT_REASON, reader->number,
+			       STR_ARG(effect->reason));
 	return OK;
 }
 
@@ -281,7 +299,8 @@ static bool read_reason(struct reader *reader, const struct json *json)
 	return read_text(reader, json, &reader->rule->effect.reason);
 }
 
-/* AWS: API Reference, TransactWriteItems, "Cancellation reason codes and possible error messages". */
+/* AWS: API Reference, TransactWriteItems, "Cancellation reason codes and possible error messages".
+ */
 static bool find_reason(struct str name, enum code *out)
 {
 	static const struct {
@@ -330,7 +349,8 @@ static bool read_cancel(struct reader *reader, const struct json *json)
 	effect->kind = FAULT_CANCEL;
 	if (!is_object && !read_text(reader, json, &reason))
 		return false;
-	for (const struct json *child = is_object ? json_first(json) : NULL; child; child = json_next(child)) {
+	for (const struct json *child = is_object ? json_first(json) : NULL; child;
+	     child = json_next(child)) {
 		struct str member = json_name(reader->arena, child);
 		bool is_good = false;
 
@@ -344,7 +364,8 @@ static bool read_cancel(struct reader *reader, const struct json *json)
 			return false;
 	}
 	if (str_is_set(reason) && !find_reason(reason, &effect->code))
-		(void)(err_set(reader->err, MSG_FAULT_CANCEL_CODE, reader->number, STR_ARG(reason)) == OK);
+		(void)(err_set(reader->err, MSG_FAULT_CANCEL_CODE, reader->number,
+			       STR_ARG(reason)) == OK);
 	return str_is_set(reason);
 }
 
@@ -369,7 +390,8 @@ static bool read_close(struct reader *reader, const struct json *json)
 	struct str text = STR("");
 
 	reader->rule->effect.kind = FAULT_CLOSE;
-	reader->rule->effect.is_after = read_text(reader, json, &text) && str_eq(text, STR("after"));
+	reader->rule->effect.is_after =
+		read_text(reader, json, &text) && str_eq(text, STR("after"));
 	return reader->rule->effect.is_after || str_eq(text, STR("before"));
 }
 
@@ -378,7 +400,8 @@ static bool read_deliver(struct reader *reader, const struct json *json)
 	struct str text = STR("");
 
 	reader->rule->effect.kind = FAULT_DELIVER;
-	reader->rule->effect.is_reversed = read_text(reader, json, &text) && str_eq(text, STR("reversed"));
+	reader->rule->effect.is_reversed =
+		read_text(reader, json, &text) && str_eq(text, STR("reversed"));
 	return reader->rule->effect.is_reversed || str_eq(text, STR("twice"));
 }
 
@@ -398,11 +421,14 @@ static bool read_crc(struct reader *reader, const struct json *json)
 
 static bool read_trickle(struct reader *reader, const struct json *json)
 {
-	const struct json *bytes = json_type(json) == JSON_OBJECT ? json_member(json, "bytes") : NULL, *ms = bytes ? json_member(json, "ms") : NULL;
+	const struct json *bytes = json_type(json) == JSON_OBJECT ? json_member(json, "bytes")
+								  : NULL,
+			  *ms = bytes ? json_member(json, "ms") : NULL;
 	uint64_t n = 0, pause = 0;
 
 	reader->rule->effect.kind = FAULT_TRICKLE;
-	if (!ms || json_count(json) != 2 || !read_count(bytes, 1, PIECE_MAX, &n) || !read_count(ms, 1, PIECE_MAX, &pause))
+	if (!ms || json_count(json) != 2 || !read_count(bytes, 1, PIECE_MAX, &n) ||
+	    !read_count(ms, 1, PIECE_MAX, &pause))
 		return false;
 	reader->rule->effect.piece_bytes = (uint32_t)n;
 	reader->rule->effect.piece_ms = (uint32_t)pause;
@@ -418,16 +444,22 @@ static bool read_ms(const struct json *json, double *out)
 static bool read_latency(struct reader *reader, const struct json *json)
 {
 	struct fault_latency *latency = &reader->rule->effect.latency;
-	const struct json *uniform = json_type(json) == JSON_OBJECT ? json_member(json, "uniform") : NULL;
-	const struct json *exponential = json_type(json) == JSON_OBJECT ? json_member(json, "exponential") : NULL;
+	const struct json *uniform =
+		json_type(json) == JSON_OBJECT ? json_member(json, "uniform") : NULL;
+	const struct json *exponential =
+		json_type(json) == JSON_OBJECT ? json_member(json, "exponential") : NULL;
 
 	if (json_type(json) == JSON_OBJECT && json_count(json) != 1)
 		return false;
 	if (uniform) {
-		const struct json *from = json_type(uniform) == JSON_ARRAY && json_count(uniform) == 2 ? json_first(uniform) : NULL;
+		const struct json *from =
+			json_type(uniform) == JSON_ARRAY && json_count(uniform) == 2
+				? json_first(uniform)
+				: NULL;
 
 		latency->spread = FAULT_UNIFORM;
-		return from && read_ms(from, &latency->ms) && read_ms(json_next(from), &latency->to_ms) && latency->ms <= latency->to_ms;
+		return from && read_ms(from, &latency->ms) &&
+		       read_ms(json_next(from), &latency->to_ms) && latency->ms <= latency->to_ms;
 	}
 	latency->spread = exponential ? FAULT_EXPONENTIAL : FAULT_FIXED;
 	return read_ms(exponential ? exponential : json, &latency->ms);
@@ -500,14 +532,17 @@ static enum code read_member(struct reader *reader, const struct json *json, uin
 	struct err *err = reader->err;
 
 	if (!member)
-		return err_set(err, MSG_FAULT_UNKNOWN, reader->number, STR_ARG(name), STR_ARG(list_members(err->arena, false)));
+		return err_set(err, MSG_FAULT_UNKNOWN, reader->number, STR_ARG(name),
+			       STR_ARG(list_members(err->arena, false)));
 	if (*seen >> (member - members) & 1)
 		return err_set(err, MSG_FAULT_TWICE, reader->number, member->name);
 	*seen |= 1u << (member - members);
 	if (member->role == ROLE_FIRE && reader->fire)
-		return err_set(err, MSG_FAULT_TWO_FIRES, reader->number, reader->fire, member->name);
+		return err_set(err, MSG_FAULT_TWO_FIRES, reader->number, reader->fire,
+			       member->name);
 	if (member->role == ROLE_EFFECT && reader->effect)
-		return err_set(err, MSG_FAULT_TWO_EFFECTS, reader->number, reader->effect, member->name);
+		return err_set(err, MSG_FAULT_TWO_EFFECTS, reader->number, reader->effect,
+			       member->name);
 	reader->fire = member->role == ROLE_FIRE ? member->name : reader->fire;
 	reader->effect = member->role == ROLE_EFFECT ? member->name : reader->effect;
 	if (!member->read(reader, json))
@@ -521,27 +556,36 @@ static enum code parse_condition(struct reader *reader)
 	struct expr_env env = {.arena = reader->arena, .is_older = true};
 	struct err err = err_in(reader->err->arena);
 
-	env.names = ARENA_ARRAY(reader->arena, struct expr_name, reader->names ? json_count(reader->names) : 0);
-	env.values = ARENA_ARRAY(reader->arena, struct expr_value, reader->values ? json_count(reader->values) : 0);
-	for (const struct json *child = reader->names ? json_first(reader->names) : NULL; child; child = json_next(child)) {
+	env.names = ARENA_ARRAY(reader->arena, struct expr_name,
+				reader->names ? json_count(reader->names) : 0);
+	env.values = ARENA_ARRAY(reader->arena, struct expr_value,
+				 reader->values ? json_count(reader->values) : 0);
+	for (const struct json *child = reader->names ? json_first(reader->names) : NULL; child;
+	     child = json_next(child)) {
 		struct expr_name *name = &env.names[env.name_count++];
 
 		name->placeholder = json_name(reader->arena, child);
 		if (!read_text(reader, child, &name->name))
-			return err_set(reader->err, MSG_FAULT_MEMBER, reader->number, "names", FAULT_WANTS_NAMES);
+			return err_set(reader->err, MSG_FAULT_MEMBER, reader->number, "names",
+				       FAULT_WANTS_NAMES);
 	}
-	for (const struct json *child = reader->values ? json_first(reader->values) : NULL; child; child = json_next(child)) {
+	for (const struct json *child = reader->values ? json_first(reader->values) : NULL; child;
+	     child = json_next(child)) {
 		struct expr_value *value = &env.values[env.value_count++];
 
 		value->placeholder = json_name(reader->arena, child);
 		if (!read_attribute(reader, child, &value->value))
-			return err_set(reader->err, MSG_FAULT_MEMBER, reader->number, "values", FAULT_WANTS_VALUES);
+			return err_set(reader->err, MSG_FAULT_MEMBER, reader->number, "values",
+				       FAULT_WANTS_VALUES);
 	}
 	struct str text = json_string(reader->arena, reader->condition);
-	enum code code = expr_parse_condition(&env, EXPR_CONDITION, text, &reader->rule->match.condition, &err);
+	enum code code = expr_parse_condition(&env, EXPR_CONDITION, text,
+					      &reader->rule->match.condition, &err);
 	if (code == OK)
 		code = expr_check_unused(&env, &err);
-	return code == OK ? OK : err_set(reader->err, MSG_FAULT_CONDITION, reader->number, STR_ARG(err.message));
+	return code == OK ? OK
+			  : err_set(reader->err, MSG_FAULT_CONDITION, reader->number,
+				    STR_ARG(err.message));
 }
 
 /* What stands alone. */
@@ -549,25 +593,31 @@ static enum code check_whole(struct reader *reader)
 {
 	struct fault_rule *rule = reader->rule;
 	bool has_latency = rule->effect.latency.spread != FAULT_NO_LATENCY;
-	bool has_chance = rule->fire.when == FAULT_PROBABILITY || rule->effect.latency.spread > FAULT_FIXED;
+	bool has_chance =
+		rule->fire.when == FAULT_PROBABILITY || rule->effect.latency.spread > FAULT_FIXED;
 	struct err *err = reader->err;
 
 	if (!reader->effect && !has_latency)
-		return err_set(err, MSG_FAULT_NO_EFFECT, reader->number, STR_ARG(list_members(err->arena, true)));
+		return err_set(err, MSG_FAULT_NO_EFFECT, reader->number,
+			       STR_ARG(list_members(err->arena, true)));
 	if (!reader->effect)
 		rule->effect.kind = FAULT_LATENCY;
 	if (rule->effect.kind == FAULT_ERROR && check_error(reader) != OK)
 		return err->code;
 	if (rule->effect.kind != FAULT_ERROR && str_is_set(rule->effect.reason))
 		return err_set(err, MSG_FAULT_LONE, reader->number, "reason", "'error'");
-	if (rule->effect.kind != FAULT_ERROR && rule->effect.kind != FAULT_CANCEL && str_is_set(rule->effect.message))
+	if (rule->effect.kind != FAULT_ERROR && rule->effect.kind != FAULT_CANCEL &&
+	    str_is_set(rule->effect.message))
 		return err_set(err, MSG_FAULT_LONE, reader->number, "message", "'error'");
 	if (!reader->condition && (reader->names || reader->values))
-		return err_set(err, MSG_FAULT_LONE, reader->number, reader->names ? "names" : "values", "'condition'");
+		return err_set(err, MSG_FAULT_LONE, reader->number,
+			       reader->names ? "names" : "values", "'condition'");
 	if (reader->has_seed && !has_chance)
-		return err_set(err, MSG_FAULT_LONE, reader->number, "seed", "'probability' or a 'latency' that varies");
+		return err_set(err, MSG_FAULT_LONE, reader->number, "seed",
+			       "'probability' or a 'latency' that varies");
 	if (reader->has_per && (!reader->fire || rule->fire.when == FAULT_PROBABILITY))
-		return err_set(err, MSG_FAULT_LONE, reader->number, "per", "'nth', 'every' or 'first'");
+		return err_set(err, MSG_FAULT_LONE, reader->number, "per",
+			       "'nth', 'every' or 'first'");
 	return reader->condition ? parse_condition(reader) : OK;
 }
 
@@ -587,8 +637,8 @@ static enum code check_deliver(struct reader *reader)
 }
 
 /*
- * Leaves of the operations those that have all that the rule is about, and of the requests that do their
- * work those that the effect is about; none: it can never match.
+ * Leaves of the operations those that have all that the rule is about, and of the requests that do
+ * their work those that the effect is about; none: it can never match.
  */
 static enum code narrow(struct reader *reader)
 {
@@ -600,10 +650,12 @@ static enum code narrow(struct reader *reader)
 		const char *what;
 	} needs[] = {
 		{"table", str_is_set(rule->match.table), false, OF_TABLE, "operations on a table"},
-		{"index", str_is_set(rule->match.index), false, OF_INDEX, "operations that read an index"},
+		{"index", str_is_set(rule->match.index), false, OF_INDEX,
+		 "operations that read an index"},
 		{"key", value_is_set(&rule->match.key), false, OF_ITEM, "operations on items"},
 		{"condition", rule->match.condition != NULL, false, OF_ITEM, "operations on items"},
-		{"page", rule->effect.kind == FAULT_PAGE, false, OF_PAGE, "Query, Scan and ExecuteStatement"},
+		{"page", rule->effect.kind == FAULT_PAGE, false, OF_PAGE,
+		 "Query, Scan and ExecuteStatement"},
 		{"cancel", rule->effect.kind == FAULT_CANCEL, true, OF_TRANSACTION, "transactions"},
 		{"unprocessed", rule->effect.kind == FAULT_UNPROCESSED, true, OF_BATCH,
 		 "BatchGetItem and BatchWriteItem"},
@@ -617,14 +669,16 @@ static enum code narrow(struct reader *reader)
 		if (needs[i].is_of_request || !needs[i].is_given)
 			continue;
 		if (!fault_operations_narrow(&rule->match.operations, needs[i].wants))
-			return err_set(reader->err, MSG_FAULT_NEVER, reader->number, needs[i].member, needs[i].what);
+			return err_set(reader->err, MSG_FAULT_NEVER, reader->number,
+				       needs[i].member, needs[i].what);
 	}
 	rule->match.requests = fault_operations_requests(&rule->match.operations);
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
 		if (!needs[i].is_of_request || !needs[i].is_given)
 			continue;
 		if (!fault_operations_narrow(&rule->match.requests, needs[i].wants))
-			return err_set(reader->err, MSG_FAULT_NEVER, reader->number, needs[i].member, needs[i].what);
+			return err_set(reader->err, MSG_FAULT_NEVER, reader->number,
+				       needs[i].member, needs[i].what);
 	}
 	return OK;
 }
@@ -640,20 +694,28 @@ static bool covers(const struct fault_rule *rule, const struct fault_rule *later
 	const struct fault_match *a = &rule->match, *b = &later->match;
 
 	for (size_t i = 0; i < FAULT_OPERATIONS_MAX / 64; i++) {
-		if (b->operations.bits[i] & ~a->operations.bits[i] || b->requests.bits[i] & ~a->requests.bits[i])
+		if (b->operations.bits[i] & ~a->operations.bits[i] ||
+		    b->requests.bits[i] & ~a->requests.bits[i])
 			return false;
 	}
-	bool is_alike = (rule->effect.kind == FAULT_DELIVER) == (later->effect.kind == FAULT_DELIVER);
+	bool is_alike =
+		(rule->effect.kind == FAULT_DELIVER) == (later->effect.kind == FAULT_DELIVER);
 
-	return is_alike && rule->fire.when == FAULT_ALWAYS && !a->condition && rule->effect.member_count == 0 && takes_all(a->table, b->table) &&
+	return is_alike && rule->fire.when == FAULT_ALWAYS && !a->condition &&
+	       rule->effect.member_count == 0 && takes_all(a->table, b->table) &&
 	       takes_all(a->index, b->index) && takes_all(a->access_key, b->access_key) &&
-	       (!value_is_set(&a->key) || (!a->is_prefix && !b->is_prefix && value_is_set(&b->key) && value_equal(&a->key, &b->key)));
+	       (!value_is_set(&a->key) || (!a->is_prefix && !b->is_prefix &&
+					   value_is_set(&b->key) && value_equal(&a->key, &b->key)));
 }
 
 static enum code read_rule(struct fault_set *set, const struct json *json, struct err *err)
 {
 	struct fault_rule *rule = &set->rules[set->n];
-	struct reader reader = {.arena = set->arena, .number = set->n + 1, .rule = rule, .error = STR_ABSENT, .err = err};
+	struct reader reader = {.arena = set->arena,
+				.number = set->n + 1,
+				.rule = rule,
+				.error = STR_ABSENT,
+				.err = err};
 	enum code code = OK;
 	uint32_t seen = 0;
 
@@ -661,7 +723,8 @@ static enum code read_rule(struct fault_set *set, const struct json *json, struc
 		return err_set(err, MSG_FAULT_RULE, reader.number);
 	rule->text = json;
 	err->code = OK;
-	for (const struct json *child = json_first(json); child && code == OK; child = json_next(child))
+	for (const struct json *child = json_first(json); child && code == OK;
+	     child = json_next(child))
 		code = read_member(&reader, child, &seen);
 	if (code == OK)
 		code = check_whole(&reader);
@@ -694,7 +757,8 @@ static enum code read_rules(struct fault_set *set, struct str body, struct err *
 	if (n > FAULT_RULES_MAX)
 		return err_set(err, MSG_FAULT_MANY, n, FAULT_RULES_MAX);
 	set->rules = ARENA_ARRAY(set->arena, struct fault_rule, n);
-	for (const struct json *child = json_first(rules); child && code == OK; child = json_next(child))
+	for (const struct json *child = json_first(rules); child && code == OK;
+	     child = json_next(child))
 		code = read_rule(set, child, err);
 	return code;
 }
@@ -777,7 +841,8 @@ void fault_set_write(const struct fault_set *set, struct json_out *out)
 		const struct fault_rule *rule = &set->rules[i];
 
 		json_out_open(out, '{');
-		for (const struct json *child = json_first(rule->text); child; child = json_next(child)) {
+		for (const struct json *child = json_first(rule->text); child;
+		     child = json_next(child)) {
 			json_out_name(out, json_name(out->buf.arena, child));
 			write_json(out, out->buf.arena, child);
 		}

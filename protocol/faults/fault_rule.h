@@ -1,5 +1,6 @@
 /*
- * fault_rule - the rules of a namespace, as a test gave them: read once, checked, immutable but for their counters.
+ * fault_rule - the rules of a namespace, as a test gave them: read once, checked, immutable but for
+ * their counters.
  */
 #ifndef DYNALITH_PROTOCOL_FAULTS_RULE_H
 #define DYNALITH_PROTOCOL_FAULTS_RULE_H
@@ -16,7 +17,8 @@
 #define FAULT_RULES_MAX 100 /* of a namespace */
 
 struct fault_match {
-	struct fault_operations operations; /* as named: of a request, or of the work that it does */
+	struct fault_operations
+		operations; /* as named: of a request, or of the work that it does */
 	struct fault_operations requests;   /* that can match */
 	struct str table, index, access_key; /* absent: any */
 	struct value key;                    /* TYPE_NONE: any */
@@ -35,7 +37,14 @@ struct fault_fire {
 };
 
 enum fault_effect_kind {
-	FAULT_NONE, FAULT_ERROR, FAULT_CANCEL, FAULT_UNPROCESSED, FAULT_PAGE, FAULT_CLOSE, FAULT_CRC, FAULT_TRICKLE,
+	FAULT_NONE,
+	FAULT_ERROR,
+	FAULT_CANCEL,
+	FAULT_UNPROCESSED,
+	FAULT_PAGE,
+	FAULT_CLOSE,
+	FAULT_CRC,
+	FAULT_TRICKLE,
 	FAULT_HOLD,
 	FAULT_LATENCY, /* and nothing else */
 	FAULT_DELIVER, /* of a trigger's batches, not of requests */
@@ -52,8 +61,10 @@ struct fault_effect {
 	enum fault_effect_kind kind;
 	enum code code;          /* FAULT_ERROR, FAULT_CANCEL */
 	struct str message;      /* absent: AWS's */
-	struct str reason;       /* of throttling: the limit's name, with or without what is limited; absent: the usual one */
-	uint64_t n;              /* FAULT_UNPROCESSED: members, 0: all that match; FAULT_PAGE: rows; FAULT_HOLD: ms */
+	struct str reason; /* of throttling: the limit's name, with or without what is limited;
+			      absent: the usual one */
+	uint64_t n; /* FAULT_UNPROCESSED: members, 0: all that match; FAULT_PAGE: rows; FAULT_HOLD:
+		       ms */
 	size_t member_count;     /* FAULT_CANCEL: chosen ones, 0: all that match */
 	const uint64_t *members;
 	bool is_after;           /* FAULT_CLOSE */

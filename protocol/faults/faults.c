@@ -102,10 +102,13 @@ enum fault_delivery fault_deliver(struct faults *faults, struct ns ns, struct st
 	return delivery;
 }
 
-enum code fault_at_import(struct faults *faults, struct arena *arena, const struct write *write, struct err *err)
+enum code fault_at_import(struct faults *faults, struct arena *arena, const struct write *write,
+			  struct err *err)
 {
 	const struct table_identity *table = &write->table->identity;
-	struct fault_set *set = faults_are_set(faults) ? find(faults, (struct ns){table->account, table->region}) : NULL;
+	struct fault_set *set = faults_are_set(faults)
+					? find(faults, (struct ns){table->account, table->region})
+					: NULL;
 	enum code code = set ? fault_judge_put(set, arena, write, err) : OK;
 
 	fault_set_unref(set);

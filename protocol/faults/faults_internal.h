@@ -17,7 +17,8 @@ struct fault_decision {
 enum fault_delivery fault_judge_delivery(struct fault_set *set, struct str table);
 
 /* See fault_at_import(). */
-enum code fault_judge_put(struct fault_set *set, struct arena *arena, const struct write *write, struct err *err) WARN_UNUSED;
+enum code fault_judge_put(struct fault_set *set, struct arena *arena, const struct write *write,
+			  struct err *err) WARN_UNUSED;
 
 struct fault_call {
 	struct fault_set *set;

@@ -1,5 +1,6 @@
 /*
- * reply - what a fault does to an answer on its way to the client: the server sees to it, since protocol knows no sockets.
+ * reply - what a fault does to an answer on its way to the client: the server sees to it, since
+ * protocol knows no sockets.
  */
 #ifndef DYNALITH_PROTOCOL_FAULTS_REPLY_H
 #define DYNALITH_PROTOCOL_FAULTS_REPLY_H

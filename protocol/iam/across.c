@@ -81,10 +81,12 @@ static void visit_transaction(struct journey *journey, const struct json *reques
 	const struct json *items = json_member(request, "TransactItems");
 	bool is_list = items && json_type(items) == JSON_ARRAY;
 
-	for (const struct json *item = is_list ? json_first(items) : NULL; item; item = json_next(item)) {
+	for (const struct json *item = is_list ? json_first(items) : NULL; item;
+	     item = json_next(item)) {
 		bool is_item = json_type(item) == JSON_OBJECT;
 
-		for (const struct json *action = is_item ? json_first(item) : NULL; action; action = json_next(action)) {
+		for (const struct json *action = is_item ? json_first(item) : NULL; action;
+		     action = json_next(action)) {
 			if (json_type(action) == JSON_OBJECT)
 				visit_text(journey, action, "TableName");
 		}

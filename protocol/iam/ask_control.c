@@ -11,28 +11,42 @@ static const struct {
 	const char *member;
 	enum naming naming;
 } resources[] = {
-	{"TableName", NAMES_TABLE}, {"ResourceArn", NAMES_ARN}, {"TableArn", NAMES_TABLE}, {"StreamArn", NAMES_ARN}, {"ShardIterator", NAMES_ITERATOR},
-	{"BackupArn", NAMES_BACKUP}, {"ExportArn", NAMES_ARN}, {"ImportArn", NAMES_ARN}, {"SourceTableArn", NAMES_TABLE}, {"SourceTableName", NAMES_TABLE},
-	{"GlobalTableName", NAMES_GLOBAL_TABLE}, {"BulkOperationArn", NAMES_ARN},
+	{"TableName", NAMES_TABLE},
+	{"ResourceArn", NAMES_ARN},
+	{"TableArn", NAMES_TABLE},
+	{"StreamArn", NAMES_ARN},
+	{"ShardIterator", NAMES_ITERATOR},
+	{"BackupArn", NAMES_BACKUP},
+	{"ExportArn", NAMES_ARN},
+	{"ImportArn", NAMES_ARN},
+	{"SourceTableArn", NAMES_TABLE},
+	{"SourceTableName", NAMES_TABLE},
+	{"GlobalTableName", NAMES_GLOBAL_TABLE},
+	{"BulkOperationArn", NAMES_ARN},
 };
 
 /* A member of an object within the request; `object` NULL: of the request itself. */
-static const struct json *member_of(const struct iam_asking *asking, const struct json *object, const char *name)
+static const struct json *member_of(const struct iam_asking *asking, const struct json *object,
+				    const char *name)
 {
 	return object ? json_member(object, name) : iam_asking_member(asking, name);
 }
 
-static struct str text_of(const struct iam_asking *asking, const struct json *object, const char *name)
+static struct str text_of(const struct iam_asking *asking, const struct json *object,
+			  const char *name)
 {
 	const struct json *value = member_of(asking, object, name);
 
-	return value && json_type(value) == JSON_STRING ? json_string(asking->arena, value) : STR_ABSENT;
+	return value && json_type(value) == JSON_STRING ? json_string(asking->arena, value)
+							: STR_ABSENT;
 }
 
-static struct str own_arn(const struct iam_asking *asking, struct str region, const char *resource, struct str name)
+static struct str own_arn(const struct iam_asking *asking, struct str region, const char *resource,
+			  struct str name)
 {
-	return str_printf(asking->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":%s" STR_FMT, STR_ARG(region), STR_ARG(asking->request->call->ns.account),
-			  resource, STR_ARG(name));
+	return str_printf(asking->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":%s" STR_FMT,
+			  STR_ARG(region), STR_ARG(asking->request->call->ns.account), resource,
+			  STR_ARG(name));
 }
 
 /* AWS: DDB-BACKUP-012: but for restores, the region in the ARN is not looked at. */
@@ -43,7 +57,8 @@ static struct str backup_arn(const struct iam_asking *asking, struct str text)
 	if (!str_starts_with(text, STR("arn:")) ||
 	    asking->request->operation == OP_RestoreTableFromBackup)
 		return text;
-	return str_printf(asking->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":" STR_FMT, STR_ARG(asking->request->call->ns.region), STR_ARG(parts.account),
+	return str_printf(asking->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":" STR_FMT,
+			  STR_ARG(asking->request->call->ns.region), STR_ARG(parts.account),
 			  STR_ARG(parts.resource));
 }
 
@@ -70,8 +85,11 @@ static bool find_resource(const struct iam_asking *asking, struct iam_matter *ma
 			matter->resource = own_arn(asking, STR(""), "global-table/", text);
 			return true;
 		case NAMES_ITERATOR:
-			matter->resource = streams_read_iterator(asking->arena, text, &iterator) ? iterator.arn :
-				own_arn(asking, asking->request->call->ns.region, "table/*/stream/*", STR(""));
+			matter->resource =
+				streams_read_iterator(asking->arena, text, &iterator)
+					? iterator.arn
+					: own_arn(asking, asking->request->call->ns.region,
+						  "table/*/stream/*", STR(""));
 			return true;
 		}
 	}
@@ -81,11 +99,16 @@ static bool find_resource(const struct iam_asking *asking, struct iam_matter *ma
 /* aws:RequestTag/x and aws:TagKeys, of Tags or TagKeys. */
 static void add_tags(struct iam_asking *asking, struct iam_matter *matter)
 {
-	const struct json *tags = iam_asking_member(asking, "Tags"), *names = iam_asking_member(asking, "TagKeys");
-	struct iam_key *keys = ARENA_ARRAY(asking->arena, struct iam_key, tags && json_type(tags) == JSON_ARRAY ? json_count(tags) + 1 : 1);
+	const struct json *tags = iam_asking_member(asking, "Tags"),
+			  *names = iam_asking_member(asking, "TagKeys");
+	struct iam_key *keys =
+		ARENA_ARRAY(asking->arena, struct iam_key,
+			    tags && json_type(tags) == JSON_ARRAY ? json_count(tags) + 1 : 1);
 
 	matter->tags = (struct iam_context){0, keys};
-	for (const struct json *tag = tags && json_type(tags) == JSON_ARRAY ? json_first(tags) : NULL; tag; tag = json_next(tag)) {
+	for (const struct json *tag = tags && json_type(tags) == JSON_ARRAY ? json_first(tags)
+									    : NULL;
+	     tag; tag = json_next(tag)) {
 		bool is_object = json_type(tag) == JSON_OBJECT;
 		struct str name = is_object ? text_of(asking, tag, "Key") : STR_ABSENT;
 		struct str *value = ARENA_NEW(asking->arena, struct str);
@@ -94,11 +117,16 @@ static void add_tags(struct iam_asking *asking, struct iam_matter *matter)
 		if (!str_is_set(name) || !str_is_set(*value))
 			continue;
 		iam_words_add(asking->arena, &matter->tag_keys, name);
-		keys[matter->tags.n++] = (struct iam_key){str_printf(asking->arena, "aws:RequestTag/" STR_FMT, STR_ARG(name)), 1, value, false};
+		keys[matter->tags.n++] = (struct iam_key){
+			str_printf(asking->arena, "aws:RequestTag/" STR_FMT, STR_ARG(name)), 1,
+			value, false};
 	}
-	for (const struct json *name = names && json_type(names) == JSON_ARRAY ? json_first(names) : NULL; name; name = json_next(name)) {
+	for (const struct json *name = names && json_type(names) == JSON_ARRAY ? json_first(names)
+									       : NULL;
+	     name; name = json_next(name)) {
 		if (json_type(name) == JSON_STRING)
-			iam_words_add(asking->arena, &matter->tag_keys, json_string(asking->arena, name));
+			iam_words_add(asking->arena, &matter->tag_keys,
+				      json_string(asking->arena, name));
 	}
 }
 
@@ -131,7 +159,8 @@ void iam_ask_control(struct iam_asking *asking)
 	ask_own(asking);
 }
 
-/* AWS: with tags or a policy it needs the actions for these too. Developer Guide, "Tagging restrictions". */
+/* AWS: with tags or a policy it needs the actions for these too. Developer Guide, "Tagging
+ * restrictions". */
 void iam_ask_create_table(struct iam_asking *asking)
 {
 	struct iam_matter matter = ask_own(asking);
@@ -163,11 +192,14 @@ void iam_ask_restore(struct iam_asking *asking)
 	}
 }
 
-/* What is asked for on the table in another region, by the member of a ReplicaUpdate. AWS: Developer Guide, "Using IAM with global tables". */
+/* What is asked for on the table in another region, by the member of a ReplicaUpdate. AWS:
+ * Developer Guide, "Using IAM with global tables". */
 static const struct {
 	const char *member, *actions[10];
 } replica_rules[] = {
-	{"Create", {"CreateTable", "CreateTableReplica", "Scan", "Query", "UpdateItem", "PutItem", "GetItem", "DeleteItem", "BatchWriteItem", NULL}},
+	{"Create",
+	 {"CreateTable", "CreateTableReplica", "Scan", "Query", "UpdateItem", "PutItem", "GetItem",
+	  "DeleteItem", "BatchWriteItem", NULL}},
 	{"Delete", {"DeleteTable", "DeleteTableReplica", NULL}},
 	{"Disassociate", {"DisassociateTableReplica", NULL}},
 };
@@ -180,7 +212,8 @@ static void ask_of_replica(struct iam_asking *asking, struct str name, const str
 
 		if (!one || json_type(one) != JSON_OBJECT)
 			continue;
-		matter.resource = own_arn(asking, text_of(asking, one, "RegionName"), "table/", name);
+		matter.resource =
+			own_arn(asking, text_of(asking, one, "RegionName"), "table/", name);
 		for (size_t k = 0; replica_rules[i].actions[k]; k++) {
 			matter.action = str_of(replica_rules[i].actions[k]);
 			iam_asking_add(asking, &matter);
@@ -195,7 +228,8 @@ void iam_ask_update_table(struct iam_asking *asking)
 
 	if (!updates || json_type(updates) != JSON_ARRAY)
 		return;
-	if (str_starts_with(name, STR("arn:")) && str_starts_with(arn_split(name).resource, STR("table/")))
+	if (str_starts_with(name, STR("arn:")) &&
+	    str_starts_with(arn_split(name).resource, STR("table/")))
 		(void)arn_table_part(arn_split(name).resource, &name);
 	for (const struct json *one = json_first(updates); one; one = json_next(one)) {
 		if (json_type(one) == JSON_OBJECT)

@@ -1,5 +1,6 @@
 /*
- * ask_control - what the operations on tables, backups, streams and jobs ask for. ops.def names the function of each operation.
+ * ask_control - what the operations on tables, backups, streams and jobs ask for. ops.def names the
+ * function of each operation.
  */
 #ifndef DYNALITH_PROTOCOL_IAM_ASK_CONTROL_H
 #define DYNALITH_PROTOCOL_IAM_ASK_CONTROL_H

@@ -14,32 +14,41 @@ static const struct {
 	const char *action;
 	bool is_read;
 } kinds[] = {
-	[PARTIQL_SELECT] = {"PartiQLSelect", true}, [PARTIQL_EXISTS] = {"PartiQLSelect", true}, [PARTIQL_INSERT] = {"PartiQLInsert", false},
-	[PARTIQL_UPDATE] = {"PartiQLUpdate", false}, [PARTIQL_DELETE] = {"PartiQLDelete", false},
+	[PARTIQL_SELECT] = {"PartiQLSelect", true},  [PARTIQL_EXISTS] = {"PartiQLSelect", true},
+	[PARTIQL_INSERT] = {"PartiQLInsert", false}, [PARTIQL_UPDATE] = {"PartiQLUpdate", false},
+	[PARTIQL_DELETE] = {"PartiQLDelete", false},
 };
 
 static struct str returning(const struct partiql_statement *statement, const struct stated *stated)
 {
 	static const char *const names[] = {
-		[PARTIQL_RETURN_NONE] = "NONE", [PARTIQL_RETURN_ALL_OLD] = "ALL_OLD", [PARTIQL_RETURN_ALL_NEW] = "ALL_NEW",
-		[PARTIQL_RETURN_MODIFIED_OLD] = "UPDATED_OLD", [PARTIQL_RETURN_MODIFIED_NEW] = "UPDATED_NEW",
+		[PARTIQL_RETURN_NONE] = "NONE",
+		[PARTIQL_RETURN_ALL_OLD] = "ALL_OLD",
+		[PARTIQL_RETURN_ALL_NEW] = "ALL_NEW",
+		[PARTIQL_RETURN_MODIFIED_OLD] = "UPDATED_OLD",
+		[PARTIQL_RETURN_MODIFIED_NEW] = "UPDATED_NEW",
 	};
 
 	return stated->shows_old ? STR("ALL_OLD") : str_of(names[statement->returning]);
 }
 
-/* The partitions that a SELECT reads; none: all. A write's key is in its condition, or in its item. */
-static void add_leading(struct iam_asking *asking, const struct partiql_statement *statement, struct iam_matter *matter)
+/* The partitions that a SELECT reads; none: all. A write's key is in its condition, or in its item.
+ */
+static void add_leading(struct iam_asking *asking, const struct partiql_statement *statement,
+			struct iam_matter *matter)
 {
 	struct call *call = asking->request->call;
-	const struct key_schema *keys = iam_asking_keys(iam_asking_table(asking, statement->table), statement->index);
+	const struct key_schema *keys =
+		iam_asking_keys(iam_asking_table(asking, statement->table), statement->index);
 	struct err err = err_in(asking->arena);
 	struct partiql_plan plan;
 	struct write write = {0};
 
 	if (statement->kind != PARTIQL_SELECT) {
-		if (keys && partiql_plan_write(call, statement, &write, NULL, &err) == OK) /* else the statement fails */
-			iam_asking_lead(asking, &matter->leading, keys, write.key ? write.key : write.item);
+		if (keys && partiql_plan_write(call, statement, &write, NULL, &err) ==
+				    OK) /* else the statement fails */
+			iam_asking_lead(asking, &matter->leading, keys,
+					write.key ? write.key : write.item);
 		return;
 	}
 	if (!keys || partiql_plan_select(call, statement, &plan, &err) != OK)
@@ -62,19 +71,31 @@ static void ask_statement(struct iam_asking *asking, const struct stated *stated
 	const struct json *capacity = iam_asking_member(asking, "ReturnConsumedCapacity");
 
 	if (partiql_parameters(asking->arena, stated->parameters, &parameters, &err) != OK ||
-	    partiql_parse(call, stated->text, parameters, stated->parameters->n, stated->enclosing != NULL, &statement, &err) != OK)
+	    partiql_parse(call, stated->text, parameters, stated->parameters->n,
+			  stated->enclosing != NULL, &statement, &err) != OK)
 		return; /* it does nothing but fail */
 	if (statement.kind >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[statement.kind].action)
 		return;
 	bool is_read = kinds[statement.kind].is_read;
 	struct iam_matter matter = {
-		.action = str_of(kinds[statement.kind].action), .table = statement.table, .index = statement.index, .is_of_data = true, .resource = STR_ABSENT,
-		.select = is_read ? statement.columns ? STR("SPECIFIC_ATTRIBUTES") : STR("ALL_ATTRIBUTES") : STR_ABSENT,
-		.return_values = is_read ? STR_ABSENT : returning(&statement, stated), .enclosing = str_of(stated->enclosing), .full_scan = STR_ABSENT,
-		.capacity = capacity && json_type(capacity) == JSON_STRING ? json_string(asking->arena, capacity) : STR("NONE"),
+		.action = str_of(kinds[statement.kind].action),
+		.table = statement.table,
+		.index = statement.index,
+		.is_of_data = true,
+		.resource = STR_ABSENT,
+		.select = is_read ? statement.columns ? STR("SPECIFIC_ATTRIBUTES")
+						      : STR("ALL_ATTRIBUTES")
+				  : STR_ABSENT,
+		.return_values = is_read ? STR_ABSENT : returning(&statement, stated),
+		.enclosing = str_of(stated->enclosing),
+		.full_scan = STR_ABSENT,
+		.capacity = capacity && json_type(capacity) == JSON_STRING
+				    ? json_string(asking->arena, capacity)
+				    : STR("NONE"),
 	};
 	if (statement.columns)
-		iam_words_of_projection(asking->arena, &matter.attributes, &statement.columns->paths);
+		iam_words_of_projection(asking->arena, &matter.attributes,
+					&statement.columns->paths);
 	iam_words_of_node(asking->arena, &matter.attributes, statement.where);
 	iam_words_of_item(asking->arena, &matter.attributes, statement.item);
 	iam_words_of_update(asking->arena, &matter.attributes, statement.update);
@@ -84,11 +105,13 @@ static void ask_statement(struct iam_asking *asking, const struct stated *stated
 	iam_asking_add(asking, &matter);
 }
 
-#define STATED(from, name)                                                                                                                  \
-	(const struct stated)                                                                                                               \
-	{                                                                                                                                   \
-		(from)->statement, &(from)->parameters,                                                                                     \
-			(from)->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD, (name)        \
+#define STATED(from, name)                                                                         \
+	(const struct stated)                                                                      \
+	{                                                                                          \
+		(from)->statement, &(from)->parameters,                                            \
+			(from)->return_values_on_condition_check_failure ==                        \
+				RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,                  \
+			(name)                                                                     \
 	}
 
 void iam_ask_execute_statement(struct iam_asking *asking)
@@ -114,5 +137,6 @@ void iam_ask_execute_transaction(struct iam_asking *asking)
 	const struct execute_transaction_input *own = asking->request->input;
 
 	for (size_t i = 0; i < own->transact_statements.n; i++)
-		ask_statement(asking, &STATED(&own->transact_statements.v[i], "ExecuteTransaction"));
+		ask_statement(asking,
+			      &STATED(&own->transact_statements.v[i], "ExecuteTransaction"));
 }

@@ -241,7 +241,8 @@ static struct iam_context context_of(struct iam_asking *asking, const struct iam
 	return (struct iam_context){keys.n, keys.v};
 }
 
-/* Operations overlook a partition, a service and slashes at the end: whatever those are, the resource is the same. */
+/* Operations overlook a partition, a service and slashes at the end: whatever those are, the
+ * resource is the same. */
 static struct str as_ours(struct arena *arena, struct str arn)
 {
 	struct arn parts = arn_split(arn);
@@ -291,7 +292,9 @@ void iam_asking_add(struct iam_asking *asking, const struct iam_matter *matter)
 	if (str_starts_with(parts.resource, STR("table/"))) {
 		part = arn_table_part(parts.resource, &name);
 		if (is_of_call(request->call, parts.account))
-			table = table_in(asking, parts.region.n > 0 ? parts.region : request->call->ns.region, name);
+			table = table_in(
+				asking,
+				parts.region.n > 0 ? parts.region : request->call->ns.region, name);
 	}
 	bool is_stream = str_starts_with(part, STR("stream/"));
 	struct str text = !table ? STR_ABSENT : is_stream ? table->settings->stream_policy.text

@@ -1,5 +1,6 @@
 /*
- * asking - the questions of a request while they are made: words in the arena, tables, one question with its condition keys.
+ * asking - the questions of a request while they are made: words in the arena, tables, one question
+ * with its condition keys.
  */
 #ifndef DYNALITH_PROTOCOL_IAM_ASKING_H
 #define DYNALITH_PROTOCOL_IAM_ASKING_H
@@ -21,7 +22,7 @@ typedef const struct iam_policy *iam_policy_of(void *context, struct arena *aren
 struct iam_asked {
 	size_t n;
 	struct iam_question *v;
-	struct err unread;      /* of the first expression that cannot be read; code OK: all can be */
+	struct err unread; /* of the first expression that cannot be read; code OK: all can be */
 	size_t statement_count; /* of BatchExecuteStatement; those that do not parse ask nothing */
 	size_t held_count;
 	struct table **held; /* what the questions point into */
@@ -30,7 +31,8 @@ struct iam_asked {
 struct iam_request {
 	struct call *call;
 	enum op_id operation;
-	const struct shape *shape; /* the operation looks at no member of the request that it has not */
+	const struct shape
+		*shape;       /* the operation looks at no member of the request that it has not */
 	const void *input;    /* as shape_bind made it */
 	const struct iam_principal *principal;
 	iam_policy_of *policy_of;
@@ -61,7 +63,8 @@ void iam_words_add(struct arena *arena, struct iam_words *words, struct str word
 void iam_words_of_item(struct arena *arena, struct iam_words *words, const struct value *item);
 void iam_words_of_node(struct arena *arena, struct iam_words *words, const struct node *node);
 void iam_words_of_update(struct arena *arena, struct iam_words *words, const struct update *update);
-void iam_words_of_projection(struct arena *arena, struct iam_words *words, const struct projection *projection);
+void iam_words_of_projection(struct arena *arena, struct iam_words *words,
+			     const struct projection *projection);
 
 /* A member of the request's body that the operation knows; NULL where there is none. */
 const struct json *iam_asking_member(const struct iam_asking *asking, const char *name);
@@ -70,9 +73,12 @@ const struct json *iam_asking_member(const struct iam_asking *asking, const char
 struct table *iam_asking_table(struct iam_asking *asking, struct str name_or_arn);
 /* Of the table or its index; NULL: there is none. */
 const struct key_schema *iam_asking_keys(const struct table *table, struct str index);
-/* Adds the values of the partition key in an item or a key, or that a condition compares it with. */
-void iam_asking_lead(struct iam_asking *asking, struct iam_words *words, const struct key_schema *keys, const struct value *item);
-void iam_asking_lead_by(struct iam_asking *asking, struct iam_words *words, const struct key_schema *keys, const struct node *condition);
+/* Adds the values of the partition key in an item or a key, or that a condition compares it with.
+ */
+void iam_asking_lead(struct iam_asking *asking, struct iam_words *words,
+		     const struct key_schema *keys, const struct value *item);
+void iam_asking_lead_by(struct iam_asking *asking, struct iam_words *words,
+			const struct key_schema *keys, const struct node *condition);
 
 void iam_asking_add(struct iam_asking *asking, const struct iam_matter *matter);
 

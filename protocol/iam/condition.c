@@ -7,10 +7,24 @@
 #define DAY_MS INT64_C(86400000)
 
 enum comparison {
-	COMPARE_STRING, COMPARE_STRING_NOCASE, COMPARE_LIKE, COMPARE_BOOLEAN,
-	COMPARE_NUMBER_EQ, COMPARE_NUMBER_LT, COMPARE_NUMBER_LE, COMPARE_NUMBER_GT, COMPARE_NUMBER_GE,
-	COMPARE_DATE_EQ, COMPARE_DATE_LT, COMPARE_DATE_LE, COMPARE_DATE_GT, COMPARE_DATE_GE,
-	COMPARE_BINARY, COMPARE_ADDRESS, COMPARE_ARN, COMPARE_NULL,
+	COMPARE_STRING,
+	COMPARE_STRING_NOCASE,
+	COMPARE_LIKE,
+	COMPARE_BOOLEAN,
+	COMPARE_NUMBER_EQ,
+	COMPARE_NUMBER_LT,
+	COMPARE_NUMBER_LE,
+	COMPARE_NUMBER_GT,
+	COMPARE_NUMBER_GE,
+	COMPARE_DATE_EQ,
+	COMPARE_DATE_LT,
+	COMPARE_DATE_LE,
+	COMPARE_DATE_GT,
+	COMPARE_DATE_GE,
+	COMPARE_BINARY,
+	COMPARE_ADDRESS,
+	COMPARE_ARN,
+	COMPARE_NULL,
 };
 
 struct iam_operator {
@@ -21,7 +35,8 @@ struct iam_operator {
 };
 
 static const struct iam_operator operators[] = {
-#define OPERATOR(name, comparison, is_turned, forms) {STR_INIT(name), COMPARE_##comparison, is_turned, forms},
+#define OPERATOR(name, comparison, is_turned, forms)                                               \
+	{STR_INIT(name), COMPARE_##comparison, is_turned, forms},
 #include "protocol/iam/operator.def"
 #undef OPERATOR
 };
@@ -40,7 +55,8 @@ unsigned iam_operator_forms(const struct iam_operator *operator)
 	return operator->forms;
 }
 
-bool iam_operator_takes(struct arena *arena, const struct iam_operator *operator, const struct json *value)
+bool iam_operator_takes(struct arena *arena, const struct iam_operator *operator,
+			const struct json * value)
 {
 	enum comparison comparison = operator->comparison;
 	unsigned char bytes[16];
@@ -59,7 +75,8 @@ bool iam_operator_takes(struct arena *arena, const struct iam_operator *operator
 		return iam_literal_network(text, bytes, &bits) > 0;
 	if (comparison == COMPARE_BINARY)
 		return iam_literal_is_binary(arena, text);
-	return (comparison != COMPARE_NULL && comparison != COMPARE_BOOLEAN) || iam_literal_is_boolean(text);
+	return (comparison != COMPARE_NULL && comparison != COMPARE_BOOLEAN) ||
+	       iam_literal_is_boolean(text);
 }
 
 /* -1, 0, 1; false where either is no number. */
@@ -69,7 +86,8 @@ static bool compare_numbers(struct arena *arena, struct str a, struct str b, int
 	size_t left_n, right_n;
 	struct err err = err_in(arena);
 
-	if (number_parse(a, left, &left_n, &err) != OK || number_parse(b, right, &right_n, &err) != OK)
+	if (number_parse(a, left, &left_n, &err) != OK ||
+	    number_parse(b, right, &right_n, &err) != OK)
 		return false;
 	*order = str_cmp((struct str){left, left_n}, (struct str){right, right_n});
 	return true;
@@ -119,7 +137,8 @@ static bool zone(struct str text, size_t *at, int64_t *minutes)
 	is_east = sign(text, at, '+');
 	if (!is_east && !sign(text, at, '-'))
 		return false;
-	if (!digits(text, at, 2, &hour) || !sign(text, at, ':') || !digits(text, at, 2, &minute) || hour > 23 || minute > 59)
+	if (!digits(text, at, 2, &hour) || !sign(text, at, ':') || !digits(text, at, 2, &minute) ||
+	    hour > 23 || minute > 59)
 		return false;
 	*minutes = (is_east ? 1 : -1) * (hour * 60 + minute);
 	return true;
@@ -131,7 +150,8 @@ static bool time_of_day(struct str text, size_t *at, int64_t *ms)
 	int64_t hour, minute, second = 0, fraction = 0, digit, minutes;
 	int scale = 100;
 
-	if (!digits(text, at, 2, &hour) || !sign(text, at, ':') || !digits(text, at, 2, &minute) || hour > 23 || minute > 59)
+	if (!digits(text, at, 2, &hour) || !sign(text, at, ':') || !digits(text, at, 2, &minute) ||
+	    hour > 23 || minute > 59)
 		return false;
 	if (sign(text, at, ':')) {
 		if (!digits(text, at, 2, &second) || second > 59)
@@ -174,7 +194,8 @@ bool iam_condition_date(struct str text, int64_t *ms)
 		return true;
 	if (!digits(text, &at, 4, &year))
 		return false;
-	if (sign(text, &at, '-') && (!digits(text, &at, 2, &month) || (sign(text, &at, '-') && !digits(text, &at, 2, &day))))
+	if (sign(text, &at, '-') && (!digits(text, &at, 2, &month) ||
+				     (sign(text, &at, '-') && !digits(text, &at, 2, &day))))
 		return false;
 	if (month < 1 || month > 12 || day < 1 || day > 31)
 		return false;
@@ -216,7 +237,8 @@ static bool is_binary(struct arena *arena, struct str wanted, struct str text)
 {
 	struct str left, right;
 
-	return base64_decode(arena, wanted, &left) && base64_decode(arena, text, &right) && str_eq(left, right);
+	return base64_decode(arena, wanted, &left) && base64_decode(arena, text, &right) &&
+	       str_eq(left, right);
 }
 
 static bool is_in_order(enum comparison comparison, enum comparison first, int order)
@@ -236,7 +258,8 @@ static bool is_in_order(enum comparison comparison, enum comparison first, int o
 }
 
 /* Whether the request's `text` fits what the policy wants. */
-static bool fits(enum comparison comparison, struct arena *arena, struct str wanted, struct str text)
+static bool fits(enum comparison comparison, struct arena *arena, struct str wanted,
+		 struct str text)
 {
 	int order;
 
@@ -260,17 +283,21 @@ static bool fits(enum comparison comparison, struct arena *arena, struct str wan
 		break;
 	}
 	if (comparison >= COMPARE_DATE_EQ && comparison <= COMPARE_DATE_GE)
-		return compare_dates(text, wanted, &order) && is_in_order(comparison, COMPARE_DATE_EQ, order);
-	return compare_numbers(arena, text, wanted, &order) && is_in_order(comparison, COMPARE_NUMBER_EQ, order);
+		return compare_dates(text, wanted, &order) &&
+		       is_in_order(comparison, COMPARE_DATE_EQ, order);
+	return compare_numbers(arena, text, wanted, &order) &&
+	       is_in_order(comparison, COMPARE_NUMBER_EQ, order);
 }
 
 /* One value of the request against all of the policy's. */
-static bool holds_for(const struct iam_test *test, const struct iam_context *context, struct arena *arena, struct str text)
+static bool holds_for(const struct iam_test *test, const struct iam_context *context,
+		      struct arena *arena, struct str text)
 {
 	for (size_t i = 0; i < test->values.n && arena_works(arena, 4 + text.n / 32); i++) {
 		struct str wanted;
 
-		if (iam_pattern_fill(&test->values.v[i], context, arena, &wanted) && fits(test->operator->comparison, arena, wanted, text))
+		if (iam_pattern_fill(&test->values.v[i], context, arena, &wanted) &&
+		    fits(test->operator->comparison, arena, wanted, text))
 			return !test->operator->is_turned;
 	}
 	return test->operator->is_turned;
@@ -285,15 +312,19 @@ static bool holds_null(const struct iam_test *test, bool is_absent)
 	return false;
 }
 
-static bool holds(const struct iam_test *test, const struct iam_context *context, struct arena *arena)
+static bool holds(const struct iam_test *test, const struct iam_context *context,
+		  struct arena *arena)
 {
 	const struct iam_key *key = iam_context_find(context, test->key);
 	bool is_absent = !key || key->n == 0;
 
 	if (test->operator->comparison == COMPARE_NULL)
 		return holds_null(test, is_absent);
-	if (is_absent) /* AWS: IfExists does not help ForAnyValue (re:Post, "ForAnyValue:StringEqualsIfExists behaving unexpectedly") */
-		return test->quantifier == IAM_FOR_ALL || (test->quantifier == IAM_SINGLE && (test->is_if_exists || test->operator->is_turned));
+	if (is_absent) /* AWS: IfExists does not help ForAnyValue (re:Post,
+			  "ForAnyValue:StringEqualsIfExists behaving unexpectedly") */
+		return test->quantifier == IAM_FOR_ALL ||
+		       (test->quantifier == IAM_SINGLE &&
+			(test->is_if_exists || test->operator->is_turned));
 	for (size_t i = 0; i < key->n; i++) {
 		bool is_held = holds_for(test, context, arena, key->values[i]);
 
@@ -303,7 +334,8 @@ static bool holds(const struct iam_test *test, const struct iam_context *context
 	return test->quantifier != IAM_FOR_ANY;
 }
 
-bool iam_condition_holds(const struct iam_test *tests, size_t n, const struct iam_context *context, struct arena *arena)
+bool iam_condition_holds(const struct iam_test *tests, size_t n, const struct iam_context *context,
+			 struct arena *arena)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!holds(&tests[i], context, arena))

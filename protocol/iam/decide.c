@@ -37,7 +37,8 @@ bool iam_who_read(struct arena *arena, struct str arn, struct iam_who *who)
 	for (size_t i = 0; i < 5; i++)
 		parts[i] = str_cut(&rest, ':');
 	*who = (struct iam_who){.arn = arn, .role = STR_ABSENT, .account = parts[4]};
-	if (!str_eq(parts[0], STR("arn")) || !str_starts_with(parts[1], STR("aws")) || parts[3].n > 0 || !is_account(who->account))
+	if (!str_eq(parts[0], STR("arn")) || !str_starts_with(parts[1], STR("aws")) ||
+	    parts[3].n > 0 || !is_account(who->account))
 		return false;
 	who->is_root = str_eq(parts[2], STR("iam")) && str_eq(rest, STR("root"));
 	if (who->is_root)
@@ -57,7 +58,8 @@ bool iam_who_read(struct arena *arena, struct str arn, struct iam_who *who)
 	struct str session = name, role = str_cut(&session, '/');
 	if (!str_eq(kind, STR("assumed-role")) || role.n == 0 || session.n == 0)
 		return false;
-	who->role = str_printf(arena, "arn:" STR_FMT ":iam::" STR_FMT ":role/" STR_FMT, STR_ARG(parts[1]), STR_ARG(who->account), STR_ARG(role));
+	who->role = str_printf(arena, "arn:" STR_FMT ":iam::" STR_FMT ":role/" STR_FMT,
+			       STR_ARG(parts[1]), STR_ARG(who->account), STR_ARG(role));
 	return true;
 }
 
@@ -83,7 +85,8 @@ bool iam_is_role_of(struct str named, struct str role)
 	if (str_eq(named, role))
 		return true;
 	size_t head = path_of(role), slash = path_of(named);
-	return slash > 0 && named.n > head && memcmp(named.p, role.p, head) == 0 && str_eq(behind(named, slash), behind(role, head));
+	return slash > 0 && named.n > head && memcmp(named.p, role.p, head) == 0 &&
+	       str_eq(behind(named, slash), behind(role, head));
 }
 
 static enum naming naming_of(const struct iam_who *who, struct str named)
@@ -91,7 +94,11 @@ static enum naming naming_of(const struct iam_who *who, struct str named)
 	if (str_eq(named, STR("*")))
 		return who->is_user || who->is_root ? NAMES_ITSELF : NAMES_ROLE;
 	if (str_eq(named, who->arn))
-		return who->is_root ? NAMES_ACCOUNT : str_is_set(who->role) || who->is_user || !str_contains(named, STR(":role/")) ? NAMES_ITSELF : NAMES_ROLE;
+		return who->is_root ? NAMES_ACCOUNT
+		       : str_is_set(who->role) || who->is_user ||
+				       !str_contains(named, STR(":role/"))
+			       ? NAMES_ITSELF
+			       : NAMES_ROLE;
 	if (iam_is_role_of(named, who->role))
 		return NAMES_ROLE;
 	if (is_account(named))
@@ -100,7 +107,8 @@ static enum naming naming_of(const struct iam_who *who, struct str named)
 	for (size_t i = 0; i < 4; i++)
 		(void)str_cut(&rest, ':');
 	struct str account = str_cut(&rest, ':');
-	return str_eq(rest, STR("root")) && str_eq(account, who->account) ? NAMES_ACCOUNT : NAMES_NOT;
+	return str_eq(rest, STR("root")) && str_eq(account, who->account) ? NAMES_ACCOUNT
+									  : NAMES_NOT;
 }
 
 static enum naming principal_of(const struct iam_statement *statement, const struct iam_who *who)
@@ -114,15 +122,19 @@ static enum naming principal_of(const struct iam_statement *statement, const str
 	}
 	if (!statement->is_not_principal)
 		return closest;
-	if (statement->is_deny && who->boundary) /* AWS: IAM User Guide, "Permissions boundaries for IAM entities" */
+	if (statement->is_deny &&
+	    who->boundary) /* AWS: IAM User Guide, "Permissions boundaries for IAM entities" */
 		return NAMES_ITSELF;
-	return closest != NAMES_NOT ? NAMES_NOT : who->is_user || who->is_root ? NAMES_ITSELF : NAMES_ROLE;
+	return closest != NAMES_NOT           ? NAMES_NOT
+	       : who->is_user || who->is_root ? NAMES_ITSELF
+					      : NAMES_ROLE;
 }
 
 static bool has_action(const struct inquiry *inquiry, const struct iam_statement *statement)
 {
 	for (size_t i = 0; i < statement->actions.n; i++) {
-		if (iam_pattern_fits(inquiry->arena, statement->actions.v[i].text, inquiry->question->action, true))
+		if (iam_pattern_fits(inquiry->arena, statement->actions.v[i].text,
+				     inquiry->question->action, true))
 			return !statement->is_not_action;
 	}
 	return statement->is_not_action;
@@ -135,7 +147,8 @@ static bool has_resource(const struct inquiry *inquiry, const struct iam_stateme
 	for (size_t i = 0; i < statement->resources.n; i++) {
 		struct str wanted;
 
-		if (iam_pattern_fill(&statement->resources.v[i], &question->context, inquiry->arena, &wanted) &&
+		if (iam_pattern_fill(&statement->resources.v[i], &question->context, inquiry->arena,
+				     &wanted) &&
 		    iam_pattern_fits_arn(inquiry->arena, wanted, question->resource))
 			return !statement->is_not_resource;
 	}
@@ -146,19 +159,24 @@ static bool has_resource(const struct inquiry *inquiry, const struct iam_stateme
 static bool applies(const struct inquiry *inquiry, const struct iam_statement *statement)
 {
 	return has_action(inquiry, statement) && has_resource(inquiry, statement) &&
-	       iam_condition_holds(statement->tests, statement->test_count, &inquiry->question->context, inquiry->arena);
+	       iam_condition_holds(statement->tests, statement->test_count,
+				   &inquiry->question->context, inquiry->arena);
 }
 
-static void consult(const struct inquiry *inquiry, const struct iam_policy *policy, bool is_counted, struct verdict *verdict)
+static void consult(const struct inquiry *inquiry, const struct iam_policy *policy, bool is_counted,
+		    struct verdict *verdict)
 {
 	for (size_t i = 0; i < policy->n && !arena_is_over(inquiry->arena); i++) {
 		const struct iam_statement *statement = &policy->statements[i];
-		enum naming naming = statement->has_principal ? principal_of(statement, inquiry->who) : NAMES_ITSELF;
+		enum naming naming = statement->has_principal
+					     ? principal_of(statement, inquiry->who)
+					     : NAMES_ITSELF;
 
 		if (naming == NAMES_NOT || !applies(inquiry, statement))
 			continue;
 		if (is_counted && inquiry->uses)
-			atomic_fetch_add_explicit(&inquiry->uses[statement->number], 1, memory_order_relaxed);
+			atomic_fetch_add_explicit(&inquiry->uses[statement->number], 1,
+						  memory_order_relaxed);
 		if (statement->is_deny && !verdict->deny)
 			verdict->deny = statement;
 		if (statement->is_deny || (verdict->allow && naming <= verdict->naming))
@@ -170,7 +188,8 @@ static void consult(const struct inquiry *inquiry, const struct iam_policy *poli
 
 static struct iam_decision denied(enum iam_source source, const struct iam_statement *statement)
 {
-	return (struct iam_decision){.is_explicit = statement != NULL, .source = source, .statement = statement};
+	return (struct iam_decision){
+		.is_explicit = statement != NULL, .source = source, .statement = statement};
 }
 
 static struct iam_decision allowed(enum iam_source source, const struct iam_statement *statement)
@@ -178,7 +197,8 @@ static struct iam_decision allowed(enum iam_source source, const struct iam_stat
 	return (struct iam_decision){.is_allowed = true, .source = source, .statement = statement};
 }
 
-struct iam_decision iam_decide(const struct iam_who *who, const struct iam_question *question, struct arena *arena, atomic_uint *uses)
+struct iam_decision iam_decide(const struct iam_who *who, const struct iam_question *question,
+			       struct arena *arena, atomic_uint *uses)
 {
 	const struct inquiry inquiry = {who, question, arena, uses};
 	struct verdict says[IAM_SOURCES] = {0};
@@ -206,24 +226,34 @@ struct iam_decision iam_decide(const struct iam_who *who, const struct iam_quest
 		return denied(IAM_IDENTITY, NULL);
 	if (who->boundary && !says[IAM_BOUNDARY].allow)
 		return denied(IAM_BOUNDARY, NULL);
-	/* AWS: IAM User Guide, "Policy evaluation logic": a federated user without a session policy may do what a resource's policy grants to it, no more */
+	/* AWS: IAM User Guide, "Policy evaluation logic": a federated user without a session policy
+	 * may do what a resource's policy grants to it, no more */
 	if (who->session ? !says[IAM_SESSION].allow : who->is_federated)
 		return denied(IAM_SESSION, NULL);
 	if (is_across && !resource->allow)
 		return denied(IAM_RESOURCE, NULL);
-	return is_by_identity ? allowed(IAM_IDENTITY, identity->allow) : allowed(IAM_RESOURCE, resource->allow);
+	return is_by_identity ? allowed(IAM_IDENTITY, identity->allow)
+			      : allowed(IAM_RESOURCE, resource->allow);
 }
 
-enum code iam_refuse(const struct iam_who *who, const struct iam_question *question, const struct iam_decision *decision, struct err *err)
+enum code iam_refuse(const struct iam_who *who, const struct iam_question *question,
+		     const struct iam_decision *decision, struct err *err)
 {
 	static const struct {
 		const char *article, *name;
 	} kinds[IAM_SOURCES] = {
-		[IAM_IDENTITY] = {"an", "identity-based policy"}, [IAM_RESOURCE] = {"a", "resource-based policy"},
-		[IAM_BOUNDARY] = {"a", "permissions boundary"}, [IAM_SESSION] = {"a", "session policy"},
+		[IAM_IDENTITY] = {"an", "identity-based policy"},
+		[IAM_RESOURCE] = {"a", "resource-based policy"},
+		[IAM_BOUNDARY] = {"a", "permissions boundary"},
+		[IAM_SESSION] = {"a", "session policy"},
 	};
-	struct str why = decision->is_explicit ? str_printf(err->arena, IAM_BECAUSE_EXPLICIT, kinds[decision->source].article, kinds[decision->source].name)
-					       : str_printf(err->arena, IAM_BECAUSE_IMPLICIT, kinds[decision->source].name, STR_ARG(question->action));
+	struct str why =
+		decision->is_explicit
+			? str_printf(err->arena, IAM_BECAUSE_EXPLICIT,
+				     kinds[decision->source].article, kinds[decision->source].name)
+			: str_printf(err->arena, IAM_BECAUSE_IMPLICIT, kinds[decision->source].name,
+				     STR_ARG(question->action));
 
-	return err_set(err, MSG_IAM_DENIED, STR_ARG(who->arn), STR_ARG(question->action), STR_ARG(question->resource), STR_ARG(why));
+	return err_set(err, MSG_IAM_DENIED, STR_ARG(who->arn), STR_ARG(question->action),
+		       STR_ARG(question->resource), STR_ARG(why));
 }

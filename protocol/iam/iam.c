@@ -12,9 +12,11 @@
 #define KEEP (16 * 1024)
 #define CACHE_MAX 1024 /* policies of resources; further ones are read for each request */
 #define CACHE_PLACES 2048
-/* In place of a resource's policy that cannot be read: it can still be seen, replaced and deleted. */
-#define UNREADABLE                                                                                                                         \
-	STR("{\"Statement\":{\"Effect\":\"Deny\",\"Principal\":\"*\",\"Resource\":\"*\",\"NotAction\":[\"dynamodb:GetResourcePolicy\"," \
+/* In place of a resource's policy that cannot be read: it can still be seen, replaced and deleted.
+ */
+#define UNREADABLE                                                                                 \
+	STR("{\"Statement\":{\"Effect\":\"Deny\",\"Principal\":\"*\",\"Resource\":\"*\","          \
+	    "\"NotAction\":[\"dynamodb:GetResourcePolicy\","                                       \
 	    "\"dynamodb:PutResourcePolicy\",\"dynamodb:DeleteResourcePolicy\"]}}")
 #define NONE STR("{\"principals\":[]}")
 
@@ -42,7 +44,8 @@ static bool read_document(struct arena *arena, struct str text, struct iam_polic
 	struct err err = err_in(arena);
 	unsigned number = 0;
 
-	return json_parse(arena, text, &document, &err) == OK && iam_policy_read(arena, document, IAM_OF_RESOURCE, &number, policy, &err) == OK;
+	return json_parse(arena, text, &document, &err) == OK &&
+	       iam_policy_read(arena, document, IAM_OF_RESOURCE, &number, policy, &err) == OK;
 }
 
 struct iam *iam_new(bool is_enforced)
@@ -55,7 +58,8 @@ struct iam *iam_new(bool is_enforced)
 	iam->arena = arena_new(KEEP);
 	iam->uses = iam_uses_new();
 	err = err_in(iam->arena);
-	if (iam_principals_read(NONE, &iam->own, &err) != OK || !read_document(iam->arena, UNREADABLE, &iam->unreadable))
+	if (iam_principals_read(NONE, &iam->own, &err) != OK ||
+	    !read_document(iam->arena, UNREADABLE, &iam->unreadable))
 		abort();
 	iam->current = iam_principals_ref(iam->own);
 	return iam;
@@ -108,7 +112,8 @@ enum code iam_put(struct catalog *catalog, struct str document, struct err *err)
 	return code == OK ? policies_put(catalog, document, err) : code;
 }
 
-enum code iam_show(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *document, struct err *err)
+enum code iam_show(struct iam *iam, struct catalog *catalog, struct arena *arena,
+		   struct str *document, struct err *err)
 {
 	uint64_t version;
 	enum code code = policies_get(catalog, arena, document, &version, err);
@@ -122,7 +127,8 @@ enum code iam_show(struct iam *iam, struct catalog *catalog, struct arena *arena
 }
 
 /* The policies as the store has them now, with a reference. */
-static enum code current_of(struct iam *iam, struct catalog *catalog, struct arena *arena, struct iam_principals **out, struct err *err)
+static enum code current_of(struct iam *iam, struct catalog *catalog, struct arena *arena,
+			    struct iam_principals **out, struct err *err)
 {
 	struct str document = STR_ABSENT;
 	struct iam_principals *principals = NULL;
@@ -151,8 +157,8 @@ static enum code current_of(struct iam *iam, struct catalog *catalog, struct are
 }
 
 /*
- * PutResourcePolicy of older versions took documents that cannot be read, such as those with unknown operators. Nobody knows whom they deny, so they deny
- * everybody.
+ * PutResourcePolicy of older versions took documents that cannot be read, such as those with
+ * unknown operators. Nobody knows whom they deny, so they deny everybody.
  */
 static struct cached *read_policy(const struct iam *iam, struct arena *arena, struct str text)
 {
@@ -191,11 +197,16 @@ struct trial {
 	struct json_out *told; /* gets what decided, and nothing is noted; or NULL */
 };
 
-/* The statement's number counts those of all policies of the document; of a resource's policy, its own. */
-static void tell_decision(const struct iam_who *who, const struct iam_question *question, const struct iam_decision *decision, struct json_out *out)
+/* The statement's number counts those of all policies of the document; of a resource's policy, its
+ * own. */
+static void tell_decision(const struct iam_who *who, const struct iam_question *question,
+			  const struct iam_decision *decision, struct json_out *out)
 {
 	static const char *const sources[IAM_SOURCES] = {
-		[IAM_IDENTITY] = "identity", [IAM_RESOURCE] = "resource", [IAM_BOUNDARY] = "boundary", [IAM_SESSION] = "session",
+		[IAM_IDENTITY] = "identity",
+		[IAM_RESOURCE] = "resource",
+		[IAM_BOUNDARY] = "boundary",
+		[IAM_SESSION] = "session",
 	};
 	const struct iam_statement *statement = decision->statement;
 
@@ -210,7 +221,8 @@ static void tell_decision(const struct iam_who *who, const struct iam_question *
 	if (!statement && !decision->is_allowed)
 		json_out_field_string(out, "why", STR("no statement of such a policy allows it"));
 	if (statement) {
-		json_out_field_string(out, "effect", statement->is_deny ? STR("Deny") : STR("Allow"));
+		json_out_field_string(out, "effect",
+				      statement->is_deny ? STR("Deny") : STR("Allow"));
 		if (str_is_set(statement->sid))
 			json_out_field_string(out, "sid", statement->sid);
 		json_out_field_integer(out, "statement", statement->number);
@@ -219,10 +231,12 @@ static void tell_decision(const struct iam_who *who, const struct iam_question *
 }
 
 /* What one question comes to. */
-static enum code judge(const struct trial *trial, const struct iam_question *question, struct err *err)
+static enum code judge(const struct trial *trial, const struct iam_question *question,
+		       struct err *err)
 {
 	struct iam_decision decision =
-		iam_decide(trial->who, question, err->arena, trial->is_read && !trial->told ? trial->principals->uses : NULL);
+		iam_decide(trial->who, question, err->arena,
+			   trial->is_read && !trial->told ? trial->principals->uses : NULL);
 	enum code code = err_if_over(err->arena, err);
 
 	if (code != OK)
@@ -232,27 +246,32 @@ static enum code judge(const struct trial *trial, const struct iam_question *que
 		tell_decision(trial->who, question, &decision, trial->told);
 	else if (trial->is_read)
 		iam_uses_note(trial->iam->uses, trial->who, question, decision.is_allowed,
-			      decision.is_allowed || !trial->is_binding, code == OK ? STR_ABSENT : err->message);
+			      decision.is_allowed || !trial->is_binding,
+			      code == OK ? STR_ABSENT : err->message);
 	return trial->is_binding ? code : OK;
 }
 
 /* The error of one statement, in its place. */
-static enum code put_refusal(struct call *call, const struct iam_asked *asked, size_t statement, struct err *err)
+static enum code put_refusal(struct call *call, const struct iam_asked *asked, size_t statement,
+			     struct err *err)
 {
 	if (!call->request.refused)
-		call->request.refused = ARENA_ARRAY(call->arena, struct err, asked->statement_count);
+		call->request.refused =
+			ARENA_ARRAY(call->arena, struct err, asked->statement_count);
 	call->request.refused[statement - 1] = *err;
 	*err = err_in(err->arena);
 	return OK;
 }
 
 /*
- * An expression or a statement that cannot be parsed is answered with its own error, whatever the policies say: dynamodb:Attributes, LeadingKeys
- * and the action of a statement are known only from the parsed text. Nobody uses a half-parsed request. Where the rest of it is allowed, the
- * operation parses the text again and reports the error; where it is denied, the error is returned here, so that nothing runs unjudged.
- * No capture shows which of the two errors AWS returns first.
+ * An expression or a statement that cannot be parsed is answered with its own error, whatever the
+ * policies say: dynamodb:Attributes, LeadingKeys and the action of a statement are known only from
+ * the parsed text. Nobody uses a half-parsed request. Where the rest of it is allowed, the
+ * operation parses the text again and reports the error; where it is denied, the error is returned
+ * here, so that nothing runs unjudged. No capture shows which of the two errors AWS returns first.
  */
-enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request_of *of, struct err *err)
+enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request_of *of,
+		    struct err *err)
 {
 	struct iam_principals *principals;
 	enum code code = iam_sizes_check(of->operation, of->input, err);
@@ -262,8 +281,14 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 	if (code != OK)
 		return code;
 	const struct iam_request request = {
-		.call = call, .operation = of->operation, .shape = of->shape, .input = of->input, .policy_of = policy_of, .context = iam,
-		.principal = iam_principals_find(principals, call->arena, of->access_key, of->account),
+		.call = call,
+		.operation = of->operation,
+		.shape = of->shape,
+		.input = of->input,
+		.policy_of = policy_of,
+		.context = iam,
+		.principal =
+			iam_principals_find(principals, call->arena, of->access_key, of->account),
 	};
 	struct iam_asked asked = iam_ask(&request);
 	struct json_out told = json_out_in(call->arena);
@@ -292,16 +317,20 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 	return code;
 }
 
-enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena *arena, const struct iam_deed *deed, struct err *err)
+enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena *arena,
+			 const struct iam_deed *deed, struct err *err)
 {
 	struct iam_principals *principals;
 	enum code code = current_of(iam, catalog, arena, &principals, err);
 
 	if (code != OK)
 		return code;
-	const struct iam_principal *principal = iam_principals_find(principals, arena, deed->access_key, deed->ns.account);
+	const struct iam_principal *principal =
+		iam_principals_find(principals, arena, deed->access_key, deed->ns.account);
 	const struct iam_question question = {
-		.action = deed->action, .resource = deed->resource, .account = principal->who.account,
+		.action = deed->action,
+		.resource = deed->resource,
+		.account = principal->who.account,
 		.context = iam_asking_context(arena, principal, deed->ns, deed->now_ms),
 	};
 	const struct trial trial = {iam, principals, &principal->who, true, iam->is_enforced, NULL};
@@ -310,7 +339,8 @@ enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena 
 	return code;
 }
 
-enum code iam_describe(struct iam *iam, struct catalog *catalog, struct arena *arena, struct str *answer, struct err *err)
+enum code iam_describe(struct iam *iam, struct catalog *catalog, struct arena *arena,
+		       struct str *answer, struct err *err)
 {
 	struct iam_principals *principals;
 	enum code code = current_of(iam, catalog, arena, &principals, err);

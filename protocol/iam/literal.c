@@ -35,7 +35,8 @@ static bool is_zone(struct str text)
 	bool has_minutes = has(text, ':');
 	struct str hour = str_cut(&text, ':');
 
-	return hour.n == 2 && is_between(hour, 0, 23) && (!has_minutes || (text.n == 2 && is_between(text, 0, 59)));
+	return hour.n == 2 && is_between(hour, 0, 23) &&
+	       (!has_minutes || (text.n == 2 && is_between(text, 0, 59)));
 }
 
 /* ss[.f] and a zone; a zone to the west is not looked at. */
@@ -79,7 +80,8 @@ bool iam_literal_is_date(struct str text)
 		return false;
 	if (has_seconds)
 		return is_between(minute, 0, 59) && are_seconds(clock);
-	return minute.n == 0 || (minute.n >= 2 && is_between((struct str){minute.p, 2}, 0, 59)); /* and a zone */
+	return minute.n == 0 ||
+	       (minute.n >= 2 && is_between((struct str){minute.p, 2}, 0, 59)); /* and a zone */
 }
 
 bool iam_literal_is_number(struct arena *arena, struct str text)

@@ -31,7 +31,8 @@ static struct iam_part read_variable(struct str inner)
 
 static void add_part(struct arena *arena, struct iam_pattern *pattern, struct iam_part part)
 {
-	struct iam_part *parts = arena_room(arena, (void *)pattern->parts, pattern->n, sizeof(*parts));
+	struct iam_part *parts =
+		arena_room(arena, (void *)pattern->parts, pattern->n, sizeof(*parts));
 
 	parts[pattern->n++] = part;
 	pattern->parts = parts;
@@ -42,34 +43,46 @@ struct iam_pattern iam_pattern_read(struct arena *arena, struct str source, unsi
 	struct iam_pattern pattern = {.source = source, .text = source};
 	struct buf buf = buf_in(arena);
 
-	if ((!(forms & IAM_WILD) || (!memchr(source.p, '*', source.n) && !memchr(source.p, '?', source.n))) &&
+	if ((!(forms & IAM_WILD) ||
+	     (!memchr(source.p, '*', source.n) && !memchr(source.p, '?', source.n))) &&
 	    (!(forms & IAM_VARIABLES) || !memchr(source.p, '$', source.n)))
 		return pattern;
 	for (size_t i = 0; i < source.n; i++) {
 		char c = source.p[i];
 		struct str rest = {source.p + i + 2, source.n - i > 2 ? source.n - i - 2 : 0};
-		const char *end = (forms & IAM_VARIABLES) && c == '$' && rest.n > 0 && source.p[i + 1] == '{' ? memchr(rest.p, '}', rest.n) : NULL;
+		const char *end =
+			(forms & IAM_VARIABLES) && c == '$' && rest.n > 0 && source.p[i + 1] == '{'
+				? memchr(rest.p, '}', rest.n)
+				: NULL;
 
-		if (end && end == rest.p + 1 && (rest.p[0] == '*' || rest.p[0] == '?' || rest.p[0] == '$')) {
+		if (end && end == rest.p + 1 &&
+		    (rest.p[0] == '*' || rest.p[0] == '?' || rest.p[0] == '$')) {
 			buf_add_byte(&buf, rest.p[0]);
 		} else if (end) {
 			if (buf.n > 0)
-				add_part(arena, &pattern, (struct iam_part){.text = buf_str(&buf), .variable = STR_ABSENT});
+				add_part(arena, &pattern,
+					 (struct iam_part){.text = buf_str(&buf),
+							   .variable = STR_ABSENT});
 			buf = buf_in(arena);
-			add_part(arena, &pattern, read_variable((struct str){rest.p, (size_t)(end - rest.p)}));
+			add_part(arena, &pattern,
+				 read_variable((struct str){rest.p, (size_t)(end - rest.p)}));
 		} else {
-			buf_add_byte(&buf, (forms & IAM_WILD) && c == '*' ? IAM_ANY : (forms & IAM_WILD) && c == '?' ? IAM_ONE : c);
+			buf_add_byte(&buf, (forms & IAM_WILD) && c == '*'   ? IAM_ANY
+					   : (forms & IAM_WILD) && c == '?' ? IAM_ONE
+									    : c);
 		}
 		if (end)
 			i = (size_t)(end - source.p);
 	}
 	if (pattern.n > 0 && buf.n > 0)
-		add_part(arena, &pattern, (struct iam_part){.text = buf_str(&buf), .variable = STR_ABSENT});
+		add_part(arena, &pattern,
+			 (struct iam_part){.text = buf_str(&buf), .variable = STR_ABSENT});
 	pattern.text = buf_str(&buf);
 	return pattern;
 }
 
-bool iam_pattern_fill(const struct iam_pattern *pattern, const struct iam_context *context, struct arena *arena, struct str *text)
+bool iam_pattern_fill(const struct iam_pattern *pattern, const struct iam_context *context,
+		      struct arena *arena, struct str *text)
 {
 	struct buf buf = buf_in(arena);
 
@@ -78,7 +91,9 @@ bool iam_pattern_fill(const struct iam_pattern *pattern, const struct iam_contex
 		return true;
 	for (size_t i = 0; i < pattern->n; i++) {
 		const struct iam_part *part = &pattern->parts[i];
-		const struct iam_key *key = str_is_set(part->variable) ? iam_context_find(context, part->variable) : NULL;
+		const struct iam_key *key = str_is_set(part->variable)
+						    ? iam_context_find(context, part->variable)
+						    : NULL;
 
 		if (!str_is_set(part->variable))
 			buf_add_str(&buf, part->text);
@@ -108,13 +123,15 @@ static size_t character(struct str text, size_t i)
 	return n;
 }
 
-/* The bytes at the beginning of the text that a piece without IAM_ANY takes; SIZE_MAX where it does not fit there. *steps counts the comparisons. */
+/* The bytes at the beginning of the text that a piece without IAM_ANY takes; SIZE_MAX where it does
+ * not fit there. *steps counts the comparisons. */
 static size_t take_piece(struct str piece, struct str text, bool ignores_case, size_t *steps)
 {
 	size_t i = 0;
 
 	for (size_t at = 0; at < piece.n; at++, ++*steps) {
-		if (i == text.n || (piece.p[at] != IAM_ONE && !is_same(piece.p[at], text.p[i], ignores_case)))
+		if (i == text.n ||
+		    (piece.p[at] != IAM_ONE && !is_same(piece.p[at], text.p[i], ignores_case)))
 			return SIZE_MAX;
 		i += piece.p[at] == IAM_ONE ? character(text, i) : 1;
 	}
@@ -129,13 +146,16 @@ static size_t find_piece(struct arena *arena, struct str piece, struct str text,
 	if (piece.n == 0)
 		return 0;
 	if (!ignores_case && !memchr(piece.p, IAM_ONE, piece.n)) {
-		const char *found = text.n > 0 ? memmem(text.p, text.n, piece.p, piece.n) : NULL; /* linear */
+		const char *found =
+			text.n > 0 ? memmem(text.p, text.n, piece.p, piece.n) : NULL; /* linear */
 
 		return found ? (size_t)(found - text.p) + piece.n : SIZE_MAX;
 	}
-	for (size_t from = 0; from < text.n && arena_works(arena, 1 + steps / STEPS_PER_LOOK); from += character(text, from)) {
+	for (size_t from = 0; from < text.n && arena_works(arena, 1 + steps / STEPS_PER_LOOK);
+	     from += character(text, from)) {
 		steps = 0;
-		size_t taken = take_piece(piece, (struct str){text.p + from, text.n - from}, ignores_case, &steps);
+		size_t taken = take_piece(piece, (struct str){text.p + from, text.n - from},
+					  ignores_case, &steps);
 		if (taken != SIZE_MAX)
 			return from + taken;
 	}
@@ -147,14 +167,17 @@ static bool ends_with_piece(struct str piece, struct str text, bool ignores_case
 {
 	size_t from = text.n, steps = 0;
 
-	for (size_t i = piece.n; i > 0; i--) { /* as many characters, and for each byte that is none of a character's beginning a byte */
+	for (size_t i = piece.n; i > 0; i--) { /* as many characters, and for each byte that is none
+						  of a character's beginning a byte */
 		if (from == 0)
 			return false;
 		from--;
-		while (piece.p[i - 1] == IAM_ONE && from > 0 && ((unsigned char)text.p[from] & 0xC0) == 0x80)
+		while (piece.p[i - 1] == IAM_ONE && from > 0 &&
+		       ((unsigned char)text.p[from] & 0xC0) == 0x80)
 			from--;
 	}
-	return take_piece(piece, (struct str){text.p + from, text.n - from}, ignores_case, &steps) == text.n - from;
+	return take_piece(piece, (struct str){text.p + from, text.n - from}, ignores_case,
+			  &steps) == text.n - from;
 }
 
 static struct str next_piece(struct str *pattern, bool *is_last)

@@ -1,9 +1,10 @@
 /*
  * pattern - texts of policies with wildcards and variables, and what fits them.
  *
- * '*' stands for any text, '?' for one character. ${key} stands for the value that the request has for a condition key, ${key, 'text'} for the text where it
- * has none; ${*}, ${?} and ${$} are these characters themselves. Characters of a variable's value are never wildcards. AWS: IAM User Guide, "IAM JSON policy
- * elements: Variables and tags" and "Resource".
+ * '*' stands for any text, '?' for one character. ${key} stands for the value that the request has
+ * for a condition key, ${key, 'text'} for the text where it has none; ${*}, ${?} and ${$} are these
+ * characters themselves. Characters of a variable's value are never wildcards. AWS: IAM User Guide,
+ * "IAM JSON policy elements: Variables and tags" and "Resource".
  */
 #ifndef DYNALITH_PROTOCOL_IAM_PATTERN_H
 #define DYNALITH_PROTOCOL_IAM_PATTERN_H
@@ -54,18 +55,22 @@ enum iam_pattern_form {
 /* `forms` joins them. */
 struct iam_pattern iam_pattern_read(struct arena *arena, struct str source, unsigned forms);
 
-/* The pattern with the values of its variables. False: one has no value, or several, and no other text. */
-bool iam_pattern_fill(const struct iam_pattern *pattern, const struct iam_context *context, struct arena *arena, struct str *text);
+/* The pattern with the values of its variables. False: one has no value, or several, and no other
+ * text. */
+bool iam_pattern_fill(const struct iam_pattern *pattern, const struct iam_context *context,
+		      struct arena *arena, struct str *text);
 
 /*
- * Whether the text fits a filled pattern. The work is linear in both, for any number of IAM_ANY; only a piece with IAM_ONE behind an IAM_ANY is tried at each
- * place. It counts in the arena's time. False where the arena is over: the caller looks, and uses no such result.
+ * Whether the text fits a filled pattern. The work is linear in both, for any number of IAM_ANY;
+ * only a piece with IAM_ONE behind an IAM_ANY is tried at each place. It counts in the arena's
+ * time. False where the arena is over: the caller looks, and uses no such result.
  */
 bool iam_pattern_fits(struct arena *arena, struct str pattern, struct str text, bool ignores_case);
 
 /*
- * The same for ARNs: each of the six parts for itself, so that '*' between two colons does not reach beyond them. The last part of a pattern
- * of fewer stands for all that is left. AWS: IAM User Guide, "Condition operators", ARN.
+ * The same for ARNs: each of the six parts for itself, so that '*' between two colons does not
+ * reach beyond them. The last part of a pattern of fewer stands for all that is left. AWS: IAM User
+ * Guide, "Condition operators", ARN.
  */
 bool iam_pattern_fits_arn(struct arena *arena, struct str pattern, struct str arn);
 

@@ -48,7 +48,9 @@ bool iam_scalar(struct arena *arena, const struct json *value, struct str *text)
 		*text = json_boolean(value) ? STR("true") : STR("false");
 		return true;
 	case JSON_NUMBER:
-		*text = json_integer(value, &integer) ? str_printf(arena, "%lld", (long long)integer) : str_printf(arena, "%.17g", json_number(value));
+		*text = json_integer(value, &integer)
+				? str_printf(arena, "%lld", (long long)integer)
+				: str_printf(arena, "%.17g", json_number(value));
 		return true;
 	default:
 		return false;
@@ -56,21 +58,26 @@ bool iam_scalar(struct arena *arena, const struct json *value, struct str *text)
 }
 
 /* A text or a list of texts as patterns. */
-static enum code read_patterns(struct reader *reader, const struct json *value, unsigned forms, bool takes_scalars, struct iam_patterns *out)
+static enum code read_patterns(struct reader *reader, const struct json *value, unsigned forms,
+			       bool takes_scalars, struct iam_patterns *out)
 {
 	bool is_list = json_type(value) == JSON_ARRAY;
-	struct iam_pattern *patterns = ARENA_ARRAY(reader->arena, struct iam_pattern, is_list ? json_count(value) + 1 : 1);
+	struct iam_pattern *patterns =
+		ARENA_ARRAY(reader->arena, struct iam_pattern, is_list ? json_count(value) + 1 : 1);
 
 	if (!reader->has_variables)
 		forms &= ~(unsigned)IAM_VARIABLES;
 	size_t n = 0;
-	for (const struct json *one = is_list ? json_first(value) : value; one; one = is_list ? json_next(one) : NULL) {
+	for (const struct json *one = is_list ? json_first(value) : value; one;
+	     one = is_list ? json_next(one) : NULL) {
 		struct str text;
 
-		if (!iam_scalar(reader->arena, one, &text) || (!takes_scalars && json_type(one) != JSON_STRING))
+		if (!iam_scalar(reader->arena, one, &text) ||
+		    (!takes_scalars && json_type(one) != JSON_STRING))
 			return err_set(reader->err, MSG_IAM_SYNTAX);
 		reader->characters += text.n;
-		if (reader->characters > IAM_POLICY_CHARACTERS_MAX && reader->kind == IAM_OF_IDENTITY)
+		if (reader->characters > IAM_POLICY_CHARACTERS_MAX &&
+		    reader->kind == IAM_OF_IDENTITY)
 			return err_set(reader->err, MSG_IAM_TOO_LARGE, IAM_POLICY_CHARACTERS_MAX);
 		patterns[n++] = iam_pattern_read(reader->arena, text, forms);
 	}
@@ -79,19 +86,24 @@ static enum code read_patterns(struct reader *reader, const struct json *value, 
 }
 
 /* One of the two members; none is for the checks of the whole. */
-static enum code read_either(struct reader *reader, const struct json *one, const struct json *other, unsigned forms, bool *is_other, struct iam_patterns *out)
+static enum code read_either(struct reader *reader, const struct json *one,
+			     const struct json *other, unsigned forms, bool *is_other,
+			     struct iam_patterns *out)
 {
 	if (one && other)
 		return err_set(reader->err, MSG_IAM_SYNTAX);
-	enum code code = one || other ? read_patterns(reader, one ? one : other, forms, false, out) : OK;
+	enum code code =
+		one || other ? read_patterns(reader, one ? one : other, forms, false, out) : OK;
 	return RESULT(code, is_other, other != NULL);
 }
 
 /* "*", or {"AWS": text or list, others}. */
-static enum code read_principals(struct reader *reader, const struct json *object, struct iam_statement *statement)
+static enum code read_principals(struct reader *reader, const struct json *object,
+				 struct iam_statement *statement)
 {
 	static const char *const kinds[] = {"AWS", "Service", "Federated", "CanonicalUser", NULL};
-	const struct json *principal = json_member(object, "Principal"), *not_principal = json_member(object, "NotPrincipal");
+	const struct json *principal = json_member(object, "Principal"),
+			  *not_principal = json_member(object, "NotPrincipal");
 	const struct json *value = principal ? principal : not_principal;
 
 	if (reader->kind == IAM_OF_IDENTITY) {
@@ -108,7 +120,9 @@ static enum code read_principals(struct reader *reader, const struct json *objec
 		if (!has_only(reader->arena, value, kinds))
 			return err_set(reader->err, MSG_IAM_SYNTAX);
 		value = json_member(value, "AWS");
-		return value ? read_patterns(reader, value, IAM_LITERAL, false, &statement->principals) : OK;
+		return value ? read_patterns(reader, value, IAM_LITERAL, false,
+					     &statement->principals)
+			     : OK;
 	}
 	if (json_type(value) != JSON_STRING || !str_eq(json_string(reader->arena, value), STR("*")))
 		return err_set(reader->err, MSG_IAM_SYNTAX);
@@ -127,7 +141,8 @@ bool iam_operator_read(struct str name, struct iam_test *test)
 		test->quantifier = IAM_FOR_ANY;
 		name = (struct str){name.p + any.n, name.n - any.n};
 	}
-	test->is_if_exists = name.n > end.n && str_eq_nocase((struct str){name.p + name.n - end.n, end.n}, end);
+	test->is_if_exists =
+		name.n > end.n && str_eq_nocase((struct str){name.p + name.n - end.n, end.n}, end);
 	if (test->is_if_exists)
 		name.n -= end.n;
 	test->operator = iam_operator_find(name);
@@ -140,18 +155,21 @@ static bool has(struct str text, char c)
 }
 
 /* The values are of the operator's type. */
-static bool are_of(struct arena *arena, const struct iam_operator *operator, const struct json *value)
+static bool are_of(struct arena *arena, const struct iam_operator *operator,
+		   const struct json * value)
 {
 	bool is_list = json_type(value) == JSON_ARRAY;
 
-	for (const struct json *one = is_list ? json_first(value) : value; one; one = is_list ? json_next(one) : NULL) {
+	for (const struct json *one = is_list ? json_first(value) : value; one;
+	     one = is_list ? json_next(one) : NULL) {
 		if (!iam_operator_takes(arena, operator, one))
 			return false;
 	}
 	return true;
 }
 
-static enum code read_conditions(struct reader *reader, const struct json *condition, struct iam_statement *statement)
+static enum code read_conditions(struct reader *reader, const struct json *condition,
+				 struct iam_statement *statement)
 {
 	struct iam_test *tests = NULL;
 	size_t n = 0;
@@ -163,13 +181,17 @@ static enum code read_conditions(struct reader *reader, const struct json *condi
 	for (const struct json *block = json_first(condition); block; block = json_next(block)) {
 		struct iam_test head = {0};
 
-		if (json_type(block) != JSON_OBJECT || (json_first(block) && !iam_operator_read(json_name(reader->arena, block), &head)))
+		if (json_type(block) != JSON_OBJECT ||
+		    (json_first(block) &&
+		     !iam_operator_read(json_name(reader->arena, block), &head)))
 			return err_set(reader->err, MSG_IAM_SYNTAX);
 		for (const struct json *key = json_first(block); key; key = json_next(key)) {
 			tests = arena_room(reader->arena, tests, n, sizeof(*tests));
 			tests[n] = head;
 			tests[n].key = json_name(reader->arena, key);
-			enum code code = read_patterns(reader, key, iam_operator_forms(head.operator), true, &tests[n].values);
+			enum code code =
+				read_patterns(reader, key, iam_operator_forms(head.operator), true,
+					      &tests[n].values);
 			if (code != OK)
 				return code;
 			reader->is_odd |= !are_of(reader->arena, head.operator, key);
@@ -181,10 +203,14 @@ static enum code read_conditions(struct reader *reader, const struct json *condi
 	return OK;
 }
 
-static enum code read_head(struct reader *reader, const struct json *object, struct iam_statement *statement)
+static enum code read_head(struct reader *reader, const struct json *object,
+			   struct iam_statement *statement)
 {
-	const struct json *effect = json_member(object, "Effect"), *sid = json_member(object, "Sid");
-	struct str text = effect && json_type(effect) == JSON_STRING ? json_string(reader->arena, effect) : STR("");
+	const struct json *effect = json_member(object, "Effect"),
+			  *sid = json_member(object, "Sid");
+	struct str text = effect && json_type(effect) == JSON_STRING
+				  ? json_string(reader->arena, effect)
+				  : STR("");
 
 	statement->is_deny = str_eq_nocase(text, STR("Deny"));
 	if (!statement->is_deny && !str_eq_nocase(text, STR("Allow")))
@@ -199,10 +225,12 @@ static enum code read_head(struct reader *reader, const struct json *object, str
 	return OK;
 }
 
-static enum code read_statement(struct reader *reader, const struct json *object, struct iam_statement *statement)
+static enum code read_statement(struct reader *reader, const struct json *object,
+				struct iam_statement *statement)
 {
 	static const char *const members[] = {
-		"Sid", "Effect", "Action", "NotAction", "Resource", "NotResource", "Principal", "NotPrincipal", "Condition", NULL,
+		"Sid",         "Effect",    "Action",       "NotAction", "Resource",
+		"NotResource", "Principal", "NotPrincipal", "Condition", NULL,
 	};
 	enum code code;
 
@@ -212,15 +240,19 @@ static enum code read_statement(struct reader *reader, const struct json *object
 	if (code == OK)
 		code = read_principals(reader, object, statement);
 	if (code == OK)
-		code = read_either(reader, json_member(object, "Action"), json_member(object, "NotAction"), IAM_WILD, &statement->is_not_action,
-				   &statement->actions);
+		code = read_either(reader, json_member(object, "Action"),
+				   json_member(object, "NotAction"), IAM_WILD,
+				   &statement->is_not_action, &statement->actions);
 	if (code == OK)
-		code = read_either(reader, json_member(object, "Resource"), json_member(object, "NotResource"), IAM_WILD | IAM_VARIABLES,
+		code = read_either(reader, json_member(object, "Resource"),
+				   json_member(object, "NotResource"), IAM_WILD | IAM_VARIABLES,
 				   &statement->is_not_resource, &statement->resources);
-	return code == OK ? read_conditions(reader, json_member(object, "Condition"), statement) : code;
+	return code == OK ? read_conditions(reader, json_member(object, "Condition"), statement)
+			  : code;
 }
 
-static enum code check_ids(struct arena *arena, const struct iam_policy *policy, bool is_plain, struct err *err)
+static enum code check_ids(struct arena *arena, const struct iam_policy *policy, bool is_plain,
+			   struct err *err)
 {
 	struct str *ids = ARENA_ARRAY(arena, struct str, policy->n + 1);
 	size_t count = 0;
@@ -257,7 +289,8 @@ static enum code check_action(struct str text, struct err *err)
 	if (str_eq(vendor, STR("*")))
 		return OK;
 	for (size_t i = 0; i < vendor.n; i++) {
-		if (!isalnum((unsigned char)vendor.p[i]) && vendor.p[i] != '-' && vendor.p[i] != '.')
+		if (!isalnum((unsigned char)vendor.p[i]) && vendor.p[i] != '-' &&
+		    vendor.p[i] != '.')
 			return err_set(err, MSG_IAM_VENDOR_NAME, STR_ARG(vendor));
 	}
 	return vendor.n > 0 ? OK : err_set(err, MSG_IAM_VENDOR_NAME, STR_ARG(vendor));
@@ -286,12 +319,14 @@ static enum code refuse_partition(struct str partition, struct str rest, struct 
 		if (!is_more)
 			rest = (struct str){NULL, 0};
 	}
-	return err_set(err, MSG_IAM_PARTITION, STR_ARG(partition), STR_ARG(partition), STR_ARG(parts[0]), STR_ARG(parts[1]), STR_ARG(parts[2]), STR_ARG(parts[3]));
+	return err_set(err, MSG_IAM_PARTITION, STR_ARG(partition), STR_ARG(partition),
+		       STR_ARG(parts[0]), STR_ARG(parts[1]), STR_ARG(parts[2]), STR_ARG(parts[3]));
 }
 
 static bool is_partition(struct str text)
 {
-	return str_eq(text, STR("*")) || str_eq(text, STR("aws")) || str_starts_with(text, STR("aws-"));
+	return str_eq(text, STR("*")) || str_eq(text, STR("aws")) ||
+	       str_starts_with(text, STR("aws-"));
 }
 
 /* The colons of the six parts of an ARN, and its service. */
@@ -339,8 +374,10 @@ static enum code check_resources(const struct iam_policy *policy, struct err *er
 	return code;
 }
 
-/* What AWS refuses where the grammar is right, in its order: as the tests of moto have it, which were compared with CreatePolicy. */
-static enum code check(struct arena *arena, const struct iam_policy *policy, enum iam_policy_kind kind, bool is_odd, struct err *err)
+/* What AWS refuses where the grammar is right, in its order: as the tests of moto have it, which
+ * were compared with CreatePolicy. */
+static enum code check(struct arena *arena, const struct iam_policy *policy,
+		       enum iam_policy_kind kind, bool is_odd, struct err *err)
 {
 	bool is_identity = kind == IAM_OF_IDENTITY;
 
@@ -369,14 +406,19 @@ static enum code check(struct arena *arena, const struct iam_policy *policy, enu
 static enum code read_version(struct reader *reader, const struct json *document)
 {
 	const struct json *version = json_member(document, "Version");
-	struct str text = version && json_type(version) == JSON_STRING ? json_string(reader->arena, version) : STR("");
+	struct str text = version && json_type(version) == JSON_STRING
+				  ? json_string(reader->arena, version)
+				  : STR("");
 
 	reader->has_variables = str_eq(text, STR(VERSION_NEW));
-	return !version || reader->has_variables || str_eq(text, STR(VERSION_OLD)) ? OK : err_set(reader->err, MSG_IAM_SYNTAX);
+	return !version || reader->has_variables || str_eq(text, STR(VERSION_OLD))
+		       ? OK
+		       : err_set(reader->err, MSG_IAM_SYNTAX);
 }
 
-static enum code read_document(struct arena *arena, const struct json *document, enum iam_policy_kind kind, unsigned *number, struct iam_policy *policy,
-			       struct err *err)
+static enum code read_document(struct arena *arena, const struct json *document,
+			       enum iam_policy_kind kind, unsigned *number,
+			       struct iam_policy *policy, struct err *err)
 {
 	static const char *const members[] = {"Version", "Id", "Statement", NULL};
 	struct reader reader = {.arena = arena, .kind = kind, .err = err};
@@ -387,7 +429,8 @@ static enum code read_document(struct arena *arena, const struct json *document,
 		return err_set(err, MSG_IAM_SYNTAX);
 	code = read_version(&reader, document);
 	list = json_member(document, "Statement");
-	if (code != OK || !list || (json_type(list) != JSON_ARRAY && json_type(list) != JSON_OBJECT))
+	if (code != OK || !list ||
+	    (json_type(list) != JSON_ARRAY && json_type(list) != JSON_OBJECT))
 		return err_set(err, MSG_IAM_SYNTAX);
 	bool is_list = json_type(list) == JSON_ARRAY;
 	size_t n = is_list ? json_count(list) : 1;
@@ -398,7 +441,8 @@ static enum code read_document(struct arena *arena, const struct json *document,
 	if (n > IAM_STATEMENTS_MAX || *number > IAM_STATEMENTS_MAX - n)
 		return err_set(err, MSG_IAM_TOO_MANY, IAM_STATEMENTS_MAX);
 	n = 0;
-	for (const struct json *one = is_list ? json_first(list) : list; one && code == OK; one = is_list ? json_next(one) : NULL) {
+	for (const struct json *one = is_list ? json_first(list) : list; one && code == OK;
+	     one = is_list ? json_next(one) : NULL) {
 		statements[n].number = (*number)++;
 		code = read_statement(&reader, one, &statements[n++]);
 	}
@@ -406,7 +450,8 @@ static enum code read_document(struct arena *arena, const struct json *document,
 	return code == OK ? check(arena, policy, kind, reader.is_odd, err) : code;
 }
 
-enum code iam_policy_read(struct arena *arena, const struct json *document, enum iam_policy_kind kind, unsigned *number, struct iam_policy *out,
+enum code iam_policy_read(struct arena *arena, const struct json *document,
+			  enum iam_policy_kind kind, unsigned *number, struct iam_policy *out,
 			  struct err *err)
 {
 	struct iam_policy policy = {0};

@@ -26,7 +26,8 @@ static void add_key(struct arena *arena, struct iam_context *context, struct iam
 	context->keys = keys;
 }
 
-static void add_text(struct arena *arena, struct iam_context *context, struct str name, struct str text)
+static void add_text(struct arena *arena, struct iam_context *context, struct str name,
+		     struct str text)
 {
 	struct str *value = ARENA_NEW(arena, struct str);
 
@@ -44,9 +45,13 @@ static void add_own_keys(struct arena *arena, struct iam_principal *principal)
 		(void)str_cut(&rest, ':');
 	name = rest;
 	(void)str_cut(&name, '/');
-	add_text(arena, &principal->context, STR("aws:PrincipalArn"), str_is_set(who->role) ? who->role : who->arn);
+	add_text(arena, &principal->context, STR("aws:PrincipalArn"),
+		 str_is_set(who->role) ? who->role : who->arn);
 	add_text(arena, &principal->context, STR("aws:PrincipalAccount"), who->account);
-	add_text(arena, &principal->context, STR("aws:PrincipalType"), who->is_root ? STR("Account") : who->is_user ? STR("User") : STR("AssumedRole"));
+	add_text(arena, &principal->context, STR("aws:PrincipalType"),
+		 who->is_root   ? STR("Account")
+		 : who->is_user ? STR("User")
+				: STR("AssumedRole"));
 	if (who->is_user) {
 		while (memchr(name.p, '/', name.n)) /* the path is no part of the name */
 			(void)str_cut(&name, '/');
@@ -54,7 +59,8 @@ static void add_own_keys(struct arena *arena, struct iam_principal *principal)
 	}
 }
 
-static enum code read_texts(const struct reader *reader, const struct json *object, const char *prefix, bool takes_lists, struct iam_context *context)
+static enum code read_texts(const struct reader *reader, const struct json *object,
+			    const char *prefix, bool takes_lists, struct iam_context *context)
 {
 	if (!object)
 		return OK;
@@ -63,25 +69,32 @@ static enum code read_texts(const struct reader *reader, const struct json *obje
 	for (const struct json *one = json_first(object); one; one = json_next(one)) {
 		struct str name = json_name(reader->arena, one);
 		bool is_list = json_type(one) == JSON_ARRAY;
-		struct str *values = ARENA_ARRAY(reader->arena, struct str, is_list ? json_count(one) + 1 : 1);
+		struct str *values =
+			ARENA_ARRAY(reader->arena, struct str, is_list ? json_count(one) + 1 : 1);
 		size_t n = 0;
 
 		if (is_list && !takes_lists)
 			return wrong(reader, IAM_WANTS_TEXTS);
-		for (const struct json *value = is_list ? json_first(one) : one; value; value = is_list ? json_next(value) : NULL) {
+		for (const struct json *value = is_list ? json_first(one) : one; value;
+		     value = is_list ? json_next(value) : NULL) {
 			if (json_type(value) != JSON_STRING)
 				return wrong(reader, IAM_WANTS_TEXTS);
 			values[n++] = json_string(reader->arena, value);
 		}
-		add_key(reader->arena, context, (struct iam_key){str_printf(reader->arena, "%s" STR_FMT, prefix, STR_ARG(name)), n, values, is_list});
+		add_key(reader->arena, context,
+			(struct iam_key){
+				str_printf(reader->arena, "%s" STR_FMT, prefix, STR_ARG(name)), n,
+				values, is_list});
 	}
 	return OK;
 }
 
 /* The error of a policy says whose it is. */
-static enum code read_policy(const struct reader *reader, const struct json *document, const char *member, struct iam_policy *out)
+static enum code read_policy(const struct reader *reader, const struct json *document,
+			     const char *member, struct iam_policy *out)
 {
-	enum code code = iam_policy_read(reader->arena, document, IAM_OF_IDENTITY, &reader->principals->statement_count, out, reader->err);
+	enum code code = iam_policy_read(reader->arena, document, IAM_OF_IDENTITY,
+					 &reader->principals->statement_count, out, reader->err);
 	struct str message = reader->err->message;
 
 	if (code != OK)
@@ -90,24 +103,30 @@ static enum code read_policy(const struct reader *reader, const struct json *doc
 	return OK;
 }
 
-static enum code read_single(const struct reader *reader, const struct json *document, const char *member, const struct iam_policy **out)
+static enum code read_single(const struct reader *reader, const struct json *document,
+			     const char *member, const struct iam_policy **out)
 {
 	struct iam_policy *policy = ARENA_NEW(reader->arena, struct iam_policy);
 
 	if (!document)
 		return OK;
-	enum code code = json_type(document) == JSON_OBJECT ? read_policy(reader, document, member, policy) : wrong(reader, IAM_WANTS_POLICIES);
+	enum code code = json_type(document) == JSON_OBJECT
+				 ? read_policy(reader, document, member, policy)
+				 : wrong(reader, IAM_WANTS_POLICIES);
 	return RESULT(code, out, policy);
 }
 
-static enum code read_identity(const struct reader *reader, const struct json *value, struct iam_who *who)
+static enum code read_identity(const struct reader *reader, const struct json *value,
+			       struct iam_who *who)
 {
 	bool is_list = value && json_type(value) == JSON_ARRAY;
-	struct iam_policy *policies = ARENA_ARRAY(reader->arena, struct iam_policy, is_list ? json_count(value) + 1 : 1);
+	struct iam_policy *policies =
+		ARENA_ARRAY(reader->arena, struct iam_policy, is_list ? json_count(value) + 1 : 1);
 	enum code code = OK;
 
 	who->identity = policies;
-	for (const struct json *one = is_list ? json_first(value) : value; one && code == OK; one = is_list ? json_next(one) : NULL) {
+	for (const struct json *one = is_list ? json_first(value) : value; one && code == OK;
+	     one = is_list ? json_next(one) : NULL) {
 		if (json_type(one) != JSON_OBJECT)
 			return wrong(reader, IAM_WANTS_POLICIES);
 		code = read_policy(reader, one, "identity", &policies[who->identity_count++]);
@@ -117,7 +136,8 @@ static enum code read_identity(const struct reader *reader, const struct json *v
 
 static bool is_known(struct arena *arena, const struct json *object)
 {
-	static const char *const members[] = {"access_key", "arn", "identity", "boundary", "session", "tags", "variables"};
+	static const char *const members[] = {"access_key", "arn",  "identity", "boundary",
+					      "session",    "tags", "variables"};
 
 	for (const struct json *one = json_first(object); one; one = json_next(one)) {
 		struct str name = json_name(arena, one);
@@ -131,26 +151,32 @@ static bool is_known(struct arena *arena, const struct json *object)
 	return true;
 }
 
-static enum code read_names(const struct reader *reader, const struct json *object, struct iam_principal *principal)
+static enum code read_names(const struct reader *reader, const struct json *object,
+			    struct iam_principal *principal)
 {
-	const struct json *key = json_member(object, "access_key"), *arn = json_member(object, "arn");
+	const struct json *key = json_member(object, "access_key"),
+			  *arn = json_member(object, "arn");
 
 	principal->access_key = STR_ABSENT;
-	if (!arn || json_type(arn) != JSON_STRING || !iam_who_read(reader->arena, json_string(reader->arena, arn), &principal->who))
+	if (!arn || json_type(arn) != JSON_STRING ||
+	    !iam_who_read(reader->arena, json_string(reader->arena, arn), &principal->who))
 		return wrong(reader, IAM_WANTS_ARN);
 	if (!key)
 		return OK;
-	principal->access_key = json_type(key) == JSON_STRING ? json_string(reader->arena, key) : STR("");
+	principal->access_key =
+		json_type(key) == JSON_STRING ? json_string(reader->arena, key) : STR("");
 	if (principal->access_key.n == 0)
 		return wrong(reader, IAM_WANTS_KEY);
 	for (size_t i = 0; i < reader->principals->n; i++) {
-		if (str_is_set(reader->principals->v[i].access_key) && str_eq(reader->principals->v[i].access_key, principal->access_key))
+		if (str_is_set(reader->principals->v[i].access_key) &&
+		    str_eq(reader->principals->v[i].access_key, principal->access_key))
 			return wrong(reader, IAM_WANTS_KEY);
 	}
 	return OK;
 }
 
-static enum code read_principal(const struct reader *reader, const struct json *object, struct iam_principal *principal)
+static enum code read_principal(const struct reader *reader, const struct json *object,
+				struct iam_principal *principal)
 {
 	enum code code;
 
@@ -160,13 +186,17 @@ static enum code read_principal(const struct reader *reader, const struct json *
 	if (code == OK)
 		code = read_identity(reader, json_member(object, "identity"), &principal->who);
 	if (code == OK)
-		code = read_single(reader, json_member(object, "boundary"), "boundary", &principal->who.boundary);
+		code = read_single(reader, json_member(object, "boundary"), "boundary",
+				   &principal->who.boundary);
 	if (code == OK)
-		code = read_single(reader, json_member(object, "session"), "session", &principal->who.session);
+		code = read_single(reader, json_member(object, "session"), "session",
+				   &principal->who.session);
 	if (code == OK)
-		code = read_texts(reader, json_member(object, "variables"), "", true, &principal->context);
+		code = read_texts(reader, json_member(object, "variables"), "", true,
+				  &principal->context);
 	if (code == OK)
-		code = read_texts(reader, json_member(object, "tags"), "aws:PrincipalTag/", false, &principal->context);
+		code = read_texts(reader, json_member(object, "tags"), "aws:PrincipalTag/", false,
+				  &principal->context);
 	principal->own_identity = principal->who.identity_count;
 	principal->own_boundary = principal->who.boundary;
 	if (code == OK)
@@ -183,9 +213,12 @@ static void join_roles(struct iam_principals *principals)
 		for (size_t k = 0; k < principals->n && str_is_set(who->role); k++) {
 			const struct iam_who *role = &principals->v[k].who;
 
-			if (str_is_set(principals->v[k].access_key) || !iam_is_role_of(role->arn, who->role))
+			if (str_is_set(principals->v[k].access_key) ||
+			    !iam_is_role_of(role->arn, who->role))
 				continue;
-			struct iam_policy *joined = ARENA_ARRAY(principals->arena, struct iam_policy, who->identity_count + role->identity_count + 1);
+			struct iam_policy *joined =
+				ARENA_ARRAY(principals->arena, struct iam_policy,
+					    who->identity_count + role->identity_count + 1);
 			for (size_t j = 0; j < who->identity_count; j++)
 				joined[j] = who->identity[j];
 			for (size_t j = 0; j < role->identity_count; j++)
@@ -205,7 +238,9 @@ static enum code read_all(struct iam_principals *principals, struct str document
 
 	principals->document = str_copy(principals->arena, document);
 	code = json_parse(principals->arena, principals->document, &root, err);
-	list = code == OK && json_type(root) == JSON_OBJECT && json_count(root) == 1 ? json_member(root, "principals") : NULL;
+	list = code == OK && json_type(root) == JSON_OBJECT && json_count(root) == 1
+		       ? json_member(root, "principals")
+		       : NULL;
 	if (!list || json_type(list) != JSON_ARRAY)
 		return err_set(err, MSG_IAM_BODY);
 	principals->v = ARENA_ARRAY(principals->arena, struct iam_principal, json_count(list) + 1);
@@ -217,7 +252,8 @@ static enum code read_all(struct iam_principals *principals, struct str document
 	}
 	if (code == OK)
 		join_roles(principals);
-	principals->uses = ARENA_ARRAY(principals->arena, atomic_uint, principals->statement_count + 1);
+	principals->uses =
+		ARENA_ARRAY(principals->arena, atomic_uint, principals->statement_count + 1);
 	return code;
 }
 
@@ -250,19 +286,25 @@ void iam_principals_unref(struct iam_principals *principals)
 	free(principals);
 }
 
-const struct iam_principal *iam_principals_find(const struct iam_principals *principals, struct arena *arena, struct str access_key, struct str account)
+const struct iam_principal *iam_principals_find(const struct iam_principals *principals,
+						struct arena *arena, struct str access_key,
+						struct str account)
 {
 	struct iam_principal *unknown;
 
 	for (size_t i = 0; i < principals->n; i++) {
-		if (str_is_set(principals->v[i].access_key) && str_eq(principals->v[i].access_key, access_key))
+		if (str_is_set(principals->v[i].access_key) &&
+		    str_eq(principals->v[i].access_key, access_key))
 			return &principals->v[i];
 	}
 	unknown = ARENA_NEW(arena, struct iam_principal);
 	unknown->access_key = access_key;
 	unknown->who = (struct iam_who){
-		.arn = str_printf(arena, "arn:aws:iam::" STR_FMT ":user/" STR_FMT, STR_ARG(account), STR_ARG(access_key)), .role = STR_ABSENT,
-		.account = account, .is_user = true,
+		.arn = str_printf(arena, "arn:aws:iam::" STR_FMT ":user/" STR_FMT, STR_ARG(account),
+				  STR_ARG(access_key)),
+		.role = STR_ABSENT,
+		.account = account,
+		.is_user = true,
 	};
 	add_own_keys(arena, unknown);
 	return unknown;

@@ -4,7 +4,8 @@
 
 #define SEPARATORS "#|:/~"
 
-/* The beginning that all keys share, up to its last separator; empty where it has fewer than two. */
+/* The beginning that all keys share, up to its last separator; empty where it has fewer than two.
+ */
 static struct str shared_beginning(const struct iam_use *use)
 {
 	struct str first = use->keys[0];
@@ -37,7 +38,8 @@ static struct str literal(struct arena *arena, struct str text, const char *end)
 /* The condition as JSON; empty: none. */
 static struct str condition_of(struct arena *arena, const struct iam_use *use)
 {
-	struct str beginning = use->has_keys && use->key_count > 1 ? shared_beginning(use) : STR("");
+	struct str beginning =
+		use->has_keys && use->key_count > 1 ? shared_beginning(use) : STR("");
 	struct json_out out = json_out_in(arena);
 
 	if (!use->has_keys || use->key_count == 0 || (use->has_more && beginning.n == 0))
@@ -75,8 +77,11 @@ static void write_statement(struct rest *rest, size_t at, struct json_out *out)
 	json_out_field_string(out, "Effect", STR("Allow"));
 	json_out_name(out, STR("Action"));
 	json_out_open(out, '[');
-	for (size_t i = at; i < rest->n && str_eq(rest->uses[i].arn, first->arn) && str_eq(rest->uses[i].resource, first->resource); i++) {
-		if (!str_eq(rest->conditions[i], rest->conditions[at]) || (rest->is_enforced && rest->uses[i].allowed == 0))
+	for (size_t i = at; i < rest->n && str_eq(rest->uses[i].arn, first->arn) &&
+			    str_eq(rest->uses[i].resource, first->resource);
+	     i++) {
+		if (!str_eq(rest->conditions[i], rest->conditions[at]) ||
+		    (rest->is_enforced && rest->uses[i].allowed == 0))
 			continue;
 		rest->is_done[i] = true;
 		json_out_string(out, rest->uses[i].action);
@@ -138,7 +143,8 @@ static size_t write_principal(struct rest *rest, size_t from, struct json_out *o
 	return to;
 }
 
-static void write_unused(struct json_out *out, const struct iam_principals *principals, const struct iam_principal *principal, const struct iam_policy *policy,
+static void write_unused(struct json_out *out, const struct iam_principals *principals,
+			 const struct iam_principal *principal, const struct iam_policy *policy,
 			 size_t number)
 {
 	for (size_t i = 0; policy && i < policy->n; i++) {
@@ -155,14 +161,16 @@ static void write_unused(struct json_out *out, const struct iam_principals *prin
 	}
 }
 
-struct str iam_report(struct arena *arena, struct iam_uses *uses, const struct iam_principals *principals, bool is_enforced)
+struct str iam_report(struct arena *arena, struct iam_uses *uses,
+		      const struct iam_principals *principals, bool is_enforced)
 {
 	struct json_out out = json_out_in(arena);
 	struct iam_use *list;
 	uint64_t left_out;
 	size_t n = iam_uses_list(uses, arena, &list, &left_out);
 	struct str *conditions = ARENA_ARRAY(arena, struct str, n + 1);
-	struct rest rest = {arena, list, conditions, n, ARENA_ARRAY(arena, bool, n + 1), is_enforced};
+	struct rest rest = {arena,      list, conditions, n, ARENA_ARRAY(arena, bool, n + 1),
+			    is_enforced};
 
 	for (size_t i = 0; i < n; i++)
 		conditions[i] = condition_of(arena, &list[i]);

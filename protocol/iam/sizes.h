@@ -1,8 +1,8 @@
 /*
  * sizes - refuses items above 400 KB before IAM asks policies about their names and values.
  *
- * Policies cost CPU for each name and value. The operations check sizes again, in their own order. Both checks read the request alone, so a refusal
- * says nothing about a table.
+ * Policies cost CPU for each name and value. The operations check sizes again, in their own order.
+ * Both checks read the request alone, so a refusal says nothing about a table.
  */
 #ifndef DYNALITH_PROTOCOL_IAM_SIZES_H
 #define DYNALITH_PROTOCOL_IAM_SIZES_H

@@ -32,15 +32,19 @@ void iam_uses_free(struct iam_uses *uses)
 	free(uses);
 }
 
-static bool is_it(const struct iam_use *use, const struct iam_who *who, const struct iam_question *question)
+static bool is_it(const struct iam_use *use, const struct iam_who *who,
+		  const struct iam_question *question)
 {
-	return str_eq(use->arn, who->arn) && str_eq(use->action, question->action) && str_eq(use->resource, question->resource);
+	return str_eq(use->arn, who->arn) && str_eq(use->action, question->action) &&
+	       str_eq(use->resource, question->resource);
 }
 
 /* NULL: there are as many as are kept. */
-static struct iam_use *find(struct iam_uses *uses, const struct iam_who *who, const struct iam_question *question)
+static struct iam_use *find(struct iam_uses *uses, const struct iam_who *who,
+			    const struct iam_question *question)
 {
-	uint64_t hash = str_hash(who->arn, str_hash(question->action, str_hash(question->resource, 1)));
+	uint64_t hash =
+		str_hash(who->arn, str_hash(question->action, str_hash(question->resource, 1)));
 	size_t at = hash % PLACES;
 
 	for (; uses->places[at]; at = (at + 1) % PLACES) {
@@ -51,8 +55,11 @@ static struct iam_use *find(struct iam_uses *uses, const struct iam_who *who, co
 		return NULL;
 	struct iam_use *use = ARENA_NEW(uses->arena, struct iam_use);
 	*use = (struct iam_use){
-		.arn = str_copy(uses->arena, who->arn), .action = str_copy(uses->arena, question->action), .resource = str_copy(uses->arena, question->resource),
-		.has_keys = true, .why = STR_ABSENT,
+		.arn = str_copy(uses->arena, who->arn),
+		.action = str_copy(uses->arena, question->action),
+		.resource = str_copy(uses->arena, question->resource),
+		.has_keys = true,
+		.why = STR_ABSENT,
 	};
 	uses->n++;
 	uses->places[at] = use;
@@ -70,9 +77,11 @@ static void note_beginning(struct iam_use *use, struct str key)
 	use->shared = use->key_count > 0 ? n : use->shared;
 }
 
-static void note_keys(struct iam_uses *uses, struct iam_use *use, const struct iam_question *question)
+static void note_keys(struct iam_uses *uses, struct iam_use *use,
+		      const struct iam_question *question)
 {
-	const struct iam_key *keys = iam_context_find(&question->context, STR("dynamodb:LeadingKeys"));
+	const struct iam_key *keys =
+		iam_context_find(&question->context, STR("dynamodb:LeadingKeys"));
 
 	use->has_keys = use->has_keys && keys && keys->n > 0;
 	for (size_t i = 0; use->has_keys && i < keys->n; i++) {
@@ -91,7 +100,9 @@ static void note_keys(struct iam_uses *uses, struct iam_use *use, const struct i
 	}
 }
 
-void iam_uses_note(struct iam_uses *uses, const struct iam_who *who, const struct iam_question *question, bool is_allowed, bool is_done, struct str why)
+void iam_uses_note(struct iam_uses *uses, const struct iam_who *who,
+		   const struct iam_question *question, bool is_allowed, bool is_done,
+		   struct str why)
 {
 	pthread_mutex_lock(&uses->lock);
 	struct iam_use *use = find(uses, who, question);
@@ -118,7 +129,8 @@ static int order(const void *a, const void *b)
 }
 
 /* What is copied points to texts that are never changed while the uses live. */
-size_t iam_uses_list(struct iam_uses *uses, struct arena *arena, struct iam_use **out, uint64_t *left_out)
+size_t iam_uses_list(struct iam_uses *uses, struct arena *arena, struct iam_use **out,
+		     uint64_t *left_out)
 {
 	size_t n = 0;
 

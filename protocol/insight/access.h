@@ -1,11 +1,13 @@
 /*
  * access - what a request reads and writes, noted by protocol/work; insight.h makes patterns of it.
  *
- * A note is a few pointers into the request's arena. Where nobody wants them (call->accesses is NULL) a note is one look.
+ * A note is a few pointers into the request's arena. Where nobody wants them (call->accesses is
+ * NULL) a note is one look.
  *
- * The shelf protocol/insight/ holds the notes (access), how they are described without values (mask, outline), the figures of patterns and
- * partitions (sketch, series, partition), the patterns themselves (insight), the keys that Contributor Insights shows
- * (contributors), and what an experienced engineer would say about patterns (finding).
+ * The shelf protocol/insight/ holds the notes (access), how they are described without values
+ * (mask, outline), the figures of patterns and partitions (sketch, series, partition), the patterns
+ * themselves (insight), the keys that Contributor Insights shows (contributors), and what an
+ * experienced engineer would say about patterns (finding).
  */
 #ifndef DYNALITH_PROTOCOL_ACCESS_H
 #define DYNALITH_PROTOCOL_ACCESS_H
@@ -14,7 +16,17 @@
 #include "storage/read.h"
 #include "storage/vector/vector.h"
 
-enum access_kind { ACCESS_GET, ACCESS_QUERY, ACCESS_SCAN, ACCESS_SEARCH, ACCESS_PUT, ACCESS_UPDATE, ACCESS_DELETE, ACCESS_CHECK, ACCESS_KINDS };
+enum access_kind {
+	ACCESS_GET,
+	ACCESS_QUERY,
+	ACCESS_SCAN,
+	ACCESS_SEARCH,
+	ACCESS_PUT,
+	ACCESS_UPDATE,
+	ACCESS_DELETE,
+	ACCESS_CHECK,
+	ACCESS_KINDS
+};
 
 /* How it was asked for, and what became of it. */
 enum access_how {
@@ -32,13 +44,15 @@ struct access {
 	unsigned how;                     /* of enum access_how */
 	const struct table *table;
 	const struct index *index;        /* or NULL */
-	const struct node *keys;          /* QUERY: the key condition; SEARCH: the equality that names the partition, or NULL */
-	const struct value *item;         /* PUT: the item; others but QUERY, SCAN and SEARCH: the key */
+	const struct node *keys;  /* QUERY: the key condition; SEARCH: the equality that names the
+				     partition, or NULL */
+	const struct value *item; /* PUT: the item; others but QUERY, SCAN and SEARCH: the key */
 	const struct node *condition;     /* of a write; of a page the filter; or NULL */
 	const struct projection *projection;
 	const struct update *update;
 	struct str row_key;               /* of an item; of a QUERY the partition */
-	struct str before, after;         /* images of a written item; absent: there was or is none, or it was not written */
+	struct str before, after; /* images of a written item; absent: there was or is none, or it
+				     was not written */
 	uint64_t scanned, returned, bytes; /* bytes of what was scanned */
 };
 
@@ -55,12 +69,13 @@ struct accesses {
 	size_t throttled_count;
 	struct access_throttled *throttled;
 	size_t left_count;
-	uint64_t *left;         /* members of a batch of writes that were left undone, by access_row() */
+	uint64_t *left; /* members of a batch of writes that were left undone, by access_row() */
 };
 
 void access_note_page(struct call *call, const struct read_page *page);
 /* `partition`: the part of the condition that names it, or NULL. */
-void access_note_search(struct call *call, const struct vector_search *search, const struct node *partition, const struct projection *projection);
+void access_note_search(struct call *call, const struct vector_search *search,
+			const struct node *partition, const struct projection *projection);
 void access_note_reads(struct call *call, const struct read_item *reads, size_t n);
 /* The projection of the i-th of the reads noted last. */
 void access_note_projection(struct call *call, size_t i, const struct projection *projection);

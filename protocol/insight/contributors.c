@@ -46,7 +46,10 @@ static const struct {
 	struct str rule;
 	bool is_whole, is_throttled;
 } kinds[KINDS] = {
-	{STR_INIT("PKC"), false, false}, {STR_INIT("SKC"), true, false}, {STR_INIT("PKT"), false, true}, {STR_INIT("SKT"), true, true},
+	{STR_INIT("PKC"), false, false},
+	{STR_INIT("SKC"), true, false},
+	{STR_INIT("PKT"), false, true},
+	{STR_INIT("SKT"), true, true},
 };
 
 struct contributors *contributors_new(void)
@@ -102,13 +105,16 @@ static void add(struct toplist *list, struct str key, double amount)
 		before = least->amount;
 		free(least->key);
 	}
-	*least = (struct contributor){arena_checked(malloc(key.n + 1)), key.n, before + amount, before};
+	*least = (struct contributor){arena_checked(malloc(key.n + 1)), key.n, before + amount,
+				      before};
 	memcpy(least->key, key.p, key.n);
 }
 
 static char *texts_of(const struct table_identity *table)
 {
-	char *texts = arena_checked(calloc(1, table->account.n + table->region.n + table->name.n + 3)), *at = texts;
+	char *texts = arena_checked(
+		     calloc(1, table->account.n + table->region.n + table->name.n + 3)),
+	     *at = texts;
 
 	memcpy(at, table->account.p, table->account.n);
 	memcpy(at += table->account.n + 1, table->region.p, table->region.n);
@@ -116,14 +122,17 @@ static char *texts_of(const struct table_identity *table)
 	return texts;
 }
 
-/* The figures of a table or index; begun again where its insights were enabled again. The lock is held. */
-static struct resource *resource_of(struct contributors *contributors, const struct table *table, const struct index *index, int64_t since_ms)
+/* The figures of a table or index; begun again where its insights were enabled again. The lock is
+ * held. */
+static struct resource *resource_of(struct contributors *contributors, const struct table *table,
+				    const struct index *index, int64_t since_ms)
 {
 	uint64_t number = index ? index->number + 1 : 0;
 	size_t oldest = 0, i = 0;
 
 	for (; i < contributors->n; i++) {
-		if (contributors->v[i]->table == table->identity.number && contributors->v[i]->index == number)
+		if (contributors->v[i]->table == table->identity.number &&
+		    contributors->v[i]->index == number)
 			break;
 		if (contributors->v[i]->touched < contributors->v[oldest]->touched)
 			oldest = i;
@@ -135,7 +144,8 @@ static struct resource *resource_of(struct contributors *contributors, const str
 		i = contributors->n;
 	}
 	if (i == contributors->n) {
-		contributors->v[contributors->n++] = arena_checked(calloc(1, sizeof(struct resource)));
+		contributors->v[contributors->n++] =
+			arena_checked(calloc(1, sizeof(struct resource)));
 		contributors->v[i]->texts = texts_of(&table->identity);
 		contributors->v[i]->table = table->identity.number;
 		contributors->v[i]->index = number;
@@ -158,7 +168,8 @@ static const struct key_schema *keys_of(const struct table *table, const struct 
 }
 
 /* The first elements of a row key; absent where it has not so many. */
-static struct str elements(struct arena *arena, const struct key_schema *keys, unsigned n, struct str row_key)
+static struct str elements(struct arena *arena, const struct key_schema *keys, unsigned n,
+			   struct str row_key)
 {
 	struct str begin, rest;
 
@@ -189,10 +200,16 @@ static void count(struct contributors *contributors, struct arena *arena, const 
 
 	if (!insights->is_enabled || (insights->is_throttled_only && !touch->is_throttled))
 		return;
-	struct resource *resource = resource_of(contributors, touch->table, touch->index, insights->since_ms);
+	struct resource *resource =
+		resource_of(contributors, touch->table, touch->index, insights->since_ms);
 	for (size_t k = 0; k < KINDS; k++) {
-		bool is_meant = kinds[k].is_throttled == touch->is_throttled && (!kinds[k].is_whole || keys->range_count > 0);
-		struct str key = is_meant ? elements(arena, keys, kinds[k].is_whole ? key_schema_count(keys) : keys->hash_count, touch->row_key) : STR_ABSENT;
+		bool is_meant = kinds[k].is_throttled == touch->is_throttled &&
+				(!kinds[k].is_whole || keys->range_count > 0);
+		struct str key = is_meant ? elements(arena, keys,
+						     kinds[k].is_whole ? key_schema_count(keys)
+								       : keys->hash_count,
+						     touch->row_key)
+					  : STR_ABSENT;
 
 		if (str_is_set(key))
 			add(&resource->lists[k], key, touch->amount);
@@ -200,7 +217,8 @@ static void count(struct contributors *contributors, struct arena *arena, const 
 }
 
 /* The row of an item in an index, before or after a write. */
-static struct str row_in(const struct call *call, const struct access *access, const struct index *index)
+static struct str row_in(const struct call *call, const struct access *access,
+			 const struct index *index)
 {
 	struct str image = str_is_set(access->after) ? access->after : access->before;
 	struct value item;
@@ -214,13 +232,17 @@ static struct str row_in(const struct call *call, const struct access *access, c
 static double weight_of(const struct access *access)
 {
 	if (access->kind < ACCESS_PUT)
-		return capacity_read(access->bytes, access->how & ACCESS_CONSISTENT ? READ_CONSISTENT : READ_EVENTUAL);
+		return capacity_read(access->bytes, access->how & ACCESS_CONSISTENT
+							    ? READ_CONSISTENT
+							    : READ_EVENTUAL);
 	return capacity_write(str_is_set(access->before) ? image_item_size(access->before) : 0,
-			      str_is_set(access->after) ? image_item_size(access->after) : 0, false);
+			      str_is_set(access->after) ? image_item_size(access->after) : 0,
+			      false);
 }
 
 /* Whether the access is one of the table (no index) or index, and of which of its rows. */
-static bool is_of(const struct call *call, const struct access *access, const struct table *table, const struct index *index, struct str *row_key)
+static bool is_of(const struct call *call, const struct access *access, const struct table *table,
+		  const struct index *index, struct str *row_key)
 {
 	bool is_read = access->kind < ACCESS_PUT;
 
@@ -231,7 +253,8 @@ static bool is_of(const struct call *call, const struct access *access, const st
 }
 
 /* Shares out what the call consumed of a table or index among its accesses. */
-static void count_units(struct contributors *contributors, const struct call *call, const struct table *table, const struct index *index, struct units units)
+static void count_units(struct contributors *contributors, const struct call *call,
+			const struct table *table, const struct index *index, struct units units)
 {
 	const struct accesses *accesses = call->accesses;
 	struct touch *touches = ARENA_ARRAY(call->arena, struct touch, accesses->n);
@@ -245,7 +268,8 @@ static void count_units(struct contributors *contributors, const struct call *ca
 
 		if (!is_of(call, &accesses->v[i], table, index, &row_key))
 			continue;
-		touches[n] = (struct touch){table, index, row_key, weight_of(&accesses->v[i]), false};
+		touches[n] =
+			(struct touch){table, index, row_key, weight_of(&accesses->v[i]), false};
 		sum += touches[n++].amount;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -280,7 +304,8 @@ void contributors_fold(struct contributors *contributors, const struct call *cal
 		count_units(contributors, call, cost->table, NULL, cost->base);
 		for (size_t k = 0; k < cost->table->indexes.n; k++) {
 			if (!cost->table->indexes.v[k].is_local)
-				count_units(contributors, call, cost->table, &cost->table->indexes.v[k], cost->index[k]);
+				count_units(contributors, call, cost->table,
+					    &cost->table->indexes.v[k], cost->index[k]);
 		}
 	}
 	for (size_t i = 0; i < accesses->throttled_count; i++) {
@@ -294,12 +319,14 @@ void contributors_fold(struct contributors *contributors, const struct call *cal
 
 static int by_amount(const void *a, const void *b)
 {
-	double x = ((const struct contributor *)a)->amount, y = ((const struct contributor *)b)->amount;
+	double x = ((const struct contributor *)a)->amount,
+	       y = ((const struct contributor *)b)->amount;
 
 	return (x < y) - (x > y);
 }
 
-static void show_key(struct json_out *out, struct arena *arena, const struct key_schema *keys, unsigned n, struct str key)
+static void show_key(struct json_out *out, struct arena *arena, const struct key_schema *keys,
+		     unsigned n, struct str key)
 {
 	json_out_name(out, STR("key"));
 	json_out_open(out, '{');
@@ -312,7 +339,8 @@ static void show_key(struct json_out *out, struct arena *arena, const struct key
 	json_out_close(out, '}');
 }
 
-static void show_list(struct json_out *out, struct arena *arena, const struct key_schema *keys, size_t kind, struct toplist *list)
+static void show_list(struct json_out *out, struct arena *arena, const struct key_schema *keys,
+		      size_t kind, struct toplist *list)
 {
 	json_out_open(out, '{');
 	json_out_field_string(out, "rule", kinds[kind].rule);
@@ -322,7 +350,9 @@ static void show_list(struct json_out *out, struct arena *arena, const struct ke
 		qsort(list->v, list->n, sizeof(list->v[0]), by_amount);
 	for (size_t i = 0; i < list->n && i < SHOWN_MAX; i++) {
 		json_out_open(out, '{');
-		show_key(out, arena, keys, kinds[kind].is_whole ? key_schema_count(keys) : keys->hash_count, (struct str){list->v[i].key, list->v[i].n});
+		show_key(out, arena, keys,
+			 kinds[kind].is_whole ? key_schema_count(keys) : keys->hash_count,
+			 (struct str){list->v[i].key, list->v[i].n});
 		json_out_name(out, kinds[kind].is_throttled ? STR("throttled") : STR("units"));
 		json_out_double(out, list->v[i].amount);
 		if (list->v[i].doubtful > 0) {
@@ -335,7 +365,8 @@ static void show_list(struct json_out *out, struct arena *arena, const struct ke
 	json_out_close(out, '}');
 }
 
-static void show(struct json_out *out, struct arena *arena, const struct table *table, struct resource *resource)
+static void show(struct json_out *out, struct arena *arena, const struct table *table,
+		 struct resource *resource)
 {
 	const struct index *index = NULL;
 
@@ -345,31 +376,40 @@ static void show(struct json_out *out, struct arena *arena, const struct table *
 	}
 	const struct insights *insights = insights_of(table, index);
 	const struct key_schema *keys = keys_of(table, index);
-	if ((resource->index && !index) || !insights->is_enabled || insights->since_ms != resource->since_ms)
+	if ((resource->index && !index) || !insights->is_enabled ||
+	    insights->since_ms != resource->since_ms)
 		return; /* its figures are gone by now */
 	json_out_open(out, '{');
 	json_out_field_string(out, "TableName", table->identity.name);
 	if (index)
 		json_out_field_string(out, "IndexName", index->name);
-	json_out_field_string(out, "ContributorInsightsMode", insights->is_throttled_only ? STR("THROTTLED_KEYS") : STR("ACCESSED_AND_THROTTLED_KEYS"));
+	json_out_field_string(out, "ContributorInsightsMode",
+			      insights->is_throttled_only ? STR("THROTTLED_KEYS")
+							  : STR("ACCESSED_AND_THROTTLED_KEYS"));
 	json_out_name(out, STR("rules"));
 	json_out_open(out, '[');
 	for (size_t k = 0; k < KINDS; k++) {
-		if ((!kinds[k].is_whole || keys->range_count > 0) && (kinds[k].is_throttled || !insights->is_throttled_only))
+		if ((!kinds[k].is_whole || keys->range_count > 0) &&
+		    (kinds[k].is_throttled || !insights->is_throttled_only))
 			show_list(out, arena, keys, k, &resource->lists[k]);
 	}
 	json_out_close(out, ']');
 	json_out_close(out, '}');
 }
 
-/* The names of the namespace's tables that have figures; those that are gone are passed over later. */
-static struct str *names_of(struct contributors *contributors, struct ns ns, struct arena *arena, size_t *n)
+/* The names of the namespace's tables that have figures; those that are gone are passed over later.
+ */
+static struct str *names_of(struct contributors *contributors, struct ns ns, struct arena *arena,
+			    size_t *n)
 {
 	struct str *names = ARENA_ARRAY(arena, struct str, contributors->n);
 
 	for (size_t i = 0; i < contributors->n; i++) {
-		const char *account = contributors->v[i]->texts, *region = account + strlen(account) + 1, *name = region + strlen(region) + 1;
-		bool is_listed = !str_eq(str_of(account), ns.account) || !str_eq(str_of(region), ns.region);
+		const char *account = contributors->v[i]->texts,
+			   *region = account + strlen(account) + 1,
+			   *name = region + strlen(region) + 1;
+		bool is_listed =
+			!str_eq(str_of(account), ns.account) || !str_eq(str_of(region), ns.region);
 
 		for (size_t k = 0; k < *n; k++)
 			is_listed = is_listed || str_eq(names[k], str_of(name));
@@ -379,7 +419,8 @@ static struct str *names_of(struct contributors *contributors, struct ns ns, str
 	return names;
 }
 
-enum code contributors_describe(const struct service *service, struct ns ns, struct arena *arena, struct str *answer, struct err *err)
+enum code contributors_describe(const struct service *service, struct ns ns, struct arena *arena,
+				struct str *answer, struct err *err)
 {
 	struct contributors *contributors = service->contributors;
 	int64_t now_ms = service->now_ms(service->clock_context, ns);

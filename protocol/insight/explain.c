@@ -16,7 +16,8 @@ struct trial {
 	struct cost *costs;
 };
 
-static enum code ask(void *context, const struct write *writes, size_t n, enum code code, struct err *err)
+static enum code ask(void *context, const struct write *writes, size_t n, enum code code,
+		     struct err *err)
 {
 	struct trial *trial = context;
 
@@ -61,7 +62,8 @@ static void begin(struct json_out *out, const char *name, char bracket)
 	json_out_open(out, bracket);
 }
 
-/* The attribute that a comparison is about, of those that a key condition can have; absent of others. */
+/* The attribute that a comparison is about, of those that a key condition can have; absent of
+ * others. */
 static struct str compared(const struct node *node)
 {
 	const struct node *path = node->arg_count > 1 ? node->args[0] : NULL;
@@ -87,7 +89,8 @@ static void show_comparison(struct json_out *out, const struct node *node)
 }
 
 /* Calls `visit` for each comparison that must hold. */
-static void each_comparison(const struct node *node, unsigned depth, void (*visit)(void *context, const struct node *node), void *context)
+static void each_comparison(const struct node *node, unsigned depth,
+			    void (*visit)(void *context, const struct node *node), void *context)
 {
 	if (!node || depth > DEPTH_MAX)
 		return;
@@ -115,7 +118,8 @@ static void show_range(struct json_out *out, const struct access *access)
 	begin(out, "range", '[');
 	each_comparison(access->keys, 0, visit_range, out);
 	for (unsigned i = 0; access->item && i < key_schema_count(&access->table->keys); i++) {
-		const struct value *value = value_member(access->item, access->table->keys.attributes[i].name);
+		const struct value *value =
+			value_member(access->item, access->table->keys.attributes[i].name);
 
 		if (!value)
 			continue;
@@ -161,13 +165,16 @@ static struct str why_scan(const struct call *call, const struct access *access,
 {
 	if (operation == OP_Scan)
 		return str_printf(call->arena, EXPLAIN_SCAN, place_of(access));
-	return str_printf(call->arena, EXPLAIN_STATEMENT, STR_ARG(keys_of(access)->attributes[0].name), place_of(access));
+	return str_printf(call->arena, EXPLAIN_STATEMENT,
+			  STR_ARG(keys_of(access)->attributes[0].name), place_of(access));
 }
 
 static void show_access(struct json_out *out, const struct call *call, const struct access *access,
 			enum op_id operation)
 {
-	static const char *const names[OUTLINE_PARTS] = {"kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
+	static const char *const names[OUTLINE_PARTS] = {"kind",   "table",     "index",
+							 "key",    "filter",    "projection",
+							 "update", "condition", "how"};
 	struct buf texts[OUTLINE_PARTS];
 	struct outline outline = {.texts = texts};
 
@@ -205,7 +212,8 @@ static void collect(void *context, const struct node *node)
 static const struct node *asks_for(const struct asked *asked, struct str name, bool is_equality)
 {
 	for (size_t i = 0; i < asked->n; i++) {
-		if (str_eq(compared(asked->nodes[i]), name) && (!is_equality || asked->nodes[i]->kind == NODE_EQ))
+		if (str_eq(compared(asked->nodes[i]), name) &&
+		    (!is_equality || asked->nodes[i]->kind == NODE_EQ))
 			return asked->nodes[i];
 	}
 	return NULL;
@@ -218,7 +226,8 @@ struct better {
 	size_t n;
 };
 
-static void suggest(struct better *better, const char *operation, const struct index *index, struct str attribute, const char *why)
+static void suggest(struct better *better, const char *operation, const struct index *index,
+		    struct str attribute, const char *why)
 {
 	struct json_out *out = better->out;
 
@@ -245,27 +254,33 @@ static void better_than_scan(struct better *better)
 	const struct key_attribute *own = table->keys.attributes;
 	bool has_partition = asks_for(&better->asked, own[0].name, true) != NULL;
 
-	if (has_partition && (table->keys.range_count == 0 || asks_for(&better->asked, own[1].name, true)))
+	if (has_partition &&
+	    (table->keys.range_count == 0 || asks_for(&better->asked, own[1].name, true)))
 		suggest(better, "GetItem", NULL, own[0].name, EXPLAIN_BETTER_ITEM);
 	else if (has_partition)
 		suggest(better, "Query", NULL, own[0].name, EXPLAIN_BETTER_TABLE);
 	for (size_t i = 0; i < table->indexes.n; i++) {
 		const struct index *index = &table->indexes.v[i];
 
-		if (!index->is_local && is_plain(&index->keys) && asks_for(&better->asked, index->keys.attributes[0].name, true))
-			suggest(better, "Query", index, index->keys.attributes[0].name, EXPLAIN_BETTER_INDEX);
+		if (!index->is_local && is_plain(&index->keys) &&
+		    asks_for(&better->asked, index->keys.attributes[0].name, true))
+			suggest(better, "Query", index, index->keys.attributes[0].name,
+				EXPLAIN_BETTER_INDEX);
 	}
 	for (size_t i = 0; i < better->asked.n && better->n == 0; i++) {
 		if (better->asked.nodes[i]->kind == NODE_EQ)
-			suggest(better, "Query", NULL, compared(better->asked.nodes[i]), EXPLAIN_BETTER_NEW);
+			suggest(better, "Query", NULL, compared(better->asked.nodes[i]),
+				EXPLAIN_BETTER_NEW);
 	}
 }
 
-static void better_sort_key(struct better *better, const struct key_schema *keys, const struct index *index)
+static void better_sort_key(struct better *better, const struct key_schema *keys,
+			    const struct index *index)
 {
 	const struct key_schema *now = keys_of(better->access);
 
-	if (keys != now && is_plain(keys) && keys->range_count == 1 && str_eq(keys->attributes[0].name, now->attributes[0].name) &&
+	if (keys != now && is_plain(keys) && keys->range_count == 1 &&
+	    str_eq(keys->attributes[0].name, now->attributes[0].name) &&
 	    asks_for(&better->asked, keys->attributes[1].name, false))
 		suggest(better, "Query", index, keys->attributes[1].name, EXPLAIN_BETTER_SORT);
 }
@@ -321,7 +336,8 @@ static void show_error(struct json_out *out, const struct err *err)
 }
 
 /* What the findings' rules say of it alone. `is_short`: only the names. */
-static void show_findings(struct json_out *out, const struct call *call, const struct explain_request *request, bool is_short)
+static void show_findings(struct json_out *out, const struct call *call,
+			  const struct explain_request *request, bool is_short)
 {
 	struct insight *insight = insight_new(1, false);
 	const struct insight_request folded = {
@@ -402,7 +418,9 @@ static struct str in_ascii(struct arena *arena, struct str json)
 		else if (point < 0x10000)
 			buf_printf(&buf, "\\u%04x", (unsigned)point);
 		else
-			buf_printf(&buf, "\\u%04x\\u%04x", (unsigned)(0xD800 + ((point - 0x10000) >> 10)), (unsigned)(0xDC00 + ((point - 0x10000) & 0x3FF)));
+			buf_printf(&buf, "\\u%04x\\u%04x",
+				   (unsigned)(0xD800 + ((point - 0x10000) >> 10)),
+				   (unsigned)(0xDC00 + ((point - 0x10000) & 0x3FF)));
 	}
 	return buf_str(&buf);
 }
@@ -411,5 +429,6 @@ struct str explain_line(struct call *call, const struct explain_request *request
 {
 	struct str whole = in_ascii(call->arena, describe(call, request, false));
 
-	return whole.n <= EXPLAIN_LINE_MAX ? whole : in_ascii(call->arena, describe(call, request, true));
+	return whole.n <= EXPLAIN_LINE_MAX ? whole
+					   : in_ascii(call->arena, describe(call, request, true));
 }

@@ -11,8 +11,10 @@
 #define BURST_MIN 10
 #define SHARE_HOT 0.5          /* of a table's units */
 #define UNITS_HOT 500          /* of a table, before a share says something */
-#define REQUESTS_HOT 10        /* at least one of so many is the partition's: a large item is not traffic */
-#define READS_PER_SECOND 3000  /* AWS: Developer Guide, "Designing partition keys to distribute your workload" */
+#define REQUESTS_HOT                                                                               \
+	10 /* at least one of so many is the partition's: a large item is not traffic */
+#define READS_PER_SECOND                                                                           \
+	3000 /* AWS: Developer Guide, "Designing partition keys to distribute your workload" */
 #define WRITES_PER_SECOND 1000 /* same source */
 #define COLLECTION_LARGE 1000  /* items that one partition got */
 #define NEAR_LIMIT (350 * 1024) /* of 400 KB. AWS: Quotas, "Item size" */
@@ -25,7 +27,8 @@ struct run {
 	struct insight *insight;
 	struct arena *arena;
 	struct json_out *out;
-	bool is_one, is_short; /* is_one: the patterns are those of one request: there is no figure that is too small to say something */
+	bool is_one, is_short; /* is_one: the patterns are those of one request: there is no figure
+				  that is too small to say something */
 	const char *name, *severity, *what, *advice; /* of the finding that is looked for */
 	const struct seen_table *seen;               /* that is judged; or NULL */
 	void (*judge)(struct run *run, const struct pattern *pattern);
@@ -40,8 +43,10 @@ static struct str where_of(struct arena *arena, const struct pattern *pattern)
 {
 	const struct str *parts = pattern->parts;
 
-	return parts[OUTLINE_INDEX].n > 0 ? str_printf(arena, STR_FMT "." STR_FMT, STR_ARG(parts[OUTLINE_TABLE]), STR_ARG(parts[OUTLINE_INDEX]))
-					  : parts[OUTLINE_TABLE];
+	return parts[OUTLINE_INDEX].n > 0
+		       ? str_printf(arena, STR_FMT "." STR_FMT, STR_ARG(parts[OUTLINE_TABLE]),
+				    STR_ARG(parts[OUTLINE_INDEX]))
+		       : parts[OUTLINE_TABLE];
 }
 
 /* "Query shop.GSI1: GSI1PK = ?" */
@@ -53,7 +58,10 @@ static struct str line_of(struct arena *arena, const struct pattern *pattern)
 	buf_printf(&line, "%s " STR_FMT, pattern->operation, STR_ARG(where_of(arena, pattern)));
 	for (enum outline_part part = OUTLINE_KEY; part < OUTLINE_HOW; part++) {
 		static const char *const before[OUTLINE_PARTS] = {
-			[OUTLINE_KEY] = ": ", [OUTLINE_FILTER] = "; filter ", [OUTLINE_PROJECTION] = "; only ", [OUTLINE_UPDATE] = "; ",
+			[OUTLINE_KEY] = ": ",
+			[OUTLINE_FILTER] = "; filter ",
+			[OUTLINE_PROJECTION] = "; only ",
+			[OUTLINE_UPDATE] = "; ",
 			[OUTLINE_CONDITION] = "; if ",
 		};
 
@@ -69,14 +77,17 @@ static const struct pattern *dearest_of(const struct insight *insight, struct st
 	const struct pattern *dearest = NULL;
 
 	for (const struct pattern *p = insight->newest; p; p = p->next) {
-		if (str_eq(p->parts[OUTLINE_TABLE], table) && (!dearest || p->flow.read + p->flow.write > dearest->flow.read + dearest->flow.write))
+		if (str_eq(p->parts[OUTLINE_TABLE], table) &&
+		    (!dearest ||
+		     p->flow.read + p->flow.write > dearest->flow.read + dearest->flow.write))
 			dearest = p;
 	}
 	return dearest;
 }
 
 /* `units`: what it costs, or what could be saved. */
-static void tell(struct run *run, const struct pattern *pattern, struct str where, double units, struct str evidence)
+static void tell(struct run *run, const struct pattern *pattern, struct str where, double units,
+		 struct str evidence)
 {
 	struct json_out *out = run->out;
 
@@ -104,7 +115,9 @@ static void tell(struct run *run, const struct pattern *pattern, struct str wher
 	json_out_close(out, '}');
 }
 
-#define TELL(run, pattern, units, ...) tell(run, pattern, where_of((run)->arena, pattern), units, str_printf((run)->arena, __VA_ARGS__))
+#define TELL(run, pattern, units, ...)                                                             \
+	tell(run, pattern, where_of((run)->arena, pattern), units,                                 \
+	     str_printf((run)->arena, __VA_ARGS__))
 
 static unsigned long long ull(uint64_t value)
 {
@@ -114,8 +127,8 @@ static unsigned long long ull(uint64_t value)
 static void judge_scan(struct run *run, const struct pattern *pattern)
 {
 	if (pattern->traits & PATTERN_SCAN)
-		TELL(run, pattern, pattern->flow.read, "%llu calls read %llu items, %.1f units", ull(pattern->flow.calls), ull(pattern->flow.scanned),
-		     pattern->flow.read);
+		TELL(run, pattern, pattern->flow.read, "%llu calls read %llu items, %.1f units",
+		     ull(pattern->flow.calls), ull(pattern->flow.scanned), pattern->flow.read);
 }
 
 /* The least figure that says something. */
@@ -126,15 +139,19 @@ static uint64_t least(const struct run *run, uint64_t figure)
 
 static bool discards(const struct run *run, const struct pattern *pattern, double share)
 {
-	return (pattern->traits & PATTERN_FILTER) && pattern->flow.scanned >= least(run, ROWS_MIN) &&
+	return (pattern->traits & PATTERN_FILTER) &&
+	       pattern->flow.scanned >= least(run, ROWS_MIN) &&
 	       (double)pattern->flow.returned < (double)pattern->flow.scanned * (1 - share);
 }
 
 static void judge_missing_index(struct run *run, const struct pattern *pattern)
 {
-	if ((pattern->traits & PATTERN_SCAN) && (pattern->traits & PATTERN_EQUALITY) && discards(run, pattern, 0.9))
-		TELL(run, pattern, pattern->flow.read, "of %llu items the filter " STR_FMT " let %llu pass", ull(pattern->flow.scanned),
-		     STR_ARG(pattern->parts[OUTLINE_FILTER]), ull(pattern->flow.returned));
+	if ((pattern->traits & PATTERN_SCAN) && (pattern->traits & PATTERN_EQUALITY) &&
+	    discards(run, pattern, 0.9))
+		TELL(run, pattern, pattern->flow.read,
+		     "of %llu items the filter " STR_FMT " let %llu pass",
+		     ull(pattern->flow.scanned), STR_ARG(pattern->parts[OUTLINE_FILTER]),
+		     ull(pattern->flow.returned));
 }
 
 static void judge_discard(struct run *run, const struct pattern *pattern)
@@ -142,8 +159,11 @@ static void judge_discard(struct run *run, const struct pattern *pattern)
 	const struct pattern_flow *flow = &pattern->flow;
 
 	if (discards(run, pattern, 0.5))
-		TELL(run, pattern, flow->read * (1 - (double)flow->returned / (double)flow->scanned), "%.0f %% of %llu items were read and thrown away",
-		     100.0 * (1 - (double)flow->returned / (double)flow->scanned), ull(flow->scanned));
+		TELL(run, pattern,
+		     flow->read * (1 - (double)flow->returned / (double)flow->scanned),
+		     "%.0f %% of %llu items were read and thrown away",
+		     100.0 * (1 - (double)flow->returned / (double)flow->scanned),
+		     ull(flow->scanned));
 }
 
 static void judge_pages(struct run *run, const struct pattern *pattern)
@@ -151,8 +171,10 @@ static void judge_pages(struct run *run, const struct pattern *pattern)
 	const struct pattern_flow *flow = &pattern->flow;
 	uint64_t traversals = flow->calls > flow->continued ? flow->calls - flow->continued : 1;
 
-	if ((pattern->traits & PATTERN_QUERY) && flow->calls >= traversals * PAGES_MIN && flow->scanned >= ROWS_MIN && flow->returned * 4 < flow->scanned)
-		TELL(run, pattern, flow->read, "%.1f pages each, for %llu of %llu items", (double)flow->calls / (double)traversals, ull(flow->returned),
+	if ((pattern->traits & PATTERN_QUERY) && flow->calls >= traversals * PAGES_MIN &&
+	    flow->scanned >= ROWS_MIN && flow->returned * 4 < flow->scanned)
+		TELL(run, pattern, flow->read, "%.1f pages each, for %llu of %llu items",
+		     (double)flow->calls / (double)traversals, ull(flow->returned),
 		     ull(flow->scanned));
 }
 
@@ -160,35 +182,43 @@ static void judge_small_part(struct run *run, const struct pattern *pattern)
 {
 	const struct pattern_flow *flow = &pattern->flow;
 
-	if (!(pattern->traits & (PATTERN_GET | PATTERN_QUERY | PATTERN_SCAN))) /* a search is billed by vectors that it compares */
+	if (!(pattern->traits &
+	      (PATTERN_GET | PATTERN_QUERY |
+	       PATTERN_SCAN))) /* a search is billed by vectors that it compares */
 		return;
-	if (pattern->columns > 0 && pattern->columns <= COLUMNS_FEW && flow->calls >= least(run, CALLS_MIN) && flow->scanned > 0 &&
+	if (pattern->columns > 0 && pattern->columns <= COLUMNS_FEW &&
+	    flow->calls >= least(run, CALLS_MIN) && flow->scanned > 0 &&
 	    flow->bytes / flow->scanned >= ITEM_LARGE)
-		TELL(run, pattern, flow->read, "items of %llu bytes on average were read for " STR_FMT, ull(flow->bytes / flow->scanned),
-		     STR_ARG(pattern->parts[OUTLINE_PROJECTION]));
+		TELL(run, pattern, flow->read,
+		     "items of %llu bytes on average were read for " STR_FMT,
+		     ull(flow->bytes / flow->scanned), STR_ARG(pattern->parts[OUTLINE_PROJECTION]));
 }
 
 static void judge_n_plus_one(struct run *run, const struct pattern *pattern)
 {
 	if (pattern->flow.burst >= BURST_MIN)
-		TELL(run, pattern, pattern->flow.read, "%llu calls came in rows of %u or more, up to %llu one after the other", ull(pattern->flow.in_bursts),
-		     BURST_MIN, ull(pattern->flow.burst));
+		TELL(run, pattern, pattern->flow.read,
+		     "%llu calls came in rows of %u or more, up to %llu one after the other",
+		     ull(pattern->flow.in_bursts), BURST_MIN, ull(pattern->flow.burst));
 }
 
 static void judge_near_limit(struct run *run, const struct pattern *pattern)
 {
 	if (pattern->sizes.greatest >= NEAR_LIMIT && (pattern->traits & PATTERN_WRITE))
-		TELL(run, pattern, pattern->flow.write, "the largest has %llu bytes", ull(pattern->sizes.greatest));
+		TELL(run, pattern, pattern->flow.write, "the largest has %llu bytes",
+		     ull(pattern->sizes.greatest));
 }
 
 static void judge_large_rewrite(struct run *run, const struct pattern *pattern)
 {
 	const struct sketch *sizes = &pattern->sizes;
 
-	if ((pattern->traits & PATTERN_UPDATE) && pattern->changes > 0 && pattern->changes <= CHANGES_FEW && sizes->n >= least(run, CALLS_MIN) &&
+	if ((pattern->traits & PATTERN_UPDATE) && pattern->changes > 0 &&
+	    pattern->changes <= CHANGES_FEW && sizes->n >= least(run, CALLS_MIN) &&
 	    sizes->sum / sizes->n >= REWRITTEN)
-		TELL(run, pattern, pattern->flow.write, STR_FMT " rewrites items of %llu bytes on average", STR_ARG(pattern->parts[OUTLINE_UPDATE]),
-		     ull(sizes->sum / sizes->n));
+		TELL(run, pattern, pattern->flow.write,
+		     STR_FMT " rewrites items of %llu bytes on average",
+		     STR_ARG(pattern->parts[OUTLINE_UPDATE]), ull(sizes->sum / sizes->n));
 }
 
 static void judge_needless_consistency(struct run *run, const struct pattern *pattern)
@@ -196,13 +226,16 @@ static void judge_needless_consistency(struct run *run, const struct pattern *pa
 	const struct pattern_flow *flow = &pattern->flow;
 
 	if (flow->consistent >= CONSISTENT_MIN && flow->needed == 0)
-		TELL(run, pattern, flow->read / 2, "none of %llu consistent reads was of something written shortly before", ull(flow->consistent));
+		TELL(run, pattern, flow->read / 2,
+		     "none of %llu consistent reads was of something written shortly before",
+		     ull(flow->consistent));
 }
 
 static void judge_single_transaction(struct run *run, const struct pattern *pattern)
 {
 	if ((pattern->traits & PATTERN_ONE) && pattern->flow.calls >= least(run, CALLS_MIN))
-		TELL(run, pattern, pattern->flow.write / 2, "%llu transactions of one action", ull(pattern->flow.calls));
+		TELL(run, pattern, pattern->flow.write / 2, "%llu transactions of one action",
+		     ull(pattern->flow.calls));
 }
 
 static void judge_lost_update(struct run *run, const struct pattern *pattern)
@@ -211,8 +244,11 @@ static void judge_lost_update(struct run *run, const struct pattern *pattern)
 		const struct entity *entity = &run->insight->entities[i];
 
 		if (entity->blind == pattern && entity->guarded)
-			TELL(run, pattern, pattern->flow.write, "puts without a condition: %llu; pattern " STR_FMT " has the condition " STR_FMT,
-			     ull(pattern->flow.calls), STR_ARG(finding_pattern_id(run->arena, entity->guarded)),
+			TELL(run, pattern, pattern->flow.write,
+			     "puts without a condition: %llu; pattern " STR_FMT
+			     " has the condition " STR_FMT,
+			     ull(pattern->flow.calls),
+			     STR_ARG(finding_pattern_id(run->arena, entity->guarded)),
 			     STR_ARG(entity->guarded->parts[OUTLINE_CONDITION]));
 	}
 }
@@ -224,13 +260,15 @@ static void visit(void *context, struct pattern *pattern)
 	run->judge(run, pattern);
 }
 
-static void each_pattern(struct run *run, void (*judge)(struct run *run, const struct pattern *pattern))
+static void each_pattern(struct run *run,
+			 void (*judge)(struct run *run, const struct pattern *pattern))
 {
 	run->judge = judge;
 	insight_each(run->insight, visit, run);
 }
 
-static void each_table(struct run *run, void (*judge)(struct run *run, const struct seen_table *seen))
+static void each_table(struct run *run,
+		       void (*judge)(struct run *run, const struct seen_table *seen))
 {
 	for (size_t i = 0; i < run->insight->table_count; i++) {
 		run->seen = run->insight->tables[i];
@@ -238,12 +276,17 @@ static void each_table(struct run *run, void (*judge)(struct run *run, const str
 	}
 }
 
-static struct str name_of_partition(struct run *run, const struct seen_table *seen, const struct partition *partition)
+static struct str name_of_partition(struct run *run, const struct seen_table *seen,
+				    const struct partition *partition)
 {
-	struct str table = seen->table->identity.name, label = partition_label(run->arena, partition);
+	struct str table = seen->table->identity.name,
+		   label = partition_label(run->arena, partition);
 
-	return partition->index ? str_printf(run->arena, STR_FMT "." STR_FMT " " STR_FMT, STR_ARG(table), STR_ARG(partition->index->name), STR_ARG(label))
-				: str_printf(run->arena, STR_FMT " " STR_FMT, STR_ARG(table), STR_ARG(label));
+	return partition->index
+		       ? str_printf(run->arena, STR_FMT "." STR_FMT " " STR_FMT, STR_ARG(table),
+				    STR_ARG(partition->index->name), STR_ARG(label))
+		       : str_printf(run->arena, STR_FMT " " STR_FMT, STR_ARG(table),
+				    STR_ARG(label));
 }
 
 static void table_hot_partition(struct run *run, const struct seen_table *seen)
@@ -252,13 +295,18 @@ static void table_hot_partition(struct run *run, const struct seen_table *seen)
 		const struct partition *partition = &seen->partitions.v[i];
 		double units = partition->read + partition->write;
 		bool is_busy = partition->requests * REQUESTS_HOT >= seen->partitions.requests;
-		bool is_share = seen->partitions.n > 1 && is_busy && seen->partitions.units >= UNITS_HOT &&
+		bool is_share = seen->partitions.n > 1 && is_busy &&
+				seen->partitions.units >= UNITS_HOT &&
 				units > seen->partitions.units * SHARE_HOT;
 
-		if (is_share || partition->peak_read >= READS_PER_SECOND || partition->peak_write >= WRITES_PER_SECOND)
+		if (is_share || partition->peak_read >= READS_PER_SECOND ||
+		    partition->peak_write >= WRITES_PER_SECOND)
 			tell(run, NULL, name_of_partition(run, seen, partition), units,
-			     str_printf(run->arena, "%.0f %% of the table's units; at most %.0f read and %.0f write units in a second",
-					100 * units / seen->partitions.units, partition->peak_read, partition->peak_write));
+			     str_printf(run->arena,
+					"%.0f %% of the table's units; at most %.0f read and %.0f "
+					"write units in a second",
+					100 * units / seen->partitions.units, partition->peak_read,
+					partition->peak_write));
 	}
 }
 
@@ -267,15 +315,18 @@ static void table_growing_collection(struct run *run, const struct seen_table *s
 	for (size_t i = 0; i < seen->partitions.n; i++) {
 		const struct partition *partition = &seen->partitions.v[i];
 
-		if (partition->items >= COLLECTION_LARGE && key_schema_count(&seen->table->keys) > 1)
+		if (partition->items >= COLLECTION_LARGE &&
+		    key_schema_count(&seen->table->keys) > 1)
 			tell(run, NULL, name_of_partition(run, seen, partition), partition->write,
-			     str_printf(run->arena, "it got %lld items more than were deleted", (long long)partition->items));
+			     str_printf(run->arena, "it got %lld items more than were deleted",
+					(long long)partition->items));
 	}
 }
 
 static struct str name_of_index(struct run *run, const struct seen_table *seen, size_t i)
 {
-	return str_printf(run->arena, STR_FMT "." STR_FMT, STR_ARG(seen->table->identity.name), STR_ARG(seen->table->indexes.v[i].name));
+	return str_printf(run->arena, STR_FMT "." STR_FMT, STR_ARG(seen->table->identity.name),
+			  STR_ARG(seen->table->indexes.v[i].name));
 }
 
 static void table_unread_index(struct run *run, const struct seen_table *seen)
@@ -283,7 +334,9 @@ static void table_unread_index(struct run *run, const struct seen_table *seen)
 	for (size_t i = 0; i < seen->table->indexes.n; i++) {
 		if (seen->indexes[i].reads == 0 && seen->indexes[i].written >= CALLS_MIN)
 			tell(run, NULL, name_of_index(run, seen, i), seen->indexes[i].written,
-			     str_printf(run->arena, "%.0f units were written to it, nothing was read", seen->indexes[i].written));
+			     str_printf(run->arena,
+					"%.0f units were written to it, nothing was read",
+					seen->indexes[i].written));
 	}
 }
 
@@ -293,13 +346,16 @@ static void table_over_projected(struct run *run, const struct seen_table *seen)
 		const struct seen_index *index = &seen->indexes[i];
 		struct buf used = buf_in(run->arena);
 
-		if (seen->table->indexes.v[i].projection != PROJECT_ALL || index->reads < CALLS_MIN || index->whole_reads > 0 || index->is_used_more)
+		if (seen->table->indexes.v[i].projection != PROJECT_ALL ||
+		    index->reads < CALLS_MIN || index->whole_reads > 0 || index->is_used_more)
 			continue;
 		for (size_t u = 0; u < index->used_count; u++)
 			buf_printf(&used, "%s" STR_FMT, u > 0 ? ", " : "", STR_ARG(index->used[u]));
 		tell(run, NULL, name_of_index(run, seen, i), index->written,
-		     str_printf(run->arena, "it projects ALL; its %llu reads asked for " STR_FMT, ull(index->reads),
-				STR_ARG(index->used_count > 0 ? buf_str(&used) : STR("counts only"))));
+		     str_printf(
+			     run->arena, "it projects ALL; its %llu reads asked for " STR_FMT,
+			     ull(index->reads),
+			     STR_ARG(index->used_count > 0 ? buf_str(&used) : STR("counts only"))));
 	}
 }
 
@@ -311,15 +367,20 @@ static void table_amplification(struct run *run, const struct seen_table *seen)
 		written += seen->indexes[i].written;
 	if (seen->base >= (double)least(run, WRITES_MIN) && written > 2 * seen->base)
 		tell(run, NULL, seen->table->identity.name, written,
-		     str_printf(run->arena, "%.0f units in indexes for %.0f in the table", written, seen->base));
+		     str_printf(run->arena, "%.0f units in indexes for %.0f in the table", written,
+				seen->base));
 }
 
 static void table_ttl_type(struct run *run, const struct seen_table *seen)
 {
 	if (seen->ttl_wrong + seen->ttl_milliseconds > 0)
 		tell(run, NULL, seen->table->identity.name, 0,
-		     str_printf(run->arena, "attribute " STR_FMT ": %llu items with another type than number, %llu with milliseconds",
-				STR_ARG(seen->table->ttl.attribute), ull(seen->ttl_wrong), ull(seen->ttl_milliseconds)));
+		     str_printf(
+			     run->arena,
+			     "attribute " STR_FMT
+			     ": %llu items with another type than number, %llu with milliseconds",
+			     STR_ARG(seen->table->ttl.attribute), ull(seen->ttl_wrong),
+			     ull(seen->ttl_milliseconds)));
 }
 
 static void find_scan(struct run *run) { each_pattern(run, judge_scan); }
@@ -330,8 +391,14 @@ static void find_small_part(struct run *run) { each_pattern(run, judge_small_par
 static void find_n_plus_one(struct run *run) { each_pattern(run, judge_n_plus_one); }
 static void find_near_limit(struct run *run) { each_pattern(run, judge_near_limit); }
 static void find_large_rewrite(struct run *run) { each_pattern(run, judge_large_rewrite); }
-static void find_needless_consistency(struct run *run) { each_pattern(run, judge_needless_consistency); }
-static void find_single_transaction(struct run *run) { each_pattern(run, judge_single_transaction); }
+static void find_needless_consistency(struct run *run)
+{
+	each_pattern(run, judge_needless_consistency);
+}
+static void find_single_transaction(struct run *run)
+{
+	each_pattern(run, judge_single_transaction);
+}
 static void find_lost_update(struct run *run) { each_pattern(run, judge_lost_update); }
 static void find_hot_partition(struct run *run) { each_table(run, table_hot_partition); }
 static void find_growing_collection(struct run *run) { each_table(run, table_growing_collection); }
@@ -347,10 +414,12 @@ static void find_unprocessed(struct run *run)
 	for (size_t i = 0; i < RECENT; i++)
 		n += run->insight->left[i] != 0;
 	if (n > 0)
-		tell(run, NULL, STR("BatchWriteItem"), 0, str_printf(run->arena, "%llu members were not written since", ull(n)));
+		tell(run, NULL, STR("BatchWriteItem"), 0,
+		     str_printf(run->arena, "%llu members were not written since", ull(n)));
 }
 
-static void find_in(struct insight *insight, struct arena *arena, bool is_one, bool is_short, struct json_out *out)
+static void find_in(struct insight *insight, struct arena *arena, bool is_one, bool is_short,
+		    struct json_out *out)
 {
 	static const struct {
 		bool is_of_request;
@@ -359,7 +428,8 @@ static void find_in(struct insight *insight, struct arena *arena, bool is_one, b
 	} findings[] = {
 #define REQUEST true
 #define TRAFFIC false
-#define FINDING(id, name, scope, severity, what, advice) {scope, name, severity, what, advice, find_##id},
+#define FINDING(id, name, scope, severity, what, advice)                                           \
+	{scope, name, severity, what, advice, find_##id},
 #include "protocol/insight/finding.def"
 #undef FINDING
 #undef REQUEST
@@ -369,7 +439,17 @@ static void find_in(struct insight *insight, struct arena *arena, bool is_one, b
 	json_out_open(out, '[');
 	for (size_t i = 0; i < sizeof(findings) / sizeof(findings[0]); i++) {
 		struct run run = {
-			insight, arena, out, is_one, is_short, findings[i].name, findings[i].severity, findings[i].what, findings[i].advice, NULL, NULL,
+			insight,
+			arena,
+			out,
+			is_one,
+			is_short,
+			findings[i].name,
+			findings[i].severity,
+			findings[i].what,
+			findings[i].advice,
+			NULL,
+			NULL,
 		};
 
 		if (findings[i].is_of_request || !is_one)
@@ -383,7 +463,8 @@ void finding_all(struct insight *insight, struct arena *arena, struct json_out *
 	find_in(insight, arena, false, false, out);
 }
 
-void finding_of_request(struct insight *insight, struct arena *arena, bool is_short, struct json_out *out)
+void finding_of_request(struct insight *insight, struct arena *arena, bool is_short,
+			struct json_out *out)
 {
 	find_in(insight, arena, true, is_short, out);
 }

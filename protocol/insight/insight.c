@@ -10,7 +10,8 @@
 #define BURST_MIN 10
 #define TIMED_ALL 256 /* calls of a pattern whose latency is measured; then each TIMED_EACH-th */
 #define TIMED_EACH 8
-#define TTL_MILLISECONDS 100000000000.0 /* seconds of the year 5138: a larger number means milliseconds */
+#define TTL_MILLISECONDS                                                                           \
+	100000000000.0 /* seconds of the year 5138: a larger number means milliseconds */
 
 static void clear_tables(struct insight *insight)
 {
@@ -104,7 +105,8 @@ void insight_clear(struct insight *insight)
 	pthread_mutex_unlock(&insight->lock);
 }
 
-void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern), void *context)
+void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern),
+		  void *context)
 {
 	for (struct pattern *pattern = insight->newest; pattern; pattern = pattern->next)
 		visit(context, pattern);
@@ -124,7 +126,8 @@ static const struct caller *find_caller(struct insight *insight, struct str show
 		return &insight->callers.v[CALLERS_MAX - 1];
 	struct caller *caller = &insight->callers.v[insight->callers.n++];
 	caller->hash = hash;
-	caller->name = (struct str){arena_checked(strndup(shown.n ? shown.p : "", shown.n)), shown.n};
+	caller->name =
+		(struct str){arena_checked(strndup(shown.n ? shown.p : "", shown.n)), shown.n};
 	return caller;
 }
 
@@ -147,7 +150,8 @@ static void put_in(struct insight *insight, struct pattern **slot, struct patter
 	insight->n++;
 }
 
-/* An order of members that does not depend on that of the request; members that are alike count once. */
+/* An order of members that does not depend on that of the request; members that are alike count
+ * once. */
 static uint64_t hash_of(const struct access *accesses, size_t n, const char *operation)
 {
 	uint64_t hash = str_hash(str_of(operation), 0), sum = 0, last = 0;
@@ -163,7 +167,8 @@ static uint64_t hash_of(const struct access *accesses, size_t n, const char *ope
 		for (size_t k = 0; k < i && is_new && i < 100; k++) {
 			struct outline other = {.hash = 0};
 
-			if (accesses[k].kind != accesses[i].kind || accesses[k].table != accesses[i].table)
+			if (accesses[k].kind != accesses[i].kind ||
+			    accesses[k].table != accesses[i].table)
 				continue;
 			outline_access(&other, &accesses[k]);
 			is_new = other.hash != outline.hash;
@@ -173,7 +178,8 @@ static uint64_t hash_of(const struct access *accesses, size_t n, const char *ope
 	return hash ^ (sum * 0x9e3779b97f4a7c15u) ^ sum >> 32;
 }
 
-/* The same for the same request again, and cheap; members that are alike count once where they follow each other. Never 0. */
+/* The same for the same request again, and cheap; members that are alike count once where they
+ * follow each other. Never 0. */
 static uint64_t key_of(const struct access *accesses, size_t n, size_t number)
 {
 	uint64_t key = number + 1, last = 0;
@@ -188,8 +194,10 @@ static uint64_t key_of(const struct access *accesses, size_t n, size_t number)
 	return key ? key : 1;
 }
 
-/* The pattern's hash. The lock is held; but not while the hash of a shape is made that was not seen lately. */
-static uint64_t look_up(struct insight *insight, uint64_t key, const struct accesses *accesses, const char *operation)
+/* The pattern's hash. The lock is held; but not while the hash of a shape is made that was not seen
+ * lately. */
+static uint64_t look_up(struct insight *insight, uint64_t key, const struct accesses *accesses,
+			const char *operation)
 {
 	struct shape_seen *seen = &insight->shapes[key % SHAPES];
 
@@ -214,8 +222,13 @@ static struct pattern **slot_of(struct insight *insight, uint64_t hash)
 static unsigned traits_of(const struct access *accesses, size_t n, enum op_id operation)
 {
 	static const unsigned kinds[ACCESS_KINDS] = {
-		[ACCESS_GET] = PATTERN_GET, [ACCESS_QUERY] = PATTERN_QUERY, [ACCESS_SCAN] = PATTERN_SCAN, [ACCESS_PUT] = PATTERN_WRITE,
-		[ACCESS_UPDATE] = PATTERN_WRITE | PATTERN_UPDATE, [ACCESS_DELETE] = PATTERN_WRITE, [ACCESS_CHECK] = PATTERN_WRITE,
+		[ACCESS_GET] = PATTERN_GET,
+		[ACCESS_QUERY] = PATTERN_QUERY,
+		[ACCESS_SCAN] = PATTERN_SCAN,
+		[ACCESS_PUT] = PATTERN_WRITE,
+		[ACCESS_UPDATE] = PATTERN_WRITE | PATTERN_UPDATE,
+		[ACCESS_DELETE] = PATTERN_WRITE,
+		[ACCESS_CHECK] = PATTERN_WRITE,
 	};
 	unsigned traits = n == 1 ? PATTERN_SINGLE : 0;
 
@@ -224,8 +237,11 @@ static unsigned traits_of(const struct access *accesses, size_t n, enum op_id op
 
 		traits |= kinds[access->kind];
 		traits |= access->how & ACCESS_CONSISTENT ? PATTERN_CONSISTENT : 0u;
-		if (access->kind <= ACCESS_SCAN && access->condition) /* a search takes the nearest of all, whatever its condition */
-			traits |= PATTERN_FILTER | (access->condition->kind == NODE_EQ ? PATTERN_EQUALITY : 0u);
+		if (access->kind <= ACCESS_SCAN &&
+		    access->condition) /* a search takes the nearest of all, whatever its condition
+					*/
+			traits |= PATTERN_FILTER |
+				  (access->condition->kind == NODE_EQ ? PATTERN_EQUALITY : 0u);
 	}
 	if (n == 1 && accesses[0].kind >= ACCESS_PUT && (ops_subjects(operation) & OF_TRANSACTION))
 		traits |= PATTERN_ONE;
@@ -251,7 +267,9 @@ static void describe(struct pattern *pattern, const struct access *accesses, siz
 
 			if (text.n == 0 || str_contains(parts[p].p ? parts[p] : STR(""), text))
 				continue;
-			parts[p] = parts[p].n ? str_printf(arena, STR_FMT " + " STR_FMT, STR_ARG(parts[p]), STR_ARG(text)) : text;
+			parts[p] = parts[p].n ? str_printf(arena, STR_FMT " + " STR_FMT,
+							   STR_ARG(parts[p]), STR_ARG(text))
+					      : text;
 		}
 	}
 	for (size_t p = 0; p < OUTLINE_PARTS; p++)
@@ -286,7 +304,8 @@ static void take_over_indexes(struct seen_table *seen, const struct table *next)
 	for (size_t i = 0; i < seen->partitions.n; i++) { /* by names of the new snapshot */
 		struct partition *partition = &seen->partitions.v[i];
 
-		partition->index = partition->index ? table_index(next, partition->index->name) : NULL;
+		partition->index =
+			partition->index ? table_index(next, partition->index->name) : NULL;
 	}
 }
 
@@ -298,7 +317,8 @@ static struct prefixes *known_of(struct insight *insight, uint64_t number)
 	}
 	if (insight->known_count == TABLES_MAX)
 		return NULL;
-	struct known_table *known = insight->known[insight->known_count++] = arena_checked(calloc(1, sizeof(*known)));
+	struct known_table *known = insight->known[insight->known_count++] =
+		arena_checked(calloc(1, sizeof(*known)));
 	known->number = number;
 	return &known->prefixes;
 }
@@ -314,7 +334,8 @@ static struct seen_table *table_of(struct insight *insight, const struct table *
 	if (!seen && insight->table_count == TABLES_MAX)
 		return NULL;
 	if (!seen) {
-		seen = insight->tables[insight->table_count++] = arena_checked(calloc(1, sizeof(*seen)));
+		seen = insight->tables[insight->table_count++] =
+			arena_checked(calloc(1, sizeof(*seen)));
 		seen->indexes = arena_checked(calloc(INDEXES_MAX, sizeof(*seen->indexes)));
 		seen->prefixes = known_of(insight, table->identity.number);
 	}
@@ -331,7 +352,9 @@ static struct seen_index *index_of(struct seen_table *seen, const struct index *
 {
 	const struct index *first = seen->table->indexes.v;
 
-	return index && first && index >= first && index < first + seen->table->indexes.n ? &seen->indexes[index - first] : NULL;
+	return index && first && index >= first && index < first + seen->table->indexes.n
+		       ? &seen->indexes[index - first]
+		       : NULL;
 }
 
 static bool use_path(void *context, const struct path *path)
@@ -347,7 +370,8 @@ static bool use_path(void *context, const struct path *path)
 		index->is_used_more = true;
 		return true;
 	}
-	index->used[index->used_count++] = (struct str){arena_checked(strndup(name.p, name.n)), name.n};
+	index->used[index->used_count++] =
+		(struct str){arena_checked(strndup(name.p, name.n)), name.n};
 	return true;
 }
 
@@ -370,7 +394,8 @@ static bool looks_at_item(const struct node *condition)
 {
 	if (condition->kind == NODE_AND || condition->kind == NODE_OR)
 		return looks_at_item(condition->args[0]) || looks_at_item(condition->args[1]);
-	return condition->kind != NODE_ATTRIBUTE_NOT_EXISTS && condition->kind != NODE_ATTRIBUTE_EXISTS;
+	return condition->kind != NODE_ATTRIBUTE_NOT_EXISTS &&
+	       condition->kind != NODE_ATTRIBUTE_EXISTS;
 }
 
 /* A put of a new item loses nothing. */
@@ -380,10 +405,12 @@ static bool overwrites(const struct access *access)
 }
 
 /* Who writes a kind of items without looking, and who counts on nobody doing so. */
-static void note_entity(struct insight *insight, const struct pattern *pattern, const struct access *access)
+static void note_entity(struct insight *insight, const struct pattern *pattern,
+			const struct access *access)
 {
 	bool is_blind = overwrites(access);
-	bool is_guarded = access->kind != ACCESS_CHECK && access->condition && looks_at_item(access->condition);
+	bool is_guarded = access->kind != ACCESS_CHECK && access->condition &&
+			  looks_at_item(access->condition);
 	struct access bare = {.kind = ACCESS_PUT, .table = access->table, .item = access->item};
 	struct outline outline = {.hash = 0};
 	size_t i = 0;
@@ -410,7 +437,8 @@ static void merge_errors(struct pattern *into, const struct pattern *from)
 	for (size_t i = 0; i < ERRORS_MAX && from->errors[i].n > 0; i++) {
 		size_t at = 0;
 
-		while (at < ERRORS_MAX - 1 && into->errors[at].n > 0 && into->errors[at].code != from->errors[i].code)
+		while (at < ERRORS_MAX - 1 && into->errors[at].n > 0 &&
+		       into->errors[at].code != from->errors[i].code)
 			at++;
 		if (into->errors[at].n == 0)
 			into->errors[at].code = from->errors[i].code;
@@ -451,13 +479,15 @@ void insight_merge(struct pattern *into, const struct pattern *from)
 static bool is_entity(const struct insight *insight, const struct pattern *pattern)
 {
 	for (size_t i = 0; i < insight->entity_count; i++) {
-		if (insight->entities[i].blind == pattern || insight->entities[i].guarded == pattern)
+		if (insight->entities[i].blind == pattern ||
+		    insight->entities[i].guarded == pattern)
 			return true;
 	}
 	return false;
 }
 
-/* Makes the rarer half of the patterns one, so that this is done seldom. What is known of lost updates stays. */
+/* Makes the rarer half of the patterns one, so that this is done seldom. What is known of lost
+ * updates stays. */
 static void fold_rare(struct insight *insight)
 {
 	struct pattern **old = insight->slots;
@@ -491,7 +521,8 @@ static void fold_rare(struct insight *insight)
 	free(old);
 }
 
-static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const struct call *call, const struct insight_request *request)
+static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const struct call *call,
+				   const struct insight_request *request)
 {
 	const struct accesses *accesses = call->accesses;
 	struct pattern *pattern = arena_checked(calloc(1, sizeof(*pattern)));
@@ -503,7 +534,8 @@ static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const
 	pattern->traits = traits_of(accesses->v, accesses->n, request->number);
 	describe(pattern, accesses->v, accesses->n);
 	if (accesses->n > 0) {
-		pattern->columns = accesses->v[0].projection ? (unsigned)accesses->v[0].projection->n : 0;
+		pattern->columns =
+			accesses->v[0].projection ? (unsigned)accesses->v[0].projection->n : 0;
 		pattern->changes = accesses->v[0].update ? (unsigned)accesses->v[0].update->n : 0;
 	}
 	for (size_t i = 0; i < accesses->n; i++) {
@@ -511,8 +543,10 @@ static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const
 		note_entity(insight, pattern, &accesses->v[i]);
 	}
 	if (insight->has_examples)
-		pattern->example = arena_checked(strndup(request->body.p, request->body.n < 4096 ? request->body.n : 4096));
-	if (insight->n < insight->patterns_max) { /* else all that are there are kept for a reason */
+		pattern->example = arena_checked(
+			strndup(request->body.p, request->body.n < 4096 ? request->body.n : 4096));
+	if (insight->n <
+	    insight->patterns_max) { /* else all that are there are kept for a reason */
 		put_in(insight, slot_of(insight, hash), pattern);
 		return pattern;
 	}
@@ -535,7 +569,8 @@ static void note_error(struct pattern *pattern, enum code code)
 
 static uint64_t name_of_partition(const struct access *access)
 {
-	return str_be(access->row_key.p, KEY_HASH_SIZE) + access->table->identity.number * 0x9e3779b97f4a7c15u + 1;
+	return str_be(access->row_key.p, KEY_HASH_SIZE) +
+	       access->table->identity.number * 0x9e3779b97f4a7c15u + 1;
 }
 
 static bool is_recent(const struct insight *insight, uint64_t name)
@@ -544,21 +579,28 @@ static bool is_recent(const struct insight *insight, uint64_t name)
 }
 
 /* Whether a consistent read was of something written lately: then it has a use. */
-static void note_consistency(struct insight *insight, struct pattern *pattern, const struct access *access)
+static void note_consistency(struct insight *insight, struct pattern *pattern,
+			     const struct access *access)
 {
 	if (access->kind >= ACCESS_PUT && access->row_key.n > KEY_HASH_SIZE) {
-		uint64_t row = access_row(access->table, access->row_key), partition = name_of_partition(access);
+		uint64_t row = access_row(access->table, access->row_key),
+			 partition = name_of_partition(access);
 
 		insight->recent[row % RECENT] = row;
 		insight->recent[partition % RECENT] = partition;
 		if (str_is_set(access->after) || str_is_set(access->before))
-			insight->left[row % RECENT] = insight->left[row % RECENT] == row ? 0 : insight->left[row % RECENT];
+			insight->left[row % RECENT] = insight->left[row % RECENT] == row
+							      ? 0
+							      : insight->left[row % RECENT];
 	} else if (access->how & ACCESS_CONSISTENT) {
 		bool is_keyed = access->row_key.n > KEY_HASH_SIZE;
 
 		pattern->flow.consistent++;
-		pattern->flow.needed += !is_keyed || is_recent(insight, access->kind == ACCESS_GET ? access_row(access->table, access->row_key)
-												: name_of_partition(access));
+		pattern->flow.needed +=
+			!is_keyed ||
+			is_recent(insight, access->kind == ACCESS_GET
+						   ? access_row(access->table, access->row_key)
+						   : name_of_partition(access));
 	}
 }
 
@@ -589,7 +631,9 @@ static void note_sizes(struct pattern *pattern, const struct access *access)
 	}
 }
 
-static void note_access(struct insight *insight, struct pattern *pattern, const struct access *access, const struct partition_cost *share, struct arena *arena)
+static void note_access(struct insight *insight, struct pattern *pattern,
+			const struct access *access, const struct partition_cost *share,
+			struct arena *arena)
 {
 	struct seen_table *seen = table_of(insight, access->table);
 	struct pattern_flow *flow = &pattern->flow;
@@ -632,7 +676,8 @@ static bool is_new_row(struct run_of *run, const struct accesses *accesses)
 }
 
 /* Gets of one pattern by one caller, of different items, with nothing else between them. */
-static void note_run(struct insight *insight, struct pattern *pattern, const struct caller *caller, const struct accesses *accesses)
+static void note_run(struct insight *insight, struct pattern *pattern, const struct caller *caller,
+		     const struct accesses *accesses)
 {
 	struct run_of *run = &insight->runs[caller->hash % RUNS];
 
@@ -688,16 +733,19 @@ static void move_on(struct insight *insight, int64_t ms)
 	}
 }
 
-void insight_fold(struct insight *insight, const struct call *call, const struct insight_request *request)
+void insight_fold(struct insight *insight, const struct call *call,
+		  const struct insight_request *request)
 {
 	const struct accesses *accesses = call->accesses;
 
-	if (accesses->n == 0 && accesses->left_count == 0) /* refused before anything was looked for */
+	if (accesses->n == 0 &&
+	    accesses->left_count == 0) /* refused before anything was looked for */
 		return;
 	uint64_t key = key_of(accesses->v, accesses->n, request->number);
 	double n = (double)accesses->n;
 	struct partition_cost share = {
-		.units = {request->consumed.read / n, request->consumed.write / n}, .second = (int64_t)(request->began_ns / 1000000000u),
+		.units = {request->consumed.read / n, request->consumed.write / n},
+		.second = (int64_t)(request->began_ns / 1000000000u),
 	};
 	int64_t ms = (int64_t)(request->began_ns / 1000000u);
 
@@ -716,12 +764,15 @@ void insight_fold(struct insight *insight, const struct call *call, const struct
 	pattern->last = now;
 	pattern->flow.read += request->consumed.read;
 	pattern->flow.write += request->consumed.write;
-	pattern->series.units[share.bucket] += (float)(request->consumed.read + request->consumed.write);
+	pattern->series.units[share.bucket] +=
+		(float)(request->consumed.read + request->consumed.write);
 	insight->all.calls++;
 	insight->all.read += request->consumed.read;
 	insight->all.write += request->consumed.write;
-	sketch_add(&pattern->units, (uint64_t)((request->consumed.read + request->consumed.write) * 2));
-	if (pattern->flow.calls <= TIMED_ALL || pattern->flow.calls % TIMED_EACH == 0) /* the clock is a fifth of what counting costs */
+	sketch_add(&pattern->units,
+		   (uint64_t)((request->consumed.read + request->consumed.write) * 2));
+	if (pattern->flow.calls <= TIMED_ALL ||
+	    pattern->flow.calls % TIMED_EACH == 0) /* the clock is a fifth of what counting costs */
 		sketch_add(&pattern->latency, (monotonic_ns() - request->began_ns) / 1000);
 	if (request->code != OK)
 		note_error(pattern, request->code);

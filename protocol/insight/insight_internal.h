@@ -38,18 +38,25 @@ struct seen_at {
 
 /* What is the same for all requests of a pattern. */
 enum pattern_trait {
-	PATTERN_SCAN = 1, PATTERN_QUERY = 2, PATTERN_GET = 4, PATTERN_WRITE = 8, PATTERN_FILTER = 16, PATTERN_CONSISTENT = 32,
-	PATTERN_ONE = 64,        /* a transaction of writes with a single member */
-	PATTERN_UPDATE = 128, PATTERN_SINGLE = 256, /* of one access */
-	PATTERN_EQUALITY = 512,  /* its filter asks for equality */
-	PATTERN_BLIND = 1024,    /* it has overwritten items without a condition, and that is noted */
+	PATTERN_SCAN = 1,
+	PATTERN_QUERY = 2,
+	PATTERN_GET = 4,
+	PATTERN_WRITE = 8,
+	PATTERN_FILTER = 16,
+	PATTERN_CONSISTENT = 32,
+	PATTERN_ONE = 64, /* a transaction of writes with a single member */
+	PATTERN_UPDATE = 128,
+	PATTERN_SINGLE = 256,   /* of one access */
+	PATTERN_EQUALITY = 512, /* its filter asks for equality */
+	PATTERN_BLIND = 1024, /* it has overwritten items without a condition, and that is noted */
 };
 
 struct pattern_flow {
 	uint64_t calls, members, continued, more, scanned, returned, bytes;
 	uint64_t burst;          /* calls one after the other by one caller, at most */
 	uint64_t in_bursts;
-	uint64_t consistent, needed; /* consistent reads; those of what was written shortly before */
+	uint64_t consistent,
+		needed;          /* consistent reads; those of what was written shortly before */
 	double read, write;      /* units */
 };
 
@@ -86,7 +93,8 @@ struct seen_index {
 struct seen_table {
 	struct table *table;         /* the newest snapshot that was met */
 	double base;                 /* units written to the table itself */
-	uint64_t ttl_wrong, ttl_milliseconds; /* items whose attribute of time to live is no number; is far too large */
+	uint64_t ttl_wrong, ttl_milliseconds; /* items whose attribute of time to live is no number;
+						 is far too large */
 	struct seen_index *indexes;  /* INDEXES_MAX of them, by place */
 	struct partitions partitions;
 	struct prefixes *prefixes;   /* of `known`; NULL: there are too many tables */
@@ -101,7 +109,8 @@ struct known_table {
 /* Items of a kind: a table and the shape of a key. */
 struct entity {
 	uint64_t hash;
-	const struct pattern *blind, *guarded; /* puts over an item without a condition; changes with one that looks at the item */
+	const struct pattern *blind, *guarded; /* puts over an item without a condition; changes
+						  with one that looks at the item */
 };
 
 /* The hash of the pattern of requests whose accesses have that key: see outline_key(). */
@@ -147,6 +156,7 @@ extern const char *const insight_part_names[OUTLINE_PARTS];
 void insight_merge(struct pattern *into, const struct pattern *from);
 
 /* Calls `visit` for each pattern, the rest last. */
-void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern), void *context);
+void insight_each(struct insight *insight, void (*visit)(void *context, struct pattern *pattern),
+		  void *context);
 
 #endif

@@ -6,7 +6,8 @@
 #include "protocol/insight/settle.h"
 #include "storage/monotonic.h"
 
-const char *const insight_part_names[OUTLINE_PARTS] = {"kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
+const char *const insight_part_names[OUTLINE_PARTS] = {
+	"kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
 
 struct listing {
 	size_t n;
@@ -139,7 +140,8 @@ static void show_pattern(struct json_out *out, struct arena *arena, const struct
 	json_out_field_string(out, "id", finding_pattern_id(arena, pattern));
 	json_out_field_string(out, "operation", str_of(pattern->operation));
 	for (size_t i = 0; i < OUTLINE_PARTS; i++) {
-		if (pattern->parts[i].n > 0 && (i != OUTLINE_KIND || !str_eq(pattern->parts[i], str_of(pattern->operation)))) {
+		if (pattern->parts[i].n > 0 &&
+		    (i != OUTLINE_KIND || !str_eq(pattern->parts[i], str_of(pattern->operation)))) {
 			json_out_name(out, str_of(insight_part_names[i]));
 			json_out_string(out, pattern->parts[i]);
 		}
@@ -166,9 +168,12 @@ static void show_pattern(struct json_out *out, struct arena *arena, const struct
 	json_out_close(out, '}');
 }
 
-static void show_index(struct json_out *out, const struct index *index, const struct seen_index *seen)
+static void show_index(struct json_out *out, const struct index *index,
+		       const struct seen_index *seen)
 {
-	static const char *const projections[] = {[PROJECT_ALL] = "ALL", [PROJECT_KEYS_ONLY] = "KEYS_ONLY", [PROJECT_INCLUDE] = "INCLUDE"};
+	static const char *const projections[] = {[PROJECT_ALL] = "ALL",
+						  [PROJECT_KEYS_ONLY] = "KEYS_ONLY",
+						  [PROJECT_INCLUDE] = "INCLUDE"};
 
 	json_out_open(out, '{');
 	json_out_field_string(out, "name", index->name);
@@ -186,7 +191,8 @@ static void show_index(struct json_out *out, const struct index *index, const st
 	json_out_close(out, '}');
 }
 
-static void show_partition(struct json_out *out, struct arena *arena, const struct partition *partition)
+static void show_partition(struct json_out *out, struct arena *arena,
+			   const struct partition *partition)
 {
 	json_out_open(out, '{');
 	json_out_field_string(out, "partition", partition_label(arena, partition));
@@ -233,7 +239,8 @@ static void show_table(struct json_out *out, struct arena *arena, const struct s
 static void show_entity(struct json_out *out, struct arena *arena, const struct entity *entity)
 {
 	json_out_open(out, '{');
-	json_out_field_string(out, "entity", str_printf(arena, "%016llx", (unsigned long long)entity->hash));
+	json_out_field_string(out, "entity",
+			      str_printf(arena, "%016llx", (unsigned long long)entity->hash));
 	if (entity->blind)
 		json_out_field_string(out, "blind", finding_pattern_id(arena, entity->blind));
 	if (entity->guarded)
@@ -292,7 +299,8 @@ struct str insight_describe(struct insight *own, struct arena *arena)
 	return json_out_str(&out);
 }
 
-void insight_show_request(struct insight *own, struct arena *arena, bool is_short, struct json_out *out)
+void insight_show_request(struct insight *own, struct arena *arena, bool is_short,
+			  struct json_out *out)
 {
 	struct listing listing = {0, ARENA_ARRAY(arena, struct pattern *, 2)};
 

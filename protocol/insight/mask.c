@@ -7,12 +7,15 @@
 
 enum { LETTER = 1, DIGIT = 2, MARK = 4 };
 
-#define FOUR(first, class) [first] = class, [first + 1] = class, [first + 2] = class, [first + 3] = class
-#define ALPHABET(a) FOUR(a, LETTER), FOUR(a + 4, LETTER), FOUR(a + 8, LETTER), FOUR(a + 12, LETTER), FOUR(a + 16, LETTER), FOUR(a + 20, LETTER), \
-	[a + 24] = LETTER, [a + 25] = LETTER
+#define FOUR(first, class)                                                                         \
+	[first] = class, [first + 1] = class, [first + 2] = class, [first + 3] = class
+#define ALPHABET(a)                                                                                \
+	FOUR(a, LETTER), FOUR(a + 4, LETTER), FOUR(a + 8, LETTER), FOUR(a + 12, LETTER),           \
+		FOUR(a + 16, LETTER), FOUR(a + 20, LETTER), [a + 24] = LETTER, [a + 25] = LETTER
 static const unsigned char classes[256] = {
-	ALPHABET('A'), ALPHABET('a'), ['_'] = LETTER, FOUR('0', DIGIT), FOUR('4', DIGIT), ['8'] = DIGIT, ['9'] = DIGIT,
-	['#'] = MARK, ['|'] = MARK, [':'] = MARK, ['/'] = MARK, ['~'] = MARK, /* ends an entity's name */
+	ALPHABET('A'),    ALPHABET('a'), ['_'] = LETTER, FOUR('0', DIGIT),
+	FOUR('4', DIGIT), ['8'] = DIGIT, ['9'] = DIGIT,  ['#'] = MARK,
+	['|'] = MARK,     [':'] = MARK,  ['/'] = MARK,   ['~'] = MARK, /* ends an entity's name */
 };
 
 static unsigned class_of(char c)
@@ -44,7 +47,8 @@ static bool is_random(struct str text)
 		digits += is_digit(text.p[hex++]);
 	if (hex >= HEX_MIN && digits > 0)
 		return true;
-	for (digits = 0; word < text.n && (is_digit(text.p[word]) || is_letter(text.p[word])); word++)
+	for (digits = 0; word < text.n && (is_digit(text.p[word]) || is_letter(text.p[word]));
+	     word++)
 		digits += is_digit(text.p[word]);
 	return word >= ULID_SIZE && digits > 2;
 }
@@ -68,7 +72,8 @@ static bool is_number(struct str text)
 {
 	size_t i = 0;
 
-	while (i < text.n && (is_digit(text.p[i]) || (i > 0 && text.p[i] && strchr("-.:TZ", text.p[i]))))
+	while (i < text.n &&
+	       (is_digit(text.p[i]) || (i > 0 && text.p[i] && strchr("-.:TZ", text.p[i]))))
 		i++;
 	return text.n > 0 && is_digit(text.p[0]) && i == text.n;
 }
@@ -82,11 +87,14 @@ struct mask mask_text(struct str text)
 		n++;
 	if (n == 0 || n > WORD_MAX)
 		return nothing;
-	if (n < text.n && is_digit(text.p[n]) && is_random(text)) /* others have no digit in their first run */
+	if (n < text.n && is_digit(text.p[n]) &&
+	    is_random(text)) /* others have no digit in their first run */
 		return nothing;
 	if (n == text.n)
 		return mask_is_capitals(text) ? (struct mask){text, true} : nothing;
-	if (class_of(text.p[n]) == MARK && (text.p[n] != '/' || mask_is_capitals((struct str){text.p, n}))) /* folders have names */
+	if (class_of(text.p[n]) == MARK &&
+	    (text.p[n] != '/' ||
+	     mask_is_capitals((struct str){text.p, n}))) /* folders have names */
 		return (struct mask){{text.p, n + 1}, n + 1 == text.n};
 	if (n >= HEAD_MIN && is_number(behind(text, n)))
 		return (struct mask){{text.p, n}, false};

@@ -31,7 +31,8 @@ static void part(struct outline *outline, enum outline_part part)
 	outline->hash += ((uint64_t)part + 1) * 0x9e3779b97f4a7c15u;
 }
 
-/* Names of attributes are shown; names inside documents only where they are words: people keep values there too. */
+/* Names of attributes are shown; names inside documents only where they are words: people keep
+ * values there too. */
 static void add_path(struct outline *outline, const struct path *path)
 {
 	for (size_t i = 0; i < path->n; i++) {
@@ -57,8 +58,8 @@ static void add_value(struct outline *outline, const struct value *value, bool i
 		return;
 	}
 	if (outline->is_marked) {
-		buf_printf(&outline->texts[outline->part], "%c" STR_FMT "%c", OUTLINE_PREFIX, STR_ARG(mask.prefix),
-			   mask.is_whole ? OUTLINE_WHOLE : OUTLINE_MORE);
+		buf_printf(&outline->texts[outline->part], "%c" STR_FMT "%c", OUTLINE_PREFIX,
+			   STR_ARG(mask.prefix), mask.is_whole ? OUTLINE_WHOLE : OUTLINE_MORE);
 		return;
 	}
 	add(outline, STR("\""));
@@ -101,12 +102,14 @@ static void add_node(struct outline *outline, const struct node *node, bool is_k
 }
 
 /* "PK = "CUSTOMER#..." and SK = "PROFILE"" of an item or a key. */
-static void add_key(struct outline *outline, const struct key_schema *keys, const struct value *item)
+static void add_key(struct outline *outline, const struct key_schema *keys,
+		    const struct value *item)
 {
 	bool is_first = true;
 
 	for (unsigned i = 0; i < keys->hash_count + keys->range_count; i++) {
-		const struct value *value = item ? value_member(item, keys->attributes[i].name) : NULL;
+		const struct value *value =
+			item ? value_member(item, keys->attributes[i].name) : NULL;
 
 		if (!value)
 			continue;
@@ -121,13 +124,17 @@ static void add_key(struct outline *outline, const struct key_schema *keys, cons
 
 static bool is_partition(const struct node *node, struct str name)
 {
-	return node->kind == NODE_EQ && node->args[0]->kind == NODE_PATH && str_eq(node->args[0]->path->steps[0].name, name);
+	return node->kind == NODE_EQ && node->args[0]->kind == NODE_PATH &&
+	       str_eq(node->args[0]->path->steps[0].name, name);
 }
 
 /* The partition key first, however the request has it. */
-static void add_key_condition(struct outline *outline, const struct node *node, struct str partition)
+static void add_key_condition(struct outline *outline, const struct node *node,
+			      struct str partition)
 {
-	bool is_turned = node->kind == NODE_AND && node->arg_count == 2 && is_partition(node->args[1], partition) && !is_partition(node->args[0], partition);
+	bool is_turned = node->kind == NODE_AND && node->arg_count == 2 &&
+			 is_partition(node->args[1], partition) &&
+			 !is_partition(node->args[0], partition);
 
 	if (!is_turned) {
 		add_node(outline, node, true, 0);
@@ -152,7 +159,10 @@ static void add_projection(struct outline *outline, const struct projection *pro
 static void add_update(struct outline *outline, const struct update *update)
 {
 	static const struct str verbs[] = {
-		[UPDATE_SET] = STR_INIT("SET "), [UPDATE_REMOVE] = STR_INIT("REMOVE "), [UPDATE_ADD] = STR_INIT("ADD "), [UPDATE_DELETE] = STR_INIT("DELETE "),
+		[UPDATE_SET] = STR_INIT("SET "),
+		[UPDATE_REMOVE] = STR_INIT("REMOVE "),
+		[UPDATE_ADD] = STR_INIT("ADD "),
+		[UPDATE_DELETE] = STR_INIT("DELETE "),
 	};
 
 	for (size_t i = 0; i < update->n; i++) {
@@ -171,7 +181,9 @@ static void add_how(struct outline *outline, unsigned how)
 		unsigned how;
 		struct str word;
 	} words[] = {
-		{ACCESS_CONSISTENT, STR_INIT("consistent ")}, {ACCESS_REVERSE, STR_INIT("descending ")}, {ACCESS_PARALLEL, STR_INIT("parallel ")},
+		{ACCESS_CONSISTENT, STR_INIT("consistent ")},
+		{ACCESS_REVERSE, STR_INIT("descending ")},
+		{ACCESS_PARALLEL, STR_INIT("parallel ")},
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -188,9 +200,14 @@ static bool is_write(const struct access *access)
 void outline_access(struct outline *outline, const struct access *access)
 {
 	static const struct str kinds[ACCESS_KINDS] = {
-		[ACCESS_GET] = STR_INIT("GetItem"), [ACCESS_QUERY] = STR_INIT("Query"), [ACCESS_SCAN] = STR_INIT("Scan"), [ACCESS_SEARCH] = STR_INIT("SearchVectors"),
+		[ACCESS_GET] = STR_INIT("GetItem"),
+		[ACCESS_QUERY] = STR_INIT("Query"),
+		[ACCESS_SCAN] = STR_INIT("Scan"),
+		[ACCESS_SEARCH] = STR_INIT("SearchVectors"),
 		[ACCESS_PUT] = STR_INIT("PutItem"),
-		[ACCESS_UPDATE] = STR_INIT("UpdateItem"), [ACCESS_DELETE] = STR_INIT("DeleteItem"), [ACCESS_CHECK] = STR_INIT("ConditionCheck"),
+		[ACCESS_UPDATE] = STR_INIT("UpdateItem"),
+		[ACCESS_DELETE] = STR_INIT("DeleteItem"),
+		[ACCESS_CHECK] = STR_INIT("ConditionCheck"),
 	};
 	const struct table *table = access->table;
 
@@ -203,7 +220,9 @@ void outline_access(struct outline *outline, const struct access *access)
 		add(outline, access->index->name);
 	part(outline, OUTLINE_KEY);
 	if (access->keys)
-		add_key_condition(outline, access->keys, (access->index ? &access->index->keys : &table->keys)->attributes[0].name);
+		add_key_condition(
+			outline, access->keys,
+			(access->index ? &access->index->keys : &table->keys)->attributes[0].name);
 	else if (access->item)
 		add_key(outline, &table->keys, access->item);
 	part(outline, is_write(access) ? OUTLINE_CONDITION : OUTLINE_FILTER);
@@ -231,7 +250,8 @@ static uint64_t key_path(uint64_t key, const struct path *path)
 {
 	key = mix(key, path->n);
 	for (size_t i = 0; i < path->n; i++)
-		key = str_is_set(path->steps[i].name) ? str_hash(path->steps[i].name, key) : mix(key, 1);
+		key = str_is_set(path->steps[i].name) ? str_hash(path->steps[i].name, key)
+						      : mix(key, 1);
 	return key;
 }
 
@@ -262,7 +282,9 @@ static uint64_t key_item(uint64_t key, const struct key_schema *keys, const stru
 {
 	unsigned n = keys->hash_count + keys->range_count;
 
-	for (unsigned i = 0; i < n && item->n == n; i++) /* a key alone: its members lie in the order of their names, which a table's key has once */
+	for (unsigned i = 0; i < n && item->n == n;
+	     i++) /* a key alone: its members lie in the order of their names, which a table's key
+		     has once */
 		key = key_value(key, &item->members[i].value);
 	for (unsigned i = 0; i < n && item->n != n; i++) {
 		const struct value *value = value_member(item, keys->attributes[i].name);
@@ -278,7 +300,8 @@ static uint64_t key_lists(uint64_t key, const struct access *access)
 	const struct update *update = access->update;
 
 	for (size_t i = 0; projection && i < projection->n; i++)
-		key = key_path(key, (projection->ordered ? projection->ordered : projection->paths)[i]);
+		key = key_path(key,
+			       (projection->ordered ? projection->ordered : projection->paths)[i]);
 	for (size_t i = 0; update && i < update->n; i++)
 		key = key_path(mix(key, update->actions[i].verb), update->actions[i].path);
 	return key;
@@ -287,10 +310,12 @@ static uint64_t key_lists(uint64_t key, const struct access *access)
 uint64_t outline_key(uint64_t key, const struct access *access)
 {
 	enum { INDEX = 1, KEYS = 2, ITEM = 4, CONDITION = 8, PROJECTION = 16, UPDATE = 32 };
-	uint64_t has = (access->index ? INDEX : 0u) | (access->keys ? KEYS : 0u) | (access->item ? ITEM : 0u) | (access->condition ? CONDITION : 0u) |
+	uint64_t has = (access->index ? INDEX : 0u) | (access->keys ? KEYS : 0u) |
+		       (access->item ? ITEM : 0u) | (access->condition ? CONDITION : 0u) |
 		       (access->projection ? PROJECTION : 0u) | (access->update ? UPDATE : 0u);
 
-	key = mix(mix(key, access->table->identity.number), (uint64_t)access->kind << 40 | (uint64_t)access->how << 8 | has);
+	key = mix(mix(key, access->table->identity.number),
+		  (uint64_t)access->kind << 40 | (uint64_t)access->how << 8 | has);
 	if (access->index)
 		key = str_hash(access->index->name, key);
 	if (access->keys)

@@ -1,7 +1,9 @@
 /*
- * outline - the shape of an access as text without values: the same for all requests that differ in values only.
+ * outline - the shape of an access as text without values: the same for all requests that differ in
+ * values only.
  *
- * One walk serves both uses: it adds to a hash, or to texts. So two accesses have the same hash where they have the same texts, in every process.
+ * One walk serves both uses: it adds to a hash, or to texts. So two accesses have the same hash
+ * where they have the same texts, in every process.
  */
 #ifndef DYNALITH_PROTOCOL_OUTLINE_H
 #define DYNALITH_PROTOCOL_OUTLINE_H
@@ -22,7 +24,8 @@ enum outline_part {
 	OUTLINE_PARTS
 };
 
-/* A marked text has these in place of quotes: what could be a prefix, and whether it is the whole value. */
+/* A marked text has these in place of quotes: what could be a prefix, and whether it is the whole
+ * value. */
 #define OUTLINE_PREFIX '\1'
 #define OUTLINE_WHOLE '\2'
 #define OUTLINE_MORE '\3'
@@ -37,8 +40,8 @@ struct outline {
 void outline_access(struct outline *outline, const struct access *access);
 
 /*
- * A number for the same, within this process, for a tenth of the instructions: accesses of the same number have the same outline. Those of one outline may
- * have several. `key` goes into it.
+ * A number for the same, within this process, for a tenth of the instructions: accesses of the same
+ * number have the same outline. Those of one outline may have several. `key` goes into it.
  */
 uint64_t outline_key(uint64_t key, const struct access *access);
 

@@ -3,7 +3,8 @@
 #include "core/key.h"
 #include "protocol/insight/mask.h"
 
-static void set_prefix(struct partition *partition, const struct access *access, struct arena *arena)
+static void set_prefix(struct partition *partition, const struct access *access,
+		       struct arena *arena)
 {
 	const struct key_schema *keys = access->index ? &access->index->keys : &access->table->keys;
 	struct str rest = {access->row_key.p + KEY_HASH_SIZE, access->row_key.n - KEY_HASH_SIZE};
@@ -19,7 +20,8 @@ struct str partition_label(struct arena *arena, const struct partition *partitio
 {
 	if (partition->is_shown && partition->is_whole)
 		return str_of(partition->prefix);
-	return str_printf(arena, "%s(%04x)", partition->is_shown ? partition->prefix : "", (unsigned)(partition->id >> 16 & 0xffff));
+	return str_printf(arena, "%s(%04x)", partition->is_shown ? partition->prefix : "",
+			  (unsigned)(partition->id >> 16 & 0xffff));
 }
 
 static unsigned char *head_of(struct partitions *partitions, uint64_t id)
@@ -29,7 +31,8 @@ static unsigned char *head_of(struct partitions *partitions, uint64_t id)
 
 static struct partition *look_up(struct partitions *partitions, uint64_t id)
 {
-	for (unsigned place = *head_of(partitions, id); place > 0; place = partitions->next[place - 1]) {
+	for (unsigned place = *head_of(partitions, id); place > 0;
+	     place = partitions->next[place - 1]) {
 		if (partitions->v[place - 1].id == id)
 			return &partitions->v[place - 1];
 	}
@@ -55,7 +58,8 @@ static void link_out(struct partitions *partitions, const struct partition *part
 	*link = partitions->next[place];
 }
 
-/* Whether another partition that is not here takes a place: one of eight, in no order that requests could have. */
+/* Whether another partition that is not here takes a place: one of eight, in no order that requests
+ * could have. */
 static bool is_turn(struct partitions *partitions)
 {
 	return ++partitions->missed * 0x9e3779b97f4a7c15u >> 61 == 0;
@@ -73,7 +77,8 @@ static struct partition *least_of(struct partitions *partitions)
 }
 
 /* NULL where it has no place. */
-static struct partition *find(struct partitions *partitions, uint64_t id, const struct access *access, struct arena *arena)
+static struct partition *find(struct partitions *partitions, uint64_t id,
+			      const struct access *access, struct arena *arena)
 {
 	struct partition *found = look_up(partitions, id);
 
@@ -85,7 +90,8 @@ static struct partition *find(struct partitions *partitions, uint64_t id, const 
 	} else if (is_turn(partitions)) {
 		found = least_of(partitions);
 		link_out(partitions, found);
-		*found = (struct partition){.id = id, .requests = found->requests, .doubtful = found->requests};
+		*found = (struct partition){
+			.id = id, .requests = found->requests, .doubtful = found->requests};
 	} else {
 		return NULL;
 	}
@@ -95,13 +101,15 @@ static struct partition *find(struct partitions *partitions, uint64_t id, const 
 	return found;
 }
 
-void partition_note(struct partitions *partitions, const struct access *access, const struct partition_cost *cost, struct arena *arena)
+void partition_note(struct partitions *partitions, const struct access *access,
+		    const struct partition_cost *cost, struct arena *arena)
 {
 	struct units units = cost->units;
 
 	if (access->row_key.n <= KEY_HASH_SIZE)
 		return;
-	uint64_t id = str_be(access->row_key.p, KEY_HASH_SIZE) | (uint64_t)(access->index ? access->index->number + 1 : 0) << 32;
+	uint64_t id = str_be(access->row_key.p, KEY_HASH_SIZE) |
+		      (uint64_t)(access->index ? access->index->number + 1 : 0) << 32;
 	struct partition *partition = find(partitions, id, access, arena);
 
 	partitions->requests++;

@@ -1,6 +1,7 @@
 /*
- * partition - the partitions of a table and its indexes that get the most, in little memory (Space-Saving: a new one takes the place of the least,
- * and its figures may then be too high by what that one had). Once all places are taken, one of eight requests for others takes one.
+ * partition - the partitions of a table and its indexes that get the most, in little memory
+ * (Space-Saving: a new one takes the place of the least, and its figures may then be too high by
+ * what that one had). Once all places are taken, one of eight requests for others takes one.
  */
 #ifndef DYNALITH_PROTOCOL_PARTITION_H
 #define DYNALITH_PROTOCOL_PARTITION_H
@@ -20,7 +21,8 @@ struct partition {
 	bool is_whole;                /* it is the key: a word in capitals */
 	bool is_shown;                /* prefixes.h */
 	const struct index *index;    /* its name lies in a snapshot of the table that is kept */
-	uint64_t requests, doubtful;  /* doubtful: by how much the figures may be too high, in requests */
+	uint64_t requests,
+		doubtful; /* doubtful: by how much the figures may be too high, in requests */
 	double read, write;           /* units */
 	int64_t items;                /* put and not deleted since this began */
 	int64_t second;               /* the figures of that second, by a clock that nobody turns */
@@ -31,7 +33,8 @@ struct partition {
 struct partitions {
 	size_t n;
 	struct partition v[PARTITIONS_MAX];
-	unsigned char heads[PARTITION_LISTS], next[PARTITIONS_MAX]; /* lists by their ids: places from 1 */
+	unsigned char heads[PARTITION_LISTS],
+		next[PARTITIONS_MAX]; /* lists by their ids: places from 1 */
 	uint64_t missed;              /* requests for partitions that were not here */
 	uint64_t requests;            /* of all partitions */
 	double units;
@@ -44,9 +47,11 @@ struct partition_cost {
 	unsigned bucket; /* of its series */
 };
 
-/* The prefix of the key, if it may be shown, and four digits that distinguish keys; never the key. */
+/* The prefix of the key, if it may be shown, and four digits that distinguish keys; never the key.
+ */
 struct str partition_label(struct arena *arena, const struct partition *partition);
 
-void partition_note(struct partitions *partitions, const struct access *access, const struct partition_cost *cost, struct arena *arena);
+void partition_note(struct partitions *partitions, const struct access *access,
+		    const struct partition_cost *cost, struct arena *arena);
 
 #endif

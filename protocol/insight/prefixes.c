@@ -24,7 +24,8 @@ static struct prefix *find_or_add_prefix(struct prefixes *prefixes, struct str t
 		prefixes->n++;
 	if (prefixes->n > PREFIXES_MAX)
 		return NULL;
-	prefixes->v[prefixes->n - 1] = (struct prefix){.hash = hash, .is_small = !mask_is_capitals(text)};
+	prefixes->v[prefixes->n - 1] =
+		(struct prefix){.hash = hash, .is_small = !mask_is_capitals(text)};
 	prefixes->small_count += !mask_is_capitals(text);
 	return &prefixes->v[prefixes->n - 1];
 }
@@ -50,7 +51,8 @@ static void note_value(struct prefixes *prefixes, const struct value *value, uin
 	prefix->values[prefix->n++] = own;
 }
 
-static void note_node(struct prefixes *prefixes, const struct node *node, uint64_t place, unsigned depth)
+static void note_node(struct prefixes *prefixes, const struct node *node, uint64_t place,
+		      unsigned depth)
 {
 	if (node->kind == NODE_VALUE)
 		note_value(prefixes, &node->value, place);
@@ -58,7 +60,8 @@ static void note_node(struct prefixes *prefixes, const struct node *node, uint64
 		note_node(prefixes, node->args[i], place, depth + 1);
 }
 
-static void note_keys(struct prefixes *prefixes, const struct key_schema *keys, const struct value *item, uint64_t place)
+static void note_keys(struct prefixes *prefixes, const struct key_schema *keys,
+		      const struct value *item, uint64_t place)
 {
 	for (unsigned i = 0; i < keys->hash_count + keys->range_count; i++) {
 		const struct value *value = value_member(item, keys->attributes[i].name);
@@ -86,5 +89,6 @@ bool prefixes_show(const struct prefixes *prefixes, struct str text)
 {
 	const struct prefix *prefix = prefixes ? find_prefix(prefixes, str_hash(text, 1)) : NULL;
 
-	return prefix && prefixes->n <= PREFIXES_MAX && prefix->n == PREFIX_VALUES && !(prefix->is_small && prefixes->small_count > PREFIXES_SMALL);
+	return prefix && prefixes->n <= PREFIXES_MAX && prefix->n == PREFIX_VALUES &&
+	       !(prefix->is_small && prefixes->small_count > PREFIXES_SMALL);
 }

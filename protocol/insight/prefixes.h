@@ -1,11 +1,12 @@
 /*
- * prefixes - which beginnings of keys a report may show: those that name a kind of items, and are no
- * value of one.
+ * prefixes - which beginnings of keys a report may show: those that name a kind of items, and are
+ * no value of one.
  *
- * mask.h says what could be a prefix. It is shown when at least three different values of the table have
- * it and go on with what looks like an identifier. A word in capitals, as PROFILE, is shown when it stands
- * in three different items or partitions. A table with more beginnings than a design has shows none of
- * them: they are values then. Those in small letters are names of people sooner. None of this depends on the order of requests.
+ * mask.h says what could be a prefix. It is shown when at least three different values of the table
+ * have it and go on with what looks like an identifier. A word in capitals, as PROFILE, is shown
+ * when it stands in three different items or partitions. A table with more beginnings than a design
+ * has shows none of them: they are values then. Those in small letters are names of people sooner.
+ * None of this depends on the order of requests.
  */
 #ifndef DYNALITH_PROTOCOL_PREFIXES_H
 #define DYNALITH_PROTOCOL_PREFIXES_H

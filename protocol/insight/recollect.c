@@ -6,8 +6,11 @@ static const struct {
 	unsigned trait;
 	const char *word;
 } words[] = {
-	{PATTERN_SCAN, "scan"}, {PATTERN_QUERY, "query"}, {PATTERN_GET, "get"}, {PATTERN_WRITE, "write"}, {PATTERN_FILTER, "filter"},
-	{PATTERN_CONSISTENT, "consistent"}, {PATTERN_ONE, "one"}, {PATTERN_UPDATE, "update"}, {PATTERN_SINGLE, "single"}, {PATTERN_EQUALITY, "equality"},
+	{PATTERN_SCAN, "scan"},     {PATTERN_QUERY, "query"},
+	{PATTERN_GET, "get"},       {PATTERN_WRITE, "write"},
+	{PATTERN_FILTER, "filter"}, {PATTERN_CONSISTENT, "consistent"},
+	{PATTERN_ONE, "one"},       {PATTERN_UPDATE, "update"},
+	{PATTERN_SINGLE, "single"}, {PATTERN_EQUALITY, "equality"},
 };
 
 #define WORDS (sizeof(words) / sizeof(words[0]))
@@ -38,7 +41,8 @@ static unsigned read_words(struct str text)
 
 static const struct json *typed(const struct json *object, const char *name, enum json_type type)
 {
-	const struct json *value = object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
+	const struct json *value =
+		object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
 
 	return value && json_type(value) == type ? value : NULL;
 }
@@ -97,7 +101,8 @@ static void read_sizes(const struct json *json, struct sketch *sizes)
 	sizes->sum = count(json, "item_bytes_sum");
 	sizes->greatest = count(sketch, "max");
 	for (const struct json *pair = first_of(sketch, "counts"); pair; pair = json_next(pair)) {
-		const struct json *value = json_type(pair) == JSON_ARRAY ? json_first(pair) : NULL, *times = value ? json_next(value) : NULL;
+		const struct json *value = json_type(pair) == JSON_ARRAY ? json_first(pair) : NULL,
+				  *times = value ? json_next(value) : NULL;
 
 		if (times && json_type(times) == JSON_NUMBER && json_number(times) > 0)
 			sizes->n += (uint64_t)json_number(times);
@@ -108,16 +113,27 @@ static void read_pattern(struct arena *arena, const struct json *json, struct pa
 {
 	pattern->hash = read_id(text(arena, json, "id")) << 32;
 	pattern->operation = str_copy(arena, text(arena, json, "operation")).p;
-	pattern->example = (char *)(uintptr_t)(typed(json, "example", JSON_STRING) ? str_copy(arena, text(arena, json, "example")).p : NULL);
+	pattern->example =
+		(char *)(uintptr_t)(typed(json, "example", JSON_STRING)
+					    ? str_copy(arena, text(arena, json, "example")).p
+					    : NULL);
 	pattern->traits = read_words(text(arena, json, "traits"));
 	pattern->columns = (unsigned)count(json, "columns");
 	pattern->changes = (unsigned)count(json, "changes");
 	for (size_t i = 0; i < OUTLINE_PARTS; i++)
 		pattern->parts[i] = text(arena, json, insight_part_names[i]);
 	pattern->flow = (struct pattern_flow){
-		.calls = count(json, "calls"), .members = count(json, "accesses"), .continued = count(json, "continued"), .more = count(json, "unfinished"),
-		.scanned = count(json, "items_read"), .returned = count(json, "items_returned"), .bytes = count(json, "bytes_read"),
-		.burst = count(json, "burst"), .in_bursts = count(json, "in_bursts"), .read = number(json, "read_units"), .write = number(json, "write_units"),
+		.calls = count(json, "calls"),
+		.members = count(json, "accesses"),
+		.continued = count(json, "continued"),
+		.more = count(json, "unfinished"),
+		.scanned = count(json, "items_read"),
+		.returned = count(json, "items_returned"),
+		.bytes = count(json, "bytes_read"),
+		.burst = count(json, "burst"),
+		.in_bursts = count(json, "in_bursts"),
+		.read = number(json, "read_units"),
+		.write = number(json, "write_units"),
 	};
 	read_sizes(json, &pattern->sizes);
 }
@@ -132,15 +148,19 @@ static const struct pattern *pattern_of(const struct insight *insight, struct st
 	return pattern;
 }
 
-static void read_index(struct arena *arena, const struct json *json, struct index *index, struct seen_index *seen)
+static void read_index(struct arena *arena, const struct json *json, struct index *index,
+		       struct seen_index *seen)
 {
 	index->name = text(arena, json, "name");
-	index->projection = str_eq(text(arena, json, "projection"), STR("ALL")) ? PROJECT_ALL : PROJECT_INCLUDE;
+	index->projection =
+		str_eq(text(arena, json, "projection"), STR("ALL")) ? PROJECT_ALL : PROJECT_INCLUDE;
 	seen->reads = count(json, "reads");
 	seen->whole_reads = count(json, "whole_reads");
 	seen->written = number(json, "write_units");
-	seen->is_used_more = number(json, "more_attributes_read") > 0 || length_of(json, "attributes_read") > USED_MAX;
-	for (const struct json *one = first_of(json, "attributes_read"); one && !seen->is_used_more; one = json_next(one)) {
+	seen->is_used_more = number(json, "more_attributes_read") > 0 ||
+			     length_of(json, "attributes_read") > USED_MAX;
+	for (const struct json *one = first_of(json, "attributes_read"); one && !seen->is_used_more;
+	     one = json_next(one)) {
 		if (json_type(one) == JSON_STRING)
 			seen->used[seen->used_count++] = json_string(arena, one);
 	}
@@ -152,14 +172,18 @@ static double units_of(const struct partition *partition)
 }
 
 /* All, or those that got the most. */
-static void read_partitions(struct arena *arena, const struct json *json, const struct table *table, struct partitions *partitions)
+static void read_partitions(struct arena *arena, const struct json *json, const struct table *table,
+			    struct partitions *partitions)
 {
 	double all = 0;
 
 	for (const struct json *one = first_of(json, "partitions"); one; one = json_next(one)) {
 		struct partition partition = {
-			.requests = count(one, "requests"), .read = number(one, "read_units"), .write = number(one, "write_units"),
-			.peak_read = number(one, "peak_read_units"), .peak_write = number(one, "peak_write_units"),
+			.requests = count(one, "requests"),
+			.read = number(one, "read_units"),
+			.write = number(one, "write_units"),
+			.peak_read = number(one, "peak_read_units"),
+			.peak_write = number(one, "peak_write_units"),
 			.items = (int64_t)number(one, "items_added"),
 		};
 		struct str label = text(arena, one, "partition"), index = text(arena, one, "index");
@@ -167,10 +191,15 @@ static void read_partitions(struct arena *arena, const struct json *json, const 
 
 		partition.is_whole = partition.is_shown = true; /* the label as it is */
 		for (size_t i = 0; index.n > 0 && i < table->indexes.n; i++)
-			partition.index = str_eq(table->indexes.v[i].name, index) ? &table->indexes.v[i] : partition.index;
-		memcpy(partition.prefix, label.p, label.n < PARTITION_LABEL ? label.n : PARTITION_LABEL - 1);
+			partition.index = str_eq(table->indexes.v[i].name, index)
+						  ? &table->indexes.v[i]
+						  : partition.index;
+		memcpy(partition.prefix, label.p,
+		       label.n < PARTITION_LABEL ? label.n : PARTITION_LABEL - 1);
 		for (size_t i = 1; i < partitions->n; i++)
-			least = units_of(&partitions->v[i]) < units_of(&partitions->v[least]) ? i : least;
+			least = units_of(&partitions->v[i]) < units_of(&partitions->v[least])
+					? i
+					: least;
 		if (partitions->n < PARTITIONS_MAX)
 			partitions->v[partitions->n++] = partition;
 		else if (units_of(&partition) > units_of(&partitions->v[least]))
@@ -193,8 +222,10 @@ static void read_table(struct arena *arena, const struct json *json, struct seen
 	table->keys.range_count = number(json, "sort_keys") > 0;
 	table->indexes.v = ARENA_ARRAY(arena, struct index, n + 1);
 	seen->indexes = ARENA_ARRAY(arena, struct seen_index, n + 1);
-	for (const struct json *one = first_of(json, "indexes"); one; one = json_next(one), table->indexes.n++)
-		read_index(arena, one, &table->indexes.v[table->indexes.n], &seen->indexes[table->indexes.n]);
+	for (const struct json *one = first_of(json, "indexes"); one;
+	     one = json_next(one), table->indexes.n++)
+		read_index(arena, one, &table->indexes.v[table->indexes.n],
+			   &seen->indexes[table->indexes.n]);
 	seen->table = table;
 	seen->base = number(json, "write_units");
 	seen->ttl_wrong = count(json, "ttl_wrong");
@@ -207,9 +238,12 @@ void recollect_findings(struct arena *arena, const struct json *description, str
 	struct insight *insight = ARENA_NEW(arena, struct insight);
 	struct pattern **last = &insight->newest;
 
-	insight->tables = ARENA_ARRAY(arena, struct seen_table *, length_of(description, "tables") + 1);
-	insight->entities = ARENA_ARRAY(arena, struct entity, length_of(description, "entities") + 1);
-	for (const struct json *one = first_of(description, "patterns"); one; one = json_next(one)) {
+	insight->tables =
+		ARENA_ARRAY(arena, struct seen_table *, length_of(description, "tables") + 1);
+	insight->entities =
+		ARENA_ARRAY(arena, struct entity, length_of(description, "entities") + 1);
+	for (const struct json *one = first_of(description, "patterns"); one;
+	     one = json_next(one)) {
 		*last = ARENA_NEW(arena, struct pattern);
 		read_pattern(arena, one, *last);
 		last = &(*last)->next;
@@ -220,7 +254,8 @@ void recollect_findings(struct arena *arena, const struct json *description, str
 	}
 	for (const struct json *one = first_of(description, "entities"); one; one = json_next(one))
 		insight->entities[insight->entity_count++] = (struct entity){
-			.blind = pattern_of(insight, text(arena, one, "blind")), .guarded = pattern_of(insight, text(arena, one, "guarded")),
+			.blind = pattern_of(insight, text(arena, one, "blind")),
+			.guarded = pattern_of(insight, text(arena, one, "guarded")),
 		};
 	finding_all(insight, arena, out);
 }

@@ -1,8 +1,10 @@
 /*
- * recollect - a description of insight.h read back and judged: what several servers counted, added up, says what none of them could see alone.
+ * recollect - a description of insight.h read back and judged: what several servers counted, added
+ * up, says what none of them could see alone.
  *
- * A description has members for this: "traits", "burst", "item_bytes_sum" of a pattern, "partition_units" of a table, "entities". It lacks what
- * depends on the order of requests: whether a consistent read was needed, and which members of batches were not sent again.
+ * A description has members for this: "traits", "burst", "item_bytes_sum" of a pattern,
+ * "partition_units" of a table, "entities". It lacks what depends on the order of requests: whether
+ * a consistent read was needed, and which members of batches were not sent again.
  */
 #ifndef DYNALITH_PROTOCOL_RECOLLECT_H
 #define DYNALITH_PROTOCOL_RECOLLECT_H

@@ -10,10 +10,12 @@ static bool is_of_table(const struct pattern *pattern, const struct seen_table *
 {
 	struct str names = pattern->parts[OUTLINE_TABLE], own = seen->table->identity.name;
 
-	return str_eq(names, own) || (str_contains(names, STR(MEMBERS)) && str_contains(names, own));
+	return str_eq(names, own) ||
+	       (str_contains(names, STR(MEMBERS)) && str_contains(names, own));
 }
 
-static bool may_show(const struct insight *insight, const struct pattern *pattern, struct str prefix)
+static bool may_show(const struct insight *insight, const struct pattern *pattern,
+		     struct str prefix)
 {
 	for (size_t i = 0; i < insight->table_count; i++) {
 		const struct seen_table *seen = insight->tables[i];
@@ -25,7 +27,8 @@ static bool may_show(const struct insight *insight, const struct pattern *patter
 }
 
 /* A key as outline.h marks it, with quotes or "?". */
-static struct str render(const struct insight *insight, const struct pattern *pattern, struct arena *arena, bool shows_all)
+static struct str render(const struct insight *insight, const struct pattern *pattern,
+			 struct arena *arena, bool shows_all)
 {
 	struct buf buf = buf_in(arena);
 	struct str rest = pattern->parts[OUTLINE_KEY];
@@ -39,11 +42,13 @@ static struct str render(const struct insight *insight, const struct pattern *pa
 			break;
 		rest = (struct str){mark + 1, rest.n - before.n - 1};
 		struct str prefix = {rest.p, 0};
-		while (prefix.n < rest.n && rest.p[prefix.n] != OUTLINE_WHOLE && rest.p[prefix.n] != OUTLINE_MORE)
+		while (prefix.n < rest.n && rest.p[prefix.n] != OUTLINE_WHOLE &&
+		       rest.p[prefix.n] != OUTLINE_MORE)
 			prefix.n++;
 		bool is_whole = prefix.n < rest.n && rest.p[prefix.n] == OUTLINE_WHOLE;
 		if (shows_all || may_show(insight, pattern, prefix))
-			buf_printf(&buf, "\"" STR_FMT "%s", STR_ARG(prefix), is_whole ? "\"" : MORE);
+			buf_printf(&buf, "\"" STR_FMT "%s", STR_ARG(prefix),
+				   is_whole ? "\"" : MORE);
 		else
 			buf_add_byte(&buf, '?');
 		size_t end = prefix.n < rest.n ? prefix.n + 1 : prefix.n;
@@ -70,7 +75,8 @@ static struct str in_order(struct arena *arena, struct str text)
 		members[n++] = (struct str){rest.p, plus ? (size_t)(plus - rest.p) : rest.n};
 		if (!plus)
 			break;
-		rest = (struct str){plus + strlen(MEMBERS), rest.n - (size_t)(plus - rest.p) - strlen(MEMBERS)};
+		rest = (struct str){plus + strlen(MEMBERS),
+				    rest.n - (size_t)(plus - rest.p) - strlen(MEMBERS)};
 	}
 	if (n == 1)
 		return text;
@@ -115,7 +121,8 @@ static void settle_pattern(void *context, struct pattern *pattern)
 	*own = *pattern;
 	own->next = NULL;
 	for (size_t i = 0; i < OUTLINE_PARTS; i++) {
-		struct str text = i == OUTLINE_KEY ? render(settling->from, pattern, settling->arena, settling->shows_all)
+		struct str text = i == OUTLINE_KEY ? render(settling->from, pattern,
+							    settling->arena, settling->shows_all)
 						   : pattern->parts[i];
 
 		own->parts[i] = text.n ? in_order(settling->arena, text) : text;
@@ -141,7 +148,8 @@ static void show_labels(struct seen_table *seen, bool shows_all)
 	for (size_t i = 0; i < seen->partitions.n; i++) {
 		struct partition *partition = &seen->partitions.v[i];
 
-		partition->is_shown = shows_all || prefixes_show(seen->prefixes, str_of(partition->prefix));
+		partition->is_shown =
+			shows_all || prefixes_show(seen->prefixes, str_of(partition->prefix));
 	}
 }
 

@@ -52,7 +52,9 @@ uint64_t sketch_quantile(const struct sketch *sketch, double share)
 		if (sketch->counts[i] > 0 && seen >= wanted) {
 			uint64_t value = sketch_value(i);
 
-			return value < sketch->least ? sketch->least : value > sketch->greatest ? sketch->greatest : value;
+			return value < sketch->least      ? sketch->least
+			       : value > sketch->greatest ? sketch->greatest
+							  : value;
 		}
 	}
 	return sketch->greatest;

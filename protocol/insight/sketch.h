@@ -1,5 +1,6 @@
 /*
- * sketch - how numbers are distributed, in little memory: counts of ranges whose width is an eighth of their values.
+ * sketch - how numbers are distributed, in little memory: counts of ranges whose width is an eighth
+ * of their values.
  *
  * The smallest, the greatest and the sum are exact; a quantile is at most 7 % off.
  */

@@ -28,10 +28,12 @@ static bool is_read(const struct slot *slot)
 static void parse(struct call *call, struct slot *slot)
 {
 	const struct value *parameters;
-	enum code code = partiql_parameters(call->arena, &slot->request->parameters, &parameters, &slot->err);
+	enum code code = partiql_parameters(call->arena, &slot->request->parameters, &parameters,
+					    &slot->err);
 
 	if (code == OK)
-		code = partiql_parse(call, slot->request->statement, parameters, slot->request->parameters.n, false, &slot->statement,
+		code = partiql_parse(call, slot->request->statement, parameters,
+				     slot->request->parameters.n, false, &slot->statement,
 				     &slot->err);
 	if (code != OK && slot->statement.kind == PARTIQL_OTHER)
 		code = err_set(&slot->err, MSG_PARTIQL_BATCH_OPERATION);
@@ -45,10 +47,12 @@ static enum code plan(struct call *call, struct slot *slot)
 	enum code code;
 
 	slot->write.wants_item_on_failure =
-		slot->request->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
+		slot->request->return_values_on_condition_check_failure ==
+		RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
 	if (!is_read(slot))
 		return partiql_plan_write(call, &slot->statement, &slot->write, NULL, &slot->err);
-	slot->read.mode = opt_is_true(slot->request->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
+	slot->read.mode =
+		opt_is_true(slot->request->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
 	code = partiql_plan_point(call, &slot->statement, &slot->read, &is_point, &slot->err);
 	if (code == OK && !is_point)
 		code = partiql_check_select(call, &slot->statement, &slot->err);
@@ -75,7 +79,8 @@ static enum code prepare(struct call *call, struct slot *slots, size_t n, struct
 		slot->err.code = plan(call, slot);
 		const struct table *table = is_read(slot) ? slot->read.table : slot->write.table;
 		struct str row_key = is_read(slot) ? slot->read.row_key : slot->write.row_key;
-		if (str_is_set(row_key) && !seen_add(&seen, rules_item_name(call->arena, table, row_key)))
+		if (str_is_set(row_key) &&
+		    !seen_add(&seen, rules_item_name(call->arena, table, row_key)))
 			return err_set(err, MSG_BATCH_DUPLICATES);
 	}
 	return OK;
@@ -127,7 +132,8 @@ static void renew(struct call *call, struct slot *slot)
 		slot->err.code = plan(call, slot);
 }
 
-/* AWS: what failed is in its table's total, where another statement of the table succeeded, and in none of the parts. */
+/* AWS: what failed is in its table's total, where another statement of the table succeeded, and in
+ * none of the parts. */
 static void charge(struct call *call, const struct slot *slot)
 {
 	const struct cost *cost = is_read(slot) ? &slot->read.cost : &slot->write.cost;
@@ -139,15 +145,18 @@ static void charge(struct call *call, const struct slot *slot)
 }
 
 /*
- * Each statement succeeds or fails on its own. An error of the store fails the request as long as nothing was changed (*is_changed); later
- * it fails the statement. A conflict always fails the statement, since running the whole request again would run earlier statements twice.
+ * Each statement succeeds or fails on its own. An error of the store fails the request as long as
+ * nothing was changed (*is_changed); later it fails the statement. A conflict always fails the
+ * statement, since running the whole request again would run earlier statements twice.
  */
 static enum code run(struct call *call, struct slot *slot, bool *is_changed, struct err *err)
 {
 	enum code code = run_once(call, slot);
 
 	for (int i = 0; i < MOVES_MAX && code == ERR_TABLE_MOVED; i++) {
-		(void)catalog_holds(call->service->catalog, is_read(slot) ? slot->read.table : slot->write.table); /* not any more */
+		(void)catalog_holds(call->service->catalog,
+				    is_read(slot) ? slot->read.table
+						  : slot->write.table); /* not any more */
 		renew(call, slot);
 		if (slot->err.code != OK)
 			return OK;
@@ -179,17 +188,22 @@ static void respond_slot(struct call *call, const struct slot *slot)
 		json_out_open(out, '{');
 		json_out_field_string(out, "Code", str_of(reason));
 		/* details of server errors go to the log, not to the client */
-		json_out_field_string(out, "Message", is_ours ? str_of(info->text) : slot->err.message);
+		json_out_field_string(out, "Message",
+				      is_ours ? str_of(info->text) : slot->err.message);
 		if (str_is_set(slot->err.item)) {
 			json_out_name(out, STR("Item"));
 			json_out_image(out, slot->err.item);
 		}
 		json_out_close(out, '}');
 	}
-	/* AWS: also of a statement that was refused for its table or its item, not of one that names no item */
-	bool is_named = slot->read.key || slot->write.key || slot->write.item || slot->err.code == ERR_RESOURCE_NOT_FOUND;
+	/* AWS: also of a statement that was refused for its table or its item, not of one that
+	 * names no item */
+	bool is_named = slot->read.key || slot->write.key || slot->write.item ||
+			slot->err.code == ERR_RESOURCE_NOT_FOUND;
 	if (slot->table || is_named)
-		json_out_field_string(out, "TableName", slot->table ? slot->table->identity.name : slot->statement.table);
+		json_out_field_string(out, "TableName",
+				      slot->table ? slot->table->identity.name
+						  : slot->statement.table);
 	if (slot->err.code == OK && is_read(slot) && str_is_set(slot->read.image)) {
 		json_out_name(out, STR("Item"));
 		partiql_respond_item(call, slot->statement.columns, slot->read.image);
@@ -219,7 +233,9 @@ static void respond(struct call *call, int wanted, const struct slot *slots, siz
 	json_out_close(&call->out, '}');
 }
 
-enum code op_batch_execute_statement(struct call *call, const struct batch_execute_statement_input *input, struct err *err)
+enum code op_batch_execute_statement(struct call *call,
+				     const struct batch_execute_statement_input *input,
+				     struct err *err)
 {
 	size_t n = input->statements.n;
 	struct slot *slots = ARENA_ARRAY(call->arena, struct slot, n);
@@ -229,7 +245,8 @@ enum code op_batch_execute_statement(struct call *call, const struct batch_execu
 		slots[i].request = &input->statements.v[i];
 		slots[i].err = err_in(call->arena);
 		parse(call, &slots[i]);
-		if (slots[i].err.code == OK && call->request.refused && call->request.refused[i].code != OK)
+		if (slots[i].err.code == OK && call->request.refused &&
+		    call->request.refused[i].code != OK)
 			slots[i].err = call->request.refused[i];
 	}
 	enum code code = err_if_over(call->arena, err); /* such an error is no statement's */

@@ -50,7 +50,8 @@ static enum code parse(struct call *call, struct share *share, struct err *err)
 	enum code code = expressions_check(call, &request, err);
 
 	if (code == OK)
-		code = legacy_projection(call->arena, &share->wanted->attributes_to_get, &attributes, err);
+		code = legacy_projection(call->arena, &share->wanted->attributes_to_get,
+					 &attributes, err);
 	if (code == OK)
 		code = expressions_parse(call, &request, &share->expressions, err);
 	if (attributes)
@@ -59,24 +60,27 @@ static enum code parse(struct call *call, struct share *share, struct err *err)
 }
 
 /* The rules of the request alone: fills shares, sets *total to the number of keys. */
-static enum code parse_all(struct call *call, const struct batch_get_request_map *items, struct share *shares, size_t *total,
-			   struct err *err)
+static enum code parse_all(struct call *call, const struct batch_get_request_map *items,
+			   struct share *shares, size_t *total, struct err *err)
 {
 	bool has_projection = false, has_attributes = false;
 	size_t n = 0;
 
 	for (size_t i = 0; i < items->n; i++) {
-		shares[i] = (struct share){.name = items->v[i].key, .wanted = &items->v[i].value, .first = n};
+		shares[i] = (struct share){
+			.name = items->v[i].key, .wanted = &items->v[i].value, .first = n};
 		if (shares[i].wanted->keys.n > KEYS_MAX)
 			return err_set(err, MSG_BATCH_KEYS_MANY, STR_ARG(shares[i].name));
 		n += shares[i].wanted->keys.n;
-		has_projection = has_projection || str_is_set(shares[i].wanted->projection_expression);
+		has_projection =
+			has_projection || str_is_set(shares[i].wanted->projection_expression);
 		has_attributes = has_attributes || shares[i].wanted->attributes_to_get.v;
 	}
 	if (n > KEYS_MAX)
 		return err_set(err, MSG_BATCH_MANY, "BatchGetItem");
 	if (has_projection && has_attributes) /* AWS: also where each table has one of the two */
-		return err_set(err, MSG_EXPRESSIONS_MIXED, STR_ARG(STR("AttributesToGet")), STR_ARG(STR("ProjectionExpression")));
+		return err_set(err, MSG_EXPRESSIONS_MIXED, STR_ARG(STR("AttributesToGet")),
+			       STR_ARG(STR("ProjectionExpression")));
 	for (size_t i = 0; i < items->n; i++) {
 		enum code code = parse(call, &shares[i], err);
 
@@ -87,7 +91,8 @@ static enum code parse_all(struct call *call, const struct batch_get_request_map
 	return OK;
 }
 
-/* Whether one of the first n reads is of the same item: those of a table that the request names twice, by its name and its ARN. */
+/* Whether one of the first n reads is of the same item: those of a table that the request names
+ * twice, by its name and its ARN. */
 static bool is_repeated(const struct read_item *reads, size_t n, const struct read_item *read)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -97,9 +102,11 @@ static bool is_repeated(const struct read_item *reads, size_t n, const struct re
 	return false;
 }
 
-static enum code prepare(struct call *call, const struct share *share, struct read_item *reads, struct err *err)
+static enum code prepare(struct call *call, const struct share *share, struct read_item *reads,
+			 struct err *err)
 {
-	struct table_passage passage = {.call = call, .name = share->name, .expressions = &share->expressions};
+	struct table_passage passage = {
+		.call = call, .name = share->name, .expressions = &share->expressions};
 	enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
 	for (size_t i = 0; code == OK && i < share->wanted->keys.n; i++) {
@@ -107,7 +114,8 @@ static enum code prepare(struct call *call, const struct share *share, struct re
 
 		read->table = passage.table;
 		read->key = share->wanted->keys.v[i];
-		read->mode = opt_is_true(share->wanted->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
+		read->mode = opt_is_true(share->wanted->consistent_read) ? READ_CONSISTENT
+									 : READ_EVENTUAL;
 		code = read_prepare(call->arena, read, err);
 		if (code == OK && is_repeated(reads, share->first, read))
 			code = err_set(err, MSG_BATCH_DUPLICATES);
@@ -124,7 +132,8 @@ struct progress {
 };
 
 /* Whether a fault or the throughput leaves the item out. */
-static bool leaves_out(struct call *call, const struct read_item *reads, size_t i, struct progress *progress)
+static bool leaves_out(struct call *call, const struct read_item *reads, size_t i,
+		       struct progress *progress)
 {
 	struct err own = err_in(call->arena);
 
@@ -146,7 +155,8 @@ static void expect_items(struct json_out *out, const struct read_item *reads, si
 	json_out_expect(out, n, bytes);
 }
 
-static void write_items(struct call *call, struct share *share, const struct read_item *reads, struct progress *progress)
+static void write_items(struct call *call, struct share *share, const struct read_item *reads,
+			struct progress *progress)
 {
 	if (!share->expressions.projection)
 		expect_items(&call->out, reads + share->first, share->wanted->keys.n);
@@ -209,9 +219,10 @@ static void write_unprocessed(struct call *call, const struct share *share, cons
 	json_out_close(out, '}');
 }
 
-/* An error of throttling where it is the reason that the response has nothing. AWS: API Reference, BatchGetItem. */
-static enum code respond(struct call *call, int wanted_capacity, struct share *shares, size_t n, const struct read_item *reads, struct progress *progress,
-			 struct err *err)
+/* An error of throttling where it is the reason that the response has nothing. AWS: API Reference,
+ * BatchGetItem. */
+static enum code respond(struct call *call, int wanted_capacity, struct share *shares, size_t n,
+			 const struct read_item *reads, struct progress *progress, struct err *err)
 {
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
@@ -238,7 +249,8 @@ static enum code respond(struct call *call, int wanted_capacity, struct share *s
 	return OK;
 }
 
-enum code op_batch_get_item(struct call *call, const struct batch_get_item_input *input, struct err *err)
+enum code op_batch_get_item(struct call *call, const struct batch_get_item_input *input,
+			    struct err *err)
 {
 	size_t n = input->request_items.n, total = 0;
 	struct share *shares = ARENA_ARRAY(call->arena, struct share, n);

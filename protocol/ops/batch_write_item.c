@@ -9,7 +9,8 @@
 #define REQUESTS_MAX 25
 
 /* The rules of the request alone; sets *total to the number of writes. */
-static enum code check(const struct batch_write_item_request_map *items, size_t *total, struct err *err)
+static enum code check(const struct batch_write_item_request_map *items, size_t *total,
+		       struct err *err)
 {
 	size_t n = 0;
 
@@ -34,7 +35,8 @@ static enum code check(const struct batch_write_item_request_map *items, size_t 
 	return OK;
 }
 
-/* Whether an earlier write is of the same item; a request can name a table twice, by its name and its ARN. */
+/* Whether an earlier write is of the same item; a request can name a table twice, by its name and
+ * its ARN. */
 static bool is_repeated(const struct write *first, const struct write *write)
 {
 	for (; first < write; first++) {
@@ -45,7 +47,8 @@ static bool is_repeated(const struct write *first, const struct write *write)
 }
 
 /* The requests of one table, into writes[from ..]. */
-static enum code prepare(struct call *call, struct str table_name, const struct write_requests *requests, struct write *all, size_t from,
+static enum code prepare(struct call *call, struct str table_name,
+			 const struct write_requests *requests, struct write *all, size_t from,
 			 struct err *err)
 {
 	struct write *writes = all + from;
@@ -70,7 +73,8 @@ static enum code prepare(struct call *call, struct str table_name, const struct 
 }
 
 /* Those that are left out, table by table. */
-static void write_unprocessed(struct call *call, const struct batch_write_item_request_map *items, const bool *left_out)
+static void write_unprocessed(struct call *call, const struct batch_write_item_request_map *items,
+			      const bool *left_out)
 {
 	struct json_out *out = &call->out;
 	size_t first = 0;
@@ -90,10 +94,12 @@ static void write_unprocessed(struct call *call, const struct batch_write_item_r
 				is_open = true;
 			}
 			json_out_open(out, '{');
-			json_out_name(out, request->put_request ? STR("PutRequest") : STR("DeleteRequest"));
+			json_out_name(out, request->put_request ? STR("PutRequest")
+								: STR("DeleteRequest"));
 			json_out_open(out, '{');
 			json_out_name(out, request->put_request ? STR("Item") : STR("Key"));
-			json_out_item(out, request->put_request ? request->put_request->item : request->delete_request->key);
+			json_out_item(out, request->put_request ? request->put_request->item
+								: request->delete_request->key);
 			json_out_close(out, '}');
 			json_out_close(out, '}');
 		}
@@ -102,7 +108,8 @@ static void write_unprocessed(struct call *call, const struct batch_write_item_r
 	}
 }
 
-static void respond(struct call *call, const struct batch_write_item_input *input, const struct write *writes, size_t n, const bool *left_out)
+static void respond(struct call *call, const struct batch_write_item_input *input,
+		    const struct write *writes, size_t n, const bool *left_out)
 {
 	for (size_t i = 0; i < n; i++)
 		call_charge(call, &writes[i].cost);
@@ -117,7 +124,8 @@ static void respond(struct call *call, const struct batch_write_item_input *inpu
 	json_out_close(&call->out, '}');
 }
 
-enum code op_batch_write_item(struct call *call, const struct batch_write_item_input *input, struct err *err)
+enum code op_batch_write_item(struct call *call, const struct batch_write_item_input *input,
+			      struct err *err)
 {
 	const struct batch_write_item_request_map *items = &input->request_items;
 	size_t total = 0, done = 0;
@@ -135,7 +143,8 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 	for (size_t i = 0; code == OK && i < items->n; done += items->v[i++].value.n)
 		code = prepare(call, items->v[i].key, &items->v[i].value, writes, done, err);
 	for (size_t i = 0; code == OK && i < total; i++)
-		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
+		writes[i].wants_collection_size =
+			respond_wants_metrics(input->return_item_collection_metrics);
 	struct work work = {.call = call, .writes = writes, .n = total, .mode = WRITE_BATCH};
 	if (code == OK)
 		code = work_meet(&work, err);

@@ -25,7 +25,8 @@ static enum code cancel(struct job_txn *txn, void *context, struct err *err)
 }
 
 /* What carries the operation out sees it before its next piece. */
-enum code op_cancel_bulk_operation(struct call *call, const struct cancel_bulk_operation_input *input, struct err *err)
+enum code op_cancel_bulk_operation(struct call *call,
+				   const struct cancel_bulk_operation_input *input, struct err *err)
 {
 	struct job job;
 	struct canceling canceling = {.call = call, .job = &job, .arn = input->bulk_operation_arn};

@@ -6,13 +6,16 @@
 #include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/timing.h"
 
-static enum code add_policy(struct call *call, struct str document, struct table *table, struct err *err)
+static enum code add_policy(struct call *call, struct str document, struct table *table,
+			    struct err *err)
 {
 	struct str text;
-	enum code code = policy_rules_document(call->arena, document, &(struct policy_terms){.is_stream = false}, &text, err);
+	enum code code = policy_rules_document(
+		call->arena, document, &(struct policy_terms){.is_stream = false}, &text, err);
 
 	if (code == OK)
-		table->settings->policy = (struct policy){str_copy(table->arena, text), call->now_ms};
+		table->settings->policy =
+			(struct policy){str_copy(table->arena, text), call->now_ms};
 	return code;
 }
 
@@ -22,12 +25,15 @@ static enum code refuse_existing(struct call *call, struct str name, struct err 
 	struct err ignored = err_in(call->arena);
 	struct table *table;
 
-	if (call_table(call, name, ABSENT_AT_ALL, &table, &ignored) == OK && table->state.status == STATUS_CREATING)
-		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->state.status), STR_ARG(name));
+	if (call_table(call, name, ABSENT_AT_ALL, &table, &ignored) == OK &&
+	    table->state.status == STATUS_CREATING)
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->state.status),
+			       STR_ARG(name));
 	return err_set(err, MSG_TABLE_EXISTS, STR_ARG(name));
 }
 
-enum code op_create_table(struct call *call, const struct create_table_input *input, struct err *err)
+enum code op_create_table(struct call *call, const struct create_table_input *input,
+			  struct err *err)
 {
 	struct create_table_input resolved = *input;
 	struct table *table, *created;
@@ -46,7 +52,9 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 	table->identity.name = str_copy(table->arena, name);
 	code = table_rules_create(&resolved, table, err);
 	if (code == OK && input->stream_specification)
-		code = table_rules_stream(table, input->stream_specification, catalog_stream_shards(call->service->catalog, table), call->now_ms, err);
+		code = table_rules_stream(table, input->stream_specification,
+					  catalog_stream_shards(call->service->catalog, table),
+					  call->now_ms, err);
 	if (code == OK)
 		code = tag_rules_check(&input->tags, err);
 	if (code == OK)

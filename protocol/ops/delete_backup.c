@@ -13,12 +13,14 @@ struct deletion {
 static enum code apply(struct job_txn *txn, void *context, struct err *err)
 {
 	struct deletion *deletion = context;
-	enum code code = restore_uses(txn, deletion->job->id, deletion->now_ms, &deletion->is_used, err);
+	enum code code =
+		restore_uses(txn, deletion->job->id, deletion->now_ms, &deletion->is_used, err);
 
 	return code == OK && !deletion->is_used ? job_remove(txn, deletion->job, err) : code;
 }
 
-static enum code refuse_system(struct call *call, const struct backup_found *found, struct str arn, struct err *err)
+static enum code refuse_system(struct call *call, const struct backup_found *found, struct str arn,
+			       struct err *err)
 {
 	time_t seconds = (time_t)(found->backup.expires_ms / 1000);
 	char text[40];
@@ -27,10 +29,12 @@ static enum code refuse_system(struct call *call, const struct backup_found *fou
 	gmtime_r(&seconds, &tm);
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
 	return err_set(err, MSG_BACKUP_SYSTEM, STR_ARG(arn),
-		       STR_ARG(str_printf(call->arena, "%s.%03dZ", text, (int)(found->backup.expires_ms % 1000))));
+		       STR_ARG(str_printf(call->arena, "%s.%03dZ", text,
+					  (int)(found->backup.expires_ms % 1000))));
 }
 
-enum code op_delete_backup(struct call *call, const struct delete_backup_input *input, struct err *err)
+enum code op_delete_backup(struct call *call, const struct delete_backup_input *input,
+			   struct err *err)
 {
 	struct backup_found found;
 	struct backup_arn arn;

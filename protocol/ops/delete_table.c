@@ -8,7 +8,8 @@
 #include "protocol/timing/timing.h"
 
 /* The others go on without it. AWS: DDB-TABLE-297. */
-static enum code delete_replica(struct call *call, struct table *table, struct table *const *replicas, size_t n, struct err *err)
+static enum code delete_replica(struct call *call, struct table *table,
+				struct table *const *replicas, size_t n, struct err *err)
 {
 	struct replica_changes changes = replica_changes_begin(call, table, replicas, n, 0);
 
@@ -21,7 +22,8 @@ static enum code delete_replica(struct call *call, struct table *table, struct t
 	return catalog_change_all(call->service->catalog, changes.v, changes.n, err);
 }
 
-enum code op_delete_table(struct call *call, const struct delete_table_input *input, struct err *err)
+enum code op_delete_table(struct call *call, const struct delete_table_input *input,
+			  struct err *err)
 {
 	struct table *table, **replicas;
 	size_t n;
@@ -35,7 +37,8 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 			return err_set(err, MSG_TABLE_INDEXES_IN_USE);
 	}
 	if (table->state.status == STATUS_CREATING || table->state.status == STATUS_DELETING)
-		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->state.status), STR_ARG(table->identity.name));
+		return err_set(err, MSG_TABLE_IN_USE, table_rules_doing(table->state.status),
+			       STR_ARG(table->identity.name));
 	code = timing_deletable(call, table, err);
 	if (code != OK)
 		return code;

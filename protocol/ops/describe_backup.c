@@ -1,7 +1,8 @@
 #include "protocol/tables/backup_rules.h"
 
 /* AWS: DDB-BACKUP-012: the region in the ARN is not looked at, and the ARN is echoed. */
-enum code op_describe_backup(struct call *call, const struct describe_backup_input *input, struct err *err)
+enum code op_describe_backup(struct call *call, const struct describe_backup_input *input,
+			     struct err *err)
 {
 	struct backup_found found;
 	struct backup_arn arn;

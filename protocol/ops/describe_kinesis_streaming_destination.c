@@ -1,8 +1,9 @@
 #include "protocol/tables/destinations.h"
 #include "protocol/timing/timing.h"
 
-enum code op_describe_kinesis_streaming_destination(struct call *call, const struct describe_kinesis_streaming_destination_input *input,
-						    struct err *err)
+enum code op_describe_kinesis_streaming_destination(
+	struct call *call, const struct describe_kinesis_streaming_destination_input *input,
+	struct err *err)
 {
 	struct json_out *out = &call->out;
 	struct table *table;
@@ -19,9 +20,11 @@ enum code op_describe_kinesis_streaming_destination(struct call *call, const str
 
 		json_out_open(out, '{');
 		json_out_field_string(out, "StreamArn", destination->stream_arn);
-		json_out_field_string(out, "DestinationStatus", destination_status(destination, call->now_ms));
+		json_out_field_string(out, "DestinationStatus",
+				      destination_status(destination, call->now_ms));
 		if (destination->precision != PRECISION_ABSENT)
-			json_out_field_string(out, "ApproximateCreationDateTimePrecision", destination_precision(destination->precision));
+			json_out_field_string(out, "ApproximateCreationDateTimePrecision",
+					      destination_precision(destination->precision));
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');

@@ -1,7 +1,8 @@
 #include "protocol/handler.h"
 
 /* AWS: Developer Guide, "Quotas": what every account starts with. Nothing here is held to them. */
-enum code op_describe_limits(struct call *call, const struct describe_limits_input *input, struct err *err)
+enum code op_describe_limits(struct call *call, const struct describe_limits_input *input,
+			     struct err *err)
 {
 	struct json_out *out = &call->out;
 

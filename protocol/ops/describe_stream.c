@@ -16,24 +16,34 @@ static enum code check(const struct describe_stream_input *input, struct err *er
 		return err_set(err, MSG_STREAM_FILTER_TYPE);
 	if (!str_is_set(input->shard_filter->shard_id))
 		return err_set(err, MSG_STREAM_FILTER_SHARD);
-	return str_is_set(input->exclusive_start_shard_id) ? err_set(err, MSG_STREAM_FILTER_START) : OK;
+	return str_is_set(input->exclusive_start_shard_id) ? err_set(err, MSG_STREAM_FILTER_START)
+							   : OK;
 }
 
-/* AWS: shards start behind ExclusiveStartShardId in the order of their names, also where it is the name of none. */
-static enum code read_shards(struct call *call, const struct describe_stream_input *input, const struct table *table, const struct stream *stream,
+/* AWS: shards start behind ExclusiveStartShardId in the order of their names, also where it is the
+ * name of none. */
+static enum code read_shards(struct call *call, const struct describe_stream_input *input,
+			     const struct table *table, const struct stream *stream,
 			     struct stream_shard_page *page, struct err *err)
 {
-	uint64_t parent = input->shard_filter ? streams_shard_stamp(input->shard_filter->shard_id) : 0;
+	uint64_t parent =
+		input->shard_filter ? streams_shard_stamp(input->shard_filter->shard_id) : 0;
 
-	*page = (struct stream_shard_page){.limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX};
+	*page = (struct stream_shard_page){.limit = input->limit.is_set ? (size_t)input->limit.value
+									: LIMIT_MAX};
 	if (str_is_set(input->exclusive_start_shard_id))
-		page->from = streams_shard_after(call->arena, table, input->exclusive_start_shard_id);
+		page->from =
+			streams_shard_after(call->arena, table, input->exclusive_start_shard_id);
 	if (!input->shard_filter)
-		return stream_read_shards(catalog_store(call->service->catalog), call->arena, table, stream, call->now_ms, page, err);
-	return parent ? stream_read_child(catalog_store(call->service->catalog), call->arena, table, stream, call->now_ms, parent, page, err) : OK;
+		return stream_read_shards(catalog_store(call->service->catalog), call->arena, table,
+					  stream, call->now_ms, page, err);
+	return parent ? stream_read_child(catalog_store(call->service->catalog), call->arena, table,
+					  stream, call->now_ms, parent, page, err)
+		      : OK;
 }
 
-static void write_shard(struct call *call, const struct table *table, const struct stream_shard *shard)
+static void write_shard(struct call *call, const struct table *table,
+			const struct stream_shard *shard)
 {
 	struct json_out *out = &call->out;
 
@@ -41,16 +51,20 @@ static void write_shard(struct call *call, const struct table *table, const stru
 	json_out_field_string(out, "ShardId", streams_shard_id(call->arena, table, shard->stamp));
 	json_out_name(out, STR("SequenceNumberRange"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "StartingSequenceNumber", streams_sequence(call->arena, shard->start));
+	json_out_field_string(out, "StartingSequenceNumber",
+			      streams_sequence(call->arena, shard->start));
 	if (shard->end)
-		json_out_field_string(out, "EndingSequenceNumber", streams_sequence(call->arena, shard->end - 1));
+		json_out_field_string(out, "EndingSequenceNumber",
+				      streams_sequence(call->arena, shard->end - 1));
 	json_out_close(out, '}');
 	if (shard->parent)
-		json_out_field_string(out, "ParentShardId", streams_shard_id(call->arena, table, shard->parent));
+		json_out_field_string(out, "ParentShardId",
+				      streams_shard_id(call->arena, table, shard->parent));
 	json_out_close(out, '}');
 }
 
-static void write_shards(struct call *call, const struct table *table, const struct stream_shard_page *page)
+static void write_shards(struct call *call, const struct table *table,
+			 const struct stream_shard_page *page)
 {
 	json_out_name(&call->out, STR("Shards"));
 	json_out_open(&call->out, '[');
@@ -58,20 +72,25 @@ static void write_shards(struct call *call, const struct table *table, const str
 		write_shard(call, table, &page->shards[i]);
 	json_out_close(&call->out, ']');
 	if (page->is_cut)
-		json_out_field_string(&call->out, "LastEvaluatedShardId", streams_shard_id(call->arena, table, page->shards[page->n - 1].stamp));
+		json_out_field_string(
+			&call->out, "LastEvaluatedShardId",
+			streams_shard_id(call->arena, table, page->shards[page->n - 1].stamp));
 }
 
-static struct str status_of(const struct call *call, const struct table *table, const struct stream *stream)
+static struct str status_of(const struct call *call, const struct table *table,
+			    const struct stream *stream)
 {
 	bool is_changing = timing_stream_changes(call, table, stream);
-	bool is_new = table->state.status == STATUS_CREATING && table->state.settles_ms > call->now_ms;
+	bool is_new =
+		table->state.status == STATUS_CREATING && table->state.settles_ms > call->now_ms;
 
 	if (stream->disabled_ms)
 		return is_changing ? STR("DISABLING") : STR("DISABLED");
 	return is_new || is_changing ? STR("ENABLING") : STR("ENABLED");
 }
 
-enum code op_describe_stream(struct call *call, const struct describe_stream_input *input, struct err *err)
+enum code op_describe_stream(struct call *call, const struct describe_stream_input *input,
+			     struct err *err)
 {
 	const struct stream *stream;
 	struct stream_shard_page page;

@@ -2,9 +2,11 @@
 #include "protocol/tables/table_messages.h"
 
 /* AWS: the attribute is shown until TTL is disabled, and forgotten then. */
-enum code op_describe_time_to_live(struct call *call, const struct describe_time_to_live_input *input, struct err *err)
+enum code op_describe_time_to_live(struct call *call,
+				   const struct describe_time_to_live_input *input, struct err *err)
 {
-	static const char *const statuses[2][2] = {{"DISABLED", "DISABLING"}, {"ENABLED", "ENABLING"}};
+	static const char *const statuses[2][2] = {{"DISABLED", "DISABLING"},
+						   {"ENABLED", "ENABLING"}};
 	struct json_out *out = &call->out;
 	const char *state;
 	struct table *table;
@@ -19,7 +21,8 @@ enum code op_describe_time_to_live(struct call *call, const struct describe_time
 	json_out_open(out, '{');
 	json_out_name(out, STR("TimeToLiveDescription"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "TimeToLiveStatus", str_of(statuses[table->ttl.is_enabled][is_changing]));
+	json_out_field_string(out, "TimeToLiveStatus",
+			      str_of(statuses[table->ttl.is_enabled][is_changing]));
 	if (table->ttl.is_enabled || is_changing)
 		json_out_field_string(out, "AttributeName", table->ttl.attribute);
 	json_out_close(out, '}');

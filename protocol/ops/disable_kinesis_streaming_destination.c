@@ -4,7 +4,8 @@
 #include "protocol/timing/timing.h"
 
 /* AWS: a stream that was never enabled gets the error of one that is not active. */
-enum code op_disable_kinesis_streaming_destination(struct call *call, const struct kinesis_streaming_destination_input *input, struct err *err)
+enum code op_disable_kinesis_streaming_destination(
+	struct call *call, const struct kinesis_streaming_destination_input *input, struct err *err)
 {
 	const struct destination *current;
 	struct table *table;
@@ -20,7 +21,9 @@ enum code op_disable_kinesis_streaming_destination(struct call *call, const stru
 	code = table_rules_changeable(table, err);
 	if (code != OK)
 		return code;
-	code = destination_replace(call, table, (struct destination){.stream_arn = current->stream_arn}, STR("DISABLING"), err);
+	code = destination_replace(call, table,
+				   (struct destination){.stream_arn = current->stream_arn},
+				   STR("DISABLING"), err);
 	json_out_close(&call->out, '}');
 	return code;
 }

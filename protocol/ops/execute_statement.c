@@ -4,11 +4,12 @@
 #include "protocol/respond.h"
 #include "protocol/work/work.h"
 
-static enum code run_write(struct call *call, const struct execute_statement_input *input, const struct partiql_statement *statement,
-			   struct err *err)
+static enum code run_write(struct call *call, const struct execute_statement_input *input,
+			   const struct partiql_statement *statement, struct err *err)
 {
-	struct write write = {.wants_item_on_failure = input->return_values_on_condition_check_failure ==
-						       RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD};
+	struct write write = {.wants_item_on_failure =
+				      input->return_values_on_condition_check_failure ==
+				      RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD};
 	struct work work = {.call = call, .writes = &write, .n = 1, .mode = WRITE_ALONE};
 	enum code code = partiql_plan_write(call, statement, &write, NULL, err);
 
@@ -19,7 +20,8 @@ static enum code run_write(struct call *call, const struct execute_statement_inp
 	code = work_run(&work, err);
 	if (code != OK) {
 		code = partiql_write_error(statement, err);
-		err->is_capital = str_is_set(err->item); /* AWS: PutItem, UpdateItem and DeleteItem say "message" beside the item */
+		err->is_capital = str_is_set(err->item); /* AWS: PutItem, UpdateItem and DeleteItem
+							    say "message" beside the item */
 		return code;
 	}
 	call_charge(call, &write.cost);
@@ -33,7 +35,8 @@ static enum code run_write(struct call *call, const struct execute_statement_inp
 	return OK;
 }
 
-enum code op_execute_statement(struct call *call, const struct execute_statement_input *input, struct err *err)
+enum code op_execute_statement(struct call *call, const struct execute_statement_input *input,
+			       struct err *err)
 {
 	struct partiql_select select = {
 		.text = input->statement,
@@ -44,10 +47,12 @@ enum code op_execute_statement(struct call *call, const struct execute_statement
 		.capacity = input->return_consumed_capacity,
 	};
 	struct partiql_statement statement;
-	enum code code = partiql_parameters(call->arena, &input->parameters, &select.parameters, err);
+	enum code code =
+		partiql_parameters(call->arena, &input->parameters, &select.parameters, err);
 
 	if (code == OK)
-		code = partiql_parse(call, input->statement, select.parameters, input->parameters.n, false, &statement, err);
+		code = partiql_parse(call, input->statement, select.parameters, input->parameters.n,
+				     false, &statement, err);
 	if (code != OK)
 		return code;
 	return statement.kind == PARTIQL_SELECT ? partiql_select_run(call, &statement, &select, err)

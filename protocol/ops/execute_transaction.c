@@ -25,7 +25,8 @@ struct transaction {
 };
 
 /* An error in the words of one statement, named by its place. */
-static enum code in_statement(struct transaction *transaction, size_t i, const struct err *own, struct err *err)
+static enum code in_statement(struct transaction *transaction, size_t i, const struct err *own,
+			      struct err *err)
 {
 	if (!err_is_validation(own->code) || transaction->statements[i].kind == PARTIQL_OTHER) {
 		*err = *own;
@@ -34,12 +35,14 @@ static enum code in_statement(struct transaction *transaction, size_t i, const s
 	return err_set(err, MSG_PARTIQL_TRANSACTION_STATEMENT, i, STR_ARG(own->message));
 }
 
-/* A parameter that is nested too deeply comes after the errors of the statements before it, and before its own statement's. */
+/* A parameter that is nested too deeply comes after the errors of the statements before it, and
+ * before its own statement's. */
 static enum code check_depth(struct transaction *transaction, size_t i, struct err *err)
 {
 	struct err own = err_in(transaction->call->arena);
 
-	if (partiql_check_parameters(&transaction->input->transact_statements.v[i].parameters, true, &own) == OK)
+	if (partiql_check_parameters(&transaction->input->transact_statements.v[i].parameters, true,
+				     &own) == OK)
 		return OK;
 	for (size_t k = 0; k < i; k++) {
 		if (transaction->reasons[k].code)
@@ -49,7 +52,8 @@ static enum code check_depth(struct transaction *transaction, size_t i, struct e
 	return own.code;
 }
 
-/* Parses all statements. Each keeps its error until its turn, except where the text is no statement at all. */
+/* Parses all statements. Each keeps its error until its turn, except where the text is no statement
+ * at all. */
 static enum code parse_all(struct transaction *transaction, struct err *err)
 {
 	const struct parameterized_statement *requests = transaction->input->transact_statements.v;
@@ -65,13 +69,16 @@ static enum code parse_all(struct transaction *transaction, struct err *err)
 		*own = err_in(arena);
 		code = check_depth(transaction, i, err);
 		if (code == OK)
-			code = partiql_parameters(arena, &requests[i].parameters, &transaction->parameters[i], err);
+			code = partiql_parameters(arena, &requests[i].parameters,
+						  &transaction->parameters[i], err);
 		if (code != OK)
 			break;
 		code = err_if_over(arena, err); /* such an error is no statement's */
 		if (code != OK)
 			break;
-		own->code = partiql_parse(transaction->call, requests[i].statement, transaction->parameters[i], requests[i].parameters.n, true, statement, own);
+		own->code = partiql_parse(transaction->call, requests[i].statement,
+					  transaction->parameters[i], requests[i].parameters.n,
+					  true, statement, own);
 		if (statement->kind == PARTIQL_NONE || statement->kind == PARTIQL_OTHER)
 			return in_statement(transaction, i, own, err);
 	}
@@ -94,13 +101,15 @@ static enum code check(const struct partiql_statement *statement, struct err *er
 	return OK;
 }
 
-static enum code plan_read(struct transaction *transaction, size_t i, struct err *err, bool *is_whole)
+static enum code plan_read(struct transaction *transaction, size_t i, struct err *err,
+			   bool *is_whole)
 {
 	bool is_point;
 	enum code code;
 
 	transaction->reads[i].mode = READ_TRANSACTIONAL;
-	code = partiql_plan_point(transaction->call, &transaction->statements[i], &transaction->reads[i], &is_point, err);
+	code = partiql_plan_point(transaction->call, &transaction->statements[i],
+				  &transaction->reads[i], &is_point, err);
 	if (code == OK)
 		code = replica_rules_transaction(transaction->reads[i].table, err);
 	if (code || is_point)
@@ -110,22 +119,28 @@ static enum code plan_read(struct transaction *transaction, size_t i, struct err
 	return code != OK ? code : err_set(err, MSG_PARTIQL_TRANSACTION_KEY);
 }
 
-static enum code plan_write(struct transaction *transaction, size_t i, const struct table *table, struct err *err, bool *is_whole)
+static enum code plan_write(struct transaction *transaction, size_t i, const struct table *table,
+			    struct err *err, bool *is_whole)
 {
-	const struct parameterized_statement *request = &transaction->input->transact_statements.v[i];
+	const struct parameterized_statement *request =
+		&transaction->input->transact_statements.v[i];
 	struct partiql_statement *statement = &transaction->statements[i];
 
 	transaction->writes[i].is_global_first = true;
 	transaction->writes[i].wants_item_on_failure =
-		request->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
-	if (statement->kind == PARTIQL_EXISTS && !partiql_is_item_check(transaction->call, statement, table)) {
+		request->return_values_on_condition_check_failure ==
+		RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
+	if (statement->kind == PARTIQL_EXISTS &&
+	    !partiql_is_item_check(transaction->call, statement, table)) {
 		*is_whole = true;
 		return err_set(err, MSG_PARTIQL_TRANSACTION_EXISTS);
 	}
-	return partiql_plan_write(transaction->call, statement, &transaction->writes[i], is_whole, err);
+	return partiql_plan_write(transaction->call, statement, &transaction->writes[i], is_whole,
+				  err);
 }
 
-/* Plans one statement. A mistake in its key cancels the transaction; *is_whole: the error is the request's. */
+/* Plans one statement. A mistake in its key cancels the transaction; *is_whole: the error is the
+ * request's. */
 static enum code plan(struct transaction *transaction, size_t i, struct err *err, bool *is_whole)
 {
 	struct partiql_statement *statement = &transaction->statements[i];
@@ -136,11 +151,13 @@ static enum code plan(struct transaction *transaction, size_t i, struct err *err
 	if (code == OK)
 		code = check(statement, err);
 	if (code == OK)
-		code = call_table(transaction->call, statement->table, ABSENT_RESOURCE, &table, err);
+		code = call_table(transaction->call, statement->table, ABSENT_RESOURCE, &table,
+				  err);
 	*is_whole = code != OK && code != ERR_RESOURCE_NOT_FOUND;
 	if (code != OK)
 		return code;
-	code = transaction->is_read ? plan_read(transaction, i, err, is_whole) : plan_write(transaction, i, table, err, is_whole);
+	code = transaction->is_read ? plan_read(transaction, i, err, is_whole)
+				    : plan_write(transaction, i, table, err, is_whole);
 	if (code || !statement->returning_count)
 		return code;
 	*is_whole = true;
@@ -164,8 +181,10 @@ static enum code plan_all(struct transaction *transaction, struct err *err)
 		}
 	}
 	for (size_t i = 0; i < transaction->n; i++) {
-		const struct table *table = transaction->is_read ? transaction->reads[i].table : transaction->writes[i].table;
-		struct str row_key = transaction->is_read ? transaction->reads[i].row_key : transaction->writes[i].row_key;
+		const struct table *table = transaction->is_read ? transaction->reads[i].table
+								 : transaction->writes[i].table;
+		struct str row_key = transaction->is_read ? transaction->reads[i].row_key
+							  : transaction->writes[i].row_key;
 
 		if (!seen_add(&seen, rules_item_name(arena, table, row_key)))
 			return err_set(err, MSG_TRANSACT_DUPLICATES);
@@ -193,14 +212,16 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 		json_out_open(&call->out, '{');
 		if (str_is_set(transaction->reads[i].image)) {
 			json_out_name(&call->out, STR("Item"));
-			partiql_respond_item(call, transaction->statements[i].columns, transaction->reads[i].image);
+			partiql_respond_item(call, transaction->statements[i].columns,
+					     transaction->reads[i].image);
 		}
 		json_out_close(&call->out, '}');
 	}
 	json_out_close(&call->out, ']');
 	if (size > RESPONSE_SIZE_MAX)
 		return err_set(err, MSG_TRANSACT_RESPONSE_SIZE, size);
-	respond_capacities(call, transaction->input->return_consumed_capacity, CAPACITY_TRANSACT_READ);
+	respond_capacities(call, transaction->input->return_consumed_capacity,
+			   CAPACITY_TRANSACT_READ);
 	json_out_close(&call->out, '}');
 	return OK;
 }
@@ -211,13 +232,17 @@ static struct str sameness(const struct transaction *transaction)
 	struct buf buf = buf_in(transaction->call->arena);
 
 	for (size_t i = 0; i < transaction->n; i++) {
-		const struct parameterized_statement *request = &transaction->input->transact_statements.v[i];
-		struct value list = {.type = TYPE_L, .n = (uint32_t)request->parameters.n, .elements = transaction->parameters[i]};
+		const struct parameterized_statement *request =
+			&transaction->input->transact_statements.v[i];
+		struct value list = {.type = TYPE_L,
+				     .n = (uint32_t)request->parameters.n,
+				     .elements = transaction->parameters[i]};
 		struct member member = {STR("p"), list};
 		struct value item = {.type = TYPE_M, .n = 1, .members = &member};
 
 		/* AWS: NONE is the same as its absence */
-		buf_add_byte(&buf, request->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD);
+		buf_add_byte(&buf, request->return_values_on_condition_check_failure ==
+					   RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD);
 		buf_add_varint(&buf, request->statement.n);
 		buf_add_str(&buf, request->statement);
 		image_encode(&item, &buf);
@@ -226,16 +251,17 @@ static struct str sameness(const struct transaction *transaction)
 }
 
 /*
- * AWS: a DELETE of an item that is not there does nothing; but where another statement cancels the transaction, its condition counts.
- * The condition is NOT attribute_exists(key) OR what the statement says.
+ * AWS: a DELETE of an item that is not there does nothing; but where another statement cancels the
+ * transaction, its condition counts. The condition is NOT attribute_exists(key) OR what the
+ * statement says.
  */
 static void fail_delete(const struct transaction *transaction, size_t i, struct err *reason)
 {
 	const struct write *write = &transaction->writes[i];
 	struct subject none = {.arena = transaction->call->arena};
 
-	if (reason->code == OK && write->kind == WRITE_DELETE && write->condition && !str_is_set(write->old_image) &&
-	    !expr_eval(write->condition->args[1], &none))
+	if (reason->code == OK && write->kind == WRITE_DELETE && write->condition &&
+	    !str_is_set(write->old_image) && !expr_eval(write->condition->args[1], &none))
 		(void)(err_default(reason, ERR_CONDITIONAL_CHECK_FAILED) == OK);
 }
 
@@ -255,7 +281,8 @@ static enum code run_writes(struct transaction *transaction, struct err *err)
 {
 	struct call *call = transaction->call;
 	struct str client_token = transaction->input->client_request_token;
-	struct write_token token = call_token(call, client_token, str_is_set(client_token) ? sameness(transaction) : STR_ABSENT);
+	struct write_token token = call_token(
+		call, client_token, str_is_set(client_token) ? sameness(transaction) : STR_ABSENT);
 	struct work work = {
 		.call = call, .writes = transaction->writes, .n = transaction->n,
 			.mode = WRITE_TRANSACTION, .token = &token,
@@ -273,12 +300,14 @@ static enum code run_writes(struct transaction *transaction, struct err *err)
 	json_out_name(&call->out, STR("Responses"));
 	json_out_open(&call->out, '[');
 	json_out_close(&call->out, ']');
-	respond_capacities(call, transaction->input->return_consumed_capacity, CAPACITY_TRANSACT_WRITE);
+	respond_capacities(call, transaction->input->return_consumed_capacity,
+			   CAPACITY_TRANSACT_WRITE);
 	json_out_close(&call->out, '}');
 	return OK;
 }
 
-enum code op_execute_transaction(struct call *call, const struct execute_transaction_input *input, struct err *err)
+enum code op_execute_transaction(struct call *call, const struct execute_transaction_input *input,
+				 struct err *err)
 {
 	size_t n = input->transact_statements.n;
 	struct transaction transaction = {

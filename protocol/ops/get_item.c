@@ -6,7 +6,8 @@
 #include "protocol/table_gates.h"
 #include "protocol/work/work.h"
 
-static enum code parse(struct call *call, const struct get_item_input *input, struct expressions *out, struct err *err)
+static enum code parse(struct call *call, const struct get_item_input *input,
+		       struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
@@ -29,8 +30,12 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 {
 	struct expressions expressions = {0};
 	struct read_item read = {.key = input->key,
-				 .mode = opt_is_true(input->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL};
-	struct table_passage passage = {.call = call, .name = input->table_name, .expressions = &expressions, .read = &read};
+				 .mode = opt_is_true(input->consistent_read) ? READ_CONSISTENT
+									     : READ_EVENTUAL};
+	struct table_passage passage = {.call = call,
+					.name = input->table_name,
+					.expressions = &expressions,
+					.read = &read};
 	struct work work = {.call = call, .kind = WORK_OF_ITEM, .reads = &read, .n = 1};
 	enum code code = parse(call, input, &expressions, err);
 

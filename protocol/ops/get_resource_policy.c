@@ -2,7 +2,8 @@
 #include "protocol/tables/policy_rules.h"
 #include "protocol/timing/timing.h"
 
-/* A document without a version is one of 2008, and is shown so. AWS: IAM User Guide, "Version"; recorded. */
+/* A document without a version is one of 2008, and is shown so. AWS: IAM User Guide, "Version";
+ * recorded. */
 static struct str with_version(struct arena *arena, struct str text)
 {
 	if (str_starts_with(text, STR("{\"Version\"")))
@@ -10,7 +11,8 @@ static struct str with_version(struct arena *arena, struct str text)
 	return str_printf(arena, "{\"Version\":\"2008-10-17\",%.*s", (int)text.n - 1, text.p + 1);
 }
 
-enum code op_get_resource_policy(struct call *call, const struct get_resource_policy_input *input, struct err *err)
+enum code op_get_resource_policy(struct call *call, const struct get_resource_policy_input *input,
+				 struct err *err)
 {
 	struct json_out *out = &call->out;
 	struct table *table;
@@ -24,7 +26,8 @@ enum code op_get_resource_policy(struct call *call, const struct get_resource_po
 		return err_set(err, MSG_POLICY_ABSENT, STR_ARG(input->resource_arn));
 	json_out_open(out, '{');
 	json_out_field_string(out, "Policy", with_version(call->arena, policy.text));
-	json_out_field_string(out, "RevisionId", str_printf(call->arena, "%lld", (long long)policy.revision));
+	json_out_field_string(out, "RevisionId",
+			      str_printf(call->arena, "%lld", (long long)policy.revision));
 	json_out_close(out, '}');
 	return OK;
 }

@@ -12,10 +12,12 @@ static const enum stream_start starts[] = {
 };
 
 /* Each type has the parameters that it needs and no other. */
-static enum code check(const struct call *call, const struct get_shard_iterator_input *input, uint64_t *sequence, struct err *err)
+static enum code check(const struct call *call, const struct get_shard_iterator_input *input,
+		       uint64_t *sequence, struct err *err)
 {
 	enum stream_start start = starts[input->shard_iterator_type];
-	bool wants_sequence = start == STREAM_START_AT_SEQUENCE || start == STREAM_START_AFTER_SEQUENCE;
+	bool wants_sequence =
+		start == STREAM_START_AT_SEQUENCE || start == STREAM_START_AFTER_SEQUENCE;
 
 	uint64_t read = 0;
 
@@ -36,7 +38,8 @@ static enum code check(const struct call *call, const struct get_shard_iterator_
 	return OK;
 }
 
-enum code op_get_shard_iterator(struct call *call, const struct get_shard_iterator_input *input, struct err *err)
+enum code op_get_shard_iterator(struct call *call, const struct get_shard_iterator_input *input,
+				struct err *err)
 {
 	struct stream_cursor cursor = {.shard = streams_shard_stamp(input->shard_id)};
 	struct table *table;
@@ -54,13 +57,16 @@ enum code op_get_shard_iterator(struct call *call, const struct get_shard_iterat
 	/* a name with the right stamp and another table's hash is not a shard of this table */
 	if (!str_eq(streams_shard_id(call->arena, table, cursor.shard), input->shard_id))
 		cursor.shard = 0;
-	code = stream_read_start(catalog_store(call->service->catalog), call->arena, &cursor, starts[input->shard_iterator_type], sequence,
+	code = stream_read_start(catalog_store(call->service->catalog), call->arena, &cursor,
+				 starts[input->shard_iterator_type], sequence,
 				 input->timestamp.value, err);
 	if (code != OK)
 		return code;
-	struct streams_iterator iterator = {input->stream_arn, cursor.shard, cursor.position, call->now_ms};
+	struct streams_iterator iterator = {input->stream_arn, cursor.shard, cursor.position,
+					    call->now_ms};
 	json_out_open(&call->out, '{');
-	json_out_field_string(&call->out, "ShardIterator", streams_iterator_text(call->arena, &iterator));
+	json_out_field_string(&call->out, "ShardIterator",
+			      streams_iterator_text(call->arena, &iterator));
 	json_out_close(&call->out, '}');
 	return OK;
 }

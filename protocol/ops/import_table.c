@@ -3,21 +3,26 @@
 #include "protocol/transfer/import_rules.h"
 #include "protocol/transfer/transfer_show.h"
 
-static const char *const members[] = {"S3BucketSource", "InputFormat", "InputFormatOptions", "InputCompressionType", "TableCreationParameters", NULL};
+static const char *const members[] = {"S3BucketSource",          "InputFormat",
+				      "InputFormatOptions",      "InputCompressionType",
+				      "TableCreationParameters", NULL};
 
 /*
- * AWS: recorded, DDB-IMPORT-017 to 019. While an import is in progress its token finds it. Then the table that is there comes first; and when that is
- * gone, the token finds the import again.
+ * AWS: recorded, DDB-IMPORT-017 to 019. While an import is in progress its token finds it. Then the
+ * table that is there comes first; and when that is gone, the token finds the import again.
  */
-static enum code begin(struct call *call, const struct transfer_start *start, struct job *job, struct err *err)
+static enum code begin(struct call *call, const struct transfer_start *start, struct job *job,
+		       struct err *err)
 {
 	struct table *existing;
 	bool is_found = false;
 	enum code code = transfer_find_same(call, start, job, &is_found, err);
 
-	if (code != OK || (is_found && transfer_show_seen(call, job, &start->body).state == JOB_RUNNING))
+	if (code != OK ||
+	    (is_found && transfer_show_seen(call, job, &start->body).state == JOB_RUNNING))
 		return code;
-	code = catalog_get(call->service->catalog, call->ns, start->table, call->now_ms, &existing, err);
+	code = catalog_get(call->service->catalog, call->ns, start->table, call->now_ms, &existing,
+			   err);
 	if (code == OK) {
 		call_hold(call, existing);
 		return err_set(err, MSG_TABLE_EXISTS, STR_ARG(start->table));
@@ -27,9 +32,12 @@ static enum code begin(struct call *call, const struct transfer_start *start, st
 	return is_found ? OK : transfer_begin(call, start, job, err);
 }
 
-enum code op_import_table(struct call *call, const struct import_table_input *input, struct err *err)
+enum code op_import_table(struct call *call, const struct import_table_input *input,
+			  struct err *err)
 {
-	struct transfer_start start = {.kind = TRANSFER_IMPORT, .token = input->client_token, .table = input->table_creation_parameters->table_name};
+	struct transfer_start start = {.kind = TRANSFER_IMPORT,
+				       .token = input->client_token,
+				       .table = input->table_creation_parameters->table_name};
 	struct table *table = NULL;
 	struct job job;
 	enum code code = call_refresh(call, err);
@@ -41,10 +49,12 @@ enum code op_import_table(struct call *call, const struct import_table_input *in
 	if (code != OK)
 		return code;
 	table_unref(table);
-	start.body = (struct transfer_body){.request = transfer_request(call, members), .table_id = catalog_uuid(call->arena)};
+	start.body = (struct transfer_body){.request = transfer_request(call, members),
+					    .table_id = catalog_uuid(call->arena)};
 	if (timing_is_on(call)) {
 		start.body.known_ms = call->now_ms + timing_lasts(call, TIMING_IMPORT_KNOWN);
-		start.body.active_ms = call->now_ms + timing_lasts(call, TIMING_IMPORT) - timing_lasts(call, TIMING_IMPORT_ACTIVE);
+		start.body.active_ms = call->now_ms + timing_lasts(call, TIMING_IMPORT) -
+				       timing_lasts(call, TIMING_IMPORT_ACTIVE);
 	}
 	code = begin(call, &start, &job, err);
 	return code == OK ? transfer_show(call, TRANSFER_IMPORT, &job, err) : code;

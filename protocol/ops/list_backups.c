@@ -15,17 +15,23 @@ struct listing {
 	bool has_more;
 };
 
-/* AWS: DDB-BACKUP-014: USER is the default; times are from the lower bound on, to before the upper one. */
-static bool is_wanted(const struct listing *listing, const struct job *job, const struct backup *backup)
+/* AWS: DDB-BACKUP-014: USER is the default; times are from the lower bound on, to before the upper
+ * one. */
+static bool is_wanted(const struct listing *listing, const struct job *job,
+		      const struct backup *backup)
 {
 	const struct list_backups_input *input = listing->input;
 	int type = input->backup_type ? input->backup_type : BACKUP_TYPE_FILTER_USER;
-	int own = backup->type == BACKUP_SYSTEM ? BACKUP_TYPE_FILTER_SYSTEM : BACKUP_TYPE_FILTER_USER;
+	int own =
+		backup->type == BACKUP_SYSTEM ? BACKUP_TYPE_FILTER_SYSTEM : BACKUP_TYPE_FILTER_USER;
 
-	return backup_rules_is_seen(job, backup, listing->call->now_ms) && (type == BACKUP_TYPE_FILTER_ALL || type == own) &&
+	return backup_rules_is_seen(job, backup, listing->call->now_ms) &&
+	       (type == BACKUP_TYPE_FILTER_ALL || type == own) &&
 	       (!str_is_set(listing->table) || str_eq(job->subject, listing->table)) &&
-	       (!input->time_range_lower_bound.is_set || job->created_ms >= input->time_range_lower_bound.value) &&
-	       (!input->time_range_upper_bound.is_set || job->created_ms < input->time_range_upper_bound.value);
+	       (!input->time_range_lower_bound.is_set ||
+		job->created_ms >= input->time_range_lower_bound.value) &&
+	       (!input->time_range_upper_bound.is_set ||
+		job->created_ms < input->time_range_upper_bound.value);
 }
 
 static enum code list_one(struct listing *listing, const struct job *job, struct err *err)
@@ -66,22 +72,29 @@ static enum code list(struct listing *listing, struct str after, struct err *err
 	enum code code = OK;
 
 	while (code == OK && page.is_more && !listing->has_more) {
-		code = job_read(listing->call->service->catalog, listing->call->ns, read_page, &page, err);
+		code = job_read(listing->call->service->catalog, listing->call->ns, read_page,
+				&page, err);
 		for (size_t i = 0; i < page.n && code == OK && !listing->has_more; i++)
 			code = list_one(listing, &page.jobs[i], err);
 	}
 	return code;
 }
 
-enum code op_list_backups(struct call *call, const struct list_backups_input *input, struct err *err)
+enum code op_list_backups(struct call *call, const struct list_backups_input *input,
+			  struct err *err)
 {
-	struct listing listing = {.call = call, .input = input, .table = STR_ABSENT, .left = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX};
+	struct listing listing = {.call = call,
+				  .input = input,
+				  .table = STR_ABSENT,
+				  .left = input->limit.is_set ? (size_t)input->limit.value
+							      : LIMIT_MAX};
 	struct backup_arn start = {.id = STR_ABSENT};
 	enum code code = OK;
 
 	if (str_is_set(input->table_name))
 		code = call_table_name(call, input->table_name, &listing.table, err);
-	if (code == OK && input->time_range_lower_bound.is_set && input->time_range_upper_bound.is_set &&
+	if (code == OK && input->time_range_lower_bound.is_set &&
+	    input->time_range_upper_bound.is_set &&
 	    input->time_range_lower_bound.value > input->time_range_upper_bound.value)
 		code = err_set(err, MSG_BACKUPS_RANGE);
 	if (code == OK && str_is_set(input->exclusive_start_backup_arn))
@@ -98,7 +111,8 @@ enum code op_list_backups(struct call *call, const struct list_backups_input *in
 	code = list(&listing, start.id, err);
 	json_out_close(&call->out, ']');
 	if (listing.has_more)
-		json_out_field_string(&call->out, "LastEvaluatedBackupArn", lineage_arn(call, &listing.last));
+		json_out_field_string(&call->out, "LastEvaluatedBackupArn",
+				      lineage_arn(call, &listing.last));
 	json_out_close(&call->out, '}');
 	return code;
 }

@@ -13,12 +13,15 @@ struct listing {
 	struct str last;
 };
 
-/* Whether the entry comes behind the token; a table before its indexes, those in the table's order. */
-static void list_entry(struct listing *listing, const struct table *table, const struct index *index, const struct insights *insights)
+/* Whether the entry comes behind the token; a table before its indexes, those in the table's order.
+ */
+static void list_entry(struct listing *listing, const struct table *table,
+		       const struct index *index, const struct insights *insights)
 {
 	struct call *call = listing->call;
-	struct str name = index ? str_printf(call->arena, STR_FMT "/" STR_FMT, STR_ARG(table->identity.name),
-					     STR_ARG(index->name)) : table->identity.name;
+	struct str name = index ? str_printf(call->arena, STR_FMT "/" STR_FMT,
+					     STR_ARG(table->identity.name), STR_ARG(index->name))
+				: table->identity.name;
 
 	if (str_is_set(listing->after)) { /* not there yet */
 		if (str_eq(name, listing->after))
@@ -43,11 +46,13 @@ static void list_table(struct listing *listing, const struct table *table)
 	list_entry(listing, table, NULL, &table->settings->insights);
 	for (size_t i = 0; i < table->indexes.n; i++) {
 		if (!table->indexes.v[i].is_local)
-			list_entry(listing, table, &table->indexes.v[i], &table->indexes.v[i].settings->insights);
+			list_entry(listing, table, &table->indexes.v[i],
+				   &table->indexes.v[i].settings->insights);
 	}
 	/* the index that the token names may be gone */
-	if (str_is_set(listing->after) && str_starts_with(listing->after,
-							  str_printf(listing->call->arena, STR_FMT "/", STR_ARG(table->identity.name))))
+	if (str_is_set(listing->after) &&
+	    str_starts_with(listing->after, str_printf(listing->call->arena, STR_FMT "/",
+						       STR_ARG(table->identity.name))))
 		listing->after = STR_ABSENT;
 }
 
@@ -57,7 +62,8 @@ static enum code list_names(struct listing *listing, const struct name_page *nam
 
 	for (size_t i = 0; i < names->n && !listing->has_more; i++) {
 		struct table *table;
-		enum code code = catalog_get_current(call->service->catalog, call->ns, names->v[i], call->now_ms, &table, err);
+		enum code code = catalog_get_current(call->service->catalog, call->ns, names->v[i],
+						     call->now_ms, &table, err);
 
 		if (code == ERR_RESOURCE_NOT_FOUND) /* gone meanwhile */
 			continue;
@@ -73,8 +79,10 @@ static enum code list_names(struct listing *listing, const struct name_page *nam
 static enum code list_all(struct listing *listing, struct err *err)
 {
 	struct call *call = listing->call;
-	const char *slash = listing->after.n ? memchr(listing->after.p, '/', listing->after.n) : NULL;
-	struct str first = {listing->after.p, slash ? (size_t)(slash - listing->after.p) : listing->after.n};
+	const char *slash =
+		listing->after.n ? memchr(listing->after.p, '/', listing->after.n) : NULL;
+	struct str first = {listing->after.p,
+			    slash ? (size_t)(slash - listing->after.p) : listing->after.n};
 	struct name_page names = {.n = 1, .v = &first, .is_more = true};
 	enum code code = call_refresh(call, err);
 
@@ -87,7 +95,8 @@ static enum code list_all(struct listing *listing, struct err *err)
 			listing->last = first;
 			break;
 		}
-		code = catalog_list(call->service->catalog, call->ns, first, PAGE_MAX, call->now_ms, call->arena, &names, err);
+		code = catalog_list(call->service->catalog, call->ns, first, PAGE_MAX, call->now_ms,
+				    call->arena, &names, err);
 		if (code == OK)
 			code = list_names(listing, &names, err);
 		if (code == OK && names.n > 0)
@@ -97,9 +106,13 @@ static enum code list_all(struct listing *listing, struct err *err)
 }
 
 /* AWS: does not list disabled ones. */
-enum code op_list_contributor_insights(struct call *call, const struct list_contributor_insights_input *input, struct err *err)
+enum code op_list_contributor_insights(struct call *call,
+				       const struct list_contributor_insights_input *input,
+				       struct err *err)
 {
-	struct listing listing = {.call = call, .after = input->next_token.n ? input->next_token : STR_ABSENT, .left = PAGE_MAX};
+	struct listing listing = {.call = call,
+				  .after = input->next_token.n ? input->next_token : STR_ABSENT,
+				  .left = PAGE_MAX};
 	struct table *table;
 	enum code code = OK;
 

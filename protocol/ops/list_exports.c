@@ -1,10 +1,14 @@
 #include "protocol/transfer/messages.h"
 #include "protocol/transfer/transfer_show.h"
 
-/* AWS: recorded, DDB-EXPORT-020: of a table that is gone, or was made again under its name, none is listed. */
-enum code op_list_exports(struct call *call, const struct list_exports_input *input, struct err *err)
+/* AWS: recorded, DDB-EXPORT-020: of a table that is gone, or was made again under its name, none is
+ * listed. */
+enum code op_list_exports(struct call *call, const struct list_exports_input *input,
+			  struct err *err)
 {
-	struct transfer_list list = {.kind = TRANSFER_EXPORT, .token = input->next_token, .limit = (size_t)input->max_results.value};
+	struct transfer_list list = {.kind = TRANSFER_EXPORT,
+				     .token = input->next_token,
+				     .limit = (size_t)input->max_results.value};
 	enum code code = OK;
 
 	if (str_is_set(input->table_arn)) {

@@ -2,10 +2,14 @@
 #include "protocol/transfer/messages.h"
 #include "protocol/transfer/transfer_show.h"
 
-/* AWS: recorded, DDB-IMPORT-008: an import is listed by its table's ARN also when the table is gone. */
-enum code op_list_imports(struct call *call, const struct list_imports_input *input, struct err *err)
+/* AWS: recorded, DDB-IMPORT-008: an import is listed by its table's ARN also when the table is
+ * gone. */
+enum code op_list_imports(struct call *call, const struct list_imports_input *input,
+			  struct err *err)
 {
-	struct transfer_list list = {.kind = TRANSFER_IMPORT, .token = input->next_token, .limit = (size_t)input->page_size.value};
+	struct transfer_list list = {.kind = TRANSFER_IMPORT,
+				     .token = input->next_token,
+				     .limit = (size_t)input->page_size.value};
 	struct table *table;
 	enum code code = OK;
 

@@ -9,17 +9,20 @@ struct listed {
 	bool is_more;
 };
 
-/* Whether the ARNs of the namespace begin as this one, of which none need be; else whether they are all behind it. */
+/* Whether the ARNs of the namespace begin as this one, of which none need be; else whether they are
+ * all behind it. */
 static bool begins_there(const struct call *call, struct str arn, bool *are_behind)
 {
-	struct str own = str_printf(call->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/", STR_ARG(call->ns.region), STR_ARG(call->ns.account));
+	struct str own = str_printf(call->arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/",
+				    STR_ARG(call->ns.region), STR_ARG(call->ns.account));
 
 	*are_behind = str_cmp(own, arn) > 0;
 	return str_starts_with(arn, own) || catalog_is_shared(call->service->catalog);
 }
 
 /* Some streams that can be read, from behind `after` on. */
-static enum code collect(struct call *call, struct marks *marks, size_t limit, struct listed *listed, struct err *err)
+static enum code collect(struct call *call, struct marks *marks, size_t limit,
+			 struct listed *listed, struct err *err)
 {
 	enum code code = OK;
 
@@ -38,9 +41,11 @@ static enum code collect(struct call *call, struct marks *marks, size_t limit, s
 	return code;
 }
 
-static enum code list(struct call *call, const struct list_streams_input *input, size_t limit, struct listed *listed, struct err *err)
+static enum code list(struct call *call, const struct list_streams_input *input, size_t limit,
+		      struct listed *listed, struct err *err)
 {
-	struct str space = catalog_key(call->arena, call->service->catalog, call->ns, STR("")), from = input->exclusive_start_stream_arn, name, label;
+	struct str space = catalog_key(call->arena, call->service->catalog, call->ns, STR("")),
+		   from = input->exclusive_start_stream_arn, name, label;
 	struct marks marks = {.kind = MARK_STREAM, .within = space, .is_more = true};
 	bool are_behind = true;
 	enum code code = call_refresh(call, err);
@@ -49,14 +54,16 @@ static enum code list(struct call *call, const struct list_streams_input *input,
 		return code;
 	if (str_is_set(input->table_name))
 		marks.within = table_rows_streams(call->arena, space, input->table_name);
-	if (str_is_set(from) && begins_there(call, from, &are_behind) && streams_read_arn(from, &name, &label))
+	if (str_is_set(from) && begins_there(call, from, &are_behind) &&
+	    streams_read_arn(from, &name, &label))
 		marks.after = table_rows_last_stream(call->arena, space, name, label);
 	else
 		marks.is_more = are_behind;
 	return collect(call, &marks, limit, listed, err);
 }
 
-enum code op_list_streams(struct call *call, const struct list_streams_input *input, struct err *err)
+enum code op_list_streams(struct call *call, const struct list_streams_input *input,
+			  struct err *err)
 {
 	size_t limit = input->limit.is_set ? (size_t)input->limit.value : LIMIT_MAX;
 	struct json_out *out = &call->out;
@@ -83,7 +90,8 @@ enum code op_list_streams(struct call *call, const struct list_streams_input *in
 	}
 	json_out_close(out, ']');
 	if (listed.is_more)
-		json_out_field_string(out, "LastEvaluatedStreamArn", streams_mark_arn(call->arena, listed.v[listed.n - 1]));
+		json_out_field_string(out, "LastEvaluatedStreamArn",
+				      streams_mark_arn(call->arena, listed.v[listed.n - 1]));
 	json_out_close(out, '}');
 	return OK;
 }

@@ -10,7 +10,9 @@ enum code op_list_tables(struct call *call, const struct list_tables_input *inpu
 	enum code code = call_refresh(call, err);
 
 	if (code == OK)
-		code = catalog_list(call->service->catalog, call->ns, input->exclusive_start_table_name, limit, call->now_ms, call->arena, &names, err);
+		code = catalog_list(call->service->catalog, call->ns,
+				    input->exclusive_start_table_name, limit, call->now_ms,
+				    call->arena, &names, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');

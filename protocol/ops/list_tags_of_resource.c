@@ -2,7 +2,8 @@
 #include "protocol/timing/timing.h"
 
 /* AWS: all tags in one page, whatever NextToken says: a resource has 50 at most. */
-enum code op_list_tags_of_resource(struct call *call, const struct list_tags_of_resource_input *input, struct err *err)
+enum code op_list_tags_of_resource(struct call *call,
+				   const struct list_tags_of_resource_input *input, struct err *err)
 {
 	struct json_out *out = &call->out;
 	struct tagged tagged;

@@ -7,7 +7,8 @@
 #include "protocol/single_write.h"
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct put_item_input *input, struct expressions *out, struct err *err)
+static enum code parse(struct call *call, const struct put_item_input *input,
+		       struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.condition = input->condition_expression,
@@ -15,7 +16,8 @@ static enum code parse(struct call *call, const struct put_item_input *input, st
 		.is_write = true,
 		.names = &input->expression_attribute_names,
 		.values = input->expression_attribute_values,
-		.legacy = {{"Expected", input->expected.v != NULL}, {"ConditionalOperator", input->conditional_operator != 0}},
+		.legacy = {{"Expected", input->expected.v != NULL},
+			   {"ConditionalOperator", input->conditional_operator != 0}},
 		.conditional_operator = input->conditional_operator,
 		.condition_count = input->expected.n,
 	};
@@ -27,7 +29,8 @@ static enum code parse(struct call *call, const struct put_item_input *input, st
 	if (code == OK)
 		code = rules_item_size(input->item, err);
 	if (code == OK)
-		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &expected, err);
+		code = legacy_expected(call->arena, &input->expected, input->conditional_operator,
+				       &expected, err);
 	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
 	if (expected)
@@ -40,19 +43,21 @@ enum code op_put_item(struct call *call, const struct put_item_input *input, str
 	struct write write = {
 		.kind = WRITE_PUT,
 		.item = input->item,
-		.wants_item_on_failure =
-			input->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,
+		.wants_item_on_failure = input->return_values_on_condition_check_failure ==
+					 RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,
 	};
 	struct expressions expressions = {0};
 	enum code code = parse(call, input, &expressions, err);
 
 	if (code == OK)
-		write.wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
+		write.wants_collection_size =
+			respond_wants_metrics(input->return_item_collection_metrics);
 	if (code == OK)
 		code = single_write_run(call, input->table_name, &expressions, &write, err);
 	if (code != OK)
 		return code;
 	single_write_respond(call, &write, input->return_values == RETURN_VALUE_ALL_OLD,
-				    (struct single_write_wants){input->return_consumed_capacity, input->return_item_collection_metrics});
+			     (struct single_write_wants){input->return_consumed_capacity,
+							 input->return_item_collection_metrics});
 	return OK;
 }

@@ -3,7 +3,8 @@
 #include "protocol/timing/timing.h"
 
 /* AWS: the same policy again, however it is written, changes nothing and has the same revision. */
-enum code op_put_resource_policy(struct call *call, const struct put_resource_policy_input *input, struct err *err)
+enum code op_put_resource_policy(struct call *call, const struct put_resource_policy_input *input,
+				 struct err *err)
 {
 	struct json_out *out = &call->out;
 	struct table *table;
@@ -11,7 +12,9 @@ enum code op_put_resource_policy(struct call *call, const struct put_resource_po
 	bool is_stream = false;
 	enum code code = policy_rules_table(call, input->resource_arn, &table, &is_stream, err);
 
-	struct policy_terms terms = {.is_stream = is_stream, .may_lock_out = opt_is_true(input->confirm_remove_self_resource_access)};
+	struct policy_terms terms = {
+		.is_stream = is_stream,
+		.may_lock_out = opt_is_true(input->confirm_remove_self_resource_access)};
 	if (code == OK)
 		code = policy_rules_document(call->arena, input->policy, &terms, &text, err);
 	if (code == OK)
@@ -27,7 +30,8 @@ enum code op_put_resource_policy(struct call *call, const struct put_resource_po
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');
-	json_out_field_string(out, "RevisionId", str_printf(call->arena, "%lld", (long long)revision));
+	json_out_field_string(out, "RevisionId",
+			      str_printf(call->arena, "%lld", (long long)revision));
 	json_out_close(out, '}');
 	return OK;
 }

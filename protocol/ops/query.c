@@ -9,7 +9,8 @@
 #include "protocol/work/work.h"
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct query_input *input, struct expressions *out, struct err *err)
+static enum code parse(struct call *call, const struct query_input *input, struct expressions *out,
+		       struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
@@ -22,7 +23,8 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 			   {"QueryFilter", input->query_filter.v != NULL},
 			   {"ConditionalOperator", input->conditional_operator != 0},
 			   /* AWS lets KeyConditions stand beside a FilterExpression. */
-			   {"KeyConditions", input->key_conditions.v && str_is_set(input->key_condition_expression)}},
+			   {"KeyConditions", input->key_conditions.v &&
+						     str_is_set(input->key_condition_expression)}},
 		.conditional_operator = input->conditional_operator,
 		.condition_count = input->query_filter.n,
 	};
@@ -39,11 +41,14 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 	if (!out->key_condition && !input->key_conditions.v)
 		return err_set(err, MSG_QUERY_NO_CONDITION);
 	if (!out->key_condition)
-		code = legacy_key_conditions(call->arena, &input->key_conditions, &out->key_condition, err);
+		code = legacy_key_conditions(call->arena, &input->key_conditions,
+					     &out->key_condition, err);
 	if (code == OK && !out->filter)
-		code = legacy_filter(call->arena, &input->query_filter, input->conditional_operator, &out->filter, err);
+		code = legacy_filter(call->arena, &input->query_filter, input->conditional_operator,
+				     &out->filter, err);
 	if (code == OK && !out->projection)
-		code = legacy_projection(call->arena, &input->attributes_to_get, &out->projection, err);
+		code = legacy_projection(call->arena, &input->attributes_to_get, &out->projection,
+					 err);
 	return code;
 }
 
@@ -61,15 +66,23 @@ enum code op_query(struct call *call, const struct query_input *input, struct er
 		.limit = input->limit.is_set ? (uint64_t)input->limit.value : 0,
 	};
 	const struct page_request request = {
-		.index_name = input->index_name, .consistent = input->consistent_read, .start_key = input->exclusive_start_key,
+		.index_name = input->index_name,
+		.consistent = input->consistent_read,
+		.start_key = input->exclusive_start_key,
 		.has_query_filter = input->query_filter.v != NULL,
 	};
 	struct table_passage passage = {
-		.call = call, .name = input->table_name, .expressions = &expressions, .page = &page, .keys = &keys, .request = &request,
+		.call = call,
+		.name = input->table_name,
+		.expressions = &expressions,
+		.page = &page,
+		.keys = &keys,
+		.request = &request,
 	};
 
 	if (code == OK)
-		code = rules_select(input->select, str_is_set(input->index_name), expressions.projection, input->attributes_to_get.v != NULL,
+		code = rules_select(input->select, str_is_set(input->index_name),
+				    expressions.projection, input->attributes_to_get.v != NULL,
 				    &page.select, err);
 	if (code == OK)
 		code = table_gates_pass(ORDER_QUERY, &passage, err);

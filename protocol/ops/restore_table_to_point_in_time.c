@@ -8,9 +8,11 @@
 #include "protocol/wire/messages.h"
 
 /* AWS: DDB-TABLE-100, 272: the request alone, then recovery, then the time, then the target. */
-static enum code check_request(const struct restore_table_to_point_in_time_input *input, struct err *err)
+static enum code check_request(const struct restore_table_to_point_in_time_input *input,
+			       struct err *err)
 {
-	bool is_latest = input->use_latest_restorable_time.is_set && input->use_latest_restorable_time.value;
+	bool is_latest =
+		input->use_latest_restorable_time.is_set && input->use_latest_restorable_time.value;
 
 	if (str_is_set(input->source_table_arn) && str_is_set(input->source_table_name))
 		return err_set(err, MSG_RESTORE_BOTH_SOURCES);
@@ -18,11 +20,14 @@ static enum code check_request(const struct restore_table_to_point_in_time_input
 		return err_set(err, MSG_RESTORE_NO_SOURCE);
 	if (is_latest && input->restore_date_time.is_set)
 		return err_set(err, MSG_RESTORE_BOTH_TIMES);
-	return is_latest || input->restore_date_time.is_set ? OK : err_set(err, MSG_RESTORE_NO_TIME);
+	return is_latest || input->restore_date_time.is_set ? OK
+							    : err_set(err, MSG_RESTORE_NO_TIME);
 }
 
 /* The namespace and the name of the source. */
-static enum code read_source(struct call *call, const struct restore_table_to_point_in_time_input *input, struct ns *ns, struct str *name, struct err *err)
+static enum code read_source(struct call *call,
+			     const struct restore_table_to_point_in_time_input *input,
+			     struct ns *ns, struct str *name, struct err *err)
 {
 	struct str named;
 
@@ -34,8 +39,9 @@ static enum code read_source(struct call *call, const struct restore_table_to_po
 	if (!str_starts_with(input->source_table_arn, STR("arn:")))
 		return err_set(err, MSG_RESTORE_SOURCE_ARN);
 	struct arn parts = arn_split(input->source_table_arn);
-	if (!str_eq(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")) || parts.region.n == 0 ||
-	    !str_starts_with(parts.resource, STR("table/")) || arn_table_part(parts.resource, &named).n > 0 || !call_is_name(named))
+	if (!str_eq(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")) ||
+	    parts.region.n == 0 || !str_starts_with(parts.resource, STR("table/")) ||
+	    arn_table_part(parts.resource, &named).n > 0 || !call_is_name(named))
 		return err_set(err, MSG_RESTORE_SOURCE_ARN);
 	if (!call_owns(call, parts.account, call->ns.region))
 		return err_set(err, MSG_POLICY_ACCOUNT);
@@ -59,21 +65,26 @@ static struct str iso(struct call *call, int64_t ms)
 	return str_copy(call->arena, str_of(text));
 }
 
-/* The moment. AWS: while the window is shorter than five minutes, UseLatestRestorableTime is the time when recovery was enabled (DDB-TABLE-086). */
-static enum code read_time(struct call *call, const struct table *source, const struct restore_table_to_point_in_time_input *input, int64_t *at_ms,
+/* The moment. AWS: while the window is shorter than five minutes, UseLatestRestorableTime is the
+ * time when recovery was enabled (DDB-TABLE-086). */
+static enum code read_time(struct call *call, const struct table *source,
+			   const struct restore_table_to_point_in_time_input *input, int64_t *at_ms,
 			   struct err *err)
 {
 	int64_t earliest_ms, latest_ms, since_ms = source->log.since_ms;
 
 	recovery_window(source, call->now_ms, &earliest_ms, &latest_ms);
-	int64_t asked_ms = input->restore_date_time.is_set ? input->restore_date_time.value : latest_ms;
+	int64_t asked_ms =
+		input->restore_date_time.is_set ? input->restore_date_time.value : latest_ms;
 	if (asked_ms < earliest_ms || asked_ms / 1000 * 1000 > latest_ms)
-		return err_set(err, MSG_RESTORE_TIME, STR_ARG(iso(call, asked_ms)), STR_ARG(iso(call, earliest_ms)), STR_ARG(iso(call, latest_ms)));
+		return err_set(err, MSG_RESTORE_TIME, STR_ARG(iso(call, asked_ms)),
+			       STR_ARG(iso(call, earliest_ms)), STR_ARG(iso(call, latest_ms)));
 	*at_ms = asked_ms < since_ms ? since_ms : asked_ms; /* the rest of its second */
 	return OK;
 }
 
-static enum code find_source(struct call *call, struct ns ns, struct str name, struct table **source, struct err *err)
+static enum code find_source(struct call *call, struct ns ns, struct str name,
+			     struct table **source, struct err *err)
 {
 	enum code code = call_refresh(call, err);
 
@@ -81,14 +92,21 @@ static enum code find_source(struct call *call, struct ns ns, struct str name, s
 		code = catalog_get(call->service->catalog, ns, name, call->now_ms, source, err);
 	if (code == OK) {
 		call_hold(call, *source);
-		/* AWS: a table that is being created or deleted is not there for this (DDB-TABLE-217, 454) */
-		if ((*source)->state.status == STATUS_CREATING || (*source)->state.status == STATUS_DELETING)
+		/* AWS: a table that is being created or deleted is not there for this
+		 * (DDB-TABLE-217, 454) */
+		if ((*source)->state.status == STATUS_CREATING ||
+		    (*source)->state.status == STATUS_DELETING)
 			code = ERR_RESOURCE_NOT_FOUND;
 	}
-	return code == ERR_RESOURCE_NOT_FOUND ? err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(name)) : code;
+	return code == ERR_RESOURCE_NOT_FOUND
+		       ? err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(name))
+		       : code;
 }
 
-enum code op_restore_table_to_point_in_time(struct call *call, const struct restore_table_to_point_in_time_input *input, struct err *err)
+enum code
+op_restore_table_to_point_in_time(struct call *call,
+				  const struct restore_table_to_point_in_time_input *input,
+				  struct err *err)
 {
 	const struct restore_overrides overrides = RESTORE_OVERRIDES(input);
 	struct restore restore = {.backup = STR_ABSENT, .key = STR_ABSENT};
@@ -107,7 +125,8 @@ enum code op_restore_table_to_point_in_time(struct call *call, const struct rest
 	if (code == OK)
 		code = restore_rules_target(call, input->target_table_name, err);
 	if (code == OK)
-		code = restore_rules_table(call, source, input->target_table_name, &overrides, &table, err);
+		code = restore_rules_table(call, source, input->target_table_name, &overrides,
+					   &table, err);
 	if (code != OK)
 		return code;
 	restore.region = ns.region;

@@ -8,7 +8,8 @@
 #include "protocol/work/work.h"
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct scan_input *input, struct expressions *out, struct err *err)
+static enum code parse(struct call *call, const struct scan_input *input, struct expressions *out,
+		       struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
@@ -30,24 +31,28 @@ static enum code parse(struct call *call, const struct scan_input *input, struct
 	if (code == OK)
 		code = expressions_parse(call, &request, out, err);
 	if (code == OK && !out->filter)
-		code = legacy_filter(call->arena, &input->scan_filter, input->conditional_operator, &out->filter, err);
+		code = legacy_filter(call->arena, &input->scan_filter, input->conditional_operator,
+				     &out->filter, err);
 	if (code == OK && !out->projection)
-		code = legacy_projection(call->arena, &input->attributes_to_get, &out->projection, err);
+		code = legacy_projection(call->arena, &input->attributes_to_get, &out->projection,
+					 err);
 	if (code == OK && call->is_older)
 		code = rules_segments(input->segment, input->total_segments, true, err);
 	return code;
 }
 
 /* What the older layer checks by the table's side, or before Select. */
-static enum code check_newer(struct call *call, const struct scan_input *input, struct read_page *page, struct err *err)
+static enum code check_newer(struct call *call, const struct scan_input *input,
+			     struct read_page *page, struct err *err)
 {
 	enum code code = call_check_late(call, err);
 
 	page->is_newer = true;
 	if (code == OK)
-		code = rules_select(input->select, str_is_set(input->index_name), page->projection, input->attributes_to_get.v != NULL,
-				    &page->select, err);
-	return code == OK ? rules_segments(input->segment, input->total_segments, false, err) : code;
+		code = rules_select(input->select, str_is_set(input->index_name), page->projection,
+				    input->attributes_to_get.v != NULL, &page->select, err);
+	return code == OK ? rules_segments(input->segment, input->total_segments, false, err)
+			  : code;
 }
 
 enum code op_scan(struct call *call, const struct scan_input *input, struct err *err)
@@ -63,15 +68,23 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 		.segments = (uint32_t)input->total_segments.value,
 	};
 	const struct page_request request = {
-		.index_name = input->index_name, .consistent = input->consistent_read, .start_key = input->exclusive_start_key, .select = input->select,
+		.index_name = input->index_name,
+		.consistent = input->consistent_read,
+		.start_key = input->exclusive_start_key,
+		.select = input->select,
 		.has_attributes_to_get = input->attributes_to_get.v != NULL,
 	};
-	struct table_passage passage = {.call = call, .name = input->table_name, .expressions = &expressions, .page = &page, .request = &request};
+	struct table_passage passage = {.call = call,
+					.name = input->table_name,
+					.expressions = &expressions,
+					.page = &page,
+					.request = &request};
 
 	if (code == OK && !call->is_older)
 		code = check_newer(call, input, &page, err);
 	if (code == OK)
-		code = table_gates_pass(call->is_older ? ORDER_SCAN : ORDER_SCAN_NEWER, &passage, err);
+		code = table_gates_pass(call->is_older ? ORDER_SCAN : ORDER_SCAN_NEWER, &passage,
+					err);
 	if (code != OK)
 		return code;
 	struct work work = {.call = call, .kind = WORK_OF_PAGE, .page = &page};

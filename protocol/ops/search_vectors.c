@@ -25,18 +25,21 @@ struct members {
 	unsigned count;
 };
 
-static void check_member(struct members *members, const char *name, const char *what, size_t value, size_t min, size_t max)
+static void check_member(struct members *members, const char *name, const char *what, size_t value,
+			 size_t min, size_t max)
 {
 	bool is_less = value < min;
 
 	if (!is_less && value <= max)
 		return;
-	buf_printf(&members->list, "%s" SEARCH_MEMBER, members->count++ ? "; " : "", name, what, is_less ? "greater" : "less", (int)(is_less ? min : max));
+	buf_printf(&members->list, "%s" SEARCH_MEMBER, members->count++ ? "; " : "", name, what,
+		   is_less ? "greater" : "less", (int)(is_less ? min : max));
 }
 
 static enum code refuse_members(const struct members *members, struct err *err)
 {
-	return err_set(err, MSG_SEARCH_MEMBERS, members->count, members->count > 1 ? "s" : "", STR_ARG(buf_str(&members->list)));
+	return err_set(err, MSG_SEARCH_MEMBERS, members->count, members->count > 1 ? "s" : "",
+		       STR_ARG(buf_str(&members->list)));
 }
 
 /* Bare, the first that is broken. */
@@ -53,12 +56,14 @@ static enum code check_table_name(struct str name, struct err *err)
 
 static enum code check_capacity(struct str wanted, struct err *err)
 {
-	if (!str_is_set(wanted) || str_eq(wanted, STR("INDEXES")) || str_eq(wanted, STR("TOTAL")) || str_eq(wanted, STR("NONE")))
+	if (!str_is_set(wanted) || str_eq(wanted, STR("INDEXES")) || str_eq(wanted, STR("TOTAL")) ||
+	    str_eq(wanted, STR("NONE")))
 		return OK;
 	return err_set(err, MSG_SEARCH_CAPACITY, STR_ARG(wanted), "returnConsumedCapacity");
 }
 
-/* Checks the members alone, in AWS's order. serde.h has checked their types, and that the required ones are there. */
+/* Checks the members alone, in AWS's order. serde.h has checked their types, and that the required
+ * ones are there. */
 static enum code check_members(const struct search_vectors_input *input, struct err *err)
 {
 	struct members members = {.list = buf_in(err->arena)};
@@ -66,9 +71,12 @@ static enum code check_members(const struct search_vectors_input *input, struct 
 	check_member(&members, "TableName", "length", input->table_name.n, 1, SIZE_MAX);
 	if (members.count)
 		return refuse_members(&members, err);
-	check_member(&members, "IndexName", "length", input->index_name.n, NAME_MIN, NAME_MAX_LENGTH);
-	check_member(&members, "SearchVector", "length", input->search_vector.n, 1, VECTOR_DIMENSIONS_MAX);
-	check_member(&members, "TopK", "value", input->top_k.value < 1 ? 0 : (size_t)input->top_k.value, 1, SIZE_MAX);
+	check_member(&members, "IndexName", "length", input->index_name.n, NAME_MIN,
+		     NAME_MAX_LENGTH);
+	check_member(&members, "SearchVector", "length", input->search_vector.n, 1,
+		     VECTOR_DIMENSIONS_MAX);
+	check_member(&members, "TopK", "value",
+		     input->top_k.value < 1 ? 0 : (size_t)input->top_k.value, 1, SIZE_MAX);
 	if (members.count)
 		return refuse_members(&members, err);
 	enum code code = check_table_name(input->table_name, err);
@@ -85,9 +93,11 @@ static bool is_equalities(const struct node *node, unsigned depth)
 	if (depth > EXPR_DEPTH_MAX)
 		return false;
 	if (node->kind == NODE_AND)
-		return is_equalities(node->args[0], depth + 1) && is_equalities(node->args[1], depth + 1);
-	return node->kind == NODE_EQ && ((node->args[0]->kind == NODE_PATH && node->args[1]->kind == NODE_VALUE) ||
-					 (node->args[0]->kind == NODE_VALUE && node->args[1]->kind == NODE_PATH));
+		return is_equalities(node->args[0], depth + 1) &&
+		       is_equalities(node->args[1], depth + 1);
+	return node->kind == NODE_EQ &&
+	       ((node->args[0]->kind == NODE_PATH && node->args[1]->kind == NODE_VALUE) ||
+		(node->args[0]->kind == NODE_VALUE && node->args[1]->kind == NODE_PATH));
 }
 
 /* AWS accepts a number below DynamoDB's range here, and reads it as the float 0. */
@@ -98,13 +108,17 @@ static bool is_tiny(const struct call *call, size_t place)
 	for (; place > 0; place--)
 		element = json_next(element);
 	const struct json *number = json_member(element, "N");
-	struct str text = number && json_type(number) == JSON_STRING ? str_copy(call->arena, json_string(call->arena, number)) : STR("x");
+	struct str text = number && json_type(number) == JSON_STRING
+				  ? str_copy(call->arena, json_string(call->arena, number))
+				  : STR("x");
 	char *end;
-	return strspn(text.p, "0123456789+-.eE") == text.n && strtod(text.p, &end) == 0 && end > text.p && !*end;
+	return strspn(text.p, "0123456789+-.eE") == text.n && strtod(text.p, &end) == 0 &&
+	       end > text.p && !*end;
 }
 
 /* AWS: the same words for any wrong element, also "NaN". */
-static enum code read_vector(const struct call *call, const struct search_vector_list *list, float *out, struct err *err)
+static enum code read_vector(const struct call *call, const struct search_vector_list *list,
+			     float *out, struct err *err)
 {
 	struct value *elements = ARENA_ARRAY(call->arena, struct value, list->n);
 	struct value vector = {.type = TYPE_L, .n = (uint32_t)list->n, .elements = elements};
@@ -159,7 +173,8 @@ static enum code judge(struct arena *arena, const struct node *condition, struct
 }
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct search_vectors_input *input, float *query, struct expressions *out, struct err *err)
+static enum code parse(struct call *call, const struct search_vectors_input *input, float *query,
+		       struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
@@ -186,7 +201,8 @@ static const struct search_element *element_of(const struct vector_spec *spec, s
 	return NULL;
 }
 
-static enum code check_equality(const struct vector_spec *spec, const struct node *node, const struct value **hash, struct err *err)
+static enum code check_equality(const struct vector_spec *spec, const struct node *node,
+				const struct value **hash, struct err *err)
 {
 	bool is_path_first = node->args[0]->kind == NODE_PATH;
 	const struct path *path = node->args[is_path_first ? 0 : 1]->path;
@@ -197,26 +213,32 @@ static enum code check_equality(const struct vector_spec *spec, const struct nod
 	if (!element)
 		return err_set(err, MSG_SEARCH_ATTRIBUTE, STR_ARG(name));
 	if (value->type != element->attribute.type)
-		return err_set(err, MSG_SEARCH_TYPE, STR_ARG(name), type_name((enum type)value->type), type_name(element->attribute.type));
+		return err_set(err, MSG_SEARCH_TYPE, STR_ARG(name),
+			       type_name((enum type)value->type),
+			       type_name(element->attribute.type));
 	if (element->is_hash && value->n == 0)
-		return err_set(err, MSG_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary", STR_ARG(name));
+		return err_set(err, MSG_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary",
+			       STR_ARG(name));
 	if (element->is_hash)
 		*hash = value;
 	return OK;
 }
 
 /* Checks the condition against the SearchSchema; sets *hash to the value for its HASH element. */
-static enum code check_condition(const struct vector_spec *spec, const struct node *node, const struct value **hash, struct err *err)
+static enum code check_condition(const struct vector_spec *spec, const struct node *node,
+				 const struct value **hash, struct err *err)
 {
 	if (node->kind != NODE_AND)
 		return check_equality(spec, node, hash, err);
-	enum code code = check_condition(spec, node->args[0], hash, err); /* is_equalities() saw how deep it is */
+	enum code code = check_condition(spec, node->args[0], hash,
+					 err); /* is_equalities() saw how deep it is */
 	return code == OK ? check_condition(spec, node->args[1], hash, err) : code;
 }
 
 /* Checks the request against the table. */
-static enum code resolve(struct call *call, const struct search_vectors_input *input, const struct expressions *expressions,
-			 struct vector_search *search, struct err *err)
+static enum code resolve(struct call *call, const struct search_vectors_input *input,
+			 const struct expressions *expressions, struct vector_search *search,
+			 struct err *err)
 {
 	enum code code = call_table(call, input->table_name, ABSENT_RESOURCE, &search->table, err);
 
@@ -229,7 +251,8 @@ static enum code resolve(struct call *call, const struct search_vectors_input *i
 		return err_set(err, MSG_SEARCH_BACKFILLING, STR_ARG(search->index->name));
 	const struct vector_spec *spec = search->index->vector;
 	if (input->search_vector.n != spec->dimensions)
-		return err_set(err, MSG_SEARCH_DIMENSIONS, input->search_vector.n, spec->dimensions);
+		return err_set(err, MSG_SEARCH_DIMENSIONS, input->search_vector.n,
+			       spec->dimensions);
 	search->condition = expressions->search;
 	if (search->condition)
 		code = check_condition(spec, search->condition, &search->hash, err);
@@ -249,7 +272,8 @@ static bool has_vector(const struct index *index)
 }
 
 /* The hit's item with the vector among its attributes. */
-static enum code item_with_vector(struct call *call, const struct index *index, const struct vector_hit *hit, struct value *item, struct err *err)
+static enum code item_with_vector(struct call *call, const struct index *index,
+				  const struct vector_hit *hit, struct value *item, struct err *err)
 {
 	uint32_t n = index->vector->dimensions;
 	struct value *elements = ARENA_ARRAY(call->arena, struct value, n);
@@ -270,7 +294,8 @@ static enum code item_with_vector(struct call *call, const struct index *index, 
 	struct member *members = ARENA_ARRAY(call->arena, struct member, item->n + 1);
 	if (item->n)
 		memcpy(members, item->members, item->n * sizeof(*members));
-	members[item->n] = (struct member){index->vector->attribute, {.type = TYPE_L, .n = n, .elements = elements}};
+	members[item->n] = (struct member){index->vector->attribute,
+					   {.type = TYPE_L, .n = n, .elements = elements}};
 	value_sort_members(members, item->n + 1, NULL);
 	*item = (struct value){.type = TYPE_M, .n = item->n + 1, .members = members};
 	return OK;
@@ -294,14 +319,16 @@ static void write_vector(struct json_out *out, const struct value *list)
 	json_out_close(out, '}');
 }
 
-static enum code write_item(struct call *call, const struct index *index, const struct projection *projection, const struct vector_hit *hit,
+static enum code write_item(struct call *call, const struct index *index,
+			    const struct projection *projection, const struct vector_hit *hit,
 			    struct err *err)
 {
 	struct json_out *out = &call->out;
 	struct subject subject = {call->arena, NULL, hit->image};
 	struct value item;
 
-	if (!projection || !has_vector(index) || !projection_has(projection, index->vector->attribute)) {
+	if (!projection || !has_vector(index) ||
+	    !projection_has(projection, index->vector->attribute)) {
 		respond_item(call, hit->image, projection);
 		return OK;
 	}
@@ -323,7 +350,8 @@ static enum code write_item(struct call *call, const struct index *index, const 
 }
 
 /* The equality that names the partition, its path first; NULL where the whole index is searched. */
-static const struct node *partition_of(const struct call *call, const struct vector_spec *spec, const struct node *node)
+static const struct node *partition_of(const struct call *call, const struct vector_spec *spec,
+				       const struct node *node)
 {
 	if (!node || !call->accesses)
 		return NULL;
@@ -333,7 +361,8 @@ static const struct node *partition_of(const struct call *call, const struct vec
 		return left ? left : partition_of(call, spec, node->args[1]);
 	}
 	bool is_path_first = node->args[0]->kind == NODE_PATH;
-	const struct search_element *element = element_of(spec, node->args[is_path_first ? 0 : 1]->path->steps[0].name);
+	const struct search_element *element =
+		element_of(spec, node->args[is_path_first ? 0 : 1]->path->steps[0].name);
 	if (!element || !element->is_hash || is_path_first)
 		return element && element->is_hash ? node : NULL;
 	struct node *turned = ARENA_NEW(call->arena, struct node);
@@ -345,7 +374,8 @@ static const struct node *partition_of(const struct call *call, const struct vec
 	return turned;
 }
 
-static enum code respond(struct call *call, const struct vector_search *search, const struct projection *projection, struct str wanted, struct err *err)
+static enum code respond(struct call *call, const struct vector_search *search,
+			 const struct projection *projection, struct str wanted, struct err *err)
 {
 	struct json_out *out = &call->out;
 	enum code code = OK;
@@ -363,13 +393,15 @@ static enum code respond(struct call *call, const struct vector_search *search, 
 	}
 	json_out_close(out, ']');
 	if (str_eq(wanted, STR("TOTAL")) || str_eq(wanted, STR("INDEXES"))) {
-		double bytes = search->bytes < REQUEST_BYTES_MIN ? REQUEST_BYTES_MIN : (double)search->bytes;
+		double bytes = search->bytes < REQUEST_BYTES_MIN ? REQUEST_BYTES_MIN
+								 : (double)search->bytes;
 
 		json_out_name(out, STR("ConsumedCapacity"));
 		json_out_open(out, '{');
 		json_out_name(out, STR("VectorSearchRequestBytes"));
 		json_out_units(out, bytes);
-		json_out_name(out, STR("VectorSearchUnits")); /* AWS: always the same number; no model names it */
+		json_out_name(out, STR("VectorSearchUnits")); /* AWS: always the same number; no
+								 model names it */
 		json_out_units(out, bytes);
 		json_out_close(out, '}');
 	}
@@ -377,13 +409,17 @@ static enum code respond(struct call *call, const struct vector_search *search, 
 	return code;
 }
 
-enum code op_search_vectors(struct call *call, const struct search_vectors_input *input, struct err *err)
+enum code op_search_vectors(struct call *call, const struct search_vectors_input *input,
+			    struct err *err)
 {
 	float *query = ARENA_ARRAY(call->arena, float, input->search_vector.n);
 	struct catalog *catalog = call->service->catalog;
 	struct vector_search search = {
-		.store = catalog_store(catalog), .memory = catalog_vector_memory(catalog), .threads = catalog_search_threads(catalog),
-		.query = query, .top = (unsigned)input->top_k.value,
+		.store = catalog_store(catalog),
+		.memory = catalog_vector_memory(catalog),
+		.threads = catalog_search_threads(catalog),
+		.query = query,
+		.top = (unsigned)input->top_k.value,
 	};
 	struct expressions expressions = {0};
 	enum code code = check_members(input, err);

@@ -5,26 +5,33 @@
 
 #define OUTPUT_TYPES_MAX 2 /* as many as there are */
 
-static const char *const members[] = {"InputS3Configuration", "OutputS3Configuration", "TableName", "MaxWriteRequestUnits", "PerformanceTier", NULL};
+static const char *const members[] = {"InputS3Configuration", "OutputS3Configuration", "TableName",
+				      "MaxWriteRequestUnits", "PerformanceTier",       NULL};
 
-/* Developer Guide, "Bulk put items considerations": no table of a global table, and none whose index is being created. */
+/* Developer Guide, "Bulk put items considerations": no table of a global table, and none whose
+ * index is being created. */
 static enum code check_table(const struct table *table, struct err *err)
 {
 	if (table_is_global(table))
 		return err_set(err, MSG_BULK_GLOBAL, STR_ARG(table->identity.name));
 	if (table->state.status == STATUS_CREATING || table->state.status == STATUS_DELETING)
-		return err_set(err, MSG_TABLE_IN_USE, table->state.status == STATUS_CREATING ? "created" : "deleted", STR_ARG(table->identity.name));
+		return err_set(err, MSG_TABLE_IN_USE,
+			       table->state.status == STATUS_CREATING ? "created" : "deleted",
+			       STR_ARG(table->identity.name));
 	for (size_t i = 0; i < table_index_total(table); i++) {
 		const struct index *index = table_index_at(table, i);
 
 		if (index->status == STATUS_CREATING)
-			return err_set(err, MSG_INDEX_BEING_CREATED, STR_ARG(table->identity.name), STR_ARG(index->name));
+			return err_set(err, MSG_INDEX_BEING_CREATED, STR_ARG(table->identity.name),
+				       STR_ARG(index->name));
 	}
 	return OK;
 }
 
-/* API Reference: a token with other parameters is IdempotentParameterMismatchException; the table must exist. */
-enum code op_start_bulk_put_items(struct call *call, const struct start_bulk_put_items_input *input, struct err *err)
+/* API Reference: a token with other parameters is IdempotentParameterMismatchException; the table
+ * must exist. */
+enum code op_start_bulk_put_items(struct call *call, const struct start_bulk_put_items_input *input,
+				  struct err *err)
 {
 	const struct output_s3_configuration *output = input->output_s3_configuration;
 	struct transfer_start start = {.kind = TRANSFER_BULK, .token = input->client_token};
@@ -35,7 +42,8 @@ enum code op_start_bulk_put_items(struct call *call, const struct start_bulk_put
 		return err_set(err, MSG_BULK_OUTPUT);
 	if (!str_is_set(output->s3_bucket))
 		return err_set(err, MSG_BULK_BUCKET);
-	if (str_is_set(output->s3_sse_kms_key_id) && output->s3_sse_algorithm != S3_SSE_ALGORITHM_KMS)
+	if (str_is_set(output->s3_sse_kms_key_id) &&
+	    output->s3_sse_algorithm != S3_SSE_ALGORITHM_KMS)
 		return err_set(err, MSG_EXPORT_KMS_KEY);
 	enum code code = call_table(call, input->table_name, ABSENT_RESOURCE, &table, err);
 	if (code != OK)
@@ -44,7 +52,8 @@ enum code op_start_bulk_put_items(struct call *call, const struct start_bulk_put
 	if (code != OK)
 		return code;
 	start.table = table->identity.name;
-	start.body = (struct transfer_body){.request = transfer_request(call, members), .table_id = table->identity.id};
+	start.body = (struct transfer_body){.request = transfer_request(call, members),
+					    .table_id = table->identity.id};
 	code = transfer_begin(call, &start, &job, err);
 	return code == OK ? transfer_show(call, TRANSFER_BULK, &job, err) : code;
 }

@@ -14,7 +14,8 @@ static void put_tag(struct arena *arena, struct tag_set *tags, struct str key, s
 	tags->v[at] = (struct tag){str_copy(arena, key), str_copy(arena, value)};
 }
 
-enum code op_tag_resource(struct call *call, const struct tag_resource_input *input, struct err *err)
+enum code op_tag_resource(struct call *call, const struct tag_resource_input *input,
+			  struct err *err)
 {
 	const struct tag_list *tags = &input->tags;
 	struct tag_set *changed;

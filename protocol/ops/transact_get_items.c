@@ -13,7 +13,8 @@
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024) /* bytes of items by DynamoDB's rules */
 
-static enum code parse(struct call *call, const struct action_err *own, const struct get_action *get, struct expressions *out, struct err *err)
+static enum code parse(struct call *call, const struct action_err *own,
+		       const struct get_action *get, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = get->projection_expression,
@@ -30,11 +31,12 @@ static enum code parse(struct call *call, const struct action_err *own, const st
 }
 
 /*
- * AWS: of several wrong keys only the first is a cancellation reason, and those that are empty before it. An absent table, and an item named
- * twice, fail the request.
+ * AWS: of several wrong keys only the first is a cancellation reason, and those that are empty
+ * before it. An absent table, and an item named twice, fail the request.
  */
-static enum code prepare(struct call *call, const struct transact_get_item_list *items, const struct expressions *expressions,
-			 struct read_item *reads, struct err *err)
+static enum code prepare(struct call *call, const struct transact_get_item_list *items,
+			 const struct expressions *expressions, struct read_item *reads,
+			 struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, items->n);
 	struct seen seen = seen_new(call->arena, items->n);
@@ -42,7 +44,10 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 
 	for (size_t i = 0; i < items->n; i++) {
 		const struct get_action *get = items->v[i].get;
-		struct table_passage passage = {.call = call, .name = get->table_name, .expressions = &expressions[i], .read = &reads[i]};
+		struct table_passage passage = {.call = call,
+						.name = get->table_name,
+						.expressions = &expressions[i],
+						.read = &reads[i]};
 		enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
 		if (code == OK)
@@ -53,7 +58,9 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 		reads[i].mode = READ_TRANSACTIONAL;
 		struct err own = err_in(call->arena);
 		code = read_prepare(call->arena, &reads[i], &own);
-		if (code != OK && code != ERR_EMPTY_KEY && !write_is_reason(code)) { /* AWS: an empty key is a reason of a read, unlike a write's */
+		if (code != OK && code != ERR_EMPTY_KEY &&
+		    !write_is_reason(
+			    code)) { /* AWS: an empty key is a reason of a read, unlike a write's */
 			*err = own;
 			return code;
 		}
@@ -64,7 +71,8 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 			is_stopped = is_stopped || code != ERR_EMPTY_KEY;
 			continue;
 		}
-		if (!seen_add(&seen, rules_item_name(call->arena, reads[i].table, reads[i].row_key)))
+		if (!seen_add(&seen,
+			      rules_item_name(call->arena, reads[i].table, reads[i].row_key)))
 			return err_set(err, MSG_TRANSACT_DUPLICATES);
 	}
 	return is_refused ? write_canceled(reasons, items->n, err) : OK;
@@ -97,7 +105,8 @@ static void write_item(struct call *call, struct str image, const struct project
 	}
 }
 
-static void respond(struct call *call, int wanted, const struct read_item *reads, const struct expressions *expressions, size_t n)
+static void respond(struct call *call, int wanted, const struct read_item *reads,
+		    const struct expressions *expressions, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		call_charge(call, &reads[i].cost);
@@ -114,7 +123,8 @@ static void respond(struct call *call, int wanted, const struct read_item *reads
 	json_out_close(&call->out, '}');
 }
 
-enum code op_transact_get_items(struct call *call, const struct transact_get_items_input *input, struct err *err)
+enum code op_transact_get_items(struct call *call, const struct transact_get_items_input *input,
+				struct err *err)
 {
 	size_t n = input->transact_items.n;
 	struct read_item *reads = ARENA_ARRAY(call->arena, struct read_item, n);
@@ -124,7 +134,8 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 	enum code code = call_check_late(call, err); /* malformed names of tables */
 
 	for (size_t i = 0; code == OK && i < n; i++)
-		code = parse(call, &call->actions[i], input->transact_items.v[i].get, &expressions[i], err);
+		code = parse(call, &call->actions[i], input->transact_items.v[i].get,
+			     &expressions[i], err);
 	if (code == OK)
 		code = prepare(call, &input->transact_items, expressions, reads, err);
 	for (size_t i = 0; i < n; i++)

@@ -25,18 +25,20 @@ struct action {
 	struct expressions expressions; /* parsed */
 };
 
-#define ACTION(write_kind, from, subject_field, update_text)                                                                     \
-	(struct action)                                                                                                          \
-	{                                                                                                                        \
-		(write_kind), (from)->table_name, (from)->subject_field, (update_text), (from)->condition_expression,            \
-			&(from)->expression_attribute_names, (from)->expression_attribute_values,                                \
-			(from)->return_values_on_condition_check_failure,                                                        \
-		{                                                                                                                \
-			0                                                                                                        \
-		}                                                                                                                \
+#define ACTION(write_kind, from, subject_field, update_text)                                       \
+	(struct action)                                                                            \
+	{                                                                                          \
+		(write_kind), (from)->table_name, (from)->subject_field, (update_text),            \
+			(from)->condition_expression, &(from)->expression_attribute_names,         \
+			(from)->expression_attribute_values,                                       \
+			(from)->return_values_on_condition_check_failure,                          \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
 	}
 
-static enum code read_action(const struct transact_write_item *item, struct action *out, struct err *err)
+static enum code read_action(const struct transact_write_item *item, struct action *out,
+			     struct err *err)
 {
 	switch (!!item->condition_check + !!item->put + !!item->delete + !!item->update) {
 	case 0:
@@ -58,7 +60,8 @@ static enum code read_action(const struct transact_write_item *item, struct acti
 }
 
 /* The rules of one action alone. */
-static enum code parse(struct call *call, const struct action_err *own, struct action *action, struct write *write, struct err *err)
+static enum code parse(struct call *call, const struct action_err *own, struct action *action,
+		       struct write *write, struct err *err)
 {
 	struct expression_request request = {
 		.update = action->update,
@@ -85,12 +88,13 @@ static enum code parse(struct call *call, const struct action_err *own, struct a
 	write->update = action->expressions.update;
 	write->condition = action->expressions.condition;
 	write->is_global_first = true;
-	write->wants_item_on_failure = action->on_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
+	write->wants_item_on_failure =
+		action->on_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
 	return code;
 }
 
-static enum code parse_all(struct call *call, const struct transact_write_item_list *items, struct action *actions,
-			   struct write *writes, struct err *err)
+static enum code parse_all(struct call *call, const struct transact_write_item_list *items,
+			   struct action *actions, struct write *writes, struct err *err)
 {
 	size_t size = 0;
 	enum code code = OK;
@@ -108,15 +112,20 @@ static enum code parse_all(struct call *call, const struct transact_write_item_l
 	return code;
 }
 
-/* AWS: of several wrong keys only the first is a cancellation reason. An absent table, and an item named twice, fail the request. */
-static enum code prepare(struct call *call, const struct action *actions, struct write *writes, size_t n, struct err *err)
+/* AWS: of several wrong keys only the first is a cancellation reason. An absent table, and an item
+ * named twice, fail the request. */
+static enum code prepare(struct call *call, const struct action *actions, struct write *writes,
+			 size_t n, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
 	struct seen seen = seen_new(call->arena, n);
 	bool is_refused = false;
 
 	for (size_t i = 0; i < n; i++) {
-		struct table_passage passage = {.call = call, .name = actions[i].table_name, .expressions = &actions[i].expressions, .write = &writes[i]};
+		struct table_passage passage = {.call = call,
+						.name = actions[i].table_name,
+						.expressions = &actions[i].expressions,
+						.write = &writes[i]};
 		enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
 		if (code != OK)
@@ -133,7 +142,8 @@ static enum code prepare(struct call *call, const struct action *actions, struct
 			is_refused = true;
 			continue;
 		}
-		if (!seen_add(&seen, rules_item_name(call->arena, writes[i].table, writes[i].row_key)))
+		if (!seen_add(&seen,
+			      rules_item_name(call->arena, writes[i].table, writes[i].row_key)))
 			return err_set(err, MSG_TRANSACT_DUPLICATES);
 	}
 	return is_refused ? write_canceled(reasons, n, err) : OK;
@@ -172,7 +182,8 @@ static struct str sameness(struct call *call, const struct action *actions, size
 	return buf_str(&buf);
 }
 
-static void respond(struct call *call, const struct transact_write_items_input *input, const struct write *writes, size_t n)
+static void respond(struct call *call, const struct transact_write_items_input *input,
+		    const struct write *writes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		call_charge(call, &writes[i].cost);
@@ -182,7 +193,8 @@ static void respond(struct call *call, const struct transact_write_items_input *
 	json_out_close(&call->out, '}');
 }
 
-enum code op_transact_write_items(struct call *call, const struct transact_write_items_input *input, struct err *err)
+enum code op_transact_write_items(struct call *call, const struct transact_write_items_input *input,
+				  struct err *err)
 {
 	size_t n = input->transact_items.n;
 	struct action *actions = ARENA_ARRAY(call->arena, struct action, n);
@@ -192,9 +204,12 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 	if (code == OK)
 		code = prepare(call, actions, writes, n, err);
 	struct str client_token = input->client_request_token;
-	struct write_token token = call_token(call, client_token, code == OK && str_is_set(client_token) ? sameness(call, actions, n) : STR(""));
+	struct write_token token = call_token(
+		call, client_token,
+		code == OK && str_is_set(client_token) ? sameness(call, actions, n) : STR(""));
 	for (size_t i = 0; i < n; i++)
-		writes[i].wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
+		writes[i].wants_collection_size =
+			respond_wants_metrics(input->return_item_collection_metrics);
 	struct work work =
 		{.call = call, .writes = writes, .n = n, .mode = WRITE_TRANSACTION,
 		 .token = &token};

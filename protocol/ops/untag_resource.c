@@ -12,7 +12,8 @@ static bool has_key(const struct tag_key_list *keys, struct str key)
 	return false;
 }
 
-enum code op_untag_resource(struct call *call, const struct untag_resource_input *input, struct err *err)
+enum code op_untag_resource(struct call *call, const struct untag_resource_input *input,
+			    struct err *err)
 {
 	const struct tag_key_list *keys = &input->tag_keys;
 	struct tag_set *changed;
@@ -28,7 +29,8 @@ enum code op_untag_resource(struct call *call, const struct untag_resource_input
 	code = tag_rules_check_keys(keys, err);
 	if (code == OK)
 		code = tag_rules_find(call, input->resource_arn, false, &tagged, err);
-	if (code == OK && tagged.table->state.status == STATUS_CREATING) /* AWS: there are no tags yet */
+	if (code == OK &&
+	    tagged.table->state.status == STATUS_CREATING) /* AWS: there are no tags yet */
 		return OK;
 	if (code == OK)
 		code = table_rules_changeable(tagged.table, err);

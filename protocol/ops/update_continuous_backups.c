@@ -3,10 +3,14 @@
 #include "protocol/tables/recovery.h"
 #include "protocol/timing/timing.h"
 
-/* AWS: at once and idempotent; the period falls back to its default whenever recovery is switched on without one. */
-enum code op_update_continuous_backups(struct call *call, const struct update_continuous_backups_input *input, struct err *err)
+/* AWS: at once and idempotent; the period falls back to its default whenever recovery is switched
+ * on without one. */
+enum code op_update_continuous_backups(struct call *call,
+				       const struct update_continuous_backups_input *input,
+				       struct err *err)
 {
-	const struct point_in_time_recovery_specification *wanted = input->point_in_time_recovery_specification;
+	const struct point_in_time_recovery_specification *wanted =
+		input->point_in_time_recovery_specification;
 	bool is_enabled = wanted->point_in_time_recovery_enabled.value;
 	struct table *table, *next;
 
@@ -15,7 +19,8 @@ enum code op_update_continuous_backups(struct call *call, const struct update_co
 	enum code code = timing_table(call, input->table_name, TIMING_BY_BACKUPS, &table, err);
 	if (code == OK && !timing_backups_are_ready(call, table))
 		code = err_set(err, MSG_BACKUPS_ENABLING, STR_ARG(table->identity.name));
-	if (code == OK && table->state.status == STATUS_DELETING && !timing_accepts_still(call, table))
+	if (code == OK && table->state.status == STATUS_DELETING &&
+	    !timing_accepts_still(call, table))
 		code = err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(table->identity.name));
 	if (code != OK)
 		return code;

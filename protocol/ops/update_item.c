@@ -9,7 +9,8 @@
 #include "storage/write/write.h"
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct update_item_input *input, struct expressions *out, struct err *err)
+static enum code parse(struct call *call, const struct update_item_input *input,
+		       struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.update = input->update_expression,
@@ -29,7 +30,8 @@ static enum code parse(struct call *call, const struct update_item_input *input,
 	enum code code = expressions_check(call, &request, err);
 
 	if (code == OK)
-		code = legacy_expected(call->arena, &input->expected, input->conditional_operator, &expected, err);
+		code = legacy_expected(call->arena, &input->expected, input->conditional_operator,
+				       &expected, err);
 	if (code == OK)
 		code = legacy_updates(call->arena, &input->attribute_updates, &updates, err);
 	if (code == OK)
@@ -41,11 +43,13 @@ static enum code parse(struct call *call, const struct update_item_input *input,
 	return code;
 }
 
-static void write_updated(struct call *call, const struct write *write, struct str image, const struct value *decoded)
+static void write_updated(struct call *call, const struct write *write, struct str image,
+			  const struct value *decoded)
 {
 	struct value item = *decoded;
 
-	if (!write->update || !str_is_set(image) || (!value_is_set(&item) && !image_decode(call->arena, image, &item)))
+	if (!write->update || !str_is_set(image) ||
+	    (!value_is_set(&item) && !image_decode(call->arena, image, &item)))
 		return;
 	struct value updated = expr_updated(write->update, call->arena, &item);
 
@@ -60,7 +64,8 @@ static void write_attributes(struct call *call, int return_values, const struct 
 	switch (return_values) {
 	case RETURN_VALUE_ALL_OLD:
 	case RETURN_VALUE_ALL_NEW: {
-		struct str image = return_values == RETURN_VALUE_ALL_OLD ? write->old_image : write->new_image;
+		struct str image =
+			return_values == RETURN_VALUE_ALL_OLD ? write->old_image : write->new_image;
 
 		if (str_is_set(image)) {
 			json_out_name(&call->out, STR("Attributes"));
@@ -84,8 +89,8 @@ enum code op_update_item(struct call *call, const struct update_item_input *inpu
 	struct write write = {
 		.kind = WRITE_UPDATE,
 		.key = input->key,
-		.wants_item_on_failure =
-			input->return_values_on_condition_check_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,
+		.wants_item_on_failure = input->return_values_on_condition_check_failure ==
+					 RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,
 	};
 	struct expressions expressions = {0};
 	enum code code = parse(call, input, &expressions, err);
@@ -100,6 +105,7 @@ enum code op_update_item(struct call *call, const struct update_item_input *inpu
 	json_out_open(&call->out, '{');
 	write_attributes(call, input->return_values, &write);
 	single_write_finish(call, &write,
-				   (struct single_write_wants){input->return_consumed_capacity, input->return_item_collection_metrics});
+			    (struct single_write_wants){input->return_consumed_capacity,
+							input->return_item_collection_metrics});
 	return OK;
 }

@@ -23,17 +23,25 @@ static struct str list_regions(struct arena *arena, struct table *const *replica
 		char *letters = arena_bytes(arena, region.n + 1);
 
 		for (size_t k = 0; k < region.n; k++)
-			letters[k] = (char)(region.p[k] >= 'a' && region.p[k] <= 'z' ? region.p[k] - 'a' + 'A' : region.p[k]);
-		buf_printf(&buf, "%s'" STR_FMT "'", i ? ", " : "", STR_ARG(((struct str){letters, region.n})));
+			letters[k] = (char)(region.p[k] >= 'a' && region.p[k] <= 'z'
+						    ? region.p[k] - 'a' + 'A'
+						    : region.p[k]);
+		buf_printf(&buf, "%s'" STR_FMT "'", i ? ", " : "",
+			   STR_ARG(((struct str){letters, region.n})));
 	}
 	return buf_str(&buf);
 }
 
 /* AWS: DDB-TABLE-190. */
-static enum code check_billing(struct call *call, struct str name, struct table *const *replicas, size_t n,
-			       const struct update_table_replica_auto_scaling_input *input, struct err *err)
+static enum code check_billing(struct call *call, struct str name, struct table *const *replicas,
+			       size_t n,
+			       const struct update_table_replica_auto_scaling_input *input,
+			       struct err *err)
 {
-	const char *parameter = is_off(input->write_scaling) ? NULL : "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate";
+	const char *parameter =
+		is_off(input->write_scaling)
+			? NULL
+			: "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate";
 
 	for (size_t i = 0; i < input->replicas.n && !parameter; i++) {
 		if (!is_off(input->replicas.v[i].read_scaling))
@@ -41,10 +49,13 @@ static enum code check_billing(struct call *call, struct str name, struct table 
 	}
 	if (!parameter || replicas[0]->settings->billing != BILLING_PAY_PER_REQUEST)
 		return OK;
-	return err_set(err, MSG_SCALING_ON_DEMAND, STR_ARG(name), STR_ARG(list_regions(call->arena, replicas, n)), parameter);
+	return err_set(err, MSG_SCALING_ON_DEMAND, STR_ARG(name),
+		       STR_ARG(list_regions(call->arena, replicas, n)), parameter);
 }
 
-static enum code check_shape(struct str name, const struct update_table_replica_auto_scaling_input *input, struct err *err)
+static enum code check_shape(struct str name,
+			     const struct update_table_replica_auto_scaling_input *input,
+			     struct err *err)
 {
 	if (!input->write_scaling && input->indexes.n == 0 && input->replicas.n == 0)
 		return err_set(err, MSG_SCALING_NOTHING, STR_ARG(name));
@@ -53,29 +64,34 @@ static enum code check_shape(struct str name, const struct update_table_replica_
 
 		for (size_t k = 0; k < i; k++) {
 			if (str_eq(input->replicas.v[k].region_name, region))
-				return err_set(err, MSG_SCALING_TWICE, STR_ARG(name), STR_ARG(region));
+				return err_set(err, MSG_SCALING_TWICE, STR_ARG(name),
+					       STR_ARG(region));
 		}
 		if (is_empty(&input->replicas.v[i]))
-			return err_set(err, MSG_SCALING_NOTHING_REGION, STR_ARG(name), STR_ARG(region));
+			return err_set(err, MSG_SCALING_NOTHING_REGION, STR_ARG(name),
+				       STR_ARG(region));
 	}
 	return OK;
 }
 
 /* One dimension of one table. */
-static enum code change(struct call *call, struct table *table, struct str index, bool is_write, const struct auto_scaling_settings_update *update,
-			struct err *err)
+static enum code change(struct call *call, struct table *table, struct str index, bool is_write,
+			const struct auto_scaling_settings_update *update, struct err *err)
 {
 	if (!update)
 		return OK;
 	if (str_is_set(index) && !table_index(table, index))
-		return err_set(err, MSG_SCALING_INDEX, STR_ARG(table->identity.name), STR_ARG(index));
-	enum code code = scaling_check(call, table, scaling_find(table, index, is_write), is_write, update, err);
+		return err_set(err, MSG_SCALING_INDEX, STR_ARG(table->identity.name),
+			       STR_ARG(index));
+	enum code code = scaling_check(call, table, scaling_find(table, index, is_write), is_write,
+				       update, err);
 	if (code == OK)
 		scaling_apply(table, index, is_write, update);
 	return code;
 }
 
-static enum code change_reads(struct call *call, const struct replica_changes *changes, const struct replica_auto_scaling_update *update, struct err *err)
+static enum code change_reads(struct call *call, const struct replica_changes *changes,
+			      const struct replica_auto_scaling_update *update, struct err *err)
 {
 	struct table *next = NULL;
 
@@ -84,22 +100,27 @@ static enum code change_reads(struct call *call, const struct replica_changes *c
 			next = changes->v[i].next;
 	}
 	if (!next)
-		return err_set(err, MSG_SCALING_REGION, STR_ARG(changes->v[0].next->identity.name), STR_ARG(update->region_name));
+		return err_set(err, MSG_SCALING_REGION, STR_ARG(changes->v[0].next->identity.name),
+			       STR_ARG(update->region_name));
 	enum code code = change(call, next, STR_ABSENT, false, update->read_scaling, err);
 	for (size_t i = 0; i < update->indexes.n && code == OK; i++)
-		code = change(call, next, update->indexes.v[i].index_name, false, update->indexes.v[i].read_scaling, err);
+		code = change(call, next, update->indexes.v[i].index_name, false,
+			      update->indexes.v[i].read_scaling, err);
 	return code;
 }
 
-static enum code change_all(struct call *call, const struct replica_changes *changes, const struct update_table_replica_auto_scaling_input *input,
+static enum code change_all(struct call *call, const struct replica_changes *changes,
+			    const struct update_table_replica_auto_scaling_input *input,
 			    struct err *err)
 {
 	enum code code = OK;
 
 	for (size_t i = 0; i < changes->n && code == OK; i++) {
-		code = change(call, changes->v[i].next, STR_ABSENT, true, input->write_scaling, err);
+		code = change(call, changes->v[i].next, STR_ABSENT, true, input->write_scaling,
+			      err);
 		for (size_t k = 0; k < input->indexes.n && code == OK; k++)
-			code = change(call, changes->v[i].next, input->indexes.v[k].index_name, true, input->indexes.v[k].write_scaling, err);
+			code = change(call, changes->v[i].next, input->indexes.v[k].index_name,
+				      true, input->indexes.v[k].write_scaling, err);
 	}
 	for (size_t i = 0; i < input->replicas.n && code == OK; i++)
 		code = change_reads(call, changes, &input->replicas.v[i], err);
@@ -107,12 +128,16 @@ static enum code change_all(struct call *call, const struct replica_changes *cha
 }
 
 /* AWS: answers with the settings as they were: DDB-TABLE-238. */
-enum code op_update_table_replica_auto_scaling(struct call *call, const struct update_table_replica_auto_scaling_input *input, struct err *err)
+enum code
+op_update_table_replica_auto_scaling(struct call *call,
+				     const struct update_table_replica_auto_scaling_input *input,
+				     struct err *err)
 {
 	struct table *table, **replicas, **others;
 	struct str name;
 	size_t n, count;
-	enum code code = replicas_of_global(call, input->table_name, &name, &table, &replicas, &n, err);
+	enum code code =
+		replicas_of_global(call, input->table_name, &name, &table, &replicas, &n, err);
 
 	if (code == OK)
 		code = check_shape(name, input, err);

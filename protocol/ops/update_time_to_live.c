@@ -7,13 +7,15 @@
 #include "protocol/timing/timing.h"
 
 /* AWS: checks the request before the time since the last change. */
-static enum code check(const struct call *call, const struct table *table, const struct time_to_live_specification *wanted, struct err *err)
+static enum code check(const struct call *call, const struct table *table,
+		       const struct time_to_live_specification *wanted, struct err *err)
 {
 	bool is_early = timing_ttl_opens_ms(call, table) > call->now_ms;
 
 	if (table->state.status == STATUS_CREATING)
 		return err_set(err, MSG_TTL_CREATING, STR_ARG(table->identity.name));
-	enum code code = timing_accepts_still(call, table) ? OK : table_rules_changeable(table, err);
+	enum code code =
+		timing_accepts_still(call, table) ? OK : table_rules_changeable(table, err);
 
 	if (code != OK)
 		return code;
@@ -24,17 +26,20 @@ static enum code check(const struct call *call, const struct table *table, const
 	return is_early ? err_set(err, MSG_TTL_SOON) : OK;
 }
 
-static void set_ttl(const struct call *call, struct table *next, const struct time_to_live_specification *wanted, int64_t now_ms)
+static void set_ttl(const struct call *call, struct table *next,
+		    const struct time_to_live_specification *wanted, int64_t now_ms)
 {
 	next->ttl.is_enabled = wanted->enabled.value;
 	next->ttl.attribute = str_copy(next->arena, wanted->attribute_name);
 	next->ttl.changed_ms = now_ms;
 	/* AWS: ENABLING and DISABLING are documented, but no capture shows them */
-	next->ttl.settles_ms = now_ms + (timing_is_on(call) ? 0 : catalog_transient_ms(call->service->catalog));
+	next->ttl.settles_ms =
+		now_ms + (timing_is_on(call) ? 0 : catalog_transient_ms(call->service->catalog));
 }
 
 /* AWS: the setting is that of all replicas, from whichever region it comes: DDB-TABLE-230, 297. */
-static enum code publish_group(struct call *call, struct table *table, struct table *const *replicas, size_t n,
+static enum code publish_group(struct call *call, struct table *table,
+			       struct table *const *replicas, size_t n,
 			       const struct time_to_live_specification *wanted, struct err *err)
 {
 	struct replica_changes changes = replica_changes_begin(call, table, replicas, n, 0);
@@ -45,7 +50,8 @@ static enum code publish_group(struct call *call, struct table *table, struct ta
 }
 
 /* A table that is being deleted still takes the setting, which goes with it. */
-static enum code publish(struct call *call, struct table *table, struct table *next, struct err *err)
+static enum code publish(struct call *call, struct table *table, struct table *next,
+			 struct err *err)
 {
 	if (table->state.status != STATUS_DELETING)
 		return catalog_replace(call->service->catalog, table, next, err);
@@ -53,7 +59,8 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 	return OK;
 }
 
-enum code op_update_time_to_live(struct call *call, const struct update_time_to_live_input *input, struct err *err)
+enum code op_update_time_to_live(struct call *call, const struct update_time_to_live_input *input,
+				 struct err *err)
 {
 	const struct time_to_live_specification *wanted = input->time_to_live_specification;
 	struct json_out *out = &call->out;
@@ -78,7 +85,8 @@ enum code op_update_time_to_live(struct call *call, const struct update_time_to_
 	}
 	if (code != OK)
 		return code;
-	if (call->service->upkeep.wake) /* of many items the first ones are in the queue, and upkeep does the rest */
+	if (call->service->upkeep.wake) /* of many items the first ones are in the queue, and upkeep
+					   does the rest */
 		call->service->upkeep.wake(call->service->upkeep.context);
 	json_out_open(out, '{');
 	json_out_name(out, STR("TimeToLiveSpecification"));

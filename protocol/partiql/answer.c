@@ -2,7 +2,8 @@
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/partiql.h"
 
-void partiql_respond_item(struct call *call, const struct partiql_columns *columns, struct str image)
+void partiql_respond_item(struct call *call, const struct partiql_columns *columns,
+			  struct str image)
 {
 	struct subject subject = {.arena = call->arena, .image = image};
 
@@ -24,11 +25,13 @@ void partiql_respond_item(struct call *call, const struct partiql_columns *colum
 	json_out_close(&call->out, '}');
 }
 
-static bool respond_modified(struct call *call, const struct write *write, struct str image, const struct value *decoded, struct str name)
+static bool respond_modified(struct call *call, const struct write *write, struct str image,
+			     const struct value *decoded, struct str name)
 {
 	struct value item = *decoded;
 
-	if (!str_is_set(image) || (!value_is_set(&item) && !image_decode(call->arena, image, &item)))
+	if (!str_is_set(image) ||
+	    (!value_is_set(&item) && !image_decode(call->arena, image, &item)))
 		return false;
 	struct value updated = expr_updated(write->update, call->arena, &item);
 	if (updated.n == 0)
@@ -39,7 +42,8 @@ static bool respond_modified(struct call *call, const struct write *write, struc
 	return true;
 }
 
-bool partiql_respond_returning(struct call *call, const struct partiql_statement *statement, const struct write *write, struct str name)
+bool partiql_respond_returning(struct call *call, const struct partiql_statement *statement,
+			       const struct write *write, struct str name)
 {
 	struct str image = write->old_image;
 

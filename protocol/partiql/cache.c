@@ -96,11 +96,13 @@ static enum code parse(struct str text, struct partiql_kept **out, struct err *e
 /* The call holds the reference from here on. */
 static void hold(struct call *call, struct partiql_kept *kept)
 {
-	call->statements.v = arena_room(call->arena, call->statements.v, call->statements.n, sizeof(*call->statements.v));
+	call->statements.v = arena_room(call->arena, call->statements.v, call->statements.n,
+					sizeof(*call->statements.v));
 	call->statements.v[call->statements.n++] = kept;
 }
 
-enum code partiql_cache_parse(struct call *call, struct str text, struct partiql_tree *out, struct err *err)
+enum code partiql_cache_parse(struct call *call, struct str text, struct partiql_tree *out,
+			      struct err *err)
 {
 	struct partiql_cache *cache = call->service->statements;
 	struct partiql_kept *kept;

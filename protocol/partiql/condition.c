@@ -11,20 +11,25 @@ static struct str lower_case(struct arena *arena, struct str name)
 	char *lower = arena_bytes(arena, name.n);
 
 	for (size_t i = 0; i < name.n; i++)
-		lower[i] = (char)(name.p[i] >= 'A' && name.p[i] <= 'Z' ? name.p[i] + 32 : name.p[i]);
+		lower[i] =
+			(char)(name.p[i] >= 'A' && name.p[i] <= 'Z' ? name.p[i] + 32 : name.p[i]);
 	return (struct str){lower, name.n};
 }
 
 static enum code unknown_function(struct pq_lowering *lowering, const struct pq_expr *call)
 {
-	return err_set(lowering->err, MSG_PARTIQL_FUNCTION, STR_ARG(lower_case(lowering->arena, call->text)), STR_ARG(position(lowering, call)));
+	return err_set(lowering->err, MSG_PARTIQL_FUNCTION,
+		       STR_ARG(lower_case(lowering->arena, call->text)),
+		       STR_ARG(position(lowering, call)));
 }
 
-static const struct node *build(struct pq_lowering *lowering, enum node_kind kind, unsigned n, const struct node *const *args)
+static const struct node *build(struct pq_lowering *lowering, enum node_kind kind, unsigned n,
+				const struct node *const *args)
 {
 	const struct node *node = node_new(lowering->arena, kind, n, args);
 
-	lowering->nodes = arena_room(lowering->arena, lowering->nodes, lowering->node_count, sizeof(*lowering->nodes));
+	lowering->nodes = arena_room(lowering->arena, lowering->nodes, lowering->node_count,
+				     sizeof(*lowering->nodes));
 	lowering->nodes[lowering->node_count++] = node;
 	return node;
 }
@@ -42,19 +47,22 @@ enum code partiql_check_nodes(struct pq_lowering *lowering)
 		const struct node *node = lowering->nodes[i];
 
 		if ((node->kind == NODE_ADD || node->kind == NODE_SUBTRACT) && node->arg_count != 2)
-			return err_set(lowering->err, MSG_PARTIQL_UNARY, node->kind == NODE_ADD ? "+" : "-", node->arg_count);
+			return err_set(lowering->err, MSG_PARTIQL_UNARY,
+				       node->kind == NODE_ADD ? "+" : "-", node->arg_count);
 		enum code code = expr_check_node(lowering->arena, node, lowering->err);
 
 		if (code != OK)
 			return code;
-		if ((node_info(node->kind)->use & (USE_CONDITION | USE_OPERAND)) && ++operators > EXPR_OPERATORS_MAX)
+		if ((node_info(node->kind)->use & (USE_CONDITION | USE_OPERAND)) &&
+		    ++operators > EXPR_OPERATORS_MAX)
 			return err_set(lowering->err, MSG_PARTIQL_OPERATORS, operators);
 	}
 	lowering->node_count = 0;
 	return OK;
 }
 
-static const struct node *negate(struct pq_lowering *lowering, bool is_negated, const struct node *node)
+static const struct node *negate(struct pq_lowering *lowering, bool is_negated,
+				 const struct node *node)
 {
 	return is_negated ? build(lowering, NODE_NOT, 1, &node) : node;
 }
@@ -63,12 +71,15 @@ static enum code unsupported_token(struct pq_lowering *lowering, const struct pq
 {
 	struct str name = partiql_token_name(lowering->arena, expr);
 
-	return err_set(lowering->err, MSG_PARTIQL_TOKEN, STR_ARG(name), STR_ARG(position(lowering, expr)));
+	return err_set(lowering->err, MSG_PARTIQL_TOKEN, STR_ARG(name),
+		       STR_ARG(position(lowering, expr)));
 }
 
-static enum code lower_operand(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out);
+static enum code lower_operand(struct pq_lowering *lowering, const struct pq_expr *expr,
+			       const struct node **out);
 
-static enum code lower_call(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_call(struct pq_lowering *lowering, const struct pq_expr *expr,
+			    const struct node **out)
 {
 	const struct node **args = ARENA_ARRAY(lowering->arena, const struct node *, expr->n);
 	struct str name = lower_case(lowering->arena, expr->text);
@@ -80,7 +91,8 @@ static enum code lower_call(struct pq_lowering *lowering, const struct pq_expr *
 	if (!expr_function(name, &kind))
 		return unknown_function(lowering, expr);
 	if (node_info(kind)->use & USE_SET)
-		return err_set(lowering->err, MSG_PARTIQL_FUNCTION_PLACE, "a condition", STR_ARG(name));
+		return err_set(lowering->err, MSG_PARTIQL_FUNCTION_PLACE, "a condition",
+			       STR_ARG(name));
 	for (unsigned i = 0; i < expr->n; i++) {
 		enum code code = lower_operand(lowering, expr->args[i], &args[i]);
 
@@ -91,7 +103,8 @@ static enum code lower_call(struct pq_lowering *lowering, const struct pq_expr *
 	return OK;
 }
 
-static enum code lower_path_node(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_path_node(struct pq_lowering *lowering, const struct pq_expr *expr,
+				 const struct node **out)
 {
 	const struct path *path;
 	enum code code = partiql_lower_path(lowering, expr, &path);
@@ -101,7 +114,8 @@ static enum code lower_path_node(struct pq_lowering *lowering, const struct pq_e
 	return code;
 }
 
-static enum code lower_value_node(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_value_node(struct pq_lowering *lowering, const struct pq_expr *expr,
+				  const struct node **out)
 {
 	struct value value;
 	enum code code = partiql_lower_value(lowering, expr, &value);
@@ -112,7 +126,8 @@ static enum code lower_value_node(struct pq_lowering *lowering, const struct pq_
 }
 
 /* An operand of a comparison or a function. */
-static enum code lower_operand(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_operand(struct pq_lowering *lowering, const struct pq_expr *expr,
+			       const struct node **out)
 {
 	switch (expr->kind) {
 	case PQ_EXPR_NAME:
@@ -143,7 +158,8 @@ static enum code lower_operand(struct pq_lowering *lowering, const struct pq_exp
 	}
 }
 
-static enum code lower_compare(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_compare(struct pq_lowering *lowering, const struct pq_expr *expr,
+			       const struct node **out)
 {
 	enum node_kind kind = expr_comparison(str_of(expr->operation));
 	const struct node *args[2];
@@ -158,7 +174,8 @@ static enum code lower_compare(struct pq_lowering *lowering, const struct pq_exp
 	return OK;
 }
 
-static enum code lower_between(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_between(struct pq_lowering *lowering, const struct pq_expr *expr,
+			       const struct node **out)
 {
 	const struct node *args[3];
 	enum code code = OK;
@@ -170,10 +187,12 @@ static enum code lower_between(struct pq_lowering *lowering, const struct pq_exp
 	return code;
 }
 
-static enum code lower_in(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_in(struct pq_lowering *lowering, const struct pq_expr *expr,
+			  const struct node **out)
 {
 	const struct pq_expr *list = expr->args[1];
-	const struct node **args = ARENA_ARRAY(lowering->arena, const struct node *, (size_t)list->n + 1);
+	const struct node **args =
+		ARENA_ARRAY(lowering->arena, const struct node *, (size_t)list->n + 1);
 
 	if ((list->kind != PQ_EXPR_LIST && list->kind != PQ_EXPR_BAG) || list->n == 0)
 		return err_set(lowering->err, MSG_PARTIQL_IN);
@@ -181,7 +200,8 @@ static enum code lower_in(struct pq_lowering *lowering, const struct pq_expr *ex
 	for (unsigned i = 0; i < list->n && code == OK; i++)
 		code = lower_operand(lowering, list->args[i], &args[i + 1]);
 	if (code == OK)
-		*out = negate(lowering, expr->is_negated, build(lowering, NODE_IN, list->n + 1, args));
+		*out = negate(lowering, expr->is_negated,
+			      build(lowering, NODE_IN, list->n + 1, args));
 	return code;
 }
 
@@ -203,15 +223,18 @@ static struct str type_class(struct arena *arena, struct str name)
 	return buf_str(&buf);
 }
 
-static enum code lower_is(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_is(struct pq_lowering *lowering, const struct pq_expr *expr,
+			  const struct node **out)
 {
 	static const struct {
 		struct str name;
 		enum type type; /* TYPE_NONE: MISSING */
 	} types[] = {
-		{STR_INIT("MISSING"), TYPE_NONE}, {STR_INIT("NULL"), TYPE_NULL}, {STR_INIT("BOOLEAN"), TYPE_BOOL},
-		{STR_INIT("BLOB"), TYPE_B}, {STR_INIT("STRING"), TYPE_S}, {STR_INIT("NUMERIC"), TYPE_N}, {STR_INIT("STRUCT"), TYPE_M},
-		{STR_INIT("TUPLE"), TYPE_M}, {STR_INIT("LIST"), TYPE_L},
+		{STR_INIT("MISSING"), TYPE_NONE}, {STR_INIT("NULL"), TYPE_NULL},
+		{STR_INIT("BOOLEAN"), TYPE_BOOL}, {STR_INIT("BLOB"), TYPE_B},
+		{STR_INIT("STRING"), TYPE_S},     {STR_INIT("NUMERIC"), TYPE_N},
+		{STR_INIT("STRUCT"), TYPE_M},     {STR_INIT("TUPLE"), TYPE_M},
+		{STR_INIT("LIST"), TYPE_L},
 	};
 	const struct node *args[2];
 	size_t i = 0, n = sizeof(types) / sizeof(types[0]);
@@ -224,11 +247,15 @@ static enum code lower_is(struct pq_lowering *lowering, const struct pq_expr *ex
 	while (i < n && !str_eq(types[i].name, expr->text))
 		i++;
 	if (i == n)
-		return err_set(lowering->err, MSG_PARTIQL_IS_TYPE, STR_ARG(type_class(lowering->arena, expr->text)),
+		return err_set(lowering->err, MSG_PARTIQL_IS_TYPE,
+			       STR_ARG(type_class(lowering->arena, expr->text)),
 			       STR_ARG(position(lowering, expr->args[0])));
-	args[1] = node_value(lowering->arena, value_of_str(TYPE_S, str_of(type_name(types[i].type))));
-	*out = negate(lowering, expr->is_negated, types[i].type == TYPE_NONE ? build(lowering, NODE_ATTRIBUTE_NOT_EXISTS, 1, args)
-			: build(lowering, NODE_ATTRIBUTE_TYPE, 2, args));
+	args[1] =
+		node_value(lowering->arena, value_of_str(TYPE_S, str_of(type_name(types[i].type))));
+	*out = negate(lowering, expr->is_negated,
+		      types[i].type == TYPE_NONE
+			      ? build(lowering, NODE_ATTRIBUTE_NOT_EXISTS, 1, args)
+			      : build(lowering, NODE_ATTRIBUTE_TYPE, 2, args));
 	return OK;
 }
 
@@ -240,21 +267,29 @@ static bool is_boolean(const struct pq_expr *expr)
 
 static bool is_size(struct pq_lowering *lowering, const struct pq_expr *expr)
 {
-	return expr->kind == PQ_EXPR_CALL && str_eq(lower_case(lowering->arena, expr->text), STR("size"));
+	return expr->kind == PQ_EXPR_CALL &&
+	       str_eq(lower_case(lowering->arena, expr->text), STR("size"));
 }
 
 /* AND, OR, NOT. Depth is bounded by the parser. */
-static enum code lower_logic(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_logic(struct pq_lowering *lowering, const struct pq_expr *expr,
+			     const struct node **out)
 {
-	enum node_kind kind = expr->kind == PQ_EXPR_AND ? NODE_AND : expr->kind == PQ_EXPR_OR ? NODE_OR : NODE_NOT;
+	enum node_kind kind = expr->kind == PQ_EXPR_AND  ? NODE_AND
+			      : expr->kind == PQ_EXPR_OR ? NODE_OR
+							 : NODE_NOT;
 	const struct node *args[2];
 	enum code code = OK;
 
 	for (unsigned i = 0; i < expr->n && code == OK; i++) {
 		if (!is_boolean(expr->args[i]))
-			return kind == NODE_NOT ? err_set(lowering->err, MSG_PARTIQL_NOT) : err_set(lowering->err, MSG_PARTIQL_LOGIC);
+			return kind == NODE_NOT ? err_set(lowering->err, MSG_PARTIQL_NOT)
+						: err_set(lowering->err, MSG_PARTIQL_LOGIC);
 		if (is_size(lowering, expr->args[i]))
-			return err_set(lowering->err, MSG_PARTIQL_LOGIC_TYPE, kind == NODE_AND ? "AND" : kind == NODE_OR ? "OR" : "NOT");
+			return err_set(lowering->err, MSG_PARTIQL_LOGIC_TYPE,
+				       kind == NODE_AND  ? "AND"
+				       : kind == NODE_OR ? "OR"
+							 : "NOT");
 		code = partiql_lower_condition(lowering, expr->args[i], &args[i]);
 	}
 	if (code == OK)
@@ -262,7 +297,8 @@ static enum code lower_logic(struct pq_lowering *lowering, const struct pq_expr 
 	return code;
 }
 
-enum code partiql_lower_condition(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+enum code partiql_lower_condition(struct pq_lowering *lowering, const struct pq_expr *expr,
+				  const struct node **out)
 {
 	const struct node *call;
 	enum code code;
@@ -299,9 +335,11 @@ enum code partiql_lower_condition(struct pq_lowering *lowering, const struct pq_
 	}
 }
 
-static enum code lower_set_operand(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out);
+static enum code lower_set_operand(struct pq_lowering *lowering, const struct pq_expr *expr,
+				   const struct node **out);
 
-static enum code lower_arithmetic(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_arithmetic(struct pq_lowering *lowering, const struct pq_expr *expr,
+				  const struct node **out)
 {
 	const struct node *args[2];
 	enum code code = OK;
@@ -311,11 +349,13 @@ static enum code lower_arithmetic(struct pq_lowering *lowering, const struct pq_
 	for (unsigned i = 0; i < expr->n && code == OK; i++)
 		code = lower_set_operand(lowering, expr->args[i], &args[i]);
 	if (code == OK)
-		*out = build(lowering, expr->operation[0] == '+' ? NODE_ADD : NODE_SUBTRACT, expr->n, args);
+		*out = build(lowering, expr->operation[0] == '+' ? NODE_ADD : NODE_SUBTRACT,
+			     expr->n, args);
 	return code;
 }
 
-static enum code lower_set_call(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_set_call(struct pq_lowering *lowering, const struct pq_expr *expr,
+				const struct node **out)
 {
 	const struct node **args = ARENA_ARRAY(lowering->arena, const struct node *, expr->n);
 	struct str name = lower_case(lowering->arena, expr->text);
@@ -325,7 +365,8 @@ static enum code lower_set_call(struct pq_lowering *lowering, const struct pq_ex
 	if (!expr_function(name, &kind))
 		return unknown_function(lowering, expr);
 	if (!(node_info(kind)->use & USE_SET))
-		return err_set(lowering->err, MSG_PARTIQL_FUNCTION_PLACE, "an update", STR_ARG(name));
+		return err_set(lowering->err, MSG_PARTIQL_FUNCTION_PLACE, "an update",
+			       STR_ARG(name));
 	for (unsigned i = 0; i < expr->n && code == OK; i++)
 		code = lower_set_operand(lowering, expr->args[i], &args[i]);
 	if (code == OK)
@@ -334,7 +375,8 @@ static enum code lower_set_call(struct pq_lowering *lowering, const struct pq_ex
 }
 
 /* A value of SET. Depth is bounded by the parser. */
-static enum code lower_set_operand(struct pq_lowering *lowering, const struct pq_expr *expr, const struct node **out)
+static enum code lower_set_operand(struct pq_lowering *lowering, const struct pq_expr *expr,
+				   const struct node **out)
 {
 	switch (expr->kind) {
 	case PQ_EXPR_NAME:
@@ -353,7 +395,8 @@ static enum code lower_set_operand(struct pq_lowering *lowering, const struct pq
 	case PQ_EXPR_BETWEEN:
 	case PQ_EXPR_IN:
 	case PQ_EXPR_LIKE:
-		return err_set(lowering->err, MSG_PARTIQL_UPDATE_OPERATOR, expr->kind == PQ_EXPR_NOT ? "not" : expr->operation);
+		return err_set(lowering->err, MSG_PARTIQL_UPDATE_OPERATOR,
+			       expr->kind == PQ_EXPR_NOT ? "not" : expr->operation);
 	case PQ_EXPR_IS:
 		return err_set(lowering->err, MSG_PARTIQL_UPDATE_IS);
 	case PQ_EXPR_STATEMENT:
@@ -371,10 +414,13 @@ static bool is_same_path(const struct path *a, const struct path *b)
 	return a->n == b->n && path_relate(a, b) == PATH_OVERLAP;
 }
 
-/* set_add(path, set) and set_delete(path, set), which ADD and DELETE are in PartiQL; false where it is another call. */
-static enum code lower_set_function(struct pq_lowering *lowering, const struct pq_expr *call, struct update_action *action, bool *is_one)
+/* set_add(path, set) and set_delete(path, set), which ADD and DELETE are in PartiQL; false where it
+ * is another call. */
+static enum code lower_set_function(struct pq_lowering *lowering, const struct pq_expr *call,
+				    struct update_action *action, bool *is_one)
 {
-	struct str name = call->kind == PQ_EXPR_CALL ? lower_case(lowering->arena, call->text) : STR("");
+	struct str name =
+		call->kind == PQ_EXPR_CALL ? lower_case(lowering->arena, call->text) : STR("");
 	bool is_add = str_eq(name, STR("set_add"));
 	const char *word = is_add ? "ADD" : "DELETE";
 	const struct path *path;
@@ -383,20 +429,25 @@ static enum code lower_set_function(struct pq_lowering *lowering, const struct p
 	if (!*is_one)
 		return OK;
 	if (call->n != 2)
-		return err_set(lowering->err, MSG_PARTIQL_SET_COUNT, word, STR_ARG(position(lowering, call)));
+		return err_set(lowering->err, MSG_PARTIQL_SET_COUNT, word,
+			       STR_ARG(position(lowering, call)));
 	if (!partiql_is_path(call->args[0]))
-		return err_set(lowering->err, MSG_PARTIQL_SET_FIRST, word, STR_ARG(position(lowering, call)));
+		return err_set(lowering->err, MSG_PARTIQL_SET_FIRST, word,
+			       STR_ARG(position(lowering, call)));
 	enum code code = partiql_lower_path(lowering, call->args[0], &path);
 	if (code != OK)
 		return code;
 	if (!is_same_path(path, action->path))
-		return err_set(lowering->err, MSG_PARTIQL_SET_FIRST, word, STR_ARG(position(lowering, call)));
+		return err_set(lowering->err, MSG_PARTIQL_SET_FIRST, word,
+			       STR_ARG(position(lowering, call)));
 	action->verb = is_add ? UPDATE_ADD : UPDATE_DELETE;
 	code = lower_set_operand(lowering, call->args[1], &action->operand);
 	if (code != OK)
 		return code;
-	if (action->operand->kind != NODE_VALUE || !type_is_set((enum type)action->operand->value.type))
-		return err_set(lowering->err, MSG_PARTIQL_SET_SECOND, word, STR_ARG(position(lowering, call->args[0])));
+	if (action->operand->kind != NODE_VALUE ||
+	    !type_is_set((enum type)action->operand->value.type))
+		return err_set(lowering->err, MSG_PARTIQL_SET_SECOND, word,
+			       STR_ARG(position(lowering, call->args[0])));
 	return OK;
 }
 
@@ -410,7 +461,8 @@ static enum code check_paths(struct pq_lowering *lowering, const struct update *
 	return expr_check_paths(lowering->arena, paths, update->n, lowering->err);
 }
 
-enum code partiql_lower_update(struct pq_lowering *lowering, const struct pq_statement *statement, struct update **out)
+enum code partiql_lower_update(struct pq_lowering *lowering, const struct pq_statement *statement,
+			       struct update **out)
 {
 	struct update *update = ARENA_NEW(lowering->arena, struct update);
 
@@ -422,7 +474,8 @@ enum code partiql_lower_update(struct pq_lowering *lowering, const struct pq_sta
 		bool is_set_function = false;
 
 		action->verb = value ? UPDATE_SET : UPDATE_REMOVE;
-		enum code code = partiql_lower_path(lowering, statement->changes.v[2 * i], &action->path);
+		enum code code =
+			partiql_lower_path(lowering, statement->changes.v[2 * i], &action->path);
 		if (code == OK && value)
 			code = lower_set_function(lowering, value, action, &is_set_function);
 		if (code == OK && value && !is_set_function)

@@ -3,7 +3,8 @@
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
 
-/* Words that are no names. SQL-92's and PartiQL's; in byte order. Source: the PartiQL specification's grammar. */
+/* Words that are no names. SQL-92's and PartiQL's; in byte order. Source: the PartiQL
+ * specification's grammar. */
 static const struct {
 	struct str word;
 	enum pq_keyword keyword;
@@ -33,7 +34,8 @@ static enum pq_keyword keyword_of(struct str word)
 	if (word.n > sizeof(lower))
 		return PK_NONE;
 	for (size_t i = 0; i < word.n; i++)
-		lower[i] = (char)(word.p[i] >= 'A' && word.p[i] <= 'Z' ? word.p[i] + 32 : word.p[i]);
+		lower[i] =
+			(char)(word.p[i] >= 'A' && word.p[i] <= 'Z' ? word.p[i] + 32 : word.p[i]);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		int order = str_cmp(keywords[middle].word, (struct str){lower, word.n});
@@ -85,7 +87,8 @@ static void move(struct lexing *lexing, size_t n)
 
 static struct pq_token *add(struct lexing *lexing, enum pq_token_kind kind)
 {
-	lexing->tokens.v = arena_room(lexing->arena, lexing->tokens.v, lexing->tokens.n, sizeof(struct pq_token));
+	lexing->tokens.v = arena_room(lexing->arena, lexing->tokens.v, lexing->tokens.n,
+				      sizeof(struct pq_token));
 	struct pq_token *token = &lexing->tokens.v[lexing->tokens.n++];
 	*token = (struct pq_token){.kind = kind, .line = lexing->line, .column = lexing->column};
 	return token;
@@ -151,8 +154,8 @@ static bool is_exponent_ok(struct str number)
 	long long places, exponent;
 
 	read_scale(number, &places, &exponent);
-	return exponent >= -2147483648LL && exponent <= 2147483647LL && places - exponent <= 2147483647LL &&
-	       places - exponent >= -2147483648LL;
+	return exponent >= -2147483648LL && exponent <= 2147483647LL &&
+	       places - exponent <= 2147483647LL && places - exponent >= -2147483648LL;
 }
 
 static enum code lex_number(struct lexing *lexing)
@@ -183,7 +186,9 @@ static enum code lex_number(struct lexing *lexing)
 /* A text in quotes; a pair of them within means one. */
 static enum code lex_quoted(struct lexing *lexing, char quote)
 {
-	struct pq_token *token = add(lexing, quote == '\'' ? PQ_STRING : quote == '"' ? PQ_IDENTIFIER : PQ_ION);
+	struct pq_token *token = add(lexing, quote == '\''  ? PQ_STRING
+					     : quote == '"' ? PQ_IDENTIFIER
+							    : PQ_ION);
 	struct buf buf = buf_in(lexing->arena);
 	size_t from = lexing->at + 1, n = 1;
 
@@ -220,7 +225,8 @@ static enum code skip(struct lexing *lexing)
 				move(lexing, 1);
 		} else if (look(lexing, 0) == '/' && look(lexing, 1) == '*') {
 			move(lexing, 2);
-			while (lexing->at < lexing->text.n && !(look(lexing, 0) == '*' && look(lexing, 1) == '/'))
+			while (lexing->at < lexing->text.n &&
+			       !(look(lexing, 0) == '*' && look(lexing, 1) == '/'))
 				move(lexing, 1);
 			if (lexing->at >= lexing->text.n)
 				return error(lexing);
@@ -240,15 +246,18 @@ static enum code lex_sign(struct lexing *lexing)
 		char sign;
 	} signs[] = {
 		/* the longer first */
-		{STR_INIT("<<"), PQ_SIGN, PQ_BAG_OPEN}, {STR_INIT(">>"), PQ_SIGN, PQ_BAG_CLOSE}, {STR_INIT("<="), PQ_OPERATOR, '<'},
-		{STR_INIT(">="), PQ_OPERATOR, '>'}, {STR_INIT("<>"), PQ_OPERATOR, '<'}, {STR_INIT("!="), PQ_OPERATOR, '!'},
+		{STR_INIT("<<"), PQ_SIGN, PQ_BAG_OPEN}, {STR_INIT(">>"), PQ_SIGN, PQ_BAG_CLOSE},
+		{STR_INIT("<="), PQ_OPERATOR, '<'},     {STR_INIT(">="), PQ_OPERATOR, '>'},
+		{STR_INIT("<>"), PQ_OPERATOR, '<'},     {STR_INIT("!="), PQ_OPERATOR, '!'},
 		{STR_INIT("||"), PQ_OPERATOR, '|'},
 	};
-	static const struct str single_signs = STR_INIT("()[]{}:,*;?."), single_operators = STR_INIT("=<>+-/%@^&~");
+	static const struct str single_signs = STR_INIT("()[]{}:,*;?."),
+				single_operators = STR_INIT("=<>+-/%@^&~");
 	char c = look(lexing, 0);
 
 	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-		if (look(lexing, 0) == signs[i].text.p[0] && look(lexing, 1) == signs[i].text.p[1]) {
+		if (look(lexing, 0) == signs[i].text.p[0] &&
+		    look(lexing, 1) == signs[i].text.p[1]) {
 			struct pq_token *token = add(lexing, signs[i].kind);
 
 			token->sign = signs[i].sign;

@@ -12,7 +12,8 @@ static bool is_table_name(struct str name)
 }
 
 /* "table" or "table"."index". */
-static enum code lower_source(struct pq_lowering *lowering, const struct pq_statement *in, struct partiql_statement *out)
+static enum code lower_source(struct pq_lowering *lowering, const struct pq_statement *in,
+			      struct partiql_statement *out)
 {
 	const struct pq_expr *source = in->source;
 	struct err *err = lowering->err;
@@ -21,12 +22,14 @@ static enum code lower_source(struct pq_lowering *lowering, const struct pq_stat
 		return err_set(err, MSG_PARTIQL_SINGLE_SOURCE);
 	if (in->is_aliased)
 		return err_set(err, MSG_PARTIQL_ALIAS);
-	if (!partiql_is_path(source) || (source->kind == PQ_EXPR_PATH && source->args[0]->kind != PQ_EXPR_NAME))
+	if (!partiql_is_path(source) ||
+	    (source->kind == PQ_EXPR_PATH && source->args[0]->kind != PQ_EXPR_NAME))
 		return err_set(err, MSG_PARTIQL_SOURCE);
 	for (unsigned i = 0; i < source->n; i++) {
 		if (source->args[i]->kind == PQ_EXPR_NUMBER)
 			return err_set(err, MSG_PARTIQL_SOURCE_LIST);
-		if (source->args[i]->kind != PQ_EXPR_NAME && source->args[i]->kind != PQ_EXPR_STRING)
+		if (source->args[i]->kind != PQ_EXPR_NAME &&
+		    source->args[i]->kind != PQ_EXPR_STRING)
 			return err_set(err, MSG_PARTIQL_SOURCE);
 	}
 	if (in->kind == PQ_INSERT && source->kind == PQ_EXPR_PATH)
@@ -57,17 +60,20 @@ static struct str column_name(struct arena *arena, const struct path *path)
 }
 
 /* A column is a document path. The error points at anything else. */
-static enum code check_column(struct pq_lowering *lowering, const struct pq_expr *column, struct partiql_statement *out)
+static enum code check_column(struct pq_lowering *lowering, const struct pq_expr *column,
+			      struct partiql_statement *out)
 {
 	if (column->kind == PQ_EXPR_PATH && column->args[column->n - 1]->kind == PQ_EXPR_STAR)
 		return err_set(lowering->err, MSG_PARTIQL_HIERARCHY);
 	if (partiql_is_path(column))
 		return OK;
 	out->is_column_wrong = true;
-	return err_set(lowering->err, MSG_PARTIQL_PATH_COMPONENT, STR_ARG(partiql_position(lowering->arena, column->at)));
+	return err_set(lowering->err, MSG_PARTIQL_PATH_COMPONENT,
+		       STR_ARG(partiql_position(lowering->arena, column->at)));
 }
 
-static enum code lower_columns(struct pq_lowering *lowering, const struct pq_statement *in, struct partiql_statement *out)
+static enum code lower_columns(struct pq_lowering *lowering, const struct pq_statement *in,
+			       struct partiql_statement *out)
 {
 	size_t n = in->columns.n;
 	struct partiql_columns *columns = ARENA_NEW(lowering->arena, struct partiql_columns);
@@ -75,19 +81,22 @@ static enum code lower_columns(struct pq_lowering *lowering, const struct pq_sta
 
 	if (in->is_star)
 		return OK;
-	columns->paths = (struct projection){.n = n, .paths = ARENA_ARRAY(lowering->arena, const struct path *, n)};
+	columns->paths = (struct projection){
+		.n = n, .paths = ARENA_ARRAY(lowering->arena, const struct path *, n)};
 	columns->names = ARENA_ARRAY(lowering->arena, struct str, n);
 	for (size_t i = 0; i < n; i++) {
 		enum code code = check_column(lowering, in->columns.v[i], out);
 
 		if (code == OK)
-			code = partiql_lower_path(lowering, in->columns.v[i], &columns->paths.paths[i]);
+			code = partiql_lower_path(lowering, in->columns.v[i],
+						  &columns->paths.paths[i]);
 		if (code != OK)
 			return code;
 		columns->names[i] = column_name(lowering->arena, columns->paths.paths[i]);
 		for (size_t k = 0; k < i; k++)
 			if (str_eq(columns->names[k], columns->names[i]))
-				return err_set(lowering->err, MSG_PARTIQL_DUPLICATE_COLUMN, STR_ARG(columns->names[i]));
+				return err_set(lowering->err, MSG_PARTIQL_DUPLICATE_COLUMN,
+					       STR_ARG(columns->names[i]));
 		reversed[n - 1 - i] = columns->paths.paths[i];
 	}
 	out->columns = columns;
@@ -95,14 +104,17 @@ static enum code lower_columns(struct pq_lowering *lowering, const struct pq_sta
 }
 
 /* What may stand in ORDER BY is judged when the table is known. */
-static void lower_order(struct pq_lowering *lowering, const struct pq_statement *in, struct partiql_statement *out)
+static void lower_order(struct pq_lowering *lowering, const struct pq_statement *in,
+			struct partiql_statement *out)
 {
-	struct partiql_order *order = ARENA_ARRAY(lowering->arena, struct partiql_order, in->order.n);
+	struct partiql_order *order =
+		ARENA_ARRAY(lowering->arena, struct partiql_order, in->order.n);
 
 	for (unsigned i = 0; i < in->order.n; i++) {
 		const struct pq_expr *term = in->order.v[i];
 
-		order[i] = (struct partiql_order){.name = term->text, .is_descending = term->is_negated};
+		order[i] = (struct partiql_order){.name = term->text,
+						  .is_descending = term->is_negated};
 		order[i].position = partiql_position(lowering->arena, term->at);
 		if (term->kind != PQ_EXPR_NAME)
 			order[i].other = term->kind == PQ_EXPR_PATH ? STR("PATH") : term->text;
@@ -111,14 +123,16 @@ static void lower_order(struct pq_lowering *lowering, const struct pq_statement 
 	out->order_count = in->order.n;
 }
 
-static enum code lower_where(struct pq_lowering *lowering, const struct pq_statement *in, struct partiql_statement *out)
+static enum code lower_where(struct pq_lowering *lowering, const struct pq_statement *in,
+			     struct partiql_statement *out)
 {
 	enum code code = in->where ? partiql_lower_condition(lowering, in->where, &out->where) : OK;
 
 	return code != OK ? code : partiql_check_nodes(lowering);
 }
 
-static enum code lower_select(struct pq_lowering *lowering, const struct pq_statement *in, struct partiql_statement *out)
+static enum code lower_select(struct pq_lowering *lowering, const struct pq_statement *in,
+			      struct partiql_statement *out)
 {
 	struct err *err = lowering->err;
 	enum code code;
@@ -126,7 +140,9 @@ static enum code lower_select(struct pq_lowering *lowering, const struct pq_stat
 	out->kind = PARTIQL_SELECT;
 	if (in->clause)
 		return err_set(err, MSG_PARTIQL_CLAUSE, in->clause,
-			       STR_ARG(in->clause_at ? partiql_position(lowering->arena, in->clause_at) : STR("")));
+			       STR_ARG(in->clause_at
+					       ? partiql_position(lowering->arena, in->clause_at)
+					       : STR("")));
 	if (in->is_value)
 		return err_set(err, MSG_PARTIQL_SELECT_VALUE);
 	if (in->distinct)
@@ -139,7 +155,8 @@ static enum code lower_select(struct pq_lowering *lowering, const struct pq_stat
 }
 
 /* Each attribute's value is a root of its own in messages. */
-static enum code lower_item(struct pq_lowering *lowering, const struct pq_expr *item, struct value *out)
+static enum code lower_item(struct pq_lowering *lowering, const struct pq_expr *item,
+			    struct value *out)
 {
 	uint32_t n = item->n / 2;
 	struct member *members = ARENA_ARRAY(lowering->arena, struct member, n);
@@ -153,7 +170,8 @@ static enum code lower_item(struct pq_lowering *lowering, const struct pq_expr *
 		code = partiql_lower_value(lowering, item->args[2 * i + 1], &members[i].value);
 		for (uint32_t k = 0; k < i && code == OK; k++)
 			if (str_eq(members[k].name, key->text))
-				code = err_set(lowering->err, MSG_PARTIQL_TUPLE_TWICE, STR_ARG(key->text), STR_ARG(STR("root")),
+				code = err_set(lowering->err, MSG_PARTIQL_TUPLE_TWICE,
+					       STR_ARG(key->text), STR_ARG(STR("root")),
 					       STR_ARG(partiql_position(lowering->arena, key->at)));
 		if (code != OK)
 			return code;
@@ -163,7 +181,8 @@ static enum code lower_item(struct pq_lowering *lowering, const struct pq_expr *
 	return OK;
 }
 
-static enum code lower_insert(struct pq_lowering *lowering, const struct pq_statement *in, struct partiql_statement *out)
+static enum code lower_insert(struct pq_lowering *lowering, const struct pq_statement *in,
+			      struct partiql_statement *out)
 {
 	struct value *item = ARENA_NEW(lowering->arena, struct value);
 	enum code code;
@@ -175,15 +194,19 @@ static enum code lower_insert(struct pq_lowering *lowering, const struct pq_stat
 		return err_set(lowering->err, MSG_PARTIQL_OPERATION, "InsertOp");
 	}
 	if (in->item->kind != PQ_EXPR_STRUCT)
-		return err_set(lowering->err, MSG_PARTIQL_INSERT_FORMAT, STR_ARG(partiql_position(lowering->arena, in->item->at)));
+		return err_set(lowering->err, MSG_PARTIQL_INSERT_FORMAT,
+			       STR_ARG(partiql_position(lowering->arena, in->item->at)));
 	code = lower_item(lowering, in->item, item);
-	if (code == OK && value_depth(item) > VALUE_DEPTH_MAX) /* a parameter may have one level more than an item */
+	if (code == OK &&
+	    value_depth(item) >
+		    VALUE_DEPTH_MAX) /* a parameter may have one level more than an item */
 		return err_set(lowering->err, MSG_PARTIQL_VALUE_DEPTH, "");
 	return code != OK ? code : lower_source(lowering, in, out);
 }
 
 /* The condition comes before the changes, as AWS orders their errors. */
-static enum code lower_change(struct pq_lowering *lowering, const struct pq_statement *in, struct partiql_statement *out)
+static enum code lower_change(struct pq_lowering *lowering, const struct pq_statement *in,
+			      struct partiql_statement *out)
 {
 	enum code code = lower_where(lowering, in, out);
 
@@ -197,10 +220,14 @@ static enum code lower_change(struct pq_lowering *lowering, const struct pq_stat
 	return code;
 }
 
-static enum code lower_statement(struct pq_lowering *lowering, const struct pq_statement *in, struct partiql_statement *out)
+static enum code lower_statement(struct pq_lowering *lowering, const struct pq_statement *in,
+				 struct partiql_statement *out)
 {
 	static const char *const definitions[] = {
-		[PQ_CREATE_TABLE] = "CreateTable", [PQ_CREATE_INDEX] = "CreateIndex", [PQ_DROP_TABLE] = "DropTable", [PQ_DROP_INDEX] = "DropIndex",
+		[PQ_CREATE_TABLE] = "CreateTable",
+		[PQ_CREATE_INDEX] = "CreateIndex",
+		[PQ_DROP_TABLE] = "DropTable",
+		[PQ_DROP_INDEX] = "DropIndex",
 	};
 
 	out->returning = in->returning;
@@ -223,34 +250,45 @@ static enum code lower_statement(struct pq_lowering *lowering, const struct pq_s
 /* EXISTS(SELECT ...), or NULL. */
 static const struct pq_statement *exists_of(const struct pq_expr *expr)
 {
-	bool is_call = expr->kind == PQ_EXPR_CALL && expr->n == 1 && expr->text.n == 6 && strncasecmp(expr->text.p, "exists", 6) == 0;
+	bool is_call = expr->kind == PQ_EXPR_CALL && expr->n == 1 && expr->text.n == 6 &&
+		       strncasecmp(expr->text.p, "exists", 6) == 0;
 
-	return is_call && expr->args[0]->kind == PQ_EXPR_STATEMENT && expr->args[0]->statement->kind == PQ_SELECT ? expr->args[0]->statement
-														  : NULL;
+	return is_call && expr->args[0]->kind == PQ_EXPR_STATEMENT &&
+			       expr->args[0]->statement->kind == PQ_SELECT
+		       ? expr->args[0]->statement
+		       : NULL;
 }
 
 /* Refuses an expression that is no statement. */
-static enum code refuse(const struct pq_expr *expr, bool is_transaction, struct partiql_statement *out, struct err *err)
+static enum code refuse(const struct pq_expr *expr, bool is_transaction,
+			struct partiql_statement *out, struct err *err)
 {
 	const char *name = partiql_kind_name(expr);
 	bool is_call = expr->kind == PQ_EXPR_CALL || str_eq(str_of(name), STR("NAry"));
 
 	/* an error of kind OTHER names no statement of a transaction */
-	out->kind = !is_transaction ? is_call ? PARTIQL_CALL : PARTIQL_OTHER : is_call ? PARTIQL_OTHER : PARTIQL_NONE;
+	out->kind = !is_transaction ? is_call ? PARTIQL_CALL : PARTIQL_OTHER
+		    : is_call       ? PARTIQL_OTHER
+				    : PARTIQL_NONE;
 	if (is_call)
-		return is_transaction ? err_set(err, MSG_PARTIQL_TRANSACTION_OPERATION) : err_set(err, MSG_PARTIQL_EXISTS);
+		return is_transaction ? err_set(err, MSG_PARTIQL_TRANSACTION_OPERATION)
+				      : err_set(err, MSG_PARTIQL_EXISTS);
 	return err_set(err, MSG_PARTIQL_OPERATION, name);
 }
 
 /* What partiql_parse() gives, and where it fails as far as it came. */
-static enum code lower_tree(struct call *call, struct pq_lowering *lowering, const struct pq_expr *expr, bool is_transaction, struct partiql_statement *out)
+static enum code lower_tree(struct call *call, struct pq_lowering *lowering,
+			    const struct pq_expr *expr, bool is_transaction,
+			    struct partiql_statement *out)
 {
 	const struct pq_statement *exists = exists_of(expr);
 	enum code code;
 
 	if (expr->kind == PQ_EXPR_STATEMENT) {
 		code = lower_statement(lowering, expr->statement, out);
-		return out->is_column_wrong && str_is_set(out->index) && !is_transaction ? partiql_column_error(call, out, lowering->err) : code;
+		return out->is_column_wrong && str_is_set(out->index) && !is_transaction
+			       ? partiql_column_error(call, out, lowering->err)
+			       : code;
 	}
 	if (!exists || !is_transaction)
 		return refuse(expr, is_transaction, out, lowering->err);
@@ -259,8 +297,9 @@ static enum code lower_tree(struct call *call, struct pq_lowering *lowering, con
 	return code;
 }
 
-enum code partiql_parse(struct call *call, struct str text, const struct value *parameters, size_t parameter_count,
-			bool is_transaction, struct partiql_statement *statement, struct err *err)
+enum code partiql_parse(struct call *call, struct str text, const struct value *parameters,
+			size_t parameter_count, bool is_transaction,
+			struct partiql_statement *statement, struct err *err)
 {
 	struct pq_lowering lowering = {.arena = call->arena, .err = err, .parameters = parameters};
 	struct partiql_statement read = {.is_transaction = is_transaction};

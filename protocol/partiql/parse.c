@@ -50,14 +50,16 @@ static const char *sign_name(char sign)
 static enum code expect(struct pq_parser *parser, char sign)
 {
 	if (!partiql_is_sign(parser->token, sign))
-		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, sign_name(sign)).p);
+		return partiql_syntax_error(
+			parser, str_printf(parser->arena, PARTIQL_EXPECTED, sign_name(sign)).p);
 	parser->token++;
 	return OK;
 }
 
 static enum code enter(struct pq_parser *parser)
 {
-	return ++parser->depth > PARTIQL_DEPTH_MAX ? partiql_syntax_error(parser, PARTIQL_LEXICAL) : OK;
+	return ++parser->depth > PARTIQL_DEPTH_MAX ? partiql_syntax_error(parser, PARTIQL_LEXICAL)
+						   : OK;
 }
 
 static struct pq_expr *with_args(struct pq_expr *expr, const struct pq_list *args)
@@ -67,7 +69,8 @@ static struct pq_expr *with_args(struct pq_expr *expr, const struct pq_list *arg
 	return expr;
 }
 
-static struct pq_expr *node_of(struct pq_parser *parser, enum pq_kind kind, const struct pq_token *at, struct pq_expr *a, struct pq_expr *b)
+static struct pq_expr *node_of(struct pq_parser *parser, enum pq_kind kind,
+			       const struct pq_token *at, struct pq_expr *a, struct pq_expr *b)
 {
 	struct pq_list args = {0};
 
@@ -95,7 +98,8 @@ static enum code parse_arguments(struct pq_parser *parser, struct pq_list *out)
 }
 
 /* "( ... )", "[ ... ]", "<< ... >>" after the opening sign; may be empty where `may_be_empty`. */
-static enum code parse_group(struct pq_parser *parser, char closing, bool may_be_empty, struct pq_list *out)
+static enum code parse_group(struct pq_parser *parser, char closing, bool may_be_empty,
+			     struct pq_list *out)
 {
 	if (may_be_empty && partiql_is_sign(parser->token, closing)) {
 		parser->token++;
@@ -130,19 +134,25 @@ static enum code parse_struct(struct pq_parser *parser, struct pq_list *out)
 }
 
 /* At the opening sign of the arguments. */
-static enum code parse_call(struct pq_parser *parser, const struct pq_token *name, struct pq_expr **out)
+static enum code parse_call(struct pq_parser *parser, const struct pq_token *name,
+			    struct pq_expr **out)
 {
 	bool is_aggregate = name->keyword == PK_AGGREGATE;
-	struct pq_expr *call = partiql_expr(parser, is_aggregate ? PQ_EXPR_AGGREGATE : PQ_EXPR_CALL, name);
+	struct pq_expr *call =
+		partiql_expr(parser, is_aggregate ? PQ_EXPR_AGGREGATE : PQ_EXPR_CALL, name);
 	struct pq_list args = {0};
 	enum code code;
 
 	parser->token++;
-	if (is_aggregate && (parser->token->keyword == PK_DISTINCT || parser->token->keyword == PK_ALL))
+	if (is_aggregate &&
+	    (parser->token->keyword == PK_DISTINCT || parser->token->keyword == PK_ALL))
 		parser->token++;
 	if (partiql_is_sign(parser->token, '*')) {
 		if (!is_aggregate)
-			return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_CALL_STAR, str_copy(parser->arena, name->text).p).p);
+			return partiql_syntax_error(
+				parser, str_printf(parser->arena, PARTIQL_CALL_STAR,
+						   str_copy(parser->arena, name->text).p)
+						.p);
 		parser->token++;
 		code = expect(parser, ')');
 	} else {
@@ -157,10 +167,16 @@ static struct str type_of_alias(struct str name)
 	static const struct {
 		struct str alias, name;
 	} aliases[] = {
-		{STR_INIT("VARCHAR"), STR_INIT("CHARACTER_VARYING")}, {STR_INIT("CHAR"), STR_INIT("CHARACTER")},
-		{STR_INIT("DEC"), STR_INIT("DECIMAL")}, {STR_INIT("INT"), STR_INIT("INTEGER")}, {STR_INIT("INT2"), STR_INIT("SMALLINT")},
-		{STR_INIT("INTEGER2"), STR_INIT("SMALLINT")}, {STR_INIT("INT4"), STR_INIT("INTEGER4")}, {STR_INIT("INT8"), STR_INIT("INTEGER8")},
-		{STR_INIT("BIGINT"), STR_INIT("INTEGER8")}, {STR_INIT("BOOL"), STR_INIT("BOOLEAN")},
+		{STR_INIT("VARCHAR"), STR_INIT("CHARACTER_VARYING")},
+		{STR_INIT("CHAR"), STR_INIT("CHARACTER")},
+		{STR_INIT("DEC"), STR_INIT("DECIMAL")},
+		{STR_INIT("INT"), STR_INIT("INTEGER")},
+		{STR_INIT("INT2"), STR_INIT("SMALLINT")},
+		{STR_INIT("INTEGER2"), STR_INIT("SMALLINT")},
+		{STR_INIT("INT4"), STR_INIT("INTEGER4")},
+		{STR_INIT("INT8"), STR_INIT("INTEGER8")},
+		{STR_INIT("BIGINT"), STR_INIT("INTEGER8")},
+		{STR_INIT("BOOL"), STR_INIT("BOOLEAN")},
 	};
 
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
@@ -191,7 +207,8 @@ static enum code parse_type(struct pq_parser *parser, struct str *name)
 	struct buf buf = buf_in(parser->arena);
 	buf_add_str(&buf, token->text);
 	parser->token++;
-	if (parser->token->keyword == PK_PRECISION || (token->keyword == PK_CHARACTER && parser->token->keyword == PK_VARYING)) {
+	if (parser->token->keyword == PK_PRECISION ||
+	    (token->keyword == PK_CHARACTER && parser->token->keyword == PK_VARYING)) {
 		buf_add_byte(&buf, '_');
 		buf_add_str(&buf, parser->token->text);
 		parser->token++;
@@ -221,7 +238,9 @@ static enum code parse_case(struct pq_parser *parser, struct pq_expr **out)
 		parser->token++;
 		code = partiql_parse_expression(parser, 0, &part);
 		if (code == OK && parser->token->keyword != PK_THEN)
-			return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "THEN keyword").p);
+			return partiql_syntax_error(
+				parser,
+				str_printf(parser->arena, PARTIQL_EXPECTED, "THEN keyword").p);
 		parser->token += code == OK;
 		if (code == OK)
 			code = partiql_parse_expression(parser, 0, &part);
@@ -231,7 +250,8 @@ static enum code parse_case(struct pq_parser *parser, struct pq_expr **out)
 		code = partiql_parse_expression(parser, 0, &part);
 	}
 	if (code == OK && parser->token->keyword != PK_END)
-		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "END keyword").p);
+		return partiql_syntax_error(
+			parser, str_printf(parser->arena, PARTIQL_EXPECTED, "END keyword").p);
 	parser->token += code == OK;
 	return RESULT(code, out, whole);
 }
@@ -245,7 +265,8 @@ static enum code parse_cast(struct pq_parser *parser, struct pq_expr **out)
 	if (code == OK)
 		code = partiql_parse_expression(parser, 0, &value);
 	if (code == OK && parser->token->keyword != PK_AS)
-		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "AS").p);
+		return partiql_syntax_error(parser,
+					    str_printf(parser->arena, PARTIQL_EXPECTED, "AS").p);
 	parser->token += code == OK;
 	if (code == OK)
 		code = parse_type(parser, &type);
@@ -268,7 +289,8 @@ static enum code parse_keyword(struct pq_parser *parser, struct pq_expr **out)
 		return OK;
 	case PK_NULL:
 	case PK_MISSING:
-		*out = partiql_expr(parser, token->keyword == PK_NULL ? PQ_EXPR_NULL : PQ_EXPR_MISSING, token);
+		*out = partiql_expr(
+			parser, token->keyword == PK_NULL ? PQ_EXPR_NULL : PQ_EXPR_MISSING, token);
 		parser->token++;
 		return OK;
 	case PK_FUNCTION:
@@ -285,9 +307,13 @@ static enum code parse_keyword(struct pq_parser *parser, struct pq_expr **out)
 	case PK_VALUES:
 		parser->token++;
 		if (!partiql_is_sign(parser->token, '('))
-			return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "LEFT_PAREN for row value constructor").p);
+			return partiql_syntax_error(
+				parser, str_printf(parser->arena, PARTIQL_EXPECTED,
+						   "LEFT_PAREN for row value constructor")
+						.p);
 		enum code code = parse_arguments(parser, &args);
-		return RESULT(code, out, with_args(partiql_expr(parser, PQ_EXPR_BAG, token), &args));
+		return RESULT(code, out,
+			      with_args(partiql_expr(parser, PQ_EXPR_BAG, token), &args));
 	default:
 		return partiql_parse_statement(parser, out);
 	}
@@ -301,7 +327,8 @@ static enum code parse_parentheses(struct pq_parser *parser, struct pq_expr **ou
 	enum code code = parse_group(parser, ')', false, &args);
 
 	if (code == OK)
-		*out = args.n == 1 ? args.v[0] : with_args(partiql_expr(parser, PQ_EXPR_LIST, open), &args);
+		*out = args.n == 1 ? args.v[0]
+				   : with_args(partiql_expr(parser, PQ_EXPR_LIST, open), &args);
 	return code;
 }
 
@@ -352,12 +379,18 @@ static enum code parse_term(struct pq_parser *parser, struct pq_expr **out)
 	case PQ_NUMBER:
 	case PQ_ION:
 		parser->token++;
-		*out = partiql_expr(parser, token->kind == PQ_STRING ? PQ_EXPR_STRING : token->kind == PQ_NUMBER ? PQ_EXPR_NUMBER : PQ_EXPR_ION, token);
+		*out = partiql_expr(parser,
+				    token->kind == PQ_STRING   ? PQ_EXPR_STRING
+				    : token->kind == PQ_NUMBER ? PQ_EXPR_NUMBER
+							       : PQ_EXPR_ION,
+				    token);
 		return OK;
 	case PQ_KEYWORD:
-		if (token->keyword == PK_AND || token->keyword == PK_OR || token->keyword == PK_IS || token->keyword == PK_IN ||
-		    token->keyword == PK_BETWEEN || token->keyword == PK_LIKE || token->keyword == PK_UNION ||
-		    token->keyword == PK_EXCEPT || token->keyword == PK_INTERSECT)
+		if (token->keyword == PK_AND || token->keyword == PK_OR ||
+		    token->keyword == PK_IS || token->keyword == PK_IN ||
+		    token->keyword == PK_BETWEEN || token->keyword == PK_LIKE ||
+		    token->keyword == PK_UNION || token->keyword == PK_EXCEPT ||
+		    token->keyword == PK_INTERSECT)
 			return partiql_syntax_error(parser, PARTIQL_OPERATOR);
 		return parse_keyword(parser, out);
 	case PQ_OPERATOR:
@@ -384,7 +417,10 @@ static enum code parse_dot(struct pq_parser *parser, bool is_simple, struct pq_l
 		return partiql_syntax_error(parser, PARTIQL_PATH_DOT);
 	if (token->kind != PQ_IDENTIFIER && is_simple)
 		return partiql_syntax_error(parser, PARTIQL_PATH_DOT_SIMPLE);
-	partiql_list_add(parser, steps, partiql_expr(parser, token->kind == PQ_IDENTIFIER ? PQ_EXPR_NAME : PQ_EXPR_STAR, token));
+	partiql_list_add(parser, steps,
+			 partiql_expr(parser,
+				      token->kind == PQ_IDENTIFIER ? PQ_EXPR_NAME : PQ_EXPR_STAR,
+				      token));
 	parser->token++;
 	return OK;
 }
@@ -404,7 +440,8 @@ static enum code parse_bracket(struct pq_parser *parser, bool is_simple, struct 
 		code = expect(parser, ']');
 	if (code != OK)
 		return code;
-	if (is_simple && step->kind != PQ_EXPR_NUMBER && step->kind != PQ_EXPR_STRING && step->kind != PQ_EXPR_NAME)
+	if (is_simple && step->kind != PQ_EXPR_NUMBER && step->kind != PQ_EXPR_STRING &&
+	    step->kind != PQ_EXPR_NAME)
 		return partiql_syntax_error(parser, PARTIQL_PATH_SIMPLE);
 	step->is_bracket = true;
 	partiql_list_add(parser, steps, step);
@@ -412,15 +449,21 @@ static enum code parse_bracket(struct pq_parser *parser, bool is_simple, struct 
 }
 
 /* `first` with the steps behind it, if there are any. */
-static enum code parse_steps(struct pq_parser *parser, bool is_simple, struct pq_expr *first, struct pq_expr **out)
+static enum code parse_steps(struct pq_parser *parser, bool is_simple, struct pq_expr *first,
+			     struct pq_expr **out)
 {
 	struct pq_list steps = {0};
 	enum code code = OK;
 
 	partiql_list_add(parser, &steps, first);
-	while (code == OK && (partiql_is_sign(parser->token, '.') || partiql_is_sign(parser->token, '[')))
-		code = partiql_is_sign(parser->token, '.') ? parse_dot(parser, is_simple, &steps) : parse_bracket(parser, is_simple, &steps);
-	return RESULT(code, out, steps.n > 1 ? with_args(partiql_expr(parser, PQ_EXPR_PATH, first->at), &steps) : first);
+	while (code == OK &&
+	       (partiql_is_sign(parser->token, '.') || partiql_is_sign(parser->token, '[')))
+		code = partiql_is_sign(parser->token, '.')
+			       ? parse_dot(parser, is_simple, &steps)
+			       : parse_bracket(parser, is_simple, &steps);
+	return RESULT(code, out,
+		      steps.n > 1 ? with_args(partiql_expr(parser, PQ_EXPR_PATH, first->at), &steps)
+				  : first);
 }
 
 enum code partiql_parse_simple_path(struct pq_parser *parser, struct pq_expr **out)
@@ -447,10 +490,12 @@ static enum code too_many(struct pq_parser *parser)
 
 static bool is_prefix(const struct pq_token *token, bool is_not)
 {
-	return is_not ? token->keyword == PK_NOT : token->kind == PQ_OPERATOR && (token->sign == '+' || token->sign == '-');
+	return is_not ? token->keyword == PK_NOT
+		      : token->kind == PQ_OPERATOR && (token->sign == '+' || token->sign == '-');
 }
 
-/* A term, or a run of NOT or of signs before an operand: no recursion, since a text is that run as often as it likes. */
+/* A term, or a run of NOT or of signs before an operand: no recursion, since a text is that run as
+ * often as it likes. */
 static enum code parse_unary(struct pq_parser *parser, struct pq_expr **out)
 {
 	const struct pq_token *first = parser->token;
@@ -467,7 +512,8 @@ static enum code parse_unary(struct pq_parser *parser, struct pq_expr **out)
 	}
 	code = enter(parser);
 	if (code == OK)
-		code = is_not ? partiql_parse_expression(parser, 30, &operand) : parse_unary(parser, &operand);
+		code = is_not ? partiql_parse_expression(parser, 30, &operand)
+			      : parse_unary(parser, &operand);
 	parser->depth--;
 	for (size_t left = (size_t)(last - first); code == OK && last-- > first; left--) {
 		bool is_number = !is_not && operand->kind == PQ_EXPR_NUMBER;
@@ -478,7 +524,8 @@ static enum code parse_unary(struct pq_parser *parser, struct pq_expr **out)
 			continue;
 		if (left > EXPR_OPERATORS_MAX)
 			return too_many(parser);
-		operand = node_of(parser, is_not ? PQ_EXPR_NOT : PQ_EXPR_ARITHMETIC, last, operand, NULL);
+		operand = node_of(parser, is_not ? PQ_EXPR_NOT : PQ_EXPR_ARITHMETIC, last, operand,
+				  NULL);
 		operand->operation = last->sign == '+' ? "+" : "-";
 	}
 	return RESULT(code, out, operand);
@@ -496,12 +543,18 @@ static const struct {
 	struct str text;
 	struct infix infix;
 } operators[] = {
-	{STR_INIT("="), {PQ_EXPR_COMPARE, 40, "=", 1}},     {STR_INIT("<>"), {PQ_EXPR_COMPARE, 40, "<>", 1}},
-	{STR_INIT("!="), {PQ_EXPR_COMPARE, 40, "<>", 1}},   {STR_INIT("<"), {PQ_EXPR_COMPARE, 50, "<", 1}},
-	{STR_INIT("<="), {PQ_EXPR_COMPARE, 50, "<=", 1}},   {STR_INIT(">"), {PQ_EXPR_COMPARE, 50, ">", 1}},
-	{STR_INIT(">="), {PQ_EXPR_COMPARE, 50, ">=", 1}},   {STR_INIT("+"), {PQ_EXPR_ARITHMETIC, 60, "+", 1}},
-	{STR_INIT("-"), {PQ_EXPR_ARITHMETIC, 60, "-", 1}},  {STR_INIT("||"), {PQ_EXPR_ARITHMETIC, 60, "||", 1}},
-	{STR_INIT("/"), {PQ_EXPR_ARITHMETIC, 70, "/", 1}},  {STR_INIT("%"), {PQ_EXPR_ARITHMETIC, 70, "%", 1}},
+	{STR_INIT("="), {PQ_EXPR_COMPARE, 40, "=", 1}},
+	{STR_INIT("<>"), {PQ_EXPR_COMPARE, 40, "<>", 1}},
+	{STR_INIT("!="), {PQ_EXPR_COMPARE, 40, "<>", 1}},
+	{STR_INIT("<"), {PQ_EXPR_COMPARE, 50, "<", 1}},
+	{STR_INIT("<="), {PQ_EXPR_COMPARE, 50, "<=", 1}},
+	{STR_INIT(">"), {PQ_EXPR_COMPARE, 50, ">", 1}},
+	{STR_INIT(">="), {PQ_EXPR_COMPARE, 50, ">=", 1}},
+	{STR_INIT("+"), {PQ_EXPR_ARITHMETIC, 60, "+", 1}},
+	{STR_INIT("-"), {PQ_EXPR_ARITHMETIC, 60, "-", 1}},
+	{STR_INIT("||"), {PQ_EXPR_ARITHMETIC, 60, "||", 1}},
+	{STR_INIT("/"), {PQ_EXPR_ARITHMETIC, 70, "/", 1}},
+	{STR_INIT("%"), {PQ_EXPR_ARITHMETIC, 70, "%", 1}},
 	{STR_INIT("*"), {PQ_EXPR_ARITHMETIC, 70, "*", 1}},
 };
 
@@ -509,7 +562,9 @@ static struct infix infix_of(const struct pq_token *token)
 {
 	unsigned negated = token->keyword == PK_NOT ? 1 : 0;
 
-	for (size_t i = 0; (token->kind == PQ_OPERATOR || partiql_is_sign(token, '*')) && i < sizeof(operators) / sizeof(operators[0]); i++) {
+	for (size_t i = 0; (token->kind == PQ_OPERATOR || partiql_is_sign(token, '*')) &&
+			   i < sizeof(operators) / sizeof(operators[0]);
+	     i++) {
 		if (str_eq(token->text, operators[i].text))
 			return operators[i].infix;
 	}
@@ -533,14 +588,17 @@ static struct infix infix_of(const struct pq_token *token)
 	case PK_UNION:
 	case PK_EXCEPT:
 	case PK_INTERSECT:
-		return (struct infix){PQ_EXPR_UNION, 5, "union", token[1].keyword == PK_ALL || token[1].keyword == PK_DISTINCT ? 2 : 1};
+		return (struct infix){
+			PQ_EXPR_UNION, 5, "union",
+			token[1].keyword == PK_ALL || token[1].keyword == PK_DISTINCT ? 2 : 1};
 	default:
 		return (struct infix){0};
 	}
 }
 
 /* The part behind the first operand on the right side: AND of BETWEEN, ESCAPE of LIKE. */
-static enum code parse_third(struct pq_parser *parser, const struct infix *infix, struct pq_expr *node)
+static enum code parse_third(struct pq_parser *parser, const struct infix *infix,
+			     struct pq_expr *node)
 {
 	bool is_between = infix->kind == PQ_EXPR_BETWEEN;
 	struct pq_list args = {node->n, node->args};
@@ -549,10 +607,12 @@ static enum code parse_third(struct pq_parser *parser, const struct infix *infix
 	if (!is_between && parser->token->keyword != PK_ESCAPE)
 		return OK;
 	if (is_between && parser->token->keyword != PK_AND)
-		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "AND keyword").p);
+		return partiql_syntax_error(
+			parser, str_printf(parser->arena, PARTIQL_EXPECTED, "AND keyword").p);
 	parser->token++;
 	if (parser->token->kind == PQ_END || partiql_is_sign(parser->token, ';'))
-		return partiql_syntax_error(parser, is_between ? PARTIQL_AFTER_AND : PARTIQL_AFTER_ESCAPE);
+		return partiql_syntax_error(parser,
+					    is_between ? PARTIQL_AFTER_AND : PARTIQL_AFTER_ESCAPE);
 	enum code code = partiql_parse_expression(parser, infix->precedence, &third);
 	if (code == OK) {
 		partiql_list_add(parser, &args, third);
@@ -561,7 +621,8 @@ static enum code parse_third(struct pq_parser *parser, const struct infix *infix
 	return code;
 }
 
-static enum code parse_right(struct pq_parser *parser, const struct infix *infix, struct pq_expr *left, struct pq_expr **out)
+static enum code parse_right(struct pq_parser *parser, const struct infix *infix,
+			     struct pq_expr *left, struct pq_expr **out)
 {
 	const struct pq_token *at = parser->token;
 	struct pq_list list = {0};
@@ -575,8 +636,8 @@ static enum code parse_right(struct pq_parser *parser, const struct infix *infix
 		code = parse_type(parser, &node->text);
 		return RESULT(code, out, node);
 	}
-	if (infix->kind == PQ_EXPR_IN && partiql_is_sign(parser->token, '(') && parser->token[1].keyword != PK_SELECT &&
-	    parser->token[1].keyword != PK_VALUES) {
+	if (infix->kind == PQ_EXPR_IN && partiql_is_sign(parser->token, '(') &&
+	    parser->token[1].keyword != PK_SELECT && parser->token[1].keyword != PK_VALUES) {
 		const struct pq_token *open = parser->token++;
 
 		code = parse_group(parser, ')', false, &list);
@@ -596,7 +657,8 @@ static enum code parse_right(struct pq_parser *parser, const struct infix *infix
 	return RESULT(code, out, node);
 }
 
-enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence, struct pq_expr **out)
+enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence,
+				   struct pq_expr **out)
 {
 	enum code code = enter(parser);
 	struct pq_expr *expr = NULL;
@@ -605,7 +667,8 @@ enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence
 	if (code == OK)
 		code = parse_unary(parser, &expr);
 	/* but for SELECT, a statement is no operand */
-	bool is_whole = code == OK && expr->kind == PQ_EXPR_STATEMENT && expr->statement->kind != PQ_SELECT;
+	bool is_whole =
+		code == OK && expr->kind == PQ_EXPR_STATEMENT && expr->statement->kind != PQ_SELECT;
 	while (code == OK && !is_whole) {
 		struct infix infix = infix_of(parser->token);
 
@@ -626,10 +689,14 @@ static enum code parse_end(struct pq_parser *parser)
 	bool is_closed = partiql_is_sign(parser->token, ';');
 
 	parser->token += is_closed;
-	return parser->token->kind == PQ_END ? OK : partiql_syntax_error(parser, is_closed ? PARTIQL_AFTER_SEMICOLON : PARTIQL_LEFTOVER);
+	return parser->token->kind == PQ_END
+		       ? OK
+		       : partiql_syntax_error(parser, is_closed ? PARTIQL_AFTER_SEMICOLON
+								: PARTIQL_LEFTOVER);
 }
 
-enum code partiql_parse_text(struct arena *arena, struct str text, struct partiql_tree *out, struct err *err)
+enum code partiql_parse_text(struct arena *arena, struct str text, struct partiql_tree *out,
+			     struct err *err)
 {
 	struct pq_parser parser = {.arena = arena, .err = err};
 	struct pq_tokens tokens;

@@ -9,7 +9,8 @@
 #include "storage/messages.h"
 
 #define BRANCHES_MAX 256 /* alternatives of a condition that are followed; more: a Scan */
-#define SORTS_MAX 8      /* conditions on the sort key in one alternative; others are left to the filter */
+#define SORTS_MAX                                                                                  \
+	8 /* conditions on the sort key in one alternative; others are left to the filter */
 
 /* One alternative: what it says of the keys. */
 struct branch {
@@ -32,10 +33,12 @@ struct planner {
 	struct str hash, sort; /* sort: absent where there is none */
 	bool is_too_many;
 	bool is_pure;          /* the condition is about keys only, in ways that ranges express */
-	bool is_exempt;        /* ranges may overlap. AWS: one alternative has <> or NOT, or two conditions, on the sort key */
+	bool is_exempt;        /* ranges may overlap. AWS: one alternative has <> or NOT, or two
+				  conditions, on the sort key */
 };
 
-static struct planner planner_of(struct arena *arena, const struct table *table, const struct index *index, struct err *err)
+static struct planner planner_of(struct arena *arena, const struct table *table,
+				 const struct index *index, struct err *err)
 {
 	const struct key_schema *keys = index ? &index->keys : &table->keys;
 
@@ -50,11 +53,13 @@ static struct planner planner_of(struct arena *arena, const struct table *table,
 	};
 }
 
-size_t partiql_conjuncts(struct arena *arena, const struct node *condition, const struct node ***out)
+size_t partiql_conjuncts(struct arena *arena, const struct node *condition,
+			 const struct node ***out)
 {
 	size_t n = 0;
 
-	for (const struct node *node = condition; node; node = node->kind == NODE_AND ? node->args[0] : NULL)
+	for (const struct node *node = condition; node;
+	     node = node->kind == NODE_AND ? node->args[0] : NULL)
 		n++;
 	/* the chain grows to the left; parentheses on the right are taken apart too */
 	const struct node **left = ARENA_ARRAY(arena, const struct node *, n), **all = left;
@@ -74,7 +79,8 @@ size_t partiql_conjuncts(struct arena *arena, const struct node *condition, cons
 			continue;
 		}
 		if (count == capacity) {
-			all = arena_grow(arena, all, capacity * sizeof(*all), (capacity * 2 + 4) * sizeof(*all));
+			all = arena_grow(arena, all, capacity * sizeof(*all),
+					 (capacity * 2 + 4) * sizeof(*all));
 			capacity = capacity * 2 + 4;
 		}
 		all[count++] = node;
@@ -85,7 +91,8 @@ size_t partiql_conjuncts(struct arena *arena, const struct node *condition, cons
 
 static bool is_name(const struct node *node, struct str name)
 {
-	return str_is_set(name) && node->kind == NODE_PATH && node->path->n == 1 && str_eq(node->path->steps[0].name, name);
+	return str_is_set(name) && node->kind == NODE_PATH && node->path->n == 1 &&
+	       str_eq(node->path->steps[0].name, name);
 }
 
 const struct value *partiql_equality(const struct node *node, struct str name)
@@ -112,7 +119,8 @@ static void pin(struct branches *branches, const struct value *value)
 	for (size_t i = 0; i < branches->n; i++) {
 		struct branch *branch = &branches->v[i];
 
-		branch->is_twice = branch->is_twice || (branch->partition && !value_equal(branch->partition, value));
+		branch->is_twice = branch->is_twice ||
+				   (branch->partition && !value_equal(branch->partition, value));
 		branch->partition = value;
 	}
 }
@@ -124,7 +132,8 @@ static bool is_same(const struct node *a, const struct node *b)
 
 	for (unsigned i = 0; i < a->arg_count && is_same; i++)
 		is_same = a->args[i]->kind == b->args[i]->kind &&
-			(a->args[i]->kind != NODE_VALUE || value_equal(&a->args[i]->value, &b->args[i]->value));
+			  (a->args[i]->kind != NODE_VALUE ||
+			   value_equal(&a->args[i]->value, &b->args[i]->value));
 	return is_same;
 }
 
@@ -159,7 +168,8 @@ static struct branches copy(struct planner *planner, const struct branches *bran
 }
 
 /* IN is as many equalities. */
-static enum code expand_in(struct planner *planner, const struct node *node, struct branches *branches)
+static enum code expand_in(struct planner *planner, const struct node *node,
+			   struct branches *branches)
 {
 	bool is_hash = is_name(node->args[0], planner->hash);
 	unsigned n = node->arg_count - 1;
@@ -199,7 +209,8 @@ static void expand_sort(struct planner *planner, const struct node *node, struct
 		if (node->args[i]->kind != NODE_VALUE && !is_name(node->args[i], planner->sort))
 			paths = 99;
 	}
-	if (paths != 1 || ((node->kind == NODE_BETWEEN || node->kind == NODE_BEGINS_WITH) && !is_name(node->args[0], planner->sort))) {
+	if (paths != 1 || ((node->kind == NODE_BETWEEN || node->kind == NODE_BEGINS_WITH) &&
+			   !is_name(node->args[0], planner->sort))) {
 		planner->is_pure = false;
 		return;
 	}
@@ -210,8 +221,9 @@ static void expand_sort(struct planner *planner, const struct node *node, struct
 static void leave(struct planner *planner, const struct node *node)
 {
 	planner->is_pure = false;
-	planner->is_exempt = planner->is_exempt ||
-		(str_is_set(planner->sort) && str_is_set(node_find_attribute(node, &planner->sort, 1)));
+	planner->is_exempt =
+		planner->is_exempt || (str_is_set(planner->sort) &&
+				       str_is_set(node_find_attribute(node, &planner->sort, 1)));
 }
 
 /* Depth is bounded by the parser. */
@@ -226,7 +238,8 @@ static enum code expand(struct planner *planner, const struct node *node, struct
 		return code != OK ? code : expand(planner, node->args[1], branches);
 	}
 	if (node->kind == NODE_OR && mentions(planner, node)) {
-		struct branches left = copy(planner, branches, 1), right = copy(planner, branches, 1);
+		struct branches left = copy(planner, branches, 1),
+				right = copy(planner, branches, 1);
 
 		code = expand(planner, node->args[0], &left);
 		if (code == OK)
@@ -245,7 +258,8 @@ static enum code expand(struct planner *planner, const struct node *node, struct
 		pin(branches, value);
 		return OK;
 	}
-	if (node->kind == NODE_IN && (is_name(node->args[0], planner->hash) || is_name(node->args[0], planner->sort)))
+	if (node->kind == NODE_IN &&
+	    (is_name(node->args[0], planner->hash) || is_name(node->args[0], planner->sort)))
 		return expand_in(planner, node, branches);
 	if (node_info(node->kind)->keys && mentions(planner, node))
 		expand_sort(planner, node, branches);
@@ -259,17 +273,20 @@ static bool is_large(const struct value *value, size_t max)
 	return value->type != TYPE_N && value->n > max;
 }
 
-/* Whether the node compares with a value that no key can have, since it is longer than `max` bytes. */
+/* Whether the node compares with a value that no key can have, since it is longer than `max` bytes.
+ */
 static bool has_large(const struct node *node, size_t max)
 {
 	bool has_large = false;
 
 	for (unsigned i = 0; i < node->arg_count; i++)
-		has_large = has_large || (node->args[i]->kind == NODE_VALUE && is_large(&node->args[i]->value, max));
+		has_large = has_large || (node->args[i]->kind == NODE_VALUE &&
+					  is_large(&node->args[i]->value, max));
 	return has_large;
 }
 
-/* The same, with the begin of such a value: ranges are made of what can be a key, and their overlap is an error before sizes are. */
+/* The same, with the begin of such a value: ranges are made of what can be a key, and their overlap
+ * is an error before sizes are. */
 static const struct node *fit(struct planner *planner, const struct node *node, size_t max)
 {
 	const struct node *args[3];
@@ -289,20 +306,27 @@ static const struct node *fit(struct planner *planner, const struct node *node, 
 	return node_new(planner->arena, node->kind, node->arg_count, args);
 }
 
-/* The range of one alternative: the partition, cut by each condition on the sort key; empty where they contradict each other. */
-static enum code narrow(struct planner *planner, const struct branch *branch, struct partiql_range *out, bool *is_empty)
+/* The range of one alternative: the partition, cut by each condition on the sort key; empty where
+ * they contradict each other. */
+static enum code narrow(struct planner *planner, const struct branch *branch,
+			struct partiql_range *out, bool *is_empty)
 {
-	const struct node *hash[] = {node_path(planner->arena, path_of_name(planner->arena, planner->hash)),
-				     node_value(planner->arena, *branch->partition)};
-	const struct node *equality = fit(planner, node_new(planner->arena, NODE_EQ, 2, hash), PARTITION_KEY_SIZE_MAX);
-	enum code code = key_condition_resolve(planner->arena, planner->table, planner->index, equality, &out->keys, planner->err);
+	const struct node *hash[] = {
+		node_path(planner->arena, path_of_name(planner->arena, planner->hash)),
+		node_value(planner->arena, *branch->partition)};
+	const struct node *equality =
+		fit(planner, node_new(planner->arena, NODE_EQ, 2, hash), PARTITION_KEY_SIZE_MAX);
+	enum code code = key_condition_resolve(planner->arena, planner->table, planner->index,
+					       equality, &out->keys, planner->err);
 
 	out->partition = branch->partition;
 	for (size_t i = 0; i < branch->sort_count && code == OK; i++) {
-		const struct node *const both[] = {equality, fit(planner, branch->sorts[i], SORT_KEY_SIZE_MAX)};
+		const struct node *const both[] = {
+			equality, fit(planner, branch->sorts[i], SORT_KEY_SIZE_MAX)};
 		struct key_condition one;
 
-		code = key_condition_resolve(planner->arena, planner->table, planner->index, node_new(planner->arena, NODE_AND, 2, both), &one,
+		code = key_condition_resolve(planner->arena, planner->table, planner->index,
+					     node_new(planner->arena, NODE_AND, 2, both), &one,
 					     planner->err);
 		if (code != OK)
 			return code;
@@ -310,7 +334,9 @@ static enum code narrow(struct planner *planner, const struct branch *branch, st
 			out->keys.range.low = one.range.low;
 		if (str_cmp(one.range.high, out->keys.range.high) < 0)
 			out->keys.range.high = one.range.high;
-		out->keys.condition = node_new(planner->arena, NODE_AND, 2, (const struct node *const[]){out->keys.condition, branch->sorts[i]});
+		out->keys.condition = node_new(
+			planner->arena, NODE_AND, 2,
+			(const struct node *const[]){out->keys.condition, branch->sorts[i]});
 	}
 	*is_empty = code == OK && str_cmp(out->keys.range.low, out->keys.range.high) >= 0;
 	return code;
@@ -330,9 +356,11 @@ static enum code join(struct planner *planner, struct partiql_plan *plan)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < plan->n; i++) {
-		struct partiql_range *last = kept ? &plan->ranges[kept - 1] : NULL, *next = &plan->ranges[i];
+		struct partiql_range *last = kept ? &plan->ranges[kept - 1] : NULL,
+				     *next = &plan->ranges[i];
 
-		if (!last || !value_equal(last->partition, next->partition) || str_cmp(next->keys.range.low, last->keys.range.high) >= 0) {
+		if (!last || !value_equal(last->partition, next->partition) ||
+		    str_cmp(next->keys.range.low, last->keys.range.high) >= 0) {
 			plan->ranges[kept++] = *next;
 			continue;
 		}
@@ -340,7 +368,8 @@ static enum code join(struct planner *planner, struct partiql_plan *plan)
 			return err_set(planner->err, MSG_PARTIQL_OVERLAP);
 		if (str_cmp(next->keys.range.high, last->keys.range.high) > 0)
 			last->keys.range.high = next->keys.range.high;
-		while (last->keys.condition->kind == NODE_AND) /* the partition alone describes both */
+		while (last->keys.condition->kind ==
+		       NODE_AND) /* the partition alone describes both */
 			last->keys.condition = last->keys.condition->args[0];
 	}
 	plan->n = kept;
@@ -365,7 +394,8 @@ static void direct(struct partiql_plan *plan, bool is_hash_reverse, bool is_sort
 	if (is_hash_reverse)
 		reverse(plan->ranges, plan->n);
 	for (size_t i = 1; i <= plan->n && is_hash_reverse != is_sort_reverse; i++) {
-		if (i < plan->n && value_equal(plan->ranges[from].partition, plan->ranges[i].partition))
+		if (i < plan->n &&
+		    value_equal(plan->ranges[from].partition, plan->ranges[i].partition))
 			continue;
 		reverse(plan->ranges + from, i - from);
 		from = i;
@@ -380,8 +410,10 @@ static bool is_one_partition(const struct branches *branches)
 	return true;
 }
 
-/* AWS: a key is measured where the statement reads one partition, or one range of sort keys. Others cannot match. */
-static enum code check_sizes(struct planner *planner, const struct branches *branches, struct partiql_plan *plan)
+/* AWS: a key is measured where the statement reads one partition, or one range of sort keys. Others
+ * cannot match. */
+static enum code check_sizes(struct planner *planner, const struct branches *branches,
+			     struct partiql_plan *plan)
 {
 	const struct branch *first = branches->v;
 	size_t kept = 0;
@@ -398,13 +430,15 @@ static enum code check_sizes(struct planner *planner, const struct branches *bra
 	return OK;
 }
 
-static enum code plan_ranges(struct planner *planner, const struct branches *branches, struct partiql_plan *plan)
+static enum code plan_ranges(struct planner *planner, const struct branches *branches,
+			     struct partiql_plan *plan)
 {
 	plan->n = 0;
 	plan->ranges = ARENA_ARRAY(planner->arena, struct partiql_range, branches->n);
 	for (size_t i = 0; i < branches->n; i++) {
 		bool is_empty;
-		enum code code = narrow(planner, &branches->v[i], &plan->ranges[plan->n], &is_empty);
+		enum code code =
+			narrow(planner, &branches->v[i], &plan->ranges[plan->n], &is_empty);
 
 		if (code != OK)
 			return code;
@@ -418,37 +452,47 @@ static enum code plan_ranges(struct planner *planner, const struct branches *bra
 
 static enum code check_empty(struct planner *planner, const struct value *value, struct str name)
 {
-	return value->n || value->type == TYPE_N ? OK
-		: err_set(planner->err, MSG_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary", STR_ARG(name));
+	return value->n || value->type == TYPE_N
+		       ? OK
+		       : err_set(planner->err, MSG_KEY_EMPTY,
+				 value->type == TYPE_S ? "string" : "binary", STR_ARG(name));
 }
 
-static enum code check_value(struct planner *planner, const struct value *value, const struct key_attribute *attribute)
+static enum code check_value(struct planner *planner, const struct value *value,
+			     const struct key_attribute *attribute)
 {
 	if (!type_is_scalar_key((enum type)value->type))
-		return err_set(planner->err, MSG_PARTIQL_KEY_SCALAR, STR_ARG(attribute->name), type_name((enum type)value->type));
+		return err_set(planner->err, MSG_PARTIQL_KEY_SCALAR, STR_ARG(attribute->name),
+			       type_name((enum type)value->type));
 	if (value->type != attribute->type)
 		return err_set(planner->err, MSG_PARTIQL_KEY_TYPE, STR_ARG(attribute->name));
 	return check_empty(planner, value, attribute->name);
 }
 
 /* The sort key first. */
-static enum code check_branch(struct planner *planner, const struct key_schema *keys, const struct branch *branch)
+static enum code check_branch(struct planner *planner, const struct key_schema *keys,
+			      const struct branch *branch)
 {
 	enum code code = OK;
 
-	for (unsigned k = 0; branch->sort_count && k < branch->sorts[0]->arg_count && code == OK; k++)
+	for (unsigned k = 0; branch->sort_count && k < branch->sorts[0]->arg_count && code == OK;
+	     k++)
 		if (branch->sorts[0]->args[k]->kind == NODE_VALUE)
-			code = check_value(planner, &branch->sorts[0]->args[k]->value, &keys->attributes[keys->hash_count]);
+			code = check_value(planner, &branch->sorts[0]->args[k]->value,
+					   &keys->attributes[keys->hash_count]);
 	return code != OK ? code : check_value(planner, branch->partition, &keys->attributes[0]);
 }
 
 /*
- * AWS: the keys of the alternatives are checked in the order of the text, up to the first that is no read of one range of one partition.
- * Those behind it are not, and where one of them does not fit, the statement is a Scan.
+ * AWS: the keys of the alternatives are checked in the order of the text, up to the first that is
+ * no read of one range of one partition. Those behind it are not, and where one of them does not
+ * fit, the statement is a Scan.
  */
-static enum code check_keys(struct planner *planner, const struct branches *branches, bool *is_keyed)
+static enum code check_keys(struct planner *planner, const struct branches *branches,
+			    bool *is_keyed)
 {
-	const struct key_schema *keys = planner->index ? &planner->index->keys : &planner->table->keys;
+	const struct key_schema *keys =
+		planner->index ? &planner->index->keys : &planner->table->keys;
 	struct err own = err_in(planner->arena);
 	size_t i = 0;
 
@@ -465,7 +509,8 @@ static enum code check_keys(struct planner *planner, const struct branches *bran
 	for (; i < branches->n && *is_keyed; i++) {
 		struct branch one = branches->v[i];
 
-		*is_keyed = one.partition && !one.is_twice && check_branch(planner, keys, &one) == OK;
+		*is_keyed =
+			one.partition && !one.is_twice && check_branch(planner, keys, &one) == OK;
 		while (*is_keyed && one.sort_count-- > 1) {
 			one.sorts[0] = one.sorts[one.sort_count];
 			*is_keyed = check_branch(planner, keys, &one) == OK;
@@ -474,15 +519,22 @@ static enum code check_keys(struct planner *planner, const struct branches *bran
 	return OK;
 }
 
-/* IN and contains() of a key attribute as a filter; of the list the first value counts. Depth is bounded by the parser. */
-static enum code check_filters(struct planner *planner, const struct node *node, const struct key_attribute *attribute)
+/* IN and contains() of a key attribute as a filter; of the list the first value counts. Depth is
+ * bounded by the parser. */
+static enum code check_filters(struct planner *planner, const struct node *node,
+			       const struct key_attribute *attribute)
 {
 	enum code code = OK;
 	bool is_key = false;
 
-	for (unsigned i = 0; node_info(node->kind)->class == NODE_CLASS_LOGIC && i < node->arg_count && code == OK; i++)
+	for (unsigned i = 0;
+	     node_info(node->kind)->class == NODE_CLASS_LOGIC && i < node->arg_count && code == OK;
+	     i++)
 		code = check_filters(planner, node->args[i], attribute);
-	for (unsigned i = 0; i < (node->kind == NODE_IN ? 1 : node->kind == NODE_CONTAINS ? 2 : 0); i++)
+	for (unsigned i = 0; i < (node->kind == NODE_IN         ? 1
+				  : node->kind == NODE_CONTAINS ? 2
+								: 0);
+	     i++)
 		is_key = is_key || is_name(node->args[i], attribute->name);
 	for (unsigned i = 0; i < node->arg_count && is_key && code == OK; i++) {
 		const struct value *value = &node->args[i]->value;
@@ -497,7 +549,8 @@ static enum code check_filters(struct planner *planner, const struct node *node,
 }
 
 /* The sort key first. */
-static enum code check_all_filters(struct planner *planner, const struct key_schema *keys, const struct node *where)
+static enum code check_all_filters(struct planner *planner, const struct key_schema *keys,
+				   const struct node *where)
 {
 	enum code code = OK;
 
@@ -515,19 +568,21 @@ static enum code check_order(struct planner *planner, const struct partiql_state
 		const struct partiql_order *order = &statement->order[i];
 
 		if (str_is_set(order->other))
-			return err_set(planner->err, MSG_PARTIQL_ORDER_TYPE, STR_ARG(order->other), STR_ARG(order->position));
-		if (!str_eq(order->name, planner->hash) && !(str_is_set(planner->sort) && str_eq(order->name, planner->sort)))
+			return err_set(planner->err, MSG_PARTIQL_ORDER_TYPE, STR_ARG(order->other),
+				       STR_ARG(order->position));
+		if (!str_eq(order->name, planner->hash) &&
+		    !(str_is_set(planner->sort) && str_eq(order->name, planner->sort)))
 			return err_set(planner->err, MSG_PARTIQL_ORDER_KEY, STR_ARG(order->name));
 	}
 	return OK;
 }
 
 /*
- * The direction of the ranges and within them, which the first term of each key gives. AWS: without one of the sort key a partition is
- * read from its end.
+ * The direction of the ranges and within them, which the first term of each key gives. AWS: without
+ * one of the sort key a partition is read from its end.
  */
-static enum code set_order(struct planner *planner, const struct partiql_statement *statement, const struct branches *branches,
-			   struct partiql_plan *plan)
+static enum code set_order(struct planner *planner, const struct partiql_statement *statement,
+			   const struct branches *branches, struct partiql_plan *plan)
 {
 	const struct partiql_order *hash = NULL, *sort = NULL;
 
@@ -553,7 +608,8 @@ static bool is_multi_key(const struct index *index)
 	return index->keys.hash_count > 1 || index->keys.range_count > 1;
 }
 
-static enum code plan_source(struct call *call, const struct partiql_statement *statement, struct partiql_plan *plan, struct err *err)
+static enum code plan_source(struct call *call, const struct partiql_statement *statement,
+			     struct partiql_plan *plan, struct err *err)
 {
 	enum code code = call_table(call, statement->table, ABSENT_RESOURCE, &plan->table, err);
 
@@ -573,18 +629,20 @@ static enum code plan_source(struct call *call, const struct partiql_statement *
 	return OK;
 }
 
-
-enum code partiql_column_error(struct call *call, const struct partiql_statement *statement, struct err *err)
+enum code partiql_column_error(struct call *call, const struct partiql_statement *statement,
+			       struct err *err)
 {
 	struct partiql_plan plan = {0};
 	struct err own = err_in(call->arena);
 
-	if (plan_source(call, statement, &plan, &own) == ERR_VALIDATION && plan.index && is_multi_key(plan.index))
+	if (plan_source(call, statement, &plan, &own) == ERR_VALIDATION && plan.index &&
+	    is_multi_key(plan.index))
 		*err = own;
 	return ERR_VALIDATION;
 }
 
-static enum code plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *plan, struct err *err)
+static enum code plan_select(struct call *call, const struct partiql_statement *statement,
+			     struct partiql_plan *plan, struct err *err)
 {
 	struct branch first = {0};
 	struct branches branches = {1, &first};
@@ -607,7 +665,9 @@ static enum code plan_select(struct call *call, const struct partiql_statement *
 		code = check_keys(&planner, &branches, &plan->is_keyed);
 	planner.err = err;
 	if (code == OK)
-		code = check_all_filters(&planner, plan->index ? &plan->index->keys : &plan->table->keys, statement->where);
+		code = check_all_filters(&planner,
+					 plan->index ? &plan->index->keys : &plan->table->keys,
+					 statement->where);
 	if (code == OK && plan->index)
 		code = check_all_filters(&planner, &plan->table->keys, statement->where);
 	if (code == OK && plan->is_keyed)
@@ -618,13 +678,15 @@ static enum code plan_select(struct call *call, const struct partiql_statement *
 		return code;
 	if (planner.is_pure)
 		plan->filter = NULL;
-	/* AWS: only the reads of partitions refuse filters on what the index does not project, and only outside of OR */
+	/* AWS: only the reads of partitions refuse filters on what the index does not project, and
+	 * only outside of OR */
 	if (statement->where->kind != NODE_OR)
 		code = rules_filter_projected(call->arena, plan->index, statement->where, err);
 	return code;
 }
 
-enum code partiql_plan_select(struct call *call, const struct partiql_statement *statement, struct partiql_plan *out, struct err *err)
+enum code partiql_plan_select(struct call *call, const struct partiql_statement *statement,
+			      struct partiql_plan *out, struct err *err)
 {
 	struct partiql_plan plan;
 	enum code code = plan_select(call, statement, &plan, err);
@@ -632,9 +694,11 @@ enum code partiql_plan_select(struct call *call, const struct partiql_statement 
 	return RESULT(code, out, plan);
 }
 
-enum code partiql_check_select(struct call *call, const struct partiql_statement *statement, struct err *err)
+enum code partiql_check_select(struct call *call, const struct partiql_statement *statement,
+			       struct err *err)
 {
 	struct partiql_plan plan = {0};
 
-	return str_is_set(statement->index) ? plan_source(call, statement, &plan, err) : plan_select(call, statement, &plan, err);
+	return str_is_set(statement->index) ? plan_source(call, statement, &plan, err)
+					    : plan_select(call, statement, &plan, err);
 }

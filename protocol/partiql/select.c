@@ -20,14 +20,15 @@ struct run {
 };
 
 /*
- * A check of what the token belongs to: the statement as it is written, its parameters, numbers with their scale, the table's creation.
- * It is a hash, since the token travels through the client.
+ * A check of what the token belongs to: the statement as it is written, its parameters, numbers
+ * with their scale, the table's creation. It is a hash, since the token travels through the client.
  */
 static uint64_t token_check(const struct run *run, struct str rest)
 {
 	struct buf buf = buf_in(run->call->arena);
 	const struct parameter_list *list = run->select->list;
-	struct value parameters = {.type = TYPE_L, .n = (uint32_t)list->n, .elements = run->select->parameters};
+	struct value parameters = {
+		.type = TYPE_L, .n = (uint32_t)list->n, .elements = run->select->parameters};
 	struct member member = {STR("p"), parameters};
 	struct value item = {.type = TYPE_M, .n = 1, .members = &member};
 
@@ -56,16 +57,19 @@ static struct str make_token(const struct run *run, size_t range, struct str row
 	return buf_str(&text);
 }
 
-static enum code read_token(const struct run *run, size_t *range, struct str *row_key, struct err *err)
+static enum code read_token(const struct run *run, size_t *range, struct str *row_key,
+			    struct err *err)
 {
 	struct str token;
 
-	if (!base64_decode(run->call->arena, run->select->next_token, &token) || token.n < TOKEN_HEAD || token.p[0] != TOKEN_VERSION)
+	if (!base64_decode(run->call->arena, run->select->next_token, &token) ||
+	    token.n < TOKEN_HEAD || token.p[0] != TOKEN_VERSION)
 		return err_set(err, MSG_PARTIQL_NEXT_TOKEN);
 	struct str rest = {token.p + 9, token.n - 9};
 	bool is_other = str_be(token.p + 1, 8) != token_check(run, rest);
 	for (size_t i = 0; i < run->select->list->n; i++) /* AWS: not even one that is the same */
-		is_other = is_other || run->select->parameters[i].type == TYPE_L || run->select->parameters[i].type == TYPE_M;
+		is_other = is_other || run->select->parameters[i].type == TYPE_L ||
+			   run->select->parameters[i].type == TYPE_M;
 	if (is_other)
 		return err_set(err, MSG_PARTIQL_NEXT_TOKEN_OTHER);
 	if ((unsigned char)rest.p[0] >= run->plan.n)
@@ -75,7 +79,8 @@ static enum code read_token(const struct run *run, size_t *range, struct str *ro
 	return OK;
 }
 
-static void write_next(struct run *run, size_t range, const struct value *last_key, struct str row_key)
+static void write_next(struct run *run, size_t range, const struct value *last_key,
+		       struct str row_key)
 {
 	json_out_field_string(&run->call->out, "NextToken", make_token(run, range, row_key));
 	json_out_name(&run->call->out, STR("LastEvaluatedKey"));
@@ -101,7 +106,8 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 		if (code != OK)
 			return code;
 		for (size_t k = 0; k < page->found.count; k++)
-			partiql_respond_item(run->call, run->statement->columns, page->found.rows[k].image);
+			partiql_respond_item(run->call, run->statement->columns,
+					     page->found.rows[k].image);
 		call_charge(run->call, &page->found.cost);
 		page->bytes_before += page->found.bytes;
 		left -= run->select->limit ? page->found.scanned : 0;
@@ -109,15 +115,19 @@ static enum code read_ranges(struct run *run, size_t first, struct str start_aft
 	json_out_close(&run->call->out, ']');
 	if (value_is_set(&page->found.last_key))
 		write_next(run, i - 1, &page->found.last_key,
-			   item_key_of_row(run->call->arena, run->plan.table, run->plan.index, &page->found.last_key));
+			   item_key_of_row(run->call->arena, run->plan.table, run->plan.index,
+					   &page->found.last_key));
 	return OK;
 }
 
 static enum code prepare(struct run *run, struct err *err)
 {
 	const struct partiql_statement *statement = run->statement;
-	struct expressions expressions = {.filter = statement->where,
-					  .projection = statement->columns ? (struct projection *)(uintptr_t)&statement->columns->paths : NULL};
+	struct expressions expressions = {
+		.filter = statement->where,
+		.projection = statement->columns
+				      ? (struct projection *)(uintptr_t)&statement->columns->paths
+				      : NULL};
 	enum code code = partiql_plan_select(run->call, statement, &run->plan, err);
 
 	if (code == OK)
@@ -135,10 +145,14 @@ static enum code prepare(struct run *run, struct err *err)
 		.wants_image = true,
 		.filters_row = true,
 	};
-	call_charge(run->call, &(struct cost){.table = run->plan.table}); /* shown also where no range is read */
-	code = rules_select(0, run->plan.index != NULL, expressions.projection, false, &run->page.select, err);
+	call_charge(
+		run->call,
+		&(struct cost){.table = run->plan.table}); /* shown also where no range is read */
+	code = rules_select(0, run->plan.index != NULL, expressions.projection, false,
+			    &run->page.select, err);
 	if (code == OK)
-		code = rules_select_index(run->call->arena, run->plan.index, run->page.select, expressions.projection, err);
+		code = rules_select_index(run->call->arena, run->plan.index, run->page.select,
+					  expressions.projection, err);
 	run->page.is_reverse = run->plan.is_reverse;
 	return code;
 }
@@ -156,7 +170,8 @@ static enum code run_page(struct run *run, struct err *err)
 	return code;
 }
 
-/* One item by its full key: what GetItem does. A token may follow it where a Limit of 1 asks for no more, as in a Query. */
+/* One item by its full key: what GetItem does. A token may follow it where a Limit of 1 asks for no
+ * more, as in a Query. */
 static enum code run_point(struct run *run, struct read_item *read, struct err *err)
 {
 	struct call *call = run->call;
@@ -184,17 +199,19 @@ static enum code run_point(struct run *run, struct read_item *read, struct err *
 	return OK;
 }
 
-enum code partiql_select_run(struct call *call, const struct partiql_statement *statement, const struct partiql_select *select,
-			     struct err *err)
+enum code partiql_select_run(struct call *call, const struct partiql_statement *statement,
+			     const struct partiql_select *select, struct err *err)
 {
 	struct run run = {.call = call, .statement = statement, .select = select};
-	struct read_item read = {.mode = opt_is_true(select->consistent) ? READ_CONSISTENT : READ_EVENTUAL};
+	struct read_item read = {.mode = opt_is_true(select->consistent) ? READ_CONSISTENT
+									 : READ_EVENTUAL};
 	bool is_point;
 	enum code code = partiql_plan_point(call, statement, &read, &is_point, err);
 
 	json_out_open(&call->out, '{');
 	if (code == OK)
-		code = is_point && !statement->order_count ? run_point(&run, &read, err) : run_page(&run, err);
+		code = is_point && !statement->order_count ? run_point(&run, &read, err)
+							   : run_page(&run, err);
 	if (code != OK)
 		return code;
 	respond_capacity(call, select->capacity, CAPACITY_READ);

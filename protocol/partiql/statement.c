@@ -3,7 +3,8 @@
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
 
-static struct pq_expr *statement_expr(struct pq_parser *parser, enum pq_statement_kind kind, const struct pq_token *at)
+static struct pq_expr *statement_expr(struct pq_parser *parser, enum pq_statement_kind kind,
+				      const struct pq_token *at)
 {
 	struct pq_expr *expr = partiql_expr(parser, PQ_EXPR_STATEMENT, at);
 
@@ -29,7 +30,10 @@ static enum code parse_aliases(struct pq_parser *parser, bool *is_aliased)
 		if (at(parser, aliases[i].keyword)) {
 			parser->token++;
 			if (parser->token->kind != PQ_IDENTIFIER)
-				return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_ALIAS_IDENTIFIER, aliases[i].name).p);
+				return partiql_syntax_error(
+					parser, str_printf(parser->arena, PARTIQL_ALIAS_IDENTIFIER,
+							   aliases[i].name)
+							.p);
 		} else if (i > 0 || parser->token->kind != PQ_IDENTIFIER) {
 			continue;
 		}
@@ -62,7 +66,8 @@ static bool skip_join(struct pq_parser *parser, bool *needs_on)
 		parser->token++;
 		return true;
 	}
-	while (token->keyword == PK_INNER || token->keyword == PK_LEFT || token->keyword == PK_RIGHT || token->keyword == PK_FULL ||
+	while (token->keyword == PK_INNER || token->keyword == PK_LEFT ||
+	       token->keyword == PK_RIGHT || token->keyword == PK_FULL ||
 	       token->keyword == PK_OUTER || token->keyword == PK_CROSS) {
 		is_cross = is_cross || token->keyword == PK_CROSS;
 		token++;
@@ -153,7 +158,8 @@ static enum code parse_columns(struct pq_parser *parser, struct pq_statement *st
 
 static bool is_word(const struct pq_token *token, struct str word)
 {
-	return !token->is_quoted && token->text.n == word.n && strncasecmp(token->text.p, word.p, word.n) == 0;
+	return !token->is_quoted && token->text.n == word.n &&
+	       strncasecmp(token->text.p, word.p, word.n) == 0;
 }
 
 static enum code parse_order(struct pq_parser *parser, struct pq_statement *statement)
@@ -162,7 +168,8 @@ static enum code parse_order(struct pq_parser *parser, struct pq_statement *stat
 		return OK;
 	parser->token++;
 	if (!at(parser, PK_BY))
-		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "BY").p);
+		return partiql_syntax_error(parser,
+					    str_printf(parser->arena, PARTIQL_EXPECTED, "BY").p);
 	do {
 		struct pq_expr *term;
 
@@ -172,7 +179,9 @@ static enum code parse_order(struct pq_parser *parser, struct pq_statement *stat
 			return code;
 		term->is_negated = at(parser, PK_DESC);
 		parser->token += at(parser, PK_ASC) || at(parser, PK_DESC);
-		if (is_word(parser->token, STR("nulls")) && (is_word(parser->token + 1, STR("first")) || is_word(parser->token + 1, STR("last"))))
+		if (is_word(parser->token, STR("nulls")) &&
+		    (is_word(parser->token + 1, STR("first")) ||
+		     is_word(parser->token + 1, STR("last"))))
 			parser->token += 2; /* a key is never null */
 		partiql_list_add(parser, &statement->order, term);
 	} while (partiql_is_sign(parser->token, ','));
@@ -197,15 +206,19 @@ static enum code parse_clauses(struct pq_parser *parser, struct pq_statement *st
 		if (clauses[i].keyword == PK_GROUP) {
 			parser->token += at(parser, PK_PARTIAL);
 			if (!at(parser, PK_BY))
-				return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "BY").p);
+				return partiql_syntax_error(
+					parser,
+					str_printf(parser->arena, PARTIQL_EXPECTED, "BY").p);
 			parser->token++;
 		}
 		if (!statement->clause) {
 			statement->clause = clauses[i].name;
-			statement->clause_at = clauses[i].keyword == PK_GROUP ? NULL : parser->token;
+			statement->clause_at =
+				clauses[i].keyword == PK_GROUP ? NULL : parser->token;
 		}
 		code = partiql_parse_expression(parser, PQ_PRECEDENCE_SELECT, &expr);
-		while (code == OK && clauses[i].keyword == PK_GROUP && partiql_is_sign(parser->token, ',')) {
+		while (code == OK && clauses[i].keyword == PK_GROUP &&
+		       partiql_is_sign(parser->token, ',')) {
 			parser->token++;
 			code = partiql_parse_expression(parser, PQ_PRECEDENCE_SELECT, &expr);
 		}
@@ -258,9 +271,11 @@ static enum code parse_returning(struct pq_parser *parser, struct pq_statement *
 		if (!is_all && token->keyword != PK_MODIFIED)
 			return partiql_syntax_error(parser, PARTIQL_RETURNING_ELEMENT);
 		if (token[1].keyword == PK_OLD)
-			statement->returning = is_all ? PARTIQL_RETURN_ALL_OLD : PARTIQL_RETURN_MODIFIED_OLD;
+			statement->returning =
+				is_all ? PARTIQL_RETURN_ALL_OLD : PARTIQL_RETURN_MODIFIED_OLD;
 		else if (token[1].keyword == PK_NEW)
-			statement->returning = is_all ? PARTIQL_RETURN_ALL_NEW : PARTIQL_RETURN_MODIFIED_NEW;
+			statement->returning =
+				is_all ? PARTIQL_RETURN_ALL_NEW : PARTIQL_RETURN_MODIFIED_NEW;
 		else
 			return partiql_syntax_error(parser, PARTIQL_RETURNING_ELEMENT);
 		parser->token += 2;
@@ -291,7 +306,8 @@ static enum code parse_changes(struct pq_parser *parser, struct pq_statement *st
 			parser->token++;
 			enum code code = partiql_parse_simple_path(parser, &path);
 			if (code == OK && is_set) {
-				if (!str_eq(parser->token->text, STR("=")) || parser->token->kind != PQ_OPERATOR)
+				if (!str_eq(parser->token->text, STR("=")) ||
+				    parser->token->kind != PQ_OPERATOR)
 					return partiql_syntax_error(parser, PARTIQL_ASSIGNMENT);
 				parser->token++;
 				code = partiql_parse_expression(parser, 0, &value);
@@ -335,7 +351,9 @@ static enum code parse_insert(struct pq_parser *parser, struct pq_expr **out)
 static enum code parse_update(struct pq_parser *parser, struct pq_expr **out)
 {
 	bool is_delete = at(parser, PK_DELETE);
-	struct pq_expr *source = NULL, *expr = statement_expr(parser, is_delete ? PQ_DELETE : PQ_UPDATE, parser->token++);
+	struct pq_expr *source = NULL,
+		       *expr = statement_expr(parser, is_delete ? PQ_DELETE : PQ_UPDATE,
+					      parser->token++);
 	struct pq_statement *statement = expr->statement;
 
 	if (is_delete && !at(parser, PK_FROM))
@@ -364,7 +382,8 @@ static enum code parse_from(struct pq_parser *parser, struct pq_expr **out)
 	if (at(parser, PK_FROM)) {
 		parser->token++;
 		code = parse_source(parser, statement);
-		if (code == OK && at(parser, PK_WHERE) && (parser->token[1].keyword == PK_SET || parser->token[1].keyword == PK_REMOVE))
+		if (code == OK && at(parser, PK_WHERE) &&
+		    (parser->token[1].keyword == PK_SET || parser->token[1].keyword == PK_REMOVE))
 			return partiql_syntax_error(parser, PARTIQL_MANIPULATION);
 		if (code == OK)
 			code = parse_where(parser, statement);
@@ -381,7 +400,8 @@ static enum code parse_defined(struct pq_parser *parser, bool is_drop, bool is_i
 {
 	for (int i = is_index && !is_drop ? 1 : 0; i < (is_index ? 2 : 1); i++) {
 		if (i == 1 && !at(parser, PK_ON))
-			return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "ON").p);
+			return partiql_syntax_error(
+				parser, str_printf(parser->arena, PARTIQL_EXPECTED, "ON").p);
 		parser->token += i == 1;
 		if (parser->token->kind != PQ_IDENTIFIER)
 			return partiql_syntax_error(parser, PARTIQL_OBJECT);
@@ -390,7 +410,9 @@ static enum code parse_defined(struct pq_parser *parser, bool is_drop, bool is_i
 	if (!is_index || is_drop)
 		return OK;
 	if (!partiql_is_sign(parser->token, '('))
-		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "parenthesis for keys").p);
+		return partiql_syntax_error(
+			parser,
+			str_printf(parser->arena, PARTIQL_EXPECTED, "parenthesis for keys").p);
 	do {
 		struct pq_expr *path;
 
@@ -400,7 +422,8 @@ static enum code parse_defined(struct pq_parser *parser, bool is_drop, bool is_i
 			return code;
 	} while (partiql_is_sign(parser->token, ','));
 	if (!partiql_is_sign(parser->token, ')'))
-		return partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_EXPECTED, "RIGHT_PAREN").p);
+		return partiql_syntax_error(
+			parser, str_printf(parser->arena, PARTIQL_EXPECTED, "RIGHT_PAREN").p);
 	parser->token++;
 	return OK;
 }
@@ -409,7 +432,9 @@ static enum code parse_defined(struct pq_parser *parser, bool is_drop, bool is_i
 static enum code parse_definition(struct pq_parser *parser, struct pq_expr **out)
 {
 	bool is_drop = at(parser, PK_DROP), is_index = parser->token[1].keyword == PK_INDEX;
-	enum pq_statement_kind kind = is_index ? (is_drop ? PQ_DROP_INDEX : PQ_CREATE_INDEX) : is_drop ? PQ_DROP_TABLE : PQ_CREATE_TABLE;
+	enum pq_statement_kind kind = is_index  ? (is_drop ? PQ_DROP_INDEX : PQ_CREATE_INDEX)
+				      : is_drop ? PQ_DROP_TABLE
+						: PQ_CREATE_TABLE;
 	const struct pq_token *first = parser->token;
 
 	if (!is_index && parser->token[1].keyword != PK_TABLE)
@@ -449,6 +474,9 @@ enum code partiql_parse_statement(struct pq_parser *parser, struct pq_expr **out
 	enum code code = parse_any(parser, &expr);
 
 	if (code == OK && is_nested && first->keyword != PK_SELECT)
-		code = partiql_syntax_error(parser, str_printf(parser->arena, PARTIQL_TOP_LEVEL, str_copy(parser->arena, first->text).p).p);
+		code = partiql_syntax_error(parser,
+					    str_printf(parser->arena, PARTIQL_TOP_LEVEL,
+						       str_copy(parser->arena, first->text).p)
+						    .p);
 	return RESULT(code, out, expr);
 }

@@ -17,18 +17,33 @@ struct str partiql_position(struct arena *arena, const struct pq_token *token)
 const char *partiql_kind_name(const struct pq_expr *expr)
 {
 	static const char *const names[] = {
-		[PQ_EXPR_STRING] = "Lit", [PQ_EXPR_NUMBER] = "Lit", [PQ_EXPR_BOOLEAN] = "Lit", [PQ_EXPR_NULL] = "Lit",
-		[PQ_EXPR_ION] = "Lit", [PQ_EXPR_MISSING] = "Missing", [PQ_EXPR_PARAMETER] = "Parameter",
-		[PQ_EXPR_NAME] = "Id", [PQ_EXPR_PATH] = "Path", [PQ_EXPR_CALL] = "Call", [PQ_EXPR_AGGREGATE] = "CallAgg",
-		[PQ_EXPR_IS] = "IsType", [PQ_EXPR_LIST] = "List", [PQ_EXPR_BAG] = "Bag", [PQ_EXPR_STRUCT] = "Struct",
-		[PQ_EXPR_CASE] = "SearchedCase", [PQ_EXPR_CAST] = "Typed", [PQ_EXPR_STATEMENT] = "Select",
+		[PQ_EXPR_STRING] = "Lit",
+		[PQ_EXPR_NUMBER] = "Lit",
+		[PQ_EXPR_BOOLEAN] = "Lit",
+		[PQ_EXPR_NULL] = "Lit",
+		[PQ_EXPR_ION] = "Lit",
+		[PQ_EXPR_MISSING] = "Missing",
+		[PQ_EXPR_PARAMETER] = "Parameter",
+		[PQ_EXPR_NAME] = "Id",
+		[PQ_EXPR_PATH] = "Path",
+		[PQ_EXPR_CALL] = "Call",
+		[PQ_EXPR_AGGREGATE] = "CallAgg",
+		[PQ_EXPR_IS] = "IsType",
+		[PQ_EXPR_LIST] = "List",
+		[PQ_EXPR_BAG] = "Bag",
+		[PQ_EXPR_STRUCT] = "Struct",
+		[PQ_EXPR_CASE] = "SearchedCase",
+		[PQ_EXPR_CAST] = "Typed",
+		[PQ_EXPR_STATEMENT] = "Select",
 	};
 
 	if (expr->kind == PQ_EXPR_CASE && expr->is_simple)
 		return "SimpleCase";
 	if (expr->kind == PQ_EXPR_IS && expr->is_negated)
 		return "NAry";
-	return (size_t)expr->kind < sizeof(names) / sizeof(names[0]) && names[expr->kind] ? names[expr->kind] : "NAry";
+	return (size_t)expr->kind < sizeof(names) / sizeof(names[0]) && names[expr->kind]
+		       ? names[expr->kind]
+		       : "NAry";
 }
 
 struct str partiql_token_name(struct arena *arena, const struct pq_expr *expr)
@@ -55,7 +70,10 @@ static const char *key_kind(const struct pq_expr *key)
 {
 	switch (key->kind) {
 	case PQ_EXPR_NUMBER:
-		return memchr(key->text.p, '.', key->text.n) || memchr(key->text.p, 'e', key->text.n) ? "DECIMAL" : "INT";
+		return memchr(key->text.p, '.', key->text.n) ||
+				       memchr(key->text.p, 'e', key->text.n)
+			       ? "DECIMAL"
+			       : "INT";
 	case PQ_EXPR_BOOLEAN:
 		return "BOOL";
 	case PQ_EXPR_NULL:
@@ -65,7 +83,8 @@ static const char *key_kind(const struct pq_expr *key)
 	}
 }
 
-enum code partiql_check_key(struct pq_lowering *lowering, const struct pq_expr *key, struct str place)
+enum code partiql_check_key(struct pq_lowering *lowering, const struct pq_expr *key,
+			    struct str place)
 {
 	if (key->kind != PQ_EXPR_STRING)
 		return err_set(lowering->err, MSG_PARTIQL_TUPLE_KEY, key_kind(key), STR_ARG(place),
@@ -95,21 +114,25 @@ static struct str place_name(struct pq_lowering *lowering, const struct place *p
 	return buf_str(&buf);
 }
 
-static enum code lower_number(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+static enum code lower_number(struct pq_lowering *lowering, const struct pq_expr *expr,
+			      const struct place *place, struct value *out)
 {
 	char *bytes = arena_bytes(lowering->arena, NUMBER_MAX);
 	struct err err = err_in(lowering->arena);
 	size_t n;
 
 	if (number_parse(expr->text, bytes, &n, &err) != OK)
-		return err_set(lowering->err, MSG_PARTIQL_VALUE_NUMBER, STR_ARG(err.message), STR_ARG(place_name(lowering, place, false)));
+		return err_set(lowering->err, MSG_PARTIQL_VALUE_NUMBER, STR_ARG(err.message),
+			       STR_ARG(place_name(lowering, place, false)));
 	*out = value_of_str(TYPE_N, (struct str){bytes, n});
 	return OK;
 }
 
-static enum code lower(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out);
+static enum code lower(struct pq_lowering *lowering, const struct pq_expr *expr,
+		       const struct place *place, struct value *out);
 
-static enum code lower_list(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+static enum code lower_list(struct pq_lowering *lowering, const struct pq_expr *expr,
+			    const struct place *place, struct value *out)
 {
 	struct value *elements = ARENA_ARRAY(lowering->arena, struct value, expr->n);
 
@@ -124,7 +147,8 @@ static enum code lower_list(struct pq_lowering *lowering, const struct pq_expr *
 	return OK;
 }
 
-static enum code duplicates(struct pq_lowering *lowering, const struct pq_expr *expr, enum type type)
+static enum code duplicates(struct pq_lowering *lowering, const struct pq_expr *expr,
+			    enum type type)
 {
 	struct buf list = buf_in(lowering->arena);
 
@@ -135,8 +159,10 @@ static enum code duplicates(struct pq_lowering *lowering, const struct pq_expr *
 	return err_set(lowering->err, MSG_PARTIQL_BAG_DUPLICATES, STR_ARG(buf_str(&list)));
 }
 
-/* The first member says what the others have to be. The error of another has a place in a bag of strings. */
-static enum code check_member(struct pq_lowering *lowering, const struct pq_expr *bag, unsigned i, const struct place *place)
+/* The first member says what the others have to be. The error of another has a place in a bag of
+ * strings. */
+static enum code check_member(struct pq_lowering *lowering, const struct pq_expr *bag, unsigned i,
+			      const struct place *place)
 {
 	const struct pq_expr *member = bag->args[i];
 	enum pq_kind first = bag->args[0]->kind;
@@ -147,15 +173,18 @@ static enum code check_member(struct pq_lowering *lowering, const struct pq_expr
 	if (i > 0 && member->kind == PQ_EXPR_ION)
 		return OK; /* refused as such */
 	if (i > 0 && member->kind == PQ_EXPR_PARAMETER)
-		return err_set(lowering->err, MSG_PARTIQL_VALUE_TYPE, STR_ARG(STR("Parameter")), STR_ARG(place_name(lowering, place, true)),
-			       STR_ARG(position));
+		return err_set(lowering->err, MSG_PARTIQL_VALUE_TYPE, STR_ARG(STR("Parameter")),
+			       STR_ARG(place_name(lowering, place, true)), STR_ARG(position));
 	if (first == PQ_EXPR_NUMBER && member->kind == PQ_EXPR_NULL)
-		return err_set(lowering->err, MSG_PARTIQL_BAG_NULL, STR_ARG(place_name(lowering, place, false)));
-	return err_set(lowering->err, MSG_PARTIQL_BAG_TYPE, STR_ARG(first == PQ_EXPR_NUMBER ? STR("") : position));
+		return err_set(lowering->err, MSG_PARTIQL_BAG_NULL,
+			       STR_ARG(place_name(lowering, place, false)));
+	return err_set(lowering->err, MSG_PARTIQL_BAG_TYPE,
+		       STR_ARG(first == PQ_EXPR_NUMBER ? STR("") : position));
 }
 
 /* Sets of strings or numbers: a set of binary values has to be a parameter as a whole. */
-static enum code lower_bag(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+static enum code lower_bag(struct pq_lowering *lowering, const struct pq_expr *expr,
+			   const struct place *place, struct value *out)
 {
 	struct value *elements = ARENA_ARRAY(lowering->arena, struct value, expr->n);
 
@@ -172,11 +201,13 @@ static enum code lower_bag(struct pq_lowering *lowering, const struct pq_expr *e
 	enum type type = (enum type)elements[0].type;
 	if (!value_sort_set(elements, expr->n, NULL))
 		return duplicates(lowering, expr, type);
-	*out = (struct value){.type = type == TYPE_S ? TYPE_SS : TYPE_NS, .n = expr->n, .elements = elements};
+	*out = (struct value){
+		.type = type == TYPE_S ? TYPE_SS : TYPE_NS, .n = expr->n, .elements = elements};
 	return OK;
 }
 
-static enum code lower_struct(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+static enum code lower_struct(struct pq_lowering *lowering, const struct pq_expr *expr,
+			      const struct place *place, struct value *out)
 {
 	uint32_t n = expr->n / 2;
 	struct member *members = ARENA_ARRAY(lowering->arena, struct member, n);
@@ -186,7 +217,8 @@ static enum code lower_struct(struct pq_lowering *lowering, const struct pq_expr
 		const struct pq_expr *key = expr->args[2 * i];
 		struct place here = {place, key->text, 0};
 
-		enum code code = partiql_check_key(lowering, key, place_name(lowering, place, true));
+		enum code code =
+			partiql_check_key(lowering, key, place_name(lowering, place, true));
 		members[i].name = key->text;
 		if (code == OK)
 			code = lower(lowering, expr->args[2 * i + 1], &here, &members[i].value);
@@ -194,16 +226,20 @@ static enum code lower_struct(struct pq_lowering *lowering, const struct pq_expr
 			return code;
 	}
 	if (!value_sort_members(members, n, &twice))
-		return err_set(lowering->err, MSG_PARTIQL_TUPLE_TWICE, STR_ARG(twice), STR_ARG(place_name(lowering, place, true)),
+		return err_set(lowering->err, MSG_PARTIQL_TUPLE_TWICE, STR_ARG(twice),
+			       STR_ARG(place_name(lowering, place, true)),
 			       STR_ARG(partiql_position(lowering->arena, expr->at)));
 	*out = (struct value){.type = TYPE_M, .n = n, .members = members};
 	return OK;
 }
 
-/* How messages name an expression in place of a value: at the root of a literal by its text, below by its kind. */
-static enum code unsupported(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place)
+/* How messages name an expression in place of a value: at the root of a literal by its text, below
+ * by its kind. */
+static enum code unsupported(struct pq_lowering *lowering, const struct pq_expr *expr,
+			     const struct place *place)
 {
-	struct str name = str_of(partiql_kind_name(expr)), position = partiql_position(lowering->arena, expr->at);
+	struct str name = str_of(partiql_kind_name(expr)),
+		   position = partiql_position(lowering->arena, expr->at);
 
 	if (!place->parent && expr->kind == PQ_EXPR_MISSING)
 		name = STR("MISSING");
@@ -211,7 +247,8 @@ static enum code unsupported(struct pq_lowering *lowering, const struct pq_expr 
 		name = STR("PATH");
 	else if (!place->parent)
 		name = partiql_token_name(lowering->arena, expr);
-	return err_set(lowering->err, MSG_PARTIQL_VALUE_TYPE, STR_ARG(name), STR_ARG(place_name(lowering, place, true)),
+	return err_set(lowering->err, MSG_PARTIQL_VALUE_TYPE, STR_ARG(name),
+		       STR_ARG(place_name(lowering, place, true)),
 		       STR_ARG(str_eq(name, STR("PATH")) ? STR("") : position));
 }
 
@@ -221,7 +258,9 @@ static const char *ion_name(struct str text)
 	char c = text.n ? text.p[0] : 'n';
 
 	if (c == '{')
-		return str_starts_with(text, STR("{{\"")) ? "CLOB" : str_starts_with(text, STR("{{")) ? "BLOB" : "STRUCT";
+		return str_starts_with(text, STR("{{\"")) ? "CLOB"
+		       : str_starts_with(text, STR("{{")) ? "BLOB"
+							  : "STRUCT";
 	if (c == '[')
 		return "LIST";
 	if (c == '(')
@@ -238,15 +277,18 @@ static const char *ion_name(struct str text)
 }
 
 /* The message names what would stand at the level that is too deep. */
-static enum code refuse_depth(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place)
+static enum code refuse_depth(struct pq_lowering *lowering, const struct pq_expr *expr,
+			      const struct place *place)
 {
 	bool is_struct = expr->kind == PQ_EXPR_STRUCT && expr->n > 0;
 	struct place below = {place, is_struct ? expr->args[0]->text : STR_ABSENT, 0};
 
-	return err_set(lowering->err, MSG_PARTIQL_LITERAL_DEPTH, STR_ARG(place_name(lowering, expr->n ? &below : place, false)));
+	return err_set(lowering->err, MSG_PARTIQL_LITERAL_DEPTH,
+		       STR_ARG(place_name(lowering, expr->n ? &below : place, false)));
 }
 
-static enum code lower(struct pq_lowering *lowering, const struct pq_expr *expr, const struct place *place, struct value *out)
+static enum code lower(struct pq_lowering *lowering, const struct pq_expr *expr,
+		       const struct place *place, struct value *out)
 {
 	enum code code;
 
@@ -273,18 +315,21 @@ static enum code lower(struct pq_lowering *lowering, const struct pq_expr *expr,
 	case PQ_EXPR_STRUCT:
 		if (++lowering->depth >= VALUE_DEPTH_MAX)
 			return refuse_depth(lowering, expr, place);
-		code = expr->kind == PQ_EXPR_LIST ? lower_list(lowering, expr, place, out) : lower_struct(lowering, expr, place, out);
+		code = expr->kind == PQ_EXPR_LIST ? lower_list(lowering, expr, place, out)
+						  : lower_struct(lowering, expr, place, out);
 		lowering->depth--;
 		return code;
 	case PQ_EXPR_ION:
-		return err_set(lowering->err, MSG_PARTIQL_VALUE_ION, ion_name(expr->text), STR_ARG(place_name(lowering, place, false)),
+		return err_set(lowering->err, MSG_PARTIQL_VALUE_ION, ion_name(expr->text),
+			       STR_ARG(place_name(lowering, place, false)),
 			       STR_ARG(partiql_position(lowering->arena, expr->at)));
 	default:
 		return unsupported(lowering, expr, place);
 	}
 }
 
-enum code partiql_lower_value(struct pq_lowering *lowering, const struct pq_expr *expr, struct value *out)
+enum code partiql_lower_value(struct pq_lowering *lowering, const struct pq_expr *expr,
+			      struct value *out)
 {
 	struct place root = {0};
 
@@ -304,11 +349,13 @@ bool partiql_is_path(const struct pq_expr *expr)
 
 static enum code unexpected_step(struct pq_lowering *lowering, const struct pq_expr *step)
 {
-	return err_set(lowering->err, MSG_PARTIQL_PATH_COMPONENT, STR_ARG(partiql_position(lowering->arena, step->at)));
+	return err_set(lowering->err, MSG_PARTIQL_PATH_COMPONENT,
+		       STR_ARG(partiql_position(lowering->arena, step->at)));
 }
 
 /* [1] is an index; ['a'] and [a] are names. */
-static enum code lower_step(struct pq_lowering *lowering, const struct pq_expr *step, struct path_step *out)
+static enum code lower_step(struct pq_lowering *lowering, const struct pq_expr *step,
+			    struct path_step *out)
 {
 	unsigned long long index = 0;
 
@@ -333,7 +380,8 @@ static enum code lower_step(struct pq_lowering *lowering, const struct pq_expr *
 	return OK;
 }
 
-enum code partiql_lower_path(struct pq_lowering *lowering, const struct pq_expr *expr, const struct path **out)
+enum code partiql_lower_path(struct pq_lowering *lowering, const struct pq_expr *expr,
+			     const struct path **out)
 {
 	unsigned n = expr->kind == PQ_EXPR_PATH ? expr->n : 1;
 	struct path_step *steps = ARENA_ARRAY(lowering->arena, struct path_step, n);
@@ -353,7 +401,8 @@ enum code partiql_lower_path(struct pq_lowering *lowering, const struct pq_expr 
 	return OK;
 }
 
-enum code partiql_parameters(struct arena *arena, const struct parameter_list *list, const struct value **out, struct err *err)
+enum code partiql_parameters(struct arena *arena, const struct parameter_list *list,
+			     const struct value **out, struct err *err)
 {
 	struct value *values = ARENA_ARRAY(arena, struct value, list->n);
 	enum code code = OK;
@@ -370,7 +419,10 @@ enum code partiql_check_parameters(const struct parameter_list *list, bool is_de
 {
 	for (size_t i = 0; i < list->n; i++) {
 		if (list->v[i].code != OK)
-			return list->v[i].is_deep == is_deep ? err_set(err, list->v[i].code, STR_FMT, STR_ARG(list->v[i].message)) : OK;
+			return list->v[i].is_deep == is_deep
+				       ? err_set(err, list->v[i].code, STR_FMT,
+						 STR_ARG(list->v[i].message))
+				       : OK;
 	}
 	return OK;
 }

@@ -7,7 +7,8 @@
 #include "core/str.h"
 
 struct arn {
-	struct str partition, service, region, account, resource; /* slices; empty where the text ends before them */
+	struct str partition, service, region, account,
+		resource; /* slices; empty where the text ends before them */
 };
 
 /* The text begins with "arn:"; nothing else is checked. */

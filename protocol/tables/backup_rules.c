@@ -15,17 +15,20 @@
 /* AWS: DDB-BACKUP-012: one that there is, whichever; none at all is refused later. */
 static bool is_region(const struct call *call, const struct arn *parts)
 {
-	return parts->region.n == 0 || replica_rules_is_region(parts->region) || call_owns(call, parts->account, parts->region);
+	return parts->region.n == 0 || replica_rules_is_region(parts->region) ||
+	       call_owns(call, parts->account, parts->region);
 }
 
-enum code backup_rules_arn(const struct call *call, struct str text, struct backup_arn *arn, struct err *err)
+enum code backup_rules_arn(const struct call *call, struct str text, struct backup_arn *arn,
+			   struct err *err)
 {
 	struct arn parts = arn_split(text);
 	struct str rest;
 
 	if (!str_starts_with(text, STR("arn:")) || !str_starts_with(parts.resource, STR("table/")))
 		return err_set(err, MSG_BACKUP_ARN_FORM);
-	if (!str_eq(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")) || !is_region(call, &parts))
+	if (!str_eq(parts.partition, STR("aws")) || !str_eq(parts.service, STR("dynamodb")) ||
+	    !is_region(call, &parts))
 		return err_set(err, MSG_BACKUP_ARN);
 	rest = arn_table_part(parts.resource, &arn->table);
 	if (!str_starts_with(rest, STR("backup/")) || rest.n == 7 || !call_is_name(arn->table))
@@ -43,7 +46,8 @@ bool backup_rules_is_seen(const struct job *job, const struct backup *backup, in
 	return job->state != JOB_FAILED && (backup->expires_ms == 0 || now_ms < backup->expires_ms);
 }
 
-enum code backup_rules_find(struct call *call, struct ns ns, const struct backup_arn *arn, struct backup_found *found, struct err *err)
+enum code backup_rules_find(struct call *call, struct ns ns, const struct backup_arn *arn,
+			    struct backup_found *found, struct err *err)
 {
 	enum code code = call_refresh(call, err);
 
@@ -51,11 +55,13 @@ enum code backup_rules_find(struct call *call, struct ns ns, const struct backup
 		code = job_find(call->service->catalog, ns, BACKUP_KIND, arn->id, &found->job, err);
 	if (code == OK)
 		code = backup_of(call->arena, &found->job, &found->backup, err);
-	if (code == ERR_RESOURCE_NOT_FOUND || (code == OK && !backup_rules_is_seen(&found->job, &found->backup, call->now_ms)) ||
+	if (code == ERR_RESOURCE_NOT_FOUND ||
+	    (code == OK && !backup_rules_is_seen(&found->job, &found->backup, call->now_ms)) ||
 	    (code == OK && !str_eq(found->job.subject, arn->table)))
 		return err_set(err, MSG_BACKUP_ABSENT, STR_ARG(arn->text));
 	if (code == OK)
-		code = table_decode_new(found->backup.record, &settings_records, &found->table, err);
+		code = table_decode_new(found->backup.record, &settings_records, &found->table,
+					err);
 	if (code == OK)
 		call_hold(call, found->table);
 	return code;
@@ -66,7 +72,8 @@ static bool is_available(const struct job *job, const struct backup *backup)
 	return backup->type == BACKUP_SYSTEM || job->state == JOB_DONE;
 }
 
-void backup_rules_details(struct call *call, const struct job *job, const struct backup *backup, struct str arn, enum backup_shown shown)
+void backup_rules_details(struct call *call, const struct job *job, const struct backup *backup,
+			  struct str arn, enum backup_shown shown)
 {
 	struct json_out *out = &call->out;
 	bool is_creating = shown == BACKUP_CREATING || !is_available(job, backup);
@@ -80,8 +87,12 @@ void backup_rules_details(struct call *call, const struct job *job, const struct
 	}
 	json_out_field_string(out, "BackupName", backup->name);
 	json_out_field_integer(out, "BackupSizeBytes", backup->bytes);
-	json_out_field_string(out, "BackupStatus", shown == BACKUP_DELETED ? STR("DELETED") : is_creating ? STR("CREATING") : STR("AVAILABLE"));
-	json_out_field_string(out, "BackupType", backup->type == BACKUP_SYSTEM ? STR("SYSTEM") : STR("USER"));
+	json_out_field_string(out, "BackupStatus",
+			      shown == BACKUP_DELETED ? STR("DELETED")
+			      : is_creating           ? STR("CREATING")
+						      : STR("AVAILABLE"));
+	json_out_field_string(out, "BackupType",
+			      backup->type == BACKUP_SYSTEM ? STR("SYSTEM") : STR("USER"));
 }
 
 static void write_units(struct json_out *out, const struct throughput *throughput)
@@ -102,7 +113,9 @@ static void write_source(struct call *call, struct backup_found *found)
 
 	json_out_name(out, STR("SourceTableDetails"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "BillingMode", settings->billing == BILLING_PAY_PER_REQUEST ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
+	json_out_field_string(out, "BillingMode",
+			      settings->billing == BILLING_PAY_PER_REQUEST ? STR("PAY_PER_REQUEST")
+									   : STR("PROVISIONED"));
 	json_out_field_integer(out, "ItemCount", found->backup.items);
 	describe_keys(out, &table->keys);
 	throughput_view_on_demand(out, &settings->on_demand);
@@ -135,14 +148,16 @@ static void write_index(struct call *call, const struct index *index)
 }
 
 /* A list of those indexes that the restore would make; nothing where there are none. */
-static void write_indexes(struct call *call, const struct table *table, const char *name, bool is_local, bool is_vector)
+static void write_indexes(struct call *call, const struct table *table, const char *name,
+			  bool is_local, bool is_vector)
 {
 	bool is_open = false;
 
 	for (size_t i = 0; i < table_index_total(table); i++) {
 		const struct index *index = table_index_at(table, i);
 
-		if (!index_is_kept(index) || (index->vector != NULL) != is_vector || (!is_vector && index->is_local != is_local))
+		if (!index_is_kept(index) || (index->vector != NULL) != is_vector ||
+		    (!is_vector && index->is_local != is_local))
 			continue;
 		if (!is_open) {
 			json_out_name(&call->out, str_of(name));
@@ -161,7 +176,8 @@ static void write_switches(struct json_out *out, const struct table *table)
 		json_out_name(out, STR("StreamDescription"));
 		json_out_open(out, '{');
 		json_out_field_boolean(out, "StreamEnabled", true);
-		json_out_field_string(out, "StreamViewType", streams_view_name(table->streams.view));
+		json_out_field_string(out, "StreamViewType",
+				      streams_view_name(table->streams.view));
 		json_out_close(out, '}');
 	}
 	if (table->ttl.is_enabled) {
@@ -181,7 +197,8 @@ static void write_switches(struct json_out *out, const struct table *table)
 	}
 }
 
-void backup_rules_description(struct call *call, struct backup_found *found, struct str arn, enum backup_shown shown)
+void backup_rules_description(struct call *call, struct backup_found *found, struct str arn,
+			      enum backup_shown shown)
 {
 	struct json_out *out = &call->out;
 
@@ -225,7 +242,8 @@ static enum code apply_copies(struct job_txn *txn, void *context, struct err *er
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct copy copy;
 
-		if (jobs[i].data && copy_of(txn->arena, &jobs[i], &copy) && copy.number == release->table->identity.number && copy.stage < COPY_LETS_GO)
+		if (jobs[i].data && copy_of(txn->arena, &jobs[i], &copy) &&
+		    copy.number == release->table->identity.number && copy.stage < COPY_LETS_GO)
 			release->jobs[release->n++] = jobs[i];
 	}
 	return code;
@@ -238,10 +256,13 @@ enum code backup_rules_release(struct call *call, struct table *table, struct er
 	enum code code = job_read(catalog, call->ns, apply_copies, &release, err);
 
 	for (size_t i = 0; i < release.n && code == OK; i++)
-		code = job_run_now(call->service->jobs, call->ns, release.jobs[i].kind, release.jobs[i].id, RELEASE_STEPS, call->now_ms, err);
+		code = job_run_now(call->service->jobs, call->ns, release.jobs[i].kind,
+				   release.jobs[i].id, RELEASE_STEPS, call->now_ms, err);
 	if (code == OK && release.n > 0)
 		code = job_read(catalog, call->ns, apply_copies, &release, err);
-	return code == OK && release.n > 0 ? err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->identity.name)) : code;
+	return code == OK && release.n > 0
+		       ? err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->identity.name))
+		       : code;
 }
 
 enum code backup_rules_delete_table(struct call *call, struct table *table, struct err *err)
@@ -249,14 +270,17 @@ enum code backup_rules_delete_table(struct call *call, struct table *table, stru
 	struct catalog *catalog = call->service->catalog;
 	struct table *current;
 	struct table_size *sizes;
-	enum code code = catalog_get(catalog, call->ns, table->identity.name, call->now_ms, &current, err); /* a copy may have let its log go */
+	enum code code = catalog_get(catalog, call->ns, table->identity.name, call->now_ms,
+				     &current, err); /* a copy may have let its log go */
 
 	if (code != OK)
 		return code;
 	call_hold(call, current);
 	code = catalog_sizes(catalog, current, call->arena, &sizes, err);
 	struct backup_deletion deletion = {catalog, call->now_ms, sizes};
-	return code == OK ? catalog_delete_keeping(catalog, current, call->now_ms, backup_keep_deleted, &deletion, err) : code;
+	return code == OK ? catalog_delete_keeping(catalog, current, call->now_ms,
+						   backup_keep_deleted, &deletion, err)
+			  : code;
 }
 
 static enum code keep_replica(struct call *call, struct catalog_change *change, struct err *err)
@@ -272,7 +296,8 @@ static enum code keep_replica(struct call *call, struct catalog_change *change, 
 	return code;
 }
 
-enum code backup_rules_delete_replicas(struct call *call, struct catalog_change *changes, size_t n, struct err *err)
+enum code backup_rules_delete_replicas(struct call *call, struct catalog_change *changes, size_t n,
+				       struct err *err)
 {
 	enum code code = OK;
 
@@ -281,7 +306,8 @@ enum code backup_rules_delete_replicas(struct call *call, struct catalog_change 
 
 		if (changes[i].next)
 			continue;
-		there.ns = (struct ns){changes[i].current->identity.account, changes[i].current->identity.region};
+		there.ns = (struct ns){changes[i].current->identity.account,
+				       changes[i].current->identity.region};
 		there.now_ms = changes[i].now_ms;
 		code = backup_rules_release(&there, changes[i].current, err);
 		if (code == OK)

@@ -17,12 +17,16 @@ static unsigned of_indexes(const struct update_table_input *input)
 	unsigned concerns = 0;
 
 	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
-		const struct global_secondary_index_update *update = &input->global_secondary_index_updates.v[i];
+		const struct global_secondary_index_update *update =
+			&input->global_secondary_index_updates.v[i];
 
-		concerns |= update->create ? CONCERN_INDEX_CREATE : update->delete ? CONCERN_INDEX_DELETE : CONCERN_INDEX_UPDATE;
+		concerns |= update->create   ? CONCERN_INDEX_CREATE
+			    : update->delete ? CONCERN_INDEX_DELETE
+					     : CONCERN_INDEX_UPDATE;
 	}
 	for (size_t i = 0; i < input->vector_index_updates.n; i++)
-		concerns |= input->vector_index_updates.v[i].create ? CONCERN_INDEX_CREATE : CONCERN_INDEX_DELETE;
+		concerns |= input->vector_index_updates.v[i].create ? CONCERN_INDEX_CREATE
+								    : CONCERN_INDEX_DELETE;
 	return concerns;
 }
 
@@ -41,7 +45,8 @@ unsigned concerns_of(const struct update_table_input *input)
 		{throughput_rules_has_on_demand(input->on_demand_throughput), CONCERN_ON_DEMAND},
 		{throughput_rules_has_warm(input->warm_throughput), CONCERN_WARM},
 		{input->stream_specification, CONCERN_STREAM},
-		{input->provisioned_throughput && input->billing_mode != BILLING_MODE_PROVISIONED, CONCERN_UNITS},
+		{input->provisioned_throughput && input->billing_mode != BILLING_MODE_PROVISIONED,
+		 CONCERN_UNITS},
 		{input->billing_mode == BILLING_MODE_PROVISIONED, CONCERN_TO_PROVISIONED},
 		{input->billing_mode == BILLING_MODE_PAY_PER_REQUEST, CONCERN_TO_ON_DEMAND},
 	};

@@ -10,21 +10,28 @@
 #include "protocol/timing/timing.h"
 
 static const char *const statuses[] = {
-	[STATUS_ACTIVE] = "ACTIVE", [STATUS_CREATING] = "CREATING", [STATUS_UPDATING] = "UPDATING", [STATUS_DELETING] = "DELETING",
+	[STATUS_ACTIVE] = "ACTIVE",
+	[STATUS_CREATING] = "CREATING",
+	[STATUS_UPDATING] = "UPDATING",
+	[STATUS_DELETING] = "DELETING",
 };
 
 static int by_name(const void *a, const void *b)
 {
-	return str_cmp(((const struct key_attribute *)a)->name, ((const struct key_attribute *)b)->name);
+	return str_cmp(((const struct key_attribute *)a)->name,
+		       ((const struct key_attribute *)b)->name);
 }
 
-/* AWS: attribute definitions and projected attributes come sorted by name, whatever order they were given in. */
+/* AWS: attribute definitions and projected attributes come sorted by name, whatever order they were
+ * given in. */
 static void write_definitions(struct call *call, const struct table *table)
 {
 	struct json_out *out = &call->out;
-	struct key_attribute *definitions = ARENA_ARRAY(call->arena, struct key_attribute, table->settings->definition_count);
+	struct key_attribute *definitions =
+		ARENA_ARRAY(call->arena, struct key_attribute, table->settings->definition_count);
 
-	memcpy(definitions, table->settings->definitions, table->settings->definition_count * sizeof(*definitions));
+	memcpy(definitions, table->settings->definitions,
+	       table->settings->definition_count * sizeof(*definitions));
 	qsort(definitions, table->settings->definition_count, sizeof(*definitions), by_name);
 	json_out_name(out, STR("AttributeDefinitions"));
 	json_out_open(out, '[');
@@ -44,7 +51,8 @@ void describe_keys(struct json_out *out, const struct key_schema *keys)
 	for (unsigned i = 0; i < key_schema_count(keys); i++) {
 		json_out_open(out, '{');
 		json_out_field_string(out, "AttributeName", keys->attributes[i].name);
-		json_out_field_string(out, "KeyType", i < keys->hash_count ? STR("HASH") : STR("RANGE"));
+		json_out_field_string(out, "KeyType",
+				      i < keys->hash_count ? STR("HASH") : STR("RANGE"));
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
@@ -64,7 +72,8 @@ static void write_throughput(struct call *call, const struct throughput *through
 		json_out_name(out, STR("LastDecreaseDateTime"));
 		json_out_time_ms(out, throughput->last_decrease_ms);
 	}
-	json_out_field_integer(out, "NumberOfDecreasesToday", throughput_rules_decreases(throughput, call->now_ms));
+	json_out_field_integer(out, "NumberOfDecreasesToday",
+			       throughput_rules_decreases(throughput, call->now_ms));
 	json_out_field_integer(out, "ReadCapacityUnits", throughput->read);
 	json_out_field_integer(out, "WriteCapacityUnits", throughput->write);
 	json_out_close(out, '}');
@@ -74,7 +83,9 @@ void describe_projection(struct call *call, const struct index *index)
 {
 	struct json_out *out = &call->out;
 	struct str *included = ARENA_ARRAY(call->arena, struct str, index->included_count);
-	static const char *const types[] = {[PROJECT_ALL] = "ALL", [PROJECT_KEYS_ONLY] = "KEYS_ONLY", [PROJECT_INCLUDE] = "INCLUDE"};
+	static const char *const types[] = {[PROJECT_ALL] = "ALL",
+					    [PROJECT_KEYS_ONLY] = "KEYS_ONLY",
+					    [PROJECT_INCLUDE] = "INCLUDE"};
 
 	json_out_name(out, STR("Projection"));
 	json_out_open(out, '{');
@@ -94,7 +105,9 @@ void describe_projection(struct call *call, const struct index *index)
 void describe_vector(struct json_out *out, const struct vector_spec *spec)
 {
 	static const char *const distances[] = {
-		[DISTANCE_COSINE] = "COSINE", [DISTANCE_EUCLIDEAN] = "EUCLIDEAN", [DISTANCE_DOT_PRODUCT] = "DOT_PRODUCT",
+		[DISTANCE_COSINE] = "COSINE",
+		[DISTANCE_EUCLIDEAN] = "EUCLIDEAN",
+		[DISTANCE_DOT_PRODUCT] = "DOT_PRODUCT",
 	};
 
 	if (spec->schema_count) {
@@ -103,7 +116,9 @@ void describe_vector(struct json_out *out, const struct vector_spec *spec)
 		for (size_t i = 0; i < spec->schema_count; i++) {
 			json_out_open(out, '{');
 			json_out_field_string(out, "AttributeName", spec->schema[i].attribute.name);
-			json_out_field_string(out, "SearchSchemaElementType", spec->schema[i].is_hash ? STR("HASH") : STR("INLINE_FILTER"));
+			json_out_field_string(out, "SearchSchemaElementType",
+					      spec->schema[i].is_hash ? STR("HASH")
+								      : STR("INLINE_FILTER"));
 			json_out_close(out, '}');
 		}
 		json_out_close(out, ']');
@@ -116,7 +131,8 @@ void describe_vector(struct json_out *out, const struct vector_spec *spec)
 	json_out_field_string(out, "DistanceFunction", str_of(distances[spec->distance]));
 }
 
-static void write_index(struct call *call, struct table *table, const struct index *index, const struct table_size *size, enum table_status status)
+static void write_index(struct call *call, struct table *table, const struct index *index,
+			const struct table_size *size, enum table_status status)
 {
 	struct json_out *out = &call->out;
 
@@ -128,17 +144,23 @@ static void write_index(struct call *call, struct table *table, const struct ind
 		describe_keys(out, &index->keys);
 	describe_projection(call, index);
 	if (!index->is_local) {
-		json_out_field_string(out, "IndexStatus", str_of(statuses[index->status == STATUS_ACTIVE ? status : index->status]));
-		/* AWS: false while resources are allocated, then true; absent of an index that came with its table */
+		json_out_field_string(
+			out, "IndexStatus",
+			str_of(statuses[index->status == STATUS_ACTIVE ? status : index->status]));
+		/* AWS: false while resources are allocated, then true; absent of an index that came
+		 * with its table */
 		if (index->is_backfilling)
-			json_out_field_boolean(out, "Backfilling", table->state.status != STATUS_UPDATING);
+			json_out_field_boolean(out, "Backfilling",
+					       table->state.status != STATUS_UPDATING);
 		if (!index->vector)
 			write_throughput(call, &index->settings->throughput);
 	}
 	json_out_field_integer(out, "IndexSizeBytes", (int64_t)size->bytes);
 	json_out_field_integer(out, "ItemCount", (int64_t)size->items);
 	json_out_field_string(out, "IndexArn",
-			      str_printf(call->arena, STR_FMT "/index/" STR_FMT, STR_ARG(table_arn(call->arena, table)), STR_ARG(index->name)));
+			      str_printf(call->arena, STR_FMT "/index/" STR_FMT,
+					 STR_ARG(table_arn(call->arena, table)),
+					 STR_ARG(index->name)));
 	if (!index->is_local && !index->vector) {
 		throughput_view_on_demand(out, &index->settings->on_demand);
 		if (status != STATUS_CREATING)
@@ -148,7 +170,8 @@ static void write_index(struct call *call, struct table *table, const struct ind
 }
 
 /* `sizes` are those of all indexes. */
-static void write_indexes(struct call *call, struct table *table, bool is_local, const struct table_size *sizes, enum table_status status)
+static void write_indexes(struct call *call, struct table *table, bool is_local,
+			  const struct table_size *sizes, enum table_status status)
 {
 	bool is_open = false;
 
@@ -156,33 +179,39 @@ static void write_indexes(struct call *call, struct table *table, bool is_local,
 		if (table->indexes.v[i].is_local != is_local)
 			continue;
 		if (!is_open) {
-			json_out_name(&call->out, is_local ? STR("LocalSecondaryIndexes") : STR("GlobalSecondaryIndexes"));
+			json_out_name(&call->out, is_local ? STR("LocalSecondaryIndexes")
+							   : STR("GlobalSecondaryIndexes"));
 			json_out_open(&call->out, '[');
 			is_open = true;
 		}
 		/* a table's own update does not show on its indexes */
-		write_index(call, table, &table->indexes.v[i], &sizes[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status);
+		write_index(call, table, &table->indexes.v[i], &sizes[i],
+			    status == STATUS_UPDATING ? STATUS_ACTIVE : status);
 	}
 	if (is_open)
 		json_out_close(&call->out, ']');
 }
 
-static void write_vectors(struct call *call, struct table *table, const struct table_size *sizes, enum table_status status)
+static void write_vectors(struct call *call, struct table *table, const struct table_size *sizes,
+			  enum table_status status)
 {
 	if (!table->indexes.vector_n)
 		return;
 	json_out_name(&call->out, STR("VectorIndexes"));
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < table->indexes.vector_n; i++)
-		write_index(call, table, &table->indexes.vectors[i], &sizes[i], status == STATUS_UPDATING ? STATUS_ACTIVE : status);
+		write_index(call, table, &table->indexes.vectors[i], &sizes[i],
+			    status == STATUS_UPDATING ? STATUS_ACTIVE : status);
 	json_out_close(&call->out, ']');
 }
 
-/* AWS: twice, under the parameter's old name and under its new one; the time is not there while a change goes on, as a table is created too. */
+/* AWS: twice, under the parameter's old name and under its new one; the time is not there while a
+ * change goes on, as a table is created too. */
 static void write_billing(struct json_out *out, const struct table *table, enum table_status status)
 {
 	static const char *const summaries[][2] = {
-		{"BillingModeSummary", "BillingMode"}, {"TableThroughputModeSummary", "TableThroughputMode"},
+		{"BillingModeSummary", "BillingMode"},
+		{"TableThroughputModeSummary", "TableThroughputMode"},
 	};
 	bool is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
 
@@ -193,10 +222,12 @@ static void write_billing(struct json_out *out, const struct table *table, enum 
 		json_out_open(out, '{');
 		json_out_name(out, str_of(summaries[i][1]));
 		json_out_string(out, is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
-		if (status != STATUS_CREATING && table->settings->on_demand_since_ms != ON_DEMAND_PENDING) {
+		if (status != STATUS_CREATING &&
+		    table->settings->on_demand_since_ms != ON_DEMAND_PENDING) {
 			json_out_name(out, STR("LastUpdateToPayPerRequestDateTime"));
-			json_out_time_ms(out,
-					 table->settings->on_demand_since_ms ? table->settings->on_demand_since_ms : table->identity.created_ms);
+			json_out_time_ms(out, table->settings->on_demand_since_ms
+						      ? table->settings->on_demand_since_ms
+						      : table->identity.created_ms);
 		}
 		json_out_close(out, '}');
 	}
@@ -210,13 +241,15 @@ static void write_stream(struct call *call, const struct table *table)
 		json_out_name(out, STR("StreamSpecification"));
 		json_out_open(out, '{');
 		json_out_field_boolean(out, "StreamEnabled", true);
-		json_out_field_string(out, "StreamViewType", streams_view_name(table->streams.view));
+		json_out_field_string(out, "StreamViewType",
+				      streams_view_name(table->streams.view));
 		json_out_close(out, '}');
 	}
 	if (table->streams.n > 0) {
 		json_out_field_string(out, "LatestStreamLabel", table->streams.label);
-		json_out_field_string(out, "LatestStreamArn",
-				      streams_arn(call->arena, table, &table->streams.v[table->streams.n - 1]));
+		json_out_field_string(
+			out, "LatestStreamArn",
+			streams_arn(call->arena, table, &table->streams.v[table->streams.n - 1]));
 	}
 }
 
@@ -227,7 +260,8 @@ static void write_encryption(struct json_out *out, const struct table *table)
 		return;
 	json_out_name(out, STR("SSEDescription"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "Status", table->settings->is_sse_updating ? STR("UPDATING") : STR("ENABLED"));
+	json_out_field_string(out, "Status",
+			      table->settings->is_sse_updating ? STR("UPDATING") : STR("ENABLED"));
 	if (table->settings->sse_enabled) {
 		json_out_field_string(out, "SSEType", STR("KMS"));
 		json_out_field_string(out, "KMSMasterKeyArn", table->settings->sse_key);
@@ -235,7 +269,8 @@ static void write_encryption(struct json_out *out, const struct table *table)
 	json_out_close(out, '}');
 }
 
-static void write_settings(struct json_out *out, const struct table *table, enum table_status status)
+static void write_settings(struct json_out *out, const struct table *table,
+			   enum table_status status)
 {
 	write_encryption(out, table);
 	if (str_is_set(table->settings->table_class)) {
@@ -249,17 +284,23 @@ static void write_settings(struct json_out *out, const struct table *table, enum
 		json_out_close(out, '}');
 	}
 	if (table_is_global(table) && status != STATUS_DELETING)
-		json_out_field_string(out, "GlobalTableSettingsReplicationMode", STR("ENABLED_WITH_OVERRIDES"));
+		json_out_field_string(out, "GlobalTableSettingsReplicationMode",
+				      STR("ENABLED_WITH_OVERRIDES"));
 	else if (str_is_set(table->settings->replication_mode))
-		json_out_field_string(out, "GlobalTableSettingsReplicationMode", table->settings->replication_mode);
-	json_out_field_boolean(out, "DeletionProtectionEnabled", table->settings->is_deletion_protected);
+		json_out_field_string(out, "GlobalTableSettingsReplicationMode",
+				      table->settings->replication_mode);
+	json_out_field_boolean(out, "DeletionProtectionEnabled",
+			       table->settings->is_deletion_protected);
 	throughput_view_on_demand(out, &table->settings->on_demand);
 	if (status == STATUS_CREATING ? table->settings->warm.is_set : status != STATUS_DELETING)
-		throughput_view_warm(out, table, NULL, table->settings->is_warm_updating || status == STATUS_CREATING);
+		throughput_view_warm(out, table, NULL,
+				     table->settings->is_warm_updating ||
+					     status == STATUS_CREATING);
 }
 
 /* What DeleteTable's answer leaves out. */
-static void write_structure(struct call *call, struct table *table, const struct table_size *sizes, enum table_status status)
+static void write_structure(struct call *call, struct table *table, const struct table_size *sizes,
+			    enum table_status status)
 {
 	write_definitions(call, table);
 	describe_keys(&call->out, &table->keys);
@@ -270,7 +311,8 @@ static void write_structure(struct call *call, struct table *table, const struct
 	write_vectors(call, table, sizes + table->indexes.n, status);
 }
 
-enum code describe_table(struct call *call, struct str name, struct table *table, enum table_status status, struct err *err)
+enum code describe_table(struct call *call, struct str name, struct table *table,
+			 enum table_status status, struct err *err)
 {
 	struct json_out *out = &call->out;
 	struct table_size *sizes;
@@ -283,7 +325,10 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	json_out_name(out, name);
 	json_out_open(out, '{');
 	json_out_field_string(out, "TableName", table->identity.name);
-	json_out_field_string(out, "TableStatus", str_of(statuses[table->state.status == STATUS_ACTIVE ? status : table->state.status]));
+	json_out_field_string(
+		out, "TableStatus",
+		str_of(statuses[table->state.status == STATUS_ACTIVE ? status
+								     : table->state.status]));
 	if (status != STATUS_DELETING)
 		write_structure(call, table, sizes + 1, status);
 	write_throughput(call, &table->settings->throughput);

@@ -8,7 +8,9 @@ struct str destination_status(const struct destination *destination, int64_t now
 
 	if (!destination->is_enabled)
 		return is_changing ? STR("DISABLING") : STR("DISABLED");
-	return !is_changing ? STR("ACTIVE") : destination->is_updated ? STR("UPDATING") : STR("ENABLING");
+	return !is_changing              ? STR("ACTIVE")
+	       : destination->is_updated ? STR("UPDATING")
+					 : STR("ENABLING");
 }
 
 struct str destination_precision(enum time_precision precision)
@@ -26,7 +28,8 @@ const struct destination *destination_find(const struct table *table, struct str
 }
 
 /* The number that the table's next change gets. */
-static enum code next_change(struct call *call, const struct table *table, int64_t *number, struct err *err)
+static enum code next_change(struct call *call, const struct table *table, int64_t *number,
+			     struct err *err)
 {
 	struct store_txn *txn;
 	uint64_t next = 0;
@@ -44,7 +47,9 @@ static enum code next_change(struct call *call, const struct table *table, int64
 }
 
 /* Which changes are sent to a destination that is enabled or disabled now. */
-static enum code set_window(struct call *call, const struct table *table, const struct destination *current, struct destination *changed, struct err *err)
+static enum code set_window(struct call *call, const struct table *table,
+			    const struct destination *current, struct destination *changed,
+			    struct err *err)
 {
 	bool sends = call->service->sends && call->service->sends();
 
@@ -62,11 +67,13 @@ static void set_log(struct table *next, int64_t now_ms)
 	bool is_needed = false;
 
 	for (size_t i = 0; i < next->settings->destination_count; i++)
-		is_needed = is_needed || next->settings->destinations[i].is_enabled || next->settings->destinations[i].until > 0;
+		is_needed = is_needed || next->settings->destinations[i].is_enabled ||
+			    next->settings->destinations[i].until > 0;
 	change_log_set(next, others | (is_needed ? LOG_SENDING : 0), now_ms);
 }
 
-enum code destination_finish(struct catalog *catalog, struct table *table, struct str stream_arn, int64_t now_ms, struct err *err)
+enum code destination_finish(struct catalog *catalog, struct table *table, struct str stream_arn,
+			     int64_t now_ms, struct err *err)
 {
 	const struct destination *current = destination_find(table, stream_arn);
 
@@ -79,7 +86,8 @@ enum code destination_finish(struct catalog *catalog, struct table *table, struc
 	return code == ERR_TABLE_MOVED ? OK : code;
 }
 
-enum code destination_replace(struct call *call, struct table *table, struct destination changed, struct str shown, struct err *err)
+enum code destination_replace(struct call *call, struct table *table, struct destination changed,
+			      struct str shown, struct err *err)
 {
 	const struct destination *current = destination_find(table, changed.stream_arn);
 	struct json_out *out = &call->out;
@@ -89,17 +97,20 @@ enum code destination_replace(struct call *call, struct table *table, struct des
 		return code;
 	struct table *next = table_clone(table);
 	changed.stream_arn = str_copy(next->arena, changed.stream_arn);
-	changed.settles_ms = call->now_ms + timing_lasts(call, !changed.is_enabled  ? TIMING_KINESIS_DISABLE
-							       : changed.is_updated ? TIMING_KINESIS_UPDATE
-										    : TIMING_KINESIS_ENABLE);
+	changed.settles_ms =
+		call->now_ms + timing_lasts(call, !changed.is_enabled  ? TIMING_KINESIS_DISABLE
+						  : changed.is_updated ? TIMING_KINESIS_UPDATE
+								       : TIMING_KINESIS_ENABLE);
 	if (current) {
 		next->settings->destinations[current - table->settings->destinations] = changed;
 	} else {
-		next->settings->destinations = ARENA_ARRAY(next->arena, struct destination, table->settings->destination_count + 1);
+		next->settings->destinations = ARENA_ARRAY(next->arena, struct destination,
+							   table->settings->destination_count + 1);
 		next->settings->destinations[0] = changed;
 		for (size_t i = 0; i < table->settings->destination_count; i++) {
 			next->settings->destinations[i + 1] = table->settings->destinations[i];
-			next->settings->destinations[i + 1].stream_arn = str_copy(next->arena, table->settings->destinations[i].stream_arn);
+			next->settings->destinations[i + 1].stream_arn =
+				str_copy(next->arena, table->settings->destinations[i].stream_arn);
 		}
 		next->settings->destination_count++;
 	}
@@ -111,11 +122,13 @@ enum code destination_replace(struct call *call, struct table *table, struct des
 	return catalog_replace(call->service->catalog, table, next, err);
 }
 
-void destination_write_configuration(struct json_out *out, struct str name, enum time_precision precision)
+void destination_write_configuration(struct json_out *out, struct str name,
+				     enum time_precision precision)
 {
 	json_out_name(out, name);
 	json_out_open(out, '{');
 	if (precision != PRECISION_ABSENT)
-		json_out_field_string(out, "ApproximateCreationDateTimePrecision", destination_precision(precision));
+		json_out_field_string(out, "ApproximateCreationDateTimePrecision",
+				      destination_precision(precision));
 	json_out_close(out, '}');
 }

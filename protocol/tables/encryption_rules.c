@@ -27,19 +27,21 @@ enum code encryption_rules_check(const struct sse_specification *input, struct e
 
 static struct str key_arn(const struct table *table, struct str id)
 {
-	return str_printf(table->arena, "arn:aws:kms:" STR_FMT ":" STR_FMT ":key/" STR_FMT, STR_ARG(table->identity.region),
-			  STR_ARG(table->identity.account),
+	return str_printf(table->arena, "arn:aws:kms:" STR_FMT ":" STR_FMT ":key/" STR_FMT,
+			  STR_ARG(table->identity.region), STR_ARG(table->identity.account),
 			  STR_ARG(id));
 }
 
 static struct str uuid_of(const struct table *table, struct str text)
 {
-	struct str seed = str_printf(table->arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(table->identity.account),
+	struct str seed = str_printf(table->arena, STR_FMT "/" STR_FMT "/" STR_FMT,
+				     STR_ARG(table->identity.account),
 				     STR_ARG(table->identity.region), STR_ARG(text));
 	unsigned long long high = str_hash(seed, 1), low = str_hash(seed, 2);
 
-	return str_printf(table->arena, "%08llx-%04llx-4%03llx-%04llx-%012llx", high >> 32, high >> 16 & 0xFFFF, high & 0xFFF,
-			  (low >> 48 & 0x3FFF) | 0x8000, low & 0xFFFFFFFFFFFF);
+	return str_printf(table->arena, "%08llx-%04llx-4%03llx-%04llx-%012llx", high >> 32,
+			  high >> 16 & 0xFFFF, high & 0xFFF, (low >> 48 & 0x3FFF) | 0x8000,
+			  low & 0xFFFFFFFFFFFF);
 }
 
 /* A key's id, its ARN, an alias or an alias's ARN: the ARN of the key. */
@@ -50,28 +52,39 @@ static enum code resolve(struct table *table, struct str key, struct str *out, s
 	if (str_starts_with(key, STR("arn:")))
 		parts = arn_split(key);
 	if (!str_eq(parts.region, table->identity.region))
-		return err_set(err, MSG_KMS_REGION, STR_ARG(parts.region), STR_ARG(uuid_of(table, key)));
-	/* There is no key service here: an alias means the key whose id follows from its name, the same one in an account and region always */
+		return err_set(err, MSG_KMS_REGION, STR_ARG(parts.region),
+			       STR_ARG(uuid_of(table, key)));
+	/* There is no key service here: an alias means the key whose id follows from its name, the
+	 * same one in an account and region always */
 	if (str_starts_with(parts.resource, STR("alias/")))
 		*out = key_arn(table, uuid_of(table, parts.resource));
 	else
-		*out = str_starts_with(key, STR("arn:")) ? str_copy(table->arena, key) : key_arn(table, key);
+		*out = str_starts_with(key, STR("arn:")) ? str_copy(table->arena, key)
+							 : key_arn(table, key);
 	return OK;
 }
 
-enum code encryption_rules_news(const struct table *table, const struct sse_specification *input, struct err *err)
+enum code encryption_rules_news(const struct table *table, const struct sse_specification *input,
+				struct err *err)
 {
-	struct str asked = str_is_set(input->kms_master_key_id) ? input->kms_master_key_id : STR(MANAGED_ALIAS);
+	struct str asked = str_is_set(input->kms_master_key_id) ? input->kms_master_key_id
+								: STR(MANAGED_ALIAS);
 
 	if (!is_enabled(input))
 		return table->settings->sse_enabled ? OK : err_set(err, MSG_SSE_DEFAULT);
-	/* AWS: recognises the table's key by its ARN only; an alias or an id of the same key encrypts again */
-	return table->settings->sse_enabled && str_eq(asked, table->settings->sse_key) ? err_set(err, MSG_SSE_SAME) : OK;
+	/* AWS: recognises the table's key by its ARN only; an alias or an id of the same key
+	 * encrypts again */
+	return table->settings->sse_enabled && str_eq(asked, table->settings->sse_key)
+		       ? err_set(err, MSG_SSE_SAME)
+		       : OK;
 }
 
-enum code encryption_rules_apply(struct table *table, const struct sse_specification *input, bool is_new, struct err *err)
+enum code encryption_rules_apply(struct table *table, const struct sse_specification *input,
+				 bool is_new, struct err *err)
 {
-	struct str asked = str_is_set(input->kms_master_key_id) ? input->kms_master_key_id : STR(MANAGED_ALIAS), key = STR_ABSENT;
+	struct str asked = str_is_set(input->kms_master_key_id) ? input->kms_master_key_id
+								: STR(MANAGED_ALIAS),
+		   key = STR_ABSENT;
 	enum code code = is_new ? OK : encryption_rules_news(table, input, err);
 
 	if (code != OK)
@@ -89,7 +102,9 @@ enum code encryption_rules_apply(struct table *table, const struct sse_specifica
 
 bool encryption_rules_is_managed_name(struct str key)
 {
-	return str_eq(key, STR(MANAGED_ALIAS)) || (str_starts_with(key, STR("arn:")) && str_eq(arn_split(key).resource, STR(MANAGED_ALIAS)));
+	return str_eq(key, STR(MANAGED_ALIAS)) ||
+	       (str_starts_with(key, STR("arn:")) &&
+		str_eq(arn_split(key).resource, STR(MANAGED_ALIAS)));
 }
 
 bool encryption_rules_is_managed(const struct table *table)
@@ -97,14 +112,18 @@ bool encryption_rules_is_managed(const struct table *table)
 	struct str id = uuid_of(table, STR(MANAGED_ALIAS));
 
 	return table->settings->sse_key.n >= id.n &&
-	       str_eq((struct str){table->settings->sse_key.p + table->settings->sse_key.n - id.n, id.n}, id);
+	       str_eq((struct str){table->settings->sse_key.p + table->settings->sse_key.n - id.n,
+				   id.n},
+		      id);
 }
 
-enum code encryption_rules_region(const struct table *table, struct str key, struct str region, struct err *err)
+enum code encryption_rules_region(const struct table *table, struct str key, struct str region,
+				  struct err *err)
 {
 	if (!str_starts_with(key, STR("arn:")) || str_eq(arn_split(key).region, region))
 		return OK;
-	return err_set(err, MSG_REPLICA_KEY_REGION, STR_ARG(region), STR_ARG(arn_split(key).region), STR_ARG(uuid_of(table, key)));
+	return err_set(err, MSG_REPLICA_KEY_REGION, STR_ARG(region), STR_ARG(arn_split(key).region),
+		       STR_ARG(uuid_of(table, key)));
 }
 
 void encryption_rules_replica(struct table *replica, struct str key)
@@ -112,6 +131,7 @@ void encryption_rules_replica(struct table *replica, struct str key)
 	struct err ignored = err_in(replica->arena);
 	struct str asked = str_is_set(key) ? key : STR(MANAGED_ALIAS), own = STR_ABSENT;
 
-	if (replica->settings->sse_enabled && resolve(replica, asked, &own, &ignored) == OK) /* the region was checked */
+	if (replica->settings->sse_enabled &&
+	    resolve(replica, asked, &own, &ignored) == OK) /* the region was checked */
 		replica->settings->sse_key = own;
 }

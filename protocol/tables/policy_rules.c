@@ -12,23 +12,27 @@
 #include "protocol/timing/timing.h"
 
 /* Recorded: which part of the ARN is wrong decides the text. */
-static enum code check_arn(struct str arn, const struct arn *parts, struct str rest, struct err *err)
+static enum code check_arn(struct str arn, const struct arn *parts, struct str rest,
+			   struct err *err)
 {
 	if (rest.n > 0 && str_starts_with(rest, STR("index/")))
 		return err_set(err, MSG_POLICY_ARN_PART, STR_ARG(arn));
 	if (rest.n > 0 && !str_starts_with(rest, STR("stream/")))
 		return err_set(err, MSG_POLICY_ARN_KIND, STR_ARG(arn));
-	return str_eq(parts->partition, STR("aws")) ? OK : err_set(err, MSG_POLICY_ARN, STR_ARG(arn));
+	return str_eq(parts->partition, STR("aws")) ? OK
+						    : err_set(err, MSG_POLICY_ARN, STR_ARG(arn));
 }
 
-enum code policy_rules_table(struct call *call, struct str arn, struct table **table, bool *is_stream, struct err *err)
+enum code policy_rules_table(struct call *call, struct str arn, struct table **table,
+			     bool *is_stream, struct err *err)
 {
 	struct arn parts = arn_split(arn);
 	struct str name, rest;
 
 	if (!str_starts_with(arn, STR("arn:")))
 		return err_set(err, MSG_POLICY_ARN_PREFIX, STR_ARG(arn));
-	if (!str_eq(parts.service, STR("dynamodb")) || !str_starts_with(parts.resource, STR("table/")))
+	if (!str_eq(parts.service, STR("dynamodb")) ||
+	    !str_starts_with(parts.resource, STR("table/")))
 		return err_set(err, MSG_POLICY_ARN_KIND, STR_ARG(arn));
 	rest = arn_table_part(parts.resource, &name);
 	enum code code = check_arn(arn, &parts, rest, err);
@@ -44,7 +48,8 @@ enum code policy_rules_table(struct call *call, struct str arn, struct table **t
 	if (!is_own && !str_eq(parts.region, call->ns.region))
 		return err_set(err, MSG_POLICY_ARN, STR_ARG(arn));
 	*is_stream = rest.n > 0;
-	if (code == OK && *is_stream && !str_eq((struct str){rest.p + 7, rest.n - 7}, (*table)->streams.label))
+	if (code == OK && *is_stream &&
+	    !str_eq((struct str){rest.p + 7, rest.n - 7}, (*table)->streams.label))
 		return err_set(err, MSG_POLICY_STREAM, (int)rest.n - 7, rest.p + 7, STR_ARG(name));
 	return code;
 }
@@ -92,7 +97,9 @@ static void write_json(struct arena *arena, struct json_out *out, const struct j
 
 static void write_one_or_many(struct arena *arena, struct json_out *out, const struct json *value)
 {
-	write_json(arena, out, json_type(value) == JSON_ARRAY && json_count(value) == 1 ? json_first(value) : value);
+	write_json(arena, out,
+		   json_type(value) == JSON_ARRAY && json_count(value) == 1 ? json_first(value)
+									    : value);
 }
 
 /* AWS: accounts as the ARNs of their roots, each once. */
@@ -102,7 +109,8 @@ static void write_principals(struct arena *arena, struct json_out *out, const st
 	struct str *names = ARENA_ARRAY(arena, struct str, is_list ? json_count(value) : 1);
 	size_t n = 0, k;
 
-	for (const struct json *one = is_list ? json_first(value) : value; one; one = is_list ? json_next(one) : NULL) {
+	for (const struct json *one = is_list ? json_first(value) : value; one;
+	     one = is_list ? json_next(one) : NULL) {
 		struct str name = json_string(arena, one);
 
 		if (policy_scope_is_account(name))
@@ -139,8 +147,15 @@ static const struct statement_member {
 	const char *name;
 	void (*write)(struct arena *arena, struct json_out *out, const struct json *value);
 } statement_members[] = {
-	{"Sid", write_json}, {"Effect", NULL}, {"Principal", write_principal}, {"NotPrincipal", write_principal}, {"Action", write_one_or_many},
-	{"NotAction", write_one_or_many}, {"Resource", write_one_or_many}, {"NotResource", write_one_or_many}, {"Condition", write_json},
+	{"Sid", write_json},
+	{"Effect", NULL},
+	{"Principal", write_principal},
+	{"NotPrincipal", write_principal},
+	{"Action", write_one_or_many},
+	{"NotAction", write_one_or_many},
+	{"Resource", write_one_or_many},
+	{"NotResource", write_one_or_many},
+	{"Condition", write_json},
 };
 
 static bool is_text(struct arena *arena, const struct json *value, struct str text)
@@ -167,14 +182,17 @@ static void write_statement(struct arena *arena, struct json_out *out, const str
 		if (member->write)
 			member->write(arena, out, value);
 		else
-			json_out_string(out, is_effect(arena, statement, "Allow") ? STR("Allow") : STR("Deny"));
+			json_out_string(out, is_effect(arena, statement, "Allow") ? STR("Allow")
+										  : STR("Deny"));
 	}
 	json_out_close(out, '}');
 }
 
 static bool is_everyone(struct arena *arena, const struct json *principal)
 {
-	const struct json *accounts = principal && json_type(principal) == JSON_OBJECT ? json_member(principal, "AWS") : principal;
+	const struct json *accounts = principal && json_type(principal) == JSON_OBJECT
+					      ? json_member(principal, "AWS")
+					      : principal;
 
 	if (!accounts || json_type(accounts) != JSON_ARRAY)
 		return is_text(arena, accounts, STR("*"));
@@ -190,8 +208,10 @@ static bool has_action(struct arena *arena, const struct json *actions, const ch
 {
 	bool is_list = actions && json_type(actions) == JSON_ARRAY;
 
-	for (const struct json *one = is_list ? json_first(actions) : actions; one; one = is_list ? json_next(one) : NULL) {
-		if (is_text(arena, one, str_of(action)) || is_text(arena, one, STR("*")) || is_text(arena, one, STR("dynamodb:*")))
+	for (const struct json *one = is_list ? json_first(actions) : actions; one;
+	     one = is_list ? json_next(one) : NULL) {
+		if (is_text(arena, one, str_of(action)) || is_text(arena, one, STR("*")) ||
+		    is_text(arena, one, STR("dynamodb:*")))
 			return true;
 	}
 	return false;
@@ -200,7 +220,10 @@ static bool has_action(struct arena *arena, const struct json *actions, const ch
 /* The first of what a statement must have and has not. */
 static const char *missing(const struct json *statement)
 {
-	static const char *const fields[][2] = {{"Effect", NULL}, {"Principal", "NotPrincipal"}, {"Action", "NotAction"}, {"Resource", "NotResource"}};
+	static const char *const fields[][2] = {{"Effect", NULL},
+						{"Principal", "NotPrincipal"},
+						{"Action", "NotAction"},
+						{"Resource", "NotResource"}};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		const struct json *value = json_member(statement, fields[i][0]);
@@ -212,7 +235,8 @@ static const char *missing(const struct json *statement)
 	return NULL;
 }
 
-static enum code check_statement(struct arena *arena, const struct json *statement, const struct policy_terms *terms, struct err *err)
+static enum code check_statement(struct arena *arena, const struct json *statement,
+				 const struct policy_terms *terms, struct err *err)
 {
 	const char *field = missing(statement);
 
@@ -221,10 +245,12 @@ static enum code check_statement(struct arena *arena, const struct json *stateme
 	enum code code = policy_scope_check(arena, statement, terms->is_stream, err);
 	if (code != OK)
 		return code;
-	bool is_for_all = is_everyone(arena, json_member(statement, "Principal")) && !json_member(statement, "Condition");
+	bool is_for_all = is_everyone(arena, json_member(statement, "Principal")) &&
+			  !json_member(statement, "Condition");
 	if (is_for_all && is_effect(arena, statement, "Allow"))
 		return err_set(err, MSG_POLICY_UNBOUNDED);
-	if (is_for_all && !terms->may_lock_out && has_action(arena, json_member(statement, "Action"), "dynamodb:PutResourcePolicy"))
+	if (is_for_all && !terms->may_lock_out &&
+	    has_action(arena, json_member(statement, "Action"), "dynamodb:PutResourcePolicy"))
 		return err_set(err, MSG_POLICY_LOCKOUT);
 	return OK;
 }
@@ -234,31 +260,38 @@ static enum code check_ids(struct arena *arena, const struct json *statements, s
 	for (const struct json *one = json_first(statements); one; one = json_next(one)) {
 		const struct json *sid = json_member(one, "Sid");
 
-		for (const struct json *other = json_first(statements); sid && other != one; other = json_next(other)) {
+		for (const struct json *other = json_first(statements); sid && other != one;
+		     other = json_next(other)) {
 			const struct json *known = json_member(other, "Sid");
 
-			if (known && json_type(sid) == JSON_STRING && is_text(arena, known, json_string(arena, sid)))
-				return err_set(err, MSG_POLICY_DOCUMENT, "The Statement Ids in the policy are not unique");
+			if (known && json_type(sid) == JSON_STRING &&
+			    is_text(arena, known, json_string(arena, sid)))
+				return err_set(err, MSG_POLICY_DOCUMENT,
+					       "The Statement Ids in the policy are not unique");
 		}
 	}
 	return OK;
 }
 
 /* The statements, of which one may stand without a list. */
-static enum code check_statements(struct arena *arena, const struct json *statements, const struct policy_terms *terms, struct err *err)
+static enum code check_statements(struct arena *arena, const struct json *statements,
+				  const struct policy_terms *terms, struct err *err)
 {
 	enum code code = OK;
 
 	if (json_type(statements) == JSON_OBJECT)
 		return check_statement(arena, statements, terms, err);
 	if (json_count(statements) == 0)
-		return err_set(err, MSG_POLICY_DOCUMENT, "Could not parse the policy: Statement is empty!");
-	for (const struct json *one = json_first(statements); one && code == OK; one = json_next(one))
+		return err_set(err, MSG_POLICY_DOCUMENT,
+			       "Could not parse the policy: Statement is empty!");
+	for (const struct json *one = json_first(statements); one && code == OK;
+	     one = json_next(one))
 		code = check_statement(arena, one, terms, err);
 	return code == OK ? check_ids(arena, statements, err) : code;
 }
 
-static enum code parse(struct arena *arena, struct str text, const struct json **root, struct err *err)
+static enum code parse(struct arena *arena, struct str text, const struct json **root,
+		       struct err *err)
 {
 	struct err unused = err_in(arena);
 
@@ -272,10 +305,13 @@ static enum code parse(struct arena *arena, struct str text, const struct json *
 		return err_set(err, MSG_POLICY_DOCUMENT, "This policy contains invalid Json");
 	if (json_type(*root) == JSON_NULL)
 		return err_set(err, MSG_POLICY_DOCUMENT, "This text appears not to be a policy");
-	return json_type(*root) == JSON_OBJECT ? OK : err_set(err, MSG_POLICY_DOCUMENT, "This policy contains invalid Json");
+	return json_type(*root) == JSON_OBJECT
+		       ? OK
+		       : err_set(err, MSG_POLICY_DOCUMENT, "This policy contains invalid Json");
 }
 
-enum code policy_rules_document(struct arena *arena, struct str text, const struct policy_terms *terms, struct str *canonical,
+enum code policy_rules_document(struct arena *arena, struct str text,
+				const struct policy_terms *terms, struct str *canonical,
 				struct err *err)
 {
 	struct json_out out = json_out_in(arena);
@@ -303,7 +339,8 @@ enum code policy_rules_document(struct arena *arena, struct str text, const stru
 	json_out_name(&out, STR("Statement"));
 	json_out_open(&out, '[');
 	bool is_list = json_type(statements) == JSON_ARRAY;
-	for (const struct json *one = is_list ? json_first(statements) : statements; one; one = is_list ? json_next(one) : NULL)
+	for (const struct json *one = is_list ? json_first(statements) : statements; one;
+	     one = is_list ? json_next(one) : NULL)
 		write_statement(arena, &out, one);
 	json_out_close(&out, ']');
 	json_out_close(&out, '}');
@@ -311,7 +348,8 @@ enum code policy_rules_document(struct arena *arena, struct str text, const stru
 	return OK;
 }
 
-enum code policy_rules_revision(const struct table *table, bool is_stream, struct str expected, struct err *err)
+enum code policy_rules_revision(const struct table *table, bool is_stream, struct str expected,
+				struct err *err)
 {
 	struct policy policy = policy_rules_of(table, is_stream);
 	bool is_there = str_is_set(policy.text);
@@ -319,15 +357,21 @@ enum code policy_rules_revision(const struct table *table, bool is_stream, struc
 	if (!str_is_set(expected))
 		return OK;
 	if (str_eq(expected, STR("NO_POLICY")))
-		return is_there ? err_set(err, MSG_POLICY_EXISTS, STR_ARG(table->identity.name), (long long)policy.revision) : OK;
+		return is_there ? err_set(err, MSG_POLICY_EXISTS, STR_ARG(table->identity.name),
+					  (long long)policy.revision)
+				: OK;
 	if (policy.revision == 0)
-		return err_set(err, MSG_POLICY_REVISION_ABSENT, STR_ARG(expected), STR_ARG(table->identity.name));
-	if (!is_there || !str_eq(expected, str_printf(err->arena, "%lld", (long long)policy.revision)))
-		return err_set(err, MSG_POLICY_REVISION, STR_ARG(expected), STR_ARG(table->identity.name), (long long)policy.revision);
+		return err_set(err, MSG_POLICY_REVISION_ABSENT, STR_ARG(expected),
+			       STR_ARG(table->identity.name));
+	if (!is_there ||
+	    !str_eq(expected, str_printf(err->arena, "%lld", (long long)policy.revision)))
+		return err_set(err, MSG_POLICY_REVISION, STR_ARG(expected),
+			       STR_ARG(table->identity.name), (long long)policy.revision);
 	return OK;
 }
 
-enum code policy_rules_change(struct call *call, struct table *table, bool is_stream, struct str text, int64_t *revision, struct err *err)
+enum code policy_rules_change(struct call *call, struct table *table, bool is_stream,
+			      struct str text, int64_t *revision, struct err *err)
 {
 	struct policy current = policy_rules_of(table, is_stream);
 	struct policy *changed;

@@ -14,7 +14,8 @@ struct walk {
 
 typedef enum code check_fn(const struct walk *walk, const struct json *value);
 
-/* How many values stand before `wanted` in the text, which *n counts. The parser bounds the depth. */
+/* How many values stand before `wanted` in the text, which *n counts. The parser bounds the depth.
+ */
 static bool count_to(const struct json *value, const struct json *wanted, size_t *n)
 {
 	enum json_type type = json_type(value);
@@ -52,7 +53,8 @@ static size_t end_of_word(struct str text, size_t at)
 	return at;
 }
 
-/* Where AWS's parser stands when it has begun to read the value that n others precede: in a string or a container, behind other scalars. */
+/* Where AWS's parser stands when it has begun to read the value that n others precede: in a string
+ * or a container, behind other scalars. */
 static size_t place_of(struct str text, size_t n)
 {
 	size_t at = 0, end;
@@ -137,7 +139,9 @@ static enum code check_version(const struct walk *walk, const struct json *value
 {
 	struct str version = is_string(value) ? json_string(walk->arena, value) : STR("");
 
-	return str_eq(version, STR("2012-10-17")) || str_eq(version, STR("2008-10-17")) ? OK : refuse(walk, value);
+	return str_eq(version, STR("2012-10-17")) || str_eq(version, STR("2008-10-17"))
+		       ? OK
+		       : refuse(walk, value);
 }
 
 /* AWS: in any case. DDB-TABLE-207 */
@@ -145,7 +149,9 @@ static enum code check_effect(const struct walk *walk, const struct json *value)
 {
 	struct str effect = is_string(value) ? json_string(walk->arena, value) : STR("");
 
-	return str_eq_nocase(effect, STR("Allow")) || str_eq_nocase(effect, STR("Deny")) ? OK : refuse(walk, value);
+	return str_eq_nocase(effect, STR("Allow")) || str_eq_nocase(effect, STR("Deny"))
+		       ? OK
+		       : refuse(walk, value);
 }
 
 static enum code check_principal(const struct walk *walk, const struct json *value)
@@ -154,8 +160,11 @@ static enum code check_principal(const struct walk *walk, const struct json *val
 	enum code code = OK;
 
 	if (json_type(value) != JSON_OBJECT)
-		return is_string(value) && str_eq(json_string(walk->arena, value), STR("*")) ? OK : refuse(walk, value);
-	for (const struct json *kind = json_first(value); kind && code == OK; kind = json_next(kind)) {
+		return is_string(value) && str_eq(json_string(walk->arena, value), STR("*"))
+			       ? OK
+			       : refuse(walk, value);
+	for (const struct json *kind = json_first(value); kind && code == OK;
+	     kind = json_next(kind)) {
 		struct str name = json_name(walk->arena, kind);
 		bool is_known = false;
 
@@ -179,16 +188,19 @@ static size_t colons(struct str text)
 static enum code check_key(const struct walk *walk, struct str key)
 {
 	struct str rest = key, head = str_cut(&rest, '/'), tag = STR("tag");
-	bool is_tag = head.n < key.n && head.n >= tag.n && str_eq_nocase((struct str){head.p + head.n - tag.n, tag.n}, tag);
+	bool is_tag = head.n < key.n && head.n >= tag.n &&
+		      str_eq_nocase((struct str){head.p + head.n - tag.n, tag.n}, tag);
 
 	return colons(is_tag ? head : key) <= 1 ? OK : err_set(walk->err, MSG_POLICY_COLONS);
 }
 
-static enum code check_values(const struct walk *walk, const struct iam_operator *operator, const struct json *value)
+static enum code check_values(const struct walk *walk, const struct iam_operator *operator,
+			      const struct json * value)
 {
 	bool is_list = json_type(value) == JSON_ARRAY;
 
-	for (const struct json *one = is_list ? json_first(value) : value; one; one = is_list ? json_next(one) : NULL) {
+	for (const struct json *one = is_list ? json_first(value) : value; one;
+	     one = is_list ? json_next(one) : NULL) {
 		if (!iam_operator_takes(walk->arena, operator, one))
 			return refuse(walk, one);
 	}
@@ -202,7 +214,8 @@ static enum code check_block(const struct walk *walk, const struct json *block)
 	struct iam_test test = {0};
 	enum code code = OK;
 
-	if (prefix.n < name.n && !str_eq_nocase(prefix, STR("ForAllValues")) && !str_eq_nocase(prefix, STR("ForAnyValue")))
+	if (prefix.n < name.n && !str_eq_nocase(prefix, STR("ForAllValues")) &&
+	    !str_eq_nocase(prefix, STR("ForAnyValue")))
 		return err_set(walk->err, MSG_POLICY_PREFIX);
 	if (json_type(block) != JSON_OBJECT || !iam_operator_read(name, &test))
 		return refuse(walk, block);
@@ -220,7 +233,8 @@ static enum code check_condition(const struct walk *walk, const struct json *val
 
 	if (json_type(value) != JSON_OBJECT)
 		return refuse(walk, value);
-	for (const struct json *block = json_first(value); block && code == OK; block = json_next(block))
+	for (const struct json *block = json_first(value); block && code == OK;
+	     block = json_next(block))
 		code = check_block(walk, block);
 	return code;
 }
@@ -253,16 +267,19 @@ static const struct element *element_of(struct str name, const struct element *e
 }
 
 /* Whether an element of that name stands before this one. */
-static bool is_before(struct arena *arena, const struct json *object, const struct json *value, const char *name)
+static bool is_before(struct arena *arena, const struct json *object, const struct json *value,
+		      const char *name)
 {
-	for (const struct json *one = json_first(object); name && one != value; one = json_next(one)) {
+	for (const struct json *one = json_first(object); name && one != value;
+	     one = json_next(one)) {
 		if (str_eq(json_name(arena, one), str_of(name)))
 			return true;
 	}
 	return false;
 }
 
-static enum code check_elements(const struct walk *walk, const struct json *object, const struct element *elements, size_t n)
+static enum code check_elements(const struct walk *walk, const struct json *object,
+				const struct element *elements, size_t n)
 {
 	enum code code = OK;
 
@@ -272,7 +289,9 @@ static enum code check_elements(const struct walk *walk, const struct json *obje
 
 		if (!element)
 			return err_set(walk->err, MSG_POLICY_UNKNOWN, STR_ARG(name));
-		code = is_before(walk->arena, object, one, element->other) ? refuse(walk, one) : element->check(walk, one);
+		code = is_before(walk->arena, object, one, element->other)
+			       ? refuse(walk, one)
+			       : element->check(walk, one);
 	}
 	return code;
 }
@@ -281,7 +300,8 @@ static enum code check_statement(const struct walk *walk, const struct json *val
 {
 	if (json_type(value) != JSON_OBJECT)
 		return refuse(walk, value);
-	return check_elements(walk, value, statement_elements, sizeof(statement_elements) / sizeof(statement_elements[0]));
+	return check_elements(walk, value, statement_elements,
+			      sizeof(statement_elements) / sizeof(statement_elements[0]));
 }
 
 /* One may stand without a list. */
@@ -296,7 +316,8 @@ static enum code check_statements(const struct walk *walk, const struct json *va
 	return code;
 }
 
-enum code policy_syntax_check(struct arena *arena, struct str text, const struct json *root, struct err *err)
+enum code policy_syntax_check(struct arena *arena, struct str text, const struct json *root,
+			      struct err *err)
 {
 	static const struct element elements[] = {
 		{"Version", NULL, check_version},
@@ -304,7 +325,8 @@ enum code policy_syntax_check(struct arena *arena, struct str text, const struct
 		{"Statement", NULL, check_statements},
 	};
 	const struct walk walk = {arena, text, root, err};
-	enum code code = check_elements(&walk, root, elements, sizeof(elements) / sizeof(elements[0]));
+	enum code code =
+		check_elements(&walk, root, elements, sizeof(elements) / sizeof(elements[0]));
 
 	return code == OK && !json_member(root, "Statement") ? refuse_root(&walk) : code;
 }

@@ -3,7 +3,9 @@
 #include "storage/stream/change_log.h"
 
 #define DAY_MS ((int64_t)86400 * 1000)
-#define LAG_MS ((int64_t)300 * 1000) /* AWS: LatestRestorableDateTime is five minutes ago, but not before recovery was switched on */
+#define LAG_MS                                                                                     \
+	((int64_t)300 * 1000) /* AWS: LatestRestorableDateTime is five minutes ago, but not before \
+				 recovery was switched on */
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -22,10 +24,13 @@ void recovery_log(struct table *next, int64_t now_ms)
 
 	next->log.keep_ms = is_on ? next->settings->recovery_days * DAY_MS : 0;
 	next->log.since_ms = is_on ? next->settings->recovery_since_ms : 0;
-	change_log_set(next, (next->log.reasons & ~(unsigned)LOG_RECOVERY) | (is_on ? LOG_RECOVERY : 0), now_ms);
+	change_log_set(next,
+		       (next->log.reasons & ~(unsigned)LOG_RECOVERY) | (is_on ? LOG_RECOVERY : 0),
+		       now_ms);
 }
 
-void recovery_window(const struct table *table, int64_t now_ms, int64_t *earliest_ms, int64_t *latest_ms)
+void recovery_window(const struct table *table, int64_t now_ms, int64_t *earliest_ms,
+		     int64_t *latest_ms)
 {
 	int64_t since = table->log.since_ms;
 
@@ -48,10 +53,13 @@ void recovery_describe(struct call *call, const struct table *table)
 	json_out_open(out, '{');
 	json_out_name(out, STR("ContinuousBackupsDescription"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "ContinuousBackupsStatus", timing_backups_are_shown(call, table) ? STR("ENABLED") : STR("DISABLED"));
+	json_out_field_string(out, "ContinuousBackupsStatus",
+			      timing_backups_are_shown(call, table) ? STR("ENABLED")
+								    : STR("DISABLED"));
 	json_out_name(out, STR("PointInTimeRecoveryDescription"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "PointInTimeRecoveryStatus", recovery_is_on(table) ? STR("ENABLED") : STR("DISABLED"));
+	json_out_field_string(out, "PointInTimeRecoveryStatus",
+			      recovery_is_on(table) ? STR("ENABLED") : STR("DISABLED"));
 	if (recovery_is_on(table)) {
 		recovery_window(table, call->now_ms, &earliest_ms, &latest_ms);
 		json_out_field_integer(out, "RecoveryPeriodInDays", table->settings->recovery_days);

@@ -10,10 +10,12 @@
 
 int64_t replicas_now_ms(const struct call *call, const struct table *table)
 {
-	return call->service->now_ms(call->service->clock_context, (struct ns){table->identity.account, table->identity.region});
+	return call->service->now_ms(call->service->clock_context,
+				     (struct ns){table->identity.account, table->identity.region});
 }
 
-enum code replicas_find(struct call *call, struct str name, struct str region, struct table **table, struct err *err)
+enum code replicas_find(struct call *call, struct str name, struct str region, struct table **table,
+			struct err *err)
 {
 	struct err own = err_in(call->arena);
 	struct ns ns = {call->ns.account, region};
@@ -31,7 +33,8 @@ enum code replicas_find(struct call *call, struct str name, struct str region, s
 	return OK;
 }
 
-enum code replicas_of(struct call *call, const struct table *table, struct table ***replicas, size_t *n, struct err *err)
+enum code replicas_of(struct call *call, const struct table *table, struct table ***replicas,
+		      size_t *n, struct err *err)
 {
 	struct table **members = ARENA_ARRAY(call->arena, struct table *, table->group.n);
 	size_t count = 0;
@@ -40,8 +43,10 @@ enum code replicas_of(struct call *call, const struct table *table, struct table
 	for (size_t i = 0; i < table->group.n && code == OK; i++) {
 		struct table *found;
 
-		code = replicas_find(call, table->identity.name, table->group.v[i].region, &found, err);
-		if (code == OK && found && str_eq(found->group.id, table->group.id) && table_member(found, table->identity.region))
+		code = replicas_find(call, table->identity.name, table->group.v[i].region, &found,
+				     err);
+		if (code == OK && found && str_eq(found->group.id, table->group.id) &&
+		    table_member(found, table->identity.region))
 			members[count++] = found;
 	}
 	(void)RESULT(code, replicas, members);
@@ -50,10 +55,12 @@ enum code replicas_of(struct call *call, const struct table *table, struct table
 
 static int by_region(const void *a, const void *b)
 {
-	return str_cmp((*(struct table *const *)a)->identity.region, (*(struct table *const *)b)->identity.region);
+	return str_cmp((*(struct table *const *)a)->identity.region,
+		       (*(struct table *const *)b)->identity.region);
 }
 
-enum code replicas_all(struct call *call, struct str name, struct table **table, struct table ***replicas, size_t *n, struct err *err)
+enum code replicas_all(struct call *call, struct str name, struct table **table,
+		       struct table ***replicas, size_t *n, struct err *err)
 {
 	struct table *own = NULL, **others = NULL, **all;
 	size_t count = 0;
@@ -92,11 +99,14 @@ struct str replicas_status(const struct table *table)
 	return STR("ACTIVE");
 }
 
-/* The read units of a replica, or of an index of it, where they are not those of the table that shows it. */
-static void write_overrides(struct json_out *out, bool is_provisioned, const struct throughput *own, const struct throughput *other,
-			    const struct throughput_pair *own_cap, const struct throughput_pair *other_cap)
+/* The read units of a replica, or of an index of it, where they are not those of the table that
+ * shows it. */
+static void write_overrides(struct json_out *out, bool is_provisioned, const struct throughput *own,
+			    const struct throughput *other, const struct throughput_pair *own_cap,
+			    const struct throughput_pair *other_cap)
 {
-	int64_t cap = other_cap->is_set ? other_cap->read : 0, own_read = own_cap->is_set ? own_cap->read : 0;
+	int64_t cap = other_cap->is_set ? other_cap->read : 0,
+		own_read = own_cap->is_set ? own_cap->read : 0;
 
 	if (is_provisioned && other->read != own->read) {
 		json_out_name(out, STR("ProvisionedThroughputOverride"));
@@ -112,20 +122,23 @@ static void write_overrides(struct json_out *out, bool is_provisioned, const str
 	}
 }
 
-static void write_index(struct json_out *out, const struct table *table, const struct table *replica, const struct index *index)
+static void write_index(struct json_out *out, const struct table *table,
+			const struct table *replica, const struct index *index)
 {
 	const struct index *own = table_index(table, index->name);
 
 	json_out_open(out, '{');
 	json_out_field_string(out, "IndexName", index->name);
 	if (own && !own->is_local)
-		write_overrides(out, replica->settings->billing == BILLING_PROVISIONED, &own->settings->throughput, &index->settings->throughput,
+		write_overrides(out, replica->settings->billing == BILLING_PROVISIONED,
+				&own->settings->throughput, &index->settings->throughput,
 				&own->settings->on_demand, &index->settings->on_demand);
 	throughput_view_warm(out, replica, index, false);
 	json_out_close(out, '}');
 }
 
-static void write_indexes(struct json_out *out, const struct table *table, const struct table *replica)
+static void write_indexes(struct json_out *out, const struct table *table,
+			  const struct table *replica)
 {
 	bool is_open = false;
 
@@ -157,7 +170,8 @@ static void write_class(struct json_out *out, const struct table *replica)
 	json_out_close(out, '}');
 }
 
-/* AWS: DDB-TABLE-229; what is inherited is absent. ReplicaArn came later, with the model of November 2026. */
+/* AWS: DDB-TABLE-229; what is inherited is absent. ReplicaArn came later, with the model of
+ * November 2026. */
 static void write_replica(struct call *call, const struct table *table, const struct table *replica)
 {
 	struct json_out *out = &call->out;
@@ -168,12 +182,14 @@ static void write_replica(struct call *call, const struct table *table, const st
 	json_out_field_string(out, "ReplicaStatus", replicas_status(replica));
 	if (replica->settings->sse_enabled)
 		json_out_field_string(out, "KMSMasterKeyId", replica->settings->sse_key);
-	write_overrides(out, replica->settings->billing == BILLING_PROVISIONED, &table->settings->throughput, &replica->settings->throughput,
+	write_overrides(out, replica->settings->billing == BILLING_PROVISIONED,
+			&table->settings->throughput, &replica->settings->throughput,
 			&table->settings->on_demand, &replica->settings->on_demand);
 	write_indexes(out, table, replica);
 	write_class(out, replica);
 	throughput_view_warm(out, replica, NULL, false);
-	json_out_field_string(out, "GlobalTableSettingsReplicationMode", STR("ENABLED_WITH_OVERRIDES"));
+	json_out_field_string(out, "GlobalTableSettingsReplicationMode",
+			      STR("ENABLED_WITH_OVERRIDES"));
 	json_out_close(out, '}');
 }
 
@@ -191,11 +207,13 @@ static void write_witness(struct json_out *out, const struct table *table)
 }
 
 /* AWS: a new one is not in the list at first, where it was asked for. */
-static bool is_listed(const struct call *call, const struct table *table, const struct table *replica)
+static bool is_listed(const struct call *call, const struct table *table,
+		      const struct table *replica)
 {
 	int64_t age_ms = call->now_ms - replica->group.added_ms;
 
-	return !timing_is_on(call) || replica->state.status != STATUS_CREATING || !str_eq(replica->group.source, table->identity.region) || age_ms < 0 ||
+	return !timing_is_on(call) || replica->state.status != STATUS_CREATING ||
+	       !str_eq(replica->group.source, table->identity.region) || age_ms < 0 ||
 	       age_ms >= timing_lasts(call, TIMING_REPLICA_SHOWN);
 }
 
@@ -221,7 +239,8 @@ enum code replicas_write(struct call *call, const struct table *table, struct er
 	}
 	json_out_close(out, ']');
 	if (!table->group.is_strong) {
-		json_out_field_boolean(out, "DisassociationProtectionEnabled", !table->settings->may_disassociate);
+		json_out_field_boolean(out, "DisassociationProtectionEnabled",
+				       !table->settings->may_disassociate);
 		return OK;
 	}
 	json_out_field_string(out, "MultiRegionConsistency", STR("STRONG"));
@@ -229,7 +248,8 @@ enum code replicas_write(struct call *call, const struct table *table, struct er
 	return OK;
 }
 
-enum code replicas_of_global(struct call *call, struct str name_or_arn, struct str *name, struct table **table, struct table ***replicas, size_t *n,
+enum code replicas_of_global(struct call *call, struct str name_or_arn, struct str *name,
+			     struct table **table, struct table ***replicas, size_t *n,
 			     struct err *err)
 {
 	enum code code = call_table_name(call, name_or_arn, name, err);

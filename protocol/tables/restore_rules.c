@@ -9,9 +9,11 @@
 
 #define RESTORES_MAX 50 /* AWS: DDB-TABLE-350 */
 
-static bool has_key(const struct key_schema *keys, unsigned i, const struct key_schema_element *element)
+static bool has_key(const struct key_schema *keys, unsigned i,
+		    const struct key_schema_element *element)
 {
-	return str_eq(keys->attributes[i].name, element->attribute_name) && (i < keys->hash_count) == (element->key_type == KEY_TYPE_HASH);
+	return str_eq(keys->attributes[i].name, element->attribute_name) &&
+	       (i < keys->hash_count) == (element->key_type == KEY_TYPE_HASH);
 }
 
 static bool has_keys(const struct key_schema *keys, const struct key_schema_input *input)
@@ -26,9 +28,13 @@ static bool has_keys(const struct key_schema *keys, const struct key_schema_inpu
 static bool has_projection(const struct index *index, const struct projection_input *input)
 {
 	static const enum projection_type types[] = {
-		[PROJECTION_TYPE_ALL] = PROJECT_ALL, [PROJECTION_TYPE_KEYS_ONLY] = PROJECT_KEYS_ONLY, [PROJECTION_TYPE_INCLUDE] = PROJECT_INCLUDE,
+		[PROJECTION_TYPE_ALL] = PROJECT_ALL,
+		[PROJECTION_TYPE_KEYS_ONLY] = PROJECT_KEYS_ONLY,
+		[PROJECTION_TYPE_INCLUDE] = PROJECT_INCLUDE,
 	};
-	bool is_same = input->projection_type && types[input->projection_type] == index->projection && input->non_key_attributes.n == index->included_count;
+	bool is_same = input->projection_type &&
+		       types[input->projection_type] == index->projection &&
+		       input->non_key_attributes.n == index->included_count;
 
 	for (size_t i = 0; i < index->included_count && is_same; i++) {
 		bool is_found = false;
@@ -43,15 +49,21 @@ static bool has_projection(const struct index *index, const struct projection_in
 static bool has_vector(const struct vector_spec *spec, const struct vector_index *input)
 {
 	static const enum vector_distance distances[] = {
-		[VECTOR_DISTANCE_FUNCTION_COSINE] = DISTANCE_COSINE, [VECTOR_DISTANCE_FUNCTION_EUCLIDEAN] = DISTANCE_EUCLIDEAN,
+		[VECTOR_DISTANCE_FUNCTION_COSINE] = DISTANCE_COSINE,
+		[VECTOR_DISTANCE_FUNCTION_EUCLIDEAN] = DISTANCE_EUCLIDEAN,
 		[VECTOR_DISTANCE_FUNCTION_DOT_PRODUCT] = DISTANCE_DOT_PRODUCT,
 	};
-	bool is_same = str_eq(spec->attribute, input->vector_attribute->attribute_name) && spec->dimensions == input->dimensions.value &&
-		       spec->distance == distances[input->distance_function] && spec->schema_count == input->search_schema.n;
+	bool is_same = str_eq(spec->attribute, input->vector_attribute->attribute_name) &&
+		       spec->dimensions == input->dimensions.value &&
+		       spec->distance == distances[input->distance_function] &&
+		       spec->schema_count == input->search_schema.n;
 
 	for (size_t i = 0; i < spec->schema_count && is_same; i++)
-		is_same = str_eq(spec->schema[i].attribute.name, input->search_schema.v[i].attribute_name) &&
-			  spec->schema[i].is_hash == (input->search_schema.v[i].search_schema_element_type == SEARCH_SCHEMA_ELEMENT_TYPE_HASH);
+		is_same = str_eq(spec->schema[i].attribute.name,
+				 input->search_schema.v[i].attribute_name) &&
+			  spec->schema[i].is_hash ==
+				  (input->search_schema.v[i].search_schema_element_type ==
+				   SEARCH_SCHEMA_ELEMENT_TYPE_HASH);
 	return is_same;
 }
 
@@ -63,7 +75,9 @@ static struct table *bare(const struct call *call, const struct table *source, s
 	size_t kept = 0;
 
 	table->identity = (struct table_identity){
-		.account = str_copy(table->arena, call->ns.account), .region = str_copy(table->arena, call->ns.region), .name = str_copy(table->arena, name),
+		.account = str_copy(table->arena, call->ns.account),
+		.region = str_copy(table->arena, call->ns.region),
+		.name = str_copy(table->arena, name),
 		.id = catalog_uuid(table->arena),
 	};
 	table->state = (struct table_state){.status = STATUS_ACTIVE, .job = STR_ABSENT};
@@ -74,8 +88,12 @@ static struct table *bare(const struct call *call, const struct table *source, s
 	table->group = (struct table_group){.id = STR_ABSENT};
 	table->ttl = (struct table_ttl){.attribute = STR_ABSENT};
 	*table->settings = (struct table_settings){
-		.billing = had->billing, .throughput = {.read = had->throughput.read, .write = had->throughput.write}, .on_demand = had->on_demand,
-		.definition_count = had->definition_count, .definitions = table->settings->definitions, .sse_enabled = had->sse_enabled,
+		.billing = had->billing,
+		.throughput = {.read = had->throughput.read, .write = had->throughput.write},
+		.on_demand = had->on_demand,
+		.definition_count = had->definition_count,
+		.definitions = table->settings->definitions,
+		.sse_enabled = had->sse_enabled,
 		.sse_key = had->sse_enabled ? str_copy(table->arena, had->sse_key) : STR_ABSENT,
 	};
 	for (size_t i = 0; i < table->indexes.n; i++) {
@@ -91,9 +109,11 @@ static struct table *bare(const struct call *call, const struct table *source, s
 	table->indexes.vector_n = kept;
 	for (size_t i = 0; i < table_index_total(table); i++) {
 		struct index *index = table_index_at(table, i);
-		struct throughput units = {.read = index->settings->throughput.read, .write = index->settings->throughput.write};
+		struct throughput units = {.read = index->settings->throughput.read,
+					   .write = index->settings->throughput.write};
 
-		*index->settings = (struct index_settings){.throughput = units, .on_demand = index->settings->on_demand};
+		*index->settings = (struct index_settings){.throughput = units,
+							   .on_demand = index->settings->on_demand};
 		index->is_backfilling = false;
 		index->settles_ms = 0;
 	}
@@ -111,27 +131,34 @@ static void move_index(struct index *indexes, size_t from, size_t to)
 
 static void set_units(struct throughput *throughput, const struct provisioned_throughput *units)
 {
-	*throughput = (struct throughput){.read = units->read_capacity_units.value, .write = units->write_capacity_units.value};
+	*throughput = (struct throughput){.read = units->read_capacity_units.value,
+					  .write = units->write_capacity_units.value};
 }
 
-static enum code set_maxima(struct throughput_pair *pair, const struct on_demand_throughput *maxima, struct err *err)
+static enum code set_maxima(struct throughput_pair *pair, const struct on_demand_throughput *maxima,
+			    struct err *err)
 {
-	const struct opt_int *read = &maxima->max_read_request_units, *write = &maxima->max_write_request_units;
+	const struct opt_int *read = &maxima->max_read_request_units,
+			     *write = &maxima->max_write_request_units;
 
 	if (read->is_set && read->value < 1)
 		return err_set(err, MSG_RESTORE_MAXIMA_RANGE, "MaxReadRequestUnits");
 	if (write->is_set && write->value < 1)
 		return err_set(err, MSG_RESTORE_MAXIMA_RANGE, "MaxWriteRequestUnits");
-	*pair = (struct throughput_pair){read->is_set || write->is_set, read->is_set ? read->value : 0, write->is_set ? write->value : 0};
+	*pair = (struct throughput_pair){read->is_set || write->is_set,
+					 read->is_set ? read->value : 0,
+					 write->is_set ? write->value : 0};
 	return OK;
 }
 
-static enum code override_local(struct table *table, const struct local_secondary_index *input, size_t *kept, struct err *err)
+static enum code override_local(struct table *table, const struct local_secondary_index *input,
+				size_t *kept, struct err *err)
 {
 	for (size_t i = *kept; i < table->indexes.n; i++) {
 		struct index *index = &table->indexes.v[i];
 
-		if (!index->is_local || !has_keys(&index->keys, &input->key_schema) || !has_projection(index, input->projection))
+		if (!index->is_local || !has_keys(&index->keys, &input->key_schema) ||
+		    !has_projection(index, input->projection))
 			continue;
 		index->name = str_copy(table->arena, input->index_name);
 		move_index(table->indexes.v, i, (*kept)++);
@@ -141,7 +168,8 @@ static enum code override_local(struct table *table, const struct local_secondar
 }
 
 /* The index's own units and maxima, beside what it had. */
-static enum code override_units(struct table *table, struct index *index, const struct global_secondary_index *input, struct err *err)
+static enum code override_units(struct table *table, struct index *index,
+				const struct global_secondary_index *input, struct err *err)
 {
 	bool is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
 
@@ -149,15 +177,19 @@ static enum code override_units(struct table *table, struct index *index, const 
 		return err_set(err, MSG_RESTORE_UNITS_INDEX, STR_ARG(input->index_name));
 	if (input->provisioned_throughput)
 		set_units(&index->settings->throughput, input->provisioned_throughput);
-	return input->on_demand_throughput ? set_maxima(&index->settings->on_demand, input->on_demand_throughput, err) : OK;
+	return input->on_demand_throughput
+		       ? set_maxima(&index->settings->on_demand, input->on_demand_throughput, err)
+		       : OK;
 }
 
-static enum code override_global(struct table *table, const struct global_secondary_index *input, size_t *kept, struct err *err)
+static enum code override_global(struct table *table, const struct global_secondary_index *input,
+				 size_t *kept, struct err *err)
 {
 	for (size_t i = *kept; i < table->indexes.n; i++) {
 		struct index *index = &table->indexes.v[i];
 
-		if (index->is_local || !has_keys(&index->keys, &input->key_schema) || !has_projection(index, input->projection))
+		if (index->is_local || !has_keys(&index->keys, &input->key_schema) ||
+		    !has_projection(index, input->projection))
 			continue;
 		enum code code = override_units(table, index, input, err);
 		index->name = str_copy(table->arena, input->index_name);
@@ -167,7 +199,8 @@ static enum code override_global(struct table *table, const struct global_second
 	return err_set(err, MSG_RESTORE_INDEX, STR_ARG(input->index_name));
 }
 
-static enum code override_vector(struct table *table, const struct vector_index *input, size_t *kept, struct err *err)
+static enum code override_vector(struct table *table, const struct vector_index *input,
+				 size_t *kept, struct err *err)
 {
 	for (size_t i = *kept; i < table->indexes.vector_n; i++) {
 		struct index *index = &table->indexes.vectors[i];
@@ -182,7 +215,8 @@ static enum code override_vector(struct table *table, const struct vector_index 
 }
 
 /* Local ones come first. A list that was given has all that stay. */
-static enum code override_indexes(struct table *table, const struct restore_overrides *overrides, struct err *err)
+static enum code override_indexes(struct table *table, const struct restore_overrides *overrides,
+				  struct err *err)
 {
 	size_t locals = 0, kept = 0;
 	enum code code = OK;
@@ -192,7 +226,8 @@ static enum code override_indexes(struct table *table, const struct restore_over
 	for (size_t i = 0; i < overrides->locals.n && code == OK; i++)
 		code = override_local(table, &overrides->locals.v[i], &kept, err);
 	if (overrides->locals.v && code == OK) {
-		memmove(&table->indexes.v[kept], &table->indexes.v[locals], (table->indexes.n - locals) * sizeof(*table->indexes.v));
+		memmove(&table->indexes.v[kept], &table->indexes.v[locals],
+			(table->indexes.n - locals) * sizeof(*table->indexes.v));
 		table->indexes.n -= locals - kept;
 		locals = kept;
 	}
@@ -209,10 +244,12 @@ static enum code override_indexes(struct table *table, const struct restore_over
 	return code;
 }
 
-static enum code check_billing(const struct table *source, const struct restore_overrides *overrides, struct err *err)
+static enum code check_billing(const struct table *source,
+			       const struct restore_overrides *overrides, struct err *err)
 {
 	bool was_on_demand = source->settings->billing == BILLING_PAY_PER_REQUEST;
-	bool is_on_demand = overrides->billing ? overrides->billing == BILLING_MODE_PAY_PER_REQUEST : was_on_demand;
+	bool is_on_demand = overrides->billing ? overrides->billing == BILLING_MODE_PAY_PER_REQUEST
+					       : was_on_demand;
 
 	if (overrides->units && overrides->billing && is_on_demand)
 		return err_set(err, MSG_RESTORE_UNITS_ON_DEMAND);
@@ -221,12 +258,16 @@ static enum code check_billing(const struct table *source, const struct restore_
 	if (!overrides->units && overrides->billing && !is_on_demand)
 		return err_set(err, MSG_RESTORE_UNITS_MISSING);
 	if (overrides->maxima && !is_on_demand)
-		return err_set(err, MSG_RESTORE_MAXIMA, overrides->maxima->max_read_request_units.is_set ? "MaxReadRequestUnits" : "MaxWriteRequestUnits");
+		return err_set(err, MSG_RESTORE_MAXIMA,
+			       overrides->maxima->max_read_request_units.is_set
+				       ? "MaxReadRequestUnits"
+				       : "MaxWriteRequestUnits");
 	return OK;
 }
 
 /* Units and maxima of the billing mode that the new table has. */
-static enum code override_billing(struct table *table, const struct restore_overrides *overrides, struct err *err)
+static enum code override_billing(struct table *table, const struct restore_overrides *overrides,
+				  struct err *err)
 {
 	bool is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
 	enum code code = OK;
@@ -254,7 +295,8 @@ static enum code override_billing(struct table *table, const struct restore_over
 	return code;
 }
 
-enum code restore_rules_table(struct call *call, const struct table *source, struct str name, const struct restore_overrides *overrides, struct table **out,
+enum code restore_rules_table(struct call *call, const struct table *source, struct str name,
+			      const struct restore_overrides *overrides, struct table **out,
 			      struct err *err)
 {
 	enum code code = check_billing(source, overrides, err);
@@ -266,7 +308,9 @@ enum code restore_rules_table(struct call *call, const struct table *source, str
 		return code;
 	table = bare(call, source, name);
 	if (overrides->billing)
-		table->settings->billing = overrides->billing == BILLING_MODE_PAY_PER_REQUEST ? BILLING_PAY_PER_REQUEST : BILLING_PROVISIONED;
+		table->settings->billing = overrides->billing == BILLING_MODE_PAY_PER_REQUEST
+						   ? BILLING_PAY_PER_REQUEST
+						   : BILLING_PROVISIONED;
 	code = override_indexes(table, overrides, err);
 	if (code == OK)
 		code = override_billing(table, overrides, err);
@@ -319,7 +363,8 @@ enum code restore_rules_target(struct call *call, struct str name, struct err *e
 
 	if (code != OK)
 		return code;
-	if (catalog_get(call->service->catalog, call->ns, name, call->now_ms, &table, &ignored) == OK) {
+	if (catalog_get(call->service->catalog, call->ns, name, call->now_ms, &table, &ignored) ==
+	    OK) {
 		call_hold(call, table);
 		if (!str_is_set(table->state.job))
 			return err_set(err, MSG_RESTORE_EXISTS, STR_ARG(name));
@@ -331,20 +376,25 @@ enum code restore_rules_target(struct call *call, struct str name, struct err *e
 	return counting.n >= RESTORES_MAX ? err_set(err, MSG_RESTORES_MANY, RESTORES_MAX) : OK;
 }
 
-enum code restore_rules_start(struct call *call, const struct table *source, struct table *table, const struct restore *restore, struct err *err)
+enum code restore_rules_start(struct call *call, const struct table *source, struct table *table,
+			      const struct restore *restore, struct err *err)
 {
 	struct restore own = *restore;
 	struct job job;
 	struct table *created;
 
 	own.shown_ms = call->now_ms + timing_lasts(call, TIMING_RESTORE);
-	enum code code = restore_begin(call->service->catalog, call->ns, source, table, &own, call->now_ms, &job, &created, err);
+	enum code code = restore_begin(call->service->catalog, call->ns, source, table, &own,
+				       call->now_ms, &job, &created, err);
 	if (code != OK)
-		return code == ERR_RESOURCE_IN_USE ? err_set(err, MSG_RESTORE_EXISTS, STR_ARG(job.subject)) : code;
+		return code == ERR_RESOURCE_IN_USE
+			       ? err_set(err, MSG_RESTORE_EXISTS, STR_ARG(job.subject))
+			       : code;
 	call_hold(call, created);
 	code = describe_table(call, STR("TableDescription"), created, STATUS_CREATING, err);
 	if (code == OK)
-		code = job_run_now(call->service->jobs, call->ns, RESTORE_KIND, job.id, JOB_PROMPT_STEPS, call->now_ms, err);
+		code = job_run_now(call->service->jobs, call->ns, RESTORE_KIND, job.id,
+				   JOB_PROMPT_STEPS, call->now_ms, err);
 	if (call->service->upkeep.wake)
 		call->service->upkeep.wake(call->service->upkeep.context);
 	return code;

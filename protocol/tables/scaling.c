@@ -4,8 +4,10 @@
 
 #include "protocol/tables/control_messages.h"
 
-#define ROLE "arn:aws:iam::" STR_FMT ":role/aws-service-role/dynamodb.application-autoscaling.amazonaws.com/" \
-	     "AWSServiceRoleForApplicationAutoScaling_DynamoDBTable"
+#define ROLE                                                                                       \
+	"arn:aws:iam::" STR_FMT                                                                    \
+	":role/aws-service-role/dynamodb.application-autoscaling.amazonaws.com/"                   \
+	"AWSServiceRoleForApplicationAutoScaling_DynamoDBTable"
 #define TARGET_SIZE 32
 
 struct scaling *scaling_find(const struct table *table, struct str index, bool is_write)
@@ -13,7 +15,9 @@ struct scaling *scaling_find(const struct table *table, struct str index, bool i
 	for (size_t i = 0; i < table->settings->scaling_count; i++) {
 		struct scaling *scaling = &table->settings->scalings[i];
 
-		if (scaling->is_write == is_write && str_is_set(scaling->index) == str_is_set(index) && str_eq(scaling->index, index))
+		if (scaling->is_write == is_write &&
+		    str_is_set(scaling->index) == str_is_set(index) &&
+		    str_eq(scaling->index, index))
 			return scaling;
 	}
 	return NULL;
@@ -82,20 +86,27 @@ static void write_replica(struct json_out *out, const struct table *replica)
 			continue;
 		json_out_open(out, '{');
 		json_out_field_string(out, "IndexName", index->name);
-		json_out_field_string(out, "IndexStatus", index->status == STATUS_CREATING ? STR("CREATING") : index->status == STATUS_DELETING ?
-				      STR("DELETING") : STR("ACTIVE"));
-		write_scaling(out, "ProvisionedReadCapacityAutoScalingSettings", scaling_find(replica, index->name, false));
-		write_scaling(out, "ProvisionedWriteCapacityAutoScalingSettings", scaling_find(replica, index->name, true));
+		json_out_field_string(out, "IndexStatus",
+				      index->status == STATUS_CREATING   ? STR("CREATING")
+				      : index->status == STATUS_DELETING ? STR("DELETING")
+									 : STR("ACTIVE"));
+		write_scaling(out, "ProvisionedReadCapacityAutoScalingSettings",
+			      scaling_find(replica, index->name, false));
+		write_scaling(out, "ProvisionedWriteCapacityAutoScalingSettings",
+			      scaling_find(replica, index->name, true));
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
-	write_scaling(out, "ReplicaProvisionedReadCapacityAutoScalingSettings", scaling_find(replica, STR_ABSENT, false));
-	write_scaling(out, "ReplicaProvisionedWriteCapacityAutoScalingSettings", scaling_find(replica, STR_ABSENT, true));
+	write_scaling(out, "ReplicaProvisionedReadCapacityAutoScalingSettings",
+		      scaling_find(replica, STR_ABSENT, false));
+	write_scaling(out, "ReplicaProvisionedWriteCapacityAutoScalingSettings",
+		      scaling_find(replica, STR_ABSENT, true));
 	json_out_field_string(out, "ReplicaStatus", replicas_status(replica));
 	json_out_close(out, '}');
 }
 
-void scaling_describe(struct call *call, const struct table *table, struct table *const *replicas, size_t n)
+void scaling_describe(struct call *call, const struct table *table, struct table *const *replicas,
+		      size_t n)
 {
 	struct json_out *out = &call->out;
 
@@ -114,13 +125,15 @@ void scaling_describe(struct call *call, const struct table *table, struct table
 }
 
 /* The names of parameters that are missing, or not, in AWS's order; empty where there are none. */
-static struct str list_parameters(struct arena *arena, const struct auto_scaling_settings_update *update, bool are_there)
+static struct str list_parameters(struct arena *arena,
+				  const struct auto_scaling_settings_update *update, bool are_there)
 {
 	const struct {
 		const char *name;
 		bool is_there;
 	} parameters[] = {
-		{"MaximumUnits", update->maximum_units.is_set}, {"ScalingPolicyUpdate", update->scaling_policy_update != NULL},
+		{"MaximumUnits", update->maximum_units.is_set},
+		{"ScalingPolicyUpdate", update->scaling_policy_update != NULL},
 		{"MinimumUnits", update->minimum_units.is_set},
 	};
 	struct buf buf = buf_in(arena);
@@ -140,16 +153,23 @@ static void print_target(char *text, double value)
 		snprintf(text, TARGET_SIZE, "%.1f", value);
 }
 
-enum code scaling_check(struct call *call, const struct table *table, const struct scaling *known, bool is_write,
-			const struct auto_scaling_settings_update *update, struct err *err)
+enum code scaling_check(struct call *call, const struct table *table, const struct scaling *known,
+			bool is_write, const struct auto_scaling_settings_update *update,
+			struct err *err)
 {
-	struct str name = table->identity.name, given = list_parameters(call->arena, update, true), missing = list_parameters(call->arena, update, false);
-	int64_t least = update->minimum_units.is_set ? update->minimum_units.value : known ? known->least : 0;
-	int64_t most = update->maximum_units.is_set ? update->maximum_units.value : known ? known->most : INT64_MAX;
+	struct str name = table->identity.name, given = list_parameters(call->arena, update, true),
+		   missing = list_parameters(call->arena, update, false);
+	int64_t least = update->minimum_units.is_set ? update->minimum_units.value
+			: known                      ? known->least
+						     : 0;
+	int64_t most = update->maximum_units.is_set ? update->maximum_units.value
+		       : known                      ? known->most
+						    : INT64_MAX;
 	char target[TARGET_SIZE];
 
 	if (opt_is_true(update->auto_scaling_disabled))
-		return given.n ? err_set(err, MSG_SCALING_BLANK, STR_ARG(name), STR_ARG(given)) : OK;
+		return given.n ? err_set(err, MSG_SCALING_BLANK, STR_ARG(name), STR_ARG(given))
+			       : OK;
 	if (!known && missing.n)
 		return err_set(err, MSG_SCALING_REQUIRED, STR_ARG(name), STR_ARG(missing));
 	if (most < least)
@@ -159,7 +179,8 @@ enum code scaling_check(struct call *call, const struct table *table, const stru
 	double value = update->scaling_policy_update->target_tracking->target_value.value;
 	print_target(target, value);
 	if (value < 10 || value > 90)
-		return err_set(err, MSG_SCALING_TARGET, is_write ? "Write" : "Read", target, STR_ARG(catalog_uuid(call->arena)));
+		return err_set(err, MSG_SCALING_TARGET, is_write ? "Write" : "Read", target,
+			       STR_ARG(catalog_uuid(call->arena)));
 	return OK;
 }
 
@@ -174,12 +195,17 @@ static void forget(struct table *table, struct scaling *scaling)
 static struct scaling *add(struct table *table, struct str index, bool is_write)
 {
 	struct table_settings *settings = table->settings;
-	struct scaling *all = ARENA_ARRAY(table->arena, struct scaling, settings->scaling_count + 1), *scaling = &all[settings->scaling_count];
+	struct scaling *all = ARENA_ARRAY(table->arena, struct scaling,
+					  settings->scaling_count + 1),
+		       *scaling = &all[settings->scaling_count];
 
 	if (settings->scaling_count > 0)
 		memcpy(all, settings->scalings, settings->scaling_count * sizeof(*all));
 	*scaling = (struct scaling){
-		.index = str_is_set(index) ? str_copy(table->arena, index) : STR_ABSENT, .is_write = is_write, .target = STR_ABSENT, .policy = STR_ABSENT,
+		.index = str_is_set(index) ? str_copy(table->arena, index) : STR_ABSENT,
+		.is_write = is_write,
+		.target = STR_ABSENT,
+		.policy = STR_ABSENT,
 		.role = str_printf(table->arena, ROLE, STR_ARG(table->identity.account)),
 	};
 	settings->scalings = all;
@@ -187,18 +213,24 @@ static struct scaling *add(struct table *table, struct str index, bool is_write)
 	return scaling;
 }
 
-static void apply_policy(struct table *table, struct scaling *scaling, const struct auto_scaling_policy_update *update)
+static void apply_policy(struct table *table, struct scaling *scaling,
+			 const struct auto_scaling_policy_update *update)
 {
 	const struct target_tracking_update *tracking = update->target_tracking;
-	struct str index = str_is_set(scaling->index) ? str_printf(table->arena, "/index/" STR_FMT, STR_ARG(scaling->index)) : STR("");
+	struct str index = str_is_set(scaling->index) ? str_printf(table->arena, "/index/" STR_FMT,
+								   STR_ARG(scaling->index))
+						      : STR("");
 	char target[TARGET_SIZE];
 
 	print_target(target, tracking->target_value.value);
 	scaling->target = str_copy(table->arena, str_of(target));
-	scaling->policy = str_is_set(update->policy_name)
-				  ? str_copy(table->arena, update->policy_name)
-				  : str_printf(table->arena, "DynamoDB%sCapacityUtilization:table/" STR_FMT STR_FMT, scaling->is_write ? "Write" : "Read",
-					       STR_ARG(table->identity.name), STR_ARG(index));
+	scaling->policy =
+		str_is_set(update->policy_name)
+			? str_copy(table->arena, update->policy_name)
+			: str_printf(table->arena,
+				     "DynamoDB%sCapacityUtilization:table/" STR_FMT STR_FMT,
+				     scaling->is_write ? "Write" : "Read",
+				     STR_ARG(table->identity.name), STR_ARG(index));
 	scaling->has_scale_in = tracking->disable_scale_in.is_set;
 	scaling->is_scale_in_disabled = tracking->disable_scale_in.value;
 	scaling->has_in_cooldown = tracking->scale_in_cooldown.is_set;
@@ -207,7 +239,8 @@ static void apply_policy(struct table *table, struct scaling *scaling, const str
 	scaling->out_cooldown = tracking->scale_out_cooldown.value;
 }
 
-void scaling_apply(struct table *table, struct str index, bool is_write, const struct auto_scaling_settings_update *update)
+void scaling_apply(struct table *table, struct str index, bool is_write,
+		   const struct auto_scaling_settings_update *update)
 {
 	struct scaling *scaling = scaling_find(table, index, is_write);
 

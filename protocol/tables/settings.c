@@ -3,29 +3,41 @@
 #include "storage/schema/record.h"
 
 static const struct field definition_fields[] = {
-	RECORD_FIELD(key_attribute, name, "name", FIELD_STR), RECORD_FIELD(key_attribute, type, "type", FIELD_TYPE),
+	RECORD_FIELD(key_attribute, name, "name", FIELD_STR),
+	RECORD_FIELD(key_attribute, type, "type", FIELD_TYPE),
 };
 static const struct field tag_fields[] = {
 	RECORD_FIELD(tag, key, "key", FIELD_STR), RECORD_FIELD(tag, value, "value", FIELD_STR),
 };
 static const struct field destination_fields[] = {
-	RECORD_FIELD(destination, stream_arn, "stream_arn", FIELD_STR), RECORD_FIELD(destination, is_enabled, "is_enabled", FIELD_BOOL),
-	RECORD_FIELD(destination, is_updated, "is_updated", FIELD_BOOL), RECORD_FIELD(destination, precision, "precision", FIELD_INT),
-	RECORD_FIELD(destination, settles_ms, "settles_ms", FIELD_INT), RECORD_FIELD(destination, first, "first", FIELD_INT),
+	RECORD_FIELD(destination, stream_arn, "stream_arn", FIELD_STR),
+	RECORD_FIELD(destination, is_enabled, "is_enabled", FIELD_BOOL),
+	RECORD_FIELD(destination, is_updated, "is_updated", FIELD_BOOL),
+	RECORD_FIELD(destination, precision, "precision", FIELD_INT),
+	RECORD_FIELD(destination, settles_ms, "settles_ms", FIELD_INT),
+	RECORD_FIELD(destination, first, "first", FIELD_INT),
 	RECORD_FIELD(destination, until, "until", FIELD_INT),
 };
 static const struct field moment_fields[] = {
-	RECORD_FIELD(moment, what, "what", FIELD_STR), RECORD_FIELD(moment, subject, "subject", FIELD_STR),
-	RECORD_FIELD(moment, at_ms, "at_ms", FIELD_INT), RECORD_ARRAY(moment, before, before_count, "before", FIELD_STRINGS, NULL),
+	RECORD_FIELD(moment, what, "what", FIELD_STR),
+	RECORD_FIELD(moment, subject, "subject", FIELD_STR),
+	RECORD_FIELD(moment, at_ms, "at_ms", FIELD_INT),
+	RECORD_ARRAY(moment, before, before_count, "before", FIELD_STRINGS, NULL),
 };
 static const struct field scaling_fields[] = {
-	RECORD_FIELD(scaling, index, "index", FIELD_STR), RECORD_FIELD(scaling, is_write, "is_write", FIELD_BOOL),
-	RECORD_FIELD(scaling, least, "least", FIELD_INT), RECORD_FIELD(scaling, most, "most", FIELD_INT),
-	RECORD_FIELD(scaling, role, "role", FIELD_STR), RECORD_FIELD(scaling, policy, "policy", FIELD_STR),
-	RECORD_FIELD(scaling, target, "target", FIELD_STR), RECORD_FIELD(scaling, has_scale_in, "has_scale_in", FIELD_BOOL),
+	RECORD_FIELD(scaling, index, "index", FIELD_STR),
+	RECORD_FIELD(scaling, is_write, "is_write", FIELD_BOOL),
+	RECORD_FIELD(scaling, least, "least", FIELD_INT),
+	RECORD_FIELD(scaling, most, "most", FIELD_INT),
+	RECORD_FIELD(scaling, role, "role", FIELD_STR),
+	RECORD_FIELD(scaling, policy, "policy", FIELD_STR),
+	RECORD_FIELD(scaling, target, "target", FIELD_STR),
+	RECORD_FIELD(scaling, has_scale_in, "has_scale_in", FIELD_BOOL),
 	RECORD_FIELD(scaling, is_scale_in_disabled, "is_scale_in_disabled", FIELD_BOOL),
-	RECORD_FIELD(scaling, has_in_cooldown, "has_in_cooldown", FIELD_BOOL), RECORD_FIELD(scaling, has_out_cooldown, "has_out_cooldown", FIELD_BOOL),
-	RECORD_FIELD(scaling, in_cooldown, "in_cooldown", FIELD_INT), RECORD_FIELD(scaling, out_cooldown, "out_cooldown", FIELD_INT),
+	RECORD_FIELD(scaling, has_in_cooldown, "has_in_cooldown", FIELD_BOOL),
+	RECORD_FIELD(scaling, has_out_cooldown, "has_out_cooldown", FIELD_BOOL),
+	RECORD_FIELD(scaling, in_cooldown, "in_cooldown", FIELD_INT),
+	RECORD_FIELD(scaling, out_cooldown, "out_cooldown", FIELD_INT),
 };
 static const struct record definition_record = RECORD(key_attribute, definition_fields);
 static const struct record tag_record = RECORD(tag, tag_fields);
@@ -39,8 +51,10 @@ static const struct record moment_record = RECORD(moment, moment_fields);
 #define NUMBER(of, type, member, name) RECORD_FIELD(of##_settings, member, name, FIELD_INT),
 #define FLAG(of, member, name) RECORD_FIELD(of##_settings, member, name, FIELD_BOOL),
 #define TEXT(of, member, name) RECORD_FIELD(of##_settings, member, name, FIELD_STR),
-#define TAGS(of, member, name) RECORD_ARRAY(of##_settings, member.v, member.n, name, FIELD_FLAT, &tag_record),
-#define LIST(of, type, member, count, name, kind, record) RECORD_ARRAY(of##_settings, member, count, name, kind, record),
+#define TAGS(of, member, name)                                                                     \
+	RECORD_ARRAY(of##_settings, member.v, member.n, name, FIELD_FLAT, &tag_record),
+#define LIST(of, type, member, count, name, kind, record)                                          \
+	RECORD_ARRAY(of##_settings, member, count, name, kind, record),
 #define THROUGHPUT(of, member, name)                                            \
 	NUMBER(of, int64_t, member.read, name ".read")                          \
 	NUMBER(of, int64_t, member.write, name ".write")                        \
@@ -70,6 +84,7 @@ struct tag_set settings_copy_tags(struct arena *arena, const struct tag_set *tag
 	struct tag_set copy = {tags->n, ARENA_ARRAY(arena, struct tag, tags->n + more)};
 
 	for (size_t i = 0; i < tags->n; i++)
-		copy.v[i] = (struct tag){str_copy(arena, tags->v[i].key), str_copy(arena, tags->v[i].value)};
+		copy.v[i] = (struct tag){str_copy(arena, tags->v[i].key),
+					 str_copy(arena, tags->v[i].value)};
 	return copy;
 }

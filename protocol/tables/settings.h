@@ -1,9 +1,9 @@
 /*
- * settings - what the API keeps of tables, indexes and streams. Storage carries the settings without knowing them (schema.h,
- * settings_records).
+ * settings - what the API keeps of tables, indexes and streams. Storage carries the settings
+ * without knowing them (schema.h, settings_records).
  *
- * settings.def has a row per setting. It expands here into the structs, and in settings.c into the descriptions by which storage copies, writes and
- * reads them.
+ * settings.def has a row per setting. It expands here into the structs, and in settings.c into the
+ * descriptions by which storage copies, writes and reads them.
  */
 #ifndef DYNALITH_PROTOCOL_SETTINGS_H
 #define DYNALITH_PROTOCOL_SETTINGS_H
@@ -38,7 +38,8 @@ struct throughput_pair {
 /* A resource-based policy, of a table or of its stream. */
 struct policy {
 	struct str text;            /* as policy_rules makes it; absent: there is none */
-	int64_t revision;           /* Unix ms of the last change, a deletion too: its RevisionId; 0: never had one */
+	int64_t revision; /* Unix ms of the last change, a deletion too: its RevisionId; 0: never
+			     had one */
 };
 
 /* Contributor Insights, of a table or a global index. */
@@ -59,13 +60,13 @@ struct destination {
 	bool is_updated;            /* the last change was one of the precision */
 	enum time_precision precision;
 	int64_t settles_ms;         /* until then ENABLING, UPDATING or DISABLING */
-	int64_t first;              /* number of the first change that is sent, in the table's log */
-	int64_t until;              /* disabled: changes before this number are still sent; 0: none is left */
+	int64_t first; /* number of the first change that is sent, in the table's log */
+	int64_t until; /* disabled: changes before this number are still sent; 0: none is left */
 };
 
 /*
- * A change that shows later than it is made, or that limits the next one. protocol/timing keeps it with the table, and only with AWS's
- * timing.
+ * A change that shows later than it is made, or that limits the next one. protocol/timing keeps it
+ * with the table, and only with AWS's timing.
  */
 struct moment {
 	struct str what;            /* "STREAM" */
@@ -75,7 +76,8 @@ struct moment {
 	struct str *before;         /* the status or value shown until it is over */
 };
 
-/* Auto scaling of a dimension of a table or an index, as UpdateTableReplicaAutoScaling was given it: kept and shown. */
+/* Auto scaling of a dimension of a table or an index, as UpdateTableReplicaAutoScaling was given
+ * it: kept and shown. */
 struct scaling {
 	struct str index;           /* absent: the table's */
 	bool is_write;

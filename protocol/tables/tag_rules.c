@@ -8,7 +8,8 @@
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
-#define KEY_LENGTH_MAX 128 /* characters. AWS: Developer Guide, "Tagging restrictions in DynamoDB" */
+#define KEY_LENGTH_MAX                                                                             \
+	128 /* characters. AWS: Developer Guide, "Tagging restrictions in DynamoDB" */
 #define VALUE_LENGTH_MAX 256
 #define SIZE_MAX_BYTES ((size_t)10240) /* of all keys and values */
 
@@ -25,22 +26,26 @@ static uint32_t next_character(struct str s, size_t *at)
 }
 
 /*
- * Letters, digits and spaces of any script, and + - = . _ : / @. Beyond ASCII the blocks of punctuation, symbols and private use are
- * refused. A character of another block that is no letter passes here, unlike at AWS.
+ * Letters, digits and spaces of any script, and + - = . _ : / @. Beyond ASCII the blocks of
+ * punctuation, symbols and private use are refused. A character of another block that is no letter
+ * passes here, unlike at AWS.
  */
 static bool is_allowed(uint32_t c)
 {
 	static const struct {
 		uint32_t first, last;
 	} refused[] = {
-		{0x80, 0x9F}, {0xA1, 0xA9}, {0xAB, 0xB1}, {0xB4, 0xB4}, {0xB6, 0xB8}, {0xBB, 0xBB}, {0xBF, 0xBF}, {0xD7, 0xD7}, {0xF7, 0xF7},
-		{0x2010, 0x2027}, {0x2030, 0x205E}, {0x20A0, 0x20CF}, {0x2190, 0x245F}, {0x249C, 0x24E9}, {0x2500, 0x2775}, {0x2794, 0x2BFF},
-		{0x2E00, 0x2E7F}, {0x3001, 0x3004}, {0x3008, 0x3020}, {0xE000, 0xF8FF}, {0xFE00, 0xFE6F}, {0xFF01, 0xFF0F}, {0x1F000, 0x1FAFF},
-		{0xF0000, 0x10FFFF},
+		{0x80, 0x9F},     {0xA1, 0xA9},     {0xAB, 0xB1},       {0xB4, 0xB4},
+		{0xB6, 0xB8},     {0xBB, 0xBB},     {0xBF, 0xBF},       {0xD7, 0xD7},
+		{0xF7, 0xF7},     {0x2010, 0x2027}, {0x2030, 0x205E},   {0x20A0, 0x20CF},
+		{0x2190, 0x245F}, {0x249C, 0x24E9}, {0x2500, 0x2775},   {0x2794, 0x2BFF},
+		{0x2E00, 0x2E7F}, {0x3001, 0x3004}, {0x3008, 0x3020},   {0xE000, 0xF8FF},
+		{0xFE00, 0xFE6F}, {0xFF01, 0xFF0F}, {0x1F000, 0x1FAFF}, {0xF0000, 0x10FFFF},
 	};
 
 	if (c < 0x80)
-		return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr(" +-=._:/@", (int)c));
+		return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		       (c && strchr(" +-=._:/@", (int)c));
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		if (c >= refused[i].first && c <= refused[i].last)
 			return false;
@@ -121,14 +126,16 @@ enum code tag_rules_check_set(const struct tag_set *tags, struct err *err)
 }
 
 /* Which part of the ARN is wrong decides the error. `part` is the part behind the table's name. */
-static enum code read_arn(struct str arn, struct arn *parts, struct str *name, struct str *part, struct err *err)
+static enum code read_arn(struct str arn, struct arn *parts, struct str *name, struct str *part,
+			  struct err *err)
 {
 	if (!str_is_set(arn))
 		return err_set(err, MSG_TAG_ARN_MISSING);
 	if (!str_starts_with(arn, STR("arn:")))
 		return err_set(err, MSG_TAG_ARN_PREFIX, STR_ARG(arn));
 	*parts = arn_split(arn);
-	if (!str_starts_with(parts->partition, STR("aws")) || !str_eq(parts->service, STR("dynamodb")))
+	if (!str_starts_with(parts->partition, STR("aws")) ||
+	    !str_eq(parts->service, STR("dynamodb")))
 		return err_set(err, MSG_DENIED);
 	if (!str_starts_with(parts->resource, STR("table/")))
 		return err_set(err, MSG_TAG_ARN_KIND, STR_ARG(arn));
@@ -145,7 +152,8 @@ static bool find_stream(const struct call *call, struct str label, struct tagged
 	const struct table *table = tagged->table;
 
 	for (size_t i = 0; i < table->streams.n; i++) {
-		if (str_eq(table->streams.v[i].label, label) && !stream_is_gone(&table->streams.v[i], call->now_ms)) {
+		if (str_eq(table->streams.v[i].label, label) &&
+		    !stream_is_gone(&table->streams.v[i], call->now_ms)) {
 			tagged->stream = i;
 			return true;
 		}
@@ -153,7 +161,8 @@ static bool find_stream(const struct call *call, struct str label, struct tagged
 	return false;
 }
 
-static enum code find(struct call *call, struct str arn, bool is_change, struct tagged *out, struct err *err)
+static enum code find(struct call *call, struct str arn, bool is_change, struct tagged *out,
+		      struct err *err)
 {
 	struct str name, part;
 	struct arn parts;
@@ -170,12 +179,14 @@ static enum code find(struct call *call, struct str arn, bool is_change, struct 
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
 		return code;
 	out->is_stream = part.n > 0;
-	if (code != OK || (out->is_stream && !find_stream(call, (struct str){part.p + 7, part.n - 7}, out)))
+	if (code != OK ||
+	    (out->is_stream && !find_stream(call, (struct str){part.p + 7, part.n - 7}, out)))
 		return err_set(err, MSG_TAG_ARN_ABSENT, STR_ARG(arn));
 	return OK;
 }
 
-enum code tag_rules_find(struct call *call, struct str arn, bool is_change, struct tagged *out, struct err *err)
+enum code tag_rules_find(struct call *call, struct str arn, bool is_change, struct tagged *out,
+			 struct err *err)
 {
 	struct tagged tagged = {.table = NULL};
 	enum code code = find(call, arn, is_change, &tagged, err);
@@ -185,5 +196,6 @@ enum code tag_rules_find(struct call *call, struct str arn, bool is_change, stru
 
 struct tag_set *tag_rules_of(const struct tagged *tagged, struct table *table)
 {
-	return tagged->is_stream ? &table->streams.v[tagged->stream].settings->tags : &table->settings->tags;
+	return tagged->is_stream ? &table->streams.v[tagged->stream].settings->tags
+				 : &table->settings->tags;
 }

@@ -1,5 +1,6 @@
 /*
- * tag_rules - which tags a table or a stream can have. AWS has its own texts for them, not those of constraints.
+ * tag_rules - which tags a table or a stream can have. AWS has its own texts for them, not those of
+ * constraints.
  */
 #ifndef DYNALITH_PROTOCOL_TAG_RULES_H
 #define DYNALITH_PROTOCOL_TAG_RULES_H
@@ -23,7 +24,8 @@ struct tagged {
 };
 
 /* The reference to the table is held until the call ends. `is_change`: for a change of the tags. */
-enum code tag_rules_find(struct call *call, struct str arn, bool is_change, struct tagged *out, struct err *err) WARN_UNUSED;
+enum code tag_rules_find(struct call *call, struct str arn, bool is_change, struct tagged *out,
+			 struct err *err) WARN_UNUSED;
 
 /* Where `tagged` has its tags in the table, or in a clone of it. */
 struct tag_set *tag_rules_of(const struct tagged *tagged, struct table *table);

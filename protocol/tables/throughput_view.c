@@ -15,7 +15,8 @@ void throughput_view_on_demand(struct json_out *out, const struct throughput_pai
 	json_out_close(out, '}');
 }
 
-void throughput_view_warm(struct json_out *out, const struct table *table, const struct index *index, bool is_updating)
+void throughput_view_warm(struct json_out *out, const struct table *table,
+			  const struct index *index, bool is_updating)
 {
 	struct throughput_pair pair = index ? index->settings->warm : table->settings->warm;
 

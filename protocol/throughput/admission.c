@@ -32,7 +32,8 @@ struct refusal {
 
 bool throughput_refuses(enum code code)
 {
-	return code == ERR_THROUGHPUT_EXCEEDED || code == ERR_THROTTLING || code == ERR_REQUEST_LIMIT_EXCEEDED;
+	return code == ERR_THROUGHPUT_EXCEEDED || code == ERR_THROTTLING ||
+	       code == ERR_REQUEST_LIMIT_EXCEEDED;
 }
 
 /* AWS: provisioned or on demand decides the error, and account limits have their own. */
@@ -40,7 +41,8 @@ static enum code error_of(const struct refusal *refusal)
 {
 	if (refusal->limit == METER_ACCOUNT)
 		return ERR_REQUEST_LIMIT_EXCEEDED;
-	return refusal->table->settings->billing == BILLING_PROVISIONED ? ERR_THROUGHPUT_EXCEEDED : ERR_THROTTLING;
+	return refusal->table->settings->billing == BILLING_PROVISIONED ? ERR_THROUGHPUT_EXCEEDED
+									: ERR_THROTTLING;
 }
 
 static struct str text_of(const struct refusal *refusal)
@@ -51,7 +53,8 @@ static struct str text_of(const struct refusal *refusal)
 		return refusal->index ? STR(THROTTLE_TEXT_INDEX) : STR(THROTTLE_TEXT_TABLE);
 	if (refusal->limit == METER_ON_DEMAND_MAX)
 		return STR(THROTTLE_TEXT_ON_DEMAND);
-	return refusal->index && refusal->side == METER_WRITE ? STR(THROTTLE_TEXT_CAPACITY_INDEX) : STR(THROTTLE_TEXT_CAPACITY);
+	return refusal->index && refusal->side == METER_WRITE ? STR(THROTTLE_TEXT_CAPACITY_INDEX)
+							      : STR(THROTTLE_TEXT_CAPACITY);
 }
 
 static enum code refuse(const struct refusal *refusal, struct err *err)
@@ -60,8 +63,12 @@ static enum code refuse(const struct refusal *refusal, struct err *err)
 	enum code code = err_default(err, error_of(refusal));
 
 	err->message = text_of(refusal);
-	err->throttle.reason = str_of(throughput_reason(throughput_reason_at(refusal->index != NULL, refusal->side, refusal->limit)));
-	err->throttle.resource = refusal->index ? str_printf(err->arena, STR_FMT "/index/" STR_FMT, STR_ARG(arn), STR_ARG(refusal->index->name)) : arn;
+	err->throttle.reason = str_of(throughput_reason(
+		throughput_reason_at(refusal->index != NULL, refusal->side, refusal->limit)));
+	err->throttle.resource = refusal->index
+					 ? str_printf(err->arena, STR_FMT "/index/" STR_FMT,
+						      STR_ARG(arn), STR_ARG(refusal->index->name))
+					 : arn;
 	return code;
 }
 
@@ -74,8 +81,10 @@ static void take(struct call *call, struct meter_gauge *gauge, size_t range, int
 	own->taken[own->n++] = (struct throughput_taken){gauge, range, tokens};
 }
 
-/* Where the demand is met. An item's row in an index is looked for only where the index has several ranges. */
-static size_t range_of(struct call *call, const struct share *share, const struct demand *demand, const struct meter_gauge *gauge)
+/* Where the demand is met. An item's row in an index is looked for only where the index has several
+ * ranges. */
+static size_t range_of(struct call *call, const struct share *share, const struct demand *demand,
+		       const struct meter_gauge *gauge)
 {
 	struct str row_key = demand->row_key;
 
@@ -88,7 +97,8 @@ static size_t range_of(struct call *call, const struct share *share, const struc
 static struct refusal admit_locked(struct call *call, const struct share *share)
 {
 	struct throughput_space *space = call->throughput->space;
-	const struct throughput_scope *scope = throughput_settings_of(&space->settings, share->table->identity.name);
+	const struct throughput_scope *scope =
+		throughput_settings_of(&space->settings, share->table->identity.name);
 	struct refusal refusal = {.table = share->table, .side = share->side, .limit = METER_NONE};
 	struct throughput_taken found[DEMANDS_MAX];
 
@@ -98,9 +108,12 @@ static struct refusal admit_locked(struct call *call, const struct share *share)
 
 	for (size_t i = 0; i < share->n && refusal.limit == METER_NONE; i++) {
 		const struct demand *demand = &share->demands[i];
-		struct meter_gauge *gauge = &throughput_part(space, meter, scope, share->table, demand->index, call->now_ms)->sides[share->side];
+		struct meter_gauge *gauge = &throughput_part(space, meter, scope, share->table,
+							     demand->index, call->now_ms)
+						     ->sides[share->side];
 
-		found[i] = (struct throughput_taken){gauge, range_of(call, share, demand, gauge), (int64_t)(demand->units * BUCKET_UNIT + 0.5)};
+		found[i] = (struct throughput_taken){gauge, range_of(call, share, demand, gauge),
+						     (int64_t)(demand->units * BUCKET_UNIT + 0.5)};
 		refusal.index = demand->index;
 		refusal.limit = meter_refuses(gauge, found[i].range);
 		if (refusal.limit != METER_NONE)
@@ -112,7 +125,8 @@ static struct refusal admit_locked(struct call *call, const struct share *share)
 }
 
 /* For Contributor Insights: the row that was wanted. */
-static void note_throttled(struct call *call, const struct share *share, const struct refusal *refusal)
+static void note_throttled(struct call *call, const struct share *share,
+			   const struct refusal *refusal)
 {
 	struct access_throttled one = {refusal->table, refusal->index, STR_ABSENT};
 
@@ -121,7 +135,8 @@ static void note_throttled(struct call *call, const struct share *share, const s
 			one.row_key = share->demands[i].row_key;
 	}
 	if (refusal->index && !str_is_set(one.row_key) && share->item)
-		one.row_key = item_key_in_index(call->arena, share->table, refusal->index, share->item);
+		one.row_key =
+			item_key_in_index(call->arena, share->table, refusal->index, share->item);
 	access_throttled(call, &one);
 }
 
@@ -135,7 +150,9 @@ static enum code admit(struct call *call, const struct share *share, struct err 
 	if (refusal.limit == METER_NONE)
 		return OK;
 	note_throttled(call, share, &refusal);
-	atomic_fetch_add(&call->service->throughput->throttled[throughput_reason_at(refusal.index != NULL, refusal.side, refusal.limit)], 1);
+	atomic_fetch_add(&call->service->throughput->throttled[throughput_reason_at(
+				 refusal.index != NULL, refusal.side, refusal.limit)],
+			 1);
 	return refuse(&refusal, err);
 }
 
@@ -158,7 +175,8 @@ static double units_of(struct units units, enum meter_side side)
 	return side == METER_READ ? units.read : units.write;
 }
 
-/* A local index consumes what its table has. AWS: Developer Guide, "Local secondary indexes", "Provisioned throughput considerations". */
+/* A local index consumes what its table has. AWS: Developer Guide, "Local secondary indexes",
+ * "Provisioned throughput considerations". */
 static struct share share_of(const struct cost *cost, enum meter_side side, struct str row_key)
 {
 	const struct table *table = cost->table;
@@ -173,7 +191,9 @@ static struct share share_of(const struct cost *cost, enum meter_side side, stru
 		const struct index *index = &table->indexes.v[i];
 
 		if (!index->is_local && units_of(cost->index[i], side) > 0)
-			share.demands[share.n++] = (struct demand){index, units_of(cost->index[i], side), side == METER_READ ? row_key : STR_ABSENT};
+			share.demands[share.n++] =
+				(struct demand){index, units_of(cost->index[i], side),
+						side == METER_READ ? row_key : STR_ABSENT};
 	}
 	return share;
 }
@@ -182,7 +202,9 @@ static struct share share_of_write(const struct write *write)
 {
 	struct share share = share_of(&write->cost, METER_WRITE, write->row_key);
 
-	share.item = value_is_set(&write->new_item) ? &write->new_item : value_is_set(&write->old_item) ? &write->old_item : NULL;
+	share.item = value_is_set(&write->new_item)   ? &write->new_item
+		     : value_is_set(&write->old_item) ? &write->old_item
+						      : NULL;
 	return share;
 }
 
@@ -192,21 +214,26 @@ struct asking {
 	enum write_mode mode;
 };
 
-/* The reasons of a transaction: those that it had, and in their place those of members that are throttled. */
+/* The reasons of a transaction: those that it had, and in their place those of members that are
+ * throttled. */
 static struct err *reasons_of(struct call *call, const struct err *err, enum code code, size_t n)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
 
 	for (size_t i = 0; i < n; i++)
-		reasons[i] = code == ERR_TRANSACTION_CANCELED && i < err->reason_count ? err->reasons[i] : err_in(call->arena);
+		reasons[i] = code == ERR_TRANSACTION_CANCELED && i < err->reason_count
+				     ? err->reasons[i]
+				     : err_in(call->arena);
 	return reasons;
 }
 
-static enum code ask(void *context, const struct write *writes, size_t n, enum code code, struct err *err)
+static enum code ask(void *context, const struct write *writes, size_t n, enum code code,
+		     struct err *err)
 {
 	const struct asking *asking = context;
 	struct call *call = asking->call;
-	struct err *reasons = asking->mode == WRITE_TRANSACTION ? reasons_of(call, err, code, n) : NULL;
+	struct err *reasons =
+		asking->mode == WRITE_TRANSACTION ? reasons_of(call, err, code, n) : NULL;
 	bool is_refused = false;
 
 	give_back(call, asking->mark); /* the transaction runs again */
@@ -245,7 +272,8 @@ enum code throughput_admit_read(struct call *call, const struct read_item *read,
 	return admit(call, &share, err);
 }
 
-enum code throughput_admit_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err)
+enum code throughput_admit_reads(struct call *call, const struct read_item *reads, size_t n,
+				 struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
 	size_t mark = call->throughput->n;
@@ -253,7 +281,8 @@ enum code throughput_admit_reads(struct call *call, const struct read_item *read
 
 	for (size_t i = 0; i < n; i++) {
 		reasons[i] = err_in(call->arena);
-		is_refused = throughput_admit_read(call, &reads[i], &reasons[i]) != OK || is_refused;
+		is_refused =
+			throughput_admit_read(call, &reads[i], &reasons[i]) != OK || is_refused;
 	}
 	if (!is_refused)
 		return OK;
@@ -270,7 +299,8 @@ static struct str row_key_of(struct arena *arena, const struct read_page *page)
 		return page->keys->partition;
 	if (str_is_set(page->start_after) || page->segments == 0)
 		return page->start_after;
-	buf_add_be32(&begin, (uint32_t)(((uint64_t)page->segment << (8 * KEY_HASH_SIZE)) / page->segments));
+	buf_add_be32(&begin,
+		     (uint32_t)(((uint64_t)page->segment << (8 * KEY_HASH_SIZE)) / page->segments));
 	return buf_str(&begin);
 }
 

@@ -14,11 +14,14 @@
 const struct write_admission *throughput_admission(struct call *call, enum write_mode mode);
 
 /* One item that was read. */
-enum code throughput_admit_read(struct call *call, const struct read_item *read, struct err *err) WARN_UNUSED;
+enum code throughput_admit_read(struct call *call, const struct read_item *read,
+				struct err *err) WARN_UNUSED;
 /* The items that a transaction has read: all or none. */
-enum code throughput_admit_reads(struct call *call, const struct read_item *reads, size_t n, struct err *err) WARN_UNUSED;
+enum code throughput_admit_reads(struct call *call, const struct read_item *reads, size_t n,
+				 struct err *err) WARN_UNUSED;
 /* A page that was read. */
-enum code throughput_admit_page(struct call *call, const struct read_page *page, struct err *err) WARN_UNUSED;
+enum code throughput_admit_page(struct call *call, const struct read_page *page,
+				struct err *err) WARN_UNUSED;
 
 /* Whether it is an error by which one member of a batch stays undone. */
 bool throughput_refuses(enum code code);

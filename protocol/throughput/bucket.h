@@ -1,11 +1,15 @@
 /*
- * bucket - token buckets, and the peak that on-demand capacity grows by. Pure arithmetic over the time that the caller gives.
+ * bucket - token buckets, and the peak that on-demand capacity grows by. Pure arithmetic over the
+ * time that the caller gives.
  *
- * Tokens are thousandths of a capacity unit, so that a rate in units per second fills as many of them in a millisecond, with nothing to round.
+ * Tokens are thousandths of a capacity unit, so that a rate in units per second fills as many of
+ * them in a millisecond, with nothing to round.
  *
- * A bucket lets a request through while it is not empty, and the request takes what it costs, also where that is more than is left: what a Query
- * costs is known when it has read. The rest is owed, and the bucket is empty until time has paid it. Over any time the rate holds.
- * AWS: "Amazon DynamoDB: A Scalable, Predictably Performant, and Fully Managed NoSQL Database Service" (USENIX ATC 2022), section 4.2.
+ * A bucket lets a request through while it is not empty, and the request takes what it costs, also
+ * where that is more than is left: what a Query costs is known when it has read. The rest is owed,
+ * and the bucket is empty until time has paid it. Over any time the rate holds. AWS: "Amazon
+ * DynamoDB: A Scalable, Predictably Performant, and Fully Managed NoSQL Database Service" (USENIX
+ * ATC 2022), section 4.2.
  */
 #ifndef DYNALITH_PROTOCOL_BUCKET_H
 #define DYNALITH_PROTOCOL_BUCKET_H
@@ -25,12 +29,13 @@ struct bucket {
 /* Full, for `seconds` of its rate, one at least. */
 struct bucket bucket_full(int64_t rate, int64_t seconds, int64_t now_ms);
 
-/* Fills it until now. A clock that was turned back fills nothing, and by less than 10 seconds not before it is where it was. */
+/* Fills it until now. A clock that was turned back fills nothing, and by less than 10 seconds not
+ * before it is where it was. */
 void bucket_pass(struct bucket *bucket, int64_t now_ms);
 
 /*
- * The same, and from now on it has that rate. A higher one is there at once with what it has more in a second, so that a client that was throttled
- * goes on although the clock stands.
+ * The same, and from now on it has that rate. A higher one is there at once with what it has more
+ * in a second, so that a client that was throttled goes on although the clock stands.
  */
 void bucket_tune(struct bucket *bucket, int64_t rate, int64_t seconds, int64_t now_ms);
 
@@ -39,8 +44,9 @@ void bucket_take(struct bucket *bucket, int64_t tokens);
 void bucket_give_back(struct bucket *bucket, int64_t tokens);
 
 /*
- * The highest consumption of a second, and the one that counts: that of a period of 30 minutes which is over. AWS: Developer Guide, "DynamoDB on-demand
- * capacity mode": twice the previous peak at once; more within 30 minutes may be throttled.
+ * The highest consumption of a second, and the one that counts: that of a period of 30 minutes
+ * which is over. AWS: Developer Guide, "DynamoDB on-demand capacity mode": twice the previous peak
+ * at once; more within 30 minutes may be throttled.
  */
 struct peak {
 	int64_t reached;            /* tokens in a second, in a period that is over */

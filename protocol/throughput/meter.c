@@ -39,12 +39,16 @@ struct grant {
 	int64_t warm;
 };
 
-static struct grant grant_of(const struct table *table, const struct index *index, enum meter_side side)
+static struct grant grant_of(const struct table *table, const struct index *index,
+			     enum meter_side side)
 {
-	const struct throughput *units = index ? &index->settings->throughput : &table->settings->throughput;
-	const struct throughput_pair *most = index ? &index->settings->on_demand : &table->settings->on_demand;
+	const struct throughput *units =
+		index ? &index->settings->throughput : &table->settings->throughput;
+	const struct throughput_pair *most =
+		index ? &index->settings->on_demand : &table->settings->on_demand;
 	struct throughput_pair warm = throughput_rules_warm_now(table, index);
-	bool is_read = side == METER_READ, is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
+	bool is_read = side == METER_READ,
+	     is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
 	int64_t hot = is_read ? warm.read : warm.write;
 
 	return (struct grant){
@@ -54,9 +58,11 @@ static struct grant grant_of(const struct table *table, const struct index *inde
 	};
 }
 
-static void tune_whole(struct meter_gauge *gauge, const struct grant *grant, bool is_on_demand, const struct meter_rules *rules, int64_t now_ms)
+static void tune_whole(struct meter_gauge *gauge, const struct grant *grant, bool is_on_demand,
+		       const struct meter_rules *rules, int64_t now_ms)
 {
-	int64_t quota = grant->rate > TABLE_UNITS_MAX ? grant->rate : TABLE_UNITS_MAX, rate = grant->rate, seconds = rules->burst_seconds;
+	int64_t quota = grant->rate > TABLE_UNITS_MAX ? grant->rate : TABLE_UNITS_MAX,
+		rate = grant->rate, seconds = rules->burst_seconds;
 
 	if (is_on_demand) { /* its peak is a peak: what was not used does not raise it */
 		rate = peak_limit(&gauge->peak, grant->rate, now_ms);
@@ -68,21 +74,25 @@ static void tune_whole(struct meter_gauge *gauge, const struct grant *grant, boo
 	else
 		bucket_tune(&gauge->whole, rate, seconds, now_ms);
 	gauge->is_on_demand = is_on_demand;
-	if (grant->most > 0 && gauge->has_most) /* AWS: "burst capacity" goes beyond the maximum, too */
+	if (grant->most > 0 &&
+	    gauge->has_most) /* AWS: "burst capacity" goes beyond the maximum, too */
 		bucket_tune(&gauge->most, grant->most, rules->burst_seconds, now_ms);
 	else if (grant->most > 0)
 		gauge->most = bucket_full(grant->most, rules->burst_seconds, now_ms);
 	gauge->has_most = grant->most > 0;
 }
 
-static size_t ranges_for(const struct meter_part *part, const struct table *table, const struct index *index)
+static size_t ranges_for(const struct meter_part *part, const struct table *table,
+			 const struct index *index)
 {
 	size_t most = 1;
 
 	for (enum meter_side side = 0; side < METER_SIDES; side++) {
 		struct grant grant = grant_of(table, index, side);
 		const struct meter_gauge *gauge = &part->sides[side];
-		int64_t rate = gauge->is_on_demand && gauge->whole.rate > grant.warm ? gauge->whole.rate : grant.warm;
+		int64_t rate = gauge->is_on_demand && gauge->whole.rate > grant.warm
+				       ? gauge->whole.rate
+				       : grant.warm;
 		size_t n = (size_t)((rate + range_rates[side] - 1) / range_rates[side]);
 
 		most = n > most ? n : most;
@@ -90,9 +100,11 @@ static size_t ranges_for(const struct meter_part *part, const struct table *tabl
 	return most;
 }
 
-static void tune_ranges(struct meter_gauge *gauge, enum meter_side side, size_t n, const struct meter_rules *rules, int64_t now_ms)
+static void tune_ranges(struct meter_gauge *gauge, enum meter_side side, size_t n,
+			const struct meter_rules *rules, int64_t now_ms)
 {
-	bool has_shares = !rules->is_adaptive && !gauge->is_on_demand && n > 1, is_same = gauge->range_count == n && gauge->has_shares == has_shares;
+	bool has_shares = !rules->is_adaptive && !gauge->is_on_demand && n > 1,
+	     is_same = gauge->range_count == n && gauge->has_shares == has_shares;
 
 	if (!is_same)
 		gauge->ranges = arena_checked(realloc(gauge->ranges, n * sizeof(*gauge->ranges)));
@@ -123,20 +135,24 @@ static struct meter_part *find_or_add(struct meter *meter, int64_t number, bool 
 
 	*is_new = true;
 	part->number = number;
-	meter->parts = arena_checked(realloc(meter->parts, (meter->part_count + 1) * sizeof(struct meter_part *)));
+	meter->parts = arena_checked(
+		realloc(meter->parts, (meter->part_count + 1) * sizeof(struct meter_part *)));
 	meter->parts[meter->part_count++] = part;
 	return part;
 }
 
-struct meter_part *meter_part(struct meter *meter, const struct table *table, const struct index *index, const struct meter_rules *rules, int64_t now_ms,
-			      bool *is_new)
+struct meter_part *meter_part(struct meter *meter, const struct table *table,
+			      const struct index *index, const struct meter_rules *rules,
+			      int64_t now_ms, bool *is_new)
 {
-	struct meter_part *part = find_or_add(meter, index ? (int64_t)index->number : METER_TABLE, is_new);
+	struct meter_part *part =
+		find_or_add(meter, index ? (int64_t)index->number : METER_TABLE, is_new);
 
 	for (enum meter_side side = 0; side < METER_SIDES; side++) {
 		struct grant grant = grant_of(table, index, side);
 
-		tune_whole(&part->sides[side], &grant, table->settings->billing == BILLING_PAY_PER_REQUEST, rules, now_ms);
+		tune_whole(&part->sides[side], &grant,
+			   table->settings->billing == BILLING_PAY_PER_REQUEST, rules, now_ms);
 	}
 	size_t ranges = ranges_for(part, table, index);
 	for (enum meter_side side = 0; side < METER_SIDES; side++)
@@ -148,7 +164,8 @@ size_t meter_range_of(const struct meter_gauge *gauge, struct str row_key)
 {
 	if (row_key.n < KEY_HASH_SIZE)
 		return 0;
-	return (size_t)((str_be(row_key.p, KEY_HASH_SIZE) * gauge->range_count) >> (8 * KEY_HASH_SIZE));
+	return (size_t)((str_be(row_key.p, KEY_HASH_SIZE) * gauge->range_count) >>
+			(8 * KEY_HASH_SIZE));
 }
 
 enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range)
@@ -157,8 +174,11 @@ enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range)
 
 	if (gauge->has_most && bucket_is_empty(&gauge->most))
 		return METER_ON_DEMAND_MAX;
-	if (bucket_is_empty(&gauge->whole)) /* AWS: beyond its peak an on-demand table lacks room in its partitions */
-		return !gauge->is_on_demand ? METER_PROVISIONED : gauge->whole.rate >= TABLE_UNITS_MAX ? METER_ACCOUNT : METER_KEY_RANGE;
+	if (bucket_is_empty(&gauge->whole)) /* AWS: beyond its peak an on-demand table lacks room in
+					       its partitions */
+		return !gauge->is_on_demand                   ? METER_PROVISIONED
+		       : gauge->whole.rate >= TABLE_UNITS_MAX ? METER_ACCOUNT
+							      : METER_KEY_RANGE;
 	if (bucket_is_empty(&own->own) || (gauge->has_shares && bucket_is_empty(&own->share)))
 		return METER_KEY_RANGE;
 	return METER_NONE;

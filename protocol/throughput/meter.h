@@ -1,13 +1,17 @@
 /*
- * meter - what a table and its global indexes may consume, and have consumed: for each of them reads and writes apart, and in each of these the buckets
- * of the whole and of its partition key ranges.
+ * meter - what a table and its global indexes may consume, and have consumed: for each of them
+ * reads and writes apart, and in each of these the buckets of the whole and of its partition key
+ * ranges.
  *
- *   the whole   provisioned: the units of its ProvisionedThroughput, with what was not used for some seconds. On demand: twice its peak (bucket.h), its warm
- *               throughput at least, an account's quota at most; and a second bucket where it has a maximum of its own.
- *   a range     3,000 read and 1,000 write units a second, whatever the whole has; without adaptive capacity also no more than its equal share of it.
+ *   the whole   provisioned: the units of its ProvisionedThroughput, with what was not used for
+ * some seconds. On demand: twice its peak (bucket.h), its warm throughput at least, an account's
+ * quota at most; and a second bucket where it has a maximum of its own. a range     3,000 read and
+ * 1,000 write units a second, whatever the whole has; without adaptive capacity also no more than
+ * its equal share of it.
  *
- * A table has as many ranges as its warm throughput needs, or on demand its peak; each is an equal part of the hashes of partition keys. They do
- * not grow with the data. AWS: Developer Guide, "Designing partition keys to distribute your workload", "DynamoDB burst and adaptive capacity".
+ * A table has as many ranges as its warm throughput needs, or on demand its peak; each is an equal
+ * part of the hashes of partition keys. They do not grow with the data. AWS: Developer Guide,
+ * "Designing partition keys to distribute your workload", "DynamoDB burst and adaptive capacity".
  *
  * Callers see to it that one thread at a time uses a meter.
  */
@@ -20,7 +24,14 @@
 enum meter_side { METER_READ, METER_WRITE, METER_SIDES };
 
 /* By which limit a request is refused. */
-enum meter_limit { METER_PROVISIONED, METER_KEY_RANGE, METER_ON_DEMAND_MAX, METER_ACCOUNT, METER_LIMITS, METER_NONE = METER_LIMITS };
+enum meter_limit {
+	METER_PROVISIONED,
+	METER_KEY_RANGE,
+	METER_ON_DEMAND_MAX,
+	METER_ACCOUNT,
+	METER_LIMITS,
+	METER_NONE = METER_LIMITS
+};
 
 /* How limits are kept. */
 struct meter_rules {
@@ -36,7 +47,8 @@ struct meter_gauge {
 	struct peak peak;
 	size_t range_count;
 	struct meter_range *ranges;
-	int64_t cost_factor;       /* tokens of the buckets for one of ours: see struct meter_rules, servers */
+	int64_t cost_factor;       /* tokens of the buckets for one of ours: see struct meter_rules,
+				      servers */
 	int64_t consumed;          /* tokens */
 	uint64_t throttled[METER_LIMITS];
 };
@@ -60,9 +72,11 @@ struct meter {
 struct meter *meter_new(const struct table *table);
 void meter_free(struct meter *meter);
 
-/* The part for the table (`index` NULL) or a global index, filled until now by the throughput that the snapshot says. `is_new`: it was made for this call. */
-struct meter_part *meter_part(struct meter *meter, const struct table *table, const struct index *index, const struct meter_rules *rules, int64_t now_ms,
-			      bool *is_new);
+/* The part for the table (`index` NULL) or a global index, filled until now by the throughput that
+ * the snapshot says. `is_new`: it was made for this call. */
+struct meter_part *meter_part(struct meter *meter, const struct table *table,
+			      const struct index *index, const struct meter_rules *rules,
+			      int64_t now_ms, bool *is_new);
 
 /* The range of a row key of the part. */
 size_t meter_range_of(const struct meter_gauge *gauge, struct str row_key);

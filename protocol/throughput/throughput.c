@@ -16,14 +16,17 @@ static const struct {
 #undef RATE
 };
 
-/* AWS: API Reference, ThrottlingReason: what, how, and by which limit. In the order of throughput_reason_at(). */
+/* AWS: API Reference, ThrottlingReason: what, how, and by which limit. In the order of
+ * throughput_reason_at(). */
 static const char *const reasons[THROUGHPUT_REASONS] = {
-	"TableReadProvisionedThroughputExceeded", "TableReadKeyRangeThroughputExceeded", "TableReadMaxOnDemandThroughputExceeded",
-	"TableReadAccountLimitExceeded", "TableWriteProvisionedThroughputExceeded", "TableWriteKeyRangeThroughputExceeded",
-	"TableWriteMaxOnDemandThroughputExceeded", "TableWriteAccountLimitExceeded", "IndexReadProvisionedThroughputExceeded",
-	"IndexReadKeyRangeThroughputExceeded", "IndexReadMaxOnDemandThroughputExceeded", "IndexReadAccountLimitExceeded",
-	"IndexWriteProvisionedThroughputExceeded", "IndexWriteKeyRangeThroughputExceeded", "IndexWriteMaxOnDemandThroughputExceeded",
-	"IndexWriteAccountLimitExceeded",
+	"TableReadProvisionedThroughputExceeded",  "TableReadKeyRangeThroughputExceeded",
+	"TableReadMaxOnDemandThroughputExceeded",  "TableReadAccountLimitExceeded",
+	"TableWriteProvisionedThroughputExceeded", "TableWriteKeyRangeThroughputExceeded",
+	"TableWriteMaxOnDemandThroughputExceeded", "TableWriteAccountLimitExceeded",
+	"IndexReadProvisionedThroughputExceeded",  "IndexReadKeyRangeThroughputExceeded",
+	"IndexReadMaxOnDemandThroughputExceeded",  "IndexReadAccountLimitExceeded",
+	"IndexWriteProvisionedThroughputExceeded", "IndexWriteKeyRangeThroughputExceeded",
+	"IndexWriteMaxOnDemandThroughputExceeded", "IndexWriteAccountLimitExceeded",
 };
 
 size_t throughput_reason_at(bool is_index, enum meter_side side, enum meter_limit limit)
@@ -93,7 +96,8 @@ void throughput_enforce(struct throughput_limits *throughput)
 
 bool throughput_is_on(const struct throughput_limits *throughput)
 {
-	return throughput && (ns_map_count(&throughput->spaces) > 0 || atomic_load_explicit(&throughput->is_enforced, memory_order_relaxed));
+	return throughput && (ns_map_count(&throughput->spaces) > 0 ||
+			      atomic_load_explicit(&throughput->is_enforced, memory_order_relaxed));
 }
 
 static enum throughput_mode mode_of(const struct throughput_limits *throughput)
@@ -101,12 +105,14 @@ static enum throughput_mode mode_of(const struct throughput_limits *throughput)
 	return atomic_load(&throughput->is_enforced) ? THROUGHPUT_ENFORCE : THROUGHPUT_OFF;
 }
 
-enum code throughput_set(struct throughput_limits *throughput, struct ns ns, struct str body, struct err *err)
+enum code throughput_set(struct throughput_limits *throughput, struct ns ns, struct str body,
+			 struct err *err)
 {
 	struct throughput_settings settings;
 
 	if (!ns_map_takes(&throughput->spaces, ns))
-		return err_set(err, MSG_THROUGHPUT_NAMESPACE, STR_ARG(ns.account), STR_ARG(ns.region));
+		return err_set(err, MSG_THROUGHPUT_NAMESPACE, STR_ARG(ns.account),
+			       STR_ARG(ns.region));
 	enum code code = throughput_settings_read(body, mode_of(throughput), &settings, err);
 	if (code != OK)
 		return code;
@@ -122,21 +128,25 @@ void throughput_clear(struct throughput_limits *throughput, const struct ns *ns)
 	ns_map_clear(&throughput->spaces, ns);
 }
 
-bool throughput_throttled(const struct throughput_limits *throughput, size_t i, const char **reason, uint64_t *n)
+bool throughput_throttled(const struct throughput_limits *throughput, size_t i, const char **reason,
+			  uint64_t *n)
 {
 	if (i > THROUGHPUT_REASONS)
 		return false;
 	*reason = i < THROUGHPUT_REASONS ? reasons[i] : "RequestRate";
-	*n = atomic_load(i < THROUGHPUT_REASONS ? &throughput->throttled[i] : &throughput->rates_throttled);
+	*n = atomic_load(i < THROUGHPUT_REASONS ? &throughput->throttled[i]
+						: &throughput->rates_throttled);
 	return true;
 }
 
-/* With a reference, or NULL: a namespace that nobody has set gets its buckets with its first request, where the option says so. */
+/* With a reference, or NULL: a namespace that nobody has set gets its buckets with its first
+ * request, where the option says so. */
 static struct throughput_space *find_or_add(struct throughput_limits *throughput, struct ns ns)
 {
 	struct throughput_space *space = ns_map_find(&throughput->spaces, ns);
 
-	if (space || !atomic_load(&throughput->is_enforced) || !ns_map_takes(&throughput->spaces, ns))
+	if (space || !atomic_load(&throughput->is_enforced) ||
+	    !ns_map_takes(&throughput->spaces, ns))
 		return space;
 	pthread_mutex_lock(&throughput->adding);
 	space = ns_map_find(&throughput->spaces, ns);
@@ -163,7 +173,9 @@ static bool is_in_rate(struct throughput_space *space, enum op_id operation, int
 	if (i == THROUGHPUT_RATES || space->settings.all.mode == THROUGHPUT_OFF)
 		return true;
 	struct bucket *bucket = &space->rates[i];
-	int64_t cost = rates[i].seconds * BUCKET_UNIT * space->settings.all.rules.servers; /* at a rate of `times`: so many in so many seconds */
+	int64_t cost = rates[i].seconds * BUCKET_UNIT *
+		       space->settings.all.rules
+			       .servers; /* at a rate of `times`: so many in so many seconds */
 
 	pthread_mutex_lock(&space->lock);
 	if (bucket->capacity == 0)
@@ -203,7 +215,8 @@ void throughput_again(struct call *call)
 	pthread_mutex_lock(&own->space->lock);
 	while (own->n > 0) {
 		own->n--;
-		meter_give_back(own->taken[own->n].gauge, own->taken[own->n].range, own->taken[own->n].tokens);
+		meter_give_back(own->taken[own->n].gauge, own->taken[own->n].range,
+				own->taken[own->n].tokens);
 	}
 	pthread_mutex_unlock(&own->space->lock);
 }
@@ -211,7 +224,8 @@ void throughput_again(struct call *call)
 void throughput_end(struct call *call, enum code code)
 {
 	struct throughput_space *space = call->throughput->space;
-	bool is_billed = code == OK || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_DUPLICATE_ITEM || code == ERR_TRANSACTION_CANCELED;
+	bool is_billed = code == OK || code == ERR_CONDITIONAL_CHECK_FAILED ||
+			 code == ERR_DUPLICATE_ITEM || code == ERR_TRANSACTION_CANCELED;
 
 	if (!is_billed)
 		throughput_again(call);
@@ -242,10 +256,12 @@ static void remove_at(struct throughput_space *space, size_t at)
 {
 	meter_free(space->meters[at]);
 	space->n--;
-	memmove(space->meters + at, space->meters + at + 1, (space->n - at) * sizeof(struct meter *));
+	memmove(space->meters + at, space->meters + at + 1,
+		(space->n - at) * sizeof(struct meter *));
 }
 
-/* Makes room where there are too many: of tables that are gone, mostly. Not while another call points into one. */
+/* Makes room where there are too many: of tables that are gone, mostly. Not while another call
+ * points into one. */
 static void remove_oldest(struct throughput_space *space)
 {
 	size_t oldest = 0;
@@ -264,8 +280,10 @@ struct meter *throughput_meter(struct throughput_space *space, const struct tabl
 	if (at == space->n || space->meters[at]->table != table->identity.number) {
 		remove_oldest(space);
 		at = position(space, table->identity.number);
-		space->meters = arena_checked(realloc(space->meters, (space->n + 1) * sizeof(struct meter *)));
-		memmove(space->meters + at + 1, space->meters + at, (space->n - at) * sizeof(struct meter *));
+		space->meters = arena_checked(
+			realloc(space->meters, (space->n + 1) * sizeof(struct meter *)));
+		memmove(space->meters + at + 1, space->meters + at,
+			(space->n - at) * sizeof(struct meter *));
 		space->meters[at] = meter_new(table);
 		space->n++;
 	}
@@ -273,7 +291,8 @@ struct meter *throughput_meter(struct throughput_space *space, const struct tabl
 	return space->meters[at];
 }
 
-struct meter_part *throughput_part(struct throughput_space *space, struct meter *meter, const struct throughput_scope *scope, const struct table *table,
+struct meter_part *throughput_part(struct throughput_space *space, struct meter *meter,
+				   const struct throughput_scope *scope, const struct table *table,
 				   const struct index *index, int64_t now_ms)
 {
 	struct meter_rules rules = scope->rules;
@@ -281,7 +300,8 @@ struct meter_part *throughput_part(struct throughput_space *space, struct meter 
 
 	rules.servers = space->settings.all.rules.servers;
 	struct meter_part *part = meter_part(meter, table, index, &rules, now_ms, &is_new);
-	const struct throughput_left *left = is_new ? throughput_settings_left(scope, index ? index->name : STR_ABSENT) : NULL;
+	const struct throughput_left *left =
+		is_new ? throughput_settings_left(scope, index ? index->name : STR_ABSENT) : NULL;
 	for (enum meter_side side = 0; left && side < METER_SIDES; side++) {
 		if (left->units[side] >= 0)
 			meter_leave(&part->sides[side], left->units[side]);
@@ -292,10 +312,14 @@ struct meter_part *throughput_part(struct throughput_space *space, struct meter 
 static void write_gauge(struct json_out *out, const char *name, const struct meter_gauge *gauge)
 {
 	static const char *const limits[METER_LIMITS] = {
-		[METER_PROVISIONED] = "ProvisionedThroughputExceeded", [METER_KEY_RANGE] = "KeyRangeThroughputExceeded",
-		[METER_ON_DEMAND_MAX] = "MaxOnDemandThroughputExceeded", [METER_ACCOUNT] = "AccountLimitExceeded",
+		[METER_PROVISIONED] = "ProvisionedThroughputExceeded",
+		[METER_KEY_RANGE] = "KeyRangeThroughputExceeded",
+		[METER_ON_DEMAND_MAX] = "MaxOnDemandThroughputExceeded",
+		[METER_ACCOUNT] = "AccountLimitExceeded",
 	};
-	const struct bucket *bucket = gauge->has_most && gauge->most.left < gauge->whole.left ? &gauge->most : &gauge->whole;
+	const struct bucket *bucket = gauge->has_most && gauge->most.left < gauge->whole.left
+					      ? &gauge->most
+					      : &gauge->whole;
 	double unit = (double)BUCKET_UNIT * (double)gauge->cost_factor;
 
 	json_out_name(out, str_of(name));
@@ -327,15 +351,20 @@ static void write_part(struct json_out *out, const struct meter_part *part)
 }
 
 /* Of one table; the lock is held. */
-static void write_table(struct throughput_space *space, const struct table *table, int64_t now_ms, struct json_out *out)
+static void write_table(struct throughput_space *space, const struct table *table, int64_t now_ms,
+			struct json_out *out)
 {
-	const struct throughput_scope *scope = throughput_settings_of(&space->settings, table->identity.name);
+	const struct throughput_scope *scope =
+		throughput_settings_of(&space->settings, table->identity.name);
 	struct meter *meter = throughput_meter(space, table);
 
 	json_out_name(out, table->identity.name);
 	json_out_open(out, '{');
 	throughput_settings_write(scope, out);
-	json_out_field_string(out, "billing", table->settings->billing == BILLING_PROVISIONED ? STR("PROVISIONED") : STR("PAY_PER_REQUEST"));
+	json_out_field_string(out, "billing",
+			      table->settings->billing == BILLING_PROVISIONED
+				      ? STR("PROVISIONED")
+				      : STR("PAY_PER_REQUEST"));
 	write_part(out, throughput_part(space, meter, scope, table, NULL, now_ms));
 	json_out_name(out, STR("indexes"));
 	json_out_open(out, '{');
@@ -363,7 +392,8 @@ static struct str *shown(struct throughput_space *space, struct arena *arena, si
 	for (size_t i = 0; i < space->settings.n; i++)
 		names[(*n)++] = str_copy(arena, space->settings.tables[i].table);
 	for (size_t i = 0; i < space->n; i++) {
-		if (throughput_settings_of(&space->settings, space->meters[i]->name) == &space->settings.all)
+		if (throughput_settings_of(&space->settings, space->meters[i]->name) ==
+		    &space->settings.all)
 			names[(*n)++] = str_copy(arena, space->meters[i]->name);
 	}
 	pthread_mutex_unlock(&space->lock);
@@ -371,8 +401,8 @@ static struct str *shown(struct throughput_space *space, struct arena *arena, si
 	return names;
 }
 
-static enum code write_tables(const struct service *service, struct arena *arena, struct ns ns, struct throughput_space *space, struct json_out *out,
-			      struct err *err)
+static enum code write_tables(const struct service *service, struct arena *arena, struct ns ns,
+			      struct throughput_space *space, struct json_out *out, struct err *err)
 {
 	int64_t now_ms = service->now_ms(service->clock_context, ns);
 	size_t n;
@@ -381,7 +411,8 @@ static enum code write_tables(const struct service *service, struct arena *arena
 	for (size_t i = 0; i < n; i++) {
 		struct table *table;
 
-		if (i > 0 && str_eq(names[i], names[i - 1])) /* a table that is gone has had the name */
+		if (i > 0 &&
+		    str_eq(names[i], names[i - 1])) /* a table that is gone has had the name */
 			continue;
 		enum code code = catalog_get(service->catalog, ns, names[i], now_ms, &table, err);
 		if (code == ERR_RESOURCE_NOT_FOUND)
@@ -398,11 +429,13 @@ static enum code write_tables(const struct service *service, struct arena *arena
 	return OK;
 }
 
-enum code throughput_describe(const struct service *service, struct arena *arena, struct ns ns, struct str *text, struct err *err)
+enum code throughput_describe(const struct service *service, struct arena *arena, struct ns ns,
+			      struct str *text, struct err *err)
 {
 	struct throughput_limits *throughput = service->throughput;
 	struct throughput_space *space = ns_map_find(&throughput->spaces, ns);
-	const struct throughput_settings settings = throughput_settings_default(mode_of(throughput));
+	const struct throughput_settings settings =
+		throughput_settings_default(mode_of(throughput));
 	struct json_out out = json_out_in(arena);
 	enum code code = OK;
 

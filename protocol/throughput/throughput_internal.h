@@ -58,7 +58,8 @@ struct throughput_call {
 struct meter *throughput_meter(struct throughput_space *space, const struct table *table);
 
 /* The same part for both, with what the settings leave in a new one; the lock is held. */
-struct meter_part *throughput_part(struct throughput_space *space, struct meter *meter, const struct throughput_scope *scope, const struct table *table,
+struct meter_part *throughput_part(struct throughput_space *space, struct meter *meter,
+				   const struct throughput_scope *scope, const struct table *table,
 				   const struct index *index, int64_t now_ms);
 
 /* The place of a reason in struct throughput_limits, and the reason there. */

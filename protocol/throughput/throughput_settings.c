@@ -19,19 +19,25 @@ struct reader {
 struct throughput_settings throughput_settings_default(enum throughput_mode mode)
 {
 	return (struct throughput_settings){
-		.all = {.table = STR_ABSENT, .mode = mode, .rules = {.burst_seconds = THROUGHPUT_BURST_SECONDS, .is_adaptive = true, .servers = 1}},
+		.all = {.table = STR_ABSENT,
+			.mode = mode,
+			.rules = {.burst_seconds = THROUGHPUT_BURST_SECONDS,
+				  .is_adaptive = true,
+				  .servers = 1}},
 	};
 }
 
 static bool read_count(const struct json *json, int64_t least, int64_t most, int64_t *out)
 {
-	return json_type(json) == JSON_NUMBER && json_integer(json, out) && *out >= least && *out <= most;
+	return json_type(json) == JSON_NUMBER && json_integer(json, out) && *out >= least &&
+	       *out <= most;
 }
 
 /* Each reads one member. False: it is not what the member wants, unless reader->err says more. */
 static bool read_mode(struct reader *reader, const struct json *json)
 {
-	struct str text = json_type(json) == JSON_STRING ? json_string(reader->arena, json) : STR("");
+	struct str text =
+		json_type(json) == JSON_STRING ? json_string(reader->arena, json) : STR("");
 
 	reader->has_mode = true;
 	reader->scope->mode = str_eq(text, STR("enforce")) ? THROUGHPUT_ENFORCE : THROUGHPUT_OFF;
@@ -58,7 +64,8 @@ static bool read_servers(struct reader *reader, const struct json *json)
 /* {"read": N, "write": N}, one of the two at least. */
 static bool read_units(const struct json *json, struct throughput_left *left)
 {
-	static const char *const names[METER_SIDES] = {[METER_READ] = "read", [METER_WRITE] = "write"};
+	static const char *const names[METER_SIDES] = {
+		[METER_READ] = "read", [METER_WRITE] = "write"};
 	size_t known = 0;
 
 	if (json_type(json) != JSON_OBJECT)
@@ -81,7 +88,8 @@ static bool add_left(struct reader *reader, struct str index, const struct json 
 
 	if (!read_units(json, &left))
 		return false;
-	scope->left = arena_room(reader->arena, scope->left, scope->left_count, sizeof(*scope->left));
+	scope->left =
+		arena_room(reader->arena, scope->left, scope->left_count, sizeof(*scope->left));
 	scope->left[scope->left_count++] = left;
 	return true;
 }
@@ -95,7 +103,8 @@ static bool read_indexes(struct reader *reader, const struct json *json)
 {
 	bool is_good = json_type(json) == JSON_OBJECT;
 
-	for (const struct json *index = is_good ? json_first(json) : NULL; index && is_good; index = json_next(index)) {
+	for (const struct json *index = is_good ? json_first(json) : NULL; index && is_good;
+	     index = json_next(index)) {
 		struct str name = json_name(reader->arena, index);
 
 		is_good = call_is_name(name) && add_left(reader, name, index);
@@ -132,7 +141,8 @@ static enum code refuse_unknown(struct reader *reader, struct str name)
 		if (is_table ? members[i].is_of_table : members[i].is_of_all)
 			buf_printf(&list, "%s%s", list.n ? ", " : "", members[i].name);
 	}
-	return err_set(reader->err, MSG_THROUGHPUT_UNKNOWN, STR_ARG(name), is_table ? " of table " : "", STR_ARG(table), STR_ARG(buf_str(&list)));
+	return err_set(reader->err, MSG_THROUGHPUT_UNKNOWN, STR_ARG(name),
+		       is_table ? " of table " : "", STR_ARG(table), STR_ARG(buf_str(&list)));
 }
 
 static enum code read_scope(struct reader *reader, const struct json *json)
@@ -144,7 +154,8 @@ static enum code read_scope(struct reader *reader, const struct json *json)
 		const struct setting *member = NULL;
 
 		for (size_t i = 0; i < MEMBERS && !member; i++) {
-			if (str_eq(name, str_of(members[i].name)) && (str_is_set(table) ? members[i].is_of_table : members[i].is_of_all))
+			if (str_eq(name, str_of(members[i].name)) &&
+			    (str_is_set(table) ? members[i].is_of_table : members[i].is_of_all))
 				member = &members[i];
 		}
 		if (!member)
@@ -153,7 +164,9 @@ static enum code read_scope(struct reader *reader, const struct json *json)
 		if (reader->err->code != OK)
 			return reader->err->code;
 		if (!is_good)
-			return err_set(reader->err, MSG_THROUGHPUT_MEMBER, member->name, str_is_set(table) ? " of table " : "", STR_ARG(table), member->wants);
+			return err_set(reader->err, MSG_THROUGHPUT_MEMBER, member->name,
+				       str_is_set(table) ? " of table " : "", STR_ARG(table),
+				       member->wants);
 	}
 	return OK;
 }
@@ -165,14 +178,18 @@ static enum code read_table_scopes(struct reader *reader, const struct json *jso
 	enum code code = OK;
 
 	settings->tables = ARENA_ARRAY(reader->arena, struct throughput_scope, json_count(json));
-	for (const struct json *child = json_first(json); child && code == OK; child = json_next(child)) {
+	for (const struct json *child = json_first(json); child && code == OK;
+	     child = json_next(child)) {
 		struct throughput_scope *scope = &settings->tables[settings->n++];
 
-		*scope = (struct throughput_scope){.table = json_name(reader->arena, child), .mode = THROUGHPUT_ENFORCE, .rules = settings->all.rules};
+		*scope = (struct throughput_scope){.table = json_name(reader->arena, child),
+						   .mode = THROUGHPUT_ENFORCE,
+						   .rules = settings->all.rules};
 		if (!call_is_name(scope->table))
 			return err_set(reader->err, MSG_THROUGHPUT_TABLE, STR_ARG(scope->table));
 		if (json_type(child) != JSON_OBJECT)
-			return err_set(reader->err, MSG_THROUGHPUT_MEMBER, "tables", "", STR_ARG(STR("")), THROUGHPUT_WANTS_TABLES);
+			return err_set(reader->err, MSG_THROUGHPUT_MEMBER, "tables", "",
+				       STR_ARG(STR("")), THROUGHPUT_WANTS_TABLES);
 		reader->scope = scope;
 		code = read_scope(reader, child);
 	}
@@ -199,14 +216,16 @@ static enum code read_all(struct reader *reader, struct str body)
 	return code == OK && tables ? read_table_scopes(reader, tables) : code;
 }
 
-enum code throughput_settings_read(struct str body, enum throughput_mode mode, struct throughput_settings *out, struct err *err)
+enum code throughput_settings_read(struct str body, enum throughput_mode mode,
+				   struct throughput_settings *out, struct err *err)
 {
 	struct arena *arena = arena_new(SETTINGS_KEEP);
 	struct err own = err_in(arena);
 
 	struct throughput_settings settings = throughput_settings_default(mode);
 	settings.arena = arena;
-	struct reader reader = {.arena = arena, .settings = &settings, .scope = &settings.all, .err = &own};
+	struct reader reader = {
+		.arena = arena, .settings = &settings, .scope = &settings.all, .err = &own};
 	enum code code = read_all(&reader, body);
 	if (code != OK) {
 		err_copy(err, code, own.message);
@@ -222,7 +241,8 @@ void throughput_settings_free(struct throughput_settings *settings)
 	settings->arena = NULL;
 }
 
-const struct throughput_scope *throughput_settings_of(const struct throughput_settings *settings, struct str table)
+const struct throughput_scope *throughput_settings_of(const struct throughput_settings *settings,
+						      struct str table)
 {
 	for (size_t i = 0; i < settings->n; i++) {
 		if (str_eq(settings->tables[i].table, table))
@@ -231,10 +251,12 @@ const struct throughput_scope *throughput_settings_of(const struct throughput_se
 	return &settings->all;
 }
 
-const struct throughput_left *throughput_settings_left(const struct throughput_scope *scope, struct str index)
+const struct throughput_left *throughput_settings_left(const struct throughput_scope *scope,
+						       struct str index)
 {
 	for (size_t i = 0; i < scope->left_count; i++) {
-		if (str_is_set(index) == str_is_set(scope->left[i].index) && (!str_is_set(index) || str_eq(index, scope->left[i].index)))
+		if (str_is_set(index) == str_is_set(scope->left[i].index) &&
+		    (!str_is_set(index) || str_eq(index, scope->left[i].index)))
 			return &scope->left[i];
 	}
 	return NULL;
@@ -242,7 +264,8 @@ const struct throughput_left *throughput_settings_left(const struct throughput_s
 
 void throughput_settings_write(const struct throughput_scope *scope, struct json_out *out)
 {
-	json_out_field_string(out, "throughput", scope->mode == THROUGHPUT_ENFORCE ? STR("enforce") : STR("off"));
+	json_out_field_string(out, "throughput",
+			      scope->mode == THROUGHPUT_ENFORCE ? STR("enforce") : STR("off"));
 	json_out_field_integer(out, "burst_seconds", scope->rules.burst_seconds);
 	json_out_field_boolean(out, "adaptive", scope->rules.is_adaptive);
 	if (!str_is_set(scope->table))

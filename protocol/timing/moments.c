@@ -34,18 +34,21 @@ enum timing timing_row(const struct moment *moment)
 }
 
 /* Whether the moment is still needed beside a new one of `what` and `subject`. */
-static bool is_kept(const struct table *table, const struct moment *moment, int64_t now_ms, enum timing what, struct str subject)
+static bool is_kept(const struct table *table, const struct moment *moment, int64_t now_ms,
+		    enum timing what, struct str subject)
 {
 	enum timing own = timing_row(moment);
 
 	if (own == TIMING_COUNT)
 		return false;
 	if (rows[own].kept_ms == KEPT_ALWAYS) /* not for an index that is gone */
-		return (own != what || !str_eq(moment->subject, subject)) && (moment->subject.n == 0 || table_index(table, moment->subject));
+		return (own != what || !str_eq(moment->subject, subject)) &&
+		       (moment->subject.n == 0 || table_index(table, moment->subject));
 	return now_ms < moment->at_ms + rows[own].kept_ms;
 }
 
-void timing_add(const struct call *call, struct table *next, enum timing what, struct str subject, const struct str *before, size_t before_count)
+void timing_add(const struct call *call, struct table *next, enum timing what, struct str subject,
+		const struct str *before, size_t before_count)
 {
 	struct moment *moments;
 	size_t n = 0;
@@ -57,8 +60,9 @@ void timing_add(const struct call *call, struct table *next, enum timing what, s
 		if (is_kept(next, &next->settings->moments[i], call->now_ms, what, subject))
 			moments[n++] = next->settings->moments[i];
 	}
-	moments[n] = (struct moment){rows[what].name, str_copy(next->arena, str_is_set(subject) ? subject : STR("")), call->now_ms, before_count,
-				     ARENA_ARRAY(next->arena, struct str, before_count)};
+	moments[n] = (struct moment){
+		rows[what].name, str_copy(next->arena, str_is_set(subject) ? subject : STR("")),
+		call->now_ms, before_count, ARENA_ARRAY(next->arena, struct str, before_count)};
 	for (size_t i = 0; i < before_count; i++)
 		moments[n].before[i] = str_copy(next->arena, before[i]);
 	next->settings->moments = moments;
@@ -70,7 +74,8 @@ const struct moment *timing_last(const struct table *table, enum timing what, st
 	for (size_t i = table->settings->moment_count; i-- > 0;) {
 		const struct moment *moment = &table->settings->moments[i];
 
-		if (str_eq(moment->what, rows[what].name) && (!str_is_set(subject) || str_eq(moment->subject, subject)))
+		if (str_eq(moment->what, rows[what].name) &&
+		    (!str_is_set(subject) || str_eq(moment->subject, subject)))
 			return moment;
 	}
 	return NULL;
@@ -81,7 +86,8 @@ bool timing_within(const struct call *call, const struct moment *moment, enum ti
 	return moment->at_ms <= call->now_ms && call->now_ms < moment->at_ms + rows[what].ms;
 }
 
-const struct moment *timing_running(const struct call *call, const struct table *table, enum timing what, struct str subject)
+const struct moment *timing_running(const struct call *call, const struct table *table,
+				    enum timing what, struct str subject)
 {
 	const struct moment *moment = timing_last(table, what, subject);
 
@@ -94,21 +100,26 @@ struct str timing_iso(struct arena *arena, int64_t ms)
 	struct tm tm;
 
 	gmtime_r(&seconds, &tm);
-	return str_printf(arena, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-			  tm.tm_sec, (int)(ms % 1000));
+	return str_printf(arena, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
+			  tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+			  (int)(ms % 1000));
 }
 
 struct str timing_prose(struct arena *arena, int64_t ms)
 {
-	static const char *const days[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
-	static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-					     "November", "December"};
+	static const char *const days[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+					   "Thursday", "Friday", "Saturday"};
+	static const char *const months[] = {"January",   "February", "March",    "April",
+					     "May",       "June",     "July",     "August",
+					     "September", "October",  "November", "December"};
 	time_t seconds = (time_t)(ms / 1000);
 	struct tm tm;
 
 	gmtime_r(&seconds, &tm);
-	return str_printf(arena, "%s, %s %d, %d at %d:%02d:%02d %s Coordinated Universal Time", days[tm.tm_wday], months[tm.tm_mon], tm.tm_mday,
-			  tm.tm_year + 1900, tm.tm_hour % 12 ? tm.tm_hour % 12 : 12, tm.tm_min, tm.tm_sec, tm.tm_hour < 12 ? "AM" : "PM");
+	return str_printf(arena, "%s, %s %d, %d at %d:%02d:%02d %s Coordinated Universal Time",
+			  days[tm.tm_wday], months[tm.tm_mon], tm.tm_mday, tm.tm_year + 1900,
+			  tm.tm_hour % 12 ? tm.tm_hour % 12 : 12, tm.tm_min, tm.tm_sec,
+			  tm.tm_hour < 12 ? "AM" : "PM");
 }
 
 struct str timing_number(struct arena *arena, int64_t number)

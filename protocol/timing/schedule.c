@@ -18,7 +18,8 @@ static void occupy(const struct change *change, enum timing what)
 		change->next->state.settles_ms = until_ms;
 }
 
-static void note(const struct change *change, enum timing what, struct str subject, const struct str *before, size_t n)
+static void note(const struct change *change, enum timing what, struct str subject,
+		 const struct str *before, size_t n)
 {
 	timing_add(change->call, change->next, what, subject, before, n);
 }
@@ -33,10 +34,13 @@ static struct throughput_pair old_warm(const struct change *change, const struct
 static void note_units(const struct change *change, enum timing what, const struct index *index)
 {
 	struct arena *arena = change->call->arena;
-	const struct throughput *units = index ? &index->settings->throughput : &change->table->settings->throughput;
+	const struct throughput *units =
+		index ? &index->settings->throughput : &change->table->settings->throughput;
 	struct throughput_pair warm = old_warm(change, index);
-	const struct str before[] = {timing_number(arena, warm.read), timing_number(arena, warm.write), timing_number(arena, units->read),
-				     timing_number(arena, units->write), timing_number(arena, units->decreases_today)};
+	const struct str before[] = {
+		timing_number(arena, warm.read), timing_number(arena, warm.write),
+		timing_number(arena, units->read), timing_number(arena, units->write),
+		timing_number(arena, units->decreases_today)};
 
 	note(change, what, index ? index->name : STR_ABSENT, before, 5);
 }
@@ -55,7 +59,8 @@ static void take_back_billing(const struct change *change)
 	next->settings->on_demand_since_ms = change->table->settings->on_demand_since_ms;
 	next->settings->throughput = change->table->settings->throughput;
 	for (size_t i = 0; i < next->indexes.n && i < change->table->indexes.n; i++)
-		next->indexes.v[i].settings->throughput = change->table->indexes.v[i].settings->throughput;
+		next->indexes.v[i].settings->throughput =
+			change->table->indexes.v[i].settings->throughput;
 }
 
 static void change_billing(const struct change *change)
@@ -64,12 +69,14 @@ static void change_billing(const struct change *change)
 	const struct table *table = change->table;
 	bool is_on_demand = change->next->settings->billing == BILLING_PAY_PER_REQUEST;
 	struct throughput_pair warm = old_warm(change, NULL);
-	struct str before[] = {timing_number(call->arena, warm.read), timing_number(call->arena, warm.write),
+	struct str before[] = {timing_number(call->arena, warm.read),
+			       timing_number(call->arena, warm.write),
 			       timing_number(call->arena, table->settings->on_demand_since_ms)};
 	enum timing what = is_on_demand ? TIMING_BILLING_ON_DEMAND : TIMING_BILLING_PROVISIONED;
 
-	if (is_on_demand && (timing_running(call, table, TIMING_BILLING_PROVISIONED, STR_ABSENT) ||
-			     timing_running(call, table, TIMING_BILLING_PROVISIONED_AGAIN, STR_ABSENT))) {
+	if (is_on_demand &&
+	    (timing_running(call, table, TIMING_BILLING_PROVISIONED, STR_ABSENT) ||
+	     timing_running(call, table, TIMING_BILLING_PROVISIONED_AGAIN, STR_ABSENT))) {
 		take_back_billing(change);
 		return;
 	}
@@ -85,22 +92,26 @@ static void change_billing(const struct change *change)
 
 static struct str class_of(const struct table *table)
 {
-	return str_is_set(table->settings->table_class) ? table->settings->table_class : STR("STANDARD");
+	return str_is_set(table->settings->table_class) ? table->settings->table_class
+							: STR("STANDARD");
 }
 
 static void change_class(const struct change *change)
 {
 	const struct table *table = change->table;
 
-	/* AWS: accepts and ignores one that comes while another, hidden by a change of encryption, is under way */
+	/* AWS: accepts and ignores one that comes while another, hidden by a change of encryption,
+	 * is under way */
 	if (timing_running(change->call, table, TIMING_CLASS, STR_ABSENT)) {
-		change->next->settings->table_class = str_copy(change->next->arena, table->settings->table_class);
+		change->next->settings->table_class =
+			str_copy(change->next->arena, table->settings->table_class);
 		change->next->settings->class_changed_ms = table->settings->class_changed_ms;
 		return;
 	}
 
-	struct str before[] = {str_is_set(table->settings->table_class) ? table->settings->table_class : STR(""),
-			       timing_number(change->call->arena, table->settings->class_changed_ms)};
+	struct str before[] = {
+		str_is_set(table->settings->table_class) ? table->settings->table_class : STR(""),
+		timing_number(change->call->arena, table->settings->class_changed_ms)};
 
 	note(change, TIMING_CLASS, STR_ABSENT, before, 2);
 	occupy(change, TIMING_CLASS);
@@ -110,7 +121,8 @@ static void change_encryption(const struct change *change)
 {
 	const struct table *table = change->table;
 	struct str key = table->settings->sse_key;
-	struct str before[] = {table->settings->sse_enabled ? STR("1") : STR("0"), str_is_set(key) ? key : STR("")};
+	struct str before[] = {table->settings->sse_enabled ? STR("1") : STR("0"),
+			       str_is_set(key) ? key : STR("")};
 
 	if (timing_running(change->call, table, TIMING_CLASS, STR_ABSENT)) {
 		change->next->state.status = STATUS_ACTIVE;
@@ -121,15 +133,19 @@ static void change_encryption(const struct change *change)
 
 static bool has_removal(const struct on_demand_throughput *input)
 {
-	return input && ((input->max_read_request_units.is_set && input->max_read_request_units.value < 0) ||
-			 (input->max_write_request_units.is_set && input->max_write_request_units.value < 0));
+	return input &&
+	       ((input->max_read_request_units.is_set && input->max_read_request_units.value < 0) ||
+		(input->max_write_request_units.is_set &&
+		 input->max_write_request_units.value < 0));
 }
 
 /* AWS: shows a removed limit as the request gave it, for a moment. */
 static void change_on_demand(const struct change *change, const struct on_demand_throughput *input)
 {
-	struct throughput_pair pair = throughput_rules_echo(&change->table->settings->on_demand, input);
-	struct str before[] = {timing_number(change->call->arena, pair.read), timing_number(change->call->arena, pair.write)};
+	struct throughput_pair pair =
+		throughput_rules_echo(&change->table->settings->on_demand, input);
+	struct str before[] = {timing_number(change->call->arena, pair.read),
+			       timing_number(change->call->arena, pair.write)};
 
 	note(change, TIMING_ON_DEMAND, STR_ABSENT, before, 2);
 }
@@ -139,7 +155,8 @@ static void change_warm(const struct change *change, const struct index *index)
 {
 	const struct call *call = change->call;
 	struct throughput_pair warm = old_warm(change, index);
-	struct str before[] = {timing_number(call->arena, warm.read), timing_number(call->arena, warm.write)};
+	struct str before[] = {timing_number(call->arena, warm.read),
+			       timing_number(call->arena, warm.write)};
 	struct str subject = index ? index->name : STR("");
 	bool is_first = !timing_last(change->table, TIMING_WARM, subject);
 
@@ -171,23 +188,30 @@ static void change_indexes(const struct change *change, const struct update_tabl
 	for (size_t i = 0; i < table_index_total(change->next); i++)
 		change_index(change, table_index_at(change->next, i));
 	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
-		const struct update_global_secondary_index_action *update = input->global_secondary_index_updates.v[i].update;
-		const struct index *old = update && update->warm_throughput ? table_index(change->table, update->index_name) : NULL;
+		const struct update_global_secondary_index_action *update =
+			input->global_secondary_index_updates.v[i].update;
+		const struct index *old = update && update->warm_throughput
+						  ? table_index(change->table, update->index_name)
+						  : NULL;
 
 		if (old)
 			change_warm(change, old);
 	}
 }
 
-static void change_replicas(const struct change *change, const struct replication_group_update *update)
+static void change_replicas(const struct change *change,
+			    const struct replication_group_update *update)
 {
-	enum timing what = update->create ? TIMING_REPLICA : update->delete ? TIMING_REPLICA_DELETE : TIMING_REPLICA_UPDATE;
+	enum timing what = update->create   ? TIMING_REPLICA
+			   : update->delete ? TIMING_REPLICA_DELETE
+					    : TIMING_REPLICA_UPDATE;
 
 	note(change, what, STR_ABSENT, NULL, 0);
 	occupy(change, what);
 }
 
-void timing_schedule(const struct call *call, const struct update_table_input *input, const struct table *table, struct table *next)
+void timing_schedule(const struct call *call, const struct update_table_input *input,
+		     const struct table *table, struct table *next)
 {
 	struct change change = {call, table, next};
 
@@ -195,7 +219,8 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 		catalog_schedule(call->service->catalog, table, next, call->now_ms);
 		return;
 	}
-	/* AWS: answers UPDATING to a request that changes nothing, but the table is ACTIVE at once */
+	/* AWS: answers UPDATING to a request that changes nothing, but the table is ACTIVE at once
+	 */
 	next->state.status = table->state.status;
 	if (next->settings->billing != table->settings->billing)
 		change_billing(&change);
@@ -232,19 +257,26 @@ void timing_tags_changed(const struct call *call, const struct table *table, str
 	for (size_t i = 0; i < old->n; i++) {
 		before[2 * i] = old->v[i].key;
 		before[2 * i + 1] = old->v[i].value;
-		is_same = is_same && str_eq(old->v[i].key, new->v[i].key) && str_eq(old->v[i].value, new->v[i].value);
+		is_same = is_same && str_eq(old->v[i].key, new->v[i].key) &&
+			  str_eq(old->v[i].value, new->v[i].value);
 	}
 	/* AWS: a request that changes nothing holds no lock */
 	if (!is_same)
 		timing_add(call, next, TIMING_TAGS, STR_ABSENT, before, 2 * old->n);
 }
 
-void timing_policy_changed(const struct call *call, const struct table *table, struct table *next, bool is_stream)
+void timing_policy_changed(const struct call *call, const struct table *table, struct table *next,
+			   bool is_stream)
 {
-	const struct policy *old = is_stream ? &table->settings->stream_policy : &table->settings->policy;
-	const struct policy *new = is_stream ? &next->settings->stream_policy : &next->settings->policy;
-	enum timing what = !str_is_set(new->text) ? TIMING_POLICY_DELETE : str_is_set(old->text) ? TIMING_POLICY_REPLACE : TIMING_POLICY_PUT;
+	const struct policy *old =
+		is_stream ? &table->settings->stream_policy : &table->settings->policy;
+	const struct policy *new =
+		is_stream ? &next->settings->stream_policy : &next->settings->policy;
+	enum timing what = !str_is_set(new->text)  ? TIMING_POLICY_DELETE
+			   : str_is_set(old->text) ? TIMING_POLICY_REPLACE
+						   : TIMING_POLICY_PUT;
 	struct str before[] = {timing_number(call->arena, old->revision), old->text};
 
-	timing_add(call, next, what, is_stream ? STR("stream") : STR_ABSENT, before, str_is_set(old->text) ? 2 : 1);
+	timing_add(call, next, what, is_stream ? STR("stream") : STR_ABSENT, before,
+		   str_is_set(old->text) ? 2 : 1);
 }

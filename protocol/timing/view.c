@@ -18,7 +18,8 @@ static struct index *index_of(struct table *seen, struct str name)
 /* Moments of capacity begin with the warm throughput that was. */
 static struct throughput_pair warm_of(const struct moment *moment)
 {
-	return (struct throughput_pair){true, timing_number_of(moment, 0), timing_number_of(moment, 1)};
+	return (struct throughput_pair){true, timing_number_of(moment, 0),
+					timing_number_of(moment, 1)};
 }
 
 static void show_units(struct throughput *units, const struct moment *moment)
@@ -35,7 +36,8 @@ static void see_throughput(const struct call *call, struct table *seen, const st
 	show_units(&seen->settings->throughput, moment);
 }
 
-static void see_index_update(const struct call *call, struct table *seen, const struct moment *moment)
+static void see_index_update(const struct call *call, struct table *seen,
+			     const struct moment *moment)
 {
 	struct index *index = index_of(seen, moment->subject);
 
@@ -51,7 +53,8 @@ static void see_on_demand(const struct call *call, struct table *seen, const str
 {
 	(void)call;
 	seen->settings->warm = warm_of(moment);
-	seen->settings->on_demand_since_ms = timing_number_of(moment, 2) ? timing_number_of(moment, 2) : ON_DEMAND_PENDING;
+	seen->settings->on_demand_since_ms =
+		timing_number_of(moment, 2) ? timing_number_of(moment, 2) : ON_DEMAND_PENDING;
 }
 
 static void see_limits(const struct call *call, struct table *seen, const struct moment *moment)
@@ -97,22 +100,34 @@ static void see_tags(const struct call *call, struct table *seen, const struct m
 	seen->settings->tags.n = moment->before_count / 2;
 	seen->settings->tags.v = ARENA_ARRAY(seen->arena, struct tag, seen->settings->tags.n);
 	for (size_t i = 0; i < seen->settings->tags.n; i++)
-		seen->settings->tags.v[i] = (struct tag){moment->before[2 * i], moment->before[2 * i + 1]};
+		seen->settings->tags.v[i] =
+			(struct tag){moment->before[2 * i], moment->before[2 * i + 1]};
 }
 
 static void see_policy(const struct call *call, struct table *seen, const struct moment *moment)
 {
 	(void)call;
 	*(moment->subject.n ? &seen->settings->stream_policy : &seen->settings->policy) =
-		(struct policy){moment->before_count > 1 ? moment->before[1] : STR_ABSENT, timing_number_of(moment, 0)};
+		(struct policy){moment->before_count > 1 ? moment->before[1] : STR_ABSENT,
+				timing_number_of(moment, 0)};
 }
 
 /* How each row changes the table that is shown. Rows without a function show in statuses only. */
-static void (*const sights[TIMING_COUNT])(const struct call *call, struct table *seen, const struct moment *moment) = {
-	[TIMING_THROUGHPUT] = see_throughput, [TIMING_BILLING_ON_DEMAND] = see_on_demand, [TIMING_BILLING_ON_DEMAND_AGAIN] = see_on_demand,
-	[TIMING_ON_DEMAND] = see_limits, [TIMING_CLASS] = see_class, [TIMING_ENCRYPTION] = see_encryption, [TIMING_WARM] = see_warm, [TIMING_WARM_AGAIN] = see_warm,
-	[TIMING_INDEX_UPDATE] = see_index_update, [TIMING_TAGS] = see_tags, [TIMING_POLICY_PUT] = see_policy,
-	[TIMING_POLICY_REPLACE] = see_policy, [TIMING_POLICY_DELETE] = see_policy,
+static void (*const sights[TIMING_COUNT])(const struct call *call, struct table *seen,
+					  const struct moment *moment) = {
+	[TIMING_THROUGHPUT] = see_throughput,
+	[TIMING_BILLING_ON_DEMAND] = see_on_demand,
+	[TIMING_BILLING_ON_DEMAND_AGAIN] = see_on_demand,
+	[TIMING_ON_DEMAND] = see_limits,
+	[TIMING_CLASS] = see_class,
+	[TIMING_ENCRYPTION] = see_encryption,
+	[TIMING_WARM] = see_warm,
+	[TIMING_WARM_AGAIN] = see_warm,
+	[TIMING_INDEX_UPDATE] = see_index_update,
+	[TIMING_TAGS] = see_tags,
+	[TIMING_POLICY_PUT] = see_policy,
+	[TIMING_POLICY_REPLACE] = see_policy,
+	[TIMING_POLICY_DELETE] = see_policy,
 };
 
 /* Whether it changes what is shown now; then *row is its row. */
@@ -140,16 +155,19 @@ struct table *timing_seen(struct call *call, struct table *table)
 	return seen ? seen : table;
 }
 
-bool timing_stream_changes(const struct call *call, const struct table *table, const struct stream *stream)
+bool timing_stream_changes(const struct call *call, const struct table *table,
+			   const struct stream *stream)
 {
 	int64_t changed_ms = stream->disabled_ms ? stream->disabled_ms : stream->created_ms;
 
 	if (!timing_is_on(call))
 		return false;
 	for (size_t i = 0; i < table->settings->moment_count; i++) {
-		if (timing_row(&table->settings->moments[i]) == TIMING_STREAM && table->settings->moments[i].at_ms == changed_ms)
+		if (timing_row(&table->settings->moments[i]) == TIMING_STREAM &&
+		    table->settings->moments[i].at_ms == changed_ms)
 			return timing_within(call, &table->settings->moments[i], TIMING_STREAM);
 	}
 	/* UpdateTable did not change it: it came with its table, or went with it */
-	return stream->disabled_ms && changed_ms <= call->now_ms && call->now_ms < changed_ms + timing_ms(TIMING_STREAM_LEAVES);
+	return stream->disabled_ms && changed_ms <= call->now_ms &&
+	       call->now_ms < changed_ms + timing_ms(TIMING_STREAM_LEAVES);
 }

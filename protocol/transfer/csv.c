@@ -6,7 +6,8 @@ static bool is_end_of_field(const struct csv *csv)
 {
 	struct str rest = csv->rest;
 
-	return rest.n == 0 || rest.p[0] == csv->delimiter || rest.p[0] == '\n' || (rest.p[0] == '\r' && rest.n > 1 && rest.p[1] == '\n');
+	return rest.n == 0 || rest.p[0] == csv->delimiter || rest.p[0] == '\n' ||
+	       (rest.p[0] == '\r' && rest.n > 1 && rest.p[1] == '\n');
 }
 
 static void skip(struct csv *csv)
@@ -26,7 +27,8 @@ static void add_field(struct csv *csv, struct arena *arena, struct str field)
 	csv->n++;
 }
 
-/* A quoted field that is no piece of the bytes: it has doubled quotes, or text behind the closing one. False where it does not end. */
+/* A quoted field that is no piece of the bytes: it has doubled quotes, or text behind the closing
+ * one. False where it does not end. */
 static bool unquote(struct csv *csv, struct arena *arena)
 {
 	struct buf buf = buf_in(arena);

@@ -13,8 +13,24 @@
 #define SYMBOL_SYMBOLS 7
 #define MAGNITUDE_MAX 64 /* bytes of an integer; DynamoDB's largest takes 53 */
 
-enum { ION_NULL, ION_BOOL, ION_POSITIVE, ION_NEGATIVE, ION_FLOAT, ION_DECIMAL, ION_TIMESTAMP, ION_SYMBOL, ION_STRING, ION_CLOB, ION_BLOB, ION_LIST,
-       ION_SEXP, ION_STRUCT, ION_ANNOTATED, ION_RESERVED };
+enum {
+	ION_NULL,
+	ION_BOOL,
+	ION_POSITIVE,
+	ION_NEGATIVE,
+	ION_FLOAT,
+	ION_DECIMAL,
+	ION_TIMESTAMP,
+	ION_SYMBOL,
+	ION_STRING,
+	ION_CLOB,
+	ION_BLOB,
+	ION_LIST,
+	ION_SEXP,
+	ION_STRUCT,
+	ION_ANNOTATED,
+	ION_RESERVED
+};
 
 static const unsigned char marker[] = {0xe0, 0x01, 0x00, 0xea};
 
@@ -83,7 +99,8 @@ static bool take_piece(struct reader *r, struct str *in, struct piece *out)
 		return fail(r, "a reserved type");
 	if (out->is_null || out->type == ION_BOOL)
 		length = 0;
-	else if ((out->low == 14 || (out->type == ION_STRUCT && out->low == 1)) && !take_varuint(r, in, &length))
+	else if ((out->low == 14 || (out->type == ION_STRUCT && out->low == 1)) &&
+		 !take_varuint(r, in, &length))
 		return false;
 	if (length > in->n)
 		return run_out(r);
@@ -94,8 +111,10 @@ static bool take_piece(struct reader *r, struct str *in, struct piece *out)
 
 static bool symbol_text(struct reader *r, uint64_t id, struct str *out)
 {
-	static const struct str system[] = {STR_INIT("$ion"), STR_INIT("$ion_1_0"), STR_INIT("$ion_symbol_table"), STR_INIT("name"), STR_INIT("version"),
-					    STR_INIT("imports"), STR_INIT("symbols"), STR_INIT("max_id"), STR_INIT("$ion_shared_symbol_table")};
+	static const struct str system[] = {
+		STR_INIT("$ion"),    STR_INIT("$ion_1_0"), STR_INIT("$ion_symbol_table"),
+		STR_INIT("name"),    STR_INIT("version"),  STR_INIT("imports"),
+		STR_INIT("symbols"), STR_INIT("max_id"),   STR_INIT("$ion_shared_symbol_table")};
 
 	if (id == 0 || id > SYSTEM_SYMBOLS + r->symbols->n)
 		return fail(r, "a symbol that is not in the symbol table");
@@ -197,11 +216,13 @@ static bool read_float(struct reader *r, struct str content, struct value *out)
 	if (!isfinite(number))
 		refuse(r, "float (not finite)", out);
 	else
-		(void)ion_text_number(r->arena, str_printf(r->arena, "%.17g", number), out, r->value_err);
+		(void)ion_text_number(r->arena, str_printf(r->arena, "%.17g", number), out,
+				      r->value_err);
 	return true;
 }
 
-static bool read_piece(struct reader *r, const struct piece *piece, unsigned depth, struct value *out);
+static bool read_piece(struct reader *r, const struct piece *piece, unsigned depth,
+		       struct value *out);
 
 static bool read_list(struct reader *r, struct str content, unsigned depth, struct value *out)
 {
@@ -240,7 +261,8 @@ static bool read_struct(struct reader *r, struct str content, unsigned depth, st
 		if (arena_is_over(r->arena))
 			return fail(r, ION_TOO_LARGE);
 		members = arena_room(r->arena, members, n, sizeof(*members));
-		if (!symbol_text(r, id, &members[n].name) || !read_piece(r, &piece, depth + 1, &members[n].value))
+		if (!symbol_text(r, id, &members[n].name) ||
+		    !read_piece(r, &piece, depth + 1, &members[n].value))
 			return false;
 		n++;
 	}
@@ -269,7 +291,8 @@ static bool read_annotated(struct reader *r, struct str content, unsigned depth,
 	struct str ids, name;
 	uint64_t id;
 
-	if (!take_annotations(r, &content, &ids) || !take_piece(r, &content, &piece) || !read_piece(r, &piece, depth + 1, out))
+	if (!take_annotations(r, &content, &ids) || !take_piece(r, &content, &piece) ||
+	    !read_piece(r, &piece, depth + 1, out))
 		return false;
 	while (ids.n > 0) {
 		if (!take_varuint(r, &ids, &id) || !symbol_text(r, id, &name))
@@ -279,7 +302,8 @@ static bool read_annotated(struct reader *r, struct str content, unsigned depth,
 	return true;
 }
 
-static bool read_piece(struct reader *r, const struct piece *piece, unsigned depth, struct value *out)
+static bool read_piece(struct reader *r, const struct piece *piece, unsigned depth,
+		       struct value *out)
 {
 	if (depth > ION_DEPTH_MAX)
 		return fail(r, "it is nested too deeply");
@@ -300,7 +324,9 @@ static bool read_piece(struct reader *r, const struct piece *piece, unsigned dep
 	case ION_STRING:
 		if (!utf8_is_valid(piece->content))
 			return fail(r, "a string is no UTF-8");
-		*out = value_of_str(TYPE_S, str_copy(r->arena, piece->content)); /* the bytes go before the value does */
+		*out = value_of_str(
+			TYPE_S, str_copy(r->arena,
+					 piece->content)); /* the bytes go before the value does */
 		return true;
 	case ION_BLOB:
 		*out = value_of_str(TYPE_B, str_copy(r->arena, piece->content));
@@ -312,7 +338,12 @@ static bool read_piece(struct reader *r, const struct piece *piece, unsigned dep
 	case ION_ANNOTATED:
 		return read_annotated(r, piece->content, depth, out);
 	default:
-		refuse(r, piece->type == ION_TIMESTAMP ? "timestamp" : piece->type == ION_SYMBOL ? "symbol" : piece->type == ION_CLOB ? "clob" : "sexp", out);
+		refuse(r,
+		       piece->type == ION_TIMESTAMP ? "timestamp"
+		       : piece->type == ION_SYMBOL  ? "symbol"
+		       : piece->type == ION_CLOB    ? "clob"
+						    : "sexp",
+		       out);
 		return true;
 	}
 }
@@ -331,12 +362,15 @@ static bool add_symbols(struct reader *r, struct str list)
 	while (list.n > 0) {
 		if (!take_piece(r, &list, &piece))
 			return false;
-		bool is_text = piece.type == ION_STRING && !piece.is_null && utf8_is_valid(piece.content);
+		bool is_text =
+			piece.type == ION_STRING && !piece.is_null && utf8_is_valid(piece.content);
 
 		if (arena_used(symbols->arena) > ION_SYMBOLS_BYTES_MAX)
 			return fail(r, "symbol tables that are too large");
-		symbols->v = arena_room(symbols->arena, symbols->v, symbols->n, sizeof(*symbols->v));
-		symbols->v[symbols->n++] = str_copy(symbols->arena, is_text ? piece.content : STR(""));
+		symbols->v =
+			arena_room(symbols->arena, symbols->v, symbols->n, sizeof(*symbols->v));
+		symbols->v[symbols->n++] =
+			str_copy(symbols->arena, is_text ? piece.content : STR(""));
 	}
 	return true;
 }
@@ -354,7 +388,9 @@ static bool read_symbols(struct reader *r, struct str content)
 			return false;
 		if (id == SYMBOL_SYMBOLS && piece.type == ION_LIST)
 			list = piece.content;
-		else if (id == SYMBOL_IMPORTS && piece.type == ION_SYMBOL && str_be(piece.content.p, piece.content.n < 8 ? piece.content.n : 8) == SYMBOL_TABLE)
+		else if (id == SYMBOL_IMPORTS && piece.type == ION_SYMBOL &&
+			 str_be(piece.content.p, piece.content.n < 8 ? piece.content.n : 8) ==
+				 SYMBOL_TABLE)
 			appends = true;
 		else if (id == SYMBOL_IMPORTS && piece.content.n > 0)
 			return fail(r, "a shared symbol table is not at hand");
@@ -373,15 +409,17 @@ static bool is_table(struct reader *r, const struct piece *piece, struct str *co
 	struct piece inner;
 	uint64_t id;
 
-	if (piece->type != ION_ANNOTATED || piece->is_null || !take_annotations(r, &in, &ids) || !take_varuint(r, &ids, &id) || id != SYMBOL_TABLE ||
-	    !take_piece(r, &in, &inner) || inner.type != ION_STRUCT)
+	if (piece->type != ION_ANNOTATED || piece->is_null || !take_annotations(r, &in, &ids) ||
+	    !take_varuint(r, &ids, &id) || id != SYMBOL_TABLE || !take_piece(r, &in, &inner) ||
+	    inner.type != ION_STRUCT)
 		return false;
 	*content = inner.content;
 	return true;
 }
 
 /* The next value that is no symbol table, which `in` has whole. False: *result says why. */
-static bool next_piece(struct reader *r, struct str *in, struct piece *piece, enum ion_result *result)
+static bool next_piece(struct reader *r, struct str *in, struct piece *piece,
+		       enum ion_result *result)
 {
 	struct str table;
 
@@ -412,7 +450,8 @@ static bool next_piece(struct reader *r, struct str *in, struct piece *piece, en
 	}
 }
 
-enum ion_result ion_binary_next(struct arena *arena, struct ion_symbols *symbols, struct str *rest, bool is_last, struct value *out, struct err *value_err,
+enum ion_result ion_binary_next(struct arena *arena, struct ion_symbols *symbols, struct str *rest,
+				bool is_last, struct value *out, struct err *value_err,
 				struct err *err)
 {
 	struct reader r = {.arena = arena, .symbols = symbols, .err = err, .value_err = value_err};

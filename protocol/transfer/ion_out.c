@@ -5,7 +5,8 @@
 
 static bool is_identifier(struct str name)
 {
-	static const struct str reserved[] = {STR_INIT("null"), STR_INIT("true"), STR_INIT("false"), STR_INIT("nan")};
+	static const struct str reserved[] = {STR_INIT("null"), STR_INIT("true"), STR_INIT("false"),
+					      STR_INIT("nan")};
 
 	/* $10 is the tenth symbol, $ion_... are the system's */
 	if (name.n == 0 || (name.p[0] >= '0' && name.p[0] <= '9') || name.p[0] == '$')
@@ -13,7 +14,8 @@ static bool is_identifier(struct str name)
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
 
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$'))
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '_' || c == '$'))
 			return false;
 	}
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
@@ -76,7 +78,8 @@ static size_t digits_of(struct str text, char *digits, int *power)
 	return n;
 }
 
-/* As Ion's writer for Java prints a BigDecimal without trailing zeros, whose exponent is never made positive by zeros. */
+/* As Ion's writer for Java prints a BigDecimal without trailing zeros, whose exponent is never made
+ * positive by zeros. */
 static void add_number(struct buf *out, struct str number)
 {
 	struct buf plain = buf_in(out->arena);

@@ -49,7 +49,8 @@ static bool skip_comment(struct reader *r)
 	if (r->end - r->p < 2 || r->p[0] != '/' || (r->p[1] != '/' && r->p[1] != '*'))
 		return false;
 	bool is_line = r->p[1] == '/';
-	const char *stop = is_line ? memchr(r->p, '\n', (size_t)(r->end - r->p)) : memmem(r->p + 2, (size_t)(r->end - r->p - 2), "*/", 2);
+	const char *stop = is_line ? memchr(r->p, '\n', (size_t)(r->end - r->p))
+				   : memmem(r->p + 2, (size_t)(r->end - r->p - 2), "*/", 2);
 	r->p = stop ? stop + (is_line ? 1 : 2) : r->end;
 	r->is_short = r->is_short || !stop;
 	return true;
@@ -65,7 +66,10 @@ static void skip_space(struct reader *r)
 
 static int hex_of(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
 }
 
 static bool take_hex(struct reader *r, int digits, uint32_t *out)
@@ -209,7 +213,8 @@ static bool take_string(struct reader *r, struct str *out)
 
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$';
 }
 
 /* An identifier or 'a quoted symbol'. */
@@ -270,7 +275,9 @@ static struct str plain_digits(struct arena *arena, struct str text)
 			digits[n++] = text.p[i];
 	}
 	unsigned long long value = strtoull(digits, &end, base);
-	return *end || n == 0 || n > 64u / (base == 16 ? 4 : 1) ? text : str_printf(arena, "%s%llu", sign ? "-" : "", value);
+	return *end || n == 0 || n > 64u / (base == 16 ? 4 : 1)
+		       ? text
+		       : str_printf(arena, "%s%llu", sign ? "-" : "", value);
 }
 
 /* A number or a timestamp. */
@@ -278,12 +285,14 @@ static bool read_number(struct reader *r, struct value *out)
 {
 	const char *from = r->p;
 
-	while (r->p < r->end && (is_word(*r->p) || *r->p == '.' || *r->p == '+' || *r->p == '-' || *r->p == ':'))
+	while (r->p < r->end &&
+	       (is_word(*r->p) || *r->p == '.' || *r->p == '+' || *r->p == '-' || *r->p == ':'))
 		r->p++;
 	if (r->p == r->end)
 		return run_out(r);
 	struct str text = {from, (size_t)(r->p - from)};
-	if (text.n > 4 && (text.p[4] == '-' || text.p[4] == 'T') && text.p[0] >= '0' && text.p[0] <= '9')
+	if (text.n > 4 && (text.p[4] == '-' || text.p[4] == 'T') && text.p[0] >= '0' &&
+	    text.p[0] <= '9')
 		return refuse_type(r, "timestamp", out);
 	if (str_eq(text, STR("+inf")) || str_eq(text, STR("-inf")))
 		return refuse_type(r, "float (infinite)", out);
@@ -293,8 +302,11 @@ static bool read_number(struct reader *r, struct value *out)
 
 bool ion_text_set(struct str annotation, struct value *list, struct err *value_err)
 {
-	static const struct { struct str name; enum type type; } sets[] = {
-		{STR_INIT("$dynamodb_SS"), TYPE_SS}, {STR_INIT("$dynamodb_NS"), TYPE_NS}, {STR_INIT("$dynamodb_BS"), TYPE_BS},
+	static const struct { struct str name; enum type type;
+	} sets[] = {
+		{STR_INIT("$dynamodb_SS"), TYPE_SS},
+		{STR_INIT("$dynamodb_NS"), TYPE_NS},
+		{STR_INIT("$dynamodb_BS"), TYPE_BS},
 	};
 
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
@@ -371,7 +383,8 @@ static bool read_struct(struct reader *r, unsigned depth, struct value *out)
 		if (arena_is_over(r->arena))
 			return fail(r, ION_TOO_LARGE);
 		members = arena_room(r->arena, members, n, sizeof(*members));
-		if (!read_name(r, &members[n].name) || !expect(r, ':', "a field needs a colon") || !read_value(r, depth + 1, &members[n].value))
+		if (!read_name(r, &members[n].name) || !expect(r, ':', "a field needs a colon") ||
+		    !read_value(r, depth + 1, &members[n].value))
 			return false;
 		n++;
 		if (!takes(r, ',') && !(r->p < r->end && *r->p == '}'))
@@ -392,7 +405,8 @@ static bool read_lob(struct reader *r, struct value *out)
 	if (may_be_long_quote(r))
 		return run_out(r);
 	if (r->p < r->end && (*r->p == '"' || *r->p == '\'')) {
-		if (!take_string(r, &text) || !expect(r, '}', "a clob needs }}") || !expect(r, '}', "a clob needs }}"))
+		if (!take_string(r, &text) || !expect(r, '}', "a clob needs }}") ||
+		    !expect(r, '}', "a clob needs }}"))
 			return false;
 		return refuse_type(r, "clob", out);
 	}
@@ -420,7 +434,8 @@ static bool read_word(struct reader *r, struct str word, struct value *out)
 		return true;
 	}
 	if (!str_eq(word, STR("null")))
-		return refuse_type(r, str_eq(word, STR("nan")) ? "float (not a number)" : "symbol", out);
+		return refuse_type(r, str_eq(word, STR("nan")) ? "float (not a number)" : "symbol",
+				   out);
 	*out = (struct value){.type = TYPE_NULL};
 	if (r->p < r->end && *r->p == '.') {
 		r->p++;
@@ -472,7 +487,8 @@ static bool read_value(struct reader *r, unsigned depth, struct value *out)
 		r->p++;
 		if (c == '{')
 			return read_struct(r, depth, out);
-		return read_list(r, c == '[' ? ']' : ')', depth, out) && (c == '[' || refuse_type(r, "sexp", out));
+		return read_list(r, c == '[' ? ']' : ')', depth, out) &&
+		       (c == '[' || refuse_type(r, "sexp", out));
 	}
 	if (c == '"' || is_long_quote(r)) {
 		struct str text;
@@ -499,14 +515,20 @@ static void skip_between(struct reader *r)
 		if (r->p < r->end && (*r->p == '[' || *r->p == ']' || *r->p == ','))
 			r->p++;
 		size_t left = (size_t)(r->end - r->p);
-		if (left > marker.n && memcmp(r->p, marker.p, marker.n) == 0 && !is_word(r->p[marker.n]))
+		if (left > marker.n && memcmp(r->p, marker.p, marker.n) == 0 &&
+		    !is_word(r->p[marker.n]))
 			r->p += marker.n;
 	} while (r->p != before);
 }
 
-enum ion_result ion_text_next(struct arena *arena, struct str *rest, bool is_last, struct value *out, struct err *value_err, struct err *err)
+enum ion_result ion_text_next(struct arena *arena, struct str *rest, bool is_last,
+			      struct value *out, struct err *value_err, struct err *err)
 {
-	struct reader r = {.arena = arena, .p = rest->p, .end = rest->p + rest->n, .err = err, .value_err = value_err};
+	struct reader r = {.arena = arena,
+			   .p = rest->p,
+			   .end = rest->p + rest->n,
+			   .err = err,
+			   .value_err = value_err};
 
 	skip_between(&r);
 	if (r.p == r.end && !r.is_short) {

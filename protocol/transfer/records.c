@@ -31,7 +31,8 @@ struct records *records_new(struct arena *arena, const struct records_form *form
 	records->arena = arena;
 	records->form = form;
 	records->symbols.arena = arena;
-	records->csv = (struct csv){.delimiter = form->delimiter ? form->delimiter : ',', .line = 1};
+	records->csv =
+		(struct csv){.delimiter = form->delimiter ? form->delimiter : ',', .line = 1};
 	return records;
 }
 
@@ -76,7 +77,8 @@ static void take_bound(const void *input, bool is_bulk, struct record_put *recor
 	record->values = bulk->expression_attribute_values;
 }
 
-static enum record_kind read_line(struct arena *arena, struct str line, bool is_bulk, struct record_put *record, struct err *err)
+static enum record_kind read_line(struct arena *arena, struct str line, bool is_bulk,
+				  struct record_put *record, struct err *err)
 {
 	struct err reason = err_in(arena);
 	struct shape_bound bound;
@@ -88,7 +90,8 @@ static enum record_kind read_line(struct arena *arena, struct str line, bool is_
 	}
 	if (!json_member(root, "Item"))
 		return bad(err_set(err, MSG_RECORD_NO_ITEM));
-	enum code code = shape_bind(arena, is_bulk ? &shape_bulk_put_record : &shape_put_request, SURFACE_OLDER, root, &bound, err);
+	enum code code = shape_bind(arena, is_bulk ? &shape_bulk_put_record : &shape_put_request,
+				    SURFACE_OLDER, root, &bound, err);
 	if (code == OK && bound.value_err.code != OK) {
 		*err = bound.value_err;
 		code = bound.value_err.code;
@@ -129,7 +132,8 @@ static bool is_between(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static enum record_kind next_line(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
+static enum record_kind next_line(struct records *records, struct arena *arena,
+				  struct record_put *record, struct err *err)
 {
 	struct str *rest = &records->rest;
 
@@ -145,7 +149,8 @@ static enum record_kind next_line(struct records *records, struct arena *arena, 
 	return read_line(arena, text, records->form->takes_conditions, record, err);
 }
 
-static enum ion_result next_ion_value(struct records *records, struct arena *arena, struct value *value, struct err *value_err, struct err *err)
+static enum ion_result next_ion_value(struct records *records, struct arena *arena,
+				      struct value *value, struct err *value_err, struct err *err)
 {
 	if (!records->is_known && records->rest.n < 4 && !records->is_last)
 		return ION_MORE;
@@ -154,17 +159,20 @@ static enum ion_result next_ion_value(struct records *records, struct arena *are
 		records->is_binary = ion_binary_is(records->rest);
 	}
 	if (!records->is_binary)
-		return ion_text_next(arena, &records->rest, records->is_last, value, value_err, err);
+		return ion_text_next(arena, &records->rest, records->is_last, value, value_err,
+				     err);
 	struct str rest = records->rest;
 	if (records->is_last && rest.n > 0)
 		rest.n--; /* the line feed is none of it */
-	enum ion_result result = ion_binary_next(arena, &records->symbols, &rest, records->is_last, value, value_err, err);
+	enum ion_result result = ion_binary_next(arena, &records->symbols, &rest, records->is_last,
+						 value, value_err, err);
 	rest.n += records->is_last && records->rest.n > 0;
 	records->rest = rest;
 	return result;
 }
 
-static bool ion_names(struct arena *arena, const struct value *names, struct expression_attribute_name_map *out)
+static bool ion_names(struct arena *arena, const struct value *names,
+		      struct expression_attribute_name_map *out)
 {
 	out->n = names->n;
 	out->v = arena_alloc(arena, names->n * sizeof(*out->v) + 1);
@@ -180,10 +188,12 @@ static bool ion_names(struct arena *arena, const struct value *names, struct exp
 /* What stands beside Item. False where it is of wrong types. */
 static bool ion_condition(struct arena *arena, const struct value *value, struct record_put *record)
 {
-	const struct value *text = value_member(value, STR("ConditionExpression")), *names = value_member(value, STR("ExpressionAttributeNames"));
+	const struct value *text = value_member(value, STR("ConditionExpression")),
+			   *names = value_member(value, STR("ExpressionAttributeNames"));
 	const struct value *values = value_member(value, STR("ExpressionAttributeValues"));
 
-	if ((text && text->type != TYPE_S) || (names && names->type != TYPE_M) || (values && values->type != TYPE_M))
+	if ((text && text->type != TYPE_S) || (names && names->type != TYPE_M) ||
+	    (values && values->type != TYPE_M))
 		return false;
 	if (text)
 		record->condition = value_str(text);
@@ -191,7 +201,8 @@ static bool ion_condition(struct arena *arena, const struct value *value, struct
 	return !names || ion_names(arena, names, &record->names);
 }
 
-static enum record_kind next_ion(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
+static enum record_kind next_ion(struct records *records, struct arena *arena,
+				 struct record_put *record, struct err *err)
 {
 	struct err value_err = err_in(arena);
 	struct value value;
@@ -211,7 +222,8 @@ static enum record_kind next_ion(struct records *records, struct arena *arena, s
 	*record = (struct record_put){.item = *found, .condition = STR_ABSENT};
 	if (records->form->takes_conditions && !ion_condition(arena, &value, record))
 		return bad(err_set(err, MSG_RECORD_CONDITION));
-	if (value_depth(found) > VALUE_DEPTH_MAX || (record->values && value_depth(record->values) > VALUE_DEPTH_MAX))
+	if (value_depth(found) > VALUE_DEPTH_MAX ||
+	    (record->values && value_depth(record->values) > VALUE_DEPTH_MAX))
 		return bad(err_set(err, MSG_ION_DEPTH));
 	return RECORD_ITEM;
 }
@@ -282,7 +294,8 @@ static enum record_kind read_head(struct records *records, struct err *err)
 }
 
 /* A field by its column's type. */
-static enum code field_value(struct arena *arena, enum type type, struct str field, struct value *out, struct err *err)
+static enum code field_value(struct arena *arena, enum type type, struct str field,
+			     struct value *out, struct err *err)
 {
 	struct err reason = err_in(arena);
 	struct value value = value_of_str(TYPE_S, field);
@@ -298,7 +311,8 @@ static enum code field_value(struct arena *arena, enum type type, struct str fie
 	return OK;
 }
 
-static enum code fields_item(struct records *records, struct arena *arena, struct value *item, struct err *err)
+static enum code fields_item(struct records *records, struct arena *arena, struct value *item,
+			     struct err *err)
 {
 	const struct csv *csv = &records->csv;
 	struct member *members = ARENA_ARRAY(arena, struct member, records->head_n);
@@ -311,14 +325,16 @@ static enum code fields_item(struct records *records, struct arena *arena, struc
 		if (csv->fields[i].n == 0)
 			continue;
 		members[n].name = records->head[i];
-		code = field_value(arena, records->types[i], csv->fields[i], &members[n].value, err);
+		code = field_value(arena, records->types[i], csv->fields[i], &members[n].value,
+				   err);
 		n++;
 	}
 	(void)value_sort_members(members, n, NULL);
 	return RESULT(code, item, ((struct value){.type = TYPE_M, .n = n, .members = members}));
 }
 
-static enum record_kind next_csv(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
+static enum record_kind next_csv(struct records *records, struct arena *arena,
+				 struct record_put *record, struct err *err)
 {
 	if (!records->head) {
 		enum record_kind kind = read_head(records, err);
@@ -339,7 +355,8 @@ static enum record_kind next_csv(struct records *records, struct arena *arena, s
 	return bad(fields_item(records, arena, &record->item, err));
 }
 
-static enum record_kind next(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
+static enum record_kind next(struct records *records, struct arena *arena,
+			     struct record_put *record, struct err *err)
 {
 	switch (records->form->form) {
 	case RECORD_JSON:
@@ -352,7 +369,8 @@ static enum record_kind next(struct records *records, struct arena *arena, struc
 	return next_csv(records, arena, record, err);
 }
 
-enum record_kind records_next(struct records *records, struct arena *arena, struct record_put *record, struct err *err)
+enum record_kind records_next(struct records *records, struct arena *arena,
+			      struct record_put *record, struct err *err)
 {
 	enum record_kind kind = next(records, arena, record, err);
 
@@ -390,7 +408,8 @@ static bool copy_values(struct arena *arena, const struct value **values)
 	return true;
 }
 
-enum code records_condition(struct arena *arena, const struct record_put *record, const struct node **condition, struct err *err)
+enum code records_condition(struct arena *arena, const struct record_put *record,
+			    const struct node **condition, struct err *err)
 {
 	struct call call = {.arena = arena};
 	struct expression_attribute_name_map names = record->names;
@@ -401,8 +420,12 @@ enum code records_condition(struct arena *arena, const struct record_put *record
 	if (!copy_values(arena, &values))
 		return err_default(err, ERR_INTERNAL);
 	const struct expression_request request = {
-		.condition = str_is_set(record->condition) ? str_copy(arena, record->condition) : STR_ABSENT, .valued = "ConditionExpression is",
-		.is_write = true, .names = &names, .values = values,
+		.condition = str_is_set(record->condition) ? str_copy(arena, record->condition)
+							   : STR_ABSENT,
+		.valued = "ConditionExpression is",
+		.is_write = true,
+		.names = &names,
+		.values = values,
 	};
 	enum code code = expressions_check(&call, &request, err);
 	if (code == OK)

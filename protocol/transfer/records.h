@@ -1,14 +1,17 @@
 /*
  * records - the items in a file of an import, from bytes that come in pieces, whatever its form.
  *
- * AWS: Developer Guide, "Amazon S3 import formats for DynamoDB". DYNAMODB_JSON: a line is {"Item": {...}}. ION: values {Item: {...}}, text or binary. CSV: a
- * header, unless the import has one; key attributes have the types of the table, all others are strings, an empty field is no attribute.
+ * AWS: Developer Guide, "Amazon S3 import formats for DynamoDB". DYNAMODB_JSON: a line is {"Item":
+ * {...}}. ION: values {Item: {...}}, text or binary. CSV: a header, unless the import has one; key
+ * attributes have the types of the table, all others are strings, an empty field is no attribute.
  *
- * A record of a bulk operation may have ConditionExpression, ExpressionAttributeNames and ExpressionAttributeValues beside Item, in Ion too (AWS: Developer
- * Guide, "Amazon S3 input formats for bulk put items").
+ * A record of a bulk operation may have ConditionExpression, ExpressionAttributeNames and
+ * ExpressionAttributeValues beside Item, in Ion too (AWS: Developer Guide, "Amazon S3 input formats
+ * for bulk put items").
  *
- * What is no JSON or no Ion at all ends a file: AWS counts one error for it and reads no more of that object (recorded: of 10 lines whose sixth is
- * garbage 6 are processed and 5 imported). What can be read but is no item is counted, and the next record is read.
+ * What is no JSON or no Ion at all ends a file: AWS counts one error for it and reads no more of
+ * that object (recorded: of 10 lines whose sixth is garbage 6 are processed and 5 imported). What
+ * can be read but is no item is counted, and the next record is read.
  */
 #ifndef DYNALITH_PROTOCOL_RECORDS_H
 #define DYNALITH_PROTOCOL_RECORDS_H
@@ -22,7 +25,9 @@
 #include "protocol/wire/shapes.h"
 
 #define RECORD_BYTES_MAX (4u << 20) /* of one record: an item of 400 KB takes less in any form */
-#define RECORD_MEMORY_MAX ((size_t)64 << 20) /* for the budget of an arena that records are read into; all values of an item take less */
+#define RECORD_MEMORY_MAX                                                                          \
+	((size_t)64 << 20) /* for the budget of an arena that records are read into; all values of \
+			      an item take less */
 
 enum record_form { RECORD_JSON, RECORD_ION, RECORD_CSV };
 
@@ -39,13 +44,14 @@ struct records_form {
 	size_t head_n;
 	const struct records_key *keys; /* CSV: the key attributes of the table and its indexes */
 	size_t key_n;
-	bool takes_conditions;   /* of bulk operations: a record may have a ConditionExpression. Others do not look at it */
+	bool takes_conditions; /* of bulk operations: a record may have a ConditionExpression.
+				  Others do not look at it */
 };
 
 /* One of them. */
 struct record_put {
 	struct value item;
-	struct str condition;      /* ConditionExpression, with its names and values; absent: none */
+	struct str condition; /* ConditionExpression, with its names and values; absent: none */
 	struct expression_attribute_name_map names;
 	const struct value *values; /* NULL: none */
 };
@@ -64,17 +70,18 @@ struct records;
 struct records *records_new(struct arena *arena, const struct records_form *form);
 
 /*
- * The bytes to read: what records_rest() left and those that follow. They must stay until they are read. With is_last nothing follows, and the last byte
- * must be a line feed.
+ * The bytes to read: what records_rest() left and those that follow. They must stay until they are
+ * read. With is_last nothing follows, and the last byte must be a line feed.
  */
 void records_give(struct records *records, struct str bytes, bool is_last);
 struct str records_rest(const struct records *records);
 
 /*
- * The next one; it lies in `arena`, which may be reset after it, as the bytes may go. One that takes more than the arena's budget is bad, or, where it ends
- * within it, broken.
+ * The next one; it lies in `arena`, which may be reset after it, as the bytes may go. One that
+ * takes more than the arena's budget is bad, or, where it ends within it, broken.
  */
-enum record_kind records_next(struct records *records, struct arena *arena, struct record_put *record, struct err *err);
+enum record_kind records_next(struct records *records, struct arena *arena,
+			      struct record_put *record, struct err *err);
 
 /* Whether it has one, or anything of one. */
 static inline bool records_have_condition(const struct record_put *record)
@@ -82,7 +89,9 @@ static inline bool records_have_condition(const struct record_put *record)
 	return str_is_set(record->condition) || record->names.v || record->values;
 }
 
-/* Parses it, as that of a PutItem. The tree lies in `arena`, and needs the record no more. ERR_VALIDATION. */
-enum code records_condition(struct arena *arena, const struct record_put *record, const struct node **condition, struct err *err) WARN_UNUSED;
+/* Parses it, as that of a PutItem. The tree lies in `arena`, and needs the record no more.
+ * ERR_VALIDATION. */
+enum code records_condition(struct arena *arena, const struct record_put *record,
+			    const struct node **condition, struct err *err) WARN_UNUSED;
 
 #endif

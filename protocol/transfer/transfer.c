@@ -10,29 +10,44 @@
 
 #define TOKEN_MS ((int64_t)8 * 3600 * 1000)
 #define LISTED_MS ((int64_t)90 * 86400 * 1000)
-#define TOKEN_TEXT 56   /* bytes of a NextToken, which shows two digits for each. AWS: 112 digits at least, in groups of 16 */
+#define TOKEN_TEXT                                                                                 \
+	56 /* bytes of a NextToken, which shows two digits for each. AWS: 112 digits at least, in  \
+	      groups of 16 */
 #define PAGE_DEFAULT 10 /* AWS: recorded, DDB-IMPORT-016 */
 #define LOOKS 100
 
 static const struct field body_fields[] = {
-	RECORD_FIELD(transfer_body, request, "request", FIELD_STR), RECORD_FIELD(transfer_body, table_id, "table_id", FIELD_STR),
-	RECORD_FIELD(transfer_body, from_ms, "from_ms", FIELD_INT), RECORD_FIELD(transfer_body, to_ms, "to_ms", FIELD_INT),
-	RECORD_FIELD(transfer_body, hash, "hash", FIELD_INT), RECORD_FIELD(transfer_body, partitions, "partitions", FIELD_INT),
-	RECORD_FIELD(transfer_body, is_incremental, "is_incremental", FIELD_BOOL), RECORD_FIELD(transfer_body, is_canceled, "is_canceled", FIELD_BOOL),
-	RECORD_FIELD(transfer_body, is_copied, "is_copied", FIELD_BOOL), RECORD_FIELD(transfer_body, known_ms, "known_ms", FIELD_INT),
+	RECORD_FIELD(transfer_body, request, "request", FIELD_STR),
+	RECORD_FIELD(transfer_body, table_id, "table_id", FIELD_STR),
+	RECORD_FIELD(transfer_body, from_ms, "from_ms", FIELD_INT),
+	RECORD_FIELD(transfer_body, to_ms, "to_ms", FIELD_INT),
+	RECORD_FIELD(transfer_body, hash, "hash", FIELD_INT),
+	RECORD_FIELD(transfer_body, partitions, "partitions", FIELD_INT),
+	RECORD_FIELD(transfer_body, is_incremental, "is_incremental", FIELD_BOOL),
+	RECORD_FIELD(transfer_body, is_canceled, "is_canceled", FIELD_BOOL),
+	RECORD_FIELD(transfer_body, is_copied, "is_copied", FIELD_BOOL),
+	RECORD_FIELD(transfer_body, known_ms, "known_ms", FIELD_INT),
 	RECORD_FIELD(transfer_body, active_ms, "active_ms", FIELD_INT),
 };
 static const struct record body_record = RECORD(transfer_body, body_fields);
 
 static const struct field progress_fields[] = {
-	RECORD_FIELD(transfer_progress, phase, "phase", FIELD_INT), RECORD_FIELD(transfer_progress, items, "items", FIELD_INT),
-	RECORD_FIELD(transfer_progress, done, "done", FIELD_INT), RECORD_FIELD(transfer_progress, errors, "errors", FIELD_INT),
-	RECORD_FIELD(transfer_progress, unmet, "unmet", FIELD_INT), RECORD_FIELD(transfer_progress, bytes, "bytes", FIELD_INT),
-	RECORD_FIELD(transfer_progress, total_bytes, "total_bytes", FIELD_INT), RECORD_FIELD(transfer_progress, object, "object", FIELD_STR),
-	RECORD_FIELD(transfer_progress, records, "records", FIELD_INT), RECORD_FIELD(transfer_progress, object_bytes, "object_bytes", FIELD_INT),
-	RECORD_FIELD(transfer_progress, next, "next_change", FIELD_INT), RECORD_FIELD(transfer_progress, end, "end_change", FIELD_INT),
-	RECORD_FIELD(transfer_progress, outputs, "outputs", FIELD_INT), RECORD_FIELD(transfer_progress, after, "after", FIELD_STR),
-	RECORD_FIELD(transfer_progress, files, "files", FIELD_STR), RECORD_FIELD(transfer_progress, manifest, "manifest", FIELD_STR),
+	RECORD_FIELD(transfer_progress, phase, "phase", FIELD_INT),
+	RECORD_FIELD(transfer_progress, items, "items", FIELD_INT),
+	RECORD_FIELD(transfer_progress, done, "done", FIELD_INT),
+	RECORD_FIELD(transfer_progress, errors, "errors", FIELD_INT),
+	RECORD_FIELD(transfer_progress, unmet, "unmet", FIELD_INT),
+	RECORD_FIELD(transfer_progress, bytes, "bytes", FIELD_INT),
+	RECORD_FIELD(transfer_progress, total_bytes, "total_bytes", FIELD_INT),
+	RECORD_FIELD(transfer_progress, object, "object", FIELD_STR),
+	RECORD_FIELD(transfer_progress, records, "records", FIELD_INT),
+	RECORD_FIELD(transfer_progress, object_bytes, "object_bytes", FIELD_INT),
+	RECORD_FIELD(transfer_progress, next, "next_change", FIELD_INT),
+	RECORD_FIELD(transfer_progress, end, "end_change", FIELD_INT),
+	RECORD_FIELD(transfer_progress, outputs, "outputs", FIELD_INT),
+	RECORD_FIELD(transfer_progress, after, "after", FIELD_STR),
+	RECORD_FIELD(transfer_progress, files, "files", FIELD_STR),
+	RECORD_FIELD(transfer_progress, manifest, "manifest", FIELD_STR),
 	RECORD_FIELD(transfer_progress, usage, "usage", FIELD_STR),
 };
 static const struct record progress_record = RECORD(transfer_progress, progress_fields);
@@ -41,9 +56,11 @@ static const struct {
 	struct str name, part;
 	const struct shape *input;
 } kinds[TRANSFER_KIND_COUNT] = {
-	[TRANSFER_EXPORT] = {STR_INIT("export"), STR_INIT("/export/"), &shape_export_table_to_point_in_time_input},
+	[TRANSFER_EXPORT] = {STR_INIT("export"), STR_INIT("/export/"),
+			     &shape_export_table_to_point_in_time_input},
 	[TRANSFER_IMPORT] = {STR_INIT("import"), STR_INIT("/import/"), &shape_import_table_input},
-	[TRANSFER_BULK] = {STR_INIT("bulk"), STR_INIT("/bulk-operation/"), &shape_start_bulk_put_items_input},
+	[TRANSFER_BULK] = {STR_INIT("bulk"), STR_INIT("/bulk-operation/"),
+			   &shape_start_bulk_put_items_input},
 };
 
 struct str transfer_name(enum transfer_kind kind)
@@ -51,9 +68,11 @@ struct str transfer_name(enum transfer_kind kind)
 	return kinds[kind].name;
 }
 
-bool transfer_read(struct arena *arena, const struct job *job, struct transfer_body *body, struct transfer_progress *progress)
+bool transfer_read(struct arena *arena, const struct job *job, struct transfer_body *body,
+		   struct transfer_progress *progress)
 {
-	return job_unpack(arena, &body_record, job->body, body) && job_unpack(arena, &progress_record, job->progress, progress);
+	return job_unpack(arena, &body_record, job->body, body) &&
+	       job_unpack(arena, &progress_record, job->progress, progress);
 }
 
 struct str transfer_pack_body(struct arena *arena, const struct transfer_body *body)
@@ -118,7 +137,8 @@ struct str transfer_request(struct call *call, const char *const names[])
 	return json_out_str(&out);
 }
 
-enum code transfer_bind(struct arena *arena, enum transfer_kind kind, const struct transfer_body *body, const void **input, struct err *err)
+enum code transfer_bind(struct arena *arena, enum transfer_kind kind,
+			const struct transfer_body *body, const void **input, struct err *err)
 {
 	struct shape_bound bound;
 	const struct json *json;
@@ -147,14 +167,16 @@ enum code transfer_table(struct call *call, struct str arn, struct table **table
 	if (!call_owns(call, parts.account, parts.region))
 		return err_set(err, MSG_TRANSFER_NO_TABLE, STR_ARG(arn));
 	enum code code = timing_table(call, name, TIMING_BY_BACKUPS, table, err);
-	if (code == ERR_TABLE_NOT_FOUND || (code == OK && (*table)->state.status == STATUS_DELETING))
+	if (code == ERR_TABLE_NOT_FOUND ||
+	    (code == OK && (*table)->state.status == STATUS_DELETING))
 		return err_set(err, MSG_TRANSFER_NO_TABLE, STR_ARG(arn));
 	return code;
 }
 
 struct str transfer_table_arn(struct arena *arena, struct ns ns, struct str table)
 {
-	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT, STR_ARG(ns.region), STR_ARG(ns.account), STR_ARG(table));
+	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT,
+			  STR_ARG(ns.region), STR_ARG(ns.account), STR_ARG(table));
 }
 
 struct str transfer_arn(struct arena *arena, const struct job *job)
@@ -163,17 +185,21 @@ struct str transfer_arn(struct arena *arena, const struct job *job)
 
 	for (size_t i = 0; i < TRANSFER_KIND_COUNT; i++)
 		part = str_eq(kinds[i].name, job->kind) ? kinds[i].part : part;
-	return str_printf(arena, STR_FMT STR_FMT STR_FMT, STR_ARG(transfer_table_arn(arena, job->ns, job->subject)), STR_ARG(part), STR_ARG(job->id));
+	return str_printf(arena, STR_FMT STR_FMT STR_FMT,
+			  STR_ARG(transfer_table_arn(arena, job->ns, job->subject)), STR_ARG(part),
+			  STR_ARG(job->id));
 }
 
 static enum code conflict(enum transfer_kind kind, struct err *err)
 {
 	if (kind == TRANSFER_EXPORT)
 		return err_set(err, MSG_EXPORT_CONFLICT);
-	return kind == TRANSFER_IMPORT ? err_set(err, MSG_IMPORT_CONFLICT) : err_set(err, MSG_BULK_CONFLICT);
+	return kind == TRANSFER_IMPORT ? err_set(err, MSG_IMPORT_CONFLICT)
+				       : err_set(err, MSG_BULK_CONFLICT);
 }
 
-/* AWS: recorded, DDB-IMPORT-017: an import with another key prefix is the same, one with another table is not. */
+/* AWS: recorded, DDB-IMPORT-017: an import with another key prefix is the same, one with another
+ * table is not. */
 static struct str sameness(const struct transfer_start *start)
 {
 	return start->kind == TRANSFER_IMPORT ? start->table : start->body.request;
@@ -195,16 +221,20 @@ static enum code find_same(struct job_txn *txn, void *context, struct err *err)
 
 	starting->is_found = false;
 	if (start->token.n > 0)
-		code = job_find_token(txn, kinds[start->kind].name, start->token, job, &starting->is_found, err);
+		code = job_find_token(txn, kinds[start->kind].name, start->token, job,
+				      &starting->is_found, err);
 	if (code != OK || !starting->is_found)
 		return code;
 	int64_t since = job->ended_ms ? job->ended_ms : starting->call->now_ms;
 	starting->is_found = starting->call->now_ms < since + TOKEN_MS;
-	return starting->is_found && !str_eq(job->sameness, sameness(start)) ? conflict(start->kind, err) : OK;
+	return starting->is_found && !str_eq(job->sameness, sameness(start))
+		       ? conflict(start->kind, err)
+		       : OK;
 }
 
 /* All at once: a piece of a copy is no smaller. */
-static enum code copy_small(struct job_txn *txn, const struct table *table, struct job *job, struct err *err)
+static enum code copy_small(struct job_txn *txn, const struct table *table, struct job *job,
+			    struct err *err)
 {
 	enum code code = catalog_next_number(txn->txn, txn->arena, &job->data, err);
 	struct keyspace copy = {job->data, PART_ITEMS};
@@ -224,9 +254,16 @@ static enum code begin(struct job_txn *txn, void *context, struct err *err)
 	if (code != OK || starting->is_found)
 		return code;
 	*starting->job = (struct job){
-		.ns = call->ns, .kind = kinds[start->kind].name, .id = job_id(txn->arena, call->now_ms), .subject = start->table, .state = JOB_RUNNING,
-		.created_ms = call->now_ms, .due_ms = call->now_ms, .token = start->token.n > 0 ? start->token : catalog_uuid(txn->arena),
-		.sameness = sameness(start), .body = transfer_pack_body(txn->arena, &start->body),
+		.ns = call->ns,
+		.kind = kinds[start->kind].name,
+		.id = job_id(txn->arena, call->now_ms),
+		.subject = start->table,
+		.state = JOB_RUNNING,
+		.created_ms = call->now_ms,
+		.due_ms = call->now_ms,
+		.token = start->token.n > 0 ? start->token : catalog_uuid(txn->arena),
+		.sameness = sameness(start),
+		.body = transfer_pack_body(txn->arena, &start->body),
 	};
 	if (start->body.is_copied)
 		code = copy_small(txn, start->copied, starting->job, err);
@@ -235,7 +272,8 @@ static enum code begin(struct job_txn *txn, void *context, struct err *err)
 	return code == OK ? job_add(txn, starting->job, err) : code;
 }
 
-enum code transfer_find_same(struct call *call, const struct transfer_start *start, struct job *job, bool *is_found, struct err *err)
+enum code transfer_find_same(struct call *call, const struct transfer_start *start, struct job *job,
+			     bool *is_found, struct err *err)
 {
 	struct starting starting = {.call = call, .start = start, .job = job};
 	enum code code = job_read(call->service->catalog, call->ns, find_same, &starting, err);
@@ -243,7 +281,8 @@ enum code transfer_find_same(struct call *call, const struct transfer_start *sta
 	return RESULT(code, is_found, starting.is_found);
 }
 
-enum code transfer_begin(struct call *call, const struct transfer_start *start, struct job *job, struct err *err)
+enum code transfer_begin(struct call *call, const struct transfer_start *start, struct job *job,
+			 struct err *err)
 {
 	struct starting starting = {.call = call, .start = start, .job = job};
 	enum code code = job_write(call->service->catalog, call->ns, begin, &starting, err);
@@ -254,7 +293,8 @@ enum code transfer_begin(struct call *call, const struct transfer_start *start, 
 }
 
 /* The table and the id of "table/NAME/export/ID". */
-static bool take_apart(enum transfer_kind kind, struct str resource, struct str *table, struct str *id)
+static bool take_apart(enum transfer_kind kind, struct str resource, struct str *table,
+		       struct str *id)
 {
 	struct str part = kinds[kind].part;
 
@@ -279,18 +319,22 @@ static enum code bad_arn(enum transfer_kind kind, struct err *err)
 static enum code absent(enum transfer_kind kind, struct str arn, bool is_region, struct err *err)
 {
 	if (kind == TRANSFER_EXPORT)
-		return is_region ? err_set(err, MSG_EXPORT_REGION) : err_set(err, MSG_EXPORT_ABSENT, STR_ARG(arn));
+		return is_region ? err_set(err, MSG_EXPORT_REGION)
+				 : err_set(err, MSG_EXPORT_ABSENT, STR_ARG(arn));
 	if (kind == TRANSFER_IMPORT)
-		return is_region ? err_set(err, MSG_IMPORT_REGION) : err_set(err, MSG_IMPORT_ABSENT, STR_ARG(arn));
+		return is_region ? err_set(err, MSG_IMPORT_REGION)
+				 : err_set(err, MSG_IMPORT_ABSENT, STR_ARG(arn));
 	return err_set(err, MSG_BULK_ABSENT, STR_ARG(arn));
 }
 
-enum code transfer_find(struct call *call, enum transfer_kind kind, struct str arn, struct job *job, struct err *err)
+enum code transfer_find(struct call *call, enum transfer_kind kind, struct str arn, struct job *job,
+			struct err *err)
 {
 	struct str table, id;
 	struct arn parts = arn_split(arn);
 
-	if (!str_starts_with(arn, STR("arn:")) || !str_eq(parts.service, STR("dynamodb")) || !take_apart(kind, parts.resource, &table, &id))
+	if (!str_starts_with(arn, STR("arn:")) || !str_eq(parts.service, STR("dynamodb")) ||
+	    !take_apart(kind, parts.resource, &table, &id))
 		return bad_arn(kind, err);
 	if (!call_owns(call, parts.account, call->ns.region))
 		return err_set(err, MSG_TRANSFER_DENIED);
@@ -309,7 +353,8 @@ static struct str token_of(struct arena *arena, enum transfer_kind kind, struct 
 	char text[TOKEN_TEXT + 1];
 	struct buf out = buf_in(arena);
 
-	snprintf(text, sizeof(text), "%-8s%-*.*s", kinds[kind].name.p, TOKEN_TEXT - 8, (int)id.n, id.p);
+	snprintf(text, sizeof(text), "%-8s%-*.*s", kinds[kind].name.p, TOKEN_TEXT - 8, (int)id.n,
+		 id.p);
 	buf_add_hex(&out, text, TOKEN_TEXT);
 	return buf_str(&out);
 }
@@ -320,7 +365,8 @@ static int hex_of(char c)
 }
 
 /* The id in a token of ours; AWS: a token of the other list is refused. */
-static bool read_token(struct arena *arena, enum transfer_kind kind, struct str token, struct str *id)
+static bool read_token(struct arena *arena, enum transfer_kind kind, struct str token,
+		       struct str *id)
 {
 	char *text = arena_bytes(arena, TOKEN_TEXT);
 	size_t n = TOKEN_TEXT;
@@ -352,16 +398,19 @@ static bool is_listed(const struct listing *listing, struct arena *arena, const 
 	struct transfer_progress progress;
 	struct transfer_body body;
 
-	if (job->created_ms + LISTED_MS < listing->call->now_ms || (str_is_set(list->table) && !str_eq(job->subject, list->table)))
+	if (job->created_ms + LISTED_MS < listing->call->now_ms ||
+	    (str_is_set(list->table) && !str_eq(job->subject, list->table)))
 		return false;
-	return !str_is_set(list->table_id) || (transfer_read(arena, job, &body, &progress) && str_eq(body.table_id, list->table_id));
+	return !str_is_set(list->table_id) || (transfer_read(arena, job, &body, &progress) &&
+					       str_eq(body.table_id, list->table_id));
 }
 
 static enum code collect(struct job_txn *txn, void *context, struct err *err)
 {
 	struct listing *listing = context;
 	struct transfer_list *list = listing->list;
-	struct job_page page = {.after = listing->after, .is_reverse = true, .limit = LOOKS, .is_more = true};
+	struct job_page page = {
+		.after = listing->after, .is_reverse = true, .limit = LOOKS, .is_more = true};
 	enum code code = OK;
 
 	list->n = 0;
@@ -373,7 +422,8 @@ static enum code collect(struct job_txn *txn, void *context, struct err *err)
 			if (!is_listed(listing, txn->arena, &page.jobs[i]))
 				continue;
 			if (list->n == list->limit)
-				list->next = token_of(txn->arena, list->kind, list->jobs[list->n - 1].id);
+				list->next = token_of(txn->arena, list->kind,
+						      list->jobs[list->n - 1].id);
 			else
 				list->jobs[list->n++] = page.jobs[i];
 		}
@@ -385,10 +435,12 @@ enum code transfer_list(struct call *call, struct transfer_list *list, struct er
 {
 	struct listing listing = {.call = call, .list = list};
 
-	if (str_is_set(list->token) && !read_token(call->arena, list->kind, list->token, &listing.after))
+	if (str_is_set(list->token) &&
+	    !read_token(call->arena, list->kind, list->token, &listing.after))
 		return err_set(err, MSG_TRANSFER_TOKEN, STR_ARG(list->token));
 	if (list->limit == 0)
 		list->limit = PAGE_DEFAULT;
 	enum code code = call_refresh(call, err);
-	return code == OK ? job_read(call->service->catalog, call->ns, collect, &listing, err) : code;
+	return code == OK ? job_read(call->service->catalog, call->ns, collect, &listing, err)
+			  : code;
 }

@@ -18,14 +18,18 @@ static enum timing row_of(const struct job *job, const struct transfer_body *bod
 {
 	bool is_failed = job->state == JOB_FAILED;
 
-	if (str_eq(job->kind, transfer_name(TRANSFER_IMPORT))) /* AWS: lines that are no items end it no earlier: DDB-IMPORT-013 */
-		return is_failed && !str_eq(job->failure, STR(TRANSFER_BAD_ITEMS)) ? TIMING_IMPORT_FAILS : TIMING_IMPORT;
+	if (str_eq(job->kind, transfer_name(TRANSFER_IMPORT))) /* AWS: lines that are no items end
+								  it no earlier: DDB-IMPORT-013 */
+		return is_failed && !str_eq(job->failure, STR(TRANSFER_BAD_ITEMS))
+			       ? TIMING_IMPORT_FAILS
+			       : TIMING_IMPORT;
 	if (is_failed)
 		return TIMING_EXPORT_FAILS;
 	return body->is_incremental ? TIMING_EXPORT_INCREMENTAL : TIMING_EXPORT;
 }
 
-struct job transfer_show_seen(const struct call *call, const struct job *job, const struct transfer_body *body)
+struct job transfer_show_seen(const struct call *call, const struct job *job,
+			      const struct transfer_body *body)
 {
 	struct job seen = *job;
 	bool is_bulk = str_eq(job->kind, transfer_name(TRANSFER_BULK)); /* not captured */
@@ -35,7 +39,8 @@ struct job transfer_show_seen(const struct call *call, const struct job *job, co
 	int64_t ends_ms = job->created_ms + timing_lasts(call, row_of(job, body));
 	if (seen.ended_ms < ends_ms)
 		seen.ended_ms = ends_ms;
-	if (call->now_ms < job->created_ms || call->now_ms >= ends_ms) /* of a clock that was turned back no time is known */
+	if (call->now_ms < job->created_ms ||
+	    call->now_ms >= ends_ms) /* of a clock that was turned back no time is known */
 		return seen;
 	seen.state = JOB_RUNNING;
 	seen.ended_ms = 0;
@@ -43,7 +48,8 @@ struct job transfer_show_seen(const struct call *call, const struct job *job, co
 	return seen;
 }
 
-static enum code open_job(struct call *call, const struct job *job, struct showing *showing, struct err *err)
+static enum code open_job(struct call *call, const struct job *job, struct showing *showing,
+			  struct err *err)
 {
 	struct job *seen = ARENA_NEW(call->arena, struct job);
 
@@ -95,11 +101,14 @@ static void add_member_or(struct showing *s, const char *name, struct str otherw
 		add_text(s, name, otherwise);
 }
 
-struct str transfer_show_status(const struct job *job, const struct transfer_body *body, const struct transfer_progress *progress)
+struct str transfer_show_status(const struct job *job, const struct transfer_body *body,
+				const struct transfer_progress *progress)
 {
 	switch (job->state) {
 	case JOB_DONE:
-		return str_eq(job->kind, transfer_name(TRANSFER_BULK)) && progress->errors > 0 ? STR("COMPLETED_WITH_ERRORS") : STR("COMPLETED");
+		return str_eq(job->kind, transfer_name(TRANSFER_BULK)) && progress->errors > 0
+			       ? STR("COMPLETED_WITH_ERRORS")
+			       : STR("COMPLETED");
 	case JOB_FAILED:
 		return STR("FAILED");
 	case JOB_CANCELED:
@@ -166,8 +175,9 @@ static void show_export(struct showing *s)
 
 static struct str log_group(const struct showing *s)
 {
-	return str_printf(s->call->arena, "arn:aws:logs:" STR_FMT ":" STR_FMT ":log-group:/aws-dynamodb/imports:*", STR_ARG(s->job->ns.region),
-			  STR_ARG(s->job->ns.account));
+	return str_printf(s->call->arena,
+			  "arn:aws:logs:" STR_FMT ":" STR_FMT ":log-group:/aws-dynamodb/imports:*",
+			  STR_ARG(s->job->ns.region), STR_ARG(s->job->ns.account));
 }
 
 /* AWS: with the owner, whether one was given or not. */
@@ -266,7 +276,8 @@ static void summarize_export(struct showing *s)
 {
 	add_text(s, "ExportArn", transfer_arn(s->call->arena, s->job));
 	add_status(s, "ExportStatus");
-	add_text(s, "ExportType", s->body.is_incremental ? STR("INCREMENTAL_EXPORT") : STR("FULL_EXPORT"));
+	add_text(s, "ExportType",
+		 s->body.is_incremental ? STR("INCREMENTAL_EXPORT") : STR("FULL_EXPORT"));
 }
 
 static void summarize_import(struct showing *s)
@@ -294,12 +305,16 @@ static const struct {
 	void (*show)(struct showing *s);
 	void (*summarize)(struct showing *s);
 } shows[TRANSFER_KIND_COUNT] = {
-	[TRANSFER_EXPORT] = {STR_INIT("ExportDescription"), STR_INIT("ExportSummaries"), show_export, summarize_export},
-	[TRANSFER_IMPORT] = {STR_INIT("ImportTableDescription"), STR_INIT("ImportSummaryList"), show_import, summarize_import},
-	[TRANSFER_BULK] = {STR_INIT("BulkOperationDescription"), STR_INIT("BulkOperationsSummaryList"), show_bulk, summarize_bulk},
+	[TRANSFER_EXPORT] = {STR_INIT("ExportDescription"), STR_INIT("ExportSummaries"),
+			     show_export, summarize_export},
+	[TRANSFER_IMPORT] = {STR_INIT("ImportTableDescription"), STR_INIT("ImportSummaryList"),
+			     show_import, summarize_import},
+	[TRANSFER_BULK] = {STR_INIT("BulkOperationDescription"),
+			   STR_INIT("BulkOperationsSummaryList"), show_bulk, summarize_bulk},
 };
 
-enum code transfer_show(struct call *call, enum transfer_kind kind, const struct job *job, struct err *err)
+enum code transfer_show(struct call *call, enum transfer_kind kind, const struct job *job,
+			struct err *err)
 {
 	struct showing showing;
 	enum code code = open_job(call, job, &showing, err);

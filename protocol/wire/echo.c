@@ -17,10 +17,16 @@ struct echo {
 static const struct special {
 	const char *name;
 	bool has_profile; /* a member of AWS's own, workloadProfileName, comes last */
-	const char *last; /* this member stands behind the others, though it is checked before them */
+	const char
+		*last; /* this member stands behind the others, though it is checked before them */
 } specials[] = {
-	{"ConditionCheck", true, NULL}, {"Delete", true, NULL}, {"DeleteRequest", true, NULL}, {"Get", true, NULL}, {"Put", true, NULL},
-	{"PutRequest", true, NULL}, {"Update", true, NULL},
+	{"ConditionCheck", true, NULL},
+	{"Delete", true, NULL},
+	{"DeleteRequest", true, NULL},
+	{"Get", true, NULL},
+	{"Put", true, NULL},
+	{"PutRequest", true, NULL},
+	{"Update", true, NULL},
 	{"BatchStatementRequest", false, "ReturnValuesOnConditionCheckFailure"},
 	{"ParameterizedStatement", false, "ReturnValuesOnConditionCheckFailure"},
 };
@@ -29,8 +35,10 @@ static const struct special {
 static const struct field {
 	const char *name, *wire;
 } fields[] = {
-	{"s", "S"}, {"n", "N"}, {"b", "B"}, {"iNT", NULL}, {"dECIMAL", NULL}, {"dOUBLE", NULL}, {"sS", "SS"}, {"nS", "NS"}, {"bS", "BS"},
-	{"iNTSET", NULL}, {"dECIMALSET", NULL}, {"dOUBLESET", NULL}, {"m", "M"}, {"l", "L"}, {"nULL", "NULL"}, {"bOOL", "BOOL"},
+	{"s", "S"},        {"n", "N"},       {"b", "B"},           {"iNT", NULL},
+	{"dECIMAL", NULL}, {"dOUBLE", NULL}, {"sS", "SS"},         {"nS", "NS"},
+	{"bS", "BS"},      {"iNTSET", NULL}, {"dECIMALSET", NULL}, {"dOUBLESET", NULL},
+	{"m", "M"},        {"l", "L"},       {"nULL", "NULL"},     {"bOOL", "BOOL"},
 };
 
 static bool is_full(const struct echo *echo)
@@ -61,7 +69,8 @@ static void show_scalar(struct echo *echo, const struct json *json, bool is_bina
 	case JSON_STRING:
 		text = json_string(echo->arena, json);
 		if (is_binary && base64_decode(echo->arena, text, &bytes))
-			buf_printf(&echo->out, "java.nio.HeapByteBuffer[pos=0 lim=%zu cap=%zu]", bytes.n, bytes.n);
+			buf_printf(&echo->out, "java.nio.HeapByteBuffer[pos=0 lim=%zu cap=%zu]",
+				   bytes.n, bytes.n);
 		else
 			buf_add_str(&echo->out, text);
 		return;
@@ -94,13 +103,15 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->i > y->i) - (x->i < y->i);
 }
 
-/* The members of an object in byte order of their names; of a name given twice the last counts. Sets *n. */
+/* The members of an object in byte order of their names; of a name given twice the last counts.
+ * Sets *n. */
 static struct entry *entries_of(struct echo *echo, const struct json *object, size_t *n)
 {
 	struct entry *entries = ARENA_ARRAY(echo->arena, struct entry, json_count(object) + 1);
 	size_t count = 0, kept = 0;
 
-	for (const struct json *child = json_first(object); child; child = json_next(child), count++)
+	for (const struct json *child = json_first(object); child;
+	     child = json_next(child), count++)
 		entries[count] = (struct entry){json_name(echo->arena, child), count, child};
 	qsort(entries, count, sizeof(*entries), by_name);
 	for (size_t i = 0; i < count; i++) {
@@ -129,7 +140,8 @@ static void show_map(struct echo *echo, const struct shape *element, const struc
 	const struct str *names = java_order(echo->arena, all, total, true, &n);
 	buf_add_byte(&echo->out, '{');
 	for (size_t i = 0; i < n && !is_full(echo); i++) {
-		const struct entry *entry = bsearch(&names[i], entries, count, sizeof(*entries), by_name_alone);
+		const struct entry *entry =
+			bsearch(&names[i], entries, count, sizeof(*entries), by_name_alone);
 		const struct json *child = entry->json;
 
 		buf_printf(&echo->out, "%s" STR_FMT "=", i ? ", " : "", STR_ARG(names[i]));
@@ -141,12 +153,14 @@ static void show_map(struct echo *echo, const struct shape *element, const struc
 	buf_add_byte(&echo->out, '}');
 }
 
-static void show_list(struct echo *echo, const struct json *json, const struct shape *element, enum type type)
+static void show_list(struct echo *echo, const struct json *json, const struct shape *element,
+		      enum type type)
 {
 	const char *between = "";
 
 	buf_add_byte(&echo->out, '[');
-	for (const struct json *child = json_first(json); child && !is_full(echo); child = json_next(child), between = ", ") {
+	for (const struct json *child = json_first(json); child && !is_full(echo);
+	     child = json_next(child), between = ", ") {
 		buf_printf(&echo->out, "%s", between);
 		if (element)
 			show(echo, element, child);
@@ -179,16 +193,19 @@ static void show_value(struct echo *echo, const struct json *json)
 		const char *wire = fields[i].wire;
 
 		buf_printf(&echo->out, "%s%s=", i ? ", " : "", fields[i].name);
-		show_content(echo, is_object && wire ? json_member(json, wire) : NULL, wire ? type_of_name(str_of(wire)) : TYPE_NONE);
+		show_content(echo, is_object && wire ? json_member(json, wire) : NULL,
+			     wire ? type_of_name(str_of(wire)) : TYPE_NONE);
 	}
 	buf_add_byte(&echo->out, ')');
 }
 
-static void show_member(struct echo *echo, const struct shape_member *member, const struct json *json, bool is_first)
+static void show_member(struct echo *echo, const struct shape_member *member,
+			const struct json *json, bool is_first)
 {
 	const char *name = member->name;
 
-	buf_printf(&echo->out, "%s%c%s=", is_first ? "" : ", ", *name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name, name + 1);
+	buf_printf(&echo->out, "%s%c%s=", is_first ? "" : ", ",
+		   *name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name, name + 1);
 	show(echo, member->shape, json_member(json, name));
 }
 
@@ -200,7 +217,8 @@ static void show_structure(struct echo *echo, const struct shape *shape, const s
 
 	buf_printf(&echo->out, "%s(", shape->name);
 	for (size_t i = 0; i < shape->count && !is_full(echo); i++) {
-		if (special && special->last && strcmp(special->last, shape->members[i].name) == 0) {
+		if (special && special->last &&
+		    strcmp(special->last, shape->members[i].name) == 0) {
 			last = &shape->members[i];
 			continue;
 		}
@@ -270,7 +288,8 @@ static void write_sorted(struct echo *echo, struct json_out *out, const struct j
 		json_out_close(out, '}');
 	} else if (json_type(json) == JSON_ARRAY) {
 		json_out_open(out, '[');
-		for (const struct json *child = json_first(json); child && out->buf.n <= ECHO_MAX && !is_full(echo); child = json_next(child))
+		for (const struct json *child = json_first(json);
+		     child && out->buf.n <= ECHO_MAX && !is_full(echo); child = json_next(child))
 			write_sorted(echo, out, child);
 		json_out_close(out, ']');
 	} else if (json_type(json) == JSON_STRING) {

@@ -52,7 +52,8 @@ static size_t unique(struct arena *arena, const struct str *names, size_t n, str
 static struct str *by_bucket(struct arena *arena, const struct str *names, size_t n, size_t buckets)
 {
 	struct str *sorted = ARENA_ARRAY(arena, struct str, n + 1);
-	size_t *at = ARENA_ARRAY(arena, size_t, buckets + 1); /* where the bucket's next name goes */
+	size_t *at =
+		ARENA_ARRAY(arena, size_t, buckets + 1); /* where the bucket's next name goes */
 
 	for (size_t i = 0; i < n; i++)
 		at[(hash(names[i]) & (buckets - 1)) + 1]++;
@@ -63,7 +64,8 @@ static struct str *by_bucket(struct arena *arena, const struct str *names, size_
 	return sorted;
 }
 
-struct str *java_order(struct arena *arena, const struct str *names, size_t n, bool is_sized, size_t *count)
+struct str *java_order(struct arena *arena, const struct str *names, size_t n, bool is_sized,
+		       size_t *count)
 {
 	struct str *all;
 	size_t buckets = is_sized ? 1 : BUCKETS;

@@ -9,8 +9,9 @@
 #include "protocol/wire/messages.h"
 
 /*
- * cJSON's allocation hooks are global to the process. They allocate from the arena of the parse under way on this thread, so trees live in
- * arenas and are never freed. Without such a parse it is another user of cJSON in this process (libdynalith).
+ * cJSON's allocation hooks are global to the process. They allocate from the arena of the parse
+ * under way on this thread, so trees live in arenas and are never freed. Without such a parse it is
+ * another user of cJSON in this process (libdynalith).
  */
 static _Thread_local struct arena *parse_arena;
 static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
@@ -37,8 +38,8 @@ static void install_hooks(void)
 }
 
 /*
- * cJSON ends strings at U+0000. The escape becomes the bytes C0 80, which valid UTF-8 cannot hold, and json_string() turns them
- * back. Returns the text itself where there is nothing to rewrite.
+ * cJSON ends strings at U+0000. The escape becomes the bytes C0 80, which valid UTF-8 cannot hold,
+ * and json_string() turns them back. Returns the text itself where there is nothing to rewrite.
  */
 static struct str hide_zeros(struct arena *arena, struct str text)
 {
@@ -92,7 +93,8 @@ static void convert_children(struct arena *arena, const cJSON *from, struct json
 {
 	struct json **link = &to->child;
 
-	for (const cJSON *child = from->child; child && !arena_is_over(arena); child = child->next) {
+	for (const cJSON *child = from->child; child && !arena_is_over(arena);
+	     child = child->next) {
 		*link = convert(arena, child);
 		link = &(*link)->next;
 	}
@@ -139,9 +141,9 @@ static bool has_four_digits(struct str text, size_t at)
 }
 
 /*
- * Whether the text has what RFC 8259 refuses and cJSON takes: control bytes in strings and, but for white space, between
- * tokens; escapes without four digits, which cJSON takes for U+0000. Jackson, which AWS uses, refuses all of them.
- * `at`: where that is; else not of use.
+ * Whether the text has what RFC 8259 refuses and cJSON takes: control bytes in strings and, but for
+ * white space, between tokens; escapes without four digits, which cJSON takes for U+0000. Jackson,
+ * which AWS uses, refuses all of them. `at`: where that is; else not of use.
  */
 static bool is_taken_by_mistake(struct str text, size_t *at)
 {
@@ -155,7 +157,8 @@ static bool is_taken_by_mistake(struct str text, size_t *at)
 			return true;
 		if (c == '"')
 			is_in_string = !is_in_string;
-		if (c == '\\' && is_in_string && i + 1 < text.n && text.p[++i] == 'u' && !has_four_digits(text, i + 1))
+		if (c == '\\' && is_in_string && i + 1 < text.n && text.p[++i] == 'u' &&
+		    !has_four_digits(text, i + 1))
 			return true;
 	}
 	return false;
@@ -183,7 +186,8 @@ struct json *json_by_library(struct arena *arena, struct str text)
 	return root && is_blank(end, text.p + text.n) ? convert(arena, root) : NULL;
 }
 
-enum code json_parse(struct arena *arena, struct str text, const struct json **root, struct err *err)
+enum code json_parse(struct arena *arena, struct str text, const struct json **root,
+		     struct err *err)
 {
 	struct json *tree = NULL;
 	enum code code = OK;
@@ -229,7 +233,8 @@ bool json_integer(const struct json *value, int64_t *out)
 {
 	double number = json_number(value);
 
-	if (!(number >= -9007199254740992.0 && number <= 9007199254740992.0) || (double)(int64_t)number != number)
+	if (!(number >= -9007199254740992.0 && number <= 9007199254740992.0) ||
+	    (double)(int64_t)number != number)
 		return false;
 	*out = (int64_t)number;
 	return true;
@@ -249,7 +254,8 @@ const char *json_c_string(struct arena *arena, const struct json *value)
 
 const struct json *json_first(const struct json *container)
 {
-	return container->type == JSON_OBJECT || container->type == JSON_ARRAY ? container->child : NULL;
+	return container->type == JSON_OBJECT || container->type == JSON_ARRAY ? container->child
+									       : NULL;
 }
 
 const struct json *json_next(const struct json *child)

@@ -1,8 +1,9 @@
 /*
  * json - reading JSON: cJSON made strict, and the only door to it.
  *
- * Strict: valid UTF-8, one value and nothing but white space after it, bounded nesting; U+0000 in strings is kept.
- * The tree lives in the arena; nothing is freed. AWS answers every malformed body with SerializationException.
+ * Strict: valid UTF-8, one value and nothing but white space after it, bounded nesting; U+0000 in
+ * strings is kept. The tree lives in the arena; nothing is freed. AWS answers every malformed body
+ * with SerializationException.
  */
 #ifndef DYNALITH_PROTOCOL_JSON_H
 #define DYNALITH_PROTOCOL_JSON_H
@@ -19,10 +20,13 @@ enum json_type { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, 
 
 struct json; /* a value of the tree */
 
-/* Parses a whole text into the arena. ERR_SERIALIZATION for anything malformed or nested too deeply; ERR_SERVICE_UNAVAILABLE where the arena is over. */
-enum code json_parse(struct arena *arena, struct str text, const struct json **root, struct err *err) WARN_UNUSED;
+/* Parses a whole text into the arena. ERR_SERIALIZATION for anything malformed or nested too
+ * deeply; ERR_SERVICE_UNAVAILABLE where the arena is over. */
+enum code json_parse(struct arena *arena, struct str text, const struct json **root,
+		     struct err *err) WARN_UNUSED;
 
-/* The offset, in bytes, of what is wrong in a text that json_parse() refuses, for messages to people. */
+/* The offset, in bytes, of what is wrong in a text that json_parse() refuses, for messages to
+ * people. */
 size_t json_stops_at(struct arena *arena, struct str text);
 
 enum json_type json_type(const struct json *value);

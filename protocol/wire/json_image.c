@@ -7,26 +7,34 @@
 #include "protocol/wire/number_order.h"
 
 /*
- * Answers have many items, so the walk keeps its places in registers: functions take them and give them back. read_near() reads most entries: those with a
- * usual name and a payload of a piece at most, behind which JSON_TEXT_STEP bytes of the image follow. read_any() reads all others. It copies the end of the
- * image into `tail`, with bytes behind it, so that the last entries are near, too.
+ * Answers have many items, so the walk keeps its places in registers: functions take them and give
+ * them back. read_near() reads most entries: those with a usual name and a payload of a piece at
+ * most, behind which JSON_TEXT_STEP bytes of the image follow. read_any() reads all others. It
+ * copies the end of the image into `tail`, with bytes behind it, so that the last entries are near,
+ * too.
  *
- * The walk reads nothing back that it has written, such as the last comma: a load that the processor runs before that store makes it start over.
+ * The walk reads nothing back that it has written, such as the last comma: a load that the
+ * processor runs before that store makes it start over.
  */
 #define TAIL 64       /* bytes of an image */
 #define NAME_USUAL 31 /* bytes of a name */
 #define PIECE 1024    /* bytes of a text that are written at once */
-#define FRAMES 2048   /* bytes that a text has at most beside those of a usual image: names, types and brackets */
+#define FRAMES                                                                                     \
+	2048 /* bytes that a text has at most beside those of a usual image: names, types and      \
+		brackets */
 #define DEPTH_MAX (VALUE_DEPTH_MAX + 2)
-/* Room for a usual name and a piece with escapes, or a number, what is around them, and the brackets that close all levels. */
-#define ROOM (JSON_TEXT_MAX(NAME_USUAL + PIECE) + NUMBER_TEXT_MAX + JSON_TEXT_STEP + 64 + 2 * DEPTH_MAX)
+/* Room for a usual name and a piece with escapes, or a number, what is around them, and the
+ * brackets that close all levels. */
+#define ROOM                                                                                       \
+	(JSON_TEXT_MAX(NAME_USUAL + PIECE) + NUMBER_TEXT_MAX + JSON_TEXT_STEP + 64 + 2 * DEPTH_MAX)
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define PUT(to, literal) put((to), (literal), sizeof(literal) - 1)
 
 struct walk {
 	struct buf *buf;
 	const char *end;   /* of what is read: the image, or the tail */
-	const char *near;  /* from places up to here JSON_TEXT_STEP bytes can be read; NULL: something was malformed */
+	const char *near;  /* from places up to here JSON_TEXT_STEP bytes can be read; NULL:
+			      something was malformed */
 	const char *limit; /* what is written up to here leaves ROOM */
 	bool is_in_tail, is_hashed;
 	char tail[TAIL + JSON_TEXT_STEP];
@@ -77,7 +85,8 @@ static void move_to_tail(struct walk *walk, struct place *at)
 }
 
 /* Any entry, with room for its text; false where it is malformed. */
-static __attribute__((noinline)) bool read_any(struct walk *walk, struct place *at, bool is_member, struct entry *entry)
+static __attribute__((noinline)) bool read_any(struct walk *walk, struct place *at, bool is_member,
+					       struct entry *entry)
 {
 	struct image_value value;
 
@@ -87,18 +96,22 @@ static __attribute__((noinline)) bool read_any(struct walk *walk, struct place *
 		move_to_tail(walk, at);
 	struct image_cursor cursor = {at->from, walk->end, 1};
 	*entry = (struct entry){.name = {at->from, 0}, .is_near = walk->is_in_tail};
-	if ((is_member && !image_read_bytes(&cursor, &entry->name)) || !image_read_value(&cursor, &value)) {
+	if ((is_member && !image_read_bytes(&cursor, &entry->name)) ||
+	    !image_read_value(&cursor, &value)) {
 		give_up(walk);
 		return false;
 	}
 	entry->type = value.type;
 	entry->payload = value.payload;
-	at->to = make_room(walk, at->to, JSON_TEXT_MAX(entry->name.n) + (value.type == TYPE_B ? 2 * value.payload.n : 0));
+	at->to = make_room(walk, at->to,
+			   JSON_TEXT_MAX(entry->name.n) +
+				   (value.type == TYPE_B ? 2 * value.payload.n : 0));
 	return true;
 }
 
 /* An entry with a usual name and a payload of a piece at most, all of which is near. */
-static ALWAYS_INLINE bool read_near(const struct walk *walk, const char *from, bool is_member, struct entry *entry)
+static ALWAYS_INLINE bool read_near(const struct walk *walk, const char *from, bool is_member,
+				    struct entry *entry)
 {
 	if (from >= walk->near)
 		return false;
@@ -114,11 +127,13 @@ static ALWAYS_INLINE bool read_near(const struct walk *walk, const char *from, b
 	return n <= PIECE && payload + n <= walk->near;
 }
 
-static ALWAYS_INLINE bool read_entry(struct walk *walk, struct place *at, bool is_member, struct entry *entry)
+static ALWAYS_INLINE bool read_entry(struct walk *walk, struct place *at, bool is_member,
+				     struct entry *entry)
 {
 	if (at->to <= walk->limit && read_near(walk, at->from, is_member, entry))
 		return true;
-	struct entry any; /* of its own, and a place: their addresses must not keep the others from being registers */
+	struct entry any; /* of its own, and a place: their addresses must not keep the others from
+			     being registers */
 	struct place place = *at;
 	bool is_there = read_any(walk, &place, is_member, &any);
 
@@ -137,7 +152,8 @@ static ALWAYS_INLINE bool is_element(struct walk *walk, enum type set, enum type
 	return is_right;
 }
 
-/* A text of any length, piece by piece: few need the room that it would take if each byte had an escape. */
+/* A text of any length, piece by piece: few need the room that it would take if each byte had an
+ * escape. */
 static __attribute__((noinline)) char *put_pieces(struct walk *walk, char *to, struct str text)
 {
 	while (text.n > 0) {
@@ -151,12 +167,14 @@ static __attribute__((noinline)) char *put_pieces(struct walk *walk, char *to, s
 
 static ALWAYS_INLINE char *put_text(struct walk *walk, char *to, const struct entry *entry)
 {
-	return entry->is_near ? json_text_put_near(to, entry->payload) : put_pieces(walk, to, entry->payload);
+	return entry->is_near ? json_text_put_near(to, entry->payload)
+			      : put_pieces(walk, to, entry->payload);
 }
 
 static ALWAYS_INLINE char *put_name(char *to, const struct entry *entry)
 {
-	return entry->is_near ? json_text_put_near(to, entry->name) : json_text_put(to, entry->name);
+	return entry->is_near ? json_text_put_near(to, entry->name)
+			      : json_text_put(to, entry->name);
 }
 
 static ALWAYS_INLINE char *put_number(struct walk *walk, char *to, struct str number)
@@ -169,10 +187,13 @@ static ALWAYS_INLINE char *put_number(struct walk *walk, char *to, struct str nu
 	return to;
 }
 
-static struct place put_other(struct walk *walk, struct place at, enum type type, size_t n, unsigned depth);
+static struct place put_other(struct walk *walk, struct place at, enum type type, size_t n,
+			      unsigned depth);
 
-/* What stands before a value goes into one piece with its bracket: the end of a name, or a comma. */
-static ALWAYS_INLINE struct place put_value(struct walk *walk, struct place at, bool is_member, const struct entry *entry, unsigned depth)
+/* What stands before a value goes into one piece with its bracket: the end of a name, or a comma.
+ */
+static ALWAYS_INLINE struct place put_value(struct walk *walk, struct place at, bool is_member,
+					    const struct entry *entry, unsigned depth)
 {
 	struct str payload = entry->payload;
 	char *to = at.to;
@@ -184,13 +205,16 @@ static ALWAYS_INLINE struct place put_value(struct walk *walk, struct place at, 
 		to = is_member ? PUT(to, "\":{\"N\":\"") : PUT(to, ",{\"N\":\"");
 		to = PUT(put_number(walk, to, payload), "\"}");
 	} else {
-		return put_other(walk, (struct place){payload.p, is_member ? PUT(to, "\":") : PUT(to, ",")}, entry->type, payload.n, depth);
+		return put_other(
+			walk, (struct place){payload.p, is_member ? PUT(to, "\":") : PUT(to, ",")},
+			entry->type, payload.n, depth);
 	}
 	return (struct place){payload.p + payload.n, to};
 }
 
 /* Puts the brackets of what begins at `first` in place of its first comma and at its end. */
-static ALWAYS_INLINE struct place put_brackets(const struct walk *walk, struct place at, size_t first, const char brackets[2])
+static ALWAYS_INLINE struct place put_brackets(const struct walk *walk, struct place at,
+					       size_t first, const char brackets[2])
 {
 	char *open = walk->buf->p + first;
 
@@ -200,13 +224,15 @@ static ALWAYS_INLINE struct place put_brackets(const struct walk *walk, struct p
 	return at;
 }
 
-/* Whether the request may go on: a value can have 200,000 elements. Where it may not, the walk ends too early, so that it fails. */
+/* Whether the request may go on: a value can have 200,000 elements. Where it may not, the walk ends
+ * too early, so that it fails. */
 static ALWAYS_INLINE bool has_time(const struct walk *walk, uint64_t left)
 {
 	return left % ARENA_LOOK != 0 || arena_works(walk->buf->arena, ARENA_LOOK);
 }
 
-static ALWAYS_INLINE struct place put_members(struct walk *walk, struct place at, uint64_t left, unsigned depth)
+static ALWAYS_INLINE struct place put_members(struct walk *walk, struct place at, uint64_t left,
+					      unsigned depth)
 {
 	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
 	struct entry entry;
@@ -218,7 +244,8 @@ static ALWAYS_INLINE struct place put_members(struct walk *walk, struct place at
 	return put_brackets(walk, at, first, "{}");
 }
 
-static ALWAYS_INLINE struct place put_list(struct walk *walk, struct place at, uint64_t left, unsigned depth)
+static ALWAYS_INLINE struct place put_list(struct walk *walk, struct place at, uint64_t left,
+					   unsigned depth)
 {
 	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
 	struct entry entry;
@@ -229,7 +256,8 @@ static ALWAYS_INLINE struct place put_list(struct walk *walk, struct place at, u
 }
 
 /* Those that were written from `first` on, each behind a comma. */
-static __attribute__((noinline)) void order_numbers(struct walk *walk, struct place at, size_t first)
+static __attribute__((noinline)) void order_numbers(struct walk *walk, struct place at,
+						    size_t first)
 {
 	char *from = walk->buf->p + first + 1;
 
@@ -237,18 +265,22 @@ static __attribute__((noinline)) void order_numbers(struct walk *walk, struct pl
 		number_order(walk->buf->arena, from, (size_t)(at.to - from));
 }
 
-static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, enum type type, uint64_t left)
+static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, enum type type,
+					  uint64_t left)
 {
 	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
 	struct entry entry;
 
-	for (; left > 0 && has_time(walk, left) && read_entry(walk, &at, false, &entry) && is_element(walk, type, entry.type); left--) {
+	for (; left > 0 && has_time(walk, left) && read_entry(walk, &at, false, &entry) &&
+	       is_element(walk, type, entry.type);
+	     left--) {
 		char *to = PUT(at.to, ",\"");
 
 		if (entry.type == TYPE_S)
 			to = put_text(walk, to, &entry);
 		else
-			to = entry.type == TYPE_N ? put_number(walk, to, entry.payload) : base64_put(entry.payload, to);
+			to = entry.type == TYPE_N ? put_number(walk, to, entry.payload)
+						  : base64_put(entry.payload, to);
 		at = (struct place){entry.payload.p + entry.payload.n, PUT(to, "\"")};
 	}
 	if (type == TYPE_NS && walk->is_hashed && walk->near)
@@ -257,9 +289,11 @@ static ALWAYS_INLINE struct place put_set(struct walk *walk, struct place at, en
 }
 
 /* A map, list or set; as deep as the value, DEPTH_MAX. */
-static struct place put_nested(struct walk *walk, struct place at, enum type type, size_t n, unsigned depth)
+static struct place put_nested(struct walk *walk, struct place at, enum type type, size_t n,
+			       unsigned depth)
 {
-	size_t rest = (size_t)(walk->end - at.from) - n; /* of the image, behind the value: places may move to the tail */
+	size_t rest = (size_t)(walk->end - at.from) -
+		      n; /* of the image, behind the value: places may move to the tail */
 	struct image_cursor cursor = {at.from, at.from + n, 0};
 	uint64_t count = 0;
 
@@ -286,7 +320,8 @@ static struct place put_nested(struct walk *walk, struct place at, enum type typ
 }
 
 /* What is no S or N. */
-static __attribute__((noinline)) struct place put_other(struct walk *walk, struct place at, enum type type, size_t n, unsigned depth)
+static __attribute__((noinline)) struct place put_other(struct walk *walk, struct place at,
+							enum type type, size_t n, unsigned depth)
 {
 	char *to = at.to;
 
@@ -315,7 +350,8 @@ static __attribute__((noinline)) struct place put_other(struct walk *walk, struc
 	return (struct place){at.from + n, to};
 }
 
-/* What the text of `n` images mostly takes: that of a short image twice its bytes. A long one holds long texts. */
+/* What the text of `n` images mostly takes: that of a short image twice its bytes. A long one holds
+ * long texts. */
 static size_t guess(size_t n, size_t bytes)
 {
 	return bytes + (bytes < n * FRAMES ? bytes : n * FRAMES);

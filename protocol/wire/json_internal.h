@@ -22,8 +22,9 @@ struct json {
 };
 
 /*
- * The tree of a text of valid UTF-8 without NULs. NULL where it is malformed, has a form that clients do not write, or the arena is over: then
- * json_by_library() decides. What it takes, cJSON takes too, and makes the same of it.
+ * The tree of a text of valid UTF-8 without NULs. NULL where it is malformed, has a form that
+ * clients do not write, or the arena is over: then json_by_library() decides. What it takes, cJSON
+ * takes too, and makes the same of it.
  */
 struct json *json_quickly(struct arena *arena, struct str text) WARN_UNUSED;
 

@@ -123,10 +123,11 @@ void json_out_null(struct json_out *out)
 
 /* {"S": by type; what follows it is closed by one more brace. */
 static const struct str openings[TYPE_COUNT] = {
-	[TYPE_S] = STR_INIT("{\"S\":"), [TYPE_N] = STR_INIT("{\"N\":"), [TYPE_B] = STR_INIT("{\"B\":"),
-	[TYPE_BOOL] = STR_INIT("{\"BOOL\":"), [TYPE_NULL] = STR_INIT("{\"NULL\":"), [TYPE_M] = STR_INIT("{\"M\":"),
-	[TYPE_L] = STR_INIT("{\"L\":"), [TYPE_SS] = STR_INIT("{\"SS\":"), [TYPE_NS] = STR_INIT("{\"NS\":"),
-	[TYPE_BS] = STR_INIT("{\"BS\":"),
+	[TYPE_S] = STR_INIT("{\"S\":"),       [TYPE_N] = STR_INIT("{\"N\":"),
+	[TYPE_B] = STR_INIT("{\"B\":"),       [TYPE_BOOL] = STR_INIT("{\"BOOL\":"),
+	[TYPE_NULL] = STR_INIT("{\"NULL\":"), [TYPE_M] = STR_INIT("{\"M\":"),
+	[TYPE_L] = STR_INIT("{\"L\":"),       [TYPE_SS] = STR_INIT("{\"SS\":"),
+	[TYPE_NS] = STR_INIT("{\"NS\":"),     [TYPE_BS] = STR_INIT("{\"BS\":"),
 };
 
 /* The bare form of an S, N or B: a JSON string. */

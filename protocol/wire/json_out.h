@@ -1,8 +1,9 @@
 /*
  * json_out - a streaming writer of JSON into a buf: no output tree.
  *
- * Commas are the writer's business: json_out_name() and the value calls put them where they belong. Items make an answer long. Once the
- * arena is over the writer leaves items out, and the text is "cut": it must not be sent.
+ * Commas are the writer's business: json_out_name() and the value calls put them where they belong.
+ * Items make an answer long. Once the arena is over the writer leaves items out, and the text is
+ * "cut": it must not be sent.
  */
 #ifndef DYNALITH_PROTOCOL_JSON_OUT_H
 #define DYNALITH_PROTOCOL_JSON_OUT_H
@@ -33,7 +34,8 @@ void json_out_string(struct json_out *out, struct str s);
 void json_out_integer(struct json_out *out, int64_t value);
 /* Capacity units and the like: shortest form, "0.5", "1.0". */
 void json_out_units(struct json_out *out, double value);
-/* The shortest decimal that reads back as the number: "0.4000000059604645", "2.0". Must be finite. */
+/* The shortest decimal that reads back as the number: "0.4000000059604645", "2.0". Must be finite.
+ */
 void json_out_double(struct json_out *out, double value);
 /* Unix time in seconds with millisecond fraction, AWS's form of timestamps: 1700000000.123. */
 void json_out_time_ms(struct json_out *out, int64_t ms);
@@ -41,9 +43,12 @@ void json_out_boolean(struct json_out *out, bool value);
 void json_out_null(struct json_out *out);
 
 /* Name and value in one call; the name is a literal. */
-#define json_out_field_string(out, literal, s) (json_out_name((out), STR(literal)), json_out_string((out), (s)))
-#define json_out_field_integer(out, literal, v) (json_out_name((out), STR(literal)), json_out_integer((out), (v)))
-#define json_out_field_boolean(out, literal, v) (json_out_name((out), STR(literal)), json_out_boolean((out), (v)))
+#define json_out_field_string(out, literal, s)                                                     \
+	(json_out_name((out), STR(literal)), json_out_string((out), (s)))
+#define json_out_field_integer(out, literal, v)                                                    \
+	(json_out_name((out), STR(literal)), json_out_integer((out), (v)))
+#define json_out_field_boolean(out, literal, v)                                                    \
+	(json_out_name((out), STR(literal)), json_out_boolean((out), (v)))
 
 /* The wire form of attribute values: {"S":"x"}; of items: {"pk":{"S":"x"}, ...}. */
 void json_out_value(struct json_out *out, const struct value *value);

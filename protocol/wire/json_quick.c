@@ -2,14 +2,17 @@
 
 #include <string.h>
 
-#define DEPTH_MAX 128     /* an attribute value of AWS's 32 levels has 66; what is deeper is cJSON's */
+#define DEPTH_MAX 128 /* an attribute value of AWS's 32 levels has 66; what is deeper is cJSON's   \
+		       */
 #define DIGITS_MAX 15     /* of an integer that a double holds */
 #define NODES_FIRST 16
 #define NODES_MORE 64
 #define STEP 16
-typedef unsigned char lanes __attribute__((vector_size(STEP))); /* one vector instruction each, where the machine has them */
+typedef unsigned char lanes __attribute__((
+	vector_size(STEP))); /* one vector instruction each, where the machine has them */
 
-/* A text on its way. It lies in memory of ours, STEP bytes longer, so that strings end with NULs where their quotes were. */
+/* A text on its way. It lies in memory of ours, STEP bytes longer, so that strings end with NULs
+ * where their quotes were. */
 struct reader {
 	struct arena *arena;
 	char *at, *end;
@@ -21,7 +24,10 @@ static struct json *add_node(struct reader *reader)
 {
 	if (reader->left == 0) {
 		reader->left = reader->nodes ? NODES_MORE : NODES_FIRST;
-		reader->nodes = arena_is_over(reader->arena) ? NULL : arena_alloc(reader->arena, reader->left * sizeof(*reader->nodes));
+		reader->nodes =
+			arena_is_over(reader->arena)
+				? NULL
+				: arena_alloc(reader->arena, reader->left * sizeof(*reader->nodes));
 	}
 	reader->left--;
 	return reader->nodes ? reader->nodes++ : NULL;
@@ -50,7 +56,8 @@ static size_t first_of(lanes marks)
 	if ((halves[0] | halves[1]) == 0)
 		return STEP;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	return (size_t)(halves[0] ? __builtin_ctzll(halves[0]) : 64 + __builtin_ctzll(halves[1])) / 8;
+	return (size_t)(halves[0] ? __builtin_ctzll(halves[0]) : 64 + __builtin_ctzll(halves[1])) /
+	       8;
 #else
 	size_t i = 0;
 	while (!marks[i])
@@ -59,7 +66,8 @@ static size_t first_of(lanes marks)
 #endif
 }
 
-/* The first quote, backslash or control byte from `p` on, or `end`. Behind the end there are STEP bytes of memory. */
+/* The first quote, backslash or control byte from `p` on, or `end`. Behind the end there are STEP
+ * bytes of memory. */
 static char *find_mark(char *p, const char *end)
 {
 	lanes v;
@@ -110,7 +118,8 @@ static char *put_code_point(char *to, uint32_t code)
 	return to;
 }
 
-/* \uXXXX or a pair of them, `at` behind the u; never longer than what it stands for. False where cJSON decides. */
+/* \uXXXX or a pair of them, `at` behind the u; never longer than what it stands for. False where
+ * cJSON decides. */
 static bool read_unicode(struct reader *reader, char **to)
 {
 	uint32_t code, low;
@@ -119,8 +128,8 @@ static bool read_unicode(struct reader *reader, char **to)
 		return false;
 	reader->at += 4;
 	if (code >= 0xD800 && code < 0xDC00) {
-		if (reader->end - reader->at < 6 || reader->at[0] != '\\' || reader->at[1] != 'u' || !read_hex(reader->at + 2, reader->end, &low) ||
-		    low < 0xDC00 || low >= 0xE000)
+		if (reader->end - reader->at < 6 || reader->at[0] != '\\' || reader->at[1] != 'u' ||
+		    !read_hex(reader->at + 2, reader->end, &low) || low < 0xDC00 || low >= 0xE000)
 			return false;
 		reader->at += 6;
 		code = 0x10000 + ((code & 0x3FF) << 10 | (low & 0x3FF));
@@ -132,7 +141,8 @@ static bool read_unicode(struct reader *reader, char **to)
 /* The rest of a string with escapes, in its place: `at` is at the first backslash. */
 static bool read_escaped(struct reader *reader, struct str *out)
 {
-	static const char letters[256] = {['"'] = '"', ['\\'] = '\\', ['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
+	static const char letters[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+					  ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 	char *to = reader->at;
 
 	while (reader->at < reader->end && *reader->at != '"') {
@@ -145,7 +155,8 @@ static bool read_escaped(struct reader *reader, struct str *out)
 			continue;
 		if (*reader->at != '\\')
 			return false;
-		unsigned char letter = (unsigned char)reader->at[1]; /* behind the text there is a NUL */
+		unsigned char letter =
+			(unsigned char)reader->at[1]; /* behind the text there is a NUL */
 		reader->at += 2;
 		if (letters[letter])
 			*to++ = letters[letter];
@@ -186,7 +197,8 @@ static bool read_number(struct reader *reader, struct json *node)
 
 	while (*p >= '0' && *p <= '9' && p - first <= DIGITS_MAX)
 		number = number * 10 + (*p++ - '0');
-	if (p == first || p - first > DIGITS_MAX || (*first == '0' && (p - first > 1 || is_negative)))
+	if (p == first || p - first > DIGITS_MAX ||
+	    (*first == '0' && (p - first > 1 || is_negative)))
 		return false;
 	if (*p == '.' || *p == 'e' || *p == 'E' || *p == '+' || *p == '-')
 		return false;
@@ -202,10 +214,13 @@ static bool read_word(struct reader *reader, struct json *node)
 		struct str word;
 		enum json_type type;
 		bool boolean;
-	} words[] = {{STR_INIT("true"), JSON_BOOLEAN, true}, {STR_INIT("false"), JSON_BOOLEAN, false}, {STR_INIT("null"), JSON_NULL, false}};
+	} words[] = {{STR_INIT("true"), JSON_BOOLEAN, true},
+		     {STR_INIT("false"), JSON_BOOLEAN, false},
+		     {STR_INIT("null"), JSON_NULL, false}};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!str_starts_with((struct str){reader->at, (size_t)(reader->end - reader->at)}, words[i].word))
+		if (!str_starts_with((struct str){reader->at, (size_t)(reader->end - reader->at)},
+				     words[i].word))
 			continue;
 		reader->at += words[i].word.n;
 		node->type = words[i].type;
@@ -266,7 +281,8 @@ static bool close_all(struct reader *reader, struct open *open)
 	return true;
 }
 
-/* Begins the container at `at`; true where it is empty, and `at` at its end; else `at` is at its first child. */
+/* Begins the container at `at`; true where it is empty, and `at` at its end; else `at` is at its
+ * first child. */
 static bool begin(struct reader *reader, struct open *open, struct json *node)
 {
 	node->type = *reader->at++ == '{' ? JSON_OBJECT : JSON_ARRAY;
@@ -316,7 +332,8 @@ struct json *json_quickly(struct arena *arena, struct str text)
 
 	while (blanks < text.n && is_blank(text.p[blanks]))
 		blanks++;
-	if (blanks == text.n || text.p[blanks] != '{') /* a long body that is none takes no memory */
+	if (blanks == text.n ||
+	    text.p[blanks] != '{') /* a long body that is none takes no memory */
 		return NULL;
 	size_t n = text.n - blanks;
 	char *copy = arena_bytes(arena, n + STEP);

@@ -8,12 +8,15 @@ const unsigned short json_text_low_bits[STEP] = {
 	0, 1, 3, 7, 0xF, 0x1F, 0x3F, 0x7F, 0xFF, 0x1FF, 0x3FF, 0x7FF, 0xFFF, 0x1FFF, 0x3FFF, 0x7FFF,
 };
 
-/* Bytes that JSON strings cannot hold as they are: the escape's letter, or 'u' for the long form; 0 for the others. */
+/* Bytes that JSON strings cannot hold as they are: the escape's letter, or 'u' for the long form; 0
+ * for the others. */
 static const char escapes[256] = {
-	['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't',
-	[0] = 'u', [1] = 'u', [2] = 'u', [3] = 'u', [4] = 'u', [5] = 'u', [6] = 'u', [7] = 'u', [11] = 'u', [14] = 'u', [15] = 'u', [16] = 'u',
-	[17] = 'u', [18] = 'u', [19] = 'u', [20] = 'u', [21] = 'u', [22] = 'u', [23] = 'u', [24] = 'u', [25] = 'u', [26] = 'u', [27] = 'u',
-	[28] = 'u', [29] = 'u', [30] = 'u', [31] = 'u',
+	['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
+	['\t'] = 't', [0] = 'u',     [1] = 'u',    [2] = 'u',    [3] = 'u',    [4] = 'u',
+	[5] = 'u',    [6] = 'u',     [7] = 'u',    [11] = 'u',   [14] = 'u',   [15] = 'u',
+	[16] = 'u',   [17] = 'u',    [18] = 'u',   [19] = 'u',   [20] = 'u',   [21] = 'u',
+	[22] = 'u',   [23] = 'u',    [24] = 'u',   [25] = 'u',   [26] = 'u',   [27] = 'u',
+	[28] = 'u',   [29] = 'u',    [30] = 'u',   [31] = 'u',
 };
 
 char *json_text_put_escaped(char *to, const char *p, size_t n)
@@ -46,7 +49,8 @@ static uint64_t load(const char *p, size_t n)
 
 typedef uint64_t halves __attribute__((vector_size(STEP)));
 
-/* A text shorter than a step: in two parts that overlap, where it has four bytes. They come together in a register: by memory the load would wait. */
+/* A text shorter than a step: in two parts that overlap, where it has four bytes. They come
+ * together in a register: by memory the load would wait. */
 static char *put_short(char *to, struct str s)
 {
 	if (s.n >= 8) {
@@ -83,7 +87,9 @@ static bool can_step_wide(size_t n)
 /* A bit per byte that needs an escape, see json_text_marks(). */
 __attribute__((target("avx512f,avx512bw"))) static inline uint64_t wide_marks(__m512i v)
 {
-	return _mm512_cmple_epu8_mask(_mm512_xor_si512(v, _mm512_set1_epi8(2)), _mm512_set1_epi8(' ')) | _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\'));
+	return _mm512_cmple_epu8_mask(_mm512_xor_si512(v, _mm512_set1_epi8(2)),
+				      _mm512_set1_epi8(' ')) |
+	       _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\'));
 }
 
 /* A text of WIDE bytes at least, up to the next escape a step. */
@@ -107,7 +113,8 @@ __attribute__((target("avx512f,avx512bw"))) static char *put_wide(char *to, stru
 	}
 	if (p == end)
 		return to;
-	/* what is left, with bytes before it that were written already: plain bytes are the same there and here */
+	/* what is left, with bytes before it that were written already: plain bytes are the same
+	 * there and here */
 	__m512i last = _mm512_loadu_si512(end - WIDE);
 	if (wide_marks(last) != 0)
 		return json_text_put(to, (struct str){p, (size_t)(end - p)});
@@ -147,7 +154,8 @@ char *json_text_put(char *to, struct str s)
 		p += STEP;
 		to += STEP;
 	}
-	/* what is left, with bytes before it that were written already: plain bytes are the same there and here */
+	/* what is left, with bytes before it that were written already: plain bytes are the same
+	 * there and here */
 	json_lanes last = json_text_load(end - STEP);
 
 	if (!json_text_is_plain(json_text_marks(last)))

@@ -34,7 +34,8 @@ static uint32_t decimal_hash(struct str number)
 	if (unscaled == 0)
 		return 0;
 	uint32_t hash = 0;
-	for (int word = 3; word >= 0; word--) /* those of a number that fits a long are two, the higher one first, as are a BigInteger's */
+	for (int word = 3; word >= 0; word--) /* those of a number that fits a long are two, the
+						 higher one first, as are a BigInteger's */
 		hash = hash * 31 + (uint32_t)(unscaled >> (32 * word));
 	return (is_negative ? 0 - hash : hash) * 31 + (uint32_t)(scale - zeros);
 }
@@ -68,7 +69,8 @@ static struct members read_members(struct arena *arena, char *text, size_t n)
 }
 
 /* How many members of the first `n` each bucket has. */
-static uint32_t *count_buckets(struct arena *arena, const struct members *members, size_t n, size_t buckets)
+static uint32_t *count_buckets(struct arena *arena, const struct members *members, size_t n,
+			       size_t buckets)
 {
 	uint32_t *counts = ARENA_ARRAY(arena, uint32_t, buckets);
 
@@ -84,7 +86,8 @@ static size_t bucket_count(struct arena *arena, const struct members *members, u
 
 	*counts = ARENA_ARRAY(arena, uint32_t, buckets);
 	for (size_t i = 0; i < members->n; i++) {
-		bool is_long = ++(*counts)[members->hashes[i] & (buckets - 1)] >= BUCKET_LONG && buckets < BUCKETS_TREE;
+		bool is_long = ++(*counts)[members->hashes[i] & (buckets - 1)] >= BUCKET_LONG &&
+			       buckets < BUCKETS_TREE;
 		bool is_full = i + 1 > (is_long ? 2 * buckets : buckets) / 4 * 3;
 
 		if (!is_long && !is_full)

@@ -39,7 +39,8 @@ static void skip_value(struct scan *scan)
 		if (c == '"') {
 			skip_string(scan);
 		} else if (depth == 0 && c != '{' && c != '[') {
-			while (scan->at < scan->text.n && !memchr(",}] \t\r\n", scan->text.p[scan->at], 7))
+			while (scan->at < scan->text.n &&
+			       !memchr(",}] \t\r\n", scan->text.p[scan->at], 7))
 				scan->at++;
 		} else {
 			depth += c == '{' || c == '[';
@@ -49,7 +50,8 @@ static void skip_value(struct scan *scan)
 	} while (depth > 0 && scan->at < scan->text.n);
 }
 
-/* Moves from the brace or comma before a member to its value; sets *name_end to the end of its name. */
+/* Moves from the brace or comma before a member to its value; sets *name_end to the end of its
+ * name. */
 static void skip_name(struct scan *scan, size_t *name_end)
 {
 	scan->at++;
@@ -104,7 +106,8 @@ static struct str met(struct arena *arena, const struct json *json, struct str t
 	case JSON_BOOLEAN:
 		return str_printf(arena, "boolean `%s`", json_boolean(json) ? "true" : "false");
 	case JSON_STRING:
-		return str_printf(arena, "string \"" STR_FMT "\"", STR_ARG(quoted(arena, json_string(arena, json))));
+		return str_printf(arena, "string \"" STR_FMT "\"",
+				  STR_ARG(quoted(arena, json_string(arena, json))));
 	case JSON_ARRAY:
 		return STR("sequence");
 	case JSON_OBJECT:
@@ -115,22 +118,34 @@ static struct str met(struct arena *arena, const struct json *json, struct str t
 	for (size_t i = 0; i < text.n; i++) {
 		if (memchr(".eE", text.p[i], 3)) {
 			json_out_double(&out, json_number(json));
-			return str_printf(arena, "floating point `" STR_FMT "`", STR_ARG(json_out_str(&out)));
+			return str_printf(arena, "floating point `" STR_FMT "`",
+					  STR_ARG(json_out_str(&out)));
 		}
 	}
 	return str_printf(arena, "integer `" STR_FMT "`", STR_ARG(text));
 }
 
 /* What the reader wants, as serde calls it. */
-enum want { WANT_STRING, WANT_BASE64, WANT_INTEGER, WANT_BOOLEAN, WANT_SEQUENCE, WANT_MAP, WANT_ANY };
+enum want {
+	WANT_STRING,
+	WANT_BASE64,
+	WANT_INTEGER,
+	WANT_BOOLEAN,
+	WANT_SEQUENCE,
+	WANT_MAP,
+	WANT_ANY
+};
 
 static const struct wanted {
 	const char *name;
 	enum json_type type;
 } wanteds[] = {
-	[WANT_STRING] = {"a string", JSON_STRING},     [WANT_BASE64] = {"a Base64-encoded string", JSON_STRING},
-	[WANT_INTEGER] = {"i32", JSON_NUMBER},         [WANT_BOOLEAN] = {"a boolean", JSON_BOOLEAN},
-	[WANT_SEQUENCE] = {"a sequence", JSON_ARRAY},  [WANT_MAP] = {"a map", JSON_OBJECT},
+	[WANT_STRING] = {"a string", JSON_STRING},
+	[WANT_BASE64] = {"a Base64-encoded string", JSON_STRING},
+	[WANT_INTEGER] = {"i32", JSON_NUMBER},
+	[WANT_BOOLEAN] = {"a boolean", JSON_BOOLEAN},
+	[WANT_SEQUENCE] = {"a sequence", JSON_ARRAY},
+	[WANT_MAP] = {"a map", JSON_OBJECT},
 };
 
 /* Reads the text along with the tree that was made of it. */
@@ -143,10 +158,12 @@ static enum code refuse_type(struct reader *reader, enum want want, struct str w
 {
 	struct position at = position_of(reader->scan.text, reader->scan.at);
 
-	return err_set(reader->err, MSG_SEARCH_READ_TYPE, STR_ARG(what), wanteds[want].name, at.line, at.column);
+	return err_set(reader->err, MSG_SEARCH_READ_TYPE, STR_ARG(what), wanteds[want].name,
+		       at.line, at.column);
 }
 
-/* Steps over a scalar of the wanted type; a list or map of the wanted type is left to the caller, at its bracket. */
+/* Steps over a scalar of the wanted type; a list or map of the wanted type is left to the caller,
+ * at its bracket. */
 static enum code take(struct reader *reader, const struct json *json, enum want want)
 {
 	size_t from = reader->scan.at;
@@ -154,7 +171,8 @@ static enum code take(struct reader *reader, const struct json *json, enum want 
 	int64_t integer;
 
 	if (!is_container)
-		skip_value(&reader->scan); /* the error's place: at the bracket of a container, behind any other value */
+		skip_value(&reader->scan); /* the error's place: at the bracket of a container,
+					      behind any other value */
 	struct str text = {reader->scan.text.p + from, reader->scan.at - from};
 	bool is_number = json_type(json) == JSON_NUMBER && want == WANT_INTEGER;
 	if (want == WANT_ANY || (json_type(json) == wanteds[want].type && !is_number))
@@ -165,7 +183,8 @@ static enum code take(struct reader *reader, const struct json *json, enum want 
 	if (json_integer(json, &integer) && integer <= INTEGER_MAX && integer >= -INTEGER_MAX - 1)
 		return OK;
 	struct position at = position_of(reader->scan.text, reader->scan.at);
-	return err_set(reader->err, MSG_SEARCH_READ_VALUE, STR_ARG(what), wanteds[want].name, at.line, at.column);
+	return err_set(reader->err, MSG_SEARCH_READ_VALUE, STR_ARG(what), wanteds[want].name,
+		       at.line, at.column);
 }
 
 /* As deep as the request's JSON, which json_parse() bounds. */
@@ -178,7 +197,8 @@ static enum code read_elements(struct reader *reader, const struct json *json, e
 	enum code code = OK;
 	size_t ignored;
 
-	for (const struct json *child = json_first(json); child && code == OK; child = json_next(child)) {
+	for (const struct json *child = json_first(json); child && code == OK;
+	     child = json_next(child)) {
 		if (is_map) {
 			skip_name(&reader->scan, &ignored);
 		} else {
@@ -197,15 +217,27 @@ static enum code read_elements(struct reader *reader, const struct json *json, e
 	return code;
 }
 
-/* The members of an attribute value that a request can set, in the order in which AWS lists them. */
+/* The members of an attribute value that a request can set, in the order in which AWS lists them.
+ */
 static const struct variant {
 	const char *name;
 	enum want want, elements;
 } variants[] = {
-	{"B", WANT_BASE64, WANT_ANY}, {"BOOL", WANT_BOOLEAN, WANT_ANY}, {"BS", WANT_SEQUENCE, WANT_BASE64}, {"DECIMAL", WANT_STRING, WANT_ANY},
-	{"DECIMALSET", WANT_SEQUENCE, WANT_STRING}, {"DOUBLE", WANT_STRING, WANT_ANY}, {"DOUBLESET", WANT_SEQUENCE, WANT_STRING},
-	{"INT", WANT_STRING, WANT_ANY}, {"INTSET", WANT_SEQUENCE, WANT_STRING}, {"L", WANT_SEQUENCE, WANT_ANY}, {"M", WANT_MAP, WANT_ANY},
-	{"N", WANT_STRING, WANT_ANY}, {"NS", WANT_SEQUENCE, WANT_STRING}, {"NULL", WANT_BOOLEAN, WANT_ANY}, {"S", WANT_STRING, WANT_ANY},
+	{"B", WANT_BASE64, WANT_ANY},
+	{"BOOL", WANT_BOOLEAN, WANT_ANY},
+	{"BS", WANT_SEQUENCE, WANT_BASE64},
+	{"DECIMAL", WANT_STRING, WANT_ANY},
+	{"DECIMALSET", WANT_SEQUENCE, WANT_STRING},
+	{"DOUBLE", WANT_STRING, WANT_ANY},
+	{"DOUBLESET", WANT_SEQUENCE, WANT_STRING},
+	{"INT", WANT_STRING, WANT_ANY},
+	{"INTSET", WANT_SEQUENCE, WANT_STRING},
+	{"L", WANT_SEQUENCE, WANT_ANY},
+	{"M", WANT_MAP, WANT_ANY},
+	{"N", WANT_STRING, WANT_ANY},
+	{"NS", WANT_SEQUENCE, WANT_STRING},
+	{"NULL", WANT_BOOLEAN, WANT_ANY},
+	{"S", WANT_STRING, WANT_ANY},
 	{"SS", WANT_SEQUENCE, WANT_STRING},
 };
 
@@ -227,10 +259,12 @@ static enum code refuse_variant(struct reader *reader, struct str name, size_t w
 
 	for (size_t i = 0; i < VARIANTS; i++)
 		buf_printf(&list, "%s`%s`", i ? ", " : "", variants[i].name);
-	return err_set(reader->err, MSG_SEARCH_READ_VARIANT, STR_ARG(name), STR_ARG(buf_str(&list)), at.line, at.column);
+	return err_set(reader->err, MSG_SEARCH_READ_VARIANT, STR_ARG(name), STR_ARG(buf_str(&list)),
+		       at.line, at.column);
 }
 
-/* {"N": "1"}: one member, which AWS knows. Anything but an object or a text is refused without a word. */
+/* {"N": "1"}: one member, which AWS knows. Anything but an object or a text is refused without a
+ * word. */
 static enum code read_attribute(struct reader *reader, const struct json *json)
 {
 	struct arena *arena = reader->err->arena;
@@ -240,8 +274,9 @@ static enum code read_attribute(struct reader *reader, const struct json *json)
 		skip_value(&reader->scan);
 		struct position at = position_of(reader->scan.text, reader->scan.at);
 
-		return variant_of(json_string(arena, json)) ? err_set(reader->err, MSG_SEARCH_READ_UNIT, at.line, at.column)
-							    : refuse_variant(reader, json_string(arena, json), reader->scan.at);
+		return variant_of(json_string(arena, json))
+			       ? err_set(reader->err, MSG_SEARCH_READ_UNIT, at.line, at.column)
+			       : refuse_variant(reader, json_string(arena, json), reader->scan.at);
 	}
 	const struct json *member = json_type(json) == JSON_OBJECT ? json_first(json) : NULL;
 	if (!member)
@@ -282,9 +317,11 @@ static struct variant wants_of(const struct shape *shape)
 	}
 }
 
-static enum code read_member(struct reader *reader, const struct shape_member *member, const struct json *json)
+static enum code read_member(struct reader *reader, const struct shape_member *member,
+			     const struct json *json)
 {
-	struct variant wants = member ? wants_of(member->shape) : (struct variant){NULL, WANT_ANY, WANT_ANY};
+	struct variant wants =
+		member ? wants_of(member->shape) : (struct variant){NULL, WANT_ANY, WANT_ANY};
 
 	if (wants.want == WANT_ANY || (json_type(json) == JSON_NULL && !member->is_required)) {
 		skip_value(&reader->scan);
@@ -313,13 +350,15 @@ static const char *missing(const struct shape *shape, const struct json *request
 	for (size_t i = 0; i < shape->count; i++) {
 		const struct shape_member *member = &shape->members[i];
 
-		if (member->is_required && !json_member(request, member->name) && (!first || strcmp(member->name, first) < 0))
+		if (member->is_required && !json_member(request, member->name) &&
+		    (!first || strcmp(member->name, first) < 0))
 			first = member->name;
 	}
 	return first;
 }
 
-enum code serde_check(const struct shape *shape, const struct json *request, struct str body, struct err *err)
+enum code serde_check(const struct shape *shape, const struct json *request, struct str body,
+		      struct err *err)
 {
 	struct reader reader = {{body, 0}, err};
 	struct scan *scan = &reader.scan;
@@ -328,7 +367,8 @@ enum code serde_check(const struct shape *shape, const struct json *request, str
 	skip_space(scan);
 	for (const struct json *child = json_first(request); child; child = json_next(child)) {
 		skip_name(scan, &ignored);
-		enum code code = read_member(&reader, member_of(shape, json_name(err->arena, child)), child);
+		enum code code =
+			read_member(&reader, member_of(shape, json_name(err->arena, child)), child);
 		if (code != OK)
 			return code;
 		skip_space(scan);

@@ -5,7 +5,8 @@
 #include "protocol/wire/messages.h"
 #include "protocol/wire/shape_walk.h"
 
-static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out);
+static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json,
+		      const struct place *place, void *out);
 
 /* How type errors name a value. */
 static const char *token_name(const struct json *json)
@@ -19,7 +20,8 @@ static const char *token_name(const struct json *json)
 		return "STRING_VALUE";
 	default:
 		number = json_number(json);
-		if (number < -9e15 || number > 9e15) /* too large for a fraction, and perhaps for the cast */
+		if (number < -9e15 ||
+		    number > 9e15) /* too large for a fraction, and perhaps for the cast */
 			return "NUMBER_VALUE";
 		return number == (double)(int64_t)number ? "NUMBER_VALUE" : "DECIMAL_VALUE";
 	}
@@ -31,13 +33,15 @@ enum code shape_scalar_error(struct walk *walk, const struct json *json, const c
 	enum json_type met = json_type(json);
 
 	if (met == JSON_ARRAY)
-		return err_set(walk->err, MSG_TYPE_COLLECTION, str_printf(walk->arena, "java.lang.%s", type).p);
+		return err_set(walk->err, MSG_TYPE_COLLECTION,
+			       str_printf(walk->arena, "java.lang.%s", type).p);
 	if (met == JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_STRUCTURE);
 	return err_set(walk->err, MSG_TYPE_TOKEN, token_name(json), type);
 }
 
-static enum code bind_string(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, struct str *out)
+static enum code bind_string(struct walk *walk, const struct shape *shape, const struct json *json,
+			     const struct place *place, struct str *out)
 {
 	if (json_type(json) != JSON_STRING)
 		return shape_scalar_error(walk, json, "String");
@@ -46,7 +50,8 @@ static enum code bind_string(struct walk *walk, const struct shape *shape, const
 	return OK;
 }
 
-static enum code bind_enum(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, int *out)
+static enum code bind_enum(struct walk *walk, const struct shape *shape, const struct json *json,
+			   const struct place *place, int *out)
 {
 	if (json_type(json) != JSON_STRING)
 		return shape_scalar_error(walk, json, "String");
@@ -54,7 +59,8 @@ static enum code bind_enum(struct walk *walk, const struct shape *shape, const s
 	for (size_t i = 0; i < shape->count; i++) {
 		if (str_eq(text, str_of(shape->texts[i]))) {
 			*out = (int)i + 1;
-			walk->is_untaken = walk->is_untaken || (shape->taken && !(shape->taken >> (i + 1) & 1));
+			walk->is_untaken = walk->is_untaken ||
+					   (shape->taken && !(shape->taken >> (i + 1) & 1));
 			return OK;
 		}
 	}
@@ -66,16 +72,21 @@ static enum code bind_enum(struct walk *walk, const struct shape *shape, const s
 	return OK;
 }
 
-static enum code bind_integer(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place,
-			      struct opt_int *out)
+static enum code bind_integer(struct walk *walk, const struct shape *shape, const struct json *json,
+			      const struct place *place, struct opt_int *out)
 {
 	if (json_type(json) != JSON_NUMBER)
-		return shape_scalar_error(walk, json, shape->kind == SHAPE_INTEGER ? "Integer" : "Long");
+		return shape_scalar_error(walk, json,
+					  shape->kind == SHAPE_INTEGER ? "Integer" : "Long");
 	double number = json_number(json);
-	double bound = shape->kind == SHAPE_INTEGER ? 2147483647.0 : 9007199254740992.0; /* AWS saturates, fractions are cut */
+	double bound = shape->kind == SHAPE_INTEGER
+			       ? 2147483647.0
+			       : 9007199254740992.0; /* AWS saturates, fractions are cut */
 	double low = shape->kind == SHAPE_INTEGER ? -2147483648.0 : -bound;
 	out->is_set = true;
-	out->value = number > bound ? (int64_t)bound : number < low ? (int64_t)low : (int64_t)number;
+	out->value = number > bound ? (int64_t)bound
+		     : number < low ? (int64_t)low
+				    : (int64_t)number;
 	if ((double)out->value != number)
 		walk->is_unread = true;
 	shape_check_integer(walk, shape, place, out->value);
@@ -83,8 +94,8 @@ static enum code bind_integer(struct walk *walk, const struct shape *shape, cons
 }
 
 /*
- * Unix time in seconds with a fraction, cut to whole milliseconds, so that "now" of a clock with microseconds is not later than ours. 0.001
- * ms makes up for what the fraction loses in conversion.
+ * Unix time in seconds with a fraction, cut to whole milliseconds, so that "now" of a clock with
+ * microseconds is not later than ours. 0.001 ms makes up for what the fraction loses in conversion.
  */
 static enum code bind_timestamp(struct walk *walk, const struct json *json, struct opt_int *out)
 {
@@ -93,7 +104,9 @@ static enum code bind_timestamp(struct walk *walk, const struct json *json, stru
 	if (json_type(json) != JSON_NUMBER)
 		return shape_scalar_error(walk, json, "Date");
 	double ms = json_number(json) * 1000 + 0.001;
-	*out = (struct opt_int){true, ms > bound ? (int64_t)bound : ms < -bound ? (int64_t)-bound : (int64_t)ms - (ms < (double)(int64_t)ms)};
+	*out = (struct opt_int){true, ms > bound    ? (int64_t)bound
+				      : ms < -bound ? (int64_t)-bound
+						    : (int64_t)ms - (ms < (double)(int64_t)ms)};
 	return OK;
 }
 
@@ -111,10 +124,14 @@ static void refuse_null(struct walk *walk, const struct place *place)
 	shape_breach(walk, place, STR_ABSENT, "Member must not be null");
 }
 
-static enum code bind_structure(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, char *object)
+static enum code bind_structure(struct walk *walk, const struct shape *shape,
+				const struct json *json, const struct place *place, char *object)
 {
 	if (json_type(json) == JSON_ARRAY)
-		return err_set(walk->err, MSG_TYPE_COLLECTION, str_printf(walk->arena, "com.amazonaws.dynamodb.v20120810.%s", shape->name).p);
+		return err_set(
+			walk->err, MSG_TYPE_COLLECTION,
+			str_printf(walk->arena, "com.amazonaws.dynamodb.v20120810.%s", shape->name)
+				.p);
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_PAYLOAD);
 	if (arena_is_over(walk->arena))
@@ -156,11 +173,13 @@ static bool is_map_value(const struct place *place)
 
 static bool has_right_count(const struct shape *shape, size_t n)
 {
-	return (shape->max == NO_MAX || n <= (size_t)shape->max) && (shape->min == NO_MIN || n >= (size_t)shape->min);
+	return (shape->max == NO_MAX || n <= (size_t)shape->max) &&
+	       (shape->min == NO_MIN || n >= (size_t)shape->min);
 }
 
 /* Of a list or map with too many elements AWS shows all. */
-static void check_count(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, size_t n)
+static void check_count(struct walk *walk, const struct shape *shape, const struct json *json,
+			const struct place *place, size_t n)
 {
 	if (has_right_count(shape, n))
 		return;
@@ -170,13 +189,16 @@ static void check_count(struct walk *walk, const struct shape *shape, const stru
 }
 
 /* The list of a transaction's actions. One that is too long is refused before any of them. */
-static bool is_of_actions(const struct walk *walk, const struct shape *shape, const struct place *place, size_t n)
+static bool is_of_actions(const struct walk *walk, const struct shape *shape,
+			  const struct place *place, size_t n)
 {
-	return walk->input->traits & OF_ACTIONS && !place->parent && n > 0 && has_right_count(shape, n);
+	return walk->input->traits & OF_ACTIONS && !place->parent && n > 0 &&
+	       has_right_count(shape, n);
 }
 
 /* An element, with errors of values of its own where it is an action. */
-static enum code bind_element(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
+static enum code bind_element(struct walk *walk, const struct shape *shape, const struct json *json,
+			      const struct place *place, void *out)
 {
 	struct err *others = walk->value_err;
 
@@ -193,13 +215,15 @@ static enum code bind_element(struct walk *walk, const struct shape *shape, cons
 	return code;
 }
 
-static enum code bind_list(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
+static enum code bind_list(struct walk *walk, const struct shape *shape, const struct json *json,
+			   const struct place *place, void *out)
 {
 	struct any_list list = {0, NULL};
 	size_t n = 0;
 
 	if (json_type(json) != JSON_ARRAY)
-		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
+		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE)
+						      : err_set(walk->err, MSG_TYPE_FIELD);
 	list.n = json_count(json);
 	list.v = arena_calloc(walk->arena, list.n ? list.n : 1, shape->size);
 	if (arena_is_over(walk->arena))
@@ -216,7 +240,8 @@ static enum code bind_list(struct walk *walk, const struct shape *shape, const s
 			refuse_null(walk, &here);
 			continue;
 		}
-		enum code code = bind_element(walk, shape->element, child, &here, list.v + n * shape->size);
+		enum code code =
+			bind_element(walk, shape->element, child, &here, list.v + n * shape->size);
 		if (code != OK)
 			return code;
 	}
@@ -224,7 +249,8 @@ static enum code bind_list(struct walk *walk, const struct shape *shape, const s
 	return OK;
 }
 
-/* Of a key given twice the last counts, as for every JSON object. The entries keep their order where there is none. */
+/* Of a key given twice the last counts, as for every JSON object. The entries keep their order
+ * where there is none. */
 static void keep_last(struct walk *walk, const struct shape *shape, struct any_list *map)
 {
 	struct member *members = ARENA_ARRAY(walk->arena, struct member, map->n);
@@ -239,17 +265,21 @@ static void keep_last(struct walk *walk, const struct shape *shape, struct any_l
 		return;
 	*map = (struct any_list){n, arena_calloc(walk->arena, n, shape->size)};
 	for (size_t i = 0; i < n; i++)
-		memcpy(map->v + i * shape->size, entries + members[i].value.n * shape->size, shape->size);
+		memcpy(map->v + i * shape->size, entries + members[i].value.n * shape->size,
+		       shape->size);
 }
 
-static enum code bind_map(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
+static enum code bind_map(struct walk *walk, const struct shape *shape, const struct json *json,
+			  const struct place *place, void *out)
 {
 	struct any_list map = {0, NULL};
 	struct broken broken = {false, false};
 
 	if (json_type(json) == JSON_ARRAY)
 		return err_set(walk->err, MSG_TYPE_COLLECTION_MAP,
-			       str_printf(walk->arena, "com.amazonaws.dynamodb.v20120810.%s", shape->element->name).p);
+			       str_printf(walk->arena, "com.amazonaws.dynamodb.v20120810.%s",
+					  shape->element->name)
+				       .p);
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_FIELD);
 	map.v = arena_calloc(walk->arena, json_count(json) + 1, shape->size);
@@ -267,11 +297,13 @@ static enum code bind_map(struct walk *walk, const struct shape *shape, const st
 			broken.key = broken.key || !shape_is_key(shape->key, key);
 		else
 			shape_check_length(walk, shape->key, place, key, utf8_length(key));
-		enum code code = bind(walk, shape->element, child, &here, entry + shape->value_offset);
+		enum code code =
+			bind(walk, shape->element, child, &here, entry + shape->value_offset);
 		if (code != OK)
 			return code;
 		if (shape->element->kind == SHAPE_LIST)
-			broken.value = broken.value || !has_right_count(shape->element, json_count(child));
+			broken.value =
+				broken.value || !has_right_count(shape->element, json_count(child));
 		map.n++;
 	}
 	keep_last(walk, shape, &map);
@@ -282,7 +314,8 @@ static enum code bind_map(struct walk *walk, const struct shape *shape, const st
 }
 
 /* As deep as the shapes, or as values may nest. */
-static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json, const struct place *place, void *out)
+static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json,
+		      const struct place *place, void *out)
 {
 	switch (shape->kind) {
 	case SHAPE_STRING:
@@ -313,7 +346,8 @@ static enum code bind(struct walk *walk, const struct shape *shape, const struct
 	}
 }
 
-static enum code walk_request(struct arena *arena, const struct shape *shape, const struct json *json, struct shape_bound *out, bool *is_unread,
+static enum code walk_request(struct arena *arena, const struct shape *shape,
+			      const struct json *json, struct shape_bound *out, bool *is_unread,
 			      struct err *err)
 {
 	struct walk walk = {
@@ -325,13 +359,17 @@ static enum code walk_request(struct arena *arena, const struct shape *shape, co
 	enum code code = bind_structure(&walk, shape, json, NULL, out->input);
 	*is_unread = walk.is_unread;
 	out->actions = walk.actions;
-	return code == OK && (out->is_older || !walk.is_unread) ? shape_check_all(&walk, &out->late_err) : code;
+	return code == OK && (out->is_older || !walk.is_unread)
+		       ? shape_check_all(&walk, &out->late_err)
+		       : code;
 }
 
-enum code shape_bind(struct arena *arena, const struct shape *shape, enum surface surface, const struct json *json, struct shape_bound *out,
-		     struct err *err)
+enum code shape_bind(struct arena *arena, const struct shape *shape, enum surface surface,
+		     const struct json *json, struct shape_bound *out, struct err *err)
 {
-	const struct shape_bound nothing = {.value_err = err_in(arena), .late_err = err_in(arena), .is_older = surface == SURFACE_OLDER};
+	const struct shape_bound nothing = {.value_err = err_in(arena),
+					    .late_err = err_in(arena),
+					    .is_older = surface == SURFACE_OLDER};
 	struct shape_bound bound = nothing;
 	bool is_unread;
 

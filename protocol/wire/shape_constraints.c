@@ -8,7 +8,15 @@
 #define CONSTRAINTS_MAX 10 /* errors that AWS lists at most */
 
 /* The stages of the newer layer; most of the older one's are STAGE_MEMBERS. */
-enum { STAGE_FIRST, STAGE_NAME, STAGE_MEMBERS, STAGE_SECOND, STAGE_THIRD, STAGE_FOURTH, STAGE_LATE };
+enum {
+	STAGE_FIRST,
+	STAGE_NAME,
+	STAGE_MEMBERS,
+	STAGE_SECOND,
+	STAGE_THIRD,
+	STAGE_FOURTH,
+	STAGE_LATE
+};
 
 enum wording {
 	WORDS_USUAL,
@@ -27,8 +35,8 @@ enum {
 };
 
 /*
- * The newer layer lists the broken constraints of all members in the order of the shape. These rows are its exceptions; the first row that fits
- * counts. UpdateItem stops at its first enumeration.
+ * The newer layer lists the broken constraints of all members in the order of the shape. These rows
+ * are its exceptions; the first row that fits counts. UpdateItem stops at its first enumeration.
  */
 static const struct rule {
 	const struct shape *input; /* NULL: any with the traits */
@@ -54,15 +62,18 @@ static const struct rule {
 	{&shape_query_input, "Select", NULL, STAGE_LATE, WORDS_USUAL, 0, 0},
 	{&shape_update_item_input, "TableName", NULL, STAGE_NAME, WORDS_USUAL, 0, 0},
 	{&shape_update_item_input, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, 0, 0},
-	{&shape_update_item_input, "ReturnValuesOnConditionCheckFailure", NULL, STAGE_SECOND, WORDS_BARE, 0, 0},
-	{&shape_update_item_input, "ReturnItemCollectionMetrics", NULL, STAGE_THIRD, WORDS_USUAL, 0, 0},
+	{&shape_update_item_input, "ReturnValuesOnConditionCheckFailure", NULL, STAGE_SECOND,
+	 WORDS_BARE, 0, 0},
+	{&shape_update_item_input, "ReturnItemCollectionMetrics", NULL, STAGE_THIRD, WORDS_USUAL, 0,
+	 0},
 	{&shape_update_item_input, "ReturnConsumedCapacity", NULL, STAGE_FOURTH, WORDS_BARE, 0, 0},
 	{NULL, "ReturnValues", NULL, STAGE_MEMBERS, WORDS_FIXED, 0, 0},
 };
 
 /*
- * The same of the older layer. It checks the names of a transaction's tables once it knows that each item is one action. In a request about items
- * it lists an ill-formed name behind all other members.
+ * The same of the older layer. It checks the names of a transaction's tables once it knows that
+ * each item is one action. In a request about items it lists an ill-formed name behind all other
+ * members.
  */
 static const struct rule older_rules[] = {
 	{&shape_create_table_input, "TableName", NULL, STAGE_FIRST, WORDS_ABSENT, RULE_MISSING, 0},
@@ -75,22 +86,26 @@ static const struct rule older_rules[] = {
 	{&shape_get_shard_iterator_input, "SequenceNumber", NULL, STAGE_MEMBERS, WORDS_QUIET, 0, 0},
 };
 
-static bool is_for(const struct rule *rule, const struct walk *walk, const struct place *place, struct str value)
+static bool is_for(const struct rule *rule, const struct walk *walk, const struct place *place,
+		   struct str value)
 {
 	bool is_nested = rule->which & RULE_NESTED, is_missing = rule->which & RULE_MISSING;
 
-	if ((rule->input && rule->input != walk->input) || (walk->input->traits & rule->traits) != rule->traits)
+	if ((rule->input && rule->input != walk->input) ||
+	    (walk->input->traits & rule->traits) != rule->traits)
 		return false;
 	if (is_nested != (place->parent != NULL) || !str_eq(place->name, str_of(rule->member)))
 		return false;
 	return rule->value ? str_eq(value, str_of(rule->value)) : is_missing != str_is_set(value);
 }
 
-static const struct rule *rule_of(const struct walk *walk, const struct place *place, struct str value)
+static const struct rule *rule_of(const struct walk *walk, const struct place *place,
+				  struct str value)
 {
 	static const struct rule usual = {.stage = STAGE_MEMBERS};
 	const struct rule *table = walk->is_older ? older_rules : rules;
-	size_t n = walk->is_older ? sizeof(older_rules) / sizeof(older_rules[0]) : sizeof(rules) / sizeof(rules[0]);
+	size_t n = walk->is_older ? sizeof(older_rules) / sizeof(older_rules[0])
+				  : sizeof(rules) / sizeof(rules[0]);
 
 	for (size_t i = 0; i < n; i++) {
 		if (is_for(&table[i], walk, place, value))
@@ -136,16 +151,20 @@ static void list_breach(struct walk *walk, const struct rule *rule, struct str t
 	if (listed->count > 0 && rule->stage < listed->stage)
 		*listed = (struct constraints){0};
 	listed->stage = rule->stage;
-	listed->is_bare = rule->wording == WORDS_BARE || rule->wording == WORDS_ABSENT || rule->wording == WORDS_REQUIRED;
+	listed->is_bare = rule->wording == WORDS_BARE || rule->wording == WORDS_ABSENT ||
+			  rule->wording == WORDS_REQUIRED;
 	if (listed->count++ == 0)
 		listed->text = text;
 	else if (rule->which & RULE_BEFORE)
-		listed->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(text), STR_ARG(listed->text));
+		listed->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(text),
+					  STR_ARG(listed->text));
 	else
-		listed->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(listed->text), STR_ARG(text));
+		listed->text = str_printf(walk->arena, STR_FMT "; " STR_FMT, STR_ARG(listed->text),
+					  STR_ARG(text));
 }
 
-static void breach(struct walk *walk, const struct rule *rule, const struct place *place, struct str value, struct str what)
+static void breach(struct walk *walk, const struct rule *rule, const struct place *place,
+		   struct str value, struct str what)
 {
 	struct buf text = buf_in(walk->arena);
 
@@ -154,13 +173,16 @@ static void breach(struct walk *walk, const struct rule *rule, const struct plac
 		return;
 	}
 	if (rule->wording == WORDS_REQUIRED) {
-		const struct str operation = {walk->input->name, strlen(walk->input->name) - strlen("Input")};
+		const struct str operation = {walk->input->name,
+					      strlen(walk->input->name) - strlen("Input")};
 
-		list_breach(walk, rule, str_printf(walk->arena, TEXT_BATCH_EMPTY, STR_ARG(operation)));
+		list_breach(walk, rule,
+			    str_printf(walk->arena, TEXT_BATCH_EMPTY, STR_ARG(operation)));
 		return;
 	}
 	if (rule->wording == WORDS_ABSENT) {
-		list_breach(walk, rule, str_printf(walk->arena, TEXT_PARAMETER_REQUIRED, STR_ARG(place->name)));
+		list_breach(walk, rule,
+			    str_printf(walk->arena, TEXT_PARAMETER_REQUIRED, STR_ARG(place->name)));
 		return;
 	}
 	if (rule->wording == WORDS_SILENT || rule->wording == WORDS_QUIET)
@@ -174,36 +196,47 @@ static void breach(struct walk *walk, const struct rule *rule, const struct plac
 	list_breach(walk, rule, buf_str(&text));
 }
 
-void shape_breach(struct walk *walk, const struct place *place, struct str value, const char *format, ...)
+void shape_breach(struct walk *walk, const struct place *place, struct str value,
+		  const char *format, ...)
 {
 	va_list ap;
 
 	va_start(ap, format);
-	breach(walk, rule_of(walk, place, value), place, value, str_vprintf(walk->arena, format, ap));
+	breach(walk, rule_of(walk, place, value), place, value,
+	       str_vprintf(walk->arena, format, ap));
 	va_end(ap);
 }
 
-void shape_check_length(struct walk *walk, const struct shape *shape, const struct place *place, struct str shown, size_t length)
+void shape_check_length(struct walk *walk, const struct shape *shape, const struct place *place,
+			struct str shown, size_t length)
 {
 	if (shape->max != NO_MAX && length > (size_t)shape->max)
-		shape_breach(walk, place, shown, "Member must have length less than or equal to %ld", shape->max);
+		shape_breach(walk, place, shown,
+			     "Member must have length less than or equal to %ld", shape->max);
 	if (shape->min != NO_MIN && length < (size_t)shape->min)
-		shape_breach(walk, place, shown, "Member must have length greater than or equal to %ld", shape->min);
+		shape_breach(walk, place, shown,
+			     "Member must have length greater than or equal to %ld", shape->min);
 }
 
-/* AWS: operations on tables, and transactions, list the length of a name before its letters, also for an empty name. */
-static void check_name(struct walk *walk, const struct shape *shape, const struct place *place, struct str name, const char *pattern)
+/* AWS: operations on tables, and transactions, list the length of a name before its letters, also
+ * for an empty name. */
+static void check_name(struct walk *walk, const struct shape *shape, const struct place *place,
+		       struct str name, const char *pattern)
 {
 	shape_check_length(walk, shape, place, name, utf8_length(name));
 	if (!shape_pattern_matches(pattern, name))
-		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
+		shape_breach(walk, place, name,
+			     "Member must satisfy regular expression pattern: %s", pattern);
 }
 
-/* A table's name. AWS: operations on items list its length or else its letters; the newer layer of UpdateItem lists both. */
-static void check_table(struct walk *walk, const struct shape *shape, const struct place *place, struct str name)
+/* A table's name. AWS: operations on items list its length or else its letters; the newer layer of
+ * UpdateItem lists both. */
+static void check_table(struct walk *walk, const struct shape *shape, const struct place *place,
+			struct str name)
 {
 	const char *pattern = shape->pattern + sizeof(ARN_OR) - 1;
-	bool is_of_items = walk->input->traits & OF_ITEMS, is_one = is_of_items && (walk->is_older || !(walk->input->traits & ALL_OF_NAME));
+	bool is_of_items = walk->input->traits & OF_ITEMS,
+	     is_one = is_of_items && (walk->is_older || !(walk->input->traits & ALL_OF_NAME));
 	size_t length = utf8_length(name);
 
 	if (str_starts_with(name, STR("arn:")))
@@ -213,21 +246,26 @@ static void check_table(struct walk *walk, const struct shape *shape, const stru
 		return;
 	}
 	if (name.n == 0) {
-		shape_breach(walk, place, name, "Member must have length greater than or equal to 1");
+		shape_breach(walk, place, name,
+			     "Member must have length greater than or equal to 1");
 		return;
 	}
-	if (!shape_pattern_matches(pattern, name) && !(is_one && (length < (size_t)shape->min || length > (size_t)shape->max)))
-		shape_breach(walk, place, name, "Member must satisfy regular expression pattern: %s", pattern);
+	if (!shape_pattern_matches(pattern, name) &&
+	    !(is_one && (length < (size_t)shape->min || length > (size_t)shape->max)))
+		shape_breach(walk, place, name,
+			     "Member must satisfy regular expression pattern: %s", pattern);
 	shape_check_length(walk, shape, place, name, length);
 }
 
-void shape_check_text(struct walk *walk, const struct shape *shape, const struct place *place, struct str text)
+void shape_check_text(struct walk *walk, const struct shape *shape, const struct place *place,
+		      struct str text)
 {
 	if (shape->pattern && strncmp(shape->pattern, ARN_OR, sizeof(ARN_OR) - 1) == 0) {
 		check_table(walk, shape, place, text);
 		return;
 	}
-	if (walk->input->traits & INDEX_FIRST && shape->traits & LENGTH_FIRST && utf8_length(text) - (size_t)shape->min > (size_t)(shape->max - shape->min)) {
+	if (walk->input->traits & INDEX_FIRST && shape->traits & LENGTH_FIRST &&
+	    utf8_length(text) - (size_t)shape->min > (size_t)(shape->max - shape->min)) {
 		static const struct rule rule = {.stage = STAGE_FIRST, .wording = WORDS_BARE};
 
 		list_breach(walk, &rule, STR(TEXT_INDEX_NAME_LENGTH));
@@ -238,31 +276,38 @@ void shape_check_text(struct walk *walk, const struct shape *shape, const struct
 		return;
 	}
 	if (shape->pattern && !shape_pattern_matches(shape->pattern, text))
-		shape_breach(walk, place, text, "Member must satisfy regular expression pattern: %s", shape->pattern);
+		shape_breach(walk, place, text,
+			     "Member must satisfy regular expression pattern: %s", shape->pattern);
 	if (shape->max != NO_MAX || shape->min != NO_MIN)
 		shape_check_length(walk, shape, place, text, utf8_length(text));
 }
 
-void shape_check_integer(struct walk *walk, const struct shape *shape, const struct place *place, int64_t value)
+void shape_check_integer(struct walk *walk, const struct shape *shape, const struct place *place,
+			 int64_t value)
 {
 	struct str shown = STR_ABSENT;
 
-	if ((shape->max == NO_MAX || value <= shape->max) && (shape->min == NO_MIN || value >= shape->min))
+	if ((shape->max == NO_MAX || value <= shape->max) &&
+	    (shape->min == NO_MIN || value >= shape->min))
 		return;
 	shown = str_printf(walk->arena, "%lld", (long long)value);
 	if (shape->max != NO_MAX && value > shape->max)
-		shape_breach(walk, place, shown, "Member must have value less than or equal to %ld", shape->max);
+		shape_breach(walk, place, shown, "Member must have value less than or equal to %ld",
+			     shape->max);
 	else
-		shape_breach(walk, place, shown, "Member must have value greater than or equal to %ld", shape->min);
+		shape_breach(walk, place, shown,
+			     "Member must have value greater than or equal to %ld", shape->min);
 }
 
-void shape_check_enum(struct walk *walk, const struct shape *shape, const struct place *place, struct str text)
+void shape_check_enum(struct walk *walk, const struct shape *shape, const struct place *place,
+		      struct str text)
 {
 	struct buf set = buf_in(walk->arena);
 
 	for (size_t i = 0; i < shape->count; i++)
 		buf_printf(&set, "%s%s", i ? ", " : "", shape->texts[i]);
-	shape_breach(walk, place, text, "Member must satisfy enum value set: [" STR_FMT "]", STR_ARG(buf_str(&set)));
+	shape_breach(walk, place, text, "Member must satisfy enum value set: [" STR_FMT "]",
+		     STR_ARG(buf_str(&set)));
 }
 
 bool shape_is_key(const struct shape *shape, struct str key)
@@ -271,10 +316,12 @@ bool shape_is_key(const struct shape *shape, struct str key)
 
 	if (str_starts_with(key, STR("arn:")))
 		return true;
-	return shape_pattern_matches(shape->pattern + sizeof(ARN_OR) - 1, key) && length >= (size_t)shape->min && length <= (size_t)shape->max;
+	return shape_pattern_matches(shape->pattern + sizeof(ARN_OR) - 1, key) &&
+	       length >= (size_t)shape->min && length <= (size_t)shape->max;
 }
 
-void shape_check_map(struct walk *walk, const struct shape *shape, const struct place *place, const struct json *json, struct broken broken)
+void shape_check_map(struct walk *walk, const struct shape *shape, const struct place *place,
+		     const struct json *json, struct broken broken)
 {
 	static const struct rule late = {.stage = STAGE_LATE}, usual = {.stage = STAGE_MEMBERS};
 	const struct shape *key = shape->key, *value = shape->element;
@@ -284,12 +331,18 @@ void shape_check_map(struct walk *walk, const struct shape *shape, const struct 
 		return;
 	shown = walk->is_older ? echo_java(walk->arena, shape, json) : echo_json(walk->arena, json);
 	if (broken.value)
-		shape_breach(walk, place, shown, "Map value must satisfy constraint: [Member must have length less than or equal to %ld, Member "
-						 "must have length greater than or equal to %ld]", value->max, value->min);
+		shape_breach(walk, place, shown,
+			     "Map value must satisfy constraint: [Member must have length less "
+			     "than or equal to %ld, Member "
+			     "must have length greater than or equal to %ld]",
+			     value->max, value->min);
 	if (broken.key)
 		breach(walk, walk->is_older ? &late : &usual, place, shown,
-		       str_printf(walk->arena, "Map keys must satisfy constraint: [Member must have length less than or equal to %ld, Member must "
-					       "have length greater than or equal to %ld, Member must satisfy regular expression pattern: %s]",
+		       str_printf(walk->arena,
+				  "Map keys must satisfy constraint: [Member must have length less "
+				  "than or equal to %ld, Member must "
+				  "have length greater than or equal to %ld, Member must satisfy "
+				  "regular expression pattern: %s]",
 				  key->max, key->min, key->pattern + sizeof(ARN_OR) - 1));
 }
 
@@ -305,7 +358,9 @@ enum code shape_check_all(struct walk *walk, struct err *late_err)
 	if (arena_is_over(walk->arena))
 		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	struct err *err = listed->stage == STAGE_LATE ? late_err : walk->err;
-	enum code code = listed->is_bare ? err_set(err, MSG_CONSTRAINT_BARE, STR_ARG(listed->text)) :
-					 err_set(err, MSG_CONSTRAINTS, listed->count, listed->count > 1 ? "s" : "", STR_ARG(listed->text));
+	enum code code = listed->is_bare
+				 ? err_set(err, MSG_CONSTRAINT_BARE, STR_ARG(listed->text))
+				 : err_set(err, MSG_CONSTRAINTS, listed->count,
+					   listed->count > 1 ? "s" : "", STR_ARG(listed->text));
 	return listed->stage == STAGE_LATE ? OK : code;
 }

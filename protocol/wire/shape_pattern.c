@@ -25,10 +25,12 @@ static const char *atom_end(const char *p)
 
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
-/* The character that stands at *p, which is moved to its last byte: itself, or an escape: \t, \x7E, \-. */
+/* The character that stands at *p, which is moved to its last byte: itself, or an escape: \t, \x7E,
+ * \-. */
 static unsigned char character(const char **p)
 {
 	char hex[3] = "";
@@ -91,7 +93,8 @@ static const char *repetition(const char *p, unsigned long *least, unsigned long
 static bool match(struct matching *m, const char *p, const char *p_end, const char *s);
 
 /* The group's inside `least` times or more, which is of one length, then the rest. */
-static bool match_group(struct matching *m, const char *p, const char *atom_e, const char *rest, const char *p_end, unsigned long least, const char *s)
+static bool match_group(struct matching *m, const char *p, const char *atom_e, const char *rest,
+			const char *p_end, unsigned long least, const char *s)
 {
 	for (unsigned long n = 0;; n++) {
 		const char *to = s;

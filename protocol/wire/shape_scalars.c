@@ -20,7 +20,8 @@ static bool boolean_of_text(struct str text, bool *out)
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (text.n == strlen(words[i].text) && strncasecmp(text.p, words[i].text, text.n) == 0) {
+		if (text.n == strlen(words[i].text) &&
+		    strncasecmp(text.p, words[i].text, text.n) == 0) {
 			*out = words[i].value;
 			return true;
 		}
@@ -28,12 +29,15 @@ static bool boolean_of_text(struct str text, bool *out)
 	return false;
 }
 
-enum code shape_read_boolean(struct walk *walk, const struct json *json, bool takes_text, struct opt_bool *out)
+enum code shape_read_boolean(struct walk *walk, const struct json *json, bool takes_text,
+			     struct opt_bool *out)
 {
 	out->is_set = true;
 	if (json_type(json) == JSON_STRING) {
 		walk->is_unread = true;
-		return takes_text && boolean_of_text(json_string(walk->arena, json), &out->value) ? OK : err_set(walk->err, MSG_TYPE_BOOLEAN_TEXT);
+		return takes_text && boolean_of_text(json_string(walk->arena, json), &out->value)
+			       ? OK
+			       : err_set(walk->err, MSG_TYPE_BOOLEAN_TEXT);
 	}
 	if (json_type(json) == JSON_ARRAY && takes_text)
 		return err_set(walk->err, MSG_TYPE_UNTOLD);
@@ -44,8 +48,9 @@ enum code shape_read_boolean(struct walk *walk, const struct json *json, bool ta
 }
 
 /*
- * The older layer reads a number as Java's BigDecimal, whose exponent and scale have 32 bits. Beyond 32 bits the text is no number; just
- * below, the magnitude overflows and is reported as too small. In all other cases the plain rule's error stays.
+ * The older layer reads a number as Java's BigDecimal, whose exponent and scale have 32 bits.
+ * Beyond 32 bits the text is no number; just below, the magnitude overflows and is reported as too
+ * small. In all other cases the plain rule's error stays.
  */
 static enum code older_number_error(struct str text, struct err *err)
 {
@@ -87,13 +92,16 @@ static enum code read_number(struct walk *walk, struct str text, struct value *o
 	return OK;
 }
 
-enum code shape_read_scalar(struct walk *walk, const struct json *json, enum type type, struct value *out)
+enum code shape_read_scalar(struct walk *walk, const struct json *json, enum type type,
+			    struct value *out)
 {
 	struct str text, bytes;
 
 	if (json_type(json) != JSON_STRING)
-		return type == TYPE_B && json_type(json) != JSON_ARRAY && json_type(json) != JSON_OBJECT ? err_set(walk->err, MSG_BASE64_TYPE)
-													    : shape_scalar_error(walk, json, "String");
+		return type == TYPE_B && json_type(json) != JSON_ARRAY &&
+				       json_type(json) != JSON_OBJECT
+			       ? err_set(walk->err, MSG_BASE64_TYPE)
+			       : shape_scalar_error(walk, json, "String");
 	text = json_string(walk->arena, json);
 	if (type == TYPE_N)
 		return read_number(walk, text, out);
@@ -109,15 +117,18 @@ enum code shape_read_scalar(struct walk *walk, const struct json *json, enum typ
 	return OK;
 }
 
-/* Sorts the members of a set of texts or bytes. Returns the place of the first repeated one, where the newer layer stops to read. */
-static size_t sort_read(struct walk *walk, enum type type, struct member *members, const struct str *texts, size_t n)
+/* Sorts the members of a set of texts or bytes. Returns the place of the first repeated one, where
+ * the newer layer stops to read. */
+static size_t sort_read(struct walk *walk, enum type type, struct member *members,
+			const struct str *texts, size_t n)
 {
 	size_t repeat = n;
 
 	for (size_t i = 0; i < n; i++) {
 		members[i].name = texts[i];
 		if (type == TYPE_BS)
-			(void)base64_decode(walk->arena, texts[i], &members[i].name); /* it was decoded before */
+			(void)base64_decode(walk->arena, texts[i],
+					    &members[i].name); /* it was decoded before */
 		members[i].value.n = (uint32_t)i;
 	}
 	value_sort_members(members, n, NULL);
@@ -128,7 +139,8 @@ static size_t sort_read(struct walk *walk, enum type type, struct member *member
 	return repeat;
 }
 
-static void add_element(const struct walk *walk, struct json_out *list, enum type type, struct str element)
+static void add_element(const struct walk *walk, struct json_out *list, enum type type,
+			struct str element)
 {
 	if (list->buf.n > 0)
 		buf_add_str(&list->buf, type == TYPE_BS && !walk->is_older ? STR(",") : STR(", "));
@@ -140,8 +152,9 @@ static void add_element(const struct walk *walk, struct json_out *list, enum typ
 }
 
 /*
- * A set of texts or bytes with a repeated element, as AWS lists it. The older layer lists it as sent. The newer layer lists the elements
- * before the repeated one in byte order, then the rest as sent.
+ * A set of texts or bytes with a repeated element, as AWS lists it. The older layer lists it as
+ * sent. The newer layer lists the elements before the repeated one in byte order, then the rest as
+ * sent.
  */
 static struct str duplicates_list(struct walk *walk, enum type type, const struct json *json)
 {
@@ -172,20 +185,24 @@ static void duplicates_error(struct walk *walk, enum type type, const struct jso
 	else if (type == TYPE_NS)
 		shape_reading_error(walk, MSG_SET_DUPLICATES_NUMBER);
 	else if (type == TYPE_SS)
-		shape_reading_error(walk, MSG_SET_DUPLICATES, STR_ARG(duplicates_list(walk, type, json)));
+		shape_reading_error(walk, MSG_SET_DUPLICATES,
+				    STR_ARG(duplicates_list(walk, type, json)));
 	else
-		shape_reading_error(walk, MSG_SET_DUPLICATES_BINARY, STR_ARG(duplicates_list(walk, type, json)));
+		shape_reading_error(walk, MSG_SET_DUPLICATES_BINARY,
+				    STR_ARG(duplicates_list(walk, type, json)));
 }
 
 enum code shape_make_elements(struct walk *walk, const struct json *json, struct value **elements)
 {
 	if (json_type(json) != JSON_ARRAY)
-		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE) : err_set(walk->err, MSG_TYPE_FIELD);
+		return json_type(json) == JSON_OBJECT ? err_set(walk->err, MSG_TYPE_STRUCTURE)
+						      : err_set(walk->err, MSG_TYPE_FIELD);
 	*elements = ARENA_ARRAY(walk->arena, struct value, json_count(json));
 	return arena_is_over(walk->arena) ? err_default(walk->err, ERR_SERVICE_UNAVAILABLE) : OK;
 }
 
-enum code shape_read_set(struct walk *walk, const struct json *json, enum type type, struct value *out)
+enum code shape_read_set(struct walk *walk, const struct json *json, enum type type,
+			 struct value *out)
 {
 	const char *kind = type == TYPE_SS ? "string" : type == TYPE_NS ? "number" : "binary";
 	struct value *elements;

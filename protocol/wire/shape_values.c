@@ -5,9 +5,11 @@
 
 #define DEPTH_OLDER 63 /* from this depth on the newer layer leaves a value to the older one */
 
-static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out);
+static enum code read_value(struct walk *walk, const struct json *json, unsigned depth,
+			    struct value *out);
 
-/* AWS: an empty name in the item itself is reported before errors inside its values; one inside a value gives way to its depth. */
+/* AWS: an empty name in the item itself is reported before errors inside its values; one inside a
+ * value gives way to its depth. */
 static void refuse_empty_name(struct walk *walk, unsigned depth)
 {
 	bool is_reported = walk->value_err->code == OK || (depth == 1 && !walk->is_earlier);
@@ -21,7 +23,8 @@ static void refuse_empty_name(struct walk *walk, unsigned depth)
 		walk->attribute = STR("");
 }
 
-static enum code read_map(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
+static enum code read_map(struct walk *walk, const struct json *json, unsigned depth,
+			  struct value *out)
 {
 	size_t n = json_count(json), count = 0;
 	struct member *members = ARENA_ARRAY(walk->arena, struct member, n);
@@ -43,12 +46,15 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 			return code;
 		count++;
 	}
-	count = value_sort_last(members, count); /* of a member given twice the last counts, as for every JSON object */
+	count = value_sort_last(
+		members,
+		count); /* of a member given twice the last counts, as for every JSON object */
 	*out = (struct value){.type = TYPE_M, .n = (uint32_t)count, .members = members};
 	return OK;
 }
 
-static enum code read_list(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
+static enum code read_list(struct walk *walk, const struct json *json, unsigned depth,
+			   struct value *out)
 {
 	struct value *elements;
 	size_t n = 0;
@@ -66,7 +72,8 @@ static enum code read_list(struct walk *walk, const struct json *json, unsigned 
 }
 
 /* The content of {"S": ...} by its type. */
-static enum code read_content(struct walk *walk, const struct json *json, enum type type, unsigned depth, struct value *out)
+static enum code read_content(struct walk *walk, const struct json *json, enum type type,
+			      unsigned depth, struct value *out)
 {
 	struct opt_bool boolean;
 	enum code code;
@@ -79,22 +86,27 @@ static enum code read_content(struct walk *walk, const struct json *json, enum t
 		code = shape_read_boolean(walk, json, true, &boolean);
 		if (code == OK && type == TYPE_NULL && !boolean.value)
 			shape_value_error(walk, MSG_VALUE_NULL);
-		return RESULT(code, out, ((struct value){.type = (uint8_t)type, .boolean = type == TYPE_BOOL && boolean.value}));
+		return RESULT(code, out,
+			      ((struct value){.type = (uint8_t)type,
+					      .boolean = type == TYPE_BOOL && boolean.value}));
 	}
 	if (type == TYPE_L)
 		return read_list(walk, json, depth + 1, out);
 	if (json_type(json) == JSON_OBJECT)
 		return read_map(walk, json, depth + 1, out);
 	return json_type(json) == JSON_ARRAY
-		       ? err_set(walk->err, MSG_TYPE_COLLECTION_MAP, "com.amazonaws.dynamodb.v20120810.AttributeValue")
+		       ? err_set(walk->err, MSG_TYPE_COLLECTION_MAP,
+				 "com.amazonaws.dynamodb.v20120810.AttributeValue")
 		       : err_set(walk->err, MSG_TYPE_FIELD);
 }
 
 /* Whether a JSON value has more than `levels` of attribute values below it. */
 static bool is_deeper(const struct json *json, unsigned levels)
 {
-	for (const struct json *child = json_first(json); child; child = json_next(child)) { /* {"L": */
-		for (const struct json *inner = json_first(child); inner; inner = json_next(inner)) {
+	for (const struct json *child = json_first(json); child;
+	     child = json_next(child)) { /* {"L": */
+		for (const struct json *inner = json_first(child); inner;
+		     inner = json_next(inner)) {
 			if (levels == 0 || is_deeper(inner, levels - 1))
 				return true;
 		}
@@ -102,14 +114,16 @@ static bool is_deeper(const struct json *json, unsigned levels)
 	return false;
 }
 
-/* AWS: of a value with several types an empty set is reported first, then a number, then a NULL that is false. */
+/* AWS: of a value with several types an empty set is reported first, then a number, then a NULL
+ * that is false. */
 static unsigned rank_of(enum type type)
 {
 	return type_is_set(type) ? 0 : type == TYPE_N ? 1 : type == TYPE_NULL ? 3 : 2;
 }
 
 /* A value that may have no type, or several, some of them null. */
-static enum code read_types(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
+static enum code read_types(struct walk *walk, const struct json *json, unsigned depth,
+			    struct value *out)
 {
 	unsigned found = 0;
 
@@ -117,7 +131,8 @@ static enum code read_types(struct walk *walk, const struct json *json, unsigned
 		for (const struct json *child = json_first(json); child; child = json_next(child)) {
 			enum type type = type_of_name(json_name(walk->arena, child));
 
-			if (type == TYPE_NONE || json_type(child) == JSON_NULL || rank_of(type) != rank)
+			if (type == TYPE_NONE || json_type(child) == JSON_NULL ||
+			    rank_of(type) != rank)
 				continue;
 			found++;
 			enum code code = read_content(walk, child, type, depth, out);
@@ -130,7 +145,8 @@ static enum code read_types(struct walk *walk, const struct json *json, unsigned
 	walk->is_unread = true;
 	if (found > 1)
 		shape_value_error(walk, MSG_VALUE_MANY);
-	else if (walk->input == &shape_search_vectors_input) /* serde.h has refused a value that has none */
+	else if (walk->input ==
+		 &shape_search_vectors_input) /* serde.h has refused a value that has none */
 		shape_value_error(walk, MSG_VALUE_INTERNAL);
 	else
 		shape_value_error(walk, MSG_VALUE_EMPTY);
@@ -149,10 +165,12 @@ static void refuse_depth(struct walk *walk)
 }
 
 /* `depth` counts maps and lists around the value, from 1 for a top-level attribute. */
-static enum code read_value(struct walk *walk, const struct json *json, unsigned depth, struct value *out)
+static enum code read_value(struct walk *walk, const struct json *json, unsigned depth,
+			    struct value *out)
 {
 	if (json_type(json) == JSON_ARRAY)
-		return err_set(walk->err, MSG_TYPE_COLLECTION, "com.amazonaws.dynamodb.v20120810.AttributeValue");
+		return err_set(walk->err, MSG_TYPE_COLLECTION,
+			       "com.amazonaws.dynamodb.v20120810.AttributeValue");
 	if (json_type(json) != JSON_OBJECT && json_type(json) != JSON_NULL)
 		return err_set(walk->err, MSG_TYPE_PAYLOAD);
 	*out = (struct value){.type = TYPE_NULL};
@@ -169,7 +187,8 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 	return read_types(walk, json, depth, out);
 }
 
-/* The older layer names the expression's value that an error is in, and says that a start key is invalid. */
+/* The older layer names the expression's value that an error is in, and says that a start key is
+ * invalid. */
 static void name_place(struct walk *walk, const struct shape *shape)
 {
 	struct str message = walk->value_err->message;
@@ -177,7 +196,8 @@ static void name_place(struct walk *walk, const struct shape *shape)
 	if (!walk->is_older)
 		return;
 	if (shape->traits & EXPRESSION)
-		(void)(err_set(walk->value_err, MSG_EXPRESSION_VALUE, STR_ARG(message), STR_ARG(walk->attribute)) == OK);
+		(void)(err_set(walk->value_err, MSG_EXPRESSION_VALUE, STR_ARG(message),
+			       STR_ARG(walk->attribute)) == OK);
 	else if (shape->traits & IS_START_KEY && !walk->is_reading)
 		(void)(err_set(walk->value_err, MSG_START_KEY_VALUE, STR_ARG(message)) == OK);
 }
@@ -208,7 +228,8 @@ enum code shape_read_parameter(struct walk *walk, const struct json *json, struc
 	return code;
 }
 
-/* The values of an action's expressions. Their errors come before a too deep value in its item or key. */
+/* The values of an action's expressions. Their errors come before a too deep value in its item or
+ * key. */
 static enum code read_action_values(struct walk *walk, const struct json *json, struct value *item)
 {
 	struct err kept = *walk->value_err;
@@ -227,17 +248,22 @@ static enum code read_action_values(struct walk *walk, const struct json *json, 
 	return code;
 }
 
-enum code shape_read_item(struct walk *walk, const struct shape *shape, const struct json *json, const struct value **out)
+enum code shape_read_item(struct walk *walk, const struct shape *shape, const struct json *json,
+			  const struct value **out)
 {
 	struct value *item = ARENA_NEW(walk->arena, struct value);
 
 	if (json_type(json) == JSON_ARRAY)
-		return err_set(walk->err, MSG_TYPE_COLLECTION_MAP, "com.amazonaws.dynamodb.v20120810.AttributeValue");
+		return err_set(walk->err, MSG_TYPE_COLLECTION_MAP,
+			       "com.amazonaws.dynamodb.v20120810.AttributeValue");
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(walk->err, MSG_TYPE_FIELD);
 	walk->is_earlier = walk->value_err->code != OK;
-	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older && shape->traits & EXPRESSION ? 1u : 0u);
-	enum code code = walk->actions && shape->traits & EXPRESSION ? read_action_values(walk, json, item) : read_map(walk, json, 1, item);
+	walk->depth_max =
+		VALUE_DEPTH_MAX + (walk->is_older && shape->traits & EXPRESSION ? 1u : 0u);
+	enum code code = walk->actions && shape->traits & EXPRESSION
+				 ? read_action_values(walk, json, item)
+				 : read_map(walk, json, 1, item);
 	walk->depth_max = VALUE_DEPTH_MAX;
 	if (!walk->is_earlier && walk->value_err->code != OK)
 		name_place(walk, shape);

@@ -1,10 +1,11 @@
 /*
  * shapes - the request shapes as data.
  *
- * shapes.def has every input structure. It expands here into the C structs that handlers read, and in shape_tables.c into the tables by which
- * shape_bind.h reads a request.
+ * shapes.def has every input structure. It expands here into the C structs that handlers read, and
+ * in shape_tables.c into the tables by which shape_bind.h reads a request.
  *
- * The shelf protocol/wire/ holds the text of requests and responses: JSON, shapes, attribute values, echoes. It knows no table and no operation.
+ * The shelf protocol/wire/ holds the text of requests and responses: JSON, shapes, attribute
+ * values, echoes. It knows no table and no operation.
  */
 #ifndef DYNALITH_PROTOCOL_SHAPES_H
 #define DYNALITH_PROTOCOL_SHAPES_H
@@ -37,7 +38,8 @@ struct opt_bool {
 	bool value;
 };
 
-/* An attribute value that keeps its own errors (a wrong number, an empty set, ...): a batch reports each in its place. */
+/* An attribute value that keeps its own errors (a wrong number, an empty set, ...): a batch reports
+ * each in its place. */
 struct parameter {
 	struct value value;
 	enum code code;      /* OK, or ERR_VALIDATION with the message */

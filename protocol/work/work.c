@@ -181,7 +181,8 @@ static enum code carry_out(struct work *work, struct err *err)
 	case WORK_OF_BATCH:
 	case WORK_OF_TRANSACTION:
 		for (size_t i = 0; i < work->n; i++)
-			work->reads[i].charges_numbers = charges_numbers(work->call, work->reads[i].table);
+			work->reads[i].charges_numbers =
+				charges_numbers(work->call, work->reads[i].table);
 		return read_items(catalog, arena, work->reads, work->n, err);
 	case WORK_OF_PAGE:
 		work->page->charges_numbers = charges_numbers(work->call, work->page->table);

@@ -1,10 +1,10 @@
 /*
  * work - the one path on which requests read and write items.
  *
- * Once its rules passed, an operation fills a struct work. work_meet() asks the hooks whether it may
- * go on; work_run() reads or writes, and tells the hooks the outcome. The hooks are rows of one table
- * in work.c, in one order: conflicts, faults, throughput, trial, insight. No operation calls a hook
- * (make lint). A hook that is off costs one look.
+ * Once its rules passed, an operation fills a struct work. work_meet() asks the hooks whether it
+ * may go on; work_run() reads or writes, and tells the hooks the outcome. The hooks are rows of one
+ * table in work.c, in one order: conflicts, faults, throughput, trial, insight. No operation calls
+ * a hook (make lint). A hook that is off costs one look.
  *
  * The shelf protocol/work/ holds this and nothing else.
  */
@@ -41,7 +41,8 @@ struct work {
 	struct read_page *page;
 	bool is_filled; /* the page: a hook did it */
 	struct vector_search *search;
-	const struct node *partition; /* the part of the search's condition that names it; or NULL */
+	const struct node
+		*partition; /* the part of the search's condition that names it; or NULL */
 	struct str table;
 };
 
@@ -63,7 +64,8 @@ void work_note_refused(struct work *work);
  */
 enum code work_run_batch(struct work *work, bool *left_out, struct err *err) WARN_UNUSED;
 
-/* Whether hooks can leave out members of a batch; whether they leave out the i-th of work_meet(). */
+/* Whether hooks can leave out members of a batch; whether they leave out the i-th of work_meet().
+ */
 bool work_may_leave_out(const struct call *call);
 bool work_leaves_out(const struct call *call, size_t i);
 

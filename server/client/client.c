@@ -18,9 +18,11 @@
 #define RECEIVE_BYTES 65536
 #define NO_CONNECTION "cannot connect"
 #define STEP_MS 100 /* between two looks whether to stop */
-#define PROGRESS_BYTES 65536 /* fewer than these are no progress: a reply that drips is as good as none */
+#define PROGRESS_BYTES                                                                             \
+	65536 /* fewer than these are no progress: a reply that drips is as good as none */
 
-static bool read_target(struct str url, struct str scheme, struct str port, struct client_target *out)
+static bool read_target(struct str url, struct str scheme, struct str port,
+			struct client_target *out)
 {
 	if (!str_starts_with(url, scheme) || url.n == scheme.n)
 		return false;
@@ -61,12 +63,14 @@ bool client_is_host_and_port(struct str text)
 	for (const char *at = colon + 1; at < text.p + text.n && *at >= '0' && *at <= '9'; at++)
 		digits++;
 	const char *end = colon + 1 + digits;
-	return digits > 0 && (end == text.p + text.n || (*end == '/' && end + 1 == text.p + text.n));
+	return digits > 0 &&
+	       (end == text.p + text.n || (*end == '/' && end + 1 == text.p + text.n));
 }
 
 bool client_read_endpoint(struct str text, struct client_target *out)
 {
-	return client_read_any_target(text, out) || (client_is_host_and_port(text) && read_target(text, STR(""), STR(""), out));
+	return client_read_any_target(text, out) ||
+	       (client_is_host_and_port(text) && read_target(text, STR(""), STR(""), out));
 }
 
 static bool is_this_machine(struct str host)
@@ -74,14 +78,17 @@ static bool is_this_machine(struct str host)
 	return str_eq(host, STR("localhost")) || str_starts_with(host, STR("127."));
 }
 
-const char *client_advice(struct arena *arena, const struct client_target *target, const char *problem)
+const char *client_advice(struct arena *arena, const struct client_target *target,
+			  const char *problem)
 {
 	bool is_usual = str_eq(target->port, STR("8000"));
 
 	if (strcmp(problem, NO_CONNECTION) != 0 || target->is_tls || !is_this_machine(target->host))
 		return problem;
-	return str_printf(arena, NO_CONNECTION ": no server answers there. Start one: dynalith%s" STR_FMT, is_usual ? "" : " --port ",
-			  STR_ARG(is_usual ? STR("") : target->port)).p;
+	return str_printf(arena,
+			  NO_CONNECTION ": no server answers there. Start one: dynalith%s" STR_FMT,
+			  is_usual ? "" : " --port ", STR_ARG(is_usual ? STR("") : target->port))
+		.p;
 }
 
 /* A connection, and the time limit for it. */
@@ -136,14 +143,16 @@ static const char *late(const struct wire *wire, struct arena *arena, const char
 	bool is_end = wire->until_ms == wire->end_ms;
 	int ms = is_end ? wire->request->whole_ms : wire->request->wait_ms;
 
-	return is_given_up(wire) ? "given up" : str_printf(arena, "%s within %g s", what, ms / 1000.0).p;
+	return is_given_up(wire) ? "given up"
+				 : str_printf(arena, "%s within %g s", what, ms / 1000.0).p;
 }
 
 static bool connect_wire(struct wire *wire, struct arena *arena, const struct client_target *target)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
 
-	if (getaddrinfo(str_copy(arena, target->host).p, str_copy(arena, target->port).p, &hints, &found) != 0)
+	if (getaddrinfo(str_copy(arena, target->host).p, str_copy(arena, target->port).p, &hints,
+			&found) != 0)
 		return false;
 	for (const struct addrinfo *at = found; at && wire->fd < 0; at = at->ai_next) {
 		int problem = 0;
@@ -152,7 +161,8 @@ static bool connect_wire(struct wire *wire, struct arena *arena, const struct cl
 		wire->fd = platform_socket(at->ai_family, at->ai_socktype, at->ai_protocol);
 		if (wire->fd < 0 || connect(wire->fd, at->ai_addr, at->ai_addrlen) == 0)
 			continue;
-		if (errno == EINPROGRESS && await(wire, POLLOUT) && getsockopt(wire->fd, SOL_SOCKET, SO_ERROR, &problem, &n) == 0 && problem == 0)
+		if (errno == EINPROGRESS && await(wire, POLLOUT) &&
+		    getsockopt(wire->fd, SOL_SOCKET, SO_ERROR, &problem, &n) == 0 && problem == 0)
 			continue;
 		close(wire->fd);
 		wire->fd = -1;
@@ -161,7 +171,8 @@ static bool connect_wire(struct wire *wire, struct arena *arena, const struct cl
 	return wire->fd >= 0;
 }
 
-static bool shake_hands(struct wire *wire, struct arena *arena, const struct client_target *target, const char **problem)
+static bool shake_hands(struct wire *wire, struct arena *arena, const struct client_target *target,
+			const char **problem)
 {
 	struct str reason;
 	short events = POLLOUT;
@@ -170,7 +181,8 @@ static bool shake_hands(struct wire *wire, struct arena *arena, const struct cli
 	wire->tls = tls_client_new(arena, wire->fd, target->host, target->authorities, &reason);
 	while (wire->tls && result == 0 && await(wire, events))
 		result = tls_client_shake(wire->tls, arena, &events, &reason);
-	*problem = wire->tls && result == 0 ? "the TLS handshake took too long" : str_copy(arena, reason).p;
+	*problem = wire->tls && result == 0 ? "the TLS handshake took too long"
+					    : str_copy(arena, reason).p;
 	return result == 1;
 }
 
@@ -190,7 +202,8 @@ static bool send_all(struct wire *wire, struct str bytes)
 	while (bytes.n > 0) {
 		if (!await(wire, events))
 			return false;
-		ssize_t n = wire->tls ? tls_client_send(wire->tls, bytes.p, bytes.n, &events) : platform_send(wire->fd, bytes.p, bytes.n);
+		ssize_t n = wire->tls ? tls_client_send(wire->tls, bytes.p, bytes.n, &events)
+				      : platform_send(wire->fd, bytes.p, bytes.n);
 		if (n < 0 && errno != EAGAIN)
 			return true;
 		size_t sent = n > 0 ? (size_t)n : 0;
@@ -210,7 +223,8 @@ static enum received receive(const struct wire *wire, char *bytes, size_t size, 
 
 	if (!wire->tls && !await(wire, events))
 		return LATE;
-	taken = wire->tls ? tls_client_recv(wire->tls, bytes, size, &events) : recv(wire->fd, bytes, size, 0);
+	taken = wire->tls ? tls_client_recv(wire->tls, bytes, size, &events)
+			  : recv(wire->fd, bytes, size, 0);
 	*n = taken > 0 ? (size_t)taken : 0;
 	if (taken >= 0)
 		return taken > 0 ? RECEIVED : ENDED;
@@ -219,7 +233,8 @@ static enum received receive(const struct wire *wire, char *bytes, size_t size, 
 	return BROKEN;
 }
 
-/* The head is progress, and then each so many bytes of the body. False: *problem says why the reply is not whole. */
+/* The head is progress, and then each so many bytes of the body. False: *problem says why the reply
+ * is not whole. */
 static bool read_reply(struct wire *wire, struct reply *reply, const char **problem)
 {
 	char *bytes = arena_bytes(reply->arena, RECEIVE_BYTES);
@@ -248,7 +263,8 @@ static bool read_reply(struct wire *wire, struct reply *reply, const char **prob
 			*problem = has_head ? "the answer was cut off" : "the connection broke";
 			return false;
 		case LATE:
-			*problem = late(wire, reply->arena, has_head ? "the answer does not go on" : "no answer");
+			*problem = late(wire, reply->arena,
+					has_head ? "the answer does not go on" : "no answer");
 			return false;
 		}
 	}
@@ -257,15 +273,18 @@ static bool read_reply(struct wire *wire, struct reply *reply, const char **prob
 }
 
 /* Sends the request and reads the reply. */
-static bool exchange(struct wire *wire, const struct client_target *target, struct reply *reply, const char **problem)
+static bool exchange(struct wire *wire, const struct client_target *target, struct reply *reply,
+		     const char **problem)
 {
 	const struct client_request *request = wire->request;
 	struct str type = str_is_set(request->type) ? request->type : STR("application/json");
 	struct str head = str_printf(reply->arena,
-				     "%s " STR_FMT " HTTP/1.1\r\nHost: " STR_FMT ":" STR_FMT "\r\nContent-Type: " STR_FMT "\r\n"
+				     "%s " STR_FMT " HTTP/1.1\r\nHost: " STR_FMT ":" STR_FMT
+				     "\r\nContent-Type: " STR_FMT "\r\n"
 				     "Content-Length: %zu\r\nConnection: close\r\n" STR_FMT "\r\n",
-				     request->method, STR_ARG(target->path), STR_ARG(target->host), STR_ARG(target->port),
-				     STR_ARG(type), request->body.n, STR_ARG(request->head));
+				     request->method, STR_ARG(target->path), STR_ARG(target->host),
+				     STR_ARG(target->port), STR_ARG(type), request->body.n,
+				     STR_ARG(request->head));
 
 	renew(wire);
 	if (!send_all(wire, head) || !send_all(wire, request->body)) {
@@ -276,16 +295,20 @@ static bool exchange(struct wire *wire, const struct client_target *target, stru
 	return read_reply(wire, reply, problem);
 }
 
-bool client_ask(struct arena *arena, const struct client_target *target, const struct client_request *request, struct client_reply *out,
+bool client_ask(struct arena *arena, const struct client_target *target,
+		const struct client_request *request, struct client_reply *out,
 		const char **problem)
 {
 	int64_t now_ms = monotonic_ms();
-	struct wire wire = {.fd = -1, .end_ms = request->whole_ms ? now_ms + request->whole_ms : INT64_MAX, .request = request};
+	struct wire wire = {.fd = -1,
+			    .end_ms = request->whole_ms ? now_ms + request->whole_ms : INT64_MAX,
+			    .request = request};
 	struct reply reply = reply_in(arena, request->reply_max ? request->reply_max : REPLY_MAX);
 
 	renew(&wire);
 	*problem = NO_CONNECTION;
-	bool is_connected = connect_wire(&wire, arena, target) && (!target->is_tls || shake_hands(&wire, arena, target, problem));
+	bool is_connected = connect_wire(&wire, arena, target) &&
+			    (!target->is_tls || shake_hands(&wire, arena, target, problem));
 	bool is_whole = is_connected && exchange(&wire, target, &reply, problem);
 	close_wire(&wire);
 	if (!is_whole)

@@ -35,7 +35,10 @@ struct elsewhere *elsewhere_new(const char *url, const struct reach *reach)
 	struct elsewhere *elsewhere = arena_checked(calloc(1, sizeof(*elsewhere)));
 
 	if (!client_read_endpoint(str_of(url), &elsewhere->target)) {
-		fprintf(stderr, "dynalith: the endpoint wants http://HOST:PORT or https://HOST:PORT, not %s\n", url);
+		fprintf(stderr,
+			"dynalith: the endpoint wants http://HOST:PORT or https://HOST:PORT, not "
+			"%s\n",
+			url);
 		free(elsewhere);
 		return NULL;
 	}
@@ -63,19 +66,33 @@ void elsewhere_stop_by(struct elsewhere *elsewhere, const atomic_bool *stopping)
 }
 
 /* `target` absent: the endpoints of this kind of server. */
-static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, struct str region, const char *method, struct str path,
-			struct str target, struct str body, struct client_reply *reply, const char **problem)
+static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, struct str region,
+			const char *method, struct str path, struct str target, struct str body,
+			struct client_reply *reply, const char **problem)
 {
 	struct client_target server = elsewhere->target;
 	struct sigv4_own own = {
-		.method = str_of(method), .path = path, .body = body, .access_key = elsewhere->access_key, .secret = elsewhere->secret,
-		.region = region, .target = target, .token = elsewhere->token,
-		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(server.host), STR_ARG(server.port)),
+		.method = str_of(method),
+		.path = path,
+		.body = body,
+		.access_key = elsewhere->access_key,
+		.secret = elsewhere->secret,
+		.region = region,
+		.target = target,
+		.token = elsewhere->token,
+		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(server.host),
+				   STR_ARG(server.port)),
 	};
 	struct str signature = sigv4_sign(elsewhere->sigv4, arena, &own, (int64_t)time(NULL));
-	struct str name = str_is_set(target) ? str_printf(arena, "X-Amz-Target: " STR_FMT "\r\n", STR_ARG(target)) : STR("");
+	struct str name = str_is_set(target) ? str_printf(arena, "X-Amz-Target: " STR_FMT "\r\n",
+							  STR_ARG(target))
+					     : STR("");
 	const struct client_request request = {
-		.method = method, .body = body, .wait_ms = elsewhere->wait_ms, .reply_max = REPLY_MAX, .stopping = elsewhere->stopping,
+		.method = method,
+		.body = body,
+		.wait_ms = elsewhere->wait_ms,
+		.reply_max = REPLY_MAX,
+		.stopping = elsewhere->stopping,
 		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(signature), STR_ARG(name)),
 	};
 
@@ -86,15 +103,18 @@ static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, struct
 	return is_answered;
 }
 
-bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target, struct str body, struct client_reply *reply, const char **problem)
+bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target,
+		    struct str body, struct client_reply *reply, const char **problem)
 {
 	return elsewhere_send_in(elsewhere, arena, elsewhere->region, target, body, reply, problem);
 }
 
-bool elsewhere_send_in(struct elsewhere *elsewhere, struct arena *arena, struct str region, struct str target, struct str body,
-		       struct client_reply *reply, const char **problem)
+bool elsewhere_send_in(struct elsewhere *elsewhere, struct arena *arena, struct str region,
+		       struct str target, struct str body, struct client_reply *reply,
+		       const char **problem)
 {
-	return send_signed(elsewhere, arena, region, "POST", STR("/"), target, body, reply, problem);
+	return send_signed(elsewhere, arena, region, "POST", STR("/"), target, body, reply,
+			   problem);
 }
 
 struct str elsewhere_region(const struct elsewhere *elsewhere)
@@ -107,8 +127,10 @@ struct str elsewhere_access_key(const struct elsewhere *elsewhere)
 	return elsewhere->access_key;
 }
 
-bool elsewhere_control(struct elsewhere *elsewhere, struct arena *arena, const char *method, struct str path, struct str body, struct client_reply *reply,
+bool elsewhere_control(struct elsewhere *elsewhere, struct arena *arena, const char *method,
+		       struct str path, struct str body, struct client_reply *reply,
 		       const char **problem)
 {
-	return send_signed(elsewhere, arena, elsewhere->region, method, path, STR_ABSENT, body, reply, problem);
+	return send_signed(elsewhere, arena, elsewhere->region, method, path, STR_ABSENT, body,
+			   reply, problem);
 }

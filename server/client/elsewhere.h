@@ -1,8 +1,9 @@
 /*
- * elsewhere - operations of the API sent to another server, or to AWS: signed by the credentials of the environment.
+ * elsewhere - operations of the API sent to another server, or to AWS: signed by the credentials of
+ * the environment.
  *
- * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION; without keys "dynalith", which a server that does not
- * verify takes. Thread-safe once it is made.
+ * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION or AWS_DEFAULT_REGION;
+ * without keys "dynalith", which a server that does not verify takes. Thread-safe once it is made.
  */
 #ifndef DYNALITH_SERVER_ELSEWHERE_H
 #define DYNALITH_SERVER_ELSEWHERE_H
@@ -29,14 +30,17 @@ struct str elsewhere_region(const struct elsewhere *elsewhere);
 struct str elsewhere_access_key(const struct elsewhere *elsewhere);
 
 /* The same for another region of one server. */
-bool elsewhere_send_in(struct elsewhere *elsewhere, struct arena *arena, struct str region, struct str target, struct str body,
-		       struct client_reply *reply, const char **problem);
+bool elsewhere_send_in(struct elsewhere *elsewhere, struct arena *arena, struct str region,
+		       struct str target, struct str body, struct client_reply *reply,
+		       const char **problem);
 
 /* `target` is "DynamoDB_20120810.PutItem". False where no answer came: *problem says why. */
-bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target, struct str body, struct client_reply *reply, const char **problem);
+bool elsewhere_send(struct elsewhere *elsewhere, struct arena *arena, struct str target,
+		    struct str body, struct client_reply *reply, const char **problem);
 
 /* The same for an endpoint of test control: `path` is "/_dynalith/clock". */
-bool elsewhere_control(struct elsewhere *elsewhere, struct arena *arena, const char *method, struct str path, struct str body, struct client_reply *reply,
+bool elsewhere_control(struct elsewhere *elsewhere, struct arena *arena, const char *method,
+		       struct str path, struct str body, struct client_reply *reply,
 		       const char **problem);
 
 #endif

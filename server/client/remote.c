@@ -16,7 +16,9 @@
 #define TRIES_MAX 50         /* of a server that is overloaded */
 #define PAUSE_NS 100000000
 #define LAST_WORD_MS 500     /* to a server, of a command that is interrupted */
-#define REPLY_MAX ((size_t)4 * 1024 * 1024) /* a block of a dump, in base64: behind up to 512 KB comes a record of two images of 400 KB */
+#define REPLY_MAX                                                                                  \
+	((size_t)4 * 1024 * 1024) /* a block of a dump, in base64: behind up to 512 KB comes a     \
+				     record of two images of 400 KB */
 
 struct remote {
 	struct client_target target;
@@ -30,7 +32,8 @@ struct remote {
 
 bool remote_is_url(const char *word)
 {
-	return str_starts_with(str_of(word), STR("http://")) || str_starts_with(str_of(word), STR("https://")) ||
+	return str_starts_with(str_of(word), STR("http://")) ||
+	       str_starts_with(str_of(word), STR("https://")) ||
 	       client_is_host_and_port(str_of(word));
 }
 
@@ -56,7 +59,9 @@ struct remote *remote_new(const char *url, const struct reach *reach)
 
 struct remote *remote_again(const struct remote *remote, int whole_ms)
 {
-	struct remote *again = remote_new(remote->url.p, &(struct reach){.authorities = remote->target.authorities, .wait_ms = whole_ms});
+	struct remote *again =
+		remote_new(remote->url.p, &(struct reach){.authorities = remote->target.authorities,
+							  .wait_ms = whole_ms});
 
 	again->whole_ms = whole_ms;
 	again->tries = 1;
@@ -70,14 +75,22 @@ void remote_free(struct remote *remote)
 	free(remote);
 }
 
-static struct str head_of(struct remote *remote, const char *method, struct str path, struct str query, struct str body)
+static struct str head_of(struct remote *remote, const char *method, struct str path,
+			  struct str query, struct str body)
 {
 	struct sigv4_own own = {
-		.method = str_of(method), .path = path, .query = query, .body = body, .access_key = remote->access_key, .secret = remote->secret,
-		.host = str_printf(remote->arena, STR_FMT ":" STR_FMT, STR_ARG(remote->target.host), STR_ARG(remote->target.port)),
+		.method = str_of(method),
+		.path = path,
+		.query = query,
+		.body = body,
+		.access_key = remote->access_key,
+		.secret = remote->secret,
+		.host = str_printf(remote->arena, STR_FMT ":" STR_FMT, STR_ARG(remote->target.host),
+				   STR_ARG(remote->target.port)),
 	};
 
-	return remote->sigv4 ? sigv4_sign(remote->sigv4, remote->arena, &own, (int64_t)time(NULL)) : STR_ABSENT;
+	return remote->sigv4 ? sigv4_sign(remote->sigv4, remote->arena, &own, (int64_t)time(NULL))
+			     : STR_ABSENT;
 }
 
 /* The message of an error. */
@@ -87,37 +100,51 @@ static struct str problem_of(struct arena *arena, const struct client_reply *rep
 	const struct json *root, *message = NULL;
 
 	if (json_parse(arena, reply->body, &root, &err) == OK && json_type(root) == JSON_OBJECT)
-		message = json_member(root, "message") ? json_member(root, "message") : json_member(root, "Message");
-	return message && json_type(message) == JSON_STRING ? json_string(arena, message) : str_printf(arena, "status %d", reply->status);
+		message = json_member(root, "message") ? json_member(root, "message")
+						       : json_member(root, "Message");
+	return message && json_type(message) == JSON_STRING
+		       ? json_string(arena, message)
+		       : str_printf(arena, "status %d", reply->status);
 }
 
 /* Asks for a piece; the reply lies in the remote's arena. */
-static enum code ask(struct remote *remote, const char *method, struct str path, struct str query, struct str body, struct str *answer,
-		     struct err *err)
+static enum code ask(struct remote *remote, const char *method, struct str path, struct str query,
+		     struct str body, struct str *answer, struct err *err)
 {
 	struct client_target target = remote->target;
 	struct client_reply reply = {.status = 503};
 	const char *problem = "";
 	bool is_answered = true;
 
-	target.path = query.n ? str_printf(remote->arena, STR_FMT "?" STR_FMT, STR_ARG(path), STR_ARG(query)) : path;
+	target.path = query.n ? str_printf(remote->arena, STR_FMT "?" STR_FMT, STR_ARG(path),
+					   STR_ARG(query))
+			      : path;
 	for (unsigned i = 0; i < remote->tries && is_answered && reply.status == 503; i++) {
-		const struct client_request request = {.method = method, .head = head_of(remote, method, path, query, body), .body = body,
-						       .wait_ms = remote->wait_ms, .whole_ms = remote->whole_ms, .reply_max = REPLY_MAX};
+		const struct client_request request = {
+			.method = method,
+			.head = head_of(remote, method, path, query, body),
+			.body = body,
+			.wait_ms = remote->wait_ms,
+			.whole_ms = remote->whole_ms,
+			.reply_max = REPLY_MAX};
 
 		if (i > 0)
 			nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
 		is_answered = client_ask(remote->arena, &target, &request, &reply, &problem);
 	}
 	if (!is_answered)
-		return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(str_of(client_advice(err->arena, &remote->target, problem))));
+		return err_set(
+			err, MSG_REMOTE, STR_ARG(remote->url),
+			STR_ARG(str_of(client_advice(err->arena, &remote->target, problem))));
 	if (reply.status != 200)
-		return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(problem_of(err->arena, &reply)));
+		return err_set(err, MSG_REMOTE, STR_ARG(remote->url),
+			       STR_ARG(problem_of(err->arena, &reply)));
 	*answer = reply.body;
 	return OK;
 }
 
-static enum code ask_json(struct remote *remote, const char *method, struct str path, struct str query, struct str body, const struct json **root,
+static enum code ask_json(struct remote *remote, const char *method, struct str path,
+			  struct str query, struct str body, const struct json **root,
 			  struct err *err)
 {
 	struct err own = err_in(remote->arena);
@@ -127,11 +154,13 @@ static enum code ask_json(struct remote *remote, const char *method, struct str 
 	if (code != OK)
 		return code;
 	if (json_parse(remote->arena, answer, root, &own) != OK || json_type(*root) != JSON_OBJECT)
-		return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(STR("no answer of this kind of server")));
+		return err_set(err, MSG_REMOTE, STR_ARG(remote->url),
+			       STR_ARG(STR("no answer of this kind of server")));
 	return OK;
 }
 
-enum code remote_fetch(struct remote *remote, struct str path, struct arena *arena, struct str *text, struct err *err)
+enum code remote_fetch(struct remote *remote, struct str path, struct arena *arena,
+		       struct str *text, struct err *err)
 {
 	struct str answer;
 
@@ -142,8 +171,8 @@ enum code remote_fetch(struct remote *remote, struct str path, struct arena *are
 	return code;
 }
 
-enum code remote_call(struct remote *remote, const char *method, struct str path, struct str query, struct str body, const struct json **root,
-		      struct err *err)
+enum code remote_call(struct remote *remote, const char *method, struct str path, struct str query,
+		      struct str body, const struct json **root, struct err *err)
 {
 	arena_reset(remote->arena);
 	return ask_json(remote, method, path, query, body, root, err);
@@ -154,7 +183,10 @@ static uint64_t number_of(const struct json *root, const char *name)
 	const struct json *member = json_member(root, name);
 	int64_t number = 0;
 
-	return member && json_type(member) == JSON_NUMBER && json_integer(member, &number) && number > 0 ? (uint64_t)number : 0;
+	return member && json_type(member) == JSON_NUMBER && json_integer(member, &number) &&
+			       number > 0
+		       ? (uint64_t)number
+		       : 0;
 }
 
 static void add_answer(struct remote *remote, const struct json *root, struct check_report *report)
@@ -163,7 +195,9 @@ static void add_answer(struct remote *remote, const struct json *root, struct ch
 
 	if (findings && json_type(findings) == JSON_ARRAY) {
 		for (const struct json *line = json_first(findings); line; line = json_next(line))
-			report->tell(report->context, json_type(line) == JSON_STRING ? json_string(remote->arena, line) : STR("?"));
+			report->tell(report->context, json_type(line) == JSON_STRING
+							      ? json_string(remote->arena, line)
+							      : STR("?"));
 	}
 	report->findings += number_of(root, "count");
 	report->tables += number_of(root, "tables");
@@ -192,48 +226,61 @@ enum code remote_check(struct remote *remote, struct check_report *report, struc
 		is_done = !cursor || json_type(cursor) != JSON_STRING;
 		arena_reset(next);
 		if (!is_done)
-			body = str_printf(next, "{\"cursor\":\"" STR_FMT "\"}", STR_ARG(json_string(remote->arena, cursor)));
+			body = str_printf(next, "{\"cursor\":\"" STR_FMT "\"}",
+					  STR_ARG(json_string(remote->arena, cursor)));
 	}
 	arena_free(next);
 	return code;
 }
 
-/* Begins a copy, or goes on with it; its size once it is whole, else 0. The id gets its place in the arena of `err`. */
-static enum code make_copy(struct remote *remote, struct str *query, uint64_t *bytes, struct err *err)
+/* Begins a copy, or goes on with it; its size once it is whole, else 0. The id gets its place in
+ * the arena of `err`. */
+static enum code make_copy(struct remote *remote, struct str *query, uint64_t *bytes,
+			   struct err *err)
 {
 	const struct json *root = NULL, *id;
 
 	arena_reset(remote->arena);
-	enum code code = ask_json(remote, "POST", STR("/_dynalith/backup"), *query, STR(""), &root, err);
+	enum code code =
+		ask_json(remote, "POST", STR("/_dynalith/backup"), *query, STR(""), &root, err);
 	if (code != OK)
 		return code;
 	id = json_member(root, "backup");
 	if (!id || json_type(id) != JSON_STRING)
-		return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(STR("no answer of this kind of server")));
+		return err_set(err, MSG_REMOTE, STR_ARG(remote->url),
+			       STR_ARG(STR("no answer of this kind of server")));
 	if (query->n == 0)
-		*query = str_printf(err->arena, "id=" STR_FMT, STR_ARG(json_string(remote->arena, id)));
+		*query = str_printf(err->arena, "id=" STR_FMT,
+				    STR_ARG(json_string(remote->arena, id)));
 	*bytes = number_of(root, "bytes");
 	return OK;
 }
 
-static enum code take_bytes(struct remote *remote, struct str query, uint64_t bytes, int fd, struct err *err)
+static enum code take_bytes(struct remote *remote, struct str query, uint64_t bytes, int fd,
+			    struct err *err)
 {
 	for (uint64_t at = 0; at < bytes;) {
 		struct str piece;
 
 		arena_reset(remote->arena);
-		struct str where = str_printf(remote->arena, STR_FMT "&at=%llu", STR_ARG(query), (unsigned long long)at);
-		enum code code = ask(remote, "POST", STR("/_dynalith/backup"), where, STR(""), &piece, err);
+		struct str where = str_printf(remote->arena, STR_FMT "&at=%llu", STR_ARG(query),
+					      (unsigned long long)at);
+		enum code code =
+			ask(remote, "POST", STR("/_dynalith/backup"), where, STR(""), &piece, err);
 		if (code != OK)
 			return code;
 		if (piece.n == 0 || piece.n > bytes - at)
-			return err_set(err, MSG_REMOTE, STR_ARG(remote->url), STR_ARG(STR("the copy is not whole")));
+			return err_set(err, MSG_REMOTE, STR_ARG(remote->url),
+				       STR_ARG(STR("the copy is not whole")));
 		errno = ENOSPC; /* a short write sets none */
 		if (pwrite(fd, piece.p, piece.n, (off_t)at) != (ssize_t)piece.n)
-			return err_set(err, MSG_REMOTE, STR_ARG(STR("the backup")), STR_ARG(str_of(strerror(errno))));
+			return err_set(err, MSG_REMOTE, STR_ARG(STR("the backup")),
+				       STR_ARG(str_of(strerror(errno))));
 		at += piece.n;
 	}
-	return durable_sync(fd) == 0 ? OK : err_set(err, MSG_REMOTE, STR_ARG(STR("the backup")), STR_ARG(str_of(strerror(errno))));
+	return durable_sync(fd) == 0 ? OK
+				     : err_set(err, MSG_REMOTE, STR_ARG(STR("the backup")),
+					       STR_ARG(str_of(strerror(errno))));
 }
 
 /* The server need not keep its copy any longer. */
@@ -242,7 +289,9 @@ static enum code end_copy(struct remote *remote, struct str query, struct err *e
 	struct str answer;
 
 	arena_reset(remote->arena);
-	return ask(remote, "POST", STR("/_dynalith/backup"), str_printf(remote->arena, STR_FMT "&at=end", STR_ARG(query)), STR(""), &answer, err);
+	return ask(remote, "POST", STR("/_dynalith/backup"),
+		   str_printf(remote->arena, STR_FMT "&at=end", STR_ARG(query)), STR(""), &answer,
+		   err);
 }
 
 /* A copy that the server makes. */
@@ -281,13 +330,15 @@ static enum code take_copy(struct remote *remote, int fd, struct err *err)
 	return code == OK ? ended : code;
 }
 
-enum code remote_backup(const char *url, const struct reach *reach, const char *part, struct err *err)
+enum code remote_backup(const char *url, const struct reach *reach, const char *part,
+			struct err *err)
 {
 	struct remote *remote = remote_new(url, reach);
 	int fd = -1;
 
 	if (!remote)
-		return err_set(err, MSG_REMOTE, STR_ARG(str_of(url)), STR_ARG(STR("is no URL of a server")));
+		return err_set(err, MSG_REMOTE, STR_ARG(str_of(url)),
+			       STR_ARG(STR("is no URL of a server")));
 	enum code code = copy_target_open(part, &fd, err);
 	if (code == OK)
 		code = take_copy(remote, fd, err);

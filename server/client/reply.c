@@ -10,12 +10,17 @@
 #define LINE_MAX_BYTES 16384
 #define HEAD_MAX 65536
 #define INTERIM_MAX 16         /* such as 100 Continue */
-#define OVERHEAD_MAX 65536     /* bytes of lines without one of a body between: extensions of chunks, trailers */
+#define OVERHEAD_MAX                                                                               \
+	65536 /* bytes of lines without one of a body between: extensions of chunks, trailers */
 #define DIGITS_MAX 15          /* of a size in hexadecimal, and more than a body has in decimal */
 
 struct reply reply_in(struct arena *arena, size_t most)
 {
-	return (struct reply){.arena = arena, .most = most, .line = buf_in(arena), .head = buf_in(arena), .body = buf_in(arena)};
+	return (struct reply){.arena = arena,
+			      .most = most,
+			      .line = buf_in(arena),
+			      .head = buf_in(arena),
+			      .body = buf_in(arena)};
 }
 
 static void break_it(struct reply *reply, const char *problem)
@@ -44,7 +49,10 @@ static bool read_number(struct str text, unsigned base, uint64_t *out)
 
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.p[i];
-		unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : (c | 32) >= 'a' && (c | 32) <= 'f' ? (unsigned)((c | 32) - 'a') + 10 : 16;
+		unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0')
+				 : (c | 32) >= 'a' && (c | 32) <= 'f'
+					 ? (unsigned)((c | 32) - 'a') + 10
+					 : 16;
 
 		if (digit >= base || i >= DIGITS_MAX)
 			return false;
@@ -58,8 +66,10 @@ static bool read_number(struct str text, unsigned base, uint64_t *out)
 static void take_status(struct reply *reply, struct str line)
 {
 	uint64_t status = 0;
-	bool is_http = line.n >= 12 && str_starts_with(line, STR("HTTP/1.")) && line.p[7] >= '0' && line.p[7] <= '9' && line.p[8] == ' ' &&
-		       (line.n == 12 || line.p[12] == ' ') && read_number((struct str){line.p + 9, 3}, 10, &status);
+	bool is_http = line.n >= 12 && str_starts_with(line, STR("HTTP/1.")) && line.p[7] >= '0' &&
+		       line.p[7] <= '9' && line.p[8] == ' ' &&
+		       (line.n == 12 || line.p[12] == ' ') &&
+		       read_number((struct str){line.p + 9, 3}, 10, &status);
 
 	reply->head.n = 0;
 	reply->has_length = reply->is_chunked = false;
@@ -80,7 +90,8 @@ static void take_length(struct reply *reply, struct str value)
 		bool is_last = !memchr(value.p, ',', value.n);
 		uint64_t length;
 
-		if (!read_number(str_trim(str_cut(&value, ',')), 10, &length) || (reply->has_length && length != reply->left))
+		if (!read_number(str_trim(str_cut(&value, ',')), 10, &length) ||
+		    (reply->has_length && length != reply->left))
 			break_it(reply, "the answer has no valid length");
 		else
 			reply->left = length;
@@ -106,32 +117,38 @@ static void take_header(struct reply *reply, struct str line)
 	struct str value = line, name = str_cut(&value, ':');
 
 	value = str_trim(value);
-	if (name.n == line.n || !is_name(name) || memchr(line.p, '\r', line.n) || memchr(line.p, '\0', line.n))
+	if (name.n == line.n || !is_name(name) || memchr(line.p, '\r', line.n) ||
+	    memchr(line.p, '\0', line.n))
 		break_it(reply, "the answer's head is malformed");
 	else if (reply->head.n + line.n > HEAD_MAX)
 		break_it(reply, "the answer's head is too large");
 	else if (str_eq_nocase(name, STR("Content-Length")))
 		take_length(reply, value);
-	else if (str_eq_nocase(name, STR("Transfer-Encoding")) && (reply->is_chunked || reply->is_old || !str_eq_nocase(value, STR("chunked"))))
+	else if (str_eq_nocase(name, STR("Transfer-Encoding")) &&
+		 (reply->is_chunked || reply->is_old || !str_eq_nocase(value, STR("chunked"))))
 		break_it(reply, "the answer has a transfer coding other than chunked");
 	else if (str_eq_nocase(name, STR("Transfer-Encoding")))
 		reply->is_chunked = true;
 	buf_printf(&reply->head, STR_FMT ":" STR_FMT "\n", STR_ARG(name), STR_ARG(value));
 }
 
-/* What the answer says of its own bytes. A part of an object can come with the checksum of the whole. */
+/* What the answer says of its own bytes. A part of an object can come with the checksum of the
+ * whole. */
 static bool is_intact(const struct reply *reply)
 {
 	struct str body = buf_str(&reply->body), crc = reply_header(reply, "x-amz-crc32"), sum;
 	uint64_t number;
 
-	if (str_is_set(crc) && (!read_number(crc, 10, &number) || number != crc32_of(body.p, body.n)))
+	if (str_is_set(crc) &&
+	    (!read_number(crc, 10, &number) || number != crc32_of(body.p, body.n)))
 		return false;
 	crc = reply_header(reply, "x-amz-checksum-crc32");
-	if (reply->status == 200 && str_is_set(crc) && base64_decode(reply->arena, crc, &sum) && sum.n == 4 && str_be(sum.p, 4) != crc32_of(body.p, body.n))
+	if (reply->status == 200 && str_is_set(crc) && base64_decode(reply->arena, crc, &sum) &&
+	    sum.n == 4 && str_be(sum.p, 4) != crc32_of(body.p, body.n))
 		return false;
 	crc = reply_header(reply, "x-amz-checksum-sha256");
-	if (reply->status == 200 && str_is_set(crc) && base64_decode(reply->arena, crc, &sum) && sum.n == SHA256_SIZE) {
+	if (reply->status == 200 && str_is_set(crc) && base64_decode(reply->arena, crc, &sum) &&
+	    sum.n == SHA256_SIZE) {
 		unsigned char own[SHA256_SIZE];
 
 		sha256_of(body, own);
@@ -164,7 +181,9 @@ static void take_end_of_head(struct reply *reply)
 	} else if (reply->has_length && reply->left == 0) {
 		finish(reply);
 	} else {
-		reply->part = reply->is_chunked ? REPLY_SIZE : reply->has_length ? REPLY_LENGTH : REPLY_CLOSE;
+		reply->part = reply->is_chunked   ? REPLY_SIZE
+			      : reply->has_length ? REPLY_LENGTH
+						  : REPLY_CLOSE;
 	}
 }
 
@@ -248,7 +267,8 @@ static size_t take_of_body(struct reply *reply, struct str bytes)
 void reply_take(struct reply *reply, struct str bytes)
 {
 	while (bytes.n > 0 && !reply_is_over(reply)) {
-		bool is_body = reply->part == REPLY_LENGTH || reply->part == REPLY_CLOSE || reply->part == REPLY_CHUNK;
+		bool is_body = reply->part == REPLY_LENGTH || reply->part == REPLY_CLOSE ||
+			       reply->part == REPLY_CHUNK;
 		size_t n = is_body ? take_of_body(reply, bytes) : take_of_line(reply, bytes);
 
 		bytes = (struct str){bytes.p + n, bytes.n - n};
@@ -260,5 +280,7 @@ void reply_end(struct reply *reply)
 	if (reply->part == REPLY_CLOSE)
 		finish(reply);
 	else if (!reply_is_over(reply))
-		break_it(reply, reply->part == REPLY_STATUS && reply->line.n == 0 ? "the connection ended without an answer" : "the answer was cut off");
+		break_it(reply, reply->part == REPLY_STATUS && reply->line.n == 0
+					? "the connection ended without an answer"
+					: "the answer was cut off");
 }

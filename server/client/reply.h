@@ -1,16 +1,30 @@
 /*
- * reply - one HTTP reply, taken apart from bytes as they come: RFC 9112. The one place that knows whether a reply is whole.
+ * reply - one HTTP reply, taken apart from bytes as they come: RFC 9112. The one place that knows
+ * whether a reply is whole.
  *
- * A reply is whole at the end that it tells: its Content-Length, its last chunk with the trailer behind it, or the end of the connection where it tells
- * neither. Everything else is broken, and nothing of it counts: lengths told twice, a coding other than chunked, chunks that are none, a body that is larger
- * than it may be, a checksum that does not hold. All that it keeps is bounded; limits of time are the caller's.
+ * A reply is whole at the end that it tells: its Content-Length, its last chunk with the trailer
+ * behind it, or the end of the connection where it tells neither. Everything else is broken, and
+ * nothing of it counts: lengths told twice, a coding other than chunked, chunks that are none, a
+ * body that is larger than it may be, a checksum that does not hold. All that it keeps is bounded;
+ * limits of time are the caller's.
  */
 #ifndef DYNALITH_SERVER_REPLY_H
 #define DYNALITH_SERVER_REPLY_H
 
 #include "core/buf.h"
 
-enum reply_part { REPLY_STATUS, REPLY_HEAD, REPLY_LENGTH, REPLY_CLOSE, REPLY_SIZE, REPLY_CHUNK, REPLY_CHUNK_END, REPLY_TRAILER, REPLY_WHOLE, REPLY_BROKEN };
+enum reply_part {
+	REPLY_STATUS,
+	REPLY_HEAD,
+	REPLY_LENGTH,
+	REPLY_CLOSE,
+	REPLY_SIZE,
+	REPLY_CHUNK,
+	REPLY_CHUNK_END,
+	REPLY_TRAILER,
+	REPLY_WHOLE,
+	REPLY_BROKEN
+};
 
 struct reply {
 	struct arena *arena;

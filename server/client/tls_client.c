@@ -15,16 +15,19 @@ struct tls_client {
 };
 
 /* Checks the server's identity. */
-static bool demand(struct tls_client *client, struct arena *arena, struct str host, const char *authorities, struct str *problem)
+static bool demand(struct tls_client *client, struct arena *arena, struct str host,
+		   const char *authorities, struct str *problem)
 {
 	const char *name = str_copy(arena, host).p;
 	X509_VERIFY_PARAM *rules = SSL_get0_param(client->ssl);
 
 	if (SSL_CTX_load_verify_locations(client->context, authorities, NULL) != 1) {
-		*problem = str_printf(arena, "tls-ca: wants certificates in PEM, not %s: %s", authorities, tls_context_problem());
+		*problem = str_printf(arena, "tls-ca: wants certificates in PEM, not %s: %s",
+				      authorities, tls_context_problem());
 		return false;
 	}
-	if (X509_VERIFY_PARAM_set1_ip_asc(rules, name) != 1 && X509_VERIFY_PARAM_set1_host(rules, name, host.n) != 1)
+	if (X509_VERIFY_PARAM_set1_ip_asc(rules, name) != 1 &&
+	    X509_VERIFY_PARAM_set1_host(rules, name, host.n) != 1)
 		return false;
 	ERR_clear_error(); /* a name is no address */
 	SSL_set_verify(client->ssl, SSL_VERIFY_PEER, NULL);
@@ -43,7 +46,8 @@ static void name_server(SSL *ssl, struct arena *arena, struct str host)
 	ERR_clear_error();
 }
 
-struct tls_client *tls_client_new(struct arena *arena, int fd, struct str host, const char *authorities, struct str *problem)
+struct tls_client *tls_client_new(struct arena *arena, int fd, struct str host,
+				  const char *authorities, struct str *problem)
 {
 	struct tls_client *client = arena_checked(calloc(1, sizeof(*client)));
 
@@ -51,9 +55,11 @@ struct tls_client *tls_client_new(struct arena *arena, int fd, struct str host, 
 	*problem = STR("OpenSSL does not start");
 	client->context = SSL_CTX_new(TLS_client_method());
 	client->ssl = client->context ? SSL_new(client->context) : NULL;
-	if (client->ssl && SSL_set_fd(client->ssl, fd) == 1 && (!authorities || demand(client, arena, host, authorities, problem))) {
+	if (client->ssl && SSL_set_fd(client->ssl, fd) == 1 &&
+	    (!authorities || demand(client, arena, host, authorities, problem))) {
 		SSL_CTX_set_min_proto_version(client->context, TLS1_2_VERSION);
-		SSL_set_mode(client->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+		SSL_set_mode(client->ssl,
+			     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 		name_server(client->ssl, arena, host);
 		SSL_set_connect_state(client->ssl);
 		return client;
@@ -78,7 +84,8 @@ static bool is_waiting(const struct tls_client *client, int result, short *event
 	return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
 }
 
-int tls_client_shake(struct tls_client *client, struct arena *arena, short *events, struct str *problem)
+int tls_client_shake(struct tls_client *client, struct arena *arena, short *events,
+		     struct str *problem)
 {
 	ERR_clear_error();
 	int result = SSL_do_handshake(client->ssl);
@@ -89,9 +96,10 @@ int tls_client_shake(struct tls_client *client, struct arena *arena, short *even
 		return 0;
 	long verdict = SSL_get_verify_result(client->ssl);
 	*problem = verdict != X509_V_OK && SSL_get_verify_mode(client->ssl) != SSL_VERIFY_NONE
-			   ? str_printf(arena, "its certificate is not taken: %s", X509_verify_cert_error_string(verdict))
-			   : ERR_peek_error() ? str_printf(arena, "no TLS: %s", tls_context_problem())
-					      : STR("no TLS: the connection ended");
+			   ? str_printf(arena, "its certificate is not taken: %s",
+					X509_verify_cert_error_string(verdict))
+		   : ERR_peek_error() ? str_printf(arena, "no TLS: %s", tls_context_problem())
+				      : STR("no TLS: the connection ended");
 	return -1;
 }
 

@@ -1,5 +1,6 @@
 /*
- * exit_status - what the status of each command, and of the server, says: EXIT_DONE, EXIT_FAILED, EXIT_MISUSE, EXIT_FOUND and others, see exit_status.def.
+ * exit_status - what the status of each command, and of the server, says: EXIT_DONE, EXIT_FAILED,
+ * EXIT_MISUSE, EXIT_FOUND and others, see exit_status.def.
  */
 #ifndef DYNALITH_SERVER_EXIT_STATUS_H
 #define DYNALITH_SERVER_EXIT_STATUS_H

@@ -16,7 +16,8 @@
 static const struct command {
 	const char *word, *arguments, *summary, *options, *examples;
 } commands[] = {
-#define COMMAND(word, run, arguments, summary, options, examples) {word, arguments, summary, options, examples},
+#define COMMAND(word, run, arguments, summary, options, examples)                                  \
+	{word, arguments, summary, options, examples},
 #include "server/command/commands.def"
 #undef COMMAND
 };
@@ -49,7 +50,8 @@ static const struct {
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Prints the text from column `at` on, in lines that begin at column `left` and end before WIDTH. */
+/* Prints the text from column `at` on, in lines that begin at column `left` and end before WIDTH.
+ */
 void help_wrap(size_t at, size_t left, const char *text)
 {
 	while (*text) {
@@ -89,7 +91,8 @@ static void print_option(const struct row *row)
 
 	snprintf(name, sizeof(name), "%s%s", row->flag, row->value);
 	print_pair(name, row->help);
-	snprintf(about, sizeof(about), "[%s, %s, default %s]", row->environment, row->key, row->otherwise);
+	snprintf(about, sizeof(about), "[%s, %s, default %s]", row->environment, row->key,
+		 row->otherwise);
 	help_wrap(0, LEFT, about);
 }
 
@@ -112,7 +115,8 @@ static void print_topics(void)
 
 	for (const struct row *row = rows; row < rows + ROWS; row++) {
 		if (row->topic)
-			n += (size_t)snprintf(topics + n, sizeof(topics) - n, "%s%s", n > 0 ? ", " : "", row->topic);
+			n += (size_t)snprintf(topics + n, sizeof(topics) - n, "%s%s",
+					      n > 0 ? ", " : "", row->topic);
 	}
 	snprintf(topics + n, sizeof(topics) - n, ", " STATUS_TOPIC);
 	print_pair("subjects", topics);
@@ -129,7 +133,8 @@ void help_print_version(void)
 {
 	const char *note = sqlite_store_library_note();
 
-	printf("dynalith " DYNALITH_VERSION "\nSQLite %s%s%s\n", sqlite_store_library_version(), note ? ": " : "", note ? note : "");
+	printf("dynalith " DYNALITH_VERSION "\nSQLite %s%s%s\n", sqlite_store_library_version(),
+	       note ? ": " : "", note ? note : "");
 }
 
 void help_print_screen(void)
@@ -164,9 +169,11 @@ void help_print_screen(void)
 
 void help_print_options(void)
 {
-	printf("dynalith " DYNALITH_VERSION ": a server for the DynamoDB API\n\nusage: dynalith [OPTION]...\n");
+	printf("dynalith " DYNALITH_VERSION
+	       ": a server for the DynamoDB API\n\nusage: dynalith [OPTION]...\n");
 	for (size_t i = 0; i < COMMANDS; i++)
-		printf("       dynalith %s%s%s\n", commands[i].word, *commands[i].arguments ? " " : "", commands[i].arguments);
+		printf("       dynalith %s%s%s\n", commands[i].word,
+		       *commands[i].arguments ? " " : "", commands[i].arguments);
 	printf("\nIn brackets: the environment variable, the name in a configuration file, the\n"
 	       "default. A flag wins over the environment, which wins over the file.\n");
 	for (const struct row *row = rows; row < rows + ROWS;) {
@@ -185,7 +192,8 @@ void help_print_options(void)
 }
 
 /* Calls for each of the command's options with its name, as "--endpoint URL", and what it is. */
-static void each_option(const struct command *command, void (*each)(const char *name, const char *text))
+static void each_option(const struct command *command,
+			void (*each)(const char *name, const char *text))
 {
 	for (const char *line = command->options; *line;) {
 		char name[64], text[256];
@@ -200,8 +208,8 @@ static void each_option(const struct command *command, void (*each)(const char *
 
 static void print_command(const struct command *command)
 {
-	printf("usage: dynalith %s%s%s%s\n\n", command->word, *command->arguments ? " " : "", command->arguments,
-	       *command->options ? " [OPTION]..." : "");
+	printf("usage: dynalith %s%s%s%s\n\n", command->word, *command->arguments ? " " : "",
+	       command->arguments, *command->options ? " [OPTION]..." : "");
 	printf("%c%s.\n", command->summary[0] - ('a' - 'A'), command->summary + 1);
 	if (*command->options)
 		printf("\n");
@@ -244,7 +252,8 @@ int help_misuse(const char *word)
 {
 	const struct command *command = find_command(word);
 
-	fprintf(stderr, "usage: dynalith %s %s%s; see dynalith help %s\n", word, command->arguments, *command->options ? " [OPTION]..." : "", word);
+	fprintf(stderr, "usage: dynalith %s %s%s; see dynalith help %s\n", word, command->arguments,
+		*command->options ? " [OPTION]..." : "", word);
 	return EXIT_MISUSE;
 }
 
@@ -277,7 +286,8 @@ static void print_server_flags(void)
 	printf(" --config --print-config-example --help --version");
 }
 
-/* bash; zsh has a layer for it. A command's own options behind it, else the server's; files where no option is meant. */
+/* bash; zsh has a layer for it. A command's own options behind it, else the server's; files where
+ * no option is meant. */
 static void print_bash(void)
 {
 	printf("_dynalith() {\n"
@@ -313,7 +323,8 @@ static void print_fish_option(const char *name, const char *text)
 {
 	size_t n = strcspn(name, " ");
 
-	printf("complete -c dynalith -n '__fish_seen_subcommand_from %s' -l %.*s%s -d '", fish_command, (int)(n - 2), name + 2, name[n] ? " -r" : "");
+	printf("complete -c dynalith -n '__fish_seen_subcommand_from %s' -l %.*s%s -d '",
+	       fish_command, (int)(n - 2), name + 2, name[n] ? " -r" : "");
 	print_quoted(text);
 	printf("'\n");
 }
@@ -321,7 +332,8 @@ static void print_fish_option(const char *name, const char *text)
 static void print_fish(void)
 {
 	for (size_t i = 0; i < COMMANDS; i++) {
-		printf("complete -c dynalith -n __fish_use_subcommand -a %s -d '", commands[i].word);
+		printf("complete -c dynalith -n __fish_use_subcommand -a %s -d '",
+		       commands[i].word);
 		print_quoted(commands[i].summary);
 		printf("'\n");
 		fish_command = commands[i].word;
@@ -330,7 +342,8 @@ static void print_fish(void)
 	for (const struct row *row = rows; row < rows + ROWS; row++) {
 		if (!row->flag)
 			continue;
-		printf("complete -c dynalith -n __fish_use_subcommand -l %s%s -d '", row->flag + 2, *row->value ? " -r" : "");
+		printf("complete -c dynalith -n __fish_use_subcommand -l %s%s -d '", row->flag + 2,
+		       *row->value ? " -r" : "");
 		print_quoted(row->help);
 		printf("'\n");
 	}
@@ -381,7 +394,8 @@ int help_run(struct arena *arena, int argc, char **argv)
 			suggest_offer(&suggestion, row->topic);
 	}
 	suggest_offer(&suggestion, STATUS_TOPIC);
-	fprintf(stderr, "dynalith: no help about %s%s%s%s\n", argv[2], SUGGESTED(suggestion.nearest));
+	fprintf(stderr, "dynalith: no help about %s%s%s%s\n", argv[2],
+		SUGGESTED(suggestion.nearest));
 	if (!suggestion.nearest)
 		fprintf(stderr, "dynalith help lists commands and subjects\n");
 	return EXIT_MISUSE;

@@ -1,5 +1,6 @@
 /*
- * help - what `dynalith help`, -h, --help, and completions say. All of it comes from options.def and commands.def.
+ * help - what `dynalith help`, -h, --help, and completions say. All of it comes from options.def
+ * and commands.def.
  *
  * Text fits 80 columns. It goes to standard output; a misuse goes to standard error.
  */
@@ -20,7 +21,8 @@ void help_print_screen(void);
 /* Every option, grouped by subject. */
 void help_print_options(void);
 
-/* Prints the words in lines of at most 80 columns, from column `left`; `at` columns of the first are printed already. */
+/* Prints the words in lines of at most 80 columns, from column `left`; `at` columns of the first
+ * are printed already. */
 void help_wrap(size_t at, size_t left, const char *text);
 
 /* Says on standard error how the command is used: EXIT_MISUSE. */
@@ -29,7 +31,8 @@ int help_misuse(const char *command);
 /* The nearest command to a mistyped word; NULL where none is near. */
 const char *help_nearest_command(const char *word);
 
-/* The commands `dynalith help [TOPIC]`, `version`, `completion SHELL`; and `dynalith COMMAND --help`. */
+/* The commands `dynalith help [TOPIC]`, `version`, `completion SHELL`; and `dynalith COMMAND
+ * --help`. */
 int help_run(struct arena *arena, int argc, char **argv);
 int help_run_version(struct arena *arena, int argc, char **argv);
 int help_run_completion(struct arena *arena, int argc, char **argv);

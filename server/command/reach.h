@@ -1,5 +1,6 @@
 /*
- * reach - how a command reaches a server: what --tls-ca FILE and --timeout SECONDS say, the same for every command that speaks to one.
+ * reach - how a command reaches a server: what --tls-ca FILE and --timeout SECONDS say, the same
+ * for every command that speaks to one.
  */
 #ifndef DYNALITH_SERVER_REACH_H
 #define DYNALITH_SERVER_REACH_H
@@ -15,7 +16,8 @@ struct reach {
 /* As without these options: any certificate, 10 seconds. */
 struct reach reach_usual(void);
 
-/* Takes argv[*i] and its value, and leaves *i at the latter. False where it is none of these options, or has no value of its kind. */
+/* Takes argv[*i] and its value, and leaves *i at the latter. False where it is none of these
+ * options, or has no value of its kind. */
 bool reach_take(struct reach *reach, int argc, char **argv, int *i);
 
 #endif

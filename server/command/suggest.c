@@ -37,7 +37,8 @@ static size_t distance(struct str a, struct str b)
 
 void suggest_offer(struct suggestion *suggestion, const char *name)
 {
-	struct str typed = behind(suggestion->typed, suggestion->prefix_size), offered = behind(str_of(name), suggestion->prefix_size);
+	struct str typed = behind(suggestion->typed, suggestion->prefix_size),
+		   offered = behind(str_of(name), suggestion->prefix_size);
 
 	if (typed.n > NAME_MAX_SIZE || offered.n > NAME_MAX_SIZE)
 		return;

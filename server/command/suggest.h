@@ -10,13 +10,15 @@
 struct suggestion {
 	struct str typed;
 	size_t prefix_size;  /* of what all names begin with: it does not count */
-	const char *nearest; /* NULL where none is near: at most half of the letters are to be changed, added or left out */
+	const char *nearest; /* NULL where none is near: at most half of the letters are to be
+				changed, added or left out */
 	size_t distance;
 };
 
 void suggest_offer(struct suggestion *suggestion, const char *name);
 
 /* "%s%s%s" in a message: "; did you mean NEAREST?", or nothing where `nearest` is NULL. */
-#define SUGGESTED(nearest) (nearest) ? "; did you mean " : "", (nearest) ? (nearest) : "", (nearest) ? "?" : ""
+#define SUGGESTED(nearest)                                                                         \
+	(nearest) ? "; did you mean " : "", (nearest) ? (nearest) : "", (nearest) ? "?" : ""
 
 #endif

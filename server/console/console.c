@@ -6,9 +6,11 @@
 #include "server/version.h"
 
 #define ROOT "/_dynalith/console"
-#define POLICY                                                                                                                \
-	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; " \
-	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+#define POLICY                                                                                     \
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "    \
+	"connect-src 'self'; base-uri 'none'; "                                                    \
+	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "         \
+	"trusted-types 'none'"
 
 static bool is_below(struct str path)
 {
@@ -40,7 +42,8 @@ bool console_is_sought(const struct console *console, const struct http_request 
 static void add(struct http_response *response, const char *name, struct str value)
 {
 	if (response->header_count < HTTP_HEADERS_MAX)
-		response->headers[response->header_count++] = (struct http_response_header){name, value};
+		response->headers[response->header_count++] =
+			(struct http_response_header){name, value};
 }
 
 /* Relative, since a proxy may have put the server below a path of its own. */
@@ -83,7 +86,8 @@ static bool has_tag(const struct http_request *request, struct str tag)
 	return false;
 }
 
-static void send_file(const struct embedded_file *file, const struct http_request *request, struct http_response *response)
+static void send_file(const struct embedded_file *file, const struct http_request *request,
+		      struct http_response *response)
 {
 	struct str bytes = {(const char *)file->bytes, file->n};
 
@@ -96,16 +100,19 @@ static void send_file(const struct embedded_file *file, const struct http_reques
 	if (has_tag(request, str_of(file->tag))) {
 		response->status = 304;
 		response->body = STR("");
-	} else if (gzip_accepted(headers_first(request->headers, STR("Accept-Encoding"))) == GZIP_GZIP) {
+	} else if (gzip_accepted(headers_first(request->headers, STR("Accept-Encoding"))) ==
+		   GZIP_GZIP) {
 		response->body = bytes;
 		response->coding = "gzip";
-	} else if (gzip_decode(request->arena, GZIP_GZIP, bytes, file->plain, &response->body) != GZIP_FINE) {
+	} else if (gzip_decode(request->arena, GZIP_GZIP, bytes, file->plain, &response->body) !=
+		   GZIP_FINE) {
 		response->status = 503;
 	}
 }
 
 /* What the page must know before it can ask anything. Nothing here is secret. */
-static void send_facts(const struct console *console, const struct http_request *request, struct http_response *response)
+static void send_facts(const struct console *console, const struct http_request *request,
+		       struct http_response *response)
 {
 	struct json_out out = json_out_in(request->arena);
 
@@ -122,7 +129,8 @@ static void send_facts(const struct console *console, const struct http_request 
 	add(response, "Cache-Control", STR("no-store"));
 }
 
-void console_answer(const struct console *console, const struct http_request *request, struct http_response *response)
+void console_answer(const struct console *console, const struct http_request *request,
+		    struct http_response *response)
 {
 	struct str name = STR_ABSENT;
 	const struct embedded_file *file;

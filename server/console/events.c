@@ -10,8 +10,10 @@
 
 #define KEPT 1024                      /* events */
 #define KEPT_BYTES (8 * 1024 * 1024)   /* of all of them; the latest is kept however large */
-#define BODY_MAX (64 * 1024)           /* larger bodies are not kept: the event says how large they are */
-#define QUIET_MS 10000                 /* after which a watcher gets an empty line, so that a client that has gone is noticed */
+#define BODY_MAX (64 * 1024) /* larger bodies are not kept: the event says how large they are */
+#define QUIET_MS                                                                                   \
+	10000 /* after which a watcher gets an empty line, so that a client that has gone is       \
+		 noticed */
 #define ARENA_KEEP 65536
 
 /* One block of memory: the texts lie behind it. */
@@ -99,12 +101,17 @@ static struct str body_of(struct str body)
 static struct entry *entry_of(const struct event *event)
 {
 	struct str request = body_of(event->request), response = body_of(event->response);
-	size_t size = sizeof(struct entry) + event->ns.account.n + event->ns.region.n + event->id.n + event->operation.n + event->caller.n + event->error.n +
+	size_t size = sizeof(struct entry) + event->ns.account.n + event->ns.region.n +
+		      event->id.n + event->operation.n + event->caller.n + event->error.n +
 		      request.n + response.n;
 	struct entry *entry = arena_checked(malloc(size));
 	char *at = (char *)(entry + 1);
 
-	*entry = (struct entry){.references = 1, .size = size, .request_size = event->request.n, .response_size = event->response.n, .event = *event};
+	*entry = (struct entry){.references = 1,
+				.size = size,
+				.request_size = event->request.n,
+				.response_size = event->response.n,
+				.event = *event};
 	entry->event.ns.account = put(&at, event->ns.account);
 	entry->event.ns.region = put(&at, event->ns.region);
 	entry->event.id = put(&at, event->id);
@@ -116,7 +123,8 @@ static struct entry *entry_of(const struct event *event)
 	return entry;
 }
 
-void events_observe(struct events *events, void (*observe)(void *context, const struct event *event), void *context)
+void events_observe(struct events *events,
+		    void (*observe)(void *context, const struct event *event), void *context)
 {
 	events->observe = observe;
 	events->context = context;
@@ -133,7 +141,8 @@ void events_note(struct events *events, const struct event *event)
 		return;
 	struct entry *entry = entry_of(event);
 	pthread_mutex_lock(&ring->mutex);
-	while (ring->first < ring->next && (ring->next - ring->first == KEPT || ring->bytes + entry->size > KEPT_BYTES))
+	while (ring->first < ring->next &&
+	       (ring->next - ring->first == KEPT || ring->bytes + entry->size > KEPT_BYTES))
 		drop_first(ring);
 	ring->kept[ring->next++ % KEPT] = entry;
 	ring->bytes += entry->size;
@@ -142,10 +151,12 @@ void events_note(struct events *events, const struct event *event)
 
 static bool concerns(const struct watcher *watcher, const struct entry *entry)
 {
-	return !watcher->is_of_one || (str_eq(watcher->account, entry->event.ns.account) && str_eq(watcher->region, entry->event.ns.region));
+	return !watcher->is_of_one || (str_eq(watcher->account, entry->event.ns.account) &&
+				       str_eq(watcher->region, entry->event.ns.region));
 }
 
-/* The next one for the watcher, with a reference; NULL: none is there. *lost are those that are gone. */
+/* The next one for the watcher, with a reference; NULL: none is there. *lost are those that are
+ * gone. */
 static struct entry *take(struct watcher *watcher, uint64_t *lost)
 {
 	struct event_ring *ring = watcher->events->ring;
@@ -175,7 +186,8 @@ static void give_back(struct watcher *watcher, struct entry *entry)
 }
 
 /* Bodies as they are go as texts: what a client sent need not be JSON. */
-static void write_body(const struct watcher *watcher, struct json_out *out, const char *name, struct str body, size_t size)
+static void write_body(const struct watcher *watcher, struct json_out *out, const char *name,
+		       struct str body, size_t size)
 {
 	json_out_name(out, str_of(name));
 	if (watcher->bodies == EVENT_BODIES_NONE || body.n < size)
@@ -264,7 +276,8 @@ static size_t read_events(struct http_stream *stream, char *to, size_t room)
 			break;
 		size_t part = watcher->pending.n < room - n ? watcher->pending.n : room - n;
 		memcpy(to + n, watcher->pending.p, part);
-		watcher->pending = (struct str){watcher->pending.p + part, watcher->pending.n - part};
+		watcher->pending =
+			(struct str){watcher->pending.p + part, watcher->pending.n - part};
 		n += part;
 	}
 	return n;
@@ -300,7 +313,8 @@ static void keep_namespace(struct watcher *watcher, const struct ns *ns)
 	watcher->region = put(&at, ns->region);
 }
 
-struct http_stream *events_watch(struct events *events, const struct ns *ns, enum event_bodies bodies)
+struct http_stream *events_watch(struct events *events, const struct ns *ns,
+				 enum event_bodies bodies)
 {
 	struct watcher *watcher = arena_checked(calloc(1, sizeof(*watcher)));
 	struct event_ring *ring = events->ring;

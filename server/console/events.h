@@ -1,10 +1,14 @@
 /*
- * events - the requests of the API as they are answered, for those who watch: server-sent events at GET /_dynalith/events.
+ * events - the requests of the API as they are answered, for those who watch: server-sent events at
+ * GET /_dynalith/events.
  *
- * While nobody watches, a request costs one look at a counter, and nothing is kept. While somebody does, the latest requests are kept with their
- * bodies, up to a number and to a size. Each watcher goes through them at its own speed. One that is too slow loses the oldest, and gets to know how many.
+ * While nobody watches, a request costs one look at a counter, and nothing is kept. While somebody
+ * does, the latest requests are kept with their bodies, up to a number and to a size. Each watcher
+ * goes through them at its own speed. One that is too slow loses the oldest, and gets to know how
+ * many.
  *
- * An event is a line of JSON. It has the bodies with their values masked (masked.h), as they are, or not at all, as the watcher asked. Thread-safe.
+ * An event is a line of JSON. It has the bodies with their values masked (masked.h), as they are,
+ * or not at all, as the watcher asked. Thread-safe.
  */
 #ifndef DYNALITH_SERVER_EVENTS_H
 #define DYNALITH_SERVER_EVENTS_H
@@ -23,7 +27,8 @@ struct event;
 struct events {
 	atomic_uint watchers;
 	struct event_ring *ring;
-	void (*observe)(void *context, const struct event *event); /* gets each as it happens; or NULL */
+	void (*observe)(void *context,
+			const struct event *event); /* gets each as it happens; or NULL */
 	void *context;
 };
 
@@ -52,11 +57,14 @@ static inline bool events_are_watched(const struct events *events)
 }
 
 /* From now on, before anybody asks: it counts as a watcher. */
-void events_observe(struct events *events, void (*observe)(void *context, const struct event *event), void *context);
+void events_observe(struct events *events,
+		    void (*observe)(void *context, const struct event *event), void *context);
 
 void events_note(struct events *events, const struct event *event);
 
-/* What is answered from now on, of one namespace, or of all (NULL). NULL where EVENTS_WATCHERS_MAX watch already. */
-struct http_stream *events_watch(struct events *events, const struct ns *ns, enum event_bodies bodies);
+/* What is answered from now on, of one namespace, or of all (NULL). NULL where EVENTS_WATCHERS_MAX
+ * watch already. */
+struct http_stream *events_watch(struct events *events, const struct ns *ns,
+				 enum event_bodies bodies);
 
 #endif

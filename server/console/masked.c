@@ -16,7 +16,8 @@ enum place {
 
 static enum place place_of(struct str name, const struct json *json)
 {
-	static const struct str scalars[] = {STR_INIT("S"), STR_INIT("N"), STR_INIT("B")}, sets[] = {STR_INIT("SS"), STR_INIT("NS"), STR_INIT("BS")};
+	static const struct str scalars[] = {STR_INIT("S"), STR_INIT("N"), STR_INIT("B")},
+				sets[] = {STR_INIT("SS"), STR_INIT("NS"), STR_INIT("BS")};
 	bool is_string = json_type(json) == JSON_STRING, is_array = json_type(json) == JSON_ARRAY;
 
 	for (size_t i = 0; i < sizeof(scalars) / sizeof(scalars[0]); i++) {
@@ -25,22 +26,28 @@ static enum place place_of(struct str name, const struct json *json)
 	}
 	if (json_type(json) == JSON_OBJECT && str_eq(name, STR("M")))
 		return PLACE_MAP;
-	return is_string && (str_eq(name, STR("Statement")) || str_eq(name, STR("NextToken"))) ? PLACE_STATEMENT : PLACE_PLAIN;
+	return is_string && (str_eq(name, STR("Statement")) || str_eq(name, STR("NextToken")))
+		       ? PLACE_STATEMENT
+		       : PLACE_PLAIN;
 }
 
 static void write_hidden(struct json_out *out, struct arena *arena, struct str text)
 {
 	struct mask mask = mask_text(text);
 
-	json_out_string(out, mask.is_whole ? mask.prefix : str_printf(arena, STR_FMT HIDDEN, STR_ARG(mask.prefix)));
+	json_out_string(out, mask.is_whole
+				     ? mask.prefix
+				     : str_printf(arena, STR_FMT HIDDEN, STR_ARG(mask.prefix)));
 }
 
 static bool is_of_word(char c)
 {
-	return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
 }
 
-/* Literals become a question mark: texts in quotes, and words that begin with a digit. Names in double quotes stay. */
+/* Literals become a question mark: texts in quotes, and words that begin with a digit. Names in
+ * double quotes stay. */
 static struct str without_literals(struct arena *arena, struct str text)
 {
 	struct buf buf = buf_in(arena);
@@ -72,17 +79,21 @@ static struct str without_literals(struct arena *arena, struct str text)
 	return buf_str(&buf);
 }
 
-static void write_string(struct json_out *out, struct arena *arena, struct str text, enum place place)
+static void write_string(struct json_out *out, struct arena *arena, struct str text,
+			 enum place place)
 {
 	if (place == PLACE_VALUE)
 		write_hidden(out, arena, text);
 	else
-		json_out_string(out, place == PLACE_STATEMENT ? without_literals(arena, text) : text);
+		json_out_string(out,
+				place == PLACE_STATEMENT ? without_literals(arena, text) : text);
 }
 
-static void write_json(struct json_out *out, struct arena *arena, const struct json *json, enum place place, unsigned depth);
+static void write_json(struct json_out *out, struct arena *arena, const struct json *json,
+		       enum place place, unsigned depth);
 
-static void write_members(struct json_out *out, struct arena *arena, const struct json *json, enum place place, unsigned depth)
+static void write_members(struct json_out *out, struct arena *arena, const struct json *json,
+			  enum place place, unsigned depth)
 {
 	json_out_open(out, '{');
 	for (const struct json *member = json_first(json); member; member = json_next(member)) {
@@ -94,7 +105,8 @@ static void write_members(struct json_out *out, struct arena *arena, const struc
 	json_out_close(out, '}');
 }
 
-static void write_elements(struct json_out *out, struct arena *arena, const struct json *json, enum place place, unsigned depth)
+static void write_elements(struct json_out *out, struct arena *arena, const struct json *json,
+			   enum place place, unsigned depth)
 {
 	json_out_open(out, '[');
 	for (const struct json *element = json_first(json); element; element = json_next(element))
@@ -102,7 +114,8 @@ static void write_elements(struct json_out *out, struct arena *arena, const stru
 	json_out_close(out, ']');
 }
 
-static void write_json(struct json_out *out, struct arena *arena, const struct json *json, enum place place, unsigned depth)
+static void write_json(struct json_out *out, struct arena *arena, const struct json *json,
+		       enum place place, unsigned depth)
 {
 	int64_t integer;
 

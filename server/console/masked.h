@@ -1,8 +1,9 @@
 /*
- * masked - a request's or an answer's body without the values of attributes: {"S":"CUSTOMER#42"} becomes {"S":"CUSTOMER#…"}.
+ * masked - a request's or an answer's body without the values of attributes: {"S":"CUSTOMER#42"}
+ * becomes {"S":"CUSTOMER#…"}.
  *
- * Names of tables, indexes and attributes, expressions and options stay. Of a value stays what insight shows of it (protocol/insight/mask.h). Literals
- * in PartiQL statements become '?'.
+ * Names of tables, indexes and attributes, expressions and options stay. Of a value stays what
+ * insight shows of it (protocol/insight/mask.h). Literals in PartiQL statements become '?'.
  */
 #ifndef DYNALITH_SERVER_MASKED_H
 #define DYNALITH_SERVER_MASKED_H

@@ -23,11 +23,13 @@ static void add_warning(struct search *search, struct str text)
 		search->warnings[search->n++] = text;
 }
 
-static struct str text_of_member(const struct search *search, const struct json *object, const char *name)
+static struct str text_of_member(const struct search *search, const struct json *object,
+				 const char *name)
 {
 	const struct json *value = json_member(object, name);
 
-	return value && json_type(value) == JSON_STRING ? json_string(search->call->arena, value) : STR_ABSENT;
+	return value && json_type(value) == JSON_STRING ? json_string(search->call->arena, value)
+							: STR_ABSENT;
 }
 
 /* `index` absent: the table alone. */
@@ -41,11 +43,13 @@ static void look_for(struct search *search, struct ns ns, struct str name, struc
 
 	enum code code = catalog_get_current(catalog, ns, name, now_ms, &table, &err);
 	if (code == ERR_RESOURCE_NOT_FOUND)
-		add_warning(search, str_printf(call->arena, WARNING_NO_TABLE, STR_ARG(name), STR_ARG(ns.account), STR_ARG(ns.region)));
+		add_warning(search, str_printf(call->arena, WARNING_NO_TABLE, STR_ARG(name),
+					       STR_ARG(ns.account), STR_ARG(ns.region)));
 	if (code != OK)
 		return;
 	if (str_is_set(index) && !table_index(table, index) && !table_vector(table, index))
-		add_warning(search, str_printf(call->arena, WARNING_NO_INDEX, STR_ARG(name), STR_ARG(index)));
+		add_warning(search, str_printf(call->arena, WARNING_NO_INDEX, STR_ARG(name),
+					       STR_ARG(index)));
 	table_unref(table);
 }
 
@@ -64,14 +68,16 @@ static void look_for_arn(struct search *search, struct str text)
 	struct arn arn = arn_split(text);
 	struct str name;
 
-	if (!str_starts_with(text, STR("arn:")) || !str_eq(arn.service, STR("dynamodb")) || !str_starts_with(arn.resource, STR("table/")))
+	if (!str_starts_with(text, STR("arn:")) || !str_eq(arn.service, STR("dynamodb")) ||
+	    !str_starts_with(arn.resource, STR("table/")))
 		return;
 	(void)arn_table_part(arn.resource, &name);
 	if (!is_pattern(arn.region) && !is_pattern(arn.account) && !is_pattern(name))
 		look_for(search, (struct ns){arn.account, arn.region}, name, STR_ABSENT);
 }
 
-static void look_into(struct search *search, const struct json *json, struct str name, unsigned depth)
+static void look_into(struct search *search, const struct json *json, struct str name,
+		      unsigned depth)
 {
 	struct arena *arena = search->call->arena;
 	enum json_type type = json_type(json);
@@ -102,7 +108,8 @@ void absent_warn(const struct control_call *call, struct str *answer)
 	struct err err = err_in(call->arena);
 	const struct json *root;
 
-	if (!str_is_set(call->body) || json_parse(call->arena, call->body, &root, &err) != OK || answer->n < 2)
+	if (!str_is_set(call->body) || json_parse(call->arena, call->body, &root, &err) != OK ||
+	    answer->n < 2)
 		return;
 	look_into(&search, root, STR(""), 0);
 	if (search.n == 0)
@@ -111,6 +118,6 @@ void absent_warn(const struct control_call *call, struct str *answer)
 	for (size_t i = 0; i < search.n; i++)
 		json_out_string(&out, search.warnings[i]);
 	json_out_close(&out, ']');
-	*answer = str_printf(call->arena, "%.*s%s\"warnings\":" STR_FMT "}", (int)answer->n - 1, answer->p, answer->n > 2 ? "," : "",
-			     STR_ARG(json_out_str(&out)));
+	*answer = str_printf(call->arena, "%.*s%s\"warnings\":" STR_FMT "}", (int)answer->n - 1,
+			     answer->p, answer->n > 2 ? "," : "", STR_ARG(json_out_str(&out)));
 }

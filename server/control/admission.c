@@ -42,22 +42,31 @@ static bool is_look(const struct admission *wanted)
 
 static enum code check_account(const struct admission *wanted, struct err *err)
 {
-	bool is_own = wanted->needs != NEEDS_CONTROL && wanted->is_one && str_eq(wanted->asked.account, wanted->ns.account);
+	bool is_own = wanted->needs != NEEDS_CONTROL && wanted->is_one &&
+		      str_eq(wanted->asked.account, wanted->ns.account);
 
 	if (!wanted->may_control && !is_own)
-		return err_set(err, MSG_AUTH_ALL, STR_ARG(wanted->access_key), STR_ARG(wanted->ns.account));
-	return wanted->may_change || is_look(wanted) ? OK : err_set(err, MSG_AUTH_CONTROL, STR_ARG(wanted->access_key));
+		return err_set(err, MSG_AUTH_ALL, STR_ARG(wanted->access_key),
+			       STR_ARG(wanted->ns.account));
+	return wanted->may_change || is_look(wanted)
+		       ? OK
+		       : err_set(err, MSG_AUTH_CONTROL, STR_ARG(wanted->access_key));
 }
 
-enum code admission_check(const struct control *control, struct arena *arena, const struct admission *wanted, struct err *err)
+enum code admission_check(const struct control *control, struct arena *arena,
+			  const struct admission *wanted, struct err *err)
 {
 	enum code code = check_account(wanted, err);
 
 	if (code != OK || !control->service->iam || wanted->access_key.n == 0)
 		return code;
 	const struct iam_deed deed = {
-		.access_key = wanted->access_key, .ns = wanted->ns, .now_ms = clock_now_ms(control->clock, wanted->ns), .action = action_of(arena, wanted),
-		.resource = str_printf(arena, "arn:aws:dynalith:" STR_FMT ":" STR_FMT ":" STR_FMT, STR_ARG(wanted->ns.region), STR_ARG(wanted->ns.account),
+		.access_key = wanted->access_key,
+		.ns = wanted->ns,
+		.now_ms = clock_now_ms(control->clock, wanted->ns),
+		.action = action_of(arena, wanted),
+		.resource = str_printf(arena, "arn:aws:dynalith:" STR_FMT ":" STR_FMT ":" STR_FMT,
+				       STR_ARG(wanted->ns.region), STR_ARG(wanted->ns.account),
 				       STR_ARG(wanted->path)),
 	};
 

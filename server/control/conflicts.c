@@ -5,7 +5,9 @@
 
 static struct str describe(const struct control_call *call)
 {
-	return conflicts_are_real(call->control->service->conflicts, call->ns) ? STR("{\"conflicts\":\"real\"}") : STR("{\"conflicts\":\"none\"}");
+	return conflicts_are_real(call->control->service->conflicts, call->ns)
+		       ? STR("{\"conflicts\":\"real\"}")
+		       : STR("{\"conflicts\":\"none\"}");
 }
 
 enum code conflicts_show(const struct control_call *call, struct str *answer, struct err *err)
@@ -27,7 +29,8 @@ enum code conflicts_put(const struct control_call *call, struct str *answer, str
 	struct str wanted = json_string(call->arena, json);
 	if (!str_eq(wanted, STR("real")) && !str_eq(wanted, STR("none")))
 		return err_set(err, MSG_CONFLICTS);
-	code = conflicts_set(call->control->service->conflicts, call->ns, str_eq(wanted, STR("real")), err);
+	code = conflicts_set(call->control->service->conflicts, call->ns,
+			     str_eq(wanted, STR("real")), err);
 	*answer = describe(call);
 	return code;
 }

@@ -59,7 +59,8 @@ static bool is_at(const struct endpoint *endpoint, struct str path, struct str *
 	const size_t root = sizeof(ROOT) - 1;
 
 	*name = STR_ABSENT;
-	return str_starts_with(path, STR(ROOT)) && matches(endpoint->path, (struct str){path.p + root, path.n - root}, name);
+	return str_starts_with(path, STR(ROOT)) &&
+	       matches(endpoint->path, (struct str){path.p + root, path.n - root}, name);
 }
 
 bool endpoint_is_at(const struct endpoint *endpoint, struct str path)
@@ -80,7 +81,8 @@ const struct endpoint *endpoint_find(struct str method, struct str path, struct 
 	return NULL;
 }
 
-enum code endpoint_run(const struct endpoint *endpoint, const struct control_call *call, struct str *answer, struct err *err)
+enum code endpoint_run(const struct endpoint *endpoint, const struct control_call *call,
+		       struct str *answer, struct err *err)
 {
 	enum code code = control_check_namespace(call->ns, err);
 

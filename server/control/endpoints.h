@@ -1,5 +1,6 @@
 /*
- * endpoints - the table of endpoints: endpoints.def has one row for each, which is all that it takes to add one.
+ * endpoints - the table of endpoints: endpoints.def has one row for each, which is all that it
+ * takes to add one.
  */
 #ifndef DYNALITH_SERVER_ENDPOINTS_H
 #define DYNALITH_SERVER_ENDPOINTS_H
@@ -30,6 +31,7 @@ const struct endpoint *endpoint_find(struct str method, struct str path, struct 
 bool endpoint_is_at(const struct endpoint *endpoint, struct str path);
 
 /* Checks the namespace and the name in the path, and handles the call. */
-enum code endpoint_run(const struct endpoint *endpoint, const struct control_call *call, struct str *answer, struct err *err) WARN_UNUSED;
+enum code endpoint_run(const struct endpoint *endpoint, const struct control_call *call,
+		       struct str *answer, struct err *err) WARN_UNUSED;
 
 #endif

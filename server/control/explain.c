@@ -34,7 +34,8 @@ struct whole {
 	struct asker asker;
 	struct op_request request;
 	struct str operation;
-	const char *more, *next;  /* the member of the answer that says where to go on, and that of the request that takes it */
+	const char *more, *next; /* the member of the answer that says where to go on, and that of
+				    the request that takes it */
 	uint64_t pages, read, returned;
 	double units;
 	bool is_cut;
@@ -50,7 +51,8 @@ static void count_page(struct whole *whole, struct arena *arena, const struct op
 	whole->units += response->consumed.read;
 	if (json_parse(arena, response->body, &body, &err) != OK)
 		return;
-	const struct json *scanned = json_member(body, "ScannedCount"), *count = json_member(body, "Count"), *items = json_member(body, "Items");
+	const struct json *scanned = json_member(body, "ScannedCount"),
+			  *count = json_member(body, "Count"), *items = json_member(body, "Items");
 	if (count && json_integer(count, &returned))
 		whole->returned += (uint64_t)returned;
 	else if (items)
@@ -62,7 +64,8 @@ static void count_page(struct whole *whole, struct arena *arena, const struct op
 /* The request for the page behind the answer's; false where there is none. */
 static bool go_on(struct whole *whole, struct arena *arena, struct str answer, struct str *body)
 {
-	struct str from = json_text_find(answer, str_of(whole->more)), rest = json_text_inside(whole->request.body), name, value;
+	struct str from = json_text_find(answer, str_of(whole->more)),
+		   rest = json_text_inside(whole->request.body), name, value;
 	struct buf next = buf_in(arena);
 
 	if (!str_is_set(from))
@@ -70,7 +73,8 @@ static bool go_on(struct whole *whole, struct arena *arena, struct str answer, s
 	buf_printf(&next, "{\"%s\":" STR_FMT, whole->next, STR_ARG(from));
 	while (json_text_member(&rest, &name, &value)) {
 		if (!str_eq(name, str_of(whole->next)))
-			buf_printf(&next, ",\"" STR_FMT "\":" STR_FMT, STR_ARG(name), STR_ARG(value));
+			buf_printf(&next, ",\"" STR_FMT "\":" STR_FMT, STR_ARG(name),
+				   STR_ARG(value));
 	}
 	buf_add_byte(&next, '}');
 	*body = buf_str(&next);
@@ -111,7 +115,8 @@ static struct str with_whole(const struct whole *whole, struct str explanation)
 
 	json_out_open(&out, '{');
 	json_out_field_integer(&out, "pages", (int64_t)whole->pages);
-	if (!str_eq(whole->operation, STR("ExecuteStatement"))) /* whose answer does not say how many it read */
+	if (!str_eq(whole->operation,
+		    STR("ExecuteStatement"))) /* whose answer does not say how many it read */
 		json_out_field_integer(&out, "items_read", (int64_t)whole->read);
 	json_out_field_integer(&out, "items_returned", (int64_t)whole->returned);
 	json_out_name(&out, STR("read_units"));
@@ -119,7 +124,8 @@ static struct str with_whole(const struct whole *whole, struct str explanation)
 	json_out_field_boolean(&out, "is_cut", whole->is_cut);
 	json_out_close(&out, '}');
 	explanation.n--;
-	return str_printf(whole->call->arena, STR_FMT ",\"whole\":" STR_FMT "}", STR_ARG(explanation), STR_ARG(json_out_str(&out)));
+	return str_printf(whole->call->arena, STR_FMT ",\"whole\":" STR_FMT "}",
+			  STR_ARG(explanation), STR_ARG(json_out_str(&out)));
 }
 
 /* {"operation": "Query", "request": {...}, "access_key": KEY} */
@@ -128,12 +134,16 @@ static enum code read_request(struct whole *whole, struct err *err)
 	static const struct {
 		const char *operation, *more, *next;
 	} paged[] = {
-		{"Query", "LastEvaluatedKey", "ExclusiveStartKey"}, {"Scan", "LastEvaluatedKey", "ExclusiveStartKey"}, {"ExecuteStatement", "NextToken", "NextToken"},
+		{"Query", "LastEvaluatedKey", "ExclusiveStartKey"},
+		{"Scan", "LastEvaluatedKey", "ExclusiveStartKey"},
+		{"ExecuteStatement", "NextToken", "NextToken"},
 	};
 	const struct control_call *call = whole->call;
 	const struct json *operation = NULL, *body = NULL, *key = NULL;
 	enum op_id id;
-	const struct control_member members[] = {{"operation", JSON_STRING, &operation}, {"request", JSON_OBJECT, &body}, {"access_key", JSON_STRING, &key}};
+	const struct control_member members[] = {{"operation", JSON_STRING, &operation},
+						 {"request", JSON_OBJECT, &body},
+						 {"access_key", JSON_STRING, &key}};
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
 
 	if (code != OK)
@@ -154,9 +164,15 @@ static enum code read_request(struct whole *whole, struct err *err)
 	whole->asker = (struct asker){call, key ? json_string(call->arena, key) : STR_ABSENT};
 	whole->request = (struct op_request){
 		.access_key = key ? key_of_asker : NULL,
-		.arena = call->arena, .target = str_printf(call->arena, "DynamoDB_20120810." STR_FMT, STR_ARG(whole->operation)),
-		.content_type = STR("application/x-amz-json-1.0"), .authenticate = let_in, .auth_context = &whole->asker,
-		.body = json_text_find(call->body, STR("request")), /* as it stands: numbers keep all their digits */
+		.arena = call->arena,
+		.target = str_printf(call->arena, "DynamoDB_20120810." STR_FMT,
+				     STR_ARG(whole->operation)),
+		.content_type = STR("application/x-amz-json-1.0"),
+		.authenticate = let_in,
+		.auth_context = &whole->asker,
+		.body = json_text_find(
+			call->body,
+			STR("request")), /* as it stands: numbers keep all their digits */
 		.explain = OP_EXPLAIN_ALONE,
 	};
 	return OK;
@@ -171,7 +187,8 @@ static struct one_or_many one_or_many(struct str value)
 {
 	bool is_array = value.n > 0 && value.p[0] == '[';
 
-	return (struct one_or_many){is_array ? json_text_inside(value) : STR(""), is_array || value.n == 0 ? STR_ABSENT : value};
+	return (struct one_or_many){is_array ? json_text_inside(value) : STR(""),
+				    is_array || value.n == 0 ? STR_ABSENT : value};
 }
 
 static bool next_of(struct one_or_many *values, struct str *one)
@@ -183,14 +200,16 @@ static bool next_of(struct one_or_many *values, struct str *one)
 	return true;
 }
 
-/* The statement of that number among all of a principal's member; else what is left of the number. */
+/* The statement of that number among all of a principal's member; else what is left of the number.
+ */
 static struct str find_statement(struct str policies, int64_t *number)
 {
 	struct one_or_many policy_list = one_or_many(policies);
 	struct str policy, statement;
 
 	while (next_of(&policy_list, &policy)) {
-		struct one_or_many statements = one_or_many(json_text_find(policy, STR("Statement")));
+		struct one_or_many statements =
+			one_or_many(json_text_find(policy, STR("Statement")));
 
 		while (next_of(&statements, &statement)) {
 			if ((*number)-- == 0)
@@ -203,19 +222,23 @@ static struct str find_statement(struct str policies, int64_t *number)
 /* Whose the statement of that number is in the document that counts, and on which line, from 1. */
 static struct str place_of(const struct whole *whole, struct str document, int64_t number)
 {
-	static const char *const members[] = {"identity", "boundary", "session"}; /* in the order of their numbers */
+	static const char *const members[] = {"identity", "boundary",
+					      "session"}; /* in the order of their numbers */
 	struct str rest = json_text_inside(json_text_find(document, STR("principals"))), principal;
 
 	for (unsigned p = 0; json_text_element(&rest, &principal); p++) {
 		for (size_t m = 0; m < sizeof(members) / sizeof(members[0]); m++) {
-			struct str statement = find_statement(json_text_find(principal, str_of(members[m])), &number);
+			struct str statement = find_statement(
+				json_text_find(principal, str_of(members[m])), &number);
 			size_t line = 1;
 
 			if (!str_is_set(statement))
 				continue;
 			for (const char *at = document.p; at < statement.p; at++)
 				line += *at == '\n';
-			return str_printf(whole->call->arena, ",\"document\":\"principals[%u].%s\",\"line\":%zu", p, members[m], line);
+			return str_printf(whole->call->arena,
+					  ",\"document\":\"principals[%u].%s\",\"line\":%zu", p,
+					  members[m], line);
 		}
 	}
 	return STR("");
@@ -230,7 +253,8 @@ static struct str decided_by(const struct whole *whole, struct str explanation)
 	struct err err = err_in(arena);
 	struct buf buf = buf_in(arena);
 
-	if (!str_is_set(decisions) || iam_show(control->service->iam, control->service->catalog, arena, &document, &err) != OK)
+	if (!str_is_set(decisions) || iam_show(control->service->iam, control->service->catalog,
+					       arena, &document, &err) != OK)
 		return explanation;
 	buf_add(&buf, explanation.p, (size_t)(decisions.p - explanation.p));
 	buf_add_byte(&buf, '[');
@@ -238,9 +262,11 @@ static struct str decided_by(const struct whole *whole, struct str explanation)
 	for (bool is_first = true; json_text_element(&rest, &one); is_first = false) {
 		const struct json *root;
 		int64_t number = 0;
-		bool is_of_document = json_parse(arena, one, &root, &err) == OK && json_member(root, "statement") &&
-				      json_integer(json_member(root, "statement"), &number) &&
-				      !str_eq(json_text_string(arena, root, "policy"), STR("resource"));
+		bool is_of_document =
+			json_parse(arena, one, &root, &err) == OK &&
+			json_member(root, "statement") &&
+			json_integer(json_member(root, "statement"), &number) &&
+			!str_eq(json_text_string(arena, root, "policy"), STR("resource"));
 
 		buf_printf(&buf, "%s%.*s" STR_FMT "}", is_first ? "" : ",", (int)one.n - 1, one.p,
 			   STR_ARG(is_of_document ? place_of(whole, document, number) : STR("")));
@@ -259,7 +285,8 @@ enum code explain_request(const struct control_call *call, struct str *answer, s
 
 	if (code != OK)
 		return code;
-	op_run(call->control->service, &whole.request, &response); /* without a slice it comes to its end */
+	op_run(call->control->service, &whole.request,
+	       &response); /* without a slice it comes to its end */
 	*answer = decided_by(&whole, response.explanation);
 	if (!whole.more || response.code != OK)
 		return OK;

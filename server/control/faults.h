@@ -7,12 +7,15 @@
 #include "server/control/control.h"
 
 /* PUT faults: {"rules": [...]} in place of the rules there are. Answers as GET does. */
-enum code faults_put(const struct control_call *call, struct str *answer, struct err *err) WARN_UNUSED;
+enum code faults_put(const struct control_call *call, struct str *answer,
+		     struct err *err) WARN_UNUSED;
 
 /* GET faults: the rules, with how often each matched and fired. */
-enum code faults_show(const struct control_call *call, struct str *answer, struct err *err) WARN_UNUSED;
+enum code faults_show(const struct control_call *call, struct str *answer,
+		      struct err *err) WARN_UNUSED;
 
 /* DELETE faults: no rules. */
-enum code faults_delete(const struct control_call *call, struct str *answer, struct err *err) WARN_UNUSED;
+enum code faults_delete(const struct control_call *call, struct str *answer,
+			struct err *err) WARN_UNUSED;
 
 #endif

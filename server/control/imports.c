@@ -7,7 +7,8 @@ enum code imports_show(const struct control_call *call, struct str *answer, stru
 {
 	struct buf out = buf_in(call->arena);
 	struct str lines;
-	enum code code = importing_log_read(call->control->service->catalog, call->ns, call->arena, call->name, &lines, err);
+	enum code code = importing_log_read(call->control->service->catalog, call->ns, call->arena,
+					    call->name, &lines, err);
 
 	if (code != OK)
 		return code;

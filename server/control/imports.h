@@ -6,7 +6,9 @@
 
 #include "server/control/control.h"
 
-/* GET imports/ID: an array of the records that the import refused. ERR_RESOURCE_NOT_FOUND where there is no such import. */
-enum code imports_show(const struct control_call *call, struct str *answer, struct err *err) WARN_UNUSED;
+/* GET imports/ID: an array of the records that the import refused. ERR_RESOURCE_NOT_FOUND where
+ * there is no such import. */
+enum code imports_show(const struct control_call *call, struct str *answer,
+		       struct err *err) WARN_UNUSED;
 
 #endif

@@ -25,7 +25,8 @@ enum code insight_forget(const struct control_call *call, struct str *answer, st
 	return OK;
 }
 
-enum code insight_show_contributors(const struct control_call *call, struct str *answer, struct err *err)
+enum code insight_show_contributors(const struct control_call *call, struct str *answer,
+				    struct err *err)
 {
 	return contributors_describe(call->control->service, call->ns, call->arena, answer, err);
 }

@@ -14,27 +14,33 @@ struct members {
 };
 
 /* "index_lag" is "lag", unless it is there; jitter and seed are those of `outer`. */
-static enum code read_setting(const struct members *members, const struct lag *outer, struct lag *lag, struct err *err)
+static enum code read_setting(const struct members *members, const struct lag *outer,
+			      struct lag *lag, struct err *err)
 {
 	uint64_t table_ms, index_ms = 0, jitter_ms = 0, seed = 0;
 	enum code code = control_integer("lag", members->lag, LAG_MAX_MS, 0, &table_ms, err);
 
 	if (code == OK)
-		code = control_integer("index_lag", members->index_lag, LAG_MAX_MS, table_ms, &index_ms, err);
+		code = control_integer("index_lag", members->index_lag, LAG_MAX_MS, table_ms,
+				       &index_ms, err);
 	if (code == OK)
-		code = control_integer("jitter", members->jitter, LAG_MAX_MS, outer->jitter_ms, &jitter_ms, err);
+		code = control_integer("jitter", members->jitter, LAG_MAX_MS, outer->jitter_ms,
+				       &jitter_ms, err);
 	if (code == OK)
 		code = control_integer("seed", members->seed, SEED_MAX, outer->seed, &seed, err);
 	*lag = (struct lag){(uint32_t)table_ms, (uint32_t)index_ms, (uint32_t)jitter_ms, seed};
 	return code;
 }
 
-static enum code read_table(const struct control_call *call, const struct json *json, const struct lag *outer, struct lag_settings *settings,
-			    struct err *err)
+static enum code read_table(const struct control_call *call, const struct json *json,
+			    const struct lag *outer, struct lag_settings *settings, struct err *err)
 {
 	struct members own;
 	const struct control_member members[] = {
-		{"lag", JSON_NUMBER, &own.lag}, {"index_lag", JSON_NUMBER, &own.index_lag}, {"jitter", JSON_NUMBER, &own.jitter}, {"seed", JSON_NUMBER, &own.seed},
+		{"lag", JSON_NUMBER, &own.lag},
+		{"index_lag", JSON_NUMBER, &own.index_lag},
+		{"jitter", JSON_NUMBER, &own.jitter},
+		{"seed", JSON_NUMBER, &own.seed},
 	};
 	struct lag_setting *setting = &settings->v[settings->n];
 
@@ -45,19 +51,22 @@ static enum code read_table(const struct control_call *call, const struct json *
 		if (str_eq(settings->v[i].name, setting->name))
 			return err_set(err, MSG_LAG_TWICE, STR_ARG(setting->name));
 	}
-	enum code code = control_members(call, json, members, sizeof(members) / sizeof(members[0]), err);
+	enum code code =
+		control_members(call, json, members, sizeof(members) / sizeof(members[0]), err);
 	if (code == OK)
 		code = read_setting(&own, outer, &setting->lag, err);
 	settings->n++;
 	return code;
 }
 
-static enum code read_settings(const struct control_call *call, struct lag_settings *settings, struct err *err)
+static enum code read_settings(const struct control_call *call, struct lag_settings *settings,
+			       struct err *err)
 {
 	const struct json *tables;
 	struct members own;
 	const struct control_member members[] = {
-		{"lag", JSON_NUMBER, &own.lag}, {"index_lag", JSON_NUMBER, &own.index_lag}, {"jitter", JSON_NUMBER, &own.jitter}, {"seed", JSON_NUMBER, &own.seed},
+		{"lag", JSON_NUMBER, &own.lag},       {"index_lag", JSON_NUMBER, &own.index_lag},
+		{"jitter", JSON_NUMBER, &own.jitter}, {"seed", JSON_NUMBER, &own.seed},
 		{"tables", JSON_OBJECT, &tables},
 	};
 	const struct lag none = {0};
@@ -69,14 +78,18 @@ static enum code read_settings(const struct control_call *call, struct lag_setti
 		code = read_setting(&own, &none, &whole, err);
 	if (code != OK)
 		return code;
-	*settings = (struct lag_settings){0, ARENA_ARRAY(call->arena, struct lag_setting, (tables ? json_count(tables) : 0) + 1)};
+	*settings = (struct lag_settings){0, ARENA_ARRAY(call->arena, struct lag_setting,
+							 (tables ? json_count(tables) : 0) + 1)};
 	if (own.lag || own.index_lag)
 		settings->v[settings->n++] = (struct lag_setting){STR(""), whole};
-	for (const struct json *table = tables ? json_first(tables) : NULL; table && code == OK; table = json_next(table))
+	for (const struct json *table = tables ? json_first(tables) : NULL; table && code == OK;
+	     table = json_next(table))
 		code = read_table(call, table, &whole, settings, err);
 	for (size_t i = 0; i < settings->n; i++)
 		is_on = is_on || lag_is_on(&settings->v[i].lag);
-	return code == OK && !is_on && !lag_is_on(catalog_lag(call->control->service->catalog)) ? err_set(err, MSG_LAG_NOTHING) : code;
+	return code == OK && !is_on && !lag_is_on(catalog_lag(call->control->service->catalog))
+		       ? err_set(err, MSG_LAG_NOTHING)
+		       : code;
 }
 
 static void add_setting(struct json_out *out, const struct lag *lag)
@@ -113,7 +126,8 @@ static struct str describe(const struct control_call *call, const struct lag_set
 static enum code show(const struct control_call *call, struct str *answer, struct err *err)
 {
 	struct lag_settings settings = {0};
-	enum code code = lag_settings_list(call->control->service->catalog, call->ns, call->arena, &settings, err);
+	enum code code = lag_settings_list(call->control->service->catalog, call->ns, call->arena,
+					   &settings, err);
 
 	*answer = describe(call, &settings);
 	return code;

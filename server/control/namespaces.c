@@ -6,11 +6,14 @@
 #define NAMESPACES_MAX 1000 /* shown */
 #define TABLES_MAX 1000     /* counted of each */
 
-static enum code describe(const struct control_call *call, struct ns ns, struct json_out *out, struct err *err)
+static enum code describe(const struct control_call *call, struct ns ns, struct json_out *out,
+			  struct err *err)
 {
 	struct catalog *catalog = call->control->service->catalog;
 	struct name_page names;
-	enum code code = catalog_list(catalog, ns, STR_ABSENT, TABLES_MAX, clock_now_ms(call->control->clock, ns), call->arena, &names, err);
+	enum code code =
+		catalog_list(catalog, ns, STR_ABSENT, TABLES_MAX,
+			     clock_now_ms(call->control->clock, ns), call->arena, &names, err);
 
 	if (code != OK || names.n == 0) /* its tables are being deleted */
 		return code;
@@ -26,7 +29,8 @@ enum code namespaces_show(const struct control_call *call, struct str *answer, s
 {
 	struct json_out out = json_out_in(call->arena);
 	struct ns_page page;
-	enum code code = catalog_namespaces(call->control->service->catalog, NAMESPACES_MAX, call->arena, &page, err);
+	enum code code = catalog_namespaces(call->control->service->catalog, NAMESPACES_MAX,
+					    call->arena, &page, err);
 
 	json_out_open(&out, '{');
 	json_out_name(&out, STR("namespaces"));

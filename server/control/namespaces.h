@@ -6,7 +6,9 @@
 
 #include "server/control/control.h"
 
-/* A control_handler. {"namespaces": [{"account": A, "region": R, "tables": N}, ...], "more": false} */
-enum code namespaces_show(const struct control_call *call, struct str *answer, struct err *err) WARN_UNUSED;
+/* A control_handler. {"namespaces": [{"account": A, "region": R, "tables": N}, ...], "more": false}
+ */
+enum code namespaces_show(const struct control_call *call, struct str *answer,
+			  struct err *err) WARN_UNUSED;
 
 #endif

@@ -13,7 +13,9 @@ enum code policies_show(const struct control_call *call, struct str *answer, str
 {
 	enum code code = check_on(call, err);
 
-	return code == OK ? iam_show(call->control->service->iam, call->control->service->catalog, call->arena, answer, err) : code;
+	return code == OK ? iam_show(call->control->service->iam, call->control->service->catalog,
+				     call->arena, answer, err)
+			  : code;
 }
 
 enum code policies_replace(const struct control_call *call, struct str *answer, struct err *err)
@@ -21,7 +23,8 @@ enum code policies_replace(const struct control_call *call, struct str *answer, 
 	enum code code = check_on(call, err);
 
 	if (code == OK)
-		code = iam_put(call->control->service->catalog, call->body.p ? call->body : STR(""), err);
+		code = iam_put(call->control->service->catalog, call->body.p ? call->body : STR(""),
+			       err);
 	if (code == OK)
 		code = policies_show(call, answer, err);
 	if (code == OK)
@@ -44,5 +47,7 @@ enum code policies_report(const struct control_call *call, struct str *answer, s
 {
 	enum code code = check_on(call, err);
 
-	return code == OK ? iam_describe(call->control->service->iam, call->control->service->catalog, call->arena, answer, err) : code;
+	return code == OK ? iam_describe(call->control->service->iam,
+					 call->control->service->catalog, call->arena, answer, err)
+			  : code;
 }

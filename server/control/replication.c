@@ -12,11 +12,14 @@ static struct catalog *catalog_of(const struct control_call *call)
 	return call->control->service->catalog;
 }
 
-static enum code read_state(const struct control_call *call, struct links *links, struct replica_queue **queues, size_t *n, struct err *err)
+static enum code read_state(const struct control_call *call, struct links *links,
+			    struct replica_queue **queues, size_t *n, struct err *err)
 {
 	enum code code = catalog_refresh_clocks(catalog_of(call), err);
 
-	return code == OK ? replica_queues(catalog_of(call), call->arena, call->ns.account, links, queues, n, err) : code;
+	return code == OK ? replica_queues(catalog_of(call), call->arena, call->ns.account, links,
+					   queues, n, err)
+			  : code;
 }
 
 static void write_cuts(struct json_out *out, const struct links *links)
@@ -61,7 +64,8 @@ enum code replication_show(const struct control_call *call, struct str *answer, 
 	return OK;
 }
 
-static enum code read_cuts(const struct control_call *call, const struct json *array, struct links *links, struct err *err)
+static enum code read_cuts(const struct control_call *call, const struct json *array,
+			   struct links *links, struct err *err)
 {
 	size_t count = json_count(array);
 	enum code code = OK;
@@ -70,14 +74,17 @@ static enum code read_cuts(const struct control_call *call, const struct json *a
 		return err_set(err, MSG_REPLICATION_CUTS, LINKS_CUTS_MAX);
 	links->n = 0;
 	links->cuts = ARENA_ARRAY(call->arena, struct links_cut, count);
-	for (const struct json *element = json_first(array); element && code == OK; element = json_next(element)) {
+	for (const struct json *element = json_first(array); element && code == OK;
+	     element = json_next(element)) {
 		struct str *regions = NULL;
 		size_t n = 0;
 
 		if (json_type(element) != JSON_ARRAY)
 			return err_set(err, MSG_REPLICATION_PAIR);
 		code = control_strings(call, "partitions", element, &regions, &n, err);
-		if (code == OK && (n != 2 || str_eq(regions[0], regions[1]) || !replica_rules_is_region(regions[0]) || !replica_rules_is_region(regions[1])))
+		if (code == OK &&
+		    (n != 2 || str_eq(regions[0], regions[1]) ||
+		     !replica_rules_is_region(regions[0]) || !replica_rules_is_region(regions[1])))
 			code = err_set(err, MSG_REPLICATION_PAIR);
 		if (code == OK)
 			links->cuts[links->n++] = (struct links_cut){regions[0], regions[1]};
@@ -86,7 +93,8 @@ static enum code read_cuts(const struct control_call *call, const struct json *a
 }
 
 /* Sets the links, and repeats what comes through now before it answers. */
-static enum code set_links(const struct control_call *call, const struct links *links, struct str *answer, struct err *err)
+static enum code set_links(const struct control_call *call, const struct links *links,
+			   struct str *answer, struct err *err)
 {
 	uint64_t repeated;
 	enum code code = replica_set_links(catalog_of(call), call->ns.account, links, err);
@@ -99,7 +107,8 @@ static enum code set_links(const struct control_call *call, const struct links *
 enum code replication_put(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct json *lag, *cuts;
-	const struct control_member members[] = {{"lag_ms", JSON_NUMBER, &lag}, {"partitions", JSON_ARRAY, &cuts}};
+	const struct control_member members[] = {{"lag_ms", JSON_NUMBER, &lag},
+						 {"partitions", JSON_ARRAY, &cuts}};
 	struct links links;
 	struct replica_queue *queues;
 	size_t n;
@@ -109,7 +118,8 @@ enum code replication_put(const struct control_call *call, struct str *answer, s
 		code = read_state(call, &links, &queues, &n, err);
 	if (code == OK && lag) {
 		links.has_lag = true;
-		if (!json_integer(lag, &links.lag_ms) || links.lag_ms < 0 || links.lag_ms > REPLICATION_LAG_MAX_MS)
+		if (!json_integer(lag, &links.lag_ms) || links.lag_ms < 0 ||
+		    links.lag_ms > REPLICATION_LAG_MAX_MS)
 			return err_set(err, MSG_REPLICATION_LAG, REPLICATION_LAG_MAX_MS);
 	}
 	if (code == OK && cuts)

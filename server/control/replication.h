@@ -1,5 +1,6 @@
 /*
- * replication - /_dynalith/replication: how the replicas of an account's global tables follow each other. docs/global-tables.md.
+ * replication - /_dynalith/replication: how the replicas of an account's global tables follow each
+ * other. docs/global-tables.md.
  */
 #ifndef DYNALITH_SERVER_REPLICATION_H
 #define DYNALITH_SERVER_REPLICATION_H

@@ -23,14 +23,18 @@ static enum code forget(const struct control_call *call, struct err *err)
 	if (call->control->service->conflicts)
 		conflicts_clear(call->control->service->conflicts, call->ns);
 	enum code code = lag_settings_put(call->control->service->catalog, call->ns, &no_lag, err);
-	return code != OK ? code : clock_turn(call->control->clock, &call->ns, STR("{\"release\": true}"), err);
+	return code != OK ? code
+			  : clock_turn(call->control->clock, &call->ns, STR("{\"release\": true}"),
+				       err);
 }
 
 enum code state_reset(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct json *keep, *tables;
-	const struct control_member members[] = {{"keep", JSON_STRING, &keep}, {"tables", JSON_ARRAY, &tables}};
-	struct reset reset = {.now_ms = call->control->service->now_ms(call->control->service->clock_context, call->ns)};
+	const struct control_member members[] = {{"keep", JSON_STRING, &keep},
+						 {"tables", JSON_ARRAY, &tables}};
+	struct reset reset = {.now_ms = call->control->service->now_ms(
+				      call->control->service->clock_context, call->ns)};
 	struct str *names = NULL;
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
 
@@ -84,10 +88,12 @@ static struct str answer_name(const struct control_call *call, struct str name)
 	return json_out_str(&out);
 }
 
-enum code state_make_checkpoint(const struct control_call *call, struct str *answer, struct err *err)
+enum code state_make_checkpoint(const struct control_call *call, struct str *answer,
+				struct err *err)
 {
 	const struct service *service = call->control->service;
-	struct checkpoint checkpoint = {.created_ms = service->now_ms(service->clock_context, call->ns)};
+	struct checkpoint checkpoint = {.created_ms =
+						service->now_ms(service->clock_context, call->ns)};
 	enum code code = read_name(call, &checkpoint.name, err);
 
 	if (code != OK)
@@ -124,11 +130,13 @@ static struct str end_list(struct json_out *out)
 	return json_out_str(out);
 }
 
-enum code state_list_checkpoints(const struct control_call *call, struct str *answer, struct err *err)
+enum code state_list_checkpoints(const struct control_call *call, struct str *answer,
+				 struct err *err)
 {
 	struct json_out out = begin_list(call, STR("checkpoints"));
 	struct checkpoints checkpoints = {0};
-	enum code code = checkpoint_list(catalog_of(call), call->ns, call->arena, &checkpoints, err);
+	enum code code =
+		checkpoint_list(catalog_of(call), call->ns, call->arena, &checkpoints, err);
 
 	for (size_t i = 0; i < checkpoints.n; i++)
 		add_state(&out, checkpoints.v[i].name, checkpoints.v[i].created_ms);
@@ -149,7 +157,8 @@ enum code state_roll_back(const struct control_call *call, struct str *answer, s
 	return code;
 }
 
-enum code state_remove_checkpoint(const struct control_call *call, struct str *answer, struct err *err)
+enum code state_remove_checkpoint(const struct control_call *call, struct str *answer,
+				  struct err *err)
 {
 	enum code code = read_nothing(call, err);
 
@@ -172,7 +181,9 @@ enum code state_list_snapshots(const struct control_call *call, struct str *answ
 enum code state_take_snapshot(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct service *service = call->control->service;
-	struct snapshot snapshot = {.name = call->name, .created_ms = service->now_ms(service->clock_context, call->ns)};
+	struct snapshot snapshot = {.name = call->name,
+				    .created_ms =
+					    service->now_ms(service->clock_context, call->ns)};
 	enum code code = read_nothing(call, err);
 
 	if (code != OK)
@@ -182,7 +193,8 @@ enum code state_take_snapshot(const struct control_call *call, struct str *answe
 	return snapshot_take(catalog_of(call), call->ns, &snapshot, err);
 }
 
-enum code state_restore_snapshot(const struct control_call *call, struct str *answer, struct err *err)
+enum code state_restore_snapshot(const struct control_call *call, struct str *answer,
+				 struct err *err)
 {
 	struct str clock;
 	enum code code = read_nothing(call, err);
@@ -195,7 +207,8 @@ enum code state_restore_snapshot(const struct control_call *call, struct str *an
 	return code;
 }
 
-enum code state_remove_snapshot(const struct control_call *call, struct str *answer, struct err *err)
+enum code state_remove_snapshot(const struct control_call *call, struct str *answer,
+				struct err *err)
 {
 	enum code code = read_nothing(call, err);
 
@@ -203,8 +216,10 @@ enum code state_remove_snapshot(const struct control_call *call, struct str *ans
 	return code == OK ? snapshot_remove(catalog_of(call), call->ns, call->name, err) : code;
 }
 
-/* The namespaces of the accounts in the call's region: each another one than `from` and than those before it. */
-static enum code read_targets(const struct control_call *call, struct ns from, const struct json *to, struct ns **out, size_t *n, struct err *err)
+/* The namespaces of the accounts in the call's region: each another one than `from` and than those
+ * before it. */
+static enum code read_targets(const struct control_call *call, struct ns from,
+			      const struct json *to, struct ns **out, size_t *n, struct err *err)
 {
 	struct str *accounts;
 	enum code code = control_strings(call, "to", to, &accounts, n, err);
@@ -227,7 +242,9 @@ static enum code read_targets(const struct control_call *call, struct ns from, c
 enum code state_clone(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct json *from, *to, *replace;
-	const struct control_member members[] = {{"from", JSON_STRING, &from}, {"to", JSON_ARRAY, &to}, {"replace", JSON_BOOLEAN, &replace}};
+	const struct control_member members[] = {{"from", JSON_STRING, &from},
+						 {"to", JSON_ARRAY, &to},
+						 {"replace", JSON_BOOLEAN, &replace}};
 	struct snapshot_clone clone = {.from = call->ns};
 	struct ns *targets = NULL;
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
@@ -247,7 +264,9 @@ enum code state_clone(const struct control_call *call, struct str *answer, struc
 	if (code == OK)
 		code = snapshot_clone(catalog_of(call), &clone, err);
 	for (size_t i = 0; i < clone.n && code == OK; i++)
-		code = clock_restore(call->control->clock, targets[i], clock_save(call->control->clock, clone.from, call->arena), err);
+		code = clock_restore(call->control->clock, targets[i],
+				     clock_save(call->control->clock, clone.from, call->arena),
+				     err);
 	*answer = str_printf(call->arena, "{\"clones\":%zu}", clone.n);
 	return code;
 }
@@ -262,7 +281,9 @@ enum code state_dump(const struct control_call *call, struct str *answer, struct
 	enum code code = control_read(call, members, 1, err);
 
 	if (code == OK)
-		code = snapshot_file_read(catalog_of(call), call->ns, call->name, cursor ? json_string(call->arena, cursor) : STR_ABSENT, &block, &next, err);
+		code = snapshot_file_read(catalog_of(call), call->ns, call->name,
+					  cursor ? json_string(call->arena, cursor) : STR_ABSENT,
+					  &block, &next, err);
 	if (code != OK)
 		return code;
 	base64_encode(block, &text);
@@ -288,7 +309,8 @@ enum code state_load(const struct control_call *call, struct str *answer, struct
 	if (code == OK && !base64_decode(call->arena, json_string(call->arena, text), &block))
 		code = err_set(err, MSG_CONTROL_TYPE, "block", "base64");
 	if (code == OK)
-		code = snapshot_file_write(catalog_of(call), call->ns, call->name, block, &is_done, err);
+		code = snapshot_file_write(catalog_of(call), call->ns, call->name, block, &is_done,
+					   err);
 	*answer = is_done ? STR("{\"done\":true}") : STR("{\"done\":false}");
 	return code;
 }

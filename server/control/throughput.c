@@ -10,7 +10,8 @@ enum code throughput_show(const struct control_call *call, struct str *answer, s
 
 enum code throughput_put(const struct control_call *call, struct str *answer, struct err *err)
 {
-	enum code code = throughput_set(call->control->service->throughput, call->ns, call->body, err);
+	enum code code =
+		throughput_set(call->control->service->throughput, call->ns, call->body, err);
 
 	if (code == OK)
 		code = throughput_show(call, answer, err);

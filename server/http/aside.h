@@ -1,11 +1,13 @@
 /*
  * aside - threads for requests that take long, so that the workers stay free for those that do not.
  *
- * A worker serves many connections, and while it runs one request the others wait. So it hands requests that it cannot finish in a few
- * milliseconds to these few threads. The threads start with the first job.
+ * A worker serves many connections, and while it runs one request the others wait. So it hands
+ * requests that it cannot finish in a few milliseconds to these few threads. The threads start with
+ * the first job.
  *
- * Jobs that are known to be long wait longer: each lets jobs pass that come up to ASIDE_PATIENCE times its cost later. One thread takes no job of
- * ASIDE_LONG_NS or more, so that a job that may be short does not wait for the end of a long one.
+ * Jobs that are known to be long wait longer: each lets jobs pass that come up to ASIDE_PATIENCE
+ * times its cost later. One thread takes no job of ASIDE_LONG_NS or more, so that a job that may be
+ * short does not wait for the end of a long one.
  */
 #ifndef DYNALITH_SERVER_HTTP_ASIDE_H
 #define DYNALITH_SERVER_HTTP_ASIDE_H
@@ -30,8 +32,9 @@ struct aside;
 struct aside *aside_new(void);
 
 /*
- * A thread runs the job, perhaps before this returns. `cost_ns`: CPU time that it is known to take; 0: not known. False where there is no thread, or after
- * aside_stop(): the job stays with the caller.
+ * A thread runs the job, perhaps before this returns. `cost_ns`: CPU time that it is known to take;
+ * 0: not known. False where there is no thread, or after aside_stop(): the job stays with the
+ * caller.
  */
 bool aside_take(struct aside *aside, struct aside_job *job, uint64_t cost_ns);
 

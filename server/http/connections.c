@@ -20,7 +20,8 @@
 #define FILES_LATER 12    /* of the front end, a backup, a post of a trigger */
 #define FILES_OF_THREAD 4 /* its epoll set, its pipe, its reader of the data file */
 #define QUIET_MS 1000     /* since the last bytes or answer */
-#define QUIET_END_MS 2500 /* the thread looks each second, so that at least one look falls between the two */
+#define QUIET_END_MS                                                                               \
+	2500 /* the thread looks each second, so that at least one look falls between the two */
 #define LATE_MS 1000      /* a thread that is not busy serves a socket much sooner */
 #define NEVER INT64_MAX
 
@@ -58,7 +59,8 @@ struct connection {
 
 struct connections {
 	struct connections_options options;
-	pthread_mutex_t mutex; /* of all below; a socket is open as long as its connection is in the list */
+	pthread_mutex_t
+		mutex; /* of all below; a socket is open as long as its connection is in the list */
 	unsigned count;
 	unsigned over[CONNECTION_KINDS]; /* admitted beyond the limit */
 	struct connection *first;
@@ -79,12 +81,14 @@ static int64_t now_ms(void)
 }
 
 /*
- * Whether we are late: bytes came that nobody has read, or the socket takes bytes that nobody has sent, because the connection's thread is
- * busy. A client that sends without end is read all the time, so this does not excuse it.
+ * Whether we are late: bytes came that nobody has read, or the socket takes bytes that nobody has
+ * sent, because the connection's thread is busy. A client that sends without end is read all the
+ * time, so this does not excuse it.
  */
 static bool is_our_fault(const struct connection *connection, int64_t now)
 {
-	enum connection_phase phase = (enum connection_phase)atomic_load_explicit(&connection->phase, memory_order_relaxed);
+	enum connection_phase phase = (enum connection_phase)atomic_load_explicit(
+		&connection->phase, memory_order_relaxed);
 	struct pollfd room = {connection->fd, POLLOUT, 0};
 	int unread = 0;
 
@@ -92,20 +96,25 @@ static bool is_our_fault(const struct connection *connection, int64_t now)
 		return false;
 	if (phase == CONNECTION_SENDING)
 		return poll(&room, 1, 0) == 1 && room.revents == POLLOUT;
-	if (phase == CONNECTION_RECEIVING && now - atomic_load_explicit(&connection->touched_ms, memory_order_relaxed) < LATE_MS)
+	if (phase == CONNECTION_RECEIVING &&
+	    now - atomic_load_explicit(&connection->touched_ms, memory_order_relaxed) < LATE_MS)
 		return false;
 	return ioctl(connection->fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
 /*
- * libmicrohttpd waits for an edge of epoll, and misses an end of the client that came with its last bytes. So this looks for it, once or twice after the last
- * bytes or answer, and makes it an event of its own. A later end is one.
+ * libmicrohttpd waits for an edge of epoll, and misses an end of the client that came with its last
+ * bytes. So this looks for it, once or twice after the last bytes or answer, and makes it an event
+ * of its own. A later end is one.
  */
 static void report_end(const struct connection *connection, int64_t now)
 {
-	enum connection_phase phase = (enum connection_phase)atomic_load_explicit(&connection->phase, memory_order_relaxed);
-	int64_t quiet_ms = now - atomic_load_explicit(&connection->touched_ms, memory_order_relaxed);
-	bool is_looked_at = (phase == CONNECTION_WAITING || phase == CONNECTION_RECEIVING) && quiet_ms >= QUIET_MS && quiet_ms < QUIET_END_MS;
+	enum connection_phase phase = (enum connection_phase)atomic_load_explicit(
+		&connection->phase, memory_order_relaxed);
+	int64_t quiet_ms =
+		now - atomic_load_explicit(&connection->touched_ms, memory_order_relaxed);
+	bool is_looked_at = (phase == CONNECTION_WAITING || phase == CONNECTION_RECEIVING) &&
+			    quiet_ms >= QUIET_MS && quiet_ms < QUIET_END_MS;
 
 	if (is_looked_at && platform_has_ended(connection->fd))
 		shutdown(connection->fd, SHUT_RD);
@@ -126,8 +135,12 @@ void connections_sweep(struct connections *connections)
 		bool is_excused = is_our_fault(at, now);
 		/* not where it began another phase meanwhile */
 		if (is_excused)
-			atomic_compare_exchange_strong_explicit(&at->until_ms, &until, anew, memory_order_relaxed, memory_order_relaxed);
-		else if (atomic_compare_exchange_strong_explicit(&at->until_ms, &until, NEVER, memory_order_relaxed, memory_order_relaxed))
+			atomic_compare_exchange_strong_explicit(&at->until_ms, &until, anew,
+								memory_order_relaxed,
+								memory_order_relaxed);
+		else if (atomic_compare_exchange_strong_explicit(&at->until_ms, &until, NEVER,
+								 memory_order_relaxed,
+								 memory_order_relaxed))
 			shutdown(at->fd, SHUT_RDWR);
 	}
 	pthread_mutex_unlock(&connections->mutex);
@@ -160,7 +173,8 @@ static void set_peer(struct connection *connection, const struct sockaddr *peer)
 }
 
 /* The client's address as it is counted, and its limits. */
-static struct connections_share address_of(const struct connection *connection, unsigned char *bytes)
+static struct connections_share address_of(const struct connection *connection,
+					   unsigned char *bytes)
 {
 	static const unsigned char mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 	const struct connections_options *options = &connection->all->options;
@@ -216,7 +230,8 @@ static bool is_address_full(const struct connection *connection)
 {
 	const struct address *address = connection->address;
 
-	return address && address->share.connections > 0 && address->count >= address->share.connections;
+	return address && address->share.connections > 0 &&
+	       address->count >= address->share.connections;
 }
 
 static void leave_address(struct connection *connection)
@@ -242,7 +257,8 @@ bool connection_begin_request(struct connection *connection)
 
 	if (!address)
 		return true;
-	bool is_one_more = atomic_fetch_add(&address->requests, 1) >= address->share.requests && address->share.requests > 0;
+	bool is_one_more = atomic_fetch_add(&address->requests, 1) >= address->share.requests &&
+			   address->share.requests > 0;
 	if (is_one_more && stats)
 		atomic_fetch_add(&stats->address_requests_over, 1);
 	return !is_one_more;
@@ -254,7 +270,8 @@ void connection_end_request(struct connection *connection)
 		atomic_fetch_sub(&connection->address->requests, 1);
 }
 
-struct connection *connections_add(struct connections *connections, int fd, const struct sockaddr *peer)
+struct connection *connections_add(struct connections *connections, int fd,
+				   const struct sockaddr *peer)
 {
 	struct connection *connection = arena_checked(calloc(1, sizeof(*connection)));
 	int64_t now = now_ms();
@@ -268,10 +285,13 @@ struct connection *connections_add(struct connections *connections, int fd, cons
 	connection->is_over = connections->count >= connections->options.limit || is_address_over;
 	if (connection->address)
 		connection->address->count += !connection->is_over;
-	connections->count += !connection->is_over; /* connections beyond the limit do not keep others out */
+	connections->count +=
+		!connection->is_over; /* connections beyond the limit do not keep others out */
 	atomic_init(&connection->phase, CONNECTION_WAITING);
 	atomic_init(&connection->touched_ms, now);
-	atomic_init(&connection->until_ms, now + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S : connections->options.idle_s));
+	atomic_init(&connection->until_ms,
+		    now + 1000LL * (connection->is_over ? CONNECTIONS_OVER_S
+							: connections->options.idle_s));
 	connection->next = connections->first;
 	if (connection->next)
 		connection->next->previous = connection;
@@ -341,7 +361,8 @@ int connection_fd(const struct connection *connection)
 
 const struct sockaddr *connection_peer(const struct connection *connection, socklen_t *n)
 {
-	*n = connection->peer.any.sa_family == AF_INET6 ? sizeof(connection->peer.v6) : sizeof(connection->peer.v4);
+	*n = connection->peer.any.sa_family == AF_INET6 ? sizeof(connection->peer.v6)
+							: sizeof(connection->peer.v4);
 	return &connection->peer.any;
 }
 
@@ -373,7 +394,8 @@ void connection_enter(struct connection *connection, enum connection_phase phase
 		return;
 	if (phase != CONNECTION_WORKING) {
 		now = now_ms();
-		until = now + 1000LL * (phase == CONNECTION_WAITING ? options->idle_s : options->request_s);
+		until = now + 1000LL * (phase == CONNECTION_WAITING ? options->idle_s
+								    : options->request_s);
 		atomic_store_explicit(&connection->touched_ms, now, memory_order_relaxed);
 	}
 	atomic_store_explicit(&connection->phase, phase, memory_order_relaxed);
@@ -398,9 +420,11 @@ static uint64_t other_files(uint64_t files, unsigned threads)
 	return needed > most ? needed : most;
 }
 
-struct connections_room connections_make_room(unsigned wanted, unsigned files_each, unsigned threads)
+struct connections_room connections_make_room(unsigned wanted, unsigned files_each,
+					      unsigned threads)
 {
-	unsigned most = (CONNECTIONS_MAX - FILES_OTHER) / files_each - CONNECTIONS_OVER, within = wanted < most ? wanted : most;
+	unsigned most = (CONNECTIONS_MAX - FILES_OTHER) / files_each - CONNECTIONS_OVER,
+		 within = wanted < most ? wanted : most;
 	rlim_t needed = ((rlim_t)within + CONNECTIONS_OVER) * files_each + FILES_OTHER;
 	struct rlimit files;
 
@@ -411,10 +435,13 @@ struct connections_room connections_make_room(unsigned wanted, unsigned files_ea
 		getrlimit(RLIMIT_NOFILE, &files);
 	if (files.rlim_cur >= needed)
 		return (struct connections_room){within, CONNECTIONS_OVER, needed};
-	uint64_t others = other_files(files.rlim_cur, threads), all = files.rlim_cur > others ? (files.rlim_cur - others) / files_each : 0;
+	uint64_t others = other_files(files.rlim_cur, threads),
+		 all = files.rlim_cur > others ? (files.rlim_cur - others) / files_each : 0;
 	if (all < 2 * CONNECTIONS_OVER_MIN)
 		all = 2 * CONNECTIONS_OVER_MIN;
-	unsigned beyond = all / 4 < CONNECTIONS_OVER_MIN ? CONNECTIONS_OVER_MIN : all / 4 < CONNECTIONS_OVER ? (unsigned)all / 4 : CONNECTIONS_OVER;
+	unsigned beyond = all / 4 < CONNECTIONS_OVER_MIN ? CONNECTIONS_OVER_MIN
+			  : all / 4 < CONNECTIONS_OVER   ? (unsigned)all / 4
+							 : CONNECTIONS_OVER;
 	unsigned room = (unsigned)all - beyond;
 	return (struct connections_room){room < within ? room : within, beyond, files.rlim_cur};
 }

@@ -1,14 +1,16 @@
 /*
  * connections - the open connections, and the time limit of each one's phase.
  *
- * libmicrohttpd's timeout starts again with every byte, so a client that sends or takes a byte now and then would keep its connection, and
- * the memory behind it, for ever. Here each phase of a connection has an end: connections_sweep() shuts down each socket whose
- * time is over; libmicrohttpd then closes it. Its own timeout stays off: it would also end a connection whose request waits for a busy
- * thread. Where a phase ends while bytes wait that nobody has read, or an answer waits that nobody has sent, the thread is late, and the
- * phase starts again.
+ * libmicrohttpd's timeout starts again with every byte, so a client that sends or takes a byte now
+ * and then would keep its connection, and the memory behind it, for ever. Here each phase of a
+ * connection has an end: connections_sweep() shuts down each socket whose time is over;
+ * libmicrohttpd then closes it. Its own timeout stays off: it would also end a connection whose
+ * request waits for a busy thread. Where a phase ends while bytes wait that nobody has read, or an
+ * answer waits that nobody has sent, the thread is late, and the phase starts again.
  *
- * It also counts: a connection beyond the limit is "over". The server accepts it nevertheless, for a short time, to answer it with an error
- * that SDKs retry. Otherwise it would wait in the kernel's backlog.
+ * It also counts: a connection beyond the limit is "over". The server accepts it nevertheless, for
+ * a short time, to answer it with an error that SDKs retry. Otherwise it would wait in the kernel's
+ * backlog.
  */
 #ifndef DYNALITH_SERVER_HTTP_CONNECTIONS_H
 #define DYNALITH_SERVER_HTTP_CONNECTIONS_H
@@ -18,7 +20,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define CONNECTIONS_OVER 128 /* accepted beyond the limit at most, to be refused by an answer, or to ask for health */
+#define CONNECTIONS_OVER                                                                           \
+	128 /* accepted beyond the limit at most, to be refused by an answer, or to ask for health \
+	     */
 #define CONNECTIONS_OVER_MIN 4
 #define CONNECTIONS_MAX (1 << 17)
 #define CONNECTIONS_OVER_S 2 /* seconds that these have */
@@ -27,11 +31,12 @@
 struct connections_stats {
 	atomic_uint open;
 	atomic_ullong over; /* since the start, that came beyond a limit */
-	atomic_ullong address_over;          /* of these, that came beyond the limit of their address */
+	atomic_ullong address_over; /* of these, that came beyond the limit of their address */
 	atomic_ullong address_requests_over; /* requests beyond that of their address */
 };
 
-/* What one client address may have at once; 0: any number. An IPv6 network of 64 bits counts as one address. */
+/* What one client address may have at once; 0: any number. An IPv6 network of 64 bits counts as one
+ * address. */
 struct connections_share {
 	unsigned connections;
 	unsigned requests; /* under way */
@@ -39,9 +44,11 @@ struct connections_share {
 
 struct connections_options {
 	unsigned limit;     /* connections that are served at once */
-	unsigned over;      /* beyond it, up to CONNECTIONS_OVER: half of them wait, a quarter of each kind is answered */
+	unsigned over; /* beyond it, up to CONNECTIONS_OVER: half of them wait, a quarter of each
+			  kind is answered */
 	unsigned idle_s;    /* between two requests */
-	unsigned request_s; /* from a request's first line to its end, and from its answer to the answer's end */
+	unsigned request_s; /* from a request's first line to its end, and from its answer to the
+			       answer's end */
 	struct connections_share remote, loopback;
 	struct connections_stats *stats; /* or NULL */
 };
@@ -62,19 +69,22 @@ struct connection;
 /* NULL where no memory can be had. */
 struct connections *connections_new(const struct connections_options *options);
 
-/* Shuts down late connections, and those whose client left and whose end libmicrohttpd missed. Call it each second. */
+/* Shuts down late connections, and those whose client left and whose end libmicrohttpd missed. Call
+ * it each second. */
 void connections_sweep(struct connections *connections);
 
 /* No connection may be left. */
 void connections_free(struct connections *connections);
 
-/* Enters a socket, in the phase WAITING. The socket must stay open until it is removed. `peer` may be of any family, or NULL. */
-struct connection *connections_add(struct connections *connections, int fd, const struct sockaddr *peer);
+/* Enters a socket, in the phase WAITING. The socket must stay open until it is removed. `peer` may
+ * be of any family, or NULL. */
+struct connection *connections_add(struct connections *connections, int fd,
+				   const struct sockaddr *peer);
 void connections_remove(struct connection *connection);
 
 /*
- * Its first bytes are there. Returns whether it may be served. Of connections beyond the limit half of connections_options.over may, a quarter of
- * each kind.
+ * Its first bytes are there. Returns whether it may be served. Of connections beyond the limit half
+ * of connections_options.over may, a quarter of each kind.
  */
 bool connection_admit(struct connection *connection, enum connection_kind kind);
 
@@ -95,14 +105,15 @@ const struct sockaddr *connection_peer(const struct connection *connection, sock
 enum connection_kind connection_kind(const struct connection *connection);
 
 /*
- * Reports what a request cost that was long; 0: it was not. By the request's thread. The next ones are expected to cost as much, until some in a row
- * were not long: CONNECTION_FORGETS.
+ * Reports what a request cost that was long; 0: it was not. By the request's thread. The next ones
+ * are expected to cost as much, until some in a row were not long: CONNECTION_FORGETS.
  */
 #define CONNECTION_FORGETS 16
 void connection_learn(struct connection *connection, uint64_t cost_ns);
 uint64_t connection_cost(const struct connection *connection);
 
-/* A request begins, or is over. False where it is one more than its address may have under way; it counts nevertheless. */
+/* A request begins, or is over. False where it is one more than its address may have under way; it
+ * counts nevertheless. */
 bool connection_begin_request(struct connection *connection);
 void connection_end_request(struct connection *connection);
 
@@ -118,10 +129,12 @@ struct connections_room {
 };
 
 /*
- * Raises the process's limit of open files to what so many connections need, beside the rest of the server. Gives the connections that there is
- * room for, each with `files_each` open files: `wanted`, or less where the hard limit or CONNECTIONS_MAX is lower. Where the hard limit leaves none
- * for FILES_OTHER, it counts the files that are open, and what `threads` workers still open.
+ * Raises the process's limit of open files to what so many connections need, beside the rest of the
+ * server. Gives the connections that there is room for, each with `files_each` open files:
+ * `wanted`, or less where the hard limit or CONNECTIONS_MAX is lower. Where the hard limit leaves
+ * none for FILES_OTHER, it counts the files that are open, and what `threads` workers still open.
  */
-struct connections_room connections_make_room(unsigned wanted, unsigned files_each, unsigned threads);
+struct connections_room connections_make_room(unsigned wanted, unsigned files_each,
+					      unsigned threads);
 
 #endif

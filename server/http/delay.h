@@ -1,5 +1,6 @@
 /*
- * delay - answers that wait: one thread that hands jobs back when they are due, so that no worker sleeps. It starts with the first job.
+ * delay - answers that wait: one thread that hands jobs back when they are due, so that no worker
+ * sleeps. It starts with the first job.
  */
 #ifndef DYNALITH_SERVER_HTTP_DELAY_H
 #define DYNALITH_SERVER_HTTP_DELAY_H
@@ -18,8 +19,9 @@ struct delay;
 struct delay *delay_new(void);
 
 /*
- * Has the job run in so many milliseconds, or at once when the thread is stopped; it may be gone when this returns. False where no thread can be had,
- * or it is stopped: the job is the caller's still.
+ * Has the job run in so many milliseconds, or at once when the thread is stopped; it may be gone
+ * when this returns. False where no thread can be had, or it is stopped: the job is the caller's
+ * still.
  */
 bool delay_take(struct delay *delay, struct delay_job *job, uint64_t ms);
 

@@ -26,7 +26,9 @@
 #define PAUSE_NS 10000000   /* where there are no files left */
 #define LINGERS 32          /* sockets that linger at once; the oldest makes room */
 #define LINGER_TICK_MS 1000
-#define WASTE_MAX (64 * 1024 * 1024) /* bytes discarded behind an answer; a client that sends more does not listen */
+#define WASTE_MAX                                                                                  \
+	(64 * 1024 *                                                                               \
+	 1024) /* bytes discarded behind an answer; a client that sends more does not listen */
 
 /* A socket that is here: of a connection that has sent nothing, or one that lingers. */
 struct guest {
@@ -104,7 +106,8 @@ unsigned door_port(int listen_fd)
 	char port[8] = "0";
 
 	if (getsockname(listen_fd, (struct sockaddr *)&address, &n) == 0)
-		getnameinfo((struct sockaddr *)&address, n, NULL, 0, port, sizeof(port), NI_NUMERICSERV);
+		getnameinfo((struct sockaddr *)&address, n, NULL, 0, port, sizeof(port),
+			    NI_NUMERICSERV);
 	return (unsigned)strtoul(port, NULL, 10);
 }
 
@@ -145,7 +148,8 @@ static void turn_away(struct door *door, struct guest *guest)
 {
 	int fd = guest->fd;
 
-	poller_watch(door->poller, fd, WATCH, 0, NULL); /* close() leaves it to epoll while a duplicate is open */
+	poller_watch(door->poller, fd, WATCH, 0,
+		     NULL); /* close() leaves it to epoll while a duplicate is open */
 	go(door, guest);
 	if (guest->connection)
 		connections_remove(guest->connection);
@@ -181,19 +185,25 @@ static void bury(struct door *door)
 static void refuse(int fd)
 {
 	char text[REFUSAL_MOST], waste[4096];
-	struct str answer = refusal_write(text, "503 Service Unavailable", STR("Connection: close"), STR(FULL_REFUSAL));
+	struct str answer = refusal_write(text, "503 Service Unavailable", STR("Connection: close"),
+					  STR(FULL_REFUSAL));
 
 	platform_send(fd, answer.p, answer.n);
 	shutdown(fd, SHUT_WR);
-	for (int i = 0; i < 64 && recv(fd, waste, sizeof(waste), MSG_DONTWAIT) > 0; i++) /* bytes that nobody read would reset the connection */
+	for (int i = 0; i < 64 && recv(fd, waste, sizeof(waste), MSG_DONTWAIT) > 0;
+	     i++) /* bytes that nobody read would reset the connection */
 		;
 }
 
-/* The kind of a connection by its first bytes. Too few bytes to decide make it VITAL: that thread can wait for more. */
+/* The kind of a connection by its first bytes. Too few bytes to decide make it VITAL: that thread
+ * can wait for more. */
 static enum connection_kind kind_of(struct str bytes)
 {
 	static const struct str vital[] = {
-		STR_INIT("GET /_dynalith/health"), STR_INIT("GET /_dynalith/metrics"), STR_INIT("HEAD /_dynalith/health"), STR_INIT("HEAD /_dynalith/metrics"),
+		STR_INIT("GET /_dynalith/health"),
+		STR_INIT("GET /_dynalith/metrics"),
+		STR_INIT("HEAD /_dynalith/health"),
+		STR_INIT("HEAD /_dynalith/metrics"),
 	};
 
 	for (size_t i = 0; i < sizeof(vital) / sizeof(vital[0]); i++) {
@@ -204,7 +214,8 @@ static enum connection_kind kind_of(struct str bytes)
 }
 
 /* Peeks at the socket's bytes. The connection where it can go on, and its kind; else NULL. */
-static struct connection *look_at(struct door *door, struct guest *guest, enum connection_kind *kind)
+static struct connection *look_at(struct door *door, struct guest *guest,
+				  enum connection_kind *kind)
 {
 	char bytes[32];
 	ssize_t n = recv(guest->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
@@ -261,7 +272,8 @@ void door_take(struct door *door, int fd, const struct sockaddr *peer)
 	if (door->is_closed) {
 		close(fd);
 	} else {
-		struct guest *guest = come(door, fd, connections_add(door->options.connections, fd, peer));
+		struct guest *guest =
+			come(door, fd, connections_add(door->options.connections, fd, peer));
 
 		if (door->crowd > door->options.crowd)
 			turn_away(door, oldest(door, false));
@@ -375,7 +387,8 @@ static void close_all(struct door *door)
 	door->is_closed = true;
 	while (door->first)
 		turn_away(door, door->first);
-	const int fds[] = {door->options.listen_fd, door->poller, door->stop_fds[0], door->stop_fds[1], door->spare};
+	const int fds[] = {door->options.listen_fd, door->poller, door->stop_fds[0],
+			   door->stop_fds[1], door->spare};
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -396,8 +409,10 @@ struct door *door_open(const struct door_options *options)
 	door->options = *options;
 	door->stop_fds[0] = door->stop_fds[1] = door->spare = -1;
 	door->poller = poller_open();
-	if (door->poller >= 0 && platform_pipe(door->stop_fds) && is_watched(door, door->stop_fds[0], &door->stop_fds) &&
-	    (options->listen_fd < 0 || is_watched(door, options->listen_fd, &door->options.listen_fd))) {
+	if (door->poller >= 0 && platform_pipe(door->stop_fds) &&
+	    is_watched(door, door->stop_fds[0], &door->stop_fds) &&
+	    (options->listen_fd < 0 ||
+	     is_watched(door, options->listen_fd, &door->options.listen_fd))) {
 		keep_spare(door);
 		if (pthread_create(&door->thread, NULL, keep, door) == 0)
 			return door;

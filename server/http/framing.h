@@ -1,7 +1,9 @@
 /*
- * framing - where a request's body ends, which host it is for, and whether a browser sent it, by its header lines as libmicrohttpd hands them out.
+ * framing - where a request's body ends, which host it is for, and whether a browser sent it, by
+ * its header lines as libmicrohttpd hands them out.
  *
- * libmicrohttpd 0.9.75 accepts heads that other servers read in another way (RFC 9112, 11.2: request smuggling). So this module judges each line too.
+ * libmicrohttpd 0.9.75 accepts heads that other servers read in another way (RFC 9112, 11.2:
+ * request smuggling). So this module judges each line too.
  */
 #ifndef DYNALITH_SERVER_HTTP_FRAMING_H
 #define DYNALITH_SERVER_HTTP_FRAMING_H

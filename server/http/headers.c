@@ -9,7 +9,8 @@ void headers_add(struct headers *headers, struct arena *arena, struct str name, 
 	if (headers->n == headers->cap) {
 		size_t cap = headers->cap ? headers->cap * 2 : LINES_AT_FIRST;
 
-		headers->v = arena_grow(arena, headers->v, headers->n * sizeof(*headers->v), cap * sizeof(*headers->v));
+		headers->v = arena_grow(arena, headers->v, headers->n * sizeof(*headers->v),
+					cap * sizeof(*headers->v));
 		headers->cap = cap;
 	}
 	headers->v[headers->n++] = (struct header){name, value};
@@ -37,14 +38,16 @@ struct str headers_first(const struct headers *headers, struct str name)
 struct str headers_joined(const struct headers *headers, struct arena *arena, struct str name)
 {
 	const struct header *first = next_line(headers, 0, name);
-	const struct header *second = first ? next_line(headers, (size_t)(first - headers->v) + 1, name) : NULL;
+	const struct header *second =
+		first ? next_line(headers, (size_t)(first - headers->v) + 1, name) : NULL;
 	struct buf joined;
 
 	if (!second)
 		return first ? first->value : STR_ABSENT;
 	joined = buf_in(arena);
 	buf_add_str(&joined, str_trim(first->value));
-	for (const struct header *line = second; line; line = next_line(headers, (size_t)(line - headers->v) + 1, name)) {
+	for (const struct header *line = second; line;
+	     line = next_line(headers, (size_t)(line - headers->v) + 1, name)) {
 		buf_add_byte(&joined, ',');
 		buf_add_str(&joined, str_trim(line->value));
 	}

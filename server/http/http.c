@@ -38,7 +38,8 @@ void http_linger(const struct http *http, const struct connection *connection)
 
 	struct door *door = atomic_load(&http->door); /* NULL for a moment behind the start */
 
-	if (door && (connection_lingers(connection) || recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0))
+	if (door &&
+	    (connection_lingers(connection) || recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0))
 		door_linger(door, fd);
 }
 
@@ -46,7 +47,8 @@ void http_linger(const struct http *http, const struct connection *connection)
 static struct MHD_Response *make_exhausted(void)
 {
 	struct str body = STR(FULL_REFUSAL);
-	struct MHD_Response *response = MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
 
 	if (response)
 		MHD_add_response_header(response, "Content-Type", "application/x-amz-json-1.0");
@@ -65,20 +67,30 @@ static bool start_tls(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
 	const struct tls_options tls = {
-		.listener = fd, .threads = options->threads, .limit = options->room.within + options->room.beyond, .request_s = options->request_timeout_s,
-		.deliver = take_plain, .context = http,
+		.listener = fd,
+		.threads = options->threads,
+		.limit = options->room.within + options->room.beyond,
+		.request_s = options->request_timeout_s,
+		.deliver = take_plain,
+		.context = http,
 	};
 
 	return tls_start(options->tls, &tls);
 }
 
-/* The parts, in the order in which they need each other. False where one does not start; `fd` is closed then. */
+/* The parts, in the order in which they need each other. False where one does not start; `fd` is
+ * closed then. */
 static bool start(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
 	const struct connections_options limits = {
-		.limit = options->room.within, .over = options->room.beyond, .idle_s = options->idle_timeout_s, .request_s = options->request_timeout_s,
-		.remote = options->remote, .loopback = options->loopback, .stats = &options->stats->connections,
+		.limit = options->room.within,
+		.over = options->room.beyond,
+		.idle_s = options->idle_timeout_s,
+		.request_s = options->request_timeout_s,
+		.remote = options->remote,
+		.loopback = options->loopback,
+		.stats = &options->stats->connections,
 	};
 
 	http->exhausted = make_exhausted();
@@ -88,7 +100,8 @@ static bool start(struct http *http, int fd)
 		close(fd);
 		return false;
 	}
-	const struct door_options door = {options->tls ? -1 : fd, http->connections, options->room.beyond / 2, enter, http};
+	const struct door_options door = {options->tls ? -1 : fd, http->connections,
+					  options->room.beyond / 2, enter, http};
 	http->door = door_open(&door);
 	if (!http->door) {
 		if (options->tls)
@@ -96,7 +109,8 @@ static bool start(struct http *http, int fd)
 		return false;
 	}
 	http->sweep.run = sweep;
-	if (delay_take(http->delay, &http->sweep, SWEEP_MS) && (!options->tls || start_tls(http, fd)))
+	if (delay_take(http->delay, &http->sweep, SWEEP_MS) &&
+	    (!options->tls || start_tls(http, fd)))
 		return true;
 	delay_stop(http->delay);
 	door_close(http->door);
@@ -160,7 +174,8 @@ void http_stop(struct http *http, unsigned wait_ms)
 {
 	const struct timespec moment = {0, 1000000};
 	struct tls *tls = http->options.tls;
-	int64_t end_ms = monotonic_ms() + wait_ms; /* by the clock: on a busy machine a moment can be many */
+	int64_t end_ms =
+		monotonic_ms() + wait_ms; /* by the clock: on a busy machine a moment can be many */
 
 	atomic_store(&http->is_stopping, true);
 	ending_part("requests under way");

@@ -28,7 +28,8 @@ struct exchange *http_exchange_new(struct http *http)
 
 	if (!exchange)
 		exchange = take_of_all(http);
-	arena = exchange ? exchange->arena : arena_new_within(ARENA_KEEP, &http->options.stats->memory);
+	arena = exchange ? exchange->arena
+			 : arena_new_within(ARENA_KEEP, &http->options.stats->memory);
 	if (!exchange)
 		exchange = arena_checked(malloc(sizeof(*exchange)));
 	*exchange = (struct exchange){.http = http, .arena = arena};
@@ -99,7 +100,8 @@ void http_exchange_start_over(struct exchange *exchange)
 
 	exchange->head.uri = str_copy(fresh, exchange->head.uri);
 	if (exchange->body.p)
-		exchange->body.p = memcpy(arena_bytes(fresh, exchange->body.n), exchange->body.p, exchange->body.n);
+		exchange->body.p = memcpy(arena_bytes(fresh, exchange->body.n), exchange->body.p,
+					  exchange->body.n);
 	exchange->body.cap = exchange->body.n;
 	arena_free(exchange->arena);
 	exchange->arena = fresh;
@@ -125,7 +127,8 @@ void http_exchange_keep_reply(struct exchange *exchange)
 	exchange->arena = rest;
 }
 
-/* The target without http://AUTHORITY, as clients send it to proxies. RFC 9112, 3.2.2: a server must accept this form too. */
+/* The target without http://AUTHORITY, as clients send it to proxies. RFC 9112, 3.2.2: a server
+ * must accept this form too. */
 static struct str origin_form(struct str uri)
 {
 	static const struct str schemes[] = {STR_INIT("http://"), STR_INIT("https://")};
@@ -154,10 +157,15 @@ struct http_request http_exchange_request(struct exchange *exchange)
 {
 	struct http_request request = {
 		.hold = exchange->hold,
-		.haste = exchange->haste, .slice_ns = http_lane_slice(exchange->lane), .is_long_write = exchange->is_long_write,
-		.arena = exchange->arena, .method = str_of(exchange->head.method),
+		.haste = exchange->haste,
+		.slice_ns = http_lane_slice(exchange->lane),
+		.is_long_write = exchange->is_long_write,
+		.arena = exchange->arena,
+		.method = str_of(exchange->head.method),
 		.is_from_browser = exchange->head.is_from_browser,
-		.is_explained = exchange->head.is_explained, .headers = &exchange->head.headers, .claim = exchange->claim,
+		.is_explained = exchange->head.is_explained,
+		.headers = &exchange->head.headers,
+		.claim = exchange->claim,
 	};
 
 	split_uri(exchange->head.uri, &request);

@@ -24,8 +24,9 @@
 #include "storage/store/idle.h"
 
 /*
- * Bytes that libmicrohttpd has for a connection, and clears for each request: half of them to read, the rest for records of header lines and for the head of
- * the answer. A request whose head and records take more than HTTP_HEAD_SHARE is refused, so that the answer's head finds room.
+ * Bytes that libmicrohttpd has for a connection, and clears for each request: half of them to read,
+ * the rest for records of header lines and for the head of the answer. A request whose head and
+ * records take more than HTTP_HEAD_SHARE is refused, so that the answer's head finds room.
  */
 #define HTTP_CONNECTION_MEMORY (32 * 1024)
 #define HTTP_HEAD_SHARE (24 * 1024)
@@ -80,7 +81,8 @@ struct exchange {
 	struct connection *connection;
 	struct MHD_Connection *mhd;
 	struct head head;
-	bool is_started, is_early, is_over, is_long_write; /* over: beyond a limit of connections or requests */
+	bool is_started, is_early, is_over,
+		is_long_write; /* over: beyond a limit of connections or requests */
 	enum http_problem problem;
 	enum http_haste haste;
 	struct lane *lane;
@@ -102,7 +104,8 @@ struct http {
 	struct delay_job sweep; /* of connections, each second */
 	unsigned port;
 	struct connections *connections;
-	atomic_bool is_stopping, is_drained; /* is_drained: requests under way have had their time */
+	atomic_bool is_stopping,
+		is_drained;    /* is_drained: requests under way have had their time */
 	struct idle idle;      /* exchanges, one for each thread */
 	pthread_mutex_t mutex; /* of the other idle ones */
 	struct exchange *first_idle;
@@ -112,22 +115,28 @@ struct http {
 /* NULL where no thread can be had. It starts the lane for VITAL connections. */
 struct lanes *http_lanes_new(struct http *http);
 /* Hands the connection to a lane, which closes it in the end. One call at a time. */
-void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum connection_kind kind);
+void http_lanes_enter(struct lanes *lanes, struct connection *connection,
+		      enum connection_kind kind);
 /* Closes all connections and ends the threads. No connection may be suspended. */
 void http_lanes_free(struct lanes *lanes);
 
 /* The CPU time in nanoseconds that a request on this lane may take there. 0: any. */
 uint64_t http_lane_slice(const struct lane *lane);
 
-/* `n` bytes of the exchange's body came. Where its lane reads bodies without a pause, this suspends the connection for some milliseconds. */
+/* `n` bytes of the exchange's body came. Where its lane reads bodies without a pause, this suspends
+ * the connection for some milliseconds. */
 void http_lane_pace(struct exchange *exchange, size_t n);
 
-/* libmicrohttpd's callbacks: a request line has come; the head, the next *data_size bytes of the body, or its end; the request is over. */
-struct exchange *http_serve_begin(struct http *http, struct connection *connection, struct lane *lane, const char *uri);
-bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method, const char *version, const char *data, size_t *data_size);
+/* libmicrohttpd's callbacks: a request line has come; the head, the next *data_size bytes of the
+ * body, or its end; the request is over. */
+struct exchange *http_serve_begin(struct http *http, struct connection *connection,
+				  struct lane *lane, const char *uri);
+bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method,
+			const char *version, const char *data, size_t *data_size);
 void http_serve_end(struct exchange *exchange);
 
-/* libmicrohttpd is about to close the connection: keeps its socket at the door while the client may still send. */
+/* libmicrohttpd is about to close the connection: keeps its socket at the door while the client may
+ * still send. */
 void http_linger(const struct http *http, const struct connection *connection);
 
 /* A cleared one, counted as under way; and its end. */
@@ -136,7 +145,8 @@ void http_exchange_done(struct exchange *exchange);
 /* Frees the idle ones. */
 void http_exchange_free_idle(struct http *http);
 
-/* Gives the request up for its problem: its body and its target are freed; what still comes of the body is read and thrown away. */
+/* Gives the request up for its problem: its body and its target are freed; what still comes of the
+ * body is read and thrown away. */
 void http_exchange_give_up(struct exchange *exchange, enum http_problem problem);
 /* Frees what a handler made before it gave the request up; the request stays. */
 void http_exchange_start_over(struct exchange *exchange);
@@ -148,14 +158,16 @@ struct http_request http_exchange_request(struct exchange *exchange);
 
 /* Reads the header lines, after the arena was reset too. */
 void http_intake_headers(struct exchange *exchange);
-/* Reads the head, once it is there; sets the problem, and whether the reply comes before the body. */
+/* Reads the head, once it is there; sets the problem, and whether the reply comes before the body.
+ */
 void http_intake_head(struct exchange *exchange, const char *version);
 /* Takes the next bytes of the body. */
 void http_intake_body(struct exchange *exchange, const char *data, size_t n);
 /* Sets the request's body, as sent and decompressed; or the problem. */
 void http_intake_finish(struct exchange *exchange, struct http_request *request);
 
-/* Whether the reply waits; then the connection is to be suspended, and http_slow_wait() called, which resumes it in time. */
+/* Whether the reply waits; then the connection is to be suspended, and http_slow_wait() called,
+ * which resumes it in time. */
 bool http_slow_is(const struct exchange *exchange);
 void http_slow_wait(struct exchange *exchange);
 /* The reply's body in pieces, with pauses. */

@@ -1,11 +1,14 @@
 /*
  * Threads of libmicrohttpd, each with a daemon and connections of its own.
  *
- * libmicrohttpd's thread pool needs its own listening socket, and closes connections beyond its limit without an answer. The door accepts here, so each lane
- * is a daemon with one internal thread that gets its connections by MHD_add_connection().
+ * libmicrohttpd's thread pool needs its own listening socket, and closes connections beyond its
+ * limit without an answer. The door accepts here, so each lane is a daemon with one internal thread
+ * that gets its connections by MHD_add_connection().
  *
- * A lane has LANE_CONNECTIONS at most: libmicrohttpd 0.9.75 asks epoll for 128 events, and where it gets exactly as many it waits for more before it answers
- * any. A lane starts with its first connection. Up to http_options.threads lanes share the connections; further lanes start only when these are full.
+ * A lane has LANE_CONNECTIONS at most: libmicrohttpd 0.9.75 asks epoll for 128 events, and where it
+ * gets exactly as many it waits for more before it answers any. A lane starts with its first
+ * connection. Up to http_options.threads lanes share the connections; further lanes start only when
+ * these are full.
  */
 #include "server/http/http_internal.h"
 
@@ -22,7 +25,8 @@
 #define PACED_FROM 4096 /* bytes of a body that come at once */
 #define PACE_BYTES (2 * 1024 * 1024) /* of bodies that a lane with several connections reads ... */
 #define PACE_MS 10                    /* ... in this time */
-#define LANE_SLACK 4 /* connections that libmicrohttpd still counts when it has said that they are closed */
+#define LANE_SLACK                                                                                 \
+	4 /* connections that libmicrohttpd still counts when it has said that they are closed */
 
 /* A connection that was handed to a lane whose thread has not taken it in. */
 struct arrival {
@@ -77,7 +81,8 @@ static void drop(struct lane *lane, struct connection *connection)
 }
 
 /* libmicrohttpd calls it when it takes a connection in, and before it closes one. */
-static void on_connection(void *context, struct MHD_Connection *mhd, void **state, enum MHD_ConnectionNotificationCode code)
+static void on_connection(void *context, struct MHD_Connection *mhd, void **state,
+			  enum MHD_ConnectionNotificationCode code)
 {
 	struct lane *lane = context;
 	int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -90,7 +95,8 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **stat
 	}
 }
 
-static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *url, const char *method, const char *version, const char *data,
+static enum MHD_Result on_request(void *context, struct MHD_Connection *mhd, const char *url,
+				  const char *method, const char *version, const char *data,
 				  size_t *data_size, void **state)
 {
 	(void)context, (void)url;
@@ -139,7 +145,8 @@ void http_lane_pace(struct exchange *exchange, size_t n)
 		lane->paced = 0;
 	}
 	lane->paced += n;
-	bool is_paused = lane->paced > PACE_BYTES && atomic_load_explicit(&lane->count, memory_order_relaxed) > 1;
+	bool is_paused = lane->paced > PACE_BYTES &&
+			 atomic_load_explicit(&lane->count, memory_order_relaxed) > 1;
 	if (is_paused && (lane->paused || delay_take(lane->http->delay, &lane->pause, PACE_MS))) {
 		MHD_suspend_connection(exchange->mhd);
 		exchange->next = lane->paused;
@@ -152,10 +159,14 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *mhd)
 {
 	struct lane *lane = context;
 
-	return http_serve_begin(lane->http, MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context, lane, uri);
+	return http_serve_begin(
+		lane->http,
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context,
+		lane, uri);
 }
 
-static void on_completed(void *context, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode code)
+static void on_completed(void *context, struct MHD_Connection *mhd, void **state,
+			 enum MHD_RequestTerminationCode code)
 {
 	(void)context, (void)mhd, (void)code;
 	if (*state)
@@ -165,17 +176,19 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **state
 
 static bool start(struct lanes *lanes, struct lane *lane)
 {
-	const unsigned flags = MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
+	const unsigned flags =
+		MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
 
 	lane->http = lanes->http;
 	pthread_mutex_init(&lane->mutex, NULL);
 	lane->pause.run = end_pause;
-	lane->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, lane,
-					MHD_OPTION_NOTIFY_CONNECTION, on_connection, lane, MHD_OPTION_URI_LOG_CALLBACK, on_uri, lane,
-					MHD_OPTION_NOTIFY_COMPLETED, on_completed, lane,
-					MHD_OPTION_CONNECTION_LIMIT, (unsigned)(LANE_CONNECTIONS + LANE_SLACK),
-					MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_CONNECTION_MEMORY,
-					MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK, MHD_OPTION_END);
+	lane->daemon = MHD_start_daemon(
+		flags, 0, NULL, NULL, on_request, lane, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+		lane, MHD_OPTION_URI_LOG_CALLBACK, on_uri, lane, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, lane, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)(LANE_CONNECTIONS + LANE_SLACK), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HTTP_CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK,
+		MHD_OPTION_END);
 	if (!lane->daemon)
 		pthread_mutex_destroy(&lane->mutex);
 	return lane->daemon != NULL;
@@ -184,7 +197,8 @@ static bool start(struct lanes *lanes, struct lane *lane)
 struct lanes *http_lanes_new(struct http *http)
 {
 	const struct http_options *options = &http->options;
-	unsigned most = options->threads + (options->room.within + options->room.beyond) / LANE_CONNECTIONS + 1;
+	unsigned most = options->threads +
+			(options->room.within + options->room.beyond) / LANE_CONNECTIONS + 1;
 	struct lanes *lanes = arena_checked(calloc(1, sizeof(*lanes) + most * sizeof(lanes->v[0])));
 
 	lanes->http = http;
@@ -203,10 +217,13 @@ static struct lane *emptiest(struct lanes *lanes)
 	for (unsigned i = 0; i < atomic_load(&lanes->count); i++) {
 		struct lane *lane = &lanes->v[i];
 
-		if (!best || atomic_load_explicit(&lane->count, memory_order_relaxed) < atomic_load_explicit(&best->count, memory_order_relaxed))
+		if (!best || atomic_load_explicit(&lane->count, memory_order_relaxed) <
+				     atomic_load_explicit(&best->count, memory_order_relaxed))
 			best = lane;
 	}
-	return best && atomic_load_explicit(&best->count, memory_order_relaxed) < LANE_CONNECTIONS ? best : NULL;
+	return best && atomic_load_explicit(&best->count, memory_order_relaxed) < LANE_CONNECTIONS
+		       ? best
+		       : NULL;
 }
 
 static struct lane *choose(struct lanes *lanes)
@@ -215,7 +232,8 @@ static struct lane *choose(struct lanes *lanes)
 	unsigned count = atomic_load(&lanes->count);
 	bool is_free = best && atomic_load_explicit(&best->count, memory_order_relaxed) == 0;
 
-	if (is_free || (best && count >= lanes->http->options.threads) || count == lanes->most || !start(lanes, &lanes->v[count]))
+	if (is_free || (best && count >= lanes->http->options.threads) || count == lanes->most ||
+	    !start(lanes, &lanes->v[count]))
 		return best;
 	atomic_store(&lanes->count, count + 1);
 	atomic_store(&lanes->http->options.stats->lanes, count + 1);
@@ -229,7 +247,8 @@ static bool has_room(const struct lane *lane)
 
 void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum connection_kind kind)
 {
-	struct lane *lane = kind == CONNECTION_VITAL && has_room(&lanes->vital) ? &lanes->vital : choose(lanes);
+	struct lane *lane =
+		kind == CONNECTION_VITAL && has_room(&lanes->vital) ? &lanes->vital : choose(lanes);
 	int fd = connection_fd(connection);
 	socklen_t n;
 	const struct sockaddr *peer = connection_peer(connection, &n);
@@ -239,7 +258,8 @@ void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum c
 		close(fd);
 		return;
 	}
-	struct connection *lost = take_arrival(lane, fd); /* libmicrohttpd had no memory for it, and closed its socket */
+	struct connection *lost = take_arrival(
+		lane, fd); /* libmicrohttpd had no memory for it, and closed its socket */
 	if (lost)
 		drop(lane, lost);
 	struct arrival *arrival = arena_checked(malloc(sizeof(*arrival)));
@@ -248,7 +268,8 @@ void http_lanes_enter(struct lanes *lanes, struct connection *connection, enum c
 	*arrival = (struct arrival){lane->arriving, connection};
 	lane->arriving = arrival;
 	pthread_mutex_unlock(&lane->mutex);
-	if (MHD_add_connection(lane->daemon, fd, peer, n) != MHD_YES && take_arrival(lane, fd)) /* it has closed the socket */
+	if (MHD_add_connection(lane->daemon, fd, peer, n) != MHD_YES &&
+	    take_arrival(lane, fd)) /* it has closed the socket */
 		drop(lane, connection);
 }
 

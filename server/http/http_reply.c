@@ -6,16 +6,20 @@
 #include "core/crc32.h"
 #include "server/gzip.h"
 
-#define COMPRESS_FROM 4096 /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's Alternator tests */
+#define COMPRESS_FROM                                                                              \
+	4096 /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's           \
+		Alternator tests */
 #define DECIMAL_MAX 11     /* digits of 32 bits, and the end */
 
 /* Whether the connection ends behind the answer. */
 static bool is_last(const struct exchange *exchange)
 {
-	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING || connection_is_over(exchange->connection);
+	return atomic_load(&exchange->http->is_stopping) || exchange->problem == HTTP_BAD_FRAMING ||
+	       connection_is_over(exchange->connection);
 }
 
-/* The name of the coding that the body has now, or NULL. AWS: of several lines of Accept-Encoding the first one counts. */
+/* The name of the coding that the body has now, or NULL. AWS: of several lines of Accept-Encoding
+ * the first one counts. */
 static const char *compress(struct exchange *exchange)
 {
 	static const char *const names[] = {[GZIP_GZIP] = "gzip", [GZIP_DEFLATE] = "deflate"};
@@ -23,8 +27,11 @@ static const char *compress(struct exchange *exchange)
 
 	if (reply->body.n < COMPRESS_FROM || reply->coding)
 		return reply->coding;
-	enum gzip_coding coding = gzip_accepted(headers_first(&exchange->head.headers, STR("Accept-Encoding")));
-	struct str compressed = coding == GZIP_IDENTITY ? STR_ABSENT : gzip_encode(exchange->arena, coding, reply->body);
+	enum gzip_coding coding =
+		gzip_accepted(headers_first(&exchange->head.headers, STR("Accept-Encoding")));
+	struct str compressed = coding == GZIP_IDENTITY
+					? STR_ABSENT
+					: gzip_encode(exchange->arena, coding, reply->body);
 	reply->body = str_is_set(compressed) ? compressed : reply->body;
 	return str_is_set(compressed) ? names[coding] : NULL;
 }
@@ -57,8 +64,10 @@ static bool add(struct MHD_Response *response, const char *name, const char *val
 	return MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
-/* `value` may be absent, and need not end with a NUL. What a client sent may be empty or have a tab: libmicrohttpd takes no such value, so it is left out. */
-static bool add_str(struct exchange *exchange, struct MHD_Response *response, const char *name, struct str value)
+/* `value` may be absent, and need not end with a NUL. What a client sent may be empty or have a
+ * tab: libmicrohttpd takes no such value, so it is left out. */
+static bool add_str(struct exchange *exchange, struct MHD_Response *response, const char *name,
+		    struct str value)
 {
 	if (!str_is_set(value) || value.n == 0)
 		return true;
@@ -71,14 +80,17 @@ static bool add_headers(struct exchange *exchange, struct MHD_Response *response
 {
 	const struct http_response *reply = &exchange->out.reply;
 	char crc[DECIMAL_MAX];
-	bool is_done = add(response, "Server", "Dynalith") && add(response, "x-amzn-RequestId", exchange->id) &&
+	bool is_done = add(response, "Server", "Dynalith") &&
+		       add(response, "x-amzn-RequestId", exchange->id) &&
 		       add(response, "x-amz-crc32", decimal(crc, exchange->out.crc)) &&
 		       add_str(exchange, response, "Content-Type", reply->content_type) &&
-		       (!exchange->out.coding || add(response, "Content-Encoding", exchange->out.coding)) &&
+		       (!exchange->out.coding ||
+			add(response, "Content-Encoding", exchange->out.coding)) &&
 		       (!is_last(exchange) || add(response, "Connection", "close"));
 
 	for (size_t i = 0; is_done && i < reply->header_count; i++)
-		is_done = add_str(exchange, response, reply->headers[i].name, reply->headers[i].value);
+		is_done = add_str(exchange, response, reply->headers[i].name,
+				  reply->headers[i].value);
 	return is_done;
 }
 
@@ -86,7 +98,8 @@ static bool add_headers(struct exchange *exchange, struct MHD_Response *response
 static bool send_exhausted(struct exchange *exchange)
 {
 	exchange->out.is_answered = true;
-	return MHD_queue_response(exchange->mhd, MHD_HTTP_SERVICE_UNAVAILABLE, exchange->http->exhausted) == MHD_YES;
+	return MHD_queue_response(exchange->mhd, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  exchange->http->exhausted) == MHD_YES;
 }
 
 bool http_reply_send(struct exchange *exchange)
@@ -97,14 +110,17 @@ bool http_reply_send(struct exchange *exchange)
 
 	if (reply->fault.is_dropped) /* libmicrohttpd closes the connection */
 		return false;
-	struct MHD_Response *response = is_slow ? http_slow_response(exchange)
-						: MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response =
+		is_slow ? http_slow_response(exchange)
+			: MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p,
+							  MHD_RESPMEM_PERSISTENT);
 	if (!response || !add_headers(exchange, response)) {
 		if (response)
 			MHD_destroy_response(response);
 		return send_exhausted(exchange);
 	}
-	enum MHD_Result result = MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
+	enum MHD_Result result =
+		MHD_queue_response(exchange->mhd, (unsigned)reply->status, response);
 	MHD_destroy_response(response);
 	exchange->out.is_answered = true;
 	if (exchange->is_early) /* the server waits for what the client still sends */

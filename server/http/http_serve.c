@@ -9,7 +9,8 @@
 #include "server/platform/platform.h"
 
 #define LONG_BODY (128 * 1024)        /* bytes; to parse more takes milliseconds */
-#define LONG_CODED_BODY 512           /* the same for a compressed body, which may become a thousand times as large */
+#define LONG_CODED_BODY                                                                            \
+	512 /* the same for a compressed body, which may become a thousand times as large */
 #define COSTLY_BODY 4096 /* bytes; some work on a body does not count in a slice */
 #define LONG_COMPRESSION (256 * 1024)
 #define HELD_MS 5 /* between two looks at a request that is held */
@@ -26,7 +27,8 @@ static void handle(struct exchange *exchange)
 	crash_request(exchange->id);
 	request.id = (struct str){exchange->id, REQUEST_ID_SIZE};
 	http_intake_finish(exchange, &request);
-	exchange->out.is_handled = options->handler(options->context, &request, &exchange->out.reply);
+	exchange->out.is_handled =
+		options->handler(options->context, &request, &exchange->out.reply);
 	exchange->is_long_write = exchange->out.reply.is_long_write;
 	exchange->hold = exchange->out.reply.hold;
 	crash_request(NULL);
@@ -47,7 +49,8 @@ static void learn(struct exchange *exchange, uint64_t taken_ns)
 	uint64_t most = exchange->http->options.wait_ns;
 	bool has_waited = most > 0 && exchange->out.reply.took_ns > most;
 
-	connection_learn(exchange->connection, taken_ns > http_lane_slice(exchange->lane) ? taken_ns : has_waited);
+	connection_learn(exchange->connection,
+			 taken_ns > http_lane_slice(exchange->lane) ? taken_ns : has_waited);
 }
 
 static void run_aside(struct aside_job *job, bool is_late);
@@ -80,14 +83,16 @@ static void wait_held(struct exchange *exchange)
 }
 
 /*
- * Whether the client has ended its side, or closed the connection. It gets no answer then: libmicrohttpd closes the connection when it is resumed. Nor does
- * it when the server ends and the time for requests under way is over.
+ * Whether the client has ended its side, or closed the connection. It gets no answer then:
+ * libmicrohttpd closes the connection when it is resumed. Nor does it when the server ends and the
+ * time for requests under way is over.
  */
 static bool has_left(void *context)
 {
 	const struct exchange *exchange = context;
 
-	return atomic_load(&exchange->http->is_drained) || platform_has_ended(connection_fd(exchange->connection));
+	return atomic_load(&exchange->http->is_drained) ||
+	       platform_has_ended(connection_fd(exchange->connection));
 }
 
 static void run_aside(struct aside_job *job, bool is_late)
@@ -126,13 +131,16 @@ static enum MHD_Result step_aside(struct exchange *exchange)
 	return MHD_YES;
 }
 
-/* When libmicrohttpd resumes a connection whose client has ended its side, it closes it without an answer. So this waits until the request is long. */
+/* When libmicrohttpd resumes a connection whose client has ended its side, it closes it without an
+ * answer. So this waits until the request is long. */
 static bool is_expected_long(const struct exchange *exchange)
 {
 	if (exchange->problem != HTTP_FINE || exchange->http->options.slice_ns == 0)
 		return false;
-	bool is_long = exchange->body.n >= LONG_BODY || connection_cost(exchange->connection) > 0 ||
-		       (exchange->body.n >= LONG_CODED_BODY && str_is_set(headers_first(&exchange->head.headers, STR("Content-Encoding"))));
+	bool is_long =
+		exchange->body.n >= LONG_BODY || connection_cost(exchange->connection) > 0 ||
+		(exchange->body.n >= LONG_CODED_BODY &&
+		 str_is_set(headers_first(&exchange->head.headers, STR("Content-Encoding"))));
 	return is_long && !platform_has_ended(connection_fd(exchange->connection));
 }
 
@@ -179,7 +187,8 @@ static enum MHD_Result answer(struct exchange *exchange)
 }
 
 /* The first call of a request: its head is there. */
-static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *mhd, const char *method, const char *version)
+static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *mhd,
+			     const char *method, const char *version)
 {
 	exchange->is_started = true;
 	exchange->mhd = mhd;
@@ -188,7 +197,8 @@ static enum MHD_Result begin(struct exchange *exchange, struct MHD_Connection *m
 	return exchange->is_early ? answer(exchange) : MHD_YES;
 }
 
-bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method, const char *version, const char *data, size_t *data_size)
+bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, const char *method,
+			const char *version, const char *data, size_t *data_size)
 {
 	enum MHD_Result result = MHD_YES;
 
@@ -201,14 +211,16 @@ bool http_serve_request(struct exchange *exchange, struct MHD_Connection *mhd, c
 		}
 		*data_size = 0;
 	} else if (!exchange->out.is_answered && exchange->out.stage != STAGE_ASIDE) {
-		result = exchange->out.stage == STAGE_REPLIED ? send_reply(exchange) : answer(exchange);
+		result = exchange->out.stage == STAGE_REPLIED ? send_reply(exchange)
+							      : answer(exchange);
 	}
 	return result == MHD_YES;
 }
 
 /*
- * libmicrohttpd 0.9.75 makes a record of each parameter of a query. Where its memory does not hold them all it neither answers nor ends the request. So a
- * connection with such a target is shut down here; libmicrohttpd sees the end of its socket, and closes it.
+ * libmicrohttpd 0.9.75 makes a record of each parameter of a query. Where its memory does not hold
+ * them all it neither answers nor ends the request. So a connection with such a target is shut down
+ * here; libmicrohttpd sees the end of its socket, and closes it.
  */
 static bool has_too_many_parameters(struct str target)
 {
@@ -220,7 +232,8 @@ static bool has_too_many_parameters(struct str target)
 	return count > PARAMETERS_MAX || (count > 0 && target.n > QUERIED_TARGET_MAX);
 }
 
-struct exchange *http_serve_begin(struct http *http, struct connection *connection, struct lane *lane, const char *uri)
+struct exchange *http_serve_begin(struct http *http, struct connection *connection,
+				  struct lane *lane, const char *uri)
 {
 	struct exchange *exchange = http_exchange_new(http);
 	struct str target = str_of(uri ? uri : "");

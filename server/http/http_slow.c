@@ -30,7 +30,8 @@ void http_slow_wait(struct exchange *exchange)
 	wait_for(exchange, exchange->out.reply.fault.delay_ms);
 }
 
-/* Called by libmicrohttpd where the connection takes more. The connection is suspended between two pieces. */
+/* Called by libmicrohttpd where the connection takes more. The connection is suspended between two
+ * pieces. */
 static ssize_t read_piece(void *context, uint64_t at, char *out, size_t room)
 {
 	struct exchange *exchange = context;
@@ -50,7 +51,8 @@ static ssize_t read_piece(void *context, uint64_t at, char *out, size_t room)
 	return (ssize_t)n;
 }
 
-/* Where nothing is there, the connection is suspended until the next look. A client that reads has all the time it wants. */
+/* Where nothing is there, the connection is suspended until the next look. A client that reads has
+ * all the time it wants. */
 static ssize_t read_stream(void *context, uint64_t at, char *out, size_t room)
 {
 	struct exchange *exchange = context;
@@ -74,6 +76,8 @@ struct MHD_Response *http_slow_response(struct exchange *exchange)
 
 	exchange->out.is_piece_due = false;
 	if (reply->stream)
-		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
-	return MHD_create_response_from_callback(reply->body.n, reply->fault.piece_bytes, read_piece, exchange, NULL);
+		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK,
+							 read_stream, exchange, NULL);
+	return MHD_create_response_from_callback(reply->body.n, reply->fault.piece_bytes,
+						 read_piece, exchange, NULL);
 }

@@ -8,7 +8,9 @@
 
 #define REFUSAL_MOST 1024 /* bytes of any of them */
 
-/* `status` is as in "400 Bad Request", `line` a header line without its end, `body` one of server/messages.h. */
-struct str refusal_write(char text[REFUSAL_MOST], const char *status, struct str line, struct str body);
+/* `status` is as in "400 Bad Request", `line` a header line without its end, `body` one of
+ * server/messages.h. */
+struct str refusal_write(char text[REFUSAL_MOST], const char *status, struct str line,
+			 struct str body);
 
 #endif

@@ -40,7 +40,8 @@ struct end {
 	unsigned watched; /* 0: it is not in the set */
 };
 
-/* Bytes that one side gave and the other did not take yet; `p` is there only while there are any. */
+/* Bytes that one side gave and the other did not take yet; `p` is there only while there are any.
+ */
 struct rest {
 	char *p;
 	size_t at, n;
@@ -54,10 +55,13 @@ struct bridge {
 	struct rest in, out; /* from the client, to the client */
 	int64_t until_ms;
 	enum bridge_phase phase;
-	bool is_net_over;   /* the client has closed its side; passed on to the plain side, or about to be */
+	bool is_net_over;   /* the client has closed its side; passed on to the plain side, or about
+			       to be */
 	bool is_plain_over; /* the server sends no more */
 	bool is_plain_gone; /* nor does it read */
-	bool reading_writes, is_out_blocked, is_bye_due; /* waiting until the client takes bytes: the reading, the bytes of `out`, the close */
+	bool reading_writes, is_out_blocked,
+		is_bye_due; /* waiting until the client takes bytes: the reading, the bytes of
+			       `out`, the close */
 	struct sockaddr_storage peer;
 };
 
@@ -171,7 +175,8 @@ static bool flush_in(struct bridge *bridge)
 
 static void give_in(struct bridge *bridge, const char *bytes, size_t n)
 {
-	ssize_t given = bridge->is_plain_gone ? (ssize_t)n : platform_send(bridge->plain.fd, bytes, n);
+	ssize_t given =
+		bridge->is_plain_gone ? (ssize_t)n : platform_send(bridge->plain.fd, bytes, n);
 
 	if (given < 0 && errno != EAGAIN && errno != EINTR) {
 		bridge->is_plain_gone = true;
@@ -219,7 +224,8 @@ static void carry_in(struct bridge *bridge)
 		if (n < PIECE)
 			break;
 	}
-	if (bridge->phase == BRIDGE_OPEN && bridge->is_net_over && flush_in(bridge) && !bridge->is_plain_gone)
+	if (bridge->phase == BRIDGE_OPEN && bridge->is_net_over && flush_in(bridge) &&
+	    !bridge->is_plain_gone)
 		shutdown(bridge->plain.fd, SHUT_WR);
 }
 
@@ -268,7 +274,8 @@ static void say_bye(struct bridge *bridge)
 	ERR_clear_error();
 	int result = SSL_shutdown(bridge->ssl);
 
-	bridge->is_bye_due = result < 0 && SSL_get_error(bridge->ssl, result) == SSL_ERROR_WANT_WRITE;
+	bridge->is_bye_due =
+		result < 0 && SSL_get_error(bridge->ssl, result) == SSL_ERROR_WANT_WRITE;
 	if (!bridge->is_bye_due)
 		shutdown(bridge->net.fd, SHUT_WR);
 }
@@ -277,7 +284,9 @@ static void carry_out(struct bridge *bridge)
 {
 	char *piece = bridge->lane->piece;
 
-	for (int i = 0; i < PIECES_AT_ONCE && bridge->phase == BRIDGE_OPEN && flush_out(bridge) && !bridge->is_plain_over; i++) {
+	for (int i = 0; i < PIECES_AT_ONCE && bridge->phase == BRIDGE_OPEN && flush_out(bridge) &&
+			!bridge->is_plain_over;
+	     i++) {
 		ssize_t n = recv(bridge->plain.fd, piece, PIECE, MSG_DONTWAIT);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -301,7 +310,8 @@ static void carry_out(struct bridge *bridge)
 static void refuse(struct bridge *bridge)
 {
 	char text[REFUSAL_MOST];
-	struct str answer = refusal_write(text, "400 Bad Request", STR("Connection: close"), STR(TLS_REFUSAL));
+	struct str answer =
+		refusal_write(text, "400 Bad Request", STR("Connection: close"), STR(TLS_REFUSAL));
 
 	platform_send(bridge->net.fd, answer.p, answer.n);
 	shutdown(bridge->net.fd, SHUT_WR);
@@ -348,7 +358,8 @@ static void open_bridge(struct bridge *bridge)
 	if (atomic_load(&tls->is_quiet))
 		close(pair[1]);
 	else /* where it fails, our end of the pair is closed */
-		tls->options.deliver(tls->options.context, pair[1], (const struct sockaddr *)&bridge->peer);
+		tls->options.deliver(tls->options.context, pair[1],
+				     (const struct sockaddr *)&bridge->peer);
 	pthread_mutex_unlock(&tls->gate);
 }
 
@@ -367,13 +378,16 @@ static void shake(struct bridge *bridge)
 		end_bridge(bridge);
 }
 
-/* Sets the events to wait for. A socket without any leaves the poller: its end would wake us again and again. */
+/* Sets the events to wait for. A socket without any leaves the poller: its end would wake us again
+ * and again. */
 static void watch_both(struct bridge *bridge)
 {
 	bool is_read = !bridge->is_net_over && !bridge->in.p && !bridge->reading_writes;
-	bool is_written = bridge->reading_writes || bridge->is_out_blocked || (bridge->is_bye_due && !bridge->out.p);
+	bool is_written = bridge->reading_writes || bridge->is_out_blocked ||
+			  (bridge->is_bye_due && !bridge->out.p);
 	unsigned net = (is_read ? POLLER_READ : 0u) | (is_written ? POLLER_WRITE : 0u);
-	unsigned plain = (bridge->in.p ? POLLER_WRITE : 0u) | (!bridge->is_plain_over && !bridge->out.p ? POLLER_READ : 0u);
+	unsigned plain = (bridge->in.p ? POLLER_WRITE : 0u) |
+			 (!bridge->is_plain_over && !bridge->out.p ? POLLER_READ : 0u);
 
 	if (bridge->phase == BRIDGE_DEAD)
 		return;
@@ -439,7 +453,8 @@ static void welcome(struct lane *lane, int fd, const struct sockaddr_storage *pe
 	bool has_room = atomic_fetch_add(&tls->count, 1) < tls->options.limit || make_room(lane);
 	SSL *ssl = has_room ? tls_context_accept(tls->pair) : NULL;
 	struct bridge *bridge = ssl ? calloc(1, sizeof(*bridge)) : NULL;
-	unsigned handshake_s = tls->options.request_s < HANDSHAKE_S ? tls->options.request_s : HANDSHAKE_S;
+	unsigned handshake_s =
+		tls->options.request_s < HANDSHAKE_S ? tls->options.request_s : HANDSHAKE_S;
 	int on = 1;
 
 	if (!bridge || SSL_set_fd(ssl, fd) != 1) {
@@ -450,8 +465,13 @@ static void welcome(struct lane *lane, int fd, const struct sockaddr_storage *pe
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	*bridge = (struct bridge){.lane = lane, .next = lane->first, .net = {bridge, fd, 0}, .plain = {bridge, -1, 0}, .ssl = ssl,
-				  .until_ms = after_s(handshake_s), .peer = *peer};
+	*bridge = (struct bridge){.lane = lane,
+				  .next = lane->first,
+				  .net = {bridge, fd, 0},
+				  .plain = {bridge, -1, 0},
+				  .ssl = ssl,
+				  .until_ms = after_s(handshake_s),
+				  .peer = *peer};
 	if (lane->first)
 		lane->first->previous = bridge;
 	lane->first = bridge;
@@ -463,7 +483,8 @@ static void listen_or_not(struct lane *lane, bool is_wanted)
 	const unsigned watch = POLLER_READ | POLLER_SHARED;
 
 	if (lane->is_listening != is_wanted)
-		poller_watch(lane->poller, lane->tls->options.listener, is_wanted ? 0 : watch, is_wanted ? watch : 0, lane->tls);
+		poller_watch(lane->poller, lane->tls->options.listener, is_wanted ? 0 : watch,
+			     is_wanted ? watch : 0, lane->tls);
 	lane->is_listening = is_wanted;
 }
 
@@ -483,7 +504,8 @@ static void accept_some(struct lane *lane)
 	}
 }
 
-/* Ends the connections whose time is over; at the server's end also those with nothing left to send. */
+/* Ends the connections whose time is over; at the server's end also those with nothing left to
+ * send. */
 static void look_around(struct lane *lane)
 {
 	bool is_ending = atomic_load(&lane->tls->end_ms) != NEVER;
@@ -556,7 +578,8 @@ static bool start_lane(struct lane *lane, struct tls *tls)
 
 	lane->tls = tls;
 	lane->poller = poller_open();
-	if (has_bell && lane->poller >= 0 && poller_watch(lane->poller, lane->bell[0], 0, POLLER_READ, lane)) {
+	if (has_bell && lane->poller >= 0 &&
+	    poller_watch(lane->poller, lane->bell[0], 0, POLLER_READ, lane)) {
 		listen_or_not(lane, true);
 		if (pthread_create(&lane->thread, NULL, run_lane, lane) == 0)
 			return true;
@@ -575,7 +598,8 @@ static void ring(struct tls *tls)
 
 /* --- the outside --- */
 
-struct tls *tls_new(struct arena *arena, const char *certificate, const char *key, struct str *problem)
+struct tls *tls_new(struct arena *arena, const char *certificate, const char *key,
+		    struct str *problem)
 {
 	struct tls *tls = arena_checked(calloc(1, sizeof(*tls)));
 

@@ -20,8 +20,10 @@
 #define POLL_MS 100                /* between two looks for changes */
 #define PAUSE_FIRST_MS 100
 #define PAUSE_MAX_MS 10000
-#define WINDOW_BYTES (1024 * 1024) /* of images in the store: with base64 less than the 5 MB of a request */
-#define REFRESH_MS 3600000         /* how often a position that does not move is saved again: it is somebody's */
+#define WINDOW_BYTES                                                                               \
+	(1024 * 1024) /* of images in the store: with base64 less than the 5 MB of a request */
+#define REFRESH_MS                                                                                 \
+	3600000 /* how often a position that does not move is saved again: it is somebody's */
 #define POSITION_IS_THERE 1        /* its stream: no stream counts here */
 
 /* One destination, in the memory of this process. */
@@ -85,22 +87,25 @@ static int64_t real_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static struct sender *sender_of(struct kinesis *kinesis, struct arena *arena, uint64_t table, struct str arn)
+static struct sender *sender_of(struct kinesis *kinesis, struct arena *arena, uint64_t table,
+				struct str arn)
 {
 	for (size_t i = 0; i < kinesis->n; i++) {
 		if (kinesis->v[i]->table == table && str_eq(kinesis->v[i]->arn, arn))
 			return kinesis->v[i];
 	}
 	struct sender *sender = arena_checked(calloc(1, sizeof(*sender)));
-	struct str texts = str_printf(arena, STR_FMT "kinesis/" STR_FMT "kinesis/%llu/" STR_FMT, STR_ARG(arn), STR_ARG(arn), (unsigned long long)table,
-				      STR_ARG(arn));
+	struct str texts =
+		str_printf(arena, STR_FMT "kinesis/" STR_FMT "kinesis/%llu/" STR_FMT, STR_ARG(arn),
+			   STR_ARG(arn), (unsigned long long)table, STR_ARG(arn));
 	char *kept = arena_checked(malloc(texts.n));
 
 	memcpy(kept, texts.p, texts.n);
 	sender->table = table;
 	sender->arn = (struct str){kept, arn.n};
 	sender->reader = (struct str){kept + arn.n, sizeof("kinesis/") - 1 + arn.n};
-	sender->lease = (struct str){sender->reader.p + sender->reader.n, texts.n - arn.n - sender->reader.n};
+	sender->lease = (struct str){sender->reader.p + sender->reader.n,
+				     texts.n - arn.n - sender->reader.n};
 	sender->limit = PUT_RECORDS_MAX;
 	kinesis->v = arena_checked(realloc(kinesis->v, (kinesis->n + 1) * sizeof(struct sender *)));
 	return kinesis->v[kinesis->n++] = sender;
@@ -133,7 +138,8 @@ static void hold_lease(void *context)
 	bool is_held;
 
 	/* lost or not, what is under way cannot be called back: the next move finds out */
-	if (lease_take(piece->kinesis->options.leases, piece->sender->lease, &is_held, NULL, &err) != OK)
+	if (lease_take(piece->kinesis->options.leases, piece->sender->lease, &is_held, NULL,
+		       &err) != OK)
 		err = err_in(piece->arena);
 }
 
@@ -145,21 +151,26 @@ static enum code move_to(struct piece *piece, const struct stream_position *to, 
 	bool is_moved = true;
 
 	next.saved_ms = real_ms();
-	enum code code = stream_position_move(store_of(piece), piece->arena, sender->table, sender->reader, &sender->at, &next, &is_moved, err);
+	enum code code = stream_position_move(store_of(piece), piece->arena, sender->table,
+					      sender->reader, &sender->at, &next, &is_moved, err);
 	if (code == OK && is_moved)
 		sender->at = next;
 	sender->is_known = sender->is_known && code == OK && is_moved;
 	return code;
 }
 
-/* Where a destination without a position begins: at its first change, if that is of the last day. */
-static enum code find_begin(struct piece *piece, struct store_txn *txn, uint64_t next, uint64_t *begin, struct err *err)
+/* Where a destination without a position begins: at its first change, if that is of the last day.
+ */
+static enum code find_begin(struct piece *piece, struct store_txn *txn, uint64_t next,
+			    uint64_t *begin, struct err *err)
 {
 	struct service *service = piece->kinesis->options.service;
 	const struct table_identity *table = &piece->table->identity;
-	int64_t now_ms = service->now_ms(service->clock_context, (struct ns){table->account, table->region});
+	int64_t now_ms =
+		service->now_ms(service->clock_context, (struct ns){table->account, table->region});
 	uint64_t first = (uint64_t)piece->destination->first, oldest;
-	enum code code = change_log_after(txn, piece->table, now_ms - STREAM_RETENTION_MS, &oldest, err);
+	enum code code =
+		change_log_after(txn, piece->table, now_ms - STREAM_RETENTION_MS, &oldest, err);
 
 	if (first > next)
 		first = 0; /* the table was put back to a state with fewer changes */
@@ -182,7 +193,8 @@ static enum code find_ends(struct piece *piece, uint64_t *begin, uint64_t *next,
 	return code;
 }
 
-/* The sender's position, as a row: of this enabling of the destination, and not behind the end of the log. */
+/* The sender's position, as a row: of this enabling of the destination, and not behind the end of
+ * the log. */
 static enum code find_position(struct piece *piece, struct err *err)
 {
 	struct sender *sender = piece->sender;
@@ -191,7 +203,8 @@ static enum code find_position(struct piece *piece, struct err *err)
 
 	if (!sender->is_known) {
 		sender->done_n = 0;
-		code = stream_position_get(store_of(piece), piece->arena, sender->table, sender->reader, &sender->at, err);
+		code = stream_position_get(store_of(piece), piece->arena, sender->table,
+					   sender->reader, &sender->at, err);
 	}
 	if (code == OK)
 		code = find_ends(piece, &begin, &next, err);
@@ -199,9 +212,12 @@ static enum code find_position(struct piece *piece, struct err *err)
 		return code;
 	sender->is_known = true;
 	if (sender->at.stream && sender->at.shard == first && sender->at.next <= next)
-		return real_ms() - sender->at.saved_ms > REFRESH_MS ? move_to(piece, &sender->at, err) : OK;
+		return real_ms() - sender->at.saved_ms > REFRESH_MS
+			       ? move_to(piece, &sender->at, err)
+			       : OK;
 	sender->done_n = 0;
-	const struct stream_position to = {.stream = POSITION_IS_THERE, .shard = first, .next = begin};
+	const struct stream_position to = {
+		.stream = POSITION_IS_THERE, .shard = first, .next = begin};
 	return move_to(piece, &to, err);
 }
 
@@ -224,7 +240,8 @@ static bool is_done(const struct sender *sender, uint64_t number)
 	return false;
 }
 
-static enum code add_change(struct piece *piece, const struct stream_record *record, struct err *err)
+static enum code add_change(struct piece *piece, const struct stream_record *record,
+			    struct err *err)
 {
 	struct put_record *out = &piece->v[piece->n++];
 	struct json_out json = json_out_in(piece->arena);
@@ -234,10 +251,17 @@ static enum code add_change(struct piece *piece, const struct stream_record *rec
 
 	if (code != OK || !stream_record_keys(piece->arena, piece->table, record, keys))
 		return code;
-	const struct streams_change change = {.table = piece->table, .record = record, .keys = keys, .size = stream_record_size(record, keys)};
-	streams_write_kinesis(&json, piece->arena, &change, piece->destination->precision == PRECISION_MICROSECOND);
+	const struct streams_change change = {.table = piece->table,
+					      .record = record,
+					      .keys = keys,
+					      .size = stream_record_size(record, keys)};
+	streams_write_kinesis(&json, piece->arena, &change,
+			      piece->destination->precision == PRECISION_MICROSECOND);
 	*out = (struct put_record){
-		record->sequence, json_out_str(&json), partition_key(piece->arena, row_key), is_done(piece->sender, record->sequence),
+		record->sequence,
+		json_out_str(&json),
+		partition_key(piece->arena, row_key),
+		is_done(piece->sender, record->sequence),
 	};
 	return OK;
 }
@@ -245,7 +269,8 @@ static enum code add_change(struct piece *piece, const struct stream_record *rec
 /* The changes from the position on, in the order of their numbers. */
 static enum code read_changes(struct piece *piece, struct err *err)
 {
-	struct change_log_page page = {.bounds = {PUT_RECORDS_MAX, WINDOW_BYTES}, .to = (uint64_t)piece->destination->until};
+	struct change_log_page page = {.bounds = {PUT_RECORDS_MAX, WINDOW_BYTES},
+				       .to = (uint64_t)piece->destination->until};
 	struct store_txn *txn;
 	enum code code = find_position(piece, err);
 
@@ -268,7 +293,8 @@ static enum code read_changes(struct piece *piece, struct err *err)
 /* The next request: of each item the first change that is not taken yet. */
 static struct put_batch request_of(struct piece *piece)
 {
-	struct put_batch request = {.stream_arn = piece->sender->arn, .tick = hold_lease, .tick_context = piece};
+	struct put_batch request = {
+		.stream_arn = piece->sender->arn, .tick = hold_lease, .tick_context = piece};
 	struct seen seen = seen_new(piece->arena, piece->n);
 
 	request.v = ARENA_ARRAY(piece->arena, struct put_record *, piece->n);
@@ -303,9 +329,12 @@ static void wait_longer(struct piece *piece, bool was_part_taken, struct str pro
 	struct sender *sender = piece->sender;
 
 	if (!sender->is_failing && !atomic_load(&piece->kinesis->is_ending))
-		log_line(LOG_WARN, LOG_KINESIS_RETRY, STR_ARG(sender->arn), STR_ARG(piece->table->identity.name), STR_ARG(problem));
+		log_line(LOG_WARN, LOG_KINESIS_RETRY, STR_ARG(sender->arn),
+			 STR_ARG(piece->table->identity.name), STR_ARG(problem));
 	sender->is_failing = true;
-	sender->pause_ms = sender->pause_ms == 0 || was_part_taken ? PAUSE_FIRST_MS : sender->pause_ms * 2 < PAUSE_MAX_MS ? sender->pause_ms * 2 : PAUSE_MAX_MS;
+	sender->pause_ms = sender->pause_ms == 0 || was_part_taken ? PAUSE_FIRST_MS
+			   : sender->pause_ms * 2 < PAUSE_MAX_MS   ? sender->pause_ms * 2
+								   : PAUSE_MAX_MS;
 	sender->until_ms = monotonic_ms() + sender->pause_ms;
 }
 
@@ -318,7 +347,8 @@ static void cut_down(struct piece *piece, const struct put_batch *request, struc
 		sender->limit = (request->n + 1) / 2;
 		return;
 	}
-	log_line(LOG_WARN, LOG_KINESIS_LEFT, STR_ARG(sender->arn), STR_ARG(piece->table->identity.name), (unsigned long long)request->v[0]->number,
+	log_line(LOG_WARN, LOG_KINESIS_LEFT, STR_ARG(sender->arn),
+		 STR_ARG(piece->table->identity.name), (unsigned long long)request->v[0]->number,
 		 STR_ARG(problem));
 	request->v[0]->is_done = true;
 }
@@ -339,14 +369,17 @@ static enum code send_changes(struct piece *piece, struct err *err)
 	struct put_batch request = request_of(piece);
 	enum code code = OK;
 
-	while (code == OK && request.n > 0 && sender->is_known && sender->until_ms <= monotonic_ms() && !atomic_load(&piece->kinesis->is_ending)) {
+	while (code == OK && request.n > 0 && sender->is_known &&
+	       sender->until_ms <= monotonic_ms() && !atomic_load(&piece->kinesis->is_ending)) {
 		struct str problem = STR("");
-		enum put_result result = put_records_send(&piece->kinesis->endpoint, piece->arena, &request, &problem);
+		enum put_result result = put_records_send(&piece->kinesis->endpoint, piece->arena,
+							  &request, &problem);
 
 		if (result == PUT_SENT) {
 			sender->is_failing = false;
 			sender->pause_ms = 0;
-			sender->limit = sender->limit * 2 < PUT_RECORDS_MAX ? sender->limit * 2 : PUT_RECORDS_MAX;
+			sender->limit = sender->limit * 2 < PUT_RECORDS_MAX ? sender->limit * 2
+									    : PUT_RECORDS_MAX;
 		} else if (result == PUT_REFUSED) {
 			cut_down(piece, &request, problem);
 		} else {
@@ -361,7 +394,8 @@ static enum code send_changes(struct piece *piece, struct err *err)
 /* Whether a disabled destination has sent all it was to send. */
 static bool is_finished(const struct piece *piece)
 {
-	return !piece->destination->is_enabled && piece->sender->done_n == 0 && !piece->is_more && piece->sender->at.next == piece->next;
+	return !piece->destination->is_enabled && piece->sender->done_n == 0 && !piece->is_more &&
+	       piece->sender->at.next == piece->next;
 }
 
 /* Work for one destination; *did_work where there may be more. */
@@ -370,7 +404,8 @@ static enum code serve_destination(struct piece *piece, bool *did_work, struct e
 	struct service *service = piece->kinesis->options.service;
 	const struct table_identity *table = &piece->table->identity;
 	bool is_held, is_new;
-	enum code code = lease_take(piece->kinesis->options.leases, piece->sender->lease, &is_held, &is_new, err);
+	enum code code = lease_take(piece->kinesis->options.leases, piece->sender->lease, &is_held,
+				    &is_new, err);
 
 	if (code != OK || !is_held)
 		return code;
@@ -386,12 +421,16 @@ static enum code serve_destination(struct piece *piece, bool *did_work, struct e
 	code = move_to(piece, &nowhere, err);
 	piece->sender->is_present = false;
 	if (code == OK)
-		code = destination_finish(service->catalog, piece->table, piece->sender->arn,
-					  service->now_ms(service->clock_context, (struct ns){table->account, table->region}), err);
+		code = destination_finish(
+			service->catalog, piece->table, piece->sender->arn,
+			service->now_ms(service->clock_context,
+					(struct ns){table->account, table->region}),
+			err);
 	return code;
 }
 
-static enum code serve_table(struct kinesis *kinesis, struct arena *arena, struct table *table, bool *did_work, struct err *err)
+static enum code serve_table(struct kinesis *kinesis, struct arena *arena, struct table *table,
+			     bool *did_work, struct err *err)
 {
 	enum code code = OK;
 
@@ -400,8 +439,13 @@ static enum code serve_table(struct kinesis *kinesis, struct arena *arena, struc
 
 		if (!destination->is_enabled && destination->until == 0)
 			continue;
-		struct sender *sender = sender_of(kinesis, arena, table->identity.number, destination->stream_arn);
-		struct piece piece = {.kinesis = kinesis, .arena = arena, .sender = sender, .table = table, .destination = destination};
+		struct sender *sender =
+			sender_of(kinesis, arena, table->identity.number, destination->stream_arn);
+		struct piece piece = {.kinesis = kinesis,
+				      .arena = arena,
+				      .sender = sender,
+				      .table = table,
+				      .destination = destination};
 
 		sender->is_present = true;
 		if (sender->until_ms <= monotonic_ms())
@@ -411,7 +455,8 @@ static enum code serve_table(struct kinesis *kinesis, struct arena *arena, struc
 }
 
 /* All tables with destinations once. */
-static enum code serve_all(struct kinesis *kinesis, struct arena *arena, bool *did_work, struct err *err)
+static enum code serve_all(struct kinesis *kinesis, struct arena *arena, bool *did_work,
+			   struct err *err)
 {
 	struct catalog *catalog = kinesis->options.service->catalog;
 	struct marks marks = {.kind = MARK_SENDING, .is_more = true};
@@ -472,7 +517,10 @@ struct kinesis *kinesis_start(const struct kinesis_options *options)
 
 	kinesis->options = *options;
 	kinesis->endpoint = (struct put_endpoint){
-		.where = options->where, .credentials = options->credentials, .authorities = options->authorities, .stopping = &kinesis->is_ending,
+		.where = options->where,
+		.credentials = options->credentials,
+		.authorities = options->authorities,
+		.stopping = &kinesis->is_ending,
 		.sigv4 = sigv4_new(AUTH_VERIFY, NULL, 0),
 	};
 	if (log_thread(&kinesis->thread, work, kinesis) == 0)

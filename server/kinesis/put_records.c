@@ -21,7 +21,9 @@ static struct str body_of(struct arena *arena, const struct put_batch *request)
 
 	json_out_open(&out, '{');
 	if (str_starts_with(resource, STREAM_PREFIX))
-		json_out_field_string(&out, "StreamName", ((struct str){resource.p + STREAM_PREFIX.n, resource.n - STREAM_PREFIX.n}));
+		json_out_field_string(
+			&out, "StreamName",
+			((struct str){resource.p + STREAM_PREFIX.n, resource.n - STREAM_PREFIX.n}));
 	json_out_field_string(&out, "StreamARN", request->stream_arn);
 	json_out_name(&out, STR("Records"));
 	json_out_open(&out, '[');
@@ -41,23 +43,29 @@ static struct str body_of(struct arena *arena, const struct put_batch *request)
 
 static struct str text_of(struct arena *arena, const struct json *object, const char *name)
 {
-	const struct json *member = object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
+	const struct json *member =
+		object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
 
 	return member && json_type(member) == JSON_STRING ? json_string(arena, member) : STR_ABSENT;
 }
 
-/* What an answer without a list of records says. AWS: a request that is wrong itself gets 400 with one of three types; others may pass. */
-static enum put_result refused(struct arena *arena, const struct client_reply *reply, const struct json *body, struct str *problem)
+/* What an answer without a list of records says. AWS: a request that is wrong itself gets 400 with
+ * one of three types; others may pass. */
+static enum put_result refused(struct arena *arena, const struct client_reply *reply,
+			       const struct json *body, struct str *problem)
 {
 	static const struct str wrong[] = {
-		STR_INIT("ValidationException"), STR_INIT("InvalidArgumentException"), STR_INIT("SerializationException"),
+		STR_INIT("ValidationException"),
+		STR_INIT("InvalidArgumentException"),
+		STR_INIT("SerializationException"),
 	};
 	struct str type = text_of(arena, body, "__type"), message = text_of(arena, body, "message");
 	const char *hash = str_is_set(type) ? memchr(type.p, '#', type.n) : NULL;
 
 	if (hash)
 		type = (struct str){hash + 1, (size_t)(type.p + type.n - hash - 1)};
-	*problem = str_printf(arena, MSG_KINESIS_ANSWER, reply->status, STR_ARG(str_is_set(type) ? type : STR("")),
+	*problem = str_printf(arena, MSG_KINESIS_ANSWER, reply->status,
+			      STR_ARG(str_is_set(type) ? type : STR("")),
 			      STR_ARG(str_is_set(message) ? message : STR("")));
 	if (reply->status == 413)
 		return PUT_REFUSED;
@@ -68,8 +76,10 @@ static enum put_result refused(struct arena *arena, const struct client_reply *r
 	return PUT_FAILED;
 }
 
-/* AWS: the answer has an entry for each record, in their order; one with an ErrorCode was not taken. */
-static enum put_result judge(struct arena *arena, const struct put_batch *request, const struct client_reply *reply, struct str *problem)
+/* AWS: the answer has an entry for each record, in their order; one with an ErrorCode was not
+ * taken. */
+static enum put_result judge(struct arena *arena, const struct put_batch *request,
+			     const struct client_reply *reply, struct str *problem)
 {
 	struct err err = err_in(arena);
 	const struct json *body = NULL, *list = NULL;
@@ -93,9 +103,11 @@ static enum put_result judge(struct arena *arena, const struct put_batch *reques
 	return are_all_done ? PUT_SENT : PUT_PARTLY;
 }
 
-enum put_result put_records_send(const struct put_endpoint *endpoint, struct arena *arena, const struct put_batch *request, struct str *problem)
+enum put_result put_records_send(const struct put_endpoint *endpoint, struct arena *arena,
+				 const struct put_batch *request, struct str *problem)
 {
-	struct str secret = str_of(endpoint->credentials), key = str_cut(&secret, ':'), body = body_of(arena, request);
+	struct str secret = str_of(endpoint->credentials), key = str_cut(&secret, ':'),
+		   body = body_of(arena, request);
 	struct client_target target;
 	struct client_reply reply = {0};
 	const char *reason = "";
@@ -104,14 +116,30 @@ enum put_result put_records_send(const struct put_endpoint *endpoint, struct are
 		return PUT_FAILED;
 	target.authorities = endpoint->authorities;
 	struct sigv4_own own = {
-		.method = STR("POST"), .path = target.path, .query = STR(""), .body = body,
-		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(target.host), STR_ARG(target.port)), .access_key = key, .secret = secret,
-		.region = arn_split(request->stream_arn).region, .target = STR(TARGET), .service = STR("kinesis"),
+		.method = STR("POST"),
+		.path = target.path,
+		.query = STR(""),
+		.body = body,
+		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(target.host),
+				   STR_ARG(target.port)),
+		.access_key = key,
+		.secret = secret,
+		.region = arn_split(request->stream_arn).region,
+		.target = STR(TARGET),
+		.service = STR("kinesis"),
 	};
 	const struct client_request sent = {
-		.method = "POST", .body = body, .wait_ms = WAIT_MS, .whole_ms = WAIT_MS, .stopping = endpoint->stopping, .tick = request->tick,
-		.tick_context = request->tick_context, .type = STR("application/x-amz-json-1.1"),
-		.head = str_printf(arena, "X-Amz-Target: " TARGET "\r\n" STR_FMT, STR_ARG(sigv4_sign(endpoint->sigv4, arena, &own, (int64_t)time(NULL)))),
+		.method = "POST",
+		.body = body,
+		.wait_ms = WAIT_MS,
+		.whole_ms = WAIT_MS,
+		.stopping = endpoint->stopping,
+		.tick = request->tick,
+		.tick_context = request->tick_context,
+		.type = STR("application/x-amz-json-1.1"),
+		.head = str_printf(
+			arena, "X-Amz-Target: " TARGET "\r\n" STR_FMT,
+			STR_ARG(sigv4_sign(endpoint->sigv4, arena, &own, (int64_t)time(NULL)))),
 	};
 	if (client_ask(arena, &target, &sent, &reply, &reason))
 		return judge(arena, request, &reply, problem);

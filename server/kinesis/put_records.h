@@ -1,5 +1,6 @@
 /*
- * put_records - one PutRecords request to a Kinesis-compatible endpoint, and which of its records were taken.
+ * put_records - one PutRecords request to a Kinesis-compatible endpoint, and which of its records
+ * were taken.
  *
  * The shelf server/kinesis/ sends tables' changes to their Kinesis destinations.
  *
@@ -31,7 +32,8 @@ struct put_record {
 enum put_result {
 	PUT_SENT,    /* all of them */
 	PUT_PARTLY,  /* those that are done; the others may be sent again */
-	PUT_REFUSED, /* the endpoint finds something wrong with the request itself: a smaller one may do */
+	PUT_REFUSED, /* the endpoint finds something wrong with the request itself: a smaller one
+			may do */
 	PUT_FAILED,  /* none is known to be taken */
 };
 
@@ -43,7 +45,9 @@ struct put_batch {
 	void *tick_context;
 };
 
-/* Sends the records and marks those that were taken. Beside PUT_SENT *problem says why the first one was not, for the log. */
-enum put_result put_records_send(const struct put_endpoint *endpoint, struct arena *arena, const struct put_batch *request, struct str *problem);
+/* Sends the records and marks those that were taken. Beside PUT_SENT *problem says why the first
+ * one was not, for the log. */
+enum put_result put_records_send(const struct put_endpoint *endpoint, struct arena *arena,
+				 const struct put_batch *request, struct str *problem);
 
 #endif

@@ -85,7 +85,8 @@ static void write_log(void *context, enum log_level level, const char *line, siz
 	const struct dynalith *instance = context;
 
 	if (instance->log.write)
-		instance->log.write(instance->log.context, (int)level, line, n > 0 && line[n - 1] == '\n' ? n - 1 : n);
+		instance->log.write(instance->log.context, (int)level, line,
+				    n > 0 && line[n - 1] == '\n' ? n - 1 : n);
 }
 
 /* Threads that begin here get none of the program's signals. */
@@ -95,7 +96,8 @@ static enum code open_quietly(struct dynalith *instance, struct err *err)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	enum code code = instance_open(instance->arena, &instance->config, &instance->instance, err);
+	enum code code =
+		instance_open(instance->arena, &instance->config, &instance->instance, err);
 	if (code == OK) {
 		code = instance_start(instance->instance, err);
 		if (code != OK)
@@ -110,12 +112,16 @@ static bool begin(struct dynalith *instance, const char *options)
 	struct err err = err_in(instance->arena);
 	struct str problem;
 
-	if (!config_read_text(instance->arena, str_of(options ? options : "{}"), &instance->config, &problem)) {
+	if (!config_read_text(instance->arena, str_of(options ? options : "{}"), &instance->config,
+			      &problem)) {
 		fail(STR_FMT, STR_ARG(problem));
 		return false;
 	}
 	instance->sink = (struct log_sink){
-		.level = log_level_of(instance->config.log_level), .is_json = true, .write = write_log, .context = instance,
+		.level = log_level_of(instance->config.log_level),
+		.is_json = true,
+		.write = write_log,
+		.context = instance,
 	};
 	const struct log_sink *before = log_use(&instance->sink);
 	enum code code = open_quietly(instance, &err);
@@ -209,7 +215,8 @@ void dynalith_free(struct dynalith_answer *answer)
 	struct dynalith *instance = call->owner;
 	arena_reset(call->arena);
 	pthread_mutex_lock(&instance->mutex);
-	bool is_kept = !instance->is_closing && instance->idle_count < CALLS_KEPT, is_last = --instance->answers == 0 && instance->is_closed;
+	bool is_kept = !instance->is_closing && instance->idle_count < CALLS_KEPT,
+	     is_last = --instance->answers == 0 && instance->is_closed;
 	if (is_kept) {
 		call->next = instance->idle;
 		instance->idle = call;
@@ -235,7 +242,8 @@ static bool nap(struct dynalith *instance, uint64_t ms)
 		until.tv_nsec -= 1000000000;
 	}
 	pthread_mutex_lock(&instance->mutex);
-	while (!instance->is_closing && pthread_cond_timedwait(&instance->changed, &instance->mutex, &until) == 0)
+	while (!instance->is_closing &&
+	       pthread_cond_timedwait(&instance->changed, &instance->mutex, &until) == 0)
 		;
 	bool is_open = !instance->is_closing;
 	pthread_mutex_unlock(&instance->mutex);
@@ -244,7 +252,8 @@ static bool nap(struct dynalith *instance, uint64_t ms)
 
 static bool is_stream_operation(struct str name)
 {
-	static const struct str names[] = {STR_INIT("DescribeStream"), STR_INIT("GetRecords"), STR_INIT("GetShardIterator"), STR_INIT("ListStreams")};
+	static const struct str names[] = {STR_INIT("DescribeStream"), STR_INIT("GetRecords"),
+					   STR_INIT("GetShardIterator"), STR_INIT("ListStreams")};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (str_eq(names[i], name))
@@ -259,7 +268,9 @@ static struct str full_target(struct arena *arena, const char *target)
 
 	if (strchr(target, '.'))
 		return name;
-	return str_printf(arena, "%s_20120810." STR_FMT, is_stream_operation(name) ? "DynamoDBStreams" : "DynamoDB", STR_ARG(name));
+	return str_printf(arena, "%s_20120810." STR_FMT,
+			  is_stream_operation(name) ? "DynamoDBStreams" : "DynamoDB",
+			  STR_ARG(name));
 }
 
 static struct headers *make_headers(struct arena *arena, const struct dynalith_request *from)
@@ -275,11 +286,15 @@ static struct headers *make_headers(struct arena *arena, const struct dynalith_r
 	if (from->access_key || from->region) {
 		headers_add(headers, arena, STR("X-Amz-Date"), STR(DATE "T000000Z"));
 		headers_add(headers, arena, STR("Authorization"),
-			    str_printf(arena, "AWS4-HMAC-SHA256 Credential=%s/" DATE "/%s/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
-				       from->access_key ? from->access_key : "any", from->region ? from->region : "us-east-1"));
+			    str_printf(arena,
+				       "AWS4-HMAC-SHA256 Credential=%s/" DATE
+				       "/%s/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+				       from->access_key ? from->access_key : "any",
+				       from->region ? from->region : "us-east-1"));
 	}
 	for (size_t i = 0; i < from->header_count; i++)
-		headers_add(headers, arena, str_of(from->headers[i].name), str_of(from->headers[i].value));
+		headers_add(headers, arena, str_of(from->headers[i].name),
+			    str_of(from->headers[i].value));
 	if (!str_is_set(headers_first(headers, STR("Host"))))
 		headers_add(headers, arena, STR("Host"), STR("localhost"));
 	return headers;
@@ -295,23 +310,29 @@ static struct http_request make_request(struct call *call, const struct dynalith
 	struct str explain = headers_first(headers, STR("x-dynalith-explain"));
 
 	return (struct http_request){
-		.haste = HTTP_LONG, .arena = call->arena, .method = str_of(from->method ? from->method : "POST"),
+		.haste = HTTP_LONG,
+		.arena = call->arena,
+		.method = str_of(from->method ? from->method : "POST"),
 		.path = {target.p, mark ? (size_t)(mark - target.p) : target.n},
 		.query = mark ? str_of(mark + 1) : STR(""),
-		.body = {from->body ? from->body : "", from->body_size}, .wire_body = {from->body ? from->body : "", from->body_size},
+		.body = {from->body ? from->body : "", from->body_size},
+		.wire_body = {from->body ? from->body : "", from->body_size},
 		.problem = from->body_size > limits->body_limit ? HTTP_TOO_LARGE : HTTP_FINE,
-		.id = {call->id, REQUEST_ID_SIZE}, .headers = headers,
+		.id = {call->id, REQUEST_ID_SIZE},
+		.headers = headers,
 		.is_explained = str_is_set(explain) && !str_eq(explain, STR("0")),
 	};
 }
 
 /* Runs it until it is done. A fault rule may hold it, until the instance closes. */
-static void run(struct call *call, const struct dynalith_request *from, struct http_response *response)
+static void run(struct call *call, const struct dynalith_request *from,
+		struct http_response *response)
 {
 	struct routes *routes = instance_routes(call->owner->instance);
 	struct http_request request = make_request(call, from);
 
-	while (*response = (struct http_response){.status = 200}, !routes_handle(routes, &request, response)) {
+	while (*response = (struct http_response){.status = 200},
+	       !routes_handle(routes, &request, response)) {
 		const struct http_response undone = *response;
 		bool is_open = true;
 
@@ -325,10 +346,13 @@ static void run(struct call *call, const struct dynalith_request *from, struct h
 	}
 }
 
-/* What a fault rule does to the answer. Between pieces of the body time passes, as on a slow network. */
+/* What a fault rule does to the answer. Between pieces of the body time passes, as on a slow
+ * network. */
 static void slow_down(struct call *call, const struct fault_reply *fault, size_t body_size)
 {
-	uint64_t pieces = fault->piece_bytes > 0 ? (body_size + fault->piece_bytes - 1) / fault->piece_bytes : 0;
+	uint64_t pieces = fault->piece_bytes > 0
+				  ? (body_size + fault->piece_bytes - 1) / fault->piece_bytes
+				  : 0;
 	uint64_t ms = fault->delay_ms + (pieces > 1 ? (pieces - 1) * fault->piece_ms : 0);
 
 	if (ms > 0)
@@ -337,16 +361,25 @@ static void slow_down(struct call *call, const struct fault_reply *fault, size_t
 
 static void fill(struct call *call, const struct http_response *response)
 {
-	struct dynalith_header *headers = ARENA_ARRAY(call->arena, struct dynalith_header, response->header_count + 1);
+	struct dynalith_header *headers =
+		ARENA_ARRAY(call->arena, struct dynalith_header, response->header_count + 1);
 	struct str body = response->body;
 
 	for (size_t i = 0; i < response->header_count; i++)
-		headers[i] = (struct dynalith_header){response->headers[i].name, str_copy(call->arena, response->headers[i].value).p};
+		headers[i] = (struct dynalith_header){
+			response->headers[i].name,
+			str_copy(call->arena, response->headers[i].value).p};
 	call->answer = (struct dynalith_answer){
-		.status = response->fault.is_dropped ? 0 : response->status, .request_id = call->id,
-		.crc32 = crc32_of(body.p, body.n) ^ response->fault.is_crc_wrong, .body = body.p ? body.p : "", .body_size = body.n,
-		.content_type = str_is_set(response->content_type) ? str_copy(call->arena, response->content_type).p : NULL,
-		.headers = headers, .header_count = response->header_count,
+		.status = response->fault.is_dropped ? 0 : response->status,
+		.request_id = call->id,
+		.crc32 = crc32_of(body.p, body.n) ^ response->fault.is_crc_wrong,
+		.body = body.p ? body.p : "",
+		.body_size = body.n,
+		.content_type = str_is_set(response->content_type)
+					? str_copy(call->arena, response->content_type).p
+					: NULL,
+		.headers = headers,
+		.header_count = response->header_count,
 	};
 }
 
@@ -358,7 +391,9 @@ static void answer_call(struct call *call, const struct dynalith_request *reques
 	run(call, request, &response);
 	if (response.stream) { /* it would never end */
 		response.stream->end(response.stream);
-		response = (struct http_response){.status = 501, .content_type = STR("application/json"), .body = STR(MSG_NO_STREAMS)};
+		response = (struct http_response){.status = 501,
+						  .content_type = STR("application/json"),
+						  .body = STR(MSG_NO_STREAMS)};
 	}
 	slow_down(call, &response.fault, response.body.n);
 	fill(call, &response);
@@ -375,7 +410,8 @@ static bool is_usable(const struct dynalith *instance)
 
 static bool is_whole(const struct dynalith_request *request)
 {
-	if (!request || request->size != SIZE_FIRST || (!request->body && request->body_size > 0) || (!request->headers && request->header_count > 0)) {
+	if (!request || request->size != SIZE_FIRST || (!request->body && request->body_size > 0) ||
+	    (!request->headers && request->header_count > 0)) {
 		fail(MSG_REQUEST);
 		return false;
 	}
@@ -388,7 +424,8 @@ static bool is_whole(const struct dynalith_request *request)
 	return true;
 }
 
-struct dynalith_answer *dynalith_send(struct dynalith *instance, const struct dynalith_request *request)
+struct dynalith_answer *dynalith_send(struct dynalith *instance,
+				      const struct dynalith_request *request)
 {
 	if (!is_usable(instance) || !is_whole(request))
 		return NULL;
@@ -402,14 +439,17 @@ struct dynalith_answer *dynalith_send(struct dynalith *instance, const struct dy
 	return &call->answer;
 }
 
-struct dynalith_answer *dynalith_call(struct dynalith *instance, const char *operation, const void *body, size_t body_size)
+struct dynalith_answer *dynalith_call(struct dynalith *instance, const char *operation,
+				      const void *body, size_t body_size)
 {
-	const struct dynalith_request request = {.size = sizeof(request), .target = operation, .body = body, .body_size = body_size};
+	const struct dynalith_request request = {
+		.size = sizeof(request), .target = operation, .body = body, .body_size = body_size};
 
 	return operation ? dynalith_send(instance, &request) : fail(MSG_OPERATION);
 }
 
-struct dynalith_answer *dynalith_control(struct dynalith *instance, const char *method, const char *path, const char *body)
+struct dynalith_answer *dynalith_control(struct dynalith *instance, const char *method,
+					 const char *path, const char *body)
 {
 	char *whole = method && path ? arena_checked(malloc(sizeof(PREFIX) + strlen(path))) : NULL;
 
@@ -418,7 +458,11 @@ struct dynalith_answer *dynalith_control(struct dynalith *instance, const char *
 	memcpy(whole, PREFIX, sizeof(PREFIX) - 1);
 	memcpy(whole + sizeof(PREFIX) - 1, path, strlen(path) + 1);
 	const struct dynalith_request request = {
-		.size = sizeof(request), .method = method, .path = whole, .body = body, .body_size = body ? strlen(body) : 0,
+		.size = sizeof(request),
+		.method = method,
+		.path = whole,
+		.body = body,
+		.body_size = body ? strlen(body) : 0,
 	};
 	struct dynalith_answer *answer = dynalith_send(instance, &request);
 	free(whole);
@@ -430,24 +474,30 @@ struct applying {
 	const char *access_key, *region;
 };
 
-static enum code send_own(void *context, struct arena *arena, const struct seed_request *asked, struct seed_reply *reply,
-			  struct err *err)
+static enum code send_own(void *context, struct arena *arena, const struct seed_request *asked,
+			  struct seed_reply *reply, struct err *err)
 {
 	const struct applying *applying = context;
 	const struct dynalith_request request = {
-		.size = sizeof(request), .target = asked->operation, .access_key = applying->access_key,
-		.region = str_is_set(asked->region) ? asked->region.p : applying->region, .body = asked->body.p, .body_size = asked->body.n,
+		.size = sizeof(request),
+		.target = asked->operation,
+		.access_key = applying->access_key,
+		.region = str_is_set(asked->region) ? asked->region.p : applying->region,
+		.body = asked->body.p,
+		.body_size = asked->body.n,
 	};
 	struct dynalith_answer *answer = dynalith_send(applying->instance, &request);
 
 	if (!answer)
 		return err_set(err, MSG_APPLY_REFUSED, last_error);
-	*reply = (struct seed_reply){answer->status, str_copy(arena, (struct str){answer->body, answer->body_size})};
+	*reply = (struct seed_reply){
+		answer->status, str_copy(arena, (struct str){answer->body, answer->body_size})};
 	dynalith_free(answer);
 	return OK;
 }
 
-int dynalith_apply(struct dynalith *instance, const char *path, const char *access_key, const char *region)
+int dynalith_apply(struct dynalith *instance, const char *path, const char *access_key,
+		   const char *region)
 {
 	struct applying applying = {instance, access_key, region};
 
@@ -460,8 +510,11 @@ int dynalith_apply(struct dynalith *instance, const char *path, const char *acce
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
 	const struct log_sink *before = log_use(&instance->sink);
-	enum code code = apply_to((struct seed_target){.send = send_own, .context = &applying, .region = str_of(region),
-					.account = seed_account(str_of(access_key))}, path, &err);
+	enum code code = apply_to((struct seed_target){.send = send_own,
+						       .context = &applying,
+						       .region = str_of(region),
+						       .account = seed_account(str_of(access_key))},
+				  path, &err);
 	log_use(before);
 	if (code != OK)
 		fail(STR_FMT, STR_ARG(err.message));

@@ -33,7 +33,8 @@ static const struct {
 	[ARGUMENT_ARRAY] = {TYPE(JSON_ARRAY), "an array"},
 	[ARGUMENT_ALONE] = {TYPE(JSON_OBJECT), "an object"},
 	[ARGUMENT_BODY] = {TYPE(JSON_OBJECT), "an object"},
-	[ARGUMENT_NAME] = {TYPE(JSON_STRING), "a string of 1 to 100 letters, digits, '.', '_' and '-'"},
+	[ARGUMENT_NAME] = {TYPE(JSON_STRING),
+			   "a string of 1 to 100 letters, digits, '.', '_' and '-'"},
 	[ARGUMENT_KEY] = {TYPE(JSON_OBJECT), "an object"},
 	[ARGUMENT_CONDITION] = {TYPE(JSON_STRING), "a string"},
 	[ARGUMENT_NAMES] = {TYPE(JSON_OBJECT), "an object"},
@@ -77,7 +78,8 @@ static void add_members(struct buf *to, struct str object)
 /* A value in DynamoDB's JSON: that of an item of one attribute. */
 static struct str value_of(struct arena *arena, struct str name, struct str value)
 {
-	struct str item = item_of(arena, str_printf(arena, "{\"" STR_FMT "\":" STR_FMT "}", STR_ARG(name), STR_ARG(value)));
+	struct str item = item_of(arena, str_printf(arena, "{\"" STR_FMT "\":" STR_FMT "}",
+						    STR_ARG(name), STR_ARG(value)));
 
 	return json_text_find(item, name);
 }
@@ -128,7 +130,9 @@ static void add_condition(struct making *making, struct str quoted)
 static bool is_name(struct str name)
 {
 	for (size_t i = 0; i < name.n; i++) {
-		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", name.p[i]) || name.p[i] == '\0')
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-",
+			    name.p[i]) ||
+		    name.p[i] == '\0')
 			return false;
 	}
 	return name.n > 0 && name.n <= NAME_MAX_BYTES;
@@ -136,11 +140,13 @@ static bool is_name(struct str name)
 
 static bool add_limit(struct making *making, const struct json *value)
 {
-	return json_integer(value, &making->arguments.limit) && making->arguments.limit >= 1 && making->arguments.limit <= TOOLBOX_ROWS_MAX;
+	return json_integer(value, &making->arguments.limit) && making->arguments.limit >= 1 &&
+	       making->arguments.limit <= TOOLBOX_ROWS_MAX;
 }
 
 /* False where the value is not right. */
-static bool add(struct making *making, const struct property *property, const struct json *value, struct str text)
+static bool add(struct making *making, const struct property *property, const struct json *value,
+		struct str text)
 {
 	struct arguments *out = &making->arguments;
 
@@ -176,11 +182,13 @@ static bool add(struct making *making, const struct property *property, const st
 	if (property->kind == ARGUMENT_PARAMETERS)
 		add_parameters(making, text);
 	else
-		buf_add_str(&making->body, property->kind == ARGUMENT_ITEM ? item_of(making->arena, text) : text);
+		buf_add_str(&making->body,
+			    property->kind == ARGUMENT_ITEM ? item_of(making->arena, text) : text);
 	return true;
 }
 
-static enum code add_property(struct making *making, const struct property *property, struct str text, struct err *err)
+static enum code add_property(struct making *making, const struct property *property,
+			      struct str text, struct err *err)
 {
 	const struct json *value = json_member(making->root, property->name);
 	struct str found = json_text_find(text, str_of(property->name));
@@ -189,14 +197,16 @@ static enum code add_property(struct making *making, const struct property *prop
 		making->arguments.limit = TOOLBOX_ROWS;
 	if (!value || !str_is_set(found))
 		return property->is_required ? err_set(err, MSG_MCP_MISSING, property->name) : OK;
-	if (!(kinds[property->kind].types >> json_type(value) & 1) || !add(making, property, value, found))
+	if (!(kinds[property->kind].types >> json_type(value) & 1) ||
+	    !add(making, property, value, found))
 		return err_set(err, MSG_MCP_TYPE, property->name, kinds[property->kind].text);
 	return OK;
 }
 
 static enum code check_names(const struct making *making, struct err *err)
 {
-	for (const struct json *member = json_first(making->root); member; member = json_next(member)) {
+	for (const struct json *member = json_first(making->root); member;
+	     member = json_next(member)) {
 		struct str name = json_name(making->arena, member);
 		const struct property *property = toolbox_property(making->tool, NULL);
 
@@ -235,19 +245,28 @@ static enum code add_all(struct making *making, struct str text, struct err *err
 	enum code code = check_names(making, err);
 	bool has_condition = false;
 
-	for (const struct property *p = toolbox_property(making->tool, NULL); p && code == OK; p = toolbox_property(making->tool, p)) {
+	for (const struct property *p = toolbox_property(making->tool, NULL); p && code == OK;
+	     p = toolbox_property(making->tool, p)) {
 		has_condition = has_condition || p->kind == ARGUMENT_CONDITION;
 		code = add_property(making, p, text, err);
 	}
 	if (code == OK && making->arguments.operation && json_count(making->root) != 2)
 		return err_set(err, MSG_MCP_ALONE);
-	return code == OK && has_condition && making->condition.n == 0 ? err_set(err, MSG_MCP_CONDITION) : code;
+	return code == OK && has_condition && making->condition.n == 0
+		       ? err_set(err, MSG_MCP_CONDITION)
+		       : code;
 }
 
-enum code arguments_read(struct arena *arena, const struct tool *tool, struct str text, int64_t limit, struct arguments *out, struct err *err)
+enum code arguments_read(struct arena *arena, const struct tool *tool, struct str text,
+			 int64_t limit, struct arguments *out, struct err *err)
 {
 	struct making making = {
-		.arena = arena, .tool = tool, .body = buf_in(arena), .condition = buf_in(arena), .names = buf_in(arena), .values = buf_in(arena),
+		.arena = arena,
+		.tool = tool,
+		.body = buf_in(arena),
+		.condition = buf_in(arena),
+		.names = buf_in(arena),
+		.values = buf_in(arena),
 		.arguments = {.body = STR_ABSENT},
 	};
 	enum code code = json_parse(arena, text, &making.root, err);

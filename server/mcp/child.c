@@ -11,7 +11,8 @@
 
 #define URL_MAX 256
 
-static _Noreturn void become_server(const char *program, const char **words, const int input[2], const int output[2])
+static _Noreturn void become_server(const char *program, const char **words, const int input[2],
+				    const int output[2])
 {
 	char *const *argv = (char *const *)(uintptr_t)words; /* exec changes none of them */
 
@@ -46,10 +47,15 @@ static bool read_url(struct arena *arena, struct child *child)
 	return n > 0;
 }
 
-bool child_start(struct arena *arena, const char *program, char **options, size_t n, struct child *child)
+bool child_start(struct arena *arena, const char *program, char **options, size_t n,
+		 struct child *child)
 {
-	static const char *const before[] = {"--log-level", "warn", "--insight", "on"}, *const behind[] = {"--host", "127.0.0.1", "--port", "0", "--exit-with-parent"};
-	const char **argv = ARENA_ARRAY(arena, const char *, n + sizeof(before) / sizeof(before[0]) + sizeof(behind) / sizeof(behind[0]) + 2);
+	static const char *const before[] = {"--log-level", "warn", "--insight", "on"},
+				 *const behind[] = {"--host", "127.0.0.1", "--port", "0",
+						    "--exit-with-parent"};
+	const char **argv = ARENA_ARRAY(arena, const char *,
+					n + sizeof(before) / sizeof(before[0]) +
+						sizeof(behind) / sizeof(behind[0]) + 2);
 	int input[2], output[2];
 	size_t at = 0;
 

@@ -1,5 +1,6 @@
 /*
- * child - a server of this program's own as a child process, on a free port of 127.0.0.1. It ends with its parent (server/start/parent.h).
+ * child - a server of this program's own as a child process, on a free port of 127.0.0.1. It ends
+ * with its parent (server/start/parent.h).
  */
 #ifndef DYNALITH_SERVER_CHILD_H
 #define DYNALITH_SERVER_CHILD_H
@@ -15,8 +16,10 @@ struct child {
 	const char *url;   /* in the arena */
 };
 
-/* `options` are the server's, `n` of them; `program` is argv[0]. False where it does not start: it has said why on stderr. */
-bool child_start(struct arena *arena, const char *program, char **options, size_t n, struct child *child);
+/* `options` are the server's, `n` of them; `program` is argv[0]. False where it does not start: it
+ * has said why on stderr. */
+bool child_start(struct arena *arena, const char *program, char **options, size_t n,
+		 struct child *child);
 
 /* Waits for its end. */
 void child_stop(struct child *child);

@@ -51,7 +51,8 @@ static void add(struct intake *intake, struct arena *arena, struct str text)
 	*line = (struct line){.arena = arena, .text = text, .id = sight.id};
 	pthread_mutex_lock(&intake->mutex);
 	if (str_is_set(sight.cancels)) {
-		if (intake->current && str_is_set(intake->current->id) && str_eq(intake->current->id, sight.cancels))
+		if (intake->current && str_is_set(intake->current->id) &&
+		    str_eq(intake->current->id, sight.cancels))
 			atomic_store(&intake->is_cancelled, true);
 		else
 			drop(intake, sight.cancels);
@@ -79,10 +80,12 @@ static void *read_all(void *context)
 
 		while (rest.n > 0) {
 			const char *end = memchr(rest.p, '\n', rest.n);
-			size_t size = end ? (size_t)(end - rest.p) : rest.n, room = RPC_LINE_MAX + 1 - line.n;
+			size_t size = end ? (size_t)(end - rest.p) : rest.n,
+			       room = RPC_LINE_MAX + 1 - line.n;
 
 			buf_add(&line, rest.p, size < room ? size : room);
-			rest = (struct str){rest.p + size + (end ? 1 : 0), rest.n - size - (end ? 1 : 0)};
+			rest = (struct str){rest.p + size + (end ? 1 : 0),
+					    rest.n - size - (end ? 1 : 0)};
 			if (!end)
 				continue;
 			add(intake, arena, buf_str(&line));
@@ -103,7 +106,8 @@ static void *read_all(void *context)
 
 struct intake *intake_start(void)
 {
-	static struct intake intake = {.mutex = PTHREAD_MUTEX_INITIALIZER, .has_changed = PTHREAD_COND_INITIALIZER};
+	static struct intake intake = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+				       .has_changed = PTHREAD_COND_INITIALIZER};
 	pthread_t thread;
 
 	intake.last = &intake.first;

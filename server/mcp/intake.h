@@ -1,6 +1,6 @@
 /*
- * intake - the messages of a client, one a line of standard input, read by a thread of their own: a message that cancels a request is heeded while another
- * request is carried out.
+ * intake - the messages of a client, one a line of standard input, read by a thread of their own: a
+ * message that cancels a request is heeded while another request is carried out.
  */
 #ifndef DYNALITH_SERVER_INTAKE_H
 #define DYNALITH_SERVER_INTAKE_H
@@ -17,8 +17,9 @@ struct intake;
 struct intake *intake_start(void);
 
 /*
- * Waits for the next line, of which at most RPC_LINE_MAX + 1 bytes are there. It lies in *arena, which the caller frees. False at the end of the
- * input. Requests that were cancelled before their turn came are left out.
+ * Waits for the next line, of which at most RPC_LINE_MAX + 1 bytes are there. It lies in *arena,
+ * which the caller frees. False at the end of the input. Requests that were cancelled before their
+ * turn came are left out.
  */
 bool intake_next(struct intake *intake, struct arena **arena, struct str *line);
 

@@ -30,7 +30,9 @@ static bool read_words(int argc, char **argv, struct words *words)
 		}
 		if (strcmp(argv[i], "--allow-writes") == 0)
 			words->may_write = true;
-		else if ((strcmp(argv[i], "--endpoint") == 0 || strcmp(argv[i], "--endpoint-url") == 0) && i + 1 < argc)
+		else if ((strcmp(argv[i], "--endpoint") == 0 ||
+			  strcmp(argv[i], "--endpoint-url") == 0) &&
+			 i + 1 < argc)
 			words->endpoint = argv[++i];
 		else if (!reach_take(&words->reach, argc, argv, &i))
 			return false;
@@ -75,11 +77,14 @@ int mcp_run(struct arena *arena, int argc, char **argv)
 	if (!read_words(argc, argv, &words))
 		return help_misuse("mcp");
 	tools.may_write = words.may_write;
-	if (words.has_own && !child_start(arena, argv[0], words.options, words.option_count, &child)) {
+	if (words.has_own &&
+	    !child_start(arena, argv[0], words.options, words.option_count, &child)) {
 		child_stop(&child);
 		return fail("mcp: the server did not start");
 	}
-	const char *url = words.has_own ? child.url : words.endpoint ? words.endpoint : elsewhere_default();
+	const char *url = words.has_own    ? child.url
+			  : words.endpoint ? words.endpoint
+					   : elsewhere_default();
 	tools.elsewhere = elsewhere_new(url, &words.reach);
 	if (!tools.elsewhere) {
 		child_stop(&child);

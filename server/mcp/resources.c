@@ -13,11 +13,13 @@
 #define MARKDOWN "text/markdown"
 #define ENDING ".md"
 #define TABLES_OF_PAGE "100"
-#define ABOUT_REPORT "What requests have cost so far, and findings; the server must have --insight on."
+#define ABOUT_REPORT                                                                               \
+	"What requests have cost so far, and findings; the server must have --insight on."
 #define ABOUT_TABLE "Keys, indexes, streams and billing of a table, as DescribeTable answers."
 #define ABOUT_PAGE "A page of Dynalith's documents."
 
-static void add(struct json_out *out, struct str uri, struct str name, struct str title, const char *what, const char *type)
+static void add(struct json_out *out, struct str uri, struct str name, struct str title,
+		const char *what, const char *type)
 {
 	json_out_open(out, '{');
 	json_out_field_string(out, "uri", uri);
@@ -43,7 +45,8 @@ static struct str page_name(const struct embedded_file *page)
 
 static bool page_text(struct arena *arena, const struct embedded_file *page, struct str *text)
 {
-	return gzip_decode(arena, GZIP_GZIP, (struct str){(const char *)page->bytes, page->n}, page->plain, text) == GZIP_FINE;
+	return gzip_decode(arena, GZIP_GZIP, (struct str){(const char *)page->bytes, page->n},
+			   page->plain, text) == GZIP_FINE;
 }
 
 static void add_pages(struct arena *arena, struct json_out *out)
@@ -57,12 +60,13 @@ static void add_pages(struct arena *arena, struct json_out *out)
 
 		while (title.n > 0 && (title.p[0] == '#' || title.p[0] == ' '))
 			title = (struct str){title.p + 1, title.n - 1};
-		add(out, str_printf(arena, DOCS STR_FMT, STR_ARG(name)), name, title, ABOUT_PAGE, MARKDOWN);
+		add(out, str_printf(arena, DOCS STR_FMT, STR_ARG(name)), name, title, ABOUT_PAGE,
+		    MARKDOWN);
 	}
 }
 
-enum code resources_list(const struct tools *tools, struct arena *arena, struct str cursor, struct json_out *out, struct str *next,
-			 struct err *err)
+enum code resources_list(const struct tools *tools, struct arena *arena, struct str cursor,
+			 struct json_out *out, struct str *next, struct err *err)
 {
 	struct json_out arguments = json_out_in(arena);
 	const struct json *root;
@@ -75,7 +79,8 @@ enum code resources_list(const struct tools *tools, struct arena *arena, struct 
 	if (str_is_set(cursor))
 		json_out_field_string(&arguments, "start_table", cursor);
 	json_out_close(&arguments, '}');
-	enum code code = tools_call(tools, toolbox_at(TOOL_LIST_TABLES), arena, json_out_str(&arguments), &answer, err);
+	enum code code = tools_call(tools, toolbox_at(TOOL_LIST_TABLES), arena,
+				    json_out_str(&arguments), &answer, err);
 	if (code != OK)
 		return code;
 	code = json_parse(arena, answer, &root, err);
@@ -83,7 +88,8 @@ enum code resources_list(const struct tools *tools, struct arena *arena, struct 
 		return code;
 	json_out_open(out, '[');
 	if (!str_is_set(cursor)) {
-		add(out, STR(REPORT), STR("report"), STR("Report of access patterns"), ABOUT_REPORT, MARKDOWN);
+		add(out, STR(REPORT), STR("report"), STR("Report of access patterns"), ABOUT_REPORT,
+		    MARKDOWN);
 		add_pages(arena, out);
 	}
 	const struct json *names = json_text_get(root, "TableNames", JSON_ARRAY);
@@ -91,14 +97,16 @@ enum code resources_list(const struct tools *tools, struct arena *arena, struct 
 	for (const struct json *at = names ? json_first(names) : NULL; at; at = json_next(at)) {
 		struct str name = json_string(arena, at);
 
-		add(out, str_printf(arena, TABLES STR_FMT, STR_ARG(name)), name, name, ABOUT_TABLE, JSON_TYPE);
+		add(out, str_printf(arena, TABLES STR_FMT, STR_ARG(name)), name, name, ABOUT_TABLE,
+		    JSON_TYPE);
 	}
 	json_out_close(out, ']');
 	*next = json_text_string(arena, root, "LastEvaluatedTableName");
 	return OK;
 }
 
-static void add_template(struct json_out *out, const char *uri, const char *name, const char *title, const char *type)
+static void add_template(struct json_out *out, const char *uri, const char *name, const char *title,
+			 const char *type)
 {
 	json_out_open(out, '{');
 	json_out_field_string(out, "uriTemplate", str_of(uri));
@@ -116,7 +124,8 @@ void resources_templates(struct json_out *out)
 	json_out_close(out, ']');
 }
 
-static enum code read_table(const struct tools *tools, struct arena *arena, struct str name, struct resource *out, struct err *err)
+static enum code read_table(const struct tools *tools, struct arena *arena, struct str name,
+			    struct resource *out, struct err *err)
 {
 	struct json_out arguments = json_out_in(arena);
 
@@ -124,14 +133,17 @@ static enum code read_table(const struct tools *tools, struct arena *arena, stru
 	json_out_field_string(&arguments, "table", name);
 	json_out_close(&arguments, '}');
 	out->type = STR(JSON_TYPE);
-	enum code code = tools_call(tools, toolbox_at(TOOL_DESCRIBE_TABLE), arena, json_out_str(&arguments), &out->text, err);
+	enum code code = tools_call(tools, toolbox_at(TOOL_DESCRIBE_TABLE), arena,
+				    json_out_str(&arguments), &out->text, err);
 
-	if (code != OK && (str_starts_with(err->message, STR("ResourceNotFoundException")) || str_starts_with(err->message, STR("ValidationException"))))
+	if (code != OK && (str_starts_with(err->message, STR("ResourceNotFoundException")) ||
+			   str_starts_with(err->message, STR("ValidationException"))))
 		return err_set(err, MSG_MCP_NO_RESOURCE);
 	return code;
 }
 
-static enum code read_report(const struct tools *tools, struct arena *arena, struct resource *out, struct err *err)
+static enum code read_report(const struct tools *tools, struct arena *arena, struct resource *out,
+			     struct err *err)
 {
 	const struct json *root;
 	struct str answer;
@@ -146,7 +158,8 @@ static enum code read_report(const struct tools *tools, struct arena *arena, str
 	return OK;
 }
 
-enum code resources_read(const struct tools *tools, struct arena *arena, struct str uri, struct resource *out, struct err *err)
+enum code resources_read(const struct tools *tools, struct arena *arena, struct str uri,
+			 struct resource *out, struct err *err)
 {
 	struct str tables = STR(TABLES), docs = STR(DOCS);
 
@@ -156,7 +169,8 @@ enum code resources_read(const struct tools *tools, struct arena *arena, struct 
 		return read_report(tools, arena, out, err);
 	for (size_t i = 0; str_starts_with(uri, docs) && i < mcp_file_count; i++) {
 		out->type = STR(MARKDOWN);
-		if (str_eq(behind(uri, docs.n), page_name(&mcp_files[i])) && page_text(arena, &mcp_files[i], &out->text))
+		if (str_eq(behind(uri, docs.n), page_name(&mcp_files[i])) &&
+		    page_text(arena, &mcp_files[i], &out->text))
 			return OK;
 	}
 	return err_set(err, MSG_MCP_NO_RESOURCE);

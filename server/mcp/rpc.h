@@ -14,7 +14,8 @@ struct str rpc_answer(const struct tools *tools, struct arena *arena, struct str
 /* What a line is before its turn comes. */
 struct rpc_sight {
 	struct str id;      /* of a request, as it stands; absent: it is none */
-	struct str cancels; /* the id of the request that this notification cancels; absent: it is none */
+	struct str cancels; /* the id of the request that this notification cancels; absent: it is
+			       none */
 };
 struct rpc_sight rpc_look(struct arena *arena, struct str line);
 

@@ -28,7 +28,8 @@ const struct tool *toolbox_find(struct str name)
 
 const struct property *toolbox_property(const struct tool *tool, const struct property *last)
 {
-	for (size_t i = last ? (size_t)(last - properties) + 1 : 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
+	for (size_t i = last ? (size_t)(last - properties) + 1 : 0;
+	     i < sizeof(properties) / sizeof(properties[0]); i++) {
 		if (properties[i].tool == tool->id)
 			return &properties[i];
 	}

@@ -1,5 +1,6 @@
 /*
- * toolbox - the table of tools, toolbox.def: what each is for, what arguments it takes, and what request it stands for.
+ * toolbox - the table of tools, toolbox.def: what each is for, what arguments it takes, and what
+ * request it stands for.
  */
 #ifndef DYNALITH_SERVER_TOOLBOX_H
 #define DYNALITH_SERVER_TOOLBOX_H
@@ -21,17 +22,22 @@ enum tool_id {
 
 /* What an argument is, and how it is written into a request. */
 enum argument_kind {
-	ARGUMENT_STRING, ARGUMENT_BOOLEAN,
-	ARGUMENT_LIMIT,     /* a number of rows */
-	ARGUMENT_MOMENT,    /* a text or a number */
-	ARGUMENT_ITEM,      /* an object in plain JSON or in DynamoDB's own */
+	ARGUMENT_STRING,
+	ARGUMENT_BOOLEAN,
+	ARGUMENT_LIMIT,      /* a number of rows */
+	ARGUMENT_MOMENT,     /* a text or a number */
+	ARGUMENT_ITEM,       /* an object in plain JSON or in DynamoDB's own */
 	ARGUMENT_PARAMETERS, /* an array of such values */
-	ARGUMENT_OBJECT, ARGUMENT_ARRAY, /* as they stand */
-	ARGUMENT_ALONE,     /* an object of another operation: UpdateTimeToLive; nothing but the table stands beside it */
-	ARGUMENT_BODY,      /* an object that is the whole request */
-	ARGUMENT_NAME,      /* in the path */
-	ARGUMENT_KEY,       /* of Query: attributes and the values that they equal */
-	ARGUMENT_CONDITION, ARGUMENT_NAMES, ARGUMENT_VALUES, /* of Query: these are joined with what the key became */
+	ARGUMENT_OBJECT,
+	ARGUMENT_ARRAY, /* as they stand */
+	ARGUMENT_ALONE, /* an object of another operation: UpdateTimeToLive; nothing but the table
+			   stands beside it */
+	ARGUMENT_BODY,  /* an object that is the whole request */
+	ARGUMENT_NAME,  /* in the path */
+	ARGUMENT_KEY,   /* of Query: attributes and the values that they equal */
+	ARGUMENT_CONDITION,
+	ARGUMENT_NAMES,
+	ARGUMENT_VALUES, /* of Query: these are joined with what the key became */
 };
 
 struct property {

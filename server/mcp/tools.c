@@ -45,7 +45,8 @@ static void write_input(const struct tool *tool, struct json_out *out)
 	json_out_field_string(out, "type", STR("object"));
 	json_out_name(out, STR("properties"));
 	json_out_open(out, '{');
-	for (const struct property *p = toolbox_property(tool, NULL); p; p = toolbox_property(tool, p)) {
+	for (const struct property *p = toolbox_property(tool, NULL); p;
+	     p = toolbox_property(tool, p)) {
 		json_out_name(out, str_of(p->name));
 		json_out_open(out, '{');
 		raw(out, str_of(schema_of(p->kind)));
@@ -55,7 +56,8 @@ static void write_input(const struct tool *tool, struct json_out *out)
 	json_out_close(out, '}');
 	json_out_name(out, STR("required"));
 	json_out_open(out, '[');
-	for (const struct property *p = toolbox_property(tool, NULL); p; p = toolbox_property(tool, p)) {
+	for (const struct property *p = toolbox_property(tool, NULL); p;
+	     p = toolbox_property(tool, p)) {
 		if (p->is_required)
 			json_out_string(out, str_of(p->name));
 	}
@@ -95,23 +97,27 @@ void tools_list(const struct tools *tools, struct json_out *out)
 	json_out_close(out, ']');
 }
 
-static bool send_call(const struct tools *tools, const struct tool *tool, struct arena *arena, const struct arguments *arguments,
-		      struct client_reply *reply, const char **problem)
+static bool send_call(const struct tools *tools, const struct tool *tool, struct arena *arena,
+		      const struct arguments *arguments, struct client_reply *reply,
+		      const char **problem)
 {
 	const char *operation = arguments->operation ? arguments->operation : tool->what;
 	struct str rest = str_of(tool->what);
 
 	if (!tool->method)
-		return elsewhere_send(tools->elsewhere, arena, str_printf(arena, "DynamoDB_20120810.%s", operation), arguments->body,
-				      reply, problem);
+		return elsewhere_send(tools->elsewhere, arena,
+				      str_printf(arena, "DynamoDB_20120810.%s", operation),
+				      arguments->body, reply, problem);
 	if (str_is_set(arguments->name)) {
 		struct str before = str_cut(&rest, '/'); /* checkpoints/NAME/rollback */
 
 		str_cut(&rest, '/');
-		rest = str_printf(arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(before), STR_ARG(arguments->name), STR_ARG(rest));
+		rest = str_printf(arena, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(before),
+				  STR_ARG(arguments->name), STR_ARG(rest));
 	}
 	bool has_body = strcmp(tool->method, "GET") != 0 && !str_is_set(arguments->name);
-	return elsewhere_control(tools->elsewhere, arena, tool->method, str_printf(arena, "/_dynalith/" STR_FMT, STR_ARG(rest)),
+	return elsewhere_control(tools->elsewhere, arena, tool->method,
+				 str_printf(arena, "/_dynalith/" STR_FMT, STR_ARG(rest)),
 				 has_body ? arguments->body : STR(""), reply, problem);
 }
 
@@ -120,7 +126,8 @@ static enum code refusal(struct arena *arena, const struct client_reply *reply, 
 {
 	struct err own = err_in(arena);
 	const struct json *root;
-	bool is_read = json_parse(arena, reply->body, &root, &own) == OK && json_type(root) == JSON_OBJECT;
+	bool is_read =
+		json_parse(arena, reply->body, &root, &own) == OK && json_type(root) == JSON_OBJECT;
 	struct str type = is_read ? json_text_string(arena, root, "__type") : STR_ABSENT;
 	struct str message = is_read ? json_text_string(arena, root, "message") : STR_ABSENT;
 
@@ -137,19 +144,25 @@ static enum code refusal(struct arena *arena, const struct client_reply *reply, 
 /* An object with one member more. */
 static struct str with_left(struct arena *arena, struct str object, uint64_t left)
 {
-	return str_printf(arena, "%.*s,\"left\":%llu}", (int)object.n - 1, object.p, (unsigned long long)left);
+	return str_printf(arena, "%.*s,\"left\":%llu}", (int)object.n - 1, object.p,
+			  (unsigned long long)left);
 }
 
 /* How many tables are behind a page. */
-static enum code count_tables(const struct tools *tools, struct arena *arena, struct str last, uint64_t *left, struct err *err)
+static enum code count_tables(const struct tools *tools, struct arena *arena, struct str last,
+			      uint64_t *left, struct err *err)
 {
 	struct client_reply reply;
 	const char *problem;
 
 	for (*left = 0; str_is_set(last);) {
-		struct str body = str_printf(arena, "{\"Limit\":100,\"ExclusiveStartTableName\":" STR_FMT "}", STR_ARG(last)), rest, name;
+		struct str body = str_printf(
+				   arena, "{\"Limit\":100,\"ExclusiveStartTableName\":" STR_FMT "}",
+				   STR_ARG(last)),
+			   rest, name;
 
-		if (!elsewhere_send(tools->elsewhere, arena, STR("DynamoDB_20120810.ListTables"), body, &reply, &problem))
+		if (!elsewhere_send(tools->elsewhere, arena, STR("DynamoDB_20120810.ListTables"),
+				    body, &reply, &problem))
 			return err_set(err, MSG_MCP_SERVER, problem);
 		if (reply.status != 200)
 			return refusal(arena, &reply, err);
@@ -178,11 +191,15 @@ static struct str cut_checkpoints(struct arena *arena, struct str body, int64_t 
 	}
 	if (n <= (uint64_t)limit)
 		return body;
-	return with_left(arena, str_printf(arena, "{\"checkpoints\":[" STR_FMT "]}", STR_ARG(buf_str(&kept))), n - (uint64_t)limit);
+	return with_left(
+		arena,
+		str_printf(arena, "{\"checkpoints\":[" STR_FMT "]}", STR_ARG(buf_str(&kept))),
+		n - (uint64_t)limit);
 }
 
 /* Lists say how many they leave out. */
-static enum code say_left(const struct tools *tools, const struct tool *tool, struct arena *arena, int64_t limit, struct str *body, struct err *err)
+static enum code say_left(const struct tools *tools, const struct tool *tool, struct arena *arena,
+			  int64_t limit, struct str *body, struct err *err)
 {
 	struct str last = json_text_find(*body, STR("LastEvaluatedTableName"));
 	uint64_t left;
@@ -207,7 +224,8 @@ static struct str on_one_line(struct arena *arena, struct str text)
 	return (struct str){line, text.n};
 }
 
-static enum code report(struct arena *arena, struct str description, struct str *answer, struct err *err)
+static enum code report(struct arena *arena, struct str description, struct str *answer,
+			struct err *err)
 {
 	struct json_out out = json_out_in(arena);
 	struct str text;
@@ -224,24 +242,29 @@ static enum code report(struct arena *arena, struct str description, struct str 
 	return OK;
 }
 
-static enum code check(const struct tools *tools, const struct tool *tool, struct arena *arena, struct str text, struct err *err)
+static enum code check(const struct tools *tools, const struct tool *tool, struct arena *arena,
+		       struct str text, struct err *err)
 {
 	if (tool->is_write && !tools->may_write)
 		return err_set(err, MSG_MCP_WRITES, tool->name);
 	if (tool->id == TOOL_EXECUTE_STATEMENT) {
 		struct err own = err_in(arena);
 		const struct json *root;
-		struct str statement = json_parse(arena, text, &root, &own) == OK ? json_text_string(arena, root, "statement") : STR_ABSENT;
+		struct str statement = json_parse(arena, text, &root, &own) == OK
+					       ? json_text_string(arena, root, "statement")
+					       : STR_ABSENT;
 
 		while (statement.n > 0 && memchr(" \t\r\n", statement.p[0], 4))
 			statement = (struct str){statement.p + 1, statement.n - 1};
-		if (str_is_set(statement) && (statement.n < 7 || strncasecmp(statement.p, "SELECT", 6) != 0))
+		if (str_is_set(statement) &&
+		    (statement.n < 7 || strncasecmp(statement.p, "SELECT", 6) != 0))
 			return err_set(err, MSG_MCP_READ);
 	}
 	return OK;
 }
 
-enum code tools_call(const struct tools *tools, const struct tool *tool, struct arena *arena, struct str text, struct str *answer, struct err *err)
+enum code tools_call(const struct tools *tools, const struct tool *tool, struct arena *arena,
+		     struct str text, struct str *answer, struct err *err)
 {
 	enum code code = check(tools, tool, arena, text, err);
 	struct client_reply reply = {0};

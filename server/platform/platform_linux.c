@@ -83,7 +83,8 @@ unsigned platform_cores_within(unsigned cores, const char *path)
 unsigned platform_cores(void)
 {
 	cpu_set_t set;
-	long cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+	long cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
+								  : sysconf(_SC_NPROCESSORS_ONLN);
 
 	return platform_cores_within(cores < 1 ? 1 : (unsigned)cores, "/sys/fs/cgroup/cpu.max");
 }
@@ -108,7 +109,9 @@ void platform_trim_heap(void)
 }
 
 /* The fields of /proc/self/stat behind the name, which may hold anything. Source: proc(5). */
-#define STAT_FORMAT "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %llu %*d %llu %llu %lld"
+#define STAT_FORMAT                                                                                \
+	"%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %llu %*d %llu %llu "  \
+	"%lld"
 
 static void read_stat(struct platform_figures *figures)
 {
@@ -132,7 +135,8 @@ static void read_stat(struct platform_figures *figures)
 	figures->resident_bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	clock_gettime(CLOCK_REALTIME, &wall);
 	clock_gettime(CLOCK_BOOTTIME, &up);
-	figures->started_s = (double)(wall.tv_sec - up.tv_sec) + (double)(wall.tv_nsec - up.tv_nsec) / 1e9 +
+	figures->started_s = (double)(wall.tv_sec - up.tv_sec) +
+			     (double)(wall.tv_nsec - up.tv_nsec) / 1e9 +
 			     (double)started / (double)sysconf(_SC_CLK_TCK);
 }
 

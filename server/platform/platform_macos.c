@@ -23,12 +23,14 @@ static bool make_own(int fd)
 	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0;
 }
 
-/* No flag of send() keeps SIGPIPE away on each version of macOS that this is for; an option of the socket does. On failure the socket is closed. */
+/* No flag of send() keeps SIGPIPE away on each version of macOS that this is for; an option of the
+ * socket does. On failure the socket is closed. */
 static int prepare(int fd, int error)
 {
 	int on = 1;
 
-	if (fd < 0 || (make_own(fd) && setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof(on)) == 0))
+	if (fd < 0 ||
+	    (make_own(fd) && setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof(on)) == 0))
 		return fd;
 	close(fd);
 	errno = error;
@@ -88,7 +90,8 @@ int platform_wait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struc
 	struct timespec now, left = {0, 0};
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec < until->tv_sec || (now.tv_sec == until->tv_sec && now.tv_nsec < until->tv_nsec)) {
+	if (now.tv_sec < until->tv_sec ||
+	    (now.tv_sec == until->tv_sec && now.tv_nsec < until->tv_nsec)) {
 		bool borrows = until->tv_nsec < now.tv_nsec;
 
 		left.tv_sec = until->tv_sec - now.tv_sec - borrows;
@@ -137,7 +140,8 @@ void platform_measure(struct platform_figures *figures)
 		figures->resident_bytes = all.ptinfo.pti_resident_size;
 		figures->virtual_bytes = all.ptinfo.pti_virtual_size;
 		figures->threads = (uint64_t)all.ptinfo.pti_threadnum;
-		figures->started_s = (double)all.pbsd.pbi_start_tvsec + (double)all.pbsd.pbi_start_tvusec / 1e6;
+		figures->started_s =
+			(double)all.pbsd.pbi_start_tvsec + (double)all.pbsd.pbi_start_tvusec / 1e6;
 		figures->files = all.pbsd.pbi_nfiles;
 	}
 }

@@ -1,7 +1,8 @@
 /*
  * poller - waits for many sockets at once: by epoll in poller_linux.c, by kqueue in poller_macos.c.
  *
- * A poller is a file descriptor; close() ends it. A descriptor that is closed leaves its pollers by itself.
+ * A poller is a file descriptor; close() ends it. A descriptor that is closed leaves its pollers by
+ * itself.
  */
 #ifndef DYNALITH_SERVER_PLATFORM_POLLER_H
 #define DYNALITH_SERVER_PLATFORM_POLLER_H
@@ -13,9 +14,11 @@
 enum {
 	POLLER_READ = 1,
 	POLLER_WRITE = 2,
-	POLLER_GONE = 4,   /* the peer neither reads nor sends any more. Reported with the others too; watched alone, reported once */
-	POLLER_EDGE = 8,   /* with POLLER_READ: reports bytes once, and more bytes again */
-	POLLER_SHARED = 16 /* with POLLER_READ: of several pollers that wait, the system need not wake all */
+	POLLER_GONE = 4, /* the peer neither reads nor sends any more. Reported with the others too;
+			    watched alone, reported once */
+	POLLER_EDGE = 8, /* with POLLER_READ: reports bytes once, and more bytes again */
+	POLLER_SHARED = 16 /* with POLLER_READ: of several pollers that wait, the system need not
+			      wake all */
 };
 
 struct poller_event {
@@ -26,10 +29,12 @@ struct poller_event {
 /* A descriptor that is closed on exec, or -1. */
 int poller_open(void);
 
-/* Makes the poller wait for the events `wanted` of a descriptor in place of the events `watched`; 0: for none. */
+/* Makes the poller wait for the events `wanted` of a descriptor in place of the events `watched`;
+ * 0: for none. */
 bool poller_watch(int poller, int fd, unsigned watched, unsigned wanted, void *context);
 
-/* Waits up to `wait_ms`, -1: without end. Returns how many of `events` it has filled, or -1 with errno. One descriptor may have several. */
+/* Waits up to `wait_ms`, -1: without end. Returns how many of `events` it has filled, or -1 with
+ * errno. One descriptor may have several. */
 int poller_wait(int poller, struct poller_event *events, int wait_ms);
 
 #endif

@@ -9,10 +9,12 @@ int poller_open(void)
 	return epoll_create1(EPOLL_CLOEXEC);
 }
 
-/* POLLER_GONE needs no bit: epoll always reports it. Alone, it becomes a watch by edge, or the event would come again and again. */
+/* POLLER_GONE needs no bit: epoll always reports it. Alone, it becomes a watch by edge, or the
+ * event would come again and again. */
 static uint32_t events_of(unsigned wanted)
 {
-	uint32_t events = (wanted & POLLER_READ ? EPOLLIN : 0u) | (wanted & POLLER_WRITE ? EPOLLOUT : 0u);
+	uint32_t events =
+		(wanted & POLLER_READ ? EPOLLIN : 0u) | (wanted & POLLER_WRITE ? EPOLLOUT : 0u);
 
 	if (wanted & POLLER_EDGE)
 		events |= EPOLLRDHUP | EPOLLET;
@@ -27,7 +29,11 @@ bool poller_watch(int poller, int fd, unsigned watched, unsigned wanted, void *c
 
 	if (watched == wanted)
 		return true;
-	return epoll_ctl(poller, !wanted ? EPOLL_CTL_DEL : watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0;
+	return epoll_ctl(poller,
+			 !wanted   ? EPOLL_CTL_DEL
+			 : watched ? EPOLL_CTL_MOD
+				   : EPOLL_CTL_ADD,
+			 fd, &event) == 0;
 }
 
 int poller_wait(int poller, struct poller_event *events, int wait_ms)
@@ -39,7 +45,8 @@ int poller_wait(int poller, struct poller_event *events, int wait_ms)
 		uint32_t is = found[i].events;
 
 		events[i].context = found[i].data.ptr;
-		events[i].ready = (is & (EPOLLIN | EPOLLRDHUP) ? POLLER_READ : 0u) | (is & EPOLLOUT ? POLLER_WRITE : 0u) |
+		events[i].ready = (is & (EPOLLIN | EPOLLRDHUP) ? POLLER_READ : 0u) |
+				  (is & EPOLLOUT ? POLLER_WRITE : 0u) |
 				  (is & (EPOLLHUP | EPOLLERR) ? POLLER_GONE : 0u);
 	}
 	return n;

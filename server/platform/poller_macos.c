@@ -16,13 +16,16 @@ int poller_open(void)
 }
 
 /*
- * The flags of the filter for reading (or writing) under a watch; 0 where the watch needs no such filter. A peer that is gone shows at the filter for
- * writing only: at the one for reading, the peer may have closed its own side and still read.
+ * The flags of the filter for reading (or writing) under a watch; 0 where the watch needs no such
+ * filter. A peer that is gone shows at the filter for writing only: at the one for reading, the
+ * peer may have closed its own side and still read.
  */
 static uint16_t flags_of(unsigned watch, int16_t filter)
 {
 	if (filter == EVFILT_READ)
-		return !(watch & POLLER_READ) ? 0 : watch & POLLER_EDGE ? EV_ADD | EV_CLEAR : EV_ADD;
+		return !(watch & POLLER_READ) ? 0
+		       : watch & POLLER_EDGE  ? EV_ADD | EV_CLEAR
+					      : EV_ADD;
 	if (watch & POLLER_WRITE)
 		return EV_ADD;
 	return watch == POLLER_GONE ? EV_ADD | EV_CLEAR : 0;
@@ -35,7 +38,8 @@ bool poller_watch(int poller, int fd, unsigned watched, unsigned wanted, void *c
 	int n = 0;
 
 	for (int i = 0; i < 2; i++) {
-		uint16_t before = flags_of(watched, filters[i]), after = flags_of(wanted, filters[i]);
+		uint16_t before = flags_of(watched, filters[i]),
+			 after = flags_of(wanted, filters[i]);
 
 		/* EV_CLEAR stays with a filter until it is deleted */
 		if (before && before != after)
@@ -56,7 +60,9 @@ int poller_wait(int poller, struct poller_event *events, int wait_ms)
 		bool is_read = found[i].filter == EVFILT_READ;
 
 		events[i].context = found[i].udata;
-		events[i].ready = is_read ? POLLER_READ : found[i].flags & EV_EOF ? POLLER_WRITE | POLLER_GONE : POLLER_WRITE;
+		events[i].ready = is_read                   ? POLLER_READ
+				  : found[i].flags & EV_EOF ? POLLER_WRITE | POLLER_GONE
+							    : POLLER_WRITE;
 	}
 	return n;
 }

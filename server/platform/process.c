@@ -11,8 +11,11 @@ void process_read(struct process_figures *figures)
 	struct rlimit files;
 
 	platform_measure(&figured);
-	*figures = (struct process_figures){.resident_bytes = figured.resident_bytes, .virtual_bytes = figured.virtual_bytes, .threads = figured.threads,
-					    .files = figured.files, .started_s = figured.started_s};
+	*figures = (struct process_figures){.resident_bytes = figured.resident_bytes,
+					    .virtual_bytes = figured.virtual_bytes,
+					    .threads = figured.threads,
+					    .files = figured.files,
+					    .started_s = figured.started_s};
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
 		figures->files_max = files.rlim_cur;
 	if (getrusage(RUSAGE_SELF, &usage) == 0)

@@ -27,8 +27,10 @@ static void write_request(struct json_out *out, struct arena *arena, const struc
 	json_out_open(out, '{');
 	json_out_field_string(out, "requestId", catalog_uuid(arena));
 	json_out_field_string(out, "functionArn",
-			      str_printf(arena, "arn:aws:lambda:" STR_FMT ":" STR_FMT ":function:" STR_FMT, STR_ARG(failure->region),
-					 STR_ARG(failure->account), STR_ARG(failure->function)));
+			      str_printf(arena,
+					 "arn:aws:lambda:" STR_FMT ":" STR_FMT ":function:" STR_FMT,
+					 STR_ARG(failure->region), STR_ARG(failure->account),
+					 STR_ARG(failure->function)));
 	json_out_field_string(out, "condition", STR("RetryAttemptsExhausted"));
 	json_out_field_integer(out, "approximateInvokeCount", failure->invocations);
 	json_out_close(out, '}');
@@ -55,8 +57,10 @@ static void write_batch(struct json_out *out, struct arena *arena, const struct 
 	json_out_field_string(out, "shardId", failure->shard);
 	json_out_field_string(out, "startSequenceNumber", failure->first);
 	json_out_field_string(out, "endSequenceNumber", failure->last);
-	json_out_field_string(out, "approximateArrivalOfFirstRecord", iso(arena, failure->first_s, "Z"));
-	json_out_field_string(out, "approximateArrivalOfLastRecord", iso(arena, failure->last_s, "Z"));
+	json_out_field_string(out, "approximateArrivalOfFirstRecord",
+			      iso(arena, failure->first_s, "Z"));
+	json_out_field_string(out, "approximateArrivalOfLastRecord",
+			      iso(arena, failure->last_s, "Z"));
 	json_out_field_integer(out, "batchSize", (int64_t)failure->records);
 	json_out_field_string(out, "streamArn", failure->stream);
 	json_out_close(out, '}');
@@ -71,7 +75,9 @@ struct str failure_text(struct arena *arena, const struct failure *failure)
 	if (failure->status > 0)
 		write_response(&out, failure);
 	json_out_field_string(&out, "version", STR("1.0"));
-	json_out_field_string(&out, "timestamp", iso(arena, failure->now_ms / 1000, str_printf(arena, ".%03dZ", (int)(failure->now_ms % 1000)).p));
+	json_out_field_string(&out, "timestamp",
+			      iso(arena, failure->now_ms / 1000,
+				  str_printf(arena, ".%03dZ", (int)(failure->now_ms % 1000)).p));
 	write_batch(&out, arena, failure);
 	json_out_field_string(&out, "payload", failure->payload);
 	json_out_close(&out, '}');
@@ -86,7 +92,9 @@ const char *failure_append(struct arena *arena, const char *path, struct str tex
 	if (fd < 0)
 		return strerror(errno);
 	ssize_t n = write(fd, line.p, line.n);
-	const char *problem = n < 0 ? strerror(errno) : (size_t)n < line.n ? "only a part of the line was written" : NULL;
+	const char *problem = n < 0                ? strerror(errno)
+			      : (size_t)n < line.n ? "only a part of the line was written"
+						   : NULL;
 	if (close(fd) != 0 && !problem)
 		problem = strerror(errno);
 	return problem;
@@ -97,7 +105,8 @@ struct str failure_function(struct str path)
 	struct str rest = path;
 
 	(void)str_cut(&rest, '/');
-	if (!str_eq(str_cut(&rest, '/'), STR("2015-03-31")) || !str_eq(str_cut(&rest, '/'), STR("functions")))
+	if (!str_eq(str_cut(&rest, '/'), STR("2015-03-31")) ||
+	    !str_eq(str_cut(&rest, '/'), STR("functions")))
 		return STR("function");
 	struct str name = str_cut(&rest, '/');
 

@@ -28,7 +28,8 @@ static struct store *store_of(const struct feed *feed)
 static bool is_fine(struct feed *feed, enum code code, const struct err *err)
 {
 	if (code != OK && !feed->is_failing)
-		log_line(LOG_ERROR, "trigger " STR_FMT ": " STR_FMT "; trying again", STR_ARG(feed->name), STR_ARG(err->message));
+		log_line(LOG_ERROR, "trigger " STR_FMT ": " STR_FMT "; trying again",
+			 STR_ARG(feed->name), STR_ARG(err->message));
 	feed->is_failing = code != OK;
 	return code == OK;
 }
@@ -78,7 +79,9 @@ static void forget_lanes(struct feed *feed)
 /* Under which the row is. */
 static struct str reader_of(const struct feed *feed, struct arena *arena)
 {
-	return feed->turn == 0 ? feed->reader : str_printf(arena, STR_FMT " %u", STR_ARG(feed->reader), feed->turn);
+	return feed->turn == 0
+		       ? feed->reader
+		       : str_printf(arena, STR_FMT " %u", STR_ARG(feed->reader), feed->turn);
 }
 
 /* Puts the row where the reader is; the row may be gone before. */
@@ -89,10 +92,13 @@ static bool save(struct feed *feed, struct arena *arena, const struct stream_pos
 	bool is_moved = true;
 
 	next.saved_ms = real_ms();
-	enum code code = stream_position_move(store_of(feed), arena, feed->number, reader_of(feed, arena), &feed->saved, &next, &is_moved, &err);
+	enum code code =
+		stream_position_move(store_of(feed), arena, feed->number, reader_of(feed, arena),
+				     &feed->saved, &next, &is_moved, &err);
 
 	if (!is_fine(feed, code, &err))
-		return true; /* what is done is done: the next move saves it, or a restart reads it again */
+		return true; /* what is done is done: the next move saves it, or a restart reads it
+				again */
 	feed->is_lost = !is_moved;
 	if (is_moved)
 		feed->saved = next;
@@ -103,20 +109,24 @@ static bool save(struct feed *feed, struct arena *arena, const struct stream_pos
 static bool load(struct feed *feed, struct arena *arena)
 {
 	struct err err = err_in(arena);
-	enum code code = stream_position_get(store_of(feed), arena, feed->number, reader_of(feed, arena), &feed->saved, &err);
+	enum code code = stream_position_get(store_of(feed), arena, feed->number,
+					     reader_of(feed, arena), &feed->saved, &err);
 
 	feed->at = feed->saved;
 	feed->is_lost = code != OK;
 	return is_fine(feed, code, &err);
 }
 
-static struct stream_cursor cursor_at(const struct feed *feed, const struct stream *stream, uint64_t shard)
+static struct stream_cursor cursor_at(const struct feed *feed, const struct stream *stream,
+				      uint64_t shard)
 {
-	return (struct stream_cursor){.table = feed->table, .stream = stream, .shard = shard, .now_ms = feed->now_ms};
+	return (struct stream_cursor){
+		.table = feed->table, .stream = stream, .shard = shard, .now_ms = feed->now_ms};
 }
 
 /* Makes the shard the position, from its oldest record or behind its newest. */
-static bool go_to(struct feed *feed, struct arena *arena, const struct stream *stream, uint64_t shard, enum stream_start start)
+static bool go_to(struct feed *feed, struct arena *arena, const struct stream *stream,
+		  uint64_t shard, enum stream_start start)
 {
 	struct stream_cursor cursor = cursor_at(feed, stream, shard);
 	struct err err = err_in(arena);
@@ -125,19 +135,23 @@ static bool go_to(struct feed *feed, struct arena *arena, const struct stream *s
 	if (code == ERR_RESOURCE_NOT_FOUND || !is_fine(feed, code, &err))
 		return false;
 	feed->stream = stream;
-	feed->at = (struct stream_position){.stream = stream->number, .shard = shard, .next = cursor.position};
+	feed->at = (struct stream_position){
+		.stream = stream->number, .shard = shard, .next = cursor.position};
 	feed->is_at_end = false;
 	return save(feed, arena, &feed->at);
 }
 
-/* The stream's first shard from the stamp on, in the lane whose turn it is, that can be read; 0: there is none. */
-static uint64_t shard_from(struct feed *feed, struct arena *arena, const struct stream *stream, uint64_t from)
+/* The stream's first shard from the stamp on, in the lane whose turn it is, that can be read; 0:
+ * there is none. */
+static uint64_t shard_from(struct feed *feed, struct arena *arena, const struct stream *stream,
+			   uint64_t from)
 {
 	struct stream_shard_page page = {.from = from, .limit = lane_total(stream), .is_cut = true};
 	struct err err = err_in(arena);
 
 	while (page.is_cut) {
-		enum code code = stream_read_shards(store_of(feed), arena, feed->table, stream, feed->now_ms, &page, &err);
+		enum code code = stream_read_shards(store_of(feed), arena, feed->table, stream,
+						    feed->now_ms, &page, &err);
 
 		if (!is_fine(feed, code, &err))
 			return 0;
@@ -164,7 +178,8 @@ static uint64_t last_shard(struct feed *feed, struct arena *arena, const struct 
 	return is_fine(feed, code, &err) ? shard.stamp : 0;
 }
 
-/* Puts the further lanes behind their newest records. The first one comes last: its row says that the reader has begun. */
+/* Puts the further lanes behind their newest records. The first one comes last: its row says that
+ * the reader has begun. */
 static bool begin_lanes(struct feed *feed, struct arena *arena, const struct stream *latest)
 {
 	bool is_done = true;
@@ -187,10 +202,14 @@ static bool begin(struct feed *feed, struct arena *arena)
 
 	if (is_from_latest && !begin_lanes(feed, arena, latest))
 		return false;
-	uint64_t shard = is_from_latest ? last_shard(feed, arena, latest) : shard_from(feed, arena, latest, 0);
+	uint64_t shard = is_from_latest ? last_shard(feed, arena, latest)
+					: shard_from(feed, arena, latest, 0);
 
 	feed->saved = nowhere;
-	if (shard == 0 || !go_to(feed, arena, latest, shard, is_from_latest ? STREAM_START_LATEST : STREAM_START_TRIM_HORIZON) || !feed->saved.stream)
+	if (shard == 0 ||
+	    !go_to(feed, arena, latest, shard,
+		   is_from_latest ? STREAM_START_LATEST : STREAM_START_TRIM_HORIZON) ||
+	    !feed->saved.stream)
 		return false;
 	feed->is_from_latest = false;
 	return true;
@@ -203,7 +222,8 @@ static const struct stream *stream_numbered(const struct feed *feed, uint64_t nu
 	for (size_t i = 0; i < table->streams.n; i++) {
 		const struct stream *stream = &table->streams.v[i];
 
-		if ((stream->number == number || (or_later && stream->number > number)) && !stream_is_gone(stream, feed->now_ms))
+		if ((stream->number == number || (or_later && stream->number > number)) &&
+		    !stream_is_gone(stream, feed->now_ms))
 			return stream;
 	}
 	return NULL;
@@ -212,11 +232,14 @@ static const struct stream *stream_numbered(const struct feed *feed, uint64_t nu
 /* Whether a reader can begin in the table. */
 static bool is_live(const struct table *table, int64_t now_ms)
 {
-	return table->state.status != STATUS_DELETING && table->streams.n > 0 && !stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
+	return table->state.status != STATUS_DELETING && table->streams.n > 0 &&
+	       !stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
 }
 
-/* *found: the table of a mark if it is the one of that number, or 0: a live one; with a reference, or NULL. False: the store does not say. */
-static bool take(struct feed *feed, struct arena *arena, const struct mark *mark, uint64_t number, struct table **found)
+/* *found: the table of a mark if it is the one of that number, or 0: a live one; with a reference,
+ * or NULL. False: the store does not say. */
+static bool take(struct feed *feed, struct arena *arena, const struct mark *mark, uint64_t number,
+		 struct table **found)
 {
 	struct err err = err_in(arena);
 	struct table *table = NULL;
@@ -225,7 +248,9 @@ static bool take(struct feed *feed, struct arena *arena, const struct mark *mark
 	*found = NULL;
 	if (!is_fine(feed, code, &err) || !table)
 		return code == OK;
-	int64_t now_ms = feed->service->now_ms(feed->service->clock_context, (struct ns){table->identity.account, table->identity.region});
+	int64_t now_ms =
+		feed->service->now_ms(feed->service->clock_context,
+				      (struct ns){table->identity.account, table->identity.region});
 	if (!number && !is_live(table, now_ms)) {
 		table_unref(table);
 		return true;
@@ -235,20 +260,25 @@ static bool take(struct feed *feed, struct arena *arena, const struct mark *mark
 	return true;
 }
 
-/* *found: the table of that number, or 0: a live one but `except`; with a reference, or NULL. False: the store does not say, so it may be there. */
-static bool pick(struct feed *feed, struct arena *arena, uint64_t number, uint64_t except, struct table **found)
+/* *found: the table of that number, or 0: a live one but `except`; with a reference, or NULL.
+ * False: the store does not say, so it may be there. */
+static bool pick(struct feed *feed, struct arena *arena, uint64_t number, uint64_t except,
+		 struct table **found)
 {
 	const struct mark deleted = {.number = number, .record = retired_key(arena, number)};
-	struct marks named = {.kind = MARK_NAME, .within = table_rows_named(arena, feed->name), .is_more = true};
+	struct marks named = {
+		.kind = MARK_NAME, .within = table_rows_named(arena, feed->name), .is_more = true};
 	struct err err = err_in(arena);
 
 	*found = NULL;
 	while (named.is_more && !*found) {
-		if (!is_fine(feed, catalog_marks(feed->service->catalog, arena, &named, &err), &err))
+		if (!is_fine(feed, catalog_marks(feed->service->catalog, arena, &named, &err),
+			     &err))
 			return false;
 		for (size_t i = 0; i < named.n && !*found; i++) {
 			const struct mark *mark = &named.v[i];
-			bool is_meant = mark->has_stream && (number ? mark->number == number : mark->number != except);
+			bool is_meant = mark->has_stream &&
+					(number ? mark->number == number : mark->number != except);
 
 			if (is_meant && !take(feed, arena, mark, number, found))
 				return false;
@@ -271,7 +301,8 @@ static void leave(struct feed *feed, struct arena *arena)
 	feed->is_at_end = feed->is_lost = false;
 }
 
-/* Begins in the table, or goes on by the row that the reader has for it: then it is not new, and reads all that comes later. */
+/* Begins in the table, or goes on by the row that the reader has for it: then it is not new, and
+ * reads all that comes later. */
 static bool enter(struct feed *feed, struct arena *arena)
 {
 	feed->number = feed->table->identity.number;
@@ -293,7 +324,8 @@ static bool find_stream(struct feed *feed, struct arena *arena)
 	return shard && go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
 }
 
-/* Gives a lane its turn, where its row says; where it has none in the stream that the first one is in, at its begin. */
+/* Gives a lane its turn, where its row says; where it has none in the stream that the first one is
+ * in, at its begin. */
 static bool enter_lane(struct feed *feed, struct arena *arena, unsigned turn)
 {
 	bool is_known = turn == feed->turn || turn == 0 || feed->lanes[turn].is_known;
@@ -319,7 +351,8 @@ static bool find(struct feed *feed, struct arena *arena)
 	if (!is_fine(feed, catalog_refresh_clocks(feed->service->catalog, &err), &err))
 		return false;
 	/* another process may have moved on, or left the table */
-	if (feed->number && (feed->is_lost || feed->is_stale || !lease_is_held(feed->leases, feed->lease))) {
+	if (feed->number &&
+	    (feed->is_lost || feed->is_stale || !lease_is_held(feed->leases, feed->lease))) {
 		forget_lanes(feed);
 		if (!load(feed, arena))
 			return false;
@@ -331,14 +364,18 @@ static bool find(struct feed *feed, struct arena *arena)
 		return false;
 	if (feed->number && !feed->table) {
 		if (!feed->is_at_end)
-			log_line(LOG_WARN, "trigger " STR_FMT ": its stream is gone before it was read to its end", STR_ARG(feed->name));
+			log_line(LOG_WARN,
+				 "trigger " STR_FMT
+				 ": its stream is gone before it was read to its end",
+				 STR_ARG(feed->name));
 		leave(feed, arena);
 	}
 	if (feed->number)
 		return find_stream(feed, arena);
 	if (!pick(feed, arena, 0, 0, &feed->table))
 		return false;
-	feed->is_from_latest = feed->is_from_latest && feed->table; /* nothing there yet: what comes is all new */
+	feed->is_from_latest =
+		feed->is_from_latest && feed->table; /* nothing there yet: what comes is all new */
 	if (!feed->table || !enter(feed, arena)) {
 		feed->number = 0;
 		return false;
@@ -354,10 +391,12 @@ bool feed_find(struct feed *feed, struct arena *arena)
 	return find(feed, arena) && enter_lane(feed, arena, turn % lane_total(feed->stream));
 }
 
-static void add_record(const struct feed *feed, struct arena *arena, struct feed_batch *batch, const struct stream_entry *entry)
+static void add_record(const struct feed *feed, struct arena *arena, struct feed_batch *batch,
+		       const struct stream_entry *entry)
 {
 	const struct stream_record *record = &entry->record;
-	const struct streams_change change = {feed->table, feed->stream, record, &entry->keys, entry->size};
+	const struct streams_change change = {feed->table, feed->stream, record, &entry->keys,
+					      entry->size};
 	struct json_out out = json_out_in(arena);
 
 	streams_write_record(&out, arena, &change, STREAMS_EVENT);
@@ -365,7 +404,10 @@ static void add_record(const struct feed *feed, struct arena *arena, struct feed
 	if (batch->filter && !batch->filter(batch->filter_context, json_out_str(&out)))
 		return;
 	batch->v[batch->n++] = (struct feed_record){
-		json_out_str(&out), streams_sequence(arena, record->sequence), record->sequence, record->created_ms / 1000,
+		json_out_str(&out),
+		streams_sequence(arena, record->sequence),
+		record->sequence,
+		record->created_ms / 1000,
 	};
 }
 
@@ -376,7 +418,8 @@ static bool read_lane(struct feed *feed, struct arena *arena, struct feed_batch 
 	struct err err = err_in(arena);
 
 	cursor.position = batch->seen > 0 ? batch->next : feed->at.next;
-	enum code code = stream_read_page(store_of(feed), arena, &cursor, batch->limit - batch->n, &page, &err);
+	enum code code = stream_read_page(store_of(feed), arena, &cursor, batch->limit - batch->n,
+					  &page, &err);
 
 	for (size_t i = 0; i < page.n; i++) /* also those before an error */
 		add_record(feed, arena, batch, &page.v[i]);
@@ -392,7 +435,8 @@ static bool read_lane(struct feed *feed, struct arena *arena, struct feed_batch 
 	return is_fine(feed, code, &err);
 }
 
-/* A batch is of one lane. Where none has records: one that has a shard to go on to, or else one that is not at its end, if there is any. */
+/* A batch is of one lane. Where none has records: one that has a shard to go on to, or else one
+ * that is not at its end, if there is any. */
 bool feed_read(struct feed *feed, struct arena *arena, struct feed_batch *batch)
 {
 	unsigned n = lane_total(feed->stream), first = feed->turn, waiting = n;
@@ -402,7 +446,8 @@ bool feed_read(struct feed *feed, struct arena *arena, struct feed_batch *batch)
 	for (unsigned i = 0; i < n; i++) {
 		if (!enter_lane(feed, arena, (first + i) % n) || !read_lane(feed, arena, batch))
 			return false;
-		if (batch->seen > 0 || (feed->is_at_end && shard_from(feed, arena, feed->stream, feed->at.shard + 1)))
+		if (batch->seen > 0 ||
+		    (feed->is_at_end && shard_from(feed, arena, feed->stream, feed->at.shard + 1)))
 			return true;
 		if (feed->is_failing)
 			return false;
@@ -420,7 +465,8 @@ bool feed_take(struct feed *feed, struct arena *arena)
 	struct err err = err_in(arena);
 	bool is_held, is_new;
 
-	if (!is_fine(feed, lease_take(feed->leases, feed->lease, &is_held, &is_new, &err), &err) || !is_held)
+	if (!is_fine(feed, lease_take(feed->leases, feed->lease, &is_held, &is_new, &err), &err) ||
+	    !is_held)
 		return false;
 	if (!is_new)
 		return true;
@@ -441,13 +487,15 @@ bool feed_go_on(struct feed *feed, struct arena *arena)
 	uint64_t shard = shard_from(feed, arena, feed->stream, feed->at.shard + 1);
 
 	if (shard)
-		return feed_take(feed, arena) && go_to(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
+		return feed_take(feed, arena) &&
+		       go_to(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
 	if (feed->is_failing) /* there may be one */
 		return false;
 	give_turn(feed, 0);
 	shard = later ? shard_from(feed, arena, later, 0) : 0;
 	if (shard)
-		return feed_take(feed, arena) && go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
+		return feed_take(feed, arena) &&
+		       go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
 	if (feed->is_failing || !pick(feed, arena, 0, feed->number, &other))
 		return false;
 	if (other && feed_take(feed, arena)) {

@@ -1,12 +1,14 @@
 /*
- * feed - the records of a table's stream for one reader, in order: from shard to child shard, from stream to the next stream, and when the
- * table is deleted and made again, from table to table. Of a stream with several open shards, one lane (storage/stream/stream_lane.h) is read at a time,
- * and each batch is of one; the next lane's turn is after it. So what concerns one item is in order.
+ * feed - the records of a table's stream for one reader, in order: from shard to child shard, from
+ * stream to the next stream, and when the table is deleted and made again, from table to table. Of
+ * a stream with several open shards, one lane (storage/stream/stream_lane.h) is read at a time, and
+ * each batch is of one; the next lane's turn is after it. So what concerns one item is in order.
  *
- * How far the reader has come is a row in the store (storage/stream/stream_position.h), a further one for each further lane: it goes on there after a
- * restart. The first one says in which stream the reader is; those of other streams do not count. Where several
- * processes have the same reader, one of them reads at a time, by a lease; when it dies, another goes on from the row. So records that were
- * handed out before the row was saved come twice, and none is left out.
+ * How far the reader has come is a row in the store (storage/stream/stream_position.h), a further
+ * one for each further lane: it goes on there after a restart. The first one says in which stream
+ * the reader is; those of other streams do not count. Where several processes have the same reader,
+ * one of them reads at a time, by a lease; when it dies, another goes on from the row. So records
+ * that were handed out before the row was saved come twice, and none is left out.
  *
  * A feed is used by one thread.
  */
@@ -17,7 +19,9 @@
 #include "storage/stream/stream_position.h"
 #include "storage/upkeep/lease.h"
 
-#define FEED_KEPT_MS (24 * 60 * 60 * 1000LL) /* a row of real time that no server has saved for so long is no reader's any more */
+#define FEED_KEPT_MS                                                                               \
+	(24 * 60 * 60 * 1000LL) /* a row of real time that no server has saved for so long is no   \
+				   reader's any more */
 
 /* A lane between its turns. */
 struct feed_lane {
@@ -31,7 +35,8 @@ struct feed {
 	struct str name;        /* of the table, in whatever namespace it is */
 	struct str reader;      /* its positions are found under this name */
 	struct str lease;
-	bool is_from_latest;    /* where the reader has no row: behind the newest record, not at the oldest */
+	bool is_from_latest;    /* where the reader has no row: behind the newest record, not at the
+				   oldest */
 	struct table *table;    /* a reference; NULL: none is found yet */
 	const struct stream *stream;
 	int64_t now_ms;         /* by the clock of the table's namespace */
@@ -65,15 +70,17 @@ struct feed_batch {
 };
 
 /*
- * Finds the table, and where the reader is in it. False: there is nothing to read from. The first call decides whether is_from_latest counts:
- * of a stream that is made later every record is read.
+ * Finds the table, and where the reader is in it. False: there is nothing to read from. The first
+ * call decides whether is_from_latest counts: of a stream that is made later every record is read.
  */
 bool feed_find(struct feed *feed, struct arena *arena);
 
-/* Adds records to the batch until it is full or there are no more. False: they cannot be read now. Behind feed_find. */
+/* Adds records to the batch until it is full or there are no more. False: they cannot be read now.
+ * Behind feed_find. */
 bool feed_read(struct feed *feed, struct arena *arena, struct feed_batch *batch);
 
-/* Whether this process is the one that reads: call it before records are handed out. False also where the position turned out to be elsewhere. */
+/* Whether this process is the one that reads: call it before records are handed out. False also
+ * where the position turned out to be elsewhere. */
 bool feed_take(struct feed *feed, struct arena *arena);
 
 /* Renews what feed_take took, while something takes long; `feed` is a struct feed. */

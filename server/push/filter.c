@@ -4,7 +4,8 @@
 
 #include "core/err.h"
 
-/* A rule of a list: {NAME: operand}. `value` is what the record holds there: neither a list nor an object, never NULL. */
+/* A rule of a list: {NAME: operand}. `value` is what the record holds there: neither a list nor an
+ * object, never NULL. */
 struct operator {
 	struct str name;
 	bool (*is_operand)(struct arena *arena, const struct json *operand);
@@ -52,7 +53,8 @@ static bool is_flag(struct arena *arena, const struct json *operand)
 }
 
 /* Both as texts; false where the value is none. */
-static bool as_texts(struct arena *arena, const struct json *operand, const struct json *value, struct str *wanted, struct str *text)
+static bool as_texts(struct arena *arena, const struct json *operand, const struct json *value,
+		     struct str *wanted, struct str *text)
 {
 	*wanted = json_string(arena, operand);
 	*text = json_type(value) == JSON_STRING ? json_string(arena, value) : STR_ABSENT;
@@ -91,7 +93,8 @@ enum comparison { EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, COMPARISONS }
 
 static enum comparison comparison_of(struct arena *arena, const struct json *operator)
 {
-	static const struct str signs[] = {STR_INIT("="), STR_INIT("<"), STR_INIT("<="), STR_INIT(">"), STR_INIT(">=")};
+	static const struct str signs[] = {STR_INIT("="), STR_INIT("<"), STR_INIT("<="),
+					   STR_INIT(">"), STR_INIT(">=")};
 
 	for (int i = EQUAL; i < COMPARISONS && json_type(operator) == JSON_STRING; i++) {
 		if (str_eq(json_string(arena, operator), signs[i]))
@@ -103,10 +106,12 @@ static enum comparison comparison_of(struct arena *arena, const struct json *ope
 /* [operator, number], once or twice */
 static bool is_range(struct arena *arena, const struct json *operand)
 {
-	if (json_type(operand) != JSON_ARRAY || (json_count(operand) != 2 && json_count(operand) != 4))
+	if (json_type(operand) != JSON_ARRAY ||
+	    (json_count(operand) != 2 && json_count(operand) != 4))
 		return false;
 	for (const struct json *at = json_first(operand); at; at = json_next(json_next(at))) {
-		if (comparison_of(arena, at) == COMPARISONS || json_type(json_next(at)) != JSON_NUMBER)
+		if (comparison_of(arena, at) == COMPARISONS ||
+		    json_type(json_next(at)) != JSON_NUMBER)
 			return false;
 	}
 	return true;
@@ -118,8 +123,10 @@ static bool is_within(struct arena *arena, const struct json *operand, const str
 		return false;
 	for (const struct json *at = json_first(operand); at; at = json_next(json_next(at))) {
 		double is = json_number(value), bound = json_number(json_next(at));
-		const bool holds[] = {[EQUAL] = is == bound, [LESS] = is < bound, [LESS_EQUAL] = is <= bound, [GREATER] = is > bound,
-				      [GREATER_EQUAL] = is >= bound};
+		const bool holds[] = {
+			[EQUAL] = is == bound,
+			[LESS] = is<bound, [LESS_EQUAL] = is <= bound, [GREATER] = is> bound,
+			[GREATER_EQUAL] = is >= bound};
 
 		if (!holds[comparison_of(arena, at)])
 			return false;
@@ -130,10 +137,13 @@ static bool is_within(struct arena *arena, const struct json *operand, const str
 /* A value, a list of values, or {"prefix": ...} and the like. */
 static bool is_exception(struct arena *arena, const struct json *operand)
 {
-	const struct operator *operator = json_type(operand) == JSON_OBJECT ? find_operator(arena, operand) : NULL;
+	const struct operator* operator= json_type(operand) == JSON_OBJECT
+		? find_operator(arena, operand)
+		: NULL;
 
 	if (json_type(operand) == JSON_OBJECT)
-		return operator && operator->is_operand == is_text && is_text(arena, json_first(operand));
+		return operator&& operator->is_operand == is_text &&
+			is_text(arena, json_first(operand));
 	if (json_type(operand) != JSON_ARRAY)
 		return json_type(operand) != JSON_NULL;
 	for (const struct json *one = json_first(operand); one; one = json_next(one)) {
@@ -143,7 +153,8 @@ static bool is_exception(struct arena *arena, const struct json *operand)
 	return json_count(operand) > 0;
 }
 
-static bool is_anything_but(struct arena *arena, const struct json *operand, const struct json *value)
+static bool is_anything_but(struct arena *arena, const struct json *operand,
+			    const struct json *value)
 {
 	if (json_type(operand) == JSON_OBJECT)
 		return !find_operator(arena, operand)->holds(arena, json_first(operand), value);
@@ -168,7 +179,8 @@ static const struct operator operators[] = {
 /* NULL where the rule is not {NAME: operand} with a name of these. */
 static const struct operator *find_operator(struct arena *arena, const struct json *rule)
 {
-	for (size_t i = 0; json_count(rule) == 1 && i < sizeof(operators) / sizeof(operators[0]); i++) {
+	for (size_t i = 0; json_count(rule) == 1 && i < sizeof(operators) / sizeof(operators[0]);
+	     i++) {
 		if (str_eq(json_name(arena, json_first(rule)), operators[i].name))
 			return &operators[i];
 	}
@@ -202,7 +214,8 @@ static bool rule_holds(struct arena *arena, const struct json *rule, const struc
 }
 
 /* Of a list any element counts, of lists in it too. The depth is bounded by the parser's. */
-static bool has_value(struct arena *arena, const struct json *rules, const struct json *value, bool *is_there)
+static bool has_value(struct arena *arena, const struct json *rules, const struct json *value,
+		      bool *is_there)
 {
 	if (json_type(value) == JSON_OBJECT)
 		return false;
@@ -228,7 +241,8 @@ static bool rules_hold(struct arena *arena, const struct json *rules, const stru
 
 	if (value && has_value(arena, rules, value, &is_there))
 		return true;
-	for (const struct json *rule = json_first(rules); rule && !is_there; rule = json_next(rule)) {
+	for (const struct json *rule = json_first(rules); rule && !is_there;
+	     rule = json_next(rule)) {
 		if (wants_nothing(arena, rule))
 			return true;
 	}
@@ -266,10 +280,12 @@ static bool matches(struct arena *arena, const struct json *pattern, const struc
 		bool holds = false;
 
 		if (is_or(arena, member)) {
-			for (const struct json *one = json_first(member); one && !holds; one = json_next(one))
+			for (const struct json *one = json_first(member); one && !holds;
+			     one = json_next(one))
 				holds = matches(arena, one, value);
 		} else {
-			holds = json_type(member) == JSON_ARRAY ? rules_hold(arena, member, at) : matches(arena, member, at);
+			holds = json_type(member) == JSON_ARRAY ? rules_hold(arena, member, at)
+								: matches(arena, member, at);
 		}
 		if (!holds)
 			return false;
@@ -312,22 +328,26 @@ static bool is_pattern(struct arena *arena, const struct json *pattern)
 /* One of "Filters": its pattern, or NULL. */
 static const struct json *read_pattern(struct arena *arena, const struct json *one)
 {
-	const struct json *pattern = json_type(one) == JSON_OBJECT ? json_member(one, "Pattern") : NULL;
+	const struct json *pattern =
+		json_type(one) == JSON_OBJECT ? json_member(one, "Pattern") : NULL;
 	struct err err = err_in(arena);
 
-	if (pattern && json_type(pattern) == JSON_STRING && json_parse(arena, json_string(arena, pattern), &pattern, &err) != OK)
+	if (pattern && json_type(pattern) == JSON_STRING &&
+	    json_parse(arena, json_string(arena, pattern), &pattern, &err) != OK)
 		return NULL;
 	return pattern && is_pattern(arena, pattern) ? pattern : NULL;
 }
 
 static bool is_criteria(const struct json *value)
 {
-	const struct json *filters = json_type(value) == JSON_OBJECT ? json_member(value, "Filters") : NULL;
+	const struct json *filters =
+		json_type(value) == JSON_OBJECT ? json_member(value, "Filters") : NULL;
 
 	return filters && json_type(filters) == JSON_ARRAY;
 }
 
-static bool read_criteria(struct arena *arena, const struct json *criteria, struct filter *out, struct str *problem)
+static bool read_criteria(struct arena *arena, const struct json *criteria, struct filter *out,
+			  struct str *problem)
 {
 	const struct json *filters = json_member(criteria, "Filters");
 
@@ -336,9 +356,12 @@ static bool read_criteria(struct arena *arena, const struct json *criteria, stru
 		const struct json *pattern = read_pattern(arena, one);
 
 		if (!pattern) {
-			const struct json *text = json_type(one) == JSON_OBJECT ? json_member(one, "Pattern") : NULL;
+			const struct json *text =
+				json_type(one) == JSON_OBJECT ? json_member(one, "Pattern") : NULL;
 
-			*problem = text && json_type(text) == JSON_STRING ? json_string(arena, text) : str_printf(arena, "Filters[%zu]", out->n);
+			*problem = text && json_type(text) == JSON_STRING
+					   ? json_string(arena, text)
+					   : str_printf(arena, "Filters[%zu]", out->n);
 			return false;
 		}
 		out->patterns[out->n++] = pattern;
@@ -346,7 +369,8 @@ static bool read_criteria(struct arena *arena, const struct json *criteria, stru
 	return true;
 }
 
-bool filter_read(struct arena *arena, struct str text, struct str table, struct filter *out, struct str *problem)
+bool filter_read(struct arena *arena, struct str text, struct str table, struct filter *out,
+		 struct str *problem)
 {
 	struct err err = err_in(arena);
 	const struct json *root;

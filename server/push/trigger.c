@@ -61,7 +61,8 @@ static bool read_spec(struct str spec, struct str *table, struct client_target *
 	if (!equals || equals == spec.p)
 		return false;
 	*table = (struct str){spec.p, (size_t)(equals - spec.p)};
-	return client_read_target((struct str){equals + 1, (size_t)(spec.p + spec.n - equals - 1)}, target);
+	return client_read_target((struct str){equals + 1, (size_t)(spec.p + spec.n - equals - 1)},
+				  target);
 }
 
 bool trigger_specs_are_valid(const char *specs, struct str *problem)
@@ -76,7 +77,8 @@ bool trigger_specs_are_valid(const char *specs, struct str *problem)
 	return true;
 }
 
-/* The text of --trigger-filter: "none", JSON, or a file of JSON. False where the file cannot be read. */
+/* The text of --trigger-filter: "none", JSON, or a file of JSON. False where the file cannot be
+ * read. */
 static bool read_filter_text(struct arena *arena, const char *option, struct str *text)
 {
 	*text = str_of(option);
@@ -105,7 +107,8 @@ bool trigger_filter_is_valid(struct arena *arena, const char *option, struct str
 	struct str text;
 
 	*problem = str_of(option);
-	return read_filter_text(arena, option, &text) && filter_read(arena, text, STR_ABSENT, &filter, problem);
+	return read_filter_text(arena, option, &text) &&
+	       filter_read(arena, text, STR_ABSENT, &filter, problem);
 }
 
 /* At work the lease is kept meanwhile. */
@@ -127,7 +130,8 @@ static bool is_wanted(void *context, struct str record)
 	struct err err = err_in(trigger->arena);
 	const struct json *json;
 
-	return json_parse(trigger->arena, record, &json, &err) != OK || filter_passes(&trigger->filter, trigger->arena, json);
+	return json_parse(trigger->arena, record, &json, &err) != OK ||
+	       filter_passes(&trigger->filter, trigger->arena, json);
 }
 
 /* The records as a function's event. */
@@ -154,16 +158,21 @@ struct attempt {
 };
 
 /*
- * How many of the records are taken when the function names some that failed: those before the first of these. AWS: none where a name is empty, null,
- * no text or missing; here also where it is no record's of the batch, since what failed is then not known.
+ * How many of the records are taken when the function names some that failed: those before the
+ * first of these. AWS: none where a name is empty, null, no text or missing; here also where it is
+ * no record's of the batch, since what failed is then not known.
  */
-static size_t done_before(struct trigger *trigger, const struct json *failures, const struct feed_record *records, size_t n)
+static size_t done_before(struct trigger *trigger, const struct json *failures,
+			  const struct feed_record *records, size_t n)
 {
 	size_t done = n;
 
 	for (const struct json *one = json_first(failures); one; one = json_next(one)) {
-		const struct json *member = json_type(one) == JSON_OBJECT ? json_member(one, "itemIdentifier") : NULL;
-		struct str name = member && json_type(member) == JSON_STRING ? json_string(trigger->arena, member) : STR_ABSENT;
+		const struct json *member =
+			json_type(one) == JSON_OBJECT ? json_member(one, "itemIdentifier") : NULL;
+		struct str name = member && json_type(member) == JSON_STRING
+					  ? json_string(trigger->arena, member)
+					  : STR_ABSENT;
 		size_t i = 0;
 
 		while (i < n && !str_eq(records[i].sequence, name))
@@ -176,7 +185,8 @@ static size_t done_before(struct trigger *trigger, const struct json *failures, 
 }
 
 /* Fills in what the reply says: all records are taken, some, or none. */
-static void judge(struct trigger *trigger, struct attempt *attempt, const struct feed_record *records, size_t n)
+static void judge(struct trigger *trigger, struct attempt *attempt,
+		  const struct feed_record *records, size_t n)
 {
 	const struct client_reply *reply = &attempt->reply;
 	struct err err = err_in(trigger->arena);
@@ -187,7 +197,8 @@ static void judge(struct trigger *trigger, struct attempt *attempt, const struct
 	if (reply->status < 200 || reply->status > 299 || reply->is_function_error)
 		return;
 	attempt->done = n;
-	if (reply->body.n == 0 || json_parse(trigger->arena, reply->body, &body, &err) != OK || json_type(body) != JSON_OBJECT)
+	if (reply->body.n == 0 || json_parse(trigger->arena, reply->body, &body, &err) != OK ||
+	    json_type(body) != JSON_OBJECT)
 		return;
 	const struct json *failures = json_member(body, "batchItemFailures");
 
@@ -203,18 +214,26 @@ static void judge(struct trigger *trigger, struct attempt *attempt, const struct
 static struct attempt post(struct trigger *trigger, const struct feed_record *records, size_t n)
 {
 	const struct client_request request = {
-		.method = "POST", .body = event_of(trigger, records, n), .wait_ms = REPLY_WAIT_MS, .whole_ms = REPLY_WAIT_MS, .reply_max = REPLY_MAX,
-		.stopping = &trigger->all->is_stopping, .tick = feed_hold, .tick_context = &trigger->feed,
+		.method = "POST",
+		.body = event_of(trigger, records, n),
+		.wait_ms = REPLY_WAIT_MS,
+		.whole_ms = REPLY_WAIT_MS,
+		.reply_max = REPLY_MAX,
+		.stopping = &trigger->all->is_stopping,
+		.tick = feed_hold,
+		.tick_context = &trigger->feed,
 	};
 	struct attempt attempt = {0};
 
-	attempt.is_answered = client_ask(trigger->arena, &trigger->target, &request, &attempt.reply, &attempt.problem);
+	attempt.is_answered = client_ask(trigger->arena, &trigger->target, &request, &attempt.reply,
+					 &attempt.problem);
 	if (attempt.is_answered)
 		judge(trigger, &attempt, records, n);
 	return attempt;
 }
 
-static void leave_behind(struct trigger *trigger, const struct feed_record *record, unsigned posts, const struct attempt *last)
+static void leave_behind(struct trigger *trigger, const struct feed_record *record, unsigned posts,
+			 const struct attempt *last)
 {
 	const char *path = trigger->all->options.failures;
 	const struct feed *feed = &trigger->feed;
@@ -222,26 +241,42 @@ static void leave_behind(struct trigger *trigger, const struct feed_record *reco
 
 	if (strcmp(path, "log") != 0) {
 		const struct failure failure = {
-			.account = ns.account, .region = ns.region, .function = failure_function(trigger->target.path), .invocations = posts,
-			.status = last->is_answered ? last->reply.status : 0, .is_function_error = last->is_function_error,
-			.now_ms = feed->service->now_ms(feed->service->clock_context, ns), .stream = streams_arn(trigger->arena, feed->table, feed->stream),
+			.account = ns.account,
+			.region = ns.region,
+			.function = failure_function(trigger->target.path),
+			.invocations = posts,
+			.status = last->is_answered ? last->reply.status : 0,
+			.is_function_error = last->is_function_error,
+			.now_ms = feed->service->now_ms(feed->service->clock_context, ns),
+			.stream = streams_arn(trigger->arena, feed->table, feed->stream),
 			.shard = streams_shard_id(trigger->arena, feed->table, feed->at.shard),
-			.first = record->sequence, .last = record->sequence, .first_s = record->made_s, .last_s = record->made_s, .records = 1,
+			.first = record->sequence,
+			.last = record->sequence,
+			.first_s = record->made_s,
+			.last_s = record->made_s,
+			.records = 1,
 			.payload = event_of(trigger, record, 1),
 		};
 
-		const char *problem = failure_append(trigger->arena, path, failure_text(trigger->arena, &failure));
+		const char *problem = failure_append(trigger->arena, path,
+						     failure_text(trigger->arena, &failure));
 		if (problem)
-			log_line(LOG_ERROR, "trigger " STR_FMT ": the record left behind cannot be added to %s: %s", STR_ARG(feed->name), path, problem);
+			log_line(LOG_ERROR,
+				 "trigger " STR_FMT
+				 ": the record left behind cannot be added to %s: %s",
+				 STR_ARG(feed->name), path, problem);
 	}
-	log_line(LOG_WARN, "trigger " STR_FMT ": record " STR_FMT " is left behind: %s", STR_ARG(feed->name), STR_ARG(record->sequence), last->problem);
+	log_line(LOG_WARN, "trigger " STR_FMT ": record " STR_FMT " is left behind: %s",
+		 STR_ARG(feed->name), STR_ARG(record->sequence), last->problem);
 }
 
 /*
- * Posts the records until all are done, left behind, or the server stops. `posts` held them before. Depth is the logarithm of the batch. False: not
- * all are done, since the server stops or another process has moved on.
+ * Posts the records until all are done, left behind, or the server stops. `posts` held them before.
+ * Depth is the logarithm of the batch. False: not all are done, since the server stops or another
+ * process has moved on.
  */
-static bool push(struct trigger *trigger, const struct feed_record *records, size_t n, unsigned posts)
+static bool push(struct trigger *trigger, const struct feed_record *records, size_t n,
+		 unsigned posts)
 {
 	struct attempt attempt = {.problem = ""};
 	int pause = PAUSE_FIRST_MS;
@@ -252,7 +287,8 @@ static bool push(struct trigger *trigger, const struct feed_record *records, siz
 		if (atomic_load(&trigger->all->is_stopping) && attempt.done == 0)
 			return false;
 		if (attempt.done > 0) {
-			if (!feed_move(&trigger->feed, trigger->arena, records[attempt.done - 1].number + 1))
+			if (!feed_move(&trigger->feed, trigger->arena,
+				       records[attempt.done - 1].number + 1))
 				return false;
 			tries = 0;
 		}
@@ -266,11 +302,13 @@ static bool push(struct trigger *trigger, const struct feed_record *records, siz
 		leave_behind(trigger, records, posts, &attempt);
 		return feed_move(&trigger->feed, trigger->arena, records->number + 1);
 	}
-	return n == 0 || (push(trigger, records, n / 2, posts) && !atomic_load(&trigger->all->is_stopping) &&
-			  push(trigger, records + n / 2, n - n / 2, posts));
+	return n == 0 ||
+	       (push(trigger, records, n / 2, posts) && !atomic_load(&trigger->all->is_stopping) &&
+		push(trigger, records + n / 2, n - n / 2, posts));
 }
 
-/* The last record first, in a post of its own. False: not all of it was taken, and the batch is still to be pushed. */
+/* The last record first, in a post of its own. False: not all of it was taken, and the batch is
+ * still to be pushed. */
 static bool post_reversed(struct trigger *trigger, const struct feed_batch *batch)
 {
 	struct feed_record *reversed = ARENA_ARRAY(trigger->arena, struct feed_record, batch->n);
@@ -285,7 +323,9 @@ static bool deliver(struct trigger *trigger, const struct feed_batch *batch)
 {
 	const struct table_identity *table = &trigger->feed.table->identity;
 
-	switch (batch->n ? fault_deliver(trigger->feed.service->faults, (struct ns){table->account, table->region}, table->name) : FAULT_DELIVER_ONCE) {
+	switch (batch->n ? fault_deliver(trigger->feed.service->faults,
+					 (struct ns){table->account, table->region}, table->name)
+			 : FAULT_DELIVER_ONCE) {
 	case FAULT_DELIVER_ONCE:
 		break;
 	case FAULT_DELIVER_TWICE:
@@ -293,7 +333,8 @@ static bool deliver(struct trigger *trigger, const struct feed_batch *batch)
 		break;
 	case FAULT_DELIVER_REVERSED:
 		if (post_reversed(trigger, batch))
-			return feed_move(&trigger->feed, trigger->arena, batch->v[batch->n - 1].number + 1);
+			return feed_move(&trigger->feed, trigger->arena,
+					 batch->v[batch->n - 1].number + 1);
 	}
 	return push(trigger, batch->v, batch->n, 0);
 }
@@ -304,8 +345,10 @@ static bool run_once(struct trigger *trigger)
 	const struct trigger_options *options = &trigger->all->options;
 	struct feed *feed = &trigger->feed;
 	struct feed_batch batch = {
-		.v = ARENA_ARRAY(trigger->arena, struct feed_record, options->batch), .limit = options->batch,
-		.filter = trigger->filter.n > 0 ? is_wanted : NULL, .filter_context = trigger,
+		.v = ARENA_ARRAY(trigger->arena, struct feed_record, options->batch),
+		.limit = options->batch,
+		.filter = trigger->filter.n > 0 ? is_wanted : NULL,
+		.filter_context = trigger,
 	};
 
 	if (!feed_find(feed, trigger->arena) || !feed_read(feed, trigger->arena, &batch))
@@ -314,9 +357,12 @@ static bool run_once(struct trigger *trigger)
 		return feed->is_at_end && feed_go_on(feed, trigger->arena);
 	if (!feed_take(feed, trigger->arena))
 		return false;
-	for (int waited = 0; batch.n > 0 && batch.n < batch.limit && waited < options->window_ms && !feed->is_at_end; waited += POLL_MS) {
+	for (int waited = 0; batch.n > 0 && batch.n < batch.limit && waited < options->window_ms &&
+			     !feed->is_at_end;
+	     waited += POLL_MS) {
 		pause_ms(trigger, POLL_MS, true);
-		if (atomic_load(&trigger->all->is_stopping) || !feed_read(feed, trigger->arena, &batch))
+		if (atomic_load(&trigger->all->is_stopping) ||
+		    !feed_read(feed, trigger->arena, &batch))
 			break;
 	}
 	if (deliver(trigger, &batch) && feed->at.next != batch.next)
@@ -334,7 +380,8 @@ static void *run(void *context)
 		bool did_work = run_once(trigger);
 
 		if (!did_work && !trigger->feed.table && !trigger->was_missed) {
-			log_line(LOG_INFO, "trigger " STR_FMT ": waits for a table with a stream", STR_ARG(trigger->feed.name));
+			log_line(LOG_INFO, "trigger " STR_FMT ": waits for a table with a stream",
+				 STR_ARG(trigger->feed.name));
 			trigger->was_missed = true;
 		}
 		if (!did_work)
@@ -355,7 +402,8 @@ static bool read_filter(struct trigger *trigger)
 	struct arena *kept = trigger->all->kept;
 	struct str text, problem;
 
-	return read_filter_text(kept, trigger->all->options.filter, &text) && filter_read(kept, text, trigger->feed.name, &trigger->filter, &problem);
+	return read_filter_text(kept, trigger->all->options.filter, &text) &&
+	       filter_read(kept, text, trigger->feed.name, &trigger->filter, &problem);
 }
 
 /* By its table and URL; the second of two that are alike reads by itself. */
@@ -371,8 +419,13 @@ static struct feed feed_of(const struct triggers *triggers, struct str table, st
 			reader = str_printf(triggers->kept, STR_FMT "#%zu", STR_ARG(url), ++alike);
 	}
 	return (struct feed){
-		.service = options->service, .leases = options->leases, .name = table, .reader = reader,
-		.lease = str_printf(triggers->kept, "trigger/" STR_FMT "/" STR_FMT, STR_ARG(table), STR_ARG(reader)), .is_from_latest = !options->from_horizon,
+		.service = options->service,
+		.leases = options->leases,
+		.name = table,
+		.reader = reader,
+		.lease = str_printf(triggers->kept, "trigger/" STR_FMT "/" STR_FMT, STR_ARG(table),
+				    STR_ARG(reader)),
+		.is_from_latest = !options->from_horizon,
 	};
 }
 

@@ -10,16 +10,43 @@
 #define DEPTH_MAX 200 /* json_parse allows fewer */
 
 static const char *const passed_over[] = {
-	"ApproximateCreationDateTime", "BackupArn", "BackupCreationDateTime", "CreationDateTime", "CreationRequestDateTime", "EarliestRestorableDateTime",
-	"EndingSequenceNumber", "ExportArn", "ImportArn", "IndexArn", "LastDecreaseDateTime", "LastEvaluatedShardId", "LastEvaluatedStreamArn",
-	"LastIncreaseDateTime", "LastUpdateToPayPerRequestDateTime", "LatestRestorableDateTime", "LatestStreamArn", "LatestStreamLabel", "NextShardIterator",
-	"NextToken", "ParentShardId", "SequenceNumber", "ShardId", "ShardIterator", "StartingSequenceNumber", "StreamArn", "StreamLabel", "TableArn", "TableId",
-	"awsRegion", "eventID",
+	"ApproximateCreationDateTime",
+	"BackupArn",
+	"BackupCreationDateTime",
+	"CreationDateTime",
+	"CreationRequestDateTime",
+	"EarliestRestorableDateTime",
+	"EndingSequenceNumber",
+	"ExportArn",
+	"ImportArn",
+	"IndexArn",
+	"LastDecreaseDateTime",
+	"LastEvaluatedShardId",
+	"LastEvaluatedStreamArn",
+	"LastIncreaseDateTime",
+	"LastUpdateToPayPerRequestDateTime",
+	"LatestRestorableDateTime",
+	"LatestStreamArn",
+	"LatestStreamLabel",
+	"NextShardIterator",
+	"NextToken",
+	"ParentShardId",
+	"SequenceNumber",
+	"ShardId",
+	"ShardIterator",
+	"StartingSequenceNumber",
+	"StreamArn",
+	"StreamLabel",
+	"TableArn",
+	"TableId",
+	"awsRegion",
+	"eventID",
 };
 
 static bool is_passed_over(struct str name, const struct json *value)
 {
-	if (json_type(value) != JSON_STRING && json_type(value) != JSON_NUMBER) /* an attribute's value is an object */
+	if (json_type(value) != JSON_STRING &&
+	    json_type(value) != JSON_NUMBER) /* an attribute's value is an object */
 		return false;
 	for (size_t i = 0; i < sizeof(passed_over) / sizeof(passed_over[0]); i++) {
 		if (str_eq(name, str_of(passed_over[i])))
@@ -36,30 +63,39 @@ static struct str shown(struct comparison *comparison, const struct json *value)
 		return STR("nothing");
 	json_text_write(&out, comparison->arena, value);
 	struct str text = json_out_str(&out);
-	return text.n <= SHOWN_MAX ? text : str_printf(comparison->arena, STR_FMT "... (%zu bytes)", SHOWN_MAX, text.p, text.n);
+	return text.n <= SHOWN_MAX ? text
+				   : str_printf(comparison->arena, STR_FMT "... (%zu bytes)",
+						SHOWN_MAX, text.p, text.n);
 }
 
-static void differ(struct comparison *comparison, struct str path, const struct json *first, const struct json *second)
+static void differ(struct comparison *comparison, struct str path, const struct json *first,
+		   const struct json *second)
 {
 	if (comparison->n++ < LINES_MAX)
-		buf_printf(&comparison->lines, "  " STR_FMT ": %s " STR_FMT ", %s " STR_FMT "\n", STR_ARG(path.n ? path : STR("body")), comparison->first,
-			   STR_ARG(shown(comparison, first)), comparison->second, STR_ARG(shown(comparison, second)));
+		buf_printf(&comparison->lines, "  " STR_FMT ": %s " STR_FMT ", %s " STR_FMT "\n",
+			   STR_ARG(path.n ? path : STR("body")), comparison->first,
+			   STR_ARG(shown(comparison, first)), comparison->second,
+			   STR_ARG(shown(comparison, second)));
 }
 
 static bool is_set_of_values(struct str name, const struct json *value)
 {
-	return json_type(value) == JSON_ARRAY && (str_eq(name, STR("SS")) || str_eq(name, STR("NS")) || str_eq(name, STR("BS")));
+	return json_type(value) == JSON_ARRAY &&
+	       (str_eq(name, STR("SS")) || str_eq(name, STR("NS")) || str_eq(name, STR("BS")));
 }
 
-static bool is_same_scalar(struct comparison *comparison, const struct json *first, const struct json *second)
+static bool is_same_scalar(struct comparison *comparison, const struct json *first,
+			   const struct json *second)
 {
 	if (json_type(first) != json_type(second))
 		return false;
 	switch (json_type(first)) {
 	case JSON_STRING:
-		return str_eq(json_string(comparison->arena, first), json_string(comparison->arena, second));
+		return str_eq(json_string(comparison->arena, first),
+			      json_string(comparison->arena, second));
 	case JSON_NUMBER:
-		return !(json_number(first) < json_number(second)) && !(json_number(first) > json_number(second));
+		return !(json_number(first) < json_number(second)) &&
+		       !(json_number(first) > json_number(second));
 	case JSON_BOOLEAN:
 		return json_boolean(first) == json_boolean(second);
 	default:
@@ -83,13 +119,15 @@ static struct str *sorted_texts(struct comparison *comparison, const struct json
 	return texts;
 }
 
-static bool is_same_set(struct comparison *comparison, const struct json *first, const struct json *second)
+static bool is_same_set(struct comparison *comparison, const struct json *first,
+			const struct json *second)
 {
 	size_t n = json_count(first);
 
 	if (n != json_count(second))
 		return false;
-	const struct str *a = sorted_texts(comparison, first, n), *b = sorted_texts(comparison, second, n);
+	const struct str *a = sorted_texts(comparison, first, n),
+			 *b = sorted_texts(comparison, second, n);
 	for (size_t i = 0; i < n; i++) {
 		if (!str_eq(a[i], b[i]))
 			return false;
@@ -97,17 +135,24 @@ static bool is_same_set(struct comparison *comparison, const struct json *first,
 	return true;
 }
 
-static void compare_values(struct comparison *comparison, struct str path, const struct json *first, const struct json *second, unsigned depth);
+static void compare_values(struct comparison *comparison, struct str path, const struct json *first,
+			   const struct json *second, unsigned depth);
 
-static void compare_member(struct comparison *comparison, struct str path, struct str name, const struct json *first, const struct json *second, unsigned depth)
+static void compare_member(struct comparison *comparison, struct str path, struct str name,
+			   const struct json *first, const struct json *second, unsigned depth)
 {
-	struct str inner = path.n ? str_printf(comparison->arena, STR_FMT "." STR_FMT, STR_ARG(path), STR_ARG(name)) : name;
+	struct str inner = path.n ? str_printf(comparison->arena, STR_FMT "." STR_FMT,
+					       STR_ARG(path), STR_ARG(name))
+				  : name;
 
 	if (!first || !second) {
 		differ(comparison, inner, first, second);
 	} else if (is_passed_over(name, first) && is_passed_over(name, second)) {
-		if (comparison->passed && json_type(first) == JSON_STRING && json_type(second) == JSON_STRING)
-			comparison->passed(comparison->context, json_string(comparison->arena, first), json_string(comparison->arena, second));
+		if (comparison->passed && json_type(first) == JSON_STRING &&
+		    json_type(second) == JSON_STRING)
+			comparison->passed(comparison->context,
+					   json_string(comparison->arena, first),
+					   json_string(comparison->arena, second));
 	} else if (is_set_of_values(name, first) && is_set_of_values(name, second)) {
 		if (!is_same_set(comparison, first, second))
 			differ(comparison, inner, first, second);
@@ -131,13 +176,16 @@ static int compare_named(const void *a, const void *b)
 	return order ? order : x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* The members in the order of their names; of a name that stands twice the last one, as for json_member. Returns how many. */
-static size_t sort_members(struct comparison *comparison, const struct json *object, struct named **out)
+/* The members in the order of their names; of a name that stands twice the last one, as for
+ * json_member. Returns how many. */
+static size_t sort_members(struct comparison *comparison, const struct json *object,
+			   struct named **out)
 {
 	size_t n = 0, kept = 0;
 
 	*out = ARENA_ARRAY(comparison->arena, struct named, json_count(object) + 1);
-	for (const struct json *member = json_first(object); member; member = json_next(member), n++)
+	for (const struct json *member = json_first(object); member;
+	     member = json_next(member), n++)
 		(*out)[n] = (struct named){json_name(comparison->arena, member), n, member};
 	qsort(*out, n, sizeof(**out), compare_named);
 	for (size_t i = 0; i < n; i++) {
@@ -156,7 +204,8 @@ static const struct json *member_of(const struct named *members, size_t n, struc
 	return is_there ? members[at].member : NULL;
 }
 
-static void compare_objects(struct comparison *comparison, struct str path, const struct json *first, const struct json *second, unsigned depth)
+static void compare_objects(struct comparison *comparison, struct str path,
+			    const struct json *first, const struct json *second, unsigned depth)
 {
 	struct named *a, *b;
 	size_t n = sort_members(comparison, first, &a), m = sort_members(comparison, second, &b);
@@ -174,7 +223,8 @@ static void compare_objects(struct comparison *comparison, struct str path, cons
 	}
 }
 
-static void compare_arrays(struct comparison *comparison, struct str path, const struct json *first, const struct json *second, unsigned depth)
+static void compare_arrays(struct comparison *comparison, struct str path, const struct json *first,
+			   const struct json *second, unsigned depth)
 {
 	const struct json *a = json_first(first), *b = json_first(second);
 
@@ -190,7 +240,8 @@ static void compare_arrays(struct comparison *comparison, struct str path, const
 	}
 }
 
-static void compare_values(struct comparison *comparison, struct str path, const struct json *first, const struct json *second, unsigned depth)
+static void compare_values(struct comparison *comparison, struct str path, const struct json *first,
+			   const struct json *second, unsigned depth)
 {
 	bool is_object = json_type(first) == JSON_OBJECT && json_type(second) == JSON_OBJECT;
 	bool is_array = json_type(first) == JSON_ARRAY && json_type(second) == JSON_ARRAY;
@@ -210,10 +261,12 @@ void compare_status(struct comparison *comparison, int64_t first, int64_t second
 	if (first == second)
 		return;
 	comparison->n++;
-	buf_printf(&comparison->lines, "  status: %s %lld, %s %lld\n", comparison->first, (long long)first, comparison->second, (long long)second);
+	buf_printf(&comparison->lines, "  status: %s %lld, %s %lld\n", comparison->first,
+		   (long long)first, comparison->second, (long long)second);
 }
 
-void compare_bodies(struct comparison *comparison, const struct json *first, const struct json *second)
+void compare_bodies(struct comparison *comparison, const struct json *first,
+		    const struct json *second)
 {
 	if (first && second)
 		compare_values(comparison, STR(""), first, second, 0);

@@ -27,11 +27,14 @@ struct index {
 	size_t mask, steps;
 };
 
-static void identify(struct arena *arena, const struct tape_line *line, char identity[IDENTITY_BYTES])
+static void identify(struct arena *arena, const struct tape_line *line,
+		     char identity[IDENTITY_BYTES])
 {
 	unsigned char hash[SHA256_SIZE];
 
-	sha256_of(str_printf(arena, STR_FMT " " STR_FMT, STR_ARG(line->operation), STR_ARG(line->request)), hash); /* an operation has no space */
+	sha256_of(str_printf(arena, STR_FMT " " STR_FMT, STR_ARG(line->operation),
+			     STR_ARG(line->request)),
+		  hash); /* an operation has no space */
 	memcpy(identity, hash, IDENTITY_BYTES);
 }
 
@@ -39,7 +42,9 @@ static size_t *slot_of(struct index *index, const char identity[IDENTITY_BYTES])
 {
 	size_t at = (size_t)str_be(identity, 8) & index->mask;
 
-	for (index->steps++; index->slots[at] && memcmp(index->v[index->slots[at] - 1].identity, identity, IDENTITY_BYTES) != 0; index->steps++)
+	for (index->steps++; index->slots[at] && memcmp(index->v[index->slots[at] - 1].identity,
+							identity, IDENTITY_BYTES) != 0;
+	     index->steps++)
 		at = (at + 1) & index->mask;
 	return &index->slots[at];
 }
@@ -75,7 +80,8 @@ static void chain(struct index *index)
 	}
 }
 
-static enum code read_index(struct tape *tape, struct arena *arena, struct index *index, struct err *err)
+static enum code read_index(struct tape *tape, struct arena *arena, struct index *index,
+			    struct err *err)
 {
 	bool is_there = true;
 	enum code code = OK;
@@ -111,14 +117,16 @@ static struct asked *take(struct index *index, struct arena *arena, const struct
 	return taken;
 }
 
-static enum code read_again(struct tape *tape, struct arena *arena, const struct asked *asked, struct tape_line *line, struct err *err)
+static enum code read_again(struct tape *tape, struct arena *arena, const struct asked *asked,
+			    struct tape_line *line, struct err *err)
 {
 	bool is_there = false;
 	enum code code = tape_go(tape, asked->number, asked->offset, err);
 
 	if (code == OK)
 		code = tape_next(tape, arena, line, &is_there, err);
-	return code != OK || is_there ? code : err_default(err, ERR_INTERNAL); /* the file has changed */
+	return code != OK || is_there ? code
+				      : err_default(err, ERR_INTERNAL); /* the file has changed */
 }
 
 void difference_show(const struct tape_line *line, struct str lines)
@@ -126,9 +134,11 @@ void difference_show(const struct tape_line *line, struct str lines)
 	printf("%zu " STR_FMT "\n" STR_FMT, line->number, STR_ARG(line->operation), STR_ARG(lines));
 }
 
-static enum code compare(struct arena *arena, const struct tape_line *line, struct index *index, struct tape *second, bool *is_different, struct err *err)
+static enum code compare(struct arena *arena, const struct tape_line *line, struct index *index,
+			 struct tape *second, bool *is_different, struct err *err)
 {
-	struct comparison comparison = {.arena = arena, .first = "first", .second = "second", .lines = buf_in(arena)};
+	struct comparison comparison = {
+		.arena = arena, .first = "first", .second = "second", .lines = buf_in(arena)};
 	struct asked *asked = take(index, arena, line);
 	struct tape_line other;
 
@@ -141,11 +151,13 @@ static enum code compare(struct arena *arena, const struct tape_line *line, stru
 	}
 	*is_different = !asked || comparison.n > 0;
 	if (*is_different)
-		difference_show(line, asked ? buf_str(&comparison.lines) : STR("  only in the first\n"));
+		difference_show(line,
+				asked ? buf_str(&comparison.lines) : STR("  only in the first\n"));
 	return OK;
 }
 
-static enum code compare_all(struct tape *first, struct tape *second, struct arena *arena, struct index *index, struct difference *out, struct err *err)
+static enum code compare_all(struct tape *first, struct tape *second, struct arena *arena,
+			     struct index *index, struct difference *out, struct err *err)
 {
 	struct tape_line line;
 	bool is_there = true, is_different = false;
@@ -172,7 +184,8 @@ static enum code compare_all(struct tape *first, struct tape *second, struct are
 	return code;
 }
 
-enum code difference_print(struct tape *first, struct tape *second, struct difference *out, struct err *err)
+enum code difference_print(struct tape *first, struct tape *second, struct difference *out,
+			   struct err *err)
 {
 	struct arena *arena = arena_new(1 << 20);
 	struct index index = {0};

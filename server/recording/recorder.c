@@ -39,13 +39,15 @@ enum code recorder_start(const char *path, bool is_masked, struct recorder **out
 	recorder->file = file;
 	recorder->is_masked = is_masked;
 	recorder->began_ns = monotonic_ns();
-	fprintf(file, "{\"dynalith_recording\":1,\"values\":\"%s\"}\n", is_masked ? "masked" : "open");
+	fprintf(file, "{\"dynalith_recording\":1,\"values\":\"%s\"}\n",
+		is_masked ? "masked" : "open");
 	fflush(file);
 	*out = recorder;
 	return OK;
 }
 
-/* JSON on one line: control characters are white space, and within a string, where json_parse() takes them as they are, escapes. */
+/* JSON on one line: control characters are white space, and within a string, where json_parse()
+ * takes them as they are, escapes. */
 static void write_line(struct buf *out, struct str json)
 {
 	bool is_in_string = false;
@@ -65,7 +67,8 @@ static void write_line(struct buf *out, struct str json)
 }
 
 /* A body that is no JSON is a string, its bytes that are no text a '?'. */
-static void write_body(const struct recorder *recorder, struct json_out *out, struct arena *arena, struct str body)
+static void write_body(const struct recorder *recorder, struct json_out *out, struct arena *arena,
+		       struct str body)
 {
 	struct err err = err_in(arena);
 	const struct json *root;
@@ -102,11 +105,15 @@ void recorder_note(void *context, const struct event *event)
 	struct str rest = json_out_str(&out);
 
 	pthread_mutex_lock(&recorder->mutex);
-	uint64_t end_us = (monotonic_ns() - recorder->began_ns) / 1000, took_us = event->took_ns / 1000; /* in the order of the lines */
-	bool is_written = recorder->has_failed ||
-			  (fprintf(recorder->file, "{\"start_us\":%llu,\"end_us\":%llu,\"time_ms\":%lld,", (unsigned long long)(end_us > took_us ? end_us - took_us : 0),
-				   (unsigned long long)end_us, (long long)event->time_ms) > 0 &&
-			   fwrite(rest.p, 1, rest.n, recorder->file) == rest.n && fputs("}\n", recorder->file) >= 0 && fflush(recorder->file) == 0);
+	uint64_t end_us = (monotonic_ns() - recorder->began_ns) / 1000,
+		 took_us = event->took_ns / 1000; /* in the order of the lines */
+	bool is_written =
+		recorder->has_failed ||
+		(fprintf(recorder->file, "{\"start_us\":%llu,\"end_us\":%llu,\"time_ms\":%lld,",
+			 (unsigned long long)(end_us > took_us ? end_us - took_us : 0),
+			 (unsigned long long)end_us, (long long)event->time_ms) > 0 &&
+		 fwrite(rest.p, 1, rest.n, recorder->file) == rest.n &&
+		 fputs("}\n", recorder->file) >= 0 && fflush(recorder->file) == 0);
 	if (!is_written)
 		log_line(LOG_ERROR, "--record: %s; nothing more is recorded", strerror(errno));
 	recorder->has_failed = recorder->has_failed || !is_written;

@@ -50,7 +50,8 @@ void renamed_free(struct renamed *renamed)
 
 static struct entry *find(const struct renamed *renamed, struct str then)
 {
-	for (size_t place = renamed->slots[str_hash(then, 0) % SLOTS]; place; place = renamed->v[place - 1].next) {
+	for (size_t place = renamed->slots[str_hash(then, 0) % SLOTS]; place;
+	     place = renamed->v[place - 1].next) {
 		const struct entry *entry = &renamed->v[place - 1];
 
 		if (str_eq(entry->then, then))
@@ -83,7 +84,9 @@ void renamed_add(struct renamed *renamed, struct str then, struct str now)
 	memcpy(both, then.p, then.n);
 	if (now.n > 0)
 		memcpy(both + then.n, now.p, now.n);
-	*entry = (struct entry){.then = {both, then.n}, .now = {both + then.n, now.n}, .slot = str_hash(then, 0) % SLOTS};
+	*entry = (struct entry){.then = {both, then.n},
+				.now = {both + then.n, now.n},
+				.slot = str_hash(then, 0) % SLOTS};
 	entry->next = renamed->slots[entry->slot];
 	renamed->slots[entry->slot] = (size_t)(entry - renamed->v) + 1;
 }
@@ -98,12 +101,14 @@ static const char *end_of_string(const char *at, const char *end)
 
 struct str renamed_apply(const struct renamed *renamed, struct arena *arena, struct str body)
 {
-	const char *end = body.p + body.n, *done = body.p, *open = body.n ? memchr(body.p, '"', body.n) : NULL;
+	const char *end = body.p + body.n, *done = body.p,
+		   *open = body.n ? memchr(body.p, '"', body.n) : NULL;
 	struct buf out = buf_in(arena);
 
 	while (open) {
 		const char *close = end_of_string(open + 1, end);
-		const struct entry *entry = find(renamed, (struct str){open + 1, (size_t)(close - open - 1)});
+		const struct entry *entry =
+			find(renamed, (struct str){open + 1, (size_t)(close - open - 1)});
 
 		if (entry) {
 			buf_add(&out, done, (size_t)(open + 1 - done));

@@ -52,17 +52,23 @@ static bool read_words(int argc, char **argv, struct words *words)
 {
 	char *end;
 
-	*words = (struct words){.command = argv[1], .endpoint = elsewhere_default(), .reach = reach_usual(), .connections = TOGETHER};
+	*words = (struct words){.command = argv[1],
+				.endpoint = elsewhere_default(),
+				.reach = reach_usual(),
+				.connections = TOGETHER};
 	for (int i = 2; i < argc; i++) {
-		bool has_value = argv[i][0] == '-' && i + 1 < argc && strcmp(words->command, "replay") == 0;
+		bool has_value =
+			argv[i][0] == '-' && i + 1 < argc && strcmp(words->command, "replay") == 0;
 
 		if (argv[i][0] != '-' && words->file_count < 2) {
 			words->files[words->file_count++] = argv[i];
-		} else if (has_value && (strcmp(argv[i], "--endpoint") == 0 || strcmp(argv[i], "--endpoint-url") == 0)) {
+		} else if (has_value && (strcmp(argv[i], "--endpoint") == 0 ||
+					 strcmp(argv[i], "--endpoint-url") == 0)) {
 			words->endpoint = argv[++i];
 		} else if (has_value && strcmp(argv[i], "--connections") == 0) {
 			words->connections = strtol(argv[++i], &end, 10);
-			if (*end != '\0' || words->connections < 1 || words->connections > TOGETHER_MAX)
+			if (*end != '\0' || words->connections < 1 ||
+			    words->connections > TOGETHER_MAX)
 				return false;
 		} else if (!has_value || !reach_take(&words->reach, argc, argv, &i)) {
 			return false;
@@ -78,7 +84,8 @@ static void remember(void *context, struct str then, struct str now)
 
 static bool is_of_streams(struct str operation)
 {
-	static const char *const operations[] = {"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"};
+	static const char *const operations[] = {"DescribeStream", "GetRecords", "GetShardIterator",
+						 "ListStreams"};
 
 	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
 		if (str_eq(operation, str_of(operations[i])))
@@ -91,10 +98,15 @@ static void *send_one(void *context)
 {
 	struct sending *sending = context;
 	struct str operation = sending->line.operation;
-	struct str target = str_printf(sending->arena, "%s." STR_FMT, is_of_streams(operation) ? "DynamoDBStreams_20120810" : "DynamoDB_20120810", STR_ARG(operation));
-	struct str body = renamed_apply(sending->replay->renamed, sending->arena, sending->line.request);
+	struct str target = str_printf(sending->arena, "%s." STR_FMT,
+				       is_of_streams(operation) ? "DynamoDBStreams_20120810"
+								: "DynamoDB_20120810",
+				       STR_ARG(operation));
+	struct str body =
+		renamed_apply(sending->replay->renamed, sending->arena, sending->line.request);
 
-	sending->is_answered = elsewhere_send(sending->replay->elsewhere, sending->arena, target, body, &sending->reply, &sending->problem);
+	sending->is_answered = elsewhere_send(sending->replay->elsewhere, sending->arena, target,
+					      body, &sending->reply, &sending->problem);
 	return NULL;
 }
 
@@ -110,11 +122,17 @@ static enum code judge(struct replay *replay, struct sending *sending, struct er
 {
 	const struct tape_line *line = &sending->line;
 	struct comparison comparison = {
-		.arena = sending->arena, .first = "recorded", .second = "now", .lines = buf_in(sending->arena), .passed = remember, .context = replay->renamed,
+		.arena = sending->arena,
+		.first = "recorded",
+		.second = "now",
+		.lines = buf_in(sending->arena),
+		.passed = remember,
+		.context = replay->renamed,
 	};
 
 	if (!sending->is_answered)
-		return err_set(err, MSG_RECORDING_UNSENT, line->number, STR_ARG(line->operation), sending->problem);
+		return err_set(err, MSG_RECORDING_UNSENT, line->number, STR_ARG(line->operation),
+			       sending->problem);
 	compare_status(&comparison, line->status, sending->reply.status);
 	compare_bodies(&comparison, line->response, json_of(sending->arena, sending->reply.body));
 	replay->sent++;
@@ -124,12 +142,14 @@ static enum code judge(struct replay *replay, struct sending *sending, struct er
 	return OK;
 }
 
-static enum code send_together(struct replay *replay, struct sending *group, size_t n, struct err *err)
+static enum code send_together(struct replay *replay, struct sending *group, size_t n,
+			       struct err *err)
 {
 	enum code code = OK;
 
 	for (size_t i = 1; i < n; i++)
-		group[i].has_thread = pthread_create(&group[i].thread, NULL, send_one, &group[i]) == 0;
+		group[i].has_thread =
+			pthread_create(&group[i].thread, NULL, send_one, &group[i]) == 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!group[i].has_thread)
 			send_one(&group[i]);
@@ -146,8 +166,10 @@ static enum code send_together(struct replay *replay, struct sending *group, siz
 	return code;
 }
 
-/* The next group begins with `next`, if *is_there: each of its requests began before the first of them was answered. */
-static enum code replay_all(struct replay *replay, struct tape *tape, size_t together, struct err *err)
+/* The next group begins with `next`, if *is_there: each of its requests began before the first of
+ * them was answered. */
+static enum code replay_all(struct replay *replay, struct tape *tape, size_t together,
+			    struct err *err)
 {
 	struct sending group[TOGETHER_MAX], next = {.replay = replay, .arena = arena_new(0)};
 	bool is_there;
@@ -156,7 +178,8 @@ static enum code replay_all(struct replay *replay, struct tape *tape, size_t tog
 	while (code == OK && is_there) {
 		size_t n = 0;
 
-		while (code == OK && is_there && n < together && (n == 0 || next.line.start_us < group[0].line.end_us)) {
+		while (code == OK && is_there && n < together &&
+		       (n == 0 || next.line.start_us < group[0].line.end_us)) {
 			group[n++] = next;
 			next = (struct sending){.replay = replay, .arena = arena_new(0)};
 			code = tape_next(tape, next.arena, &next.line, &is_there, err);
@@ -193,7 +216,9 @@ static int run_diff(struct tape *const tapes[2], struct err *err)
 	struct difference difference;
 	enum code code = difference_print(tapes[0], tapes[1], &difference, err);
 
-	return code == OK ? conclude("requests in the first", difference.requests, difference.different) : fail(err->message);
+	return code == OK ? conclude("requests in the first", difference.requests,
+				     difference.different)
+			  : fail(err->message);
 }
 
 int replay_run(struct arena *arena, int argc, char **argv)
@@ -210,7 +235,9 @@ int replay_run(struct arena *arena, int argc, char **argv)
 	bool is_diff = words.file_count == 2;
 	if (code == OK && !is_diff && tape_is_masked(tapes[0]))
 		code = err_set(&err, MSG_RECORDING_MASKED, words.files[0]);
-	int status = code != OK ? fail(err.message) : is_diff ? run_diff(tapes, &err) : run_replay(&words, tapes[0], &err);
+	int status = code != OK ? fail(err.message)
+		     : is_diff  ? run_diff(tapes, &err)
+				: run_replay(&words, tapes[0], &err);
 	tape_close(tapes[0]);
 	tape_close(tapes[1]);
 	return status;

@@ -56,21 +56,26 @@ enum code tape_open(const char *path, bool is_reread, struct tape **out, struct 
 
 	tape->path = path;
 	tape->file = fopen(path, "re");
-	if (!tape->file || (is_reread && fseeko(tape->file, 0, SEEK_CUR) != 0 && !spool(&tape->file))) {
+	if (!tape->file ||
+	    (is_reread && fseeko(tape->file, 0, SEEK_CUR) != 0 && !spool(&tape->file))) {
 		enum code code = err_set(err, MSG_RECORDING_FILE, path, strerror(errno));
 
 		tape_close(tape);
 		return code;
 	}
 	struct str head = read_line(tape);
-	bool is_object = str_is_set(head) && json_parse(err->arena, str_copy(err->arena, head), &root, &own) == OK && json_type(root) == JSON_OBJECT;
+	bool is_object = str_is_set(head) &&
+			 json_parse(err->arena, str_copy(err->arena, head), &root, &own) == OK &&
+			 json_type(root) == JSON_OBJECT;
 	mark = is_object ? json_member(root, "dynalith_recording") : NULL;
-	if (!mark || json_type(mark) != JSON_NUMBER || !json_integer(mark, &version) || version != 1) {
+	if (!mark || json_type(mark) != JSON_NUMBER || !json_integer(mark, &version) ||
+	    version != 1) {
 		tape_close(tape);
 		return err_set(err, MSG_RECORDING_HEAD, path);
 	}
 	values = json_member(root, "values");
-	tape->is_masked = values && json_type(values) == JSON_STRING && str_eq(json_string(err->arena, values), STR("masked"));
+	tape->is_masked = values && json_type(values) == JSON_STRING &&
+			  str_eq(json_string(err->arena, values), STR("masked"));
 	*out = tape;
 	return OK;
 }
@@ -97,7 +102,8 @@ static bool take_number(const struct json *root, const char *name, int64_t *out)
 	return member && json_integer(member, out) && *out >= 0;
 }
 
-enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *line, bool *is_there, struct err *err)
+enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *line, bool *is_there,
+		    struct err *err)
 {
 	int64_t offset = tape->offset;
 	struct str text = read_line(tape);
@@ -107,20 +113,27 @@ enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *li
 
 	*is_there = str_is_set(text);
 	if (!*is_there)
-		return ferror(tape->file) ? err_set(err, MSG_RECORDING_FILE, tape->path, strerror(errno)) : OK;
+		return ferror(tape->file)
+			       ? err_set(err, MSG_RECORDING_FILE, tape->path, strerror(errno))
+			       : OK;
 	text = str_copy(arena, text);
 	if (json_parse(arena, text, &root, &own) != OK || json_type(root) != JSON_OBJECT)
 		return err_set(err, MSG_RECORDING_LINE, tape->path, tape->number, "no JSON object");
-	*line = (struct tape_line){.number = tape->number, .offset = offset, .response = json_member(root, "response")};
+	*line = (struct tape_line){.number = tape->number,
+				   .offset = offset,
+				   .response = json_member(root, "response")};
 	line->operation = json_text_string(arena, root, "operation");
 	request = json_member(root, "request");
 	if (!str_is_set(line->operation) || !request || !take_number(root, "status", &line->status))
-		return err_set(err, MSG_RECORDING_LINE, tape->path, tape->number, "it lacks \"operation\", \"request\" or \"status\"");
+		return err_set(err, MSG_RECORDING_LINE, tape->path, tape->number,
+			       "it lacks \"operation\", \"request\" or \"status\"");
 	if (!take_number(root, "start_us", &start) || !take_number(root, "end_us", &end))
-		return err_set(err, MSG_RECORDING_LINE, tape->path, tape->number, "it lacks \"start_us\" or \"end_us\"");
+		return err_set(err, MSG_RECORDING_LINE, tape->path, tape->number,
+			       "it lacks \"start_us\" or \"end_us\"");
 	line->start_us = (uint64_t)start;
 	line->end_us = (uint64_t)end;
-	line->request = json_type(request) == JSON_STRING ? json_string(arena, request) : json_text_find(text, STR("request"));
+	line->request = json_type(request) == JSON_STRING ? json_string(arena, request)
+							  : json_text_find(text, STR("request"));
 	return OK;
 }
 

@@ -20,16 +20,19 @@ struct tape_line {
 struct tape;
 
 /*
- * `is_reread`: tape_go() will be called; what is no file, such as a pipe, is copied to one then. ERR_VALIDATION with one line: it cannot be read, or is no
- * recording.
+ * `is_reread`: tape_go() will be called; what is no file, such as a pipe, is copied to one then.
+ * ERR_VALIDATION with one line: it cannot be read, or is no recording.
  */
-enum code tape_open(const char *path, bool is_reread, struct tape **out, struct err *err) WARN_UNUSED;
+enum code tape_open(const char *path, bool is_reread, struct tape **out,
+		    struct err *err) WARN_UNUSED;
 void tape_close(struct tape *tape);
 
 bool tape_is_masked(const struct tape *tape);
 
-/* The next line in the arena; *is_there is false at the end. ERR_VALIDATION with the file's name and the line's number. A last line without its end is none. */
-enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *line, bool *is_there, struct err *err) WARN_UNUSED;
+/* The next line in the arena; *is_there is false at the end. ERR_VALIDATION with the file's name
+ * and the line's number. A last line without its end is none. */
+enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *line, bool *is_there,
+		    struct err *err) WARN_UNUSED;
 
 /* Goes to a line that was read before: tape_next() gives it again. ERR_VALIDATION as above. */
 enum code tape_go(struct tape *tape, size_t number, int64_t offset, struct err *err) WARN_UNUSED;

@@ -9,7 +9,8 @@
 
 #define MASKED "\xE2\x80\xA6"
 
-const char *const declared_members[] = {"operation", "kind", "table", "index", "key", "filter", "projection", "update", "condition", "how"};
+const char *const declared_members[] = {"operation", "kind",       "table",  "index",     "key",
+					"filter",    "projection", "update", "condition", "how"};
 const size_t declared_member_count = sizeof(declared_members) / sizeof(declared_members[0]);
 
 /* The keys of an item as an outline shows them. */
@@ -61,12 +62,15 @@ static bool agrees(struct str wanted, struct str seen)
 	return wanted.n == 0 && seen.n == 0;
 }
 
-static bool is_same(const struct view *view, const struct json *entry, const struct json *pattern, bool is_partial)
+static bool is_same(const struct view *view, const struct json *entry, const struct json *pattern,
+		    bool is_partial)
 {
 	for (size_t i = 0; i < declared_member_count; i++) {
-		struct str wanted = view_text(view, entry, declared_members[i]), seen = view_text(view, pattern, declared_members[i]);
+		struct str wanted = view_text(view, entry, declared_members[i]),
+			   seen = view_text(view, pattern, declared_members[i]);
 
-		if (is_partial ? wanted.n > 0 && !agrees(spelled(view, wanted), seen) : !agrees(wanted, seen))
+		if (is_partial ? wanted.n > 0 && !agrees(spelled(view, wanted), seen)
+			       : !agrees(wanted, seen))
 			return false;
 	}
 	return true;
@@ -88,9 +92,11 @@ static enum code check_entries(const struct view *view, const struct json *list,
 
 	for (const struct json *entry = json_first(list); entry; entry = json_next(entry)) {
 		number++;
-		if (json_type(entry) != JSON_OBJECT || view_text(view, entry, "operation").n == 0 || view_text(view, entry, "table").n == 0)
+		if (json_type(entry) != JSON_OBJECT || view_text(view, entry, "operation").n == 0 ||
+		    view_text(view, entry, "table").n == 0)
 			return err_set(err, MSG_REPORT_ENTRY, number);
-		for (const struct json *member = json_first(entry); member; member = json_next(member)) {
+		for (const struct json *member = json_first(entry); member;
+		     member = json_next(member)) {
 			struct str name = json_name(view->arena, member);
 
 			if (!is_member(name) || json_type(member) != JSON_STRING)
@@ -103,7 +109,9 @@ static enum code check_entries(const struct view *view, const struct json *list,
 /* What an outline shows of an attribute's value; absent where the row lacks it. */
 static struct str shown(const struct view *view, const struct json *row, struct str attribute)
 {
-	const struct json *value = attribute.n ? json_text_get(row, str_copy(view->arena, attribute).p, JSON_OBJECT) : NULL;
+	const struct json *value =
+		attribute.n ? json_text_get(row, str_copy(view->arena, attribute).p, JSON_OBJECT)
+			    : NULL;
 	struct str text = json_text_string(view->arena, value, "S");
 
 	if (!value)
@@ -114,12 +122,16 @@ static struct str shown(const struct view *view, const struct json *row, struct 
 
 static struct str key_name(const struct view *view, const struct json *of, const char *role)
 {
-	struct str name = json_text_string(view->arena, json_text_get(json_text_get(of, "KeyAttributes", JSON_OBJECT), role, JSON_OBJECT), "AttributeName");
+	struct str name = json_text_string(
+		view->arena,
+		json_text_get(json_text_get(of, "KeyAttributes", JSON_OBJECT), role, JSON_OBJECT),
+		"AttributeName");
 
 	return str_is_set(name) ? name : STR("");
 }
 
-static void add_shape(const struct view *view, struct declared *declared, struct shape shape, const struct json *keys, const struct json *row)
+static void add_shape(const struct view *view, struct declared *declared, struct shape shape,
+		      const struct json *keys, const struct json *row)
 {
 	shape.partition = key_name(view, keys, "PartitionKey");
 	shape.sort = key_name(view, keys, "SortKey");
@@ -131,23 +143,29 @@ static void add_shape(const struct view *view, struct declared *declared, struct
 	for (size_t i = 0; i < declared->n; i++) {
 		const struct shape *other = &declared->shapes[i];
 
-		if (str_eq(other->table, shape.table) && str_eq(other->index, shape.index) && str_eq(other->of_partition, shape.of_partition) &&
+		if (str_eq(other->table, shape.table) && str_eq(other->index, shape.index) &&
+		    str_eq(other->of_partition, shape.of_partition) &&
 		    str_eq(other->of_sort, shape.of_sort))
 			return;
 	}
-	declared->shapes = arena_room(view->arena, declared->shapes, declared->n, sizeof(*declared->shapes));
+	declared->shapes =
+		arena_room(view->arena, declared->shapes, declared->n, sizeof(*declared->shapes));
 	declared->shapes[declared->n++] = shape;
 }
 
-static void add_rows(const struct view *view, struct declared *declared, const struct json *table, struct str facet, const struct json *rows)
+static void add_rows(const struct view *view, struct declared *declared, const struct json *table,
+		     struct str facet, const struct json *rows)
 {
 	const struct json *indexes = json_text_get(table, "GlobalSecondaryIndexes", JSON_ARRAY);
-	struct shape shape = {.table = json_text_string(view->arena, table, "TableName"), .index = STR(""), .facet = facet};
+	struct shape shape = {.table = json_text_string(view->arena, table, "TableName"),
+			      .index = STR(""),
+			      .facet = facet};
 
 	for (const struct json *row = rows ? json_first(rows) : NULL; row; row = json_next(row)) {
 		shape.index = STR("");
 		add_shape(view, declared, shape, table, row);
-		for (const struct json *index = indexes ? json_first(indexes) : NULL; index; index = json_next(index)) {
+		for (const struct json *index = indexes ? json_first(indexes) : NULL; index;
+		     index = json_next(index)) {
 			shape.index = json_text_string(view->arena, index, "IndexName");
 			if (str_is_set(shape.index))
 				add_shape(view, declared, shape, index, row);
@@ -155,24 +173,29 @@ static void add_rows(const struct view *view, struct declared *declared, const s
 	}
 }
 
-static enum code read_model(const struct view *view, struct declared *declared, const struct json *tables, struct err *err)
+static enum code read_model(const struct view *view, struct declared *declared,
+			    const struct json *tables, struct err *err)
 {
 	for (const struct json *table = json_first(tables); table; table = json_next(table)) {
 		const struct json *facets = json_text_get(table, "TableFacets", JSON_ARRAY);
 
 		if (!json_text_get(table, "TableName", JSON_STRING))
 			return err_set(err, MSG_REPORT_MODEL);
-		for (const struct json *facet = facets ? json_first(facets) : NULL; facet; facet = json_next(facet)) {
+		for (const struct json *facet = facets ? json_first(facets) : NULL; facet;
+		     facet = json_next(facet)) {
 			struct str name = json_text_string(view->arena, facet, "FacetName");
 
-			add_rows(view, declared, table, str_is_set(name) ? name : STR("?"), json_text_get(facet, "TableData", JSON_ARRAY));
+			add_rows(view, declared, table, str_is_set(name) ? name : STR("?"),
+				 json_text_get(facet, "TableData", JSON_ARRAY));
 		}
-		add_rows(view, declared, table, STR("TableData"), json_text_get(table, "TableData", JSON_ARRAY));
+		add_rows(view, declared, table, STR("TableData"),
+			 json_text_get(table, "TableData", JSON_ARRAY));
 	}
 	return declared->n > 0 ? OK : err_set(err, MSG_REPORT_MODEL);
 }
 
-enum code declared_read(const struct view *view, struct str text, struct declared **out, struct err *err)
+enum code declared_read(const struct view *view, struct str text, struct declared **out,
+			struct err *err)
 {
 	struct declared *declared = *out = ARENA_NEW(view->arena, struct declared);
 	struct err own = err_in(view->arena);
@@ -191,25 +214,33 @@ enum code declared_read(const struct view *view, struct str text, struct declare
 			return err_set(err, MSG_REPORT_REVIEWED);
 	}
 	if (json_text_get(root, "DataModel", JSON_ARRAY))
-		return read_model(view, declared, json_text_get(root, "DataModel", JSON_ARRAY), err);
+		return read_model(view, declared, json_text_get(root, "DataModel", JSON_ARRAY),
+				  err);
 	declared->list = json_text_get(root, "patterns", JSON_ARRAY);
 	if (!declared->list)
 		return err_set(err, MSG_REPORT_REVIEWED);
 	return declared->is_partial ? check_entries(view, declared->list, err) : OK;
 }
 
-/* Takes the next value out of an outline of a key: what stands in front of what is masked, or "?". Absent at the end. */
+/* Takes the next value out of an outline of a key: what stands in front of what is masked, or "?".
+ * Absent at the end. */
 static struct str next_value(struct str *rest)
 {
 	for (size_t i = 0; i < rest->n; i++) {
 		size_t from = i + 1;
-		const char *end = rest->p[i] == '"' ? memchr(rest->p + from, '"', rest->n - from) : rest->p[i] == '?' ? rest->p + i : NULL;
+		const char *end = rest->p[i] == '"'   ? memchr(rest->p + from, '"', rest->n - from)
+				  : rest->p[i] == '?' ? rest->p + i
+						      : NULL;
 
 		if (!end)
 			continue;
-		struct str value = rest->p[i] == '?' ? STR("?") : (struct str){rest->p + from, (size_t)(end - rest->p) - from};
+		struct str value = rest->p[i] == '?' ? STR("?")
+						     : (struct str){rest->p + from,
+								    (size_t)(end - rest->p) - from};
 		*rest = (struct str){end + 1, rest->n - (size_t)(end - rest->p) - 1};
-		if (value.n >= sizeof(MASKED) - 1 && memcmp(value.p + value.n - (sizeof(MASKED) - 1), MASKED, sizeof(MASKED) - 1) == 0)
+		if (value.n >= sizeof(MASKED) - 1 &&
+		    memcmp(value.p + value.n - (sizeof(MASKED) - 1), MASKED, sizeof(MASKED) - 1) ==
+			    0)
 			value.n -= sizeof(MASKED) - 1;
 		return value;
 	}
@@ -219,7 +250,8 @@ static struct str next_value(struct str *rest)
 /* Of a sort key a pattern may have a part. */
 static bool fits(struct str declared, struct str seen)
 {
-	return str_eq(seen, STR("?")) || str_starts_with(declared, seen) || str_starts_with(seen, declared);
+	return str_eq(seen, STR("?")) || str_starts_with(declared, seen) ||
+	       str_starts_with(seen, declared);
 }
 
 /* Whether the outline of one key is of the shape. */
@@ -239,9 +271,12 @@ static bool is_of_shape(const struct shape *shape, struct str key)
 	return true;
 }
 
-static bool is_of_model(const struct view *view, const struct declared *declared, const struct json *pattern)
+static bool is_of_model(const struct view *view, const struct declared *declared,
+			const struct json *pattern)
 {
-	struct str table = view_text(view, pattern, "table"), index = view_text(view, pattern, "index"), rest = view_text(view, pattern, "key");
+	struct str table = view_text(view, pattern, "table"),
+		   index = view_text(view, pattern, "index"),
+		   rest = view_text(view, pattern, "key");
 	bool is_all = rest.n > 0;
 
 	while (rest.n > 0 && is_all) { /* of a batch or a transaction: each kind of members once */
@@ -252,7 +287,8 @@ static bool is_of_model(const struct view *view, const struct declared *declared
 		for (size_t i = 0; i < declared->n && !is_found; i++) {
 			const struct shape *shape = &declared->shapes[i];
 
-			is_found = str_contains(table, shape->table) && str_eq(index, shape->index) && is_of_shape(shape, key);
+			is_found = str_contains(table, shape->table) &&
+				   str_eq(index, shape->index) && is_of_shape(shape, key);
 		}
 		is_all = is_found;
 		rest = plus ? (struct str){plus + 3, rest.n - key.n - 3} : STR("");
@@ -260,18 +296,22 @@ static bool is_of_model(const struct view *view, const struct declared *declared
 	return is_all;
 }
 
-bool declared_has(const struct view *view, const struct declared *declared, const struct json *pattern)
+bool declared_has(const struct view *view, const struct declared *declared,
+		  const struct json *pattern)
 {
 	if (!declared->list)
 		return is_of_model(view, declared, pattern);
-	for (const struct json *entry = json_first(declared->list); entry; entry = json_next(entry)) {
-		if (json_type(entry) == JSON_OBJECT && is_same(view, entry, pattern, declared->is_partial))
+	for (const struct json *entry = json_first(declared->list); entry;
+	     entry = json_next(entry)) {
+		if (json_type(entry) == JSON_OBJECT &&
+		    is_same(view, entry, pattern, declared->is_partial))
 			return true;
 	}
 	return false;
 }
 
-static bool is_seen(const struct view *view, const struct declared *declared, const struct json *entry)
+static bool is_seen(const struct view *view, const struct declared *declared,
+		    const struct json *entry)
 {
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
 		if (is_same(view, entry, p, declared->is_partial))
@@ -291,9 +331,11 @@ static bool is_shape_seen(const struct view *view, const struct shape *shape)
 	return false;
 }
 
-void declared_each_unseen(const struct view *view, const struct declared *declared, void (*tell)(void *context, struct str line), void *context)
+void declared_each_unseen(const struct view *view, const struct declared *declared,
+			  void (*tell)(void *context, struct str line), void *context)
 {
-	for (const struct json *entry = declared->list ? json_first(declared->list) : NULL; entry; entry = json_next(entry)) {
+	for (const struct json *entry = declared->list ? json_first(declared->list) : NULL; entry;
+	     entry = json_next(entry)) {
 		struct str name = view_text(view, entry, "name");
 
 		if (json_type(entry) == JSON_OBJECT && !is_seen(view, declared, entry))
@@ -303,8 +345,13 @@ void declared_each_unseen(const struct view *view, const struct declared *declar
 		const struct shape *shape = &declared->shapes[i];
 
 		if (shape->index.n == 0 && !is_shape_seen(view, shape))
-			tell(context, str_printf(view->arena, STR_FMT " (" STR_FMT "): " STR_FMT " " STR_FMT "%s" STR_FMT " " STR_FMT, STR_ARG(shape->table),
-						 STR_ARG(shape->facet), STR_ARG(shape->partition), STR_ARG(shape->of_partition), shape->sort.n ? ", " : "",
-						 STR_ARG(shape->sort), STR_ARG(shape->of_sort)));
+			tell(context,
+			     str_printf(view->arena,
+					STR_FMT " (" STR_FMT "): " STR_FMT " " STR_FMT "%s" STR_FMT
+						" " STR_FMT,
+					STR_ARG(shape->table), STR_ARG(shape->facet),
+					STR_ARG(shape->partition), STR_ARG(shape->of_partition),
+					shape->sort.n ? ", " : "", STR_ARG(shape->sort),
+					STR_ARG(shape->of_sort)));
 	}
 }

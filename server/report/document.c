@@ -26,7 +26,8 @@ enum code document_read(struct arena *arena, const char *path, struct str *text,
 	bool has_failed = ferror(file) != 0;
 	fclose(file);
 	if (has_failed || buf_str(&buf).n > DOCUMENT_MAX)
-		return err_set(err, MSG_REPORT_FILE, path, has_failed ? "it cannot be read" : "it is larger than 64 MB");
+		return err_set(err, MSG_REPORT_FILE, path,
+			       has_failed ? "it cannot be read" : "it is larger than 64 MB");
 	*text = buf_str(&buf);
 	return OK;
 }
@@ -41,7 +42,8 @@ static int write_all(FILE *file, struct str text)
 	return is_whole ? 0 : errno;
 }
 
-/* Under another name until it is whole. False where the folder allows no such file, or the name is no plain file's: nothing was written. */
+/* Under another name until it is whole. False where the folder allows no such file, or the name is
+ * no plain file's: nothing was written. */
 static bool write_apart(const char *path, struct str text, struct err *err, enum code *code)
 {
 	struct str part = str_printf(err->arena, "%s.part-%ld", path, (long)getpid());
@@ -54,7 +56,9 @@ static bool write_apart(const char *path, struct str text, struct err *err, enum
 	interrupt_undo_file(&undo, part.p);
 	FILE *file = fopen(part.p, "wbe");
 	int problem = file ? write_all(file, text) : 0;
-	bool is_done = file && problem == 0 && (!is_there || chmod(part.p, about.st_mode & 07777) == 0) && rename(part.p, path) == 0;
+	bool is_done = file && problem == 0 &&
+		       (!is_there || chmod(part.p, about.st_mode & 07777) == 0) &&
+		       rename(part.p, path) == 0;
 	if (file && !is_done)
 		unlink(part.p);
 	interrupt_forget(&undo);

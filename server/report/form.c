@@ -19,7 +19,8 @@ static size_t letters_of(struct str text)
 	return n;
 }
 
-/* Words in lines as long as a terminal's, the second and later ones indented. `column` letters of the first are there. */
+/* Words in lines as long as a terminal's, the second and later ones indented. `column` letters of
+ * the first are there. */
 static void add_lines(struct buf *out, size_t column, unsigned indent, struct str text)
 {
 	bool is_first = true;
@@ -52,7 +53,9 @@ static void text_finding(const struct view *view, const struct json *finding, st
 	struct str pattern = view_text(view, finding, "pattern");
 	struct buf line = buf_in(view->arena);
 
-	buf_printf(&line, STR_FMT ": " STR_FMT ": " STR_FMT, STR_ARG(view_text(view, finding, "finding")), STR_ARG(view_text(view, finding, "where")),
+	buf_printf(&line, STR_FMT ": " STR_FMT ": " STR_FMT,
+		   STR_ARG(view_text(view, finding, "finding")),
+		   STR_ARG(view_text(view, finding, "where")),
 		   STR_ARG(view_text(view, finding, "what")));
 	if (pattern.n > 0)
 		buf_printf(&line, " [" STR_FMT "]", STR_ARG(pattern));
@@ -80,13 +83,18 @@ static void text_partitions(const struct view *view, struct buf *out)
 		size_t n = plot_busiest(t, rows, PARTITION_ROWS);
 
 		if (n > 0)
-			buf_printf(out, "\nBusiest partitions of " STR_FMT ", and their units over time\n\n", STR_ARG(view_text(view, t, "table")));
+			buf_printf(out,
+				   "\nBusiest partitions of " STR_FMT
+				   ", and their units over time\n\n",
+				   STR_ARG(view_text(view, t, "table")));
 		for (size_t i = 0; i < n; i++) {
 			struct str index = view_text(view, rows[i], "index");
 
 			buf_printf(out, "%10.1f  |", view_units(rows[i]));
 			plot_spark(view, rows[i], SPARK, out);
-			buf_printf(out, "|  " STR_FMT "%s" STR_FMT "\n", STR_ARG(index), index.n > 0 ? " " : "", STR_ARG(view_text(view, rows[i], "partition")));
+			buf_printf(out, "|  " STR_FMT "%s" STR_FMT "\n", STR_ARG(index),
+				   index.n > 0 ? " " : "",
+				   STR_ARG(view_text(view, rows[i], "partition")));
 		}
 	}
 }
@@ -102,10 +110,13 @@ static void write_text(const struct view *view, struct buf *out)
 		view_money(view, &head);
 		add_lines(out, 0, 2, buf_str(&head));
 	}
-	buf_printf(out, "\n%10s %8s %8s %8s %9s %9s  %s\n", "units", "calls", "median", "p99", "read", "returned", "pattern");
+	buf_printf(out, "\n%10s %8s %8s %8s %9s %9s  %s\n", "units", "calls", "median", "p99",
+		   "read", "returned", "pattern");
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
-		buf_printf(out, "%10.1f %8.0f %8.1f %8.1f %9.0f %9.0f  [" STR_FMT "]\n    ", view_units(p), view_number(p, "calls"), view_part(p, "units", "median"),
-			   view_part(p, "units", "p99"), view_number(p, "items_read"), view_number(p, "items_returned"), STR_ARG(view_text(view, p, "id")));
+		buf_printf(out, "%10.1f %8.0f %8.1f %8.1f %9.0f %9.0f  [" STR_FMT "]\n    ",
+			   view_units(p), view_number(p, "calls"), view_part(p, "units", "median"),
+			   view_part(p, "units", "p99"), view_number(p, "items_read"),
+			   view_number(p, "items_returned"), STR_ARG(view_text(view, p, "id")));
 		add_lines(out, 4, 6, view_line(view, p));
 	}
 	text_partitions(view, out);
@@ -113,7 +124,8 @@ static void write_text(const struct view *view, struct buf *out)
 	for (const struct json *f = view_list(view, "findings"); f; f = json_next(f))
 		text_finding(view, f, out);
 	for (size_t i = 0; i < view->problem_count; i++)
-		buf_printf(out, "%s" STR_FMT "\n", i == 0 ? "\nThe gate is closed:\n" : "", STR_ARG(view->problems[i]));
+		buf_printf(out, "%s" STR_FMT "\n", i == 0 ? "\nThe gate is closed:\n" : "",
+			   STR_ARG(view->problems[i]));
 }
 
 static void write_json(const struct view *view, struct buf *out)
@@ -142,10 +154,13 @@ static void markdown_patterns(const struct view *view, struct buf *out)
 	buf_printf(out, "\n## Patterns (%zu)\n\n", n);
 	if (n > OPEN_ROWS)
 		buf_add_lit(out, "<details><summary>All patterns, the dearest first</summary>\n\n");
-	buf_add_lit(out, "| units | calls | median | p99 | read | returned | pattern |\n| ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
+	buf_add_lit(out, "| units | calls | median | p99 | read | returned | pattern |\n| ---: | "
+			 "---: | ---: | ---: | ---: | ---: | --- |\n");
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
-		buf_printf(out, "| %.1f | %.0f | %.1f | %.1f | %.0f | %.0f | ", view_units(p), view_number(p, "calls"), view_part(p, "units", "median"),
-			   view_part(p, "units", "p99"), view_number(p, "items_read"), view_number(p, "items_returned"));
+		buf_printf(out, "| %.1f | %.0f | %.1f | %.1f | %.0f | %.0f | ", view_units(p),
+			   view_number(p, "calls"), view_part(p, "units", "median"),
+			   view_part(p, "units", "p99"), view_number(p, "items_read"),
+			   view_number(p, "items_returned"));
 		add_cell(out, view_line(view, p));
 		buf_add_lit(out, " |\n");
 	}
@@ -193,8 +208,9 @@ view_write *form_named(const char *name)
 		const char *name;
 		view_write *write;
 	} views[] = {
-		{"text", write_text}, {"json", write_json}, {"html", page_write}, {"svg", plot_picture}, {"markdown", write_markdown},
-		{"sarif", view_sarif}, {"junit", view_junit},
+		{"text", write_text},  {"json", write_json},         {"html", page_write},
+		{"svg", plot_picture}, {"markdown", write_markdown}, {"sarif", view_sarif},
+		{"junit", view_junit},
 	};
 
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {

@@ -17,7 +17,8 @@ static const char *const findings[] = {
 
 static void add_problem(struct view *view, struct str problem)
 {
-	view->problems = arena_room(view->arena, view->problems, view->problem_count, sizeof(*view->problems));
+	view->problems = arena_room(view->arena, view->problems, view->problem_count,
+				    sizeof(*view->problems));
 	view->problems[view->problem_count++] = problem;
 }
 
@@ -25,18 +26,25 @@ static void judge_finding(struct view *view, const char *name)
 {
 	for (const struct json *f = view_list(view, "findings"); f; f = json_next(f)) {
 		if (str_eq(view_text(view, f, "finding"), str_of(name)))
-			add_problem(view, str_printf(view->arena, "%s: " STR_FMT ": " STR_FMT ": " STR_FMT, name, STR_ARG(view_text(view, f, "where")),
-						     STR_ARG(view_text(view, f, "what")), STR_ARG(view_text(view, f, "evidence"))));
+			add_problem(view, str_printf(view->arena,
+						     "%s: " STR_FMT ": " STR_FMT ": " STR_FMT, name,
+						     STR_ARG(view_text(view, f, "where")),
+						     STR_ARG(view_text(view, f, "what")),
+						     STR_ARG(view_text(view, f, "evidence"))));
 	}
 }
 
 static void judge_discard(struct view *view, double limit)
 {
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
-		double read = view_number(p, "items_read"), returned = view_number(p, "items_returned");
+		double read = view_number(p, "items_read"),
+		       returned = view_number(p, "items_returned");
 
-		if (read > 0 && view_text(view, p, "filter").n > 0 && (read - returned) / read > limit)
-			add_problem(view, str_printf(view->arena, "discard>%g: %.2f of what was read: " STR_FMT, limit, (read - returned) / read,
+		if (read > 0 && view_text(view, p, "filter").n > 0 &&
+		    (read - returned) / read > limit)
+			add_problem(view, str_printf(view->arena,
+						     "discard>%g: %.2f of what was read: " STR_FMT,
+						     limit, (read - returned) / read,
 						     STR_ARG(view_line(view, p))));
 	}
 }
@@ -45,10 +53,13 @@ static void judge_units(struct view *view, double limit, bool is_per_call)
 {
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
 		const struct json *sketch = json_member(p, "units");
-		double units = is_per_call ? (sketch ? view_number(sketch, "p99") : 0) : view_number(p, "read_units") + view_number(p, "write_units");
+		double units =
+			is_per_call ? (sketch ? view_number(sketch, "p99") : 0)
+				    : view_number(p, "read_units") + view_number(p, "write_units");
 
 		if (units > limit)
-			add_problem(view, str_printf(view->arena, "units>%g/%s: %.1f: " STR_FMT, limit, is_per_call ? "call" : "pattern", units,
+			add_problem(view, str_printf(view->arena, "units>%g/%s: %.1f: " STR_FMT,
+						     limit, is_per_call ? "call" : "pattern", units,
 						     STR_ARG(view_line(view, p))));
 	}
 }
@@ -60,16 +71,19 @@ static void tell_unseen(void *context, struct str line)
 	add_problem(view, str_printf(view->arena, "new-pattern: - " STR_FMT, STR_ARG(line)));
 }
 
-/* A diff: what is new, then what is declared and nobody asked for. Only what is new is a problem. */
+/* A diff: what is new, then what is declared and nobody asked for. Only what is new is a problem.
+ */
 static enum code judge_new(struct view *view, struct str reviewed, struct err *err)
 {
 	size_t before = view->problem_count;
 	struct declared *declared;
 	enum code code = declared_read(view, reviewed, &declared, err);
 
-	for (const struct json *p = code == OK ? view_list(view, "patterns") : NULL; p; p = json_next(p)) {
+	for (const struct json *p = code == OK ? view_list(view, "patterns") : NULL; p;
+	     p = json_next(p)) {
 		if (!declared_has(view, declared, p))
-			add_problem(view, str_printf(view->arena, "new-pattern: + " STR_FMT, STR_ARG(view_line(view, p))));
+			add_problem(view, str_printf(view->arena, "new-pattern: + " STR_FMT,
+						     STR_ARG(view_line(view, p))));
 	}
 	if (code == OK && view->problem_count > before)
 		declared_each_unseen(view, declared, tell_unseen, view);
@@ -103,11 +117,14 @@ static bool is_limit(const char *rule)
 	const char *rest = "";
 	double limit;
 
-	return (read_limit(rule, "discard", &limit, &rest) && (*rest == '\0' || strcmp(rest, "%") == 0)) ||
-	       (read_limit(rule, "units", &limit, &rest) && (strcmp(rest, "/pattern") == 0 || strcmp(rest, "/call") == 0));
+	return (read_limit(rule, "discard", &limit, &rest) &&
+		(*rest == '\0' || strcmp(rest, "%") == 0)) ||
+	       (read_limit(rule, "units", &limit, &rest) &&
+		(strcmp(rest, "/pattern") == 0 || strcmp(rest, "/call") == 0));
 }
 
-static enum code judge_rule(struct view *view, const char *rule, struct str reviewed, struct err *err)
+static enum code judge_rule(struct view *view, const char *rule, struct str reviewed,
+			    struct err *err)
 {
 	const char *rest = "";
 	double limit;

@@ -11,7 +11,8 @@ static void text_member(struct json_out *out, const char *name, struct str text)
 	json_out_close(out, '}');
 }
 
-static void rule(struct json_out *out, struct str id, struct str what, struct str help, const char *level)
+static void rule(struct json_out *out, struct str id, struct str what, struct str help,
+		 const char *level)
 {
 	json_out_open(out, '{');
 	json_out_field_string(out, "id", id);
@@ -46,10 +47,12 @@ static void rules(const struct view *view, struct json_out *out)
 	json_out_open(out, '[');
 	for (const struct json *f = view_list(view, "findings"); f; f = json_next(f)) {
 		if (!is_repeated(view, f))
-			rule(out, view_text(view, f, "finding"), view_text(view, f, "what"), view_text(view, f, "advice"), level_of(view, f));
+			rule(out, view_text(view, f, "finding"), view_text(view, f, "what"),
+			     view_text(view, f, "advice"), level_of(view, f));
 	}
 	if (view->problem_count > 0)
-		rule(out, STR("gate"), STR("what --fail-on refuses"), STR("See dynalith help report."), "error");
+		rule(out, STR("gate"), STR("what --fail-on refuses"),
+		     STR("See dynalith help report."), "error");
 	json_out_close(out, ']');
 }
 
@@ -65,7 +68,8 @@ static void location(const struct view *view, struct json_out *out, struct str w
 	json_out_open(out, '{');
 	json_out_name(out, STR("artifactLocation"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "uri", str_printf(view->arena, "access-patterns/" STR_FMT, STR_ARG(table)));
+	json_out_field_string(out, "uri",
+			      str_printf(view->arena, "access-patterns/" STR_FMT, STR_ARG(table)));
 	json_out_close(out, '}');
 	json_out_name(out, STR("region"));
 	json_out_open(out, '{');
@@ -99,19 +103,25 @@ static void add_result(const struct view *view, struct json_out *out, const stru
 	location(view, out, result->where);
 	json_out_name(out, STR("partialFingerprints"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "dynalithFinding/v1", str_printf(view->arena, "%016llx", (unsigned long long)same));
+	json_out_field_string(out, "dynalithFinding/v1",
+			      str_printf(view->arena, "%016llx", (unsigned long long)same));
 	json_out_close(out, '}');
 	json_out_close(out, '}');
 }
 
 static struct str sentence(const struct view *view, const struct json *finding)
 {
-	struct str access = view_text(view, finding, "access"), example = view_text(view, finding, "example");
+	struct str access = view_text(view, finding, "access"),
+		   example = view_text(view, finding, "example");
 
-	return str_printf(view->arena, STR_FMT ": " STR_FMT " (" STR_FMT "). " STR_FMT "%s" STR_FMT "%s" STR_FMT, STR_ARG(view_text(view, finding, "where")),
-			  STR_ARG(view_text(view, finding, "what")), STR_ARG(view_text(view, finding, "evidence")),
-			  STR_ARG(view_text(view, finding, "advice")), access.n ? " Access pattern: " : "", STR_ARG(access), example.n ? " Example: " : "",
-			  STR_ARG(example));
+	return str_printf(view->arena,
+			  STR_FMT ": " STR_FMT " (" STR_FMT "). " STR_FMT "%s" STR_FMT "%s" STR_FMT,
+			  STR_ARG(view_text(view, finding, "where")),
+			  STR_ARG(view_text(view, finding, "what")),
+			  STR_ARG(view_text(view, finding, "evidence")),
+			  STR_ARG(view_text(view, finding, "advice")),
+			  access.n ? " Access pattern: " : "", STR_ARG(access),
+			  example.n ? " Example: " : "", STR_ARG(example));
 }
 
 static void results(const struct view *view, struct json_out *out)
@@ -120,13 +130,18 @@ static void results(const struct view *view, struct json_out *out)
 	json_out_open(out, '[');
 	for (const struct json *f = view_list(view, "findings"); f; f = json_next(f)) {
 		const struct result result = {
-			view_text(view, f, "finding"), view_text(view, f, "where"), sentence(view, f), view_text(view, f, "access"), level_of(view, f),
+			view_text(view, f, "finding"),
+			view_text(view, f, "where"),
+			sentence(view, f),
+			view_text(view, f, "access"),
+			level_of(view, f),
 		};
 
 		add_result(view, out, &result);
 	}
 	for (size_t i = 0; i < view->problem_count; i++) {
-		const struct result result = {STR("gate"), STR("gate"), view->problems[i], view->problems[i], "error"};
+		const struct result result = {STR("gate"), STR("gate"), view->problems[i],
+					      view->problems[i], "error"};
 
 		add_result(view, out, &result);
 	}
@@ -138,7 +153,8 @@ void view_sarif(const struct view *view, struct buf *out)
 	struct json_out json = json_out_in(view->arena);
 
 	json_out_open(&json, '{');
-	json_out_field_string(&json, "$schema", STR("https://json.schemastore.org/sarif-2.1.0.json"));
+	json_out_field_string(&json, "$schema",
+			      STR("https://json.schemastore.org/sarif-2.1.0.json"));
 	json_out_field_string(&json, "version", STR("2.1.0"));
 	json_out_name(&json, STR("runs"));
 	json_out_open(&json, '[');
@@ -193,7 +209,10 @@ void view_junit(const struct view *view, struct buf *out)
 
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p))
 		n++;
-	buf_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"dynalith report\" tests=\"%zu\" failures=\"%zu\">\n", n, view->problem_count);
+	buf_printf(out,
+		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"dynalith "
+		   "report\" tests=\"%zu\" failures=\"%zu\">\n",
+		   n, view->problem_count);
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p))
 		test_case(out, view_line(view, p), STR(""));
 	for (size_t i = 0; i < view->problem_count; i++)

@@ -95,7 +95,8 @@ static void greatest_of(struct merge *merge, const struct group *group, const ch
 }
 
 /* The first text that there is. */
-static void texts(struct merge *merge, const struct group *group, const char *const *names, size_t n)
+static void texts(struct merge *merge, const struct group *group, const char *const *names,
+		  size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
 		for (size_t i = 0; i < group->n; i++) {
@@ -118,7 +119,8 @@ static int compare_parts(const void *a, const void *b)
 	return order ? order : x->source < y->source ? -1 : x->source > y->source;
 }
 
-static struct str key_of(const struct merge *merge, const struct json *object, const char *const *names, size_t n)
+static struct str key_of(const struct merge *merge, const struct json *object,
+			 const char *const *names, size_t n)
 {
 	struct buf key = buf_in(merge->view.arena);
 
@@ -129,8 +131,10 @@ static struct str key_of(const struct merge *merge, const struct json *object, c
 	return buf_str(&key);
 }
 
-/* The entries of their lists of that name, in groups by their members `names`. Returns how many groups. */
-static size_t gather(struct merge *merge, const struct group *from, const char *list, const char *const *names, size_t name_count, struct group **out)
+/* The entries of their lists of that name, in groups by their members `names`. Returns how many
+ * groups. */
+static size_t gather(struct merge *merge, const struct group *from, const char *list,
+		     const char *const *names, size_t name_count, struct group **out)
 {
 	size_t n = 0, count = 0;
 
@@ -145,8 +149,10 @@ static size_t gather(struct merge *merge, const struct group *from, const char *
 	for (size_t i = 0; i < from->n; i++) {
 		const struct json *entries = json_member(from->v[i].object, list);
 
-		for (const struct json *e = entries ? json_first(entries) : NULL; e; e = json_next(e))
-			parts[n++] = (struct entry){e, from->v[i].source, key_of(merge, e, names, name_count)};
+		for (const struct json *e = entries ? json_first(entries) : NULL; e;
+		     e = json_next(e))
+			parts[n++] = (struct entry){e, from->v[i].source,
+						    key_of(merge, e, names, name_count)};
 	}
 	qsort(parts, n, sizeof(*parts), compare_parts);
 	for (size_t i = 0; i < n; i++) {
@@ -168,7 +174,9 @@ static int compare_groups(const void *a, const void *b)
 {
 	double x = units_of(a), y = units_of(b);
 
-	return x != y ? (x > y ? -1 : 1) : str_cmp(((const struct group *)a)->v[0].key, ((const struct group *)b)->v[0].key);
+	return x != y ? (x > y ? -1 : 1)
+		      : str_cmp(((const struct group *)a)->v[0].key,
+				((const struct group *)b)->v[0].key);
 }
 
 static void over_time(struct merge *merge, const struct group *group)
@@ -180,8 +188,10 @@ static void over_time(struct merge *merge, const struct group *group)
 		const struct json *list = json_member(group->v[i].object, "over_time");
 		double at = merge->time.age - group->v[i].source->age;
 
-		for (const struct json *e = list ? json_first(list) : NULL; e; e = json_next(e), at += group->v[i].source->width) {
-			unsigned bucket = (unsigned)view_lesser(at / merge->time.width, BUCKETS_MAX - 1);
+		for (const struct json *e = list ? json_first(list) : NULL; e;
+		     e = json_next(e), at += group->v[i].source->width) {
+			unsigned bucket =
+				(unsigned)view_lesser(at / merge->time.width, BUCKETS_MAX - 1);
 
 			buckets[bucket] += json_type(e) == JSON_NUMBER ? json_number(e) : 0;
 			n = bucket + 1 > n ? bucket + 1 : n;
@@ -209,7 +219,8 @@ static int compare_counts(const void *a, const void *b)
 }
 
 /* As sketch_quantile(). */
-static double quantile(const struct count *counts, size_t n, double share, double least, double most)
+static double quantile(const struct count *counts, size_t n, double share, double least,
+		       double most)
 {
 	double all = 0, seen = 0;
 
@@ -224,12 +235,15 @@ static double quantile(const struct count *counts, size_t n, double share, doubl
 }
 
 /* Takes the counts of one of them in. Returns how many values there are. */
-static size_t read_counts(struct merge *merge, const struct json *sketch, struct count **counts, size_t n)
+static size_t read_counts(struct merge *merge, const struct json *sketch, struct count **counts,
+			  size_t n)
 {
 	const struct json *list = json_member(sketch, "counts");
 
-	for (const struct json *pair = list ? json_first(list) : NULL; pair; pair = json_next(pair)) {
-		const struct json *value = json_type(pair) == JSON_ARRAY ? json_first(pair) : NULL, *times = value ? json_next(value) : NULL;
+	for (const struct json *pair = list ? json_first(list) : NULL; pair;
+	     pair = json_next(pair)) {
+		const struct json *value = json_type(pair) == JSON_ARRAY ? json_first(pair) : NULL,
+				  *times = value ? json_next(value) : NULL;
 
 		if (!times || json_type(value) != JSON_NUMBER || json_type(times) != JSON_NUMBER)
 			continue;
@@ -295,7 +309,8 @@ static void errors(struct merge *merge, const struct group *group)
 			bool is_seen = false;
 
 			for (size_t k = 0; k < group->n; k++) {
-				const struct json *others = json_member(group->v[k].object, "errors");
+				const struct json *others =
+					json_member(group->v[k].object, "errors");
 
 				is_seen = is_seen || (k < i && others && json_member(others, text));
 				sum += others ? view_number(others, text) : 0;
@@ -315,7 +330,8 @@ static void seen_at(struct merge *merge, const struct group *group, const char *
 	for (size_t i = 0; i < group->n; i++) {
 		const struct json *own = json_member(group->v[i].object, name);
 
-		if (own && (!found || (view_number(own, "time") > view_number(found, "time")) == is_last))
+		if (own &&
+		    (!found || (view_number(own, "time") > view_number(found, "time")) == is_last))
 			found = own;
 	}
 	if (!found)
@@ -329,8 +345,10 @@ static void seen_at(struct merge *merge, const struct group *group, const char *
 
 static void pattern(struct merge *merge, const struct group *group)
 {
-	static const char *const names[] = {"calls", "accesses", "continued", "unfinished", "items_read", "items_returned", "bytes_read", "read_units",
-					    "write_units", "folded_patterns", "in_bursts", "item_bytes_sum", NULL};
+	static const char *const names[] = {
+		"calls",          "accesses",       "continued",  "unfinished",  "items_read",
+		"items_returned", "bytes_read",     "read_units", "write_units", "folded_patterns",
+		"in_bursts",      "item_bytes_sum", NULL};
 	static const char *const most[] = {"columns", "changes", "burst", NULL};
 	static const char *const id[] = {"id", "traits"}, *const example[] = {"example"};
 
@@ -361,7 +379,8 @@ static void names_read(struct merge *merge, const struct group *group)
 
 		for (const struct json *e = list ? json_first(list) : NULL; e; e = json_next(e)) {
 			v = arena_room(merge->view.arena, v, n, sizeof(*v));
-			v[n++] = (struct entry){e, group->v[i].source, json_string(merge->view.arena, e)};
+			v[n++] = (struct entry){e, group->v[i].source,
+						json_string(merge->view.arena, e)};
 		}
 	}
 	if (n > 0)
@@ -377,12 +396,16 @@ static void names_read(struct merge *merge, const struct group *group)
 
 static void table(struct merge *merge, const struct group *group)
 {
-	static const char *const name[] = {"table", "account", "region", "ttl_attribute"}, *const own[] = {"name", "projection"};
+	static const char *const name[] = {"table", "account", "region", "ttl_attribute"},
+				 *const own[] = {"name", "projection"};
 	static const char *const place[] = {"partition", "index"};
-	static const char *const written[] = {"write_units", "partition_units", "ttl_wrong", "ttl_milliseconds", NULL};
+	static const char *const written[] = {"write_units", "partition_units", "ttl_wrong",
+					      "ttl_milliseconds", NULL};
 	static const char *const keys[] = {"sort_keys", NULL};
-	static const char *const more[] = {"more_attributes_read", NULL}, *const reads[] = {"reads", "whole_reads", "write_units", NULL};
-	static const char *const flow[] = {"requests", "requests_at_least", "read_units", "write_units", "items_added", NULL};
+	static const char *const more[] = {"more_attributes_read", NULL};
+	static const char *const reads[] = {"reads", "whole_reads", "write_units", NULL};
+	static const char *const flow[] = {"requests",    "requests_at_least", "read_units",
+					   "write_units", "items_added",       NULL};
 	struct group *groups;
 
 	json_out_open(&merge->out, '{');
@@ -428,7 +451,8 @@ static void entity(struct merge *merge, const struct group *group)
 }
 
 /* Groups of a list of the whole, each written by `write`. */
-static void list(struct merge *merge, const struct group *roots, const char *name, const char *const *names, size_t count,
+static void list(struct merge *merge, const struct group *roots, const char *name,
+		 const char *const *names, size_t count,
 		 void (*write)(struct merge *merge, const struct group *group))
 {
 	struct group *groups;
@@ -454,7 +478,8 @@ static void measure(struct merge *merge, const struct source *sources, size_t n)
 		time->width = view_greater(time->width, sources[i].width);
 	}
 	for (size_t i = 0; i < n; i++)
-		end = view_greater(end, time->age - sources[i].age + sources[i].width * sources[i].buckets);
+		end = view_greater(end, time->age - sources[i].age +
+						sources[i].width * sources[i].buckets);
 	while (time->width > 0 && end / time->width > BUCKETS_MAX)
 		time->width *= 2;
 	time->buckets = time->width > 0 ? ceil(end / time->width) : 0;
@@ -476,13 +501,15 @@ static struct source source_of(const struct json *root)
 
 	if (!time || json_type(time) != JSON_OBJECT)
 		return (struct source){0, 0, 0};
-	return (struct source){view_number(time, "age_ms"), view_number(time, "bucket_ms"), view_number(time, "buckets")};
+	return (struct source){view_number(time, "age_ms"), view_number(time, "bucket_ms"),
+			       view_number(time, "buckets")};
 }
 
 static struct str merge_roots(struct merge *merge, const struct group *roots)
 {
 	static const char *const whole[] = {"requests", "read_units", "write_units", NULL};
-	static const char *const table_names[] = {"account", "region", "table"}, *const entity_names[] = {"entity"};
+	static const char *const table_names[] = {"account", "region", "table"},
+				 *const entity_names[] = {"entity"};
 	double servers = 0;
 
 	for (size_t i = 0; i < roots->n; i++)
@@ -508,11 +535,13 @@ static enum code judge(struct arena *arena, struct str merged, struct str *judge
 	if (code != OK)
 		return code;
 	recollect_findings(arena, root, &out);
-	*judged = str_printf(arena, STR_FMT ",\"findings\":" STR_FMT "}", (int)merged.n - 1, merged.p, STR_ARG(json_out_str(&out)));
+	*judged = str_printf(arena, STR_FMT ",\"findings\":" STR_FMT "}", (int)merged.n - 1,
+			     merged.p, STR_ARG(json_out_str(&out)));
 	return OK;
 }
 
-enum code merge_descriptions(struct arena *arena, const struct str *descriptions, size_t n, struct str *merged, struct err *err)
+enum code merge_descriptions(struct arena *arena, const struct str *descriptions, size_t n,
+			     struct str *merged, struct err *err)
 {
 	struct merge merge = {.view = {.arena = arena}, .out = json_out_in(arena)};
 	struct entry *parts = ARENA_ARRAY(arena, struct entry, n);
@@ -525,7 +554,8 @@ enum code merge_descriptions(struct arena *arena, const struct str *descriptions
 	for (size_t i = 0; i < n; i++) {
 		const struct json *root;
 
-		if (json_parse(arena, descriptions[i], &root, &own) != OK || json_type(root) != JSON_OBJECT || !json_member(root, "patterns"))
+		if (json_parse(arena, descriptions[i], &root, &own) != OK ||
+		    json_type(root) != JSON_OBJECT || !json_member(root, "patterns"))
 			return err_set(err, MSG_REPORT_NONE);
 		sources[i] = source_of(root);
 		parts[i] = (struct entry){root, &sources[i], STR("")};

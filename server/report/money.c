@@ -19,7 +19,8 @@ static bool take(const struct json *root, const char *name, double *number)
 	return true;
 }
 
-static struct str text(struct arena *arena, const struct json *root, const char *name, struct str otherwise)
+static struct str text(struct arena *arena, const struct json *root, const char *name,
+		       struct str otherwise)
 {
 	const struct json *member = json_member(root, name);
 
@@ -32,15 +33,22 @@ enum code money_read(struct arena *arena, const char *path, struct money *money,
 	struct str body;
 	struct err own = err_in(arena);
 
-	/* AWS: "Amazon DynamoDB pricing", US East (N. Virginia), standard table class, as of 2026-11; docs/prices.json says the same */
-	*money = (struct money){.read = 0.125, .write = 0.625, .read_hour = 0.00013, .write_hour = 0.00065, .currency = STR("USD"),
+	/* AWS: "Amazon DynamoDB pricing", US East (N. Virginia), standard table class, as of
+	 * 2026-11; docs/prices.json says the same */
+	*money = (struct money){.read = 0.125,
+				.write = 0.625,
+				.read_hour = 0.00013,
+				.write_hour = 0.00065,
+				.currency = STR("USD"),
 				.source = STR("us-east-1, 2026-11")};
 	if (!path)
 		return OK;
 	if (document_read(arena, path, &body, err) != OK)
 		return err->code;
-	if (json_parse(arena, body, &root, &own) != OK || json_type(root) != JSON_OBJECT || !take(root, "read_request_units_million", &money->read) ||
-	    !take(root, "write_request_units_million", &money->write) || !take(root, "read_capacity_unit_hour", &money->read_hour) ||
+	if (json_parse(arena, body, &root, &own) != OK || json_type(root) != JSON_OBJECT ||
+	    !take(root, "read_request_units_million", &money->read) ||
+	    !take(root, "write_request_units_million", &money->write) ||
+	    !take(root, "read_capacity_unit_hour", &money->read_hour) ||
 	    !take(root, "write_capacity_unit_hour", &money->write_hour))
 		return err_set(err, MSG_REPORT_PRICES, path);
 	money->currency = text(arena, root, "currency", STR("USD"));

@@ -36,12 +36,14 @@ static bool read_words(struct arena *arena, int argc, char **argv, struct words 
 		const char *flag;
 		const char **at;
 	} texts[] = {
-		{"--format", &words->format}, {"--output", &words->output}, {"--fail-on", &words->rules}, {"--patterns", &words->patterns},
+		{"--format", &words->format}, {"--output", &words->output},
+		{"--fail-on", &words->rules}, {"--patterns", &words->patterns},
 		{"--prices", &words->prices},
 	};
 	char none = '\0', *end = &none;
 
-	*words = (struct words){.reach = reach_usual(), .sources = ARENA_ARRAY(arena, const char *, (size_t)argc + 1)};
+	*words = (struct words){.reach = reach_usual(),
+				.sources = ARENA_ARRAY(arena, const char *, (size_t)argc + 1)};
 	for (int i = 2; i < argc; i++) {
 		bool is_known = false;
 
@@ -65,19 +67,22 @@ static bool read_words(struct arena *arena, int argc, char **argv, struct words 
 }
 
 /* From a server, or from a file that --format json wrote. */
-static enum code fetch_one(struct arena *arena, const struct words *words, const char *source, struct str *description, struct err *err)
+static enum code fetch_one(struct arena *arena, const struct words *words, const char *source,
+			   struct str *description, struct err *err)
 {
 	if (!remote_is_url(source))
 		return document_read(arena, source, description, err);
 	struct remote *remote = remote_new(source, &words->reach);
 	if (!remote)
-		return err_set(err, MSG_REMOTE, STR_ARG(str_of(source)), STR_ARG(STR("is no URL of a server")));
+		return err_set(err, MSG_REMOTE, STR_ARG(str_of(source)),
+			       STR_ARG(STR("is no URL of a server")));
 	enum code code = remote_fetch(remote, STR("/_dynalith/insight"), arena, description, err);
 	remote_free(remote);
 	return code;
 }
 
-static enum code fetch(struct arena *arena, struct words *words, struct str *description, struct err *err)
+static enum code fetch(struct arena *arena, struct words *words, struct str *description,
+		       struct err *err)
 {
 	struct str *descriptions = ARENA_ARRAY(arena, struct str, words->source_count + 1);
 	enum code code = OK;
@@ -86,14 +91,17 @@ static enum code fetch(struct arena *arena, struct words *words, struct str *des
 		words->sources[words->source_count++] = DEFAULT_URL;
 	for (size_t i = 0; i < words->source_count && code == OK; i++)
 		code = fetch_one(arena, words, words->sources[i], &descriptions[i], err);
-	return code == OK ? merge_descriptions(arena, descriptions, words->source_count, description, err) : code;
+	return code == OK ? merge_descriptions(arena, descriptions, words->source_count,
+					       description, err)
+			  : code;
 }
 
 static enum code parse(struct view *view, struct err *err)
 {
 	struct err own = err_in(view->arena);
 
-	if (json_parse(view->arena, view->description, &view->root, &own) != OK || json_type(view->root) != JSON_OBJECT || !json_member(view->root, "patterns"))
+	if (json_parse(view->arena, view->description, &view->root, &own) != OK ||
+	    json_type(view->root) != JSON_OBJECT || !json_member(view->root, "patterns"))
 		return err_set(err, MSG_REPORT_NONE);
 	return OK;
 }
@@ -101,7 +109,9 @@ static enum code parse(struct view *view, struct err *err)
 static enum code judge(struct view *view, const struct words *words, struct err *err)
 {
 	struct str reviewed = STR_ABSENT;
-	enum code code = words->patterns && !words->is_write ? document_read(view->arena, words->patterns, &reviewed, err) : OK;
+	enum code code = words->patterns && !words->is_write
+				 ? document_read(view->arena, words->patterns, &reviewed, err)
+				 : OK;
 
 	return code == OK && words->rules ? gate_judge(view, words->rules, reviewed, err) : code;
 }
@@ -118,7 +128,8 @@ int report_run(struct arena *arena, int argc, char **argv)
 		return help_misuse("report");
 	view_write *write = form_named(words.format ? words.format : "text");
 	if (!write)
-		return fail(EXIT_MISUSE, str_printf(arena, "--format: wants " FORM_NAMES ", not %s", words.format));
+		return fail(EXIT_MISUSE, str_printf(arena, "--format: wants " FORM_NAMES ", not %s",
+						    words.format));
 	if (words.rules && gate_check(words.rules, words.patterns && !words.is_write, &err) != OK)
 		return fail(EXIT_MISUSE, err.message);
 	enum code code = money_read(arena, words.prices, &money, &err);
@@ -144,7 +155,8 @@ int report_run(struct arena *arena, int argc, char **argv)
 static view_write *form_of(const char *path)
 {
 	static const char *const forms[][2] = {
-		{".txt", "text"}, {".md", "markdown"}, {".html", "html"}, {".svg", "svg"}, {".json", "json"}, {".sarif", "sarif"}, {".xml", "junit"},
+		{".txt", "text"},  {".md", "markdown"}, {".html", "html"}, {".svg", "svg"},
+		{".json", "json"}, {".sarif", "sarif"}, {".xml", "junit"},
 	};
 	size_t n = strlen(path);
 
@@ -157,7 +169,8 @@ static view_write *form_of(const char *path)
 	return NULL;
 }
 
-static enum code write_form(struct arena *arena, struct str description, view_write *write, struct str *text, struct err *err)
+static enum code write_form(struct arena *arena, struct str description, view_write *write,
+			    struct str *text, struct err *err)
 {
 	struct money money;
 	struct view view = {.arena = arena, .money = &money, .description = description};
@@ -172,12 +185,14 @@ static enum code write_form(struct arena *arena, struct str description, view_wr
 	return code;
 }
 
-enum code report_markdown(struct arena *arena, struct str description, struct str *text, struct err *err)
+enum code report_markdown(struct arena *arena, struct str description, struct str *text,
+			  struct err *err)
 {
 	return write_form(arena, description, form_named("markdown"), text, err);
 }
 
-enum code report_write(struct arena *arena, struct str description, const char *path, struct err *err)
+enum code report_write(struct arena *arena, struct str description, const char *path,
+		       struct err *err)
 {
 	struct str text;
 	enum code code = write_form(arena, description, form_of(path), &text, err);

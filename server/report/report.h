@@ -1,9 +1,10 @@
 /*
- * report - `dynalith report`: the access patterns of a server as a person or a machine reads them, and a gate for continuous integration.
+ * report - `dynalith report`: the access patterns of a server as a person or a machine reads them,
+ * and a gate for continuous integration.
  *
- * The shelf server/report/ has the command (report), what all forms read of the description of protocol/insight (view), the forms (form: text,
- * Markdown, JSON; page: HTML; plot: SVG; machine: SARIF, JUnit), prices (money), the gate (gate),
- * and several servers as one (merge).
+ * The shelf server/report/ has the command (report), what all forms read of the description of
+ * protocol/insight (view), the forms (form: text, Markdown, JSON; page: HTML; plot: SVG; machine:
+ * SARIF, JUnit), prices (money), the gate (gate), and several servers as one (merge).
  */
 #ifndef DYNALITH_SERVER_REPORT_H
 #define DYNALITH_SERVER_REPORT_H
@@ -18,9 +19,12 @@
 int report_run(struct arena *arena, int argc, char **argv);
 
 /* The description of GET /_dynalith/insight as Markdown. ERR_VALIDATION: it is none. */
-enum code report_markdown(struct arena *arena, struct str description, struct str *text, struct err *err) WARN_UNUSED;
+enum code report_markdown(struct arena *arena, struct str description, struct str *text,
+			  struct err *err) WARN_UNUSED;
 
-/* For a server that ends: the description that it gives, in the form of the file's name. ERR_INTERNAL with one line for the operator. */
-enum code report_write(struct arena *arena, struct str description, const char *path, struct err *err) WARN_UNUSED;
+/* For a server that ends: the description that it gives, in the form of the file's name.
+ * ERR_INTERNAL with one line for the operator. */
+enum code report_write(struct arena *arena, struct str description, const char *path,
+		       struct err *err) WARN_UNUSED;
 
 #endif

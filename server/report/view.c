@@ -4,7 +4,8 @@ struct str view_text(const struct view *view, const struct json *object, const c
 {
 	const struct json *member = json_member(object, name);
 
-	return member && json_type(member) == JSON_STRING ? json_string(view->arena, member) : STR("");
+	return member && json_type(member) == JSON_STRING ? json_string(view->arena, member)
+							  : STR("");
 }
 
 double view_number(const struct json *object, const char *name)
@@ -33,10 +34,13 @@ struct str view_line(const struct view *view, const struct json *pattern)
 	static const struct {
 		const char *name, *before, *after;
 	} parts[] = {
-		{"key", ": ", ""}, {"filter", "; filter ", ""}, {"projection", "; only ", ""}, {"update", "; ", ""}, {"condition", "; if ", ""}, {"how", "; ", ""},
+		{"key", ": ", ""},    {"filter", "; filter ", ""}, {"projection", "; only ", ""},
+		{"update", "; ", ""}, {"condition", "; if ", ""},  {"how", "; ", ""},
 	};
 	struct buf buf = buf_in(view->arena);
-	struct str kind = view_text(view, pattern, "kind"), table = view_text(view, pattern, "table"), index = view_text(view, pattern, "index");
+	struct str kind = view_text(view, pattern, "kind"),
+		   table = view_text(view, pattern, "table"),
+		   index = view_text(view, pattern, "index");
 
 	buf_add_str(&buf, view_text(view, pattern, "operation"));
 	if (kind.n > 0)
@@ -49,7 +53,8 @@ struct str view_line(const struct view *view, const struct json *pattern)
 		struct str part = view_text(view, pattern, parts[i].name);
 
 		if (part.n > 0)
-			buf_printf(&buf, "%s" STR_FMT "%s", parts[i].before, STR_ARG(part), parts[i].after);
+			buf_printf(&buf, "%s" STR_FMT "%s", parts[i].before, STR_ARG(part),
+				   parts[i].after);
 	}
 	return buf_str(&buf);
 }
@@ -61,7 +66,9 @@ double view_units(const struct json *object)
 
 static double cost_of(const struct view *view, const struct json *object)
 {
-	return money_on_demand(view->money, view_number(object, "read_units"), view_number(object, "write_units"), view_number(view->root, "requests"));
+	return money_on_demand(view->money, view_number(object, "read_units"),
+			       view_number(object, "write_units"),
+			       view_number(view->root, "requests"));
 }
 
 size_t view_count(const struct json *first)
@@ -76,15 +83,22 @@ size_t view_count(const struct json *first)
 void view_money(const struct view *view, struct buf *out)
 {
 	const struct money *money = view->money;
-	double provisioned = money_provisioned(money, view_number(view->root, "read_units"), view_number(view->root, "write_units"),
+	double provisioned = money_provisioned(money, view_number(view->root, "read_units"),
+					       view_number(view->root, "write_units"),
 					       view_number(view->root, "requests"));
 
 	if (money->rate > 0)
-		buf_printf(out, "At %.0f requests a second like these: %.2f " STR_FMT " a month on demand, %.2f provisioned (prices of " STR_FMT ")\n", money->rate,
-			   cost_of(view, view->root), STR_ARG(money->currency), provisioned, STR_ARG(money->source));
+		buf_printf(out,
+			   "At %.0f requests a second like these: %.2f " STR_FMT
+			   " a month on demand, %.2f provisioned (prices of " STR_FMT ")\n",
+			   money->rate, cost_of(view, view->root), STR_ARG(money->currency),
+			   provisioned, STR_ARG(money->source));
 	else
-		buf_printf(out, "On demand these requests cost %.6f " STR_FMT " (prices of " STR_FMT "); --rate N gives the cost of a month\n", cost_of(view, view->root),
-			   STR_ARG(money->currency), STR_ARG(money->source));
+		buf_printf(out,
+			   "On demand these requests cost %.6f " STR_FMT " (prices of " STR_FMT
+			   "); --rate N gives the cost of a month\n",
+			   cost_of(view, view->root), STR_ARG(money->currency),
+			   STR_ARG(money->source));
 }
 
 void view_head(const struct view *view, struct buf *out)
@@ -94,8 +108,9 @@ void view_head(const struct view *view, struct buf *out)
 	buf_printf(out, "%.0f requests", view_number(view->root, "requests"));
 	if (servers > 1)
 		buf_printf(out, " to %.0f servers", servers);
-	buf_printf(out, " in %zu access patterns: %.1f read units, %.1f write units\n", view_count(view_list(view, "patterns")),
-		   view_number(view->root, "read_units"), view_number(view->root, "write_units"));
+	buf_printf(out, " in %zu access patterns: %.1f read units, %.1f write units\n",
+		   view_count(view_list(view, "patterns")), view_number(view->root, "read_units"),
+		   view_number(view->root, "write_units"));
 }
 
 void view_add_markup(struct buf *out, struct str text)

@@ -1,5 +1,6 @@
 /*
- * view - the description of access patterns as all forms of a report read it: its members, and lines that several forms have.
+ * view - the description of access patterns as all forms of a report read it: its members, and
+ * lines that several forms have.
  */
 #ifndef DYNALITH_SERVER_REPORT_VIEW_H
 #define DYNALITH_SERVER_REPORT_VIEW_H

@@ -4,8 +4,14 @@
 #include "server/seed/json_text.h"
 
 /* Members of a description that CreateTable takes as they are. */
-static const char *const kept[] = {"TableName", "KeySchema", "AttributeDefinitions", "StreamSpecification", "DeletionProtectionEnabled", "OnDemandThroughput"};
-static const char *const kept_of_index[] = {"IndexName", "KeySchema", "Projection", "OnDemandThroughput"};
+static const char *const kept[] = {"TableName",
+				   "KeySchema",
+				   "AttributeDefinitions",
+				   "StreamSpecification",
+				   "DeletionProtectionEnabled",
+				   "OnDemandThroughput"};
+static const char *const kept_of_index[] = {"IndexName", "KeySchema", "Projection",
+					    "OnDemandThroughput"};
 
 static void copy_throughput(struct json_out *out, struct arena *arena, const struct json *from)
 {
@@ -20,7 +26,8 @@ static void copy_throughput(struct json_out *out, struct arena *arena, const str
 	json_out_close(out, '}');
 }
 
-static void copy_indexes(struct json_out *out, struct arena *arena, const struct json *from, const char *name, bool has_throughput)
+static void copy_indexes(struct json_out *out, struct arena *arena, const struct json *from,
+			 const char *name, bool has_throughput)
 {
 	const struct json *indexes = json_member(from, name);
 
@@ -40,7 +47,8 @@ static void copy_indexes(struct json_out *out, struct arena *arena, const struct
 }
 
 /* A member of a member, a string. */
-static struct str inner_string(struct arena *arena, const struct json *object, const char *outer, const char *inner)
+static struct str inner_string(struct arena *arena, const struct json *object, const char *outer,
+			       const char *inner)
 {
 	return json_text_string(arena, json_text_get(object, outer, JSON_OBJECT), inner);
 }
@@ -62,12 +70,14 @@ static void copy_class(struct json_out *out, struct arena *arena, const struct j
 struct str description_to_create(struct arena *arena, const struct json *table)
 {
 	struct json_out out = json_out_in(arena);
-	bool is_on_demand = str_eq(inner_string(arena, table, "BillingModeSummary", "BillingMode"), STR("PAY_PER_REQUEST"));
+	bool is_on_demand = str_eq(inner_string(arena, table, "BillingModeSummary", "BillingMode"),
+				   STR("PAY_PER_REQUEST"));
 
 	json_out_open(&out, '{');
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		json_text_copy(&out, arena, table, kept[i]);
-	json_out_field_string(&out, "BillingMode", is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
+	json_out_field_string(&out, "BillingMode",
+			      is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
 	if (!is_on_demand)
 		copy_throughput(&out, arena, table);
 	copy_indexes(&out, arena, table, "GlobalSecondaryIndexes", !is_on_demand);

@@ -7,12 +7,15 @@
 /* The key under the empty name of SQLiteIndex. */
 static void add_key(struct json_out *out, struct arena *arena, const struct json *info)
 {
-	const struct json *key = json_text_get(json_text_get(info, "SQLiteIndex", JSON_OBJECT), "", JSON_ARRAY);
+	const struct json *key =
+		json_text_get(json_text_get(info, "SQLiteIndex", JSON_OBJECT), "", JSON_ARRAY);
 
 	json_out_name(out, STR("KeySchema"));
 	json_out_open(out, '[');
 	for (const struct json *part = key ? json_first(key) : NULL; part; part = json_next(part)) {
-		const struct json *name = json_text_get(json_text_get(part, "DynamoDBAttribute", JSON_OBJECT), "AttributeName", JSON_STRING);
+		const struct json *name =
+			json_text_get(json_text_get(part, "DynamoDBAttribute", JSON_OBJECT),
+				      "AttributeName", JSON_STRING);
 		const struct json *type = json_text_get(part, "KeyType", JSON_STRING);
 
 		if (!name || !type)
@@ -25,7 +28,8 @@ static void add_key(struct json_out *out, struct arena *arena, const struct json
 	json_out_close(out, ']');
 }
 
-static void copy(struct json_out *out, struct arena *arena, const struct json *from, const char *name, const char *as)
+static void copy(struct json_out *out, struct arena *arena, const struct json *from,
+		 const char *name, const char *as)
 {
 	const struct json *found = json_text_get(from, name, JSON_ARRAY);
 
@@ -51,7 +55,8 @@ static void add_stream(struct json_out *out, struct arena *arena, struct str inf
 	json_out_close(out, '}');
 }
 
-static struct str create_body(struct arena *arena, const struct foreign_table *table, const struct json *info)
+static struct str create_body(struct arena *arena, const struct foreign_table *table,
+			      const struct json *info)
 {
 	struct json_out out = json_out_in(arena);
 
@@ -64,7 +69,8 @@ static struct str create_body(struct arena *arena, const struct foreign_table *t
 	add_stream(&out, arena, table->stream_info);
 	if (table->is_protected)
 		json_out_field_boolean(&out, "DeletionProtectionEnabled", true);
-	json_out_field_string(&out, "BillingMode", table->is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
+	json_out_field_string(&out, "BillingMode",
+			      table->is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
 	if (!table->is_on_demand) {
 		json_out_name(&out, STR("ProvisionedThroughput"));
 		json_out_open(&out, '{');
@@ -76,7 +82,8 @@ static struct str create_body(struct arena *arena, const struct foreign_table *t
 	return json_out_str(&out);
 }
 
-static size_t add_follow_ups(struct arena *arena, const struct foreign_table *table, const struct json *info, struct seed_request *follow_up)
+static size_t add_follow_ups(struct arena *arena, const struct foreign_table *table,
+			     const struct json *info, struct seed_request *follow_up)
 {
 	const struct json *ttl = json_text_get(info, "TimeToLiveAttributeName", JSON_STRING);
 	struct json_out out = json_out_in(arena);
@@ -91,7 +98,8 @@ static size_t add_follow_ups(struct arena *arena, const struct foreign_table *ta
 	json_out_field_string(&out, "AttributeName", json_string(arena, ttl));
 	json_out_close(&out, '}');
 	json_out_close(&out, '}');
-	*follow_up = (struct seed_request){.operation = "UpdateTimeToLive", .body = json_out_str(&out)};
+	*follow_up =
+		(struct seed_request){.operation = "UpdateTimeToLive", .body = json_out_str(&out)};
 	return 1;
 }
 
@@ -108,7 +116,8 @@ static enum code put(void *context, struct str item)
 	return seed_item(reading->seed, reading->table, item, 0, reading->err);
 }
 
-static enum code read_table(struct seed *seed, struct foreign_file *file, const struct foreign_table *table, struct err *err)
+static enum code read_table(struct seed *seed, struct foreign_file *file,
+			    const struct foreign_table *table, struct err *err)
 {
 	struct arena *arena = seed_arena(seed);
 	struct reading reading = {seed, table->name, err};
@@ -119,7 +128,8 @@ static enum code read_table(struct seed *seed, struct foreign_file *file, const 
 	if (code != OK)
 		return code;
 	size_t n = add_follow_ups(arena, table, info, &follow_up);
-	code = seed_table(seed, (struct origin){NULL, 0}, table->name, create_body(arena, table, info), &follow_up, n, err);
+	code = seed_table(seed, (struct origin){NULL, 0}, table->name,
+			  create_body(arena, table, info), &follow_up, n, err);
 	return code == OK ? foreign_file_items(file, table->name, put, &reading, err) : code;
 }
 

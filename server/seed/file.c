@@ -41,7 +41,8 @@ static bool is_described(const struct json *root)
 	return template_is_in(root) || plan_is_in(root) || model_is_in(root) || tables_are_in(root);
 }
 
-static enum code read_document(struct seed *seed, struct str text, size_t first_line, const struct json *root, struct err *err)
+static enum code read_document(struct seed *seed, struct str text, size_t first_line,
+			       const struct json *root, struct err *err)
 {
 	if (template_is_in(root))
 		return template_read(seed, root, err);
@@ -63,7 +64,8 @@ static bool is_lines(struct str text)
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
 	const struct json *root;
-	bool is_one = str_trim(rest).n > 0 && json_parse(arena, line, &root, &err) == OK && json_type(root) == JSON_OBJECT;
+	bool is_one = str_trim(rest).n > 0 && json_parse(arena, line, &root, &err) == OK &&
+		      json_type(root) == JSON_OBJECT;
 
 	arena_free(arena);
 	return is_one;
@@ -93,22 +95,27 @@ static enum code read_yaml(struct seed *seed, struct str text, struct err *err)
 {
 	const struct json *root;
 
-	if (document_parse_yaml(seed_arena(seed), seed_source(seed), seed_path(seed), text, &root, err) != OK)
+	if (document_parse_yaml(seed_arena(seed), seed_source(seed), seed_path(seed), text, &root,
+				err) != OK)
 		return err->code;
-	return is_described(root) ? read_document(seed, text, 1, root, err) : err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
+	return is_described(root) ? read_document(seed, text, 1, root, err)
+				  : err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
 }
 
 /* Programs and languages with tools of their own, which print what is read here. */
-static const struct { const char *end, *instead; } refused_forms[] = {
+static const struct { const char *end, *instead;
+} refused_forms[] = {
 	{".tf", "HCL is read by its own tool: terraform show -json of a plan or a state"},
 	{".tfvars", "HCL is read by its own tool: terraform show -json of a plan or a state"},
 	{".hcl", "HCL is read by its own tool: terraform show -json of a plan or a state"},
-	{".graphql", "the stacks that Amplify builds are read: amplify/backend/api/NAME/build/stacks/*.json"},
+	{".graphql",
+	 "the stacks that Amplify builds are read: amplify/backend/api/NAME/build/stacks/*.json"},
 	{"serverless.ts", "a program: serverless print --format json shows what is read here"},
 	{"serverless.js", "a program: serverless print --format json shows what is read here"},
 	{".ts", "a program: cdk synth prints a template that is read here"},
 	{".js", "a program: print its tables as JSON, as CreateTable takes them"},
-	{".py", "a program: print its tables as JSON, as CreateTable takes them or DescribeTable shows them"},
+	{".py", "a program: print its tables as JSON, as CreateTable takes them or DescribeTable "
+		"shows them"},
 	{".ion", "Ion is read by ImportTable, and not here"},
 	{".toml", "no tables; parameters are given by --parameter or --parameter-file"},
 };
@@ -117,7 +124,8 @@ static enum code refuse_form(struct seed *seed, struct str name, struct err *err
 {
 	for (size_t i = 0; i < sizeof(refused_forms) / sizeof(refused_forms[0]); i++) {
 		if (ends_with(name, refused_forms[i].end))
-			return err_set(err, MSG_SEED_UNREADABLE, seed_path(seed), refused_forms[i].instead);
+			return err_set(err, MSG_SEED_UNREADABLE, seed_path(seed),
+				       refused_forms[i].instead);
 	}
 	return err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
 }
@@ -152,7 +160,10 @@ static struct str exported_table(struct arena *arena, const char *path)
 
 	while (data && (next = strstr(data + 1, "/data/")))
 		data = next;
-	if (!data || document_map(str_printf(arena, "%.*s/manifest-summary.json", (int)(data - path), path).p, &bytes, &size, &err) != OK)
+	if (!data ||
+	    document_map(
+		    str_printf(arena, "%.*s/manifest-summary.json", (int)(data - path), path).p,
+		    &bytes, &size, &err) != OK)
 		return STR_ABSENT;
 	struct str text = str_copy(arena, (struct str){bytes, size});
 	if (size > 0)
@@ -180,11 +191,14 @@ static struct str table_of(struct arena *arena, const char *path)
 	return n > 1 ? (struct str){rest.p, n - 1} : rest;
 }
 
-static enum code load_text(struct seed *seed, struct arena *arena, const char *path, struct str text, struct err *err)
+static enum code load_text(struct seed *seed, struct arena *arena, const char *path,
+			   struct str text, struct err *err)
 {
-	struct seed_file file = {.path = path, .table = table_of(arena, path), .text = text, .read = read_text};
+	struct seed_file file = {
+		.path = path, .table = table_of(arena, path), .text = text, .read = read_text};
 
-	if (ends_with(str_of(path), ".gz") && gzip_decode(arena, GZIP_GZIP, text, UNPACKED_MAX, &file.text) != GZIP_FINE) {
+	if (ends_with(str_of(path), ".gz") &&
+	    gzip_decode(arena, GZIP_GZIP, text, UNPACKED_MAX, &file.text) != GZIP_FINE) {
 		err_set(err, MSG_SEED_GZIP);
 		return err_set(err, MSG_SEED_AT, path, STR_ARG(err->message));
 	}
@@ -215,7 +229,8 @@ struct list {
 
 static bool is_manifest(const char *name)
 {
-	return strncmp(name, "manifest-", 9) == 0 || strcmp(name, "_started") == 0 || ends_with(str_of(name), ".md5");
+	return strncmp(name, "manifest-", 9) == 0 || strcmp(name, "_started") == 0 ||
+	       ends_with(str_of(name), ".md5");
 }
 
 static int by_name(const void *a, const void *b)
@@ -261,7 +276,8 @@ static enum code add_path(struct list *list, const char *path, unsigned depth, s
 	return OK;
 }
 
-enum code file_list(struct arena *arena, const char *path, const char ***files, size_t *n, struct err *err)
+enum code file_list(struct arena *arena, const char *path, const char ***files, size_t *n,
+		    struct err *err)
 {
 	struct list list = {.arena = arena};
 	enum code code = add_path(&list, path, 0, err);

@@ -8,7 +8,8 @@
  *   DynamoDB Local's data files                     dynamodb_local.h
  *   exports, scans, batches, JSON lines, CSV        rows.h
  *
- * The content decides, but for CSV and YAML, which the file's name shows. A name that ends with .gz is decompressed first.
+ * The content decides, but for CSV and YAML, which the file's name shows. A name that ends with .gz
+ * is decompressed first.
  */
 #ifndef DYNALITH_SERVER_SEED_FILE_H
 #define DYNALITH_SERVER_SEED_FILE_H
@@ -19,9 +20,11 @@
 enum code file_load(struct seed *seed, const char *path, struct err *err) WARN_UNUSED;
 
 /*
- * The files to load of a path in the arena: itself, or all files of a folder and of those below it, in the order of their names; hidden ones, and the
- * manifests of exports, are none. ERR_VALIDATION: nothing is there.
+ * The files to load of a path in the arena: itself, or all files of a folder and of those below it,
+ * in the order of their names; hidden ones, and the manifests of exports, are none. ERR_VALIDATION:
+ * nothing is there.
  */
-enum code file_list(struct arena *arena, const char *path, const char ***files, size_t *n, struct err *err) WARN_UNUSED;
+enum code file_list(struct arena *arena, const char *path, const char ***files, size_t *n,
+		    struct err *err) WARN_UNUSED;
 
 #endif

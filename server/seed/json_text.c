@@ -102,7 +102,8 @@ struct str json_text_find(struct str object, struct str name)
 
 bool json_text_is_type(struct str name)
 {
-	static const char *const types[] = {"S", "N", "B", "SS", "NS", "BS", "BOOL", "NULL", "L", "M"};
+	static const char *const types[] = {"S",  "N",    "B",    "SS", "NS",
+					    "BS", "BOOL", "NULL", "L",  "M"};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		if (str_eq(name, str_of(types[i])))
@@ -115,7 +116,8 @@ static bool is_typed(struct str value)
 {
 	struct str rest = json_text_inside(value), name, inner;
 
-	return value.p[0] == '{' && json_text_member(&rest, &name, &inner) && json_text_is_type(name) && !json_text_member(&rest, &name, &inner);
+	return value.p[0] == '{' && json_text_member(&rest, &name, &inner) &&
+	       json_text_is_type(name) && !json_text_member(&rest, &name, &inner);
 }
 
 bool json_text_is_item(struct str object)
@@ -202,7 +204,8 @@ void json_text_add_item(struct buf *buf, struct str object)
 
 const struct json *json_text_get(const struct json *object, const char *name, enum json_type type)
 {
-	const struct json *found = object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
+	const struct json *found =
+		object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
 
 	return found && json_type(found) == type ? found : NULL;
 }
@@ -214,7 +217,8 @@ struct str json_text_string(struct arena *arena, const struct json *object, cons
 	return found ? json_string(arena, found) : STR_ABSENT;
 }
 
-void json_text_copy(struct json_out *out, struct arena *arena, const struct json *object, const char *name)
+void json_text_copy(struct json_out *out, struct arena *arena, const struct json *object,
+		    const char *name)
 {
 	const struct json *found = object ? json_member(object, name) : NULL;
 

@@ -1,6 +1,6 @@
 /*
- * json_text - JSON as files of tables and items have it: parts of a text as they stand in it, so that numbers keep all their digits, and members of a
- * tree that may be anything.
+ * json_text - JSON as files of tables and items have it: parts of a text as they stand in it, so
+ * that numbers keep all their digits, and members of a tree that may be anything.
  *
  * A text must be one that json_parse accepts; nothing is checked here.
  */
@@ -29,12 +29,13 @@ struct str json_text_find(struct str object, struct str name);
 /* "S", "N", "BOOL", ...: a type of DynamoDB. */
 bool json_text_is_type(struct str name);
 
-/* Whether an object is an item in DynamoDB's own form: each member's value is an object of one member, whose name is a type. */
+/* Whether an object is an item in DynamoDB's own form: each member's value is an object of one
+ * member, whose name is a type. */
 bool json_text_is_item(struct str object);
 
 /*
- * An item in DynamoDB's form from an object in the form of document clients (lib-dynamodb, boto3's resources): numbers, texts, true, false, null, arrays
- * and objects are N, S, BOOL, NULL, L and M.
+ * An item in DynamoDB's form from an object in the form of document clients (lib-dynamodb, boto3's
+ * resources): numbers, texts, true, false, null, arrays and objects are N, S, BOOL, NULL, L and M.
  */
 void json_text_add_item(struct buf *buf, struct str object);
 
@@ -44,7 +45,8 @@ const struct json *json_text_get(const struct json *object, const char *name, en
 struct str json_text_string(struct arena *arena, const struct json *object, const char *name);
 
 /* Writes the object's member, with its name, where it has one. `object` may be NULL. */
-void json_text_copy(struct json_out *out, struct arena *arena, const struct json *object, const char *name);
+void json_text_copy(struct json_out *out, struct arena *arena, const struct json *object,
+		    const char *name);
 
 /* A value of a tree as JSON. */
 void json_text_write(struct json_out *out, struct arena *arena, const struct json *value);

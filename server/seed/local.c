@@ -17,13 +17,18 @@ static enum code let_in(void *context, struct ns *ns, struct err *err)
 	return OK;
 }
 
-static enum code send_locally(void *context, struct arena *arena, const struct seed_request *asked, struct seed_reply *reply,
-			      struct err *err)
+static enum code send_locally(void *context, struct arena *arena, const struct seed_request *asked,
+			      struct seed_reply *reply, struct err *err)
 {
 	struct seed_request own = *asked;
-	struct op_request request = {.arena = arena, .target = str_printf(arena, "DynamoDB_20120810.%s", asked->operation),
-				     .content_type = STR("application/x-amz-json-1.0"), .body = asked->body, .authenticate = let_in,
-				     .auth_context = &own, .is_long = true};
+	struct op_request request = {
+		.arena = arena,
+		.target = str_printf(arena, "DynamoDB_20120810.%s", asked->operation),
+		.content_type = STR("application/x-amz-json-1.0"),
+		.body = asked->body,
+		.authenticate = let_in,
+		.auth_context = &own,
+		.is_long = true};
 	struct op_response response = {0};
 
 	(void)err;

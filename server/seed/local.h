@@ -7,7 +7,8 @@
 #include "protocol/service.h"
 #include "server/seed/seed.h"
 
-/* The service's tables of the namespace that unsigned requests have. The service must outlive it. */
+/* The service's tables of the namespace that unsigned requests have. The service must outlive it.
+ */
 struct seed_target local_target(struct service *service);
 
 /* A service of its own, over an empty store in memory. */

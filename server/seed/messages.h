@@ -1,5 +1,6 @@
 /*
- * messages - what is wrong with a file of tables or items. Each begins with where: FILE, or FILE:LINE.
+ * messages - what is wrong with a file of tables or items. Each begins with where: FILE, or
+ * FILE:LINE.
  */
 #ifndef DYNALITH_SERVER_SEED_MESSAGES_H
 #define DYNALITH_SERVER_SEED_MESSAGES_H
@@ -12,27 +13,36 @@
 #define MSG_SEED_BOTH ERR_VALIDATION, STR_FMT "\n" STR_FMT
 #define MSG_SEED_ITEM ERR_VALIDATION, STR_FMT
 #define MSG_SEED_UNREADABLE ERR_VALIDATION, "%s: %s"
-#define MSG_SEED_UNKNOWN                                                                                                           \
-	ERR_VALIDATION, "%s: neither tables nor items: CreateTable or DescribeTable JSON, a CloudFormation, SAM or serverless.yml template, "  \
-			"Terraform's plan as JSON, a NoSQL Workbench model, an export, JSON lines or CSV were expected"
-#define MSG_SEED_NO_TABLE ERR_VALIDATION, "no table \"" STR_FMT "\" for its items; --table names another"
+#define MSG_SEED_UNKNOWN                                                                           \
+	ERR_VALIDATION, "%s: neither tables nor items: CreateTable or DescribeTable JSON, a "      \
+			"CloudFormation, SAM or serverless.yml template, "                         \
+			"Terraform's plan as JSON, a NoSQL Workbench model, an export, JSON "      \
+			"lines or CSV were expected"
+#define MSG_SEED_NO_TABLE                                                                          \
+	ERR_VALIDATION, "no table \"" STR_FMT "\" for its items; --table names another"
 #define MSG_SEED_SLOW_TABLE ERR_VALIDATION, "table \"" STR_FMT "\" does not become ACTIVE"
 #define MSG_SEED_UNPROCESSED ERR_VALIDATION, "%s", "the server keeps leaving items unprocessed"
 #define MSG_SEED_REFUSED ERR_VALIDATION, "%s " STR_FMT ": " STR_FMT
 #define MSG_SEED_REMOTE ERR_VALIDATION, STR_FMT ": %s"
 #define MSG_SEED_NOT_ITEM ERR_VALIDATION, "%s", "no item: a JSON object was expected"
-#define MSG_SEED_REQUEST \
-	ERR_VALIDATION, "%s", "a request of an operation that puts no items here: CreateTable, PutItem and BatchWriteItem are carried out"
-#define MSG_SEED_SCHEMA \
-	ERR_VALIDATION, "%s", "a schema of OneTable, which makes no table: DescribeTable's answer of one is read"
+#define MSG_SEED_REQUEST                                                                           \
+	ERR_VALIDATION, "%s",                                                                      \
+		"a request of an operation that puts no items here: CreateTable, PutItem and "     \
+		"BatchWriteItem are carried out"
+#define MSG_SEED_SCHEMA                                                                            \
+	ERR_VALIDATION, "%s",                                                                      \
+		"a schema of OneTable, which makes no table: DescribeTable's answer of one is "    \
+		"read"
 #define MSG_SEED_NOT_JSON ERR_VALIDATION, "%s", "no JSON"
 #define MSG_SEED_CSV_HEAD ERR_VALIDATION, "%s", "the first line must name the attributes, each once"
 #define MSG_SEED_CSV_FIELDS ERR_VALIDATION, "%zu fields, but the first line names %zu"
 #define MSG_SEED_CSV_QUOTE ERR_VALIDATION, "%s", "a quoted field does not end"
 #define MSG_SEED_GZIP ERR_VALIDATION, "%s", "no whole gzip file"
 #define MSG_SEED_YAML ERR_VALIDATION, "%s"
-#define MSG_SEED_TEMPLATE \
-	ERR_VALIDATION, STR_FMT ": cannot resolve " STR_FMT "; --parameter NAME=VALUE gives the value of a parameter or variable"
+#define MSG_SEED_TEMPLATE                                                                          \
+	ERR_VALIDATION,                                                                            \
+		STR_FMT ": cannot resolve " STR_FMT                                                \
+			"; --parameter NAME=VALUE gives the value of a parameter or variable"
 #define MSG_SEED_NO_KEYS ERR_VALIDATION, "table " STR_FMT " has no key attributes"
 
 #endif

@@ -206,7 +206,8 @@ static bool is_other_request(const struct json *root)
 	return is_other;
 }
 
-/* OneTable: {"format": "onetable:1.1.0", "models": ...} has types of items, and no name of a table. */
+/* OneTable: {"format": "onetable:1.1.0", "models": ...} has types of items, and no name of a table.
+ */
 static bool is_schema(struct seed *seed, const struct json *root)
 {
 	struct str format = json_text_string(seed_arena(seed), root, "format");

@@ -6,7 +6,8 @@
 
 #include "server/seed/seed.h"
 
-/* Whether a JSON document is one of these: {"Table": {...}}, {"TableDescription": {...}}, CreateTable's body, or an array of these. */
+/* Whether a JSON document is one of these: {"Table": {...}}, {"TableDescription": {...}},
+ * CreateTable's body, or an array of these. */
 bool tables_are_in(const struct json *root);
 
 /* Makes the tables of such a document. */

@@ -11,12 +11,17 @@
 #define WRITERS 4 /* connections of upkeep, triggers and the like */
 
 /* The rest of a URL behind its scheme. */
-typedef enum code open_backend(const struct backend_options *options, const char *rest, struct store **store, struct err *err);
+typedef enum code open_backend(const struct backend_options *options, const char *rest,
+			       struct store **store, struct err *err);
 
-static enum code open_sqlite(const struct backend_options *options, const char *rest, struct store **store, struct err *err)
+static enum code open_sqlite(const struct backend_options *options, const char *rest,
+			     struct store **store, struct err *err)
 {
 	const struct sqlite_store_options own = {
-		.path = *rest ? rest : NULL, .durability = options->durability, .readers = options->readers, .cache_bytes = options->cache_bytes,
+		.path = *rest ? rest : NULL,
+		.durability = options->durability,
+		.readers = options->readers,
+		.cache_bytes = options->cache_bytes,
 		.limit_bytes = options->limit_bytes,
 	};
 
@@ -24,17 +29,22 @@ static enum code open_sqlite(const struct backend_options *options, const char *
 }
 
 #ifdef WITH_POSTGRESQL
-static enum code open_postgresql(const struct backend_options *options, const char *rest, struct store **store, struct err *err)
+static enum code open_postgresql(const struct backend_options *options, const char *rest,
+				 struct store **store, struct err *err)
 {
 	const struct postgresql_store_options own = {
-		.url = *rest ? options->url : "", .name = backend_shown(err->arena, options->url).p, .durability = options->durability,
-		.connections = options->readers + WRITERS, .follower_lag_ms = options->follower_lag_ms,
+		.url = *rest ? options->url : "",
+		.name = backend_shown(err->arena, options->url).p,
+		.durability = options->durability,
+		.connections = options->readers + WRITERS,
+		.follower_lag_ms = options->follower_lag_ms,
 	};
 
 	return postgresql_store_open(&own, store, err);
 }
 #else
-static enum code open_postgresql(const struct backend_options *options, const char *rest, struct store **store, struct err *err)
+static enum code open_postgresql(const struct backend_options *options, const char *rest,
+				 struct store **store, struct err *err)
 {
 	(void)options, (void)rest, (void)store;
 	return err_set(err, MSG_NO_POSTGRESQL);
@@ -83,11 +93,15 @@ struct str backend_shown(struct arena *arena, const char *url)
 	if (!backend || !backend->is_shared)
 		return str_copy(arena, str_of(url));
 	const char *start = rest_of(backend, url), *at = strrchr(start, '@');
-	const char *colon = at ? memchr(start, ':', (size_t)(at - start)) : NULL, *from = colon ? at : url;
+	const char *colon = at ? memchr(start, ':', (size_t)(at - start)) : NULL,
+		   *from = colon ? at : url;
 	if (colon)
-		buf_printf(&shown, STR_FMT ":***", STR_ARG(((struct str){url, (size_t)(colon - url)})));
-	for (const char *found; (found = strstr(from, key)) != NULL; from = found + strlen(key) + strcspn(found + strlen(key), "&"))
-		buf_printf(&shown, STR_FMT "%s***", STR_ARG(((struct str){from, (size_t)(found - from)})), key);
+		buf_printf(&shown, STR_FMT ":***",
+			   STR_ARG(((struct str){url, (size_t)(colon - url)})));
+	for (const char *found; (found = strstr(from, key)) != NULL;
+	     from = found + strlen(key) + strcspn(found + strlen(key), "&"))
+		buf_printf(&shown, STR_FMT "%s***",
+			   STR_ARG(((struct str){from, (size_t)(found - from)})), key);
 	buf_printf(&shown, "%s", from);
 	return str_copy(arena, buf_str(&shown));
 }
@@ -107,8 +121,13 @@ bool backend_check(struct arena *arena, const char *url, struct str *problem)
 	if (backend && is_fitting(backend, rest_of(backend, url)))
 		return true;
 	for (size_t i = 0; i < BACKENDS; i++)
-		buf_printf(&forms, "%s%s", i == 0 ? "" : i + 1 < BACKENDS ? ", " : " or ", backends[i].form);
-	*problem = str_printf(arena, "wants " STR_FMT ", not " STR_FMT, STR_ARG(buf_str(&forms)), STR_ARG(backend_shown(arena, url)));
+		buf_printf(&forms, "%s%s",
+			   i == 0             ? ""
+			   : i + 1 < BACKENDS ? ", "
+					      : " or ",
+			   backends[i].form);
+	*problem = str_printf(arena, "wants " STR_FMT ", not " STR_FMT, STR_ARG(buf_str(&forms)),
+			      STR_ARG(backend_shown(arena, url)));
 	return false;
 }
 

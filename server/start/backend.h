@@ -1,9 +1,10 @@
 /*
- * backend - where the data is kept: one row per kind of store, chosen by the scheme of a URL (--store).
+ * backend - where the data is kept: one row per kind of store, chosen by the scheme of a URL
+ * (--store).
  *
- *   sqlite:FILE   a data file, created where it is missing; a folder means the file dynalith.db in it
- *   memory:       in memory, gone when the server ends
- *   postgresql:   //USER@HOST/DATABASE, as libpq takes it; nothing: as its environment says (PGHOST, PGSERVICE, ...)
+ *   sqlite:FILE   a data file, created where it is missing; a folder means the file dynalith.db in
+ * it memory:       in memory, gone when the server ends postgresql:   //USER@HOST/DATABASE, as
+ * libpq takes it; nothing: as its environment says (PGHOST, PGSERVICE, ...)
  *
  * --db-path and --in-memory are short for the first two.
  */
@@ -23,10 +24,12 @@ struct backend_options {
 	unsigned readers;           /* threads that read at once */
 	size_t cache_bytes;         /* per reader */
 	uint64_t limit_bytes;       /* of the data; 0: none */
-	unsigned follower_lag_ms;   /* of a database: how far standbys may be behind that answer reads; 0: none does */
+	unsigned follower_lag_ms;   /* of a database: how far standbys may be behind that answer
+				       reads; 0: none does */
 };
 
-/* Whether the URL names a backend of this build and what that needs; *problem is for the operator. */
+/* Whether the URL names a backend of this build and what that needs; *problem is for the operator.
+ */
 bool backend_check(struct arena *arena, const char *url, struct str *problem);
 
 /* The data file that the URL names; NULL where there is none. */
@@ -42,6 +45,7 @@ struct str backend_shown(struct arena *arena, const char *url);
 const char *backend_url(struct arena *arena, bool in_memory, const char *file);
 
 /* Opens the store. ERR_INTERNAL with one line for the operator. */
-enum code backend_open(const struct backend_options *options, struct store **store, struct err *err) WARN_UNUSED;
+enum code backend_open(const struct backend_options *options, struct store **store,
+		       struct err *err) WARN_UNUSED;
 
 #endif

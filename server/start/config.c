@@ -28,8 +28,10 @@ static const struct option {
 	long low, high;
 	size_t offset;
 } options[] = {
-#define OPTION(field, kind, flag, environment, key, otherwise, low, high, help) \
-	{flag, environment, key, otherwise, help, KIND_##kind, low, high, offsetof(struct config, field)},
+#define OPTION(field, kind, flag, environment, key, otherwise, low, high, help)                    \
+	{flag,      environment, key,                                                              \
+	 otherwise, help,        KIND_##kind,                                                      \
+	 low,       high,        offsetof(struct config, field)},
 #include "server/start/options.def"
 #undef OPTION
 };
@@ -92,7 +94,8 @@ static bool is_choice(const char *help, const char *value)
 /* Reports an unknown option; `nearest` is a likely one, or NULL. */
 static bool fail_unknown(const char *source, const char *name, const char *nearest)
 {
-	complain("%s: unknown option%s%s%s%s%s", source, name ? " " : "", name ? name : "", SUGGESTED(nearest));
+	complain("%s: unknown option%s%s%s%s%s", source, name ? " " : "", name ? name : "",
+		 SUGGESTED(nearest));
 	return false;
 }
 
@@ -106,7 +109,8 @@ static bool fail_command(const char *word)
 
 static bool set_switch(const struct option *option, bool *at, const char *source, const char *value)
 {
-	static const char *const words[][2] = {{"true", "false"}, {"1", "0"}, {"yes", "no"}, {"on", "off"}};
+	static const char *const words[][2] = {
+		{"true", "false"}, {"1", "0"}, {"yes", "no"}, {"on", "off"}};
 
 	(void)option;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -129,7 +133,8 @@ static bool set_number(const struct option *option, long *at, const char *source
 	if (errno || end == value || *end)
 		return fail(source, "wants a number, not", value);
 	if (number < option->low || number > option->high) {
-		complain("%s: wants a number from %ld to %ld, not %s", source, option->low, option->high, value);
+		complain("%s: wants a number from %ld to %ld, not %s", source, option->low,
+			 option->high, value);
 		return false;
 	}
 	*at = number;
@@ -137,7 +142,8 @@ static bool set_number(const struct option *option, long *at, const char *source
 }
 
 /* Sets the option's field from a text; `source` names it in the error. */
-static bool set(const struct option *option, struct config *config, struct arena *arena, const char *source, const char *value)
+static bool set(const struct option *option, struct config *config, struct arena *arena,
+		const char *source, const char *value)
 {
 	char *at = (char *)config + option->offset;
 
@@ -169,9 +175,11 @@ void config_print_example(FILE *out)
 	for (size_t i = 0; i < OPTIONS; i++) {
 		bool is_text = options[i].kind == KIND_TEXT || options[i].kind == KIND_CHOICE;
 
-		fprintf(out, "  \"%s\": %s%s%s,\n", options[i].key, is_text ? "\"" : "", options[i].otherwise, is_text ? "\"" : "");
+		fprintf(out, "  \"%s\": %s%s%s,\n", options[i].key, is_text ? "\"" : "",
+			options[i].otherwise, is_text ? "\"" : "");
 	}
-	fprintf(out, "  \"credentials\": [\n    {\"access_key_id\": \"example\", \"secret_access_key\": \"example-secret\"}\n  ]\n}\n");
+	fprintf(out, "  \"credentials\": [\n    {\"access_key_id\": \"example\", "
+		     "\"secret_access_key\": \"example-secret\"}\n  ]\n}\n");
 }
 
 static const struct option *find_flag(struct str flag)
@@ -204,27 +212,33 @@ static const char *scalar_text(struct arena *arena, const struct json *value)
 	case JSON_BOOLEAN:
 		return json_boolean(value) ? "true" : "false";
 	case JSON_NUMBER:
-		return json_integer(value, &number) ? str_printf(arena, "%lld", (long long)number).p : "a fraction";
+		return json_integer(value, &number) ? str_printf(arena, "%lld", (long long)number).p
+						    : "a fraction";
 	default:
 		return "a list or object";
 	}
 }
 
 /* AWS: the number of an account has 12 digits. */
-static bool read_account(struct arena *arena, const struct json *member, struct credential *credential, const char *file)
+static bool read_account(struct arena *arena, const struct json *member,
+			 struct credential *credential, const char *file)
 {
-	struct str account = json_type(member) == JSON_STRING ? json_string(arena, member) : STR("");
+	struct str account =
+		json_type(member) == JSON_STRING ? json_string(arena, member) : STR("");
 
-	if (account.n != ACCOUNT_SIZE || strspn(str_copy(arena, account).p, "0123456789") != ACCOUNT_SIZE)
+	if (account.n != ACCOUNT_SIZE ||
+	    strspn(str_copy(arena, account).p, "0123456789") != ACCOUNT_SIZE)
 		return fail(file, "the account of a credential wants 12 digits in quotes", NULL);
 	credential->account = account;
 	return true;
 }
 
 /* The members that a signature check does not need. */
-static bool read_rights(struct arena *arena, const struct json *entry, struct credential *credential, const char *file)
+static bool read_rights(struct arena *arena, const struct json *entry,
+			struct credential *credential, const char *file)
 {
-	const struct json *account = json_member(entry, "account"), *control = json_member(entry, "control");
+	const struct json *account = json_member(entry, "account"),
+			  *control = json_member(entry, "control");
 
 	if (control && json_type(control) != JSON_BOOLEAN)
 		return fail(file, "the control of a credential wants true or false", NULL);
@@ -234,27 +248,33 @@ static bool read_rights(struct arena *arena, const struct json *entry, struct cr
 	return !account || read_account(arena, account, credential, file);
 }
 
-static bool read_credential(struct arena *arena, const struct json *entry, struct credential *credential, const char *file)
+static bool read_credential(struct arena *arena, const struct json *entry,
+			    struct credential *credential, const char *file)
 {
 	static const char *const names[] = {"access_key_id", "secret_access_key", "session_token"};
-	struct str *const texts[] = {&credential->access_key, &credential->secret, &credential->token};
+	struct str *const texts[] = {&credential->access_key, &credential->secret,
+				     &credential->token};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const struct json *member = json_type(entry) == JSON_OBJECT ? json_member(entry, names[i]) : NULL;
+		const struct json *member =
+			json_type(entry) == JSON_OBJECT ? json_member(entry, names[i]) : NULL;
 
 		*texts[i] = STR_ABSENT;
 		if (!member && texts[i] == &credential->token)
 			continue;
 		if (!member || json_type(member) != JSON_STRING)
-			return fail(file, "a credential needs access_key_id and secret_access_key", NULL);
+			return fail(file, "a credential needs access_key_id and secret_access_key",
+				    NULL);
 		if (!json_c_string(arena, member))
-			return fail(str_printf(arena, "%s: %s", file, names[i]).p, HOLDS_ZERO, NULL);
+			return fail(str_printf(arena, "%s: %s", file, names[i]).p, HOLDS_ZERO,
+				    NULL);
 		*texts[i] = json_string(arena, member);
 	}
 	return read_rights(arena, entry, credential, file);
 }
 
-static bool read_credentials(struct arena *arena, const struct json *list, struct config *config, const char *file)
+static bool read_credentials(struct arena *arena, const struct json *list, struct config *config,
+			     const char *file)
 {
 	if (json_type(list) != JSON_ARRAY)
 		return fail(file, "credentials must be a list", NULL);
@@ -269,7 +289,8 @@ static bool read_credentials(struct arena *arena, const struct json *list, struc
 	return true;
 }
 
-static bool read_value(struct arena *arena, const struct json *value, const struct option *option, struct config *config, const char *file)
+static bool read_value(struct arena *arena, const struct json *value, const struct option *option,
+		       struct config *config, const char *file)
 {
 	const char *source = str_printf(arena, "%s: %s", file, option->key).p;
 
@@ -291,17 +312,21 @@ static bool begins_a_key(struct str name)
 	return false;
 }
 
-static bool read_members(struct arena *arena, const struct json *object, struct str prefix, struct config *config, const char *file);
+static bool read_members(struct arena *arena, const struct json *object, struct str prefix,
+			 struct config *config, const char *file);
 
 /* {"ttl": {"delay": 3}} is {"ttl.delay": 3}: then the prefix is "ttl.". */
-static bool read_member(struct arena *arena, const struct json *member, struct str prefix, struct config *config, const char *file)
+static bool read_member(struct arena *arena, const struct json *member, struct str prefix,
+			struct config *config, const char *file)
 {
-	struct str name = str_printf(arena, STR_FMT STR_FMT, STR_ARG(prefix), STR_ARG(json_name(arena, member)));
+	struct str name = str_printf(arena, STR_FMT STR_FMT, STR_ARG(prefix),
+				     STR_ARG(json_name(arena, member)));
 
 	if (str_has_zero(json_name(arena, member)))
 		return fail(str_printf(arena, "%s: %s", file, name.p).p, HOLDS_ZERO, NULL);
 	if (str_eq(name, STR(SCHEMA)))
-		return json_type(member) == JSON_STRING || fail(file, SCHEMA ": wants a text", NULL);
+		return json_type(member) == JSON_STRING ||
+		       fail(file, SCHEMA ": wants a text", NULL);
 	if (str_eq(name, STR("credentials")))
 		return read_credentials(arena, member, config, file);
 	for (size_t i = 0; i < OPTIONS; i++) {
@@ -309,7 +334,8 @@ static bool read_member(struct arena *arena, const struct json *member, struct s
 			return read_value(arena, member, &options[i], config, file);
 	}
 	if (prefix.n == 0 && json_type(member) == JSON_OBJECT && begins_a_key(name))
-		return read_members(arena, member, str_printf(arena, STR_FMT ".", STR_ARG(name)), config, file);
+		return read_members(arena, member, str_printf(arena, STR_FMT ".", STR_ARG(name)),
+				    config, file);
 	struct suggestion suggestion = {.typed = name};
 	suggest_offer(&suggestion, "credentials");
 	for (size_t i = 0; i < OPTIONS; i++)
@@ -317,7 +343,8 @@ static bool read_member(struct arena *arena, const struct json *member, struct s
 	return fail_unknown(file, name.p, suggestion.nearest);
 }
 
-static bool read_members(struct arena *arena, const struct json *object, struct str prefix, struct config *config, const char *file)
+static bool read_members(struct arena *arena, const struct json *object, struct str prefix,
+			 struct config *config, const char *file)
 {
 	for (const struct json *member = json_first(object); member; member = json_next(member)) {
 		if (!read_member(arena, member, prefix, config, file))
@@ -340,12 +367,14 @@ static bool fail_json(struct arena *arena, struct str text, const char *source)
 	const char *end = memchr(text.p + start, '\n', text.n - start);
 	size_t n = end ? (size_t)(end - text.p) - start : text.n - start;
 	n = n < LINE_SHOWN ? n : LINE_SHOWN;
-	complain("%s:%zu:%zu: is not JSON here: %.*s", source, line, at - start + 1, (int)n, text.p + start);
+	complain("%s:%zu:%zu: is not JSON here: %.*s", source, line, at - start + 1, (int)n,
+		 text.p + start);
 	return false;
 }
 
 /* The options of a JSON object; `source` names it in the error. */
-static bool read_text(struct arena *arena, struct str text, struct config *config, const char *source)
+static bool read_text(struct arena *arena, struct str text, struct config *config,
+		      const char *source)
 {
 	const struct json *root;
 	struct err err = err_in(arena);
@@ -372,13 +401,14 @@ static bool read_file(struct arena *arena, const char *path, struct config *conf
 }
 
 /*
- * Kubernetes and Docker set DYNALITH_SERVICE_HOST, DYNALITH_PORT=tcp://10.0.0.1:8000, DYNALITH_PORT_8000_TCP and the like in containers
- * beside a service "dynalith".
+ * Kubernetes and Docker set DYNALITH_SERVICE_HOST, DYNALITH_PORT=tcp://10.0.0.1:8000,
+ * DYNALITH_PORT_8000_TCP and the like in containers beside a service "dynalith".
  */
 static bool is_service_link(const char *name, const char *value)
 {
 	return strncmp(name, ENVIRONMENT "SERVICE_", strlen(ENVIRONMENT "SERVICE_")) == 0 ||
-	       strncmp(name, ENVIRONMENT "PORT_", strlen(ENVIRONMENT "PORT_")) == 0 || strncmp(value, "tcp://", 6) == 0;
+	       strncmp(name, ENVIRONMENT "PORT_", strlen(ENVIRONMENT "PORT_")) == 0 ||
+	       strncmp(value, "tcp://", 6) == 0;
 }
 
 /* Whether the variable is an option; else a likely one. */
@@ -405,8 +435,9 @@ void config_warn_of_environment(char *const *environment)
 			continue;
 		struct str name = {*environment, (size_t)(equals - *environment)};
 		if (!is_known(name, &nearest) && !is_service_link(*environment, equals + 1))
-			log_line(LOG_WARN, STR_FMT " in the environment is no option and has no effect%s%s%s", STR_ARG(name),
-				 SUGGESTED(nearest));
+			log_line(LOG_WARN,
+				 STR_FMT " in the environment is no option and has no effect%s%s%s",
+				 STR_ARG(name), SUGGESTED(nearest));
 	}
 }
 
@@ -420,7 +451,9 @@ struct str config_data(struct arena *arena, const struct config *config)
 	if (backend_is_shared(config->store))
 		return backend_shown(arena, config->store);
 	char *path = config->in_memory ? NULL : realpath(config->db_path, NULL);
-	struct str data = str_copy(arena, str_of(config->in_memory ? "memory" : path ? path : config->db_path));
+	struct str data = str_copy(arena, str_of(config->in_memory ? "memory"
+						 : path            ? path
+								   : config->db_path));
 
 	free(path);
 	return data;
@@ -431,7 +464,8 @@ static bool read_environment(struct arena *arena, struct config *config)
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const char *value = getenv(options[i].environment);
 
-		if (value && !is_service_link(options[i].environment, value) && !set(&options[i], config, arena, options[i].environment, value))
+		if (value && !is_service_link(options[i].environment, value) &&
+		    !set(&options[i], config, arena, options[i].environment, value))
 			return false;
 	}
 	return true;
@@ -452,7 +486,9 @@ static bool read_flag(struct arena *arena, int argc, char **argv, int *i, struct
 	const struct dropin *dropin = dropin_find(flag);
 	const struct option *option = find_flag(dropin ? str_of(dropin->ours) : flag);
 
-	if ((dropin && !dropin->ours) || (config->is_dropin && argv[*i][0] != '-')) /* DynamoDB Local passes over words that are no flags */
+	if ((dropin && !dropin->ours) ||
+	    (config->is_dropin &&
+	     argv[*i][0] != '-')) /* DynamoDB Local passes over words that are no flags */
 		return true;
 	if (str_eq(flag, STR("--config"))) {
 		*i += value == NULL; /* read before */
@@ -468,7 +504,8 @@ static bool read_flag(struct arena *arena, int argc, char **argv, int *i, struct
 		value = argv[++*i];
 	if (dropin && dropin->is_folder && !is_folder(value))
 		return fail(argv[*i - 1], "Invalid directory for database creation.", value);
-	return value ? set(option, config, arena, option->flag, value) : fail(option->flag, "wants a value", NULL);
+	return value ? set(option, config, arena, option->flag, value)
+		     : fail(option->flag, "wants a value", NULL);
 }
 
 static const char *config_file(int argc, char **argv)
@@ -505,7 +542,8 @@ static enum config_result fail_of_half(const struct config *config)
 	bool has_certificate = config_names(config->tls_cert);
 
 	complain("%s %s: %s is missing", has_certificate ? "--tls-cert" : "--tls-key",
-		has_certificate ? config->tls_cert : config->tls_key, has_certificate ? "--tls-key" : "--tls-cert");
+		 has_certificate ? config->tls_cert : config->tls_key,
+		 has_certificate ? "--tls-key" : "--tls-cert");
 	return CONFIG_FAILED;
 }
 
@@ -531,7 +569,8 @@ static void name_store(struct arena *arena, struct config *config)
 static bool is_s3(const struct config *config)
 {
 	struct client_target target;
-	bool is_url = strncmp(config->s3, "http://", 7) == 0 || strncmp(config->s3, "https://", 8) == 0;
+	bool is_url =
+		strncmp(config->s3, "http://", 7) == 0 || strncmp(config->s3, "https://", 8) == 0;
 
 	return config->s3[0] && (!is_url || client_read_any_target(str_of(config->s3), &target)) &&
 	       (!config_names(config->s3_credentials) || strchr(config->s3_credentials, ':'));
@@ -542,7 +581,8 @@ static bool is_kinesis(const struct config *config)
 {
 	struct client_target target;
 
-	return client_read_any_target(str_of(config->kinesis), &target) && strchr(config->kinesis_credentials, ':');
+	return client_read_any_target(str_of(config->kinesis), &target) &&
+	       strchr(config->kinesis_credentials, ':');
 }
 
 static const char *source_of(const struct config *config, size_t offset)
@@ -557,16 +597,24 @@ static const char *source_of(const struct config *config, size_t offset)
 /* Options that say two things about one subject, wherever they come from. */
 static bool agree(const struct config *config)
 {
-	const char *store = config_names(config->store) ? source_of(config, offsetof(struct config, store)) : NULL;
+	const char *store = config_names(config->store)
+				    ? source_of(config, offsetof(struct config, store))
+				    : NULL;
 	const char *path = source_of(config, offsetof(struct config, db_path));
-	const char *memory = config->in_memory ? source_of(config, offsetof(struct config, in_memory)) : NULL;
-	const char *namespaces = strcmp(config->namespaces, "shared") != 0 ? source_of(config, offsetof(struct config, namespaces)) : NULL;
-	const char *shared = config->shared_db ? source_of(config, offsetof(struct config, shared_db)) : NULL;
-	const char *const pairs[][2] = {{memory, path}, {store, path}, {store, memory}, {shared, namespaces}};
+	const char *memory =
+		config->in_memory ? source_of(config, offsetof(struct config, in_memory)) : NULL;
+	const char *namespaces = strcmp(config->namespaces, "shared") != 0
+					 ? source_of(config, offsetof(struct config, namespaces))
+					 : NULL;
+	const char *shared =
+		config->shared_db ? source_of(config, offsetof(struct config, shared_db)) : NULL;
+	const char *const pairs[][2] = {
+		{memory, path}, {store, path}, {store, memory}, {shared, namespaces}};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		if (pairs[i][0] && pairs[i][1]) {
-			complain("%s and %s contradict each other: leave one out", pairs[i][0], pairs[i][1]);
+			complain("%s and %s contradict each other: leave one out", pairs[i][0],
+				 pairs[i][1]);
 			return false;
 		}
 	}
@@ -586,7 +634,8 @@ static bool is_as(struct arena *arena, const struct config *config)
 	return false;
 }
 
-/* What options must be beyond the kinds of their rows; the short forms of some become the long ones. */
+/* What options must be beyond the kinds of their rows; the short forms of some become the long
+ * ones. */
 static bool finish(struct arena *arena, struct config *config)
 {
 	struct str problem;
@@ -594,19 +643,24 @@ static bool finish(struct arena *arena, struct config *config)
 	if (!config->is_dropin && !agree(config))
 		return false;
 	if (!trigger_specs_are_valid(config->trigger, &problem)) {
-		complain("trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT, STR_ARG(problem));
+		complain("trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT,
+			 STR_ARG(problem));
 		return false;
 	}
 	if (!trigger_filter_is_valid(arena, config->trigger_filter, &problem)) {
-		complain("trigger-filter: wants none, FilterCriteria as JSON or a file of it, not " STR_FMT, STR_ARG(problem));
+		complain("trigger-filter: wants none, FilterCriteria as JSON or a file of it, "
+			 "not " STR_FMT,
+			 STR_ARG(problem));
 		return false;
 	}
 	if (!is_s3(config)) {
-		complain("s3: wants none, a folder, or http://HOST[:PORT] or https://HOST[:PORT] with s3-credentials ACCESS_KEY:SECRET");
+		complain("s3: wants none, a folder, or http://HOST[:PORT] or https://HOST[:PORT] "
+			 "with s3-credentials ACCESS_KEY:SECRET");
 		return false;
 	}
 	if (config_names(config->kinesis) && !is_kinesis(config)) {
-		complain("kinesis: wants none, or http://HOST[:PORT] or https://HOST[:PORT] with kinesis-credentials ACCESS_KEY:SECRET");
+		complain("kinesis: wants none, or http://HOST[:PORT] or https://HOST[:PORT] with "
+			 "kinesis-credentials ACCESS_KEY:SECRET");
 		return false;
 	}
 	if (config_names(config->store) && !backend_check(arena, config->store, &problem)) {
@@ -658,7 +712,8 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		config->store = "none";
 	}
 	for (int i = 1; i < argc; i++) {
-		if (config->is_health && strcmp(argv[i], "--timeout") == 0 && reach_take(&reach, argc, argv, &i))
+		if (config->is_health && strcmp(argv[i], "--timeout") == 0 &&
+		    reach_take(&reach, argc, argv, &i))
 			continue;
 		if (!read_flag(arena, argc, argv, &i, config))
 			return CONFIG_FAILED;
@@ -669,7 +724,8 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 	return finish(arena, config) ? CONFIG_RUN : CONFIG_FAILED;
 }
 
-/* Without a place for the data it is in memory. No signature is there to be checked, unless the options want one. */
+/* Without a place for the data it is in memory. No signature is there to be checked, unless the
+ * options want one. */
 static bool read_own(struct arena *arena, struct str text, struct config *config)
 {
 	if (!set_defaults(arena, config))
@@ -683,7 +739,8 @@ static bool read_own(struct arena *arena, struct str text, struct config *config
 	return finish(arena, config);
 }
 
-bool config_read_text(struct arena *arena, struct str text, struct config *config, struct str *problem)
+bool config_read_text(struct arena *arena, struct str text, struct config *config,
+		      struct str *problem)
 {
 	struct complaint own = {arena, STR("")};
 
@@ -694,7 +751,8 @@ bool config_read_text(struct arena *arena, struct str text, struct config *confi
 	return is_read;
 }
 
-static const char *value_of(struct arena *arena, const struct option *option, const struct config *config)
+static const char *value_of(struct arena *arena, const struct option *option,
+			    const struct config *config)
 {
 	const char *at = (const char *)config + option->offset;
 
@@ -716,9 +774,11 @@ static int show(struct arena *arena, int argc, char **argv)
 	if (result != CONFIG_RUN)
 		return result == CONFIG_DONE ? EXIT_DONE : EXIT_MISUSE;
 	for (size_t i = 0; i < OPTIONS; i++) {
-		bool is_secret = strstr(options[i].key, "credentials") && config_names(value_of(arena, &options[i], &config));
+		bool is_secret = strstr(options[i].key, "credentials") &&
+				 config_names(value_of(arena, &options[i], &config));
 
-		printf("%-26s %-30s %s\n", options[i].key, is_secret ? "(not shown)" : value_of(arena, &options[i], &config),
+		printf("%-26s %-30s %s\n", options[i].key,
+		       is_secret ? "(not shown)" : value_of(arena, &options[i], &config),
 		       config.sources[i] ? config.sources[i] : "default");
 	}
 	printf("%-26s %zu\n", "credentials", config.credential_count);
@@ -737,7 +797,8 @@ int config_run(struct arena *arena, int argc, char **argv)
 		fail(argv[3], strerror(errno), NULL);
 		return EXIT_FAILED;
 	}
-	if (!set_defaults(arena, &config) || !read_file(arena, argv[3], &config) || !finish(arena, &config))
+	if (!set_defaults(arena, &config) || !read_file(arena, argv[3], &config) ||
+	    !finish(arena, &config))
 		return EXIT_FOUND;
 	if (config_names(config.tls_cert) != config_names(config.tls_key)) {
 		fail_of_half(&config);

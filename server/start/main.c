@@ -1,5 +1,6 @@
 /*
- * main - puts the parts together: configuration, an instance, HTTP; waits for a signal; takes them apart again.
+ * main - puts the parts together: configuration, an instance, HTTP; waits for a signal; takes them
+ * apart again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -39,10 +40,14 @@
 
 extern char **environ; /* no header of POSIX declares it */
 
-#define END_MS 9000                   /* how long all of the end may take, so that with its last line it is less than 10 s */
-#define DRAIN_MS 5000                 /* how long requests under way may take when the server ends */
+#define END_MS                                                                                     \
+	9000 /* how long all of the end may take, so that with its last line it is less than 10 s  \
+	      */
+#define DRAIN_MS 5000 /* how long requests under way may take when the server ends */
 #define NEIGHBOUR_MS 1000             /* to ask the server that has our port */
-#define START_STACK (8 * 1024 * 1024) /* bytes, as a main thread usually has; musl gives other threads 128 KB */
+#define START_STACK                                                                                \
+	(8 * 1024 * 1024) /* bytes, as a main thread usually has; musl gives other threads 128 KB  \
+			   */
 
 struct parts {
 	struct arena *arena;
@@ -57,23 +62,32 @@ struct parts {
 /* As many connections as there can be open files. */
 static void limit_connections(struct http_options *http, unsigned wanted, bool has_tls)
 {
-	struct connections_room room = connections_make_room(wanted, has_tls ? TLS_FILES : 1, http->threads);
+	struct connections_room room =
+		connections_make_room(wanted, has_tls ? TLS_FILES : 1, http->threads);
 
 	if (room.within < wanted)
-		log_line(LOG_WARN, "the limit of %llu open files leaves room for %u connections, not %u; the server answers 503 to more",
+		log_line(LOG_WARN,
+			 "the limit of %llu open files leaves room for %u connections, not %u; the "
+			 "server answers 503 to more",
 			 (unsigned long long)room.files, room.within, wanted);
 	http->room = room;
 }
 
-/* The limits of an address. -1, the default: a share of all connections, and no limit for loopback addresses. */
+/* The limits of an address. -1, the default: a share of all connections, and no limit for loopback
+ * addresses. */
 static struct connections_share share_of(const struct config *config, bool is_loopback)
 {
 	unsigned all = (unsigned)config->connection_limit;
-	long connections = config->address_connection_limit, requests = config->address_request_limit;
+	long connections = config->address_connection_limit,
+	     requests = config->address_request_limit;
 
 	return (struct connections_share){
-		.connections = connections >= 0 ? (unsigned)connections : is_loopback ? 0 : all / 2 + 1,
-		.requests = requests >= 0 ? (unsigned)requests : is_loopback ? 0 : all / 4 + 1,
+		.connections = connections >= 0 ? (unsigned)connections
+			       : is_loopback    ? 0
+						: all / 2 + 1,
+		.requests = requests >= 0 ? (unsigned)requests
+			    : is_loopback ? 0
+					  : all / 4 + 1,
 	};
 }
 
@@ -99,9 +113,11 @@ static bool is_every_address(const char *host)
 
 static struct str url_of(const struct parts *parts, unsigned port)
 {
-	const char *host = is_every_address(parts->config->host) ? "localhost" : parts->config->host;
+	const char *host =
+		is_every_address(parts->config->host) ? "localhost" : parts->config->host;
 
-	return str_printf(parts->arena, strchr(host, ':') ? "http%s://[%s]:%u" : "http%s://%s:%u", parts->tls ? "s" : "", host, port);
+	return str_printf(parts->arena, strchr(host, ':') ? "http%s://[%s]:%u" : "http%s://%s:%u",
+			  parts->tls ? "s" : "", host, port);
 }
 
 /* What a person at a terminal wants to know first. */
@@ -111,11 +127,13 @@ static void say_ready_plainly(const struct parts *parts, struct str url, const c
 		"AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local ";
 	struct str data = config_data(parts->arena, parts->config);
 
-	fprintf(stderr, "Dynalith " DYNALITH_VERSION " is ready. Ctrl-C ends it.\n"
-			"  URL   " STR_FMT "  (in a browser: the console)\n"
-			"  Data  " STR_FMT "\n"
-			"  Keys  %s\n"
-			"  Try   %saws dynamodb list-tables --region us-east-1 --endpoint-url " STR_FMT "\n",
+	fprintf(stderr,
+		"Dynalith " DYNALITH_VERSION " is ready. Ctrl-C ends it.\n"
+		"  URL   " STR_FMT "  (in a browser: the console)\n"
+		"  Data  " STR_FMT "\n"
+		"  Keys  %s\n"
+		"  Try   %saws dynamodb list-tables --region us-east-1 --endpoint-url " STR_FMT
+		"\n",
 		STR_ARG(url), STR_ARG(data), welcome, keys, STR_ARG(url));
 }
 
@@ -123,11 +141,15 @@ static void say_ready_plainly(const struct parts *parts, struct str url, const c
 static void say_ready(const struct parts *parts, struct str url)
 {
 	static const char *const welcomes[] = {
-		[AUTH_OPEN] = "any access key and secret will do", [AUTH_VERIFY] = "signatures are checked", [AUTH_OFF] = "requests need no signature",
+		[AUTH_OPEN] = "any access key and secret will do",
+		[AUTH_VERIFY] = "signatures are checked",
+		[AUTH_OFF] = "requests need no signature",
 	};
 	const struct config *config = parts->config;
 	const char *welcome = welcomes[instance_routes(parts->instance)->auth];
-	struct str message = str_printf(parts->arena, "dynalith " DYNALITH_VERSION " is ready: %s; Ctrl-C or SIGTERM ends it", welcome);
+	struct str message = str_printf(
+		parts->arena,
+		"dynalith " DYNALITH_VERSION " is ready: %s; Ctrl-C or SIGTERM ends it", welcome);
 	const struct log_field fields[] = {
 		{"url", url, false},
 		{"host", is_every_address(config->host) ? str_of(config->host) : STR_ABSENT, false},
@@ -135,12 +157,14 @@ static void say_ready(const struct parts *parts, struct str url)
 		{"data", config_data(parts->arena, config), false},
 	};
 
-	if (isatty(STDERR_FILENO) && log_is_on(LOG_INFO) && strcmp(config->log_format, "logfmt") == 0)
+	if (isatty(STDERR_FILENO) && log_is_on(LOG_INFO) &&
+	    strcmp(config->log_format, "logfmt") == 0)
 		say_ready_plainly(parts, url, welcome);
 	else
 		log_event(LOG_INFO, message.p, fields, sizeof(fields) / sizeof(fields[0]));
 	if (backend_file(config->store) && sqlite_store_library_note())
-		log_line(LOG_WARN, "SQLite %s %s", sqlite_store_library_version(), sqlite_store_library_note());
+		log_line(LOG_WARN, "SQLite %s %s", sqlite_store_library_version(),
+			 sqlite_store_library_note());
 }
 
 /* SIGHUP, which is among the signals with TLS only. */
@@ -150,17 +174,22 @@ static void reload(const struct parts *parts)
 	struct str problem;
 
 	if (tls_reload(parts->tls, arena, &problem))
-		log_line(LOG_INFO, "new connections get the certificate of %s as it is now", parts->config->tls_cert);
+		log_line(LOG_INFO, "new connections get the certificate of %s as it is now",
+			 parts->config->tls_cert);
 	else
-		log_line(LOG_ERROR, STR_FMT "; the certificate read before stays", STR_ARG(problem));
+		log_line(LOG_ERROR, STR_FMT "; the certificate read before stays",
+			 STR_ARG(problem));
 	arena_free(arena);
 }
 
 static void print_banner(const struct config *config, unsigned port)
 {
 	const struct dropin_banner banner = {
-		.port = port, .db_path = backend_file(config->store), .shared_db = config->shared_db,
-		.delay_transient_statuses = config->delay_transient_statuses, .cors = config->cors,
+		.port = port,
+		.db_path = backend_file(config->store),
+		.shared_db = config->shared_db,
+		.delay_transient_statuses = config->delay_transient_statuses,
+		.cors = config->cors,
 	};
 
 	if (config->is_dropin)
@@ -171,11 +200,17 @@ static void print_banner(const struct config *config, unsigned port)
 static const char *explain_port(const struct parts *parts, const char *problem)
 {
 	const struct config *config = parts->config;
-	const struct health_options options = {.host = config->host, .port = (unsigned)config->port, .is_tls = parts->tls, .wait_ms = NEIGHBOUR_MS};
+	const struct health_options options = {.host = config->host,
+					       .port = (unsigned)config->port,
+					       .is_tls = parts->tls,
+					       .wait_ms = NEIGHBOUR_MS};
 
 	if (strcmp(problem, strerror(EADDRINUSE)) != 0)
 		return problem;
-	return str_printf(parts->arena, "%s: %s. End it, or choose another port: --port N, and 0 for a free one", problem, health_who(parts->arena, &options)).p;
+	return str_printf(parts->arena,
+			  "%s: %s. End it, or choose another port: --port N, and 0 for a free one",
+			  problem, health_who(parts->arena, &options))
+		.p;
 }
 
 /* Listens first, then does the work that no client waits for. */
@@ -187,7 +222,8 @@ static enum code listen_first(struct parts *parts)
 	set_front(instance_limits(parts->instance), config, parts->tls);
 	parts->http = http_start(instance_limits(parts->instance), &problem);
 	if (!parts->http)
-		return err_set(&parts->err, MSG_NO_LISTENING, config->host, config->port, explain_port(parts, problem));
+		return err_set(&parts->err, MSG_NO_LISTENING, config->host, config->port,
+			       explain_port(parts, problem));
 	print_banner(config, http_port(parts->http));
 	enum code code = instance_start(parts->instance, &parts->err);
 	if (code != OK) {
@@ -195,7 +231,8 @@ static enum code listen_first(struct parts *parts)
 		return code;
 	}
 	crash_prepare();
-	platform_keep_heap(); /* not earlier: it would make calloc() clear the large tables above, which are fresh pages of the system now */
+	platform_keep_heap(); /* not earlier: it would make calloc() clear the large tables above,
+				 which are fresh pages of the system now */
 	return OK;
 }
 
@@ -214,8 +251,8 @@ static void *start(void *context)
 }
 
 /*
- * Runs start() in a new thread, which the system puts on an idle core. The process itself begins on its parent's core, where the parent often polls until
- * the server answers.
+ * Runs start() in a new thread, which the system puts on an idle core. The process itself begins on
+ * its parent's core, where the parent often polls until the server answers.
  */
 static void start_on_idle_core(struct parts *parts)
 {
@@ -239,7 +276,8 @@ static void wait_for_end(const struct parts *parts, const sigset_t *signals)
 
 	say_ready(parts, url);
 	if (parts->config->exit_with_parent && !parent_watch(url))
-		log_line(LOG_ERROR, "there is no thread that watches standard input; the server does not end with its parent");
+		log_line(LOG_ERROR, "there is no thread that watches standard input; the server "
+				    "does not end with its parent");
 	while (sigwait(signals, &received) == 0 && received == SIGHUP)
 		reload(parts);
 	ending_begin(END_MS);
@@ -247,8 +285,10 @@ static void wait_for_end(const struct parts *parts, const sigset_t *signals)
 	http_stop(parts->http, DRAIN_MS);
 }
 
-/* The certificate, before the data is opened. SIGHUP is waited for with TLS only; else it ends the process as ever. */
-static bool prepare_tls(struct arena *arena, const struct config *config, sigset_t *signals, struct tls **tls)
+/* The certificate, before the data is opened. SIGHUP is waited for with TLS only; else it ends the
+ * process as ever. */
+static bool prepare_tls(struct arena *arena, const struct config *config, sigset_t *signals,
+			struct tls **tls)
 {
 	struct str problem;
 
@@ -284,7 +324,10 @@ static int ask_for_health(struct arena *arena, const struct config *config)
 {
 	const char *authorities = config_names(config->tls_ca) ? config->tls_ca : NULL;
 	const struct health_options options = {
-		.host = config->host, .port = (unsigned)config->port, .is_tls = authorities || config_names(config->tls_cert), .authorities = authorities,
+		.host = config->host,
+		.port = (unsigned)config->port,
+		.is_tls = authorities || config_names(config->tls_cert),
+		.authorities = authorities,
 		.wait_ms = config->health_wait_ms,
 	};
 
@@ -329,7 +372,8 @@ int main(int argc, char **argv)
 	if (command)
 		interrupt_watch();
 	if (command && (command->run || help_is_wanted(argc, argv))) {
-		status = help_is_wanted(argc, argv) ? help_run_command(command->word) : command->run(arena, argc, argv);
+		status = help_is_wanted(argc, argv) ? help_run_command(command->word)
+						    : command->run(arena, argc, argv);
 		arena_free(arena);
 		return status;
 	}
@@ -345,7 +389,8 @@ int main(int argc, char **argv)
 			status = ask_for_health(arena, &config);
 			break;
 		}
-		log_configure(log_level_of(config.log_level), strcmp(config.log_format, "json") == 0);
+		log_configure(log_level_of(config.log_level),
+			      strcmp(config.log_format, "json") == 0);
 		config_warn_of_environment(environ);
 		if (config.is_dropin && backend_file(config.store))
 			dropin_warn_of_its_data(arena, config.db_path);

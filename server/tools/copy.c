@@ -45,7 +45,8 @@ struct progress {
 	size_t name_count;
 	struct named *names;                /* by number */
 	struct index_row_reference reference; /* of the last keyspace that was asked about */
-	struct transfer_keyspace table;     /* sums over the keyspaces of the table under way that are done */
+	struct transfer_keyspace
+		table; /* sums over the keyspaces of the table under way that are done */
 	uint64_t items;                     /* of it */
 	uint64_t all_rows, all_bytes, all_items, tables, written, deleted;
 	uint64_t started_ns, said_ns;
@@ -106,7 +107,8 @@ static struct table *table_of(struct str record, struct err *err)
 	return NULL;
 }
 
-/* The names of the source's tables. What has none is kept of tables that are gone, or belongs to snapshots, checkpoints and the like. */
+/* The names of the source's tables. What has none is kept of tables that are gone, or belongs to
+ * snapshots, checkpoints and the like. */
 static enum code read_names(struct progress *progress, struct store *store, struct err *err)
 {
 	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
@@ -121,20 +123,23 @@ static enum code read_names(struct progress *progress, struct store *store, stru
 		struct named named;
 		uint64_t version;
 
-		if (retired_is_key(row.key) || !table_record_version(row.value, &named.number, &version))
+		if (retired_is_key(row.key) ||
+		    !table_record_version(row.value, &named.number, &version))
 			continue;
 		char *bytes = arena_bytes(progress->arena, row.key.n);
 		for (size_t i = 0; i < row.key.n; i++)
 			bytes[i] = row.key.p[i] ? row.key.p[i] : '/';
 		named.name = (struct str){bytes, row.key.n};
 		named.table = table_of(row.value, err);
-		progress->names = arena_room(progress->arena, progress->names, progress->name_count, sizeof(named));
+		progress->names = arena_room(progress->arena, progress->names, progress->name_count,
+					     sizeof(named));
 		progress->names[progress->name_count++] = named;
 	}
 	code = walk_end(&walk);
 	store_abort(txn);
 	if (progress->name_count > 0)
-		qsort(progress->names, progress->name_count, sizeof(*progress->names), compare_names);
+		qsort(progress->names, progress->name_count, sizeof(*progress->names),
+		      compare_names);
 	return code;
 }
 
@@ -148,14 +153,19 @@ static const struct named *find_named(const struct progress *progress, uint64_t 
 {
 	const struct named wanted = {.number = number};
 
-	return progress->name_count > 0 ? bsearch(&wanted, progress->names, progress->name_count, sizeof(wanted), compare_names) : NULL;
+	return progress->name_count > 0 ? bsearch(&wanted, progress->names, progress->name_count,
+						  sizeof(wanted), compare_names)
+					: NULL;
 }
 
 static bool refers(void *context, struct keyspace keyspace, struct store_reference *reference)
 {
 	struct progress *progress = context;
 	const struct named *found = find_named(progress, keyspace.table);
-	const struct index *index = found && found->table && keyspace.part >= PART_INDEX ? table_index_numbered(found->table, keyspace.part - PART_INDEX) : NULL;
+	const struct index *index =
+		found && found->table && keyspace.part >= PART_INDEX
+			? table_index_numbered(found->table, keyspace.part - PART_INDEX)
+			: NULL;
 
 	if (!index_row_reference(found ? found->table : NULL, index, &progress->reference))
 		return false;
@@ -163,13 +173,16 @@ static bool refers(void *context, struct keyspace keyspace, struct store_referen
 	return true;
 }
 
-static struct str name_of(const struct progress *progress, uint64_t number, char *bytes, size_t size)
+static struct str name_of(const struct progress *progress, uint64_t number, char *bytes,
+			  size_t size)
 {
 	const struct named *found = find_named(progress, number);
 
 	if (found)
 		return found->name;
-	snprintf(bytes, size, number == 0 ? "(lists of tables, tokens, counters)" : "(kept under number %llu)", (unsigned long long)number);
+	snprintf(bytes, size,
+		 number == 0 ? "(lists of tables, tokens, counters)" : "(kept under number %llu)",
+		 (unsigned long long)number);
 	return str_of(bytes);
 }
 
@@ -181,9 +194,11 @@ static void say_table(struct progress *progress)
 
 	for (size_t i = 0; i < SHA256_SIZE; i++)
 		snprintf(digest + 2 * i, 3, "%02x", table->digest[i]);
-	printf(STR_FMT ": %llu items, %llu rows, %llu bytes, %llu written, %llu deleted, sha256 %s\n", STR_ARG(name), (unsigned long long)progress->items,
-	       (unsigned long long)table->rows, (unsigned long long)table->bytes, (unsigned long long)table->written, (unsigned long long)table->deleted,
-	       digest);
+	printf(STR_FMT
+	       ": %llu items, %llu rows, %llu bytes, %llu written, %llu deleted, sha256 %s\n",
+	       STR_ARG(name), (unsigned long long)progress->items, (unsigned long long)table->rows,
+	       (unsigned long long)table->bytes, (unsigned long long)table->written,
+	       (unsigned long long)table->deleted, digest);
 	if (table->keyspace.table != 0 && name.p != unnamed)
 		progress->tables++;
 	progress->all_rows += table->rows;
@@ -197,16 +212,19 @@ static void say_table(struct progress *progress)
 static void say_progress(struct progress *progress, const struct transfer_keyspace *now)
 {
 	uint64_t at = monotonic_ns();
-	uint64_t rows = progress->all_rows + progress->table.rows + now->rows, bytes = progress->all_bytes + progress->table.bytes + now->bytes;
+	uint64_t rows = progress->all_rows + progress->table.rows + now->rows,
+		 bytes = progress->all_bytes + progress->table.bytes + now->bytes;
 	char unnamed[64];
 
 	if (at - progress->said_ns < (progress->is_watched ? TICK_NS : LINE_NS))
 		return;
 	progress->said_ns = at;
 	struct str name = name_of(progress, now->keyspace.table, unnamed, sizeof(unnamed));
-	fprintf(stderr, "%s%llu of %zu tables, %llu rows, %llu MB, %llu s; at " STR_FMT "%s", progress->is_watched ? "\r" : "",
-		(unsigned long long)progress->tables, progress->name_count, (unsigned long long)rows, (unsigned long long)(bytes >> 20),
-		(unsigned long long)((at - progress->started_ns) / 1000000000ull), STR_ARG(name), progress->is_watched ? "\033[K" : "\n");
+	fprintf(stderr, "%s%llu of %zu tables, %llu rows, %llu MB, %llu s; at " STR_FMT "%s",
+		progress->is_watched ? "\r" : "", (unsigned long long)progress->tables,
+		progress->name_count, (unsigned long long)rows, (unsigned long long)(bytes >> 20),
+		(unsigned long long)((at - progress->started_ns) / 1000000000ull), STR_ARG(name),
+		progress->is_watched ? "\033[K" : "\n");
 }
 
 /* The digest of a table is over those of its keyspaces. */
@@ -253,19 +271,28 @@ static int sum_up(struct progress *progress, struct str from, struct str to)
 	if (progress->is_watched)
 		fprintf(stderr, "\r\033[K");
 	if (!progress->words->is_comparison || changes == 0) {
-		printf(STR_FMT " is equal to " STR_FMT ": %llu tables, %llu items, %llu rows; %llu rows written, %llu deleted in %.1f s\n", STR_ARG(to),
-		       STR_ARG(from), (unsigned long long)progress->tables, (unsigned long long)progress->all_items,
-		       (unsigned long long)progress->all_rows, (unsigned long long)progress->written, (unsigned long long)progress->deleted, seconds);
+		printf(STR_FMT " is equal to " STR_FMT ": %llu tables, %llu items, %llu rows; %llu "
+						       "rows written, %llu deleted in %.1f s\n",
+		       STR_ARG(to), STR_ARG(from), (unsigned long long)progress->tables,
+		       (unsigned long long)progress->all_items,
+		       (unsigned long long)progress->all_rows,
+		       (unsigned long long)progress->written, (unsigned long long)progress->deleted,
+		       seconds);
 		return EXIT_DONE;
 	}
-	printf(STR_FMT " differs from " STR_FMT ": it lacks %llu rows and has %llu too many, or more\n", STR_ARG(to), STR_ARG(from),
-	       (unsigned long long)progress->written, (unsigned long long)progress->deleted);
+	printf(STR_FMT " differs from " STR_FMT
+		       ": it lacks %llu rows and has %llu too many, or more\n",
+	       STR_ARG(to), STR_ARG(from), (unsigned long long)progress->written,
+	       (unsigned long long)progress->deleted);
 	return EXIT_FOUND;
 }
 
 static enum code open_store(const char *url, bool is_there, struct store **store, struct err *err)
 {
-	const struct backend_options options = {.url = url, .durability = DURABILITY_NORMAL, .readers = 2, .cache_bytes = CACHE_BYTES};
+	const struct backend_options options = {.url = url,
+						.durability = DURABILITY_NORMAL,
+						.readers = 2,
+						.cache_bytes = CACHE_BYTES};
 	const char *file = backend_file(url);
 	enum code code = file && is_there ? sqlite_store_is_there(file, err) : OK;
 
@@ -273,7 +300,8 @@ static enum code open_store(const char *url, bool is_there, struct store **store
 }
 
 /* The target is nothing that somebody needs, unless they said so. */
-static enum code check_target(const struct words *words, struct store *to, struct str shown, struct err *err)
+static enum code check_target(const struct words *words, struct store *to, struct str shown,
+			      struct err *err)
 {
 	bool is_empty, is_unfinished;
 	enum code code = transfer_is_empty(to, &is_empty, err);
@@ -285,12 +313,18 @@ static enum code check_target(const struct words *words, struct store *to, struc
 	return err_set(err, MSG_COPY_FULL, STR_ARG(shown));
 }
 
-static int transfer(struct arena *arena, const struct words *words, struct store *from, struct store *to)
+static int transfer(struct arena *arena, const struct words *words, struct store *from,
+		    struct store *to)
 {
 	struct err err = err_in(arena);
-	struct str shown_from = backend_shown(arena, words->from), shown_to = backend_shown(arena, words->to);
-	struct progress progress = {.arena = arena, .words = words, .started_ns = monotonic_ns(), .is_watched = isatty(STDERR_FILENO)};
-	const struct transfer run = {from, to, words->is_comparison, is_left_out, on_keyspace, refers, &progress};
+	struct str shown_from = backend_shown(arena, words->from),
+		   shown_to = backend_shown(arena, words->to);
+	struct progress progress = {.arena = arena,
+				    .words = words,
+				    .started_ns = monotonic_ns(),
+				    .is_watched = isatty(STDERR_FILENO)};
+	const struct transfer run = {
+		from, to, words->is_comparison, is_left_out, on_keyspace, refers, &progress};
 	enum code code = check_target(words, to, shown_to, &err);
 
 	progress.said_ns = progress.started_ns;
@@ -300,14 +334,17 @@ static int transfer(struct arena *arena, const struct words *words, struct store
 	if (code == OK)
 		code = transfer_run(&run, &err);
 	forget_names(&progress);
-	return code == OK ? sum_up(&progress, shown_from, shown_to) : fail(EXIT_FAILED, err.message);
+	return code == OK ? sum_up(&progress, shown_from, shown_to)
+			  : fail(EXIT_FAILED, err.message);
 }
 
 /* A backup of a server that runs, in a file of our own. */
-static enum code fetch(const struct words *words, const char **part, struct interrupt_undo *undo, struct err *err)
+static enum code fetch(const struct words *words, const char **part, struct interrupt_undo *undo,
+		       struct err *err)
 {
 	const char *folder = getenv("TMPDIR");
-	struct str name = str_printf(err->arena, "%s/dynalith-copy", folder && *folder ? folder : "/tmp");
+	struct str name =
+		str_printf(err->arena, "%s/dynalith-copy", folder && *folder ? folder : "/tmp");
 	enum code code = copy_target_begin(err->arena, name.p, part, err);
 
 	if (code != OK)
@@ -342,7 +379,9 @@ static int copy_from_server(struct arena *arena, const struct words *words)
 	struct err err = err_in(arena);
 	const char *part = NULL;
 	struct interrupt_undo undo;
-	int status = fetch(words, &part, &undo, &err) == OK ? copy(arena, words, str_printf(arena, "sqlite:%s", part).p) : fail(EXIT_FAILED, err.message);
+	int status = fetch(words, &part, &undo, &err) == OK
+			     ? copy(arena, words, str_printf(arena, "sqlite:%s", part).p)
+			     : fail(EXIT_FAILED, err.message);
 
 	if (part) {
 		copy_target_discard(arena, part);

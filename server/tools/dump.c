@@ -15,7 +15,9 @@
 
 #define HEAD "dynalith snapshot 1\n"
 #define HEAD_WORDS "dynalith snapshot "
-#define LOADED "dynalith-load" /* the name of what comes in: what an earlier load did not end goes with the next one */
+#define LOADED                                                                                     \
+	"dynalith-load" /* the name of what comes in: what an earlier load did not end goes with   \
+			   the next one */
 #define BLOCK_MAX ((uint32_t)8 * 1024 * 1024)
 #define SIZES_BYTES 8
 #define LAST_WORD_MS 500 /* to a server, by a dump that is interrupted */
@@ -44,10 +46,11 @@ static struct str query_of(struct arena *arena, const struct dump_options *optio
 }
 
 /* The answer lies in the remote's arena until the next call. */
-static enum code call(struct dumping *dumping, const char *method, struct str name, const char *rest, struct str body, const struct json **root,
-		      struct err *err)
+static enum code call(struct dumping *dumping, const char *method, struct str name,
+		      const char *rest, struct str body, const struct json **root, struct err *err)
 {
-	struct str path = str_printf(dumping->arena, "/_dynalith/snapshots/" STR_FMT "%s", STR_ARG(name), rest);
+	struct str path = str_printf(dumping->arena, "/_dynalith/snapshots/" STR_FMT "%s",
+				     STR_ARG(name), rest);
 
 	return remote_call(dumping->remote, method, path, dumping->query, body, root, err);
 }
@@ -58,7 +61,8 @@ static enum code write_all(int fd, struct str bytes, struct err *err)
 		ssize_t n = write(fd, bytes.p, bytes.n);
 
 		if (n <= 0)
-			return fail(err, "the dump", n < 0 ? strerror(errno) : "nothing more can be written");
+			return fail(err, "the dump",
+				    n < 0 ? strerror(errno) : "nothing more can be written");
 		bytes = (struct str){bytes.p + n, bytes.n - (size_t)n};
 	}
 	return OK;
@@ -95,7 +99,8 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 		code = call(dumping, "POST", name, "/dump", body, &root, err);
 		if (code != OK)
 			break;
-		if (!base64_decode(dumping->arena, string_member(dumping->arena, root, "block"), &block))
+		if (!base64_decode(dumping->arena, string_member(dumping->arena, root, "block"),
+				   &block))
 			code = fail(err, "the server", "no answer of this kind of server");
 		if (code == OK)
 			code = write_block(dumping, block, err);
@@ -120,17 +125,24 @@ struct made {
 static void remove_snapshot(void *context)
 {
 	const struct made *made = context;
-	struct dumping dumping = {.remote = remote_again(made->remote, LAST_WORD_MS), .query = made->query, .arena = arena_new(0)};
+	struct dumping dumping = {.remote = remote_again(made->remote, LAST_WORD_MS),
+				  .query = made->query,
+				  .arena = arena_new(0)};
 	struct err ignored = err_in(dumping.arena);
 	const struct json *root;
 
 	(void)(call(&dumping, "DELETE", made->name, "", STR(""), &root, &ignored) == OK);
 }
 
-enum code dump_write(struct remote *remote, const struct dump_options *options, int fd, struct err *err)
+enum code dump_write(struct remote *remote, const struct dump_options *options, int fd,
+		     struct err *err)
 {
-	struct dumping dumping = {.remote = remote, .query = query_of(err->arena, options), .arena = arena_new(4 * 1024 * 1024), .fd = fd};
-	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL), (long)getpid());
+	struct dumping dumping = {.remote = remote,
+				  .query = query_of(err->arena, options),
+				  .arena = arena_new(4 * 1024 * 1024),
+				  .fd = fd};
+	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL),
+				     (long)getpid());
 	struct err ignored = err_in(err->arena);
 	const struct json *root;
 	struct made made = {remote, name, dumping.query};
@@ -140,7 +152,8 @@ enum code dump_write(struct remote *remote, const struct dump_options *options, 
 	enum code code = call(&dumping, "PUT", name, "", STR(""), &root, err), removed;
 	if (code == OK) {
 		code = write_blocks(&dumping, name, err);
-		removed = call(&dumping, "DELETE", name, "", STR(""), &root, code == OK ? err : &ignored);
+		removed = call(&dumping, "DELETE", name, "", STR(""), &root,
+			       code == OK ? err : &ignored);
 		code = code == OK ? removed : code;
 	}
 	interrupt_forget(&undo);
@@ -171,7 +184,10 @@ static enum code check_head(int fd, struct err *err)
 
 	if (code != OK || str_eq((struct str){head, n}, STR(HEAD)))
 		return code;
-	return fail(err, "the file", str_starts_with((struct str){head, n}, STR(HEAD_WORDS)) ? "it is of a newer version of dynalith" : "it is no dump of dynalith's");
+	return fail(err, "the file",
+		    str_starts_with((struct str){head, n}, STR(HEAD_WORDS))
+			    ? "it is of a newer version of dynalith"
+			    : "it is no dump of dynalith's");
 }
 
 /* *block is absent at the end of the file. */
@@ -220,16 +236,20 @@ static enum code load_blocks(struct dumping *dumping, struct err *err)
 	return code == OK && !is_done ? fail(err, "the file", "it is damaged or cut off") : code;
 }
 
-enum code dump_load(struct remote *remote, const struct dump_options *options, const char *path, struct err *err)
+enum code dump_load(struct remote *remote, const struct dump_options *options, const char *path,
+		    struct err *err)
 {
-	struct dumping dumping = {.remote = remote, .query = query_of(err->arena, options), .fd = open(path, O_RDONLY | O_CLOEXEC)};
+	struct dumping dumping = {.remote = remote,
+				  .query = query_of(err->arena, options),
+				  .fd = open(path, O_RDONLY | O_CLOEXEC)};
 	struct err ignored = err_in(err->arena);
 	const struct json *root;
 
 	if (dumping.fd < 0)
 		return fail(err, path, strerror(errno));
 	dumping.arena = arena_new(4 * 1024 * 1024);
-	enum code code = call(&dumping, "DELETE", STR(LOADED), "", STR(""), &root, &ignored); /* of a load that was not restored */
+	enum code code = call(&dumping, "DELETE", STR(LOADED), "", STR(""), &root,
+			      &ignored); /* of a load that was not restored */
 	code = load_blocks(&dumping, err);
 	if (code == OK)
 		code = call(&dumping, "POST", STR(LOADED), "/restore", STR(""), &root, err);

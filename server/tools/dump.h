@@ -1,8 +1,10 @@
 /*
- * dump - `dynalith dump URL FILE` and `dynalith load URL FILE`: a namespace of a server that runs as a file, and back.
+ * dump - `dynalith dump URL FILE` and `dynalith load URL FILE`: a namespace of a server that runs
+ * as a file, and back.
  *
- * A file is the line "dynalith snapshot 1" and blocks of storage/state/snapshot_file.h, each with its size and its CRC-32 before it, 4 bytes each,
- * big-endian. The server makes a snapshot for a dump and removes it after; a load is taken as a snapshot, restored when it is whole, and removed.
+ * A file is the line "dynalith snapshot 1" and blocks of storage/state/snapshot_file.h, each with
+ * its size and its CRC-32 before it, 4 bytes each, big-endian. The server makes a snapshot for a
+ * dump and removes it after; a load is taken as a snapshot, restored when it is whole, and removed.
  */
 #ifndef DYNALITH_SERVER_DUMP_H
 #define DYNALITH_SERVER_DUMP_H
@@ -16,12 +18,15 @@ struct dump_options {
 };
 
 /* Writes to a file that is open and empty. ERR_INTERNAL with one line for the user. */
-enum code dump_write(struct remote *remote, const struct dump_options *options, int fd, struct err *err) WARN_UNUSED;
+enum code dump_write(struct remote *remote, const struct dump_options *options, int fd,
+		     struct err *err) WARN_UNUSED;
 
 /*
- * Puts what is in the file in the place of all that the namespace has. ERR_INTERNAL with one line for the user, also for a file that is damaged, cut
- * off, or of a newer format: then nothing was changed.
+ * Puts what is in the file in the place of all that the namespace has. ERR_INTERNAL with one line
+ * for the user, also for a file that is damaged, cut off, or of a newer format: then nothing was
+ * changed.
  */
-enum code dump_load(struct remote *remote, const struct dump_options *options, const char *path, struct err *err) WARN_UNUSED;
+enum code dump_load(struct remote *remote, const struct dump_options *options, const char *path,
+		    struct err *err) WARN_UNUSED;
 
 #endif

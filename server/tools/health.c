@@ -10,12 +10,17 @@
 #define WAIT_MS 5000
 
 /* The status of the answer, which may be wanted as well; 0 where there is none. */
-static int ask(struct arena *arena, const struct health_options *options, struct str host, struct str *body, const char **problem)
+static int ask(struct arena *arena, const struct health_options *options, struct str host,
+	       struct str *body, const char **problem)
 {
-	const struct client_target target = {.host = host, .port = str_printf(arena, "%u", options->port), .path = STR("/_dynalith/health"),
-					     .is_tls = options->is_tls, .authorities = options->authorities};
+	const struct client_target target = {.host = host,
+					     .port = str_printf(arena, "%u", options->port),
+					     .path = STR("/_dynalith/health"),
+					     .is_tls = options->is_tls,
+					     .authorities = options->authorities};
 	int wait_ms = options->wait_ms ? options->wait_ms : WAIT_MS;
-	const struct client_request request = {.method = "GET", .body = STR(""), .wait_ms = wait_ms, .whole_ms = wait_ms};
+	const struct client_request request = {
+		.method = "GET", .body = STR(""), .wait_ms = wait_ms, .whole_ms = wait_ms};
 	struct client_reply reply = {0};
 
 	bool is_answered = client_ask(arena, &target, &request, &reply, problem);
@@ -42,15 +47,21 @@ static struct str text_of(struct arena *arena, struct str body, const char *name
 
 const char *health_who(struct arena *arena, const struct health_options *options)
 {
-	struct str host = str_of(is_every_address(options->host) ? "127.0.0.1" : options->host), body = STR("");
+	struct str host = str_of(is_every_address(options->host) ? "127.0.0.1" : options->host),
+		   body = STR("");
 	const char *problem;
 
 	int status = ask(arena, options, host, &body, &problem);
-	struct str version = status ? text_of(arena, body, "version") : STR_ABSENT, data = status ? text_of(arena, body, "store") : STR_ABSENT;
+	struct str version = status ? text_of(arena, body, "version") : STR_ABSENT,
+		   data = status ? text_of(arena, body, "store") : STR_ABSENT;
 	if (!str_is_set(version) || !str_is_set(data))
 		return "another program has it";
-	const char *place = str_eq(data, STR("memory")) ? "in memory" : str_eq(data, STR("file")) ? "in a file" : "in a database";
-	return str_printf(arena, "Dynalith " STR_FMT " answers there, its data %s", STR_ARG(version), place).p;
+	const char *place = str_eq(data, STR("memory")) ? "in memory"
+			    : str_eq(data, STR("file")) ? "in a file"
+							: "in a database";
+	return str_printf(arena, "Dynalith " STR_FMT " answers there, its data %s",
+			  STR_ARG(version), place)
+		.p;
 }
 
 bool health_ask(struct arena *arena, const struct health_options *options)
@@ -64,6 +75,7 @@ bool health_ask(struct arena *arena, const struct health_options *options)
 	if (status == 0)
 		fprintf(stderr, "dynalith: %s:%u: %s\n", host, options->port, problem);
 	else if (status != 200)
-		fprintf(stderr, "dynalith: %s:%u: answers with status %d\n", host, options->port, status);
+		fprintf(stderr, "dynalith: %s:%u: answers with status %d\n", host, options->port,
+			status);
 	return status == 200;
 }

@@ -1,5 +1,6 @@
 /*
- * health - "dynalith health" asks a running server whether it answers. The container, which has no curl, uses it as its health check.
+ * health - "dynalith health" asks a running server whether it answers. The container, which has no
+ * curl, uses it as its health check.
  */
 #ifndef DYNALITH_SERVER_HEALTH_H
 #define DYNALITH_SERVER_HEALTH_H
@@ -16,10 +17,12 @@ struct health_options {
 	int wait_ms;             /* 0: five seconds */
 };
 
-/* Whether GET /_dynalith/health answers 200 in that time. Where it does not, a line on stderr says why. */
+/* Whether GET /_dynalith/health answers 200 in that time. Where it does not, a line on stderr says
+ * why. */
 bool health_ask(struct arena *arena, const struct health_options *options);
 
-/* Who has the port, for a server that cannot: "Dynalith 0.1.0 answers there, its data in memory", or "another program has it". */
+/* Who has the port, for a server that cannot: "Dynalith 0.1.0 answers there, its data in memory",
+ * or "another program has it". */
 const char *health_who(struct arena *arena, const struct health_options *options);
 
 #endif

@@ -62,7 +62,10 @@ static void print_line(void *context, struct str line)
 
 static enum code open_store(const char *path, struct store **store, struct err *err)
 {
-	const struct sqlite_store_options options = {.path = path, .durability = DURABILITY_NORMAL, .readers = 1, .cache_bytes = 8 << 20};
+	const struct sqlite_store_options options = {.path = path,
+						     .durability = DURABILITY_NORMAL,
+						     .readers = 1,
+						     .cache_bytes = 8 << 20};
 
 	return sqlite_store_open(&options, store, err);
 }
@@ -72,13 +75,17 @@ static int sum_up(const char *path, const struct check_report *report)
 	if (report->findings > 0)
 		printf("%s: %llu findings\n", path, (unsigned long long)report->findings);
 	else
-		printf("%s is sound: %llu tables, %llu items, %llu rows of indexes, %llu of time to live, %llu stream records\n", path,
-		       (unsigned long long)report->tables, (unsigned long long)report->items, (unsigned long long)report->index_rows,
-		       (unsigned long long)report->expiry_rows, (unsigned long long)report->records);
+		printf("%s is sound: %llu tables, %llu items, %llu rows of indexes, %llu of time "
+		       "to live, %llu stream records\n",
+		       path, (unsigned long long)report->tables, (unsigned long long)report->items,
+		       (unsigned long long)report->index_rows,
+		       (unsigned long long)report->expiry_rows,
+		       (unsigned long long)report->records);
 	return report->findings > 0 ? EXIT_FOUND : EXIT_DONE;
 }
 
-/* A file that cannot be opened, for instance because its first page is damaged, is a finding. `shown` is its name in the output. */
+/* A file that cannot be opened, for instance because its first page is damaged, is a finding.
+ * `shown` is its name in the output. */
 static int check_file(struct arena *arena, const char *path, const char *shown)
 {
 	struct check_report report = {.tell = print_line};
@@ -91,7 +98,8 @@ static int check_file(struct arena *arena, const char *path, const char *shown)
 	if (code == OK)
 		code = store_keyspaces_now(store, arena, &report.keyspaces, &err);
 	if (code == OK)
-		code = check_store(store, &settings_records, (int64_t)time(NULL) * 1000, &report, &err);
+		code = check_store(store, &settings_records, (int64_t)time(NULL) * 1000, &report,
+				   &err);
 	if (code != OK) {
 		report.findings++;
 		print_line(NULL, err.message);
@@ -107,7 +115,8 @@ static int check_server(struct arena *arena, const struct words *words)
 	struct err err = err_in(arena);
 
 	if (!remote)
-		return fail(EXIT_MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
+		return fail(EXIT_MISUSE,
+			    str_printf(arena, "%s is no URL of a server", words->path));
 	enum code code = remote_check(remote, &report, &err);
 	remote_free(remote);
 	return code == OK ? sum_up(words->path, &report) : fail(EXIT_FAILED, err.message);
@@ -136,17 +145,21 @@ static int backup(struct arena *arena, const struct words *words)
 	if (code != OK)
 		return fail(EXIT_FAILED, err.message);
 	interrupt_undo_file(&undo, part);
-	code = remote_is_url(words->path) ? remote_backup(words->path, &words->reach, part, &err) : copy_file(words, part, &err);
+	code = remote_is_url(words->path) ? remote_backup(words->path, &words->reach, part, &err)
+					  : copy_file(words, part, &err);
 	if (code == OK)
 		status = check_file(arena, part, words->target);
 	if (code == OK && status == EXIT_DONE)
 		code = copy_target_publish(arena, part, words->target, &err);
 	copy_target_discard(arena, part);
 	interrupt_forget(&undo);
-	return code != OK ? fail(EXIT_FAILED, err.message) : status == EXIT_DONE ? EXIT_DONE : EXIT_FAILED;
+	return code != OK            ? fail(EXIT_FAILED, err.message)
+	       : status == EXIT_DONE ? EXIT_DONE
+				     : EXIT_FAILED;
 }
 
-static enum code dump_server(struct remote *remote, const struct words *words, const struct dump_options *options, struct err *err)
+static enum code dump_server(struct remote *remote, const struct words *words,
+			     const struct dump_options *options, struct err *err)
 {
 	const char *part = NULL;
 	struct interrupt_undo undo;
@@ -176,9 +189,11 @@ static int move_state(struct arena *arena, const struct command *command, const 
 	struct err err = err_in(arena);
 
 	if (!remote)
-		return fail(EXIT_MISUSE, str_printf(arena, "%s is no URL of a server", words->path));
+		return fail(EXIT_MISUSE,
+			    str_printf(arena, "%s is no URL of a server", words->path));
 	bool is_load = strcmp(command->name, "load") == 0;
-	enum code code = is_load ? dump_load(remote, &options, words->target, &err) : dump_server(remote, words, &options, &err);
+	enum code code = is_load ? dump_load(remote, &options, words->target, &err)
+				 : dump_server(remote, words, &options, &err);
 	remote_free(remote);
 	return code == OK ? EXIT_DONE : fail(EXIT_FAILED, err.message);
 }
@@ -208,14 +223,17 @@ static bool read_words(const struct command *command, int argc, char **argv, str
 			return false;
 	}
 	bool is_url = words->path && remote_is_url(words->path);
-	return words->path && (words->target || !command->has_target) && (words->is_repair || !words->damaged) && (is_url || !words->reach.is_given) &&
+	return words->path && (words->target || !command->has_target) &&
+	       (words->is_repair || !words->damaged) && (is_url || !words->reach.is_given) &&
 	       !(is_url && words->is_repair) && (is_url || !command->is_of_server);
 }
 
 /* A file that is sound stays as it is. */
 static int check_and_repair(struct arena *arena, const struct words *words)
 {
-	static const int statuses[] = {[REPAIR_WHOLE] = EXIT_DONE, [REPAIR_PARTLY] = EXIT_FOUND, [REPAIR_FAILED] = EXIT_FAILED};
+	static const int statuses[] = {[REPAIR_WHOLE] = EXIT_DONE,
+				       [REPAIR_PARTLY] = EXIT_FOUND,
+				       [REPAIR_FAILED] = EXIT_FAILED};
 	int status = check_file(arena, words->path, words->path);
 
 	if (status == EXIT_DONE || !words->is_repair)

@@ -73,7 +73,8 @@ struct place {
 static struct str write_place(struct arena *arena, const struct place *place)
 {
 	const struct check_cursor *rows = &place->rows;
-	const uint64_t numbers[CURSOR_NUMBERS] = {place->page, rows->number, rows->stage, rows->index, rows->unreadable};
+	const uint64_t numbers[CURSOR_NUMBERS] = {place->page, rows->number, rows->stage,
+						  rows->index, rows->unreadable};
 	struct buf bytes = buf_in(arena), text = buf_in(arena);
 
 	for (size_t i = 0; i < CURSOR_NUMBERS; i++)
@@ -107,12 +108,14 @@ static bool read_place(struct arena *arena, struct str text, struct place *place
 	if (p[head - 5])
 		place->rows.table = (struct str){p + head, table_n};
 	if (p[head + table_n])
-		place->rows.key = (struct str){p + head + table_n + 1, bytes.n - head - table_n - 1};
+		place->rows.key =
+			(struct str){p + head + table_n + 1, bytes.n - head - table_n - 1};
 	return true;
 }
 
 /* The body's cursor; the beginning where it has none. */
-static enum code read_body(struct arena *arena, struct str body, struct place *place, struct err *err)
+static enum code read_body(struct arena *arena, struct str body, struct place *place,
+			   struct err *err)
 {
 	const struct json *root = NULL, *cursor;
 
@@ -124,7 +127,8 @@ static enum code read_body(struct arena *arena, struct str body, struct place *p
 	cursor = json_member(root, "cursor");
 	if (!cursor)
 		return OK;
-	if (json_type(cursor) != JSON_STRING || !read_place(arena, json_string(arena, cursor), place))
+	if (json_type(cursor) != JSON_STRING ||
+	    !read_place(arena, json_string(arena, cursor), place))
 		return err_set(err, MSG_CHECK_BODY);
 	return OK;
 }
@@ -153,7 +157,8 @@ static void add_figures(struct json_out *out, const struct check_report *report)
 	json_out_field_integer(out, "records", (int64_t)report->records);
 }
 
-enum code online_check(struct online *online, struct arena *arena, struct str body, int64_t now_ms, struct str *answer, struct err *err)
+enum code online_check(struct online *online, struct arena *arena, struct str body, int64_t now_ms,
+		       struct str *answer, struct err *err)
 {
 	struct json_out out = json_out_in(arena);
 	struct lines lines = {.arena = arena, .out = &out};
@@ -169,9 +174,12 @@ enum code online_check(struct online *online, struct arena *arena, struct str bo
 	json_out_name(&out, STR("findings"));
 	json_out_open(&out, '[');
 	if (place.page)
-		code = online->store->maintenance->verify_some(online->store, place.page, PAGES_AT_ONCE, &place.page, add_line, &lines, &report.findings, err);
+		code = online->store->maintenance->verify_some(online->store, place.page,
+							       PAGES_AT_ONCE, &place.page, add_line,
+							       &lines, &report.findings, err);
 	else
-		code = check_step(online->store, &settings_records, now_ms, arena, &place.rows, &report, err);
+		code = check_step(online->store, &settings_records, now_ms, arena, &place.rows,
+				  &report, err);
 	if (code != OK)
 		return code;
 	json_out_close(&out, ']');
@@ -197,7 +205,8 @@ static enum code begin(struct online *online, struct err *err)
 	return OK;
 }
 
-static struct str describe(const struct online *online, struct arena *arena, const struct live_copy_progress *progress)
+static struct str describe(const struct online *online, struct arena *arena,
+			   const struct live_copy_progress *progress)
 {
 	struct json_out out = json_out_in(arena);
 
@@ -211,7 +220,8 @@ static struct str describe(const struct online *online, struct arena *arena, con
 	return json_out_str(&out);
 }
 
-static enum code read_bytes(struct online *online, struct arena *arena, struct str at, struct str *answer, struct err *err)
+static enum code read_bytes(struct online *online, struct arena *arena, struct str at,
+			    struct str *answer, struct err *err)
 {
 	char *bytes = arena_bytes(arena, BYTES_AT_ONCE), *end = NULL;
 	unsigned long long from = strtoull(str_copy(arena, at).p, &end, 10);
@@ -225,7 +235,8 @@ static enum code read_bytes(struct online *online, struct arena *arena, struct s
 }
 
 /* With the lock held. A copy that failed is dropped at once. */
-static enum code serve(struct online *online, struct arena *arena, struct str id, struct str at, bool *is_bytes, struct str *answer, struct err *err)
+static enum code serve(struct online *online, struct arena *arena, struct str id, struct str at,
+		       bool *is_bytes, struct str *answer, struct err *err)
 {
 	struct live_copy_progress progress = {.pages = 0};
 	enum code code = OK;
@@ -254,7 +265,8 @@ static enum code serve(struct online *online, struct arena *arena, struct str id
 	return code;
 }
 
-enum code online_backup(struct online *online, struct arena *arena, struct str id, struct str at, bool *is_bytes, struct str *answer, struct err *err)
+enum code online_backup(struct online *online, struct arena *arena, struct str id, struct str at,
+			bool *is_bytes, struct str *answer, struct err *err)
 {
 	*is_bytes = false;
 	pthread_mutex_lock(&online->mutex);

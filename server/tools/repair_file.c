@@ -61,12 +61,17 @@ static struct str name_of(struct arena *arena, struct keyspace keyspace)
 {
 	if (keyspace.table == 0)
 		return keyspace.part == SYSTEM_TABLES ? STR("records of tables") : STR("system");
-	return str_printf(arena, "%s of table %llu", keyspace.part == PART_ITEMS ? "items" : keyspace.part == PART_STREAM ? "stream" : "index",
+	return str_printf(arena, "%s of table %llu",
+			  keyspace.part == PART_ITEMS    ? "items"
+			  : keyspace.part == PART_STREAM ? "stream"
+							 : "index",
 			  (unsigned long long)keyspace.table);
 }
 
-/* The row with its bytes, and as an item where it still decodes as one, for a person to read and put again. */
-static struct str line_of(struct arena *arena, const struct table *table, const struct salvage_row *row)
+/* The row with its bytes, and as an item where it still decodes as one, for a person to read and
+ * put again. */
+static struct str line_of(struct arena *arena, const struct table *table,
+			  const struct salvage_row *row)
 {
 	struct json_out out = json_out_in(arena);
 	struct value item;
@@ -74,11 +79,13 @@ static struct str line_of(struct arena *arena, const struct table *table, const 
 	json_out_open(&out, '{');
 	if (table)
 		add_table(&out, table);
-	json_out_field_string(&out, "rows", row->is_stray ? STR("not known") : name_of(arena, row->keyspace));
+	json_out_field_string(&out, "rows",
+			      row->is_stray ? STR("not known") : name_of(arena, row->keyspace));
 	json_out_field_string(&out, "reason", str_of(row->reason));
 	if (str_is_set(row->key))
 		add_base64(&out, arena, STR("key"), row->key);
-	if (str_is_set(row->value) && row->keyspace.part == PART_ITEMS && row->keyspace.table && check_image(arena, row->value, &item)) {
+	if (str_is_set(row->value) && row->keyspace.part == PART_ITEMS && row->keyspace.table &&
+	    check_image(arena, row->value, &item)) {
 		json_out_name(&out, STR("item"));
 		json_out_image(&out, row->value);
 	}
@@ -102,7 +109,8 @@ static void set_aside(void *context, const struct table *table, const struct sal
 		return;
 	arena_reset(aside->row);
 	struct str line = line_of(aside->row, table, row);
-	aside->is_broken = fwrite(line.p, 1, line.n, aside->file) != line.n || fputc('\n', aside->file) == EOF;
+	aside->is_broken =
+		fwrite(line.p, 1, line.n, aside->file) != line.n || fputc('\n', aside->file) == EOF;
 }
 
 static bool close_aside(struct aside *aside)
@@ -115,10 +123,14 @@ static bool close_aside(struct aside *aside)
 	return is_safe;
 }
 
-static enum code open_successor(const struct file_repair *repair, struct store **store, struct err *err)
+static enum code open_successor(const struct file_repair *repair, struct store **store,
+				struct err *err)
 {
 	const struct sqlite_store_options options = {
-		.path = file_repair_successor(repair), .durability = DURABILITY_OFF, .readers = 1, .cache_bytes = 32 << 20,
+		.path = file_repair_successor(repair),
+		.durability = DURABILITY_OFF,
+		.readers = 1,
+		.cache_bytes = 32 << 20,
 	};
 
 	return sqlite_store_open(&options, store, err);
@@ -132,13 +144,15 @@ static enum code make_successor(struct job *job, struct file_repair *repair, str
 	enum code code = open_successor(repair, &store, err);
 
 	if (code == OK)
-		code = repair_store(file_repair_salvage(repair), store, &settings_records, now_ms, &job->report, err);
+		code = repair_store(file_repair_salvage(repair), store, &settings_records, now_ms,
+				    &job->report, err);
 	store_close(store);
 	store = NULL;
 	if (code == OK)
 		code = open_successor(repair, &store, err);
 	if (code == OK)
-		code = store->maintenance->verify(store, print_line, NULL, &job->check.findings, err);
+		code = store->maintenance->verify(store, print_line, NULL, &job->check.findings,
+						  err);
 	if (code == OK)
 		code = check_store(store, &settings_records, now_ms, &job->check, err);
 	store_close(store);
@@ -152,14 +166,19 @@ static enum repair_outcome fail(struct file_repair *repair, struct str why)
 	return REPAIR_FAILED;
 }
 
-static enum repair_outcome sum_up(const struct job *job, const struct file_repair *repair, bool has_aside)
+static enum repair_outcome sum_up(const struct job *job, const struct file_repair *repair,
+				  bool has_aside)
 {
 	const struct repair_report *report = &job->report;
 
-	printf("%s is repaired: %llu tables, %llu items, %llu stream records; the damaged file is now %s\n", file_repair_path(repair),
-	       (unsigned long long)report->tables, (unsigned long long)report->items, (unsigned long long)report->records, file_repair_kept(repair));
+	printf("%s is repaired: %llu tables, %llu items, %llu stream records; the damaged file is "
+	       "now %s\n",
+	       file_repair_path(repair), (unsigned long long)report->tables,
+	       (unsigned long long)report->items, (unsigned long long)report->records,
+	       file_repair_kept(repair));
 	if (has_aside)
-		printf("%llu rows were set aside in %s\n", (unsigned long long)report->aside, job->aside.path);
+		printf("%llu rows were set aside in %s\n", (unsigned long long)report->aside,
+		       job->aside.path);
 	return report->aside || report->losses ? REPAIR_PARTLY : REPAIR_WHOLE;
 }
 
@@ -170,9 +189,11 @@ static enum repair_outcome replace(struct job *job, struct file_repair *repair)
 	bool has_aside = job->aside.file != NULL;
 
 	if (!close_aside(&job->aside))
-		return fail(repair, str_printf(job->arena, "cannot write %s: %s", job->aside.part, strerror(errno)));
+		return fail(repair, str_printf(job->arena, "cannot write %s: %s", job->aside.part,
+					       strerror(errno)));
 	if (code == OK && job->check.findings > 0)
-		return fail(repair, STR("the repaired file is not sound; this is a defect of dynalith, please report it with the lines above"));
+		return fail(repair, STR("the repaired file is not sound; this is a defect of "
+					"dynalith, please report it with the lines above"));
 	if (code == OK)
 		code = file_repair_publish(repair, &err);
 	if (code != OK)
@@ -197,8 +218,11 @@ static enum repair_outcome run(struct job *job, struct file_repair *repair)
 enum repair_outcome repair_file_run(struct arena *arena, const char *path, const char *damaged)
 {
 	struct job job = {
-		.arena = arena, .aside.row = arena_new(0), .aside.path = damaged ? damaged : str_printf(arena, "%s.damaged", path).p,
-		.report = {.tell = print_line, .set_aside = set_aside}, .check = {.tell = print_line},
+		.arena = arena,
+		.aside.row = arena_new(0),
+		.aside.path = damaged ? damaged : str_printf(arena, "%s.damaged", path).p,
+		.report = {.tell = print_line, .set_aside = set_aside},
+		.check = {.tell = print_line},
 	};
 	struct err err = err_in(arena);
 	struct file_repair *repair = NULL;
@@ -207,7 +231,10 @@ enum repair_outcome repair_file_run(struct arena *arena, const char *path, const
 	job.report.context = &job;
 	job.aside.part = str_printf(arena, "%s.part", job.aside.path).p;
 	if (access(job.aside.path, F_OK) == 0)
-		fprintf(stderr, "dynalith: %s is there from an earlier repair: name another file by --damaged\n", job.aside.path);
+		fprintf(stderr,
+			"dynalith: %s is there from an earlier repair: name another file by "
+			"--damaged\n",
+			job.aside.path);
 	else if (file_repair_begin(path, &repair, &err) != OK)
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
 	else

@@ -1,5 +1,6 @@
 /*
- * repair_file - "dynalith check FILE --repair": makes a new file of the readable rows of a damaged one, and sets untrusted rows aside.
+ * repair_file - "dynalith check FILE --repair": makes a new file of the readable rows of a damaged
+ * one, and sets untrusted rows aside.
  */
 #ifndef DYNALITH_SERVER_REPAIR_FILE_H
 #define DYNALITH_SERVER_REPAIR_FILE_H
@@ -13,8 +14,8 @@ enum repair_outcome {
 };
 
 /*
- * Repairs the file, which no server may have open, and prints what it does. Rows that are set aside go to `damaged` (NULL: the file's name with ".damaged"),
- * a JSON object a line.
+ * Repairs the file, which no server may have open, and prints what it does. Rows that are set aside
+ * go to `damaged` (NULL: the file's name with ".damaged"), a JSON object a line.
  */
 enum repair_outcome repair_file_run(struct arena *arena, const char *path, const char *damaged);
 

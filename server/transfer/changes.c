@@ -14,7 +14,8 @@ static struct str row_of(struct arena *arena, const struct change *change)
 {
 	struct buf out = buf_in(arena);
 
-	buf_add_byte(&out, (str_is_set(change->old_image) ? HAS_OLD : 0) | (str_is_set(change->new_image) ? HAS_NEW : 0));
+	buf_add_byte(&out, (str_is_set(change->old_image) ? HAS_OLD : 0) |
+				   (str_is_set(change->new_image) ? HAS_NEW : 0));
 	buf_add_be64(&out, (uint64_t)change->micros);
 	buf_add_be32(&out, (uint32_t)change->keys.n);
 	buf_add_be32(&out, (uint32_t)change->old_image.n);
@@ -28,21 +29,28 @@ bool changes_read(struct str row, struct change *change)
 {
 	if (row.n < HEAD_BYTES)
 		return false;
-	size_t keys = (size_t)str_be(row.p + 9, 4), old = (size_t)str_be(row.p + 13, 4), left = row.n - HEAD_BYTES;
+	size_t keys = (size_t)str_be(row.p + 9, 4), old = (size_t)str_be(row.p + 13, 4),
+	       left = row.n - HEAD_BYTES;
 
 	if (keys > left || old > left - keys)
 		return false;
 	const char *at = row.p + HEAD_BYTES;
 	*change = (struct change){
-		.micros = (int64_t)str_be(row.p + 1, 8), .keys = {at, keys}, .old_image = row.p[0] & HAS_OLD ? (struct str){at + keys, old} : STR_ABSENT,
-		.new_image = row.p[0] & HAS_NEW ? (struct str){at + keys + old, left - keys - old} : STR_ABSENT,
+		.micros = (int64_t)str_be(row.p + 1, 8),
+		.keys = {at, keys},
+		.old_image = row.p[0] & HAS_OLD ? (struct str){at + keys, old} : STR_ABSENT,
+		.new_image = row.p[0] & HAS_NEW ? (struct str){at + keys + old, left - keys - old}
+						: STR_ABSENT,
 	};
 	return true;
 }
 
-static struct str keys_of(struct arena *arena, const struct table *table, const struct stream_record *record)
+static struct str keys_of(struct arena *arena, const struct table *table,
+			  const struct stream_record *record)
 {
-	struct str image = str_is_set(record->new_image) ? record->new_image : str_is_set(record->old_image) ? record->old_image : record->keys_image;
+	struct str image = str_is_set(record->new_image)   ? record->new_image
+			   : str_is_set(record->old_image) ? record->old_image
+							   : record->keys_image;
 	struct value keys = item_key_attributes(arena, table, NULL, image);
 	struct buf out = buf_in(arena);
 
@@ -51,10 +59,13 @@ static struct str keys_of(struct arena *arena, const struct table *table, const 
 }
 
 /* The first change of an item says how it was before. */
-static enum code merge(struct job_step *step, struct job_txn *txn, const struct table *table, const struct stream_record *record, struct err *err)
+static enum code merge(struct job_step *step, struct job_txn *txn, const struct table *table,
+		       const struct stream_record *record, struct err *err)
 {
 	struct keyspace keyspace = {step->job->data, PART_ITEMS};
-	struct change change = {.keys = keys_of(step->arena, table, record), .old_image = record->old_image}, known;
+	struct change change = {.keys = keys_of(step->arena, table, record),
+				.old_image = record->old_image},
+		      known;
 	struct str key, row;
 	enum code code = change_log_key(step->arena, table, record, &key, err);
 
@@ -70,8 +81,9 @@ static enum code merge(struct job_step *step, struct job_txn *txn, const struct 
 }
 
 /* AWS: the window begins with the first moment and ends before the last. */
-static enum code find_ends(struct job_step *step, struct job_txn *txn, const struct table *table, const struct transfer_body *body,
-			   struct transfer_progress *progress, struct err *err)
+static enum code find_ends(struct job_step *step, struct job_txn *txn, const struct table *table,
+			   const struct transfer_body *body, struct transfer_progress *progress,
+			   struct err *err)
 {
 	uint64_t next, end;
 	enum code code = catalog_next_number(txn->txn, step->arena, &step->job->data, err);
@@ -89,8 +101,9 @@ static enum code find_ends(struct job_step *step, struct job_txn *txn, const str
 	return code;
 }
 
-static enum code collect(struct job_step *step, struct job_txn *txn, const struct table *table, const struct transfer_body *body,
-			 struct transfer_progress *progress, int64_t next, struct err *err)
+static enum code collect(struct job_step *step, struct job_txn *txn, const struct table *table,
+			 const struct transfer_body *body, struct transfer_progress *progress,
+			 int64_t next, struct err *err)
 {
 	struct change_log_page page = {.bounds = {JOB_PIECE_ROWS, JOB_PIECE_BYTES}};
 	enum code code = progress->end == 0 ? find_ends(step, txn, table, body, progress, err) : OK;
@@ -108,14 +121,18 @@ static enum code collect(struct job_step *step, struct job_txn *txn, const struc
 	return code;
 }
 
-enum code changes_collect(struct job_step *step, const struct transfer_body *body, struct transfer_progress *progress, int64_t next, struct err *err)
+enum code changes_collect(struct job_step *step, const struct transfer_body *body,
+			  struct transfer_progress *progress, int64_t next, struct err *err)
 {
 	struct table *table;
 	struct job_txn txn;
-	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms, &table, err);
+	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms,
+				     &table, err);
 
 	if (code != OK)
-		return code == ERR_RESOURCE_NOT_FOUND ? err_set(err, MSG_EXPORT_TABLE_GONE, STR_ARG(step->job->subject)) : code;
+		return code == ERR_RESOURCE_NOT_FOUND
+			       ? err_set(err, MSG_EXPORT_TABLE_GONE, STR_ARG(step->job->subject))
+			       : code;
 	if (!str_eq(table->identity.id, body->table_id))
 		code = err_set(err, MSG_EXPORT_TABLE_GONE, STR_ARG(step->job->subject));
 	if (code == OK)

@@ -1,8 +1,10 @@
 /*
- * changes - what an incremental export reads: for each item that changed within the window, how it was before and how it is at the end.
+ * changes - what an incremental export reads: for each item that changed within the window, how it
+ * was before and how it is at the end.
  *
- * The changes of the table's log are collected in the job's keyspace, under the keys of the items, in pieces: one row for an item, however often it changed.
- * AWS: Developer Guide, "DynamoDB table export output format", Incremental export output.
+ * The changes of the table's log are collected in the job's keyspace, under the keys of the items,
+ * in pieces: one row for an item, however often it changed. AWS: Developer Guide, "DynamoDB table
+ * export output format", Incremental export output.
  */
 #ifndef DYNALITH_SERVER_CHANGES_H
 #define DYNALITH_SERVER_CHANGES_H
@@ -18,8 +20,10 @@ struct change {
 
 bool changes_read(struct str row, struct change *change);
 
-/* The next piece, which puts the job; after the last one the progress is at the phase `next`. The job fails where the table is gone. */
-enum code changes_collect(struct job_step *step, const struct transfer_body *body, struct transfer_progress *progress, int64_t next,
+/* The next piece, which puts the job; after the last one the progress is at the phase `next`. The
+ * job fails where the table is gone. */
+enum code changes_collect(struct job_step *step, const struct transfer_body *body,
+			  struct transfer_progress *progress, int64_t next,
 			  struct err *err) WARN_UNUSED;
 
 #endif

@@ -11,7 +11,9 @@
 #include "server/transfer/transfer_rows.h"
 #include "storage/backup/copy.h"
 
-#define BILLED_MIN 10000000 /* AWS: recorded, DDB-EXPORT-019: an incremental export is billed so much at least */
+#define BILLED_MIN                                                                                 \
+	10000000 /* AWS: recorded, DDB-EXPORT-019: an incremental export is billed so much at      \
+		    least */
 #define FILE_BYTES ((size_t)4 << 20) /* of the rows in one data file */
 
 enum phase { BEGIN, COLLECT, DATA, MANIFEST };
@@ -30,7 +32,9 @@ struct exporting {
 static bool put_object(struct exporting *e, struct str key, struct str bytes)
 {
 	const struct s3_sse sse = {
-		.algorithm = e->input->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS ? STR("KMS") : e->input->s3_sse_algorithm ? STR("AES256") : STR_ABSENT,
+		.algorithm = e->input->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS ? STR("KMS")
+			     : e->input->s3_sse_algorithm                       ? STR("AES256")
+										: STR_ABSENT,
 		.key = e->input->s3_sse_kms_key_id,
 	};
 	const struct s3_bucket bucket = {e->input->s3_bucket, e->input->s3_bucket_owner};
@@ -60,15 +64,19 @@ static void add_value(struct json_out *out, bool is_ion, const struct value *ite
 
 static bool is_wanted(const struct exporting *e, const struct subject *subject)
 {
-	return (!e->expressions.key_condition || expr_eval(e->expressions.key_condition, subject)) &&
+	return (!e->expressions.key_condition ||
+		expr_eval(e->expressions.key_condition, subject)) &&
 	       (!e->expressions.filter || expr_eval(e->expressions.filter, subject));
 }
 
-/* Metadata, Keys and images of an item that changed. AWS: as one that was put and deleted within the window, none. */
-static bool add_change(struct exporting *e, struct arena *arena, struct str row, struct json_out *out, bool *is_none)
+/* Metadata, Keys and images of an item that changed. AWS: as one that was put and deleted within
+ * the window, none. */
+static bool add_change(struct exporting *e, struct arena *arena, struct str row,
+		       struct json_out *out, bool *is_none)
 {
 	bool is_ion = e->input->export_format == EXPORT_FORMAT_ION;
-	bool shows_old = e->input->incremental_export_specification->export_view_type != EXPORT_VIEW_TYPE_NEW_IMAGE;
+	bool shows_old = e->input->incremental_export_specification->export_view_type !=
+			 EXPORT_VIEW_TYPE_NEW_IMAGE;
 	struct change change;
 	struct value keys, old_item, new_item;
 
@@ -77,13 +85,16 @@ static bool add_change(struct exporting *e, struct arena *arena, struct str row,
 	    (str_is_set(change.new_image) && !image_decode(arena, change.new_image, &new_item)))
 		return false;
 	*is_none = !str_is_set(change.old_image) && !str_is_set(change.new_image);
-	const struct subject subject = {arena, NULL, str_is_set(change.new_image) ? change.new_image : change.old_image};
+	const struct subject subject = {
+		arena, NULL, str_is_set(change.new_image) ? change.new_image : change.old_image};
 	*is_none = *is_none || !is_wanted(e, &subject);
 	if (*is_none)
 		return true;
 	out->needs_comma = false;
-	buf_printf(&out->buf, is_ion ? "$ion_1_0 {Record:{Metadata:{WriteTimestampMicros:%lld.},Keys:" :
-				       "{\"Metadata\":{\"WriteTimestampMicros\":{\"N\":\"%lld\"}},\"Keys\":", (long long)change.micros);
+	buf_printf(&out->buf,
+		   is_ion ? "$ion_1_0 {Record:{Metadata:{WriteTimestampMicros:%lld.},Keys:"
+			  : "{\"Metadata\":{\"WriteTimestampMicros\":{\"N\":\"%lld\"}},\"Keys\":",
+		   (long long)change.micros);
 	add_value(out, is_ion, &keys);
 	if (str_is_set(change.new_image)) {
 		buf_add_str(&out->buf, is_ion ? STR(",NewImage:") : STR(",\"NewImage\":"));
@@ -94,12 +105,14 @@ static bool add_change(struct exporting *e, struct arena *arena, struct str row,
 		add_value(out, is_ion, &old_item);
 	}
 	buf_add_str(&out->buf, is_ion ? STR("}}\n") : STR("}\n"));
-	e->progress.bytes += (int64_t)(image_item_size(change.new_image) + image_item_size(change.old_image));
+	e->progress.bytes +=
+		(int64_t)(image_item_size(change.new_image) + image_item_size(change.old_image));
 	return true;
 }
 
 /* The line of an item; false for an image that is malformed. */
-static bool add_item(struct exporting *e, struct arena *arena, struct str image, struct json_out *out)
+static bool add_item(struct exporting *e, struct arena *arena, struct str image,
+		     struct json_out *out)
 {
 	struct subject subject = {arena, NULL, image};
 	bool is_ion = e->input->export_format == EXPORT_FORMAT_ION;
@@ -125,7 +138,8 @@ static bool add_item(struct exporting *e, struct arena *arena, struct str image,
 	return !out->is_malformed;
 }
 
-static bool add_row(struct exporting *e, struct arena *arena, struct str row, struct json_out *out, bool *is_none)
+static bool add_row(struct exporting *e, struct arena *arena, struct str row, struct json_out *out,
+		    bool *is_none)
 {
 	const struct subject subject = {arena, NULL, row};
 
@@ -138,7 +152,8 @@ static bool add_row(struct exporting *e, struct arena *arena, struct str row, st
 	return add_item(e, arena, row, out);
 }
 
-static enum code add_rows(struct exporting *e, const struct store_page *page, struct json_out *out, int64_t *items, struct err *err)
+static enum code add_rows(struct exporting *e, const struct store_page *page, struct json_out *out,
+			  int64_t *items, struct err *err)
 {
 	struct arena *scratch = arena_new(FILE_BYTES);
 	enum code code = OK;
@@ -170,7 +185,9 @@ static enum code write_file(struct exporting *e, const struct store_page *page, 
 	struct str bytes = gzip_encode(e->step->arena, GZIP_GZIP, json_out_str(&out));
 	if (!str_is_set(bytes))
 		return err_default(err, ERR_INTERNAL);
-	if (!put_object(e, manifest_data_key(&e->manifest, e->progress.files.n / MANIFEST_FILE_BYTES), bytes))
+	if (!put_object(e,
+			manifest_data_key(&e->manifest, e->progress.files.n / MANIFEST_FILE_BYTES),
+			bytes))
 		return OK;
 	md5_begin(&md5);
 	md5_add(&md5, bytes.p, bytes.n);
@@ -186,7 +203,8 @@ static enum code write_file(struct exporting *e, const struct store_page *page, 
 static enum code write_data(struct exporting *e, struct err *err)
 {
 	struct store_page page = {.n = 0};
-	struct store_range range = transfer_rows_partition(e->step->arena, &e->body, (uint32_t)e->progress.records);
+	struct store_range range =
+		transfer_rows_partition(e->step->arena, &e->body, (uint32_t)e->progress.records);
 	bool is_first = !str_is_set(e->progress.after);
 	enum code code;
 
@@ -212,8 +230,10 @@ static bool put_manifest(struct exporting *e, const char *name, struct str text)
 {
 	struct arena *arena = e->step->arena;
 
-	return put_object(e, manifest_key(&e->manifest, str_printf(arena, "%s.json", name)), text) &&
-	       put_object(e, manifest_key(&e->manifest, str_printf(arena, "%s.md5", name)), manifest_md5(arena, text));
+	return put_object(e, manifest_key(&e->manifest, str_printf(arena, "%s.json", name)),
+			  text) &&
+	       put_object(e, manifest_key(&e->manifest, str_printf(arena, "%s.md5", name)),
+			  manifest_md5(arena, text));
 }
 
 /* The summary comes last: a tool that finds it finds all it names. */
@@ -248,7 +268,8 @@ static enum code advance(struct exporting *e, struct err *err)
 static enum code step_copy(struct job_step *step, struct transfer_body *body, struct err *err)
 {
 	struct copy copy;
-	enum code code = copy_of(step->arena, step->job, &copy) ? OK : err_default(err, ERR_INTERNAL);
+	enum code code =
+		copy_of(step->arena, step->job, &copy) ? OK : err_default(err, ERR_INTERNAL);
 
 	if (code == OK && copy.stage != COPY_IS_DONE)
 		return copy_step(step, &copy, err);
@@ -256,7 +277,8 @@ static enum code step_copy(struct job_step *step, struct transfer_body *body, st
 		return code;
 	body->is_copied = true;
 	step->job->body = transfer_pack_body(step->arena, body);
-	step->job->progress = transfer_pack_progress(step->arena, &(struct transfer_progress){.phase = BEGIN});
+	step->job->progress =
+		transfer_pack_progress(step->arena, &(struct transfer_progress){.phase = BEGIN});
 	return OK;
 }
 
@@ -278,10 +300,15 @@ static enum code run(struct exporting *e, struct err *err)
 
 	e->input = input;
 	if (code == OK && e->input->filter_specification)
-		code = export_rules_filter(e->step->arena, e->input->filter_specification, &e->expressions, err);
+		code = export_rules_filter(e->step->arena, e->input->filter_specification,
+					   &e->expressions, err);
 	if (code != OK)
 		return code;
-	e->manifest = (struct manifest){.arena = e->step->arena, .job = e->step->job, .input = e->input, .body = &e->body, .progress = &e->progress};
+	e->manifest = (struct manifest){.arena = e->step->arena,
+					.job = e->step->job,
+					.input = e->input,
+					.body = &e->body,
+					.progress = &e->progress};
 	code = advance(e, err);
 	return code == OK ? put(e, err) : code;
 }
@@ -289,10 +316,13 @@ static enum code run(struct exporting *e, struct err *err)
 static enum code step_export(struct job_step *step, struct err *err)
 {
 	struct exporting e = {.step = step, .s3 = step->context};
-	enum code code = transfer_read(step->arena, step->job, &e.body, &e.progress) ? OK : err_default(err, ERR_INTERNAL);
+	enum code code = transfer_read(step->arena, step->job, &e.body, &e.progress)
+				 ? OK
+				 : err_default(err, ERR_INTERNAL);
 
 	if (code == OK)
-		code = e.body.is_incremental || e.body.is_copied ? run(&e, err) : step_copy(step, &e.body, err);
+		code = e.body.is_incremental || e.body.is_copied ? run(&e, err)
+								 : step_copy(step, &e.body, err);
 	if (code == OK || outcome_passes(code))
 		return code;
 	outcome_failed(step, str_of(err_info(code)->name), err->message);
@@ -301,5 +331,6 @@ static enum code step_export(struct job_step *step, struct err *err)
 
 void exporting_register(struct job_run *jobs, struct s3 *s3)
 {
-	job_run_register(jobs, &(struct job_kind){.name = "export", .step = step_export, .context = s3});
+	job_run_register(jobs,
+			 &(struct job_kind){.name = "export", .step = step_export, .context = s3});
 }

@@ -14,7 +14,8 @@
 
 #define PIECE_ROWS 8000 /* with those of the indexes */
 #define PIECE_BYTES ((size_t)4 << 20) /* of the items */
-#define CONDITIONAL_MAX 100 /* records with conditions in a transaction: as many as a client's may have */
+#define CONDITIONAL_MAX                                                                            \
+	100 /* records with conditions in a transaction: as many as a client's may have */
 #define NEVER_MS INT64_MAX
 
 enum phase { BEGIN, LOAD, FINISH, DROP };
@@ -92,11 +93,14 @@ static void forget(struct importing *importing, struct str id)
 
 static enum source_coding coding_of(int compression)
 {
-	return compression == INPUT_COMPRESSION_TYPE_GZIP ? SOURCE_GZIP : compression == INPUT_COMPRESSION_TYPE_ZSTD ? SOURCE_ZSTD : SOURCE_PLAIN;
+	return compression == INPUT_COMPRESSION_TYPE_GZIP   ? SOURCE_GZIP
+	       : compression == INPUT_COMPRESSION_TYPE_ZSTD ? SOURCE_ZSTD
+							    : SOURCE_PLAIN;
 }
 
 /* What the request reads, in an arena that the loading takes over. */
-static enum code options_of(const struct piece *piece, struct arena *arena, struct loading_options *options, struct err *err)
+static enum code options_of(const struct piece *piece, struct arena *arena,
+			    struct loading_options *options, struct err *err)
 {
 	const void *input;
 	enum code code = transfer_bind(arena, piece->kind, &piece->body, &input, err);
@@ -107,18 +111,21 @@ static enum code options_of(const struct piece *piece, struct arena *arena, stru
 	if (piece->kind == TRANSFER_IMPORT) {
 		const struct import_table_input *import = input;
 
-		options->bucket = (struct s3_bucket){import->s3_bucket_source->s3_bucket, import->s3_bucket_source->s3_bucket_owner};
+		options->bucket = (struct s3_bucket){import->s3_bucket_source->s3_bucket,
+						     import->s3_bucket_source->s3_bucket_owner};
 		options->prefix = import->s3_bucket_source->s3_key_prefix;
 		options->coding = coding_of(import->input_compression_type);
 		options->form = import_rules_form(arena, import);
 		return OK;
 	}
-	const struct input_s3_configuration *bulk = ((const struct start_bulk_put_items_input *)input)->input_s3_configuration;
+	const struct input_s3_configuration *bulk =
+		((const struct start_bulk_put_items_input *)input)->input_s3_configuration;
 	options->bucket = (struct s3_bucket){bulk->s3_bucket, bulk->s3_bucket_owner};
 	options->prefix = bulk->s3_key_prefix;
 	options->coding = coding_of(bulk->input_compression_type);
 	options->form.takes_conditions = true;
-	options->form.form = bulk->input_format == BULK_OPERATION_INPUT_FORMAT_ION ? RECORD_ION : RECORD_JSON;
+	options->form.form =
+		bulk->input_format == BULK_OPERATION_INPUT_FORMAT_ION ? RECORD_ION : RECORD_JSON;
 	return OK;
 }
 
@@ -149,7 +156,8 @@ static enum code open_loading(struct piece *piece, struct err *err)
 
 static struct str bucket_of(const struct piece *piece)
 {
-	return piece->import ? piece->import->s3_bucket_source->s3_bucket : piece->bulk->input_s3_configuration->s3_bucket;
+	return piece->import ? piece->import->s3_bucket_source->s3_bucket
+			     : piece->bulk->input_s3_configuration->s3_bucket;
 }
 
 /* A failure behind which no table may stay. */
@@ -157,7 +165,8 @@ static void give_up(struct piece *piece)
 {
 	struct job *job = piece->step->job;
 
-	if (job->state == JOB_FAILED && piece->kind == TRANSFER_IMPORT && piece->progress.phase != BEGIN) {
+	if (job->state == JOB_FAILED && piece->kind == TRANSFER_IMPORT &&
+	    piece->progress.phase != BEGIN) {
 		job->state = JOB_RUNNING; /* until the table is gone */
 		piece->progress.phase = DROP;
 	}
@@ -174,10 +183,12 @@ static bool seek(struct piece *piece)
 {
 	struct s3_problem problem;
 
-	return loading_seek(piece->loading, piece->step->arena, &piece->progress, &problem) || s3_failed(piece, &problem);
+	return loading_seek(piece->loading, piece->step->arena, &piece->progress, &problem) ||
+	       s3_failed(piece, &problem);
 }
 
-/* Creates the import's table, or finds it where that was done before. AWS: the bucket is looked at first; of two imports into one table the second fails. */
+/* Creates the import's table, or finds it where that was done before. AWS: the bucket is looked at
+ * first; of two imports into one table the second fails. */
 static enum code begin_import(struct piece *piece, struct err *err)
 {
 	struct job_step *step = piece->step;
@@ -198,19 +209,23 @@ static enum code begin_import(struct piece *piece, struct err *err)
 		if (is_ours)
 			piece->progress.phase = LOAD;
 		else
-			outcome_failed(step, STR("TableAlreadyExists"), str_printf(step->arena, MSG_IMPORT_TABLE_EXISTS, STR_ARG(name)));
+			outcome_failed(
+				step, STR("TableAlreadyExists"),
+				str_printf(step->arena, MSG_IMPORT_TABLE_EXISTS, STR_ARG(name)));
 		return OK;
 	}
 	if (code != ERR_RESOURCE_NOT_FOUND)
 		return code;
-	code = import_rules_table(step->job->ns, piece->import->table_creation_parameters, &table, err);
+	code = import_rules_table(step->job->ns, piece->import->table_creation_parameters, &table,
+				  err);
 	if (code != OK)
 		return code;
 	table->identity.id = str_copy(table->arena, piece->body.table_id);
 	table->state.settles_ms = NEVER_MS;
 	code = catalog_create(step->catalog, step->job->ns, table, step->now_ms, &created, err);
 	if (code == ERR_RESOURCE_IN_USE) {
-		outcome_failed(step, STR("TableAlreadyExists"), str_printf(step->arena, MSG_IMPORT_TABLE_EXISTS, STR_ARG(name)));
+		outcome_failed(step, STR("TableAlreadyExists"),
+			       str_printf(step->arena, MSG_IMPORT_TABLE_EXISTS, STR_ARG(name)));
 		return OK;
 	}
 	if (code != OK)
@@ -224,18 +239,24 @@ static enum code begin_import(struct piece *piece, struct err *err)
 static enum code find_table(struct piece *piece, struct err *err)
 {
 	struct job_step *step = piece->step;
-	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms, &piece->table, err);
+	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms,
+				     &piece->table, err);
 
-	if (code == OK && str_eq(piece->table->identity.id, piece->body.table_id) && piece->table->state.status != STATUS_DELETING)
+	if (code == OK && str_eq(piece->table->identity.id, piece->body.table_id) &&
+	    piece->table->state.status != STATUS_DELETING)
 		return OK;
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
 		return code;
 	table_unref(code == OK ? piece->table : NULL);
 	piece->table = NULL;
 	if (piece->kind == TRANSFER_IMPORT)
-		outcome_failed(step, STR("TableNotFoundException"), str_printf(step->arena, MSG_IMPORT_TABLE_GONE, STR_ARG(step->job->subject)));
+		outcome_failed(step, STR("TableNotFoundException"),
+			       str_printf(step->arena, MSG_IMPORT_TABLE_GONE,
+					  STR_ARG(step->job->subject)));
 	else
-		outcome_failed(step, STR("ResourceNotFoundException"), str_printf(step->arena, MSG_BULK_TABLE_GONE, STR_ARG(step->job->subject)));
+		outcome_failed(
+			step, STR("ResourceNotFoundException"),
+			str_printf(step->arena, MSG_BULK_TABLE_GONE, STR_ARG(step->job->subject)));
 	return OK;
 }
 
@@ -251,10 +272,12 @@ static void refuse(struct piece *piece, const struct importing_error *origin, st
 	struct importing_error error = *origin;
 
 	piece->progress.errors++;
-	if (piece->kind == TRANSFER_IMPORT && piece->errors_before + (int64_t)piece->refused.n >= IMPORTING_LOG_MAX)
+	if (piece->kind == TRANSFER_IMPORT &&
+	    piece->errors_before + (int64_t)piece->refused.n >= IMPORTING_LOG_MAX)
 		return;
 	error.message = message;
-	add_line(arena, &piece->refused, importing_log_line(arena, piece->step->job, bucket_of(piece), &error));
+	add_line(arena, &piece->refused,
+		 importing_log_line(arena, piece->step->job, bucket_of(piece), &error));
 }
 
 /* Whether a bulk operation is to report such records. */
@@ -269,7 +292,8 @@ static bool reports(const struct piece *piece, int type)
 	return false;
 }
 
-/* Model: condition-check failures are no errors; reported are the attempted item and the existing one. */
+/* Model: condition-check failures are no errors; reported are the attempted item and the existing
+ * one. */
 static void note_unmet(struct piece *piece, const struct write *write, struct str existing)
 {
 	struct arena *arena = piece->step->arena;
@@ -279,20 +303,25 @@ static void note_unmet(struct piece *piece, const struct write *write, struct st
 	if (!reports(piece, OUTPUT_TYPE_ENUM_CONDITION_CHECK_FAILURE))
 		return;
 	error.message = STR(MSG_BULK_CONDITION);
-	add_line(arena, &piece->unmet, importing_log_unmet(arena, piece->step->job, bucket_of(piece), &error, write->item, existing));
+	add_line(arena, &piece->unmet,
+		 importing_log_unmet(arena, piece->step->job, bucket_of(piece), &error, write->item,
+				     existing));
 }
 
 static struct write write_of(const struct piece *piece, struct value *item)
 {
-	return (struct write){.table = piece->table, .kind = WRITE_PUT, .item = item, .is_batch = false};
+	return (struct write){
+		.table = piece->table, .kind = WRITE_PUT, .item = item, .is_batch = false};
 }
 
 /* Those that a table with collections refuses one by one. */
-static enum code write_singly(struct piece *piece, struct write *const *writes, size_t n, struct err *err)
+static enum code write_singly(struct piece *piece, struct write *const *writes, size_t n,
+			      struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct err reason = err_in(piece->step->arena);
-		enum code code = write_run(piece->step->catalog, piece->step->arena, writes[i], 1, WRITE_ALONE, NULL, piece->step->now_ms, &reason);
+		enum code code = write_run(piece->step->catalog, piece->step->arena, writes[i], 1,
+					   WRITE_ALONE, NULL, piece->step->now_ms, &reason);
 
 		if (outcome_passes(code)) {
 			*err = reason;
@@ -306,14 +335,16 @@ static enum code write_singly(struct piece *piece, struct write *const *writes, 
 }
 
 /* Of different items, in one transaction. `together` has room for them. */
-static enum code write_together(struct piece *piece, struct write *const *writes, size_t n, struct write *together, struct err *err)
+static enum code write_together(struct piece *piece, struct write *const *writes, size_t n,
+				struct write *together, struct err *err)
 {
 	struct job_step *step = piece->step;
 	struct err reason = err_in(step->arena);
 
 	for (size_t i = 0; i < n; i++)
 		together[i] = *writes[i];
-	enum code code = write_run(step->catalog, step->arena, together, n, WRITE_BATCH, NULL, step->now_ms, &reason);
+	enum code code = write_run(step->catalog, step->arena, together, n, WRITE_BATCH, NULL,
+				   step->now_ms, &reason);
 	if (code == ERR_ITEM_COLLECTION_SIZE)
 		code = write_singly(piece, writes, n, &reason);
 	else if (code == OK)
@@ -323,8 +354,10 @@ static enum code write_together(struct piece *piece, struct write *const *writes
 	return code;
 }
 
-/* What became of writes that were run together: takes those that failed out. Returns how many are left. */
-static size_t take_failed(struct piece *piece, struct write **writes, size_t n, const struct err *reasons)
+/* What became of writes that were run together: takes those that failed out. Returns how many are
+ * left. */
+static size_t take_failed(struct piece *piece, struct write **writes, size_t n,
+			  const struct err *reasons)
 {
 	size_t left = 0;
 
@@ -334,13 +367,16 @@ static size_t take_failed(struct piece *piece, struct write **writes, size_t n, 
 		else if (reasons[i].code == ERR_CONDITIONAL_CHECK_FAILED)
 			note_unmet(piece, writes[i], reasons[i].item);
 		else
-			refuse(piece, &piece->origins[writes[i] - piece->writes], reasons[i].message);
+			refuse(piece, &piece->origins[writes[i] - piece->writes],
+			       reasons[i].message);
 	}
 	return left;
 }
 
-/* Those of different items that have conditions. What fails is taken out, and the others run again. */
-static enum code write_conditional(struct piece *piece, struct write **writes, size_t n, struct write *together, struct err *err)
+/* Those of different items that have conditions. What fails is taken out, and the others run again.
+ */
+static enum code write_conditional(struct piece *piece, struct write **writes, size_t n,
+				   struct write *together, struct err *err)
 {
 	struct job_step *step = piece->step;
 	enum code code = ERR_TRANSACTION_CANCELED;
@@ -351,7 +387,8 @@ static enum code write_conditional(struct piece *piece, struct write **writes, s
 
 		for (size_t i = 0; i < n; i++)
 			together[i] = *writes[i];
-		code = write_run(step->catalog, step->arena, together, n, WRITE_TRANSACTION, NULL, step->now_ms, &reason);
+		code = write_run(step->catalog, step->arena, together, n, WRITE_TRANSACTION, NULL,
+				 step->now_ms, &reason);
 		if (code == OK)
 			piece->progress.done += (int64_t)n;
 		else if (code == ERR_TRANSACTION_CANCELED)
@@ -359,7 +396,8 @@ static enum code write_conditional(struct piece *piece, struct write **writes, s
 		else
 			*err = reason;
 		if (code == ERR_TRANSACTION_CANCELED && left == n)
-			return err_default(err, ERR_CONFLICT); /* canceled for none of them: the piece is tried again */
+			return err_default(err, ERR_CONFLICT); /* canceled for none of them: the
+								  piece is tried again */
 		n = left;
 	}
 	return code == ERR_TRANSACTION_CANCELED ? OK : code;
@@ -380,7 +418,8 @@ static size_t part_plain(struct write **writes, size_t n, struct write **conditi
 }
 
 /* Of different items. The two other arrays have room for them. */
-static enum code write_round(struct piece *piece, struct write **writes, size_t n, struct write **conditional, struct write *together, struct err *err)
+static enum code write_round(struct piece *piece, struct write **writes, size_t n,
+			     struct write **conditional, struct write *together, struct err *err)
 {
 	size_t plain = part_plain(writes, n, conditional), others = n - plain;
 	enum code code = plain > 0 ? write_together(piece, writes, plain, together, err) : OK;
@@ -420,7 +459,8 @@ static size_t take_firsts(struct write **sorted, size_t *n, struct write **first
 static void count_usage(struct piece *piece)
 {
 	struct buf usage = buf_in(piece->step->arena);
-	int64_t bytes = piece->progress.usage.n >= 8 ? (int64_t)str_be(piece->progress.usage.p, 8) : 0;
+	int64_t bytes =
+		piece->progress.usage.n >= 8 ? (int64_t)str_be(piece->progress.usage.p, 8) : 0;
 
 	for (size_t i = 0; i < piece->n; i++)
 		bytes += (int64_t)image_item_size(piece->writes[i].item_image);
@@ -429,14 +469,16 @@ static void count_usage(struct piece *piece)
 }
 
 /*
- * Writes what was collected, in the order of the keys: a page of the store that gets several items is then found and changed once, which halves the
- * system's part of an import to disk. Items that are there twice take a transaction more.
+ * Writes what was collected, in the order of the keys: a page of the store that gets several items
+ * is then found and changed once, which halves the system's part of an import to disk. Items that
+ * are there twice take a transaction more.
  */
 static enum code flush(struct piece *piece, struct err *err)
 {
 	struct arena *arena = piece->step->arena;
 	size_t room = piece->n * sizeof(struct write *);
-	struct write **sorted = arena_alloc(arena, room), **firsts = arena_alloc(arena, room), **conditional = arena_alloc(arena, room);
+	struct write **sorted = arena_alloc(arena, room), **firsts = arena_alloc(arena, room),
+		     **conditional = arena_alloc(arena, room);
 	struct write *together = arena_alloc(arena, piece->n * sizeof(*together));
 	enum code code = OK;
 
@@ -446,7 +488,8 @@ static enum code flush(struct piece *piece, struct err *err)
 	if (piece->n > 0)
 		qsort(sorted, piece->n, sizeof(*sorted), by_row_key);
 	while (piece->n > 0 && code == OK)
-		code = write_round(piece, firsts, take_firsts(sorted, &piece->n, firsts), conditional, together, err);
+		code = write_round(piece, firsts, take_firsts(sorted, &piece->n, firsts),
+				   conditional, together, err);
 	return code;
 }
 
@@ -472,7 +515,8 @@ static enum code add_item(struct piece *piece, const struct loading_record *reco
 	if (!image_decode(arena, write.item_image, own)) /* the record's memory goes */
 		return err_default(err, ERR_INTERNAL);
 	write.item = own;
-	write.wants_item_on_failure = write.condition && reports(piece, OUTPUT_TYPE_ENUM_CONDITION_CHECK_FAILURE);
+	write.wants_item_on_failure =
+		write.condition && reports(piece, OUTPUT_TYPE_ENUM_CONDITION_CHECK_FAILURE);
 	piece->bytes += write.item_image.n;
 	piece->writes[piece->n] = write;
 	piece->origins[piece->n++] = origin;
@@ -482,7 +526,8 @@ static enum code add_item(struct piece *piece, const struct loading_record *reco
 /* An item is a row in the table and one in each index: other writers wait for all of them. */
 static bool is_full(const struct piece *piece, int64_t items)
 {
-	return items * (1 + (int64_t)table_index_total(piece->table)) >= PIECE_ROWS || piece->bytes >= PIECE_BYTES;
+	return items * (1 + (int64_t)table_index_total(piece->table)) >= PIECE_ROWS ||
+	       piece->bytes >= PIECE_BYTES;
 }
 
 /* The next records, up to a piece. */
@@ -497,7 +542,8 @@ static enum code load(struct piece *piece, struct err *err)
 	piece->writes = ARENA_ARRAY(arena, struct write, PIECE_ROWS);
 	piece->origins = ARENA_ARRAY(arena, struct importing_error, PIECE_ROWS);
 	while (code == OK && !is_full(piece, items)) {
-		bool is_taken = loading_take(piece->loading, parsed, &piece->progress, &record, &problem);
+		bool is_taken =
+			loading_take(piece->loading, parsed, &piece->progress, &record, &problem);
 
 		if (!is_taken) {
 			problem.message = str_copy(arena, problem.message);
@@ -510,7 +556,9 @@ static enum code load(struct piece *piece, struct err *err)
 		if (record.kind == RECORD_ITEM)
 			code = add_item(piece, &record, err);
 		else
-			refuse(piece, &(struct importing_error){.key = piece->progress.object, .number = record.number},
+			refuse(piece,
+			       &(struct importing_error){.key = piece->progress.object,
+							 .number = record.number},
 			       str_copy(arena, record.err.message));
 		arena_reset(parsed);
 	}
@@ -531,7 +579,8 @@ static enum code finish_import(struct piece *piece, struct err *err)
 
 	if (piece->table->state.settles_ms == NEVER_MS) {
 		struct table *next = table_clone(piece->table);
-		int64_t settles_ms = next->identity.created_ms + catalog_transient_ms(step->catalog);
+		int64_t settles_ms =
+			next->identity.created_ms + catalog_transient_ms(step->catalog);
 
 		if (piece->body.active_ms)
 			settles_ms = piece->body.active_ms;
@@ -546,8 +595,9 @@ static enum code finish_import(struct piece *piece, struct err *err)
 		step->job->state = JOB_DONE;
 		return OK;
 	}
-	log_line(LOG_WARN, MSG_IMPORT_LOG, STR_ARG(step->job->id), STR_ARG(step->job->subject), (long long)piece->progress.errors,
-		 (long long)piece->progress.items, STR_ARG(step->job->id));
+	log_line(LOG_WARN, MSG_IMPORT_LOG, STR_ARG(step->job->id), STR_ARG(step->job->subject),
+		 (long long)piece->progress.errors, (long long)piece->progress.items,
+		 STR_ARG(step->job->id));
 	outcome_failed(step, STR(TRANSFER_BAD_ITEMS), STR(MSG_IMPORT_ITEMS));
 	return OK;
 }
@@ -557,7 +607,8 @@ static enum code drop_table(struct piece *piece, struct err *err)
 {
 	struct job_step *step = piece->step;
 	struct table *table;
-	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms, &table, err);
+	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms,
+				     &table, err);
 
 	if (code == OK && str_eq(table->identity.id, piece->body.table_id))
 		code = catalog_delete(step->catalog, table, step->now_ms, err);
@@ -583,7 +634,8 @@ static enum code advance_import(struct piece *piece, struct err *err)
 }
 
 /* The records of a step that were not written, as an object of the output bucket. */
-static void write_output(struct piece *piece, int type, const char *folder, const struct lines *found)
+static void write_output(struct piece *piece, int type, const char *folder,
+			 const struct lines *found)
 {
 	const struct output_s3_configuration *output = piece->bulk->output_s3_configuration;
 	struct arena *arena = piece->step->arena;
@@ -597,11 +649,14 @@ static void write_output(struct piece *piece, int type, const char *folder, cons
 		buf_add_str(&lines, found->v[i]);
 		buf_add_byte(&lines, '\n');
 	}
-	struct str key = str_printf(arena, STR_FMT "%sAWSDynamoDB/" STR_FMT "/%s/%08lld.json", STR_ARG(prefix),
-				    prefix.n > 0 && prefix.p[prefix.n - 1] != '/' ? "/" : "", STR_ARG(piece->step->job->id), folder,
-				    (long long)piece->progress.outputs);
+	struct str key = str_printf(
+		arena, STR_FMT "%sAWSDynamoDB/" STR_FMT "/%s/%08lld.json", STR_ARG(prefix),
+		prefix.n > 0 && prefix.p[prefix.n - 1] != '/' ? "/" : "",
+		STR_ARG(piece->step->job->id), folder, (long long)piece->progress.outputs);
 	const struct s3_sse sse = {
-		.algorithm = output->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS ? STR("KMS") : output->s3_sse_algorithm ? STR("AES256") : STR_ABSENT,
+		.algorithm = output->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS ? STR("KMS")
+			     : output->s3_sse_algorithm                       ? STR("AES256")
+									      : STR_ABSENT,
 		.key = output->s3_sse_kms_key_id,
 	};
 	const struct s3_bucket bucket = {output->s3_bucket, output->s3_bucket_owner};
@@ -611,7 +666,8 @@ static void write_output(struct piece *piece, int type, const char *folder, cons
 		outcome_s3(piece->step, piece->importing->s3, &problem);
 }
 
-/* Not faster than MaxWriteRequestUnits, a unit being a KB: the piece's share of a second is slept, one second at most. */
+/* Not faster than MaxWriteRequestUnits, a unit being a KB: the piece's share of a second is slept,
+ * one second at most. */
 static void slow_down(const struct piece *piece)
 {
 	int64_t most = piece->bulk->max_write_request_units.value;
@@ -646,7 +702,8 @@ static enum code advance_bulk(struct piece *piece, struct err *err)
 		code = load(piece, err);
 	if (code == OK && step->job->state == JOB_RUNNING) {
 		write_output(piece, OUTPUT_TYPE_ENUM_ERROR, "error", &piece->refused);
-		write_output(piece, OUTPUT_TYPE_ENUM_CONDITION_CHECK_FAILURE, "condition-check-failure", &piece->unmet);
+		write_output(piece, OUTPUT_TYPE_ENUM_CONDITION_CHECK_FAILURE,
+			     "condition-check-failure", &piece->unmet);
 		slow_down(piece);
 	}
 	return code;
@@ -664,7 +721,8 @@ static enum code put(struct piece *piece, struct err *err)
 	enum code code = job_run_begin(step, &txn, err);
 	if (code != OK)
 		return code;
-	code = importing_log_put(&txn, step->job, piece->errors_before, piece->refused.v, piece->refused.n, err);
+	code = importing_log_put(&txn, step->job, piece->errors_before, piece->refused.v,
+				 piece->refused.n, err);
 	if (code == OK)
 		return job_run_commit(step, &txn, err);
 	store_abort(txn.txn);
@@ -720,6 +778,9 @@ static enum code step_bulk(struct job_step *step, struct err *err)
 
 void importing_register(struct job_run *jobs, struct importing *importing)
 {
-	job_run_register(jobs, &(struct job_kind){.name = "import", .step = step_import, .context = importing});
-	job_run_register(jobs, &(struct job_kind){.name = "bulk", .step = step_bulk, .context = importing});
+	job_run_register(
+		jobs,
+		&(struct job_kind){.name = "import", .step = step_import, .context = importing});
+	job_run_register(
+		jobs, &(struct job_kind){.name = "bulk", .step = step_bulk, .context = importing});
 }

@@ -1,13 +1,16 @@
 /*
  * importing - carries out imports and bulk operations: objects of S3 become items, a piece a step.
  *
- * The rows written in a step and the job's row are not one transaction: a step that is interrupted is done again from what the row says, and writes
- * the same items again. So every record counts once, and an import may be killed at any time.
+ * The rows written in a step and the job's row are not one transaction: a step that is interrupted
+ * is done again from what the row says, and writes the same items again. So every record counts
+ * once, and an import may be killed at any time.
  *
- * AWS: an import's table is CREATING until its last record is done; then it is ACTIVE, also where records were refused, and the import has FAILED with
- * ItemValidationError (recorded, DDB-IMPORT-013). Where the objects cannot be read on, the table goes.
+ * AWS: an import's table is CREATING until its last record is done; then it is ACTIVE, also where
+ * records were refused, and the import has FAILED with ItemValidationError (recorded,
+ * DDB-IMPORT-013). Where the objects cannot be read on, the table goes.
  *
- * The first 10,000 errors are kept as rows of the job, in the form of AWS's log in CloudWatch (importing_log.h).
+ * The first 10,000 errors are kept as rows of the job, in the form of AWS's log in CloudWatch
+ * (importing_log.h).
  */
 #ifndef DYNALITH_SERVER_IMPORTING_H
 #define DYNALITH_SERVER_IMPORTING_H

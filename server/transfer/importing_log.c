@@ -8,11 +8,13 @@
 
 static struct str arn_name(const struct job *job)
 {
-	return str_eq(job->kind, transfer_name(TRANSFER_BULK)) ? STR("bulkOperationArn") : STR("importArn");
+	return str_eq(job->kind, transfer_name(TRANSFER_BULK)) ? STR("bulkOperationArn")
+							       : STR("importArn");
 }
 
 /* Up to its last member. */
-static struct json_out begin_line(struct arena *arena, const struct job *job, struct str bucket, const struct importing_error *error)
+static struct json_out begin_line(struct arena *arena, const struct job *job, struct str bucket,
+				  const struct importing_error *error)
 {
 	struct json_out out = json_out_in(arena);
 
@@ -32,7 +34,8 @@ static struct json_out begin_line(struct arena *arena, const struct job *job, st
 	return out;
 }
 
-struct str importing_log_line(struct arena *arena, const struct job *job, struct str bucket, const struct importing_error *error)
+struct str importing_log_line(struct arena *arena, const struct job *job, struct str bucket,
+			      const struct importing_error *error)
 {
 	struct json_out out = begin_line(arena, job, bucket, error);
 
@@ -40,8 +43,9 @@ struct str importing_log_line(struct arena *arena, const struct job *job, struct
 	return json_out_str(&out);
 }
 
-struct str importing_log_unmet(struct arena *arena, const struct job *job, struct str bucket, const struct importing_error *error,
-			       const struct value *attempted, struct str existing)
+struct str importing_log_unmet(struct arena *arena, const struct job *job, struct str bucket,
+			       const struct importing_error *error, const struct value *attempted,
+			       struct str existing)
 {
 	struct json_out out = begin_line(arena, job, bucket, error);
 	struct value item;
@@ -56,7 +60,8 @@ struct str importing_log_unmet(struct arena *arena, const struct job *job, struc
 	return json_out_str(&out);
 }
 
-enum code importing_log_put(struct job_txn *txn, struct job *job, int64_t before, const struct str *lines, size_t n, struct err *err)
+enum code importing_log_put(struct job_txn *txn, struct job *job, int64_t before,
+			    const struct str *lines, size_t n, struct err *err)
 {
 	enum code code = OK;
 
@@ -65,13 +70,15 @@ enum code importing_log_put(struct job_txn *txn, struct job *job, int64_t before
 	if (!job->data) {
 		code = catalog_next_number(txn->txn, txn->arena, &job->data, err);
 		if (code == OK)
-			code = store_create(txn->txn, (struct keyspace){job->data, PART_ITEMS}, err);
+			code = store_create(txn->txn, (struct keyspace){job->data, PART_ITEMS},
+					    err);
 	}
 	for (size_t i = 0; i < n && before + (int64_t)i < IMPORTING_LOG_MAX && code == OK; i++) {
 		struct buf key = buf_in(txn->arena);
 
 		buf_add_be64(&key, (uint64_t)before + i);
-		code = store_put(txn->txn, (struct keyspace){job->data, PART_ITEMS}, buf_str(&key), lines[i], err);
+		code = store_put(txn->txn, (struct keyspace){job->data, PART_ITEMS}, buf_str(&key),
+				 lines[i], err);
 	}
 	return code;
 }
@@ -101,7 +108,8 @@ static enum code read_lines(struct job_txn *txn, void *context, struct err *err)
 	return walk_end(&walk);
 }
 
-enum code importing_log_read(struct catalog *catalog, struct ns ns, struct arena *arena, struct str id, struct str *lines, struct err *err)
+enum code importing_log_read(struct catalog *catalog, struct ns ns, struct arena *arena,
+			     struct str id, struct str *lines, struct err *err)
 {
 	struct reading reading = {.arena = arena, .id = id};
 	enum code code = job_read(catalog, ns, read_lines, &reading, err);

@@ -16,7 +16,8 @@ struct loading {
 	struct arena_budget memory; /* of it */
 };
 
-struct loading *loading_new(struct arena *arena, struct str id, const struct loading_options *options)
+struct loading *loading_new(struct arena *arena, struct str id,
+			    const struct loading_options *options)
 {
 	struct loading *loading = arena_checked(calloc(1, sizeof(*loading)));
 
@@ -63,7 +64,10 @@ static void open_object(struct loading *loading)
 {
 	const struct s3_object *object = &loading->objects.v[loading->at];
 	const struct source_options options = {
-		.s3 = loading->options.s3, .bucket = loading->options.bucket, .object = *object, .coding = loading->options.coding,
+		.s3 = loading->options.s3,
+		.bucket = loading->options.bucket,
+		.object = *object,
+		.coding = loading->options.coding,
 		.form = &loading->options.form,
 	};
 
@@ -85,12 +89,15 @@ static bool is_at(const struct loading *loading, const struct transfer_progress 
 	if (!str_is_set(progress->object))
 		return loading->at == 0 && !loading->source;
 	if (progress->records < 0) /* the object is done */
-		return !loading->source && loading->at > 0 && str_eq(loading->objects.v[loading->at - 1].key, progress->object);
-	return loading->source && str_eq(loading->objects.v[loading->at].key, progress->object) && loading->records == progress->records;
+		return !loading->source && loading->at > 0 &&
+		       str_eq(loading->objects.v[loading->at - 1].key, progress->object);
+	return loading->source && str_eq(loading->objects.v[loading->at].key, progress->object) &&
+	       loading->records == progress->records;
 }
 
 /* Opens the object of the progress and passes over its records that are done. */
-static bool reopen(struct loading *loading, const struct transfer_progress *progress, struct s3_problem *problem)
+static bool reopen(struct loading *loading, const struct transfer_progress *progress,
+		   struct s3_problem *problem)
 {
 	enum record_kind kind = RECORD_ITEM;
 	struct record_put record;
@@ -98,21 +105,25 @@ static bool reopen(struct loading *loading, const struct transfer_progress *prog
 	source_close(loading->source);
 	loading->source = NULL;
 	loading->records = 0;
-	for (loading->at = 0; str_is_set(progress->object) && loading->at < loading->objects.n; loading->at++) {
+	for (loading->at = 0; str_is_set(progress->object) && loading->at < loading->objects.n;
+	     loading->at++) {
 		if (str_cmp(loading->objects.v[loading->at].key, progress->object) >= 0)
 			break;
 	}
-	if (!str_is_set(progress->object) || loading->at == loading->objects.n || !str_eq(loading->objects.v[loading->at].key, progress->object))
+	if (!str_is_set(progress->object) || loading->at == loading->objects.n ||
+	    !str_eq(loading->objects.v[loading->at].key, progress->object))
 		return true;
 	if (progress->records < 0) {
 		loading->at++;
 		return true;
 	}
 	open_object(loading);
-	while (loading->records < progress->records && kind != RECORD_END && kind != RECORD_BROKEN) {
+	while (loading->records < progress->records && kind != RECORD_END &&
+	       kind != RECORD_BROKEN) {
 		struct err ignored = err_in(loading->skipped);
 
-		if (!source_next(loading->source, loading->skipped, &kind, &record, &ignored, problem))
+		if (!source_next(loading->source, loading->skipped, &kind, &record, &ignored,
+				 problem))
 			return false;
 		loading->records += kind != RECORD_END;
 		arena_reset(loading->skipped);
@@ -120,11 +131,13 @@ static bool reopen(struct loading *loading, const struct transfer_progress *prog
 	return true;
 }
 
-bool loading_seek(struct loading *loading, struct arena *arena, const struct transfer_progress *progress, struct s3_problem *problem)
+bool loading_seek(struct loading *loading, struct arena *arena,
+		  const struct transfer_progress *progress, struct s3_problem *problem)
 {
 	(void)arena;
 	if (!loading->is_listed) {
-		if (!s3_list(loading->options.s3, loading->arena, loading->options.bucket, loading->options.prefix, &loading->objects, problem))
+		if (!s3_list(loading->options.s3, loading->arena, loading->options.bucket,
+			     loading->options.prefix, &loading->objects, problem))
 			return false;
 		loading->is_listed = true;
 	}
@@ -132,16 +145,18 @@ bool loading_seek(struct loading *loading, struct arena *arena, const struct tra
 }
 
 /* What of the object was read counts in the progress. */
-static void count_bytes(const struct loading *loading, struct transfer_progress *progress, bool is_done)
+static void count_bytes(const struct loading *loading, struct transfer_progress *progress,
+			bool is_done)
 {
-	int64_t bytes = is_done ? (int64_t)loading->objects.v[loading->at].size : (int64_t)source_read(loading->source);
+	int64_t bytes = is_done ? (int64_t)loading->objects.v[loading->at].size
+				: (int64_t)source_read(loading->source);
 
 	progress->bytes += bytes - progress->object_bytes;
 	progress->object_bytes = bytes;
 }
 
-bool loading_take(struct loading *loading, struct arena *arena, struct transfer_progress *progress, struct loading_record *record,
-		  struct s3_problem *problem)
+bool loading_take(struct loading *loading, struct arena *arena, struct transfer_progress *progress,
+		  struct loading_record *record, struct s3_problem *problem)
 {
 	for (;;) {
 		if (!loading->source && loading->at == loading->objects.n) {
@@ -155,7 +170,8 @@ bool loading_take(struct loading *loading, struct arena *arena, struct transfer_
 		}
 		record->err = err_in(arena);
 		record->number = loading->records;
-		if (!source_next(loading->source, arena, &record->kind, &record->record, &record->err, problem))
+		if (!source_next(loading->source, arena, &record->kind, &record->record,
+				 &record->err, problem))
 			return false;
 		bool is_done = record->kind == RECORD_END || record->kind == RECORD_BROKEN;
 		count_bytes(loading, progress, is_done);

@@ -24,12 +24,14 @@ static struct str root(const struct manifest *m)
 	struct str prefix = m->input->s3_prefix;
 	bool needs_slash = prefix.n > 0 && prefix.p[prefix.n - 1] != '/';
 
-	return str_printf(m->arena, STR_FMT "%sAWSDynamoDB/", STR_ARG(prefix), needs_slash ? "/" : "");
+	return str_printf(m->arena, STR_FMT "%sAWSDynamoDB/", STR_ARG(prefix),
+			  needs_slash ? "/" : "");
 }
 
 struct str manifest_key(const struct manifest *m, struct str name)
 {
-	return str_printf(m->arena, STR_FMT STR_FMT "/" STR_FMT, STR_ARG(root(m)), STR_ARG(m->job->id), STR_ARG(name));
+	return str_printf(m->arena, STR_FMT STR_FMT "/" STR_FMT, STR_ARG(root(m)),
+			  STR_ARG(m->job->id), STR_ARG(name));
 }
 
 /* AWS: incremental exports share one folder for their data. */
@@ -40,7 +42,9 @@ struct str manifest_data_key(const struct manifest *m, size_t n)
 	unsigned char digest[SHA256_SIZE];
 	char name[NAME_LETTERS + 1] = "";
 
-	sha256_of(str_printf(m->arena, STR_FMT "/" STR_FMT "/%zu", STR_ARG(m->job->ns.account), STR_ARG(m->job->id), n), digest);
+	sha256_of(str_printf(m->arena, STR_FMT "/" STR_FMT "/%zu", STR_ARG(m->job->ns.account),
+			     STR_ARG(m->job->id), n),
+		  digest);
 	for (size_t i = 0; i < NAME_LETTERS; i++)
 		name[i] = letters[digest[i] & 31];
 	if (m->body->is_incremental)
@@ -81,7 +85,8 @@ static void add_time(struct json_out *out, const char *name, int64_t ms)
 	time_t seconds = (time_t)(ms / 1000);
 	char text[40];
 	struct tm tm;
-	size_t n = gmtime_r(&seconds, &tm) ? strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm) : 0;
+	size_t n = gmtime_r(&seconds, &tm) ? strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm)
+					   : 0;
 
 	n += (size_t)snprintf(text + n, sizeof(text) - n, ".%03dZ", (int)(ms % 1000));
 	json_out_name(out, str_of(name));
@@ -99,16 +104,20 @@ static void add_text(struct json_out *out, const char *name, struct str text)
 
 struct str manifest_summary(const struct manifest *m, int64_t end_ms)
 {
-	const struct incremental_export_specification *window = m->input->incremental_export_specification;
+	const struct incremental_export_specification *window =
+		m->input->incremental_export_specification;
 	struct json_out out = json_out_in(m->arena);
-	bool is_kms = m->input->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS, is_new = window && window->export_view_type == EXPORT_VIEW_TYPE_NEW_IMAGE;
+	bool is_kms = m->input->s3_sse_algorithm == S3_SSE_ALGORITHM_KMS,
+	     is_new = window && window->export_view_type == EXPORT_VIEW_TYPE_NEW_IMAGE;
 
 	json_out_open(&out, '{');
-	json_out_field_string(&out, "version", m->body->is_incremental ? STR("2023-08-01") : STR("2020-06-30"));
+	json_out_field_string(&out, "version",
+			      m->body->is_incremental ? STR("2023-08-01") : STR("2020-06-30"));
 	json_out_field_string(&out, "exportArn", transfer_arn(m->arena, m->job));
 	add_time(&out, "startTime", m->job->created_ms);
 	add_time(&out, "endTime", end_ms);
-	json_out_field_string(&out, "tableArn", transfer_table_arn(m->arena, m->job->ns, m->job->subject));
+	json_out_field_string(&out, "tableArn",
+			      transfer_table_arn(m->arena, m->job->ns, m->job->subject));
 	json_out_field_string(&out, "tableId", m->body->table_id);
 	if (m->body->is_incremental) {
 		add_time(&out, "exportFromTime", m->body->from_ms);
@@ -120,12 +129,16 @@ struct str manifest_summary(const struct manifest *m, int64_t end_ms)
 	add_text(&out, "s3Prefix", m->input->s3_prefix);
 	json_out_field_string(&out, "s3SseAlgorithm", is_kms ? STR("KMS") : STR("AES256"));
 	add_text(&out, "s3SseKmsKeyId", m->input->s3_sse_kms_key_id);
-	json_out_field_string(&out, "manifestFilesS3Key", manifest_key(m, STR("manifest-files.json")));
+	json_out_field_string(&out, "manifestFilesS3Key",
+			      manifest_key(m, STR("manifest-files.json")));
 	json_out_field_integer(&out, "billedSizeBytes", m->progress->bytes);
 	json_out_field_integer(&out, "itemCount", m->progress->items);
-	json_out_field_string(&out, "outputFormat", m->input->export_format == EXPORT_FORMAT_ION ? STR("ION") : STR("DYNAMODB_JSON"));
+	json_out_field_string(&out, "outputFormat",
+			      m->input->export_format == EXPORT_FORMAT_ION ? STR("ION")
+									   : STR("DYNAMODB_JSON"));
 	if (m->body->is_incremental) {
-		json_out_field_string(&out, "outputView", is_new ? STR("NEW_IMAGE") : STR("NEW_AND_OLD_IMAGES"));
+		json_out_field_string(&out, "outputView",
+				      is_new ? STR("NEW_IMAGE") : STR("NEW_AND_OLD_IMAGES"));
 		json_out_field_string(&out, "exportType", STR("INCREMENTAL_EXPORT"));
 	}
 	json_out_close(&out, '}');

@@ -25,7 +25,8 @@ struct str manifest_data_key(const struct manifest *manifest, size_t n);
 
 void manifest_add_file(struct buf *files, int64_t items, const unsigned char md5[MD5_SIZE]);
 
-/* manifest-files.json: a line for each file; manifest-summary.json, of an export that ends at `end_ms`. */
+/* manifest-files.json: a line for each file; manifest-summary.json, of an export that ends at
+ * `end_ms`. */
 struct str manifest_files(const struct manifest *manifest);
 struct str manifest_summary(const struct manifest *manifest, int64_t end_ms);
 

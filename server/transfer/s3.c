@@ -66,7 +66,8 @@ bool s3_place_denied(struct s3_problem *problem)
 
 bool s3_place_link(struct arena *arena, struct str name, struct s3_problem *problem)
 {
-	*problem = (struct s3_problem){STR("AccessDenied"), str_printf(arena, MSG_S3_LINK, STR_ARG(name)), 403, false};
+	*problem = (struct s3_problem){STR("AccessDenied"),
+				       str_printf(arena, MSG_S3_LINK, STR_ARG(name)), 403, false};
 	return false;
 }
 
@@ -78,11 +79,14 @@ bool s3_place_failed(struct s3_problem *problem, struct str message)
 
 bool s3_place_changed(struct arena *arena, struct str key, struct s3_problem *problem)
 {
-	*problem = (struct s3_problem){STR("PreconditionFailed"), str_printf(arena, MSG_S3_FILE_CHANGED, STR_ARG(key)), 412, false};
+	*problem = (struct s3_problem){STR("PreconditionFailed"),
+				       str_printf(arena, MSG_S3_FILE_CHANGED, STR_ARG(key)), 412,
+				       false};
 	return false;
 }
 
-bool s3_add_object(struct arena *arena, struct s3_objects *objects, const struct s3_object *object, struct s3_problem *problem)
+bool s3_add_object(struct arena *arena, struct s3_objects *objects, const struct s3_object *object,
+		   struct s3_problem *problem)
 {
 	if (objects->n == S3_OBJECTS_MAX) {
 		s3_place_failed(problem, str_printf(arena, MSG_S3_TOO_MANY, S3_OBJECTS_MAX));
@@ -96,7 +100,8 @@ bool s3_add_object(struct arena *arena, struct s3_objects *objects, const struct
 /* Whether to try again, after a pause that grows: the problem may be over then. */
 static bool tries_again(const struct s3 *s3, const struct s3_problem *problem, unsigned *tries)
 {
-	if (!problem->is_passing || ++*tries == TRIES || (s3->options.stopping && atomic_load(s3->options.stopping)))
+	if (!problem->is_passing || ++*tries == TRIES ||
+	    (s3->options.stopping && atomic_load(s3->options.stopping)))
 		return false;
 	unsigned ms = PAUSE_MS << (2 * (*tries - 1));
 	nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL);
@@ -108,7 +113,8 @@ struct s3_bucket s3_bucket_copy(struct arena *arena, struct s3_bucket bucket)
 	return (struct s3_bucket){str_copy(arena, bucket.name), str_copy(arena, bucket.owner)};
 }
 
-bool s3_list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+bool s3_list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix,
+	     struct s3_objects *objects, struct s3_problem *problem)
 {
 	unsigned tries = 0;
 
@@ -122,7 +128,8 @@ bool s3_list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct
 	return false;
 }
 
-bool s3_read(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
+bool s3_read(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+	     const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
 	     struct s3_problem *problem)
 {
 	unsigned tries = 0;
@@ -136,8 +143,8 @@ bool s3_read(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const 
 	return false;
 }
 
-bool s3_write(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct str bytes,
-	      const struct s3_sse *sse, struct s3_problem *problem)
+bool s3_write(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key,
+	      struct str bytes, const struct s3_sse *sse, struct s3_problem *problem)
 {
 	unsigned tries = 0;
 
@@ -155,5 +162,6 @@ struct str s3_failure_message(struct arena *arena, const struct s3_problem *prob
 {
 	struct str id = catalog_uuid(arena), extended = catalog_uuid(arena);
 
-	return str_printf(arena, MSG_S3_FAILURE, STR_ARG(problem->message), problem->status, STR_ARG(problem->code), STR_ARG(id), STR_ARG(extended));
+	return str_printf(arena, MSG_S3_FAILURE, STR_ARG(problem->message), problem->status,
+			  STR_ARG(problem->code), STR_ARG(id), STR_ARG(extended));
 }

@@ -9,9 +9,12 @@
 #include "server/transfer/s3_internal.h"
 
 #define WAIT_MS 10000                   /* without progress */
-#define LISTING_MAX ((size_t)16 << 20)  /* bytes of a page: 1,000 keys of 1,024 bytes, each byte of six characters, with what goes with them */
+#define LISTING_MAX                                                                                \
+	((size_t)16 << 20) /* bytes of a page: 1,000 keys of 1,024 bytes, each byte of six         \
+			      characters, with what goes with them */
 #define PAGES_MAX 5000                  /* of a listing: a hundred times as many as there need be */
-#define OBJECT_MAX ((size_t)80 << 20)   /* of an endpoint that sends more than the piece that is asked for */
+#define OBJECT_MAX                                                                                 \
+	((size_t)80 << 20) /* of an endpoint that sends more than the piece that is asked for */
 #define REFUSAL_MAX ((size_t)64 << 10)
 #define KEY_MAX 1024                    /* bytes. AWS: of an object's key */
 #define ETAG_MAX 256
@@ -33,7 +36,9 @@ static void add_escaped(struct buf *out, struct str text, bool keeps_slash)
 {
 	for (size_t i = 0; i < text.n; i++) {
 		unsigned char c = (unsigned char)text.p[i];
-		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c)) || (c == '/' && keeps_slash);
+		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+				(c >= '0' && c <= '9') || (c && strchr("-._~", c)) ||
+				(c == '/' && keeps_slash);
 
 		if (is_plain)
 			buf_add_byte(out, c);
@@ -46,7 +51,8 @@ static void add_escaped(struct buf *out, struct str text, bool keeps_slash)
 static struct str element(struct str *at, const char *name)
 {
 	char open[64], close[64];
-	int n = snprintf(open, sizeof(open), "<%s>", name), m = snprintf(close, sizeof(close), "</%s>", name);
+	int n = snprintf(open, sizeof(open), "<%s>", name),
+	    m = snprintf(close, sizeof(close), "</%s>", name);
 	const char *from = memmem(at->p, at->n, open, (size_t)n);
 
 	if (!from)
@@ -64,11 +70,14 @@ static struct str element_of(struct str xml, const char *name)
 	return element(&xml, name);
 }
 
-/* Text of XML with its entities resolved; those of characters beyond ASCII do not occur in keys, which are sent as they are. */
+/* Text of XML with its entities resolved; those of characters beyond ASCII do not occur in keys,
+ * which are sent as they are. */
 static struct str plain_of(struct arena *arena, struct str text)
 {
-	static const struct { struct str name; char c; } entities[] = {
-		{STR_INIT("&amp;"), '&'}, {STR_INIT("&lt;"), '<'}, {STR_INIT("&gt;"), '>'}, {STR_INIT("&quot;"), '"'}, {STR_INIT("&apos;"), '\''},
+	static const struct { struct str name; char c;
+	} entities[] = {
+		{STR_INIT("&amp;"), '&'},  {STR_INIT("&lt;"), '<'},    {STR_INIT("&gt;"), '>'},
+		{STR_INIT("&quot;"), '"'}, {STR_INIT("&apos;"), '\''},
 	};
 	struct buf out = buf_in(arena);
 
@@ -76,7 +85,8 @@ static struct str plain_of(struct arena *arena, struct str text)
 		size_t taken = 1;
 		char c = text.p[0];
 
-		for (size_t i = 0; c == '&' && taken == 1 && i < sizeof(entities) / sizeof(entities[0]); i++) {
+		for (size_t i = 0;
+		     c == '&' && taken == 1 && i < sizeof(entities) / sizeof(entities[0]); i++) {
 			if (str_starts_with(text, entities[i].name)) {
 				taken = entities[i].name.n;
 				c = entities[i].c;
@@ -102,39 +112,55 @@ static struct str unsigned_headers(struct arena *arena, const struct sigv4_own *
 		const char *name;
 		struct str value;
 	} headers[] = {
-		{"x-amz-expected-bucket-owner", own->bucket_owner}, {"x-amz-server-side-encryption", own->sse},
+		{"x-amz-expected-bucket-owner", own->bucket_owner},
+		{"x-amz-server-side-encryption", own->sse},
 		{"x-amz-server-side-encryption-aws-kms-key-id", own->sse_key},
 	};
 	struct buf lines = buf_in(arena);
 
 	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
 		if (str_is_set(headers[i].value))
-			buf_printf(&lines, "%s: " STR_FMT "\r\n", headers[i].name, STR_ARG(headers[i].value));
+			buf_printf(&lines, "%s: " STR_FMT "\r\n", headers[i].name,
+				   STR_ARG(headers[i].value));
 	}
 	return buf_str(&lines);
 }
 
 /* "Authorization: ..." and what goes with it. */
-static struct str signature(struct s3 *s3, struct arena *arena, const struct client_target *target, struct str path, struct str bucket_owner,
-			    const struct asked *asked)
+static struct str signature(struct s3 *s3, struct arena *arena, const struct client_target *target,
+			    struct str path, struct str bucket_owner, const struct asked *asked)
 {
 	struct str secret = str_of(s3->options.credentials), key = str_cut(&secret, ':');
 	bool is_kms = asked->sse && str_eq(asked->sse->algorithm, STR("KMS"));
 	struct sigv4_own own = {
-		.method = str_of(asked->method), .path = path, .query = asked->query, .body = asked->body,
-		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(target->host), STR_ARG(target->port)), .access_key = key, .secret = secret,
-		.region = str_of(s3->options.region), .service = STR("s3"),
-		.sse = !asked->sse || !str_is_set(asked->sse->algorithm) ? STR_ABSENT : is_kms ? STR("aws:kms") : STR("AES256"),
-		.sse_key = is_kms ? asked->sse->key : STR_ABSENT, .bucket_owner = bucket_owner,
+		.method = str_of(asked->method),
+		.path = path,
+		.query = asked->query,
+		.body = asked->body,
+		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(target->host),
+				   STR_ARG(target->port)),
+		.access_key = key,
+		.secret = secret,
+		.region = str_of(s3->options.region),
+		.service = STR("s3"),
+		.sse = !asked->sse || !str_is_set(asked->sse->algorithm) ? STR_ABSENT
+		       : is_kms                                          ? STR("aws:kms")
+									 : STR("AES256"),
+		.sse_key = is_kms ? asked->sse->key : STR_ABSENT,
+		.bucket_owner = bucket_owner,
 	};
 
-	return strcmp(s3->options.credentials, "none") == 0 ? unsigned_headers(arena, &own) : sigv4_sign(s3->sigv4, arena, &own, (int64_t)time(NULL));
+	return strcmp(s3->options.credentials, "none") == 0
+		       ? unsigned_headers(arena, &own)
+		       : sigv4_sign(s3->sigv4, arena, &own, (int64_t)time(NULL));
 }
 
 /* The problem in an answer. */
-static bool refused(struct arena *arena, const struct client_reply *reply, struct s3_problem *problem)
+static bool refused(struct arena *arena, const struct client_reply *reply,
+		    struct s3_problem *problem)
 {
-	struct str code = element_of(reply->body, "Code"), message = element_of(reply->body, "Message");
+	struct str code = element_of(reply->body, "Code"),
+		   message = element_of(reply->body, "Message");
 
 	if (!str_is_set(code) && reply->status == 404)
 		return s3_place_no_key(problem);
@@ -150,8 +176,8 @@ static bool refused(struct arena *arena, const struct client_reply *reply, struc
 	return false;
 }
 
-static bool ask(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, const struct asked *asked, struct client_reply *reply,
-		struct s3_problem *problem)
+static bool ask(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key,
+		const struct asked *asked, struct client_reply *reply, struct s3_problem *problem)
 {
 	struct client_target target;
 	struct buf path = buf_in(arena), line = buf_in(arena);
@@ -159,7 +185,8 @@ static bool ask(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, str
 	bool is_asked = client_read_any_target(str_of(s3->options.where), &target);
 
 	if (target.path.n > 1) /* a path that all begin with */
-		buf_add(&path, target.path.p, target.path.n - (target.path.p[target.path.n - 1] == '/'));
+		buf_add(&path, target.path.p,
+			target.path.n - (target.path.p[target.path.n - 1] == '/'));
 	buf_printf(&path, "/" STR_FMT, STR_ARG(bucket.name));
 	if (key.n > 0)
 		buf_printf(&path, "/" STR_FMT, STR_ARG(key));
@@ -167,14 +194,21 @@ static bool ask(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, str
 	if (asked->query.n > 0)
 		buf_printf(&line, "?" STR_FMT, STR_ARG(asked->query));
 	const struct client_request request = {
-		.method = asked->method, .body = asked->body, .wait_ms = WAIT_MS, .stopping = s3->options.stopping, .reply_max = asked->most,
-		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(asked->range), STR_ARG(signature(s3, arena, &target, buf_str(&path), bucket.owner, asked))),
+		.method = asked->method,
+		.body = asked->body,
+		.wait_ms = WAIT_MS,
+		.stopping = s3->options.stopping,
+		.reply_max = asked->most,
+		.head = str_printf(arena, STR_FMT STR_FMT, STR_ARG(asked->range),
+				   STR_ARG(signature(s3, arena, &target, buf_str(&path),
+						     bucket.owner, asked))),
 	};
 	target.authorities = s3->options.authorities;
 	target.path = buf_str(&line);
 	if (!is_asked || !client_ask(arena, &target, &request, reply, &reason))
 		return s3_place_failed(problem, str_printf(arena, MSG_S3_UNREACHABLE, reason));
-	return reply->status == 200 || reply->status == PARTIAL ? true : refused(arena, reply, problem);
+	return reply->status == 200 || reply->status == PARTIAL ? true
+								: refused(arena, reply, problem);
 }
 
 static struct str query_of(struct arena *arena, struct str prefix, struct str token)
@@ -211,8 +245,10 @@ static bool read_object_of(struct arena *page, struct str contents, struct s3_ob
 	object->etag = str_is_set(etag) ? plain_of(page, etag) : STR_ABSENT;
 	if (!is_etag(object->etag))
 		object->etag = STR_ABSENT;
-	object->size = size.n > 0 && size.p[0] >= '0' && size.p[0] <= '9' ? strtoull(size.p, &end, 10) : 0;
-	return object->key.n > 0 && object->key.n <= KEY_MAX && end && end == size.p + size.n && object->size <= INT64_MAX;
+	object->size =
+		size.n > 0 && size.p[0] >= '0' && size.p[0] <= '9' ? strtoull(size.p, &end, 10) : 0;
+	return object->key.n > 0 && object->key.n <= KEY_MAX && end && end == size.p + size.n &&
+	       object->size <= INT64_MAX;
 }
 
 /* An answer that came whole: the same would come again. */
@@ -223,7 +259,8 @@ static bool no_listing(struct arena *arena, const char *why, struct s3_problem *
 }
 
 /* The objects of one page. False: *problem. */
-static bool take_page(struct arena *arena, struct arena *page, struct str rest, struct s3_objects *objects, struct s3_problem *problem)
+static bool take_page(struct arena *arena, struct arena *page, struct str rest,
+		      struct s3_objects *objects, struct s3_problem *problem)
 {
 	struct str contents;
 
@@ -241,7 +278,8 @@ static bool take_page(struct arena *arena, struct arena *page, struct str rest, 
 }
 
 /* What a page says of the one behind it: absent where there is none. False: *problem. */
-static bool take_token(struct arena *arena, struct str page, struct str *token, struct s3_problem *problem)
+static bool take_token(struct arena *arena, struct str page, struct str *token,
+		       struct s3_problem *problem)
 {
 	static const struct str end = STR_INIT("</ListBucketResult>");
 	struct str next = element_of(page, "NextContinuationToken");
@@ -255,21 +293,29 @@ static bool take_token(struct arena *arena, struct str page, struct str *token, 
 	return true;
 }
 
-/* One page in memory at a time. Tokens that come again are found by one of those before, which is moved on at each power of two: Brent's way. */
-static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+/* One page in memory at a time. Tokens that come again are found by one of those before, which is
+ * moved on at each power of two: Brent's way. */
+static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix,
+		 struct s3_objects *objects, struct s3_problem *problem)
 {
 	struct arena *page = arena_new(0);
 	struct str next = STR_ABSENT, before = STR_ABSENT;
 	bool is_fine = true, is_over = false;
 
 	for (size_t n = 1; is_fine && !is_over; n++) {
-		const struct asked asked = {.method = "GET", .query = query_of(page, prefix, next), .body = STR(""), .range = STR(""), .most = LISTING_MAX};
+		const struct asked asked = {.method = "GET",
+					    .query = query_of(page, prefix, next),
+					    .body = STR(""),
+					    .range = STR(""),
+					    .most = LISTING_MAX};
 		struct client_reply reply;
 
-		is_fine = ask(s3, page, bucket, STR(""), &asked, &reply, problem) && take_page(arena, page, reply.body, objects, problem) &&
+		is_fine = ask(s3, page, bucket, STR(""), &asked, &reply, problem) &&
+			  take_page(arena, page, reply.body, objects, problem) &&
 			  take_token(arena, reply.body, &next, problem);
 		is_over = is_fine && !str_is_set(next);
-		if (is_fine && !is_over && (n == PAGES_MAX || (str_is_set(before) && str_eq(next, before))))
+		if (is_fine && !is_over &&
+		    (n == PAGES_MAX || (str_is_set(before) && str_eq(next, before))))
 			is_fine = no_listing(arena, "it has no end", problem);
 		if ((n & (n - 1)) == 0)
 			before = next;
@@ -285,8 +331,10 @@ static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, st
 	return is_fine;
 }
 
-/* Whether the answer has just these bytes of the object. An endpoint without ranges sends it all. */
-static bool take_piece(struct arena *arena, const struct client_reply *reply, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes)
+/* Whether the answer has just these bytes of the object. An endpoint without ranges sends it all.
+ */
+static bool take_piece(struct arena *arena, const struct client_reply *reply,
+		       const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes)
 {
 	unsigned long long first, last, size;
 
@@ -295,28 +343,45 @@ static bool take_piece(struct arena *arena, const struct client_reply *reply, co
 		*bytes = (struct str){reply->body.p + (offset < reply->body.n ? offset : 0), n};
 		return reply->body.n == object->size;
 	}
-	return reply->body.n == n && str_is_set(reply->range) && sscanf(str_copy(arena, reply->range).p, "bytes %llu-%llu/%llu", &first, &last, &size) == 3 &&
+	return reply->body.n == n && str_is_set(reply->range) &&
+	       sscanf(str_copy(arena, reply->range).p, "bytes %llu-%llu/%llu", &first, &last,
+		      &size) == 3 &&
 	       first == offset && last == offset + n - 1 && size == object->size;
 }
 
-static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const struct s3_object *object,
-			uint64_t offset, size_t n, struct str *bytes, struct s3_problem *problem)
+static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+			const struct s3_object *object, uint64_t offset, size_t n,
+			struct str *bytes, struct s3_problem *problem)
 {
-	struct str same = str_is_set(object->etag) ? str_printf(arena, "If-Match: " STR_FMT "\r\n", STR_ARG(object->etag)) : STR("");
+	struct str same = str_is_set(object->etag) ? str_printf(arena, "If-Match: " STR_FMT "\r\n",
+								STR_ARG(object->etag))
+						   : STR("");
 	const struct asked asked = {
-		.method = "GET", .query = STR(""), .body = STR(""), .most = OBJECT_MAX,
-		.range = str_printf(arena, "Range: bytes=%llu-%llu\r\n" STR_FMT, (unsigned long long)offset, (unsigned long long)(offset + n - 1), STR_ARG(same)),
+		.method = "GET",
+		.query = STR(""),
+		.body = STR(""),
+		.most = OBJECT_MAX,
+		.range = str_printf(arena, "Range: bytes=%llu-%llu\r\n" STR_FMT,
+				    (unsigned long long)offset,
+				    (unsigned long long)(offset + n - 1), STR_ARG(same)),
 	};
 	struct client_reply reply;
 
 	return ask(s3, arena, bucket, object->key, &asked, &reply, problem) &&
-	       (take_piece(arena, &reply, object, offset, n, bytes) || s3_place_changed(arena, object->key, problem));
+	       (take_piece(arena, &reply, object, offset, n, bytes) ||
+		s3_place_changed(arena, object->key, problem));
 }
 
-static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct str bytes, const struct s3_sse *sse,
+static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+			 struct str key, struct str bytes, const struct s3_sse *sse,
 			 struct s3_problem *problem)
 {
-	const struct asked asked = {.method = "PUT", .query = STR(""), .body = bytes, .range = STR(""), .sse = sse, .most = REFUSAL_MAX};
+	const struct asked asked = {.method = "PUT",
+				    .query = STR(""),
+				    .body = bytes,
+				    .range = STR(""),
+				    .sse = sse,
+				    .most = REFUSAL_MAX};
 	struct client_reply reply;
 
 	return ask(s3, arena, bucket, key, &asked, &reply, problem);

@@ -22,7 +22,8 @@ static bool is_path(struct str key)
 		bool is_last = rest.n == 0 || !memchr(rest.p, '/', rest.n);
 		struct str segment = str_cut(&rest, '/');
 
-		if (segment.n == 0 || str_eq(segment, STR(".")) || str_eq(segment, STR("..")) || str_starts_with(segment, STR(UNDONE)))
+		if (segment.n == 0 || str_eq(segment, STR(".")) || str_eq(segment, STR("..")) ||
+		    str_starts_with(segment, STR(UNDONE)))
 			return false;
 		if (is_last)
 			break;
@@ -31,15 +32,17 @@ static bool is_path(struct str key)
 }
 
 /*
- * A name in an open folder, without following a link, which may lead out of it; errno ELOOP: it is one. All that is opened below the place is opened
- * by this.
+ * A name in an open folder, without following a link, which may lead out of it; errno ELOOP: it is
+ * one. All that is opened below the place is opened by this.
  */
 static int open_in(int folder, const char *name, int flags)
 {
-	int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666), reason = errno;
+	int fd = openat(folder, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666),
+	    reason = errno;
 	struct stat about;
 
-	if (fd < 0 && fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(about.st_mode))
+	if (fd < 0 && fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISLNK(about.st_mode))
 		reason = ELOOP;
 	errno = reason;
 	return fd;
@@ -51,35 +54,45 @@ static bool fail(struct arena *arena, struct str name, struct s3_problem *proble
 		return s3_place_link(arena, name, problem);
 	if (errno == EACCES || errno == EPERM || errno == EROFS)
 		return s3_place_denied(problem);
-	return s3_place_failed(problem, str_printf(arena, MSG_S3_FILE, STR_ARG(name), strerror(errno)));
+	return s3_place_failed(problem,
+			       str_printf(arena, MSG_S3_FILE, STR_ARG(name), strerror(errno)));
 }
 
 /* The bucket's folder; -1 and *problem where there is none. */
-static int open_bucket(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct s3_problem *problem)
+static int open_bucket(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+		       struct s3_problem *problem)
 {
 	if (!is_path(bucket.name) || memchr(bucket.name.p, '/', bucket.name.n)) {
 		s3_place_no_bucket(problem);
 		return -1;
 	}
-	int place = open(s3->options.where, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the operator's own word: it may be a link */
-	int fd = place >= 0 ? open_in(place, str_copy(arena, bucket.name).p, O_RDONLY | O_DIRECTORY) : -1, reason = errno;
+	int place = open(s3->options.where,
+			 O_RDONLY | O_DIRECTORY |
+				 O_CLOEXEC); /* the operator's own word: it may be a link */
+	int fd = place >= 0 ? open_in(place, str_copy(arena, bucket.name).p, O_RDONLY | O_DIRECTORY)
+			    : -1,
+	    reason = errno;
 	if (place >= 0)
 		close(place);
 	errno = reason;
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		s3_place_no_bucket(problem);
 	else if (fd < 0)
-		fail(arena, str_printf(arena, "%s/" STR_FMT, s3->options.where, STR_ARG(bucket.name)), problem);
+		fail(arena,
+		     str_printf(arena, "%s/" STR_FMT, s3->options.where, STR_ARG(bucket.name)),
+		     problem);
 	return fd;
 }
 
 /* Whether keys in the folder can begin with the prefix. */
 static bool is_towards(struct str folder, struct str prefix)
 {
-	return folder.n <= prefix.n ? str_starts_with(prefix, folder) : str_starts_with(folder, prefix);
+	return folder.n <= prefix.n ? str_starts_with(prefix, folder)
+				    : str_starts_with(folder, prefix);
 }
 
-static bool list_folder(struct arena *arena, int fd, struct str folder, struct str prefix, int depth, struct s3_objects *objects, struct s3_problem *problem)
+static bool list_folder(struct arena *arena, int fd, struct str folder, struct str prefix,
+			int depth, struct s3_objects *objects, struct s3_problem *problem)
 {
 	DIR *dir = fdopendir(fd);
 	struct dirent *entry;
@@ -90,29 +103,39 @@ static bool list_folder(struct arena *arena, int fd, struct str folder, struct s
 		return true;
 	}
 	while (is_fine && (entry = readdir(dir))) {
-		struct str name = str_of(entry->d_name), key = str_printf(arena, STR_FMT STR_FMT, STR_ARG(folder), STR_ARG(name));
+		struct str name = str_of(entry->d_name),
+			   key = str_printf(arena, STR_FMT STR_FMT, STR_ARG(folder), STR_ARG(name));
 		struct stat about;
 
-		if (str_eq(name, STR(".")) || str_eq(name, STR("..")) || str_starts_with(name, STR(UNDONE)))
+		if (str_eq(name, STR(".")) || str_eq(name, STR("..")) ||
+		    str_starts_with(name, STR(UNDONE)))
 			continue;
 		if (fstatat(dirfd(dir), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
 		if (S_ISREG(about.st_mode) && str_starts_with(key, prefix))
-			is_fine = s3_add_object(arena, objects, &(struct s3_object){.key = key, .size = (uint64_t)about.st_size}, problem);
+			is_fine = s3_add_object(
+				arena, objects,
+				&(struct s3_object){.key = key, .size = (uint64_t)about.st_size},
+				problem);
 		struct str inner = str_printf(arena, STR_FMT "/", STR_ARG(key));
-		if (S_ISLNK(about.st_mode) && (str_starts_with(key, prefix) || is_towards(inner, prefix)))
-			is_fine = s3_place_link(arena, key, problem); /* passed over, it would be missing in silence */
+		if (S_ISLNK(about.st_mode) &&
+		    (str_starts_with(key, prefix) || is_towards(inner, prefix)))
+			is_fine = s3_place_link(
+				arena, key,
+				problem); /* passed over, it would be missing in silence */
 		if (!S_ISDIR(about.st_mode) || depth == DEPTH_MAX || !is_towards(inner, prefix))
 			continue;
 		int below = open_in(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY);
 		if (below >= 0)
-			is_fine = list_folder(arena, below, inner, prefix, depth + 1, objects, problem);
+			is_fine = list_folder(arena, below, inner, prefix, depth + 1, objects,
+					      problem);
 	}
 	closedir(dir);
 	return is_fine;
 }
 
-static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
+static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix,
+		 struct s3_objects *objects, struct s3_problem *problem)
 {
 	int fd = open_bucket(s3, arena, bucket, problem);
 
@@ -121,7 +144,8 @@ static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, st
 	if (!list_folder(arena, fd, STR(""), prefix, 0, objects, problem))
 		return false;
 	if (objects->n > 0)
-		qsort(objects->v, objects->n, sizeof(*objects->v), str_order); /* a key is the first member */
+		qsort(objects->v, objects->n, sizeof(*objects->v),
+		      str_order); /* a key is the first member */
 	return true;
 }
 
@@ -139,7 +163,8 @@ static bool read_all(int fd, char *to, size_t n, uint64_t offset, size_t *got)
 	return true;
 }
 
-/* The folder of the key below the bucket's, made where it is missing and `is_made`; -1 and errno. *name is the last segment. Takes over `fd`. */
+/* The folder of the key below the bucket's, made where it is missing and `is_made`; -1 and errno.
+ * *name is the last segment. Takes over `fd`. */
 static int open_folder(struct arena *arena, int fd, struct str key, bool is_made, struct str *name)
 {
 	struct str rest = key;
@@ -147,7 +172,8 @@ static int open_folder(struct arena *arena, int fd, struct str key, bool is_made
 	while (fd >= 0 && memchr(rest.p, '/', rest.n)) {
 		struct str segment = str_copy(arena, str_cut(&rest, '/'));
 		bool is_there = !is_made || mkdirat(fd, segment.p, 0777) == 0 || errno == EEXIST;
-		int below = is_there ? open_in(fd, segment.p, O_RDONLY | O_DIRECTORY) : -1, reason = errno;
+		int below = is_there ? open_in(fd, segment.p, O_RDONLY | O_DIRECTORY) : -1,
+		    reason = errno;
 
 		close(fd);
 		errno = reason;
@@ -158,7 +184,8 @@ static int open_folder(struct arena *arena, int fd, struct str key, bool is_made
 }
 
 /* The file of the key, and nothing else that has its name; -1 and *problem. */
-static int open_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct stat *about, struct s3_problem *problem)
+static int open_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key,
+		       struct stat *about, struct s3_problem *problem)
 {
 	struct str name;
 	int folder = open_bucket(s3, arena, bucket, problem);
@@ -186,8 +213,9 @@ static int open_object(struct s3 *s3, struct arena *arena, struct s3_bucket buck
 	return -1;
 }
 
-static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const struct s3_object *object,
-			uint64_t offset, size_t n, struct str *bytes, struct s3_problem *problem)
+static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+			const struct s3_object *object, uint64_t offset, size_t n,
+			struct str *bytes, struct s3_problem *problem)
 {
 	struct str key = object->key;
 	struct stat about;
@@ -224,7 +252,8 @@ static bool write_all(int fd, struct str bytes)
 static bool write_in(struct arena *arena, int folder, struct str name, struct str bytes)
 {
 	struct str undone = str_printf(arena, UNDONE STR_FMT, STR_ARG(name));
-	unlinkat(folder, undone.p, 0); /* what a server left that ended, or somebody else's link: it is not written to */
+	unlinkat(folder, undone.p, 0); /* what a server left that ended, or somebody else's link: it
+					  is not written to */
 	int fd = open_in(folder, undone.p, O_WRONLY | O_CREAT | O_EXCL);
 
 	if (fd < 0)
@@ -239,7 +268,8 @@ static bool write_in(struct arena *arena, int folder, struct str name, struct st
 	return false;
 }
 
-static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct str bytes, const struct s3_sse *sse,
+static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+			 struct str key, struct str bytes, const struct s3_sse *sse,
 			 struct s3_problem *problem)
 {
 	struct str name;

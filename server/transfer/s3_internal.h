@@ -13,11 +13,13 @@ struct s3 {
 };
 
 struct s3_place {
-	bool (*list)(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix, struct s3_objects *objects, struct s3_problem *problem);
-	bool (*read)(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
+	bool (*list)(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix,
+		     struct s3_objects *objects, struct s3_problem *problem);
+	bool (*read)(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+		     const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes,
 		     struct s3_problem *problem);
-	bool (*write)(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key, struct str bytes, const struct s3_sse *sse,
-		      struct s3_problem *problem);
+	bool (*write)(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key,
+		      struct str bytes, const struct s3_sse *sse, struct s3_problem *problem);
 };
 
 extern const struct s3_place s3_folder, s3_endpoint;
@@ -31,6 +33,7 @@ bool s3_place_failed(struct s3_problem *problem, struct str message);
 bool s3_place_changed(struct arena *arena, struct str key, struct s3_problem *problem);
 
 /* False where there are too many. */
-bool s3_add_object(struct arena *arena, struct s3_objects *objects, const struct s3_object *object, struct s3_problem *problem);
+bool s3_add_object(struct arena *arena, struct s3_objects *objects, const struct s3_object *object,
+		   struct s3_problem *problem);
 
 #endif

@@ -69,7 +69,8 @@ static bool read_raw(struct source *source, struct s3_problem *problem)
 	if (source->raw.n > 0 || n == 0)
 		return true;
 	arena_reset(source->raw_arena);
-	if (!s3_read(o->s3, source->raw_arena, o->bucket, &o->object, source->offset, n, &source->raw, problem))
+	if (!s3_read(o->s3, source->raw_arena, o->bucket, &o->object, source->offset, n,
+		     &source->raw, problem))
 		return false;
 	source->offset += n;
 	return true;
@@ -118,7 +119,10 @@ static enum filled fill(struct source *source, char *to, size_t *n, struct s3_pr
 		moves = got > 0 || source->raw.n < before;
 	}
 	source->is_last = source->offset == o->object.size && source->raw.n == 0 && *n < PIECE;
-	return source->is_last && o->coding != SOURCE_PLAIN && o->object.size > 0 && !is_whole(source) ? NO_CODING : FILLED;
+	return source->is_last && o->coding != SOURCE_PLAIN && o->object.size > 0 &&
+			       !is_whole(source)
+		       ? NO_CODING
+		       : FILLED;
 }
 
 /* Gives the records what they left and the next piece. */
@@ -140,15 +144,18 @@ static enum filled give_more(struct source *source, struct s3_problem *problem)
 
 static enum record_kind broken_coding(const struct source *source, struct err *err)
 {
-	(void)(err_set(err, MSG_SOURCE_CODING, source->options.coding == SOURCE_GZIP ? "GZIP" : "ZSTD") == OK);
+	(void)(err_set(err, MSG_SOURCE_CODING,
+		       source->options.coding == SOURCE_GZIP ? "GZIP" : "ZSTD") == OK);
 	return RECORD_BROKEN;
 }
 
-bool source_next(struct source *source, struct arena *arena, enum record_kind *kind, struct record_put *record, struct err *err, struct s3_problem *problem)
+bool source_next(struct source *source, struct arena *arena, enum record_kind *kind,
+		 struct record_put *record, struct err *err, struct s3_problem *problem)
 {
 	struct str reason;
 
-	if (source->options.coding == SOURCE_ZSTD && !source->zstd && !(source->zstd = zstd_reader_new(source->arena, &reason))) {
+	if (source->options.coding == SOURCE_ZSTD && !source->zstd &&
+	    !(source->zstd = zstd_reader_new(source->arena, &reason))) {
 		*problem = (struct s3_problem){STR("InternalError"), reason, 500, false};
 		return false;
 	}

@@ -24,9 +24,11 @@ struct source *source_open(const struct source_options *options);
 void source_close(struct source *source);
 
 /*
- * The next record, never RECORD_MORE. The record lies in `arena`. False where S3 or the library that decompresses answered with a problem.
+ * The next record, never RECORD_MORE. The record lies in `arena`. False where S3 or the library
+ * that decompresses answered with a problem.
  */
-bool source_next(struct source *source, struct arena *arena, enum record_kind *kind, struct record_put *record, struct err *err, struct s3_problem *problem);
+bool source_next(struct source *source, struct arena *arena, enum record_kind *kind,
+		 struct record_put *record, struct err *err, struct s3_problem *problem);
 
 /* Bytes of the object that were read so far. */
 uint64_t source_read(const struct source *source);

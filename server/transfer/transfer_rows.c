@@ -2,15 +2,18 @@
 
 #include "core/key.h"
 
-struct store_range transfer_rows_partition(struct arena *arena, const struct transfer_body *body, uint32_t partition)
+struct store_range transfer_rows_partition(struct arena *arena, const struct transfer_body *body,
+					   uint32_t partition)
 {
 	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
 
-	key_segment(arena, (enum key_hash)body->hash, partition, (uint32_t)body->partitions, &range.low, &range.high);
+	key_segment(arena, (enum key_hash)body->hash, partition, (uint32_t)body->partitions,
+		    &range.low, &range.high);
 	return range;
 }
 
-enum code transfer_rows_read(struct job_step *step, const struct store_range *range, size_t bytes, struct store_page *page, struct err *err)
+enum code transfer_rows_read(struct job_step *step, const struct store_range *range, size_t bytes,
+			     struct store_page *page, struct err *err)
 {
 	struct keyspace keyspace = {step->job->data, PART_ITEMS};
 	struct store_txn *txn;
@@ -18,7 +21,8 @@ enum code transfer_rows_read(struct job_step *step, const struct store_range *ra
 
 	if (code != OK)
 		return code;
-	code = store_page(txn, keyspace, range, (struct store_bounds){.bytes = bytes}, step->arena, page, err);
+	code = store_page(txn, keyspace, range, (struct store_bounds){.bytes = bytes}, step->arena,
+			  page, err);
 	store_abort(txn);
 	return code;
 }

@@ -46,7 +46,8 @@ static bool sleep_for(struct transfers *transfers, int64_t wait_ms)
 static void *work(void *context)
 {
 	struct transfers *transfers = context;
-	const struct times times = {clock_tell, transfers->options.clock, transfers->options.leases};
+	const struct times times = {clock_tell, transfers->options.clock,
+				    transfers->options.leases};
 	struct arena *arena = arena_new(64 * 1024);
 	int64_t wait_ms = JOB_FIRST_MS;
 
@@ -58,7 +59,8 @@ static void *work(void *context)
 		if (code == OK)
 			code = job_run_step(transfers->jobs, &times, &wait_ms, &err);
 		if (code != OK) {
-			log_line(LOG_ERROR, "exports and imports wait for the next try: " STR_FMT, STR_ARG(err.message));
+			log_line(LOG_ERROR, "exports and imports wait for the next try: " STR_FMT,
+				 STR_ARG(err.message));
 			wait_ms = RETRY_MS;
 		}
 		arena_reset(arena);

@@ -1,8 +1,9 @@
 /*
- * transfers - the thread that carries out exports, imports and bulk operations, as jobs (storage/job/job_run.h).
+ * transfers - the thread that carries out exports, imports and bulk operations, as jobs
+ * (storage/job/job_run.h).
  *
- * A thread of its own, since an endpoint of S3 may be slow. Of several servers on one database one works on a job; a job goes on where its row says,
- * also after a crash.
+ * A thread of its own, since an endpoint of S3 may be slow. Of several servers on one database one
+ * works on a job; a job goes on where its row says, also after a crash.
  */
 #ifndef DYNALITH_SERVER_TRANSFERS_H
 #define DYNALITH_SERVER_TRANSFERS_H

@@ -32,8 +32,10 @@ struct zstd_reader *zstd_reader_new(struct arena *arena, struct str *problem)
 		const char *name;
 		void **to;
 	} calls[] = {
-		{"ZSTD_createDStream", (void **)&reader->create}, {"ZSTD_freeDStream", (void **)&reader->free},
-		{"ZSTD_decompressStream", (void **)&reader->decompress}, {"ZSTD_isError", (void **)&reader->is_error},
+		{"ZSTD_createDStream", (void **)&reader->create},
+		{"ZSTD_freeDStream", (void **)&reader->free},
+		{"ZSTD_decompressStream", (void **)&reader->decompress},
+		{"ZSTD_isError", (void **)&reader->is_error},
 	};
 	bool is_there = true;
 

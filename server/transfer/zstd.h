@@ -1,7 +1,9 @@
 /*
- * zstd - a zstd stream that comes in pieces. The only door to libzstd, which is loaded when the first one is read.
+ * zstd - a zstd stream that comes in pieces. The only door to libzstd, which is loaded when the
+ * first one is read.
  *
- * A server that reads none does not load it, and starts where it is not installed. Built without the library's header, none can be read.
+ * A server that reads none does not load it, and starts where it is not installed. Built without
+ * the library's header, none can be read.
  */
 #ifndef DYNALITH_SERVER_ZSTD_H
 #define DYNALITH_SERVER_ZSTD_H

@@ -5,13 +5,21 @@
 #include "storage/store/row.h"
 #include "storage/stream/change_log.h"
 
-#define PIECE_BYTES ((size_t)1024 * 1024) /* read and written in one transaction: other writers wait for it */
+#define PIECE_BYTES                                                                                \
+	((size_t)1024 * 1024) /* read and written in one transaction: other writers wait for it */
 
 static const struct field copy_fields[] = {
-	RECORD_FIELD(copy, account, "account", FIELD_STR), RECORD_FIELD(copy, region, "region", FIELD_STR),
-	RECORD_FIELD(copy, table, "table", FIELD_STR), RECORD_FIELD(copy, number, "number", FIELD_INT), RECORD_FIELD(copy, at_ms, "at_ms", FIELD_INT),
-	RECORD_ENUM(copy, stage, "stage", COPY_IS_DONE), RECORD_FIELD(copy, key, "key", FIELD_STR), RECORD_FIELD(copy, first, "first", FIELD_INT),
-	RECORD_FIELD(copy, next, "next", FIELD_INT), RECORD_FIELD(copy, items, "items", FIELD_INT), RECORD_FIELD(copy, bytes, "bytes", FIELD_INT),
+	RECORD_FIELD(copy, account, "account", FIELD_STR),
+	RECORD_FIELD(copy, region, "region", FIELD_STR),
+	RECORD_FIELD(copy, table, "table", FIELD_STR),
+	RECORD_FIELD(copy, number, "number", FIELD_INT),
+	RECORD_FIELD(copy, at_ms, "at_ms", FIELD_INT),
+	RECORD_ENUM(copy, stage, "stage", COPY_IS_DONE),
+	RECORD_FIELD(copy, key, "key", FIELD_STR),
+	RECORD_FIELD(copy, first, "first", FIELD_INT),
+	RECORD_FIELD(copy, next, "next", FIELD_INT),
+	RECORD_FIELD(copy, items, "items", FIELD_INT),
+	RECORD_FIELD(copy, bytes, "bytes", FIELD_INT),
 };
 static const struct record copy_record = RECORD(copy, copy_fields);
 
@@ -20,7 +28,8 @@ static struct store_bounds bounds_of(const struct job_step *step, unsigned units
 	const struct catalog *catalog = step->catalog;
 
 	return (struct store_bounds){catalog_piece_rows(catalog, JOB_PIECE_ROWS),
-				     store_units(catalog_store(step->catalog), catalog_piece(catalog, PIECE_BYTES), units)};
+				     store_units(catalog_store(step->catalog),
+						 catalog_piece(catalog, PIECE_BYTES), units)};
 }
 
 /* One piece of a copy. */
@@ -36,16 +45,23 @@ bool copy_of(struct arena *arena, const struct job *job, struct copy *copy)
 	return job_unpack(arena, &copy_record, job->progress, copy);
 }
 
-enum code copy_begin(struct job_txn *txn, const struct table *table, int64_t at_ms, struct job *job, struct err *err)
+enum code copy_begin(struct job_txn *txn, const struct table *table, int64_t at_ms, struct job *job,
+		     struct err *err)
 {
 	const struct table_identity *identity = &table->identity;
 	const struct copy copy = {
-		.account = identity->account, .region = identity->region, .table = identity->name, .number = identity->number, .at_ms = at_ms, .key = STR_ABSENT,
+		.account = identity->account,
+		.region = identity->region,
+		.table = identity->name,
+		.number = identity->number,
+		.at_ms = at_ms,
+		.key = STR_ABSENT,
 	};
 	enum code code = catalog_next_number(txn->txn, txn->arena, &job->data, err);
 
 	job->progress = job_pack(txn->arena, &copy_record, &copy);
-	return code == OK ? store_create(txn->txn, (struct keyspace){job->data, PART_ITEMS}, err) : code;
+	return code == OK ? store_create(txn->txn, (struct keyspace){job->data, PART_ITEMS}, err)
+			  : code;
 }
 
 enum code copy_give_up(struct job_txn *txn, struct job *job, void *context, struct err *err)
@@ -57,7 +73,8 @@ enum code copy_give_up(struct job_txn *txn, struct job *job, void *context, stru
 	return data ? store_drop(txn->txn, (struct keyspace){data, PART_ITEMS}, err) : OK;
 }
 
-enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct str except, bool *is_busy, struct err *err)
+enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct str except,
+		       bool *is_busy, struct err *err)
 {
 	struct job *jobs;
 	size_t n;
@@ -67,17 +84,19 @@ enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct st
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct copy copy;
 
-		if (jobs[i].data && !str_eq(jobs[i].id, except) && copy_of(txn->arena, &jobs[i], &copy) && copy.number == table->identity.number)
+		if (jobs[i].data && !str_eq(jobs[i].id, except) &&
+		    copy_of(txn->arena, &jobs[i], &copy) && copy.number == table->identity.number)
 			*is_busy = *is_busy || copy.stage < COPY_LETS_GO;
 	}
 	return code;
 }
 
-enum code copy_page(struct store_txn *txn, uint64_t data, struct store_bounds bounds, struct arena *arena, struct str *key, struct store_page *page,
-		    struct err *err)
+enum code copy_page(struct store_txn *txn, uint64_t data, struct store_bounds bounds,
+		    struct arena *arena, struct str *key, struct store_page *page, struct err *err)
 {
 	struct store_range range = {*key, STR_ABSENT, false};
-	enum code code = store_page(txn, (struct keyspace){data, PART_ITEMS}, &range, bounds, arena, page, err);
+	enum code code = store_page(txn, (struct keyspace){data, PART_ITEMS}, &range, bounds, arena,
+				    page, err);
 
 	*key = STR_ABSENT;
 	if (code == OK && page->is_more) {
@@ -106,11 +125,13 @@ static enum code fill(struct piece *piece, bool *is_more, struct err *err)
 	struct store_range range = {piece->copy->key, STR_ABSENT, false};
 	struct store_bounds bounds = bounds_of(piece->step, 2);
 	struct store_page page = {.n = 0};
-	enum code code = store_page(piece->txn.txn, table_items(piece->table), &range, bounds, piece->step->arena, &page, err);
+	enum code code = store_page(piece->txn.txn, table_items(piece->table), &range, bounds,
+				    piece->step->arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		count(piece->copy, page.v[i].value, 1);
-		code = store_put(piece->txn.txn, target_of(piece), page.v[i].key, page.v[i].value, err);
+		code = store_put(piece->txn.txn, target_of(piece), page.v[i].key, page.v[i].value,
+				 err);
 	}
 	*is_more = page.is_more;
 	if (code == OK && page.is_more) {
@@ -127,7 +148,8 @@ static enum code undo_one(struct piece *piece, const struct stream_record *recor
 	struct str key, known;
 
 	if (record->event != STREAM_INSERT && !str_is_set(record->old_image))
-		return row_malformed(err, stream_keyspace(piece->table), stream_shard_record_key(arena, record->sequence));
+		return row_malformed(err, stream_keyspace(piece->table),
+				     stream_shard_record_key(arena, record->sequence));
 	enum code code = change_log_key(arena, piece->table, record, &key, err);
 
 	if (code == OK)
@@ -144,7 +166,10 @@ static enum code undo_one(struct piece *piece, const struct stream_record *recor
 /* The next changes, backwards. */
 static enum code undo(struct piece *piece, bool *is_more, struct err *err)
 {
-	struct change_log_page page = {.from = piece->copy->first, .to = piece->copy->next, .is_reverse = true, .bounds = bounds_of(piece->step, 4)};
+	struct change_log_page page = {.from = piece->copy->first,
+				       .to = piece->copy->next,
+				       .is_reverse = true,
+				       .bounds = bounds_of(piece->step, 4)};
 	enum code code = OK;
 
 	*is_more = false;
@@ -172,7 +197,9 @@ static enum code find_first(struct piece *piece, struct err *err)
 
 static enum code find_next(struct piece *piece, struct err *err)
 {
-	return table_has_log(piece->table) ? stream_next(piece->txn.txn, piece->table, &piece->copy->next, err) : OK;
+	return table_has_log(piece->table)
+		       ? stream_next(piece->txn.txn, piece->table, &piece->copy->next, err)
+		       : OK;
 }
 
 /* All at once; *is_more: it is too much. */
@@ -226,7 +253,9 @@ static bool is_held(const struct piece *piece)
 {
 	const struct table_log *log = &piece->table->log;
 
-	return (log->reasons & LOG_COPY) && (piece->copy->at_ms == COPY_NOW || (log->hold_ms > 0 && log->hold_ms <= piece->copy->at_ms));
+	return (log->reasons & LOG_COPY) &&
+	       (piece->copy->at_ms == COPY_NOW ||
+		(log->hold_ms > 0 && log->hold_ms <= piece->copy->at_ms));
 }
 
 /* Small tables are done by this; of others the log is held, and what this wrote is rolled back. */
@@ -325,7 +354,8 @@ enum code copy_step(struct job_step *step, struct copy *copy, struct err *err)
 		return job_malformed(step->job, err);
 	enum code code = catalog_refresh_clocks(step->catalog, err);
 	if (code == OK)
-		code = catalog_get_current(step->catalog, (struct ns){copy->account, copy->region}, copy->table, step->now_ms, &piece.table, err);
+		code = catalog_get_current(step->catalog, (struct ns){copy->account, copy->region},
+					   copy->table, step->now_ms, &piece.table, err);
 	if (code == OK && piece.table->identity.number != copy->number) {
 		table_unref(piece.table);
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);

@@ -10,17 +10,23 @@
 #define STEP_MS 40                       /* pieces of one step */
 
 static const struct field restore_fields[] = {
-	RECORD_FIELD(restore, backup, "backup", FIELD_STR), RECORD_FIELD(restore, source, "source", FIELD_STR),
+	RECORD_FIELD(restore, backup, "backup", FIELD_STR),
+	RECORD_FIELD(restore, source, "source", FIELD_STR),
 	RECORD_FIELD(restore, region, "region", FIELD_STR),
-	RECORD_FIELD(restore, at_ms, "at_ms", FIELD_INT), RECORD_FIELD(restore, shown_ms, "shown_ms", FIELD_INT), RECORD_FIELD(restore, data, "data", FIELD_INT),
-	RECORD_FIELD(restore, is_copied, "is_copied", FIELD_BOOL), RECORD_FIELD(restore, key, "key", FIELD_STR),
+	RECORD_FIELD(restore, at_ms, "at_ms", FIELD_INT),
+	RECORD_FIELD(restore, shown_ms, "shown_ms", FIELD_INT),
+	RECORD_FIELD(restore, data, "data", FIELD_INT),
+	RECORD_FIELD(restore, is_copied, "is_copied", FIELD_BOOL),
+	RECORD_FIELD(restore, key, "key", FIELD_STR),
 	RECORD_FIELD(restore, is_filled, "is_filled", FIELD_BOOL),
 };
 static const struct record restore_record = RECORD(restore, restore_fields);
 
-enum code restore_of(struct arena *arena, const struct job *job, struct restore *restore, struct err *err)
+enum code restore_of(struct arena *arena, const struct job *job, struct restore *restore,
+		     struct err *err)
 {
-	return job_unpack(arena, &restore_record, job->body, restore) ? OK : job_malformed(job, err);
+	return job_unpack(arena, &restore_record, job->body, restore) ? OK
+								      : job_malformed(job, err);
 }
 
 struct beginning {
@@ -35,34 +41,48 @@ static enum code add_job(struct store_txn *store, void *context, struct err *err
 	const struct beginning *beginning = context;
 	struct job *job = beginning->job;
 	struct job_txn txn = {beginning->catalog, job->ns, store, err->arena};
-	enum code code = beginning->source ? copy_begin(&txn, beginning->source, beginning->restore->at_ms, job, err) : OK;
+	enum code code = beginning->source ? copy_begin(&txn, beginning->source,
+							beginning->restore->at_ms, job, err)
+					   : OK;
 
 	return code == OK ? job_add(&txn, job, err) : code;
 }
 
-enum code restore_begin(struct catalog *catalog, struct ns ns, const struct table *source, struct table *table, const struct restore *restore,
-			int64_t now_ms, struct job *job, struct table **created, struct err *err)
+enum code restore_begin(struct catalog *catalog, struct ns ns, const struct table *source,
+			struct table *table, const struct restore *restore, int64_t now_ms,
+			struct job *job, struct table **created, struct err *err)
 {
 	struct beginning beginning = {catalog, source, restore, job};
 	struct str record = table_encode(err->arena, table);
-	struct table *new; /* may be described by a clone, which counts together with the table that it is a clone of */
+	struct table *new; /* may be described by a clone, which counts together with the table that
+			      it is a clone of */
 
 	table_unref(table);
 	enum code code = table_decode_new(record, catalog_settings(catalog), &new, err);
 	if (code != OK)
 		return code;
 	*job = (struct job){
-		.ns = ns, .kind = RESTORE_KIND, .id = job_id(err->arena, now_ms), .subject = str_copy(err->arena, new->identity.name), .created_ms = now_ms,
-		.token = STR_ABSENT, .sameness = STR_ABSENT, .failure = STR_ABSENT, .message = STR_ABSENT,
-		.body = job_pack(err->arena, &restore_record, restore), .progress = STR_ABSENT,
+		.ns = ns,
+		.kind = RESTORE_KIND,
+		.id = job_id(err->arena, now_ms),
+		.subject = str_copy(err->arena, new->identity.name),
+		.created_ms = now_ms,
+		.token = STR_ABSENT,
+		.sameness = STR_ABSENT,
+		.failure = STR_ABSENT,
+		.message = STR_ABSENT,
+		.body = job_pack(err->arena, &restore_record, restore),
+		.progress = STR_ABSENT,
 	};
-	new->group = (struct table_group){.id = STR_ABSENT}; /* AWS: a restored table is of one region */
+	new->group =
+		(struct table_group){.id = STR_ABSENT}; /* AWS: a restored table is of one region */
 	new->state.settles_ms = INT64_MAX;
 	new->state.job = str_copy(new->arena, job->id);
 	return catalog_create_with(catalog, ns, new, now_ms, add_job, &beginning, created, err);
 }
 
-enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, bool *is_used, struct err *err)
+enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, bool *is_used,
+		       struct err *err)
 {
 	struct job *jobs;
 	size_t n;
@@ -74,7 +94,8 @@ enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, b
 
 		code = restore_of(txn->arena, &jobs[i], &restore, err);
 		bool is_over = code == OK && restore.is_filled && restore.shown_ms <= now_ms;
-		*is_used = *is_used || (code == OK && !is_over && str_is_set(restore.backup) && str_eq(restore.backup, backup));
+		*is_used = *is_used || (code == OK && !is_over && str_is_set(restore.backup) &&
+					str_eq(restore.backup, backup));
 	}
 	return code;
 }
@@ -85,8 +106,10 @@ static enum code find_table(struct job_step *step, struct table **table, struct 
 	enum code code = catalog_refresh_clocks(step->catalog, err);
 
 	if (code == OK)
-		code = catalog_get_current(step->catalog, step->job->ns, step->job->subject, step->now_ms, table, err);
-	if (code != OK || (str_is_set((*table)->state.job) && str_eq((*table)->state.job, step->job->id)))
+		code = catalog_get_current(step->catalog, step->job->ns, step->job->subject,
+					   step->now_ms, table, err);
+	if (code != OK ||
+	    (str_is_set((*table)->state.job) && str_eq((*table)->state.job, step->job->id)))
 		return code;
 	table_unref(*table);
 	return err_default(err, ERR_RESOURCE_IN_USE);
@@ -99,7 +122,8 @@ static uint64_t data_of(const struct job_step *step, const struct restore *resto
 }
 
 /* Writes a page of items as new ones. */
-static enum code write_page(struct job_step *step, struct table *table, uint64_t data, const struct store_page *page, struct arena *arena, struct err *err)
+static enum code write_page(struct job_step *step, struct table *table, uint64_t data,
+			    const struct store_page *page, struct arena *arena, struct err *err)
 {
 	struct write *writes = ARENA_ARRAY(arena, struct write, page->n);
 	struct value *items = ARENA_ARRAY(arena, struct value, page->n);
@@ -107,16 +131,25 @@ static enum code write_page(struct job_step *step, struct table *table, uint64_t
 
 	for (size_t i = 0; i < page->n && code == OK; i++) {
 		if (!image_decode(arena, page->v[i].value, &items[i]))
-			return row_malformed(err, (struct keyspace){data, PART_ITEMS}, page->v[i].key);
-		writes[i] = (struct write){.table = table, .kind = WRITE_PUT, .item = &items[i], .is_batch = true, .expiry_row = STR_ABSENT};
+			return row_malformed(err, (struct keyspace){data, PART_ITEMS},
+					     page->v[i].key);
+		writes[i] = (struct write){.table = table,
+					   .kind = WRITE_PUT,
+					   .item = &items[i],
+					   .is_batch = true,
+					   .expiry_row = STR_ABSENT};
 		code = write_prepare(arena, &writes[i], err);
 	}
-	return code == OK && page->n > 0 ? write_run(step->catalog, arena, writes, page->n, WRITE_BATCH, NULL, step->now_ms, err) : code;
+	return code == OK && page->n > 0 ? write_run(step->catalog, arena, writes, page->n,
+						     WRITE_BATCH, NULL, step->now_ms, err)
+					 : code;
 }
 
-static enum code read_page(struct job_step *step, struct restore *restore, struct arena *arena, struct store_page *page, struct err *err)
+static enum code read_page(struct job_step *step, struct restore *restore, struct arena *arena,
+			   struct store_page *page, struct err *err)
 {
-	const struct store_bounds bounds = {catalog_piece_rows(step->catalog, PIECE_ROWS), catalog_piece(step->catalog, PIECE_BYTES)};
+	const struct store_bounds bounds = {catalog_piece_rows(step->catalog, PIECE_ROWS),
+					    catalog_piece(step->catalog, PIECE_BYTES)};
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(step->catalog), STORE_READ, &txn, err);
 
@@ -127,8 +160,10 @@ static enum code read_page(struct job_step *step, struct restore *restore, struc
 	return code;
 }
 
-/* Pieces for some milliseconds, or one while requests come. A piece that is done twice writes the same items again. */
-static enum code fill(struct job_step *step, struct restore *restore, struct table *table, struct err *err)
+/* Pieces for some milliseconds, or one while requests come. A piece that is done twice writes the
+ * same items again. */
+static enum code fill(struct job_step *step, struct restore *restore, struct table *table,
+		      struct err *err)
 {
 	int64_t until_ms = monotonic_ms() + STEP_MS;
 	enum code code = OK;
@@ -146,7 +181,8 @@ static enum code fill(struct job_step *step, struct restore *restore, struct tab
 		if (code != OK)
 			err_copy(err, code, own.message);
 		arena_free(arena);
-	} while (code == OK && str_is_set(restore->key) && monotonic_ms() < until_ms && !catalog_is_crowded(step->catalog));
+	} while (code == OK && str_is_set(restore->key) && monotonic_ms() < until_ms &&
+		 !catalog_is_crowded(step->catalog));
 	restore->is_filled = code == OK && !str_is_set(restore->key);
 	return code;
 }
@@ -162,7 +198,8 @@ static enum code finish(struct job_step *step, struct table *table, struct err *
 	return catalog_replace(step->catalog, table, next, err);
 }
 
-/* The row ends before the table's does: an ACTIVE table has all its items, and a CREATING one has a job. */
+/* The row ends before the table's does: an ACTIVE table has all its items, and a CREATING one has a
+ * job. */
 static enum code end(struct job_step *step, struct err *err)
 {
 	struct job_txn txn;
@@ -180,7 +217,8 @@ static enum code end(struct job_step *step, struct err *err)
 	return code;
 }
 
-static enum code step_table(struct job_step *step, struct restore *restore, struct table *table, struct err *err)
+static enum code step_table(struct job_step *step, struct restore *restore, struct table *table,
+			    struct err *err)
 {
 	enum code code = OK;
 
@@ -210,14 +248,17 @@ static enum code step_copy(struct job_step *step, struct restore *restore, struc
 }
 
 /* A table that cannot be made whole is none. */
-static enum code remove_table(struct job_step *step, struct table *table, enum code why, struct err *err)
+static enum code remove_table(struct job_step *step, struct table *table, enum code why,
+			      struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct err own = err_in(arena);
 	enum code code = catalog_delete(step->catalog, table, step->now_ms, &own);
 
 	arena_free(arena);
-	return code == OK || code == ERR_RESOURCE_NOT_FOUND ? why : err_default(err, ERR_CONFLICT); /* tried again */
+	return code == OK || code == ERR_RESOURCE_NOT_FOUND
+		       ? why
+		       : err_default(err, ERR_CONFLICT); /* tried again */
 }
 
 static enum code step_restore(struct job_step *step, struct err *err)
@@ -231,22 +272,27 @@ static enum code step_restore(struct job_step *step, struct err *err)
 	if (restore.is_filled) {
 		code = catalog_refresh_clocks(step->catalog, err);
 		if (code == OK)
-			code = catalog_get_current(step->catalog, step->job->ns, step->job->subject, step->now_ms, &table, err);
-		bool is_waiting = code == OK && str_is_set(table->state.job) && str_eq(table->state.job, step->job->id);
+			code = catalog_get_current(step->catalog, step->job->ns, step->job->subject,
+						   step->now_ms, &table, err);
+		bool is_waiting = code == OK && str_is_set(table->state.job) &&
+				  str_eq(table->state.job, step->job->id);
 		if (code == OK && !is_waiting)
 			table_unref(table);
-		if (code == ERR_RESOURCE_NOT_FOUND || (code == OK && !is_waiting)) /* it was made ACTIVE, and maybe deleted since */
+		if (code == ERR_RESOURCE_NOT_FOUND ||
+		    (code == OK && !is_waiting)) /* it was made ACTIVE, and maybe deleted since */
 			return end(step, err);
 	} else {
 		code = find_table(step, &table, err);
 	}
 	if (code != OK)
 		return code;
-	code = !restore.data && !restore.is_copied ? step_copy(step, &restore, err) : step_table(step, &restore, table, err);
+	code = !restore.data && !restore.is_copied ? step_copy(step, &restore, err)
+						   : step_table(step, &restore, table, err);
 	if (code != OK && !job_run_passes(code))
 		code = remove_table(step, table, code, err);
 	table_unref(table);
 	return code;
 }
 
-const struct job_kind restore_kind = {.name = "restore", .step = step_restore, .give_up = copy_give_up};
+const struct job_kind restore_kind = {
+	.name = "restore", .step = step_restore, .give_up = copy_give_up};

@@ -1,8 +1,10 @@
 /*
- * restore - tables made of a copy of items: from a backup, or from a table as it was at a moment. Jobs of the kind "restore", about the new table.
+ * restore - tables made of a copy of items: from a backup, or from a table as it was at a moment.
+ * Jobs of the kind "restore", about the new table.
  *
- * The table is made in the transaction that adds its job, CREATING. It waits for the job (table_state.job) and becomes ACTIVE with the job's end,
- * when all items are written, by the one write path, with their index rows.
+ * The table is made in the transaction that adds its job, CREATING. It waits for the job
+ * (table_state.job) and becomes ACTIVE with the job's end, when all items are written, by the one
+ * write path, with their index rows.
  */
 #ifndef DYNALITH_STORAGE_RESTORE_H
 #define DYNALITH_STORAGE_RESTORE_H
@@ -23,17 +25,23 @@ struct restore {
 	bool is_filled;
 };
 
-enum code restore_of(struct arena *arena, const struct job *job, struct restore *restore, struct err *err) WARN_UNUSED;
+enum code restore_of(struct arena *arena, const struct job *job, struct restore *restore,
+		     struct err *err) WARN_UNUSED;
 
 /*
- * Adds the job and creates its table. `source` is the table that is restored from, NULL for a backup. `table` is the one to be made: name, keys,
- * indexes, settings; its reference is taken over, and *created is another one. ERR_RESOURCE_IN_USE where the name exists: then there is no job.
+ * Adds the job and creates its table. `source` is the table that is restored from, NULL for a
+ * backup. `table` is the one to be made: name, keys, indexes, settings; its reference is taken
+ * over, and *created is another one. ERR_RESOURCE_IN_USE where the name exists: then there is no
+ * job.
  */
-enum code restore_begin(struct catalog *catalog, struct ns ns, const struct table *source, struct table *table, const struct restore *restore,
-			int64_t now_ms, struct job *job, struct table **created, struct err *err) WARN_UNUSED;
+enum code restore_begin(struct catalog *catalog, struct ns ns, const struct table *source,
+			struct table *table, const struct restore *restore, int64_t now_ms,
+			struct job *job, struct table **created, struct err *err) WARN_UNUSED;
 
-/* Whether a restore from the backup is under way. One whose table has all its items and is due does not count: the table is ACTIVE before the job ends. */
-enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, bool *is_used, struct err *err) WARN_UNUSED;
+/* Whether a restore from the backup is under way. One whose table has all its items and is due does
+ * not count: the table is ACTIVE before the job ends. */
+enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, bool *is_used,
+		       struct err *err) WARN_UNUSED;
 
 extern const struct job_kind restore_kind;
 

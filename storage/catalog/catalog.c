@@ -9,7 +9,8 @@
 
 uint64_t catalog_collection_max(const struct catalog *catalog)
 {
-	return catalog->options.collection_max ? catalog->options.collection_max : COLLECTION_SIZE_MAX;
+	return catalog->options.collection_max ? catalog->options.collection_max
+					       : COLLECTION_SIZE_MAX;
 }
 
 struct store *catalog_store(struct catalog *catalog)
@@ -39,7 +40,9 @@ size_t catalog_fill_max(const struct catalog *catalog)
 
 size_t catalog_piece(const struct catalog *catalog, size_t most)
 {
-	return catalog_is_crowded(catalog) && most > CATALOG_CROWDED_PART ? most / CATALOG_CROWDED_PART : most;
+	return catalog_is_crowded(catalog) && most > CATALOG_CROWDED_PART
+		       ? most / CATALOG_CROWDED_PART
+		       : most;
 }
 
 size_t catalog_piece_rows(const struct catalog *catalog, size_t most)
@@ -90,7 +93,8 @@ const struct lag *catalog_lag(const struct catalog *catalog)
 
 uint32_t catalog_stream_shards(const struct catalog *catalog, const struct table *table)
 {
-	bool is_logged = table_is_global(table) || (table->log.reasons & ~(unsigned)LOG_COPY); /* a copy does not last */
+	bool is_logged = table_is_global(table) ||
+			 (table->log.reasons & ~(unsigned)LOG_COPY); /* a copy does not last */
 
 	return is_logged ? 0 : catalog->options.stream_shards;
 }
@@ -100,7 +104,8 @@ const struct stream_rotation *catalog_rotation(const struct catalog *catalog)
 	return &catalog->options.rotation;
 }
 
-struct str catalog_key(struct arena *arena, const struct catalog *catalog, struct ns ns, struct str name)
+struct str catalog_key(struct arena *arena, const struct catalog *catalog, struct ns ns,
+		       struct str name)
 {
 	struct buf buf = buf_in(arena);
 
@@ -114,17 +119,20 @@ struct str catalog_key(struct arena *arena, const struct catalog *catalog, struc
 	return buf_str(&buf);
 }
 
-struct str catalog_space(struct arena *arena, const struct catalog *catalog, const struct table *table)
+struct str catalog_space(struct arena *arena, const struct catalog *catalog,
+			 const struct table *table)
 {
 	return catalog_key(arena, catalog, catalog_ns_of(table), STR(""));
 }
 
-struct str catalog_key_of(struct arena *arena, const struct catalog *catalog, const struct table *table)
+struct str catalog_key_of(struct arena *arena, const struct catalog *catalog,
+			  const struct table *table)
 {
 	return catalog_key(arena, catalog, catalog_ns_of(table), table->identity.name);
 }
 
-enum code catalog_open(struct store *store, const struct catalog_options *options, struct catalog **out, struct err *err)
+enum code catalog_open(struct store *store, const struct catalog_options *options,
+		       struct catalog **out, struct err *err)
 {
 	struct catalog *catalog = arena_checked(calloc(1, sizeof(*catalog)));
 
@@ -189,7 +197,8 @@ static enum code give_table(enum code code, struct table **out, struct table *ta
 	return code;
 }
 
-enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, struct str key, struct table **out, struct err *err)
+enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, struct str key,
+			 struct table **out, struct err *err)
 {
 	struct str record;
 	struct table *table = NULL;
@@ -200,9 +209,10 @@ enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, s
 	return give_table(code, out, table);
 }
 
-/* What the store has under the key, with a reference: `known`, which may be NULL, where that is current; NULL where it has nothing. */
-static enum code read_current(struct catalog *catalog, struct str key, const struct table *known, bool *is_known, bool *is_whole, struct table **out,
-			      struct err *err)
+/* What the store has under the key, with a reference: `known`, which may be NULL, where that is
+ * current; NULL where it has nothing. */
+static enum code read_current(struct catalog *catalog, struct str key, const struct table *known,
+			      bool *is_known, bool *is_whole, struct table **out, struct err *err)
 {
 	struct store_txn *txn;
 	struct table *table = NULL;
@@ -225,7 +235,8 @@ static enum code read_current(struct catalog *catalog, struct str key, const str
 }
 
 /* The same, and a record that 0.1.0 wrote to a newer file gets its rows. */
-static enum code read_whole(struct catalog *catalog, struct str key, const struct table *known, bool *is_known, struct table **out, struct err *err)
+static enum code read_whole(struct catalog *catalog, struct str key, const struct table *known,
+			    bool *is_known, struct table **out, struct err *err)
 {
 	bool is_whole = true;
 	struct table *table;
@@ -233,15 +244,18 @@ static enum code read_whole(struct catalog *catalog, struct str key, const struc
 
 	if (code == OK && !is_whole) {
 		table_unref(table);
-		code = table_rows_mend(catalog->store, catalog->options.settings, table_rows_space(key), key, err);
+		code = table_rows_mend(catalog->store, catalog->options.settings,
+				       table_rows_space(key), key, err);
 		if (code == OK)
 			code = read_current(catalog, key, known, is_known, &is_whole, &table, err);
 	}
 	return give_table(code, out, table);
 }
 
-/* The table under the key as the store has it, with a reference; NULL where there is none. Takes over the reference to what is in memory (or NULL). */
-static enum code load(struct catalog *catalog, struct str key, struct table *known, struct table **out, struct err *err)
+/* The table under the key as the store has it, with a reference; NULL where there is none. Takes
+ * over the reference to what is in memory (or NULL). */
+static enum code load(struct catalog *catalog, struct str key, struct table *known,
+		      struct table **out, struct err *err)
 {
 	unsigned generation = atomic_load(&catalog->generation);
 	bool is_known;
@@ -262,7 +276,8 @@ static enum code load(struct catalog *catalog, struct str key, struct table *kno
 	return give_table(code, out, table);
 }
 
-static enum code look_up(struct catalog *catalog, struct str key, bool is_current, int64_t now_ms, struct table **out, struct err *err)
+static enum code look_up(struct catalog *catalog, struct str key, bool is_current, int64_t now_ms,
+			 struct table **out, struct err *err)
 {
 	bool is_checked = false;
 	enum code code = OK;
@@ -279,28 +294,35 @@ static enum code look_up(struct catalog *catalog, struct str key, bool is_curren
 	return give_table(code, out, table);
 }
 
-enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out, struct err *err)
+enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms,
+		      struct table **out, struct err *err)
 {
-	return look_up(catalog, catalog_key(err->arena, catalog, ns, name), false, now_ms, out, err);
+	return look_up(catalog, catalog_key(err->arena, catalog, ns, name), false, now_ms, out,
+		       err);
 }
 
-enum code catalog_get_current(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms, struct table **out, struct err *err)
+enum code catalog_get_current(struct catalog *catalog, struct ns ns, struct str name,
+			      int64_t now_ms, struct table **out, struct err *err)
 {
 	return look_up(catalog, catalog_key(err->arena, catalog, ns, name), true, now_ms, out, err);
 }
 
 /* A retired table never changes, and nobody asks for it often. */
-enum code catalog_marked(struct catalog *catalog, const struct mark *mark, struct table **out, struct err *err)
+enum code catalog_marked(struct catalog *catalog, const struct mark *mark, struct table **out,
+			 struct err *err)
 {
 	bool is_checked, is_retired = retired_is_key(mark->record);
-	struct table *known = is_retired ? NULL : catalog_cached(catalog, mark->record, &is_checked), *table;
+	struct table *known =
+			     is_retired ? NULL : catalog_cached(catalog, mark->record, &is_checked),
+		     *table;
 	enum code code;
 
 	if (is_retired)
 		code = read_whole(catalog, mark->record, NULL, &is_checked, &table, err);
 	else
 		code = load(catalog, mark->record, known, &table, err);
-	if (code == OK && table && table->identity.number != mark->number) { /* another table has the name by now */
+	if (code == OK && table &&
+	    table->identity.number != mark->number) { /* another table has the name by now */
 		table_unref(table);
 		table = NULL;
 	}
@@ -320,7 +342,8 @@ bool catalog_holds(struct catalog *catalog, const struct table *table)
 		store_abort(txn);
 	}
 	if (code == OK && !is_exact)
-		catalog_forget_entry(catalog, catalog_key_of(arena, catalog, table), table->identity.number, table->currency.version);
+		catalog_forget_entry(catalog, catalog_key_of(arena, catalog, table),
+				     table->identity.number, table->currency.version);
 	arena_free(arena);
 	return code != OK || is_exact;
 }
@@ -333,27 +356,36 @@ struct str catalog_uuid(struct arena *arena)
 		memset(b, 0, sizeof(b));
 	b[6] = (unsigned char)((b[6] & 0x0F) | 0x40);
 	b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
-	return str_printf(arena, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5],
-			  b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+	return str_printf(arena,
+			  "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+			  b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11],
+			  b[12], b[13], b[14], b[15]);
 }
 
-struct str catalog_progress_key(struct arena *arena, const struct table *table, const struct index *index)
+struct str catalog_progress_key(struct arena *arena, const struct table *table,
+				const struct index *index)
 {
-	return str_printf(arena, "backfill/%llu/%u", (unsigned long long)table->identity.number, (unsigned)index->number);
+	return str_printf(arena, "backfill/%llu/%u", (unsigned long long)table->identity.number,
+			  (unsigned)index->number);
 }
 
 struct str catalog_expiry_progress_key(struct arena *arena, const struct table *table)
 {
-	return str_printf(arena, "backfill/%llu/expiry", (unsigned long long)table->identity.number);
+	return str_printf(arena, "backfill/%llu/expiry",
+			  (unsigned long long)table->identity.number);
 }
 
-void catalog_drop_vectors(struct catalog *catalog, const struct table *current, const struct table *next)
+void catalog_drop_vectors(struct catalog *catalog, const struct table *current,
+			  const struct table *next)
 {
 	for (size_t i = 0; i < current->indexes.vector_n; i++) {
-		const struct index *after = next ? table_index_numbered(next, current->indexes.vectors[i].number) : NULL;
+		const struct index *after =
+			next ? table_index_numbered(next, current->indexes.vectors[i].number)
+			     : NULL;
 
 		if (!after || !index_is_kept(after))
-			vector_cache_drop(catalog->vector_memory, index_keyspace(current, &current->indexes.vectors[i]));
+			vector_cache_drop(catalog->vector_memory,
+					  index_keyspace(current, &current->indexes.vectors[i]));
 	}
 }
 

@@ -28,21 +28,25 @@ static void remove_at(struct catalog *catalog, size_t at)
 }
 
 /*
- * Removes one entry: of a few whose snapshots nobody holds, the one that was asked for longest ago. The search goes on where the last one ended.
- * Nobody gets a reference meanwhile.
+ * Removes one entry: of a few whose snapshots nobody holds, the one that was asked for longest ago.
+ * The search goes on where the last one ended. Nobody gets a reference meanwhile.
  */
 static bool evict(struct catalog *catalog)
 {
 	unsigned now = atomic_load_explicit(&catalog->clock, memory_order_relaxed), candidates = 0;
 	size_t oldest = catalog->n;
 
-	for (size_t looks = 0; looks < EVICTION_LOOKS && looks < catalog->n && candidates < EVICTION_CANDIDATES; looks++) {
+	for (size_t looks = 0;
+	     looks < EVICTION_LOOKS && looks < catalog->n && candidates < EVICTION_CANDIDATES;
+	     looks++) {
 		size_t at = catalog->hand++ % catalog->n;
 
 		if (atomic_load(&catalog->entries[at].table->refs) != 1)
 			continue;
 		candidates++;
-		if (oldest == catalog->n || now - atomic_load(&catalog->entries[at].used) > now - atomic_load(&catalog->entries[oldest].used))
+		if (oldest == catalog->n ||
+		    now - atomic_load(&catalog->entries[at].used) >
+			    now - atomic_load(&catalog->entries[oldest].used))
 			oldest = at;
 	}
 	if (oldest == catalog->n)
@@ -74,9 +78,11 @@ static void insert(struct catalog *catalog, size_t at, struct str key, struct ta
 {
 	if (catalog->n == catalog->capacity) {
 		catalog->capacity = catalog->capacity ? catalog->capacity * 2 : 16;
-		catalog->entries = arena_checked(realloc(catalog->entries, catalog->capacity * sizeof(*catalog->entries)));
+		catalog->entries = arena_checked(
+			realloc(catalog->entries, catalog->capacity * sizeof(*catalog->entries)));
 	}
-	memmove((void *)&catalog->entries[at + 1], (void *)&catalog->entries[at], (catalog->n - at) * sizeof(*catalog->entries));
+	memmove((void *)&catalog->entries[at + 1], (void *)&catalog->entries[at],
+		(catalog->n - at) * sizeof(*catalog->entries));
 	catalog->entries[at] = (struct entry){.key = str_duplicate(key), .table = table};
 	catalog->n++;
 }
@@ -110,7 +116,8 @@ struct table *catalog_cached(struct catalog *catalog, struct str key, bool *is_c
 	size_t at = position(catalog, key, &found);
 	if (found) {
 		struct entry *entry = &catalog->entries[at];
-		/* only the first look-up counts: that saves a write to memory that all threads share */
+		/* only the first look-up counts: that saves a write to memory that all threads
+		 * share */
 		unsigned now = atomic_load_explicit(&catalog->clock, memory_order_relaxed);
 
 		if (atomic_load_explicit(&entry->used, memory_order_relaxed) != now)
@@ -126,10 +133,12 @@ struct table *catalog_cached(struct catalog *catalog, struct str key, bool *is_c
 /* Versions of a table only rise, also when it is rolled back. */
 static bool is_as_late(const struct table *known, const struct table *table)
 {
-	return known->identity.number == table->identity.number && known->currency.version >= table->currency.version;
+	return known->identity.number == table->identity.number &&
+	       known->currency.version >= table->currency.version;
 }
 
-struct table *catalog_install(struct catalog *catalog, struct str key, struct table *table, unsigned generation)
+struct table *catalog_install(struct catalog *catalog, struct str key, struct table *table,
+			      unsigned generation)
 {
 	bool found;
 
@@ -151,7 +160,8 @@ struct table *catalog_install(struct catalog *catalog, struct str key, struct ta
 	return table;
 }
 
-void catalog_check(struct catalog *catalog, struct str key, const struct table *table, unsigned generation)
+void catalog_check(struct catalog *catalog, struct str key, const struct table *table,
+		   unsigned generation)
 {
 	bool found;
 
@@ -177,7 +187,8 @@ void catalog_show(struct catalog *catalog, struct str key, struct table *next)
 	pthread_rwlock_unlock(&catalog->lock);
 }
 
-void catalog_forget_entry(struct catalog *catalog, struct str key, uint64_t number, uint64_t version)
+void catalog_forget_entry(struct catalog *catalog, struct str key, uint64_t number,
+			  uint64_t version)
 {
 	bool found;
 
@@ -191,7 +202,8 @@ void catalog_forget_entry(struct catalog *catalog, struct str key, uint64_t numb
 
 static bool is_due(const struct table *table, int64_t now_ms)
 {
-	return table->state.settles_ms > 0 && table->state.settles_ms <= now_ms && table->state.status != STATUS_DELETING;
+	return table->state.settles_ms > 0 && table->state.settles_ms <= now_ms &&
+	       table->state.status != STATUS_DELETING;
 }
 
 static struct table *settled_of(const struct table *table)
@@ -210,7 +222,8 @@ static struct table *settled_of(const struct table *table)
 	return settled;
 }
 
-struct table *catalog_settle(struct catalog *catalog, struct str key, struct table *table, int64_t now_ms)
+struct table *catalog_settle(struct catalog *catalog, struct str key, struct table *table,
+			     int64_t now_ms)
 {
 	bool found;
 
@@ -219,7 +232,10 @@ struct table *catalog_settle(struct catalog *catalog, struct str key, struct tab
 	pthread_rwlock_wrlock(&catalog->lock);
 	size_t at = position(catalog, key, &found);
 	struct table *known = found ? catalog->entries[at].table : NULL;
-	struct table *settled = known && known != table && is_as_late(known, table) && !is_due(known, now_ms) ? table_ref(known) : settled_of(table);
+	struct table *settled =
+		known && known != table && is_as_late(known, table) && !is_due(known, now_ms)
+			? table_ref(known)
+			: settled_of(table);
 	if (known == table) {
 		table_unref(known);
 		catalog->entries[at].table = table_ref(settled);

@@ -11,7 +11,8 @@
 #include "storage/store/row.h"
 
 /* What a change does in its transaction, which may be run again from the start. */
-typedef enum code apply_change(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err);
+typedef enum code apply_change(struct catalog *catalog, struct store_txn *txn, void *context,
+			       struct err *err);
 
 /* A change of a table. */
 struct change {
@@ -37,7 +38,8 @@ static enum code run_once(struct catalog *catalog, const struct change *change, 
 }
 
 /* Makes the change of the table in the store. */
-static enum code run_change(struct catalog *catalog, const struct table *table, apply_change *apply, void *context, struct err *err)
+static enum code run_change(struct catalog *catalog, const struct table *table, apply_change *apply,
+			    void *context, struct err *err)
 {
 	const struct change change = {apply, context, table};
 	struct retry retry = {0};
@@ -50,24 +52,28 @@ static enum code run_change(struct catalog *catalog, const struct table *table, 
 }
 
 /* Puts or deletes (NULL) the record of a table, which lies under `key`. */
-static enum code put_record(const struct catalog *catalog, struct store_txn *txn, struct str key, const struct table *table, const struct table *next,
-			    struct err *err)
+static enum code put_record(const struct catalog *catalog, struct store_txn *txn, struct str key,
+			    const struct table *table, const struct table *next, struct err *err)
 {
-	return table_rows_put(txn, catalog->options.settings, catalog_space(err->arena, catalog, table), key, next, err);
+	return table_rows_put(txn, catalog->options.settings,
+			      catalog_space(err->arena, catalog, table), key, next, err);
 }
 
-enum code catalog_arm(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct err *err)
+enum code catalog_arm(const struct catalog *catalog, struct store_txn *txn, struct ns ns,
+		      struct err *err)
 {
 	return currency_arm(txn, catalog_key(err->arena, catalog, ns, STR("")), err);
 }
 
-enum code catalog_inherit_lag(const struct catalog *catalog, struct store_txn *txn, struct ns ns, struct str key, uint64_t number, struct err *err)
+enum code catalog_inherit_lag(const struct catalog *catalog, struct store_txn *txn, struct ns ns,
+			      struct str key, uint64_t number, struct err *err)
 {
 	return lag_inherit(txn, key, catalog_key(err->arena, catalog, ns, STR("")).n, number, err);
 }
 
 /* The counter is a decimal text. */
-enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64_t *number, struct err *err)
+enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64_t *number,
+			      struct err *err)
 {
 	struct str key = STR("table"), value;
 	enum code code = store_get(txn, counters_keyspace, key, arena, &value, err);
@@ -77,7 +83,8 @@ enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64
 	if (!row_is_decimal(value, number))
 		return row_malformed(err, counters_keyspace, key);
 	++*number;
-	return journal_put_for_good(txn, counters_keyspace, key, str_printf(arena, "%llu", (unsigned long long)*number), err);
+	return journal_put_for_good(txn, counters_keyspace, key,
+				    str_printf(arena, "%llu", (unsigned long long)*number), err);
 }
 
 /* The rows that go with a table: of its version and of its numbers. */
@@ -88,14 +95,18 @@ static enum code forget_rows(struct store_txn *txn, const struct table *table, s
 	return code == OK ? size_rows_drop(txn, table->identity.number, err) : code;
 }
 
-/* The index's keyspace. The kind of its rows is decided here, before the first one, and never changes. */
-static enum code create_index(const struct catalog *catalog, struct store_txn *txn, const struct table *table, struct index *index, struct err *err)
+/* The index's keyspace. The kind of its rows is decided here, before the first one, and never
+ * changes. */
+static enum code create_index(const struct catalog *catalog, struct store_txn *txn,
+			      const struct table *table, struct index *index, struct err *err)
 {
-	index->is_by_reference = index->projection == PROJECT_ALL && !index->vector && store_refers(catalog->store);
+	index->is_by_reference =
+		index->projection == PROJECT_ALL && !index->vector && store_refers(catalog->store);
 	return index_row_create(txn, table, index, err);
 }
 
-static enum code create_in_store(const struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct str key, struct table *table,
+static enum code create_in_store(const struct catalog *catalog, struct store_txn *txn,
+				 struct arena *arena, struct str key, struct table *table,
 				 struct err *err)
 {
 	struct table *known;
@@ -121,20 +132,25 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 	if (code == OK)
 		code = stream_change_table(txn, arena, NULL, table, err);
 	if (code == OK)
-		code = currency_put(txn, table, COUNT_OF(1, 0), err); /* nothing is in it, and it is counted */
+		code = currency_put(txn, table, COUNT_OF(1, 0),
+				    err); /* nothing is in it, and it is counted */
 	if (code == OK)
-		code = catalog_inherit_lag(catalog, txn, catalog_ns_of(table), key, table->identity.number, err);
+		code = catalog_inherit_lag(catalog, txn, catalog_ns_of(table), key,
+					   table->identity.number, err);
 	return code == OK ? put_record(catalog, txn, key, table, table, err) : code;
 }
 
 static void fill_new(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms)
 {
 	int64_t transient = catalog->options.transient_status_ms;
-	int64_t settles_ms = table->state.settles_ms > now_ms ? table->state.settles_ms : transient > 0 ? now_ms + transient : 0;
+	int64_t settles_ms = table->state.settles_ms > now_ms ? table->state.settles_ms
+			     : transient > 0                  ? now_ms + transient
+							      : 0;
 
 	table->identity.account = str_copy(table->arena, ns.account);
 	table->identity.region = str_copy(table->arena, ns.region);
-	if (!str_is_set(table->identity.id)) /* else the caller has answered a client with it already */
+	if (!str_is_set(
+		    table->identity.id)) /* else the caller has answered a client with it already */
 		table->identity.id = catalog_uuid(table->arena);
 	table->identity.created_ms = now_ms;
 	table->state.status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;
@@ -160,25 +176,30 @@ struct creation {
 	void *context;
 };
 
-static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, void *context,
+				struct err *err)
 {
 	struct creation *creation = context;
 	enum code code = catalog_arm(catalog, txn, catalog_ns_of(creation->table), err);
 
 	if (code == OK)
-		code = create_in_store(catalog, txn, err->arena, creation->key, creation->table, err);
+		code = create_in_store(catalog, txn, err->arena, creation->key, creation->table,
+				       err);
 	return code == OK && creation->with ? creation->with(txn, creation->context, err) : code;
 }
 
-enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, struct table **out, struct err *err)
+enum code catalog_create(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms,
+			 struct table **out, struct err *err)
 {
 	return catalog_create_with(catalog, ns, table, now_ms, NULL, NULL, out, err);
 }
 
-enum code catalog_create_with(struct catalog *catalog, struct ns ns, struct table *table, int64_t now_ms, catalog_with *with, void *context,
-			      struct table **out, struct err *err)
+enum code catalog_create_with(struct catalog *catalog, struct ns ns, struct table *table,
+			      int64_t now_ms, catalog_with *with, void *context, struct table **out,
+			      struct err *err)
 {
-	struct creation creation = {catalog_key(err->arena, catalog, ns, table->identity.name), table, with, context};
+	struct creation creation = {catalog_key(err->arena, catalog, ns, table->identity.name),
+				    table, with, context};
 
 	fill_new(catalog, ns, table, now_ms);
 	enum code code = run_change(catalog, table, apply_creation, &creation, err);
@@ -192,18 +213,21 @@ enum code catalog_create_with(struct catalog *catalog, struct ns ns, struct tabl
 }
 
 /* Creates and drops index keyspaces so that the store has what `next` says. */
-static enum code change_indexes(const struct catalog *catalog, struct store_txn *txn, struct arena *arena, const struct table *current,
+static enum code change_indexes(const struct catalog *catalog, struct store_txn *txn,
+				struct arena *arena, const struct table *current,
 				struct table *next, struct err *err)
 {
 	enum code code = OK;
 
 	for (size_t i = 0; i < table_index_total(current) && code == OK; i++) {
-		const struct index *index = table_index_at(current, i), *after = table_index_numbered(next, index->number);
+		const struct index *index = table_index_at(current, i),
+				   *after = table_index_numbered(next, index->number);
 
 		if (!after)
 			code = store_drop(txn, index_keyspace(current, index), err);
 		if (code == OK && index->is_backfilling && !(after && after->is_backfilling))
-			code = store_del(txn, counters_keyspace, catalog_progress_key(arena, current, index), err);
+			code = store_del(txn, counters_keyspace,
+					 catalog_progress_key(arena, current, index), err);
 	}
 	for (size_t i = 0; i < table_index_total(next) && code == OK; i++) {
 		struct index *index = table_index_at(next, i);
@@ -218,26 +242,31 @@ static enum code change_indexes(const struct catalog *catalog, struct store_txn 
 }
 
 /* The rows of the items that there are, but not of so many that others would wait long. */
-static enum code fill_expiry(struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct table *next, struct err *err)
+static enum code fill_expiry(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
+			     struct table *next, struct err *err)
 {
 	struct str from = STR_ABSENT;
 	size_t most = catalog_fill_max(catalog);
-	enum code code = expiry_fill(txn, arena, next, most > 0 ? most : EXPIRY_FILL_ROWS, &from, &next->ttl.is_filling, err);
+	enum code code = expiry_fill(txn, arena, next, most > 0 ? most : EXPIRY_FILL_ROWS, &from,
+				     &next->ttl.is_filling, err);
 
 	if (code != OK || !next->ttl.is_filling)
 		return code;
-	return store_put(txn, counters_keyspace, catalog_expiry_progress_key(arena, next), from, err);
+	return store_put(txn, counters_keyspace, catalog_expiry_progress_key(arena, next), from,
+			 err);
 }
 
 /* The same for the expiry keyspace. */
-static enum code change_expiry(struct catalog *catalog, struct store_txn *txn, struct arena *arena, const struct table *current, struct table *next,
-			       struct err *err)
+static enum code change_expiry(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
+			       const struct table *current, struct table *next, struct err *err)
 {
-	bool is_kept = current->ttl.is_enabled && next->ttl.is_enabled && str_eq(current->ttl.attribute, next->ttl.attribute);
+	bool is_kept = current->ttl.is_enabled && next->ttl.is_enabled &&
+		       str_eq(current->ttl.attribute, next->ttl.attribute);
 	enum code code = OK;
 
 	if (current->ttl.is_filling && !(is_kept && next->ttl.is_filling))
-		code = store_del(txn, counters_keyspace, catalog_expiry_progress_key(arena, current), err);
+		code = store_del(txn, counters_keyspace,
+				 catalog_expiry_progress_key(arena, current), err);
 	if (is_kept)
 		return code;
 	next->ttl.is_filling = false;
@@ -245,15 +274,18 @@ static enum code change_expiry(struct catalog *catalog, struct store_txn *txn, s
 		code = store_drop(txn, table_expiry(current), err);
 	if (code == OK && next->ttl.is_enabled)
 		code = store_create(txn, table_expiry(next), err);
-	return code == OK && next->ttl.is_enabled ? fill_expiry(catalog, txn, arena, next, err) : code;
+	return code == OK && next->ttl.is_enabled ? fill_expiry(catalog, txn, arena, next, err)
+						  : code;
 }
 
 /* The same for what replication keeps of the items. */
-static enum code change_group(struct store_txn *txn, const struct table *current, const struct table *next, struct err *err)
+static enum code change_group(struct store_txn *txn, const struct table *current,
+			      const struct table *next, struct err *err)
 {
 	if (table_is_global(current) == table_is_global(next))
 		return OK;
-	return table_is_global(next) ? store_create(txn, table_replication(next), err) : store_drop(txn, table_replication(current), err);
+	return table_is_global(next) ? store_create(txn, table_replication(next), err)
+				     : store_drop(txn, table_replication(current), err);
 }
 
 struct replacement {
@@ -262,7 +294,8 @@ struct replacement {
 	struct table *next;
 };
 
-static enum code apply_replacement(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+static enum code apply_replacement(struct catalog *catalog, struct store_txn *txn, void *context,
+				   struct err *err)
 {
 	const struct replacement *replacement = context;
 	const struct table *current = replacement->current;
@@ -286,16 +319,19 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 	return code == OK ? put_record(catalog, txn, replacement->key, next, next, err) : code;
 }
 
-enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next, struct err *err)
+enum code catalog_replace(struct catalog *catalog, struct table *current, struct table *next,
+			  struct err *err)
 {
-	struct replacement replacement = {catalog_key_of(err->arena, catalog, current), current, next};
+	struct replacement replacement = {catalog_key_of(err->arena, catalog, current), current,
+					  next};
 	enum code code = run_change(catalog, current, apply_replacement, &replacement, err);
 
 	if (code != OK) {
 		table_unref(next);
 		return code;
 	}
-	table_ref(current); /* the entry's own reference may be the last one, and next may be no entry */
+	table_ref(current); /* the entry's own reference may be the last one, and next may be no
+			       entry */
 	table_ref(next);
 	catalog_show(catalog, replacement.key, next);
 	catalog_drop_vectors(catalog, current, next);
@@ -304,26 +340,33 @@ enum code catalog_replace(struct catalog *catalog, struct table *current, struct
 	return OK;
 }
 
-/* Closes the stream of a table that is deleted and keeps the record, or, where `kept` is NULL, drops the stream. */
-static enum code retire(const struct catalog *catalog, struct store_txn *txn, const struct table *table, const struct table *kept, struct err *err)
+/* Closes the stream of a table that is deleted and keeps the record, or, where `kept` is NULL,
+ * drops the stream. */
+static enum code retire(const struct catalog *catalog, struct store_txn *txn,
+			const struct table *table, const struct table *kept, struct err *err)
 {
 	if (!kept)
 		return table_has_log(table) ? store_drop(txn, stream_keyspace(table), err) : OK;
 	enum code code = stream_change_table(txn, err->arena, table, kept, err);
-	return code == OK ? put_record(catalog, txn, retired_key(err->arena, kept->identity.number), kept, kept, err) : code;
+	return code == OK ? put_record(catalog, txn, retired_key(err->arena, kept->identity.number),
+				       kept, kept, err)
+			  : code;
 }
 
 struct deletion {
 	struct str key;
 	const struct table *table, *kept;
-	const struct table *deleting; /* what stays of the table until its status is over; NULL: nothing does */
+	const struct table *
+		deleting; /* what stays of the table until its status is over; NULL: nothing does */
 	catalog_keep *keep;           /* or NULL */
 	void *context;
 };
 
-static enum code delete_in_store(const struct catalog *catalog, struct store_txn *txn, const struct deletion *deletion, struct err *err)
+static enum code delete_in_store(const struct catalog *catalog, struct store_txn *txn,
+				 const struct deletion *deletion, struct err *err)
 {
-	const struct table *table = deletion->table, *kept = deletion->kept, *deleting = deletion->deleting;
+	const struct table *table = deletion->table, *kept = deletion->kept,
+			   *deleting = deletion->deleting;
 	struct str key = deletion->key;
 	bool keeps_items = false;
 	uint64_t count = 0;
@@ -338,19 +381,23 @@ static enum code delete_in_store(const struct catalog *catalog, struct store_txn
 
 		code = store_drop(txn, index_keyspace(table, index), err);
 		if (code == OK && index->is_backfilling)
-			code = store_del(txn, counters_keyspace, catalog_progress_key(err->arena, table, index), err);
+			code = store_del(txn, counters_keyspace,
+					 catalog_progress_key(err->arena, table, index), err);
 	}
 	if (code == OK && table->ttl.is_filling)
-		code = store_del(txn, counters_keyspace, catalog_expiry_progress_key(err->arena, table), err);
+		code = store_del(txn, counters_keyspace,
+				 catalog_expiry_progress_key(err->arena, table), err);
 	if (code == OK && table->ttl.is_enabled)
 		code = store_drop(txn, table_expiry(table), err);
 	if (code == OK && table_is_global(table))
 		code = store_drop(txn, table_replication(table), err);
 	if (code == OK)
-		code = deleting ? currency_put(txn, deleting, count, err) : forget_rows(txn, table, err);
+		code = deleting ? currency_put(txn, deleting, count, err)
+				: forget_rows(txn, table, err);
 	if (code == OK)
 		code = put_record(catalog, txn, key, table, deleting, err);
-	return code == OK ? retire(catalog, txn, table, kept, err) : code; /* last: the stream's mark becomes the retired record's */
+	return code == OK ? retire(catalog, txn, table, kept, err)
+			  : code; /* last: the stream's mark becomes the retired record's */
 }
 
 static struct table *deleting_of(const struct table *table, int64_t settles_ms)
@@ -364,23 +411,28 @@ static struct table *deleting_of(const struct table *table, int64_t settles_ms)
 	return deleting;
 }
 
-static enum code apply_deletion(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+static enum code apply_deletion(struct catalog *catalog, struct store_txn *txn, void *context,
+				struct err *err)
 {
 	const struct deletion *deletion = context;
 
 	return delete_in_store(catalog, txn, deletion, err);
 }
 
-enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
+enum code catalog_delete(struct catalog *catalog, struct table *table, int64_t now_ms,
+			 struct err *err)
 {
 	return catalog_delete_keeping(catalog, table, now_ms, NULL, NULL, err);
 }
 
-enum code catalog_delete_keeping(struct catalog *catalog, struct table *table, int64_t now_ms, catalog_keep *keep, void *context, struct err *err)
+enum code catalog_delete_keeping(struct catalog *catalog, struct table *table, int64_t now_ms,
+				 catalog_keep *keep, void *context, struct err *err)
 {
 	int64_t transient = catalog->options.transient_status_ms;
-	struct table *kept = retired_of(table, now_ms), *deleting = transient > 0 ? deleting_of(table, now_ms + transient) : NULL;
-	struct deletion deletion = {catalog_key_of(err->arena, catalog, table), table, kept, deleting, keep, context};
+	struct table *kept = retired_of(table, now_ms),
+		     *deleting = transient > 0 ? deleting_of(table, now_ms + transient) : NULL;
+	struct deletion deletion = {
+		catalog_key_of(err->arena, catalog, table), table, kept, deleting, keep, context};
 	enum code code = run_change(catalog, table, apply_deletion, &deletion, err);
 
 	table_unref(kept);
@@ -392,7 +444,8 @@ enum code catalog_delete_keeping(struct catalog *catalog, struct table *table, i
 	if (deleting)
 		catalog_show(catalog, deletion.key, deleting);
 	else
-		catalog_forget_entry(catalog, deletion.key, table->identity.number, table->currency.version);
+		catalog_forget_entry(catalog, deletion.key, table->identity.number,
+				     table->currency.version);
 	catalog_drop_vectors(catalog, table, NULL);
 	table_unref(table);
 	return OK;
@@ -410,20 +463,34 @@ struct change_parts {
 	size_t n;
 };
 
-static enum code apply_part(struct catalog *catalog, struct store_txn *txn, const struct change_part *part, struct err *err)
+static enum code apply_part(struct catalog *catalog, struct store_txn *txn,
+			    const struct change_part *part, struct err *err)
 {
 	const struct catalog_change *change = part->change;
 
 	if (!change->current)
-		return apply_creation(catalog, txn, &(struct creation){.key = part->key, .table = change->next}, err);
+		return apply_creation(catalog, txn,
+				      &(struct creation){.key = part->key, .table = change->next},
+				      err);
 	if (!change->next)
-		return delete_in_store(catalog, txn, &(struct deletion){part->key, change->current, part->kept, part->deleting, change->keep, change->context}, err);
+		return delete_in_store(catalog, txn,
+				       &(struct deletion){part->key, change->current, part->kept,
+							  part->deleting, change->keep,
+							  change->context},
+				       err);
 	bool is_kept;
-	enum code code = change->keep ? change->keep(txn, change->current, change->context, &is_kept, err) : OK;
-	return code == OK ? apply_replacement(catalog, txn, &(struct replacement){part->key, change->current, change->next}, err) : code;
+	enum code code =
+		change->keep ? change->keep(txn, change->current, change->context, &is_kept, err)
+			     : OK;
+	return code == OK ? apply_replacement(
+				    catalog, txn,
+				    &(struct replacement){part->key, change->current, change->next},
+				    err)
+			  : code;
 }
 
-static enum code apply_parts(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+static enum code apply_parts(struct catalog *catalog, struct store_txn *txn, void *context,
+			     struct err *err)
 {
 	const struct change_parts *parts = context;
 	enum code code = OK;
@@ -433,7 +500,11 @@ static enum code apply_parts(struct catalog *catalog, struct store_txn *txn, voi
 
 		code = apply_part(catalog, txn, &parts->v[i], err);
 		if (code == OK)
-			code = currency_raise(txn, catalog_space(err->arena, catalog, change->next ? change->next : change->current), err);
+			code = currency_raise(
+				txn,
+				catalog_space(err->arena, catalog,
+					      change->next ? change->next : change->current),
+				err);
 		journal_disarm(txn); /* the next one is of another namespace */
 	}
 	return code;
@@ -451,7 +522,8 @@ static void prepare_part(struct catalog *catalog, struct change_part *part, stru
 	if (change->next)
 		return;
 	part->kept = retired_of(change->current, change->now_ms);
-	part->deleting = transient > 0 ? deleting_of(change->current, change->now_ms + transient) : NULL;
+	part->deleting =
+		transient > 0 ? deleting_of(change->current, change->now_ms + transient) : NULL;
 }
 
 /* The references to what is shown pass to the cache. */
@@ -465,13 +537,15 @@ static void show_part(struct catalog *catalog, const struct change_part *part)
 	if (shown)
 		catalog_show(catalog, part->key, shown);
 	else
-		catalog_forget_entry(catalog, part->key, current->identity.number, current->currency.version);
+		catalog_forget_entry(catalog, part->key, current->identity.number,
+				     current->currency.version);
 	if (current)
 		catalog_drop_vectors(catalog, current, part->change->next);
 	table_unref(current);
 }
 
-enum code catalog_change_all(struct catalog *catalog, const struct catalog_change *changes, size_t n, struct err *err)
+enum code catalog_change_all(struct catalog *catalog, const struct catalog_change *changes,
+			     size_t n, struct err *err)
 {
 	struct change_parts parts = {ARENA_ARRAY(err->arena, struct change_part, n), n};
 
@@ -492,7 +566,8 @@ enum code catalog_change_all(struct catalog *catalog, const struct catalog_chang
 }
 
 /* A new table of the name may be there already. */
-static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, void *context,
+			      struct err *err)
 {
 	const struct deletion *burial = context;
 	struct table *known = NULL;
@@ -508,7 +583,8 @@ static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, vo
 
 enum code catalog_bury(struct catalog *catalog, struct table *table, struct err *err)
 {
-	struct deletion burial = {.key = catalog_key_of(err->arena, catalog, table), .table = table};
+	struct deletion burial = {.key = catalog_key_of(err->arena, catalog, table),
+				  .table = table};
 	enum code code = run_change(catalog, table, apply_burial, &burial, err);
 
 	if (code == OK)
@@ -516,7 +592,8 @@ enum code catalog_bury(struct catalog *catalog, struct table *table, struct err 
 	return code;
 }
 
-static enum code apply_forgetting(struct catalog *catalog, struct store_txn *txn, void *context, struct err *err)
+static enum code apply_forgetting(struct catalog *catalog, struct store_txn *txn, void *context,
+				  struct err *err)
 {
 	const struct table *table = context;
 	struct str key = retired_key(err->arena, table->identity.number), record;

@@ -10,7 +10,8 @@
 #define COUNT_STEP_ROWS 1000
 #define COUNT_STEP_BYTES (1024 * 1024)
 
-enum code catalog_count_begin(struct store_txn *txn, struct arena *arena, uint64_t number, struct str record, struct currency_row *row, struct err *err)
+enum code catalog_count_begin(struct store_txn *txn, struct arena *arena, uint64_t number,
+			      struct str record, struct currency_row *row, struct err *err)
 {
 	const struct size_count count = {number, COUNT_EPOCH(row->count) + 1, record, STR("")};
 	enum code code = size_rows_drop_epoch(txn, number, count.epoch, err);
@@ -28,8 +29,10 @@ struct piece {
 	struct tally_slot *slots; /* [0] the table's, [1 + i] of index i */
 };
 
-/* An index that is being filled or emptied has the rows that it has: the filling adds the others. */
-static enum code count_index_row(struct piece *piece, size_t i, const struct value *item, struct str image, struct err *err)
+/* An index that is being filled or emptied has the rows that it has: the filling adds the others.
+ */
+static enum code count_index_row(struct piece *piece, size_t i, const struct value *item,
+				 struct str image, struct err *err)
 {
 	const struct index *index = table_index_at(piece->table, i);
 	struct str known = STR("");
@@ -37,7 +40,8 @@ static enum code count_index_row(struct piece *piece, size_t i, const struct val
 
 	struct index_row row = index_row_of(piece->arena, piece->table, index, item, image);
 	if (str_is_set(row.key) && (index->is_backfilling || !index_is_kept(index)))
-		code = store_get(piece->txn, index_keyspace(piece->table, index), row.key, piece->arena, &known, err);
+		code = store_get(piece->txn, index_keyspace(piece->table, index), row.key,
+				 piece->arena, &known, err);
 	if (code != OK || !str_is_set(row.key) || !str_is_set(known))
 		return code;
 	piece->slots[1 + i].change.items++;
@@ -57,19 +61,22 @@ static enum code count_item(struct piece *piece, struct str key, struct str imag
 	}
 	if (!image_decode(piece->arena, image, &item))
 		return row_malformed(err, table_items(piece->table), key);
-	piece->slots[0].change.bytes += (long long)vector_row_billed_size(piece->table, &item, image_item_size(image));
+	piece->slots[0].change.bytes +=
+		(long long)vector_row_billed_size(piece->table, &item, image_item_size(image));
 	for (size_t i = 0; i < table_index_total(piece->table) && code == OK; i++)
 		code = count_index_row(piece, i, &item, image, err);
 	return code;
 }
 
 /* Reads the items behind count->next, adds their numbers to the rows, and moves count->next. */
-static enum code count_items(struct piece *piece, struct size_count *count, bool *more, struct err *err)
+static enum code count_items(struct piece *piece, struct size_count *count, bool *more,
+			     struct err *err)
 {
 	size_t n = 1 + table_index_total(piece->table);
 	struct store_range range = {count->next, STR_ABSENT, false};
 	struct store_page page = {.n = 0};
-	enum code code = store_page(piece->txn, table_items(piece->table), &range, (struct store_bounds){COUNT_STEP_ROWS, COUNT_STEP_BYTES},
+	enum code code = store_page(piece->txn, table_items(piece->table), &range,
+				    (struct store_bounds){COUNT_STEP_ROWS, COUNT_STEP_BYTES},
 				    piece->arena, &page, err);
 
 	piece->slots = ARENA_ARRAY(piece->arena, struct tally_slot, n);
@@ -88,7 +95,8 @@ static enum code count_items(struct piece *piece, struct size_count *count, bool
 }
 
 /* The numbers that were counted hold from now on. */
-static enum code finish(struct store_txn *txn, const struct size_count *count, struct currency_row *row, struct err *err)
+static enum code finish(struct store_txn *txn, const struct size_count *count,
+			struct currency_row *row, struct err *err)
 {
 	enum code code = size_rows_drop_epoch(txn, count->table, COUNT_EPOCH(row->count), err);
 
@@ -98,7 +106,8 @@ static enum code finish(struct store_txn *txn, const struct size_count *count, s
 	return code == OK ? currency_write(txn, count->table, row, err) : code;
 }
 
-enum code catalog_count_piece(struct catalog *catalog, struct store_txn *txn, struct arena *arena, uint64_t number, bool *more, struct err *err)
+enum code catalog_count_piece(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
+			      uint64_t number, bool *more, struct err *err)
 {
 	struct piece piece = {.txn = txn, .arena = arena};
 	struct currency_row row = {0};
@@ -115,20 +124,24 @@ enum code catalog_count_piece(struct catalog *catalog, struct store_txn *txn, st
 		code = currency_read(txn, number, &row, err);
 	if (code == OK)
 		code = catalog_stored(catalog, txn, count.record, &table, err);
-	bool is_there = code == OK && row.is_there && table && table->identity.number == number && table->state.status != STATUS_DELETING;
-	bool is_due = is_there && COUNT_IS_COUNTING(row.count) && COUNT_EPOCH(row.count) + 1 == count.epoch;
+	bool is_there = code == OK && row.is_there && table && table->identity.number == number &&
+			table->state.status != STATUS_DELETING;
+	bool is_due = is_there && COUNT_IS_COUNTING(row.count) &&
+		      COUNT_EPOCH(row.count) + 1 == count.epoch;
 	piece.table = table;
 	if (code == OK && is_due)
 		code = count_items(&piece, &count, more, err);
 	if (code == OK && is_due)
-		code = *more ? size_rows_put_count(txn, arena, &count, err) : finish(txn, &count, &row, err);
+		code = *more ? size_rows_put_count(txn, arena, &count, err)
+			     : finish(txn, &count, &row, err);
 	else if (code == OK) /* the table is gone */
 		code = size_rows_del_count(txn, number, err);
 	table_unref(table);
 	return code;
 }
 
-static enum code step_once(struct catalog *catalog, struct arena *arena, uint64_t *after, bool *is_there, struct err *err)
+static enum code step_once(struct catalog *catalog, struct arena *arena, uint64_t *after,
+			   bool *is_there, struct err *err)
 {
 	struct size_count count;
 	struct store_txn *txn;

@@ -3,9 +3,11 @@
 #include "storage/store/row.h"
 
 #define MARKS_PER_PAGE 100
-#define ELSEWHERE_MAX 4 /* marks of a name that are looked at: one of them at most is the namespace's own */
+#define ELSEWHERE_MAX                                                                              \
+	4 /* marks of a name that are looked at: one of them at most is the namespace's own */
 
-/* The first name that is wanted, or behind `after`. With --shared-db the keys of retired records begin as those of tables do, and come first. */
+/* The first name that is wanted, or behind `after`. With --shared-db the keys of retired records
+ * begin as those of tables do, and come first. */
 static struct str first_key(struct arena *arena, struct str space, struct str after)
 {
 	struct buf key = buf_in(arena);
@@ -17,7 +19,8 @@ static struct str first_key(struct arena *arena, struct str space, struct str af
 }
 
 /* A record of an older Dynalith says less in brief. */
-static enum code is_listed(const struct catalog *catalog, struct str record, int64_t now_ms, bool *is_listed, struct err *err)
+static enum code is_listed(const struct catalog *catalog, struct str record, int64_t now_ms,
+			   bool *is_listed, struct err *err)
 {
 	struct table_brief brief;
 	struct table *table;
@@ -35,8 +38,9 @@ static enum code is_listed(const struct catalog *catalog, struct str record, int
 	return OK;
 }
 
-static enum code take_names(const struct catalog *catalog, const struct store_page *page, size_t prefix, int64_t now_ms, size_t limit,
-			    struct name_page *names, struct err *err)
+static enum code take_names(const struct catalog *catalog, const struct store_page *page,
+			    size_t prefix, int64_t now_ms, size_t limit, struct name_page *names,
+			    struct err *err)
 {
 	enum code code = OK;
 
@@ -54,11 +58,13 @@ static enum code take_names(const struct catalog *catalog, const struct store_pa
 	return code;
 }
 
-enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena,
-		       struct name_page *names, struct err *err)
+enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit,
+		       int64_t now_ms, struct arena *arena, struct name_page *names,
+		       struct err *err)
 {
 	struct str space = catalog_key(arena, catalog, ns, STR(""));
-	struct store_range range = {first_key(arena, space, after), key_after_prefix(arena, space), false};
+	struct store_range range = {first_key(arena, space, after), key_after_prefix(arena, space),
+				    false};
 	struct store_page page = {.is_more = true};
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
@@ -67,7 +73,9 @@ enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, 
 	if (code != OK)
 		return code;
 	while (code == OK && page.is_more && !names->is_more) {
-		code = store_page(txn, tables_keyspace, &range, (struct store_bounds){limit - names->n + 1, 0}, arena, &page, err);
+		code = store_page(txn, tables_keyspace, &range,
+				  (struct store_bounds){limit - names->n + 1, 0}, arena, &page,
+				  err);
 		if (code == OK)
 			code = take_names(catalog, &page, space.n, now_ms, limit, names, err);
 		if (code == OK && page.is_more)
@@ -77,7 +85,8 @@ enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, 
 	return code;
 }
 
-/* The namespace of a table's key, as catalog_key() wrote it. False for other keys: those of retired records begin with a zero. */
+/* The namespace of a table's key, as catalog_key() wrote it. False for other keys: those of retired
+ * records begin with a zero. */
 static bool namespace_of(struct str key, struct ns *ns)
 {
 	struct str rest = key;
@@ -88,7 +97,8 @@ static bool namespace_of(struct str key, struct ns *ns)
 }
 
 /* One row of each: the next search begins behind all keys of the namespace that was found. */
-enum code catalog_namespaces(struct catalog *catalog, size_t limit, struct arena *arena, struct ns_page *page, struct err *err)
+enum code catalog_namespaces(struct catalog *catalog, size_t limit, struct arena *arena,
+			     struct ns_page *page, struct err *err)
 {
 	struct store_range range = {STR("\x01"), STR_ABSENT, false};
 	struct store_page rows = {.n = 1};
@@ -100,7 +110,8 @@ enum code catalog_namespaces(struct catalog *catalog, size_t limit, struct arena
 	if (code != OK)
 		return code;
 	while (code == OK && rows.n > 0 && !page->is_more) {
-		code = store_page(txn, tables_keyspace, &range, (struct store_bounds){1, 0}, arena, &rows, err);
+		code = store_page(txn, tables_keyspace, &range, (struct store_bounds){1, 0}, arena,
+				  &rows, err);
 		if (code != OK || rows.n == 0 || !namespace_of(rows.v[0].key, &ns))
 			break;
 		page->is_more = page->n == limit;
@@ -112,7 +123,8 @@ enum code catalog_namespaces(struct catalog *catalog, size_t limit, struct arena
 	return code;
 }
 
-enum code catalog_marks(struct catalog *catalog, struct arena *arena, struct marks *marks, struct err *err)
+enum code catalog_marks(struct catalog *catalog, struct arena *arena, struct marks *marks,
+			struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
@@ -128,10 +140,13 @@ enum code catalog_marks(struct catalog *catalog, struct arena *arena, struct mar
 
 struct mark_walk catalog_walk(struct catalog *catalog, enum mark_kind kind)
 {
-	return (struct mark_walk){.catalog = catalog, .marks = {.kind = kind, .is_more = true}, .pages = {arena_new(0), arena_new(0)}};
+	return (struct mark_walk){.catalog = catalog,
+				  .marks = {.kind = kind, .is_more = true},
+				  .pages = {arena_new(0), arena_new(0)}};
 }
 
-struct mark_walk catalog_walk_replicas(struct catalog *catalog, struct arena *arena, const struct ns *ns)
+struct mark_walk catalog_walk_replicas(struct catalog *catalog, struct arena *arena,
+				       const struct ns *ns)
 {
 	struct mark_walk walk = catalog_walk(catalog, MARK_GLOBAL);
 
@@ -146,7 +161,8 @@ bool catalog_walk_next(struct mark_walk *walk, const struct mark **mark, struct 
 		walk->turn ^= 1;
 		arena_reset(walk->pages[walk->turn]);
 		walk->at = 0;
-		walk->code = catalog_marks(walk->catalog, walk->pages[walk->turn], &walk->marks, err);
+		walk->code =
+			catalog_marks(walk->catalog, walk->pages[walk->turn], &walk->marks, err);
 	}
 	if (walk->code != OK || walk->at == walk->marks.n)
 		return false;
@@ -161,9 +177,13 @@ enum code catalog_walk_end(struct mark_walk *walk)
 	return walk->code;
 }
 
-enum code catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms, uint64_t *n, struct err *err)
+enum code catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms, uint64_t *n,
+			struct err *err)
 {
-	struct marks work = {.kind = MARK_WORK, .within = catalog_key(err->arena, catalog, ns, STR("")), .limit = MARKS_PER_PAGE, .is_more = true};
+	struct marks work = {.kind = MARK_WORK,
+			     .within = catalog_key(err->arena, catalog, ns, STR("")),
+			     .limit = MARKS_PER_PAGE,
+			     .is_more = true};
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
 
@@ -179,9 +199,11 @@ enum code catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms, u
 	return code;
 }
 
-bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena, struct ns *where)
+bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena,
+		       struct ns *where)
 {
-	struct marks named = {.kind = MARK_NAME, .within = table_rows_named(arena, name), .limit = ELSEWHERE_MAX};
+	struct marks named = {
+		.kind = MARK_NAME, .within = table_rows_named(arena, name), .limit = ELSEWHERE_MAX};
 	struct str own = catalog_key(arena, catalog, ns, name);
 	struct err err = err_in(arena);
 

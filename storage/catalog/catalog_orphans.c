@@ -35,18 +35,21 @@ static bool is_ended(struct catalog *catalog, uint64_t process, int64_t life, in
 		seen->life = life;
 		return now_ms - seen->since_ms >= ORPHAN_MS;
 	}
-	orphans->seen = arena_checked(realloc(orphans->seen, (orphans->n + 1) * sizeof(*orphans->seen)));
+	orphans->seen =
+		arena_checked(realloc(orphans->seen, (orphans->n + 1) * sizeof(*orphans->seen)));
 	orphans->seen[orphans->n++] = (struct seen_process){process, life, now_ms, true};
 	return false;
 }
 
 /* Counts the table again, if the numbers that hold are those that the process had changes of. */
-static enum code replace_mark(struct store_txn *txn, struct arena *arena, const struct size_mark *mark, struct err *err)
+static enum code replace_mark(struct store_txn *txn, struct arena *arena,
+			      const struct size_mark *mark, struct err *err)
 {
 	struct currency_row row = {0};
 	enum code code = currency_read(txn, mark->table, &row, err);
 
-	if (code == OK && row.is_there && COUNT_EPOCH(row.count) == mark->epoch && !COUNT_IS_COUNTING(row.count))
+	if (code == OK && row.is_there && COUNT_EPOCH(row.count) == mark->epoch &&
+	    !COUNT_IS_COUNTING(row.count))
 		code = catalog_count_begin(txn, arena, mark->table, mark->record, &row, err);
 	return code == OK ? size_rows_del_mark(txn, arena, mark->process, mark->table, err) : code;
 }
@@ -76,17 +79,21 @@ static enum code take(struct catalog *catalog, const struct size_mark *mark, str
 
 enum whose { OF_FIRST, OF_NEXT, OF_THIS };
 
-/* Some marks of the process; or one of the first process, or of the next one, that has any (*process). And its sign of life. */
-static enum code read_marks(struct catalog *catalog, struct arena *arena, enum whose whose, uint64_t *process, struct size_mark **marks, size_t *n,
-			    int64_t *life, struct err *err)
+/* Some marks of the process; or one of the first process, or of the next one, that has any
+ * (*process). And its sign of life. */
+static enum code read_marks(struct catalog *catalog, struct arena *arena, enum whose whose,
+			    uint64_t *process, struct size_mark **marks, size_t *n, int64_t *life,
+			    struct err *err)
 {
-	const struct size_mark before = {.process = *process, .table = whose == OF_NEXT ? UINT64_MAX - 1 : 0};
+	const struct size_mark before = {.process = *process,
+					 .table = whose == OF_NEXT ? UINT64_MAX - 1 : 0};
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = size_rows_marks(txn, arena, whose == OF_FIRST ? NULL : &before, whose == OF_THIS ? MARKS_PER_PAGE : 1, marks, n, err);
+	code = size_rows_marks(txn, arena, whose == OF_FIRST ? NULL : &before,
+			       whose == OF_THIS ? MARKS_PER_PAGE : 1, marks, n, err);
 	if (code == OK && *n > 0 && whose != OF_THIS)
 		*process = (*marks)[0].process;
 	for (size_t i = 0; code == OK && i < *n; i++) {
@@ -149,7 +156,8 @@ enum code catalog_orphans_take(struct catalog *catalog, int64_t now_ms, struct e
 		if (code != OK || n == 0)
 			break;
 		/* without peers this is the start, and no other process lives */
-		if (!catalog->options.has_peers || (process != catalog->sizes.process && is_ended(catalog, process, life, now_ms)))
+		if (!catalog->options.has_peers ||
+		    (process != catalog->sizes.process && is_ended(catalog, process, life, now_ms)))
 			code = take_all(catalog, process, err);
 	}
 	if (code == OK)

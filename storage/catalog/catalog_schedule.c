@@ -5,13 +5,18 @@ static bool is_started(const struct table *current, const struct index *index)
 {
 	const struct index *old = table_index_numbered(current, index->number);
 
-	return index->status == STATUS_DELETING ? !old || old->status != STATUS_DELETING : index->is_backfilling && !old;
+	return index->status == STATUS_DELETING ? !old || old->status != STATUS_DELETING
+						: index->is_backfilling && !old;
 }
 
-void catalog_schedule(const struct catalog *catalog, const struct table *current, struct table *next, int64_t now_ms)
+void catalog_schedule(const struct catalog *catalog, const struct table *current,
+		      struct table *next, int64_t now_ms)
 {
 	int64_t transient = catalog_transient_ms(catalog);
-	int64_t settles_ms = next->state.status == STATUS_UPDATING && current->state.status != STATUS_UPDATING ? now_ms + transient : 0;
+	int64_t settles_ms =
+		next->state.status == STATUS_UPDATING && current->state.status != STATUS_UPDATING
+			? now_ms + transient
+			: 0;
 
 	for (size_t i = 0; i < table_index_total(next); i++) {
 		struct index *index = table_index_at(next, i);

@@ -10,11 +10,13 @@
 #include "storage/store/retry.h"
 
 #define TABLES_PER_FLUSH 32
-#define PEERS_BYTES (1ll << 30) /* more than other processes add to a table between two looks at its rows */
+#define PEERS_BYTES                                                                                \
+	(1ll << 30) /* more than other processes add to a table between two looks at its rows */
 #define FLUSH_NAP_NS 100000
 #define FLUSH_NAPS_MAX 1000 /* then the numbers may be off by a flush that takes long */
 
-enum code catalog_size_scope(struct store_txn *txn, const struct table *table, uint64_t count, struct size_scope *scope, struct err *err)
+enum code catalog_size_scope(struct store_txn *txn, const struct table *table, uint64_t count,
+			     struct size_scope *scope, struct err *err)
 {
 	struct size_count counted;
 	bool is_counting;
@@ -22,7 +24,8 @@ enum code catalog_size_scope(struct store_txn *txn, const struct table *table, u
 	*scope = (struct size_scope){.epoch = COUNT_EPOCH(count)};
 	if (!COUNT_IS_COUNTING(count))
 		return OK;
-	enum code code = size_rows_get_count(txn, err->arena, table->identity.number, &counted, &is_counting, err);
+	enum code code = size_rows_get_count(txn, err->arena, table->identity.number, &counted,
+					     &is_counting, err);
 	if (code == OK && is_counting)
 		scope->counted = counted.next;
 	return code;
@@ -36,7 +39,8 @@ static uint32_t slot_of(const struct table *table, size_t i)
 }
 
 /* Those of the changes that are any. */
-static size_t slots_of(const struct table *table, const struct size_change *changes, struct tally_slot *slots)
+static size_t slots_of(const struct table *table, const struct size_change *changes,
+		       struct tally_slot *slots)
 {
 	size_t n = 0;
 
@@ -47,10 +51,15 @@ static size_t slots_of(const struct table *table, const struct size_change *chan
 	return n;
 }
 
-static enum code put_mark(struct catalog *catalog, struct store_txn *txn, const struct table *table, uint64_t epoch, struct err *err)
+static enum code put_mark(struct catalog *catalog, struct store_txn *txn, const struct table *table,
+			  uint64_t epoch, struct err *err)
 {
 	const struct size_mark mark = {
-		catalog->sizes.process, table->identity.number, epoch, atomic_fetch_add(&catalog->sizes.marks, 1), catalog_key_of(err->arena, catalog, table),
+		catalog->sizes.process,
+		table->identity.number,
+		epoch,
+		atomic_fetch_add(&catalog->sizes.marks, 1),
+		catalog_key_of(err->arena, catalog, table),
 	};
 
 	return size_rows_put_mark(txn, err->arena, &mark, err);
@@ -59,12 +68,14 @@ static enum code put_mark(struct catalog *catalog, struct store_txn *txn, const 
 static void list(struct size_keeping *sizes, struct table *table)
 {
 	pthread_mutex_lock(&sizes->lock);
-	sizes->listed = arena_checked(realloc(sizes->listed, (sizes->n + 1) * sizeof(struct table *)));
+	sizes->listed =
+		arena_checked(realloc(sizes->listed, (sizes->n + 1) * sizeof(struct table *)));
 	sizes->listed[sizes->n++] = table_ref(table);
 	pthread_mutex_unlock(&sizes->lock);
 }
 
-enum code catalog_size_count(struct store_txn *txn, const struct table *table, const struct size_scope *scope, struct str row_key,
+enum code catalog_size_count(struct store_txn *txn, const struct table *table,
+			     const struct size_scope *scope, struct str row_key,
 			     const struct size_change *changes, struct err *err)
 {
 	struct tally_slot slots[SLOTS_MAX];
@@ -78,8 +89,9 @@ enum code catalog_size_count(struct store_txn *txn, const struct table *table, c
 	return code;
 }
 
-enum code catalog_size_join(struct catalog *catalog, struct store_txn *txn, struct table *table, struct size_scope *scope,
-			    const struct size_change *changes, struct err *err)
+enum code catalog_size_join(struct catalog *catalog, struct store_txn *txn, struct table *table,
+			    struct size_scope *scope, const struct size_change *changes,
+			    struct err *err)
 {
 	struct tally_slot slots[SLOTS_MAX];
 	size_t n = scope->epoch ? slots_of(table, changes, slots) : 0;
@@ -97,12 +109,14 @@ enum code catalog_size_join(struct catalog *catalog, struct store_txn *txn, stru
 	return code;
 }
 
-void catalog_size_leave(const struct table *table, const struct size_scope *scope, const struct size_change *changes, enum code code)
+void catalog_size_leave(const struct table *table, const struct size_scope *scope,
+			const struct size_change *changes, enum code code)
 {
 	struct tally_slot slots[SLOTS_MAX];
 
 	if (scope->has_joined)
-		tally_leave(table->tally, scope->epoch, slots, slots_of(table, changes, slots), scope->has_marked, code);
+		tally_leave(table->tally, scope->epoch, slots, slots_of(table, changes, slots),
+			    scope->has_marked, code);
 }
 
 /* What a flush does with one table. */
@@ -112,23 +126,28 @@ struct flushed {
 	bool is_gone; /* the numbers of its epoch do not hold any more */
 };
 
-static enum code put_batch(struct catalog *catalog, struct store_txn *txn, struct flushed *flushed, struct err *err)
+static enum code put_batch(struct catalog *catalog, struct store_txn *txn, struct flushed *flushed,
+			   struct err *err)
 {
 	struct table *table = flushed->table;
 	uint64_t number = table->identity.number;
 	struct currency_row row = {0};
 	enum code code = currency_read(txn, number, &row, err);
 
-	if (code == OK) /* before the tally: a writer that puts it from now on is in the way of our commit, or still in flight */
+	if (code == OK) /* before the tally: a writer that puts it from now on is in the way of our
+			   commit, or still in flight */
 		code = size_rows_hold_mark(txn, err->arena, catalog->sizes.process, number, err);
 	tally_take(table->tally, err->arena, &flushed->batch);
 	flushed->is_gone = !row.is_there || COUNT_EPOCH(row.count) != flushed->batch.epoch;
-	if (code == OK && flushed->batch.is_doubtful && !flushed->is_gone && !COUNT_IS_COUNTING(row.count)) {
-		code = catalog_count_begin(txn, err->arena, number, catalog_key_of(err->arena, catalog, table), &row, err);
+	if (code == OK && flushed->batch.is_doubtful && !flushed->is_gone &&
+	    !COUNT_IS_COUNTING(row.count)) {
+		code = catalog_count_begin(txn, err->arena, number,
+					   catalog_key_of(err->arena, catalog, table), &row, err);
 		atomic_store(&catalog->sizes.has_counts, true);
 	}
 	for (size_t i = 0; i < flushed->batch.n && code == OK && !flushed->is_gone; i++)
-		code = size_rows_add(txn, number, flushed->batch.epoch, &flushed->batch.slots[i], err);
+		code = size_rows_add(txn, number, flushed->batch.epoch, &flushed->batch.slots[i],
+				     err);
 	if (code != OK)
 		return code;
 	if (flushed->batch.unmarks)
@@ -157,7 +176,8 @@ static void end_flush(struct catalog *catalog, struct flushed *flushed, size_t n
 	pthread_mutex_unlock(&sizes->lock);
 }
 
-static enum code flush_once(struct catalog *catalog, struct flushed *flushed, size_t n, struct err *err)
+static enum code flush_once(struct catalog *catalog, struct flushed *flushed, size_t n,
+			    struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
@@ -170,7 +190,8 @@ static enum code flush_once(struct catalog *catalog, struct flushed *flushed, si
 	while (put < n && code == OK)
 		code = put_batch(catalog, txn, &flushed[put++], err);
 	bool is_whole = code == OK;
-	atomic_fetch_add(&catalog->sizes.flushes, 1); /* odd: the rows may have what the tallies still have */
+	atomic_fetch_add(&catalog->sizes.flushes,
+			 1); /* odd: the rows may have what the tallies still have */
 	if (is_whole)
 		code = store_commit(txn, err);
 	else
@@ -180,7 +201,8 @@ static enum code flush_once(struct catalog *catalog, struct flushed *flushed, si
 	return code;
 }
 
-static enum code flush_some(struct catalog *catalog, struct flushed *flushed, size_t n, struct err *err)
+static enum code flush_some(struct catalog *catalog, struct flushed *flushed, size_t n,
+			    struct err *err)
 {
 	struct retry retry = {0};
 	enum code code;
@@ -197,7 +219,8 @@ enum code catalog_size_flush(struct catalog *catalog, struct err *err)
 	struct arena *arena = arena_new(0);
 	enum code code = OK;
 
-	pthread_mutex_lock(&sizes->flush_lock); /* one flush at a time: one number shows that it goes on */
+	pthread_mutex_lock(
+		&sizes->flush_lock); /* one flush at a time: one number shows that it goes on */
 	pthread_mutex_lock(&sizes->lock);
 	size_t n = sizes->n;
 	struct flushed *flushed = ARENA_ARRAY(arena, struct flushed, n);
@@ -205,7 +228,8 @@ enum code catalog_size_flush(struct catalog *catalog, struct err *err)
 		flushed[i].table = table_ref(sizes->listed[i]);
 	pthread_mutex_unlock(&sizes->lock);
 	for (size_t i = 0; i < n && code == OK; i += TABLES_PER_FLUSH)
-		code = flush_some(catalog, &flushed[i], n - i < TABLES_PER_FLUSH ? n - i : TABLES_PER_FLUSH, err);
+		code = flush_some(catalog, &flushed[i],
+				  n - i < TABLES_PER_FLUSH ? n - i : TABLES_PER_FLUSH, err);
 	pthread_mutex_unlock(&sizes->flush_lock);
 	for (size_t i = 0; i < n; i++)
 		table_unref(flushed[i].table);
@@ -218,7 +242,8 @@ enum code catalog_size_keep(struct catalog *catalog, int64_t now_ms, struct err 
 {
 	enum code code = catalog_size_flush(catalog, err);
 
-	return code == OK && catalog->options.has_peers ? catalog_orphans_take(catalog, now_ms, err) : code;
+	return code == OK && catalog->options.has_peers ? catalog_orphans_take(catalog, now_ms, err)
+							: code;
 }
 
 enum code catalog_size_step(struct catalog *catalog, bool *more, struct err *err)
@@ -231,7 +256,8 @@ enum code catalog_size_step(struct catalog *catalog, bool *more, struct err *err
 		return OK;
 	code = catalog_count_step(catalog, after, more, err);
 	if (code == OK && !*more) {
-		*more = *after > 0 && !catalog->options.has_peers; /* once more from the first one */
+		*more = *after > 0 &&
+			!catalog->options.has_peers; /* once more from the first one */
 		if (!*more)
 			atomic_store(&catalog->sizes.has_counts, false);
 		*after = 0;
@@ -240,7 +266,8 @@ enum code catalog_size_step(struct catalog *catalog, bool *more, struct err *err
 }
 
 /* Begins the count of a table that never was, and does a piece of one that is under way. */
-static enum code count_some(struct catalog *catalog, const struct table *table, struct arena *arena, struct err *err)
+static enum code count_some(struct catalog *catalog, const struct table *table, struct arena *arena,
+			    struct err *err)
 {
 	struct currency_row row = {0};
 	struct store_txn *txn;
@@ -253,7 +280,8 @@ static enum code count_some(struct catalog *catalog, const struct table *table, 
 	if (code == OK)
 		code = currency_read(txn, table->identity.number, &row, err);
 	if (code == OK && row.is_there && row.count == 0)
-		code = catalog_count_begin(txn, arena, table->identity.number, catalog_key_of(arena, catalog, table), &row, err);
+		code = catalog_count_begin(txn, arena, table->identity.number,
+					   catalog_key_of(arena, catalog, table), &row, err);
 	if (code == OK && COUNT_IS_COUNTING(row.count))
 		code = catalog_count_piece(catalog, txn, arena, table->identity.number, &more, err);
 	if (code == OK)
@@ -277,19 +305,22 @@ static void try_to_count(struct catalog *catalog, const struct table *table)
 	arena_free(arena);
 }
 
-static void sum_up(const struct table *table, const struct size_rows *rows, uint64_t epoch, struct table_size *sizes)
+static void sum_up(const struct table *table, const struct size_rows *rows, uint64_t epoch,
+		   struct table_size *sizes)
 {
 	for (size_t i = 0; i <= table_index_total(table); i++) {
 		uint32_t slot = slot_of(table, i);
-		struct size_change row = size_rows_of(rows, slot), pending = tally_pending(table->tally, epoch, slot);
+		struct size_change row = size_rows_of(rows, slot),
+				   pending = tally_pending(table->tally, epoch, slot);
 		long long items = row.items + pending.items, bytes = row.bytes + pending.bytes;
 
-		sizes[i] = (struct table_size){items > 0 ? (uint64_t)items : 0, bytes > 0 ? (uint64_t)bytes : 0};
+		sizes[i] = (struct table_size){items > 0 ? (uint64_t)items : 0,
+					       bytes > 0 ? (uint64_t)bytes : 0};
 	}
 }
 
-static enum code read_sizes(struct catalog *catalog, const struct table *table, struct arena *arena, struct table_size *sizes, bool *is_counted,
-			    struct err *err)
+static enum code read_sizes(struct catalog *catalog, const struct table *table, struct arena *arena,
+			    struct table_size *sizes, bool *is_counted, struct err *err)
 {
 	struct currency_row row = {0};
 	struct size_rows rows = {0, NULL};
@@ -301,14 +332,17 @@ static enum code read_sizes(struct catalog *catalog, const struct table *table, 
 	code = currency_read(txn, table->identity.number, &row, err);
 	uint64_t epoch = COUNT_EPOCH(row.count);
 	if (code == OK && row.is_there) /* before the first count has ended: what it has come to */
-		code = size_rows_read(txn, arena, table->identity.number, epoch ? epoch : 1, &rows, err);
+		code = size_rows_read(txn, arena, table->identity.number, epoch ? epoch : 1, &rows,
+				      err);
 	sum_up(table, &rows, epoch ? epoch : UINT64_MAX, sizes);
 	store_abort(txn);
-	*is_counted = !row.is_there || table->state.status == STATUS_DELETING || (epoch > 0 && !COUNT_IS_COUNTING(row.count));
+	*is_counted = !row.is_there || table->state.status == STATUS_DELETING ||
+		      (epoch > 0 && !COUNT_IS_COUNTING(row.count));
 	return code;
 }
 
-enum code catalog_sizes(struct catalog *catalog, const struct table *table, struct arena *arena, struct table_size **sizes, struct err *err)
+enum code catalog_sizes(struct catalog *catalog, const struct table *table, struct arena *arena,
+			struct table_size **sizes, struct err *err)
 {
 	bool is_counted, has_tried = false;
 	enum code code = OK;
@@ -323,14 +357,16 @@ enum code catalog_sizes(struct catalog *catalog, const struct table *table, stru
 			try_to_count(catalog, table);
 			continue;
 		}
-		if ((flushes % 2 == 0 && atomic_load(&catalog->sizes.flushes) == flushes) || naps > FLUSH_NAPS_MAX)
+		if ((flushes % 2 == 0 && atomic_load(&catalog->sizes.flushes) == flushes) ||
+		    naps > FLUSH_NAPS_MAX)
 			break;
 		nanosleep(&(struct timespec){0, FLUSH_NAP_NS}, NULL);
 	}
 	return code;
 }
 
-enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index, uint64_t *items, uint64_t *bytes, struct err *err)
+enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index,
+		       uint64_t *items, uint64_t *bytes, struct err *err)
 {
 	struct table_size *sizes;
 	enum code code = catalog_sizes(catalog, table, err->arena, &sizes, err);
@@ -346,7 +382,8 @@ enum code catalog_size(struct catalog *catalog, struct table *table, const struc
 }
 
 /* Reads the rows that tally_known_bytes() wants. */
-static enum code know_bytes(struct store_txn *txn, const struct table *table, uint64_t epoch, const uint32_t *slots, size_t n, struct err *err)
+static enum code know_bytes(struct store_txn *txn, const struct table *table, uint64_t epoch,
+			    const uint32_t *slots, size_t n, struct err *err)
 {
 	struct size_rows rows;
 	long long bytes = 0;
@@ -360,8 +397,9 @@ static enum code know_bytes(struct store_txn *txn, const struct table *table, ui
 	return OK;
 }
 
-enum code catalog_size_most(struct catalog *catalog, struct store_txn *txn, const struct table *table, const struct size_scope *scope, long long *bytes,
-			     struct err *err)
+enum code catalog_size_most(struct catalog *catalog, struct store_txn *txn,
+			    const struct table *table, const struct size_scope *scope,
+			    long long *bytes, struct err *err)
 {
 	uint32_t slots[SLOTS_MAX] = {TALLY_TABLE};
 	size_t n = 1;
@@ -384,18 +422,21 @@ enum code catalog_size_most(struct catalog *catalog, struct store_txn *txn, cons
 	return code;
 }
 
-enum code catalog_size_index(struct store_txn *txn, const struct table *table, const struct index *index, const struct size_scope *scope,
-			      uint64_t *items, struct err *err)
+enum code catalog_size_index(struct store_txn *txn, const struct table *table,
+			     const struct index *index, const struct size_scope *scope,
+			     uint64_t *items, struct err *err)
 {
 	struct size_rows rows;
 
 	*items = UINT64_MAX;
 	if (scope->epoch == 0)
 		return OK;
-	enum code code = size_rows_read(txn, err->arena, table->identity.number, scope->epoch, &rows, err);
+	enum code code =
+		size_rows_read(txn, err->arena, table->identity.number, scope->epoch, &rows, err);
 	if (code != OK)
 		return code;
-	long long n = size_rows_of(&rows, 1 + index->number).items + tally_pending(table->tally, scope->epoch, 1 + index->number).items;
+	long long n = size_rows_of(&rows, 1 + index->number).items +
+		      tally_pending(table->tally, scope->epoch, 1 + index->number).items;
 	*items = n > 0 ? (uint64_t)n : 0;
 	return OK;
 }
@@ -418,7 +459,8 @@ static bool is_sized_alike(const struct table *current, const struct table *next
 	return is_alike;
 }
 
-enum code catalog_size_change(struct catalog *catalog, struct store_txn *txn, const struct table *current, const struct table *next, uint64_t count,
+enum code catalog_size_change(struct catalog *catalog, struct store_txn *txn,
+			      const struct table *current, const struct table *next, uint64_t count,
 			      struct err *err)
 {
 	uint64_t number = next->identity.number;
@@ -435,13 +477,19 @@ enum code catalog_size_change(struct catalog *catalog, struct store_txn *txn, co
 	struct currency_row row;
 	code = currency_read(txn, number, &row, err);
 	atomic_store(&catalog->sizes.has_counts, true);
-	return code == OK ? catalog_count_begin(txn, err->arena, number, catalog_key_of(err->arena, catalog, next), &row, err) : code;
+	return code == OK
+		       ? catalog_count_begin(txn, err->arena, number,
+					     catalog_key_of(err->arena, catalog, next), &row, err)
+		       : code;
 }
 
-/* Of a table that was gone the row is new: the version, which only rises, is beyond the epochs that its numbers had. */
-enum code catalog_size_again(struct store_txn *txn, struct arena *arena, uint64_t number, struct str record, struct currency_row *row, struct err *err)
+/* Of a table that was gone the row is new: the version, which only rises, is beyond the epochs that
+ * its numbers had. */
+enum code catalog_size_again(struct store_txn *txn, struct arena *arena, uint64_t number,
+			     struct str record, struct currency_row *row, struct err *err)
 {
-	uint64_t epoch = COUNT_EPOCH(row->count) > row->version ? COUNT_EPOCH(row->count) : row->version;
+	uint64_t epoch =
+		COUNT_EPOCH(row->count) > row->version ? COUNT_EPOCH(row->count) : row->version;
 
 	row->count = COUNT_OF(epoch, 0);
 	return catalog_count_begin(txn, arena, number, record, row, err);

@@ -17,7 +17,8 @@
 #define PAGE_ROWS 1000
 
 static const struct keyspace counters = {0, SYSTEM_COUNTERS};
-static const struct store_key version_key = {{0, SYSTEM_VERSIONS}, STR_INIT("clocks")}; /* keys of tables have 8 bytes */
+static const struct store_key version_key = {{0, SYSTEM_VERSIONS},
+					     STR_INIT("clocks")}; /* keys of tables have 8 bytes */
 
 /* The clock of one namespace. */
 struct own {
@@ -29,7 +30,8 @@ struct clocks {
 	struct store *store;     /* NULL: no rows */
 	bool is_one;
 	pthread_mutex_t turning; /* one turn at a time in this process */
-	/* The default setting in one word, so that no reader sees half a turn: twice its ms, plus 1 where it is frozen. */
+	/* The default setting in one word, so that no reader sees half a turn: twice its ms, plus 1
+	 * where it is frozen. */
 	atomic_llong state;
 	atomic_size_t n;
 	_Atomic uint64_t version; /* of the rows that are in memory; 0: there were none */
@@ -92,7 +94,8 @@ static void set_default(struct clocks *clocks, struct clocks_setting setting)
 /* Where the namespace's clock is or would be. The lock is held. */
 static size_t position(const struct clocks *clocks, struct ns ns, bool *found)
 {
-	return ns_name_search(clocks->own, atomic_load(&clocks->n), sizeof(*clocks->own), ns, found);
+	return ns_name_search(clocks->own, atomic_load(&clocks->n), sizeof(*clocks->own), ns,
+			      found);
 }
 
 /* Without the lock where no namespace has a clock of its own, which is nearly always. */
@@ -122,7 +125,8 @@ void clocks_each(struct clocks *clocks, clocks_visit *visit, void *context)
 	pthread_rwlock_unlock(&clocks->lock);
 }
 
-/* Gives the namespace its own clock, or takes it away (`setting` NULL), in memory. The lock is held for writing. */
+/* Gives the namespace its own clock, or takes it away (`setting` NULL), in memory. The lock is held
+ * for writing. */
 static void keep(struct clocks *clocks, struct ns ns, const struct clocks_setting *setting)
 {
 	size_t n = atomic_load(&clocks->n);
@@ -130,7 +134,8 @@ static void keep(struct clocks *clocks, struct ns ns, const struct clocks_settin
 	size_t at = position(clocks, ns, &found);
 
 	if (!setting && found) {
-		memmove(clocks->own + at, clocks->own + at + 1, (n - at - 1) * sizeof(*clocks->own));
+		memmove(clocks->own + at, clocks->own + at + 1,
+			(n - at - 1) * sizeof(*clocks->own));
 		atomic_store(&clocks->n, n - 1);
 	}
 	if (!setting)
@@ -146,13 +151,17 @@ static void keep(struct clocks *clocks, struct ns ns, const struct clocks_settin
 
 static struct str key_of(struct arena *arena, const struct ns *ns)
 {
-	return ns ? str_printf(arena, PREFIX STR_FMT "/" STR_FMT, STR_ARG(ns->account), STR_ARG(ns->region)) : STR(PREFIX);
+	return ns ? str_printf(arena, PREFIX STR_FMT "/" STR_FMT, STR_ARG(ns->account),
+			       STR_ARG(ns->region))
+		  : STR(PREFIX);
 }
 
-/* Puts a row among the settings read so far. Keys come in the order of namespaces; the default's is the first. */
+/* Puts a row among the settings read so far. Keys come in the order of namespaces; the default's is
+ * the first. */
 static bool take_row(struct clocks *read, const struct store_row *row)
 {
-	struct row_reader key = row_read(row_behind(row->key, sizeof(PREFIX) - 1)), value = row_read(row->value);
+	struct row_reader key = row_read(row_behind(row->key, sizeof(PREFIX) - 1)),
+			  value = row_read(row->value);
 	struct clocks_setting setting = {.is_frozen = row_byte(&value) != 0};
 
 	setting.ms = row_ms(&value);
@@ -164,7 +173,8 @@ static bool take_row(struct clocks *read, const struct store_row *row)
 	}
 	struct ns ns = {.account = row_until(&key, '/')};
 	ns.region = row_rest(&key);
-	if (!row_is_whole(&key) || ns.account.n != NS_ACCOUNT_SIZE || ns.region.n == 0 || ns.region.n > NS_REGION_MAX)
+	if (!row_is_whole(&key) || ns.account.n != NS_ACCOUNT_SIZE || ns.region.n == 0 ||
+	    ns.region.n > NS_REGION_MAX)
 		return false;
 	keep(read, ns, &setting);
 	return true;
@@ -177,7 +187,8 @@ static enum code read_rows(struct store_txn *txn, struct clocks *read, struct er
 	enum code code = OK;
 
 	while (page.is_more && code == OK) {
-		code = store_page(txn, counters, &range, (struct store_bounds){.rows = PAGE_ROWS}, err->arena, &page, err);
+		code = store_page(txn, counters, &range, (struct store_bounds){.rows = PAGE_ROWS},
+				  err->arena, &page, err);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			if (!take_row(read, &page.v[i]))
 				code = row_malformed(err, counters, page.v[i].key);
@@ -205,10 +216,12 @@ static void replace(struct clocks *clocks, struct clocks *read, uint64_t version
 	free(read->own);
 }
 
-static enum code refresh(struct clocks *clocks, struct store_txn *txn, uint64_t *version, struct err *err)
+static enum code refresh(struct clocks *clocks, struct store_txn *txn, uint64_t *version,
+			 struct err *err)
 {
 	struct clocks read = {.n = 0};
-	enum code code = row_get_number(txn, version_key.keyspace, version_key.key, err->arena, version, err);
+	enum code code = row_get_number(txn, version_key.keyspace, version_key.key, err->arena,
+					version, err);
 
 	if (code != OK || *version <= atomic_load(&clocks->version))
 		return code;
@@ -229,10 +242,13 @@ enum code clocks_refresh_in(struct clocks *clocks, struct store_txn *txn, struct
 
 enum code clocks_foresee(struct clocks *clocks, struct store_txn *txn, struct err *err)
 {
-	return clocks && clocks->store && store_foresees(txn) ? store_foresee(txn, &version_key, 1, err) : OK;
+	return clocks && clocks->store && store_foresees(txn)
+		       ? store_foresee(txn, &version_key, 1, err)
+		       : OK;
 }
 
-enum code clocks_stamp(struct clocks *clocks, struct store_txn *txn, struct ns ns, int64_t *now_ms, struct err *err)
+enum code clocks_stamp(struct clocks *clocks, struct store_txn *txn, struct ns ns, int64_t *now_ms,
+		       struct err *err)
 {
 	uint64_t version;
 	bool is_own;
@@ -245,7 +261,8 @@ enum code clocks_stamp(struct clocks *clocks, struct store_txn *txn, struct ns n
 	return code;
 }
 
-enum code clocks_tell(struct clocks *clocks, struct store_txn *txn, struct ns ns, int64_t *now_ms, struct err *err)
+enum code clocks_tell(struct clocks *clocks, struct store_txn *txn, struct ns ns, int64_t *now_ms,
+		      struct err *err)
 {
 	enum code code = clocks_refresh_in(clocks, txn, err);
 	bool is_own;
@@ -268,21 +285,26 @@ enum code clocks_refresh(struct clocks *clocks, struct err *err)
 	return code;
 }
 
-/* What the turn makes of the clock as it is in memory; ERR_VALIDATION where there is no room for one more. */
-static enum code decide(struct clocks *clocks, const struct ns *ns, clocks_turn *turn, void *context, struct clocks_setting *next,
-			enum clocks_action *action, struct err *err)
+/* What the turn makes of the clock as it is in memory; ERR_VALIDATION where there is no room for
+ * one more. */
+static enum code decide(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
+			void *context, struct clocks_setting *next, enum clocks_action *action,
+			struct err *err)
 {
 	static const struct clocks_setting machine = {false, 0};
 	bool is_own;
 	struct clocks_setting setting = clocks_get(clocks, ns, &is_own);
-	enum code code = turn(context, setting, ns ? default_setting(clocks) : machine, next, action, err);
+	enum code code =
+		turn(context, setting, ns ? default_setting(clocks) : machine, next, action, err);
 
-	if (code == OK && ns && !is_own && *action == CLOCKS_SET && atomic_load(&clocks->n) >= CLOCKS_MAX)
+	if (code == OK && ns && !is_own && *action == CLOCKS_SET &&
+	    atomic_load(&clocks->n) >= CLOCKS_MAX)
 		return err_set(err, MSG_CLOCK_MANY, CLOCKS_MAX);
 	return code;
 }
 
-static enum code change_memory(struct clocks *clocks, const struct ns *ns, clocks_turn *turn, void *context, struct err *err)
+static enum code change_memory(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
+			       void *context, struct err *err)
 {
 	struct clocks_setting next;
 	enum clocks_action action;
@@ -299,7 +321,9 @@ static enum code change_memory(struct clocks *clocks, const struct ns *ns, clock
 	return OK;
 }
 
-static enum code put_rows(struct store_txn *txn, const struct ns *ns, const struct clocks_setting *next, bool is_kept, uint64_t version, struct err *err)
+static enum code put_rows(struct store_txn *txn, const struct ns *ns,
+			  const struct clocks_setting *next, bool is_kept, uint64_t version,
+			  struct err *err)
 {
 	struct buf row = buf_in(err->arena), number = buf_in(err->arena);
 	struct str key = key_of(err->arena, ns);
@@ -307,11 +331,15 @@ static enum code put_rows(struct store_txn *txn, const struct ns *ns, const stru
 	buf_add_byte(&row, next->is_frozen);
 	buf_add_be64(&row, (uint64_t)next->ms);
 	buf_add_be64(&number, version);
-	enum code code = is_kept ? store_put(txn, counters, key, buf_str(&row), err) : store_del(txn, counters, key, err);
-	return code == OK ? store_put(txn, version_key.keyspace, version_key.key, buf_str(&number), err) : code;
+	enum code code = is_kept ? store_put(txn, counters, key, buf_str(&row), err)
+				 : store_del(txn, counters, key, err);
+	return code == OK ? store_put(txn, version_key.keyspace, version_key.key, buf_str(&number),
+				      err)
+			  : code;
 }
 
-static enum code change_rows(struct clocks *clocks, const struct ns *ns, clocks_turn *turn, void *context, struct err *err)
+static enum code change_rows(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
+			     void *context, struct err *err)
 {
 	struct clocks_setting next;
 	enum clocks_action action = CLOCKS_NOTHING;
@@ -335,14 +363,16 @@ static enum code change_rows(struct clocks *clocks, const struct ns *ns, clocks_
 	return code;
 }
 
-enum code clocks_change(struct clocks *clocks, const struct ns *ns, clocks_turn *turn, void *context, struct err *err)
+enum code clocks_change(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
+			void *context, struct err *err)
 {
 	struct retry retry = {0};
 	enum code code;
 
 	pthread_mutex_lock(&clocks->turning);
 	do {
-		code = clocks->store ? change_rows(clocks, ns, turn, context, err) : change_memory(clocks, ns, turn, context, err);
+		code = clocks->store ? change_rows(clocks, ns, turn, context, err)
+				     : change_memory(clocks, ns, turn, context, err);
 	} while (retry_again(&retry, code));
 	code = retry_code(code, err);
 	if (code == OK)

@@ -31,7 +31,8 @@ static bool decode(struct arena *arena, struct str bytes, struct links *links)
 	return row_is_whole(&row) && (lag == NO_LAG || lag <= ROW_MS_MAX);
 }
 
-enum code links_read(struct store_txn *txn, struct arena *arena, struct str account, int64_t lag_ms, struct links *links, struct err *err)
+enum code links_read(struct store_txn *txn, struct arena *arena, struct str account, int64_t lag_ms,
+		     struct links *links, struct err *err)
 {
 	struct str key = links_key(arena, account).key, row;
 	enum code code = store_get(txn, versions, key, arena, &row, err);
@@ -42,7 +43,8 @@ enum code links_read(struct store_txn *txn, struct arena *arena, struct str acco
 	return decode(arena, row, links) ? OK : row_malformed(err, versions, key);
 }
 
-enum code links_write(struct store_txn *txn, struct arena *arena, struct str account, const struct links *links, struct err *err)
+enum code links_write(struct store_txn *txn, struct arena *arena, struct str account,
+		      const struct links *links, struct err *err)
 {
 	struct str key = links_key(arena, account).key;
 	struct buf buf = buf_in(arena);
@@ -64,14 +66,16 @@ bool links_reach(const struct links *links, struct str a, struct str b)
 	for (size_t i = 0; i < links->n; i++) {
 		const struct links_cut *cut = &links->cuts[i];
 
-		if ((str_eq(cut->a, a) && str_eq(cut->b, b)) || (str_eq(cut->a, b) && str_eq(cut->b, a)))
+		if ((str_eq(cut->a, a) && str_eq(cut->b, b)) ||
+		    (str_eq(cut->a, b) && str_eq(cut->b, a)))
 			return false;
 	}
 	return true;
 }
 
 /* Marks the regions that `from` reaches; how many they are. */
-static size_t spread(const struct links *links, struct str from, const struct str *regions, size_t n, bool *is_reached)
+static size_t spread(const struct links *links, struct str from, const struct str *regions,
+		     size_t n, bool *is_reached)
 {
 	size_t count = 0;
 	bool is_growing = true;
@@ -101,7 +105,8 @@ bool links_majority(const struct links *links, struct str from, const struct str
 	return n > REGIONS_MAX || 2 * spread(links, from, regions, n, is_reached) > n;
 }
 
-bool links_connect(const struct links *links, struct str a, struct str b, const struct str *regions, size_t n)
+bool links_connect(const struct links *links, struct str a, struct str b, const struct str *regions,
+		   size_t n)
 {
 	bool is_reached[REGIONS_MAX];
 

@@ -21,7 +21,8 @@ struct str retired_key(struct arena *arena, uint64_t number)
 
 struct table *retired_of(const struct table *table, int64_t now_ms)
 {
-	const struct stream *latest = table->streams.n ? &table->streams.v[table->streams.n - 1] : NULL;
+	const struct stream *latest =
+		table->streams.n ? &table->streams.v[table->streams.n - 1] : NULL;
 
 	if (!latest || stream_is_gone(latest, now_ms))
 		return NULL;

@@ -62,9 +62,11 @@ static enum code add(struct store_txn *txn, const struct key *key, long long del
 	return delta ? store_add(txn, counters, str_of_key(key), delta, err) : OK;
 }
 
-enum code size_rows_add(struct store_txn *txn, uint64_t table, uint64_t epoch, const struct tally_slot *change, struct err *err)
+enum code size_rows_add(struct store_txn *txn, uint64_t table, uint64_t epoch,
+			const struct tally_slot *change, struct err *err)
 {
-	struct key items = key_of_slot(table, epoch, change->slot, 'i'), bytes = key_of_slot(table, epoch, change->slot, 'b');
+	struct key items = key_of_slot(table, epoch, change->slot, 'i'),
+		   bytes = key_of_slot(table, epoch, change->slot, 'b');
 	enum code code = add(txn, &items, change->change.items, err);
 
 	return code == OK ? add(txn, &bytes, change->change.bytes, err) : code;
@@ -77,7 +79,8 @@ static bool take_number(struct arena *arena, struct size_rows *rows, const struc
 	unsigned what = row_byte(&key);
 	uint64_t number;
 
-	if (!row_is_whole(&key) || (what != 'i' && what != 'b') || !row_is_number(row->value, &number))
+	if (!row_is_whole(&key) || (what != 'i' && what != 'b') ||
+	    !row_is_number(row->value, &number))
 		return false;
 	if (rows->n == 0 || rows->slots[rows->n - 1].slot != slot) {
 		rows->slots = arena_room(arena, rows->slots, rows->n, sizeof(*rows->slots));
@@ -88,7 +91,8 @@ static bool take_number(struct arena *arena, struct size_rows *rows, const struc
 	return true;
 }
 
-enum code size_rows_read(struct store_txn *txn, struct arena *arena, uint64_t table, uint64_t epoch, struct size_rows *rows, struct err *err)
+enum code size_rows_read(struct store_txn *txn, struct arena *arena, uint64_t table, uint64_t epoch,
+			 struct size_rows *rows, struct err *err)
 {
 	struct key low = key_of(SIZE), high;
 	struct store_page page;
@@ -98,7 +102,8 @@ enum code size_rows_read(struct store_txn *txn, struct arena *arena, uint64_t ta
 	add_be(&low, epoch, NUMBER_BYTES);
 	struct store_range range = range_of(&low, &high);
 	/* two rows for each of at most 31 slots: one page */
-	enum code code = store_page(txn, counters, &range, (struct store_bounds){0, 0}, arena, &page, err);
+	enum code code =
+		store_page(txn, counters, &range, (struct store_bounds){0, 0}, arena, &page, err);
 	for (size_t i = 0; code == OK && i < page.n; i++) {
 		if (!take_number(arena, rows, &page.v[i]))
 			code = row_malformed(err, counters, page.v[i].key);
@@ -123,15 +128,18 @@ static enum code drop_range(struct store_txn *txn, const struct key *low, struct
 	return store_del_range(txn, counters, &range, err);
 }
 
-enum code size_rows_drop_slot(struct store_txn *txn, uint64_t table, uint64_t epoch, uint32_t slot, struct err *err)
+enum code size_rows_drop_slot(struct store_txn *txn, uint64_t table, uint64_t epoch, uint32_t slot,
+			      struct err *err)
 {
-	struct key items = key_of_slot(table, epoch, slot, 'i'), bytes = key_of_slot(table, epoch, slot, 'b');
+	struct key items = key_of_slot(table, epoch, slot, 'i'),
+		   bytes = key_of_slot(table, epoch, slot, 'b');
 	enum code code = store_del(txn, counters, str_of_key(&items), err);
 
 	return code == OK ? store_del(txn, counters, str_of_key(&bytes), err) : code;
 }
 
-enum code size_rows_drop_epoch(struct store_txn *txn, uint64_t table, uint64_t epoch, struct err *err)
+enum code size_rows_drop_epoch(struct store_txn *txn, uint64_t table, uint64_t epoch,
+			       struct err *err)
 {
 	struct key low = key_of(SIZE);
 
@@ -148,7 +156,8 @@ static struct key key_of_count(uint64_t table)
 	return key;
 }
 
-enum code size_rows_put_count(struct store_txn *txn, struct arena *arena, const struct size_count *count, struct err *err)
+enum code size_rows_put_count(struct store_txn *txn, struct arena *arena,
+			      const struct size_count *count, struct err *err)
 {
 	struct key key = key_of_count(count->table);
 	struct buf value = buf_in(arena);
@@ -194,7 +203,8 @@ static bool read_count_row(const struct store_row *row, struct size_count *count
 	return row_is_whole(&key) && read_count(row->value, count);
 }
 
-enum code size_rows_get_count(struct store_txn *txn, struct arena *arena, uint64_t table, struct size_count *count, bool *is_there, struct err *err)
+enum code size_rows_get_count(struct store_txn *txn, struct arena *arena, uint64_t table,
+			      struct size_count *count, bool *is_there, struct err *err)
 {
 	struct key key = key_of_count(table);
 	struct str value;
@@ -202,15 +212,19 @@ enum code size_rows_get_count(struct store_txn *txn, struct arena *arena, uint64
 
 	count->table = table;
 	*is_there = code == OK && str_is_set(value);
-	return *is_there && !read_count(value, count) ? row_malformed(err, counters, str_of_key(&key)) : code;
+	return *is_there && !read_count(value, count)
+		       ? row_malformed(err, counters, str_of_key(&key))
+		       : code;
 }
 
-enum code size_rows_next_count(struct store_txn *txn, struct arena *arena, uint64_t after, struct size_count *count, bool *is_there, struct err *err)
+enum code size_rows_next_count(struct store_txn *txn, struct arena *arena, uint64_t after,
+			       struct size_count *count, bool *is_there, struct err *err)
 {
 	struct key low = key_of_count(after + 1), prefix = key_of(COUNT), high;
 	struct store_range range = {str_of_key(&low), range_of(&prefix, &high).high, false};
 	struct store_page page = {.n = 0};
-	enum code code = store_page(txn, counters, &range, (struct store_bounds){1, 0}, arena, &page, err);
+	enum code code =
+		store_page(txn, counters, &range, (struct store_bounds){1, 0}, arena, &page, err);
 
 	*is_there = code == OK && page.n == 1;
 	if (!*is_there)
@@ -227,7 +241,8 @@ static struct key key_of_mark(uint64_t process, uint64_t table)
 	return key;
 }
 
-enum code size_rows_put_mark(struct store_txn *txn, struct arena *arena, const struct size_mark *mark, struct err *err)
+enum code size_rows_put_mark(struct store_txn *txn, struct arena *arena,
+			     const struct size_mark *mark, struct err *err)
 {
 	struct key key = key_of_mark(mark->process, mark->table);
 	struct buf value = buf_in(arena);
@@ -238,7 +253,8 @@ enum code size_rows_put_mark(struct store_txn *txn, struct arena *arena, const s
 	return store_put(txn, counters, str_of_key(&key), buf_str(&value), err);
 }
 
-enum code size_rows_hold_mark(struct store_txn *txn, struct arena *arena, uint64_t process, uint64_t table, struct err *err)
+enum code size_rows_hold_mark(struct store_txn *txn, struct arena *arena, uint64_t process,
+			      uint64_t table, struct err *err)
 {
 	struct key key = key_of_mark(process, table);
 	struct str ignored;
@@ -246,18 +262,21 @@ enum code size_rows_hold_mark(struct store_txn *txn, struct arena *arena, uint64
 	return store_get(txn, counters, str_of_key(&key), arena, &ignored, err);
 }
 
-enum code size_rows_del_mark(struct store_txn *txn, struct arena *arena, uint64_t process, uint64_t table, struct err *err)
+enum code size_rows_del_mark(struct store_txn *txn, struct arena *arena, uint64_t process,
+			     uint64_t table, struct err *err)
 {
 	struct key key = key_of_mark(process, table);
 	struct str value;
 	enum code code = store_get(txn, counters, str_of_key(&key), arena, &value, err);
 
-	return code == OK && str_is_set(value) ? store_del(txn, counters, str_of_key(&key), err) : code;
+	return code == OK && str_is_set(value) ? store_del(txn, counters, str_of_key(&key), err)
+					       : code;
 }
 
 static bool read_mark(const struct store_row *row, struct size_mark *mark)
 {
-	struct row_reader key = row_read(row_behind(row->key, UNFLUSHED.n)), value = row_read(row->value);
+	struct row_reader key = row_read(row_behind(row->key, UNFLUSHED.n)),
+			  value = row_read(row->value);
 
 	*mark = (struct size_mark){.process = row_u64(&key), .epoch = row_u64(&value)};
 	mark->table = row_table(&key);
@@ -266,18 +285,22 @@ static bool read_mark(const struct store_row *row, struct size_mark *mark)
 	return row_is_whole(&key) && row_is_whole(&value);
 }
 
-enum code size_rows_marks(struct store_txn *txn, struct arena *arena, const struct size_mark *after, size_t limit, struct size_mark **out, size_t *n,
-			  struct err *err)
+enum code size_rows_marks(struct store_txn *txn, struct arena *arena, const struct size_mark *after,
+			  size_t limit, struct size_mark **out, size_t *n, struct err *err)
 {
-	struct key low = after ? key_of_mark(after->process, after->table + 1) : key_of(UNFLUSHED), prefix = key_of(UNFLUSHED), high;
+	struct key low = after ? key_of_mark(after->process, after->table + 1) : key_of(UNFLUSHED),
+		   prefix = key_of(UNFLUSHED), high;
 	struct store_range range = {str_of_key(&low), range_of(&prefix, &high).high, false};
 	struct store_page page = {.n = 0};
-	enum code code = store_page(txn, counters, &range, (struct store_bounds){limit, 0}, arena, &page, err);
+	enum code code = store_page(txn, counters, &range, (struct store_bounds){limit, 0}, arena,
+				    &page, err);
 
 	struct size_mark *marks = ARENA_ARRAY(arena, struct size_mark, page.n);
 	size_t count = 0;
 	while (code == OK && count < page.n) {
-		code = read_mark(&page.v[count], &marks[count]) ? OK : row_malformed(err, counters, page.v[count].key);
+		code = read_mark(&page.v[count], &marks[count])
+			       ? OK
+			       : row_malformed(err, counters, page.v[count].key);
 		count++;
 	}
 	(void)RESULT(code, out, marks);
@@ -326,7 +349,8 @@ enum code size_rows_end_life(struct store *store, uint64_t process, struct err *
 
 bool size_rows_is_key(struct str key)
 {
-	return str_starts_with(key, LIFE) || str_starts_with(key, SIZE) || str_starts_with(key, COUNT) || str_starts_with(key, UNFLUSHED);
+	return str_starts_with(key, LIFE) || str_starts_with(key, SIZE) ||
+	       str_starts_with(key, COUNT) || str_starts_with(key, UNFLUSHED);
 }
 
 bool size_rows_is_sound(struct arena *arena, const struct store_row *row)
@@ -337,5 +361,6 @@ bool size_rows_is_sound(struct arena *arena, const struct store_row *row)
 
 	if (str_starts_with(row->key, SIZE))
 		return take_number(arena, &numbers, row);
-	return str_starts_with(row->key, COUNT) ? read_count_row(row, &count) : read_mark(row, &mark);
+	return str_starts_with(row->key, COUNT) ? read_count_row(row, &count)
+						: read_mark(row, &mark);
 }

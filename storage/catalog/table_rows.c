@@ -10,7 +10,9 @@
 
 #define COUNT STR("tables/")
 #define MARK STR("mark/")
-#define COMPLETE STR("table rows") /* a row of SYSTEM_VERSIONS: the catalog's version of older ones, and which record comes next; or no more */
+#define COMPLETE                                                                                   \
+	STR("table rows") /* a row of SYSTEM_VERSIONS: the catalog's version of older ones, and    \
+			     which record comes next; or no more */
 #define NUMBER_BYTES 8
 #define FLAG_DELETED 1
 #define FLAG_STREAM 2
@@ -20,9 +22,10 @@ static const struct keyspace tables = {0, SYSTEM_TABLES};
 static const struct keyspace counters = {0, SYSTEM_COUNTERS};
 static const struct keyspace versions = {0, SYSTEM_VERSIONS};
 static const struct str kinds[] = {
-	[MARK_NAME] = STR_INIT("mark/n/"), [MARK_STREAM] = STR_INIT("mark/s/"), [MARK_LOG] = STR_INIT("mark/l/"),
-	 [MARK_TTL] = STR_INIT("mark/t/"), [MARK_GLOBAL] = STR_INIT("mark/g/"),
-	 [MARK_SENDING] = STR_INIT("mark/k/"), [MARK_WORK] = STR_INIT("mark/w/"),
+	[MARK_NAME] = STR_INIT("mark/n/"),   [MARK_STREAM] = STR_INIT("mark/s/"),
+	[MARK_LOG] = STR_INIT("mark/l/"),    [MARK_TTL] = STR_INIT("mark/t/"),
+	[MARK_GLOBAL] = STR_INIT("mark/g/"), [MARK_SENDING] = STR_INIT("mark/k/"),
+	[MARK_WORK] = STR_INIT("mark/w/"),
 };
 
 /* The mark rows of one table. */
@@ -87,7 +90,8 @@ struct str table_rows_streams(struct arena *arena, struct str space, struct str 
 	return buf_str(&key);
 }
 
-static struct str stream_row(struct arena *arena, struct str space, struct str name, struct str label, uint64_t number)
+static struct str stream_row(struct arena *arena, struct str space, struct str name,
+			     struct str label, uint64_t number)
 {
 	struct buf key = buf_in(arena);
 
@@ -116,14 +120,16 @@ static int64_t last_ms(const struct stream *stream)
 	return stream->disabled_ms > 0 ? stream->disabled_ms + STREAM_RETENTION_MS : INT64_MAX;
 }
 
-struct str table_rows_last_stream(struct arena *arena, struct str space, struct str name, struct str label)
+struct str table_rows_last_stream(struct arena *arena, struct str space, struct str name,
+				  struct str label)
 {
 	return stream_row(arena, space, name, label, UINT64_MAX);
 }
 
 static void add_stream(struct rows *rows, const struct stream *stream)
 {
-	struct str key = stream_row(rows->arena, rows->space, rows->table->identity.name, stream->label, rows->table->identity.number);
+	struct str key = stream_row(rows->arena, rows->space, rows->table->identity.name,
+				    stream->label, rows->table->identity.number);
 
 	add(rows, key, last_ms(stream), rows->is_retired ? FLAG_DELETED : 0);
 }
@@ -140,9 +146,14 @@ static void add_log(struct rows *rows)
 }
 
 /* While a deleted table is still listed, its stream is the retired one's. */
-static struct rows rows_of(struct arena *arena, const struct table *table, struct str space, struct str key)
+static struct rows rows_of(struct arena *arena, const struct table *table, struct str space,
+			   struct str key)
 {
-	struct rows rows = {.arena = arena, .table = table, .space = space, .key = key, .is_retired = retired_is_key(key)};
+	struct rows rows = {.arena = arena,
+			    .table = table,
+			    .space = space,
+			    .key = key,
+			    .is_retired = retired_is_key(key)};
 	bool is_deleted = table->state.status == STATUS_DELETING && !rows.is_retired;
 	struct table_brief brief = table_brief_of(table);
 
@@ -153,8 +164,10 @@ static struct rows rows_of(struct arena *arena, const struct table *table, struc
 	if (rows.is_retired)
 		return rows;
 	if (!is_deleted)
-		add(&rows, joined(arena, kinds[MARK_NAME], joined(arena, table_rows_named(arena, table->identity.name), space)), 0,
-		    table->streams.n > 0 ? FLAG_STREAM : 0);
+		add(&rows,
+		    joined(arena, kinds[MARK_NAME],
+			   joined(arena, table_rows_named(arena, table->identity.name), space)),
+		    0, table->streams.n > 0 ? FLAG_STREAM : 0);
 	if (brief.has_ttl && !is_deleted)
 		add(&rows, joined(arena, kinds[MARK_TTL], key), 0, 0);
 	if (brief.is_global && !is_deleted)
@@ -162,7 +175,8 @@ static struct rows rows_of(struct arena *arena, const struct table *table, struc
 	if ((table->log.reasons & LOG_SENDING) && !is_deleted)
 		add(&rows, joined(arena, kinds[MARK_SENDING], key), 0, 0);
 	if (brief.work_ms != INT64_MAX)
-		add(&rows, joined(arena, kinds[MARK_WORK], key), brief.work_ms, is_deleted ? FLAG_DELETED : 0);
+		add(&rows, joined(arena, kinds[MARK_WORK], key), brief.work_ms,
+		    is_deleted ? FLAG_DELETED : 0);
 	return rows;
 }
 
@@ -175,7 +189,8 @@ static bool has_key(const struct rows *rows, struct str key)
 	return false;
 }
 
-static enum code put_marks(struct store_txn *txn, const struct rows *before, const struct rows *after, struct err *err)
+static enum code put_marks(struct store_txn *txn, const struct rows *before,
+			   const struct rows *after, struct err *err)
 {
 	enum code code = OK;
 
@@ -190,7 +205,8 @@ static enum code put_marks(struct store_txn *txn, const struct rows *before, con
 
 /* How far it came. */
 struct progress {
-	uint64_t version; /* an older Dynalith raises the catalog's version with each change: it wrote to the store if that is another one */
+	uint64_t version; /* an older Dynalith raises the catalog's version with each change: it
+			     wrote to the store if that is another one */
 	struct str next;  /* absent: all records have their rows */
 	bool is_begun;    /* the row is of that version */
 	bool is_absent;   /* there is no row */
@@ -218,16 +234,19 @@ static enum code read_progress(struct store_txn *txn, struct progress *progress,
 	return OK;
 }
 
-static enum code is_empty(struct store_txn *txn, struct keyspace keyspace, bool *out, struct err *err)
+static enum code is_empty(struct store_txn *txn, struct keyspace keyspace, bool *out,
+			  struct err *err)
 {
 	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct store_page page = {.n = 0};
-	enum code code = store_page(txn, keyspace, &all, (struct store_bounds){1, 0}, err->arena, &page, err);
+	enum code code = store_page(txn, keyspace, &all, (struct store_bounds){1, 0}, err->arena,
+				    &page, err);
 
 	return RESULT(code, out, page.n == 0);
 }
 
-static enum code write_progress(struct store_txn *txn, const struct progress *progress, struct err *err)
+static enum code write_progress(struct store_txn *txn, const struct progress *progress,
+				struct err *err)
 {
 	struct buf row = buf_in(err->arena);
 
@@ -249,7 +268,8 @@ static enum code begin_new(struct store_txn *txn, struct err *err)
 	return code == OK && is_first ? write_progress(txn, &progress, err) : code;
 }
 
-enum code table_rows_put(struct store_txn *txn, const struct settings_records *settings, struct str space, struct str key, const struct table *next,
+enum code table_rows_put(struct store_txn *txn, const struct settings_records *settings,
+			 struct str space, struct str key, const struct table *next,
 			 struct err *err)
 {
 	struct rows before = {.n = 0}, after = {.n = 0};
@@ -267,18 +287,21 @@ enum code table_rows_put(struct store_txn *txn, const struct settings_records *s
 		after = rows_of(err->arena, next, space, key);
 	code = put_marks(txn, &before, &after, err);
 	if (code == OK && !known != !next && !retired_is_key(key))
-		code = store_add(txn, counters, joined(err->arena, COUNT, space), next ? 1 : -1, err);
+		code = store_add(txn, counters, joined(err->arena, COUNT, space), next ? 1 : -1,
+				 err);
 	if (code == OK && next && !known)
 		code = begin_new(txn, err);
 	table_unref(known);
 	if (code != OK)
 		return code;
-	return next ? store_put(txn, tables, key, table_encode(err->arena, next), err) : store_del(txn, tables, key, err);
+	return next ? store_put(txn, tables, key, table_encode(err->arena, next), err)
+		    : store_del(txn, tables, key, err);
 }
 
 enum code table_rows_count(struct store_txn *txn, struct str space, uint64_t *n, struct err *err)
 {
-	enum code code = row_get_number(txn, counters, joined(err->arena, COUNT, space), err->arena, n, err);
+	enum code code =
+		row_get_number(txn, counters, joined(err->arena, COUNT, space), err->arena, n, err);
 
 	*n = (int64_t)*n > 0 ? *n : 0;
 	return code;
@@ -304,7 +327,8 @@ static bool take_names(enum mark_kind kind, struct str rest, struct arena *arena
 	if (is_numbered)
 		(void)row_take_last(&key, NUMBER_BYTES + 1);
 	space = table_rows_space(key.rest);
-	mark->record = is_numbered && mark->is_deleted ? retired_key(arena, mark->number) : key.rest;
+	mark->record =
+		is_numbered && mark->is_deleted ? retired_key(arena, mark->number) : key.rest;
 	mark->name = row_behind(key.rest, space.n);
 	if (key.is_cut || kind != MARK_STREAM)
 		return !key.is_cut;
@@ -316,7 +340,8 @@ static bool take_names(enum mark_kind kind, struct str rest, struct arena *arena
 	return row_is_whole(&name);
 }
 
-static bool take_mark(enum mark_kind kind, const struct store_row *row, struct arena *arena, struct mark *mark)
+static bool take_mark(enum mark_kind kind, const struct store_row *row, struct arena *arena,
+		      struct mark *mark)
 {
 	struct row_reader value = row_read(row->value);
 	uint64_t number = row_table(&value);
@@ -324,16 +349,25 @@ static bool take_mark(enum mark_kind kind, const struct store_row *row, struct a
 	unsigned flags = row_byte(&value);
 
 	*mark = (struct mark){
-		.row = row->key, .number = number, .ms = ms, .label = STR_ABSENT, .is_deleted = flags & FLAG_DELETED, .has_stream = flags & FLAG_STREAM,
+		.row = row->key,
+		.number = number,
+		.ms = ms,
+		.label = STR_ABSENT,
+		.is_deleted = flags & FLAG_DELETED,
+		.has_stream = flags & FLAG_STREAM,
 	};
 	mark->ns.account = row_until(&value, '\0');
 	mark->ns.region = row_rest(&value);
-	return row_is_whole(&value) && take_names(kind, row_behind(row->key, kinds[kind].n), arena, mark);
+	return row_is_whole(&value) &&
+	       take_names(kind, row_behind(row->key, kinds[kind].n), arena, mark);
 }
 
-enum code table_rows_marks(struct store_txn *txn, struct arena *arena, struct marks *marks, struct err *err)
+enum code table_rows_marks(struct store_txn *txn, struct arena *arena, struct marks *marks,
+			   struct err *err)
 {
-	struct str low = str_is_set(marks->within) ? joined(arena, kinds[marks->kind], marks->within) : kinds[marks->kind];
+	struct str low = str_is_set(marks->within)
+				 ? joined(arena, kinds[marks->kind], marks->within)
+				 : kinds[marks->kind];
 	struct store_range range = {low, key_after_prefix(arena, low), false};
 	struct store_page page = {.n = 0};
 
@@ -343,7 +377,8 @@ enum code table_rows_marks(struct store_txn *txn, struct arena *arena, struct ma
 		copy.n++; /* the next possible key: a zero byte follows a copy */
 		range.low = copy;
 	}
-	enum code code = store_page(txn, counters, &range, (struct store_bounds){marks->limit, 0}, arena, &page, err);
+	enum code code = store_page(txn, counters, &range, (struct store_bounds){marks->limit, 0},
+				    arena, &page, err);
 	marks->v = ARENA_ARRAY(arena, struct mark, page.n);
 	marks->n = 0;
 	for (size_t i = 0; i < page.n && code == OK; i++) {
@@ -357,16 +392,19 @@ enum code table_rows_marks(struct store_txn *txn, struct arena *arena, struct ma
 }
 
 /* A table of whose record nothing else in the store knows: 0.1.0 made it. */
-static enum code complete_currency(struct store_txn *txn, const struct table *table, struct err *err)
+static enum code complete_currency(struct store_txn *txn, const struct table *table,
+				   struct err *err)
 {
 	bool is_exact;
 	enum code code = currency_is_exact(txn, table, &is_exact, err);
 
-	return code != OK || is_exact ? code : currency_put(txn, table, 0, err); /* its numbers may be wrong */
+	return code != OK || is_exact
+		       ? code
+		       : currency_put(txn, table, 0, err); /* its numbers may be wrong */
 }
 
-static enum code complete_record(struct store_txn *txn, const struct settings_records *settings, bool is_shared, const struct store_row *row,
-				 struct err *err)
+static enum code complete_record(struct store_txn *txn, const struct settings_records *settings,
+				 bool is_shared, const struct store_row *row, struct err *err)
 {
 	bool is_retired = retired_is_key(row->key);
 	struct table *table;
@@ -374,8 +412,12 @@ static enum code complete_record(struct store_txn *txn, const struct settings_re
 
 	if (code != OK)
 		return code;
-	struct str own = str_printf(err->arena, STR_FMT "%c" STR_FMT "%c", STR_ARG(table->identity.account), 0, STR_ARG(table->identity.region), 0);
-	struct str space = !is_retired ? table_rows_space(row->key) : is_shared ? (struct str){"", 1} : own;
+	struct str own =
+		str_printf(err->arena, STR_FMT "%c" STR_FMT "%c", STR_ARG(table->identity.account),
+			   0, STR_ARG(table->identity.region), 0);
+	struct str space = !is_retired ? table_rows_space(row->key)
+			   : is_shared ? (struct str){"", 1}
+				       : own;
 	struct rows after = rows_of(err->arena, table, space, row->key), before = {.n = 0};
 	code = put_marks(txn, &before, &after, err);
 	if (code == OK && !is_retired)
@@ -386,7 +428,8 @@ static enum code complete_record(struct store_txn *txn, const struct settings_re
 	return code;
 }
 
-/* A new store lacks the row until its first record (begin_new), but has no records whose rows could be missing. */
+/* A new store lacks the row until its first record (begin_new), but has no records whose rows could
+ * be missing. */
 enum code table_rows_are_complete(struct store_txn *txn, bool *are_complete, struct err *err)
 {
 	struct progress progress = {0};
@@ -403,13 +446,15 @@ enum code table_rows_are_complete(struct store_txn *txn, bool *are_complete, str
 
 static enum code begin(struct store_txn *txn, struct err *err)
 {
-	struct store_range marks = {MARK, key_after_prefix(err->arena, MARK), false}, counts = {COUNT, key_after_prefix(err->arena, COUNT), false};
+	struct store_range marks = {MARK, key_after_prefix(err->arena, MARK), false},
+			   counts = {COUNT, key_after_prefix(err->arena, COUNT), false};
 	enum code code = store_del_range(txn, counters, &marks, err);
 
 	return code == OK ? store_del_range(txn, counters, &counts, err) : code;
 }
 
-static enum code complete_piece(struct store_txn *txn, const struct settings_records *settings, bool is_shared, bool *is_done, struct err *err)
+static enum code complete_piece(struct store_txn *txn, const struct settings_records *settings,
+				bool is_shared, bool *is_done, struct err *err)
 {
 	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
 	struct store_page page = {.n = 0};
@@ -423,7 +468,8 @@ static enum code complete_piece(struct store_txn *txn, const struct settings_rec
 		code = begin(txn, err);
 	range.low = progress.next;
 	if (code == OK)
-		code = store_page(txn, tables, &range, (struct store_bounds){PIECE_ROWS, 0}, err->arena, &page, err);
+		code = store_page(txn, tables, &range, (struct store_bounds){PIECE_ROWS, 0},
+				  err->arena, &page, err);
 	for (size_t i = 0; i < page.n && code == OK; i++)
 		code = complete_record(txn, settings, is_shared, &page.v[i], err);
 	progress.next = STR_ABSENT;
@@ -434,7 +480,8 @@ static enum code complete_piece(struct store_txn *txn, const struct settings_rec
 	return code == OK ? write_progress(txn, &progress, err) : code;
 }
 
-static enum code run_piece(struct store *store, enum store_mode mode, const struct settings_records *settings, bool is_shared, bool *is_done,
+static enum code run_piece(struct store *store, enum store_mode mode,
+			   const struct settings_records *settings, bool is_shared, bool *is_done,
 			   struct err *err)
 {
 	struct store_txn *txn;
@@ -452,7 +499,8 @@ static enum code run_piece(struct store *store, enum store_mode mode, const stru
 	return code;
 }
 
-enum code table_rows_complete(struct store *store, const struct settings_records *settings, bool is_shared, struct err *err)
+enum code table_rows_complete(struct store *store, const struct settings_records *settings,
+			      bool is_shared, struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct err own = err_in(arena);
@@ -475,7 +523,8 @@ enum code table_rows_complete(struct store *store, const struct settings_records
 	return code;
 }
 
-static enum code mend(struct store_txn *txn, const struct settings_records *settings, struct str space, struct str key, struct err *err)
+static enum code mend(struct store_txn *txn, const struct settings_records *settings,
+		      struct str space, struct str key, struct err *err)
 {
 	struct table *table = NULL;
 	struct str record;
@@ -494,7 +543,8 @@ static enum code mend(struct store_txn *txn, const struct settings_records *sett
 	return code;
 }
 
-enum code table_rows_mend(struct store *store, const struct settings_records *settings, struct str space, struct str key, struct err *err)
+enum code table_rows_mend(struct store *store, const struct settings_records *settings,
+			  struct str space, struct str key, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_WRITE, &txn, err);
@@ -508,7 +558,8 @@ enum code table_rows_mend(struct store *store, const struct settings_records *se
 	return code;
 }
 
-enum code table_rows_missing(struct store_txn *txn, const struct table *table, struct str space, struct str key, table_rows_visit *visit, void *context,
+enum code table_rows_missing(struct store_txn *txn, const struct table *table, struct str space,
+			     struct str key, table_rows_visit *visit, void *context,
 			     struct err *err)
 {
 	struct rows rows = rows_of(err->arena, table, space, key);

@@ -14,14 +14,23 @@
 static const struct keyspace jobs_keyspace = {0, SYSTEM_COUNTERS};
 
 static const struct field job_fields[] = {
-	RECORD_FIELD(job, ns.account, "account", FIELD_STR), RECORD_FIELD(job, ns.region, "region", FIELD_STR),
-	RECORD_FIELD(job, kind, "kind", FIELD_STR), RECORD_FIELD(job, id, "id", FIELD_STR), RECORD_FIELD(job, subject, "subject", FIELD_STR),
-	RECORD_ENUM(job, state, "state", JOB_CANCELED), RECORD_FIELD(job, created_ms, "created_ms", FIELD_INT),
-	RECORD_FIELD(job, due_ms, "due_ms", FIELD_INT), RECORD_FIELD(job, ended_ms, "ended_ms", FIELD_INT),
-	RECORD_FIELD(job, token, "token", FIELD_STR), RECORD_FIELD(job, sameness, "sameness", FIELD_STR),
-	RECORD_FIELD(job, failure, "failure", FIELD_STR), RECORD_FIELD(job, message, "message", FIELD_STR),
-	RECORD_FIELD(job, data, "data", FIELD_INT), RECORD_FIELD(job, body, "body", FIELD_STR),
-	RECORD_FIELD(job, progress, "progress", FIELD_STR), RECORD_FIELD(job, revision, "revision", FIELD_INT),
+	RECORD_FIELD(job, ns.account, "account", FIELD_STR),
+	RECORD_FIELD(job, ns.region, "region", FIELD_STR),
+	RECORD_FIELD(job, kind, "kind", FIELD_STR),
+	RECORD_FIELD(job, id, "id", FIELD_STR),
+	RECORD_FIELD(job, subject, "subject", FIELD_STR),
+	RECORD_ENUM(job, state, "state", JOB_CANCELED),
+	RECORD_FIELD(job, created_ms, "created_ms", FIELD_INT),
+	RECORD_FIELD(job, due_ms, "due_ms", FIELD_INT),
+	RECORD_FIELD(job, ended_ms, "ended_ms", FIELD_INT),
+	RECORD_FIELD(job, token, "token", FIELD_STR),
+	RECORD_FIELD(job, sameness, "sameness", FIELD_STR),
+	RECORD_FIELD(job, failure, "failure", FIELD_STR),
+	RECORD_FIELD(job, message, "message", FIELD_STR),
+	RECORD_FIELD(job, data, "data", FIELD_INT),
+	RECORD_FIELD(job, body, "body", FIELD_STR),
+	RECORD_FIELD(job, progress, "progress", FIELD_STR),
+	RECORD_FIELD(job, revision, "revision", FIELD_INT),
 };
 static const struct record job_record = RECORD(job, job_fields);
 
@@ -43,7 +52,8 @@ bool job_unpack(struct arena *arena, const struct record *record, struct str byt
 	memset(object, 0, record->size);
 	if (!str_is_set(bytes))
 		return true;
-	return image_decode(arena, str_copy(arena, bytes), &map) && record_read(arena, record, &map, object);
+	return image_decode(arena, str_copy(arena, bytes), &map) &&
+	       record_read(arena, record, &map, object);
 }
 
 struct str job_encode(struct arena *arena, const struct job *job)
@@ -51,20 +61,25 @@ struct str job_encode(struct arena *arena, const struct job *job)
 	return job_pack(arena, &job_record, job);
 }
 
-enum code job_decode(struct arena *arena, struct keyspace keyspace, const struct store_row *row, struct job *job, struct err *err)
+enum code job_decode(struct arena *arena, struct keyspace keyspace, const struct store_row *row,
+		     struct job *job, struct err *err)
 {
-	bool is_sound = str_is_set(row->value) && job_unpack(arena, &job_record, row->value, job) && job->data <= INT64_MAX;
+	bool is_sound = str_is_set(row->value) && job_unpack(arena, &job_record, row->value, job) &&
+			job->data <= INT64_MAX;
 
 	return is_sound ? OK : row_malformed(err, keyspace, row->key);
 }
 
 enum code job_malformed(const struct job *job, struct err *err)
 {
-	return row_malformed(err, jobs_keyspace, str_printf(err->arena, ROWS STR_FMT "/" STR_FMT, STR_ARG(job->kind), STR_ARG(job->id)));
+	return row_malformed(err, jobs_keyspace,
+			     str_printf(err->arena, ROWS STR_FMT "/" STR_FMT, STR_ARG(job->kind),
+					STR_ARG(job->id)));
 }
 
 /* A run that is given a transaction already begun, and ends it. */
-static enum code run_in(struct job_txn *txn, bool is_writing, job_apply *apply, void *context, struct err *err)
+static enum code run_in(struct job_txn *txn, bool is_writing, job_apply *apply, void *context,
+			struct err *err)
 {
 	enum code code = is_writing ? catalog_arm(txn->catalog, txn->txn, txn->ns, err) : OK;
 
@@ -76,26 +91,30 @@ static enum code run_in(struct job_txn *txn, bool is_writing, job_apply *apply, 
 	return code;
 }
 
-static enum code run(struct catalog *catalog, struct ns ns, bool is_writing, job_apply *apply, void *context, struct err *err)
+static enum code run(struct catalog *catalog, struct ns ns, bool is_writing, job_apply *apply,
+		     void *context, struct err *err)
 {
 	struct job_txn txn = {.catalog = catalog, .ns = ns, .arena = err->arena};
 	struct retry retry = {0};
 	enum code code;
 
 	do {
-		code = store_begin(catalog_store(catalog), is_writing ? STORE_WRITE : STORE_READ, &txn.txn, err);
+		code = store_begin(catalog_store(catalog), is_writing ? STORE_WRITE : STORE_READ,
+				   &txn.txn, err);
 		if (code == OK)
 			code = run_in(&txn, is_writing, apply, context, err);
 	} while (retry_again(&retry, code));
 	return retry_code(code, err);
 }
 
-enum code job_write(struct catalog *catalog, struct ns ns, job_apply *apply, void *context, struct err *err)
+enum code job_write(struct catalog *catalog, struct ns ns, job_apply *apply, void *context,
+		    struct err *err)
 {
 	return run(catalog, ns, true, apply, context, err);
 }
 
-enum code job_read(struct catalog *catalog, struct ns ns, job_apply *apply, void *context, struct err *err)
+enum code job_read(struct catalog *catalog, struct ns ns, job_apply *apply, void *context,
+		   struct err *err)
 {
 	return run(catalog, ns, false, apply, context, err);
 }
@@ -104,11 +123,14 @@ struct str job_id(struct arena *arena, int64_t now_ms)
 {
 	struct str uuid = catalog_uuid(arena);
 
-	return str_printf(arena, "%014lld-%.*s", (long long)(now_ms > 0 ? now_ms : 0), RANDOM_DIGITS, uuid.p);
+	return str_printf(arena, "%014lld-%.*s", (long long)(now_ms > 0 ? now_ms : 0),
+			  RANDOM_DIGITS, uuid.p);
 }
 
-/* What the keys of all rows of the table begin with; of a kind where it is set; of one job where `name` is. */
-static struct str key_of(const struct job_txn *txn, const char *rows, struct str kind, struct str name)
+/* What the keys of all rows of the table begin with; of a kind where it is set; of one job where
+ * `name` is. */
+static struct str key_of(const struct job_txn *txn, const char *rows, struct str kind,
+			 struct str name)
 {
 	struct buf buf = buf_in(txn->arena);
 
@@ -171,7 +193,8 @@ static bool read_open(struct str key, struct str value, struct job_open *open)
 	return row_is_whole(&row);
 }
 
-enum code job_find_open(struct store_txn *txn, struct arena *arena, struct str after, size_t limit, struct job_open **open, size_t *n, struct err *err)
+enum code job_find_open(struct store_txn *txn, struct arena *arena, struct str after, size_t limit,
+			struct job_open **open, size_t *n, struct err *err)
 {
 	struct str prefix = STR(OPEN);
 	struct store_range range = {prefix, key_after_prefix(arena, prefix), false};
@@ -179,7 +202,8 @@ enum code job_find_open(struct store_txn *txn, struct arena *arena, struct str a
 
 	if (str_is_set(after))
 		range.low = key_behind(arena, after);
-	enum code code = store_page(txn, jobs_keyspace, &range, (struct store_bounds){.rows = limit}, arena, &page, err);
+	enum code code = store_page(txn, jobs_keyspace, &range,
+				    (struct store_bounds){.rows = limit}, arena, &page, err);
 	*open = ARENA_ARRAY(arena, struct job_open, page.n);
 	*n = 0;
 	for (size_t i = 0; i < page.n && code == OK; i++) {
@@ -194,11 +218,13 @@ enum code job_restore(struct job_txn *txn, const struct job *job, struct err *er
 	struct job own = *job;
 
 	own.ns = txn->ns;
-	enum code code = store_put(txn->txn, jobs_keyspace, key_of(txn, ROWS, own.kind, own.id), job_encode(txn->arena, &own), err);
+	enum code code = store_put(txn->txn, jobs_keyspace, key_of(txn, ROWS, own.kind, own.id),
+				   job_encode(txn->arena, &own), err);
 	if (code == OK && own.state == JOB_RUNNING)
 		code = put_open(txn, &own, err);
 	if (code == OK && str_is_set(own.token))
-		code = store_put(txn->txn, jobs_keyspace, key_of(txn, TOKENS, own.kind, own.token), own.id, err);
+		code = store_put(txn->txn, jobs_keyspace, key_of(txn, TOKENS, own.kind, own.token),
+				 own.id, err);
 	return code;
 }
 
@@ -212,14 +238,16 @@ enum code job_add(struct job_txn *txn, const struct job *job, struct err *err)
 	return job_restore(txn, &own, err);
 }
 
-enum code job_get(struct job_txn *txn, struct str kind, struct str id, struct job *job, struct err *err)
+enum code job_get(struct job_txn *txn, struct str kind, struct str id, struct job *job,
+		  struct err *err)
 {
 	struct store_row row = {.key = key_of(txn, ROWS, kind, id)};
 	enum code code = store_get(txn->txn, jobs_keyspace, row.key, txn->arena, &row.value, err);
 
 	if (code != OK)
 		return code;
-	return str_is_set(row.value) ? job_decode(txn->arena, jobs_keyspace, &row, job, err) : err_default(err, ERR_RESOURCE_NOT_FOUND);
+	return str_is_set(row.value) ? job_decode(txn->arena, jobs_keyspace, &row, job, err)
+				     : err_default(err, ERR_RESOURCE_NOT_FOUND);
 }
 
 struct finding {
@@ -234,17 +262,20 @@ static enum code apply_find(struct job_txn *txn, void *context, struct err *err)
 	return job_get(txn, finding->kind, finding->id, finding->job, err);
 }
 
-enum code job_find(struct catalog *catalog, struct ns ns, struct str kind, struct str id, struct job *job, struct err *err)
+enum code job_find(struct catalog *catalog, struct ns ns, struct str kind, struct str id,
+		   struct job *job, struct err *err)
 {
 	struct finding finding = {kind, id, job};
 
 	return job_read(catalog, ns, apply_find, &finding, err);
 }
 
-enum code job_find_token(struct job_txn *txn, struct str kind, struct str token, struct job *job, bool *is_found, struct err *err)
+enum code job_find_token(struct job_txn *txn, struct str kind, struct str token, struct job *job,
+			 bool *is_found, struct err *err)
 {
 	struct str id;
-	enum code code = store_get(txn->txn, jobs_keyspace, key_of(txn, TOKENS, kind, token), txn->arena, &id, err);
+	enum code code = store_get(txn->txn, jobs_keyspace, key_of(txn, TOKENS, kind, token),
+				   txn->arena, &id, err);
 
 	*is_found = false;
 	if (code != OK || !str_is_set(id))
@@ -267,7 +298,8 @@ enum code job_put(struct job_txn *txn, struct job *job, int64_t now_ms, struct e
 	next.revision++;
 	if (next.state != JOB_RUNNING && !next.ended_ms)
 		next.ended_ms = now_ms;
-	code = store_put(txn->txn, jobs_keyspace, key_of(txn, ROWS, next.kind, next.id), job_encode(txn->arena, &next), err);
+	code = store_put(txn->txn, jobs_keyspace, key_of(txn, ROWS, next.kind, next.id),
+			 job_encode(txn->arena, &next), err);
 	if (code == OK && (next.state != known.state || next.due_ms != known.due_ms))
 		code = put_open(txn, &next, err);
 	if (code == OK)
@@ -277,13 +309,18 @@ enum code job_put(struct job_txn *txn, struct job *job, int64_t now_ms, struct e
 
 enum code job_remove(struct job_txn *txn, const struct job *job, struct err *err)
 {
-	enum code code = store_del(txn->txn, jobs_keyspace, key_of(txn, ROWS, job->kind, job->id), err);
+	enum code code =
+		store_del(txn->txn, jobs_keyspace, key_of(txn, ROWS, job->kind, job->id), err);
 
 	if (code == OK && job->state == JOB_RUNNING)
-		code = store_del(txn->txn, jobs_keyspace, key_of(txn, OPEN, job->kind, job->id), err);
+		code = store_del(txn->txn, jobs_keyspace, key_of(txn, OPEN, job->kind, job->id),
+				 err);
 	if (code == OK && str_is_set(job->token))
-		code = store_del(txn->txn, jobs_keyspace, key_of(txn, TOKENS, job->kind, job->token), err);
-	return code == OK && job->data ? store_drop(txn->txn, (struct keyspace){job->data, PART_ITEMS}, err) : code;
+		code = store_del(txn->txn, jobs_keyspace,
+				 key_of(txn, TOKENS, job->kind, job->token), err);
+	return code == OK && job->data
+		       ? store_drop(txn->txn, (struct keyspace){job->data, PART_ITEMS}, err)
+		       : code;
 }
 
 enum code job_list(struct job_txn *txn, struct str kind, struct job_page *list, struct err *err)
@@ -296,7 +333,9 @@ enum code job_list(struct job_txn *txn, struct str kind, struct job_page *list, 
 		range.high = key_of(txn, ROWS, kind, list->after);
 	else if (str_is_set(list->after))
 		range.low = key_behind(txn->arena, key_of(txn, ROWS, kind, list->after));
-	enum code code = store_page(txn->txn, jobs_keyspace, &range, (struct store_bounds){.rows = list->limit}, txn->arena, &page, err);
+	enum code code =
+		store_page(txn->txn, jobs_keyspace, &range,
+			   (struct store_bounds){.rows = list->limit}, txn->arena, &page, err);
 	list->jobs = ARENA_ARRAY(txn->arena, struct job, page.n);
 	list->n = 0;
 	list->is_more = page.is_more;
@@ -308,7 +347,8 @@ enum code job_list(struct job_txn *txn, struct str kind, struct job_page *list, 
 	return code;
 }
 
-enum code job_list_open(struct job_txn *txn, struct str kind, struct str subject, struct job **jobs, size_t *n, struct err *err)
+enum code job_list_open(struct job_txn *txn, struct str kind, struct str subject, struct job **jobs,
+			size_t *n, struct err *err)
 {
 	struct store_range range = range_of(txn, OPEN, kind);
 	struct walk walk = walk_begin(txn->txn, jobs_keyspace, &range, err);
@@ -321,7 +361,9 @@ enum code job_list_open(struct job_txn *txn, struct str kind, struct str subject
 		struct job_open open;
 		struct job job;
 
-		code = read_open(row.key, row.value, &open) ? job_get(txn, open.kind, open.id, &job, err) : row_malformed(err, jobs_keyspace, row.key);
+		code = read_open(row.key, row.value, &open)
+			       ? job_get(txn, open.kind, open.id, &job, err)
+			       : row_malformed(err, jobs_keyspace, row.key);
 		if (code != OK || (str_is_set(subject) && !str_eq(job.subject, subject)))
 			continue;
 		*jobs = arena_room(txn->arena, *jobs, *n, sizeof(**jobs));
@@ -349,7 +391,8 @@ enum code job_all(struct job_txn *txn, struct job **jobs, size_t *n, struct err 
 	return code != OK ? code : read;
 }
 
-enum code job_numbers(struct store_txn *txn, void (*visit)(void *context, uint64_t number), void *context, struct err *err)
+enum code job_numbers(struct store_txn *txn, void (*visit)(void *context, uint64_t number),
+		      void *context, struct err *err)
 {
 	struct str prefix = STR(ROWS);
 	struct store_range range = {prefix, key_after_prefix(err->arena, prefix), false};
@@ -373,7 +416,10 @@ uint64_t job_data_of(struct arena *arena, struct str key, struct str row)
 	struct err ignored = err_in(arena);
 	struct job job;
 
-	return str_starts_with(key, STR(ROWS)) && job_decode(arena, jobs_keyspace, &own, &job, &ignored) == OK ? job.data : 0;
+	return str_starts_with(key, STR(ROWS)) &&
+			       job_decode(arena, jobs_keyspace, &own, &job, &ignored) == OK
+		       ? job.data
+		       : 0;
 }
 
 enum code job_remove_all(struct job_txn *txn, struct err *err)
@@ -385,7 +431,8 @@ enum code job_remove_all(struct job_txn *txn, struct err *err)
 
 	for (size_t i = 0; i < n && code == OK; i++) {
 		if (jobs[i].data)
-			code = store_drop(txn->txn, (struct keyspace){jobs[i].data, PART_ITEMS}, err);
+			code = store_drop(txn->txn, (struct keyspace){jobs[i].data, PART_ITEMS},
+					  err);
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == OK && n > 0; i++) {
 		struct store_range range = range_of(txn, rows[i], STR_ABSENT);
@@ -409,9 +456,11 @@ enum code job_copy_all(struct job_txn *from, struct ns to, struct err *err)
 		if (data)
 			code = catalog_next_number(from->txn, from->arena, &jobs[i].data, err);
 		if (code == OK && data)
-			code = store_create(from->txn, (struct keyspace){jobs[i].data, PART_ITEMS}, err);
+			code = store_create(from->txn, (struct keyspace){jobs[i].data, PART_ITEMS},
+					    err);
 		if (code == OK && data)
-			code = store_copy(from->txn, (struct keyspace){data, PART_ITEMS}, (struct keyspace){jobs[i].data, PART_ITEMS}, err);
+			code = store_copy(from->txn, (struct keyspace){data, PART_ITEMS},
+					  (struct keyspace){jobs[i].data, PART_ITEMS}, err);
 		if (code == OK)
 			code = job_restore(&target, &jobs[i], err);
 	}

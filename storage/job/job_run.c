@@ -67,7 +67,8 @@ enum code job_run_begin(struct job_step *step, struct job_txn *txn, struct err *
 {
 	struct job known;
 
-	*txn = (struct job_txn){.catalog = step->catalog, .ns = step->job->ns, .arena = step->arena};
+	*txn = (struct job_txn){
+		.catalog = step->catalog, .ns = step->job->ns, .arena = step->arena};
 	enum code code = store_begin(catalog_store(step->catalog), STORE_WRITE, &txn->txn, err);
 	if (code != OK)
 		return code;
@@ -96,8 +97,9 @@ enum code job_run_commit(struct job_step *step, struct job_txn *txn, struct err 
 
 bool job_run_passes(enum code code)
 {
-	return code == ERR_CONFLICT || code == ERR_TABLE_MOVED || code == ERR_STORE_UNAVAILABLE || code == ERR_STORE_UNKNOWN ||
-	       code == ERR_STORE_FULL || code == ERR_DATA_LIMIT || code == ERR_SERVICE_UNAVAILABLE;
+	return code == ERR_CONFLICT || code == ERR_TABLE_MOVED || code == ERR_STORE_UNAVAILABLE ||
+	       code == ERR_STORE_UNKNOWN || code == ERR_STORE_FULL || code == ERR_DATA_LIMIT ||
+	       code == ERR_SERVICE_UNAVAILABLE;
 }
 
 struct failing {
@@ -110,13 +112,16 @@ static enum code apply_failure(struct job_txn *txn, void *context, struct err *e
 {
 	struct failing *failing = context;
 	struct job job = *failing->job;
-	enum code code = failing->kind->give_up ? failing->kind->give_up(txn, &job, failing->kind->context, err) : OK;
+	enum code code = failing->kind->give_up
+				 ? failing->kind->give_up(txn, &job, failing->kind->context, err)
+				 : OK;
 
 	return code == OK ? job_put(txn, &job, failing->now_ms, err) : code;
 }
 
 /* The job ends with the error. */
-static enum code fail(struct job_step *step, const struct job_kind *kind, enum code code, const struct err *why, struct err *err)
+static enum code fail(struct job_step *step, const struct job_kind *kind, enum code code,
+		      const struct err *why, struct err *err)
 {
 	struct failing failing = {step->job, kind, step->now_ms};
 
@@ -134,7 +139,8 @@ static enum code save(struct job_step *step, struct err *err)
 	return code == OK ? job_run_commit(step, &txn, err) : code;
 }
 
-static enum code load(struct job_run *run, const struct job_open *open, struct arena *arena, struct job *job, struct err *err)
+static enum code load(struct job_run *run, const struct job_open *open, struct arena *arena,
+		      struct job *job, struct err *err)
 {
 	struct job_txn txn = {.catalog = run->catalog, .ns = open->ns, .arena = arena};
 	enum code code = store_begin(catalog_store(run->catalog), STORE_READ, &txn.txn, err);
@@ -147,12 +153,18 @@ static enum code load(struct job_run *run, const struct job_open *open, struct a
 }
 
 /* One piece of a job that nobody else is at; ERR_RESOURCE_NOT_FOUND where it is gone. */
-static enum code step_job(struct job_run *run, const struct job_open *open, const struct job_kind *kind, int64_t now_ms, bool *is_over, struct err *err)
+static enum code step_job(struct job_run *run, const struct job_open *open,
+			  const struct job_kind *kind, int64_t now_ms, bool *is_over,
+			  struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct err own = err_in(arena);
 	struct job job;
-	struct job_step step = {.catalog = run->catalog, .job = &job, .arena = arena, .now_ms = now_ms, .context = kind->context};
+	struct job_step step = {.catalog = run->catalog,
+				.job = &job,
+				.arena = arena,
+				.now_ms = now_ms,
+				.context = kind->context};
 	enum code code = load(run, open, arena, &job, &own);
 
 	*is_over = code == OK && (job.state != JOB_RUNNING || job.due_ms > now_ms);
@@ -207,11 +219,13 @@ static void let_go(struct job_run *run, struct busy *own)
 
 static struct str lease_of(struct arena *arena, const struct job_open *open)
 {
-	return str_printf(arena, "job/" STR_FMT "/" STR_FMT, STR_ARG(open->kind), STR_ARG(open->id));
+	return str_printf(arena, "job/" STR_FMT "/" STR_FMT, STR_ARG(open->kind),
+			  STR_ARG(open->id));
 }
 
 /* One piece under the lease and alone in this process. *is_ours false: someone else is at it. */
-static enum code step_leased(struct job_run *run, const struct job_open *open, const struct job_kind *kind, struct leases *leases, bool waits,
+static enum code step_leased(struct job_run *run, const struct job_open *open,
+			     const struct job_kind *kind, struct leases *leases, bool waits,
 			     int64_t now_ms, bool *is_ours, bool *is_over, struct err *err)
 {
 	struct busy own = {.lease = lease_of(err->arena, open)};
@@ -230,7 +244,8 @@ static enum code step_leased(struct job_run *run, const struct job_open *open, c
 	return code;
 }
 
-enum code job_run_now(struct job_run *run, struct ns ns, struct str kind_name, struct str id, unsigned steps, int64_t now_ms, struct err *err)
+enum code job_run_now(struct job_run *run, struct ns ns, struct str kind_name, struct str id,
+		      unsigned steps, int64_t now_ms, struct err *err)
 {
 	const struct job_kind *kind = run ? kind_of(run, kind_name) : NULL;
 	struct job_open open = {.ns = ns, .kind = kind_name, .id = id};
@@ -239,7 +254,8 @@ enum code job_run_now(struct job_run *run, struct ns ns, struct str kind_name, s
 	enum code code = OK;
 
 	while (kind && is_ours && !is_over && code == OK && catalog_next_piece(run->catalog, &left))
-		code = step_leased(run, &open, kind, run->leases, true, now_ms, &is_ours, &is_over, err);
+		code = step_leased(run, &open, kind, run->leases, true, now_ms, &is_ours, &is_over,
+				   err);
 	/* what did not go well now is tried again by the upkeep, or says so in its row */
 	return code == ERR_RESOURCE_NOT_FOUND || job_run_passes(code) ? OK : code;
 }
@@ -261,7 +277,9 @@ static void set_last(struct job_run *run, struct str key)
 }
 
 /* A job that is due by its clock: its next piece, if nobody else is at it. */
-static enum code try_open(struct job_run *run, const struct job_open *open, const struct times *times, int64_t *wait_ms, bool *is_done, struct err *err)
+static enum code try_open(struct job_run *run, const struct job_open *open,
+			  const struct times *times, int64_t *wait_ms, bool *is_done,
+			  struct err *err)
 {
 	const struct job_kind *kind = kind_of(run, open->kind);
 	bool is_ours, is_over;
@@ -274,7 +292,8 @@ static enum code try_open(struct job_run *run, const struct job_open *open, cons
 			*wait_ms = open->due_ms - now_ms;
 		return OK;
 	}
-	enum code code = step_leased(run, open, kind, times->leases, false, now_ms, &is_ours, &is_over, err);
+	enum code code =
+		step_leased(run, open, kind, times->leases, false, now_ms, &is_ours, &is_over, err);
 	*is_done = code == OK && is_ours;
 	if (code == OK && !is_ours && *wait_ms > OTHERS_MS)
 		*wait_ms = OTHERS_MS;
@@ -286,7 +305,8 @@ static enum code try_open(struct job_run *run, const struct job_open *open, cons
 	return code;
 }
 
-static enum code find_open(struct job_run *run, struct arena *arena, struct str after, struct job_open **open, size_t *n, struct err *err)
+static enum code find_open(struct job_run *run, struct arena *arena, struct str after,
+			   struct job_open **open, size_t *n, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(run->catalog), STORE_READ, &txn, err);
@@ -298,8 +318,10 @@ static enum code find_open(struct job_run *run, struct arena *arena, struct str 
 	return code;
 }
 
-/* Goes once around the open jobs, from the one behind the last, and stops at the first of which a piece could be done. */
-enum code job_run_step(struct job_run *run, const struct times *times, int64_t *wait_ms, struct err *err)
+/* Goes once around the open jobs, from the one behind the last, and stops at the first of which a
+ * piece could be done. */
+enum code job_run_step(struct job_run *run, const struct times *times, int64_t *wait_ms,
+		       struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct err own = err_in(arena);

@@ -1,6 +1,6 @@
 /*
- * Rows of SYSTEM_HISTORY: what a row was, by table, part, the row's key and the moment of the change; and for the upkeep the same by namespace and the moment
- * from which nobody needs it.
+ * Rows of SYSTEM_HISTORY: what a row was, by table, part, the row's key and the moment of the
+ * change; and for the upkeep the same by namespace and the moment from which nobody needs it.
  */
 #include "storage/lag/history.h"
 
@@ -31,7 +31,8 @@ static struct buf row_head(struct arena *arena, uint64_t table, uint32_t part)
 	return buf;
 }
 
-static struct str row_key(struct arena *arena, struct keyspace keyspace, struct str key, int64_t moment_ms)
+static struct str row_key(struct arena *arena, struct keyspace keyspace, struct str key,
+			  int64_t moment_ms)
 {
 	struct buf buf = row_head(arena, keyspace.table, keyspace.part);
 
@@ -61,7 +62,8 @@ struct note {
 
 static bool decode_key(struct str bytes, struct note *note)
 {
-	struct row_reader key = row_read(bytes), moment = row_read(row_take_last(&key, MOMENT_SIZE));
+	struct row_reader key = row_read(bytes),
+			  moment = row_read(row_take_last(&key, MOMENT_SIZE));
 
 	*note = (struct note){.moment_ms = row_ms(&moment), .value = STR_ABSENT};
 	bool is_row = row_at(row_take(&key, HEAD_SIZE), 0) == KIND_ROW;
@@ -83,7 +85,8 @@ static bool decode(const struct store_row *row, struct note *note)
 	return row_is_whole(&value);
 }
 
-enum code history_note(const struct history_writer *writer, struct keyspace keyspace, bool is_global, struct str key, struct str value, struct err *err)
+enum code history_note(const struct history_writer *writer, struct keyspace keyspace,
+		       bool is_global, struct str key, struct str value, struct err *err)
 {
 	struct str row = row_key(writer->arena, keyspace, key, writer->now_ms), known;
 	struct buf note = buf_in(writer->arena);
@@ -100,12 +103,16 @@ enum code history_note(const struct history_writer *writer, struct keyspace keys
 	if (code != OK)
 		return code;
 	int64_t until_ms = writer->now_ms + (int64_t)lag_longest_ms(&writer->lag);
-	return store_put(writer->txn, history, due_key(writer->arena, writer->space, until_ms, row), STR("-"), err);
+	return store_put(writer->txn, history, due_key(writer->arena, writer->space, until_ms, row),
+			 STR("-"), err);
 }
 
 struct history_view history_view_of(const struct lag *lag, bool is_global, int64_t now_ms)
 {
-	return (struct history_view){.now_ms = now_ms, .lag_ms = lag_ms(lag, is_global), .jitter_ms = lag->jitter_ms, .seed = lag->seed};
+	return (struct history_view){.now_ms = now_ms,
+				     .lag_ms = lag_ms(lag, is_global),
+				     .jitter_ms = lag->jitter_ms,
+				     .seed = lag->seed};
 }
 
 /* Whether the write that the row is of cannot be seen yet. */
@@ -117,12 +124,14 @@ static bool is_hidden(const struct history_view *view, const struct note *note)
 	if (view->jitter_ms > 0) {
 		put_be64(own, note->item);
 		put_be64(own + MOMENT_SIZE, (uint64_t)note->moment_ms);
-		seen_ms += (int64_t)(str_hash((struct str){own, sizeof(own)}, view->seed) % ((uint64_t)view->jitter_ms + 1));
+		seen_ms += (int64_t)(str_hash((struct str){own, sizeof(own)}, view->seed) %
+				     ((uint64_t)view->jitter_ms + 1));
 	}
 	return view->now_ms < seen_ms;
 }
 
-enum code history_get(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, struct str key, struct arena *arena,
+enum code history_get(struct store_txn *txn, const struct history_view *view,
+		      struct keyspace keyspace, struct str key, struct arena *arena,
 		      struct str *value, struct err *err)
 {
 	int64_t from_ms = view->now_ms - view->lag_ms - view->jitter_ms;
@@ -131,7 +140,8 @@ enum code history_get(struct store_txn *txn, const struct history_view *view, st
 	enum code code = OK;
 
 	buf_add_str(&all, key);
-	struct store_range range = {row_key(arena, keyspace, key, from_ms > 0 ? from_ms : 0), key_after_prefix(arena, buf_str(&all)), false};
+	struct store_range range = {row_key(arena, keyspace, key, from_ms > 0 ? from_ms : 0),
+				    key_after_prefix(arena, buf_str(&all)), false};
 	while (code == OK && page.is_more) {
 		code = store_page(txn, history, &range, piece, arena, &page, err);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
@@ -162,7 +172,8 @@ struct past {
 
 static bool is_within(const struct store_range *range, struct str key)
 {
-	return (!str_is_set(range->low) || str_cmp(key, range->low) >= 0) && (!str_is_set(range->high) || str_cmp(key, range->high) < 0);
+	return (!str_is_set(range->low) || str_cmp(key, range->low) >= 0) &&
+	       (!str_is_set(range->high) || str_cmp(key, range->high) < 0);
 }
 
 /* Of several hidden writes of a row the first counts: before it the row was what a read sees. */
@@ -186,14 +197,17 @@ static void take(struct past *past, const struct history_view *view, const struc
 }
 
 /* Beyond a bound of rows there may be a moment. */
-static struct store_range range_of(struct arena *arena, struct keyspace keyspace, const struct store_range *range)
+static struct store_range range_of(struct arena *arena, struct keyspace keyspace,
+				   const struct store_range *range)
 {
-	struct buf low = row_head(arena, keyspace.table, keyspace.part), high = row_head(arena, keyspace.table, keyspace.part);
+	struct buf low = row_head(arena, keyspace.table, keyspace.part),
+		   high = row_head(arena, keyspace.table, keyspace.part);
 
 	if (str_is_set(range->low))
 		buf_add_str(&low, range->low);
 	if (!str_is_set(range->high))
-		return (struct store_range){buf_str(&low), key_after_prefix(arena, buf_str(&high)), range->is_reverse};
+		return (struct store_range){buf_str(&low), key_after_prefix(arena, buf_str(&high)),
+					    range->is_reverse};
 	buf_add_str(&high, range->high);
 	for (int i = 0; i < MOMENT_SIZE; i++)
 		buf_add_byte(&high, 0xff);
@@ -201,14 +215,16 @@ static struct store_range range_of(struct arena *arena, struct keyspace keyspace
 }
 
 /* The history of a range, or of its beginning where there is much. */
-static enum code collect(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, struct past *past, struct err *err)
+static enum code collect(struct store_txn *txn, const struct history_view *view,
+			 struct keyspace keyspace, struct past *past, struct err *err)
 {
 	struct store_range rest = range_of(past->arena, keyspace, past->range);
 	struct store_page page = {.is_more = true};
 	enum code code = OK;
 
 	for (int pages = 0; code == OK && page.is_more; pages++) {
-		past->is_cut = pages >= PAGES_MAX && str_is_set(past->last) && !str_eq(past->first, past->last);
+		past->is_cut = pages >= PAGES_MAX && str_is_set(past->last) &&
+			       !str_eq(past->first, past->last);
 		if (past->is_cut)
 			break;
 		code = store_page(txn, history, &rest, piece, past->arena, &page, err);
@@ -245,7 +261,8 @@ static bool is_before(const struct store_range *range, struct str a, struct str 
 }
 
 /* The part of the range that the page is of. */
-static struct store_range covered_by(struct arena *arena, const struct store_range *range, const struct store_page *page)
+static struct store_range covered_by(struct arena *arena, const struct store_range *range,
+				     const struct store_page *page)
 {
 	struct store_range covered = *range;
 
@@ -268,13 +285,17 @@ static void cut(struct store_page *page, const struct past *past)
 	page->is_more = true;
 }
 
-static void merge(struct arena *arena, const struct store_page *present, const struct past *past, struct store_page *page)
+static void merge(struct arena *arena, const struct store_page *present, const struct past *past,
+		  struct store_page *page)
 {
 	size_t i = 0, k = 0;
 
-	*page = (struct store_page){.v = ARENA_ARRAY(arena, struct store_row, present->n + past->n), .is_more = present->is_more};
+	*page = (struct store_page){.v = ARENA_ARRAY(arena, struct store_row, present->n + past->n),
+				    .is_more = present->is_more};
 	while (i < present->n || k < past->n) {
-		bool is_past = k < past->n && (i == present->n || !is_before(past->range, present->v[i].key, past->rows[k].key));
+		bool is_past = k < past->n &&
+			       (i == present->n ||
+				!is_before(past->range, present->v[i].key, past->rows[k].key));
 
 		if (!is_past) {
 			page->v[page->n++] = present->v[i++];
@@ -288,7 +309,8 @@ static void merge(struct arena *arena, const struct store_page *present, const s
 }
 
 /* What is left of the range. */
-static struct store_range rest_of(struct arena *arena, const struct store_range *range, const struct store_range *covered, const struct past *past)
+static struct store_range rest_of(struct arena *arena, const struct store_range *range,
+				  const struct store_range *covered, const struct past *past)
 {
 	struct store_range rest = *range;
 
@@ -299,19 +321,23 @@ static struct store_range rest_of(struct arena *arena, const struct store_range 
 	return rest;
 }
 
-enum code history_page(struct store_txn *txn, const struct history_view *view, struct keyspace keyspace, const struct store_reference *reference,
-		       const struct store_range *range, struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+enum code history_page(struct store_txn *txn, const struct history_view *view,
+		       struct keyspace keyspace, const struct store_reference *reference,
+		       const struct store_range *range, struct store_bounds bounds,
+		       struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct store_range rest = *range;
 
 	for (;;) {
 		struct store_page present;
-		enum code code = store_page_of(txn, keyspace, reference, &rest, bounds, arena, &present, err);
+		enum code code = store_page_of(txn, keyspace, reference, &rest, bounds, arena,
+					       &present, err);
 
 		if (code != OK)
 			return code;
 		struct store_range covered = covered_by(arena, &rest, &present);
-		struct past past = {.arena = arena, .range = &covered, .first = STR_ABSENT, .last = STR_ABSENT};
+		struct past past = {
+			.arena = arena, .range = &covered, .first = STR_ABSENT, .last = STR_ABSENT};
 		code = collect(txn, view, keyspace, &past, err);
 		if (code != OK)
 			return code;
@@ -339,7 +365,8 @@ enum code history_forget(struct store_txn *txn, uint64_t table, struct err *err)
 	return store_del_range(txn, history, &range, err);
 }
 
-/* With what the keys of all rows of what is due begin that are of this one's namespace; absent where it is malformed. */
+/* With what the keys of all rows of what is due begin that are of this one's namespace; absent
+ * where it is malformed. */
 static struct str space_of(struct str key, struct ns *ns)
 {
 	struct row_reader row = row_read(row_behind(key, 1));
@@ -349,7 +376,8 @@ static struct str space_of(struct str key, struct ns *ns)
 	return row.is_cut ? STR_ABSENT : row_first(key, key.n - row.rest.n);
 }
 
-static enum code read_page_of(struct store *store, const struct store_range *range, size_t rows, struct arena *arena, struct store_page *page, struct err *err)
+static enum code read_page_of(struct store *store, const struct store_range *range, size_t rows,
+			      struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct store_txn *txn;
 	bool is_begun;
@@ -361,15 +389,18 @@ static enum code read_page_of(struct store *store, const struct store_range *ran
 		return code;
 	code = lag_is_begun(txn, &is_begun, err);
 	if (code == OK && is_begun)
-		code = store_page(txn, history, range, (struct store_bounds){.rows = rows}, arena, page, err);
+		code = store_page(txn, history, range, (struct store_bounds){.rows = rows}, arena,
+				  page, err);
 	store_abort(txn);
 	return code;
 }
 
-enum code history_find(struct store *store, struct arena *arena, struct str *after, struct ns *ns, bool *is_found, struct err *err)
+enum code history_find(struct store *store, struct arena *arena, struct str *after, struct ns *ns,
+		       bool *is_found, struct err *err)
 {
 	static const char kind = KIND_DUE;
-	const struct store_range range = {after->n > 0 ? *after : (struct str){&kind, 1}, STR("e"), false};
+	const struct store_range range = {after->n > 0 ? *after : (struct str){&kind, 1}, STR("e"),
+					  false};
 	struct store_page page;
 	enum code code = read_page_of(store, &range, 1, arena, &page, err);
 
@@ -385,7 +416,8 @@ enum code history_find(struct store *store, struct arena *arena, struct str *aft
 }
 
 /* Those of moments after `after_ms`. */
-static enum code remove_rows(struct store *store, const struct store_page *page, size_t space_n, int64_t after_ms, struct err *err)
+static enum code remove_rows(struct store *store, const struct store_page *page, size_t space_n,
+			     int64_t after_ms, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_WRITE, &txn, err);
@@ -400,7 +432,8 @@ static enum code remove_rows(struct store *store, const struct store_page *page,
 
 		if (is_sound && note.moment_ms <= after_ms)
 			continue;
-		code = is_sound ? store_del(txn, history, row, err) : OK; /* what is malformed goes */
+		code = is_sound ? store_del(txn, history, row, err)
+				: OK; /* what is malformed goes */
 		if (code == OK)
 			code = store_del(txn, history, page->v[i].key, err);
 	}
@@ -411,7 +444,8 @@ static enum code remove_rows(struct store *store, const struct store_page *page,
 }
 
 /* The next piece of a range. */
-static enum code trim(struct store *store, struct arena *arena, struct store_range *range, size_t space_n, int64_t after_ms, bool *more, struct err *err)
+static enum code trim(struct store *store, struct arena *arena, struct store_range *range,
+		      size_t space_n, int64_t after_ms, bool *more, struct err *err)
 {
 	struct store_page page;
 	enum code code = read_page_of(store, range, TRIMMED_AT_ONCE, arena, &page, err);
@@ -424,12 +458,15 @@ static enum code trim(struct store *store, struct arena *arena, struct store_ran
 	return remove_rows(store, &page, space_n, after_ms, err);
 }
 
-enum code history_trim(struct store *store, struct arena *arena, struct ns ns, int64_t now_ms, bool is_turned, history_may *may, void *context, bool *more,
-		       struct err *err)
+enum code history_trim(struct store *store, struct arena *arena, struct ns ns, int64_t now_ms,
+		       bool is_turned, history_may *may, void *context, bool *more, struct err *err)
 {
-	struct str space = str_printf(arena, STR_FMT "/" STR_FMT "/", STR_ARG(ns.account), STR_ARG(ns.region));
-	struct store_range due = {due_key(arena, space, 0, STR("")), due_key(arena, space, now_ms + 1, STR("")), false};
-	struct store_range later = {due.high, key_after_prefix(arena, row_first(due.low, 1 + space.n)), false};
+	struct str space =
+		str_printf(arena, STR_FMT "/" STR_FMT "/", STR_ARG(ns.account), STR_ARG(ns.region));
+	struct store_range due = {due_key(arena, space, 0, STR("")),
+				  due_key(arena, space, now_ms + 1, STR("")), false};
+	struct store_range later = {
+		due.high, key_after_prefix(arena, row_first(due.low, 1 + space.n)), false};
 	struct store_page first;
 	bool is_more = true;
 	enum code code = read_page_of(store, &due, 1, arena, &first, err);
@@ -456,7 +493,9 @@ bool history_read(const struct store_row *row, struct keyspace *keyspace, struct
 	if (row_at(row->key, 0) == KIND_DUE) {
 		struct str all = space_of(row->key, &ns);
 
-		is_sound = str_is_set(all) && decode_key(row_behind(row->key, all.n + MOMENT_SIZE), &note) && str_eq(row->value, STR("-"));
+		is_sound = str_is_set(all) &&
+			   decode_key(row_behind(row->key, all.n + MOMENT_SIZE), &note) &&
+			   str_eq(row->value, STR("-"));
 		note.value = STR_ABSENT;
 	} else {
 		is_sound = decode(row, &note);

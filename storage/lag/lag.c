@@ -18,7 +18,8 @@ static bool decode(struct str bytes, struct lag *lag)
 	lag->index_ms = row_u32(&row);
 	lag->jitter_ms = row_u32(&row);
 	lag->seed = row_u64(&row);
-	return row_is_whole(&row) && lag->table_ms <= LAG_MAX_MS && lag->index_ms <= LAG_MAX_MS && lag->jitter_ms <= LAG_MAX_MS;
+	return row_is_whole(&row) && lag->table_ms <= LAG_MAX_MS && lag->index_ms <= LAG_MAX_MS &&
+	       lag->jitter_ms <= LAG_MAX_MS;
 }
 
 static struct str encode(struct arena *arena, const struct lag *lag)
@@ -41,7 +42,8 @@ bool lag_holds(struct str row, const struct lag *usual, struct lag *lag)
 
 uint64_t lag_longest_ms(const struct lag *lag)
 {
-	return (uint64_t)(lag->table_ms > lag->index_ms ? lag->table_ms : lag->index_ms) + lag->jitter_ms;
+	return (uint64_t)(lag->table_ms > lag->index_ms ? lag->table_ms : lag->index_ms) +
+	       lag->jitter_ms;
 }
 
 static struct str row_key(struct arena *arena, struct str key)
@@ -72,12 +74,14 @@ enum code lag_remove_all(struct store_txn *txn, struct str space, struct err *er
 	return store_del_range(txn, versions, &range, err);
 }
 
-enum code lag_list(struct store_txn *txn, struct str space, struct arena *arena, struct lag_settings *settings, struct err *err)
+enum code lag_list(struct store_txn *txn, struct str space, struct arena *arena,
+		   struct lag_settings *settings, struct err *err)
 {
 	struct store_range range = range_of(arena, space);
 	size_t skip = sizeof(PREFIX) - 1 + space.n;
 	struct store_page page = {.n = 0};
-	enum code code = store_page(txn, versions, &range, (struct store_bounds){0, 0}, arena, &page, err);
+	enum code code =
+		store_page(txn, versions, &range, (struct store_bounds){0, 0}, arena, &page, err);
 
 	*settings = (struct lag_settings){0, ARENA_ARRAY(arena, struct lag_setting, page.n)};
 	for (size_t i = 0; i < page.n && code == OK; i++) {
@@ -110,7 +114,8 @@ enum code lag_begin(struct store_txn *txn, struct err *err)
 	return code == OK ? store_put(txn, versions, BEGUN, STR("1"), err) : code;
 }
 
-enum code lag_inherit(struct store_txn *txn, struct str key, size_t space_n, uint64_t number, struct err *err)
+enum code lag_inherit(struct store_txn *txn, struct str key, size_t space_n, uint64_t number,
+		      struct err *err)
 {
 	struct currency_row row;
 	struct str own, space;
@@ -121,13 +126,15 @@ enum code lag_inherit(struct store_txn *txn, struct str key, size_t space_n, uin
 		return code;
 	code = store_get(txn, versions, row_key(err->arena, key), err->arena, &own, err);
 	if (code == OK)
-		code = store_get(txn, versions, row_key(err->arena, row_first(key, space_n)), err->arena, &space, err);
+		code = store_get(txn, versions, row_key(err->arena, row_first(key, space_n)),
+				 err->arena, &space, err);
 	if (code == OK)
 		code = currency_read(txn, number, &row, err);
 	if (code != OK)
 		return code;
 	struct str wanted = str_is_set(own) ? own : space;
-	bool is_same = str_is_set(wanted) == str_is_set(row.lag) && (!str_is_set(wanted) || str_eq(wanted, row.lag));
+	bool is_same = str_is_set(wanted) == str_is_set(row.lag) &&
+		       (!str_is_set(wanted) || str_eq(wanted, row.lag));
 	return is_same ? OK : currency_put_lag(txn, number, wanted, err);
 }
 
@@ -136,5 +143,6 @@ bool lag_is_sound(struct arena *arena, const struct store_row *row)
 	struct lag lag;
 
 	(void)arena;
-	return str_eq(row->key, BEGUN) || (str_starts_with(row->key, STR(PREFIX)) && decode(row->value, &lag));
+	return str_eq(row->key, BEGUN) ||
+	       (str_starts_with(row->key, STR(PREFIX)) && decode(row->value, &lag));
 }

@@ -7,16 +7,18 @@
 
 #define CATALOG_KEY STR("\0\0\0\0\0\0\0\0") /* no table has the number 0 */
 #define KEY_SIZE 8
-#define ROW_SIZE 16         /* of a row that an older Dynalith wrote, or repair: nothing was counted */
+#define ROW_SIZE 16 /* of a row that an older Dynalith wrote, or repair: nothing was counted */
 #define ROW_SIZE_COUNT 24
-#define ROW_SIZE_STACK 32   /* with the number of the stack of checkpoints that the table's namespace has */
+#define ROW_SIZE_STACK                                                                             \
+	32 /* with the number of the stack of checkpoints that the table's namespace has */
 #define ROW_SIZE_LAG (ROW_SIZE_STACK + CURRENCY_LAG_SIZE)
 
 static const struct keyspace versions = {0, SYSTEM_VERSIONS};
 
 /*
- * Keys and rows of fixed size are built where they are used, since this runs in every transaction. These are keys of a number and of a namespace, of
- * other lengths or beginnings than those of tables.
+ * Keys and rows of fixed size are built where they are used, since this runs in every transaction.
+ * These are keys of a number and of a namespace, of other lengths or beginnings than those of
+ * tables.
  */
 static struct str stack_key(uint64_t stack, char *bytes)
 {
@@ -38,7 +40,8 @@ static enum code arm(struct store_txn *txn, uint64_t stack, struct err *err)
 {
 	char key[9];
 	uint64_t journal;
-	enum code code = row_get_number(txn, versions, stack_key(stack, key), err->arena, &journal, err);
+	enum code code =
+		row_get_number(txn, versions, stack_key(stack, key), err->arena, &journal, err);
 
 	if (code == OK && journal)
 		journal_arm(txn, stack, journal);
@@ -70,12 +73,14 @@ static bool decode(struct str bytes, struct currency_row *out)
 	return row_is_whole(&row);
 }
 
-static enum code row_of(const struct store_key *at, struct str bytes, struct currency_row *out, struct err *err)
+static enum code row_of(const struct store_key *at, struct str bytes, struct currency_row *out,
+			struct err *err)
 {
 	return decode(bytes, out) ? OK : row_malformed(err, at->keyspace, at->key);
 }
 
-enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row, struct err *err)
+enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row,
+			struct err *err)
 {
 	char key[KEY_SIZE];
 	struct str value = STR_ABSENT;
@@ -94,8 +99,10 @@ static enum code arm_by(struct store_txn *txn, const struct currency_row *row, s
 	return row->stack && txn->mode == STORE_WRITE ? arm(txn, row->stack, err) : OK;
 }
 
-/* The same for a transaction that goes on to use the table: its changes are noted where its namespace has a checkpoint. */
-static enum code read_row(struct store_txn *txn, const struct table *table, struct currency_row *row, struct err *err)
+/* The same for a transaction that goes on to use the table: its changes are noted where its
+ * namespace has a checkpoint. */
+static enum code read_row(struct store_txn *txn, const struct table *table,
+			  struct currency_row *row, struct err *err)
 {
 	enum code code = currency_read(txn, table->identity.number, row, err);
 
@@ -104,12 +111,17 @@ static enum code read_row(struct store_txn *txn, const struct table *table, stru
 
 static enum code judge(const struct table *table, const struct currency_row *row, struct err *err)
 {
-	return row->is_there && row->layout == table->currency.layout ? OK : err_default(err, ERR_TABLE_MOVED);
+	return row->is_there && row->layout == table->currency.layout
+		       ? OK
+		       : err_default(err, ERR_TABLE_MOVED);
 }
 
-enum code currency_write(struct store_txn *txn, uint64_t number, const struct currency_row *from, struct err *err)
+enum code currency_write(struct store_txn *txn, uint64_t number, const struct currency_row *from,
+			 struct err *err)
 {
-	size_t n = str_is_set(from->lag) ? ROW_SIZE_LAG : from->stack ? ROW_SIZE_STACK : ROW_SIZE_COUNT;
+	size_t n = str_is_set(from->lag) ? ROW_SIZE_LAG
+		   : from->stack         ? ROW_SIZE_STACK
+					 : ROW_SIZE_COUNT;
 	char key[8], row[ROW_SIZE_LAG];
 
 	put_be64(key, number);
@@ -118,11 +130,13 @@ enum code currency_write(struct store_txn *txn, uint64_t number, const struct cu
 	put_be64(row + 16, from->count);
 	put_be64(row + 24, from->stack);
 	if (str_is_set(from->lag))
-		memcpy(row + ROW_SIZE_STACK, row_first(from->lag, CURRENCY_LAG_SIZE).p, from->lag.n < CURRENCY_LAG_SIZE ? from->lag.n : CURRENCY_LAG_SIZE);
+		memcpy(row + ROW_SIZE_STACK, row_first(from->lag, CURRENCY_LAG_SIZE).p,
+		       from->lag.n < CURRENCY_LAG_SIZE ? from->lag.n : CURRENCY_LAG_SIZE);
 	return store_put(txn, versions, (struct str){key, sizeof(key)}, (struct str){row, n}, err);
 }
 
-enum code currency_foresee(struct store_txn *txn, struct arena *arena, const struct table *table, struct err *err)
+enum code currency_foresee(struct store_txn *txn, struct arena *arena, const struct table *table,
+			   struct err *err)
 {
 	if (!store_foresees(txn))
 		return OK;
@@ -132,7 +146,8 @@ enum code currency_foresee(struct store_txn *txn, struct arena *arena, const str
 	return store_foresee(txn, key, 1, err);
 }
 
-enum code currency_check(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err)
+enum code currency_check(struct store_txn *txn, const struct table *table, uint64_t *count,
+			 struct err *err)
 {
 	struct currency_row row = {0};
 	enum code code = read_row(txn, table, &row, err);
@@ -142,7 +157,8 @@ enum code currency_check(struct store_txn *txn, const struct table *table, uint6
 	return code != OK ? code : judge(table, &row, err);
 }
 
-enum code currency_check_lag(struct store_txn *txn, const struct table *table, struct str *lag, struct err *err)
+enum code currency_check_lag(struct store_txn *txn, const struct table *table, struct str *lag,
+			     struct err *err)
 {
 	struct currency_row row = {0};
 	enum code code = read_row(txn, table, &row, err);
@@ -157,7 +173,8 @@ static bool is_next_table(const struct currency_item *items, size_t i)
 }
 
 /* A keyspace is missing: most likely that of a table that is gone. */
-static enum code explain_missing(struct store_txn *txn, const struct currency_item *items, size_t n, struct err *err)
+static enum code explain_missing(struct store_txn *txn, const struct currency_item *items, size_t n,
+				 struct err *err)
 {
 	enum code code = OK;
 
@@ -167,7 +184,8 @@ static enum code explain_missing(struct store_txn *txn, const struct currency_it
 }
 
 /* In front of the items of a table, its version, whose key gets its bytes from `bytes`. */
-static size_t ask(const struct currency_item *items, size_t n, struct store_key *keys, char (*bytes)[KEY_SIZE])
+static size_t ask(const struct currency_item *items, size_t n, struct store_key *keys,
+		  char (*bytes)[KEY_SIZE])
 {
 	size_t asked = 0;
 
@@ -179,7 +197,8 @@ static size_t ask(const struct currency_item *items, size_t n, struct store_key 
 	return asked;
 }
 
-static enum code take(struct store_txn *txn, struct currency_item *items, size_t n, const struct store_key *keys, const struct str *values, struct err *err)
+static enum code take(struct store_txn *txn, struct currency_item *items, size_t n,
+		      const struct store_key *keys, const struct str *values, struct err *err)
 {
 	struct currency_row row = {0};
 	enum code code = OK;
@@ -200,7 +219,8 @@ static enum code take(struct store_txn *txn, struct currency_item *items, size_t
 	return code;
 }
 
-enum code currency_get_items(struct store_txn *txn, struct arena *arena, struct currency_item *items, size_t n, struct err *err)
+enum code currency_get_items(struct store_txn *txn, struct arena *arena,
+			     struct currency_item *items, size_t n, struct err *err)
 {
 	struct store_key few_keys[2] = {{.key = STR_ABSENT}}, *keys = few_keys;
 	struct str few_values[2], *values = few_values;
@@ -220,7 +240,8 @@ enum code currency_get_items(struct store_txn *txn, struct arena *arena, struct 
 
 static bool is_exact(const struct currency_row *row, const struct table *table)
 {
-	return row->is_there && row->version == table->currency.version && row->layout == table->currency.layout;
+	return row->is_there && row->version == table->currency.version &&
+	       row->layout == table->currency.layout;
 }
 
 enum code currency_intend(struct store_txn *txn, uint64_t number, struct err *err)
@@ -231,7 +252,8 @@ enum code currency_intend(struct store_txn *txn, uint64_t number, struct err *er
 	return store_intend(txn, &(struct store_key){versions, {bytes, KEY_SIZE}}, err);
 }
 
-enum code currency_check_version(struct store_txn *txn, const struct table *table, uint64_t *count, struct err *err)
+enum code currency_check_version(struct store_txn *txn, const struct table *table, uint64_t *count,
+				 struct err *err)
 {
 	struct currency_row row = {0};
 	enum code code = currency_intend(txn, table->identity.number, err);
@@ -244,7 +266,8 @@ enum code currency_check_version(struct store_txn *txn, const struct table *tabl
 	return code != OK || is_exact(&row, table) ? code : err_default(err, ERR_TABLE_MOVED);
 }
 
-enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *out, struct err *err)
+enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *out,
+			    struct err *err)
 {
 	struct currency_row row;
 	enum code code = currency_read(txn, table->identity.number, &row, err);
@@ -255,15 +278,18 @@ enum code currency_is_exact(struct store_txn *txn, const struct table *table, bo
 void currency_follow(const struct table *current, struct table *next)
 {
 	next->currency.version = current ? current->currency.version + 1 : 1;
-	next->currency.layout = current && table_is_alike(current, next) ? current->currency.layout : next->currency.version;
+	next->currency.layout = current && table_is_alike(current, next) ? current->currency.layout
+									 : next->currency.version;
 }
 
-enum code currency_put(struct store_txn *txn, const struct table *table, uint64_t count, struct err *err)
+enum code currency_put(struct store_txn *txn, const struct table *table, uint64_t count,
+		       struct err *err)
 {
 	struct currency_row row;
 	enum code code = currency_read(txn, table->identity.number, &row, err);
 
-	row = (struct currency_row){table->currency.version, table->currency.layout, count, txn->stack, true, row.lag};
+	row = (struct currency_row){
+		table->currency.version, table->currency.layout, count, txn->stack, true, row.lag};
 	return code == OK ? currency_write(txn, table->identity.number, &row, err) : code;
 }
 
@@ -289,7 +315,9 @@ enum code currency_mark(struct store_txn *txn, uint64_t number, uint64_t stack, 
 	enum code code = currency_read(txn, number, &row, err);
 
 	row.stack = stack;
-	return code == OK && row.is_there ? currency_write(txn, number, &row, err) : code; /* it is not there in a file that an older Dynalith wrote to */
+	return code == OK && row.is_there
+		       ? currency_write(txn, number, &row, err)
+		       : code; /* it is not there in a file that an older Dynalith wrote to */
 }
 
 enum code currency_put_lag(struct store_txn *txn, uint64_t number, struct str lag, struct err *err)
@@ -311,7 +339,8 @@ static struct str version_key(struct arena *arena, struct str space)
 }
 
 /* In a store of an older Dynalith the row begins where the catalog's version ended. */
-static enum code space_version(struct store_txn *txn, struct str key, uint64_t *version, struct err *err)
+static enum code space_version(struct store_txn *txn, struct str key, uint64_t *version,
+			       struct err *err)
 {
 	struct str row;
 	enum code code = store_get(txn, versions, key, err->arena, &row, err);
@@ -328,15 +357,18 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Each change of a table raises the namespace's version too: so that is at least the table's, whatever became of the table's row. */
-enum code currency_renew(struct store_txn *txn, struct str space, struct table *table, uint64_t stack, struct currency_row *row, struct err *err)
+/* Each change of a table raises the namespace's version too: so that is at least the table's,
+ * whatever became of the table's row. */
+enum code currency_renew(struct store_txn *txn, struct str space, struct table *table,
+			 uint64_t stack, struct currency_row *row, struct err *err)
 {
 	uint64_t version = 0;
 	enum code code = space_version(txn, version_key(err->arena, space), &version, err);
 
 	if (code != OK)
 		return code;
-	version = later(later(version, row->is_there ? row->version : 0), table->currency.version) + 1;
+	version = later(later(version, row->is_there ? row->version : 0), table->currency.version) +
+		  1;
 	table->currency = (struct currency){version, version, version};
 	*row = (struct currency_row){version, version, row->count, stack, true, row->lag};
 	return currency_write(txn, table->identity.number, row, err);
@@ -355,18 +387,21 @@ enum code currency_arm(struct store_txn *txn, struct str space, struct err *err)
 	return code == OK && stack ? arm(txn, stack, err) : code;
 }
 
-enum code currency_put_stack(struct store_txn *txn, struct str space, uint64_t stack, uint64_t journal, struct err *err)
+enum code currency_put_stack(struct store_txn *txn, struct str space, uint64_t stack,
+			     uint64_t journal, struct err *err)
 {
 	struct str key = space_key(err->arena, space);
 	char bytes[9], number[8];
 	enum code code;
 
 	put_be64(number, stack);
-	code = journal ? store_put(txn, versions, key, (struct str){number, 8}, err) : store_del(txn, versions, key, err);
+	code = journal ? store_put(txn, versions, key, (struct str){number, 8}, err)
+		       : store_del(txn, versions, key, err);
 	if (code != OK)
 		return code;
 	put_be64(number, journal);
-	return journal ? store_put(txn, versions, stack_key(stack, bytes), (struct str){number, 8}, err)
+	return journal ? store_put(txn, versions, stack_key(stack, bytes), (struct str){number, 8},
+				   err)
 		       : store_del(txn, versions, stack_key(stack, bytes), err);
 }
 
@@ -391,7 +426,8 @@ enum code currency_raise(struct store_txn *txn, struct str space, struct err *er
 	return store_put(txn, versions, key, (struct str){row, sizeof(row)}, err);
 }
 
-/* The keys of shards that are open begin with the number of their table, as its own does: the row of two numbers that such a key has. */
+/* The keys of shards that are open begin with the number of their table, as its own does: the row
+ * of two numbers that such a key has. */
 static bool is_of_shard(const struct store_row *row)
 {
 	struct row_reader key = row_read(row->key), value = row_read(row->value);
@@ -410,7 +446,9 @@ bool currency_is_sound(struct arena *arena, const struct store_row *row)
 	(void)arena;
 	if (row->key.n == KEY_SIZE && !str_eq(row->key, CATALOG_KEY))
 		return decode(row->value, &out);
-	bool is_numbered = str_eq(row->key, CATALOG_KEY) || str_starts_with(row->key, STR("namespace/")) || str_starts_with(row->key, STR("changes/")) ||
+	bool is_numbered = str_eq(row->key, CATALOG_KEY) ||
+			   str_starts_with(row->key, STR("namespace/")) ||
+			   str_starts_with(row->key, STR("changes/")) ||
 			   (row->key.n == KEY_SIZE + 1 && row_at(row->key, 0) == 's');
 	return is_numbered ? row_is_number(row->value, &number) : is_of_shard(row);
 }

@@ -18,7 +18,8 @@ size_t ns_name_search(const void *rows, size_t n, size_t size, struct ns ns, boo
 	*is_there = false;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		struct ns own = ns_of_name((const struct ns_name *)(const void *)((const char *)rows + middle * size));
+		struct ns own = ns_of_name(
+			(const struct ns_name *)(const void *)((const char *)rows + middle * size));
 		int order = str_cmp(own.account, ns.account);
 
 		order = order ? order : str_cmp(own.region, ns.region);

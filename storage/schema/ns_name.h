@@ -1,5 +1,6 @@
 /*
- * ns_name - namespaces as the first member of rows in memory that are in their order, and the search for one of them.
+ * ns_name - namespaces as the first member of rows in memory that are in their order, and the
+ * search for one of them.
  */
 #ifndef DYNALITH_STORAGE_NS_NAME_H
 #define DYNALITH_STORAGE_NS_NAME_H
@@ -21,7 +22,8 @@ static inline struct ns ns_of_name(const struct ns_name *name)
 	return (struct ns){str_of(name->account), str_of(name->region)};
 }
 
-/* Where the namespace stands among `n` rows of `size` bytes that begin with a struct ns_name, by account and region; or where it would stand. */
+/* Where the namespace stands among `n` rows of `size` bytes that begin with a struct ns_name, by
+ * account and region; or where it would stand. */
 size_t ns_name_search(const void *rows, size_t n, size_t size, struct ns ns, bool *is_there);
 
 #endif

@@ -49,9 +49,13 @@ void record_copy(struct arena *arena, const struct record *record, void *object)
 			s = str_copy(arena, s);
 			memcpy(at, &s, sizeof(s));
 		} else if (field->kind == FIELD_STRINGS) {
-			set_array(field, object, copy_strings(arena, pointer_of(field, object), n), n);
+			set_array(field, object, copy_strings(arena, pointer_of(field, object), n),
+				  n);
 		} else if (field->kind == FIELD_LIST || field->kind == FIELD_FLAT) {
-			set_array(field, object, record_copies(arena, field->element, pointer_of(field, object), n), n);
+			set_array(
+				field, object,
+				record_copies(arena, field->element, pointer_of(field, object), n),
+				n);
 		}
 	}
 }
@@ -120,18 +124,21 @@ static struct str text_of(const struct field *field, const void *object)
 	return s;
 }
 
-static struct value write_flat(struct arena *arena, const struct record *record, const char *objects, size_t n)
+static struct value write_flat(struct arena *arena, const struct record *record,
+			       const char *objects, size_t n)
 {
 	struct str *strings = ARENA_ARRAY(arena, struct str, n * record->n);
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < record->n; k++)
-			strings[i * record->n + k] = text_of(&record->fields[k], objects + i * record->size);
+			strings[i * record->n + k] =
+				text_of(&record->fields[k], objects + i * record->size);
 	}
 	return record_strings(arena, strings, n * record->n);
 }
 
-static struct value write_list(struct arena *arena, const struct record *record, const char *objects, size_t n)
+static struct value write_list(struct arena *arena, const struct record *record,
+			       const char *objects, size_t n)
 {
 	struct value *elements = ARENA_ARRAY(arena, struct value, n);
 
@@ -158,9 +165,11 @@ static struct value write_field(struct arena *arena, const struct field *field, 
 	case FIELD_STRINGS:
 		return record_strings(arena, pointer_of(field, object), count_of(field, object));
 	case FIELD_LIST:
-		return write_list(arena, field->element, pointer_of(field, object), count_of(field, object));
+		return write_list(arena, field->element, pointer_of(field, object),
+				  count_of(field, object));
 	case FIELD_FLAT:
-		return write_flat(arena, field->element, pointer_of(field, object), count_of(field, object));
+		return write_flat(arena, field->element, pointer_of(field, object),
+				  count_of(field, object));
 	case FIELD_INT:
 	case FIELD_ENUM:
 		break;
@@ -200,7 +209,8 @@ const struct value *record_read_list(const struct value *map, const char *name, 
 	return &empty;
 }
 
-struct str *record_read_strings(struct arena *arena, const struct value *map, const char *name, size_t *n, bool *ok)
+struct str *record_read_strings(struct arena *arena, const struct value *map, const char *name,
+				size_t *n, bool *ok)
 {
 	const struct value *list = record_read_list(map, name, ok);
 	struct str *strings = ARENA_ARRAY(arena, struct str, list->n);
@@ -213,7 +223,8 @@ struct str *record_read_strings(struct arena *arena, const struct value *map, co
 	return strings;
 }
 
-static void *read_flat(struct arena *arena, const struct record *record, const struct str *strings, size_t n)
+static void *read_flat(struct arena *arena, const struct record *record, const struct str *strings,
+		       size_t n)
 {
 	char *objects = arena_calloc(arena, n, record->size);
 
@@ -222,12 +233,15 @@ static void *read_flat(struct arena *arena, const struct record *record, const s
 		char *at = objects + i / record->n * record->size + field->offset;
 		enum type type = field->kind == FIELD_TYPE ? type_of_name(strings[i]) : TYPE_NONE;
 
-		memcpy(at, field->kind == FIELD_TYPE ? (const void *)&type : (const void *)&strings[i], field->size);
+		memcpy(at,
+		       field->kind == FIELD_TYPE ? (const void *)&type : (const void *)&strings[i],
+		       field->size);
 	}
 	return objects;
 }
 
-static bool read_array(struct arena *arena, const struct field *field, const struct value *map, void *object)
+static bool read_array(struct arena *arena, const struct field *field, const struct value *map,
+		       void *object)
 {
 	bool ok = true;
 
@@ -237,7 +251,8 @@ static bool read_array(struct arena *arena, const struct field *field, const str
 
 		for (uint32_t i = 0; i < list->n && ok; i++) {
 			ok = list->elements[i].type == TYPE_M &&
-			     record_read(arena, field->element, &list->elements[i], objects + i * field->element->size);
+			     record_read(arena, field->element, &list->elements[i],
+					 objects + i * field->element->size);
 		}
 		set_array(field, object, objects, ok ? list->n : 0);
 		return ok;
@@ -247,11 +262,14 @@ static bool read_array(struct arena *arena, const struct field *field, const str
 	if (field->kind == FIELD_STRINGS)
 		set_array(field, object, strings, n);
 	else
-		set_array(field, object, read_flat(arena, field->element, strings, n / field->element->n), n / field->element->n);
+		set_array(field, object,
+			  read_flat(arena, field->element, strings, n / field->element->n),
+			  n / field->element->n);
 	return ok;
 }
 
-bool record_read(struct arena *arena, const struct record *record, const struct value *map, void *object)
+bool record_read(struct arena *arena, const struct record *record, const struct value *map,
+		 void *object)
 {
 	bool ok = true;
 
@@ -265,7 +283,8 @@ bool record_read(struct arena *arena, const struct record *record, const struct 
 		if (field->kind >= FIELD_STRINGS) {
 			ok = read_array(arena, field, map, object);
 		} else if (field->kind == FIELD_STR) {
-			struct str s = value->type == TYPE_S ? str_copy(arena, value_str(value)) : STR_ABSENT;
+			struct str s = value->type == TYPE_S ? str_copy(arena, value_str(value))
+							     : STR_ABSENT;
 
 			ok = str_is_set(s);
 			memcpy(at, &s, sizeof(s));
@@ -275,7 +294,8 @@ bool record_read(struct arena *arena, const struct record *record, const struct 
 		} else {
 			int64_t number = record_read_int(map, field->name, &ok);
 
-			if (field->size < sizeof(number) && (number < 0 || number >> (8 * field->size)))
+			if (field->size < sizeof(number) &&
+			    (number < 0 || number >> (8 * field->size)))
 				ok = false;
 			if (field->kind == FIELD_ENUM && (number < 0 || number > field->last))
 				ok = false;

@@ -4,7 +4,9 @@
 
 #include "storage/schema/stream_state.h"
 
-#define TABLE_ARENA_KEEP 4096 /* most tables take less: a server may have many, and those of a day whose streams are kept */
+#define TABLE_ARENA_KEEP                                                                           \
+	4096 /* most tables take less: a server may have many, and those of a day whose streams    \
+		are kept */
 
 static bool is_same(struct str a, struct str b)
 {
@@ -13,7 +15,8 @@ static bool is_same(struct str a, struct str b)
 
 static bool is_group_alike(const struct table_group *a, const struct table_group *b)
 {
-	bool is_alike = is_same(a->id, b->id) && a->is_strong == b->is_strong && is_same(a->filling, b->filling) && is_same(a->witness, b->witness) &&
+	bool is_alike = is_same(a->id, b->id) && a->is_strong == b->is_strong &&
+			is_same(a->filling, b->filling) && is_same(a->witness, b->witness) &&
 			a->n == b->n;
 
 	for (size_t i = 0; i < a->n && is_alike; i++)
@@ -23,14 +26,17 @@ static bool is_group_alike(const struct table_group *a, const struct table_group
 
 bool table_is_alike(const struct table *a, const struct table *b)
 {
-	bool is_alike = a->indexes.n == b->indexes.n && a->indexes.vector_n == b->indexes.vector_n && a->streams.view == b->streams.view &&
-			a->log.reasons == b->log.reasons &&
-			a->ttl.is_enabled == b->ttl.is_enabled && str_eq(a->ttl.attribute, b->ttl.attribute);
+	bool is_alike = a->indexes.n == b->indexes.n &&
+			a->indexes.vector_n == b->indexes.vector_n &&
+			a->streams.view == b->streams.view && a->log.reasons == b->log.reasons &&
+			a->ttl.is_enabled == b->ttl.is_enabled &&
+			str_eq(a->ttl.attribute, b->ttl.attribute);
 
 	for (size_t i = 0; i < table_index_total(a) && is_alike; i++) {
 		const struct index *own = table_index_at(a, i), *other = table_index_at(b, i);
 
-		is_alike = own->number == other->number && index_is_kept(own) == index_is_kept(other) &&
+		is_alike = own->number == other->number &&
+			   index_is_kept(own) == index_is_kept(other) &&
 			   own->is_backfilling == other->is_backfilling;
 	}
 	return is_alike && is_group_alike(&a->group, &b->group);
@@ -145,10 +151,12 @@ static struct index *copy_indexes(const struct table *copy, const struct index *
 		struct index *index = &copies[i];
 
 		copy_keys(copy->arena, &index->keys);
-		index->projected = copy_strings(copy->arena, index->projected, index->projected_count);
+		index->projected =
+			copy_strings(copy->arena, index->projected, index->projected_count);
 		if (index->vector)
 			index->vector = copy_vector(copy->arena, index->vector);
-		index->settings = copy_settings(copy->arena, copy->records ? copy->records->index : NULL, index->settings);
+		index->settings = copy_settings(
+			copy->arena, copy->records ? copy->records->index : NULL, index->settings);
 	}
 	return copies;
 }
@@ -169,7 +177,8 @@ struct table *table_clone(const struct table *table)
 	copy->indexes.vectors = copy_indexes(copy, table->indexes.vectors, table->indexes.vector_n);
 	copy->settings = copy_settings(arena, records ? records->table : NULL, table->settings);
 	for (size_t i = 0; i < table->streams.n; i++)
-		copy->streams.v[i].settings = copy_settings(arena, records ? records->stream : NULL, table->streams.v[i].settings);
+		copy->streams.v[i].settings = copy_settings(arena, records ? records->stream : NULL,
+							    table->streams.v[i].settings);
 	stream_state_ref(copy->streams.state);
 	tally_ref(copy->tally);
 	return copy;
@@ -236,14 +245,17 @@ static void derive_vector_keys(struct index *index)
 	index->keys = (struct key_schema){0};
 	for (size_t i = 0; i < index->vector->schema_count; i++) {
 		if (index->vector->schema[i].is_hash)
-			index->keys.attributes[index->keys.hash_count++] = index->vector->schema[i].attribute;
+			index->keys.attributes[index->keys.hash_count++] =
+				index->vector->schema[i].attribute;
 	}
 }
 
 void table_index_derive(struct table *table, struct index *index)
 {
 	size_t schema_count = index->vector ? index->vector->schema_count : 0;
-	struct str *names = ARENA_ARRAY(table->arena, struct str, index->included_count + schema_count + 2 * KEY_ATTRIBUTES_MAX);
+	struct str *names =
+		ARENA_ARRAY(table->arena, struct str,
+			    index->included_count + schema_count + 2 * KEY_ATTRIBUTES_MAX);
 	size_t n = 0, unique = 0;
 
 	if (index->vector)
@@ -265,12 +277,14 @@ void table_index_derive(struct table *table, struct index *index)
 
 struct str table_arn(struct arena *arena, const struct table *table)
 {
-	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT, STR_ARG(table->identity.region),
-			  STR_ARG(table->identity.account),
+	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT,
+			  STR_ARG(table->identity.region), STR_ARG(table->identity.account),
 			  STR_ARG(table->identity.name));
 }
 
 bool index_projects(const struct index *index, struct str attribute)
 {
-	return index->projection == PROJECT_ALL || bsearch(&attribute, index->projected, index->projected_count, sizeof(attribute), str_order);
+	return index->projection == PROJECT_ALL ||
+	       bsearch(&attribute, index->projected, index->projected_count, sizeof(attribute),
+		       str_order);
 }

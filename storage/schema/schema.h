@@ -5,8 +5,8 @@
  * new snapshot (table_clone, change, catalog_replace); requests that hold the
  * old one finish with it. Everything in it lives in its own arena.
  *
- * The shelf storage/schema/ holds what describes one table: its struct, the row that the struct is stored as, and what its snapshots share in
- * memory.
+ * The shelf storage/schema/ holds what describes one table: its struct, the row that the struct is
+ * stored as, and what its snapshots share in memory.
  */
 #ifndef DYNALITH_STORAGE_SCHEMA_H
 #define DYNALITH_STORAGE_SCHEMA_H
@@ -25,12 +25,15 @@
 #include "storage/schema/tally.h"
 #include "storage/store/store.h"
 
-#define KEY_HASH_ATTRIBUTES_MAX 4  /* of a GSI; a table and an LSI have one. AWS: "multi-attribute keys" */
+#define KEY_HASH_ATTRIBUTES_MAX                                                                    \
+	4 /* of a GSI; a table and an LSI have one. AWS: "multi-attribute keys" */
 #define KEY_RANGE_ATTRIBUTES_MAX 4
 #define KEY_ATTRIBUTES_MAX 8
 #define PARTITION_KEY_SIZE_MAX 2048 /* bytes. AWS: Quotas */
 #define SORT_KEY_SIZE_MAX 1024      /* bytes. AWS: Quotas */
-#define INDEX_NUMBER_MAX ((1 << 20) - 17) /* of an index in its table: a million changes; with PART_INDEX it has 20 bits */
+#define INDEX_NUMBER_MAX                                                                           \
+	((1 << 20) -                                                                               \
+	 17) /* of an index in its table: a million changes; with PART_INDEX it has 20 bits */
 #define LOCAL_INDEXES_MAX 5
 #define GLOBAL_INDEXES_MAX 20
 #define INDEXES_MAX (LOCAL_INDEXES_MAX + GLOBAL_INDEXES_MAX)
@@ -66,7 +69,13 @@ static inline unsigned key_schema_count(const struct key_schema *keys)
 
 enum projection_type { PROJECT_ALL, PROJECT_KEYS_ONLY, PROJECT_INCLUDE };
 enum table_status { STATUS_ACTIVE, STATUS_CREATING, STATUS_UPDATING, STATUS_DELETING };
-enum stream_view { STREAM_OFF, STREAM_KEYS_ONLY, STREAM_NEW_IMAGE, STREAM_OLD_IMAGE, STREAM_NEW_AND_OLD_IMAGES };
+enum stream_view {
+	STREAM_OFF,
+	STREAM_KEYS_ONLY,
+	STREAM_NEW_IMAGE,
+	STREAM_OLD_IMAGE,
+	STREAM_NEW_AND_OLD_IMAGES
+};
 
 /* One period in which a table's stream is or was enabled. */
 struct stream {
@@ -75,7 +84,8 @@ struct stream {
 	enum stream_view view;
 	int64_t created_ms;
 	int64_t disabled_ms; /* 0: enabled */
-	uint32_t shards;     /* open at a time while it is enabled, up to STREAM_LANES; 0 and 1: one. See storage/stream/stream_lane.h */
+	uint32_t shards; /* open at a time while it is enabled, up to STREAM_LANES; 0 and 1: one.
+			    See storage/stream/stream_lane.h */
 	struct stream_settings *settings;
 };
 
@@ -95,8 +105,9 @@ struct vector_spec {
 };
 
 /*
- * The settings of a table, its indexes and its streams are protocol's. Storage keeps them by these descriptions, beside its own fields in the table's
- * record, and knows none. NULL: no settings are kept.
+ * The settings of a table, its indexes and its streams are protocol's. Storage keeps them by these
+ * descriptions, beside its own fields in the table's record, and knows none. NULL: no settings are
+ * kept.
  */
 struct settings_records {
 	const struct record *table, *index, *stream;
@@ -105,18 +116,23 @@ struct settings_records {
 struct index {
 	struct str name;
 	bool is_local;
-	uint32_t number;            /* its keyspace is PART_INDEX + number; never used twice in a table */
+	uint32_t number; /* its keyspace is PART_INDEX + number; never used twice in a table */
 	struct key_schema keys;
 	enum projection_type projection;
-	bool is_by_reference;       /* its rows stand for the items, and have no copies of them: storage/index_row.h */
+	bool is_by_reference; /* its rows stand for the items, and have no copies of them:
+				 storage/index_row.h */
 	size_t included_count;
 	struct str *included;       /* PROJECT_INCLUDE: NonKeyAttributes as given */
-	size_t projected_count;     /* not PROJECT_ALL: every projected attribute, keys of table and index among them, sorted */
+	size_t projected_count;     /* not PROJECT_ALL: every projected attribute, keys of table and
+				       index among them, sorted */
 	struct str *projected;
 	enum table_status status;
-	bool is_backfilling;        /* being filled from the items of a live table; then status is CREATING. See storage/upkeep/backfill.h */
-	int64_t settles_ms;         /* CREATING and DELETING of a live table's index: not before this time; 0: as soon as its work is done */
-	struct vector_spec *vector; /* NULL: a local or global one. Else keys is the HASH element, or nothing */
+	bool is_backfilling; /* being filled from the items of a live table; then status is
+				CREATING. See storage/upkeep/backfill.h */
+	int64_t settles_ms;  /* CREATING and DELETING of a live table's index: not before this time;
+				0: as soon as its work is done */
+	struct vector_spec *
+		vector; /* NULL: a local or global one. Else keys is the HASH element, or nothing */
 	struct index_settings *settings;
 };
 
@@ -124,7 +140,8 @@ struct index {
 struct currency {
 	uint64_t version; /* rises with every change of the table */
 	uint64_t layout;  /* the version at which what readers and writers do changed last */
-	uint64_t epoch;   /* the version by which the table was rolled back last: what is remembered of it from before is void */
+	uint64_t epoch;   /* the version by which the table was rolled back last: what is remembered
+			     of it from before is void */
 };
 
 /* Never changes. */
@@ -140,19 +157,21 @@ struct table_indexes {
 	size_t n;
 	struct index *v;            /* local first, each kind in the order of creation */
 	size_t vector_n;
-	struct index *vectors;      /* vector indexes, in the order of creation: not for Query and Scan */
+	struct index
+		*vectors; /* vector indexes, in the order of creation: not for Query and Scan */
 };
 
 struct table_state {
 	enum table_status status;
 	int64_t settles_ms;         /* when a transient status ends; 0: it has ended */
-	struct str job;             /* the id of the job by which it ends, whatever the time; absent: none */
+	struct str job; /* the id of the job by which it ends, whatever the time; absent: none */
 };
 
 struct table_streams {
 	enum stream_view view;
 	struct str label;           /* LatestStreamLabel; absent: never had one */
-	size_t n;                   /* streams that may still be readable, oldest first; the last one is kept for ever */
+	size_t n; /* streams that may still be readable, oldest first; the last one is kept for ever
+		   */
 	struct stream *v;
 	struct stream_state *state;
 };
@@ -166,17 +185,19 @@ enum log_reason {
 };
 
 struct table_log {
-	unsigned reasons;           /* a sum of enum log_reason; 0: the stream alone says what is kept */
-	bool is_there;              /* there is a keyspace for it, also where the table never had a stream */
+	unsigned reasons; /* a sum of enum log_reason; 0: the stream alone says what is kept */
+	bool is_there;    /* there is a keyspace for it, also where the table never had a stream */
 	int64_t keep_ms;            /* LOG_RECOVERY: how long a change is kept */
 	int64_t since_ms;           /* LOG_RECOVERY: since when the log is whole */
-	int64_t hold_ms;            /* LOG_COPY, LOG_REPLICATION: changes after this moment are kept whatever their age; 0: none is */
+	int64_t hold_ms; /* LOG_COPY, LOG_REPLICATION: changes after this moment are kept whatever
+			    their age; 0: none is */
 	int64_t changed_ms;         /* when the reasons changed last */
 };
 
 struct table_ttl {
 	bool is_enabled;            /* there is an expiry keyspace */
-	bool is_filling;            /* it lacks rows of items that were there when TTL was enabled. See storage/upkeep/backfill.h */
+	bool is_filling; /* it lacks rows of items that were there when TTL was enabled. See
+			    storage/upkeep/backfill.h */
 	struct str attribute;       /* also while TTL is being disabled; absent: never had it */
 	int64_t changed_ms;         /* when TTL was last enabled or disabled */
 	int64_t settles_ms;         /* until then it is shown as ENABLING or DISABLING */
@@ -185,23 +206,27 @@ struct table_ttl {
 /* Another replica of a global table: a table of the same account and name in another region. */
 struct group_member {
 	struct str region;
-	struct str source;          /* the region at which the replica was asked for; absent: the table that was there first */
+	struct str source; /* the region at which the replica was asked for; absent: the table that
+			      was there first */
 	int64_t added_ms;           /* by the clock of that region */
 };
 
 /*
- * What makes the table a replica of a global table. Each replica's record has all of it, from its own point of view, and a change of the group changes
- * all records in one transaction. A member counts only where its own record has the same id: so a region that was reset has left the group.
+ * What makes the table a replica of a global table. Each replica's record has all of it, from its
+ * own point of view, and a change of the group changes all records in one transaction. A member
+ * counts only where its own record has the same id: so a region that was reset has left the group.
  */
 struct table_group {
-	struct str id;              /* absent: the table is of one region; its keyspace PART_REPLICATION does not exist */
+	struct str id; /* absent: the table is of one region; its keyspace PART_REPLICATION does not
+			  exist */
 	bool is_strong;             /* MultiRegionConsistency STRONG */
 	struct str witness;         /* the region of a witness, or absent */
 	struct str source;          /* as of a member, of this table itself */
 	int64_t added_ms;
-	struct str filling;         /* items that the replica in this region has are still to be copied; absent: all are here */
-	int64_t ready_ms;           /* a replica that is filled is ACTIVE no earlier; 0: as tables are */
-	bool is_leaving;            /* it leaves the group once no change is queued to it or from it */
+	struct str filling; /* items that the replica in this region has are still to be copied;
+			       absent: all are here */
+	int64_t ready_ms;   /* a replica that is filled is ACTIVE no earlier; 0: as tables are */
+	bool is_leaving;    /* it leaves the group once no change is queued to it or from it */
 	size_t n;                   /* other replicas, in the order in which this one got them */
 	struct group_member *v;
 };
@@ -226,24 +251,28 @@ struct table {
 	struct table_settings *settings;
 };
 
-/* A new snapshot with one reference and an empty arena of its own. Its settings are zero. `records` outlives it; or NULL. */
+/* A new snapshot with one reference and an empty arena of its own. Its settings are zero. `records`
+ * outlives it; or NULL. */
 struct table *table_new(const struct settings_records *records);
 /* Settings of an index or a stream that is added: zero, in the table's arena. */
 struct index_settings *table_index_settings(const struct table *table);
 struct stream_settings *table_stream_settings(const struct table *table);
 /* A deep copy in an arena of its own, one reference. */
 struct table *table_clone(const struct table *table);
-/* A deep copy that is another table: what this process remembers of the one does not concern it, and it has no streams. */
+/* A deep copy that is another table: what this process remembers of the one does not concern it,
+ * and it has no streams. */
 struct table *table_clone_apart(const struct table *table);
 /*
- * For a snapshot that was read from the store and that nobody has yet: it shares with one of the same table what this process remembers of
- * the table (sizes, stream), as a copy would. Nothing where the table was rolled back since.
+ * For a snapshot that was read from the store and that nobody has yet: it shares with one of the
+ * same table what this process remembers of the table (sizes, stream), as a copy would. Nothing
+ * where the table was rolled back since.
  */
 void table_adopt(struct table *next, const struct table *known);
 struct table *table_ref(struct table *table);
 void table_unref(struct table *table);
 
-/* Whether writes through either snapshot do the same: not so where an index came or went, or time to live or the stream changed. */
+/* Whether writes through either snapshot do the same: not so where an index came or went, or time
+ * to live or the stream changed. */
 bool table_is_alike(const struct table *a, const struct table *b);
 
 /* The index of that name, or NULL; a vector index is found by the second only. */
@@ -260,16 +289,19 @@ static inline size_t table_index_total(const struct table *table)
 
 static inline struct index *table_index_at(const struct table *table, size_t i)
 {
-	return i < table->indexes.n ? &table->indexes.v[i] : &table->indexes.vectors[i - table->indexes.n];
+	return i < table->indexes.n ? &table->indexes.v[i]
+				    : &table->indexes.vectors[i - table->indexes.n];
 }
 
-/* Whether writes keep the index and readers may name it: what is being deleted is as good as gone. */
+/* Whether writes keep the index and readers may name it: what is being deleted is as good as gone.
+ */
 static inline bool index_is_kept(const struct index *index)
 {
 	return index->status != STATUS_DELETING;
 }
 
-/* Fills index->projected from projection, included, both key schemas and a SearchSchema; of a vector index, its keys too. */
+/* Fills index->projected from projection, included, both key schemas and a SearchSchema; of a
+ * vector index, its keys too. */
 void table_index_derive(struct table *table, struct index *index);
 
 static inline struct keyspace table_items(const struct table *table)
@@ -287,7 +319,8 @@ static inline struct keyspace index_keyspace(const struct table *table, const st
 	return (struct keyspace){table->identity.number, PART_INDEX + index->number};
 }
 
-/* Whether writes append records to the table's log: for its stream, or for the log's own reasons. */
+/* Whether writes append records to the table's log: for its stream, or for the log's own reasons.
+ */
 static inline bool table_logs(const struct table *table)
 {
 	return table->streams.view != STREAM_OFF || table->log.reasons != 0;
@@ -316,21 +349,27 @@ const struct group_member *table_member(const struct table *table, struct str re
 /* Takes the member out; without any the table is of one region. AWS: its stream stays. */
 void table_remove_member(struct table *table, struct str region);
 
-/* "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"; indexes "/index/NAME" and streams "/stream/LABEL" after it. */
+/* "arn:aws:dynamodb:us-east-1:000000000000:table/NAME"; indexes "/index/NAME" and streams
+ * "/stream/LABEL" after it. */
 struct str table_arn(struct arena *arena, const struct table *table);
 
-/* The stored record: an item image, so that fields can be added. Decoding an unknown or malformed record is ERR_INTERNAL. */
+/* The stored record: an item image, so that fields can be added. Decoding an unknown or malformed
+ * record is ERR_INTERNAL. */
 struct str table_encode(struct arena *arena, const struct table *table);
-enum code table_decode(struct str record, const struct settings_records *records, struct table **out, struct err *err) WARN_UNUSED;
+enum code table_decode(struct str record, const struct settings_records *records,
+		       struct table **out, struct err *err) WARN_UNUSED;
 /* The same for a table that is yet to be created: its numbers say nothing. */
-enum code table_decode_new(struct str record, const struct settings_records *records, struct table **out, struct err *err) WARN_UNUSED;
-/* The number and version in a record, without the rest; false where it has none, as those of 0.1.0. */
+enum code table_decode_new(struct str record, const struct settings_records *records,
+			   struct table **out, struct err *err) WARN_UNUSED;
+/* The number and version in a record, without the rest; false where it has none, as those of 0.1.0.
+ */
 bool table_record_version(struct str record, uint64_t *number, uint64_t *version);
 
 /* What is known of a table without its snapshot. */
 struct table_brief {
 	uint64_t number, version, layout;
-	int64_t work_ms;      /* when work on its indexes or its expiry queue begins, or what is left of a deleted table is to go; INT64_MAX: there is none */
+	int64_t work_ms; /* when work on its indexes or its expiry queue begins, or what is left of
+			    a deleted table is to go; INT64_MAX: there is none */
 	int64_t gone_ms;      /* of a deleted table: until when it is listed; else INT64_MAX */
 	bool has_ttl, has_stream, is_global;
 };
@@ -339,7 +378,8 @@ struct table_brief table_brief_of(const struct table *table);
 /* The same of a record; false where it does not say so much, as those of older versions. */
 bool table_record_brief(struct str record, struct table_brief *brief);
 
-/* Whether the table has local indexes, and so item collections with a size. Local indexes come first. */
+/* Whether the table has local indexes, and so item collections with a size. Local indexes come
+ * first. */
 static inline bool table_has_collections(const struct table *table)
 {
 	return table->indexes.n > 0 && table->indexes.v[0].is_local;

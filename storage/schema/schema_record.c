@@ -6,11 +6,19 @@
 #include "storage/schema/stream_state.h"
 
 #define RECORD_VERSION 1
-#define RECORD_VERSION_VECTORS 2 /* with vector indexes: a server that would not maintain them must not open it */
-#define RECORD_VERSION_HASH 3    /* with the member hash: a server that knows one hash only would look for its rows elsewhere */
-#define RECORD_VERSION_GROUP 4   /* a replica of a global table: a server that would not replicate must not write to it */
-#define RECORD_VERSION_SHARDS 5  /* a stream with several open shards: a server that appends to one would mix up their order */
-#define RECORD_VERSION_REFERENCES 6 /* an index by reference: a server that reads copies only would find none */
+#define RECORD_VERSION_VECTORS                                                                     \
+	2 /* with vector indexes: a server that would not maintain them must not open it */
+#define RECORD_VERSION_HASH                                                                        \
+	3 /* with the member hash: a server that knows one hash only would look for its rows       \
+	     elsewhere */
+#define RECORD_VERSION_GROUP                                                                       \
+	4 /* a replica of a global table: a server that would not replicate must not write to it   \
+	   */
+#define RECORD_VERSION_SHARDS                                                                      \
+	5 /* a stream with several open shards: a server that appends to one would mix up their    \
+	     order */
+#define RECORD_VERSION_REFERENCES                                                                  \
+	6 /* an index by reference: a server that reads copies only would find none */
 #define EXTRA_MAX 14             /* members besides the fields */
 
 #define TEXT(type, member) RECORD_FIELD(type, member, #member, FIELD_STR)
@@ -62,20 +70,31 @@ static const struct field table_fields[] = {
 	RECORD_ARRAY(table, group.v, group.n, "group", FIELD_LIST, &member_record),
 };
 static const struct field index_fields[] = {
-	TEXT(index, name), FLAG(index, is_local), RECORD_ENUM(index, number, "number", INDEX_NUMBER_MAX),
-	RECORD_ENUM(index, projection, "projection", PROJECT_INCLUDE), RECORD_ENUM(index, status, "status", STATUS_DELETING), FLAG(index, is_backfilling),
-	FLAG(index, is_by_reference), NUMBER(index, settles_ms), RECORD_ARRAY(index, included, included_count, "included", FIELD_STRINGS, NULL),
+	TEXT(index, name),
+	FLAG(index, is_local),
+	RECORD_ENUM(index, number, "number", INDEX_NUMBER_MAX),
+	RECORD_ENUM(index, projection, "projection", PROJECT_INCLUDE),
+	RECORD_ENUM(index, status, "status", STATUS_DELETING),
+	FLAG(index, is_backfilling),
+	FLAG(index, is_by_reference),
+	NUMBER(index, settles_ms),
+	RECORD_ARRAY(index, included, included_count, "included", FIELD_STRINGS, NULL),
 };
 static const struct field stream_fields[] = {
-	TEXT(stream, label), NUMBER(stream, number), RECORD_ENUM(stream, view, "view", STREAM_NEW_AND_OLD_IMAGES),
-	NUMBER(stream, created_ms), NUMBER(stream, disabled_ms), RECORD_ENUM(stream, shards, "shards", STREAM_LANES),
+	TEXT(stream, label),
+	NUMBER(stream, number),
+	RECORD_ENUM(stream, view, "view", STREAM_NEW_AND_OLD_IMAGES),
+	NUMBER(stream, created_ms),
+	NUMBER(stream, disabled_ms),
+	RECORD_ENUM(stream, shards, "shards", STREAM_LANES),
 };
 const struct record table_record = RECORD(table, table_fields);
 const struct record index_record = RECORD(index, index_fields);
 const struct record stream_record = RECORD(stream, stream_fields);
 
 /* Name, type, name, type, ... */
-static struct value attribute_list(struct arena *arena, const struct key_attribute *attributes, size_t n)
+static struct value attribute_list(struct arena *arena, const struct key_attribute *attributes,
+				   size_t n)
 {
 	struct str *strings = ARENA_ARRAY(arena, struct str, 2 * n);
 
@@ -88,7 +107,8 @@ static struct value attribute_list(struct arena *arena, const struct key_attribu
 
 static void add_keys(struct record_map *map, const struct key_schema *keys)
 {
-	record_map_add(map, "keys", attribute_list(map->arena, keys->attributes, key_schema_count(keys)));
+	record_map_add(map, "keys",
+		       attribute_list(map->arena, keys->attributes, key_schema_count(keys)));
 	record_map_add(map, "hash_count", record_int(map->arena, keys->hash_count));
 }
 
@@ -106,7 +126,8 @@ static struct value schema_list(struct arena *arena, const struct vector_spec *s
 }
 
 /* A map with a struct's own fields and those of its settings, and room for some more. */
-static struct record_map begin(struct arena *arena, const struct record *own, const void *object, const struct record *kept, const void *settings)
+static struct record_map begin(struct arena *arena, const struct record *own, const void *object,
+			       const struct record *kept, const void *settings)
 {
 	struct record_map map = record_map_new(arena, own->n + (kept ? kept->n : 0) + EXTRA_MAX);
 
@@ -116,7 +137,8 @@ static struct record_map begin(struct arena *arena, const struct record *own, co
 	return map;
 }
 
-static struct value index_map(struct arena *arena, const struct index *index, const struct record *kept)
+static struct value index_map(struct arena *arena, const struct index *index,
+			      const struct record *kept)
 {
 	struct record_map map = begin(arena, &index_record, index, kept, index->settings);
 
@@ -131,7 +153,8 @@ static struct value index_map(struct arena *arena, const struct index *index, co
 	return record_map_end(&map);
 }
 
-static struct value index_list(struct arena *arena, const struct index *indexes, size_t n, const struct record *kept)
+static struct value index_list(struct arena *arena, const struct index *indexes, size_t n,
+			       const struct record *kept)
 {
 	struct value *elements = ARENA_ARRAY(arena, struct value, n);
 
@@ -140,12 +163,14 @@ static struct value index_list(struct arena *arena, const struct index *indexes,
 	return record_list(elements, n);
 }
 
-static struct value stream_list(struct arena *arena, const struct table *table, const struct record *kept)
+static struct value stream_list(struct arena *arena, const struct table *table,
+				const struct record *kept)
 {
 	struct value *elements = ARENA_ARRAY(arena, struct value, table->streams.n);
 
 	for (size_t i = 0; i < table->streams.n; i++) {
-		struct record_map map = begin(arena, &stream_record, &table->streams.v[i], kept, table->streams.v[i].settings);
+		struct record_map map = begin(arena, &stream_record, &table->streams.v[i], kept,
+					      table->streams.v[i].settings);
 
 		elements[i] = record_map_end(&map);
 	}
@@ -175,17 +200,23 @@ struct table_brief table_brief_of(const struct table *table)
 {
 	bool is_deleted = table->state.status == STATUS_DELETING;
 	struct table_brief brief = {
-		.number = table->identity.number, .version = table->currency.version, .layout = table->currency.layout,
-		.work_ms = is_deleted ? table->state.settles_ms : table->ttl.is_filling || str_is_set(table->group.filling) ? 0 : INT64_MAX,
+		.number = table->identity.number,
+		.version = table->currency.version,
+		.layout = table->currency.layout,
+		.work_ms = is_deleted ? table->state.settles_ms
+			   : table->ttl.is_filling || str_is_set(table->group.filling) ? 0
+										       : INT64_MAX,
 		.gone_ms = is_deleted ? table->state.settles_ms : INT64_MAX,
-		.has_ttl = table->ttl.is_enabled, .has_stream = table_has_log(table),
+		.has_ttl = table->ttl.is_enabled,
+		.has_stream = table_has_log(table),
 		.is_global = table_is_global(table),
 	};
 
 	for (size_t i = 0; i < table_index_total(table) && !is_deleted; i++) {
 		const struct index *index = table_index_at(table, i);
 
-		if ((index->is_backfilling || index->status == STATUS_DELETING) && index->settles_ms < brief.work_ms)
+		if ((index->is_backfilling || index->status == STATUS_DELETING) &&
+		    index->settles_ms < brief.work_ms)
 			brief.work_ms = index->settles_ms;
 	}
 	return brief;
@@ -197,7 +228,8 @@ struct table_brief table_brief_of(const struct table *table)
 
 static int64_t flags_of(const struct table_brief *brief)
 {
-	return (brief->has_ttl ? BRIEF_TTL : 0) + (brief->has_stream ? BRIEF_STREAM : 0) + (brief->is_global ? BRIEF_GLOBAL : 0);
+	return (brief->has_ttl ? BRIEF_TTL : 0) + (brief->has_stream ? BRIEF_STREAM : 0) +
+	       (brief->is_global ? BRIEF_GLOBAL : 0);
 }
 
 struct str table_encode(struct arena *arena, const struct table *table)
@@ -209,9 +241,12 @@ struct str table_encode(struct arena *arena, const struct table *table)
 
 	add_keys(&map, &table->keys);
 	record_map_add(&map, "version", record_int(arena, record_version(table)));
-	record_map_add(&map, "indexes", index_list(arena, table->indexes.v, table->indexes.n, records->index));
+	record_map_add(&map, "indexes",
+		       index_list(arena, table->indexes.v, table->indexes.n, records->index));
 	if (table->indexes.vector_n)
-		record_map_add(&map, "vectors", index_list(arena, table->indexes.vectors, table->indexes.vector_n, records->index));
+		record_map_add(&map, "vectors",
+			       index_list(arena, table->indexes.vectors, table->indexes.vector_n,
+					  records->index));
 	record_map_add(&map, "streams", stream_list(arena, table, records->stream));
 	record_map_add(&map, "brief", record_int(arena, flags_of(&brief)));
 	record_map_add(&map, "work_ms", record_int(arena, brief.work_ms));
@@ -220,18 +255,21 @@ struct str table_encode(struct arena *arena, const struct table *table)
 	return buf_str(&buf);
 }
 
-static size_t read_attributes(struct arena *arena, const struct value *map, const char *name, struct key_attribute **out, bool *ok)
+static size_t read_attributes(struct arena *arena, const struct value *map, const char *name,
+			      struct key_attribute **out, bool *ok)
 {
 	size_t n;
 	struct str *strings = record_read_strings(arena, map, name, &n, ok);
 
 	*out = ARENA_ARRAY(arena, struct key_attribute, n / 2);
 	for (size_t i = 0; i < n / 2; i++)
-		(*out)[i] = (struct key_attribute){strings[2 * i], type_of_name(strings[2 * i + 1])};
+		(*out)[i] =
+			(struct key_attribute){strings[2 * i], type_of_name(strings[2 * i + 1])};
 	return n / 2;
 }
 
-static void read_keys(struct arena *arena, const struct value *map, struct key_schema *keys, bool *ok)
+static void read_keys(struct arena *arena, const struct value *map, struct key_schema *keys,
+		      bool *ok)
 {
 	struct key_attribute *attributes;
 	size_t n = read_attributes(arena, map, "keys", &attributes, ok);
@@ -250,13 +288,15 @@ static struct vector_spec *read_vector(struct arena *arena, const struct value *
 {
 	struct vector_spec *spec = ARENA_NEW(arena, struct vector_spec);
 	const struct value *attribute = value_member(map, STR("attribute"));
-	int64_t dimensions = record_read_int(map, "dimensions", ok), distance = record_read_int(map, "distance", ok);
+	int64_t dimensions = record_read_int(map, "dimensions", ok),
+		distance = record_read_int(map, "distance", ok);
 	bool has_hash = false; /* one at most */
 	size_t n;
 	struct str *strings = record_read_strings(arena, map, "schema", &n, ok);
 
-	if (!*ok || !attribute || attribute->type != TYPE_S || dimensions < 1 || dimensions > VECTOR_DIMENSIONS_MAX || distance < 0 ||
-	    distance > DISTANCE_DOT_PRODUCT || n % 3 || n / 3 > 1 + VECTOR_FILTERS_MAX) {
+	if (!*ok || !attribute || attribute->type != TYPE_S || dimensions < 1 ||
+	    dimensions > VECTOR_DIMENSIONS_MAX || distance < 0 || distance > DISTANCE_DOT_PRODUCT ||
+	    n % 3 || n / 3 > 1 + VECTOR_FILTERS_MAX) {
 		*ok = false;
 		return spec;
 	}
@@ -267,19 +307,23 @@ static struct vector_spec *read_vector(struct arena *arena, const struct value *
 	for (size_t i = 0; i < n / 3 && *ok; i++) {
 		bool is_hash = str_eq(strings[3 * i + 2], STR("HASH"));
 
-		*ok = !(is_hash && has_hash) && type_is_scalar_key(type_of_name(strings[3 * i + 1]));
+		*ok = !(is_hash && has_hash) &&
+		      type_is_scalar_key(type_of_name(strings[3 * i + 1]));
 		has_hash = has_hash || is_hash;
-		spec->schema[spec->schema_count++] =
-			(struct search_element){{strings[3 * i], type_of_name(strings[3 * i + 1])}, is_hash};
+		spec->schema[spec->schema_count++] = (struct search_element){
+			{strings[3 * i], type_of_name(strings[3 * i + 1])}, is_hash};
 	}
 	return spec;
 }
 
 /* One kind of indexes; a record without vector indexes has no list of them. */
-static struct index *read_indexes(struct table *table, const struct value *record, const char *name, size_t *count, bool *ok)
+static struct index *read_indexes(struct table *table, const struct value *record, const char *name,
+				  size_t *count, bool *ok)
 {
 	bool is_vector = strcmp(name, "vectors") == 0;
-	const struct value *list = is_vector && !value_member(record, str_of(name)) ? &VALUE_NONE : record_read_list(record, name, ok);
+	const struct value *list = is_vector && !value_member(record, str_of(name))
+					   ? &VALUE_NONE
+					   : record_read_list(record, name, ok);
 	struct index *indexes = ARENA_ARRAY(table->arena, struct index, list->n);
 
 	for (uint32_t i = 0; i < list->n && *ok; i++) {
@@ -294,7 +338,8 @@ static struct index *read_indexes(struct table *table, const struct value *recor
 		else
 			read_keys(table->arena, map, &index->keys, ok);
 		index->settings = table_index_settings(table);
-		if (index->settings && !record_read(table->arena, table->records->index, map, index->settings))
+		if (index->settings &&
+		    !record_read(table->arena, table->records->index, map, index->settings))
 			*ok = false;
 		table_index_derive(table, index);
 		if (table->indexes.next <= index->number) /* a record from before the field */
@@ -304,7 +349,8 @@ static struct index *read_indexes(struct table *table, const struct value *recor
 	return indexes;
 }
 
-/* A record from before streams were kept has no list of them: nothing was ever written to the stream that it speaks of. */
+/* A record from before streams were kept has no list of them: nothing was ever written to the
+ * stream that it speaks of. */
 static void read_streams(struct table *table, const struct value *record, bool *ok)
 {
 	if (!value_member(record, STR("streams"))) {
@@ -320,8 +366,10 @@ static void read_streams(struct table *table, const struct value *record, bool *
 		const struct value *map = &list->elements[i];
 
 		stream->settings = table_stream_settings(table);
-		*ok = map->type == TYPE_M && record_read(table->arena, &stream_record, map, stream) &&
-		      (!stream->settings || record_read(table->arena, table->records->stream, map, stream->settings));
+		*ok = map->type == TYPE_M &&
+		      record_read(table->arena, &stream_record, map, stream) &&
+		      (!stream->settings ||
+		       record_read(table->arena, table->records->stream, map, stream->settings));
 	}
 }
 
@@ -337,7 +385,8 @@ static bool is_key(const struct key_schema *keys)
 /* Names, keys and how many indexes there are: as the operations allow. */
 static bool is_sound(const struct table *table)
 {
-	bool ok = str_is_set(table->identity.name) && is_key(&table->keys) && table->indexes.n <= INDEXES_MAX && table->indexes.vector_n <= VECTOR_INDEXES_MAX;
+	bool ok = str_is_set(table->identity.name) && is_key(&table->keys) &&
+		  table->indexes.n <= INDEXES_MAX && table->indexes.vector_n <= VECTOR_INDEXES_MAX;
 
 	for (size_t i = 0; i < table_index_total(table) && ok; i++) {
 		const struct index *index = table_index_at(table, i);
@@ -359,7 +408,8 @@ static bool is_placed(const struct table *table)
 	return ok;
 }
 
-enum code table_decode(struct str record, const struct settings_records *records, struct table **out, struct err *err)
+enum code table_decode(struct str record, const struct settings_records *records,
+		       struct table **out, struct err *err)
 {
 	struct table *table;
 	enum code code = table_decode_new(record, records, &table, err);
@@ -373,7 +423,8 @@ enum code table_decode(struct str record, const struct settings_records *records
 	return code;
 }
 
-enum code table_decode_new(struct str record, const struct settings_records *records, struct table **out, struct err *err)
+enum code table_decode_new(struct str record, const struct settings_records *records,
+			   struct table **out, struct err *err)
 {
 	struct table *table = table_new(records);
 	struct arena *scratch = arena_new(0);
@@ -384,10 +435,12 @@ enum code table_decode_new(struct str record, const struct settings_records *rec
 		ok = false;
 	if (ok) {
 		ok = record_read(table->arena, &table_record, &map, table) &&
-		     (!table->settings || record_read(table->arena, records->table, &map, table->settings));
+		     (!table->settings ||
+		      record_read(table->arena, records->table, &map, table->settings));
 		read_keys(table->arena, &map, &table->keys, &ok);
 		table->indexes.v = read_indexes(table, &map, "indexes", &table->indexes.n, &ok);
-		table->indexes.vectors = read_indexes(table, &map, "vectors", &table->indexes.vector_n, &ok);
+		table->indexes.vectors =
+			read_indexes(table, &map, "vectors", &table->indexes.vector_n, &ok);
 		read_streams(table, &map, &ok);
 		ok = ok && is_sound(table);
 	}
@@ -408,7 +461,8 @@ static bool read_numbers(struct str record, const char *const *names, int64_t *n
 	for (size_t i = 0; i < n && is_there; i++) {
 		struct value value;
 
-		is_there = image_get(arena, record, str_of(names[i]), &value) && value.type == TYPE_N && number_to_int(value_str(&value), &numbers[i]);
+		is_there = image_get(arena, record, str_of(names[i]), &value) &&
+			   value.type == TYPE_N && number_to_int(value_str(&value), &numbers[i]);
 	}
 	arena_free(arena);
 	return is_there;
@@ -417,15 +471,20 @@ static bool read_numbers(struct str record, const char *const *names, int64_t *n
 bool table_record_brief(struct str record, struct table_brief *brief)
 {
 	enum { NUMBER_AT, CHANGE, LAYOUT, STATUS, SETTLES_MS, FLAGS, WORK_MS, COUNT };
-	static const char *const names[COUNT] = {"number", "change", "layout", "status", "settles_ms", "brief", "work_ms"};
+	static const char *const names[COUNT] = {"number",     "change", "layout", "status",
+						 "settles_ms", "brief",  "work_ms"};
 	int64_t numbers[COUNT];
 
 	if (!read_numbers(record, names, numbers, COUNT))
 		return false;
 	*brief = (struct table_brief){
-		.number = (uint64_t)numbers[NUMBER_AT], .version = (uint64_t)numbers[CHANGE], .layout = (uint64_t)numbers[LAYOUT],
-		.work_ms = numbers[WORK_MS], .gone_ms = numbers[STATUS] == STATUS_DELETING ? numbers[SETTLES_MS] : INT64_MAX,
-		.has_ttl = numbers[FLAGS] & BRIEF_TTL, .has_stream = numbers[FLAGS] & BRIEF_STREAM,
+		.number = (uint64_t)numbers[NUMBER_AT],
+		.version = (uint64_t)numbers[CHANGE],
+		.layout = (uint64_t)numbers[LAYOUT],
+		.work_ms = numbers[WORK_MS],
+		.gone_ms = numbers[STATUS] == STATUS_DELETING ? numbers[SETTLES_MS] : INT64_MAX,
+		.has_ttl = numbers[FLAGS] & BRIEF_TTL,
+		.has_stream = numbers[FLAGS] & BRIEF_STREAM,
 		.is_global = numbers[FLAGS] & BRIEF_GLOBAL,
 	};
 	return true;

@@ -1,7 +1,8 @@
 /*
- * stream_state - what a process remembers of the end of a table's stream between transactions, so that a change need not look for the
- * latest shard and record. Only a hint: other processes append too, so each transaction verifies it (stream.h). Shared by all snapshots of the
- * table; for any thread.
+ * stream_state - what a process remembers of the end of a table's stream between transactions, so
+ * that a change need not look for the latest shard and record. Only a hint: other processes append
+ * too, so each transaction verifies it (stream.h). Shared by all snapshots of the table; for any
+ * thread.
  */
 #ifndef DYNALITH_STORAGE_STREAM_STATE_H
 #define DYNALITH_STORAGE_STREAM_STATE_H
@@ -16,7 +17,8 @@ struct stream_shard {
 	uint64_t stamp;
 	uint64_t parent;    /* stamp; 0: none */
 	uint64_t stream;    /* struct stream's number */
-	uint64_t start;     /* first sequence number of the shard; never a record's, so that an empty shard has one too */
+	uint64_t start; /* first sequence number of the shard; never a record's, so that an empty
+			   shard has one too */
 	uint64_t end;       /* the first one after it; 0: open */
 	uint64_t trimmed;   /* records below are gone; 0: none is */
 	int64_t created_ms;
@@ -29,7 +31,7 @@ struct stream_shard {
 struct stream_tail {
 	struct stream_shard last; /* the latest shard of the lane; stamp 0: none is known */
 	uint64_t next;            /* sequence number */
-	int64_t latest_ms;        /* the latest time in records and shards: what follows is no older */
+	int64_t latest_ms; /* the latest time in records and shards: what follows is no older */
 	bool is_empty;
 	int64_t oldest_ms;        /* time of the oldest record */
 };
@@ -38,7 +40,8 @@ struct stream_state {
 	atomic_uint refs;
 	pthread_mutex_t lock;    /* guards the tail */
 	struct stream_tail tail; /* of a committed transaction; of lane 0 */
-	struct stream_tail *lanes; /* the same of the further ones, once one of them was appended to */
+	struct stream_tail
+		*lanes; /* the same of the further ones, once one of them was appended to */
 };
 
 /* A reference each: what _new and _ref return, _unref gives back. */

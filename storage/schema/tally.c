@@ -45,7 +45,8 @@ static struct tally_slot *find(struct tally *tally, uint32_t slot, size_t hint)
 	}
 	if (tally->n == tally->capacity) {
 		tally->capacity = tally->capacity ? tally->capacity * 2 : 4;
-		tally->slots = arena_checked(realloc(tally->slots, tally->capacity * sizeof(*tally->slots)));
+		tally->slots = arena_checked(
+			realloc(tally->slots, tally->capacity * sizeof(*tally->slots)));
 	}
 	tally->slots[tally->n] = (struct tally_slot){.slot = slot};
 	return &tally->slots[tally->n++];
@@ -85,7 +86,8 @@ unsigned tally_join(struct tally *tally, uint64_t epoch, const struct tally_slot
 	tally->in_flight++;
 	if (enter(tally, epoch)) {
 		add(tally, changes, n, 1);
-		needs = (tally->is_marked ? 0u : TALLY_NEEDS_MARK) | (tally->is_listed ? 0u : TALLY_NEEDS_LIST);
+		needs = (tally->is_marked ? 0u : TALLY_NEEDS_MARK) |
+			(tally->is_listed ? 0u : TALLY_NEEDS_LIST);
 		tally->is_listed = true;
 	}
 	pthread_mutex_unlock(&tally->mutex);
@@ -98,7 +100,8 @@ static bool is_doubt(enum code code)
 	return code == ERR_STORE_UNKNOWN || code == ERR_INTERNAL;
 }
 
-void tally_leave(struct tally *tally, uint64_t epoch, const struct tally_slot *changes, size_t n, bool was_marked, enum code code)
+void tally_leave(struct tally *tally, uint64_t epoch, const struct tally_slot *changes, size_t n,
+		 bool was_marked, enum code code)
 {
 	pthread_mutex_lock(&tally->mutex);
 	tally->in_flight--;
@@ -124,7 +127,8 @@ struct size_change tally_pending(struct tally *tally, uint64_t epoch, uint32_t s
 	return pending;
 }
 
-bool tally_known_bytes(struct tally *tally, uint64_t epoch, const uint32_t *slots, size_t n, long long *bytes)
+bool tally_known_bytes(struct tally *tally, uint64_t epoch, const uint32_t *slots, size_t n,
+		       long long *bytes)
 {
 	pthread_mutex_lock(&tally->mutex);
 	bool is_known = enter(tally, epoch) && tally->has_known;
@@ -149,7 +153,10 @@ void tally_take(struct tally *tally, struct arena *arena, struct tally_batch *ba
 {
 	pthread_mutex_lock(&tally->mutex);
 	*batch = (struct tally_batch){
-		.epoch = tally->epoch, .n = tally->n, .slots = ARENA_ARRAY(arena, struct tally_slot, tally->n), .unmarks = tally->in_flight == 0,
+		.epoch = tally->epoch,
+		.n = tally->n,
+		.slots = ARENA_ARRAY(arena, struct tally_slot, tally->n),
+		.unmarks = tally->in_flight == 0,
 		.is_doubtful = tally->is_doubtful,
 	};
 	if (tally->n)
@@ -178,8 +185,10 @@ bool tally_flushed(struct tally *tally, const struct tally_batch *batch, enum co
 	if (is_same && is_doubt(code))
 		tally->is_doubtful = true;
 	for (size_t i = 0; i < tally->n; i++)
-		is_clean = is_clean && tally->slots[i].change.items == 0 && tally->slots[i].change.bytes == 0;
-	is_clean = is_clean && code == OK && tally->in_flight == 0 && !tally->is_marked && !tally->is_doubtful;
+		is_clean = is_clean && tally->slots[i].change.items == 0 &&
+			   tally->slots[i].change.bytes == 0;
+	is_clean = is_clean && code == OK && tally->in_flight == 0 && !tally->is_marked &&
+		   !tally->is_doubtful;
 	if (is_clean)
 		tally->is_listed = false;
 	pthread_mutex_unlock(&tally->mutex);

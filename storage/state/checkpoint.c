@@ -60,10 +60,12 @@ static enum code load(const struct space *space, struct stack *stack, struct err
 {
 	struct store_page page = {.n = 0};
 
-	*stack = (struct stack){.space = catalog_key(space->arena, space->catalog, space->ns, STR(""))};
+	*stack = (struct stack){
+		.space = catalog_key(space->arena, space->catalog, space->ns, STR(""))};
 	enum code code = currency_stack(space->txn, stack->space, &stack->number, err);
 	if (code == OK && stack->number)
-		code = store_page(space->txn, stack_keyspace(stack), &every_row, (struct store_bounds){0, 0}, space->arena, &page, err);
+		code = store_page(space->txn, stack_keyspace(stack), &every_row,
+				  (struct store_bounds){0, 0}, space->arena, &page, err);
 	stack->all.v = ARENA_ARRAY(space->arena, struct checkpoint, page.n);
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		if (!decode(page.v[i], &stack->all.v[stack->all.n++]))
@@ -81,7 +83,8 @@ static enum code find(const struct stack *stack, struct str name, size_t *at, st
 	return err_set(err, MSG_CHECKPOINT_NONE, STR_ARG(name));
 }
 
-/* Marks the tables of the namespace as ones whose transactions go by the stack, or takes the mark away (0). */
+/* Marks the tables of the namespace as ones whose transactions go by the stack, or takes the mark
+ * away (0). */
 static enum code mark(struct space *space, uint64_t number, struct err *err)
 {
 	struct space_records records;
@@ -128,10 +131,14 @@ static enum code apply_make(struct space *space, void *context, struct err *err)
 		code = journal_create(space->txn, journal, err);
 	if (code == OK)
 		code = currency_put_stack(space->txn, stack.space, stack.number, journal, err);
-	return code != OK ? code : store_put(space->txn, stack_keyspace(&stack), journal_key(space->arena, journal), encode(space->arena, checkpoint), err);
+	return code != OK ? code
+			  : store_put(space->txn, stack_keyspace(&stack),
+				      journal_key(space->arena, journal),
+				      encode(space->arena, checkpoint), err);
 }
 
-enum code checkpoint_make(struct catalog *catalog, struct ns ns, const struct checkpoint *checkpoint, struct err *err)
+enum code checkpoint_make(struct catalog *catalog, struct ns ns,
+			  const struct checkpoint *checkpoint, struct err *err)
 {
 	struct checkpoint own = *checkpoint;
 
@@ -156,10 +163,13 @@ struct touched {
 /* Rows come in the order of their keys, so a table's records follow one another. */
 static void note_record(struct touched *touched, uint64_t table, uint64_t sequence)
 {
-	struct used *last = touched->stream_count ? &touched->streams[touched->stream_count - 1] : NULL;
+	struct used *last =
+		touched->stream_count ? &touched->streams[touched->stream_count - 1] : NULL;
 
-	if (!last || last->table != table || stream_lane_of(last->sequence) != stream_lane_of(sequence)) {
-		touched->streams = arena_room(touched->arena, touched->streams, touched->stream_count, sizeof(*touched->streams));
+	if (!last || last->table != table ||
+	    stream_lane_of(last->sequence) != stream_lane_of(sequence)) {
+		touched->streams = arena_room(touched->arena, touched->streams,
+					      touched->stream_count, sizeof(*touched->streams));
 		touched->streams[touched->stream_count++] = (struct used){table, sequence};
 	} else if (last->sequence < sequence) {
 		last->sequence = sequence;
@@ -167,7 +177,8 @@ static void note_record(struct touched *touched, uint64_t table, uint64_t sequen
 }
 
 /* No sequence number is used twice: who reads on from a record that is gone misses none. */
-static enum code skip_used(struct space *space, const struct touched *touched, const struct table *table, struct err *err)
+static enum code skip_used(struct space *space, const struct touched *touched,
+			   const struct table *table, struct err *err)
 {
 	uint64_t used[STREAM_LANES + 1] = {0};
 	struct stream_nexts nexts = {.n = 0, .v = used};
@@ -184,24 +195,28 @@ static enum code skip_used(struct space *space, const struct touched *touched, c
 	return nexts.n ? stream_skip(space->txn, space->arena, table, &nexts, err) : OK;
 }
 
-/* The version of a vector index does not come back: what was remembered for later versions would be taken for theirs. */
+/* The version of a vector index does not come back: what was remembered for later versions would be
+ * taken for theirs. */
 static bool touch(void *context, struct keyspace keyspace, struct str key)
 {
 	struct touched *touched = context;
 
 	if (keyspace.table == 0) {
 		if (keyspace.part == SYSTEM_TABLES && str_is_set(key)) {
-			touched->keys = arena_room(touched->arena, touched->keys, touched->key_count, sizeof(*touched->keys));
+			touched->keys = arena_room(touched->arena, touched->keys,
+						   touched->key_count, sizeof(*touched->keys));
 			touched->keys[touched->key_count++] = str_copy(touched->arena, key);
 		}
 		return true;
 	}
 	if (touched->n == 0 || touched->numbers[touched->n - 1] != keyspace.table) {
-		touched->numbers = arena_room(touched->arena, touched->numbers, touched->n, sizeof(*touched->numbers));
+		touched->numbers = arena_room(touched->arena, touched->numbers, touched->n,
+					      sizeof(*touched->numbers));
 		touched->numbers[touched->n++] = keyspace.table;
 	}
 	if (keyspace.part >= PART_INDEX && !str_is_set(key)) {
-		touched->indexes = arena_room(touched->arena, touched->indexes, touched->index_count, sizeof(*touched->indexes));
+		touched->indexes = arena_room(touched->arena, touched->indexes,
+					      touched->index_count, sizeof(*touched->indexes));
 		touched->indexes[touched->index_count++] = keyspace;
 	}
 	if (keyspace.part == PART_STREAM && str_is_set(key) && stream_shard_is_record(key))
@@ -229,9 +244,11 @@ static void sort(struct touched *touched)
 	touched->n = n;
 }
 
-static bool is_touched(const struct touched *touched, const struct space_record *record, uint64_t number)
+static bool is_touched(const struct touched *touched, const struct space_record *record,
+		       uint64_t number)
 {
-	if (touched->n > 0 && bsearch(&number, touched->numbers, touched->n, sizeof(number), by_number))
+	if (touched->n > 0 &&
+	    bsearch(&number, touched->numbers, touched->n, sizeof(number), by_number))
 		return true;
 	for (size_t i = 0; i < touched->key_count; i++) {
 		if (str_eq(touched->keys[i], record->key))
@@ -246,13 +263,15 @@ static void skip_indexes(const struct touched *touched, struct table *table)
 	for (size_t i = 0; i < touched->index_count; i++) {
 		uint32_t number = touched->indexes[i].part - PART_INDEX;
 
-		if (touched->indexes[i].table == table->identity.number && number >= table->indexes.next)
+		if (touched->indexes[i].table == table->identity.number &&
+		    number >= table->indexes.next)
 			table->indexes.next = number + 1;
 	}
 }
 
 /* A later version for the table and its vector indexes, by a seed that no other change has. */
-static enum code renew(struct space *space, const struct touched *touched, const struct space_record *record, uint64_t stack, struct err *err)
+static enum code renew(struct space *space, const struct touched *touched,
+		       const struct space_record *record, uint64_t stack, struct err *err)
 {
 	struct vector_version ignored;
 	struct currency_row row;
@@ -268,15 +287,19 @@ static enum code renew(struct space *space, const struct touched *touched, const
 	if (code == OK)
 		code = currency_renew(space->txn, space_prefix(space), table, stack, &row, err);
 	if (code == OK)
-		code = catalog_size_again(space->txn, space->arena, table->identity.number, record->key, &row, err);
+		code = catalog_size_again(space->txn, space->arena, table->identity.number,
+					  record->key, &row, err);
 	if (code == OK)
-		code = catalog_inherit_lag(space->catalog, space->txn, space->ns, record->key, table->identity.number, err);
+		code = catalog_inherit_lag(space->catalog, space->txn, space->ns, record->key,
+					   table->identity.number, err);
 	if (code == OK)
 		code = history_forget(space->txn, table->identity.number, err);
 	if (code == OK && table_has_log(table))
 		code = skip_used(space, touched, table, err);
 	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
-		code = vector_row_next_version(space->txn, space->arena, index_keyspace(table, &table->indexes.vectors[i]), seed, STR(""), &ignored, err);
+		code = vector_row_next_version(space->txn, space->arena,
+					       index_keyspace(table, &table->indexes.vectors[i]),
+					       seed, STR(""), &ignored, err);
 	if (code == OK)
 		code = space_put_record(space, record->key, table, table, err);
 	table_unref(table);
@@ -284,7 +307,8 @@ static enum code renew(struct space *space, const struct touched *touched, const
 }
 
 /* Tables that were made since are gone, others are as they were, under a later version. */
-static enum code renew_all(struct space *space, struct touched *touched, uint64_t stack, struct err *err)
+static enum code renew_all(struct space *space, struct touched *touched, uint64_t stack,
+			   struct err *err)
 {
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
@@ -330,16 +354,19 @@ static enum code apply_rollback(struct space *space, void *context, struct err *
 		if (code == OK && i > at)
 			code = journal_drop(space->txn, journal, err);
 		if (code == OK && i > at)
-			code = store_del(space->txn, stack_keyspace(&stack), journal_key(space->arena, journal), err);
+			code = store_del(space->txn, stack_keyspace(&stack),
+					 journal_key(space->arena, journal), err);
 	}
 	if (code != OK)
 		return code;
 	*rollback->extra = stack.all.v[at].extra;
-	code = currency_put_stack(space->txn, stack.space, stack.number, stack.all.v[at].journal, err);
+	code = currency_put_stack(space->txn, stack.space, stack.number, stack.all.v[at].journal,
+				  err);
 	return code == OK ? renew_all(space, &touched, stack.number, err) : code;
 }
 
-enum code checkpoint_rollback(struct catalog *catalog, struct ns ns, struct str name, struct str *extra, struct err *err)
+enum code checkpoint_rollback(struct catalog *catalog, struct ns ns, struct str name,
+			      struct str *extra, struct err *err)
 {
 	struct rollback rollback = {name, extra};
 
@@ -354,13 +381,15 @@ static enum code take_out(struct space *space, struct stack *stack, size_t at, s
 	enum code code = journal_end(space->txn, journal, outer, err);
 
 	if (code == OK)
-		code = store_del(space->txn, stack_keyspace(stack), journal_key(space->arena, journal), err);
+		code = store_del(space->txn, stack_keyspace(stack),
+				 journal_key(space->arena, journal), err);
 	memmove(&all->v[at], &all->v[at + 1], (all->n - at - 1) * sizeof(*all->v));
 	all->n--;
 	if (code != OK)
 		return code;
 	if (all->n > 0)
-		return currency_put_stack(space->txn, stack->space, stack->number, all->v[all->n - 1].journal, err);
+		return currency_put_stack(space->txn, stack->space, stack->number,
+					  all->v[all->n - 1].journal, err);
 	code = currency_put_stack(space->txn, stack->space, stack->number, 0, err);
 	if (code == OK)
 		code = store_drop(space->txn, stack_keyspace(stack), err);
@@ -394,7 +423,8 @@ enum code checkpoint_remove_all(struct space *space, struct err *err)
 	return code;
 }
 
-enum code checkpoint_list(struct catalog *catalog, struct ns ns, struct arena *arena, struct checkpoints *checkpoints, struct err *err)
+enum code checkpoint_list(struct catalog *catalog, struct ns ns, struct arena *arena,
+			  struct checkpoints *checkpoints, struct err *err)
 {
 	struct space space = {.catalog = catalog, .ns = ns, .arena = arena};
 	struct stack stack;

@@ -14,7 +14,8 @@ static enum code inherit_all(struct space *space, struct err *err)
 			continue;
 		code = space_number(space, &records.v[i], &number, err);
 		if (code == OK)
-			code = catalog_inherit_lag(space->catalog, space->txn, space->ns, records.v[i].key, number, err);
+			code = catalog_inherit_lag(space->catalog, space->txn, space->ns,
+						   records.v[i].key, number, err);
 	}
 	return code;
 }
@@ -38,14 +39,16 @@ static enum code apply(struct space *space, void *context, struct err *err)
 	return code == OK ? inherit_all(space, err) : code;
 }
 
-enum code lag_settings_put(struct catalog *catalog, struct ns ns, const struct lag_settings *settings, struct err *err)
+enum code lag_settings_put(struct catalog *catalog, struct ns ns,
+			   const struct lag_settings *settings, struct err *err)
 {
 	struct lag_settings own = *settings;
 
 	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply, &own, err);
 }
 
-enum code lag_settings_list(struct catalog *catalog, struct ns ns, struct arena *arena, struct lag_settings *settings, struct err *err)
+enum code lag_settings_list(struct catalog *catalog, struct ns ns, struct arena *arena,
+			    struct lag_settings *settings, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
@@ -65,5 +68,6 @@ static enum code apply_begin(struct space *space, void *context, struct err *err
 
 enum code lag_settings_begin(struct catalog *catalog, struct err *err)
 {
-	return space_change(catalog, (struct ns){STR(""), STR("")}, SPACE_BARE | SPACE_QUIET, apply_begin, NULL, err);
+	return space_change(catalog, (struct ns){STR(""), STR("")}, SPACE_BARE | SPACE_QUIET,
+			    apply_begin, NULL, err);
 }

@@ -4,14 +4,17 @@
 #include "storage/store/row.h"
 
 static const struct keyspace versions = {0, SYSTEM_VERSIONS};
-static const struct str version_key = STR_INIT("policies/version"), document_key = STR_INIT("policies/document");
+static const struct str version_key = STR_INIT("policies/version"),
+			document_key = STR_INIT("policies/document");
 
-static enum code read_version(struct store_txn *txn, struct arena *arena, uint64_t *version, struct err *err)
+static enum code read_version(struct store_txn *txn, struct arena *arena, uint64_t *version,
+			      struct err *err)
 {
 	return row_get_number(txn, versions, version_key, arena, version, err);
 }
 
-enum code policies_version(struct catalog *catalog, struct arena *arena, uint64_t *version, struct err *err)
+enum code policies_version(struct catalog *catalog, struct arena *arena, uint64_t *version,
+			   struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
@@ -23,7 +26,8 @@ enum code policies_version(struct catalog *catalog, struct arena *arena, uint64_
 	return code;
 }
 
-enum code policies_get(struct catalog *catalog, struct arena *arena, struct str *document, uint64_t *version, struct err *err)
+enum code policies_get(struct catalog *catalog, struct arena *arena, struct str *document,
+		       uint64_t *version, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
@@ -50,10 +54,12 @@ static enum code apply(struct space *space, void *context, struct err *err)
 	code = store_put(space->txn, versions, version_key, buf_str(&buf), err);
 	if (code != OK)
 		return code;
-	return str_is_set(*document) ? store_put(space->txn, versions, document_key, *document, err) : store_del(space->txn, versions, document_key, err);
+	return str_is_set(*document) ? store_put(space->txn, versions, document_key, *document, err)
+				     : store_del(space->txn, versions, document_key, err);
 }
 
 enum code policies_put(struct catalog *catalog, struct str document, struct err *err)
 {
-	return space_change(catalog, (struct ns){STR(""), STR("")}, SPACE_BARE | SPACE_QUIET, apply, &document, err);
+	return space_change(catalog, (struct ns){STR(""), STR("")}, SPACE_BARE | SPACE_QUIET, apply,
+			    &document, err);
 }

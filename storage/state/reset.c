@@ -25,11 +25,12 @@ static bool is_there(const struct space_records *records, struct str name)
 }
 
 /*
- * The table as it is when nothing was ever written to it: indexes that were being filled have nothing to be filled with, and nobody can return to what
- * was before.
+ * The table as it is when nothing was ever written to it: indexes that were being filled have
+ * nothing to be filled with, and nobody can return to what was before.
  */
-static enum code make_empty(struct space *space, const struct reset *reset, const struct space_record *record, struct table *table,
-			   const struct stream_nexts *nexts, struct err *err)
+static enum code make_empty(struct space *space, const struct reset *reset,
+			    const struct space_record *record, struct table *table,
+			    const struct stream_nexts *nexts, struct err *err)
 {
 	if (table->log.since_ms && reset->now_ms > table->log.since_ms)
 		table->log.since_ms = reset->now_ms;
@@ -41,10 +42,12 @@ static enum code make_empty(struct space *space, const struct reset *reset, cons
 		table->streams.n = 1;
 	}
 	enum code code = space_create(space, record->key, table, err);
-	return code == OK && nexts->n ? stream_skip(space->txn, space->arena, table, nexts, err) : code;
+	return code == OK && nexts->n ? stream_skip(space->txn, space->arena, table, nexts, err)
+				      : code;
 }
 
-static enum code reset_table(struct space *space, const struct reset *reset, const struct space_record *record, struct err *err)
+static enum code reset_table(struct space *space, const struct reset *reset,
+			     const struct space_record *record, struct err *err)
 {
 	struct table *table;
 	struct stream_nexts nexts = {.n = 0};
@@ -52,13 +55,15 @@ static enum code reset_table(struct space *space, const struct reset *reset, con
 
 	if (code != OK)
 		return code;
-	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING && !str_is_set(table->state.job); /* its job goes */
+	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING &&
+		       !str_is_set(table->state.job); /* its job goes */
 	if (is_kept && table_has_log(table))
 		code = stream_nexts(space->txn, space->arena, table, &nexts, err);
 	if (code == OK)
 		code = space_drop(space, record, table, err);
 	if (code == OK)
-		code = is_kept ? make_empty(space, reset, record, table, &nexts, err) : space_put_record(space, record->key, table, NULL, err);
+		code = is_kept ? make_empty(space, reset, record, table, &nexts, err)
+			       : space_put_record(space, record->key, table, NULL, err);
 	table_unref(table);
 	return code;
 }

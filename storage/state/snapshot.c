@@ -13,8 +13,8 @@ static const struct store_bounds no_bounds = {0, 0};
 #define PREFIX "snapshot/"
 
 /*
- * Rows of a snapshot's keyspace: what it is, the record of each table by name, tokens by the part of their keyspace and what follows the namespace,
- * jobs by number.
+ * Rows of a snapshot's keyspace: what it is, the record of each table by name, tokens by the part
+ * of their keyspace and what follows the namespace, jobs by number.
  */
 enum kind { KIND_ABOUT = 'a', KIND_JOB = 'j', KIND_TABLE = 't', KIND_TOKEN = 'u' };
 
@@ -41,7 +41,8 @@ struct str snapshot_table_key(struct arena *arena, struct str name)
 	return row_key(arena, KIND_TABLE, name);
 }
 
-/* "snapshot/", what the keys of the namespace's tables begin with, and the name, which has no zero byte. */
+/* "snapshot/", what the keys of the namespace's tables begin with, and the name, which has no zero
+ * byte. */
 bool snapshot_is_key(struct str key)
 {
 	return str_starts_with(key, STR(PREFIX));
@@ -60,21 +61,25 @@ static struct str index_key(const struct space *space, struct str name)
 static enum code read_about(const struct space *space, struct snapshot *snapshot, struct err *err)
 {
 	struct str key = row_key(space->arena, KIND_ABOUT, STR("")), about;
-	enum code code = store_get(space->txn, snapshot_keyspace(snapshot->number), key, space->arena, &about, err);
+	enum code code = store_get(space->txn, snapshot_keyspace(snapshot->number), key,
+				   space->arena, &about, err);
 
 	if (code != OK)
 		return code;
 	struct row_reader row = row_read(about);
 	snapshot->created_ms = row_ms(&row);
 	snapshot->extra = row_rest(&row);
-	return row_is_whole(&row) ? OK : row_malformed(err, snapshot_keyspace(snapshot->number), key);
+	return row_is_whole(&row) ? OK
+				  : row_malformed(err, snapshot_keyspace(snapshot->number), key);
 }
 
 /* ERR_RESOURCE_NOT_FOUND where there is no such one. */
-enum code snapshot_find(const struct space *space, struct str name, struct snapshot *snapshot, struct err *err)
+enum code snapshot_find(const struct space *space, struct str name, struct snapshot *snapshot,
+			struct err *err)
 {
 	*snapshot = (struct snapshot){.name = name};
-	enum code code = row_get_number(space->txn, counters_keyspace, index_key(space, name), space->arena, &snapshot->number, err);
+	enum code code = row_get_number(space->txn, counters_keyspace, index_key(space, name),
+					space->arena, &snapshot->number, err);
 
 	if (code != OK)
 		return code;
@@ -83,29 +88,36 @@ enum code snapshot_find(const struct space *space, struct str name, struct snaps
 	return read_about(space, snapshot, err);
 }
 
-static enum code copy_rows(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
+static enum code copy_rows(struct store_txn *txn, struct keyspace from, struct keyspace to,
+			   struct err *err)
 {
 	enum code code = store_create(txn, to, err);
 
 	return code == OK ? store_copy(txn, from, to, err) : code;
 }
 
-static enum code copy_index(const struct space *space, const struct table *from, const struct table *to, const struct index *index, struct err *err)
+static enum code copy_index(const struct space *space, const struct table *from,
+			    const struct table *to, const struct index *index, struct err *err)
 {
 	enum code code = index_row_create(space->txn, to, index, err);
 	struct str progress = STR_ABSENT;
 
 	if (code == OK)
-		code = store_copy(space->txn, index_keyspace(from, index), index_keyspace(to, index), err);
+		code = store_copy(space->txn, index_keyspace(from, index),
+				  index_keyspace(to, index), err);
 	if (code == OK && index->is_backfilling)
-		code = store_get(space->txn, counters_keyspace, catalog_progress_key(space->arena, from, index), space->arena, &progress, err);
+		code = store_get(space->txn, counters_keyspace,
+				 catalog_progress_key(space->arena, from, index), space->arena,
+				 &progress, err);
 	return code == OK && str_is_set(progress)
-		       ? store_put(space->txn, counters_keyspace, catalog_progress_key(space->arena, to, index), progress, err)
+		       ? store_put(space->txn, counters_keyspace,
+				   catalog_progress_key(space->arena, to, index), progress, err)
 		       : code;
 }
 
 /* Gives `to`, which is as `from`, a number and copies of its rows. */
-static enum code copy_table(const struct space *space, const struct table *from, struct table *to, struct err *err)
+static enum code copy_table(const struct space *space, const struct table *from, struct table *to,
+			    struct err *err)
 {
 	enum code code = catalog_next_number(space->txn, space->arena, &to->identity.number, err);
 
@@ -138,18 +150,22 @@ struct target {
 	struct had *had;     /* by the target, before it was cleared */
 };
 
-/* A reader that goes on from a record that is gone misses none: no sequence number of the stream is used twice. */
-static enum code skip_used(struct space *space, const struct target *target, const struct table *copy, struct err *err)
+/* A reader that goes on from a record that is gone misses none: no sequence number of the stream is
+ * used twice. */
+static enum code skip_used(struct space *space, const struct target *target,
+			   const struct table *copy, struct err *err)
 {
 	for (size_t i = 0; i < target->n; i++) {
-		if (!str_eq(target->had[i].table, copy->identity.name) || !str_eq(target->had[i].label, copy->streams.label))
+		if (!str_eq(target->had[i].table, copy->identity.name) ||
+		    !str_eq(target->had[i].label, copy->streams.label))
 			continue;
 		return stream_skip(space->txn, space->arena, copy, &target->had[i].nexts, err);
 	}
 	return OK;
 }
 
-static enum code note_stream(struct space *space, const struct space_record *record, struct target *target, struct err *err)
+static enum code note_stream(struct space *space, const struct space_record *record,
+			     struct target *target, struct err *err)
 {
 	struct table *table;
 	enum code code = space_decode(space, record, &table, err);
@@ -157,7 +173,9 @@ static enum code note_stream(struct space *space, const struct space_record *rec
 	if (code != OK)
 		return code;
 	if (table->streams.n > 0 && table->state.status != STATUS_DELETING) {
-		struct had had = {str_copy(space->arena, table->identity.name), str_copy(space->arena, table->streams.label), {.n = 0}};
+		struct had had = {str_copy(space->arena, table->identity.name),
+				  str_copy(space->arena, table->streams.label),
+				  {.n = 0}};
 
 		code = stream_nexts(space->txn, space->arena, table, &had.nexts, err);
 		target->had[target->n++] = had;
@@ -179,26 +197,32 @@ static enum code note_streams(struct space *space, struct target *target, struct
 	return code;
 }
 
-static enum code put_copy(struct space *space, const struct target *target, struct table *copy, struct err *err)
+static enum code put_copy(struct space *space, const struct target *target, struct table *copy,
+			  struct err *err)
 {
 	struct str name = copy->identity.name;
 
 	if (target->snapshot)
-		return store_put(space->txn, snapshot_keyspace(target->snapshot), row_key(space->arena, KIND_TABLE, name), table_encode(space->arena, copy), err);
+		return store_put(space->txn, snapshot_keyspace(target->snapshot),
+				 row_key(space->arena, KIND_TABLE, name),
+				 table_encode(space->arena, copy), err);
 	copy->identity.account = target->ns.account;
 	copy->identity.region = target->ns.region;
 	if (target->is_other)
 		copy->identity.id = catalog_uuid(copy->arena);
 	enum code code = skip_used(space, target, copy, err);
 	if (code == OK)
-		code = currency_put(space->txn, copy, 0, err); /* its items are counted when somebody wants to know */
+		code = currency_put(space->txn, copy, 0,
+				    err); /* its items are counted when somebody wants to know */
 	struct str key = catalog_key(space->arena, space->catalog, target->ns, name);
 	if (code == OK)
-		code = catalog_inherit_lag(space->catalog, space->txn, target->ns, key, copy->identity.number, err);
+		code = catalog_inherit_lag(space->catalog, space->txn, target->ns, key,
+					   copy->identity.number, err);
 	return code == OK ? space_put_record(space, key, copy, copy, err) : code;
 }
 
-static enum code copy_record(struct space *space, const struct space_record *record, const struct target *target, struct err *err)
+static enum code copy_record(struct space *space, const struct space_record *record,
+			     const struct target *target, struct err *err)
 {
 	struct table *from = NULL, *copy = NULL;
 	enum code code = space_decode(space, record, &from, err);
@@ -235,14 +259,16 @@ static enum code save_tokens(struct space *space, uint64_t snapshot, struct err 
 	for (size_t k = 0; k < SPACE_TOKEN_KEYSPACES && code == OK; k++) {
 		struct store_page page = {.n = 0};
 
-		code = store_page(space->txn, space_token_keyspaces[k], &range, no_bounds, space->arena, &page, err);
+		code = store_page(space->txn, space_token_keyspaces[k], &range, no_bounds,
+				  space->arena, &page, err);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			struct buf key = buf_in(space->arena);
 
 			buf_add_byte(&key, KIND_TOKEN);
 			buf_add_byte(&key, (int)k);
 			buf_add_str(&key, page.v[i].key);
-			code = store_put(space->txn, snapshot_keyspace(snapshot), buf_str(&key), page.v[i].value, err);
+			code = store_put(space->txn, snapshot_keyspace(snapshot), buf_str(&key),
+					 page.v[i].value, err);
 		}
 	}
 	return code;
@@ -252,7 +278,8 @@ static enum code load_tokens(struct space *space, uint64_t snapshot, struct err 
 {
 	struct store_range range = range_of_kind(space->arena, KIND_TOKEN);
 	struct store_page page = {.n = 0};
-	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds, space->arena, &page, err);
+	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds,
+				    space->arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		struct row_reader row = row_read(row_behind(page.v[i].key, 1));
@@ -270,9 +297,12 @@ static enum code load_tokens(struct space *space, uint64_t snapshot, struct err 
 static enum code copy_data(struct space *space, struct job *job, struct err *err)
 {
 	struct keyspace from = {job->data, PART_ITEMS};
-	enum code code = job->data ? catalog_next_number(space->txn, space->arena, &job->data, err) : OK;
+	enum code code =
+		job->data ? catalog_next_number(space->txn, space->arena, &job->data, err) : OK;
 
-	return code == OK && job->data ? copy_rows(space->txn, from, (struct keyspace){job->data, PART_ITEMS}, err) : code;
+	return code == OK && job->data
+		       ? copy_rows(space->txn, from, (struct keyspace){job->data, PART_ITEMS}, err)
+		       : code;
 }
 
 static enum code save_jobs(struct space *space, uint64_t snapshot, struct err *err)
@@ -289,21 +319,25 @@ static enum code save_jobs(struct space *space, uint64_t snapshot, struct err *e
 		buf_add_be32(&key, (uint32_t)i);
 		code = copy_data(space, &jobs[i], err);
 		if (code == OK)
-			code = store_put(space->txn, snapshot_keyspace(snapshot), buf_str(&key), job_encode(space->arena, &jobs[i]), err);
+			code = store_put(space->txn, snapshot_keyspace(snapshot), buf_str(&key),
+					 job_encode(space->arena, &jobs[i]), err);
 	}
 	return code;
 }
 
 /* The jobs of a snapshot, as they were kept. */
-static enum code read_jobs(struct space *space, uint64_t snapshot, struct job **jobs, size_t *n, struct err *err)
+static enum code read_jobs(struct space *space, uint64_t snapshot, struct job **jobs, size_t *n,
+			   struct err *err)
 {
 	struct store_range range = range_of_kind(space->arena, KIND_JOB);
 	struct store_page page = {.n = 0};
-	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds, space->arena, &page, err);
+	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds,
+				    space->arena, &page, err);
 
 	*jobs = ARENA_ARRAY(space->arena, struct job, page.n);
 	for (*n = 0; *n < page.n && code == OK; *n += code == OK)
-		code = job_decode(space->arena, snapshot_keyspace(snapshot), &page.v[*n], &(*jobs)[*n], err);
+		code = job_decode(space->arena, snapshot_keyspace(snapshot), &page.v[*n],
+				  &(*jobs)[*n], err);
 	return code;
 }
 
@@ -330,20 +364,26 @@ static enum code drop_jobs(struct space *space, uint64_t snapshot, struct err *e
 
 	for (size_t i = 0; i < n && code == OK; i++) {
 		if (jobs[i].data)
-			code = store_drop(space->txn, (struct keyspace){jobs[i].data, PART_ITEMS}, err);
+			code = store_drop(space->txn, (struct keyspace){jobs[i].data, PART_ITEMS},
+					  err);
 	}
 	return code;
 }
 
-enum code snapshot_publish(struct space *space, const struct snapshot *snapshot, uint64_t number, struct err *err)
+enum code snapshot_publish(struct space *space, const struct snapshot *snapshot, uint64_t number,
+			   struct err *err)
 {
 	struct buf about = buf_in(space->arena), value = buf_in(space->arena);
 
 	buf_add_be64(&about, (uint64_t)snapshot->created_ms);
 	buf_add_str(&about, snapshot->extra);
 	buf_add_be64(&value, number);
-	enum code code = store_put(space->txn, snapshot_keyspace(number), row_key(space->arena, KIND_ABOUT, STR("")), buf_str(&about), err);
-	return code == OK ? store_put(space->txn, counters_keyspace, index_key(space, snapshot->name), buf_str(&value), err) : code;
+	enum code code =
+		store_put(space->txn, snapshot_keyspace(number),
+			  row_key(space->arena, KIND_ABOUT, STR("")), buf_str(&about), err);
+	return code == OK ? store_put(space->txn, counters_keyspace,
+				      index_key(space, snapshot->name), buf_str(&value), err)
+			  : code;
 }
 
 static enum code apply_take(struct space *space, void *context, struct err *err)
@@ -369,7 +409,8 @@ static enum code apply_take(struct space *space, void *context, struct err *err)
 	return code == OK ? snapshot_publish(space, snapshot, target.snapshot, err) : code;
 }
 
-enum code snapshot_take(struct catalog *catalog, struct ns ns, const struct snapshot *snapshot, struct err *err)
+enum code snapshot_take(struct catalog *catalog, struct ns ns, const struct snapshot *snapshot,
+			struct err *err)
 {
 	struct snapshot own = *snapshot;
 
@@ -377,15 +418,19 @@ enum code snapshot_take(struct catalog *catalog, struct ns ns, const struct snap
 }
 
 /* The records of a snapshot's tables. */
-enum code snapshot_records(const struct space *space, uint64_t snapshot, struct space_records *records, struct err *err)
+enum code snapshot_records(const struct space *space, uint64_t snapshot,
+			   struct space_records *records, struct err *err)
 {
 	struct store_range range = range_of_kind(space->arena, KIND_TABLE);
 	struct store_page page = {.n = 0};
-	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds, space->arena, &page, err);
+	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds,
+				    space->arena, &page, err);
 
-	*records = (struct space_records){.v = ARENA_ARRAY(space->arena, struct space_record, page.n)};
+	*records =
+		(struct space_records){.v = ARENA_ARRAY(space->arena, struct space_record, page.n)};
 	for (size_t i = 0; i < page.n && code == OK; i++)
-		records->v[records->n++] = (struct space_record){.key = page.v[i].key, .record = page.v[i].value};
+		records->v[records->n++] =
+			(struct space_record){.key = page.v[i].key, .record = page.v[i].value};
 	return code;
 }
 
@@ -419,7 +464,8 @@ static enum code apply_restore(struct space *space, void *context, struct err *e
 	return load_tokens(space, snapshot.number, err);
 }
 
-enum code snapshot_restore(struct catalog *catalog, struct ns ns, struct str name, struct str *extra, struct err *err)
+enum code snapshot_restore(struct catalog *catalog, struct ns ns, struct str name,
+			   struct str *extra, struct err *err)
 {
 	struct restoration restoration = {name, extra};
 
@@ -453,7 +499,8 @@ static enum code apply_remove(struct space *space, void *context, struct err *er
 
 	if (code == OK)
 		code = snapshot_drop(space, snapshot.number, err);
-	return code == OK ? store_del(space->txn, counters_keyspace, index_key(space, *name), err) : code;
+	return code == OK ? store_del(space->txn, counters_keyspace, index_key(space, *name), err)
+			  : code;
 }
 
 enum code snapshot_remove(struct catalog *catalog, struct ns ns, struct str name, struct err *err)
@@ -461,7 +508,8 @@ enum code snapshot_remove(struct catalog *catalog, struct ns ns, struct str name
 	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_remove, &name, err);
 }
 
-enum code snapshot_list(struct catalog *catalog, struct ns ns, struct arena *arena, struct snapshots *snapshots, struct err *err)
+enum code snapshot_list(struct catalog *catalog, struct ns ns, struct arena *arena,
+			struct snapshots *snapshots, struct err *err)
 {
 	struct space space = {.catalog = catalog, .ns = ns, .arena = arena};
 	struct str prefix = index_key(&space, STR(""));
@@ -477,7 +525,9 @@ enum code snapshot_list(struct catalog *catalog, struct ns ns, struct arena *are
 		struct snapshot *snapshot = &snapshots->v[snapshots->n++];
 
 		*snapshot = (struct snapshot){.name = row_behind(page.v[i].key, prefix.n)};
-		code = row_is_number(page.v[i].value, &snapshot->number) ? OK : row_malformed(err, counters_keyspace, page.v[i].key);
+		code = row_is_number(page.v[i].value, &snapshot->number)
+			       ? OK
+			       : row_malformed(err, counters_keyspace, page.v[i].key);
 		if (code == OK)
 			code = read_about(&space, snapshot, err);
 	}
@@ -485,7 +535,8 @@ enum code snapshot_list(struct catalog *catalog, struct ns ns, struct arena *are
 	return code;
 }
 
-static enum code check_target(const struct space *space, const struct snapshot_clone *clone, struct err *err)
+static enum code check_target(const struct space *space, const struct snapshot_clone *clone,
+			      struct err *err)
 {
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
@@ -498,7 +549,8 @@ static enum code check_target(const struct space *space, const struct snapshot_c
 }
 
 /* So that a clone to several namespaces is refused before the first is changed. */
-static enum code check_targets(struct catalog *catalog, const struct snapshot_clone *clone, struct err *err)
+static enum code check_targets(struct catalog *catalog, const struct snapshot_clone *clone,
+			       struct err *err)
 {
 	struct space space = {.catalog = catalog, .arena = err->arena};
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &space.txn, err);
@@ -517,7 +569,10 @@ static enum code apply_clone(struct space *space, void *context, struct err *err
 {
 	const struct snapshot_clone *clone = context;
 	const struct target target = {.ns = space->ns, .is_other = true};
-	struct space source = {.catalog = space->catalog, .ns = clone->from, .txn = space->txn, .arena = space->arena};
+	struct space source = {.catalog = space->catalog,
+			       .ns = clone->from,
+			       .txn = space->txn,
+			       .arena = space->arena};
 	enum code code = check_target(space, clone, err);
 
 	if (code == OK)
@@ -528,7 +583,8 @@ static enum code apply_clone(struct space *space, void *context, struct err *err
 	return code == OK ? job_copy_all(&jobs, space->ns, err) : code;
 }
 
-enum code snapshot_clone(struct catalog *catalog, const struct snapshot_clone *clone, struct err *err)
+enum code snapshot_clone(struct catalog *catalog, const struct snapshot_clone *clone,
+			 struct err *err)
 {
 	struct snapshot_clone own = *clone;
 	enum code code = check_targets(catalog, clone, err);
@@ -538,11 +594,14 @@ enum code snapshot_clone(struct catalog *catalog, const struct snapshot_clone *c
 	return code;
 }
 
-enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit)(void *context, uint64_t table), void *context, struct err *err)
+enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot,
+			  void (*visit)(void *context, uint64_t table), void *context,
+			  struct err *err)
 {
 	struct store_range range = range_of_kind(err->arena, KIND_TABLE);
 	struct store_page page = {.n = 0};
-	enum code code = store_page(txn, snapshot_keyspace(snapshot), &range, no_bounds, err->arena, &page, err);
+	enum code code = store_page(txn, snapshot_keyspace(snapshot), &range, no_bounds, err->arena,
+				    &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		uint64_t number, version;
@@ -552,7 +611,8 @@ enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit
 	}
 	range = range_of_kind(err->arena, KIND_JOB);
 	if (code == OK)
-		code = store_page(txn, snapshot_keyspace(snapshot), &range, no_bounds, err->arena, &page, err);
+		code = store_page(txn, snapshot_keyspace(snapshot), &range, no_bounds, err->arena,
+				  &page, err);
 	for (size_t i = 0; i < page.n && code == OK; i++) {
 		struct job job;
 
@@ -564,7 +624,8 @@ enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot, void (*visit
 }
 
 /* Rows of a snapshot that still comes in are those of snapshot_file.h. */
-bool snapshot_is_sound(struct arena *arena, const struct settings_records *records, const struct store_row *row)
+bool snapshot_is_sound(struct arena *arena, const struct settings_records *records,
+		       const struct store_row *row)
 {
 	struct row_reader key = row_read(row->key), value = row_read(row->value);
 	unsigned kind = row_byte(&key);
@@ -577,7 +638,9 @@ bool snapshot_is_sound(struct arena *arena, const struct settings_records *recor
 		return row_byte(&key) < SPACE_TOKEN_KEYSPACES && !key.is_cut;
 	if (kind != KIND_TABLE) {
 		(void)row_ms(&value);
-		return kind == 'm' || (key.rest.n == 0 && (kind == KIND_ABOUT || kind == 'e' || kind == 'n') && !value.is_cut);
+		return kind == 'm' ||
+		       (key.rest.n == 0 && (kind == KIND_ABOUT || kind == 'e' || kind == 'n') &&
+			!value.is_cut);
 	}
 	bool is_sound = table_decode(row->value, records, &table, &ignored) == OK;
 	if (is_sound)

@@ -12,9 +12,16 @@
 
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 
-enum kind { KIND_FORMAT = 'v', KIND_TABLE = 't', KIND_ROW = 'r', KIND_PROGRESS = 'b', KIND_END = 'z' };
+enum kind {
+	KIND_FORMAT = 'v',
+	KIND_TABLE = 't',
+	KIND_ROW = 'r',
+	KIND_PROGRESS = 'b',
+	KIND_END = 'z'
+};
 
-static struct str key_of(struct arena *arena, enum kind kind, uint32_t table, uint32_t part, struct str rest)
+static struct str key_of(struct arena *arena, enum kind kind, uint32_t table, uint32_t part,
+			 struct str rest)
 {
 	struct buf buf = buf_in(arena);
 
@@ -50,7 +57,9 @@ static bool has_part(const struct table *table, struct keyspace keyspace)
 		return table_has_log(table);
 	if (keyspace.part == PART_REPLICATION)
 		return table_is_global(table);
-	return keyspace.part == PART_ITEMS || (keyspace.part >= PART_INDEX && table_index_numbered(table, keyspace.part - PART_INDEX));
+	return keyspace.part == PART_ITEMS ||
+	       (keyspace.part >= PART_INDEX &&
+		table_index_numbered(table, keyspace.part - PART_INDEX));
 }
 
 /* Where a reading stands: a table, a keyspace of it, a key; and how many frames came before. */
@@ -100,9 +109,13 @@ static enum code add_progress(struct reading *reading, const struct table *table
 		const struct index *index = table_index_at(table, i);
 		struct str progress;
 
-		code = store_get(reading->space.txn, counters_keyspace, catalog_progress_key(arena, table, index), arena, &progress, err);
+		code = store_get(reading->space.txn, counters_keyspace,
+				 catalog_progress_key(arena, table, index), arena, &progress, err);
 		if (code == OK && str_is_set(progress))
-			add_frame(reading, key_of(arena, KIND_PROGRESS, reading->at.table, index->number, STR("")), progress);
+			add_frame(reading,
+				  key_of(arena, KIND_PROGRESS, reading->at.table, index->number,
+					 STR("")),
+				  progress);
 	}
 	return code;
 }
@@ -114,10 +127,13 @@ static enum code add_rows(struct reading *reading, struct keyspace keyspace, str
 	struct store_range range = {reading->at.key, STR_ABSENT, false};
 	struct store_page page = {.n = 0};
 	size_t left = BLOCK_BYTES - buf_str(&reading->block).n; /* it is not full */
-	enum code code = store_page(reading->space.txn, keyspace, &range, (struct store_bounds){0, left}, arena, &page, err);
+	enum code code = store_page(reading->space.txn, keyspace, &range,
+				    (struct store_bounds){0, left}, arena, &page, err);
 
 	for (size_t i = 0; i < page.n && code == OK; i++)
-		add_frame(reading, key_of(arena, KIND_ROW, reading->at.table, keyspace.part, page.v[i].key), page.v[i].value);
+		add_frame(reading,
+			  key_of(arena, KIND_ROW, reading->at.table, keyspace.part, page.v[i].key),
+			  page.v[i].value);
 	if (code != OK)
 		return code;
 	if (page.is_more)
@@ -128,7 +144,8 @@ static enum code add_rows(struct reading *reading, struct keyspace keyspace, str
 	return OK;
 }
 
-static enum code add_table(struct reading *reading, const struct space_record *record, struct err *err)
+static enum code add_table(struct reading *reading, const struct space_record *record,
+			   struct err *err)
 {
 	struct keyspace keyspace;
 	struct table *table;
@@ -147,7 +164,8 @@ static enum code add_table(struct reading *reading, const struct space_record *r
 			reading->at.part++;
 	}
 	if (code == OK && !part_of(table, reading->at.part, &keyspace))
-		reading->at = (struct place){reading->at.table + 1, 0, reading->at.frames, STR_ABSENT};
+		reading->at =
+			(struct place){reading->at.table + 1, 0, reading->at.frames, STR_ABSENT};
 	table_unref(table);
 	return code;
 }
@@ -186,7 +204,8 @@ static bool read_cursor(struct arena *arena, struct str cursor, struct place *at
 	return row_is_whole(&row);
 }
 
-static enum code read_block(struct reading *reading, struct str name, bool is_first, struct err *err)
+static enum code read_block(struct reading *reading, struct str name, bool is_first,
+			    struct err *err)
 {
 	struct space_records records = {0};
 	struct snapshot snapshot = {0};
@@ -207,9 +226,12 @@ static enum code read_block(struct reading *reading, struct str name, bool is_fi
 	return OK;
 }
 
-enum code snapshot_file_read(struct catalog *catalog, struct ns ns, struct str name, struct str cursor, struct str *block, struct str *next, struct err *err)
+enum code snapshot_file_read(struct catalog *catalog, struct ns ns, struct str name,
+			     struct str cursor, struct str *block, struct str *next,
+			     struct err *err)
 {
-	struct reading reading = {.space = {.catalog = catalog, .ns = ns, .arena = err->arena}, .block = buf_in(err->arena)};
+	struct reading reading = {.space = {.catalog = catalog, .ns = ns, .arena = err->arena},
+				  .block = buf_in(err->arena)};
 
 	if (!read_cursor(err->arena, cursor, &reading.at))
 		return err_set(err, MSG_SNAPSHOT_CURSOR);
@@ -250,7 +272,8 @@ static struct str loading_key(const struct space *space, struct str name)
 	return buf_str(&buf);
 }
 
-/* Rows of a snapshot while it comes in: "n", how far it came; "m" and the count of a table: its name; "e": when it was taken, and what is the caller's. */
+/* Rows of a snapshot while it comes in: "n", how far it came; "m" and the count of a table: its
+ * name; "e": when it was taken, and what is the caller's. */
 static struct str table_key(struct arena *arena, uint32_t table)
 {
 	return str_printf(arena, "m%u", (unsigned)table);
@@ -262,27 +285,34 @@ static enum code save_state(struct space *space, const struct writing *writing, 
 
 	buf_add_be64(&buf, writing->frames);
 	buf_add_be32(&buf, writing->tables);
-	return store_put(space->txn, snapshot_keyspace(writing->number), STR("n"), buf_str(&buf), err);
+	return store_put(space->txn, snapshot_keyspace(writing->number), STR("n"), buf_str(&buf),
+			 err);
 }
 
 static enum code load_state(struct space *space, struct writing *writing, struct err *err)
 {
 	struct str state;
-	enum code code = row_get_number(space->txn, counters_keyspace, loading_key(space, writing->name), space->arena, &writing->number, err);
+	enum code code =
+		row_get_number(space->txn, counters_keyspace, loading_key(space, writing->name),
+			       space->arena, &writing->number, err);
 
 	if (code != OK || !writing->number)
 		return code;
-	code = store_get(space->txn, snapshot_keyspace(writing->number), STR("n"), space->arena, &state, err);
+	code = store_get(space->txn, snapshot_keyspace(writing->number), STR("n"), space->arena,
+			 &state, err);
 	if (code != OK || !str_is_set(state))
 		return code;
 	struct row_reader row = row_read(state);
 	writing->frames = row_u64(&row);
 	writing->tables = row_u32(&row);
-	return row_is_whole(&row) ? OK : row_malformed(err, snapshot_keyspace(writing->number), STR("n"));
+	return row_is_whole(&row)
+		       ? OK
+		       : row_malformed(err, snapshot_keyspace(writing->number), STR("n"));
 }
 
 /* The first frame: forgets what was begun under the name. */
-static enum code take_format(struct space *space, struct writing *writing, struct str value, struct err *err)
+static enum code take_format(struct space *space, struct writing *writing, struct str value,
+			     struct err *err)
 {
 	struct buf number = buf_in(space->arena);
 	enum code code = OK;
@@ -304,14 +334,18 @@ static enum code take_format(struct space *space, struct writing *writing, struc
 		code = store_create(space->txn, snapshot_keyspace(writing->number), err);
 	buf_add_be64(&number, writing->number);
 	if (code == OK)
-		code = store_put(space->txn, counters_keyspace, loading_key(space, writing->name), buf_str(&number), err);
-	return code == OK ? store_put(space->txn, snapshot_keyspace(writing->number), STR("e"), about, err) : code;
+		code = store_put(space->txn, counters_keyspace, loading_key(space, writing->name),
+				 buf_str(&number), err);
+	return code == OK ? store_put(space->txn, snapshot_keyspace(writing->number), STR("e"),
+				      about, err)
+			  : code;
 }
 
 /* The index whose rows the keyspace has; NULL: none's. */
 static const struct index *index_of(const struct table *table, struct keyspace keyspace)
 {
-	return keyspace.part >= PART_INDEX ? table_index_numbered(table, keyspace.part - PART_INDEX) : NULL;
+	return keyspace.part >= PART_INDEX ? table_index_numbered(table, keyspace.part - PART_INDEX)
+					   : NULL;
 }
 
 static enum code create_parts(struct space *space, const struct table *table, struct err *err)
@@ -323,12 +357,14 @@ static enum code create_parts(struct space *space, const struct table *table, st
 		const struct index *index = index_of(table, keyspace);
 
 		if (has_part(table, keyspace))
-			code = index ? index_row_create(space->txn, table, index, err) : store_create(space->txn, keyspace, err);
+			code = index ? index_row_create(space->txn, table, index, err)
+				     : store_create(space->txn, keyspace, err);
 	}
 	return code;
 }
 
-static enum code take_table(struct space *space, struct writing *writing, struct str record, struct err *err)
+static enum code take_table(struct space *space, struct writing *writing, struct str record,
+			    struct err *err)
 {
 	const struct space_record own = {.record = record};
 	struct table *table;
@@ -344,31 +380,40 @@ static enum code take_table(struct space *space, struct writing *writing, struct
 	if (code == OK)
 		code = create_parts(space, table, err);
 	if (code == OK)
-		code = store_put(space->txn, snapshot_keyspace(writing->number), table_key(space->arena, writing->table_at), table->identity.name, err);
-	return code != OK ? code : store_put(space->txn, snapshot_keyspace(writing->number), snapshot_table_key(space->arena, table->identity.name),
-					     table_encode(space->arena, table), err);
+		code = store_put(space->txn, snapshot_keyspace(writing->number),
+				 table_key(space->arena, writing->table_at), table->identity.name,
+				 err);
+	return code != OK ? code
+			  : store_put(space->txn, snapshot_keyspace(writing->number),
+				      snapshot_table_key(space->arena, table->identity.name),
+				      table_encode(space->arena, table), err);
 }
 
 /* Sees to it that writing->table is the one that the frame is about. */
-static enum code find_table(struct space *space, struct writing *writing, uint32_t at, struct err *err)
+static enum code find_table(struct space *space, struct writing *writing, uint32_t at,
+			    struct err *err)
 {
 	struct space_record own = {0};
 	struct str name;
 
 	if (writing->table && writing->table_at == at)
 		return OK;
-	enum code code = store_get(space->txn, snapshot_keyspace(writing->number), table_key(space->arena, at), space->arena, &name, err);
+	enum code code = store_get(space->txn, snapshot_keyspace(writing->number),
+				   table_key(space->arena, at), space->arena, &name, err);
 	if (code == OK && !str_is_set(name))
 		return malformed(err);
 	if (code == OK)
-		code = store_get(space->txn, snapshot_keyspace(writing->number), snapshot_table_key(space->arena, name), space->arena, &own.record, err);
+		code = store_get(space->txn, snapshot_keyspace(writing->number),
+				 snapshot_table_key(space->arena, name), space->arena, &own.record,
+				 err);
 	table_unref(writing->table);
 	writing->table = NULL;
 	writing->table_at = at;
 	return code == OK ? space_decode(space, &own, &writing->table, err) : code;
 }
 
-static enum code take_row(struct space *space, struct writing *writing, struct str key, struct str value, struct err *err)
+static enum code take_row(struct space *space, struct writing *writing, struct str key,
+			  struct str value, struct err *err)
 {
 	struct row_reader frame = row_read(key);
 	unsigned kind = row_byte(&frame);
@@ -380,26 +425,31 @@ static enum code take_row(struct space *space, struct writing *writing, struct s
 	if (kind == KIND_PROGRESS) {
 		const struct index *index = table_index_numbered(writing->table, part);
 
-		return index ? store_put(space->txn, counters_keyspace, catalog_progress_key(space->arena, writing->table, index), value, err)
+		return index ? store_put(space->txn, counters_keyspace,
+					 catalog_progress_key(space->arena, writing->table, index),
+					 value, err)
 			     : malformed(err);
 	}
 	struct keyspace keyspace = {writing->table->identity.number, part};
 	if (!has_part(writing->table, keyspace))
 		return malformed(err);
 	struct index_row_reference room;
-	const struct store_reference *reference = index_row_reference(writing->table, index_of(writing->table, keyspace), &room);
+	const struct store_reference *reference =
+		index_row_reference(writing->table, index_of(writing->table, keyspace), &room);
 	const struct store_row row = {row_rest(&frame), value};
 
 	return store_put_of(space->txn, keyspace, reference, &row, space->arena, err);
 }
 
-static enum code take_end(struct space *space, struct writing *writing, struct str value, struct err *err)
+static enum code take_end(struct space *space, struct writing *writing, struct str value,
+			  struct err *err)
 {
 	struct keyspace keyspace = snapshot_keyspace(writing->number);
 	struct snapshot snapshot = {.name = writing->name};
 	struct str about;
 	uint64_t frames;
-	enum code code = row_is_number(value, &frames) && frames == writing->frames ? OK : malformed(err);
+	enum code code =
+		row_is_number(value, &frames) && frames == writing->frames ? OK : malformed(err);
 
 	if (code == OK)
 		code = store_get(space->txn, keyspace, STR("e"), space->arena, &about, err);
@@ -417,12 +467,14 @@ static enum code take_end(struct space *space, struct writing *writing, struct s
 	if (code == OK)
 		code = store_del(space->txn, keyspace, STR("n"), err);
 	if (code == OK)
-		code = store_del(space->txn, counters_keyspace, loading_key(space, writing->name), err);
+		code = store_del(space->txn, counters_keyspace, loading_key(space, writing->name),
+				 err);
 	writing->is_done = true;
 	return code == OK ? snapshot_publish(space, &snapshot, writing->number, err) : code;
 }
 
-static enum code take_frame(struct space *space, struct writing *writing, struct str key, struct str value, struct err *err)
+static enum code take_frame(struct space *space, struct writing *writing, struct str key,
+			    struct str value, struct err *err)
 {
 	enum code code = malformed(err);
 
@@ -488,10 +540,12 @@ static enum code apply_write(struct space *space, void *context, struct err *err
 	return code;
 }
 
-enum code snapshot_file_write(struct catalog *catalog, struct ns ns, struct str name, struct str block, bool *is_done, struct err *err)
+enum code snapshot_file_write(struct catalog *catalog, struct ns ns, struct str name,
+			      struct str block, bool *is_done, struct err *err)
 {
 	struct writing writing = {.name = name, .block = block};
-	enum code code = space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_write, &writing, err);
+	enum code code =
+		space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_write, &writing, err);
 
 	*is_done = code == OK && writing.is_done;
 	return code;

@@ -14,14 +14,16 @@
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
-const struct keyspace space_token_keyspaces[SPACE_TOKEN_KEYSPACES] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
+const struct keyspace space_token_keyspaces[SPACE_TOKEN_KEYSPACES] = {{0, SYSTEM_TOKENS},
+								      {0, SYSTEM_TOKEN_EXPIRY}};
 
 struct str space_prefix(const struct space *space)
 {
 	return catalog_key(space->arena, space->catalog, space->ns, STR(""));
 }
 
-static enum code run_once(struct space *space, unsigned way, space_apply *apply, void *context, struct err *err)
+static enum code run_once(struct space *space, unsigned way, space_apply *apply, void *context,
+			  struct err *err)
 {
 	enum code code = store_begin(catalog_store(space->catalog), STORE_WRITE, &space->txn, err);
 
@@ -41,7 +43,8 @@ static enum code run_once(struct space *space, unsigned way, space_apply *apply,
 	return code;
 }
 
-enum code space_change(struct catalog *catalog, struct ns ns, unsigned way, space_apply *apply, void *context, struct err *err)
+enum code space_change(struct catalog *catalog, struct ns ns, unsigned way, space_apply *apply,
+		       void *context, struct err *err)
 {
 	struct space space = {.catalog = catalog, .ns = ns, .arena = err->arena};
 	struct retry retry = {0};
@@ -62,7 +65,8 @@ static void add(const struct space *space, struct space_records *records, struct
 }
 
 /* With --shared-db the keys of tables begin as those of retired ones do. */
-static enum code find_tables(const struct space *space, struct space_records *records, struct err *err)
+static enum code find_tables(const struct space *space, struct space_records *records,
+			     struct err *err)
 {
 	struct arena *arena = space->arena;
 	struct str prefix = space_prefix(space);
@@ -71,7 +75,8 @@ static enum code find_tables(const struct space *space, struct space_records *re
 	struct store_row row;
 
 	while (walk_next(&walk, &row)) {
-		struct space_record found = {.key = str_copy(arena, row.key), .record = str_copy(arena, row.value)};
+		struct space_record found = {.key = str_copy(arena, row.key),
+					     .record = str_copy(arena, row.value)};
 
 		found.name = row_behind(found.key, prefix.n);
 		if (!retired_is_key(row.key))
@@ -90,19 +95,26 @@ static bool is_there(const struct space_records *records, struct str key)
 }
 
 /* Those of deleted tables, by the marks of their streams; a table may have several. */
-static enum code find_retired(const struct space *space, struct space_records *records, struct err *err)
+static enum code find_retired(const struct space *space, struct space_records *records,
+			      struct err *err)
 {
-	struct marks streams = {.kind = MARK_STREAM, .within = space_prefix(space), .limit = MARKS_PER_PAGE, .is_more = true};
+	struct marks streams = {.kind = MARK_STREAM,
+				.within = space_prefix(space),
+				.limit = MARKS_PER_PAGE,
+				.is_more = true};
 	enum code code = OK;
 
 	while (code == OK && streams.is_more) {
 		code = table_rows_marks(space->txn, space->arena, &streams, err);
 		for (size_t i = 0; i < streams.n && code == OK; i++) {
-			struct space_record found = {.key = streams.v[i].record, .name = streams.v[i].name, .is_retired = true};
+			struct space_record found = {.key = streams.v[i].record,
+						     .name = streams.v[i].name,
+						     .is_retired = true};
 
 			if (!streams.v[i].is_deleted || is_there(records, found.key))
 				continue;
-			code = store_get(space->txn, tables_keyspace, found.key, space->arena, &found.record, err);
+			code = store_get(space->txn, tables_keyspace, found.key, space->arena,
+					 &found.record, err);
 			if (code == OK && str_is_set(found.record))
 				add(space, records, found);
 		}
@@ -118,12 +130,14 @@ enum code space_records(const struct space *space, struct space_records *records
 	return code == OK ? find_retired(space, records, err) : code;
 }
 
-enum code space_decode(const struct space *space, const struct space_record *record, struct table **table, struct err *err)
+enum code space_decode(const struct space *space, const struct space_record *record,
+		       struct table **table, struct err *err)
 {
 	return table_decode(record->record, catalog_settings(space->catalog), table, err);
 }
 
-enum code space_number(const struct space *space, const struct space_record *record, uint64_t *number, struct err *err)
+enum code space_number(const struct space *space, const struct space_record *record,
+		       uint64_t *number, struct err *err)
 {
 	struct table *table;
 	uint64_t version;
@@ -138,18 +152,22 @@ enum code space_number(const struct space *space, const struct space_record *rec
 	return code;
 }
 
-static enum code drop_index(struct space *space, const struct table *table, const struct index *index, struct err *err)
+static enum code drop_index(struct space *space, const struct table *table,
+			    const struct index *index, struct err *err)
 {
 	enum code code = store_drop(space->txn, index_keyspace(table, index), err);
 
 	if (code == OK && index->is_backfilling)
-		code = store_del(space->txn, counters_keyspace, catalog_progress_key(space->arena, table, index), err);
+		code = store_del(space->txn, counters_keyspace,
+				 catalog_progress_key(space->arena, table, index), err);
 	return code;
 }
 
-enum code space_drop(struct space *space, const struct space_record *record, const struct table *table, struct err *err)
+enum code space_drop(struct space *space, const struct space_record *record,
+		     const struct table *table, struct err *err)
 {
-	/* of a deleted table that is still shown, and of a retired one, only the stream is left, which is the retired one's */
+	/* of a deleted table that is still shown, and of a retired one, only the stream is left,
+	 * which is the retired one's */
 	bool is_deleted = table->state.status == STATUS_DELETING;
 	enum code code = is_deleted ? OK : store_drop(space->txn, table_items(table), err);
 
@@ -166,9 +184,12 @@ enum code space_drop(struct space *space, const struct space_record *record, con
 	return code == OK && !record->is_retired ? currency_del(space->txn, table, err) : code;
 }
 
-enum code space_put_record(struct space *space, struct str key, const struct table *table, const struct table *next, struct err *err)
+enum code space_put_record(struct space *space, struct str key, const struct table *table,
+			   const struct table *next, struct err *err)
 {
-	struct str prefix = catalog_key(space->arena, space->catalog, (struct ns){table->identity.account, table->identity.region}, STR(""));
+	struct str prefix =
+		catalog_key(space->arena, space->catalog,
+			    (struct ns){table->identity.account, table->identity.region}, STR(""));
 
 	return table_rows_put(space->txn, catalog_settings(space->catalog), prefix, key, next, err);
 }
@@ -192,9 +213,11 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 	if (code == OK)
 		code = stream_change_table(txn, space->arena, NULL, table, err);
 	if (code == OK)
-		code = currency_put(txn, table, 0, err); /* its items are counted when somebody wants to know */
+		code = currency_put(txn, table, 0,
+				    err); /* its items are counted when somebody wants to know */
 	if (code == OK)
-		code = catalog_inherit_lag(space->catalog, txn, space->ns, key, table->identity.number, err);
+		code = catalog_inherit_lag(space->catalog, txn, space->ns, key,
+					   table->identity.number, err);
 	return code == OK ? space_put_record(space, key, table, table, err) : code;
 }
 
@@ -229,7 +252,8 @@ enum code space_drop_jobs(struct space *space, struct err *err)
 	return job_remove_all(&txn, err);
 }
 
-static enum code remove_table(struct space *space, const struct space_record *record, struct err *err)
+static enum code remove_table(struct space *space, const struct space_record *record,
+			      struct err *err)
 {
 	struct table *table;
 	enum code code = space_decode(space, record, &table, err);

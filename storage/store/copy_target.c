@@ -29,7 +29,8 @@ enum code copy_target_no_log(const char *target, struct err *err)
 
 bool copy_target_sync_folder(struct arena *arena, const char *target)
 {
-	int fd = open(dirname((char *)(uintptr_t)str_copy(arena, str_of(target)).p), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(dirname((char *)(uintptr_t)str_copy(arena, str_of(target)).p),
+		      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool is_safe = fd >= 0 && durable_sync(fd) == 0;
 
 	if (fd >= 0)
@@ -37,7 +38,8 @@ bool copy_target_sync_folder(struct arena *arena, const char *target)
 	return is_safe;
 }
 
-enum code copy_target_begin(struct arena *arena, const char *target, const char **part, struct err *err)
+enum code copy_target_begin(struct arena *arena, const char *target, const char **part,
+			    struct err *err)
 {
 	enum code code = copy_target_no_log(target, err);
 
@@ -58,7 +60,8 @@ enum code copy_target_open(const char *part, int *fd, struct err *err)
 	return *fd < 0 ? problem(part, err) : OK;
 }
 
-enum code copy_target_publish(struct arena *arena, const char *part, const char *target, struct err *err)
+enum code copy_target_publish(struct arena *arena, const char *part, const char *target,
+			      struct err *err)
 {
 	if (link(part, target) != 0)
 		return problem(target, err);

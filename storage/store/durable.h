@@ -1,8 +1,9 @@
 /*
  * durable - waits until the bytes of a file are on the disk.
  *
- * On macOS fsync() leaves them in the drive's cache, from where a power cut takes them; F_FULLFSYNC empties that. SQLite does the same where it is
- * asked for SQLITE_SYNC_FULL, which means nothing more on other systems.
+ * On macOS fsync() leaves them in the drive's cache, from where a power cut takes them; F_FULLFSYNC
+ * empties that. SQLite does the same where it is asked for SQLITE_SYNC_FULL, which means nothing
+ * more on other systems.
  */
 #ifndef DYNALITH_STORAGE_STORE_DURABLE_H
 #define DYNALITH_STORAGE_STORE_DURABLE_H

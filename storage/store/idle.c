@@ -17,7 +17,9 @@ static unsigned own_place(void)
 static void *take(struct idle *idle, unsigned place)
 {
 	/* an empty place is left alone: writing it would take the line from its thread */
-	return atomic_load(&idle->places[place].kept) ? atomic_exchange(&idle->places[place].kept, NULL) : NULL;
+	return atomic_load(&idle->places[place].kept)
+		       ? atomic_exchange(&idle->places[place].kept, NULL)
+		       : NULL;
 }
 
 void *idle_take(struct idle *idle)

@@ -1,11 +1,13 @@
 /*
  * idle - objects that wait for their next use, one of them apart for each thread.
  *
- * A list that all threads share hands an object to another thread than the one that used it last, and its memory then comes from the cache of another
- * core. So a thread first takes what it kept itself. What its place has no room for belongs into a list of the caller's, and who finds nothing there
- * may take what other threads kept.
+ * A list that all threads share hands an object to another thread than the one that used it last,
+ * and its memory then comes from the cache of another core. So a thread first takes what it kept
+ * itself. What its place has no room for belongs into a list of the caller's, and who finds nothing
+ * there may take what other threads kept.
  *
- * Places belong to no thread: one that ends leaves its object to the next thread with its number. Threads beyond IDLE_PLACES share them.
+ * Places belong to no thread: one that ends leaves its object to the next thread with its number.
+ * Threads beyond IDLE_PLACES share them.
  */
 #ifndef DYNALITH_STORAGE_STORE_IDLE_H
 #define DYNALITH_STORAGE_STORE_IDLE_H

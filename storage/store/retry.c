@@ -20,7 +20,8 @@ bool retry_again(struct retry *retry, enum code code)
 	for (unsigned i = 1; i < retry->runs && most < LAST_PAUSE_NS; i++)
 		most *= 2;
 	retry->seed = retry->seed * 6364136223846793005ull + 1442695040888963407ull;
-	pause = (struct timespec){0, (long)((retry->seed >> 33) % (most < LAST_PAUSE_NS ? most : LAST_PAUSE_NS))};
+	pause = (struct timespec){
+		0, (long)((retry->seed >> 33) % (most < LAST_PAUSE_NS ? most : LAST_PAUSE_NS))};
 	nanosleep(&pause, NULL);
 	return true;
 }

@@ -1,9 +1,12 @@
 /*
- * row - the only way into the bytes of a stored row: takes its fields off the front, each checked against what is left.
+ * row - the only way into the bytes of a stored row: takes its fields off the front, each checked
+ * against what is left.
  *
- * A row may come from a damaged file or from somebody else's, so no length and no number in it is believed. A field that the row is too short for is
- * empty or zero, and the reader says so at the end: a decoder takes all its fields first and asks once. What a decoder gives out is within the limits
- * of its kind: a loop over stored numbers can add one and moves. Lint knows the ways around this reader (check_rows in scripts/house.py).
+ * A row may come from a damaged file or from somebody else's, so no length and no number in it is
+ * believed. A field that the row is too short for is empty or zero, and the reader says so at the
+ * end: a decoder takes all its fields first and asks once. What a decoder gives out is within the
+ * limits of its kind: a loop over stored numbers can add one and moves. Lint knows the ways around
+ * this reader (check_rows in scripts/house.py).
  */
 #ifndef DYNALITH_STORAGE_ROW_H
 #define DYNALITH_STORAGE_ROW_H
@@ -76,7 +79,8 @@ static inline unsigned row_byte(struct row_reader *row)
 	return (unsigned)row_number(row, 1);
 }
 
-/* A moment in milliseconds. One from beyond some million years is no moment: times are added to each other without a look at their size. */
+/* A moment in milliseconds. One from beyond some million years is no moment: times are added to
+ * each other without a look at their size. */
 #define ROW_MS_MAX (INT64_C(1) << 55)
 static inline int64_t row_ms(struct row_reader *row)
 {
@@ -119,7 +123,8 @@ static inline bool row_is_whole(const struct row_reader *row)
 	return !row->is_cut && row->rest.n == 0;
 }
 
-/* What follows the first `n` bytes; nothing where there are no more. For keys that were found by a prefix of `n` bytes. */
+/* What follows the first `n` bytes; nothing where there are no more. For keys that were found by a
+ * prefix of `n` bytes. */
 static inline struct str row_behind(struct str bytes, size_t n)
 {
 	return n < bytes.n ? (struct str){bytes.p + n, bytes.n - n} : STR("");
@@ -137,7 +142,8 @@ static inline int row_at(struct str bytes, size_t at)
 	return at < bytes.n ? (unsigned char)bytes.p[at] : -1;
 }
 
-/* The number that is the whole row, of 8 bytes. False for another row; one that is not there is 0. */
+/* The number that is the whole row, of 8 bytes. False for another row; one that is not there is 0.
+ */
 static inline bool row_is_number(struct str bytes, uint64_t *number)
 {
 	struct row_reader row = row_read(bytes);
@@ -159,8 +165,8 @@ static inline bool row_is_decimal(struct str bytes, uint64_t *number)
 }
 
 /* Reads the row of `key` as row_is_number() does. ERR_INTERNAL where the row is no number. */
-enum code row_get_number(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, uint64_t *number,
-			 struct err *err) WARN_UNUSED;
+enum code row_get_number(struct store_txn *txn, struct keyspace keyspace, struct str key,
+			 struct arena *arena, uint64_t *number, struct err *err) WARN_UNUSED;
 
 /* Fails, with ERR_INTERNAL, for a row that its decoder refuses; the text names keyspace and key. */
 enum code row_malformed(struct err *err, struct keyspace keyspace, struct str key) WARN_UNUSED;

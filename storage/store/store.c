@@ -16,10 +16,13 @@ static enum code check_writes(const struct store_txn *txn, struct err *err)
 	return txn->mode == STORE_WRITE ? OK : err_set(err, MSG_STORE_NO_WRITE);
 }
 
-typedef enum code on_row(struct store_txn *txn, struct keyspace keyspace, const struct store_row *row, void *context, struct err *err);
+typedef enum code on_row(struct store_txn *txn, struct keyspace keyspace,
+			 const struct store_row *row, void *context, struct err *err);
 
 /* Each piece in an arena of its own: there may be many rows. */
-static enum code each_row(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, on_row *call, void *context, struct err *err)
+static enum code each_row(struct store_txn *txn, struct keyspace keyspace,
+			  const struct store_range *range, on_row *call, void *context,
+			  struct err *err)
 {
 	static const struct store_bounds piece = {500, (size_t)1 << 20};
 	struct arena *scratch = arena_new(0), *ends = arena_new(0);
@@ -40,7 +43,8 @@ static enum code each_row(struct store_txn *txn, struct keyspace keyspace, const
 	return code;
 }
 
-static enum code count_row(struct store_txn *txn, struct keyspace keyspace, const struct store_row *row, void *context, struct err *err)
+static enum code count_row(struct store_txn *txn, struct keyspace keyspace,
+			   const struct store_row *row, void *context, struct err *err)
 {
 	struct store_stat *stat = context;
 
@@ -50,13 +54,15 @@ static enum code count_row(struct store_txn *txn, struct keyspace keyspace, cons
 	return OK;
 }
 
-static enum code del_row(struct store_txn *txn, struct keyspace keyspace, const struct store_row *row, void *context, struct err *err)
+static enum code del_row(struct store_txn *txn, struct keyspace keyspace,
+			 const struct store_row *row, void *context, struct err *err)
 {
 	(void)context;
 	return store_del(txn, keyspace, row->key, err);
 }
 
-static enum code put_row(struct store_txn *txn, struct keyspace keyspace, const struct store_row *row, void *context, struct err *err)
+static enum code put_row(struct store_txn *txn, struct keyspace keyspace,
+			 const struct store_row *row, void *context, struct err *err)
 {
 	(void)keyspace;
 	return store_put(txn, *(const struct keyspace *)context, row->key, row->value, err);
@@ -86,7 +92,8 @@ enum code store_tidy(struct store *store, bool *is_more, struct err *err)
 	return store->ops->tidy ? store->ops->tidy(store, is_more, err) : OK;
 }
 
-enum code store_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err)
+enum code store_begin(struct store *store, enum store_mode mode, struct store_txn **txn,
+		      struct err *err)
 {
 	enum code code = store->ops->begin(store, mode, txn, err);
 
@@ -121,15 +128,18 @@ enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct e
 
 enum code store_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
-	return txn->can & STORE_CAN_REFER ? txn->ops->create_small(txn, keyspace, err) : store_create(txn, keyspace, err);
+	return txn->can & STORE_CAN_REFER ? txn->ops->create_small(txn, keyspace, err)
+					  : store_create(txn, keyspace, err);
 }
 
 enum code store_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
-	return txn->ops->drop ? txn->ops->drop(txn, keyspace, err) : store_del_range(txn, keyspace, &every_row, err);
+	return txn->ops->drop ? txn->ops->drop(txn, keyspace, err)
+			      : store_del_range(txn, keyspace, &every_row, err);
 }
 
-enum code store_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+enum code store_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat,
+		     struct err *err)
 {
 	if (txn->ops->stat)
 		return txn->ops->stat(txn, keyspace, stat, err);
@@ -137,23 +147,26 @@ enum code store_stat(struct store_txn *txn, struct keyspace keyspace, struct sto
 	return each_row(txn, keyspace, &every_row, count_row, stat, err);
 }
 
-enum code store_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
-		    struct err *err)
+enum code store_get(struct store_txn *txn, struct keyspace keyspace, struct str key,
+		    struct arena *arena, struct str *value, struct err *err)
 {
 	return txn->ops->get(txn, keyspace, key, arena, value, err);
 }
 
-enum code store_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+enum code store_put(struct store_txn *txn, struct keyspace keyspace, struct str key,
+		    struct str value, struct err *err)
 {
 	return txn->ops->put(txn, keyspace, key, value, err);
 }
 
-enum code store_del(struct store_txn *txn, struct keyspace keyspace, struct str key, struct err *err)
+enum code store_del(struct store_txn *txn, struct keyspace keyspace, struct str key,
+		    struct err *err)
 {
 	return txn->ops->del(txn, keyspace, key, err);
 }
 
-enum code store_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
+enum code store_get_many(struct store_txn *txn, const struct store_key *keys, size_t n,
+			 struct arena *arena, struct str *values, struct err *err)
 {
 	enum code code = OK;
 
@@ -164,7 +177,8 @@ enum code store_get_many(struct store_txn *txn, const struct store_key *keys, si
 	return code;
 }
 
-enum code store_foresee(struct store_txn *txn, const struct store_key *keys, size_t n, struct err *err)
+enum code store_foresee(struct store_txn *txn, const struct store_key *keys, size_t n,
+			struct err *err)
 {
 	return n > 0 && store_foresees(txn) ? own_ops(txn)->foresee(txn, keys, n, err) : OK;
 }
@@ -179,7 +193,8 @@ enum code store_verify(struct store_txn *txn, struct err *err)
 	return store_foresees(txn) ? own_ops(txn)->verify(txn, err) : OK;
 }
 
-enum code store_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+enum code store_page(struct store_txn *txn, struct keyspace keyspace,
+		     const struct store_range *range, struct store_bounds bounds,
 		     struct arena *arena, struct store_page *page, struct err *err)
 {
 	return txn->ops->page(txn, keyspace, range, bounds, arena, page, err);
@@ -201,16 +216,22 @@ static void cut_page(struct store_page *page, size_t bytes)
 	}
 }
 
-enum code store_page_by_keys(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
-			     struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+enum code store_page_by_keys(struct store_txn *txn, struct keyspace keyspace,
+			     const struct store_reference *reference,
+			     const struct store_range *range, struct store_bounds bounds,
+			     struct arena *arena, struct store_page *page, struct err *err)
 {
-	size_t rows = bounds.rows && bounds.rows < REFERENCES_AT_ONCE ? bounds.rows : REFERENCES_AT_ONCE;
-	enum code code = store_page(txn, keyspace, range, (struct store_bounds){rows, 0}, arena, page, err);
+	size_t rows =
+		bounds.rows && bounds.rows < REFERENCES_AT_ONCE ? bounds.rows : REFERENCES_AT_ONCE;
+	enum code code =
+		store_page(txn, keyspace, range, (struct store_bounds){rows, 0}, arena, page, err);
 	struct store_key *keys = ARENA_ARRAY(arena, struct store_key, page->n);
 	struct str *values = ARENA_ARRAY(arena, struct str, page->n);
 
 	for (size_t i = 0; i < page->n; i++)
-		keys[i] = (struct store_key){reference->to, reference->key_of(reference->context, arena, page->v[i].key)};
+		keys[i] =
+			(struct store_key){reference->to, reference->key_of(reference->context,
+									    arena, page->v[i].key)};
 	if (code == OK)
 		code = store_get_many(txn, keys, page->n, arena, values, err);
 	for (size_t i = 0; i < page->n && code == OK; i++)
@@ -220,40 +241,51 @@ enum code store_page_by_keys(struct store_txn *txn, struct keyspace keyspace, co
 	return code;
 }
 
-enum code store_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
-			struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+enum code store_page_of(struct store_txn *txn, struct keyspace keyspace,
+			const struct store_reference *reference, const struct store_range *range,
+			struct store_bounds bounds, struct arena *arena, struct store_page *page,
+			struct err *err)
 {
 	if (!reference)
 		return store_page(txn, keyspace, range, bounds, arena, page, err);
-	return txn->can & STORE_CAN_REFER ? txn->ops->page_of(txn, keyspace, reference, range, bounds, arena, page, err)
-					  : store_page_by_keys(txn, keyspace, reference, range, bounds, arena, page, err);
+	return txn->can & STORE_CAN_REFER ? txn->ops->page_of(txn, keyspace, reference, range,
+							      bounds, arena, page, err)
+					  : store_page_by_keys(txn, keyspace, reference, range,
+							       bounds, arena, page, err);
 }
 
-enum code store_refer(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err)
+enum code store_refer(struct store_txn *txn, struct keyspace keyspace, struct str key,
+		      const struct store_key *to, struct err *err)
 {
-	return txn->can & STORE_CAN_REFER ? txn->ops->refer(txn, keyspace, key, to, err) : store_put(txn, keyspace, key, STORE_REFERENCE, err);
+	return txn->can & STORE_CAN_REFER ? txn->ops->refer(txn, keyspace, key, to, err)
+					  : store_put(txn, keyspace, key, STORE_REFERENCE, err);
 }
 
-enum code store_put_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_row *row,
+enum code store_put_of(struct store_txn *txn, struct keyspace keyspace,
+		       const struct store_reference *reference, const struct store_row *row,
 		       struct arena *arena, struct err *err)
 {
 	if (!reference || !str_eq(row->value, STORE_REFERENCE))
 		return store_put(txn, keyspace, row->key, row->value, err);
-	const struct store_key to = {reference->to, reference->key_of(reference->context, arena, row->key)};
+	const struct store_key to = {reference->to,
+				     reference->key_of(reference->context, arena, row->key)};
 	return store_refer(txn, keyspace, row->key, &to, err);
 }
 
-void store_range_after(struct store_range *range, const struct store_page *page, struct arena *arena)
+void store_range_after(struct store_range *range, const struct store_page *page,
+		       struct arena *arena)
 {
 	struct str last = str_copy(arena, page->v[page->n - 1].key);
 
 	if (range->is_reverse)
 		range->high = last;
 	else
-		range->low = (struct str){last.p, last.n + 1}; /* the zero byte behind the copy makes it the next possible key */
+		range->low = (struct str){last.p, last.n + 1}; /* the zero byte behind the copy
+								  makes it the next possible key */
 }
 
-enum code store_del_range(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err)
+enum code store_del_range(struct store_txn *txn, struct keyspace keyspace,
+			  const struct store_range *range, struct err *err)
 {
 	if (txn->ops->del_range)
 		return txn->ops->del_range(txn, keyspace, range, err);
@@ -261,7 +293,8 @@ enum code store_del_range(struct store_txn *txn, struct keyspace keyspace, const
 	return code != OK ? code : each_row(txn, keyspace, range, del_row, NULL, err);
 }
 
-enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta,
+		    struct err *err)
 {
 	char bytes[STORE_NUMBER_BYTES];
 	struct str value;
@@ -269,7 +302,12 @@ enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str 
 	if (txn->ops->add)
 		return txn->ops->add(txn, keyspace, key, delta, err);
 	enum code code = store_get(txn, keyspace, key, err->arena, &value, err);
-	return code != OK ? code : store_put(txn, keyspace, key, store_number_value((int64_t)((uint64_t)store_number(value) + (uint64_t)delta), bytes), err);
+	return code != OK ? code
+			  : store_put(txn, keyspace, key,
+				      store_number_value((int64_t)((uint64_t)store_number(value) +
+								   (uint64_t)delta),
+							 bytes),
+				      err);
 }
 
 enum code store_append(struct store_txn *txn, const struct store_append *append, struct err *err)
@@ -277,17 +315,21 @@ enum code store_append(struct store_txn *txn, const struct store_append *append,
 	return txn->ops->append(txn, append, err);
 }
 
-enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
+enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspace to,
+		     struct err *err)
 {
-	return txn->ops->copy ? txn->ops->copy(txn, from, to, err) : each_row(txn, from, &every_row, put_row, &to, err);
+	return txn->ops->copy ? txn->ops->copy(txn, from, to, err)
+			      : each_row(txn, from, &every_row, put_row, &to, err);
 }
 
-enum code store_keyspaces(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+enum code store_keyspaces(struct store_txn *txn, struct arena *arena,
+			  struct store_keyspaces *keyspaces, struct err *err)
 {
 	return txn->ops->keyspaces(txn, arena, keyspaces, err);
 }
 
-enum code store_keyspaces_now(struct store *store, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+enum code store_keyspaces_now(struct store *store, struct arena *arena,
+			      struct store_keyspaces *keyspaces, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_READ, &txn, err);

@@ -35,7 +35,8 @@ static bool is_mark(struct keyspace keyspace, struct str key)
 	return keyspace.table == 0 && keyspace.part == SYSTEM_COUNTERS && str_eq(key, MARK);
 }
 
-static enum code look(struct store *store, struct keyspace keyspace, struct str key, bool *is_there, struct err *err)
+static enum code look(struct store *store, struct keyspace keyspace, struct str key, bool *is_there,
+		      struct err *err)
 {
 	struct store_range range = {key, STR_ABSENT, false};
 	struct arena *arena = arena_new(0);
@@ -44,7 +45,8 @@ static enum code look(struct store *store, struct keyspace keyspace, struct str 
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 
 	if (code == OK) {
-		code = store_page(txn, keyspace, &range, (struct store_bounds){1, 0}, arena, &page, err);
+		code = store_page(txn, keyspace, &range, (struct store_bounds){1, 0}, arena, &page,
+				  err);
 		store_abort(txn);
 	}
 	*is_there = code == OK && page.n > 0 && (!str_is_set(key) || str_eq(page.v[0].key, key));
@@ -74,7 +76,8 @@ static enum code set_mark(const struct run *run, bool is_set, struct err *err)
 
 	if (code != OK)
 		return code;
-	code = is_set ? store_put(txn, counters, MARK, STR("1"), err) : store_del(txn, counters, MARK, err);
+	code = is_set ? store_put(txn, counters, MARK, STR("1"), err)
+		      : store_del(txn, counters, MARK, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);
@@ -91,7 +94,8 @@ static int compare_keyspaces(const void *a, const void *b)
 }
 
 /* Those of tables, each once, in order. */
-static enum code list(struct store_txn *txn, struct arena *arena, struct store_keyspaces *out, struct err *err)
+static enum code list(struct store_txn *txn, struct arena *arena, struct store_keyspaces *out,
+		      struct err *err)
 {
 	struct store_keyspaces found;
 	enum code code = store_keyspaces(txn, arena, &found, err);
@@ -125,17 +129,20 @@ static enum code list_target(const struct run *run, struct store_keyspaces *out,
 
 static bool is_listed(const struct store_keyspaces *keyspaces, struct keyspace keyspace)
 {
-	return keyspaces->n > 0 && bsearch(&keyspace, keyspaces->v, keyspaces->n, sizeof(keyspace), compare_keyspaces) != NULL;
+	return keyspaces->n > 0 && bsearch(&keyspace, keyspaces->v, keyspaces->n, sizeof(keyspace),
+					   compare_keyspaces) != NULL;
 }
 
-static bool refers(const struct run *run, struct keyspace keyspace, struct store_reference *reference)
+static bool refers(const struct run *run, struct keyspace keyspace,
+		   struct store_reference *reference)
 {
 	const struct transfer *transfer = run->transfer;
 
 	return transfer->refers && transfer->refers(transfer->context, keyspace, reference);
 }
 
-static enum code create_or_drop(const struct run *run, struct keyspace keyspace, bool is_drop, struct err *err)
+static enum code create_or_drop(const struct run *run, struct keyspace keyspace, bool is_drop,
+				struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(run->transfer->to, STORE_WRITE, &txn, err);
@@ -157,19 +164,22 @@ static enum code create_or_drop(const struct run *run, struct keyspace keyspace,
 
 static void add_put(struct changes *changes, struct store_row row)
 {
-	changes->puts = arena_room(changes->arena, changes->puts, changes->put_count, sizeof(*changes->puts));
+	changes->puts = arena_room(changes->arena, changes->puts, changes->put_count,
+				   sizeof(*changes->puts));
 	changes->puts[changes->put_count++] = row;
 }
 
 static void add_del(struct changes *changes, struct str key)
 {
-	changes->dels = arena_room(changes->arena, changes->dels, changes->del_count, sizeof(*changes->dels));
+	changes->dels = arena_room(changes->arena, changes->dels, changes->del_count,
+				   sizeof(*changes->dels));
 	changes->dels[changes->del_count++] = str_copy(changes->arena, key);
 }
 
-/* Compares a range of the target with the rows that it should have, up to CHANGES_MAX rows that are too many. */
-static enum code compare(const struct run *run, const struct store_range *range, const struct store_page *wanted, struct changes *changes,
-			 struct err *err)
+/* Compares a range of the target with the rows that it should have, up to CHANGES_MAX rows that are
+ * too many. */
+static enum code compare(const struct run *run, const struct store_range *range,
+			 const struct store_page *wanted, struct changes *changes, struct err *err)
 {
 	struct keyspace keyspace = run->now.keyspace;
 	struct store_txn *txn;
@@ -211,7 +221,9 @@ static enum code apply(const struct run *run, const struct changes *changes, str
 	for (size_t i = 0; i < changes->del_count && code == OK; i++)
 		code = store_del(txn, keyspace, changes->dels[i], err);
 	for (size_t i = 0; i < changes->put_count && code == OK; i++)
-		code = store_put_of(txn, keyspace, refers(run, keyspace, &reference) ? &reference : NULL, &changes->puts[i], changes->arena, err);
+		code = store_put_of(txn, keyspace,
+				    refers(run, keyspace, &reference) ? &reference : NULL,
+				    &changes->puts[i], changes->arena, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);
@@ -219,10 +231,11 @@ static enum code apply(const struct run *run, const struct changes *changes, str
 }
 
 /*
- * Until the range reads as it should. Rows that are put once are there when they are looked for again, but those that a piece of deletions had cut off:
- * else somebody else writes.
+ * Until the range reads as it should. Rows that are put once are there when they are looked for
+ * again, but those that a piece of deletions had cut off: else somebody else writes.
  */
-static enum code make_equal(struct run *run, const struct store_range *range, const struct store_page *wanted, struct err *err)
+static enum code make_equal(struct run *run, const struct store_range *range,
+			    const struct store_page *wanted, struct err *err)
 {
 	uint64_t put = 0;
 	enum code code = OK;
@@ -239,7 +252,8 @@ static enum code make_equal(struct run *run, const struct store_range *range, co
 			code = err_set(err, MSG_TRANSFER_DISTURBED);
 		else if (code == OK && !is_equal && !run->transfer->is_comparison)
 			code = apply(run, &changes, err);
-		/* a comparison has seen the range but for what lies behind CHANGES_MAX rows that are too many */
+		/* a comparison has seen the range but for what lies behind CHANGES_MAX rows that
+		 * are too many */
 		is_equal = is_equal || run->transfer->is_comparison;
 		arena_free(changes.arena);
 	}
@@ -275,14 +289,16 @@ static void take(struct run *run, struct store_page *page)
 }
 
 /* The rows up to some bound; *left is cut to what follows them. */
-static enum code transfer_range(struct run *run, struct store_range *left, bool *is_more, struct err *err)
+static enum code transfer_range(struct run *run, struct store_range *left, bool *is_more,
+				struct err *err)
 {
 	struct arena *arena = run->ranges[run->turn ^= 1];
 	struct store_range range = *left;
 	struct store_page page;
 
 	arena_reset(arena);
-	enum code code = store_page(run->source, run->now.keyspace, left, range_bounds, arena, &page, err);
+	enum code code =
+		store_page(run->source, run->now.keyspace, left, range_bounds, arena, &page, err);
 	if (code != OK)
 		return code;
 	*is_more = page.is_more;
@@ -321,7 +337,8 @@ static enum code remove_keyspace(struct run *run, struct keyspace keyspace, stru
 		return code;
 	code = store_stat(txn, keyspace, &stat, err);
 	store_abort(txn);
-	run->now = (struct transfer_keyspace){.keyspace = keyspace, .deleted = stat.rows, .is_done = true};
+	run->now = (struct transfer_keyspace){
+		.keyspace = keyspace, .deleted = stat.rows, .is_done = true};
 	if (code == OK && !run->transfer->is_comparison)
 		code = create_or_drop(run, keyspace, true, err);
 	if (code == OK)

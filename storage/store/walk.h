@@ -6,8 +6,9 @@
  *             use row.key and row.value, which are valid until the next row is asked for
  *     code = walk_end(&walk);
  *
- * It keeps one page in memory and reads at most twice as many rows as are asked for, and a few. The transaction may be used meanwhile, also to
- * write: a page does not show what is written after it was read.
+ * It keeps one page in memory and reads at most twice as many rows as are asked for, and a few. The
+ * transaction may be used meanwhile, also to write: a page does not show what is written after it
+ * was read.
  */
 #ifndef DYNALITH_STORAGE_STORE_WALK_H
 #define DYNALITH_STORAGE_STORE_WALK_H
@@ -17,7 +18,8 @@
 struct walk {
 	struct store_txn *txn;
 	struct keyspace keyspace;
-	const struct store_reference *reference; /* NULL; may be set before the first row is asked for */
+	const struct store_reference
+		*reference;        /* NULL; may be set before the first row is asked for */
 	struct store_range range;  /* what is left of it */
 	struct arena *pages[2];    /* by turns: the bound of the next page is a key of this one */
 	unsigned turn;
@@ -29,7 +31,8 @@ struct walk {
 };
 
 /* The bounds of the range must be valid until walk_end(). */
-struct walk walk_begin(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err);
+struct walk walk_begin(struct store_txn *txn, struct keyspace keyspace,
+		       const struct store_range *range, struct err *err);
 
 /* False where there is no further row, or the store failed. */
 bool walk_next(struct walk *walk, struct store_row *row);

@@ -12,7 +12,8 @@ void change_log_set(struct table *next, unsigned reasons, int64_t now_ms)
 	next->log.changed_ms = now_ms;
 }
 
-enum code change_log_after(struct store_txn *txn, const struct table *table, int64_t moment_ms, uint64_t *sequence, struct err *err)
+enum code change_log_after(struct store_txn *txn, const struct table *table, int64_t moment_ms,
+			   uint64_t *sequence, struct err *err)
 {
 	struct stream_peek peek;
 	uint64_t low = 0;
@@ -31,7 +32,8 @@ enum code change_log_after(struct store_txn *txn, const struct table *table, int
 	return code;
 }
 
-enum code change_log_read(struct store_txn *txn, struct arena *arena, const struct table *table, struct change_log_page *page, struct err *err)
+enum code change_log_read(struct store_txn *txn, struct arena *arena, const struct table *table,
+			  struct change_log_page *page, struct err *err)
 {
 	struct store_range range = stream_shard_range(arena, page->from, page->to);
 	struct store_page rows = {.n = 0};
@@ -41,10 +43,12 @@ enum code change_log_read(struct store_txn *txn, struct arena *arena, const stru
 	if (page->to && page->from >= page->to)
 		return OK;
 	range.is_reverse = page->is_reverse;
-	enum code code = store_page(txn, stream_keyspace(table), &range, page->bounds, arena, &rows, err);
+	enum code code =
+		store_page(txn, stream_keyspace(table), &range, page->bounds, arena, &rows, err);
 	page->v = ARENA_ARRAY(arena, struct stream_record, rows.n);
 	for (; page->n < rows.n && code == OK; page->n++) {
-		if (!stream_record_decode(rows.v[page->n].key, rows.v[page->n].value, &page->v[page->n]))
+		if (!stream_record_decode(rows.v[page->n].key, rows.v[page->n].value,
+					  &page->v[page->n]))
 			return row_malformed(err, stream_keyspace(table), rows.v[page->n].key);
 	}
 	page->is_more = rows.is_more;
@@ -55,11 +59,13 @@ enum code change_log_read(struct store_txn *txn, struct arena *arena, const stru
 	return code;
 }
 
-enum code change_log_key(struct arena *arena, const struct table *table, const struct stream_record *record, struct str *row_key, struct err *err)
+enum code change_log_key(struct arena *arena, const struct table *table,
+			 const struct stream_record *record, struct str *row_key, struct err *err)
 {
 	struct value *keys = ARENA_NEW(arena, struct value);
 
 	if (!stream_record_keys(arena, table, record, keys))
-		return row_malformed(err, stream_keyspace(table), stream_shard_record_key(arena, record->sequence));
+		return row_malformed(err, stream_keyspace(table),
+				     stream_shard_record_key(arena, record->sequence));
 	return item_key_of_key(arena, table, keys, row_key, err);
 }

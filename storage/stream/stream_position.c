@@ -12,7 +12,8 @@ static const struct keyspace counters = {0, SYSTEM_COUNTERS};
 
 static struct str key_of(struct arena *arena, uint64_t table, struct str reader)
 {
-	return str_printf(arena, PREFIX "%llu/" STR_FMT, (unsigned long long)table, STR_ARG(reader));
+	return str_printf(arena, PREFIX "%llu/" STR_FMT, (unsigned long long)table,
+			  STR_ARG(reader));
 }
 
 static bool decode(struct str bytes, struct stream_position *position)
@@ -40,7 +41,8 @@ static struct str encode(struct arena *arena, const struct stream_position *posi
 	return buf_str(&buf);
 }
 
-static enum code read_row(struct store_txn *txn, struct arena *arena, struct str key, struct stream_position *position, struct err *err)
+static enum code read_row(struct store_txn *txn, struct arena *arena, struct str key,
+			  struct stream_position *position, struct err *err)
 {
 	struct str row;
 	enum code code = store_get(txn, counters, key, arena, &row, err);
@@ -50,8 +52,8 @@ static enum code read_row(struct store_txn *txn, struct arena *arena, struct str
 	return decode(row, position) ? OK : row_malformed(err, counters, key);
 }
 
-enum code stream_position_get(struct store *store, struct arena *arena, uint64_t table, struct str reader, struct stream_position *position,
-			      struct err *err)
+enum code stream_position_get(struct store *store, struct arena *arena, uint64_t table,
+			      struct str reader, struct stream_position *position, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
@@ -69,8 +71,9 @@ static bool is_same(const struct stream_position *a, const struct stream_positio
 	return a->stream == b->stream && a->shard == b->shard && a->next == b->next;
 }
 
-static enum code move_once(struct store *store, struct arena *arena, struct str key, const struct stream_position *from,
-			   const struct stream_position *to, bool *is_moved, struct err *err)
+static enum code move_once(struct store *store, struct arena *arena, struct str key,
+			   const struct stream_position *from, const struct stream_position *to,
+			   bool *is_moved, struct err *err)
 {
 	struct stream_position known;
 	struct store_txn *txn;
@@ -81,14 +84,16 @@ static enum code move_once(struct store *store, struct arena *arena, struct str 
 	code = read_row(txn, arena, key, &known, err);
 	*is_moved = code == OK && (is_same(&known, from) || is_same(&known, to));
 	if (*is_moved)
-		code = to->stream ? store_put(txn, counters, key, encode(arena, to), err) : store_del(txn, counters, key, err);
+		code = to->stream ? store_put(txn, counters, key, encode(arena, to), err)
+				  : store_del(txn, counters, key, err);
 	if (code == OK && *is_moved)
 		return store_commit(txn, err);
 	store_abort(txn);
 	return code;
 }
 
-enum code stream_position_move(struct store *store, struct arena *arena, uint64_t table, struct str reader, const struct stream_position *from,
+enum code stream_position_move(struct store *store, struct arena *arena, uint64_t table,
+			       struct str reader, const struct stream_position *from,
 			       const struct stream_position *to, bool *is_moved, struct err *err)
 {
 	struct str key = key_of(arena, table, reader);
@@ -102,7 +107,8 @@ enum code stream_position_move(struct store *store, struct arena *arena, uint64_
 }
 
 /* The row may have been saved since. */
-static enum code delete_old(struct store *store, struct arena *arena, struct str key, int64_t before_ms, struct err *err)
+static enum code delete_old(struct store *store, struct arena *arena, struct str key,
+			    int64_t before_ms, struct err *err)
 {
 	struct stream_position position;
 	struct store_txn *txn;
@@ -120,7 +126,8 @@ static enum code delete_old(struct store *store, struct arena *arena, struct str
 	return code;
 }
 
-enum code stream_position_sweep(struct store *store, struct arena *arena, int64_t before_ms, struct err *err)
+enum code stream_position_sweep(struct store *store, struct arena *arena, int64_t before_ms,
+				struct err *err)
 {
 	struct store_range range = {STR(PREFIX), STR(PREFIX_END), false};
 	struct store_page page = {.is_more = true};
@@ -132,7 +139,8 @@ enum code stream_position_sweep(struct store *store, struct arena *arena, int64_
 		code = store_begin(store, STORE_READ, &txn, err);
 		if (code != OK)
 			return code;
-		code = store_page(txn, counters, &range, (struct store_bounds){.rows = SWEEP_ROWS}, arena, &page, err);
+		code = store_page(txn, counters, &range, (struct store_bounds){.rows = SWEEP_ROWS},
+				  arena, &page, err);
 		store_abort(txn);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			struct stream_position position;

@@ -11,15 +11,18 @@ static int64_t horizon_ms(int64_t now_ms)
 	return now_ms - STREAM_RETENTION_MS;
 }
 
-static bool is_readable(const struct stream_shard *shard, const struct stream *stream, int64_t now_ms)
+static bool is_readable(const struct stream_shard *shard, const struct stream *stream,
+			int64_t now_ms)
 {
-	return shard->stamp && shard->stream == stream->number && shard->parent != STREAM_SHARD_HIDDEN &&
+	return shard->stamp && shard->stream == stream->number &&
+	       shard->parent != STREAM_SHARD_HIDDEN &&
 	       (shard->closed_ms == 0 || shard->closed_ms >= horizon_ms(now_ms));
 }
 
-/* Moves *from on to the stream's first shard from there on, by halving: the numbers of streams rise with stamps. */
-static enum code find_stream(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream *stream, uint64_t *from,
-			     struct err *err)
+/* Moves *from on to the stream's first shard from there on, by halving: the numbers of streams rise
+ * with stamps. */
+static enum code find_stream(struct store_txn *txn, struct arena *arena, const struct table *table,
+			     const struct stream *stream, uint64_t *from, struct err *err)
 {
 	struct stream_shard *shard, last;
 	size_t n;
@@ -42,7 +45,8 @@ static enum code find_stream(struct store_txn *txn, struct arena *arena, const s
 	return code;
 }
 
-static enum code read_shards(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
+static enum code read_shards(struct store_txn *txn, struct arena *arena, const struct table *table,
+			     const struct stream *stream, int64_t now_ms,
 			     struct stream_shard_page *page, struct err *err)
 {
 	uint64_t from = page->from;
@@ -54,7 +58,8 @@ static enum code read_shards(struct store_txn *txn, struct arena *arena, const s
 		struct stream_shard *shards;
 		size_t n;
 
-		code = stream_shard_list(txn, arena, table, from, page->limit + 1, &shards, &n, err);
+		code = stream_shard_list(txn, arena, table, from, page->limit + 1, &shards, &n,
+					 err);
 		if (code != OK)
 			return code;
 		is_more = n > page->limit && shards[n - 1].stream == stream->number;
@@ -70,7 +75,8 @@ static enum code read_shards(struct store_txn *txn, struct arena *arena, const s
 	return code;
 }
 
-enum code stream_read_shards(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
+enum code stream_read_shards(struct store *store, struct arena *arena, const struct table *table,
+			     const struct stream *stream, int64_t now_ms,
 			     struct stream_shard_page *page, struct err *err)
 {
 	struct store_txn *txn;
@@ -83,12 +89,14 @@ enum code stream_read_shards(struct store *store, struct arena *arena, const str
 	return code;
 }
 
-enum code stream_read_child(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
-			    uint64_t parent, struct stream_shard_page *page, struct err *err)
+enum code stream_read_child(struct store *store, struct arena *arena, const struct table *table,
+			    const struct stream *stream, int64_t now_ms, uint64_t parent,
+			    struct stream_shard_page *page, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
-	size_t limit = stream_lane_count(stream) ? STREAM_LANES : 1; /* of one lane, it is the next shard */
+	size_t limit = stream_lane_count(stream) ? STREAM_LANES
+						 : 1; /* of one lane, it is the next shard */
 	bool is_more = true;
 
 	if (code != OK)
@@ -115,7 +123,8 @@ enum code stream_read_child(struct store *store, struct arena *arena, const stru
 }
 
 /* Finds the shard that the cursor names. */
-static enum code find_shard(struct store_txn *txn, struct arena *arena, const struct stream_cursor *cursor, struct stream_shard *shard,
+static enum code find_shard(struct store_txn *txn, struct arena *arena,
+			    const struct stream_cursor *cursor, struct stream_shard *shard,
 			    struct err *err)
 {
 	enum code code = stream_shard_get(txn, arena, cursor->table, cursor->shard, shard, err);
@@ -126,8 +135,8 @@ static enum code find_shard(struct store_txn *txn, struct arena *arena, const st
 }
 
 /* The position behind the newest record that the shard has or had. */
-static enum code find_latest(struct store_txn *txn, const struct table *table, const struct stream_shard *shard,
-			     uint64_t *position, struct err *err)
+static enum code find_latest(struct store_txn *txn, const struct table *table,
+			     const struct stream_shard *shard, uint64_t *position, struct err *err)
 {
 	struct stream_peek last;
 	enum code code = stream_record_peek(txn, table, shard->start, shard->end, true, &last, err);
@@ -139,10 +148,11 @@ static enum code find_latest(struct store_txn *txn, const struct table *table, c
 }
 
 /*
- * Narrows low..high by looking at some records between the two at once: numbers follow each other but for gaps, so most of them are there. What is not
- * found leaves it as it is.
+ * Narrows low..high by looking at some records between the two at once: numbers follow each other
+ * but for gaps, so most of them are there. What is not found leaves it as it is.
  */
-static enum code probe(struct store_txn *txn, const struct table *table, int64_t from_ms, uint64_t *low, uint64_t *high, struct err *err)
+static enum code probe(struct store_txn *txn, const struct table *table, int64_t from_ms,
+		       uint64_t *low, uint64_t *high, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	uint64_t step = (*high - *low) / (PROBES + 1), first = *low;
@@ -150,7 +160,9 @@ static enum code probe(struct store_txn *txn, const struct table *table, int64_t
 	struct str rows[PROBES];
 
 	for (uint64_t i = 0; i < PROBES; i++)
-		keys[i] = (struct store_key){stream_keyspace(table), stream_shard_record_key(scratch, first + (i + 1) * step)};
+		keys[i] = (struct store_key){
+			stream_keyspace(table),
+			stream_shard_record_key(scratch, first + (i + 1) * step)};
 	enum code code = store_get_many(txn, keys, PROBES, scratch, rows, err);
 	for (size_t i = 0; i < PROBES && code == OK; i++) {
 		struct stream_record record;
@@ -170,9 +182,11 @@ static enum code probe(struct store_txn *txn, const struct table *table, int64_t
 	return code;
 }
 
-/* The first record not older than `from_ms`: times rise with sequence numbers. Behind the last where all are older. */
-static enum code find_time(struct store_txn *txn, const struct table *table, const struct stream_shard *shard,
-			   int64_t from_ms, uint64_t *position, struct err *err)
+/* The first record not older than `from_ms`: times rise with sequence numbers. Behind the last
+ * where all are older. */
+static enum code find_time(struct store_txn *txn, const struct table *table,
+			   const struct stream_shard *shard, int64_t from_ms, uint64_t *position,
+			   struct err *err)
 {
 	uint64_t low = shard->trimmed > shard->start ? shard->trimmed : shard->start, high;
 	enum code code = find_latest(txn, table, shard, &high, err);
@@ -200,21 +214,23 @@ static enum code find_time(struct store_txn *txn, const struct table *table, con
 }
 
 /* Refuses a position whose next record is older than the retention. */
-static enum code check_trimmed(struct store_txn *txn, const struct stream_cursor *cursor, const struct stream_shard *shard,
-			       uint64_t position, struct err *err)
+static enum code check_trimmed(struct store_txn *txn, const struct stream_cursor *cursor,
+			       const struct stream_shard *shard, uint64_t position, struct err *err)
 {
 	struct stream_peek peek;
 
 	if (position < shard->trimmed)
 		return err_default(err, ERR_TRIMMED_DATA);
-	enum code code = stream_record_peek(txn, cursor->table, position, shard->end, false, &peek, err);
+	enum code code =
+		stream_record_peek(txn, cursor->table, position, shard->end, false, &peek, err);
 	if (code == OK && peek.is_found && peek.created_ms < horizon_ms(cursor->now_ms))
 		return err_default(err, ERR_TRIMMED_DATA);
 	return code;
 }
 
-static enum code find_sequence(struct store_txn *txn, struct stream_cursor *cursor, const struct stream_shard *shard,
-			       uint64_t sequence, bool is_after, struct err *err)
+static enum code find_sequence(struct store_txn *txn, struct stream_cursor *cursor,
+			       const struct stream_shard *shard, uint64_t sequence, bool is_after,
+			       struct err *err)
 {
 	uint64_t latest;
 	enum code code = find_latest(txn, cursor->table, shard, &latest, err);
@@ -227,8 +243,9 @@ static enum code find_sequence(struct store_txn *txn, struct stream_cursor *curs
 	return check_trimmed(txn, cursor, shard, cursor->position, err);
 }
 
-static enum code find_start(struct store_txn *txn, struct arena *arena, struct stream_cursor *cursor, enum stream_start start, uint64_t sequence,
-			    int64_t time_ms, struct err *err)
+static enum code find_start(struct store_txn *txn, struct arena *arena,
+			    struct stream_cursor *cursor, enum stream_start start,
+			    uint64_t sequence, int64_t time_ms, struct err *err)
 {
 	int64_t from_ms = horizon_ms(cursor->now_ms);
 	struct stream_shard shard;
@@ -241,7 +258,8 @@ static enum code find_start(struct store_txn *txn, struct arena *arena, struct s
 		return find_latest(txn, cursor->table, &shard, &cursor->position, err);
 	case STREAM_START_AT_SEQUENCE:
 	case STREAM_START_AFTER_SEQUENCE:
-		return find_sequence(txn, cursor, &shard, sequence, start == STREAM_START_AFTER_SEQUENCE, err);
+		return find_sequence(txn, cursor, &shard, sequence,
+				     start == STREAM_START_AFTER_SEQUENCE, err);
 	case STREAM_START_AT_TIME:
 		from_ms = time_ms > from_ms ? time_ms : from_ms;
 		break;
@@ -251,8 +269,9 @@ static enum code find_start(struct store_txn *txn, struct arena *arena, struct s
 	return find_time(txn, cursor->table, &shard, from_ms, &cursor->position, err);
 }
 
-enum code stream_read_start(struct store *store, struct arena *arena, struct stream_cursor *cursor, enum stream_start start, uint64_t sequence,
-			    int64_t time_ms, struct err *err)
+enum code stream_read_start(struct store *store, struct arena *arena, struct stream_cursor *cursor,
+			    enum stream_start start, uint64_t sequence, int64_t time_ms,
+			    struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
@@ -285,7 +304,8 @@ static enum code add_record(struct reading *reading, const struct store_row *row
 	entry.size = stream_record_size(&entry.record, &entry.keys);
 	if (page->n == 0 && entry.record.created_ms < horizon_ms(reading->cursor->now_ms))
 		return err_default(err, ERR_TRIMMED_DATA);
-	reading->is_cut = page->n == reading->limit || (page->n > 0 && reading->bytes + entry.size > STREAM_PAGE_SIZE_MAX);
+	reading->is_cut = page->n == reading->limit ||
+			  (page->n > 0 && reading->bytes + entry.size > STREAM_PAGE_SIZE_MAX);
 	if (reading->is_cut)
 		return OK;
 	page->v = arena_room(reading->arena, page->v, page->n, sizeof(*page->v));
@@ -296,7 +316,8 @@ static enum code add_record(struct reading *reading, const struct store_row *row
 }
 
 /* In a closed shard one record more than is wanted is asked for, to know whether there is one. */
-static enum code read_records(struct store_txn *txn, struct reading *reading, const struct stream_shard *shard, struct err *err)
+static enum code read_records(struct store_txn *txn, struct reading *reading,
+			      const struct stream_shard *shard, struct err *err)
 {
 	const struct table *table = reading->cursor->table;
 	const struct stream_page *page = reading->page;
@@ -304,13 +325,17 @@ static enum code read_records(struct store_txn *txn, struct reading *reading, co
 	enum code code = OK;
 
 	while (code == OK && rows.is_more && !reading->is_cut) {
-		struct store_range range = stream_shard_range(reading->arena, reading->cursor->position, shard->end);
-		struct store_bounds bounds = {reading->limit - page->n + (shard->end > 0), STREAM_PAGE_SIZE_MAX + 1 - reading->bytes};
+		struct store_range range =
+			stream_shard_range(reading->arena, reading->cursor->position, shard->end);
+		struct store_bounds bounds = {reading->limit - page->n + (shard->end > 0),
+					      STREAM_PAGE_SIZE_MAX + 1 - reading->bytes};
 
-		code = store_page(txn, stream_keyspace(table), &range, bounds, reading->arena, &rows, err);
+		code = store_page(txn, stream_keyspace(table), &range, bounds, reading->arena,
+				  &rows, err);
 		for (size_t i = 0; i < rows.n && code == OK && !reading->is_cut; i++)
 			code = add_record(reading, &rows.v[i], err);
-		reading->is_cut = reading->is_cut || (rows.is_more && page->n == reading->limit && shard->end == 0);
+		reading->is_cut = reading->is_cut ||
+				  (rows.is_more && page->n == reading->limit && shard->end == 0);
 	}
 	return code;
 }
@@ -330,8 +355,8 @@ static enum code read_page(struct store_txn *txn, struct reading *reading, struc
 	return code;
 }
 
-enum code stream_read_page(struct store *store, struct arena *arena, struct stream_cursor *cursor, size_t limit, struct stream_page *page,
-			   struct err *err)
+enum code stream_read_page(struct store *store, struct arena *arena, struct stream_cursor *cursor,
+			   size_t limit, struct stream_page *page, struct err *err)
 {
 	struct reading reading = {.arena = arena, .cursor = cursor, .limit = limit, .page = page};
 	struct store_txn *txn;

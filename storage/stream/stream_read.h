@@ -1,8 +1,9 @@
 /*
- * stream_read - the only path by which stream records are found: where to start in a shard, and pages from there on.
+ * stream_read - the only path by which stream records are found: where to start in a shard, and
+ * pages from there on.
  *
- * A position is the sequence number of the next record wanted. Records older than the retention are trimmed for readers whether they
- * have been deleted yet or not. Each call sees one snapshot.
+ * A position is the sequence number of the next record wanted. Records older than the retention are
+ * trimmed for readers whether they have been deleted yet or not. Each call sees one snapshot.
  */
 #ifndef DYNALITH_STORAGE_STREAM_READ_H
 #define DYNALITH_STORAGE_STREAM_READ_H
@@ -22,12 +23,14 @@ struct stream_shard_page {
 };
 
 /* The shards of a stream that can be read, oldest first, in time linear in the page. */
-enum code stream_read_shards(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
+enum code stream_read_shards(struct store *store, struct arena *arena, const struct table *table,
+			     const struct stream *stream, int64_t now_ms,
 			     struct stream_shard_page *page, struct err *err) WARN_UNUSED;
 
 /* The child of a closed shard as a page of one shard, or of none. */
-enum code stream_read_child(struct store *store, struct arena *arena, const struct table *table, const struct stream *stream, int64_t now_ms,
-			    uint64_t parent, struct stream_shard_page *page, struct err *err) WARN_UNUSED;
+enum code stream_read_child(struct store *store, struct arena *arena, const struct table *table,
+			    const struct stream *stream, int64_t now_ms, uint64_t parent,
+			    struct stream_shard_page *page, struct err *err) WARN_UNUSED;
 
 enum stream_start {
 	STREAM_START_TRIM_HORIZON,    /* the oldest record there is */
@@ -42,16 +45,19 @@ struct stream_cursor {
 	const struct stream *stream;
 	uint64_t shard;      /* stamp */
 	int64_t now_ms;
-	uint64_t position;   /* stream_read_start: out; stream_read_page: in, and out the position behind the page */
+	uint64_t position;   /* stream_read_start: out; stream_read_page: in, and out the position
+				behind the page */
 	bool is_at_end;      /* out of stream_read_page: the shard is closed and has nothing more */
 };
 
 /*
- * Sets the position. `sequence` and `time_ms` count for the starts that need them. ERR_RESOURCE_NOT_FOUND where the stream has no such
- * shard, ERR_VALIDATION for a number that is not the shard's, ERR_TRIMMED_DATA for one that is gone.
+ * Sets the position. `sequence` and `time_ms` count for the starts that need them.
+ * ERR_RESOURCE_NOT_FOUND where the stream has no such shard, ERR_VALIDATION for a number that is
+ * not the shard's, ERR_TRIMMED_DATA for one that is gone.
  */
-enum code stream_read_start(struct store *store, struct arena *arena, struct stream_cursor *cursor, enum stream_start start, uint64_t sequence,
-			    int64_t time_ms, struct err *err) WARN_UNUSED;
+enum code stream_read_start(struct store *store, struct arena *arena, struct stream_cursor *cursor,
+			    enum stream_start start, uint64_t sequence, int64_t time_ms,
+			    struct err *err) WARN_UNUSED;
 
 /* A record of a page, with its keys and SizeBytes. */
 struct stream_entry {
@@ -65,8 +71,9 @@ struct stream_page {
 	size_t n;
 };
 
-/* Up to `limit` records, together of STREAM_PAGE_SIZE_MAX bytes but at least one. Errors as above. */
-enum code stream_read_page(struct store *store, struct arena *arena, struct stream_cursor *cursor, size_t limit, struct stream_page *page,
-			   struct err *err) WARN_UNUSED;
+/* Up to `limit` records, together of STREAM_PAGE_SIZE_MAX bytes but at least one. Errors as above.
+ */
+enum code stream_read_page(struct store *store, struct arena *arena, struct stream_cursor *cursor,
+			   size_t limit, struct stream_page *page, struct err *err) WARN_UNUSED;
 
 #endif

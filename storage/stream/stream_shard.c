@@ -49,9 +49,13 @@ bool stream_shard_is_head(struct str key)
 }
 
 /* Of the lane in which the number is. */
-static enum code del_head(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t sequence, struct err *err)
+static enum code del_head(struct store_txn *txn, struct arena *arena, const struct table *table,
+			  uint64_t sequence, struct err *err)
 {
-	return store_foresees(txn) ? store_del(txn, stream_keyspace(table), stream_shard_head_key(arena, stream_lane_of(sequence)), err) : OK;
+	return store_foresees(txn)
+		       ? store_del(txn, stream_keyspace(table),
+				   stream_shard_head_key(arena, stream_lane_of(sequence)), err)
+		       : OK;
 }
 
 uint64_t stream_shard_sequence(struct str record_key)
@@ -61,7 +65,8 @@ uint64_t stream_shard_sequence(struct str record_key)
 	return row_is_number(row_behind(record_key, 1), &sequence) ? sequence : 0;
 }
 
-enum code stream_shard_used(struct store_txn *txn, struct arena *arena, const struct table *table, unsigned lane, uint64_t *below, struct err *err)
+enum code stream_shard_used(struct store_txn *txn, struct arena *arena, const struct table *table,
+			    unsigned lane, uint64_t *below, struct err *err)
 {
 	struct str key = key_of(arena, KIND_USED, lane);
 	enum code code = row_get_number(txn, stream_keyspace(table), key, arena, below, err);
@@ -71,21 +76,27 @@ enum code stream_shard_used(struct store_txn *txn, struct arena *arena, const st
 	return code;
 }
 
-enum code stream_shard_put_used(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t below, struct err *err)
+enum code stream_shard_put_used(struct store_txn *txn, struct arena *arena,
+				const struct table *table, uint64_t below, struct err *err)
 {
 	struct buf value = buf_in(arena);
 
 	buf_add_be64(&value, below);
-	enum code code = store_put(txn, stream_keyspace(table), key_of(arena, KIND_USED, stream_lane_of(below)), buf_str(&value), err);
-	return code == OK ? del_head(txn, arena, table, below, err) : code; /* it says where the stream ended before */
+	enum code code =
+		store_put(txn, stream_keyspace(table),
+			  key_of(arena, KIND_USED, stream_lane_of(below)), buf_str(&value), err);
+	return code == OK ? del_head(txn, arena, table, below, err)
+			  : code; /* it says where the stream ended before */
 }
 
 struct store_range stream_shard_range(struct arena *arena, uint64_t low, uint64_t high)
 {
 	return (struct store_range){
 		.low = key_of(arena, KIND_RECORD, low),
-		.high = high == STREAM_SHARD_ALL ? key_of(arena, KIND_END, 0) :
-			key_of(arena, KIND_RECORD, high ? high : stream_lane_base(stream_lane_of(low) + 1)),
+		.high = high == STREAM_SHARD_ALL
+				? key_of(arena, KIND_END, 0)
+				: key_of(arena, KIND_RECORD,
+					 high ? high : stream_lane_base(stream_lane_of(low) + 1)),
 	};
 }
 
@@ -100,7 +111,8 @@ bool stream_shard_decode(struct str key, struct str bytes, struct stream_shard *
 	struct row_reader row = row_read(bytes);
 
 	*shard = (struct stream_shard){0};
-	if (row_at(key, 0) != KIND_SHARD || !row_is_number(row_behind(key, 1), &shard->stamp) || shard->stamp == 0 || shard->stamp > ROW_MS_MAX)
+	if (row_at(key, 0) != KIND_SHARD || !row_is_number(row_behind(key, 1), &shard->stamp) ||
+	    shard->stamp == 0 || shard->stamp > ROW_MS_MAX)
 		return false;
 	shard->parent = row_u64(&row);
 	shard->stream = row_u64(&row);
@@ -109,13 +121,20 @@ bool stream_shard_decode(struct str key, struct str bytes, struct stream_shard *
 	shard->trimmed = row_u64(&row);
 	shard->created_ms = row_ms(&row);
 	shard->closed_ms = row_ms(&row);
-	return row_is_whole(&row) && stream_lane_holds(shard->start) && stream_lane_holds(shard->end) && stream_lane_holds(shard->trimmed);
+	return row_is_whole(&row) && stream_lane_holds(shard->start) &&
+	       stream_lane_holds(shard->end) && stream_lane_holds(shard->trimmed);
 }
 
 struct str stream_shard_encode(struct arena *arena, const struct stream_shard *shard)
 {
 	const uint64_t fields[ROW_FIELDS] = {
-		shard->parent, shard->stream, shard->start, shard->end, shard->trimmed, (uint64_t)shard->created_ms, (uint64_t)shard->closed_ms,
+		shard->parent,
+		shard->stream,
+		shard->start,
+		shard->end,
+		shard->trimmed,
+		(uint64_t)shard->created_ms,
+		(uint64_t)shard->closed_ms,
 	};
 	struct buf row = buf_in(arena);
 
@@ -124,31 +143,37 @@ struct str stream_shard_encode(struct arena *arena, const struct stream_shard *s
 	return buf_str(&row);
 }
 
-enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
-			   struct err *err)
+enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const struct table *table,
+			   const struct stream_shard *shard, struct err *err)
 {
-	enum code code = store_put(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, shard->stamp), stream_shard_encode(arena, shard), err);
+	enum code code =
+		store_put(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, shard->stamp),
+			  stream_shard_encode(arena, shard), err);
 
 	if (code == OK)
 		code = del_head(txn, arena, table, shard->start, err);
 	return code == OK && shard->end == 0 ? stream_shard_put_open(txn, table, shard, err) : code;
 }
 
-enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const struct table *table, const struct stream_shard *shard,
-			   struct err *err)
+enum code stream_shard_del(struct store_txn *txn, struct arena *arena, const struct table *table,
+			   const struct stream_shard *shard, struct err *err)
 {
-	enum code code = store_del(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, shard->stamp), err);
+	enum code code = store_del(txn, stream_keyspace(table),
+				   key_of(arena, KIND_SHARD, shard->stamp), err);
 
 	return code != OK ? code : del_head(txn, arena, table, shard->start, err);
 }
 
-static enum code decode_row(const struct table *table, const struct store_row *row, struct stream_shard *shard, struct err *err)
+static enum code decode_row(const struct table *table, const struct store_row *row,
+			    struct stream_shard *shard, struct err *err)
 {
-	return stream_shard_decode(row->key, row->value, shard) ? OK : row_malformed(err, stream_keyspace(table), row->key);
+	return stream_shard_decode(row->key, row->value, shard)
+		       ? OK
+		       : row_malformed(err, stream_keyspace(table), row->key);
 }
 
-enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t stamp,
-			   struct stream_shard *shard, struct err *err)
+enum code stream_shard_get(struct store_txn *txn, struct arena *arena, const struct table *table,
+			   uint64_t stamp, struct stream_shard *shard, struct err *err)
 {
 	struct str key = key_of(arena, KIND_SHARD, stamp), row;
 	enum code code = store_get(txn, stream_keyspace(table), key, arena, &row, err);
@@ -172,7 +197,8 @@ static struct str open_key(struct arena *arena, const struct table *table, unsig
 	return buf_str(&buf);
 }
 
-enum code stream_shard_open(struct store_txn *txn, const struct table *table, unsigned lane, struct stream_open *open, struct err *err)
+enum code stream_shard_open(struct store_txn *txn, const struct table *table, unsigned lane,
+			    struct stream_open *open, struct err *err)
 {
 	struct str key = open_key(err->arena, table, lane), bytes;
 	enum code code = store_get(txn, versions, key, err->arena, &bytes, err);
@@ -186,33 +212,42 @@ enum code stream_shard_open(struct store_txn *txn, const struct table *table, un
 	return row_is_whole(&row) ? OK : row_malformed(err, versions, key);
 }
 
-enum code stream_shard_put_open(struct store_txn *txn, const struct table *table, const struct stream_shard *shard, struct err *err)
+enum code stream_shard_put_open(struct store_txn *txn, const struct table *table,
+				const struct stream_shard *shard, struct err *err)
 {
 	struct buf row = buf_in(err->arena);
 
 	buf_add_be64(&row, shard->stamp);
 	buf_add_be64(&row, shard->trimmed);
-	return store_put(txn, versions, open_key(err->arena, table, stream_lane_of(shard->start)), buf_str(&row), err);
+	return store_put(txn, versions, open_key(err->arena, table, stream_lane_of(shard->start)),
+			 buf_str(&row), err);
 }
 
-enum code stream_shard_del_open(struct store_txn *txn, const struct table *table, unsigned lane, struct err *err)
+enum code stream_shard_del_open(struct store_txn *txn, const struct table *table, unsigned lane,
+				struct err *err)
 {
 	return store_del(txn, versions, open_key(err->arena, table, lane), err);
 }
 
 /* The rows of shards from a stamp on, in order or backwards. */
-static enum code read_rows(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t from, bool is_reverse, size_t limit,
-			   struct store_page *page, struct err *err)
+static enum code read_rows(struct store_txn *txn, struct arena *arena, const struct table *table,
+			   uint64_t from, bool is_reverse, size_t limit, struct store_page *page,
+			   struct err *err)
 {
 	/* backwards: those below, where there is a bound */
 	struct str end = key_of(arena, KIND_RECORD, 0);
-	struct store_range range = is_reverse ? (struct store_range){key_of(arena, KIND_SHARD, 0), from ? key_of(arena, KIND_SHARD, from) : end, true} :
-						(struct store_range){key_of(arena, KIND_SHARD, from), end, false};
+	struct store_range range =
+		is_reverse
+			? (struct store_range){key_of(arena, KIND_SHARD, 0),
+					       from ? key_of(arena, KIND_SHARD, from) : end, true}
+			: (struct store_range){key_of(arena, KIND_SHARD, from), end, false};
 
-	return store_page(txn, stream_keyspace(table), &range, (struct store_bounds){.rows = limit}, arena, page, err);
+	return store_page(txn, stream_keyspace(table), &range, (struct store_bounds){.rows = limit},
+			  arena, page, err);
 }
 
-enum code stream_shard_last(struct store_txn *txn, const struct table *table, struct stream_shard *shard, struct err *err)
+enum code stream_shard_last(struct store_txn *txn, const struct table *table,
+			    struct stream_shard *shard, struct err *err)
 {
 	struct store_page page;
 	enum code code = read_rows(txn, err->arena, table, 0, true, 1, &page, err);
@@ -223,7 +258,8 @@ enum code stream_shard_last(struct store_txn *txn, const struct table *table, st
 	return decode_row(table, &page.v[0], shard, err);
 }
 
-enum code stream_shard_last_in(struct store_txn *txn, const struct table *table, unsigned lane, struct stream_shard *shard, struct err *err)
+enum code stream_shard_last_in(struct store_txn *txn, const struct table *table, unsigned lane,
+			       struct stream_shard *shard, struct err *err)
 {
 	struct store_page page = {.is_more = true};
 	uint64_t below = 0;
@@ -244,8 +280,9 @@ enum code stream_shard_last_in(struct store_txn *txn, const struct table *table,
 	return code;
 }
 
-enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table, uint64_t from, size_t limit,
-			    struct stream_shard **shards, size_t *n, struct err *err)
+enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const struct table *table,
+			    uint64_t from, size_t limit, struct stream_shard **shards, size_t *n,
+			    struct err *err)
 {
 	struct store_page page;
 	enum code code = read_rows(txn, arena, table, from, false, limit, &page, err);

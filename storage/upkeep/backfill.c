@@ -25,16 +25,22 @@ struct job {
 	size_t limit;           /* rows of a piece */
 	struct store_page piece;
 	struct size_scope scope;
-	struct size_change sizes[1 + INDEXES_MAX + VECTOR_INDEXES_MAX]; /* as for catalog_size_join(); those of the index alone are used */
+	struct size_change
+		sizes[1 + INDEXES_MAX + VECTOR_INDEXES_MAX]; /* as for catalog_size_join(); those of
+								the index alone are used */
 };
 
-static enum code read_piece(struct job *job, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
-			    struct err *err)
+static enum code read_piece(struct job *job, struct keyspace keyspace,
+			    const struct store_reference *reference,
+			    const struct store_range *range, struct err *err)
 {
 	/* each byte is read and written, and the row that may be there is read */
-	size_t bytes = store_units(catalog_store(job->catalog), catalog_piece(job->catalog, BACKFILL_STEP_BYTES), 4);
+	size_t bytes = store_units(catalog_store(job->catalog),
+				   catalog_piece(job->catalog, BACKFILL_STEP_BYTES), 4);
 
-	return store_page_of(job->txn, keyspace, reference, range, (struct store_bounds){job->limit, bytes}, job->arena, &job->piece, err);
+	return store_page_of(job->txn, keyspace, reference, range,
+			     (struct store_bounds){job->limit, bytes}, job->arena, &job->piece,
+			     err);
 }
 
 /* The row that an item implies, and the item's key. */
@@ -53,7 +59,9 @@ static enum code make_rows(struct job *job, struct implied *rows, size_t *n, str
 
 		if (!image_decode(job->arena, row->value, &item))
 			return row_malformed(err, table_items(job->table), row->key);
-		rows[*n] = (struct implied){index_row_of(job->arena, job->table, job->index, &item, row->value), row->key};
+		rows[*n] = (struct implied){
+			index_row_of(job->arena, job->table, job->index, &item, row->value),
+			row->key};
 		*n += str_is_set(rows[*n].row.key);
 	}
 	return OK;
@@ -67,10 +75,12 @@ static enum code put_row(struct job *job, const struct implied *implied, struct 
 	sizes[1 + job->at] = (struct size_change){1, (long long)row->size};
 	job->sizes[1 + job->at].items++;
 	job->sizes[1 + job->at].bytes += (long long)row->size;
-	enum code code = catalog_size_count(job->txn, job->table, &job->scope, implied->item_key, sizes, err);
+	enum code code = catalog_size_count(job->txn, job->table, &job->scope, implied->item_key,
+					    sizes, err);
 	if (code != OK)
 		return code;
-	return index_row_put(job->txn, job->table, job->index, implied->item_key, row, err); /* no new version of a vector index: nobody searches it yet */
+	return index_row_put(job->txn, job->table, job->index, implied->item_key, row,
+			     err); /* no new version of a vector index: nobody searches it yet */
 }
 
 /* Puts the rows that are not there: a write since the index exists may have put them. */
@@ -80,7 +90,8 @@ static enum code put_rows(struct job *job, const struct implied *rows, size_t n,
 	struct str *known = ARENA_ARRAY(job->arena, struct str, n);
 
 	for (size_t i = 0; i < n; i++)
-		keys[i] = (struct store_key){index_keyspace(job->table, job->index), rows[i].row.key};
+		keys[i] =
+			(struct store_key){index_keyspace(job->table, job->index), rows[i].row.key};
 	enum code code = store_get_many(job->txn, keys, n, job->arena, known, err);
 	for (size_t i = 0; i < n && code == OK; i++) {
 		if (!str_is_set(known[i]))
@@ -96,7 +107,8 @@ static enum code fill(struct job *job, struct err *err)
 	struct str progress = catalog_progress_key(job->arena, job->table, job->index);
 	struct implied *rows;
 	size_t n;
-	enum code code = store_get(job->txn, progress_keyspace, progress, job->arena, &range.low, err);
+	enum code code =
+		store_get(job->txn, progress_keyspace, progress, job->arena, &range.low, err);
 
 	if (code == OK)
 		code = read_piece(job, table_items(job->table), NULL, &range, err);
@@ -119,28 +131,37 @@ static enum code fill_expiry(struct job *job, struct err *err)
 	enum code code = store_get(job->txn, progress_keyspace, progress, job->arena, &from, err);
 
 	if (code == OK)
-		code = expiry_fill(job->txn, job->arena, job->table, job->limit, &from, &job->piece.is_more, err);
-	return code == OK && job->piece.is_more ? store_put(job->txn, progress_keyspace, progress, from, err) : code;
+		code = expiry_fill(job->txn, job->arena, job->table, job->limit, &from,
+				   &job->piece.is_more, err);
+	return code == OK && job->piece.is_more
+		       ? store_put(job->txn, progress_keyspace, progress, from, err)
+		       : code;
 }
 
-/* By DynamoDB's rules. Writes keep no index that is being deleted: what one by reference stands for may have another size by now, or be gone. */
+/* By DynamoDB's rules. Writes keep no index that is being deleted: what one by reference stands for
+ * may have another size by now, or be gone. */
 static size_t size_of_row(const struct job *job, const struct store_row *row)
 {
-	return job->index->vector ? vector_row_size(job->index, row->value) : image_item_size(row->value);
+	return job->index->vector ? vector_row_size(job->index, row->value)
+				  : image_item_size(row->value);
 }
 
 /* Deletes a piece of a large index's rows; what is not large goes with its keyspace. */
 static enum code empty(struct job *job, struct err *err)
 {
-	struct store_range all = job->index->vector ? vector_row_range() : (struct store_range){STR_ABSENT, STR_ABSENT, false};
+	struct store_range all = job->index->vector
+					 ? vector_row_range()
+					 : (struct store_range){STR_ABSENT, STR_ABSENT, false};
 	struct size_change *size = &job->sizes[1 + job->at];
 	struct index_row_reference reference;
 	uint64_t items;
-	enum code code = catalog_size_index(job->txn, job->table, job->index, &job->scope, &items, err);
+	enum code code =
+		catalog_size_index(job->txn, job->table, job->index, &job->scope, &items, err);
 
 	if (code != OK || items <= catalog_drop_max(job->catalog))
 		return code;
-	code = read_piece(job, index_keyspace(job->table, job->index), index_row_reference(job->table, job->index, &reference), &all, err);
+	code = read_piece(job, index_keyspace(job->table, job->index),
+			  index_row_reference(job->table, job->index, &reference), &all, err);
 	for (size_t i = 0; i < job->piece.n && code == OK; i++) {
 		const struct store_row *row = &job->piece.v[i];
 
@@ -166,7 +187,8 @@ static enum code finish(struct job *job, struct err *err)
 		size_t *count_of_kind = index->vector ? &next->indexes.vector_n : &next->indexes.n;
 
 		--*count_of_kind;
-		memmove(index, index + 1, (*count_of_kind - (size_t)(index - first)) * sizeof(*index));
+		memmove(index, index + 1,
+			(*count_of_kind - (size_t)(index - first)) * sizeof(*index));
 	} else {
 		index->status = STATUS_ACTIVE;
 		index->is_backfilling = false;
@@ -190,9 +212,12 @@ static enum code run(struct job *job, struct err *err)
 		store_abort(job->txn);
 		return code;
 	}
-	code = !job->index ? fill_expiry(job, err) : job->index->status == STATUS_DELETING ? empty(job, err) : fill(job, err);
+	code = !job->index                             ? fill_expiry(job, err)
+	       : job->index->status == STATUS_DELETING ? empty(job, err)
+						       : fill(job, err);
 	if (code == OK)
-		code = catalog_size_join(job->catalog, job->txn, job->table, &job->scope, job->sizes, err);
+		code = catalog_size_join(job->catalog, job->txn, job->table, &job->scope,
+					 job->sizes, err);
 	bool is_whole = code == OK;
 	if (is_whole)
 		code = store_commit(job->txn, err);
@@ -216,31 +241,41 @@ static enum code run_leased(struct job *job, struct leases *leases, bool *is_our
 
 	if (code != OK || !*is_ours)
 		return code;
-	code = job->is_replica ? replica_fill(job->catalog, job->table, job->limit, job->now_ms, &job->piece.is_more, err) : run(job, err);
+	code = job->is_replica ? replica_fill(job->catalog, job->table, job->limit, job->now_ms,
+					      &job->piece.is_more, err)
+			       : run(job, err);
 	if (leases && code == OK && !job->piece.is_more)
 		lease_release(leases, lease);
 	return code;
 }
 
 /*
- * A piece of the first work that the table has; a table that was changed meanwhile is looked up again by the next step. *is_ours: no other
- * process does it.
+ * A piece of the first work that the table has; a table that was changed meanwhile is looked up
+ * again by the next step. *is_ours: no other process does it.
  */
-static enum code step_table(struct catalog *catalog, struct table *table, struct leases *leases, int64_t now_ms, bool *is_ours, struct err *err)
+static enum code step_table(struct catalog *catalog, struct table *table, struct leases *leases,
+			    int64_t now_ms, bool *is_ours, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
-	struct job job = {.catalog = catalog, .table = table, .arena = scratch, .limit = catalog_piece_rows(catalog, BACKFILL_STEP_ROWS)};
+	struct job job = {.catalog = catalog,
+			  .table = table,
+			  .arena = scratch,
+			  .limit = catalog_piece_rows(catalog, BACKFILL_STEP_ROWS)};
 	struct err own = err_in(scratch);
 	enum code code = OK;
 
-	for (size_t i = 0; i < table_index_total(table) && !job.index && table->state.status != STATUS_DELETING; i++) {
+	for (size_t i = 0;
+	     i < table_index_total(table) && !job.index && table->state.status != STATUS_DELETING;
+	     i++) {
 		const struct index *index = table_index_at(table, i);
 
 		job.at = i;
-		if ((index->is_backfilling || index->status == STATUS_DELETING) && index->settles_ms <= now_ms)
+		if ((index->is_backfilling || index->status == STATUS_DELETING) &&
+		    index->settles_ms <= now_ms)
 			job.index = index;
 	}
-	if (!job.index && str_is_set(table->group.filling) && table->state.status != STATUS_DELETING) {
+	if (!job.index && str_is_set(table->group.filling) &&
+	    table->state.status != STATUS_DELETING) {
 		job.is_replica = true;
 		job.now_ms = now_ms;
 		code = run_leased(&job, leases, is_ours, &own);
@@ -276,7 +311,8 @@ static enum code look_at(struct look *look, const struct mark *mark, struct err 
 	if (!look->times->tell(look->times->context, mark->ns, &now_ms))
 		return OK;
 	if (mark->ms > now_ms) {
-		look->wait_ms = mark->ms - now_ms < look->wait_ms ? mark->ms - now_ms : look->wait_ms;
+		look->wait_ms =
+			mark->ms - now_ms < look->wait_ms ? mark->ms - now_ms : look->wait_ms;
 		return OK;
 	}
 	enum code code = catalog_marked(look->catalog, mark, &table, err);
@@ -289,15 +325,18 @@ static enum code look_at(struct look *look, const struct mark *mark, struct err 
 	return OK;
 }
 
-enum code backfill_step(struct catalog *catalog, const struct times *times, int64_t *wait_ms, struct err *err)
+enum code backfill_step(struct catalog *catalog, const struct times *times, int64_t *wait_ms,
+			struct err *err)
 {
 	struct mark_walk walk = catalog_walk(catalog, MARK_WORK);
 	struct look look = {.catalog = catalog, .times = times, .wait_ms = INT64_MAX};
 	const struct mark *mark;
 	enum code code = catalog_refresh_clocks(catalog, err);
 
-	/* what fails, as for want of room, holds up no other table: there may be an index to drop; nor does what another process does */
-	while (code == OK && (look.code != OK || look.done == 0) && catalog_walk_next(&walk, &mark, err))
+	/* what fails, as for want of room, holds up no other table: there may be an index to drop;
+	 * nor does what another process does */
+	while (code == OK && (look.code != OK || look.done == 0) &&
+	       catalog_walk_next(&walk, &mark, err))
 		code = look_at(&look, mark, err);
 	enum code walked = catalog_walk_end(&walk);
 	code = code == OK ? walked : code;
@@ -311,7 +350,8 @@ enum code backfill_step(struct catalog *catalog, const struct times *times, int6
 	return look.code;
 }
 
-enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, unsigned steps, int64_t now_ms, struct err *err)
+enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, unsigned steps,
+		       int64_t now_ms, struct err *err)
 {
 	uint64_t left = (uint64_t)steps * CATALOG_CROWDED_PART;
 	enum code code = OK;
@@ -325,7 +365,8 @@ enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, u
 			return code;
 		has_work = table->ttl.is_filling || str_is_set(table->group.filling);
 		for (size_t k = 0; k < table_index_total(table); k++)
-			has_work = has_work || table_index_at(table, k)->is_backfilling || table_index_at(table, k)->status == STATUS_DELETING;
+			has_work = has_work || table_index_at(table, k)->is_backfilling ||
+				   table_index_at(table, k)->status == STATUS_DELETING;
 		if (has_work)
 			code = step_table(catalog, table, NULL, now_ms, &is_ours, err);
 		table_unref(table);

@@ -10,7 +10,8 @@ static bool is_ours(void *context)
 	return lease_is_ours(context, STR(LEASE));
 }
 
-enum code history_sweep(struct catalog *catalog, const struct times *times, bool is_turned, bool *more, struct err *err)
+enum code history_sweep(struct catalog *catalog, const struct times *times, bool is_turned,
+			bool *more, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
@@ -27,7 +28,8 @@ enum code history_sweep(struct catalog *catalog, const struct times *times, bool
 		code = history_find(catalog_store(catalog), scratch, &after, &ns, &is_found, &own);
 		if (code != OK || !is_found || !times->tell(times->context, ns, &now_ms))
 			continue;
-		code = history_trim(catalog_store(catalog), scratch, ns, now_ms, is_turned, is_ours, times->leases, &has_more, &own);
+		code = history_trim(catalog_store(catalog), scratch, ns, now_ms, is_turned, is_ours,
+				    times->leases, &has_more, &own);
 		*more = *more || has_more;
 	}
 	if (code != OK)

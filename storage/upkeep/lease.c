@@ -48,7 +48,8 @@ static int64_t real_ms(void)
 
 bool lease_is_row(struct keyspace keyspace, struct str key)
 {
-	return keyspace.table == 0 && keyspace.part == SYSTEM_COUNTERS && str_starts_with(key, STR(PREFIX));
+	return keyspace.table == 0 && keyspace.part == SYSTEM_COUNTERS &&
+	       str_starts_with(key, STR(PREFIX));
 }
 
 struct leases *lease_open(const struct lease_options *options)
@@ -172,7 +173,8 @@ static enum code look(struct leases *leases, struct str key, struct row *row, st
 }
 
 /* One transaction: the row becomes this process's, unless it is another's and has not run out. */
-static enum code take(struct leases *leases, struct str key, struct row *row, bool *is_held, struct err *err)
+static enum code take(struct leases *leases, struct str key, struct row *row, bool *is_held,
+		      struct err *err)
 {
 	struct store_txn *txn;
 	struct str value;
@@ -187,7 +189,8 @@ static enum code take(struct leases *leases, struct str key, struct row *row, bo
 
 		*row = read_row(value);
 		*is_held = is_own(leases, row) || row->until_ms <= now_ms;
-		*row = (struct row){row->epoch + !is_own(leases, row), now_ms + leases->options.length_ms, str_of(leases->id)};
+		*row = (struct row){row->epoch + !is_own(leases, row),
+				    now_ms + leases->options.length_ms, str_of(leases->id)};
 	}
 	if (code == OK && *is_held)
 		code = store_put(txn, counters, key, write_row(err->arena, row), err);
@@ -198,7 +201,8 @@ static enum code take(struct leases *leases, struct str key, struct row *row, bo
 }
 
 /* What fails is written to the caller's `err`, whose arena may live on: the rest is scratch. */
-static enum code take_row(struct leases *leases, struct str name, struct row *row, bool *is_held, struct err *err)
+static enum code take_row(struct leases *leases, struct str name, struct row *row, bool *is_held,
+			  struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
@@ -220,7 +224,8 @@ static enum code take_row(struct leases *leases, struct str name, struct row *ro
 	return code;
 }
 
-enum code lease_take(struct leases *leases, struct str name, bool *is_held, bool *is_new, struct err *err)
+enum code lease_take(struct leases *leases, struct str name, bool *is_held, bool *is_new,
+		     struct err *err)
 {
 	uint64_t epoch;
 	struct row row;
@@ -265,7 +270,8 @@ bool lease_is_held(struct leases *leases, struct str name)
 	return !leases || leases->options.is_alone || time_left(leases, name, &epoch) > 0;
 }
 
-static enum code delete_row(struct leases *leases, struct str key, int64_t before_ms, struct err *err)
+static enum code delete_row(struct leases *leases, struct str key, int64_t before_ms,
+			    struct err *err)
 {
 	struct store_txn *txn;
 	struct str value;
@@ -316,7 +322,8 @@ enum code lease_sweep(struct leases *leases, struct err *err)
 		code = store_begin(leases->options.store, STORE_READ, &txn, err);
 		if (code != OK)
 			return code;
-		code = store_page(txn, counters, &range, (struct store_bounds){.rows = SWEEP_ROWS}, err->arena, &page, err);
+		code = store_page(txn, counters, &range, (struct store_bounds){.rows = SWEEP_ROWS},
+				  err->arena, &page, err);
 		store_abort(txn);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			if (read_row(page.v[i].value).until_ms < before_ms)

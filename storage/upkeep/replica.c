@@ -8,7 +8,7 @@
 #include "storage/upkeep/replica_leave.h"
 #include "storage/write/write.h"
 
-#define PIECE_ROWS 64                     /* repeated in one transaction: other writers wait that long */
+#define PIECE_ROWS 64 /* repeated in one transaction: other writers wait that long */
 #define PIECE_BYTES ((size_t)1024 * 1024)
 #define COUNT_ROWS 1000                   /* of a queue counted at a time */
 
@@ -21,31 +21,36 @@ static struct ns ns_at(const struct table *table, struct str region)
 #define PROGRESS STR("f")
 
 /* A piece of the items of the replica from which another is filled, with their stamps. */
-static enum code read_source(struct store_txn *txn, struct arena *arena, const struct table *source, const struct table *table, size_t rows,
-			     struct store_page *page, struct write_change **changes, struct err *err)
+static enum code read_source(struct store_txn *txn, struct arena *arena, const struct table *source,
+			     const struct table *table, size_t rows, struct store_page *page,
+			     struct write_change **changes, struct err *err)
 {
 	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
 	enum code code = store_get(txn, table_replication(table), PROGRESS, arena, &range.low, err);
 
 	if (code == OK)
-		code = store_page(txn, table_items(source), &range, (struct store_bounds){rows, PIECE_BYTES}, arena, page, err);
+		code = store_page(txn, table_items(source), &range,
+				  (struct store_bounds){rows, PIECE_BYTES}, arena, page, err);
 	if (code != OK)
 		return code;
 	struct store_key *keys = ARENA_ARRAY(arena, struct store_key, page->n);
 	struct str *stamps = ARENA_ARRAY(arena, struct str, page->n);
 	*changes = ARENA_ARRAY(arena, struct write_change, page->n);
 	for (size_t i = 0; i < page->n; i++)
-		keys[i] = (struct store_key){table_replication(source), replication_item_key(arena, page->v[i].key)};
+		keys[i] = (struct store_key){table_replication(source),
+					     replication_item_key(arena, page->v[i].key)};
 	code = store_get_many(txn, keys, page->n, arena, stamps, err);
 	for (size_t i = 0; i < page->n && code == OK; i++) {
-		(*changes)[i] = (struct write_change){.row_key = page->v[i].key, .image = page->v[i].value, .queued = STR_ABSENT};
+		(*changes)[i] = (struct write_change){
+			.row_key = page->v[i].key, .image = page->v[i].value, .queued = STR_ABSENT};
 		if (!replication_stamp_decode(stamps[i], &(*changes)[i].stamp))
 			code = row_malformed(err, keys[i].keyspace, keys[i].key);
 	}
 	return code;
 }
 
-static enum code put_row(struct store *store, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code put_row(struct store *store, struct keyspace keyspace, struct str key,
+			 struct str value, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_WRITE, &txn, err);
@@ -60,7 +65,8 @@ static enum code put_row(struct store *store, struct keyspace keyspace, struct s
 }
 
 /* The replica is whole. Where its creation takes a time of its own, it is CREATING until then. */
-static enum code finish(struct catalog *catalog, struct table *table, int64_t now_ms, struct err *err)
+static enum code finish(struct catalog *catalog, struct table *table, int64_t now_ms,
+			struct err *err)
 {
 	struct table *next = table_clone(table);
 	int64_t ends_ms = table->identity.created_ms + catalog_transient_ms(catalog);
@@ -77,7 +83,8 @@ static enum code finish(struct catalog *catalog, struct table *table, int64_t no
 	return catalog_replace(catalog, table, next, err);
 }
 
-enum code replica_fill(struct catalog *catalog, struct table *table, size_t rows, int64_t now_ms, bool *more, struct err *err)
+enum code replica_fill(struct catalog *catalog, struct table *table, size_t rows, int64_t now_ms,
+		       bool *more, struct err *err)
 {
 	struct arena *arena = err->arena;
 	struct store *store = catalog_store(catalog);
@@ -85,7 +92,8 @@ enum code replica_fill(struct catalog *catalog, struct table *table, size_t rows
 	struct store_page page = {0};
 	struct store_txn *txn;
 	struct table *source;
-	enum code code = catalog_get(catalog, ns_at(table, table->group.filling), table->identity.name, now_ms, &source, err);
+	enum code code = catalog_get(catalog, ns_at(table, table->group.filling),
+				     table->identity.name, now_ms, &source, err);
 
 	*more = false;
 	if (code == ERR_RESOURCE_NOT_FOUND) /* it was reset: what it had is gone */
@@ -120,7 +128,8 @@ struct pair {
 };
 
 /* The regions of the group, its witness among them. */
-static bool comes_through(struct arena *arena, const struct links *links, const struct table *table, struct str from)
+static bool comes_through(struct arena *arena, const struct links *links, const struct table *table,
+			  struct str from)
 {
 	struct str *regions = ARENA_ARRAY(arena, struct str, table->group.n + 2);
 	size_t n = 0;
@@ -145,7 +154,8 @@ static bool has_item(const struct write_change *changes, size_t n, struct str ro
 }
 
 /* The first changes of the page that are due, of different items. */
-static enum code find_due(const struct pair *pair, const struct links *links, const struct store_page *page, struct write_change *changes, size_t *n,
+static enum code find_due(const struct pair *pair, const struct links *links,
+			  const struct store_page *page, struct write_change *changes, size_t *n,
 			  struct err *err)
 {
 	int64_t lag_ms = pair->table->group.is_strong ? 0 : links->lag_ms;
@@ -156,14 +166,17 @@ static enum code find_due(const struct pair *pair, const struct links *links, co
 
 		if (!replication_queue_decode(page->v[i].key, page->v[i].value, &queued))
 			return row_malformed(err, table_replication(pair->table), page->v[i].key);
-		if ((lag_ms > 0 && queued.written_ms + lag_ms > pair->source_ms) || has_item(changes, *n, queued.row_key))
+		if ((lag_ms > 0 && queued.written_ms + lag_ms > pair->source_ms) ||
+		    has_item(changes, *n, queued.row_key))
 			break;
-		changes[(*n)++] = (struct write_change){queued.row_key, queued.image, queued.stamp, page->v[i].key};
+		changes[(*n)++] = (struct write_change){queued.row_key, queued.image, queued.stamp,
+							page->v[i].key};
 	}
 	return OK;
 }
 
-static enum code read_queue(const struct pair *pair, struct links *links, struct store_page *page, struct err *err)
+static enum code read_queue(const struct pair *pair, struct links *links, struct store_page *page,
+			    struct err *err)
 {
 	struct store_range range = replication_queue_range(pair->arena, pair->from);
 	struct store_txn *txn;
@@ -171,14 +184,18 @@ static enum code read_queue(const struct pair *pair, struct links *links, struct
 
 	if (code != OK)
 		return code;
-	code = links_read(txn, pair->arena, pair->table->identity.account, catalog_replication_lag_ms(pair->catalog), links, err);
+	code = links_read(txn, pair->arena, pair->table->identity.account,
+			  catalog_replication_lag_ms(pair->catalog), links, err);
 	if (code == OK)
-		code = store_page(txn, table_replication(pair->table), &range, (struct store_bounds){PIECE_ROWS, PIECE_BYTES}, pair->arena, page, err);
+		code = store_page(txn, table_replication(pair->table), &range,
+				  (struct store_bounds){PIECE_ROWS, PIECE_BYTES}, pair->arena, page,
+				  err);
 	store_abort(txn);
 	return code;
 }
 
-static enum code step_pair(const struct pair *pair, struct leases *leases, struct replica_work *work, struct err *err)
+static enum code step_pair(const struct pair *pair, struct leases *leases,
+			   struct replica_work *work, struct err *err)
 {
 	struct links links;
 	struct store_page page = {0};
@@ -192,12 +209,14 @@ static enum code step_pair(const struct pair *pair, struct leases *leases, struc
 	if (comes_through(pair->arena, &links, pair->table, pair->from))
 		code = find_due(pair, &links, &page, changes, &n, err);
 	if (code == OK && n > 0) {
-		struct str lease = str_printf(pair->arena, "replicate/%llu", (unsigned long long)pair->table->identity.number);
+		struct str lease = str_printf(pair->arena, "replicate/%llu",
+					      (unsigned long long)pair->table->identity.number);
 
 		code = lease_take(leases, lease, &is_ours, NULL, err);
 	}
 	if (code == OK && n > 0 && is_ours) {
-		code = write_repeat(pair->catalog, pair->arena, pair->table, changes, n, pair->now_ms, err);
+		code = write_repeat(pair->catalog, pair->arena, pair->table, changes, n,
+				    pair->now_ms, err);
 		work->repeated += code == OK ? n : 0;
 		work->is_more = work->is_more || n < page.n || page.is_more;
 	}
@@ -206,17 +225,21 @@ static enum code step_pair(const struct pair *pair, struct leases *leases, struc
 }
 
 /* One that is to leave its group does so when its queues are empty. */
-static enum code step_leaving(struct catalog *catalog, struct table *table, int64_t now_ms, struct replica_work *work, struct err *err)
+static enum code step_leaving(struct catalog *catalog, struct table *table, int64_t now_ms,
+			      struct replica_work *work, struct err *err)
 {
 	bool is_waiting = true;
 	enum code code = replica_leave(catalog, table, now_ms, &is_waiting, err);
 
 	work->is_waiting = work->is_waiting || is_waiting;
-	return code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT ? OK : code; /* the next step sees the table as it is */
+	return code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT
+		       ? OK
+		       : code; /* the next step sees the table as it is */
 }
 
 /* All queues of one replica. */
-static enum code step_table(struct catalog *catalog, const struct times *times, struct table *table, struct replica_work *work, struct err *err)
+static enum code step_table(struct catalog *catalog, const struct times *times, struct table *table,
+			    struct replica_work *work, struct err *err)
 {
 	enum code code = OK;
 	int64_t now_ms;
@@ -226,26 +249,32 @@ static enum code step_table(struct catalog *catalog, const struct times *times, 
 	for (size_t i = 0; i < table->group.n && code == OK; i++) {
 		struct arena *scratch = arena_new(0);
 		struct err own = err_in(scratch);
-		struct pair pair = {catalog, scratch, table, table->group.v[i].region, now_ms, now_ms};
+		struct pair pair = {catalog, scratch, table, table->group.v[i].region,
+				    now_ms,  now_ms};
 		struct replica_work found = {0};
 
 		if (times->tell(times->context, ns_at(table, pair.from), &pair.source_ms))
 			code = step_pair(&pair, times->leases, &found, &own);
-		if (code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT) { /* the next step sees the table as it is */
+		if (code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND ||
+		    code == ERR_CONFLICT) { /* the next step sees the table as it is */
 			code = OK;
 			found.is_more = true;
 		}
 		work->repeated += found.repeated;
-		work->is_more = work->is_more || (found.is_more && (found.repeated > 0 || code != OK));
+		work->is_more =
+			work->is_more || (found.is_more && (found.repeated > 0 || code != OK));
 		work->is_waiting = work->is_waiting || found.is_waiting;
 		if (code != OK)
 			err_copy(err, code, own.message);
 		arena_free(scratch);
 	}
-	return code == OK && table->group.is_leaving ? step_leaving(catalog, table, now_ms, work, err) : code;
+	return code == OK && table->group.is_leaving
+		       ? step_leaving(catalog, table, now_ms, work, err)
+		       : code;
 }
 
-enum code replica_step(struct catalog *catalog, const struct times *times, const struct ns *ns, struct replica_work *work, struct err *err)
+enum code replica_step(struct catalog *catalog, const struct times *times, const struct ns *ns,
+		       struct replica_work *work, struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct mark_walk walk = catalog_walk_replicas(catalog, arena, ns);
@@ -267,7 +296,8 @@ enum code replica_step(struct catalog *catalog, const struct times *times, const
 }
 
 /* Counts the rows of a queue, page by page. */
-static enum code count_queue(struct store_txn *txn, const struct table *table, struct str from, struct replica_queue *queue, struct err *err)
+static enum code count_queue(struct store_txn *txn, const struct table *table, struct str from,
+			     struct replica_queue *queue, struct err *err)
 {
 	struct arena *scratch = arena_new(0), *ends = arena_new(0);
 	struct store_range range = replication_queue_range(ends, from);
@@ -275,7 +305,9 @@ static enum code count_queue(struct store_txn *txn, const struct table *table, s
 	enum code code = OK;
 
 	while (code == OK && page.is_more) {
-		code = store_page(txn, table_replication(table), &range, (struct store_bounds){COUNT_ROWS, PIECE_BYTES}, scratch, &page, err);
+		code = store_page(txn, table_replication(table), &range,
+				  (struct store_bounds){COUNT_ROWS, PIECE_BYTES}, scratch, &page,
+				  err);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			queue->rows++;
 			queue->bytes += page.v[i].key.n + page.v[i].value.n;
@@ -289,7 +321,8 @@ static enum code count_queue(struct store_txn *txn, const struct table *table, s
 	return code;
 }
 
-static struct replica_queue *queue_of(struct arena *arena, struct replica_queue **queues, size_t *n, struct str from, struct str to)
+static struct replica_queue *queue_of(struct arena *arena, struct replica_queue **queues, size_t *n,
+				      struct str from, struct str to)
 {
 	for (size_t i = 0; i < *n; i++) {
 		if (str_eq((*queues)[i].from, from) && str_eq((*queues)[i].to, to))
@@ -309,7 +342,8 @@ static int by_regions(const void *a, const void *b)
 }
 
 /* Adds the queues of one replica. */
-static enum code add_queues(struct store_txn *txn, struct arena *arena, const struct table *table, struct replica_queue **queues, size_t *n, struct err *err)
+static enum code add_queues(struct store_txn *txn, struct arena *arena, const struct table *table,
+			    struct replica_queue **queues, size_t *n, struct err *err)
 {
 	enum code code = OK;
 
@@ -319,15 +353,16 @@ static enum code add_queues(struct store_txn *txn, struct arena *arena, const st
 		code = count_queue(txn, table, table->group.v[k].region, &found, err);
 		if (code != OK || found.rows == 0)
 			continue;
-		struct replica_queue *queue = queue_of(arena, queues, n, table->group.v[k].region, table->identity.region);
+		struct replica_queue *queue = queue_of(arena, queues, n, table->group.v[k].region,
+						       table->identity.region);
 		queue->rows += found.rows;
 		queue->bytes += found.bytes;
 	}
 	return code;
 }
 
-static enum code count_queues(struct catalog *catalog, struct arena *arena, const struct mark *mark, struct replica_queue **queues, size_t *n,
-			      struct err *err)
+static enum code count_queues(struct catalog *catalog, struct arena *arena, const struct mark *mark,
+			      struct replica_queue **queues, size_t *n, struct err *err)
 {
 	struct store_txn *txn;
 	struct table *table;
@@ -344,7 +379,8 @@ static enum code count_queues(struct catalog *catalog, struct arena *arena, cons
 	return code;
 }
 
-static enum code read_links(struct catalog *catalog, struct arena *arena, struct str account, struct links *links, struct err *err)
+static enum code read_links(struct catalog *catalog, struct arena *arena, struct str account,
+			    struct links *links, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
@@ -356,7 +392,8 @@ static enum code read_links(struct catalog *catalog, struct arena *arena, struct
 	return code;
 }
 
-enum code replica_queues(struct catalog *catalog, struct arena *arena, struct str account, struct links *links, struct replica_queue **queues, size_t *n,
+enum code replica_queues(struct catalog *catalog, struct arena *arena, struct str account,
+			 struct links *links, struct replica_queue **queues, size_t *n,
 			 struct err *err)
 {
 	struct ns ns = {account, STR_ABSENT};
@@ -374,7 +411,8 @@ enum code replica_queues(struct catalog *catalog, struct arena *arena, struct st
 	return code == OK ? walked : code;
 }
 
-enum code replica_set_links(struct catalog *catalog, struct str account, const struct links *links, struct err *err)
+enum code replica_set_links(struct catalog *catalog, struct str account, const struct links *links,
+			    struct err *err)
 {
 	struct retry retry = {0};
 	struct store_txn *txn;

@@ -17,7 +17,8 @@ struct group {
 	size_t n;
 };
 
-/* False if a replica is missing or still filling: filling could copy back an item that was deleted. */
+/* False if a replica is missing or still filling: filling could copy back an item that was deleted.
+ */
 static bool is_whole(const struct replica_group *group)
 {
 	size_t n = 0;
@@ -34,8 +35,10 @@ static enum code enter(struct store_txn *txn, const struct table *table, struct 
 	return currency_check(txn, table, NULL, err);
 }
 
-/* When the oldest change was made that some replica has not yet. A change that is stamped after a deletion needs no trace of it. */
-static enum code find_oldest(const struct group *group, struct store_txn *txn, int64_t *oldest_ms, struct err *err)
+/* When the oldest change was made that some replica has not yet. A change that is stamped after a
+ * deletion needs no trace of it. */
+static enum code find_oldest(const struct group *group, struct store_txn *txn, int64_t *oldest_ms,
+			     struct err *err)
 {
 	enum code code = OK;
 
@@ -44,12 +47,16 @@ static enum code find_oldest(const struct group *group, struct store_txn *txn, i
 
 		code = enter(txn, table, err);
 		for (size_t k = 0; k < table->group.n && code == OK; k++) {
-			struct store_range range = replication_queue_range(group->arena, table->group.v[k].region);
+			struct store_range range =
+				replication_queue_range(group->arena, table->group.v[k].region);
 			struct replication_queued queued;
 			struct store_page page;
 
-			code = store_page(txn, table_replication(table), &range, (struct store_bounds){1, PIECE_BYTES}, group->arena, &page, err);
-			if (code == OK && page.n > 0 && !replication_queue_decode(page.v[0].key, page.v[0].value, &queued))
+			code = store_page(txn, table_replication(table), &range,
+					  (struct store_bounds){1, PIECE_BYTES}, group->arena,
+					  &page, err);
+			if (code == OK && page.n > 0 &&
+			    !replication_queue_decode(page.v[0].key, page.v[0].value, &queued))
 				*oldest_ms = INT64_MIN; /* nothing is safe to forget */
 			else if (code == OK && page.n > 0 && queued.written_ms < *oldest_ms)
 				*oldest_ms = queued.written_ms;
@@ -73,20 +80,24 @@ static bool is_equal(const struct str *rows, size_t n, int64_t ms)
 		return false;
 	for (size_t i = 1; i < n; i++) {
 		if (str_is_set(rows[i]) &&
-		    (!replication_stamp_decode(rows[i], &stamp) || !stamp.is_deleted || stamp.ms != ms || !str_eq(stamp.region, first.region)))
+		    (!replication_stamp_decode(rows[i], &stamp) || !stamp.is_deleted ||
+		     stamp.ms != ms || !str_eq(stamp.region, first.region)))
 			return false;
 	}
 	return true;
 }
 
-static enum code compare(const struct group *group, struct store_txn *txn, struct forgotten *items, size_t n, struct err *err)
+static enum code compare(const struct group *group, struct store_txn *txn, struct forgotten *items,
+			 size_t n, struct err *err)
 {
 	struct store_key *keys = ARENA_ARRAY(group->arena, struct store_key, n * group->n);
 	struct str *rows = ARENA_ARRAY(group->arena, struct str, n * group->n);
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < group->n; k++)
-			keys[i * group->n + k] = (struct store_key){table_replication(group->v[k]), replication_item_key(group->arena, items[i].row_key)};
+			keys[i * group->n + k] = (struct store_key){
+				table_replication(group->v[k]),
+				replication_item_key(group->arena, items[i].row_key)};
 	}
 	enum code code = store_get_many(txn, keys, n * group->n, group->arena, rows, err);
 	for (size_t i = 0; i < n && code == OK; i++)
@@ -94,7 +105,8 @@ static enum code compare(const struct group *group, struct store_txn *txn, struc
 	return code;
 }
 
-static enum code forget_in(const struct group *group, struct store_txn *txn, const struct table *table, const struct forgotten *items, size_t n,
+static enum code forget_in(const struct group *group, struct store_txn *txn,
+			   const struct table *table, const struct forgotten *items, size_t n,
 			   struct err *err)
 {
 	struct keyspace keyspace = table_replication(table);
@@ -103,16 +115,21 @@ static enum code forget_in(const struct group *group, struct store_txn *txn, con
 	for (size_t i = 0; i < n && code == OK; i++) {
 		if (!items[i].is_equal)
 			continue;
-		code = store_del(txn, keyspace, replication_item_key(group->arena, items[i].row_key), err);
+		code = store_del(txn, keyspace,
+				 replication_item_key(group->arena, items[i].row_key), err);
 		if (code == OK)
-			code = store_del(txn, keyspace, replication_deleted_key(group->arena, items[i].ms, items[i].row_key), err);
+			code = store_del(txn, keyspace,
+					 replication_deleted_key(group->arena, items[i].ms,
+								 items[i].row_key),
+					 err);
 	}
 	return code;
 }
 
 /* Of the rows of `range`, up to a piece; the range then goes on behind them. */
-static enum code forget_piece(const struct group *group, struct store_txn *txn, struct store_range *range, int64_t until_ms, size_t *forgotten, bool *is_more,
-			      struct err *err)
+static enum code forget_piece(const struct group *group, struct store_txn *txn,
+			      struct store_range *range, int64_t until_ms, size_t *forgotten,
+			      bool *is_more, struct err *err)
 {
 	struct store_page page;
 	int64_t oldest_ms = INT64_MAX;
@@ -122,10 +139,13 @@ static enum code forget_piece(const struct group *group, struct store_txn *txn, 
 	*is_more = false;
 	if (code != OK || oldest_ms == INT64_MIN)
 		return code;
-	range->high = replication_deleted_range(group->arena, oldest_ms < until_ms ? oldest_ms : until_ms).high;
+	range->high =
+		replication_deleted_range(group->arena, oldest_ms < until_ms ? oldest_ms : until_ms)
+			.high;
 	if (str_cmp(range->low, range->high) >= 0)
 		return OK;
-	code = store_page(txn, table_replication(group->v[0]), range, (struct store_bounds){PIECE_ROWS, PIECE_BYTES}, group->arena, &page, err);
+	code = store_page(txn, table_replication(group->v[0]), range,
+			  (struct store_bounds){PIECE_ROWS, PIECE_BYTES}, group->arena, &page, err);
 	if (code != OK || page.n == 0)
 		return code;
 	struct forgotten *items = ARENA_ARRAY(group->arena, struct forgotten, page.n);
@@ -143,7 +163,8 @@ static enum code forget_piece(const struct group *group, struct store_txn *txn, 
 	return code;
 }
 
-static enum code forget_pieces(const struct group *group, int64_t until_ms, bool *more, struct err *err)
+static enum code forget_pieces(const struct group *group, int64_t until_ms, bool *more,
+			       struct err *err)
 {
 	struct store_range range = replication_deleted_range(group->arena, until_ms);
 	bool is_more = true, has_forgotten = false;
@@ -167,12 +188,13 @@ static enum code forget_pieces(const struct group *group, int64_t until_ms, bool
 	return code;
 }
 
-static enum code forget(struct catalog *catalog, const struct times *times, struct table *table, int64_t until_ms, int64_t now_ms, bool *more,
-			struct err *err)
+static enum code forget(struct catalog *catalog, const struct times *times, struct table *table,
+			int64_t until_ms, int64_t now_ms, bool *more, struct err *err)
 {
 	struct replica_group replicas;
 	bool is_ours = true;
-	struct str lease = str_printf(err->arena, "forget/%llu", (unsigned long long)table->identity.number);
+	struct str lease =
+		str_printf(err->arena, "forget/%llu", (unsigned long long)table->identity.number);
 	enum code code = replica_group_read(catalog, err->arena, table, now_ms, &replicas, err);
 
 	if (code == OK && is_whole(&replicas))
@@ -187,7 +209,8 @@ static enum code forget(struct catalog *catalog, const struct times *times, stru
 }
 
 /* Whether some row is old enough, without a transaction that writes. */
-static enum code has_old(struct catalog *catalog, const struct table *table, int64_t until_ms, bool *is_there, struct err *err)
+static enum code has_old(struct catalog *catalog, const struct table *table, int64_t until_ms,
+			 bool *is_there, struct err *err)
 {
 	struct store_range range = replication_deleted_range(err->arena, until_ms);
 	struct store_page page = {0};
@@ -196,13 +219,15 @@ static enum code has_old(struct catalog *catalog, const struct table *table, int
 
 	if (code != OK)
 		return code;
-	code = store_page(txn, table_replication(table), &range, (struct store_bounds){1, PIECE_BYTES}, err->arena, &page, err);
+	code = store_page(txn, table_replication(table), &range,
+			  (struct store_bounds){1, PIECE_BYTES}, err->arena, &page, err);
 	store_abort(txn);
 	*is_there = code == OK && page.n > 0;
 	return code;
 }
 
-static enum code forget_table(struct catalog *catalog, const struct times *times, struct table *table, int64_t kept_ms, bool *more, struct err *err)
+static enum code forget_table(struct catalog *catalog, const struct times *times,
+			      struct table *table, int64_t kept_ms, bool *more, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
@@ -214,7 +239,8 @@ static enum code forget_table(struct catalog *catalog, const struct times *times
 		code = has_old(catalog, table, now_ms - kept_ms, &is_there, &own);
 	if (code == OK && is_there)
 		code = forget(catalog, times, table, now_ms - kept_ms, now_ms, more, &own);
-	if (code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT) /* the next sweep sees the tables as they are */
+	if (code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND ||
+	    code == ERR_CONFLICT) /* the next sweep sees the tables as they are */
 		code = OK;
 	if (code != OK)
 		err_copy(err, code, own.message);
@@ -222,7 +248,8 @@ static enum code forget_table(struct catalog *catalog, const struct times *times
 	return code;
 }
 
-enum code replica_forget(struct catalog *catalog, const struct times *times, int64_t kept_ms, bool *more, struct err *err)
+enum code replica_forget(struct catalog *catalog, const struct times *times, int64_t kept_ms,
+			 bool *more, struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct mark_walk walk = catalog_walk_replicas(catalog, arena, NULL);

@@ -1,7 +1,7 @@
 #include "storage/upkeep/replica_group.h"
 
-enum code replica_group_read(struct catalog *catalog, struct arena *arena, struct table *table, int64_t now_ms, struct replica_group *group,
-			     struct err *err)
+enum code replica_group_read(struct catalog *catalog, struct arena *arena, struct table *table,
+			     int64_t now_ms, struct replica_group *group, struct err *err)
 {
 	enum code code = OK;
 

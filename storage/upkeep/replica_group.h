@@ -11,8 +11,10 @@ struct replica_group {
 	size_t n;
 };
 
-/* `now_ms` by the clock of the table's region. Skips regions without the table, as after a reset. Free the group also after an error. */
-enum code replica_group_read(struct catalog *catalog, struct arena *arena, struct table *table, int64_t now_ms, struct replica_group *group,
+/* `now_ms` by the clock of the table's region. Skips regions without the table, as after a reset.
+ * Free the group also after an error. */
+enum code replica_group_read(struct catalog *catalog, struct arena *arena, struct table *table,
+			     int64_t now_ms, struct replica_group *group,
 			     struct err *err) WARN_UNUSED;
 void replica_group_free(const struct replica_group *group);
 

@@ -4,11 +4,13 @@
 #include "storage/write/replication_row.h"
 
 /* Whether a change from another replica waits for this one. */
-static enum code has_waiting(struct store_txn *txn, struct arena *arena, const struct table *table, struct str from, bool *is_waiting, struct err *err)
+static enum code has_waiting(struct store_txn *txn, struct arena *arena, const struct table *table,
+			     struct str from, bool *is_waiting, struct err *err)
 {
 	struct store_range range = replication_queue_range(arena, from);
 	struct store_page page;
-	enum code code = store_page(txn, table_replication(table), &range, (struct store_bounds){1, 1}, arena, &page, err);
+	enum code code = store_page(txn, table_replication(table), &range,
+				    (struct store_bounds){1, 1}, arena, &page, err);
 
 	if (code == OK)
 		*is_waiting = *is_waiting || page.n > 0;
@@ -19,7 +21,8 @@ static enum code has_waiting(struct store_txn *txn, struct arena *arena, const s
  * Runs in the transaction of the change. All queues of the leaving table must be empty, and in each
  * other replica the queue from its region.
  */
-static enum code check_queues(struct store_txn *txn, const struct table *table, void *context, bool *is_kept, struct err *err)
+static enum code check_queues(struct store_txn *txn, const struct table *table, void *context,
+			      bool *is_kept, struct err *err)
 {
 	const struct table *leaving = context;
 	bool is_own = table == leaving, is_waiting = false;
@@ -27,7 +30,8 @@ static enum code check_queues(struct store_txn *txn, const struct table *table, 
 
 	for (size_t i = 0; i < table->group.n && code == OK; i++) {
 		if (is_own || str_eq(table->group.v[i].region, leaving->identity.region))
-			code = has_waiting(txn, err->arena, table, table->group.v[i].region, &is_waiting, err);
+			code = has_waiting(txn, err->arena, table, table->group.v[i].region,
+					   &is_waiting, err);
 	}
 	*is_kept = true;
 	return code == OK && is_waiting ? ERR_CONFLICT : code;
@@ -43,7 +47,8 @@ static void end_membership(struct table *next, int64_t ends_ms, int64_t now_ms)
 }
 
 /* Looks in a read transaction first, so that a long wait does not block writers. */
-static enum code is_settled(struct catalog *catalog, const struct replica_group *group, bool *out, struct err *err)
+static enum code is_settled(struct catalog *catalog, const struct replica_group *group, bool *out,
+			    struct err *err)
 {
 	struct store_txn *txn;
 	bool is_kept;
@@ -58,7 +63,8 @@ static enum code is_settled(struct catalog *catalog, const struct replica_group 
 	return code == ERR_CONFLICT ? OK : code;
 }
 
-static enum code leave(struct catalog *catalog, const struct replica_group *group, int64_t now_ms, struct err *err)
+static enum code leave(struct catalog *catalog, const struct replica_group *group, int64_t now_ms,
+		       struct err *err)
 {
 	struct catalog_change *changes = ARENA_ARRAY(err->arena, struct catalog_change, group->n);
 	struct str region = group->v[0]->identity.region;
@@ -70,12 +76,14 @@ static enum code leave(struct catalog *catalog, const struct replica_group *grou
 			end_membership(next, now_ms + catalog_transient_ms(catalog), now_ms);
 		else
 			table_remove_member(next, region);
-		changes[i] = (struct catalog_change){group->v[i], next, now_ms, check_queues, group->v[0]};
+		changes[i] = (struct catalog_change){group->v[i], next, now_ms, check_queues,
+						     group->v[0]};
 	}
 	return catalog_change_all(catalog, changes, group->n, err);
 }
 
-enum code replica_leave(struct catalog *catalog, struct table *table, int64_t now_ms, bool *is_waiting, struct err *err)
+enum code replica_leave(struct catalog *catalog, struct table *table, int64_t now_ms,
+			bool *is_waiting, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);

@@ -6,16 +6,19 @@
 #include "storage/upkeep/lease.h"
 
 #define TRIM_PER_TRANSACTION 500 /* records, and as many shards: so that writers do not wait long */
-#define RECORD_SIZE_MAX (2 * ITEM_SIZE_MAX) /* both images; what one record reads and writes is less */
+#define RECORD_SIZE_MAX                                                                            \
+	(2 * ITEM_SIZE_MAX) /* both images; what one record reads and writes is less */
 #define LEASE "trim"
 
-/* What may go: records of lane 0 from before a moment, and those of the further lanes from before another one. */
+/* What may go: records of lane 0 from before a moment, and those of the further lanes from before
+ * another one. */
 struct ages {
 	int64_t log_ms, stream_ms;
 };
 
 /* Whether the oldest record of a lane is to go. */
-static enum code has_old(struct store_txn *txn, const struct table *table, const struct ages *ages, bool *has, struct err *err)
+static enum code has_old(struct store_txn *txn, const struct table *table, const struct ages *ages,
+			 bool *has, struct err *err)
 {
 	enum code code = OK;
 
@@ -24,7 +27,8 @@ static enum code has_old(struct store_txn *txn, const struct table *table, const
 	for (unsigned lane = 0; lane <= STREAM_LANES && !*has; lane++) {
 		struct stream_peek oldest;
 
-		code = stream_record_peek(txn, table, stream_lane_base(lane), STREAM_SHARD_ALL, false, &oldest, err);
+		code = stream_record_peek(txn, table, stream_lane_base(lane), STREAM_SHARD_ALL,
+					  false, &oldest, err);
 		if (code != OK || !oldest.is_found)
 			return code;
 		lane = stream_lane_of(oldest.sequence);
@@ -34,9 +38,11 @@ static enum code has_old(struct store_txn *txn, const struct table *table, const
 }
 
 /* Whether the oldest record, or the oldest of several shards, is to go. */
-static enum code is_due(struct store *store, struct arena *arena, uint64_t number, const struct ages *ages, bool *due, struct err *err)
+static enum code is_due(struct store *store, struct arena *arena, uint64_t number,
+			const struct ages *ages, bool *due, struct err *err)
 {
-	const struct table probe = {.identity = {.number = number}}, *table = &probe; /* its stream's rows are found by that */
+	const struct table probe = {.identity = {.number = number}},
+			   *table = &probe; /* its stream's rows are found by that */
 	struct stream_shard *shards;
 	struct store_txn *txn;
 	bool has;
@@ -51,30 +57,37 @@ static enum code is_due(struct store *store, struct arena *arena, uint64_t numbe
 	store_abort(txn);
 	if (code != OK)
 		return code;
-	int64_t before_ms = n > 0 && stream_lane_of(shards[0].start) ? ages->stream_ms : ages->log_ms;
+	int64_t before_ms =
+		n > 0 && stream_lane_of(shards[0].start) ? ages->stream_ms : ages->log_ms;
 	*due = has || (n > 1 && shards[0].closed_ms > 0 && shards[0].closed_ms < before_ms);
 	return code;
 }
 
-static enum code trim_some(const struct catalog *catalog, struct store *store, struct arena *arena, const struct table *table, int64_t now_ms,
-			   bool *is_done, struct err *err)
+static enum code trim_some(const struct catalog *catalog, struct store *store, struct arena *arena,
+			   const struct table *table, int64_t now_ms, bool *is_done,
+			   struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_WRITE, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = catalog_arm(catalog, txn, (struct ns){table->identity.account, table->identity.region}, err);
+	code = catalog_arm(catalog, txn,
+			   (struct ns){table->identity.account, table->identity.region}, err);
 	if (code == OK)
-		code = stream_trim(txn, arena, table, store_units(store, TRIM_PER_TRANSACTION, RECORD_SIZE_MAX), now_ms, is_done, err);
+		code = stream_trim(txn, arena, table,
+				   store_units(store, TRIM_PER_TRANSACTION, RECORD_SIZE_MAX),
+				   now_ms, is_done, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);
 	return code;
 }
 
-/* Removes what is due of the table's stream, piece by piece; the record of a deleted table goes with the last of its streams. */
-static enum code sweep_table(struct catalog *catalog, const struct mark *mark, struct leases *leases, int64_t now_ms, struct err *err)
+/* Removes what is due of the table's stream, piece by piece; the record of a deleted table goes
+ * with the last of its streams. */
+static enum code sweep_table(struct catalog *catalog, const struct mark *mark,
+			     struct leases *leases, int64_t now_ms, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
@@ -85,7 +98,8 @@ static enum code sweep_table(struct catalog *catalog, const struct mark *mark, s
 	if (code == OK && is_ours)
 		code = catalog_marked(catalog, mark, &table, &own);
 	if (code == OK && table)
-		is_gone = mark->is_deleted && table->streams.n > 0 && stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
+		is_gone = mark->is_deleted && table->streams.n > 0 &&
+			  stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
 	if (code == OK && table && is_gone) {
 		code = catalog_forget(catalog, table, &own);
 		is_done = true;
@@ -93,12 +107,14 @@ static enum code sweep_table(struct catalog *catalog, const struct mark *mark, s
 	while (code == OK && table && is_ours && !is_done) {
 		arena_reset(scratch);
 		own = err_in(scratch);
-		code = trim_some(catalog, catalog_store(catalog), scratch, table, now_ms, &is_done, &own);
+		code = trim_some(catalog, catalog_store(catalog), scratch, table, now_ms, &is_done,
+				 &own);
 		if (!is_done && code == OK)
 			code = lease_take(leases, STR(LEASE), &is_ours, NULL, &own);
 	}
 	table_unref(table);
-	/* deleted meanwhile; or another process trims, or writes, where this one does: the next round sees what is left */
+	/* deleted meanwhile; or another process trims, or writes, where this one does: the next
+	 * round sees what is left */
 	if (code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT)
 		code = OK;
 	if (code != OK)
@@ -107,18 +123,22 @@ static enum code sweep_table(struct catalog *catalog, const struct mark *mark, s
 	return code;
 }
 
-/* Records from before this moment may go. Where the table's log has reasons of its own, its record says which. */
-static enum code keeps_from(struct catalog *catalog, const struct mark *mark, int64_t now_ms, int64_t *from_ms, struct err *err)
+/* Records from before this moment may go. Where the table's log has reasons of its own, its record
+ * says which. */
+static enum code keeps_from(struct catalog *catalog, const struct mark *mark, int64_t now_ms,
+			    int64_t *from_ms, struct err *err)
 {
 	struct table *table = NULL;
 	enum code code = mark->has_stream ? OK : catalog_marked(catalog, mark, &table, err);
 
-	*from_ms = code == OK && table ? stream_keeps_from(table, now_ms) : now_ms - STREAM_RETENTION_MS;
+	*from_ms = code == OK && table ? stream_keeps_from(table, now_ms)
+				       : now_ms - STREAM_RETENTION_MS;
 	table_unref(table);
 	return code;
 }
 
-static enum code look_at(struct catalog *catalog, const struct times *times, const struct mark *mark, struct err *err)
+static enum code look_at(struct catalog *catalog, const struct times *times,
+			 const struct mark *mark, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
@@ -133,7 +153,8 @@ static enum code look_at(struct catalog *catalog, const struct times *times, con
 			code = keeps_from(catalog, mark, now_ms, &ages.log_ms, &own);
 		ages.stream_ms = now_ms - STREAM_RETENTION_MS;
 		if (!due && code == OK)
-			code = is_due(catalog_store(catalog), scratch, mark->number, &ages, &due, &own);
+			code = is_due(catalog_store(catalog), scratch, mark->number, &ages, &due,
+				      &own);
 		if (code == ERR_RESOURCE_NOT_FOUND) /* deleted since */
 			code = OK;
 		if (code == OK && due)

@@ -7,9 +7,11 @@
 #include "storage/catalog/catalog.h"
 
 /*
- * Removes up to a few dozen tokens of every namespace, by its clock; *more: call it again. Of several processes one does it, by a lease. Where no token
- * has expired it only reads, two rows at most for each namespace that has any.
+ * Removes up to a few dozen tokens of every namespace, by its clock; *more: call it again. Of
+ * several processes one does it, by a lease. Where no token has expired it only reads, two rows at
+ * most for each namespace that has any.
  */
-enum code token_sweep(struct catalog *catalog, const struct times *times, bool *more, struct err *err) WARN_UNUSED;
+enum code token_sweep(struct catalog *catalog, const struct times *times, bool *more,
+		      struct err *err) WARN_UNUSED;
 
 #endif

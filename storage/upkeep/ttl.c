@@ -8,7 +8,8 @@
 #define ROWS_PER_BATCH 64 /* deleted in one transaction: other writers wait that long */
 #define LEASE "expire"
 
-static enum code find_due(struct catalog *catalog, struct arena *arena, const struct mark *mark, int64_t due_ms, struct store_page *due, struct err *err)
+static enum code find_due(struct catalog *catalog, struct arena *arena, const struct mark *mark,
+			  int64_t due_ms, struct store_page *due, struct err *err)
 {
 	struct store_range range = {STR_ABSENT, expiry_bound(arena, due_ms), false};
 	struct store_txn *txn;
@@ -16,14 +17,17 @@ static enum code find_due(struct catalog *catalog, struct arena *arena, const st
 
 	if (code != OK)
 		return code;
-	code = store_page(txn, (struct keyspace){mark->number, PART_EXPIRY}, &range, (struct store_bounds){.rows = ROWS_PER_BATCH}, arena, due, err);
+	code = store_page(txn, (struct keyspace){mark->number, PART_EXPIRY}, &range,
+			  (struct store_bounds){.rows = ROWS_PER_BATCH}, arena, due, err);
 	store_abort(txn);
 	return code == ERR_RESOURCE_NOT_FOUND ? OK : code; /* time to live was disabled since */
 }
 
-/* What was written since the rows were found is seen by the write path: it deletes only what is still expired. */
-static enum code delete_due(struct catalog *catalog, struct arena *arena, struct table *table, const struct store_page *due, int64_t now_ms,
-			    uint64_t *deleted, struct err *err)
+/* What was written since the rows were found is seen by the write path: it deletes only what is
+ * still expired. */
+static enum code delete_due(struct catalog *catalog, struct arena *arena, struct table *table,
+			    const struct store_page *due, int64_t now_ms, uint64_t *deleted,
+			    struct err *err)
 {
 	struct write *writes = ARENA_ARRAY(arena, struct write, due->n);
 	int64_t seconds;
@@ -51,7 +55,8 @@ struct sweep {
 	bool more;
 };
 
-/* The items that are due of a table where some are. A table that is changed or deleted meanwhile is seen as it is then by the next call. */
+/* The items that are due of a table where some are. A table that is changed or deleted meanwhile is
+ * seen as it is then by the next call. */
 static enum code sweep_table(struct sweep *sweep, const struct mark *mark, struct err *err)
 {
 	struct store_page due = {0};
@@ -60,7 +65,8 @@ static enum code sweep_table(struct sweep *sweep, const struct mark *mark, struc
 
 	if (!sweep->times->tell(sweep->times->context, mark->ns, &now_ms))
 		return OK;
-	enum code code = find_due(sweep->catalog, sweep->arena, mark, now_ms - sweep->delay_ms, &due, err);
+	enum code code =
+		find_due(sweep->catalog, sweep->arena, mark, now_ms - sweep->delay_ms, &due, err);
 	if (code != OK || due.n == 0)
 		return code;
 	code = lease_take(sweep->times->leases, STR(LEASE), &sweep->is_ours, NULL, err);
@@ -69,15 +75,22 @@ static enum code sweep_table(struct sweep *sweep, const struct mark *mark, struc
 	if (code != OK || !table)
 		return code;
 	if (table->ttl.is_enabled)
-		code = delete_due(sweep->catalog, sweep->arena, table, &due, now_ms, sweep->deleted, err);
+		code = delete_due(sweep->catalog, sweep->arena, table, &due, now_ms, sweep->deleted,
+				  err);
 	table_unref(table);
 	sweep->more = sweep->more || due.n == ROWS_PER_BATCH || code == ERR_TABLE_MOVED;
 	return code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND ? OK : code;
 }
 
-enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t delay_ms, uint64_t *deleted, bool *more, struct err *err)
+enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t delay_ms,
+		    uint64_t *deleted, bool *more, struct err *err)
 {
-	struct sweep sweep = {.catalog = catalog, .arena = arena_new(0), .times = times, .delay_ms = delay_ms, .deleted = deleted, .is_ours = true};
+	struct sweep sweep = {.catalog = catalog,
+			      .arena = arena_new(0),
+			      .times = times,
+			      .delay_ms = delay_ms,
+			      .deleted = deleted,
+			      .is_ours = true};
 	struct mark_walk walk = catalog_walk(catalog, MARK_TTL);
 	const struct mark *mark;
 	enum code code = catalog_refresh_clocks(catalog, err);

@@ -9,13 +9,15 @@
 #include "storage/vector/vector_cache.h"
 #include "storage/vector/vector_row.h"
 
-#define SNAPSHOTS_MAX 3              /* read transactions begun before a search does without the matrix in memory */
+#define SNAPSHOTS_MAX                                                                              \
+	3 /* read transactions begun before a search does without the matrix in memory */
 #define FLOATS_PER_THREAD (1u << 21) /* less work than this is not worth a thread of its own */
 #define THREADS_MAX 16
 #define FLOATS_PER_STEP 32           /* of some 10 ns */
 #define ROWS_PER_LOOK 64             /* where no condition takes time */
 
-/* A row that may be among the best: `rank` is lower for better ones; equal ranks are in the order of keys. */
+/* A row that may be among the best: `rank` is lower for better ones; equal ranks are in the order
+ * of keys. */
 struct candidate {
 	float rank;
 	size_t position;
@@ -30,7 +32,7 @@ struct share {
 	const struct vector_view *view;
 	size_t from, to;         /* positions */
 	size_t steps;            /* of work that a row takes, as arena_works counts them */
-	struct arena *scratch;   /* for the condition; has this share's part of the request's time */
+	struct arena *scratch; /* for the condition; has this share's part of the request's time */
 	size_t rows, bytes;      /* examined */
 	size_t n;
 	struct candidate best[VECTOR_TOP_MAX]; /* sorted */
@@ -44,7 +46,8 @@ static bool is_before(const struct candidate *a, const struct candidate *b)
 static float rank_of(const struct share *share, const float *floats, double square)
 {
 	const struct vector_spec *spec = share->search->index->vector;
-	float score = vector_score(spec->distance, floats, square, share->query, share->query_square, spec->dimensions);
+	float score = vector_score(spec->distance, floats, square, share->query,
+				   share->query_square, spec->dimensions);
 
 	return vector_higher_is_better(spec->distance) ? -score : score;
 }
@@ -89,7 +92,10 @@ static void score_rows(struct share *share, size_t from, size_t to)
 		share->bytes += slot->size;
 		if (!is_wanted(share, slot->filter))
 			continue;
-		struct candidate candidate = {rank_of(share, view->matrix + view->order[i] * view->dimensions, slot->square), i, slot->key};
+		struct candidate candidate = {
+			rank_of(share, view->matrix + view->order[i] * view->dimensions,
+				slot->square),
+			i, slot->key};
 		keep(share, &candidate);
 	}
 }
@@ -108,7 +114,8 @@ static void *run_share(void *context)
 	return NULL;
 }
 
-static unsigned thread_count(const struct vector_search *search, const struct vector_view *view, size_t rows)
+static unsigned thread_count(const struct vector_search *search, const struct vector_view *view,
+			     size_t rows)
 {
 	size_t wanted = rows * view->dimensions / FLOATS_PER_THREAD, limit = search->threads;
 
@@ -117,7 +124,8 @@ static unsigned thread_count(const struct vector_search *search, const struct ve
 }
 
 /* Scores the rows from..to of the matrix; `whole` gets the best of them. */
-static enum code search_matrix(struct arena *arena, const struct vector_view *view, size_t from, size_t to, struct share *whole, struct err *err)
+static enum code search_matrix(struct arena *arena, const struct vector_view *view, size_t from,
+			       size_t to, struct share *whole, struct err *err)
 {
 	unsigned n = thread_count(whole->search, view, to - from);
 	struct share *shares = ARENA_ARRAY(arena, struct share, n);
@@ -127,12 +135,19 @@ static enum code search_matrix(struct arena *arena, const struct vector_view *vi
 
 	for (unsigned i = n; i-- > 0;) {
 		shares[i] = (struct share){
-			.search = whole->search, .query = whole->query, .query_square = whole->query_square, .view = view, .steps = whole->steps,
-			.from = from + (to - from) * i / n, .to = from + (to - from) * (i + 1) / n, .scratch = arena_new(1 << 16),
+			.search = whole->search,
+			.query = whole->query,
+			.query_square = whole->query_square,
+			.view = view,
+			.steps = whole->steps,
+			.from = from + (to - from) * i / n,
+			.to = from + (to - from) * (i + 1) / n,
+			.scratch = arena_new(1 << 16),
 		};
 		arena_share_time(shares[i].scratch, arena, n);
 		if (i > 0)
-			is_running[i] = pthread_create(&threads[i], NULL, run_share, &shares[i]) == 0;
+			is_running[i] =
+				pthread_create(&threads[i], NULL, run_share, &shares[i]) == 0;
 		if (!is_running[i])
 			run_share(&shares[i]);
 	}
@@ -153,7 +168,8 @@ static enum code search_matrix(struct arena *arena, const struct vector_view *vi
 }
 
 /* Scores a row as it lies in the store; `position` is its place among all, from 1. */
-static enum code score_stored(struct share *share, struct arena *arena, const struct store_row *row, size_t position, float *floats, struct err *err)
+static enum code score_stored(struct share *share, struct arena *arena, const struct store_row *row,
+			      size_t position, float *floats, struct err *err)
 {
 	const struct index *index = share->search->index;
 	struct str image = vector_row_image(index, row->value);
@@ -165,7 +181,9 @@ static enum code score_stored(struct share *share, struct arena *arena, const st
 	if (!is_wanted(share, image))
 		return OK;
 	vector_row_floats(index, row->value, floats);
-	struct candidate candidate = {rank_of(share, floats, vector_square(floats, index->vector->dimensions)), position, row->key};
+	struct candidate candidate = {
+		rank_of(share, floats, vector_square(floats, index->vector->dimensions)), position,
+		row->key};
 	if (share->n == share->search->top && !is_before(&candidate, &share->best[share->n - 1]))
 		return OK;
 	candidate.key = str_copy(arena, row->key);
@@ -174,11 +192,13 @@ static enum code score_stored(struct share *share, struct arena *arena, const st
 }
 
 /* A search that reads the rows from the store. */
-static enum code search_store(struct store_txn *txn, struct arena *arena, const struct store_range *range, struct share *whole, struct err *err)
+static enum code search_store(struct store_txn *txn, struct arena *arena,
+			      const struct store_range *range, struct share *whole, struct err *err)
 {
 	const struct vector_search *search = whole->search;
 	float *floats = arena_alloc(arena, search->index->vector->dimensions * sizeof(float));
-	struct walk walk = walk_begin(txn, index_keyspace(search->table, search->index), range, err);
+	struct walk walk =
+		walk_begin(txn, index_keyspace(search->table, search->index), range, err);
 	struct store_row row;
 	size_t position = 0;
 	enum code code = OK;
@@ -195,26 +215,32 @@ static enum code search_store(struct store_txn *txn, struct arena *arena, const 
 }
 
 /* The rows of the candidates. */
-static enum code fetch(struct store_txn *txn, struct arena *arena, struct vector_search *search, const struct share *whole, struct err *err)
+static enum code fetch(struct store_txn *txn, struct arena *arena, struct vector_search *search,
+		       const struct share *whole, struct err *err)
 {
 	size_t dimensions = search->index->vector->dimensions;
 	struct store_key *keys = ARENA_ARRAY(arena, struct store_key, whole->n);
 	struct str *rows = ARENA_ARRAY(arena, struct str, whole->n);
 
 	for (size_t i = 0; i < whole->n; i++)
-		keys[i] = (struct store_key){index_keyspace(search->table, search->index), whole->best[i].key};
+		keys[i] = (struct store_key){index_keyspace(search->table, search->index),
+					     whole->best[i].key};
 	enum code code = store_get_many(txn, keys, whole->n, arena, rows, err);
 	if (code != OK)
 		return code;
 	search->hits = ARENA_ARRAY(arena, struct vector_hit, whole->n);
 	for (size_t i = 0; i < whole->n; i++) {
-		float *floats = arena_alloc(arena, dimensions * sizeof(float)), rank = whole->best[i].rank;
-		struct str image = str_is_set(rows[i]) ? vector_row_image(search->index, rows[i]) : STR_ABSENT;
+		float *floats = arena_alloc(arena, dimensions * sizeof(float)),
+		      rank = whole->best[i].rank;
+		struct str image =
+			str_is_set(rows[i]) ? vector_row_image(search->index, rows[i]) : STR_ABSENT;
 
 		if (!str_is_set(image))
 			return row_malformed(err, keys[i].keyspace, keys[i].key);
 		vector_row_floats(search->index, rows[i], floats);
-		search->hits[search->n++] = (struct vector_hit){vector_higher_is_better(search->index->vector->distance) ? 0 - rank : rank, image, floats};
+		search->hits[search->n++] = (struct vector_hit){
+			vector_higher_is_better(search->index->vector->distance) ? 0 - rank : rank,
+			image, floats};
 	}
 	return OK;
 }
@@ -226,11 +252,14 @@ struct attempt {
 	bool is_done;
 };
 
-static enum code run(struct store_txn *txn, struct arena *arena, struct share *whole, struct attempt *attempt, struct err *err)
+static enum code run(struct store_txn *txn, struct arena *arena, struct share *whole,
+		     struct attempt *attempt, struct err *err)
 {
 	const struct vector_search *search = whole->search;
 	struct keyspace keyspace = index_keyspace(search->table, search->index);
-	struct store_range range = search->hash ? vector_row_partition(arena, search->table, search->hash) : vector_row_range();
+	struct store_range range =
+		search->hash ? vector_row_partition(arena, search->table, search->hash)
+			     : vector_row_range();
 	struct vector_view view;
 	struct vector_version version;
 	enum code code = currency_check(txn, search->table, NULL, err);
@@ -238,15 +267,18 @@ static enum code run(struct store_txn *txn, struct arena *arena, struct share *w
 	if (code == OK)
 		code = vector_row_version(txn, arena, keyspace, &version, err);
 	if (code == OK)
-		code = vector_cache_open(search->memory, txn, arena, attempt->mark, &(struct vector_source){search->table, search->index, version},
-					 &view, err);
+		code = vector_cache_open(
+			search->memory, txn, arena, attempt->mark,
+			&(struct vector_source){search->table, search->index, version}, &view, err);
 	if (code != OK)
 		return code;
 	attempt->is_done = view.cache || attempt->is_last || !view.is_ahead;
 	if (view.cache) {
-		size_t to = str_is_set(range.high) ? vector_cache_position(&view, range.high) : view.n;
+		size_t to =
+			str_is_set(range.high) ? vector_cache_position(&view, range.high) : view.n;
 
-		code = search_matrix(arena, &view, vector_cache_position(&view, range.low), to, whole, err);
+		code = search_matrix(arena, &view, vector_cache_position(&view, range.low), to,
+				     whole, err);
 		vector_cache_close(&view);
 	} else if (attempt->is_done) {
 		code = search_store(txn, arena, &range, whole, err);
@@ -262,7 +294,8 @@ enum code vector_search(struct arena *arena, struct vector_search *search, struc
 	struct attempt attempt = {.is_done = false};
 	enum code code = OK;
 
-	*whole = (struct share){.search = search, .query = query, .steps = 1 + dimensions / FLOATS_PER_STEP};
+	*whole = (struct share){
+		.search = search, .query = query, .steps = 1 + dimensions / FLOATS_PER_STEP};
 	whole->query_square = vector_widen(search->query, dimensions, query);
 	search->n = 0;
 	for (int i = 1; !attempt.is_done && code == OK; i++) {

@@ -1,11 +1,13 @@
 /*
  * vector - the only path by which items are found by similarity.
  *
- * A search is exact: every vector of the index, or of one partition of it, is scored. The order is by score, then by key, so it is
- * the same every time. The vectors come from memory where they fit (vector_cache.h), else from the store; the answer is the same. Large
- * searches are shared among threads.
+ * A search is exact: every vector of the index, or of one partition of it, is scored. The order is
+ * by score, then by key, so it is the same every time. The vectors come from memory where they fit
+ * (vector_cache.h), else from the store; the answer is the same. Large searches are shared among
+ * threads.
  *
- * The shelf storage/vector/ holds all that knows a vector index: its rows, its matrices in memory, the search.
+ * The shelf storage/vector/ holds all that knows a vector index: its rows, its matrices in memory,
+ * the search.
  */
 #ifndef DYNALITH_STORAGE_VECTOR_H
 #define DYNALITH_STORAGE_VECTOR_H
@@ -42,6 +44,7 @@ struct vector_search {
 	size_t rows, bytes;              /* rows examined, and their bytes by DynamoDB's rules */
 };
 
-enum code vector_search(struct arena *arena, struct vector_search *search, struct err *err) WARN_UNUSED;
+enum code vector_search(struct arena *arena, struct vector_search *search,
+			struct err *err) WARN_UNUSED;
 
 #endif

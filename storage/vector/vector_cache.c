@@ -11,7 +11,8 @@
 #include "storage/store/walk.h"
 #include "storage/vector/vector_row.h"
 
-#define JOURNAL_SIZE 4096 /* versions that a matrix may lag behind; beyond that it is filled again */
+#define JOURNAL_SIZE                                                                               \
+	4096 /* versions that a matrix may lag behind; beyond that it is filled again */
 #define ROW_ALIGNMENT 64
 #define ROWS_AT_ONCE 64   /* read to bring a matrix up to date */
 #define HUGE_PAGE (2u << 20)
@@ -121,10 +122,12 @@ void vector_cache_memory_free(struct vector_memory *memory)
 }
 
 /*
- * The cache with a reference, or NULL; made where it is missing and a mark is given with the index's dimensions. Not where an index was dropped
- * since the mark: it may be this one, and what is made after vector_cache_drop() would stay for good.
+ * The cache with a reference, or NULL; made where it is missing and a mark is given with the
+ * index's dimensions. Not where an index was dropped since the mark: it may be this one, and what
+ * is made after vector_cache_drop() would stay for good.
  */
-static struct vector_cache *acquire(struct vector_memory *memory, struct keyspace keyspace, const uint64_t *mark, size_t dimensions)
+static struct vector_cache *acquire(struct vector_memory *memory, struct keyspace keyspace,
+				    const uint64_t *mark, size_t dimensions)
 {
 	pthread_mutex_lock(&memory->lock);
 	struct vector_cache *cache = memory->caches;
@@ -183,7 +186,8 @@ void vector_cache_drop(struct vector_memory *memory, struct keyspace keyspace)
 	pthread_mutex_unlock(&memory->lock);
 }
 
-void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, const struct vector_version *version, struct str key)
+void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace,
+		       const struct vector_version *version, struct str key)
 {
 	struct vector_cache *cache = acquire(memory, keyspace, NULL, 0);
 
@@ -214,7 +218,8 @@ size_t vector_cache_position(const struct vector_view *view, struct str key)
 
 static struct vector_view view_of(struct vector_cache *cache)
 {
-	return (struct vector_view){cache, false, cache->n, cache->dimensions, cache->order, cache->slots, cache->matrix};
+	return (struct vector_view){cache,        false,        cache->n,     cache->dimensions,
+				    cache->order, cache->slots, cache->matrix};
 }
 
 /* In huge pages where it is large: reading it through then takes a quarter less time. */
@@ -252,7 +257,8 @@ static size_t bytes_of(size_t rows, size_t dimensions)
 }
 
 /* What a condition can ask for. */
-static bool make_filter(struct arena *arena, const struct vector_spec *spec, struct str image, struct buf *out)
+static bool make_filter(struct arena *arena, const struct vector_spec *spec, struct str image,
+			struct buf *out)
 {
 	struct member *members = ARENA_ARRAY(arena, struct member, spec->schema_count);
 	struct value map = {.type = TYPE_M, .members = members};
@@ -271,7 +277,8 @@ static bool make_filter(struct arena *arena, const struct vector_spec *spec, str
 }
 
 /* Fills a slot's text and vector from a row. */
-static bool set_slot(struct vector_cache *cache, struct arena *arena, const struct index *index, size_t slot, struct str key, struct str value)
+static bool set_slot(struct vector_cache *cache, struct arena *arena, const struct index *index,
+		     size_t slot, struct str key, struct str value)
 {
 	struct str image = vector_row_image(index, value);
 	struct buf filter = buf_in(arena);
@@ -283,7 +290,9 @@ static bool set_slot(struct vector_cache *cache, struct arena *arena, const stru
 	char *text = arena_checked(malloc(key.n + filter.n + 1));
 	memcpy(text, key.p, key.n);
 	memcpy(text + key.n, filter.p, filter.n);
-	cache->slots[slot] = (struct vector_slot){{text, key.n}, {text + key.n, filter.n}, vector_square(floats, cache->dimensions),
+	cache->slots[slot] = (struct vector_slot){{text, key.n},
+						  {text + key.n, filter.n},
+						  vector_square(floats, cache->dimensions),
 						  vector_row_size(index, image)};
 	cache->text_bytes += key.n + filter.n;
 	return true;
@@ -305,15 +314,18 @@ static void remove_at(struct vector_cache *cache, size_t at)
 	free_text(cache, slot);
 	if (slot != last) {
 		cache->slots[slot] = cache->slots[last];
-		memcpy(cache->matrix + slot * cache->dimensions, cache->matrix + last * cache->dimensions, cache->dimensions * sizeof(float));
+		memcpy(cache->matrix + slot * cache->dimensions,
+		       cache->matrix + last * cache->dimensions, cache->dimensions * sizeof(float));
 		cache->order[of_last] = slot;
 	}
-	memmove(&cache->order[at], &cache->order[at + 1], (cache->n - at - 1) * sizeof(*cache->order));
+	memmove(&cache->order[at], &cache->order[at + 1],
+		(cache->n - at - 1) * sizeof(*cache->order));
 	cache->n--;
 }
 
 /* Brings one row to what the store has; `value` is absent where that is nothing. */
-static enum code apply(struct vector_cache *cache, struct arena *arena, const struct index *index, struct str key, struct str value, struct err *err)
+static enum code apply(struct vector_cache *cache, struct arena *arena, const struct index *index,
+		       struct str key, struct str value, struct err *err)
 {
 	struct vector_view view = view_of(cache);
 	size_t at = vector_cache_position(&view, key);
@@ -327,7 +339,9 @@ static enum code apply(struct vector_cache *cache, struct arena *arena, const st
 	if (is_there) {
 		free_text(cache, cache->order[at]);
 		cache->slots[cache->order[at]].key = (struct str){NULL, 0};
-		return set_slot(cache, arena, index, cache->order[at], key, value) ? OK : row_malformed(err, cache->keyspace, key);
+		return set_slot(cache, arena, index, cache->order[at], key, value)
+			       ? OK
+			       : row_malformed(err, cache->keyspace, key);
 	}
 	if (cache->n == cache->capacity)
 		grow(cache, cache->capacity + cache->capacity / 4 + 16);
@@ -338,8 +352,10 @@ static enum code apply(struct vector_cache *cache, struct arena *arena, const st
 	return OK;
 }
 
-/* The keys of the rows changed since the cache's version; false where the journal does not reach back so far. */
-static bool read_journal(struct vector_cache *cache, struct arena *arena, const struct vector_version *version, struct str **keys)
+/* The keys of the rows changed since the cache's version; false where the journal does not reach
+ * back so far. */
+static bool read_journal(struct vector_cache *cache, struct arena *arena,
+			 const struct vector_version *version, struct str **keys)
 {
 	uint64_t n = version->number - cache->version.number, chain = cache->version.chain;
 	bool is_complete = n <= JOURNAL_SIZE;
@@ -363,7 +379,9 @@ static bool read_journal(struct vector_cache *cache, struct arena *arena, const 
 }
 
 /* Brings the rows of these keys to what the store has. */
-static enum code apply_all(struct vector_cache *cache, struct store_txn *txn, const struct index *index, const struct str *keys, uint64_t n, struct err *err)
+static enum code apply_all(struct vector_cache *cache, struct store_txn *txn,
+			   const struct index *index, const struct str *keys, uint64_t n,
+			   struct err *err)
 {
 	struct arena *scratch = arena_new(1 << 16);
 	struct store_key wanted[ROWS_AT_ONCE];
@@ -384,7 +402,8 @@ static enum code apply_all(struct vector_cache *cache, struct store_txn *txn, co
 	return code;
 }
 
-static enum code fill(struct vector_cache *cache, struct store_txn *txn, const struct index *index, size_t rows, struct err *err)
+static enum code fill(struct vector_cache *cache, struct store_txn *txn, const struct index *index,
+		      size_t rows, struct err *err)
 {
 	struct arena *scratch = arena_new(1 << 16);
 	struct store_range range = vector_row_range();
@@ -417,11 +436,13 @@ static bool make_room(struct vector_cache *cache, size_t bytes)
 	bool has_room;
 
 	pthread_mutex_lock(&memory->lock);
-	while (bytes <= memory->bytes_max && memory->bytes - cache->bytes + bytes > memory->bytes_max) {
+	while (bytes <= memory->bytes_max &&
+	       memory->bytes - cache->bytes + bytes > memory->bytes_max) {
 		struct vector_cache *oldest = NULL;
 
 		for (struct vector_cache *other = memory->caches; other; other = other->next) {
-			if (other != cache && other->bytes > 0 && (!oldest || other->used < oldest->used))
+			if (other != cache && other->bytes > 0 &&
+			    (!oldest || other->used < oldest->used))
 				oldest = other;
 		}
 		if (!oldest || pthread_rwlock_trywrlock(&oldest->lock) != 0)
@@ -446,9 +467,11 @@ static void account(struct vector_cache *cache)
 	pthread_mutex_unlock(&cache->memory->lock);
 }
 
-/* Brings the matrix to `version`, which the transaction sees. The lock is held for writing. Leaves it empty where memory does not suffice. */
-static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, struct arena *arena, const struct index *index,
-			  const struct vector_version *version, struct err *err)
+/* Brings the matrix to `version`, which the transaction sees. The lock is held for writing. Leaves
+ * it empty where memory does not suffice. */
+static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, struct arena *arena,
+			  const struct index *index, const struct vector_version *version,
+			  struct err *err)
 {
 	struct store_stat stat;
 	struct str *keys;
@@ -457,10 +480,12 @@ static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, str
 	if (cache->is_filled && cache->version.number >= version->number)
 		return OK;
 	if (cache->is_filled && read_journal(cache, arena, version, &keys)) {
-		code = apply_all(cache, txn, index, keys, version->number - cache->version.number, err);
+		code = apply_all(cache, txn, index, keys, version->number - cache->version.number,
+				 err);
 	} else {
 		code = store_stat(txn, cache->keyspace, &stat, err);
-		if (code == OK && !make_room(cache, bytes_of(stat.rows + stat.rows / 16 + 16, cache->dimensions))) {
+		if (code == OK && !make_room(cache, bytes_of(stat.rows + stat.rows / 16 + 16,
+							     cache->dimensions))) {
 			clear(cache);
 			account(cache);
 			return OK;
@@ -470,18 +495,21 @@ static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, str
 	}
 	cache->is_filled = code == OK;
 	cache->version = *version;
-	if (code != OK || !make_room(cache, bytes_of(cache->capacity, cache->dimensions) + cache->text_bytes))
+	if (code != OK ||
+	    !make_room(cache, bytes_of(cache->capacity, cache->dimensions) + cache->text_bytes))
 		clear(cache);
 	account(cache);
 	return code;
 }
 
-enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn, struct arena *arena, uint64_t mark,
-			    const struct vector_source *source, struct vector_view *view, struct err *err)
+enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn,
+			    struct arena *arena, uint64_t mark, const struct vector_source *source,
+			    struct vector_view *view, struct err *err)
 {
 	const struct index *index = source->index;
 	const struct vector_version *version = &source->version;
-	struct vector_cache *cache = acquire(memory, index_keyspace(source->table, index), &mark, index->vector->dimensions);
+	struct vector_cache *cache = acquire(memory, index_keyspace(source->table, index), &mark,
+					     index->vector->dimensions);
 	enum code code = OK;
 
 	*view = (struct vector_view){0};

@@ -1,12 +1,15 @@
 /*
- * vector_cache - the rows of vector indexes held in memory as matrices, so that a search need not read them from the store.
+ * vector_cache - the rows of vector indexes held in memory as matrices, so that a search need not
+ * read them from the store.
  *
- * One matrix per index, filled by its first search and brought up to date by later ones: the write path notes which rows each version
- * of the index changed, and a search whose snapshot is some versions on reads just these. The caller that opens a view names the version that
- * its transaction sees, and gets exactly that or nothing; so what is in memory is never an answer by itself, and an aborted
- * transaction needs no undoing.
+ * One matrix per index, filled by its first search and brought up to date by later ones: the write
+ * path notes which rows each version of the index changed, and a search whose snapshot is some
+ * versions on reads just these. The caller that opens a view names the version that its transaction
+ * sees, and gets exactly that or nothing; so what is in memory is never an answer by itself, and an
+ * aborted transaction needs no undoing.
  *
- * Memory is bounded: an index that does not fit is not held, and the index least recently searched makes room. Thread-safe.
+ * Memory is bounded: an index that does not fit is not held, and the index least recently searched
+ * makes room. Thread-safe.
  */
 #ifndef DYNALITH_STORAGE_VECTOR_CACHE_H
 #define DYNALITH_STORAGE_VECTOR_CACHE_H
@@ -28,12 +31,14 @@ size_t vector_cache_memory_used(struct vector_memory *memory);
 /* This process's seed of vector_row_chain(). */
 uint64_t vector_cache_seed(const struct vector_memory *memory);
 
-/* This process is about to commit a version of an index: which row it puts or deletes. No call need follow when the commit fails. */
-void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace, const struct vector_version *version, struct str key);
+/* This process is about to commit a version of an index: which row it puts or deletes. No call need
+ * follow when the commit fails. */
+void vector_cache_note(struct vector_memory *memory, struct keyspace keyspace,
+		       const struct vector_version *version, struct str key);
 
 /*
- * To be asked before a transaction that checks the table's snapshot (schema/currency.h) and then opens a view: where an index was dropped
- * in between, no matrix is made for it.
+ * To be asked before a transaction that checks the table's snapshot (schema/currency.h) and then
+ * opens a view: where an index was dropped in between, no matrix is made for it.
  */
 uint64_t vector_cache_mark(struct vector_memory *memory);
 
@@ -50,8 +55,9 @@ struct vector_slot {
 
 /* All rows of an index, held still while the view is open. */
 struct vector_view {
-	struct vector_cache *cache;      /* NULL: not held in memory; the rows must be read from the store, */
-	bool is_ahead;                   /* unless the matrix is at a later version: a new transaction would see it */
+	struct vector_cache
+		*cache; /* NULL: not held in memory; the rows must be read from the store, */
+	bool is_ahead; /* unless the matrix is at a later version: a new transaction would see it */
 	size_t n;
 	size_t dimensions;
 	const uint32_t *order;           /* slots in the order of their keys */
@@ -67,12 +73,13 @@ struct vector_source {
 };
 
 /*
- * The rows that the read transaction sees. Fills or updates the matrix where needed. Where memory does not
- * suffice, others have moved the matrix on to a later version than the transaction sees, or nothing is held yet
- * and an index was dropped since the mark, view->cache is NULL.
+ * The rows that the read transaction sees. Fills or updates the matrix where needed. Where memory
+ * does not suffice, others have moved the matrix on to a later version than the transaction sees,
+ * or nothing is held yet and an index was dropped since the mark, view->cache is NULL.
  */
-enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn, struct arena *arena, uint64_t mark,
-			    const struct vector_source *source, struct vector_view *view, struct err *err) WARN_UNUSED;
+enum code vector_cache_open(struct vector_memory *memory, struct store_txn *txn,
+			    struct arena *arena, uint64_t mark, const struct vector_source *source,
+			    struct vector_view *view, struct err *err) WARN_UNUSED;
 void vector_cache_close(struct vector_view *view);
 
 /* The first position in view->order whose key is not below `key`. */

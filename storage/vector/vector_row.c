@@ -16,26 +16,30 @@ static bool is_filter_fit(const struct vector_spec *spec, const struct value *it
 	for (size_t i = 0; i < spec->schema_count; i++) {
 		const struct value *value = value_member(item, spec->schema[i].attribute.name);
 
-		if (!spec->schema[i].is_hash && value && value->type != spec->schema[i].attribute.type)
+		if (!spec->schema[i].is_hash && value &&
+		    value->type != spec->schema[i].attribute.type)
 			return false;
 	}
 	return true;
 }
 
 /* Appends the image of the projected attributes; gives its billed size. */
-static void add_image(struct arena *arena, const struct index *index, const struct value *item, struct buf *out)
+static void add_image(struct arena *arena, const struct index *index, const struct value *item,
+		      struct buf *out)
 {
 	struct member *members = ARENA_ARRAY(arena, struct member, item->n);
 	struct value projected = {.type = TYPE_M, .members = members};
 
 	for (uint32_t i = 0; i < item->n; i++) {
-		if (!str_eq(item->members[i].name, index->vector->attribute) && index_projects(index, item->members[i].name))
+		if (!str_eq(item->members[i].name, index->vector->attribute) &&
+		    index_projects(index, item->members[i].name))
 			members[projected.n++] = item->members[i];
 	}
 	image_encode(&projected, out);
 }
 
-struct vector_row vector_row_of(struct arena *arena, const struct table *table, const struct index *index, const struct value *item)
+struct vector_row vector_row_of(struct arena *arena, const struct table *table,
+				const struct index *index, const struct value *item)
 {
 	const struct vector_spec *spec = index->vector;
 	struct vector_row row = {STR_ABSENT, STR_ABSENT, 0};
@@ -44,7 +48,8 @@ struct vector_row vector_row_of(struct arena *arena, const struct table *table, 
 	if (!value_is_set(item))
 		return row;
 	const struct value *list = value_member(item, spec->attribute);
-	if (!list || list->type != TYPE_L || list->n != spec->dimensions || !is_filter_fit(spec, item))
+	if (!list || list->type != TYPE_L || list->n != spec->dimensions ||
+	    !is_filter_fit(spec, item))
 		return row;
 	float *floats = arena_alloc(arena, spec->dimensions * sizeof(float));
 	if (!vector_of_list(list, floats))
@@ -86,36 +91,42 @@ static enum code check_vector(const struct index *index, const struct value *lis
 	float ignored;
 
 	if (list->type != TYPE_L)
-		return err_set(err, MSG_VECTOR_NOT_LIST, STR_ARG(spec->attribute), STR_ARG(index->name));
+		return err_set(err, MSG_VECTOR_NOT_LIST, STR_ARG(spec->attribute),
+			       STR_ARG(index->name));
 	if (list->n != spec->dimensions)
-		return err_set(err, MSG_VECTOR_SIZE, STR_ARG(spec->attribute), spec->dimensions, list->n, STR_ARG(index->name));
+		return err_set(err, MSG_VECTOR_SIZE, STR_ARG(spec->attribute), spec->dimensions,
+			       list->n, STR_ARG(index->name));
 	for (uint32_t i = 0; i < list->n; i++) {
 		const struct value *element = &list->elements[i];
 
 		if (element->type != TYPE_N)
-			return err_set(err, MSG_VECTOR_ELEMENT, STR_ARG(spec->attribute), i, type_name((enum type)element->type),
-				       STR_ARG(index->name));
+			return err_set(err, MSG_VECTOR_ELEMENT, STR_ARG(spec->attribute), i,
+				       type_name((enum type)element->type), STR_ARG(index->name));
 		if (!vector_of_number(value_str(element), &ignored))
-			return err_set(err, MSG_VECTOR_RANGE, STR_ARG(spec->attribute), i, STR_ARG(scientific(err->arena, value_str(element))),
+			return err_set(err, MSG_VECTOR_RANGE, STR_ARG(spec->attribute), i,
+				       STR_ARG(scientific(err->arena, value_str(element))),
 				       STR_ARG(index->name));
 	}
 	return OK;
 }
 
-static enum code check_element(const struct index *index, const struct search_element *element, const struct value *value, bool is_update,
-			       struct err *err)
+static enum code check_element(const struct index *index, const struct search_element *element,
+			       const struct value *value, bool is_update, struct err *err)
 {
 	const struct key_attribute *attribute = &element->attribute;
 
 	if (value->type != attribute->type)
-		return err_set(err, MSG_VECTOR_SCHEMA_TYPE, STR_ARG(attribute->name), type_name(attribute->type),
-			       type_name((enum type)value->type), STR_ARG(index->name));
+		return err_set(err, MSG_VECTOR_SCHEMA_TYPE, STR_ARG(attribute->name),
+			       type_name(attribute->type), type_name((enum type)value->type),
+			       STR_ARG(index->name));
 	if (!element->is_hash)
 		return OK;
 	if (value->n == 0 && is_update)
-		return err_set(err, MSG_INDEX_KEY_EMPTY_UPDATE, value->type == TYPE_S ? "string" : "binary");
+		return err_set(err, MSG_INDEX_KEY_EMPTY_UPDATE,
+			       value->type == TYPE_S ? "string" : "binary");
 	if (value->n == 0)
-		return err_set(err, MSG_INDEX_KEY_EMPTY, value->type == TYPE_S ? "string" : "binary", STR_ARG(index->name),
+		return err_set(err, MSG_INDEX_KEY_EMPTY,
+			       value->type == TYPE_S ? "string" : "binary", STR_ARG(index->name),
 			       STR_ARG(attribute->name));
 	if (value_size(value) > PARTITION_KEY_SIZE_MAX)
 		return err_set(err, MSG_PARTITION_KEY_SIZE);
@@ -123,14 +134,17 @@ static enum code check_element(const struct index *index, const struct search_el
 }
 
 /* The item's value of an attribute that is to be judged, or NULL. */
-static const struct value *changed(const struct value *item, const struct value *old, struct str name)
+static const struct value *changed(const struct value *item, const struct value *old,
+				   struct str name)
 {
-	const struct value *value = value_member(item, name), *before = old ? value_member(old, name) : NULL;
+	const struct value *value = value_member(item, name),
+			   *before = old ? value_member(old, name) : NULL;
 
 	return value && before && value_equal(value, before) ? NULL : value;
 }
 
-enum code vector_row_check(const struct table *table, const struct value *item, const struct value *old, bool is_update, struct err *err)
+enum code vector_row_check(const struct table *table, const struct value *item,
+			   const struct value *old, bool is_update, struct err *err)
 {
 	enum code code = OK;
 
@@ -171,7 +185,8 @@ void vector_row_floats(const struct index *index, struct str value, float *out)
 
 size_t vector_row_size(const struct index *index, struct str image)
 {
-	return 4 * (size_t)index->vector->dimensions + index->vector->attribute.n + image_item_size(image);
+	return 4 * (size_t)index->vector->dimensions + index->vector->attribute.n +
+	       image_item_size(image);
 }
 
 size_t vector_row_billed_size(const struct table *table, const struct value *item, size_t size)
@@ -182,8 +197,9 @@ size_t vector_row_billed_size(const struct table *table, const struct value *ite
 		bool is_known = !index_is_kept(&table->indexes.vectors[i]);
 
 		for (size_t k = 0; k < i && !is_known; k++)
-			is_known = index_is_kept(&table->indexes.vectors[k]) && str_eq(table->indexes.vectors[k].vector->attribute,
-										       spec->attribute);
+			is_known = index_is_kept(&table->indexes.vectors[k]) &&
+				   str_eq(table->indexes.vectors[k].vector->attribute,
+					  spec->attribute);
 		if (!is_known && list && list->type == TYPE_L && list->n == spec->dimensions)
 			size = size - value_size(list) + 4 * (size_t)spec->dimensions;
 	}
@@ -195,7 +211,8 @@ size_t vector_row_read_size(const struct table *table, struct arena *scratch, st
 	size_t size = image_item_size(image);
 	struct value item;
 
-	if (table->indexes.vector_n == 0 || !str_is_set(image) || !image_decode(scratch, image, &item))
+	if (table->indexes.vector_n == 0 || !str_is_set(image) ||
+	    !image_decode(scratch, image, &item))
 		return size;
 	return vector_row_billed_size(table, &item, size);
 }
@@ -205,12 +222,14 @@ struct store_range vector_row_range(void)
 	return (struct store_range){{"\0\0", 2}, STR_ABSENT, false};
 }
 
-struct store_range vector_row_partition(struct arena *arena, const struct table *table, const struct value *hash)
+struct store_range vector_row_partition(struct arena *arena, const struct table *table,
+					const struct value *hash)
 {
 	struct buf prefix = buf_in(arena);
 
 	key_add_partition(&prefix, table->hash, &hash, 1);
-	return (struct store_range){buf_str(&prefix), key_after_prefix(arena, buf_str(&prefix)), false};
+	return (struct store_range){buf_str(&prefix), key_after_prefix(arena, buf_str(&prefix)),
+				    false};
 }
 
 /* FNV-1a over the seed and the key, from the chain so far. */
@@ -228,8 +247,8 @@ bool vector_row_is_version(struct str key)
 	return str_eq(key, VERSION_KEY);
 }
 
-enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, struct vector_version *version,
-			     struct err *err)
+enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace,
+			     struct vector_version *version, struct err *err)
 {
 	struct str value;
 	enum code code = store_get(txn, keyspace, VERSION_KEY, arena, &value, err);
@@ -244,7 +263,8 @@ enum code vector_row_version(struct store_txn *txn, struct arena *arena, struct 
 	return row_is_whole(&row) ? OK : row_malformed(err, keyspace, VERSION_KEY);
 }
 
-enum code vector_row_next_version(struct store_txn *txn, struct arena *arena, struct keyspace keyspace, uint64_t seed, struct str key,
+enum code vector_row_next_version(struct store_txn *txn, struct arena *arena,
+				  struct keyspace keyspace, uint64_t seed, struct str key,
 				  struct vector_version *version, struct err *err)
 {
 	struct buf value = buf_in(arena);
@@ -252,7 +272,8 @@ enum code vector_row_next_version(struct store_txn *txn, struct arena *arena, st
 
 	if (code != OK)
 		return code;
-	*version = (struct vector_version){version->number + 1, vector_row_chain(version->chain, seed, key)};
+	*version = (struct vector_version){version->number + 1,
+					   vector_row_chain(version->chain, seed, key)};
 	buf_add_be64(&value, version->number);
 	buf_add_be64(&value, version->chain);
 	return store_put(txn, keyspace, VERSION_KEY, buf_str(&value), err);

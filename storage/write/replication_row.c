@@ -52,7 +52,8 @@ bool replication_deleted_read(struct str key, int64_t *stamp_ms, struct str *row
 
 struct store_range replication_deleted_range(struct arena *arena, int64_t before_ms)
 {
-	return (struct store_range){str_copy(arena, STR("t")), replication_deleted_key(arena, before_ms, STR("")), false};
+	return (struct store_range){str_copy(arena, STR("t")),
+				    replication_deleted_key(arena, before_ms, STR("")), false};
 }
 
 struct str replication_stamp_encode(struct arena *arena, const struct stamp *stamp)
@@ -109,7 +110,8 @@ struct store_range replication_queue_all(struct arena *arena)
 	return range_of(arena, &prefix);
 }
 
-struct str replication_queue_key(struct arena *arena, int64_t written_ms, const struct stamp *stamp, struct str row_key)
+struct str replication_queue_key(struct arena *arena, int64_t written_ms, const struct stamp *stamp,
+				 struct str row_key)
 {
 	struct buf buf = begin_queued(arena, stamp->region);
 
@@ -119,7 +121,8 @@ struct str replication_queue_key(struct arena *arena, int64_t written_ms, const 
 	return buf_str(&buf);
 }
 
-struct str replication_queue_encode(struct arena *arena, const struct stamp *stamp, struct str image)
+struct str replication_queue_encode(struct arena *arena, const struct stamp *stamp,
+				    struct str image)
 {
 	struct buf buf = buf_in(arena);
 
@@ -134,7 +137,8 @@ bool replication_queue_decode(struct str key, struct str value, struct replicati
 	struct row_reader at = row_read(key), row = row_read(value);
 	bool is_kind = row_byte(&at) == KIND_QUEUED, is_there = row_byte(&row) == IMAGE_IS_THERE;
 
-	*queued = (struct replication_queued){.stamp = {.region = row_until(&at, '\0'), .is_deleted = !is_there}};
+	*queued = (struct replication_queued){
+		.stamp = {.region = row_until(&at, '\0'), .is_deleted = !is_there}};
 	queued->written_ms = row_ms(&at);
 	queued->stamp.ms = row_ms(&at);
 	queued->row_key = row_rest(&at);

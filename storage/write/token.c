@@ -1,7 +1,9 @@
 /*
- * Idempotency tokens: SYSTEM_TOKENS maps a token to its expiry and the request's fingerprint; SYSTEM_TOKEN_EXPIRY lists those of each namespace by
- * expiry, so that the upkeep finds expired ones without a scan of all, and a namespace whose clock is ahead removes no other's. Its rows are
- * namespace, expiry, client's token; older data files have rows without the namespace in front, which begin with a zero byte.
+ * Idempotency tokens: SYSTEM_TOKENS maps a token to its expiry and the request's fingerprint;
+ * SYSTEM_TOKEN_EXPIRY lists those of each namespace by expiry, so that the upkeep finds expired
+ * ones without a scan of all, and a namespace whose clock is ahead removes no other's. Its rows are
+ * namespace, expiry, client's token; older data files have rows without the namespace in front,
+ * which begin with a zero byte.
  *
  * A request looks at its token alone, by its key: requests with different tokens do not meet.
  */
@@ -19,7 +21,8 @@ struct str write_token_space(struct arena *arena, struct ns ns)
 	return str_printf(arena, STR_FMT "/" STR_FMT "/", STR_ARG(ns.account), STR_ARG(ns.region));
 }
 
-static struct str expiry_key(struct arena *arena, struct str space, int64_t expires_ms, struct str client_token)
+static struct str expiry_key(struct arena *arena, struct str space, int64_t expires_ms,
+			     struct str client_token)
 {
 	struct buf buf = buf_in(arena);
 
@@ -29,7 +32,8 @@ static struct str expiry_key(struct arena *arena, struct str space, int64_t expi
 	return buf_str(&buf);
 }
 
-/* A token that was used again after its expiry lives on: the row by which it was found is of its first life. */
+/* A token that was used again after its expiry lives on: the row by which it was found is of its
+ * first life. */
 static bool is_over(int64_t expires_ms, int64_t now_ms)
 {
 	return expires_ms <= now_ms;
@@ -45,7 +49,8 @@ static bool decode(struct str record, int64_t *expires_ms, struct str *fingerpri
 	return row_is_whole(&row);
 }
 
-static enum code remove_rows(struct store_txn *txn, struct arena *arena, struct str space, const struct store_page *page, int64_t now_ms, struct err *err)
+static enum code remove_rows(struct store_txn *txn, struct arena *arena, struct str space,
+			     const struct store_page *page, int64_t now_ms, struct err *err)
 {
 	struct store_key keys[EXPIRED_AT_ONCE];
 	struct str records[EXPIRED_AT_ONCE];
@@ -76,7 +81,8 @@ static enum code remove_rows(struct store_txn *txn, struct arena *arena, struct 
 	return code;
 }
 
-enum code write_find_tokens(struct store *store, struct arena *arena, struct str *after, struct ns *ns, bool *is_found, struct err *err)
+enum code write_find_tokens(struct store *store, struct arena *arena, struct str *after,
+			    struct ns *ns, bool *is_found, struct err *err)
 {
 	struct store_range range = {*after, STR_ABSENT, false};
 	struct store_page page = {.n = 0};
@@ -86,7 +92,8 @@ enum code write_find_tokens(struct store *store, struct arena *arena, struct str
 	*is_found = false;
 	if (code != OK)
 		return code;
-	code = store_page(txn, expiries, &range, (struct store_bounds){.rows = 1}, arena, &page, err);
+	code = store_page(txn, expiries, &range, (struct store_bounds){.rows = 1}, arena, &page,
+			  err);
 	store_abort(txn);
 	if (code != OK || page.n == 0)
 		return code;
@@ -100,26 +107,32 @@ enum code write_find_tokens(struct store *store, struct arena *arena, struct str
 		return OK;
 	ns->account = row_until(&row, '/');
 	ns->region = row_until(&row, '/');
-	*after = key_after_prefix(arena, row_first(key, key.n - row.rest.n)); /* all of the namespace: more than the row that was found */
+	*after = key_after_prefix(
+		arena, row_first(key, key.n - row.rest.n)); /* all of the namespace: more than the
+							       row that was found */
 	return row.is_cut ? row_malformed(err, expiries, key) : OK;
 }
 
 /* The rows that are due. */
-static enum code find_due(struct store *store, struct arena *arena, struct str space, int64_t now_ms, struct store_page *page, struct err *err)
+static enum code find_due(struct store *store, struct arena *arena, struct str space,
+			  int64_t now_ms, struct store_page *page, struct err *err)
 {
-	struct store_range range = {expiry_key(arena, space, 0, STR("")), expiry_key(arena, space, now_ms, STR("")), false};
+	struct store_range range = {expiry_key(arena, space, 0, STR("")),
+				    expiry_key(arena, space, now_ms, STR("")), false};
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 
 	page->n = 0;
 	if (code != OK)
 		return code;
-	code = store_page(txn, expiries, &range, (struct store_bounds){.rows = EXPIRED_AT_ONCE}, arena, page, err);
+	code = store_page(txn, expiries, &range, (struct store_bounds){.rows = EXPIRED_AT_ONCE},
+			  arena, page, err);
 	store_abort(txn);
 	return code;
 }
 
-enum code write_expire_tokens(struct store *store, struct arena *arena, struct ns ns, int64_t now_ms, write_may_expire *may, void *context, bool *more,
+enum code write_expire_tokens(struct store *store, struct arena *arena, struct ns ns,
+			      int64_t now_ms, write_may_expire *may, void *context, bool *more,
 			      struct err *err)
 {
 	struct str space = ns.account.n ? write_token_space(arena, ns) : STR("");
@@ -146,9 +159,11 @@ struct store_key write_token_key(const struct write_token *token)
 	return (struct store_key){tokens, token->token};
 }
 
-enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token, int64_t now_ms, struct err *err)
+enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token,
+			    int64_t now_ms, struct err *err)
 {
-	struct str space = row_first(token->token, token->space_size), client_token = row_behind(token->token, space.n);
+	struct str space = row_first(token->token, token->space_size),
+		   client_token = row_behind(token->token, space.n);
 	struct buf record = buf_in(arena);
 	struct str known, fingerprint;
 	int64_t expires_ms;
@@ -167,7 +182,10 @@ enum code write_check_token(struct store_txn *txn, struct arena *arena, struct w
 	buf_add_be64(&record, (uint64_t)token->expires_ms);
 	buf_add_str(&record, token->fingerprint);
 	code = store_put(txn, tokens, token->token, buf_str(&record), err);
-	return code != OK ? code : store_put(txn, expiries, expiry_key(arena, space, token->expires_ms, client_token), STR("-"), err);
+	return code != OK ? code
+			  : store_put(txn, expiries,
+				      expiry_key(arena, space, token->expires_ms, client_token),
+				      STR("-"), err);
 }
 
 bool write_token_is_sound(struct arena *arena, const struct store_row *row)

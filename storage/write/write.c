@@ -33,8 +33,10 @@ enum code write_prepare(struct arena *arena, struct write *write, struct err *er
 {
 	if (write->kind != WRITE_PUT)
 		return item_key_of_key(arena, write->table, write->key, &write->row_key, err);
-	struct item_words words = {write->is_batch ? ITEM_BATCH_PUT : ITEM_PUT, write->is_global_first};
-	enum code code = item_key_of_item(arena, write->table, write->item, words, &write->row_key, err);
+	struct item_words words = {write->is_batch ? ITEM_BATCH_PUT : ITEM_PUT,
+				   write->is_global_first};
+	enum code code =
+		item_key_of_item(arena, write->table, write->item, words, &write->row_key, err);
 	if (code == OK)
 		code = vector_row_check(write->table, write->item, NULL, false, err);
 	if (code != OK)
@@ -96,7 +98,8 @@ static bool is_thought_out(const struct write *write)
 {
 	const struct write_thought *thought = write->thought;
 
-	return thought && thought->is_made && str_is_set(thought->old_image) == str_is_set(write->old_image) &&
+	return thought && thought->is_made &&
+	       str_is_set(thought->old_image) == str_is_set(write->old_image) &&
 	       (!str_is_set(write->old_image) || str_eq(thought->old_image, write->old_image));
 }
 
@@ -109,7 +112,8 @@ static enum code begin_one(struct write_step *step, struct err *err)
 	write->new_item = VALUE_NONE;
 	write->new_image = STR_ABSENT;
 	write->cost = (struct cost){.table = write->table};
-	if (str_is_set(write->old_image) && is_old_needed(write) && !value_is_set(&write->old_item) &&
+	if (str_is_set(write->old_image) && is_old_needed(write) &&
+	    !value_is_set(&write->old_item) &&
 	    !image_decode(step->arena, write->old_image, &write->old_item))
 		return row_malformed(err, table_items(write->table), write->row_key);
 	return OK;
@@ -118,7 +122,9 @@ static enum code begin_one(struct write_step *step, struct err *err)
 static enum code check_condition(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
-	struct subject subject = {step->arena, value_is_set(&write->old_item) ? &write->old_item : NULL, write->old_image};
+	struct subject subject = {step->arena,
+				  value_is_set(&write->old_item) ? &write->old_item : NULL,
+				  write->old_image};
 
 	if (!write->condition)
 		return OK;
@@ -132,7 +138,8 @@ static enum code check_condition(struct write_step *step, struct err *err)
 	return code;
 }
 
-/* The new item of an update: of the old one, or of the key alone. None where there is no old one and the update only takes away. */
+/* The new item of an update: of the old one, or of the key alone. None where there is no old one
+ * and the update only takes away. */
 static enum code make_updated(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
@@ -147,14 +154,17 @@ static enum code make_updated(struct write_step *step, struct err *err)
 	if (write->update)
 		code = expr_update(write->update, step->arena, base, &write->new_item, err);
 	if (code == OK && write->update)
-		code = item_key_of_item(step->arena, write->table, &write->new_item, words, NULL, err);
+		code = item_key_of_item(step->arena, write->table, &write->new_item, words, NULL,
+					err);
 	if (code == OK && write->update)
 		code = vector_row_check(write->table, &write->new_item, old, true, err);
 	if (code != OK) {
 		write->new_item = VALUE_NONE; /* what the write costs is asked all the same */
 		return code;
 	}
-	return image_of(step->arena, &write->new_item, &write->new_image) ? OK : err_set(err, MSG_UPDATE_SIZE);
+	return image_of(step->arena, &write->new_item, &write->new_image)
+		       ? OK
+		       : err_set(err, MSG_UPDATE_SIZE);
 }
 
 /* A pure function of the old item: fills new_item and new_image. */
@@ -204,25 +214,30 @@ static enum code store_item(struct write_step *step, long long growth, struct er
 
 	if (had == has && (!had || str_eq(write->old_image, write->new_image)))
 		return OK;
-	enum code code = write_note(step, table_items(write->table), false, write->row_key, write->old_image, err);
+	enum code code = write_note(step, table_items(write->table), false, write->row_key,
+				    write->old_image, err);
 	if (code != OK)
 		return code;
 	step->sizes[0].items += has - had;
 	step->sizes[0].bytes += growth;
 	if (has)
-		return store_put(step->txn, table_items(write->table), write->row_key, write->new_image, err);
+		return store_put(step->txn, table_items(write->table), write->row_key,
+				 write->new_image, err);
 	return store_del(step->txn, table_items(write->table), write->row_key, err);
 }
 
 static enum code append_to_stream(struct write_step *step, struct err *err)
 {
 	const struct write *write = step->write;
-	struct stream_change change = {write->old_image, write->new_image, str_is_set(write->expiry_row), stream_partition(write->row_key)};
+	struct stream_change change = {write->old_image, write->new_image,
+				       str_is_set(write->expiry_row),
+				       stream_partition(write->row_key)};
 
 	return stream_append(step->txn, step->arena, write->table, &change, step->stream, err);
 }
 
-/* One write from its old image to its stream record. What it costs is known also when its condition failed. */
+/* One write from its old image to its stream record. What it costs is known also when its condition
+ * failed. */
 enum code write_one(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
@@ -233,8 +248,10 @@ enum code write_one(struct write_step *step, struct err *err)
 	if (str_is_set(write->expiry_row) && !write_is_expired(step))
 		return write_forget_expiry(step, err);
 	code = evaluate(step, err);
-	size_t old_size = vector_row_billed_size(write->table, &write->old_item, image_item_size(write->old_image));
-	size_t new_size = vector_row_billed_size(write->table, &write->new_item, image_item_size(write->new_image));
+	size_t old_size = vector_row_billed_size(write->table, &write->old_item,
+						 image_item_size(write->old_image));
+	size_t new_size = vector_row_billed_size(write->table, &write->new_item,
+						 image_item_size(write->new_image));
 	write->cost.base.write = capacity_write(old_size, new_size, step->is_transactional);
 	if (code == OK && write->kind != WRITE_CHECK)
 		code = store_item(step, (long long)new_size - (long long)old_size, err);
@@ -251,7 +268,8 @@ enum code write_one(struct write_step *step, struct err *err)
 
 bool write_is_reason(enum code code)
 {
-	return err_is_validation(code) || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_ITEM_COLLECTION_SIZE;
+	return err_is_validation(code) || code == ERR_CONDITIONAL_CHECK_FAILED ||
+	       code == ERR_ITEM_COLLECTION_SIZE;
 }
 
 enum code write_canceled(struct err *reasons, size_t n, struct err *err)
@@ -280,15 +298,26 @@ struct history_writer *write_history_of(struct run *run, size_t i, int64_t now_m
 
 static enum code run_all(struct run *run, struct err *err)
 {
-	struct err *reasons = run->mode == WRITE_TRANSACTION ? ARENA_ARRAY(run->arena, struct err, run->n) : NULL;
+	struct err *reasons =
+		run->mode == WRITE_TRANSACTION ? ARENA_ARRAY(run->arena, struct err, run->n) : NULL;
 	bool has_failed = false;
 
 	memset(run->sizes, 0, run->total * sizeof(*run->sizes));
 	run->stream.endings = NULL;
 	for (size_t i = 0; i < run->n; i++) {
 		struct write_step step = {
-			run->txn, run->arena, &run->writes[i], run->mode == WRITE_TRANSACTION, run->sizes[i], &run->stream, run->now_ms,
-			run->collection_max, &run->scopes[i], run->catalog, run->vectors, run->histories ? write_history_of(run, i, run->now_ms) : NULL,
+			run->txn,
+			run->arena,
+			&run->writes[i],
+			run->mode == WRITE_TRANSACTION,
+			run->sizes[i],
+			&run->stream,
+			run->now_ms,
+			run->collection_max,
+			&run->scopes[i],
+			run->catalog,
+			run->vectors,
+			run->histories ? write_history_of(run, i, run->now_ms) : NULL,
 		};
 		struct err own = err_in(run->arena);
 		enum code code = write_one(&step, reasons ? &own : err);
@@ -314,8 +343,10 @@ static enum code size_collections(struct run *run, struct err *err)
 	for (size_t i = 0; i < run->n && code == OK; i++) {
 		struct write *write = &run->writes[i];
 
-		if (write->wants_collection_size && write->kind != WRITE_CHECK && table_has_collections(write->table))
-			code = write_size_collection(run->catalog, run->txn, run->arena, write, &run->scopes[i], err);
+		if (write->wants_collection_size && write->kind != WRITE_CHECK &&
+		    table_has_collections(write->table))
+			code = write_size_collection(run->catalog, run->txn, run->arena, write,
+						     &run->scopes[i], err);
 	}
 	return code;
 }
@@ -327,7 +358,9 @@ static void charge_reads(struct run *run)
 		struct write *write = &run->writes[i];
 
 		write->cost = (struct cost){.table = write->table};
-		write->cost.base.read = capacity_read(vector_row_read_size(write->table, run->arena, write->old_image), READ_TRANSACTIONAL);
+		write->cost.base.read = capacity_read(
+			vector_row_read_size(write->table, run->arena, write->old_image),
+			READ_TRANSACTIONAL);
 	}
 }
 
@@ -339,9 +372,11 @@ static enum code join_sizes(struct run *run, struct err *err)
 	for (size_t i = 0; i < run->total && code == OK; i++) {
 		const struct write *write = &run->writes[i];
 
-		code = catalog_size_count(run->txn, write->table, &run->scopes[i], write->row_key, run->sizes[i], err);
+		code = catalog_size_count(run->txn, write->table, &run->scopes[i], write->row_key,
+					  run->sizes[i], err);
 		if (code == OK)
-			code = catalog_size_join(run->catalog, run->txn, write->table, &run->scopes[i], run->sizes[i], err);
+			code = catalog_size_join(run->catalog, run->txn, write->table,
+						 &run->scopes[i], run->sizes[i], err);
 	}
 	return code;
 }
@@ -356,12 +391,16 @@ static void leave_sizes(struct run *run, enum code code)
 static enum code ask(struct run *run, enum code code, struct err *err)
 {
 	const struct write_admission *admission = run->admission;
-	bool is_billed = code == OK || code == ERR_CONDITIONAL_CHECK_FAILED || code == ERR_TRANSACTION_CANCELED;
+	bool is_billed = code == OK || code == ERR_CONDITIONAL_CHECK_FAILED ||
+			 code == ERR_TRANSACTION_CANCELED;
 
-	return admission && is_billed ? admission->ask(admission->context, run->writes, run->n, code, err) : code;
+	return admission && is_billed
+		       ? admission->ask(admission->context, run->writes, run->n, code, err)
+		       : code;
 }
 
-/* The reasons of a transaction that is cancelled are of one moment, as are the items that it would have written. Else it runs again. */
+/* The reasons of a transaction that is cancelled are of one moment, as are the items that it would
+ * have written. Else it runs again. */
 static enum code verify(struct run *run, enum code code, struct err *err)
 {
 	struct err own = err_in(run->arena);
@@ -385,7 +424,8 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	if (code == OK && token && token->was_done) {
 		charge_reads(run);
 		code = size_collections(run, err);
-		if (code == OK) /* the answer says that it is done: it must be as safe as the first one's */
+		if (code ==
+		    OK) /* the answer says that it is done: it must be as safe as the first one's */
 			return store_commit(run->txn, err);
 		store_abort(run->txn);
 		return code;
@@ -423,17 +463,24 @@ static void keep_history(struct run *run, size_t i, struct str row)
 		run->histories = ARENA_ARRAY(run->arena, struct history_writer *, run->total);
 	run->histories[i] = ARENA_NEW(run->arena, struct history_writer);
 	*run->histories[i] = (struct history_writer){
-		.arena = run->arena, .lag = lag, .space = write_token_space(run->arena, (struct ns){table->identity.account, table->identity.region}),
+		.arena = run->arena,
+		.lag = lag,
+		.space = write_token_space(
+			run->arena, (struct ns){table->identity.account, table->identity.region}),
 	};
 }
 
-/* All old images at once. ERR_TABLE_MOVED where a table was changed since its snapshot was taken. */
+/* All old images at once. ERR_TABLE_MOVED where a table was changed since its snapshot was taken.
+ */
 static enum code read_old(struct run *run, struct err *err)
 {
-	struct currency_item one, *items = run->total == 1 ? &one : arena_alloc(run->arena, run->total * sizeof(*items));
+	struct currency_item one,
+		*items = run->total == 1 ? &one
+					 : arena_alloc(run->arena, run->total * sizeof(*items));
 
 	for (size_t i = 0; i < run->total; i++)
-		items[i] = (struct currency_item){.table = run->writes[i].table, .row_key = run->writes[i].row_key};
+		items[i] = (struct currency_item){.table = run->writes[i].table,
+						  .row_key = run->writes[i].row_key};
 	enum code code = currency_get_items(run->txn, run->arena, items, run->total, err);
 	run->histories = NULL;
 	for (size_t i = 0; i < run->total && code == OK; i++) {
@@ -443,30 +490,37 @@ static enum code read_old(struct run *run, struct err *err)
 		if (i > 0 && items[i].table == items[i - 1].table)
 			run->scopes[i] = run->scopes[i - 1];
 		else
-			code = catalog_size_scope(run->txn, items[i].table, items[i].count, &run->scopes[i], err);
+			code = catalog_size_scope(run->txn, items[i].table, items[i].count,
+						  &run->scopes[i], err);
 	}
 	return code;
 }
 
-/* Whether the transaction writes a time: records of streams, tokens, rows of what expires, history. */
+/* Whether the transaction writes a time: records of streams, tokens, rows of what expires, history.
+ */
 static bool is_stamped(const struct run *run, const struct write_token *token)
 {
 	bool is_stamped = token != NULL || run->histories != NULL;
 
 	for (size_t i = 0; i < run->total && !is_stamped; i++)
-		is_stamped = table_logs(run->writes[i].table) || run->writes[i].table->ttl.is_enabled;
+		is_stamped =
+			table_logs(run->writes[i].table) || run->writes[i].table->ttl.is_enabled;
 	return is_stamped;
 }
 
-/* The time may be another one by now: a process turned the clock. All tables of a transaction are in one namespace. */
-static enum code tell_time(struct catalog *catalog, struct run *run, struct write_token *token, struct err *err)
+/* The time may be another one by now: a process turned the clock. All tables of a transaction are
+ * in one namespace. */
+static enum code tell_time(struct catalog *catalog, struct run *run, struct write_token *token,
+			   struct err *err)
 {
 	const struct table *table = run->writes[0].table;
 	int64_t now_ms = run->now_ms;
 
 	if (!catalog_clocks(catalog) || !is_stamped(run, token))
 		return OK;
-	enum code code = clocks_stamp(catalog_clocks(catalog), run->txn, (struct ns){table->identity.account, table->identity.region}, &now_ms, err);
+	enum code code = clocks_stamp(catalog_clocks(catalog), run->txn,
+				      (struct ns){table->identity.account, table->identity.region},
+				      &now_ms, err);
 	if (code == OK && token)
 		token->expires_ms += now_ms - run->now_ms;
 	run->now_ms = run->stream.now_ms = now_ms;
@@ -474,7 +528,8 @@ static enum code tell_time(struct catalog *catalog, struct run *run, struct writ
 }
 
 /* In a reading transaction, which holds up no one on disk; the evaluation is behind its end. */
-static enum code think(struct catalog *catalog, struct run *run, struct write *write, struct err *err)
+static enum code think(struct catalog *catalog, struct run *run, struct write *write,
+		       struct err *err)
 {
 	struct write_thought *thought = write->thought;
 	struct write_step step = {.arena = run->arena, .write = write};
@@ -483,7 +538,8 @@ static enum code think(struct catalog *catalog, struct run *run, struct write *w
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &step.txn, err);
 	if (code != OK)
 		return code;
-	code = store_get(step.txn, table_items(write->table), write->row_key, run->arena, &write->old_image, err);
+	code = store_get(step.txn, table_items(write->table), write->row_key, run->arena,
+			 &write->old_image, err);
 	if (code == OK)
 		code = begin_one(&step, err);
 	if (code != OK) {
@@ -512,23 +568,28 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 
 	for (size_t i = 0; i < run->total; i++) {
 		if (table_logs(run->writes[i].table))
-			n = stream_foresee(run->txn, run->arena, run->writes[i].table, run->writes[i].row_key, &run->stream, keys, n);
+			n = stream_foresee(run->txn, run->arena, run->writes[i].table,
+					   run->writes[i].row_key, &run->stream, keys, n);
 	}
 	if (token)
 		keys[n++] = write_token_key(token);
 	enum code code = store_foresee(run->txn, keys, n, err);
 	if (code == OK && run->group)
 		code = write_group_foresee(run, err);
-	return code == OK && is_stamped(run, token) ? clocks_foresee(catalog_clocks(run->catalog), run->txn, err) : code;
+	return code == OK && is_stamped(run, token)
+		       ? clocks_foresee(catalog_clocks(run->catalog), run->txn, err)
+		       : code;
 }
 
 /* One whole transaction. */
-static enum code run_once(struct catalog *catalog, struct run *run, struct write_token *token, struct err *err)
+static enum code run_once(struct catalog *catalog, struct run *run, struct write_token *token,
+			  struct err *err)
 {
 	enum code code = OK;
 
 	for (size_t i = 0; i < run->n && code == OK; i++) {
-		if (run->writes[i].thought && (run->writes[i].condition || run->writes[i].kind == WRITE_UPDATE))
+		if (run->writes[i].thought &&
+		    (run->writes[i].condition || run->writes[i].kind == WRITE_UPDATE))
 			code = think(catalog, run, &run->writes[i], err);
 	}
 	if (code == OK)
@@ -577,25 +638,35 @@ static enum code run_part(struct run run, struct write_token *token, struct err 
 	return code;
 }
 
-/* How many writes of a batch fit into one transaction: each reads and writes an item, its rows in indexes, and with a stream a record of both images. */
+/* How many writes of a batch fit into one transaction: each reads and writes an item, its rows in
+ * indexes, and with a stream a record of both images. */
 static size_t part_of(struct catalog *catalog, const struct write *writes, size_t n)
 {
 	size_t rows = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t own = (4 + 2 * table_index_total(writes[i].table)) * (1 + writes[i].table->group.n);
+		size_t own = (4 + 2 * table_index_total(writes[i].table)) *
+			     (1 + writes[i].table->group.n);
 
 		rows = own > rows ? own : rows;
 	}
 	return store_units(catalog_store(catalog), n, rows * ITEM_SIZE_MAX);
 }
 
-enum code write_run_admitted(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
-			     struct write_token *token, int64_t now_ms, const struct write_admission *admission, struct err *err)
+enum code write_run_admitted(struct catalog *catalog, struct arena *arena, struct write *writes,
+			     size_t n, enum write_mode mode, struct write_token *token,
+			     int64_t now_ms, const struct write_admission *admission,
+			     struct err *err)
 {
 	struct run run = {
-		.catalog = catalog, .arena = arena, .mode = mode, .stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms}, .now_ms = now_ms,
-		.collection_max = catalog_collection_max(catalog), .vectors = catalog_vector_memory(catalog), .admission = admission,
+		.catalog = catalog,
+		.arena = arena,
+		.mode = mode,
+		.stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms},
+		.now_ms = now_ms,
+		.collection_max = catalog_collection_max(catalog),
+		.vectors = catalog_vector_memory(catalog),
+		.admission = admission,
 	};
 	size_t part = mode == WRITE_BATCH ? part_of(catalog, writes, n) : n;
 	enum code code = OK;
@@ -608,18 +679,26 @@ enum code write_run_admitted(struct catalog *catalog, struct arena *arena, struc
 	return code;
 }
 
-enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n, enum write_mode mode,
-		    struct write_token *token, int64_t now_ms, struct err *err)
+enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n,
+		    enum write_mode mode, struct write_token *token, int64_t now_ms,
+		    struct err *err)
 {
 	return write_run_admitted(catalog, arena, writes, n, mode, token, now_ms, NULL, err);
 }
 
-enum code write_repeat(struct catalog *catalog, struct arena *arena, struct table *table, const struct write_change *changes, size_t n, int64_t now_ms,
+enum code write_repeat(struct catalog *catalog, struct arena *arena, struct table *table,
+		       const struct write_change *changes, size_t n, int64_t now_ms,
 		       struct err *err)
 {
 	struct run run = {
-		.catalog = catalog, .arena = arena, .total = n, .mode = WRITE_BATCH, .stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms},
-		.now_ms = now_ms, .collection_max = UINT64_MAX, .vectors = catalog_vector_memory(catalog),
+		.catalog = catalog,
+		.arena = arena,
+		.total = n,
+		.mode = WRITE_BATCH,
+		.stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms},
+		.now_ms = now_ms,
+		.collection_max = UINT64_MAX,
+		.vectors = catalog_vector_memory(catalog),
 	};
 
 	write_group_take(&run, table, changes);

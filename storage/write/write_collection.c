@@ -4,15 +4,18 @@
 #include "storage/store/walk.h"
 #include "storage/write/write_internal.h"
 
-/* What the writes of one transaction can add to a table at most and its counters do not know yet. */
+/* What the writes of one transaction can add to a table at most and its counters do not know yet.
+ */
 #define UNCOUNTED_MAX (100ll * ITEM_SIZE_MAX * (1 + LOCAL_INDEXES_MAX))
 #define COLLECTION_STEP (1ll << 30)
 
 /* Adds the bytes of a range's rows, of the table or an index, until there are more than enough. */
-static enum code add_bytes(struct store_txn *txn, const struct table *table, const struct index *index, const struct store_range *range, uint64_t enough,
-			   uint64_t *bytes, struct err *err)
+static enum code add_bytes(struct store_txn *txn, const struct table *table,
+			   const struct index *index, const struct store_range *range,
+			   uint64_t enough, uint64_t *bytes, struct err *err)
 {
-	struct walk walk = walk_begin(txn, index ? index_keyspace(table, index) : table_items(table), range, err);
+	struct walk walk = walk_begin(
+		txn, index ? index_keyspace(table, index) : table_items(table), range, err);
 	struct index_row_reference reference;
 	struct store_row row;
 
@@ -22,22 +25,27 @@ static enum code add_bytes(struct store_txn *txn, const struct table *table, con
 	return walk_end(&walk);
 }
 
-/* The bytes of the write's collection, items and local index rows; counts no further than `enough`. */
-static enum code collection_bytes(struct store_txn *txn, struct arena *arena, const struct write *write, uint64_t enough, uint64_t *bytes,
+/* The bytes of the write's collection, items and local index rows; counts no further than `enough`.
+ */
+static enum code collection_bytes(struct store_txn *txn, struct arena *arena,
+				  const struct write *write, uint64_t enough, uint64_t *bytes,
 				  struct err *err)
 {
 	const struct table *table = write->table;
-	const struct value *key = value_member(write->kind == WRITE_PUT ? write->item : write->key, table->keys.attributes[0].name);
+	const struct value *key = value_member(write->kind == WRITE_PUT ? write->item : write->key,
+					       table->keys.attributes[0].name);
 	struct buf partition = buf_in(arena);
 
 	buf_add(&partition, write->row_key.p, KEY_HASH_SIZE);
 	key_add(&partition, key);
-	struct store_range range = {buf_str(&partition), key_after_prefix(arena, buf_str(&partition)), false};
+	struct store_range range = {buf_str(&partition),
+				    key_after_prefix(arena, buf_str(&partition)), false};
 	*bytes = 0;
 	enum code code = add_bytes(txn, table, NULL, &range, enough, bytes, err);
 	for (size_t i = 0; i < table->indexes.n && code == OK && *bytes <= enough; i++) {
 		if (table->indexes.v[i].is_local)
-			code = add_bytes(txn, table, &table->indexes.v[i], &range, enough, bytes, err);
+			code = add_bytes(txn, table, &table->indexes.v[i], &range, enough, bytes,
+					 err);
 	}
 	return code;
 }
@@ -56,17 +64,21 @@ enum code write_check_collection(struct write_step *step, struct err *err)
 	/* AWS: what shrinks a collection is let through, also beyond the limit */
 	if (growth <= 0)
 		return OK;
-	enum code code = catalog_size_most(step->catalog, step->txn, table, step->scope, &total, err);
+	enum code code =
+		catalog_size_most(step->catalog, step->txn, table, step->scope, &total, err);
 	if (code != OK || (uint64_t)(total + UNCOUNTED_MAX) <= step->collection_max)
 		return code;
-	code = collection_bytes(step->txn, step->arena, step->write, step->collection_max, &bytes, err);
+	code = collection_bytes(step->txn, step->arena, step->write, step->collection_max, &bytes,
+				err);
 	if (code == OK && bytes > step->collection_max)
 		return err_default(err, ERR_ITEM_COLLECTION_SIZE);
 	return code;
 }
 
-/* SizeEstimateRangeGB is in whole gigabytes: where all of the table is smaller, nothing need be read. */
-enum code write_size_collection(struct catalog *catalog, struct store_txn *txn, struct arena *arena, struct write *write, const struct size_scope *scope,
+/* SizeEstimateRangeGB is in whole gigabytes: where all of the table is smaller, nothing need be
+ * read. */
+enum code write_size_collection(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
+				struct write *write, const struct size_scope *scope,
 				struct err *err)
 {
 	long long total;

@@ -29,7 +29,9 @@ bool write_is_expired(const struct write_step *step)
 {
 	const struct write *write = step->write;
 
-	return is_due(step) && str_eq(expiry_row(step->arena, write->table, write->row_key, write->old_image), write->expiry_row);
+	return is_due(step) &&
+	       str_eq(expiry_row(step->arena, write->table, write->row_key, write->old_image),
+		      write->expiry_row);
 }
 
 enum code write_forget_expiry(struct write_step *step, struct err *err)
@@ -37,5 +39,7 @@ enum code write_forget_expiry(struct write_step *step, struct err *err)
 	struct write *write = step->write;
 
 	write->new_image = write->old_image;
-	return is_due(step) ? store_del(step->txn, table_expiry(write->table), write->expiry_row, err) : OK;
+	return is_due(step)
+		       ? store_del(step->txn, table_expiry(write->table), write->expiry_row, err)
+		       : OK;
 }

@@ -7,9 +7,11 @@
 #include "storage/write/write_internal.h"
 
 /*
- * Writes to global tables: each change gets a stamp, and is repeated at the other replicas in the same transaction, or put into their queues where they
- * are to have it later (storage/catalog/links.h). So without a lag a client that reads from another region sees what it has written. The change with
- * the latest stamp wins wherever two meet: AWS, Developer Guide, "How DynamoDB global tables work", "last writer wins".
+ * Writes to global tables: each change gets a stamp, and is repeated at the other replicas in the
+ * same transaction, or put into their queues where they are to have it later
+ * (storage/catalog/links.h). So without a lag a client that reads from another region sees what it
+ * has written. The change with the latest stamp wins wherever two meet: AWS, Developer Guide, "How
+ * DynamoDB global tables work", "last writer wins".
  */
 
 static struct ns ns_of(const struct table *table)
@@ -17,13 +19,16 @@ static struct ns ns_of(const struct table *table)
 	return (struct ns){table->identity.account, table->identity.region};
 }
 
-/* The other replica, with a reference; NULL: it has left the group, as by a reset of its region, or is being deleted. */
-static enum code get_member(struct run *run, const struct table *table, struct str region, struct table **out, struct err *err)
+/* The other replica, with a reference; NULL: it has left the group, as by a reset of its region, or
+ * is being deleted. */
+static enum code get_member(struct run *run, const struct table *table, struct str region,
+			    struct table **out, struct err *err)
 {
 	struct err own = err_in(run->arena);
 	struct ns ns = {table->identity.account, region};
 	struct table *other = NULL;
-	enum code code = catalog_get(run->catalog, ns, table->identity.name, run->now_ms, &other, &own);
+	enum code code =
+		catalog_get(run->catalog, ns, table->identity.name, run->now_ms, &other, &own);
 
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND) {
 		*err = own;
@@ -31,7 +36,9 @@ static enum code get_member(struct run *run, const struct table *table, struct s
 	}
 	if (code != OK)
 		other = NULL;
-	if (other && (other->state.status == STATUS_DELETING || !str_eq(other->group.id, table->group.id) || !table_member(other, table->identity.region))) {
+	if (other &&
+	    (other->state.status == STATUS_DELETING || !str_eq(other->group.id, table->group.id) ||
+	     !table_member(other, table->identity.region))) {
 		table_unref(other);
 		other = NULL;
 	}
@@ -48,7 +55,8 @@ static struct write_region *region_of(struct run *run, struct ns ns)
 			return &group->regions[i];
 	}
 	struct write_region *region = &group->regions[group->region_count++];
-	*region = (struct write_region){.ns = {run->writes[0].table->identity.account, str_copy(run->arena, ns.region)}};
+	*region = (struct write_region){
+		.ns = {run->writes[0].table->identity.account, str_copy(run->arena, ns.region)}};
 	return region;
 }
 
@@ -73,8 +81,11 @@ static void add_repeats(struct run *run, const struct table *of, struct table *m
 	for (size_t i = 0; i < run->n; i++) {
 		if (run->writes[i].table != of || run->writes[i].kind == WRITE_CHECK)
 			continue;
-		run->writes[run->total] = (struct write){.table = table_ref(member), .kind = WRITE_PUT, .row_key = run->writes[i].row_key};
-		run->group->repeats[run->total - run->n] = (struct write_repeat){.origin = &run->writes[i], .region = region};
+		run->writes[run->total] = (struct write){.table = table_ref(member),
+							 .kind = WRITE_PUT,
+							 .row_key = run->writes[i].row_key};
+		run->group->repeats[run->total - run->n] =
+			(struct write_repeat){.origin = &run->writes[i], .region = region};
 		run->total++;
 	}
 }
@@ -103,7 +114,8 @@ enum code write_group_plan(struct run *run, struct err *err)
 	for (size_t i = 0; i < run->n && code == OK; i++) {
 		const struct table *table = writes[i].table;
 
-		for (size_t k = 0; k < table->group.n && is_first_of_table(run, i) && code == OK; k++) {
+		for (size_t k = 0; k < table->group.n && is_first_of_table(run, i) && code == OK;
+		     k++) {
 			struct table *member;
 
 			code = get_member(run, table, table->group.v[k].region, &member, err);
@@ -124,8 +136,10 @@ void write_group_take(struct run *run, struct table *table, const struct write_c
 	run->group->repeats = ARENA_ARRAY(run->arena, struct write_repeat, run->total);
 	run->writes = ARENA_ARRAY(run->arena, struct write, run->total);
 	for (size_t i = 0; i < run->total; i++) {
-		run->writes[i] = (struct write){.table = table, .kind = WRITE_PUT, .row_key = changes[i].row_key};
-		run->group->repeats[i] = (struct write_repeat){.change = &changes[i], .region = region_of(run, ns_of(table))};
+		run->writes[i] = (struct write){
+			.table = table, .kind = WRITE_PUT, .row_key = changes[i].row_key};
+		run->group->repeats[i] = (struct write_repeat){
+			.change = &changes[i], .region = region_of(run, ns_of(table))};
 	}
 }
 
@@ -137,7 +151,8 @@ void write_group_release(struct run *run)
 
 static struct store_key stamp_key(struct run *run, const struct write *write)
 {
-	return (struct store_key){table_replication(write->table), replication_item_key(run->arena, write->row_key)};
+	return (struct store_key){table_replication(write->table),
+				  replication_item_key(run->arena, write->row_key)};
 }
 
 enum code write_group_foresee(struct run *run, struct err *err)
@@ -165,9 +180,11 @@ static enum code read_stamps(struct run *run, struct err *err)
 	}
 	enum code code = store_get_many(run->txn, keys, n, run->arena, values, err);
 	for (size_t i = 0, k = 0; i < run->total && code == OK; i++) {
-		struct stamp *stamp = i < run->n ? &run->group->stamps[i] : &run->group->repeats[i - run->n].known;
+		struct stamp *stamp = i < run->n ? &run->group->stamps[i]
+						 : &run->group->repeats[i - run->n].known;
 
-		if (table_is_global(run->writes[i].table) && !replication_stamp_decode(values[k++], stamp))
+		if (table_is_global(run->writes[i].table) &&
+		    !replication_stamp_decode(values[k++], stamp))
 			return row_malformed(err, keys[k - 1].keyspace, keys[k - 1].key);
 	}
 	return code;
@@ -185,10 +202,12 @@ static enum code tell_times(struct run *run, struct err *err)
 
 		region->now_ms = run->now_ms;
 		if (clocks && run->n > 0) {
-			region->now_ms = clocks_now_of(clocks_get(clocks, &region->ns, &is_own), clocks_real_ms());
+			region->now_ms = clocks_now_of(clocks_get(clocks, &region->ns, &is_own),
+						       clocks_real_ms());
 			code = clocks_stamp(clocks, run->txn, region->ns, &region->now_ms, err);
 		}
-		region->stream = (struct stream_appends){.rotation = run->stream.rotation, .now_ms = region->now_ms};
+		region->stream = (struct stream_appends){.rotation = run->stream.rotation,
+							 .now_ms = region->now_ms};
 	}
 	return code;
 }
@@ -208,8 +227,9 @@ static struct str *regions_of(struct arena *arena, const struct table *table, si
 }
 
 /*
- * AWS: API Reference, ReplicatedWriteConflictException: the item is being modified by a request in another Region. Here that request is done; it
- * counts as under way for as long as replication takes.
+ * AWS: API Reference, ReplicatedWriteConflictException: the item is being modified by a request in
+ * another Region. Here that request is done; it counts as under way for as long as replication
+ * takes.
  */
 static enum code check_strong(struct run *run, size_t i, struct err *err)
 {
@@ -224,7 +244,8 @@ static enum code check_strong(struct run *run, size_t i, struct err *err)
 		return err_set(err, MSG_GROUP_UNREACHABLE);
 	if (!str_is_set(known->region) || str_eq(known->region, table->identity.region))
 		return OK;
-	bool is_under_way = known->ms <= run->now_ms && run->now_ms - known->ms < run->group->links.lag_ms;
+	bool is_under_way =
+		known->ms <= run->now_ms && run->now_ms - known->ms < run->group->links.lag_ms;
 	return is_under_way ? err_set(err, MSG_GROUP_CONFLICT) : OK;
 }
 
@@ -238,7 +259,9 @@ static enum code enter(struct run *run, const struct table *table, struct err *e
 enum code write_group_read(struct run *run, struct err *err)
 {
 	const struct table *first = run->writes[0].table;
-	enum code code = links_read(run->txn, run->arena, first->identity.account, catalog_replication_lag_ms(run->catalog), &run->group->links, err);
+	enum code code =
+		links_read(run->txn, run->arena, first->identity.account,
+			   catalog_replication_lag_ms(run->catalog), &run->group->links, err);
 
 	if (code == OK)
 		code = read_stamps(run, err);
@@ -251,7 +274,8 @@ enum code write_group_read(struct run *run, struct err *err)
 	return code == OK ? enter(run, first, err) : code;
 }
 
-/* Whether replicas have something to repeat: a write that leaves the item as it is, too, for it is the last one. */
+/* Whether replicas have something to repeat: a write that leaves the item as it is, too, for it is
+ * the last one. */
 static bool has_effect(const struct write *write)
 {
 	if (str_is_set(write->expiry_row) || !str_is_set(write->new_image))
@@ -259,7 +283,8 @@ static bool has_effect(const struct write *write)
 	return write->kind == WRITE_PUT || write->kind == WRITE_UPDATE;
 }
 
-static enum code put_stamp(struct run *run, const struct write *write, const struct stamp *stamp, const struct stamp *known, struct err *err)
+static enum code put_stamp(struct run *run, const struct write *write, const struct stamp *stamp,
+			   const struct stamp *known, struct err *err)
 {
 	struct keyspace keyspace = table_replication(write->table);
 	enum code code = OK;
@@ -267,12 +292,17 @@ static enum code put_stamp(struct run *run, const struct write *write, const str
 	if (!str_is_set(stamp->region)) /* a copy of an item without one */
 		return OK;
 	if (known->is_deleted)
-		code = store_del(run->txn, keyspace, replication_deleted_key(run->arena, known->ms, write->row_key), err);
+		code = store_del(run->txn, keyspace,
+				 replication_deleted_key(run->arena, known->ms, write->row_key),
+				 err);
 	if (code == OK && stamp->is_deleted)
-		code = store_put(run->txn, keyspace, replication_deleted_key(run->arena, stamp->ms, write->row_key), STR("-"), err);
+		code = store_put(run->txn, keyspace,
+				 replication_deleted_key(run->arena, stamp->ms, write->row_key),
+				 STR("-"), err);
 	if (code != OK)
 		return code;
-	return store_put(run->txn, keyspace, replication_item_key(run->arena, write->row_key), replication_stamp_encode(run->arena, stamp), err);
+	return store_put(run->txn, keyspace, replication_item_key(run->arena, write->row_key),
+			 replication_stamp_encode(run->arena, stamp), err);
 }
 
 /* The stamp of a client's write. */
@@ -280,7 +310,8 @@ static enum code stamp_write(struct run *run, size_t i, struct stamp *stamp, str
 {
 	const struct write *write = &run->writes[i];
 	const struct stamp *known = &run->group->stamps[i];
-	int64_t ms = str_is_set(known->region) && known->ms >= run->now_ms ? known->ms + 1 : run->now_ms;
+	int64_t ms =
+		str_is_set(known->region) && known->ms >= run->now_ms ? known->ms + 1 : run->now_ms;
 
 	*stamp = (struct stamp){ms, write->table->identity.region, !str_is_set(write->new_image)};
 	return put_stamp(run, write, stamp, known, err);
@@ -298,16 +329,20 @@ static bool is_now(struct run *run, const struct write *origin, const struct wri
 	return links_connect(links, from, to, regions, n);
 }
 
-static enum code put_queued(struct run *run, const struct write *write, const struct write_repeat *repeat, struct err *err)
+static enum code put_queued(struct run *run, const struct write *write,
+			    const struct write_repeat *repeat, struct err *err)
 {
-	struct str key = replication_queue_key(run->arena, run->now_ms, &repeat->stamp, write->row_key);
-	struct str row = replication_queue_encode(run->arena, &repeat->stamp, repeat->origin->new_image);
+	struct str key =
+		replication_queue_key(run->arena, run->now_ms, &repeat->stamp, write->row_key);
+	struct str row =
+		replication_queue_encode(run->arena, &repeat->stamp, repeat->origin->new_image);
 
 	return store_put(run->txn, table_replication(write->table), key, row, err);
 }
 
 /* Makes the write what it repeats. */
-static enum code fill_write(struct run *run, struct write *write, const struct write_repeat *repeat, struct err *err)
+static enum code fill_write(struct run *run, struct write *write, const struct write_repeat *repeat,
+			    struct err *err)
 {
 	struct value *item;
 
@@ -322,7 +357,9 @@ static enum code fill_write(struct run *run, struct write *write, const struct w
 	item = ARENA_NEW(run->arena, struct value);
 	write->item = item;
 	write->item_image = repeat->change->image;
-	return image_decode(run->arena, repeat->change->image, item) ? OK : row_malformed(err, table_items(write->table), write->row_key);
+	return image_decode(run->arena, repeat->change->image, item)
+		       ? OK
+		       : row_malformed(err, table_items(write->table), write->row_key);
 }
 
 /* Nothing changes: its part in the tables' numbers is nothing. */
@@ -337,8 +374,18 @@ static enum code repeat_one(struct run *run, size_t i, struct err *err)
 	struct write *write = &run->writes[i];
 	struct write_repeat *repeat = &run->group->repeats[i - run->n];
 	struct write_step step = {
-		run->txn, run->arena, write, false, run->sizes[i], &repeat->region->stream, repeat->region->now_ms, UINT64_MAX, &run->scopes[i],
-		run->catalog, run->vectors, write_history_of(run, i, repeat->region->now_ms),
+		run->txn,
+		run->arena,
+		write,
+		false,
+		run->sizes[i],
+		&repeat->region->stream,
+		repeat->region->now_ms,
+		UINT64_MAX,
+		&run->scopes[i],
+		run->catalog,
+		run->vectors,
+		write_history_of(run, i, repeat->region->now_ms),
 	};
 
 	if (!stamp_is_later(&repeat->stamp, &repeat->known)) {
@@ -368,7 +415,9 @@ static enum code repeat_change(struct run *run, size_t i, struct err *err)
 	if (code != OK || !str_is_set(row))
 		return code;
 	code = repeat_one(run, i, err);
-	return code == OK && str_is_set(change->queued) ? store_del(run->txn, keyspace, change->queued, err) : code;
+	return code == OK && str_is_set(change->queued)
+		       ? store_del(run->txn, keyspace, change->queued, err)
+		       : code;
 }
 
 static enum code repeat_origin(struct run *run, size_t i, struct err *err)

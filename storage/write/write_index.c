@@ -3,26 +3,32 @@
 #include "storage/vector/vector_row.h"
 #include "storage/write/write_internal.h"
 
-#define VECTOR_BYTES_MIN 1024 /* billed for a row of a vector index at least. Source: recorded answers of AWS */
+#define VECTOR_BYTES_MIN                                                                           \
+	1024 /* billed for a row of a vector index at least. Source: recorded answers of AWS */
 
-/* Put and delete are billed each, by the size of the index's row; AWS: once also in a transaction, whose factor is the table's alone. */
+/* Put and delete are billed each, by the size of the index's row; AWS: once also in a transaction,
+ * whose factor is the table's alone. */
 static double units_of(size_t old_size, size_t new_size)
 {
 	return capacity_write(old_size, new_size, false);
 }
 
-/* The filling may not have come to an item yet; then there is nothing to take out of its index, nor out of the count. */
-static enum code is_filled(struct write_step *step, const struct index *index, struct str key, bool *is_there, struct err *err)
+/* The filling may not have come to an item yet; then there is nothing to take out of its index, nor
+ * out of the count. */
+static enum code is_filled(struct write_step *step, const struct index *index, struct str key,
+			   bool *is_there, struct err *err)
 {
 	struct str known;
-	enum code code = store_get(step->txn, index_keyspace(step->write->table, index), key, step->arena, &known, err);
+	enum code code = store_get(step->txn, index_keyspace(step->write->table, index), key,
+				   step->arena, &known, err);
 
 	*is_there = code == OK && str_is_set(known);
 	return code;
 }
 
-static enum code put_row(struct write_step *step, const struct index *index, const struct index_row *before, const struct index_row *after, bool same_key,
-			 struct err *err)
+static enum code put_row(struct write_step *step, const struct index *index,
+			 const struct index_row *before, const struct index_row *after,
+			 bool same_key, struct err *err)
 {
 	struct keyspace keyspace = index_keyspace(step->write->table, index);
 	bool is_global = !index->is_local;
@@ -35,9 +41,11 @@ static enum code put_row(struct write_step *step, const struct index *index, con
 			code = store_del(step->txn, keyspace, before->key, err);
 	}
 	if (code == OK && str_is_set(after->key))
-		code = write_note(step, keyspace, is_global, after->key, is_kept ? before->value : STR_ABSENT, err);
+		code = write_note(step, keyspace, is_global, after->key,
+				  is_kept ? before->value : STR_ABSENT, err);
 	if (code == OK && str_is_set(after->key) && !(is_kept && index->is_by_reference))
-		code = index_row_put(step->txn, step->write->table, index, step->write->row_key, after, err);
+		code = index_row_put(step->txn, step->write->table, index, step->write->row_key,
+				     after, err);
 	return code;
 }
 
@@ -45,9 +53,13 @@ static enum code write_index(struct write_step *step, size_t i, struct err *err)
 {
 	struct write *write = step->write;
 	const struct index *index = &write->table->indexes.v[i];
-	struct index_row before = index_row_of(step->arena, write->table, index, &write->old_item, write->old_image);
-	struct index_row after = index_row_after(step->arena, write->table, index, &before, &write->old_item, &write->new_item, write->new_image);
-	bool same_key = str_is_set(before.key) && str_is_set(after.key) && str_eq(before.key, after.key);
+	struct index_row before =
+		index_row_of(step->arena, write->table, index, &write->old_item, write->old_image);
+	struct index_row after =
+		index_row_after(step->arena, write->table, index, &before, &write->old_item,
+				&write->new_item, write->new_image);
+	bool same_key =
+		str_is_set(before.key) && str_is_set(after.key) && str_eq(before.key, after.key);
 	double units = 0;
 	enum code code = OK;
 
@@ -79,19 +91,24 @@ static enum code write_index(struct write_step *step, size_t i, struct err *err)
 }
 
 /* Puts (value given) or deletes a row of a vector index, under a version of its own. */
-static enum code change_vector(struct write_step *step, const struct index *index, struct str key, struct str value, struct err *err)
+static enum code change_vector(struct write_step *step, const struct index *index, struct str key,
+			       struct str value, struct err *err)
 {
 	struct keyspace keyspace = index_keyspace(step->write->table, index);
 	struct vector_version version;
-	enum code code = vector_row_next_version(step->txn, step->arena, keyspace, vector_cache_seed(step->vectors), key, &version, err);
+	enum code code =
+		vector_row_next_version(step->txn, step->arena, keyspace,
+					vector_cache_seed(step->vectors), key, &version, err);
 
 	if (code != OK)
 		return code;
 	vector_cache_note(step->vectors, keyspace, &version, key);
-	return str_is_set(value) ? store_put(step->txn, keyspace, key, value, err) : store_del(step->txn, keyspace, key, err);
+	return str_is_set(value) ? store_put(step->txn, keyspace, key, value, err)
+				 : store_del(step->txn, keyspace, key, err);
 }
 
-/* Vector indexes are billed in bytes, the larger of the row's two sizes; transactions are not billed twice. Source: recorded answers of AWS. */
+/* Vector indexes are billed in bytes, the larger of the row's two sizes; transactions are not
+ * billed twice. Source: recorded answers of AWS. */
 static double vector_bytes_of(size_t old_size, size_t new_size)
 {
 	size_t size = old_size > new_size ? old_size : new_size;
@@ -103,16 +120,21 @@ static enum code write_vector(struct write_step *step, size_t i, struct err *err
 {
 	struct write *write = step->write;
 	const struct index *index = &write->table->indexes.vectors[i];
-	struct index_row before = index_row_of(step->arena, write->table, index, &write->old_item, write->old_image);
-	struct index_row after = index_row_of(step->arena, write->table, index, &write->new_item, write->new_image);
-	bool had = str_is_set(before.key), has = str_is_set(after.key), same_key = had && has && str_eq(before.key, after.key);
+	struct index_row before =
+		index_row_of(step->arena, write->table, index, &write->old_item, write->old_image);
+	struct index_row after =
+		index_row_of(step->arena, write->table, index, &write->new_item, write->new_image);
+	bool had = str_is_set(before.key), has = str_is_set(after.key),
+	     same_key = had && has && str_eq(before.key, after.key);
 	struct size_change *sizes = &step->sizes[1 + write->table->indexes.n + i];
 	enum code code = OK;
 
-	if (!index_is_kept(index) || (!had && !has) || (same_key && str_eq(before.value, after.value)))
+	if (!index_is_kept(index) || (!had && !has) ||
+	    (same_key && str_eq(before.value, after.value)))
 		return OK;
-	write->cost.vector_bytes[i] += same_key ? vector_bytes_of(before.size, after.size)
-						: vector_bytes_of(before.size, 0) + vector_bytes_of(0, after.size);
+	write->cost.vector_bytes[i] +=
+		same_key ? vector_bytes_of(before.size, after.size)
+			 : vector_bytes_of(before.size, 0) + vector_bytes_of(0, after.size);
 	if (index->is_backfilling && had) {
 		code = is_filled(step, index, before.key, &had, err);
 		before.size = had ? before.size : 0;

@@ -3,8 +3,9 @@
  *
  *     delay MICROSECONDS TARGET      TARGET: the path of a Unix socket, or a port of 127.0.0.1
  *
- * Each direction takes MICROSECONDS, so a round trip takes two times that. Prints the port on which it listens, and runs until it is killed. One
- * thread; what a connection has under way is not limited, so bandwidth is no concern of it.
+ * Each direction takes MICROSECONDS, so a round trip takes two times that. Prints the port on which
+ * it listens, and runs until it is killed. One thread; what a connection has under way is not
+ * limited, so bandwidth is no concern of it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -73,11 +74,15 @@ static int connect_to_target(void)
 		struct sockaddr_un path = {.sun_family = AF_UNIX};
 
 		snprintf(path.sun_path, sizeof(path.sun_path), "%s", proxy.target);
-		return connect(fd, (struct sockaddr *)&path, sizeof(path)) == 0 ? fd : (close(fd), -1);
+		return connect(fd, (struct sockaddr *)&path, sizeof(path)) == 0 ? fd
+										: (close(fd), -1);
 	}
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons((uint16_t)port),
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	return connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ? fd : (close(fd), -1);
+	return connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ? fd
+									      : (close(fd), -1);
 }
 
 static struct end *watch(int fd)
@@ -133,7 +138,8 @@ static void receive(struct end *end)
 	}
 }
 
-/* Ends are few: their memory stays until the process ends, so no event can name one that is freed. */
+/* Ends are few: their memory stays until the process ends, so no event can name one that is freed.
+ */
 static void pass(struct piece *piece)
 {
 	struct end *to = piece->to;
@@ -170,11 +176,13 @@ static void pass_due(void)
 
 static int listen_somewhere(void)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, n) != 0 || listen(fd, 128) != 0 || getsockname(fd, (struct sockaddr *)&address, &n) != 0)
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, n) != 0 || listen(fd, 128) != 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &n) != 0)
 		die("listen");
 	printf("%d\n", ntohs(address.sin_port));
 	fflush(stdout);
@@ -197,8 +205,10 @@ int main(int argc, char **argv)
 	epoll_ctl(proxy.epoll, EPOLL_CTL_ADD, proxy.listener, &event);
 	for (;;) {
 		int64_t left = proxy.first ? proxy.first->due_ns - now_ns() : 1000000000;
-		struct timespec wait = {left > 0 ? left / 1000000000 : 0, left > 0 ? left % 1000000000 : 0};
-		int n = epoll_pwait2(proxy.epoll, events, sizeof(events) / sizeof(events[0]), &wait, NULL);
+		struct timespec wait = {left > 0 ? left / 1000000000 : 0,
+					left > 0 ? left % 1000000000 : 0};
+		int n = epoll_pwait2(proxy.epoll, events, sizeof(events) / sizeof(events[0]), &wait,
+				     NULL);
 
 		for (int i = 0; i < n; i++) {
 			if (events[i].data.ptr)

@@ -1,11 +1,13 @@
 /*
- * escape - what writing an answer of many items costs, beside copying and escaping as many bytes: make bench-escape.
+ * escape - what writing an answer of many items costs, beside copying and escaping as many bytes:
+ * make bench-escape.
  *
  *     escape [ROUNDS]
  *
- * The answers are those of a Scan's page of 1 MB and of a BatchGetItem of 100, made of the items of tests/bench/load. Prints a table: microseconds of the
- * thread's CPU, medians of the rounds, one after the other in each round; the last column is how many times the copy with escapes they take. Compressed
- * answers stand beside zlib with a stream that is ready.
+ * The answers are those of a Scan's page of 1 MB and of a BatchGetItem of 100, made of the items of
+ * tests/bench/load. Prints a table: microseconds of the thread's CPU, medians of the rounds, one
+ * after the other in each round; the last column is how many times the copy with escapes they take.
+ * Compressed answers stand beside zlib with a stream that is ready.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,24 +52,37 @@ static struct value number_value(struct arena *arena, struct str text)
 static struct str image_of(struct arena *arena, unsigned i)
 {
 	struct value tags[] = {TEXT("alpha"), TEXT("beta"), TEXT("gamma")};
-	struct value lines[] = {number_value(arena, STR("1")), number_value(arena, STR("2")), TEXT("third")};
+	struct value lines[] = {number_value(arena, STR("1")), number_value(arena, STR("2")),
+				TEXT("third")};
 	struct member customer[] = {
-		{STR("city"), TEXT("San Francisco")}, {STR("email"), TEXT("customer%u@example.com", i)},
-		{STR("name"), TEXT("Customer number %u", i)}, {STR("zip"), TEXT("94110")},
+		{STR("city"), TEXT("San Francisco")},
+		{STR("email"), TEXT("customer%u@example.com", i)},
+		{STR("name"), TEXT("Customer number %u", i)},
+		{STR("zip"), TEXT("94110")},
 	};
 	struct member members[] = {
-		{STR("GSI1PK"), TEXT("STATUS#%08u", i)}, {STR("GSI1SK"), TEXT("2026-01-15T00:00:00Z#%010u", i)},
-		{STR("PK"), TEXT("CUSTOMER#%08u", i)}, {STR("SK"), TEXT("ORDER#%06u", i % 20)},
+		{STR("GSI1PK"), TEXT("STATUS#%08u", i)},
+		{STR("GSI1SK"), TEXT("2026-01-15T00:00:00Z#%010u", i)},
+		{STR("PK"), TEXT("CUSTOMER#%08u", i)},
+		{STR("SK"), TEXT("ORDER#%06u", i % 20)},
 		{STR("customer"), {.type = TYPE_M, .n = 4, .members = customer}},
-		{STR("description"), TEXT("Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore "
-				     "et dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris.")},
-		{STR("id"), number_value(arena, str_printf(arena, "%u", i))}, {STR("lines"), {.type = TYPE_L, .n = 3, .elements = lines}},
-		{STR("note"), TEXT("The quick brown fox jumps over the lazy dog, again and again and again.")},
-		{STR("paid"), {.type = TYPE_BOOL, .boolean = true}}, {STR("tags"), {.type = TYPE_SS, .n = 3, .elements = tags}},
-		{STR("total"), number_value(arena, str_printf(arena, "%u.%02u", 10 + i % 1000, i % 100))}, {STR("type"), TEXT("order")},
+		{STR("description"), TEXT("Lorem ipsum dolor sit amet, consectetur adipiscing "
+					  "elit, sed do eiusmod tempor incididunt ut labore "
+					  "et dolore magna aliqua. Ut enim ad minim veniam, quis "
+					  "nostrud exercitation ullamco laboris.")},
+		{STR("id"), number_value(arena, str_printf(arena, "%u", i))},
+		{STR("lines"), {.type = TYPE_L, .n = 3, .elements = lines}},
+		{STR("note"),
+		 TEXT("The quick brown fox jumps over the lazy dog, again and again and again.")},
+		{STR("paid"), {.type = TYPE_BOOL, .boolean = true}},
+		{STR("tags"), {.type = TYPE_SS, .n = 3, .elements = tags}},
+		{STR("total"),
+		 number_value(arena, str_printf(arena, "%u.%02u", 10 + i % 1000, i % 100))},
+		{STR("type"), TEXT("order")},
 		{STR("version"), number_value(arena, STR("1"))},
 	};
-	struct value item = {.type = TYPE_M, .n = sizeof(members) / sizeof(*members), .members = members};
+	struct value item = {
+		.type = TYPE_M, .n = sizeof(members) / sizeof(*members), .members = members};
 	struct buf image = buf_in(arena);
 
 	image_encode(&item, &image);
@@ -138,8 +153,12 @@ static const struct {
 	const char *name;
 	void (*run)(struct work *work);
 } steps[] = {
-	{"copy with escapes, by vectors", copy_escaped}, {"copy", copy}, {"copy with escapes, byte by byte", copy_bytewise},
-	{"answer from stored images", write_items}, {"checksum of the answer", sum_up}, {"compressed answer", compress_answer},
+	{"copy with escapes, by vectors", copy_escaped},
+	{"copy", copy},
+	{"copy with escapes, byte by byte", copy_bytewise},
+	{"answer from stored images", write_items},
+	{"checksum of the answer", sum_up},
+	{"compressed answer", compress_answer},
 	{"zlib alone", compress_barely},
 };
 
@@ -163,7 +182,9 @@ static int by_size(const void *a, const void *b)
 static void measure(const char *name, unsigned n, size_t rounds)
 {
 	struct arena *own = arena_new(0);
-	struct work work = {.arena = arena_new(KEEP), .images = arena_alloc(own, n * sizeof(struct str)), .n = n};
+	struct work work = {.arena = arena_new(KEEP),
+			    .images = arena_alloc(own, n * sizeof(struct str)),
+			    .n = n};
 	double *times = arena_alloc(own, STEPS * rounds * sizeof(*times)), base = 0;
 	z_stream stream = {0};
 
@@ -195,7 +216,8 @@ static void measure(const char *name, unsigned n, size_t rounds)
 		double median = times[i * rounds + rounds / 2];
 
 		base = i == 0 ? median : base;
-		printf("| %s, %zu bytes | %s | %.1f | %.2f |\n", name, work.answer.n, steps[i].name, median, median / base);
+		printf("| %s, %zu bytes | %s | %.1f | %.2f |\n", name, work.answer.n, steps[i].name,
+		       median, median / base);
 	}
 	deflateEnd(&stream);
 	arena_free(work.arena);
@@ -210,7 +232,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "escape: how many rounds?\n");
 		return 2;
 	}
-	printf("| answer | | CPU us | times the copy with escapes |\n| --- | --- | ---: | ---: |\n");
+	printf("| answer | | CPU us | times the copy with escapes |\n| --- | --- | ---: | ---: "
+	       "|\n");
 	measure("Scan of 1 MB", 1750, (size_t)rounds);
 	measure("BatchGetItem of 100", 100, (size_t)rounds);
 	return 0;

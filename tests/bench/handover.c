@@ -3,10 +3,11 @@
  *
  *     handover
  *
- * Two threads, each on a core of its own, take and release one lock without pause. Prints one JSON line: nanoseconds per taking and releasing,
- * of both together, by kind of lock; and of one thread alone. The third kind is a mutex that is held for HELD_NS, so that the other thread sleeps
- * and is woken: what that adds to each hold. Windows are short, and those count in which either thread had a fair part: in the others one of them
- * did not run. The median of them.
+ * Two threads, each on a core of its own, take and release one lock without pause. Prints one JSON
+ * line: nanoseconds per taking and releasing, of both together, by kind of lock; and of one thread
+ * alone. The third kind is a mutex that is held for HELD_NS, so that the other thread sleeps and is
+ * woken: what that adds to each hold. Windows are short, and those count in which either thread had
+ * a fair part: in the others one of them did not run. The median of them.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -78,7 +79,10 @@ static void *run(void *context)
 	(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 	while (!atomic_load_explicit(&is_over, memory_order_relaxed)) {
 		take();
-		atomic_store_explicit(&thread->count, atomic_load_explicit(&thread->count, memory_order_relaxed) + 1, memory_order_relaxed);
+		atomic_store_explicit(&thread->count,
+				      atomic_load_explicit(&thread->count, memory_order_relaxed) +
+					      1,
+				      memory_order_relaxed);
 	}
 	return NULL;
 }
@@ -136,7 +140,9 @@ int main(void)
 
 	double long_two = measure(take_long, 2);
 
-	printf("{\"mutex_one_ns\":%.1f,\"mutex_two_ns\":%.1f,\"shared_one_ns\":%.1f,\"shared_two_ns\":%.1f,\"long_two_ns\":%.1f}\n", mutex_one, mutex_two,
-	       shared_one, shared_two, long_two > HELD_NS ? long_two - HELD_NS : 0);
+	printf("{\"mutex_one_ns\":%.1f,\"mutex_two_ns\":%.1f,\"shared_one_ns\":%.1f,\"shared_two_"
+	       "ns\":%.1f,\"long_two_ns\":%.1f}\n",
+	       mutex_one, mutex_two, shared_one, shared_two,
+	       long_two > HELD_NS ? long_two - HELD_NS : 0);
 	return 0;
 }

@@ -1,14 +1,18 @@
 /*
- * layout - what a layout of rows costs in SQLite: CPU and instructions of a get, a range of 20 rows, an insert and an update, the time that 99 of 100
- * inserts and updates take at most, and bytes of file per row.
+ * layout - what a layout of rows costs in SQLite: CPU and instructions of a get, a range of 20
+ * rows, an insert and an update, the time that 99 of 100 inserts and updates take at most, and
+ * bytes of file per row.
  *
  *     layout FILE ROWS BYTES PAGE OPERATIONS [ordered]
  *
- * FILE is made, used and removed for each layout in turn; all get the same rows: keys of 36 bytes in collections of 20, values of BYTES bytes. They
- * come in random order, or, with `ordered`, collection by collection. Each write is a transaction of its own, with the store's settings on disk
- * (write-ahead log, synchronous=NORMAL, 2 MB of cache, 256 MB mapped); the checkpoint that its log needs counts. Writes of the fill do not.
+ * FILE is made, used and removed for each layout in turn; all get the same rows: keys of 36 bytes
+ * in collections of 20, values of BYTES bytes. They come in random order, or, with `ordered`,
+ * collection by collection. Each write is a transaction of its own, with the store's settings on
+ * disk (write-ahead log, synchronous=NORMAL, 2 MB of cache, 256 MB mapped); the checkpoint that its
+ * log needs counts. Writes of the fill do not.
  *
- * Instructions are those of user space, which repeat where CPU does not; 0 where the system does not count them.
+ * Instructions are those of user space, which repeat where CPU does not; 0 where the system does
+ * not count them.
  */
 #include <sqlite3.h>
 #include <stdint.h>
@@ -36,16 +40,21 @@ struct layout {
 
 /* A side table has the values by number; the row of the key is put after its value. */
 static const struct layout layouts[] = {
-	{"rowid", "CREATE TABLE t (k BLOB NOT NULL, v BLOB NOT NULL); CREATE UNIQUE INDEX t_key ON t (k)",
+	{"rowid",
+	 "CREATE TABLE t (k BLOB NOT NULL, v BLOB NOT NULL); CREATE UNIQUE INDEX t_key ON t (k)",
 	 {"SELECT v FROM t WHERE k = ?1", "SELECT k, v FROM t WHERE k >= ?1 ORDER BY k",
 	  "INSERT INTO t (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v", NULL,
 	  "INSERT INTO t (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v"}},
-	{"clustered", "CREATE TABLE t (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID",
+	{"clustered",
+	 "CREATE TABLE t (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID",
 	 {"SELECT v FROM t WHERE k = ?1", "SELECT k, v FROM t WHERE k >= ?1 ORDER BY k",
 	  "INSERT INTO t (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v", NULL,
 	  "INSERT INTO t (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v"}},
-	{"side", "CREATE TABLE s (n INTEGER PRIMARY KEY, v BLOB NOT NULL); CREATE TABLE t (k BLOB PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID",
-	 {"SELECT s.v FROM t JOIN s ON s.n = t.n WHERE k = ?1", "SELECT t.k, s.v FROM t CROSS JOIN s ON s.n = t.n WHERE k >= ?1 ORDER BY k",
+	{"side",
+	 "CREATE TABLE s (n INTEGER PRIMARY KEY, v BLOB NOT NULL); CREATE TABLE t (k BLOB PRIMARY "
+	 "KEY, n INTEGER NOT NULL) WITHOUT ROWID",
+	 {"SELECT s.v FROM t JOIN s ON s.n = t.n WHERE k = ?1",
+	  "SELECT t.k, s.v FROM t CROSS JOIN s ON s.n = t.n WHERE k >= ?1 ORDER BY k",
 	  "INSERT INTO t (k, n) VALUES (?1, last_insert_rowid())", "INSERT INTO s (v) VALUES (?2)",
 	  "UPDATE s SET v = ?2 WHERE n = (SELECT n FROM t WHERE k = ?1)"}},
 };
@@ -90,7 +99,8 @@ static void bind_key(sqlite3_stmt *statement, uint64_t number)
 {
 	char key[KEY_BYTES + 1];
 
-	snprintf(key, sizeof(key), "%016llx-%019llu", (unsigned long long)mix(number / PER_COLLECTION + 1),
+	snprintf(key, sizeof(key), "%016llx-%019llu",
+		 (unsigned long long)mix(number / PER_COLLECTION + 1),
 		 (unsigned long long)(number % PER_COLLECTION));
 	sqlite3_bind_blob(statement, 1, key, KEY_BYTES, SQLITE_TRANSIENT);
 }
@@ -123,17 +133,23 @@ static void open_file(struct run *run)
 	remove(run->path);
 	if (sqlite3_open(run->path, &run->db) != SQLITE_OK)
 		fail(run, run->path);
-	snprintf(setup, sizeof(setup), "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2048; "
-		 "PRAGMA mmap_size=%d; PRAGMA secure_delete=OFF; PRAGMA wal_autocheckpoint=%d", run->page, 256 << 20, (64 << 20) / run->page);
+	snprintf(setup, sizeof(setup),
+		 "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA "
+		 "cache_size=-2048; "
+		 "PRAGMA mmap_size=%d; PRAGMA secure_delete=OFF; PRAGMA wal_autocheckpoint=%d",
+		 run->page, 256 << 20, (64 << 20) / run->page);
 	sql(run, setup);
 	sql(run, run->layout->create);
 	for (int i = 0; i < STATEMENTS; i++) {
-		if (run->layout->sql[i] && sqlite3_prepare_v2(run->db, run->layout->sql[i], -1, &run->statements[i], NULL) != SQLITE_OK)
+		if (run->layout->sql[i] &&
+		    sqlite3_prepare_v2(run->db, run->layout->sql[i], -1, &run->statements[i],
+				       NULL) != SQLITE_OK)
 			fail(run, run->layout->sql[i]);
 	}
 }
 
-/* The i-th number of a permutation of 0 .. rows - 1: 2654435761 is prime, and larger than the counts of rows it is used with. */
+/* The i-th number of a permutation of 0 .. rows - 1: 2654435761 is prime, and larger than the
+ * counts of rows it is used with. */
 static uint64_t placed(const struct run *run, uint64_t i)
 {
 	return run->is_ordered ? i : i * 2654435761u % run->rows;
@@ -161,7 +177,8 @@ static void read_rows(struct run *run, enum statement kind, uint64_t number, int
 	for (int i = 0; i < rows && sqlite3_step(statement) == SQLITE_ROW; i++) {
 		int last = sqlite3_column_count(statement) - 1;
 
-		memcpy(copy, sqlite3_column_blob(statement, last), (size_t)sqlite3_column_bytes(statement, last));
+		memcpy(copy, sqlite3_column_blob(statement, last),
+		       (size_t)sqlite3_column_bytes(statement, last));
 	}
 	sqlite3_reset(statement);
 }
@@ -192,7 +209,8 @@ static void operate(struct run *run, enum statement kind, uint64_t i)
 	} else {
 		sql(run, "BEGIN IMMEDIATE");
 		if (kind == PUT)
-			put(run, run->rows + i * PER_COLLECTION); /* a collection of its own: a random place */
+			put(run, run->rows + i * PER_COLLECTION); /* a collection of its own: a
+								     random place */
 		else
 			step_write(run, UPDATE, number, i);
 		sql(run, "COMMIT");
@@ -203,7 +221,11 @@ static int open_counter(void)
 {
 #ifdef __linux__
 	struct perf_event_attr what = {
-		.type = PERF_TYPE_HARDWARE, .size = sizeof(what), .config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_kernel = 1, .exclude_hv = 1,
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(what),
+		.config = PERF_COUNT_HW_INSTRUCTIONS,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
 	};
 
 	return (int)syscall(SYS_perf_event_open, &what, 0, -1, -1, 0);
@@ -232,7 +254,8 @@ static struct cost measure(struct run *run, enum statement kind, uint64_t operat
 
 	if (!took)
 		fail(run, "memory");
-	double begin = clock_us(CLOCK_PROCESS_CPUTIME_ID), counted = instructions(run), before = clock_us(CLOCK_MONOTONIC);
+	double begin = clock_us(CLOCK_PROCESS_CPUTIME_ID), counted = instructions(run),
+	       before = clock_us(CLOCK_MONOTONIC);
 	for (uint64_t i = 0; i < operations; i++) {
 		operate(run, kind, i);
 		double now = clock_us(CLOCK_MONOTONIC);
@@ -241,7 +264,8 @@ static struct cost measure(struct run *run, enum statement kind, uint64_t operat
 	}
 	if (kind == PUT || kind == UPDATE)
 		sql(run, "PRAGMA wal_checkpoint(TRUNCATE)");
-	struct cost cost = {(clock_us(CLOCK_PROCESS_CPUTIME_ID) - begin) / (double)operations, (instructions(run) - counted) / (double)operations, 0};
+	struct cost cost = {(clock_us(CLOCK_PROCESS_CPUTIME_ID) - begin) / (double)operations,
+			    (instructions(run) - counted) / (double)operations, 0};
 	qsort(took, operations, sizeof(*took), compare);
 	cost.p99_us = took[operations * 99 / 100];
 	free(took);
@@ -259,11 +283,16 @@ static void run_layout(const struct run *model, const struct layout *layout, uin
 	if (stat(run.path, &file) != 0)
 		fail(&run, run.path);
 	measure(&run, GET, operations / 10); /* warms up */
-	struct cost get = measure(&run, GET, operations), range = measure(&run, RANGE, operations / 5);
-	struct cost update = measure(&run, UPDATE, operations), insert = measure(&run, PUT, operations);
-	printf("%-10s %9llu %6zu %6d %-8s %8.2f %8.1f %8.1f %8.1f %9.0f %8.0f %8.0f %8.0f %8.0f %10.0f %10.0f\n", layout->name, (unsigned long long)run.rows, run.bytes,
-	       run.page, run.is_ordered ? "ordered" : "random", get.us, range.us, insert.us, update.us, (double)file.st_size / (double)run.rows,
-	       get.instructions, range.instructions, insert.instructions, update.instructions, insert.p99_us, update.p99_us);
+	struct cost get = measure(&run, GET, operations),
+		    range = measure(&run, RANGE, operations / 5);
+	struct cost update = measure(&run, UPDATE, operations),
+		    insert = measure(&run, PUT, operations);
+	printf("%-10s %9llu %6zu %6d %-8s %8.2f %8.1f %8.1f %8.1f %9.0f %8.0f %8.0f %8.0f %8.0f "
+	       "%10.0f %10.0f\n",
+	       layout->name, (unsigned long long)run.rows, run.bytes, run.page,
+	       run.is_ordered ? "ordered" : "random", get.us, range.us, insert.us, update.us,
+	       (double)file.st_size / (double)run.rows, get.instructions, range.instructions,
+	       insert.instructions, update.instructions, insert.p99_us, update.p99_us);
 	fflush(stdout);
 	for (int i = 0; i < STATEMENTS; i++)
 		sqlite3_finalize(run.statements[i]);
@@ -284,12 +313,15 @@ int main(int argc, char **argv)
 	run.bytes = strtoull(argv[3], NULL, 10);
 	run.page = (int)strtol(argv[4], NULL, 10);
 	if (run.rows < PER_COLLECTION || run.bytes > BYTES_MOST) {
-		fprintf(stderr, "layout: from %d rows, up to %d bytes\n", PER_COLLECTION, BYTES_MOST);
+		fprintf(stderr, "layout: from %d rows, up to %d bytes\n", PER_COLLECTION,
+			BYTES_MOST);
 		return 2;
 	}
 	run.counter = open_counter();
-	printf("%-10s %9s %6s %6s %-8s %8s %8s %8s %8s %9s %8s %8s %8s %8s %10s %10s\n", "layout", "rows", "bytes", "page", "filled", "get us", "range us", "insert us",
-	       "update us", "file/row", "get in", "range in", "insert in", "update in", "insert p99", "update p99");
+	printf("%-10s %9s %6s %6s %-8s %8s %8s %8s %8s %9s %8s %8s %8s %8s %10s %10s\n", "layout",
+	       "rows", "bytes", "page", "filled", "get us", "range us", "insert us", "update us",
+	       "file/row", "get in", "range in", "insert in", "update in", "insert p99",
+	       "update p99");
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
 		run_layout(&run, &layouts[i], strtoull(argv[5], NULL, 10));
 	return 0;

@@ -1,23 +1,28 @@
 /*
  * load - a load generator for servers that speak the DynamoDB API on loopback.
  *
- *     load --port 8000 --workload GetItem --connections 16 --requests 50000 [--pid SERVER] [--first N] [--collections N]
+ *     load --port 8000 --workload GetItem --connections 16 --requests 50000 [--pid SERVER] [--first
+ * N] [--collections N]
  *          [--seconds N] [--idle N] [--rate N] [--plain BYTES]
  *
- * One thread, epoll, one request under way per connection, keep-alive. Request i of a workload is a function of i, so every server
- * gets the same requests. Prints one JSON line: requests/s, p50 and p99 in microseconds, CPU of the server's process per
- * request in microseconds (with --pid), errors. Ends with status 1 when any request failed.
+ * One thread, epoll, one request under way per connection, keep-alive. Request i of a workload is a
+ * function of i, so every server gets the same requests. Prints one JSON line: requests/s, p50 and
+ * p99 in microseconds, CPU of the server's process per request in microseconds (with --pid),
+ * errors. Ends with status 1 when any request failed.
  *
- * --rate N is an open loop: requests are due N times a second whether or not earlier ones are answered, and the latency of each counts from the time
- * when it was due, so that it has the time in which all connections were waiting. Without it the loop is closed: the next request of a connection goes
- * when the one before is answered, and a server that stalls is asked less.
+ * --rate N is an open loop: requests are due N times a second whether or not earlier ones are
+ * answered, and the latency of each counts from the time when it was due, so that it has the time
+ * in which all connections were waiting. Without it the loop is closed: the next request of a
+ * connection goes when the one before is answered, and a server that stalls is asked less.
  *
- * --seconds ends the run after so long, even where requests are left. --idle opens so many connections more, which ask once before the
- * run and once after it, and are silent during it; what the last of them waited after the run is idle_max_us.
+ * --seconds ends the run after so long, even where requests are left. --idle opens so many
+ * connections more, which ask once before the run and once after it, and are silent during it; what
+ * the last of them waited after the run is idle_max_us.
  *
- * The data: collections of 20 items in table "bench" (PK, SK, and GSI1 with all attributes on GSI1PK, GSI1SK). CreateTableTwo makes the table with a second
- * such index, GSI2, on the table's sort key. Items have 14 attributes and about 535 bytes by DynamoDB's rules; with --plain BYTES they have 5 attributes, one
- * of them of so many bytes: 500 make 595 in all.
+ * The data: collections of 20 items in table "bench" (PK, SK, and GSI1 with all attributes on
+ * GSI1PK, GSI1SK). CreateTableTwo makes the table with a second such index, GSI2, on the table's
+ * sort key. Items have 14 attributes and about 535 bytes by DynamoDB's rules; with --plain BYTES
+ * they have 5 attributes, one of them of so many bytes: 500 make 595 in all.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -83,7 +88,8 @@ static long scatter(long i, long n)
 
 static void add_key(struct text *t, long collection, long order)
 {
-	add(t, "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"}}", collection, order);
+	add(t, "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"}}", collection,
+	    order);
 }
 
 static long plain_bytes; /* 0: items have 14 attributes */
@@ -91,9 +97,11 @@ static long plain_bytes; /* 0: items have 14 attributes */
 static void add_plain_item(struct text *t, long collection, long order)
 {
 	add(t,
-	    "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"},\"GSI1PK\":{\"S\":\"STATUS#%08ld\"},"
+	    "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"},\"GSI1PK\":{\"S\":"
+	    "\"STATUS#%08ld\"},"
 	    "\"GSI1SK\":{\"S\":\"2026-01-%02ldT00:00:00Z#%010ld\"},\"data\":{\"S\":\"%0*ld\"}}",
-	    collection, order, collection, 1 + order % 28, collection * PER_COLLECTION + order, (int)plain_bytes, collection);
+	    collection, order, collection, 1 + order % 28, collection * PER_COLLECTION + order,
+	    (int)plain_bytes, collection);
 }
 
 /* About 535 bytes by DynamoDB's rules, with 14 attributes. */
@@ -107,32 +115,46 @@ static void add_item(struct text *t, long collection, long order)
 	}
 	add(t,
 	    "{\"PK\":{\"S\":\"CUSTOMER#%08ld\"},\"SK\":{\"S\":\"ORDER#%06ld\"},"
-	    "\"GSI1PK\":{\"S\":\"STATUS#%08ld\"},\"GSI1SK\":{\"S\":\"2026-01-%02ldT00:00:00Z#%010ld\"},"
-	    "\"type\":{\"S\":\"order\"},\"id\":{\"N\":\"%ld\"},\"total\":{\"N\":\"%ld.%02ld\"},\"paid\":{\"BOOL\":true},",
+	    "\"GSI1PK\":{\"S\":\"STATUS#%08ld\"},\"GSI1SK\":{\"S\":\"2026-01-%02ldT00:00:00Z#%"
+	    "010ld\"},"
+	    "\"type\":{\"S\":\"order\"},\"id\":{\"N\":\"%ld\"},\"total\":{\"N\":\"%ld.%02ld\"},"
+	    "\"paid\":{\"BOOL\":true},",
 	    collection, order, collection, 1 + order % 28, id, id, 10 + id % 1000, id % 100);
 	add(t,
-	    "\"customer\":{\"M\":{\"name\":{\"S\":\"Customer number %ld\"},\"email\":{\"S\":\"customer%ld@example.com\"},"
+	    "\"customer\":{\"M\":{\"name\":{\"S\":\"Customer number "
+	    "%ld\"},\"email\":{\"S\":\"customer%ld@example.com\"},"
 	    "\"city\":{\"S\":\"San Francisco\"},\"zip\":{\"S\":\"94110\"}}},"
-	    "\"tags\":{\"SS\":[\"alpha\",\"beta\",\"gamma\"]},\"lines\":{\"L\":[{\"N\":\"1\"},{\"N\":\"2\"},{\"S\":\"third\"}]},",
+	    "\"tags\":{\"SS\":[\"alpha\",\"beta\",\"gamma\"]},\"lines\":{\"L\":[{\"N\":\"1\"},{"
+	    "\"N\":\"2\"},{\"S\":\"third\"}]},",
 	    collection, collection);
-	add(t,
-	    "\"version\":{\"N\":\"1\"},\"note\":{\"S\":\"The quick brown fox jumps over the lazy dog, again and again and again.\"},"
-	    "\"description\":{\"S\":\"Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore "
-	    "et dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris.\"}}");
+	add(t, "\"version\":{\"N\":\"1\"},\"note\":{\"S\":\"The quick brown fox jumps over the "
+	       "lazy dog, again and again and again.\"},"
+	       "\"description\":{\"S\":\"Lorem ipsum dolor sit amet, consectetur adipiscing elit, "
+	       "sed do eiusmod tempor incididunt ut labore "
+	       "et dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco "
+	       "laboris.\"}}");
 }
 
-#define INDEX(name, hash, range) "{\"IndexName\":\"" name "\",\"Projection\":{\"ProjectionType\":\"ALL\"},\"KeySchema\":[" \
-	"{\"AttributeName\":\"" hash "\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"" range "\",\"KeyType\":\"RANGE\"}]}"
+#define INDEX(name, hash, range)                                                                   \
+	"{\"IndexName\":\"" name "\",\"Projection\":{\"ProjectionType\":\"ALL\"},\"KeySchema\":["  \
+	"{\"AttributeName\":\"" hash "\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"" range        \
+	"\",\"KeyType\":\"RANGE\"}]}"
 #define INDEX_ONE INDEX("GSI1", "GSI1PK", "GSI1SK")
 #define INDEX_TWO "," INDEX("GSI2", "SK", "GSI1SK")
 
 static void add_table(struct text *t, const char *indexes, const char *more)
 {
-	add(t, "{\"TableName\":\"bench\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":["
-	       "{\"AttributeName\":\"PK\",\"AttributeType\":\"S\"},{\"AttributeName\":\"SK\",\"AttributeType\":\"S\"},"
-	       "{\"AttributeName\":\"GSI1PK\",\"AttributeType\":\"S\"},{\"AttributeName\":\"GSI1SK\",\"AttributeType\":\"S\"}],"
-	       "\"KeySchema\":[{\"AttributeName\":\"PK\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"SK\",\"KeyType\":\"RANGE\"}],"
-	       "\"GlobalSecondaryIndexes\":[%s]%s}", indexes, more);
+	add(t,
+	    "{\"TableName\":\"bench\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":"
+	    "["
+	    "{\"AttributeName\":\"PK\",\"AttributeType\":\"S\"},{\"AttributeName\":\"SK\","
+	    "\"AttributeType\":\"S\"},"
+	    "{\"AttributeName\":\"GSI1PK\",\"AttributeType\":\"S\"},{\"AttributeName\":\"GSI1SK\","
+	    "\"AttributeType\":\"S\"}],"
+	    "\"KeySchema\":[{\"AttributeName\":\"PK\",\"KeyType\":\"HASH\"},{\"AttributeName\":"
+	    "\"SK\",\"KeyType\":\"RANGE\"}],"
+	    "\"GlobalSecondaryIndexes\":[%s]%s}",
+	    indexes, more);
 }
 
 static void make_create_table(struct text *t, long i, const struct options *o)
@@ -150,7 +172,9 @@ static void make_create_table_two(struct text *t, long i, const struct options *
 static void make_create_table_with_stream(struct text *t, long i, const struct options *o)
 {
 	(void)i, (void)o;
-	add_table(t, INDEX_ONE, ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}");
+	add_table(t, INDEX_ONE,
+		  ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_"
+		  "OLD_IMAGES\"}");
 }
 
 static void make_get_item(struct text *t, long i, const struct options *o)
@@ -178,9 +202,11 @@ static void make_update_item(struct text *t, long i, const struct options *o)
 	add(t, "{\"TableName\":\"bench\",\"Key\":");
 	add_key(t, x / PER_COLLECTION, x % PER_COLLECTION);
 	add(t,
-	    ",\"UpdateExpression\":\"SET #v = #v + :one, note = :n\",\"ConditionExpression\":\"attribute_exists(PK)\","
+	    ",\"UpdateExpression\":\"SET #v = #v + :one, note = "
+	    ":n\",\"ConditionExpression\":\"attribute_exists(PK)\","
 	    "\"ExpressionAttributeNames\":{\"#v\":\"version\"},"
-	    "\"ExpressionAttributeValues\":{\":one\":{\"N\":\"1\"},\":n\":{\"S\":\"changed by request number %ld\"}}}",
+	    "\"ExpressionAttributeValues\":{\":one\":{\"N\":\"1\"},\":n\":{\"S\":\"changed by "
+	    "request number %ld\"}}}",
 	    i);
 }
 
@@ -199,22 +225,26 @@ static void make_select(struct text *t, long i, const struct options *o)
 	long x = scatter(i, o->collections * PER_COLLECTION);
 
 	add(t,
-	    "{\"Statement\":\"SELECT * FROM bench WHERE PK = ? AND SK = ?\",\"Parameters\":[{\"S\":\"CUSTOMER#%08ld\"},{\"S\":\"ORDER#%06ld\"}]}",
+	    "{\"Statement\":\"SELECT * FROM bench WHERE PK = ? AND SK = "
+	    "?\",\"Parameters\":[{\"S\":\"CUSTOMER#%08ld\"},{\"S\":\"ORDER#%06ld\"}]}",
 	    x / PER_COLLECTION, x % PER_COLLECTION);
 }
 
 static void make_query(struct text *t, long i, const struct options *o)
 {
 	add(t,
-	    "{\"TableName\":\"bench\",\"KeyConditionExpression\":\"PK = :p AND begins_with(SK, :s)\","
-	    "\"ExpressionAttributeValues\":{\":p\":{\"S\":\"CUSTOMER#%08ld\"},\":s\":{\"S\":\"ORDER#\"}}}",
+	    "{\"TableName\":\"bench\",\"KeyConditionExpression\":\"PK = :p AND begins_with(SK, "
+	    ":s)\","
+	    "\"ExpressionAttributeValues\":{\":p\":{\"S\":\"CUSTOMER#%08ld\"},\":s\":{\"S\":"
+	    "\"ORDER#\"}}}",
 	    scatter(i, o->collections));
 }
 
 static void make_query_index(struct text *t, long i, const struct options *o)
 {
 	add(t,
-	    "{\"TableName\":\"bench\",\"IndexName\":\"GSI1\",\"KeyConditionExpression\":\"GSI1PK = :p\","
+	    "{\"TableName\":\"bench\",\"IndexName\":\"GSI1\",\"KeyConditionExpression\":\"GSI1PK = "
+	    ":p\","
 	    "\"ExpressionAttributeValues\":{\":p\":{\"S\":\"STATUS#%08ld\"}}}",
 	    scatter(i, o->collections));
 }
@@ -264,14 +294,17 @@ static void make_transact_write(struct text *t, long i, const struct options *o)
 
 	add(t, "{\"TransactItems\":[");
 	for (long k = 0; k < 2; k++) {
-		add(t, "{\"Put\":{\"TableName\":\"bench\",\"ConditionExpression\":\"attribute_not_exists(PK)\",\"Item\":");
+		add(t, "{\"Put\":{\"TableName\":\"bench\",\"ConditionExpression\":\"attribute_not_"
+		       "exists(PK)\",\"Item\":");
 		add_item(t, (x + k) / PER_COLLECTION, (x + k) % PER_COLLECTION);
 		add(t, "}},");
 	}
-	add(t, "{\"Update\":{\"TableName\":\"bench\",\"UpdateExpression\":\"SET version = version + :one\","
+	add(t, "{\"Update\":{\"TableName\":\"bench\",\"UpdateExpression\":\"SET version = version "
+	       "+ :one\","
 	       "\"ExpressionAttributeValues\":{\":one\":{\"N\":\"1\"}},\"Key\":");
 	add_key(t, y, i % 10);
-	add(t, "}},{\"ConditionCheck\":{\"TableName\":\"bench\",\"ConditionExpression\":\"attribute_exists(PK)\",\"Key\":");
+	add(t, "}},{\"ConditionCheck\":{\"TableName\":\"bench\",\"ConditionExpression\":"
+	       "\"attribute_exists(PK)\",\"Key\":");
 	add_key(t, y, 10 + i % 10);
 	add(t, "}}]}");
 }
@@ -312,7 +345,8 @@ struct connection {
 	char *out;
 	size_t out_n, out_done;
 	char *in;
-	size_t in_n, in_cap, need; /* need: bytes of the whole response, 0 while the head is not complete */
+	size_t in_n, in_cap,
+		need; /* need: bytes of the whole response, 0 while the head is not complete */
 	int64_t started_ns;
 	bool is_waiting; /* for an answer */
 };
@@ -345,7 +379,8 @@ static void die(const char *what)
 	exit(2);
 }
 
-/* CPU seconds of a process so far, all its threads, those that ended too; by the scheduler's nanoseconds. */
+/* CPU seconds of a process so far, all its threads, those that ended too; by the scheduler's
+ * nanoseconds. */
 static double cpu_seconds(long pid)
 {
 	struct timespec t;
@@ -361,14 +396,17 @@ static void prepare(struct run *run, struct connection *c)
 	struct text body = {run->scratch, 0};
 
 	run->workload->make(&body, run->sent, run->options);
-	c->out_n = (size_t)snprintf(c->out, BODY_MAX + 1024,
-				    "POST / HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: application/x-amz-json-1.0\r\n"
-				    "X-Amz-Target: DynamoDB_20120810.%s\r\nX-Amz-Date: 20260101T000000Z\r\n"
-				    "Authorization: AWS4-HMAC-SHA256 Credential=bench/20260101/us-east-1/dynamodb/aws4_request, "
-				    "SignedHeaders=host;x-amz-date;x-amz-target, "
-				    "Signature=0000000000000000000000000000000000000000000000000000000000000000\r\n"
-				    "Content-Length: %zu\r\n\r\n%.*s",
-				    run->options->port, run->workload->operation, body.n, (int)body.n, body.p);
+	c->out_n = (size_t)snprintf(
+		c->out, BODY_MAX + 1024,
+		"POST / HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: "
+		"application/x-amz-json-1.0\r\n"
+		"X-Amz-Target: DynamoDB_20120810.%s\r\nX-Amz-Date: 20260101T000000Z\r\n"
+		"Authorization: AWS4-HMAC-SHA256 "
+		"Credential=bench/20260101/us-east-1/dynamodb/aws4_request, "
+		"SignedHeaders=host;x-amz-date;x-amz-target, "
+		"Signature=0000000000000000000000000000000000000000000000000000000000000000\r\n"
+		"Content-Length: %zu\r\n\r\n%.*s",
+		run->options->port, run->workload->operation, body.n, (int)body.n, body.p);
 	c->out_done = 0;
 	c->in_n = c->need = 0;
 	c->is_waiting = true;
@@ -387,7 +425,9 @@ static void send_some(struct run *run, struct connection *c)
 			die("send");
 		c->out_done += (size_t)n;
 	}
-	struct epoll_event event = {.events = EPOLLIN | (c->out_done < c->out_n ? (uint32_t)EPOLLOUT : 0), .data.ptr = c};
+	struct epoll_event event = {.events = EPOLLIN |
+					      (c->out_done < c->out_n ? (uint32_t)EPOLLOUT : 0),
+				    .data.ptr = c};
 	epoll_ctl(run->epoll, EPOLL_CTL_MOD, c->fd, &event);
 }
 
@@ -434,7 +474,8 @@ static void finish(struct run *run, struct connection *c)
 {
 	run->latency_us[run->done++] = (uint32_t)((now_ns() - c->started_ns) / 1000);
 	c->is_waiting = false;
-	bool is_partial = run->workload->make == make_batch_write && strstr(c->in, "\"UnprocessedItems\":{\"");
+	bool is_partial = run->workload->make == make_batch_write &&
+			  strstr(c->in, "\"UnprocessedItems\":{\"");
 
 	if (strncmp(c->in, "HTTP/1.1 200", 12) != 0 || is_partial) {
 		if (run->errors++ == 0)
@@ -476,7 +517,8 @@ static void receive(struct run *run, struct connection *c)
 
 static void connect_to(const struct run *run, struct connection *c)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)run->options->port)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons((uint16_t)run->options->port)};
 	int on = 1;
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -505,7 +547,8 @@ static struct connection *connect_all(const struct run *run, long n)
 	return connections;
 }
 
-/* Takes what the connections have, which may be waited for for so long; false where nothing came. */
+/* Takes what the connections have, which may be waited for for so long; false where nothing came.
+ */
 static bool turn(struct run *run, int64_t wait_ns)
 {
 	struct pollfd ready = {.fd = run->epoll, .events = POLLIN};
@@ -577,7 +620,8 @@ static void run_all(struct run *run)
 	const struct options *o = run->options;
 
 	run->epoll = epoll_create1(0);
-	struct connection *silent = connect_all(run, o->idle), *busy = connect_all(run, o->connections);
+	struct connection *silent = connect_all(run, o->idle),
+			  *busy = connect_all(run, o->connections);
 	run_round(run, silent, o->idle, o->idle);
 	double cpu = o->pid ? cpu_seconds(o->pid) : 0;
 	int64_t start = now_ns();
@@ -587,13 +631,17 @@ static void run_all(struct run *run)
 	run->is_open = false;
 	double seconds = (double)(now_ns() - start) / 1e9;
 	cpu = o->pid ? cpu_seconds(o->pid) - cpu : 0;
-	printf("{\"workload\":\"%s\",\"connections\":%ld,\"requests\":%ld,\"rps\":%.1f,\"p50_us\":%u,\"p99_us\":%u,\"max_us\":%u,"
-	       "\"p999_us\":%u,\"rate\":%ld,\"cpu_us\":%.2f,", run->workload->name, o->connections, run->done, (double)run->done / seconds, run->latency_us[run->done / 2],
-	       run->latency_us[run->done * 99 / 100], run->latency_us[run->done - 1],
-	       run->latency_us[run->done * 999 / 1000], o->rate, cpu * 1e6 / (double)run->done);
+	printf("{\"workload\":\"%s\",\"connections\":%ld,\"requests\":%ld,\"rps\":%.1f,\"p50_us\":%"
+	       "u,\"p99_us\":%u,\"max_us\":%u,"
+	       "\"p999_us\":%u,\"rate\":%ld,\"cpu_us\":%.2f,",
+	       run->workload->name, o->connections, run->done, (double)run->done / seconds,
+	       run->latency_us[run->done / 2], run->latency_us[run->done * 99 / 100],
+	       run->latency_us[run->done - 1], run->latency_us[run->done * 999 / 1000], o->rate,
+	       cpu * 1e6 / (double)run->done);
 	run->until_ns = 0;
 	run_round(run, silent, o->idle, o->idle);
-	printf("\"idle\":%ld,\"idle_max_us\":%u,\"errors\":%ld}\n", o->idle, o->idle ? run->latency_us[o->idle - 1] : 0, run->errors);
+	printf("\"idle\":%ld,\"idle_max_us\":%u,\"errors\":%ld}\n", o->idle,
+	       o->idle ? run->latency_us[o->idle - 1] : 0, run->errors);
 }
 
 static long number_option(int argc, char **argv, const char *name, long otherwise)
@@ -630,13 +678,15 @@ int main(int argc, char **argv)
 		if (strcmp(workloads[i].name, o.workload) == 0)
 			run.workload = &workloads[i];
 	}
-	if (!run.workload || o.connections < 1 || o.connections > CONNECTIONS_MAX || o.requests < 1 || o.collections < 1 || o.idle < 0 ||
-	    o.idle > CONNECTIONS_MAX || o.seconds < 0 || o.rate < 0 || o.plain < 0 || o.plain > PLAIN_MAX) {
+	if (!run.workload || o.connections < 1 || o.connections > CONNECTIONS_MAX ||
+	    o.requests < 1 || o.collections < 1 || o.idle < 0 || o.idle > CONNECTIONS_MAX ||
+	    o.seconds < 0 || o.rate < 0 || o.plain < 0 || o.plain > PLAIN_MAX) {
 		fprintf(stderr, "load: unknown workload or a number out of range\n");
 		return 2;
 	}
 	plain_bytes = o.plain;
-	run.latency_us = calloc((size_t)(o.requests > o.idle ? o.requests : o.idle), sizeof(uint32_t));
+	run.latency_us =
+		calloc((size_t)(o.requests > o.idle ? o.requests : o.idle), sizeof(uint32_t));
 	run.scratch = malloc(BODY_MAX);
 	run_all(&run);
 	return run.errors ? 1 : 0;

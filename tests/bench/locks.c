@@ -3,10 +3,12 @@
  *
  *     LOCKS=FILE LD_PRELOAD=build/release/tests/bench/locks.so dynalith ...
  *
- * FILE is mapped, and can be read at any moment: a head, then for each thread the places that took locks. A place is a lock, the address that
- * the call came from, and the kind of call: how often, how often another thread had it, nanoseconds that it was held and waited for. A hold beyond
- * LONG_NS counts apart, since the thread was not running for part of it. A hold within another one that keeps all others out is nested, since nobody
- * waits for the inner lock alone. Holds include one look at the clock, which the head's `look_ns` says.
+ * FILE is mapped, and can be read at any moment: a head, then for each thread the places that took
+ * locks. A place is a lock, the address that the call came from, and the kind of call: how often,
+ * how often another thread had it, nanoseconds that it was held and waited for. A hold beyond
+ * LONG_NS counts apart, since the thread was not running for part of it. A hold within another one
+ * that keeps all others out is nested, since nobody waits for the inner lock alone. Holds include
+ * one look at the clock, which the head's `look_ns` says.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -31,7 +33,8 @@
 enum kind { KIND_MUTEX, KIND_SHARED, KIND_EXCLUSIVE };
 
 struct place {
-	uint64_t lock, caller, kind, count, contended, held_ns, waited_ns, long_count, long_ns, nested;
+	uint64_t lock, caller, kind, count, contended, held_ns, waited_ns, long_count, long_ns,
+		nested;
 };
 
 struct slab {
@@ -95,7 +98,9 @@ static void find_all(void)
 	real.try_read_lock = find("pthread_rwlock_tryrdlock", NULL);
 	real.write_lock = find("pthread_rwlock_wrlock", NULL);
 	real.try_write_lock = find("pthread_rwlock_trywrlock", NULL);
-	real.cond_wait = find("pthread_cond_wait", "GLIBC_2.3.2"); /* without a version an older one is found on x86-64 */
+	real.cond_wait =
+		find("pthread_cond_wait",
+		     "GLIBC_2.3.2"); /* without a version an older one is found on x86-64 */
 	real.cond_timedwait = find("pthread_cond_timedwait", "GLIBC_2.3.2");
 	real.rwlock_unlock = find("pthread_rwlock_unlock", NULL);
 }
@@ -115,14 +120,16 @@ static struct place *place_of(const void *lock, const void *caller, enum kind ki
 	if (!slab) {
 		uint64_t n = atomic_fetch_add(&real.head->threads, 1);
 
-		slab = &real.slabs[n < THREADS_MAX ? n : THREADS_MAX - 1]; /* the rest share one, roughly counted */
+		slab = &real.slabs[n < THREADS_MAX ? n : THREADS_MAX - 1]; /* the rest share one,
+									      roughly counted */
 	}
 	uint64_t hash = ((uintptr_t)lock * 31 + (uintptr_t)caller) * 0x9E3779B97F4A7C15u >> 32;
 	for (unsigned i = 0; i < PLACES_MAX; i++) {
 		struct place *place = &slab->places[(hash + i) % PLACES_MAX];
 
 		if (place->lock == 0)
-			*place = (struct place){.lock = (uintptr_t)lock, .caller = (uintptr_t)caller, .kind = kind};
+			*place = (struct place){
+				.lock = (uintptr_t)lock, .caller = (uintptr_t)caller, .kind = kind};
 		if (place->lock == (uintptr_t)lock && place->caller == (uintptr_t)caller)
 			return place;
 	}
@@ -255,7 +262,8 @@ int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
 	return result;
 }
 
-int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until)
+int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			   const struct timespec *until)
 {
 	find_all();
 	end_hold(lock);

@@ -1,11 +1,14 @@
 /*
- * workers - requests to libdynalith by as many threads as cores, without HTTP and without a load generator, for tests/bench/cores.
+ * workers - requests to libdynalith by as many threads as cores, without HTTP and without a load
+ * generator, for tests/bench/cores.
  *
  *     workers LIBRARY memory|disk PATH WORKLOAD THREADS SECONDS
  *
- * Each thread has a core of its own and sends one request after the other. Prints one JSON line: requests, CPU of a request in microseconds, and
- * requests a second. That rate is the median of short windows, of those in which the threads hardly waited for a core, by the scheduler's own account, or
- * 0 where there were fewer than WINDOWS_LEAST. Ends with status 1 where a request fails.
+ * Each thread has a core of its own and sends one request after the other. Prints one JSON line:
+ * requests, CPU of a request in microseconds, and requests a second. That rate is the median of
+ * short windows, of those in which the threads hardly waited for a core, by the scheduler's own
+ * account, or 0 where there were fewer than WINDOWS_LEAST. Ends with status 1 where a request
+ * fails.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -31,10 +34,13 @@
 #define UNSAID_S 0.05 /* at the end: whoever waits has not said so yet */
 
 static const char table[] =
-    "{\"TableName\":\"bench\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[{\"AttributeName\":\"PK\",\"AttributeType\":\"S\"},"
-    "{\"AttributeName\":\"GSI1PK\",\"AttributeType\":\"S\"}],\"KeySchema\":[{\"AttributeName\":\"PK\",\"KeyType\":\"HASH\"}],"
-    "\"GlobalSecondaryIndexes\":[{\"IndexName\":\"GSI1\",\"Projection\":{\"ProjectionType\":\"ALL\"},\"KeySchema\":["
-    "{\"AttributeName\":\"GSI1PK\",\"KeyType\":\"HASH\"}]}]}";
+	"{\"TableName\":\"bench\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[{"
+	"\"AttributeName\":\"PK\",\"AttributeType\":\"S\"},"
+	"{\"AttributeName\":\"GSI1PK\",\"AttributeType\":\"S\"}],\"KeySchema\":[{\"AttributeName\":"
+	"\"PK\",\"KeyType\":\"HASH\"}],"
+	"\"GlobalSecondaryIndexes\":[{\"IndexName\":\"GSI1\",\"Projection\":{\"ProjectionType\":"
+	"\"ALL\"},\"KeySchema\":["
+	"{\"AttributeName\":\"GSI1PK\",\"KeyType\":\"HASH\"}]}]}";
 
 struct thread {
 	_Alignas(128) atomic_ulong count;
@@ -75,7 +81,8 @@ static void call(const char *operation, const char *body, size_t n)
 	struct dynalith_answer *answer = library.call(instance, operation, body, n);
 
 	if (!answer || answer->status != 200) {
-		fprintf(stderr, "workers: %s: %.*s\n", operation, answer ? (int)answer->body_size : 0, answer ? answer->body : "");
+		fprintf(stderr, "workers: %s: %.*s\n", operation,
+			answer ? (int)answer->body_size : 0, answer ? answer->body : "");
 		exit(1);
 	}
 	library.free(answer);
@@ -84,9 +91,12 @@ static void call(const char *operation, const char *body, size_t n)
 static void put(unsigned long id)
 {
 	char body[1024];
-	int n = snprintf(body, sizeof(body),
-			 "{\"TableName\":\"bench\",\"Item\":{\"PK\":{\"S\":\"CUSTOMER#%010lu\"},\"GSI1PK\":{\"S\":\"STATUS#%010lu\"},\"total\":{\"N\":\"%lu\"},"
-			 "\"note\":{\"S\":\"%s\"},\"tags\":{\"SS\":[\"alpha\",\"beta\",\"gamma\"]}}}", id, id, id, filler);
+	int n = snprintf(
+		body, sizeof(body),
+		"{\"TableName\":\"bench\",\"Item\":{\"PK\":{\"S\":\"CUSTOMER#%010lu\"},\"GSI1PK\":{"
+		"\"S\":\"STATUS#%010lu\"},\"total\":{\"N\":\"%lu\"},"
+		"\"note\":{\"S\":\"%s\"},\"tags\":{\"SS\":[\"alpha\",\"beta\",\"gamma\"]}}}",
+		id, id, id, filler);
 
 	call("PutItem", body, (size_t)n);
 }
@@ -94,7 +104,9 @@ static void put(unsigned long id)
 static void get(unsigned long id)
 {
 	char body[256];
-	int n = snprintf(body, sizeof(body), "{\"TableName\":\"bench\",\"Key\":{\"PK\":{\"S\":\"CUSTOMER#%010lu\"}}}", id);
+	int n = snprintf(body, sizeof(body),
+			 "{\"TableName\":\"bench\",\"Key\":{\"PK\":{\"S\":\"CUSTOMER#%010lu\"}}}",
+			 id);
 
 	call("GetItem", body, (size_t)n);
 }
@@ -128,7 +140,8 @@ static int by_value(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Nanoseconds that the thread could have run so far, and had no core. The scheduler adds a wait at its end. */
+/* Nanoseconds that the thread could have run so far, and had no core. The scheduler adds a wait at
+ * its end. */
 static unsigned long waited(const struct thread *thread)
 {
 	char path[64], text[128];
@@ -164,7 +177,8 @@ static unsigned long sent(unsigned n)
 /* A wait that ended in window `at` began that much earlier: the windows between do not count. */
 static void spoil(struct window *windows, unsigned at, double waited_s)
 {
-	for (unsigned i = at + 1; i-- > 0 && waited_s * WAIT_MOST > windows[i].seconds; waited_s -= windows[i].seconds)
+	for (unsigned i = at + 1; i-- > 0 && waited_s * WAIT_MOST > windows[i].seconds;
+	     waited_s -= windows[i].seconds)
 		windows[i].is_spoilt = true;
 }
 
@@ -175,7 +189,8 @@ static unsigned observe(struct window *windows, unsigned n, double seconds)
 
 	for (unsigned i = 0; i < n; i++)
 		waits[i] = waited(&threads[i]);
-	for (double end = seconds_of(CLOCK_MONOTONIC) + seconds; count < WINDOWS_MAX && seconds_of(CLOCK_MONOTONIC) < end; count++) {
+	for (double end = seconds_of(CLOCK_MONOTONIC) + seconds;
+	     count < WINDOWS_MAX && seconds_of(CLOCK_MONOTONIC) < end; count++) {
 		unsigned long before = sent(n);
 		double start = seconds_of(CLOCK_MONOTONIC);
 
@@ -220,8 +235,8 @@ static void measure(unsigned n, double seconds)
 			rates[fair++] = windows[i].rate;
 	}
 	qsort(rates, fair, sizeof(*rates), by_value);
-	printf("{\"requests\":%lu,\"cpu_us\":%.3f,\"windows\":%u,\"rate\":%.0f}\n", sent(n), cpu_s * 1e6 / (double)sent(n), fair,
-	       fair < WINDOWS_LEAST ? 0 : rates[fair / 2]);
+	printf("{\"requests\":%lu,\"cpu_us\":%.3f,\"windows\":%u,\"rate\":%.0f}\n", sent(n),
+	       cpu_s * 1e6 / (double)sent(n), fair, fair < WINDOWS_LEAST ? 0 : rates[fair / 2]);
 }
 
 static void *symbol(void *handle, const char *name)
@@ -256,14 +271,16 @@ int main(int argc, char **argv)
 	unsigned long n = argc == 7 ? strtoul(argv[5], NULL, 10) : 0;
 
 	if (n < 1 || n > THREADS_MAX) {
-		fprintf(stderr, "workers LIBRARY memory|disk PATH GetItem|PutItem THREADS SECONDS\n");
+		fprintf(stderr,
+			"workers LIBRARY memory|disk PATH GetItem|PutItem THREADS SECONDS\n");
 		return 2;
 	}
 	load_library(argv[1]);
 	is_get = strcmp(argv[4], "GetItem") == 0;
 	memset(filler, 'x', sizeof(filler) - 1);
 	if (strcmp(argv[2], "disk") == 0)
-		snprintf(options, sizeof(options), "{\"threads\":%lu,\"db_path\":\"%s\"}", n, argv[3]);
+		snprintf(options, sizeof(options), "{\"threads\":%lu,\"db_path\":\"%s\"}", n,
+			 argv[3]);
 	else
 		snprintf(options, sizeof(options), "{\"threads\":%lu}", n);
 	instance = library.open(options, NULL, NULL);

@@ -1,6 +1,8 @@
 /*
- * features - what a request can meet on its way besides the operation: IAM, insight, Contributor Insights, limits of throughput, conflicts, faults, explanations.
- * Which of them are on follows from the input's bytes, so that an input alone says what happened. tests/matrix has the rest, which the process needs.
+ * features - what a request can meet on its way besides the operation: IAM, insight, Contributor
+ * Insights, limits of throughput, conflicts, faults, explanations. Which of them are on follows
+ * from the input's bytes, so that an input alone says what happened. tests/matrix has the rest,
+ * which the process needs.
  */
 #ifndef DYNALITH_FUZZ_FEATURES_H
 #define DYNALITH_FUZZ_FEATURES_H
@@ -16,10 +18,14 @@
 
 #define FEATURES_KEY "fuzz"
 /* Everything is allowed, by a statement that looks at all that a request has. */
-#define FEATURES_POLICIES                                                                                                                    \
-	"{\"principals\":[{\"access_key\":\"" FEATURES_KEY "\",\"arn\":\"arn:aws:iam::000000000000:user/fuzz\",\"identity\":{\"Version\":\"2012-10-17\"," \
-	"\"Statement\":[{\"Effect\":\"Allow\",\"Action\":\"*\",\"Resource\":\"*\"},{\"Effect\":\"Deny\",\"Action\":\"*\",\"Resource\":\"*\","     \
-	"\"Condition\":{\"ForAnyValue:StringEquals\":{\"dynamodb:Attributes\":[\"none of these\"]},"                                         \
+#define FEATURES_POLICIES                                                                          \
+	"{\"principals\":[{\"access_key\":\"" FEATURES_KEY                                         \
+	"\",\"arn\":\"arn:aws:iam::000000000000:user/"                                             \
+	"fuzz\",\"identity\":{\"Version\":\"2012-10-17\","                                         \
+	"\"Statement\":[{\"Effect\":\"Allow\",\"Action\":\"*\",\"Resource\":\"*\"},{\"Effect\":"   \
+	"\"Deny\",\"Action\":\"*\",\"Resource\":\"*\","                                            \
+	"\"Condition\":{\"ForAnyValue:StringEquals\":{\"dynamodb:Attributes\":[\"none of "         \
+	"these\"]},"                                                                               \
 	"\"ForAnyValue:StringLike\":{\"dynamodb:LeadingKeys\":[\"none of *these\"]}}}]}}]}"
 #define FEATURES_FAULTS "{\"rules\":[{\"every\":2,\"error\":\"ThrottlingException\"}]}"
 
@@ -39,8 +45,12 @@ static inline struct features *features_new(struct arena *arena)
 	struct err err = err_in(arena);
 
 	features = (struct features){
-		.iams = {iam_new(false), iam_new(true), iam_new(true)}, .insight = insight_new(1000, true), .contributors = contributors_new(),
-		.throughput = throughput_new(false), .conflicts = conflicts_new(true, false), .faults = faults_new(false),
+		.iams = {iam_new(false), iam_new(true), iam_new(true)},
+		.insight = insight_new(1000, true),
+		.contributors = contributors_new(),
+		.throughput = throughput_new(false),
+		.conflicts = conflicts_new(true, false),
+		.faults = faults_new(false),
 	};
 	throughput_enforce(features.throughput);
 	for (size_t i = 0; i < 2; i++)
@@ -49,7 +59,8 @@ static inline struct features *features_new(struct arena *arena)
 }
 
 /* Those of the input, for the service; all of them off with `bits` 0. */
-static inline void features_choose(struct features *features, struct service *service, uint64_t bits, struct arena *arena)
+static inline void features_choose(struct features *features, struct service *service,
+				   uint64_t bits, struct arena *arena)
 {
 	static const struct ns ns = {STR_INIT("000000000000"), STR_INIT("us-east-1")};
 	struct err err = err_in(arena);

@@ -1,6 +1,7 @@
 /*
- * fuzz - what the fuzz targets share: the entry that libFuzzer and replay.c call, an arena that is empty for each input, bytes taken
- * from the input's front, and a small item that expressions and statements are run against.
+ * fuzz - what the fuzz targets share: the entry that libFuzzer and replay.c call, an arena that is
+ * empty for each input, bytes taken from the input's front, and a small item that expressions and
+ * statements are run against.
  */
 #ifndef DYNALITH_FUZZ_H
 #define DYNALITH_FUZZ_H
@@ -66,7 +67,8 @@ static inline struct str fuzz_until(struct str *input, char separator)
 	return part;
 }
 
-/* A: {"a": "hello", "l": ["hello", "hello"]}; the parameters of expressions and statements are its two values. */
+/* A: {"a": "hello", "l": ["hello", "hello"]}; the parameters of expressions and statements are its
+ * two values. */
 struct fuzz_item {
 	struct value elements[2], parameters[2], item;
 	struct member members[2];

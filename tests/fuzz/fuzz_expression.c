@@ -1,4 +1,5 @@
-/* Any text as each kind of expression, evaluated against a small item. The first byte picks the kind. */
+/* Any text as each kind of expression, evaluated against a small item. The first byte picks the
+ * kind. */
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -11,8 +12,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	fuzz_item_init(&it);
 	struct expr_name names[] = {{STR("#n"), STR("a"), false}};
-	struct expr_value values[] = {{STR(":v"), it.parameters[0], false}, {STR(":l"), it.parameters[1], false}};
-	struct expr_env env = {.arena = arena, .name_count = 1, .names = names, .value_count = 2, .values = values};
+	struct expr_value values[] = {{STR(":v"), it.parameters[0], false},
+				      {STR(":l"), it.parameters[1], false}};
+	struct expr_env env = {.arena = arena,
+			       .name_count = 1,
+			       .names = names,
+			       .value_count = 2,
+			       .values = values};
 	struct err err = err_in(arena);
 	struct subject subject = {arena, &it.item, STR_ABSENT};
 	const struct node *node;

@@ -1,7 +1,8 @@
 /*
- * Any bytes on a socket to the server's HTTP front end and routes, which run in this process. The first byte says in how many pieces
- * they are sent, and whether the client then goes away without a word. Whatever came, the answers are whole and none of them
- * says that the server failed; the next client is served. All features are on but faults, and somebody watches the requests.
+ * Any bytes on a socket to the server's HTTP front end and routes, which run in this process. The
+ * first byte says in how many pieces they are sent, and whether the client then goes away without a
+ * word. Whatever came, the answers are whole and none of them says that the server failed; the next
+ * client is served. All features are on but faults, and somebody watches the requests.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -17,7 +18,8 @@
 #include "tests/fuzz/features.h"
 
 #define PATIENCE_MS 60000 /* a server that does not answer for so long never will */
-/* libmicrohttpd can miss the end of what a client says when it comes with its last bytes, and waits until the connection is idle too long */
+/* libmicrohttpd can miss the end of what a client says when it comes with its last bytes, and waits
+ * until the connection is idle too long */
 #define QUIET_MS 3
 #define REPLY_MAX (8 * 1024 * 1024)
 
@@ -54,23 +56,41 @@ static void start(void)
 	struct upkeep_options upkeep = {.catalog = fixture.service.catalog, .clock = clock};
 	fixture.service.now_ms = clock_now_ms;
 	fixture.service.clock_context = clock;
-	features_choose(features_new(arena), &fixture.service, ~(uint64_t)(2 | 64), arena); /* IAM reports */
-	routes = (struct routes){.service = &fixture.service, .http = &options, .store = STR("memory"),
-				 .sigv4 = sigv4_new(AUTH_OFF, NULL, 0), .metrics = metrics_new(), .auth = AUTH_OFF, .clock = clock,
-				 .upkeep = upkeep_new(&upkeep), .online = online_new(catalog_store(fixture.service.catalog)), .cors = "*",
-				 .console = {.events = events_new()}, .root_status = 400};
+	features_choose(features_new(arena), &fixture.service, ~(uint64_t)(2 | 64),
+			arena); /* IAM reports */
+	routes = (struct routes){.service = &fixture.service,
+				 .http = &options,
+				 .store = STR("memory"),
+				 .sigv4 = sigv4_new(AUTH_OFF, NULL, 0),
+				 .metrics = metrics_new(),
+				 .auth = AUTH_OFF,
+				 .clock = clock,
+				 .upkeep = upkeep_new(&upkeep),
+				 .online = online_new(catalog_store(fixture.service.catalog)),
+				 .cors = "*",
+				 .console = {.events = events_new()},
+				 .root_status = 400};
 	routes.control = (struct control){&fixture.service, clock, routes.upkeep};
 	events_observe(routes.console.events, watch, NULL);
-	options = (struct http_options){.host = "127.0.0.1", .threads = 1, .room = {.within = 1024, .beyond = CONNECTIONS_OVER}, .idle_timeout_s = 60,
-				       .request_timeout_s = 60, .body_limit = 1 << 20, .memory_limit = 1 << 26, .stats = &stats,
-				       .handler = routes_handle, .context = &routes};
+	options = (struct http_options){.host = "127.0.0.1",
+					.threads = 1,
+					.room = {.within = 1024, .beyond = CONNECTIONS_OVER},
+					.idle_timeout_s = 60,
+					.request_timeout_s = 60,
+					.body_limit = 1 << 20,
+					.memory_limit = 1 << 26,
+					.stats = &stats,
+					.handler = routes_handle,
+					.context = &routes};
 	http = http_start(&options, &problem);
 	MUST(http != NULL && routes.upkeep != NULL && upkeep_start(routes.upkeep));
 }
 
 static int dial(void)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)http_port(http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons((uint16_t)http_port(http)),
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	MUST(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
@@ -113,7 +133,8 @@ static struct str take_head(struct str *reply)
 	return STR_ABSENT;
 }
 
-/* A body that is not in the coding that its head names is answered 500, as AWS does; nothing else may be. */
+/* A body that is not in the coding that its head names is answered 500, as AWS does; nothing else
+ * may be. */
 static bool names_coding(struct str input)
 {
 	static const char name[] = "content-encoding";
@@ -125,7 +146,8 @@ static bool names_coding(struct str input)
 	return false;
 }
 
-/* One answer behind the other, as long as each says it is; the last may be cut off where we did not wait for it. */
+/* One answer behind the other, as long as each says it is; the last may be cut off where we did not
+ * wait for it. */
 static void check_replies(struct str reply, bool may_fail)
 {
 	while (reply.n) {
@@ -134,7 +156,8 @@ static void check_replies(struct str reply, bool may_fail)
 		if (!str_is_set(head))
 			return;
 		MUST(str_starts_with(head, STR("HTTP/1.")));
-		long status = strtol(head.p + sizeof("HTTP/1.1") - 1, NULL, 10), length = head_number(head, STR("Content-Length: "));
+		long status = strtol(head.p + sizeof("HTTP/1.1") - 1, NULL, 10),
+		     length = head_number(head, STR("Content-Length: "));
 		MUST(status >= 100 && status < 600 && (may_fail || status != 500));
 		MUST(status == 100 || length >= 0);
 		if (status != 100)
@@ -157,7 +180,8 @@ static void say(int fd, struct str bytes)
 /* The counts end one after the other. */
 static bool is_over(void)
 {
-	return atomic_load(&stats.connections.open) == 0 && atomic_load(&stats.requests) == 0 && atomic_load(&stats.memory.held) == 0;
+	return atomic_load(&stats.connections.open) == 0 && atomic_load(&stats.requests) == 0 &&
+	       atomic_load(&stats.memory.held) == 0;
 }
 
 /* The next client is served, and nothing is left of those before. */

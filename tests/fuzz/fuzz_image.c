@@ -1,7 +1,8 @@
 /*
- * Input that begins with the version of images is any bytes as an image: every reader stays in bounds, and what decodes encodes to an
- * image that decodes to the same. All other input says how to build an item: it must come back from its image, each attribute
- * alone too, its text must be that of its values, and the order in which its parts were given must not show.
+ * Input that begins with the version of images is any bytes as an image: every reader stays in
+ * bounds, and what decodes encodes to an image that decodes to the same. All other input says how
+ * to build an item: it must come back from its image, each attribute alone too, its text must be
+ * that of its values, and the order in which its parts were given must not show.
  */
 #include "core/image.h"
 #include "core/number.h"
@@ -23,7 +24,8 @@ static void read_any(struct arena *arena, struct str image)
 		return;
 	struct buf buf = buf_in(arena);
 	image_encode(&item, &buf);
-	MUST(image_decode(arena, buf_str(&buf), &again) && again.n == item.n && item_size(&again) == item_size(&item));
+	MUST(image_decode(arena, buf_str(&buf), &again) && again.n == item.n &&
+	     item_size(&again) == item_size(&item));
 }
 
 static struct value build(struct arena *arena, struct str *input, unsigned depth, bool is_reverse);
@@ -47,7 +49,8 @@ static struct value build_scalar(struct arena *arena, enum type type, struct str
 }
 
 /* Members with a name of one byte and their place, so that none stands twice. */
-static struct value build_map(struct arena *arena, struct str *input, unsigned depth, bool is_reverse)
+static struct value build_map(struct arena *arena, struct str *input, unsigned depth,
+			      bool is_reverse)
 {
 	uint32_t n = fuzz_byte(input) % (PARTS_MAX + 1);
 	struct member *members = ARENA_ARRAY(arena, struct member, n);
@@ -55,14 +58,16 @@ static struct value build_map(struct arena *arena, struct str *input, unsigned d
 	for (uint32_t i = 0; i < n; i++) {
 		struct str name = str_printf(arena, "%c%u", (int)('a' + fuzz_byte(input) % 26), i);
 
-		members[is_reverse ? n - 1 - i : i] = (struct member){name, build(arena, input, depth + 1, is_reverse)};
+		members[is_reverse ? n - 1 - i : i] =
+			(struct member){name, build(arena, input, depth + 1, is_reverse)};
 	}
 	MUST(value_sort_members(members, n, NULL));
 	return (struct value){.type = TYPE_M, .n = n, .members = members};
 }
 
 /* What stands twice is left out. */
-static struct value build_set(struct arena *arena, enum type type, struct str *input, bool is_reverse)
+static struct value build_set(struct arena *arena, enum type type, struct str *input,
+			      bool is_reverse)
 {
 	uint32_t given = 1 + fuzz_byte(input) % PARTS_MAX, n = 0;
 	struct value *elements = ARENA_ARRAY(arena, struct value, given);
@@ -104,7 +109,9 @@ static struct value build(struct arena *arena, struct str *input, unsigned depth
 			elements[i] = build(arena, input, depth + 1, is_reverse);
 		return (struct value){.type = TYPE_L, .n = n, .elements = elements};
 	}
-	return type == TYPE_BOOL ? (struct value){.type = TYPE_BOOL, .boolean = fuzz_byte(input) & 1} : (struct value){.type = TYPE_NULL};
+	return type == TYPE_BOOL
+		       ? (struct value){.type = TYPE_BOOL, .boolean = fuzz_byte(input) & 1}
+		       : (struct value){.type = TYPE_NULL};
 }
 
 static void check_attributes(struct arena *arena, struct str image, const struct value *item)
@@ -112,30 +119,35 @@ static void check_attributes(struct arena *arena, struct str image, const struct
 	struct value attribute;
 
 	for (uint32_t i = 0; i < item->n; i++)
-		MUST(image_get(arena, image, item->members[i].name, &attribute) && value_equal(&attribute, &item->members[i].value));
+		MUST(image_get(arena, image, item->members[i].name, &attribute) &&
+		     value_equal(&attribute, &item->members[i].value));
 	MUST(image_get(arena, image, STR("none"), &attribute) && !value_is_set(&attribute));
 }
 
 static void build_item(struct arena *arena, struct str input)
 {
 	struct str once = input, twice = input;
-	struct value item = build_map(arena, &once, 0, false), other = build_map(arena, &twice, 0, true), again;
+	struct value item = build_map(arena, &once, 0, false),
+		     other = build_map(arena, &twice, 0, true), again;
 	struct buf image = buf_in(arena), same = buf_in(arena);
 
 	image_encode(&item, &image);
 	image_encode(&other, &same);
 	MUST(str_eq(buf_str(&image), buf_str(&same)) && value_equal(&item, &other));
 	MUST(image_item_size(buf_str(&image)) == item_size(&item));
-	MUST(image_decode(arena, buf_str(&image), &again) && value_equal(&again, &item) && value_depth(&again) == value_depth(&item));
+	MUST(image_decode(arena, buf_str(&image), &again) && value_equal(&again, &item) &&
+	     value_depth(&again) == value_depth(&item));
 	check_attributes(arena, buf_str(&image), &item);
 	struct json_out from_image = json_out_in(arena), from_values = json_out_in(arena);
 	json_out_image(&from_image, buf_str(&image));
 	json_out_item(&from_values, &item);
 	MUST(str_eq(json_out_str(&from_image), json_out_str(&from_values)));
 	if (once.n) { /* a byte of it changed: still in bounds */
-		unsigned at = (unsigned char)once.p[0] * 256u + (once.n > 1 ? (unsigned char)once.p[1] : 0);
+		unsigned at = (unsigned char)once.p[0] * 256u +
+			      (once.n > 1 ? (unsigned char)once.p[1] : 0);
 
-		image.p[at % image.n] ^= (char)(1 + (once.n > 2 ? (unsigned char)once.p[2] : 0) % 255);
+		image.p[at % image.n] ^=
+			(char)(1 + (once.n > 2 ? (unsigned char)once.p[2] : 0) % 255);
 		read_any(arena, buf_str(&image));
 	}
 }

@@ -1,6 +1,7 @@
 /*
- * The quick reader of JSON against cJSON, which reads what it leaves: what it takes must be what cJSON makes of the text. json_parse shows both
- * valid UTF-8 without NULs only. The input has memory of its own size.
+ * The quick reader of JSON against cJSON, which reads what it leaves: what it takes must be what
+ * cJSON makes of the text. json_parse shows both valid UTF-8 without NULs only. The input has
+ * memory of its own size.
  */
 #include "core/utf8.h"
 #include "tests/fuzz/fuzz.h"

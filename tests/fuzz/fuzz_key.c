@@ -1,7 +1,8 @@
 /*
- * Two tuples of key elements of one shape: the order of their encodings is the order of their values, element by element; different
- * values have different encodings, none a prefix of the other; the bounds of prefixes and segments hold.
- * Input: a byte for the count, a byte per type, then per element a length byte and its bytes (N: a wire text).
+ * Two tuples of key elements of one shape: the order of their encodings is the order of their
+ * values, element by element; different values have different encodings, none a prefix of the
+ * other; the bounds of prefixes and segments hold. Input: a byte for the count, a byte per type,
+ * then per element a length byte and its bytes (N: a wire text).
  */
 #include "core/key.h"
 #include "core/number.h"
@@ -31,7 +32,8 @@ static struct value read_value(struct arena *arena, enum type type, struct str *
 	return value_of_str(TYPE_N, (struct str){number, n});
 }
 
-static struct tuple read_tuple(struct arena *arena, const enum type *types, size_t n, struct str *input)
+static struct tuple read_tuple(struct arena *arena, const enum type *types, size_t n,
+			       struct str *input)
 {
 	struct buf key = buf_in(arena);
 	struct tuple tuple;
@@ -58,7 +60,9 @@ static void check_order(const struct tuple *a, const struct tuple *b, size_t n)
 	int want = 0;
 
 	for (size_t i = 0; i < n && want == 0; i++) {
-		want = naive_compare(value_str(&a->values[i]), value_str(&b->values[i])); /* fuzz_number proves the order of numbers */
+		want = naive_compare(
+			value_str(&a->values[i]),
+			value_str(&b->values[i])); /* fuzz_number proves the order of numbers */
 		MUST(fuzz_sign(value_compare(&a->values[i], &b->values[i])) == want);
 	}
 	MUST(naive_compare(a->key, b->key) == want);
@@ -66,7 +70,8 @@ static void check_order(const struct tuple *a, const struct tuple *b, size_t n)
 	MUST(want == 0 || (!str_starts_with(a->key, b->key) && !str_starts_with(b->key, a->key)));
 }
 
-/* begins_with: the keys of what begins with `prefix` are those between it and the bound behind it. */
+/* begins_with: the keys of what begins with `prefix` are those between it and the bound behind it.
+ */
 static void check_prefix(struct arena *arena, const struct value *value, const struct value *prefix)
 {
 	struct buf low = buf_in(arena), key = buf_in(arena);
@@ -77,12 +82,14 @@ static void check_prefix(struct arena *arena, const struct value *value, const s
 	key_add_prefix(&low, prefix);
 	key_add(&key, value);
 	struct str high = key_after_prefix(arena, buf_str(&low));
-	bool is_between = naive_compare(buf_str(&key), buf_str(&low)) >= 0 && (!str_is_set(high) || naive_compare(buf_str(&key), high) < 0);
+	bool is_between = naive_compare(buf_str(&key), buf_str(&low)) >= 0 &&
+			  (!str_is_set(high) || naive_compare(buf_str(&key), high) < 0);
 	MUST(is_between == begins);
 }
 
 /* A partition lies in one segment of n, and is told by nothing but its elements. */
-static void check_segments(struct arena *arena, const struct tuple *tuple, size_t parts, enum key_hash kind, uint32_t n)
+static void check_segments(struct arena *arena, const struct tuple *tuple, size_t parts,
+			   enum key_hash kind, uint32_t n)
 {
 	const struct value *values[ELEMENTS_MAX];
 	struct buf hash = buf_in(arena), again = buf_in(arena);
@@ -100,7 +107,8 @@ static void check_segments(struct arena *arena, const struct tuple *tuple, size_
 		struct str low, high;
 
 		key_segment(arena, kind, k, n, &low, &high);
-		found += (!str_is_set(low) || naive_compare(buf_str(&hash), low) >= 0) && (!str_is_set(high) || naive_compare(buf_str(&hash), high) < 0);
+		found += (!str_is_set(low) || naive_compare(buf_str(&hash), low) >= 0) &&
+			 (!str_is_set(high) || naive_compare(buf_str(&hash), high) < 0);
 	}
 	MUST(found == 1);
 }
@@ -116,7 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (size_t i = 0; i < n; i++)
 		types[i] = scalars[fuzz_byte(&input) % 3];
-	struct tuple a = read_tuple(arena, types, n, &input), b = read_tuple(arena, types, n, &input);
+	struct tuple a = read_tuple(arena, types, n, &input),
+		     b = read_tuple(arena, types, n, &input);
 	check_order(&a, &b, n);
 	check_order(&b, &a, n);
 	check_order(&a, &a, n);

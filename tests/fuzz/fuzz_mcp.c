@@ -1,6 +1,6 @@
 /*
- * Lines that an agent sends: each answer is empty or one line of JSON, and what arguments become is JSON. The first byte chooses the tool that the
- * line's arguments are read for. No server answers.
+ * Lines that an agent sends: each answer is empty or one line of JSON, and what arguments become is
+ * JSON. The first byte chooses the tool that the line's arguments are read for. No server answers.
  */
 #include <stdio.h>
 
@@ -20,11 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct json *root;
 
 	if (!tools.elsewhere)
-		tools.elsewhere = elsewhere_new("http://127.0.0.1:1", &(struct reach){.wait_ms = 1000});
+		tools.elsewhere =
+			elsewhere_new("http://127.0.0.1:1", &(struct reach){.wait_ms = 1000});
 	struct str answer = rpc_answer(&tools, arena, input);
 	MUST(answer.n == 0 || json_parse(arena, answer, &root, &err) == OK);
 	MUST(answer.n == 0 || !memchr(answer.p, '\n', answer.n));
-	if (json_parse(arena, input, &root, &err) == OK && json_type(root) == JSON_OBJECT && arguments_read(arena, tool, input, 0, &arguments, &err) == OK)
+	if (json_parse(arena, input, &root, &err) == OK && json_type(root) == JSON_OBJECT &&
+	    arguments_read(arena, tool, input, 0, &arguments, &err) == OK)
 		MUST(json_parse(arena, arguments.body, &root, &err) == OK);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /*
- * Numbers against school arithmetic on rows of decimal places. The first byte picks: two wire texts, a line each, whose encodings,
- * order, sum and difference must be the naive ones; or any bytes as an encoding, which every reader must survive.
+ * Numbers against school arithmetic on rows of decimal places. The first byte picks: two wire
+ * texts, a line each, whose encodings, order, sum and difference must be the naive ones; or any
+ * bytes as an encoding, which every reader must survive.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,7 +10,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #define HIGHEST 125 /* the largest number's first digit stands at 10^125 */
-#define LOWEST (-130) /* the smallest number's first digit at 10^-130, its last up to 37 places below */
+#define LOWEST                                                                                     \
+	(-130) /* the smallest number's first digit at 10^-130, its last up to 37 places below */
 #define EXPONENT_FAR 1000000
 #define PLACES (HIGHEST + 1 - LOWEST + NUMBER_DIGITS) /* and one above, for a carry */
 
@@ -41,7 +43,8 @@ static bool is_legal(const struct naive *x)
 {
 	int first, last;
 
-	return !span(x, &first, &last) || (last - first <= NUMBER_DIGITS && first >= 1 && HIGHEST + 1 - first >= LOWEST);
+	return !span(x, &first, &last) ||
+	       (last - first <= NUMBER_DIGITS && first >= 1 && HIGHEST + 1 - first >= LOWEST);
 }
 
 /* [+-] digits [. digits] [e [+-] digits]; false where it is not that or cannot be represented. */
@@ -55,7 +58,9 @@ static bool naive_read(struct str text, struct naive *out)
 		if (text.p[i] == 'e' || text.p[i] == 'E') {
 			mantissa.n = i;
 			long far = strtol(text.p + i + 1, NULL, 10);
-			exponent = far > EXPONENT_FAR ? EXPONENT_FAR : far < -EXPONENT_FAR ? -EXPONENT_FAR : (int)far;
+			exponent = far > EXPONENT_FAR    ? EXPONENT_FAR
+				   : far < -EXPONENT_FAR ? -EXPONENT_FAR
+							 : (int)far;
 			break;
 		}
 	}
@@ -87,7 +92,8 @@ static int naive_magnitude(const struct naive *a, const struct naive *b)
 static int naive_compare(const struct naive *a, const struct naive *b)
 {
 	static const struct naive zero;
-	int sign_a = naive_magnitude(a, &zero) * (a->is_negative ? -1 : 1), sign_b = naive_magnitude(b, &zero) * (b->is_negative ? -1 : 1);
+	int sign_a = naive_magnitude(a, &zero) * (a->is_negative ? -1 : 1),
+	    sign_b = naive_magnitude(b, &zero) * (b->is_negative ? -1 : 1);
 
 	return sign_a != sign_b ? fuzz_sign(sign_a - sign_b) : sign_a * naive_magnitude(a, b);
 }
@@ -121,18 +127,21 @@ static void check_encoding(struct arena *arena, struct str number, const struct 
 	number_format(number, &text);
 	MUST(text.n <= NUMBER_TEXT_MAX);
 	MUST(naive_read(buf_str(&text), &shown) && naive_compare(&shown, naive) == 0);
-	MUST(number_parse(buf_str(&text), again, &n, &err) == OK && str_eq((struct str){again, n}, number));
+	MUST(number_parse(buf_str(&text), again, &n, &err) == OK &&
+	     str_eq((struct str){again, n}, number));
 	MUST(number_billed_size(number) >= 1 && number_billed_size(number) <= NUMBER_BILLED_MAX);
 	buf_add_byte(&text, 0);
 	double exact = strtod(text.p, NULL);
 	MUST(number_to_double(number) == exact);
 	float near = strtof(text.p, NULL);
-	MUST(fabsf(number_to_float(number) - near) <= fabsf(near) * 0x1p-22f || number_to_float(number) == near);
+	MUST(fabsf(number_to_float(number) - near) <= fabsf(near) * 0x1p-22f ||
+	     number_to_float(number) == near);
 	errno = 0;
 	long long truncated = strtoll(text.p, NULL, 10);
 	MUST(number_to_int(number, &integer) == (errno == 0) && (errno || integer == truncated));
 	n = number_from_int(truncated, again);
-	MUST(number_length(again, n) == n && number_to_int((struct str){again, n}, &integer) && integer == truncated);
+	MUST(number_length(again, n) == n && number_to_int((struct str){again, n}, &integer) &&
+	     integer == truncated);
 }
 
 static bool read_number(struct arena *arena, struct str text, struct number *out)

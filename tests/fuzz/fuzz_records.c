@@ -1,6 +1,6 @@
 /*
- * Any bytes as a file of items, in each form: whatever the pieces in which they come, the same records come out, and a reader ends. An item that was read
- * comes back from its Ion text.
+ * Any bytes as a file of items, in each form: whatever the pieces in which they come, the same
+ * records come out, and a reader ends. An item that was read comes back from its Ion text.
  */
 #include "core/image.h"
 #include "protocol/transfer/ion_out.h"
@@ -10,7 +10,8 @@
 #define RECORDS_MAX 200
 
 /* What was read, as bytes that can be compared. */
-static struct str read_by(struct arena *arena, const struct records_form *form, struct str bytes, size_t piece)
+static struct str read_by(struct arena *arena, const struct records_form *form, struct str bytes,
+			  size_t piece)
 {
 	struct records *records = records_new(arena, form);
 	struct buf seen = buf_in(arena);
@@ -64,16 +65,21 @@ static void check_text(struct arena *arena, struct str bytes)
 	buf_add_lit(&text, "}\n");
 	records = records_new(arena, &ion);
 	records_give(records, buf_str(&text), true);
-	MUST(records_next(records, arena, &again, &again_err) == RECORD_ITEM && value_equal(&item.item, &again.item));
+	MUST(records_next(records, arena, &again, &again_err) == RECORD_ITEM &&
+	     value_equal(&item.item, &again.item));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct records_key keys[] = {{STR_INIT("pk"), TYPE_S}, {STR_INIT("n"), TYPE_N}, {STR_INIT("b"), TYPE_B}};
+	static const struct records_key keys[] = {
+		{STR_INIT("pk"), TYPE_S}, {STR_INIT("n"), TYPE_N}, {STR_INIT("b"), TYPE_B}};
 	struct str input = {(const char *)data, size};
 	struct arena *arena = fuzz_arena();
 	unsigned way = fuzz_byte(&input);
-	const struct records_form form = {.form = (enum record_form)(way % 3), .keys = keys, .key_n = 3, .delimiter = way & 4 ? ';' : ','};
+	const struct records_form form = {.form = (enum record_form)(way % 3),
+					  .keys = keys,
+					  .key_n = 3,
+					  .delimiter = way & 4 ? ';' : ','};
 	size_t piece = 4 + way / 8;
 	struct str whole = read_by(arena, &form, input, input.n + 1);
 

@@ -1,13 +1,17 @@
 /*
- * Requests against a store in memory that has tables of each kind with items in them. Each request is a line with the operation and a
- * body; a line "---" stands between requests. "${NAME}" in a body is what the latest answer said NAME is, so that iterators, tokens
- * and ARNs can be followed. The features that are on follow from the input (features.h). No input may look like our own failure, and what the store says of itself must be right afterwards.
+ * Requests against a store in memory that has tables of each kind with items in them. Each request
+ * is a line with the operation and a body; a line "---" stands between requests. "${NAME}" in a
+ * body is what the latest answer said NAME is, so that iterators, tokens and ARNs can be followed.
+ * The features that are on follow from the input (features.h). No input may look like our own
+ * failure, and what the store says of itself must be right afterwards.
  */
 #include "tests/fuzz/features.h"
 
 #define REQUESTS_MAX 16
 #define REQUEST_MAX (64 * 1024)
-#define INPUTS_PER_STORE 200 /* so that no store grows without bound and most inputs meet the tables as they were made */
+#define INPUTS_PER_STORE                                                                           \
+	200 /* so that no store grows without bound and most inputs meet the tables as they were   \
+	       made */
 
 #define KEYS(...) "\"KeySchema\":[" __VA_ARGS__ "]"
 #define HASH(name) "{\"AttributeName\":\"" name "\",\"KeyType\":\"HASH\"}"
@@ -16,37 +20,67 @@
 #define TABLE(name) "{\"TableName\":\"" name "\",\"BillingMode\":\"PAY_PER_REQUEST\","
 #define ITEM(table, members) {"PutItem", "{\"TableName\":\"" table "\",\"Item\":{" members "}}"}
 
+/* clang-format off */
 static const struct {
 	const char *op, *body;
 } set_up[] = {
-	{"CreateTable", TABLE("tab") "\"AttributeDefinitions\":[" TYPE("pk", "S") "," TYPE("sk", "N") "," TYPE("g", "S") "," TYPE("l", "B") "]," KEYS(
-		HASH("pk") "," RANGE("sk")) ",\"GlobalSecondaryIndexes\":[{\"IndexName\":\"gsi\"," KEYS(HASH("g")) ",\"Projection\":{\"ProjectionType\":"
-		"\"KEYS_ONLY\"}}],\"LocalSecondaryIndexes\":[{\"IndexName\":\"lsi\"," KEYS(HASH("pk") "," RANGE("l")) ",\"Projection\":{"
-		"\"ProjectionType\":\"ALL\"}}],\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}}"},
-	{"UpdateTimeToLive", "{\"TableName\":\"tab\",\"TimeToLiveSpecification\":{\"Enabled\":true,\"AttributeName\":\"ttl\"}}"},
-	{"CreateTable", TABLE("num") "\"AttributeDefinitions\":[" TYPE("pk", "N") "]," KEYS(HASH("pk")) "}"},
-	{"CreateTable", TABLE("bin") "\"AttributeDefinitions\":[" TYPE("pk", "B") "," TYPE("sk", "S") "]," KEYS(HASH("pk") "," RANGE("sk")) "}"},
-	{"CreateTable", TABLE("vec") "\"AttributeDefinitions\":[" TYPE("pk", "S") "," TYPE("tenant", "S") "," TYPE("category", "S") "]," KEYS(HASH("pk"))
-		",\"VectorIndexes\":[{\"IndexName\":\"cosine\",\"VectorAttribute\":{\"AttributeName\":\"embedding\"},\"Dimensions\":3,"
-		"\"DistanceFunction\":\"COSINE\",\"Projection\":{\"ProjectionType\":\"ALL\"}},{\"IndexName\":\"schema\",\"VectorAttribute\":{"
-		"\"AttributeName\":\"embedding\"},\"Dimensions\":3,\"DistanceFunction\":\"EUCLIDEAN\",\"Projection\":{\"ProjectionType\":"
-		"\"KEYS_ONLY\"},\"SearchSchema\":[{\"AttributeName\":\"tenant\",\"SearchSchemaElementType\":\"HASH\"},{\"AttributeName\":"
-		"\"category\",\"SearchSchemaElementType\":\"INLINE_FILTER\"}]}]}"},
-	ITEM("tab", "\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"},\"g\":{\"S\":\"g\"},\"l\":{\"B\":\"AAE=\"},\"ttl\":{\"N\":\"1700000100\"},\"ss\":{\"SS\":[\"x\",\"y\"]}"),
-	ITEM("tab", "\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"-2.5\"},\"m\":{\"M\":{\"x\":{\"L\":[{\"N\":\"1\"},{\"NULL\":true}]}}}"),
+	{"CreateTable", TABLE("tab")
+		"\"AttributeDefinitions\":["
+		TYPE("pk", "S") "," TYPE("sk", "N") "," TYPE("g", "S") "," TYPE("l", "B") "],"
+		KEYS(HASH("pk") "," RANGE("sk")) ","
+		"\"GlobalSecondaryIndexes\":[{\"IndexName\":\"gsi\"," KEYS(HASH("g")) ","
+		"\"Projection\":{\"ProjectionType\":\"KEYS_ONLY\"}}],"
+		"\"LocalSecondaryIndexes\":[{\"IndexName\":\"lsi\","
+		KEYS(HASH("pk") "," RANGE("l")) ",\"Projection\":{\"ProjectionType\":\"ALL\"}}],"
+		"\"StreamSpecification\":{\"StreamEnabled\":true,"
+		"\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}}"},
+	{"UpdateTimeToLive",
+		"{\"TableName\":\"tab\","
+		"\"TimeToLiveSpecification\":{\"Enabled\":true,\"AttributeName\":\"ttl\"}}"},
+	{"CreateTable", TABLE("num")
+		"\"AttributeDefinitions\":[" TYPE("pk", "N") "]," KEYS(HASH("pk")) "}"},
+	{"CreateTable", TABLE("bin")
+		"\"AttributeDefinitions\":[" TYPE("pk", "B") "," TYPE("sk", "S") "],"
+		KEYS(HASH("pk") "," RANGE("sk")) "}"},
+	{"CreateTable", TABLE("vec")
+		"\"AttributeDefinitions\":["
+		TYPE("pk", "S") "," TYPE("tenant", "S") "," TYPE("category", "S") "],"
+		KEYS(HASH("pk")) ",\"VectorIndexes\":[{\"IndexName\":\"cosine\","
+		"\"VectorAttribute\":{\"AttributeName\":\"embedding\"},\"Dimensions\":3,"
+		"\"DistanceFunction\":\"COSINE\",\"Projection\":{\"ProjectionType\":\"ALL\"}},"
+		"{\"IndexName\":\"schema\","
+		"\"VectorAttribute\":{\"AttributeName\":\"embedding\"},\"Dimensions\":3,"
+		"\"DistanceFunction\":\"EUCLIDEAN\","
+		"\"Projection\":{\"ProjectionType\":\"KEYS_ONLY\"},\"SearchSchema\":["
+		"{\"AttributeName\":\"tenant\",\"SearchSchemaElementType\":\"HASH\"},"
+		"{\"AttributeName\":\"category\","
+		"\"SearchSchemaElementType\":\"INLINE_FILTER\"}]}]}"},
+	ITEM("tab",
+		"\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"1\"},\"g\":{\"S\":\"g\"},"
+		"\"l\":{\"B\":\"AAE=\"},\"ttl\":{\"N\":\"1700000100\"},"
+		"\"ss\":{\"SS\":[\"x\",\"y\"]}"),
+	ITEM("tab",
+		"\"pk\":{\"S\":\"a\"},\"sk\":{\"N\":\"-2.5\"},"
+		"\"m\":{\"M\":{\"x\":{\"L\":[{\"N\":\"1\"},{\"NULL\":true}]}}}"),
 	ITEM("tab", "\"pk\":{\"S\":\"b\"},\"sk\":{\"N\":\"0\"},\"g\":{\"S\":\"g\"}"),
 	ITEM("num", "\"pk\":{\"N\":\"1\"},\"a\":{\"S\":\"x\"}"),
 	ITEM("bin", "\"pk\":{\"B\":\"AA==\"},\"sk\":{\"S\":\"s\"}"),
-	ITEM("vec", "\"pk\":{\"S\":\"a\"},\"tenant\":{\"S\":\"t\"},\"category\":{\"S\":\"c\"},\"embedding\":{\"L\":[{\"N\":\"1\"},{\"N\":\"0\"},{\"N\":\"0.5\"}]}"),
-	ITEM("vec", "\"pk\":{\"S\":\"b\"},\"tenant\":{\"S\":\"t\"},\"category\":{\"S\":\"d\"},\"embedding\":{\"L\":[{\"N\":\"-1\"},{\"N\":\"2\"},{\"N\":\"3\"}]}"),
+	ITEM("vec",
+		"\"pk\":{\"S\":\"a\"},\"tenant\":{\"S\":\"t\"},\"category\":{\"S\":\"c\"},"
+		"\"embedding\":{\"L\":[{\"N\":\"1\"},{\"N\":\"0\"},{\"N\":\"0.5\"}]}"),
+	ITEM("vec",
+		"\"pk\":{\"S\":\"b\"},\"tenant\":{\"S\":\"t\"},\"category\":{\"S\":\"d\"},"
+		"\"embedding\":{\"L\":[{\"N\":\"-1\"},{\"N\":\"2\"},{\"N\":\"3\"}]}"),
 };
+/* clang-format on */
 
 static struct service_fixture fixture;
 static struct features *features;
 static unsigned inputs;     /* of this store; 0: there is none */
 static bool is_schema_touched;
 
-/* With FUZZ_COUNT set: how often each operation came to which status, for whoever asks how deep the corpus goes. */
+/* With FUZZ_COUNT set: how often each operation came to which status, for whoever asks how deep the
+ * corpus goes. */
 static unsigned counts[128][2];
 
 static void count(const struct op_response *response)
@@ -59,7 +93,8 @@ static void print_counts(void)
 {
 	for (size_t i = 0; i < op_count() && i < sizeof(counts) / sizeof(counts[0]); i++) {
 		if (op_is_supported(op_at(i)))
-			fprintf(stderr, "%-36s %8u done %8u refused\n", op_name(op_at(i)), counts[i][0], counts[i][1]);
+			fprintf(stderr, "%-36s %8u done %8u refused\n", op_name(op_at(i)),
+				counts[i][0], counts[i][1]);
 	}
 }
 
@@ -78,7 +113,9 @@ static void open_store(struct arena *arena)
 		features = features_new(arena);
 	fixture.service.statements = statements;
 	for (size_t i = 0; i < sizeof(set_up) / sizeof(set_up[0]); i++)
-		MUST(service_fixture_call(&fixture, arena, str_of(set_up[i].op), str_of(set_up[i].body)).code == OK);
+		MUST(service_fixture_call(&fixture, arena, str_of(set_up[i].op),
+					  str_of(set_up[i].body))
+			     .code == OK);
 	inputs = 0;
 	is_schema_touched = false;
 }
@@ -92,7 +129,8 @@ static struct str answered(struct arena *arena, struct str answers, struct str n
 	for (size_t i = 0; i + key.n < answers.n; i++) {
 		if (answers.p[i] != '"' || memcmp(answers.p + i, key.p, key.n) != 0)
 			continue;
-		const char *start = answers.p + i + key.n, *end = memchr(start, '"', answers.n - i - key.n);
+		const char *start = answers.p + i + key.n,
+			   *end = memchr(start, '"', answers.n - i - key.n);
 		if (end)
 			found = (struct str){start, (size_t)(end - start)};
 	}
@@ -135,22 +173,30 @@ static struct str next_request(struct str *input)
 
 static bool changes_schema(struct str op)
 {
-	bool is_about_tables = str_contains(op, STR("Table")) || str_contains(op, STR("TimeToLive"));
+	bool is_about_tables =
+		str_contains(op, STR("Table")) || str_contains(op, STR("TimeToLive"));
 
-	return is_about_tables && !str_starts_with(op, STR("Describe")) && !str_starts_with(op, STR("List"));
+	return is_about_tables && !str_starts_with(op, STR("Describe")) &&
+	       !str_starts_with(op, STR("List"));
 }
 
 static void ask(struct arena *arena, struct str request, struct buf *answers)
 {
 	struct str op = fuzz_until(&request, '\n');
 	struct op_request call = {
-		.arena = arena, .target = str_printf(arena, "DynamoDB_20120810." STR_FMT, STR_ARG(op)), .body = fill_in(arena, request, buf_str(answers)),
-		.authenticate = service_fixture_let_in, .access_key = features_access_key, .explain = features->is_explained ? OP_EXPLAIN_TOO : OP_EXPLAIN_NOT,
+		.arena = arena,
+		.target = str_printf(arena, "DynamoDB_20120810." STR_FMT, STR_ARG(op)),
+		.body = fill_in(arena, request, buf_str(answers)),
+		.authenticate = service_fixture_let_in,
+		.access_key = features_access_key,
+		.explain = features->is_explained ? OP_EXPLAIN_TOO : OP_EXPLAIN_NOT,
 	};
 	struct op_response response = {0};
 
 	op_run(&fixture.service, &call, &response);
-	MUST(response.code == OK || response.status < 500 || response.code == ERR_INTERNAL_FAILURE || response.code == ERR_NO_REGION); /* as AWS fails */
+	MUST(response.code == OK || response.status < 500 ||
+	     response.code == ERR_INTERNAL_FAILURE ||
+	     response.code == ERR_NO_REGION); /* as AWS fails */
 	count(&response);
 	is_schema_touched = is_schema_touched || (response.code == OK && changes_schema(op));
 	if (response.body.n < REQUEST_MAX)

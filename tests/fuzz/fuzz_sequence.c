@@ -1,6 +1,7 @@
 /*
- * Sequences of up to 64 requests, made by the grammar of the shapes (grammar.h), against a new store in memory with a clock that turns between
- * requests. No request may look like our own failure; what was written is read back; in the end the store's rows agree with each other
+ * Sequences of up to 64 requests, made by the grammar of the shapes (grammar.h), against a new
+ * store in memory with a clock that turns between requests. No request may look like our own
+ * failure; what was written is read back; in the end the store's rows agree with each other
  * (storage/check.h), and each way to read a table finds the same items.
  */
 #include "protocol/op.h"
@@ -47,7 +48,8 @@ static void print_counts(void)
 {
 	for (size_t i = 0; i < op_count() && i < COUNT_OF(counts); i++) {
 		if (op_is_supported(op_at(i)))
-			fprintf(stderr, "%-36s %8u done %8u refused\n", op_name(op_at(i)), counts[i][0], counts[i][1]);
+			fprintf(stderr, "%-36s %8u done %8u refused\n", op_name(op_at(i)),
+				counts[i][0], counts[i][1]);
 	}
 }
 
@@ -72,15 +74,18 @@ static struct op_response call(struct str op, struct str body)
 	const struct json *json;
 
 	if (getenv("FUZZ_SHOW"))
-		fprintf(stderr, STR_FMT " " STR_FMT "\n    %d " STR_FMT "\n", STR_ARG(op), STR_ARG(body), response.status, STR_ARG(response.body));
+		fprintf(stderr, STR_FMT " " STR_FMT "\n    %d " STR_FMT "\n", STR_ARG(op),
+			STR_ARG(body), response.status, STR_ARG(response.body));
 	/* AWS itself fails at some requests, with these codes */
-	MUST(response.status < 500 || response.code == ERR_INTERNAL_FAILURE || response.code == ERR_MAINTENANCE || response.code == ERR_NO_REGION);
+	MUST(response.status < 500 || response.code == ERR_INTERNAL_FAILURE ||
+	     response.code == ERR_MAINTENANCE || response.code == ERR_NO_REGION);
 	MUST((response.status == 200) == (response.code == OK));
 	if (response.op)
 		counts[op_number(response.op)][response.code != OK]++;
 	if (response.body.n == 0 && response.code == OK) /* as AWS answers to changes of tags */
 		return response;
-	MUST(json_parse(world.request, response.body, &json, &err) == OK && json_type(json) == JSON_OBJECT);
+	MUST(json_parse(world.request, response.body, &json, &err) == OK &&
+	     json_type(json) == JSON_OBJECT);
 	MUST(response.code == OK || json_member(json, "__type"));
 	return response;
 }
@@ -97,26 +102,44 @@ static const struct json *parsed(struct str text)
 /* A new table, mostly one whose parameters go with each other. */
 static void make_create_table(struct grammar *g)
 {
-	static const char *const views[] = {"NEW_AND_OLD_IMAGES", "KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE"};
+	static const char *const views[] = {"NEW_AND_OLD_IMAGES", "KEYS_ONLY", "NEW_IMAGE",
+					    "OLD_IMAGE"};
 	unsigned parts = fuzz_byte(g->choices);
-	bool has_sort_key = grammar_tables[g->table].has_sort_key, has_local = parts & 2 && has_sort_key;
+	bool has_sort_key = grammar_tables[g->table].has_sort_key,
+	     has_local = parts & 2 && has_sort_key;
 
-	buf_printf(&g->out, "{\"TableName\":\"%s\",\"BillingMode\":\"PAY_PER_REQUEST\",\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"}%s]",
-		   grammar_tables[g->table].name, has_sort_key ? ",{\"AttributeName\":\"sk\",\"KeyType\":\"RANGE\"}" : "");
-	buf_printf(&g->out, ",\"AttributeDefinitions\":[{\"AttributeName\":\"pk\",\"AttributeType\":\"S\"}%s%s%s]",
-		   has_sort_key ? ",{\"AttributeName\":\"sk\",\"AttributeType\":\"N\"}" : "", parts & 1 ? ",{\"AttributeName\":\"g\",\"AttributeType\":\"S\"}" : "",
+	buf_printf(&g->out,
+		   "{\"TableName\":\"%s\",\"BillingMode\":\"PAY_PER_REQUEST\",\"KeySchema\":[{"
+		   "\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"}%s]",
+		   grammar_tables[g->table].name,
+		   has_sort_key ? ",{\"AttributeName\":\"sk\",\"KeyType\":\"RANGE\"}" : "");
+	buf_printf(&g->out,
+		   ",\"AttributeDefinitions\":[{\"AttributeName\":\"pk\",\"AttributeType\":\"S\"}%"
+		   "s%s%s]",
+		   has_sort_key ? ",{\"AttributeName\":\"sk\",\"AttributeType\":\"N\"}" : "",
+		   parts & 1 ? ",{\"AttributeName\":\"g\",\"AttributeType\":\"S\"}" : "",
 		   has_local ? ",{\"AttributeName\":\"l\",\"AttributeType\":\"N\"}" : "");
 	if (parts & 1)
-		buf_printf(&g->out, ",\"GlobalSecondaryIndexes\":[{\"IndexName\":\"gsi\",\"KeySchema\":[{\"AttributeName\":\"g\",\"KeyType\":\"HASH\"}],"
-			   "\"Projection\":{\"ProjectionType\":\"%s\"}}]", parts & 16 ? "KEYS_ONLY" : "ALL");
+		buf_printf(&g->out,
+			   ",\"GlobalSecondaryIndexes\":[{\"IndexName\":\"gsi\",\"KeySchema\":[{"
+			   "\"AttributeName\":\"g\",\"KeyType\":\"HASH\"}],"
+			   "\"Projection\":{\"ProjectionType\":\"%s\"}}]",
+			   parts & 16 ? "KEYS_ONLY" : "ALL");
 	if (has_local)
-		buf_printf(&g->out, ",\"LocalSecondaryIndexes\":[{\"IndexName\":\"lsi\",\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"},"
-			   "{\"AttributeName\":\"l\",\"KeyType\":\"RANGE\"}],\"Projection\":{\"ProjectionType\":\"INCLUDE\",\"NonKeyAttributes\":[\"n\"]}}]");
+		buf_printf(&g->out,
+			   ",\"LocalSecondaryIndexes\":[{\"IndexName\":\"lsi\",\"KeySchema\":[{"
+			   "\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"},"
+			   "{\"AttributeName\":\"l\",\"KeyType\":\"RANGE\"}],\"Projection\":{"
+			   "\"ProjectionType\":\"INCLUDE\",\"NonKeyAttributes\":[\"n\"]}}]");
 	if (parts & 4)
-		buf_printf(&g->out, ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"%s\"}", GRAMMAR_PICK(g, views));
+		buf_printf(&g->out,
+			   ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"%"
+			   "s\"}",
+			   GRAMMAR_PICK(g, views));
 	if (parts & 8)
-		grammar_text(g, ",\"VectorIndexes\":[{\"IndexName\":\"near\",\"VectorAttribute\":{\"AttributeName\":\"v\"},\"Dimensions\":3,\"DistanceFunction\":"
-			   "\"COSINE\",\"Projection\":{\"ProjectionType\":\"ALL\"}}]");
+		grammar_text(g, ",\"VectorIndexes\":[{\"IndexName\":\"near\",\"VectorAttribute\":{"
+				"\"AttributeName\":\"v\"},\"Dimensions\":3,\"DistanceFunction\":"
+				"\"COSINE\",\"Projection\":{\"ProjectionType\":\"ALL\"}}]");
 	buf_add_byte(&g->out, '}');
 }
 
@@ -124,26 +147,32 @@ static void make_create_table(struct grammar *g)
 static void make_update_table(struct grammar *g)
 {
 	static const char *const changes[] = {
-		"\"AttributeDefinitions\":[{\"AttributeName\":\"n\",\"AttributeType\":\"N\"}],\"GlobalSecondaryIndexUpdates\":[{\"Create\":{\"IndexName\":\"late\","
-		"\"KeySchema\":[{\"AttributeName\":\"n\",\"KeyType\":\"HASH\"}],\"Projection\":{\"ProjectionType\":\"ALL\"}}}]",
+		"\"AttributeDefinitions\":[{\"AttributeName\":\"n\",\"AttributeType\":\"N\"}],"
+		"\"GlobalSecondaryIndexUpdates\":[{\"Create\":{\"IndexName\":\"late\","
+		"\"KeySchema\":[{\"AttributeName\":\"n\",\"KeyType\":\"HASH\"}],\"Projection\":{"
+		"\"ProjectionType\":\"ALL\"}}}]",
 		"\"GlobalSecondaryIndexUpdates\":[{\"Delete\":{\"IndexName\":\"late\"}}]",
 		"\"GlobalSecondaryIndexUpdates\":[{\"Delete\":{\"IndexName\":\"gsi\"}}]",
 		"\"StreamSpecification\":{\"StreamEnabled\":false}",
-		"\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}",
-		"\"VectorIndexUpdates\":[{\"Create\":{\"IndexName\":\"near\",\"VectorAttribute\":{\"AttributeName\":\"v\"},\"Dimensions\":3,\"DistanceFunction\":"
+		"\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_"
+		"IMAGES\"}",
+		"\"VectorIndexUpdates\":[{\"Create\":{\"IndexName\":\"near\",\"VectorAttribute\":{"
+		"\"AttributeName\":\"v\"},\"Dimensions\":3,\"DistanceFunction\":"
 		"\"EUCLIDEAN\",\"Projection\":{\"ProjectionType\":\"KEYS_ONLY\"}}}]",
 		"\"VectorIndexUpdates\":[{\"Delete\":{\"IndexName\":\"near\"}}]",
 		"\"DeletionProtectionEnabled\":true",
 		"\"DeletionProtectionEnabled\":false",
 	};
 
-	buf_printf(&g->out, "{\"TableName\":\"%s\",%s}", grammar_tables[g->table].name, GRAMMAR_PICK(g, changes));
+	buf_printf(&g->out, "{\"TableName\":\"%s\",%s}", grammar_tables[g->table].name,
+		   GRAMMAR_PICK(g, changes));
 }
 
 /* Upkeep does its work, as it does when the clock is turned. */
 static void turn_clock(struct str *choices)
 {
-	static const int64_t steps[] = {1000, 3600000, 86400000, 5 * 86400000ll, 60000, 40 * 86400000ll};
+	static const int64_t steps[] = {1000,           3600000, 86400000,
+					5 * 86400000ll, 60000,   40 * 86400000ll};
 	const struct times times = {.tell = tell_times};
 	struct err err = err_in(world.request);
 	uint64_t deleted = 0;
@@ -155,7 +184,8 @@ static void turn_clock(struct str *choices)
 		MUST(backfill_step(world.fixture.service.catalog, &times, &wait_ms, &err) == OK);
 	MUST(wait_ms > 0);
 	for (int i = 0; i < 100 && more; i++)
-		MUST(ttl_sweep(world.fixture.service.catalog, &times, 0, &deleted, &more, &err) == OK);
+		MUST(ttl_sweep(world.fixture.service.catalog, &times, 0, &deleted, &more, &err) ==
+		     OK);
 	MUST(stream_sweep(world.fixture.service.catalog, &times, &err) == OK);
 }
 
@@ -163,7 +193,10 @@ static void turn_clock(struct str *choices)
 static struct value value_of(const struct json *json)
 {
 	struct err err = err_in(world.request), value_err = err;
-	struct walk walk = {.arena = world.request, .err = &err, .value_err = &value_err, .depth_max = VALUE_DEPTH_MAX};
+	struct walk walk = {.arena = world.request,
+			    .err = &err,
+			    .value_err = &value_err,
+			    .depth_max = VALUE_DEPTH_MAX};
 	struct value value;
 
 	MUST(json && shape_read_attribute(&walk, json, &value) == OK && value_err.code == OK);
@@ -193,7 +226,8 @@ static void add_value(struct json_out *out, const struct json *json)
 	json_out_value(out, &value);
 }
 
-/* GetItem finds the item under its own key, or nothing where it is not `is_there`. `item` may be the key alone then. */
+/* GetItem finds the item under its own key, or nothing where it is not `is_there`. `item` may be
+ * the key alone then. */
 static void check_item(struct str table, const struct json *item, bool is_there)
 {
 	struct json_out out = json_out_in(world.request);
@@ -201,7 +235,8 @@ static void check_item(struct str table, const struct json *item, bool is_there)
 	bool has_sort_key = false;
 
 	for (size_t i = 0; i < COUNT_OF(grammar_tables); i++)
-		has_sort_key = has_sort_key || (str_eq(table, str_of(grammar_tables[i].name)) && grammar_tables[i].has_sort_key);
+		has_sort_key = has_sort_key || (str_eq(table, str_of(grammar_tables[i].name)) &&
+						grammar_tables[i].has_sort_key);
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "TableName", table);
 	json_out_field_boolean(&out, "ConsistentRead", true);
@@ -221,7 +256,8 @@ static void check_item(struct str table, const struct json *item, bool is_there)
 	MUST(is_there ? found && is_same_item(item, found) : !found);
 }
 
-/* The tables of the grammar have the keys that it says; others, named by their ARN, are not looked at. */
+/* The tables of the grammar have the keys that it says; others, named by their ARN, are not looked
+ * at. */
 static bool is_known(const struct json *name, struct str *out)
 {
 	if (!name || json_type(name) != JSON_STRING)
@@ -249,8 +285,10 @@ static void check_part(const struct json *put, const struct json *key, const str
 
 static void check_transaction(const struct json *body)
 {
-	for (const struct json *action = json_first(json_member(body, "TransactItems")); action; action = json_next(action)) {
-		const struct json *put = json_member(action, "Put"), *deleted = json_member(action, "Delete");
+	for (const struct json *action = json_first(json_member(body, "TransactItems")); action;
+	     action = json_next(action)) {
+		const struct json *put = json_member(action, "Put"),
+				  *deleted = json_member(action, "Delete");
 
 		if (put || deleted)
 			check_part(put, deleted, json_member(put ? put : deleted, "TableName"));
@@ -264,8 +302,10 @@ static void check_batch(const struct json *body)
 	for (const struct json *table = json_first(tables); table; table = json_next(table)) {
 		struct str name = json_name(world.request, table);
 
-		for (const struct json *part = json_first(table); part && name.n < 4; part = json_next(part)) {
-			const struct json *put = json_member(part, "PutRequest"), *deleted = json_member(part, "DeleteRequest");
+		for (const struct json *part = json_first(table); part && name.n < 4;
+		     part = json_next(part)) {
+			const struct json *put = json_member(part, "PutRequest"),
+					  *deleted = json_member(part, "DeleteRequest");
 
 			if (put)
 				check_item(name, json_member(put, "Item"), true);
@@ -295,7 +335,8 @@ static void check_write(struct str op, struct str text, const struct op_response
 		check_part(NULL, body, json_member(body, "TableName"));
 	if (!str_eq(op, STR("UpdateItem")) || !is_known(json_member(body, "TableName"), &table))
 		return;
-	const struct json *returned = json_member(body, "ReturnValues"), *attributes = json_member(parsed(response->body), "Attributes");
+	const struct json *returned = json_member(body, "ReturnValues"),
+			  *attributes = json_member(parsed(response->body), "Attributes");
 	if (returned && attributes && str_eq(json_string(world.request, returned), STR("ALL_NEW")))
 		check_item(table, attributes, true);
 }
@@ -311,7 +352,9 @@ static void remember(struct str answer)
 /* One request of the operation. */
 static void ask_for(size_t number, struct str *choices)
 {
-	struct grammar g = {world.request, choices, buf_str(&world.answers), buf_in(world.request), 0, false, false};
+	struct grammar g = {
+		world.request, choices, buf_str(&world.answers), buf_in(world.request), 0,
+		false,         false};
 	bool is_stream = str_starts_with(str_of(operations[number].target), STR("STREAMS."));
 	struct str op = str_of(strchr(operations[number].target, '.') + 1);
 
@@ -322,7 +365,11 @@ static void ask_for(size_t number, struct str *choices)
 		make_update_table(&g);
 	else
 		grammar_structure(&g, operations[number].input);
-	struct op_response response = call(is_stream ? str_printf(world.request, "DynamoDBStreams_20120810." STR_FMT, STR_ARG(op)) : op, buf_str(&g.out));
+	struct op_response response =
+		call(is_stream ? str_printf(world.request, "DynamoDBStreams_20120810." STR_FMT,
+					    STR_ARG(op))
+			       : op,
+		     buf_str(&g.out));
 	remember(response.body);
 	check_write(op, buf_str(&g.out), &response);
 }
@@ -352,9 +399,12 @@ static void ask(struct str *input)
 	}
 	size_t number = (first + number_of("DYNAMODB.PutItem")) % COUNT_OF(operations);
 	/* requests for items are what most of the others are for */
-	for (size_t i = 0; first >= 128 && i < COUNT_OF(operations) && operations[number].surface == SURFACE_OLDER; i++)
+	for (size_t i = 0; first >= 128 && i < COUNT_OF(operations) &&
+			   operations[number].surface == SURFACE_OLDER;
+	     i++)
 		number = (number + 1) % COUNT_OF(operations);
-	bool is_records = number == number_of("STREAMS.GetRecords"), is_iterator = number == number_of("STREAMS.GetShardIterator");
+	bool is_records = number == number_of("STREAMS.GetRecords"),
+	     is_iterator = number == number_of("STREAMS.GetShardIterator");
 	if ((is_records || is_iterator) && first % 2)
 		ask_before("STREAMS.DescribeStream");
 	if (is_records && first % 2)
@@ -362,7 +412,8 @@ static void ask(struct str *input)
 	ask_for(number, input);
 }
 
-/* Reads all pages of a table or an index; its items are looked up by their keys where it is a table. */
+/* Reads all pages of a table or an index; its items are looked up by their keys where it is a
+ * table. */
 static size_t scan(struct str table, struct str index, unsigned limit)
 {
 	struct str start = STR_ABSENT;
@@ -371,7 +422,8 @@ static size_t scan(struct str table, struct str index, unsigned limit)
 	for (int page = 0; page < PAGES_MAX; page++) {
 		struct buf body = buf_in(world.request);
 
-		buf_printf(&body, "{\"TableName\":\"" STR_FMT "\",\"Limit\":%u", STR_ARG(table), limit);
+		buf_printf(&body, "{\"TableName\":\"" STR_FMT "\",\"Limit\":%u", STR_ARG(table),
+			   limit);
 		if (str_is_set(index))
 			buf_printf(&body, ",\"IndexName\":\"" STR_FMT "\"", STR_ARG(index));
 		if (str_is_set(start))
@@ -380,13 +432,20 @@ static size_t scan(struct str table, struct str index, unsigned limit)
 		struct op_response response = call(STR("Scan"), buf_str(&body));
 		MUST(response.code == OK);
 		const struct json *answer = parsed(response.body);
-		for (const struct json *item = json_first(json_member(answer, "Items")); item; item = json_next(item), n++) {
+		for (const struct json *item = json_first(json_member(answer, "Items")); item;
+		     item = json_next(item), n++) {
 			if (!str_is_set(index) && limit > 1)
 				check_item(table, item, true);
 		}
 		if (!json_member(answer, "LastEvaluatedKey"))
 			return n;
-		struct grammar g = {world.request, &(struct str){"", 0}, response.body, buf_in(world.request), 0, false, false};
+		struct grammar g = {world.request,
+				    &(struct str){"", 0},
+				    response.body,
+				    buf_in(world.request),
+				    0,
+				    false,
+				    false};
 		start = grammar_answered(&g, "LastEvaluatedKey");
 	}
 	MUST(false);
@@ -399,7 +458,8 @@ static void count_size(struct str name, size_t place, uint64_t *items, uint64_t 
 	struct err err = err_in(world.request);
 	struct table *table;
 
-	MUST(catalog_get(world.fixture.service.catalog, NAMESPACE, name, world.now_ms, &table, &err) == OK);
+	MUST(catalog_get(world.fixture.service.catalog, NAMESPACE, name, world.now_ms, &table,
+			 &err) == OK);
 	const struct index *index = place == 0 ? NULL : table_index_at(table, place - 1);
 	MUST(catalog_size(world.fixture.service.catalog, table, index, items, bytes, &err) == OK);
 	table_unref(table);
@@ -411,9 +471,11 @@ static void check_table(struct str name, uint64_t sizes[][2], size_t *n)
 	struct err err = err_in(world.request);
 	struct table *table;
 
-	if (catalog_get(world.fixture.service.catalog, NAMESPACE, name, world.now_ms, &table, &err) != OK)
+	if (catalog_get(world.fixture.service.catalog, NAMESPACE, name, world.now_ms, &table,
+			&err) != OK)
 		return;
-	bool is_readable = table->state.status == STATUS_ACTIVE || table->state.status == STATUS_UPDATING;
+	bool is_readable =
+		table->state.status == STATUS_ACTIVE || table->state.status == STATUS_UPDATING;
 	for (size_t i = 0; i <= table_index_total(table) && is_readable; i++, ++*n) {
 		const struct index *index = i == 0 ? NULL : table_index_at(table, i - 1);
 		struct str index_name = index ? index->name : STR_ABSENT;
@@ -434,7 +496,8 @@ static void tell_finding(void *context, struct str line)
 	fprintf(stderr, STR_FMT "\n", STR_ARG(line));
 }
 
-/* The rows agree with each other, and a catalog that is opened on them again sees what the one that wrote them saw. */
+/* The rows agree with each other, and a catalog that is opened on them again sees what the one that
+ * wrote them saw. */
 static void check_all(void)
 {
 	struct check_report report = {.tell = tell_finding};
@@ -442,13 +505,15 @@ static void check_all(void)
 	uint64_t sizes[128][2] = {{0}}, again[128][2] = {{0}};
 	size_t n = 0, n_again = 0;
 
-	MUST(check_store(world.fixture.store, &settings_records, world.now_ms, &report, &err) == OK);
+	MUST(check_store(world.fixture.store, &settings_records, world.now_ms, &report, &err) ==
+	     OK);
 	MUST(report.findings == 0);
 	for (size_t i = 0; i < COUNT_OF(grammar_tables); i++)
 		check_table(str_of(grammar_tables[i].name), sizes, &n);
 	struct str tables = call(STR("ListTables"), STR("{}")).body;
 	catalog_close(world.fixture.service.catalog);
-	MUST(catalog_open(world.fixture.store, &world.options, &world.fixture.service.catalog, &err) == OK);
+	MUST(catalog_open(world.fixture.store, &world.options, &world.fixture.service.catalog,
+			  &err) == OK);
 	MUST(str_eq(tables, call(STR("ListTables"), STR("{}")).body));
 	for (size_t i = 0; i < COUNT_OF(grammar_tables); i++)
 		check_table(str_of(grammar_tables[i].name), again, &n_again);
@@ -461,10 +526,15 @@ static void open_world(struct str *input)
 	struct err err = err_in(world.arena);
 	unsigned how = fuzz_byte(input);
 
-	world.options = (struct catalog_options){.settings = &settings_records, .vector_memory_bytes = how & 1 ? 0 : 1 << 20, .rotation = {.records = how & 2 ? 3 : 0}};
-	world.fixture = (struct service_fixture){.service = {.now_ms = tell_time, .statements = partiql_cache_new(), .is_timed = how >= 240}};
+	world.options = (struct catalog_options){.settings = &settings_records,
+						 .vector_memory_bytes = how & 1 ? 0 : 1 << 20,
+						 .rotation = {.records = how & 2 ? 3 : 0}};
+	world.fixture = (struct service_fixture){.service = {.now_ms = tell_time,
+							     .statements = partiql_cache_new(),
+							     .is_timed = how >= 240}};
 	MUST(sqlite_store_open(&options, &world.fixture.store, &err) == OK);
-	MUST(catalog_open(world.fixture.store, &world.options, &world.fixture.service.catalog, &err) == OK);
+	MUST(catalog_open(world.fixture.store, &world.options, &world.fixture.service.catalog,
+			  &err) == OK);
 	world.now_ms = SERVICE_FIXTURE_NOW_MS;
 	world.answers = buf_in(world.arena);
 }
@@ -484,7 +554,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* tables that most sequences have use for */
 	for (unsigned i = 0; i < 2; i++) {
 		struct str choices = fuzz_bytes(&input, 2);
-		struct grammar g = {world.request, &choices, STR_ABSENT, buf_in(world.request), i, false, false};
+		struct grammar g = {world.request, &choices, STR_ABSENT, buf_in(world.request), i,
+				    false,         false};
 
 		make_create_table(&g);
 		struct op_response response = call(STR("CreateTable"), buf_str(&g.out));

@@ -1,7 +1,8 @@
 /*
- * A request to the signature check. Input: a byte (mode, and a step of the clock), then lines: method, path, query, headers "Name: value"
- * up to an empty line; the rest is the body. Only the right signature passes in mode "verify": where the answer tells what should
- * have been signed, the target signs that with the secret, sees it pass, and sees it fail for another body or method.
+ * A request to the signature check. Input: a byte (mode, and a step of the clock), then lines:
+ * method, path, query, headers "Name: value" up to an empty line; the rest is the body. Only the
+ * right signature passes in mode "verify": where the answer tells what should have been signed, the
+ * target signs that with the secret, sees it pass, and sees it fail for another body or method.
  */
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -48,8 +49,10 @@ static struct str sign(struct arena *arena, struct str refusal)
 	unsigned char key[HASH_SIZE];
 	struct buf hex = buf_in(arena);
 
-	for (size_t i = 0; i + sizeof(mark) - 1 <= refusal.n; i++) /* the last: the request can contain the words too */
-		start = memcmp(refusal.p + i, mark, sizeof(mark) - 1) == 0 ? refusal.p + i + 1 : start;
+	for (size_t i = 0; i + sizeof(mark) - 1 <= refusal.n;
+	     i++) /* the last: the request can contain the words too */
+		start = memcmp(refusal.p + i, mark, sizeof(mark) - 1) == 0 ? refusal.p + i + 1
+									   : start;
 	if (!start)
 		return STR_ABSENT;
 	struct str to_sign = {start, (size_t)(refusal.p + refusal.n - start)};
@@ -70,7 +73,8 @@ static struct str sign(struct arena *arena, struct str refusal)
 }
 
 /* `s` with what stands behind the first `name` up to an end character replaced. */
-static struct str replace(struct arena *arena, struct str s, struct str name, const char *ends, struct str with)
+static struct str replace(struct arena *arena, struct str s, struct str name, const char *ends,
+			  struct str with)
 {
 	struct buf out = buf_in(arena);
 
@@ -88,7 +92,8 @@ static struct str replace(struct arena *arena, struct str s, struct str name, co
 	return s;
 }
 
-static enum code check(struct sigv4 *sigv4, struct arena *arena, const struct sigv4_request *request, int64_t now_s, struct err *err)
+static enum code check(struct sigv4 *sigv4, struct arena *arena,
+		       const struct sigv4_request *request, int64_t now_s, struct err *err)
 {
 	struct ns ns;
 
@@ -99,8 +104,8 @@ static enum code check(struct sigv4 *sigv4, struct arena *arena, const struct si
 }
 
 /* Signs the request as asked and sends it again. */
-static void check_signed(struct sigv4 *sigv4, struct arena *arena, struct sigv4_request *request, struct headers *headers, int64_t now_s,
-			 struct str refusal)
+static void check_signed(struct sigv4 *sigv4, struct arena *arena, struct sigv4_request *request,
+			 struct headers *headers, int64_t now_s, struct str refusal)
 {
 	struct str signature = sign(arena, refusal);
 	struct str first = headers_first(headers, STR("Authorization"));
@@ -111,11 +116,13 @@ static void check_signed(struct sigv4 *sigv4, struct arena *arena, struct sigv4_
 	request->query = replace(arena, request->query, STR("X-Amz-Signature="), "&", signature);
 	for (size_t i = 0; i < headers->n; i++) {
 		if (headers->v[i].value.p == first.p)
-			headers->v[i].value = replace(arena, first, STR("Signature="), ", \t", signature);
+			headers->v[i].value =
+				replace(arena, first, STR("Signature="), ", \t", signature);
 	}
 	if (check(sigv4, arena, request, now_s, &err) != OK)
 		return; /* twice in it, or a part of what is signed */
-	bool is_body_signed = !str_eq(headers_first(headers, STR("X-Amz-Content-Sha256")), STR("UNSIGNED-PAYLOAD"));
+	bool is_body_signed = !str_eq(headers_first(headers, STR("X-Amz-Content-Sha256")),
+				      STR("UNSIGNED-PAYLOAD"));
 	struct sigv4_request changed = *request;
 	changed.method = str_printf(arena, STR_FMT "X", STR_ARG(request->method));
 	MUST(check(sigv4, arena, &changed, now_s, &err) != OK);
@@ -127,8 +134,11 @@ static void check_signed(struct sigv4 *sigv4, struct arena *arena, struct sigv4_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct credential credentials[] = {{.access_key = STR_INIT("AKIDEXAMPLE"), .secret = STR_INIT(VECTOR_SECRET)},
-							{.access_key = STR_INIT("WITHTOKEN"), .secret = STR_INIT(VECTOR_SECRET), .token = STR_INIT("token")}};
+	static const struct credential credentials[] = {
+		{.access_key = STR_INIT("AKIDEXAMPLE"), .secret = STR_INIT(VECTOR_SECRET)},
+		{.access_key = STR_INIT("WITHTOKEN"),
+		 .secret = STR_INIT(VECTOR_SECRET),
+		 .token = STR_INIT("token")}};
 	static struct sigv4 *sigv4[3];
 	struct str input = {(const char *)data, size < INPUT_MAX ? size : INPUT_MAX};
 	struct arena *arena = fuzz_arena();

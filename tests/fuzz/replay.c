@@ -1,7 +1,9 @@
 /*
- * replay - runs a fuzz target over the files of its corpus, and over their prefixes: what `make test` does without libFuzzer.
+ * replay - runs a fuzz target over the files of its corpus, and over their prefixes: what `make
+ * test` does without libFuzzer.
  *
- *     replay_TARGET FOLDER [PREFIXES]     so many prefixes of each file at most, spread over its first bytes
+ *     replay_TARGET FOLDER [PREFIXES]     so many prefixes of each file at most, spread over its
+ * first bytes
  */
 #include <dirent.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * mutation - which mutant runs. The mutated files include it; mutants.py writes them.
  *
- * MUTANT=N in the environment chooses one, none being 0. MUTANTS_REACHED=FILE names a file with a byte per mutant, in which those are marked
- * whose place was reached.
+ * MUTANT=N in the environment chooses one, none being 0. MUTANTS_REACHED=FILE names a file with a
+ * byte per mutant, in which those are marked whose place was reached.
  */
 #ifndef DYNALITH_MUTATION_H
 #define DYNALITH_MUTATION_H
@@ -29,7 +29,8 @@ __attribute__((constructor, weak)) void mutation_start(void)
 	int file = open(name, O_RDWR);
 	if (file < 0 || fstat(file, &stat) != 0)
 		abort();
-	mutation_reached = mmap(NULL, (size_t)stat.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	mutation_reached =
+		mmap(NULL, (size_t)stat.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (mutation_reached == MAP_FAILED)
 		abort();
 	close(file);

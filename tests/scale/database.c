@@ -41,8 +41,8 @@ struct session {
 
 struct database database;
 
-static const char deadlock[] = "40P01", is_there_already[] = "23505", division[] = "22012", lock_timeout[] = "55P03",
-		  in_failed[] = "25P02", unsupported[] = "0A000";
+static const char deadlock[] = "40P01", is_there_already[] = "23505", division[] = "22012",
+		  lock_timeout[] = "55P03", in_failed[] = "25P02", unsupported[] = "0A000";
 
 static uint64_t hash(int64_t ks, struct str key)
 {
@@ -163,8 +163,10 @@ static void have(struct session *session, struct row *row, bool is_alone)
 
 	if (!held) {
 		if (session->held_count == session->held_capacity) {
-			session->held_capacity = session->held_capacity ? session->held_capacity * 2 : 16;
-			session->held = arena_checked(realloc(session->held, session->held_capacity * sizeof(*held)));
+			session->held_capacity =
+				session->held_capacity ? session->held_capacity * 2 : 16;
+			session->held = arena_checked(
+				realloc(session->held, session->held_capacity * sizeof(*held)));
 		}
 		held = &session->held[session->held_count++];
 		*held = (struct held){.row = row};
@@ -216,7 +218,9 @@ static const char *wait_for(struct session *session, struct row *row, bool is_al
 	row->waits++;
 	give_core(session);
 	while (!waiter.is_given && !state) {
-		int64_t due_ns = start_ns + (fiber_now_ns() < start_ns + DEADLOCK_NS ? DEADLOCK_NS : LOCK_TIMEOUT_NS);
+		int64_t due_ns =
+			start_ns +
+			(fiber_now_ns() < start_ns + DEADLOCK_NS ? DEADLOCK_NS : LOCK_TIMEOUT_NS);
 
 		if (fiber_wait(&waiter, due_ns) || waiter.is_given)
 			continue;
@@ -253,7 +257,8 @@ static const char *lock(struct session *session, struct row *row, bool is_alone)
 
 static void let_in(struct row *row)
 {
-	for (struct waiter *waiter = row->first; waiter && may_have(waiter->session, row, waiter->is_alone); waiter = row->first) {
+	for (struct waiter *waiter = row->first;
+	     waiter && may_have(waiter->session, row, waiter->is_alone); waiter = row->first) {
 		row->first = waiter->next;
 		have(waiter->session, row, waiter->is_alone);
 		waiter->is_given = true;
@@ -266,7 +271,8 @@ static uint64_t oldest_snapshot(void)
 	uint64_t oldest = database.commits;
 
 	for (const struct session *session = database.sessions; session; session = session->next) {
-		if ((session->state == STATE_IMPLICIT || session->state == STATE_READING) && session->snapshot < oldest)
+		if ((session->state == STATE_IMPLICIT || session->state == STATE_READING) &&
+		    session->snapshot < oldest)
 			oldest = session->snapshot;
 	}
 	return oldest;
@@ -281,7 +287,8 @@ static void finish(struct session *session, bool is_committed)
 	if (is_committed && (counted++ % PRUNE_EVERY == 0 || oldest > database.commits))
 		oldest = oldest_snapshot();
 	for (size_t i = 0; i < session->held_count; i++)
-		has_changes = has_changes || (session->held[i].is_alone && session->held[i].row->pending);
+		has_changes =
+			has_changes || (session->held[i].is_alone && session->held[i].row->pending);
 	database.commits += is_committed && has_changes;
 	for (size_t i = 0; i < session->held_count; i++) {
 		struct held *held = &session->held[i];
@@ -341,7 +348,8 @@ static void fail(struct session *session, struct reply *reply, const char *state
 	bool is_explicit = session->state == STATE_WRITING || session->state == STATE_READING;
 
 	reply->state = state;
-	database.conflicts += strncmp(state, "40", 2) == 0 || state == is_there_already || state == division;
+	database.conflicts +=
+		strncmp(state, "40", 2) == 0 || state == is_there_already || state == division;
 	finish(session, false);
 	session->state = is_explicit ? STATE_FAILED : STATE_IDLE;
 }
@@ -363,14 +371,16 @@ static int64_t number(struct str value)
 
 
 /* Another row of the reply. */
-static void add_row(struct arena *arena, struct reply *reply, unsigned columns, const struct str *cells)
+static void add_row(struct arena *arena, struct reply *reply, unsigned columns,
+		    const struct str *cells)
 {
 	struct str *v = ARENA_ARRAY(arena, struct str, (size_t)(reply->rows + 1) * columns);
 
 	if (reply->rows > 0)
 		memcpy(v, reply->v, (size_t)reply->rows * columns * sizeof(*v));
 	for (unsigned i = 0; i < columns; i++)
-		v[reply->rows * columns + i] = str_is_set(cells[i]) ? str_copy(arena, cells[i]) : STR_ABSENT;
+		v[reply->rows * columns + i] =
+			str_is_set(cells[i]) ? str_copy(arena, cells[i]) : STR_ABSENT;
 	reply->v = v;
 	reply->columns = columns;
 	reply->rows++;
@@ -396,7 +406,8 @@ struct call {
 static void do_begin(const struct call *call)
 {
 	work(call->session, costs[COST_LIGHT]);
-	call->session->state = call->statement == STATEMENT_BEGIN_WRITE ? STATE_WRITING : STATE_READING;
+	call->session->state =
+		call->statement == STATEMENT_BEGIN_WRITE ? STATE_WRITING : STATE_READING;
 	call->session->snapshot = database.commits;
 }
 
@@ -405,7 +416,9 @@ static void do_end(const struct call *call)
 	struct session *session = call->session;
 
 	work(session, costs[COST_LIGHT]);
-	call->reply->tag = call->statement == STATEMENT_COMMIT && session->state != STATE_FAILED ? "COMMIT" : "ROLLBACK";
+	call->reply->tag = call->statement == STATEMENT_COMMIT && session->state != STATE_FAILED
+				   ? "COMMIT"
+				   : "ROLLBACK";
 	if (call->statement == STATEMENT_COMMIT && is_writing(session))
 		commit(session);
 	else
@@ -423,7 +436,8 @@ static void do_get(const struct call *call)
 
 static void do_get_two(const struct call *call)
 {
-	const struct str values[] = {look_up(call->session, number(call->v[0]), call->v[1]), look_up(call->session, number(call->v[2]), call->v[3])};
+	const struct str values[] = {look_up(call->session, number(call->v[0]), call->v[1]),
+				     look_up(call->session, number(call->v[2]), call->v[3])};
 
 	add_row(call->arena, call->reply, 2, values);
 }
@@ -444,7 +458,8 @@ static void do_get_any(const struct call *call)
 }
 
 /* False: the statement failed. *row is NULL where there is none. */
-static bool lock_there(const struct call *call, int64_t ks, struct str key, bool is_alone, struct row **row)
+static bool lock_there(const struct call *call, int64_t ks, struct str key, bool is_alone,
+		       struct row **row)
 {
 	*row = rows_find(&database.rows, ks, key);
 	if (!*row || !row_now(*row, call->session)) {
@@ -474,10 +489,12 @@ static void do_get_locked(const struct call *call)
 }
 
 /* Changes a row that need not be there; only: 1 where it must be, -1 where it must not. */
-static bool change(const struct call *call, int64_t ks, struct str key, bool is_there, struct str value, int only)
+static bool change(const struct call *call, int64_t ks, struct str key, bool is_there,
+		   struct str value, int only)
 {
 	work_on(call->session, ks, key, costs[COST_WRITE]);
-	struct row *row = only > 0 ? rows_find(&database.rows, ks, key) : rows_place(&database.rows, ks, key);
+	struct row *row =
+		only > 0 ? rows_find(&database.rows, ks, key) : rows_place(&database.rows, ks, key);
 	if (only > 0 && (!row || !row_now(row, call->session)))
 		return true;
 	const char *state = lock(call->session, row, true);
@@ -523,13 +540,15 @@ static void do_add(const struct call *call)
 	row_change(row, true, store_number_value(sum, bytes));
 }
 
-/* The counter's next number and largest stamp; the row under that number. See APPEND in statements.def. */
+/* The counter's next number and largest stamp; the row under that number. See APPEND in
+ * statements.def. */
 static void do_append(const struct call *call)
 {
 	int64_t ks = number(call->v[0]);
 	size_t at = (size_t)number(call->v[4]) - 1;
 	struct row *row;
-	char *value = arena_bytes(call->arena, call->v[3].n + 1), *key = arena_bytes(call->arena, call->v[2].n + 9);
+	char *value = arena_bytes(call->arena, call->v[3].n + 1),
+	     *key = arena_bytes(call->arena, call->v[2].n + 9);
 
 	work_on(call->session, ks, call->v[1], costs[COST_WRITE]);
 	if (!lock_there(call, ks, call->v[1], true, &row))
@@ -549,7 +568,8 @@ static void do_append(const struct call *call)
 	memcpy(key + call->v[2].n, counter.p, 8);
 	memcpy(value, call->v[3].p, call->v[3].n);
 	memcpy(value + at, head + 8, 8);
-	change(call, ks, (struct str){key, call->v[2].n + 8}, true, (struct str){value, call->v[3].n}, -1);
+	change(call, ks, (struct str){key, call->v[2].n + 8}, true,
+	       (struct str){value, call->v[3].n}, -1);
 }
 
 static void do_absent_check(const struct call *call)
@@ -566,26 +586,32 @@ static bool is_within(const struct row *row, int64_t ks, struct str high)
 /* The rows from $2 to $3, up to $4 of them; locked where the statement says so. */
 static void do_range(const struct call *call)
 {
-	bool is_reverse = call->statement == STATEMENT_REVERSE || call->statement == STATEMENT_REVERSE_LOCKED;
-	bool is_locked = call->statement == STATEMENT_FORWARD_LOCKED || call->statement == STATEMENT_REVERSE_LOCKED;
+	bool is_reverse =
+		call->statement == STATEMENT_REVERSE || call->statement == STATEMENT_REVERSE_LOCKED;
+	bool is_locked = call->statement == STATEMENT_FORWARD_LOCKED ||
+			 call->statement == STATEMENT_REVERSE_LOCKED;
 	int64_t ks = number(call->v[0]), limit = number(call->v[3]);
 	struct row *row = rows_from(&database.rows, ks, is_reverse ? call->v[2] : call->v[1]);
 
 	if (is_reverse) {
 		struct row *last = database.rows.head;
 
-		for (struct row *each = rows_from(&database.rows, ks, call->v[1]); each != row; each = each->next[0])
+		for (struct row *each = rows_from(&database.rows, ks, call->v[1]); each != row;
+		     each = each->next[0])
 			last = each;
 		row = last;
 	}
 	work_on(call->session, ks, call->v[1], costs[COST_READ]);
-	while (call->reply->rows < limit && (is_reverse ? row && row->ks == ks && str_cmp(row->key, call->v[1]) >= 0 : is_within(row, ks, call->v[2]))) {
+	while (call->reply->rows < limit &&
+	       (is_reverse ? row && row->ks == ks && str_cmp(row->key, call->v[1]) >= 0
+			   : is_within(row, ks, call->v[2]))) {
 		struct row *found = row;
 
 		if (is_locked && !lock_there(call, ks, row->key, true, &found))
 			return;
 		const struct version *version = found ? see(call->session, found) : NULL;
-		const struct str cells[] = {row->key, STR_ABSENT, version ? version->value : STR_ABSENT};
+		const struct str cells[] = {row->key, STR_ABSENT,
+					    version ? version->value : STR_ABSENT};
 		if (version)
 			add_row(call->arena, call->reply, 3, cells);
 		row = is_reverse ? row->before : row->next[0];
@@ -597,7 +623,8 @@ static void do_range_check(const struct call *call)
 {
 	int64_t ks = number(call->v[0]), n = 0;
 
-	for (const struct row *row = rows_from(&database.rows, ks, call->v[1]); is_within(row, ks, call->v[2]); row = row->next[0])
+	for (const struct row *row = rows_from(&database.rows, ks, call->v[1]);
+	     is_within(row, ks, call->v[2]); row = row->next[0])
 		n += see(call->session, row) != NULL;
 	work_on(call->session, ks, call->v[1], costs[COST_READ] + n * costs[COST_ROW]);
 	if (n != number(call->v[7]))
@@ -609,8 +636,8 @@ static void do_range_delete(const struct call *call)
 	int64_t ks = number(call->v[0]);
 	bool is_all = call->statement != STATEMENT_RANGE_DELETE;
 
-	for (struct row *row = rows_from(&database.rows, ks, is_all ? STR("") : call->v[1]); is_within(row, ks, is_all ? STR_ABSENT : call->v[2]);
-	     row = row->next[0]) {
+	for (struct row *row = rows_from(&database.rows, ks, is_all ? STR("") : call->v[1]);
+	     is_within(row, ks, is_all ? STR_ABSENT : call->v[2]); row = row->next[0]) {
 		if (row_now(row, call->session) && !change(call, ks, row->key, false, STR(""), 1))
 			return;
 	}
@@ -626,13 +653,16 @@ static void do_stat(const struct call *call)
 	int64_t ks = number(call->v[0]), rows = 0, bytes = 0;
 	char cells[2][STORE_NUMBER_BYTES];
 
-	for (const struct row *row = rows_from(&database.rows, ks, STR("")); is_within(row, ks, STR_ABSENT); row = row->next[0]) {
+	for (const struct row *row = rows_from(&database.rows, ks, STR(""));
+	     is_within(row, ks, STR_ABSENT); row = row->next[0]) {
 		const struct version *version = see(call->session, row);
 
 		rows += version != NULL;
 		bytes += version ? (int64_t)(row->key.n + version->value.n) : 0;
 	}
-	add_row(call->arena, call->reply, 2, (struct str[]){store_number_value(rows, cells[0]), store_number_value(bytes, cells[1])});
+	add_row(call->arena, call->reply, 2,
+		(struct str[]){store_number_value(rows, cells[0]),
+			       store_number_value(bytes, cells[1])});
 }
 
 /* Dropped keyspaces have no rows left. */
@@ -650,15 +680,39 @@ static void do_nothing(const struct call *call)
 }
 
 static void (*const statements[STATEMENT_COUNT])(const struct call *call) = {
-	[STATEMENT_BEGIN_READ] = do_begin, [STATEMENT_BEGIN_WRITE] = do_begin, [STATEMENT_COMMIT] = do_end, [STATEMENT_ROLLBACK] = do_end,
-	[STATEMENT_GET] = do_get, [STATEMENT_GET_TWO] = do_get_two, [STATEMENT_GET_ANY] = do_get_any, [STATEMENT_GET_LOCKED] = do_get_locked,
-	[STATEMENT_GET_SHARED] = do_get_locked, [STATEMENT_GUARD] = do_get_locked, [STATEMENT_INSERT] = do_change, [STATEMENT_UPSERT] = do_change,
-	[STATEMENT_UPDATE] = do_change, [STATEMENT_DELETE] = do_change, [STATEMENT_ADD] = do_add, [STATEMENT_APPEND] = do_append,
-	[STATEMENT_ABSENT_CHECK] = do_absent_check, [STATEMENT_STAT] = do_stat, [STATEMENT_DROP] = do_range_delete, [STATEMENT_CLEAR] = do_range_delete,
-	[STATEMENT_CLEARED] = do_cleared, [STATEMENT_TIDY] = do_tidy, [STATEMENT_FORWARD] = do_range, [STATEMENT_REVERSE] = do_range,
-	[STATEMENT_FORWARD_LOCKED] = do_range, [STATEMENT_REVERSE_LOCKED] = do_range, [STATEMENT_LONG_FORWARD] = do_nothing, [STATEMENT_PROBE] = do_nothing,
-	[STATEMENT_LONG_REVERSE] = do_nothing, [STATEMENT_LONG_FORWARD_LOCKED] = do_nothing, [STATEMENT_LONG_REVERSE_LOCKED] = do_nothing,
-	[STATEMENT_RANGE_CHECK] = do_range_check, [STATEMENT_RANGE_DELETE] = do_range_delete,
+	[STATEMENT_BEGIN_READ] = do_begin,
+	[STATEMENT_BEGIN_WRITE] = do_begin,
+	[STATEMENT_COMMIT] = do_end,
+	[STATEMENT_ROLLBACK] = do_end,
+	[STATEMENT_GET] = do_get,
+	[STATEMENT_GET_TWO] = do_get_two,
+	[STATEMENT_GET_ANY] = do_get_any,
+	[STATEMENT_GET_LOCKED] = do_get_locked,
+	[STATEMENT_GET_SHARED] = do_get_locked,
+	[STATEMENT_GUARD] = do_get_locked,
+	[STATEMENT_INSERT] = do_change,
+	[STATEMENT_UPSERT] = do_change,
+	[STATEMENT_UPDATE] = do_change,
+	[STATEMENT_DELETE] = do_change,
+	[STATEMENT_ADD] = do_add,
+	[STATEMENT_APPEND] = do_append,
+	[STATEMENT_ABSENT_CHECK] = do_absent_check,
+	[STATEMENT_STAT] = do_stat,
+	[STATEMENT_DROP] = do_range_delete,
+	[STATEMENT_CLEAR] = do_range_delete,
+	[STATEMENT_CLEARED] = do_cleared,
+	[STATEMENT_TIDY] = do_tidy,
+	[STATEMENT_FORWARD] = do_range,
+	[STATEMENT_REVERSE] = do_range,
+	[STATEMENT_FORWARD_LOCKED] = do_range,
+	[STATEMENT_REVERSE_LOCKED] = do_range,
+	[STATEMENT_LONG_FORWARD] = do_nothing,
+	[STATEMENT_PROBE] = do_nothing,
+	[STATEMENT_LONG_REVERSE] = do_nothing,
+	[STATEMENT_LONG_FORWARD_LOCKED] = do_nothing,
+	[STATEMENT_LONG_REVERSE_LOCKED] = do_nothing,
+	[STATEMENT_RANGE_CHECK] = do_range_check,
+	[STATEMENT_RANGE_DELETE] = do_range_delete,
 };
 
 void session_begin_pipeline(struct session *session)
@@ -667,13 +721,15 @@ void session_begin_pipeline(struct session *session)
 	work(session, costs[COST_PIPELINE]);
 }
 
-void session_run(struct session *session, enum statement statement, const struct str *values, size_t n, struct arena *arena, struct reply *reply)
+void session_run(struct session *session, enum statement statement, const struct str *values,
+		 size_t n, struct arena *arena, struct reply *reply)
 {
 	const struct call call = {session, statement, values, n, arena, reply};
 
 	*reply = (struct reply){.tag = ""};
 	database.statements++;
-	if (session->state == STATE_FAILED && statement != STATEMENT_ROLLBACK && statement != STATEMENT_COMMIT) {
+	if (session->state == STATE_FAILED && statement != STATEMENT_ROLLBACK &&
+	    statement != STATEMENT_COMMIT) {
 		reply->state = in_failed;
 	} else if (!statements[statement]) {
 		reply->state = unsupported;
@@ -707,6 +763,7 @@ void database_forget_counts(void)
 		row->locks = row->waits = 0;
 		row->waited_ns = 0;
 	}
-	database.statements = database.conflicts = database.deadlocks = database.timeouts = database.aborts = 0;
+	database.statements = database.conflicts = database.deadlocks = database.timeouts =
+		database.aborts = 0;
 	database.lock_wait_ns = 0;
 }

@@ -58,9 +58,13 @@ static enum code let_in(void *context, struct ns *ns, struct err *err)
 	return OK;
 }
 
-static struct op_response ask(struct server *server, struct arena *arena, const char *op, const char *body)
+static struct op_response ask(struct server *server, struct arena *arena, const char *op,
+			      const char *body)
 {
-	struct op_request request = {.arena = arena, .target = str_printf(arena, "DynamoDB_20120810.%s", op), .body = str_of(body), .authenticate = let_in};
+	struct op_request request = {.arena = arena,
+				     .target = str_printf(arena, "DynamoDB_20120810.%s", op),
+				     .body = str_of(body),
+				     .authenticate = let_in};
 	struct op_response response = {0};
 
 	op_run(&server->service, &request, &response);
@@ -71,20 +75,30 @@ static void open_server(struct server *server)
 {
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
-	const struct postgresql_store_options options = {.url = "", .name = "the database", .durability = DURABILITY_FULL, .connections = 30};
+	const struct postgresql_store_options options = {.url = "",
+							 .name = "the database",
+							 .durability = DURABILITY_FULL,
+							 .connections = 30};
 	struct catalog_options catalog = {
-		.settings = &settings_records, .vector_memory_bytes = 1 << 20, .has_peers = true, .stream_shards = load.shards,
+		.settings = &settings_records,
+		.vector_memory_bytes = 1 << 20,
+		.has_peers = true,
+		.stream_shards = load.shards,
 	};
 
 	if (postgresql_store_open(&options, &server->store, &err) != OK)
 		abort();
 	catalog.clocks = server->clocks = clocks_new(server->store, false);
-	server->service = (struct service){.now_ms = clock_now_ms, .clock_context = server->clocks, .statements = partiql_cache_new()};
+	server->service = (struct service){.now_ms = clock_now_ms,
+					   .clock_context = server->clocks,
+					   .statements = partiql_cache_new()};
 	if (catalog_open(server->store, &catalog, &server->service.catalog, &err) != OK)
 		abort();
 	server->leases = lease_open(&(struct lease_options){.store = server->store});
-	server->upkeep = upkeep_new(&(struct upkeep_options){
-		.catalog = server->service.catalog, .clock = server->clocks, .leases = server->leases, .period_ms = 1000});
+	server->upkeep = upkeep_new(&(struct upkeep_options){.catalog = server->service.catalog,
+							     .clock = server->clocks,
+							     .leases = server->leases,
+							     .period_ms = 1000});
 	if (!server->upkeep || !upkeep_start(server->upkeep))
 		abort();
 	server->service.upkeep.wake = upkeep_wake;
@@ -107,17 +121,32 @@ static const char *item(struct arena *arena, unsigned n)
 	unsigned collection = n / PER_COLLECTION, order = n % PER_COLLECTION;
 
 	return str_printf(arena,
-		"{\"PK\":{\"S\":\"CUSTOMER#%08u\"},\"SK\":{\"S\":\"ORDER#%06u\"},\"GSI1PK\":{\"S\":\"STATUS#%08u\"},\"GSI1SK\":{\"S\":\"2026-01-%02uT00:00:00Z#%010u\"},"
-		"\"type\":{\"S\":\"order\"},\"id\":{\"N\":\"%u\"},\"total\":{\"N\":\"%u.%02u\"},\"paid\":{\"BOOL\":true},\"customer\":{\"M\":{\"name\":{\"S\":\"Customer number %u\"},"
-		"\"email\":{\"S\":\"customer%u@example.com\"},\"city\":{\"S\":\"San Francisco\"},\"zip\":{\"S\":\"94110\"}}},\"tags\":{\"SS\":[\"alpha\",\"beta\",\"gamma\"]},"
-		"\"lines\":{\"L\":[{\"N\":\"1\"},{\"N\":\"2\"},{\"S\":\"third\"}]},\"version\":{\"N\":\"1\"},"
-		"\"note\":{\"S\":\"The quick brown fox jumps over the lazy dog, again and again and again.\"},\"description\":{\"S\":\"Lorem ipsum dolor sit amet, consectetur "
-		"adipiscing elit, sed do eiusmod tempor incididunt ut labore et dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris.\"}}",
-		collection, order, collection, 1 + order % 28, n, n, 10 + n % 1000, n % 100, collection, collection).p;
+			  "{\"PK\":{\"S\":\"CUSTOMER#%08u\"},\"SK\":{\"S\":\"ORDER#%06u\"},"
+			  "\"GSI1PK\":{\"S\":\"STATUS#%08u\"},\"GSI1SK\":{\"S\":\"2026-01-%02uT00:"
+			  "00:00Z#%010u\"},"
+			  "\"type\":{\"S\":\"order\"},\"id\":{\"N\":\"%u\"},\"total\":{\"N\":\"%u.%"
+			  "02u\"},\"paid\":{\"BOOL\":true},\"customer\":{\"M\":{\"name\":{\"S\":"
+			  "\"Customer number %u\"},"
+			  "\"email\":{\"S\":\"customer%u@example.com\"},\"city\":{\"S\":\"San "
+			  "Francisco\"},\"zip\":{\"S\":\"94110\"}}},\"tags\":{\"SS\":[\"alpha\","
+			  "\"beta\",\"gamma\"]},"
+			  "\"lines\":{\"L\":[{\"N\":\"1\"},{\"N\":\"2\"},{\"S\":\"third\"}]},"
+			  "\"version\":{\"N\":\"1\"},"
+			  "\"note\":{\"S\":\"The quick brown fox jumps over the lazy dog, again "
+			  "and again and again.\"},\"description\":{\"S\":\"Lorem ipsum dolor sit "
+			  "amet, consectetur "
+			  "adipiscing elit, sed do eiusmod tempor incididunt ut labore et dolore "
+			  "magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation "
+			  "ullamco laboris.\"}}",
+			  collection, order, collection, 1 + order % 28, n, n, 10 + n % 1000,
+			  n % 100, collection, collection)
+		.p;
 }
 
-#define INDEX(name, hash, range) "{\"IndexName\":\"" name "\",\"Projection\":{\"ProjectionType\":\"ALL\"},\"KeySchema\":[" \
-	"{\"AttributeName\":\"" hash "\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"" range "\",\"KeyType\":\"RANGE\"}]}"
+#define INDEX(name, hash, range)                                                                   \
+	"{\"IndexName\":\"" name "\",\"Projection\":{\"ProjectionType\":\"ALL\"},\"KeySchema\":["  \
+	"{\"AttributeName\":\"" hash "\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"" range        \
+	"\",\"KeyType\":\"RANGE\"}]}"
 #define STRING(name) "{\"AttributeName\":\"" name "\",\"AttributeType\":\"S\"}"
 
 static void must(struct server *server, struct arena *arena, const char *op, const char *body)
@@ -125,7 +154,8 @@ static void must(struct server *server, struct arena *arena, const char *op, con
 	struct op_response response = ask(server, arena, op, body);
 
 	if (response.status != 200) {
-		fprintf(stderr, "scale: %s: %d " STR_FMT "\n", op, response.status, STR_ARG(response.body));
+		fprintf(stderr, "scale: %s: %d " STR_FMT "\n", op, response.status,
+			STR_ARG(response.body));
 		exit(1);
 	}
 }
@@ -137,14 +167,25 @@ static void fill(void *context)
 	struct arena *arena = arena_new(1 << 20);
 
 	open_server(server);
+	const char *stream = load.shards ? ",\"StreamSpecification\":{\"StreamEnabled\":true,"
+					   "\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}"
+					 : "";
+
+	/* clang-format off */
 	must(server, arena, "CreateTable", str_printf(arena,
-		"{\"TableName\":\"bench\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[" STRING("PK") "," STRING("SK") "," STRING("GSI1PK") "," STRING("GSI1SK") "],"
-		"\"KeySchema\":[{\"AttributeName\":\"PK\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"SK\",\"KeyType\":\"RANGE\"}],"
-		"\"GlobalSecondaryIndexes\":[" INDEX("GSI1", "GSI1PK", "GSI1SK") "," INDEX("GSI2", "SK", "GSI1SK") "]%s}",
-		load.shards ? ",\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}" : "").p);
+		"{\"TableName\":\"bench\",\"BillingMode\":\"PAY_PER_REQUEST\","
+		"\"AttributeDefinitions\":["
+		STRING("PK") "," STRING("SK") "," STRING("GSI1PK") "," STRING("GSI1SK") "],"
+		"\"KeySchema\":[{\"AttributeName\":\"PK\",\"KeyType\":\"HASH\"},"
+		"{\"AttributeName\":\"SK\",\"KeyType\":\"RANGE\"}],"
+		"\"GlobalSecondaryIndexes\":["
+		INDEX("GSI1", "GSI1PK", "GSI1SK") "," INDEX("GSI2", "SK", "GSI1SK") "]%s}",
+		stream).p);
+	/* clang-format on */
 	for (unsigned i = 0; i < ITEMS; i++) {
 		arena_reset(arena);
-		must(server, arena, "PutItem", str_printf(arena, "{\"TableName\":\"bench\",\"Item\":%s}", item(arena, i)).p);
+		must(server, arena, "PutItem",
+		     str_printf(arena, "{\"TableName\":\"bench\",\"Item\":%s}", item(arena, i)).p);
 	}
 	arena_free(arena);
 	load.open = 1;
@@ -222,7 +263,8 @@ static unsigned draw_item(struct random *random)
 	return low * 1009 % ITEMS;
 }
 
-/* What a request takes of the server, and of the load and the proxy where these are on the same machine; measured. */
+/* What a request takes of the server, and of the load and the proxy where these are on the same
+ * machine; measured. */
 static const struct {
 	const char *name;
 	int64_t server_ns, load_ns;
@@ -235,48 +277,89 @@ static const struct {
 static enum operation draw(const struct thread *thread, struct random *random)
 {
 	(void)thread;
-	return load.point.operation == OPERATION_MIX && random_draw(random, 100) < load.point.reads ? OPERATION_GET : load.point.operation;
+	return load.point.operation == OPERATION_MIX && random_draw(random, 100) < load.point.reads
+		       ? OPERATION_GET
+		       : load.point.operation;
 }
 
 static const char *transaction(struct thread *thread, unsigned first)
 {
-	unsigned collection = random_draw(&thread->random, ITEMS / PER_COLLECTION), order = random_draw(&thread->random, 10);
+	unsigned collection = random_draw(&thread->random, ITEMS / PER_COLLECTION),
+		 order = random_draw(&thread->random, 10);
 
-	return str_printf(thread->arena,
-		"{\"TransactItems\":[{\"Put\":{\"TableName\":\"bench\",\"ConditionExpression\":\"attribute_not_exists(PK)\",\"Item\":%s}},"
-		"{\"Put\":{\"TableName\":\"bench\",\"ConditionExpression\":\"attribute_not_exists(PK)\",\"Item\":%s}},"
-		"{\"Update\":{\"TableName\":\"bench\",\"UpdateExpression\":\"SET version = version + :one\",\"ExpressionAttributeValues\":{\":one\":{\"N\":\"1\"}},\"Key\":" KEY "}},"
-		"{\"ConditionCheck\":{\"TableName\":\"bench\",\"ConditionExpression\":\"attribute_exists(PK)\",\"Key\":" KEY "}}]}",
-		item(thread->arena, first), item(thread->arena, first + 1), collection, order, collection, 10 + order).p;
+	return str_printf(
+		       thread->arena,
+		       "{\"TransactItems\":[{\"Put\":{\"TableName\":\"bench\","
+		       "\"ConditionExpression\":\"attribute_not_exists(PK)\",\"Item\":%s}},"
+		       "{\"Put\":{\"TableName\":\"bench\",\"ConditionExpression\":\"attribute_not_"
+		       "exists(PK)\",\"Item\":%s}},"
+		       "{\"Update\":{\"TableName\":\"bench\",\"UpdateExpression\":\"SET version = "
+		       "version + "
+		       ":one\",\"ExpressionAttributeValues\":{\":one\":{\"N\":\"1\"}},\"Key\":" KEY
+		       "}},"
+		       "{\"ConditionCheck\":{\"TableName\":\"bench\",\"ConditionExpression\":"
+		       "\"attribute_exists(PK)\",\"Key\":" KEY "}}]}",
+		       item(thread->arena, first), item(thread->arena, first + 1), collection,
+		       order, collection, 10 + order)
+		.p;
 }
 
 static const char *body_of(struct thread *thread, enum operation operation)
 {
 	struct point *point = &load.point;
 	unsigned n = point->operation == OPERATION_COUNTER ? 0
-		   : point->operation == OPERATION_OWN ? (thread->server * point->threads + thread->number) % ITEMS : draw_item(&thread->random);
-	unsigned fresh = ITEMS + (thread->server * point->threads + thread->number) * 100000 + (unsigned)thread->done * 2;
+		     : point->operation == OPERATION_OWN
+			     ? (thread->server * point->threads + thread->number) % ITEMS
+			     : draw_item(&thread->random);
+	unsigned fresh = ITEMS + (thread->server * point->threads + thread->number) * 100000 +
+			 (unsigned)thread->done * 2;
 
 	switch (operation) {
 	case OPERATION_GET:
-		return str_printf(thread->arena, "{\"TableName\":\"bench\",\"Key\":" KEY ",\"ConsistentRead\":true}", n / PER_COLLECTION, n % PER_COLLECTION).p;
+		return str_printf(thread->arena,
+				  "{\"TableName\":\"bench\",\"Key\":" KEY
+				  ",\"ConsistentRead\":true}",
+				  n / PER_COLLECTION, n % PER_COLLECTION)
+			.p;
 	case OPERATION_PUT:
-		return str_printf(thread->arena, "{\"TableName\":\"bench\",\"Item\":%s}", item(thread->arena, fresh)).p;
+		return str_printf(thread->arena, "{\"TableName\":\"bench\",\"Item\":%s}",
+				  item(thread->arena, fresh))
+			.p;
 	case OPERATION_NEW:
-		return str_printf(thread->arena, "{\"TableName\":\"bench\",\"ConditionExpression\":\"attribute_not_exists(PK)\",\"Item\":%s}",
-				  item(thread->arena, ITEMS + (unsigned)thread->done)).p;
+		return str_printf(thread->arena,
+				  "{\"TableName\":\"bench\",\"ConditionExpression\":\"attribute_"
+				  "not_exists(PK)\",\"Item\":%s}",
+				  item(thread->arena, ITEMS + (unsigned)thread->done))
+			.p;
 	case OPERATION_UPDATE:
-		return str_printf(thread->arena, "{\"TableName\":\"bench\",\"Key\":" KEY ",\"UpdateExpression\":\"SET #v = #v + :one, note = :n\","
-				  "\"ConditionExpression\":\"attribute_exists(PK)\",\"ExpressionAttributeNames\":{\"#v\":\"version\"},\"ExpressionAttributeValues\":"
-				  "{\":one\":{\"N\":\"1\"},\":n\":{\"S\":\"changed by request number %u\"}}}", n / PER_COLLECTION, n % PER_COLLECTION, fresh).p;
+		return str_printf(thread->arena,
+				  "{\"TableName\":\"bench\",\"Key\":" KEY
+				  ",\"UpdateExpression\":\"SET #v = #v + :one, note = :n\","
+				  "\"ConditionExpression\":\"attribute_exists(PK)\","
+				  "\"ExpressionAttributeNames\":{\"#v\":\"version\"},"
+				  "\"ExpressionAttributeValues\":"
+				  "{\":one\":{\"N\":\"1\"},\":n\":{\"S\":\"changed by request "
+				  "number %u\"}}}",
+				  n / PER_COLLECTION, n % PER_COLLECTION, fresh)
+			.p;
 	case OPERATION_QUERY:
-		return str_printf(thread->arena, "{\"TableName\":\"bench\",\"KeyConditionExpression\":\"PK = :p AND begins_with(SK, :s)\",\"ExpressionAttributeValues\":"
-				  "{\":p\":{\"S\":\"CUSTOMER#%08u\"},\":s\":{\"S\":\"ORDER#\"}}}", n / PER_COLLECTION).p;
+		return str_printf(thread->arena,
+				  "{\"TableName\":\"bench\",\"KeyConditionExpression\":\"PK = :p "
+				  "AND begins_with(SK, :s)\",\"ExpressionAttributeValues\":"
+				  "{\":p\":{\"S\":\"CUSTOMER#%08u\"},\":s\":{\"S\":\"ORDER#\"}}}",
+				  n / PER_COLLECTION)
+			.p;
 	case OPERATION_TRANSACT:
 		return transaction(thread, fresh);
 	default:
-		return str_printf(thread->arena, "{\"TableName\":\"bench\",\"Key\":" KEY ",\"UpdateExpression\":\"ADD #c :one\",\"ExpressionAttributeNames\":"
-				  "{\"#c\":\"counter\"},\"ExpressionAttributeValues\":{\":one\":{\"N\":\"1\"}}}", n / PER_COLLECTION, n % PER_COLLECTION).p;
+		return str_printf(
+			       thread->arena,
+			       "{\"TableName\":\"bench\",\"Key\":" KEY
+			       ",\"UpdateExpression\":\"ADD #c :one\",\"ExpressionAttributeNames\":"
+			       "{\"#c\":\"counter\"},\"ExpressionAttributeValues\":{\":one\":{"
+			       "\"N\":\"1\"}}}",
+			       n / PER_COLLECTION, n % PER_COLLECTION)
+			.p;
 	}
 }
 
@@ -289,10 +372,12 @@ static void spend(struct cores *cores, int64_t ns)
 
 static void count_result(struct result *result);
 
-/* The count ends with the last request: while those that wait for one row are still answered, nothing else goes on. */
+/* The count ends with the last request: while those that wait for one row are still answered,
+ * nothing else goes on. */
 static void note(const struct thread *thread, int status, int64_t came_ns)
 {
-	const uint64_t words[] = {thread->server, thread->number, (uint64_t)status, (uint64_t)(fiber_now_ns() - load.start_ns)};
+	const uint64_t words[] = {thread->server, thread->number, (uint64_t)status,
+				  (uint64_t)(fiber_now_ns() - load.start_ns)};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		load.digest = (load.digest ^ words[i]) * 1099511628211u;
@@ -336,7 +421,8 @@ static void begin_count(void)
 
 static bool is_over(void)
 {
-	return (load.is_warm && load.done >= load.point.requests) || fiber_now_ns() >= load.start_ns + load.point.length_ns;
+	return (load.is_warm && load.done >= load.point.requests) ||
+	       fiber_now_ns() >= load.start_ns + load.point.length_ns;
 }
 
 /* A thread of a server: takes the request that waits longest; its client asks again at once. */
@@ -355,7 +441,8 @@ static void work(void *context)
 		arena_reset(thread->arena);
 		const char *body = body_of(thread, operation);
 		spend(cores, operations[operation].server_ns / 2);
-		struct op_response response = ask(server, thread->arena, operations[operation].name, body);
+		struct op_response response =
+			ask(server, thread->arena, operations[operation].name, body);
 		spend(cores, operations[operation].server_ns / 2);
 		if (!load.point.server_cores)
 			spend(cores, operations[operation].load_ns);
@@ -379,7 +466,10 @@ static void start_threads(void)
 		for (unsigned i = 0; i < point->threads; i++) {
 			struct thread *thread = arena_checked(calloc(1, sizeof(*thread)));
 
-			*thread = (struct thread){.server = s, .number = i, .arena = arena_new(1 << 14), .random = {point->seed * 1000003 + s * 1009 + i}};
+			*thread = (struct thread){.server = s,
+						  .number = i,
+						  .arena = arena_new(1 << 14),
+						  .random = {point->seed * 1000003 + s * 1009 + i}};
 			fiber_start(work, thread);
 			load.running++;
 		}
@@ -401,16 +491,22 @@ static int compare_latencies(const void *a, const void *b)
 /* A row's name for readers: "table 3 items CUSTOMER#..". */
 static void name_row(const struct row *row, char *name, size_t size)
 {
-	static const char *const system[] = {"table records", "counters", "tokens", "token expiry", "versions"};
+	static const char *const system[] = {"table records", "counters", "tokens", "token expiry",
+					     "versions"};
 	uint64_t table = (uint64_t)row->ks >> 20, part = (uint64_t)row->ks & 0xFFFFF;
 	size_t n;
 
 	if (row->ks < 0)
 		n = (size_t)snprintf(name, size, "store %d ", (int)row->ks);
 	else if (table == 0)
-		n = (size_t)snprintf(name, size, "%s ", part < SYSTEM_PART_COUNT ? system[part] : "system");
+		n = (size_t)snprintf(name, size, "%s ",
+				     part < SYSTEM_PART_COUNT ? system[part] : "system");
 	else
-		n = (size_t)snprintf(name, size, "%s%.0d ", part == PART_ITEMS ? "items" : part == PART_STREAM ? "stream" : part >= PART_INDEX ? "index " : "part ",
+		n = (size_t)snprintf(name, size, "%s%.0d ",
+				     part == PART_ITEMS    ? "items"
+				     : part == PART_STREAM ? "stream"
+				     : part >= PART_INDEX  ? "index "
+							   : "part ",
 				     part >= PART_INDEX ? (int)(part - PART_INDEX + 1) : 0);
 	for (size_t i = 0; i < row->key.n && n + 1 < size && i < 48; i++) {
 		char c = row->key.p[i];
@@ -440,7 +536,10 @@ static void note_hot(struct result *result)
 		}
 	}
 	for (size_t i = 0; i < HOT_MAX && top[i]; i++) {
-		result->hot[i] = (struct hot){.locks = top[i]->locks, .waits = top[i]->waits, .share = (double)top[i]->waited_ns / (double)database.lock_wait_ns};
+		result->hot[i] = (struct hot){.locks = top[i]->locks,
+					      .waits = top[i]->waits,
+					      .share = (double)top[i]->waited_ns /
+						       (double)database.lock_wait_ns};
 		name_row(top[i], result->hot[i].name, sizeof(result->hot[i].name));
 	}
 }
@@ -453,10 +552,18 @@ static void count_result(struct result *result)
 
 	qsort(load.latencies_us, n, sizeof(*load.latencies_us), compare_latencies);
 	*result = (struct result){
-		.counted = load.done, .conflicts = database.conflicts, .deadlocks = database.deadlocks,
-		.timeouts = database.timeouts, .statements = database.statements, .pipelines = wire_counts.pipelines, .seconds = ns / 1e9,
-		.rate = (double)load.done / (ns / 1e9), .p50_ms = n ? load.latencies_us[n / 2] / 1e3 : 0, .p99_ms = n ? load.latencies_us[n * 99 / 100] / 1e3 : 0,
-		.lock_ms = (double)database.lock_wait_ns / 1e6 / (double)(load.done ? load.done : 1),
+		.counted = load.done,
+		.conflicts = database.conflicts,
+		.deadlocks = database.deadlocks,
+		.timeouts = database.timeouts,
+		.statements = database.statements,
+		.pipelines = wire_counts.pipelines,
+		.seconds = ns / 1e9,
+		.rate = (double)load.done / (ns / 1e9),
+		.p50_ms = n ? load.latencies_us[n / 2] / 1e3 : 0,
+		.p99_ms = n ? load.latencies_us[n * 99 / 100] / 1e3 : 0,
+		.lock_ms =
+			(double)database.lock_wait_ns / 1e6 / (double)(load.done ? load.done : 1),
 	};
 	for (unsigned i = 0; i < point->profile.nodes; i++) {
 		double busy = (double)database.cores[i].used_ns / ns / point->profile.cores;
@@ -467,7 +574,9 @@ static void count_result(struct result *result)
 	}
 	for (unsigned s = 0; s < point->servers; s++)
 		used += (double)load.servers[s].cores.used_ns;
-	result->server_busy = point->server_cores ? used / ns / point->servers / point->server_cores : (double)load.shared.used_ns / ns / load.shared.n;
+	result->server_busy = point->server_cores
+				      ? used / ns / point->servers / point->server_cores
+				      : (double)load.shared.used_ns / ns / load.shared.n;
 	note_hot(result);
 }
 
@@ -477,8 +586,11 @@ static void look_at_end(void *context)
 	struct arena *arena = arena_new(0);
 
 	database.is_timed = false;
-	raise_value(&result->value, ask(&load.servers[0], arena, "GetItem", "{\"TableName\":\"bench\",\"Key\":{\"PK\":{\"S\":\"CUSTOMER#00000000\"},"
-		"\"SK\":{\"S\":\"ORDER#000000\"}},\"ConsistentRead\":true}").body);
+	raise_value(&result->value,
+		    ask(&load.servers[0], arena, "GetItem",
+			"{\"TableName\":\"bench\",\"Key\":{\"PK\":{\"S\":\"CUSTOMER#00000000\"},"
+			"\"SK\":{\"S\":\"ORDER#000000\"}},\"ConsistentRead\":true}")
+			    .body);
 	result->records_before = load.records;
 	result->stream_rows = count_records();
 	arena_free(arena);

@@ -1,5 +1,6 @@
 /*
- * resources - what takes time in the simulation: cores on which work waits for its turn, and a disk that one flush after another keeps busy.
+ * resources - what takes time in the simulation: cores on which work waits for its turn, and a disk
+ * that one flush after another keeps busy.
  *
  * All calls are made within fibers, in virtual time.
  */

@@ -7,7 +7,8 @@
 
 static struct row *new_row(int64_t ks, struct str key, unsigned levels)
 {
-	struct row *row = arena_checked(calloc(1, sizeof(*row) + levels * sizeof(struct row *) + key.n + 1));
+	struct row *row =
+		arena_checked(calloc(1, sizeof(*row) + levels * sizeof(struct row *) + key.n + 1));
 	char *bytes = (char *)&row->next[levels];
 
 	if (key.n > 0)

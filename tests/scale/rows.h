@@ -1,8 +1,10 @@
 /*
- * rows - the rows of the simulated database: an ordered list in memory, with the versions that snapshots may still see, and the locks on them.
+ * rows - the rows of the simulated database: an ordered list in memory, with the versions that
+ * snapshots may still see, and the locks on them.
  *
- * PostgreSQL's rules: a row is locked by one transaction alone or shared by several; whoever waits to have it alone waits in turn. A row that was deleted, or
- * that an insert waits for, stays in the list without a version.
+ * PostgreSQL's rules: a row is locked by one transaction alone or shared by several; whoever waits
+ * to have it alone waits in turn. A row that was deleted, or that an insert waits for, stays in the
+ * list without a version.
  */
 #ifndef DYNALITH_SCALE_ROWS_H
 #define DYNALITH_SCALE_ROWS_H
@@ -64,7 +66,8 @@ const struct version *row_now(const struct row *row, const struct session *sessi
 
 /* The change of the session that has the row alone. `value` is copied. */
 void row_change(struct row *row, bool is_there, struct str value);
-/* What is pending becomes the newest version, or goes. Versions that no snapshot from `oldest` on sees are dropped. */
+/* What is pending becomes the newest version, or goes. Versions that no snapshot from `oldest` on
+ * sees are dropped. */
 void row_commit(struct row *row, uint64_t number, uint64_t oldest);
 void row_forget(struct row *row);
 

@@ -29,7 +29,7 @@ struct pipeline {
 	struct arena *arena;
 	size_t n;
 	struct asked *asked;
-	int64_t at_ns;               /* when it reaches the database; then, when its answers reach the client */
+	int64_t at_ns; /* when it reaches the database; then, when its answers reach the client */
 	bool is_done;
 	PGresult **results;
 	size_t taken;                /* of them and of the NULL behind each */
@@ -74,20 +74,25 @@ static void run_pipeline(struct pg_conn *conn, struct pipeline *pipeline)
 	session_begin_pipeline(conn->session);
 	for (size_t i = 0; i < pipeline->n; i++) {
 		const struct asked *asked = &pipeline->asked[i];
-		PGresult *result = pipeline->results[i] = new_result(pipeline->arena, has_failed ? PGRES_PIPELINE_ABORTED : PGRES_TUPLES_OK);
+		PGresult *result = pipeline->results[i] = new_result(
+			pipeline->arena, has_failed ? PGRES_PIPELINE_ABORTED : PGRES_TUPLES_OK);
 
 		if (has_failed)
 			continue;
 		wire_counts.statements[asked->statement]++;
-		session_run(conn->session, asked->statement, asked->v, asked->n, pipeline->arena, &result->reply);
+		session_run(conn->session, asked->statement, asked->v, asked->n, pipeline->arena,
+			    &result->reply);
 		has_failed = result->reply.state != NULL;
 		result->status = has_failed ? PGRES_FATAL_ERROR : PGRES_TUPLES_OK;
 		if (has_failed && strcmp(result->reply.state, "0A000") == 0)
-			fprintf(stderr, "scale: the simulated database does not know statement %d\n", (int)asked->statement);
+			fprintf(stderr,
+				"scale: the simulated database does not know statement %d\n",
+				(int)asked->statement);
 	}
 	session_end_pipeline(conn->session, has_failed);
 	pipeline->results[pipeline->n] = new_result(pipeline->arena, PGRES_PIPELINE_SYNC);
-	pipeline->at_ns = fiber_now_ns() + (database.is_timed ? database.profile.round_trip_ns / 2 : 0);
+	pipeline->at_ns =
+		fiber_now_ns() + (database.is_timed ? database.profile.round_trip_ns / 2 : 0);
 	pipeline->is_done = true;
 	fiber_wake(pipeline);
 }
@@ -118,7 +123,8 @@ static void serve(void *context)
 	free(conn);
 }
 
-static PGconn *sim_PQconnectdbParams(const char *const *keywords, const char *const *values, int expand)
+static PGconn *sim_PQconnectdbParams(const char *const *keywords, const char *const *values,
+				     int expand)
 {
 	(void)keywords, (void)values, (void)expand;
 	PGconn *conn = arena_checked(calloc(1, sizeof(*conn)));
@@ -152,7 +158,8 @@ static PGresult *sim_PQexec(PGconn *conn, const char *sql)
 	*result->left = 1;
 	if (strncmp(sql, "SELECT", 6) == 0) {
 		result->status = PGRES_TUPLES_OK;
-		result->reply = (struct reply){.rows = 1, .columns = 1, .v = ARENA_NEW(arena, struct str)};
+		result->reply =
+			(struct reply){.rows = 1, .columns = 1, .v = ARENA_NEW(arena, struct str)};
 		result->reply.v[0] = STR("1");
 	}
 	return result;
@@ -174,29 +181,36 @@ static struct pipeline *growing(PGconn *conn)
 	return conn->growing;
 }
 
-static int sim_PQsendQueryPrepared(PGconn *conn, const char *name, int n, const char *const *values, const int *lengths, const int *formats, int format)
+static int sim_PQsendQueryPrepared(PGconn *conn, const char *name, int n, const char *const *values,
+				   const int *lengths, const int *formats, int format)
 {
 	struct pipeline *pipeline = growing(conn);
 
 	(void)formats, (void)format;
-	pipeline->asked = arena_room(pipeline->arena, pipeline->asked, pipeline->n, sizeof(*pipeline->asked));
+	pipeline->asked =
+		arena_room(pipeline->arena, pipeline->asked, pipeline->n, sizeof(*pipeline->asked));
 	struct asked *asked = &pipeline->asked[pipeline->n++];
 	*asked = (struct asked){statement_of(name), (size_t)n, {STR_ABSENT}};
 	for (int i = 0; i < n; i++)
-		asked->v[i] = values[i] ? str_copy(pipeline->arena, (struct str){values[i], (size_t)lengths[i]}) : STR_ABSENT;
+		asked->v[i] = values[i] ? str_copy(pipeline->arena,
+						   (struct str){values[i], (size_t)lengths[i]})
+					: STR_ABSENT;
 	return 1;
 }
 
 /* Of profiles that this database is not. */
-static int sim_PQsendQueryParams(PGconn *conn, const char *sql, int n, const Oid *types, const char *const *values, const int *lengths, const int *formats,
+static int sim_PQsendQueryParams(PGconn *conn, const char *sql, int n, const Oid *types,
+				 const char *const *values, const int *lengths, const int *formats,
 				 int format)
 {
-	(void)conn, (void)sql, (void)n, (void)types, (void)values, (void)lengths, (void)formats, (void)format;
+	(void)conn, (void)sql, (void)n, (void)types, (void)values, (void)lengths, (void)formats,
+		(void)format;
 	return 0;
 }
 
 /* Nothing to prepare: it is answered as nothing that is done. */
-static int sim_PQsendPrepare(PGconn *conn, const char *name, const char *sql, int n, const Oid *types)
+static int sim_PQsendPrepare(PGconn *conn, const char *name, const char *sql, int n,
+			     const Oid *types)
 {
 	(void)conn, (void)name, (void)sql, (void)n, (void)types;
 	return 0;
@@ -207,7 +221,8 @@ static int sim_PQpipelineSync(PGconn *conn)
 	struct pipeline *pipeline = growing(conn);
 
 	conn->growing = NULL;
-	pipeline->at_ns = fiber_now_ns() + (database.is_timed ? database.profile.round_trip_ns / 2 : 0);
+	pipeline->at_ns =
+		fiber_now_ns() + (database.is_timed ? database.profile.round_trip_ns / 2 : 0);
 	if (conn->last)
 		conn->last->next = pipeline;
 	else
@@ -268,12 +283,16 @@ static char *sim_PQresultErrorField(const PGresult *result, int field)
 	static char error[] = "ERROR", refused[] = "refused by the simulated database";
 	const void *state = result->reply.state;
 
-	return !state ? NULL : field == PG_DIAG_SQLSTATE ? (char *)(uintptr_t)state : field == PG_DIAG_SEVERITY_NONLOCALIZED ? error : refused;
+	return !state                                   ? NULL
+	       : field == PG_DIAG_SQLSTATE              ? (char *)(uintptr_t)state
+	       : field == PG_DIAG_SEVERITY_NONLOCALIZED ? error
+							: refused;
 }
 
 static char *sim_PQcmdStatus(PGresult *result)
 {
-	snprintf(result->tag, sizeof(result->tag), "%s", result->reply.tag ? result->reply.tag : "");
+	snprintf(result->tag, sizeof(result->tag), "%s",
+		 result->reply.tag ? result->reply.tag : "");
 	return result->tag;
 }
 
@@ -328,7 +347,8 @@ static int sim_PQserverVersion(const PGconn *conn)
 	return 150000;
 }
 
-static PQnoticeProcessor sim_PQsetNoticeProcessor(PGconn *conn, PQnoticeProcessor processor, void *context)
+static PQnoticeProcessor sim_PQsetNoticeProcessor(PGconn *conn, PQnoticeProcessor processor,
+						  void *context)
 {
 	(void)conn, (void)processor, (void)context;
 	return NULL;

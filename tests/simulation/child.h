@@ -11,8 +11,10 @@
 /* Writes its answer to `out`. */
 typedef void child_run(int out, const void *context);
 
-/* Reads the answer of `size` bytes; false where the child ended without. *status is what waitpid() says of it. */
-static inline bool child_answers(child_run *run, const void *context, void *answer, size_t size, int *status)
+/* Reads the answer of `size` bytes; false where the child ended without. *status is what waitpid()
+ * says of it. */
+static inline bool child_answers(child_run *run, const void *context, void *answer, size_t size,
+				 int *status)
 {
 	int ends[2];
 

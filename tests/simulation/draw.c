@@ -8,12 +8,33 @@ static const struct weight {
 	unsigned weight;
 	int needs; /* or -1 */
 } weights[] = {
-	{OP_PUT, 160, -1}, {OP_UPDATE, 160, -1}, {OP_DELETE, 60, -1}, {OP_BATCH_WRITE, 40, -1}, {OP_TRANSACT_WRITE, 80, PART_TRANSACTIONS},
-	{OP_INSERT_STATEMENT, 15, PART_STATEMENTS}, {OP_UPDATE_STATEMENT, 20, PART_STATEMENTS}, {OP_DELETE_STATEMENT, 10, PART_STATEMENTS},
-	{OP_GET, 80, -1}, {OP_BATCH_GET, 20, -1}, {OP_TRANSACT_GET, 30, PART_TRANSACTIONS}, {OP_SELECT_STATEMENT, 15, PART_STATEMENTS},
-	{OP_QUERY, 120, -1}, {OP_SCAN, 60, -1}, {OP_SEARCH, 30, PART_VECTORS}, {OP_CREATE_TABLE, 8, -1}, {OP_DELETE_TABLE, 4, PART_TABLE_CHANGES},
-	{OP_UPDATE_INDEX, 12, PART_TABLE_CHANGES}, {OP_UPDATE_STREAM, 5, PART_STREAMS}, {OP_UPDATE_TTL, 5, PART_TTL}, {OP_TAG, 5, PART_TABLE_CHANGES},
-	{OP_DESCRIBE, 20, -1}, {OP_LIST_TABLES, 4, -1}, {OP_LIST_TAGS, 4, -1}, {OP_REPLAY, 8, PART_STREAMS}, {OP_CHECK, 6, -1}, {OP_ROUND, 4, -1},
+	{OP_PUT, 160, -1},
+	{OP_UPDATE, 160, -1},
+	{OP_DELETE, 60, -1},
+	{OP_BATCH_WRITE, 40, -1},
+	{OP_TRANSACT_WRITE, 80, PART_TRANSACTIONS},
+	{OP_INSERT_STATEMENT, 15, PART_STATEMENTS},
+	{OP_UPDATE_STATEMENT, 20, PART_STATEMENTS},
+	{OP_DELETE_STATEMENT, 10, PART_STATEMENTS},
+	{OP_GET, 80, -1},
+	{OP_BATCH_GET, 20, -1},
+	{OP_TRANSACT_GET, 30, PART_TRANSACTIONS},
+	{OP_SELECT_STATEMENT, 15, PART_STATEMENTS},
+	{OP_QUERY, 120, -1},
+	{OP_SCAN, 60, -1},
+	{OP_SEARCH, 30, PART_VECTORS},
+	{OP_CREATE_TABLE, 8, -1},
+	{OP_DELETE_TABLE, 4, PART_TABLE_CHANGES},
+	{OP_UPDATE_INDEX, 12, PART_TABLE_CHANGES},
+	{OP_UPDATE_STREAM, 5, PART_STREAMS},
+	{OP_UPDATE_TTL, 5, PART_TTL},
+	{OP_TAG, 5, PART_TABLE_CHANGES},
+	{OP_DESCRIBE, 20, -1},
+	{OP_LIST_TABLES, 4, -1},
+	{OP_LIST_TAGS, 4, -1},
+	{OP_REPLAY, 8, PART_STREAMS},
+	{OP_CHECK, 6, -1},
+	{OP_ROUND, 4, -1},
 };
 
 #define WEIGHTS (sizeof(weights) / sizeof(weights[0]))
@@ -26,7 +47,11 @@ static int8_t maybe(struct random *random, uint32_t n)
 static struct item draw_item(struct machine *machine, struct random *random)
 {
 	static const int64_t distances_s[] = {-3600, 1, 60, 3600, 86400};
-	struct item item = {.is_there = true, .u = (int64_t)machine->step, .g = maybe(random, 3), .l = maybe(random, 6), .v = maybe(random, 8)};
+	struct item item = {.is_there = true,
+			    .u = (int64_t)machine->step,
+			    .g = maybe(random, 3),
+			    .l = maybe(random, 6),
+			    .v = maybe(random, 8)};
 
 	item.n = (int32_t)random_draw(random, 20) - 5;
 	item.pad = (uint8_t)(random_is(random, 2) ? 0 : random_draw(random, 6));
@@ -41,7 +66,9 @@ static void draw_condition(struct machine *machine, struct random *random, struc
 {
 	const struct item *now = &machine_head(machine)->tables[action->table].items[action->key];
 
-	action->condition = random_is(random, 2) ? IF_ALWAYS : (enum condition)random_draw(random, CONDITION_COUNT);
+	action->condition = random_is(random, 2)
+				    ? IF_ALWAYS
+				    : (enum condition)random_draw(random, CONDITION_COUNT);
 	action->operand = 0;
 	if (action->condition == IF_N_LESS)
 		action->operand = (int64_t)random_draw(random, 20);
@@ -76,9 +103,12 @@ static void draw_update(struct machine *machine, struct random *random, struct a
 	item->pad = item->pad == 0 ? 1 : item->pad;
 }
 
-static void draw_action(struct machine *machine, struct random *random, struct action *action, enum action_kind kind)
+static void draw_action(struct machine *machine, struct random *random, struct action *action,
+			enum action_kind kind)
 {
-	*action = (struct action){.kind = kind, .table = (uint8_t)random_draw(random, TABLES), .key = (uint8_t)random_draw(random, KEYS)};
+	*action = (struct action){.kind = kind,
+				  .table = (uint8_t)random_draw(random, TABLES),
+				  .key = (uint8_t)random_draw(random, KEYS)};
 	draw_condition(machine, random, action);
 	if (kind == ACT_PUT)
 		action->item = draw_item(machine, random);
@@ -91,7 +121,8 @@ static void draw_action(struct machine *machine, struct random *random, struct a
 static bool is_repeated(const struct op *op, unsigned at)
 {
 	for (unsigned i = 0; i < at; i++) {
-		if (op->actions[i].table == op->actions[at].table && op->actions[i].key == op->actions[at].key)
+		if (op->actions[i].table == op->actions[at].table &&
+		    op->actions[i].key == op->actions[at].key)
 			return true;
 	}
 	return false;
@@ -111,7 +142,8 @@ static void draw_actions(struct machine *machine, struct client *client)
 	op->n = 1 + random_draw(&client->random, random_is(&client->random, 4) ? ACTIONS_MAX : 4);
 	for (unsigned i = 0; i < op->n; i++) {
 		do {
-			draw_action(machine, &client->random, &op->actions[i], draw_kind(&client->random, op));
+			draw_action(machine, &client->random, &op->actions[i],
+				    draw_kind(&client->random, op));
 		} while (is_repeated(op, i));
 		if (op->kind != OP_TRANSACT_WRITE)
 			op->actions[i].condition = IF_ALWAYS;
@@ -140,8 +172,13 @@ static void draw_statement(struct machine *machine, struct client *client)
 	struct action *action = &op->actions[0];
 
 	op->n = 1;
-	draw_action(machine, &client->random, action, op->kind == OP_INSERT_STATEMENT ? ACT_PUT : op->kind == OP_UPDATE_STATEMENT ? ACT_UPDATE : ACT_DELETE);
-	action->condition = op->kind == OP_INSERT_STATEMENT ? IF_ABSENT : op->kind == OP_UPDATE_STATEMENT ? IF_PRESENT : IF_ALWAYS;
+	draw_action(machine, &client->random, action,
+		    op->kind == OP_INSERT_STATEMENT   ? ACT_PUT
+		    : op->kind == OP_UPDATE_STATEMENT ? ACT_UPDATE
+						      : ACT_DELETE);
+	action->condition = op->kind == OP_INSERT_STATEMENT   ? IF_ABSENT
+			    : op->kind == OP_UPDATE_STATEMENT ? IF_PRESENT
+							      : IF_ALWAYS;
 	if (op->kind == OP_INSERT_STATEMENT) {
 		action->item.n = NO_NUMBER;
 		action->item.l = action->item.v = -1;
@@ -163,12 +200,16 @@ static void draw_page(struct client *client)
 	if (op->index == INDEX_LOCAL && !model_has_sort(op->table))
 		op->index = INDEX_GLOBAL;
 	bool is_global = op->index == INDEX_GLOBAL || op->index == INDEX_LATE;
-	op->partition = (int)random_draw(random, is_global ? 3 : model_has_sort(op->table) ? KEYS / SORTS : KEYS);
+	op->partition = (int)random_draw(random, is_global                   ? 3
+						 : model_has_sort(op->table) ? KEYS / SORTS
+									     : KEYS);
 	op->limit = random_is(random, 3) ? 1 + random_draw(random, 5) : 0;
 	op->is_consistent = !is_global && random_is(random, 2);
 	op->is_count = random_is(random, 8);
 	op->is_reverse = random_is(random, 2);
-	bool can_have_range = op->kind == OP_QUERY && (op->index == INDEX_LOCAL || op->index == INDEX_LATE || (op->index < 0 && model_has_sort(op->table)));
+	bool can_have_range =
+		op->kind == OP_QUERY && (op->index == INDEX_LOCAL || op->index == INDEX_LATE ||
+					 (op->index < 0 && model_has_sort(op->table)));
 	op->low = 1;
 	op->high = 0;
 	if (can_have_range && random_is(random, 2)) {
@@ -176,7 +217,8 @@ static void draw_page(struct client *client)
 		op->high = op->low + (int)random_draw(random, 4);
 	}
 	/* behind a key of its own partition, whether there is an item or not */
-	if (op->kind == OP_QUERY && op->index < 0 && model_has_sort(op->table) && op->low > op->high && random_is(random, 3))
+	if (op->kind == OP_QUERY && op->index < 0 && model_has_sort(op->table) &&
+	    op->low > op->high && random_is(random, 3))
 		op->start = op->partition * SORTS + (int)random_draw(random, SORTS);
 }
 
@@ -187,16 +229,20 @@ static void draw_table(struct machine *machine, struct client *client)
 	struct op *op = &client->op;
 
 	op->is_on = random_is(random, 2);
-	op->index = INDEX_GLOBAL + (int)random_draw(random, machine_has(machine, PART_VECTORS) ? 3 : 2);
+	op->index =
+		INDEX_GLOBAL + (int)random_draw(random, machine_has(machine, PART_VECTORS) ? 3 : 2);
 	/* what is on is turned off, mostly, and the other way round */
 	if (!random_is(random, 8))
-		op->is_on = op->kind == OP_UPDATE_INDEX ? !now->has[op->index] : op->kind == OP_UPDATE_STREAM ? !now->has_stream :
-			    op->kind == OP_UPDATE_TTL ? !now->has_ttl : !now->is_tagged;
+		op->is_on = op->kind == OP_UPDATE_INDEX    ? !now->has[op->index]
+			    : op->kind == OP_UPDATE_STREAM ? !now->has_stream
+			    : op->kind == OP_UPDATE_TTL    ? !now->has_ttl
+							   : !now->is_tagged;
 	if (op->kind != OP_CREATE_TABLE)
 		return;
 	op->shape = (struct model_table){
 		.has_stream = machine_has(machine, PART_STREAMS) && !random_is(random, 3),
-		.has = {model_has_sort(op->table) && !random_is(random, 3), !random_is(random, 3), random_is(random, 3),
+		.has = {model_has_sort(op->table) && !random_is(random, 3), !random_is(random, 3),
+			random_is(random, 3),
 			machine_has(machine, PART_VECTORS) && random_is(random, 2)},
 	};
 }
@@ -209,7 +255,10 @@ static void draw_details(struct machine *machine, struct client *client)
 	switch (op->kind) {
 	case OP_PUT: case OP_UPDATE: case OP_DELETE:
 		op->n = 1;
-		draw_action(machine, random, &op->actions[0], op->kind == OP_PUT ? ACT_PUT : op->kind == OP_UPDATE ? ACT_UPDATE : ACT_DELETE);
+		draw_action(machine, random, &op->actions[0],
+			    op->kind == OP_PUT      ? ACT_PUT
+			    : op->kind == OP_UPDATE ? ACT_UPDATE
+						    : ACT_DELETE);
 		op->returns = (enum returns)random_draw(random, op->kind == OP_UPDATE ? 3 : 2);
 		break;
 	case OP_TRANSACT_WRITE:
@@ -218,7 +267,10 @@ static void draw_details(struct machine *machine, struct client *client)
 	case OP_BATCH_WRITE: case OP_BATCH_GET: case OP_TRANSACT_GET:
 		draw_actions(machine, client);
 		break;
-	case OP_INSERT_STATEMENT: case OP_UPDATE_STATEMENT: case OP_DELETE_STATEMENT: case OP_SELECT_STATEMENT:
+	case OP_INSERT_STATEMENT:
+	case OP_UPDATE_STATEMENT:
+	case OP_DELETE_STATEMENT:
+	case OP_SELECT_STATEMENT:
 		draw_statement(machine, client);
 		break;
 	case OP_GET:
@@ -251,12 +303,14 @@ void draw_op(struct machine *machine, struct client *client)
 
 		for (at = 0; drawn >= weights[at].weight; at++)
 			drawn -= weights[at].weight;
-	} while (weights[at].needs >= 0 && !machine_has(machine, (enum part_of_run)weights[at].needs));
+	} while (weights[at].needs >= 0 &&
+		 !machine_has(machine, (enum part_of_run)weights[at].needs));
 	client->op.kind = weights[at].kind;
 	client->op.token = client->op.index = client->op.start = -1;
 	client->op.table = (uint8_t)random_draw(&client->random, TABLES);
 	/* a table that is missing does not stay so for long */
-	if (!machine_head(machine)->tables[client->op.table].exists && random_is(&client->random, 4))
+	if (!machine_head(machine)->tables[client->op.table].exists &&
+	    random_is(&client->random, 4))
 		client->op.kind = OP_CREATE_TABLE;
 	draw_details(machine, client);
 }

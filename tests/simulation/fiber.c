@@ -80,7 +80,8 @@ static void set_ready(size_t i, bool is_ready)
 {
 	const uint64_t bit = UINT64_C(1) << i % WORD_BITS;
 
-	world.ready[i / WORD_BITS] = is_ready ? world.ready[i / WORD_BITS] | bit : world.ready[i / WORD_BITS] & ~bit;
+	world.ready[i / WORD_BITS] =
+		is_ready ? world.ready[i / WORD_BITS] | bit : world.ready[i / WORD_BITS] & ~bit;
 }
 
 struct fiber *fiber_self(void)
@@ -92,7 +93,8 @@ struct fiber *fiber_self(void)
 static void leave(struct fiber *fiber)
 {
 #ifdef IS_ASAN
-	__sanitizer_start_switch_fiber(fiber->is_done ? NULL : &fiber->fake, world.outside_stack, world.outside_size);
+	__sanitizer_start_switch_fiber(fiber->is_done ? NULL : &fiber->fake, world.outside_stack,
+				       world.outside_size);
 #endif
 	world.self = NULL;
 	swapcontext(&fiber->context, &world.outside);
@@ -146,7 +148,8 @@ struct fiber *fiber_start(void (*run)(void *context), void *context)
 	world.until_ns[i] = FIBER_NEVER;
 	set_ready(i, true);
 	if (!stack) {
-		fiber->stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+		fiber->stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 		if (fiber->stack == MAP_FAILED || mprotect(fiber->stack, 4096, PROT_NONE) != 0)
 			fail("no memory");
 	}
@@ -181,7 +184,8 @@ void fiber_release(void)
 
 void fiber_yield(void)
 {
-	if (world.self && world.self->held == 0 && world.switching > 0 && random_draw(&world.random, world.switching) == 0)
+	if (world.self && world.self->held == 0 && world.switching > 0 &&
+	    random_draw(&world.random, world.switching) == 0)
 		leave(world.self);
 }
 
@@ -288,8 +292,9 @@ uint64_t fiber_switches(void)
 }
 
 /*
- * The calls of libpthread. A mutex and a lock of readers and writers keep their state in their own memory, which is zero when they are made, by
- * whichever means. Outside of all fibers nobody waits: what is taken there is free.
+ * The calls of libpthread. A mutex and a lock of readers and writers keep their state in their own
+ * memory, which is zero when they are made, by whichever means. Outside of all fibers nobody waits:
+ * what is taken there is free.
  */
 struct lock {
 	int32_t writer; /* 1: held by a writer, or a mutex at all */
@@ -298,12 +303,15 @@ struct lock {
 	int32_t waiting;
 };
 
-_Static_assert(sizeof(struct lock) <= sizeof(pthread_mutex_t) && sizeof(struct lock) <= sizeof(pthread_rwlock_t), "a lock's room");
+_Static_assert(sizeof(struct lock) <= sizeof(pthread_mutex_t) &&
+		       sizeof(struct lock) <= sizeof(pthread_rwlock_t),
+	       "a lock's room");
 
 static void take(struct lock *lock, bool is_writer)
 {
 	fiber_yield();
-	while (is_writer ? lock->writer || lock->readers > 0 : lock->writer || lock->waiting_writers > 0) {
+	while (is_writer ? lock->writer || lock->readers > 0
+			 : lock->writer || lock->waiting_writers > 0) {
 		lock->waiting_writers += is_writer;
 		lock->waiting++;
 		fiber_wait(lock, FIBER_NEVER);
@@ -426,10 +434,14 @@ int __wrap_pthread_cond_destroy(pthread_cond_t *cond)
 }
 
 /* All clocks show one time, so `until` needs none named. */
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until);
-int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *until);
+int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *until)
 {
-	int64_t until_ns = until->tv_sec > FIBER_NEVER / NS_PER_S - 1 ? FIBER_NEVER : until->tv_sec * NS_PER_S + until->tv_nsec;
+	int64_t until_ns = until->tv_sec > FIBER_NEVER / NS_PER_S - 1
+				   ? FIBER_NEVER
+				   : until->tv_sec * NS_PER_S + until->tv_nsec;
 
 	give((struct lock *)mutex);
 	bool is_woken = fiber_wait(cond, until_ns);
@@ -474,8 +486,10 @@ static void run_thread(void *context)
 	thread.run(thread.argument);
 }
 
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+			  void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+			  void *argument)
 {
 	struct thread *start = malloc(sizeof(*start));
 

@@ -1,11 +1,13 @@
 /*
  * fiber - threads of the server as fibers of one thread, in virtual time.
  *
- * The program is linked with --wrap for the calls of libpthread and the clocks that the rooms use: pthread_create makes a fiber, a lock that
- * another fiber holds or a condition that is waited for lets others run, and the clocks show virtual time. Which fiber runs next, and where one
- * stops for another, is drawn from a seed. So a run depends on its seed alone.
+ * The program is linked with --wrap for the calls of libpthread and the clocks that the rooms use:
+ * pthread_create makes a fiber, a lock that another fiber holds or a condition that is waited for
+ * lets others run, and the clocks show virtual time. Which fiber runs next, and where one stops for
+ * another, is drawn from a seed. So a run depends on its seed alone.
  *
- * Fibers change places only in those calls. What stands between two of them is not interrupted: races within are for ThreadSanitizer.
+ * Fibers change places only in those calls. What stands between two of them is not interrupted:
+ * races within are for ThreadSanitizer.
  */
 #ifndef DYNALITH_SIMULATION_FIBER_H
 #define DYNALITH_SIMULATION_FIBER_H
@@ -17,7 +19,8 @@
 
 struct fiber;
 
-/* Starts over: the time in Unix nanoseconds, and the seed of all draws of the scheduler. No fiber may be left. */
+/* Starts over: the time in Unix nanoseconds, and the seed of all draws of the scheduler. No fiber
+ * may be left. */
 void fiber_reset(int64_t now_ns, uint64_t seed);
 
 /* A fiber that runs `run` and is gone when that returns. */
@@ -40,7 +43,8 @@ void fiber_yield(void);
 bool fiber_wait(const void *what, int64_t until_ns);
 void fiber_wake(const void *what);
 
-/* Outside of all fibers: runs one of those that are ready, up to where it stops. False where none is. */
+/* Outside of all fibers: runs one of those that are ready, up to where it stops. False where none
+ * is. */
 bool fiber_run_one(void);
 
 /* When the first of those that wait for a time is due; FIBER_NEVER: none is. */

@@ -7,7 +7,8 @@
 /* Does the client's operation; a difference ends the process. */
 void judge_op(struct machine *machine, struct client *client);
 
-/* The answer of a request that is part of an operation: a 5xx is a failure unless a fault came. False: it is one. */
+/* The answer of a request that is part of an operation: a 5xx is a failure unless a fault came.
+ * False: it is one. */
 bool judge_status(struct machine *machine, struct client *client);
 
 /* The answer as JSON. */

@@ -17,12 +17,14 @@
 
 #define STUCK 10000000 /* switches of fibers without an end of what is waited for */
 
-void machine_fail(const struct machine *machine, const struct client *client, const char *format, ...)
+void machine_fail(const struct machine *machine, const struct client *client, const char *format,
+		  ...)
 {
 	va_list ap;
 
 	if (machine->report >= 0) {
-		if (write(machine->report, &machine->step, sizeof(machine->step)) != (ssize_t)sizeof(machine->step))
+		if (write(machine->report, &machine->step, sizeof(machine->step)) !=
+		    (ssize_t)sizeof(machine->step))
 			abort();
 		_exit(1);
 	}
@@ -33,14 +35,21 @@ void machine_fail(const struct machine *machine, const struct client *client, co
 	va_end(ap);
 	fprintf(stderr, "\n");
 	if (client) {
-		fprintf(stderr, "request: %s " STR_FMT "\n", request_name(client->op.kind, client->op.is_on), STR_ARG(client->request));
-		fprintf(stderr, "answer: %d " STR_FMT "\n", client->status, STR_ARG(client->answer));
-		fprintf(stderr, "client %d, transactions %u, commits %u, saw version %" PRIu64 "\n", (int)(client - machine->clients), client->begins,
-			client->commits, client->seen);
+		fprintf(stderr, "request: %s " STR_FMT "\n",
+			request_name(client->op.kind, client->op.is_on), STR_ARG(client->request));
+		fprintf(stderr, "answer: %d " STR_FMT "\n", client->status,
+			STR_ARG(client->answer));
+		fprintf(stderr, "client %d, transactions %u, commits %u, saw version %" PRIu64 "\n",
+			(int)(client - machine->clients), client->begins, client->commits,
+			client->seen);
 	}
-	fprintf(stderr, "life %" PRIu64 ", %s, durability %d, head %" PRIu64 ", acknowledged %" PRIu64 ", virtual time %" PRId64 " ms\n",
-		machine->lives, machine->is_memory ? "memory" : "disk", machine->durability, machine->head, machine->acknowledged, machine_now_ms());
-	fprintf(stderr, "run again by: make simulate SEED=%" PRIu64 " STEPS=%" PRIu64, machine->seed, machine->step);
+	fprintf(stderr,
+		"life %" PRIu64 ", %s, durability %d, head %" PRIu64 ", acknowledged %" PRIu64
+		", virtual time %" PRId64 " ms\n",
+		machine->lives, machine->is_memory ? "memory" : "disk", machine->durability,
+		machine->head, machine->acknowledged, machine_now_ms());
+	fprintf(stderr, "run again by: make simulate SEED=%" PRIu64 " STEPS=%" PRIu64,
+		machine->seed, machine->step);
 	if (machine->left_out)
 		fprintf(stderr, " ARGS=\"--without %" PRIu64 "\"", machine->left_out);
 	fprintf(stderr, "\n");
@@ -139,7 +148,8 @@ void machine_init(struct machine *machine, uint64_t seed, uint64_t left_out)
 	machine->logs = arena_checked(calloc(TABLES, sizeof(*machine->logs)));
 	machine->digest = 14695981039346656037u;
 	install_disk();
-	snprintf(machine->directory, sizeof(machine->directory), "%s/dynalith-simulation-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	snprintf(machine->directory, sizeof(machine->directory), "%s/dynalith-simulation-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	if (!mkdtemp(machine->directory))
 		abort();
 	snprintf(machine->path, sizeof(machine->path), "%s/data.db", machine->directory);
@@ -157,27 +167,36 @@ void machine_free(struct machine *machine)
 	arena_free(machine->arena);
 }
 
-/* What was acknowledged since the last sync may be lost: the power went, or a sync failed and the system may have dropped what was not synced. */
+/* What was acknowledged since the last sync may be lost: the power went, or a sync failed and the
+ * system may have dropped what was not synced. */
 static void forget_acknowledged(struct machine *machine)
 {
 	if ((fault_vfs_is_off() || machine->is_broken) && machine->durability != DURABILITY_FULL)
 		machine->acknowledged = 0;
 }
 
-/* What is on the disk must be what the acknowledged commits left, or later ones that were under way. */
+/* What is on the disk must be what the acknowledged commits left, or later ones that were under
+ * way. */
 static void recover(struct machine *machine)
 {
 	uint64_t found;
 	struct err err = err_in(machine->arena);
 
 	if (observed_store_number(machine->inner, machine->arena, &found, &err) != OK)
-		machine_fail(machine, NULL, "the store cannot be read after the start: " STR_FMT, STR_ARG(err.message));
+		machine_fail(machine, NULL, "the store cannot be read after the start: " STR_FMT,
+			     STR_ARG(err.message));
 	if (found < machine->acknowledged)
-		machine_fail(machine, NULL, "commit %" PRIu64 " was acknowledged, %" PRIu64 " is the last one left", machine->acknowledged, found);
+		machine_fail(machine, NULL,
+			     "commit %" PRIu64 " was acknowledged, %" PRIu64
+			     " is the last one left",
+			     machine->acknowledged, found);
 	if (found > machine->head || machine->head - found >= VERSIONS)
-		machine_fail(machine, NULL, "commit %" PRIu64 " is the last one left, of %" PRIu64, found, machine->head);
+		machine_fail(machine, NULL, "commit %" PRIu64 " is the last one left, of %" PRIu64,
+			     found, machine->head);
 	machine->lost += machine->head - found;
-	machine_trace(machine, "starts with commit %" PRIu64 " of %" PRIu64 ", acknowledged %" PRIu64, found, machine->head, machine->acknowledged);
+	machine_trace(machine,
+		      "starts with commit %" PRIu64 " of %" PRIu64 ", acknowledged %" PRIu64, found,
+		      machine->head, machine->acknowledged);
 	machine->head = machine->acknowledged = found;
 	machine->is_uncertain = false;
 }
@@ -185,15 +204,18 @@ static void recover(struct machine *machine)
 static bool open_server(struct machine *machine)
 {
 	struct sqlite_store_options options = {
-		.path = machine->is_memory ? NULL : machine->path, .durability = (enum durability)machine->durability,
-		.readers = 1 + random_draw(&machine->random, 3), .cache_bytes = random_is(&machine->random, 2) ? 1 << 20 : 1 << 17,
+		.path = machine->is_memory ? NULL : machine->path,
+		.durability = (enum durability)machine->durability,
+		.readers = 1 + random_draw(&machine->random, 3),
+		.cache_bytes = random_is(&machine->random, 2) ? 1 << 20 : 1 << 17,
 	};
 	struct err err = err_in(machine->arena);
 
 	log_mark_leave(machine->path, false); /* the virtual disk makes its files again */
 	if (sqlite_store_open(&options, &machine->inner, &err) != OK) {
 		if (!fault_vfs_is_off())
-			machine_fail(machine, NULL, "the store does not open: " STR_FMT, STR_ARG(err.message));
+			machine_fail(machine, NULL, "the store does not open: " STR_FMT,
+				     STR_ARG(err.message));
 		machine->inner = NULL;
 		return false;
 	}
@@ -203,19 +225,25 @@ static bool open_server(struct machine *machine)
 	machine->store = observed_store_new(machine);
 	machine->catalog_options = (struct catalog_options){
 		.settings = &settings_records,
-		.vector_memory_bytes = random_is(&machine->random, 4) ? 0 : 1 << 20, .drop_max = 1 + random_draw(&machine->random, 20),
+		.vector_memory_bytes = random_is(&machine->random, 4) ? 0 : 1 << 20,
+		.drop_max = 1 + random_draw(&machine->random, 20),
 		.fill_max = 1 + random_draw(&machine->random, 12),
 		.rotation = {.records = 1 + random_draw(&machine->random, 60)},
 	};
 	machine->clock = clocks_new(NULL, false);
-	machine->service = (struct service){.now_ms = clock_now_ms, .clock_context = machine->clock, .statements = partiql_cache_new()};
-	if (catalog_open(machine->store, &machine->catalog_options, &machine->service.catalog, &err) != OK) {
+	machine->service = (struct service){.now_ms = clock_now_ms,
+					    .clock_context = machine->clock,
+					    .statements = partiql_cache_new()};
+	if (catalog_open(machine->store, &machine->catalog_options, &machine->service.catalog,
+			 &err) != OK) {
 		if (!fault_vfs_is_off())
-			machine_fail(machine, NULL, "the catalog does not open: " STR_FMT, STR_ARG(err.message));
+			machine_fail(machine, NULL, "the catalog does not open: " STR_FMT,
+				     STR_ARG(err.message));
 		machine->service.catalog = NULL;
 		return false;
 	}
-	struct upkeep_options upkeep = {.catalog = machine->service.catalog, .clock = machine->clock, .period_ms = 1000};
+	struct upkeep_options upkeep = {
+		.catalog = machine->service.catalog, .clock = machine->clock, .period_ms = 1000};
 	machine->upkeep = upkeep_new(&upkeep);
 	if (!machine->upkeep || !upkeep_start(machine->upkeep))
 		machine_fail(machine, NULL, "there is no thread for upkeep");
@@ -267,7 +295,8 @@ void machine_run_in_fiber(struct machine *machine, void (*run)(struct machine *m
 			continue;
 		int64_t due = fiber_next_due();
 		if (due == FIBER_NEVER)
-			machine_fail(machine, NULL, "all wait for each other while the server starts or ends");
+			machine_fail(machine, NULL,
+				     "all wait for each other while the server starts or ends");
 		fiber_advance(due - fiber_now_ns());
 	}
 }
@@ -287,7 +316,8 @@ void machine_start(struct machine *machine)
 		machine->is_disk_faulty = machine->is_broken = machine->is_conflict = false;
 		machine->store_fails_in = 0;
 		/* the power may go while the server starts */
-		if (!machine->is_memory && machine_has(machine, PART_POWER_CUT) && random_is(&machine->random, 8))
+		if (!machine->is_memory && machine_has(machine, PART_POWER_CUT) &&
+		    random_is(&machine->random, 8))
 			fault_vfs_cut(1 + random_draw(&machine->random, 40));
 		machine_run_in_fiber(machine, start);
 		if (!machine->is_up) {
@@ -306,7 +336,8 @@ void machine_stop(struct machine *machine)
 	machine_trace(machine, "stops%s", fault_vfs_is_off() ? " without power" : "");
 	machine_run_in_fiber(machine, close_server);
 	machine->is_up = false;
-	forget_acknowledged(machine); /* what was closed in peace is on the disk, whatever the durability but "off" */
+	forget_acknowledged(machine); /* what was closed in peace is on the disk, whatever the
+					 durability but "off" */
 }
 
 void machine_power_on(struct machine *machine, bool is_kill)
@@ -352,7 +383,8 @@ bool machine_may_fail(const struct machine *machine, const struct client *client
 
 bool machine_is_quiet(const struct machine *machine, const struct client *client)
 {
-	return client->was_quiet && !machine->is_uncertain && machine->writers == 0 && machine->head == client->first_seen;
+	return client->was_quiet && !machine->is_uncertain && machine->writers == 0 &&
+	       machine->head == client->first_seen;
 }
 
 static enum code let_in(void *context, struct ns *ns, struct err *err)
@@ -370,20 +402,28 @@ static void digest(struct machine *machine, struct str bytes)
 
 void machine_ask(struct machine *machine, struct client *client, const char *op, struct str body)
 {
-	bool is_stream = strcmp(op, "DescribeStream") == 0 || strcmp(op, "GetShardIterator") == 0 || strcmp(op, "GetRecords") == 0 ||
-			 strcmp(op, "ListStreams") == 0;
+	bool is_stream = strcmp(op, "DescribeStream") == 0 || strcmp(op, "GetShardIterator") == 0 ||
+			 strcmp(op, "GetRecords") == 0 || strcmp(op, "ListStreams") == 0;
 	struct op_request request = {
-		.arena = client->arena, .body = body, .authenticate = let_in,
-		.target = str_printf(client->arena, "%s.%s", is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810", op),
+		.arena = client->arena,
+		.body = body,
+		.authenticate = let_in,
+		.target = str_printf(client->arena, "%s.%s",
+				     is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
+				     op),
 	};
 	struct op_response response;
 
 	client->request = body;
 	op_run(&machine->service, &request, &response);
 	client->status = response.status;
-	machine_trace(machine, "client %d: %s " STR_FMT " -> %d %.200s", (int)(client - machine->clients), op, STR_ARG(body), response.status,
-		      str_printf(client->arena, STR_FMT, STR_ARG(response.status >= 500 ? response.problem : response.body)).p);
+	machine_trace(machine, "client %d: %s " STR_FMT " -> %d %.200s",
+		      (int)(client - machine->clients), op, STR_ARG(body), response.status,
+		      str_printf(client->arena, STR_FMT,
+				 STR_ARG(response.status >= 500 ? response.problem : response.body))
+			      .p);
 	client->answer = response.body;
 	digest(machine, response.body);
-	digest(machine, str_printf(client->arena, "%d %d", response.status, (int)(client - machine->clients)));
+	digest(machine, str_printf(client->arena, "%d %d", response.status,
+				   (int)(client - machine->clients)));
 }

@@ -1,9 +1,10 @@
 /*
  * machine - the server below HTTP on a disk that fails, with the model beside it.
  *
- * The store that the server sees is one of ours around the real one. It numbers the commits, in a row that every transaction writes: so it knows
- * which version of the model a transaction sees, and after a crash which commits are left. Faults of the store are its own, those of the disk
- * are fault_vfs's.
+ * The store that the server sees is one of ours around the real one. It numbers the commits, in a
+ * row that every transaction writes: so it knows which version of the model a transaction sees, and
+ * after a crash which commits are left. Faults of the store are its own, those of the disk are
+ * fault_vfs's.
  */
 #ifndef DYNALITH_SIMULATION_MACHINE_H
 #define DYNALITH_SIMULATION_MACHINE_H
@@ -22,8 +23,24 @@
 
 /* Of what can be left out of a run, to make it simpler: bits of a mask. */
 enum part_of_run {
-	PART_POWER_CUT, PART_KILL, PART_DISK_FAULT, PART_FULL_DISK, PART_SYNC_FAULT, PART_STORE_FAULT, PART_CONFLICT, PART_JUMP, PART_SWITCHING,
-	PART_CLIENTS, PART_TABLE_CHANGES, PART_TRANSACTIONS, PART_STATEMENTS, PART_TTL, PART_STREAMS, PART_VECTORS, PART_RESTART, PART_TRIGGERS,
+	PART_POWER_CUT,
+	PART_KILL,
+	PART_DISK_FAULT,
+	PART_FULL_DISK,
+	PART_SYNC_FAULT,
+	PART_STORE_FAULT,
+	PART_CONFLICT,
+	PART_JUMP,
+	PART_SWITCHING,
+	PART_CLIENTS,
+	PART_TABLE_CHANGES,
+	PART_TRANSACTIONS,
+	PART_STATEMENTS,
+	PART_TTL,
+	PART_STREAMS,
+	PART_VECTORS,
+	PART_RESTART,
+	PART_TRIGGERS,
 	PART_OF_RUN_COUNT
 };
 
@@ -37,7 +54,8 @@ struct client {
 	struct str request, answer; /* the last, of the operation under way */
 	int status;
 	/* of the operation under way */
-	struct view view;           /* that its last transaction saw which wrote, or read what is no table's record */
+	struct view view; /* that its last transaction saw which wrote, or read what is no table's
+			     record */
 	bool has_view;
 	uint64_t seen;              /* the number of that version */
 	uint64_t first_seen;        /* the same when it began */
@@ -86,11 +104,13 @@ struct machine {
 	/* the model */
 	struct view *versions;
 	uint64_t head, acknowledged, tries;
-	bool is_uncertain;          /* the last commit failed, and may or may not be there: the next transaction tells */
+	bool is_uncertain; /* the last commit failed, and may or may not be there: the next
+			      transaction tells */
 	struct change (*logs)[LOG_MAX];
 
 	/* what happened */
-	uint64_t step, digest, counts[OP_KIND_COUNT], outcomes[OUTCOME_COUNT], errors, lives, cuts, kills, lost, expired, checks, checked_rows, replays, replayed;
+	uint64_t step, digest, counts[OP_KIND_COUNT], outcomes[OUTCOME_COUNT], errors, lives, cuts,
+		kills, lost, expired, checks, checked_rows, replays, replayed;
 };
 
 /* A new disk with nothing on it. */
@@ -103,7 +123,8 @@ void machine_start(struct machine *machine);
 /* Ends the server: in peace, or with the power off. Every client is idle. */
 void machine_stop(struct machine *machine);
 
-/* After machine_stop: the power is back; `is_kill`: only the process ended, the system has all that was written. */
+/* After machine_stop: the power is back; `is_kill`: only the process ended, the system has all that
+ * was written. */
 void machine_power_on(struct machine *machine, bool is_kill);
 
 /* A new disk, or a new memory. */
@@ -127,7 +148,8 @@ static inline bool machine_has(const struct machine *machine, enum part_of_run p
 void machine_begin_op(struct machine *machine, struct client *client);
 void machine_end_op(struct machine *machine, struct client *client);
 
-/* Whether a 5xx is no wonder: a fault came, or may have come, since the client's operation began. */
+/* Whether a 5xx is no wonder: a fault came, or may have come, since the client's operation began.
+ */
 bool machine_may_fail(const struct machine *machine, const struct client *client);
 
 /* Whether nothing was written since the client's operation began. */
@@ -139,9 +161,11 @@ int64_t machine_now_ms(void);
 void machine_ask(struct machine *machine, struct client *client, const char *op, struct str body);
 
 /* A line of the trace, where there is one. */
-void machine_trace(const struct machine *machine, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void machine_trace(const struct machine *machine, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Prints what is wrong and how to run it again, and ends the process. */
-void machine_fail(const struct machine *machine, const struct client *client, const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
+void machine_fail(const struct machine *machine, const struct client *client, const char *format,
+		  ...) __attribute__((format(printf, 3, 4), noreturn));
 
 #endif

@@ -11,7 +11,8 @@ bool model_same(const struct item *a, const struct item *b)
 {
 	if (!a->is_there || !b->is_there)
 		return a->is_there == b->is_there;
-	return a->g == b->g && a->l == b->l && a->v == b->v && a->pad == b->pad && a->n == b->n && a->u == b->u && a->t == b->t;
+	return a->g == b->g && a->l == b->l && a->v == b->v && a->pad == b->pad && a->n == b->n &&
+	       a->u == b->u && a->t == b->t;
 }
 
 bool model_is_in(const struct model_table *table, enum model_index index, const struct item *item)
@@ -95,8 +96,9 @@ uint64_t model_fingerprint(const struct op *op)
 	for (unsigned i = 0; i < op->n; i++) {
 		const struct action *a = &op->actions[i];
 		const int64_t parts[] = {
-			a->kind, a->table, a->key, a->condition, a->operand, a->item.g, a->item.l, a->item.v, a->item.pad, a->item.n, a->item.u,
-			a->item.t, a->n, a->g, a->l, a->t, a->v, a->pad,
+			a->kind,   a->table,  a->key,      a->condition, a->operand, a->item.g,
+			a->item.l, a->item.v, a->item.pad, a->item.n,    a->item.u,  a->item.t,
+			a->n,      a->g,      a->l,        a->t,         a->v,       a->pad,
 		};
 
 		for (unsigned j = 0; j < sizeof(parts) / sizeof(parts[0]); j++)
@@ -105,7 +107,8 @@ uint64_t model_fingerprint(const struct op *op)
 	return hash;
 }
 
-static void evaluate_actions(const struct op *op, const struct view *before, struct expected *expected, struct view *after)
+static void evaluate_actions(const struct op *op, const struct view *before,
+			     struct expected *expected, struct view *after)
 {
 	bool is_transaction = op->kind == OP_TRANSACT_WRITE;
 
@@ -127,13 +130,16 @@ static void evaluate_actions(const struct op *op, const struct view *before, str
 		expected->new[i] = is_held ? changed(action, old) : *old;
 		expected->reasons[i] = is_held ? DONE : CONDITION_FAILED;
 		if (!is_held)
-			expected->outcome = is_transaction ? TRANSACTION_CANCELED : op->kind == OP_INSERT_STATEMENT ? DUPLICATE_ITEM : CONDITION_FAILED;
+			expected->outcome = is_transaction                    ? TRANSACTION_CANCELED
+					    : op->kind == OP_INSERT_STATEMENT ? DUPLICATE_ITEM
+									      : CONDITION_FAILED;
 	}
 	for (unsigned i = 0; i < op->n && after && expected->outcome == DONE; i++)
 		after->tables[op->actions[i].table].items[op->actions[i].key] = expected->new[i];
 }
 
-static void evaluate_transaction(const struct op *op, const struct view *before, struct expected *expected, struct view *after)
+static void evaluate_transaction(const struct op *op, const struct view *before,
+				 struct expected *expected, struct view *after)
 {
 	uint64_t fingerprint = model_fingerprint(op);
 	const struct model_token *known = op->token < 0 ? NULL : &before->tokens[op->token];
@@ -151,10 +157,12 @@ static void evaluate_transaction(const struct op *op, const struct view *before,
 	}
 	evaluate_actions(op, before, expected, after);
 	if (known && after && expected->outcome == DONE)
-		after->tokens[op->token] = (struct model_token){fingerprint, op->now_ms + TOKEN_LIFE_MS};
+		after->tokens[op->token] =
+			(struct model_token){fingerprint, op->now_ms + TOKEN_LIFE_MS};
 }
 
-static void evaluate_creation(const struct op *op, const struct view *before, struct expected *expected, struct view *after)
+static void evaluate_creation(const struct op *op, const struct view *before,
+			      struct expected *expected, struct view *after)
 {
 	if (before->tables[op->table].exists) {
 		expected->outcome = TABLE_THERE;
@@ -170,13 +178,17 @@ static void evaluate_creation(const struct op *op, const struct view *before, st
 	after->tables[op->table].log_begin = after->tables[op->table].log_end = log_end;
 }
 
-static void evaluate_table(const struct op *op, struct expected *expected, struct model_table *table, uint32_t *made)
+static void evaluate_table(const struct op *op, struct expected *expected,
+			   struct model_table *table, uint32_t *made)
 {
-	bool *what = op->kind == OP_UPDATE_INDEX ? &table->has[op->index] : op->kind == OP_UPDATE_STREAM ? &table->has_stream :
-		     op->kind == OP_UPDATE_TTL ? &table->has_ttl : &table->is_tagged;
+	bool *what = op->kind == OP_UPDATE_INDEX    ? &table->has[op->index]
+		     : op->kind == OP_UPDATE_STREAM ? &table->has_stream
+		     : op->kind == OP_UPDATE_TTL    ? &table->has_ttl
+						    : &table->is_tagged;
 
 	if (op->kind == OP_DELETE_TABLE) {
-		*table = (struct model_table){.log_begin = table->log_end, .log_end = table->log_end};
+		*table = (struct model_table){.log_begin = table->log_end,
+					      .log_end = table->log_end};
 		return;
 	}
 	/* tags are set and taken away as often as one likes; what is on cannot be turned on */
@@ -191,7 +203,8 @@ static void evaluate_table(const struct op *op, struct expected *expected, struc
 	}
 }
 
-void model_evaluate(const struct op *op, const struct view *before, struct expected *expected, struct view *after)
+void model_evaluate(const struct op *op, const struct view *before, struct expected *expected,
+		    struct view *after)
 {
 	memset(expected, 0, sizeof(*expected));
 	expected->outcome = DONE;
@@ -210,13 +223,15 @@ void model_evaluate(const struct op *op, const struct view *before, struct expec
 		if (!before->tables[op->actions[i].table].exists)
 			expected->outcome = NO_TABLE;
 	}
-	if (op->n == 0 && op->kind != OP_LIST_TABLES && op->kind != OP_CHECK && op->kind != OP_ROUND && !before->tables[op->table].exists)
+	if (op->n == 0 && op->kind != OP_LIST_TABLES && op->kind != OP_CHECK &&
+	    op->kind != OP_ROUND && !before->tables[op->table].exists)
 		expected->outcome = NO_TABLE;
 	if (expected->outcome == DONE && op->kind >= OP_DELETE_TABLE && op->kind <= OP_TAG) {
 		static struct model_table scratch;
 		uint32_t made = 0;
 
 		scratch = before->tables[op->table];
-		evaluate_table(op, expected, after ? &after->tables[op->table] : &scratch, after ? &after->made : &made);
+		evaluate_table(op, expected, after ? &after->tables[op->table] : &scratch,
+			       after ? &after->made : &made);
 	}
 }

@@ -1,8 +1,8 @@
 /*
  * model - what the tables must hold: a naive picture of them, and what an operation does to it.
  *
- * A version of the model is one flat struct, so that copies are cheap: the machine keeps one per commit, and judges each answer by the version
- * that the operation's transaction saw.
+ * A version of the model is one flat struct, so that copies are cheap: the machine keeps one per
+ * commit, and judges each answer by the version that the operation's transaction saw.
  */
 #ifndef DYNALITH_SIMULATION_MODEL_H
 #define DYNALITH_SIMULATION_MODEL_H
@@ -75,15 +75,47 @@ struct action {
 };
 
 enum op_kind {
-	OP_PUT, OP_UPDATE, OP_DELETE, OP_BATCH_WRITE, OP_TRANSACT_WRITE, OP_INSERT_STATEMENT, OP_UPDATE_STATEMENT, OP_DELETE_STATEMENT,
-	OP_GET, OP_BATCH_GET, OP_TRANSACT_GET, OP_SELECT_STATEMENT, OP_QUERY, OP_SCAN, OP_SEARCH,
-	OP_CREATE_TABLE, OP_DELETE_TABLE, OP_UPDATE_INDEX, OP_UPDATE_STREAM, OP_UPDATE_TTL, OP_TAG, OP_DESCRIBE, OP_LIST_TABLES, OP_LIST_TAGS,
-	OP_REPLAY, OP_CHECK, OP_ROTATE, OP_ROUND,
+	OP_PUT,
+	OP_UPDATE,
+	OP_DELETE,
+	OP_BATCH_WRITE,
+	OP_TRANSACT_WRITE,
+	OP_INSERT_STATEMENT,
+	OP_UPDATE_STATEMENT,
+	OP_DELETE_STATEMENT,
+	OP_GET,
+	OP_BATCH_GET,
+	OP_TRANSACT_GET,
+	OP_SELECT_STATEMENT,
+	OP_QUERY,
+	OP_SCAN,
+	OP_SEARCH,
+	OP_CREATE_TABLE,
+	OP_DELETE_TABLE,
+	OP_UPDATE_INDEX,
+	OP_UPDATE_STREAM,
+	OP_UPDATE_TTL,
+	OP_TAG,
+	OP_DESCRIBE,
+	OP_LIST_TABLES,
+	OP_LIST_TAGS,
+	OP_REPLAY,
+	OP_CHECK,
+	OP_ROTATE,
+	OP_ROUND,
 	OP_KIND_COUNT
 };
 
 enum outcome {
-	DONE, CONDITION_FAILED, TRANSACTION_CANCELED, TOKEN_MISMATCH, NO_TABLE, TABLE_THERE, DUPLICATE_ITEM, REFUSED, OUTCOME_COUNT
+	DONE,
+	CONDITION_FAILED,
+	TRANSACTION_CANCELED,
+	TOKEN_MISMATCH,
+	NO_TABLE,
+	TABLE_THERE,
+	DUPLICATE_ITEM,
+	REFUSED,
+	OUTCOME_COUNT
 };
 
 struct op {
@@ -114,7 +146,8 @@ struct expected {
 bool model_has_sort(unsigned table);
 
 /* What the operation does to `before`; the result goes to *after, which may be NULL. */
-void model_evaluate(const struct op *op, const struct view *before, struct expected *expected, struct view *after);
+void model_evaluate(const struct op *op, const struct view *before, struct expected *expected,
+		    struct view *after);
 
 /* Whether an item is in an index. */
 bool model_is_in(const struct model_table *table, enum model_index index, const struct item *item);

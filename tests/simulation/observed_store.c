@@ -26,9 +26,11 @@ struct observed_txn {
 	bool has_number;         /* it is known */
 	uint64_t acknowledged;   /* when it began */
 	bool is_answer;          /* it tells whether the last commit, which failed, is there */
-	bool is_shown;           /* it is the one that the client's operation is judged by, unless another follows */
+	bool is_shown; /* it is the one that the client's operation is judged by, unless another
+			  follows */
 	bool applied;            /* the client's operation is in the model by this one */
-	bool has_change;         /* it writes more than versions and counters: rows of tables, table records, tokens */
+	bool has_change;         /* it writes more than versions and counters: rows of tables, table
+				    records, tokens */
 	struct swept *swept;     /* items that the server itself deleted, the last first */
 };
 
@@ -39,9 +41,12 @@ struct swept {
 };
 
 static const struct keyspace counters = {0, SYSTEM_COUNTERS};
-#define NUMBER_ROW "backfill/simulation" /* of a kind whose rows may be anything, for the check of the store */
+#define NUMBER_ROW                                                                                 \
+	"backfill/simulation" /* of a kind whose rows may be anything, for the check of the store  \
+			       */
 
-static enum code number_in(struct store_txn *inner, struct arena *arena, uint64_t *number, struct err *err)
+static enum code number_in(struct store_txn *inner, struct arena *arena, uint64_t *number,
+			   struct err *err)
 {
 	struct str value;
 	enum code code = store_get(inner, counters, STR(NUMBER_ROW), arena, &value, err);
@@ -52,7 +57,8 @@ static enum code number_in(struct store_txn *inner, struct arena *arena, uint64_
 	return code;
 }
 
-enum code observed_store_number(struct store *inner, struct arena *arena, uint64_t *number, struct err *err)
+enum code observed_store_number(struct store *inner, struct arena *arena, uint64_t *number,
+				struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(inner, STORE_READ, &txn, err);
@@ -72,7 +78,9 @@ static enum code strike(struct machine *machine, struct err *err)
 		return OK;
 	machine->faults++;
 	machine_trace(machine, "the store fails");
-	return machine->store_failure == ERR_STORE_FULL ? err_set(err, MSG_STORE_FULL) : err_set(err, MSG_STORE_FAILED, "it was made to fail");
+	return machine->store_failure == ERR_STORE_FULL
+		       ? err_set(err, MSG_STORE_FULL)
+		       : err_set(err, MSG_STORE_FAILED, "it was made to fail");
 }
 
 static struct client *own_client(struct machine *machine)
@@ -96,7 +104,8 @@ static void show(struct observed_txn *txn)
 	client->view = *machine_version(txn->store->machine, txn->number);
 }
 
-/* The version that the transaction sees. A writer sees every commit that came about: those behind it did not. */
+/* The version that the transaction sees. A writer sees every commit that came about: those behind
+ * it did not. */
 static void check_number(struct observed_txn *txn)
 {
 	struct machine *machine = txn->store->machine;
@@ -104,9 +113,12 @@ static void check_number(struct observed_txn *txn)
 	bool is_writer = txn->base.mode == STORE_WRITE;
 
 	if (txn->number > machine->head)
-		machine_fail(machine, client, "a transaction sees commit %" PRIu64 " of %" PRIu64, txn->number, machine->head);
+		machine_fail(machine, client, "a transaction sees commit %" PRIu64 " of %" PRIu64,
+			     txn->number, machine->head);
 	if (txn->number < txn->acknowledged)
-		machine_fail(machine, client, "a transaction sees commit %" PRIu64 ", %" PRIu64 " was acknowledged", txn->number, txn->acknowledged);
+		machine_fail(machine, client,
+			     "a transaction sees commit %" PRIu64 ", %" PRIu64 " was acknowledged",
+			     txn->number, txn->acknowledged);
 	if (is_writer || (txn->is_answer && machine->is_uncertain && machine->writers == 0)) {
 		machine->head = txn->number;
 		machine->is_uncertain = false;
@@ -114,8 +126,9 @@ static void check_number(struct observed_txn *txn)
 }
 
 /*
- * SQLite takes the snapshot of a reader at its first read. So the number is read at once for a writer, whom no commit can pass, and right before
- * the first row for a reader. The rows of SYSTEM_VERSIONS are in the backend's memory, and no part of the snapshot.
+ * SQLite takes the snapshot of a reader at its first read. So the number is read at once for a
+ * writer, whom no commit can pass, and right before the first row for a reader. The rows of
+ * SYSTEM_VERSIONS are in the backend's memory, and no part of the snapshot.
  */
 static enum code look(struct observed_txn *txn, struct err *err)
 {
@@ -130,10 +143,12 @@ static enum code look(struct observed_txn *txn, struct err *err)
 
 static void note_write(struct observed_txn *txn, struct keyspace keyspace)
 {
-	txn->has_change = txn->has_change || keyspace.table != 0 || (keyspace.part != SYSTEM_COUNTERS && keyspace.part != SYSTEM_VERSIONS);
+	txn->has_change = txn->has_change || keyspace.table != 0 ||
+			  (keyspace.part != SYSTEM_COUNTERS && keyspace.part != SYSTEM_VERSIONS);
 }
 
-/* Before a row is read. What is read of table 0 may be about the tables, before or behind the operation itself. */
+/* Before a row is read. What is read of table 0 may be about the tables, before or behind the
+ * operation itself. */
 static enum code look_for(struct observed_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	if (keyspace.table == 0 && keyspace.part == SYSTEM_VERSIONS)
@@ -144,14 +159,16 @@ static enum code look_for(struct observed_txn *txn, struct keyspace keyspace, st
 	return code;
 }
 
-static enum code observed_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
+static enum code observed_begin(struct store *base, enum store_mode mode, struct store_txn **out,
+				struct err *err)
 {
 	struct observed_store *store = (struct observed_store *)base;
 	struct machine *machine = store->machine;
 	struct store_txn *inner;
 	enum code code = strike(machine, err);
 	uint64_t acknowledged = machine->acknowledged;
-	bool is_answer = machine->is_uncertain && machine->writers == 0; /* whether the last commit is there */
+	bool is_answer = machine->is_uncertain &&
+			 machine->writers == 0; /* whether the last commit is there */
 
 	if (code == OK)
 		code = store_begin(machine->inner, mode, &inner, err);
@@ -159,7 +176,12 @@ static enum code observed_begin(struct store *base, enum store_mode mode, struct
 		return code;
 	struct observed_txn *txn = arena_checked(calloc(1, sizeof(*txn)));
 	*txn = (struct observed_txn){
-		.base = {.ops = base->ops, .mode = mode}, .store = store, .inner = inner, .client = own_client(machine), .acknowledged = acknowledged, .is_answer = is_answer,
+		.base = {.ops = base->ops, .mode = mode},
+		.store = store,
+		.inner = inner,
+		.client = own_client(machine),
+		.acknowledged = acknowledged,
+		.is_answer = is_answer,
 	};
 	txn->arena = arena_new(0);
 	code = mode == STORE_WRITE ? look(txn, err) : OK;
@@ -193,14 +215,16 @@ static void observed_abort(struct store_txn *base)
 	end(txn);
 }
 
-static void note_change(struct machine *machine, struct view *next, unsigned t, unsigned key, const struct item *old, bool is_expiry, int64_t at_ms)
+static void note_change(struct machine *machine, struct view *next, unsigned t, unsigned key,
+			const struct item *old, bool is_expiry, int64_t at_ms)
 {
 	struct model_table *table = &next->tables[t];
 	const struct item *new = &table->items[key];
 
 	if (!table->has_stream || model_same(old, new))
 		return;
-	machine->logs[t][table->log_end++ % LOG_MAX] = (struct change){(uint8_t)key, is_expiry, *old, *new, at_ms};
+	machine->logs[t][table->log_end++ % LOG_MAX] =
+		(struct change){(uint8_t)key, is_expiry, *old, *new, at_ms};
 }
 
 /* Which item of the model has this row key. */
@@ -217,7 +241,8 @@ static int key_of_row(struct machine *machine, struct arena *arena, unsigned t, 
 /* A sweep that was under way before the time jumped goes by the time before. */
 static int64_t earliest_ms(const struct machine *machine)
 {
-	return machine->step < machine->jumped_at + JUMP_STEPS ? machine->before_jump_ms : machine_now_ms();
+	return machine->step < machine->jumped_at + JUMP_STEPS ? machine->before_jump_ms
+							       : machine_now_ms();
 }
 
 static struct swept *in_order(struct swept *swept)
@@ -242,14 +267,22 @@ static void apply_sweep(struct observed_txn *txn, struct view *next)
 	for (struct swept *swept = in_order(txn->swept); swept; swept = swept->next) {
 		unsigned t = 0;
 
-		while (t < TABLES && !(next->tables[t].exists && next->tables[t].number == swept->table))
+		while (t < TABLES &&
+		       !(next->tables[t].exists && next->tables[t].number == swept->table))
 			t++;
 		if (t == TABLES)
-			machine_fail(machine, txn->client, "items of table %" PRIu64 ", which is none, are deleted", swept->table);
+			machine_fail(machine, txn->client,
+				     "items of table %" PRIu64 ", which is none, are deleted",
+				     swept->table);
 		int key = key_of_row(machine, txn->arena, t, swept->key);
-		struct item old = key < 0 ? (struct item){.is_there = false} : next->tables[t].items[key];
-		if (key < 0 || !old.is_there || !next->tables[t].has_ttl || old.t == 0 || old.t * 1000 > machine_now_ms())
-			machine_fail(machine, txn->client, "the sweep deletes item %d of table %u, which is not due: t %" PRId64, key, t, old.t);
+		struct item old =
+			key < 0 ? (struct item){.is_there = false} : next->tables[t].items[key];
+		if (key < 0 || !old.is_there || !next->tables[t].has_ttl || old.t == 0 ||
+		    old.t * 1000 > machine_now_ms())
+			machine_fail(machine, txn->client,
+				     "the sweep deletes item %d of table %u, which is not due: t "
+				     "%" PRId64,
+				     key, t, old.t);
 		next->tables[t].items[key] = (struct item){.is_there = false};
 		machine->expired++;
 		note_change(machine, next, t, (unsigned)key, &old, true, earliest_ms(machine));
@@ -262,18 +295,23 @@ static void apply_op(struct observed_txn *txn, const struct view *before, struct
 	struct client *client = txn->client;
 	struct expected expected;
 
-	if (client->has_applied || !txn->has_change) /* pieces of an index that was added; the numbers of items, which DeleteTable counts first */
+	if (client->has_applied ||
+	    !txn->has_change) /* pieces of an index that was added; the numbers of items, which
+				 DeleteTable counts first */
 		return;
 	model_evaluate(&client->op, before, &expected, next);
 	if (expected.outcome != DONE)
-		machine_fail(machine, client, "it commits, and should be refused (%d)", (int)expected.outcome);
+		machine_fail(machine, client, "it commits, and should be refused (%d)",
+			     (int)expected.outcome);
 	client->has_applied = txn->applied = true;
 	if (client->op.kind == OP_CREATE_TABLE)
 		next->tables[client->op.table].number = client->new_number;
 	for (unsigned i = 0; i < client->op.n && client->op.kind <= OP_DELETE_STATEMENT; i++) {
 		const struct action *action = &client->op.actions[i];
 
-		note_change(machine, next, action->table, action->key, &before->tables[action->table].items[action->key], false, client->op.now_ms);
+		note_change(machine, next, action->table, action->key,
+			    &before->tables[action->table].items[action->key], false,
+			    client->op.now_ms);
 	}
 }
 
@@ -285,7 +323,8 @@ static void apply(struct observed_txn *txn)
 	struct view *next = machine_version(machine, machine->head + 1);
 
 	if (txn->number != machine->head)
-		machine_fail(machine, txn->client, "two writers at once: %" PRIu64 " and %" PRIu64, txn->number, machine->head);
+		machine_fail(machine, txn->client, "two writers at once: %" PRIu64 " and %" PRIu64,
+			     txn->number, machine->head);
 	*next = *before;
 	enum op_kind kind = txn->client ? txn->client->op.kind : OP_ROUND;
 	if (kind < OP_GET || (kind >= OP_CREATE_TABLE && kind <= OP_TAG))
@@ -301,7 +340,8 @@ static enum code observed_commit(struct store_txn *base, struct err *err)
 	struct machine *machine = txn->store->machine;
 	struct client *client = txn->client;
 	bool is_write = base->mode == STORE_WRITE;
-	/* the second tells two tries of one number apart: else a page that a torn commit left half on the disk could be completed by the next one */
+	/* the second tells two tries of one number apart: else a page that a torn commit left half
+	 * on the disk could be completed by the next one */
 	uint64_t number = txn->number + 1, row[2] = {number, ++machine->tries};
 	enum code code = strike(machine, err);
 
@@ -311,7 +351,8 @@ static enum code observed_commit(struct store_txn *base, struct err *err)
 		code = err_default(err, ERR_CONFLICT);
 	}
 	if (code == OK && is_write)
-		code = store_put(txn->inner, counters, STR(NUMBER_ROW), (struct str){(const char *)row, sizeof(row)}, err);
+		code = store_put(txn->inner, counters, STR(NUMBER_ROW),
+				 (struct str){(const char *)row, sizeof(row)}, err);
 	if (code != OK) {
 		observed_abort(base);
 		return code;
@@ -320,8 +361,11 @@ static enum code observed_commit(struct store_txn *base, struct err *err)
 		apply(txn);
 	code = store_commit(txn->inner, err);
 	if (is_write)
-		machine_trace(machine, "%s %d: commit %" PRIu64 " %s" STR_FMT, client ? "client" : "server", client ? (int)(client - machine->clients) : -1,
-			      number, code == OK ? "done" : "failed: ", STR_ARG(code == OK ? STR("") : err->message));
+		machine_trace(machine, "%s %d: commit %" PRIu64 " %s" STR_FMT,
+			      client ? "client" : "server",
+			      client ? (int)(client - machine->clients) : -1, number,
+			      code == OK ? "done" : "failed: ",
+			      STR_ARG(code == OK ? STR("") : err->message));
 	if (code == OK && is_write && machine->acknowledged < number)
 		machine->acknowledged = number;
 	if (code == OK && is_write && client)
@@ -353,7 +397,8 @@ static enum code observed_drop(struct store_txn *base, struct keyspace keyspace,
 	return code != OK ? code : store_drop(txn->inner, keyspace, err);
 }
 
-static enum code observed_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+static enum code observed_stat(struct store_txn *base, struct keyspace keyspace,
+			       struct store_stat *stat, struct err *err)
 {
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
@@ -361,7 +406,8 @@ static enum code observed_stat(struct store_txn *base, struct keyspace keyspace,
 	return code != OK ? code : store_stat(txn->inner, keyspace, stat, err);
 }
 
-static enum code observed_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
+static enum code observed_get(struct store_txn *base, struct keyspace keyspace, struct str key,
+			      struct arena *arena, struct str *value, struct err *err)
 {
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
@@ -371,7 +417,8 @@ static enum code observed_get(struct store_txn *base, struct keyspace keyspace, 
 	return code != OK ? code : store_get(txn->inner, keyspace, key, arena, value, err);
 }
 
-static enum code observed_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code observed_put(struct store_txn *base, struct keyspace keyspace, struct str key,
+			      struct str value, struct err *err)
 {
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
@@ -380,7 +427,8 @@ static enum code observed_put(struct store_txn *base, struct keyspace keyspace, 
 	return code != OK ? code : store_put(txn->inner, keyspace, key, value, err);
 }
 
-static enum code observed_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+static enum code observed_del(struct store_txn *base, struct keyspace keyspace, struct str key,
+			      struct err *err)
 {
 	struct observed_txn *txn = (struct observed_txn *)base;
 	bool is_own = !txn->client || txn->client->op.kind == OP_ROUND;
@@ -396,8 +444,8 @@ static enum code observed_del(struct store_txn *base, struct keyspace keyspace, 
 	return code != OK ? code : store_del(txn->inner, keyspace, key, err);
 }
 
-static enum code observed_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
-				   struct err *err)
+static enum code observed_get_many(struct store_txn *base, const struct store_key *keys, size_t n,
+				   struct arena *arena, struct str *values, struct err *err)
 {
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
@@ -407,7 +455,8 @@ static enum code observed_get_many(struct store_txn *base, const struct store_ke
 	return code != OK ? code : store_get_many(txn->inner, keys, n, arena, values, err);
 }
 
-static enum code observed_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+static enum code observed_page(struct store_txn *base, struct keyspace keyspace,
+			       const struct store_range *range, struct store_bounds bounds,
 			       struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct observed_txn *txn = (struct observed_txn *)base;
@@ -415,10 +464,12 @@ static enum code observed_page(struct store_txn *base, struct keyspace keyspace,
 
 	if (code == OK)
 		code = look_for(txn, keyspace, err);
-	return code != OK ? code : store_page(txn->inner, keyspace, range, bounds, arena, page, err);
+	return code != OK ? code
+			  : store_page(txn->inner, keyspace, range, bounds, arena, page, err);
 }
 
-static enum code observed_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
+static enum code observed_del_range(struct store_txn *base, struct keyspace keyspace,
+				    const struct store_range *range, struct err *err)
 {
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
@@ -427,7 +478,8 @@ static enum code observed_del_range(struct store_txn *base, struct keyspace keys
 	return code != OK ? code : store_del_range(txn->inner, keyspace, range, err);
 }
 
-static enum code observed_add(struct store_txn *base, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+static enum code observed_add(struct store_txn *base, struct keyspace keyspace, struct str key,
+			      int64_t delta, struct err *err)
 {
 	struct observed_txn *txn = (struct observed_txn *)base;
 	enum code code = strike(txn->store->machine, err);
@@ -458,9 +510,22 @@ static void observed_close(struct store *base)
 struct store *observed_store_new(struct machine *machine)
 {
 	static const struct store_ops ops = {
-		.close = observed_close, .check = observed_check, .begin = observed_begin, .commit = observed_commit, .abort = observed_abort,
-		.create = observed_create, .drop = observed_drop, .stat = observed_stat, .get = observed_get, .put = observed_put, .del = observed_del,
-		.get_many = observed_get_many, .page = observed_page, .del_range = observed_del_range, .add = observed_add, .tidy = observed_tidy,
+		.close = observed_close,
+		.check = observed_check,
+		.begin = observed_begin,
+		.commit = observed_commit,
+		.abort = observed_abort,
+		.create = observed_create,
+		.drop = observed_drop,
+		.stat = observed_stat,
+		.get = observed_get,
+		.put = observed_put,
+		.del = observed_del,
+		.get_many = observed_get_many,
+		.page = observed_page,
+		.del_range = observed_del_range,
+		.add = observed_add,
+		.tidy = observed_tidy,
 	};
 	struct observed_store *store = arena_checked(calloc(1, sizeof(*store)));
 

@@ -13,19 +13,40 @@ const char *const request_tables[TABLES] = {"alpha", "beta", "gamma"};
 const char *const request_indexes[INDEX_COUNT] = {"local", "global", "late", "near"};
 
 static const unsigned pad_lengths[] = {0, 10, 100, 700, 3000, 9000};
-static const char *const vectors[][2] = {{"1", "0"}, {"1", "1"}, {"0", "1"}, {"-1", "1"}, {"-1", "0"}, {"-1", "-1"}, {"0.5", "-1"}, {"3", "-0.25"}};
+static const char *const vectors[][2] = {{"1", "0"},  {"1", "1"},   {"0", "1"},    {"-1", "1"},
+					 {"-1", "0"}, {"-1", "-1"}, {"0.5", "-1"}, {"3", "-0.25"}};
 
 const char *request_name(enum op_kind kind, bool is_on)
 {
 	static const char *const names[OP_KIND_COUNT] = {
-		[OP_PUT] = "PutItem", [OP_UPDATE] = "UpdateItem", [OP_DELETE] = "DeleteItem", [OP_BATCH_WRITE] = "BatchWriteItem",
-		[OP_TRANSACT_WRITE] = "TransactWriteItems", [OP_INSERT_STATEMENT] = "ExecuteStatement", [OP_UPDATE_STATEMENT] = "ExecuteStatement",
-		[OP_DELETE_STATEMENT] = "ExecuteStatement", [OP_GET] = "GetItem", [OP_BATCH_GET] = "BatchGetItem",
-		[OP_TRANSACT_GET] = "TransactGetItems", [OP_SELECT_STATEMENT] = "ExecuteStatement", [OP_QUERY] = "Query", [OP_SCAN] = "Scan",
-		[OP_SEARCH] = "SearchVectors", [OP_CREATE_TABLE] = "CreateTable", [OP_DELETE_TABLE] = "DeleteTable", [OP_UPDATE_INDEX] = "UpdateTable",
-		[OP_UPDATE_STREAM] = "UpdateTable", [OP_UPDATE_TTL] = "UpdateTimeToLive", [OP_TAG] = "TagResource", [OP_DESCRIBE] = "DescribeTable",
-		[OP_LIST_TABLES] = "ListTables", [OP_LIST_TAGS] = "ListTagsOfResource", [OP_REPLAY] = "replay of a stream", [OP_CHECK] = "check of the store",
-		[OP_ROTATE] = "rotation of a stream", [OP_ROUND] = "round of upkeep",
+		[OP_PUT] = "PutItem",
+		[OP_UPDATE] = "UpdateItem",
+		[OP_DELETE] = "DeleteItem",
+		[OP_BATCH_WRITE] = "BatchWriteItem",
+		[OP_TRANSACT_WRITE] = "TransactWriteItems",
+		[OP_INSERT_STATEMENT] = "ExecuteStatement",
+		[OP_UPDATE_STATEMENT] = "ExecuteStatement",
+		[OP_DELETE_STATEMENT] = "ExecuteStatement",
+		[OP_GET] = "GetItem",
+		[OP_BATCH_GET] = "BatchGetItem",
+		[OP_TRANSACT_GET] = "TransactGetItems",
+		[OP_SELECT_STATEMENT] = "ExecuteStatement",
+		[OP_QUERY] = "Query",
+		[OP_SCAN] = "Scan",
+		[OP_SEARCH] = "SearchVectors",
+		[OP_CREATE_TABLE] = "CreateTable",
+		[OP_DELETE_TABLE] = "DeleteTable",
+		[OP_UPDATE_INDEX] = "UpdateTable",
+		[OP_UPDATE_STREAM] = "UpdateTable",
+		[OP_UPDATE_TTL] = "UpdateTimeToLive",
+		[OP_TAG] = "TagResource",
+		[OP_DESCRIBE] = "DescribeTable",
+		[OP_LIST_TABLES] = "ListTables",
+		[OP_LIST_TAGS] = "ListTagsOfResource",
+		[OP_REPLAY] = "replay of a stream",
+		[OP_CHECK] = "check of the store",
+		[OP_ROTATE] = "rotation of a stream",
+		[OP_ROUND] = "round of upkeep",
 	};
 
 	return kind == OP_TAG && !is_on ? "UntagResource" : names[kind];
@@ -102,7 +123,11 @@ static void separate(struct buf *out, bool *is_first)
 static void add_condition(struct buf *out, const struct action *action)
 {
 	static const char *const texts[CONDITION_COUNT] = {
-		[IF_ABSENT] = "attribute_not_exists(pk)", [IF_PRESENT] = "attribute_exists(pk)", [IF_N_LESS] = "n < :c", [IF_G_IS] = "g = :c", [IF_U_IS] = "u = :c",
+		[IF_ABSENT] = "attribute_not_exists(pk)",
+		[IF_PRESENT] = "attribute_exists(pk)",
+		[IF_N_LESS] = "n < :c",
+		[IF_G_IS] = "g = :c",
+		[IF_U_IS] = "u = :c",
 	};
 
 	if (action->condition != IF_ALWAYS)
@@ -120,7 +145,8 @@ static void add_operand(struct buf *out, const struct action *action, bool *is_f
 		buf_printf(out, "\":c\":{\"N\":\"%" PRId64 "\"}", action->operand);
 }
 
-static void add_part(struct buf *out, enum assign wanted, enum assign how, const char *name, bool *is_first)
+static void add_part(struct buf *out, enum assign wanted, enum assign how, const char *name,
+		     bool *is_first)
 {
 	if (how != wanted)
 		return;
@@ -136,7 +162,8 @@ static void add_update(struct buf *out, const struct action *action)
 	const struct {
 		enum assign how;
 		const char *name;
-	} parts[] = {{action->n, "n"}, {action->g, "g"}, {action->l, "l"}, {action->t, "t"}, {action->v, "v"}, {action->pad, "x"}};
+	} parts[] = {{action->n, "n"}, {action->g, "g"}, {action->l, "l"},
+		     {action->t, "t"}, {action->v, "v"}, {action->pad, "x"}};
 	const size_t n = sizeof(parts) / sizeof(parts[0]);
 	bool is_first = false, is_first_taken = true, is_first_added = true;
 	struct buf taken = buf_in(out->arena), added = buf_in(out->arena);
@@ -208,11 +235,14 @@ static void add_action(struct buf *out, const struct action *action)
 
 static void add_single(struct buf *out, const struct op *op)
 {
-	static const char *const texts[] = {[RETURN_NONE] = "NONE", [RETURN_OLD] = "ALL_OLD", [RETURN_NEW] = "ALL_NEW"};
+	static const char *const texts[] = {
+		[RETURN_NONE] = "NONE", [RETURN_OLD] = "ALL_OLD", [RETURN_NEW] = "ALL_NEW"};
 
 	buf_add_byte(out, '{');
 	add_action(out, &op->actions[0]);
-	buf_printf(out, ",\"ReturnValues\":\"%s\",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"}", texts[op->returns]);
+	buf_printf(out,
+		   ",\"ReturnValues\":\"%s\",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"}",
+		   texts[op->returns]);
 }
 
 /* The actions, or keys, of each table in turn. */
@@ -231,7 +261,10 @@ static void add_by_table(struct buf *out, const struct op *op, bool is_write)
 				continue;
 			if (is_first) {
 				separate(out, &is_first_table);
-				buf_printf(out, is_write ? "\"%s\":[" : "\"%s\":{\"ConsistentRead\":true,\"Keys\":[", request_tables[t]);
+				buf_printf(out,
+					   is_write ? "\"%s\":["
+						    : "\"%s\":{\"ConsistentRead\":true,\"Keys\":[",
+					   request_tables[t]);
 			}
 			separate(out, &is_first);
 			if (is_write && action->kind == ACT_PUT) {
@@ -252,13 +285,18 @@ static void add_by_table(struct buf *out, const struct op *op, bool is_write)
 
 static void add_transaction(struct buf *out, const struct op *op)
 {
-	static const char *const kinds[] = {[ACT_PUT] = "Put", [ACT_UPDATE] = "Update", [ACT_DELETE] = "Delete", [ACT_CHECK] = "ConditionCheck"};
+	static const char *const kinds[] = {[ACT_PUT] = "Put",
+					    [ACT_UPDATE] = "Update",
+					    [ACT_DELETE] = "Delete",
+					    [ACT_CHECK] = "ConditionCheck"};
 
 	buf_printf(out, "{\"TransactItems\":[");
 	for (unsigned i = 0; i < op->n; i++) {
-		buf_printf(out, "%s{\"%s\":{", i ? "," : "", op->kind == OP_TRANSACT_GET ? "Get" : kinds[op->actions[i].kind]);
+		buf_printf(out, "%s{\"%s\":{", i ? "," : "",
+			   op->kind == OP_TRANSACT_GET ? "Get" : kinds[op->actions[i].kind]);
 		if (op->kind == OP_TRANSACT_GET) {
-			buf_printf(out, "\"TableName\":\"%s\",\"Key\":{", request_tables[op->actions[i].table]);
+			buf_printf(out, "\"TableName\":\"%s\",\"Key\":{",
+				   request_tables[op->actions[i].table]);
 			add_key(out, op->actions[i].table, op->actions[i].key);
 			buf_add_byte(out, '}');
 		} else {
@@ -313,7 +351,10 @@ static void add_statement(struct buf *out, const struct op *op)
 			buf_printf(out, " REMOVE l");
 		add_where(out, action);
 	} else {
-		buf_printf(out, op->kind == OP_DELETE_STATEMENT ? "DELETE FROM \\\"%s\\\"" : "SELECT * FROM \\\"%s\\\"", table);
+		buf_printf(out,
+			   op->kind == OP_DELETE_STATEMENT ? "DELETE FROM \\\"%s\\\""
+							   : "SELECT * FROM \\\"%s\\\"",
+			   table);
 		add_where(out, action);
 	}
 	buf_printf(out, "\"%s}", op->kind == OP_SELECT_STATEMENT ? ",\"ConsistentRead\":true" : "");
@@ -341,15 +382,19 @@ static void add_page(struct buf *out, const struct op *op)
 		add_start(out, op);
 	if (op->kind == OP_QUERY) {
 		bool is_global = op->index == INDEX_GLOBAL || op->index == INDEX_LATE;
-		const char *sort = op->index == INDEX_LOCAL ? "l" : op->index == INDEX_LATE ? "n" : "sk";
+		const char *sort = op->index == INDEX_LOCAL  ? "l"
+				   : op->index == INDEX_LATE ? "n"
+							     : "sk";
 		bool has_range = op->low <= op->high;
 
 		buf_printf(out, ",\"KeyConditionExpression\":\"%s = :p", is_global ? "g" : "pk");
 		if (has_range)
 			buf_printf(out, " AND %s BETWEEN :low AND :high", sort);
-		buf_printf(out, "\",\"ExpressionAttributeValues\":{\":p\":{\"S\":\"%s%d\"}", is_global ? "g" : "p", op->partition);
+		buf_printf(out, "\",\"ExpressionAttributeValues\":{\":p\":{\"S\":\"%s%d\"}",
+			   is_global ? "g" : "p", op->partition);
 		if (has_range)
-			buf_printf(out, ",\":low\":{\"N\":\"%d\"},\":high\":{\"N\":\"%d\"}", op->low, op->high);
+			buf_printf(out, ",\":low\":{\"N\":\"%d\"},\":high\":{\"N\":\"%d\"}",
+				   op->low, op->high);
 		buf_printf(out, "}");
 		if (op->is_reverse)
 			buf_printf(out, ",\"ScanIndexForward\":false");
@@ -366,19 +411,25 @@ static void add_definition(struct buf *out, const char *name, const char *type, 
 static void add_index(struct buf *out, int index)
 {
 	static const char *const texts[INDEX_COUNT] = {
-		"{\"IndexName\":\"local\",\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"l\",\"KeyType\":\"RANGE\"}],"
+		"{\"IndexName\":\"local\",\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":"
+		"\"HASH\"},{\"AttributeName\":\"l\",\"KeyType\":\"RANGE\"}],"
 		"\"Projection\":{\"ProjectionType\":\"KEYS_ONLY\"}}",
-		"{\"IndexName\":\"global\",\"KeySchema\":[{\"AttributeName\":\"g\",\"KeyType\":\"HASH\"}],\"Projection\":{\"ProjectionType\":\"ALL\"}}",
-		"{\"IndexName\":\"late\",\"KeySchema\":[{\"AttributeName\":\"g\",\"KeyType\":\"HASH\"},{\"AttributeName\":\"n\",\"KeyType\":\"RANGE\"}],"
+		"{\"IndexName\":\"global\",\"KeySchema\":[{\"AttributeName\":\"g\",\"KeyType\":"
+		"\"HASH\"}],\"Projection\":{\"ProjectionType\":\"ALL\"}}",
+		"{\"IndexName\":\"late\",\"KeySchema\":[{\"AttributeName\":\"g\",\"KeyType\":"
+		"\"HASH\"},{\"AttributeName\":\"n\",\"KeyType\":\"RANGE\"}],"
 		"\"Projection\":{\"ProjectionType\":\"INCLUDE\",\"NonKeyAttributes\":[\"u\"]}}",
-		"{\"IndexName\":\"near\",\"VectorAttribute\":{\"AttributeName\":\"v\"},\"Dimensions\":2,\"DistanceFunction\":\"COSINE\","
+		"{\"IndexName\":\"near\",\"VectorAttribute\":{\"AttributeName\":\"v\"},"
+		"\"Dimensions\":2,\"DistanceFunction\":\"COSINE\","
 		"\"Projection\":{\"ProjectionType\":\"ALL\"}}",
 	};
 
 	buf_printf(out, "%s", texts[index]);
 }
 
-#define STREAM_ON "\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_IMAGES\"}"
+#define STREAM_ON                                                                                  \
+	"\"StreamSpecification\":{\"StreamEnabled\":true,\"StreamViewType\":\"NEW_AND_OLD_"        \
+	"IMAGES\"}"
 #define STREAM_OFF "\"StreamSpecification\":{\"StreamEnabled\":false}"
 
 static void add_creation(struct buf *out, const struct op *op)
@@ -386,7 +437,10 @@ static void add_creation(struct buf *out, const struct op *op)
 	const struct model_table *shape = &op->shape;
 	bool is_first = true;
 
-	buf_printf(out, "{\"TableName\":\"%s\",\"BillingMode\":\"PAY_PER_REQUEST\",\"AttributeDefinitions\":[", request_tables[op->table]);
+	buf_printf(out,
+		   "{\"TableName\":\"%s\",\"BillingMode\":\"PAY_PER_REQUEST\","
+		   "\"AttributeDefinitions\":[",
+		   request_tables[op->table]);
 	add_definition(out, "pk", "S", &is_first);
 	if (model_has_sort(op->table))
 		add_definition(out, "sk", "N", &is_first);
@@ -397,7 +451,8 @@ static void add_creation(struct buf *out, const struct op *op)
 	if (shape->has[INDEX_LATE])
 		add_definition(out, "n", "N", &is_first);
 	buf_printf(out, "],\"KeySchema\":[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"}%s]",
-		   model_has_sort(op->table) ? ",{\"AttributeName\":\"sk\",\"KeyType\":\"RANGE\"}" : "");
+		   model_has_sort(op->table) ? ",{\"AttributeName\":\"sk\",\"KeyType\":\"RANGE\"}"
+					     : "");
 	if (shape->has[INDEX_LOCAL]) {
 		buf_printf(out, ",\"LocalSecondaryIndexes\":[");
 		add_index(out, INDEX_LOCAL);
@@ -437,7 +492,9 @@ static void add_index_update(struct buf *out, const struct op *op)
 			add_definition(out, "n", "N", &is_first);
 		buf_add_byte(out, ']');
 	}
-	buf_printf(out, ",\"%s\":[{\"%s\":", op->index == INDEX_NEAR ? "VectorIndexUpdates" : "GlobalSecondaryIndexUpdates", op->is_on ? "Create" : "Delete");
+	buf_printf(out, ",\"%s\":[{\"%s\":",
+		   op->index == INDEX_NEAR ? "VectorIndexUpdates" : "GlobalSecondaryIndexUpdates",
+		   op->is_on ? "Create" : "Delete");
 	if (op->is_on)
 		add_index(out, op->index);
 	else
@@ -459,14 +516,21 @@ static void add_table_op(struct buf *out, const struct op *op)
 		add_index_update(out, op);
 		return;
 	case OP_UPDATE_STREAM:
-		buf_printf(out, "{\"TableName\":\"%s\",%s}", name, op->is_on ? STREAM_ON : STREAM_OFF);
+		buf_printf(out, "{\"TableName\":\"%s\",%s}", name,
+			   op->is_on ? STREAM_ON : STREAM_OFF);
 		return;
 	case OP_UPDATE_TTL:
-		buf_printf(out, "{\"TableName\":\"%s\",\"TimeToLiveSpecification\":{\"AttributeName\":\"t\",\"Enabled\":%s}}", name, op->is_on ? "true" : "false");
+		buf_printf(out,
+			   "{\"TableName\":\"%s\",\"TimeToLiveSpecification\":{\"AttributeName\":"
+			   "\"t\",\"Enabled\":%s}}",
+			   name, op->is_on ? "true" : "false");
 		return;
 	case OP_TAG:
 		if (op->is_on)
-			buf_printf(out, "{\"ResourceArn\":\"" ARN "\",\"Tags\":[{\"Key\":\"k\",\"Value\":\"v\"}]}", name);
+			buf_printf(out,
+				   "{\"ResourceArn\":\"" ARN
+				   "\",\"Tags\":[{\"Key\":\"k\",\"Value\":\"v\"}]}",
+				   name);
 		else
 			buf_printf(out, "{\"ResourceArn\":\"" ARN "\",\"TagKeys\":[\"k\"]}", name);
 		return;
@@ -484,8 +548,11 @@ static void add_table_op(struct buf *out, const struct op *op)
 
 static void add_search(struct buf *out, const struct op *op)
 {
-	buf_printf(out, "{\"TableName\":\"%s\",\"IndexName\":\"near\",\"SearchVector\":[{\"N\":\"%s\"},{\"N\":\"%s\"}],\"TopK\":%u}", request_tables[op->table],
-		   vectors[op->partition][0], vectors[op->partition][1], op->limit);
+	buf_printf(out,
+		   "{\"TableName\":\"%s\",\"IndexName\":\"near\",\"SearchVector\":[{\"N\":\"%s\"},{"
+		   "\"N\":\"%s\"}],\"TopK\":%u}",
+		   request_tables[op->table], vectors[op->partition][0], vectors[op->partition][1],
+		   op->limit);
 }
 
 struct str request_body(struct arena *arena, const struct op *op)
@@ -501,7 +568,9 @@ struct str request_body(struct arena *arena, const struct op *op)
 	else if (op->kind <= OP_DELETE_STATEMENT || op->kind == OP_SELECT_STATEMENT)
 		add_statement(&out, op);
 	else if (op->kind == OP_GET) {
-		buf_printf(&out, "{\"TableName\":\"%s\",\"ConsistentRead\":%s,\"Key\":{", request_tables[op->actions[0].table], op->is_consistent ? "true" : "false");
+		buf_printf(&out, "{\"TableName\":\"%s\",\"ConsistentRead\":%s,\"Key\":{",
+			   request_tables[op->actions[0].table],
+			   op->is_consistent ? "true" : "false");
 		add_key(&out, op->actions[0].table, op->actions[0].key);
 		buf_printf(&out, "}}");
 	} else if (op->kind == OP_QUERY || op->kind == OP_SCAN)
@@ -520,7 +589,8 @@ struct str request_row_key(struct arena *arena, unsigned table, unsigned key)
 
 	add_name(&name, table, key, sort);
 	struct value pk = value_of_str(TYPE_S, buf_str(&name));
-	struct value sk = value_of_str(TYPE_N, (struct str){number, number_from_int(strtol(sort, NULL, 10), number)});
+	struct value sk = value_of_str(
+		TYPE_N, (struct str){number, number_from_int(strtol(sort, NULL, 10), number)});
 	key_add_partition(&out, KEY_HASH_MD5, &(const struct value *){&pk}, 1);
 	if (model_has_sort(table))
 		key_add(&out, &sk);
@@ -530,12 +600,14 @@ struct str request_row_key(struct arena *arena, unsigned table, unsigned key)
 /* The text of a scalar's member "S" or "N"; absent where it is of another type. */
 static struct str scalar(struct arena *arena, const struct json *json, const char *type)
 {
-	const struct json *value = json && json_type(json) == JSON_OBJECT ? json_member(json, type) : NULL;
+	const struct json *value =
+		json && json_type(json) == JSON_OBJECT ? json_member(json, type) : NULL;
 
 	return value && json_type(value) == JSON_STRING ? json_string(arena, value) : STR_ABSENT;
 }
 
-static bool read_number(struct arena *arena, const struct json *json, const char *name, int64_t otherwise, int64_t *out)
+static bool read_number(struct arena *arena, const struct json *json, const char *name,
+			int64_t otherwise, int64_t *out)
 {
 	const struct json *member = json_member(json, name);
 	struct str text = scalar(arena, member, "N");
@@ -550,7 +622,8 @@ static bool read_number(struct arena *arena, const struct json *json, const char
 }
 
 /* A letter and a number from 0. */
-static bool read_letter(struct arena *arena, const struct json *json, const char *name, char letter, int64_t *out)
+static bool read_letter(struct arena *arena, const struct json *json, const char *name, char letter,
+			int64_t *out)
 {
 	const struct json *member = json_member(json, name);
 	struct str text = scalar(arena, member, "S");
@@ -574,7 +647,8 @@ static bool read_vector(struct arena *arena, const struct json *json, int8_t *v)
 		return true;
 	if (!list || json_count(list) != 2)
 		return false;
-	struct str x = scalar(arena, json_first(list), "N"), y = scalar(arena, json_next(json_first(list)), "N");
+	struct str x = scalar(arena, json_first(list), "N"),
+		   y = scalar(arena, json_next(json_first(list)), "N");
 	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
 		if (str_eq(x, str_of(vectors[i][0])) && str_eq(y, str_of(vectors[i][1])))
 			*v = (int8_t)i;
@@ -582,7 +656,8 @@ static bool read_vector(struct arena *arena, const struct json *json, int8_t *v)
 	return *v >= 0;
 }
 
-static bool read_pad(struct arena *arena, const struct json *json, const struct item *item, uint8_t *pad)
+static bool read_pad(struct arena *arena, const struct json *json, const struct item *item,
+		     uint8_t *pad)
 {
 	const struct json *member = json_member(json, "x");
 	struct str text = scalar(arena, member, "S");
@@ -594,7 +669,8 @@ static bool read_pad(struct arena *arena, const struct json *json, const struct 
 		if (text.n == pad_lengths[i])
 			*pad = i;
 	}
-	/* each writing has its letter: a text of another one would be a torn item; an update may keep an older one */
+	/* each writing has its letter: a text of another one would be a torn item; an update may
+	 * keep an older one */
 	for (size_t i = 1; i < text.n; i++) {
 		if (text.p[i] != text.p[0])
 			return false;
@@ -603,14 +679,18 @@ static bool read_pad(struct arena *arena, const struct json *json, const struct 
 	return *pad > 0;
 }
 
-bool request_read_item(struct arena *arena, unsigned table, const struct json *json, struct item *item, unsigned *key)
+bool request_read_item(struct arena *arena, unsigned table, const struct json *json,
+		       struct item *item, unsigned *key)
 {
 	int64_t pk, sk, n, g, l;
 
 	*item = (struct item){.is_there = true};
-	if (!json || json_type(json) != JSON_OBJECT || !read_letter(arena, json, "pk", 'p', &pk) || !read_number(arena, json, "sk", -1, &sk) ||
-	    !read_number(arena, json, "n", NO_NUMBER, &n) || !read_number(arena, json, "u", 0, &item->u) || !read_number(arena, json, "l", -1, &l) ||
-	    !read_letter(arena, json, "g", 'g', &g) || !read_number(arena, json, "t", 0, &item->t) || !read_vector(arena, json, &item->v) ||
+	if (!json || json_type(json) != JSON_OBJECT || !read_letter(arena, json, "pk", 'p', &pk) ||
+	    !read_number(arena, json, "sk", -1, &sk) ||
+	    !read_number(arena, json, "n", NO_NUMBER, &n) ||
+	    !read_number(arena, json, "u", 0, &item->u) || !read_number(arena, json, "l", -1, &l) ||
+	    !read_letter(arena, json, "g", 'g', &g) ||
+	    !read_number(arena, json, "t", 0, &item->t) || !read_vector(arena, json, &item->v) ||
 	    !read_pad(arena, json, item, &item->pad))
 		return false;
 	item->n = (int32_t)n;
@@ -646,7 +726,8 @@ static uint64_t vector_size(int v)
 	return size;
 }
 
-uint64_t request_item_size(unsigned table, unsigned key, const struct item *item, bool has_vector_index)
+uint64_t request_item_size(unsigned table, unsigned key, const struct item *item,
+			   bool has_vector_index)
 {
 	unsigned partition = model_has_sort(table) ? key / SORTS : key;
 	uint64_t size = 2 + (partition < 10 ? 2 : 3);

@@ -19,10 +19,13 @@ struct str request_body(struct arena *arena, const struct op *op);
 /* The item's row key in its table, by the same functions that the server goes by. */
 struct str request_row_key(struct arena *arena, unsigned table, unsigned key);
 
-/* Reads an item, or what of it an index of the model projects; *key is which it is. False: it is none that was ever written. */
-bool request_read_item(struct arena *arena, unsigned table, const struct json *json, struct item *item, unsigned *key);
+/* Reads an item, or what of it an index of the model projects; *key is which it is. False: it is
+ * none that was ever written. */
+bool request_read_item(struct arena *arena, unsigned table, const struct json *json,
+		       struct item *item, unsigned *key);
 
 /* Bytes by DynamoDB's rules. */
-uint64_t request_item_size(unsigned table, unsigned key, const struct item *item, bool has_vector_index);
+uint64_t request_item_size(unsigned table, unsigned key, const struct item *item,
+			   bool has_vector_index);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * simulate - the server below HTTP under a seed: requests, upkeep, time, faults and crashes in one thread, each answer and what is stored judged by
- * a model. See docs/checkers.md.
+ * simulate - the server below HTTP under a seed: requests, upkeep, time, faults and crashes in one
+ * thread, each answer and what is stored judged by a model. See docs/checkers.md.
  *
  *     simulate [--seed N] [--steps N] [--without MASK] [--twice] [--shrink]
  */
@@ -49,8 +49,11 @@ static void start_clients(void)
 {
 	static const uint32_t switchings[] = {0, 64, 16, 6, 3};
 
-	machine.client_count = machine_has(&machine, PART_CLIENTS) ? 1 + random_draw(&machine.random, CLIENTS) : 1;
-	fiber_set_switching(machine_has(&machine, PART_SWITCHING) ? switchings[random_draw(&machine.random, 5)] : 0);
+	machine.client_count =
+		machine_has(&machine, PART_CLIENTS) ? 1 + random_draw(&machine.random, CLIENTS) : 1;
+	fiber_set_switching(machine_has(&machine, PART_SWITCHING)
+				    ? switchings[random_draw(&machine.random, 5)]
+				    : 0);
 	machine.is_ending = machine.is_off = false;
 	memset(machine.changing, 0, sizeof(machine.changing));
 	memset(machine.is_unsettled, 1, sizeof(machine.is_unsettled));
@@ -137,8 +140,10 @@ static bool is_kill_coming;
 
 static void draw_fault(void)
 {
-	static const unsigned kinds[] = {FAULT_WRITE, FAULT_READ, FAULT_TRUNCATE, FAULT_SIZE, FAULT_SHM, FAULT_LOCK};
-	static const int results[] = {10 | 3 << 8, 10 | 1 << 8, 10 | 6 << 8, 10 | 7 << 8, 10 | 19 << 8, 10 | 15 << 8};
+	static const unsigned kinds[] = {FAULT_WRITE, FAULT_READ, FAULT_TRUNCATE,
+					 FAULT_SIZE,  FAULT_SHM,  FAULT_LOCK};
+	static const int results[] = {10 | 3 << 8, 10 | 1 << 8,  10 | 6 << 8,
+				      10 | 7 << 8, 10 | 19 << 8, 10 | 15 << 8};
 	struct random *random = &machine.random;
 	uint32_t which = random_draw(random, 6);
 	bool is_disk = !machine.is_memory && !machine.is_disk_faulty;
@@ -147,7 +152,8 @@ static void draw_fault(void)
 	case 0:
 		if (!is_disk || !machine_has(&machine, PART_DISK_FAULT))
 			return;
-		fault_vfs_fail(kinds[which], 1 + random_draw(random, 30), results[which], random_is(random, 4));
+		fault_vfs_fail(kinds[which], 1 + random_draw(random, 30), results[which],
+			       random_is(random, 4));
 		break;
 	case 1:
 		if (!is_disk || !machine_has(&machine, PART_FULL_DISK))
@@ -167,7 +173,8 @@ static void draw_fault(void)
 	default:
 		if (machine_has(&machine, PART_STORE_FAULT) && machine.store_fails_in == 0) {
 			machine.store_fails_in = 1 + random_draw(random, 60);
-			machine.store_failure = random_is(random, 3) ? ERR_STORE_FULL : ERR_INTERNAL;
+			machine.store_failure =
+				random_is(random, 3) ? ERR_STORE_FULL : ERR_INTERNAL;
 		}
 		return;
 	}
@@ -177,8 +184,8 @@ static void draw_fault(void)
 }
 
 /*
- * The times of a stream's records must rise, but for the seconds that a request may take: a reader finds the first one that is not too old by
- * halving. So no request is under way while hours pass.
+ * The times of a stream's records must rise, but for the seconds that a request may take: a reader
+ * finds the first one that is not too old by halving. So no request is under way while hours pass.
  */
 static void jump(int64_t ms)
 {
@@ -194,7 +201,8 @@ static void jump(int64_t ms)
 
 static void draw_event(void)
 {
-	static const int64_t jumps_ms[] = {10, 200, 2000, 61000, 11 * 60 * 1000, 3700 * 1000, 25 * 3600 * 1000};
+	static const int64_t jumps_ms[] = {
+		10, 200, 2000, 61000, 11 * 60 * 1000, 3700 * 1000, 25 * 3600 * 1000};
 	struct random *random = &machine.random;
 	uint32_t event = random_draw(random, 1000);
 
@@ -205,7 +213,8 @@ static void draw_event(void)
 		fault_vfs_cut(1 + random_draw(random, 60));
 		is_kill_coming = true;
 	} else if (event < 7 && machine_has(&machine, PART_RESTART)) {
-		machine.is_off = random_is(random, 2); /* the clients hear their last answers, or not */
+		machine.is_off =
+			random_is(random, 2); /* the clients hear their last answers, or not */
 		end_life(false);
 	} else if (event < 40 && machine_has(&machine, PART_JUMP)) {
 		jump(jumps_ms[random_draw(random, random_is(random, 4) ? 7 : 4)]);
@@ -237,7 +246,8 @@ static void step(void)
 	fiber_advance(random_draw(&machine.random, STEP_NS));
 	draw_event();
 	/* the operation of one that is idle, and some of the work of all */
-	struct client *client = &machine.clients[random_draw(&machine.random, machine.client_count)];
+	struct client *client =
+		&machine.clients[random_draw(&machine.random, machine.client_count)];
 	while (client->is_busy)
 		run_on();
 	draw_op(&machine, client);
@@ -249,7 +259,8 @@ static void step(void)
 }
 
 /* What the server writes to its log of faults that are meant. */
-void __wrap_log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void __wrap_log_line(enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 void __wrap_log_line(enum log_level level, const char *format, ...)
 {
 	(void)level, (void)format;
@@ -271,10 +282,15 @@ static uint64_t run(const struct settings *settings)
 	machine_stop(&machine);
 	uint64_t digest = machine.digest;
 	if (!settings->is_quiet)
-		printf("seed %" PRIu64 ": %" PRIu64 " steps, %" PRIu64 " lives, %" PRIu64 " power cuts, %" PRIu64 " kills, %" PRIu64 " commits lost, %" PRIu64
-		       " errors by faults, %" PRIu64 " items expired, %" PRIu64 " checks of %" PRIu64 " rows, %" PRIu64 " replays of %" PRIu64 " records, %" PRIu64 " switches, digest %016" PRIx64 "\n",
-		       settings->seed, machine.step, machine.lives, machine.cuts, machine.kills, machine.lost, machine.errors, machine.expired, machine.checks,
-		       machine.checked_rows, machine.replays, machine.replayed, fiber_switches(), digest);
+		printf("seed %" PRIu64 ": %" PRIu64 " steps, %" PRIu64 " lives, %" PRIu64
+		       " power cuts, %" PRIu64 " kills, %" PRIu64 " commits lost, %" PRIu64
+		       " errors by faults, %" PRIu64 " items expired, %" PRIu64
+		       " checks of %" PRIu64 " rows, %" PRIu64 " replays of %" PRIu64
+		       " records, %" PRIu64 " switches, digest %016" PRIx64 "\n",
+		       settings->seed, machine.step, machine.lives, machine.cuts, machine.kills,
+		       machine.lost, machine.errors, machine.expired, machine.checks,
+		       machine.checked_rows, machine.replays, machine.replayed, fiber_switches(),
+		       digest);
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		if (machine.clients[i].arena)
 			arena_free(machine.clients[i].arena);
@@ -286,8 +302,13 @@ static uint64_t run(const struct settings *settings)
 static struct settings read_settings(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"seed", required_argument, NULL, 's'}, {"steps", required_argument, NULL, 'n'}, {"without", required_argument, NULL, 'w'},
-		{"twice", no_argument, NULL, 't'}, {"shrink", no_argument, NULL, 'x'}, {"trace", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0},
+		{"seed", required_argument, NULL, 's'},
+		{"steps", required_argument, NULL, 'n'},
+		{"without", required_argument, NULL, 'w'},
+		{"twice", no_argument, NULL, 't'},
+		{"shrink", no_argument, NULL, 'x'},
+		{"trace", no_argument, NULL, 'v'},
+		{NULL, 0, NULL, 0},
 	};
 	struct settings settings = {.seed = 1, .steps = 10000, .report = -1};
 
@@ -321,7 +342,8 @@ static void answer_step(int out, const void *context)
 	run(&settings);
 }
 
-/* Runs in a process of its own: the step at which it fails, or 0. A crash fails at the last step. */
+/* Runs in a process of its own: the step at which it fails, or 0. A crash fails at the last step.
+ */
 static uint64_t try(struct settings settings)
 {
 	uint64_t step;

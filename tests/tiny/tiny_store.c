@@ -106,7 +106,8 @@ static void tiny_close(struct store *base)
 	free(store);
 }
 
-static enum code tiny_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
+static enum code tiny_begin(struct store *base, enum store_mode mode, struct store_txn **out,
+			    struct err *err)
 {
 	struct tiny_store *store = (struct tiny_store *)base;
 	struct tiny_txn *txn = arena_checked(calloc(1, sizeof(*txn)));
@@ -115,7 +116,8 @@ static enum code tiny_begin(struct store *base, enum store_mode mode, struct sto
 	if (mode == STORE_WRITE)
 		pthread_mutex_lock(&store->writer);
 	pthread_mutex_lock(&store->mutex);
-	*txn = (struct tiny_txn){.base = {.ops = base->ops, .mode = mode}, .store = store, .array = store->current};
+	*txn = (struct tiny_txn){
+		.base = {.ops = base->ops, .mode = mode}, .store = store, .array = store->current};
 	atomic_fetch_add(&txn->array->refs, 1);
 	pthread_mutex_unlock(&store->mutex);
 	*out = &txn->base;
@@ -175,7 +177,10 @@ static struct row *row_new(struct keyspace keyspace, struct str key, struct str 
 {
 	struct row *row = arena_checked(malloc(sizeof(*row) + key.n + value.n + 1));
 
-	*row = (struct row){.refs = 1, .keyspace = keyspace, .key = {row->bytes, key.n}, .value = {row->bytes + key.n, value.n}};
+	*row = (struct row){.refs = 1,
+			    .keyspace = keyspace,
+			    .key = {row->bytes, key.n},
+			    .value = {row->bytes + key.n, value.n}};
 	if (key.n)
 		memcpy(row->bytes, key.p, key.n);
 	if (value.n)
@@ -183,7 +188,8 @@ static struct row *row_new(struct keyspace keyspace, struct str key, struct str 
 	return row;
 }
 
-static enum code tiny_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code tiny_put(struct store_txn *base, struct keyspace keyspace, struct str key,
+			  struct str value, struct err *err)
 {
 	enum code code = begin_change(tiny(base), err);
 
@@ -191,16 +197,19 @@ static enum code tiny_put(struct store_txn *base, struct keyspace keyspace, stru
 		return code;
 	struct array *array = tiny(base)->array;
 	size_t i = place_of(array, keyspace, key);
-	struct row *row = row_new(keyspace, key, value); /* before the old one goes: the bytes may be its own */
+	struct row *row = row_new(keyspace, key,
+				  value); /* before the old one goes: the bytes may be its own */
 	if (is_at(array, i, keyspace, key))
 		row_leave(array->rows[i]);
 	else
-		memmove(&array->rows[i + 1], &array->rows[i], (array->n++ - i) * sizeof(*array->rows));
+		memmove(&array->rows[i + 1], &array->rows[i],
+			(array->n++ - i) * sizeof(*array->rows));
 	array->rows[i] = row;
 	return OK;
 }
 
-static enum code tiny_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+static enum code tiny_del(struct store_txn *base, struct keyspace keyspace, struct str key,
+			  struct err *err)
 {
 	enum code code = begin_change(tiny(base), err);
 
@@ -210,42 +219,51 @@ static enum code tiny_del(struct store_txn *base, struct keyspace keyspace, stru
 	size_t i = place_of(array, keyspace, key);
 	if (is_at(array, i, keyspace, key)) {
 		row_leave(array->rows[i]);
-		memmove(&array->rows[i], &array->rows[i + 1], (--array->n - i) * sizeof(*array->rows));
+		memmove(&array->rows[i], &array->rows[i + 1],
+			(--array->n - i) * sizeof(*array->rows));
 	}
 	return OK;
 }
 
-static enum code tiny_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
+static enum code tiny_get(struct store_txn *base, struct keyspace keyspace, struct str key,
+			  struct arena *arena, struct str *value, struct err *err)
 {
 	const struct array *array = tiny(base)->array;
 	size_t i = place_of(array, keyspace, key);
 
 	(void)err;
-	*value = is_at(array, i, keyspace, key) ? str_copy(arena, array->rows[i]->value) : STR_ABSENT;
+	*value = is_at(array, i, keyspace, key) ? str_copy(arena, array->rows[i]->value)
+						: STR_ABSENT;
 	return OK;
 }
 
-static enum code tiny_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+static enum code tiny_page(struct store_txn *base, struct keyspace keyspace,
+			   const struct store_range *range, struct store_bounds bounds,
 			   struct arena *arena, struct store_page *page, struct err *err)
 {
 	const struct array *array = tiny(base)->array;
 	const struct keyspace next = {keyspace.table, keyspace.part + 1};
 	size_t low = place_of(array, keyspace, str_is_set(range->low) ? range->low : STR(""));
-	size_t high = str_is_set(range->high) ? place_of(array, keyspace, range->high) : place_of(array, next, STR("")), bytes = 0;
+	size_t high = str_is_set(range->high) ? place_of(array, keyspace, range->high)
+					      : place_of(array, next, STR("")),
+	       bytes = 0;
 
 	*page = (struct store_page){0};
 	while (low < high && !page->is_more) {
 		const struct row *row = array->rows[range->is_reverse ? --high : low++];
 
 		page->v = arena_room(arena, page->v, page->n, sizeof(*page->v));
-		page->v[page->n++] = (struct store_row){str_copy(arena, row->key), str_copy(arena, row->value)};
+		page->v[page->n++] =
+			(struct store_row){str_copy(arena, row->key), str_copy(arena, row->value)};
 		bytes += row->key.n + row->value.n;
-		page->is_more = (bounds.rows && page->n >= bounds.rows) || (bounds.bytes && bytes >= bounds.bytes);
+		page->is_more = (bounds.rows && page->n >= bounds.rows) ||
+				(bounds.bytes && bytes >= bounds.bytes);
 	}
 	return err_if_over(arena, err);
 }
 
-static enum code tiny_keyspaces(struct store_txn *base, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+static enum code tiny_keyspaces(struct store_txn *base, struct arena *arena,
+				struct store_keyspaces *keyspaces, struct err *err)
 {
 	const struct array *array = tiny(base)->array;
 	struct keyspace *v = ARENA_ARRAY(arena, struct keyspace, array->n);
@@ -263,8 +281,15 @@ static enum code tiny_keyspaces(struct store_txn *base, struct arena *arena, str
 struct store *tiny_store_new(void)
 {
 	static const struct store_ops ops = {
-		.close = tiny_close, .begin = tiny_begin, .commit = tiny_commit, .abort = tiny_abort, .keyspaces = tiny_keyspaces,
-		.get = tiny_get, .page = tiny_page, .put = tiny_put, .del = tiny_del,
+		.close = tiny_close,
+		.begin = tiny_begin,
+		.commit = tiny_commit,
+		.abort = tiny_abort,
+		.keyspaces = tiny_keyspaces,
+		.get = tiny_get,
+		.page = tiny_page,
+		.put = tiny_put,
+		.del = tiny_del,
 	};
 	struct tiny_store *store = arena_checked(calloc(1, sizeof(*store)));
 

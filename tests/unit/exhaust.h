@@ -1,6 +1,7 @@
 /*
- * exhaust - allocations that fail, each in a process of its own. The linker turns malloc, calloc, realloc and mmap of our own objects, and of SQLite's where it
- * is compiled in, into those of this file: the Makefile names the programs that have it.
+ * exhaust - allocations that fail, each in a process of its own. The linker turns malloc, calloc,
+ * realloc and mmap of our own objects, and of SQLite's where it is compiled in, into those of this
+ * file: the Makefile names the programs that have it.
  */
 #ifndef DYNALITH_TEST_EXHAUST_H
 #define DYNALITH_TEST_EXHAUST_H
@@ -47,7 +48,9 @@ void *__wrap_realloc(void *p, size_t size)
 
 void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
-	return (flags & MAP_ANONYMOUS) && exhaust_now() ? MAP_FAILED : __real_mmap(at, size, protection, flags, fd, offset);
+	return (flags & MAP_ANONYMOUS) && exhaust_now()
+		       ? MAP_FAILED
+		       : __real_mmap(at, size, protection, flags, fd, offset);
 }
 
 /* What a process told on stderr. */
@@ -73,10 +76,12 @@ static inline bool exhaust_is_told(struct str text)
 }
 
 #define EXHAUST_ABORTED (-1) /* with the one line that says why */
-#define EXHAUST_BROKEN (-2)  /* by another signal, such as that of a process that hangs, or without the line */
+#define EXHAUST_BROKEN                                                                             \
+	(-2) /* by another signal, such as that of a process that hangs, or without the line */
 #define EXHAUST_SECONDS 120
 
-/* Runs `live` in a process of its own. What it returned, from 0 to 255, or one of the above; of EXHAUST_BROKEN stderr has the details. */
+/* Runs `live` in a process of its own. What it returned, from 0 to 255, or one of the above; of
+ * EXHAUST_BROKEN stderr has the details. */
 static inline int exhaust_apart(int (*live)(void *context), void *context)
 {
 	static const struct rlimit no_core = {0, 0};

@@ -20,7 +20,8 @@
 
 #include "core/str.h"
 
-/* By what tests that try many of a kind are to try fewer: builds with sanitizers are so much slower. */
+/* By what tests that try many of a kind are to try fewer: builds with sanitizers are so much
+ * slower. */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define TEST_SLOWNESS 8
@@ -51,24 +52,26 @@ static int test_failures; /* of the running test */
 		}                                                                               \
 	} while (0)
 
-#define CHECK_INT(actual, expected)                                                                              \
-	do {                                                                                                     \
-		long long test_a = (long long)(actual), test_e = (long long)(expected);                          \
-		if (test_a != test_e) {                                                                          \
-			fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__, #actual, test_a, test_e); \
-			test_failures++;                                                                         \
-		}                                                                                                \
+#define CHECK_INT(actual, expected)                                                                \
+	do {                                                                                       \
+		long long test_a = (long long)(actual), test_e = (long long)(expected);            \
+		if (test_a != test_e) {                                                            \
+			fprintf(stderr, "%s:%d: %s is %lld, not %lld\n", __FILE__, __LINE__,       \
+				#actual, test_a, test_e);                                          \
+			test_failures++;                                                           \
+		}                                                                                  \
 	} while (0)
 
-#define CHECK_STR(actual, expected)                                                                          \
-	do {                                                                                                 \
-		struct str test_a = (actual);                                                                \
-		const char *test_e = (expected);                                                             \
-		if (test_a.n != strlen(test_e) || (test_a.n && memcmp(test_a.p, test_e, test_a.n) != 0)) {   \
-			fprintf(stderr, "%s:%d: %s is \"%.*s\", not \"%s\"\n", __FILE__, __LINE__, #actual,  \
-				(int)test_a.n, test_a.p ? test_a.p : "", test_e);                            \
-			test_failures++;                                                                     \
-		}                                                                                            \
+#define CHECK_STR(actual, expected)                                                                \
+	do {                                                                                       \
+		struct str test_a = (actual);                                                      \
+		const char *test_e = (expected);                                                   \
+		if (test_a.n != strlen(test_e) ||                                                  \
+		    (test_a.n && memcmp(test_a.p, test_e, test_a.n) != 0)) {                       \
+			fprintf(stderr, "%s:%d: %s is \"%.*s\", not \"%s\"\n", __FILE__, __LINE__, \
+				#actual, (int)test_a.n, test_a.p ? test_a.p : "", test_e);         \
+			test_failures++;                                                           \
+		}                                                                                  \
 	} while (0)
 
 #define TEST(name) static void test_##name(void)

@@ -1,4 +1,5 @@
-/* times_fixture - one time for all namespaces, for the tests: TIMES_AT(ms) is a struct times that lives as long as the block. */
+/* times_fixture - one time for all namespaces, for the tests: TIMES_AT(ms) is a struct times that
+ * lives as long as the block. */
 #ifndef DYNALITH_TEST_TIMES_FIXTURE_H
 #define DYNALITH_TEST_TIMES_FIXTURE_H
 

@@ -11,7 +11,9 @@
 #define PARTS 8      /* marks in the time of the bound */
 #define MARKS 16     /* that are remembered */
 #define PERIOD_MIN_MS 5
-#define ANSWER_MIN_MS 100  /* for the answer of a standby: what comes later than the bound is mostly too old, and nobody waits for long for one that is gone */
+#define ANSWER_MIN_MS                                                                              \
+	100 /* for the answer of a standby: what comes later than the bound is mostly too old, and \
+	       nobody waits for long for one that is gone */
 #define ANSWER_MAX_MS 5000
 #define KEPT_SECONDS 86400 /* rows of servers that are gone */
 
@@ -44,7 +46,8 @@ struct followers *followers_new(const struct libpq *pq, const struct followers_o
 	struct followers *followers = arena_checked(calloc(1, sizeof(*followers)));
 
 	followers->bound_ms = options->bound_ms;
-	followers->period_ms = options->bound_ms / PARTS > PERIOD_MIN_MS ? options->bound_ms / PARTS : PERIOD_MIN_MS;
+	followers->period_ms = options->bound_ms / PARTS > PERIOD_MIN_MS ? options->bound_ms / PARTS
+									 : PERIOD_MIN_MS;
 	followers->n = options->host_count;
 	followers->v = arena_checked(calloc(options->host_count + 1, sizeof(*followers->v)));
 	pthread_mutex_init(&followers->mutex, NULL);
@@ -56,7 +59,10 @@ struct followers *followers_new(const struct libpq *pq, const struct followers_o
 		follower->host = options->hosts[i];
 		follower->options = *options->link;
 		follower->options.standby = &follower->host;
-		follower->options.answer_ms = options->bound_ms < ANSWER_MIN_MS ? ANSWER_MIN_MS : options->bound_ms > ANSWER_MAX_MS ? ANSWER_MAX_MS : options->bound_ms;
+		follower->options.answer_ms = options->bound_ms < ANSWER_MIN_MS ? ANSWER_MIN_MS
+					      : options->bound_ms > ANSWER_MAX_MS
+						      ? ANSWER_MAX_MS
+						      : options->bound_ms;
 		follower->pool = pool_new(pq, &follower->options, options->links);
 	}
 	return followers;
@@ -93,13 +99,15 @@ static bool next_mark(struct followers *followers, int64_t now_ms, struct mark *
 }
 
 /* Nobody waits for it. One that does not come to pass is a number that no standby will show. */
-static void write_mark(const struct followers *followers, struct link *link, const struct mark *mark)
+static void write_mark(const struct followers *followers, struct link *link,
+		       const struct mark *mark)
 {
 	struct timespec now;
 	struct link_number ks, before;
 	char bytes[16];
 	struct str id = {followers->id, sizeof(followers->id)};
-	const struct str row[] = {link_number(&ks, LINK_MARKS), id, STR_ABSENT, {bytes, sizeof(bytes)}};
+	const struct str row[] = {
+		link_number(&ks, LINK_MARKS), id, STR_ABSENT, {bytes, sizeof(bytes)}};
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	memcpy(bytes, link_number(&before, (int64_t)mark->number).p, 8);
@@ -107,7 +115,8 @@ static void write_mark(const struct followers *followers, struct link *link, con
 	link_send(link, STATEMENT_LOCALLY, NULL, 0);
 	link_send(link, STATEMENT_UPSERT, row, 4);
 	if (mark->number == 1)
-		link_send(link, STATEMENT_MARKS_PAST, (struct str[]){id, link_number(&before, now.tv_sec - KEPT_SECONDS)}, 2);
+		link_send(link, STATEMENT_MARKS_PAST,
+			  (struct str[]){id, link_number(&before, now.tv_sec - KEPT_SECONDS)}, 2);
 	link_leave(link);
 }
 
@@ -119,7 +128,9 @@ static struct follower *choose(struct followers *followers, int64_t now_ms)
 
 	pthread_mutex_lock(&followers->mutex);
 	for (size_t i = 0; i < MARKS && !may_be_fresh; i++)
-		may_be_fresh = followers->marks[i].number > 0 && followers->marks[i].at_ms < now_ms && now_ms - followers->marks[i].at_ms <= followers->bound_ms;
+		may_be_fresh = followers->marks[i].number > 0 &&
+			       followers->marks[i].at_ms < now_ms &&
+			       now_ms - followers->marks[i].at_ms <= followers->bound_ms;
 	for (size_t i = 0; i < followers->n && may_be_fresh && !chosen; i++) {
 		struct follower *next = &followers->v[followers->next++ % followers->n];
 
@@ -159,13 +170,15 @@ void followers_ask(const struct followers *followers, struct link *link)
 	link_send_mark(link, (struct str){followers->id, sizeof(followers->id)});
 }
 
-bool followers_is_fresh(struct followers *followers, const struct link *link, const struct pool *pool)
+bool followers_is_fresh(struct followers *followers, const struct link *link,
+			const struct pool *pool)
 {
 	int64_t now_ms = monotonic_ms();
 
 	pthread_mutex_lock(&followers->mutex);
 	const struct mark *mark = &followers->marks[link->mark % MARKS];
-	bool is_fresh = link->mark > 0 && mark->number == link->mark && now_ms - mark->at_ms <= followers->bound_ms;
+	bool is_fresh = link->mark > 0 && mark->number == link->mark &&
+			now_ms - mark->at_ms <= followers->bound_ms;
 	for (size_t i = 0; i < followers->n && !is_fresh; i++) {
 		if (followers->v[i].pool == pool)
 			followers->v[i].due_ms = now_ms + followers->period_ms;

@@ -1,5 +1,6 @@
 /*
- * libpq - the door to PostgreSQL's client library, which is loaded when the first such store is opened.
+ * libpq - the door to PostgreSQL's client library, which is loaded when the first such store is
+ * opened.
  *
  * A server on SQLite does not load it, and starts where it is not installed.
  */
@@ -18,7 +19,8 @@ struct libpq {
 	void *library;
 };
 
-/* Loads it. ERR_INTERNAL with one line for the operator where it is not installed, or is older than version 14. */
+/* Loads it. ERR_INTERNAL with one line for the operator where it is not installed, or is older than
+ * version 14. */
 enum code libpq_load(struct libpq *pq, struct err *err) WARN_UNUSED;
 void libpq_unload(struct libpq *pq);
 

@@ -10,35 +10,43 @@
 #include "storage/store/row.h"
 #include "storage/store/store_messages.h"
 
-/* What the first letters of the database's codes mean here; the longest that fits comes first. Source: PostgreSQL, Appendix A. */
+/* What the first letters of the database's codes mean here; the longest that fits comes first.
+ * Source: PostgreSQL, Appendix A. */
 static const struct meaning {
 	const char *state;
 	enum code code;
 	enum store_failure failure;
 } meanings[] = {
-	{"40003", ERR_STORE_UNKNOWN, STORE_FAILURE_UNKNOWN},         /* statement completion unknown */
-	{"40", ERR_CONFLICT, STORE_FAILURE_CONFLICT},                /* serialization failure, deadlock */
-	{"23505", ERR_CONFLICT, STORE_FAILURE_CONFLICT},             /* a row that was read as absent is there */
-	{"22012", ERR_CONFLICT, STORE_FAILURE_CONFLICT},             /* RANGE_CHECK of statements.def */
+	{"40003", ERR_STORE_UNKNOWN, STORE_FAILURE_UNKNOWN}, /* statement completion unknown */
+	{"40", ERR_CONFLICT, STORE_FAILURE_CONFLICT},        /* serialization failure, deadlock */
+	{"23505", ERR_CONFLICT,
+	 STORE_FAILURE_CONFLICT}, /* a row that was read as absent is there */
+	{"22012", ERR_CONFLICT, STORE_FAILURE_CONFLICT}, /* RANGE_CHECK of statements.def */
 	{"53100", ERR_STORE_FULL, STORE_FAILURE_FULL},
-	{"53", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RESOURCES},      /* too many connections, no memory */
+	{"53", ERR_STORE_UNAVAILABLE,
+	 STORE_FAILURE_RESOURCES}, /* too many connections, no memory */
 	{"08", ERR_STORE_UNAVAILABLE, STORE_FAILURE_CONNECTION},
-	{"57014", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT},     /* cancelled */
-	{"57", ERR_STORE_UNAVAILABLE, STORE_FAILURE_CONNECTION},     /* shut down, starting up */
-	{"55P03", ERR_STORE_UNAVAILABLE, STORE_FAILURE_LOCK},        /* waited too long for a lock */
-	{"55", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},          /* not in the state that it needs: in use, being changed */
-	{"72", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},          /* the snapshot is too old */
-	{"25P04", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT},     /* the transaction took too long */
-	{"25P03", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT},     /* idle for too long in a transaction */
+	{"57014", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT}, /* cancelled */
+	{"57", ERR_STORE_UNAVAILABLE, STORE_FAILURE_CONNECTION}, /* shut down, starting up */
+	{"55P03", ERR_STORE_UNAVAILABLE, STORE_FAILURE_LOCK},    /* waited too long for a lock */
+	{"55", ERR_STORE_UNAVAILABLE,
+	 STORE_FAILURE_OTHER}, /* not in the state that it needs: in use, being changed */
+	{"72", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},      /* the snapshot is too old */
+	{"25P04", ERR_STORE_UNAVAILABLE, STORE_FAILURE_TIMEOUT}, /* the transaction took too long */
+	{"25P03", ERR_STORE_UNAVAILABLE,
+	 STORE_FAILURE_TIMEOUT}, /* idle for too long in a transaction */
 	{"25P02", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},
-	{"25006", ERR_STORE_UNAVAILABLE, STORE_FAILURE_READ_ONLY},   /* a standby, or one that was the primary */
-	{"42501", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},      /* whoever took the rights, or the table, can give them back */
+	{"25006", ERR_STORE_UNAVAILABLE,
+	 STORE_FAILURE_READ_ONLY}, /* a standby, or one that was the primary */
+	{"42501", ERR_STORE_UNAVAILABLE,
+	 STORE_FAILURE_RIGHTS}, /* whoever took the rights, or the table, can give them back */
 	{"42P01", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},
 	{"3D000", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},
 	{"3F000", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},
-	{"28", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS},         /* the role may not log in */
-	{"26000", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},       /* its prepared statements are gone */
-	{"58", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER},          /* the database's own disk fails */
+	{"28", ERR_STORE_UNAVAILABLE, STORE_FAILURE_RIGHTS}, /* the role may not log in */
+	{"26000", ERR_STORE_UNAVAILABLE,
+	 STORE_FAILURE_OTHER},                              /* its prepared statements are gone */
+	{"58", ERR_STORE_UNAVAILABLE, STORE_FAILURE_OTHER}, /* the database's own disk fails */
 	{"", ERR_INTERNAL, STORE_FAILURE_OTHER},
 };
 
@@ -88,7 +96,8 @@ void link_count(struct link *link, enum store_failure failure)
 static enum code fail(struct link *link, enum code code, const char *words, struct err *err)
 {
 	note(link, words);
-	return code == ERR_INTERNAL ? err_set(err, MSG_STORE_FAILED, link->problem) : err_default(err, code);
+	return code == ERR_INTERNAL ? err_set(err, MSG_STORE_FAILED, link->problem)
+				    : err_default(err, code);
 }
 
 /* By the database's words, or by libpq's where it has none: the link broke then. */
@@ -100,7 +109,8 @@ static enum code fail_as(struct link *link, const PGresult *result, struct err *
 	link_count(link, state ? meaning_of(state)->failure : STORE_FAILURE_CONNECTION);
 	if (!state)
 		return fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
-	return fail(link, meaning_of(state)->code, link->pq->PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), err);
+	return fail(link, meaning_of(state)->code,
+		    link->pq->PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), err);
 }
 
 static void forget_results(struct link *link)
@@ -171,18 +181,27 @@ static bool host_at(const struct libpq *pq, PGconn *conn, size_t i, struct link_
 }
 
 /* `host` NULL: all that the URL names, in turn. */
-static PGconn *connect_to(const struct link *link, const struct link_options *options, const struct link_host *host)
+static PGconn *connect_to(const struct link *link, const struct link_options *options,
+			  const struct link_host *host)
 {
-	/* what stands before "dbname", the URL, may be set otherwise in it; what stands behind it counts */
-	const char *keywords[13] = {"fallback_application_name", "connect_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count",
-				    "tcp_user_timeout", "target_session_attrs", "dbname"};
-	const char *values[13] = {"dynalith", options->standby ? "2" : "5", "10", "5", "3", "15000", "read-write", options->url};
+	/* what stands before "dbname", the URL, may be set otherwise in it; what stands behind it
+	 * counts */
+	const char *keywords[13] = {"fallback_application_name", "connect_timeout",
+				    "keepalives_idle",           "keepalives_interval",
+				    "keepalives_count",          "tcp_user_timeout",
+				    "target_session_attrs",      "dbname"};
+	const char *values[13] = {
+		"dynalith",  options->standby ? "2" : "5", "10", "5", "3", "15000", "read-write",
+		options->url};
 	size_t n = 8;
 
 	if (host) {
 		const struct {
 			const char *keyword, *value;
-		} own[] = {{"host", host->host}, {"hostaddr", host->address}, {"port", host->port}, {"target_session_attrs", "standby"}};
+		} own[] = {{"host", host->host},
+			   {"hostaddr", host->address},
+			   {"port", host->port},
+			   {"target_session_attrs", "standby"}};
 
 		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) - !options->standby; i++) {
 			keywords[n] = own[i].keyword;
@@ -197,21 +216,26 @@ static PGconn *connect_to(const struct link *link, const struct link_options *op
 }
 
 /*
- * libpq goes on to the next host where one refuses the connection, but not where one takes it and closes it, as a proxy does before a database that is
- * gone. So the hosts behind the first are tried once more, one by one.
+ * libpq goes on to the next host where one refuses the connection, but not where one takes it and
+ * closes it, as a proxy does before a database that is gone. So the hosts behind the first are
+ * tried once more, one by one.
  */
 static void try_others(struct link *link, const struct link_options *options)
 {
 	struct link_host host;
 
-	for (size_t i = 1; i < LINK_HOSTS_MAX && link->conn && link->pq->PQstatus(link->conn) != CONNECTION_OK && host_at(link->pq, link->conn, i, &host); i++) {
+	for (size_t i = 1;
+	     i < LINK_HOSTS_MAX && link->conn && link->pq->PQstatus(link->conn) != CONNECTION_OK &&
+	     host_at(link->pq, link->conn, i, &host);
+	     i++) {
 		PGconn *other = connect_to(link, options, &host);
 
 		if (other && link->pq->PQstatus(other) == CONNECTION_OK) {
 			link->pq->PQfinish(link->conn);
 			link->conn = other;
 		} else {
-			link->pq->PQfinish(other); /* of the first, the reason is kept, and the list */
+			link->pq->PQfinish(
+				other); /* of the first, the reason is kept, and the list */
 		}
 	}
 }
@@ -259,7 +283,9 @@ enum code link_command(struct link *link, const char *sql, struct str *text, str
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
 		code = fail_as(link, result, err);
 	else if (text)
-		*text = status == PGRES_TUPLES_OK && link->pq->PQntuples(result) > 0 ? str_copy(err->arena, str_of(link->pq->PQgetvalue(result, 0, 0))) : STR_ABSENT;
+		*text = status == PGRES_TUPLES_OK && link->pq->PQntuples(result) > 0
+				? str_copy(err->arena, str_of(link->pq->PQgetvalue(result, 0, 0)))
+				: STR_ABSENT;
 	link->pq->PQclear(result);
 	return code;
 }
@@ -274,7 +300,8 @@ enum code link_open(struct link *link, const struct link_options *options, struc
 	if (!options->profile->session)
 		return OK;
 	for (unsigned i = 0; i < STATEMENT_COUNT; i++)
-		link->sent += (size_t)link->pq->PQsendPrepare(link->conn, profile_name(i), profile_sql(options->profile, i), 0, NULL);
+		link->sent += (size_t)link->pq->PQsendPrepare(
+			link->conn, profile_name(i), profile_sql(options->profile, i), 0, NULL);
 	code = link_wait(link, err);
 	if (code != OK)
 		link_close(link);
@@ -284,7 +311,10 @@ enum code link_open(struct link *link, const struct link_options *options, struc
 void link_send_settings(struct link *link)
 {
 	if (!link->options->profile->session)
-		link_send(link, link->options->is_asynchronous ? STATEMENT_SETTINGS_ASYNCHRONOUS : STATEMENT_SETTINGS, NULL, 0);
+		link_send(link,
+			  link->options->is_asynchronous ? STATEMENT_SETTINGS_ASYNCHRONOUS
+							 : STATEMENT_SETTINGS,
+			  NULL, 0);
 }
 
 void link_send(struct link *link, enum statement statement, const struct str *values, size_t n)
@@ -303,19 +333,25 @@ void link_send(struct link *link, enum statement statement, const struct str *va
 	}
 	link->sent++;
 	const struct profile *profile = link->options->profile;
-	int is_sent = profile->session ? link->pq->PQsendQueryPrepared(link->conn, profile_name(statement), (int)n, bytes, lengths, formats, 1)
-				       : link->pq->PQsendQueryParams(link->conn, profile_sql(profile, statement), (int)n, NULL, bytes, lengths, formats, 1);
+	int is_sent =
+		profile->session
+			? link->pq->PQsendQueryPrepared(link->conn, profile_name(statement), (int)n,
+							bytes, lengths, formats, 1)
+			: link->pq->PQsendQueryParams(link->conn, profile_sql(profile, statement),
+						      (int)n, NULL, bytes, lengths, formats, 1);
 	if (!is_sent) {
 		note(link, link->pq->PQerrorMessage(link->conn));
-		link->pq->PQfinish(link->conn); /* there will be no answer to it: link_wait() says so */
+		link->pq->PQfinish(
+			link->conn); /* there will be no answer to it: link_wait() says so */
 		link->conn = NULL;
 	}
 	atomic_fetch_add_explicit(&link->counts->statements, 1, memory_order_relaxed);
 }
 
 /*
- * Lets others run before it sleeps: where the database is near and the machine busy, the answer is there then, and to sleep and be woken costs more than
- * all else of a short read. False: the link broke.
+ * Lets others run before it sleeps: where the database is near and the machine busy, the answer is
+ * there then, and to sleep and be woken costs more than all else of a short read. False: the link
+ * broke.
  */
 static bool look_once(const struct link *link)
 {
@@ -349,7 +385,8 @@ static void keep(struct link *link, PGresult *result)
 {
 	if (link->result_count == link->result_capacity) {
 		link->result_capacity = link->result_capacity ? link->result_capacity * 2 : 16;
-		link->results = arena_checked(realloc(link->results, link->result_capacity * sizeof(*link->results)));
+		link->results = arena_checked(
+			realloc(link->results, link->result_capacity * sizeof(*link->results)));
 	}
 	link->results[link->result_count++] = result;
 }
@@ -361,7 +398,8 @@ static bool is_fine(const struct link *link, const PGresult *result)
 	return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-/* The answers of a pipeline of `n` statements, to the sync behind it; false where the link broke. The first that failed is the last kept. */
+/* The answers of a pipeline of `n` statements, to the sync behind it; false where the link broke.
+ * The first that failed is the last kept. */
 static bool read_pipeline(struct link *link, size_t n, bool is_kept)
 {
 	int64_t until_ms = monotonic_ms() + link->options->answer_ms;
@@ -385,7 +423,10 @@ static bool read_pipeline(struct link *link, size_t n, bool is_kept)
 		if (!is_kept || link->results[link->result_count - 1] != result)
 			link->pq->PQclear(result);
 		is_lost = is_lost || link->pq->PQstatus(link->conn) != CONNECTION_OK;
-		result = is_lost ? NULL : next_result(link, until_ms, &is_lost); /* what ends the answer to one statement is NULL */
+		result =
+			is_lost ? NULL
+				: next_result(link, until_ms, &is_lost); /* what ends the answer to
+									    one statement is NULL */
 		link->pq->PQclear(result);
 	}
 	return !is_lost;
@@ -408,7 +449,8 @@ static enum code refused(struct link *link, struct err *err)
 	const char *severity = link->pq->PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
 	enum code code = fail_as(link, result, err);
 
-	/* class 08 are words of a proxy: its connection to the database broke, after whatever was sent */
+	/* class 08 are words of a proxy: its connection to the database broke, after whatever was
+	 * sent */
 	link->is_refused = link->state[0] != '\0' && strncmp(link->state, "08", 2) != 0;
 	link->is_fatal = severity && strcmp(severity, "ERROR") != 0;
 	return code;
@@ -427,9 +469,12 @@ void link_send_mark(struct link *link, struct str key)
 static void take_mark(struct link *link)
 {
 	size_t at = link->marked - 1;
-	struct str mark = at < link->result_count && link_rows(link, at) > 0 ? link_column(link, at, 0, 0) : STR_ABSENT;
+	struct str mark = at < link->result_count && link_rows(link, at) > 0
+				  ? link_column(link, at, 0, 0)
+				  : STR_ABSENT;
 
-	struct row_reader row = row_read(mark); /* the number; behind it stands the time, which only the clean-up reads */
+	struct row_reader row = row_read(
+		mark); /* the number; behind it stands the time, which only the clean-up reads */
 
 	link->mark = row_u64(&row);
 	link->marked = 0;
@@ -487,7 +532,8 @@ bool link_is_alive(struct link *link)
 		return false;
 	struct pollfd look = {.fd = link->pq->PQsocket(link->conn), .events = POLLIN};
 	/* what there is to read may be what was left, or the end */
-	bool is_alive = poll(&look, 1, 0) == 0 || (read_left(link) && link->pq->PQconsumeInput(link->conn));
+	bool is_alive =
+		poll(&look, 1, 0) == 0 || (read_left(link) && link->pq->PQconsumeInput(link->conn));
 	return is_alive && link->pq->PQstatus(link->conn) == CONNECTION_OK;
 }
 
@@ -502,7 +548,8 @@ struct str link_column(const struct link *link, size_t result, int row, int colu
 
 	if (link->pq->PQgetisnull(from, row, column))
 		return STR_ABSENT;
-	return (struct str){link->pq->PQgetvalue(from, row, column), (size_t)link->pq->PQgetlength(from, row, column)};
+	return (struct str){link->pq->PQgetvalue(from, row, column),
+			    (size_t)link->pq->PQgetlength(from, row, column)};
 }
 
 uint64_t link_bigint(const struct link *link, size_t result, int row, int column)

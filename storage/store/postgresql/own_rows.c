@@ -7,7 +7,9 @@ static size_t position(const struct own_rows *rows, int64_t ks, struct str key)
 	size_t low = 0, high = rows->n;
 
 	/* rows mostly come in order */
-	if (rows->n > 0 && (rows->v[rows->n - 1].ks < ks || (rows->v[rows->n - 1].ks == ks && str_cmp(rows->v[rows->n - 1].key, key) < 0)))
+	if (rows->n > 0 &&
+	    (rows->v[rows->n - 1].ks < ks ||
+	     (rows->v[rows->n - 1].ks == ks && str_cmp(rows->v[rows->n - 1].key, key) < 0)))
 		return rows->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -25,10 +27,12 @@ struct own_row *own_rows_find(const struct own_rows *rows, int64_t ks, struct st
 {
 	size_t at = position(rows, ks, key);
 
-	return at < rows->n && rows->v[at].ks == ks && str_eq(rows->v[at].key, key) ? &rows->v[at] : NULL;
+	return at < rows->n && rows->v[at].ks == ks && str_eq(rows->v[at].key, key) ? &rows->v[at]
+										    : NULL;
 }
 
-struct own_row *own_rows_place(struct own_rows *rows, struct arena *arena, int64_t ks, struct str key)
+struct own_row *own_rows_place(struct own_rows *rows, struct arena *arena, int64_t ks,
+			       struct str key)
 {
 	size_t at = position(rows, ks, key);
 
@@ -40,7 +44,10 @@ struct own_row *own_rows_place(struct own_rows *rows, struct arena *arena, int64
 	}
 	memmove(&rows->v[at + 1], &rows->v[at], (rows->n - at) * sizeof(*rows->v));
 	rows->n++;
-	rows->v[at] = (struct own_row){.ks = ks, .key = str_copy(arena, (struct str){key.p ? key.p : "", key.n}), .value = STR_ABSENT};
+	rows->v[at] =
+		(struct own_row){.ks = ks,
+				 .key = str_copy(arena, (struct str){key.p ? key.p : "", key.n}),
+				 .value = STR_ABSENT};
 	return &rows->v[at];
 }
 

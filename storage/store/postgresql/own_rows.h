@@ -1,5 +1,6 @@
 /*
- * own_rows - what a write transaction has read and written so far: its own view, which its commit makes true.
+ * own_rows - what a write transaction has read and written so far: its own view, which its commit
+ * makes true.
  */
 #ifndef DYNALITH_STORAGE_OWN_ROWS_H
 #define DYNALITH_STORAGE_OWN_ROWS_H
@@ -33,8 +34,10 @@ struct own_rows {
 /* NULL where the transaction has not met it. */
 struct own_row *own_rows_find(const struct own_rows *rows, int64_t ks, struct str key);
 
-/* The row, made (BASE_UNKNOWN, no value, a copy of the key) where it was not met before. Others move. */
-struct own_row *own_rows_place(struct own_rows *rows, struct arena *arena, int64_t ks, struct str key);
+/* The row, made (BASE_UNKNOWN, no value, a copy of the key) where it was not met before. Others
+ * move. */
+struct own_row *own_rows_place(struct own_rows *rows, struct arena *arena, int64_t ks,
+			       struct str key);
 
 /* Whether the transaction knows what is under the key. */
 static inline bool own_row_is_known(const struct own_row *row)

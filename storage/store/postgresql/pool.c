@@ -58,7 +58,8 @@ void pool_free(struct pool *pool)
 	free(pool);
 }
 
-/* Waits for a link. False: it is closed, and it is not yet time to try again; the link is not taken then. */
+/* Waits for a link. False: it is closed, and it is not yet time to try again; the link is not taken
+ * then. */
 static bool take(struct pool *pool, struct link **link)
 {
 	pthread_mutex_lock(&pool->mutex);
@@ -89,7 +90,8 @@ static void note(struct pool *pool, const struct link *link, enum code code)
 	for (unsigned i = 1; i < pool->failures && most < LAST_PAUSE_MS; i++)
 		most *= 2;
 	pool->draws = pool->draws * 6364136223846793005u + 1442695040888963407u;
-	pool->due_ms = monotonic_ms() + (int64_t)((pool->draws >> 33) % (most < LAST_PAUSE_MS ? most : LAST_PAUSE_MS));
+	pool->due_ms = monotonic_ms() + (int64_t)((pool->draws >> 33) %
+						  (most < LAST_PAUSE_MS ? most : LAST_PAUSE_MS));
 	if (code != OK)
 		keep_problem(pool, link);
 	pthread_mutex_unlock(&pool->mutex);
@@ -135,7 +137,8 @@ struct link *pool_take_open(struct pool *pool)
 	return NULL;
 }
 
-/* A free link that is closed, where one was missed; NULL: there is none, or none is to be opened now. */
+/* A free link that is closed, where one was missed; NULL: there is none, or none is to be opened
+ * now. */
 static struct link *take_closed(struct pool *pool)
 {
 	struct link *link = NULL;
@@ -162,7 +165,8 @@ void pool_open_missed(struct pool *pool)
 	enum code code = OK;
 	struct link *link;
 
-	for (unsigned i = 0; i < OPENED_MAX && code == OK && (link = take_closed(pool)) != NULL; i++) {
+	for (unsigned i = 0; i < OPENED_MAX && code == OK && (link = take_closed(pool)) != NULL;
+	     i++) {
 		code = link_open(link, pool->options, &err);
 		note(pool, link, code);
 		pool_give(pool, link);
@@ -185,7 +189,9 @@ void pool_give(struct pool *pool, struct link *link)
 struct str pool_problem(struct pool *pool, struct arena *arena)
 {
 	pthread_mutex_lock(&pool->mutex);
-	struct str problem = pool->failures > 0 || pool->is_refusing ? str_copy(arena, str_of(pool->problem)) : STR_ABSENT;
+	struct str problem = pool->failures > 0 || pool->is_refusing
+				     ? str_copy(arena, str_of(pool->problem))
+				     : STR_ABSENT;
 	pthread_mutex_unlock(&pool->mutex);
 	return problem;
 }
@@ -193,7 +199,9 @@ struct str pool_problem(struct pool *pool, struct arena *arena)
 enum store_reason pool_reason(struct pool *pool)
 {
 	pthread_mutex_lock(&pool->mutex);
-	enum store_reason reason = pool->failures > 0 || pool->is_refusing ? reason_of(pool->state, pool->problem) : STORE_REASON_NONE;
+	enum store_reason reason = pool->failures > 0 || pool->is_refusing
+					   ? reason_of(pool->state, pool->problem)
+					   : STORE_REASON_NONE;
 	pthread_mutex_unlock(&pool->mutex);
 	return reason;
 }

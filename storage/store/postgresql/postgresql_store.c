@@ -51,7 +51,8 @@ static enum code postgresql_check(struct store *base, struct err *err)
 	return str_is_set(problem) ? err_set(err, MSG_STORE_LOST, STR_ARG(problem)) : OK;
 }
 
-static enum code postgresql_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
+static enum code postgresql_begin(struct store *base, enum store_mode mode, struct store_txn **txn,
+				  struct err *err)
 {
 	struct postgresql_store *store = (struct postgresql_store *)base;
 
@@ -75,12 +76,15 @@ static enum code postgresql_tidy(struct store *base, bool *is_more, struct err *
 
 static void postgresql_usage(struct store *base, struct store_usage *usage)
 {
-	const struct link_counts *counts = pool_counts(((const struct postgresql_store *)base)->pool);
+	const struct link_counts *counts =
+		pool_counts(((const struct postgresql_store *)base)->pool);
 
 	const struct followers *followers = ((const struct postgresql_store *)base)->followers;
 
-	*usage = (struct store_usage){.is_elsewhere = true, .has_copies = followers != NULL,
-				      .reason = pool_reason(((const struct postgresql_store *)base)->pool)};
+	*usage = (struct store_usage){
+		.is_elsewhere = true,
+		.has_copies = followers != NULL,
+		.reason = pool_reason(((const struct postgresql_store *)base)->pool)};
 	for (size_t i = 0; followers && i < STORE_BEHIND_COUNT; i++)
 		usage->behind[i] = followers_counted(followers, (enum store_behind)i);
 	for (size_t i = 0; i < STORE_FAILURE_COUNT; i++)
@@ -88,15 +92,33 @@ static void postgresql_usage(struct store *base, struct store_usage *usage)
 }
 
 static const struct store_ops postgresql_ops = {
-	.close = postgresql_close, .check = postgresql_check, .begin = postgresql_begin, .commit = transaction_commit, .abort = transaction_abort,
-	.create = transaction_create, .drop = transaction_drop, .stat = transaction_stat, .get = transaction_get, .put = transaction_put,
-	.del = transaction_del, .get_many = transaction_get_many, .page = transaction_page,
-	.del_range = transaction_del_range, .add = transaction_add, .usage = postgresql_usage, .keyspaces = transaction_keyspaces,
-	.tidy = postgresql_tidy, .copy = transaction_copy, .foresee = transaction_foresee, .intend = transaction_intend,
-	.verify = transaction_verify, .append = transaction_append,
+	.close = postgresql_close,
+	.check = postgresql_check,
+	.begin = postgresql_begin,
+	.commit = transaction_commit,
+	.abort = transaction_abort,
+	.create = transaction_create,
+	.drop = transaction_drop,
+	.stat = transaction_stat,
+	.get = transaction_get,
+	.put = transaction_put,
+	.del = transaction_del,
+	.get_many = transaction_get_many,
+	.page = transaction_page,
+	.del_range = transaction_del_range,
+	.add = transaction_add,
+	.usage = postgresql_usage,
+	.keyspaces = transaction_keyspaces,
+	.tidy = postgresql_tidy,
+	.copy = transaction_copy,
+	.foresee = transaction_foresee,
+	.intend = transaction_intend,
+	.verify = transaction_verify,
+	.append = transaction_append,
 };
 
-/* Another server makes the table at this moment: its rows of the catalog appear between the looks of CREATE TABLE at them. */
+/* Another server makes the table at this moment: its rows of the catalog appear between the looks
+ * of CREATE TABLE at them. */
 static bool is_made_by_another(const struct link *link, enum code code)
 {
 	static const char *const states[] = {
@@ -112,7 +134,8 @@ static bool is_made_by_another(const struct link *link, enum code code)
 }
 
 /* The format that the database has; the table is made where it is missing. */
-static enum code make(struct link *link, const struct profile *profile, struct str *format, struct err *err)
+static enum code make(struct link *link, const struct profile *profile, struct str *format,
+		      struct err *err)
 {
 	enum code code = link_command(link, FORMAT, format, err);
 
@@ -130,7 +153,8 @@ static enum code make(struct link *link, const struct profile *profile, struct s
 }
 
 /* By a connection of its own, which has nothing prepared. */
-static enum code make_ready(struct postgresql_store *store, const char *name, struct link_host *hosts, size_t *host_count, struct err *err)
+static enum code make_ready(struct postgresql_store *store, const char *name,
+			    struct link_host *hosts, size_t *host_count, struct err *err)
 {
 	struct link_counts counts = {0};
 	struct link link = {.pq = &store->pq, .counts = &counts};
@@ -140,7 +164,8 @@ static enum code make_ready(struct postgresql_store *store, const char *name, st
 	struct str version = STR_ABSENT;
 	if (code == OK && !store->link.profile)
 		code = link_command(&link, "SELECT version()", &version, err);
-	const struct profile *profile = store->link.profile ? store->link.profile : profile_of_version(version);
+	const struct profile *profile =
+		store->link.profile ? store->link.profile : profile_of_version(version);
 	if (code == OK)
 		code = make(&link, profile, &format, err);
 	if (code == OK)
@@ -150,19 +175,26 @@ static enum code make_ready(struct postgresql_store *store, const char *name, st
 	if (code != OK)
 		return err_set(err, MSG_STORE_OPEN, name, link.problem);
 	unsigned long found = str_is_set(format) ? strtoul(format.p, NULL, 10) : 0;
-	return found > POSTGRESQL_STORE_FORMAT ? err_set(err, MSG_STORE_NEWER, name, (unsigned)found, POSTGRESQL_STORE_FORMAT) : OK;
+	return found > POSTGRESQL_STORE_FORMAT ? err_set(err, MSG_STORE_NEWER, name,
+							 (unsigned)found, POSTGRESQL_STORE_FORMAT)
+					       : OK;
 }
 
-enum code postgresql_store_open(const struct postgresql_store_options *options, struct store **out, struct err *err)
+enum code postgresql_store_open(const struct postgresql_store_options *options, struct store **out,
+				struct err *err)
 {
 	struct postgresql_store *store = arena_checked(calloc(1, sizeof(*store)));
 	struct link_host hosts[LINK_HOSTS_MAX];
 	unsigned links = options->connections ? options->connections : 1;
 	size_t host_count = 0;
 
-	store->base = (struct store){.ops = &postgresql_ops, .can = STORE_CAN_FORESEE | STORE_CAN_APPEND};
+	store->base =
+		(struct store){.ops = &postgresql_ops, .can = STORE_CAN_FORESEE | STORE_CAN_APPEND};
 	store->url = arena_checked(strdup(options->url));
-	store->link = (struct link_options){.url = store->url, .answer_ms = LINK_ANSWER_MS, .is_asynchronous = options->durability == DURABILITY_OFF};
+	store->link =
+		(struct link_options){.url = store->url,
+				      .answer_ms = LINK_ANSWER_MS,
+				      .is_asynchronous = options->durability == DURABILITY_OFF};
 	enum code code = profile_of_url(store->url, &store->link.profile, err);
 	if (code == OK)
 		code = libpq_load(&store->pq, err);
@@ -174,14 +206,18 @@ enum code postgresql_store_open(const struct postgresql_store_options *options, 
 	}
 	store->pool = pool_new(&store->pq, &store->link, links);
 	if (options->follower_lag_ms)
-		store->followers = followers_new(&store->pq, &(struct followers_options){&store->link, hosts, host_count, links, options->follower_lag_ms});
+		store->followers = followers_new(
+			&store->pq, &(struct followers_options){&store->link, hosts, host_count,
+								links, options->follower_lag_ms});
 	*out = &store->base;
 	return OK;
 }
 
 struct postgresql_store_counts postgresql_store_counts(const struct store *base)
 {
-	const struct link_counts *counts = pool_counts(((const struct postgresql_store *)base)->pool);
+	const struct link_counts *counts =
+		pool_counts(((const struct postgresql_store *)base)->pool);
 
-	return (struct postgresql_store_counts){atomic_load(&counts->waits), atomic_load(&counts->statements)};
+	return (struct postgresql_store_counts){atomic_load(&counts->waits),
+						atomic_load(&counts->statements)};
 }

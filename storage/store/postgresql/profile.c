@@ -22,12 +22,15 @@ enum profile_id {
 	PROFILE_COUNT
 };
 
-/* The marks of the store go with the table: its format, and the row that transactions lock which read ranges and write. */
+/* The marks of the store go with the table: its format, and the row that transactions lock which
+ * read ranges and write. */
 static const struct profile profiles[PROFILE_COUNT] = {
-#define PROFILE(id, name, product, session, is_pipeline_one, key)                                                                        \
-	[PROFILE_##id] = {name, product, session, is_pipeline_one,                                                                      \
-			  "CREATE TABLE IF NOT EXISTS dynalith_kv (ks bigint NOT NULL, k bytea NOT NULL, t bytea, v bytea NOT NULL, PRIMARY KEY (" key ")); " \
-			  "INSERT INTO dynalith_kv (ks, k, v) VALUES (-1, '\\x00', '1'), (-1, '\\x01', '') ON CONFLICT (ks, k) DO NOTHING"},
+#define PROFILE(id, name, product, session, is_pipeline_one, key)                                  \
+	[PROFILE_##id] = {name, product, session, is_pipeline_one,                                 \
+			  "CREATE TABLE IF NOT EXISTS dynalith_kv (ks bigint NOT NULL, k bytea "   \
+			  "NOT NULL, t bytea, v bytea NOT NULL, PRIMARY KEY (" key ")); "          \
+			  "INSERT INTO dynalith_kv (ks, k, v) VALUES (-1, '\\x00', '1'), (-1, "    \
+			  "'\\x01', '') ON CONFLICT (ks, k) DO NOTHING"},
 #include "storage/store/postgresql/profiles.def"
 #undef PROFILE
 };

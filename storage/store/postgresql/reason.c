@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* What the words have in them; the first that fits counts. libpq gives a failed connection no code. Source: libpq's and PostgreSQL's messages. */
+/* What the words have in them; the first that fits counts. libpq gives a failed connection no code.
+ * Source: libpq's and PostgreSQL's messages. */
 enum store_reason reason_of(const char *state, const char *words)
 {
 	/* Source: PostgreSQL, Appendix A. Words may be of any language. */
@@ -10,7 +11,10 @@ enum store_reason reason_of(const char *state, const char *words)
 		const char *state;
 		enum store_reason reason;
 	} states[] = {
-		{"42501", STORE_REASON_RIGHTS}, {"42P01", STORE_REASON_TABLE}, {"3F000", STORE_REASON_TABLE}, {"25006", STORE_REASON_READ_ONLY},
+		{"42501", STORE_REASON_RIGHTS},
+		{"42P01", STORE_REASON_TABLE},
+		{"3F000", STORE_REASON_TABLE},
+		{"25006", STORE_REASON_READ_ONLY},
 	};
 
 	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {

@@ -16,12 +16,14 @@ struct scan {
 };
 
 /*
- * The first rows of the range; *is_end: there are no others. `rows` has room for `limit`. What was sent before goes with the first statement.
- * One round trip, but where the range meets long keys.
+ * The first rows of the range; *is_end: there are no others. `rows` has room for `limit`. What was
+ * sent before goes with the first statement. One round trip, but where the range meets long keys.
  */
-enum code scan_rows(const struct scan *scan, struct store_row *rows, size_t *n, bool *is_end, struct err *err) WARN_UNUSED;
+enum code scan_rows(const struct scan *scan, struct store_row *rows, size_t *n, bool *is_end,
+		    struct err *err) WARN_UNUSED;
 
 /* The range as $2 to $7 of the statements RANGE_*, $1 included; texts lie in the arena. */
-void scan_range_values(struct arena *arena, struct str ks, struct str low, struct str high, struct str values[7]);
+void scan_range_values(struct arena *arena, struct str ks, struct str low, struct str high,
+		       struct str values[7]);
 
 #endif

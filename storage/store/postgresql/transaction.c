@@ -9,7 +9,9 @@
 #include "storage/store/store_messages.h"
 
 #define COPIED 2000  /* rows by one statement */
-#define CREATED (-2) /* the number of the rows that say which keyspaces were created; their keys are numbers */
+#define CREATED                                                                                    \
+	(-2) /* the number of the rows that say which keyspaces were created; their keys are       \
+		numbers */
 
 static bool is_system(int64_t ks)
 {
@@ -20,11 +22,14 @@ static bool is_system(int64_t ks)
 static enum store_mode mode_of(enum store_mode mode, bool *may_be_behind)
 {
 	*may_be_behind = mode == STORE_READ_BEHIND || mode == STORE_READ_ONCE_BEHIND;
-	return mode == STORE_READ_BEHIND ? STORE_READ : mode == STORE_READ_ONCE_BEHIND ? STORE_READ_ONCE : mode;
+	return mode == STORE_READ_BEHIND        ? STORE_READ
+	       : mode == STORE_READ_ONCE_BEHIND ? STORE_READ_ONCE
+						: mode;
 }
 
-enum code transaction_begin(const struct store_ops *ops, struct pool *primary, struct followers *followers, enum store_mode mode, struct store_txn **out,
-			    struct err *err)
+enum code transaction_begin(const struct store_ops *ops, struct pool *primary,
+			    struct followers *followers, enum store_mode mode,
+			    struct store_txn **out, struct err *err)
 {
 	bool is_behind;
 	struct link *link = NULL;
@@ -45,7 +50,11 @@ enum code transaction_begin(const struct store_ops *ops, struct pool *primary, s
 	struct transaction *txn = arena_checked(calloc(1, sizeof(*txn)));
 	*txn = (struct transaction){
 		.base = {.ops = ops, .mode = mode, .is_behind = is_behind},
-		.pool = pool, .link = link, .followers = is_behind ? followers : NULL, .end = STORE_BEHIND_FAILED, .arena = arena_new(0),
+		.pool = pool,
+		.link = link,
+		.followers = is_behind ? followers : NULL,
+		.end = STORE_BEHIND_FAILED,
+		.arena = arena_new(0),
 	};
 	*out = &txn->base;
 	return OK;
@@ -68,7 +77,10 @@ void transaction_start(struct transaction *txn)
 		return;
 	txn->is_begun = txn->base.mode != STORE_READ_ONCE;
 	if (txn->is_begun)
-		link_send(txn->link, transaction_is_writing(txn) ? STATEMENT_BEGIN_WRITE : STATEMENT_BEGIN_READ, NULL, 0);
+		link_send(txn->link,
+			  transaction_is_writing(txn) ? STATEMENT_BEGIN_WRITE
+						      : STATEMENT_BEGIN_READ,
+			  NULL, 0);
 	if (txn->is_begun)
 		link_send_settings(txn->link);
 	if (txn->followers)
@@ -114,20 +126,30 @@ static enum code check_writing(const struct transaction *txn, struct err *err)
 	return txn->failed != OK ? err_default(err, txn->failed) : OK;
 }
 
-static void send_row(struct transaction *txn, enum statement statement, const struct own_row *row, struct str value)
+static void send_row(struct transaction *txn, enum statement statement, const struct own_row *row,
+		     struct str value)
 {
 	struct link_number ks;
 	struct long_key key = long_key_split(txn->arena, row->key);
-	const bool has_rest = statement == STATEMENT_INSERT || statement == STATEMENT_UPSERT || statement == STATEMENT_ADD;
-	const struct str values[] = {link_number(&ks, row->ks), key.k, has_rest ? key.t : value, value};
+	const bool has_rest = statement == STATEMENT_INSERT || statement == STATEMENT_UPSERT ||
+			      statement == STATEMENT_ADD;
+	const struct str values[] = {link_number(&ks, row->ks), key.k, has_rest ? key.t : value,
+				     value};
 
-	link_send(txn->link, statement, values, has_rest ? 4 : statement == STATEMENT_UPDATE ? 3 : 2);
+	link_send(txn->link, statement, values,
+		  has_rest                        ? 4
+		  : statement == STATEMENT_UPDATE ? 3
+						  : 2);
 }
 
 static void send_change(struct transaction *txn, struct own_row *row)
 {
 	if (str_is_set(row->value)) {
-		send_row(txn, row->base == BASE_THERE ? STATEMENT_UPDATE : row->base == BASE_UNKNOWN ? STATEMENT_UPSERT : STATEMENT_INSERT, row, row->value);
+		send_row(txn,
+			 row->base == BASE_THERE     ? STATEMENT_UPDATE
+			 : row->base == BASE_UNKNOWN ? STATEMENT_UPSERT
+						     : STATEMENT_INSERT,
+			 row, row->value);
 		row->base = BASE_THERE;
 	} else if (row->base == BASE_THERE || row->base == BASE_UNKNOWN) {
 		send_row(txn, STATEMENT_DELETE, row, STR_ABSENT);
@@ -166,7 +188,8 @@ void transaction_flush(struct transaction *txn)
 	}
 }
 
-/* Holds what was read and not written: rows that are there are locked; the others must still be absent. */
+/* Holds what was read and not written: rows that are there are locked; the others must still be
+ * absent. */
 static void send_guards(struct transaction *txn)
 {
 	for (size_t i = 0; i < txn->rows.n; i++) {
@@ -184,7 +207,8 @@ static void send_guards(struct transaction *txn)
 	}
 }
 
-/* The rows that it read are locked. Those that were absent when it read others may be there now, beside changes of these. */
+/* The rows that it read are locked. Those that were absent when it read others may be there now,
+ * beside changes of these. */
 enum code transaction_verify(struct store_txn *base, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
@@ -208,25 +232,31 @@ static void send_range_checks(struct transaction *txn)
 		struct link_number ks, rows;
 		struct str values[8];
 
-		scan_range_values(txn->arena, link_number(&ks, look->ks), look->low, look->high, values);
-		values[7] = link_number(&rows, (int64_t)(own_rows_count(&txn->rows, look->ks, look->low, look->high) + look->others));
+		scan_range_values(txn->arena, link_number(&ks, look->ks), look->low, look->high,
+				  values);
+		values[7] = link_number(&rows, (int64_t)(own_rows_count(&txn->rows, look->ks,
+									look->low, look->high) +
+							 look->others));
 		link_send(txn->link, STATEMENT_RANGE_CHECK, values, 8);
 	}
 }
 
 static int compare_appends(const void *a, const void *b)
 {
-	const struct store_append *x = *(const struct store_append *const *)a, *y = *(const struct store_append *const *)b;
+	const struct store_append *x = *(const struct store_append *const *)a,
+				  *y = *(const struct store_append *const *)b;
 	int64_t left = transaction_keyspace(x->keyspace), right = transaction_keyspace(y->keyspace);
 	int order = left != right ? (left < right ? -1 : 1) : str_cmp(x->counter, y->counter);
 
 	return order ? order : x < y ? -1 : 1;
 }
 
-/* Last, since many may wait for their counters; and in the order of these, so that no two transactions wait for each other. */
+/* Last, since many may wait for their counters; and in the order of these, so that no two
+ * transactions wait for each other. */
 static void send_appends(struct transaction *txn)
 {
-	const struct store_append **sorted = ARENA_ARRAY(txn->arena, const struct store_append *, txn->append_count);
+	const struct store_append **sorted =
+		ARENA_ARRAY(txn->arena, const struct store_append *, txn->append_count);
 
 	for (size_t i = 0; i < txn->append_count; i++)
 		sorted[i] = &txn->appends[i];
@@ -235,8 +265,12 @@ static void send_appends(struct transaction *txn)
 		const struct store_append *append = sorted[i];
 		struct link_number ks, at;
 		const struct str values[] = {
-			link_number(&ks, transaction_keyspace(append->keyspace)), append->counter, append->prefix, append->value,
-			link_number(&at, (int64_t)append->stamp_at + 1), row_first(row_behind(append->value, append->stamp_at), 8),
+			link_number(&ks, transaction_keyspace(append->keyspace)),
+			append->counter,
+			append->prefix,
+			append->value,
+			link_number(&at, (int64_t)append->stamp_at + 1),
+			row_first(row_behind(append->value, append->stamp_at), 8),
 		};
 
 		link_send(txn->link, STATEMENT_APPEND, values, 6);
@@ -244,8 +278,9 @@ static void send_appends(struct transaction *txn)
 }
 
 /*
- * The answer to the commit itself is what counts. Where it did not come, nobody knows; but an error of an earlier statement, or one that the
- * database itself gave to the commit, means that nothing was written.
+ * The answer to the commit itself is what counts. Where it did not come, nobody knows; but an error
+ * of an earlier statement, or one that the database itself gave to the commit, means that nothing
+ * was written.
  */
 static enum code send_commit(struct transaction *txn, struct err *err)
 {
@@ -255,7 +290,9 @@ static enum code send_commit(struct transaction *txn, struct err *err)
 	size_t n = txn->link->sent;
 	enum code code = link_wait(txn->link, err);
 	if (code == OK)
-		return strcmp(txn->link->pq->PQcmdStatus(txn->link->results[n - 1]), "COMMIT") == 0 ? OK : err_default(err, ERR_STORE_UNAVAILABLE);
+		return strcmp(txn->link->pq->PQcmdStatus(txn->link->results[n - 1]), "COMMIT") == 0
+			       ? OK
+			       : err_default(err, ERR_STORE_UNAVAILABLE);
 	if (!txn->link->is_refused || (txn->link->is_fatal && txn->link->result_count == n)) {
 		link_count(txn->link, STORE_FAILURE_UNKNOWN);
 		return err_default(err, ERR_STORE_UNKNOWN);
@@ -277,7 +314,9 @@ static bool has_changes(const struct transaction *txn)
 enum code transaction_commit(struct store_txn *base, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
-	enum code code = txn->failed != OK ? err_default(err, txn->failed) : txn->is_doomed ? err_default(err, ERR_CONFLICT) : OK;
+	enum code code = txn->failed != OK ? err_default(err, txn->failed)
+			 : txn->is_doomed  ? err_default(err, ERR_CONFLICT)
+					   : OK;
 
 	if (code != OK || !transaction_is_writing(txn)) {
 		txn->end = code == OK ? STORE_BEHIND_SERVED : txn->end;
@@ -305,7 +344,8 @@ enum code transaction_commit(struct store_txn *base, struct err *err)
 static void note_keyspace(struct transaction *txn, struct keyspace keyspace, struct str value)
 {
 	struct link_number key;
-	struct own_row *row = own_rows_place(&txn->rows, txn->arena, CREATED, link_number(&key, transaction_keyspace(keyspace)));
+	struct own_row *row = own_rows_place(&txn->rows, txn->arena, CREATED,
+					     link_number(&key, transaction_keyspace(keyspace)));
 
 	row->value = value;
 	row->is_changed = true;
@@ -325,10 +365,12 @@ static void send_drop(struct transaction *txn, enum statement statement, struct 
 /* What the transaction knows of rows that it has deleted by their range. */
 static void forget_range(struct transaction *txn, int64_t ks, struct str low, struct str high)
 {
-	for (size_t i = own_rows_first(&txn->rows, ks); i < txn->rows.n && txn->rows.v[i].ks == ks; i++) {
+	for (size_t i = own_rows_first(&txn->rows, ks); i < txn->rows.n && txn->rows.v[i].ks == ks;
+	     i++) {
 		struct own_row *row = &txn->rows.v[i];
 
-		if (str_cmp(row->key, low) < 0 || (str_is_set(high) && str_cmp(row->key, high) >= 0))
+		if (str_cmp(row->key, low) < 0 ||
+		    (str_is_set(high) && str_cmp(row->key, high) >= 0))
 			continue;
 		row->base = row->base == BASE_THERE ? BASE_GONE : row->base;
 		row->value = STR_ABSENT;
@@ -348,7 +390,8 @@ enum code transaction_create(struct store_txn *base, struct keyspace keyspace, s
 	return code;
 }
 
-enum code transaction_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
+enum code transaction_del_range(struct store_txn *base, struct keyspace keyspace,
+				const struct store_range *range, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
 	int64_t ks = transaction_keyspace(keyspace);
@@ -383,18 +426,22 @@ enum code transaction_drop(struct store_txn *base, struct keyspace keyspace, str
 /* Nothing is known of its rows any more. */
 static void forget_keyspace(struct transaction *txn, int64_t ks)
 {
-	for (size_t i = own_rows_first(&txn->rows, ks); i < txn->rows.n && txn->rows.v[i].ks == ks; i++) {
+	for (size_t i = own_rows_first(&txn->rows, ks); i < txn->rows.n && txn->rows.v[i].ks == ks;
+	     i++) {
 		txn->rows.v[i].base = BASE_UNKNOWN;
 		txn->rows.v[i].value = STR_ABSENT;
 	}
 }
 
-enum code transaction_copy(struct store_txn *base, struct keyspace from, struct keyspace to, struct err *err)
+enum code transaction_copy(struct store_txn *base, struct keyspace from, struct keyspace to,
+			   struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
 	struct link_number ks[2], limit;
 	struct look look = {transaction_keyspace(from), STR(""), STR_ABSENT, 0};
-	struct str values[] = {link_number(&ks[0], look.ks), link_number(&ks[1], transaction_keyspace(to)), STR(""), link_number(&limit, COPIED)};
+	struct str values[] = {link_number(&ks[0], look.ks),
+			       link_number(&ks[1], transaction_keyspace(to)), STR(""),
+			       link_number(&limit, COPIED)};
 	enum code code = check_writing(txn, err);
 	size_t n = COPIED, all = 0;
 
@@ -435,7 +482,8 @@ enum code transaction_tidy(struct store_txn *base, bool *is_more, struct err *er
 	return code;
 }
 
-enum code transaction_keyspaces(struct store_txn *base, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+enum code transaction_keyspaces(struct store_txn *base, struct arena *arena,
+				struct store_keyspaces *keyspaces, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
 
@@ -445,19 +493,22 @@ enum code transaction_keyspaces(struct store_txn *base, struct arena *arena, str
 	transaction_flush(txn);
 	link_send(txn->link, STATEMENT_KEYSPACES, NULL, 0);
 	enum code code = wait_for(txn, err);
-	size_t last = txn->link->result_count - 1, n = code == OK ? (size_t)link_rows(txn->link, last) : 0;
+	size_t last = txn->link->result_count - 1,
+	       n = code == OK ? (size_t)link_rows(txn->link, last) : 0;
 	struct keyspace *v = ARENA_ARRAY(arena, struct keyspace, n);
 	*keyspaces = (struct store_keyspaces){0, v};
 	for (size_t i = 0; i < n; i++) {
 		uint64_t ks = link_bigint(txn->link, last, (int)i, 0);
 
 		if (!is_system((int64_t)ks))
-			v[keyspaces->n++] = (struct keyspace){ks >> PART_BITS, (uint32_t)(ks & ((1u << PART_BITS) - 1))};
+			v[keyspaces->n++] = (struct keyspace){
+				ks >> PART_BITS, (uint32_t)(ks & ((1u << PART_BITS) - 1))};
 	}
 	return code;
 }
 
-enum code transaction_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+enum code transaction_stat(struct store_txn *base, struct keyspace keyspace,
+			   struct store_stat *stat, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
 	struct link_number ks;
@@ -472,7 +523,8 @@ enum code transaction_stat(struct store_txn *base, struct keyspace keyspace, str
 	if (code == OK) {
 		size_t last = txn->link->result_count - 1;
 
-		*stat = (struct store_stat){link_bigint(txn->link, last, 0, 0), link_bigint(txn->link, last, 0, 1)};
+		*stat = (struct store_stat){link_bigint(txn->link, last, 0, 0),
+					    link_bigint(txn->link, last, 0, 1)};
 	}
 	return code;
 }
@@ -483,7 +535,8 @@ static bool is_looked_at(const struct transaction *txn, int64_t ks, struct str k
 	for (size_t i = 0; i < txn->look_count; i++) {
 		const struct look *look = &txn->looks[i];
 
-		if (look->ks == ks && str_cmp(look->low, key) <= 0 && (!str_is_set(look->high) || str_cmp(key, look->high) < 0))
+		if (look->ks == ks && str_cmp(look->low, key) <= 0 &&
+		    (!str_is_set(look->high) || str_cmp(key, look->high) < 0))
 			return true;
 	}
 	return false;
@@ -499,12 +552,14 @@ struct own_row *transaction_place(struct transaction *txn, int64_t ks, struct st
 	return row;
 }
 
-struct own_row *transaction_learn(struct transaction *txn, int64_t ks, struct str key, struct str value)
+struct own_row *transaction_learn(struct transaction *txn, int64_t ks, struct str key,
+				  struct str value)
 {
 	struct own_row *row = transaction_place(txn, ks, key);
 
 	if (own_row_is_known(row)) {
-		txn->is_doomed = txn->is_doomed || (row->base == BASE_ABSENT && !row->is_changed && str_is_set(value));
+		txn->is_doomed = txn->is_doomed || (row->base == BASE_ABSENT && !row->is_changed &&
+						    str_is_set(value));
 		return row;
 	}
 	row->base = str_is_set(value) ? BASE_THERE : BASE_ABSENT;
@@ -512,7 +567,8 @@ struct own_row *transaction_learn(struct transaction *txn, int64_t ks, struct st
 	return row;
 }
 
-static enum code change(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code change(struct store_txn *base, struct keyspace keyspace, struct str key,
+			struct str value, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
 	enum code code = check_writing(txn, err);
@@ -527,17 +583,23 @@ static enum code change(struct store_txn *base, struct keyspace keyspace, struct
 	return OK;
 }
 
-enum code transaction_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+enum code transaction_put(struct store_txn *base, struct keyspace keyspace, struct str key,
+			  struct str value, struct err *err)
 {
-	return change(base, keyspace, key, str_copy(transaction_of(base)->arena, (struct str){value.p ? value.p : "", value.n}), err);
+	return change(base, keyspace, key,
+		      str_copy(transaction_of(base)->arena,
+			       (struct str){value.p ? value.p : "", value.n}),
+		      err);
 }
 
-enum code transaction_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+enum code transaction_del(struct store_txn *base, struct keyspace keyspace, struct str key,
+			  struct err *err)
 {
 	return change(base, keyspace, key, STR_ABSENT, err);
 }
 
-enum code transaction_add(struct store_txn *base, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+enum code transaction_add(struct store_txn *base, struct keyspace keyspace, struct str key,
+			  int64_t delta, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
 	enum code code = check_writing(txn, err);
@@ -548,21 +610,25 @@ enum code transaction_add(struct store_txn *base, struct keyspace keyspace, stru
 	if (own_row_is_known(row)) {
 		char bytes[STORE_NUMBER_BYTES];
 
-		return transaction_put(base, keyspace, key, store_number_value(store_number(row->value) + delta, bytes), err);
+		return transaction_put(base, keyspace, key,
+				       store_number_value(store_number(row->value) + delta, bytes),
+				       err);
 	}
 	row->delta += delta;
 	row->is_added = true;
 	return OK;
 }
 
-enum code transaction_append(struct store_txn *base, const struct store_append *append, struct err *err)
+enum code transaction_append(struct store_txn *base, const struct store_append *append,
+			     struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
 	enum code code = check_writing(txn, err);
 
 	if (code != OK)
 		return code;
-	txn->appends = arena_room(txn->arena, txn->appends, txn->append_count, sizeof(*txn->appends));
+	txn->appends =
+		arena_room(txn->arena, txn->appends, txn->append_count, sizeof(*txn->appends));
 	txn->appends[txn->append_count++] = *append;
 	return OK;
 }

@@ -1,6 +1,6 @@
 /*
- * transaction_internal - what the parts of a transaction share: its beginning and end and what it changes (transaction.c), its reads
- * (transaction_read.c).
+ * transaction_internal - what the parts of a transaction share: its beginning and end and what it
+ * changes (transaction.c), its reads (transaction_read.c).
  */
 #ifndef DYNALITH_STORAGE_TRANSACTION_INTERNAL_H
 #define DYNALITH_STORAGE_TRANSACTION_INTERNAL_H
@@ -26,7 +26,7 @@ struct transaction {
 	enum store_behind end;       /* how that ended so far */
 	struct arena *arena;
 	bool is_begun;         /* in the database */
-	bool is_spent;         /* of STORE_READ_ONCE: its one read is over, and its snapshot with it */
+	bool is_spent; /* of STORE_READ_ONCE: its one read is over, and its snapshot with it */
 	bool is_doomed;        /* it has seen a row appear that was absent: it will not commit */
 	enum code failed;      /* what ended it before its end */
 	struct own_rows rows;  /* of a write transaction; of one that reads, what it had foreseen */
@@ -58,17 +58,20 @@ static inline bool transaction_is_writing(const struct transaction *txn)
 /* Before the first statement of each read and of the commit. */
 void transaction_start(struct transaction *txn);
 
-/* Whether what was read at a standby is fresh enough; ERR_CONFLICT: it is not, and the transaction is over. */
+/* Whether what was read at a standby is fresh enough; ERR_CONFLICT: it is not, and the transaction
+ * is over. */
 enum code transaction_check_fresh(struct transaction *txn, struct err *err) WARN_UNUSED;
 
-/* Puts what is not yet in the database into the pipeline, in the order of keys; sums last, since many may wait for their rows. */
+/* Puts what is not yet in the database into the pipeline, in the order of keys; sums last, since
+ * many may wait for their rows. */
 void transaction_flush(struct transaction *txn);
 
 /* The row of a key. Where a range was read and had no such row, it is known to be absent. */
 struct own_row *transaction_place(struct transaction *txn, int64_t ks, struct str key);
 
 /* Takes up what the database has under a key that was read. */
-struct own_row *transaction_learn(struct transaction *txn, int64_t ks, struct str key, struct str value);
+struct own_row *transaction_learn(struct transaction *txn, int64_t ks, struct str key,
+				  struct str value);
 
 /* Notes that a range was read; the commit checks that it has as many rows then. */
 void transaction_look(struct transaction *txn, const struct look *look);

@@ -6,10 +6,12 @@
 #include "storage/store/postgresql/long_key.h"
 #include "storage/store/postgresql/scan.h"
 
-#define FIRST_ROWS 64 /* of a page without a bound of rows: what they take decides on the next ones */
+#define FIRST_ROWS                                                                                 \
+	64 /* of a page without a bound of rows: what they take decides on the next ones */
 #define ROWS_MAX 4096 /* of one statement */
 
-/* Rows that every write reads and hardly any changes: their readers do not keep each other waiting. */
+/* Rows that every write reads and hardly any changes: their readers do not keep each other waiting.
+ */
 static bool is_shared(int64_t ks)
 {
 	return ks == SYSTEM_VERSIONS;
@@ -36,21 +38,27 @@ static int compare_wanted(const void *a, const void *b)
 
 static struct wanted wanted_of(struct transaction *txn, const struct store_key *key, size_t at)
 {
-	return (struct wanted){.ks = transaction_keyspace(key->keyspace), .key = key->key, .k = long_key_split(txn->arena, key->key).k, .at = at};
+	return (struct wanted){.ks = transaction_keyspace(key->keyspace),
+			       .key = key->key,
+			       .k = long_key_split(txn->arena, key->key).k,
+			       .at = at};
 }
 
-/* The keys that must be asked for: all but those that the transaction knows. *has_sums: some have a sum that is not in the database. */
-static size_t choose(struct transaction *txn, const struct store_key *keys, size_t n, struct wanted *wanted, struct arena *arena, struct str *values,
-		     bool *has_sums)
+/* The keys that must be asked for: all but those that the transaction knows. *has_sums: some have a
+ * sum that is not in the database. */
+static size_t choose(struct transaction *txn, const struct store_key *keys, size_t n,
+		     struct wanted *wanted, struct arena *arena, struct str *values, bool *has_sums)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t ks = transaction_keyspace(keys[i].keyspace);
-		const struct own_row *row = txn->rows.n > 0 ? own_rows_find(&txn->rows, ks, keys[i].key) : NULL;
+		const struct own_row *row =
+			txn->rows.n > 0 ? own_rows_find(&txn->rows, ks, keys[i].key) : NULL;
 
 		if (row && own_row_is_known(row)) {
-			values[i] = str_is_set(row->value) ? str_copy(arena, row->value) : STR_ABSENT;
+			values[i] =
+				str_is_set(row->value) ? str_copy(arena, row->value) : STR_ABSENT;
 			continue;
 		}
 		*has_sums = *has_sums || (row && row->is_added);
@@ -82,7 +90,8 @@ static bool is_shared_by(const struct transaction *txn, const struct wanted *wan
 	if (!is_shared(wanted->ks))
 		return false;
 	for (size_t i = 0; i < txn->intended_count; i++) {
-		if (transaction_keyspace(txn->intended[i].keyspace) == wanted->ks && str_eq(txn->intended[i].key, wanted->key))
+		if (transaction_keyspace(txn->intended[i].keyspace) == wanted->ks &&
+		    str_eq(txn->intended[i].key, wanted->key))
 			return false;
 	}
 	return true;
@@ -93,8 +102,10 @@ enum code transaction_intend(struct store_txn *base, const struct store_key *key
 	struct transaction *txn = transaction_of(base);
 
 	(void)err;
-	txn->intended = arena_room(txn->arena, txn->intended, txn->intended_count, sizeof(*txn->intended));
-	txn->intended[txn->intended_count++] = (struct store_key){key->keyspace, str_copy(txn->arena, key->key)};
+	txn->intended =
+		arena_room(txn->arena, txn->intended, txn->intended_count, sizeof(*txn->intended));
+	txn->intended[txn->intended_count++] =
+		(struct store_key){key->keyspace, str_copy(txn->arena, key->key)};
 	return OK;
 }
 
@@ -104,13 +115,18 @@ static void send_one(struct transaction *txn, struct wanted *wanted)
 	const struct str values[] = {link_number(&ks, wanted->ks), wanted->k};
 
 	wanted->result = txn->link->sent;
-	link_send(txn->link, !transaction_is_writing(txn) ? STATEMENT_GET : is_shared_by(txn, wanted) ? STATEMENT_GET_SHARED : STATEMENT_GET_LOCKED, values, 2);
+	link_send(txn->link,
+		  !transaction_is_writing(txn) ? STATEMENT_GET
+		  : is_shared_by(txn, wanted)  ? STATEMENT_GET_SHARED
+					       : STATEMENT_GET_LOCKED,
+		  values, 2);
 }
 
 static void send_two(struct transaction *txn, struct wanted wanted[2])
 {
 	struct link_number ks[2];
-	const struct str values[] = {link_number(&ks[0], wanted[0].ks), wanted[0].k, link_number(&ks[1], wanted[1].ks), wanted[1].k};
+	const struct str values[] = {link_number(&ks[0], wanted[0].ks), wanted[0].k,
+				     link_number(&ks[1], wanted[1].ks), wanted[1].k};
 
 	wanted[0].result = wanted[1].result = txn->link->sent;
 	wanted[1].column = 1;
@@ -130,7 +146,8 @@ static void send_many(struct transaction *txn, struct wanted *wanted, size_t n)
 	link_send(txn->link, STATEMENT_GET_ANY, values, 2);
 }
 
-/* They are in order. A write transaction locks one after another; others read them in as few statements as can be. */
+/* They are in order. A write transaction locks one after another; others read them in as few
+ * statements as can be. */
 static void send_gets(struct transaction *txn, struct wanted *wanted, size_t n)
 {
 	bool is_writing = transaction_is_writing(txn);
@@ -154,7 +171,8 @@ static void send_gets(struct transaction *txn, struct wanted *wanted, size_t n)
 static void match_many(const struct link *link, struct wanted *wanted, size_t n)
 {
 	for (int row = 0; row < link_rows(link, wanted->result); row++) {
-		const struct wanted own = {.ks = wanted->ks, .k = link_column(link, wanted->result, row, 0)};
+		const struct wanted own = {.ks = wanted->ks,
+					   .k = link_column(link, wanted->result, row, 0)};
 		struct wanted *found = bsearch(&own, wanted, n, sizeof(*wanted), compare_wanted);
 
 		while (found && found > wanted && compare_wanted(found - 1, &own) == 0)
@@ -178,7 +196,8 @@ static void match_gets(const struct link *link, struct wanted *wanted, size_t n)
 
 static struct str value_of(const struct link *link, const struct wanted *wanted)
 {
-	return wanted->row < 0 ? STR_ABSENT : link_column(link, wanted->result, wanted->row, wanted->column);
+	return wanted->row < 0 ? STR_ABSENT
+			       : link_column(link, wanted->result, wanted->row, wanted->column);
 }
 
 static void forget_foreseen(struct transaction *txn)
@@ -190,7 +209,9 @@ static void forget_foreseen(struct transaction *txn)
 /* Sends what was foreseen, with the rows of a page. */
 static struct wanted *send_foreseen(struct transaction *txn)
 {
-	struct wanted *wanted = txn->foreseen_count ? ARENA_ARRAY(txn->arena, struct wanted, txn->foreseen_count) : NULL;
+	struct wanted *wanted =
+		txn->foreseen_count ? ARENA_ARRAY(txn->arena, struct wanted, txn->foreseen_count)
+				    : NULL;
 
 	for (size_t i = 0; i < txn->foreseen_count; i++)
 		wanted[i] = wanted_of(txn, &txn->foreseen[i], NOWHERE);
@@ -205,17 +226,20 @@ static void take_foreseen(struct transaction *txn, struct wanted *wanted)
 {
 	match_gets(txn->link, wanted, txn->foreseen_count);
 	for (size_t i = 0; i < txn->foreseen_count; i++)
-		transaction_learn(txn, wanted[i].ks, wanted[i].key, value_of(txn->link, &wanted[i]));
+		transaction_learn(txn, wanted[i].ks, wanted[i].key,
+				  value_of(txn->link, &wanted[i]));
 }
 
 /* They go with the next rows that are asked for. */
-enum code transaction_foresee(struct store_txn *base, const struct store_key *keys, size_t n, struct err *err)
+enum code transaction_foresee(struct store_txn *base, const struct store_key *keys, size_t n,
+			      struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
 
 	(void)err;
 	for (size_t i = 0; i < n; i++) {
-		txn->foreseen = arena_room(txn->arena, txn->foreseen, txn->foreseen_count, sizeof(*txn->foreseen));
+		txn->foreseen = arena_room(txn->arena, txn->foreseen, txn->foreseen_count,
+					   sizeof(*txn->foreseen));
 		txn->foreseen[txn->foreseen_count++] = keys[i];
 	}
 	return OK;
@@ -224,7 +248,9 @@ enum code transaction_foresee(struct store_txn *base, const struct store_key *ke
 /* Before a read that asks the database. */
 static enum code check_reading(const struct transaction *txn, struct err *err)
 {
-	return txn->failed != OK ? err_default(err, txn->failed) : txn->is_spent ? err_default(err, ERR_CONFLICT) : OK;
+	return txn->failed != OK ? err_default(err, txn->failed)
+	       : txn->is_spent   ? err_default(err, ERR_CONFLICT)
+				 : OK;
 }
 
 static enum code wait_for(struct transaction *txn, struct err *err)
@@ -237,8 +263,10 @@ static enum code wait_for(struct transaction *txn, struct err *err)
 	return code == OK ? transaction_check_fresh(txn, err) : code;
 }
 
-/* Asks for them all, and waits. Those that were foreseen go nowhere but into what the transaction knows. */
-static enum code ask(struct transaction *txn, struct wanted *wanted, size_t n, struct arena *arena, struct str *values, struct err *err)
+/* Asks for them all, and waits. Those that were foreseen go nowhere but into what the transaction
+ * knows. */
+static enum code ask(struct transaction *txn, struct wanted *wanted, size_t n, struct arena *arena,
+		     struct str *values, struct err *err)
 {
 	send_gets(txn, wanted, n);
 	enum code code = wait_for(txn, err);
@@ -250,15 +278,20 @@ static enum code ask(struct transaction *txn, struct wanted *wanted, size_t n, s
 		if (transaction_is_writing(txn) || wanted[i].at == NOWHERE)
 			value = transaction_learn(txn, wanted[i].ks, wanted[i].key, value)->value;
 		if (wanted[i].at != NOWHERE)
-			values[wanted[i].at] = str_is_set(value) ? str_copy(arena, value) : STR_ABSENT;
+			values[wanted[i].at] =
+				str_is_set(value) ? str_copy(arena, value) : STR_ABSENT;
 	}
 	return code;
 }
 
-enum code transaction_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
+enum code transaction_get_many(struct store_txn *base, const struct store_key *keys, size_t n,
+			       struct arena *arena, struct str *values, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
-	struct wanted few[2], *wanted = n + txn->foreseen_count <= 2 ? few : ARENA_ARRAY(arena, struct wanted, n + txn->foreseen_count);
+	struct wanted few[2],
+		*wanted = n + txn->foreseen_count <= 2
+				  ? few
+				  : ARENA_ARRAY(arena, struct wanted, n + txn->foreseen_count);
 	bool has_sums = false;
 
 	if (txn->failed != OK)
@@ -280,7 +313,8 @@ enum code transaction_get_many(struct store_txn *base, const struct store_key *k
 	return ask(txn, wanted, count, arena, values, err);
 }
 
-enum code transaction_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
+enum code transaction_get(struct store_txn *base, struct keyspace keyspace, struct str key,
+			  struct arena *arena, struct str *value, struct err *err)
 {
 	struct store_key one = {keyspace, key};
 
@@ -291,16 +325,20 @@ void transaction_look(struct transaction *txn, const struct look *look)
 {
 	if (txn->look_count == txn->look_capacity) {
 		txn->look_capacity = txn->look_capacity ? txn->look_capacity * 2 : 8;
-		txn->looks = arena_checked(realloc(txn->looks, txn->look_capacity * sizeof(*txn->looks)));
+		txn->looks = arena_checked(
+			realloc(txn->looks, txn->look_capacity * sizeof(*txn->looks)));
 	}
 	txn->looks[txn->look_count++] = (struct look){
-		look->ks, str_copy(txn->arena, str_is_set(look->low) ? look->low : STR("")),
-		str_is_set(look->high) ? str_copy(txn->arena, look->high) : STR_ABSENT, look->others,
+		look->ks,
+		str_copy(txn->arena, str_is_set(look->low) ? look->low : STR("")),
+		str_is_set(look->high) ? str_copy(txn->arena, look->high) : STR_ABSENT,
+		look->others,
 	};
 }
 
 /* What a page has read of its range, up to its last row or to the end. */
-static void note_page(struct transaction *txn, int64_t ks, const struct store_range *range, const struct store_page *page)
+static void note_page(struct transaction *txn, int64_t ks, const struct store_range *range,
+		      const struct store_page *page)
 {
 	struct store_range rest = *range;
 
@@ -309,7 +347,9 @@ static void note_page(struct transaction *txn, int64_t ks, const struct store_ra
 	if (!page->is_more)
 		transaction_look(txn, &(struct look){ks, range->low, range->high, 0});
 	else if (page->n > 0)
-		transaction_look(txn, &(struct look){ks, range->is_reverse ? rest.high : range->low, range->is_reverse ? range->high : rest.low, 0});
+		transaction_look(txn,
+				 &(struct look){ks, range->is_reverse ? rest.high : range->low,
+						range->is_reverse ? range->high : rest.low, 0});
 }
 
 /* A page that grows by one statement after another. */
@@ -322,7 +362,8 @@ struct growing {
 };
 
 /* Takes rows up to the bounds; false: they are reached. */
-static bool take_rows(struct growing *growing, struct arena *arena, const struct store_row *rows, size_t n)
+static bool take_rows(struct growing *growing, struct arena *arena, const struct store_row *rows,
+		      size_t n)
 {
 	struct store_page *page = growing->page;
 
@@ -331,13 +372,15 @@ static bool take_rows(struct growing *growing, struct arena *arena, const struct
 		page->v[page->n++] = rows[i];
 		growing->bytes += rows[i].key.n + rows[i].value.n;
 		growing->each = growing->bytes / page->n + 1;
-		if ((growing->bounds.rows && page->n >= growing->bounds.rows) || (growing->bounds.bytes && growing->bytes >= growing->bounds.bytes))
+		if ((growing->bounds.rows && page->n >= growing->bounds.rows) ||
+		    (growing->bounds.bytes && growing->bytes >= growing->bounds.bytes))
 			return false;
 	}
 	return true;
 }
 
-/* How many rows to ask for next: as many as the bounds leave room for, by what a row took so far. */
+/* How many rows to ask for next: as many as the bounds leave room for, by what a row took so far.
+ */
 static size_t next_limit(const struct growing *growing)
 {
 	const struct store_bounds *bounds = &growing->bounds;
@@ -354,10 +397,11 @@ static size_t next_limit(const struct growing *growing)
 }
 
 /* One statement's rows, or a few's. *is_full: the bounds are reached. */
-static enum code grow(struct transaction *txn, int64_t ks, struct store_range *rest, struct growing *growing, struct arena *arena, bool *is_full,
-		      struct err *err)
+static enum code grow(struct transaction *txn, int64_t ks, struct store_range *rest,
+		      struct growing *growing, struct arena *arena, bool *is_full, struct err *err)
 {
-	struct scan scan = {txn->link, arena, ks, rest, next_limit(growing), transaction_is_writing(txn)};
+	struct scan scan = {
+		txn->link, arena, ks, rest, next_limit(growing), transaction_is_writing(txn)};
 	struct store_row *rows = arena_alloc(arena, scan.limit * sizeof(*rows));
 	struct store_page *page = growing->page;
 	size_t n;
@@ -366,15 +410,18 @@ static enum code grow(struct transaction *txn, int64_t ks, struct store_range *r
 	for (size_t i = 0; i < n && code == OK && scan.is_locked; i++)
 		transaction_learn(txn, ks, rows[i].key, rows[i].value);
 	*is_full = code == OK && !take_rows(growing, arena, rows, n);
-	growing->is_end = growing->is_end && (!*is_full || n == 0 || page->v[page->n - 1].key.p == rows[n - 1].key.p);
+	growing->is_end = growing->is_end &&
+			  (!*is_full || n == 0 || page->v[page->n - 1].key.p == rows[n - 1].key.p);
 	if (!*is_full && !growing->is_end && page->n > 0)
 		store_range_after(rest, page, arena);
 	return code;
 }
 
-/* The page, and what was foreseen. *is_torn: it took several statements, which saw several snapshots. */
-static enum code read_page(struct transaction *txn, int64_t ks, const struct store_range *range, struct growing *growing, struct arena *arena,
-			   bool *is_torn, struct err *err)
+/* The page, and what was foreseen. *is_torn: it took several statements, which saw several
+ * snapshots. */
+static enum code read_page(struct transaction *txn, int64_t ks, const struct store_range *range,
+			   struct growing *growing, struct arena *arena, bool *is_torn,
+			   struct err *err)
 {
 	struct store_range rest = *range;
 	bool is_full = false, is_once = txn->base.mode == STORE_READ_ONCE;
@@ -399,7 +446,8 @@ static enum code read_page(struct transaction *txn, int64_t ks, const struct sto
 	return code;
 }
 
-enum code transaction_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+enum code transaction_page(struct store_txn *base, struct keyspace keyspace,
+			   const struct store_range *range, struct store_bounds bounds,
 			   struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);

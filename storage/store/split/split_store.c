@@ -7,8 +7,8 @@
 #include "storage/store/store_messages.h"
 
 /*
- * What a row of the inner store has in front. A value of the length of a number has nothing: it may be one, and be added to. So no other value may get
- * that length by its mark.
+ * What a row of the inner store has in front. A value of the length of a number has nothing: it may
+ * be one, and be added to. So no other value may get that length by its mark.
  */
 enum mark {
 	MARK_WHOLE = 0,
@@ -19,7 +19,8 @@ enum mark {
 #define SPLIT_HEAD 9             /* the mark and the length */
 #define PIECE_NUMBER 4           /* bytes of a piece's number */
 #define PIECES_PART 0x80000000u  /* added to a keyspace's part: where its pieces are */
-#define END_OF_KEY "\0\1"        /* in the keys of pieces, behind the row's key, of which zero bytes are "\0\377" */
+#define END_OF_KEY                                                                                 \
+	"\0\1" /* in the keys of pieces, behind the row's key, of which zero bytes are "\0\377" */
 
 struct split_store {
 	struct store base;
@@ -87,14 +88,16 @@ static struct store_range pieces_range(struct arena *arena, struct str key)
 }
 
 /* The value of `n` bytes that begins with these, put together from its pieces. */
-static enum code put_together(struct store_txn *base, const struct store_key *at, uint64_t n, struct str first, struct arena *arena, struct str *value,
+static enum code put_together(struct store_txn *base, const struct store_key *at, uint64_t n,
+			      struct str first, struct arena *arena, struct str *value,
 			      struct err *err)
 {
 	size_t known = first.n;
 	struct arena *scratch = arena_new(0);
 	struct store_range range = pieces_range(scratch, at->key);
 	struct store_page page;
-	enum code code = store_page(inner_of(base), pieces_of(at->keyspace), &range, (struct store_bounds){0, 0}, scratch, &page, err);
+	enum code code = store_page(inner_of(base), pieces_of(at->keyspace), &range,
+				    (struct store_bounds){0, 0}, scratch, &page, err);
 	struct buf bytes = buf_in(arena);
 
 	for (size_t i = 0; i < page.n && code == OK; i++)
@@ -115,7 +118,8 @@ static enum code put_together(struct store_txn *base, const struct store_key *at
 }
 
 /* What is kept for a row becomes its value. */
-static enum code open_value(struct store_txn *base, const struct store_key *at, struct arena *arena, struct str *value, struct err *err)
+static enum code open_value(struct store_txn *base, const struct store_key *at, struct arena *arena,
+			    struct str *value, struct err *err)
 {
 	struct row_reader row = row_read(*value);
 
@@ -134,7 +138,8 @@ static enum code open_value(struct store_txn *base, const struct store_key *at, 
 	return OK;
 }
 
-static enum code split_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
+static enum code split_get(struct store_txn *base, struct keyspace keyspace, struct str key,
+			   struct arena *arena, struct str *value, struct err *err)
 {
 	const struct store_key at = {keyspace, key};
 	enum code code = store_get(inner_of(base), keyspace, key, arena, value, err);
@@ -142,7 +147,8 @@ static enum code split_get(struct store_txn *base, struct keyspace keyspace, str
 	return code == OK ? open_value(base, &at, arena, value, err) : code;
 }
 
-static enum code split_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
+static enum code split_get_many(struct store_txn *base, const struct store_key *keys, size_t n,
+				struct arena *arena, struct str *values, struct err *err)
 {
 	enum code code = store_get_many(inner_of(base), keys, n, arena, values, err);
 
@@ -157,8 +163,10 @@ static bool is_full(struct store_bounds bounds, size_t rows, size_t bytes)
 	return (bounds.rows && rows >= bounds.rows) || (bounds.bytes && bytes >= bounds.bytes);
 }
 
-/* The inner store's pages are bounded by what it keeps of each row, so one of them may be too long or too short. */
-static enum code split_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+/* The inner store's pages are bounded by what it keeps of each row, so one of them may be too long
+ * or too short. */
+static enum code split_page(struct store_txn *base, struct keyspace keyspace,
+			    const struct store_range *range, struct store_bounds bounds,
 			    struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct store_range rest = *range;
@@ -168,7 +176,8 @@ static enum code split_page(struct store_txn *base, struct keyspace keyspace, co
 
 	*page = (struct store_page){0};
 	for (part.n = 1; code == OK && part.is_more && part.n > 0 && !page->is_more;) {
-		const struct store_bounds left = {bounds.rows ? bounds.rows - page->n : 0, bounds.bytes ? bounds.bytes - bytes : 0};
+		const struct store_bounds left = {bounds.rows ? bounds.rows - page->n : 0,
+						  bounds.bytes ? bounds.bytes - bytes : 0};
 
 		code = store_page(inner_of(base), keyspace, &rest, left, arena, &part, err);
 		for (size_t i = 0; i < part.n && code == OK && !page->is_more; i++) {
@@ -189,7 +198,8 @@ static enum code split_page(struct store_txn *base, struct keyspace keyspace, co
 	return code;
 }
 
-static enum code del_pieces(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+static enum code del_pieces(struct store_txn *base, struct keyspace keyspace, struct str key,
+			    struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct store_range range = pieces_range(scratch, key);
@@ -199,7 +209,8 @@ static enum code del_pieces(struct store_txn *base, struct keyspace keyspace, st
 	return code;
 }
 
-static enum code put_pieces(struct store_txn *base, struct arena *scratch, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code put_pieces(struct store_txn *base, struct arena *scratch, struct keyspace keyspace,
+			    struct str key, struct str value, struct err *err)
 {
 	size_t most = value_max(base);
 	struct buf row = buf_in(scratch);
@@ -213,12 +224,14 @@ static enum code put_pieces(struct store_txn *base, struct arena *scratch, struc
 	for (size_t at = most - SPLIT_HEAD; at < value.n && code == OK; at += most) {
 		struct str piece = row_first(row_behind(value, at), most);
 
-		code = store_put(inner_of(base), pieces_of(keyspace), piece_key(scratch, key, number++), piece, err);
+		code = store_put(inner_of(base), pieces_of(keyspace),
+				 piece_key(scratch, key, number++), piece, err);
 	}
 	return code;
 }
 
-static enum code put_whole(struct store_txn *base, struct arena *scratch, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code put_whole(struct store_txn *base, struct arena *scratch, struct keyspace keyspace,
+			   struct str key, struct str value, struct err *err)
 {
 	struct buf row = buf_in(scratch);
 
@@ -236,26 +249,30 @@ static enum code put_whole(struct store_txn *base, struct arena *scratch, struct
 }
 
 /* A larger value before this one may have left pieces. */
-static enum code split_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code split_put(struct store_txn *base, struct keyspace keyspace, struct str key,
+			   struct str value, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	enum code code = del_pieces(base, keyspace, key, err);
 
 	if (code == OK)
-		code = value.n < value_max(base) ? put_whole(base, scratch, keyspace, key, value, err)
-						 : put_pieces(base, scratch, keyspace, key, value, err);
+		code = value.n < value_max(base)
+			       ? put_whole(base, scratch, keyspace, key, value, err)
+			       : put_pieces(base, scratch, keyspace, key, value, err);
 	arena_free(scratch);
 	return code;
 }
 
-static enum code split_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+static enum code split_del(struct store_txn *base, struct keyspace keyspace, struct str key,
+			   struct err *err)
 {
 	enum code code = del_pieces(base, keyspace, key, err);
 
 	return code == OK ? store_del(inner_of(base), keyspace, key, err) : code;
 }
 
-static enum code split_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
+static enum code split_del_range(struct store_txn *base, struct keyspace keyspace,
+				 const struct store_range *range, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct store_range pieces = {STR_ABSENT, STR_ABSENT, false};
@@ -276,7 +293,8 @@ static enum code split_del_range(struct store_txn *base, struct keyspace keyspac
 	return code;
 }
 
-static enum code split_add(struct store_txn *base, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+static enum code split_add(struct store_txn *base, struct keyspace keyspace, struct str key,
+			   int64_t delta, struct err *err)
 {
 	return store_add(inner_of(base), keyspace, key, delta, err);
 }
@@ -295,7 +313,8 @@ static enum code split_drop(struct store_txn *base, struct keyspace keyspace, st
 }
 
 /* The bytes are those that the inner store keeps. */
-static enum code split_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+static enum code split_stat(struct store_txn *base, struct keyspace keyspace,
+			    struct store_stat *stat, struct err *err)
 {
 	struct store_stat pieces = {0};
 	enum code code = store_stat(inner_of(base), keyspace, stat, err);
@@ -307,7 +326,8 @@ static enum code split_stat(struct store_txn *base, struct keyspace keyspace, st
 }
 
 /* Those of pieces are not shown. */
-static enum code split_keyspaces(struct store_txn *base, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+static enum code split_keyspaces(struct store_txn *base, struct arena *arena,
+				 struct store_keyspaces *keyspaces, struct err *err)
 {
 	struct store_keyspaces all;
 	enum code code = store_keyspaces(inner_of(base), arena, &all, err);
@@ -339,7 +359,8 @@ static void split_abort(struct store_txn *base)
 	store_abort(inner);
 }
 
-static enum code split_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
+static enum code split_begin(struct store *base, enum store_mode mode, struct store_txn **out,
+			     struct err *err)
 {
 	struct split_store *store = (struct split_store *)base;
 	struct store_txn *inner;
@@ -377,9 +398,23 @@ static const struct store_limits *split_limits(const struct store *base)
 struct store *split_store_new(struct store *inner)
 {
 	static const struct store_ops ops = {
-		.close = split_close, .check = split_check, .usage = split_usage, .begin = split_begin, .commit = split_commit, .abort = split_abort,
-		.create = split_create, .drop = split_drop, .stat = split_stat, .get = split_get, .put = split_put, .del = split_del,
-		.get_many = split_get_many, .page = split_page, .del_range = split_del_range, .add = split_add, .limits = split_limits,
+		.close = split_close,
+		.check = split_check,
+		.usage = split_usage,
+		.begin = split_begin,
+		.commit = split_commit,
+		.abort = split_abort,
+		.create = split_create,
+		.drop = split_drop,
+		.stat = split_stat,
+		.get = split_get,
+		.put = split_put,
+		.del = split_del,
+		.get_many = split_get_many,
+		.page = split_page,
+		.del_range = split_del_range,
+		.add = split_add,
+		.limits = split_limits,
 		.keyspaces = split_keyspaces,
 	};
 	const struct store_limits *limits = store_limits(inner);

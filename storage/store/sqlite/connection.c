@@ -9,53 +9,76 @@
 #include "storage/store/store_messages.h"
 
 /* Nothing relies on the numbers: who reads compares both keys. */
-#define SELECT_OF "SELECT r.k, i.k, i.v FROM \"%s\" AS r LEFT JOIN \"%s\" AS i ON i.rowid = r.v WHERE "
+#define SELECT_OF                                                                                  \
+	"SELECT r.k, i.k, i.v FROM \"%s\" AS r LEFT JOIN \"%s\" AS i ON i.rowid = r.v WHERE "
 
 /* The keys as a table, whose rows SQLite looks up one after the other within one statement. */
-#define SELECT_MANY(value, condition) \
-	"SELECT m.column1, " value " FROM (VALUES (0,?4),(1,?5),(2,?6),(3,?7),(4,?8),(5,?9),(6,?10),(7,?11),(8,?12),(9,?13)," \
-	"(10,?14),(11,?15),(12,?16),(13,?17),(14,?18),(15,?19),(16,?20),(17,?21),(18,?22),(19,?23),(20,?24),(21,?25)," \
+#define SELECT_MANY(value, condition)                                                              \
+	"SELECT m.column1, " value                                                                 \
+	" FROM (VALUES (0,?4),(1,?5),(2,?6),(3,?7),(4,?8),(5,?9),(6,?10),(7,?11),(8,?12),(9,?13)," \
+	"(10,?14),(11,?15),(12,?16),(13,?17),(14,?18),(15,?19),(16,?20),(17,?21),(18,?22),(19,?"   \
+	"23),(20,?24),(21,?25),"                                                                   \
 	"(22,?26),(23,?27),(24,?28)) AS m CROSS JOIN \"%s\" AS r ON " condition "r.k = m.column2"
 
 /* Of a SQL table whose rows are all the keyspace's. */
-#define STATEMENTS_OF_ALL(value) \
-	[STATEMENT_GET] = "SELECT " value " FROM \"%s\" WHERE k = ?1", \
-	[STATEMENT_GET_MANY] = SELECT_MANY(value, ""), \
-	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v", \
-	[STATEMENT_ADD] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = number_sum(v, excluded.v)", \
-	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE k = ?1", \
-	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE k >= ?1 AND k < ?2", \
-	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE k >= ?1", \
-	[STATEMENT_FORWARD] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k", \
-	[STATEMENT_FORWARD_OPEN] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 ORDER BY k", \
-	[STATEMENT_REVERSE] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC", \
+#define STATEMENTS_OF_ALL(value)                                                                   \
+	[STATEMENT_GET] = "SELECT " value " FROM \"%s\" WHERE k = ?1",                             \
+	[STATEMENT_GET_MANY] = SELECT_MANY(value, ""),                                             \
+	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE "   \
+			  "SET v = excluded.v",                                                    \
+	[STATEMENT_ADD] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE "   \
+			  "SET v = number_sum(v, excluded.v)",                                     \
+	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE k = ?1",                                       \
+	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE k >= ?1 AND k < ?2",                     \
+	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE k >= ?1",                                 \
+	[STATEMENT_FORWARD] =                                                                      \
+		"SELECT k, " value " FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k",             \
+	[STATEMENT_FORWARD_OPEN] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 ORDER BY k",     \
+	[STATEMENT_REVERSE] =                                                                      \
+		"SELECT k, " value " FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC",        \
 	[STATEMENT_REVERSE_OPEN] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 ORDER BY k DESC"
 
-static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {[PLACE_TABLE_OWN] = {
-	STATEMENTS_OF_ALL("v"),
-	[STATEMENT_NUMBER] = "SELECT rowid FROM \"%s\" WHERE k = ?1",
-}, [PLACE_TABLE_SHARED] = {
-	[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE n = ?3 AND k = ?1",
-	[STATEMENT_GET_MANY] = SELECT_MANY("v", "r.n = ?3 AND "),
-	[STATEMENT_PUT] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, k) DO UPDATE SET v = excluded.v",
-	[STATEMENT_ADD] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, k) DO UPDATE SET v = number_sum(v, excluded.v)",
-	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE n = ?3 AND k = ?1",
-	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE n = ?3 AND k >= ?1 AND k < ?2",
-	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE n = ?3 AND k >= ?1",
-	[STATEMENT_FORWARD] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 AND k < ?2 ORDER BY k",
-	[STATEMENT_FORWARD_OPEN] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k",
-	[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 AND k < ?2 ORDER BY k DESC",
-	[STATEMENT_REVERSE_OPEN] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k DESC",
-}, [PLACE_TABLE_KEYS] = {
-	STATEMENTS_OF_ALL(PLACE_KEYS_VALUE),
-	[STATEMENT_OF] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k",
-	[STATEMENT_OF_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k",
-	[STATEMENT_OF_REVERSE] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k DESC",
-	[STATEMENT_OF_REVERSE_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k DESC",
-}};
+static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {
+	[PLACE_TABLE_OWN] =
+		{
+			STATEMENTS_OF_ALL("v"),
+			[STATEMENT_NUMBER] = "SELECT rowid FROM \"%s\" WHERE k = ?1",
+		},
+	[PLACE_TABLE_SHARED] =
+		{
+			[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE n = ?3 AND k = ?1",
+			[STATEMENT_GET_MANY] = SELECT_MANY("v", "r.n = ?3 AND "),
+			[STATEMENT_PUT] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON "
+					  "CONFLICT (n, k) DO UPDATE SET v = excluded.v",
+			[STATEMENT_ADD] =
+				"INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, "
+				"k) DO UPDATE SET v = number_sum(v, excluded.v)",
+			[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE n = ?3 AND k = ?1",
+			[STATEMENT_DEL_RANGE] =
+				"DELETE FROM \"%s\" WHERE n = ?3 AND k >= ?1 AND k < ?2",
+			[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE n = ?3 AND k >= ?1",
+			[STATEMENT_FORWARD] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 "
+					      "AND k < ?2 ORDER BY k",
+			[STATEMENT_FORWARD_OPEN] =
+				"SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k",
+			[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 "
+					      "AND k < ?2 ORDER BY k DESC",
+			[STATEMENT_REVERSE_OPEN] =
+				"SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k DESC",
+		},
+	[PLACE_TABLE_KEYS] = {
+		STATEMENTS_OF_ALL(PLACE_KEYS_VALUE),
+		[STATEMENT_OF] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k",
+		[STATEMENT_OF_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k",
+		[STATEMENT_OF_REVERSE] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k DESC",
+		[STATEMENT_OF_REVERSE_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k DESC",
+	}};
 
-#define ROLLBACKS_MAX 3 /* tries: ROLLBACK itself allocates, and may find no memory; the next BEGIN tries again */
-#define PARAMETER_NUMBER 3 /* the parameter that picks the keyspace's rows among those of others: bound once */
+#define ROLLBACKS_MAX                                                                              \
+	3 /* tries: ROLLBACK itself allocates, and may find no memory; the next BEGIN tries again  \
+	   */
+#define PARAMETER_NUMBER                                                                           \
+	3 /* the parameter that picks the keyspace's rows among those of others: bound once */
 
 static const char *const control_sql[CONTROL_COUNT] = {
 	[CONTROL_BEGIN_READ] = "BEGIN",
@@ -71,15 +94,18 @@ static enum code refuse_page(sqlite3 *db, struct err *err)
 	bool is_cut = false;
 	unsigned page = file ? page_file_damaged(file, &is_cut) : 0;
 
-	return is_cut ? err_set(err, MSG_STORE_CUT_AT, page) : err_set(err, MSG_STORE_DAMAGED, page);
+	return is_cut ? err_set(err, MSG_STORE_CUT_AT, page)
+		      : err_set(err, MSG_STORE_DAMAGED, page);
 }
 
-static enum code refuse(const struct connection *connection, int code, const char *text, struct err *err)
+static enum code refuse(const struct connection *connection, int code, const char *text,
+			struct err *err)
 {
 	if (code == SQLITE_INTERRUPT)
 		return err_set(err, MSG_STORE_READ_ENDED);
 	if (code == SQLITE_FULL && connection->quota && connection->quota->is_refused)
-		return err_set(err, MSG_STORE_LIMIT, (unsigned long long)(connection->quota->limit >> 20));
+		return err_set(err, MSG_STORE_LIMIT,
+			       (unsigned long long)(connection->quota->limit >> 20));
 	if (code == SQLITE_FULL)
 		return err_set(err, MSG_STORE_FULL);
 	if (connection->db && sqlite3_extended_errcode(connection->db) == SQLITE_IOERR_DATA)
@@ -88,7 +114,8 @@ static enum code refuse(const struct connection *connection, int code, const cha
 }
 
 /*
- * Without a journal SQLite cannot undo one statement that has failed half-way, only the whole transaction: nothing else may be done with it.
+ * Without a journal SQLite cannot undo one statement that has failed half-way, only the whole
+ * transaction: nothing else may be done with it.
  */
 enum code connection_error(struct connection *connection, struct err *err)
 {
@@ -119,28 +146,35 @@ static void number_sum(sqlite3_context *context, int n, sqlite3_value **values)
 	for (int i = 0; i < n; i++) {
 		const char *p = sqlite3_value_blob(values[i]);
 
-		sum += (uint64_t)store_number((struct str){p, (size_t)sqlite3_value_bytes(values[i])});
+		sum += (uint64_t)store_number(
+			(struct str){p, (size_t)sqlite3_value_bytes(values[i])});
 	}
-	sqlite3_result_blob(context, store_number_value((int64_t)sum, bytes).p, STORE_NUMBER_BYTES, SQLITE_TRANSIENT);
+	sqlite3_result_blob(context, store_number_value((int64_t)sum, bytes).p, STORE_NUMBER_BYTES,
+			    SQLITE_TRANSIENT);
 }
 
-enum code connection_open(struct connection *connection, const char *name, int flags, const char *setup, struct err *err)
+enum code connection_open(struct connection *connection, const char *name, int flags,
+			  const char *setup, struct err *err)
 {
 	const char *file_system = flags & SQLITE_OPEN_URI ? NULL : log_file_system();
 
-	if (sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) != SQLITE_OK)
+	if (sqlite3_open_v2(name, &connection->db, flags | SQLITE_OPEN_NOMUTEX, file_system) !=
+	    SQLITE_OK)
 		return connection_error(connection, err);
 	guard_connection(connection->db);
 	sqlite3_busy_timeout(connection->db, 5000);
-	if (sqlite3_create_function(connection->db, "number_sum", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, number_sum, NULL, NULL) != SQLITE_OK)
+	if (sqlite3_create_function(connection->db, "number_sum", 2,
+				    SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, number_sum, NULL,
+				    NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	enum code code = connection_run(connection, setup, err);
 	if (code != OK)
 		return code;
 	guard_structure(connection->db);
 	for (int i = 0; i < CONTROL_COUNT; i++) {
-		if (sqlite3_prepare_v3(connection->db, control_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &connection->controls[i], NULL) !=
-		    SQLITE_OK)
+		if (sqlite3_prepare_v3(connection->db, control_sql[i], -1,
+				       SQLITE_PREPARE_PERSISTENT, &connection->controls[i],
+				       NULL) != SQLITE_OK)
 			return connection_error(connection, err);
 	}
 	return OK;
@@ -189,12 +223,14 @@ enum code connection_begin_read(struct connection *connection, struct err *err)
 {
 	enum code code = OK;
 
-	/* a statement that stands at its row holds SQLite's snapshot for all others, without BEGIN and COMMIT */
+	/* a statement that stands at its row holds SQLite's snapshot for all others, without BEGIN
+	 * and COMMIT */
 	if (sqlite3_step(connection->controls[CONTROL_SNAPSHOT]) != SQLITE_ROW) {
 		code = connection_error(connection, err);
 		connection_end_read(connection);
 	} else if (atomic_load(connection->drops_begun) != connection->drops_seen) {
-		connection_forget(connection); /* the snapshot may lack a keyspace that was there when its place was looked up */
+		connection_forget(connection); /* the snapshot may lack a keyspace that was there
+						  when its place was looked up */
 	}
 	return code;
 }
@@ -212,13 +248,15 @@ void connection_rollback(struct connection *connection)
 	}
 }
 
-enum code connection_number(struct connection *connection, const char *sql, int64_t *number, struct err *err)
+enum code connection_number(struct connection *connection, const char *sql, int64_t *number,
+			    struct err *err)
 {
 	sqlite3_stmt *statement;
 
 	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
-	enum code code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
+	enum code code =
+		sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
 	*number = code == OK ? sqlite3_column_int64(statement, 0) : 0;
 	sqlite3_finalize(statement);
 	return code;
@@ -228,9 +266,10 @@ bool connection_pages(struct connection *connection, int64_t *pages, int64_t *fr
 {
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
-	bool is_read = connection_control(connection, CONTROL_BEGIN_READ, &err) == OK &&
-		       connection_number(connection, "PRAGMA page_count", pages, &err) == OK &&
-		       connection_number(connection, "PRAGMA freelist_count", free_pages, &err) == OK;
+	bool is_read =
+		connection_control(connection, CONTROL_BEGIN_READ, &err) == OK &&
+		connection_number(connection, "PRAGMA page_count", pages, &err) == OK &&
+		connection_number(connection, "PRAGMA freelist_count", free_pages, &err) == OK;
 
 	connection_rollback(connection);
 	arena_free(arena);
@@ -265,7 +304,8 @@ static struct slot *slot_find(struct connection *connection, struct keyspace key
 		if (!slot->busy && (!oldest || slot->used_at < oldest->used_at))
 			oldest = slot;
 	}
-	assert(oldest); /* a scan keeps one slot busy, and scans do not nest: there is always another */
+	assert(oldest); /* a scan keeps one slot busy, and scans do not nest: there is always
+			   another */
 	slot_clear(oldest);
 	oldest->keyspace = keyspace;
 	oldest->is_taken = true;
@@ -273,12 +313,14 @@ static struct slot *slot_find(struct connection *connection, struct keyspace key
 }
 
 /* The row of PLACE_KEYSPACE about the keyspace, as the snapshot has it. */
-static enum code read_place(struct connection *connection, struct keyspace keyspace, struct place *place, struct err *err)
+static enum code read_place(struct connection *connection, struct keyspace keyspace,
+			    struct place *place, struct err *err)
 {
 	char key[PLACE_ROW_MAX];
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_GET, &slot, &statement, err);
+	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_GET, &slot,
+					      &statement, err);
 
 	if (code != OK) /* a file of an earlier version has none */
 		return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
@@ -298,7 +340,8 @@ static enum code read_place(struct connection *connection, struct keyspace keysp
 	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
 }
 
-enum code connection_place(struct connection *connection, struct keyspace keyspace, struct place *place, struct err *err)
+enum code connection_place(struct connection *connection, struct keyspace keyspace,
+			   struct place *place, struct err *err)
 {
 	*place = place_of_name(keyspace);
 	enum code code = keyspace.table == 0 ? OK : read_place(connection, keyspace, place, err);
@@ -327,20 +370,25 @@ static enum code locate(struct connection *connection, struct slot *slot, struct
 	return OK;
 }
 
-static enum code prepare(struct connection *connection, struct slot *slot, enum statement kind, struct err *err)
+static enum code prepare(struct connection *connection, struct slot *slot, enum statement kind,
+			 struct err *err)
 {
 	char sql[768];
 
-	sqlite3_snprintf(sizeof(sql), sql, statement_sql[place_table(&slot->place)][kind], slot->place.name, slot->to.name);
-	if (sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &slot->statements[kind], NULL) != SQLITE_OK)
+	sqlite3_snprintf(sizeof(sql), sql, statement_sql[place_table(&slot->place)][kind],
+			 slot->place.name, slot->to.name);
+	if (sqlite3_prepare_v3(connection->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+			       &slot->statements[kind], NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	if (slot->place.number != 0)
-		sqlite3_bind_int64(slot->statements[kind], PARAMETER_NUMBER, (sqlite3_int64)slot->place.number);
+		sqlite3_bind_int64(slot->statements[kind], PARAMETER_NUMBER,
+				   (sqlite3_int64)slot->place.number);
 	return OK;
 }
 
 /* The keyspace's slot, with the place where it lies now. */
-static enum code slot_located(struct connection *connection, struct keyspace keyspace, struct slot **out, struct err *err)
+static enum code slot_located(struct connection *connection, struct keyspace keyspace,
+			      struct slot **out, struct err *err)
 {
 	struct slot *slot = slot_find(connection, keyspace);
 
@@ -349,8 +397,9 @@ static enum code slot_located(struct connection *connection, struct keyspace key
 	return slot->located == connection->forgotten + 1 ? OK : locate(connection, slot, err);
 }
 
-enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot_out,
-			       sqlite3_stmt **out, struct err *err)
+enum code connection_statement(struct connection *connection, struct keyspace keyspace,
+			       enum statement kind, struct slot **slot_out, sqlite3_stmt **out,
+			       struct err *err)
 {
 	enum code code = slot_located(connection, keyspace, slot_out, err);
 	struct slot *slot = *slot_out;
@@ -373,7 +422,8 @@ static void join_with(struct slot *slot, const struct place *to)
 	slot->to = *to;
 }
 
-enum code connection_statement_of(struct connection *connection, struct keyspace keyspace, struct keyspace to, enum statement kind, struct slot **slot,
+enum code connection_statement_of(struct connection *connection, struct keyspace keyspace,
+				  struct keyspace to, enum statement kind, struct slot **slot,
 				  sqlite3_stmt **statement, struct err *err)
 {
 	sqlite3_stmt *any;
@@ -384,7 +434,8 @@ enum code connection_statement_of(struct connection *connection, struct keyspace
 		return code;
 	struct place place = (*slot)->place;
 	code = connection_statement(connection, keyspace, STATEMENT_GET, slot, &any, err);
-	if (code != OK || place_table(&place) != PLACE_TABLE_OWN || place_table(&(*slot)->place) != PLACE_TABLE_KEYS)
+	if (code != OK || place_table(&place) != PLACE_TABLE_OWN ||
+	    place_table(&(*slot)->place) != PLACE_TABLE_KEYS)
 		return code;
 	join_with(*slot, &place);
 	return connection_statement(connection, keyspace, kind, slot, statement, err);

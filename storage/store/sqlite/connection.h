@@ -1,5 +1,6 @@
 /*
- * connection - one SQLite connection with its prepared statements; internal to storage/store/sqlite.
+ * connection - one SQLite connection with its prepared statements; internal to
+ * storage/store/sqlite.
  *
  * One thread at a time uses a connection: the one that began the transaction that lives in it.
  */
@@ -14,15 +15,29 @@
 
 /* Statements of a keyspace. */
 enum statement {
-	STATEMENT_GET, STATEMENT_GET_MANY, STATEMENT_PUT, STATEMENT_ADD, STATEMENT_DEL, STATEMENT_DEL_RANGE, STATEMENT_DEL_OPEN,
-	STATEMENT_FORWARD, STATEMENT_FORWARD_OPEN, STATEMENT_REVERSE, STATEMENT_REVERSE_OPEN, /* OPEN: no upper bound */
-	STATEMENT_NUMBER, /* of PLACE_TABLE_OWN: the number of a row */
-	/* of PLACE_TABLE_KEYS: as FORWARD and so on, the keys and the rows of the other SQL table whose numbers they have */
-	STATEMENT_OF, STATEMENT_OF_OPEN, STATEMENT_OF_REVERSE, STATEMENT_OF_REVERSE_OPEN,
+	STATEMENT_GET,
+	STATEMENT_GET_MANY,
+	STATEMENT_PUT,
+	STATEMENT_ADD,
+	STATEMENT_DEL,
+	STATEMENT_DEL_RANGE,
+	STATEMENT_DEL_OPEN,
+	STATEMENT_FORWARD,
+	STATEMENT_FORWARD_OPEN,
+	STATEMENT_REVERSE,
+	STATEMENT_REVERSE_OPEN, /* OPEN: no upper bound */
+	STATEMENT_NUMBER,       /* of PLACE_TABLE_OWN: the number of a row */
+	/* of PLACE_TABLE_KEYS: as FORWARD and so on, the keys and the rows of the other SQL table
+	   whose numbers they have */
+	STATEMENT_OF,
+	STATEMENT_OF_OPEN,
+	STATEMENT_OF_REVERSE,
+	STATEMENT_OF_REVERSE_OPEN,
 	STATEMENT_COUNT
 };
 
-/* STATEMENT_GET_MANY reads so many rows, less where some of its keys are NULL. It gives the number of a key, from 0, and the value. */
+/* STATEMENT_GET_MANY reads so many rows, less where some of its keys are NULL. It gives the number
+ * of a key, from 0, and the value. */
 #define GET_MANY_KEYS 25
 #define GET_MANY_FIRST 4 /* the parameter of the first key */
 
@@ -38,9 +53,11 @@ struct slot {
 	bool is_taken;
 	unsigned busy;       /* scans under way: not to be evicted */
 	uint64_t used_at;
-	uint64_t located;    /* 1 more than the connection had forgotten when the place was looked up */
+	uint64_t
+		located; /* 1 more than the connection had forgotten when the place was looked up */
 	struct place place;
-	struct place to;     /* of the keyspace that the rows stand for, where STATEMENT_OF and so on are prepared */
+	struct place to; /* of the keyspace that the rows stand for, where STATEMENT_OF and so on
+			    are prepared */
 	sqlite3_stmt *statements[STATEMENT_COUNT];
 };
 
@@ -62,10 +79,13 @@ struct connection {
 	struct sqlite_store *store;
 	struct quota *quota;  /* of the writer */
 	sqlite3 *db;
-	bool has_no_journal;  /* SQLite cannot undo a statement by itself: one that fails ends its transaction */
+	bool has_no_journal; /* SQLite cannot undo a statement by itself: one that fails ends its
+				transaction */
 	struct own_changes own;
-	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces, counted before their commits */
-	uint64_t drops_seen; /* of a reader: how many of them had ended when its transaction began */
+	const _Atomic uint64_t *drops_begun; /* of a reader: transactions that dropped keyspaces,
+						counted before their commits */
+	uint64_t
+		drops_seen; /* of a reader: how many of them had ended when its transaction began */
 	uint64_t forgotten;  /* how often all places were */
 	struct connection *next_free;
 	sqlite3_stmt *controls[CONTROL_COUNT];
@@ -73,47 +93,61 @@ struct connection {
 	struct slot *sets[SLOT_SETS]; /* of SLOTS_PER_SET each; NULL before the first use */
 };
 
-/* Opens a connection to a file's path or a URI; `setup` is SQL run once. *connection is usable by connection_close in any case. */
-enum code connection_open(struct connection *connection, const char *name, int flags, const char *setup, struct err *err) WARN_UNUSED;
+/* Opens a connection to a file's path or a URI; `setup` is SQL run once. *connection is usable by
+ * connection_close in any case. */
+enum code connection_open(struct connection *connection, const char *name, int flags,
+			  const char *setup, struct err *err) WARN_UNUSED;
 void connection_close(struct connection *connection);
 
 /* Runs SQL without results. */
-enum code connection_run(struct connection *connection, const char *sql, struct err *err) WARN_UNUSED;
-enum code connection_control(struct connection *connection, enum control control, struct err *err) WARN_UNUSED;
+enum code connection_run(struct connection *connection, const char *sql,
+			 struct err *err) WARN_UNUSED;
+enum code connection_control(struct connection *connection, enum control control,
+			     struct err *err) WARN_UNUSED;
 
 /*
- * A reader's transaction: from one to the other its statements see one snapshot. Places are forgotten where a keyspace may have been dropped since they were
- * looked up.
+ * A reader's transaction: from one to the other its statements see one snapshot. Places are
+ * forgotten where a keyspace may have been dropped since they were looked up.
  */
 enum code connection_begin_read(struct connection *connection, struct err *err) WARN_UNUSED;
 void connection_end_read(struct connection *connection);
 
-/* Rolls back what is under way, if anything is. A rollback that fails leaves the transaction open: the next begin reports it. */
+/* Rolls back what is under way, if anything is. A rollback that fails leaves the transaction open:
+ * the next begin reports it. */
 void connection_rollback(struct connection *connection);
 
-/* The pages of the database, and how many of them are free; false where they cannot be read. No transaction is under way. */
+/* The pages of the database, and how many of them are free; false where they cannot be read. No
+ * transaction is under way. */
 bool connection_pages(struct connection *connection, int64_t *pages, int64_t *free_pages);
 
 /* The integer that SQL with one result gives. */
-enum code connection_number(struct connection *connection, const char *sql, int64_t *number, struct err *err) WARN_UNUSED;
+enum code connection_number(struct connection *connection, const char *sql, int64_t *number,
+			    struct err *err) WARN_UNUSED;
 
-/* The statement, reset and without bindings. ERR_RESOURCE_NOT_FOUND where the keyspace does not exist. */
-enum code connection_statement(struct connection *connection, struct keyspace keyspace, enum statement kind, struct slot **slot,
-			       sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
+/* The statement, reset and without bindings. ERR_RESOURCE_NOT_FOUND where the keyspace does not
+ * exist. */
+enum code connection_statement(struct connection *connection, struct keyspace keyspace,
+			       enum statement kind, struct slot **slot, sqlite3_stmt **statement,
+			       struct err *err) WARN_UNUSED;
 
 /*
- * One of STATEMENT_OF and so on, joined with the SQL table of `to`. *statement is NULL where one of the two keyspaces lies in a SQL table of another kind.
+ * One of STATEMENT_OF and so on, joined with the SQL table of `to`. *statement is NULL where one of
+ * the two keyspaces lies in a SQL table of another kind.
  */
-enum code connection_statement_of(struct connection *connection, struct keyspace keyspace, struct keyspace to, enum statement kind, struct slot **slot,
+enum code connection_statement_of(struct connection *connection, struct keyspace keyspace,
+				  struct keyspace to, enum statement kind, struct slot **slot,
 				  sqlite3_stmt **statement, struct err *err) WARN_UNUSED;
 
 /* All places are looked up again before their next use. */
 void connection_forget(struct connection *connection);
 
-/* Where the keyspace lies in the connection's snapshot. ERR_RESOURCE_NOT_FOUND where it was dropped; a SQL table of the name may be missing. */
-enum code connection_place(struct connection *connection, struct keyspace keyspace, struct place *place, struct err *err) WARN_UNUSED;
+/* Where the keyspace lies in the connection's snapshot. ERR_RESOURCE_NOT_FOUND where it was
+ * dropped; a SQL table of the name may be missing. */
+enum code connection_place(struct connection *connection, struct keyspace keyspace,
+			   struct place *place, struct err *err) WARN_UNUSED;
 
-/* Turns SQLite's last error into ours. Without a journal it ends the transaction, unless a SQL table is missing. */
+/* Turns SQLite's last error into ours. Without a journal it ends the transaction, unless a SQL
+ * table is missing. */
 enum code connection_error(struct connection *connection, struct err *err) WARN_UNUSED;
 
 #endif

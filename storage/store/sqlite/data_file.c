@@ -28,7 +28,8 @@ bool data_file_is_cut_short(const char *absolute)
 	bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
 	if (fd >= 0)
 		close(fd);
-	return is_read && memcmp(header, magic, sizeof(magic)) == 0 && be32(header + JOURNAL_PAGES_AT) == 0;
+	return is_read && memcmp(header, magic, sizeof(magic)) == 0 &&
+	       be32(header + JOURNAL_PAGES_AT) == 0;
 }
 
 /* Whether nothing was committed to it yet. */
@@ -41,23 +42,27 @@ static bool has_no_log(const char *absolute)
 	return stat(name, &status) == 0 ? status.st_size == 0 : errno == ENOENT;
 }
 
-enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd, struct err *err)
+enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd,
+			 struct err *err)
 {
 	unsigned char header[HEADER_SIZE];
 	struct stat status;
 
 	assert(path);
-	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* SQLite gives the log the mode of the file */
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC,
+		   0600); /* SQLite gives the log the mode of the file */
 	if (*fd < 0 || !realpath(path, absolute))
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	if (fstat(*fd, &status) != 0 || !S_ISREG(status.st_mode))
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
-		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path) : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path)
+					    : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	if (status.st_size == 0 || data_file_is_cut_short(absolute))
 		return OK;
 	if (new_file_is_piece(*fd, (size_t)status.st_size, format) && has_no_log(absolute))
-		return ftruncate(*fd, 0) == 0 ? OK : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+		return ftruncate(*fd, 0) == 0 ? OK
+					      : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 	if (pread(*fd, header, sizeof(header), 0) != HEADER_SIZE)
 		return err_set(err, MSG_STORE_FOREIGN, path);
 	if (memcmp(header, "SQLite format 3", 16) != 0 || be32(header + 68) != NEW_FILE_APPLICATION)
@@ -88,7 +93,8 @@ bool data_file_is_cut(int fd, _Atomic uint64_t *seen)
 		atomic_store(seen, size);
 		return false;
 	}
-	return pread(fd, header, sizeof(header), 0) != HEADER_SIZE || size < (uint64_t)be32(header + PAGES_AT) * STORE_PAGE;
+	return pread(fd, header, sizeof(header), 0) != HEADER_SIZE ||
+	       size < (uint64_t)be32(header + PAGES_AT) * STORE_PAGE;
 }
 
 bool data_file_is_moved_away(int fd, const char *path)

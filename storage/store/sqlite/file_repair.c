@@ -31,7 +31,8 @@ static bool is_same_file(const char *a, const char *b)
 {
 	struct stat left, right;
 
-	return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev && left.st_ino == right.st_ino;
+	return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
+	       left.st_ino == right.st_ino;
 }
 
 /* Where a kill came between the two steps of publishing, the file has both names already. */
@@ -114,12 +115,14 @@ const char *file_repair_kept(const struct file_repair *repair)
 	return repair->kept;
 }
 
-/* The successor gets the rights of the file, its owner where this process may give it away, and waits for the disk. */
+/* The successor gets the rights of the file, its owner where this process may give it away, and
+ * waits for the disk. */
 static bool finish_successor(const struct file_repair *repair)
 {
 	struct stat status;
 	int fd = open(repair->successor, O_RDWR | O_CLOEXEC);
-	bool is_safe = fd >= 0 && fstat(repair->fd, &status) == 0 && fchmod(fd, status.st_mode & 07777) == 0;
+	bool is_safe = fd >= 0 && fstat(repair->fd, &status) == 0 &&
+		       fchmod(fd, status.st_mode & 07777) == 0;
 
 	if (is_safe && fchown(fd, status.st_uid, status.st_gid) != 0)
 		is_safe = errno == EPERM;
@@ -137,11 +140,13 @@ enum code file_repair_publish(struct file_repair *repair, struct err *err)
 	enum code code = raw_file_move_log(&repair->file, err);
 	if (code != OK)
 		return code;
-	if (link(repair->path, repair->kept) != 0 || !copy_target_sync_folder(repair->arena, repair->path))
+	if (link(repair->path, repair->kept) != 0 ||
+	    !copy_target_sync_folder(repair->arena, repair->path))
 		return problem(repair->kept, err);
 	unlink(str_printf(repair->arena, "%s-wal", repair->path).p);
 	unlink(str_printf(repair->arena, "%s-shm", repair->path).p);
-	if (rename(repair->successor, repair->path) != 0 || !copy_target_sync_folder(repair->arena, repair->path))
+	if (rename(repair->successor, repair->path) != 0 ||
+	    !copy_target_sync_folder(repair->arena, repair->path))
 		return problem(repair->path, err);
 	return OK;
 }

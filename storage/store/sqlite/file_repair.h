@@ -1,9 +1,10 @@
 /*
  * file_repair - a repaired file in the place of a damaged one.
  *
- * The damaged file is only read while its successor is made beside it. Then its log is moved into it, as at any start, it gets a second name,
- * FILE.before-repair, and the successor takes the first one in a single step. So whenever this ends, by a kill or a power cut too, FILE is the old
- * one or the new one, whole and with all that belongs to it.
+ * The damaged file is only read while its successor is made beside it. Then its log is moved into
+ * it, as at any start, it gets a second name, FILE.before-repair, and the successor takes the first
+ * one in a single step. So whenever this ends, by a kill or a power cut too, FILE is the old one or
+ * the new one, whole and with all that belongs to it.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_FILE_REPAIR_H
 #define DYNALITH_STORAGE_SQLITE_FILE_REPAIR_H
@@ -14,20 +15,24 @@
 struct file_repair;
 
 /*
- * Keeps other processes out of the file and finds what can be read of it. What an earlier repair left that was cut short is removed. ERR_INTERNAL with
- * one line for the operator: in use, no data file, nothing can be read, or FILE.before-repair is there.
+ * Keeps other processes out of the file and finds what can be read of it. What an earlier repair
+ * left that was cut short is removed. ERR_INTERNAL with one line for the operator: in use, no data
+ * file, nothing can be read, or FILE.before-repair is there.
  */
-enum code file_repair_begin(const char *path, struct file_repair **out, struct err *err) WARN_UNUSED;
+enum code file_repair_begin(const char *path, struct file_repair **out,
+			    struct err *err) WARN_UNUSED;
 void file_repair_end(struct file_repair *repair);
 
 struct salvage *file_repair_salvage(struct file_repair *repair);
 
-/* The absolute name of the file; the one under which its successor is to be made; the one that the damaged file gets. */
+/* The absolute name of the file; the one under which its successor is to be made; the one that the
+ * damaged file gets. */
 const char *file_repair_path(const struct file_repair *repair);
 const char *file_repair_successor(const struct file_repair *repair);
 const char *file_repair_kept(const struct file_repair *repair);
 
-/* Puts the successor, which is closed, in the place of the file. Whatever goes wrong, the old file stays what it was. */
+/* Puts the successor, which is closed, in the place of the file. Whatever goes wrong, the old file
+ * stays what it was. */
 enum code file_repair_publish(struct file_repair *repair, struct err *err) WARN_UNUSED;
 
 /* Removes the successor. */

@@ -33,46 +33,75 @@ struct tree {
 };
 
 /*
- * What is read is kept in a database of SQLite's own, in a file that goes with the process: `rows`, with the tree that they belong to, and of trees that are
- * torn `entries` of the index of keys. `page` is where a row was found that no root led to.
+ * What is read is kept in a database of SQLite's own, in a file that goes with the process: `rows`,
+ * with the tree that they belong to, and of trees that are torn `entries` of the index of keys.
+ * `page` is where a row was found that no root led to.
  */
-static const char make_sql[] =
-	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768;"
-	"CREATE TABLE rows (tree, n, rid, k, v, state, page); CREATE TABLE entries (tree, n, rid, k); BEGIN";
-static const char index_sql[] = "CREATE INDEX rows_of_tree ON rows (tree, n, rid); CREATE INDEX rows_of_key ON rows (k, rid) WHERE tree < 0;"
+static const char make_sql[] = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA "
+			       "locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768;"
+			       "CREATE TABLE rows (tree, n, rid, k, v, state, page); CREATE TABLE "
+			       "entries (tree, n, rid, k); BEGIN";
+static const char index_sql[] = "CREATE INDEX rows_of_tree ON rows (tree, n, rid); CREATE INDEX "
+				"rows_of_key ON rows (k, rid) WHERE tree < 0;"
 				"CREATE INDEX entries_of_tree ON entries (tree, n)";
 
 enum query {
 	/* of the file; each twice, for tables of one keyspace and for shared ones */
-	ROWS_UP, ROWS_UP_SHARED, ROWS_DOWN, ROWS_DOWN_SHARED, VALUE, VALUE_SHARED, KEYS_UP, KEYS_UP_SHARED, KEYS_DOWN, KEYS_DOWN_SHARED,
-	SCHEMA_UP, SCHEMA_DOWN,
+	ROWS_UP,
+	ROWS_UP_SHARED,
+	ROWS_DOWN,
+	ROWS_DOWN_SHARED,
+	VALUE,
+	VALUE_SHARED,
+	KEYS_UP,
+	KEYS_UP_SHARED,
+	KEYS_DOWN,
+	KEYS_DOWN_SHARED,
+	SCHEMA_UP,
+	SCHEMA_DOWN,
 	QUERIES_OF_FILE,
-	ADD_ROW = QUERIES_OF_FILE, ADD_ENTRY, MATCHES, ADOPT, ROWS_OF, LOST_OF, ALL_ROWS,
+	ADD_ROW = QUERIES_OF_FILE,
+	ADD_ENTRY,
+	MATCHES,
+	ADOPT,
+	ROWS_OF,
+	LOST_OF,
+	ALL_ROWS,
 	QUERY_COUNT
 };
 
 static const char *const queries[QUERY_COUNT] = {
 	[ROWS_UP] = "SELECT rowid, 0, k FROM own NOT INDEXED WHERE typeof(k) = 'blob'",
 	[ROWS_UP_SHARED] = "SELECT rowid, n, k FROM shared NOT INDEXED WHERE typeof(n) = 'integer'",
-	[ROWS_DOWN] = "SELECT rowid, 0, k FROM own NOT INDEXED WHERE rowid > ?1 AND typeof(k) = 'blob' ORDER BY rowid DESC",
-	[ROWS_DOWN_SHARED] = "SELECT rowid, n, k FROM shared NOT INDEXED WHERE rowid > ?1 AND typeof(n) = 'integer' ORDER BY rowid DESC",
+	[ROWS_DOWN] = "SELECT rowid, 0, k FROM own NOT INDEXED WHERE rowid > ?1 AND typeof(k) = "
+		      "'blob' ORDER BY rowid DESC",
+	[ROWS_DOWN_SHARED] = "SELECT rowid, n, k FROM shared NOT INDEXED WHERE rowid > ?1 AND "
+			     "typeof(n) = 'integer' ORDER BY rowid DESC",
 	[VALUE] = "SELECT v FROM own NOT INDEXED WHERE rowid = ?1",
 	[VALUE_SHARED] = "SELECT v FROM shared NOT INDEXED WHERE rowid = ?1",
 	[KEYS_UP] = "SELECT rowid, 0, k FROM own INDEXED BY own_key ORDER BY k",
 	[KEYS_UP_SHARED] = "SELECT rowid, n, k FROM shared INDEXED BY shared_key ORDER BY n, k",
-	[KEYS_DOWN] = "SELECT rowid, 0, k FROM own INDEXED BY own_key WHERE ?2 IS NULL OR k > ?2 ORDER BY k DESC",
-	[KEYS_DOWN_SHARED] = "SELECT rowid, n, k FROM shared INDEXED BY shared_key WHERE ?2 IS NULL OR (n, k) > (?1, ?2) ORDER BY n DESC, k DESC",
+	[KEYS_DOWN] = "SELECT rowid, 0, k FROM own INDEXED BY own_key WHERE ?2 IS NULL OR k > ?2 "
+		      "ORDER BY k DESC",
+	[KEYS_DOWN_SHARED] = "SELECT rowid, n, k FROM shared INDEXED BY shared_key WHERE ?2 IS "
+			     "NULL OR (n, k) > (?1, ?2) ORDER BY n DESC, k DESC",
 	[SCHEMA_UP] = "SELECT type, tbl_name, rootpage FROM entries",
 	[SCHEMA_DOWN] = "SELECT type, tbl_name, rootpage FROM entries ORDER BY rowid DESC",
 	[ADD_ROW] = "INSERT INTO rows VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[ADD_ENTRY] = "INSERT INTO entries VALUES (?1, ?2, ?3, ?4)",
-	/* how many rows of a page without a tree the index of a tree has, of those that it misses */
-	[MATCHES] = "SELECT r.page, e.tree, count(*) FROM entries AS e JOIN rows AS r ON r.k = e.k AND r.rid = e.rid AND r.n = e.n AND r.tree < 0 WHERE NOT EXISTS "
-		    "(SELECT 1 FROM rows AS own WHERE own.tree = e.tree AND own.n = e.n AND own.rid = e.rid) GROUP BY 1, 2 ORDER BY 1, 3 DESC",
+	/* how many rows of a page without a tree the index of a tree has, of those that it misses
+	 */
+	[MATCHES] = "SELECT r.page, e.tree, count(*) FROM entries AS e JOIN rows AS r ON r.k = e.k "
+		    "AND r.rid = e.rid AND r.n = e.n AND r.tree < 0 WHERE NOT EXISTS "
+		    "(SELECT 1 FROM rows AS own WHERE own.tree = e.tree AND own.n = e.n AND "
+		    "own.rid = e.rid) GROUP BY 1, 2 ORDER BY 1, 3 DESC",
 	[ADOPT] = "UPDATE rows SET tree = ?1, state = max(state, ?2) WHERE page = ?3 AND tree < 0",
-	[ROWS_OF] = "SELECT tree, n, k, v, state FROM rows WHERE tree = ?1 AND (?2 IS NULL OR n = ?2) ORDER BY rid",
-	[LOST_OF] = "SELECT tree, n, k, NULL, 2 FROM entries AS e WHERE tree = ?1 AND (?2 IS NULL OR n = ?2) AND NOT EXISTS "
-		    "(SELECT 1 FROM rows AS r WHERE r.tree = e.tree AND r.n = e.n AND r.rid = e.rid)",
+	[ROWS_OF] = "SELECT tree, n, k, v, state FROM rows WHERE tree = ?1 AND (?2 IS NULL OR n = "
+		    "?2) ORDER BY rid",
+	[LOST_OF] =
+		"SELECT tree, n, k, NULL, 2 FROM entries AS e WHERE tree = ?1 AND (?2 IS NULL OR n "
+		"= ?2) AND NOT EXISTS "
+		"(SELECT 1 FROM rows AS r WHERE r.tree = e.tree AND r.n = e.n AND r.rid = e.rid)",
 	[ALL_ROWS] = "SELECT tree, n, k, v, state FROM rows",
 };
 
@@ -109,7 +138,8 @@ static struct str bytes_of(sqlite3_stmt *statement, int column)
 	const void *bytes = sqlite3_column_blob(statement, column);
 	size_t n = (size_t)sqlite3_column_bytes(statement, column);
 
-	return kind == SQLITE_BLOB || kind == SQLITE_TEXT ? (struct str){bytes ? bytes : "", n} : STR_ABSENT;
+	return kind == SQLITE_BLOB || kind == SQLITE_TEXT ? (struct str){bytes ? bytes : "", n}
+							  : STR_ABSENT;
 }
 
 static void bind(sqlite3_stmt *statement, int at, struct str bytes)
@@ -139,7 +169,8 @@ static struct tree *tree_at(struct file_salvage *salvage, int tree)
 }
 
 /* One row of SQLite's schema: what keeps keyspaces is a table and the index that comes with it. */
-static void add_schema_row(struct file_salvage *salvage, struct str kind, struct str name, uint32_t root)
+static void add_schema_row(struct file_salvage *salvage, struct str kind, struct str name,
+			   uint32_t root)
 {
 	struct tree found = {.root = 0};
 
@@ -149,11 +180,13 @@ static void add_schema_row(struct file_salvage *salvage, struct str kind, struct
 	found.is_shared = strcmp(found.name, PLACE_SHARED) == 0;
 	found.is_keys = place_is_keys(found.name);
 	found.has_keyspace = keyspace_name_read(found.name, &found.keyspace);
-	if (!found.is_shared && !found.is_keys && !found.has_keyspace && strcmp(found.name, place_of_name(PLACE_KEYSPACE).name) != 0)
+	if (!found.is_shared && !found.is_keys && !found.has_keyspace &&
+	    strcmp(found.name, place_of_name(PLACE_KEYSPACE).name) != 0)
 		return;
 	struct tree *tree = tree_named(salvage, found.name);
 	if (!tree) {
-		salvage->trees = arena_room(salvage->arena, salvage->trees, salvage->tree_count, sizeof(*salvage->trees));
+		salvage->trees = arena_room(salvage->arena, salvage->trees, salvage->tree_count,
+					    sizeof(*salvage->trees));
 		tree = &salvage->trees[salvage->tree_count++];
 		*tree = found;
 	}
@@ -163,7 +196,8 @@ static void add_schema_row(struct file_salvage *salvage, struct str kind, struct
 		tree->index_root = root;
 }
 
-/* Rows of the schema are taken from damaged pages too: what they say proves itself by the pages that they name. */
+/* Rows of the schema are taken from damaged pages too: what they say proves itself by the pages
+ * that they name. */
 static void read_schema(struct file_salvage *salvage)
 {
 	page_lens_put(salvage->lens, LENS_SCHEMA, LENS_ALL, 1, NO_TREE);
@@ -172,7 +206,8 @@ static void read_schema(struct file_salvage *salvage)
 		int result;
 
 		while ((result = sqlite3_step(row)) == SQLITE_ROW)
-			add_schema_row(salvage, bytes_of(row, 0), bytes_of(row, 1), (uint32_t)sqlite3_column_int64(row, 2));
+			add_schema_row(salvage, bytes_of(row, 0), bytes_of(row, 1),
+				       (uint32_t)sqlite3_column_int64(row, 2));
 		sqlite3_reset(row);
 		if (result == SQLITE_DONE)
 			return;
@@ -191,7 +226,8 @@ struct source {
 /* Keeps the row that the statement has come to, with its value where that can be read. */
 static void add_row(struct file_salvage *salvage, struct source *source, sqlite3_stmt *row)
 {
-	sqlite3_stmt *value = query(salvage, of_kind(VALUE, source->is_shared)), *add = query(salvage, ADD_ROW);
+	sqlite3_stmt *value = query(salvage, of_kind(VALUE, source->is_shared)),
+		     *add = query(salvage, ADD_ROW);
 	enum raw_state state = source->state;
 
 	source->last = sqlite3_column_int64(row, 0);
@@ -212,7 +248,8 @@ static void add_row(struct file_salvage *salvage, struct source *source, sqlite3
 	sqlite3_reset(value);
 }
 
-/* The rows under the lens, from both ends where one cannot be reached from the other. False then. */
+/* The rows under the lens, from both ends where one cannot be reached from the other. False then.
+ */
 static bool add_rows(struct file_salvage *salvage, struct source *source)
 {
 	sqlite3_stmt *row = query(salvage, of_kind(ROWS_UP, source->is_shared));
@@ -249,7 +286,8 @@ static struct str add_entry(struct file_salvage *salvage, int tree, sqlite3_stmt
 static void add_entries(struct file_salvage *salvage, int tree)
 {
 	bool is_shared = salvage->trees[tree].is_shared;
-	sqlite3_stmt *row = query(salvage, of_kind(KEYS_UP, is_shared)), *down = query(salvage, of_kind(KEYS_DOWN, is_shared));
+	sqlite3_stmt *row = query(salvage, of_kind(KEYS_UP, is_shared)),
+		     *down = query(salvage, of_kind(KEYS_DOWN, is_shared));
 	int result;
 
 	while ((result = sqlite3_step(row)) == SQLITE_ROW) {
@@ -270,11 +308,13 @@ static void read_tree(struct file_salvage *salvage, int at)
 
 	if (tree->is_keys)
 		return;
-	page_lens_put(salvage->lens, tree->is_shared ? LENS_SHARED : LENS_OWN, LENS_SOUND, tree->root, at);
+	page_lens_put(salvage->lens, tree->is_shared ? LENS_SHARED : LENS_OWN, LENS_SOUND,
+		      tree->root, at);
 	tree->is_torn = !add_rows(salvage, &source);
 	if (!tree->is_torn)
 		return;
-	page_lens_put(salvage->lens, tree->is_shared ? LENS_SHARED_KEY : LENS_OWN_KEY, LENS_SOUND, tree->index_root, at);
+	page_lens_put(salvage->lens, tree->is_shared ? LENS_SHARED_KEY : LENS_OWN_KEY, LENS_SOUND,
+		      tree->index_root, at);
 	add_entries(salvage, at);
 }
 
@@ -309,7 +349,8 @@ static void read_free_list(struct file_salvage *salvage)
 	salvage->is_free_list_whole = salvage->is_free_list_whole && seen == count;
 }
 
-/* The rows of leaves that no root led to, each by itself. A refused leaf is of the tree that led to it. */
+/* The rows of leaves that no root led to, each by itself. A refused leaf is of the tree that led to
+ * it. */
 static void read_leaves(struct file_salvage *salvage)
 {
 	unsigned char page[STORE_PAGE];
@@ -317,12 +358,15 @@ static void read_leaves(struct file_salvage *salvage)
 	for (uint32_t number = 1; number <= salvage->file->page_count; number++) {
 		if (page_lens_is_known(salvage->lens, number))
 			continue;
-		struct source source = {.page = number, .tree = page_lens_tree(salvage->lens, number), .state = raw_file_read(salvage->file, number, page)};
+		struct source source = {.page = number,
+					.tree = page_lens_tree(salvage->lens, number),
+					.state = raw_file_read(salvage->file, number, page)};
 		const struct tree *tree = tree_at(salvage, source.tree);
 
 		for (int kind = 0; page[0] == TABLE_LEAF && kind < 2; kind++) {
 			source.is_shared = kind;
-			page_lens_put(salvage->lens, kind ? LENS_SHARED : LENS_OWN, LENS_LEAF, number, NO_TREE);
+			page_lens_put(salvage->lens, kind ? LENS_SHARED : LENS_OWN, LENS_LEAF,
+				      number, NO_TREE);
 			if (!tree || tree->is_shared == source.is_shared)
 				(void)add_rows(salvage, &source);
 		}
@@ -340,8 +384,9 @@ static void adopt(struct file_salvage *salvage, int64_t page, int tree)
 }
 
 /*
- * Two trees may have rows in common: a leaf is of the one whose index has most of its rows. Pages that were freed keep old rows, so that is certain only while
- * the whole list of free pages can be read.
+ * Two trees may have rows in common: a leaf is of the one whose index has most of its rows. Pages
+ * that were freed keep old rows, so that is certain only while the whole list of free pages can be
+ * read.
  */
 static void assign_leaves(struct file_salvage *salvage)
 {
@@ -380,22 +425,28 @@ static struct share *part_numbered(const struct tree *tree, uint64_t number)
 {
 	const struct share wanted = {.number = number};
 
-	return tree->part_count ? bsearch(&wanted, tree->parts, tree->part_count, sizeof(*tree->parts), order_of_parts) : NULL;
+	return tree->part_count ? bsearch(&wanted, tree->parts, tree->part_count,
+					  sizeof(*tree->parts), order_of_parts)
+				: NULL;
 }
 
 static struct share *add_part(struct file_salvage *salvage, struct tree *tree, uint64_t number)
 {
-	tree->parts = arena_room(salvage->arena, tree->parts, tree->part_count, sizeof(*tree->parts));
+	tree->parts =
+		arena_room(salvage->arena, tree->parts, tree->part_count, sizeof(*tree->parts));
 	tree->parts[tree->part_count] = (struct share){.number = number};
 	return &tree->parts[tree->part_count++];
 }
 
-/* What a row says of SQL tables that are not those of their names: the first time of those without a keyspace, then of the others. */
-static void take_place(struct file_salvage *salvage, struct str key, struct str value, bool is_second)
+/* What a row says of SQL tables that are not those of their names: the first time of those without
+ * a keyspace, then of the others. */
+static void take_place(struct file_salvage *salvage, struct str key, struct str value,
+		       bool is_second)
 {
 	struct keyspace keyspace;
 	struct place place = {.number = 0};
-	bool is_unused = place_read_unused(key, &place), is_place = place_read_key(key, &keyspace) && place_read_value(value, &place);
+	bool is_unused = place_read_unused(key, &place),
+	     is_place = place_read_key(key, &keyspace) && place_read_value(value, &place);
 
 	if (is_place && !place.name[0] && !is_second)
 		place = place_of_name(keyspace);
@@ -437,7 +488,8 @@ static void read_places(struct file_salvage *salvage)
 	}
 	if (shared && shared->part_count)
 		qsort(shared->parts, shared->part_count, sizeof(*shared->parts), order_of_parts);
-	salvage->keyspaces = ARENA_ARRAY(salvage->arena, struct keyspace, salvage->tree_count + (shared ? shared->part_count : 0));
+	salvage->keyspaces = ARENA_ARRAY(salvage->arena, struct keyspace,
+					 salvage->tree_count + (shared ? shared->part_count : 0));
 	for (size_t i = 0; i < salvage->tree_count; i++) {
 		if (salvage->trees[i].has_keyspace)
 			salvage->keyspaces[salvage->keyspace_count++] = salvage->trees[i].keyspace;
@@ -448,7 +500,8 @@ static void read_places(struct file_salvage *salvage)
 	}
 }
 
-/* Where the rows of a tree belong. `part` is NULL for a tree that is not shared, and where the row that says whose it is was lost. */
+/* Where the rows of a tree belong. `part` is NULL for a tree that is not shared, and where the row
+ * that says whose it is was lost. */
 struct owner {
 	const struct tree *tree;
 	const struct share *part;
@@ -468,18 +521,27 @@ static bool has_keyspace(const struct owner *owner)
 
 static bool is_unused(const struct owner *owner)
 {
-	bool is_place = owner->tree && strcmp(owner->tree->name, place_of_name(PLACE_KEYSPACE).name) == 0;
+	bool is_place =
+		owner->tree && strcmp(owner->tree->name, place_of_name(PLACE_KEYSPACE).name) == 0;
 
-	return owner->part ? owner->part->is_dropped : is_place || (owner->tree && owner->tree->is_unused);
+	return owner->part ? owner->part->is_dropped
+			   : is_place || (owner->tree && owner->tree->is_unused);
 }
 
-static void visit_row(struct file_salvage *salvage, sqlite3_stmt *found, salvage_visit *visit, void *context, bool is_of_strays)
+static void visit_row(struct file_salvage *salvage, sqlite3_stmt *found, salvage_visit *visit,
+		      void *context, bool is_of_strays)
 {
-	static const enum salvage_state states[] = {SALVAGE_SOUND, SALVAGE_MENDED, SALVAGE_DAMAGED, SALVAGE_DAMAGED};
-	static const char *const reasons[] = {NULL, SALVAGE_PAGE_MENDED, SALVAGE_PAGE_DAMAGED, SALVAGE_PAGE_STRAY};
-	const struct owner owner = owner_of(salvage, sqlite3_column_int(found, 0), (uint64_t)sqlite3_column_int64(found, 1));
+	static const enum salvage_state states[] = {SALVAGE_SOUND, SALVAGE_MENDED, SALVAGE_DAMAGED,
+						    SALVAGE_DAMAGED};
+	static const char *const reasons[] = {NULL, SALVAGE_PAGE_MENDED, SALVAGE_PAGE_DAMAGED,
+					      SALVAGE_PAGE_STRAY};
+	const struct owner owner = owner_of(salvage, sqlite3_column_int(found, 0),
+					    (uint64_t)sqlite3_column_int64(found, 1));
 	int state = sqlite3_column_int(found, 4);
-	struct salvage_row row = {.state = states[state], .reason = reasons[state], .key = bytes_of(found, 2), .value = bytes_of(found, 3)};
+	struct salvage_row row = {.state = states[state],
+				  .reason = reasons[state],
+				  .key = bytes_of(found, 2),
+				  .value = bytes_of(found, 3)};
 
 	row.is_stray = !has_keyspace(&owner);
 	if (is_unused(&owner) || (is_of_strays && !row.is_stray))
@@ -493,7 +555,8 @@ static void visit_row(struct file_salvage *salvage, sqlite3_stmt *found, salvage
 	visit(context, &row);
 }
 
-static void visit_rows(struct file_salvage *salvage, enum query which, const struct tree *tree, const struct share *part, salvage_visit *visit, void *context)
+static void visit_rows(struct file_salvage *salvage, enum query which, const struct tree *tree,
+		       const struct share *part, salvage_visit *visit, void *context)
 {
 	sqlite3_stmt *row = query(salvage, which);
 	int result;
@@ -505,12 +568,16 @@ static void visit_rows(struct file_salvage *salvage, enum query which, const str
 	while ((result = sqlite3_step(row)) == SQLITE_ROW)
 		visit_row(salvage, row, visit, context, which == ALL_ROWS);
 	if (result != SQLITE_DONE)
-		visit(context, &(struct salvage_row){.is_stray = true, .state = SALVAGE_DAMAGED, .key = STR_ABSENT, .value = STR_ABSENT,
+		visit(context, &(struct salvage_row){.is_stray = true,
+						     .state = SALVAGE_DAMAGED,
+						     .key = STR_ABSENT,
+						     .value = STR_ABSENT,
 						     .reason = sqlite3_errmsg(salvage->found)});
 	sqlite3_reset(row);
 }
 
-static void file_rows(struct salvage *base, struct keyspace keyspace, salvage_visit *on_row, void *context)
+static void file_rows(struct salvage *base, struct keyspace keyspace, salvage_visit *on_row,
+		      void *context)
 {
 	struct file_salvage *salvage = (struct file_salvage *)base;
 
@@ -519,7 +586,8 @@ static void file_rows(struct salvage *base, struct keyspace keyspace, salvage_vi
 		const struct share *part = NULL;
 
 		for (size_t k = 0; k < tree->part_count && !part; k++) {
-			if (tree->parts[k].is_known && keyspace_is_same(tree->parts[k].keyspace, keyspace))
+			if (tree->parts[k].is_known &&
+			    keyspace_is_same(tree->parts[k].keyspace, keyspace))
 				part = &tree->parts[k];
 		}
 		if (!part && !(tree->has_keyspace && keyspace_is_same(tree->keyspace, keyspace)))
@@ -558,13 +626,15 @@ static const struct salvage_ops file_ops = {file_close, file_keyspaces, file_row
 /* The connections and their statements. */
 static bool prepare(struct file_salvage *salvage)
 {
-	bool is_ready = sqlite3_open("", &salvage->found) == SQLITE_OK && sqlite3_exec(salvage->found, make_sql, NULL, NULL, NULL) == SQLITE_OK &&
+	bool is_ready = sqlite3_open("", &salvage->found) == SQLITE_OK &&
+			sqlite3_exec(salvage->found, make_sql, NULL, NULL, NULL) == SQLITE_OK &&
 			sqlite3_exec(salvage->found, index_sql, NULL, NULL, NULL) == SQLITE_OK;
 
 	for (int i = 0; i < QUERY_COUNT && is_ready; i++) {
 		sqlite3 *db = i < QUERIES_OF_FILE ? page_lens_db(salvage->lens) : salvage->found;
 
-		is_ready = sqlite3_prepare_v3(db, queries[i], -1, SQLITE_PREPARE_PERSISTENT, &salvage->statements[i], NULL) == SQLITE_OK;
+		is_ready = sqlite3_prepare_v3(db, queries[i], -1, SQLITE_PREPARE_PERSISTENT,
+					      &salvage->statements[i], NULL) == SQLITE_OK;
 	}
 	return is_ready;
 }

@@ -10,8 +10,10 @@
 
 static const char *const create_sql[] = {
 	[FILE_SCHEMA_OWN] = "CREATE TABLE \"%s\" (k BLOB NOT NULL, v BLOB NOT NULL)",
-	[FILE_SCHEMA_SHARED] = "CREATE TABLE \"%s\" (n INTEGER NOT NULL, k BLOB NOT NULL, v BLOB NOT NULL, UNIQUE (n, k))",
-	[FILE_SCHEMA_KEYS] = "CREATE TABLE \"%s\" (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID",
+	[FILE_SCHEMA_SHARED] = "CREATE TABLE \"%s\" (n INTEGER NOT NULL, k BLOB NOT NULL, v BLOB "
+			       "NOT NULL, UNIQUE (n, k))",
+	[FILE_SCHEMA_KEYS] =
+		"CREATE TABLE \"%s\" (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID",
 	[FILE_SCHEMA_SYSTEM] = "CREATE TABLE \"%s\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL)",
 };
 static const char *const create_index_sql = "CREATE UNIQUE INDEX \"%s_key\" ON \"%s\" (k)";
@@ -39,7 +41,8 @@ static bool is_made_by(enum file_schema_table kind, const struct entry *entry)
 	return strcmp(entry->sql, sql) == 0;
 }
 
-/* The system's other keyspaces, as SYSTEM_HISTORY, are made when they are first used, as those of tables are. */
+/* The system's other keyspaces, as SYSTEM_HISTORY, are made when they are first used, as those of
+ * tables are. */
 static bool is_system(struct keyspace keyspace)
 {
 	return keyspace.table == 0 && keyspace.part < SYSTEM_PART_COUNT;
@@ -55,11 +58,13 @@ static bool is_table(const struct entry *entry)
 	if (strcmp(entry->name, PLACE_SHARED) == 0)
 		return is_made_by(FILE_SCHEMA_SHARED, entry);
 	if (place_is_keys(entry->name))
-		return keyspace_name_read(entry->name + strlen(PLACE_KEYS), &keyspace) && is_made_by(FILE_SCHEMA_KEYS, entry);
+		return keyspace_name_read(entry->name + strlen(PLACE_KEYS), &keyspace) &&
+		       is_made_by(FILE_SCHEMA_KEYS, entry);
 	if (strcmp(entry->name, place_of_name(PLACE_KEYSPACE).name) == 0)
 		return is_made_by(FILE_SCHEMA_SYSTEM, entry);
 	return keyspace_name_read(entry->name, &keyspace) &&
-	       (is_made_by(FILE_SCHEMA_SYSTEM, entry) || (!is_system(keyspace) && is_made_by(FILE_SCHEMA_OWN, entry)));
+	       (is_made_by(FILE_SCHEMA_SYSTEM, entry) ||
+		(!is_system(keyspace) && is_made_by(FILE_SCHEMA_OWN, entry)));
 }
 
 /* SQLite has found its table in the schema, which is_table() looks at. */
@@ -69,7 +74,8 @@ static bool is_index(const struct entry *entry)
 
 	if (strlen(entry->table) >= KEYSPACE_NAME_MAX)
 		return false;
-	sqlite3_snprintf(sizeof(own), own, entry->sql[0] ? "%s_key" : "sqlite_autoindex_%s_1", entry->table);
+	sqlite3_snprintf(sizeof(own), own, entry->sql[0] ? "%s_key" : "sqlite_autoindex_%s_1",
+			 entry->table);
 	file_schema_index_sql(entry->table, sql);
 	return strcmp(entry->name, own) == 0 && (!entry->sql[0] || strcmp(entry->sql, sql) == 0);
 }
@@ -101,14 +107,17 @@ enum code file_schema_check(struct sqlite3 *db, const char *path, struct err *er
 {
 	sqlite3_stmt *row = NULL;
 	enum code code = OK;
-	int result = sqlite3_prepare_v2(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema", -1, &row, NULL);
+	int result = sqlite3_prepare_v2(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema",
+					-1, &row, NULL);
 
 	while (code == OK && (result == SQLITE_OK || result == SQLITE_ROW)) {
 		result = sqlite3_step(row);
 		if (result != SQLITE_ROW)
 			break;
 		const struct entry entry = {text(row, 0), text(row, 1), text(row, 2), text(row, 3)};
-		bool is_known = strcmp(entry.type, "table") == 0 ? is_table(&entry) : strcmp(entry.type, "index") == 0 && is_index(&entry);
+		bool is_known = strcmp(entry.type, "table") == 0
+					? is_table(&entry)
+					: strcmp(entry.type, "index") == 0 && is_index(&entry);
 
 		if (!is_known)
 			code = refuse(&entry, path, err);

@@ -1,9 +1,10 @@
 /*
- * file_schema - the SQL tables and indexes that a data file has: the statements that make them, and the check that a file has no others; internal to
- * storage/store/sqlite.
+ * file_schema - the SQL tables and indexes that a data file has: the statements that make them, and
+ * the check that a file has no others; internal to storage/store/sqlite.
  *
- * A file may come from elsewhere, with right checksums and any schema. So a connection reads rows only after the schema was compared with these statements,
- * and whatever else is in it, such as a trigger, is refused by its name.
+ * A file may come from elsewhere, with right checksums and any schema. So a connection reads rows
+ * only after the schema was compared with these statements, and whatever else is in it, such as a
+ * trigger, is refused by its name.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_FILE_SCHEMA_H
 #define DYNALITH_STORAGE_SQLITE_FILE_SCHEMA_H
@@ -15,12 +16,18 @@ struct sqlite3;
 #define FILE_SCHEMA_SQL_MAX 256 /* bytes of a statement */
 
 /* What a SQL table is for: one keyspace, many, one of small rows, one of the system. */
-enum file_schema_table { FILE_SCHEMA_OWN, FILE_SCHEMA_SHARED, FILE_SCHEMA_KEYS, FILE_SCHEMA_SYSTEM };
+enum file_schema_table {
+	FILE_SCHEMA_OWN,
+	FILE_SCHEMA_SHARED,
+	FILE_SCHEMA_KEYS,
+	FILE_SCHEMA_SYSTEM
+};
 
 /* The statement that makes a SQL table. `sql` has room for FILE_SCHEMA_SQL_MAX. */
 void file_schema_table_sql(enum file_schema_table kind, const char *name, char *sql);
 
-/* The same of its index, which has a name, so that it can be dropped and made again. Only FILE_SCHEMA_OWN has one. */
+/* The same of its index, which has a name, so that it can be dropped and made again. Only
+ * FILE_SCHEMA_OWN has one. */
 void file_schema_index_sql(const char *name, char *sql);
 
 /* ERR_INTERNAL with one line for the operator, which names what is not of this server. */

@@ -19,11 +19,14 @@ static enum code fail(const struct foreign_file *file, struct err *err)
 	return err_set(err, MSG_FOREIGN_FILE, file->path, sqlite3_errmsg(file->db));
 }
 
-/* A table of DynamoDB Local is a plain one: whatever computes something when it is read is refused by its name. */
+/* A table of DynamoDB Local is a plain one: whatever computes something when it is read is refused
+ * by its name. */
 static enum code secure(struct foreign_file *file, struct err *err)
 {
-	static const char sql[] = "SELECT m.name FROM sqlite_schema AS m WHERE m.type IN ('view', 'trigger') OR (m.type = 'table' AND "
-				  "(m.sql NOT LIKE 'CREATE TABLE %' OR EXISTS (SELECT 1 FROM pragma_table_xinfo(m.name) WHERE hidden <> 0))) LIMIT 1";
+	static const char sql[] = "SELECT m.name FROM sqlite_schema AS m WHERE m.type IN ('view', "
+				  "'trigger') OR (m.type = 'table' AND "
+				  "(m.sql NOT LIKE 'CREATE TABLE %' OR EXISTS (SELECT 1 FROM "
+				  "pragma_table_xinfo(m.name) WHERE hidden <> 0))) LIMIT 1";
 	sqlite3_stmt *row = NULL;
 	enum code code = OK;
 
@@ -33,7 +36,8 @@ static enum code secure(struct foreign_file *file, struct err *err)
 		return fail(file, err);
 	int result = sqlite3_step(row);
 	if (result == SQLITE_ROW)
-		code = err_set(err, MSG_FOREIGN_SCHEMA, file->path, (const char *)sqlite3_column_text(row, 0));
+		code = err_set(err, MSG_FOREIGN_SCHEMA, file->path,
+			       (const char *)sqlite3_column_text(row, 0));
 	else if (result != SQLITE_DONE)
 		code = fail(file, err);
 	sqlite3_finalize(row);
@@ -47,11 +51,13 @@ enum code foreign_file_open(const char *path, struct foreign_file **out, struct 
 	enum code code = OK;
 
 	file->path = path;
-	if (sqlite3_open_v2(path, &file->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(path, &file->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
+	    SQLITE_OK)
 		code = fail(file, err);
 	if (code == OK)
 		code = secure(file, err);
-	if (code == OK && sqlite3_prepare_v2(file->db, "SELECT TableInfo FROM dm", -1, &probe, NULL) != SQLITE_OK)
+	if (code == OK &&
+	    sqlite3_prepare_v2(file->db, "SELECT TableInfo FROM dm", -1, &probe, NULL) != SQLITE_OK)
 		code = fail(file, err);
 	sqlite3_finalize(probe);
 	if (code != OK)
@@ -77,22 +83,30 @@ static struct str column(struct arena *arena, sqlite3_stmt *row, int i)
 	return str_copy(arena, (struct str){bytes ? bytes : "", n});
 }
 
-enum code foreign_file_tables(struct foreign_file *file, struct arena *arena, const struct foreign_table **tables, size_t *n, struct err *err)
+enum code foreign_file_tables(struct foreign_file *file, struct arena *arena,
+			      const struct foreign_table **tables, size_t *n, struct err *err)
 {
 	sqlite3_stmt *row = NULL;
 	struct foreign_table *all = NULL;
-	int result = sqlite3_prepare_v2(file->db,
-					"SELECT dm.TableName, dm.TableInfo, dm.ReadCapacityUnits, dm.WriteCapacityUnits, dm.BillingMode, dm.DeletionProtectionEnabled,"
-					" (SELECT StreamInfo FROM sm WHERE sm.TableName = dm.TableName AND sm.StreamStatus = 'ENABLED') FROM dm ORDER BY dm.TableName",
-					-1, &row, NULL);
+	int result = sqlite3_prepare_v2(
+		file->db,
+		"SELECT dm.TableName, dm.TableInfo, dm.ReadCapacityUnits, dm.WriteCapacityUnits, "
+		"dm.BillingMode, dm.DeletionProtectionEnabled,"
+		" (SELECT StreamInfo FROM sm WHERE sm.TableName = dm.TableName AND sm.StreamStatus "
+		"= 'ENABLED') FROM dm ORDER BY dm.TableName",
+		-1, &row, NULL);
 
 	*n = 0;
 	while (result == SQLITE_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
 		all = arena_room(arena, all, *n, sizeof(*all));
 		all[(*n)++] = (struct foreign_table){
-			.name = column(arena, row, 0), .info = column(arena, row, 1), .read_units = sqlite3_column_int64(row, 2),
-			.write_units = sqlite3_column_int64(row, 3), .is_on_demand = sqlite3_column_int(row, 4) == 1,
-			.is_protected = sqlite3_column_int(row, 5) == 1, .stream_info = column(arena, row, 6),
+			.name = column(arena, row, 0),
+			.info = column(arena, row, 1),
+			.read_units = sqlite3_column_int64(row, 2),
+			.write_units = sqlite3_column_int64(row, 3),
+			.is_on_demand = sqlite3_column_int(row, 4) == 1,
+			.is_protected = sqlite3_column_int(row, 5) == 1,
+			.stream_info = column(arena, row, 6),
 		};
 		result = SQLITE_OK;
 	}
@@ -107,13 +121,16 @@ static bool is_plain(struct str name)
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
 
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'))
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+		      c == '_' || c == '-' || c == '.'))
 			return false;
 	}
 	return name.n > 0 && name.n <= NAME_MAX_BYTES;
 }
 
-enum code foreign_file_items(struct foreign_file *file, struct str table, enum code (*visit)(void *context, struct str item), void *context, struct err *err)
+enum code foreign_file_items(struct foreign_file *file, struct str table,
+			     enum code (*visit)(void *context, struct str item), void *context,
+			     struct err *err)
 {
 	char sql[NAME_MAX_BYTES + 64], name[NAME_MAX_BYTES + 1];
 	sqlite3_stmt *row = NULL;
@@ -127,7 +144,8 @@ enum code foreign_file_items(struct foreign_file *file, struct str table, enum c
 	while (code == OK && result == SQLITE_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
 		const void *bytes = sqlite3_column_blob(row, 0);
 
-		code = visit(context, (struct str){bytes ? bytes : "", (size_t)sqlite3_column_bytes(row, 0)});
+		code = visit(context, (struct str){bytes ? bytes : "",
+						   (size_t)sqlite3_column_bytes(row, 0)});
 		result = SQLITE_OK;
 	}
 	sqlite3_finalize(row);

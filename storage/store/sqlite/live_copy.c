@@ -46,10 +46,13 @@ static enum code problem(const char *path, struct err *err)
 
 static enum code failed(sqlite3 *db, struct err *err)
 {
-	return sqlite3_errcode(db) == SQLITE_FULL ? err_set(err, MSG_STORE_COPY_ROOM) : err_set(err, MSG_STORE_FAILED, sqlite3_errmsg(db));
+	return sqlite3_errcode(db) == SQLITE_FULL
+		       ? err_set(err, MSG_STORE_COPY_ROOM)
+		       : err_set(err, MSG_STORE_FAILED, sqlite3_errmsg(db));
 }
 
-/* Beside the data file, which has room by nature; where the store is in memory, where temporary files belong. */
+/* Beside the data file, which has room by nature; where the store is in memory, where temporary
+ * files belong. */
 static void name_file(const struct live_source *source, char *name, size_t n)
 {
 	const char *folder = getenv("TMPDIR");
@@ -57,7 +60,8 @@ static void name_file(const struct live_source *source, char *name, size_t n)
 	if (source->path)
 		snprintf(name, n, "%s.copy-XXXXXX", source->path);
 	else
-		snprintf(name, n, "%s/dynalith-copy-XXXXXX", folder && folder[0] == '/' ? folder : "/tmp");
+		snprintf(name, n, "%s/dynalith-copy-XXXXXX",
+			 folder && folder[0] == '/' ? folder : "/tmp");
 }
 
 /* The file has its name only until it is open twice: by SQLite, and to be read. */
@@ -70,9 +74,12 @@ static enum code open_files(struct live_copy *copy, struct err *err)
 	if (copy->fd < 0)
 		return problem(name, err);
 	enum code code = OK;
-	if (sqlite3_open_v2(name, &copy->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
-	    sqlite3_exec(copy->db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-4096", NULL, NULL,
-			 NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(name, &copy->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+		    SQLITE_OK ||
+	    sqlite3_exec(copy->db,
+			 "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA "
+			 "locking_mode=EXCLUSIVE; PRAGMA cache_size=-4096",
+			 NULL, NULL, NULL) != SQLITE_OK)
 		code = failed(copy->db, err);
 	if (unlink(name) != 0 && code == OK)
 		code = problem(name, err);
@@ -133,7 +140,8 @@ static bool has_room(const struct live_copy *copy)
 static int copy_pages(struct live_copy *copy)
 {
 	pthread_mutex_lock(copy->source.mutex);
-	int result = sqlite3_backup_step(copy->backup, copy->at_once), remaining = sqlite3_backup_remaining(copy->backup);
+	int result = sqlite3_backup_step(copy->backup, copy->at_once),
+	    remaining = sqlite3_backup_remaining(copy->backup);
 	uint64_t total = (uint64_t)sqlite3_backup_pagecount(copy->backup);
 
 	if (result == SQLITE_DONE && finish(copy) != SQLITE_OK)
@@ -155,7 +163,8 @@ static enum code complete(struct live_copy *copy, struct err *err)
 
 	if (result == SQLITE_OK)
 		copy->db = NULL;
-	if (result != SQLITE_OK || fstat(copy->fd, &status) != 0 || pread(copy->fd, head, sizeof(head), 0) != STORE_PAGE)
+	if (result != SQLITE_OK || fstat(copy->fd, &status) != 0 ||
+	    pread(copy->fd, head, sizeof(head), 0) != STORE_PAGE)
 		return err_set(err, MSG_STORE_FAILED, "the copy cannot be read");
 	copy->is_checked = page_file_has_checksums(head);
 	copy->is_whole = true;
@@ -163,7 +172,8 @@ static enum code complete(struct live_copy *copy, struct err *err)
 	return OK;
 }
 
-enum code live_copy_step(struct live_copy *copy, struct live_copy_progress *progress, struct err *err)
+enum code live_copy_step(struct live_copy *copy, struct live_copy_progress *progress,
+			 struct err *err)
 {
 	int64_t until_ms = now_ms() + STEP_MS;
 	int result = SQLITE_OK;
@@ -171,8 +181,10 @@ enum code live_copy_step(struct live_copy *copy, struct live_copy_progress *prog
 
 	while (!copy->is_whole && code == OK && result != SQLITE_DONE && now_ms() < until_ms) {
 		result = copy_pages(copy);
-		if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_BUSY && result != SQLITE_LOCKED)
-			code = result == SQLITE_FULL ? err_set(err, MSG_STORE_COPY_ROOM) : failed(copy->db, err);
+		if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_BUSY &&
+		    result != SQLITE_LOCKED)
+			code = result == SQLITE_FULL ? err_set(err, MSG_STORE_COPY_ROOM)
+						     : failed(copy->db, err);
 		else if (!copy->has_room && !has_room(copy))
 			code = err_set(err, MSG_STORE_COPY_ROOM);
 		copy->has_room = true;
@@ -181,7 +193,10 @@ enum code live_copy_step(struct live_copy *copy, struct live_copy_progress *prog
 	if (code == OK && result == SQLITE_DONE)
 		code = complete(copy, err);
 	*progress = (struct live_copy_progress){
-		.pages = copy->total - (uint64_t)copy->remaining, .total = copy->total, .is_whole = copy->is_whole, .bytes = copy->bytes,
+		.pages = copy->total - (uint64_t)copy->remaining,
+		.total = copy->total,
+		.is_whole = copy->is_whole,
+		.bytes = copy->bytes,
 	};
 	return code;
 }
@@ -189,7 +204,9 @@ enum code live_copy_step(struct live_copy *copy, struct live_copy_progress *prog
 enum code live_copy_read(struct live_copy *copy, uint64_t at, void *out, size_t *n, struct err *err)
 {
 	unsigned char *pages = out;
-	ssize_t got = copy->is_whole && at % STORE_PAGE == 0 && at <= INT64_MAX ? pread(copy->fd, out, *n / STORE_PAGE * STORE_PAGE, (off_t)at) : -1;
+	ssize_t got = copy->is_whole && at % STORE_PAGE == 0 && at <= INT64_MAX
+			      ? pread(copy->fd, out, *n / STORE_PAGE * STORE_PAGE, (off_t)at)
+			      : -1;
 
 	if (got < 0 || got % STORE_PAGE != 0)
 		return err_set(err, MSG_STORE_FAILED, "the copy cannot be read");

@@ -18,7 +18,8 @@ struct log_file {
 	unsigned char *buffer;
 	int n;               /* bytes kept */
 	sqlite3_int64 at;    /* where they go */
-	sqlite3_int64 end;   /* behind the last page written: a head that is not there is one written again, and no page follows it */
+	sqlite3_int64 end; /* behind the last page written: a head that is not there is one written
+			      again, and no page follows it */
 	bool is_last;        /* the page to come ends its transaction */
 	struct quota *quota; /* or NULL, with the reserve */
 	struct reserve *reserve;
@@ -38,13 +39,15 @@ sqlite3_file *log_file_disk(sqlite3_file *log)
 	return (sqlite3_file *)((struct log_file *)log + 1);
 }
 
-void log_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota, struct reserve *reserve)
+void log_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota,
+		    struct reserve *reserve)
 {
 	int page = STORE_PAGE;
 
 	((struct log_file *)log)->reserve = reserve;
 	((struct log_file *)log)->data = data;
-	(void)!data->pMethods->xFileControl(data, SQLITE_FCNTL_CHUNK_SIZE, &page); /* for SQLITE_FCNTL_SIZE_HINT */
+	(void)!data->pMethods->xFileControl(data, SQLITE_FCNTL_CHUNK_SIZE,
+					    &page); /* for SQLITE_FCNTL_SIZE_HINT */
 	((struct log_file *)log)->quota = quota;
 }
 
@@ -59,7 +62,8 @@ static int write_out(struct log_file *log, const void *bytes, int n, sqlite3_int
 	sqlite3_file *disk = log_file_disk(&log->base);
 	int result = disk->pMethods->xWrite(disk, bytes, n, at);
 
-	if (result == SQLITE_FULL && log->quota && !log->quota->is_growing && reserve_use(log->reserve))
+	if (result == SQLITE_FULL && log->quota && !log->quota->is_growing &&
+	    reserve_use(log->reserve))
 		result = disk->pMethods->xWrite(disk, bytes, n, at);
 	return result;
 }
@@ -76,7 +80,8 @@ static int flush(struct log_file *log)
 static int log_close(sqlite3_file *file)
 {
 	struct log_file *log = (struct log_file *)file;
-	int result = flush(log), closed = log_file_disk(file)->pMethods->xClose(log_file_disk(file));
+	int result = flush(log),
+	    closed = log_file_disk(file)->pMethods->xClose(log_file_disk(file));
 
 	free(log->buffer);
 	return result != SQLITE_OK ? result : closed;
@@ -89,7 +94,9 @@ static int log_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 
 	if (log->yield_after > 0 && ++log->reads % log->yield_after == 0)
 		sched_yield();
-	return result != SQLITE_OK ? result : log_file_disk(file)->pMethods->xRead(log_file_disk(file), out, n, at);
+	return result != SQLITE_OK
+		       ? result
+		       : log_file_disk(file)->pMethods->xRead(log_file_disk(file), out, n, at);
 }
 
 /* In a frame's head, bytes 4 to 7 are not 0 where it ends a transaction. */
@@ -105,7 +112,8 @@ static uint64_t pages_after(const void *head)
 }
 
 /* While the reserve is used, what makes data grow may take no further room of the disk. */
-static bool takes_reserve(struct log_file *log, bool ends, const void *bytes, int n, sqlite3_int64 at)
+static bool takes_reserve(struct log_file *log, bool ends, const void *bytes, int n,
+			  sqlite3_int64 at)
 {
 	sqlite3_file *disk = log_file_disk(&log->base);
 	sqlite3_int64 size = 0;
@@ -114,7 +122,8 @@ static bool takes_reserve(struct log_file *log, bool ends, const void *bytes, in
 		return false;
 	reserve_fill(log->reserve);
 	bool is_longer = disk->pMethods->xFileSize(disk, &size) != SQLITE_OK || at + n > size;
-	return reserve_is_used(log->reserve) && (is_longer || (ends && pages_after(bytes) * STORE_PAGE > log->quota->data));
+	return reserve_is_used(log->reserve) &&
+	       (is_longer || (ends && pages_after(bytes) * STORE_PAGE > log->quota->data));
 }
 
 /* Whether the data file has blocks of the disk for so many pages. */
@@ -125,8 +134,10 @@ static bool has_data_pages(struct log_file *log, uint64_t pages)
 	if (pages <= log->data_pages)
 		return true;
 	int result = log->data->pMethods->xFileControl(log->data, SQLITE_FCNTL_SIZE_HINT, &size);
-	if (result != SQLITE_OK && result != SQLITE_NOTFOUND && !log->quota->is_growing && reserve_use(log->reserve))
-		result = log->data->pMethods->xFileControl(log->data, SQLITE_FCNTL_SIZE_HINT, &size);
+	if (result != SQLITE_OK && result != SQLITE_NOTFOUND && !log->quota->is_growing &&
+	    reserve_use(log->reserve))
+		result =
+			log->data->pMethods->xFileControl(log->data, SQLITE_FCNTL_SIZE_HINT, &size);
 	if (result != SQLITE_OK && result != SQLITE_NOTFOUND)
 		return false;
 	log->data_pages = pages;
@@ -137,16 +148,20 @@ static bool is_admitted(struct log_file *log, const void *bytes, int n, sqlite3_
 {
 	bool ends = n == LOG_FILE_FRAME_HEAD && is_end(bytes);
 
-	if (takes_reserve(log, ends, bytes, n, at) || (ends && !quota_admits_data(log->quota, pages_after(bytes) * STORE_PAGE)))
+	if (takes_reserve(log, ends, bytes, n, at) ||
+	    (ends && !quota_admits_data(log->quota, pages_after(bytes) * STORE_PAGE)))
 		return false;
-	/* last: SQLite takes the length of the file for that of the database while its log is empty */
-	return quota_admits_log(log->quota, (uint64_t)(at + n)) && (!ends || has_data_pages(log, pages_after(bytes)));
+	/* last: SQLite takes the length of the file for that of the database while its log is empty
+	 */
+	return quota_admits_log(log->quota, (uint64_t)(at + n)) &&
+	       (!ends || has_data_pages(log, pages_after(bytes)));
 }
 
 static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
 	struct log_file *log = (struct log_file *)file;
-	bool is_head = n == LOG_FILE_FRAME_HEAD && at == log->end, follows = log->n > 0 && at == log->at + log->n;
+	bool is_head = n == LOG_FILE_FRAME_HEAD && at == log->end,
+	     follows = log->n > 0 && at == log->at + log->n;
 
 	if (log->quota && !is_admitted(log, bytes, n, at)) {
 		log->n = 0; /* nothing is read of a transaction without its end */
@@ -163,7 +178,8 @@ static int log_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64
 	}
 	if (n != LOG_FILE_FRAME_HEAD)
 		log->end = at + n;
-	/* only a new frame's head begins what is kept: the log's own head and whatever else there is goes straight on */
+	/* only a new frame's head begins what is kept: the log's own head and whatever else there
+	 * is goes straight on */
 	if (!log->buffer || (log->n == 0 && !is_head) || n > BUFFER_SIZE)
 		return write_out(log, bytes, n, at);
 	log->at = log->n > 0 ? log->at : at;
@@ -180,21 +196,27 @@ static int log_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	int result = flush((struct log_file *)file);
 
-	return result != SQLITE_OK ? result : log_file_disk(file)->pMethods->xTruncate(log_file_disk(file), size);
+	return result != SQLITE_OK
+		       ? result
+		       : log_file_disk(file)->pMethods->xTruncate(log_file_disk(file), size);
 }
 
 static int log_sync(sqlite3_file *file, int flags)
 {
 	int result = flush((struct log_file *)file);
 
-	return result != SQLITE_OK ? result : log_file_disk(file)->pMethods->xSync(log_file_disk(file), flags);
+	return result != SQLITE_OK
+		       ? result
+		       : log_file_disk(file)->pMethods->xSync(log_file_disk(file), flags);
 }
 
 static int log_size(sqlite3_file *file, sqlite3_int64 *size)
 {
 	int result = flush((struct log_file *)file);
 
-	return result != SQLITE_OK ? result : log_file_disk(file)->pMethods->xFileSize(log_file_disk(file), size);
+	return result != SQLITE_OK
+		       ? result
+		       : log_file_disk(file)->pMethods->xFileSize(log_file_disk(file), size);
 }
 
 static int log_lock(sqlite3_file *file, int kind)
@@ -228,12 +250,23 @@ static int log_characteristics(sqlite3_file *file)
 }
 
 static const sqlite3_io_methods log_methods = {
-	.iVersion = 1, .xClose = log_close, .xRead = log_read, .xWrite = log_write, .xTruncate = log_truncate, .xSync = log_sync,
-	.xFileSize = log_size, .xLock = log_lock, .xUnlock = log_unlock, .xCheckReservedLock = log_check_lock,
-	.xFileControl = log_control, .xSectorSize = log_sector_size, .xDeviceCharacteristics = log_characteristics,
+	.iVersion = 1,
+	.xClose = log_close,
+	.xRead = log_read,
+	.xWrite = log_write,
+	.xTruncate = log_truncate,
+	.xSync = log_sync,
+	.xFileSize = log_size,
+	.xLock = log_lock,
+	.xUnlock = log_unlock,
+	.xCheckReservedLock = log_check_lock,
+	.xFileControl = log_control,
+	.xSectorSize = log_sector_size,
+	.xDeviceCharacteristics = log_characteristics,
 };
 
-static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *flags_out)
+static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+		       int *flags_out)
 {
 	struct log_file *log = (struct log_file *)file;
 
@@ -243,7 +276,8 @@ static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, i
 	if (!(flags & SQLITE_OPEN_WAL))
 		return log_system.under->xOpen(log_system.under, name, file, flags, flags_out);
 	*log = (struct log_file){.n = 0};
-	int result = log_system.under->xOpen(log_system.under, name, log_file_disk(file), flags, flags_out);
+	int result = log_system.under->xOpen(log_system.under, name, log_file_disk(file), flags,
+					     flags_out);
 	if (result == SQLITE_OK)
 		log->base.pMethods = &log_methods;
 	return result;
@@ -268,8 +302,9 @@ static int system_full_path(sqlite3_vfs *vfs, const char *name, int n, char *out
 }
 
 /*
- * Above "unix-excl" where the default is "unix": data files are for one process alone, so what processes would share by a
- * shared file and by the system's locks, its connections share in memory; two system calls less per transaction.
+ * Above "unix-excl" where the default is "unix": data files are for one process alone, so what
+ * processes would share by a shared file and by the system's locks, its connections share in
+ * memory; two system calls less per transaction.
  */
 static void make_system(void)
 {

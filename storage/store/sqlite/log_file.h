@@ -1,11 +1,14 @@
 /*
- * log_file - a file system of SQLite's whose write-ahead logs take a transaction in one write; internal to storage/store/sqlite.
+ * log_file - a file system of SQLite's whose write-ahead logs take a transaction in one write;
+ * internal to storage/store/sqlite.
  *
- * SQLite appends two pieces per page, a frame's head and the page. They are kept until the frame that ends the transaction, or until
- * anything else is asked of the file, and go to the disk together: one system call for about ten. Nobody looks for a frame
- * before its transaction's last one is written. Where a transaction does not fit into the page cache, SQLite writes pages before
- * its end, some of them twice, and then the heads of their frames again: those are not kept, nothing would follow them. All
- * other files are the underlying file system's own, but data files (page_file.h).
+ * SQLite appends two pieces per page, a frame's head and the page. They are kept until the frame
+ * that ends the transaction, or until anything else is asked of the file, and go to the disk
+ * together: one system call for about ten. Nobody looks for a frame before its transaction's last
+ * one is written. Where a transaction does not fit into the page cache, SQLite writes pages before
+ * its end, some of them twice, and then the heads of their frames again: those are not kept,
+ * nothing would follow them. All other files are the underlying file system's own, but data files
+ * (page_file.h).
  */
 #ifndef DYNALITH_STORAGE_SQLITE_LOG_FILE_H
 #define DYNALITH_STORAGE_SQLITE_LOG_FILE_H
@@ -26,19 +29,24 @@ static inline uint64_t log_file_frame_at(uint32_t frame)
 	return LOG_FILE_HEAD + (uint64_t)(frame - 1) * (LOG_FILE_FRAME_HEAD + STORE_PAGE);
 }
 
-/* Registers it, above SQLite's default; once per process, before it is named. NULL where SQLite has no file system. */
+/* Registers it, above SQLite's default; once per process, before it is named. NULL where SQLite has
+ * no file system. */
 const char *log_file_system(void);
 
 /*
- * From now on the log and the database take no more than the quota, and the reserve is for what makes room on a full disk. A transaction that makes the
- * database longer makes its `data` file longer first: so the disk has room for a checkpoint, which lets the log start over. All three outlive the log.
+ * From now on the log and the database take no more than the quota, and the reserve is for what
+ * makes room on a full disk. A transaction that makes the database longer makes its `data` file
+ * longer first: so the disk has room for a checkpoint, which lets the log start over. All three
+ * outlive the log.
  */
-void log_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota, struct reserve *reserve);
+void log_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota,
+		    struct reserve *reserve);
 
 /* From now on each `pages`-th read of this handle calls sched_yield() first; 0: none does. */
 void log_file_yield(sqlite3_file *log, unsigned pages);
 
-/* The file beneath a log: its xSync may be called while the log is written to. It makes safe what ended before. */
+/* The file beneath a log: its xSync may be called while the log is written to. It makes safe what
+ * ended before. */
 sqlite3_file *log_file_disk(sqlite3_file *log);
 
 #endif

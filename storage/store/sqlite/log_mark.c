@@ -14,7 +14,8 @@
 
 #define TEXT_MAX 64
 
-/* What the mark of these two files says; 0 bytes where there is none. Device numbers may change with a restart of the machine, so they are not in it. */
+/* What the mark of these two files says; 0 bytes where there is none. Device numbers may change
+ * with a restart of the machine, so they are not in it. */
 static int text_of(const char *path, char *text, bool *has_log)
 {
 	char name[PATH_MAX + 8];
@@ -38,7 +39,8 @@ static bool has_mark(const char *path, const char *text, int n)
 
 	name_of(path, name, sizeof(name));
 	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	bool is_same = fd >= 0 && n > 0 && read(fd, found, sizeof(found)) == n && memcmp(found, text, (size_t)n) == 0;
+	bool is_same = fd >= 0 && n > 0 && read(fd, found, sizeof(found)) == n &&
+		       memcmp(found, text, (size_t)n) == 0;
 	if (fd >= 0)
 		close(fd);
 	return is_same;

@@ -1,19 +1,23 @@
 /*
- * log_mark - whether the write-ahead log beside a data file is the one that this installation left; internal to storage/store/sqlite.
+ * log_mark - whether the write-ahead log beside a data file is the one that this installation left;
+ * internal to storage/store/sqlite.
  *
- * SQLite before sqlite_floor.h does not read a crafted log safely. There a server leaves a mark beside its open file, FILE-mark, with the inode numbers of
- * the file and its log, and removes it when it closes the file. After a crash the mark fits the log; a file and a log that were copied here, or unpacked from
- * an archive, have other inodes.
+ * SQLite before sqlite_floor.h does not read a crafted log safely. There a server leaves a mark
+ * beside its open file, FILE-mark, with the inode numbers of the file and its log, and removes it
+ * when it closes the file. After a crash the mark fits the log; a file and a log that were copied
+ * here, or unpacked from an archive, have other inodes.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_LOG_MARK_H
 #define DYNALITH_STORAGE_SQLITE_LOG_MARK_H
 
 #include <stdbool.h>
 
-/* Whether there is no log, an empty one, or the one that the mark names. `path` is the data file's. */
+/* Whether there is no log, an empty one, or the one that the mark names. `path` is the data file's.
+ */
 bool log_mark_is_own(const char *path);
 
-/* Leaves a mark for the log as it is, safe on the disk where `is_synced`. Best effort: without a mark, a log left by a crash is refused. */
+/* Leaves a mark for the log as it is, safe on the disk where `is_synced`. Best effort: without a
+ * mark, a log left by a crash is refused. */
 void log_mark_leave(const char *path, bool is_synced);
 
 /* Removes the mark, unless a log is left. */

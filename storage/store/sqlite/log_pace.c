@@ -11,7 +11,8 @@ static uint64_t per_page(uint64_t ns, int pages)
 
 void log_pace_note(struct log_pace *pace, const struct log_pace_round *round)
 {
-	uint64_t ns = per_page(round->moving, round->moved) + per_page(round->syncing, round->synced);
+	uint64_t ns =
+		per_page(round->moving, round->moved) + per_page(round->syncing, round->synced);
 
 	if (round->is_first || ns < pace->page_ns)
 		pace->page_ns = ns;

@@ -14,7 +14,7 @@
 #define LEAVES 65536      /* of 256 MB: more than a file of SQLite's can have */
 #define NEWEST UINT64_MAX /* the version that the writer sees */
 #define CACHE_LINE 64     /* bytes */
-#define LEAF_LEAST 10     /* first byte of a leaf of a b-tree. SQLite: File Format, "B-tree Pages" */
+#define LEAF_LEAST 10 /* first byte of a leaf of a b-tree. SQLite: File Format, "B-tree Pages" */
 
 /* A page in one version. */
 struct page {
@@ -27,7 +27,8 @@ struct page {
 };
 
 struct leaf {
-	_Atomic(struct page *) pages[LEAF_PAGES]; /* the newest version of each, also of the transaction under way */
+	_Atomic(struct page *) pages[LEAF_PAGES]; /* the newest version of each, also of the
+						     transaction under way */
 };
 
 /* A queue of pages. */
@@ -49,26 +50,31 @@ struct memory_files {
 	sqlite3_vfs vfs;
 	char name[40];
 	struct quota *quota;
-	_Atomic uint64_t published;   /* the newest version; the transaction under way makes the one after it */
+	_Atomic uint64_t published;   /* the newest version; the transaction under way makes the one
+					 after it */
 	_Atomic uint64_t sizes[2];    /* of the database in the last two versions, by version % 2 */
 	_Atomic(struct memory_file *) writer;
 	uint64_t size;                /* with what the writer wrote */
 	struct list written;          /* by the transaction under way */
 	size_t replaced;              /* of them have an older version */
-	struct list waiting;          /* published pages whose older version is to be freed, and dropped pages; in order */
+	struct list waiting; /* published pages whose older version is to be freed, and dropped
+				pages; in order */
 	pthread_mutex_t mutex;        /* of the open files */
 	struct memory_file *open;
 	_Atomic(struct leaf *) leaves[LEAVES];
 };
 
-/* Where the newest version of a page is kept; NULL: it never was. `is_made`: makes the place, or NULL without memory. */
+/* Where the newest version of a page is kept; NULL: it never was. `is_made`: makes the place, or
+ * NULL without memory. */
 static _Atomic(struct page *) *place_of(struct memory_files *files, uint64_t number, bool is_made)
 {
 	if (number >= (uint64_t)LEAVES * LEAF_PAGES)
 		return NULL;
-	struct leaf *leaf = atomic_load_explicit(&files->leaves[number / LEAF_PAGES], memory_order_acquire);
+	struct leaf *leaf =
+		atomic_load_explicit(&files->leaves[number / LEAF_PAGES], memory_order_acquire);
 	if (!leaf && is_made && (leaf = calloc(1, sizeof(*leaf))))
-		atomic_store_explicit(&files->leaves[number / LEAF_PAGES], leaf, memory_order_release);
+		atomic_store_explicit(&files->leaves[number / LEAF_PAGES], leaf,
+				      memory_order_release);
 	return leaf ? &leaf->pages[number % LEAF_PAGES] : NULL;
 }
 
@@ -89,7 +95,8 @@ static uint64_t size_seen(const struct memory_file *file)
 }
 
 /* A page of the transaction under way; NULL without memory. */
-static struct page *add_page(struct memory_files *files, struct page *older, uint64_t number, uint64_t version)
+static struct page *add_page(struct memory_files *files, struct page *older, uint64_t number,
+			     uint64_t version)
 {
 	struct page *page = malloc(sizeof(*page));
 
@@ -122,13 +129,15 @@ static bool write_page(struct memory_files *files, uint64_t number, const void *
 	memcpy(page->bytes, bytes, STORE_PAGE);
 	if (files->size < (number + 1) * STORE_PAGE)
 		files->size = (number + 1) * STORE_PAGE;
-	atomic_store_explicit(place, page, memory_order_release); /* readers go on to the older one */
+	atomic_store_explicit(place, page,
+			      memory_order_release); /* readers go on to the older one */
 	return true;
 }
 
 /*
- * The writer publishes before it looks at the pins. So it saw this one, or this thread sees that there is a newer version and
- * takes that. The size of a version is written over only after the next one was published.
+ * The writer publishes before it looks at the pins. So it saw this one, or this thread sees that
+ * there is a newer version and takes that. The size of a version is written over only after the
+ * next one was published.
  */
 static void pin(struct memory_file *file)
 {
@@ -200,8 +209,8 @@ static void end_version(struct memory_files *files)
 }
 
 /*
- * A reader may be passing a dropped page on its way to the older one. So the drop is a version too, and the page waits for
- * those who pinned an earlier one.
+ * A reader may be passing a dropped page on its way to the older one. So the drop is a version too,
+ * and the page waits for those who pinned an earlier one.
  */
 static void drop(struct memory_files *files)
 {
@@ -209,7 +218,8 @@ static void drop(struct memory_files *files)
 
 	files->size = atomic_load_explicit(&files->sizes[version % 2], memory_order_relaxed);
 	for (struct page *page = files->written.first; page; page = page->next) {
-		atomic_store_explicit(place_of(files, page->number, false), page->older, memory_order_release);
+		atomic_store_explicit(place_of(files, page->number, false), page->older,
+				      memory_order_release);
 		page->is_dropped = true;
 	}
 	if (files->written.first)
@@ -236,7 +246,8 @@ static int file_read(sqlite3_file *base, void *out, int n, sqlite3_int64 at)
 
 	if (from % STORE_PAGE + (unsigned)n > STORE_PAGE)
 		return SQLITE_IOERR_READ;
-	const unsigned char *page = from + (unsigned)n > size ? NULL : page_seen(file, from / STORE_PAGE);
+	const unsigned char *page =
+		from + (unsigned)n > size ? NULL : page_seen(file, from / STORE_PAGE);
 	if (page)
 		memcpy(out, page + from % STORE_PAGE, (size_t)n);
 	else
@@ -251,7 +262,8 @@ static int file_write(sqlite3_file *base, const void *bytes, int n, sqlite3_int6
 
 	if (n != STORE_PAGE || at % STORE_PAGE != 0)
 		return SQLITE_IOERR_WRITE;
-	if (!quota_admits_log(files->quota, log) || !quota_admits_data(files->quota, end > files->size ? end : files->size))
+	if (!quota_admits_log(files->quota, log) ||
+	    !quota_admits_data(files->quota, end > files->size ? end : files->size))
 		return SQLITE_FULL;
 	return write_page(files, (uint64_t)at / STORE_PAGE, bytes) ? SQLITE_OK : SQLITE_FULL;
 }
@@ -331,12 +343,13 @@ static int file_control(sqlite3_file *base, int op, void *argument)
 static int file_characteristics(sqlite3_file *base)
 {
 	(void)base;
-	return SQLITE_IOCAP_POWERSAFE_OVERWRITE | SQLITE_IOCAP_SAFE_APPEND | SQLITE_IOCAP_SEQUENTIAL;
+	return SQLITE_IOCAP_POWERSAFE_OVERWRITE | SQLITE_IOCAP_SAFE_APPEND |
+	       SQLITE_IOCAP_SEQUENTIAL;
 }
 
 /*
- * Prefetches a whole leaf into the processor's cache: SQLite's binary search and the copy of the row would otherwise wait for
- * one line after another, a quarter of the time of a Scan.
+ * Prefetches a whole leaf into the processor's cache: SQLite's binary search and the copy of the
+ * row would otherwise wait for one line after another, a quarter of the time of a Scan.
  */
 static void prefetch_leaf(const unsigned char *page)
 {
@@ -365,14 +378,26 @@ static int file_unfetch(sqlite3_file *base, sqlite3_int64 at, void *bytes)
 }
 
 static const sqlite3_io_methods methods = {
-	.iVersion = 3, .xClose = file_close, .xRead = file_read, .xWrite = file_write, .xTruncate = file_truncate, .xSync = file_sync,
-	.xFileSize = file_size, .xLock = file_lock, .xUnlock = file_unlock, .xCheckReservedLock = file_check_lock,
-	.xFileControl = file_control, .xDeviceCharacteristics = file_characteristics,
-	.xFetch = file_fetch, .xUnfetch = file_unfetch,
+	.iVersion = 3,
+	.xClose = file_close,
+	.xRead = file_read,
+	.xWrite = file_write,
+	.xTruncate = file_truncate,
+	.xSync = file_sync,
+	.xFileSize = file_size,
+	.xLock = file_lock,
+	.xUnlock = file_unlock,
+	.xCheckReservedLock = file_check_lock,
+	.xFileControl = file_control,
+	.xDeviceCharacteristics = file_characteristics,
+	.xFetch = file_fetch,
+	.xUnfetch = file_unfetch,
 };
 
-/* SQLite reads the head of the database before it locks: the file is pinned until its first unlock. No journal is ever there. */
-static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags, int *flags_out)
+/* SQLite reads the head of the database before it locks: the file is pinned until its first unlock.
+ * No journal is ever there. */
+static int system_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int flags,
+		       int *flags_out)
 {
 	struct memory_file *file = (struct memory_file *)base;
 	struct memory_files *files = vfs->pAppData;

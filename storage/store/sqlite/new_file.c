@@ -8,9 +8,10 @@
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
-#define LOG_AT 18        /* in the file's head: twice 2 where SQLite reads it with a write-ahead log */
+#define LOG_AT 18 /* in the file's head: twice 2 where SQLite reads it with a write-ahead log */
 #define CHANGES_AT 24
-#define VALID_FOR_AT 92  /* the number of changes when SQLite of the version that follows wrote it */
+#define VALID_FOR_AT 92 /* the number of changes when SQLite of the version that follows wrote it  \
+			 */
 
 unsigned char *new_file_made_by(const char *sql, int reserved, size_t *size)
 {
@@ -18,7 +19,8 @@ unsigned char *new_file_made_by(const char *sql, int reserved, size_t *size)
 	sqlite3 *db = NULL;
 	unsigned char *bytes = NULL;
 
-	if (sqlite3_open(":memory:", &db) == SQLITE_OK && sqlite3_file_control(db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &reserved) == SQLITE_OK &&
+	if (sqlite3_open(":memory:", &db) == SQLITE_OK &&
+	    sqlite3_file_control(db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &reserved) == SQLITE_OK &&
 	    sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
 		bytes = sqlite3_serialize(db, "main", &n, 0);
 	sqlite3_close(db);
@@ -31,12 +33,16 @@ unsigned char *new_file_image(unsigned format, bool has_log)
 	char sql[(SYSTEM_PART_COUNT + 2) * (FILE_SCHEMA_SQL_MAX + 1)];
 	size_t size, at = 0;
 
-	sqlite3_snprintf(sizeof(sql), sql, "PRAGMA page_size = %d; PRAGMA application_id = %d; PRAGMA user_version = %u;", STORE_PAGE, NEW_FILE_APPLICATION, format);
+	sqlite3_snprintf(
+		sizeof(sql), sql,
+		"PRAGMA page_size = %d; PRAGMA application_id = %d; PRAGMA user_version = %u;",
+		STORE_PAGE, NEW_FILE_APPLICATION, format);
 	for (uint32_t i = 0; i <= SYSTEM_PART_COUNT; i++) {
 		char name[KEYSPACE_NAME_MAX];
 
 		at = strlen(sql);
-		keyspace_name(i < SYSTEM_PART_COUNT ? (struct keyspace){0, i} : PLACE_KEYSPACE, name);
+		keyspace_name(i < SYSTEM_PART_COUNT ? (struct keyspace){0, i} : PLACE_KEYSPACE,
+			      name);
 		file_schema_table_sql(FILE_SCHEMA_SYSTEM, name, sql + at);
 		memcpy(sql + strlen(sql), ";", sizeof(";"));
 	}
@@ -69,7 +75,8 @@ static int write_pages(sqlite3_file *file, unsigned format, bool has_log)
 }
 
 /* Takes the same locks as a transaction of SQLite. */
-enum code new_file_write(struct connection *connection, unsigned format, bool has_log, struct err *err)
+enum code new_file_write(struct connection *connection, unsigned format, bool has_log,
+			 struct err *err)
 {
 	sqlite3_file *file = NULL;
 	int result = sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_FILE_POINTER, &file);
@@ -86,7 +93,8 @@ enum code new_file_write(struct connection *connection, unsigned format, bool ha
 		file->pMethods->xUnlock(file, SQLITE_LOCK_NONE);
 	if (result == SQLITE_OK)
 		return OK;
-	return result == SQLITE_FULL ? err_set(err, MSG_STORE_FULL) : err_set(err, MSG_STORE_FAILED, sqlite3_errstr(result));
+	return result == SQLITE_FULL ? err_set(err, MSG_STORE_FULL)
+				     : err_set(err, MSG_STORE_FAILED, sqlite3_errstr(result));
 }
 
 /* Whether each byte that was read is the page's, or 0. */
@@ -101,7 +109,8 @@ static bool fits(const unsigned char *read, size_t n, const unsigned char *page)
 
 bool new_file_is_piece(int fd, size_t size, unsigned format)
 {
-	unsigned char *image = size <= NEW_FILE_SIZE ? new_file_image(format, true) : NULL, read[STORE_PAGE];
+	unsigned char *image = size <= NEW_FILE_SIZE ? new_file_image(format, true) : NULL,
+		      read[STORE_PAGE];
 	bool is_all = size == NEW_FILE_SIZE, is_piece = image != NULL;
 
 	for (size_t at = 0; at < size && is_piece; at += STORE_PAGE) {

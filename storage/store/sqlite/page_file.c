@@ -6,9 +6,10 @@
 
 #include "core/crc32.h"
 
-#define RESERVED_AT 20               /* in the file's head: bytes reserved at the end of each page */
+#define RESERVED_AT 20 /* in the file's head: bytes reserved at the end of each page */
 #define HEAD_SIZE 100
-#define RECHECK_READS (1u << 24)     /* so many reads of a connection later, its pages are checked once more */
+#define RECHECK_READS                                                                              \
+	(1u << 24) /* so many reads of a connection later, its pages are checked once more */
 #define PAGE_SALT 0x9E3779B1u
 
 /* The underlying file follows it. */
@@ -16,7 +17,8 @@ struct page_file {
 	sqlite3_file base;
 	bool has_head;         /* the file is a database, which has one page at least */
 	bool is_checked;       /* the file has checksums */
-	unsigned char *passed; /* a bit per page that passed since the last round; pages past its end are checked at each read */
+	unsigned char *passed; /* a bit per page that passed since the last round; pages past its
+				  end are checked at each read */
 	size_t passed_size;    /* in bytes */
 	uint32_t reads;
 	uint32_t damaged;
@@ -115,8 +117,8 @@ static int check_stored(struct page_file *file, sqlite3_int64 at)
 }
 
 /*
- * Before a part of a page is read: SQLite from 3.45 on reads what lies on overflow pages past its cache (SQLITE_DIRECT_OVERFLOW_READ). Of the first
- * page it reads only the head so.
+ * Before a part of a page is read: SQLite from 3.45 on reads what lies on overflow pages past its
+ * cache (SQLITE_DIRECT_OVERFLOW_READ). Of the first page it reads only the head so.
  */
 static int check_around(struct page_file *file, sqlite3_int64 at)
 {
@@ -136,7 +138,8 @@ static int page_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 	struct page_file *page_file = (struct page_file *)file;
 	int result = under_of(file)->pMethods->xRead(under_of(file), out, n, at);
 
-	if (!page_file->is_checked || (result != SQLITE_OK && (result != SQLITE_IOERR_SHORT_READ || at == 0)))
+	if (!page_file->is_checked ||
+	    (result != SQLITE_OK && (result != SQLITE_IOERR_SHORT_READ || at == 0)))
 		return result;
 	if (result == SQLITE_IOERR_SHORT_READ)
 		return refuse(page_file, at, true);
@@ -170,7 +173,8 @@ static int page_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	struct page_file *page_file = (struct page_file *)file;
 
-	page_file->has_head = page_file->has_head && size >= STORE_PAGE; /* SQLite undoes the creation of a file so */
+	page_file->has_head = page_file->has_head &&
+			      size >= STORE_PAGE; /* SQLite undoes the creation of a file so */
 	return under_of(file)->pMethods->xTruncate(under_of(file), size);
 }
 
@@ -185,7 +189,9 @@ static int page_size(sqlite3_file *file, sqlite3_int64 *size)
 	int result = under_of(file)->pMethods->xFileSize(under_of(file), size);
 
 	/* SQLite would take a file without a page for a database without tables. */
-	return result == SQLITE_OK && page_file->has_head && *size < STORE_PAGE ? refuse(page_file, 0, true) : result;
+	return result == SQLITE_OK && page_file->has_head && *size < STORE_PAGE
+		       ? refuse(page_file, 0, true)
+		       : result;
 }
 
 static int page_lock(sqlite3_file *file, int kind)
@@ -239,12 +245,15 @@ static int page_shm_unmap(sqlite3_file *file, int is_deleted)
 }
 
 /* Of each version of SQLite's interface: a file may have no more calls than the one beneath. */
-#define METHODS_1                                                                                                          \
-	.xClose = page_close, .xRead = page_read, .xWrite = page_write, .xTruncate = page_truncate, .xSync = page_sync,         \
-	.xFileSize = page_size, .xLock = page_lock, .xUnlock = page_unlock, .xCheckReservedLock = page_check_lock,              \
-	.xFileControl = page_control, .xSectorSize = page_sector_size, .xDeviceCharacteristics = page_characteristics
-#define METHODS_2 \
-	METHODS_1, .xShmMap = page_shm_map, .xShmLock = page_shm_lock, .xShmBarrier = page_shm_barrier, .xShmUnmap = page_shm_unmap
+#define METHODS_1                                                                                  \
+	.xClose = page_close, .xRead = page_read, .xWrite = page_write,                            \
+	.xTruncate = page_truncate, .xSync = page_sync, .xFileSize = page_size,                    \
+	.xLock = page_lock, .xUnlock = page_unlock, .xCheckReservedLock = page_check_lock,         \
+	.xFileControl = page_control, .xSectorSize = page_sector_size,                             \
+	.xDeviceCharacteristics = page_characteristics
+#define METHODS_2                                                                                  \
+	METHODS_1, .xShmMap = page_shm_map, .xShmLock = page_shm_lock,                             \
+		   .xShmBarrier = page_shm_barrier, .xShmUnmap = page_shm_unmap
 
 static const sqlite3_io_methods methods[] = {
 	{.iVersion = 1, METHODS_1},
@@ -256,7 +265,8 @@ int page_file_size(int under)
 	return (int)sizeof(struct page_file) + under;
 }
 
-int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int flags, int *flags_out)
+int page_file_open(sqlite3_vfs *under, const char *name, sqlite3_file *file, int flags,
+		   int *flags_out)
 {
 	struct page_file *page_file = (struct page_file *)file;
 	unsigned char head[HEAD_SIZE];
@@ -276,12 +286,15 @@ sqlite3_file *page_file_of(sqlite3 *db, int pointer)
 {
 	sqlite3_file *file = NULL;
 
-	return sqlite3_file_control(db, NULL, pointer, &file) == SQLITE_OK && file && file->pMethods ? file : NULL;
+	return sqlite3_file_control(db, NULL, pointer, &file) == SQLITE_OK && file && file->pMethods
+		       ? file
+		       : NULL;
 }
 
 static struct page_file *ours(sqlite3_file *file)
 {
-	bool is_ours = file->pMethods >= methods && file->pMethods < methods + sizeof(methods) / sizeof(methods[0]);
+	bool is_ours = file->pMethods >= methods &&
+		       file->pMethods < methods + sizeof(methods) / sizeof(methods[0]);
 
 	return is_ours ? (struct page_file *)file : NULL;
 }

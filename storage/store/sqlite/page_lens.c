@@ -10,7 +10,7 @@
 #include "storage/store/store_messages.h"
 
 #define NAME "dynalith-lens"
-#define TABLE_LEAF 13         /* the first byte of such a page; of one where a value goes on it is 0 */
+#define TABLE_LEAF 13 /* the first byte of such a page; of one where a value goes on it is 0 */
 #define HEAD 100              /* of the first page; the bytes at these places of it: */
 #define RESERVED_AT 20
 #define CHANGES_AT 24
@@ -39,16 +39,19 @@ struct lens_file {
 	struct page_lens *lens;
 };
 
-/* The first page as any other: its head is gone, and what lies behind it moved up. The cells themselves stay where they are. */
+/* The first page as any other: its head is gone, and what lies behind it moved up. The cells
+ * themselves stay where they are. */
 static void move_up(unsigned char *page)
 {
 	const unsigned char *head = page + HEAD;
-	size_t n = CELL_PLACES_AT + (head[0] == TABLE_LEAF ? 0u : 4u) + 2 * (size_t)be16(head + CELLS_AT);
+	size_t n = CELL_PLACES_AT + (head[0] == TABLE_LEAF ? 0u : 4u) +
+		   2 * (size_t)be16(head + CELLS_AT);
 
 	memmove(page, head, n < STORE_PAGE - HEAD ? n : STORE_PAGE - HEAD);
 }
 
-static bool is_served(struct page_lens *lens, uint32_t number, enum raw_state state, const unsigned char *page, bool is_under)
+static bool is_served(struct page_lens *lens, uint32_t number, enum raw_state state,
+		      const unsigned char *page, bool is_under)
 {
 	bool is_leaf = page[0] == TABLE_LEAF;
 
@@ -93,7 +96,8 @@ static int lens_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 {
 	unsigned char page[STORE_PAGE];
 	size_t start = (size_t)(at % STORE_PAGE);
-	int result = lens_page(((struct lens_file *)file)->lens, (uint32_t)(at / STORE_PAGE + 1), page);
+	int result =
+		lens_page(((struct lens_file *)file)->lens, (uint32_t)(at / STORE_PAGE + 1), page);
 
 	if (result == SQLITE_OK && start + (size_t)n > STORE_PAGE)
 		return SQLITE_IOERR_READ;
@@ -104,7 +108,8 @@ static int lens_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 
 static int lens_size(sqlite3_file *file, sqlite3_int64 *size)
 {
-	*size = ((sqlite3_int64)((struct lens_file *)file)->lens->file->page_count + LENS_COUNT) * STORE_PAGE;
+	*size = ((sqlite3_int64)((struct lens_file *)file)->lens->file->page_count + LENS_COUNT) *
+		STORE_PAGE;
 	return SQLITE_OK;
 }
 
@@ -151,12 +156,23 @@ static int lens_property(sqlite3_file *file)
 	return 0;
 }
 
-static int lens_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *flags_out)
+static int lens_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+		     int *flags_out)
 {
 	static const sqlite3_io_methods methods = {
-		.iVersion = 1, .xClose = lens_close, .xRead = lens_read, .xWrite = lens_write, .xTruncate = lens_truncate, .xSync = lens_number,
-		.xFileSize = lens_size, .xLock = lens_number, .xUnlock = lens_number, .xCheckReservedLock = lens_check_lock, .xFileControl = lens_control,
-		.xSectorSize = lens_property, .xDeviceCharacteristics = lens_property,
+		.iVersion = 1,
+		.xClose = lens_close,
+		.xRead = lens_read,
+		.xWrite = lens_write,
+		.xTruncate = lens_truncate,
+		.xSync = lens_number,
+		.xFileSize = lens_size,
+		.xLock = lens_number,
+		.xUnlock = lens_number,
+		.xCheckReservedLock = lens_check_lock,
+		.xFileControl = lens_control,
+		.xSectorSize = lens_property,
+		.xDeviceCharacteristics = lens_property,
 	};
 
 	(void)name;
@@ -188,9 +204,12 @@ static int lens_full_name(sqlite3_vfs *vfs, const char *name, int n, char *out)
 static bool make_first(struct page_lens *lens)
 {
 	static const char sql[] =
-		"PRAGMA page_size = 4096; CREATE TABLE own (k, v); CREATE UNIQUE INDEX own_key ON own (k);"
-		"CREATE TABLE shared (n, k, v); CREATE UNIQUE INDEX shared_key ON shared (n, k); CREATE TABLE entries (type, name, tbl_name, rootpage, sql);"
-		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = rootpage - 2 + %u";
+		"PRAGMA page_size = 4096; CREATE TABLE own (k, v); CREATE UNIQUE INDEX own_key ON "
+		"own (k);"
+		"CREATE TABLE shared (n, k, v); CREATE UNIQUE INDEX shared_key ON shared (n, k); "
+		"CREATE TABLE entries (type, name, tbl_name, rootpage, sql);"
+		"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = rootpage - 2 + "
+		"%u";
 	uint32_t count = lens->file->page_count;
 	int reserved = lens->file->has_checksums ? PAGE_CHECK_BYTES : 0;
 	char text[sizeof(sql) + 16];
@@ -207,7 +226,8 @@ static bool make_first(struct page_lens *lens)
 	return is_made;
 }
 
-enum code page_lens_open(const struct raw_file *file, struct arena *arena, struct page_lens **out, struct err *err)
+enum code page_lens_open(const struct raw_file *file, struct arena *arena, struct page_lens **out,
+			 struct err *err)
 {
 	struct page_lens *lens = ARENA_NEW(arena, struct page_lens);
 	const sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
@@ -225,8 +245,10 @@ enum code page_lens_open(const struct raw_file *file, struct arena *arena, struc
 	lens->vfs.xFullPathname = lens_full_name;
 	*out = lens;
 	if (!make_first(lens) || sqlite3_vfs_register(&lens->vfs, 0) != SQLITE_OK ||
-	    sqlite3_open_v2("lens", &lens->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NAME) != SQLITE_OK)
-		return err_set(err, MSG_STORE_FAILED, lens->db ? sqlite3_errmsg(lens->db) : "out of memory");
+	    sqlite3_open_v2("lens", &lens->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NAME) !=
+		    SQLITE_OK)
+		return err_set(err, MSG_STORE_FAILED,
+			       lens->db ? sqlite3_errmsg(lens->db) : "out of memory");
 	guard_connection(lens->db);
 	page_lens_put(lens, LENS_OWN, LENS_SOUND, 0, -1);
 	return OK;
@@ -244,7 +266,8 @@ sqlite3 *page_lens_db(struct page_lens *lens)
 	return lens->db;
 }
 
-void page_lens_put(struct page_lens *lens, enum lens_over over, enum lens_mode mode, uint32_t page, int tree)
+void page_lens_put(struct page_lens *lens, enum lens_over over, enum lens_mode mode, uint32_t page,
+		   int tree)
 {
 	lens->pages[over] = page;
 	lens->mode = mode;

@@ -8,9 +8,11 @@
 
 void keyspace_name(struct keyspace keyspace, char *name)
 {
-	static const char *const parts[PART_INDEX] = {[PART_ITEMS] = "items", [PART_STREAM] = "stream", [PART_EXPIRY] = "expiry"};
+	static const char *const parts[PART_INDEX] = {
+		[PART_ITEMS] = "items", [PART_STREAM] = "stream", [PART_EXPIRY] = "expiry"};
 	static const char *const systems[SYSTEM_PART_COUNT] = {
-		[SYSTEM_TABLES] = "tables", [SYSTEM_COUNTERS] = "counters", [SYSTEM_TOKENS] = "tokens", [SYSTEM_TOKEN_EXPIRY] = "token_expiry",
+		[SYSTEM_TABLES] = "tables",     [SYSTEM_COUNTERS] = "counters",
+		[SYSTEM_TOKENS] = "tokens",     [SYSTEM_TOKEN_EXPIRY] = "token_expiry",
 		[SYSTEM_VERSIONS] = "versions",
 	};
 
@@ -19,11 +21,14 @@ void keyspace_name(struct keyspace keyspace, char *name)
 	else if (keyspace.table == 0 && keyspace.part < SYSTEM_PART_COUNT)
 		snprintf(name, KEYSPACE_NAME_MAX, "system_%s", systems[keyspace.part]);
 	else if (keyspace.part >= PART_INDEX)
-		snprintf(name, KEYSPACE_NAME_MAX, "index_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part - PART_INDEX);
+		snprintf(name, KEYSPACE_NAME_MAX, "index_%" PRIu64 "_%" PRIu32, keyspace.table,
+			 keyspace.part - PART_INDEX);
 	else if (parts[keyspace.part])
-		snprintf(name, KEYSPACE_NAME_MAX, "%s_%" PRIu64, parts[keyspace.part], keyspace.table);
+		snprintf(name, KEYSPACE_NAME_MAX, "%s_%" PRIu64, parts[keyspace.part],
+			 keyspace.table);
 	else
-		snprintf(name, KEYSPACE_NAME_MAX, "part_%" PRIu64 "_%" PRIu32, keyspace.table, keyspace.part);
+		snprintf(name, KEYSPACE_NAME_MAX, "part_%" PRIu64 "_%" PRIu32, keyspace.table,
+			 keyspace.part);
 }
 
 bool keyspace_name_read(const char *name, struct keyspace *keyspace)
@@ -41,7 +46,8 @@ bool keyspace_name_read(const char *name, struct keyspace *keyspace)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (strncmp(name, parts[i], strlen(parts[i])) != 0)
 			continue;
-		*keyspace = (struct keyspace){strtoull(name + strlen(parts[i]), &end, 10), numbers[i]};
+		*keyspace =
+			(struct keyspace){strtoull(name + strlen(parts[i]), &end, 10), numbers[i]};
 		if (*end == '_')
 			keyspace->part += (uint32_t)strtoul(end + 1, NULL, 10);
 		keyspace_name(*keyspace, own);
@@ -64,7 +70,8 @@ struct place place_of_keys(struct keyspace keyspace)
 	char name[KEYSPACE_NAME_MAX];
 
 	keyspace_name(keyspace, name); /* of 40 bytes at most */
-	snprintf(place.name, sizeof(place.name), PLACE_KEYS "%.*s", (int)(sizeof(place.name) - sizeof(PLACE_KEYS)), name);
+	snprintf(place.name, sizeof(place.name), PLACE_KEYS "%.*s",
+		 (int)(sizeof(place.name) - sizeof(PLACE_KEYS)), name);
 	return place;
 }
 
@@ -130,7 +137,8 @@ bool place_read_key(struct str key, struct keyspace *keyspace)
 	return true;
 }
 
-/* The name becomes part of a SQL statement: a file that others changed must not have a way to give another meaning to that. */
+/* The name becomes part of a SQL statement: a file that others changed must not have a way to give
+ * another meaning to that. */
 static bool read_name(const char *bytes, size_t n, struct place *place)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
@@ -157,7 +165,8 @@ bool place_read_unused(struct str key, struct place *place)
 	*place = (struct place){.number = 0};
 	if (key.n > 0 && key.p[0] == PLACE_FREE)
 		return read_name(key.p + 1, key.n - 1, place);
-	return key.n > 1 && key.p[0] == PLACE_DROPPED && place_read_value((struct str){key.p + 1, key.n - 1}, place);
+	return key.n > 1 && key.p[0] == PLACE_DROPPED &&
+	       place_read_value((struct str){key.p + 1, key.n - 1}, place);
 }
 
 bool place_is_same(const struct place *a, const struct place *b)

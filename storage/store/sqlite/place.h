@@ -1,20 +1,25 @@
 /*
- * place - where the rows of a keyspace lie: which SQL table, and which rows of it; internal to storage/store/sqlite.
+ * place - where the rows of a keyspace lie: which SQL table, and which rows of it; internal to
+ * storage/store/sqlite.
  *
- * Each connection reads SQLite's whole schema again after it changed. So the schema stays small and seldom changes:
- * - Items, indexes and expiry queues have a generated SQL table each, up to PLACES_OWN_MAX (places.h) in a file. Such a table gets the name of its first
- *   keyspace, such as items_12 or index_12_3. When that keyspace is dropped, the SQL table is kept for the next one.
- * - Keyspaces of small rows have tables of another kind, one b-tree of keys and values, in files of format 3 and later. Their names begin with PLACE_KEYS. A
- *   row that stands for another has that one's number there (rows.c).
- * - Streams, which stay for a day after their tables, and every keyspace beyond that number share one SQL table. There a number that is never used
- *   twice picks the rows of a keyspace among those of others.
+ * Each connection reads SQLite's whole schema again after it changed. So the schema stays small and
+ * seldom changes:
+ * - Items, indexes and expiry queues have a generated SQL table each, up to PLACES_OWN_MAX
+ * (places.h) in a file. Such a table gets the name of its first keyspace, such as items_12 or
+ * index_12_3. When that keyspace is dropped, the SQL table is kept for the next one.
+ * - Keyspaces of small rows have tables of another kind, one b-tree of keys and values, in files of
+ * format 3 and later. Their names begin with PLACE_KEYS. A row that stands for another has that
+ * one's number there (rows.c).
+ * - Streams, which stay for a day after their tables, and every keyspace beyond that number share
+ * one SQL table. There a number that is never used twice picks the rows of a keyspace among those
+ * of others.
  *
  * The rows of PLACE_KEYSPACE say what does not follow from a name:
- *   'k' table part -> number name   the keyspace lies there; no value: it was dropped, and others may have the SQL table of its name
- *   'f' name                        the SQL table is empty and free
- *   'd' number name                 the rows of a dropped keyspace: to be deleted, in pieces
- *   'n' -> number                   the last one that a keyspace got
- * A keyspace without a row lies in the SQL table of its own name. So files of earlier versions need no conversion.
+ *   'k' table part -> number name   the keyspace lies there; no value: it was dropped, and others
+ * may have the SQL table of its name 'f' name                        the SQL table is empty and
+ * free 'd' number name                 the rows of a dropped keyspace: to be deleted, in pieces 'n'
+ * -> number                   the last one that a keyspace got A keyspace without a row lies in the
+ * SQL table of its own name. So files of earlier versions need no conversion.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_PLACE_H
 #define DYNALITH_STORAGE_SQLITE_PLACE_H
@@ -30,10 +35,15 @@
 #define PLACE_KEYSPACE ((struct keyspace){0, PLACE_SYSTEM_PART})
 
 /* Of the rows of PLACE_KEYSPACE. */
-enum place_kind { PLACE_OF_KEYSPACE = 'k', PLACE_FREE = 'f', PLACE_DROPPED = 'd', PLACE_NUMBER = 'n' };
+enum place_kind {
+	PLACE_OF_KEYSPACE = 'k',
+	PLACE_FREE = 'f',
+	PLACE_DROPPED = 'd',
+	PLACE_NUMBER = 'n'
+};
 
 struct place {
-	uint64_t number;              /* of the keyspace's rows in a shared SQL table; 0: all its rows */
+	uint64_t number; /* of the keyspace's rows in a shared SQL table; 0: all its rows */
 	char name[KEYSPACE_NAME_MAX]; /* of the SQL table; empty: the keyspace was dropped */
 };
 
@@ -41,8 +51,8 @@ struct place {
 enum place_table { PLACE_TABLE_OWN, PLACE_TABLE_SHARED, PLACE_TABLE_KEYS, PLACE_TABLE_COUNT };
 
 /*
- * A value of PLACE_TABLE_KEYS is the number of the row that is meant, an integer, or where that is not known bytes as in other tables. This is the
- * value that the store gives.
+ * A value of PLACE_TABLE_KEYS is the number of the row that is meant, an integer, or where that is
+ * not known bytes as in other tables. This is the value that the store gives.
  */
 #define PLACE_KEYS_VALUE "iif(typeof(v) = 'integer', x'02', v)"
 
@@ -58,14 +68,16 @@ struct str place_value(const struct place *place, char *bytes);
 struct str place_key_free(const char *name, char *bytes);
 struct str place_key_dropped(const struct place *place, char *bytes);
 
-/* What a key of PLACE_OF_KEYSPACE, its value, and the keys of PLACE_DROPPED and PLACE_FREE say; false where they are none. */
+/* What a key of PLACE_OF_KEYSPACE, its value, and the keys of PLACE_DROPPED and PLACE_FREE say;
+ * false where they are none. */
 bool place_read_key(struct str key, struct keyspace *keyspace);
 bool place_read_value(struct str value, struct place *place);
 bool place_read_unused(struct str key, struct place *place);
 
 bool place_is_same(const struct place *a, const struct place *b);
 
-/* The name under which a SQL table is generated: items_12, index_12_3, stream_12, expiry_12, system_tables. `name` has room for KEYSPACE_NAME_MAX. */
+/* The name under which a SQL table is generated: items_12, index_12_3, stream_12, expiry_12,
+ * system_tables. `name` has room for KEYSPACE_NAME_MAX. */
 void keyspace_name(struct keyspace keyspace, char *name);
 
 /* The keyspace of that name; false where it is none of those that others may use. */

@@ -8,14 +8,18 @@
 
 static const char *const sizes_sql[PLACE_TABLE_COUNT] = {
 	[PLACE_TABLE_OWN] = "SELECT rowid, length(k) + length(v) FROM \"%s\" ORDER BY rowid",
-	[PLACE_TABLE_SHARED] = "SELECT k, length(k) + length(v) FROM \"%s\" WHERE n = ?3 ORDER BY k",
+	[PLACE_TABLE_SHARED] =
+		"SELECT k, length(k) + length(v) FROM \"%s\" WHERE n = ?3 ORDER BY k",
 	[PLACE_TABLE_KEYS] = "SELECT k, length(k) + length(v) FROM \"%s\" ORDER BY k",
 };
 static const char *const clear_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = "DELETE FROM \"%s\"", [PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE n = ?3", [PLACE_TABLE_KEYS] = "DELETE FROM \"%s\"",
+	[PLACE_TABLE_OWN] = "DELETE FROM \"%s\"",
+	[PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE n = ?3",
+	[PLACE_TABLE_KEYS] = "DELETE FROM \"%s\"",
 };
 static const char *const cut_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = "DELETE FROM \"%s\" WHERE rowid <= ?1", [PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE n = ?3 AND k <= ?1",
+	[PLACE_TABLE_OWN] = "DELETE FROM \"%s\" WHERE rowid <= ?1",
+	[PLACE_TABLE_SHARED] = "DELETE FROM \"%s\" WHERE n = ?3 AND k <= ?1",
 	[PLACE_TABLE_KEYS] = "DELETE FROM \"%s\" WHERE k <= ?1",
 };
 
@@ -23,29 +27,42 @@ static const char *const cut_sql[PLACE_TABLE_COUNT] = {
 static const char *const drop_index_sql = "DROP INDEX \"%s_key\"";
 
 /*
- * A copy, by the kind of the SQL table that gets the rows, and of the one that has them. "SELECT *" between two of the same kind is what SQLite
- * does without looking into the rows; rows keep their numbers.
+ * A copy, by the kind of the SQL table that gets the rows, and of the one that has them. "SELECT *"
+ * between two of the same kind is what SQLite does without looking into the rows; rows keep their
+ * numbers.
  */
 static const char *const into_sql[PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = "INSERT INTO \"%s\"", [PLACE_TABLE_SHARED] = "INSERT INTO \"%s\" (n, k, v)", [PLACE_TABLE_KEYS] = "INSERT INTO \"%s\"",
+	[PLACE_TABLE_OWN] = "INSERT INTO \"%s\"",
+	[PLACE_TABLE_SHARED] = "INSERT INTO \"%s\" (n, k, v)",
+	[PLACE_TABLE_KEYS] = "INSERT INTO \"%s\"",
 };
 static const char *const from_sql[PLACE_TABLE_COUNT][PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] = {
-		[PLACE_TABLE_OWN] = " SELECT * FROM \"%s\"", [PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
-		[PLACE_TABLE_KEYS] = " SELECT k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
-	},
-	[PLACE_TABLE_SHARED] = {
-		[PLACE_TABLE_OWN] = " SELECT ?4, k, v FROM \"%s\" ORDER BY k", [PLACE_TABLE_SHARED] = " SELECT ?4, k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
-		[PLACE_TABLE_KEYS] = " SELECT ?4, k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
-	},
-	[PLACE_TABLE_KEYS] = {
-		[PLACE_TABLE_OWN] = " SELECT k, v FROM \"%s\" ORDER BY k", [PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
-		[PLACE_TABLE_KEYS] = " SELECT * FROM \"%s\"",
-	},
+	[PLACE_TABLE_OWN] =
+		{
+			[PLACE_TABLE_OWN] = " SELECT * FROM \"%s\"",
+			[PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
+			[PLACE_TABLE_KEYS] =
+				" SELECT k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
+		},
+	[PLACE_TABLE_SHARED] =
+		{
+			[PLACE_TABLE_OWN] = " SELECT ?4, k, v FROM \"%s\" ORDER BY k",
+			[PLACE_TABLE_SHARED] =
+				" SELECT ?4, k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
+			[PLACE_TABLE_KEYS] =
+				" SELECT ?4, k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
+		},
+	[PLACE_TABLE_KEYS] =
+		{
+			[PLACE_TABLE_OWN] = " SELECT k, v FROM \"%s\" ORDER BY k",
+			[PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
+			[PLACE_TABLE_KEYS] = " SELECT * FROM \"%s\"",
+		},
 };
 
 /* Of all kinds: the statement about the place. */
-static enum code prepare(struct connection *connection, const char *const *sql, const struct place *place, sqlite3_stmt **statement, struct err *err)
+static enum code prepare(struct connection *connection, const char *const *sql,
+			 const struct place *place, sqlite3_stmt **statement, struct err *err)
 {
 	bool is_shared = place->number != 0;
 	char text[256];
@@ -61,7 +78,8 @@ static enum code prepare(struct connection *connection, const char *const *sql, 
 /* Runs a statement without results, and finalises it. */
 static enum code run(struct connection *connection, sqlite3_stmt *statement, struct err *err)
 {
-	enum code code = sqlite3_step(statement) == SQLITE_DONE ? OK : connection_error(connection, err);
+	enum code code =
+		sqlite3_step(statement) == SQLITE_DONE ? OK : connection_error(connection, err);
 
 	sqlite3_finalize(statement);
 	return code;
@@ -76,15 +94,18 @@ static enum code create_index(struct connection *connection, const char *name, s
 }
 
 /* Indexes of the SQL table: of those, how many have a name. Files of 0.1.0 have others. */
-static enum code count_indexes(struct connection *connection, const char *name, int64_t *n, int64_t *named, struct err *err)
+static enum code count_indexes(struct connection *connection, const char *name, int64_t *n,
+			       int64_t *named, struct err *err)
 {
-	static const char sql[] = "SELECT count(*), count(sql) FROM sqlite_master WHERE type = 'index' AND tbl_name = ?1";
+	static const char sql[] = "SELECT count(*), count(sql) FROM sqlite_master WHERE type = "
+				  "'index' AND tbl_name = ?1";
 	sqlite3_stmt *statement;
 
 	if (sqlite3_prepare_v2(connection->db, sql, -1, &statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-	enum code code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
+	enum code code =
+		sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
 	*n = code == OK ? sqlite3_column_int64(statement, 0) : 0;
 	*named = code == OK ? sqlite3_column_int64(statement, 1) : 0;
 	sqlite3_finalize(statement);
@@ -92,7 +113,8 @@ static enum code count_indexes(struct connection *connection, const char *name, 
 }
 
 /* Makes the index of an empty SQL table of one keyspace where places_tidy() dropped it. */
-static enum code mend_index(struct connection *connection, const struct place *place, struct err *err)
+static enum code mend_index(struct connection *connection, const struct place *place,
+			    struct err *err)
 {
 	int64_t n, named;
 	bool is_own = place_table(place) == PLACE_TABLE_OWN;
@@ -101,7 +123,8 @@ static enum code mend_index(struct connection *connection, const struct place *p
 	return code == OK && is_own && n == 0 ? create_index(connection, place->name, err) : code;
 }
 
-static enum code create_table(struct connection *connection, enum file_schema_table kind, const char *name, struct err *err)
+static enum code create_table(struct connection *connection, enum file_schema_table kind,
+			      const char *name, struct err *err)
 {
 	char sql[FILE_SCHEMA_SQL_MAX];
 
@@ -112,20 +135,24 @@ static enum code create_table(struct connection *connection, enum file_schema_ta
 
 static bool has_table(struct connection *connection, const char *name)
 {
-	return sqlite3_table_column_metadata(connection->db, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+	return sqlite3_table_column_metadata(connection->db, NULL, name, NULL, NULL, NULL, NULL,
+					     NULL, NULL) == SQLITE_OK;
 }
 
-enum code places_create_system(struct connection *connection, struct keyspace keyspace, struct err *err)
+enum code places_create_system(struct connection *connection, struct keyspace keyspace,
+			       struct err *err)
 {
 	return create_table(connection, FILE_SCHEMA_SYSTEM, place_of_name(keyspace).name, err);
 }
 
 /* Puts a row of PLACE_KEYSPACE, or deletes it. */
-static enum code change(struct connection *connection, enum statement kind, struct str key, struct str value, struct err *err)
+static enum code change(struct connection *connection, enum statement kind, struct str key,
+			struct str value, struct err *err)
 {
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = connection_statement(connection, PLACE_KEYSPACE, kind, &slot, &statement, err);
+	enum code code =
+		connection_statement(connection, PLACE_KEYSPACE, kind, &slot, &statement, err);
 
 	if (code != OK)
 		return code;
@@ -138,7 +165,8 @@ static enum code change(struct connection *connection, enum statement kind, stru
 	return code;
 }
 
-static enum code put(struct connection *connection, struct str key, struct str value, struct err *err)
+static enum code put(struct connection *connection, struct str key, struct str value,
+		     struct err *err)
 {
 	return change(connection, STATEMENT_PUT, key, value, err);
 }
@@ -148,7 +176,8 @@ static enum code del(struct connection *connection, struct str key, struct err *
 	return change(connection, STATEMENT_DEL, key, STR_ABSENT, err);
 }
 
-static enum code put_place(struct connection *connection, struct keyspace keyspace, const struct place *place, struct err *err)
+static enum code put_place(struct connection *connection, struct keyspace keyspace,
+			   const struct place *place, struct err *err)
 {
 	char key[PLACE_ROW_MAX], value[PLACE_ROW_MAX];
 
@@ -158,13 +187,15 @@ static enum code put_place(struct connection *connection, struct keyspace keyspa
 /* Visits the rows of a kind until `visit` returns false. */
 typedef bool visit_row(void *context, struct str key, struct str value);
 
-static enum code each_row(struct connection *connection, enum place_kind kind, visit_row *visit, void *context, struct err *err)
+static enum code each_row(struct connection *connection, enum place_kind kind, visit_row *visit,
+			  void *context, struct err *err)
 {
 	const char low = (char)kind, high = (char)(kind + 1);
 	struct slot *slot;
 	sqlite3_stmt *statement;
 	int result;
-	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_FORWARD, &slot, &statement, err);
+	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_FORWARD, &slot,
+					      &statement, err);
 
 	if (code != OK) /* a file of an earlier version has none */
 		return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
@@ -172,10 +203,13 @@ static enum code each_row(struct connection *connection, enum place_kind kind, v
 	sqlite3_bind_blob64(statement, 2, &high, 1, SQLITE_STATIC);
 	slot->busy++;
 	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
-		const char *key = sqlite3_column_blob(statement, 0), *value = sqlite3_column_blob(statement, 1);
+		const char *key = sqlite3_column_blob(statement, 0),
+			   *value = sqlite3_column_blob(statement, 1);
 
-		if (!visit(context, (struct str){key ? key : "", (size_t)sqlite3_column_bytes(statement, 0)},
-			   (struct str){value ? value : "", (size_t)sqlite3_column_bytes(statement, 1)}))
+		if (!visit(context,
+			   (struct str){key ? key : "", (size_t)sqlite3_column_bytes(statement, 0)},
+			   (struct str){value ? value : "",
+					(size_t)sqlite3_column_bytes(statement, 1)}))
 			break;
 	}
 	if (result != SQLITE_ROW && result != SQLITE_DONE)
@@ -215,7 +249,8 @@ static bool find_free(void *context, struct str key, struct str value)
 }
 
 /* The first SQL table of the kind that is free; without a name where there is none. */
-static enum code first_free(struct connection *connection, enum place_table table, struct place *place, struct err *err)
+static enum code first_free(struct connection *connection, enum place_table table,
+			    struct place *place, struct err *err)
 {
 	struct search search = {.table = table};
 	enum code code = each_row(connection, PLACE_FREE, find_free, &search, err);
@@ -228,7 +263,10 @@ static enum code first_free(struct connection *connection, enum place_table tabl
 static enum code is_at_most(struct connection *connection, bool *is, struct err *err)
 {
 	int64_t n = 0;
-	enum code code = connection_number(connection, "SELECT count(*) FROM (SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 600)", &n, err);
+	enum code code = connection_number(
+		connection,
+		"SELECT count(*) FROM (SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 600)",
+		&n, err);
 
 	*is = n >= PLACES_OWN_MAX;
 	return code;
@@ -249,7 +287,9 @@ static enum code share(struct connection *connection, struct keyspace keyspace, 
 	const char kind = PLACE_NUMBER;
 	struct place place = {.number = 0, .name = PLACE_SHARED};
 	char value[PLACE_ROW_MAX];
-	enum code code = has_table(connection, PLACE_SHARED) ? OK : create_table(connection, FILE_SCHEMA_SHARED, PLACE_SHARED, err);
+	enum code code = has_table(connection, PLACE_SHARED)
+				 ? OK
+				 : create_table(connection, FILE_SCHEMA_SHARED, PLACE_SHARED, err);
 
 	if (code == OK)
 		code = each_row(connection, PLACE_NUMBER, read_number, &place.number, err);
@@ -260,7 +300,8 @@ static enum code share(struct connection *connection, struct keyspace keyspace, 
 }
 
 /* Gives the keyspace a SQL table that is free. Earlier versions left some without their index. */
-static enum code take(struct connection *connection, struct keyspace keyspace, const struct place *unused, struct err *err)
+static enum code take(struct connection *connection, struct keyspace keyspace,
+		      const struct place *unused, struct err *err)
 {
 	const struct place own = place_of_name(keyspace);
 	char key[PLACE_ROW_MAX];
@@ -276,11 +317,14 @@ static enum code take(struct connection *connection, struct keyspace keyspace, c
 static enum code prepare_file(struct connection *connection, struct err *err)
 {
 	connection->own.has_moved = true;
-	return has_table(connection, place_of_name(PLACE_KEYSPACE).name) ? OK : places_create_system(connection, PLACE_KEYSPACE, err);
+	return has_table(connection, place_of_name(PLACE_KEYSPACE).name)
+		       ? OK
+		       : places_create_system(connection, PLACE_KEYSPACE, err);
 }
 
 /* A SQL table of the keyspace's own for small rows. */
-static enum code create_keys(struct connection *connection, struct keyspace keyspace, struct err *err)
+static enum code create_keys(struct connection *connection, struct keyspace keyspace,
+			     struct err *err)
 {
 	const struct place place = place_of_keys(keyspace);
 	enum code code = create_table(connection, FILE_SCHEMA_KEYS, place.name, err);
@@ -288,7 +332,8 @@ static enum code create_keys(struct connection *connection, struct keyspace keys
 	return code == OK ? put_place(connection, keyspace, &place, err) : code;
 }
 
-static enum code create(struct connection *connection, struct keyspace keyspace, enum place_table table, struct err *err)
+static enum code create(struct connection *connection, struct keyspace keyspace,
+			enum place_table table, struct err *err)
 {
 	struct place place, unused;
 	bool is_full;
@@ -310,9 +355,12 @@ static enum code create(struct connection *connection, struct keyspace keyspace,
 	if (code != OK)
 		return code;
 	/* where it was dropped, others have the SQL table of its name */
-	if (is_full || found != OK || (table == PLACE_TABLE_KEYS && has_table(connection, place_of_keys(keyspace).name)))
+	if (is_full || found != OK ||
+	    (table == PLACE_TABLE_KEYS && has_table(connection, place_of_keys(keyspace).name)))
 		return share(connection, keyspace, err);
-	return table == PLACE_TABLE_KEYS ? create_keys(connection, keyspace, err) : create_table(connection, FILE_SCHEMA_OWN, place.name, err);
+	return table == PLACE_TABLE_KEYS
+		       ? create_keys(connection, keyspace, err)
+		       : create_table(connection, FILE_SCHEMA_OWN, place.name, err);
 }
 
 enum code places_create(struct connection *connection, struct keyspace keyspace, struct err *err)
@@ -320,12 +368,14 @@ enum code places_create(struct connection *connection, struct keyspace keyspace,
 	return create(connection, keyspace, PLACE_TABLE_OWN, err);
 }
 
-enum code places_create_small(struct connection *connection, struct keyspace keyspace, struct err *err)
+enum code places_create_small(struct connection *connection, struct keyspace keyspace,
+			      struct err *err)
 {
 	return create(connection, keyspace, PLACE_TABLE_KEYS, err);
 }
 
-enum code places_copy(struct connection *connection, struct keyspace from, struct keyspace to, struct err *err)
+enum code places_copy(struct connection *connection, struct keyspace from, struct keyspace to,
+		      struct err *err)
 {
 	struct place source, target;
 	sqlite3_stmt *statement;
@@ -337,7 +387,8 @@ enum code places_copy(struct connection *connection, struct keyspace from, struc
 	if (code != OK)
 		return code;
 	sqlite3_snprintf(sizeof(into), into, into_sql[place_table(&target)], target.name);
-	sqlite3_snprintf(sizeof(select), select, from_sql[place_table(&target)][place_table(&source)], source.name);
+	sqlite3_snprintf(sizeof(select), select,
+			 from_sql[place_table(&target)][place_table(&source)], source.name);
 	struct str sql = str_printf(err->arena, "%s%s", into, select);
 	if (sqlite3_prepare_v2(connection->db, sql.p, (int)sql.n, &statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
@@ -357,7 +408,8 @@ struct extent {
 	struct str key;
 };
 
-static enum code measure(struct connection *connection, const struct place *place, size_t rows, uint64_t bytes, struct extent *extent, struct err *err)
+static enum code measure(struct connection *connection, const struct place *place, size_t rows,
+			 uint64_t bytes, struct extent *extent, struct err *err)
 {
 	sqlite3_stmt *statement;
 	int result;
@@ -366,13 +418,17 @@ static enum code measure(struct connection *connection, const struct place *plac
 	*extent = (struct extent){.is_all = false};
 	if (code != OK)
 		return code;
-	while ((result = sqlite3_step(statement)) == SQLITE_ROW && extent->rows < rows && extent->bytes < bytes) {
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW && extent->rows < rows &&
+	       extent->bytes < bytes) {
 		extent->rows++;
 		extent->bytes += (uint64_t)sqlite3_column_int64(statement, 1);
 		if (place_table(place) == PLACE_TABLE_OWN)
 			extent->rowid = sqlite3_column_int64(statement, 0);
 		else if (extent->rows == rows || extent->bytes >= bytes)
-			extent->key = str_copy(err->arena, (struct str){sqlite3_column_blob(statement, 0), (size_t)sqlite3_column_bytes(statement, 0)});
+			extent->key =
+				str_copy(err->arena,
+					 (struct str){sqlite3_column_blob(statement, 0),
+						      (size_t)sqlite3_column_bytes(statement, 0)});
 	}
 	extent->is_all = result == SQLITE_DONE;
 	if (result != SQLITE_ROW && result != SQLITE_DONE)
@@ -390,7 +446,8 @@ static enum code clear(struct connection *connection, const struct place *place,
 }
 
 /* Deletes the rows up to the end of the extent. */
-static enum code cut(struct connection *connection, const struct place *place, const struct extent *extent, struct err *err)
+static enum code cut(struct connection *connection, const struct place *place,
+		     const struct extent *extent, struct err *err)
 {
 	sqlite3_stmt *statement;
 	enum code code = prepare(connection, cut_sql, place, &statement, err);
@@ -405,10 +462,12 @@ static enum code cut(struct connection *connection, const struct place *place, c
 }
 
 /*
- * The keys of rows that lie side by side are anywhere in the index, so each piece of them would write hundreds of its pages. Without the index a piece
- * leaves next to nothing in the log. To drop the index takes 10 ms for 400,000 keys.
+ * The keys of rows that lie side by side are anywhere in the index, so each piece of them would
+ * write hundreds of its pages. Without the index a piece leaves next to nothing in the log. To drop
+ * the index takes 10 ms for 400,000 keys.
  */
-static enum code drop_index(struct connection *connection, const struct place *place, bool *is_bare, bool *is_dropped, struct err *err)
+static enum code drop_index(struct connection *connection, const struct place *place, bool *is_bare,
+			    bool *is_dropped, struct err *err)
 {
 	int64_t n = 0, named = 0;
 	char sql[256];
@@ -427,10 +486,12 @@ static enum code set_free(struct connection *connection, const struct place *pla
 {
 	char key[PLACE_ROW_MAX];
 
-	return place->number == 0 ? put(connection, place_key_free(place->name, key), STR(""), err) : OK;
+	return place->number == 0 ? put(connection, place_key_free(place->name, key), STR(""), err)
+				  : OK;
 }
 
-enum code places_drop(struct connection *connection, struct keyspace keyspace, bool *is_left, struct err *err)
+enum code places_drop(struct connection *connection, struct keyspace keyspace, bool *is_left,
+		      struct err *err)
 {
 	const struct place own = place_of_name(keyspace), none = {.number = 0};
 	struct place place;
@@ -447,7 +508,8 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
 		return code;
 	connection_forget(connection);
 	/* its name must not lead to a SQL table that another keyspace has or may get */
-	code = has_table(connection, own.name) ? put_place(connection, keyspace, &none, err) : del(connection, place_key(keyspace, key), err);
+	code = has_table(connection, own.name) ? put_place(connection, keyspace, &none, err)
+					       : del(connection, place_key(keyspace, key), err);
 	if (code == OK)
 		code = measure(connection, &place, FEW_ROWS, FEW_BYTES, &extent, err);
 	if (code != OK)
@@ -475,7 +537,8 @@ enum code places_measure(struct connection *connection, struct place *small, str
 	return code;
 }
 
-enum code places_tidy(struct connection *connection, const struct place *small, enum places_tidied *tidied, struct err *err)
+enum code places_tidy(struct connection *connection, const struct place *small,
+		      enum places_tidied *tidied, struct err *err)
 {
 	struct place place;
 	struct extent extent = {.is_all = true};
@@ -492,10 +555,13 @@ enum code places_tidy(struct connection *connection, const struct place *small, 
 	if (code != OK || is_dropped)
 		return code;
 	if (!place_is_same(&place, small))
-		code = measure(connection, &place, is_bare ? PLACES_BARE_ROWS : PLACES_PIECE_ROWS, is_bare ? PLACES_BARE_BYTES : PLACES_PIECE_BYTES, &extent, err);
+		code = measure(connection, &place, is_bare ? PLACES_BARE_ROWS : PLACES_PIECE_ROWS,
+			       is_bare ? PLACES_BARE_BYTES : PLACES_PIECE_BYTES, &extent, err);
 	if (code == OK)
-		code = extent.is_all ? clear(connection, &place, err) : cut(connection, &place, &extent, err);
-	if (code == OK && extent.is_all) /* the index may be dropped since an earlier piece, when the place was not small yet */
+		code = extent.is_all ? clear(connection, &place, err)
+				     : cut(connection, &place, &extent, err);
+	if (code == OK && extent.is_all) /* the index may be dropped since an earlier piece, when
+					    the place was not small yet */
 		code = mend_index(connection, &place, err);
 	if (code != OK || !extent.is_all)
 		return code;
@@ -505,12 +571,15 @@ enum code places_tidy(struct connection *connection, const struct place *small, 
 	return code == OK ? set_free(connection, &place, err) : code;
 }
 
-enum code places_stat(struct connection *connection, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+enum code places_stat(struct connection *connection, struct keyspace keyspace,
+		      struct store_stat *stat, struct err *err)
 {
 	static const char *const sums[PLACE_TABLE_COUNT] = {
 		[PLACE_TABLE_OWN] = "SELECT count(*), total(length(k) + length(v)) FROM \"%s\"",
-		[PLACE_TABLE_SHARED] = "SELECT count(*), total(length(k) + length(v)) FROM \"%s\" WHERE n = ?3",
-		[PLACE_TABLE_KEYS] = "SELECT count(*), total(length(k) + length(" PLACE_KEYS_VALUE ")) FROM \"%s\"",
+		[PLACE_TABLE_SHARED] =
+			"SELECT count(*), total(length(k) + length(v)) FROM \"%s\" WHERE n = ?3",
+		[PLACE_TABLE_KEYS] = "SELECT count(*), total(length(k) + length(" PLACE_KEYS_VALUE
+				     ")) FROM \"%s\"",
 	};
 	struct place place;
 	sqlite3_stmt *statement;
@@ -537,7 +606,8 @@ struct listing {
 
 static void add(struct listing *listing, struct keyspace keyspace)
 {
-	listing->found = arena_room(listing->arena, listing->found, listing->n, sizeof(*listing->found));
+	listing->found =
+		arena_room(listing->arena, listing->found, listing->n, sizeof(*listing->found));
 	listing->found[listing->n++] = keyspace;
 }
 
@@ -550,7 +620,9 @@ static enum code list_named(struct connection *connection, struct listing *listi
 	int result;
 	enum code code = OK;
 
-	if (sqlite3_prepare_v2(connection->db, "SELECT name FROM sqlite_master WHERE type = 'table'", -1, &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(connection->db,
+			       "SELECT name FROM sqlite_master WHERE type = 'table'", -1,
+			       &statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
 	while (code == OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(statement, 0);
@@ -579,7 +651,8 @@ static bool list_row(void *context, struct str key, struct str value)
 	return true;
 }
 
-enum code places_list(struct connection *connection, struct arena *arena, const struct keyspace **keyspaces, size_t *n, struct err *err)
+enum code places_list(struct connection *connection, struct arena *arena,
+		      const struct keyspace **keyspaces, size_t *n, struct err *err)
 {
 	struct listing listing = {.arena = arena};
 	enum code code = list_named(connection, &listing, err);

@@ -2,15 +2,20 @@
 
 #define RESERVE_SHARE 8                /* of the limit, kept for the log and for what makes room */
 #define RESERVE_MAX (4 * QUOTA_LOG_MAX)
-#define LOG_SHARE 4                    /* of the reserve, or of all that is left: when the log is started over; as much goes to what makes room */
+#define LOG_SHARE                                                                                  \
+	4 /* of the reserve, or of all that is left: when the log is started over; as much goes to \
+	     what makes room */
 #define SLACK (64 << 10)               /* more than the inner pages that a value needs */
 
 struct quota quota_of(uint64_t limit)
 {
-	uint64_t reserve = limit / RESERVE_SHARE < RESERVE_MAX ? limit / RESERVE_SHARE : RESERVE_MAX;
+	uint64_t reserve =
+		limit / RESERVE_SHARE < RESERVE_MAX ? limit / RESERVE_SHARE : RESERVE_MAX;
 
 	return (struct quota){
-		.limit = limit, .data_max = limit - reserve, .data_most = limit - reserve + reserve / LOG_SHARE,
+		.limit = limit,
+		.data_max = limit - reserve,
+		.data_most = limit - reserve + reserve / LOG_SHARE,
 		.log_least = reserve - reserve / LOG_SHARE,
 	};
 }
@@ -22,7 +27,8 @@ uint64_t quota_log_short(const struct quota *quota)
 
 uint64_t quota_log_usual(const struct quota *quota)
 {
-	uint64_t left = quota->limit > quota->data_next ? quota->limit - quota->data_next : 0, least = quota_log_short(quota);
+	uint64_t left = quota->limit > quota->data_next ? quota->limit - quota->data_next : 0,
+		 least = quota_log_short(quota);
 
 	if (left / LOG_SHARE < least)
 		return least;
@@ -42,7 +48,8 @@ void quota_commit(struct quota *quota)
 
 bool quota_admits_data(struct quota *quota, uint64_t bytes)
 {
-	if (quota->limit && bytes > quota->data && bytes > (quota->is_growing ? quota->data_max : quota->data_most)) {
+	if (quota->limit && bytes > quota->data &&
+	    bytes > (quota->is_growing ? quota->data_max : quota->data_most)) {
 		quota->is_refused = true;
 		return false;
 	}

@@ -1,13 +1,15 @@
 /*
- * quota - a limit of the bytes that a store takes, its log included; internal to storage/store/sqlite. In memory the log are the pages that a
- * transaction replaces.
+ * quota - a limit of the bytes that a store takes, its log included; internal to
+ * storage/store/sqlite. In memory the log are the pages that a transaction replaces.
  *
- * The limit is parted: the database grows up to `data_max`. The rest, an eighth, is kept for the log, and a quarter of that lets the database grow
- * a little more for transactions that put no rows of items or indexes. So what makes room goes on at the limit: a delete needs the log, and
- * with a stream a record. A log may take what the database leaves of the limit, and in any case its part.
+ * The limit is parted: the database grows up to `data_max`. The rest, an eighth, is kept for the
+ * log, and a quarter of that lets the database grow a little more for transactions that put no rows
+ * of items or indexes. So what makes room goes on at the limit: a delete needs the log, and with a
+ * stream a record. A log may take what the database leaves of the limit, and in any case its part.
  *
- * The file systems ask for each write that makes a file longer (log_file.h, memory_file.h); what is refused ends the transaction with
- * SQLITE_FULL, and nothing of it is kept. Pages that are free within the database are used again, so they do not count as growth.
+ * The file systems ask for each write that makes a file longer (log_file.h, memory_file.h); what is
+ * refused ends the transaction with SQLITE_FULL, and nothing of it is kept. Pages that are free
+ * within the database are used again, so they do not count as growth.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_QUOTA_H
 #define DYNALITH_STORAGE_SQLITE_QUOTA_H
@@ -31,7 +33,8 @@ struct quota {
 
 struct quota quota_of(uint64_t limit);
 
-/* How long the log may be before it is started over: a part of what the data leaves of the limit, at most QUOTA_LOG_MAX. */
+/* How long the log may be before it is started over: a part of what the data leaves of the limit,
+ * at most QUOTA_LOG_MAX. */
 uint64_t quota_log_usual(const struct quota *quota);
 
 /* The least of it. */

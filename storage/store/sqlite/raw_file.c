@@ -18,7 +18,7 @@
 #define LOG_SALTS_AT 16
 #define FRAME_SALTS_AT 8
 #define FRAME_SUM_AT 16
-#define FRAME_SUMMED 8        /* bytes of a frame's head that its checksum covers, before the page */
+#define FRAME_SUMMED 8 /* bytes of a frame's head that its checksum covers, before the page */
 #define FORMAT_AT 60          /* in the file's head: PRAGMA user_version */
 #define FORMAT_CHECKED 2      /* the first format with checksums */
 #define CHECKED (STORE_PAGE - PAGE_CHECK_BYTES)
@@ -31,7 +31,9 @@ struct sum {
 
 static uint32_t word(const struct sum *sum, const unsigned char *p)
 {
-	return sum->is_big_endian ? be32(p) : (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+	return sum->is_big_endian
+		       ? be32(p)
+		       : (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
 static void add(struct sum *sum, const unsigned char *bytes, size_t n)
@@ -49,7 +51,8 @@ static bool is_sum(const struct sum *sum, const unsigned char *stored)
 
 static bool read_log_head(const struct raw_file *file, unsigned char *head, struct sum *sum)
 {
-	if (file->log_fd < 0 || pread(file->log_fd, head, LOG_FILE_HEAD, 0) != LOG_FILE_HEAD || (be32(head) & ~1u) != LOG_MAGIC || be32(head + 8) != STORE_PAGE)
+	if (file->log_fd < 0 || pread(file->log_fd, head, LOG_FILE_HEAD, 0) != LOG_FILE_HEAD ||
+	    (be32(head) & ~1u) != LOG_MAGIC || be32(head + 8) != STORE_PAGE)
 		return false;
 	*sum = (struct sum){.is_big_endian = be32(head) & 1};
 	add(sum, head, LOG_FILE_HEAD - 8);
@@ -57,9 +60,11 @@ static bool read_log_head(const struct raw_file *file, unsigned char *head, stru
 }
 
 /* The next frame, where it is a whole one of this log. */
-static bool read_frame(const struct raw_file *file, const unsigned char *log_head, uint32_t number, struct sum *sum, unsigned char *frame)
+static bool read_frame(const struct raw_file *file, const unsigned char *log_head, uint32_t number,
+		       struct sum *sum, unsigned char *frame)
 {
-	if (pread(file->log_fd, frame, LOG_FILE_FRAME_HEAD + STORE_PAGE, (off_t)log_file_frame_at(number)) != LOG_FILE_FRAME_HEAD + STORE_PAGE ||
+	if (pread(file->log_fd, frame, LOG_FILE_FRAME_HEAD + STORE_PAGE,
+		  (off_t)log_file_frame_at(number)) != LOG_FILE_FRAME_HEAD + STORE_PAGE ||
 	    memcmp(frame + FRAME_SALTS_AT, log_head + LOG_SALTS_AT, 8) != 0 || be32(frame) == 0)
 		return false;
 	add(sum, frame, FRAME_SUMMED);
@@ -67,7 +72,8 @@ static bool read_frame(const struct raw_file *file, const unsigned char *log_hea
 	return is_sum(sum, frame + FRAME_SUM_AT);
 }
 
-/* How many frames there are up to the last whole transaction, and how many pages the file has behind it. */
+/* How many frames there are up to the last whole transaction, and how many pages the file has
+ * behind it. */
 static uint32_t measure_log(const struct raw_file *file, uint32_t *pages)
 {
 	unsigned char head[LOG_FILE_HEAD], frame[LOG_FILE_FRAME_HEAD + STORE_PAGE];
@@ -95,7 +101,8 @@ static bool index_log(struct raw_file *file, struct arena *arena)
 	file->page_count = pages;
 	file->frames = arena_calloc(arena, (size_t)pages + 1, sizeof(*file->frames));
 	for (uint32_t frame = 1; frame <= whole; frame++) {
-		if (pread(file->log_fd, number, sizeof(number), (off_t)log_file_frame_at(frame)) != sizeof(number))
+		if (pread(file->log_fd, number, sizeof(number), (off_t)log_file_frame_at(frame)) !=
+		    sizeof(number))
 			return false;
 		if (be32(number) <= pages)
 			file->frames[be32(number)] = frame;
@@ -103,7 +110,8 @@ static bool index_log(struct raw_file *file, struct arena *arena)
 	return true;
 }
 
-enum code raw_file_open(int fd, const char *path, struct arena *arena, struct raw_file *file, struct err *err)
+enum code raw_file_open(int fd, const char *path, struct arena *arena, struct raw_file *file,
+			struct err *err)
 {
 	unsigned char page[STORE_PAGE];
 	struct stat status;
@@ -120,7 +128,8 @@ enum code raw_file_open(int fd, const char *path, struct arena *arena, struct ra
 	/* either shows it, so that damage to one of the two does no harm */
 	(void)raw_file_read(file, 1, page);
 	uint32_t format = be32(page + FORMAT_AT);
-	file->has_checksums = page_file_has_checksums(page) || (format >= FORMAT_CHECKED && format <= SQLITE_STORE_FORMAT);
+	file->has_checksums = page_file_has_checksums(page) ||
+			      (format >= FORMAT_CHECKED && format <= SQLITE_STORE_FORMAT);
 	return OK;
 }
 
@@ -152,8 +161,11 @@ static bool mend(unsigned char *page, uint32_t number)
 enum raw_state raw_file_read(const struct raw_file *file, uint32_t number, unsigned char *page)
 {
 	bool is_logged = file->frames && number <= file->page_count && file->frames[number];
-	off_t at = is_logged ? (off_t)log_file_frame_at(file->frames[number]) + LOG_FILE_FRAME_HEAD : (off_t)(number - 1) * STORE_PAGE;
-	ssize_t n = number == 0 || number > file->page_count ? 0 : pread(is_logged ? file->log_fd : file->fd, page, STORE_PAGE, at);
+	off_t at = is_logged ? (off_t)log_file_frame_at(file->frames[number]) + LOG_FILE_FRAME_HEAD
+			     : (off_t)(number - 1) * STORE_PAGE;
+	ssize_t n = number == 0 || number > file->page_count
+			    ? 0
+			    : pread(is_logged ? file->log_fd : file->fd, page, STORE_PAGE, at);
 
 	if (n != STORE_PAGE) {
 		memset(page + (n > 0 ? n : 0), 0, STORE_PAGE - (size_t)(n > 0 ? n : 0));
@@ -184,7 +196,9 @@ enum code raw_file_move_log(const struct raw_file *file, struct err *err)
 	for (uint32_t number = 1; number <= file->page_count && file->frames && is_moved; number++)
 		is_moved = !file->frames[number] || move_page(file, number);
 	if (file->frames)
-		is_moved = is_moved && ftruncate(file->fd, (off_t)file->page_count * STORE_PAGE) == 0 && durable_sync(file->fd) == 0;
+		is_moved = is_moved &&
+			   ftruncate(file->fd, (off_t)file->page_count * STORE_PAGE) == 0 &&
+			   durable_sync(file->fd) == 0;
 	is_moved = is_moved && ftruncate(file->log_fd, 0) == 0 && durable_sync(file->log_fd) == 0;
 	return is_moved ? OK : err_set(err, MSG_STORE_UNMOVED, file->path);
 }

@@ -50,8 +50,8 @@ static struct connection *find_or_open(struct reader_pool *pool)
 }
 
 /*
- * Who waits is counted before it looks, and who keeps a connection looks for a waiting one afterwards: either the one finds the connection, or the
- * other finds the count.
+ * Who waits is counted before it looks, and who keeps a connection looks for a waiting one
+ * afterwards: either the one finds the connection, or the other finds the count.
  */
 struct connection *reader_pool_take(struct reader_pool *pool)
 {

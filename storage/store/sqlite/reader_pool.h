@@ -1,8 +1,9 @@
 /*
  * reader_pool - the connections that read, and who uses them; internal to storage/store/sqlite.
  *
- * A thread gets the connection that it had before, with its statements and pages in the core's cache, as long as no other thread waits for one. One more
- * is opened when all are in use, and for a thread that had to borrow what others keep many times: not for one that reads now and then.
+ * A thread gets the connection that it had before, with its statements and pages in the core's
+ * cache, as long as no other thread waits for one. One more is opened when all are in use, and for
+ * a thread that had to borrow what others keep many times: not for one that reads now and then.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_READER_POOL_H
 #define DYNALITH_STORAGE_SQLITE_READER_POOL_H
@@ -13,7 +14,8 @@
 #include "storage/store/idle.h"
 #include "storage/store/sqlite/connection.h"
 
-/* Opens one more connection, with the pool's mutex held; NULL where there are enough, or it fails. */
+/* Opens one more connection, with the pool's mutex held; NULL where there are enough, or it fails.
+ */
 typedef struct connection *reader_open(void *context);
 
 struct reader_pool {
@@ -30,7 +32,8 @@ void reader_pool_init(struct reader_pool *pool, reader_open *open, void *context
 /* Closes no connection. */
 void reader_pool_destroy(struct reader_pool *pool);
 
-/* A connection that no transaction uses; waits until there is one where none is and none can be opened. */
+/* A connection that no transaction uses; waits until there is one where none is and none can be
+ * opened. */
 struct connection *reader_pool_take(struct reader_pool *pool);
 
 /* The same, or NULL where all are in use; opens none. */

@@ -11,7 +11,8 @@ static enum code open_reader(struct readers *readers, struct connection **out, s
 {
 	unsigned n = atomic_load(&readers->n);
 	struct connection *reader = &readers->v[n];
-	enum code code = connection_open(reader, readers->name, readers->options.flags, readers->setup, err);
+	enum code code =
+		connection_open(reader, readers->name, readers->options.flags, readers->setup, err);
 
 	if (code != OK) {
 		connection_close(reader);
@@ -31,7 +32,8 @@ static struct connection *open_another(void *context)
 	struct connection *reader = NULL;
 	int fd = readers->options.lock_fd;
 
-	if (atomic_load(&readers->n) == readers->options.most || (fd >= 0 && (data_file_is_moved_away(fd, readers->name) || data_file_is_empty(fd))))
+	if (atomic_load(&readers->n) == readers->options.most ||
+	    (fd >= 0 && (data_file_is_moved_away(fd, readers->name) || data_file_is_empty(fd))))
 		return NULL;
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
@@ -45,7 +47,8 @@ void readers_init(struct readers *readers)
 	reader_pool_init(&readers->pool, open_another, readers);
 }
 
-enum code readers_open(struct readers *readers, const struct readers_options *options, struct err *err)
+enum code readers_open(struct readers *readers, const struct readers_options *options,
+		       struct err *err)
 {
 	struct connection *first;
 

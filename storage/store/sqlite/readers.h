@@ -1,9 +1,10 @@
 /*
  * readers - the connections of a store that read; internal to storage/store/sqlite.
  *
- * The first is opened with the store. Others are opened as threads need them (reader_pool.h), up to the number wanted: each takes a
- * quarter of a megabyte and part of a millisecond, which a server that waits for its first request should not have spent. Where one more cannot be
- * opened, the thread waits for one of those that are there.
+ * The first is opened with the store. Others are opened as threads need them (reader_pool.h), up to
+ * the number wanted: each takes a quarter of a megabyte and part of a millisecond, which a server
+ * that waits for its first request should not have spent. Where one more cannot be opened, the
+ * thread waits for one of those that are there.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_READERS_H
 #define DYNALITH_STORAGE_SQLITE_READERS_H
@@ -15,7 +16,8 @@ struct readers_options {
 	int flags;         /* of sqlite3_open_v2() */
 	const char *setup; /* SQL; copied */
 	unsigned most;     /* connections; 0 is 1 */
-	int lock_fd;       /* of the data file: none is opened once the path leads to another one, or it is empty. -1 in memory */
+	int lock_fd; /* of the data file: none is opened once the path leads to another one, or it
+			is empty. -1 in memory */
 	struct sqlite_store *store;
 	const _Atomic uint64_t *drops_begun; /* connection.h */
 };
@@ -30,10 +32,12 @@ struct readers {
 
 void readers_init(struct readers *readers);
 /* Opens the first. After an error, readers_close() ends what was begun. */
-enum code readers_open(struct readers *readers, const struct readers_options *options, struct err *err) WARN_UNUSED;
+enum code readers_open(struct readers *readers, const struct readers_options *options,
+		       struct err *err) WARN_UNUSED;
 void readers_close(struct readers *readers);
 
-/* For writers that wait too long (wal.h): which transactions are under way, and the end of those that still are. */
+/* For writers that wait too long (wal.h): which transactions are under way, and the end of those
+ * that still are. */
 void readers_note(void *readers);
 void readers_end(void *readers);
 

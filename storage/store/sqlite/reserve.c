@@ -24,7 +24,8 @@ void reserve_open(struct reserve *reserve, const char *path)
 
 	reserve->path = path;
 	reserve->fd = open_file(path, 0);
-	bool is_full = reserve->fd >= 0 && fstat(reserve->fd, &status) == 0 && (uint64_t)status.st_size == RESERVE_BYTES;
+	bool is_full = reserve->fd >= 0 && fstat(reserve->fd, &status) == 0 &&
+		       (uint64_t)status.st_size == RESERVE_BYTES;
 	atomic_store(&reserve->state, is_full ? RESERVE_KEPT : RESERVE_EMPTY);
 }
 
@@ -58,7 +59,8 @@ void reserve_fill(struct reserve *reserve)
 		return;
 	if (reserve->fd < 0)
 		reserve->fd = open_file(reserve->path, O_CREAT);
-	bool has_room = reserve->fd >= 0 && fstatvfs(reserve->fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize >= 2 * RESERVE_BYTES;
+	bool has_room = reserve->fd >= 0 && fstatvfs(reserve->fd, &disk) == 0 &&
+			(uint64_t)disk.f_bavail * disk.f_frsize >= 2 * RESERVE_BYTES;
 	has_room = has_room && write_all(reserve->fd);
 	if (has_room)
 		atomic_store(&reserve->state, RESERVE_KEPT);

@@ -8,8 +8,8 @@
 #define OVERFLOWING 900 /* shorter values lie in the page of their key */
 
 /*
- * An error such as a full disk makes SQLite roll back the whole transaction by itself; what were written after it would be
- * committed row by row. So nothing is.
+ * An error such as a full disk makes SQLite roll back the whole transaction by itself; what were
+ * written after it would be committed row by row. So nothing is.
  */
 enum code rows_begin_change(struct connection *connection, struct err *err)
 {
@@ -19,12 +19,13 @@ enum code rows_begin_change(struct connection *connection, struct err *err)
 }
 
 /*
- * Writers have waited for this reader for too long. SQLite interrupts a statement that is running; here the transaction ends also where it was between
- * two of them.
+ * Writers have waited for this reader for too long. SQLite interrupts a statement that is running;
+ * here the transaction ends also where it was between two of them.
  */
 static enum code check_reading(struct connection *connection, struct err *err)
 {
-	if (atomic_load_explicit(&connection->ended_turn, memory_order_relaxed) == atomic_load_explicit(&connection->turn, memory_order_relaxed) &&
+	if (atomic_load_explicit(&connection->ended_turn, memory_order_relaxed) ==
+		    atomic_load_explicit(&connection->turn, memory_order_relaxed) &&
 	    connection->txn.mode != STORE_WRITE)
 		return err_set(err, MSG_STORE_READ_ENDED);
 	return OK;
@@ -53,7 +54,8 @@ static bool is_missing_versions(struct keyspace keyspace, enum code code)
 	return code == ERR_RESOURCE_NOT_FOUND && is_versions(keyspace);
 }
 
-static enum code get(struct connection *connection, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value, struct err *err)
+static enum code get(struct connection *connection, struct keyspace keyspace, struct str key,
+		     struct arena *arena, struct str *value, struct err *err)
 {
 	struct slot *slot;
 	sqlite3_stmt *statement;
@@ -61,7 +63,8 @@ static enum code get(struct connection *connection, struct keyspace keyspace, st
 
 	*value = STR_ABSENT;
 	if (code == OK)
-		code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement, err);
+		code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement,
+					    err);
 	if (code != OK)
 		return is_missing_versions(keyspace, code) ? OK : code;
 	bind(statement, 1, key);
@@ -74,13 +77,14 @@ static enum code get(struct connection *connection, struct keyspace keyspace, st
 	return code;
 }
 
-enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
-			    struct err *err)
+enum code rows_get(struct store_txn *txn, struct keyspace keyspace, struct str key,
+		   struct arena *arena, struct str *value, struct err *err)
 {
 	return get((struct connection *)txn, keyspace, key, arena, value, err);
 }
 
-/* Whether rows there make the data grow; others, such as the records of streams, also come with deletes. */
+/* Whether rows there make the data grow; others, such as the records of streams, also come with
+ * deletes. */
 static bool is_growing(struct keyspace keyspace)
 {
 	return keyspace.table != 0 && (keyspace.part == PART_ITEMS || keyspace.part >= PART_INDEX);
@@ -89,15 +93,16 @@ static bool is_growing(struct keyspace keyspace)
 /* Runs a statement without results to its end. */
 static enum code finish(struct connection *connection, sqlite3_stmt *statement, struct err *err)
 {
-	enum code code = sqlite3_step(statement) == SQLITE_DONE ? OK : connection_error(connection, err);
+	enum code code =
+		sqlite3_step(statement) == SQLITE_DONE ? OK : connection_error(connection, err);
 
 	sqlite3_reset(statement);
 	return code;
 }
 
 /* Runs put, add or del to its end. */
-static enum code change(struct store_txn *txn, struct keyspace keyspace, enum statement kind, struct str key, struct str value,
-			struct err *err)
+static enum code change(struct store_txn *txn, struct keyspace keyspace, enum statement kind,
+			struct str key, struct str value, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
@@ -109,7 +114,8 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	if (is_missing_versions(keyspace, code)) {
 		code = places_create_system(connection, keyspace, err);
 		if (code == OK)
-			code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
+			code = connection_statement(connection, keyspace, kind, &slot, &statement,
+						    err);
 	}
 	if (code != OK)
 		return code;
@@ -125,7 +131,8 @@ static uint64_t hash_of(struct keyspace keyspace, struct str key)
 }
 
 /* A put of an item: remembers its row's number, by which store_refer() saves a look. */
-static enum code put_item(struct connection *connection, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code put_item(struct connection *connection, struct keyspace keyspace, struct str key,
+			  struct str value, struct err *err)
 {
 	sqlite3_set_last_insert_rowid(connection->db, 0);
 	enum code code = change(&connection->txn, keyspace, STATEMENT_PUT, key, value, err);
@@ -136,16 +143,18 @@ static enum code put_item(struct connection *connection, struct keyspace keyspac
 }
 
 /*
- * SQLite finds pages for a new value before it frees those of the old one. Near the limit an empty value goes first, so that one that
- * is not longer needs no more room than it had.
+ * SQLite finds pages for a new value before it frees those of the old one. Near the limit an empty
+ * value goes first, so that one that is not longer needs no more room than it had.
  */
-enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str key,
+		   struct str value, struct err *err)
 {
 	struct quota *quota = &((struct connection *)txn)->store->quota;
 
 	quota->is_growing = quota->is_growing || is_growing(keyspace);
 	if (quota->limit && value.n > OVERFLOWING && quota_is_near(quota, value.n)) {
-		enum code code = change(txn, keyspace, STATEMENT_PUT, key, (struct str){"", 0}, err);
+		enum code code =
+			change(txn, keyspace, STATEMENT_PUT, key, (struct str){"", 0}, err);
 
 		if (code != OK)
 			return code;
@@ -156,20 +165,24 @@ enum code rows_put(struct store_txn *txn, struct keyspace keyspace, struct str k
 }
 
 /* The number of a row; 0 where there is none, or where its SQL table is of another kind. */
-static enum code number_of(struct connection *connection, const struct store_key *row, int64_t *number, struct err *err)
+static enum code number_of(struct connection *connection, const struct store_key *row,
+			   int64_t *number, struct err *err)
 {
 	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = connection_statement(connection, row->keyspace, STATEMENT_GET, &slot, &statement, err);
+	enum code code = connection_statement(connection, row->keyspace, STATEMENT_GET, &slot,
+					      &statement, err);
 
 	*number = 0;
 	if (code != OK || place_table(&slot->place) != PLACE_TABLE_OWN)
 		return code;
-	if (connection->own.put_number != 0 && connection->own.put_hash == hash_of(row->keyspace, row->key)) {
+	if (connection->own.put_number != 0 &&
+	    connection->own.put_hash == hash_of(row->keyspace, row->key)) {
 		*number = connection->own.put_number;
 		return OK;
 	}
-	code = connection_statement(connection, row->keyspace, STATEMENT_NUMBER, &slot, &statement, err);
+	code = connection_statement(connection, row->keyspace, STATEMENT_NUMBER, &slot, &statement,
+				    err);
 	if (code != OK)
 		return code;
 	bind(statement, 1, row->key);
@@ -182,7 +195,8 @@ static enum code number_of(struct connection *connection, const struct store_key
 	return code;
 }
 
-enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err)
+enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str key,
+		     const struct store_key *to, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct quota *quota = &connection->store->quota;
@@ -195,7 +209,8 @@ enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str
 	if (code == OK)
 		code = number_of(connection, to, &number, err);
 	if (code == OK)
-		code = connection_statement(connection, keyspace, STATEMENT_PUT, &slot, &statement, err);
+		code = connection_statement(connection, keyspace, STATEMENT_PUT, &slot, &statement,
+					    err);
 	if (code != OK)
 		return code;
 	if (number == 0 || place_table(&slot->place) != PLACE_TABLE_KEYS)
@@ -210,24 +225,28 @@ enum code rows_del(struct store_txn *txn, struct keyspace keyspace, struct str k
 	return change(txn, keyspace, STATEMENT_DEL, key, STR_ABSENT, err);
 }
 
-/* The statement that reads a range, open at its end or not, forwards or back; where the rows stand for others, joined with those. */
+/* The statement that reads a range, open at its end or not, forwards or back; where the rows stand
+ * for others, joined with those. */
 static const enum statement range_statements[2][2][2] = {
 	{{STATEMENT_FORWARD, STATEMENT_REVERSE}, {STATEMENT_FORWARD_OPEN, STATEMENT_REVERSE_OPEN}},
 	{{STATEMENT_OF, STATEMENT_OF_REVERSE}, {STATEMENT_OF_OPEN, STATEMENT_OF_REVERSE_OPEN}},
 };
 
 /*
- * The statement at the first row of a range; *result is what SQLite says of it. `to`: what the rows stand for, or NULL; then *statement is NULL where
- * they cannot be joined.
+ * The statement at the first row of a range; *result is what SQLite says of it. `to`: what the rows
+ * stand for, or NULL; then *statement is NULL where they cannot be joined.
  */
-static enum code first_of_range(struct connection *connection, struct keyspace keyspace, const struct keyspace *to, const struct store_range *range,
-				struct slot **slot, sqlite3_stmt **statement, int *result, struct err *err)
+static enum code first_of_range(struct connection *connection, struct keyspace keyspace,
+				const struct keyspace *to, const struct store_range *range,
+				struct slot **slot, sqlite3_stmt **statement, int *result,
+				struct err *err)
 {
 	bool is_open = !str_is_set(range->high);
 	enum statement kind = range_statements[to != NULL][is_open][range->is_reverse];
 
-	enum code code = to ? connection_statement_of(connection, keyspace, *to, kind, slot, statement, err)
-			    : connection_statement(connection, keyspace, kind, slot, statement, err);
+	enum code code =
+		to ? connection_statement_of(connection, keyspace, *to, kind, slot, statement, err)
+		   : connection_statement(connection, keyspace, kind, slot, statement, err);
 
 	if (code != OK || !*statement)
 		return code;
@@ -251,25 +270,28 @@ static struct store_row copy_row(sqlite3_stmt *statement, int value_at, struct a
 }
 
 /* Takes the row into the page. False where the page is full, or the arena over. */
-static bool add_row(struct store_page *page, struct store_row row, struct store_bounds bounds, size_t *bytes, struct arena *arena, enum code *code,
-		    struct err *err)
+static bool add_row(struct store_page *page, struct store_row row, struct store_bounds bounds,
+		    size_t *bytes, struct arena *arena, enum code *code, struct err *err)
 {
 	page->v = arena_room(arena, page->v, page->n, sizeof(*page->v));
 	page->v[page->n++] = row;
 	*bytes += row.key.n + row.value.n;
-	page->is_more = (bounds.rows && page->n >= bounds.rows) || (bounds.bytes && *bytes >= bounds.bytes);
+	page->is_more =
+		(bounds.rows && page->n >= bounds.rows) || (bounds.bytes && *bytes >= bounds.bytes);
 	*code = err_if_over(arena, err);
 	return !page->is_more && *code == OK;
 }
 
 /* Of a row that stands for another: the value of the one that its key says. */
-static enum code get_meant(struct connection *connection, const struct store_reference *reference, struct arena *arena, struct store_row *row,
-			   struct err *err)
+static enum code get_meant(struct connection *connection, const struct store_reference *reference,
+			   struct arena *arena, struct store_row *row, struct err *err)
 {
-	return get(connection, reference->to, reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
+	return get(connection, reference->to,
+		   reference->key_of(reference->context, arena, row->key), arena, &row->value, err);
 }
 
-enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+enum code rows_page(struct store_txn *txn, struct keyspace keyspace,
+		    const struct store_range *range, struct store_bounds bounds,
 		    struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
@@ -281,11 +303,13 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struc
 
 	*page = (struct store_page){0};
 	if (code == OK)
-		code = first_of_range(connection, keyspace, NULL, range, &slot, &statement, &result, err);
+		code = first_of_range(connection, keyspace, NULL, range, &slot, &statement, &result,
+				      err);
 	if (code != OK)
 		return code;
 	while (result == SQLITE_ROW) {
-		if (!add_row(page, copy_row(statement, 1, arena), bounds, &bytes, arena, &code, err))
+		if (!add_row(page, copy_row(statement, 1, arena), bounds, &bytes, arena, &code,
+			     err))
 			break;
 		result = sqlite3_step(statement);
 	}
@@ -296,7 +320,8 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace, const struc
 }
 
 /* The row at which the join stands: what the numbers found, or else what its key says. */
-static enum code copy_joined(struct connection *connection, sqlite3_stmt *statement, const struct store_reference *reference, struct arena *arena,
+static enum code copy_joined(struct connection *connection, sqlite3_stmt *statement,
+			     const struct store_reference *reference, struct arena *arena,
 			     struct store_row *row, struct err *err)
 {
 	if (reference->is_of(reference->context, column(statement, 0), column(statement, 1))) {
@@ -307,8 +332,10 @@ static enum code copy_joined(struct connection *connection, sqlite3_stmt *statem
 	return get_meant(connection, reference, arena, row, err);
 }
 
-enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
-		       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace,
+		       const struct store_reference *reference, const struct store_range *range,
+		       struct store_bounds bounds, struct arena *arena, struct store_page *page,
+		       struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	struct slot *slot;
@@ -319,9 +346,11 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const st
 
 	*page = (struct store_page){0};
 	if (code == OK)
-		code = first_of_range(connection, keyspace, &reference->to, range, &slot, &statement, &result, err);
+		code = first_of_range(connection, keyspace, &reference->to, range, &slot,
+				      &statement, &result, err);
 	if (code == OK && !statement)
-		return store_page_by_keys(txn, keyspace, reference, range, bounds, arena, page, err);
+		return store_page_by_keys(txn, keyspace, reference, range, bounds, arena, page,
+					  err);
 	if (code != OK)
 		return code;
 	slot->busy++;
@@ -340,18 +369,20 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace, const st
 	return code;
 }
 
-/* How many of the keys STATEMENT_GET_MANY reads at once: the first ones, as far as they are of one keyspace. */
+/* How many of the keys STATEMENT_GET_MANY reads at once: the first ones, as far as they are of one
+ * keyspace. */
 static size_t many_of(const struct store_key *keys, size_t n)
 {
 	size_t many = 0;
 
-	while (many < n && many < GET_MANY_KEYS && keyspace_is_same(keys[many].keyspace, keys[0].keyspace))
+	while (many < n && many < GET_MANY_KEYS &&
+	       keyspace_is_same(keys[many].keyspace, keys[0].keyspace))
 		many++;
 	return many;
 }
 
-static enum code get_few(struct connection *connection, const struct store_key *keys, size_t n, struct arena *arena,
-			 struct str *values, struct err *err)
+static enum code get_few(struct connection *connection, const struct store_key *keys, size_t n,
+			 struct arena *arena, struct str *values, struct err *err)
 {
 	struct slot *slot;
 	sqlite3_stmt *statement;
@@ -359,7 +390,8 @@ static enum code get_few(struct connection *connection, const struct store_key *
 	enum code code = check_reading(connection, err);
 
 	if (code == OK)
-		code = connection_statement(connection, keys->keyspace, STATEMENT_GET_MANY, &slot, &statement, err);
+		code = connection_statement(connection, keys->keyspace, STATEMENT_GET_MANY, &slot,
+					    &statement, err);
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < GET_MANY_KEYS; i++) {
@@ -380,14 +412,16 @@ static enum code get_few(struct connection *connection, const struct store_key *
 	return code;
 }
 
-enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n, struct arena *arena, struct str *values, struct err *err)
+enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, size_t n,
+			struct arena *arena, struct str *values, struct err *err)
 {
 	enum code code = OK;
 
 	for (size_t i = 0, many; i < n && code == OK; i += many) {
 		many = many_of(keys + i, n - i);
 		if (many >= MANY_LEAST) {
-			code = get_few((struct connection *)txn, keys + i, many, arena, values + i, err);
+			code = get_few((struct connection *)txn, keys + i, many, arena, values + i,
+				       err);
 			continue;
 		}
 		many = 1;
@@ -398,7 +432,8 @@ enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, siz
 	return code;
 }
 
-enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace, const struct store_range *range, struct err *err)
+enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace,
+			 const struct store_range *range, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	bool is_open = !str_is_set(range->high);
@@ -407,7 +442,9 @@ enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace, const 
 	enum code code = rows_begin_change(connection, err);
 
 	if (code == OK)
-		code = connection_statement(connection, keyspace, is_open ? STATEMENT_DEL_OPEN : STATEMENT_DEL_RANGE, &slot, &statement, err);
+		code = connection_statement(connection, keyspace,
+					    is_open ? STATEMENT_DEL_OPEN : STATEMENT_DEL_RANGE,
+					    &slot, &statement, err);
 	if (code != OK)
 		return code;
 	bind(statement, 1, range->low);
@@ -416,7 +453,8 @@ enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace, const 
 	return finish(connection, statement, err);
 }
 
-enum code rows_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+enum code rows_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta,
+		   struct err *err)
 {
 	char bytes[STORE_NUMBER_BYTES];
 

@@ -16,5 +16,7 @@ const char *sqlite_store_library_note(void)
 {
 	bool is_old = sqlite3_libversion_number() < SQLITE_FLOOR_NUMBER;
 
-	return is_old ? "is older than " SQLITE_FLOOR_VERSION ": a data file whose write-ahead log comes from elsewhere is refused" : NULL;
+	return is_old ? "is older than " SQLITE_FLOOR_VERSION
+			": a data file whose write-ahead log comes from elsewhere is refused"
+		      : NULL;
 }

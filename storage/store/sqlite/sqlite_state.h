@@ -16,7 +16,8 @@
 
 /* Of keyspaces. */
 struct drops {
-	_Atomic uint64_t begun, ended; /* transactions with some: counted before their commits, and after them */
+	_Atomic uint64_t begun,
+		ended; /* transactions with some: counted before their commits, and after them */
 	atomic_bool has_left;          /* there may be rows to delete */
 	atomic_uint pieces;            /* of them deleted since they were measured */
 };
@@ -26,7 +27,7 @@ struct sqlite_store {
 	bool is_memory;
 	struct memory_files *memory;  /* its file system; NULL on disk */
 	bool is_open;                 /* opening came to its end */
-	int lock_fd;                  /* holds the flock that keeps other processes out; -1 in memory */
+	int lock_fd; /* holds the flock that keeps other processes out; -1 in memory */
 	pthread_mutex_t writer_mutex;
 	struct connection writer;
 	struct wal wal;               /* on disk */

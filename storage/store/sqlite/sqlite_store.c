@@ -24,12 +24,15 @@
 #include "storage/store/sqlite/verify.h"
 #include "storage/store/store_messages.h"
 
-#define READERS_GROWTH 4                /* so many times its usual size the log may have while readers need it; not under a limit */
-#define MEASURED_PIECES 64              /* of rows of dropped keyspaces, before it is seen again whether few are left */
+#define READERS_GROWTH                                                                             \
+	4 /* so many times its usual size the log may have while readers need it; not under a      \
+	     limit */
+#define MEASURED_PIECES                                                                            \
+	64 /* of rows of dropped keyspaces, before it is seen again whether few are left */
 
 /*
- * Of each connection that writes. Some builds of SQLite write zeros over what is deleted, which puts each page of a dropped table into the
- * log. Syncs are as durable_sync()'s.
+ * Of each connection that writes. Some builds of SQLite write zeros over what is deleted, which
+ * puts each page of a dropped table into the log. Syncs are as durable_sync()'s.
  */
 #define SETUP_WRITER "PRAGMA cache_size=-%zu; PRAGMA synchronous=OFF; PRAGMA secure_delete=OFF; "
 #define SETUP_LOG "PRAGMA cell_size_check=ON; PRAGMA journal_size_limit=%zu; PRAGMA fullfsync=ON; "
@@ -37,8 +40,11 @@
 static void sqlite_configure(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512, 16); /* bytes, pieces: opening a connection touches all; few are in use, since statements are kept */
-	sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0); /* pages of a cache one by one: a reader has few */
+	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 512,
+		       16); /* bytes, pieces: opening a connection touches all; few are in use,
+			       since statements are kept */
+	sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0,
+		       0); /* pages of a cache one by one: a reader has few */
 }
 
 static struct connection *acquire_writer(struct sqlite_store *store)
@@ -50,7 +56,9 @@ static struct connection *acquire_writer(struct sqlite_store *store)
 /* Only the thread that holds the connection writes it. */
 static void next_turn(struct connection *connection)
 {
-	atomic_store_explicit(&connection->turn, atomic_load_explicit(&connection->turn, memory_order_relaxed) + 1, memory_order_relaxed);
+	atomic_store_explicit(&connection->turn,
+			      atomic_load_explicit(&connection->turn, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 }
 
 /* What others drop from now on is found by connection_begin_read(). */
@@ -84,10 +92,12 @@ static void release(struct connection *connection)
 	reader_pool_give(&store->readers.pool, connection);
 }
 
-static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
+static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn,
+			      struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	struct connection *connection = mode == STORE_WRITE ? acquire_writer(store) : acquire_reader(store);
+	struct connection *connection =
+		mode == STORE_WRITE ? acquire_writer(store) : acquire_reader(store);
 	enum code code = OK;
 
 	/* others may use the writer's connection while this one waits to be admitted */
@@ -99,7 +109,9 @@ static enum code sqlite_begin(struct store *base, enum store_mode mode, struct s
 		connection->own.put_number = 0;
 		}
 	if (code == OK)
-		code = mode == STORE_WRITE ? connection_control(connection, CONTROL_BEGIN_WRITE, err) : connection_begin_read(connection, err);
+		code = mode == STORE_WRITE
+			       ? connection_control(connection, CONTROL_BEGIN_WRITE, err)
+			       : connection_begin_read(connection, err);
 	if (code != OK) {
 		release(connection);
 		return code;
@@ -119,12 +131,14 @@ static void sqlite_abort(struct store_txn *txn)
 	if (connection->own.has_moved)
 		connection_forget(connection);
 	connection->own.has_moved = false;
-	if (txn->mode == STORE_WRITE && connection->quota->is_refused && !connection->store->is_memory)
+	if (txn->mode == STORE_WRITE && connection->quota->is_refused &&
+	    !connection->store->is_memory)
 		wal_shorten(&connection->store->wal);
 	release(connection);
 }
 
-/* Commits what SQLite has of the transaction. Readers look up the places of keyspaces again that the transaction may have changed. */
+/* Commits what SQLite has of the transaction. Readers look up the places of keyspaces again that
+ * the transaction may have changed. */
 static enum code commit_places(struct connection *connection, struct err *err)
 {
 	struct sqlite_store *store = connection->store;
@@ -169,7 +183,8 @@ static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, 
 	return code != OK ? code : places_create(connection, keyspace, err);
 }
 
-static enum code sqlite_create_small(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+static enum code sqlite_create_small(struct store_txn *txn, struct keyspace keyspace,
+				     struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	enum code code = rows_begin_change(connection, err);
@@ -191,7 +206,8 @@ static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, st
 	return code;
 }
 
-static enum code sqlite_copy(struct store_txn *txn, struct keyspace from, struct keyspace to, struct err *err)
+static enum code sqlite_copy(struct store_txn *txn, struct keyspace from, struct keyspace to,
+			     struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
 	enum code code = rows_begin_change(connection, err);
@@ -200,12 +216,14 @@ static enum code sqlite_copy(struct store_txn *txn, struct keyspace from, struct
 	return code != OK ? code : places_copy(connection, from, to, err);
 }
 
-static enum code sqlite_keyspaces(struct store_txn *txn, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+static enum code sqlite_keyspaces(struct store_txn *txn, struct arena *arena,
+				  struct store_keyspaces *keyspaces, struct err *err)
 {
 	return places_list((struct connection *)txn, arena, &keyspaces->v, &keyspaces->n, err);
 }
 
-/* Which SQL table may be emptied as a whole: asked for each place, and from time to time while pieces of it are deleted. */
+/* Which SQL table may be emptied as a whole: asked for each place, and from time to time while
+ * pieces of it are deleted. */
 static enum code measure(struct sqlite_store *store, struct place *small, struct err *err)
 {
 	struct store_txn *txn;
@@ -250,7 +268,8 @@ static enum code sqlite_tidy(struct store *base, bool *is_more, struct err *err)
 	return code;
 }
 
-static enum code sqlite_stat(struct store_txn *txn, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+static enum code sqlite_stat(struct store_txn *txn, struct keyspace keyspace,
+			     struct store_stat *stat, struct err *err)
 {
 	return places_stat((struct connection *)txn, keyspace, stat, err);
 }
@@ -290,9 +309,11 @@ static enum code sqlite_check(struct store *base, struct err *err)
 
 	if (store->is_memory)
 		return OK;
-	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE && data_file_is_moved_away(store->lock_fd, store->path))
+	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE &&
+	    data_file_is_moved_away(store->lock_fd, store->path))
 		wal_move_away(&store->wal, &store->writer);
-	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE && data_file_is_cut(store->lock_fd, &store->file_bytes))
+	if (atomic_load(&store->wal.file) == WAL_FILE_WHOLE &&
+	    data_file_is_cut(store->lock_fd, &store->file_bytes))
 		wal_cut(&store->wal);
 	fill_reserve(store);
 	return wal_check(&store->wal, err);
@@ -321,7 +342,9 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 		release(reader);
 	pthread_mutex_lock(&store->readers.pool.mutex);
 	if (is_read)
-		store->usage = (struct store_usage){.used = (uint64_t)(pages - free_pages) * STORE_PAGE, .free = (uint64_t)free_pages * STORE_PAGE};
+		store->usage =
+			(struct store_usage){.used = (uint64_t)(pages - free_pages) * STORE_PAGE,
+					     .free = (uint64_t)free_pages * STORE_PAGE};
 	*usage = store->usage;
 	pthread_mutex_unlock(&store->readers.pool.mutex);
 	usage->log = store->is_memory ? 0 : wal_file_bytes(&store->wal);
@@ -329,20 +352,41 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 	if (!store->is_memory && wal_is_stopped(&store->wal))
 		usage->reason = STORE_REASON_DATA_FILE;
 	else
-		usage->reason = atomic_load(&store->reserve.is_short) ? STORE_REASON_FULL : STORE_REASON_NONE;
+		usage->reason = atomic_load(&store->reserve.is_short) ? STORE_REASON_FULL
+								      : STORE_REASON_NONE;
 }
 
 static const struct store_ops sqlite_ops = {
-	.close = sqlite_close, .check = sqlite_check, .usage = sqlite_usage, .begin = sqlite_begin, .commit = sqlite_commit, .abort = sqlite_abort,
-	.create = sqlite_create, .drop = sqlite_drop, .stat = sqlite_stat, .get = rows_get, .put = rows_put, .del = rows_del,
-	.tidy = sqlite_tidy, .get_many = rows_get_many, .page = rows_page, .del_range = rows_del_range, .add = rows_add,
-	.copy = sqlite_copy, .keyspaces = sqlite_keyspaces, .create_small = sqlite_create_small, .page_of = rows_page_of, .refer = rows_refer,
+	.close = sqlite_close,
+	.check = sqlite_check,
+	.usage = sqlite_usage,
+	.begin = sqlite_begin,
+	.commit = sqlite_commit,
+	.abort = sqlite_abort,
+	.create = sqlite_create,
+	.drop = sqlite_drop,
+	.stat = sqlite_stat,
+	.get = rows_get,
+	.put = rows_put,
+	.del = rows_del,
+	.tidy = sqlite_tidy,
+	.get_many = rows_get_many,
+	.page = rows_page,
+	.del_range = rows_del_range,
+	.add = rows_add,
+	.copy = sqlite_copy,
+	.keyspaces = sqlite_keyspaces,
+	.create_small = sqlite_create_small,
+	.page_of = rows_page_of,
+	.refer = rows_refer,
 };
 
-static enum code sqlite_verify(struct store *base, store_tell *tell, void *context, uint64_t *findings, struct err *err)
+static enum code sqlite_verify(struct store *base, store_tell *tell, void *context,
+			       uint64_t *findings, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
+	struct verify verify = {
+		.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context};
 	uint32_t next;
 
 	if (!wal_move_all(&store->wal, &store->writer))
@@ -366,25 +410,33 @@ static enum code sqlite_copy_file(struct store *base, const char *target, struct
 static enum code sqlite_copy_begin(struct store *base, struct live_copy **out, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	const struct live_source source = {.db = store->writer.db, .mutex = &store->writer_mutex, .path = store->path};
+	const struct live_source source = {
+		.db = store->writer.db, .mutex = &store->writer_mutex, .path = store->path};
 
 	return live_copy_begin(&source, out, err);
 }
 
-static enum code sqlite_verify_some(struct store *base, uint32_t from, uint32_t n, uint32_t *next, store_tell *tell, void *context,
-				    uint64_t *findings, struct err *err)
+static enum code sqlite_verify_some(struct store *base, uint32_t from, uint32_t n, uint32_t *next,
+				    store_tell *tell, void *context, uint64_t *findings,
+				    struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
-	struct verify verify = {.fd = store->lock_fd, .path = store->path, .tell = tell, .context = context, .is_in_use = true};
+	struct verify verify = {.fd = store->lock_fd,
+				.path = store->path,
+				.tell = tell,
+				.context = context,
+				.is_in_use = true};
 
 	*next = 0;
-	enum code code = store->is_memory ? OK : verify_pages(&verify, from ? from : 1, n, next, err);
+	enum code code =
+		store->is_memory ? OK : verify_pages(&verify, from ? from : 1, n, next, err);
 	*findings += verify.findings;
 	return code;
 }
 
 static const struct store_maintenance maintenance = {
-	sqlite_verify, sqlite_verify_some, sqlite_copy_file, sqlite_copy_begin, live_copy_step, live_copy_read, live_copy_end,
+	sqlite_verify,  sqlite_verify_some, sqlite_copy_file, sqlite_copy_begin,
+	live_copy_step, live_copy_read,     live_copy_end,
 };
 
 static enum code note_size(struct sqlite_store *store, struct err *err)
@@ -396,8 +448,10 @@ static enum code note_size(struct sqlite_store *store, struct err *err)
 	return code;
 }
 
-/* The file system undoes what is rolled back (memory_file.h). Readers see the pages where they lie; the writer has copies until it commits. */
-static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
+/* The file system undoes what is rolled back (memory_file.h). Readers see the pages where they lie;
+ * the writer has copies until it commits. */
+static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options,
+			     struct err *err)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI;
 	char uri[96], setup[320];
@@ -406,26 +460,35 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	if (!store->memory)
 		return err_set(err, MSG_STORE_FAILED, "no file system in memory");
 	snprintf(uri, sizeof(uri), "file:/memory?vfs=%s", memory_file_system(store->memory));
-	snprintf(setup, sizeof(setup), SETUP_WRITER "PRAGMA temp_store=MEMORY; PRAGMA journal_mode=OFF", options->cache_bytes / 1024);
+	snprintf(setup, sizeof(setup),
+		 SETUP_WRITER "PRAGMA temp_store=MEMORY; PRAGMA journal_mode=OFF",
+		 options->cache_bytes / 1024);
 	store->writer.has_no_journal = true;
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
 	if (code == OK)
 		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
 	if (code == OK)
 		code = note_size(store, err);
-	snprintf(setup, sizeof(setup), "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA temp_store=MEMORY", options->cache_bytes / 1024,
-		 INT_MAX);
+	snprintf(setup, sizeof(setup),
+		 "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA temp_store=MEMORY",
+		 options->cache_bytes / 1024, INT_MAX);
 	const struct readers_options readers = {
-		.name = uri, .flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, .setup = setup, .most = options->readers, .lock_fd = -1,
-		.store = store, .drops_begun = &store->drops.begun,
+		.name = uri,
+		.flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+		.setup = setup,
+		.most = options->readers,
+		.lock_fd = -1,
+		.store = store,
+		.drops_begun = &store->drops.begun,
 	};
 	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }
 
 /*
- * Opens the writer and creates what is missing. The mark goes to the file itself before the write-ahead log is there, so that
- * data_file can read it. What SQLite says of the format counts, not the header: where earlier versions were cut short it has undone a creation.
- * Its undoing waits for the disk, or a power cut could leave a file that is neither empty nor a store.
+ * Opens the writer and creates what is missing. The mark goes to the file itself before the
+ * write-ahead log is there, so that data_file can read it. What SQLite says of the format counts,
+ * not the header: where earlier versions were cut short it has undone a creation. Its undoing waits
+ * for the disk, or a power cut could leave a file that is neither empty nor a store.
  */
 static enum code open_writer(struct sqlite_store *store, struct wal_options *log, struct err *err)
 {
@@ -434,20 +497,25 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 		[DURABILITY_NORMAL] = "PRAGMA synchronous=NORMAL",
 		[DURABILITY_FULL] = "PRAGMA synchronous=FULL",
 	};
-	enum durability later = log->durability == DURABILITY_FULL ? DURABILITY_NORMAL : log->durability; /* wal_sync waits instead */
+	enum durability later = log->durability == DURABILITY_FULL
+					? DURABILITY_NORMAL
+					: log->durability; /* wal_sync waits instead */
 	const char *path = log->path;
 	int64_t format = 0, is_wal = 0;
-	enum code code = connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, log->setup, err);
+	enum code code =
+		connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, log->setup, err);
 
 	if (code == OK && log->durability != DURABILITY_OFF)
 		code = connection_run(&store->writer, synchronous[DURABILITY_FULL], err);
 	if (code == OK)
 		code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
 	if (code == OK && format > SQLITE_STORE_FORMAT)
-		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format, (unsigned)SQLITE_STORE_FORMAT);
+		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format,
+			       (unsigned)SQLITE_STORE_FORMAT);
 	if (code == OK && format > 0 && format < SQLITE_STORE_FORMAT_REFERENCES)
 		store->base.can = 0;
-	if (code == OK && format > 0 && (code = file_schema_check(store->writer.db, path, err)) != OK)
+	if (code == OK && format > 0 &&
+	    (code = file_schema_check(store->writer.db, path, err)) != OK)
 		return code;
 	if (code == OK && format == 0)
 		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, true, err);
@@ -455,16 +523,20 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 	if (code == OK)
 		code = connection_run(&store->writer, "PRAGMA journal_mode=WAL", err);
 	if (code == OK)
-		code = connection_number(&store->writer, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &is_wal, err);
+		code = connection_number(&store->writer,
+					 "SELECT journal_mode = 'wal' FROM pragma_journal_mode",
+					 &is_wal, err);
 	if (code != OK)
 		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
 	if (!is_wal)
 		return err_set(err, MSG_STORE_NO_WAL, path);
 	code = connection_run(&store->writer, synchronous[later], err);
-	return code != OK ? code : wal_start(&store->wal, &store->writer, &store->writer_mutex, log, err);
+	return code != OK ? code
+			  : wal_start(&store->wal, &store->writer, &store->writer_mutex, log, err);
 }
 
-/* A connection takes the room for checksums from the head that it meets, also from one that is then undone: so that one is closed again. */
+/* A connection takes the room for checksums from the head that it meets, also from one that is then
+ * undone: so that one is closed again. */
 static enum code undo_creation(const char *path, const char *setup, struct err *err)
 {
 	struct connection connection = {.db = NULL};
@@ -479,23 +551,29 @@ static enum code undo_creation(const char *path, const char *setup, struct err *
 	return code == OK ? OK : err_set(err, MSG_STORE_OPEN, path, err->message.p);
 }
 
-static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options, struct err *err)
+static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options,
+			   struct err *err)
 {
 	char path[PATH_MAX], setup[320];
 	bool is_old = sqlite_store_library_note() != NULL;
 	struct wal_options log = {
-		.setup = setup, .durability = options->durability,
-		.log_bytes = options->log_bytes ? options->log_bytes : (size_t)quota_log_short(&store->quota),
-		.quota = &store->quota, .reserve = &store->reserve,
+		.setup = setup,
+		.durability = options->durability,
+		.log_bytes = options->log_bytes ? options->log_bytes
+						: (size_t)quota_log_short(&store->quota),
+		.quota = &store->quota,
+		.reserve = &store->reserve,
 		.reader_ms = options->reader_ms ? options->reader_ms : SQLITE_STORE_READER_MS,
 		.readers = {&store->readers, readers_note, readers_end},
 	};
-	enum code code = data_file_lock(options->path, SQLITE_STORE_FORMAT, path, &store->lock_fd, err);
+	enum code code =
+		data_file_lock(options->path, SQLITE_STORE_FORMAT, path, &store->lock_fd, err);
 
 	if (code != OK)
 		return code;
 	log.log_bytes_most = store->quota.limit ? log.log_bytes : log.log_bytes * READERS_GROWTH;
-	snprintf(setup, sizeof(setup), SETUP_WRITER SETUP_LOG, options->cache_bytes / 1024, log.log_bytes);
+	snprintf(setup, sizeof(setup), SETUP_WRITER SETUP_LOG, options->cache_bytes / 1024,
+		 log.log_bytes);
 	log.path = store->path = strdup(path);
 	if (!store->path)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
@@ -513,8 +591,13 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 	if (code == OK)
 		code = note_size(store, err);
 	const struct readers_options readers = {
-		.name = path, .flags = SQLITE_OPEN_READWRITE, .setup = setup, .most = options->readers, .lock_fd = store->lock_fd,
-		.store = store, .drops_begun = &store->drops.begun,
+		.name = path,
+		.flags = SQLITE_OPEN_READWRITE,
+		.setup = setup,
+		.most = options->readers,
+		.lock_fd = store->lock_fd,
+		.store = store,
+		.drops_begun = &store->drops.begun,
 	};
 	return code != OK ? code : readers_open(&store->readers, &readers, err);
 }
@@ -534,7 +617,8 @@ enum code sqlite_store_is_there(const char *path, struct err *err)
 	return is_free ? OK : err_set(err, MSG_STORE_LOCKED, path);
 }
 
-/* What it guards takes microseconds, less than to sleep and be woken: who waits looks again a few times before that. */
+/* What it guards takes microseconds, less than to sleep and be woken: who waits looks again a few
+ * times before that. */
 static void init_adaptive(pthread_mutex_t *mutex)
 {
 	pthread_mutexattr_t attributes;
@@ -547,7 +631,8 @@ static void init_adaptive(pthread_mutex_t *mutex)
 	pthread_mutexattr_destroy(&attributes);
 }
 
-enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out, struct err *err)
+enum code sqlite_store_open(const struct sqlite_store_options *options, struct store **out,
+			    struct err *err)
 {
 	static pthread_once_t configured = PTHREAD_ONCE_INIT;
 	struct sqlite_store *store = calloc(1, sizeof(*store));
@@ -555,7 +640,9 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	if (!store)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	pthread_once(&configured, sqlite_configure);
-	store->base = (struct store){&sqlite_ops, STORE_CAN_REFER, &maintenance}; /* it refers, unless the file is of an earlier format */
+	store->base = (struct store){
+		&sqlite_ops, STORE_CAN_REFER,
+		&maintenance}; /* it refers, unless the file is of an earlier format */
 	store->is_memory = options->path == NULL;
 	store->lock_fd = store->reserve.fd = -1;
 	store->writer.store = store;
@@ -564,11 +651,13 @@ enum code sqlite_store_open(const struct sqlite_store_options *options, struct s
 	atomic_store(&store->drops.has_left, true); /* an earlier process may have left some */
 	init_adaptive(&store->writer_mutex);
 	readers_init(&store->readers);
-	enum code code = store->is_memory ? open_memory(store, options, err) : open_disk(store, options, err);
+	enum code code = store->is_memory ? open_memory(store, options, err)
+					  : open_disk(store, options, err);
 	if (code != OK) {
 		/* a log that a refused file has is not for us to move into it */
 		if (store->writer.db)
-			sqlite3_db_config(store->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+			sqlite3_db_config(store->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+					  NULL);
 		sqlite_close(&store->base);
 		return code;
 	}

@@ -37,10 +37,12 @@ static bool is_whole_now(const struct verify *verify, uint32_t number, unsigned 
 	return page_file_is_whole(page, number);
 }
 
-enum code verify_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_t *next, struct err *err)
+enum code verify_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_t *next,
+		       struct err *err)
 {
 	unsigned char page[STORE_PAGE];
-	bool has_checksums = pread(verify->fd, page, sizeof(page), 0) != STORE_PAGE || page_file_has_checksums(page);
+	bool has_checksums = pread(verify->fd, page, sizeof(page), 0) != STORE_PAGE ||
+			     page_file_has_checksums(page);
 
 	*next = 0;
 	if (!has_checksums && verify->is_in_use)
@@ -49,7 +51,8 @@ enum code verify_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_
 		ssize_t got = pread(verify->fd, page, sizeof(page), place_of(number));
 
 		if (got <= 0 || (got < STORE_PAGE && verify->is_in_use))
-			return got < 0 ? err_set(err, MSG_STORE_OPEN, verify->path, strerror(errno)) : OK;
+			return got < 0 ? err_set(err, MSG_STORE_OPEN, verify->path, strerror(errno))
+				       : OK;
 		if (got < STORE_PAGE)
 			tell(verify, str_printf(err->arena, STORE_PAGE_CUT, (unsigned)number));
 		else if (has_checksums && !is_whole_now(verify, number, page))
@@ -62,7 +65,8 @@ enum code verify_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_
 void verify_structure(struct verify *verify, struct connection *connection, struct err *err)
 {
 	sqlite3_stmt *statement = NULL;
-	int result = sqlite3_prepare_v2(connection->db, "PRAGMA integrity_check(1000)", -1, &statement, NULL);
+	int result = sqlite3_prepare_v2(connection->db, "PRAGMA integrity_check(1000)", -1,
+					&statement, NULL);
 
 	while (result == SQLITE_OK || result == SQLITE_ROW) {
 		result = sqlite3_step(statement);
@@ -83,7 +87,8 @@ static enum code copy_pages(int fd, const char *path, int to, const char *target
 	bool has_checksums = true;
 	ssize_t n;
 
-	for (uint32_t number = 1; (n = pread(fd, page, sizeof(page), place_of(number))) > 0; number++) {
+	for (uint32_t number = 1; (n = pread(fd, page, sizeof(page), place_of(number))) > 0;
+	     number++) {
 		if (number == 1)
 			has_checksums = page_file_has_checksums(page);
 		if (n < STORE_PAGE || (has_checksums && !page_file_is_whole(page, number)))

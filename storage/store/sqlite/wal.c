@@ -9,12 +9,16 @@
 #include "storage/store/store_messages.h"
 
 #define CHECKPOINT_PAGES 1000 /* SQLite's own default */
-#define LOG_PAGES_MAX 4096    /* as many as one table of SQLite's index of the log has: looking pages up takes longer from there on */
+#define LOG_PAGES_MAX                                                                              \
+	4096 /* as many as one table of SQLite's index of the log has: looking pages up takes      \
+		longer from there on */
 #define QUIET_MS 100
 #define ROUNDS_MAX 6          /* of moving a long log beside writers */
 #define LITTLE_PAGES 128      /* to move, and to sync, while the writer is held: they take a ms */
 #define YIELD_PAGES 32        /* moved beside writers between two calls of sched_yield() */
-#define YIELD_LOG_MAX 8192    /* pages; of a longer log the checkpoint does not yield, or writers would soon wait for room in it */
+#define YIELD_LOG_MAX                                                                              \
+	8192 /* pages; of a longer log the checkpoint does not yield, or writers would soon wait   \
+		for room in it */
 #define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
 #define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
 #define FRAME_BYTES (LOG_FILE_FRAME_HEAD + STORE_PAGE)
@@ -25,7 +29,8 @@ static bool is_over(const struct wal *wal)
 	return wal->pages > wal->room.allowed;
 }
 
-/* A busy writer takes the lock again before a sleeping thread is awake, so writers stand back while `is_wanted`. */
+/* A busy writer takes the lock again before a sleeping thread is awake, so writers stand back while
+ * `is_wanted`. */
 static void hold_writer(struct wal *wal)
 {
 	atomic_store(&wal->room.is_wanted, true);
@@ -44,7 +49,8 @@ static int pages_of(size_t bytes)
 	return bytes / FRAME_BYTES > INT_MAX / 4 ? INT_MAX / 4 : (int)(bytes / FRAME_BYTES);
 }
 
-/* The data has grown or not: the log has the more room the less it takes, and readers get no more of it. */
+/* The data has grown or not: the log has the more room the less it takes, and readers get no more
+ * of it. */
 static void limit_room(struct wal_room *room, size_t bytes)
 {
 	room->usual = room->allowed = room->most = pages_of(bytes);
@@ -76,7 +82,9 @@ static uint64_t pause_left(const struct wal *wal)
 static void set_pause(struct wal *wal, int pages)
 {
 	struct wal_room *room = &wal->room;
-	uint64_t pause = room->quota ? 0 : log_pace_pause(&room->pace, room->usual, room->allowed, pages, pages - wal->pages);
+	uint64_t pause = room->quota ? 0
+				     : log_pace_pause(&room->pace, room->usual, room->allowed,
+						      pages, pages - wal->pages);
 
 	room->next_ns = pause > 0 ? now_ns() + pause : 0;
 }
@@ -117,8 +125,9 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 }
 
 /*
- * Whether all is moved. A failure, such as a full disk, is met again by the next round and by the writer itself. Not so that of a sync:
- * another would succeed without what the system dropped, and a power cut while pages are moved could then be undone by nothing.
+ * Whether all is moved. A failure, such as a full disk, is met again by the next round and by the
+ * writer itself. Not so that of a sync: another would succeed without what the system dropped, and
+ * a power cut while pages are moved could then be undone by nothing.
  */
 static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
 {
@@ -142,7 +151,8 @@ static bool checkpoint_alone(struct wal *wal, int *pages, uint64_t *commits)
 	return is_whole;
 }
 
-/* Readers need the log. It may grow to its limit for them; there writers wait, and in the end the readers are interrupted. */
+/* Readers need the log. It may grow to its limit for them; there writers wait, and in the end the
+ * readers are interrupted. */
 static void wait_for_readers(struct wal *wal)
 {
 	struct wal_room *room = &wal->room;
@@ -159,8 +169,9 @@ static void wait_for_readers(struct wal *wal)
 }
 
 /*
- * Moves all of a large log while the writer is held, and waits a moment for the readers of older states: then the next commit starts it
- * over. Where that fails, as on a full disk, the writer goes on and meets the fault itself.
+ * Moves all of a large log while the writer is held, and waits a moment for the readers of older
+ * states: then the next commit starts it over. Where that fails, as on a full disk, the writer goes
+ * on and meets the fault itself.
  */
 static void start_over(struct wal *wal)
 {
@@ -168,9 +179,11 @@ static void start_over(struct wal *wal)
 
 	hold_writer(wal);
 	/* a large transaction leaves a file that is not worth keeping */
-	int mode = wal->pages > wal->room.usual * 2 ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART;
+	int mode = wal->pages > wal->room.usual * 2 ? SQLITE_CHECKPOINT_TRUNCATE
+						    : SQLITE_CHECKPOINT_RESTART;
 	bool is_whole = checkpoint(wal, wal->checkpointer.db, mode, &pages);
-	bool is_busy = !is_whole && !atomic_load(&wal->is_broken) && sqlite3_errcode(wal->checkpointer.db) == SQLITE_BUSY;
+	bool is_busy = !is_whole && !atomic_load(&wal->is_broken) &&
+		       sqlite3_errcode(wal->checkpointer.db) == SQLITE_BUSY;
 	pthread_mutex_lock(&wal->mutex);
 	wal->is_due = false;
 	if (is_whole) {
@@ -201,7 +214,10 @@ static int pages_now(struct wal *wal)
 
 static void sync_data(struct wal *wal, int flags)
 {
-	sqlite3_file *data = wal->durability == DURABILITY_OFF ? NULL : page_file_of(wal->checkpointer.db, SQLITE_FCNTL_FILE_POINTER);
+	sqlite3_file *data =
+		wal->durability == DURABILITY_OFF
+			? NULL
+			: page_file_of(wal->checkpointer.db, SQLITE_FCNTL_FILE_POINTER);
 
 	if (data && data->pMethods->xSync(data, flags) != SQLITE_OK)
 		atomic_store(&wal->is_broken, true);
@@ -222,10 +238,13 @@ static void note_round(struct wal *wal, const struct log_pace_round *round)
 	pthread_mutex_unlock(&wal->mutex);
 }
 
-/* A checkpoint beside writers. It yields, since it takes some ms of CPU: with few cores, requests would wait that long for one. */
+/* A checkpoint beside writers. It yields, since it takes some ms of CPU: with few cores, requests
+ * would wait that long for one. */
 static bool checkpoint_beside(struct wal *wal, int *pages)
 {
-	sqlite3_file *log = page_file_of(wal->checkpointer.db, SQLITE_FCNTL_JOURNAL_POINTER); /* not before its first checkpoint */
+	sqlite3_file *log =
+		page_file_of(wal->checkpointer.db,
+			     SQLITE_FCNTL_JOURNAL_POINTER); /* not before its first checkpoint */
 
 	if (log)
 		log_file_yield(log, pages_now(wal) <= YIELD_LOG_MAX ? YIELD_PAGES : 0);
@@ -236,8 +255,9 @@ static bool checkpoint_beside(struct wal *wal, int *pages)
 }
 
 /*
- * A long log is moved while writers go on until little of it is left, and then to its end while they wait: the next commit starts it over. *commits is how
- * many there were before, or before the part for which they waited.
+ * A long log is moved while writers go on until little of it is left, and then to its end while
+ * they wait: the next commit starts it over. *commits is how many there were before, or before the
+ * part for which they waited.
  */
 static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages, uint64_t *commits)
 {
@@ -250,9 +270,12 @@ static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages, uint64_t 
 
 		if (*pages < LOG_PAGES_MAX || (is_whole && pages_now(wal) == *pages))
 			return is_whole;
-		/* SQLite syncs the data once all of the log is moved, while writers wait for that: what is synced before goes quickly then */
+		/* SQLite syncs the data once all of the log is moved, while writers wait for that:
+		 * what is synced before goes quickly then */
 		sync_data(wal, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-		note_round(wal, &(struct log_pace_round){round == 0, *pages - moved, *pages - synced, between - begin, now_ns() - between});
+		note_round(wal,
+			   &(struct log_pace_round){round == 0, *pages - moved, *pages - synced,
+						    between - begin, now_ns() - between});
 		moved = synced = *pages;
 		is_alone = pages_now(wal) - *pages < LITTLE_PAGES;
 	}
@@ -260,8 +283,9 @@ static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages, uint64_t 
 }
 
 /*
- * What is known of the log after a checkpoint that began with `before` commits and saw a log of `pages`. Commits that came meanwhile are in
- * that checkpoint or not: a log of another size has pages left to move, one of the same size may have none. No commit is under way here.
+ * What is known of the log after a checkpoint that began with `before` commits and saw a log of
+ * `pages`. Commits that came meanwhile are in that checkpoint or not: a log of another size has
+ * pages left to move, one of the same size may have none. No commit is under way here.
  */
 static void note_moved(struct wal *wal, uint64_t before, bool is_whole, int pages)
 {
@@ -289,7 +313,8 @@ static int wait_up_to(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t ns)
 	return pthread_cond_timedwait(cond, mutex, &until);
 }
 
-/* Waits until a checkpoint is due, or no commit came for a while; false when the thread is to end. */
+/* Waits until a checkpoint is due, or no commit came for a while; false when the thread is to end.
+ */
 static bool wait_until_due(struct wal *wal)
 {
 	while (!wal->is_due && !is_over(wal) && !wal->is_stopping) {
@@ -299,7 +324,9 @@ static bool wait_until_due(struct wal *wal)
 			pthread_cond_wait(&wal->checkpoint_cond, &wal->mutex);
 			continue;
 		}
-		if (wait_up_to(&wal->checkpoint_cond, &wal->mutex, QUIET_MS * 1000000u) == ETIMEDOUT && before == atomic_load(&wal->commits))
+		if (wait_up_to(&wal->checkpoint_cond, &wal->mutex, QUIET_MS * 1000000u) ==
+			    ETIMEDOUT &&
+		    before == atomic_load(&wal->commits))
 			break;
 	}
 	return !wal->is_stopping;
@@ -377,8 +404,8 @@ static void shorten(struct wal *wal, struct connection *writer)
 		(void)checkpoint(wal, writer->db, SQLITE_CHECKPOINT_TRUNCATE, &pages);
 }
 
-enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex, const struct wal_options *options,
-		    struct err *err)
+enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t *writer_mutex,
+		    const struct wal_options *options, struct err *err)
 {
 	bool is_lax = options->durability == DURABILITY_OFF;
 	sqlite3_file *log = page_file_of(writer->db, SQLITE_FCNTL_JOURNAL_POINTER);
@@ -390,9 +417,12 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	wal->is_moved = true;
 	atomic_init(&wal->room.is_wanted, options->is_new);
 	make_room(&wal->room, options);
-	enum code code = connection_open(&wal->checkpointer, options->path, SQLITE_OPEN_READWRITE, options->setup, err);
+	enum code code = connection_open(&wal->checkpointer, options->path, SQLITE_OPEN_READWRITE,
+					 options->setup, err);
 	if (code == OK)
-		code = connection_run(&wal->checkpointer, is_lax ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
+		code = connection_run(
+			&wal->checkpointer,
+			is_lax ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
 	if (code != OK)
 		return code;
 	sqlite3_busy_timeout(wal->checkpointer.db, READERS_WAIT_MS);
@@ -400,7 +430,8 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 		return err_set(err, MSG_STORE_FAILED, "the write-ahead log is not open");
 	wal->disk = log_file_disk(log);
 	wal->room.quota = options->quota->limit ? options->quota : NULL;
-	log_file_limit(log, page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER), options->quota, options->reserve);
+	log_file_limit(log, page_file_of(writer->db, SQLITE_FCNTL_FILE_POINTER), options->quota,
+		       options->reserve);
 	shorten(wal, writer);
 	pthread_mutex_init(&wal->mutex, NULL);
 	pthread_cond_init(&wal->syncs.cond, NULL);
@@ -452,7 +483,8 @@ void wal_cut(struct wal *wal)
 	atomic_store(&wal->file, WAL_FILE_CUT);
 }
 
-/* Waits, the writer's lock let go, until the checkpoints' thread has made room, or another writer has had its turn. */
+/* Waits, the writer's lock let go, until the checkpoints' thread has made room, or another writer
+ * has had its turn. */
 static void wait_for_room(struct wal *wal)
 {
 	pthread_mutex_lock(&wal->mutex);
@@ -467,7 +499,8 @@ enum code wal_admit(struct wal *wal, struct err *err)
 	enum code code = wal_check(wal, err);
 	uint64_t pause = pause_left(wal);
 
-	if (!is_over(wal) && room->turn == room->turns && !atomic_load_explicit(&room->is_wanted, memory_order_relaxed) && pause == 0)
+	if (!is_over(wal) && room->turn == room->turns &&
+	    !atomic_load_explicit(&room->is_wanted, memory_order_relaxed) && pause == 0)
 		return code;
 	uint64_t own = room->turns++;
 	while (code == OK) {

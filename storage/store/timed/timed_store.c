@@ -6,7 +6,8 @@
 
 struct timed_store {
 	struct store base;
-	struct store_ops ops; /* of the store and of its writing transactions: the inner store's own, but for those below */
+	struct store_ops ops; /* of the store and of its writing transactions: the inner store's
+				 own, but for those below */
 	struct store *inner;
 	timed_observe *observe;
 	void *context;
@@ -40,7 +41,8 @@ static const struct store_limits *timed_limits(const struct store *base)
 	return store_limits(((const struct timed_store *)base)->inner);
 }
 
-static enum code timed_begin(struct store *base, enum store_mode mode, struct store_txn **txn, struct err *err)
+static enum code timed_begin(struct store *base, enum store_mode mode, struct store_txn **txn,
+			     struct err *err)
 {
 	struct timed_store *store = (struct timed_store *)base;
 
@@ -54,10 +56,13 @@ static enum code timed_begin(struct store *base, enum store_mode mode, struct st
 	return code;
 }
 
-/* The transaction is the inner store's own; its table of calls lies in our store. The inner store, which may be of this kind too, finds its own there. */
+/* The transaction is the inner store's own; its table of calls lies in our store. The inner store,
+ * which may be of this kind too, finds its own there. */
 static enum code timed_commit(struct store_txn *txn, struct err *err)
 {
-	const struct timed_store *store = (const struct timed_store *)((const char *)txn->ops - offsetof(struct timed_store, ops));
+	const struct timed_store *store =
+		(const struct timed_store *)((const char *)txn->ops -
+					     offsetof(struct timed_store, ops));
 	uint64_t start = monotonic_ns();
 
 	txn->ops = store->inner->ops;
@@ -71,7 +76,8 @@ struct store *timed_store_new(struct store *inner, timed_observe *observe, void 
 {
 	struct timed_store *store = arena_checked(calloc(1, sizeof(*store)));
 
-	*store = (struct timed_store){.ops = *inner->ops, .inner = inner, .observe = observe, .context = context};
+	*store = (struct timed_store){
+		.ops = *inner->ops, .inner = inner, .observe = observe, .context = context};
 	store->ops.close = timed_close;
 	store->ops.check = timed_check;
 	store->ops.usage = timed_usage;

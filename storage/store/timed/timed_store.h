@@ -1,5 +1,6 @@
 /*
- * timed_store - a decorator around any backend that measures how long the two steps of a writing transaction took at which writers wait.
+ * timed_store - a decorator around any backend that measures how long the two steps of a writing
+ * transaction took at which writers wait.
  *
  * All other calls go to the backend directly, at no cost.
  */
@@ -17,7 +18,8 @@ enum timed_step {
 /* Called in the transaction's thread, after the step; nanoseconds. */
 typedef void timed_observe(void *context, enum timed_step step, uint64_t ns);
 
-/* Wraps `inner`, whose transactions must carry its own table of calls; closing the wrapper closes it too. */
+/* Wraps `inner`, whose transactions must carry its own table of calls; closing the wrapper closes
+ * it too. */
 struct store *timed_store_new(struct store *inner, timed_observe *observe, void *context);
 
 #endif

@@ -55,7 +55,8 @@ static struct keyspace_count *count_of(struct trace_store *store, struct keyspac
 }
 
 /* Counts and logs a call; a call that shall fail does so here. */
-static enum code trace(struct trace_store *store, enum trace_call call, const struct keyspace *keyspace, struct err *err)
+static enum code trace(struct trace_store *store, enum trace_call call,
+		       const struct keyspace *keyspace, struct err *err)
 {
 	enum code code = OK;
 
@@ -64,11 +65,14 @@ static enum code trace(struct trace_store *store, enum trace_call call, const st
 	struct keyspace_count *count = keyspace ? count_of(store, *keyspace) : NULL;
 	if (count)
 		count->calls[call]++;
-	bool counts = store->fail_call == TRACE_CALL_COUNT ? call != TRACE_ROW && call != TRACE_ABORT : call == store->fail_call;
+	bool counts = store->fail_call == TRACE_CALL_COUNT
+			      ? call != TRACE_ROW && call != TRACE_ABORT
+			      : call == store->fail_call;
 	if (counts && store->fail_in > 0 && --store->fail_in == 0)
 		code = store->fail_code;
 	if (store->log && keyspace)
-		fprintf(store->log, "%s %" PRIu64 "/%" PRIu32 "%s\n", names[call], keyspace->table, keyspace->part, code != OK ? " fails" : "");
+		fprintf(store->log, "%s %" PRIu64 "/%" PRIu32 "%s\n", names[call], keyspace->table,
+			keyspace->part, code != OK ? " fails" : "");
 	else if (store->log)
 		fprintf(store->log, "%s%s\n", names[call], code != OK ? " fails" : "");
 	pthread_mutex_unlock(&store->mutex);
@@ -108,7 +112,8 @@ static void trace_usage(struct store *base, struct store_usage *usage)
 	store_usage(((struct trace_store *)base)->inner, usage);
 }
 
-static enum code trace_foresee(struct store_txn *base, const struct store_key *keys, size_t n, struct err *err)
+static enum code trace_foresee(struct store_txn *base, const struct store_key *keys, size_t n,
+			       struct err *err)
 {
 	return store_foresee(((struct trace_txn *)base)->inner, keys, n, err);
 }
@@ -123,12 +128,14 @@ static enum code trace_verify(struct store_txn *base, struct err *err)
 	return store_verify(((struct trace_txn *)base)->inner, err);
 }
 
-static enum code trace_append(struct store_txn *base, const struct store_append *append, struct err *err)
+static enum code trace_append(struct store_txn *base, const struct store_append *append,
+			      struct err *err)
 {
 	return store_append(((struct trace_txn *)base)->inner, append, err);
 }
 
-static enum code trace_begin(struct store *base, enum store_mode mode, struct store_txn **out, struct err *err)
+static enum code trace_begin(struct store *base, enum store_mode mode, struct store_txn **out,
+			     struct err *err)
 {
 	struct trace_store *store = (struct trace_store *)base;
 	struct store_txn *inner;
@@ -184,7 +191,8 @@ static enum code trace_create(struct store_txn *base, struct keyspace keyspace, 
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_CREATE, &keyspace, err);
 
-	return done(txn->store, TRACE_CREATE, code != OK ? code : store_create(txn->inner, keyspace, err));
+	return done(txn->store, TRACE_CREATE,
+		    code != OK ? code : store_create(txn->inner, keyspace, err));
 }
 
 static enum code trace_drop(struct store_txn *base, struct keyspace keyspace, struct err *err)
@@ -192,24 +200,28 @@ static enum code trace_drop(struct store_txn *base, struct keyspace keyspace, st
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_DROP, &keyspace, err);
 
-	return done(txn->store, TRACE_DROP, code != OK ? code : store_drop(txn->inner, keyspace, err));
+	return done(txn->store, TRACE_DROP,
+		    code != OK ? code : store_drop(txn->inner, keyspace, err));
 }
 
-static enum code trace_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+static enum code trace_stat(struct store_txn *base, struct keyspace keyspace,
+			    struct store_stat *stat, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_STAT, &keyspace, err);
 
-	return done(txn->store, TRACE_STAT, code != OK ? code : store_stat(txn->inner, keyspace, stat, err));
+	return done(txn->store, TRACE_STAT,
+		    code != OK ? code : store_stat(txn->inner, keyspace, stat, err));
 }
 
-static enum code trace_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
-			   struct err *err)
+static enum code trace_get(struct store_txn *base, struct keyspace keyspace, struct str key,
+			   struct arena *arena, struct str *value, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_GET, &keyspace, err);
 
-	return done(txn->store, TRACE_GET, code != OK ? code : store_get(txn->inner, keyspace, key, arena, value, err));
+	return done(txn->store, TRACE_GET,
+		    code != OK ? code : store_get(txn->inner, keyspace, key, arena, value, err));
 }
 
 /* Behind a write. */
@@ -221,34 +233,40 @@ static void note_write(struct trace_txn *txn)
 	pthread_mutex_unlock(&txn->store->mutex);
 }
 
-static enum code trace_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code trace_put(struct store_txn *base, struct keyspace keyspace, struct str key,
+			   struct str value, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_PUT, &keyspace, err);
 
 	note_write(txn);
-	return done(txn->store, TRACE_PUT, code != OK ? code : store_put(txn->inner, keyspace, key, value, err));
+	return done(txn->store, TRACE_PUT,
+		    code != OK ? code : store_put(txn->inner, keyspace, key, value, err));
 }
 
-static enum code trace_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+static enum code trace_del(struct store_txn *base, struct keyspace keyspace, struct str key,
+			   struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_DEL, &keyspace, err);
 
 	note_write(txn);
-	return done(txn->store, TRACE_DEL, code != OK ? code : store_del(txn->inner, keyspace, key, err));
+	return done(txn->store, TRACE_DEL,
+		    code != OK ? code : store_del(txn->inner, keyspace, key, err));
 }
 
-static enum code trace_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
-				struct err *err)
+static enum code trace_get_many(struct store_txn *base, const struct store_key *keys, size_t n,
+				struct arena *arena, struct str *values, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_GET_MANY, &keys[0].keyspace, err);
 
-	return done(txn->store, TRACE_GET_MANY, code != OK ? code : store_get_many(txn->inner, keys, n, arena, values, err));
+	return done(txn->store, TRACE_GET_MANY,
+		    code != OK ? code : store_get_many(txn->inner, keys, n, arena, values, err));
 }
 
-static void note_rows(struct trace_store *store, struct keyspace keyspace, const struct store_page *page)
+static void note_rows(struct trace_store *store, struct keyspace keyspace,
+		      const struct store_page *page)
 {
 	struct err ignored = {.arena = NULL};
 
@@ -259,7 +277,8 @@ static void note_rows(struct trace_store *store, struct keyspace keyspace, const
 	}
 }
 
-static enum code trace_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+static enum code trace_page(struct store_txn *base, struct keyspace keyspace,
+			    const struct store_range *range, struct store_bounds bounds,
 			    struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
@@ -273,60 +292,72 @@ static enum code trace_page(struct store_txn *base, struct keyspace keyspace, co
 }
 
 /* Counted as a creation. */
-static enum code trace_create_small(struct store_txn *base, struct keyspace keyspace, struct err *err)
+static enum code trace_create_small(struct store_txn *base, struct keyspace keyspace,
+				    struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_CREATE, &keyspace, err);
 
-	return done(txn->store, TRACE_CREATE, code != OK ? code : store_create_small(txn->inner, keyspace, err));
+	return done(txn->store, TRACE_CREATE,
+		    code != OK ? code : store_create_small(txn->inner, keyspace, err));
 }
 
 /* Counted as a page, with its rows. */
-static enum code trace_page_of(struct store_txn *base, struct keyspace keyspace, const struct store_reference *reference, const struct store_range *range,
-			       struct store_bounds bounds, struct arena *arena, struct store_page *page, struct err *err)
+static enum code trace_page_of(struct store_txn *base, struct keyspace keyspace,
+			       const struct store_reference *reference,
+			       const struct store_range *range, struct store_bounds bounds,
+			       struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_PAGE, &keyspace, err);
 
 	*page = (struct store_page){0};
 	if (code == OK)
-		code = store_page_of(txn->inner, keyspace, reference, range, bounds, arena, page, err);
+		code = store_page_of(txn->inner, keyspace, reference, range, bounds, arena, page,
+				     err);
 	note_rows(txn->store, keyspace, page);
 	return done(txn->store, TRACE_PAGE, code);
 }
 
 /* Counted as a put. */
-static enum code trace_refer(struct store_txn *base, struct keyspace keyspace, struct str key, const struct store_key *to, struct err *err)
+static enum code trace_refer(struct store_txn *base, struct keyspace keyspace, struct str key,
+			     const struct store_key *to, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_PUT, &keyspace, err);
 
 	note_write(txn);
-	return done(txn->store, TRACE_PUT, code != OK ? code : store_refer(txn->inner, keyspace, key, to, err));
+	return done(txn->store, TRACE_PUT,
+		    code != OK ? code : store_refer(txn->inner, keyspace, key, to, err));
 }
 
 /* For tools: it is no call that could fail beneath a request. */
-static enum code trace_keyspaces(struct store_txn *base, struct arena *arena, struct store_keyspaces *keyspaces, struct err *err)
+static enum code trace_keyspaces(struct store_txn *base, struct arena *arena,
+				 struct store_keyspaces *keyspaces, struct err *err)
 {
 	return store_keyspaces(((struct trace_txn *)base)->inner, arena, keyspaces, err);
 }
 
-static enum code trace_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
+static enum code trace_del_range(struct store_txn *base, struct keyspace keyspace,
+				 const struct store_range *range, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_DEL_RANGE, &keyspace, err);
 
 	note_write(txn);
-	return done(txn->store, TRACE_DEL_RANGE, code != OK ? code : store_del_range(txn->inner, keyspace, range, err));
+	return done(txn->store, TRACE_DEL_RANGE,
+		    code != OK ? code : store_del_range(txn->inner, keyspace, range, err));
 }
 
-static enum code trace_add(struct store_txn *base, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+static enum code trace_add(struct store_txn *base, struct keyspace keyspace, struct str key,
+			   int64_t delta, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	enum code code = trace(txn->store, TRACE_ADD, &keyspace, err);
 
 	note_write(txn);
-	return done(txn->store, TRACE_ADD, code != OK ? code : store_add(txn->inner, keyspace, key, delta, err));
+	return done(txn->store, TRACE_ADD,
+		    code != OK ? code : store_add(txn->inner, keyspace, key, delta, err));
 }
 
 static enum code trace_tidy(struct store *base, bool *is_more, struct err *err)
@@ -342,11 +373,32 @@ static const struct store_limits *trace_limits(const struct store *base)
 struct store *trace_store_new(struct store *inner)
 {
 	static const struct store_ops ops = {
-		.close = trace_close, .check = trace_check, .usage = trace_usage, .begin = trace_begin, .commit = trace_commit, .abort = trace_abort,
-		.create = trace_create, .drop = trace_drop, .stat = trace_stat, .get = trace_get, .put = trace_put, .del = trace_del,
-		.get_many = trace_get_many, .page = trace_page, .del_range = trace_del_range, .add = trace_add, .limits = trace_limits, .tidy = trace_tidy,
-		.keyspaces = trace_keyspaces, .create_small = trace_create_small, .page_of = trace_page_of, .refer = trace_refer,
-		.foresee = trace_foresee, .intend = trace_intend, .verify = trace_verify, .append = trace_append,
+		.close = trace_close,
+		.check = trace_check,
+		.usage = trace_usage,
+		.begin = trace_begin,
+		.commit = trace_commit,
+		.abort = trace_abort,
+		.create = trace_create,
+		.drop = trace_drop,
+		.stat = trace_stat,
+		.get = trace_get,
+		.put = trace_put,
+		.del = trace_del,
+		.get_many = trace_get_many,
+		.page = trace_page,
+		.del_range = trace_del_range,
+		.add = trace_add,
+		.limits = trace_limits,
+		.tidy = trace_tidy,
+		.keyspaces = trace_keyspaces,
+		.create_small = trace_create_small,
+		.page_of = trace_page_of,
+		.refer = trace_refer,
+		.foresee = trace_foresee,
+		.intend = trace_intend,
+		.verify = trace_verify,
+		.append = trace_append,
 	};
 	struct trace_store *store = arena_checked(calloc(1, sizeof(*store)));
 
@@ -372,7 +424,8 @@ uint64_t trace_store_count(const struct store *base, enum trace_call call)
 	return count;
 }
 
-uint64_t trace_store_count_in(const struct store *base, enum trace_call call, struct keyspace keyspace)
+uint64_t trace_store_count_in(const struct store *base, enum trace_call call,
+			      struct keyspace keyspace)
 {
 	struct trace_store *store = (struct trace_store *)base;
 	uint64_t count = 0;

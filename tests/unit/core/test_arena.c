@@ -205,7 +205,8 @@ TEST(time_is_shared_and_runs_out_alone)
 	CHECK_INT(ticks, 0);
 	arena_limit_time(whole, tick, 40);
 	arena_share_time(part, whole, 2); /* 20 of 40 */
-	CHECK(arena_works(part, ARENA_LOOK) && arena_works(part, ARENA_LOOK) && !arena_is_late(part)); /* at 10, 20 of 30 */
+	CHECK(arena_works(part, ARENA_LOOK) && arena_works(part, ARENA_LOOK) &&
+	      !arena_is_late(part)); /* at 10, 20 of 30 */
 	CHECK(!arena_works(part, ARENA_LOOK) && arena_is_late(part));
 	(void)arena_bytes(part, MB);
 	CHECK(!arena_is_late(part) && arena_is_over(part)); /* over its budget, too */
@@ -225,7 +226,8 @@ TEST(time_is_shared_and_runs_out_alone)
 	arena_free(NULL);
 }
 
-/* A small arena begins with a small chunk; what grows by nothing, shrinks or is not the latest keeps its bytes. */
+/* A small arena begins with a small chunk; what grows by nothing, shrinks or is not the latest
+ * keeps its bytes. */
 TEST(small_arenas_grow)
 {
 	struct arena *arena = arena_new(100);
@@ -234,13 +236,16 @@ TEST(small_arenas_grow)
 	memcpy(first, "0123456789", 10);
 	second = arena_bytes(arena, 10);
 	memcpy(second, "abcdefghij", 10);
-	CHECK_STR(((struct str){arena_grow(arena, first, 10, 12), 10}), "0123456789"); /* not the latest */
+	CHECK_STR(((struct str){arena_grow(arena, first, 10, 12), 10}),
+		  "0123456789"); /* not the latest */
 	char *shrunk = arena_grow(arena, second, 10, 4);
 	CHECK_STR(((struct str){shrunk, 4}), "abcd");
-	CHECK(arena_grow(arena, shrunk, 4, 5) == shrunk && arena_grow(arena, shrunk, 5, 2) != shrunk);
+	CHECK(arena_grow(arena, shrunk, 4, 5) == shrunk &&
+	      arena_grow(arena, shrunk, 5, 2) != shrunk);
 	char *latest = arena_bytes(arena, 4);
 	memcpy(latest, "wxyz", 4);
-	CHECK_STR(((struct str){arena_grow(arena, latest, 4, 100000), 4}), "wxyz"); /* no room in the chunk */
+	CHECK_STR(((struct str){arena_grow(arena, latest, 4, 100000), 4}),
+		  "wxyz"); /* no room in the chunk */
 	CHECK(arena_calloc(arena, 8, 0) != NULL && arena_calloc(arena, 0, 8) != NULL);
 	arena_free(arena);
 }
@@ -258,7 +263,12 @@ TEST(a_buffer_grows_by_more_than_twice_and_has_long_varints)
 	arena_free(arena);
 }
 
-TEST_MAIN(TEST_CASE(work_that_nobody_waits_for_ends), TEST_CASE(time_is_shared_and_runs_out_alone), TEST_CASE(small_arenas_grow), TEST_CASE(a_buffer_grows_by_more_than_twice_and_has_long_varints),
-	  TEST_CASE(an_arena_that_yields_ends_at_its_time), TEST_CASE(small_requests_do_not_count), TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget), TEST_CASE(many_small_allocations_count),
-	  TEST_CASE(what_is_pardoned_is_not_over), TEST_CASE(an_allocation_of_nothing_is_not_null), TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
+TEST_MAIN(TEST_CASE(work_that_nobody_waits_for_ends), TEST_CASE(time_is_shared_and_runs_out_alone),
+	  TEST_CASE(small_arenas_grow),
+	  TEST_CASE(a_buffer_grows_by_more_than_twice_and_has_long_varints),
+	  TEST_CASE(an_arena_that_yields_ends_at_its_time), TEST_CASE(small_requests_do_not_count),
+	  TEST_CASE(arenas_share_a_budget), TEST_CASE(an_arena_goes_over_to_another_budget),
+	  TEST_CASE(many_small_allocations_count), TEST_CASE(what_is_pardoned_is_not_over),
+	  TEST_CASE(an_allocation_of_nothing_is_not_null),
+	  TEST_CASE(room_for_nothing_in_an_empty_buffer_is_not_null),
 	  TEST_CASE(what_grows_keeps_its_bytes), TEST_CASE(an_array_has_room_for_one_more))

@@ -47,4 +47,5 @@ TEST(agrees_with_the_C_library)
 	CHECK_INT(CPU_HAS(AVX512F) != 0, has(cpu_ask(), CPU_AVX512F));
 }
 
-TEST_MAIN(TEST_CASE(says_what_the_compiler_says), TEST_CASE(asks_once), TEST_CASE(agrees_with_the_C_library))
+TEST_MAIN(TEST_CASE(says_what_the_compiler_says), TEST_CASE(asks_once),
+	  TEST_CASE(agrees_with_the_C_library))

@@ -37,7 +37,8 @@ TEST(every_length_and_offset)
 	}
 }
 
-/* The byte that was changed is found wherever it is; two changed bytes at a few places look like no single one. */
+/* The byte that was changed is found wherever it is; two changed bytes at a few places look like no
+ * single one. */
 TEST(a_changed_byte_is_found)
 {
 	unsigned char bytes[4092], change = 0;
@@ -50,15 +51,18 @@ TEST(a_changed_byte_is_found)
 		unsigned char by = (unsigned char)(i % 255 + 1);
 
 		bytes[i] ^= by;
-		CHECK(crc32_find_byte(crc32_of(bytes, sizeof(bytes)) ^ sum, sizeof(bytes), &at, &change));
+		CHECK(crc32_find_byte(crc32_of(bytes, sizeof(bytes)) ^ sum, sizeof(bytes), &at,
+				      &change));
 		CHECK_INT(at, i);
 		CHECK_INT(change, by);
 		bytes[(i + 1000) % sizeof(bytes)] ^= 0x55;
-		CHECK(!crc32_find_byte(crc32_of(bytes, sizeof(bytes)) ^ sum, sizeof(bytes), &at, &change));
+		CHECK(!crc32_find_byte(crc32_of(bytes, sizeof(bytes)) ^ sum, sizeof(bytes), &at,
+				       &change));
 		bytes[(i + 1000) % sizeof(bytes)] ^= 0x55;
 		bytes[i] ^= by;
 	}
 	CHECK(!crc32_find_byte(0, sizeof(bytes), &at, &change));
 }
 
-TEST_MAIN(TEST_CASE(known_values), TEST_CASE(every_length_and_offset), TEST_CASE(a_changed_byte_is_found))
+TEST_MAIN(TEST_CASE(known_values), TEST_CASE(every_length_and_offset),
+	  TEST_CASE(a_changed_byte_is_found))

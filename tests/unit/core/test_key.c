@@ -26,12 +26,17 @@ TEST(md5_of_the_standard)
 	CHECK_STR(digest_of("", 0, 1), "d41d8cd98f00b204e9800998ecf8427e");
 	CHECK_STR(digest_of("a", 1, 1), "0cc175b9c0f1b6a831c399e269772661");
 	CHECK_STR(digest_of("message digest", 14, 3), "f96b697d7cb7938d525a2f31aaf161d0");
-	CHECK_STR(digest_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", 62, 62), "d174ab98d277d9f5a5611c2c9f419d9f");
-	CHECK_STR(digest_of("12345678901234567890123456789012345678901234567890123456789012345678901234567890", 80, 7),
+	CHECK_STR(
+		digest_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", 62, 62),
+		"d174ab98d277d9f5a5611c2c9f419d9f");
+	CHECK_STR(digest_of("1234567890123456789012345678901234567890123456789012345678901234567890"
+			    "1234567890",
+			    80, 7),
 		  "57edf4a22be3c955ac49da2e2107b67a");
 }
 
-/* Padding that ends within a block, at its end and in the next one: however the bytes come, the digest is one. */
+/* Padding that ends within a block, at its end and in the next one: however the bytes come, the
+ * digest is one. */
 TEST(md5_of_every_length)
 {
 	char bytes[200];
@@ -52,7 +57,9 @@ static struct value value_of(enum type type, const char *text)
 
 	if (type != TYPE_N)
 		return value_of_str(type, str_of(text));
-	return number_parse(str_of(text), bytes, &n, &err) == OK ? value_of_str(TYPE_N, (struct str){bytes, n}) : VALUE_NONE;
+	return number_parse(str_of(text), bytes, &n, &err) == OK
+		       ? value_of_str(TYPE_N, (struct str){bytes, n})
+		       : VALUE_NONE;
 }
 
 static uint32_t hash_of(enum type type, const char *text)
@@ -103,11 +110,17 @@ TEST(packed_numbers)
 	CHECK_STR(packed("-1"), "3e6466");
 	CHECK_STR(packed("-0.5"), "3f3366");
 	CHECK_STR(packed("1e-130"), "8002");
-	CHECK_STR(packed("9.9999999999999999999999999999999999999e125").n == 2 * 20 ? STR("20 bytes") : STR("others"), "20 bytes");
-	CHECK_STR(packed("-1234567890123456789012345678901234567.8").n == 2 * 21 ? STR("21 bytes") : STR("others"), "21 bytes");
+	CHECK_STR(packed("9.9999999999999999999999999999999999999e125").n == 2 * 20
+			  ? STR("20 bytes")
+			  : STR("others"),
+		  "20 bytes");
+	CHECK_STR(packed("-1234567890123456789012345678901234567.8").n == 2 * 21 ? STR("21 bytes")
+										 : STR("others"),
+		  "21 bytes");
 }
 
-/* dynalite, test/scan.js, "correct string hash segments" and "correct number hash segments": segments of 4096. */
+/* dynalite, test/scan.js, "correct string hash segments" and "correct number hash segments":
+ * segments of 4096. */
 TEST(segments_of_aws)
 {
 	CHECK_INT(hash_of(TYPE_S, "3635") >> 20, 0);
@@ -122,7 +135,9 @@ TEST(segments_of_aws)
 
 static struct str bound(struct str bytes)
 {
-	return str_is_set(bytes) ? str_printf(arena, "%08x", (unsigned)str_be(bytes.p, KEY_HASH_SIZE)) : STR("-");
+	return str_is_set(bytes)
+		       ? str_printf(arena, "%08x", (unsigned)str_be(bytes.p, KEY_HASH_SIZE))
+		       : STR("-");
 }
 
 TEST(bounds_of_segments)
@@ -157,8 +172,10 @@ static struct str hex_of(struct str bytes)
 /* What key_add wrote is read, and skipped, and what follows is left. */
 TEST(elements_are_read_back)
 {
-	const struct value values[] = {value_of_str(TYPE_S, STR("")), value_of_str(TYPE_S, STR("ab")), value_of_str(TYPE_B, STR("\0")),
-				       value_of_str(TYPE_B, STR("a\0\0\1b\xFF")), value_of(TYPE_N, "-12.5"), value_of(TYPE_N, "0")};
+	const struct value values[] = {
+		value_of_str(TYPE_S, STR("")),   value_of_str(TYPE_S, STR("ab")),
+		value_of_str(TYPE_B, STR("\0")), value_of_str(TYPE_B, STR("a\0\0\1b\xFF")),
+		value_of(TYPE_N, "-12.5"),       value_of(TYPE_N, "0")};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		for (size_t tail = 0; tail < 2; tail++) {
@@ -182,7 +199,8 @@ TEST(what_ends_early_is_read_to_its_end)
 	static const struct {
 		struct str bytes;
 		const char *hex;
-	} cases[] = {{STR_INIT(""), ""}, {STR_INIT("a"), ""}, {STR_INIT("ab"), "61"}, {STR_INIT("\0"), ""}, {STR_INIT("a\0"), "61"}, {STR_INIT("\0\xFF"), "00"}};
+	} cases[] = {{STR_INIT(""), ""},   {STR_INIT("a"), ""},     {STR_INIT("ab"), "61"},
+		     {STR_INIT("\0"), ""}, {STR_INIT("a\0"), "61"}, {STR_INIT("\0\xFF"), "00"}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct str rest = cases[i].bytes, skipped = rest;
@@ -217,7 +235,8 @@ TEST(a_prefix_ends_before_its_next)
 
 	CHECK_STR(key_after_prefix(arena, STR("ab")), "ac");
 	CHECK_STR(key_after_prefix(arena, STR("a\xFF\xFF")), "b");
-	CHECK(!str_is_set(key_after_prefix(arena, STR("\xFF\xFF"))) && !str_is_set(key_after_prefix(arena, STR(""))));
+	CHECK(!str_is_set(key_after_prefix(arena, STR("\xFF\xFF"))) &&
+	      !str_is_set(key_after_prefix(arena, STR(""))));
 	key_add_prefix(&out, &prefix);
 	CHECK_STR(hex_of(buf_str(&out)), "6100ff62");
 }
@@ -225,9 +244,16 @@ TEST(a_prefix_ends_before_its_next)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(elements_are_read_back), TEST_CASE(what_ends_early_is_read_to_its_end), TEST_CASE(keys_of_the_first_version_have_an_fnv_hash_and_no_tie), TEST_CASE(a_prefix_ends_before_its_next),
-		TEST_CASE(md5_of_the_standard), TEST_CASE(md5_of_every_length), TEST_CASE(packed_numbers), TEST_CASE(segments_of_aws),
-		TEST_CASE(bounds_of_segments), TEST_CASE(no_elements_have_no_hash),
+		TEST_CASE(elements_are_read_back),
+		TEST_CASE(what_ends_early_is_read_to_its_end),
+		TEST_CASE(keys_of_the_first_version_have_an_fnv_hash_and_no_tie),
+		TEST_CASE(a_prefix_ends_before_its_next),
+		TEST_CASE(md5_of_the_standard),
+		TEST_CASE(md5_of_every_length),
+		TEST_CASE(packed_numbers),
+		TEST_CASE(segments_of_aws),
+		TEST_CASE(bounds_of_segments),
+		TEST_CASE(no_elements_have_no_hash),
 	};
 
 	arena = arena_new(1 << 20);

@@ -37,7 +37,8 @@ static struct str sum(const char *a, const char *b, bool is_difference)
 	struct buf out = buf_in(arena);
 	size_t n;
 
-	if ((is_difference ? number_subtract : number_add)(encoded(a), encoded(b), bytes, &n, &err) != OK)
+	if ((is_difference ? number_subtract : number_add)(encoded(a), encoded(b), bytes, &n,
+							   &err) != OK)
 		return err.message;
 	number_format((struct str){bytes, n}, &out);
 	return buf_str(&out);
@@ -46,12 +47,27 @@ static struct str sum(const char *a, const char *b, bool is_difference)
 TEST(canonical_text)
 {
 	static const char *const cases[][2] = {
-		{"0", "0"}, {"-0", "0"}, {"0.000", "0"}, {"0E125", "0"}, {"0e-130", "0"}, {"100", "100"}, {"1E2", "100"}, {"12.50", "12.5"},
-		{".5", "0.5"}, {"+7", "7"}, {"007", "7"}, {"1.", "1"}, {"-1.05e1", "-10.5"}, {"1E-10", "0.0000000001"},
+		{"0", "0"},
+		{"-0", "0"},
+		{"0.000", "0"},
+		{"0E125", "0"},
+		{"0e-130", "0"},
+		{"100", "100"},
+		{"1E2", "100"},
+		{"12.50", "12.5"},
+		{".5", "0.5"},
+		{"+7", "7"},
+		{"007", "7"},
+		{"1.", "1"},
+		{"-1.05e1", "-10.5"},
+		{"1E-10", "0.0000000001"},
 		{"1E30", "1000000000000000000000000000000"},
-		{"12345678901234567890123456789012345678", "12345678901234567890123456789012345678"},
-		{"123456789012345678901234567890123456780000", "123456789012345678901234567890123456780000"},
-		{"0.00000000000000000000000000000000000001", "0.00000000000000000000000000000000000001"},
+		{"12345678901234567890123456789012345678",
+		 "12345678901234567890123456789012345678"},
+		{"123456789012345678901234567890123456780000",
+		 "123456789012345678901234567890123456780000"},
+		{"0.00000000000000000000000000000000000001",
+		 "0.00000000000000000000000000000000000001"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -61,7 +77,8 @@ TEST(canonical_text)
 	CHECK_INT(canonical("-1.2345678901234567890123456789012345678e-130").n, NUMBER_TEXT_MAX);
 }
 
-/* Compares the text of random numbers with the text that each was read from. Most have a few digits only. */
+/* Compares the text of random numbers with the text that each was read from. Most have a few digits
+ * only. */
 TEST(text_of_every_length_and_point)
 {
 	unsigned long long seed = 54321;
@@ -69,7 +86,8 @@ TEST(text_of_every_length_and_point)
 	for (int round = 0; round < 200000; round++) {
 		char text[64] = "-", *to = text + (round & 1);
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-		int digits = 1 + (int)(seed >> 33) % (round % 4 ? 5 : 20), point = (int)(seed >> 40) % (digits + 1);
+		int digits = 1 + (int)(seed >> 33) % (round % 4 ? 5 : 20),
+		    point = (int)(seed >> 40) % (digits + 1);
 
 		for (int i = 0; i < digits; i++) {
 			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
@@ -90,7 +108,8 @@ TEST(text_of_every_length_and_point)
 		if (*first == '0' && first[1] == 0)
 			CHECK_STR(found, "0");
 		else if (round & 1)
-			CHECK(found.p[0] == '-' && str_eq((struct str){found.p + 1, found.n - 1}, str_of(first)));
+			CHECK(found.p[0] == '-' &&
+			      str_eq((struct str){found.p + 1, found.n - 1}, str_of(first)));
 		else
 			CHECK_STR(found, first);
 	}
@@ -109,8 +128,10 @@ TEST(bytes_that_are_no_number)
 					memcpy(bytes, number.p, n);
 					bytes[at] = (char)(bytes[at] ^ change);
 					struct str changed = {bytes, n};
-					CHECK((number_put(changed, text) != NULL) == number_is_encoding(changed));
-					CHECK(number_is_encoding(changed) == (number_length(bytes, n) == n));
+					CHECK((number_put(changed, text) != NULL) ==
+					      number_is_encoding(changed));
+					CHECK(number_is_encoding(changed) ==
+					      (number_length(bytes, n) == n));
 				}
 			}
 		}
@@ -119,23 +140,57 @@ TEST(bytes_that_are_no_number)
 
 TEST(refused_text)
 {
-	static const char *const malformed[] = {"abc", " 1", "1 ", "1_0", "0x10", "NaN", "Infinity", "1E", "--1", "1e+", ".", "-", "1.2.3"};
+	static const char *const malformed[] = {"abc", " 1",       "1 ",   "1_0", "0x10",
+						"NaN", "Infinity", "1E",   "--1", "1e+",
+						".",   "-",        "1.2.3"};
 
 	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
-		CHECK(str_starts_with(canonical(malformed[i]), STR("The parameter cannot be converted to a numeric value: ")));
+		CHECK(str_starts_with(
+			canonical(malformed[i]),
+			STR("The parameter cannot be converted to a numeric value: ")));
 	CHECK_STR(canonical(""), "The parameter cannot be converted to a numeric value");
-	CHECK_STR(canonical("123456789012345678901234567890123456789"), "Attempting to store more than 38 significant digits in a Number");
-	CHECK_STR(canonical("1E126"), "Number overflow. Attempting to store a number with magnitude larger than supported range");
-	CHECK_STR(canonical("1E99999999999999"), "Number overflow. Attempting to store a number with magnitude larger than supported range");
-	CHECK_STR(canonical("-1E-131"), "Number underflow. Attempting to store a number with magnitude smaller than supported range");
+	CHECK_STR(canonical("123456789012345678901234567890123456789"),
+		  "Attempting to store more than 38 significant digits in a Number");
+	CHECK_STR(canonical("1E126"), "Number overflow. Attempting to store a number with "
+				      "magnitude larger than supported range");
+	CHECK_STR(canonical("1E99999999999999"), "Number overflow. Attempting to store a number "
+						 "with magnitude larger than supported range");
+	CHECK_STR(canonical("-1E-131"), "Number underflow. Attempting to store a number with "
+					"magnitude smaller than supported range");
 }
 
 TEST(byte_order_is_numeric_order)
 {
 	static const char *const ascending[] = {
-		"-9.9999999999999999999999999999999999999E+125", "-1E125", "-100.5", "-100", "-99", "-10", "-1.5", "-1.05", "-1", "-0.5",
-		"-1E-130", "0", "1E-130", "2E-130", "0.000001", "0.5", "0.51", "1", "1.000000000000000000000000000000000001", "1.05", "1.5",
-		"9", "10", "11", "99", "100", "100.5", "1E125", "9.9999999999999999999999999999999999999E+125",
+		"-9.9999999999999999999999999999999999999E+125",
+		"-1E125",
+		"-100.5",
+		"-100",
+		"-99",
+		"-10",
+		"-1.5",
+		"-1.05",
+		"-1",
+		"-0.5",
+		"-1E-130",
+		"0",
+		"1E-130",
+		"2E-130",
+		"0.000001",
+		"0.5",
+		"0.51",
+		"1",
+		"1.000000000000000000000000000000000001",
+		"1.05",
+		"1.5",
+		"9",
+		"10",
+		"11",
+		"99",
+		"100",
+		"100.5",
+		"1E125",
+		"9.9999999999999999999999999999999999999E+125",
 	};
 
 	for (size_t i = 0; i < sizeof(ascending) / sizeof(ascending[0]); i++) {
@@ -179,11 +234,15 @@ TEST(arithmetic_at_the_limits)
 	CHECK_STR(sum("0.1", "0.2", false), "0.3");
 	CHECK_STR(sum("5", "5", true), "0");
 	CHECK_STR(sum("0", "-3.5", true), "3.5");
-	CHECK_STR(sum("99999999999999999999999999999999999999", "1", false), "100000000000000000000000000000000000000");
+	CHECK_STR(sum("99999999999999999999999999999999999999", "1", false),
+		  "100000000000000000000000000000000000000");
 	CHECK_STR(sum("12345678901234567890123456789012345678", "0.5", false),
-		  "Number overflow. Attempting to store a number with magnitude larger than supported range");
-	CHECK_STR(sum("9.9E125", "9E125", false), "Number overflow. Attempting to store a number with magnitude larger than supported range");
-	CHECK_STR(sum("1.5E-130", "1E-130", true).n > 20 ? STR("refused") : STR("taken"), "refused");
+		  "Number overflow. Attempting to store a number with magnitude larger than "
+		  "supported range");
+	CHECK_STR(sum("9.9E125", "9E125", false), "Number overflow. Attempting to store a number "
+						  "with magnitude larger than supported range");
+	CHECK_STR(sum("1.5E-130", "1E-130", true).n > 20 ? STR("refused") : STR("taken"),
+		  "refused");
 }
 
 TEST(integers)
@@ -211,8 +270,17 @@ TEST(billed_size_counts_pairs_of_digits_aligned_to_the_point)
 		const char *text;
 		size_t size;
 	} rows[] = {
-		{"0", 1}, {"1", 2}, {"10", 2}, {"99", 2}, {"100", 2}, {"123", 3}, {"-1", 3}, {"0.1", 2}, {"1.5", 3},
-		{"12345678901234567890123456789012345678", 20}, {"1234567890123456789012345678901234567.8", 21},
+		{"0", 1},
+		{"1", 2},
+		{"10", 2},
+		{"99", 2},
+		{"100", 2},
+		{"123", 3},
+		{"-1", 3},
+		{"0.1", 2},
+		{"1.5", 3},
+		{"12345678901234567890123456789012345678", 20},
+		{"1234567890123456789012345678901234567.8", 21},
 		{"-1234567890123456789012345678901234567.8", NUMBER_BILLED_MAX},
 	};
 
@@ -220,10 +288,17 @@ TEST(billed_size_counts_pairs_of_digits_aligned_to_the_point)
 		CHECK_INT(number_billed_size(encoded(rows[i].text)), (long long)rows[i].size);
 }
 
-/* One byte changed, cut or with more behind: number_is_encoding() is true where number_length() finds all bytes. */
+/* One byte changed, cut or with more behind: number_is_encoding() is true where number_length()
+ * finds all bytes. */
 TEST(encodings_that_are_changed)
 {
-	static const char *const numbers[] = {"0", "7", "-7", "12.5", "-0.05", "1E125", "-12345678901234567890123456789012345678"};
+	static const char *const numbers[] = {"0",
+					      "7",
+					      "-7",
+					      "12.5",
+					      "-0.05",
+					      "1E125",
+					      "-12345678901234567890123456789012345678"};
 	struct err err = err_in(arena);
 
 	for (size_t k = 0; k < sizeof(numbers) / sizeof(*numbers); k++) {
@@ -236,7 +311,8 @@ TEST(encodings_that_are_changed)
 			for (unsigned byte = 0; byte < 256; byte++) {
 				changed[at] = (char)byte;
 				for (size_t n = 0; n <= size + 2; n++)
-					CHECK(number_is_encoding((struct str){changed, n}) == (n > 0 && number_length(changed, n) == n));
+					CHECK(number_is_encoding((struct str){changed, n}) ==
+					      (n > 0 && number_length(changed, n) == n));
 			}
 		}
 	}
@@ -245,8 +321,13 @@ TEST(encodings_that_are_changed)
 /* Digits and exponents beyond all bounds, and bytes that are no encoding. */
 TEST(what_is_far_beyond_the_limits)
 {
-	static const char *const refused[] = {"1111111111111111111111111111111111111111", "10000000000000000000000000000000000000001", "1ex", "1e5x",
-					      "1e99999999999999999999", "1e-99999999999999999999", "0e99999999999999999999"};
+	static const char *const refused[] = {"1111111111111111111111111111111111111111",
+					      "10000000000000000000000000000000000000001",
+					      "1ex",
+					      "1e5x",
+					      "1e99999999999999999999",
+					      "1e-99999999999999999999",
+					      "0e99999999999999999999"};
 	struct err err = err_in(arena);
 	char bytes[NUMBER_MAX];
 	struct buf out = buf_in(arena);
@@ -264,8 +345,14 @@ int main(void)
 {
 	static const struct test_case cases[] = {
 		TEST_CASE(what_is_far_beyond_the_limits),
-		TEST_CASE(canonical_text), TEST_CASE(text_of_every_length_and_point), TEST_CASE(bytes_that_are_no_number), TEST_CASE(refused_text), TEST_CASE(byte_order_is_numeric_order),
-		TEST_CASE(arithmetic_on_integers_matches_the_machine), TEST_CASE(arithmetic_at_the_limits), TEST_CASE(integers),
+		TEST_CASE(canonical_text),
+		TEST_CASE(text_of_every_length_and_point),
+		TEST_CASE(bytes_that_are_no_number),
+		TEST_CASE(refused_text),
+		TEST_CASE(byte_order_is_numeric_order),
+		TEST_CASE(arithmetic_on_integers_matches_the_machine),
+		TEST_CASE(arithmetic_at_the_limits),
+		TEST_CASE(integers),
 		TEST_CASE(encodings_that_are_changed),
 		TEST_CASE(billed_size_counts_pairs_of_digits_aligned_to_the_point),
 	};

@@ -88,7 +88,8 @@ static void *use_arenas(void *context)
 		size_t wrong = 0;
 
 		for (size_t k = 0; k < 20; k++)
-			parts[k] = memset(arena_alloc(arena, 20000 * (k + 1)), *mark, 20000 * (k + 1));
+			parts[k] =
+				memset(arena_alloc(arena, 20000 * (k + 1)), *mark, 20000 * (k + 1));
 		for (size_t k = 0; k < 20; k++) {
 			for (size_t at = 0; at < 20000 * (k + 1); at++)
 				wrong += parts[k][at] != *mark;
@@ -121,11 +122,14 @@ TEST(threads_share_them)
 
 	spare_limit(64 * BLOCK);
 	for (size_t i = 0; i < 4; i++)
-		CHECK_INT(pthread_create(&threads[i], NULL, use_arenas, (void *)(uintptr_t)&marks[i]), 0);
+		CHECK_INT(
+			pthread_create(&threads[i], NULL, use_arenas, (void *)(uintptr_t)&marks[i]),
+			0);
 	for (size_t i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	spare_limit(0);
 }
 
-TEST_MAIN(TEST_CASE(nothing_is_kept_without_a_limit), TEST_CASE(the_smallest_that_fits), TEST_CASE(the_oldest_go_first),
-	  TEST_CASE(arenas_get_what_others_freed), TEST_CASE(threads_share_them))
+TEST_MAIN(TEST_CASE(nothing_is_kept_without_a_limit), TEST_CASE(the_smallest_that_fits),
+	  TEST_CASE(the_oldest_go_first), TEST_CASE(arenas_get_what_others_freed),
+	  TEST_CASE(threads_share_them))

@@ -1,4 +1,5 @@
-/* Text: comparisons, pieces and copies, each condition of which decides alone here, and well-formed UTF-8. */
+/* Text: comparisons, pieces and copies, each condition of which decides alone here, and well-formed
+ * UTF-8. */
 #include "core/str.h"
 
 #include <stdlib.h>
@@ -128,7 +129,9 @@ TEST(utf8_is_well_formed_within_its_bounds)
 	}
 }
 
-TEST_MAIN(TEST_CASE(order_is_by_bytes_then_length), TEST_CASE(spaces_are_trimmed_at_both_ends), TEST_CASE(text_is_cut_at_separators),
-	  TEST_CASE(case_is_ignored_where_it_is_asked_for), TEST_CASE(copies_end_with_a_zero_and_absent_text_stays_absent),
-	  TEST_CASE(text_contains_itself_and_nothing), TEST_CASE(hashes_differ_by_content_length_and_seed),
+TEST_MAIN(TEST_CASE(order_is_by_bytes_then_length), TEST_CASE(spaces_are_trimmed_at_both_ends),
+	  TEST_CASE(text_is_cut_at_separators), TEST_CASE(case_is_ignored_where_it_is_asked_for),
+	  TEST_CASE(copies_end_with_a_zero_and_absent_text_stays_absent),
+	  TEST_CASE(text_contains_itself_and_nothing),
+	  TEST_CASE(hashes_differ_by_content_length_and_seed),
 	  TEST_CASE(utf8_is_well_formed_within_its_bounds))

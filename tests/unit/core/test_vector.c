@@ -66,7 +66,8 @@ TEST(both_kernels_give_the_same_bits)
 	static double wide[DIMENSIONS_MAX];
 
 	for (int round = 0; round < 300; round++) {
-		size_t n = 1 + next_random() % DIMENSIONS_MAX, shift = next_random() % 2; /* rows need not be aligned */
+		size_t n = 1 + next_random() % DIMENSIONS_MAX,
+		       shift = next_random() % 2; /* rows need not be aligned */
 		double plain, fast;
 
 		fill(a + shift, b, wide, n, round % 60);
@@ -89,7 +90,8 @@ static float score(enum vector_distance distance, const float *a, const float *q
 
 TEST(scores_are_those_of_the_service)
 {
-	const float x[] = {1, 0, 0}, y[] = {0, 1, 0}, opposite[] = {-1, 0, 0}, mixed[] = {0.6f, 0.8f, 0}, zero[] = {0, 0, 0}, long_x[] = {10, 0, 0};
+	const float x[] = {1, 0, 0}, y[] = {0, 1, 0}, opposite[] = {-1, 0, 0},
+		    mixed[] = {0.6f, 0.8f, 0}, zero[] = {0, 0, 0}, long_x[] = {10, 0, 0};
 
 	CHECK(score(DISTANCE_COSINE, x, x, 3) == 0);
 	CHECK(score(DISTANCE_COSINE, long_x, x, 3) == 0);
@@ -110,7 +112,8 @@ TEST(scores_are_those_of_the_service)
 
 TEST(scores_stay_within_float32)
 {
-	const float high[] = {3.4e38f, 3.4e38f}, across[] = {3.4e38f, -3.4e38f}, low[] = {-3.4e38f, 0}, tiny[] = {1e-23f, 0}, least[] = {1e-45f, 0};
+	const float high[] = {3.4e38f, 3.4e38f}, across[] = {3.4e38f, -3.4e38f},
+		    low[] = {-3.4e38f, 0}, tiny[] = {1e-23f, 0}, least[] = {1e-45f, 0};
 
 	CHECK(score(DISTANCE_DOT_PRODUCT, across, high, 2) == 0);
 	CHECK(score(DISTANCE_DOT_PRODUCT, high, high, 2) == FLT_MAX);
@@ -130,7 +133,8 @@ static struct value number(const char *text)
 	return value_of_str(TYPE_N, (struct str){bytes, n});
 }
 
-/* The very same; valgrind keeps no more of a long double than of a double, which can cost the last place. */
+/* The very same; valgrind keeps no more of a long double than of a double, which can cost the last
+ * place. */
 static bool is_float(float value, float want)
 {
 	volatile long double one = 1;
@@ -141,9 +145,28 @@ static bool is_float(float value, float want)
 TEST(numbers_become_the_nearest_float)
 {
 	static const char *const texts[] = {
-		"0", "1", "-1", "0.1", "-0.1", "0.3333333333333333", "16777217", "16777219", "3.4028235E38", "-3.4028235E38", "1E-45", "1.17549435E-38",
-		"123456789012345678901234567890", "0.12345678901234567890123456789012345678", "1E-130", "9.999999E37", "0.000001", "65504", "1e10",
-		"2.7182818284590452353602874713527", "7e-46", "8388609.5",
+		"0",
+		"1",
+		"-1",
+		"0.1",
+		"-0.1",
+		"0.3333333333333333",
+		"16777217",
+		"16777219",
+		"3.4028235E38",
+		"-3.4028235E38",
+		"1E-45",
+		"1.17549435E-38",
+		"123456789012345678901234567890",
+		"0.12345678901234567890123456789012345678",
+		"1E-130",
+		"9.999999E37",
+		"0.000001",
+		"65504",
+		"1e10",
+		"2.7182818284590452353602874713527",
+		"7e-46",
+		"8388609.5",
 	};
 	float value;
 
@@ -156,15 +179,19 @@ TEST(numbers_become_the_nearest_float)
 	for (int i = 0; i < 20000; i++) { /* what SDKs send: 1 to 17 digits */
 		char text[64];
 
-		snprintf(text, sizeof(text), "%.*g", 1 + i % 17, ldexp((double)next_random() - 1073741824.0, (int)(next_random() % 80) - 40));
+		snprintf(text, sizeof(text), "%.*g", 1 + i % 17,
+			 ldexp((double)next_random() - 1073741824.0,
+			       (int)(next_random() % 80) - 40));
 		struct value n = number(text);
-		CHECK(vector_of_number(value_str(&n), &value) && is_float(value, strtof(text, NULL)));
+		CHECK(vector_of_number(value_str(&n), &value) &&
+		      is_float(value, strtof(text, NULL)));
 	}
 }
 
 TEST(lists_need_numbers_in_range)
 {
-	struct value elements[] = {number("1"), number("-2.5")}, list = {.type = TYPE_L, .n = 2, .elements = elements};
+	struct value elements[] = {number("1"), number("-2.5")},
+		     list = {.type = TYPE_L, .n = 2, .elements = elements};
 	float out[2];
 
 	CHECK(vector_of_list(&list, out) && out[0] == 1 && out[1] == -2.5f);
@@ -212,8 +239,12 @@ TEST(floats_are_written_shortest)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(sums_agree_with_plain_arithmetic), TEST_CASE(both_kernels_give_the_same_bits), TEST_CASE(scores_are_those_of_the_service),
-		TEST_CASE(scores_stay_within_float32), TEST_CASE(numbers_become_the_nearest_float), TEST_CASE(lists_need_numbers_in_range),
+		TEST_CASE(sums_agree_with_plain_arithmetic),
+		TEST_CASE(both_kernels_give_the_same_bits),
+		TEST_CASE(scores_are_those_of_the_service),
+		TEST_CASE(scores_stay_within_float32),
+		TEST_CASE(numbers_become_the_nearest_float),
+		TEST_CASE(lists_need_numbers_in_range),
 		TEST_CASE(floats_are_written_shortest),
 	};
 

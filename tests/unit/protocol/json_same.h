@@ -1,4 +1,5 @@
-/* json_same - whether two readers made the same tree of a text, down to the NUL behind each name and string. */
+/* json_same - whether two readers made the same tree of a text, down to the NUL behind each name
+ * and string. */
 #ifndef DYNALITH_TESTS_JSON_SAME_H
 #define DYNALITH_TESTS_JSON_SAME_H
 

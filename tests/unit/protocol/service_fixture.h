@@ -1,5 +1,6 @@
 /*
- * service_fixture - the API over an empty store in memory: one caller whom everyone lets in, a clock that stands still.
+ * service_fixture - the API over an empty store in memory: one caller whom everyone lets in, a
+ * clock that stands still.
  */
 #ifndef DYNALITH_TEST_SERVICE_FIXTURE_H
 #define DYNALITH_TEST_SERVICE_FIXTURE_H
@@ -34,7 +35,8 @@ static inline enum code service_fixture_let_in(void *context, struct ns *ns, str
 static inline void service_fixture_open(struct service_fixture *fixture, struct arena *arena)
 {
 	struct sqlite_store_options options = {.readers = 1, .cache_bytes = 1 << 20};
-	struct catalog_options catalog_options = {.settings = &settings_records, .vector_memory_bytes = 1 << 20};
+	struct catalog_options catalog_options = {.settings = &settings_records,
+						  .vector_memory_bytes = 1 << 20};
 	struct err err = err_in(arena);
 
 	*fixture = (struct service_fixture){.service = {.now_ms = service_fixture_now}};
@@ -50,11 +52,16 @@ static inline void service_fixture_close(struct service_fixture *fixture)
 }
 
 /* `op` is a name, or with a point in it a whole target. The response lies in `arena`. */
-static inline struct op_response service_fixture_call(struct service_fixture *fixture, struct arena *arena, struct str op, struct str body)
+static inline struct op_response service_fixture_call(struct service_fixture *fixture,
+						      struct arena *arena, struct str op,
+						      struct str body)
 {
 	bool is_target = str_contains(op, STR("."));
 	struct op_request request = {
-		.arena = arena, .target = str_printf(arena, "%s" STR_FMT, is_target ? "" : "DynamoDB_20120810.", STR_ARG(op)), .body = body,
+		.arena = arena,
+		.target = str_printf(arena, "%s" STR_FMT, is_target ? "" : "DynamoDB_20120810.",
+				     STR_ARG(op)),
+		.body = body,
 		.authenticate = service_fixture_let_in,
 	};
 	struct op_response response = {0};

@@ -1,6 +1,7 @@
 /*
- * A budget of memory that does not do: large requests of every kind are stopped wherever they take more. The answer is ServiceUnavailable and
- * nothing changed, or the right answer and all of it is done; and what was held is given back.
+ * A budget of memory that does not do: large requests of every kind are stopped wherever they take
+ * more. The answer is ServiceUnavailable and nothing changed, or the right answer and all of it is
+ * done; and what was held is given back.
  */
 #include "tests/unit/protocol/world.h"
 
@@ -8,7 +9,9 @@
 #define PAD 5100
 #define STEPS_MAX 400
 #define NO_LIMIT ((size_t)1 << 40)
-#define STEP ((size_t)9 << 17) /* bytes that what is done between two looks takes at most: a chunk; all of it takes several */
+#define STEP                                                                                       \
+	((size_t)9 << 17) /* bytes that what is done between two looks takes at most: a chunk; all \
+			     of it takes several */
 
 static struct arena_budget budget;
 static struct arena *texts;
@@ -25,7 +28,10 @@ static const char *attributes(size_t n)
 	struct buf buf = buf_in(texts);
 
 	for (int i = 0; buf.n < n; i++)
-		buf_printf(&buf, i % 3 ? ",'a%d':{'L':[{'N':'%d'},{'S':''},{'M':{'x':{'SS':['1','2']}}}]}" : ",'a%d':{'S':'some text %d'}", i, i);
+		buf_printf(&buf,
+			   i % 3 ? ",'a%d':{'L':[{'N':'%d'},{'S':''},{'M':{'x':{'SS':['1','2']}}}]}"
+				 : ",'a%d':{'S':'some text %d'}",
+			   i, i);
 	buf_add_byte(&buf, 0);
 	return buf.p;
 }
@@ -49,9 +55,14 @@ enum wrap { PUTS, TRANSACT_PUTS, KEYS, GETS, INSERTS, CHECKS };
 static struct str list(enum wrap wrap, int n, const char *more)
 {
 	static const char *const before[] = {
-		"{'PutRequest':{'Item':", "{'Put':{'TableName':'tab','Item':", "", "{'Get':{'TableName':'tab','Key':",
-		"{'Statement':'INSERT INTO tab VALUE {`pk`:?,`sk`:?,`v`:?}','Parameters':[{'S':'new'},{'N':'",
-		"{'Put':{'TableName':'tab','ConditionExpression':'attribute_not_exists(pk)','ReturnValuesOnConditionCheckFailure':'ALL_OLD','Item':",
+		"{'PutRequest':{'Item':",
+		"{'Put':{'TableName':'tab','Item':",
+		"",
+		"{'Get':{'TableName':'tab','Key':",
+		"{'Statement':'INSERT INTO tab VALUE "
+		"{`pk`:?,`sk`:?,`v`:?}','Parameters':[{'S':'new'},{'N':'",
+		"{'Put':{'TableName':'tab','ConditionExpression':'attribute_not_exists(pk)','"
+		"ReturnValuesOnConditionCheckFailure':'ALL_OLD','Item':",
 	};
 	static const char *const after[] = {"}}", "}}", "", "}}", "}]}", "}}"};
 	struct buf buf = buf_in(texts);
@@ -69,7 +80,8 @@ static struct str list(enum wrap wrap, int n, const char *more)
 	return buf_str(&buf);
 }
 
-static struct world_request request(const char *op, const char *before, struct str content, const char *after)
+static struct world_request request(const char *op, const char *before, struct str content,
+				    const char *after)
 {
 	struct buf buf = buf_in(texts);
 
@@ -81,7 +93,8 @@ static struct world_request request(const char *op, const char *before, struct s
 /* What the others read. */
 static struct world_request beginning(void)
 {
-	return request("BatchWriteItem", "{'RequestItems':{'tab':[", list(PUTS, 20, text(60000)), "]}}");
+	return request("BatchWriteItem", "{'RequestItems':{'tab':[", list(PUTS, 20, text(60000)),
+		       "]}}");
 }
 
 static struct world world_within_budget(void)
@@ -108,10 +121,16 @@ static struct op_response call(struct world *world, struct world_request request
 	(void)arena_bytes(world->request, pad);
 	char *body = arena_bytes(world->arena, n); /* not what is tested */
 	for (size_t i = 0; i < n; i++)
-		body[i] = request.body[i] == '\'' ? '"' : request.body[i] == '`' ? '\'' : request.body[i];
+		body[i] = request.body[i] == '\''  ? '"'
+			  : request.body[i] == '`' ? '\''
+						   : request.body[i];
 	struct op_request wire = {
-		.arena = world->request, .body = {body, n}, .authenticate = world_let_in,
-		.target = str_printf(world->request, "%s.%s", is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810", request.op),
+		.arena = world->request,
+		.body = {body, n},
+		.authenticate = world_let_in,
+		.target = str_printf(world->request, "%s.%s",
+				     is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
+				     request.op),
 	};
 	op_run(&world->service, &wire, &response);
 	CHECK_INT(budget.held, arena_held(world->request));
@@ -124,12 +143,14 @@ static int stop_everywhere(struct world_request request, int status, size_t step
 	struct arena *scratch = arena_new(0);
 	struct world right = world_within_budget(), world = world_within_budget();
 	struct op_response response = call(&right, request, pad);
-	struct str answer = str_copy(right.arena, response.body), after = world_bytes_but_streams(&right, right.arena);
+	struct str answer = str_copy(right.arena, response.body),
+		   after = world_bytes_but_streams(&right, right.arena);
 	struct str before = world_bytes(&world, world.arena);
 	int refused = 0;
 
 	if (response.status != status) {
-		fprintf(stderr, "%s: %d " STR_FMT "\n", request.op, response.status, STR_ARG(response.body));
+		fprintf(stderr, "%s: %d " STR_FMT "\n", request.op, response.status,
+			STR_ARG(response.body));
 		test_failures++;
 	}
 	CHECK(status != 200 || !str_contains(answer, STR("\"Error\"")));
@@ -142,14 +163,17 @@ static int stop_everywhere(struct world_request request, int status, size_t step
 			break;
 		refused++;
 		CHECK_INT(response.status, 503);
-		CHECK(str_contains(response.body, STR("com.amazon.coral.service#ServiceUnavailable")));
+		CHECK(str_contains(response.body,
+				   STR("com.amazon.coral.service#ServiceUnavailable")));
 		budget.limit = arena_held(world.request); /* enough to come to the next */
 		CHECK(str_eq(world_bytes(&world, scratch), before));
 		if (test_failures > 0)
 			break;
 	}
-	if (!str_eq(response.body, answer) || !str_eq(world_bytes_but_streams(&world, scratch), after)) {
-		fprintf(stderr, "%s, after %d refusals: " STR_FMT "\n", request.op, refused, STR_ARG(response.body));
+	if (!str_eq(response.body, answer) ||
+	    !str_eq(world_bytes_but_streams(&world, scratch), after)) {
+		fprintf(stderr, "%s, after %d refusals: " STR_FMT "\n", request.op, refused,
+			STR_ARG(response.body));
 		test_failures++;
 	}
 	CHECK(arena_held(world.request) <= budget.limit + step);
@@ -191,12 +215,24 @@ TEST(a_write_that_is_refused_changes_nothing)
 	struct buf item = buf_in(texts);
 	add_item(&item, 1, attributes(60000));
 	check(request("PutItem", "{'TableName':'tab','Item':", buf_str(&item), "}"), 200);
-	check(request("PutItem", "{'TableName':'tab','ReturnValues':'ALL_OLD','Item':", buf_str(&item), "}"), 200);
-	check(request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET x=:x','ReturnValues':'ALL_NEW',"
-				    "'ExpressionAttributeValues':{':x':{'M':", buf_str(&item), "}}}"), 200);
-	check(request("BatchWriteItem", "{'RequestItems':{'tab':[", list(PUTS, 25, text(60000)), "]}}"), 200);
-	check(request("TransactWriteItems", "{'TransactItems':[", list(TRANSACT_PUTS, 25, text(60000)), "]}"), 200);
-	check(request("ExecuteTransaction", "{'TransactStatements':[", list(INSERTS, 25, text(60000)), "]}"), 200);
+	check(request("PutItem",
+		      "{'TableName':'tab','ReturnValues':'ALL_OLD','Item':", buf_str(&item), "}"),
+	      200);
+	check(request("UpdateItem",
+		      "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'"
+		      "UpdateExpression':'SET x=:x','ReturnValues':'ALL_NEW',"
+		      "'ExpressionAttributeValues':{':x':{'M':",
+		      buf_str(&item), "}}}"),
+	      200);
+	check(request("BatchWriteItem", "{'RequestItems':{'tab':[", list(PUTS, 25, text(60000)),
+		      "]}}"),
+	      200);
+	check(request("TransactWriteItems", "{'TransactItems':[",
+		      list(TRANSACT_PUTS, 25, text(60000)), "]}"),
+	      200);
+	check(request("ExecuteTransaction", "{'TransactStatements':[",
+		      list(INSERTS, 25, text(60000)), "]}"),
+	      200);
 	end();
 }
 
@@ -204,7 +240,9 @@ TEST(statements_of_a_batch_are_all_run_or_none)
 {
 	begin();
 	/* after the first there is no way back, whatever the others take */
-	check_step(request("BatchExecuteStatement", "{'Statements':[", list(INSERTS, 25, text(60000)), "]}"), 200, NO_LIMIT);
+	check_step(request("BatchExecuteStatement", "{'Statements':[",
+			   list(INSERTS, 25, text(60000)), "]}"),
+		   200, NO_LIMIT);
 	end();
 }
 
@@ -218,12 +256,19 @@ TEST(a_refused_transaction_tells_its_reasons_or_nothing)
 TEST(an_answer_is_whole_or_refused)
 {
 	begin();
-	check(request("BatchGetItem", "{'RequestItems':{'tab':{'Keys':[", list(KEYS, 20, ""), "]}}}"), 200);
+	check(request("BatchGetItem", "{'RequestItems':{'tab':{'Keys':[", list(KEYS, 20, ""),
+		      "]}}}"),
+	      200);
 	check(request("TransactGetItems", "{'TransactItems':[", list(GETS, 20, ""), "]}"), 200);
 	check((struct world_request){"Scan", "{'TableName':'tab'}"}, 200);
-	check((struct world_request){"Query", "{'TableName':'tab','IndexName':'gsi','KeyConditionExpression':'g = :p','ExpressionAttributeValues':{':p':{'S':"
-					      "'x'}}}"}, 200);
-	check((struct world_request){"ExecuteStatement", "{'Statement':'SELECT * FROM tab WHERE pk = ?','Parameters':[{'S':'big'}]}"}, 200);
+	check((struct world_request){"Query",
+				     "{'TableName':'tab','IndexName':'gsi','KeyConditionExpression'"
+				     ":'g = :p','ExpressionAttributeValues':{':p':{'S':"
+				     "'x'}}}"},
+	      200);
+	check((struct world_request){"ExecuteStatement", "{'Statement':'SELECT * FROM tab WHERE pk "
+							 "= ?','Parameters':[{'S':'big'}]}"},
+	      200);
 	end();
 }
 
@@ -233,12 +278,17 @@ TEST(a_body_that_cannot_be_read_is_refused_before_it_is_judged)
 	struct buf deep = buf_in(texts);
 	for (int i = 0; i < 20000; i++)
 		buf_printf(&deep, "%s{'S':''}", i ? "," : "");
-	check(request("PutItem", "{'TableName':'none','Item':{'l':{'L':[", buf_str(&deep), "]}}}"), 400);
+	check(request("PutItem", "{'TableName':'none','Item':{'l':{'L':[", buf_str(&deep), "]}}}"),
+	      400);
 	check(request("BatchWriteItem", "{'RequestItems':{'tab':[", buf_str(&deep), "]}}"), 400);
-	check(request("GetItem", "{'TableName':'tab','Key':{},'AttributesToGet':[", buf_str(&deep), "]}"), 400);
+	check(request("GetItem", "{'TableName':'tab','Key':{},'AttributesToGet':[", buf_str(&deep),
+		      "]}"),
+	      400);
 	end();
 }
 
-TEST_MAIN(TEST_CASE(a_write_that_is_refused_changes_nothing), TEST_CASE(statements_of_a_batch_are_all_run_or_none),
-	  TEST_CASE(a_refused_transaction_tells_its_reasons_or_nothing), TEST_CASE(an_answer_is_whole_or_refused),
+TEST_MAIN(TEST_CASE(a_write_that_is_refused_changes_nothing),
+	  TEST_CASE(statements_of_a_batch_are_all_run_or_none),
+	  TEST_CASE(a_refused_transaction_tells_its_reasons_or_nothing),
+	  TEST_CASE(an_answer_is_whole_or_refused),
 	  TEST_CASE(a_body_that_cannot_be_read_is_refused_before_it_is_judged))

@@ -1,7 +1,8 @@
 /*
- * Faults of the disk, and of SQLite's memory: for requests of every kind, calls that SQLite makes fail. The answer is
- * InternalServerError or the right one, clients see what was before or what should be afterwards, and when the fault is over
- * everything works again, in this process and after the next start.
+ * Faults of the disk, and of SQLite's memory: for requests of every kind, calls that SQLite makes
+ * fail. The answer is InternalServerError or the right one, clients see what was before or what
+ * should be afterwards, and when the fault is over everything works again, in this process and
+ * after the next start.
  *
  * FAULTS_ALL=1 fails each call; else some of the many allocations are left out.
  */
@@ -52,18 +53,21 @@ static void memory_install(void)
 		abort();
 }
 
-/* What fails: a call of the file system, or an allocation. A full disk stays full until there is room again. */
+/* What fails: a call of the file system, or an allocation. A full disk stays full until there is
+ * room again. */
 static const struct kind {
 	const char *name;
 	unsigned calls; /* 0: allocations */
 	int result;
 	bool is_sticky;
-	bool is_last; /* after it a store may refuse to write until the next start: nobody knows what the disk has */
+	bool is_last; /* after it a store may refuse to write until the next start: nobody knows
+			 what the disk has */
 } kinds[] = {
 	{"a full disk", FAULT_WRITE, SQLITE_FULL, true, false},
 	{"a write", FAULT_WRITE, SQLITE_IOERR_WRITE, false, false},
 	{"a short write", FAULT_WRITE, SQLITE_FULL, false, false},
-	{"a file system that became read-only", FAULT_CHANGES & ~FAULT_SYNC, SQLITE_IOERR_WRITE, true, false},
+	{"a file system that became read-only", FAULT_CHANGES & ~FAULT_SYNC, SQLITE_IOERR_WRITE,
+	 true, false},
 	{"a sync", FAULT_SYNC, SQLITE_IOERR_FSYNC, false, true},
 	{"a read", FAULT_READ, SQLITE_IOERR_READ, false, false},
 	{"a size", FAULT_SIZE, SQLITE_IOERR_FSTAT, false, false},
@@ -110,8 +114,8 @@ struct trial {
 
 static void fail(const struct trial *trial, uint64_t n, const char *what)
 {
-	fprintf(stderr, "%s %s\n\t%s fails, number %llu: %s\n", trial->scenario->request.op, trial->scenario->request.body, trial->kind->name,
-		(unsigned long long)n, what);
+	fprintf(stderr, "%s %s\n\t%s fails, number %llu: %s\n", trial->scenario->request.op,
+		trial->scenario->request.body, trial->kind->name, (unsigned long long)n, what);
 	test_failures++;
 }
 
@@ -120,26 +124,33 @@ static bool check_integrity(const char *path)
 	sqlite3_stmt *statement = NULL;
 	sqlite3 *db = NULL;
 
-	bool is_sound = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, log_file_system()) == SQLITE_OK &&
-			sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL) == SQLITE_OK &&
-			sqlite3_step(statement) == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
+	bool is_sound =
+		sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, log_file_system()) == SQLITE_OK &&
+		sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL) ==
+			SQLITE_OK &&
+		sqlite3_step(statement) == SQLITE_ROW &&
+		strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
 	sqlite3_finalize(statement);
 	sqlite3_close(db);
 	return is_sound;
 }
 
-static const struct world_request put_proof = {"PutItem", "{'TableName':'vec','Item':{'pk':{'S':'proof'}}}"};
-static const struct world_request delete_proof = {"DeleteItem", "{'TableName':'vec','Key':{'pk':{'S':'proof'}}}"};
+static const struct world_request put_proof = {"PutItem",
+					       "{'TableName':'vec','Item':{'pk':{'S':'proof'}}}"};
+static const struct world_request delete_proof = {"DeleteItem",
+						  "{'TableName':'vec','Key':{'pk':{'S':'proof'}}}"};
 
 static bool is_failure(const struct op_response *response)
 {
-	return response->status == 500 && str_contains(response->body, STR("#InternalServerError\""));
+	return response->status == 500 &&
+	       str_contains(response->body, STR("#InternalServerError\""));
 }
 
 /* Whether it is the right answer. */
 static bool check_answer(struct trial *trial, const struct op_response *response, uint64_t n)
 {
-	bool is_right = response->status == trial->scenario->status && str_eq(response->body, trial->answer);
+	bool is_right = response->status == trial->scenario->status &&
+			str_eq(response->body, trial->answer);
 
 	if (!is_right && !is_failure(response)) {
 		fail(trial, n, "neither the right answer nor InternalServerError:");
@@ -149,7 +160,8 @@ static bool check_answer(struct trial *trial, const struct op_response *response
 }
 
 /* After the fault: the right state, and a store that takes and gives rows. */
-static void check_after_fault(struct trial *trial, struct world *world, const struct op_response *response, uint64_t n, bool *is_changed)
+static void check_after_fault(struct trial *trial, struct world *world,
+			      const struct op_response *response, uint64_t n, bool *is_changed)
 {
 	bool is_right = check_answer(trial, response, n);
 
@@ -162,8 +174,12 @@ static void check_after_fault(struct trial *trial, struct world *world, const st
 		fail(trial, n, "answered, but not done");
 	if (!str_eq(now, world_view_anew(world, world->arena)))
 		fail(trial, n, "what is in memory differs from what is stored");
-	int status = strstr(trial->scenario->request.body, "'vec'") && strstr(trial->scenario->request.op, "DeleteTable") && is_after ? 400 : 200;
-	if (world_call(world, put_proof).status != status || world_call(world, delete_proof).status != status)
+	int status = strstr(trial->scenario->request.body, "'vec'") &&
+				     strstr(trial->scenario->request.op, "DeleteTable") && is_after
+			     ? 400
+			     : 200;
+	if (world_call(world, put_proof).status != status ||
+	    world_call(world, delete_proof).status != status)
 		fail(trial, n, "no writing after the fault");
 	*is_changed = !is_before;
 }
@@ -183,8 +199,10 @@ static void check_next_start(struct trial *trial, struct world *world, uint64_t 
 	world_free(&next);
 }
 
-/* The same where the store may have ended its writing: an answer that is no failure is true after the next start. */
-static void check_last(struct trial *trial, struct world *world, const struct op_response *response, uint64_t n)
+/* The same where the store may have ended its writing: an answer that is no failure is true after
+ * the next start. */
+static void check_last(struct trial *trial, struct world *world, const struct op_response *response,
+		       uint64_t n)
 {
 	bool is_right = check_answer(trial, response, n);
 	struct op_response proof = world_call(world, delete_proof);
@@ -249,7 +267,8 @@ static void fail_often(struct trial *trial)
 static void fail_kind(const struct kind *kind)
 {
 	for (size_t i = 0; i < WORLD_SCENARIOS && test_failures <= FAILURES_MAX; i++) {
-		struct trial trial = {.scenario = &world_scenarios[i], .kind = kind, .arena = arena_new(1 << 20)};
+		struct trial trial = {
+			.scenario = &world_scenarios[i], .kind = kind, .arena = arena_new(1 << 20)};
 
 		run_without_fault(&trial);
 		fail_often(&trial);
@@ -283,7 +302,10 @@ TEST(opening_the_file)
 	world_free(&world);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		for (uint64_t n = 1; test_failures <= FAILURES_MAX; n = next_number(&kinds[i], n)) {
-			struct sqlite_store_options options = {.path = place.path, .durability = DURABILITY_FULL, .readers = 1, .cache_bytes = 1 << 20};
+			struct sqlite_store_options options = {.path = place.path,
+							       .durability = DURABILITY_FULL,
+							       .readers = 1,
+							       .cache_bytes = 1 << 20};
 			struct err err = err_in(arena);
 			struct store *store = NULL;
 
@@ -308,7 +330,10 @@ TEST(opening_the_file)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(a_full_disk), TEST_CASE(errors_of_the_disk), TEST_CASE(memory_of_the_library), TEST_CASE(opening_the_file),
+		TEST_CASE(a_full_disk),
+		TEST_CASE(errors_of_the_disk),
+		TEST_CASE(memory_of_the_library),
+		TEST_CASE(opening_the_file),
 	};
 
 	memory_install();

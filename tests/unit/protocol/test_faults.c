@@ -1,6 +1,7 @@
 /*
- * Faults of the store: for requests of every kind, each call that they make of the store fails once. The answer is InternalServerError
- * or the right one; what the store holds is what it held before or what it should hold afterwards, and what is in memory agrees with it.
+ * Faults of the store: for requests of every kind, each call that they make of the store fails
+ * once. The answer is InternalServerError or the right one; what the store holds is what it held
+ * before or what it should hold afterwards, and what is in memory agrees with it.
  */
 #include "storage/upkeep/stream_sweep.h"
 #include "storage/upkeep/ttl.h"
@@ -14,7 +15,9 @@ static uint64_t calls(const struct world *world)
 	uint64_t n = 0;
 
 	for (enum trace_call call = TRACE_BEGIN; call < TRACE_CALL_COUNT; call++)
-		n += call == TRACE_ABORT || call == TRACE_ROW ? 0 : trace_store_count(world->store, call);
+		n += call == TRACE_ABORT || call == TRACE_ROW
+			     ? 0
+			     : trace_store_count(world->store, call);
 	return n;
 }
 
@@ -37,7 +40,8 @@ struct trial {
 
 static void fail(const struct trial *trial, uint64_t n, const char *what)
 {
-	fprintf(stderr, "%s %s\n\tcall %llu fails: %s\n", trial->scenario->request.op, trial->scenario->request.body, (unsigned long long)n, what);
+	fprintf(stderr, "%s %s\n\tcall %llu fails: %s\n", trial->scenario->request.op,
+		trial->scenario->request.body, (unsigned long long)n, what);
 	test_failures++;
 }
 
@@ -48,7 +52,8 @@ static void run_without_fault(struct trial *trial)
 	trial->before = state_of(&world, trial->arena);
 	struct op_response response = world_call(&world, trial->scenario->request);
 	if (response.status != trial->scenario->status) {
-		fprintf(stderr, "%s: status %d: " STR_FMT "\n", trial->scenario->request.op, response.status, STR_ARG(response.body));
+		fprintf(stderr, "%s: status %d: " STR_FMT "\n", trial->scenario->request.op,
+			response.status, STR_ARG(response.body));
 		test_failures++;
 	}
 	trial->answer = str_copy(trial->arena, response.body);
@@ -59,10 +64,13 @@ static void run_without_fault(struct trial *trial)
 }
 
 /* What the client was told, and what there is now. *is_changed: the request was done. */
-static void check_fault(struct trial *trial, struct world *world, const struct op_response *response, uint64_t n, bool *is_changed)
+static void check_fault(struct trial *trial, struct world *world,
+			const struct op_response *response, uint64_t n, bool *is_changed)
 {
-	bool is_right = response->status == trial->scenario->status && str_eq(response->body, trial->answer);
-	bool is_failure = response->status == 500 && str_contains(response->body, STR("#InternalServerError\""));
+	bool is_right = response->status == trial->scenario->status &&
+			str_eq(response->body, trial->answer);
+	bool is_failure = response->status == 500 &&
+			  str_contains(response->body, STR("#InternalServerError\""));
 
 	if (!is_right && !is_failure) {
 		fail(trial, n, "neither the right answer nor InternalServerError:");
@@ -70,7 +78,8 @@ static void check_fault(struct trial *trial, struct world *world, const struct o
 	}
 	world_upkeep(world);
 	struct state now = state_of(world, world->arena);
-	bool is_before = str_eq(now.bytes, trial->before.bytes), is_after = str_eq(now.bytes, trial->after.bytes);
+	bool is_before = str_eq(now.bytes, trial->before.bytes),
+	     is_after = str_eq(now.bytes, trial->after.bytes);
 
 	if (!is_before && !is_after)
 		fail(trial, n, "the store is neither as before nor as after");
@@ -83,7 +92,8 @@ static void check_fault(struct trial *trial, struct world *world, const struct o
 	*is_changed = !is_before;
 }
 
-static void check_answer(struct trial *trial, struct world *world, const struct op_response *response, uint64_t n)
+static void check_answer(struct trial *trial, struct world *world,
+			 const struct op_response *response, uint64_t n)
 {
 	if (response->status != trial->scenario->status || !str_eq(response->body, trial->answer))
 		fail(trial, n, "not the right answer");
@@ -107,7 +117,8 @@ static void fail_every_call(struct trial *trial)
 		bool has_struck = calls(&world) - begin >= n;
 		trace_store_fail(world.store, 0, OK);
 		if (!has_struck) {
-			/* this was the one without a fault: after all those that failed it must be right */
+			/* this was the one without a fault: after all those that failed it must be
+			 * right */
 			check_answer(trial, &world, &response, n);
 			break;
 		}
@@ -128,12 +139,15 @@ static int number_of(struct world *world, const char *key)
 	return at ? at[6] - '0' : -1;
 }
 
-/* Statements that were carried out are answered as such: a client that is told of a failure of the server sends all of them again. */
+/* Statements that were carried out are answered as such: a client that is told of a failure of the
+ * server sends all of them again. */
 TEST(a_batch_whose_store_fails_tells_of_each_statement)
 {
 	static const struct world_request batch = {
-		"BatchExecuteStatement", "{'Statements':[{'Statement':'UPDATE tab SET n = n + 1 WHERE pk = \\u0027a\\u0027 AND sk = 1'},"
-					 "{'Statement':'UPDATE tab SET n = n + 1 WHERE pk = \\u0027a\\u0027 AND sk = 2'}]}"};
+		"BatchExecuteStatement",
+		"{'Statements':[{'Statement':'UPDATE tab SET n = n + 1 WHERE pk = \\u0027a\\u0027 "
+		"AND sk = 1'},"
+		"{'Statement':'UPDATE tab SET n = n + 1 WHERE pk = \\u0027a\\u0027 AND sk = 2'}]}"};
 	unsigned halves = 0;
 	bool has_struck = true;
 
@@ -145,10 +159,14 @@ TEST(a_batch_whose_store_fails_tells_of_each_statement)
 		struct op_response response = world_call(&world, batch);
 		has_struck = calls(&world) - begin >= n;
 		trace_store_fail(world.store, 0, OK);
-		bool is_told = str_contains(response.body, STR("{\"Error\":{\"Code\":\"InternalServerError\",\"Message\":\"Internal server error\"}"));
+		bool is_told = str_contains(response.body,
+					    STR("{\"Error\":{\"Code\":\"InternalServerError\","
+						"\"Message\":\"Internal server error\"}"));
 		int status = response.status;
-		int first = number_of(&world, "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'ProjectionExpression':'n'}");
-		int second = number_of(&world, "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'2'}},'ProjectionExpression':'n'}");
+		int first = number_of(&world, "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'"
+					      "1'}},'ProjectionExpression':'n'}");
+		int second = number_of(&world, "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':"
+					       "'2'}},'ProjectionExpression':'n'}");
 		CHECK_INT(first, status == 200 ? 2 : 1);
 		CHECK_INT(second, status == 200 && !is_told ? 3 : 2);
 		halves += is_told;
@@ -169,7 +187,8 @@ TEST(every_call_of_the_store_may_fail)
 }
 
 /* Where among a request's calls its commits are; rows and aborts are no calls that fail. */
-static size_t commits_of(struct world *world, struct world_request request, uint64_t *at, size_t max)
+static size_t commits_of(struct world *world, struct world_request request, uint64_t *at,
+			 size_t max)
 {
 	char *text = NULL, *line, *rest = NULL;
 	size_t size = 0, n = 0;
@@ -194,8 +213,10 @@ static size_t commits_of(struct world *world, struct world_request request, uint
 /* The operations whose transactions are run again. */
 static bool is_repeatable(const char *op)
 {
-	static const char *const ops[] = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems", "ExecuteStatement",
-					  "ExecuteTransaction"};
+	static const char *const ops[] = {
+		"PutItem",           "UpdateItem",         "DeleteItem",
+		"BatchWriteItem",    "TransactWriteItems", "ExecuteStatement",
+		"ExecuteTransaction"};
 
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		if (strcmp(op, ops[i]) == 0)
@@ -242,14 +263,16 @@ static enum code sweep_ttl(struct world *world, struct err *err)
 	enum code code = OK;
 
 	while (more && code == OK)
-		code = ttl_sweep(world->service.catalog, TIMES_AT(WORLD_NOW), 0, &deleted, &more, err);
+		code = ttl_sweep(world->service.catalog, TIMES_AT(WORLD_NOW), 0, &deleted, &more,
+				 err);
 	return code;
 }
 
 /* Two days on, when the records of the beginning are too old. */
 static enum code sweep_streams(struct world *world, struct err *err)
 {
-	return stream_sweep(world->service.catalog, TIMES_AT(WORLD_NOW + INT64_C(2) * 86400000), err);
+	return stream_sweep(world->service.catalog, TIMES_AT(WORLD_NOW + INT64_C(2) * 86400000),
+			    err);
 }
 
 static enum code fill_index(struct world *world, struct err *err)
@@ -257,13 +280,17 @@ static enum code fill_index(struct world *world, struct err *err)
 	int64_t wait_ms;
 	enum code code = backfill_step(world->service.catalog, TIMES_AT(WORLD_NOW), &wait_ms, err);
 
-	return code == OK && wait_ms == 0 ? backfill_step(world->service.catalog, TIMES_AT(WORLD_NOW), &wait_ms, err) : code;
+	return code == OK && wait_ms == 0
+		       ? backfill_step(world->service.catalog, TIMES_AT(WORLD_NOW), &wait_ms, err)
+		       : code;
 }
 
 static enum code rotate(struct world *world, struct err *err)
 {
 	struct table *table;
-	enum code code = catalog_get(world->service.catalog, (struct ns){STR("000000000000"), STR("us-east-1")}, STR("tab"), WORLD_NOW, &table, err);
+	enum code code = catalog_get(world->service.catalog,
+				     (struct ns){STR("000000000000"), STR("us-east-1")}, STR("tab"),
+				     WORLD_NOW, &table, err);
 
 	if (code != OK)
 		return code;
@@ -272,8 +299,10 @@ static enum code rotate(struct world *world, struct err *err)
 	return code;
 }
 
-/* What runs in the background: a fault stops it, and the next round goes on; a failed request of before leaves it nothing wrong. */
-static void fail_in_background(enum code (*work)(struct world *world, struct err *err), const struct world_request *request)
+/* What runs in the background: a fault stops it, and the next round goes on; a failed request of
+ * before leaves it nothing wrong. */
+static void fail_in_background(enum code (*work)(struct world *world, struct err *err),
+			       const struct world_request *request)
 {
 	struct arena *arena = arena_new(1 << 20);
 	struct err err = err_in(arena);
@@ -294,11 +323,13 @@ static void fail_in_background(enum code (*work)(struct world *world, struct err
 		enum code code = work(&world, &err);
 		trace_store_fail(world.store, 0, OK);
 		bool has_struck = calls(&world) - begin >= n;
-		CHECK(str_eq(world_view(&world, world.arena), world_view_anew(&world, world.arena)));
+		CHECK(str_eq(world_view(&world, world.arena),
+			     world_view_anew(&world, world.arena)));
 		if (code != OK)
 			CHECK_INT(work(&world, &err), OK);
 		world_upkeep(&world);
-		bool is_after = str_eq(world_bytes(&world, world.arena), after) && str_eq(world_view(&world, world.arena), view);
+		bool is_after = str_eq(world_bytes(&world, world.arena), after) &&
+				str_eq(world_view(&world, world.arena), view);
 		if (!is_after) {
 			fprintf(stderr, "background call %llu\n", (unsigned long long)n);
 			CHECK(is_after);
@@ -312,7 +343,8 @@ static void fail_in_background(enum code (*work)(struct world *world, struct err
 
 TEST(background_work_goes_on_after_a_fault)
 {
-	static const struct world_request disabled = {"UpdateTable", "{'TableName':'tab','StreamSpecification':{'StreamEnabled':false}}"};
+	static const struct world_request disabled = {
+		"UpdateTable", "{'TableName':'tab','StreamSpecification':{'StreamEnabled':false}}"};
 
 	fail_in_background(sweep_ttl, NULL);
 	fail_in_background(sweep_streams, NULL);
@@ -349,5 +381,7 @@ TEST(opening_may_fail)
 	world_free(&world);
 }
 
-TEST_MAIN(TEST_CASE(a_batch_whose_store_fails_tells_of_each_statement), TEST_CASE(every_call_of_the_store_may_fail), TEST_CASE(a_commit_that_conflicts_is_run_again),
+TEST_MAIN(TEST_CASE(a_batch_whose_store_fails_tells_of_each_statement),
+	  TEST_CASE(every_call_of_the_store_may_fail),
+	  TEST_CASE(a_commit_that_conflicts_is_run_again),
 	  TEST_CASE(background_work_goes_on_after_a_fault), TEST_CASE(opening_may_fail))

@@ -1,6 +1,7 @@
 /*
- * Decisions by IAM policies. tests/iam/decisions.json has them as data: see its "about". With arguments, FILE: a line of JSON per case in, a line per decision
- * out, for tests/iam/agree, which compares with an evaluator of its own.
+ * Decisions by IAM policies. tests/iam/decisions.json has them as data: see its "about". With
+ * arguments, FILE: a line of JSON per case in, a line per decision out, for tests/iam/agree, which
+ * compares with an evaluator of its own.
  */
 #include "protocol/iam/decide.h"
 
@@ -22,15 +23,19 @@ static struct str text_of(const struct json *object, const char *name, struct st
 
 static struct iam_context read_context(const struct json *object)
 {
-	struct iam_key *keys = ARENA_ARRAY(arena, struct iam_key, object ? json_count(object) + 1 : 1);
+	struct iam_key *keys =
+		ARENA_ARRAY(arena, struct iam_key, object ? json_count(object) + 1 : 1);
 	struct iam_context context = {0, keys};
 
-	for (const struct json *one = object ? json_first(object) : NULL; one; one = json_next(one)) {
+	for (const struct json *one = object ? json_first(object) : NULL; one;
+	     one = json_next(one)) {
 		bool is_list = json_type(one) == JSON_ARRAY;
-		struct str *values = ARENA_ARRAY(arena, struct str, is_list ? json_count(one) + 1 : 1);
+		struct str *values =
+			ARENA_ARRAY(arena, struct str, is_list ? json_count(one) + 1 : 1);
 		size_t n = 0;
 
-		for (const struct json *value = is_list ? json_first(one) : one; value; value = is_list ? json_next(value) : NULL)
+		for (const struct json *value = is_list ? json_first(one) : one; value;
+		     value = is_list ? json_next(value) : NULL)
 			values[n++] = json_string(arena, value);
 		keys[context.n++] = (struct iam_key){json_name(arena, one), n, values, is_list};
 	}
@@ -43,7 +48,8 @@ struct unit_case {
 	struct str malformed; /* the error of a policy; else absent */
 };
 
-static const struct iam_policy *read_policy(struct unit_case *it, const struct json *document, enum iam_policy_kind kind, unsigned *number)
+static const struct iam_policy *read_policy(struct unit_case *it, const struct json *document,
+					    enum iam_policy_kind kind, unsigned *number)
 {
 	struct iam_policy *policy = ARENA_NEW(arena, struct iam_policy);
 	struct err err = err_in(arena);
@@ -62,9 +68,13 @@ static void read_case(const struct json *json, struct unit_case *it)
 	unsigned number = 0;
 
 	*it = (struct unit_case){.malformed = STR_ABSENT};
-	CHECK(iam_who_read(arena, text_of(json, "principal", STR("arn:aws:iam::123456789012:user/x")), &it->who));
-	struct iam_policy *policies = ARENA_ARRAY(arena, struct iam_policy, is_list ? json_count(identity) + 1 : 1);
-	for (const struct json *one = is_list ? json_first(identity) : identity; one; one = is_list ? json_next(one) : NULL) {
+	CHECK(iam_who_read(arena,
+			   text_of(json, "principal", STR("arn:aws:iam::123456789012:user/x")),
+			   &it->who));
+	struct iam_policy *policies =
+		ARENA_ARRAY(arena, struct iam_policy, is_list ? json_count(identity) + 1 : 1);
+	for (const struct json *one = is_list ? json_first(identity) : identity; one;
+	     one = is_list ? json_next(one) : NULL) {
 		const struct iam_policy *policy = read_policy(it, one, IAM_OF_IDENTITY, &number);
 
 		if (policy)
@@ -75,7 +85,8 @@ static void read_case(const struct json *json, struct unit_case *it)
 	it->who.session = read_policy(it, json_member(json, "session"), IAM_OF_IDENTITY, &number);
 	it->question = (struct iam_question){
 		.action = text_of(json, "action", STR("dynamodb:GetItem")),
-		.resource = text_of(json, "resource", STR("arn:aws:dynamodb:us-east-1:123456789012:table/T")),
+		.resource = text_of(json, "resource",
+				    STR("arn:aws:dynamodb:us-east-1:123456789012:table/T")),
 		.account = text_of(json, "account", STR("123456789012")),
 		.policy = read_policy(it, json_member(json, "policy"), IAM_OF_RESOURCE, &number),
 		.context = read_context(json_member(json, "context")),
@@ -93,8 +104,11 @@ static struct str outcome(struct unit_case *it)
 	if (decision.is_allowed)
 		return STR("allow");
 	CHECK(iam_refuse(&it->who, &it->question, &decision, &err) == ERR_ACCESS_DENIED);
-	struct str head = str_printf(arena, "User: " STR_FMT " is not authorized to perform: " STR_FMT " on resource: " STR_FMT " ", STR_ARG(it->who.arn),
-				     STR_ARG(it->question.action), STR_ARG(it->question.resource));
+	struct str head = str_printf(arena,
+				     "User: " STR_FMT " is not authorized to perform: " STR_FMT
+				     " on resource: " STR_FMT " ",
+				     STR_ARG(it->who.arn), STR_ARG(it->question.action),
+				     STR_ARG(it->question.resource));
 	CHECK(str_starts_with(err.message, head));
 	return (struct str){err.message.p + head.n, err.message.n - head.n};
 }
@@ -126,14 +140,16 @@ TEST(decisions_are_those_of_the_table)
 	groups = json_member(root, "groups");
 	for (const struct json *group = json_first(groups); group; group = json_next(group)) {
 		CHECK(text_of(group, "source", STR("")).n > 0);
-		for (const struct json *one = json_first(json_member(group, "cases")); one; one = json_next(one)) {
+		for (const struct json *one = json_first(json_member(group, "cases")); one;
+		     one = json_next(one)) {
 			struct unit_case it;
 			struct str wanted = text_of(one, "expect", STR("")), found;
 
 			read_case(one, &it);
 			found = outcome(&it);
 			if (!str_eq(found, wanted))
-				fprintf(stderr, "%.*s, case %zu (" STR_FMT "): " STR_FMT "\n", STR_ARG(text_of(group, "name", STR(""))), n,
+				fprintf(stderr, "%.*s, case %zu (" STR_FMT "): " STR_FMT "\n",
+					STR_ARG(text_of(group, "name", STR(""))), n,
 					STR_ARG(text_of(one, "why", STR(""))), STR_ARG(found));
 			CHECK_STR(found, str_copy(arena, wanted).p);
 			n++;
@@ -159,7 +175,8 @@ static void answer_lines(const char *name)
 	}
 }
 
-/* What fits is what this says, by its definition: any number of characters for IAM_ANY, one for IAM_ONE. */
+/* What fits is what this says, by its definition: any number of characters for IAM_ANY, one for
+ * IAM_ONE. */
 static bool fits_naively(struct str pattern, struct str text)
 {
 	struct str rest = pattern.n > 0 ? (struct str){pattern.p + 1, pattern.n - 1} : pattern;
@@ -177,10 +194,12 @@ static bool fits_naively(struct str pattern, struct str text)
 		return fits_naively(pattern, (struct str){text.p + n, text.n - n});
 	if (pattern.p[0] == IAM_ONE)
 		return fits_naively(rest, (struct str){text.p + n, text.n - n});
-	return pattern.p[0] == text.p[0] && fits_naively(rest, (struct str){text.p + 1, text.n - 1});
+	return pattern.p[0] == text.p[0] &&
+	       fits_naively(rest, (struct str){text.p + 1, text.n - 1});
 }
 
-static struct str random_text(uint64_t *random, const char *const *letters, unsigned count, unsigned most)
+static struct str random_text(uint64_t *random, const char *const *letters, unsigned count,
+			      unsigned most)
 {
 	struct buf buf = buf_in(arena);
 
@@ -194,12 +213,15 @@ static struct str random_text(uint64_t *random, const char *const *letters, unsi
 
 TEST(patterns_fit_as_their_definition_says)
 {
-	static const char *const letters[] = {"a", "b", "é"}, *const pieces[] = {"a", "b", "é", "\xff", "\xff", "\xfe"};
+	static const char *const letters[] = {"a", "b", "é"}, *const pieces[] = {"a",    "b",
+										 "é",    "\xff",
+										 "\xff", "\xfe"};
 	uint64_t random = 1;
 	unsigned fitting = 0;
 
 	for (unsigned i = 0; i < 200000; i++) {
-		struct str pattern = random_text(&random, pieces, 6, 7), text = random_text(&random, letters, 3, 9);
+		struct str pattern = random_text(&random, pieces, 6, 7),
+			   text = random_text(&random, letters, 3, 9);
 		bool fits = iam_pattern_fits(arena, pattern, text, false);
 
 		CHECK(fits == fits_naively(pattern, text));
@@ -228,13 +250,16 @@ TEST(a_pattern_of_many_stars_is_linear)
 	memset(pattern, 'a', piece_size + 2);
 	pattern[0] = IAM_ANY;
 	pattern[piece_size + 1] = 'b';
-	CHECK(!iam_pattern_fits(arena, (struct str){pattern, piece_size + 2}, (struct str){text, text_size}, false));
+	CHECK(!iam_pattern_fits(arena, (struct str){pattern, piece_size + 2},
+				(struct str){text, text_size}, false));
 	pattern[piece_size + 1] = IAM_ANY;
-	CHECK(iam_pattern_fits(arena, (struct str){pattern, piece_size + 2}, (struct str){text, text_size}, false));
+	CHECK(iam_pattern_fits(arena, (struct str){pattern, piece_size + 2},
+			       (struct str){text, text_size}, false));
 	for (size_t i = 0; i < piece_size + 2; i += 2)
 		pattern[i] = IAM_ANY;
 	pattern[piece_size + 1] = 'b';
-	CHECK(!iam_pattern_fits(arena, (struct str){pattern, piece_size + 2}, (struct str){text, text_size}, false));
+	CHECK(!iam_pattern_fits(arena, (struct str){pattern, piece_size + 2},
+				(struct str){text, text_size}, false));
 }
 
 /* A piece with IAM_ONE is tried at each place: that counts as time, and its end decides nothing. */
@@ -253,15 +278,28 @@ TEST(a_decision_stops_where_the_time_is_up)
 	struct iam_pattern value = {.text = {pattern, n / 2 + 2}};
 	struct iam_pattern any = {.text = {"\xff", 1}};
 	struct str name = {text, n};
-	struct iam_test test = {.operator = iam_operator_find(STR("StringLike")), .quantifier = IAM_FOR_ANY, .key = STR("k"), .values = {1, &value}};
+	struct iam_test test = {.operator= iam_operator_find(STR("StringLike")),
+				.quantifier = IAM_FOR_ANY,
+				.key = STR("k"),
+				.values = {1, &value}};
 	const struct iam_statement statements[] = {
 		{.actions = {1, &any}, .resources = {1, &any}},
-		{.is_deny = true, .actions = {1, &any}, .resources = {1, &any}, .test_count = 1, .tests = &test},
+		{.is_deny = true,
+		 .actions = {1, &any},
+		 .resources = {1, &any},
+		 .test_count = 1,
+		 .tests = &test},
 	};
 	struct iam_policy policy = {.n = 2, .statements = statements};
 	const struct iam_key key = {STR("k"), 1, &name, true};
-	struct iam_who who = {.account = STR("123456789012"), .is_user = true, .identity_count = 1, .identity = &policy};
-	struct iam_question question = {.action = STR("dynamodb:PutItem"), .resource = STR("r"), .account = who.account, .context = {1, &key}};
+	struct iam_who who = {.account = STR("123456789012"),
+			      .is_user = true,
+			      .identity_count = 1,
+			      .identity = &policy};
+	struct iam_question question = {.action = STR("dynamodb:PutItem"),
+					.resource = STR("r"),
+					.account = who.account,
+					.context = {1, &key}};
 
 	readings = 0;
 	arena_limit_time(short_lived, count_readings, 100);
@@ -276,14 +314,23 @@ TEST(a_decision_by_ten_statements)
 {
 	const char *text =
 		"{\"identity\": {\"Version\": \"2012-10-17\", \"Statement\": ["
-		"{\"Effect\": \"Allow\", \"Action\": \"s3:*\", \"Resource\": \"*\"}, {\"Effect\": \"Allow\", \"Action\": \"dynamodb:List*\", \"Resource\": \"*\"},"
-		"{\"Effect\": \"Allow\", \"Action\": [\"dynamodb:GetItem\", \"dynamodb:Query\"], \"Resource\": \"arn:aws:dynamodb:*:*:table/Other\"},"
-		"{\"Effect\": \"Allow\", \"Action\": \"dynamodb:Scan\", \"Resource\": \"*\"}, {\"Effect\": \"Deny\", \"Action\": \"dynamodb:Delete*\", \"Resource\": \"*\"},"
-		"{\"Effect\": \"Deny\", \"Action\": \"dynamodb:*\", \"Resource\": \"*\", \"Condition\": {\"StringNotEquals\": {\"aws:RequestedRegion\": \"us-east-1\"}}},"
-		"{\"Effect\": \"Deny\", \"NotAction\": \"dynamodb:*Item\", \"Resource\": \"*\"}, {\"Effect\": \"Allow\", \"Action\": \"sqs:*\", \"Resource\": \"*\"},"
-		"{\"Effect\": \"Allow\", \"Action\": \"sns:*\", \"Resource\": \"*\"}, {\"Effect\": \"Allow\", \"Action\": \"dynamodb:*Item\", \"Resource\": \"arn:aws:dynamodb:*:*:table/T*\","
-		"\"Condition\": {\"ForAllValues:StringLike\": {\"dynamodb:LeadingKeys\": \"TENANT#${aws:PrincipalTag/tenant}#*\"}}}]},"
-		"\"context\": {\"aws:RequestedRegion\": \"us-east-1\", \"aws:PrincipalTag/tenant\": \"a\", \"dynamodb:LeadingKeys\": [\"TENANT#a#1\"]}}";
+		"{\"Effect\": \"Allow\", \"Action\": \"s3:*\", \"Resource\": \"*\"}, {\"Effect\": "
+		"\"Allow\", \"Action\": \"dynamodb:List*\", \"Resource\": \"*\"},"
+		"{\"Effect\": \"Allow\", \"Action\": [\"dynamodb:GetItem\", \"dynamodb:Query\"], "
+		"\"Resource\": \"arn:aws:dynamodb:*:*:table/Other\"},"
+		"{\"Effect\": \"Allow\", \"Action\": \"dynamodb:Scan\", \"Resource\": \"*\"}, "
+		"{\"Effect\": \"Deny\", \"Action\": \"dynamodb:Delete*\", \"Resource\": \"*\"},"
+		"{\"Effect\": \"Deny\", \"Action\": \"dynamodb:*\", \"Resource\": \"*\", "
+		"\"Condition\": {\"StringNotEquals\": {\"aws:RequestedRegion\": \"us-east-1\"}}},"
+		"{\"Effect\": \"Deny\", \"NotAction\": \"dynamodb:*Item\", \"Resource\": \"*\"}, "
+		"{\"Effect\": \"Allow\", \"Action\": \"sqs:*\", \"Resource\": \"*\"},"
+		"{\"Effect\": \"Allow\", \"Action\": \"sns:*\", \"Resource\": \"*\"}, {\"Effect\": "
+		"\"Allow\", \"Action\": \"dynamodb:*Item\", \"Resource\": "
+		"\"arn:aws:dynamodb:*:*:table/T*\","
+		"\"Condition\": {\"ForAllValues:StringLike\": {\"dynamodb:LeadingKeys\": "
+		"\"TENANT#${aws:PrincipalTag/tenant}#*\"}}}]},"
+		"\"context\": {\"aws:RequestedRegion\": \"us-east-1\", "
+		"\"aws:PrincipalTag/tenant\": \"a\", \"dynamodb:LeadingKeys\": [\"TENANT#a#1\"]}}";
 	const struct json *json;
 	struct err err = err_in(arena);
 	struct arena *scratch = arena_new(1 << 16);
@@ -299,14 +346,17 @@ TEST(a_decision_by_ten_statements)
 		CHECK(iam_decide(&it.who, &it.question, scratch, NULL).is_allowed);
 		arena_reset(scratch);
 	}
-	printf("%.2f us for a decision by 10 statements\n", (double)(monotonic_ns() - start) / 1000 / rounds);
+	printf("%.2f us for a decision by 10 statements\n",
+	       (double)(monotonic_ns() - start) / 1000 / rounds);
 	arena_free(scratch);
 }
 
 int main(int argc, char **argv)
 {
-	static const struct test_case cases[] = {TEST_CASE(decisions_are_those_of_the_table), TEST_CASE(a_decision_by_ten_statements),
-						 TEST_CASE(patterns_fit_as_their_definition_says), TEST_CASE(a_pattern_of_many_stars_is_linear),
+	static const struct test_case cases[] = {TEST_CASE(decisions_are_those_of_the_table),
+						 TEST_CASE(a_decision_by_ten_statements),
+						 TEST_CASE(patterns_fit_as_their_definition_says),
+						 TEST_CASE(a_pattern_of_many_stars_is_linear),
 						 TEST_CASE(a_decision_stops_where_the_time_is_up)};
 	int status = 0;
 

@@ -1,4 +1,5 @@
-/* What is shown of values; how numbers are kept; shapes that are the same in text and in hash; memory that has an end. */
+/* What is shown of values; how numbers are kept; shapes that are the same in text and in hash;
+ * memory that has an end. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,23 +17,51 @@ TEST(masks)
 		const char *text, *prefix;
 		bool is_whole;
 	} cases[] = {
-		{"CUSTOMER#42", "CUSTOMER#", false}, {"ORDER#2026-01-15#A1", "ORDER#", false}, {"order-2026", "order-", false}, {"user_123", "user_", false}, {"order-2026-01-15T10:00:00Z", "order-", false},
-		{"cus_NffrFeUfNV2Hib", "", false}, {"Uakgb_J5m9g-0JDMbcJqLJ", "", false}, {"clh3am1f30000udocuid", "", false}, {"DE89370400440532013000", "", false},
-		{"summer-sale-2024", "", false}, {"iphone-15-pro", "", false}, {"dr5regw3p", "", false},
-		{"USER123", "USER", false}, {"PROFILE", "PROFILE", true}, {"ORDER#", "ORDER#", true}, {"tenant/acme", "", false}, {"TENANT/acme", "TENANT/", false}, {"a:b", "a:", false},
-		{"ada", "", false}, {"ada@example.com", "", false}, {"ada-lovelace", "", false}, {"", "", false}, {"42", "", false}, {"#x", "", false},
-		{"f47ac10b-58cc-4372-a567-0e02b2c3d479", "", false}, {"01ARZ3NDEKTSV4RRFFQ69G5FAV", "", false}, {"deadbeef01", "", false}, {"a1", "", false},
-		{"AVERYLONGWORDTHATISMORETHANAWORDWOULDBE", "", false}, {"2026-01-15", "", false}, {"with space", "", false}, {"Straße#1", "", false},
+		{"CUSTOMER#42", "CUSTOMER#", false},
+		{"ORDER#2026-01-15#A1", "ORDER#", false},
+		{"order-2026", "order-", false},
+		{"user_123", "user_", false},
+		{"order-2026-01-15T10:00:00Z", "order-", false},
+		{"cus_NffrFeUfNV2Hib", "", false},
+		{"Uakgb_J5m9g-0JDMbcJqLJ", "", false},
+		{"clh3am1f30000udocuid", "", false},
+		{"DE89370400440532013000", "", false},
+		{"summer-sale-2024", "", false},
+		{"iphone-15-pro", "", false},
+		{"dr5regw3p", "", false},
+		{"USER123", "USER", false},
+		{"PROFILE", "PROFILE", true},
+		{"ORDER#", "ORDER#", true},
+		{"tenant/acme", "", false},
+		{"TENANT/acme", "TENANT/", false},
+		{"a:b", "a:", false},
+		{"ada", "", false},
+		{"ada@example.com", "", false},
+		{"ada-lovelace", "", false},
+		{"", "", false},
+		{"42", "", false},
+		{"#x", "", false},
+		{"f47ac10b-58cc-4372-a567-0e02b2c3d479", "", false},
+		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "", false},
+		{"deadbeef01", "", false},
+		{"a1", "", false},
+		{"AVERYLONGWORDTHATISMORETHANAWORDWOULDBE", "", false},
+		{"2026-01-15", "", false},
+		{"with space", "", false},
+		{"Straße#1", "", false},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct mask mask = mask_text(str_of(cases[i].text));
 
-		if (!str_eq(mask.prefix, str_of(cases[i].prefix)) || mask.is_whole != cases[i].is_whole)
+		if (!str_eq(mask.prefix, str_of(cases[i].prefix)) ||
+		    mask.is_whole != cases[i].is_whole)
 			printf("%s shows \"" STR_FMT "\"\n", cases[i].text, STR_ARG(mask.prefix));
-		CHECK(str_eq(mask.prefix, str_of(cases[i].prefix)) && mask.is_whole == cases[i].is_whole);
+		CHECK(str_eq(mask.prefix, str_of(cases[i].prefix)) &&
+		      mask.is_whole == cases[i].is_whole);
 	}
-	CHECK(mask_is_word(STR("address")) && !mask_is_word(STR("user7")) && !mask_is_word(STR("a@b")));
+	CHECK(mask_is_word(STR("address")) && !mask_is_word(STR("user7")) &&
+	      !mask_is_word(STR("a@b")));
 }
 
 TEST(quantiles_are_near)
@@ -75,11 +104,14 @@ struct world {
 
 static struct world world_new(size_t patterns_max)
 {
-	struct world world = {.arena = arena_new(1 << 20), .table = table_new(NULL), .insight = insight_new(patterns_max, false)};
+	struct world world = {.arena = arena_new(1 << 20),
+			      .table = table_new(NULL),
+			      .insight = insight_new(patterns_max, false)};
 
 	world.table->identity.name = STR("app");
 	world.table->identity.number = 3;
-	world.table->keys = (struct key_schema){.hash_count = 1, .attributes = {{STR("PK"), TYPE_S}}};
+	world.table->keys =
+		(struct key_schema){.hash_count = 1, .attributes = {{STR("PK"), TYPE_S}}};
 	for (size_t i = 0; i < op_count(); i++) {
 		if (strcmp(op_name(op_at(i)), "GetItem") == 0)
 			world.number = i;
@@ -101,8 +133,11 @@ static void get_part(struct world *world, const char *key, const char *attribute
 	const struct projection projection = {.n = 1, .paths = &path};
 	struct member member = {STR("PK"), value_of_str(TYPE_S, str_of(key))};
 	struct value item = {.type = TYPE_M, .n = 1, .members = &member};
-	struct access access = {.kind = ACCESS_GET, .table = world->table, .item = &item, .row_key = str_printf(world->arena, "%08x%s", 7u, key),
-		.projection = attribute ? &projection : NULL};
+	struct access access = {.kind = ACCESS_GET,
+				.table = world->table,
+				.item = &item,
+				.row_key = str_printf(world->arena, "%08x%s", 7u, key),
+				.projection = attribute ? &projection : NULL};
 	struct accesses accesses = {.n = 1, .v = &access};
 	struct call call = {.arena = world->arena, .accesses = &accesses, .now_ms = 5};
 	struct insight_request request =
@@ -122,7 +157,9 @@ static const struct json *describe(struct world *world)
 	const struct json *root = NULL;
 	struct err err = err_in(world->arena);
 
-	CHECK_INT(json_parse(world->arena, insight_describe(world->insight, world->arena), &root, &err), OK);
+	CHECK_INT(json_parse(world->arena, insight_describe(world->insight, world->arena), &root,
+			     &err),
+		  OK);
 	return root;
 }
 
@@ -140,18 +177,21 @@ TEST(values_do_not_make_patterns)
 	for (int i = 0; i < 500; i++)
 		get(&world, str_printf(world.arena, "CUSTOMER#%d", i).p, 0.5);
 	get(&world, "ORDER#1", 1);
-	const struct json *root = describe(&world), *first = json_first(json_member(root, "patterns"));
+	const struct json *root = describe(&world),
+			  *first = json_first(json_member(root, "patterns"));
 	CHECK_INT(json_count(json_member(root, "patterns")), 2);
 	CHECK_INT((int)number(first, "calls"), 500);
 	CHECK_INT((int)number(first, "read_units"), 250);
 	CHECK_INT((int)number(root, "read_units"), 251);
-	CHECK_STR(json_string(world.arena, json_member(first, "key")), "PK = \"CUSTOMER#\xE2\x80\xA6\"");
+	CHECK_STR(json_string(world.arena, json_member(first, "key")),
+		  "PK = \"CUSTOMER#\xE2\x80\xA6\"");
 	insight_clear(world.insight);
 	CHECK_INT(json_count(json_member(describe(&world), "patterns")), 0);
 	world_free(&world);
 }
 
-/* Many more shapes than there is room for: sums stay right, what is frequent stays, the rest is one pattern that says so. */
+/* Many more shapes than there is room for: sums stay right, what is frequent stays, the rest is one
+ * pattern that says so. */
 TEST(the_rare_ones_become_one)
 {
 	struct world world = world_new(200);
@@ -190,11 +230,14 @@ static void note(struct world *world, struct partitions *partitions, const char 
 	struct buf row_key = buf_in(world->arena);
 
 	key_add_partition(&row_key, KEY_HASH_MD5, values, 1);
-	struct access access = {.kind = ACCESS_GET, .table = world->table, .row_key = buf_str(&row_key)};
-	partition_note(partitions, &access, &(struct partition_cost){.units = {0.5, 0}, .second = 1}, world->arena);
+	struct access access = {
+		.kind = ACCESS_GET, .table = world->table, .row_key = buf_str(&row_key)};
+	partition_note(partitions, &access,
+		       &(struct partition_cost){.units = {0.5, 0}, .second = 1}, world->arena);
 }
 
-/* Many more partitions than there are places: what gets the most has one, and its figures are not too low. All are in the sums. */
+/* Many more partitions than there are places: what gets the most has one, and its figures are not
+ * too low. All are in the sums. */
 TEST(the_busiest_partitions_stay)
 {
 	struct world world = world_new(10);
@@ -215,9 +258,12 @@ TEST(the_busiest_partitions_stay)
 
 		CHECK(is_hot || str_eq(str_of(partition->prefix), STR("COLD#")));
 		struct str label = partition_label(world.arena, partition);
-		CHECK(label.n == 6 && label.p[0] == '(' && label.p[5] == ')'); /* nothing says that it may be shown */
+		CHECK(label.n == 6 && label.p[0] == '(' &&
+		      label.p[5] == ')'); /* nothing says that it may be shown */
 		hot += is_hot ? partition->requests : 0;
-		for (unsigned place = partitions->heads[(partition->id ^ partition->id >> 29) % PARTITION_LISTS]; place > 0; place = partitions->next[place - 1])
+		for (unsigned place = partitions->heads[(partition->id ^ partition->id >> 29) %
+							PARTITION_LISTS];
+		     place > 0; place = partitions->next[place - 1])
 			listed += &partitions->v[place - 1] == partition;
 	}
 	CHECK(hot >= 2700);
@@ -242,7 +288,8 @@ TEST(time_becomes_coarser)
 	CHECK(timeline.width_ms == 2097152 && timeline.at == 41); /* 86399000 / 2097152 */
 	for (unsigned i = 0; i < SERIES_BUCKETS; i++) {
 		sum += series.units[i];
-		CHECK(i < 41 ? fabsf(series.units[i] - 1048.5f) <= 0.5f : i == 41 || series.units[i] == 0);
+		CHECK(i < 41 ? fabsf(series.units[i] - 1048.5f) <= 0.5f
+			     : i == 41 || series.units[i] == 0);
 	}
 	CHECK_INT((int)sum, 43200);
 	CHECK_INT(series_move(&timeline, (int64_t)1 << 60) > 6, 1); /* centuries of rest */
@@ -251,4 +298,6 @@ TEST(time_becomes_coarser)
 	CHECK(series.units[1] == 0);
 }
 
-TEST_MAIN(TEST_CASE(time_becomes_coarser), TEST_CASE(the_busiest_partitions_stay), TEST_CASE(masks), TEST_CASE(quantiles_are_near), TEST_CASE(values_do_not_make_patterns), TEST_CASE(the_rare_ones_become_one))
+TEST_MAIN(TEST_CASE(time_becomes_coarser), TEST_CASE(the_busiest_partitions_stay), TEST_CASE(masks),
+	  TEST_CASE(quantiles_are_near), TEST_CASE(values_do_not_make_patterns),
+	  TEST_CASE(the_rare_ones_become_one))

@@ -19,11 +19,26 @@ static bool is_quick(const char *text, size_t n)
 TEST(what_clients_write_is_read_quickly)
 {
 	static const char *const texts[] = {
-		"{}", " { } \n", "{\"a\":[]}", "{\"a\":[ ]}", "{\"a\":{}}", "{\"a\":[[],{},[{}]]}", "{\"a\":1,\"b\":-1,\"c\":0,\"d\":999999999999999}",
-		"{\"a\":true,\"b\":false,\"c\":null}", "{\"a\":\"\",\"\":\"b\"}", "{\"a\":\"0123456789abcdef\"}", "{\"a\":\"0123456789abcde\\n\"}",
-		"{\"TableName\":\"t\",\"Key\":{\"PK\":{\"S\":\"CUSTOMER#1\"},\"SK\":{\"N\":\"1\"}},\"Limit\":10,\"ConsistentRead\":true}",
-		"{\"a\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"}", "{\"a\\nb\":\"x\\ty\"}", "{\"a\":\"\\u0041\\u00e9\\u20ac\\uD83D\\uDE00\"}", "{\"a\":\"x\\u0000y\"}",
-		"{\"a\" : [ 1 , 2 ,\r\n\t3 ] , \"b\" : { \"c\" : \"d\" } }", "{\"a\":\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"}", "{\"a\":1,\"a\":2}",
+		"{}",
+		" { } \n",
+		"{\"a\":[]}",
+		"{\"a\":[ ]}",
+		"{\"a\":{}}",
+		"{\"a\":[[],{},[{}]]}",
+		"{\"a\":1,\"b\":-1,\"c\":0,\"d\":999999999999999}",
+		"{\"a\":true,\"b\":false,\"c\":null}",
+		"{\"a\":\"\",\"\":\"b\"}",
+		"{\"a\":\"0123456789abcdef\"}",
+		"{\"a\":\"0123456789abcde\\n\"}",
+		"{\"TableName\":\"t\",\"Key\":{\"PK\":{\"S\":\"CUSTOMER#1\"},\"SK\":{\"N\":\"1\"}},"
+		"\"Limit\":10,\"ConsistentRead\":true}",
+		"{\"a\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"}",
+		"{\"a\\nb\":\"x\\ty\"}",
+		"{\"a\":\"\\u0041\\u00e9\\u20ac\\uD83D\\uDE00\"}",
+		"{\"a\":\"x\\u0000y\"}",
+		"{\"a\" : [ 1 , 2 ,\r\n\t3 ] , \"b\" : { \"c\" : \"d\" } }",
+		"{\"a\":\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"}",
+		"{\"a\":1,\"a\":2}",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -33,10 +48,43 @@ TEST(what_clients_write_is_read_quickly)
 TEST(what_is_unusual_is_left_to_the_library)
 {
 	static const char *const texts[] = {
-		"", "1", "[1]", "\"a\"", "{", "}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":[1,]}", "{\"a\":[,1]}", "{a:1}", "{\"a\":1}}", "{\"a\":1]",
-		"{\"a\":[1}", "{\"a\":1 2}", "{\"a\":01}", "{\"a\":-0}", "{\"a\":1.5}", "{\"a\":1e5}", "{\"a\":1-2}", "{\"a\":+1}", "{\"a\":1000000000000000}",
-		"{\"a\":-}", "{\"a\":tru}", "{\"a\":\"\\x\"}", "{\"a\":\"\\", "{\"a\":\"\\u12\"}", "{\"a\":\"\\uDC00\"}", "{\"a\":\"\\uD800\"}",
-		"{\"a\":\"\\uD800\\u0041\"}", "{\"a\":\"b", "{\"a\":\"b\\\"", "{\"a\":\"0123456789abcdef", "{\x01\"a\":1}", "\xEF\xBB\xBF{}", "{} x",
+		"",
+		"1",
+		"[1]",
+		"\"a\"",
+		"{",
+		"}",
+		"{\"a\"}",
+		"{\"a\":}",
+		"{\"a\":1,}",
+		"{\"a\":[1,]}",
+		"{\"a\":[,1]}",
+		"{a:1}",
+		"{\"a\":1}}",
+		"{\"a\":1]",
+		"{\"a\":[1}",
+		"{\"a\":1 2}",
+		"{\"a\":01}",
+		"{\"a\":-0}",
+		"{\"a\":1.5}",
+		"{\"a\":1e5}",
+		"{\"a\":1-2}",
+		"{\"a\":+1}",
+		"{\"a\":1000000000000000}",
+		"{\"a\":-}",
+		"{\"a\":tru}",
+		"{\"a\":\"\\x\"}",
+		"{\"a\":\"\\",
+		"{\"a\":\"\\u12\"}",
+		"{\"a\":\"\\uDC00\"}",
+		"{\"a\":\"\\uD800\"}",
+		"{\"a\":\"\\uD800\\u0041\"}",
+		"{\"a\":\"b",
+		"{\"a\":\"b\\\"",
+		"{\"a\":\"0123456789abcdef",
+		"{\x01\"a\":1}",
+		"\xEF\xBB\xBF{}",
+		"{} x",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -55,7 +103,8 @@ TEST(control_bytes_are_refused)
 	for (size_t i = 0; i < sizeof(text) - 1; i++) {
 		for (unsigned char c = 1; c < 0x20; c++) {
 			char before = text[i];
-			bool is_space = before == ' ' && i == 14 && (c == '\t' || c == '\n' || c == '\r');
+			bool is_space =
+				before == ' ' && i == 14 && (c == '\t' || c == '\n' || c == '\r');
 
 			text[i] = (char)c;
 			CHECK((json_parse(arena, str_of(text), &root, &err) == OK) == is_space);
@@ -78,11 +127,14 @@ TEST(depth_is_bounded)
 	}
 }
 
-/* Texts with a byte or two of them changed, taken out or doubled: malformed ones are refused by both, others are the same. */
+/* Texts with a byte or two of them changed, taken out or doubled: malformed ones are refused by
+ * both, others are the same. */
 TEST(changed_texts_are_read_alike)
 {
-	static const char text[] = "{\"TableName\":\"t\\u00e9\\uD83D\\uDE00\",\"Item\":{\"PK\":{\"S\":\"CUSTOMER#1\\n\\\"x\"},\"L\":{\"L\":[{\"N\":\"1\"},"
-				   "{\"BOOL\":true},{\"NULL\":null}]},\"M\":{\"M\":{}}},\"Limit\":10,\"n\":-12,\"x\":[1, 20,300 ,{ }]}";
+	static const char text[] = "{\"TableName\":\"t\\u00e9\\uD83D\\uDE00\",\"Item\":{\"PK\":{"
+				   "\"S\":\"CUSTOMER#1\\n\\\"x\"},\"L\":{\"L\":[{\"N\":\"1\"},"
+				   "{\"BOOL\":true},{\"NULL\":null}]},\"M\":{\"M\":{}}},\"Limit\":"
+				   "10,\"n\":-12,\"x\":[1, 20,300 ,{ }]}";
 	static const char bytes[] = "\"\\{}[]:,0189-+.eEtfnu/ \n\rdD8c\x01\x1F\x7F\xC3";
 	uint64_t random = 88172645463325252u;
 	size_t quick = 0;
@@ -111,5 +163,6 @@ TEST(changed_texts_are_read_alike)
 	CHECK(quick > 5000);
 }
 
-TEST_MAIN(TEST_CASE(what_clients_write_is_read_quickly), TEST_CASE(what_is_unusual_is_left_to_the_library), TEST_CASE(control_bytes_are_refused), TEST_CASE(depth_is_bounded),
-	  TEST_CASE(changed_texts_are_read_alike))
+TEST_MAIN(TEST_CASE(what_clients_write_is_read_quickly),
+	  TEST_CASE(what_is_unusual_is_left_to_the_library), TEST_CASE(control_bytes_are_refused),
+	  TEST_CASE(depth_is_bounded), TEST_CASE(changed_texts_are_read_alike))

@@ -58,7 +58,10 @@ TEST(texts_full_of_escapes)
 
 	for (int round = 0; round < 2000; round++) {
 		for (size_t i = 0; i < sizeof(text); i++)
-			text[i] = "ab\"\\\n\x01\x1F \x7F\xC3" "abcdefghijklmnopqrstuvwxyz"[((size_t)round * 31 + i * (size_t)(round % 7 + 1)) % (round % 3 ? 10 : 36)];
+			text[i] = "ab\"\\\n\x01\x1F \x7F\xC3"
+				  "abcdefghijklmnopqrstuvwxyz"[((size_t)round * 31 +
+								i * (size_t)(round % 7 + 1)) %
+							       (round % 3 ? 10 : 36)];
 		check(arena, (struct str){text, (size_t)round % sizeof(text)});
 	}
 	arena_free(arena);
@@ -80,13 +83,27 @@ static struct str from_image(struct arena *arena, const struct value *item)
 
 TEST(members_of_images)
 {
-	static const char *const numbers[] = {"0", "7", "-7", "10", "-100", "1234567", "12.5", "-0.05", "99.99", "1E125", "-1E-130", "1.5E-3",
-					      "12345678901234567890123456789012345678", "-1234567890123456789.123456789", "1E38"};
+	static const char *const numbers[] = {"0",
+					      "7",
+					      "-7",
+					      "10",
+					      "-100",
+					      "1234567",
+					      "12.5",
+					      "-0.05",
+					      "99.99",
+					      "1E125",
+					      "-1E-130",
+					      "1.5E-3",
+					      "12345678901234567890123456789012345678",
+					      "-1234567890123456789.123456789",
+					      "1E38"};
 	char text[40];
 
 	for (size_t round = 0; round < sizeof(text) * 40; round++) {
 		struct arena *arena = arena_new(0);
-		size_t name_size = 1 + round % 20, size = round % sizeof(text), at = round / sizeof(text);
+		size_t name_size = 1 + round % 20, size = round % sizeof(text),
+		       at = round / sizeof(text);
 		char number[NUMBER_MAX];
 		size_t number_size;
 		struct err err = err_in(arena);
@@ -102,9 +119,11 @@ TEST(members_of_images)
 		};
 		members[0].value = members[2].value;
 		size_t first = round % 3; /* texts and numbers stand at the end */
-		struct value item = {.type = TYPE_M, .n = (uint32_t)(3 - first), .members = members + first};
+		struct value item = {
+			.type = TYPE_M, .n = (uint32_t)(3 - first), .members = members + first};
 		struct json_out out = json_out_in(arena);
-		struct str found = from_image(arena, &item), quoted = slowly(arena, members[first].name);
+		struct str found = from_image(arena, &item),
+			   quoted = slowly(arena, members[first].name);
 
 		json_out_item(&out, &item);
 		CHECK(str_eq(found, json_out_str(&out)));
@@ -132,22 +151,35 @@ static void *copy_of(struct arena *arena, const void *bytes, size_t n)
 
 #define COPY(array) copy_of(arena, (array), sizeof(array))
 
-/* A value of each type, maps within lists and lists within maps, empty ones too; `name` is of the first member. */
+/* A value of each type, maps within lists and lists within maps, empty ones too; `name` is of the
+ * first member. */
 static struct value item_of_all(struct arena *arena, struct str name, struct str text)
 {
-	const struct value texts[] = {TEXT(""), value_of_str(TYPE_S, text), TEXT("tag")}, numbers[] = {number_of(arena, "-1.25"), number_of(arena, "30")};
+	const struct value texts[] = {TEXT(""), value_of_str(TYPE_S, text), TEXT("tag")},
+			   numbers[] = {number_of(arena, "-1.25"), number_of(arena, "30")};
 	const struct value bytes[] = {value_of_str(TYPE_B, STR("")), value_of_str(TYPE_B, text)};
-	const struct member inner[] = {{STR(""), TEXT("a text of 21 letters.")}, {STR("b"), {.type = TYPE_M}}, {STR("l"), {.type = TYPE_L}}};
-	const struct value list[] = {{.type = TYPE_M, .n = 3, .members = COPY(inner)}, number_of(arena, "0"), value_of_str(TYPE_S, text),
-				     {.type = TYPE_NULL}, {.type = TYPE_BOOL}, {.type = TYPE_L}};
+	const struct member inner[] = {{STR(""), TEXT("a text of 21 letters.")},
+				       {STR("b"), {.type = TYPE_M}},
+				       {STR("l"), {.type = TYPE_L}}};
+	const struct value list[] = {{.type = TYPE_M, .n = 3, .members = COPY(inner)},
+				     number_of(arena, "0"),
+				     value_of_str(TYPE_S, text),
+				     {.type = TYPE_NULL},
+				     {.type = TYPE_BOOL},
+				     {.type = TYPE_L}};
 	const struct member members[] = {
-		{name, value_of_str(TYPE_B, text)}, {STR("BOOL"), {.type = TYPE_BOOL, .boolean = true}},
-		{STR("BS"), {.type = TYPE_BS, .n = 2, .elements = COPY(bytes)}}, {STR("L"), {.type = TYPE_L, .n = 6, .elements = COPY(list)}},
-		{STR("NS"), {.type = TYPE_NS, .n = 2, .elements = COPY(numbers)}}, {STR("NULL"), {.type = TYPE_NULL}},
-		{STR("SS"), {.type = TYPE_SS, .n = 3, .elements = COPY(texts)}}, {STR("Z"), number_of(arena, "12")},
+		{name, value_of_str(TYPE_B, text)},
+		{STR("BOOL"), {.type = TYPE_BOOL, .boolean = true}},
+		{STR("BS"), {.type = TYPE_BS, .n = 2, .elements = COPY(bytes)}},
+		{STR("L"), {.type = TYPE_L, .n = 6, .elements = COPY(list)}},
+		{STR("NS"), {.type = TYPE_NS, .n = 2, .elements = COPY(numbers)}},
+		{STR("NULL"), {.type = TYPE_NULL}},
+		{STR("SS"), {.type = TYPE_SS, .n = 3, .elements = COPY(texts)}},
+		{STR("Z"), number_of(arena, "12")},
 	};
 
-	return (struct value){.type = TYPE_M, .n = sizeof(members) / sizeof(*members), .members = COPY(members)};
+	return (struct value){
+		.type = TYPE_M, .n = sizeof(members) / sizeof(*members), .members = COPY(members)};
 }
 
 /* Longer than what is written at once, and than the room that was made. */
@@ -162,7 +194,8 @@ TEST(images_of_long_texts)
 
 		for (size_t i = 0; i < size; i++)
 			text[i] = (i * (round / 5)) % 37 == 5 ? '\x01' : (char)('a' + i % 26);
-		struct value item = item_of_all(arena, (struct str){text, size < 10000 ? size : 3}, (struct str){text, size});
+		struct value item = item_of_all(arena, (struct str){text, size < 10000 ? size : 3},
+						(struct str){text, size});
 		struct json_out out = json_out_in(arena);
 		json_out_item(&out, &item);
 		CHECK(str_eq(from_image(arena, &item), json_out_str(&out)));
@@ -183,7 +216,8 @@ TEST(images_of_all_types)
 			char old = text[at];
 
 			text[at] = at < n ? '"' : old;
-			struct value item = item_of_all(arena, (struct str){text, n % 40}, (struct str){text, n});
+			struct value item = item_of_all(arena, (struct str){text, n % 40},
+							(struct str){text, n});
 			json_out_item(&out, &item);
 			CHECK(str_eq(from_image(arena, &item), json_out_str(&out)));
 			text[at] = old;
@@ -210,7 +244,8 @@ TEST(malformed_images)
 			if (change != 0)
 				exact[at] = (char)(exact[at] ^ change);
 			json_out_image(&out, (struct str){exact, n});
-			CHECK(out.buf.n >= 2 && out.buf.p[0] == '{' && out.buf.p[out.buf.n - 1] == '}');
+			CHECK(out.buf.n >= 2 && out.buf.p[0] == '{' &&
+			      out.buf.p[out.buf.n - 1] == '}');
 			free(exact);
 			arena_reset(fresh);
 		}
@@ -257,5 +292,7 @@ TEST(expected_images_are_not_moved)
 	}
 }
 
-TEST_MAIN(TEST_CASE(every_byte_at_every_place), TEST_CASE(texts_full_of_escapes), TEST_CASE(members_of_images), TEST_CASE(images_of_long_texts), TEST_CASE(images_of_all_types), TEST_CASE(malformed_images),
+TEST_MAIN(TEST_CASE(every_byte_at_every_place), TEST_CASE(texts_full_of_escapes),
+	  TEST_CASE(members_of_images), TEST_CASE(images_of_long_texts),
+	  TEST_CASE(images_of_all_types), TEST_CASE(malformed_images),
 	  TEST_CASE(expected_images_are_not_moved))

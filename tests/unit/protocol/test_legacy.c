@@ -1,4 +1,5 @@
-/* Legacy parameters: what they lower to, and how wrong ones are refused. Messages as DynamoDB Local 3.3.1 gives them. */
+/* Legacy parameters: what they lower to, and how wrong ones are refused. Messages as DynamoDB
+ * Local 3.3.1 gives them. */
 #include "core/number.h"
 #include "protocol/legacy.h"
 #include "tests/unit/test.h"
@@ -58,9 +59,11 @@ static struct attribute_value_list list_of(size_t n, struct value a, struct valu
 	return (struct attribute_value_list){n, v};
 }
 
-static enum code filter(const char *name, int op, struct attribute_value_list list, const struct node **out)
+static enum code filter(const char *name, int op, struct attribute_value_list list,
+			const struct node **out)
 {
-	struct filter_condition_map_entry *entry = ARENA_NEW(arena, struct filter_condition_map_entry);
+	struct filter_condition_map_entry *entry =
+		ARENA_NEW(arena, struct filter_condition_map_entry);
 
 	entry->key = str_of(name);
 	entry->value = (struct condition){.attribute_value_list = list, .comparison_operator = op};
@@ -97,7 +100,8 @@ TEST(every_operator_means_what_it_says)
 	CHECK(filter_holds("a", COMPARISON_OPERATOR_CONTAINS, list_of(1, S("bc"), VALUE_NONE)));
 	CHECK(filter_holds("s", COMPARISON_OPERATOR_CONTAINS, list_of(1, S("x"), VALUE_NONE)));
 	CHECK(filter_holds("a", COMPARISON_OPERATOR_NOT_CONTAINS, list_of(1, S("q"), VALUE_NONE)));
-	CHECK(!filter_holds("absent", COMPARISON_OPERATOR_NOT_CONTAINS, list_of(1, S("q"), VALUE_NONE)));
+	CHECK(!filter_holds("absent", COMPARISON_OPERATOR_NOT_CONTAINS,
+			    list_of(1, S("q"), VALUE_NONE)));
 	CHECK(filter_holds("a", COMPARISON_OPERATOR_BEGINS_WITH, list_of(1, S("ab"), VALUE_NONE)));
 }
 
@@ -105,7 +109,8 @@ TEST(every_operator_means_what_it_says)
 TEST(in_of_many_values_is_a_set)
 {
 	enum { VALUES = 101 };
-	struct value *numbers = ARENA_ARRAY(arena, struct value, VALUES), *texts = ARENA_ARRAY(arena, struct value, VALUES);
+	struct value *numbers = ARENA_ARRAY(arena, struct value, VALUES),
+		     *texts = ARENA_ARRAY(arena, struct value, VALUES);
 	struct attribute_value_list list = {VALUES, numbers};
 	const struct node *node = NULL;
 
@@ -131,29 +136,41 @@ TEST(wrong_arguments_are_refused)
 {
 	const struct node *node;
 
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_EQ, list_of(0, VALUE_NONE, VALUE_NONE), &node), ERR_REQUEST);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_EQ, list_of(0, VALUE_NONE, VALUE_NONE), &node),
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Invalid number of argument(s) for the EQ ComparisonOperator");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_NULL, list_of(1, S("a"), VALUE_NONE), &node), ERR_REQUEST);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_NULL, list_of(1, S("a"), VALUE_NONE), &node),
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Invalid number of argument(s) for the NULL ComparisonOperator");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_LT, list_of(1, set_of("a"), VALUE_NONE), &node), ERR_REQUEST);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_LT, list_of(1, set_of("a"), VALUE_NONE), &node),
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "ComparisonOperator LT is not valid for SS AttributeValue type");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_BEGINS_WITH, list_of(1, N(1), VALUE_NONE), &node), ERR_REQUEST);
-	CHECK_STR(err.message, OOM "ComparisonOperator BEGINS_WITH is not valid for N AttributeValue type");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_BETWEEN, list_of(2, S("a"), N(1)), &node), ERR_REQUEST);
-	CHECK_STR(err.message, OOM "AttributeValues inside AttributeValueList must be of same type");
-	CHECK_INT(filter("a", COMPARISON_OPERATOR_BETWEEN, list_of(2, S("b"), S("a")), &node), ERR_REQUEST);
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_BEGINS_WITH, list_of(1, N(1), VALUE_NONE), &node),
+		  ERR_REQUEST);
 	CHECK_STR(err.message,
-		  "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound");
-	CHECK_INT(filter("", COMPARISON_OPERATOR_EQ, list_of(1, S("a"), VALUE_NONE), &node), OK); /* AWS: a filter may name nothing */
+		  OOM "ComparisonOperator BEGINS_WITH is not valid for N AttributeValue type");
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_BETWEEN, list_of(2, S("a"), N(1)), &node),
+		  ERR_REQUEST);
+	CHECK_STR(err.message,
+		  OOM "AttributeValues inside AttributeValueList must be of same type");
+	CHECK_INT(filter("a", COMPARISON_OPERATOR_BETWEEN, list_of(2, S("b"), S("a")), &node),
+		  ERR_REQUEST);
+	CHECK_STR(err.message, "The BETWEEN condition was provided a range where the lower bound "
+			       "is greater than the upper bound");
+	CHECK_INT(filter("", COMPARISON_OPERATOR_EQ, list_of(1, S("a"), VALUE_NONE), &node),
+		  OK); /* AWS: a filter may name nothing */
 }
 
-static enum code expected(struct expected_attribute_value value, int conditional_operator, const struct node **out)
+static enum code expected(struct expected_attribute_value value, int conditional_operator,
+			  const struct node **out)
 {
-	struct expected_attribute_map_entry *entry = ARENA_NEW(arena, struct expected_attribute_map_entry);
+	struct expected_attribute_map_entry *entry =
+		ARENA_NEW(arena, struct expected_attribute_map_entry);
 
 	*entry = (struct expected_attribute_map_entry){STR("a"), value};
 	err = err_in(arena);
-	return legacy_expected(arena, &(struct expected_attribute_map){1, entry}, conditional_operator, out, &err);
+	return legacy_expected(arena, &(struct expected_attribute_map){1, entry},
+			       conditional_operator, out, &err);
 }
 
 TEST(expected_value_and_exists)
@@ -162,37 +179,54 @@ TEST(expected_value_and_exists)
 
 	CHECK_INT(expected((struct expected_attribute_value){.value = S("abc")}, 0, &node), OK);
 	CHECK(holds(node));
-	CHECK_INT(expected((struct expected_attribute_value){.exists = {true, false}}, 0, &node), OK);
-	CHECK(!holds(node));
-	CHECK_INT(expected((struct expected_attribute_value){.value = S("ab"),
-							     .comparison_operator = COMPARISON_OPERATOR_BEGINS_WITH},
-			   0, &node),
+	CHECK_INT(expected((struct expected_attribute_value){.exists = {true, false}}, 0, &node),
 		  OK);
+	CHECK(!holds(node));
+	CHECK_INT(
+		expected((struct expected_attribute_value){.value = S("ab"),
+							   .comparison_operator =
+								   COMPARISON_OPERATOR_BEGINS_WITH},
+			 0, &node),
+		OK);
 	CHECK(holds(node));
 	CHECK_INT(expected((struct expected_attribute_value){0}, 0, &node), ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Value must be provided when Exists is null for Attribute: a");
-	CHECK_INT(expected((struct expected_attribute_value){.exists = {true, true}}, 0, &node), ERR_REQUEST);
+	CHECK_INT(expected((struct expected_attribute_value){.exists = {true, true}}, 0, &node),
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Value must be provided when Exists is true for Attribute: a");
-	CHECK_INT(expected((struct expected_attribute_value){.exists = {true, false}, .value = S("a")}, 0, &node),
-		  ERR_REQUEST);
-	CHECK_STR(err.message, OOM "Value cannot be used when Exists is false for Attribute: a");
-	CHECK_INT(
-		expected((struct expected_attribute_value){.attribute_value_list = list_of(0, VALUE_NONE, VALUE_NONE)}, 0, &node),
-		ERR_REQUEST);
-	CHECK_STR(err.message, OOM "AttributeValueList can only be used with a ComparisonOperator for Attribute: a");
-	CHECK_INT(expected((struct expected_attribute_value){.comparison_operator = COMPARISON_OPERATOR_EQ}, 0, &node),
-		  ERR_REQUEST);
-	CHECK_STR(err.message, OOM "Value or AttributeValueList must be used with ComparisonOperator: EQ for Attribute: a");
-	CHECK_INT(expected((struct expected_attribute_value){.value = S("a"),
-							     .exists = {true, true},
-							     .comparison_operator = COMPARISON_OPERATOR_EQ},
+	CHECK_INT(expected((struct expected_attribute_value){.exists = {true, false},
+							     .value = S("a")},
 			   0, &node),
 		  ERR_REQUEST);
-	CHECK_STR(err.message, OOM "Exists and ComparisonOperator cannot be used together for Attribute: a");
-	CHECK_INT(expected((struct expected_attribute_value){.value = S("a")}, CONDITIONAL_OPERATOR_OR, &node), ERR_REQUEST);
-	CHECK_STR(err.message, "ConditionalOperator can only be used when Filter or Expected has two or more elements");
+	CHECK_STR(err.message, OOM "Value cannot be used when Exists is false for Attribute: a");
+	CHECK_INT(expected((struct expected_attribute_value){.attribute_value_list = list_of(
+								     0, VALUE_NONE, VALUE_NONE)},
+			   0, &node),
+		  ERR_REQUEST);
+	CHECK_STR(err.message, OOM
+		  "AttributeValueList can only be used with a ComparisonOperator for Attribute: a");
+	CHECK_INT(expected((struct expected_attribute_value){.comparison_operator =
+								     COMPARISON_OPERATOR_EQ},
+			   0, &node),
+		  ERR_REQUEST);
+	CHECK_STR(err.message, OOM "Value or AttributeValueList must be used with "
+				   "ComparisonOperator: EQ for Attribute: a");
+	CHECK_INT(expected((struct expected_attribute_value){.value = S("a"),
+							     .exists = {true, true},
+							     .comparison_operator =
+								     COMPARISON_OPERATOR_EQ},
+			   0, &node),
+		  ERR_REQUEST);
+	CHECK_STR(err.message,
+		  OOM "Exists and ComparisonOperator cannot be used together for Attribute: a");
+	CHECK_INT(expected((struct expected_attribute_value){.value = S("a")},
+			   CONDITIONAL_OPERATOR_OR, &node),
+		  ERR_REQUEST);
+	CHECK_STR(err.message, "ConditionalOperator can only be used when Filter or Expected has "
+			       "two or more elements");
 	err = err_in(arena);
-	CHECK_INT(legacy_expected(arena, &(struct expected_attribute_map){0}, CONDITIONAL_OPERATOR_OR, &node, &err),
+	CHECK_INT(legacy_expected(arena, &(struct expected_attribute_map){0},
+				  CONDITIONAL_OPERATOR_OR, &node, &err),
 		  ERR_REQUEST);
 	CHECK_STR(err.message, "ConditionalOperator cannot be used without Filter or Expected");
 }
@@ -216,7 +250,8 @@ TEST(operators_join_conditions)
 TEST(many_conditions_make_a_shallow_tree)
 {
 	size_t n = 100000;
-	struct filter_condition_map_entry *entries = ARENA_ARRAY(arena, struct filter_condition_map_entry, n);
+	struct filter_condition_map_entry *entries =
+		ARENA_ARRAY(arena, struct filter_condition_map_entry, n);
 	const struct node *node = NULL;
 
 	for (size_t i = 0; i < n; i++) {
@@ -224,7 +259,8 @@ TEST(many_conditions_make_a_shallow_tree)
 		entries[i].value.comparison_operator = COMPARISON_OPERATOR_NOT_NULL;
 	}
 	err = err_in(arena);
-	CHECK_INT(legacy_filter(arena, &(struct filter_condition_map){n, entries}, 0, &node, &err), OK);
+	CHECK_INT(legacy_filter(arena, &(struct filter_condition_map){n, entries}, 0, &node, &err),
+		  OK);
 	CHECK(holds(node));
 	size_t depth = 0;
 
@@ -249,22 +285,38 @@ TEST(updates)
 	CHECK_INT(update((struct attribute_value_update){.value = S("x")}, &lowered), OK);
 	CHECK_INT(lowered->n, 1);
 	CHECK_INT(lowered->actions[0].verb, UPDATE_SET);
-	CHECK_INT(update((struct attribute_value_update){.value = N(1), .action = ATTRIBUTE_ACTION_ADD}, &lowered), OK);
+	CHECK_INT(update((struct attribute_value_update){.value = N(1),
+							 .action = ATTRIBUTE_ACTION_ADD},
+			 &lowered),
+		  OK);
 	CHECK_INT(lowered->actions[0].verb, UPDATE_ADD);
-	CHECK_INT(update((struct attribute_value_update){.action = ATTRIBUTE_ACTION_DELETE}, &lowered), OK);
+	CHECK_INT(update((struct attribute_value_update){.action = ATTRIBUTE_ACTION_DELETE},
+			 &lowered),
+		  OK);
 	CHECK_INT(lowered->actions[0].verb, UPDATE_REMOVE);
-	CHECK_INT(update((struct attribute_value_update){.value = set_of("x"), .action = ATTRIBUTE_ACTION_DELETE}, &lowered), OK);
+	CHECK_INT(update((struct attribute_value_update){.value = set_of("x"),
+							 .action = ATTRIBUTE_ACTION_DELETE},
+			 &lowered),
+		  OK);
 	CHECK_INT(lowered->actions[0].verb, UPDATE_DELETE);
-	CHECK_INT(update((struct attribute_value_update){.value = {.type = TYPE_L}, .action = ATTRIBUTE_ACTION_ADD}, &lowered),
+	CHECK_INT(update((struct attribute_value_update){.value = {.type = TYPE_L},
+							 .action = ATTRIBUTE_ACTION_ADD},
+			 &lowered),
 		  OK);
 	CHECK_INT(lowered->actions[0].verb, UPDATE_SET);
 	CHECK_INT(lowered->actions[0].operand->kind, NODE_LIST_APPEND);
-	CHECK_INT(update((struct attribute_value_update){.action = ATTRIBUTE_ACTION_PUT}, &lowered), ERR_REQUEST);
-	CHECK_STR(err.message, OOM "Only DELETE action is allowed when no attribute value is specified");
-	CHECK_INT(update((struct attribute_value_update){.value = S("x"), .action = ATTRIBUTE_ACTION_ADD}, &lowered),
+	CHECK_INT(update((struct attribute_value_update){.action = ATTRIBUTE_ACTION_PUT}, &lowered),
+		  ERR_REQUEST);
+	CHECK_STR(err.message,
+		  OOM "Only DELETE action is allowed when no attribute value is specified");
+	CHECK_INT(update((struct attribute_value_update){.value = S("x"),
+							 .action = ATTRIBUTE_ACTION_ADD},
+			 &lowered),
 		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "ADD action is not supported for the type STRING");
-	CHECK_INT(update((struct attribute_value_update){.value = N(1), .action = ATTRIBUTE_ACTION_DELETE}, &lowered),
+	CHECK_INT(update((struct attribute_value_update){.value = N(1),
+							 .action = ATTRIBUTE_ACTION_DELETE},
+			 &lowered),
 		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "DELETE action with value is not supported for the type NUMBER");
 }
@@ -275,7 +327,10 @@ TEST(a_type_error_is_reworded)
 	struct value item = example(), changed;
 
 	/* a is a string: ADD of a number does not fit. */
-	CHECK_INT(update((struct attribute_value_update){.value = N(1), .action = ATTRIBUTE_ACTION_ADD}, &lowered), OK);
+	CHECK_INT(update((struct attribute_value_update){.value = N(1),
+							 .action = ATTRIBUTE_ACTION_ADD},
+			 &lowered),
+		  OK);
 	CHECK_INT(expr_update(lowered, arena, &item, &changed, &err), ERR_OPERAND);
 	CHECK_INT(legacy_update_error(&err), ERR_VALIDATION);
 	CHECK_STR(err.message, "Type mismatch for attribute to update");
@@ -290,12 +345,17 @@ TEST(projections)
 	struct projection *projection = NULL;
 
 	err = err_in(arena);
-	CHECK_INT(legacy_projection(arena, &(struct attribute_name_list){2, names}, &projection, &err), OK);
+	CHECK_INT(legacy_projection(arena, &(struct attribute_name_list){2, names}, &projection,
+				    &err),
+		  OK);
 	CHECK_INT(projection->n, 2);
 	CHECK(projection_has(projection, STR("n")));
-	CHECK_INT(legacy_projection(arena, &(struct attribute_name_list){0}, &projection, &err), OK);
+	CHECK_INT(legacy_projection(arena, &(struct attribute_name_list){0}, &projection, &err),
+		  OK);
 	CHECK(!projection);
-	CHECK_INT(legacy_projection(arena, &(struct attribute_name_list){3, twice}, &projection, &err), ERR_REQUEST);
+	CHECK_INT(legacy_projection(arena, &(struct attribute_name_list){3, twice}, &projection,
+				    &err),
+		  ERR_REQUEST);
 	CHECK_STR(err.message, OOM "Duplicate value in attribute name: b");
 }
 
@@ -307,18 +367,24 @@ TEST(key_conditions)
 	const struct node *node = NULL;
 
 	err = err_in(arena);
-	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){1, entries}, &node, &err), OK);
+	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){1, entries}, &node, &err),
+		  OK);
 	CHECK_INT(node->kind, NODE_EQ);
-	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){2, entries}, &node, &err), OK);
+	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){2, entries}, &node, &err),
+		  OK);
 	CHECK_INT(node->kind, NODE_AND);
 	entries[1].value.comparison_operator = COMPARISON_OPERATOR_NE;
-	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){2, entries}, &node, &err), ERR_REQUEST);
+	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){2, entries}, &node, &err),
+		  ERR_REQUEST);
 	CHECK_STR(err.message, "Attempted conditional constraint is not an indexable operation");
-	/* a key may have several attributes: how many conditions there may be is for the schema to say */
+	/* a key may have several attributes: how many conditions there may be is for the schema to
+	 * say */
 	entries[1].value.comparison_operator = COMPARISON_OPERATOR_EQ;
-	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){3, entries}, &node, &err), OK);
+	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){3, entries}, &node, &err),
+		  OK);
 	CHECK_INT(node->kind, NODE_AND);
-	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){0, entries}, &node, &err), ERR_REQUEST);
+	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){0, entries}, &node, &err),
+		  ERR_REQUEST);
 	CHECK_STR(err.message, "Conditions must be at least length 1");
 	CHECK_INT(legacy_key_conditions(arena, &(struct key_conditions){0, NULL}, &node, &err), OK);
 	CHECK(!node);

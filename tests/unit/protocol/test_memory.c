@@ -1,6 +1,7 @@
 /*
- * Memory that runs out: for requests of every kind, each of our own allocations fails in a process of its own. The process ends with one
- * line, or gives the right answer or InternalServerError; what it left in the data file is what was before or what should be afterwards.
+ * Memory that runs out: for requests of every kind, each of our own allocations fails in a process
+ * of its own. The process ends with one line, or gives the right answer or InternalServerError;
+ * what it left in the data file is what was before or what should be afterwards.
  */
 #include "tests/unit/exhaust.h"
 #include "tests/unit/protocol/world.h"
@@ -41,7 +42,9 @@ static enum ending live_apart(struct trial *trial)
 {
 	int status = exhaust_apart(live, trial);
 
-	return status == EXHAUST_ABORTED ? ENDED_ABORTED : status == EXHAUST_BROKEN ? ENDED_WRONG : (enum ending)status;
+	return status == EXHAUST_ABORTED  ? ENDED_ABORTED
+	       : status == EXHAUST_BROKEN ? ENDED_WRONG
+					  : (enum ending)status;
 }
 
 static void run_without_fault(struct trial *trial)
@@ -73,8 +76,8 @@ static bool try_allocation(struct trial *trial, uint64_t n)
 	if (ending == ENDED_RIGHT || ending == ENDED_UNTOUCHED)
 		CHECK(str_eq(view, trial->after));
 	if (test_failures > failures)
-		fprintf(stderr, "%s %s: allocation %llu ended %d\n", trial->scenario->request.op, trial->scenario->request.body, (unsigned long long)n,
-			(int)ending);
+		fprintf(stderr, "%s %s: allocation %llu ended %d\n", trial->scenario->request.op,
+			trial->scenario->request.body, (unsigned long long)n, (int)ending);
 	world_free(&world);
 	return ending != ENDED_UNTOUCHED;
 }
@@ -88,7 +91,8 @@ TEST(every_allocation_may_fail)
 		uint64_t n = 1;
 
 		run_without_fault(&trial);
-		/* the start's allocations come first and are the same for all: some of them are enough for most */
+		/* the start's allocations come first and are the same for all: some of them are
+		 * enough for most */
 		for (; test_failures <= FAILURES_MAX && try_allocation(&trial, n); total++)
 			n += i == 0 || n >= 22 ? TEST_SLOWNESS : 7 * TEST_SLOWNESS;
 		arena_free(trial.arena);

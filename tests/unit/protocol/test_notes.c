@@ -1,11 +1,15 @@
-/* Notes about tables of other namespaces: one a second, the next one tells how many were left out. */
+/* Notes about tables of other namespaces: one a second, the next one tells how many were left out.
+ */
 #include "storage/monotonic.h"
 #include "tests/unit/protocol/service_fixture.h"
 #include "tests/unit/test.h"
 
 #define CALLS 3000
-#define TABLE "{\"TableName\":\"tbl\",\"AttributeDefinitions\":[{\"AttributeName\":\"k\",\"AttributeType\":\"S\"}]," \
-	      "\"KeySchema\":[{\"AttributeName\":\"k\",\"KeyType\":\"HASH\"}],\"BillingMode\":\"PAY_PER_REQUEST\"}"
+#define TABLE                                                                                      \
+	"{\"TableName\":\"tbl\",\"AttributeDefinitions\":[{\"AttributeName\":\"k\","               \
+	"\"AttributeType\":\"S\"}],"                                                               \
+	"\"KeySchema\":[{\"AttributeName\":\"k\",\"KeyType\":\"HASH\"}],\"BillingMode\":\"PAY_"    \
+	"PER_REQUEST\"}"
 
 struct log {
 	unsigned lines;
@@ -31,7 +35,10 @@ static enum code let_another_in(void *context, struct ns *ns, struct err *err)
 static void ask(struct service_fixture *fixture, struct arena *arena)
 {
 	struct op_request request = {
-		.arena = arena, .target = STR("DynamoDB_20120810.DescribeTable"), .body = STR("{\"TableName\":\"tbl\"}"), .authenticate = let_another_in,
+		.arena = arena,
+		.target = STR("DynamoDB_20120810.DescribeTable"),
+		.body = STR("{\"TableName\":\"tbl\"}"),
+		.authenticate = let_another_in,
 	};
 	struct op_response response;
 
@@ -47,7 +54,8 @@ TEST(a_flood_of_requests_for_a_missing_table_does_not_fill_the_log)
 	struct log log = {0};
 
 	service_fixture_open(&fixture, arena);
-	CHECK_INT(service_fixture_call(&fixture, arena, STR("CreateTable"), STR(TABLE)).status, 200);
+	CHECK_INT(service_fixture_call(&fixture, arena, STR("CreateTable"), STR(TABLE)).status,
+		  200);
 	fixture.service.note = note;
 	fixture.service.note_context = &log;
 	int64_t begin = monotonic_ms();
@@ -79,4 +87,5 @@ TEST(the_next_note_tells_how_many_were_left_out)
 	CHECK_INT(left_out, 1);
 }
 
-TEST_MAIN(TEST_CASE(a_flood_of_requests_for_a_missing_table_does_not_fill_the_log), TEST_CASE(the_next_note_tells_how_many_were_left_out))
+TEST_MAIN(TEST_CASE(a_flood_of_requests_for_a_missing_table_does_not_fill_the_log),
+	  TEST_CASE(the_next_note_tells_how_many_were_left_out))

@@ -1,7 +1,9 @@
 /*
- * Allocations that fail while a request runs, for each operation of the API: make test-oom. Each is tried in a child of a process that has a store in memory
- * with all that operations ask for. The child ends with one line, or its answer is the right one, 500 or 503 and whole; what clients see is what was before or
- * what should be afterwards; and the same request is served at once, so that no lock and no turn was left behind.
+ * Allocations that fail while a request runs, for each operation of the API: make test-oom. Each is
+ * tried in a child of a process that has a store in memory with all that operations ask for. The
+ * child ends with one line, or its answer is the right one, 500 or 503 and whole; what clients see
+ * is what was before or what should be afterwards; and the same request is served at once, so that
+ * no lock and no turn was left behind.
  */
 #include "protocol/wire/json.h"
 #include "tests/unit/exhaust.h"
@@ -10,23 +12,31 @@
 #include <sqlite3.h>
 
 #define ALLOCATIONS_MAX 400
-#define STRIDE (4 * TEST_SLOWNESS) /* between those that fail, but for make test-oom; each operation begins at another place */
+#define STRIDE                                                                                     \
+	(4 * TEST_SLOWNESS) /* between those that fail, but for make test-oom; each operation      \
+			       begins at another place */
 #define SEEN_MAX ((size_t)1 << 20)
 #define FAILURES_MAX 10 /* told before a test gives up */
 #define ARN "arn:aws:dynamodb:us-east-1:000000000000:"
 #define TAB "'TableName':'tab'"
 #define TAB_ARN "'ResourceArn':'" ARN "table/tab'"
-#define POLICY \
-	"{\\\"Version\\\":\\\"2012-10-17\\\",\\\"Statement\\\":[{\\\"Effect\\\":\\\"Allow\\\",\\\"Principal\\\":{\\\"AWS\\\":\\\"000000000000\\\"}," \
+#define POLICY                                                                                     \
+	"{\\\"Version\\\":\\\"2012-10-17\\\",\\\"Statement\\\":[{\\\"Effect\\\":\\\"Allow\\\","    \
+	"\\\"Principal\\\":{\\\"AWS\\\":\\\"000000000000\\\"},"                                    \
 	"\\\"Action\\\":\\\"dynamodb:GetItem\\\",\\\"Resource\\\":\\\"" ARN "table/tab\\\"}]}"
-#define SCALING \
-	"{'MinimumUnits':1,'MaximumUnits':10,'ScalingPolicyUpdate':{'TargetTrackingScalingPolicyConfiguration':{'TargetValue':70}}}"
+#define SCALING                                                                                    \
+	"{'MinimumUnits':1,'MaximumUnits':10,'ScalingPolicyUpdate':{'"                             \
+	"TargetTrackingScalingPolicyConfiguration':{'TargetValue':70}}}"
 #define KINESIS "'StreamArn':'arn:aws:kinesis:us-east-1:000000000000:stream/s'"
-#define BULK "'TableName':'vec','InputS3Configuration':{'S3Bucket':'bucket','InputFormat':'DYNAMODB_JSON'},'OutputS3Configuration':{'S3Bucket':'bucket'," \
-	     "'OutputType':['ERROR']}"
-#define IMPORT(name)                                                                                                                                    \
-	"{'S3BucketSource':{'S3Bucket':'bucket'},'InputFormat':'DYNAMODB_JSON','TableCreationParameters':{'TableName':'" name "','BillingMode':"       \
-	"'PAY_PER_REQUEST','AttributeDefinitions':[{'AttributeName':'pk','AttributeType':'S'}],'KeySchema':[{'AttributeName':'pk','KeyType':'HASH'}]}}"
+#define BULK                                                                                       \
+	"'TableName':'vec','InputS3Configuration':{'S3Bucket':'bucket','InputFormat':'DYNAMODB_"   \
+	"JSON'},'OutputS3Configuration':{'S3Bucket':'bucket',"                                     \
+	"'OutputType':['ERROR']}"
+#define IMPORT(name)                                                                               \
+	"{'S3BucketSource':{'S3Bucket':'bucket'},'InputFormat':'DYNAMODB_JSON','"                  \
+	"TableCreationParameters':{'TableName':'" name "','BillingMode':"                          \
+	"'PAY_PER_REQUEST','AttributeDefinitions':[{'AttributeName':'pk','AttributeType':'S'}],'"  \
+	"KeySchema':[{'AttributeName':'pk','KeyType':'HASH'}]}}"
 
 /* Members of answers that later requests name: $ and a letter stand for their values. */
 static struct mention {
@@ -34,13 +44,16 @@ static struct mention {
 	const char *member;
 	char value[400];
 } marks[] = {
-	{'B', "\"BackupArn\":\"", ""}, {'S', "\"LatestStreamArn\":\"", ""}, {'H', "\"ShardId\":\"", ""}, {'I', "\"ShardIterator\":\"", ""},
-	{'E', "\"ExportArn\":\"", ""}, {'M', "\"ImportArn\":\"", ""}, {'K', "\"BulkOperationArn\":\"", ""},
+	{'B', "\"BackupArn\":\"", ""},        {'S', "\"LatestStreamArn\":\"", ""},
+	{'H', "\"ShardId\":\"", ""},          {'I', "\"ShardIterator\":\"", ""},
+	{'E', "\"ExportArn\":\"", ""},        {'M', "\"ImportArn\":\"", ""},
+	{'K', "\"BulkOperationArn\":\"", ""},
 };
 
 /* Behind the beginning of every world. */
 static const struct world_request beginning[] = {
-	{"UpdateContinuousBackups", "{" TAB ",'PointInTimeRecoverySpecification':{'PointInTimeRecoveryEnabled':true}}"},
+	{"UpdateContinuousBackups",
+	 "{" TAB ",'PointInTimeRecoverySpecification':{'PointInTimeRecoveryEnabled':true}}"},
 	{"CreateBackup", "{" TAB ",'BackupName':'kept'}"},
 	{"PutResourcePolicy", "{" TAB_ARN ",'Policy':'" POLICY "'}"},
 	{"TagResource", "{" TAB_ARN ",'Tags':[{'Key':'a','Value':'b'}]}"},
@@ -48,23 +61,31 @@ static const struct world_request beginning[] = {
 	{"EnableKinesisStreamingDestination", "{" TAB "," KINESIS "}"},
 	{"DescribeTable", "{" TAB "}"},
 	{"DescribeStream", "{'StreamArn':'$S'}"},
-	{"GetShardIterator", "{'StreamArn':'$S','ShardId':'$H','ShardIteratorType':'TRIM_HORIZON'}"},
+	{"GetShardIterator",
+	 "{'StreamArn':'$S','ShardId':'$H','ShardIteratorType':'TRIM_HORIZON'}"},
 	{"ExportTableToPointInTime", "{'TableArn':'" ARN "table/tab','S3Bucket':'bucket'}"},
 	{"ImportTable", IMPORT("imported")},
 	{"StartBulkPutItems", "{" BULK "}"},
-	{"CreateTable", "{'TableName':'glob','BillingMode':'PROVISIONED','ProvisionedThroughput':{'ReadCapacityUnits':1,'WriteCapacityUnits':1},'AttributeDefinitions':"
-			"[{'AttributeName':'pk','AttributeType':'S'}],'KeySchema':[{'AttributeName':'pk','KeyType':'HASH'}],'StreamSpecification':"
+	{"CreateTable", "{'TableName':'glob','BillingMode':'PROVISIONED','ProvisionedThroughput':{'"
+			"ReadCapacityUnits':1,'WriteCapacityUnits':1},'AttributeDefinitions':"
+			"[{'AttributeName':'pk','AttributeType':'S'}],'KeySchema':[{'AttributeName'"
+			":'pk','KeyType':'HASH'}],'StreamSpecification':"
 			"{'StreamEnabled':true,'StreamViewType':'NEW_AND_OLD_IMAGES'}}"},
-	{"UpdateTable", "{'TableName':'glob','ReplicaUpdates':[{'Create':{'RegionName':'eu-west-1'}}]}"},
-	{"UpdateTableReplicaAutoScaling", "{'TableName':'glob','ProvisionedWriteCapacityAutoScalingUpdate':" SCALING "}"},
+	{"UpdateTable",
+	 "{'TableName':'glob','ReplicaUpdates':[{'Create':{'RegionName':'eu-west-1'}}]}"},
+	{"UpdateTableReplicaAutoScaling",
+	 "{'TableName':'glob','ProvisionedWriteCapacityAutoScalingUpdate':" SCALING "}"},
 };
 
-/* Of the operations that the scenarios of every world lack. What AWS refuses is refused here, too: global tables of 2017. */
+/* Of the operations that the scenarios of every world lack. What AWS refuses is refused here, too:
+ * global tables of 2017. */
 static const struct world_request others[] = {
-	{"BatchExecuteStatement", "{'Statements':[{'Statement':'SELECT * FROM tab WHERE pk = ? AND sk = 1','Parameters':[{'S':'a'}]}]}"},
+	{"BatchExecuteStatement", "{'Statements':[{'Statement':'SELECT * FROM tab WHERE pk = ? AND "
+				  "sk = 1','Parameters':[{'S':'a'}]}]}"},
 	{"CancelBulkOperation", "{'BulkOperationArn':'$K'}"},
 	{"CreateBackup", "{" TAB ",'BackupName':'another'}"},
-	{"CreateGlobalTable", "{'GlobalTableName':'tab','ReplicationGroup':[{'RegionName':'us-east-1'}]}"},
+	{"CreateGlobalTable",
+	 "{'GlobalTableName':'tab','ReplicationGroup':[{'RegionName':'us-east-1'}]}"},
 	{"DeleteBackup", "{'BackupArn':'$B'}"},
 	{"DeleteResourcePolicy", "{" TAB_ARN "}"},
 	{"DescribeBackup", "{'BackupArn':'$B'}"},
@@ -96,18 +117,25 @@ static const struct world_request others[] = {
 	{"ListImports", "{}"},
 	{"ListTables", "{}"},
 	{"ListTagsOfResource", "{" TAB_ARN "}"},
-	{"PutResourcePolicy", "{'ResourceArn':'" ARN "table/tab','ConfirmRemoveSelfResourceAccess':true,'Policy':'" POLICY "'}"},
+	{"PutResourcePolicy",
+	 "{'ResourceArn':'" ARN
+	 "table/tab','ConfirmRemoveSelfResourceAccess':true,'Policy':'" POLICY "'}"},
 	{"RestoreTableFromBackup", "{'TargetTableName':'new','BackupArn':'$B'}"},
-	{"RestoreTableToPointInTime", "{'SourceTableName':'tab','TargetTableName':'new','UseLatestRestorableTime':true}"},
+	{"RestoreTableToPointInTime",
+	 "{'SourceTableName':'tab','TargetTableName':'new','UseLatestRestorableTime':true}"},
 	{"StartBulkPutItems", "{" BULK ",'ClientToken':'another'}"},
 	{"UntagResource", "{" TAB_ARN ",'TagKeys':['a']}"},
-	{"UpdateContinuousBackups", "{" TAB ",'PointInTimeRecoverySpecification':{'PointInTimeRecoveryEnabled':false}}"},
+	{"UpdateContinuousBackups",
+	 "{" TAB ",'PointInTimeRecoverySpecification':{'PointInTimeRecoveryEnabled':false}}"},
 	{"UpdateContributorInsights", "{'TableName':'vec','ContributorInsightsAction':'ENABLE'}"},
 	{"UpdateGlobalTable", "{'GlobalTableName':'glob','ReplicaUpdates':[]}"},
-	{"UpdateGlobalTableSettings", "{'GlobalTableName':'glob','GlobalTableBillingMode':'PAY_PER_REQUEST'}"},
+	{"UpdateGlobalTableSettings",
+	 "{'GlobalTableName':'glob','GlobalTableBillingMode':'PAY_PER_REQUEST'}"},
 	{"UpdateKinesisStreamingDestination",
-	 "{" TAB "," KINESIS ",'UpdateKinesisStreamingConfiguration':{'ApproximateCreationDateTimePrecision':'MICROSECOND'}}"},
-	{"UpdateTableReplicaAutoScaling", "{'TableName':'glob','ProvisionedWriteCapacityAutoScalingUpdate':" SCALING "}"},
+	 "{" TAB "," KINESIS ",'UpdateKinesisStreamingConfiguration':{'"
+			     "ApproximateCreationDateTimePrecision':'MICROSECOND'}}"},
+	{"UpdateTableReplicaAutoScaling",
+	 "{'TableName':'glob','ProvisionedWriteCapacityAutoScalingUpdate':" SCALING "}"},
 };
 
 static struct world world;
@@ -133,7 +161,8 @@ static struct world_request fill_in(struct world_request request)
 	for (const char *c = request.body; *c; c++) {
 		const struct mention *mark = marks;
 
-		while (*c == '$' && mark < marks + sizeof(marks) / sizeof(marks[0]) && mark->letter != c[1])
+		while (*c == '$' && mark < marks + sizeof(marks) / sizeof(marks[0]) &&
+		       mark->letter != c[1])
 			mark++;
 		if (*c != '$' || mark == marks + sizeof(marks) / sizeof(marks[0])) {
 			buf_add_byte(&body, *c);
@@ -154,7 +183,14 @@ static struct seen_by_child {
 	char answer[SEEN_MAX], view[SEEN_MAX];
 } *shared;
 
-enum ending { ENDED_RIGHT, ENDED_FAILED, ENDED_WRONG_ANSWER, ENDED_WRONG_STATE, ENDED_STUCK, ENDED_UNTOUCHED };
+enum ending {
+	ENDED_RIGHT,
+	ENDED_FAILED,
+	ENDED_WRONG_ANSWER,
+	ENDED_WRONG_STATE,
+	ENDED_STUCK,
+	ENDED_UNTOUCHED
+};
 
 struct trial {
 	struct world_request request;
@@ -200,7 +236,8 @@ static bool is_whole(struct str answer)
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
 	const struct json *root;
-	bool is_object = json_parse(arena, answer, &root, &err) == OK && json_type(root) == JSON_OBJECT;
+	bool is_object =
+		json_parse(arena, answer, &root, &err) == OK && json_type(root) == JSON_OBJECT;
 
 	arena_free(arena);
 	return is_object;
@@ -216,13 +253,16 @@ static int run_exhausted(void *context)
 	if (is_untouched)
 		return ENDED_UNTOUCHED;
 	bool is_right = response.status == trial->status && str_eq(response.body, trial->answer);
-	if (!is_right && ((response.status != 500 && response.status != 503) || !is_whole(response.body)))
+	if (!is_right &&
+	    ((response.status != 500 && response.status != 503) || !is_whole(response.body)))
 		return ENDED_WRONG_ANSWER;
 	world_upkeep(&world); /* what is done in pieces goes on */
 	struct str view = world_view(&world, arena_new(0));
 	if (!str_eq(view, trial->after) && (is_right || !str_eq(view, trial->before)))
 		return ENDED_WRONG_STATE;
-	return world_call(&world, trial->request).status >= 500 ? ENDED_STUCK : is_right ? ENDED_RIGHT : ENDED_FAILED;
+	return world_call(&world, trial->request).status >= 500 ? ENDED_STUCK
+	       : is_right                                       ? ENDED_RIGHT
+								: ENDED_FAILED;
 }
 
 static struct {
@@ -232,7 +272,8 @@ static struct {
 static void try_allocation(struct trial *trial)
 {
 	static const char *const names[] = {
-		[ENDED_WRONG_ANSWER] = "a wrong answer", [ENDED_WRONG_STATE] = "neither the state before nor that afterwards",
+		[ENDED_WRONG_ANSWER] = "a wrong answer",
+		[ENDED_WRONG_STATE] = "neither the state before nor that afterwards",
 		[ENDED_STUCK] = "the same request is not served any more",
 	};
 	int ending = exhaust_apart(run_exhausted, trial);
@@ -240,9 +281,11 @@ static void try_allocation(struct trial *trial)
 	counts.aborted += ending == EXHAUST_ABORTED;
 	counts.failed += ending == ENDED_FAILED;
 	counts.right += ending == ENDED_RIGHT;
-	if (ending != EXHAUST_BROKEN && ending != ENDED_WRONG_ANSWER && ending != ENDED_WRONG_STATE && ending != ENDED_STUCK)
+	if (ending != EXHAUST_BROKEN && ending != ENDED_WRONG_ANSWER &&
+	    ending != ENDED_WRONG_STATE && ending != ENDED_STUCK)
 		return;
-	fprintf(stderr, "%s %s: allocation %llu: %s\n", trial->request.op, trial->request.body, (unsigned long long)trial->n,
+	fprintf(stderr, "%s %s: allocation %llu: %s\n", trial->request.op, trial->request.body,
+		(unsigned long long)trial->n,
 		ending == EXHAUST_BROKEN ? "ended by a signal" : names[ending]);
 	test_failures++;
 }
@@ -258,13 +301,16 @@ static void sweep(struct world_request request)
 	trial.status = shared->status;
 	trial.answer = str_copy(arena, (struct str){shared->answer, shared->answer_n});
 	trial.after = str_copy(arena, (struct str){shared->view, shared->view_n});
-	uint64_t most = shared->allocations < ALLOCATIONS_MAX ? shared->allocations : ALLOCATIONS_MAX;
+	uint64_t most =
+		shared->allocations < ALLOCATIONS_MAX ? shared->allocations : ALLOCATIONS_MAX;
 	static uint64_t first;
 	bool is_all = getenv("OOM_ALL") != NULL;
-	for (trial.n = is_all ? 1 : 1 + first++ % STRIDE; trial.n <= most && test_failures <= FAILURES_MAX; trial.n += is_all ? 1 : STRIDE)
+	for (trial.n = is_all ? 1 : 1 + first++ % STRIDE;
+	     trial.n <= most && test_failures <= FAILURES_MAX; trial.n += is_all ? 1 : STRIDE)
 		try_allocation(&trial);
 	if (is_all)
-		printf("%-36s %d, %llu allocations\n", request.op, trial.status, (unsigned long long)shared->allocations);
+		printf("%-36s %d, %llu allocations\n", request.op, trial.status,
+		       (unsigned long long)shared->allocations);
 	arena_free(arena);
 }
 
@@ -296,14 +342,16 @@ static void begin(void)
 {
 	exhaust_sqlite();
 	texts = arena_new(0);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	CHECK(shared != MAP_FAILED);
 	world = world_new(NULL);
 	for (size_t i = 0; i < sizeof(beginning) / sizeof(beginning[0]); i++) {
 		struct op_response response = world_call(&world, fill_in(beginning[i]));
 
 		if (response.status != 200)
-			fprintf(stderr, "%s: " STR_FMT "\n", beginning[i].op, STR_ARG(response.body));
+			fprintf(stderr, "%s: " STR_FMT "\n", beginning[i].op,
+				STR_ARG(response.body));
 		CHECK_INT(response.status, 200);
 		note_marks(response.body);
 	}
@@ -335,11 +383,14 @@ TEST(each_operation_may_run_out_of_memory)
 	}
 	for (size_t i = 0; i < WORLD_SCENARIOS && test_failures <= FAILURES_MAX; i++)
 		sweep(world_scenarios[i].request);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && test_failures <= FAILURES_MAX; i++)
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && test_failures <= FAILURES_MAX;
+	     i++)
 		sweep(others[i]);
 	CHECK(counts.aborted > 0 && counts.failed > 0);
-	printf("%u allocations failed: %u processes ended, %u requests were refused, %u did without\n", counts.aborted + counts.failed + counts.right,
-	       counts.aborted, counts.failed, counts.right);
+	printf("%u allocations failed: %u processes ended, %u requests were refused, %u did "
+	       "without\n",
+	       counts.aborted + counts.failed + counts.right, counts.aborted, counts.failed,
+	       counts.right);
 	world_free(&world);
 	munmap(shared, sizeof(*shared));
 	arena_free(texts);

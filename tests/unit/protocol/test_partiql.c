@@ -118,7 +118,8 @@ TEST(comments_are_space_and_what_is_no_token_is_refused)
 	CHECK_INT(tokens.v[1].line, 2);
 	CHECK_INT(tokens.v[1].column, 9);
 	for (size_t i = 0; i < 8; i++) {
-		static const char *const texts[] = {"#", "'a", "\"a", "/* a", "1e", "1e2147483648", "1.5e-2147483647", "a ! b"};
+		static const char *const texts[] = {
+			"#", "'a", "\"a", "/* a", "1e", "1e2147483648", "1.5e-2147483647", "a ! b"};
 
 		CHECK_INT(lex(texts[i], &tokens), ERR_VALIDATION);
 		CHECK_STR(err.message, SYNTAX);
@@ -152,14 +153,18 @@ TEST(conditions_lower_to_the_one_ast)
 	CHECK(holds("ss = <<'y', 'x'>>"));
 	CHECK(holds("a IN [1, 5] AND s IN ('abc')"));
 	CHECK(holds("z IS MISSING AND a IS NOT MISSING AND a IS NUMERIC AND NOT s IS NULL"));
-	CHECK(holds("contains(ss, 'x') AND BEGINS_WITH(s, 'ab') AND size(s) = 3 AND attribute_type(s, 'S')"));
-	CHECK(holds("attribute_exists(a) = true AND attribute_exists(z) = false AND (a = 5) <> (a = 6)"));
+	CHECK(holds("contains(ss, 'x') AND BEGINS_WITH(s, 'ab') AND size(s) = 3 AND "
+		    "attribute_type(s, 'S')"));
+	CHECK(holds("attribute_exists(a) = true AND attribute_exists(z) = false AND (a = 5) <> (a "
+		    "= 6)"));
 	CHECK(!holds("attribute_not_exists(a) = true"));
 }
 
 TEST(select_names_table_index_and_columns)
 {
-	CHECK_INT(parse("SELECT a, m.n['o'][2], \"b c\" FROM \"tab\".\"idx\" WHERE a = 1 ORDER BY a DESC, b;"), OK);
+	CHECK_INT(parse("SELECT a, m.n['o'][2], \"b c\" FROM \"tab\".\"idx\" WHERE a = 1 ORDER BY "
+			"a DESC, b;"),
+		  OK);
 	CHECK_INT(statement.kind, PARTIQL_SELECT);
 	CHECK_STR(statement.table, "tab");
 	CHECK_STR(statement.index, "idx");
@@ -176,7 +181,9 @@ TEST(select_names_table_index_and_columns)
 
 TEST(insert_makes_an_item)
 {
-	CHECK_INT(parse("INSERT INTO tab VALUE {'z': [1, -2.50, {'k': null}], 'a': ?, 'b': <<2, 1>>}"), OK);
+	CHECK_INT(parse("INSERT INTO tab VALUE {'z': [1, -2.50, {'k': null}], 'a': ?, 'b': <<2, "
+			"1>>}"),
+		  OK);
 	CHECK_INT(statement.kind, PARTIQL_INSERT);
 	CHECK_INT(statement.item->n, 3);
 	CHECK_STR(statement.item->members[0].name, "a");
@@ -190,7 +197,8 @@ TEST(insert_makes_an_item)
 
 TEST(update_makes_actions)
 {
-	CHECK_INT(parse("UPDATE tab SET a = a + 1, b = list_append(b, [1]) REMOVE c SET d = set_add(d, <<'x'>>) SET e = SET_DELETE(e, <<1>>) "
+	CHECK_INT(parse("UPDATE tab SET a = a + 1, b = list_append(b, [1]) REMOVE c SET d = "
+			"set_add(d, <<'x'>>) SET e = SET_DELETE(e, <<1>>) "
 			"WHERE pk = 'x' RETURNING ALL NEW *"),
 		  OK);
 	CHECK_INT(statement.kind, PARTIQL_UPDATE);
@@ -233,7 +241,10 @@ TEST(a_tree_is_kept_by_its_text)
 	CHECK_INT(partiql_parse(&call, wrong, NULL, 0, false, &statement, &err), ERR_VALIDATION);
 	CHECK_INT(call.statements.n, 2);
 	for (int i = 0; i < 1000; i++) /* every place taken by others */
-		CHECK_INT(partiql_parse(&later, str_printf(arena, "SELECT * FROM tab WHERE a = %d", i), NULL, 0, false, &statement, &err), OK);
+		CHECK_INT(partiql_parse(&later,
+					str_printf(arena, "SELECT * FROM tab WHERE a = %d", i),
+					NULL, 0, false, &statement, &err),
+			  OK);
 	CHECK_INT(partiql_parse(&later, text, one, 1, false, &statement, &err), OK);
 	CHECK(later.statements.v[1000] != call.statements.v[0]);
 	CHECK_INT(partiql_parse(&later, text, NULL, 0, false, &statement, &err), ERR_VALIDATION);
@@ -247,15 +258,18 @@ TEST(a_tree_is_kept_by_its_text)
 TEST(syntax_errors_say_what_was_expected)
 {
 	CHECK_REFUSED("SELECT * FROM tab WHERE", SYNTAX "Unexpected term");
-	CHECK_REFUSED("SELECT * FROM tab WHERE a = 1 AND", SYNTAX "Missing right-hand side expression of infix operator");
-	CHECK_REFUSED("SELECT * FROM tab WHERE a = 1 b", SYNTAX "Unexpected token after expression");
+	CHECK_REFUSED("SELECT * FROM tab WHERE a = 1 AND",
+		      SYNTAX "Missing right-hand side expression of infix operator");
+	CHECK_REFUSED("SELECT * FROM tab WHERE a = 1 b",
+		      SYNTAX "Unexpected token after expression");
 	CHECK_REFUSED("SLECT * FROM tab WHERE a = 1", SYNTAX "Expected data manipulation");
 	CHECK_REFUSED("SELECT a b", SYNTAX "Expected FROM after SELECT list");
 	CHECK_REFUSED("SELECT m.date FROM tab", SYNTAX "Invalid path dot component");
 	CHECK_REFUSED("SELECT date FROM tab", SYNTAX "Unexpected keyword");
 	CHECK_REFUSED("DELETE FROM", SYNTAX "Expected identifier for simple path");
 	CHECK_REFUSED("UPDATE tab SET a 1", SYNTAX "Expected '='");
-	CHECK_REFUSED("SELECT * FROM tab; SELECT 1", SYNTAX "Unexpected token after semicolon. (Only one query is allowed.)");
+	CHECK_REFUSED("SELECT * FROM tab; SELECT 1",
+		      SYNTAX "Unexpected token after semicolon. (Only one query is allowed.)");
 	CHECK_REFUSED("SELECT * FROM tab WHERE a IS FOO", SYNTAX "Expected type name");
 	CHECK_REFUSED("SELECT * FROM tab WHERE (a = 1", SYNTAX "Expected RIGHT_PAREN");
 }
@@ -266,12 +280,16 @@ TEST(what_dynamodb_does_not_take_is_named_with_its_place)
 	CHECK_REFUSED("SELECT a\nFROM tab LIMIT 10", "Unsupported clause: LIMIT at 2:16:2");
 	CHECK_REFUSED("SELECT * FROM tab WHERE foo(a)", "Unrecognized function: foo at 1:25:3");
 	CHECK_REFUSED("SELECT * FROM tab t", "Aliasing is not supported");
-	CHECK_REFUSED("SELECT * FROM ab", "Table name should be within the length [3, 255] and only contain 'a-z', 'A-Z', '0-9', '-', '_', '.'.");
+	CHECK_REFUSED("SELECT * FROM ab", "Table name should be within the length [3, 255] and "
+					  "only contain 'a-z', 'A-Z', '0-9', '-', '_', '.'.");
 	CHECK_REFUSED("SELECT * FROM tab WHERE a < true",
-		      "Incorrect operand type for operator or function; operator or function: <, operand type: BOOL");
-	CHECK_REFUSED("SELECT * FROM tab WHERE a = ? AND b = ? AND c = ?", "Number of parameters in request and statement don't match.");
+		      "Incorrect operand type for operator or function; operator or function: <, "
+		      "operand type: BOOL");
+	CHECK_REFUSED("SELECT * FROM tab WHERE a = ? AND b = ? AND c = ?",
+		      "Number of parameters in request and statement don't match.");
 	CHECK_REFUSED("INSERT INTO tab VALUE {'a': [1e126]}",
-		      "Number overflow. Attempting to store a number with magnitude larger than supported range under root[0]");
+		      "Number overflow. Attempting to store a number with magnitude larger than "
+		      "supported range under root[0]");
 	CHECK_REFUSED("x IS INT4", "Unsupported operation: IsType");
 }
 
@@ -290,17 +308,27 @@ static struct str repeat(const char *before, const char *part, size_t n, const c
 TEST(depth_and_length_are_bounded)
 {
 	CHECK_INT(parse(repeat("SELECT * FROM tab WHERE ", "(", 8000, "").p), ERR_VALIDATION);
-	CHECK_INT(parse(repeat("SELECT * FROM tab WHERE ", "NOT ", 2000, "a = 1").p), ERR_VALIDATION);
+	CHECK_INT(parse(repeat("SELECT * FROM tab WHERE ", "NOT ", 2000, "a = 1").p),
+		  ERR_VALIDATION);
 	CHECK_INT(parse(repeat("SELECT * FROM tab WHERE a = ", "- ", 4000, "1").p), OK);
 	CHECK_INT(parse(repeat("SELECT * FROM tab WHERE a = ", "- ", 4000, "").p), ERR_VALIDATION);
 	CHECK_INT(parse(repeat("INSERT INTO tab VALUE {'a': ", "[", 8000, "").p), ERR_VALIDATION);
 	CHECK_REFUSED(repeat("SELECT * FROM tab WHERE a = 1", " OR a = 1", 150, "").p,
 		      "The expression contains too many operators; operator count: 301");
 	CHECK_INT(parse(repeat("SELECT * FROM tab WHERE a = 1", " OR a = 1", 149, "").p), OK);
-	CHECK_INT(parse(repeat("SELECT * FROM tab WHERE a = 1", " OR a = 1", 800, "").p), ERR_VALIDATION);
-	CHECK_INT(parse("SELECT * FROM tab WHERE ((((((a = 1) = (a = 2)) = (a = 3)) = (a = 4)) = (a = 5)) = (a = 6))"), OK);
-	CHECK_INT(parse(repeat("INSERT INTO tab VALUE {'a': ", "[", 31, "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}").p), OK);
-	CHECK_INT(parse(repeat("INSERT INTO tab VALUE {'a': ", "[", 32, "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}").p), ERR_VALIDATION);
+	CHECK_INT(parse(repeat("SELECT * FROM tab WHERE a = 1", " OR a = 1", 800, "").p),
+		  ERR_VALIDATION);
+	CHECK_INT(parse("SELECT * FROM tab WHERE ((((((a = 1) = (a = 2)) = (a = 3)) = (a = 4)) = "
+			"(a = 5)) = (a = 6))"),
+		  OK);
+	CHECK_INT(parse(repeat("INSERT INTO tab VALUE {'a': ", "[", 31,
+			       "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}")
+				.p),
+		  OK);
+	CHECK_INT(parse(repeat("INSERT INTO tab VALUE {'a': ", "[", 32,
+			       "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}")
+				.p),
+		  ERR_VALIDATION);
 }
 
 int main(void)
@@ -315,7 +343,8 @@ int main(void)
 		TEST_CASE(select_names_table_index_and_columns),
 		TEST_CASE(insert_makes_an_item),
 		TEST_CASE(update_makes_actions),
-		TEST_CASE(exists_is_a_statement_of_transactions_only), TEST_CASE(a_tree_is_kept_by_its_text),
+		TEST_CASE(exists_is_a_statement_of_transactions_only),
+		TEST_CASE(a_tree_is_kept_by_its_text),
 		TEST_CASE(syntax_errors_say_what_was_expected),
 		TEST_CASE(what_dynamodb_does_not_take_is_named_with_its_place),
 		TEST_CASE(depth_and_length_are_bounded),

@@ -19,7 +19,8 @@ static enum code check(const struct expression_request *request)
 TEST(values_are_judged_after_the_parameters)
 {
 	struct call call = {.arena = arena, .value_err = err_in(arena)};
-	struct expression_request request = {.condition = STR("a = b"), .legacy = {{"Expected", true}}};
+	struct expression_request request = {.condition = STR("a = b"),
+					     .legacy = {{"Expected", true}}};
 
 	CHECK_INT(err_set(&call.value_err, ERR_VALIDATION, "%s", "a value"), ERR_VALIDATION);
 	err = err_in(arena);
@@ -35,13 +36,17 @@ TEST(expressions_do_not_mix_with_legacy_parameters)
 	struct expression_request request = {
 		.projection = STR("a"),
 		.key_condition = STR("b = :b"),
-		.legacy = {{"AttributesToGet", true}, {"QueryFilter", false}, {"ConditionalOperator", true}},
+		.legacy = {{"AttributesToGet", true},
+			   {"QueryFilter", false},
+			   {"ConditionalOperator", true}},
 	};
 
 	CHECK_INT(check(&request), ERR_REQUEST);
-	CHECK_STR(err.message, "Can not use both expression and non-expression parameters in the same request: Non-expression "
-			       "parameters: {AttributesToGet, ConditionalOperator} Expression parameters: "
-			       "{ProjectionExpression, KeyConditionExpression}");
+	CHECK_STR(err.message,
+		  "Can not use both expression and non-expression parameters in the same request: "
+		  "Non-expression "
+		  "parameters: {AttributesToGet, ConditionalOperator} Expression parameters: "
+		  "{ProjectionExpression, KeyConditionExpression}");
 	request.projection = request.key_condition = STR_ABSENT;
 	CHECK_INT(check(&request), OK);
 }
@@ -49,19 +54,21 @@ TEST(expressions_do_not_mix_with_legacy_parameters)
 TEST(names_and_values_need_expressions)
 {
 	struct expression_attribute_name_map_entry name = {STR("#a"), STR("a")};
-	struct expression_attribute_name_map names = {1, &name}, empty = {0, &name}, absent = {0, NULL};
+	struct expression_attribute_name_map names = {1, &name}, empty = {0, &name},
+					     absent = {0, NULL};
 	struct value no_values = {.type = TYPE_M};
 	struct expression_request request = {.names = &names, .valued = "ConditionExpression is"};
 
 	CHECK_INT(check(&request), ERR_REQUEST);
-	CHECK_STR(err.message, "ExpressionAttributeNames can only be specified when using expressions");
+	CHECK_STR(err.message,
+		  "ExpressionAttributeNames can only be specified when using expressions");
 	request.names = &absent;
 	CHECK_INT(check(&request), OK);
 	request.values = &no_values;
 	request.projection = STR("a");
 	CHECK_INT(check(&request), ERR_REQUEST);
-	CHECK_STR(err.message,
-		  "ExpressionAttributeValues can only be specified when using expressions: ConditionExpression is null");
+	CHECK_STR(err.message, "ExpressionAttributeValues can only be specified when using "
+			       "expressions: ConditionExpression is null");
 	request.condition = STR("a = b");
 	CHECK_INT(check(&request), ERR_REQUEST);
 	CHECK_STR(err.message, "ExpressionAttributeValues must not be empty");
@@ -85,21 +92,26 @@ TEST(placeholders_are_well_formed)
 	memset(large, 'a', 65536);
 	CHECK_INT(check_name(STR("#a_1"), STR("x")), OK);
 	CHECK_INT(check_name(STR("a"), STR("x")), ERR_REQUEST);
-	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid key: Syntax error; key: \"a\"");
+	CHECK_STR(err.message,
+		  "ExpressionAttributeNames contains invalid key: Syntax error; key: \"a\"");
 	CHECK_INT(check_name(STR("#"), STR("x")), ERR_REQUEST);
-	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid key: Syntax error; key: \"#\"");
+	CHECK_STR(err.message,
+		  "ExpressionAttributeNames contains invalid key: Syntax error; key: \"#\"");
 	CHECK_INT(check_name(STR("#a-"), STR("x")), ERR_REQUEST);
 	CHECK_INT(check_name(STR(""), STR("x")), ERR_REQUEST);
-	CHECK_STR(err.message,
-		  "ExpressionAttributeNames contains invalid key: The expression attribute map contains an empty key;");
+	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid key: The expression "
+			       "attribute map contains an empty key;");
 	CHECK_INT(check_name(STR("#a"), STR("")), ERR_REQUEST);
-	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid value: Empty attribute name for key #a");
+	CHECK_STR(
+		err.message,
+		"ExpressionAttributeNames contains invalid value: Empty attribute name for key #a");
 	CHECK_INT(check_name((struct str){large, 256}, STR("x")), ERR_REQUEST);
-	CHECK_STR(err.message,
-		  "ExpressionAttributeNames contains invalid key: The expression attribute map contains a key that is "
-		  "too long; size of key: 256");
+	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid key: The expression "
+			       "attribute map contains a key that is "
+			       "too long; size of key: 256");
 	CHECK_INT(check_name(STR("#a"), (struct str){large, 65536}), ERR_REQUEST);
-	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid value: Attribute name is too large, must be less than "
+	CHECK_STR(err.message, "ExpressionAttributeNames contains invalid value: Attribute name is "
+			       "too large, must be less than "
 			       "65536 bytes for key #a");
 }
 
@@ -113,7 +125,8 @@ TEST(unused_names_are_refused)
 
 	err = err_in(arena);
 	CHECK_INT(expressions_parse(&call, &request, &expressions, &err), ERR_REQUEST);
-	CHECK_STR(err.message, "Value provided in ExpressionAttributeNames unused in expressions: keys: {#a}");
+	CHECK_STR(err.message,
+		  "Value provided in ExpressionAttributeNames unused in expressions: keys: {#a}");
 	request.projection = STR("#a");
 	CHECK_INT(expressions_parse(&call, &request, &expressions, &err), OK);
 	CHECK(projection_has(expressions.projection, STR("a")));
@@ -140,17 +153,17 @@ TEST(segments)
 	CHECK_INT(rules_segments(zero, five, true, &err), OK);
 	CHECK_INT(rules_segments(four, five, true, &err), OK);
 	CHECK_INT(rules_segments(five, five, true, &err), ERR_VALIDATION);
-	CHECK_STR(err.message,
-		  "The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: 5 is not "
-		  "less than TotalSegments: 5");
+	CHECK_STR(err.message, "The Segment parameter is zero-based and must be less than "
+			       "parameter TotalSegments: Segment: 5 is not "
+			       "less than TotalSegments: 5");
 	CHECK_INT(rules_segments(zero, none, true, &err), ERR_VALIDATION);
-	CHECK_STR(err.message,
-		  "The TotalSegments parameter is required but was not present in the request when Segment parameter is "
-		  "present");
+	CHECK_STR(err.message, "The TotalSegments parameter is required but was not present in the "
+			       "request when Segment parameter is "
+			       "present");
 	CHECK_INT(rules_segments(none, four, true, &err), ERR_VALIDATION);
-	CHECK_STR(err.message,
-		  "The Segment parameter is required but was not present in the request when parameter TotalSegments is "
-		  "present");
+	CHECK_STR(err.message, "The Segment parameter is required but was not present in the "
+			       "request when parameter TotalSegments is "
+			       "present");
 }
 
 static const struct node *condition(const char *text)
@@ -170,10 +183,15 @@ TEST(filters_and_keys)
 	err = err_in(arena);
 	CHECK_INT(rules_query_filter(&keys, NULL, "Filter Expression", &err), OK);
 	CHECK_INT(rules_query_filter(&keys, condition("a = b"), "Filter Expression", &err), OK);
-	CHECK_INT(rules_query_filter(&keys, condition("sk = a AND pk = a"), "Filter Expression", &err), ERR_VALIDATION);
-	CHECK_STR(err.message, "Filter Expression can only contain non-primary key attributes: Primary key attribute: pk");
-	CHECK_INT(rules_query_filter(&keys, condition("attribute_exists(sk)"), "QueryFilter", &err), ERR_VALIDATION);
-	CHECK_STR(err.message, "QueryFilter can only contain non-primary key attributes: Primary key attribute: sk");
+	CHECK_INT(rules_query_filter(&keys, condition("sk = a AND pk = a"), "Filter Expression",
+				     &err),
+		  ERR_VALIDATION);
+	CHECK_STR(err.message, "Filter Expression can only contain non-primary key attributes: "
+			       "Primary key attribute: pk");
+	CHECK_INT(rules_query_filter(&keys, condition("attribute_exists(sk)"), "QueryFilter", &err),
+		  ERR_VALIDATION);
+	CHECK_STR(err.message, "QueryFilter can only contain non-primary key attributes: Primary "
+			       "key attribute: sk");
 }
 
 TEST(paths_do_not_lead_into_keys)
@@ -187,15 +205,16 @@ TEST(paths_do_not_lead_into_keys)
 	CHECK_INT(rules_key_paths(&table, &expressions, &err), OK);
 	expressions.filter = condition("a = b AND size(sk[0]) = b");
 	CHECK_INT(rules_key_paths(&table, &expressions, &err), ERR_VALIDATION);
-	CHECK_STR(err.message,
-		  "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: sk");
+	CHECK_STR(err.message, "Key attributes must be scalars; list random access '[]' and map "
+			       "lookup '.' are not allowed: Key: sk");
 	expressions = (struct expressions){0};
 	CHECK_INT(expr_parse_projection(&env, STR("a.b, g.c"), &expressions.projection, &err), OK);
 	CHECK_INT(rules_key_paths(&table, &expressions, &err), ERR_VALIDATION);
-	CHECK_STR(err.message,
-		  "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: IndexKey: g");
+	CHECK_STR(err.message, "Key attributes must be scalars; list random access '[]' and map "
+			       "lookup '.' are not allowed: IndexKey: g");
 	expressions = (struct expressions){0};
-	CHECK_INT(expr_parse_update(&env, STR("SET a = b REMOVE pk.a"), &expressions.update, &err), OK);
+	CHECK_INT(expr_parse_update(&env, STR("SET a = b REMOVE pk.a"), &expressions.update, &err),
+		  OK);
 	CHECK_INT(rules_key_paths(&table, &expressions, &err), OK);
 	CHECK_INT(rules_update_keys(&table, expressions.update, &err), ERR_VALIDATION);
 	CHECK_STR(err.message, OOM "Cannot update attribute pk. This attribute is part of the key");
@@ -204,8 +223,9 @@ TEST(paths_do_not_lead_into_keys)
 	CHECK_INT(rules_update_keys(&table, expressions.update, &err), OK);
 }
 
-static enum code select_rules(int select, const struct index *index, const struct projection *projection, bool is_legacy, enum read_select *out,
-			      struct err *error)
+static enum code select_rules(int select, const struct index *index,
+			      const struct projection *projection, bool is_legacy,
+			      enum read_select *out, struct err *error)
 {
 	enum code code = rules_select(select, index != NULL, projection, is_legacy, out, error);
 
@@ -215,10 +235,14 @@ static enum code select_rules(int select, const struct index *index, const struc
 TEST(indexes_and_select)
 {
 	struct str projected[] = {STR("g"), STR("pk"), STR("sk")};
-	struct index global = {.name = STR("gsi"), .projection = PROJECT_KEYS_ONLY, .projected_count = 3, .projected = projected};
+	struct index global = {.name = STR("gsi"),
+			       .projection = PROJECT_KEYS_ONLY,
+			       .projected_count = 3,
+			       .projected = projected};
 	struct index local = global, full = {.name = STR("all"), .projection = PROJECT_ALL};
 	const struct path *paths[] = {path_of_name(arena, STR("pk")), path_of_name(arena, STR("z")),
-				      path_of_name(arena, STR("zz")), path_of_name(arena, STR("z"))};
+				      path_of_name(arena, STR("zz")),
+				      path_of_name(arena, STR("z"))};
 	struct projection known = {.n = 1, .paths = paths}, unknown = {.n = 4, .paths = paths};
 	enum read_select select;
 
@@ -237,22 +261,32 @@ TEST(indexes_and_select)
 	CHECK_INT(select_rules(0, &local, &unknown, false, &select, &err), OK);
 	CHECK_INT(select_rules(0, &global, &unknown, false, &select, &err), ERR_VALIDATION);
 	CHECK_STR(err.message, OOM "Global secondary index gsi does not project [z, zz]");
-	CHECK_INT(select_rules(SELECT_ALL_ATTRIBUTES, &global, NULL, false, &select, &err), ERR_VALIDATION);
-	CHECK_STR(err.message, OOM "Select type ALL_ATTRIBUTES is not supported for global secondary index gsi because its "
+	CHECK_INT(select_rules(SELECT_ALL_ATTRIBUTES, &global, NULL, false, &select, &err),
+		  ERR_VALIDATION);
+	CHECK_STR(err.message, OOM "Select type ALL_ATTRIBUTES is not supported for global "
+				   "secondary index gsi because its "
 				   "projection type is not ALL");
-	CHECK_INT(select_rules(SELECT_ALL_PROJECTED_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_SELECT);
-	CHECK_STR(err.message, "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
-	CHECK_INT(select_rules(SELECT_SPECIFIC_ATTRIBUTES, NULL, NULL, false, &select, &err), ERR_SELECT);
+	CHECK_INT(select_rules(SELECT_ALL_PROJECTED_ATTRIBUTES, NULL, NULL, false, &select, &err),
+		  ERR_SELECT);
 	CHECK_STR(err.message,
-		  "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES");
+		  "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
+	CHECK_INT(select_rules(SELECT_SPECIFIC_ATTRIBUTES, NULL, NULL, false, &select, &err),
+		  ERR_SELECT);
+	CHECK_STR(err.message, "Must specify the AttributesToGet or ProjectionExpression when "
+			       "choosing to get SPECIFIC_ATTRIBUTES");
 	CHECK_INT(select_rules(SELECT_COUNT, NULL, &known, true, &select, &err), ERR_SELECT);
-	CHECK_STR(err.message, "Cannot specify the AttributesToGet when choosing to get only the Count");
-	CHECK_INT(select_rules(SELECT_ALL_ATTRIBUTES, NULL, &known, false, &select, &err), ERR_SELECT);
-	CHECK_STR(err.message, "Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES");
+	CHECK_STR(err.message,
+		  "Cannot specify the AttributesToGet when choosing to get only the Count");
+	CHECK_INT(select_rules(SELECT_ALL_ATTRIBUTES, NULL, &known, false, &select, &err),
+		  ERR_SELECT);
+	CHECK_STR(err.message,
+		  "Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES");
 	CHECK_INT(rules_filter_projected(arena, &full, condition("z = g"), &err), OK);
 	CHECK_INT(rules_filter_projected(arena, &global, condition("pk = g"), &err), OK);
-	CHECK_INT(rules_filter_projected(arena, &global, condition("z = g AND zz.a = z"), &err), ERR_VALIDATION);
-	CHECK_STR(err.message, OOM "Secondary index gsi does not project one or more filter attributes: [z, zz]");
+	CHECK_INT(rules_filter_projected(arena, &global, condition("z = g AND zz.a = z"), &err),
+		  ERR_VALIDATION);
+	CHECK_STR(err.message, OOM
+		  "Secondary index gsi does not project one or more filter attributes: [z, zz]");
 }
 
 TEST(the_second_of_two_equal_keys_is_found)

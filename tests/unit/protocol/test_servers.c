@@ -1,6 +1,7 @@
 /*
- * Two servers on one database, as their clients see them: what one server has done, the other one's answers go by, whether it has looked at
- * the table before or not; and what a client is answered when the database fails. Bodies are JSON with ' in place of ".
+ * Two servers on one database, as their clients see them: what one server has done, the other one's
+ * answers go by, whether it has looked at the table before or not; and what a client is answered
+ * when the database fails. Bodies are JSON with ' in place of ".
  */
 #include "tests/unit/protocol/service_fixture.h"
 #include "tests/unit/storage/optimistic_store.h"
@@ -29,13 +30,19 @@ static void check(int server, const char *op, const char *body, const char *part
 
 	CHECK(str_contains(response.body, str_of(part)));
 	if (!str_contains(response.body, str_of(part)))
-		fprintf(stderr, "  %s of server %d: " STR_FMT "\n", op, server, STR_ARG(response.body));
+		fprintf(stderr, "  %s of server %d: " STR_FMT "\n", op, server,
+			STR_ARG(response.body));
 }
 
 static void create(int server, const char *key)
 {
-	const char *body = str_printf(servers.arena, "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':'%s','AttributeType':'S'}],"
-				      "'KeySchema':[{'AttributeName':'%s','KeyType':'HASH'}],'BillingMode':'PAY_PER_REQUEST'}", key, key).p;
+	const char *body = str_printf(servers.arena,
+				      "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':"
+				      "'%s','AttributeType':'S'}],"
+				      "'KeySchema':[{'AttributeName':'%s','KeyType':'HASH'}],'"
+				      "BillingMode':'PAY_PER_REQUEST'}",
+				      key, key)
+				   .p;
 
 	CHECK_INT(call(server, "CreateTable", body).status, 200);
 }
@@ -43,15 +50,19 @@ static void create(int server, const char *key)
 /* Both know the table "tab" with the key k. */
 static void open_servers(void)
 {
-	struct catalog_options options = {.settings = &settings_records, .vector_memory_bytes = 1 << 20};
+	struct catalog_options options = {.settings = &settings_records,
+					  .vector_memory_bytes = 1 << 20};
 
 	servers.arena = arena_new(1 << 20);
 	servers.db = optimistic_db_new();
 	for (int i = 0; i < SERVERS; i++) {
 		struct err err = err_in(servers.arena);
 
-		servers.of[i] = (struct service_fixture){.service = {.now_ms = service_fixture_now}, .store = optimistic_open(servers.db)};
-		CHECK_INT(catalog_open(servers.of[i].store, &options, &servers.of[i].service.catalog, &err), OK);
+		servers.of[i] = (struct service_fixture){.service = {.now_ms = service_fixture_now},
+							 .store = optimistic_open(servers.db)};
+		CHECK_INT(catalog_open(servers.of[i].store, &options,
+				       &servers.of[i].service.catalog, &err),
+			  OK);
 	}
 	create(A, "k");
 	check(B, "PutItem", "{'TableName':'tab','Item':{'k':{'S':'a'},'g':{'S':'x'}}}", "{}");
@@ -68,13 +79,20 @@ static void close_servers(void)
 TEST(a_table_of_one_server_is_the_others_too)
 {
 	open_servers();
-	check(A, "GetItem", "{'TableName':'tab','Key':{'k':{'S':'a'}},'ConsistentRead':true}", "\"g\":{\"S\":\"x\"}");
+	check(A, "GetItem", "{'TableName':'tab','Key':{'k':{'S':'a'}},'ConsistentRead':true}",
+	      "\"g\":{\"S\":\"x\"}");
 	check(B, "ListTables", "{}", "[\"tab\"]");
-	check(B, "CreateTable", "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':'k','AttributeType':'S'}],"
-	      "'KeySchema':[{'AttributeName':'k','KeyType':'HASH'}],'BillingMode':'PAY_PER_REQUEST'}", "ResourceInUseException");
+	check(B, "CreateTable",
+	      "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':'k','AttributeType':'S'}"
+	      "],"
+	      "'KeySchema':[{'AttributeName':'k','KeyType':'HASH'}],'BillingMode':'PAY_PER_REQUEST'"
+	      "}",
+	      "ResourceInUseException");
 	CHECK_INT(call(A, "DeleteTable", "{'TableName':'tab'}").status, 200);
-	check(B, "GetItem", "{'TableName':'tab','Key':{'k':{'S':'a'}}}", "ResourceNotFoundException");
-	check(B, "PutItem", "{'TableName':'tab','Item':{'k':{'S':'a'}}}", "ResourceNotFoundException");
+	check(B, "GetItem", "{'TableName':'tab','Key':{'k':{'S':'a'}}}",
+	      "ResourceNotFoundException");
+	check(B, "PutItem", "{'TableName':'tab','Item':{'k':{'S':'a'}}}",
+	      "ResourceNotFoundException");
 	check(B, "DescribeTable", "{'TableName':'tab'}", "ResourceNotFoundException");
 	check(B, "ListTables", "{}", "{\"TableNames\":[]}");
 	close_servers();
@@ -84,16 +102,28 @@ TEST(a_table_of_one_server_is_the_others_too)
 TEST(a_request_is_not_refused_by_an_old_snapshot)
 {
 	open_servers();
-	CHECK_INT(call(A, "UpdateTable", "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':'g','AttributeType':'S'}],"
-		       "'GlobalSecondaryIndexUpdates':[{'Create':{'IndexName':'by-g','KeySchema':[{'AttributeName':'g','KeyType':'HASH'}],"
-		       "'Projection':{'ProjectionType':'ALL'}}}]}").status, 200);
-	check(B, "PutItem", "{'TableName':'tab','Item':{'k':{'S':'b'},'g':{'N':'1'}}}", "Type mismatch for Index Key g");
+	CHECK_INT(call(A, "UpdateTable",
+		       "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':'g','"
+		       "AttributeType':'S'}],"
+		       "'GlobalSecondaryIndexUpdates':[{'Create':{'IndexName':'by-g','KeySchema':[{"
+		       "'AttributeName':'g','KeyType':'HASH'}],"
+		       "'Projection':{'ProjectionType':'ALL'}}}]}")
+			  .status,
+		  200);
+	check(B, "PutItem", "{'TableName':'tab','Item':{'k':{'S':'b'},'g':{'N':'1'}}}",
+	      "Type mismatch for Index Key g");
 	check(B, "DescribeTable", "{'TableName':'tab'}", "by-g");
 	CHECK_INT(call(A, "DeleteTable", "{'TableName':'tab'}").status, 200);
 	create(A, "kk");
 	check(B, "PutItem", "{'TableName':'tab','Item':{'kk':{'S':'b'}}}", "{}");
-	check(B, "Query", "{'TableName':'tab','KeyConditionExpression':'kk = :v','ExpressionAttributeValues':{':v':{'S':'b'}}}", "\"Count\":1");
-	check(A, "Query", "{'TableName':'tab','KeyConditionExpression':'k = :v','ExpressionAttributeValues':{':v':{'S':'b'}}}", "ValidationException");
+	check(B, "Query",
+	      "{'TableName':'tab','KeyConditionExpression':'kk = "
+	      ":v','ExpressionAttributeValues':{':v':{'S':'b'}}}",
+	      "\"Count\":1");
+	check(A, "Query",
+	      "{'TableName':'tab','KeyConditionExpression':'k = "
+	      ":v','ExpressionAttributeValues':{':v':{'S':'b'}}}",
+	      "ValidationException");
 	close_servers();
 }
 
@@ -101,8 +131,13 @@ TEST(a_setting_of_one_server_is_not_lost_by_the_other)
 {
 	open_servers();
 	check(A, "DescribeTable", "{'TableName':'tab'}", "\"DeletionProtectionEnabled\":false");
-	check(B, "UpdateTable", "{'TableName':'tab','DeletionProtectionEnabled':true}", "\"DeletionProtectionEnabled\":true");
-	CHECK_INT(call(A, "UpdateTimeToLive", "{'TableName':'tab','TimeToLiveSpecification':{'AttributeName':'t','Enabled':true}}").status, 200);
+	check(B, "UpdateTable", "{'TableName':'tab','DeletionProtectionEnabled':true}",
+	      "\"DeletionProtectionEnabled\":true");
+	CHECK_INT(call(A, "UpdateTimeToLive",
+		       "{'TableName':'tab','TimeToLiveSpecification':{'AttributeName':'t','Enabled'"
+		       ":true}}")
+			  .status,
+		  200);
 	check(B, "DescribeTimeToLive", "{'TableName':'tab'}", "\"TimeToLiveStatus\":\"ENABLED\"");
 	check(A, "DeleteTable", "{'TableName':'tab'}", "ValidationException");
 	close_servers();
@@ -110,7 +145,8 @@ TEST(a_setting_of_one_server_is_not_lost_by_the_other)
 
 TEST(a_token_counts_on_every_server_and_after_an_unknown_commit)
 {
-	const char *body = "{'ClientRequestToken':'t1','TransactItems':[{'Update':{'TableName':'tab','Key':{'k':{'S':'n'}},'UpdateExpression':'ADD n :one',"
+	const char *body = "{'ClientRequestToken':'t1','TransactItems':[{'Update':{'TableName':'"
+			   "tab','Key':{'k':{'S':'n'}},'UpdateExpression':'ADD n :one',"
 			   "'ExpressionAttributeValues':{':one':{'N':'1'}}}}]}";
 	struct optimistic_faults faults = {.unknown_done = 1000};
 
@@ -124,7 +160,8 @@ TEST(a_token_counts_on_every_server_and_after_an_unknown_commit)
 	close_servers();
 }
 
-/* Every SDK tries these again; nobody is told that something was done, or was not, that may be otherwise. */
+/* Every SDK tries these again; nobody is told that something was done, or was not, that may be
+ * otherwise. */
 TEST(what_a_failing_database_is_answered_with)
 {
 	const char *put = "{'TableName':'tab','Item':{'k':{'S':'z'}}}";
@@ -139,8 +176,13 @@ TEST(what_a_failing_database_is_answered_with)
 	optimistic_db_fail(servers.db, &(struct optimistic_faults){.conflict = 1000});
 	CHECK_INT(call(A, "PutItem", put).status, 503);
 	optimistic_db_fail(servers.db, &(struct optimistic_faults){.unknown_done = 1000});
-	CHECK_INT(call(A, "CreateTable", "{'TableName':'late','AttributeDefinitions':[{'AttributeName':'k','AttributeType':'S'}],"
-		       "'KeySchema':[{'AttributeName':'k','KeyType':'HASH'}],'BillingMode':'PAY_PER_REQUEST'}").status, 500);
+	CHECK_INT(call(A, "CreateTable",
+		       "{'TableName':'late','AttributeDefinitions':[{'AttributeName':'k','"
+		       "AttributeType':'S'}],"
+		       "'KeySchema':[{'AttributeName':'k','KeyType':'HASH'}],'BillingMode':'PAY_"
+		       "PER_REQUEST'}")
+			  .status,
+		  500);
 	optimistic_db_fail(servers.db, &(struct optimistic_faults){0});
 	check(A, "GetItem", "{'TableName':'tab','Key':{'k':{'S':'z'}}}", "{}");
 	check(A, "DescribeTable", "{'TableName':'late'}", "\"TableName\":\"late\"");
@@ -148,6 +190,8 @@ TEST(what_a_failing_database_is_answered_with)
 	close_servers();
 }
 
-TEST_MAIN(TEST_CASE(a_table_of_one_server_is_the_others_too), TEST_CASE(a_request_is_not_refused_by_an_old_snapshot),
-	  TEST_CASE(a_setting_of_one_server_is_not_lost_by_the_other), TEST_CASE(a_token_counts_on_every_server_and_after_an_unknown_commit),
+TEST_MAIN(TEST_CASE(a_table_of_one_server_is_the_others_too),
+	  TEST_CASE(a_request_is_not_refused_by_an_old_snapshot),
+	  TEST_CASE(a_setting_of_one_server_is_not_lost_by_the_other),
+	  TEST_CASE(a_token_counts_on_every_server_and_after_an_unknown_commit),
 	  TEST_CASE(what_a_failing_database_is_answered_with))

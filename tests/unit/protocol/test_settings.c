@@ -9,7 +9,8 @@ static struct table *full_table(void)
 	struct table_settings *settings = table->settings;
 	struct arena *arena = table->arena;
 
-	table->identity.account = table->identity.region = table->identity.name = table->identity.id = STR("x");
+	table->identity.account = table->identity.region = table->identity.name =
+		table->identity.id = STR("x");
 	table->identity.created_ms = 3;
 	table->keys = (struct key_schema){1, 0, {{STR("pk"), TYPE_S}}};
 	settings->billing = BILLING_PAY_PER_REQUEST;
@@ -34,12 +35,15 @@ static struct table *full_table(void)
 	settings->recovery_since_ms = 11;
 	settings->destination_count = 2;
 	settings->destinations = ARENA_ARRAY(arena, struct destination, 2);
-	settings->destinations[0] = (struct destination){STR("arn:aws:kinesis:a"), true, true, PRECISION_MICROSECOND, 12, 15, 0};
-	settings->destinations[1] = (struct destination){STR("arn:aws:kinesis:b"), false, false, PRECISION_ABSENT, 0, 0, 16};
+	settings->destinations[0] = (struct destination){
+		STR("arn:aws:kinesis:a"), true, true, PRECISION_MICROSECOND, 12, 15, 0};
+	settings->destinations[1] = (struct destination){
+		STR("arn:aws:kinesis:b"), false, false, PRECISION_ABSENT, 0, 0, 16};
 	settings->moment_count = 2;
 	settings->moments = ARENA_ARRAY(arena, struct moment, 2);
 	settings->moments[0] = (struct moment){STR("TAGS"), STR(""), 14, 0, NULL};
-	settings->moments[1] = (struct moment){STR("WARM"), STR("some"), 15, 2, ARENA_ARRAY(arena, struct str, 2)};
+	settings->moments[1] =
+		(struct moment){STR("WARM"), STR("some"), 15, 2, ARENA_ARRAY(arena, struct str, 2)};
 	settings->moments[1].before[0] = STR("12000");
 	settings->moments[1].before[1] = STR("");
 	settings->tags = (struct tag_set){1, ARENA_ARRAY(arena, struct tag, 1)};
@@ -51,7 +55,8 @@ static struct table *full_table(void)
 	table->indexes.v[0].settings->throughput.write = 8;
 	table->indexes.v[0].settings->insights.changed_ms = 13;
 	table->streams.v = ARENA_ARRAY(arena, struct stream, 1);
-	table->streams.v[0] = (struct stream){.label = STR("b"), .number = 2, .settings = table_stream_settings(table)};
+	table->streams.v[0] = (struct stream){
+		.label = STR("b"), .number = 2, .settings = table_stream_settings(table)};
 	table->streams.v[0].settings->tags = (struct tag_set){1, ARENA_ARRAY(arena, struct tag, 1)};
 	table->streams.v[0].settings->tags.v[0] = (struct tag){STR("k"), STR("v")};
 	return table;
@@ -64,7 +69,8 @@ static void check_lists(const struct table_settings *settings)
 	CHECK(settings->definitions[0].type == TYPE_S && settings->definitions[1].type == TYPE_B);
 	CHECK_INT(settings->destination_count, 2);
 	CHECK_STR(settings->destinations[0].stream_arn, "arn:aws:kinesis:a");
-	CHECK(settings->destinations[0].is_enabled && settings->destinations[0].is_updated && !settings->destinations[1].is_enabled);
+	CHECK(settings->destinations[0].is_enabled && settings->destinations[0].is_updated &&
+	      !settings->destinations[1].is_enabled);
 	CHECK_INT(settings->destinations[0].precision, PRECISION_MICROSECOND);
 	CHECK_INT(settings->destinations[0].settles_ms, 12);
 	CHECK_INT(settings->destinations[0].first, 15);
@@ -87,17 +93,22 @@ static void check_full(const struct table *table)
 
 	CHECK(settings->billing == BILLING_PAY_PER_REQUEST && settings->on_demand_since_ms == 5);
 	CHECK(settings->throughput.read == 1 && settings->throughput.last_decrease_ms == 5);
-	CHECK(settings->on_demand.is_set && settings->on_demand.write == -1 && settings->warm.read == 12000);
+	CHECK(settings->on_demand.is_set && settings->on_demand.write == -1 &&
+	      settings->warm.read == 12000);
 	CHECK_STR(settings->table_class, "STANDARD_INFREQUENT_ACCESS");
 	CHECK_STR(settings->replication_mode, "ENABLED");
 	CHECK_STR(settings->sse_key, "arn:aws:kms:x");
-	CHECK(settings->is_deletion_protected && settings->sse_enabled && settings->class_changed_ms == 16);
+	CHECK(settings->is_deletion_protected && settings->sse_enabled &&
+	      settings->class_changed_ms == 16);
 	CHECK_STR(settings->policy.text, "{}");
-	CHECK(settings->policy.revision == 1700000000456 && !str_is_set(settings->stream_policy.text) && settings->stream_policy.revision == 7);
-	CHECK(settings->insights.is_enabled && settings->insights.is_throttled_only && settings->insights.settles_ms == 10);
+	CHECK(settings->policy.revision == 1700000000456 &&
+	      !str_is_set(settings->stream_policy.text) && settings->stream_policy.revision == 7);
+	CHECK(settings->insights.is_enabled && settings->insights.is_throttled_only &&
+	      settings->insights.settles_ms == 10);
 	CHECK(settings->recovery_days == 35 && settings->recovery_since_ms == 11);
 	check_lists(settings);
-	CHECK(table->indexes.v[0].settings->throughput.write == 8 && table->indexes.v[0].settings->insights.changed_ms == 13);
+	CHECK(table->indexes.v[0].settings->throughput.write == 8 &&
+	      table->indexes.v[0].settings->insights.changed_ms == 13);
 	CHECK_STR(table->streams.v[0].settings->tags.v[0].value, "v");
 }
 
@@ -107,7 +118,8 @@ TEST(the_store_keeps_settings)
 	struct err err = err_in(arena);
 	struct table *table = full_table(), *decoded;
 
-	CHECK_INT(table_decode_new(table_encode(arena, table), &settings_records, &decoded, &err), OK);
+	CHECK_INT(table_decode_new(table_encode(arena, table), &settings_records, &decoded, &err),
+		  OK);
 	check_full(decoded);
 	CHECK(!decoded->settings->is_warm_updating && !decoded->settings->is_sse_updating);
 	table_unref(decoded);
@@ -138,4 +150,5 @@ TEST(a_policy_from_before_revisions_has_the_tables_time)
 	table_unref(table);
 }
 
-TEST_MAIN(TEST_CASE(the_store_keeps_settings), TEST_CASE(a_clone_shares_no_setting), TEST_CASE(a_policy_from_before_revisions_has_the_tables_time))
+TEST_MAIN(TEST_CASE(the_store_keeps_settings), TEST_CASE(a_clone_shares_no_setting),
+	  TEST_CASE(a_policy_from_before_revisions_has_the_tables_time))

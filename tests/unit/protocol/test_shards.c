@@ -1,4 +1,5 @@
-/* DescribeStream page by page: each page begins behind a name, also one that no shard has, and costs no more than it returns. */
+/* DescribeStream page by page: each page begins behind a name, also one that no shard has, and
+ * costs no more than it returns. */
 #include "tests/unit/protocol/world.h"
 
 #define PUTS 100 /* rotation.records of the world makes several shards of them */
@@ -19,12 +20,14 @@ static struct op_response describe(struct world *world, const char *rest)
 
 	buf_printf(&body, "{'StreamArn':'%s'%s}", arn, rest);
 	buf_add_byte(&body, 0);
-	struct op_response response = world_call(world, (struct world_request){"DescribeStream", body.p});
+	struct op_response response =
+		world_call(world, (struct world_request){"DescribeStream", body.p});
 	CHECK_INT(response.status, 200);
 	return response;
 }
 
-/* Copies what follows `name` in the text, up to a quotation mark; gives its end, NULL where the name is not there. */
+/* Copies what follows `name` in the text, up to a quotation mark; gives its end, NULL where the
+ * name is not there. */
 static const char *member(struct str text, const char *name, char *out, size_t max)
 {
 	const char *at = memmem(text.p, text.n, name, strlen(name));
@@ -44,7 +47,10 @@ static struct names names_of(struct op_response response)
 	struct names names = {0};
 	struct str rest = response.body;
 
-	for (const char *at; names.n < SHARDS_MAX && (at = member(rest, "{\"ShardId\":\"", names.names[names.n], NAME_SIZE + 1)) != NULL; names.n++)
+	for (const char *at;
+	     names.n < SHARDS_MAX &&
+	     (at = member(rest, "{\"ShardId\":\"", names.names[names.n], NAME_SIZE + 1)) != NULL;
+	     names.n++)
 		rest = (struct str){at, (size_t)(response.body.p + response.body.n - at)};
 	return names;
 }
@@ -57,10 +63,13 @@ static struct world world_streamed(void)
 	for (int i = 0; i < PUTS; i++) {
 		struct buf body = buf_in(texts);
 
-		buf_printf(&body, "{'TableName':'tab','Item':{'pk':{'S':'p'},'sk':{'N':'%d'}}}%c", i, 0);
-		CHECK_INT(world_call(&world, (struct world_request){"PutItem", body.p}).status, 200);
+		buf_printf(&body, "{'TableName':'tab','Item':{'pk':{'S':'p'},'sk':{'N':'%d'}}}%c",
+			   i, 0);
+		CHECK_INT(world_call(&world, (struct world_request){"PutItem", body.p}).status,
+			  200);
 	}
-	struct op_response table = world_call(&world, (struct world_request){"DescribeTable", "{'TableName':'tab'}"});
+	struct op_response table =
+		world_call(&world, (struct world_request){"DescribeTable", "{'TableName':'tab'}"});
 	CHECK(member(table.body, "\"LatestStreamArn\":\"", arn, sizeof(arn)) != NULL);
 	return world;
 }
@@ -120,11 +129,14 @@ TEST(a_page_costs_what_it_returns)
 		CHECK(trace_store_count(world.store, TRACE_ROW) <= 3);
 		CHECK_INT(page.n, 1);
 		CHECK(strcmp(page.names[0], all.names[i + 1]) == 0);
-		CHECK_INT(member(describe(&world, ",'Limit':1").body, "\"LastEvaluatedShardId\":\"", last, sizeof(last)) != NULL, 1);
+		CHECK_INT(member(describe(&world, ",'Limit':1").body, "\"LastEvaluatedShardId\":\"",
+				 last, sizeof(last)) != NULL,
+			  1);
 		CHECK(strcmp(last, all.names[0]) == 0);
 
 		struct buf rest = buf_in(texts);
-		buf_printf(&rest, ",'ShardFilter':{'Type':'CHILD_SHARDS','ShardId':'%s'}%c", all.names[i], 0);
+		buf_printf(&rest, ",'ShardFilter':{'Type':'CHILD_SHARDS','ShardId':'%s'}%c",
+			   all.names[i], 0);
 		trace_store_reset(world.store);
 		page = names_of(describe(&world, rest.p));
 		CHECK(trace_store_count(world.store, TRACE_ROW) <= 3);

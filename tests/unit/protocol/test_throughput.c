@@ -1,4 +1,5 @@
-/* Token buckets and peaks against naive models that go from millisecond to millisecond, and requests below HTTP against a model of their table. */
+/* Token buckets and peaks against naive models that go from millisecond to millisecond, and
+ * requests below HTTP against a model of their table. */
 #include "protocol/throughput/bucket.h"
 #include "protocol/throughput/throughput.h"
 #include "tests/unit/protocol/service_fixture.h"
@@ -39,7 +40,8 @@ TEST(buckets_are_as_naive_ones)
 	struct naive naive = {rate, rate * seconds * 1000, rate * seconds * 1000};
 
 	for (int i = 0; i < STEPS; i++) {
-		int64_t ms = random_below(4) ? random_below(50) : random_below(5000), cost = (1 + random_below(20)) * 500;
+		int64_t ms = random_below(4) ? random_below(50) : random_below(5000),
+			cost = (1 + random_below(20)) * 500;
 
 		now += ms;
 		naive_pass(&naive, ms);
@@ -63,7 +65,8 @@ TEST(buckets_are_as_naive_ones)
 		}
 		if (random_below(20) == 0) {
 			bucket_give_back(&bucket, cost);
-			naive.left = naive.left + cost > naive.capacity ? naive.capacity : naive.left + cost;
+			naive.left = naive.left + cost > naive.capacity ? naive.capacity
+									: naive.left + cost;
 		}
 	}
 }
@@ -90,7 +93,8 @@ TEST(a_bucket_survives_any_time)
 #define LOG_SECONDS 60000
 static int64_t per_second[LOG_SECONDS];
 
-/* The best second of any period of half an hour that is over; one begins with the first consumption behind the last. */
+/* The best second of any period of half an hour that is over; one begins with the first consumption
+ * behind the last. */
 static int64_t naive_reached(int64_t now_s)
 {
 	int64_t reached = 0;
@@ -118,7 +122,8 @@ TEST(peaks_are_as_naive_ones)
 
 	memset(per_second, 0, sizeof(per_second));
 	for (int i = 0; i < 3000 / TEST_SLOWNESS; i++) {
-		int64_t tokens = (1 + random_below(1000)) * 500 * (1 + i / 500), most = 2 * naive_reached((now - start) / 1000) / 1000;
+		int64_t tokens = (1 + random_below(1000)) * 500 * (1 + i / 500),
+			most = 2 * naive_reached((now - start) / 1000) / 1000;
 
 		CHECK_INT(peak_limit(&peak, 4, now), most > 4 ? most : 4);
 		if (random_below(2)) {
@@ -161,31 +166,38 @@ static int64_t units(int64_t bytes, int64_t unit)
 	return (bytes + unit - 1) / unit * 1000;
 }
 
-/* {"id": {"N": "iii"}, "t": ..., "g"...}: its billed size is a multiple of 100 less 3 for the attribute of the index. */
+/* {"id": {"N": "iii"}, "t": ..., "g"...}: its billed size is a multiple of 100 less 3 for the
+ * attribute of the index. */
 static void step_put(struct service_fixture *fixture, struct model *model)
 {
 	char text[4096], body[8192];
 	int id = 100 + (int)random_below(400);
 	bool is_indexed = random_below(2) && (model->sizes[id] == 0 || model->is_indexed[id]);
-	int64_t length = 100 * (1 + random_below(35)), size = length + 2 + 3 + 1 + (is_indexed ? 2 : 0);
-	int64_t old = model->sizes[id], larger = old > size ? old : size, cost = units(larger, 1024);
+	int64_t length = 100 * (1 + random_below(35)),
+		size = length + 2 + 3 + 1 + (is_indexed ? 2 : 0);
+	int64_t old = model->sizes[id], larger = old > size ? old : size,
+		cost = units(larger, 1024);
 	/* a new row, one that changes, or one that goes with its item's attribute */
 	bool touches = is_indexed || model->is_indexed[id];
 	struct naive *table = &model->buckets[TABLE][1], *index = &model->buckets[INDEX][1];
 	bool admitted = table->left > 0 && (!touches || index->left > 0);
 
-	if (model->is_indexed[id] && (!is_indexed || old == size)) /* the model knows rows that come and rows that change */
+	if (model->is_indexed[id] &&
+	    (!is_indexed || old == size)) /* the model knows rows that come and rows that change */
 		return;
 	memset(text, 'x', sizeof(text));
 	text[length] = '\0';
-	snprintf(body, sizeof(body), "{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"%d\"},\"t\":{\"S\":\"%s\"}%s},\"ReturnConsumedCapacity\":\"INDEXES\"}", id, text,
-		 is_indexed ? ",\"g\":{\"S\":\"y\"}" : "");
+	snprintf(body, sizeof(body),
+		 "{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"%d\"},\"t\":{\"S\":\"%s\"}%s},"
+		 "\"ReturnConsumedCapacity\":\"INDEXES\"}",
+		 id, text, is_indexed ? ",\"g\":{\"S\":\"y\"}" : "");
 	struct op_response response = ask(fixture, "PutItem", str_of(body));
 	CHECK_INT(response.status, admitted ? 200 : 400);
 	if (!admitted) {
 		CHECK(str_contains(response.body, STR("ProvisionedThroughputExceededException")));
 		model->refused[table->left > 0][1]++;
-		CHECK(str_contains(response.body, table->left <= 0 ? STR("TableWriteProvisioned") : STR("IndexWriteProvisioned")));
+		CHECK(str_contains(response.body, table->left <= 0 ? STR("TableWriteProvisioned")
+								   : STR("IndexWriteProvisioned")));
 		return;
 	}
 	model->admitted++;
@@ -210,12 +222,18 @@ static void step_get(struct service_fixture *fixture, struct model *model)
 		cost[i] = is_transaction ? 2 * cost[i] : is_consistent ? cost[i] : cost[i] / 2;
 		admitted = admitted && left > 0;
 		left -= cost[i];
-		buf_printf(&body, is_transaction ? "%s{\"Get\":{\"TableName\":\"tab\",\"Key\":{\"id\":{\"S\":\"%d\"}}}}" : "%s{\"TableName\":\"tab\",\"Key\":{\"id\":{\"S\":\"%d\"}}",
+		buf_printf(&body,
+			   is_transaction
+				   ? "%s{\"Get\":{\"TableName\":\"tab\",\"Key\":{\"id\":{\"S\":\"%"
+				     "d\"}}}}"
+				   : "%s{\"TableName\":\"tab\",\"Key\":{\"id\":{\"S\":\"%d\"}}",
 			   i ? "," : "", id + i);
 	}
-	buf_printf(&body, is_transaction ? "]}" : ",\"ConsistentRead\":%s}", is_consistent ? "true" : "false");
+	buf_printf(&body, is_transaction ? "]}" : ",\"ConsistentRead\":%s}",
+		   is_consistent ? "true" : "false");
 	struct str text = str_duplicate(buf_str(&body));
-	struct op_response response = ask(fixture, is_transaction ? "TransactGetItems" : "GetItem", text);
+	struct op_response response =
+		ask(fixture, is_transaction ? "TransactGetItems" : "GetItem", text);
 	CHECK_INT(response.status, admitted ? 200 : 400);
 	model->refused[TABLE][0] += !admitted;
 	if (admitted)
@@ -234,18 +252,26 @@ TEST(requests_are_admitted_as_a_naive_model_says)
 	service_fixture_open(&fixture, arena);
 	fixture.service.now_ms = tell;
 	fixture.service.throughput = throughput_new(false);
-	struct op_response response =
-		ask(&fixture, "CreateTable",
-		    STR("{\"TableName\":\"tab\",\"AttributeDefinitions\":[{\"AttributeName\":\"id\",\"AttributeType\":\"S\"},{\"AttributeName\":\"g\",\"AttributeType\":"
-			"\"S\"}],\"KeySchema\":[{\"AttributeName\":\"id\",\"KeyType\":\"HASH\"}],\"ProvisionedThroughput\":{\"ReadCapacityUnits\":6,"
-			"\"WriteCapacityUnits\":9},\"GlobalSecondaryIndexes\":[{\"IndexName\":\"by-g\",\"KeySchema\":[{\"AttributeName\":\"g\",\"KeyType\":\"HASH\"}],"
-			"\"Projection\":{\"ProjectionType\":\"ALL\"},\"ProvisionedThroughput\":{\"ReadCapacityUnits\":5,\"WriteCapacityUnits\":1}}]}"));
+	struct op_response response = ask(
+		&fixture, "CreateTable",
+		STR("{\"TableName\":\"tab\",\"AttributeDefinitions\":[{\"AttributeName\":\"id\","
+		    "\"AttributeType\":\"S\"},{\"AttributeName\":\"g\",\"AttributeType\":"
+		    "\"S\"}],\"KeySchema\":[{\"AttributeName\":\"id\",\"KeyType\":\"HASH\"}],"
+		    "\"ProvisionedThroughput\":{\"ReadCapacityUnits\":6,"
+		    "\"WriteCapacityUnits\":9},\"GlobalSecondaryIndexes\":[{\"IndexName\":\"by-g\","
+		    "\"KeySchema\":[{\"AttributeName\":\"g\",\"KeyType\":\"HASH\"}],"
+		    "\"Projection\":{\"ProjectionType\":\"ALL\"},\"ProvisionedThroughput\":{"
+		    "\"ReadCapacityUnits\":5,\"WriteCapacityUnits\":1}}]}"));
 	CHECK_INT(response.status, 200);
-	CHECK_INT(throughput_set(fixture.service.throughput, (struct ns){STR("000000000000"), STR("us-east-1")},
-				 STR("{\"throughput\":\"enforce\",\"burst_seconds\":4}"), &err), OK);
+	CHECK_INT(throughput_set(fixture.service.throughput,
+				 (struct ns){STR("000000000000"), STR("us-east-1")},
+				 STR("{\"throughput\":\"enforce\",\"burst_seconds\":4}"), &err),
+		  OK);
 	for (int part = 0; part < TARGETS; part++)
 		for (int side = 0; side < 2; side++)
-			model.buckets[part][side] = (struct naive){rates[part][side], rates[part][side] * burst * 1000, rates[part][side] * burst * 1000};
+			model.buckets[part][side] =
+				(struct naive){rates[part][side], rates[part][side] * burst * 1000,
+					       rates[part][side] * burst * 1000};
 	for (int i = 0; i < STEPS && test_failures == 0; i++) {
 		int64_t ms = random_below(30) ? random_below(150) : random_below(6000);
 
@@ -258,7 +284,8 @@ TEST(requests_are_admitted_as_a_naive_model_says)
 		else
 			step_get(&fixture, &model);
 	}
-	CHECK(model.admitted > STEPS / 20 && model.refused[TABLE][0] > STEPS / 20 && model.refused[TABLE][1] > STEPS / 20 && model.refused[INDEX][1] > STEPS / 50);
+	CHECK(model.admitted > STEPS / 20 && model.refused[TABLE][0] > STEPS / 20 &&
+	      model.refused[TABLE][1] > STEPS / 20 && model.refused[INDEX][1] > STEPS / 50);
 	throughput_free(fixture.service.throughput);
 	service_fixture_close(&fixture);
 }
@@ -266,7 +293,8 @@ TEST(requests_are_admitted_as_a_naive_model_says)
 /* A store whose next commits fail. */
 static struct {
 	struct store_ops ops;
-	enum code (*begin)(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err);
+	enum code (*begin)(struct store *store, enum store_mode mode, struct store_txn **txn,
+			   struct err *err);
 	enum code (*commit)(struct store_txn *txn, struct err *err);
 	enum code code;
 	int n;
@@ -281,7 +309,8 @@ static enum code fail_commit(struct store_txn *txn, struct err *err)
 	return err_default(err, failing.code);
 }
 
-static enum code begin_failing(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err)
+static enum code begin_failing(struct store *store, enum store_mode mode, struct store_txn **txn,
+			       struct err *err)
 {
 	enum code code = failing.begin(store, mode, txn, err);
 
@@ -295,15 +324,19 @@ static bool shows(struct service_fixture *fixture, const char *part)
 	struct str text;
 	struct err err = err_in(arena);
 
-	return throughput_describe(&fixture->service, arena, (struct ns){STR("000000000000"), STR("us-east-1")}, &text, &err) == OK &&
+	return throughput_describe(&fixture->service, arena,
+				   (struct ns){STR("000000000000"), STR("us-east-1")}, &text,
+				   &err) == OK &&
 	       str_contains(text, str_of(part));
 }
 
 TEST(writes_that_run_again_are_counted_once)
 {
 	static const char put[] = "{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"a\"}}}";
-	static const char transaction[] = "{\"TransactItems\":[{\"Put\":{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"a\"}}}},"
-					  "{\"Put\":{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"b\"}}}}]}";
+	static const char transaction[] =
+		"{\"TransactItems\":[{\"Put\":{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"a\"}"
+		"}}},"
+		"{\"Put\":{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"b\"}}}}]}";
 	struct service_fixture fixture;
 	struct err err = err_in(arena);
 
@@ -317,8 +350,10 @@ TEST(writes_that_run_again_are_counted_once)
 	failing.ops.commit = fail_commit;
 	fixture.store->ops = &failing.ops;
 	ask(&fixture, "CreateTable",
-	    STR("{\"TableName\":\"tab\",\"AttributeDefinitions\":[{\"AttributeName\":\"id\",\"AttributeType\":\"S\"}],\"KeySchema\":[{\"AttributeName\":\"id\","
-		"\"KeyType\":\"HASH\"}],\"ProvisionedThroughput\":{\"ReadCapacityUnits\":1,\"WriteCapacityUnits\":1}}"));
+	    STR("{\"TableName\":\"tab\",\"AttributeDefinitions\":[{\"AttributeName\":\"id\","
+		"\"AttributeType\":\"S\"}],\"KeySchema\":[{\"AttributeName\":\"id\","
+		"\"KeyType\":\"HASH\"}],\"ProvisionedThroughput\":{\"ReadCapacityUnits\":1,"
+		"\"WriteCapacityUnits\":1}}"));
 	failing.code = ERR_CONFLICT;
 	failing.n = 3;
 	CHECK_INT(ask(&fixture, "PutItem", str_of(put)).status, 200);
@@ -331,9 +366,12 @@ TEST(writes_that_run_again_are_counted_once)
 	failing.n = 1;
 	CHECK_INT(ask(&fixture, "PutItem", str_of(put)).status, 500);
 	CHECK(shows(&fixture, "\"left\":295.0,\"capacity\":300.0,\"consumed\":5.0"));
-	CHECK_INT(throughput_set(fixture.service.throughput, (struct ns){STR("000000000000"), STR("us-east-1")},
-				 STR("{\"tables\":{\"tab\":{\"left\":{\"write\":2}}}}"), &err), OK);
-	CHECK_INT(ask(&fixture, "TransactWriteItems", str_of(transaction)).status, 400); /* the second has nothing left: the first gives back */
+	CHECK_INT(throughput_set(fixture.service.throughput,
+				 (struct ns){STR("000000000000"), STR("us-east-1")},
+				 STR("{\"tables\":{\"tab\":{\"left\":{\"write\":2}}}}"), &err),
+		  OK);
+	CHECK_INT(ask(&fixture, "TransactWriteItems", str_of(transaction)).status,
+		  400); /* the second has nothing left: the first gives back */
 	CHECK(shows(&fixture, "\"left\":2.0,\"capacity\":300.0,\"consumed\":0.0"));
 	throughput_free(fixture.service.throughput);
 	service_fixture_close(&fixture);
@@ -342,8 +380,11 @@ TEST(writes_that_run_again_are_counted_once)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(buckets_are_as_naive_ones), TEST_CASE(a_bucket_survives_any_time), TEST_CASE(peaks_are_as_naive_ones),
-		TEST_CASE(requests_are_admitted_as_a_naive_model_says), TEST_CASE(writes_that_run_again_are_counted_once),
+		TEST_CASE(buckets_are_as_naive_ones),
+		TEST_CASE(a_bucket_survives_any_time),
+		TEST_CASE(peaks_are_as_naive_ones),
+		TEST_CASE(requests_are_admitted_as_a_naive_model_says),
+		TEST_CASE(writes_that_run_again_are_counted_once),
 	};
 
 	arena = arena_new(1 << 20);

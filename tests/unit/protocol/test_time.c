@@ -1,6 +1,7 @@
 /*
- * A limit of CPU time, by a clock that counts how often it is read: requests of many steps are stopped wherever they read it. The answer is
- * ServiceUnavailable and nothing changed, or the right answer and all of it is done.
+ * A limit of CPU time, by a clock that counts how often it is read: requests of many steps are
+ * stopped wherever they read it. The answer is ServiceUnavailable and nothing changed, or the right
+ * answer and all of it is done.
  */
 #include "tests/unit/protocol/world.h"
 
@@ -34,7 +35,8 @@ static const char *times(int n, const char *separator, const char *before, const
 	return ended(&buf);
 }
 
-static struct world_request request(const char *op, const char *before, const char *content, const char *after)
+static struct world_request request(const char *op, const char *before, const char *content,
+				    const char *after)
 {
 	struct buf buf = buf_in(texts);
 
@@ -53,11 +55,19 @@ static struct world world_in_time(void)
 		struct buf before = buf_in(texts);
 
 		buf_printf(&before, "{'PutRequest':{'Item':{'pk':{'S':'p%d'},'sk':{'N':'", i);
-		CHECK_INT(world_call(&world, request("BatchWriteItem", "{'RequestItems':{'tab':[", times(25, ",", ended(&before), "'},'n':{'N':'1'}}}}"), "]}}"))
-				  .status, 200);
+		CHECK_INT(world_call(&world,
+				     request("BatchWriteItem", "{'RequestItems':{'tab':[",
+					     times(25, ",", ended(&before), "'},'n':{'N':'1'}}}}"),
+					     "]}}"))
+				  .status,
+			  200);
 	}
-	CHECK_INT(world_call(&world, request("PutItem", "{'TableName':'tab','Item':{'pk':{'S':'big'},'sk':{'N':'1'},'l':{'N':'1'},'els':{'L':[",
-					     times(ELEMENTS, ",", "{'N':'", "'}"), "]}}}")).status, 200);
+	CHECK_INT(world_call(&world, request("PutItem",
+					     "{'TableName':'tab','Item':{'pk':{'S':'big'},'sk':{'N'"
+					     ":'1'},'l':{'N':'1'},'els':{'L':[",
+					     times(ELEMENTS, ",", "{'N':'", "'}"), "]}}}"))
+			  .status,
+		  200);
 	return world;
 }
 
@@ -67,12 +77,14 @@ static int stop_everywhere(struct world_request request, int status)
 	struct arena *scratch = arena_new(0);
 	struct world right = world_in_time(), world = world_in_time();
 	struct op_response response = world_call(&right, request);
-	struct str answer = str_copy(right.arena, response.body), after = world_bytes_but_streams(&right, right.arena);
+	struct str answer = str_copy(right.arena, response.body),
+		   after = world_bytes_but_streams(&right, right.arena);
 	struct str before = world_bytes(&world, world.arena);
 	int refused = 0;
 
 	if (response.status != status) {
-		fprintf(stderr, "%s: %d " STR_FMT "\n", request.op, response.status, STR_ARG(response.body));
+		fprintf(stderr, "%s: %d " STR_FMT "\n", request.op, response.status,
+			STR_ARG(response.body));
 		test_failures++;
 	}
 	for (uint64_t limit = 0; test_failures == 0; limit += 1 + limit / 4) {
@@ -85,8 +97,10 @@ static int stop_everywhere(struct world_request request, int status)
 		CHECK_INT(response.status, 503);
 		CHECK(str_eq(world_bytes(&world, scratch), before));
 	}
-	if (!str_eq(response.body, answer) || !str_eq(world_bytes_but_streams(&world, scratch), after)) {
-		fprintf(stderr, "%s, after %d refusals: " STR_FMT "\n", request.op, refused, STR_ARG(response.body));
+	if (!str_eq(response.body, answer) ||
+	    !str_eq(world_bytes_but_streams(&world, scratch), after)) {
+		fprintf(stderr, "%s, after %d refusals: " STR_FMT "\n", request.op, refused,
+			STR_ARG(response.body));
 		test_failures++;
 	}
 	world_free(&right);
@@ -114,11 +128,21 @@ TEST(a_read_stops_among_the_rows_that_it_filters)
 {
 	begin();
 	struct buf values = buf_in(texts);
-	buf_printf(&values, ")','ExpressionAttributeValues':{%s}}", times(OPERANDS, ",", "':v", "':{'NULL':true}")); /* compared one by one: they have no order */
-	check(request("Scan", "{'TableName':'tab','FilterExpression':'n IN (", times(OPERANDS, ",", ":v", ""), ended(&values)), 200, 5);
-	check(request("Scan", "{'TableName':'tab','Select':'COUNT','FilterExpression':'n IN (", times(OPERANDS, ",", ":v", ""), ended(&values)), 200, 5);
-	check(request("Scan", "{'TableName':'tab','FilterExpression':'", times(140, " OR ", "els = a", ""), "'}"), 200, 3);
-	check(request("ExecuteStatement", "{'Statement':'SELECT * FROM tab WHERE n IN [", times(OPERANDS, ",", "[", "]"), "]'}"), 200, 5);
+	buf_printf(&values, ")','ExpressionAttributeValues':{%s}}",
+		   times(OPERANDS, ",", "':v",
+			 "':{'NULL':true}")); /* compared one by one: they have no order */
+	check(request("Scan", "{'TableName':'tab','FilterExpression':'n IN (",
+		      times(OPERANDS, ",", ":v", ""), ended(&values)),
+	      200, 5);
+	check(request("Scan", "{'TableName':'tab','Select':'COUNT','FilterExpression':'n IN (",
+		      times(OPERANDS, ",", ":v", ""), ended(&values)),
+	      200, 5);
+	check(request("Scan", "{'TableName':'tab','FilterExpression':'",
+		      times(140, " OR ", "els = a", ""), "'}"),
+	      200, 3);
+	check(request("ExecuteStatement", "{'Statement':'SELECT * FROM tab WHERE n IN [",
+		      times(OPERANDS, ",", "[", "]"), "]'}"),
+	      200, 5);
 	end();
 }
 
@@ -126,16 +150,34 @@ TEST(a_write_that_takes_too_long_changes_nothing)
 {
 	begin();
 	struct buf values = buf_in(texts);
-	buf_printf(&values, ")','ExpressionAttributeValues':{%s}}", times(OPERANDS, ",", "':v", "':{'S':''}"));
-	check(request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET ", times(3, ",", "a", "=els"), "'}"), 200, 1);
-	check(request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET ", times(300, ",", "a", "=els"), "'}"),
+	buf_printf(&values, ")','ExpressionAttributeValues':{%s}}",
+		   times(OPERANDS, ",", "':v", "':{'S':''}"));
+	check(request("UpdateItem",
+		      "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'"
+		      "UpdateExpression':'SET ",
+		      times(3, ",", "a", "=els"), "'}"),
+	      200, 1);
+	check(request("UpdateItem",
+		      "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'"
+		      "UpdateExpression':'SET ",
+		      times(300, ",", "a", "=els"), "'}"),
 	      400, 1);
-	check(request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET x=n','ConditionExpression':'els IN (",
-		      times(OPERANDS, ",", ":v", ""), ended(&values)), 400, 1);
-	check(request("TransactWriteItems", "{'TransactItems':[", times(50, ",", "{'Put':{'TableName':'tab','Item':{'pk':{'S':'new'},'sk':{'N':'",
-									    "'},'x':{'L':[{'S':''},{'S':''}]}}}}"), "]}"), 200, 1);
-	check(request("BatchWriteItem", "{'RequestItems':{'tab':[", times(25, ",", "{'PutRequest':{'Item':{'pk':{'S':'new'},'sk':{'N':'", "'},'n':{'N':'1'}}}}"),
-		      "]}}"), 200, 1);
+	check(request("UpdateItem",
+		      "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'"
+		      "UpdateExpression':'SET x=n','ConditionExpression':'els IN (",
+		      times(OPERANDS, ",", ":v", ""), ended(&values)),
+	      400, 1);
+	check(request("TransactWriteItems", "{'TransactItems':[",
+		      times(50, ",",
+			    "{'Put':{'TableName':'tab','Item':{'pk':{'S':'new'},'sk':{'N':'",
+			    "'},'x':{'L':[{'S':''},{'S':''}]}}}}"),
+		      "]}"),
+	      200, 1);
+	check(request("BatchWriteItem", "{'RequestItems':{'tab':[",
+		      times(25, ",", "{'PutRequest':{'Item':{'pk':{'S':'new'},'sk':{'N':'",
+			    "'},'n':{'N':'1'}}}}"),
+		      "]}}"),
+	      200, 1);
 	end();
 }
 
@@ -146,13 +188,19 @@ TEST(a_small_request_does_not_read_the_clock)
 	world.service.cpu_ns = count_looks;
 	world.service.cpu_limit_ns = 0;
 	looks = 0;
-	CHECK_INT(world_call(&world, (struct world_request){"GetItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}}}"}).status, 200);
+	CHECK_INT(world_call(&world,
+			     (struct world_request){
+				     "GetItem",
+				     "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}}}"})
+			  .status,
+		  200);
 	CHECK_INT(looks, 0);
 	world_free(&world);
 	end();
 }
 
-/* Whether it is given up for a slice of one look, as a long write or not, and changes nothing; without a slice it ends. */
+/* Whether it is given up for a slice of one look, as a long write or not, and changes nothing;
+ * without a slice it ends. */
 static bool is_given_up(struct world *world, struct world_request request, bool is_long_write)
 {
 	struct str before = world_bytes(world, world->arena);
@@ -171,31 +219,49 @@ static bool is_given_up(struct world *world, struct world_request request, bool 
 
 TEST(what_does_not_end_in_its_slice_is_given_up)
 {
-	const struct world_request get = {"GetItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}}}"};
-	const struct world_request put = {"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'}}}"};
+	const struct world_request get = {
+		"GetItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}}}"};
+	const struct world_request put = {
+		"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'}}}"};
 	struct op_response response = {0};
 
 	begin();
 	struct world world = world_in_time();
 	CHECK(world_try(&world, get, 1, &response) && response.status == 200);
 	CHECK(world_try(&world, put, 1, &response) && response.status == 200);
-	CHECK(is_given_up(&world, request("Scan", "{'TableName':'tab','FilterExpression':'", times(140, " OR ", "els = a", ""), "'}"), false));
-	CHECK(is_given_up(&world, request("UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'UpdateExpression':'SET ",
-					  times(3, ",", "a", "=els"), "'}"), true));
-	CHECK(is_given_up(&world, (struct world_request){"DeleteTable", "{'TableName':'vec'}"}, true));
-	/* while a long write is under way, others that write are given up at once, and reads are not */
-	CHECK(!world_try(&world, (struct world_request){"DeleteTable", "{'TableName':'tab'}"}, 1, &response) && response.is_long_write);
+	CHECK(is_given_up(&world,
+			  request("Scan", "{'TableName':'tab','FilterExpression':'",
+				  times(140, " OR ", "els = a", ""), "'}"),
+			  false));
+	CHECK(is_given_up(&world,
+			  request("UpdateItem",
+				  "{'TableName':'tab','Key':{'pk':{'S':'big'},'sk':{'N':'1'}},'"
+				  "UpdateExpression':'SET ",
+				  times(3, ",", "a", "=els"), "'}"),
+			  true));
+	CHECK(is_given_up(&world, (struct world_request){"DeleteTable", "{'TableName':'vec'}"},
+			  true));
+	/* while a long write is under way, others that write are given up at once, and reads are
+	 * not */
+	CHECK(!world_try(&world, (struct world_request){"DeleteTable", "{'TableName':'tab'}"}, 1,
+			 &response) &&
+	      response.is_long_write);
 	CHECK(!world_try(&world, put, NO_LIMIT - 1, &response) && !response.is_long_write);
 	CHECK(world_try(&world, get, NO_LIMIT - 1, &response) && response.status == 200);
 	op_end_long_write(&world.service);
 	CHECK(world_try(&world, put, NO_LIMIT - 1, &response) && response.status == 200);
 	/* a limit that is shorter than the slice decides */
 	world.service.cpu_limit_ns = 1;
-	CHECK(world_try(&world, request("Scan", "{'TableName':'tab','FilterExpression':'", times(140, " OR ", "els = a", ""), "'}"), 1, &response));
+	CHECK(world_try(&world,
+			request("Scan", "{'TableName':'tab','FilterExpression':'",
+				times(140, " OR ", "els = a", ""), "'}"),
+			1, &response));
 	CHECK_INT(response.status, 503);
 	world_free(&world);
 	end();
 }
 
-TEST_MAIN(TEST_CASE(what_does_not_end_in_its_slice_is_given_up), TEST_CASE(a_read_stops_among_the_rows_that_it_filters), TEST_CASE(a_write_that_takes_too_long_changes_nothing),
+TEST_MAIN(TEST_CASE(what_does_not_end_in_its_slice_is_given_up),
+	  TEST_CASE(a_read_stops_among_the_rows_that_it_filters),
+	  TEST_CASE(a_write_that_takes_too_long_changes_nothing),
 	  TEST_CASE(a_small_request_does_not_read_the_clock))

@@ -1,8 +1,9 @@
 /*
- * world - tables with everything on them (indexes, streams, TTL, vectors) and requests against them, for tests of what a fault leaves.
+ * world - tables with everything on them (indexes, streams, TTL, vectors) and requests against
+ * them, for tests of what a fault leaves.
  *
- * Bodies are JSON with ' in place of ". The clock stands, and TableIds are all one (getentropy is this header's), so two worlds that saw the
- * same requests hold the same bytes.
+ * Bodies are JSON with ' in place of ". The clock stands, and TableIds are all one (getentropy is
+ * this header's), so two worlds that saw the same requests hold the same bytes.
  */
 #ifndef DYNALITH_TEST_WORLD_H
 #define DYNALITH_TEST_WORLD_H
@@ -54,10 +55,13 @@ static inline enum code world_let_in(void *context, struct ns *ns, struct err *e
 	return OK;
 }
 
-/* With a slice of CPU time, whether the request ended within it. The answer lives until the next call. */
-static inline bool world_try(struct world *world, struct world_request request, uint64_t slice_ns, struct op_response *response)
+/* With a slice of CPU time, whether the request ended within it. The answer lives until the next
+ * call. */
+static inline bool world_try(struct world *world, struct world_request request, uint64_t slice_ns,
+			     struct op_response *response)
 {
-	bool is_stream = (strstr(request.op, "Stream") && !strstr(request.op, "Kinesis")) || strstr(request.op, "Shard") || strstr(request.op, "Records");
+	bool is_stream = (strstr(request.op, "Stream") && !strstr(request.op, "Kinesis")) ||
+			 strstr(request.op, "Shard") || strstr(request.op, "Records");
 
 	arena_reset(world->request);
 	size_t n = strlen(request.body);
@@ -65,8 +69,13 @@ static inline bool world_try(struct world *world, struct world_request request, 
 	for (size_t i = 0; i < n; i++)
 		body[i] = request.body[i] == '\'' ? '"' : request.body[i];
 	struct op_request wire = {
-		.arena = world->request, .body = {body, n}, .authenticate = world_let_in, .slice_ns = slice_ns,
-		.target = str_printf(world->request, "%s.%s", is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810", request.op),
+		.arena = world->request,
+		.body = {body, n},
+		.authenticate = world_let_in,
+		.slice_ns = slice_ns,
+		.target = str_printf(world->request, "%s.%s",
+				     is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
+				     request.op),
 	};
 	return op_run(&world->service, &wire, response);
 }
@@ -79,7 +88,8 @@ static inline struct op_response world_call(struct world *world, struct world_re
 	return response;
 }
 
-static const struct catalog_options world_options = {.settings = &settings_records, .vector_memory_bytes = 1 << 20, .rotation = {.records = 12}};
+static const struct catalog_options world_options = {
+	.settings = &settings_records, .vector_memory_bytes = 1 << 20, .rotation = {.records = 12}};
 
 /* A catalog over a store that is there; false: it could not be opened. */
 static inline bool world_open_catalog(struct world *world, struct err *err)
@@ -90,30 +100,44 @@ static inline bool world_open_catalog(struct world *world, struct err *err)
 
 static const struct world_request world_beginning[] = {
 	{"CreateTable",
-	 "{'TableName':'tab','BillingMode':'PAY_PER_REQUEST','AttributeDefinitions':[{'AttributeName':'pk','AttributeType':'S'},{'AttributeName':'sk',"
-	 "'AttributeType':'N'},{'AttributeName':'g','AttributeType':'S'},{'AttributeName':'l','AttributeType':'N'}],'KeySchema':[{'AttributeName':'pk',"
-	 "'KeyType':'HASH'},{'AttributeName':'sk','KeyType':'RANGE'}],'GlobalSecondaryIndexes':[{'IndexName':'gsi','KeySchema':[{'AttributeName':'g',"
-	 "'KeyType':'HASH'}],'Projection':{'ProjectionType':'ALL'}}],'LocalSecondaryIndexes':[{'IndexName':'lsi','KeySchema':[{'AttributeName':'pk',"
-	 "'KeyType':'HASH'},{'AttributeName':'l','KeyType':'RANGE'}],'Projection':{'ProjectionType':'KEYS_ONLY'}}],'StreamSpecification':{"
+	 "{'TableName':'tab','BillingMode':'PAY_PER_REQUEST','AttributeDefinitions':[{'"
+	 "AttributeName':'pk','AttributeType':'S'},{'AttributeName':'sk',"
+	 "'AttributeType':'N'},{'AttributeName':'g','AttributeType':'S'},{'AttributeName':'l','"
+	 "AttributeType':'N'}],'KeySchema':[{'AttributeName':'pk',"
+	 "'KeyType':'HASH'},{'AttributeName':'sk','KeyType':'RANGE'}],'GlobalSecondaryIndexes':[{'"
+	 "IndexName':'gsi','KeySchema':[{'AttributeName':'g',"
+	 "'KeyType':'HASH'}],'Projection':{'ProjectionType':'ALL'}}],'LocalSecondaryIndexes':[{'"
+	 "IndexName':'lsi','KeySchema':[{'AttributeName':'pk',"
+	 "'KeyType':'HASH'},{'AttributeName':'l','KeyType':'RANGE'}],'Projection':{'ProjectionType'"
+	 ":'KEYS_ONLY'}}],'StreamSpecification':{"
 	 "'StreamEnabled':true,'StreamViewType':'NEW_AND_OLD_IMAGES'}}"},
-	{"UpdateTimeToLive", "{'TableName':'tab','TimeToLiveSpecification':{'Enabled':true,'AttributeName':'ttl'}}"},
-	{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'},'g':{'S':'x'},'l':{'N':'5'},'n':{'N':'1'},'ttl':{'N':'1699999000'}}}"},
-	{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'2'},'g':{'S':'x'},'n':{'N':'2'},'ttl':{'N':'1800000000'}}}"},
-	{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'b'},'sk':{'N':'1'},'l':{'N':'7'},'n':{'N':'3'},'ttl':{'N':'1699999001'}}}"},
-	{"CreateTable",
-	 "{'TableName':'vec','BillingMode':'PAY_PER_REQUEST','AttributeDefinitions':[{'AttributeName':'pk','AttributeType':'S'}],'KeySchema':[{"
-	 "'AttributeName':'pk','KeyType':'HASH'}],'VectorIndexes':[{'IndexName':'near','VectorAttribute':{'AttributeName':'v'},'Dimensions':2,"
-	 "'DistanceFunction':'COSINE','Projection':{'ProjectionType':'ALL'}}]}"},
-	{"PutItem", "{'TableName':'vec','Item':{'pk':{'S':'one'},'v':{'L':[{'N':'1'},{'N':'0'}]}}}"},
-	{"PutItem", "{'TableName':'vec','Item':{'pk':{'S':'two'},'v':{'L':[{'N':'0'},{'N':'1'}]}}}"},
+	{"UpdateTimeToLive",
+	 "{'TableName':'tab','TimeToLiveSpecification':{'Enabled':true,'AttributeName':'ttl'}}"},
+	{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'},'g':{'S':'x'},'l':{'"
+		    "N':'5'},'n':{'N':'1'},'ttl':{'N':'1699999000'}}}"},
+	{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'2'},'g':{'S':'x'},'n':{'"
+		    "N':'2'},'ttl':{'N':'1800000000'}}}"},
+	{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'b'},'sk':{'N':'1'},'l':{'N':'7'},'n':{'"
+		    "N':'3'},'ttl':{'N':'1699999001'}}}"},
+	{"CreateTable", "{'TableName':'vec','BillingMode':'PAY_PER_REQUEST','AttributeDefinitions':"
+			"[{'AttributeName':'pk','AttributeType':'S'}],'KeySchema':[{"
+			"'AttributeName':'pk','KeyType':'HASH'}],'VectorIndexes':[{'IndexName':'"
+			"near','VectorAttribute':{'AttributeName':'v'},'Dimensions':2,"
+			"'DistanceFunction':'COSINE','Projection':{'ProjectionType':'ALL'}}]}"},
+	{"PutItem",
+	 "{'TableName':'vec','Item':{'pk':{'S':'one'},'v':{'L':[{'N':'1'},{'N':'0'}]}}}"},
+	{"PutItem",
+	 "{'TableName':'vec','Item':{'pk':{'S':'two'},'v':{'L':[{'N':'0'},{'N':'1'}]}}}"},
 	/* counts the sizes, which are kept in memory from then on */
 	{"DescribeTable", "{'TableName':'tab'}"},
 };
 
-/* A store at `path` (NULL: in memory) as it is, synced by every commit. Aborts where it cannot be opened. */
+/* A store at `path` (NULL: in memory) as it is, synced by every commit. Aborts where it cannot be
+ * opened. */
 static inline struct world world_open(const char *path)
 {
-	struct sqlite_store_options options = {.path = path, .durability = DURABILITY_FULL, .readers = 1, .cache_bytes = 1 << 20};
+	struct sqlite_store_options options = {
+		.path = path, .durability = DURABILITY_FULL, .readers = 1, .cache_bytes = 1 << 20};
 	struct world world = {.arena = arena_new(1 << 20), .request = arena_new(1 << 20)};
 	struct err err = err_in(world.arena);
 	struct store *inner = NULL;
@@ -234,14 +258,16 @@ static inline struct str world_bytes_of(struct world *world, struct arena *arena
 
 	CHECK_INT(store_begin(world->store, STORE_READ, &txn, &err), OK);
 	for (uint64_t table = 0; table < WORLD_TABLES; table++) {
-		for (uint32_t part = 0; part < (table ? WORLD_PARTS : SYSTEM_PART_COUNT); part += part == PART_EXPIRY && table ? PART_INDEX - PART_EXPIRY : 1) {
+		for (uint32_t part = 0; part < (table ? WORLD_PARTS : SYSTEM_PART_COUNT);
+		     part += part == PART_EXPIRY && table ? PART_INDEX - PART_EXPIRY : 1) {
 			if (table > 0 && part == PART_STREAM && !has_streams)
 				continue;
 			dump.has_keys = table == 0 || part != PART_STREAM;
 			dump.is_counters = table == 0 && part == SYSTEM_COUNTERS;
 			dump.is_versions = table == 0 && part == SYSTEM_VERSIONS;
 			buf_printf(&dump.buf, "\n%llu/%u:", (unsigned long long)table, part);
-			enum code code = scan_rows(txn, (struct keyspace){table, part}, &all, world_dump_row, &dump, &err);
+			enum code code = scan_rows(txn, (struct keyspace){table, part}, &all,
+						   world_dump_row, &dump, &err);
 			CHECK(code == OK || code == ERR_RESOURCE_NOT_FOUND);
 			buf_add_byte(&dump.buf, code == OK ? '+' : '-');
 		}
@@ -250,7 +276,8 @@ static inline struct str world_bytes_of(struct world *world, struct arena *arena
 	return buf_str(&dump.buf);
 }
 
-/* Every row of every keyspace; of streams without their keys, the sequence numbers, which have gaps where transactions failed. */
+/* Every row of every keyspace; of streams without their keys, the sequence numbers, which have gaps
+ * where transactions failed. */
 static inline struct str world_bytes(struct world *world, struct arena *arena)
 {
 	return world_bytes_of(world, arena, true);
@@ -270,7 +297,9 @@ static inline void world_upkeep(struct world *world)
 	for (int i = 0; i < 20; i++) {
 		int64_t wait_ms;
 
-		CHECK_INT(backfill_step(world->service.catalog, TIMES_AT(WORLD_NOW), &wait_ms, &err), OK);
+		CHECK_INT(
+			backfill_step(world->service.catalog, TIMES_AT(WORLD_NOW), &wait_ms, &err),
+			OK);
 		if (wait_ms > 0)
 			return;
 	}
@@ -289,7 +318,8 @@ static inline struct str world_view(struct world *world, struct arena *arena)
 		{"Scan", "{'TableName':'tab'}"},
 		{"Scan", "{'TableName':'tab','IndexName':'gsi'}"},
 		{"Scan", "{'TableName':'tab','IndexName':'lsi'}"},
-		{"SearchVectors", "{'TableName':'vec','IndexName':'near','SearchVector':[{'N':'1'},{'N':'0'}],'TopK':5}"},
+		{"SearchVectors", "{'TableName':'vec','IndexName':'near','SearchVector':[{'N':'1'},"
+				  "{'N':'0'}],'TopK':5}"},
 	};
 	struct buf buf = buf_in(arena);
 
@@ -302,13 +332,15 @@ static inline struct str world_view(struct world *world, struct arena *arena)
 	return buf_str(&buf);
 }
 
-/* The same by a catalog that is opened again on the store: what is in memory must not differ from what is stored. */
+/* The same by a catalog that is opened again on the store: what is in memory must not differ from
+ * what is stored. */
 static inline struct str world_view_anew(struct world *world, struct arena *arena)
 {
 	struct world other = {.arena = arena, .request = arena_new(1 << 16), .store = world->store};
 	struct err err = err_in(arena);
 
-	(void)!catalog_size_flush(world->service.catalog, &err); /* what ends without that has its tables counted again */
+	(void)!catalog_size_flush(world->service.catalog,
+				  &err); /* what ends without that has its tables counted again */
 	CHECK(world_open_catalog(&other, &err));
 	struct str view = world_view(&other, arena);
 	catalog_close(other.service.catalog);
@@ -321,55 +353,122 @@ static const struct world_scenario {
 	struct world_request request;
 	int status; /* without a fault */
 } world_scenarios[] = {
-	{{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'c'},'sk':{'N':'1'},'g':{'S':'x'},'l':{'N':'1'},'ttl':{'N':'1800000001'}}}"}, 200},
-	{{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'},'g':{'S':'y'}},'ConditionExpression':'n = :n','ExpressionAttributeValues':"
-		     "{':n':{'N':'1'}},'ReturnValues':'ALL_OLD','ReturnItemCollectionMetrics':'SIZE','ReturnConsumedCapacity':'INDEXES'}"}, 200},
-	{{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'}},'ConditionExpression':'attribute_not_exists(pk)'}"}, 400},
-	{{"PutItem", "{'TableName':'vec','Item':{'pk':{'S':'three'},'v':{'L':[{'N':'1'},{'N':'1'}]}}}"}, 200},
-	{{"UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'UpdateExpression':'ADD n :n SET g = :g REMOVE l, #t',"
-			"'ExpressionAttributeNames':{'#t':'ttl'},'ExpressionAttributeValues':{':n':{'N':'1'},':g':{'S':'z'}},'ReturnValues':'ALL_NEW'}"}, 200},
-	{{"UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'UpdateExpression':'SET pk = :g','ExpressionAttributeValues':"
-			"{':g':{'S':'z'}}}"}, 400},
-	{{"DeleteItem", "{'TableName':'tab','Key':{'pk':{'S':'b'},'sk':{'N':'1'}},'ReturnValues':'ALL_OLD'}"}, 200},
-	{{"DeleteItem", "{'TableName':'vec','Key':{'pk':{'S':'one'}},'ConditionExpression':'attribute_exists(pk)'}"}, 200},
-	{{"BatchWriteItem", "{'RequestItems':{'tab':[{'PutRequest':{'Item':{'pk':{'S':'d'},'sk':{'N':'1'},'g':{'S':'x'}}}},{'DeleteRequest':{'Key':{'pk':"
-			    "{'S':'a'},'sk':{'N':'2'}}}}],'vec':[{'PutRequest':{'Item':{'pk':{'S':'two'}}}}]}}"}, 200},
+	{{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'c'},'sk':{'N':'1'},'g':{'S':'x'},'l':{'"
+		     "N':'1'},'ttl':{'N':'1800000001'}}}"},
+	 200},
+	{{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'},'g':{'S':'y'}},'"
+		     "ConditionExpression':'n = :n','ExpressionAttributeValues':"
+		     "{':n':{'N':'1'}},'ReturnValues':'ALL_OLD','ReturnItemCollectionMetrics':'"
+		     "SIZE','ReturnConsumedCapacity':'INDEXES'}"},
+	 200},
+	{{"PutItem", "{'TableName':'tab','Item':{'pk':{'S':'a'},'sk':{'N':'1'}},'"
+		     "ConditionExpression':'attribute_not_exists(pk)'}"},
+	 400},
+	{{"PutItem",
+	  "{'TableName':'vec','Item':{'pk':{'S':'three'},'v':{'L':[{'N':'1'},{'N':'1'}]}}}"},
+	 200},
+	{{"UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'"
+			"UpdateExpression':'ADD n :n SET g = :g REMOVE l, #t',"
+			"'ExpressionAttributeNames':{'#t':'ttl'},'ExpressionAttributeValues':{':n':"
+			"{'N':'1'},':g':{'S':'z'}},'ReturnValues':'ALL_NEW'}"},
+	 200},
+	{{"UpdateItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'"
+			"UpdateExpression':'SET pk = :g','ExpressionAttributeValues':"
+			"{':g':{'S':'z'}}}"},
+	 400},
+	{{"DeleteItem",
+	  "{'TableName':'tab','Key':{'pk':{'S':'b'},'sk':{'N':'1'}},'ReturnValues':'ALL_OLD'}"},
+	 200},
+	{{"DeleteItem", "{'TableName':'vec','Key':{'pk':{'S':'one'}},'ConditionExpression':'"
+			"attribute_exists(pk)'}"},
+	 200},
+	{{"BatchWriteItem",
+	  "{'RequestItems':{'tab':[{'PutRequest':{'Item':{'pk':{'S':'d'},'sk':{'N':'1'},'g':{'S':'"
+	  "x'}}}},{'DeleteRequest':{'Key':{'pk':"
+	  "{'S':'a'},'sk':{'N':'2'}}}}],'vec':[{'PutRequest':{'Item':{'pk':{'S':'two'}}}}]}}"},
+	 200},
 	{{"TransactWriteItems",
-	  "{'ClientRequestToken':'token','TransactItems':[{'Put':{'TableName':'tab','Item':{'pk':{'S':'t'},'sk':{'N':'1'},'g':{'S':'x'}}}},{'Update':{"
-	  "'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'UpdateExpression':'ADD n :n','ExpressionAttributeValues':{':n':{'N':'1'}}}},{'Delete':{"
-	  "'TableName':'vec','Key':{'pk':{'S':'two'}}}},{'ConditionCheck':{'TableName':'tab','Key':{'pk':{'S':'b'},'sk':{'N':'1'}},"
-	  "'ConditionExpression':'attribute_exists(pk)'}}],'ReturnConsumedCapacity':'TOTAL'}"}, 200},
-	{{"TransactWriteItems", "{'TransactItems':[{'Put':{'TableName':'tab','Item':{'pk':{'S':'t'},'sk':{'N':'1'}}}},{'ConditionCheck':{'TableName':"
-				"'tab','Key':{'pk':{'S':'b'},'sk':{'N':'1'}},'ConditionExpression':'attribute_not_exists(pk)'}}]}"}, 400},
-	{{"GetItem", "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'ConsistentRead':true}"}, 200},
-	{{"BatchGetItem", "{'RequestItems':{'tab':{'Keys':[{'pk':{'S':'a'},'sk':{'N':'1'}},{'pk':{'S':'a'},'sk':{'N':'2'}}]},'vec':{'Keys':[{'pk':{'S':"
-			  "'one'}}]}}}"}, 200},
-	{{"TransactGetItems", "{'TransactItems':[{'Get':{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}}}},{'Get':{'TableName':'vec','Key':{'pk':"
-			      "{'S':'one'}}}}]}"}, 200},
-	{{"Query", "{'TableName':'tab','KeyConditionExpression':'pk = :p','ExpressionAttributeValues':{':p':{'S':'a'}},'ScanIndexForward':false}"}, 200},
-	{{"Query", "{'TableName':'tab','IndexName':'gsi','KeyConditionExpression':'g = :p','ExpressionAttributeValues':{':p':{'S':'x'}},'Limit':1}"}, 200},
-	{{"Query", "{'TableName':'tab','IndexName':'lsi','Select':'ALL_ATTRIBUTES','KeyConditionExpression':'pk = :p','ExpressionAttributeValues':{':p':"
-		   "{'S':'a'}}}"}, 200},
-	{{"Scan", "{'TableName':'tab','FilterExpression':'n > :n','ExpressionAttributeValues':{':n':{'N':'1'}}}"}, 200},
-	{{"SearchVectors", "{'TableName':'vec','IndexName':'near','SearchVector':[{'N':'1'},{'N':'0'}],'TopK':1}"}, 200},
+	  "{'ClientRequestToken':'token','TransactItems':[{'Put':{'TableName':'tab','Item':{'pk':{'"
+	  "S':'t'},'sk':{'N':'1'},'g':{'S':'x'}}}},{'Update':{"
+	  "'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'UpdateExpression':'ADD n "
+	  ":n','ExpressionAttributeValues':{':n':{'N':'1'}}}},{'Delete':{"
+	  "'TableName':'vec','Key':{'pk':{'S':'two'}}}},{'ConditionCheck':{'TableName':'tab','Key':"
+	  "{'pk':{'S':'b'},'sk':{'N':'1'}},"
+	  "'ConditionExpression':'attribute_exists(pk)'}}],'ReturnConsumedCapacity':'TOTAL'}"},
+	 200},
+	{{"TransactWriteItems", "{'TransactItems':[{'Put':{'TableName':'tab','Item':{'pk':{'S':'t'}"
+				",'sk':{'N':'1'}}}},{'ConditionCheck':{'TableName':"
+				"'tab','Key':{'pk':{'S':'b'},'sk':{'N':'1'}},'ConditionExpression':"
+				"'attribute_not_exists(pk)'}}]}"},
+	 400},
+	{{"GetItem",
+	  "{'TableName':'tab','Key':{'pk':{'S':'a'},'sk':{'N':'1'}},'ConsistentRead':true}"},
+	 200},
+	{{"BatchGetItem", "{'RequestItems':{'tab':{'Keys':[{'pk':{'S':'a'},'sk':{'N':'1'}},{'pk':{'"
+			  "S':'a'},'sk':{'N':'2'}}]},'vec':{'Keys':[{'pk':{'S':"
+			  "'one'}}]}}}"},
+	 200},
+	{{"TransactGetItems", "{'TransactItems':[{'Get':{'TableName':'tab','Key':{'pk':{'S':'a'},'"
+			      "sk':{'N':'1'}}}},{'Get':{'TableName':'vec','Key':{'pk':"
+			      "{'S':'one'}}}}]}"},
+	 200},
+	{{"Query", "{'TableName':'tab','KeyConditionExpression':'pk = "
+		   ":p','ExpressionAttributeValues':{':p':{'S':'a'}},'ScanIndexForward':false}"},
+	 200},
+	{{"Query", "{'TableName':'tab','IndexName':'gsi','KeyConditionExpression':'g = "
+		   ":p','ExpressionAttributeValues':{':p':{'S':'x'}},'Limit':1}"},
+	 200},
+	{{"Query", "{'TableName':'tab','IndexName':'lsi','Select':'ALL_ATTRIBUTES','"
+		   "KeyConditionExpression':'pk = :p','ExpressionAttributeValues':{':p':"
+		   "{'S':'a'}}}"},
+	 200},
+	{{"Scan", "{'TableName':'tab','FilterExpression':'n > "
+		  ":n','ExpressionAttributeValues':{':n':{'N':'1'}}}"},
+	 200},
+	{{"SearchVectors",
+	  "{'TableName':'vec','IndexName':'near','SearchVector':[{'N':'1'},{'N':'0'}],'TopK':1}"},
+	 200},
 	{{"ExecuteStatement", "{'Statement':\"INSERT INTO tab VALUE {`pk`: `p`}\"}"}, 400},
-	{{"ExecuteStatement", "{'Statement':'UPDATE tab SET n = 9 WHERE pk = ? AND sk = 1','Parameters':[{'S':'a'}]}"}, 200},
-	{{"ExecuteStatement", "{'Statement':'SELECT * FROM tab WHERE pk = ?','Parameters':[{'S':'a'}]}"}, 200},
-	{{"ExecuteTransaction", "{'TransactStatements':[{'Statement':'DELETE FROM tab WHERE pk = ? AND sk = 1','Parameters':[{'S':'a'}]},{'Statement':"
-				"'UPDATE tab SET n = 9 WHERE pk = ? AND sk = 1','Parameters':[{'S':'b'}]}]}"}, 200},
-	{{"CreateTable", "{'TableName':'new','BillingMode':'PAY_PER_REQUEST','AttributeDefinitions':[{'AttributeName':'pk','AttributeType':'S'}],'KeySchema':"
-			 "[{'AttributeName':'pk','KeyType':'HASH'}],'GlobalSecondaryIndexes':[{'IndexName':'gsi','KeySchema':[{'AttributeName':'pk',"
-			 "'KeyType':'HASH'}],'Projection':{'ProjectionType':'ALL'}}],'StreamSpecification':{'StreamEnabled':true,'StreamViewType':"
-			 "'KEYS_ONLY'},'Tags':[{'Key':'k','Value':'v'}]}"}, 200},
-	{{"UpdateTable", "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':'pk','AttributeType':'S'},{'AttributeName':'sk','AttributeType':'N'},{"
-			 "'AttributeName':'g','AttributeType':'S'},{'AttributeName':'l','AttributeType':'N'},{'AttributeName':'n','AttributeType':'N'}],"
-			 "'GlobalSecondaryIndexUpdates':[{'Create':{'IndexName':'later','KeySchema':[{'AttributeName':'n','KeyType':'HASH'}],"
-			 "'Projection':{'ProjectionType':'KEYS_ONLY'}}}]}"}, 200},
-	{{"UpdateTable", "{'TableName':'tab','GlobalSecondaryIndexUpdates':[{'Delete':{'IndexName':'gsi'}}]}"}, 200},
+	{{"ExecuteStatement",
+	  "{'Statement':'UPDATE tab SET n = 9 WHERE pk = ? AND sk = 1','Parameters':[{'S':'a'}]}"},
+	 200},
+	{{"ExecuteStatement",
+	  "{'Statement':'SELECT * FROM tab WHERE pk = ?','Parameters':[{'S':'a'}]}"},
+	 200},
+	{{"ExecuteTransaction",
+	  "{'TransactStatements':[{'Statement':'DELETE FROM tab WHERE pk = ? AND sk = "
+	  "1','Parameters':[{'S':'a'}]},{'Statement':"
+	  "'UPDATE tab SET n = 9 WHERE pk = ? AND sk = 1','Parameters':[{'S':'b'}]}]}"},
+	 200},
+	{{"CreateTable", "{'TableName':'new','BillingMode':'PAY_PER_REQUEST','AttributeDefinitions'"
+			 ":[{'AttributeName':'pk','AttributeType':'S'}],'KeySchema':"
+			 "[{'AttributeName':'pk','KeyType':'HASH'}],'GlobalSecondaryIndexes':[{'"
+			 "IndexName':'gsi','KeySchema':[{'AttributeName':'pk',"
+			 "'KeyType':'HASH'}],'Projection':{'ProjectionType':'ALL'}}],'"
+			 "StreamSpecification':{'StreamEnabled':true,'StreamViewType':"
+			 "'KEYS_ONLY'},'Tags':[{'Key':'k','Value':'v'}]}"},
+	 200},
+	{{"UpdateTable", "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':'pk','"
+			 "AttributeType':'S'},{'AttributeName':'sk','AttributeType':'N'},{"
+			 "'AttributeName':'g','AttributeType':'S'},{'AttributeName':'l','"
+			 "AttributeType':'N'},{'AttributeName':'n','AttributeType':'N'}],"
+			 "'GlobalSecondaryIndexUpdates':[{'Create':{'IndexName':'later','KeySchema'"
+			 ":[{'AttributeName':'n','KeyType':'HASH'}],"
+			 "'Projection':{'ProjectionType':'KEYS_ONLY'}}}]}"},
+	 200},
+	{{"UpdateTable",
+	  "{'TableName':'tab','GlobalSecondaryIndexUpdates':[{'Delete':{'IndexName':'gsi'}}]}"},
+	 200},
 	{{"UpdateTable", "{'TableName':'tab','StreamSpecification':{'StreamEnabled':false}}"}, 200},
-	{{"UpdateTimeToLive", "{'TableName':'tab','TimeToLiveSpecification':{'Enabled':false,'AttributeName':'ttl'}}"}, 200},
-	{{"UpdateTimeToLive", "{'TableName':'vec','TimeToLiveSpecification':{'Enabled':true,'AttributeName':'n'}}"}, 200},
-	{{"TagResource", "{'ResourceArn':'arn:aws:dynamodb:us-east-1:000000000000:table/tab','Tags':[{'Key':'a','Value':'b'}]}"}, 200},
+	{{"UpdateTimeToLive",
+	  "{'TableName':'tab','TimeToLiveSpecification':{'Enabled':false,'AttributeName':'ttl'}}"},
+	 200},
+	{{"UpdateTimeToLive",
+	  "{'TableName':'vec','TimeToLiveSpecification':{'Enabled':true,'AttributeName':'n'}}"},
+	 200},
+	{{"TagResource", "{'ResourceArn':'arn:aws:dynamodb:us-east-1:000000000000:table/"
+			 "tab','Tags':[{'Key':'a','Value':'b'}]}"},
+	 200},
 	{{"DeleteTable", "{'TableName':'tab'}"}, 200},
 	{{"DeleteTable", "{'TableName':'vec'}"}, 200},
 	{{"DescribeTable", "{'TableName':'tab'}"}, 200},

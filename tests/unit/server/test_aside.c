@@ -145,5 +145,5 @@ TEST(one_thread_is_free_of_long_jobs)
 	aside_free(aside);
 }
 
-TEST_MAIN(TEST_CASE(every_job_runs_once), TEST_CASE(what_waits_at_the_end_runs_too), TEST_CASE(short_jobs_pass_long_ones),
-	  TEST_CASE(one_thread_is_free_of_long_jobs))
+TEST_MAIN(TEST_CASE(every_job_runs_once), TEST_CASE(what_waits_at_the_end_runs_too),
+	  TEST_CASE(short_jobs_pass_long_ones), TEST_CASE(one_thread_is_free_of_long_jobs))

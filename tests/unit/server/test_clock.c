@@ -82,8 +82,17 @@ TEST(durations_have_units)
 		const char *text;
 		int64_t ms;
 	} cases[] = {
-		{"90", 90000}, {"-90", -90000}, {"\"90\"", 90000}, {"\"90s\"", 90000}, {"\"15m\"", 900000}, {"\"12h\"", 43200000},
-		{"\"30d\"", INT64_C(2592000000)}, {"\"1.5h\"", 5400000}, {"\"-1d\"", -86400000}, {"\"250ms\"", 250}, {"0.001", 1},
+		{"90", 90000},
+		{"-90", -90000},
+		{"\"90\"", 90000},
+		{"\"90s\"", 90000},
+		{"\"15m\"", 900000},
+		{"\"12h\"", 43200000},
+		{"\"30d\"", INT64_C(2592000000)},
+		{"\"1.5h\"", 5400000},
+		{"\"-1d\"", -86400000},
+		{"\"250ms\"", 250},
+		{"0.001", 1},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -119,10 +128,27 @@ TEST(running_it_keeps_its_distance)
 TEST(what_is_not_understood_changes_nothing)
 {
 	static const char *const bodies[] = {
-		"x", "[]", "\"freeze\"", "{\"freeze\":1}", "{\"release\":\"yes\"}", "{\"advance\":true}", "{\"advance\":\"30x\"}", "{\"advance\":\"d\"}",
-		"{\"advance\":\"\"}", "{\"set\":\"tomorrow\"}", "{\"set\":\"2030-01-01T12:00:00Zx\"}", "{\"set\":-1}", "{\"set\":253402300800}",
-		"{\"set\":1e300}", "{\"advance\":1e300}", "{\"advance\":\"nan\"}", "{\"advance\":\"-100000d\"}", "{\"now\":1}", "{\"set\":null}",
-		"{\"advance\":\"1d\\u0000x\"}", "{\"set\":\"2031-01-01\\u0000x\"}",
+		"x",
+		"[]",
+		"\"freeze\"",
+		"{\"freeze\":1}",
+		"{\"release\":\"yes\"}",
+		"{\"advance\":true}",
+		"{\"advance\":\"30x\"}",
+		"{\"advance\":\"d\"}",
+		"{\"advance\":\"\"}",
+		"{\"set\":\"tomorrow\"}",
+		"{\"set\":\"2030-01-01T12:00:00Zx\"}",
+		"{\"set\":-1}",
+		"{\"set\":253402300800}",
+		"{\"set\":1e300}",
+		"{\"advance\":1e300}",
+		"{\"advance\":\"nan\"}",
+		"{\"advance\":\"-100000d\"}",
+		"{\"now\":1}",
+		"{\"set\":null}",
+		"{\"advance\":\"1d\\u0000x\"}",
+		"{\"set\":\"2031-01-01\\u0000x\"}",
 	};
 	struct setup s = setup_new();
 
@@ -140,7 +166,8 @@ TEST(it_describes_itself)
 
 	CHECK_INT(turn(&s, "{\"set\":1893499200.007,\"freeze\":true}"), OK);
 	struct str text = clock_describe(s.clock, NULL, s.arena, 3);
-	CHECK(str_starts_with(text, STR("{\"now\":1893499200.007,\"iso\":\"2030-01-01T12:00:00.007Z\",\"frozen\":true,\"offset\":")));
+	CHECK(str_starts_with(text, STR("{\"now\":1893499200.007,\"iso\":\"2030-01-01T12:00:00."
+					"007Z\",\"frozen\":true,\"offset\":")));
 	CHECK(str_contains(text, STR(",\"expired\":3}")));
 	setup_free(&s);
 }
@@ -211,12 +238,15 @@ TEST(namespaces_are_checked_and_bounded)
 	memset(region, 'r', 64);
 	region[64] = 0;
 	CHECK_INT(turn_of(&s, (struct ns){STR("12"), STR("r")}, "{\"advance\":1}"), ERR_VALIDATION);
-	CHECK_INT(turn_of(&s, (struct ns){ONE.account, STR("")}, "{\"advance\":1}"), ERR_VALIDATION);
-	CHECK_INT(turn_of(&s, (struct ns){ONE.account, str_of(region)}, "{\"advance\":1}"), ERR_VALIDATION);
+	CHECK_INT(turn_of(&s, (struct ns){ONE.account, STR("")}, "{\"advance\":1}"),
+		  ERR_VALIDATION);
+	CHECK_INT(turn_of(&s, (struct ns){ONE.account, str_of(region)}, "{\"advance\":1}"),
+		  ERR_VALIDATION);
 	for (int i = 0; i < CLOCKS_MAX + 1; i++) {
 		struct ns ns = {str_printf(s.arena, "%012d", i * 7919 % 100003), ONE.region};
 
-		CHECK_INT(turn_of(&s, ns, "{\"freeze\":true}"), i < CLOCKS_MAX ? OK : ERR_VALIDATION);
+		CHECK_INT(turn_of(&s, ns, "{\"freeze\":true}"),
+			  i < CLOCKS_MAX ? OK : ERR_VALIDATION);
 		CHECK_INT(turn_of(&s, ns, "{\"advance\":1}"), i < CLOCKS_MAX ? OK : ERR_VALIDATION);
 	}
 	for (int i = 0; i < CLOCKS_MAX; i++) {
@@ -255,8 +285,11 @@ TEST(turns_of_several_threads_add_up)
 	setup_free(&s);
 }
 
-TEST_MAIN(TEST_CASE(it_is_the_system_s_until_it_is_turned), TEST_CASE(frozen_it_stands_to_the_millisecond), TEST_CASE(durations_have_units),
-	  TEST_CASE(running_it_keeps_its_distance), TEST_CASE(what_is_not_understood_changes_nothing), TEST_CASE(it_describes_itself),
+TEST_MAIN(TEST_CASE(it_is_the_system_s_until_it_is_turned),
+	  TEST_CASE(frozen_it_stands_to_the_millisecond), TEST_CASE(durations_have_units),
+	  TEST_CASE(running_it_keeps_its_distance),
+	  TEST_CASE(what_is_not_understood_changes_nothing), TEST_CASE(it_describes_itself),
 	  TEST_CASE(turns_of_several_threads_add_up),
-	  TEST_CASE(a_namespace_that_was_turned_has_its_own), TEST_CASE(a_scope_is_one_namespace_or_those_that_follow),
+	  TEST_CASE(a_namespace_that_was_turned_has_its_own),
+	  TEST_CASE(a_scope_is_one_namespace_or_those_that_follow),
 	  TEST_CASE(a_shared_store_has_one_clock), TEST_CASE(namespaces_are_checked_and_bounded))

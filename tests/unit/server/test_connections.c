@@ -59,7 +59,11 @@ TEST(beyond_the_limit_is_over)
 TEST(few_beyond_the_limit_are_admitted)
 {
 	struct connections_stats stats = {0};
-	const struct connections_options options = {.limit = 1, .over = CONNECTIONS_OVER, .idle_s = 100, .request_s = 100, .stats = &stats};
+	const struct connections_options options = {.limit = 1,
+						    .over = CONNECTIONS_OVER,
+						    .idle_s = 100,
+						    .request_s = 100,
+						    .stats = &stats};
 	struct connections *all = connections_new(&options);
 	struct connection *inside, *v[CONNECTIONS_OVER];
 	int own[CONNECTIONS_OVER + 1], peer[CONNECTIONS_OVER + 1], admitted = 0;
@@ -87,22 +91,26 @@ TEST(few_beyond_the_limit_are_admitted)
 }
 
 /* A connection from an address in text. */
-static struct connection *add_from(struct connections *all, const char *address, int *own, int *peer)
+static struct connection *add_from(struct connections *all, const char *address, int *own,
+				   int *peer)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
 	bool is_v6 = inet_pton(AF_INET6, address, &v6.sin6_addr) == 1;
 	int pair[2];
 
-	if ((!is_v6 && inet_pton(AF_INET, address, &v4.sin_addr) != 1) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+	if ((!is_v6 && inet_pton(AF_INET, address, &v4.sin_addr) != 1) ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
 		abort();
 	*own = pair[0];
 	*peer = pair[1];
-	return connections_add(all, pair[0], is_v6 ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4);
+	return connections_add(all, pair[0],
+			       is_v6 ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4);
 }
 
 /* Which of the connections are over, as digits. */
-static void check_addresses(const struct connections_options *options, const char *const *addresses, int n, const char *over)
+static void check_addresses(const struct connections_options *options, const char *const *addresses,
+			    int n, const char *over)
 {
 	struct connections *all = connections_new(options);
 	struct connection *v[8];
@@ -123,10 +131,15 @@ static void check_addresses(const struct connections_options *options, const cha
 TEST(an_address_has_its_share)
 {
 	struct connections_stats stats = {0};
-	struct connections_options options = {.limit = 100, .idle_s = 100, .request_s = 100, .remote = {2, 0}, .stats = &stats};
-	static const char *const v4[] = {"10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.1", "::ffff:10.0.0.1", "10.0.0.2", "::ffff:10.0.0.2"};
-	static const char *const v6[] = {"2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "2001:db8::ffff", "2001:db8:0:1::1", "2001:db8:0:1::"};
-	static const char *const loopback[] = {"127.0.0.1", "127.0.0.1", "127.0.0.1", "::1", "::1", "::1", "::ffff:127.0.0.1"};
+	struct connections_options options = {
+		.limit = 100, .idle_s = 100, .request_s = 100, .remote = {2, 0}, .stats = &stats};
+	static const char *const v4[] = {"10.0.0.1",       "10.0.0.2",        "10.0.0.1",
+					 "10.0.0.1",       "::ffff:10.0.0.1", "10.0.0.2",
+					 "::ffff:10.0.0.2"};
+	static const char *const v6[] = {"2001:db8::1",    "2001:db8::2",     "2001:db8:0:1::1",
+					 "2001:db8::ffff", "2001:db8:0:1::1", "2001:db8:0:1::"};
+	static const char *const loopback[] = {"127.0.0.1", "127.0.0.1", "127.0.0.1",       "::1",
+					       "::1",       "::1",       "::ffff:127.0.0.1"};
 
 	check_addresses(&options, v4, 7, "0001101");
 	CHECK_INT(atomic_load(&stats.address_over), 3);
@@ -139,13 +152,16 @@ TEST(an_address_has_its_share)
 TEST(an_address_has_its_share_of_requests)
 {
 	struct connections_stats stats = {0};
-	const struct connections_options options = {.limit = 100, .idle_s = 100, .request_s = 100, .remote = {0, 1}, .stats = &stats};
+	const struct connections_options options = {
+		.limit = 100, .idle_s = 100, .request_s = 100, .remote = {0, 1}, .stats = &stats};
 	struct connections *all = connections_new(&options);
 	int own[3], peer[3];
-	struct connection *a = add_from(all, "10.0.0.1", &own[0], &peer[0]), *b = add_from(all, "10.0.0.1", &own[1], &peer[1]);
+	struct connection *a = add_from(all, "10.0.0.1", &own[0], &peer[0]),
+			  *b = add_from(all, "10.0.0.1", &own[1], &peer[1]);
 	struct connection *other = add_from(all, "10.0.0.2", &own[2], &peer[2]);
 
-	CHECK(connection_begin_request(a) && !connection_begin_request(b) && connection_begin_request(other));
+	CHECK(connection_begin_request(a) && !connection_begin_request(b) &&
+	      connection_begin_request(other));
 	connection_end_request(b);
 	connection_end_request(a);
 	CHECK(connection_begin_request(b));
@@ -198,7 +214,8 @@ TEST(a_phase_ends)
 	const struct connections_options options = {.limit = 1, .idle_s = 100, .request_s = 1};
 	struct connections *all = connections_new(&options);
 	int own[3], peer[3];
-	struct connection *receiving = add(all, &own[0], &peer[0]), *over = add(all, &own[1], &peer[1]);
+	struct connection *receiving = add(all, &own[0], &peer[0]),
+			  *over = add(all, &own[1], &peer[1]);
 	char byte;
 
 	connection_enter(receiving, CONNECTION_RECEIVING);
@@ -238,7 +255,8 @@ TEST(a_body_that_waits_for_us_is_not_late_and_one_without_end_is)
 	const struct connections_options options = {.limit = 2, .idle_s = 100, .request_s = 1};
 	struct connections *all = connections_new(&options);
 	int own[2], peer[2];
-	struct connection *unread = add(all, &own[0], &peer[0]), *endless = add(all, &own[1], &peer[1]);
+	struct connection *unread = add(all, &own[0], &peer[0]),
+			  *endless = add(all, &own[1], &peer[1]);
 
 	connection_enter(unread, CONNECTION_RECEIVING);
 	connection_enter(endless, CONNECTION_RECEIVING);
@@ -300,21 +318,25 @@ TEST(few_open_files_leave_room_for_all_connections_that_are_let_in)
 {
 	static const rlim_t limits[] = {700, 200, 64, 48};
 
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) { /* the hard limit goes down only */
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]);
+	     i++) { /* the hard limit goes down only */
 		const struct rlimit low = {limits[i], limits[i]};
 
 		if (setrlimit(RLIMIT_NOFILE, &low) != 0)
 			return;
 		struct connections_room room = connections_make_room(4096, 1, 2);
 		CHECK_INT(room.files, limits[i]);
-		CHECK(room.within >= CONNECTIONS_OVER_MIN && room.beyond >= CONNECTIONS_OVER_MIN && room.beyond <= CONNECTIONS_OVER);
-		CHECK(room.within + room.beyond + 20 <= limits[i] && (room.within + room.beyond) * 3 >= limits[i]);
+		CHECK(room.within >= CONNECTIONS_OVER_MIN && room.beyond >= CONNECTIONS_OVER_MIN &&
+		      room.beyond <= CONNECTIONS_OVER);
+		CHECK(room.within + room.beyond + 20 <= limits[i] &&
+		      (room.within + room.beyond) * 3 >= limits[i]);
 	}
 }
 
-TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted), TEST_CASE(an_address_has_its_share),
-	  TEST_CASE(an_address_has_its_share_of_requests), TEST_CASE(a_slow_request_makes_the_next_ones_slow),
-	  TEST_CASE(a_phase_ends), TEST_CASE(a_request_that_waits_for_us_is_not_late),
+TEST_MAIN(TEST_CASE(beyond_the_limit_is_over), TEST_CASE(few_beyond_the_limit_are_admitted),
+	  TEST_CASE(an_address_has_its_share), TEST_CASE(an_address_has_its_share_of_requests),
+	  TEST_CASE(a_slow_request_makes_the_next_ones_slow), TEST_CASE(a_phase_ends),
+	  TEST_CASE(a_request_that_waits_for_us_is_not_late),
 	  TEST_CASE(a_body_that_waits_for_us_is_not_late_and_one_without_end_is),
 	  TEST_CASE(an_answer_that_waits_for_us_is_not_late_and_one_that_nobody_takes_is),
 	  TEST_CASE(open_files_are_raised),

@@ -1,4 +1,5 @@
-/* The thread's CPU time, most of it guessed: between what the thread has taken and a millisecond more, whether it works or sleeps. */
+/* The thread's CPU time, most of it guessed: between what the thread has taken and a millisecond
+ * more, whether it works or sleeps. */
 #include "server/platform/cpu_clock.h"
 
 #include <time.h>

@@ -72,7 +72,8 @@ static void stop(void)
 /* A sanitizer that reports after us ends the process in its own way. */
 static bool has_died(int status, int number)
 {
-	return (WIFSIGNALED(status) && WTERMSIG(status) == number) || (WIFEXITED(status) && WEXITSTATUS(status) != 0);
+	return (WIFSIGNALED(status) && WTERMSIG(status) == number) ||
+	       (WIFEXITED(status) && WEXITSTATUS(status) != 0);
 }
 
 TEST(a_crash_tells_its_signal_request_and_stack)
@@ -94,4 +95,5 @@ TEST(abort_without_a_request)
 	CHECK(strstr(text, "dynalith: crashed by SIGABRT; request none; stack:\n") != NULL);
 }
 
-TEST_MAIN(TEST_CASE(a_crash_tells_its_signal_request_and_stack), TEST_CASE(an_overflow_of_the_stack_too), TEST_CASE(abort_without_a_request))
+TEST_MAIN(TEST_CASE(a_crash_tells_its_signal_request_and_stack),
+	  TEST_CASE(an_overflow_of_the_stack_too), TEST_CASE(abort_without_a_request))

@@ -52,4 +52,5 @@ TEST(a_job_that_is_due_runs_by_itself)
 	delay_free(delay);
 }
 
-TEST_MAIN(TEST_CASE(jobs_run_in_the_order_in_which_they_are_due), TEST_CASE(a_job_that_is_due_runs_by_itself))
+TEST_MAIN(TEST_CASE(jobs_run_in_the_order_in_which_they_are_due),
+	  TEST_CASE(a_job_that_is_due_runs_by_itself))

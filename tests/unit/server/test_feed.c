@@ -1,6 +1,7 @@
 /*
- * Two servers that read one stream under one name: every record is handed out, in order, by one of them at a time; when that one dies the other
- * goes on from the row. Bodies are JSON with ' in place of ".
+ * Two servers that read one stream under one name: every record is handed out, in order, by one of
+ * them at a time; when that one dies the other goes on from the row. Bodies are JSON with ' in
+ * place of ".
  */
 #include "server/push/feed.h"
 
@@ -39,7 +40,8 @@ struct servers {
 	struct buf read; /* the keys handed out */
 };
 
-static struct op_response call(struct servers *servers, int server, const char *op, const char *body)
+static struct op_response call(struct servers *servers, int server, const char *op,
+			       const char *body)
 {
 	char *text = arena_bytes(servers->arena, strlen(body) + 1);
 
@@ -50,15 +52,22 @@ static struct op_response call(struct servers *servers, int server, const char *
 
 static void create(struct servers *servers)
 {
-	CHECK_INT(call(servers, A, "CreateTable", "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':'k','AttributeType':'S'}],"
-		       "'KeySchema':[{'AttributeName':'k','KeyType':'HASH'}],'BillingMode':'PAY_PER_REQUEST',"
-		       "'StreamSpecification':{'StreamEnabled':true,'StreamViewType':'KEYS_ONLY'}}").status, 200);
+	CHECK_INT(call(servers, A, "CreateTable",
+		       "{'TableName':'tab','AttributeDefinitions':[{'AttributeName':'k','"
+		       "AttributeType':'S'}],"
+		       "'KeySchema':[{'AttributeName':'k','KeyType':'HASH'}],'BillingMode':'PAY_"
+		       "PER_REQUEST',"
+		       "'StreamSpecification':{'StreamEnabled':true,'StreamViewType':'KEYS_ONLY'}}")
+			  .status,
+		  200);
 }
 
 static void put(struct servers *servers, int server, const char *keys)
 {
 	for (; *keys; keys++) {
-		const char *body = str_printf(servers->arena, "{'TableName':'tab','Item':{'k':{'S':'%c'}}}", *keys).p;
+		const char *body = str_printf(servers->arena,
+					      "{'TableName':'tab','Item':{'k':{'S':'%c'}}}", *keys)
+					   .p;
 
 		CHECK_INT(call(servers, server, "PutItem", body).status, 200);
 	}
@@ -67,8 +76,12 @@ static void put(struct servers *servers, int server, const char *keys)
 static void start_reader(struct servers *servers, int server, bool is_from_latest)
 {
 	servers->feeds[server] = (struct feed){
-		.service = &servers->of[server].service, .leases = servers->leases[server], .name = STR("tab"), .reader = STR("http://there"),
-		.lease = STR("trigger/tab"), .is_from_latest = is_from_latest,
+		.service = &servers->of[server].service,
+		.leases = servers->leases[server],
+		.name = STR("tab"),
+		.reader = STR("http://there"),
+		.lease = STR("trigger/tab"),
+		.is_from_latest = is_from_latest,
 	};
 }
 
@@ -80,14 +93,20 @@ static struct servers *servers_with(uint32_t shards)
 
 	real_now = 1000000;
 	clock_ms = SERVICE_FIXTURE_NOW_MS;
-	*servers = (struct servers){.db = optimistic_db_new(), .arena = arena, .read = buf_in(arena)};
+	*servers =
+		(struct servers){.db = optimistic_db_new(), .arena = arena, .read = buf_in(arena)};
 	log_configure(LOG_ERROR, false);
 	for (int i = 0; i < SERVERS; i++) {
 		struct err err = err_in(arena);
 
-		servers->of[i] = (struct service_fixture){.service = {.now_ms = clock_time}, .store = trace_store_new(optimistic_open(servers->db))};
-		CHECK_INT(catalog_open(servers->of[i].store, &options, &servers->of[i].service.catalog, &err), OK);
-		servers->leases[i] = lease_open(&(struct lease_options){.store = servers->of[i].store, .length_ms = LENGTH, .now_ms = real_time});
+		servers->of[i] = (struct service_fixture){
+			.service = {.now_ms = clock_time},
+			.store = trace_store_new(optimistic_open(servers->db))};
+		CHECK_INT(catalog_open(servers->of[i].store, &options,
+				       &servers->of[i].service.catalog, &err),
+			  OK);
+		servers->leases[i] = lease_open(&(struct lease_options){
+			.store = servers->of[i].store, .length_ms = LENGTH, .now_ms = real_time});
 		start_reader(servers, i, false);
 	}
 	create(servers);
@@ -119,7 +138,8 @@ static char key_in(struct str json)
 	return at ? at[mark.n] : '?';
 }
 
-/* Reads a batch of one server, as a trigger does; `dies` before it notes that it is done. False: there was nothing to do, or it was not its turn. */
+/* Reads a batch of one server, as a trigger does; `dies` before it notes that it is done. False:
+ * there was nothing to do, or it was not its turn. */
 static bool step(struct servers *servers, int server, bool dies)
 {
 	struct feed *feed = &servers->feeds[server];
@@ -173,7 +193,8 @@ TEST(the_other_goes_on_from_the_row)
 	CHECK(step(servers, B, false));
 	CHECK(!step(servers, B, false));
 	check_read(servers, "abcdefdefg");
-	/* the first was not dead, but slow: it sees that it is not its turn, and later that the records are read */
+	/* the first was not dead, but slow: it sees that it is not its turn, and later that the
+	 * records are read */
 	CHECK(!feed_move(&servers->feeds[A], servers->arena, servers->feeds[A].at.next + 3));
 	CHECK(!step(servers, A, false));
 	real_now += LENGTH;
@@ -224,13 +245,17 @@ TEST(from_shard_to_shard_to_stream_to_table)
 {
 	struct servers *servers = servers_new();
 	const char *off = "{'TableName':'tab','StreamSpecification':{'StreamEnabled':false}}";
-	const char *on = "{'TableName':'tab','StreamSpecification':{'StreamEnabled':true,'StreamViewType':'NEW_IMAGE'}}";
+	const char *on = "{'TableName':'tab','StreamSpecification':{'StreamEnabled':true,'"
+			 "StreamViewType':'NEW_IMAGE'}}";
 	struct table *table;
 	struct err err = err_in(servers->arena);
 
 	put(servers, A, "ab");
 	CHECK(step(servers, A, false));
-	CHECK_INT(catalog_get(servers->of[A].service.catalog, (struct ns){STR("000000000000"), STR("us-east-1")}, STR("tab"), clock_ms, &table, &err), OK);
+	CHECK_INT(catalog_get(servers->of[A].service.catalog,
+			      (struct ns){STR("000000000000"), STR("us-east-1")}, STR("tab"),
+			      clock_ms, &table, &err),
+		  OK);
 	uint64_t number = table->identity.number;
 	CHECK_INT(stream_rotate(servers->of[A].store, table, clock_ms, &err), OK);
 	table_unref(table);
@@ -248,7 +273,9 @@ TEST(from_shard_to_shard_to_stream_to_table)
 	check_read(servers, "abcdefgh");
 	/* the row of the deleted table went with it */
 	struct stream_position position;
-	CHECK_INT(stream_position_get(servers->of[A].store, servers->arena, number, STR("http://there"), &position, &err), OK);
+	CHECK_INT(stream_position_get(servers->of[A].store, servers->arena, number,
+				      STR("http://there"), &position, &err),
+		  OK);
 	CHECK_INT(position.stream, 0);
 	/* the other one, which had not read yet, is where the first is */
 	real_now += LENGTH;
@@ -284,7 +311,11 @@ TEST(a_store_that_fails_leaves_nothing_out)
 	put(servers, A, "a");
 	CHECK(step(servers, A, false));
 	put(servers, A, keys);
-	optimistic_db_fail(servers->db, &(struct optimistic_faults){.conflict = 200, .unavailable = 200, .unknown_done = 150, .unknown_lost = 150, .seed = 7});
+	optimistic_db_fail(servers->db, &(struct optimistic_faults){.conflict = 200,
+								    .unavailable = 200,
+								    .unknown_done = 150,
+								    .unknown_lost = 150,
+								    .seed = 7});
 	for (int i = 0; i < 400; i++) {
 		step(servers, i % SERVERS, i % 5 == 0);
 		real_now += LENGTH / 3;
@@ -310,7 +341,10 @@ static void rotate(struct servers *servers)
 	struct err err = err_in(servers->arena);
 	struct table *table;
 
-	CHECK_INT(catalog_get(servers->of[A].service.catalog, (struct ns){STR("000000000000"), STR("us-east-1")}, STR("tab"), clock_ms, &table, &err), OK);
+	CHECK_INT(catalog_get(servers->of[A].service.catalog,
+			      (struct ns){STR("000000000000"), STR("us-east-1")}, STR("tab"),
+			      clock_ms, &table, &err),
+		  OK);
 	CHECK_INT(stream_rotate(servers->of[A].store, table, clock_ms, &err), OK);
 	table_unref(table);
 }
@@ -337,8 +371,9 @@ static void check_times(struct servers *servers, const char *keys, unsigned leas
 #define SAVE_CALLS 5
 
 /*
- * One call of the store fails, each time a later one. What the store does not say is not absent: rows stay, so no record is left out, also by a server that
- * would begin behind the newest record if it had no row; and a record comes again only where its position could not be saved.
+ * One call of the store fails, each time a later one. What the store does not say is not absent:
+ * rows stay, so no record is left out, also by a server that would begin behind the newest record
+ * if it had no row; and a record comes again only where its position could not be saved.
  */
 static void read_where_calls_fail(uint32_t shards, bool is_started_again)
 {
@@ -381,7 +416,8 @@ TEST(all_shards_have_their_turns)
 {
 	struct servers *servers = servers_with(4);
 	const char *off = "{'TableName':'tab','StreamSpecification':{'StreamEnabled':false}}";
-	const char *on = "{'TableName':'tab','StreamSpecification':{'StreamEnabled':true,'StreamViewType':'NEW_IMAGE'}}";
+	const char *on = "{'TableName':'tab','StreamSpecification':{'StreamEnabled':true,'"
+			 "StreamViewType':'NEW_IMAGE'}}";
 
 	put(servers, A, LETTERS);
 	for (int i = 0; i < 6; i++)
@@ -435,7 +471,11 @@ TEST(a_store_that_fails_leaves_nothing_out_of_any_shard)
 	put(servers, A, LETTERS);
 	rotate(servers);
 	put(servers, A, "0123456789");
-	optimistic_db_fail(servers->db, &(struct optimistic_faults){.conflict = 200, .unavailable = 200, .unknown_done = 150, .unknown_lost = 150, .seed = 7});
+	optimistic_db_fail(servers->db, &(struct optimistic_faults){.conflict = 200,
+								    .unavailable = 200,
+								    .unknown_done = 150,
+								    .unknown_lost = 150,
+								    .seed = 7});
 	for (int i = 0; i < 400; i++) {
 		step(servers, i % SERVERS, i % 5 == 0);
 		real_now += LENGTH / 3;
@@ -449,9 +489,13 @@ TEST(a_store_that_fails_leaves_nothing_out_of_any_shard)
 	servers_free(servers);
 }
 
-TEST_MAIN(TEST_CASE(one_of_two_servers_reads), TEST_CASE(the_other_goes_on_from_the_row), TEST_CASE(what_ends_well_is_given_back),
-	  TEST_CASE(a_position_lasts_and_counts_before_where_reading_begins), TEST_CASE(from_shard_to_shard_to_stream_to_table),
-	  TEST_CASE(what_is_trimmed_is_passed_over), TEST_CASE(a_store_that_fails_leaves_nothing_out),
+TEST_MAIN(TEST_CASE(one_of_two_servers_reads), TEST_CASE(the_other_goes_on_from_the_row),
+	  TEST_CASE(what_ends_well_is_given_back),
+	  TEST_CASE(a_position_lasts_and_counts_before_where_reading_begins),
+	  TEST_CASE(from_shard_to_shard_to_stream_to_table),
+	  TEST_CASE(what_is_trimmed_is_passed_over),
+	  TEST_CASE(a_store_that_fails_leaves_nothing_out),
 	  TEST_CASE(a_store_that_fails_is_not_a_table_that_is_gone),
-	  TEST_CASE(all_shards_have_their_turns), TEST_CASE(a_reader_of_what_is_new_reads_none_of_what_was_before_in_any_shard),
+	  TEST_CASE(all_shards_have_their_turns),
+	  TEST_CASE(a_reader_of_what_is_new_reads_none_of_what_was_before_in_any_shard),
 	  TEST_CASE(a_store_that_fails_leaves_nothing_out_of_any_shard))

@@ -1,6 +1,7 @@
 /*
- * Event filtering patterns. What is marked AWS is expected as LocalStack's tests (test_lambda_integration_dynamodbstreams) found it there; the rest
- * is the table "Filter rule syntax" of the Lambda Developer Guide.
+ * Event filtering patterns. What is marked AWS is expected as LocalStack's tests
+ * (test_lambda_integration_dynamodbstreams) found it there; the rest is the table "Filter rule
+ * syntax" of the Lambda Developer Guide.
  */
 #include "server/push/filter.h"
 
@@ -45,7 +46,8 @@ TEST(patterns_and_records)
 		{"{'eventName':['INSERT']}", "{'eventName':'INSERT'}", true},
 		{"{'eventName':['INSERT']}", "{'eventName':'MODIFY'}", false},
 		{"{'eventName':['INSERT','MODIFY']}", "{'eventName':'MODIFY'}", true},
-		{"{'eventName':['INSERT'],'eventSource':['aws:dynamodb']}", "{'eventName':'INSERT','eventSource':'aws:dynamodb'}", true},
+		{"{'eventName':['INSERT'],'eventSource':['aws:dynamodb']}",
+		 "{'eventName':'INSERT','eventSource':'aws:dynamodb'}", true},
 		{"{'n':{'k':{'S':['v']}}}", "{'n':{'k':{'S':'v'}}}", true},
 		{"{'n':{'k':{'S':['v']}}}", "{'n':{}}", false},
 		{"{'n':{'k':['v']}}", "{'n':{'k':{'S':'v'}}}", false},
@@ -54,10 +56,14 @@ TEST(patterns_and_records)
 		{"{'n':{'k':[{'exists':true}]}}", "{'n':{'k':{'S':'v'}}}", false},
 		{"{'n':{'k':[{'exists':false}]}}", "{'n':{'k':{'S':'v'}}}", true},
 		{"{'n':{'k':[{'exists':false}]}}", "{'n':{}}", true},
-		{"{'n':{'k':{'N':[{'numeric':['>',100]},{'anything-but':'101'}]}}}", "{'n':{'k':{'N':'42'}}}", true},
-		{"{'n':{'k':{'N':[{'numeric':['>',100]},{'anything-but':'101'}]}}}", "{'n':{'k':{'N':'101'}}}", false},
-		{"{'n':{'k':{'S':[{'prefix':'us-1'}]}}}", "{'n':{'k':{'S':'us-1-other-suffix'}}}", true},
-		{"{'n':{'k':{'S':[{'prefix':'us-1'}]}}}", "{'n':{'k':{'S':'other-suffix'}}}", false},
+		{"{'n':{'k':{'N':[{'numeric':['>',100]},{'anything-but':'101'}]}}}",
+		 "{'n':{'k':{'N':'42'}}}", true},
+		{"{'n':{'k':{'N':[{'numeric':['>',100]},{'anything-but':'101'}]}}}",
+		 "{'n':{'k':{'N':'101'}}}", false},
+		{"{'n':{'k':{'S':[{'prefix':'us-1'}]}}}", "{'n':{'k':{'S':'us-1-other-suffix'}}}",
+		 true},
+		{"{'n':{'k':{'S':[{'prefix':'us-1'}]}}}", "{'n':{'k':{'S':'other-suffix'}}}",
+		 false},
 		{"{'at':[{'numeric':['>',0]}]}", "{'at':1678831218}", true},
 		/* the guide's table */
 		{"{'a':[null]}", "{'a':null}", true},
@@ -105,7 +111,8 @@ TEST(patterns_and_records)
 
 TEST(filters_of_tables)
 {
-	struct str criteria = STR("{\"a\":{\"Filters\":[{\"Pattern\":\"{\\\"x\\\":[1]}\"},{\"Pattern\":\"{\\\"y\\\":[1]}\"}]},\"b\":{\"Filters\":[]}}");
+	struct str criteria = STR("{\"a\":{\"Filters\":[{\"Pattern\":\"{\\\"x\\\":[1]}\"},{"
+				  "\"Pattern\":\"{\\\"y\\\":[1]}\"}]},\"b\":{\"Filters\":[]}}");
 	struct err err = err_in(arena);
 	const struct json *json;
 	struct filter filter;
@@ -113,22 +120,45 @@ TEST(filters_of_tables)
 
 	CHECK(filter_read(arena, criteria, STR("a"), &filter, &problem));
 	CHECK_INT(filter.n, 2);
-	CHECK(json_parse(arena, STR("{\"y\":1}"), &json, &err) == OK && filter_passes(&filter, arena, json));
-	CHECK(json_parse(arena, STR("{\"z\":1}"), &json, &err) == OK && !filter_passes(&filter, arena, json));
-	CHECK(filter_read(arena, criteria, STR("b"), &filter, &problem) && filter_passes(&filter, arena, json));
-	CHECK(filter_read(arena, criteria, STR("c"), &filter, &problem) && filter_passes(&filter, arena, json));
-	CHECK(filter_read(arena, STR("{}"), STR("c"), &filter, &problem) && filter_passes(&filter, arena, json));
+	CHECK(json_parse(arena, STR("{\"y\":1}"), &json, &err) == OK &&
+	      filter_passes(&filter, arena, json));
+	CHECK(json_parse(arena, STR("{\"z\":1}"), &json, &err) == OK &&
+	      !filter_passes(&filter, arena, json));
+	CHECK(filter_read(arena, criteria, STR("b"), &filter, &problem) &&
+	      filter_passes(&filter, arena, json));
+	CHECK(filter_read(arena, criteria, STR("c"), &filter, &problem) &&
+	      filter_passes(&filter, arena, json));
+	CHECK(filter_read(arena, STR("{}"), STR("c"), &filter, &problem) &&
+	      filter_passes(&filter, arena, json));
 }
 
 /* AWS: CreateEventSourceMapping refuses them: "Invalid filter pattern definition." */
 TEST(what_is_no_filter_is_named)
 {
 	static const char *const patterns[] = {
-		"single-string", "[{\"eventName\": [\"INSERT\"=123}]", "{}", "[]", "{\"a\":\"b\"}", "{\"a\":[]}", "{\"a\":{}}", "{\"a\":[[1]]}", "{\"a\":[{}]}",
-		"{\"a\":[{\"prefix\":1}]}", "{\"a\":[{\"prefix\":\"x\",\"suffix\":\"y\"}]}", "{\"a\":[{\"near\":\"x\"}]}", "{\"a\":[{\"exists\":\"yes\"}]}",
-		"{\"a\":[{\"numeric\":[]}]}", "{\"a\":[{\"numeric\":[\">\"]}]}", "{\"a\":[{\"numeric\":[\"~\",1]}]}", "{\"a\":[{\"numeric\":[\">\",\"1\"]}]}",
-		"{\"a\":[{\"anything-but\":[]}]}", "{\"a\":[{\"anything-but\":[[]]}]}", "{\"a\":[{\"anything-but\":{\"numeric\":[\">\",1]}}]}",
-		"{\"$or\":[]}", "{\"$or\":[1]}", "{\"$or\":{\"a\":\"b\"}}",
+		"single-string",
+		"[{\"eventName\": [\"INSERT\"=123}]",
+		"{}",
+		"[]",
+		"{\"a\":\"b\"}",
+		"{\"a\":[]}",
+		"{\"a\":{}}",
+		"{\"a\":[[1]]}",
+		"{\"a\":[{}]}",
+		"{\"a\":[{\"prefix\":1}]}",
+		"{\"a\":[{\"prefix\":\"x\",\"suffix\":\"y\"}]}",
+		"{\"a\":[{\"near\":\"x\"}]}",
+		"{\"a\":[{\"exists\":\"yes\"}]}",
+		"{\"a\":[{\"numeric\":[]}]}",
+		"{\"a\":[{\"numeric\":[\">\"]}]}",
+		"{\"a\":[{\"numeric\":[\"~\",1]}]}",
+		"{\"a\":[{\"numeric\":[\">\",\"1\"]}]}",
+		"{\"a\":[{\"anything-but\":[]}]}",
+		"{\"a\":[{\"anything-but\":[[]]}]}",
+		"{\"a\":[{\"anything-but\":{\"numeric\":[\">\",1]}}]}",
+		"{\"$or\":[]}",
+		"{\"$or\":[1]}",
+		"{\"$or\":{\"a\":\"b\"}}",
 	};
 	struct filter filter;
 	struct str problem;
@@ -159,7 +189,9 @@ TEST(what_is_no_filter_is_named)
 
 int main(void)
 {
-	static const struct test_case cases[] = {TEST_CASE(patterns_and_records), TEST_CASE(filters_of_tables), TEST_CASE(what_is_no_filter_is_named)};
+	static const struct test_case cases[] = {TEST_CASE(patterns_and_records),
+						 TEST_CASE(filters_of_tables),
+						 TEST_CASE(what_is_no_filter_is_named)};
 
 	arena = arena_new(1 << 20);
 	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));

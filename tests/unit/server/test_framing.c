@@ -29,7 +29,10 @@ TEST(a_head_that_can_be_read_in_one_way_is_good)
 		{"HTTP/1.1", {HOST, {"content-length", "0012"}}, 12, true},
 		{"HTTP/1.1", {HOST, {"Content-Length", "18446744073709551616"}}, UINT64_MAX, true},
 		{"HTTP/1.1", {HOST, {"TRANSFER-ENCODING", "Chunked"}}, 0, true},
-		{"HTTP/1.1", {HOST, {"Content", "Content-Length"}, {"Transfer", "-Encoding"}}, 0, false},
+		{"HTTP/1.1",
+		 {HOST, {"Content", "Content-Length"}, {"Transfer", "-Encoding"}},
+		 0,
+		 false},
 		{"HTTP/1.0", {{"Content-Length", "2"}}, 2, true},
 	};
 
@@ -47,12 +50,20 @@ TEST(what_other_servers_may_read_in_another_way_is_bad)
 	static const struct {
 		const char *target, *version, *lines[MOST][2];
 	} cases[] = {
-		{"/", "HTTP/1.1", {HOST, {"Content-Length", "4"}, {"Transfer-Encoding", "chunked"}}},
+		{"/",
+		 "HTTP/1.1",
+		 {HOST, {"Content-Length", "4"}, {"Transfer-Encoding", "chunked"}}},
 		{"/", "HTTP/1.1", {HOST, {"Content-Length", "2"}, {"content-length", "2"}}},
-		{"/", "HTTP/1.1", {HOST, {"Transfer-Encoding", "chunked"}, {"Transfer-Encoding", "chunked"}}},
+		{"/",
+		 "HTTP/1.1",
+		 {HOST, {"Transfer-Encoding", "chunked"}, {"Transfer-Encoding", "chunked"}}},
 		{"/", "HTTP/1.1", {HOST, {"Transfer-Encoding", "gzip, chunked"}}},
 		{"/", "HTTP/1.1", {HOST, {"Transfer-Encoding", "\vchunked"}}},
-		{"/", "HTTP/1.1", {HOST, {"Transfer-Encoding chunked", "x"}}}, /* as libmicrohttpd hands out a folded line */
+		{"/",
+		 "HTTP/1.1",
+		 {HOST,
+		  {"Transfer-Encoding chunked",
+		   "x"}}}, /* as libmicrohttpd hands out a folded line */
 		{"/", "HTTP/1.1", {HOST, {"Content-Length2", "2"}}},
 		{"/", "HTTP/1.1", {HOST, {"Content-Length ", "2"}}},
 		{"/", "HTTP/1.1", {HOST, {"Content-Length\t", "2"}}},
@@ -81,11 +92,17 @@ TEST(a_head_says_who_sent_it)
 	static const char *const origin[][2] = {HOST, {"origin", "http://x"}, {NULL, NULL}};
 	static const char *const site[][2] = {HOST, {"SEC-FETCH-Site", "none"}, {NULL, NULL}};
 	static const char *const explain[][2] = {HOST, {"X-Dynalith-Explain", "1"}, {NULL, NULL}};
-	static const char *const none[][2] = {HOST, {"X-Dynalith-Explain", "0"}, {"Sec", "Fetch"}, {NULL, NULL}};
+	static const char *const none[][2] = {
+		HOST, {"X-Dynalith-Explain", "0"}, {"Sec", "Fetch"}, {NULL, NULL}};
 
-	CHECK(judge("/", "HTTP/1.1", origin).is_from_browser && judge("/", "HTTP/1.1", site).is_from_browser);
-	CHECK(judge("/", "HTTP/1.1", explain).is_explained && !judge("/", "HTTP/1.1", explain).is_from_browser);
-	CHECK(!judge("/", "HTTP/1.1", none).is_explained && !judge("/", "HTTP/1.1", none).is_from_browser);
+	CHECK(judge("/", "HTTP/1.1", origin).is_from_browser &&
+	      judge("/", "HTTP/1.1", site).is_from_browser);
+	CHECK(judge("/", "HTTP/1.1", explain).is_explained &&
+	      !judge("/", "HTTP/1.1", explain).is_from_browser);
+	CHECK(!judge("/", "HTTP/1.1", none).is_explained &&
+	      !judge("/", "HTTP/1.1", none).is_from_browser);
 }
 
-TEST_MAIN(TEST_CASE(a_head_that_can_be_read_in_one_way_is_good), TEST_CASE(what_other_servers_may_read_in_another_way_is_bad), TEST_CASE(a_head_says_who_sent_it))
+TEST_MAIN(TEST_CASE(a_head_that_can_be_read_in_one_way_is_good),
+	  TEST_CASE(what_other_servers_may_read_in_another_way_is_bad),
+	  TEST_CASE(a_head_says_who_sent_it))

@@ -44,17 +44,20 @@ TEST(any_number_of_lines_is_kept_in_order)
 	struct headers headers = {0};
 
 	for (int i = 0; i < 200; i++)
-		headers_add(&headers, arena, str_printf(arena, "n%d", i), str_printf(arena, "%d", i));
+		headers_add(&headers, arena, str_printf(arena, "n%d", i),
+			    str_printf(arena, "%d", i));
 	CHECK_INT(headers.n, 200);
 	for (int i = 0; i < 200; i++)
-		CHECK_STR(headers_first(&headers, str_printf(arena, "N%d", i)), str_printf(arena, "%d", i).p);
+		CHECK_STR(headers_first(&headers, str_printf(arena, "N%d", i)),
+			  str_printf(arena, "%d", i).p);
 	arena_free(arena);
 }
 
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(names_match_in_any_case_and_whole), TEST_CASE(several_lines_have_a_first_and_a_whole),
+		TEST_CASE(names_match_in_any_case_and_whole),
+		TEST_CASE(several_lines_have_a_first_and_a_whole),
 		TEST_CASE(any_number_of_lines_is_kept_in_order),
 	};
 

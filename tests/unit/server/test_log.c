@@ -29,7 +29,8 @@ static const char *end(int pipes[2], int saved)
 	return text;
 }
 
-static const char *event(enum log_level level, const char *message, const struct log_field *fields, size_t n)
+static const char *event(enum log_level level, const char *message, const struct log_field *fields,
+			 size_t n)
 {
 	int pipes[2], saved = begin(pipes);
 
@@ -38,7 +39,10 @@ static const char *event(enum log_level level, const char *message, const struct
 }
 
 static const struct log_field fields[] = {
-	{"operation", STR_INIT("PutItem"), false}, {"status", STR_INIT("200"), true}, {"absent", {NULL, 0}, false}, {"text", STR_INIT("a \"b\"\\\n\x01"), false},
+	{"operation", STR_INIT("PutItem"), false},
+	{"status", STR_INIT("200"), true},
+	{"absent", {NULL, 0}, false},
+	{"text", STR_INIT("a \"b\"\\\n\x01"), false},
 };
 
 TEST(logfmt)
@@ -46,7 +50,8 @@ TEST(logfmt)
 	log_configure(LOG_INFO, false);
 	const char *line = event(LOG_INFO, "it \"works\"", fields, 4);
 	CHECK(strncmp(line, "time=20", 7) == 0);
-	CHECK(strstr(line, "Z level=info msg=\"it \\\"works\\\"\" operation=PutItem status=200 text=\"a \\\"b\\\"\\\\\\n\\u0001\"\n") != NULL);
+	CHECK(strstr(line, "Z level=info msg=\"it \\\"works\\\"\" operation=PutItem status=200 "
+			   "text=\"a \\\"b\\\"\\\\\\n\\u0001\"\n") != NULL);
 	CHECK_STR(str_of(event(LOG_DEBUG, "no", NULL, 0)), "");
 }
 
@@ -55,7 +60,8 @@ TEST(json)
 	log_configure(LOG_DEBUG, true);
 	const char *line = event(LOG_DEBUG, "x", fields, 4);
 	CHECK(strncmp(line, "{\"time\":\"20", 11) == 0);
-	CHECK(strstr(line, "Z\",\"level\":\"debug\",\"msg\":\"x\",\"operation\":\"PutItem\",\"status\":200,\"text\":\"a \\\"b\\\"\\\\\\n\\u0001\"}\n") != NULL);
+	CHECK(strstr(line, "Z\",\"level\":\"debug\",\"msg\":\"x\",\"operation\":\"PutItem\","
+			   "\"status\":200,\"text\":\"a \\\"b\\\"\\\\\\n\\u0001\"}\n") != NULL);
 	CHECK(strstr(event(LOG_INFO, "\xff \xc3\xa4", NULL, 0), "\"msg\":\"? ??\"}") != NULL);
 	CHECK(strstr(event(LOG_INFO, "\xc3\xa4", NULL, 0), "\"msg\":\"\xc3\xa4\"}") != NULL);
 }
@@ -110,7 +116,8 @@ static void *speak(void *context)
 TEST(lines_of_a_thread_and_those_it_starts_go_where_it_says)
 {
 	char kept[256] = "", words[] = "from a thread";
-	const struct log_sink sink = {.level = LOG_WARN, .is_json = true, .write = keep, .context = kept};
+	const struct log_sink sink = {
+		.level = LOG_WARN, .is_json = true, .write = keep, .context = kept};
 	pthread_t thread;
 	int pipes[2], saved = begin(pipes);
 
@@ -122,8 +129,12 @@ TEST(lines_of_a_thread_and_those_it_starts_go_where_it_says)
 	CHECK(log_use(NULL) == &sink);
 	log_line(LOG_INFO, "for stderr");
 	const char *printed = end(pipes, saved);
-	CHECK(strncmp(kept, "1 {\"time\":", 10) == 0 && strstr(kept, "\"msg\":\"from a thread\"}\n"));
-	CHECK(strstr(printed, "for stderr") && !strstr(printed, "thread") && !strstr(printed, "below"));
+	CHECK(strncmp(kept, "1 {\"time\":", 10) == 0 &&
+	      strstr(kept, "\"msg\":\"from a thread\"}\n"));
+	CHECK(strstr(printed, "for stderr") && !strstr(printed, "thread") &&
+	      !strstr(printed, "below"));
 }
 
-TEST_MAIN(TEST_CASE(lines_of_a_thread_and_those_it_starts_go_where_it_says), TEST_CASE(a_full_pipe_takes_no_line_and_no_time), TEST_CASE(logfmt), TEST_CASE(json), TEST_CASE(a_long_line_stays_well_formed))
+TEST_MAIN(TEST_CASE(lines_of_a_thread_and_those_it_starts_go_where_it_says),
+	  TEST_CASE(a_full_pipe_takes_no_line_and_no_time), TEST_CASE(logfmt), TEST_CASE(json),
+	  TEST_CASE(a_long_line_stays_well_formed))

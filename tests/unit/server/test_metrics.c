@@ -2,7 +2,8 @@
 
 #include "tests/unit/test.h"
 
-static const struct metrics_gauges gauges = {.version = STR_INIT("1"), .store = STR_INIT("a\\b\"c\nd")};
+static const struct metrics_gauges gauges = {.version = STR_INIT("1"),
+					     .store = STR_INIT("a\\b\"c\nd")};
 
 static const struct op *find_op(const char *name)
 {
@@ -31,7 +32,8 @@ TEST(errors_of_one_name_are_one_series)
 TEST(requests_are_counted_over_all_threads)
 {
 	struct metrics *metrics = metrics_new();
-	const struct op_response response = {.op = find_op("GetItem"), .code = OK}, other = {.op = NULL, .code = ERR_INTERNAL};
+	const struct op_response response = {.op = find_op("GetItem"), .code = OK},
+				 other = {.op = NULL, .code = ERR_INTERNAL};
 
 	CHECK_INT(metrics_requests(metrics), 0);
 	for (int i = 0; i < 10; i++)
@@ -45,7 +47,8 @@ TEST(labels_are_escaped)
 	struct metrics *metrics = metrics_new();
 	struct arena *arena = arena_new(0);
 
-	CHECK(str_contains(metrics_text(metrics, &gauges, arena), STR("{version=\"1\",store=\"a\\\\b\\\"c\\nd\"} 1\n")));
+	CHECK(str_contains(metrics_text(metrics, &gauges, arena),
+			   STR("{version=\"1\",store=\"a\\\\b\\\"c\\nd\"} 1\n")));
 	arena_free(arena);
 	metrics_free(metrics);
 }
@@ -68,12 +71,18 @@ TEST(buckets_hold_all_up_to_their_bound)
 	CHECK(str_contains(text, STR(TIME "_bucket{operation=\"PutItem\",le=\"10\"} 2\n")));
 	CHECK(str_contains(text, STR(TIME "_bucket{operation=\"PutItem\",le=\"+Inf\"} 3\n")));
 	CHECK(str_contains(text, STR(TIME "_count{operation=\"PutItem\"} 3\n")));
-	CHECK(str_contains(text, STR("dynalith_consumed_capacity_units_total{operation=\"PutItem\",kind=\"read\"} 1.5\n")));
-	CHECK(str_contains(text, STR("dynalith_consumed_capacity_units_total{operation=\"PutItem\",kind=\"write\"} 9\n")));
-	CHECK(str_contains(text, STR("dynalith_store_write_seconds_bucket{step=\"commit\",le=\"0.00001\"} 1\n")));
+	CHECK(str_contains(text, STR("dynalith_consumed_capacity_units_total{operation=\"PutItem\","
+				     "kind=\"read\"} 1.5\n")));
+	CHECK(str_contains(text, STR("dynalith_consumed_capacity_units_total{operation=\"PutItem\","
+				     "kind=\"write\"} 9\n")));
+	CHECK(str_contains(
+		text,
+		STR("dynalith_store_write_seconds_bucket{step=\"commit\",le=\"0.00001\"} 1\n")));
 	CHECK(str_contains(text, STR("dynalith_store_write_seconds_count{step=\"begin\"} 0\n")));
 	arena_free(arena);
 	metrics_free(metrics);
 }
 
-TEST_MAIN(TEST_CASE(errors_of_one_name_are_one_series), TEST_CASE(requests_are_counted_over_all_threads), TEST_CASE(labels_are_escaped), TEST_CASE(buckets_hold_all_up_to_their_bound))
+TEST_MAIN(TEST_CASE(errors_of_one_name_are_one_series),
+	  TEST_CASE(requests_are_counted_over_all_threads), TEST_CASE(labels_are_escaped),
+	  TEST_CASE(buckets_hold_all_up_to_their_bound))

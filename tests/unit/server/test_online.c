@@ -1,4 +1,5 @@
-/* Check and backup while the server runs, over a store whose backend has no files of its own to look at. */
+/* Check and backup while the server runs, over a store whose backend has no files of its own to
+ * look at. */
 #include "server/tools/online.h"
 #include "tests/unit/test.h"
 
@@ -11,7 +12,8 @@ TEST(a_store_without_maintenance_is_not_copied)
 	struct str answer;
 	bool is_bytes = false;
 
-	CHECK_INT(online_backup(online, arena, STR_ABSENT, STR_ABSENT, &is_bytes, &answer, &err), ERR_REQUEST);
+	CHECK_INT(online_backup(online, arena, STR_ABSENT, STR_ABSENT, &is_bytes, &answer, &err),
+		  ERR_REQUEST);
 	CHECK(str_is_set(err.message) && !is_bytes);
 	online_free(online);
 	arena_free(arena);

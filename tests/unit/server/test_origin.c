@@ -43,13 +43,16 @@ TEST(origins_of_a_list)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		CHECK(origin_is_listed(rows[i].list, false, str_of(rows[i].origin)) == rows[i].is_listed);
-		CHECK(origin_is_listed(rows[i].list, true, str_of(rows[i].origin)) == rows[i].is_listed_for_own);
+		CHECK(origin_is_listed(rows[i].list, false, str_of(rows[i].origin)) ==
+		      rows[i].is_listed);
+		CHECK(origin_is_listed(rows[i].list, true, str_of(rows[i].origin)) ==
+		      rows[i].is_listed_for_own);
 	}
 	CHECK(!origin_is_listed("*", false, STR_ABSENT));
 }
 
-/* Requests by what they say of themselves: origin, Sec-Fetch-Site, its other three in one, host, Accept-Language. */
+/* Requests by what they say of themselves: origin, Sec-Fetch-Site, its other three in one, host,
+ * Accept-Language. */
 struct row {
 	const char *origin, *site, *mode, *host, *language;
 	bool is_get, may;
@@ -59,8 +62,12 @@ static void check_rows(const char *list, bool is_own_page, const struct row *row
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct row *r = &rows[i];
-		struct origin_signs signs = {.origin = str_of(r->origin), .site = str_of(r->site), .mode = str_of(r->mode), .host = str_of(r->host),
-					     .language = str_of(r->language), .is_get = r->is_get};
+		struct origin_signs signs = {.origin = str_of(r->origin),
+					     .site = str_of(r->site),
+					     .mode = str_of(r->mode),
+					     .host = str_of(r->host),
+					     .language = str_of(r->language),
+					     .is_get = r->is_get};
 
 		if (origin_may_call(list, is_own_page, &signs) != r->may)
 			printf("row %zu\n", i);
@@ -68,7 +75,8 @@ static void check_rows(const char *list, bool is_own_page, const struct row *row
 	}
 }
 
-#define CHECK_ROWS(list, is_own_page, rows) check_rows(list, is_own_page, rows, sizeof(rows) / sizeof((rows)[0]))
+#define CHECK_ROWS(list, is_own_page, rows)                                                        \
+	check_rows(list, is_own_page, rows, sizeof(rows) / sizeof((rows)[0]))
 
 TEST(who_may_call_by_default)
 {
@@ -77,11 +85,12 @@ TEST(who_may_call_by_default)
 		{NULL, NULL, NULL, "dynamo.example.com:8000", NULL, false, true},
 		{NULL, NULL, NULL, "dynamo.example.com:8000", NULL, true, true},
 		{NULL, NULL, NULL, NULL, NULL, true, true},
-		{NULL, NULL, "cors", "dynalith:8000", "*", false, true},          /* Node.js' fetch */
+		{NULL, NULL, "cors", "dynalith:8000", "*", false, true}, /* Node.js' fetch */
 		{NULL, NULL, "cors", "db.svc.cluster.local:8000", "*", true, true},
-		{NULL, NULL, NULL, "dynalith:8000", "en", true, true},             /* no name of the world's */
+		{NULL, NULL, NULL, "dynalith:8000", "en", true, true}, /* no name of the world's */
 		/* pages of other sites */
-		{"http://evil.example", "cross-site", "no-cors", "localhost:8000", "en", false, false},
+		{"http://evil.example", "cross-site", "no-cors", "localhost:8000", "en", false,
+		 false},
 		{"http://evil.example", NULL, NULL, "localhost:8000", NULL, false, false},
 		{"null", "cross-site", "cors", "localhost:8000", "en", false, false},
 		{"", NULL, NULL, "localhost:8000", NULL, false, false},
@@ -91,7 +100,8 @@ TEST(who_may_call_by_default)
 		{NULL, NULL, "no-cors", "evil.example:8000", NULL, true, false},
 		{NULL, "", NULL, "localhost:8000", NULL, true, false},
 		/* rebound */
-		{"http://evil.example:8000", "same-origin", "cors", "evil.example:8000", "en", false, false},
+		{"http://evil.example:8000", "same-origin", "cors", "evil.example:8000", "en",
+		 false, false},
 		{"http://evil.example:8000", NULL, NULL, "evil.example:8000", "en", false, false},
 		{NULL, "same-origin", "cors", "evil.example:8000", "en", true, false},
 		{NULL, NULL, NULL, "evil.example:8000", "en", true, false},
@@ -99,9 +109,11 @@ TEST(who_may_call_by_default)
 		{NULL, "none", "navigate", "evil.example:8000", "en", false, false},
 		/* pages of this machine, and the user */
 		{"http://localhost:3000", "same-site", "cors", "localhost:8000", "en", false, true},
-		{"http://localhost:3000", "cross-site", "cors", "127.0.0.1:8000", "en", false, true},
+		{"http://localhost:3000", "cross-site", "cors", "127.0.0.1:8000", "en", false,
+		 true},
 		{"http://[::1]:3000", "cross-site", "cors", "127.0.0.1:8000", "en", false, true},
-		{"http://localhost:8000", "same-origin", "cors", "localhost:8000", "en", false, true},
+		{"http://localhost:8000", "same-origin", "cors", "localhost:8000", "en", false,
+		 true},
 		{NULL, "same-origin", "cors", "localhost:8000", "en", true, true},
 		{NULL, "same-site", "no-cors", "localhost:8000", "en", true, true},
 		{NULL, "none", "navigate", "localhost:8000", "en", true, true},
@@ -121,8 +133,10 @@ TEST(who_may_call_where_origins_are_named)
 {
 	static const struct row rows[] = {
 		{"http://app.example", "cross-site", "cors", "localhost:8000", "en", false, true},
-		{"http://localhost:3000", "same-site", "cors", "localhost:8000", "en", false, false},
-		{"http://localhost:8000", "same-origin", "cors", "localhost:8000", "en", false, true},
+		{"http://localhost:3000", "same-site", "cors", "localhost:8000", "en", false,
+		 false},
+		{"http://localhost:8000", "same-origin", "cors", "localhost:8000", "en", false,
+		 true},
 		{NULL, "same-site", "no-cors", "localhost:8000", "en", true, false},
 		{"https://db.example", "same-origin", "cors", "db.example", "en", false, true},
 		{NULL, "same-origin", "cors", "db.example", "en", true, true},
@@ -145,5 +159,6 @@ TEST(all_may_call_the_api_where_all_are_allowed)
 	CHECK_ROWS("*", false, rows);
 }
 
-TEST_MAIN(TEST_CASE(origins_of_a_list), TEST_CASE(who_may_call_by_default), TEST_CASE(who_may_call_where_origins_are_named),
+TEST_MAIN(TEST_CASE(origins_of_a_list), TEST_CASE(who_may_call_by_default),
+	  TEST_CASE(who_may_call_where_origins_are_named),
 	  TEST_CASE(all_may_call_the_api_where_all_are_allowed))

@@ -1,4 +1,5 @@
-/* How many cores a process may use: those of its affinity, as far as the quota of its container goes; and how they are used. */
+/* How many cores a process may use: those of its affinity, as far as the quota of its container
+ * goes; and how they are used. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -59,7 +60,8 @@ TEST(affinity_counts)
 }
 
 /* Two threads on one core: each waits while the other runs. */
-TEST_MAIN(TEST_CASE(a_quota_counts_in_whole_cores), TEST_CASE(what_is_no_quota_limits_nothing), TEST_CASE(affinity_counts))
+TEST_MAIN(TEST_CASE(a_quota_counts_in_whole_cores), TEST_CASE(what_is_no_quota_limits_nothing),
+	  TEST_CASE(affinity_counts))
 
 #else
 

@@ -130,7 +130,8 @@ TEST(the_end_of_what_a_peer_sends_can_be_read)
 	close_fixture(&f);
 }
 
-/* A pipe that nobody writes to: the wait ends by its time, the descriptors are not passed on to other programs, and reading does not block. */
+/* A pipe that nobody writes to: the wait ends by its time, the descriptors are not passed on to
+ * other programs, and reading does not block. */
 TEST(a_pipe_of_ours)
 {
 	struct fixture f = open_fixture();
@@ -151,6 +152,7 @@ TEST(a_pipe_of_ours)
 	close_fixture(&f);
 }
 
-TEST_MAIN(TEST_CASE(what_can_be_read_is_reported_until_it_is_read), TEST_CASE(an_edge_is_reported_once), TEST_CASE(an_edge_ends_with_its_watch),
-	  TEST_CASE(watches_change), TEST_CASE(a_peer_that_is_gone_is_reported_once), TEST_CASE(the_end_of_what_a_peer_sends_can_be_read),
-	  TEST_CASE(a_pipe_of_ours))
+TEST_MAIN(TEST_CASE(what_can_be_read_is_reported_until_it_is_read),
+	  TEST_CASE(an_edge_is_reported_once), TEST_CASE(an_edge_ends_with_its_watch),
+	  TEST_CASE(watches_change), TEST_CASE(a_peer_that_is_gone_is_reported_once),
+	  TEST_CASE(the_end_of_what_a_peer_sends_can_be_read), TEST_CASE(a_pipe_of_ours))

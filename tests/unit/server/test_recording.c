@@ -24,7 +24,10 @@ static const char *record(char *path, size_t lines, size_t every)
 		exit(1);
 	fputs("{\"dynalith_recording\":1,\"values\":\"open\"}\n", file);
 	for (size_t i = 0; i < lines; i++)
-		fprintf(file, "{\"start_us\":%zu,\"end_us\":%zu,\"operation\":\"GetItem\",\"status\":200,\"request\":{\"n\":%zu},\"response\":{\"n\":%zu}}\n", i, i, i / every, i);
+		fprintf(file,
+			"{\"start_us\":%zu,\"end_us\":%zu,\"operation\":\"GetItem\",\"status\":200,"
+			"\"request\":{\"n\":%zu},\"response\":{\"n\":%zu}}\n",
+			i, i, i / every, i);
 	fclose(file);
 	return path;
 }
@@ -35,7 +38,8 @@ static struct difference compare_with(const char *first, const char *second)
 	struct tape *tapes[2] = {NULL, NULL};
 	struct difference difference = {0};
 
-	CHECK(tape_open(first, false, &tapes[0], &err) == OK && tape_open(second, true, &tapes[1], &err) == OK);
+	CHECK(tape_open(first, false, &tapes[0], &err) == OK &&
+	      tape_open(second, true, &tapes[1], &err) == OK);
 	CHECK(difference_print(tapes[0], tapes[1], &difference, &err) == OK);
 	tape_close(tapes[0]);
 	tape_close(tapes[1]);
@@ -47,7 +51,8 @@ TEST(equal_requests_cost_no_more_than_others)
 	static const size_t alike[] = {1, 100, 2 * LINES};
 
 	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++) {
-		char few[] = "/tmp/dynalith-recording-XXXXXX", many[] = "/tmp/dynalith-recording-XXXXXX";
+		char few[] = "/tmp/dynalith-recording-XXXXXX",
+		     many[] = "/tmp/dynalith-recording-XXXXXX";
 		struct difference small, large;
 
 		record(few, LINES, alike[i]);
@@ -55,7 +60,8 @@ TEST(equal_requests_cost_no_more_than_others)
 		small = compare_with(few, few);
 		large = compare_with(many, many);
 		CHECK_INT(small.requests, LINES);
-		CHECK_INT(small.different, 0); /* the first of those that are alike goes with the first */
+		CHECK_INT(small.different,
+			  0); /* the first of those that are alike goes with the first */
 		CHECK_INT(large.different, 0);
 		CHECK(small.steps <= 5 * LINES && large.steps <= 10 * LINES);
 		unlink(few);
@@ -76,38 +82,53 @@ TEST(texts_are_renamed)
 	renamed_add(renamed, STR("quo\"te"), STR("no"));
 	renamed_add(renamed, STR("gone"), STR("a\\b"));
 	renamed_add(renamed, STR("same"), STR("same"));
-	CHECK_STR(renamed_apply(renamed, arena, STR("{\"a\":\"token\",\"token\":[\"token\",\"tokens\",\"\\\"token\",\"gone\"]}")),
-		  "{\"a\":\"another\",\"another\":[\"another\",\"tokens\",\"\\\"token\",\"gone\"]}");
-	CHECK_STR(renamed_apply(renamed, arena, STR("{\"a\":\"token")), "{\"a\":\"another"); /* whatever was recorded */
+	CHECK_STR(
+		renamed_apply(renamed, arena,
+			      STR("{\"a\":\"token\",\"token\":[\"token\",\"tokens\",\"\\\"token\","
+				  "\"gone\"]}")),
+		"{\"a\":\"another\",\"another\":[\"another\",\"tokens\",\"\\\"token\",\"gone\"]}");
+	CHECK_STR(renamed_apply(renamed, arena, STR("{\"a\":\"token")),
+		  "{\"a\":\"another"); /* whatever was recorded */
 	CHECK_STR(renamed_apply(renamed, arena, STR("\"a\\")), "\"a\\");
 	CHECK_STR(renamed_apply(renamed, arena, STR("")), "");
 	renamed_add(renamed, STR("token"), STR("a third"));
-	CHECK_STR(renamed_apply(renamed, arena, STR("[\"token\",\"another\"]")), "[\"a third\",\"another\"]");
+	CHECK_STR(renamed_apply(renamed, arena, STR("[\"token\",\"another\"]")),
+		  "[\"a third\",\"another\"]");
 	for (size_t i = 0; i < 3 * KEPT; i++)
 		renamed_add(renamed, text_of("then", i), text_of("now", i));
-	CHECK_STR(renamed_apply(renamed, arena, STR("[\"token\",\"then 19999\",\"then 20000\",\"then 29999\"]")), "[\"token\",\"then 19999\",\"now 20000\",\"now 29999\"]");
+	CHECK_STR(renamed_apply(renamed, arena,
+				STR("[\"token\",\"then 19999\",\"then 20000\",\"then 29999\"]")),
+		  "[\"token\",\"then 19999\",\"now 20000\",\"now 29999\"]");
 	renamed_free(renamed);
 }
 
 static size_t differences_of(const char *first, const char *second)
 {
-	struct comparison comparison = {.arena = arena, .first = "first", .second = "second", .lines = buf_in(arena)};
+	struct comparison comparison = {
+		.arena = arena, .first = "first", .second = "second", .lines = buf_in(arena)};
 	struct err err = err_in(arena);
 	const struct json *a, *b;
 
-	CHECK(json_parse(arena, str_of(first), &a, &err) == OK && json_parse(arena, str_of(second), &b, &err) == OK);
+	CHECK(json_parse(arena, str_of(first), &a, &err) == OK &&
+	      json_parse(arena, str_of(second), &b, &err) == OK);
 	compare_bodies(&comparison, a, b);
 	return comparison.n;
 }
 
 TEST(order_does_not_matter)
 {
-	CHECK_INT(differences_of("{\"a\":1,\"b\":{\"S\":\"x\"}}", "{\"b\":{\"S\":\"x\"},\"a\":1.0}"), 0);
+	CHECK_INT(
+		differences_of("{\"a\":1,\"b\":{\"S\":\"x\"}}", "{\"b\":{\"S\":\"x\"},\"a\":1.0}"),
+		0);
 	CHECK_INT(differences_of("{\"a\":1,\"b\":2,\"c\":3}", "{\"b\":2,\"a\":1,\"d\":3}"), 2);
 	CHECK_INT(differences_of("{\"a\":1,\"a\":2}", "{\"a\":2}"), 1);
-	CHECK_INT(differences_of("{\"SS\":[\"a\",\"b\",\"c\"]}", "{\"SS\":[\"c\",\"a\",\"b\"]}"), 0);
-	CHECK_INT(differences_of("{\"SS\":[\"a\",\"b\",\"\\u0063\"]}", "{\"SS\":[\"c\",\"a\",\"b\"]}"), 0);
-	CHECK_INT(differences_of("{\"SS\":[\"a\",\"a\",\"b\"]}", "{\"SS\":[\"a\",\"b\",\"b\"]}"), 1);
+	CHECK_INT(differences_of("{\"SS\":[\"a\",\"b\",\"c\"]}", "{\"SS\":[\"c\",\"a\",\"b\"]}"),
+		  0);
+	CHECK_INT(differences_of("{\"SS\":[\"a\",\"b\",\"\\u0063\"]}",
+				 "{\"SS\":[\"c\",\"a\",\"b\"]}"),
+		  0);
+	CHECK_INT(differences_of("{\"SS\":[\"a\",\"a\",\"b\"]}", "{\"SS\":[\"a\",\"b\",\"b\"]}"),
+		  1);
 	CHECK_INT(differences_of("{\"NS\":[\"1\"]}", "{\"NS\":[\"2\"]}"), 1);
 	CHECK_INT(differences_of("{\"L\":[\"a\",\"b\"]}", "{\"L\":[\"b\",\"a\"]}"), 2);
 }
@@ -115,7 +136,9 @@ TEST(order_does_not_matter)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(equal_requests_cost_no_more_than_others), TEST_CASE(texts_are_renamed), TEST_CASE(order_does_not_matter),
+		TEST_CASE(equal_requests_cost_no_more_than_others),
+		TEST_CASE(texts_are_renamed),
+		TEST_CASE(order_does_not_matter),
 	};
 
 	arena = arena_new(1 << 20);

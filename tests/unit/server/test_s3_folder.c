@@ -1,4 +1,5 @@
-/* Buckets that are folders: nothing that is read, written or listed lies outside of them, whatever links there are. */
+/* Buckets that are folders: nothing that is read, written or listed lies outside of them, whatever
+ * links there are. */
 #include "server/transfer/s3.h"
 
 #include <fcntl.h>
@@ -45,14 +46,16 @@ static struct str file_text(const char *name)
 
 static bool put(const char *bucket, const char *key, struct s3_problem *problem)
 {
-	return s3_write(s3, arena, (struct s3_bucket){str_of(bucket), STR_ABSENT}, str_of(key), STR("new"), &(struct s3_sse){.algorithm = STR_ABSENT}, problem);
+	return s3_write(s3, arena, (struct s3_bucket){str_of(bucket), STR_ABSENT}, str_of(key),
+			STR("new"), &(struct s3_sse){.algorithm = STR_ABSENT}, problem);
 }
 
 static bool get(const char *bucket, const char *key, struct s3_problem *problem)
 {
 	struct str bytes = STR("");
 	const struct s3_object object = {.key = str_of(key), .size = 6};
-	bool is_read = s3_read(s3, arena, (struct s3_bucket){str_of(bucket), STR_ABSENT}, &object, 0, 6, &bytes, problem);
+	bool is_read = s3_read(s3, arena, (struct s3_bucket){str_of(bucket), STR_ABSENT}, &object,
+			       0, 6, &bytes, problem);
 
 	return is_read || str_contains(bytes, STR("secret"));
 }
@@ -61,21 +64,29 @@ TEST(links_lead_nowhere)
 {
 	/* a link in the bucket, below /place: its name and where it leads */
 	static const char *const links[][2] = {
-		{"file", "../../outside/secret"}, {"folder", "../../outside"}, {"up", ".."}, {"inside", "real"}, {"dangling", "../../outside/none"},
+		{"file", "../../outside/secret"},
+		{"folder", "../../outside"},
+		{"up", ".."},
+		{"inside", "real"},
+		{"dangling", "../../outside/none"},
 		{"absolute", NULL},
 	};
 	static const struct {
 		const char *bucket, *key;
 		bool is_written; /* the link itself may be replaced */
 	} rows[] = {
-		{"bucket", "file", true}, {"bucket", "folder/secret", false}, {"bucket", "folder/new", false}, {"bucket", "folder/made/new", false},
-		{"bucket", "up/other/x", false}, {"bucket", "inside/x", false}, {"bucket", "dangling", true}, {"bucket", "absolute", true},
-		{"linked", "secret", false}, {"linked", "new", false},
+		{"bucket", "file", true},        {"bucket", "folder/secret", false},
+		{"bucket", "folder/new", false}, {"bucket", "folder/made/new", false},
+		{"bucket", "up/other/x", false}, {"bucket", "inside/x", false},
+		{"bucket", "dangling", true},    {"bucket", "absolute", true},
+		{"linked", "secret", false},     {"linked", "new", false},
 	};
 	struct s3_problem problem;
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
-		CHECK_INT(symlink(links[i][1] ? links[i][1] : in_folder("outside/secret"), in_folder(str_printf(arena, "place/bucket/%s", links[i][0]).p)), 0);
+		CHECK_INT(symlink(links[i][1] ? links[i][1] : in_folder("outside/secret"),
+				  in_folder(str_printf(arena, "place/bucket/%s", links[i][0]).p)),
+			  0);
 	CHECK_INT(symlink("../outside", in_folder("place/linked")), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		CHECK(!get(rows[i].bucket, rows[i].key, &problem));
@@ -84,7 +95,9 @@ TEST(links_lead_nowhere)
 		CHECK_INT(put(rows[i].bucket, rows[i].key, &problem), rows[i].is_written);
 		CHECK_STR(file_text("outside/secret"), "secret");
 	}
-	CHECK(access(in_folder("outside/new"), F_OK) != 0 && access(in_folder("outside/made"), F_OK) != 0 && access(in_folder("outside/none"), F_OK) != 0);
+	CHECK(access(in_folder("outside/new"), F_OK) != 0 &&
+	      access(in_folder("outside/made"), F_OK) != 0 &&
+	      access(in_folder("outside/none"), F_OK) != 0);
 	CHECK_STR(file_text("place/bucket/file"), "new");
 }
 
@@ -94,12 +107,17 @@ TEST(lists_do_not_pass_over_links)
 	struct s3_problem problem;
 
 	CHECK(put("bucket", "real/x", &problem));
-	CHECK(s3_list(s3, arena, (struct s3_bucket){STR("bucket"), STR_ABSENT}, STR("real/"), &objects, &problem) && objects.n == 1);
-	CHECK(!s3_list(s3, arena, (struct s3_bucket){STR("bucket"), STR_ABSENT}, STR("folder/"), &objects, &problem));
+	CHECK(s3_list(s3, arena, (struct s3_bucket){STR("bucket"), STR_ABSENT}, STR("real/"),
+		      &objects, &problem) &&
+	      objects.n == 1);
+	CHECK(!s3_list(s3, arena, (struct s3_bucket){STR("bucket"), STR_ABSENT}, STR("folder/"),
+		       &objects, &problem));
 	CHECK_STR(problem.code, "AccessDenied");
-	CHECK(!s3_list(s3, arena, (struct s3_bucket){STR("bucket"), STR_ABSENT}, STR(""), &objects, &problem));
+	CHECK(!s3_list(s3, arena, (struct s3_bucket){STR("bucket"), STR_ABSENT}, STR(""), &objects,
+		       &problem));
 	CHECK(str_contains(problem.message, STR("is a symbolic link")));
-	CHECK(!s3_list(s3, arena, (struct s3_bucket){STR("linked"), STR_ABSENT}, STR(""), &objects, &problem));
+	CHECK(!s3_list(s3, arena, (struct s3_bucket){STR("linked"), STR_ABSENT}, STR(""), &objects,
+		       &problem));
 }
 
 /* What a server left undone, or somebody put there: nothing is written through it. */
@@ -147,7 +165,8 @@ static void *swap(void *context)
 
 TEST(a_link_that_comes_in_between)
 {
-	struct turns turns = {in_folder("place/bucket/turn"), in_folder("place/bucket/turn-folder"), in_folder("place/bucket/turn-link")};
+	struct turns turns = {in_folder("place/bucket/turn"), in_folder("place/bucket/turn-folder"),
+			      in_folder("place/bucket/turn-link")};
 	struct s3_problem problem;
 	pthread_t thread;
 	unsigned leaks = 0;
@@ -162,7 +181,8 @@ TEST(a_link_that_comes_in_between)
 	atomic_store(&is_over, true);
 	pthread_join(thread, NULL);
 	CHECK_INT(leaks, 0);
-	CHECK(access(in_folder("outside/new"), F_OK) != 0 && access(in_folder("outside/made"), F_OK) != 0);
+	CHECK(access(in_folder("outside/new"), F_OK) != 0 &&
+	      access(in_folder("outside/made"), F_OK) != 0);
 }
 
 static int drop(const char *path, const struct stat *about, int kind, struct FTW *ftw)
@@ -174,15 +194,20 @@ static int drop(const char *path, const struct stat *about, int kind, struct FTW
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(links_lead_nowhere), TEST_CASE(lists_do_not_pass_over_links), TEST_CASE(an_undone_file_is_not_written_through),
-		TEST_CASE(what_is_no_file_is_no_object), TEST_CASE(a_link_that_comes_in_between),
+		TEST_CASE(links_lead_nowhere),
+		TEST_CASE(lists_do_not_pass_over_links),
+		TEST_CASE(an_undone_file_is_not_written_through),
+		TEST_CASE(what_is_no_file_is_no_object),
+		TEST_CASE(a_link_that_comes_in_between),
 	};
 
 	arena = arena_new(1 << 20);
-	if (!mkdtemp(folder) || mkdir(in_folder("place"), 0700) != 0 || mkdir(in_folder("place/bucket"), 0700) != 0 || mkdir(in_folder("outside"), 0700) != 0)
+	if (!mkdtemp(folder) || mkdir(in_folder("place"), 0700) != 0 ||
+	    mkdir(in_folder("place/bucket"), 0700) != 0 || mkdir(in_folder("outside"), 0700) != 0)
 		return 1;
 	write_file("outside/secret", "secret");
-	const struct s3_options options = {.where = in_folder("place"), .credentials = "none", .region = "us-east-1"};
+	const struct s3_options options = {
+		.where = in_folder("place"), .credentials = "none", .region = "us-east-1"};
 	s3 = s3_new(&options);
 	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));
 	s3_free(s3);

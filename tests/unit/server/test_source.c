@@ -24,7 +24,8 @@ static void put(const char *key, struct str bytes)
 {
 	struct s3_problem problem;
 
-	CHECK(s3_write(s3, arena, BUCKET, str_of(key), bytes, &(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
+	CHECK(s3_write(s3, arena, BUCKET, str_of(key), bytes,
+		       &(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
 }
 
 /* What a stream of gzip gives when it comes in pieces; absent where it is broken or cut short. */
@@ -41,7 +42,8 @@ static struct str unpack(struct str packed, size_t piece, size_t room)
 		do {
 			size_t before = rest.n;
 
-			is_fine = gzip_reader_read(reader, &rest, buf_reserve(&out, room), room, &n);
+			is_fine =
+				gzip_reader_read(reader, &rest, buf_reserve(&out, room), room, &n);
 			out.n += n;
 			if (n == 0 && rest.n == before)
 				break;
@@ -60,13 +62,17 @@ static struct str lines(size_t n)
 	struct buf out = buf_in(arena);
 
 	for (size_t i = 0; i < n; i++)
-		buf_printf(&out, "{\"Item\":{\"pk\":{\"S\":\"key %zu\"},\"text\":{\"S\":\"some text of an item\"}}}\n", i);
+		buf_printf(&out,
+			   "{\"Item\":{\"pk\":{\"S\":\"key %zu\"},\"text\":{\"S\":\"some text of "
+			   "an item\"}}}\n",
+			   i);
 	return buf_str(&out);
 }
 
 TEST(gzip_in_pieces)
 {
-	struct str text = lines(500), one = gzip_encode(arena, GZIP_GZIP, text), two = str_copy(arena, one);
+	struct str text = lines(500), one = gzip_encode(arena, GZIP_GZIP, text),
+		   two = str_copy(arena, one);
 	struct buf both = buf_in(arena);
 
 	buf_add_str(&both, one);
@@ -76,7 +82,8 @@ TEST(gzip_in_pieces)
 			struct str out = unpack(buf_str(&both), piece, room);
 
 			CHECK_INT(out.n, 2 * text.n);
-			CHECK(out.n == 2 * text.n && memcmp(out.p, text.p, text.n) == 0 && memcmp(out.p + text.n, text.p, text.n) == 0);
+			CHECK(out.n == 2 * text.n && memcmp(out.p, text.p, text.n) == 0 &&
+			      memcmp(out.p + text.n, text.p, text.n) == 0);
 		}
 		CHECK(!str_is_set(unpack((struct str){one.p, one.n - 1}, piece, 4096)));
 	}
@@ -105,10 +112,15 @@ static struct str zstd_of(struct str text)
 }
 
 /* How many items an object has, and how its last record came; the size may be given wrong. */
-static size_t count(const char *key, size_t size, enum source_coding coding, enum record_kind *last, bool *is_read)
+static size_t count(const char *key, size_t size, enum source_coding coding, enum record_kind *last,
+		    bool *is_read)
 {
 	static const struct records_form form = {.form = RECORD_JSON};
-	const struct source_options options = {.s3 = s3, .bucket = BUCKET, .object = {.key = str_of(key), .size = size}, .coding = coding, .form = &form};
+	const struct source_options options = {.s3 = s3,
+					       .bucket = BUCKET,
+					       .object = {.key = str_of(key), .size = size},
+					       .coding = coding,
+					       .form = &form};
 	struct source *source = source_open(&options);
 	struct arena *record = arena_new(0);
 	struct s3_problem problem;
@@ -129,7 +141,8 @@ static size_t count(const char *key, size_t size, enum source_coding coding, enu
 
 TEST(an_object_in_each_coding)
 {
-	struct str text = lines(LINES), packed = gzip_encode(arena, GZIP_GZIP, text), frame = zstd_of(text), problem;
+	struct str text = lines(LINES), packed = gzip_encode(arena, GZIP_GZIP, text),
+		   frame = zstd_of(text), problem;
 	struct zstd_reader *zstd = zstd_reader_new(arena, &problem);
 	enum record_kind last;
 	bool is_read;
@@ -182,12 +195,15 @@ TEST(folders_are_buckets)
 	CHECK(s3_read(s3, arena, BUCKET, &objects.v[0], 1, 3, &bytes, &problem));
 	CHECK_STR(bytes, "hre");
 	for (uint64_t size = 4; size <= 6; size += 2) { /* it is another file by now */
-		CHECK(!s3_read(s3, arena, BUCKET, &(struct s3_object){.key = STR("list.bak"), .size = size}, 1, 3, &bytes, &problem));
+		CHECK(!s3_read(s3, arena, BUCKET,
+			       &(struct s3_object){.key = STR("list.bak"), .size = size}, 1, 3,
+			       &bytes, &problem));
 		CHECK_STR(problem.code, "PreconditionFailed");
 	}
 	CHECK(s3_list(s3, arena, BUCKET, STR("list/b/"), &objects, &problem) && objects.n == 1);
 	CHECK(s3_list(s3, arena, BUCKET, STR("none"), &objects, &problem) && objects.n == 0);
-	CHECK(!s3_read(s3, arena, BUCKET, &(struct s3_object){.key = STR("none"), .size = 1}, 0, 1, &bytes, &problem));
+	CHECK(!s3_read(s3, arena, BUCKET, &(struct s3_object){.key = STR("none"), .size = 1}, 0, 1,
+		       &bytes, &problem));
 	CHECK_STR(problem.code, "NoSuchKey");
 	CHECK(!s3_list(s3, arena, BUCKET_OF("missing"), STR(""), &objects, &problem));
 	CHECK_STR(problem.code, "NoSuchBucket");
@@ -195,21 +211,27 @@ TEST(folders_are_buckets)
 
 TEST(no_key_leaves_its_bucket)
 {
-	static const char *const keys[] = {"../x", "a/../../x", "/x", "a//b", ".", "a/.", "a/", ".dynalith-x", ""};
+	static const char *const keys[] = {"../x", "a/../../x", "/x",          "a//b", ".",
+					   "a/.",  "a/",        ".dynalith-x", ""};
 	struct s3_objects objects;
 	struct s3_problem problem;
 	struct str bytes;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		CHECK(!s3_write(s3, arena, BUCKET, str_of(keys[i]), STR("x"), &(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
-		CHECK(!s3_read(s3, arena, BUCKET, &(struct s3_object){.key = str_of(keys[i]), .size = 1}, 0, 1, &bytes, &problem));
+		CHECK(!s3_write(s3, arena, BUCKET, str_of(keys[i]), STR("x"),
+				&(struct s3_sse){.algorithm = STR_ABSENT}, &problem));
+		CHECK(!s3_read(s3, arena, BUCKET,
+			       &(struct s3_object){.key = str_of(keys[i]), .size = 1}, 0, 1, &bytes,
+			       &problem));
 	}
 	CHECK(!s3_list(s3, arena, BUCKET_OF(".."), STR(""), &objects, &problem));
 	CHECK(!s3_list(s3, arena, BUCKET_OF("bucket/list"), STR(""), &objects, &problem));
 	CHECK(access(str_printf(arena, "%s/x", folder).p, F_OK) != 0);
-	const struct s3_options none = {.where = "none", .credentials = "none", .region = "us-east-1"};
+	const struct s3_options none = {
+		.where = "none", .credentials = "none", .region = "us-east-1"};
 	struct s3 *nowhere = s3_new(&none);
-	CHECK(!s3_has_place(nowhere) && !s3_list(nowhere, arena, BUCKET, STR(""), &objects, &problem));
+	CHECK(!s3_has_place(nowhere) &&
+	      !s3_list(nowhere, arena, BUCKET, STR(""), &objects, &problem));
 	CHECK_STR(problem.code, "NoSuchBucket");
 	s3_free(nowhere);
 }
@@ -225,13 +247,17 @@ static int drop(const char *path, const struct stat *about, int kind, struct FTW
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(gzip_in_pieces), TEST_CASE(an_object_in_each_coding), TEST_CASE(folders_are_buckets), TEST_CASE(no_key_leaves_its_bucket),
+		TEST_CASE(gzip_in_pieces),
+		TEST_CASE(an_object_in_each_coding),
+		TEST_CASE(folders_are_buckets),
+		TEST_CASE(no_key_leaves_its_bucket),
 	};
 
 	arena = arena_new(1 << 20);
 	if (!mkdtemp(folder) || mkdir(str_printf(arena, "%s/bucket", folder).p, 0700) != 0)
 		return 1;
-	const struct s3_options options = {.where = folder, .credentials = "none", .region = "us-east-1"};
+	const struct s3_options options = {
+		.where = folder, .credentials = "none", .region = "us-east-1"};
 	s3 = s3_new(&options);
 	int status = test_run(__FILE__, cases, sizeof(cases) / sizeof(cases[0]));
 	s3_free(s3);

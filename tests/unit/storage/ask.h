@@ -28,7 +28,8 @@ static inline void change_file(struct fixture *fixture, const char *sql)
 {
 	sqlite3 *db;
 
-	CHECK_INT(sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
+	CHECK_INT(sqlite3_open_v2(fixture->path, &db, SQLITE_OPEN_READWRITE, log_file_system()),
+		  SQLITE_OK);
 	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	CHECK_INT(sqlite3_close(db), SQLITE_OK);
 }

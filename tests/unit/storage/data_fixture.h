@@ -1,7 +1,9 @@
 /*
- * data_fixture - tables, items and expressions in few words, for the tests of the storage room above the store.
+ * data_fixture - tables, items and expressions in few words, for the tests of the storage room
+ * above the store.
  *
- * Values are written as text, the type first: "Sabc", "N-12", "Bxyz", "Z" (NULL). Lists of names and values end with NULL.
+ * Values are written as text, the type first: "Sabc", "N-12", "Bxyz", "Z" (NULL). Lists of names
+ * and values end with NULL.
  */
 #ifndef DYNALITH_TEST_DATA_FIXTURE_H
 #define DYNALITH_TEST_DATA_FIXTURE_H
@@ -101,12 +103,18 @@ static inline struct expr_env data_env(struct data *data, va_list ap)
 	struct expr_value *list = ARENA_ARRAY(data->arena, struct expr_value, values->n);
 
 	for (uint32_t i = 0; i < values->n; i++)
-		list[i] = (struct expr_value){values->members[i].name, values->members[i].value, false};
-	return (struct expr_env){.arena = data->arena, .name_count = 0, .names = NULL, .value_count = values->n, .values = list};
+		list[i] = (struct expr_value){values->members[i].name, values->members[i].value,
+					      false};
+	return (struct expr_env){.arena = data->arena,
+				 .name_count = 0,
+				 .names = NULL,
+				 .value_count = values->n,
+				 .values = list};
 }
 
 /* data_condition(data, EXPR_FILTER, "a = :a", ":a", "N1", NULL) */
-static inline const struct node *data_condition(struct data *data, enum expr_kind kind, const char *text, ...)
+static inline const struct node *data_condition(struct data *data, enum expr_kind kind,
+						const char *text, ...)
 {
 	const struct node *node = NULL;
 	va_list ap;
@@ -132,7 +140,11 @@ static inline const struct update *data_update(struct data *data, const char *te
 
 static inline const struct projection *data_projection(struct data *data, const char *text)
 {
-	struct expr_env env = {.arena = data->arena, .name_count = 0, .names = NULL, .value_count = 0, .values = NULL};
+	struct expr_env env = {.arena = data->arena,
+			       .name_count = 0,
+			       .names = NULL,
+			       .value_count = 0,
+			       .values = NULL};
 	struct projection *projection = NULL;
 
 	CHECK(expr_parse_projection(&env, str_of(text), &projection, &data->err) == OK);
@@ -143,16 +155,22 @@ static inline const struct projection *data_projection(struct data *data, const 
 static inline struct table *data_table(const char *name)
 {
 	struct table *table = table_new(NULL);
-	struct key_attribute pk = {STR("pk"), TYPE_S}, sk = {STR("sk"), TYPE_N}, l = {STR("l"), TYPE_N}, g = {STR("g"), TYPE_S};
+	struct key_attribute pk = {STR("pk"), TYPE_S}, sk = {STR("sk"), TYPE_N},
+			     l = {STR("l"), TYPE_N}, g = {STR("g"), TYPE_S};
 	struct key_attribute h = {STR("h"), TYPE_S};
 
 	table->identity.name = str_copy(table->arena, str_of(name));
 	table->keys = (struct key_schema){1, 1, {pk, sk}};
 	table->indexes.n = 3;
 	table->indexes.v = ARENA_ARRAY(table->arena, struct index, 4);
-	table->indexes.v[0] = (struct index){.name = STR("local"), .is_local = true, .keys = {1, 1, {pk, l}}, .projection = PROJECT_KEYS_ONLY};
-	table->indexes.v[1] = (struct index){.name = STR("all"), .keys = {1, 1, {g, h}}, .projection = PROJECT_ALL};
-	table->indexes.v[2] = (struct index){.name = STR("some"), .keys = {1, 0, {g}}, .projection = PROJECT_INCLUDE};
+	table->indexes.v[0] = (struct index){.name = STR("local"),
+					     .is_local = true,
+					     .keys = {1, 1, {pk, l}},
+					     .projection = PROJECT_KEYS_ONLY};
+	table->indexes.v[1] = (struct index){
+		.name = STR("all"), .keys = {1, 1, {g, h}}, .projection = PROJECT_ALL};
+	table->indexes.v[2] = (struct index){
+		.name = STR("some"), .keys = {1, 0, {g}}, .projection = PROJECT_INCLUDE};
 	table->indexes.v[2].included_count = 1;
 	table->indexes.v[2].included = ARENA_ARRAY(table->arena, struct str, 1);
 	table->indexes.v[2].included[0] = STR("a");
@@ -172,7 +190,8 @@ static inline struct data data_open(const struct catalog_options *options)
 	data.err = err_in(data.arena);
 	CHECK(sqlite_store_open(&store_options, &inner, &data.err) == OK);
 	data.store = trace_store_new(inner);
-	CHECK(catalog_open(data.store, options ? options : &defaults, &data.catalog, &data.err) == OK);
+	CHECK(catalog_open(data.store, options ? options : &defaults, &data.catalog, &data.err) ==
+	      OK);
 	return data;
 }
 
@@ -181,7 +200,8 @@ static inline struct data data_new(void)
 {
 	struct data data = data_open(NULL);
 
-	CHECK(catalog_create(data.catalog, DATA_NS, data_table("data"), 1000, &data.table, &data.err) == OK);
+	CHECK(catalog_create(data.catalog, DATA_NS, data_table("data"), 1000, &data.table,
+			     &data.err) == OK);
 	return data;
 }
 
@@ -191,7 +211,8 @@ static inline struct data data_new_copying(void)
 	struct data data = data_open(NULL);
 
 	trace_store_copy(data.store);
-	CHECK(catalog_create(data.catalog, DATA_NS, data_table("data"), 1000, &data.table, &data.err) == OK);
+	CHECK(catalog_create(data.catalog, DATA_NS, data_table("data"), 1000, &data.table,
+			     &data.err) == OK);
 	CHECK(!data.table->indexes.v[ALL].is_by_reference);
 	return data;
 }
@@ -211,7 +232,9 @@ static inline enum code data_write(struct data *data, struct write *write)
 		write->table = data->table;
 	enum code code = write_prepare(data->arena, write, &data->err);
 
-	return code != OK ? code : write_run(data->catalog, data->arena, write, 1, WRITE_ALONE, NULL, 2000, &data->err);
+	return code != OK ? code
+			  : write_run(data->catalog, data->arena, write, 1, WRITE_ALONE, NULL, 2000,
+				      &data->err);
 }
 
 static inline enum code data_put(struct data *data, const struct value *item)
@@ -240,7 +263,10 @@ static inline struct table *data_with_index(const struct table *table)
 	struct index *index = &indexes[next->indexes.n];
 
 	memcpy(indexes, next->indexes.v, next->indexes.n * sizeof(*indexes));
-	*index = (struct index){.name = STR("later"), .keys = {1, 0, {z}}, .projection = PROJECT_ALL, .number = next->indexes.next++};
+	*index = (struct index){.name = STR("later"),
+				.keys = {1, 0, {z}},
+				.projection = PROJECT_ALL,
+				.number = next->indexes.next++};
 	next->indexes.v = indexes;
 	next->indexes.n++;
 	table_index_derive(next, index);
@@ -251,7 +277,8 @@ static inline struct table *data_with_index(const struct table *table)
 static inline void data_take_current(struct data *data)
 {
 	table_unref(data->table);
-	CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("data"), 1, &data->table, &data->err), OK);
+	CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("data"), 1, &data->table, &data->err),
+		  OK);
 }
 
 struct data_rows {
@@ -278,13 +305,15 @@ static inline struct data_rows data_rows(struct data *data, const struct index *
 
 	CHECK(store_begin(data->store, STORE_READ, &txn, &data->err) == OK);
 	CHECK((index ? scan_index(txn, data->table, index, data_add_row, &rows, &data->err)
-		     : scan_rows(txn, table_items(data->table), &range, data_add_row, &rows, &data->err)) == OK);
+		     : scan_rows(txn, table_items(data->table), &range, data_add_row, &rows,
+				 &data->err)) == OK);
 	CHECK(store_commit(txn, &data->err) == OK);
 	return rows;
 }
 
-static inline size_t data_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit, int64_t now_ms, struct arena *arena, struct str **names,
-			       bool *more)
+static inline size_t data_list(struct catalog *catalog, struct ns ns, struct str after,
+			       size_t limit, int64_t now_ms, struct arena *arena,
+			       struct str **names, bool *more)
 {
 	struct name_page page;
 	struct err err = err_in(arena);
@@ -312,7 +341,8 @@ struct table_list {
 };
 
 /* The tables of a kind of marks, each once: of the name (absent: of any). */
-static inline struct table_list data_marked(struct catalog *catalog, enum mark_kind kind, struct str name)
+static inline struct table_list data_marked(struct catalog *catalog, enum mark_kind kind,
+					    struct str name)
 {
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);

@@ -22,7 +22,7 @@ struct disk_file {
 	bool exists;          /* as the process sees it */
 	bool was_created;     /* since its folder was synced: a power cut may undo that */
 	bool was_deleted;     /* the same */
-	bool is_journal;      /* its first sync syncs the folder, as SQLite's own file system does */
+	bool is_journal; /* its first sync syncs the folder, as SQLite's own file system does */
 	char *synced;
 	size_t n;
 	struct pending *first, **last;
@@ -32,7 +32,8 @@ struct disk_file {
 struct fault_file {
 	sqlite3_file base;
 	struct disk_file *disk; /* NULL: a temporary file */
-	unsigned failed_syncs;  /* of the disk's file, those this one was told of: as Linux does, each open file is told once */
+	unsigned failed_syncs;  /* of the disk's file, those this one was told of: as Linux does,
+				   each open file is told once */
 	sqlite3_file real[];
 };
 
@@ -65,7 +66,8 @@ static void *allocate(size_t n)
 	return p;
 }
 
-/* What a call of this kind must answer before it does anything. *is_cut: the power went off in this very call. Under the mutex. */
+/* What a call of this kind must answer before it does anything. *is_cut: the power went off in this
+ * very call. Under the mutex. */
 static int strike(enum fault_kind kind, int otherwise, bool *is_cut)
 {
 	*is_cut = false;
@@ -125,7 +127,8 @@ static void apply(struct disk_file *file, const struct pending *change, size_t f
 	memcpy(file->synced + at + from, change->bytes + from, to - from);
 }
 
-static void add_pending(struct disk_file *file, sqlite3_int64 offset, const void *bytes, size_t n, bool is_truncation)
+static void add_pending(struct disk_file *file, sqlite3_int64 offset, const void *bytes, size_t n,
+			bool is_truncation)
 {
 	struct pending *change = allocate(sizeof(*change) + n);
 
@@ -155,7 +158,8 @@ static void sync_file(struct disk_file *file)
 	drop_pending(file);
 }
 
-/* Any of a write's sectors, each kept with this chance of 8. A sector is one of the disk's, wherever the write begins. */
+/* Any of a write's sectors, each kept with this chance of 8. A sector is one of the disk's,
+ * wherever the write begins. */
 static void keep_sectors(struct disk_file *file, const struct pending *change, uint64_t chance)
 {
 	for (size_t from = 0, to; from < change->n; from = to) {
@@ -276,8 +280,9 @@ static int file_truncate(sqlite3_file *base, sqlite3_int64 size)
 }
 
 /*
- * Nothing is really synced: the files of a test need not survive the machine. Now and then it takes a while, as disks do; what is written
- * meanwhile is not in it. A sync that is not full leaves the bytes in the drive's cache, as on macOS.
+ * Nothing is really synced: the files of a test need not survive the machine. Now and then it takes
+ * a while, as disks do; what is written meanwhile is not in it. A sync that is not full leaves the
+ * bytes in the drive's cache, as on macOS.
  */
 static int file_sync(sqlite3_file *base, int flags)
 {
@@ -287,7 +292,8 @@ static int file_sync(sqlite3_file *base, int flags)
 	pthread_mutex_lock(&disk.mutex);
 	int result = strike(FAULT_SYNC, SQLITE_IOERR_FSYNC, &is_cut);
 	if (file && result != SQLITE_OK && !disk.is_off) {
-		keep_some(file); /* the system drops what it could not write, and the next sync knows nothing of it */
+		keep_some(file); /* the system drops what it could not write, and the next sync
+				    knows nothing of it */
 		file->failed_syncs++;
 	}
 	if (file && result == SQLITE_OK && own(base)->failed_syncs != file->failed_syncs)
@@ -341,7 +347,8 @@ static int file_control(sqlite3_file *base, int what, void *argument)
 {
 	sqlite3_file *real = own(base)->real;
 
-	return what == SQLITE_FCNTL_SIZE_HINT ? SQLITE_OK : real->pMethods->xFileControl(real, what, argument);
+	return what == SQLITE_FCNTL_SIZE_HINT ? SQLITE_OK
+					      : real->pMethods->xFileControl(real, what, argument);
 }
 
 static int file_sector_size(sqlite3_file *base)
@@ -361,7 +368,8 @@ static int shm_map(sqlite3_file *base, int page, int size, int is_extended, void
 	sqlite3_file *real = own(base)->real;
 	int result = strike_alone(FAULT_SHM, SQLITE_IOERR_SHMMAP);
 
-	return result != SQLITE_OK ? result : real->pMethods->xShmMap(real, page, size, is_extended, memory);
+	return result != SQLITE_OK ? result
+				   : real->pMethods->xShmMap(real, page, size, is_extended, memory);
 }
 
 static int shm_lock(sqlite3_file *base, int offset, int n, int flags)
@@ -386,15 +394,29 @@ static int shm_unmap(sqlite3_file *base, int is_deleted)
 }
 
 static const sqlite3_io_methods methods = {
-	.iVersion = 2, .xClose = file_close, .xRead = file_read, .xWrite = file_write, .xTruncate = file_truncate, .xSync = file_sync,
-	.xFileSize = file_size, .xLock = file_lock, .xUnlock = file_unlock, .xCheckReservedLock = file_check_lock, .xFileControl = file_control,
-	.xSectorSize = file_sector_size, .xDeviceCharacteristics = file_characteristics, .xShmMap = shm_map, .xShmLock = shm_lock,
-	.xShmBarrier = shm_barrier, .xShmUnmap = shm_unmap,
+	.iVersion = 2,
+	.xClose = file_close,
+	.xRead = file_read,
+	.xWrite = file_write,
+	.xTruncate = file_truncate,
+	.xSync = file_sync,
+	.xFileSize = file_size,
+	.xLock = file_lock,
+	.xUnlock = file_unlock,
+	.xCheckReservedLock = file_check_lock,
+	.xFileControl = file_control,
+	.xSectorSize = file_sector_size,
+	.xDeviceCharacteristics = file_characteristics,
+	.xShmMap = shm_map,
+	.xShmLock = shm_lock,
+	.xShmBarrier = shm_barrier,
+	.xShmUnmap = shm_unmap,
 };
 
 /* The file system. */
 
-static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int flags, int *flags_out)
+static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int flags,
+		    int *flags_out)
 {
 	struct fault_file *file = own(base);
 	int result = strike_alone(FAULT_OPEN, SQLITE_CANTOPEN);
@@ -417,7 +439,8 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, int 
 			resize(on_disk, 0);
 		}
 		if (on_disk)
-			on_disk->is_journal = (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL | SQLITE_OPEN_SUPER_JOURNAL)) != 0;
+			on_disk->is_journal = (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL |
+							SQLITE_OPEN_SUPER_JOURNAL)) != 0;
 	}
 	pthread_mutex_unlock(&disk.mutex);
 	return result;

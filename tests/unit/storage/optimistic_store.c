@@ -7,7 +7,8 @@
 struct image {
 	uint64_t version;
 	bool is_there;
-	bool is_sum;      /* of a transaction's own: `delta` is added to what the row is when it commits */
+	bool is_sum; /* of a transaction's own: `delta` is added to what the row is when it commits
+		      */
 	int64_t delta;
 	struct str value; /* malloced */
 	struct image *older;
@@ -40,7 +41,8 @@ struct process {
 	struct optimistic_db *db;
 };
 
-/* Keys from low (inclusive) to high (exclusive, absent: to the end) of a keyspace that were looked at. */
+/* Keys from low (inclusive) to high (exclusive, absent: to the end) of a keyspace that were looked
+ * at. */
 struct look {
 	struct keyspace keyspace;
 	struct str low, high;
@@ -193,12 +195,15 @@ static enum code process_check(struct store *store, struct err *err)
 
 static const struct store_ops process_ops;
 
-static enum code process_begin(struct store *store, enum store_mode mode, struct store_txn **out, struct err *err)
+static enum code process_begin(struct store *store, enum store_mode mode, struct store_txn **out,
+			       struct err *err)
 {
 	struct txn *txn = arena_checked(calloc(1, sizeof(*txn)));
 
 	(void)err;
-	*txn = (struct txn){.base = {.ops = &process_ops, .mode = mode}, .db = ((struct process *)store)->db, .arena = arena_new(0)};
+	*txn = (struct txn){.base = {.ops = &process_ops, .mode = mode},
+			    .db = ((struct process *)store)->db,
+			    .arena = arena_new(0)};
 	pthread_mutex_lock(&txn->db->lock);
 	txn->snapshot = txn->db->version;
 	pthread_mutex_unlock(&txn->db->lock);
@@ -230,14 +235,16 @@ static void end(struct txn *txn)
 
 static bool is_within(const struct look *look, const struct row *row)
 {
-	return keyspace_is_same(row->keyspace, look->keyspace) && str_cmp(row->key, look->low) >= 0 &&
+	return keyspace_is_same(row->keyspace, look->keyspace) &&
+	       str_cmp(row->key, look->low) >= 0 &&
 	       (!str_is_set(look->high) || str_cmp(row->key, look->high) < 0);
 }
 
 /* Whether a row in the look's range was changed after the snapshot. */
 static bool is_changed(const struct optimistic_db *db, const struct look *look, uint64_t snapshot)
 {
-	for (size_t at = position(&db->rows, look->keyspace, look->low); at < db->rows.n && is_within(look, &db->rows.v[at]); at++) {
+	for (size_t at = position(&db->rows, look->keyspace, look->low);
+	     at < db->rows.n && is_within(look, &db->rows.v[at]); at++) {
 		if (db->rows.v[at].newest->version > snapshot)
 			return true;
 	}
@@ -248,13 +255,17 @@ static void add_image(struct row *row, uint64_t version, bool is_there, struct s
 {
 	struct image *image = arena_checked(calloc(1, sizeof(*image)));
 
-	*image = (struct image){.version = version, .is_there = is_there, .value = copied(value), .older = row->newest};
+	*image = (struct image){.version = version,
+				.is_there = is_there,
+				.value = copied(value),
+				.older = row->newest};
 	row->newest = image;
 }
 
 static struct str sum(const struct image *base, int64_t delta, char *bytes)
 {
-	return store_number_value((base && base->is_there ? store_number(base->value) : 0) + delta, bytes);
+	return store_number_value((base && base->is_there ? store_number(base->value) : 0) + delta,
+				  bytes);
 }
 
 static void apply(struct optimistic_db *db, const struct txn *txn)
@@ -265,7 +276,8 @@ static void apply(struct optimistic_db *db, const struct txn *txn)
 	for (size_t i = 0; i < txn->gap_count; i++) {
 		const struct look *gap = &txn->gaps[i];
 
-		for (size_t at = position(&db->rows, gap->keyspace, gap->low); at < db->rows.n && is_within(gap, &db->rows.v[at]); at++) {
+		for (size_t at = position(&db->rows, gap->keyspace, gap->low);
+		     at < db->rows.n && is_within(gap, &db->rows.v[at]); at++) {
 			if (db->rows.v[at].newest->is_there)
 				add_image(&db->rows.v[at], db->version, false, STR(""));
 		}
@@ -273,11 +285,13 @@ static void apply(struct optimistic_db *db, const struct txn *txn)
 	for (size_t i = 0; i < txn->own.n; i++) {
 		const struct image *own = txn->own.v[i].newest;
 		bool is_new;
-		struct row *row = place(&db->rows, txn->own.v[i].keyspace, txn->own.v[i].key, &is_new);
+		struct row *row =
+			place(&db->rows, txn->own.v[i].keyspace, txn->own.v[i].key, &is_new);
 
 		if (is_new)
 			row->key = copied(txn->own.v[i].key);
-		add_image(row, db->version, own->is_there, own->is_sum ? sum(row->newest, own->delta, bytes) : own->value);
+		add_image(row, db->version, own->is_there,
+			  own->is_sum ? sum(row->newest, own->delta, bytes) : own->value);
 	}
 }
 
@@ -339,15 +353,19 @@ static void note(struct txn *txn, struct keyspace keyspace, struct str low, stru
 		return;
 	if (txn->look_count == txn->look_capacity) {
 		txn->look_capacity = txn->look_capacity ? txn->look_capacity * 2 : 16;
-		txn->looks = arena_checked(realloc(txn->looks, txn->look_capacity * sizeof(*txn->looks)));
+		txn->looks = arena_checked(
+			realloc(txn->looks, txn->look_capacity * sizeof(*txn->looks)));
 	}
-	txn->looks[txn->look_count++] = (struct look){keyspace, str_copy(txn->arena, low), str_is_set(high) ? str_copy(txn->arena, high) : high};
+	txn->looks[txn->look_count++] =
+		(struct look){keyspace, str_copy(txn->arena, low),
+			      str_is_set(high) ? str_copy(txn->arena, high) : high};
 }
 
 /* The least key above this one. */
 static struct str after(struct txn *txn, struct str key)
 {
-	return (struct str){str_copy(txn->arena, key).p, key.n + 1}; /* with the zero byte behind the copy */
+	return (struct str){str_copy(txn->arena, key).p,
+			    key.n + 1}; /* with the zero byte behind the copy */
 }
 
 /* What the row is in the snapshot; NULL where there is none. The database's lock is held. */
@@ -371,14 +389,15 @@ static bool is_in_gap(const struct txn *txn, struct keyspace keyspace, struct st
 	return false;
 }
 
-static enum code process_get(struct store_txn *base, struct keyspace keyspace, struct str key, struct arena *arena, struct str *value,
-			     struct err *err)
+static enum code process_get(struct store_txn *base, struct keyspace keyspace, struct str key,
+			     struct arena *arena, struct str *value, struct err *err)
 {
 	struct txn *txn = (struct txn *)base;
 	size_t at = position(&txn->own, keyspace, key);
 
 	(void)err;
-	const struct image *own = is_at(&txn->own, at, keyspace, key) ? txn->own.v[at].newest : NULL;
+	const struct image *own =
+		is_at(&txn->own, at, keyspace, key) ? txn->own.v[at].newest : NULL;
 	char bytes[STORE_NUMBER_BYTES];
 
 	*value = STR_ABSENT;
@@ -392,7 +411,9 @@ static enum code process_get(struct store_txn *base, struct keyspace keyspace, s
 	note(txn, keyspace, key, after(txn, key));
 	pthread_mutex_lock(&txn->db->lock);
 	at = position(&txn->db->rows, keyspace, key);
-	const struct image *image = is_at(&txn->db->rows, at, keyspace, key) ? image_at(txn, &txn->db->rows.v[at]) : NULL;
+	const struct image *image = is_at(&txn->db->rows, at, keyspace, key)
+					    ? image_at(txn, &txn->db->rows.v[at])
+					    : NULL;
 	if (own)
 		*value = str_copy(arena, sum(image, own->delta, bytes));
 	else if (image)
@@ -402,8 +423,8 @@ static enum code process_get(struct store_txn *base, struct keyspace keyspace, s
 	return OK;
 }
 
-static enum code process_get_many(struct store_txn *base, const struct store_key *keys, size_t n, struct arena *arena, struct str *values,
-				  struct err *err)
+static enum code process_get_many(struct store_txn *base, const struct store_key *keys, size_t n,
+				  struct arena *arena, struct str *values, struct err *err)
 {
 	enum code code = OK;
 
@@ -428,7 +449,8 @@ static enum code check_writing(const struct txn *txn, struct err *err)
 	return txn->base.mode == STORE_WRITE ? OK : err_default(err, ERR_INTERNAL);
 }
 
-static enum code process_write(struct store_txn *base, struct keyspace keyspace, struct str key, bool is_there, struct str value, struct err *err)
+static enum code process_write(struct store_txn *base, struct keyspace keyspace, struct str key,
+			       bool is_there, struct str value, struct err *err)
 {
 	struct txn *txn = (struct txn *)base;
 	struct image **image;
@@ -439,11 +461,14 @@ static enum code process_write(struct store_txn *base, struct keyspace keyspace,
 	count_row(txn, key.n, value.n);
 	image = own_image(txn, keyspace, key);
 	*image = ARENA_NEW(txn->arena, struct image);
-	**image = (struct image){.is_there = is_there, .value = is_there && value.p ? str_copy(txn->arena, value) : STR("")};
+	**image = (struct image){.is_there = is_there,
+				 .value = is_there && value.p ? str_copy(txn->arena, value)
+							      : STR("")};
 	return OK;
 }
 
-static enum code process_add(struct store_txn *base, struct keyspace keyspace, struct str key, int64_t delta, struct err *err)
+static enum code process_add(struct store_txn *base, struct keyspace keyspace, struct str key,
+			     int64_t delta, struct err *err)
 {
 	struct txn *txn = (struct txn *)base;
 	char bytes[STORE_NUMBER_BYTES];
@@ -459,11 +484,15 @@ static enum code process_add(struct store_txn *base, struct keyspace keyspace, s
 		return process_write(base, keyspace, key, true, sum(NULL, delta, bytes), err);
 	if (!*image)
 		*image = ARENA_NEW(txn->arena, struct image);
-	**image = (struct image){.is_there = true, .is_sum = true, .delta = (*image)->delta + delta, .value = STR("")};
+	**image = (struct image){.is_there = true,
+				 .is_sum = true,
+				 .delta = (*image)->delta + delta,
+				 .value = STR("")};
 	return OK;
 }
 
-static enum code process_del_range(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct err *err)
+static enum code process_del_range(struct store_txn *base, struct keyspace keyspace,
+				   const struct store_range *range, struct err *err)
 {
 	struct txn *txn = (struct txn *)base;
 	struct str low = str_is_set(range->low) ? range->low : STR("");
@@ -483,12 +512,14 @@ static enum code process_del_range(struct store_txn *base, struct keyspace keysp
 	return OK;
 }
 
-static enum code process_put(struct store_txn *base, struct keyspace keyspace, struct str key, struct str value, struct err *err)
+static enum code process_put(struct store_txn *base, struct keyspace keyspace, struct str key,
+			     struct str value, struct err *err)
 {
 	return process_write(base, keyspace, key, true, value, err);
 }
 
-static enum code process_del(struct store_txn *base, struct keyspace keyspace, struct str key, struct err *err)
+static enum code process_del(struct store_txn *base, struct keyspace keyspace, struct str key,
+			     struct err *err)
 {
 	return process_write(base, keyspace, key, false, STR(""), err);
 }
@@ -528,16 +559,19 @@ static bool is_full(struct store_bounds bounds, size_t rows, size_t bytes)
 	return (bounds.rows && rows >= bounds.rows) || (bounds.bytes && bytes >= bounds.bytes);
 }
 
-/* The value of a row that is in the snapshot, in the transaction's own, or in both; absent where it is deleted. */
+/* The value of a row that is in the snapshot, in the transaction's own, or in both; absent where it
+ * is deleted. */
 static struct str merged(const struct merge *merge, const struct row *base, const struct row *own)
 {
 	const struct image *image = base ? image_at(merge->txn, base) : NULL;
 
 	if (own && own->newest->is_sum)
-		return str_copy(merge->txn->arena, sum(image, own->newest->delta, (char[STORE_NUMBER_BYTES]){0}));
+		return str_copy(merge->txn->arena,
+				sum(image, own->newest->delta, (char[STORE_NUMBER_BYTES]){0}));
 	if (own)
 		return own->newest->is_there ? own->newest->value : STR_ABSENT;
-	return image && !is_in_gap(merge->txn, base->keyspace, base->key) ? image->value : STR_ABSENT;
+	return image && !is_in_gap(merge->txn, base->keyspace, base->key) ? image->value
+									  : STR_ABSENT;
 }
 
 /* All rows of the range in rising order. The database's lock is held. */
@@ -562,11 +596,15 @@ static void gather(struct merge *merge)
 	}
 }
 
-static enum code process_page(struct store_txn *base, struct keyspace keyspace, const struct store_range *range, struct store_bounds bounds,
+static enum code process_page(struct store_txn *base, struct keyspace keyspace,
+			      const struct store_range *range, struct store_bounds bounds,
 			      struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct txn *txn = (struct txn *)base;
-	struct merge merge = {.txn = txn, .keyspace = keyspace, .range = range, .bounds = range->is_reverse ? (struct store_bounds){0} : bounds};
+	struct merge merge = {.txn = txn,
+			      .keyspace = keyspace,
+			      .range = range,
+			      .bounds = range->is_reverse ? (struct store_bounds){0} : bounds};
 	struct str low = str_is_set(range->low) ? range->low : STR(""), high = range->high;
 	size_t bytes = 0;
 
@@ -576,9 +614,11 @@ static enum code process_page(struct store_txn *base, struct keyspace keyspace, 
 	gather(&merge);
 	page->v = arena_alloc(arena, merge.n * sizeof(*page->v));
 	while (page->n < merge.n && !page->is_more) {
-		const struct seen *seen = &merge.v[range->is_reverse ? merge.n - 1 - page->n : page->n];
+		const struct seen *seen =
+			&merge.v[range->is_reverse ? merge.n - 1 - page->n : page->n];
 
-		page->v[page->n++] = (struct store_row){str_copy(arena, seen->key), str_copy(arena, seen->value)};
+		page->v[page->n++] = (struct store_row){str_copy(arena, seen->key),
+							str_copy(arena, seen->value)};
 		bytes += seen->key.n + seen->value.n;
 		count_row(txn, seen->key.n, seen->value.n);
 		page->is_more = is_full(bounds, page->n, bytes);
@@ -595,14 +635,17 @@ static enum code process_page(struct store_txn *base, struct keyspace keyspace, 
 
 static enum code process_drop(struct store_txn *base, struct keyspace keyspace, struct err *err)
 {
-	return process_del_range(base, keyspace, &(struct store_range){STR_ABSENT, STR_ABSENT, false}, err);
+	return process_del_range(base, keyspace,
+				 &(struct store_range){STR_ABSENT, STR_ABSENT, false}, err);
 }
 
-static enum code process_stat(struct store_txn *base, struct keyspace keyspace, struct store_stat *stat, struct err *err)
+static enum code process_stat(struct store_txn *base, struct keyspace keyspace,
+			      struct store_stat *stat, struct err *err)
 {
 	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct store_page page;
-	enum code code = process_page(base, keyspace, &all, (struct store_bounds){0, 0}, ((struct txn *)base)->arena, &page, err);
+	enum code code = process_page(base, keyspace, &all, (struct store_bounds){0, 0},
+				      ((struct txn *)base)->arena, &page, err);
 
 	*stat = (struct store_stat){.rows = page.n};
 	for (size_t i = 0; i < page.n; i++)
@@ -616,9 +659,22 @@ static const struct store_limits *process_limits(const struct store *store)
 }
 
 static const struct store_ops process_ops = {
-	.limits = process_limits, .close = process_close, .check = process_check, .begin = process_begin, .commit = process_commit, .abort = process_abort,
-	.create = process_create, .drop = process_drop, .stat = process_stat, .get = process_get, .put = process_put, .del = process_del,
-	.get_many = process_get_many, .page = process_page, .del_range = process_del_range, .add = process_add,
+	.limits = process_limits,
+	.close = process_close,
+	.check = process_check,
+	.begin = process_begin,
+	.commit = process_commit,
+	.abort = process_abort,
+	.create = process_create,
+	.drop = process_drop,
+	.stat = process_stat,
+	.get = process_get,
+	.put = process_put,
+	.del = process_del,
+	.get_many = process_get_many,
+	.page = process_page,
+	.del_range = process_del_range,
+	.add = process_add,
 };
 
 struct store *optimistic_open(struct optimistic_db *db)

@@ -1,5 +1,6 @@
 /*
- * Two processes with one table: on one store in memory (SQLite), or each with a store of its own on an optimistic database.
+ * Two processes with one table: on one store in memory (SQLite), or each with a store of its own on
+ * an optimistic database.
  */
 #ifndef DYNALITH_PROCESSES_FIXTURE_H
 #define DYNALITH_PROCESSES_FIXTURE_H
@@ -14,7 +15,8 @@ struct processes {
 	struct data of[PROCESSES];
 };
 
-static inline struct data process_on(const struct processes *processes, const struct catalog_options *options)
+static inline struct data process_on(const struct processes *processes,
+				     const struct catalog_options *options)
 {
 	struct data d = {.arena = arena_new(1 << 20), .store = processes->of[0].store};
 
@@ -26,15 +28,21 @@ static inline struct data process_on(const struct processes *processes, const st
 }
 
 /* Takes over `table`, named "data"; .table of each process is it. */
-static inline struct processes processes_new(const struct catalog_options *options, bool is_optimistic, struct table *table, int64_t now_ms)
+static inline struct processes processes_new(const struct catalog_options *options,
+					     bool is_optimistic, struct table *table,
+					     int64_t now_ms)
 {
 	struct processes processes = {.db = is_optimistic ? optimistic_db_new() : NULL};
 
 	processes.of[0] = is_optimistic ? process_on(&processes, options) : data_open(options);
-	CHECK_INT(catalog_create(processes.of[0].catalog, DATA_NS, table, now_ms, &processes.of[0].table, &processes.of[0].err), OK);
+	CHECK_INT(catalog_create(processes.of[0].catalog, DATA_NS, table, now_ms,
+				 &processes.of[0].table, &processes.of[0].err),
+		  OK);
 	for (int i = 1; i < PROCESSES; i++) {
 		processes.of[i] = process_on(&processes, options);
-		CHECK_INT(catalog_get(processes.of[i].catalog, DATA_NS, STR("data"), now_ms, &processes.of[i].table, &processes.of[i].err), OK);
+		CHECK_INT(catalog_get(processes.of[i].catalog, DATA_NS, STR("data"), now_ms,
+				      &processes.of[i].table, &processes.of[i].err),
+			  OK);
 	}
 	return processes;
 }

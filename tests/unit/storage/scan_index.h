@@ -6,7 +6,8 @@
 #include "tests/unit/scan.h"
 
 /* All of them as scan_rows() does, with images also where they stand for items. */
-static inline enum code scan_index(struct store_txn *txn, const struct table *table, const struct index *index, scan_visit *visit, void *context,
+static inline enum code scan_index(struct store_txn *txn, const struct table *table,
+				   const struct index *index, scan_visit *visit, void *context,
 				   struct err *err)
 {
 	struct store_range all = {STR_ABSENT, STR_ABSENT, false};

@@ -1,6 +1,6 @@
 /*
- * store_fixture - what the tests of the stores share: stores of each kind in a directory of their own, and short calls that check
- * themselves.
+ * store_fixture - what the tests of the stores share: stores of each kind in a directory of their
+ * own, and short calls that check themselves.
  */
 #ifndef DYNALITH_TEST_STORE_FIXTURE_H
 #define DYNALITH_TEST_STORE_FIXTURE_H
@@ -31,13 +31,17 @@ struct fixture {
 
 static inline struct fixture fixture_new(bool is_memory)
 {
-	struct fixture fixture = {.directory = "/tmp/dynalith-store-XXXXXX", .arena = arena_new(1 << 20)};
+	struct fixture fixture = {.directory = "/tmp/dynalith-store-XXXXXX",
+				  .arena = arena_new(1 << 20)};
 
 	CHECK(mkdtemp(fixture.directory) != NULL);
 	snprintf(fixture.path, sizeof(fixture.path), "%s/data.db", fixture.directory);
 	fixture.err = err_in(fixture.arena);
 	fixture.options = (struct sqlite_store_options){
-		.path = is_memory ? NULL : fixture.path, .durability = DURABILITY_OFF, .readers = 2, .cache_bytes = 1 << 20,
+		.path = is_memory ? NULL : fixture.path,
+		.durability = DURABILITY_OFF,
+		.readers = 2,
+		.cache_bytes = 1 << 20,
 	};
 	return fixture;
 }
@@ -74,7 +78,8 @@ static inline struct store *fixture_open(struct fixture *fixture)
 	return store;
 }
 
-/* The PostgreSQL database that this test may use, or NULL: tests/cluster/with-database names one. */
+/* The PostgreSQL database that this test may use, or NULL: tests/cluster/with-database names one.
+ */
 static inline const char *fixture_database(void)
 {
 #ifdef WITH_POSTGRESQL
@@ -90,7 +95,10 @@ static inline struct store *fixture_open_database_as_it_is(struct fixture *fixtu
 	struct store *store = NULL;
 
 #ifdef WITH_POSTGRESQL
-	struct postgresql_store_options options = {.url = fixture_database(), .name = "the database", .durability = DURABILITY_OFF, .connections = 20};
+	struct postgresql_store_options options = {.url = fixture_database(),
+						   .name = "the database",
+						   .durability = DURABILITY_OFF,
+						   .connections = 20};
 
 	if (postgresql_store_open(&options, &store, &fixture->err) != OK) {
 		fprintf(stderr, "open: " STR_FMT "\n", STR_ARG(fixture->err.message));
@@ -113,7 +121,9 @@ static inline struct store *fixture_open_database(struct fixture *fixture)
 		code = store_drop(txn, KEYSPACE(0, part), &fixture->err);
 	for (uint64_t table = 1; table < 800 && code == OK; table = table == 10 ? 100 : table + 1) {
 		for (uint32_t part = 0; part < 20 && code == OK; part++)
-			code = table < 100 || part == 0 ? store_drop(txn, KEYSPACE(table, part), &fixture->err) : OK;
+			code = table < 100 || part == 0
+				       ? store_drop(txn, KEYSPACE(table, part), &fixture->err)
+				       : OK;
 	}
 	CHECK_INT(code, OK);
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
@@ -131,7 +141,8 @@ static inline void fixture_limit_files(rlim_t bytes)
 	CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static inline struct store_txn *fixture_begin(struct fixture *fixture, struct store *store, enum store_mode mode)
+static inline struct store_txn *fixture_begin(struct fixture *fixture, struct store *store,
+					      enum store_mode mode)
 {
 	struct store_txn *txn = NULL;
 
@@ -140,7 +151,8 @@ static inline struct store_txn *fixture_begin(struct fixture *fixture, struct st
 	return txn;
 }
 
-static inline struct str fixture_get(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace, const char *key)
+static inline struct str fixture_get(struct fixture *fixture, struct store_txn *txn,
+				     struct keyspace keyspace, const char *key)
 {
 	struct str value = STR_ABSENT;
 
@@ -148,12 +160,14 @@ static inline struct str fixture_get(struct fixture *fixture, struct store_txn *
 	return value;
 }
 
-static inline void fixture_put(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace, const char *key, const char *value)
+static inline void fixture_put(struct fixture *fixture, struct store_txn *txn,
+			       struct keyspace keyspace, const char *key, const char *value)
 {
 	CHECK_INT(store_put(txn, keyspace, str_of(key), str_of(value), &fixture->err), OK);
 }
 
-static inline void fixture_create(struct fixture *fixture, struct store *store, struct keyspace keyspace)
+static inline void fixture_create(struct fixture *fixture, struct store *store,
+				  struct keyspace keyspace)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
 
@@ -162,7 +176,8 @@ static inline void fixture_create(struct fixture *fixture, struct store *store, 
 }
 
 /* One row put in a transaction of its own; the first code that is not OK. */
-static inline enum code fixture_put_alone(struct fixture *fixture, struct store *store, struct keyspace keyspace, struct str key,
+static inline enum code fixture_put_alone(struct fixture *fixture, struct store *store,
+					  struct keyspace keyspace, struct str key,
 					  struct str value)
 {
 	struct store_txn *txn;
@@ -178,7 +193,8 @@ static inline enum code fixture_put_alone(struct fixture *fixture, struct store 
 }
 
 /* The value of a row seen by a transaction of its own. */
-static inline struct str fixture_get_alone(struct fixture *fixture, struct store *store, struct keyspace keyspace, const char *key)
+static inline struct str fixture_get_alone(struct fixture *fixture, struct store *store,
+					   struct keyspace keyspace, const char *key)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_READ);
 	struct str value = fixture_get(fixture, txn, keyspace, key);
@@ -198,14 +214,16 @@ static inline bool listing_add(void *context, struct str key, struct str value)
 {
 	struct listing *listing = context;
 
-	listing->n += (size_t)snprintf(listing->text + listing->n, sizeof(listing->text) - listing->n, STR_FMT "=" STR_FMT " ", STR_ARG(key),
-				       STR_ARG(value));
+	listing->n +=
+		(size_t)snprintf(listing->text + listing->n, sizeof(listing->text) - listing->n,
+				 STR_FMT "=" STR_FMT " ", STR_ARG(key), STR_ARG(value));
 	return --listing->left > 0;
 }
 
 /* The rows from low (NULL: open) to high (NULL: open). */
-static inline struct str fixture_list(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace, const char *low,
-				      const char *high, bool is_reverse, int limit)
+static inline struct str fixture_list(struct fixture *fixture, struct store_txn *txn,
+				      struct keyspace keyspace, const char *low, const char *high,
+				      bool is_reverse, int limit)
 {
 	struct listing listing = {.left = limit};
 	struct store_range range = {str_of(low), str_of(high), is_reverse};

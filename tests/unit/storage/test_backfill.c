@@ -1,4 +1,5 @@
-/* Indexes of live tables: filled and emptied piece by piece, while items change, through failures and restarts. */
+/* Indexes of live tables: filled and emptied piece by piece, while items change, through failures
+ * and restarts. */
 #include "storage/catalog/size_rows.h"
 #include "storage/upkeep/backfill.h"
 #include "tests/unit/storage/data_fixture.h"
@@ -11,9 +12,11 @@ static const struct keyspace counters = {0, SYSTEM_COUNTERS};
 /* Item i; `z` is its value in the new index, NULL: it has none. */
 static const struct value *item(struct data *d, unsigned i, const char *z)
 {
-	const char *pk = str_printf(d->arena, "Sp%u", i % 7).p, *sk = str_printf(d->arena, "N%u", i).p;
+	const char *pk = str_printf(d->arena, "Sp%u", i % 7).p,
+		   *sk = str_printf(d->arena, "N%u", i).p;
 
-	return z ? data_item(d, "pk", pk, "sk", sk, "z", z, "a", "Sx", NULL) : data_item(d, "pk", pk, "sk", sk, "a", "Sx", NULL);
+	return z ? data_item(d, "pk", pk, "sk", sk, "z", z, "a", "Sx", NULL)
+		 : data_item(d, "pk", pk, "sk", sk, "a", "Sx", NULL);
 }
 
 /* Every third item is not in the index: it lacks z, or z is no string. */
@@ -98,7 +101,8 @@ static bool add_row(void *context, struct str key, struct str image)
 
 static struct rows rows_in(struct data *d, struct keyspace keyspace, const struct index *index)
 {
-	struct rows rows = {d, index, 0, ARENA_ARRAY(d->arena, struct str, 2 * MANY), ARENA_ARRAY(d->arena, struct str, 2 * MANY)};
+	struct rows rows = {d, index, 0, ARENA_ARRAY(d->arena, struct str, 2 * MANY),
+			    ARENA_ARRAY(d->arena, struct str, 2 * MANY)};
 	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct store_txn *txn;
 
@@ -110,7 +114,8 @@ static struct rows rows_in(struct data *d, struct keyspace keyspace, const struc
 
 static struct rows index_rows(struct data *d, const struct index *index)
 {
-	struct rows rows = {d, NULL, 0, ARENA_ARRAY(d->arena, struct str, 2 * MANY), ARENA_ARRAY(d->arena, struct str, 2 * MANY)};
+	struct rows rows = {d, NULL, 0, ARENA_ARRAY(d->arena, struct str, 2 * MANY),
+			    ARENA_ARRAY(d->arena, struct str, 2 * MANY)};
 	struct store_txn *txn;
 
 	CHECK(store_begin(d->store, STORE_READ, &txn, &d->err) == OK);
@@ -151,7 +156,8 @@ static void check_index(struct data *d, size_t expected)
 			else
 				high = middle;
 		}
-		met += low < found.n && str_eq(found.keys[low], wanted.keys[i]) && str_eq(found.images[low], wanted.images[i]);
+		met += low < found.n && str_eq(found.keys[low], wanted.keys[i]) &&
+		       str_eq(found.images[low], wanted.images[i]);
 		sum += image_item_size(wanted.images[i]);
 	}
 	CHECK_INT(met, expected);
@@ -183,7 +189,8 @@ TEST(an_index_is_filled_in_bounded_transactions)
 		trace_store_reset(d.store);
 		more = step(&d);
 		steps += more;
-		CHECK(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)) <= BACKFILL_STEP_ROWS);
+		CHECK(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)) <=
+		      BACKFILL_STEP_ROWS);
 		CHECK(trace_store_count(d.store, TRACE_PUT) <= BACKFILL_STEP_ROWS + 2);
 	}
 	CHECK_INT(steps, 4);
@@ -211,7 +218,8 @@ TEST(pieces_are_small_while_requests_come)
 	catalog_crowd(d.catalog, false);
 	trace_store_reset(d.store);
 	CHECK(step(&d));
-	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), BACKFILL_STEP_ROWS);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)),
+		  BACKFILL_STEP_ROWS);
 	finish(&d);
 	check_index(&d, indexed(MANY));
 	data_free(&d);
@@ -228,7 +236,8 @@ TEST(more_small_pieces_at_once_while_requests_come)
 	catalog_crowd(d.catalog, true);
 	trace_store_reset(d.store);
 	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
-	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), small * CATALOG_CROWDED_PART);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)),
+		  small * CATALOG_CROWDED_PART);
 	data_free(&d);
 }
 
@@ -237,13 +246,15 @@ TEST(large_items_make_smaller_pieces)
 	struct data d = data_new();
 
 	for (unsigned i = 0; i < 10; i++)
-		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%u", i).p, "z", "Sz", "a",
-						 data_long(&d, 'S', 300 * 1024), NULL)),
+		CHECK_INT(data_put(&d,
+				   data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%u", i).p,
+					     "z", "Sz", "a", data_long(&d, 'S', 300 * 1024), NULL)),
 			  OK);
 	add_index(&d);
 	trace_store_reset(d.store);
 	CHECK(step(&d));
-	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), 4); /* the first beyond 1 MB ends the piece */
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)),
+		  4); /* the first beyond 1 MB ends the piece */
 	finish(&d);
 	check_index(&d, 10);
 	data_free(&d);
@@ -255,10 +266,13 @@ TEST(a_piece_of_just_1_MB_is_full)
 	struct data d = data_new();
 	size_t large = 256 * 1024, letters = large - 100;
 
-	for (int round = 0; round < 2; round++) { /* what is around the letters is known by the first item */
+	for (int round = 0; round < 2;
+	     round++) { /* what is around the letters is known by the first item */
 		for (unsigned i = 0; i < (round == 0 ? 1u : 5u); i++)
-			CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%u", i + 1).p, "z", "Sz", "a",
-							 data_long(&d, 'S', letters), NULL)),
+			CHECK_INT(data_put(&d,
+					   data_item(&d, "pk", "Sa", "sk",
+						     str_printf(d.arena, "N%u", i + 1).p, "z", "Sz",
+						     "a", data_long(&d, 'S', letters), NULL)),
 				  OK);
 		letters += large - data_rows(&d, NULL).images[0].n;
 	}
@@ -282,7 +296,7 @@ TEST(writes_go_on_meanwhile)
 		CHECK(step(&d));
 		/* all over the keys: what was reached, and what was not */
 		for (unsigned i = round; i < MANY; i += 41) {
-			put(&d, i, i % 2 ? "Snew" : NULL);          /* another key, or out of the index */
+			put(&d, i, i % 2 ? "Snew" : NULL); /* another key, or out of the index */
 			put(&d, i + 10 * MANY, "Sadded");           /* new items */
 			delete(&d, i + 7);
 		}
@@ -309,7 +323,8 @@ TEST(an_index_that_is_filled_is_kept_from_the_start)
 	CHECK_INT(rows_in(&d, index_keyspace(d.table, &d.table->indexes.v[LATER]), NULL).n, 1);
 	write.item = item(&d, 3, "N1");
 	CHECK_INT(data_write(&d, &write), ERR_VALIDATION);
-	CHECK_STR(d.err.message, "One or more parameter values were invalid: Schema violation against backfilling index");
+	CHECK_STR(d.err.message, "One or more parameter values were invalid: Schema violation "
+				 "against backfilling index");
 	finish(&d);
 	check_index(&d, 2);
 	data_free(&d);
@@ -335,12 +350,14 @@ TEST(filling_goes_on_after_a_restart)
 	trace_store_reset(d.store);
 	finish(&d);
 	/* not from the start again */
-	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), MANY - 2 * BACKFILL_STEP_ROWS);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)),
+		  MANY - 2 * BACKFILL_STEP_ROWS);
 	check_index(&d, indexed(MANY));
 	data_free(&d);
 }
 
-/* Whatever call of the store fails, and with a restart after it: nothing is missing and nothing twice. */
+/* Whatever call of the store fails, and with a restart after it: nothing is missing and nothing
+ * twice. */
 TEST(a_failing_call_loses_nothing)
 {
 	struct data d = data_new();
@@ -349,12 +366,14 @@ TEST(a_failing_call_loses_nothing)
 
 	fill_table(&d, BACKFILL_STEP_ROWS + 100);
 	add_index(&d);
-	for (uint64_t n = 1; d.table->indexes.v[LATER].is_backfilling && n < 2000; n = n < 12 ? n + 1 : n * 3 / 2) {
+	for (uint64_t n = 1; d.table->indexes.v[LATER].is_backfilling && n < 2000;
+	     n = n < 12 ? n + 1 : n * 3 / 2) {
 		int64_t wait_ms;
 
 		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
 		enum code code = backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err);
-		CHECK(code == OK || n % 2 || n == 2); /* a conflict is tried again by the next step, but for one of the look for changes */
+		CHECK(code == OK || n % 2 || n == 2); /* a conflict is tried again by the next step,
+							 but for one of the look for changes */
 		failures += code != OK;
 		trace_store_fail(d.store, 0, OK);
 		catalog_close(d.catalog);
@@ -412,18 +431,24 @@ static void check_emptying(bool is_restarted)
 	}
 	/* each row that goes is taken from the counts */
 	uint64_t items, bytes, items_left, bytes_left;
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LATER], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LATER], &items, &bytes,
+			       &d.err),
+		  OK);
 	trace_store_reset(d.store);
 	CHECK(step(&d));
 	CHECK_INT(trace_store_count_in(d.store, TRACE_DEL, keyspace), BACKFILL_STEP_ROWS);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LATER], &items_left, &bytes_left, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LATER], &items_left,
+			       &bytes_left, &d.err),
+		  OK);
 	CHECK_INT(items - items_left, BACKFILL_STEP_ROWS);
 	CHECK(bytes - bytes_left == bytes_of_rows(&d, &d.table->indexes.v[LATER], bytes));
 	/* it is not kept any more, nor does it refuse what is no key for it */
 	trace_store_reset(d.store);
 	put(&d, 1, "N5");
 	put(&d, 0, NULL);
-	CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, keyspace) + trace_store_count_in(d.store, TRACE_DEL, keyspace), 0);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, keyspace) +
+			  trace_store_count_in(d.store, TRACE_DEL, keyspace),
+		  0);
 	for (int i = 0; more && i < 100; i++) {
 		trace_store_reset(d.store);
 		more = step(&d);
@@ -542,7 +567,8 @@ TEST(a_table_whose_work_fails_holds_up_no_other)
 	struct store_txn *txn;
 	int64_t wait_ms;
 
-	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("broken"), 1, &broken, &d.err), OK); /* looked at before "data" */
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("broken"), 1, &broken, &d.err),
+		  OK); /* looked at before "data" */
 	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
 	CHECK_INT(store_put(txn, table_items(broken), STR("k"), STR("no image"), &d.err), OK);
 	CHECK_INT(store_commit(txn, &d.err), OK);
@@ -550,9 +576,11 @@ TEST(a_table_whose_work_fails_holds_up_no_other)
 	fill_table(&d, MANY);
 	add_index(&d);
 	for (int i = 0; i < 6; i++)
-		CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), i < 4 ? OK : ERR_INTERNAL);
+		CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err),
+			  i < 4 ? OK : ERR_INTERNAL);
 	CHECK_INT(d.err.code, ERR_INTERNAL);
-	CHECK(str_starts_with(d.err.message, STR("the store is damaged: a row is malformed: items ")));
+	CHECK(str_starts_with(d.err.message,
+			      STR("the store is damaged: a row is malformed: items ")));
 	data_take_current(&d);
 	CHECK(!d.table->indexes.v[LATER].is_backfilling);
 	check_index(&d, indexed(MANY));
@@ -567,7 +595,9 @@ TEST(an_index_that_is_not_large_goes_at_once)
 		struct catalog_options options = {.drop_max = 4};
 		struct data d = data_open(&options);
 
-		CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1, &d.table, &d.err), OK);
+		CHECK_INT(
+			catalog_create(d.catalog, DATA_NS, data_table("data"), 1, &d.table, &d.err),
+			OK);
 		for (unsigned i = 0; i < rows; i++)
 			put(&d, i, "Sz");
 		add_index(&d);
@@ -593,7 +623,8 @@ TEST(settling_does_as_many_pieces_as_it_may)
 	add_index(&d);
 	trace_store_reset(d.store);
 	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 2, 5, &d.err), OK);
-	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), 2 * BACKFILL_STEP_ROWS);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)),
+		  2 * BACKFILL_STEP_ROWS);
 	CHECK(step(&d));
 	CHECK_INT(atomic_load(&d.table->refs), 2);
 	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 100, 5, &d.err), OK);
@@ -601,7 +632,8 @@ TEST(settling_does_as_many_pieces_as_it_may)
 	CHECK_INT(d.table->indexes.v[LATER].status, STATUS_ACTIVE);
 	check_index(&d, indexed(MANY));
 	CHECK_INT(atomic_load(&d.table->refs), 2);
-	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("no such"), 100, 5, &d.err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("no such"), 100, 5, &d.err),
+		  ERR_RESOURCE_NOT_FOUND);
 	data_free(&d);
 }
 
@@ -632,7 +664,8 @@ static struct {
 	bool is_changed;
 } changing;
 
-static enum code change_and_begin(struct store *store, enum store_mode mode, struct store_txn **txn, struct err *err)
+static enum code change_and_begin(struct store *store, enum store_mode mode, struct store_txn **txn,
+				  struct err *err)
 {
 	struct data *d = changing.d;
 
@@ -671,13 +704,19 @@ TEST(a_table_that_is_changed_meanwhile_is_looked_up_again)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(an_index_is_filled_in_bounded_transactions), TEST_CASE(pieces_are_small_while_requests_come),
-	  TEST_CASE(more_small_pieces_at_once_while_requests_come), TEST_CASE(large_items_make_smaller_pieces), TEST_CASE(writes_go_on_meanwhile),
-	  TEST_CASE(an_index_that_is_filled_is_kept_from_the_start), TEST_CASE(filling_goes_on_after_a_restart),
-	  TEST_CASE(a_failing_call_loses_nothing), TEST_CASE(a_large_index_is_emptied_in_bounded_transactions),
-	  TEST_CASE(so_is_one_whose_rows_were_not_counted),
-	  TEST_CASE(a_creation_can_be_called_off), TEST_CASE(a_table_may_go_while_its_index_is_filled), TEST_CASE(small_tables_are_settled_at_once),
-	  TEST_CASE(statuses_last_as_long_as_asked), TEST_CASE(a_table_whose_work_fails_holds_up_no_other),
-	  TEST_CASE(a_piece_of_just_1_MB_is_full), TEST_CASE(an_index_that_is_not_large_goes_at_once),
-	  TEST_CASE(settling_does_as_many_pieces_as_it_may), TEST_CASE(settling_finds_the_first_index_too),
+TEST_MAIN(TEST_CASE(an_index_is_filled_in_bounded_transactions),
+	  TEST_CASE(pieces_are_small_while_requests_come),
+	  TEST_CASE(more_small_pieces_at_once_while_requests_come),
+	  TEST_CASE(large_items_make_smaller_pieces), TEST_CASE(writes_go_on_meanwhile),
+	  TEST_CASE(an_index_that_is_filled_is_kept_from_the_start),
+	  TEST_CASE(filling_goes_on_after_a_restart), TEST_CASE(a_failing_call_loses_nothing),
+	  TEST_CASE(a_large_index_is_emptied_in_bounded_transactions),
+	  TEST_CASE(so_is_one_whose_rows_were_not_counted), TEST_CASE(a_creation_can_be_called_off),
+	  TEST_CASE(a_table_may_go_while_its_index_is_filled),
+	  TEST_CASE(small_tables_are_settled_at_once), TEST_CASE(statuses_last_as_long_as_asked),
+	  TEST_CASE(a_table_whose_work_fails_holds_up_no_other),
+	  TEST_CASE(a_piece_of_just_1_MB_is_full),
+	  TEST_CASE(an_index_that_is_not_large_goes_at_once),
+	  TEST_CASE(settling_does_as_many_pieces_as_it_may),
+	  TEST_CASE(settling_finds_the_first_index_too),
 	  TEST_CASE(a_table_that_is_changed_meanwhile_is_looked_up_again))

@@ -1,6 +1,7 @@
 /*
- * Copies of tables, backups and restores. The model keeps every version of every item with its time; a restore to a moment must give exactly the
- * versions of that moment, whatever is written while it goes on, and whenever the process ends between two steps.
+ * Copies of tables, backups and restores. The model keeps every version of every item with its
+ * time; a restore to a moment must give exactly the versions of that moment, whatever is written
+ * while it goes on, and whenever the process ends between two steps.
  */
 #include <stdlib.h>
 
@@ -56,7 +57,9 @@ static struct world *world_new(size_t piece)
 	world->data = data_open(&options);
 	world->now_ms = 1000000;
 	world->seed = 7;
-	CHECK_INT(catalog_create(world->data.catalog, DATA_NS, data_table("data"), 1000, &world->data.table, &world->data.err), OK);
+	CHECK_INT(catalog_create(world->data.catalog, DATA_NS, data_table("data"), 1000,
+				 &world->data.table, &world->data.err),
+		  OK);
 	world->run = runner(&world->data);
 	return world;
 }
@@ -75,7 +78,9 @@ static void look(struct world *world)
 
 	table_unref(data->table);
 	data->table = NULL;
-	CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("data"), world->now_ms, &data->table, &data->err), OK);
+	CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("data"), world->now_ms, &data->table,
+			      &data->err),
+		  OK);
 }
 
 static void change(struct world *world, void (*how)(struct table *next, int64_t now_ms))
@@ -85,7 +90,8 @@ static void change(struct world *world, void (*how)(struct table *next, int64_t 
 	look(world);
 	next = table_clone(world->data.table);
 	how(next, world->now_ms);
-	CHECK_INT(catalog_replace(world->data.catalog, world->data.table, next, &world->data.err), OK);
+	CHECK_INT(catalog_replace(world->data.catalog, world->data.table, next, &world->data.err),
+		  OK);
 	look(world);
 }
 
@@ -98,7 +104,8 @@ static void recover(struct table *next, int64_t now_ms)
 
 static void live(struct table *next, int64_t now_ms)
 {
-	next->ttl = (struct table_ttl){.is_enabled = true, .attribute = STR("t"), .changed_ms = now_ms};
+	next->ttl =
+		(struct table_ttl){.is_enabled = true, .attribute = STR("t"), .changed_ms = now_ms};
 }
 
 static void note(struct world *world, int key, struct str image)
@@ -110,13 +117,19 @@ static void note(struct world *world, int key, struct str image)
 static const struct value *item_of(struct world *world, int key, bool is_whole)
 {
 	struct arena *arena = world->data.arena;
-	const char *pk = str_printf(arena, "Sp%d%c", key % 5, 0).p, *sk = str_printf(arena, "N%d%c", key, 0).p;
+	const char *pk = str_printf(arena, "Sp%d%c", key % 5, 0).p,
+		   *sk = str_printf(arena, "N%d%c", key, 0).p;
 
 	if (!is_whole)
 		return data_item(&world->data, "pk", pk, "sk", sk, NULL);
-	return data_item(&world->data, "pk", pk, "sk", sk, "g", str_printf(arena, "Sg%u%c", pick(world, 4), 0).p, "h", "Sh", "l",
-			 str_printf(arena, "N%u%c", pick(world, 9), 0).p, "a", str_printf(arena, "S%u%c", pick(world, 1000), 0).p, "t",
-			 str_printf(arena, "N%lld%c", (long long)(world->now_ms / 1000 + pick(world, 40000)), 0).p, NULL);
+	return data_item(&world->data, "pk", pk, "sk", sk, "g",
+			 str_printf(arena, "Sg%u%c", pick(world, 4), 0).p, "h", "Sh", "l",
+			 str_printf(arena, "N%u%c", pick(world, 9), 0).p, "a",
+			 str_printf(arena, "S%u%c", pick(world, 1000), 0).p, "t",
+			 str_printf(arena, "N%lld%c",
+				    (long long)(world->now_ms / 1000 + pick(world, 40000)), 0)
+				 .p,
+			 NULL);
 }
 
 static void write_one(struct world *world)
@@ -125,13 +138,19 @@ static void write_one(struct world *world)
 	int key = (int)pick(world, KEYS);
 	bool is_put = pick(world, 3) > 0;
 	const struct value *item = item_of(world, key, is_put);
-	struct write write = {.table = data->table, .kind = is_put ? WRITE_PUT : WRITE_DELETE, .item = item, .key = item, .expiry_row = STR_ABSENT};
+	struct write write = {.table = data->table,
+			      .kind = is_put ? WRITE_PUT : WRITE_DELETE,
+			      .item = item,
+			      .key = item,
+			      .expiry_row = STR_ABSENT};
 
 	world->now_ms += pick(world, 1500);
 	look(world);
 	write.table = data->table;
 	CHECK_INT(write_prepare(data->arena, &write, &data->err), OK);
-	CHECK_INT(write_run(data->catalog, data->arena, &write, 1, WRITE_ALONE, NULL, world->now_ms, &data->err), OK);
+	CHECK_INT(write_run(data->catalog, data->arena, &write, 1, WRITE_ALONE, NULL, world->now_ms,
+			    &data->err),
+		  OK);
 	note(world, key, is_put ? data_image(data, item) : STR_ABSENT);
 }
 
@@ -139,7 +158,9 @@ static struct str row_key(struct world *world, struct table *table, int key)
 {
 	struct str row = STR_ABSENT;
 
-	CHECK_INT(item_key_of_key(world->data.arena, table, item_of(world, key, false), &row, &world->data.err), OK);
+	CHECK_INT(item_key_of_key(world->data.arena, table, item_of(world, key, false), &row,
+				  &world->data.err),
+		  OK);
 	return row;
 }
 
@@ -151,13 +172,17 @@ static void expire(struct world *world)
 	bool more = true;
 
 	while (more)
-		CHECK_INT(ttl_sweep(data->catalog, TIMES_AT(world->now_ms), 0, &expired, &more, &data->err), OK);
+		CHECK_INT(ttl_sweep(data->catalog, TIMES_AT(world->now_ms), 0, &expired, &more,
+				    &data->err),
+			  OK);
 	for (int key = 0; key < KEYS && expired > 0; key++) {
 		struct str image, last = STR_ABSENT, row = row_key(world, data->table, key);
 		struct store_txn *txn;
 
 		CHECK_INT(store_begin(data->store, STORE_READ, &txn, &data->err), OK);
-		CHECK_INT(store_get(txn, table_items(data->table), row, data->arena, &image, &data->err), OK);
+		CHECK_INT(store_get(txn, table_items(data->table), row, data->arena, &image,
+				    &data->err),
+			  OK);
 		store_abort(txn);
 		for (size_t i = 0; i < world->n; i++)
 			last = world->versions[i].key == key ? world->versions[i].image : last;
@@ -177,8 +202,10 @@ static struct str image_at(const struct world *world, int key, int64_t at_ms)
 	return image;
 }
 
-/* Whether the keyspace has exactly the items of the moment. `keys` is the table whose row keys they are. */
-static void check_rows(struct world *world, struct table *table, struct keyspace keyspace, int64_t at_ms)
+/* Whether the keyspace has exactly the items of the moment. `keys` is the table whose row keys they
+ * are. */
+static void check_rows(struct world *world, struct table *table, struct keyspace keyspace,
+		       int64_t at_ms)
 {
 	struct data *data = &world->data;
 	struct store_txn *txn;
@@ -189,7 +216,9 @@ static void check_rows(struct world *world, struct table *table, struct keyspace
 	for (int key = 0; key < KEYS; key++) {
 		struct str model = image_at(world, key, at_ms), image;
 
-		CHECK_INT(store_get(txn, keyspace, row_key(world, table, key), data->arena, &image, &data->err), OK);
+		CHECK_INT(store_get(txn, keyspace, row_key(world, table, key), data->arena, &image,
+				    &data->err),
+			  OK);
 		CHECK(str_is_set(model) == str_is_set(image));
 		CHECK(!str_is_set(model) || str_eq(model, image));
 		expected += str_is_set(model);
@@ -211,8 +240,9 @@ static enum code begin_restore(struct world *world, struct wanted *wanted)
 {
 	struct data *data = &world->data;
 	struct table *made;
-	enum code code = restore_begin(data->catalog, DATA_NS, wanted->source, table_ref(wanted->target), &wanted->restore, wanted->restore.at_ms, &wanted->job,
-				       &made, &data->err);
+	enum code code = restore_begin(data->catalog, DATA_NS, wanted->source,
+				       table_ref(wanted->target), &wanted->restore,
+				       wanted->restore.at_ms, &wanted->job, &made, &data->err);
 
 	if (code != OK)
 		return code;
@@ -254,7 +284,9 @@ static void go_on(struct world *world, struct job *job)
 		job_run_free(world->run);
 		world->run = runner(&world->data);
 	}
-	CHECK_INT(job_run_now(world->run, DATA_NS, job->kind, job->id, 1, world->now_ms, &world->data.err), OK);
+	CHECK_INT(job_run_now(world->run, DATA_NS, job->kind, job->id, 1, world->now_ms,
+			      &world->data.err),
+		  OK);
 }
 
 static void print(void *context, struct str line)
@@ -267,14 +299,19 @@ static void check_all(struct world *world)
 {
 	struct check_report report = {.tell = print};
 
-	CHECK_INT(check_store(world->data.store, NULL, world->now_ms, &report, &world->data.err), OK);
+	CHECK_INT(check_store(world->data.store, NULL, world->now_ms, &report, &world->data.err),
+		  OK);
 	CHECK_INT(report.findings, 0);
 }
 
 static void restore_to(struct world *world, int64_t at_ms, const char *name, bool has_writers)
 {
 	struct data *data = &world->data;
-	struct wanted wanted = {.restore = {.source = STR("data"), .at_ms = at_ms, .backup = STR_ABSENT, .key = STR_ABSENT}, .target = data_table(name)};
+	struct wanted wanted = {.restore = {.source = STR("data"),
+					    .at_ms = at_ms,
+					    .backup = STR_ABSENT,
+					    .key = STR_ABSENT},
+				.target = data_table(name)};
 	struct table *made;
 
 	look(world);
@@ -287,20 +324,24 @@ static void restore_to(struct world *world, int64_t at_ms, const char *name, boo
 	}
 	CHECK_INT(wanted.job.state, JOB_DONE);
 	CHECK_STR(wanted.job.message, "");
-	CHECK_INT(catalog_get(data->catalog, DATA_NS, str_of(name), world->now_ms, &made, &data->err), OK);
+	CHECK_INT(
+		catalog_get(data->catalog, DATA_NS, str_of(name), world->now_ms, &made, &data->err),
+		OK);
 	CHECK_INT(made->state.status, STATUS_ACTIVE);
 	check_rows(world, made, table_items(made), at_ms);
 	look(world);
 	CHECK_INT(data->table->log.reasons, LOG_RECOVERY); /* let go */
 	if (++world->restored % TEST_SLOWNESS == 0)
-		check_all(world); /* the rows of its indexes are those of its items, and of time to live the source's */
+		check_all(world); /* the rows of its indexes are those of its items, and of time to
+				     live the source's */
 	if (pick(world, 50) != 0) /* some stay, for the check of all rows */
 		CHECK_INT(catalog_delete(data->catalog, made, world->now_ms, &data->err), OK);
 	table_unref(made);
 	table_unref(wanted.target);
 }
 
-/* 1,000 moments of a table with indexes and time to live; the arena of the test is emptied now and then. */
+/* 1,000 moments of a table with indexes and time to live; the arena of the test is emptied now and
+ * then. */
 static void test_moments(size_t piece, int moments, bool has_writers)
 {
 	struct world *world = world_new(piece);
@@ -321,7 +362,8 @@ static void test_moments(size_t piece, int moments, bool has_writers)
 		char name[32];
 
 		snprintf(name, sizeof(name), "restored-%d", i);
-		restore_to(world, since_ms + pick(world, (unsigned)(world->now_ms - since_ms) + 1), name, has_writers && world->n < VERSIONS - 1000);
+		restore_to(world, since_ms + pick(world, (unsigned)(world->now_ms - since_ms) + 1),
+			   name, has_writers && world->n < VERSIONS - 1000);
 	}
 	check_all(world);
 	world_free(world);
@@ -350,7 +392,9 @@ TEST(a_backup_is_one_moment)
 			write_one(world);
 		look(world);
 		wanted.source = world->data.table;
-		CHECK_INT(job_write(world->data.catalog, DATA_NS, add_backup, &wanted, &world->data.err), OK);
+		CHECK_INT(job_write(world->data.catalog, DATA_NS, add_backup, &wanted,
+				    &world->data.err),
+			  OK);
 		for (int i = 0; i < 100 && !is_over(world, &wanted.job); i++) {
 			struct copy copy;
 
@@ -366,12 +410,16 @@ TEST(a_backup_is_one_moment)
 		for (int key = 0; key < KEYS; key++)
 			items += str_is_set(image_at(world, key, moment));
 		CHECK_INT(backup.items, items);
-		check_rows(world, world->data.table, (struct keyspace){wanted.job.data, PART_ITEMS}, moment);
+		check_rows(world, world->data.table, (struct keyspace){wanted.job.data, PART_ITEMS},
+			   moment);
 		look(world);
 		CHECK_INT(world->data.table->log.reasons, 0);
 
 		/* and a table made of it */
-		struct wanted again = {.restore = {.backup = wanted.job.id, .source = STR("data"), .data = wanted.job.data, .key = STR_ABSENT}};
+		struct wanted again = {.restore = {.backup = wanted.job.id,
+						   .source = STR("data"),
+						   .data = wanted.job.data,
+						   .key = STR_ABSENT}};
 		struct table *made;
 		bool is_used;
 
@@ -381,10 +429,14 @@ TEST(a_backup_is_one_moment)
 		for (int i = 0; i < 100 && !is_over(world, &again.job); i++)
 			go_on(world, &again.job);
 		CHECK_INT(again.job.state, JOB_DONE);
-		CHECK_INT(catalog_get(world->data.catalog, DATA_NS, STR("again"), world->now_ms, &made, &world->data.err), OK);
+		CHECK_INT(catalog_get(world->data.catalog, DATA_NS, STR("again"), world->now_ms,
+				      &made, &world->data.err),
+			  OK);
 		check_rows(world, made, table_items(made), moment);
 		check_all(world);
-		CHECK_INT(job_write(world->data.catalog, DATA_NS, drop, &wanted.job, &world->data.err), OK);
+		CHECK_INT(job_write(world->data.catalog, DATA_NS, drop, &wanted.job,
+				    &world->data.err),
+			  OK);
 		check_all(world);
 		table_unref(made);
 		table_unref(again.target);
@@ -406,7 +458,9 @@ TEST(a_deleted_table_leaves_its_items)
 	const struct table_size size = {1, 2};
 	struct backup_deletion deletion = {data->catalog, world->now_ms, &size};
 	struct table *table = table_ref(data->table);
-	CHECK_INT(catalog_delete_keeping(data->catalog, table, world->now_ms, backup_keep_deleted, &deletion, &data->err), OK);
+	CHECK_INT(catalog_delete_keeping(data->catalog, table, world->now_ms, backup_keep_deleted,
+					 &deletion, &data->err),
+		  OK);
 	CHECK_INT(store_begin(data->store, STORE_READ, &store, &data->err), OK);
 	struct job_txn txn = {data->catalog, DATA_NS, store, data->arena};
 	CHECK_INT(job_list(&txn, BACKUP_KIND, &page, &data->err), OK);
@@ -432,12 +486,17 @@ static void write_some(struct world *world)
 	look(world);
 }
 
-/* A restore whose table goes cannot be carried out: it fails with the reason, and leaves neither table nor rows. */
+/* A restore whose table goes cannot be carried out: it fails with the reason, and leaves neither
+ * table nor rows. */
 TEST(a_job_that_cannot_go_on_fails)
 {
 	struct world *world = world_new(3);
 	struct data *data = &world->data;
-	struct wanted wanted = {.restore = {.source = STR("data"), .at_ms = 5000, .backup = STR_ABSENT, .key = STR_ABSENT}, .target = data_table("target")};
+	struct wanted wanted = {.restore = {.source = STR("data"),
+					    .at_ms = 5000,
+					    .backup = STR_ABSENT,
+					    .key = STR_ABSENT},
+				.target = data_table("target")};
 	struct table *made;
 
 	write_some(world);
@@ -453,7 +512,9 @@ TEST(a_job_that_cannot_go_on_fails)
 	CHECK_INT(wanted.job.state, JOB_FAILED);
 	CHECK_STR(wanted.job.failure, "TableNotFoundException");
 	CHECK_INT(wanted.job.data, 0);
-	CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("target"), world->now_ms, &made, &data->err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("target"), world->now_ms, &made,
+			      &data->err),
+		  ERR_RESOURCE_NOT_FOUND);
 	check_all(world);
 	table_unref(wanted.target);
 	world_free(world);
@@ -467,12 +528,15 @@ static enum code list_open(struct job_txn *txn, void *context, struct err *err)
 	return job_list_open(txn, RESTORE_KIND, STR_ABSENT, &jobs, n, err);
 }
 
-/* Whoever sees the job sees its table: another server that took the job up between the two once made the table, and the restore was refused. */
+/* Whoever sees the job sees its table: another server that took the job up between the two once
+ * made the table, and the restore was refused. */
 TEST(a_restore_begins_with_its_table)
 {
 	struct world *world = world_new(0);
 	struct data *data = &world->data;
-	struct wanted taken = {.restore = {.source = STR("data"), .backup = STR_ABSENT, .key = STR_ABSENT}, .target = data_table("data")};
+	struct wanted taken = {
+		.restore = {.source = STR("data"), .backup = STR_ABSENT, .key = STR_ABSENT},
+		.target = data_table("data")};
 	size_t n;
 
 	world->now_ms = 1000;
@@ -504,7 +568,11 @@ TEST(a_restore_uses_its_backup_until_the_table_is_active)
 {
 	struct world *world = world_new(5);
 	struct data *data = &world->data;
-	struct wanted wanted = {.restore = {.source = STR("data"), .at_ms = 5000, .backup = STR("backup"), .key = STR_ABSENT}, .target = data_table("target")};
+	struct wanted wanted = {.restore = {.source = STR("data"),
+					    .at_ms = 5000,
+					    .backup = STR("backup"),
+					    .key = STR_ABSENT},
+				.target = data_table("target")};
 	unsigned active = 0;
 
 	write_some(world);
@@ -516,7 +584,9 @@ TEST(a_restore_uses_its_backup_until_the_table_is_active)
 		struct table *made;
 
 		CHECK_INT(job_read(data->catalog, DATA_NS, look_for_use, &use, &data->err), OK);
-		CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("target"), world->now_ms, &made, &data->err), OK);
+		CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("target"), world->now_ms, &made,
+				      &data->err),
+			  OK);
 		if (made->state.status == STATUS_ACTIVE)
 			CHECK(!use.is_used);
 		else if (world->now_ms < wanted.restore.shown_ms)
@@ -538,7 +608,8 @@ static void stream_on(struct table *next, int64_t now_ms)
 	next->streams.view = STREAM_KEYS_ONLY;
 	next->streams.n = 1;
 	next->streams.v = ARENA_ARRAY(next->arena, struct stream, 1);
-	next->streams.v[0] = (struct stream){.label = STR("label"), .number = 1, .view = STREAM_KEYS_ONLY, .created_ms = now_ms};
+	next->streams.v[0] = (struct stream){
+		.label = STR("label"), .number = 1, .view = STREAM_KEYS_ONLY, .created_ms = now_ms};
 	next->streams.label = STR("label");
 }
 
@@ -587,14 +658,22 @@ TEST(a_stream_is_a_view_of_the_log)
 		write_one(world);
 	CHECK(records(world) > before + within);
 	const struct stream *stream = &data->table->streams.v[0];
-	CHECK_INT(stream_read_shards(data->store, data->arena, data->table, stream, world->now_ms, &shards, &data->err), OK);
+	CHECK_INT(stream_read_shards(data->store, data->arena, data->table, stream, world->now_ms,
+				     &shards, &data->err),
+		  OK);
 	CHECK_INT(shards.n, 1);
-	struct stream_cursor cursor = {.table = data->table, .stream = stream, .shard = shards.shards[0].stamp, .now_ms = world->now_ms};
-	CHECK_INT(stream_read_start(data->store, data->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &data->err), OK);
+	struct stream_cursor cursor = {.table = data->table,
+				       .stream = stream,
+				       .shard = shards.shards[0].stamp,
+				       .now_ms = world->now_ms};
+	CHECK_INT(stream_read_start(data->store, data->arena, &cursor, STREAM_START_TRIM_HORIZON, 0,
+				    0, &data->err),
+		  OK);
 	CHECK_INT(stream_read_page(data->store, data->arena, &cursor, 1000, &page, &data->err), OK);
 	CHECK_INT(page.n, within);
 	for (size_t i = 0; i < page.n; i++)
-		CHECK(!str_is_set(page.v[i].record.new_image) && !str_is_set(page.v[i].record.old_image) && page.v[i].keys.n == 2);
+		CHECK(!str_is_set(page.v[i].record.new_image) &&
+		      !str_is_set(page.v[i].record.old_image) && page.v[i].keys.n == 2);
 
 	/* a day later the stream has nothing, and the log all; then nothing has */
 	size_t all = records(world);
@@ -602,7 +681,9 @@ TEST(a_stream_is_a_view_of_the_log)
 	CHECK_INT(stream_sweep(data->catalog, TIMES_AT(world->now_ms), &data->err), OK);
 	CHECK_INT(records(world), all);
 	shards = (struct stream_shard_page){.limit = 10};
-	CHECK_INT(stream_read_shards(data->store, data->arena, data->table, stream, world->now_ms, &shards, &data->err), OK);
+	CHECK_INT(stream_read_shards(data->store, data->arena, data->table, stream, world->now_ms,
+				     &shards, &data->err),
+		  OK);
 	CHECK_INT(shards.n, 0);
 	check_all(world);
 	world->now_ms += 34 * DAY_MS;
@@ -620,6 +701,9 @@ TEST(a_stream_is_a_view_of_the_log)
 	world_free(world);
 }
 
-TEST_MAIN(TEST_CASE(a_restore_is_the_state_of_its_moment), TEST_CASE(the_same_in_pieces_beside_writers_and_crashes), TEST_CASE(a_backup_is_one_moment),
-	  TEST_CASE(a_deleted_table_leaves_its_items),
-	  TEST_CASE(a_job_that_cannot_go_on_fails), TEST_CASE(a_restore_begins_with_its_table), TEST_CASE(a_restore_uses_its_backup_until_the_table_is_active), TEST_CASE(a_stream_is_a_view_of_the_log))
+TEST_MAIN(TEST_CASE(a_restore_is_the_state_of_its_moment),
+	  TEST_CASE(the_same_in_pieces_beside_writers_and_crashes),
+	  TEST_CASE(a_backup_is_one_moment), TEST_CASE(a_deleted_table_leaves_its_items),
+	  TEST_CASE(a_job_that_cannot_go_on_fails), TEST_CASE(a_restore_begins_with_its_table),
+	  TEST_CASE(a_restore_uses_its_backup_until_the_table_is_active),
+	  TEST_CASE(a_stream_is_a_view_of_the_log))

@@ -21,7 +21,8 @@ static enum code create(struct data *d, struct ns ns, const char *name, int64_t 
 	return code;
 }
 
-static enum code look_up(struct data *d, struct ns ns, const char *name, int64_t now_ms, enum table_status *status)
+static enum code look_up(struct data *d, struct ns ns, const char *name, int64_t now_ms,
+			 enum table_status *status)
 {
 	struct table *table;
 	enum code code = catalog_get(d->catalog, ns, str_of(name), now_ms, &table, &d->err);
@@ -107,7 +108,8 @@ TEST(tables_are_there_again_after_a_restart)
 {
 	struct catalog_options options = {0};
 	struct data d = data_new();
-	const struct value *item = data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL);
+	const struct value *item =
+		data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL);
 	uint64_t number = d.table->identity.number, items, bytes;
 
 	CHECK_INT(data_put(&d, item), OK);
@@ -119,9 +121,13 @@ TEST(tables_are_there_again_after_a_restart)
 	CHECK_INT(catalog_size(d.catalog, d.table, NULL, &items, &bytes, &d.err), OK);
 	CHECK_INT(items, 1);
 	CHECK_INT(bytes, 3 + 4 + 2 + 2);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[ALL], &items, &bytes, &d.err), OK);
+	CHECK_INT(
+		catalog_size(d.catalog, d.table, &d.table->indexes.v[ALL], &items, &bytes, &d.err),
+		OK);
 	CHECK_INT(items, 1);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LOCAL], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[LOCAL], &items, &bytes,
+			       &d.err),
+		  OK);
 	CHECK_INT(items, 0);
 	data_free(&d);
 }
@@ -251,7 +257,9 @@ TEST(a_new_index_is_filled_with_what_fits)
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", NULL)), OK);
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N3", "z", "N1", NULL)), OK);
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N4", "z", "S", NULL)), OK);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N5", "z", data_long(&d, 'S', 2049), NULL)), OK);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N5", "z", data_long(&d, 'S', 2049),
+					 NULL)),
+		  OK);
 	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
 	data_take_current(&d);
 	CHECK_INT(d.table->indexes.v[3].status, STATUS_CREATING);
@@ -262,17 +270,20 @@ TEST(a_new_index_is_filled_with_what_fits)
 	CHECK_INT(d.table->indexes.v[3].status, STATUS_ACTIVE);
 	CHECK(!d.table->indexes.v[3].is_backfilling);
 	CHECK_INT(data_rows(&d, &d.table->indexes.v[3]).n, 1);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[3], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[3], &items, &bytes, &d.err),
+		  OK);
 	CHECK_INT(items, 1);
 	/* items that never were in it do not leave it */
 	for (int i = 3; i <= 5; i++) {
 		const char *sk = str_printf(d.arena, "N%d", i).p;
-		struct write write = {.kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sa", "sk", sk, NULL)};
+		struct write write = {.kind = WRITE_DELETE,
+				      .key = data_item(&d, "pk", "Sa", "sk", sk, NULL)};
 
 		CHECK_INT(data_write(&d, &write), OK);
 		CHECK(!write.cost.index_is_touched[3]);
 	}
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[3], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.v[3], &items, &bytes, &d.err),
+		  OK);
 	CHECK_INT(items, 1);
 	data_free(&d);
 }
@@ -330,10 +341,12 @@ TEST(writers_go_on_where_a_change_is_not_theirs)
 		CHECK(d.table != second);
 		table_unref(second);
 	}
-	/* but one that is theirs turns all away that do not know it, also when its commit fails at first */
+	/* but one that is theirs turns all away that do not know it, also when its commit fails at
+	 * first */
 	for (uint64_t n = 1; n < 50; n++) {
 		trace_store_fail(d.store, n, ERR_INTERNAL);
-		enum code code = catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err);
+		enum code code =
+			catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err);
 		trace_store_fail(d.store, 0, OK);
 		struct write write = {.table = first, .kind = WRITE_PUT, .item = item};
 		CHECK_INT(data_write(&d, &write), code == OK ? ERR_TABLE_MOVED : OK);
@@ -354,7 +367,8 @@ TEST(a_change_that_fails_leaves_the_table_usable)
 
 	for (uint64_t n = 1; n < 12; n++) {
 		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
-		enum code code = catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err);
+		enum code code =
+			catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err);
 		trace_store_fail(d.store, 0, OK);
 		if (code == OK)
 			break;
@@ -374,7 +388,9 @@ TEST(a_deletion_that_fails_leaves_the_table_usable)
 	enum code code = ERR_INTERNAL;
 
 	for (uint64_t n = 1; code != OK && n < 60; n++) {
-		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", (int)n).p, NULL)), OK);
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk",
+						 str_printf(d.arena, "N%d", (int)n).p, NULL)),
+			  OK);
 		trace_store_fail(d.store, n, n % 2 ? ERR_INTERNAL : ERR_CONFLICT);
 		code = catalog_delete(d.catalog, d.table, 1, &d.err);
 		trace_store_fail(d.store, 0, OK);
@@ -415,7 +431,8 @@ static void *race(void *context)
 		struct table *table;
 		struct str name = str_printf(arena, "t%d", i);
 
-		if (catalog_create(racer->catalog, DATA_NS, data_table(name.p), 1, &table, &err) == OK) {
+		if (catalog_create(racer->catalog, DATA_NS, data_table(name.p), 1, &table, &err) ==
+		    OK) {
 			racer->won++;
 			table_unref(table);
 		} else {
@@ -446,7 +463,8 @@ TEST(of_two_creations_one_wins)
 	data_free(&d);
 }
 
-/* 0.1.0 made files without the rows of versions, and writes no row for a table that it makes in a newer file. */
+/* 0.1.0 made files without the rows of versions, and writes no row for a table that it makes in a
+ * newer file. */
 TEST(a_file_without_versions_gets_them)
 {
 	for (int is_whole = 0; is_whole < 2; is_whole++) {
@@ -460,13 +478,19 @@ TEST(a_file_without_versions_gets_them)
 			d.store = fixture_open(&fixture);
 			CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
 			if (round == 0)
-				CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1000, &d.table, &d.err), OK);
+				CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"),
+							 1000, &d.table, &d.err),
+					  OK);
 			else
-				CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 2000, &d.table, &d.err), OK);
+				CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 2000,
+						      &d.table, &d.err),
+					  OK);
 			CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", NULL)), OK);
 			txn = fixture_begin(&fixture, d.store, STORE_WRITE);
 			if (is_whole)
-				CHECK_INT(store_drop(txn, (struct keyspace){0, SYSTEM_VERSIONS}, &d.err), OK);
+				CHECK_INT(store_drop(txn, (struct keyspace){0, SYSTEM_VERSIONS},
+						     &d.err),
+					  OK);
 			else
 				CHECK_INT(currency_del(txn, d.table, &d.err), OK);
 			CHECK_INT(store_commit(txn, &d.err), OK);
@@ -494,18 +518,27 @@ TEST(snapshots_are_read_when_they_are_asked_for)
 			struct str name = str_printf(d.arena, "table%02d", i);
 
 			if (round == 0)
-				CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table(name.p), 1000, &d.table, &d.err), OK);
+				CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table(name.p),
+							 1000, &d.table, &d.err),
+					  OK);
 			else
-				CHECK_INT(catalog_get(d.catalog, DATA_NS, name, 2000, &d.table, &d.err), OK);
+				CHECK_INT(catalog_get(d.catalog, DATA_NS, name, 2000, &d.table,
+						      &d.err),
+					  OK);
 			CHECK(str_eq(d.table->identity.name, name));
-			CHECK_INT(data_put(&d, data_item(&d, "pk", str_printf(d.arena, "S%d", round).p, "sk", "N1", NULL)), OK);
+			CHECK_INT(data_put(&d,
+					   data_item(&d, "pk", str_printf(d.arena, "S%d", round).p,
+						     "sk", "N1", NULL)),
+				  OK);
 			table_unref(d.table);
 			d.table = NULL;
 		}
 		CHECK_INT(catalog_size_flush(d.catalog, &d.err), OK);
 		CHECK_INT(d.catalog->n, KEPT);
 		CHECK_INT(data_count(d.catalog, DATA_NS, 2000), TABLES);
-		CHECK_INT(data_list(d.catalog, DATA_NS, STR("table10"), 5, 2000, d.arena, &names, &more), 5);
+		CHECK_INT(data_list(d.catalog, DATA_NS, STR("table10"), 5, 2000, d.arena, &names,
+				    &more),
+			  5);
 		CHECK_STR(names[0], "table11");
 		if (round == 1) { /* a catalog that was just opened has none in memory */
 			catalog_close(d.catalog);
@@ -516,7 +549,9 @@ TEST(snapshots_are_read_when_they_are_asked_for)
 	for (int i = 0; i < TABLES; i += 7) {
 		uint64_t items, bytes;
 
-		CHECK_INT(catalog_get(d.catalog, DATA_NS, str_printf(d.arena, "table%02d", i), 2000, &d.table, &d.err), OK);
+		CHECK_INT(catalog_get(d.catalog, DATA_NS, str_printf(d.arena, "table%02d", i), 2000,
+				      &d.table, &d.err),
+			  OK);
 		CHECK_INT(catalog_size(d.catalog, d.table, NULL, &items, &bytes, &d.err), OK);
 		CHECK_INT(items, 3);
 		table_unref(d.table);
@@ -550,7 +585,8 @@ TEST(changes_do_not_wait_for_each_others_commit)
 	data_free(&d);
 }
 
-/* What is read does not grow with the tables: at the start, by a page of a list, by a round of upkeep. */
+/* What is read does not grow with the tables: at the start, by a page of a list, by a round of
+ * upkeep. */
 TEST(nothing_goes_through_all_tables)
 {
 	enum { TABLES = 300 };
@@ -563,7 +599,9 @@ TEST(nothing_goes_through_all_tables)
 	bool more;
 
 	for (int i = 0; i < TABLES; i++)
-		CHECK_INT(create(&d, i % 2 ? DATA_NS : other_ns, str_printf(d.arena, "table%03d", i).p, 1), OK);
+		CHECK_INT(create(&d, i % 2 ? DATA_NS : other_ns,
+				 str_printf(d.arena, "table%03d", i).p, 1),
+			  OK);
 	trace_store_reset(d.store);
 	reopen_catalog(&d, &options);
 	CHECK_INT(d.catalog->n, 0);
@@ -610,11 +648,13 @@ TEST(marks_follow_the_record)
 	data_free(&d);
 }
 
-/* A store whose tables have no such rows, as an older Dynalith left it, or one that changed tables since. */
+/* A store whose tables have no such rows, as an older Dynalith left it, or one that changed tables
+ * since. */
 TEST(a_store_of_an_older_version_gets_its_marks)
 {
 	enum { TABLES = 450 };
-	static const struct keyspace counters = {0, SYSTEM_COUNTERS}, versions = {0, SYSTEM_VERSIONS};
+	static const struct keyspace counters = {0, SYSTEM_COUNTERS},
+				     versions = {0, SYSTEM_VERSIONS};
 	struct catalog_options options = {0};
 
 	for (int way = 0; way < 2; way++) {
@@ -623,15 +663,19 @@ TEST(a_store_of_an_older_version_gets_its_marks)
 		char number[8];
 
 		for (int i = 0; i < TABLES; i++)
-			CHECK_INT(create(&d, DATA_NS, str_printf(d.arena, "table%03d", i).p, 1), OK);
+			CHECK_INT(create(&d, DATA_NS, str_printf(d.arena, "table%03d", i).p, 1),
+				  OK);
 		CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
-		struct store_range marks = {STR("mark/"), STR("mark0"), false}, counts = {STR("tables/"), STR("tables0"), false};
+		struct store_range marks = {STR("mark/"), STR("mark0"), false},
+				   counts = {STR("tables/"), STR("tables0"), false};
 		CHECK_INT(store_del_range(txn, counters, &marks, &d.err), OK);
 		CHECK_INT(store_del_range(txn, counters, &counts, &d.err), OK);
 		if (way == 0)
 			CHECK_INT(store_del(txn, versions, STR("table rows"), &d.err), OK);
 		else
-			CHECK_INT(store_put(txn, versions, STR("\0\0\0\0\0\0\0\0"), store_number_value(7, number), &d.err), OK);
+			CHECK_INT(store_put(txn, versions, STR("\0\0\0\0\0\0\0\0"),
+					    store_number_value(7, number), &d.err),
+				  OK);
 		CHECK_INT(store_commit(txn, &d.err), OK);
 		CHECK_INT(data_count(d.catalog, DATA_NS, 5), 0);
 		reopen_catalog(&d, &options);
@@ -649,7 +693,8 @@ TEST(a_store_of_an_older_version_gets_its_marks)
 /* Its row comes with the first table, not at the start, which would wait for the disk. */
 TEST(a_new_store_is_opened_without_a_write)
 {
-	static const struct keyspace counters = {0, SYSTEM_COUNTERS}, versions = {0, SYSTEM_VERSIONS};
+	static const struct keyspace counters = {0, SYSTEM_COUNTERS},
+				     versions = {0, SYSTEM_VERSIONS};
 	struct catalog_options options = {0};
 	struct data d = data_open(&options);
 	struct store_txn *txn;
@@ -663,7 +708,8 @@ TEST(a_new_store_is_opened_without_a_write)
 	CHECK_INT(store_get(txn, versions, STR("table rows"), d.arena, &row, &d.err), OK);
 	CHECK(str_is_set(row));
 
-	/* as where an older version came between and made the first table: the next one's row would say too much */
+	/* as where an older version came between and made the first table: the next one's row would
+	 * say too much */
 	struct store_range marks = {STR("mark/"), STR("mark0"), false};
 	CHECK_INT(store_del_range(txn, counters, &marks, &d.err), OK);
 	CHECK_INT(store_del(txn, versions, STR("table rows"), &d.err), OK);
@@ -677,11 +723,22 @@ TEST(a_new_store_is_opened_without_a_write)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(snapshots_are_read_when_they_are_asked_for), TEST_CASE(changes_do_not_wait_for_each_others_commit), TEST_CASE(nothing_goes_through_all_tables),
-	  TEST_CASE(marks_follow_the_record), TEST_CASE(a_store_of_an_older_version_gets_its_marks), TEST_CASE(a_new_store_is_opened_without_a_write),
-	  TEST_CASE(a_file_without_versions_gets_them), TEST_CASE(a_table_is_created_once), TEST_CASE(names_belong_to_a_namespace), TEST_CASE(names_are_listed_in_byte_order_by_pages),
-	  TEST_CASE(tables_are_there_again_after_a_restart), TEST_CASE(table_numbers_are_never_used_twice),
-	  TEST_CASE(transient_statuses_end_in_time), TEST_CASE(a_deleted_table_is_buried), TEST_CASE(a_deleted_table_is_gone_for_those_that_hold_it),
-	  TEST_CASE(a_new_index_is_filled_with_what_fits), TEST_CASE(a_dropped_index_is_gone_and_its_number_not_used_again),
-	  TEST_CASE(writers_with_an_old_snapshot_come_again), TEST_CASE(writers_go_on_where_a_change_is_not_theirs), TEST_CASE(a_change_that_fails_leaves_the_table_usable),
-	  TEST_CASE(a_deletion_that_fails_leaves_the_table_usable), TEST_CASE(a_creation_that_fails_leaves_nothing), TEST_CASE(of_two_creations_one_wins))
+TEST_MAIN(TEST_CASE(snapshots_are_read_when_they_are_asked_for),
+	  TEST_CASE(changes_do_not_wait_for_each_others_commit),
+	  TEST_CASE(nothing_goes_through_all_tables), TEST_CASE(marks_follow_the_record),
+	  TEST_CASE(a_store_of_an_older_version_gets_its_marks),
+	  TEST_CASE(a_new_store_is_opened_without_a_write),
+	  TEST_CASE(a_file_without_versions_gets_them), TEST_CASE(a_table_is_created_once),
+	  TEST_CASE(names_belong_to_a_namespace),
+	  TEST_CASE(names_are_listed_in_byte_order_by_pages),
+	  TEST_CASE(tables_are_there_again_after_a_restart),
+	  TEST_CASE(table_numbers_are_never_used_twice), TEST_CASE(transient_statuses_end_in_time),
+	  TEST_CASE(a_deleted_table_is_buried),
+	  TEST_CASE(a_deleted_table_is_gone_for_those_that_hold_it),
+	  TEST_CASE(a_new_index_is_filled_with_what_fits),
+	  TEST_CASE(a_dropped_index_is_gone_and_its_number_not_used_again),
+	  TEST_CASE(writers_with_an_old_snapshot_come_again),
+	  TEST_CASE(writers_go_on_where_a_change_is_not_theirs),
+	  TEST_CASE(a_change_that_fails_leaves_the_table_usable),
+	  TEST_CASE(a_deletion_that_fails_leaves_the_table_usable),
+	  TEST_CASE(a_creation_that_fails_leaves_nothing), TEST_CASE(of_two_creations_one_wins))

@@ -1,6 +1,6 @@
 /*
- * What a check finds: nothing in stores that the write path made, and each row that was taken away, added or changed beneath it, and each
- * byte that was flipped in the file.
+ * What a check finds: nothing in stores that the write path made, and each row that was taken away,
+ * added or changed beneath it, and each byte that was flipped in the file.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -55,7 +55,8 @@ static void check_finds(struct data *d, const char *what)
 
 	CHECK_INT(lines.n, 1);
 	for (size_t i = 0; i < lines.n; i++) {
-		bool is_expected = str_contains(lines.v[i], str_of(what)) && str_contains(lines.v[i], STR("table data"));
+		bool is_expected = str_contains(lines.v[i], str_of(what)) &&
+				   str_contains(lines.v[i], STR("table data"));
 
 		CHECK(is_expected);
 		if (!is_expected)
@@ -71,7 +72,9 @@ static struct str change(struct data *d, struct keyspace keyspace, struct str ke
 
 	CHECK_INT(store_begin(d->store, STORE_WRITE, &txn, &d->err), OK);
 	CHECK_INT(store_get(txn, keyspace, key, d->arena, &before, &d->err), OK);
-	CHECK_INT(str_is_set(value) ? store_put(txn, keyspace, key, value, &d->err) : store_del(txn, keyspace, key, &d->err), OK);
+	CHECK_INT(str_is_set(value) ? store_put(txn, keyspace, key, value, &d->err)
+				    : store_del(txn, keyspace, key, &d->err),
+		  OK);
 	CHECK_INT(store_commit(txn, &d->err), OK);
 	return before;
 }
@@ -98,7 +101,8 @@ static struct str first_key(struct data *d, struct keyspace keyspace)
 }
 
 /* Makes each change to the first row of a keyspace, and takes it back. */
-static void try_row(struct data *d, struct keyspace keyspace, const char *without, struct str other, const char *with_other)
+static void try_row(struct data *d, struct keyspace keyspace, const char *without, struct str other,
+		    const char *with_other)
 {
 	struct str key = first_key(d, keyspace), before = change(d, keyspace, key, STR_ABSENT);
 
@@ -119,7 +123,10 @@ static struct data data_full_of(bool copies)
 	table->streams.view = STREAM_NEW_AND_OLD_IMAGES;
 	table->streams.n = 1;
 	table->streams.v = ARENA_ARRAY(table->arena, struct stream, 1);
-	table->streams.v[0] = (struct stream){.label = STR("label"), .number = 1, .view = table->streams.view, .created_ms = 1000};
+	table->streams.v[0] = (struct stream){.label = STR("label"),
+					      .number = 1,
+					      .view = table->streams.view,
+					      .created_ms = 1000};
 	table->streams.label = table->streams.v[0].label;
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1000, &d.table, &d.err), OK);
 	struct table *next = table_clone(d.table);
@@ -129,9 +136,12 @@ static struct data data_full_of(bool copies)
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	data_take_current(&d);
 	for (unsigned i = 0; i < 20; i++) {
-		const char *pk = str_printf(d.arena, "Sp%u", i).p, *number = str_printf(d.arena, "N%u", i + 1).p;
+		const char *pk = str_printf(d.arena, "Sp%u", i).p,
+			   *number = str_printf(d.arena, "N%u", i + 1).p;
 
-		CHECK_INT(data_put(&d, data_item(&d, "pk", pk, "sk", number, "l", number, "g", "Sg", "h", pk, "a", "Sx", "end", number, NULL)), OK);
+		CHECK_INT(data_put(&d, data_item(&d, "pk", pk, "sk", number, "l", number, "g", "Sg",
+						 "h", pk, "a", "Sx", "end", number, NULL)),
+			  OK);
 	}
 	CHECK_INT(data_put(&d, data_item(&d, "pk", "Splain", "sk", "N1", NULL)), OK);
 	return d;
@@ -173,19 +183,24 @@ static struct str changed_image(struct data *d, struct str image)
 static void check_index_rows(struct data *d, const struct index *index)
 {
 	struct keyspace keyspace = index_keyspace(d->table, index);
-	const struct value *own = data_item(d, "pk", "Sp0", "sk", "N1", "l", "N1", "g", "Sg", "h", "Sp0", "a", "Sy", "z", "Sz", NULL);
+	const struct value *own = data_item(d, "pk", "Sp0", "sk", "N1", "l", "N1", "g", "Sg", "h",
+					    "Sp0", "a", "Sy", "z", "Sz", NULL);
 
-	try_row(d, keyspace, "the item has no row in the index", STR("junk"), "the row of the index is malformed");
+	try_row(d, keyspace, "the item has no row in the index", STR("junk"),
+		"the row of the index is malformed");
 	struct str key = first_key(d, keyspace), before = change(d, keyspace, key, STR_ABSENT);
-	change(d, keyspace, key, index->is_by_reference ? data_image(d, own) : changed_image(d, before));
-	check_finds(d, index->is_by_reference ? "the row of the index is malformed" : "the row of the index differs from the item");
+	change(d, keyspace, key,
+	       index->is_by_reference ? data_image(d, own) : changed_image(d, before));
+	check_finds(d, index->is_by_reference ? "the row of the index is malformed"
+					      : "the row of the index differs from the item");
 	change(d, keyspace, key, before);
 	/* rows of items that are not there */
 	key = STR("a key of nothing");
 	change(d, keyspace, key, index->is_by_reference ? STORE_REFERENCE : data_image(d, own));
 	check_finds(d, "no item implies the row of the index");
 	change(d, keyspace, key, STR_ABSENT);
-	change(d, keyspace, STR("k"), index->is_by_reference ? STORE_REFERENCE : data_image(d, own));
+	change(d, keyspace, STR("k"),
+	       index->is_by_reference ? STORE_REFERENCE : data_image(d, own));
 	check_finds(d, "no item implies the row of the index");
 	change(d, keyspace, STR("k"), STR_ABSENT);
 	check_sound(d);
@@ -267,7 +282,8 @@ static uint64_t findings_of(const struct sqlite_store_options *options)
 	struct err err = err_in(arena);
 	struct store *store = NULL;
 
-	if (sqlite_store_open(options, &store, &err) != OK || store->maintenance->verify(store, add_line, &lines, &report.findings, &err) != OK ||
+	if (sqlite_store_open(options, &store, &err) != OK ||
+	    store->maintenance->verify(store, add_line, &lines, &report.findings, &err) != OK ||
 	    check_store(store, NULL, 3000, &report, &err) != OK)
 		report.findings++;
 	store_close(store);
@@ -310,12 +326,15 @@ TEST(flipped_bytes_are_all_found)
 	for (unsigned i = 0; i < 300; i++) {
 		struct str key = str_printf(arena, "%u", i);
 
-		CHECK_INT(store_put(txn, i % 2 ? items : dropped, key, (struct str){bytes, sizeof(bytes)}, &err), OK);
+		CHECK_INT(store_put(txn, i % 2 ? items : dropped, key,
+				    (struct str){bytes, sizeof(bytes)}, &err),
+			  OK);
 	}
 	CHECK_INT(store_drop(txn, dropped, &err), OK);
 	CHECK_INT(store_commit(txn, &err), OK);
 	CHECK_INT(store->maintenance->copy(store, copy, &err), OK);
-	CHECK_INT(store->maintenance->copy(store, copy, &err), ERR_INTERNAL); /* never over a file */
+	CHECK_INT(store->maintenance->copy(store, copy, &err),
+		  ERR_INTERNAL); /* never over a file */
 	store_close(store);
 	CHECK_INT(findings_of(&options), 0);
 	CHECK_INT(stat(path, &status), 0);
@@ -336,5 +355,6 @@ TEST(flipped_bytes_are_all_found)
 }
 
 TEST_MAIN(TEST_CASE(what_was_written_is_sound), TEST_CASE(rows_of_indexes_are_compared_with_items),
-	  TEST_CASE(items_are_what_they_were_written_as), TEST_CASE(the_queue_is_compared_with_items), TEST_CASE(streams_are_in_order),
+	  TEST_CASE(items_are_what_they_were_written_as),
+	  TEST_CASE(the_queue_is_compared_with_items), TEST_CASE(streams_are_in_order),
 	  TEST_CASE(flipped_bytes_are_all_found))

@@ -1,9 +1,12 @@
-/* The limit of item collections: what counts towards it, to the byte, and when nobody need count. */
+/* The limit of item collections: what counts towards it, to the byte, and when nobody need count.
+ */
 #include "core/key.h"
 #include "storage/write/write.h"
 #include "tests/unit/storage/data_fixture.h"
 
-#define NOT_COUNTED ((uint64_t)100 * ITEM_SIZE_MAX * (1 + LOCAL_INDEXES_MAX)) /* what one transaction can add */
+#define NOT_COUNTED                                                                                \
+	((uint64_t)100 * ITEM_SIZE_MAX * (1 + LOCAL_INDEXES_MAX)) /* what one transaction can add  \
+								   */
 
 enum { FIRST, SECOND }; /* local indexes: by l, by m */
 
@@ -32,7 +35,9 @@ static struct data with_limit(uint64_t limit)
 static void open_again(struct data *d, uint64_t limit)
 {
 	catalog_close(d->catalog);
-	CHECK_INT(catalog_open(d->store, &(struct catalog_options){.collection_max = limit}, &d->catalog, &d->err), OK);
+	CHECK_INT(catalog_open(d->store, &(struct catalog_options){.collection_max = limit},
+			       &d->catalog, &d->err),
+		  OK);
 	data_take_current(d);
 }
 
@@ -49,8 +54,11 @@ TEST(a_collection_may_have_just_the_limit)
 	CHECK_INT(data_put(&d, hundred(&d, "Sa", "N1")), OK);
 	CHECK_INT(data_put(&d, hundred(&d, "Sa", "N2")), OK);
 	/* the first two fill it to the byte, and are found first */
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N3", NULL)), ERR_ITEM_COLLECTION_SIZE);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "a", data_long(&d, 'S', 93), NULL)), ERR_ITEM_COLLECTION_SIZE);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N3", NULL)),
+		  ERR_ITEM_COLLECTION_SIZE);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "a", data_long(&d, 'S', 93),
+					 NULL)),
+		  ERR_ITEM_COLLECTION_SIZE);
 	data_free(&d);
 }
 
@@ -60,11 +68,21 @@ TEST(rows_of_each_local_index_count)
 
 	/* 100 bytes and 10 of an index's row */
 	CHECK_INT(data_put(&d, hundred(&d, "Sa", "N1")), OK);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "l", "N1", "a", data_long(&d, 'S', 89), NULL)), ERR_ITEM_COLLECTION_SIZE);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "m", "N1", "a", data_long(&d, 'S', 89), NULL)), ERR_ITEM_COLLECTION_SIZE);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "m", "N1", "a", data_long(&d, 'S', 79), NULL)), OK);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "m", "N1", "a", data_long(&d, 'S', 80), NULL)), ERR_ITEM_COLLECTION_SIZE);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "l", "N1", "a", data_long(&d, 'S', 80), NULL)), ERR_ITEM_COLLECTION_SIZE);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "l", "N1", "a",
+					 data_long(&d, 'S', 89), NULL)),
+		  ERR_ITEM_COLLECTION_SIZE);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "m", "N1", "a",
+					 data_long(&d, 'S', 89), NULL)),
+		  ERR_ITEM_COLLECTION_SIZE);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "m", "N1", "a",
+					 data_long(&d, 'S', 79), NULL)),
+		  OK);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "m", "N1", "a",
+					 data_long(&d, 'S', 80), NULL)),
+		  ERR_ITEM_COLLECTION_SIZE);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N2", "l", "N1", "a",
+					 data_long(&d, 'S', 80), NULL)),
+		  ERR_ITEM_COLLECTION_SIZE);
 	data_free(&d);
 }
 
@@ -72,10 +90,16 @@ TEST(rows_of_each_local_index_count)
 TEST(partitions_of_one_hash_are_two_collections)
 {
 	struct data d = with_limit(250);
-	struct write write = {.kind = WRITE_PUT, .item = data_item(&d, "pk", "Sp102309", "sk", "N2", NULL), .wants_collection_size = true};
+	struct write write = {.kind = WRITE_PUT,
+			      .item = data_item(&d, "pk", "Sp102309", "sk", "N2", NULL),
+			      .wants_collection_size = true};
 
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sp15451", "sk", "N1", "a", data_long(&d, 'S', 200), NULL)), OK);
-	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sp102309", "sk", "N1", "a", data_long(&d, 'S', 200), NULL)), OK);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sp15451", "sk", "N1", "a",
+					 data_long(&d, 'S', 200), NULL)),
+		  OK);
+	CHECK_INT(data_put(&d, data_item(&d, "pk", "Sp102309", "sk", "N1", "a",
+					 data_long(&d, 'S', 200), NULL)),
+		  OK);
 	struct data_rows rows = data_rows(&d, NULL);
 	CHECK(memcmp(rows.keys[0].p, rows.keys[1].p, KEY_HASH_SIZE) == 0);
 	tally_know(d.table->tally, 1, 2ll << 30); /* of a smaller table none is measured */
@@ -92,17 +116,22 @@ static bool looks(struct data *d, const struct value *item)
 	return trace_store_count_in(d->store, TRACE_PAGE, table_items(d->table)) > 0;
 }
 
-/* 100 bytes of a table, 10 of each index's row: while all collections together are within the limit none is looked at. */
+/* 100 bytes of a table, 10 of each index's row: while all collections together are within the limit
+ * none is looked at. */
 static void check_small_tables(bool is_started_again)
 {
 	for (int more = -1; more <= 1; more++) {
 		uint64_t limit = NOT_COUNTED + 120 + (uint64_t)(more + 1) - 1;
 		struct data d = with_limit(limit);
 
-		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N1", "m", "N1", "a", data_long(&d, 'S', 86), NULL)), OK);
+		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N1", "m", "N1",
+						 "a", data_long(&d, 'S', 86), NULL)),
+			  OK);
 		if (is_started_again) {
 			open_again(&d, limit);
-			CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N1", "m", "N1", "a", data_long(&d, 'S', 86), NULL)), OK);
+			CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N1", "m",
+							 "N1", "a", data_long(&d, 'S', 86), NULL)),
+				  OK);
 		}
 		CHECK(looks(&d, data_item(&d, "pk", "Sb", "sk", "N1", NULL)) == (more < 0));
 		data_free(&d);
@@ -125,16 +154,24 @@ TEST(only_what_grows_is_looked_at)
 	struct data d = with_limit(NOT_COUNTED + 1);
 
 	/* 10 bytes of a row go with l or m */
-	CHECK(looks(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N1", "a", "Sxxxxxxxxxx", NULL)) == false);
-	CHECK(!looks(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N2", "a", "Syyyyyyyyyy", NULL)));
-	CHECK(looks(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N2", "a", "Syyyyyyyyyyz", NULL)));
+	CHECK(looks(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N1", "a", "Sxxxxxxxxxx",
+				  NULL)) == false);
+	CHECK(!looks(&d,
+		     data_item(&d, "pk", "Sa", "sk", "N1", "l", "N2", "a", "Syyyyyyyyyy", NULL)));
+	CHECK(looks(&d,
+		    data_item(&d, "pk", "Sa", "sk", "N1", "l", "N2", "a", "Syyyyyyyyyyz", NULL)));
 	/* the item grows by 9, a row of 10 goes */
-	CHECK(!looks(&d, data_item(&d, "pk", "Sa", "sk", "N1", "a", "Syyyyyyyyyyyyyyyyyyyyyyyy", NULL)));
+	CHECK(!looks(
+		&d, data_item(&d, "pk", "Sa", "sk", "N1", "a", "Syyyyyyyyyyyyyyyyyyyyyyyy", NULL)));
 	/* the item shrinks by 9, a row of 10 comes */
-	CHECK(looks(&d, data_item(&d, "pk", "Sa", "sk", "N1", "l", "N2", "a", "Syyyyyyyyyyyy", NULL)));
-	CHECK(!looks(&d, data_item(&d, "pk", "Sa", "sk", "N1", "a", "Syyyyyyyyyyyyyyyyyyyyyyyy", NULL)));
-	CHECK(looks(&d, data_item(&d, "pk", "Sa", "sk", "N1", "m", "N2", "a", "Syyyyyyyyyyyy", NULL)));
-	CHECK(!looks(&d, data_item(&d, "pk", "Sa", "sk", "N1", "a", "Syyyyyyyyyyyyyyyyyyyyyyyy", NULL)));
+	CHECK(looks(&d,
+		    data_item(&d, "pk", "Sa", "sk", "N1", "l", "N2", "a", "Syyyyyyyyyyyy", NULL)));
+	CHECK(!looks(
+		&d, data_item(&d, "pk", "Sa", "sk", "N1", "a", "Syyyyyyyyyyyyyyyyyyyyyyyy", NULL)));
+	CHECK(looks(&d,
+		    data_item(&d, "pk", "Sa", "sk", "N1", "m", "N2", "a", "Syyyyyyyyyyyy", NULL)));
+	CHECK(!looks(
+		&d, data_item(&d, "pk", "Sa", "sk", "N1", "a", "Syyyyyyyyyyyyyyyyyyyyyyyy", NULL)));
 	data_free(&d);
 }
 
@@ -148,21 +185,25 @@ TEST(sizes_are_known_to_a_transaction)
 	table_unref(other);
 	open_again(&d, 0);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("other"), 1, &other, &d.err), OK);
-	struct write writes[2] = {{.table = d.table, .kind = WRITE_PUT, .item = hundred(&d, "Sa", "N1")},
-				  {.table = other, .kind = WRITE_PUT, .item = hundred(&d, "Sa", "N1")}};
+	struct write writes[2] = {
+		{.table = d.table, .kind = WRITE_PUT, .item = hundred(&d, "Sa", "N1")},
+		{.table = other, .kind = WRITE_PUT, .item = hundred(&d, "Sa", "N1")}};
 	for (int i = 0; i < 2; i++)
 		CHECK_INT(write_prepare(d.arena, &writes[i], &d.err), OK);
 	CHECK_INT(write_run(d.catalog, d.arena, writes, 2, WRITE_TRANSACTION, NULL, 1, &d.err), OK);
 	for (int i = 0; i < 2; i++) {
 		long long bytes;
 
-		CHECK(tally_known_bytes(writes[i].table->tally, 1, (const uint32_t[]){TALLY_TABLE}, 1, &bytes));
+		CHECK(tally_known_bytes(writes[i].table->tally, 1, (const uint32_t[]){TALLY_TABLE},
+					1, &bytes));
 		CHECK_INT(bytes, 100);
 	}
 	table_unref(other);
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(a_collection_may_have_just_the_limit), TEST_CASE(rows_of_each_local_index_count),
-	  TEST_CASE(partitions_of_one_hash_are_two_collections), TEST_CASE(small_tables_are_not_looked_at), TEST_CASE(nor_are_they_after_a_start),
+TEST_MAIN(TEST_CASE(a_collection_may_have_just_the_limit),
+	  TEST_CASE(rows_of_each_local_index_count),
+	  TEST_CASE(partitions_of_one_hash_are_two_collections),
+	  TEST_CASE(small_tables_are_not_looked_at), TEST_CASE(nor_are_they_after_a_start),
 	  TEST_CASE(only_what_grows_is_looked_at), TEST_CASE(sizes_are_known_to_a_transaction))

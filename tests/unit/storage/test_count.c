@@ -1,4 +1,5 @@
-/* How many items and bytes tables and indexes have: rows, kept by those who write, and counted again after an unclean end. */
+/* How many items and bytes tables and indexes have: rows, kept by those who write, and counted
+ * again after an unclean end. */
 #include "storage/catalog/size_rows.h"
 #include "storage/schema/currency.h"
 #include "storage/upkeep/backfill.h"
@@ -38,11 +39,13 @@ static void count(void *context)
 	struct err err = err_in(arena);
 	const struct index *index = sizes->at == TABLE ? NULL : &table->indexes.v[sizes->at];
 
-	CHECK_INT(catalog_size(sizes->d->catalog, table, index, &sizes->items, &sizes->bytes, &err), OK);
+	CHECK_INT(catalog_size(sizes->d->catalog, table, index, &sizes->items, &sizes->bytes, &err),
+		  OK);
 	arena_free(arena);
 }
 
-/* What trace_store_after() takes: a call that was to fail beyond those before is not to be one of these. */
+/* What trace_store_after() takes: a call that was to fail beyond those before is not to be one of
+ * these. */
 static void count_beside(void *context)
 {
 	struct sizes *sizes = context;
@@ -89,7 +92,8 @@ TEST(counted_after_a_restart_and_kept)
 	data_free(&d);
 }
 
-/* Whoever counts gets the store when a failed transaction gives it up, before its writer goes on. */
+/* Whoever counts gets the store when a failed transaction gives it up, before its writer goes on.
+ */
 TEST(a_write_that_fails_beside_the_first_count_is_not_counted)
 {
 	for (size_t at = 0; at < 3; at++) {
@@ -106,7 +110,8 @@ TEST(a_write_that_fails_beside_the_first_count_is_not_counted)
 			trace_store_fail(d.store, n, ERR_INTERNAL);
 			code = data_put(&d, item(&d, "Sb"));
 			trace_store_fail(d.store, 0, OK);
-			check_size(&d, whole.at, code == OK ? 2 : 1, code == OK ? 2 * whole.bytes : whole.bytes);
+			check_size(&d, whole.at, code == OK ? 2 : 1,
+				   code == OK ? 2 * whole.bytes : whole.bytes);
 			data_free(&d);
 		}
 		CHECK_INT(code, OK);
@@ -124,7 +129,8 @@ TEST(a_piece_of_an_index_that_fails_beside_the_first_count_is_not_counted)
 		int64_t wait_ms;
 
 		CHECK_INT(data_put(&d, item(&d, "Sa")), OK);
-		CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
+		CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err),
+			  OK);
 		reopen(&d);
 		trace_store_after(d.store, TRACE_COMMIT, count_beside, &first);
 		trace_store_fail(d.store, n, ERR_INTERNAL);
@@ -173,7 +179,8 @@ TEST(a_change_that_is_taken_in_before_it_shows_keeps_the_counts)
 /* A process that ends without closing its catalog, as a kill does. */
 static void leave_open(struct data *d)
 {
-	static struct catalog *left; /* as it is, and never used again; still named, so that it counts as no leak */
+	static struct catalog *left; /* as it is, and never used again; still named, so that it
+					counts as no leak */
 	struct catalog_options options = {0};
 
 	CHECK(!left); /* one test does this */
@@ -206,7 +213,9 @@ static size_t size_row_count(struct data *d)
 	size_t n = 0;
 
 	CHECK_INT(store_begin(d->store, STORE_READ, &txn, &d->err), OK);
-	CHECK_INT(store_page(txn, (struct keyspace){0, SYSTEM_COUNTERS}, &all, (struct store_bounds){0, 0}, d->arena, &page, &d->err), OK);
+	CHECK_INT(store_page(txn, (struct keyspace){0, SYSTEM_COUNTERS}, &all,
+			     (struct store_bounds){0, 0}, d->arena, &page, &d->err),
+		  OK);
 	store_abort(txn);
 	for (size_t i = 0; i < page.n; i++)
 		n += size_rows_is_key(page.v[i].key);
@@ -303,7 +312,10 @@ TEST(a_large_table_is_counted_in_pieces_beside_writers)
 	CHECK_INT(catalog_replace(d.catalog, d.table, data_with_index(d.table), &d.err), OK);
 	data_take_current(&d);
 	for (int i = 0; i < 300; i++) {
-		struct write gone = {.kind = WRITE_DELETE, .key = data_item(&d, "pk", str_printf(d.arena, "S%d", i * 7 + 10000).p, "sk", "N1", NULL)};
+		struct write gone = {.kind = WRITE_DELETE,
+				     .key = data_item(&d, "pk",
+						      str_printf(d.arena, "S%d", i * 7 + 10000).p,
+						      "sk", "N1", NULL)};
 
 		CHECK_INT(data_put(&d, item(&d, str_printf(d.arena, "Snew%d", i + 1000).p)), OK);
 		CHECK_INT(data_write(&d, &gone), OK);
@@ -360,8 +372,13 @@ TEST(a_flush_lets_go_of_deleted_tables)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(a_flush_leaves_numbers_only), TEST_CASE(a_flush_lets_go_of_deleted_tables), TEST_CASE(the_numbers_of_a_dropped_index_go),
-	  TEST_CASE(a_small_table_is_counted_by_the_first_look), TEST_CASE(a_large_table_is_counted_in_pieces_beside_writers),
-	  TEST_CASE(a_commit_of_unknown_outcome_is_counted), TEST_CASE(a_process_that_was_killed_leaves_no_wrong_count),
-	  TEST_CASE(a_change_that_is_taken_in_before_it_shows_keeps_the_counts), TEST_CASE(counted_after_a_restart_and_kept), TEST_CASE(a_write_that_fails_beside_the_first_count_is_not_counted),
+TEST_MAIN(TEST_CASE(a_flush_leaves_numbers_only), TEST_CASE(a_flush_lets_go_of_deleted_tables),
+	  TEST_CASE(the_numbers_of_a_dropped_index_go),
+	  TEST_CASE(a_small_table_is_counted_by_the_first_look),
+	  TEST_CASE(a_large_table_is_counted_in_pieces_beside_writers),
+	  TEST_CASE(a_commit_of_unknown_outcome_is_counted),
+	  TEST_CASE(a_process_that_was_killed_leaves_no_wrong_count),
+	  TEST_CASE(a_change_that_is_taken_in_before_it_shows_keeps_the_counts),
+	  TEST_CASE(counted_after_a_restart_and_kept),
+	  TEST_CASE(a_write_that_fails_beside_the_first_count_is_not_counted),
 	  TEST_CASE(a_piece_of_an_index_that_fails_beside_the_first_count_is_not_counted))

@@ -1,4 +1,5 @@
-/* Each call of the store that fails, fails what made it: nothing goes on as if it had been done, and all of it can be done afterwards. */
+/* Each call of the store that fails, fails what made it: nothing goes on as if it had been done,
+ * and all of it can be done afterwards. */
 #include "storage/stream/stream_read.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/upkeep/stream_sweep.h"
@@ -25,7 +26,8 @@ static uint64_t calls_of(const struct data *d)
 
 static uint64_t writes_of(const struct data *d)
 {
-	return trace_store_count(d->store, TRACE_PUT) + trace_store_count(d->store, TRACE_DEL) + trace_store_count(d->store, TRACE_DEL_RANGE) +
+	return trace_store_count(d->store, TRACE_PUT) + trace_store_count(d->store, TRACE_DEL) +
+	       trace_store_count(d->store, TRACE_DEL_RANGE) +
 	       trace_store_count(d->store, TRACE_ADD);
 }
 
@@ -108,7 +110,8 @@ static struct data unfilled(void)
 	return d;
 }
 
-/* An index that is large enough to be emptied before it is dropped, and was not counted since the start. */
+/* An index that is large enough to be emptied before it is dropped, and was not counted since the
+ * start. */
 static struct data deleted(void)
 {
 	struct data d = uncounted_with((struct catalog_options){.drop_max = 1});
@@ -120,14 +123,17 @@ static struct data deleted(void)
 	next->indexes.v[1].status = STATUS_DELETING;
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
 	catalog_close(d.catalog);
-	CHECK_INT(catalog_open(d.store, &(struct catalog_options){.drop_max = 1}, &d.catalog, &d.err), OK);
+	CHECK_INT(
+		catalog_open(d.store, &(struct catalog_options){.drop_max = 1}, &d.catalog, &d.err),
+		OK);
 	data_take_current(&d);
 	return d;
 }
 
 static const struct value *vector_item(struct data *d, const char *t)
 {
-	struct value *item = ARENA_NEW(d->arena, struct value), *elements = ARENA_ARRAY(d->arena, struct value, 1);
+	struct value *item = ARENA_NEW(d->arena, struct value),
+		     *elements = ARENA_ARRAY(d->arena, struct value, 1);
 	struct member *members = ARENA_ARRAY(d->arena, struct member, 4);
 
 	elements[0] = data_value(d, "N1");
@@ -147,10 +153,14 @@ static struct data unfilled_vectors(void)
 	CHECK_INT(data_put(&d, vector_item(&d, "Sx")), OK);
 	struct table *next = table_clone(d.table);
 	struct vector_spec *spec = ARENA_NEW(next->arena, struct vector_spec);
-	*spec = (struct vector_spec){STR("v"), 1, DISTANCE_EUCLIDEAN, 1, ARENA_NEW(next->arena, struct search_element)};
+	*spec = (struct vector_spec){STR("v"), 1, DISTANCE_EUCLIDEAN, 1,
+				     ARENA_NEW(next->arena, struct search_element)};
 	spec->schema[0] = (struct search_element){{STR("t"), TYPE_S}, true};
 	next->indexes.vectors = ARENA_NEW(next->arena, struct index);
-	next->indexes.vectors[0] = (struct index){.name = STR("near"), .projection = PROJECT_ALL, .number = next->indexes.next++, .vector = spec};
+	next->indexes.vectors[0] = (struct index){.name = STR("near"),
+						  .projection = PROJECT_ALL,
+						  .number = next->indexes.next++,
+						  .vector = spec};
 	next->indexes.vector_n = 1;
 	table_index_derive(next, &next->indexes.vectors[0]);
 	CHECK_INT(catalog_replace(d.catalog, d.table, next, &d.err), OK);
@@ -171,12 +181,16 @@ static enum code put_another(struct data *d)
 
 static enum code change_keys(struct data *d)
 {
-	return data_put(d, data_item(d, "pk", "Sa", "sk", "N1", "l", "N2", "g", "Sg2", "z", "Sz2", NULL));
+	return data_put(
+		d, data_item(d, "pk", "Sa", "sk", "N1", "l", "N2", "g", "Sg2", "z", "Sz2", NULL));
 }
 
 static enum code measure_collection(struct data *d)
 {
-	struct write write = {.table = d->table, .kind = WRITE_PUT, .item = item(d, "Sa", "N2"), .wants_collection_size = true};
+	struct write write = {.table = d->table,
+			      .kind = WRITE_PUT,
+			      .item = item(d, "Sa", "N2"),
+			      .wants_collection_size = true};
 
 	tally_know(d->table->tally, 1, 2ll << 30); /* of a smaller table none is measured */
 	return data_write(d, &write);
@@ -185,8 +199,11 @@ static enum code measure_collection(struct data *d)
 static enum code transact(struct data *d)
 {
 	struct write_token token = {.token = STR("t"), .fingerprint = STR("f"), .expires_ms = 1000};
-	struct write writes[2] = {{.table = d->table, .kind = WRITE_PUT, .item = item(d, "Sa", "N1")},
-				  {.table = d->table, .kind = WRITE_DELETE, .key = data_item(d, "pk", "Sa", "sk", "N2", NULL)}};
+	struct write writes[2] = {
+		{.table = d->table, .kind = WRITE_PUT, .item = item(d, "Sa", "N1")},
+		{.table = d->table,
+		 .kind = WRITE_DELETE,
+		 .key = data_item(d, "pk", "Sa", "sk", "N2", NULL)}};
 
 	for (int i = 0; i < 2; i++)
 		CHECK_INT(write_prepare(d->arena, &writes[i], &d->err), OK);
@@ -203,15 +220,18 @@ static struct data transacted(void)
 
 static enum code query_local(struct data *d)
 {
-	struct read_page page = {.table = d->table, .index = &d->table->indexes.v[LOCAL], .select = READ_ALL_ATTRIBUTES};
+	struct read_page page = {.table = d->table,
+				 .index = &d->table->indexes.v[LOCAL],
+				 .select = READ_ALL_ATTRIBUTES};
 
 	return read_page(d->catalog, d->arena, &page, &d->err);
 }
 
 static enum code get_two(struct data *d)
 {
-	struct read_item items[2] = {{.table = d->table, .key = data_item(d, "pk", "Sa", "sk", "N1", NULL)},
-				     {.table = d->table, .key = data_item(d, "pk", "Sa", "sk", "N2", NULL)}};
+	struct read_item items[2] = {
+		{.table = d->table, .key = data_item(d, "pk", "Sa", "sk", "N1", NULL)},
+		{.table = d->table, .key = data_item(d, "pk", "Sa", "sk", "N2", NULL)}};
 
 	for (int i = 0; i < 2; i++)
 		CHECK_INT(read_prepare(d->arena, &items[i], &d->err), OK);
@@ -243,13 +263,16 @@ TEST(writes)
 TEST(transactions)
 {
 	CHECK(each_call_fails(&(struct scenario){one_item, transact}) > 5);
-	CHECK_INT(each_call_fails(&(struct scenario){transacted, transact}), 4); /* begin, the version and both items, the token, commit */
+	CHECK_INT(each_call_fails(&(struct scenario){transacted, transact}),
+		  4); /* begin, the version and both items, the token, commit */
 }
 
 TEST(reads)
 {
-	CHECK_INT(each_call_fails(&(struct scenario){one_item, query_local}), 5); /* begin, the version, the rows, their items, commit */
-	CHECK_INT(each_call_fails(&(struct scenario){one_item, get_two}), 3);     /* begin, the version and both items, commit */
+	CHECK_INT(each_call_fails(&(struct scenario){one_item, query_local}),
+		  5); /* begin, the version, the rows, their items, commit */
+	CHECK_INT(each_call_fails(&(struct scenario){one_item, get_two}),
+		  3); /* begin, the version and both items, commit */
 }
 
 TEST(work_on_indexes)
@@ -276,9 +299,16 @@ static struct data streamed(void)
 	struct table *table = data_table("data");
 
 	table->streams = (struct table_streams){
-		.view = STREAM_NEW_AND_OLD_IMAGES, .label = STR("label"), .n = 1, .v = ARENA_NEW(table->arena, struct stream), .state = table->streams.state,
+		.view = STREAM_NEW_AND_OLD_IMAGES,
+		.label = STR("label"),
+		.n = 1,
+		.v = ARENA_NEW(table->arena, struct stream),
+		.state = table->streams.state,
 	};
-	table->streams.v[0] = (struct stream){.label = STR("label"), .number = 1, .view = STREAM_NEW_AND_OLD_IMAGES, .created_ms = 1000};
+	table->streams.v[0] = (struct stream){.label = STR("label"),
+					      .number = 1,
+					      .view = STREAM_NEW_AND_OLD_IMAGES,
+					      .created_ms = 1000};
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1000, &d.table, &d.err), OK);
 	for (int i = 0; i < 3; i++)
 		CHECK_INT(put_at(&d, str_printf(d.arena, "N%d", i).p, 1000), OK);
@@ -314,15 +344,21 @@ static enum code list_shards(struct data *d)
 {
 	struct stream_shard_page page = {.limit = 1};
 
-	return stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0], DAY_MS, &page, &d->err);
+	return stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0], DAY_MS,
+				  &page, &d->err);
 }
 
 static struct stream_cursor first_shard(struct data *d)
 {
 	struct stream_shard_page page = {.limit = 1};
 
-	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0], DAY_MS, &page, &d->err), OK);
-	return (struct stream_cursor){.table = d->table, .stream = &d->table->streams.v[0], .shard = page.shards[0].stamp, .now_ms = DAY_MS};
+	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0], DAY_MS,
+				     &page, &d->err),
+		  OK);
+	return (struct stream_cursor){.table = d->table,
+				      .stream = &d->table->streams.v[0],
+				      .shard = page.shards[0].stamp,
+				      .now_ms = DAY_MS};
 }
 
 /* The cursor is found before anything fails. */

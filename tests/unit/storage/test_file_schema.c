@@ -1,4 +1,5 @@
-/* A data file from elsewhere, with right checksums and another schema: what this server did not make is refused by its name, before anything of it runs. */
+/* A data file from elsewhere, with right checksums and another schema: what this server did not
+ * make is refused by its name, before anything of it runs. */
 #include <sqlite3.h>
 
 #include "storage/store/sqlite/log_file.h"
@@ -46,7 +47,8 @@ static void check_refused(struct fixture *fixture, const char *name)
 
 	fixture->options.path = fixture->path;
 	CHECK_INT(sqlite_store_open(&fixture->options, &store, &fixture->err), ERR_INTERNAL);
-	CHECK(contains(fixture->err.message, name) && contains(fixture->err.message, "is not of this server"));
+	CHECK(contains(fixture->err.message, name) &&
+	      contains(fixture->err.message, "is not of this server"));
 	if (!contains(fixture->err.message, name))
 		fprintf(stderr, "%s: " STR_FMT "\n", name, STR_ARG(fixture->err.message));
 }
@@ -64,24 +66,39 @@ TEST(a_file_of_this_server_is_opened_again)
 TEST(what_is_not_of_this_server_is_refused_by_its_name)
 {
 #define FORGE "PRAGMA writable_schema=ON; "
-#define ENDLESS "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
+#define ENDLESS                                                                                    \
+	"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
 	static const struct {
 		const char *sql, *name;
 	} cases[] = {
-		{"CREATE TRIGGER forever AFTER INSERT ON items_9 BEGIN SELECT max(x) FROM (" ENDLESS "); END", "trigger \"forever\""},
-		{"CREATE TRIGGER thief AFTER INSERT ON shared_rows BEGIN DELETE FROM system_tables; END", "trigger \"thief\""},
+		{"CREATE TRIGGER forever AFTER INSERT ON items_9 BEGIN SELECT max(x) FROM (" ENDLESS
+		 "); END",
+		 "trigger \"forever\""},
+		{"CREATE TRIGGER thief AFTER INSERT ON shared_rows BEGIN DELETE FROM "
+		 "system_tables; END",
+		 "trigger \"thief\""},
 		{"CREATE VIEW shown AS " ENDLESS, "view \"shown\""},
 		{"CREATE TABLE mine (k, v)", "table \"mine\""},
-		{"CREATE TABLE items_10 (k BLOB NOT NULL, v BLOB NOT NULL DEFAULT (randomblob(9)))", "table \"items_10\""},
-		{"CREATE TABLE keys_mine (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID", "table \"keys_mine\""},
+		{"CREATE TABLE items_10 (k BLOB NOT NULL, v BLOB NOT NULL DEFAULT (randomblob(9)))",
+		 "table \"items_10\""},
+		{"CREATE TABLE keys_mine (k BLOB NOT NULL PRIMARY KEY, v NOT NULL) WITHOUT ROWID",
+		 "table \"keys_mine\""},
 		{"CREATE INDEX other ON items_9 (v)", "index \"other\""},
 		{"CREATE UNIQUE INDEX items_9_key2 ON items_9 (k)", "index \"items_9_key2\""},
-		{"DROP INDEX items_9_key; CREATE UNIQUE INDEX items_9_key ON items_9 (k) WHERE k > x'00'", "index \"items_9_key\""},
+		{"DROP INDEX items_9_key; CREATE UNIQUE INDEX items_9_key ON items_9 (k) WHERE k > "
+		 "x'00'",
+		 "index \"items_9_key\""},
 		{"CREATE TABLE \"a\n\x1b[2Jb\" (k)", "table \"a??[2Jb\""},
 		{"ANALYZE", "table \"sqlite_stat1\""},
-		{FORGE "UPDATE sqlite_schema SET sql = replace(sql, 'v BLOB', 'v BLOB CHECK (v > 1)') WHERE name = 'items_9'", "table \"items_9\""},
-		{FORGE "UPDATE sqlite_schema SET sql = replace(sql, 'v BLOB NOT NULL', 'v AS (k)') WHERE name = 'system_tables'", "table \"system_tables\""},
-		{FORGE "INSERT INTO sqlite_schema VALUES ('table', 'far', 'far', 0, 'CREATE VIRTUAL TABLE far USING none(x)')", "table \"far\""},
+		{FORGE "UPDATE sqlite_schema SET sql = replace(sql, 'v BLOB', 'v BLOB CHECK (v > "
+		       "1)') WHERE name = 'items_9'",
+		 "table \"items_9\""},
+		{FORGE "UPDATE sqlite_schema SET sql = replace(sql, 'v BLOB NOT NULL', 'v AS (k)') "
+		       "WHERE name = 'system_tables'",
+		 "table \"system_tables\""},
+		{FORGE "INSERT INTO sqlite_schema VALUES ('table', 'far', 'far', 0, 'CREATE "
+		       "VIRTUAL TABLE far USING none(x)')",
+		 "table \"far\""},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -114,13 +131,17 @@ TEST(each_changed_statement_is_refused)
 	size_t n = 0;
 
 	CHECK_INT(sqlite3_open(first.path, &db), SQLITE_OK);
-	CHECK_INT(sqlite3_exec(db, "SELECT name FROM sqlite_schema WHERE sql IS NOT NULL", add_name, names, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db, "SELECT name FROM sqlite_schema WHERE sql IS NOT NULL", add_name,
+			       names, NULL),
+		  SQLITE_OK);
 	sqlite3_close(db);
 	fixture_free(&first);
 	for (; n < ENTRIES_MAX && names[n][0]; n++) {
 		struct fixture fixture = file_of_all();
 
-		sqlite3_snprintf(sizeof(sql), sql, FORGE "UPDATE sqlite_schema SET sql = sql || ' ' WHERE name = %Q", names[n]);
+		sqlite3_snprintf(sizeof(sql), sql,
+				 FORGE "UPDATE sqlite_schema SET sql = sql || ' ' WHERE name = %Q",
+				 names[n]);
 		run_outside(fixture.path, sql);
 		check_refused(&fixture, names[n]);
 		fixture_free(&fixture);
@@ -128,5 +149,6 @@ TEST(each_changed_statement_is_refused)
 	CHECK(n >= 9);
 }
 
-TEST_MAIN(TEST_CASE(a_file_of_this_server_is_opened_again), TEST_CASE(what_is_not_of_this_server_is_refused_by_its_name),
+TEST_MAIN(TEST_CASE(a_file_of_this_server_is_opened_again),
+	  TEST_CASE(what_is_not_of_this_server_is_refused_by_its_name),
 	  TEST_CASE(each_changed_statement_is_refused))

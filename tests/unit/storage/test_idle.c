@@ -1,4 +1,5 @@
-/* What threads keep for themselves, and the pool of reading connections on top: nobody shares one, and nobody waits while one is free. */
+/* What threads keep for themselves, and the pool of reading connections on top: nobody shares one,
+ * and nobody waits while one is free. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -75,7 +76,8 @@ static void *read_often(void *context)
 	struct crowd *crowd = context;
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct connection *connection = i % 16 == 0 ? reader_pool_try(&crowd->pool) : reader_pool_take(&crowd->pool);
+		struct connection *connection = i % 16 == 0 ? reader_pool_try(&crowd->pool)
+							    : reader_pool_take(&crowd->pool);
 
 		if (!connection)
 			continue;
@@ -170,5 +172,7 @@ TEST(connections_are_opened_as_they_are_needed)
 	reader_pool_destroy(&crowd.pool);
 }
 
-TEST_MAIN(TEST_CASE(connections_are_opened_as_they_are_needed), TEST_CASE(a_thread_finds_what_it_kept), TEST_CASE(another_thread_finds_it_where_it_looks_everywhere),
+TEST_MAIN(TEST_CASE(connections_are_opened_as_they_are_needed),
+	  TEST_CASE(a_thread_finds_what_it_kept),
+	  TEST_CASE(another_thread_finds_it_where_it_looks_everywhere),
 	  TEST_CASE(a_crowd_shares_few_connections), TEST_CASE(a_thread_takes_what_another_kept))

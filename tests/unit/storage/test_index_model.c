@@ -1,7 +1,9 @@
 /*
- * Random index schemas against a naive model: tables with local and global indexes of up to 4 + 4 key attributes of random types and
- * projections, random writes, indexes added and dropped on the way. What each index answers - which items, in which order, with which
- * attributes, page by page, forward and backward, under random sort key conditions - must be what comparing the values themselves says.
+ * Random index schemas against a naive model: tables with local and global indexes of up to 4 + 4
+ * key attributes of random types and projections, random writes, indexes added and dropped on the
+ * way. What each index answers - which items, in which order, with which attributes, page by page,
+ * forward and backward, under random sort key conditions - must be what comparing the values
+ * themselves says.
  */
 #include "storage/upkeep/backfill.h"
 #include "tests/unit/storage/data_fixture.h"
@@ -39,7 +41,8 @@ static unsigned draw(unsigned n)
 
 static const char *const texts[VALUES] = {"a", "a!", "ab", "b", "\xC3\xA9"};
 static const char *const numbers[VALUES] = {"-100", "-0.5", "0", "2", "10"};
-static const struct str blobs[VALUES] = {{"\0", 1}, {"\0\0", 2}, {"\0\1", 2}, {"\1", 1}, {"\xFF", 1}};
+static const struct str blobs[VALUES] = {
+	{"\0", 1}, {"\0\0", 2}, {"\0\1", 2}, {"\1", 1}, {"\xFF", 1}};
 
 static struct value model_value(struct world *w, unsigned attribute, int value)
 {
@@ -49,7 +52,9 @@ static struct value model_value(struct world *w, unsigned attribute, int value)
 		return (struct value){.type = TYPE_BOOL, .boolean = true};
 	if (w->types[attribute] == TYPE_B)
 		return value_of_str(TYPE_B, blobs[value]);
-	return data_value(&w->d, str_printf(w->d.arena, "%c%s", is_number ? 'N' : 'S', is_number ? numbers[value] : texts[value]).p);
+	return data_value(&w->d, str_printf(w->d.arena, "%c%s", is_number ? 'N' : 'S',
+					    is_number ? numbers[value] : texts[value])
+					 .p);
 }
 
 static struct str attribute_name(struct world *w, unsigned i)
@@ -67,14 +72,19 @@ static struct value model_image(struct world *w, unsigned at, const struct index
 		bool is_projected = !index || index->projection == PROJECT_ALL;
 
 		for (unsigned k = 0; index && k < key_schema_count(&index->keys); k++)
-			is_projected = is_projected || str_eq(index->keys.attributes[k].name, attribute_name(w, i));
+			is_projected = is_projected ||
+				       str_eq(index->keys.attributes[k].name, attribute_name(w, i));
 		for (size_t k = 0; index && k < index->included_count; k++)
-			is_projected = is_projected || str_eq(index->included[k], attribute_name(w, i));
+			is_projected =
+				is_projected || str_eq(index->included[k], attribute_name(w, i));
 		if (is_projected && w->items[at].values[i] >= 0)
-			members[item.n++] = (struct member){attribute_name(w, i), model_value(w, i, w->items[at].values[i])};
+			members[item.n++] = (struct member){
+				attribute_name(w, i), model_value(w, i, w->items[at].values[i])};
 	}
-	members[item.n++] = (struct member){STR("pk"), data_value(&w->d, str_printf(w->d.arena, "Sp%02u", at / SORTS).p)};
-	members[item.n++] = (struct member){STR("sk"), data_value(&w->d, str_printf(w->d.arena, "N%u", at % SORTS).p)};
+	members[item.n++] = (struct member){
+		STR("pk"), data_value(&w->d, str_printf(w->d.arena, "Sp%02u", at / SORTS).p)};
+	members[item.n++] = (struct member){
+		STR("sk"), data_value(&w->d, str_printf(w->d.arena, "N%u", at % SORTS).p)};
 	return item;
 }
 
@@ -97,8 +107,9 @@ static struct key_attribute draw_attribute(struct world *w, struct key_schema *k
 {
 	while (true) {
 		unsigned i = draw(ATTRIBUTES + 1);
-		struct key_attribute attribute = i == ATTRIBUTES ? (struct key_attribute){STR("sk"), TYPE_N}
-								 : (struct key_attribute){attribute_name(w, i), w->types[i]};
+		struct key_attribute attribute =
+			i == ATTRIBUTES ? (struct key_attribute){STR("sk"), TYPE_N}
+					: (struct key_attribute){attribute_name(w, i), w->types[i]};
 		bool is_new = true;
 
 		for (unsigned k = 0; k < key_schema_count(keys); k++)
@@ -115,7 +126,8 @@ static struct index draw_index(struct world *w, struct table *table, bool is_loc
 
 	index.name = str_printf(table->arena, "index-%u", w->added++);
 	for (unsigned i = 0; i < hashes; i++) {
-		index.keys.attributes[i] = is_local ? table->keys.attributes[0] : draw_attribute(w, &index.keys);
+		index.keys.attributes[i] =
+			is_local ? table->keys.attributes[0] : draw_attribute(w, &index.keys);
 		index.keys.hash_count++;
 	}
 	for (unsigned i = hashes; i < hashes + ranges; i++) {
@@ -123,12 +135,14 @@ static struct index draw_index(struct world *w, struct table *table, bool is_loc
 		index.keys.range_count++;
 	}
 	for (unsigned i = 0; i < key_schema_count(&index.keys); i++)
-		index.keys.attributes[i].name = str_copy(table->arena, index.keys.attributes[i].name);
+		index.keys.attributes[i].name =
+			str_copy(table->arena, index.keys.attributes[i].name);
 	if (index.projection == PROJECT_INCLUDE) {
 		index.included_count = 1 + draw(3);
 		index.included = ARENA_ARRAY(table->arena, struct str, index.included_count);
 		for (size_t i = 0; i < index.included_count; i++)
-			index.included[i] = str_printf(table->arena, "a%zu", (draw(3) + 3 * i) % ATTRIBUTES);
+			index.included[i] =
+				str_printf(table->arena, "a%zu", (draw(3) + 3 * i) % ATTRIBUTES);
 	}
 	return index;
 }
@@ -151,7 +165,9 @@ static struct table *draw_table(struct world *w)
 static bool is_key_somewhere(const struct table *table, struct str name)
 {
 	for (size_t i = 0; i < table->indexes.n; i++) {
-		for (unsigned k = 0; k < key_schema_count(&table->indexes.v[i].keys) && index_is_kept(&table->indexes.v[i]); k++) {
+		for (unsigned k = 0; k < key_schema_count(&table->indexes.v[i].keys) &&
+				     index_is_kept(&table->indexes.v[i]);
+		     k++) {
 			if (str_eq(table->indexes.v[i].keys.attributes[k].name, name))
 				return true;
 		}
@@ -183,7 +199,8 @@ static void write_once(struct world *w)
 		slot->values[i] = draw(8) == 0 ? -1 : draw(200) == 0 ? WRONG : (int)draw(VALUES);
 	}
 	for (unsigned i = 0; i < ATTRIBUTES; i++)
-		is_refused = is_refused || (slot->values[i] == WRONG && is_key_somewhere(w->d.table, attribute_name(w, i)));
+		is_refused = is_refused || (slot->values[i] == WRONG &&
+					    is_key_somewhere(w->d.table, attribute_name(w, i)));
 	slot->exists = true;
 	item = model_image(w, at, NULL);
 	write.item = &item;
@@ -200,8 +217,10 @@ static void change_indexes(struct world *w)
 	bool is_at_work = false;
 
 	for (size_t i = 0; i < next->indexes.n; i++)
-		is_at_work = is_at_work || next->indexes.v[i].is_backfilling || next->indexes.v[i].status == STATUS_DELETING;
-	if (last && !last->is_local && (draw(3) == 0 || next->indexes.n > 5) && last->status != STATUS_DELETING) {
+		is_at_work = is_at_work || next->indexes.v[i].is_backfilling ||
+			     next->indexes.v[i].status == STATUS_DELETING;
+	if (last && !last->is_local && (draw(3) == 0 || next->indexes.n > 5) &&
+	    last->status != STATUS_DELETING) {
 		last->status = STATUS_DELETING;
 		last->is_backfilling = false;
 	} else if (!is_at_work) {
@@ -229,7 +248,7 @@ static void step(struct world *w)
 struct query {
 	struct world *w;
 	const struct index *index;
-	unsigned like;        /* the item whose partition, and leading sort key values, are asked for */
+	unsigned like; /* the item whose partition, and leading sort key values, are asked for */
 	unsigned equals;      /* how many sort key attributes equal the like item's */
 	int operator;         /* on the next one: 0 none, 1 <, 2 <=, 3 >, 4 >=, 5 BETWEEN */
 	int low, high;        /* its values */
@@ -256,7 +275,8 @@ static bool is_asked_for(const struct query *query, unsigned at)
 	if (!is_in(query->w, query->index, at))
 		return false;
 	for (unsigned i = 0; i < equals; i++) {
-		if (key_value(query->w, at, keys->attributes[i].name) != key_value(query->w, query->like, keys->attributes[i].name))
+		if (key_value(query->w, at, keys->attributes[i].name) !=
+		    key_value(query->w, query->like, keys->attributes[i].name))
 			return false;
 	}
 	if (query->operator == 0)
@@ -276,13 +296,15 @@ static bool is_asked_for(const struct query *query, unsigned at)
 	}
 }
 
-/* By the sort key attributes, then by the hash of the table's key where the index is a global one, then by the table's key. */
+/* By the sort key attributes, then by the hash of the table's key where the index is a global one,
+ * then by the table's key. */
 static bool is_before(const struct query *query, unsigned a, unsigned b)
 {
 	const struct key_schema *keys = &query->index->keys;
 
 	for (unsigned i = keys->hash_count; i < key_schema_count(keys); i++) {
-		int x = key_value(query->w, a, keys->attributes[i].name), y = key_value(query->w, b, keys->attributes[i].name);
+		int x = key_value(query->w, a, keys->attributes[i].name),
+		    y = key_value(query->w, b, keys->attributes[i].name);
 
 		if (x != y)
 			return x < y;
@@ -304,17 +326,22 @@ static void add_answer(struct answer *answer, struct str image)
 	answer->images[answer->n++] = str_copy(answer->w->d.arena, image);
 }
 
-static const char *add_condition(struct query *query, struct expr_value *values, size_t *n, unsigned i, const char *operator, int value)
+static const char *add_condition(struct query *query, struct expr_value *values, size_t *n,
+				 unsigned i, const char *operator, int value)
 {
 	struct world *w = query->w;
 	struct str name = query->index->keys.attributes[i].name;
 	struct str placeholder = str_printf(w->d.arena, ":v%zu", *n);
 
-	struct value given = str_eq(name, STR("pk"))   ? data_value(&w->d, str_printf(w->d.arena, "Sp%02d", value).p)
-			   : str_eq(name, STR("sk")) ? data_value(&w->d, str_printf(w->d.arena, "N%d", value).p)
-						     : model_value(w, attribute_number(name), value);
+	struct value given = str_eq(name, STR("pk"))
+				     ? data_value(&w->d, str_printf(w->d.arena, "Sp%02d", value).p)
+			     : str_eq(name, STR("sk"))
+				     ? data_value(&w->d, str_printf(w->d.arena, "N%d", value).p)
+				     : model_value(w, attribute_number(name), value);
 	values[(*n)++] = (struct expr_value){placeholder, given, false};
-	return str_printf(w->d.arena, STR_FMT " %s " STR_FMT, STR_ARG(name), operator, STR_ARG(placeholder)).p;
+	return str_printf(w->d.arena, STR_FMT " %s " STR_FMT, STR_ARG(name), operator,
+			  STR_ARG(placeholder))
+		.p;
 }
 
 static const struct node *condition_of(struct query *query)
@@ -322,24 +349,35 @@ static const struct node *condition_of(struct query *query)
 	static const char *const operators[] = {"", "<", "<=", ">", ">=", "BETWEEN"};
 	const struct key_schema *keys = &query->index->keys;
 	struct data *d = &query->w->d;
-	struct expr_value *values = ARENA_ARRAY(d->arena, struct expr_value, KEY_ATTRIBUTES_MAX + 2);
+	struct expr_value *values =
+		ARENA_ARRAY(d->arena, struct expr_value, KEY_ATTRIBUTES_MAX + 2);
 	struct buf text = buf_in(d->arena);
 	const struct node *node = NULL;
 	size_t n = 0;
 	unsigned i;
 
 	for (i = 0; i < keys->hash_count + query->equals; i++)
-		buf_printf(&text, "%s%s", i ? " AND " : "",
-			   add_condition(query, values, &n, i, "=", key_value(query->w, query->like, keys->attributes[i].name)));
+		buf_printf(
+			&text, "%s%s", i ? " AND " : "",
+			add_condition(query, values, &n, i, "=",
+				      key_value(query->w, query->like, keys->attributes[i].name)));
 	if (query->operator) {
-		buf_printf(&text, " AND %s", add_condition(query, values, &n, i, operators[query->operator], query->low));
+		buf_printf(&text, " AND %s",
+			   add_condition(query, values, &n, i, operators[query->operator],
+					 query->low));
 		if (query->operator == 5) {
 			add_condition(query, values, &n, i, "=", query->high);
 			buf_printf(&text, " AND :v%zu", n - 1);
 		}
 	}
-	struct expr_env env = {.arena = d->arena, .name_count = 0, .names = NULL, .value_count = n, .values = values};
-	CHECK(expr_parse_condition(&env, EXPR_KEY_CONDITION, str_printf(d->arena, STR_FMT, STR_ARG(buf_str(&text))), &node, &d->err) == OK);
+	struct expr_env env = {.arena = d->arena,
+			       .name_count = 0,
+			       .names = NULL,
+			       .value_count = n,
+			       .values = values};
+	CHECK(expr_parse_condition(&env, EXPR_KEY_CONDITION,
+				   str_printf(d->arena, STR_FMT, STR_ARG(buf_str(&text))), &node,
+				   &d->err) == OK);
 	return node;
 }
 
@@ -361,20 +399,29 @@ static void check_query(struct query *query, bool is_reverse)
 		expected[k] = at;
 		n++;
 	}
-	CHECK_INT(key_condition_resolve(w->d.arena, w->d.table, query->index, condition_of(query), &keys, &w->d.err), OK);
+	CHECK_INT(key_condition_resolve(w->d.arena, w->d.table, query->index, condition_of(query),
+					&keys, &w->d.err),
+		  OK);
 	*answer = (struct answer){.w = w};
-	struct read_page page = {.table = w->d.table, .index = query->index, .keys = &keys, .limit = 1 + draw(60), .is_reverse = is_reverse,
+	struct read_page page = {.table = w->d.table,
+				 .index = query->index,
+				 .keys = &keys,
+				 .limit = 1 + draw(60),
+				 .is_reverse = is_reverse,
 				 .select = READ_PROJECTED_ATTRIBUTES};
 	do {
 		CHECK_INT(read_page(w->d.catalog, w->d.arena, &page, &w->d.err), OK);
 		for (size_t i = 0; i < page.found.count; i++)
 			add_answer(answer, page.found.rows[i].image);
 		if (value_is_set(&page.found.last_key))
-			CHECK_INT(read_start_key(w->d.arena, &page, &page.found.last_key, &page.start_after, &w->d.err), OK);
+			CHECK_INT(read_start_key(w->d.arena, &page, &page.found.last_key,
+						 &page.start_after, &w->d.err),
+				  OK);
 	} while (value_is_set(&page.found.last_key));
 	CHECK_INT(answer->n, n);
 	for (size_t i = 0; i < n && i < answer->n; i++) {
-		struct value item = model_image(w, expected[is_reverse ? n - 1 - i : i], query->index);
+		struct value item =
+			model_image(w, expected[is_reverse ? n - 1 - i : i], query->index);
 
 		CHECK(data_is(&w->d, answer->images[i], &item));
 	}
@@ -396,7 +443,8 @@ static void check_index(struct world *w, const struct index *index)
 			query.like = (query.like + 1) % ITEMS;
 		query.equals = draw(index->keys.range_count + 1);
 		if (query.equals < index->keys.range_count) {
-			struct str name = index->keys.attributes[index->keys.hash_count + query.equals].name;
+			struct str name =
+				index->keys.attributes[index->keys.hash_count + query.equals].name;
 			unsigned values = name.p[0] == 'a' ? VALUES : SORTS;
 
 			query.operator = (int)draw(6);
@@ -427,7 +475,8 @@ static void settle_hash(struct world *w, enum key_hash hash)
 	data_take_current(&w->d);
 	for (unsigned at = 0; at < ITEMS && hash == KEY_HASH_MD5; at++) {
 		struct value item = model_image(w, at, NULL);
-		const struct value *key[] = {value_member(&item, STR("pk")), value_member(&item, STR("sk"))};
+		const struct value *key[] = {value_member(&item, STR("pk")),
+					     value_member(&item, STR("sk"))};
 		struct buf tie = buf_in(w->d.arena);
 
 		key_add_tie(&tie, hash, key, 2);
@@ -445,7 +494,8 @@ static void run(unsigned long long start, enum key_hash hash)
 		w->types[i] = (enum type[]){TYPE_S, TYPE_N, TYPE_B}[draw(3)];
 	for (unsigned i = 0; i < ITEMS; i++)
 		memset(w->items[i].values, -1, sizeof(w->items[i].values));
-	CHECK_INT(catalog_create(w->d.catalog, DATA_NS, draw_table(w), 1, &w->d.table, &w->d.err), OK);
+	CHECK_INT(catalog_create(w->d.catalog, DATA_NS, draw_table(w), 1, &w->d.table, &w->d.err),
+		  OK);
 	settle_hash(w, hash);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < OPERATIONS; i++) {

@@ -1,5 +1,6 @@
 /*
- * Jobs: rows that say what is to be done; pieces by steps; what passes is tried again, what does not fails the job; two processes; namespaces.
+ * Jobs: rows that say what is to be done; pieces by steps; what passes is tried again, what does
+ * not fails the job; two processes; namespaces.
  */
 #include "storage/job/job_run.h"
 #include "storage/state/checkpoint.h"
@@ -18,7 +19,8 @@ struct counted {
 static const struct field counted_fields[] = {RECORD_FIELD(counted, rows, "rows", FIELD_INT)};
 static const struct record counted_record = RECORD(counted, counted_fields);
 
-/* A job that counts to three, a step each. What a test wants of the next step is in the kind's context. */
+/* A job that counts to three, a step each. What a test wants of the next step is in the kind's
+ * context. */
 struct script {
 	enum code code;   /* what the step returns */
 	bool breaks_row;  /* someone else puts the row while the step runs */
@@ -92,7 +94,11 @@ static enum code drop(struct job_txn *txn, void *context, struct err *err)
 
 static struct job job_of(const char *id)
 {
-	return (struct job){.ns = DATA_NS, .kind = STR("count"), .id = str_of(id), .subject = STR("data"), .created_ms = 1000};
+	return (struct job){.ns = DATA_NS,
+			    .kind = STR("count"),
+			    .id = str_of(id),
+			    .subject = STR("data"),
+			    .created_ms = 1000};
 }
 
 static void start(struct data *data, struct job *job)
@@ -284,7 +290,10 @@ TEST(lists_and_tokens)
 	job.token = STR("token");
 	CHECK_INT(job_read(data.catalog, DATA_NS, find_token, &job, &data.err), OK);
 	CHECK_STR(job.id, "2");
-	CHECK_INT(job_write(data.catalog, DATA_NS, drop, &(struct job){.kind = job.kind, .id = STR("2"), .token = job.token}, &data.err), OK);
+	CHECK_INT(job_write(data.catalog, DATA_NS, drop,
+			    &(struct job){.kind = job.kind, .id = STR("2"), .token = job.token},
+			    &data.err),
+		  OK);
 	CHECK_INT(job_read(data.catalog, DATA_NS, find_token, &job, &data.err), OK);
 	CHECK_STR(job.id, "none");
 	CHECK(!is_there(&data, DATA_NS, "2"));
@@ -302,9 +311,12 @@ TEST(of_two_processes_one_does_a_piece)
 	int64_t wait_ms, now_ms = 1000;
 
 	for (int i = 0; i < 2; i++) {
-		of[i] = (struct data){.arena = arena_new(1 << 20), .store = trace_store_new(optimistic_open(db))};
+		of[i] = (struct data){.arena = arena_new(1 << 20),
+				      .store = trace_store_new(optimistic_open(db))};
 		of[i].err = err_in(of[i].arena);
-		CHECK_INT(catalog_open(of[i].store, &(struct catalog_options){.has_peers = true}, &of[i].catalog, &of[i].err), OK);
+		CHECK_INT(catalog_open(of[i].store, &(struct catalog_options){.has_peers = true},
+				       &of[i].catalog, &of[i].err),
+			  OK);
 		leases[i] = lease_open(&(struct lease_options){.store = of[i].store});
 		run[i] = runner(&of[i], leases[i], &script);
 	}
@@ -337,7 +349,8 @@ static enum code add_with_data(struct job_txn *txn, void *context, struct err *e
 	if (code == OK)
 		code = store_create(txn->txn, (struct keyspace){job->data, PART_ITEMS}, err);
 	if (code == OK)
-		code = store_put(txn->txn, (struct keyspace){job->data, PART_ITEMS}, STR("key"), STR("value"), err);
+		code = store_put(txn->txn, (struct keyspace){job->data, PART_ITEMS}, STR("key"),
+				 STR("value"), err);
 	return code == OK ? job_add(txn, job, err) : code;
 }
 
@@ -347,7 +360,9 @@ static struct str data_of(struct data *data, const struct job *job)
 	struct str value = STR_ABSENT;
 
 	CHECK_INT(store_begin(data->store, STORE_READ, &txn, &data->err), OK);
-	CHECK_INT(store_get(txn, (struct keyspace){job->data, PART_ITEMS}, STR("key"), data->arena, &value, &data->err), OK);
+	CHECK_INT(store_get(txn, (struct keyspace){job->data, PART_ITEMS}, STR("key"), data->arena,
+			    &value, &data->err),
+		  OK);
 	store_abort(txn);
 	return value;
 }
@@ -360,8 +375,13 @@ TEST(jobs_come_and_go_with_their_namespace)
 	struct str extra;
 
 	CHECK_INT(job_write(data.catalog, DATA_NS, add_with_data, &job, &data.err), OK);
-	CHECK_INT(snapshot_take(data.catalog, DATA_NS, &(struct snapshot){.name = STR("s"), .extra = STR("")}, &data.err), OK);
-	CHECK_INT(checkpoint_make(data.catalog, DATA_NS, &(struct checkpoint){.name = STR("c"), .extra = STR("")}, &data.err), OK);
+	CHECK_INT(snapshot_take(data.catalog, DATA_NS,
+				&(struct snapshot){.name = STR("s"), .extra = STR("")}, &data.err),
+		  OK);
+	CHECK_INT(checkpoint_make(data.catalog, DATA_NS,
+				  &(struct checkpoint){.name = STR("c"), .extra = STR("")},
+				  &data.err),
+		  OK);
 	CHECK_INT(job_write(data.catalog, DATA_NS, drop, &job, &data.err), OK);
 	struct job later = job_of("2");
 	start(&data, &later);

@@ -1,6 +1,8 @@
 /*
- * The past of a keyspace against copies of all its states: random changes at moments that rise, then pages of random ranges, both ways, of every size, as
- * they were. So much is changed at times that the history of a page does not fit beside it. Then rows that are due, and what a clock that is turned back does.
+ * The past of a keyspace against copies of all its states: random changes at moments that rise,
+ * then pages of random ranges, both ways, of every size, as they were. So much is changed at times
+ * that the history of a page does not fit beside it. Then rows that are due, and what a clock that
+ * is turned back does.
  */
 #include <stdlib.h>
 
@@ -76,11 +78,20 @@ static const struct lag lag = {.table_ms = 100, .index_ms = 250};
 static void change(struct world *w, struct store_txn *txn, int64_t now_ms, int key, int value)
 {
 	struct state *state = &w->states[w->n - 1];
-	const struct history_writer writer = {.txn = txn, .arena = w->arena, .lag = lag, .space = STR("000000000000/us-east-1/"), .now_ms = now_ms, .item = (uint64_t)key};
-	struct str row = key_of(w->arena, key), old = state->values[key] ? str_printf(w->arena, "%d", state->values[key]) : STR_ABSENT;
+	const struct history_writer writer = {.txn = txn,
+					      .arena = w->arena,
+					      .lag = lag,
+					      .space = STR("000000000000/us-east-1/"),
+					      .now_ms = now_ms,
+					      .item = (uint64_t)key};
+	struct str row = key_of(w->arena, key),
+		   old = state->values[key] ? str_printf(w->arena, "%d", state->values[key])
+					    : STR_ABSENT;
 
 	CHECK_INT(history_note(&writer, items, false, row, old, &w->err), OK);
-	CHECK_INT(value ? store_put(txn, items, row, str_printf(w->arena, "%d", value), &w->err) : store_del(txn, items, row, &w->err), OK);
+	CHECK_INT(value ? store_put(txn, items, row, str_printf(w->arena, "%d", value), &w->err)
+			: store_del(txn, items, row, &w->err),
+		  OK);
 	state->values[key] = value;
 }
 
@@ -113,7 +124,8 @@ static const struct state *state_at(const struct world *w, int64_t ms)
 }
 
 /* Whether the pages of a range, one behind the other, have what the state has. */
-static bool is_state(struct world *w, struct store_txn *txn, const struct history_view *view, struct store_range range, struct store_bounds bounds,
+static bool is_state(struct world *w, struct store_txn *txn, const struct history_view *view,
+		     struct store_range range, struct store_bounds bounds,
 		     const struct state *state)
 {
 	struct store_page page = {.is_more = true};
@@ -123,16 +135,22 @@ static bool is_state(struct world *w, struct store_txn *txn, const struct histor
 	int key = is_reverse ? KEYS - 1 : 0;
 
 	while (page.is_more && is_same) {
-		CHECK_INT(history_page(txn, view, items, NULL, &range, bounds, scratch, &page, &w->err), OK);
+		CHECK_INT(history_page(txn, view, items, NULL, &range, bounds, scratch, &page,
+				       &w->err),
+			  OK);
 		for (size_t i = 0; i < page.n && is_same; i++) {
 			for (; key >= 0 && key < KEYS; key += is_reverse ? -1 : 1) {
 				struct str row = key_of(scratch, key);
-				bool is_in = (!str_is_set(whole.low) || str_cmp(row, whole.low) >= 0) && (!str_is_set(whole.high) || str_cmp(row, whole.high) < 0);
+				bool is_in =
+					(!str_is_set(whole.low) || str_cmp(row, whole.low) >= 0) &&
+					(!str_is_set(whole.high) || str_cmp(row, whole.high) < 0);
 				if (is_in && state->values[key])
 					break;
 			}
-			is_same = key >= 0 && key < KEYS && str_eq(page.v[i].key, key_of(scratch, key)) &&
-				  str_eq(page.v[i].value, str_printf(scratch, "%d", state->values[key]));
+			is_same = key >= 0 && key < KEYS &&
+				  str_eq(page.v[i].key, key_of(scratch, key)) &&
+				  str_eq(page.v[i].value,
+					 str_printf(scratch, "%d", state->values[key]));
 			key += is_reverse ? -1 : 1;
 		}
 		CHECK(page.n > 0 || !page.is_more);
@@ -141,7 +159,8 @@ static bool is_state(struct world *w, struct store_txn *txn, const struct histor
 	}
 	for (; is_same && key >= 0 && key < KEYS; key += is_reverse ? -1 : 1) {
 		struct str row = key_of(scratch, key);
-		bool is_in = (!str_is_set(whole.low) || str_cmp(row, whole.low) >= 0) && (!str_is_set(whole.high) || str_cmp(row, whole.high) < 0);
+		bool is_in = (!str_is_set(whole.low) || str_cmp(row, whole.low) >= 0) &&
+			     (!str_is_set(whole.high) || str_cmp(row, whole.high) < 0);
 		is_same = !is_in || !state->values[key];
 	}
 	arena_free(scratch);
@@ -158,20 +177,29 @@ TEST(pages_are_what_they_were)
 		int64_t now_ms = w->states[draw(STATES)].ms + draw(200);
 		struct history_view view = history_view_of(&lag, draw(2), now_ms);
 		int a = (int)draw(KEYS), b = (int)draw(KEYS);
-		struct store_range range = {draw(2) ? key_of(w->arena, a < b ? a : b) : STR_ABSENT, draw(2) ? key_of(w->arena, a < b ? b : a) : STR_ABSENT, draw(2)};
+		struct store_range range = {draw(2) ? key_of(w->arena, a < b ? a : b) : STR_ABSENT,
+					    draw(2) ? key_of(w->arena, a < b ? b : a) : STR_ABSENT,
+					    draw(2)};
 		struct store_bounds bounds = {draw(2) ? 1 + draw(5) : 400 + draw(2000), 1 << 20};
 		struct store_txn *txn;
 		struct str value = STR_ABSENT;
 
-		if (now_ms < w->states[STATES - 1].ms) /* a view from before the end sees later writes as not yet there */
+		if (now_ms <
+		    w->states[STATES - 1]
+			    .ms) /* a view from before the end sees later writes as not yet there */
 			now_ms = w->states[STATES - 1].ms;
 		view.now_ms = now_ms;
 		const struct state *state = state_at(w, now_ms - view.lag_ms);
 		CHECK_INT(store_begin(w->store, STORE_READ, &txn, &w->err), OK);
 		CHECK(is_state(w, txn, &view, range, bounds, state));
-		CHECK_INT(store_get(txn, items, key_of(w->arena, a), w->arena, &value, &w->err), OK);
-		CHECK_INT(history_get(txn, &view, items, key_of(w->arena, a), w->arena, &value, &w->err), OK);
-		CHECK(str_is_set(value) ? str_eq(value, str_printf(w->arena, "%d", state->values[a])) : !state->values[a]);
+		CHECK_INT(store_get(txn, items, key_of(w->arena, a), w->arena, &value, &w->err),
+			  OK);
+		CHECK_INT(history_get(txn, &view, items, key_of(w->arena, a), w->arena, &value,
+				      &w->err),
+			  OK);
+		CHECK(str_is_set(value)
+			      ? str_eq(value, str_printf(w->arena, "%d", state->values[a]))
+			      : !state->values[a]);
 		CHECK_INT(store_commit(txn, &w->err), OK);
 	}
 	world_free(w);
@@ -205,7 +233,9 @@ static void trim(struct world *w, int64_t now_ms, bool is_turned)
 	bool more = true;
 
 	while (more)
-		CHECK_INT(history_trim(w->store, w->arena, ns, now_ms, is_turned, may, NULL, &more, &w->err), OK);
+		CHECK_INT(history_trim(w->store, w->arena, ns, now_ms, is_turned, may, NULL, &more,
+				       &w->err),
+			  OK);
 }
 
 TEST(what_nobody_needs_goes)
@@ -231,9 +261,13 @@ TEST(what_nobody_needs_goes)
 	CHECK(is_found && str_eq(found.account, ns.account) && str_eq(found.region, ns.region));
 	CHECK_INT(history_find(w->store, w->arena, &after, &found, &is_found, &w->err), OK);
 	CHECK(!is_found);
-	CHECK_INT(history_trim(w->store, w->arena, ns, 1249, false, may_not, &asked, &more, &w->err), OK);
+	CHECK_INT(
+		history_trim(w->store, w->arena, ns, 1249, false, may_not, &asked, &more, &w->err),
+		OK);
 	CHECK_INT(asked, 0); /* nothing is due: nobody has to ask */
-	CHECK_INT(history_trim(w->store, w->arena, ns, 1250, false, may_not, &asked, &more, &w->err), OK);
+	CHECK_INT(
+		history_trim(w->store, w->arena, ns, 1250, false, may_not, &asked, &more, &w->err),
+		OK);
 	CHECK_INT(asked, 1);
 	CHECK_INT(count_rows(w), 200);
 	trim(w, 1250 + 9, false);
@@ -257,14 +291,17 @@ TEST(a_jitter_is_of_the_seed_the_item_and_the_moment)
 {
 	struct world *w = world_new();
 	struct lag own = {.table_ms = 10, .jitter_ms = 90, .seed = 1};
-	struct history_writer writer = {.arena = w->arena, .lag = own, .space = STR("a/b/"), .now_ms = 1000};
+	struct history_writer writer = {
+		.arena = w->arena, .lag = own, .space = STR("a/b/"), .now_ms = 1000};
 	struct str value;
 	unsigned shown[2] = {0};
 
 	CHECK_INT(store_begin(w->store, STORE_WRITE, &writer.txn, &w->err), OK);
 	for (int i = 0; i < 50; i++) {
 		writer.item = (uint64_t)i;
-		CHECK_INT(history_note(&writer, items, false, key_of(w->arena, i), STR("old"), &w->err), OK);
+		CHECK_INT(history_note(&writer, items, false, key_of(w->arena, i), STR("old"),
+				       &w->err),
+			  OK);
 	}
 	CHECK_INT(store_commit(writer.txn, &w->err), OK);
 	CHECK_INT(store_begin(w->store, STORE_READ, &writer.txn, &w->err), OK);
@@ -275,14 +312,20 @@ TEST(a_jitter_is_of_the_seed_the_item_and_the_moment)
 			struct history_view view = history_view_of(&own, false, 1050);
 
 			value = STR("new");
-			CHECK_INT(history_get(writer.txn, &view, items, key_of(w->arena, i), w->arena, &value, &w->err), OK);
+			CHECK_INT(history_get(writer.txn, &view, items, key_of(w->arena, i),
+					      w->arena, &value, &w->err),
+				  OK);
 			now = now * 2 + str_eq(value, STR("new")) * (unsigned)(i + 1);
 			view.now_ms = 1009;
-			CHECK_INT(history_get(writer.txn, &view, items, key_of(w->arena, i), w->arena, &value, &w->err), OK);
+			CHECK_INT(history_get(writer.txn, &view, items, key_of(w->arena, i),
+					      w->arena, &value, &w->err),
+				  OK);
 			CHECK(str_eq(value, STR("old")));
 			value = STR("new");
 			view.now_ms = 1100;
-			CHECK_INT(history_get(writer.txn, &view, items, key_of(w->arena, i), w->arena, &value, &w->err), OK);
+			CHECK_INT(history_get(writer.txn, &view, items, key_of(w->arena, i),
+					      w->arena, &value, &w->err),
+				  OK);
 			CHECK(str_eq(value, STR("new")));
 		}
 		if (k < 2)
@@ -295,4 +338,5 @@ TEST(a_jitter_is_of_the_seed_the_item_and_the_moment)
 	world_free(w);
 }
 
-TEST_MAIN(TEST_CASE(pages_are_what_they_were), TEST_CASE(what_nobody_needs_goes), TEST_CASE(a_jitter_is_of_the_seed_the_item_and_the_moment))
+TEST_MAIN(TEST_CASE(pages_are_what_they_were), TEST_CASE(what_nobody_needs_goes),
+	  TEST_CASE(a_jitter_is_of_the_seed_the_item_and_the_moment))

@@ -1,6 +1,7 @@
 /*
- * Upkeep of several processes: who holds a lease, what it costs, and that a piece of work is done once. Each process has a catalog and leases of
- * its own on one optimistic store; their real time is the test's.
+ * Upkeep of several processes: who holds a lease, what it costs, and that a piece of work is done
+ * once. Each process has a catalog and leases of its own on one optimistic store; their real time
+ * is the test's.
  */
 #include "storage/stream/stream_position.h"
 #include "storage/upkeep/backfill.h"
@@ -37,14 +38,20 @@ static struct pair pair_new(const struct catalog_options *options)
 	for (int i = 0; i < PROCESSES; i++) {
 		struct data *data = &pair.of[i];
 
-		*data = (struct data){.arena = arena_new(1 << 20), .store = trace_store_new(optimistic_open(pair.db))};
+		*data = (struct data){.arena = arena_new(1 << 20),
+				      .store = trace_store_new(optimistic_open(pair.db))};
 		data->err = err_in(data->arena);
-		pair.leases[i] = lease_open(&(struct lease_options){.store = data->store, .length_ms = LENGTH, .now_ms = real_time});
+		pair.leases[i] = lease_open(&(struct lease_options){
+			.store = data->store, .length_ms = LENGTH, .now_ms = real_time});
 		CHECK_INT(catalog_open(data->store, options, &data->catalog, &data->err), OK);
 		if (i == A)
-			CHECK_INT(catalog_create(data->catalog, DATA_NS, data_table("data"), 1000, &data->table, &data->err), OK);
+			CHECK_INT(catalog_create(data->catalog, DATA_NS, data_table("data"), 1000,
+						 &data->table, &data->err),
+				  OK);
 		else
-			CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("data"), 5000, &data->table, &data->err), OK);
+			CHECK_INT(catalog_get(data->catalog, DATA_NS, STR("data"), 5000,
+					      &data->table, &data->err),
+				  OK);
 	}
 	return pair;
 }
@@ -68,7 +75,9 @@ static bool take(struct pair *pair, int process)
 {
 	bool is_held;
 
-	CHECK_INT(lease_take(pair->leases[process], STR("work"), &is_held, NULL, &pair->of[process].err), OK);
+	CHECK_INT(lease_take(pair->leases[process], STR("work"), &is_held, NULL,
+			     &pair->of[process].err),
+		  OK);
 	return is_held;
 }
 
@@ -142,7 +151,8 @@ TEST(a_process_that_is_alone_writes_none)
 {
 	struct catalog_options options = {0};
 	struct pair pair = pair_new(&options);
-	struct leases *alone = lease_open(&(struct lease_options){.store = pair.of[A].store, .is_alone = true});
+	struct leases *alone =
+		lease_open(&(struct lease_options){.store = pair.of[A].store, .is_alone = true});
 	bool is_held;
 
 	CHECK(take(&pair, B));
@@ -188,7 +198,8 @@ TEST(a_store_that_fails_does_not_end_it)
 	optimistic_db_fail(pair.db, &(struct optimistic_faults){.unavailable = 1000});
 	CHECK(take(&pair, A));
 	real_now += LENGTH / 2;
-	CHECK_INT(lease_take(pair.leases[A], STR("work"), &is_held, NULL, &pair.of[A].err), ERR_STORE_UNAVAILABLE);
+	CHECK_INT(lease_take(pair.leases[A], STR("work"), &is_held, NULL, &pair.of[A].err),
+		  ERR_STORE_UNAVAILABLE);
 	CHECK(!is_held);
 	optimistic_db_fail(pair.db, &(struct optimistic_faults){0});
 	pair_free(&pair);
@@ -200,7 +211,9 @@ static void put_rows(struct data *data, int n)
 		char number[16];
 
 		snprintf(number, sizeof(number), "N%d", i);
-		CHECK_INT(data_put(data, data_item(data, "pk", "Sa", "sk", number, "z", "Sz", "ends", "N1600000000", NULL)), OK);
+		CHECK_INT(data_put(data, data_item(data, "pk", "Sa", "sk", number, "z", "Sz",
+						   "ends", "N1600000000", NULL)),
+			  OK);
 	}
 }
 
@@ -227,7 +240,9 @@ static void sweep_by_a(void *context)
 	bool more = true;
 
 	while (more)
-		CHECK_INT(ttl_sweep(sweeping->pair->of[A].catalog, &times, 0, &sweeping->deleted, &more, &sweeping->pair->of[A].err), OK);
+		CHECK_INT(ttl_sweep(sweeping->pair->of[A].catalog, &times, 0, &sweeping->deleted,
+				    &more, &sweeping->pair->of[A].err),
+			  OK);
 }
 
 /* B has found what is due when A deletes it: B then does not go through the items again. */
@@ -255,7 +270,9 @@ TEST(what_expires_is_looked_at_once)
 	CHECK_INT(sweeping.deleted, ROWS);
 	CHECK_INT(deleted, 0);
 	CHECK(!more);
-	CHECK_INT(trace_store_count_in(b->store, TRACE_GET, table_items(a->table)) + trace_store_count(b->store, TRACE_COMMIT), 0);
+	CHECK_INT(trace_store_count_in(b->store, TRACE_GET, table_items(a->table)) +
+			  trace_store_count(b->store, TRACE_COMMIT),
+		  0);
 	/* nothing is due any more: nobody needs the lease */
 	real_now += LENGTH;
 	trace_store_reset(b->store);
@@ -291,7 +308,8 @@ TEST(an_index_is_filled_once_also_when_the_process_dies)
 		CHECK_INT(backfill_step(b->catalog, &of_b, &wait_ms, &b->err), OK);
 	CHECK_INT(puts_of(&pair, B, index), ROWS - 10);
 	look_again(b);
-	CHECK(b->table->indexes.v[3].status == STATUS_ACTIVE && !b->table->indexes.v[3].is_backfilling);
+	CHECK(b->table->indexes.v[3].status == STATUS_ACTIVE &&
+	      !b->table->indexes.v[3].is_backfilling);
 	/* given back, not left to run out */
 	CHECK_INT(trace_store_count_in(b->store, TRACE_DEL, counters) > 0, 1);
 	CHECK_INT(backfill_step(a->catalog, &of_a, &wait_ms, &a->err), OK);
@@ -320,7 +338,8 @@ TEST(a_stream_is_trimmed_once)
 	next->streams.view = STREAM_KEYS_ONLY;
 	next->streams.n = 1;
 	next->streams.v = ARENA_ARRAY(next->arena, struct stream, 1);
-	next->streams.v[0] = (struct stream){.number = 1, .label = STR("1"), .view = STREAM_KEYS_ONLY, .created_ms = 1500};
+	next->streams.v[0] = (struct stream){
+		.number = 1, .label = STR("1"), .view = STREAM_KEYS_ONLY, .created_ms = 1500};
 	next->streams.label = STR("1");
 	CHECK_INT(catalog_replace(a->catalog, a->table, next, &a->err), OK);
 	look_again(a);
@@ -339,23 +358,32 @@ TEST(a_position_moves_by_comparing)
 {
 	struct catalog_options options = {0};
 	struct pair pair = pair_new(&options);
-	const struct stream_position none = {0}, first = {1, 100, 5, 1000}, second = {1, 100, 9, 2000}, other = {1, 100, 7, 2000};
+	const struct stream_position none = {0}, first = {1, 100, 5, 1000},
+				     second = {1, 100, 9, 2000}, other = {1, 100, 7, 2000};
 	struct data *a = &pair.of[A], *b = &pair.of[B];
 	struct stream_position known;
 	bool is_moved;
 
-	CHECK_INT(stream_position_move(a->store, a->arena, 7, STR("r"), &none, &first, &is_moved, &a->err), OK);
+	CHECK_INT(stream_position_move(a->store, a->arena, 7, STR("r"), &none, &first, &is_moved,
+				       &a->err),
+		  OK);
 	CHECK(is_moved);
-	CHECK_INT(stream_position_move(b->store, b->arena, 7, STR("r"), &first, &second, &is_moved, &b->err), OK);
+	CHECK_INT(stream_position_move(b->store, b->arena, 7, STR("r"), &first, &second, &is_moved,
+				       &b->err),
+		  OK);
 	CHECK(is_moved);
-	CHECK_INT(stream_position_move(a->store, a->arena, 7, STR("r"), &first, &other, &is_moved, &a->err), OK);
+	CHECK_INT(stream_position_move(a->store, a->arena, 7, STR("r"), &first, &other, &is_moved,
+				       &a->err),
+		  OK);
 	CHECK(!is_moved);
 	CHECK_INT(stream_position_get(a->store, a->arena, 7, STR("r"), &known, &a->err), OK);
 	CHECK_INT(known.next, 9);
 	CHECK_INT(stream_position_get(a->store, a->arena, 8, STR("r"), &known, &a->err), OK);
 	CHECK_INT(known.stream, 0);
 	/* the outcome of the first try was not known */
-	CHECK_INT(stream_position_move(b->store, b->arena, 7, STR("r"), &first, &second, &is_moved, &b->err), OK);
+	CHECK_INT(stream_position_move(b->store, b->arena, 7, STR("r"), &first, &second, &is_moved,
+				       &b->err),
+		  OK);
 	CHECK(is_moved);
 	CHECK_INT(stream_position_sweep(b->store, b->arena, 2000, &b->err), OK);
 	CHECK_INT(stream_position_get(a->store, a->arena, 7, STR("r"), &known, &a->err), OK);

@@ -1,6 +1,7 @@
 /*
- * A store that takes values of 100 KB and transactions of 10 MB: everything that DynamoDB allows fits all the same. Values are split, work is cut. The store
- * counts the transactions that go beyond its limits; there must be none.
+ * A store that takes values of 100 KB and transactions of 10 MB: everything that DynamoDB allows
+ * fits all the same. Values are split, work is cut. The store counts the transactions that go
+ * beyond its limits; there must be none.
  */
 #include "storage/store/split/split_store.h"
 #include "storage/upkeep/backfill.h"
@@ -29,7 +30,8 @@ static struct limited limited_new(void)
 	d->store = trace_store_new(split_store_new(optimistic_open(limited.db)));
 	CHECK(store_limits(d->store)->value == 0 && store_limits(d->store)->txn == limits.txn);
 	CHECK_INT(catalog_open(d->store, &options, &d->catalog, &d->err), OK);
-	CHECK_INT(catalog_create(d->catalog, DATA_NS, data_table("data"), 1000, &d->table, &d->err), OK);
+	CHECK_INT(catalog_create(d->catalog, DATA_NS, data_table("data"), 1000, &d->table, &d->err),
+		  OK);
 	return limited;
 }
 
@@ -45,7 +47,8 @@ static const struct value *large(struct data *d, int n)
 {
 	const char *sk = str_printf(d->arena, "N%d", n).p;
 
-	return data_item(d, "pk", "Sa", "sk", sk, "l", sk, "g", "Sg", "h", str_printf(d->arena, "S%d", n).p, "z", "Sz", "t", "N1800000000", "big",
+	return data_item(d, "pk", "Sa", "sk", sk, "l", sk, "g", "Sg", "h",
+			 str_printf(d->arena, "S%d", n).p, "z", "Sz", "t", "N1800000000", "big",
 			 data_long(d, 'S', LARGE), NULL);
 }
 
@@ -69,20 +72,25 @@ static enum code write_all(struct data *d, enum write_kind kind)
 	return write_run(d->catalog, d->arena, writes, MANY, WRITE_BATCH, NULL, NOW_MS, &d->err);
 }
 
-static size_t count_pages(struct data *d, const struct index *index, enum read_select select, bool is_reverse)
+static size_t count_pages(struct data *d, const struct index *index, enum read_select select,
+			  bool is_reverse)
 {
-	struct read_page page = {.table = d->table, .index = index, .select = select, .is_reverse = is_reverse};
+	struct read_page page = {
+		.table = d->table, .index = index, .select = select, .is_reverse = is_reverse};
 	size_t n = 0;
 	bool more = true;
 
 	while (more) {
 		CHECK_INT(read_page(d->catalog, d->arena, &page, &d->err), OK);
 		for (size_t i = 0; select != READ_COUNT && i < page.found.count; i++)
-			CHECK(select != READ_ALL_ATTRIBUTES || image_item_size(page.found.rows[i].image) > LARGE);
+			CHECK(select != READ_ALL_ATTRIBUTES ||
+			      image_item_size(page.found.rows[i].image) > LARGE);
 		n += page.found.count;
 		more = value_is_set(&page.found.last_key);
 		if (more)
-			CHECK_INT(read_start_key(d->arena, &page, &page.found.last_key, &page.start_after, &d->err), OK);
+			CHECK_INT(read_start_key(d->arena, &page, &page.found.last_key,
+						 &page.start_after, &d->err),
+				  OK);
 	}
 	return n;
 }
@@ -91,8 +99,12 @@ TEST(a_large_item_is_kept_in_pieces)
 {
 	struct limited limited = limited_new();
 	struct data *d = &limited.d;
-	struct write update = {.kind = WRITE_UPDATE, .key = key(d, 1), .update = data_update(d, "SET v = :v", ":v", "N1", NULL)};
-	struct write shrink = {.kind = WRITE_UPDATE, .key = key(d, 1), .update = data_update(d, "REMOVE big", NULL)};
+	struct write update = {.kind = WRITE_UPDATE,
+			       .key = key(d, 1),
+			       .update = data_update(d, "SET v = :v", ":v", "N1", NULL)};
+	struct write shrink = {.kind = WRITE_UPDATE,
+			       .key = key(d, 1),
+			       .update = data_update(d, "REMOVE big", NULL)};
 
 	CHECK_INT(data_put(d, large(d, 1)), OK);
 	CHECK(data_is(d, data_get(d, key(d, 1)), large(d, 1)));
@@ -114,7 +126,8 @@ TEST(batches_are_cut)
 	CHECK_INT(write_all(d, WRITE_PUT), OK);
 	CHECK_INT(write_all(d, WRITE_PUT), OK); /* which reads as much as it writes */
 	for (int i = 0; i < MANY; i++) {
-		items[i] = (struct read_item){.table = d->table, .key = key(d, i), .mode = READ_CONSISTENT};
+		items[i] = (struct read_item){
+			.table = d->table, .key = key(d, i), .mode = READ_CONSISTENT};
 		CHECK_INT(read_prepare(d->arena, &items[i], &d->err), OK);
 	}
 	CHECK_INT(read_items(d->catalog, d->arena, items, MANY, &d->err), OK);
@@ -135,9 +148,11 @@ TEST(pages_are_cut)
 	for (int reverse = 0; reverse < 2; reverse++) {
 		CHECK_INT(count_pages(d, NULL, READ_ALL_ATTRIBUTES, reverse), MANY);
 		CHECK_INT(count_pages(d, NULL, READ_COUNT, reverse), MANY);
-		CHECK_INT(count_pages(d, &d->table->indexes.v[ALL], READ_ALL_ATTRIBUTES, reverse), MANY);
+		CHECK_INT(count_pages(d, &d->table->indexes.v[ALL], READ_ALL_ATTRIBUTES, reverse),
+			  MANY);
 		/* rows of keys only: each has a whole item fetched */
-		CHECK_INT(count_pages(d, &d->table->indexes.v[LOCAL], READ_ALL_ATTRIBUTES, reverse), MANY);
+		CHECK_INT(count_pages(d, &d->table->indexes.v[LOCAL], READ_ALL_ATTRIBUTES, reverse),
+			  MANY);
 	}
 	limited_free(&limited);
 }
@@ -162,11 +177,13 @@ TEST(work_without_a_request_is_cut)
 	data_take_current(d);
 	CHECK_INT(count_pages(d, &d->table->indexes.v[3], READ_ALL_ATTRIBUTES, false), MANY);
 	for (int i = 0; i < 100 && more; i++)
-		CHECK_INT(ttl_sweep(d->catalog, TIMES_AT(NOW_MS + 1000), 0, &deleted, &more, &d->err), OK);
+		CHECK_INT(
+			ttl_sweep(d->catalog, TIMES_AT(NOW_MS + 1000), 0, &deleted, &more, &d->err),
+			OK);
 	CHECK_INT(deleted, MANY);
 	CHECK_INT(count_pages(d, NULL, READ_COUNT, false), 0);
 	limited_free(&limited);
 }
 
-TEST_MAIN(TEST_CASE(a_large_item_is_kept_in_pieces), TEST_CASE(batches_are_cut), TEST_CASE(pages_are_cut),
-	  TEST_CASE(work_without_a_request_is_cut))
+TEST_MAIN(TEST_CASE(a_large_item_is_kept_in_pieces), TEST_CASE(batches_are_cut),
+	  TEST_CASE(pages_are_cut), TEST_CASE(work_without_a_request_is_cut))

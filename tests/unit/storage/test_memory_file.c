@@ -1,6 +1,6 @@
 /*
- * The file system in memory, by SQLite's calls: random writers and readers against copies of whole files, what is freed and
- * when, and memory that runs out.
+ * The file system in memory, by SQLite's calls: random writers and readers against copies of whole
+ * files, what is freed and when, and memory that runs out.
  *
  * The linker turns malloc, calloc and free of our own objects into those of this file.
  */
@@ -63,7 +63,9 @@ static struct handle handle_open(const struct memory_files *files)
 	sqlite3_vfs *vfs = sqlite3_vfs_find(memory_file_system(files));
 	struct handle handle = {calloc(1, (size_t)vfs->szOsFile)};
 
-	CHECK_INT(vfs->xOpen(vfs, "/memory", handle.file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB, NULL), SQLITE_OK);
+	CHECK_INT(vfs->xOpen(vfs, "/memory", handle.file,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB, NULL),
+		  SQLITE_OK);
 	handle.file->pMethods->xUnlock(handle.file, SQLITE_LOCK_NONE);
 	return handle;
 }
@@ -113,7 +115,8 @@ static void roll_back(struct handle writer)
 
 static int try_write(struct handle writer, uint64_t number, const void *bytes)
 {
-	return writer.file->pMethods->xWrite(writer.file, bytes, STORE_PAGE, (sqlite3_int64)(number * STORE_PAGE));
+	return writer.file->pMethods->xWrite(writer.file, bytes, STORE_PAGE,
+					     (sqlite3_int64)(number * STORE_PAGE));
 }
 
 static uint64_t size_of(struct handle handle)
@@ -129,7 +132,9 @@ static const unsigned char *page_at(struct handle handle, uint64_t number)
 {
 	void *page = NULL;
 
-	CHECK_INT(handle.file->pMethods->xFetch(handle.file, (sqlite3_int64)(number * STORE_PAGE), STORE_PAGE, &page), SQLITE_OK);
+	CHECK_INT(handle.file->pMethods->xFetch(handle.file, (sqlite3_int64)(number * STORE_PAGE),
+						STORE_PAGE, &page),
+		  SQLITE_OK);
 	return page;
 }
 
@@ -164,7 +169,8 @@ static unsigned find(struct handle handle, uint64_t number)
 TEST(a_reader_sees_what_was_committed_when_it_began)
 {
 	struct memory_files *files = files_new();
-	struct handle writer = writer_open(files), before = handle_open(files), after = handle_open(files);
+	struct handle writer = writer_open(files), before = handle_open(files),
+		      after = handle_open(files);
 
 	write_page(writer, 0, 1);
 	commit(writer);
@@ -288,7 +294,8 @@ TEST(without_memory_nothing_changes)
 	roll_back(writer);
 	fail_in = 0;
 	CHECK_INT(find(writer, 0), 1);
-	CHECK_INT(try_write(writer, UINT64_C(1) << 32, bytes), SQLITE_FULL); /* SQLite has no such page */
+	CHECK_INT(try_write(writer, UINT64_C(1) << 32, bytes),
+		  SQLITE_FULL); /* SQLite has no such page */
 	handle_close(writer);
 	memory_file_remove(files);
 }
@@ -321,7 +328,8 @@ static void model_cut(struct model *model, uint64_t size)
 {
 	struct file *file = &model->written;
 
-	CHECK_INT(model->writer.file->pMethods->xTruncate(model->writer.file, (sqlite3_int64)size), SQLITE_OK);
+	CHECK_INT(model->writer.file->pMethods->xTruncate(model->writer.file, (sqlite3_int64)size),
+		  SQLITE_OK);
 	file->size = size < file->size ? size : file->size;
 }
 
@@ -449,7 +457,8 @@ static void write_version(struct handle writer, unsigned content, unsigned n)
 {
 	for (uint64_t i = 0; i < n; i++)
 		write_page(writer, i, content);
-	CHECK_INT(writer.file->pMethods->xTruncate(writer.file, (sqlite3_int64)n * STORE_PAGE), SQLITE_OK);
+	CHECK_INT(writer.file->pMethods->xTruncate(writer.file, (sqlite3_int64)n * STORE_PAGE),
+		  SQLITE_OK);
 }
 
 TEST(threads_read_whole_versions_while_one_writes)
@@ -484,7 +493,10 @@ TEST(threads_read_whole_versions_while_one_writes)
 	memory_file_remove(files);
 }
 
-TEST_MAIN(TEST_CASE(a_reader_sees_what_was_committed_when_it_began), TEST_CASE(one_connection_writes_and_none_on_an_old_snapshot),
+TEST_MAIN(TEST_CASE(a_reader_sees_what_was_committed_when_it_began),
+	  TEST_CASE(one_connection_writes_and_none_on_an_old_snapshot),
 	  TEST_CASE(what_is_rolled_back_was_never_there),
-	  TEST_CASE(a_long_reader_keeps_one_version_of_a_page_per_transaction_and_nothing_after_it), TEST_CASE(without_memory_nothing_changes),
-	  TEST_CASE(readers_and_the_writer_each_see_a_whole_file), TEST_CASE(threads_read_whole_versions_while_one_writes))
+	  TEST_CASE(a_long_reader_keeps_one_version_of_a_page_per_transaction_and_nothing_after_it),
+	  TEST_CASE(without_memory_nothing_changes),
+	  TEST_CASE(readers_and_the_writer_each_see_a_whole_file),
+	  TEST_CASE(threads_read_whole_versions_while_one_writes))

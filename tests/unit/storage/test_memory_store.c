@@ -1,5 +1,6 @@
 /*
- * The SQLite backend in memory: readers and the writer beside each other. Nobody waits, or these tests, which begin both in one thread, never end.
+ * The SQLite backend in memory: readers and the writer beside each other. Nobody waits, or these
+ * tests, which begin both in one thread, never end.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,7 +16,8 @@ static struct str get(struct fixture *fixture, struct store_txn *txn, const char
 	return fixture_get(fixture, txn, ITEMS, key);
 }
 
-static void put_alone(struct fixture *fixture, struct store *store, const char *key, const char *value)
+static void put_alone(struct fixture *fixture, struct store *store, const char *key,
+		      const char *value)
 {
 	CHECK_INT(fixture_put_alone(fixture, store, ITEMS, str_of(key), str_of(value)), OK);
 }
@@ -72,7 +74,8 @@ TEST(many_readers_each_keep_the_snapshot_of_their_moment)
 	fixture_free(&fixture);
 }
 
-/* Rows that are too many for the cache of a connection, so that pages go to the file before the commit. */
+/* Rows that are too many for the cache of a connection, so that pages go to the file before the
+ * commit. */
 static void put_many(struct fixture *fixture, struct store_txn *txn, char mark)
 {
 	char key[16], value[2000];
@@ -85,7 +88,8 @@ static void put_many(struct fixture *fixture, struct store_txn *txn, char mark)
 	}
 }
 
-/* What the reader sees of them: the mark that all have, 0 where there are none, '?' where they differ. */
+/* What the reader sees of them: the mark that all have, 0 where there are none, '?' where they
+ * differ. */
 static char mark_of(struct fixture *fixture, struct store_txn *txn)
 {
 	const struct store_range all = {STR("0"), STR_ABSENT, false};
@@ -93,7 +97,9 @@ static char mark_of(struct fixture *fixture, struct store_txn *txn)
 	struct store_page page;
 	char mark = 0;
 
-	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0}, arena, &page, &fixture->err), OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0}, arena, &page,
+			     &fixture->err),
+		  OK);
 	CHECK(page.n == 0 || page.n == 1500);
 	for (size_t i = 0; i < page.n; i++)
 		mark = i == 0 || page.v[i].value.p[0] == mark ? page.v[i].value.p[0] : '?';
@@ -154,14 +160,16 @@ TEST(keyspaces_come_and_go_beside_a_reader)
 	fixture_put(&fixture, writer, OTHERS, "b", "2");
 	CHECK_INT(store_commit(writer, &fixture.err), OK);
 	CHECK_STR(get(&fixture, before, "a"), "1");
-	CHECK_INT(store_get(before, OTHERS, STR("b"), fixture.arena, &value, &fixture.err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(store_get(before, OTHERS, STR("b"), fixture.arena, &value, &fixture.err),
+		  ERR_RESOURCE_NOT_FOUND);
 	store_abort(before);
 	CHECK_STR(fixture_get_alone(&fixture, store, OTHERS, "b"), "2");
 	store_close(store);
 	fixture_free(&fixture);
 }
 
-/* A version row that a reader took from its snapshot must not be remembered for those who begin after the commit. */
+/* A version row that a reader took from its snapshot must not be remembered for those who begin
+ * after the commit. */
 TEST(an_old_snapshot_does_not_bring_back_old_versions)
 {
 	const struct keyspace versions = {0, SYSTEM_VERSIONS};
@@ -280,10 +288,12 @@ static int64_t balance_of(struct arena *arena, struct store_txn *txn, int accoun
 	struct err err = err_in(arena);
 
 	snprintf(key, sizeof(key), "%d", account);
-	return store_get(txn, ITEMS, str_of(key), arena, &value, &err) == OK ? store_number(value) : INT64_MIN / ACCOUNTS;
+	return store_get(txn, ITEMS, str_of(key), arena, &value, &err) == OK ? store_number(value)
+									     : INT64_MIN / ACCOUNTS;
 }
 
-/* Many statements of one transaction: money that moves meanwhile is never seen twice or not at all. */
+/* Many statements of one transaction: money that moves meanwhile is never seen twice or not at all.
+ */
 static void *count_money(void *context)
 {
 	struct audit *audit = context;
@@ -356,8 +366,11 @@ TEST(threads_read_whole_transactions_while_one_writes)
 	fixture_free(&fixture);
 }
 
-TEST_MAIN(TEST_CASE(a_reader_keeps_its_snapshot_while_others_write), TEST_CASE(many_readers_each_keep_the_snapshot_of_their_moment),
-	  TEST_CASE(a_transaction_larger_than_the_cache_is_rolled_back_or_committed_as_a_whole), TEST_CASE(keyspaces_come_and_go_beside_a_reader),
+TEST_MAIN(TEST_CASE(a_reader_keeps_its_snapshot_while_others_write),
+	  TEST_CASE(many_readers_each_keep_the_snapshot_of_their_moment),
+	  TEST_CASE(a_transaction_larger_than_the_cache_is_rolled_back_or_committed_as_a_whole),
+	  TEST_CASE(keyspaces_come_and_go_beside_a_reader),
 	  TEST_CASE(an_old_snapshot_does_not_bring_back_old_versions),
-	  TEST_CASE(at_the_limit_a_failed_transaction_leaves_nothing_and_readers_go_on), TEST_CASE(a_copy_of_a_store_in_use_is_one_moment_of_it),
+	  TEST_CASE(at_the_limit_a_failed_transaction_leaves_nothing_and_readers_go_on),
+	  TEST_CASE(a_copy_of_a_store_in_use_is_one_moment_of_it),
 	  TEST_CASE(threads_read_whole_transactions_while_one_writes))

@@ -1,6 +1,7 @@
 /*
- * The storage room against a naive model: random puts, updates, deletes and transactions on a table with a global and a local index,
- * in memory and on disk; after every round the table, its indexes and its counters must be what the model says, also after reopening.
+ * The storage room against a naive model: random puts, updates, deletes and transactions on a table
+ * with a global and a local index, in memory and on disk; after every round the table, its indexes
+ * and its counters must be what the model says, also after reopening.
  */
 #include <unistd.h>
 
@@ -71,14 +72,19 @@ static const struct value *make_item(int p, int s, int group, int value)
 static struct table *make_table(void)
 {
 	struct table *table = table_new(NULL);
-	struct key_attribute pk = {STR("pk"), TYPE_S}, sk = {STR("sk"), TYPE_N}, g = {STR("g"), TYPE_S}, v = {STR("v"), TYPE_N};
+	struct key_attribute pk = {STR("pk"), TYPE_S}, sk = {STR("sk"), TYPE_N},
+			     g = {STR("g"), TYPE_S}, v = {STR("v"), TYPE_N};
 
 	table->identity.name = STR("model");
 	table->keys = (struct key_schema){1, 1, {pk, sk}};
 	table->indexes.v = ARENA_ARRAY(table->arena, struct index, 2);
 	table->indexes.n = 2;
-	table->indexes.v[0] = (struct index){.name = STR("local"), .is_local = true, .keys = {1, 1, {pk, v}}, .projection = PROJECT_KEYS_ONLY};
-	table->indexes.v[1] = (struct index){.name = STR("global"), .keys = {1, 1, {g, v}}, .projection = PROJECT_ALL};
+	table->indexes.v[0] = (struct index){.name = STR("local"),
+					     .is_local = true,
+					     .keys = {1, 1, {pk, v}},
+					     .projection = PROJECT_KEYS_ONLY};
+	table->indexes.v[1] = (struct index){
+		.name = STR("global"), .keys = {1, 1, {g, v}}, .projection = PROJECT_ALL};
 	return table;
 }
 
@@ -87,7 +93,8 @@ static struct expr_env environment(void)
 	struct expr_value *values = ARENA_ARRAY(arena, struct expr_value, 1);
 
 	values[0] = (struct expr_value){STR(":one"), number(1), false};
-	return (struct expr_env){.arena = arena, .name_count = 0, .names = NULL, .value_count = 1, .values = values};
+	return (struct expr_env){
+		.arena = arena, .name_count = 0, .names = NULL, .value_count = 1, .values = values};
 }
 
 static void fill_write(struct write *write, struct table *table, int p, int s, struct slot *after)
@@ -107,14 +114,16 @@ static void fill_write(struct write *write, struct table *table, int p, int s, s
 	case 1:
 		write->kind = WRITE_UPDATE;
 		CHECK(expr_parse_update(&env, STR("SET v = v + :one"), &update, &err) == OK);
-		CHECK(expr_parse_condition(&env, EXPR_CONDITION, STR("attribute_exists(pk)"), &write->condition, &err) == OK);
+		CHECK(expr_parse_condition(&env, EXPR_CONDITION, STR("attribute_exists(pk)"),
+					   &write->condition, &err) == OK);
 		write->update = update;
 		after->value = slot->exists ? slot->value + 1 : slot->value;
 		break;
 	case 2:
 		write->kind = WRITE_UPDATE;
 		CHECK(expr_parse_update(&env, STR("REMOVE g"), &update, &err) == OK);
-		CHECK(expr_parse_condition(&env, EXPR_CONDITION, STR("attribute_exists(g)"), &write->condition, &err) == OK);
+		CHECK(expr_parse_condition(&env, EXPR_CONDITION, STR("attribute_exists(g)"),
+					   &write->condition, &err) == OK);
 		write->update = update;
 		after->group = slot->exists ? -1 : slot->group;
 		break;
@@ -130,7 +139,8 @@ static bool holds(const struct write *write, const struct slot *slot)
 {
 	if (!write->condition)
 		return true;
-	return slot->exists && (write->condition->args[0]->path->steps[0].name.p[0] == 'p' || slot->group >= 0);
+	return slot->exists &&
+	       (write->condition->args[0]->path->steps[0].name.p[0] == 'p' || slot->group >= 0);
 }
 
 static void write_once(struct catalog *catalog, struct table *table)
@@ -154,8 +164,11 @@ static void write_once(struct catalog *catalog, struct table *table)
 			all_hold = all_hold && holds(&writes[i], &model[p[i]][s]);
 		}
 	}
-	enum code code = write_run(catalog, arena, writes, n, n > 1 ? WRITE_TRANSACTION : WRITE_ALONE, NULL, 0, &err);
-	CHECK_INT(code, all_hold ? OK : n > 1 ? ERR_TRANSACTION_CANCELED : ERR_CONDITIONAL_CHECK_FAILED);
+	enum code code = write_run(catalog, arena, writes, n,
+				   n > 1 ? WRITE_TRANSACTION : WRITE_ALONE, NULL, 0, &err);
+	CHECK_INT(code, all_hold ? OK
+			: n > 1  ? ERR_TRANSACTION_CANCELED
+				 : ERR_CONDITIONAL_CHECK_FAILED);
 	for (unsigned i = 0; i < n && all_hold; i++)
 		model[p[i]][s] = after[i];
 }
@@ -171,8 +184,8 @@ static void see(struct found *found, struct str image)
 	struct value pk, sk, v, g;
 	int64_t s = -1, value = -1;
 
-	CHECK(image_get(arena, image, STR("pk"), &pk) && image_get(arena, image, STR("sk"), &sk) && image_get(arena, image, STR("v"), &v) &&
-	      image_get(arena, image, STR("g"), &g));
+	CHECK(image_get(arena, image, STR("pk"), &pk) && image_get(arena, image, STR("sk"), &sk) &&
+	      image_get(arena, image, STR("v"), &v) && image_get(arena, image, STR("g"), &g));
 	CHECK(number_to_int(value_str(&sk), &s) && pk.n == 2 && s >= 0 && s < SORTS);
 	struct slot *slot = &model[pk.bytes[1] - '0'][s];
 	CHECK(slot->exists);
@@ -183,11 +196,17 @@ static void see(struct found *found, struct str image)
 }
 
 /* Reads all pages of a Scan or Query by Limit; returns how many items. */
-static size_t read_all(struct catalog *catalog, struct table *table, const struct index *index, const struct key_condition *keys, bool is_reverse)
+static size_t read_all(struct catalog *catalog, struct table *table, const struct index *index,
+		       const struct key_condition *keys, bool is_reverse)
 {
 	struct found found = {0};
-	struct read_page page = {.table = table, .index = index, .keys = keys, .limit = 1 + draw(20), .is_reverse = is_reverse,
-				 .select = READ_ALL_ATTRIBUTES, .is_consistent = true};
+	struct read_page page = {.table = table,
+				 .index = index,
+				 .keys = keys,
+				 .limit = 1 + draw(20),
+				 .is_reverse = is_reverse,
+				 .select = READ_ALL_ATTRIBUTES,
+				 .is_consistent = true};
 	struct err err = err_in(arena);
 	bool more = true;
 
@@ -197,7 +216,9 @@ static size_t read_all(struct catalog *catalog, struct table *table, const struc
 			see(&found, page.found.rows[i].image);
 		more = value_is_set(&page.found.last_key);
 		if (more)
-			CHECK_INT(read_start_key(arena, &page, &page.found.last_key, &page.start_after, &err), OK);
+			CHECK_INT(read_start_key(arena, &page, &page.found.last_key,
+						 &page.start_after, &err),
+				  OK);
 	}
 	return found.n;
 }
@@ -222,14 +243,16 @@ static bool compare_row(void *context, struct str key, struct str image)
 /* Row by row: what each item of the model has in an index (NULL: the table), and nothing else. */
 static void check_rows(struct catalog *catalog, struct table *table, const struct index *index)
 {
-	struct expected expected = {0, 0, ARENA_ARRAY(arena, struct str, PARTITIONS * SORTS), ARENA_ARRAY(arena, struct str, PARTITIONS * SORTS)};
+	struct expected expected = {0, 0, ARENA_ARRAY(arena, struct str, PARTITIONS * SORTS),
+				    ARENA_ARRAY(arena, struct str, PARTITIONS * SORTS)};
 	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct err err = err_in(arena);
 	struct store_txn *txn;
 
 	for (int i = 0; i < PARTITIONS * SORTS; i++) {
 		const struct slot *slot = &model[i / SORTS][i % SORTS];
-		const struct value *item = make_item(i / SORTS, i % SORTS, slot->group, slot->value);
+		const struct value *item =
+			make_item(i / SORTS, i % SORTS, slot->group, slot->value);
 		struct buf image = buf_in(arena);
 
 		if (!slot->exists || (index && !index->is_local && slot->group < 0))
@@ -242,7 +265,8 @@ static void check_rows(struct catalog *catalog, struct table *table, const struc
 	}
 	CHECK(store_begin(catalog_store(catalog), STORE_READ, &txn, &err) == OK);
 	CHECK((index ? scan_index(txn, table, index, compare_row, &expected, &err)
-		     : scan_rows(txn, table_items(table), &all, compare_row, &expected, &err)) == OK);
+		     : scan_rows(txn, table_items(table), &all, compare_row, &expected, &err)) ==
+	      OK);
 	CHECK(store_commit(txn, &err) == OK);
 	CHECK_INT(expected.met, expected.n);
 }
@@ -271,14 +295,19 @@ static void check_all(struct catalog *catalog, struct table *table)
 	CHECK_INT(count, grouped);
 	for (int p = 0; p < PARTITIONS; p++) {
 		struct expr_value value = {STR(":p"), text("p", p), false};
-		struct expr_env env = {.arena = arena, .name_count = 0, .names = NULL, .value_count = 1, .values = &value};
+		struct expr_env env = {.arena = arena,
+				       .name_count = 0,
+				       .names = NULL,
+				       .value_count = 1,
+				       .values = &value};
 		struct key_condition keys;
 		const struct node *node;
 		size_t expected = 0;
 
 		for (int s = 0; s < SORTS; s++)
 			expected += model[p][s].exists;
-		CHECK(expr_parse_condition(&env, EXPR_KEY_CONDITION, STR("pk = :p"), &node, &err) == OK);
+		CHECK(expr_parse_condition(&env, EXPR_KEY_CONDITION, STR("pk = :p"), &node, &err) ==
+		      OK);
 		CHECK(key_condition_resolve(arena, table, NULL, node, &keys, &err) == OK);
 		CHECK_INT(read_all(catalog, table, NULL, &keys, p % 2), expected);
 	}
@@ -286,7 +315,8 @@ static void check_all(struct catalog *catalog, struct table *table)
 
 static void run_model(const char *path)
 {
-	struct sqlite_store_options options = {.path = path, .durability = DURABILITY_OFF, .readers = 1, .cache_bytes = 1 << 20};
+	struct sqlite_store_options options = {
+		.path = path, .durability = DURABILITY_OFF, .readers = 1, .cache_bytes = 1 << 20};
 	struct catalog_options catalog_options = {0};
 	struct ns ns = {STR("000000000000"), STR("us-east-1")};
 	struct store *store;
@@ -357,7 +387,9 @@ TEST(a_failing_call_changes_nothing)
 	CHECK(catalog_open(store, &catalog_options, &catalog, &err) == OK);
 	CHECK(catalog_create(catalog, ns, make_table(), 1, &table, &err) == OK);
 	for (uint64_t fail_at = 1; fail_at < 12; fail_at++) {
-		struct write write = {.table = table, .kind = WRITE_PUT, .item = make_item(1, 1, 1, (int)fail_at)};
+		struct write write = {.table = table,
+				      .kind = WRITE_PUT,
+				      .item = make_item(1, 1, 1, (int)fail_at)};
 
 		CHECK(write_prepare(arena, &write, &err) == OK);
 		trace_store_fail(store, fail_at, ERR_INTERNAL);
@@ -389,16 +421,24 @@ TEST(untouched_indexes_are_not_written)
 	CHECK(catalog_open(store, &catalog_options, &catalog, &err) == OK);
 	CHECK(catalog_create(catalog, ns, make_table(), 1, &table, &err) == OK);
 	for (int round = 0; round < 2; round++) {
-		struct write write = {.table = table, .kind = WRITE_PUT, .item = make_item(1, 1, round == 0 ? 1 : -1, 5)};
+		struct write write = {.table = table,
+				      .kind = WRITE_PUT,
+				      .item = make_item(1, 1, round == 0 ? 1 : -1, 5)};
 
 		CHECK(write_prepare(arena, &write, &err) == OK);
 		trace_store_reset(store);
 		CHECK(write_run(catalog, arena, &write, 1, WRITE_ALONE, NULL, 0, &err) == OK);
 	}
 	/* the second put took the item out of the global index and left the local one alone */
-	CHECK_INT(trace_store_count_in(store, TRACE_DEL, index_keyspace(table, &table->indexes.v[1])), 1);
-	CHECK_INT(trace_store_count_in(store, TRACE_PUT, index_keyspace(table, &table->indexes.v[1])), 0);
-	CHECK_INT(trace_store_count_in(store, TRACE_PUT, index_keyspace(table, &table->indexes.v[0])), 0);
+	CHECK_INT(
+		trace_store_count_in(store, TRACE_DEL, index_keyspace(table, &table->indexes.v[1])),
+		1);
+	CHECK_INT(
+		trace_store_count_in(store, TRACE_PUT, index_keyspace(table, &table->indexes.v[1])),
+		0);
+	CHECK_INT(
+		trace_store_count_in(store, TRACE_PUT, index_keyspace(table, &table->indexes.v[0])),
+		0);
 	CHECK_INT(trace_store_count_in(store, TRACE_PUT, table_items(table)), 1);
 	table_unref(table);
 	catalog_close(catalog);
@@ -408,7 +448,9 @@ TEST(untouched_indexes_are_not_written)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(in_memory), TEST_CASE(on_disk_with_reopening), TEST_CASE(a_failing_call_changes_nothing),
+		TEST_CASE(in_memory),
+		TEST_CASE(on_disk_with_reopening),
+		TEST_CASE(a_failing_call_changes_nothing),
 		TEST_CASE(untouched_indexes_are_not_written),
 	};
 

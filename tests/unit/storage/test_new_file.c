@@ -61,7 +61,8 @@ static sqlite3 *open_model(void)
 	for (uint32_t i = 0; i <= SYSTEM_PART_COUNT; i++) {
 		char name[KEYSPACE_NAME_MAX], sql[FILE_SCHEMA_SQL_MAX];
 
-		keyspace_name(i < SYSTEM_PART_COUNT ? (struct keyspace){0, i} : PLACE_KEYSPACE, name);
+		keyspace_name(i < SYSTEM_PART_COUNT ? (struct keyspace){0, i} : PLACE_KEYSPACE,
+			      name);
 		file_schema_table_sql(FILE_SCHEMA_SYSTEM, name, sql);
 		CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	}
@@ -75,15 +76,23 @@ TEST(sqlite_reads_what_it_would_have_written)
 	sqlite3 *db, *model = open_model();
 
 	write_file(fixture.path, whole(&fixture), SIZE);
-	CHECK_INT(sqlite3_open_v2(fixture.path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
+	CHECK_INT(sqlite3_open_v2(fixture.path, &db, SQLITE_OPEN_READWRITE, log_file_system()),
+		  SQLITE_OK);
 	struct str found = ask(db, fixture.arena, schema);
 	CHECK(found.n > 500);
 	CHECK(str_eq(found, ask(model, fixture.arena, schema)));
 	CHECK_STR(ask(db, fixture.arena, "PRAGMA integrity_check"), "ok|\n");
-	CHECK_STR(ask(db, fixture.arena, "PRAGMA application_id; PRAGMA user_version; PRAGMA journal_mode; PRAGMA page_size; PRAGMA encoding; PRAGMA auto_vacuum; "
-					 "PRAGMA freelist_count"), "1146703436|\n3|\nwal|\n4096|\nUTF-8|\n0|\n0|\n");
-	CHECK_STR(ask(db, fixture.arena, "INSERT INTO system_tables VALUES (x'01', x'02'), (x'00', x'03'); CREATE TABLE more (a UNIQUE); INSERT INTO more VALUES (7);"
-					 "SELECT hex(v) FROM system_tables ORDER BY k; SELECT a FROM more; PRAGMA integrity_check"), "03|\n02|\n7|\nok|\n");
+	CHECK_STR(ask(db, fixture.arena,
+		      "PRAGMA application_id; PRAGMA user_version; PRAGMA journal_mode; PRAGMA "
+		      "page_size; PRAGMA encoding; PRAGMA auto_vacuum; "
+		      "PRAGMA freelist_count"),
+		  "1146703436|\n3|\nwal|\n4096|\nUTF-8|\n0|\n0|\n");
+	CHECK_STR(ask(db, fixture.arena,
+		      "INSERT INTO system_tables VALUES (x'01', x'02'), (x'00', x'03'); CREATE "
+		      "TABLE more (a UNIQUE); INSERT INTO more VALUES (7);"
+		      "SELECT hex(v) FROM system_tables ORDER BY k; SELECT a FROM more; PRAGMA "
+		      "integrity_check"),
+		  "03|\n02|\n7|\nok|\n");
 	sqlite3_close(db);
 	sqlite3_close(model);
 	fixture_free(&fixture);
@@ -94,7 +103,8 @@ static void check_opens(struct fixture *fixture, const char *bytes, size_t n)
 	write_file(fixture->path, bytes, n);
 	struct store *store = fixture_open(fixture);
 	CHECK(!str_is_set(fixture_get_alone(fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k")));
-	CHECK_INT(fixture_put_alone(fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")), OK);
+	CHECK_INT(fixture_put_alone(fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")),
+		  OK);
 	store_close(store);
 	store = fixture_open(fixture);
 	CHECK_STR(fixture_get_alone(fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k"), "v");
@@ -141,7 +151,8 @@ TEST(an_unfinished_creation_starts_over)
 TEST(what_may_be_data_stays)
 {
 	struct fixture fixture = fixture_new(false);
-	char *bytes = whole(&fixture), *cut = memset(arena_bytes(fixture.arena, SIZE + 1), 0, SIZE + 1), log[80];
+	char *bytes = whole(&fixture),
+	     *cut = memset(arena_bytes(fixture.arena, SIZE + 1), 0, SIZE + 1), log[80];
 
 	fixture.options.path = fixture.path;
 	snprintf(log, sizeof(log), "%s-wal", fixture.path);
@@ -158,4 +169,5 @@ TEST(what_may_be_data_stays)
 	fixture_free(&fixture);
 }
 
-TEST_MAIN(TEST_CASE(sqlite_reads_what_it_would_have_written), TEST_CASE(an_unfinished_creation_starts_over), TEST_CASE(what_may_be_data_stays))
+TEST_MAIN(TEST_CASE(sqlite_reads_what_it_would_have_written),
+	  TEST_CASE(an_unfinished_creation_starts_over), TEST_CASE(what_may_be_data_stays))

@@ -40,7 +40,9 @@ static void fill(struct fixture *fixture)
 	CHECK_INT(store_begin(store, STORE_WRITE, &txn, &fixture->err), OK);
 	CHECK_INT(store_create(txn, items, &fixture->err), OK);
 	for (unsigned i = 0; i < ROWS; i++)
-		CHECK_INT(store_put(txn, items, row_key(fixture->arena, i), row_value(fixture->arena, i), &fixture->err), OK);
+		CHECK_INT(store_put(txn, items, row_key(fixture->arena, i),
+				    row_value(fixture->arena, i), &fixture->err),
+			  OK);
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 	store_close(store);
 }
@@ -79,14 +81,16 @@ static void read_all(struct fixture *fixture, struct store *store, struct tally 
 	}
 	for (unsigned i = 0; i < ROWS; i++) {
 		struct str value = STR_ABSENT;
-		enum code code = store_get(txn, items, row_key(fixture->arena, i), arena, &value, &err);
+		enum code code =
+			store_get(txn, items, row_key(fixture->arena, i), arena, &value, &err);
 
 		tally->right += code == OK && str_eq(value, row_value(arena, i));
 		tally->refused += code != OK;
 		tally->wrong += code == OK && !str_eq(value, row_value(arena, i));
 	}
 	struct seen seen = {.arena = arena};
-	enum code code = scan_rows(txn, items, &(struct store_range){.low = STR("")}, see, &seen, &err);
+	enum code code =
+		scan_rows(txn, items, &(struct store_range){.low = STR("")}, see, &seen, &err);
 	tally->refused += code != OK;
 	tally->wrong += code == OK && (seen.rows != ROWS || seen.is_wrong);
 	store_abort(txn);
@@ -128,7 +132,8 @@ TEST(flipped_bytes_are_never_answered)
 		flip(fixture.path, at, mask);
 	}
 	CHECK_INT(tally.wrong, 0);
-	CHECK(tally.refused > FLIPS && tally.right > tally.refused); /* what is whole is still served */
+	CHECK(tally.refused > FLIPS &&
+	      tally.right > tally.refused); /* what is whole is still served */
 	fixture_free(&fixture);
 }
 
@@ -151,8 +156,11 @@ TEST(a_damaged_page_is_named)
 	struct seen seen = {.rows = 0};
 	char wanted[80];
 	CHECK_INT(store_begin(store, STORE_READ, &txn, &fixture.err), OK);
-	CHECK_INT(scan_rows(txn, items, &(struct store_range){.low = STR("")}, see, &seen, &fixture.err), ERR_INTERNAL);
-	snprintf(wanted, sizeof(wanted), "the data file is damaged: page %u fails its checksum", (unsigned)((status.st_size - 2000) / 4096 + 1));
+	CHECK_INT(scan_rows(txn, items, &(struct store_range){.low = STR("")}, see, &seen,
+			    &fixture.err),
+		  ERR_INTERNAL);
+	snprintf(wanted, sizeof(wanted), "the data file is damaged: page %u fails its checksum",
+		 (unsigned)((status.st_size - 2000) / 4096 + 1));
 	CHECK_STR(fixture.err.message, wanted);
 	store_abort(txn);
 	store_close(store);
@@ -173,7 +181,8 @@ TEST(a_part_of_a_damaged_page_is_refused)
 	sqlite3_vfs *vfs = sqlite3_vfs_find("dynalith");
 	const char *name = sqlite3_create_filename(fixture.path, "", "", 0, NULL);
 	sqlite3_file *file = calloc(1, (size_t)vfs->szOsFile);
-	CHECK_INT(vfs->xOpen(vfs, name, file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB, NULL), SQLITE_OK);
+	CHECK_INT(vfs->xOpen(vfs, name, file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_DB, NULL),
+		  SQLITE_OK);
 	CHECK_INT(file->pMethods->xRead(file, bytes, sizeof(bytes), page + 4), SQLITE_IOERR_DATA);
 	CHECK_INT(file->pMethods->xRead(file, bytes, sizeof(bytes), page - 4096 + 4), SQLITE_OK);
 	file->pMethods->xClose(file);
@@ -197,11 +206,13 @@ TEST(files_without_checksums_stay_as_they_are)
 	struct fixture fixture = fixture_new(false);
 	struct tally tally = {0};
 
-	run_outside(fixture.path, "PRAGMA page_size=4096; PRAGMA application_id=1146703436; PRAGMA user_version=1;"
-				  "CREATE TABLE \"system_tables\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
-				  "CREATE TABLE \"system_counters\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
-				  "CREATE TABLE \"system_tokens\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
-				  "CREATE TABLE \"system_token_expiry\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);");
+	run_outside(
+		fixture.path,
+		"PRAGMA page_size=4096; PRAGMA application_id=1146703436; PRAGMA user_version=1;"
+		"CREATE TABLE \"system_tables\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+		"CREATE TABLE \"system_counters\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+		"CREATE TABLE \"system_tokens\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
+		"CREATE TABLE \"system_token_expiry\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);");
 	fill(&fixture);
 	struct store *store = fixture_open(&fixture);
 	read_all(&fixture, store, &tally);
@@ -212,4 +223,5 @@ TEST(files_without_checksums_stay_as_they_are)
 }
 
 TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named),
-	  TEST_CASE(a_part_of_a_damaged_page_is_refused), TEST_CASE(files_without_checksums_stay_as_they_are))
+	  TEST_CASE(a_part_of_a_damaged_page_is_refused),
+	  TEST_CASE(files_without_checksums_stay_as_they_are))

@@ -1,4 +1,5 @@
-/* In which SQL tables keyspaces lie: few schema changes, none of another keyspace's rows, rows of dropped keyspaces deleted in pieces. */
+/* In which SQL tables keyspaces lie: few schema changes, none of another keyspace's rows, rows of
+ * dropped keyspaces deleted in pieces. */
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -16,7 +17,8 @@ static long long ask_closed(struct fixture *fixture, struct store **store, const
 	return number;
 }
 
-static void create(struct fixture *fixture, struct store *store, struct keyspace keyspace, const char *value)
+static void create(struct fixture *fixture, struct store *store, struct keyspace keyspace,
+		   const char *value)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
 
@@ -33,7 +35,8 @@ static void drop(struct fixture *fixture, struct store *store, struct keyspace k
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 }
 
-static enum code get_alone(struct fixture *fixture, struct store *store, struct keyspace keyspace, struct str *value)
+static enum code get_alone(struct fixture *fixture, struct store *store, struct keyspace keyspace,
+			   struct str *value)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_READ);
 	enum code code = store_get(txn, keyspace, STR("k"), fixture->arena, value, &fixture->err);
@@ -42,7 +45,8 @@ static enum code get_alone(struct fixture *fixture, struct store *store, struct 
 	return code;
 }
 
-static void check_there(struct fixture *fixture, struct store *store, struct keyspace keyspace, const char *value)
+static void check_there(struct fixture *fixture, struct store *store, struct keyspace keyspace,
+			const char *value)
 {
 	CHECK_STR(fixture_get_alone(fixture, store, keyspace, "k"), value);
 }
@@ -101,7 +105,9 @@ TEST(the_schema_stays_small)
 		snprintf(value, sizeof(value), "of %llu", (unsigned long long)i);
 		create(&fixture, store, ITEMS(i), value);
 	}
-	CHECK_INT(ask_closed(&fixture, &store, "SELECT count(*) FROM sqlite_master WHERE type = 'table'"), PLACES_OWN_MAX + 1);
+	CHECK_INT(ask_closed(&fixture, &store,
+			     "SELECT count(*) FROM sqlite_master WHERE type = 'table'"),
+		  PLACES_OWN_MAX + 1);
 	for (uint64_t i = 1; i <= n; i++) {
 		snprintf(value, sizeof(value), "of %llu", (unsigned long long)i);
 		check_there(&fixture, store, ITEMS(i), value);
@@ -128,7 +134,8 @@ TEST(the_schema_stays_small)
 	fixture_free(&fixture);
 }
 
-static void fill(struct fixture *fixture, struct store *store, struct keyspace keyspace, int rows, size_t bytes)
+static void fill(struct fixture *fixture, struct store *store, struct keyspace keyspace, int rows,
+		 size_t bytes)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
 	char *value = arena_bytes(fixture->arena, bytes), key[32];
@@ -137,7 +144,9 @@ static void fill(struct fixture *fixture, struct store *store, struct keyspace k
 	CHECK_INT(store_create(txn, keyspace, &fixture->err), OK);
 	for (int i = 0; i < rows; i++) {
 		snprintf(key, sizeof(key), "%08x", (unsigned)i * 2654435761u);
-		CHECK_INT(store_put(txn, keyspace, str_of(key), (struct str){value, bytes}, &fixture->err), OK);
+		CHECK_INT(store_put(txn, keyspace, str_of(key), (struct str){value, bytes},
+				    &fixture->err),
+			  OK);
 	}
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 }
@@ -168,7 +177,9 @@ TEST(dropped_rows_go_in_pieces)
 		int pieces;
 		const char *count;
 	} cases[] = {
-		{ITEMS(7), 3000, 10, 1, "SELECT count(*) FROM items_7"}, /* so few that the SQL table is emptied as a whole */
+		{ITEMS(7), 3000, 10, 1,
+		 "SELECT count(*) FROM items_7"}, /* so few that the SQL table is emptied as a whole
+						   */
 		{ITEMS(7), 700, 100000, 12, "SELECT count(*) FROM items_7"},
 		{KEYSPACE(7, PART_STREAM), 3000, 10, 6, "SELECT count(*) - 1 FROM shared_rows"},
 		{KEYSPACE(7, PART_STREAM), 100, 100000, 10, "SELECT count(*) - 1 FROM shared_rows"},
@@ -190,7 +201,8 @@ TEST(dropped_rows_go_in_pieces)
 			CHECK_INT(pieces, cases[i].pieces);
 		check_there(&fixture, store, cases[i].keyspace, "again");
 		check_there(&fixture, store, KEYSPACE(6, PART_STREAM), "other");
-		create(&fixture, store, ITEMS(8), "next"); /* gets the SQL table that is free now, if one is: with its index */
+		create(&fixture, store, ITEMS(8),
+		       "next"); /* gets the SQL table that is free now, if one is: with its index */
 		check_there(&fixture, store, ITEMS(8), "next");
 		drop(&fixture, store, ITEMS(8));
 		drop(&fixture, store, cases[i].keyspace);
@@ -228,13 +240,15 @@ TEST(a_snapshot_keeps_its_places)
 	txn = fixture_begin(&fixture, store, STORE_WRITE);
 	CHECK_STR(fixture_get(&fixture, txn, ITEMS(2), "k"), "second");
 	struct str value;
-	CHECK_INT(store_get(txn, ITEMS(3), STR("k"), fixture.arena, &value, &fixture.err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(store_get(txn, ITEMS(3), STR("k"), fixture.arena, &value, &fixture.err),
+		  ERR_RESOURCE_NOT_FOUND);
 	store_abort(txn);
 	store_close(store);
 	fixture_free(&fixture);
 }
 
-/* As time to live is switched on and off: the SQL table of the keyspace's name is another's by then. */
+/* As time to live is switched on and off: the SQL table of the keyspace's name is another's by
+ * then. */
 TEST(a_keyspace_that_comes_and_goes)
 {
 	struct fixture fixture = fixture_new(false);
@@ -282,7 +296,8 @@ static void *read_latest(void *context)
 
 		snprintf(expected, sizeof(expected), "%llu", (unsigned long long)table);
 		enum code code = get_alone(&own, race->store, ITEMS(table), &value);
-		if (code != ERR_RESOURCE_NOT_FOUND && (code != OK || !str_eq(value, str_of(expected))))
+		if (code != ERR_RESOURCE_NOT_FOUND &&
+		    (code != OK || !str_eq(value, str_of(expected))))
 			atomic_fetch_add(&race->wrong, 1);
 		arena_reset(own.arena);
 		own.err = err_in(own.arena);
@@ -332,8 +347,9 @@ TEST(a_file_without_places)
 	create(&fixture, store, ITEMS(1), "one");
 	create(&fixture, store, ITEMS(2), "two");
 	store_close(store);
-	change_file(&fixture, "DROP TABLE system_places; CREATE TABLE \"stream_2\" (k BLOB NOT NULL UNIQUE, v BLOB NOT NULL);"
-			 "INSERT INTO stream_2 VALUES (x'6b', x'74')");
+	change_file(&fixture, "DROP TABLE system_places; CREATE TABLE \"stream_2\" (k BLOB NOT "
+			      "NULL UNIQUE, v BLOB NOT NULL);"
+			      "INSERT INTO stream_2 VALUES (x'6b', x'74')");
 	store = fixture_open(&fixture);
 	check_there(&fixture, store, ITEMS(1), "one");
 	check_there(&fixture, store, KEYSPACE(2, PART_STREAM), "t");
@@ -369,14 +385,18 @@ TEST(a_keyspace_is_copied)
 
 		CHECK_INT(store_create(txn, from, &fixture.err), OK);
 		for (int i = 0; i < 1000; i++)
-			CHECK_INT(store_put(txn, from, str_printf(fixture.arena, "%04d", i), str_printf(fixture.arena, "%d", i * i), &fixture.err), OK);
+			CHECK_INT(store_put(txn, from, str_printf(fixture.arena, "%04d", i),
+					    str_printf(fixture.arena, "%d", i * i), &fixture.err),
+				  OK);
 		CHECK_INT(store_copy(txn, from, to, &fixture.err), ERR_RESOURCE_NOT_FOUND);
 		CHECK_INT(store_create(txn, to, &fixture.err), OK);
 		CHECK_INT(store_copy(txn, from, to, &fixture.err), OK);
 		CHECK_INT(store_commit(txn, &fixture.err), OK);
 		drop(&fixture, store, from);
 		txn = fixture_begin(&fixture, store, STORE_READ);
-		CHECK_INT(store_page(txn, to, &all, (struct store_bounds){0, 0}, fixture.arena, &page, &fixture.err), OK);
+		CHECK_INT(store_page(txn, to, &all, (struct store_bounds){0, 0}, fixture.arena,
+				     &page, &fixture.err),
+			  OK);
 		store_abort(txn);
 		CHECK_INT(page.n, 1000);
 		for (size_t i = 0; i < page.n; i++)
@@ -394,14 +414,18 @@ TEST(a_name_that_is_none)
 
 	create(&fixture, store, KEYSPACE(2, PART_STREAM), "v");
 	store_close(store);
-	change_file(&fixture, "UPDATE system_places SET v = x'00000000000000006974656d735f312220574845524520303b202d2d' WHERE length(k) > 1");
+	change_file(
+		&fixture,
+		"UPDATE system_places SET v = "
+		"x'00000000000000006974656d735f312220574845524520303b202d2d' WHERE length(k) > 1");
 	store = fixture_open(&fixture);
 	CHECK_INT(get_alone(&fixture, store, KEYSPACE(2, PART_STREAM), &value), ERR_INTERNAL);
 	store_close(store);
 	fixture_free(&fixture);
 }
 
-TEST_MAIN(TEST_CASE(cycles_change_no_schema), TEST_CASE(the_schema_stays_small), TEST_CASE(dropped_rows_go_in_pieces), TEST_CASE(a_snapshot_keeps_its_places),
-	  TEST_CASE(a_keyspace_that_comes_and_goes),
-	  TEST_CASE(readers_see_no_rows_of_others), TEST_CASE(a_file_without_places), TEST_CASE(a_name_that_is_none),
+TEST_MAIN(TEST_CASE(cycles_change_no_schema), TEST_CASE(the_schema_stays_small),
+	  TEST_CASE(dropped_rows_go_in_pieces), TEST_CASE(a_snapshot_keeps_its_places),
+	  TEST_CASE(a_keyspace_that_comes_and_goes), TEST_CASE(readers_see_no_rows_of_others),
+	  TEST_CASE(a_file_without_places), TEST_CASE(a_name_that_is_none),
 	  TEST_CASE(a_keyspace_is_copied))

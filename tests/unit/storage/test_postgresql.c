@@ -1,6 +1,7 @@
 /*
- * What the store in PostgreSQL promises beyond the contract that all backends keep: transactions of two servers, keys that are too long for an
- * index, round trips. Runs where store_fixture.h finds a database; tests/cluster/run names one.
+ * What the store in PostgreSQL promises beyond the contract that all backends keep: transactions of
+ * two servers, keys that are too long for an index, round trips. Runs where store_fixture.h finds a
+ * database; tests/cluster/run names one.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,9 +37,11 @@ static void close_pair(struct pair *pair)
 	fixture_free(&pair->fixture);
 }
 
-static void put_alone(struct pair *pair, struct store *store, struct keyspace keyspace, const char *key, const char *value)
+static void put_alone(struct pair *pair, struct store *store, struct keyspace keyspace,
+		      const char *key, const char *value)
 {
-	CHECK_INT(fixture_put_alone(&pair->fixture, store, keyspace, str_of(key), str_of(value)), OK);
+	CHECK_INT(fixture_put_alone(&pair->fixture, store, keyspace, str_of(key), str_of(value)),
+		  OK);
 }
 
 TEST(a_reader_sees_one_moment)
@@ -58,7 +61,8 @@ TEST(a_reader_sees_one_moment)
 }
 
 /* `a` has read; what `b` does then is in the way of a's commit. */
-static enum code meet(struct pair *pair, struct store_txn *a, struct keyspace keyspace, const char *key)
+static enum code meet(struct pair *pair, struct store_txn *a, struct keyspace keyspace,
+		      const char *key)
 {
 	put_alone(pair, pair->b, keyspace, key, "of b");
 	fixture_put(&pair->fixture, a, INDEX, "a was here", "");
@@ -67,7 +71,8 @@ static enum code meet(struct pair *pair, struct store_txn *a, struct keyspace ke
 
 TEST(what_was_absent_stays_absent)
 {
-	static const struct keyspace keyspaces[] = {{7, PART_ITEMS}, {0, SYSTEM_TOKENS}, {0, SYSTEM_VERSIONS}};
+	static const struct keyspace keyspaces[] = {
+		{7, PART_ITEMS}, {0, SYSTEM_TOKENS}, {0, SYSTEM_VERSIONS}};
 	struct pair pair = open_pair();
 
 	for (size_t i = 0; i < sizeof(keyspaces) / sizeof(keyspaces[0]); i++) {
@@ -142,7 +147,9 @@ TEST(a_range_that_was_read_gets_no_rows)
 	a = fixture_begin(&pair.fixture, pair.a, STORE_WRITE);
 	struct store_range all = {STR_ABSENT, STR_ABSENT, true};
 	struct store_page page;
-	CHECK_INT(store_page(a, ITEMS, &all, (struct store_bounds){1, 0}, pair.fixture.arena, &page, &pair.fixture.err), OK);
+	CHECK_INT(store_page(a, ITEMS, &all, (struct store_bounds){1, 0}, pair.fixture.arena, &page,
+			     &pair.fixture.err),
+		  OK);
 	CHECK_INT(page.n, 1);
 	CHECK_STR(page.v[0].key, "g");
 	CHECK_INT(meet(&pair, a, ITEMS, "ee"), OK);
@@ -181,7 +188,9 @@ static void *raise_number(void *context)
 			code = store_get(txn, ITEMS, STR("n"), arena, &value, &err);
 			char bytes[STORE_NUMBER_BYTES];
 			if (code == OK)
-				code = store_put(txn, ITEMS, STR("n"), store_number_value(store_number(value) + 1, bytes), &err);
+				code = store_put(txn, ITEMS, STR("n"),
+						 store_number_value(store_number(value) + 1, bytes),
+						 &err);
 			if (code == OK)
 				code = store_commit(txn, &err);
 			else
@@ -207,7 +216,9 @@ static void *add_numbers(void *context)
 		enum code code = store_begin(writer->store, STORE_WRITE, &txn, &err);
 
 		for (unsigned k = 0; k < 3 && code == OK; k++)
-			code = store_add(txn, COUNTERS, str_printf(arena, "c%u", (writer->number + k) % 3), 1, &err);
+			code = store_add(txn, COUNTERS,
+					 str_printf(arena, "c%u", (writer->number + k) % 3), 1,
+					 &err);
 		if (code == OK)
 			code = store_commit(txn, &err);
 		if (code == ERR_CONFLICT)
@@ -227,7 +238,8 @@ static void *skew(void *context)
 	struct err err = err_in(arena);
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct str prefix = str_printf(arena, "%u-%u-", writer->number / 2, i), end = str_printf(arena, "%u-%u.", writer->number / 2, i);
+		struct str prefix = str_printf(arena, "%u-%u-", writer->number / 2, i),
+			   end = str_printf(arena, "%u-%u.", writer->number / 2, i);
 		struct store_range range = {prefix, end, false};
 		struct retry retry = {0};
 		enum code code;
@@ -239,11 +251,16 @@ static void *skew(void *context)
 			code = store_begin(writer->store, STORE_WRITE, &txn, &err);
 			if (code != OK)
 				continue; /* does not happen: a link for each */
-			code = store_page(txn, ITEMS, &range, (struct store_bounds){0}, arena, &page, &err);
+			code = store_page(txn, ITEMS, &range, (struct store_bounds){0}, arena,
+					  &page, &err);
 			if (retry.runs == 0)
-				pthread_barrier_wait(writer->pair); /* both have read, neither has written */
+				pthread_barrier_wait(
+					writer->pair); /* both have read, neither has written */
 			if (code == OK && page.n == 0) /* the first alone may */
-				code = store_put(txn, ITEMS, str_printf(arena, STR_FMT "%u", STR_ARG(prefix), writer->number), STR("1"), &err);
+				code = store_put(txn, ITEMS,
+						 str_printf(arena, STR_FMT "%u", STR_ARG(prefix),
+							    writer->number),
+						 STR("1"), &err);
 			if (code == OK)
 				code = store_commit(txn, &err);
 			else
@@ -268,7 +285,8 @@ static unsigned run_writers(struct pair *pair, void *(*work)(void *))
 	for (unsigned i = 0; i < WRITERS / 2; i++)
 		pthread_barrier_init(&barriers[i], NULL, 2);
 	for (unsigned i = 0; i < WRITERS; i++) {
-		writers[i] = (struct writer){i % 2 ? pair->a : pair->b, i, &conflicts, &barriers[i / 2], false};
+		writers[i] = (struct writer){i % 2 ? pair->a : pair->b, i, &conflicts,
+					     &barriers[i / 2], false};
 		CHECK_INT(pthread_create(&threads[i], NULL, work, &writers[i]), 0);
 	}
 	for (unsigned i = 0; i < WRITERS; i++) {
@@ -285,7 +303,8 @@ TEST(no_update_is_lost)
 	struct pair pair = open_pair();
 
 	run_writers(&pair, raise_number);
-	CHECK_INT(store_number(fixture_get_alone(&pair.fixture, pair.a, ITEMS, "n")), WRITERS * ROUNDS);
+	CHECK_INT(store_number(fixture_get_alone(&pair.fixture, pair.a, ITEMS, "n")),
+		  WRITERS * ROUNDS);
 	close_pair(&pair);
 }
 
@@ -298,7 +317,8 @@ TEST(those_who_add_meet_no_conflict)
 		char key[8];
 
 		snprintf(key, sizeof(key), "c%u", i);
-		CHECK_INT(store_number(fixture_get_alone(&pair.fixture, pair.b, COUNTERS, key)), WRITERS * ROUNDS);
+		CHECK_INT(store_number(fixture_get_alone(&pair.fixture, pair.b, COUNTERS, key)),
+			  WRITERS * ROUNDS);
 	}
 	close_pair(&pair);
 }
@@ -333,9 +353,11 @@ static enum code change_version(struct store *store, struct arena *arena, struct
 	if (code == OK)
 		code = store_get(txn, key.keyspace, key.key, arena, &value, err);
 	if (code == OK)
-		code = store_page(txn, COUNTERS, &all, (struct store_bounds){0, 0}, arena, &page, err);
+		code = store_page(txn, COUNTERS, &all, (struct store_bounds){0, 0}, arena, &page,
+				  err);
 	if (code == OK)
-		code = store_put(txn, key.keyspace, key.key, store_number_value(store_number(value) + 1, bytes), err);
+		code = store_put(txn, key.keyspace, key.key,
+				 store_number_value(store_number(value) + 1, bytes), err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);
@@ -370,9 +392,12 @@ TEST(those_who_say_that_they_change_a_row_wait_for_each_other)
 	struct pair pair = open_pair();
 	char bytes[STORE_NUMBER_BYTES];
 
-	CHECK_INT(fixture_put_alone(&pair.fixture, pair.a, VERSIONS, STR("v"), store_number_value(0, bytes)), OK);
+	CHECK_INT(fixture_put_alone(&pair.fixture, pair.a, VERSIONS, STR("v"),
+				    store_number_value(0, bytes)),
+		  OK);
 	CHECK_INT(run_writers(&pair, change_versions), 0);
-	CHECK_INT(store_number(fixture_get_alone(&pair.fixture, pair.a, VERSIONS, "v")), WRITERS * ROUNDS);
+	CHECK_INT(store_number(fixture_get_alone(&pair.fixture, pair.a, VERSIONS, "v")),
+		  WRITERS * ROUNDS);
 	close_pair(&pair);
 }
 
@@ -395,7 +420,8 @@ static struct str draw_key(struct arena *arena, uint64_t *seed)
 	return (struct str){key, n};
 }
 
-static void check_same(struct fixture *fixture, struct store_txn *ours, struct store_txn *model, const struct store_range *range, struct store_bounds bounds)
+static void check_same(struct fixture *fixture, struct store_txn *ours, struct store_txn *model,
+		       const struct store_range *range, struct store_bounds bounds)
 {
 	struct store_page a, b;
 
@@ -416,10 +442,12 @@ TEST(long_keys_keep_their_order)
 
 	fixture_create(&fixture, model, ITEMS);
 	for (unsigned round = 0; round < 30; round++) {
-		struct store_txn *a = fixture_begin(&fixture, ours, STORE_WRITE), *b = fixture_begin(&fixture, model, STORE_WRITE);
+		struct store_txn *a = fixture_begin(&fixture, ours, STORE_WRITE),
+				 *b = fixture_begin(&fixture, model, STORE_WRITE);
 
 		for (unsigned i = 0; i < 6; i++) {
-			struct str key = draw_key(fixture.arena, &seed), value = str_printf(fixture.arena, "%u.%u", round, i);
+			struct str key = draw_key(fixture.arena, &seed),
+				   value = str_printf(fixture.arena, "%u.%u", round, i);
 
 			if (i == 5) {
 				CHECK_INT(store_del(a, ITEMS, key, &fixture.err), OK);
@@ -430,10 +458,14 @@ TEST(long_keys_keep_their_order)
 			CHECK_INT(store_put(b, ITEMS, key, value, &fixture.err), OK);
 		}
 		for (unsigned i = 0; i < 6; i++) {
-			struct str low = draw(&seed) % 5 ? draw_key(fixture.arena, &seed) : STR_ABSENT, high = draw(&seed) % 5 ? draw_key(fixture.arena, &seed) : STR_ABSENT;
+			struct str low = draw(&seed) % 5 ? draw_key(fixture.arena, &seed)
+							 : STR_ABSENT,
+				   high = draw(&seed) % 5 ? draw_key(fixture.arena, &seed)
+							  : STR_ABSENT;
 			struct store_range range = {low, high, draw(&seed) % 2};
 
-			check_same(&fixture, a, b, &range, (struct store_bounds){draw(&seed) % 4, 0});
+			check_same(&fixture, a, b, &range,
+				   (struct store_bounds){draw(&seed) % 4, 0});
 			if (i == 5 && round % 5 == 0) {
 				CHECK_INT(store_del_range(a, ITEMS, &range, &fixture.err), OK);
 				CHECK_INT(store_del_range(b, ITEMS, &range, &fixture.err), OK);
@@ -443,8 +475,10 @@ TEST(long_keys_keep_their_order)
 		CHECK_INT(store_commit(b, &fixture.err), OK);
 		a = fixture_begin(&fixture, ours, STORE_READ);
 		b = fixture_begin(&fixture, model, STORE_READ);
-		check_same(&fixture, a, b, &(struct store_range){STR_ABSENT, STR_ABSENT, false}, (struct store_bounds){0});
-		check_same(&fixture, a, b, &(struct store_range){STR_ABSENT, STR_ABSENT, true}, (struct store_bounds){0});
+		check_same(&fixture, a, b, &(struct store_range){STR_ABSENT, STR_ABSENT, false},
+			   (struct store_bounds){0});
+		check_same(&fixture, a, b, &(struct store_range){STR_ABSENT, STR_ABSENT, true},
+			   (struct store_bounds){0});
 		struct store_stat sa, sb;
 		CHECK_INT(store_stat(a, ITEMS, &sa, &fixture.err), OK);
 		CHECK_INT(store_stat(b, ITEMS, &sb, &fixture.err), OK);
@@ -471,7 +505,8 @@ TEST(round_trips_are_few)
 {
 	struct fixture fixture = fixture_new(true);
 	struct store *store = fixture_open_database(&fixture);
-	const struct store_key keys[] = {{VERSIONS, STR("v")}, {ITEMS, STR("a")}, {INDEX, STR("i")}};
+	const struct store_key keys[] = {
+		{VERSIONS, STR("v")}, {ITEMS, STR("a")}, {INDEX, STR("i")}};
 	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct str values[3];
 	struct store_page page;
@@ -485,14 +520,18 @@ TEST(round_trips_are_few)
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	CHECK_INT(trips(store, &before), 1);
 	txn = fixture_begin(&fixture, store, STORE_READ);
-	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){100, 1 << 20}, fixture.arena, &page, &fixture.err), OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){100, 1 << 20}, fixture.arena,
+			     &page, &fixture.err),
+		  OK);
 	store_abort(txn);
 	CHECK_INT(trips(store, &before), 1);
 	/* two for a write of any number of rows */
 	txn = fixture_begin(&fixture, store, STORE_WRITE);
 	CHECK_INT(store_get_many(txn, keys, 3, fixture.arena, values, &fixture.err), OK);
 	for (unsigned i = 0; i < 50; i++)
-		CHECK_INT(store_put(txn, ITEMS, str_printf(fixture.arena, "k%u", i), STR("v"), &fixture.err), OK);
+		CHECK_INT(store_put(txn, ITEMS, str_printf(fixture.arena, "k%u", i), STR("v"),
+				    &fixture.err),
+			  OK);
 	CHECK_INT(store_add(txn, COUNTERS, STR("n"), 50, &fixture.err), OK);
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	CHECK_INT(trips(store, &before), 2);
@@ -523,7 +562,8 @@ static struct str long_or_short(struct arena *arena, unsigned i)
 }
 
 /* All of them, some twice, some absent, some too long for an index, in no order. */
-static void check_many(struct fixture *fixture, struct store *store, enum store_mode mode, uint64_t most)
+static void check_many(struct fixture *fixture, struct store *store, enum store_mode mode,
+		       uint64_t most)
 {
 	enum { ROWS = 40, ASKED = 100 };
 	struct store_key keys[ASKED];
@@ -533,7 +573,8 @@ static void check_many(struct fixture *fixture, struct store *store, enum store_
 	for (unsigned i = 0; i < ASKED; i++) {
 		unsigned row = i * 37 % 50;
 
-		keys[i] = (struct store_key){i % 7 ? ITEMS : INDEX, long_or_short(fixture->arena, row)};
+		keys[i] = (struct store_key){i % 7 ? ITEMS : INDEX,
+					     long_or_short(fixture->arena, row)};
 	}
 	struct store_txn *txn = fixture_begin(fixture, store, mode);
 	CHECK_INT(store_get_many(txn, keys, ASKED, fixture->arena, values, &fixture->err), OK);
@@ -556,7 +597,9 @@ TEST(many_rows_come_by_few_statements)
 	for (unsigned i = 0; i < 40; i++) {
 		const char value = (char)i;
 
-		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, long_or_short(fixture.arena, i), (struct str){&value, 1}), OK);
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, long_or_short(fixture.arena, i),
+					    (struct str){&value, 1}),
+			  OK);
 	}
 	check_many(&fixture, store, STORE_READ_ONCE, 2);
 	check_many(&fixture, store, STORE_READ, 4); /* its begin and end, too */
@@ -576,7 +619,9 @@ TEST(one_read_has_no_begin)
 
 	CHECK_INT(fixture_put_alone(&fixture, store, VERSIONS, STR("v"), STR("1")), OK);
 	for (unsigned i = 0; i < 300; i++)
-		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, str_printf(fixture.arena, "%03u", i), STR("v")), OK);
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS,
+					    str_printf(fixture.arena, "%03u", i), STR("v")),
+			  OK);
 	struct store_txn *txn = fixture_begin(&fixture, store, STORE_READ_ONCE);
 	uint64_t before = postgresql_store_counts(store).statements;
 	CHECK_INT(store_get_many(txn, keys, 2, fixture.arena, values, &fixture.err), OK);
@@ -584,12 +629,16 @@ TEST(one_read_has_no_begin)
 	CHECK_STR(values[0], "1");
 	CHECK(!str_is_set(values[1]));
 	/* its snapshot is gone; one that had a beginning is there to its end */
-	CHECK_INT(store_get_many(txn, keys, 2, fixture.arena, values, &fixture.err), is_pooled() ? OK : ERR_CONFLICT);
+	CHECK_INT(store_get_many(txn, keys, 2, fixture.arena, values, &fixture.err),
+		  is_pooled() ? OK : ERR_CONFLICT);
 	store_abort(txn);
-	/* a page that takes several statements is of one snapshot nevertheless, and brings what was foreseen */
+	/* a page that takes several statements is of one snapshot nevertheless, and brings what was
+	 * foreseen */
 	txn = fixture_begin(&fixture, store, STORE_READ_ONCE);
 	CHECK_INT(store_foresee(txn, keys, 1, &fixture.err), OK);
-	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 1 << 20}, fixture.arena, &page, &fixture.err), OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 1 << 20}, fixture.arena,
+			     &page, &fixture.err),
+		  OK);
 	CHECK_INT(page.n, 300);
 	CHECK_STR(page.v[299].key, "299");
 	CHECK(!page.is_more);
@@ -642,7 +691,9 @@ TEST(one_read_sees_one_moment)
 		struct store_page page;
 
 		CHECK_INT(store_foresee(txn, &version, 1, &pair.fixture.err), OK);
-		CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){9, 1 << 20}, pair.fixture.arena, &page, &pair.fixture.err), OK);
+		CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){9, 1 << 20},
+				     pair.fixture.arena, &page, &pair.fixture.err),
+			  OK);
 		CHECK_INT(page.n, 1);
 		CHECK(str_eq(page.v[0].value, fixture_get(&pair.fixture, txn, VERSIONS, "v")));
 		CHECK_INT(store_commit(txn, &pair.fixture.err), OK);
@@ -667,7 +718,8 @@ static void put_be64(char *bytes, uint64_t number)
 		bytes[i] = (char)(number >> (56 - 8 * i));
 }
 
-static enum code append_one(struct fixture *fixture, struct store *store, uint64_t stamp, const char *with)
+static enum code append_one(struct fixture *fixture, struct store *store, uint64_t stamp,
+			    const char *with)
 {
 	char value[12] = "row:";
 	const struct store_append append = {ITEMS, COUNTER, STR("n"), {value, sizeof(value)}, 4};
@@ -687,7 +739,9 @@ static void *append_many(void *context)
 	struct fixture fixture = fixture_new(true);
 
 	for (unsigned i = 0; i < APPENDED; i++)
-		CHECK_INT(append_one(&fixture, appender->store, appender->stamp + (i % 5 ? i : 0), "k"), OK);
+		CHECK_INT(append_one(&fixture, appender->store, appender->stamp + (i % 5 ? i : 0),
+				     "k"),
+			  OK);
 	fixture_free(&fixture);
 	return NULL;
 }
@@ -708,7 +762,9 @@ TEST(rows_are_appended_in_the_order_of_commits)
 	put_be64(counter, 7);
 	put_be64(counter + 8, 1000);
 	memcpy(counter + 16, "rest", 4);
-	CHECK_INT(fixture_put_alone(&pair.fixture, pair.a, ITEMS, COUNTER, (struct str){counter, sizeof(counter)}), OK);
+	CHECK_INT(fixture_put_alone(&pair.fixture, pair.a, ITEMS, COUNTER,
+				    (struct str){counter, sizeof(counter)}),
+		  OK);
 	CHECK_INT(fixture_put_alone(&pair.fixture, pair.a, INDEX, STR("k"), STR("")), OK);
 	for (unsigned i = 0; i < APPENDERS; i++) {
 		appenders[i] = (struct appender){i % 2 ? pair.a : pair.b, 900 + i * 50};
@@ -717,7 +773,9 @@ TEST(rows_are_appended_in_the_order_of_commits)
 	for (unsigned i = 0; i < APPENDERS; i++)
 		pthread_join(threads[i], NULL);
 	struct store_txn *txn = fixture_begin(&pair.fixture, pair.a, STORE_READ);
-	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){1000, 1 << 20}, pair.fixture.arena, &page, &pair.fixture.err), OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){1000, 1 << 20},
+			     pair.fixture.arena, &page, &pair.fixture.err),
+		  OK);
 	CHECK_INT(page.n, APPENDERS * APPENDED);
 	for (size_t i = 0; i < page.n; i++) {
 		uint64_t stamp = str_be(page.v[i].value.p + 4, 8);
@@ -742,7 +800,9 @@ static void put_many(struct fixture *fixture, struct store *store, unsigned n)
 
 	CHECK_INT(store_create(txn, INDEX, &fixture->err), OK);
 	for (unsigned i = 0; i < n; i++)
-		CHECK_INT(store_put(txn, INDEX, str_printf(fixture->arena, "%05u", i), STR("v"), &fixture->err), OK);
+		CHECK_INT(store_put(txn, INDEX, str_printf(fixture->arena, "%05u", i), STR("v"),
+				    &fixture->err),
+			  OK);
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 }
 
@@ -829,7 +889,9 @@ TEST(a_keyspace_is_copied_by_ranges)
 	struct store_stat from, to;
 
 	put_many(fixture, pair.a, 4500);
-	CHECK_INT(fixture_put_alone(fixture, pair.a, INDEX, long_or_short(fixture->arena, 3), STR("long")), OK);
+	CHECK_INT(fixture_put_alone(fixture, pair.a, INDEX, long_or_short(fixture->arena, 3),
+				    STR("long")),
+		  OK);
 	for (unsigned round = 0; round < 2; round++) {
 		struct store_txn *txn = fixture_begin(fixture, pair.a, STORE_WRITE);
 		uint64_t before = postgresql_store_counts(pair.a).statements;
@@ -859,12 +921,22 @@ TEST(a_keyspace_is_copied_by_ranges)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(a_reader_sees_one_moment), TEST_CASE(what_was_absent_stays_absent), TEST_CASE(what_was_read_and_not_written_is_of_one_moment),
-		TEST_CASE(a_range_that_was_read_gets_no_rows), TEST_CASE(no_update_is_lost), TEST_CASE(those_who_add_meet_no_conflict),
-		TEST_CASE(of_two_that_read_a_range_one_writes), TEST_CASE(those_who_say_that_they_change_a_row_wait_for_each_other),
-		TEST_CASE(long_keys_keep_their_order), TEST_CASE(round_trips_are_few), TEST_CASE(many_rows_come_by_few_statements), TEST_CASE(one_read_has_no_begin),
-		TEST_CASE(one_read_sees_one_moment), TEST_CASE(rows_are_appended_in_the_order_of_commits),
-		TEST_CASE(a_dropped_keyspace_goes_piece_by_piece), TEST_CASE(a_keyspace_is_copied_by_ranges),
+		TEST_CASE(a_reader_sees_one_moment),
+		TEST_CASE(what_was_absent_stays_absent),
+		TEST_CASE(what_was_read_and_not_written_is_of_one_moment),
+		TEST_CASE(a_range_that_was_read_gets_no_rows),
+		TEST_CASE(no_update_is_lost),
+		TEST_CASE(those_who_add_meet_no_conflict),
+		TEST_CASE(of_two_that_read_a_range_one_writes),
+		TEST_CASE(those_who_say_that_they_change_a_row_wait_for_each_other),
+		TEST_CASE(long_keys_keep_their_order),
+		TEST_CASE(round_trips_are_few),
+		TEST_CASE(many_rows_come_by_few_statements),
+		TEST_CASE(one_read_has_no_begin),
+		TEST_CASE(one_read_sees_one_moment),
+		TEST_CASE(rows_are_appended_in_the_order_of_commits),
+		TEST_CASE(a_dropped_keyspace_goes_piece_by_piece),
+		TEST_CASE(a_keyspace_is_copied_by_ranges),
 	};
 
 	return test_run(__FILE__, cases, fixture_database() ? sizeof(cases) / sizeof(cases[0]) : 0);

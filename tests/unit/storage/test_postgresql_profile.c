@@ -1,5 +1,6 @@
 /*
- * The profiles of databases that speak PostgreSQL's protocol: how one is chosen, and that none has statements which its database is not known to take.
+ * The profiles of databases that speak PostgreSQL's protocol: how one is chosen, and that none has
+ * statements which its database is not known to take.
  */
 #include "core/arena.h"
 #include "storage/store/postgresql/profile.h"
@@ -19,10 +20,18 @@ TEST(a_server_is_known_by_its_version)
 	static const struct {
 		const char *version, *name;
 	} rows[] = {
-		{"PostgreSQL 15.14 (Debian 15.14-0+deb12u1) on x86_64-pc-linux-gnu, compiled by gcc (Debian 12.2.0-14+deb12u1) 12.2.0, 64-bit", "postgresql"},
-		{"PostgreSQL 11.2-YB-2.14.4.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1, 64-bit", "yugabytedb"},
-		{"PostgreSQL 15.12-YB-2025.1.0.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 17.0.6, 64-bit", "yugabytedb"},
-		{"CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)", "cockroachdb"},
+		{"PostgreSQL 15.14 (Debian 15.14-0+deb12u1) on x86_64-pc-linux-gnu, compiled by "
+		 "gcc (Debian 12.2.0-14+deb12u1) 12.2.0, 64-bit",
+		 "postgresql"},
+		{"PostgreSQL 11.2-YB-2.14.4.0-b0 on x86_64-pc-linux-gnu, compiled by clang version "
+		 "12.0.1, 64-bit",
+		 "yugabytedb"},
+		{"PostgreSQL 15.12-YB-2025.1.0.0-b0 on x86_64-pc-linux-gnu, compiled by clang "
+		 "version 17.0.6, 64-bit",
+		 "yugabytedb"},
+		{"CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, "
+		 "go1.19.10)",
+		 "cockroachdb"},
 		{"EnterpriseDB something", "postgresql"},
 	};
 
@@ -38,10 +47,14 @@ TEST(a_url_may_name_one)
 	} rows[] = {
 		{"postgresql://u@h/d", "postgresql://u@h/d", NULL},
 		{"postgresql://u@h/d?profile=pooled", "postgresql://u@h/d", "pooled"},
-		{"postgresql://u@h/d?profile=pooled&sslmode=disable", "postgresql://u@h/d?sslmode=disable", "pooled"},
-		{"postgresql://u@h/d?sslmode=disable&profile=cockroachdb&port=1", "postgresql://u@h/d?sslmode=disable&port=1", "cockroachdb"},
-		{"postgresql://u@h/d?sslmode=disable&profile=yugabytedb", "postgresql://u@h/d?sslmode=disable", "yugabytedb"},
-		{"postgresql://u@h/profile=x?application_name=profile=y", "postgresql://u@h/profile=x?application_name=profile=y", NULL},
+		{"postgresql://u@h/d?profile=pooled&sslmode=disable",
+		 "postgresql://u@h/d?sslmode=disable", "pooled"},
+		{"postgresql://u@h/d?sslmode=disable&profile=cockroachdb&port=1",
+		 "postgresql://u@h/d?sslmode=disable&port=1", "cockroachdb"},
+		{"postgresql://u@h/d?sslmode=disable&profile=yugabytedb",
+		 "postgresql://u@h/d?sslmode=disable", "yugabytedb"},
+		{"postgresql://u@h/profile=x?application_name=profile=y",
+		 "postgresql://u@h/profile=x?application_name=profile=y", NULL},
 		{"", "", NULL},
 	};
 	struct arena *arena = arena_new(0);
@@ -63,26 +76,52 @@ TEST(a_url_may_name_one)
 	arena_free(arena);
 }
 
-/* What a profile's database does not take, or takes in another sense. `profile` NULL: none may have it. */
+/* What a profile's database does not take, or takes in another sense. `profile` NULL: none may have
+ * it. */
 static const struct {
 	const char *profile, *text;
 } forbidden[] = {
-	{NULL, "LISTEN"}, {NULL, "NOTIFY"}, {NULL, "advisory"}, {NULL, "nextval"}, {NULL, "COPY "}, {NULL, "TRUNCATE"}, {NULL, "SAVEPOINT"},
-	{NULL, "PREPARE"}, {NULL, "TEMP"}, {NULL, "CURSOR"}, {NULL, "xmin"}, {NULL, "ctid"}, {NULL, "COLLATE"}, {NULL, "now()"},
-	/* a setting that outlives the transaction goes to a connection that the next one need not meet */
+	{NULL, "LISTEN"},
+	{NULL, "NOTIFY"},
+	{NULL, "advisory"},
+	{NULL, "nextval"},
+	{NULL, "COPY "},
+	{NULL, "TRUNCATE"},
+	{NULL, "SAVEPOINT"},
+	{NULL, "PREPARE"},
+	{NULL, "TEMP"},
+	{NULL, "CURSOR"},
+	{NULL, "xmin"},
+	{NULL, "ctid"},
+	{NULL, "COLLATE"},
+	{NULL, "now()"},
+	/* a setting that outlives the transaction goes to a connection that the next one need not
+	   meet */
 	{"pooled", "false)"},
-	/* READ COMMITTED is so in name only unless the cluster is set up for it; rows that are locked are skipped at lower levels only */
-	{"yugabytedb", "READ COMMITTED"}, {"yugabytedb", "SKIP LOCKED"}, {"yugabytedb", "plan_cache_mode"}, {"yugabytedb", "enable_"},
+	/* READ COMMITTED is so in name only unless the cluster is set up for it; rows that are
+	   locked are skipped at lower levels only */
+	{"yugabytedb", "READ COMMITTED"},
+	{"yugabytedb", "SKIP LOCKED"},
+	{"yugabytedb", "plan_cache_mode"},
+	{"yugabytedb", "enable_"},
 	{"yugabytedb", "PRIMARY KEY (ks, k)"},
-	{"cockroachdb", "READ COMMITTED"}, {"cockroachdb", "REPEATABLE READ"}, {"cockroachdb", "SKIP LOCKED"}, {"cockroachdb", "int8send"},
-	{"cockroachdb", "overlay"}, {"cockroachdb", "bit(64)"}, {"cockroachdb", "plan_cache_mode"}, {"cockroachdb", "enable_seqscan"},
-	{"cockroachdb", "jit"}, {"cockroachdb", "bytea_output"},
+	{"cockroachdb", "READ COMMITTED"},
+	{"cockroachdb", "REPEATABLE READ"},
+	{"cockroachdb", "SKIP LOCKED"},
+	{"cockroachdb", "int8send"},
+	{"cockroachdb", "overlay"},
+	{"cockroachdb", "bit(64)"},
+	{"cockroachdb", "plan_cache_mode"},
+	{"cockroachdb", "enable_seqscan"},
+	{"cockroachdb", "jit"},
+	{"cockroachdb", "bytea_output"},
 };
 
 /* Statements that a profile prepares or sends: not the settings of those that keep theirs. */
 static bool is_used(const struct profile *profile, enum statement statement)
 {
-	return !profile->session || (statement != STATEMENT_SETTINGS && statement != STATEMENT_SETTINGS_ASYNCHRONOUS);
+	return !profile->session ||
+	       (statement != STATEMENT_SETTINGS && statement != STATEMENT_SETTINGS_ASYNCHRONOUS);
 }
 
 static void check_text(const struct profile *profile, const char *name, const char *text)
@@ -96,7 +135,8 @@ static void check_text(const struct profile *profile, const char *name, const ch
 	}
 }
 
-/* Quotes and parentheses are in pairs, so that no text was cut in two where macros put it together. */
+/* Quotes and parentheses are in pairs, so that no text was cut in two where macros put it together.
+ */
 static bool is_whole(const char *text)
 {
 	int depth = 0, quotes = 0;
@@ -124,7 +164,8 @@ TEST(no_profile_has_what_its_database_lacks)
 	}
 }
 
-/* The values of a statement are the same in each profile: the code that sends them knows of none. */
+/* The values of a statement are the same in each profile: the code that sends them knows of none.
+ */
 TEST(variants_take_the_same_values)
 {
 	for (size_t i = 0; profile_at(i); i++) {
@@ -132,11 +173,15 @@ TEST(variants_take_the_same_values)
 			for (char digit = '1'; digit <= '9'; digit++) {
 				const char value[] = {'$', digit, '\0'};
 
-				CHECK(str_contains(str_of(profile_sql(profile_default(), s)), str_of(value)) == str_contains(str_of(profile_sql(profile_at(i), s)), str_of(value)));
+				CHECK(str_contains(str_of(profile_sql(profile_default(), s)),
+						   str_of(value)) ==
+				      str_contains(str_of(profile_sql(profile_at(i), s)),
+						   str_of(value)));
 			}
 		}
 	}
 }
 
-TEST_MAIN(TEST_CASE(a_server_is_known_by_its_version), TEST_CASE(a_url_may_name_one), TEST_CASE(no_profile_has_what_its_database_lacks),
+TEST_MAIN(TEST_CASE(a_server_is_known_by_its_version), TEST_CASE(a_url_may_name_one),
+	  TEST_CASE(no_profile_has_what_its_database_lacks),
 	  TEST_CASE(variants_take_the_same_values))

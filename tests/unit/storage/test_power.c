@@ -1,9 +1,11 @@
 /*
- * What a power cut leaves: the contract of store.h and of enum durability, whatever the backend does to hold it.
+ * What a power cut leaves: the contract of store.h and of enum durability, whatever the backend
+ * does to hold it.
  *
- * Threads commit transactions that each count up one row and change others in a way that follows from the count alone. After a
- * cut the store must hold exactly what the first k of them did: with DURABILITY_FULL all whose commit returned, with DURABILITY_NORMAL some
- * beginning. POWER_CUTS=N runs N cuts of each; POWER_SEED=N chooses them.
+ * Threads commit transactions that each count up one row and change others in a way that follows
+ * from the count alone. After a cut the store must hold exactly what the first k of them did: with
+ * DURABILITY_FULL all whose commit returned, with DURABILITY_NORMAL some beginning. POWER_CUTS=N
+ * runs N cuts of each; POWER_SEED=N chooses them.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -33,7 +35,8 @@ static uint64_t draw(struct random *random, uint64_t n)
 	return (random->state >> 33) % n;
 }
 
-/* What the rows are after `count` transactions: each row's length and the transaction that wrote it; 0: there is none. */
+/* What the rows are after `count` transactions: each row's length and the transaction that wrote
+ * it; 0: there is none. */
 struct model {
 	uint64_t count;
 	bool has_temporary;
@@ -58,7 +61,10 @@ static size_t changes_of(uint64_t t, struct change *changes)
 
 	for (size_t i = 0; i < n; i++) {
 		changes[i].row = (unsigned)draw(&random, ROWS);
-		changes[i].n = draw(&random, 4) == 0 ? 0 : 8 + draw(&random, draw(&random, 3) == 0 ? VALUE_MAX - 8 : 300);
+		changes[i].n =
+			draw(&random, 4) == 0
+				? 0
+				: 8 + draw(&random, draw(&random, 3) == 0 ? VALUE_MAX - 8 : 300);
 	}
 	return n;
 }
@@ -74,7 +80,8 @@ static void model_advance(struct model *model)
 	size_t n = changes_of(++model->count, changes);
 
 	for (size_t i = 0; i < n; i++)
-		model->rows[changes[i].row] = (struct row){changes[i].n ? model->count : 0, changes[i].n};
+		model->rows[changes[i].row] =
+			(struct row){changes[i].n ? model->count : 0, changes[i].n};
 	model->has_temporary ^= changes_temporary(model->count);
 }
 
@@ -102,10 +109,11 @@ struct machine {
 	pthread_mutex_t mutex;
 	uint64_t acknowledged, attempted, last; /* counts; `last` ends the round */
 	uint64_t closed;                        /* rounds that ended with all written and closed */
-	bool fails_syncs;                       /* a sync fails in each round, and the power goes a little later */
+	bool fails_syncs; /* a sync fails in each round, and the power goes a little later */
 };
 
-static enum code get_count(struct store_txn *txn, struct arena *arena, uint64_t *count, struct err *err)
+static enum code get_count(struct store_txn *txn, struct arena *arena, uint64_t *count,
+			   struct err *err)
 {
 	struct str value;
 	enum code code = store_get(txn, COUNTERS, STR("count"), arena, &value, err);
@@ -121,7 +129,9 @@ static enum code change_temporary(struct store_txn *txn, struct arena *arena, st
 	struct str value;
 	enum code code = store_get(txn, TEMPORARY, STR("k"), arena, &value, err);
 
-	return code == ERR_RESOURCE_NOT_FOUND ? store_create(txn, TEMPORARY, err) : code == OK ? store_drop(txn, TEMPORARY, err) : code;
+	return code == ERR_RESOURCE_NOT_FOUND ? store_create(txn, TEMPORARY, err)
+	       : code == OK                   ? store_drop(txn, TEMPORARY, err)
+					      : code;
 }
 
 /* Transaction number t, but for its commit. */
@@ -130,21 +140,26 @@ static enum code apply(struct store_txn *txn, struct arena *arena, uint64_t t, s
 	struct change changes[CHANGES_MAX];
 	size_t n = changes_of(t, changes);
 	char bytes[VALUE_MAX], key[16];
-	enum code code = store_put(txn, COUNTERS, STR("count"), (struct str){(const char *)&t, sizeof(t)}, err);
+	enum code code = store_put(txn, COUNTERS, STR("count"),
+				   (struct str){(const char *)&t, sizeof(t)}, err);
 
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct change *change = &changes[i];
 		struct str name = row_key(change->row, key);
 
 		fill(bytes, change->n ? change->n : sizeof(t), t, change->row);
-		code = change->n ? store_put(txn, LEFT, name, (struct str){bytes, change->n}, err) : store_del(txn, LEFT, name, err);
+		code = change->n ? store_put(txn, LEFT, name, (struct str){bytes, change->n}, err)
+				 : store_del(txn, LEFT, name, err);
 		if (code == OK)
-			code = change->n ? store_put(txn, RIGHT, name, (struct str){bytes, sizeof(t)}, err) : store_del(txn, RIGHT, name, err);
+			code = change->n ? store_put(txn, RIGHT, name,
+						     (struct str){bytes, sizeof(t)}, err)
+					 : store_del(txn, RIGHT, name, err);
 	}
 	return code == OK && changes_temporary(t) ? change_temporary(txn, arena, err) : code;
 }
 
-/* One transaction; some change their mind and are run again. false: the round is over or the power is off. */
+/* One transaction; some change their mind and are run again. false: the round is over or the power
+ * is off. */
 static bool write_once(struct machine *machine, struct arena *arena)
 {
 	struct err err = err_in(arena);
@@ -232,18 +247,21 @@ static enum code open_store(struct machine *machine)
 	return sqlite_store_open(&machine->fixture.options, &machine->store, &machine->fixture.err);
 }
 
-/* From power on to power off: opens the store, writes, closes it perhaps. The power goes at some moment of that, or behind it. */
+/* From power on to power off: opens the store, writes, closes it perhaps. The power goes at some
+ * moment of that, or behind it. */
 static void live(struct machine *machine, bool is_short)
 {
 	bool is_closed = false;
 
 	/* short lives try opening, middle ones writing, long ones checkpoints and closing */
-	fault_vfs_cut(1 + draw(&machine->random, is_short || draw(&machine->random, 3) == 0 ? 60 : 900));
+	fault_vfs_cut(
+		1 + draw(&machine->random, is_short || draw(&machine->random, 3) == 0 ? 60 : 900));
 	machine->acknowledged = machine->attempted = machine->model.count;
 	if (open_store(machine) == OK) {
 		bool is_set_up = set_up(machine);
 		if (machine->fails_syncs)
-			fault_vfs_fail(FAULT_SYNC, 1 + draw(&machine->random, 30), SQLITE_IOERR_FSYNC, false);
+			fault_vfs_fail(FAULT_SYNC, 1 + draw(&machine->random, 30),
+				       SQLITE_IOERR_FSYNC, false);
 		if (is_set_up)
 			run_writers(machine);
 		if (fault_vfs_has_failed())
@@ -269,7 +287,8 @@ static void check_row(struct machine *machine, struct store_txn *txn, unsigned i
 	char bytes[VALUE_MAX], key[16];
 
 	CHECK_INT(store_get(txn, LEFT, row_key(i, key), fixture->arena, &left, &fixture->err), OK);
-	CHECK_INT(store_get(txn, RIGHT, row_key(i, key), fixture->arena, &right, &fixture->err), OK);
+	CHECK_INT(store_get(txn, RIGHT, row_key(i, key), fixture->arena, &right, &fixture->err),
+		  OK);
 	if (row->by == 0) {
 		CHECK(!str_is_set(left) && !str_is_set(right));
 		return;
@@ -286,7 +305,8 @@ static void check_integrity(const char *path)
 	sqlite3 *db = NULL;
 
 	CHECK_INT(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, log_file_system()), SQLITE_OK);
-	CHECK_INT(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL), SQLITE_OK);
+	CHECK_INT(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL),
+		  SQLITE_OK);
 	CHECK_INT(sqlite3_step(statement), SQLITE_ROW);
 	CHECK_STR(str_of((const char *)sqlite3_column_text(statement, 0)), "ok");
 	sqlite3_finalize(statement);
@@ -332,8 +352,11 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 /* The disk is a new one in one of so many rounds, so that creation is cut as well. */
 static void cut_often(enum durability durability, uint64_t rounds_per_disk, bool fails_syncs)
 {
-	uint64_t cuts = setting("POWER_CUTS", (fails_syncs ? 24u : 40u) / TEST_SLOWNESS), seed = setting("POWER_SEED", 1);
-	struct machine machine = {.random = {seed * 1000 + durability}, .mutex = PTHREAD_MUTEX_INITIALIZER, .fails_syncs = fails_syncs};
+	uint64_t cuts = setting("POWER_CUTS", (fails_syncs ? 24u : 40u) / TEST_SLOWNESS),
+		 seed = setting("POWER_SEED", 1);
+	struct machine machine = {.random = {seed * 1000 + durability},
+				  .mutex = PTHREAD_MUTEX_INITIALIZER,
+				  .fails_syncs = fails_syncs};
 	uint64_t kept = 0;
 
 	machine.fixture = fixture_new(false);
@@ -348,12 +371,16 @@ static void cut_often(enum durability durability, uint64_t rounds_per_disk, bool
 		live(&machine, rounds_per_disk == 1);
 		check_rest(&machine);
 		if (test_failures)
-			fprintf(stderr, "cut %" PRIu64 " of POWER_SEED=%" PRIu64 ": acknowledged %" PRIu64 ", attempted %" PRIu64 ", found %" PRIu64 "\n",
-				i, seed, machine.acknowledged, machine.attempted, machine.model.count);
+			fprintf(stderr,
+				"cut %" PRIu64 " of POWER_SEED=%" PRIu64 ": acknowledged %" PRIu64
+				", attempted %" PRIu64 ", found %" PRIu64 "\n",
+				i, seed, machine.acknowledged, machine.attempted,
+				machine.model.count);
 	}
 	if (getenv("POWER_CUTS"))
-		printf("durability %d: %" PRIu64 " cuts, %" PRIu64 " of them after closing, %" PRIu64 " transactions kept\n", (int)durability, cuts,
-		       machine.closed, kept + machine.model.count);
+		printf("durability %d: %" PRIu64 " cuts, %" PRIu64
+		       " of them after closing, %" PRIu64 " transactions kept\n",
+		       (int)durability, cuts, machine.closed, kept + machine.model.count);
 	fault_vfs_reset(0);
 	fixture_free(&machine.fixture);
 }
@@ -374,7 +401,8 @@ TEST(creation_is_cut_anywhere)
 	cut_often(DURABILITY_NORMAL, 1, false);
 }
 
-/* A log of which a sync failed is not on the disk for sure: what is moved from it into the file could not be undone after a cut. */
+/* A log of which a sync failed is not on the disk for sure: what is moved from it into the file
+ * could not be undone after a cut. */
 TEST(nothing_is_moved_from_a_log_that_failed_to_sync)
 {
 	cut_often(DURABILITY_FULL, 12, true);
@@ -400,9 +428,12 @@ TEST(without_syncs_something_is_lost)
 		fault_vfs_power_on();
 		is_lost = open_store(&machine) != OK;
 		if (!is_lost) {
-			struct store_txn *txn = fixture_begin(&machine.fixture, machine.store, STORE_READ);
+			struct store_txn *txn =
+				fixture_begin(&machine.fixture, machine.store, STORE_READ);
 
-			is_lost = get_count(txn, machine.fixture.arena, &count, &machine.fixture.err) != OK || count < machine.acknowledged;
+			is_lost = get_count(txn, machine.fixture.arena, &count,
+					    &machine.fixture.err) != OK ||
+				  count < machine.acknowledged;
 			store_abort(txn);
 			store_close(machine.store);
 		}
@@ -415,8 +446,11 @@ TEST(without_syncs_something_is_lost)
 int main(void)
 {
 	static const struct test_case cases[] = {
-		TEST_CASE(full_keeps_every_acknowledged_commit), TEST_CASE(normal_keeps_a_beginning), TEST_CASE(creation_is_cut_anywhere),
-		TEST_CASE(nothing_is_moved_from_a_log_that_failed_to_sync), TEST_CASE(without_syncs_something_is_lost),
+		TEST_CASE(full_keeps_every_acknowledged_commit),
+		TEST_CASE(normal_keeps_a_beginning),
+		TEST_CASE(creation_is_cut_anywhere),
+		TEST_CASE(nothing_is_moved_from_a_log_that_failed_to_sync),
+		TEST_CASE(without_syncs_something_is_lost),
 	};
 
 	fault_vfs_install();

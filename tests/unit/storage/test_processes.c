@@ -1,6 +1,6 @@
 /*
- * Two catalogs on one store, as two processes have them: what one changes, the other must see or be refused, and nothing may be right only
- * because writers queue. The store is the optimistic one.
+ * Two catalogs on one store, as two processes have them: what one changes, the other must see or be
+ * refused, and nothing may be right only because writers queue. The store is the optimistic one.
  */
 #include <pthread.h>
 
@@ -35,9 +35,13 @@ static struct pair pair_with(const struct catalog_options *options)
 	struct pair pair = {.db = optimistic_db_new()};
 
 	pair.of[A] = process_on(pair.db, options);
-	CHECK_INT(catalog_create(pair.of[A].catalog, DATA_NS, data_table("data"), 1000, &pair.of[A].table, &pair.of[A].err), OK);
+	CHECK_INT(catalog_create(pair.of[A].catalog, DATA_NS, data_table("data"), 1000,
+				 &pair.of[A].table, &pair.of[A].err),
+		  OK);
 	pair.of[B] = process_on(pair.db, options);
-	CHECK_INT(catalog_get(pair.of[B].catalog, DATA_NS, STR("data"), 5000, &pair.of[B].table, &pair.of[B].err), OK);
+	CHECK_INT(catalog_get(pair.of[B].catalog, DATA_NS, STR("data"), 5000, &pair.of[B].table,
+			      &pair.of[B].err),
+		  OK);
 	return pair;
 }
 
@@ -93,8 +97,10 @@ TEST(tables_of_another_process_are_seen)
 	struct str *names;
 	bool more;
 
-	CHECK_INT(catalog_create(a->catalog, DATA_NS, data_table("other"), 1000, &made, &a->err), OK);
-	CHECK_INT(catalog_create(b->catalog, DATA_NS, data_table("other"), 1000, &seen, &b->err), ERR_RESOURCE_IN_USE);
+	CHECK_INT(catalog_create(a->catalog, DATA_NS, data_table("other"), 1000, &made, &a->err),
+		  OK);
+	CHECK_INT(catalog_create(b->catalog, DATA_NS, data_table("other"), 1000, &seen, &b->err),
+		  ERR_RESOURCE_IN_USE);
 	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("other"), 5000, &seen, &b->err), OK);
 	CHECK_INT(seen->identity.number, made->identity.number);
 	CHECK_INT(data_count(b->catalog, DATA_NS, 5000), 2);
@@ -104,7 +110,8 @@ TEST(tables_of_another_process_are_seen)
 	CHECK_INT(data_count(b->catalog, DATA_NS, 5000), 1);
 	table_unref(made);
 	table_unref(seen);
-	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("other"), 5000, &seen, &b->err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("other"), 5000, &seen, &b->err),
+		  ERR_RESOURCE_NOT_FOUND);
 	pair_free(&pair);
 }
 
@@ -140,7 +147,9 @@ TEST(reads_through_an_old_snapshot_are_refused)
 {
 	struct pair pair = pair_new();
 	struct data *a = &pair.of[A], *b = &pair.of[B];
-	struct read_item item = {.table = b->table, .key = data_item(b, "pk", "Sa", "sk", "N1", NULL), .mode = READ_CONSISTENT};
+	struct read_item item = {.table = b->table,
+				 .key = data_item(b, "pk", "Sa", "sk", "N1", NULL),
+				 .mode = READ_CONSISTENT};
 	struct read_page page = {.table = b->table, .limit = 1, .select = READ_COUNT};
 
 	CHECK_INT(catalog_delete(a->catalog, a->table, 1, &a->err), OK);
@@ -217,7 +226,8 @@ TEST(transient_statuses_are_everyones)
 	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("data"), 6500, &table, &b->err), OK);
 	CHECK_INT(table->state.status, STATUS_DELETING);
 	table_unref(table);
-	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("data"), 7000, &table, &b->err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("data"), 7000, &table, &b->err),
+		  ERR_RESOURCE_NOT_FOUND);
 	pair_free(&pair);
 }
 
@@ -247,7 +257,9 @@ TEST(work_is_found_and_done_once)
 	}
 	CHECK_INT(catalog_replace(a->catalog, a->table, data_with_index(a->table), &a->err), OK);
 	for (int i = 0; i < 20; i++)
-		CHECK_INT(backfill_step(pair.of[i % PROCESSES].catalog, TIMES_AT(5000), &wait_ms, &pair.of[i % PROCESSES].err), OK);
+		CHECK_INT(backfill_step(pair.of[i % PROCESSES].catalog, TIMES_AT(5000), &wait_ms,
+					&pair.of[i % PROCESSES].err),
+			  OK);
 	CHECK_INT(again(a, "data"), OK);
 	CHECK_INT(again(b, "data"), OK);
 	CHECK_INT(a->table->indexes.v[3].status, STATUS_ACTIVE);
@@ -267,7 +279,8 @@ TEST(both_sweep_what_expires)
 	next->ttl.is_enabled = true;
 	next->ttl.attribute = STR("ends");
 	CHECK_INT(catalog_replace(a->catalog, a->table, next, &a->err), OK);
-	CHECK_INT(put_again(b, data_item(b, "pk", "Sa", "sk", "N1", "ends", "N1600000000", NULL)), OK);
+	CHECK_INT(put_again(b, data_item(b, "pk", "Sa", "sk", "N1", "ends", "N1600000000", NULL)),
+		  OK);
 	CHECK_INT(ttl_sweep(a->catalog, TIMES_AT(1700000000000), 0, &by_a, &more, &a->err), OK);
 	CHECK_INT(ttl_sweep(b->catalog, TIMES_AT(1700000000000), 0, &by_b, &more, &b->err), OK);
 	CHECK_INT(by_a, 1);
@@ -282,12 +295,19 @@ TEST(tokens_are_everyones)
 
 	for (int i = 0; i < PROCESSES; i++) {
 		struct data *data = &pair.of[i];
-		struct write write = {.table = data->table, .kind = WRITE_UPDATE, .key = data_item(data, "pk", "Sa", "sk", "N1", NULL)};
-		struct write_token token = {.token = STR("0/r/t"), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 9000};
+		struct write write = {.table = data->table,
+				      .kind = WRITE_UPDATE,
+				      .key = data_item(data, "pk", "Sa", "sk", "N1", NULL)};
+		struct write_token token = {.token = STR("0/r/t"),
+					    .space_size = 4,
+					    .fingerprint = STR("f"),
+					    .expires_ms = 9000};
 
 		write.update = data_update(data, "ADD n :one", ":one", "N1", NULL);
 		CHECK_INT(write_prepare(data->arena, &write, &data->err), OK);
-		CHECK_INT(write_run(data->catalog, data->arena, &write, 1, WRITE_TRANSACTION, &token, 2000, &data->err), OK);
+		CHECK_INT(write_run(data->catalog, data->arena, &write, 1, WRITE_TRANSACTION,
+				    &token, 2000, &data->err),
+			  OK);
 		CHECK_INT(token.was_done, i == B);
 	}
 	pair_free(&pair);
@@ -303,15 +323,20 @@ static struct table *vector_table(void)
 	table->keys = (struct key_schema){1, 0, {pk}};
 	table->indexes.vector_n = 1;
 	table->indexes.vectors = ARENA_ARRAY(table->arena, struct index, 1);
-	table->indexes.vectors[0] = (struct index){.name = STR("near"), .projection = PROJECT_KEYS_ONLY, .vector = ARENA_NEW(table->arena, struct vector_spec)};
-	*table->indexes.vectors[0].vector = (struct vector_spec){.attribute = STR("v"), .dimensions = 3, .distance = DISTANCE_EUCLIDEAN};
+	table->indexes.vectors[0] =
+		(struct index){.name = STR("near"),
+			       .projection = PROJECT_KEYS_ONLY,
+			       .vector = ARENA_NEW(table->arena, struct vector_spec)};
+	*table->indexes.vectors[0].vector = (struct vector_spec){
+		.attribute = STR("v"), .dimensions = 3, .distance = DISTANCE_EUCLIDEAN};
 	return table;
 }
 
 static const struct value *vector_item(struct data *data, const char *key, const char *number)
 {
 	struct member *members = ARENA_ARRAY(data->arena, struct member, 2);
-	struct value *item = ARENA_NEW(data->arena, struct value), *elements = ARENA_ARRAY(data->arena, struct value, 3);
+	struct value *item = ARENA_NEW(data->arena, struct value),
+		     *elements = ARENA_ARRAY(data->arena, struct value, 3);
 
 	for (int i = 0; i < 3; i++)
 		elements[i] = data_value(data, number);
@@ -325,27 +350,33 @@ static const struct value *vector_item(struct data *data, const char *key, const
 static size_t found(struct data *data)
 {
 	const float query[] = {0, 0, 0};
-	struct vector_search search = {.store = data->store, .memory = catalog_vector_memory(data->catalog), .table = data->table,
-				       .index = &data->table->indexes.vectors[0], .query = query, .top = 100};
+	struct vector_search search = {.store = data->store,
+				       .memory = catalog_vector_memory(data->catalog),
+				       .table = data->table,
+				       .index = &data->table->indexes.vectors[0],
+				       .query = query,
+				       .top = 100};
 
 	CHECK_INT(vector_search(data->arena, &search, &data->err), OK);
 	return search.n;
 }
 
 /*
- * What a process keeps of a vector index in memory is true although other processes write to the index, and although commits are refused
- * whose rows it has noted already.
+ * What a process keeps of a vector index in memory is true although other processes write to the
+ * index, and although commits are refused whose rows it has noted already.
  */
 TEST(matrices_hold_what_all_processes_wrote)
 {
 	struct catalog_options options = {.vector_memory_bytes = 1 << 20};
 	struct pair pair = pair_with(&options);
 	struct data *a = &pair.of[A], *b = &pair.of[B];
-	struct optimistic_faults faults = {.conflict = 300, .unavailable = 100, .unknown_lost = 100, .seed = 3};
+	struct optimistic_faults faults = {
+		.conflict = 300, .unavailable = 100, .unknown_lost = 100, .seed = 3};
 	size_t rows = 0;
 
 	table_unref(a->table);
-	CHECK_INT(catalog_create(a->catalog, DATA_NS, vector_table(), 1000, &a->table, &a->err), OK);
+	CHECK_INT(catalog_create(a->catalog, DATA_NS, vector_table(), 1000, &a->table, &a->err),
+		  OK);
 	table_unref(b->table);
 	CHECK_INT(catalog_get(b->catalog, DATA_NS, STR("vectors"), 2000, &b->table, &b->err), OK);
 	for (int i = 0; i < 200; i++) {
@@ -356,11 +387,15 @@ TEST(matrices_hold_what_all_processes_wrote)
 		optimistic_db_fail(pair.db, &faults);
 		faults.seed++;
 		if (i % 7 == 6)
-			(void)!data_write(data, &(struct write){.kind = WRITE_DELETE, .key = data_item(data, "pk", key, NULL)});
+			(void)!data_write(data,
+					  &(struct write){.kind = WRITE_DELETE,
+							  .key = data_item(data, "pk", key, NULL)});
 		else
 			(void)!data_put(data, vector_item(data, key, i % 2 ? "N1" : "N2"));
 		optimistic_db_fail(pair.db, &(struct optimistic_faults){0});
-		rows = rows_in(data, index_keyspace(data->table, &data->table->indexes.vectors[0])) - 1; /* one is the version */
+		rows = rows_in(data,
+			       index_keyspace(data->table, &data->table->indexes.vectors[0])) -
+		       1; /* one is the version */
 		CHECK_INT(found(a), rows);
 		CHECK_INT(found(b), rows);
 	}
@@ -386,7 +421,8 @@ static unsigned draw(struct writer *writer, unsigned n)
 	return (unsigned)(writer->seed >> 33) % n;
 }
 
-/* Adds one to counters, which lie in an index too, until every add was acknowledged or refused or cannot be known. */
+/* Adds one to counters, which lie in an index too, until every add was acknowledged or refused or
+ * cannot be known. */
 static void *add_at_random(void *context)
 {
 	struct writer *writer = context;
@@ -397,12 +433,15 @@ static void *add_at_random(void *context)
 		char key[16];
 
 		snprintf(key, sizeof(key), "Sk%u", k);
-		struct write write = {.kind = WRITE_UPDATE, .key = data_item(data, "pk", key, "sk", "N1", NULL)};
-		write.update = data_update(data, "SET g = :g, h = :h ADD n :one", ":one", "N1", ":g", draw(writer, 2) ? "Sx" : "Sy", ":h", "Sh", NULL);
+		struct write write = {.kind = WRITE_UPDATE,
+				      .key = data_item(data, "pk", key, "sk", "N1", NULL)};
+		write.update = data_update(data, "SET g = :g, h = :h ADD n :one", ":one", "N1",
+					   ":g", draw(writer, 2) ? "Sx" : "Sy", ":h", "Sh", NULL);
 		enum code code = write_again(data, write);
 		writer->done[k] += code == OK;
 		writer->unknown[k] += code == ERR_STORE_UNKNOWN;
-		CHECK(code == OK || code == ERR_STORE_UNKNOWN || code == ERR_STORE_UNAVAILABLE || code == ERR_TABLE_MOVED);
+		CHECK(code == OK || code == ERR_STORE_UNKNOWN || code == ERR_STORE_UNAVAILABLE ||
+		      code == ERR_TABLE_MOVED);
 		arena_reset(data->arena);
 		data->err = err_in(data->arena);
 	}
@@ -464,7 +503,8 @@ static void check_numbers(struct data *data)
 	CHECK_INT(again(data, "data"), OK);
 	CHECK_INT(catalog_sizes(data->catalog, data->table, data->arena, &sizes, &data->err), OK);
 	for (size_t i = 0; i <= table_index_total(data->table); i++) {
-		struct data_rows rows = data_rows(data, i == 0 ? NULL : table_index_at(data->table, i - 1));
+		struct data_rows rows =
+			data_rows(data, i == 0 ? NULL : table_index_at(data->table, i - 1));
 		uint64_t bytes = 0;
 
 		for (size_t k = 0; k < rows.n; k++)
@@ -474,7 +514,8 @@ static void check_numbers(struct data *data)
 	}
 }
 
-/* Each has its own changes at once, and those of others when they are flushed; a number is never written over. */
+/* Each has its own changes at once, and those of others when they are flushed; a number is never
+ * written over. */
 TEST(numbers_of_all_processes_add_up)
 {
 	struct pair pair = pair_new();
@@ -482,7 +523,10 @@ TEST(numbers_of_all_processes_add_up)
 	struct table_size *sizes;
 
 	for (int i = 0; i < 10; i++)
-		CHECK_INT(data_put(&pair.of[i % 3 == 0], data_item(a, "pk", str_printf(a->arena, "S%d", i).p, "sk", "N1", "l", "N2", NULL)), OK);
+		CHECK_INT(data_put(&pair.of[i % 3 == 0],
+				   data_item(a, "pk", str_printf(a->arena, "S%d", i).p, "sk", "N1",
+					     "l", "N2", NULL)),
+			  OK);
 	CHECK_INT(catalog_sizes(a->catalog, a->table, a->arena, &sizes, &a->err), OK);
 	CHECK_INT(sizes[0].items, 6);
 	CHECK_INT(catalog_size_flush(b->catalog, &b->err), OK);
@@ -500,7 +544,8 @@ TEST(numbers_of_a_process_that_died_are_counted)
 	struct data *a = &pair.of[A], *b = &pair.of[B], lost = process_on(pair.db, NULL);
 	bool more = true;
 
-	CHECK_INT(catalog_get(lost.catalog, DATA_NS, STR("data"), 5000, &lost.table, &lost.err), OK);
+	CHECK_INT(catalog_get(lost.catalog, DATA_NS, STR("data"), 5000, &lost.table, &lost.err),
+		  OK);
 	CHECK_INT(data_put(&lost, data_item(&lost, "pk", "Sa", "sk", "N1", "l", "N2", NULL)), OK);
 	CHECK_INT(data_put(a, data_item(a, "pk", "Sb", "sk", "N1", NULL)), OK);
 	for (int64_t now_ms = 0; now_ms < 50000; now_ms += 10000) {
@@ -525,16 +570,24 @@ TEST(numbers_of_a_process_that_died_are_counted)
 TEST(no_update_is_lost_among_processes)
 {
 	struct pair pair = pair_new();
-	struct optimistic_faults faults = {.conflict = 50, .unavailable = 10, .unknown_done = 10, .unknown_lost = 10, .seed = 7};
+	struct optimistic_faults faults = {.conflict = 50,
+					   .unavailable = 10,
+					   .unknown_done = 10,
+					   .unknown_lost = 10,
+					   .seed = 7};
 	struct writer writers[WRITERS + 1] = {0};
 
 	optimistic_db_fail(pair.db, &faults);
 	for (int i = 0; i <= WRITERS; i++) {
-		writers[i] = (struct writer){.pair = &pair, .data = pair.of[i % PROCESSES], .seed = (unsigned)i + 1};
+		writers[i] = (struct writer){
+			.pair = &pair, .data = pair.of[i % PROCESSES], .seed = (unsigned)i + 1};
 		writers[i].data.arena = arena_new(1 << 20);
 		writers[i].data.err = err_in(writers[i].data.arena);
 		table_ref(writers[i].data.table);
-		CHECK_INT(pthread_create(&writers[i].thread, NULL, i < WRITERS ? add_at_random : change_at_random, &writers[i]), 0);
+		CHECK_INT(pthread_create(&writers[i].thread, NULL,
+					 i < WRITERS ? add_at_random : change_at_random,
+					 &writers[i]),
+			  0);
 	}
 	for (int i = 0; i <= WRITERS; i++)
 		pthread_join(writers[i].thread, NULL);
@@ -552,10 +605,16 @@ TEST(no_update_is_lost_among_processes)
 	pair_free(&pair);
 }
 
-TEST_MAIN(TEST_CASE(numbers_of_all_processes_add_up), TEST_CASE(numbers_of_a_process_that_died_are_counted), TEST_CASE(tables_of_another_process_are_seen), TEST_CASE(numbers_of_tables_are_never_shared),
-	  TEST_CASE(writes_through_an_old_snapshot_are_refused), TEST_CASE(reads_through_an_old_snapshot_are_refused),
+TEST_MAIN(TEST_CASE(numbers_of_all_processes_add_up),
+	  TEST_CASE(numbers_of_a_process_that_died_are_counted),
+	  TEST_CASE(tables_of_another_process_are_seen),
+	  TEST_CASE(numbers_of_tables_are_never_shared),
+	  TEST_CASE(writes_through_an_old_snapshot_are_refused),
+	  TEST_CASE(reads_through_an_old_snapshot_are_refused),
 	  TEST_CASE(no_change_of_a_table_is_lost), TEST_CASE(a_setting_does_not_disturb_writers),
-	  TEST_CASE(a_table_of_the_same_name_is_another_one), TEST_CASE(transient_statuses_are_everyones),
-	  TEST_CASE(work_is_found_and_done_once), TEST_CASE(both_sweep_what_expires), TEST_CASE(tokens_are_everyones), TEST_CASE(matrices_hold_what_all_processes_wrote),
-	 
+	  TEST_CASE(a_table_of_the_same_name_is_another_one),
+	  TEST_CASE(transient_statuses_are_everyones), TEST_CASE(work_is_found_and_done_once),
+	  TEST_CASE(both_sweep_what_expires), TEST_CASE(tokens_are_everyones),
+	  TEST_CASE(matrices_hold_what_all_processes_wrote),
+
 	  TEST_CASE(no_update_is_lost_among_processes))

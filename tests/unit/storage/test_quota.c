@@ -1,4 +1,5 @@
-/* A store with a limit of its size: it stays under it, gives what it has, and what is deleted makes room. In memory and on disk. */
+/* A store with a limit of its size: it stays under it, gives what it has, and what is deleted makes
+ * room. In memory and on disk. */
 #include <sys/stat.h>
 
 #include "storage/store/sqlite/quota.h"
@@ -49,7 +50,8 @@ static void check_size(struct fixture *fixture, struct store *store)
 	CHECK(file_bytes(fixture->path, "") + file_bytes(fixture->path, "-wal") <= LIMIT);
 }
 
-static enum code put(struct fixture *fixture, struct store *store, struct keyspace keyspace, int number, size_t n)
+static enum code put(struct fixture *fixture, struct store *store, struct keyspace keyspace,
+		     int number, size_t n)
 {
 	char key[16];
 
@@ -138,7 +140,8 @@ TEST(a_full_store_keeps_what_it_has)
 	}
 }
 
-/* Small rows too: deletes in any order, with a record of the stream each, find room at the limit. */
+/* Small rows too: deletes in any order, with a record of the stream each, find room at the limit.
+ */
 TEST(deletes_with_records_go_on_at_the_limit)
 {
 	for (int is_memory = 0; is_memory < 2; is_memory++) {
@@ -176,7 +179,8 @@ TEST(a_transaction_beyond_the_limit_is_not_there)
 			char key[32];
 
 			snprintf(key, sizeof(key), "many-%d", i);
-			code = store_put(txn, ITEMS, str_of(key), (struct str){bytes, LARGE}, &fixture.err);
+			code = store_put(txn, ITEMS, str_of(key), (struct str){bytes, LARGE},
+					 &fixture.err);
 		}
 		code = code == OK ? store_commit(txn, &fixture.err) : (store_abort(txn), code);
 		CHECK_INT(code, ERR_DATA_LIMIT);
@@ -250,6 +254,9 @@ TEST(without_a_limit_only_the_size_is_known)
 	}
 }
 
-TEST_MAIN(TEST_CASE(a_full_store_keeps_what_it_has), TEST_CASE(deletes_with_records_go_on_at_the_limit),
-	  TEST_CASE(a_transaction_beyond_the_limit_is_not_there), TEST_CASE(writing_over_goes_on_under_the_limit),
-	  TEST_CASE(a_file_that_is_larger_than_its_limit), TEST_CASE(without_a_limit_only_the_size_is_known))
+TEST_MAIN(TEST_CASE(a_full_store_keeps_what_it_has),
+	  TEST_CASE(deletes_with_records_go_on_at_the_limit),
+	  TEST_CASE(a_transaction_beyond_the_limit_is_not_there),
+	  TEST_CASE(writing_over_goes_on_under_the_limit),
+	  TEST_CASE(a_file_that_is_larger_than_its_limit),
+	  TEST_CASE(without_a_limit_only_the_size_is_known))

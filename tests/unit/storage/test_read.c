@@ -38,27 +38,40 @@ static struct data six_items(void)
 	struct data d = data_new();
 
 	for (int i = 1; i <= 6; i++)
-		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "l", str_printf(d.arena, "N%d", 10 - i).p,
-						 "v", str_printf(d.arena, "N%d", i % 2).p, "big", data_long(&d, 'S', 5000), NULL)),
+		CHECK_INT(data_put(&d,
+				   data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p,
+					     "l", str_printf(d.arena, "N%d", 10 - i).p, "v",
+					     str_printf(d.arena, "N%d", i % 2).p, "big",
+					     data_long(&d, 'S', 5000), NULL)),
 			  OK);
 	return d;
 }
 
-static struct read_page query(struct data *d, const struct index *index, struct key_condition *keys, struct seen *seen)
+static struct read_page query(struct data *d, const struct index *index, struct key_condition *keys,
+			      struct seen *seen)
 {
-	const struct node *node = data_condition(d, EXPR_KEY_CONDITION, "pk = :p", ":p", "Sa", NULL);
+	const struct node *node =
+		data_condition(d, EXPR_KEY_CONDITION, "pk = :p", ":p", "Sa", NULL);
 
 	CHECK_INT(key_condition_resolve(d->arena, d->table, index, node, keys, &d->err), OK);
 	*seen = (struct seen){.d = d};
-	return (struct read_page){.table = d->table, .index = index, .keys = keys, .is_consistent = true,
-				  .select = index ? READ_PROJECTED_ATTRIBUTES : READ_ALL_ATTRIBUTES};
+	return (struct read_page){.table = d->table,
+				  .index = index,
+				  .keys = keys,
+				  .is_consistent = true,
+				  .select =
+					  index ? READ_PROJECTED_ATTRIBUTES : READ_ALL_ATTRIBUTES};
 }
 
 TEST(an_item_is_read_by_its_key)
 {
 	struct data d = six_items();
-	struct read_item items[2] = {{.table = d.table, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL), .mode = READ_EVENTUAL},
-				     {.table = d.table, .key = data_item(&d, "pk", "Sa", "sk", "N99", NULL), .mode = READ_TRANSACTIONAL}};
+	struct read_item items[2] = {{.table = d.table,
+				      .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL),
+				      .mode = READ_EVENTUAL},
+				     {.table = d.table,
+				      .key = data_item(&d, "pk", "Sa", "sk", "N99", NULL),
+				      .mode = READ_TRANSACTIONAL}};
 
 	for (int i = 0; i < 2; i++)
 		CHECK_INT(read_prepare(d.arena, &items[i], &d.err), OK);
@@ -123,7 +136,8 @@ TEST(a_limit_that_is_just_reached_has_a_last_key)
 	page.limit = 6;
 	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK(value_equal(&page.found.last_key, data_item(&d, "pk", "Sa", "sk", "N6", NULL)));
-	CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err), OK);
+	CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err),
+		  OK);
 	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_INT(page.found.count, 0);
 	CHECK(!value_is_set(&page.found.last_key));
@@ -141,12 +155,16 @@ TEST(a_page_ends_with_the_item_that_fills_1_MB)
 	struct seen seen;
 
 	for (int i = 1; i <= 20; i++)
-		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "z", data_long(&d, 'S', 60000), NULL)), OK);
+		CHECK_INT(data_put(&d,
+				   data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p,
+					     "z", data_long(&d, 'S', 60000), NULL)),
+			  OK);
 	struct read_page page = query(&d, NULL, &keys, &seen);
 	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_INT(page.found.count, 18); /* 17 * 60,008 is less than 1,048,576 */
 	CHECK_INT(seen.bytes, 18 * 60008);
-	CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err), OK);
+	CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err),
+		  OK);
 	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_INT(page.found.count, 2);
 	CHECK(!value_is_set(&page.found.last_key));
@@ -161,7 +179,10 @@ TEST(a_page_of_just_1_MB_is_full)
 	struct seen seen;
 
 	for (int i = 1; i <= 17; i++)
-		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "z", data_long(&d, 'S', 65528), NULL)), OK);
+		CHECK_INT(data_put(&d,
+				   data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p,
+					     "z", data_long(&d, 'S', 65528), NULL)),
+			  OK);
 	struct read_page page = query(&d, NULL, &keys, &seen);
 	CHECK_INT(see_page(&d, &page, &seen), OK);
 	CHECK_INT(page.found.bytes, 1024 * 1024);
@@ -175,7 +196,10 @@ TEST(counting_a_page_takes_no_memory_for_its_rows)
 	struct data d = data_new();
 
 	for (int i = 1; i <= 2000; i++)
-		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "z", data_long(&d, 'S', 400), NULL)), OK);
+		CHECK_INT(data_put(&d,
+				   data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p,
+					     "z", data_long(&d, 'S', 400), NULL)),
+			  OK);
 	struct read_page page = {.table = d.table, .select = READ_COUNT};
 	size_t before = arena_used(d.arena);
 	CHECK_INT(read_page(d.catalog, d.arena, &page, &d.err), OK);
@@ -192,10 +216,12 @@ static struct str row_key(struct data *d, const char *pk, const char *sk)
 	return item.row_key;
 }
 
-static struct read_page query_where(struct data *d, const char *condition, struct key_condition *keys, struct seen *seen)
+static struct read_page query_where(struct data *d, const char *condition,
+				    struct key_condition *keys, struct seen *seen)
 {
 	struct read_page page = query(d, NULL, keys, seen);
-	const struct node *node = data_condition(d, EXPR_KEY_CONDITION, condition, ":p", "Sa", ":s", "N3", NULL);
+	const struct node *node =
+		data_condition(d, EXPR_KEY_CONDITION, condition, ":p", "Sa", ":s", "N3", NULL);
 
 	CHECK_INT(key_condition_resolve(d->arena, d->table, NULL, node, keys, &d->err), OK);
 	return page;
@@ -234,7 +260,8 @@ TEST(a_row_of_a_local_index_without_its_item_is_an_error)
 	CHECK_INT(store_commit(txn, &d.err), OK);
 	page.select = READ_ALL_ATTRIBUTES;
 	CHECK_INT(see_page(&d, &page, &seen), ERR_INTERNAL);
-	CHECK(str_starts_with(d.err.message, STR("the store is damaged: a row is malformed: items ")));
+	CHECK(str_starts_with(d.err.message,
+			      STR("the store is damaged: a row is malformed: items ")));
 	data_free(&d);
 }
 
@@ -251,7 +278,8 @@ TEST(a_local_index_fetches_what_it_lacks)
 	CHECK_INT(seen.bytes, 5015 + 5016); /* a number 0 is one byte, another two */
 	CHECK(page.found.cost.index[LOCAL].read == 1);
 	CHECK(page.found.cost.base.read == 4); /* each item on its own: 2 units */
-	CHECK(value_equal(&page.found.last_key, data_item(&d, "pk", "Sa", "sk", "N5", "l", "N5", NULL)));
+	CHECK(value_equal(&page.found.last_key,
+			  data_item(&d, "pk", "Sa", "sk", "N5", "l", "N5", NULL)));
 	page = query(&d, &d.table->indexes.v[LOCAL], &keys, &seen);
 	page.select = READ_SPECIFIC_ATTRIBUTES;
 	page.projection = data_projection(&d, "l, v");
@@ -271,7 +299,10 @@ static struct read_page query_all(struct data *d, struct key_condition *keys, st
 
 	CHECK_INT(key_condition_resolve(d->arena, d->table, index, node, keys, &d->err), OK);
 	*seen = (struct seen){.d = d};
-	return (struct read_page){.table = d->table, .index = index, .keys = keys, .select = READ_PROJECTED_ATTRIBUTES};
+	return (struct read_page){.table = d->table,
+				  .index = index,
+				  .keys = keys,
+				  .select = READ_PROJECTED_ATTRIBUTES};
 }
 
 /* 300 items of 5,000 bytes in the order of their sort keys, all in the index. */
@@ -285,7 +316,8 @@ static void check_all_pages(struct data *d)
 	CHECK_INT(see_page(d, &page, &seen), OK);
 	CHECK_STR(str_of(seen.text), "1 2 3 ");
 	CHECK_INT(page.found.bytes, seen.bytes);
-	CHECK(value_equal(&page.found.last_key, data_item(d, "pk", "Sa", "sk", "N3", "g", "Sa", "h", "S003", NULL)));
+	CHECK(value_equal(&page.found.last_key,
+			  data_item(d, "pk", "Sa", "sk", "N3", "g", "Sa", "h", "S003", NULL)));
 	page = query_all(d, &keys, &seen);
 	page.limit = 4;
 	page.is_reverse = true;
@@ -309,11 +341,16 @@ TEST(an_index_by_reference_shows_the_items)
 	struct data d = data_new();
 
 	for (int i = 1; i <= 300; i++)
-		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "g", "Sa", "h", str_printf(d.arena, "S%03d", i).p,
-						 "v", str_printf(d.arena, "N%d", i % 2).p, "big", data_long(&d, 'S', 5000), NULL)), OK);
+		CHECK_INT(data_put(&d,
+				   data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p,
+					     "g", "Sa", "h", str_printf(d.arena, "S%03d", i).p, "v",
+					     str_printf(d.arena, "N%d", i % 2).p, "big",
+					     data_long(&d, 'S', 5000), NULL)),
+			  OK);
 	CHECK(d.table->indexes.v[ALL].is_by_reference);
 	check_all_pages(&d);
-	trace_store_copy(d.store); /* it is the same where the store has to look for each item by its key */
+	trace_store_copy(
+		d.store); /* it is the same where the store has to look for each item by its key */
 	check_all_pages(&d);
 	data_free(&d);
 }
@@ -326,7 +363,10 @@ TEST(a_row_that_stands_for_no_item_is_an_error)
 	struct store_txn *txn;
 
 	for (int i = 1; i <= 3; i++)
-		CHECK_INT(data_put(&d, data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p, "g", "Sa", "h", "Sb", NULL)), OK);
+		CHECK_INT(data_put(&d,
+				   data_item(&d, "pk", "Sa", "sk", str_printf(d.arena, "N%d", i).p,
+					     "g", "Sa", "h", "Sb", NULL)),
+			  OK);
 	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
 	CHECK_INT(store_del(txn, table_items(d.table), row_key(&d, "Sa", "N2"), &d.err), OK);
 	CHECK_INT(store_commit(txn, &d.err), OK);
@@ -334,7 +374,8 @@ TEST(a_row_that_stands_for_no_item_is_an_error)
 		struct read_page page = query_all(&d, &keys, &seen);
 
 		CHECK_INT(see_page(&d, &page, &seen), ERR_INTERNAL);
-		CHECK(str_starts_with(d.err.message, STR("the store is damaged: a row is malformed: ")));
+		CHECK(str_starts_with(d.err.message,
+				      STR("the store is damaged: a row is malformed: ")));
 		trace_store_copy(d.store);
 	}
 	data_free(&d);
@@ -345,13 +386,18 @@ TEST(segments_divide_the_table)
 	struct data d = data_new();
 
 	for (int i = 0; i < 60; i++)
-		CHECK_INT(data_put(&d, data_item(&d, "pk", str_printf(d.arena, "Sp%d", i).p, "sk", "N1", NULL)), OK);
+		CHECK_INT(data_put(&d, data_item(&d, "pk", str_printf(d.arena, "Sp%d", i).p, "sk",
+						 "N1", NULL)),
+			  OK);
 	for (uint32_t segments = 1; segments <= 9; segments++) {
 		uint64_t total = 0;
 
 		for (uint32_t segment = 0; segment < segments; segment++) {
 			struct seen seen = {.d = &d};
-			struct read_page page = {.table = d.table, .segment = segment, .segments = segments, .limit = 7};
+			struct read_page page = {.table = d.table,
+						 .segment = segment,
+						 .segments = segments,
+						 .limit = 7};
 			bool more = true;
 
 			while (more) {
@@ -360,7 +406,10 @@ TEST(segments_divide_the_table)
 				memset(seen.text, 0, sizeof(seen.text));
 				more = value_is_set(&page.found.last_key);
 				if (more)
-					CHECK_INT(read_start_key(d.arena, &page, &page.found.last_key, &page.start_after, &d.err), OK);
+					CHECK_INT(read_start_key(d.arena, &page,
+								 &page.found.last_key,
+								 &page.start_after, &d.err),
+						  OK);
 			}
 		}
 		CHECK_INT(total, 60);
@@ -368,7 +417,8 @@ TEST(segments_divide_the_table)
 	data_free(&d);
 }
 
-static void start(struct data *d, const struct read_page *page, const struct value *key, const char *message)
+static void start(struct data *d, const struct read_page *page, const struct value *key,
+		  const char *message)
 {
 	struct str row_key;
 
@@ -383,31 +433,43 @@ TEST(a_start_key_belongs_to_the_page)
 	struct key_condition keys;
 	struct seen seen;
 	struct read_page page = query(&d, NULL, &keys, &seen), scan = {.table = d.table};
-	const char *of_schema = "The provided starting key is invalid: The provided key element does not match the schema";
+	const char *of_schema = "The provided starting key is invalid: The provided key element "
+				"does not match the schema";
 
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N99", NULL), NULL);
 	start(&d, &page, data_item(&d, "pk", "Sa", NULL), "The provided starting key is invalid");
-	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "S1", NULL), "The provided starting key is invalid");
-	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N1", "x", "N1", NULL), "The provided starting key is invalid");
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "S1", NULL),
+	      "The provided starting key is invalid");
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N1", "x", "N1", NULL),
+	      "The provided starting key is invalid");
 	start(&d, &page, data_item(&d, "pk", "Sb", "sk", "N1", NULL),
 	      "The provided starting key is outside query boundaries based on provided conditions");
 	start(&d, &page, data_item(&d, "pk", "S", "sk", "N1", NULL),
-	      "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk");
+	      "One or more parameter values are not valid. The AttributeValue for a key attribute "
+	      "cannot contain an empty string value. Key: pk");
 	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", NULL), NULL);
 	start(&d, &scan, data_item(&d, "pk", "Sb", NULL), of_schema);
 	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "S1", NULL), of_schema);
 	scan.index = &d.table->indexes.v[ALL];
-	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "Sx", NULL), "The provided starting key is invalid");
-	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "Sx", "x", "S1", NULL), "The provided starting key is invalid");
-	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "N1", "h", "S1", NULL), "The provided key element does not match the schema");
-	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "S1", "g", "Sx", "h", "S1", NULL), of_schema);
-	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "pk = :p AND sk > :s", ":p", "Sa", ":s", "N3", NULL);
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "Sx", NULL),
+	      "The provided starting key is invalid");
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "Sx", "x", "S1", NULL),
+	      "The provided starting key is invalid");
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "N1", "g", "N1", "h", "S1", NULL),
+	      "The provided key element does not match the schema");
+	start(&d, &scan, data_item(&d, "pk", "Sb", "sk", "S1", "g", "Sx", "h", "S1", NULL),
+	      of_schema);
+	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "pk = :p AND sk > :s",
+						 ":p", "Sa", ":s", "N3", NULL);
 	CHECK_INT(key_condition_resolve(d.arena, d.table, NULL, node, &keys, &d.err), OK);
-	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", NULL), "The provided starting key does not match the range key predicate");
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", NULL),
+	      "The provided starting key does not match the range key predicate");
 	page.index = &d.table->indexes.v[ALL];
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", "g", "Sx", "h", "S", NULL),
-	      "The provided starting key is invalid: One or more parameter values are not valid. A value specified for a secondary index key is "
-	      "not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: all, IndexKey: h");
+	      "The provided starting key is invalid: One or more parameter values are not valid. A "
+	      "value specified for a secondary index key is "
+	      "not supported. The AttributeValue for a key attribute cannot contain an empty "
+	      "string value. IndexName: all, IndexKey: h");
 	data_free(&d);
 }
 
@@ -420,10 +482,12 @@ TEST(a_start_key_is_held_against_the_sort_key_s_condition)
 	const char *of_range = "The provided starting key does not match the range key predicate";
 
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N2", NULL), NULL);
-	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N3", NULL), of_range); /* the first one that is not in the range */
+	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N3", NULL),
+	      of_range); /* the first one that is not in the range */
 	/* of another partition: as if it were of this one */
 	start(&d, &page, data_item(&d, "pk", "Sbb", "sk", "N5", NULL), of_range);
-	start(&d, &page, data_item(&d, "pk", "Sbb", "sk", "N2", NULL), "The query can return at most one row and cannot be restarted");
+	start(&d, &page, data_item(&d, "pk", "Sbb", "sk", "N2", NULL),
+	      "The query can return at most one row and cannot be restarted");
 	data_free(&d);
 }
 
@@ -434,16 +498,20 @@ TEST(a_start_key_belongs_to_its_segment)
 	unsigned others = 0;
 
 	for (int i = 0; i < 20; i++) {
-		const struct value *key = data_item(&d, "pk", str_printf(d.arena, "Sp%d", i).p, "sk", "N1", NULL);
+		const struct value *key =
+			data_item(&d, "pk", str_printf(d.arena, "Sp%d", i).p, "sk", "N1", NULL);
 		unsigned own = 0;
 
 		for (uint32_t segment = 0; segment < 3; segment++) {
-			struct read_page scan = {.table = d.table, .segment = segment, .segments = 3};
+			struct read_page scan = {
+				.table = d.table, .segment = segment, .segments = 3};
 
 			own += read_start_key(d.arena, &scan, key, &row_key, &d.err) == OK;
 			others += segment == 2 && d.err.code != OK;
 			if (d.err.code != OK)
-				CHECK(str_starts_with(d.err.message, STR("The provided starting key is invalid: Invalid ExclusiveStartKey.")));
+				CHECK(str_starts_with(d.err.message,
+						      STR("The provided starting key is invalid: "
+							  "Invalid ExclusiveStartKey.")));
 		}
 		CHECK_INT(own, 1);
 	}
@@ -461,8 +529,10 @@ TEST(a_start_key_has_the_whole_partition_key)
 	table->indexes.v[ALL].keys.hash_count = 2;
 	table->indexes.v[ALL].keys.range_count = 0;
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1, &d.table, &d.err), OK);
-	struct read_page page = {.table = d.table, .index = &d.table->indexes.v[ALL], .keys = &keys};
-	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "g = :g AND h = :h", ":g", "Sx", ":h", "Sy", NULL);
+	struct read_page page = {
+		.table = d.table, .index = &d.table->indexes.v[ALL], .keys = &keys};
+	const struct node *node = data_condition(&d, EXPR_KEY_CONDITION, "g = :g AND h = :h", ":g",
+						 "Sx", ":h", "Sy", NULL);
 	CHECK_INT(key_condition_resolve(d.arena, d.table, page.index, node, &keys, &d.err), OK);
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL), NULL);
 	start(&d, &page, data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Szz", NULL),
@@ -488,12 +558,18 @@ TEST(a_failing_store_is_told)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(an_item_is_read_by_its_key), TEST_CASE(a_query_goes_both_ways), TEST_CASE(a_limit_counts_before_the_filter),
-	  TEST_CASE(a_limit_that_is_just_reached_has_a_last_key), TEST_CASE(a_page_ends_with_the_item_that_fills_1_MB),
-	  TEST_CASE(a_local_index_fetches_what_it_lacks), TEST_CASE(an_index_by_reference_shows_the_items), TEST_CASE(a_row_that_stands_for_no_item_is_an_error),
+TEST_MAIN(TEST_CASE(an_item_is_read_by_its_key), TEST_CASE(a_query_goes_both_ways),
+	  TEST_CASE(a_limit_counts_before_the_filter),
+	  TEST_CASE(a_limit_that_is_just_reached_has_a_last_key),
+	  TEST_CASE(a_page_ends_with_the_item_that_fills_1_MB),
+	  TEST_CASE(a_local_index_fetches_what_it_lacks),
+	  TEST_CASE(an_index_by_reference_shows_the_items),
+	  TEST_CASE(a_row_that_stands_for_no_item_is_an_error),
 	  TEST_CASE(segments_divide_the_table), TEST_CASE(a_start_key_belongs_to_the_page),
-	  TEST_CASE(a_page_of_just_1_MB_is_full), TEST_CASE(counting_a_page_takes_no_memory_for_its_rows),
+	  TEST_CASE(a_page_of_just_1_MB_is_full),
+	  TEST_CASE(counting_a_page_takes_no_memory_for_its_rows),
 	  TEST_CASE(a_start_key_beyond_the_range_changes_nothing),
-	  TEST_CASE(a_row_of_a_local_index_without_its_item_is_an_error), TEST_CASE(a_start_key_is_held_against_the_sort_key_s_condition),
-	  TEST_CASE(a_start_key_belongs_to_its_segment), TEST_CASE(a_start_key_has_the_whole_partition_key),
-	  TEST_CASE(a_failing_store_is_told))
+	  TEST_CASE(a_row_of_a_local_index_without_its_item_is_an_error),
+	  TEST_CASE(a_start_key_is_held_against_the_sort_key_s_condition),
+	  TEST_CASE(a_start_key_belongs_to_its_segment),
+	  TEST_CASE(a_start_key_has_the_whole_partition_key), TEST_CASE(a_failing_store_is_told))

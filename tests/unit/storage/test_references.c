@@ -1,6 +1,6 @@
 /*
- * Rows that stand for others: store_refer() and store_page_of(), over SQLite in memory and on disk, decorators, and a store that fetches by key. A row
- * "g|x" stands for the item "x".
+ * Rows that stand for others: store_refer() and store_page_of(), over SQLite in memory and on disk,
+ * decorators, and a store that fetches by key. A row "g|x" stands for the item "x".
  */
 #include "storage/store/timed/timed_store.h"
 #include "storage/store/transfer.h"
@@ -33,32 +33,40 @@ static struct str key_of(const void *context, struct arena *arena, struct str ke
 	return str_copy(arena, item_of(key));
 }
 
-static const struct store_reference to_items = {ITEMS, is_of, key_of, NULL}, to_shared = {SHARED_ITEMS, is_of, key_of, NULL};
+static const struct store_reference to_items = {ITEMS, is_of, key_of, NULL},
+				    to_shared = {SHARED_ITEMS, is_of, key_of, NULL};
 
 /* "key=value ..." of a page, absent values as "-", then what is_more says. */
-static struct str page_text(struct fixture *fixture, struct store_txn *txn, const struct store_reference *reference, struct keyspace keyspace,
+static struct str page_text(struct fixture *fixture, struct store_txn *txn,
+			    const struct store_reference *reference, struct keyspace keyspace,
 			    const struct store_range *range, size_t rows, size_t bytes)
 {
 	struct store_page page;
 	struct str text = STR("");
 
-	CHECK_INT(store_page_of(txn, keyspace, reference, range, (struct store_bounds){rows, bytes}, fixture->arena, &page, &fixture->err), OK);
+	CHECK_INT(store_page_of(txn, keyspace, reference, range, (struct store_bounds){rows, bytes},
+				fixture->arena, &page, &fixture->err),
+		  OK);
 	for (size_t i = 0; i < page.n; i++) {
 		struct str value = str_is_set(page.v[i].value) ? page.v[i].value : STR("-");
 
-		text = str_printf(fixture->arena, STR_FMT STR_FMT "=" STR_FMT " ", STR_ARG(text), STR_ARG(page.v[i].key), STR_ARG(value));
+		text = str_printf(fixture->arena, STR_FMT STR_FMT "=" STR_FMT " ", STR_ARG(text),
+				  STR_ARG(page.v[i].key), STR_ARG(value));
 	}
 	return page.is_more ? str_printf(fixture->arena, STR_FMT "...", STR_ARG(text)) : text;
 }
 
-static void refer(struct fixture *fixture, struct store_txn *txn, const struct store_reference *reference, struct keyspace keyspace, const char *key)
+static void refer(struct fixture *fixture, struct store_txn *txn,
+		  const struct store_reference *reference, struct keyspace keyspace,
+		  const char *key)
 {
 	struct store_key to = {reference->to, item_of(str_of(key))};
 
 	CHECK_INT(store_refer(txn, keyspace, str_of(key), &to, &fixture->err), OK);
 }
 
-static void del(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace, const char *key)
+static void del(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace,
+		const char *key)
 {
 	CHECK_INT(store_del(txn, keyspace, str_of(key), &fixture->err), OK);
 }
@@ -105,14 +113,19 @@ static struct store *open_backend(enum backend backend, struct fixture *fixture)
 }
 
 /* Each of the two pairs of keyspaces, in a store of its own. */
-#define EACH(b, shared) for (enum backend b = MEMORY; b < BACKEND_COUNT; b++) for (int shared = 0; shared < 2; shared++)
+#define EACH(b, shared)                                                                            \
+	for (enum backend b = MEMORY; b < BACKEND_COUNT; b++)                                      \
+		for (int shared = 0; shared < 2; shared++)
 
-static void try_pages(struct fixture *fixture, struct store_txn *txn, const struct store_reference *reference, struct keyspace keyspace)
+static void try_pages(struct fixture *fixture, struct store_txn *txn,
+		      const struct store_reference *reference, struct keyspace keyspace)
 {
 	struct store_range range = {STR("b"), STR("d"), false};
 
-	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 0), "a|y=the value of y b|x=1 c|z=3 d|w=- ");
-	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 2, 0), "a|y=the value of y b|x=1 ...");
+	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 0),
+		  "a|y=the value of y b|x=1 c|z=3 d|w=- ");
+	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 2, 0),
+		  "a|y=the value of y b|x=1 ...");
 	CHECK_STR(page_text(fixture, txn, reference, keyspace, &range, 0, 0), "b|x=1 c|z=3 ");
 	range.is_reverse = true;
 	CHECK_STR(page_text(fixture, txn, reference, keyspace, &range, 0, 0), "c|z=3 b|x=1 ");
@@ -122,10 +135,14 @@ static void try_pages(struct fixture *fixture, struct store_txn *txn, const stru
 	range = (struct store_range){STR("x"), STR_ABSENT, false};
 	CHECK_STR(page_text(fixture, txn, reference, keyspace, &range, 0, 0), "");
 	/* the bounds count the values: 3 and 14 bytes of the first row, 3 and 1 of the second */
-	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 17), "a|y=the value of y ...");
-	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 18), "a|y=the value of y b|x=1 ...");
-	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 21), "a|y=the value of y b|x=1 ...");
-	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 1), "a|y=the value of y ...");
+	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 17),
+		  "a|y=the value of y ...");
+	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 18),
+		  "a|y=the value of y b|x=1 ...");
+	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 21),
+		  "a|y=the value of y b|x=1 ...");
+	CHECK_STR(page_text(fixture, txn, reference, keyspace, &all, 0, 1),
+		  "a|y=the value of y ...");
 	/* the rows themselves */
 	CHECK_STR(page_text(fixture, txn, NULL, keyspace, &all, 1, 0), "a|y=\2 ...");
 	CHECK_STR(fixture_get(fixture, txn, keyspace, "d|w"), "\2");
@@ -145,7 +162,8 @@ TEST(pages_have_the_values_of_the_rows_that_are_meant)
 		fixture_put(&fixture, txn, items, "z", "3");
 		fixture_put(&fixture, txn, items, "y", "2");
 		refer(&fixture, txn, reference, keyspace, "a|y");
-		refer(&fixture, txn, reference, keyspace, "c|z"); /* not the item that was put last */
+		refer(&fixture, txn, reference, keyspace,
+		      "c|z"); /* not the item that was put last */
 		refer(&fixture, txn, reference, keyspace, "d|w"); /* there is no such item */
 		refer(&fixture, txn, reference, keyspace, "c|z"); /* once more */
 		fixture_put(&fixture, txn, items, "y", "the value of y");
@@ -157,10 +175,12 @@ TEST(pages_have_the_values_of_the_rows_that_are_meant)
 		txn = fixture_begin(&fixture, store, STORE_WRITE);
 		del(&fixture, txn, items, "x");
 		fixture_put(&fixture, txn, items, "w", "late");
-		CHECK_STR(page_text(&fixture, txn, reference, keyspace, &all, 0, 0), "a|y=the value of y b|x=- c|z=3 d|w=late ");
+		CHECK_STR(page_text(&fixture, txn, reference, keyspace, &all, 0, 0),
+			  "a|y=the value of y b|x=- c|z=3 d|w=late ");
 		fixture_put(&fixture, txn, items, "x", "back"); /* under another number */
 		del(&fixture, txn, keyspace, "a|y");
-		CHECK_STR(page_text(&fixture, txn, reference, keyspace, &all, 0, 0), "b|x=back c|z=3 d|w=late ");
+		CHECK_STR(page_text(&fixture, txn, reference, keyspace, &all, 0, 0),
+			  "b|x=back c|z=3 d|w=late ");
 		CHECK_INT(store_commit(txn, &fixture.err), OK);
 		store_close(store);
 		fixture_free(&fixture);
@@ -170,7 +190,8 @@ TEST(pages_have_the_values_of_the_rows_that_are_meant)
 #define NAMES 40
 #define STEPS 3000
 
-/* What there should be: of each item its value, 0 for none, and the group of its row, 0 for none. */
+/* What there should be: of each item its value, 0 for none, and the group of its row, 0 for none.
+ */
 struct model {
 	int value[NAMES], group[NAMES];
 };
@@ -186,7 +207,8 @@ static const char *row_name(struct fixture *fixture, int group, int i)
 	return str_printf(fixture->arena, "%c|%02d", 'a' + group, i).p;
 }
 
-static void change(struct fixture *fixture, struct store_txn *txn, struct model *model, uint64_t *state)
+static void change(struct fixture *fixture, struct store_txn *txn, struct model *model,
+		   uint64_t *state)
 {
 	int i = (int)(next_random(state) % NAMES), group = 1 + (int)(next_random(state) % 3);
 	const char *item = str_printf(fixture->arena, "%02d", i).p;
@@ -199,14 +221,16 @@ static void change(struct fixture *fixture, struct store_txn *txn, struct model 
 	case 1:
 	case 2:
 		model->value[i] = 1 + (int)(next_random(state) % 1000);
-		fixture_put(fixture, txn, ITEMS, item, str_printf(fixture->arena, "%d", model->value[i]).p);
+		fixture_put(fixture, txn, ITEMS, item,
+			    str_printf(fixture->arena, "%d", model->value[i]).p);
 		break;
 	default:
 		if (model->group[i])
 			del(fixture, txn, INDEX, row_name(fixture, model->group[i], i));
 		model->group[i] = model->group[i] && group == 1 ? 0 : group;
 		if (model->group[i])
-			refer(fixture, txn, &to_items, INDEX, row_name(fixture, model->group[i], i));
+			refer(fixture, txn, &to_items, INDEX,
+			      row_name(fixture, model->group[i], i));
 		break;
 	}
 }
@@ -217,16 +241,21 @@ static void check_model(struct fixture *fixture, struct store_txn *txn, const st
 
 	for (int group = 1; group <= 3; group++) {
 		for (int i = 0; i < NAMES; i++) {
-			const char *value = model->value[i] ? str_printf(fixture->arena, "%d", model->value[i]).p : "-";
+			const char *value =
+				model->value[i]
+					? str_printf(fixture->arena, "%d", model->value[i]).p
+					: "-";
 
 			if (model->group[i] == group)
-				text = str_printf(fixture->arena, STR_FMT "%s=%s ", STR_ARG(text), row_name(fixture, group, i), value);
+				text = str_printf(fixture->arena, STR_FMT "%s=%s ", STR_ARG(text),
+						  row_name(fixture, group, i), value);
 		}
 	}
 	CHECK_STR(page_text(fixture, txn, &to_items, INDEX, &all, 0, 0), text.p);
 }
 
-/* Numbers of rows are given again, taken by others, and belong to other items later: the values are right all the same. */
+/* Numbers of rows are given again, taken by others, and belong to other items later: the values are
+ * right all the same. */
 TEST(any_order_of_writes_is_right)
 {
 	for (enum backend b = MEMORY; b < BACKEND_COUNT; b++) {
@@ -274,11 +303,13 @@ TEST(rows_have_the_numbers_of_those_they_stand_for)
 
 		fixture_put(&fixture, txn, ITEMS, item, "v");
 		if (i % 3 != 0)
-			refer(&fixture, txn, &to_items, INDEX, str_printf(fixture.arena, "a|%s", item).p);
+			refer(&fixture, txn, &to_items, INDEX,
+			      str_printf(fixture.arena, "a|%s", item).p);
 	}
 	for (int i = 0; i < 100; i++) { /* they move within the index */
 		const char *item = str_printf(fixture.arena, "%03d", i).p;
-		struct str known = fixture_get(&fixture, txn, INDEX, str_printf(fixture.arena, "a|%s", item).p);
+		struct str known = fixture_get(&fixture, txn, INDEX,
+					       str_printf(fixture.arena, "a|%s", item).p);
 
 		if (!str_is_set(known))
 			continue;
@@ -293,8 +324,12 @@ TEST(rows_have_the_numbers_of_those_they_stand_for)
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	store_close(store);
 	CHECK_INT(ask(&fixture, "SELECT count(*) FROM keys_index_7_3"), 200);
-	CHECK_INT(ask(&fixture, "SELECT count(*) FROM keys_index_7_3 r JOIN items_7 i ON i.rowid = r.v AND substr(r.k, 3) = i.k"), 200);
-	CHECK_INT(ask(&fixture, "SELECT count(*) FROM keys_index_10_3 r JOIN items_10 i ON i.rowid = r.v AND substr(r.k, 3) = i.k"), 200);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM keys_index_7_3 r JOIN items_7 i ON i.rowid = "
+				"r.v AND substr(r.k, 3) = i.k"),
+		  200);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM keys_index_10_3 r JOIN items_10 i ON i.rowid "
+				"= r.v AND substr(r.k, 3) = i.k"),
+		  200);
 	fixture_free(&fixture);
 }
 
@@ -312,7 +347,8 @@ static void put_many(struct fixture *fixture, struct store *store, struct keyspa
 		const char *item = str_printf(fixture->arena, "%05d", i).p;
 
 		fixture_put(fixture, txn, ITEMS, item, "v");
-		refer(fixture, txn, &to_items, keyspace, str_printf(fixture->arena, "a|%s", item).p);
+		refer(fixture, txn, &to_items, keyspace,
+		      str_printf(fixture->arena, "a|%s", item).p);
 	}
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 }
@@ -338,7 +374,8 @@ TEST(a_file_of_an_earlier_format_refers_to_nothing)
 	fixture_free(&fixture);
 }
 
-/* Their SQL table is emptied in pieces, and kept for the next keyspace of the kind, not for others. */
+/* Their SQL table is emptied in pieces, and kept for the next keyspace of the kind, not for others.
+ */
 TEST(what_is_dropped_is_used_again)
 {
 	struct fixture fixture = fixture_new(false);
@@ -366,12 +403,15 @@ TEST(what_is_dropped_is_used_again)
 	txn = fixture_begin(&fixture, store, STORE_WRITE);
 	CHECK_STR(page_text(&fixture, txn, &to_items, KEYSPACE(13, PART_INDEX), &all, 0, 0), "");
 	refer(&fixture, txn, &to_items, KEYSPACE(13, PART_INDEX), "b|00007");
-	CHECK_STR(page_text(&fixture, txn, &to_items, KEYSPACE(13, PART_INDEX), &all, 0, 0), "b|00007=v ");
+	CHECK_STR(page_text(&fixture, txn, &to_items, KEYSPACE(13, PART_INDEX), &all, 0, 0),
+		  "b|00007=v ");
 	fixture_put(&fixture, txn, KEYSPACE(12, PART_ITEMS), "k", "value");
 	CHECK_STR(fixture_get(&fixture, txn, KEYSPACE(12, PART_ITEMS), "k"), "value");
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	store_close(store);
-	CHECK_INT(ask(&fixture, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name LIKE 'keys%'"), 1);
+	CHECK_INT(ask(&fixture, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name "
+				"LIKE 'keys%'"),
+		  1);
 	CHECK_INT(ask(&fixture, "SELECT count(*) FROM items_12"), 1);
 	fixture_free(&fixture);
 }
@@ -391,7 +431,8 @@ TEST(a_keyspace_comes_back)
 
 		CHECK_INT(store_drop(txn, INDEX, &fixture.err), OK);
 		CHECK_INT(store_create_small(txn, INDEX, &fixture.err), OK);
-		CHECK_INT(store_create_small(txn, INDEX, &fixture.err), ERR_INTERNAL); /* it exists */
+		CHECK_INT(store_create_small(txn, INDEX, &fixture.err),
+			  ERR_INTERNAL); /* it exists */
 		CHECK_STR(page_text(&fixture, txn, &to_items, INDEX, &all, 0, 0), "");
 		refer(&fixture, txn, &to_items, INDEX, "b|00007");
 		fixture_put(&fixture, txn, INDEX, "c", "a value");
@@ -409,7 +450,8 @@ TEST(a_keyspace_comes_back)
 /* Between SQL tables of each kind. */
 TEST(copies_mean_the_same)
 {
-	static const struct keyspace kinds[] = {{20, PART_ITEMS}, {21, PART_INDEX}, {22, PART_STREAM}};
+	static const struct keyspace kinds[] = {
+		{20, PART_ITEMS}, {21, PART_INDEX}, {22, PART_STREAM}};
 
 	for (int c = 0; c < 18; c++) {
 		struct fixture fixture = fixture_new(c & 1);
@@ -418,8 +460,12 @@ TEST(copies_mean_the_same)
 		struct store_txn *txn = fixture_begin(&fixture, store, STORE_WRITE);
 
 		CHECK_INT(store_create(txn, ITEMS, &fixture.err), OK);
-		CHECK_INT(from.part == PART_INDEX ? store_create_small(txn, from, &fixture.err) : store_create(txn, from, &fixture.err), OK);
-		CHECK_INT(to.part == PART_INDEX ? store_create_small(txn, to, &fixture.err) : store_create(txn, to, &fixture.err), OK);
+		CHECK_INT(from.part == PART_INDEX ? store_create_small(txn, from, &fixture.err)
+						  : store_create(txn, from, &fixture.err),
+			  OK);
+		CHECK_INT(to.part == PART_INDEX ? store_create_small(txn, to, &fixture.err)
+						: store_create(txn, to, &fixture.err),
+			  OK);
 		fixture_put(&fixture, txn, ITEMS, "x", "1");
 		fixture_put(&fixture, txn, ITEMS, "y", "2");
 		refer(&fixture, txn, &to_items, from, "a|y");
@@ -465,11 +511,16 @@ TEST(a_transfer_refers_anew)
 		CHECK_INT(transfer_run(&run, &fixture.err), OK);
 	store_close(from);
 	store_close(to);
-	CHECK_INT(ask(&target, "SELECT count(*) FROM keys_index_7_3 r JOIN items_7 i ON i.rowid = r.v AND substr(r.k, 3) = i.k"), 1000);
+	CHECK_INT(ask(&target, "SELECT count(*) FROM keys_index_7_3 r JOIN items_7 i ON i.rowid = "
+			       "r.v AND substr(r.k, 3) = i.k"),
+		  1000);
 	fixture_free(&fixture);
 	fixture_free(&target);
 }
 
-TEST_MAIN(TEST_CASE(pages_have_the_values_of_the_rows_that_are_meant), TEST_CASE(any_order_of_writes_is_right),
-	  TEST_CASE(rows_have_the_numbers_of_those_they_stand_for), TEST_CASE(a_file_of_an_earlier_format_refers_to_nothing),
-	  TEST_CASE(what_is_dropped_is_used_again), TEST_CASE(a_keyspace_comes_back), TEST_CASE(copies_mean_the_same), TEST_CASE(a_transfer_refers_anew))
+TEST_MAIN(TEST_CASE(pages_have_the_values_of_the_rows_that_are_meant),
+	  TEST_CASE(any_order_of_writes_is_right),
+	  TEST_CASE(rows_have_the_numbers_of_those_they_stand_for),
+	  TEST_CASE(a_file_of_an_earlier_format_refers_to_nothing),
+	  TEST_CASE(what_is_dropped_is_used_again), TEST_CASE(a_keyspace_comes_back),
+	  TEST_CASE(copies_mean_the_same), TEST_CASE(a_transfer_refers_anew))

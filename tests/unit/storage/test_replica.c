@@ -1,4 +1,5 @@
-/* Global tables in the storage room: random writes, lags, cuts and clocks against a naive model; filling; what a write asks the store for. */
+/* Global tables in the storage room: random writes, lags, cuts and clocks against a naive model;
+ * filling; what a write asks the store for. */
 #include "tests/unit/storage/data_fixture.h"
 
 #include <stdio.h>
@@ -13,7 +14,8 @@
 #define STEPS 1500
 #define KEPT_MS 5
 
-static const struct str names[REGIONS] = {STR_INIT("ap-south-1"), STR_INIT("eu-west-1"), STR_INIT("us-east-1")};
+static const struct str names[REGIONS] = {STR_INIT("ap-south-1"), STR_INIT("eu-west-1"),
+					  STR_INIT("us-east-1")};
 
 static unsigned long long seed = 42;
 
@@ -28,7 +30,8 @@ static struct ns ns_of(size_t region)
 	return (struct ns){STR("000000000000"), names[region]};
 }
 
-/* A group of `n` regions with the table of data_table; its items, if it has any, are those of the first. */
+/* A group of `n` regions with the table of data_table; its items, if it has any, are those of the
+ * first. */
 static void begin_group(struct data *data, size_t n, bool is_strong)
 {
 	struct table *table, *first = data_table("data");
@@ -36,7 +39,8 @@ static void begin_group(struct data *data, size_t n, bool is_strong)
 
 	CHECK_INT(catalog_create(data->catalog, ns_of(0), first, 1000, &table, &data->err), OK);
 	struct table *next = table_clone(table);
-	next->group = (struct table_group){.id = STR("group"), .is_strong = is_strong, .added_ms = 1};
+	next->group =
+		(struct table_group){.id = STR("group"), .is_strong = is_strong, .added_ms = 1};
 	for (size_t i = 0; i < n; i++) {
 		struct table *own = i == 0 ? next : table_clone_apart(next);
 
@@ -45,9 +49,11 @@ static void begin_group(struct data *data, size_t n, bool is_strong)
 		own->group.v = ARENA_ARRAY(own->arena, struct group_member, n);
 		for (size_t k = 0; k < n; k++) {
 			if (k != i)
-				own->group.v[own->group.n++] = (struct group_member){.region = names[k], .source = STR_ABSENT};
+				own->group.v[own->group.n++] = (struct group_member){
+					.region = names[k], .source = STR_ABSENT};
 		}
-		changes[i] = (struct catalog_change){.current = i == 0 ? table : NULL, .next = own, .now_ms = 1000};
+		changes[i] = (struct catalog_change){
+			.current = i == 0 ? table : NULL, .next = own, .now_ms = 1000};
 	}
 	CHECK_INT(catalog_change_all(data->catalog, changes, n, &data->err), OK);
 	table_unref(table);
@@ -57,7 +63,8 @@ static struct table *table_in(struct data *data, size_t region)
 {
 	struct table *table;
 
-	CHECK_INT(catalog_get(data->catalog, ns_of(region), STR("data"), 1, &table, &data->err), OK);
+	CHECK_INT(catalog_get(data->catalog, ns_of(region), STR("data"), 1, &table, &data->err),
+		  OK);
 	return table;
 }
 
@@ -115,13 +122,16 @@ static const char *key_of(struct data *data, size_t item)
 
 static const struct value *item_of(struct data *data, size_t item, int value)
 {
-	const char *text = str_printf(data->arena, "N%d", value).p, *g = str_printf(data->arena, "Sg%d", value % 3).p;
+	const char *text = str_printf(data->arena, "N%d", value).p,
+		   *g = str_printf(data->arena, "Sg%d", value % 3).p;
 
-	return data_item(data, "pk", key_of(data, item), "sk", "N1", "l", text, "g", g, "h", "Sh", "v", text, NULL);
+	return data_item(data, "pk", key_of(data, item), "sk", "N1", "l", text, "g", g, "h", "Sh",
+			 "v", text, NULL);
 }
 
 /* A client's write, in the store and in the model. */
-static void write_item(struct data *data, struct model *model, size_t region, size_t item, int value)
+static void write_item(struct data *data, struct model *model, size_t region, size_t item,
+		       int value)
 {
 	struct table *table = table_in(data, region);
 	struct write write = {.table = table, .kind = value ? WRITE_PUT : WRITE_DELETE};
@@ -134,7 +144,9 @@ static void write_item(struct data *data, struct model *model, size_t region, si
 	else
 		write.key = data_item(data, "pk", key_of(data, item), "sk", "N1", NULL);
 	CHECK_INT(write_prepare(data->arena, &write, &data->err), OK);
-	CHECK_INT(write_run(data->catalog, data->arena, &write, 1, WRITE_ALONE, NULL, model->now[region], &data->err), OK);
+	CHECK_INT(write_run(data->catalog, data->arena, &write, 1, WRITE_ALONE, NULL,
+			    model->now[region], &data->err),
+		  OK);
 	table_unref(table);
 	if (!has_effect)
 		return;
@@ -145,7 +157,8 @@ static void write_item(struct data *data, struct model *model, size_t region, si
 		if (to == region)
 			continue;
 		if (model->links.lag_ms > 0 || !reach(model, region, to))
-			model->queue[model->n++] = (struct change){region, to, item, copy, model->now[region], false};
+			model->queue[model->n++] =
+				(struct change){region, to, item, copy, model->now[region], false};
 		else if (is_later(&copy, &model->copies[to][item]))
 			model->copies[to][item] = copy;
 	}
@@ -162,7 +175,8 @@ static void deliver(struct data *data, struct model *model)
 		struct change *change = &model->queue[i];
 
 		if (change->is_done || !reach(model, change->from, change->to) ||
-		    (model->links.lag_ms > 0 && change->written_ms + model->links.lag_ms > model->now[change->from]))
+		    (model->links.lag_ms > 0 &&
+		     change->written_ms + model->links.lag_ms > model->now[change->from]))
 			continue;
 		change->is_done = true;
 		if (is_later(&change->copy, &model->copies[change->to][change->item]))
@@ -187,12 +201,14 @@ static bool is_forgettable(const struct model *model, size_t region, size_t item
 {
 	const struct copy *own = &model->copies[region][item];
 
-	if (own->value || own->region < 0 || own->ms >= oldest(model) || own->ms >= model->now[region] - KEPT_MS)
+	if (own->value || own->region < 0 || own->ms >= oldest(model) ||
+	    own->ms >= model->now[region] - KEPT_MS)
 		return false;
 	for (size_t r = 0; r < REGIONS; r++) {
 		const struct copy *other = &model->copies[r][item];
 
-		if (other->region >= 0 && (other->value || other->ms != own->ms || other->region != own->region))
+		if (other->region >= 0 &&
+		    (other->value || other->ms != own->ms || other->region != own->region))
 			return false;
 	}
 	return true;
@@ -230,8 +246,14 @@ static void check_stamps(struct data *data, const struct model *model, size_t re
 	size_t n = 0;
 
 	CHECK_INT(store_begin(data->store, STORE_READ, &txn, &data->err), OK);
-	CHECK_INT(store_page(txn, table_replication(table), &all, (struct store_bounds){10 * STEPS, 1 << 24}, data->arena, &page, &data->err), OK);
-	CHECK_INT(store_page(txn, table_replication(table), &queued, (struct store_bounds){10 * STEPS, 1 << 24}, data->arena, &queue, &data->err), OK);
+	CHECK_INT(store_page(txn, table_replication(table), &all,
+			     (struct store_bounds){10 * STEPS, 1 << 24}, data->arena, &page,
+			     &data->err),
+		  OK);
+	CHECK_INT(store_page(txn, table_replication(table), &queued,
+			     (struct store_bounds){10 * STEPS, 1 << 24}, data->arena, &queue,
+			     &data->err),
+		  OK);
 	store_abort(txn);
 	for (size_t item = 0; item < ITEMS; item++) {
 		const struct copy *copy = &model->copies[region][item];
@@ -247,9 +269,11 @@ static void set_links(struct data *data, struct model *model, int64_t lag_ms, un
 	model->links = (struct links){.has_lag = lag_ms > 0, .lag_ms = lag_ms, .cuts = model->cuts};
 	for (size_t i = 0; i < REGIONS; i++) {
 		if (cuts & 1u << i)
-			model->cuts[model->links.n++] = (struct links_cut){names[i], names[(i + 1) % REGIONS]};
+			model->cuts[model->links.n++] =
+				(struct links_cut){names[i], names[(i + 1) % REGIONS]};
 	}
-	CHECK_INT(replica_set_links(data->catalog, STR("000000000000"), &model->links, &data->err), OK);
+	CHECK_INT(replica_set_links(data->catalog, STR("000000000000"), &model->links, &data->err),
+		  OK);
 }
 
 static void check_region(struct data *data, const struct model *model, size_t region)
@@ -260,9 +284,11 @@ static void check_region(struct data *data, const struct model *model, size_t re
 	own.table = table_in(data, region);
 	for (size_t item = 0; item < ITEMS; item++) {
 		int value = model->copies[region][item].value;
-		struct str image = data_get(&own, data_item(&own, "pk", key_of(&own, item), "sk", "N1", NULL));
+		struct str image =
+			data_get(&own, data_item(&own, "pk", key_of(&own, item), "sk", "N1", NULL));
 
-		CHECK(str_is_set(image) == (value != 0) && (!value || data_is(&own, image, item_of(&own, item, value))));
+		CHECK(str_is_set(image) == (value != 0) &&
+		      (!value || data_is(&own, image, item_of(&own, item, value))));
 		n += value != 0;
 	}
 	for (size_t i = 0; i < own.table->indexes.n; i++)
@@ -298,7 +324,9 @@ TEST(random_schedules_converge)
 		unsigned what = below(100);
 		size_t region = below(REGIONS);
 
-		model.now[region] += below(20) - (below(10) == 0 ? below(300) : 0); /* some clocks are turned back */
+		model.now[region] +=
+			below(20) -
+			(below(10) == 0 ? below(300) : 0); /* some clocks are turned back */
 		if (what < 60)
 			write_item(&data, &model, region, below(ITEMS), step);
 		else if (what < 85)
@@ -325,7 +353,9 @@ TEST(random_schedules_converge)
 		for (size_t i = 0; i < ITEMS; i++)
 			CHECK_INT(model.copies[r][i].value, model.copies[0][i].value);
 	}
-	CHECK_INT(replica_queues(data.catalog, data.arena, STR("000000000000"), &model.links, &queues, &n, &data.err), OK);
+	CHECK_INT(replica_queues(data.catalog, data.arena, STR("000000000000"), &model.links,
+				 &queues, &n, &data.err),
+		  OK);
 	CHECK_INT(n, 0);
 	CHECK(forgotten > 10);
 	for (size_t r = 0; r < REGIONS; r++)
@@ -357,27 +387,45 @@ TEST(a_replica_is_filled_in_pieces)
 	bool more = true;
 
 	memset(&model, 0, sizeof(model));
-	CHECK_INT(catalog_create(data.catalog, ns_of(0), data_table("data"), 1000, &data.table, &data.err), OK);
+	CHECK_INT(catalog_create(data.catalog, ns_of(0), data_table("data"), 1000, &data.table,
+				 &data.err),
+		  OK);
 	for (size_t i = 0; i < 20; i++)
-		CHECK_INT(data_put(&data, data_item(&data, "pk", key_of(&data, i), "sk", "N1", "g", "Sg", "h", "Sh", NULL)), OK);
+		CHECK_INT(data_put(&data, data_item(&data, "pk", key_of(&data, i), "sk", "N1", "g",
+						    "Sg", "h", "Sh", NULL)),
+			  OK);
 	struct table *next = table_clone(data.table), *new = table_clone_apart(data.table);
-	next->group = (struct table_group){.id = STR("group"), .n = 1, .v = &(struct group_member){.region = names[1], .source = names[0]}};
-	new->group = (struct table_group){.id = STR("group"), .filling = names[0], .source = names[0], .n = 1, .v = &(struct group_member){.region = names[0]}};
+	next->group = (struct table_group){
+		.id = STR("group"),
+		.n = 1,
+		.v = &(struct group_member){.region = names[1], .source = names[0]}};
+	new->group = (struct table_group){.id = STR("group"),
+					  .filling = names[0],
+					  .source = names[0],
+					  .n = 1,
+					  .v = &(struct group_member){.region = names[0]}};
 	new->identity.region = names[1];
 	new->state.settles_ms = INT64_MAX;
-	struct catalog_change changes[] = {{.current = data.table, .next = next, .now_ms = 1000}, {.next = new, .now_ms = 1000}};
+	struct catalog_change changes[] = {{.current = data.table, .next = next, .now_ms = 1000},
+					   {.next = new, .now_ms = 1000}};
 	CHECK_INT(catalog_change_all(data.catalog, changes, 2, &data.err), OK);
 	for (int pieces = 0; more; pieces++) {
 		table = table_in(&data, 0);
-		if (pieces == 2) { /* one that was not copied yet is changed, one deleted; one that was, too */
+		if (pieces == 2) { /* one that was not copied yet is changed, one deleted; one that
+				      was, too */
 			for (size_t i = 0; i < 20; i += 5) {
-				struct write write = {.table = table, .kind = i % 10 ? WRITE_DELETE : WRITE_PUT};
+				struct write write = {.table = table,
+						      .kind = i % 10 ? WRITE_DELETE : WRITE_PUT};
 
-				write.item = write.key = data_item(&data, "pk", key_of(&data, i), "sk", "N1", NULL);
+				write.item = write.key =
+					data_item(&data, "pk", key_of(&data, i), "sk", "N1", NULL);
 				if (i % 10 == 0)
-					write.item = data_item(&data, "pk", key_of(&data, i), "sk", "N1", "new", "S1", NULL);
+					write.item = data_item(&data, "pk", key_of(&data, i), "sk",
+							       "N1", "new", "S1", NULL);
 				CHECK_INT(write_prepare(data.arena, &write, &data.err), OK);
-				CHECK_INT(write_run(data.catalog, data.arena, &write, 1, WRITE_ALONE, NULL, 2000, &data.err), OK);
+				CHECK_INT(write_run(data.catalog, data.arena, &write, 1,
+						    WRITE_ALONE, NULL, 2000, &data.err),
+					  OK);
 			}
 		}
 		table_unref(table);
@@ -394,10 +442,13 @@ TEST(a_replica_is_filled_in_pieces)
 	CHECK_INT(data_rows(&own, NULL).n, 18);
 	CHECK_INT(data_rows(&own, &replica->indexes.v[ALL]).n, 16);
 	for (size_t i = 0; i < 20; i++) {
-		struct str here = data_get(&own, data_item(&data, "pk", key_of(&data, i), "sk", "N1", NULL));
+		struct str here =
+			data_get(&own, data_item(&data, "pk", key_of(&data, i), "sk", "N1", NULL));
 
 		CHECK(str_is_set(here) == (i % 10 != 5));
-		CHECK(i % 10 || data_is(&data, here, data_item(&data, "pk", key_of(&data, i), "sk", "N1", "new", "S1", NULL)));
+		CHECK(i % 10 || data_is(&data, here,
+					data_item(&data, "pk", key_of(&data, i), "sk", "N1", "new",
+						  "S1", NULL)));
 	}
 	table_unref(own.table);
 	data_free(&data);
@@ -406,15 +457,19 @@ TEST(a_replica_is_filled_in_pieces)
 static enum code put_at(struct data *data, size_t region, int64_t now_ms)
 {
 	struct table *table = table_in(data, region);
-	struct write write = {.table = table, .kind = WRITE_PUT, .item = data_item(data, "pk", "Sa", "sk", "N1", NULL)};
+	struct write write = {.table = table,
+			      .kind = WRITE_PUT,
+			      .item = data_item(data, "pk", "Sa", "sk", "N1", NULL)};
 
 	CHECK_INT(write_prepare(data->arena, &write, &data->err), OK);
-	enum code code = write_run(data->catalog, data->arena, &write, 1, WRITE_ALONE, NULL, now_ms, &data->err);
+	enum code code = write_run(data->catalog, data->arena, &write, 1, WRITE_ALONE, NULL, now_ms,
+				   &data->err);
 	table_unref(table);
 	return code;
 }
 
-/* Strong consistency: everywhere at once whatever the lag; two regions at a time conflict; a minority writes nothing. */
+/* Strong consistency: everywhere at once whatever the lag; two regions at a time conflict; a
+ * minority writes nothing. */
 TEST(strong_groups_need_a_majority)
 {
 	static struct model model;
@@ -434,5 +489,5 @@ TEST(strong_groups_need_a_majority)
 	data_free(&data);
 }
 
-TEST_MAIN(TEST_CASE(random_schedules_converge), TEST_CASE(a_table_of_one_region_pays_nothing), TEST_CASE(a_replica_is_filled_in_pieces),
-	  TEST_CASE(strong_groups_need_a_majority))
+TEST_MAIN(TEST_CASE(random_schedules_converge), TEST_CASE(a_table_of_one_region_pays_nothing),
+	  TEST_CASE(a_replica_is_filled_in_pieces), TEST_CASE(strong_groups_need_a_majority))

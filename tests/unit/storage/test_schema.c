@@ -29,20 +29,27 @@ struct stream_settings {
 	struct str color;
 };
 
-static const struct field pair_fields[] = {RECORD_FIELD(pair, key, "key", FIELD_STR), RECORD_FIELD(pair, type, "type", FIELD_TYPE)};
+static const struct field pair_fields[] = {RECORD_FIELD(pair, key, "key", FIELD_STR),
+					   RECORD_FIELD(pair, type, "type", FIELD_TYPE)};
 static const struct field part_fields[] = {
-	RECORD_FIELD(section, name, "name", FIELD_STR), RECORD_ARRAY(section, words, word_count, "words", FIELD_STRINGS, NULL),
+	RECORD_FIELD(section, name, "name", FIELD_STR),
+	RECORD_ARRAY(section, words, word_count, "words", FIELD_STRINGS, NULL),
 };
-static const struct record pair_record = RECORD(pair, pair_fields), part_record = RECORD(section, part_fields);
+static const struct record pair_record = RECORD(pair, pair_fields),
+			   part_record = RECORD(section, part_fields);
 static const struct field of_table[] = {
-	RECORD_FIELD(table_settings, is_on, "is_on", FIELD_BOOL), RECORD_FIELD(table_settings, size, "size", FIELD_INT),
-	RECORD_FIELD(table_settings, number, "number.of", FIELD_INT), RECORD_FIELD(table_settings, text, "text", FIELD_STR),
+	RECORD_FIELD(table_settings, is_on, "is_on", FIELD_BOOL),
+	RECORD_FIELD(table_settings, size, "size", FIELD_INT),
+	RECORD_FIELD(table_settings, number, "number.of", FIELD_INT),
+	RECORD_FIELD(table_settings, text, "text", FIELD_STR),
 	RECORD_ARRAY(table_settings, pairs, pair_count, "pairs", FIELD_FLAT, &pair_record),
 	RECORD_ARRAY(table_settings, parts, part_count, "parts", FIELD_LIST, &part_record),
 };
-static const struct field of_index[] = {RECORD_FIELD(index_settings, inner.units, "inner.units", FIELD_INT)};
+static const struct field of_index[] = {
+	RECORD_FIELD(index_settings, inner.units, "inner.units", FIELD_INT)};
 static const struct field of_stream[] = {RECORD_FIELD(stream_settings, color, "color", FIELD_STR)};
-static const struct record table_kept = RECORD(table_settings, of_table), index_kept = RECORD(index_settings, of_index);
+static const struct record table_kept = RECORD(table_settings, of_table),
+			   index_kept = RECORD(index_settings, of_index);
 static const struct record stream_kept = RECORD(stream_settings, of_stream);
 static const struct settings_records kept = {&table_kept, &index_kept, &stream_kept};
 
@@ -52,13 +59,15 @@ static void fill_settings(struct table *table)
 
 	table->records = &kept;
 	table->settings = settings;
-	*settings = (struct table_settings){true, true, LARGE, -7, STR("some words"), 2, 2, NULL, NULL};
+	*settings =
+		(struct table_settings){true, true, LARGE, -7, STR("some words"), 2, 2, NULL, NULL};
 	settings->pairs = ARENA_ARRAY(table->arena, struct pair, 2);
 	settings->pairs[0] = (struct pair){STR("a"), TYPE_S};
 	settings->pairs[1] = (struct pair){STR(""), TYPE_N};
 	settings->parts = ARENA_ARRAY(table->arena, struct section, 2);
 	settings->parts[0] = (struct section){STR("empty"), 0, NULL};
-	settings->parts[1] = (struct section){STR("full"), 2, ARENA_ARRAY(table->arena, struct str, 2)};
+	settings->parts[1] =
+		(struct section){STR("full"), 2, ARENA_ARRAY(table->arena, struct str, 2)};
 	settings->parts[1].words[0] = STR("one");
 	settings->parts[1].words[1] = STR("");
 	for (size_t i = 0; i < table->indexes.n; i++) {
@@ -108,7 +117,8 @@ static void check_settings(const struct table *table)
 	CHECK_STR(settings->text, "some words");
 	CHECK_INT(settings->pair_count, 2);
 	CHECK_STR(settings->pairs[0].key, "a");
-	CHECK(settings->pairs[0].type == TYPE_S && settings->pairs[1].type == TYPE_N && settings->pairs[1].key.n == 0);
+	CHECK(settings->pairs[0].type == TYPE_S && settings->pairs[1].type == TYPE_N &&
+	      settings->pairs[1].key.n == 0);
 	CHECK_INT(settings->part_count, 2);
 	CHECK_STR(settings->parts[0].name, "empty");
 	CHECK_INT(settings->parts[0].word_count, 0);
@@ -170,7 +180,8 @@ TEST(a_clone_shares_only_the_counters)
 	struct table *table = full_table();
 	struct table *clone = table_clone(table);
 
-	CHECK(clone->identity.name.p != table->identity.name.p && clone->settings->parts[1].words != table->settings->parts[1].words &&
+	CHECK(clone->identity.name.p != table->identity.name.p &&
+	      clone->settings->parts[1].words != table->settings->parts[1].words &&
 	      clone->settings->is_shown);
 	CHECK(clone->tally == table->tally);
 	table_unref(table);
@@ -188,7 +199,8 @@ TEST(what_is_absent_stays_absent)
 	table->indexes.n = 0;
 	table->identity.account = table->identity.region = table->identity.id = STR("x");
 	CHECK_INT(table_decode_new(table_encode(arena, table), &kept, &decoded, &err), OK);
-	CHECK(!str_is_set(decoded->streams.label) && !str_is_set(decoded->settings->text) && decoded->settings->part_count == 0);
+	CHECK(!str_is_set(decoded->streams.label) && !str_is_set(decoded->settings->text) &&
+	      decoded->settings->part_count == 0);
 	CHECK_INT(decoded->indexes.n, 0);
 	table_unref(decoded);
 	table_unref(table);
@@ -203,13 +215,15 @@ TEST(settings_need_not_be_known)
 	struct table *table = full_table(), *decoded;
 
 	CHECK_INT(table_decode_new(table_encode(arena, table), NULL, &decoded, &err), OK);
-	CHECK(!decoded->settings && !decoded->indexes.v[SOME].settings && !decoded->streams.v[1].settings);
+	CHECK(!decoded->settings && !decoded->indexes.v[SOME].settings &&
+	      !decoded->streams.v[1].settings);
 	CHECK_INT(decoded->indexes.n, 3);
 	table_unref(table);
 	struct str record = table_encode(arena, decoded);
 	table_unref(decoded);
 	CHECK_INT(table_decode_new(record, &kept, &decoded, &err), OK);
-	CHECK(decoded->settings->number == 0 && decoded->settings->pair_count == 0 && decoded->indexes.v[SOME].settings->inner.units == 0);
+	CHECK(decoded->settings->number == 0 && decoded->settings->pair_count == 0 &&
+	      decoded->indexes.v[SOME].settings->inner.units == 0);
 	table_unref(decoded);
 	arena_free(arena);
 }
@@ -233,7 +247,8 @@ TEST(malformed_records_are_refused)
 	struct str record = table_encode(arena, table);
 
 	for (size_t n = 0; n < record.n; n++)
-		CHECK_INT(table_decode_new((struct str){record.p, n}, &kept, &decoded, &err), ERR_INTERNAL);
+		CHECK_INT(table_decode_new((struct str){record.p, n}, &kept, &decoded, &err),
+			  ERR_INTERNAL);
 	for (size_t i = 0; i < record.n; i++) {
 		char *bytes = arena_bytes(arena, record.n);
 
@@ -249,7 +264,8 @@ TEST(malformed_records_are_refused)
 /* A field of another type, or a number out of its range, is as malformed as missing bytes. */
 TEST(records_with_wrong_fields_are_refused)
 {
-	static const char *const names[] = {"version", "hash_count", "keys", "indexes", "is_on", "pairs", "parts", "text", "name", "status"};
+	static const char *const names[] = {"version", "hash_count", "keys", "indexes", "is_on",
+					    "pairs",   "parts",      "text", "name",    "status"};
 	struct data d = data_open(NULL);
 	struct table *table = full_table(), *decoded;
 	struct value map;
@@ -264,17 +280,20 @@ TEST(records_with_wrong_fields_are_refused)
 				members[k].value = data_value(&d, "Z");
 		}
 		map.members = members;
-		CHECK_INT(table_decode_new(data_image(&d, &map), &kept, &decoded, &d.err), ERR_INTERNAL);
+		CHECK_INT(table_decode_new(data_image(&d, &map), &kept, &decoded, &d.err),
+			  ERR_INTERNAL);
 		for (uint32_t k = 0; k < map.n; k++) {
 			if (str_eq(members[k].name, str_of(names[i])))
 				members[k].value = data_value(&d, "N99999999999");
 		}
-		CHECK_INT(table_decode_new(data_image(&d, &map), &kept, &decoded, &d.err), ERR_INTERNAL);
+		CHECK_INT(table_decode_new(data_image(&d, &map), &kept, &decoded, &d.err),
+			  ERR_INTERNAL);
 	}
 	table_unref(table);
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(a_record_holds_everything), TEST_CASE(a_clone_shares_only_the_counters), TEST_CASE(what_is_absent_stays_absent),
-	  TEST_CASE(settings_need_not_be_known), TEST_CASE(an_index_is_found_by_its_name), TEST_CASE(malformed_records_are_refused),
+TEST_MAIN(TEST_CASE(a_record_holds_everything), TEST_CASE(a_clone_shares_only_the_counters),
+	  TEST_CASE(what_is_absent_stays_absent), TEST_CASE(settings_need_not_be_known),
+	  TEST_CASE(an_index_is_found_by_its_name), TEST_CASE(malformed_records_are_refused),
 	  TEST_CASE(records_with_wrong_fields_are_refused))

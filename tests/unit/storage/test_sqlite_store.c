@@ -1,6 +1,6 @@
 /*
- * What the SQLite backend adds to the contract (test_store.c): files that are kept, refused or locked, snapshots and writers in
- * threads, full stores.
+ * What the SQLite backend adds to the contract (test_store.c): files that are kept, refused or
+ * locked, snapshots and writers in threads, full stores.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -51,7 +51,9 @@ static void check_refused(struct fixture *fixture, const char *path, const char 
 
 	fixture->options.path = path;
 	CHECK_INT(sqlite_store_open(&fixture->options, &store, &fixture->err), ERR_INTERNAL);
-	bool is_clear = contains(fixture->err.message, path) && contains(fixture->err.message, why) && !contains(fixture->err.message, "\n");
+	bool is_clear = contains(fixture->err.message, path) &&
+			contains(fixture->err.message, why) &&
+			!contains(fixture->err.message, "\n");
 	CHECK(is_clear);
 	if (!is_clear)
 		fprintf(stderr, "message: " STR_FMT "\n", STR_ARG(fixture->err.message));
@@ -71,7 +73,8 @@ static void run_outside(const char *path, const char *sql)
 
 TEST(rows_survive_closing)
 {
-	for (enum durability durability = DURABILITY_OFF; durability <= DURABILITY_FULL; durability++) {
+	for (enum durability durability = DURABILITY_OFF; durability <= DURABILITY_FULL;
+	     durability++) {
 		struct fixture fixture = fixture_new(false);
 		struct stat status;
 		char log[80];
@@ -91,7 +94,8 @@ TEST(rows_survive_closing)
 	}
 }
 
-/* Whoever shares the machine does not read the data. A file that is there keeps the mode that its owner gave it. */
+/* Whoever shares the machine does not read the data. A file that is there keeps the mode that its
+ * owner gave it. */
 TEST(a_new_file_is_for_its_owner_alone)
 {
 	static const char *const suffixes[] = {"", "-wal"};
@@ -146,7 +150,8 @@ TEST(an_empty_file_becomes_a_store)
 /* SQLite gives these names a meaning of their own; here they are files. */
 TEST(odd_names_are_files)
 {
-	static const char *const names[] = {":memory:", "file:a.db?mode=memory", "with space.db", "%41.db"};
+	static const char *const names[] = {":memory:", "file:a.db?mode=memory", "with space.db",
+					    "%41.db"};
 	struct fixture fixture = fixture_new(false);
 	char before[512];
 
@@ -193,7 +198,8 @@ TEST(a_newer_format_in_the_log_is_refused)
 	if (child == 0) {
 		static sqlite3 *db; /* never closed, and yet not lost */
 
-		_exit(sqlite3_open(fixture.path, &db) != SQLITE_OK || sqlite3_exec(db, "PRAGMA user_version=4", NULL, NULL, NULL) != SQLITE_OK);
+		_exit(sqlite3_open(fixture.path, &db) != SQLITE_OK ||
+		      sqlite3_exec(db, "PRAGMA user_version=4", NULL, NULL, NULL) != SQLITE_OK);
 	}
 	int status = -1;
 	CHECK_INT(waitpid(child, &status, 0), child);
@@ -264,7 +270,9 @@ static enum code open_in_child(struct fixture *fixture)
 		static struct store *store; /* never closed, and yet not lost */
 		enum code code = sqlite_store_open(&fixture->options, &store, &fixture->err);
 
-		_exit(code == OK ? 0 : contains(fixture->err.message, "in use by another process") ? 7 : 8);
+		_exit(code == OK                                                    ? 0
+		      : contains(fixture->err.message, "in use by another process") ? 7
+										    : 8);
 	}
 	int status = -1;
 	CHECK_INT(waitpid(child, &status, 0), child);
@@ -302,14 +310,17 @@ TEST(a_second_process_is_kept_out_by_any_name)
 	fixture.options.path = symbolic;
 	CHECK_INT(open_in_child(&fixture), 7);
 	fixture.options.path = fixture.path;
-	CHECK_INT(fixture_put_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")), OK);
+	CHECK_INT(
+		fixture_put_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")),
+		OK);
 	store_close(store);
 	CHECK_INT(unlink(hard), 0);
 	CHECK_INT(unlink(symbolic), 0);
 	fixture_free(&fixture);
 }
 
-/* What was acknowledged before is in the file, wherever that is now, and no log is left for the file that took its name. */
+/* What was acknowledged before is in the file, wherever that is now, and no log is left for the
+ * file that took its name. */
 TEST(a_file_that_was_taken_away_is_not_written_to)
 {
 	for (int is_replaced = 0; is_replaced < 2; is_replaced++) {
@@ -328,8 +339,10 @@ TEST(a_file_that_was_taken_away_is_not_written_to)
 			write_bytes(fixture.path, STR("another"));
 
 		CHECK_INT(store_check(store, &fixture.err), ERR_INTERNAL);
-		CHECK(contains(fixture.err.message, "nothing is written until a restart") && contains(fixture.err.message, fixture.path));
-		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("later")), ERR_INTERNAL);
+		CHECK(contains(fixture.err.message, "nothing is written until a restart") &&
+		      contains(fixture.err.message, fixture.path));
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("later")),
+			  ERR_INTERNAL);
 		CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "k"), "v");
 		CHECK(stat(log, &status) == 0 && status.st_size == 0);
 		/* also where the file comes back: nobody knows what was done to it */
@@ -366,7 +379,8 @@ static void count_up(struct fixture *fixture, int told)
 
 	fixture_create(fixture, store, ITEMS);
 	for (unsigned i = 1;; i++) {
-		if (fixture_put_alone(fixture, store, ITEMS, STR("count"), (struct str){(const char *)&i, sizeof(i)}) != OK ||
+		if (fixture_put_alone(fixture, store, ITEMS, STR("count"),
+				      (struct str){(const char *)&i, sizeof(i)}) != OK ||
 		    write(told, &i, sizeof(i)) != (ssize_t)sizeof(i))
 			_exit(1);
 	}
@@ -386,14 +400,16 @@ TEST(what_is_committed_survives_a_kill)
 			count_up(&fixture, told[1]);
 		}
 		close(told[1]);
-		while (last < kill_at && read(told[0], &last, sizeof(last)) == (ssize_t)sizeof(last))
+		while (last < kill_at &&
+		       read(told[0], &last, sizeof(last)) == (ssize_t)sizeof(last))
 			;
 		CHECK_INT(kill(child, SIGKILL), 0);
 		CHECK_INT(waitpid(child, NULL, 0), child);
 		while (read(told[0], &last, sizeof(last)) == (ssize_t)sizeof(last))
 			;
 		close(told[0]);
-		/* no lock is left, and the row has what was told, or one more that was not told any more */
+		/* no lock is left, and the row has what was told, or one more that was not told any
+		 * more */
 		struct store *store = fixture_open(&fixture);
 		struct str value = fixture_get_alone(&fixture, store, ITEMS, "count");
 		CHECK_INT(value.n, sizeof(kept));
@@ -405,7 +421,8 @@ TEST(what_is_committed_survives_a_kill)
 	}
 }
 
-/* Larger than the page cache: SQLite writes pages to the log before the commit, and the same ones again where they change once more. */
+/* Larger than the page cache: SQLite writes pages to the log before the commit, and the same ones
+ * again where they change once more. */
 static void commit_large(struct fixture *fixture)
 {
 	struct store *store = fixture_open(fixture);
@@ -417,7 +434,9 @@ static void commit_large(struct fixture *fixture)
 	for (unsigned i = 0; i < 400; i++) {
 		memset(value, i < 200 ? 'a' : 'b', sizeof(value));
 		snprintf(key, sizeof(key), "%u", i % 200);
-		CHECK_INT(store_put(txn, ITEMS, str_of(key), (struct str){value, sizeof(value)}, &fixture->err), OK);
+		CHECK_INT(store_put(txn, ITEMS, str_of(key), (struct str){value, sizeof(value)},
+				    &fixture->err),
+			  OK);
 	}
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 	_exit(test_failures != 0); /* nothing is closed: as a kill leaves it */
@@ -425,7 +444,8 @@ static void commit_large(struct fixture *fixture)
 
 TEST(a_commit_larger_than_the_cache_survives_a_kill)
 {
-	for (enum durability durability = DURABILITY_OFF; durability <= DURABILITY_FULL; durability++) {
+	for (enum durability durability = DURABILITY_OFF; durability <= DURABILITY_FULL;
+	     durability++) {
 		struct fixture fixture = fixture_new(false);
 		int status = -1;
 
@@ -466,19 +486,23 @@ TEST(creation_may_be_cut_short)
 		kill(child, SIGKILL);
 		CHECK_INT(waitpid(child, NULL, 0), child);
 		struct store *store = fixture_open(&fixture);
-		CHECK(!str_is_set(fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k")));
+		CHECK(!str_is_set(
+			fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k")));
 		store_close(store);
 		fixture_free(&fixture);
 	}
 }
 
-/* A journal of SQLite's that says: the file was empty (https://www.sqlite.org/fileformat.html#the_rollback_journal). */
+/* A journal of SQLite's that says: the file was empty
+ * (https://www.sqlite.org/fileformat.html#the_rollback_journal). */
 static void write_journal(struct fixture *fixture)
 {
 	static const unsigned char start[28] = {
 		0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7, /* magic */
-		0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3, 4,             /* pages: as many as there are; nonce */
-		0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0x10, 0,          /* the file's pages before; sector and page size */
+		0xFF, 0xFF, 0xFF, 0xFF, 1,    2,    3,    4, /* pages: as many as there are; nonce
+							      */
+		0,    0,    0,    0,    0,    0,    2,    0,    0,
+		0,    0x10, 0, /* the file's pages before; sector and page size */
 	};
 	char path[80], *bytes = memset(arena_bytes(fixture->arena, 512), 0, 512);
 
@@ -487,7 +511,8 @@ static void write_journal(struct fixture *fixture)
 	write_bytes(path, (struct str){bytes, 512});
 }
 
-/* The states that a kill leaves, by hand: the file has its size but no header yet; it has all, with the journal not yet deleted. */
+/* The states that a kill leaves, by hand: the file has its size but no header yet; it has all, with
+ * the journal not yet deleted. */
 TEST(a_creation_that_was_rolled_back)
 {
 	struct fixture fixture = fixture_new(false);
@@ -496,13 +521,17 @@ TEST(a_creation_that_was_rolled_back)
 
 	for (int has_header = 0; has_header < 2; has_header++) {
 		if (has_header)
-			run_outside(fixture.path, "PRAGMA application_id=1146703436; PRAGMA journal_mode=DELETE");
+			run_outside(fixture.path,
+				    "PRAGMA application_id=1146703436; PRAGMA journal_mode=DELETE");
 		else
 			write_bytes(fixture.path, (struct str){zeros, n});
 		write_journal(&fixture);
 		struct store *store = fixture_open(&fixture);
-		CHECK(!str_is_set(fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k")));
-		CHECK_INT(fixture_put_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"), STR("v")), OK);
+		CHECK(!str_is_set(
+			fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k")));
+		CHECK_INT(fixture_put_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"),
+					    STR("v")),
+			  OK);
 		store_close(store);
 		store = fixture_open(&fixture);
 		CHECK_STR(fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k"), "v");
@@ -512,7 +541,8 @@ TEST(a_creation_that_was_rolled_back)
 	fixture_free(&fixture);
 }
 
-/* SQLite rolls back by itself after such an error: nothing that follows in the transaction may be written on its own. */
+/* SQLite rolls back by itself after such an error: nothing that follows in the transaction may be
+ * written on its own. */
 TEST(a_disk_error_undoes_the_transaction)
 {
 	struct fixture fixture = fixture_new(false);
@@ -521,7 +551,8 @@ TEST(a_disk_error_undoes_the_transaction)
 	enum code code = OK;
 
 	memset(bytes, 'v', n);
-	fixture.options.cache_bytes = 64 * 1024; /* pages of an open transaction go to the log early */
+	fixture.options.cache_bytes =
+		64 * 1024; /* pages of an open transaction go to the log early */
 	struct store *store = fixture_open(&fixture);
 	fixture_create(&fixture, store, ITEMS);
 	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("before"), STR("1")), OK);
@@ -603,7 +634,8 @@ static void *write_in_steps(void *context)
 	steps_reach(other->steps, 4);
 	steps_wait(other->steps, 5);
 	txn = fixture_begin(&other->fixture, other->store, STORE_WRITE);
-	if (store_drop(txn, ITEMS, &other->fixture.err) != OK || store_commit(txn, &other->fixture.err) != OK)
+	if (store_drop(txn, ITEMS, &other->fixture.err) != OK ||
+	    store_commit(txn, &other->fixture.err) != OK)
 		other->code = ERR_INTERNAL;
 	steps_reach(other->steps, 6);
 	return NULL;
@@ -614,7 +646,10 @@ TEST(a_reader_sees_one_snapshot)
 	struct fixture fixture = fixture_new(false);
 	struct store *store = fixture_open(&fixture);
 	struct steps steps = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
-	struct other other = {.fixture = {.arena = arena_new(0)}, .store = store, .steps = &steps, .code = ERR_INTERNAL};
+	struct other other = {.fixture = {.arena = arena_new(0)},
+			      .store = store,
+			      .steps = &steps,
+			      .code = ERR_INTERNAL};
 	struct str value;
 	pthread_t thread;
 
@@ -638,7 +673,8 @@ TEST(a_reader_sees_one_snapshot)
 	CHECK_STR(fixture_list(&fixture, txn, ITEMS, NULL, NULL, false, 9), "a=new b=new ");
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	txn = fixture_begin(&fixture, store, STORE_READ);
-	CHECK_INT(store_get(txn, ITEMS, STR("a"), fixture.arena, &value, &fixture.err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(store_get(txn, ITEMS, STR("a"), fixture.arena, &value, &fixture.err),
+		  ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	CHECK_INT(pthread_join(thread, NULL), 0);
 	CHECK_INT(other.code, OK);
@@ -686,7 +722,8 @@ static void *add(void *context)
 			adder->code = store_get(txn, ITEMS, STR("y"), arena, &y, &err);
 		unsigned n = number_of(x) + 1, m = number_of(y) + 1;
 		if (adder->code == OK)
-			adder->code = store_put(txn, ITEMS, STR("x"), (struct str){(const char *)&n, sizeof(n)}, &err);
+			adder->code = store_put(txn, ITEMS, STR("x"),
+						(struct str){(const char *)&n, sizeof(n)}, &err);
 		if (adder->code == OK && (unsigned)i % 5 == adder->seed) {
 			store_abort(txn);
 			i--;
@@ -694,7 +731,8 @@ static void *add(void *context)
 			continue;
 		}
 		if (adder->code == OK)
-			adder->code = store_put(txn, ITEMS, STR("y"), (struct str){(const char *)&m, sizeof(m)}, &err);
+			adder->code = store_put(txn, ITEMS, STR("y"),
+						(struct str){(const char *)&m, sizeof(m)}, &err);
 		if (adder->code == OK)
 			adder->code = store_commit(txn, &err);
 		else
@@ -745,10 +783,13 @@ TEST(writers_are_serialised_and_readers_see_whole_transactions)
 		atomic_int running = 2;
 
 		fixture_create(&fixture, store, ITEMS);
-		/* two write, two read: on disk more threads than reader connections would wait for one */
+		/* two write, two read: on disk more threads than reader connections would wait for
+		 * one */
 		for (unsigned i = 0; i < THREADS; i++) {
 			adders[i] = (struct adder){store, &running, i, OK, false};
-			CHECK_INT(pthread_create(&threads[i], NULL, i < 2 ? add : watch, &adders[i]), 0);
+			CHECK_INT(
+				pthread_create(&threads[i], NULL, i < 2 ? add : watch, &adders[i]),
+				0);
 		}
 		for (unsigned i = 0; i < THREADS; i++) {
 			CHECK_INT(pthread_join(threads[i], NULL), 0);
@@ -863,7 +904,8 @@ TEST(a_reader_that_comes_late_does_not_open_another_file)
 	fixture_free(&fixture);
 }
 
-/* As a copy of a folder, or an archive: the file and its log have other inodes than those that the mark names. */
+/* As a copy of a folder, or an archive: the file and its log have other inodes than those that the
+ * mark names. */
 static void copy_file(struct fixture *fixture, const char *from, const char *to, const char *suffix)
 {
 	char source[96], target[96];
@@ -904,18 +946,26 @@ TEST(an_old_library_reads_no_log_from_elsewhere)
 TEST(the_library_has_a_version)
 {
 	CHECK_STR(str_of(sqlite_store_library_version()), sqlite3_libversion());
-	CHECK((sqlite3_libversion_number() < SQLITE_FLOOR_NUMBER) == (sqlite_store_library_note() != NULL));
+	CHECK((sqlite3_libversion_number() < SQLITE_FLOOR_NUMBER) ==
+	      (sqlite_store_library_note() != NULL));
 }
 
 TEST_MAIN(TEST_CASE(a_reader_that_comes_late_sees_what_is_committed),
-	  TEST_CASE(a_reader_that_comes_late_does_not_open_another_file), TEST_CASE(rows_survive_closing), TEST_CASE(a_new_file_is_for_its_owner_alone),
+	  TEST_CASE(a_reader_that_comes_late_does_not_open_another_file),
+	  TEST_CASE(rows_survive_closing), TEST_CASE(a_new_file_is_for_its_owner_alone),
 	  TEST_CASE(stores_in_memory_are_apart), TEST_CASE(an_empty_file_becomes_a_store),
-	  TEST_CASE(odd_names_are_files), TEST_CASE(a_newer_format_is_refused), TEST_CASE(a_newer_format_in_the_log_is_refused),
-	  TEST_CASE(foreign_files_are_refused), TEST_CASE(places_that_hold_no_file), TEST_CASE(a_damaged_file_is_one_clear_line),
-	  TEST_CASE(a_second_process_is_kept_out), TEST_CASE(a_second_process_is_kept_out_by_any_name),
-	  TEST_CASE(a_file_that_was_taken_away_is_not_written_to), TEST_CASE(a_store_in_memory_is_always_in_its_place), TEST_CASE(what_is_committed_survives_a_kill),
-	  TEST_CASE(a_commit_larger_than_the_cache_survives_a_kill), TEST_CASE(creation_may_be_cut_short),
-	  TEST_CASE(a_creation_that_was_rolled_back),
+	  TEST_CASE(odd_names_are_files), TEST_CASE(a_newer_format_is_refused),
+	  TEST_CASE(a_newer_format_in_the_log_is_refused), TEST_CASE(foreign_files_are_refused),
+	  TEST_CASE(places_that_hold_no_file), TEST_CASE(a_damaged_file_is_one_clear_line),
+	  TEST_CASE(a_second_process_is_kept_out),
+	  TEST_CASE(a_second_process_is_kept_out_by_any_name),
+	  TEST_CASE(a_file_that_was_taken_away_is_not_written_to),
+	  TEST_CASE(a_store_in_memory_is_always_in_its_place),
+	  TEST_CASE(what_is_committed_survives_a_kill),
+	  TEST_CASE(a_commit_larger_than_the_cache_survives_a_kill),
+	  TEST_CASE(creation_may_be_cut_short), TEST_CASE(a_creation_that_was_rolled_back),
 	  TEST_CASE(a_disk_error_undoes_the_transaction), TEST_CASE(a_reader_sees_one_snapshot),
-	  TEST_CASE(writers_are_serialised_and_readers_see_whole_transactions), TEST_CASE(more_readers_than_connections_wait_for_one),
-	  TEST_CASE(an_old_library_reads_no_log_from_elsewhere), TEST_CASE(the_library_has_a_version))
+	  TEST_CASE(writers_are_serialised_and_readers_see_whole_transactions),
+	  TEST_CASE(more_readers_than_connections_wait_for_one),
+	  TEST_CASE(an_old_library_reads_no_log_from_elsewhere),
+	  TEST_CASE(the_library_has_a_version))

@@ -1,9 +1,12 @@
 /*
- * Resets, checkpoints, snapshots and clones against a naive model that copies everything: random writes and changes of tables in three
- * namespaces, in memory, on disk, and by two processes in turn on one optimistic store. After each step that brings a state back, and after each restart, the tables of all namespaces must be what
- * the model says: items, sizes, stream records; and check_store finds nothing wrong with indexes, queues and streams.
+ * Resets, checkpoints, snapshots and clones against a naive model that copies everything: random
+ * writes and changes of tables in three namespaces, in memory, on disk, and by two processes in
+ * turn on one optimistic store. After each step that brings a state back, and after each restart,
+ * the tables of all namespaces must be what the model says: items, sizes, stream records; and
+ * check_store finds nothing wrong with indexes, queues and streams.
  *
- * STATE_STEPS and STATE_SEED are variables of the environment: `make state-model` runs 100,000 steps.
+ * STATE_STEPS and STATE_SEED are variables of the environment: `make state-model` runs 100,000
+ * steps.
  */
 #include <stdlib.h>
 
@@ -76,7 +79,9 @@ static unsigned from_environment(const char *name, unsigned usual)
 
 static struct ns ns_of(size_t space)
 {
-	static const char *const accounts[SPACES] = {"000000000000", "111111111111", "111111111111"}, *const regions[SPACES] = {"us-east-1", "us-east-1", "eu-west-1"};
+	static const char *const accounts[SPACES] = {"000000000000", "111111111111",
+						     "111111111111"},
+				 *const regions[SPACES] = {"us-east-1", "us-east-1", "eu-west-1"};
 
 	return (struct ns){str_of(accounts[space]), str_of(regions[space])};
 }
@@ -99,7 +104,8 @@ static void open_world(struct world *w)
 
 	for (int i = 0; i < 2 && w->db; i++) {
 		w->stores[i] = optimistic_open(w->db);
-		CHECK_INT(catalog_open(w->stores[i], &options, &w->catalogs[i], &w->fixture.err), OK);
+		CHECK_INT(catalog_open(w->stores[i], &options, &w->catalogs[i], &w->fixture.err),
+			  OK);
 	}
 	w->store = w->stores[0];
 	w->catalog = w->catalogs[0];
@@ -151,7 +157,8 @@ static const struct value *make_item(struct world *w, int key, int value)
 static struct table *get(struct world *w, size_t space, int table)
 {
 	struct table *found = NULL;
-	enum code code = catalog_get(w->catalog, ns_of(space), name_of(table), NOW, &found, &w->fixture.err);
+	enum code code =
+		catalog_get(w->catalog, ns_of(space), name_of(table), NOW, &found, &w->fixture.err);
 
 	CHECK(code == (w->spaces[space].tables[table].exists ? OK : ERR_RESOURCE_NOT_FOUND));
 	return code == OK ? found : NULL;
@@ -167,7 +174,8 @@ static void write_items(struct world *w, size_t space, int at)
 	for (unsigned i = 0; i < n && table; i++) {
 		int key = (int)((first + i) % KEYS), value = draw(4) == 0 ? 0 : (int)draw(40) + 1;
 
-		writes[i] = (struct write){.table = table, .kind = value ? WRITE_PUT : WRITE_DELETE};
+		writes[i] =
+			(struct write){.table = table, .kind = value ? WRITE_PUT : WRITE_DELETE};
 		if (value)
 			writes[i].item = make_item(w, key, value);
 		else
@@ -180,19 +188,25 @@ static void write_items(struct world *w, size_t space, int at)
 		model->values[key] = value;
 	}
 	if (table)
-		CHECK_INT(write_run(w->catalog, w->fixture.arena, writes, n, n > 1 ? WRITE_TRANSACTION : WRITE_ALONE, NULL, NOW, &w->fixture.err), OK);
+		CHECK_INT(write_run(w->catalog, w->fixture.arena, writes, n,
+				    n > 1 ? WRITE_TRANSACTION : WRITE_ALONE, NULL, NOW,
+				    &w->fixture.err),
+			  OK);
 	table_unref(table);
 }
 
 static struct index make_index(void)
 {
-	return (struct index){.name = STR("by-g"), .keys = {1, 1, {{STR("g"), TYPE_N}, {STR("v"), TYPE_N}}}, .projection = PROJECT_ALL};
+	return (struct index){.name = STR("by-g"),
+			      .keys = {1, 1, {{STR("g"), TYPE_N}, {STR("v"), TYPE_N}}},
+			      .projection = PROJECT_ALL};
 }
 
 static void add_stream(struct table *table)
 {
 	table->streams.v = ARENA_ARRAY(table->arena, struct stream, 1);
-	table->streams.v[0] = (struct stream){.label = STR("label"), .number = 1, .view = STREAM_NEW_IMAGE, .created_ms = NOW};
+	table->streams.v[0] = (struct stream){
+		.label = STR("label"), .number = 1, .view = STREAM_NEW_IMAGE, .created_ms = NOW};
 	table->streams.n = 1;
 	table->streams.view = STREAM_NEW_IMAGE;
 	table->streams.label = STR("label");
@@ -254,10 +268,12 @@ static void change_table(struct world *w, size_t space, int at)
 		change_index(next, model->has_index);
 	} else {
 		model->has_ttl = !model->has_ttl;
-		next->ttl = (struct table_ttl){.is_enabled = model->has_ttl, .attribute = STR("ttl"), .changed_ms = NOW};
+		next->ttl = (struct table_ttl){
+			.is_enabled = model->has_ttl, .attribute = STR("ttl"), .changed_ms = NOW};
 	}
 	CHECK_INT(catalog_replace(w->catalog, table, next, &w->fixture.err), OK);
-	CHECK_INT(backfill_run(w->catalog, ns_of(space), name_of(at), 100, NOW, &w->fixture.err), OK);
+	CHECK_INT(backfill_run(w->catalog, ns_of(space), name_of(at), 100, NOW, &w->fixture.err),
+		  OK);
 	table_unref(table);
 }
 
@@ -284,20 +300,30 @@ static void hear(struct telling *telling, const struct stream_entry *entry)
 	arena_free(arena);
 }
 
-static void verify_stream(struct world *w, const struct table *table, const struct model_table *model)
+static void verify_stream(struct world *w, const struct table *table,
+			  const struct model_table *model)
 {
 	struct stream_shard_page page = {.limit = 100};
 	struct telling telling = {0};
 	struct err *err = &w->fixture.err;
 
-	CHECK_INT(stream_read_shards(w->store, w->fixture.arena, table, &table->streams.v[0], NOW, &page, err), OK);
+	CHECK_INT(stream_read_shards(w->store, w->fixture.arena, table, &table->streams.v[0], NOW,
+				     &page, err),
+		  OK);
 	for (size_t i = 0; i < page.n; i++) {
-		struct stream_cursor cursor = {.table = table, .stream = &table->streams.v[0], .shard = page.shards[i].stamp, .now_ms = NOW};
+		struct stream_cursor cursor = {.table = table,
+					       .stream = &table->streams.v[0],
+					       .shard = page.shards[i].stamp,
+					       .now_ms = NOW};
 		struct stream_page entries = {.n = 1};
 
-		CHECK_INT(stream_read_start(w->store, w->fixture.arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, err), OK);
+		CHECK_INT(stream_read_start(w->store, w->fixture.arena, &cursor,
+					    STREAM_START_TRIM_HORIZON, 0, 0, err),
+			  OK);
 		while (entries.n > 0) {
-			CHECK_INT(stream_read_page(w->store, w->fixture.arena, &cursor, 1000, &entries, err), OK);
+			CHECK_INT(stream_read_page(w->store, w->fixture.arena, &cursor, 1000,
+						   &entries, err),
+				  OK);
 			for (size_t k = 0; k < entries.n; k++)
 				hear(&telling, &entries.v[k]);
 		}
@@ -306,7 +332,8 @@ static void verify_stream(struct world *w, const struct table *table, const stru
 	CHECK(telling.history == model->history);
 }
 
-static void verify_items(struct world *w, const struct table *table, const struct model_table *model)
+static void verify_items(struct world *w, const struct table *table,
+			 const struct model_table *model)
 {
 	struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct store_page page = {.n = 0};
@@ -315,14 +342,17 @@ static void verify_items(struct world *w, const struct table *table, const struc
 	int values[KEYS] = {0};
 
 	CHECK_INT(store_begin(w->store, STORE_READ, &txn, err), OK);
-	CHECK_INT(store_page(txn, table_items(table), &all, (struct store_bounds){0, 0}, w->fixture.arena, &page, err), OK);
+	CHECK_INT(store_page(txn, table_items(table), &all, (struct store_bounds){0, 0},
+			     w->fixture.arena, &page, err),
+		  OK);
 	store_abort(txn);
 	for (size_t i = 0; i < page.n; i++) {
 		struct value item;
 		int64_t key = 0, value = 0;
 
 		CHECK(image_decode(w->fixture.arena, page.v[i].value, &item));
-		CHECK(number_to_int(value_str(value_member(&item, STR("pk"))), &key) && key >= 0 && key < KEYS);
+		CHECK(number_to_int(value_str(value_member(&item, STR("pk"))), &key) && key >= 0 &&
+		      key < KEYS);
 		CHECK(number_to_int(value_str(value_member(&item, STR("v"))), &value));
 		values[key] = (int)value;
 	}
@@ -361,7 +391,8 @@ static void verify(struct world *w)
 {
 	struct check_report report = {.tell = complain};
 
-	/* a process knows what another one changed of the numbers when that has put it into the rows */
+	/* a process knows what another one changed of the numbers when that has put it into the
+	 * rows */
 	for (int i = 0; i < 2 && w->db; i++)
 		CHECK_INT(catalog_size_flush(w->catalogs[i], &w->fixture.err), OK);
 	for (size_t space = 0; space < SPACES; space++) {
@@ -370,7 +401,9 @@ static void verify(struct world *w)
 	}
 	if (++w->verified % 4 == 0) {
 		if (!w->db)
-			CHECK_INT(store_keyspaces_now(w->store, w->fixture.arena, &report.keyspaces, &w->fixture.err), OK);
+			CHECK_INT(store_keyspaces_now(w->store, w->fixture.arena, &report.keyspaces,
+						      &w->fixture.err),
+				  OK);
 		CHECK_INT(check_store(w->store, NULL, NOW, &report, &w->fixture.err), OK);
 		CHECK_INT(report.findings, 0);
 	}
@@ -386,7 +419,8 @@ static void mark(struct world *w, size_t space)
 	for (size_t i = 0; i < depth; i++)
 		is_there = is_there || w->stack[space][i].name == name;
 	checkpoint.name = name_of(name);
-	CHECK_INT(checkpoint_make(w->catalog, ns_of(space), &checkpoint, &w->fixture.err), is_there ? ERR_RESOURCE_IN_USE : OK);
+	CHECK_INT(checkpoint_make(w->catalog, ns_of(space), &checkpoint, &w->fixture.err),
+		  is_there ? ERR_RESOURCE_IN_USE : OK);
 	if (!is_there)
 		w->stack[space][w->depth[space]++] = (struct model_mark){name, w->spaces[space]};
 }
@@ -396,7 +430,8 @@ static void roll_back(struct world *w, size_t space)
 	size_t at = w->depth[space] ? draw((unsigned)w->depth[space]) : 0;
 	struct str extra;
 	int name = w->depth[space] ? w->stack[space][at].name : 0;
-	enum code code = checkpoint_rollback(w->catalog, ns_of(space), name_of(name), &extra, &w->fixture.err);
+	enum code code = checkpoint_rollback(w->catalog, ns_of(space), name_of(name), &extra,
+					     &w->fixture.err);
 
 	CHECK_INT(code, w->depth[space] ? OK : ERR_RESOURCE_NOT_FOUND);
 	if (code != OK)
@@ -412,8 +447,11 @@ static void forget(struct world *w, size_t space)
 
 	if (depth == 0)
 		return;
-	CHECK_INT(checkpoint_remove(w->catalog, ns_of(space), name_of(w->stack[space][at].name), &w->fixture.err), OK);
-	memmove(&w->stack[space][at], &w->stack[space][at + 1], (depth - at - 1) * sizeof(w->stack[space][at]));
+	CHECK_INT(checkpoint_remove(w->catalog, ns_of(space), name_of(w->stack[space][at].name),
+				    &w->fixture.err),
+		  OK);
+	memmove(&w->stack[space][at], &w->stack[space][at + 1],
+		(depth - at - 1) * sizeof(w->stack[space][at]));
 	w->depth[space]--;
 }
 
@@ -428,8 +466,12 @@ static void copy_by_file(struct world *w, size_t space, int name)
 	if (w->snapshots[space][name].name < 0 || w->snapshots[to][other].name >= 0)
 		return;
 	do {
-		CHECK_INT(snapshot_file_read(w->catalog, ns_of(space), name_of(name), cursor, &block, &cursor, &w->fixture.err), OK);
-		CHECK_INT(snapshot_file_write(w->catalog, ns_of(to), name_of(other), block, &is_done, &w->fixture.err), OK);
+		CHECK_INT(snapshot_file_read(w->catalog, ns_of(space), name_of(name), cursor,
+					     &block, &cursor, &w->fixture.err),
+			  OK);
+		CHECK_INT(snapshot_file_write(w->catalog, ns_of(to), name_of(other), block,
+					      &is_done, &w->fixture.err),
+			  OK);
 		CHECK_INT(is_done, !str_is_set(cursor));
 	} while (!is_done && test_failures == 0);
 	w->snapshots[to][other] = (struct model_mark){other, w->snapshots[space][name].state};
@@ -445,12 +487,15 @@ static void use_snapshot(struct world *w, size_t space)
 
 	switch (draw(4)) {
 	case 0:
-		CHECK_INT(snapshot_take(w->catalog, ns_of(space), &snapshot, &w->fixture.err), is_there ? ERR_RESOURCE_IN_USE : OK);
+		CHECK_INT(snapshot_take(w->catalog, ns_of(space), &snapshot, &w->fixture.err),
+			  is_there ? ERR_RESOURCE_IN_USE : OK);
 		if (!is_there)
 			*own = (struct model_mark){name, w->spaces[space]};
 		break;
 	case 1:
-		CHECK_INT(snapshot_restore(w->catalog, ns_of(space), name_of(name), &extra, &w->fixture.err), is_there ? OK : ERR_RESOURCE_NOT_FOUND);
+		CHECK_INT(snapshot_restore(w->catalog, ns_of(space), name_of(name), &extra,
+					   &w->fixture.err),
+			  is_there ? OK : ERR_RESOURCE_NOT_FOUND);
 		if (!is_there)
 			break;
 		w->spaces[space] = own->state;
@@ -460,7 +505,8 @@ static void use_snapshot(struct world *w, size_t space)
 		copy_by_file(w, space, name);
 		break;
 	default:
-		CHECK_INT(snapshot_remove(w->catalog, ns_of(space), name_of(name), &w->fixture.err), is_there ? OK : ERR_RESOURCE_NOT_FOUND);
+		CHECK_INT(snapshot_remove(w->catalog, ns_of(space), name_of(name), &w->fixture.err),
+			  is_there ? OK : ERR_RESOURCE_NOT_FOUND);
 		own->name = -1;
 	}
 }
@@ -469,7 +515,8 @@ static void clone_space(struct world *w, size_t space)
 {
 	size_t to = (space + 1 + draw(SPACES - 1)) % SPACES;
 	struct ns target = ns_of(to);
-	struct snapshot_clone copy = {.from = ns_of(space), .n = 1, .to = &target, .replaces = true};
+	struct snapshot_clone copy = {
+		.from = ns_of(space), .n = 1, .to = &target, .replaces = true};
 
 	CHECK_INT(snapshot_clone(w->catalog, &copy, &w->fixture.err), OK);
 	w->spaces[to] = w->spaces[space];
@@ -479,7 +526,8 @@ static void clone_space(struct world *w, size_t space)
 static void reset(struct world *w, size_t space)
 {
 	struct str name = name_of((int)draw(TABLES));
-	struct reset reset = {.keeps_tables = draw(3) > 0, .is_some = draw(2), .n = 1, .tables = &name};
+	struct reset reset = {
+		.keeps_tables = draw(3) > 0, .is_some = draw(2), .n = 1, .tables = &name};
 	bool is_there = false;
 
 	if (!reset.is_some)
@@ -490,10 +538,13 @@ static void reset(struct world *w, size_t space)
 		if (reset.is_some && !str_eq(name_of(at), name))
 			continue;
 		is_there = is_there || model->exists;
-		*model = (struct model_table){.exists = model->exists && reset.keeps_tables, .has_index = model->has_index, .has_stream = model->has_stream,
+		*model = (struct model_table){.exists = model->exists && reset.keeps_tables,
+					      .has_index = model->has_index,
+					      .has_stream = model->has_stream,
 					      .has_ttl = model->has_ttl};
 	}
-	CHECK_INT(reset_run(w->catalog, ns_of(space), &reset, &w->fixture.err), is_there || !reset.is_some ? OK : ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(reset_run(w->catalog, ns_of(space), &reset, &w->fixture.err),
+		  is_there || !reset.is_some ? OK : ERR_RESOURCE_NOT_FOUND);
 	if (!reset.is_some && !reset.keeps_tables)
 		w->depth[space] = 0;
 	verify(w);
@@ -556,7 +607,9 @@ static void leave_nothing(struct world *w, size_t at_first)
 
 		for (int name = 0; name < NAMES; name++) {
 			if (w->snapshots[space][name].name >= 0)
-				CHECK_INT(snapshot_remove(w->catalog, ns_of(space), name_of(name), &w->fixture.err), OK);
+				CHECK_INT(snapshot_remove(w->catalog, ns_of(space), name_of(name),
+							  &w->fixture.err),
+					  OK);
 		}
 		CHECK_INT(reset_run(w->catalog, ns_of(space), &all, &w->fixture.err), OK);
 	}
@@ -605,4 +658,5 @@ TEST(two_processes_are_what_the_model_says)
 	run(true, optimistic_db_new(), from_environment("STATE_STEPS", 1000 / TEST_SLOWNESS));
 }
 
-TEST_MAIN(TEST_CASE(memory_is_what_the_model_says), TEST_CASE(a_file_is_what_the_model_says), TEST_CASE(two_processes_are_what_the_model_says))
+TEST_MAIN(TEST_CASE(memory_is_what_the_model_says), TEST_CASE(a_file_is_what_the_model_says),
+	  TEST_CASE(two_processes_are_what_the_model_says))

@@ -1,6 +1,7 @@
 /*
- * The contract of store.h, which every backend keeps: the same tests over SQLite in memory, SQLite on disk, the tracing decorator, the tiny backend, and
- * PostgreSQL where there is one (store_fixture.h).
+ * The contract of store.h, which every backend keeps: the same tests over SQLite in memory, SQLite
+ * on disk, the tracing decorator, the tiny backend, and PostgreSQL where there is one
+ * (store_fixture.h).
  */
 #include "tests/tiny/tiny_store.h"
 #include "tests/unit/storage/store_fixture.h"
@@ -14,7 +15,9 @@ enum backend { MEMORY, DISK, TRACED, TINY, DATABASE, BACKEND_COUNT };
 static struct store *open_backend(enum backend backend, struct fixture *fixture)
 {
 	*fixture = fixture_new(backend != DISK);
-	struct store *store = backend == DATABASE ? fixture_open_database(fixture) : backend == TINY ? tiny_store_new() : fixture_open(fixture);
+	struct store *store = backend == DATABASE ? fixture_open_database(fixture)
+			      : backend == TINY   ? tiny_store_new()
+						  : fixture_open(fixture);
 
 	if (backend == TRACED)
 		store = trace_store_new(store);
@@ -31,18 +34,19 @@ static void close_backend(struct store *store, struct fixture *fixture)
 }
 
 /* Each test runs on each backend. */
-#define TEST_EACH(name)                                                           \
-	static void each_##name(struct fixture *fixture, struct store *store);    \
-	TEST(name)                                                                \
-	{                                                                         \
-		for (enum backend b = MEMORY; b < (fixture_database() ? BACKEND_COUNT : DATABASE); b++) { \
-			struct fixture fixture;                                   \
-			struct store *store = open_backend(b, &fixture);          \
-                                                                                  \
-			each_##name(&fixture, store);                             \
-			close_backend(store, &fixture);                           \
-		}                                                                 \
-	}                                                                         \
+#define TEST_EACH(name)                                                                            \
+	static void each_##name(struct fixture *fixture, struct store *store);                     \
+	TEST(name)                                                                                 \
+	{                                                                                          \
+		for (enum backend b = MEMORY; b < (fixture_database() ? BACKEND_COUNT : DATABASE); \
+		     b++) {                                                                        \
+			struct fixture fixture;                                                    \
+			struct store *store = open_backend(b, &fixture);                           \
+                                                                                                   \
+			each_##name(&fixture, store);                                              \
+			close_backend(store, &fixture);                                            \
+		}                                                                                  \
+	}                                                                                          \
 	static void each_##name(struct fixture *fixture, struct store *store)
 
 static void put_letters(struct fixture *fixture, struct store *store)
@@ -114,8 +118,10 @@ TEST_EACH(rows_come_in_byte_order)
 	put_letters(fixture, store);
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_READ);
 
-	CHECK_STR(fixture_list(fixture, txn, ITEMS, NULL, NULL, false, 99), "a=1 b=2 bb=3 d=4 \xFF=5 ");
-	CHECK_STR(fixture_list(fixture, txn, ITEMS, NULL, NULL, true, 99), "\xFF=5 d=4 bb=3 b=2 a=1 ");
+	CHECK_STR(fixture_list(fixture, txn, ITEMS, NULL, NULL, false, 99),
+		  "a=1 b=2 bb=3 d=4 \xFF=5 ");
+	CHECK_STR(fixture_list(fixture, txn, ITEMS, NULL, NULL, true, 99),
+		  "\xFF=5 d=4 bb=3 b=2 a=1 ");
 	CHECK_STR(fixture_list(fixture, txn, INDEX, NULL, NULL, false, 99), "");
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 }
@@ -173,10 +179,16 @@ static bool look_up(void *context, struct str key, struct str value)
 	struct str item, none;
 
 	(void)key;
-	CHECK_INT(store_get(look_up->txn, ITEMS, value, look_up->fixture->arena, &item, &look_up->fixture->err), OK);
-	CHECK_INT(store_get(look_up->txn, INDEX, STR("none"), look_up->fixture->arena, &none, &look_up->fixture->err), OK);
+	CHECK_INT(store_get(look_up->txn, ITEMS, value, look_up->fixture->arena, &item,
+			    &look_up->fixture->err),
+		  OK);
+	CHECK_INT(store_get(look_up->txn, INDEX, STR("none"), look_up->fixture->arena, &none,
+			    &look_up->fixture->err),
+		  OK);
 	CHECK(!str_is_set(none));
-	look_up->n += (size_t)snprintf(look_up->seen + look_up->n, sizeof(look_up->seen) - look_up->n, STR_FMT " ", STR_ARG(item));
+	look_up->n +=
+		(size_t)snprintf(look_up->seen + look_up->n, sizeof(look_up->seen) - look_up->n,
+				 STR_FMT " ", STR_ARG(item));
 	return true;
 }
 
@@ -208,7 +220,8 @@ static bool touch_many(void *context, struct str key, struct str value)
 	(void)key;
 	(void)value;
 	for (uint64_t table = 100; table < 700; table++) {
-		CHECK_INT(store_get(look_up->txn, KEYSPACE(table, PART_ITEMS), STR("k"), look_up->fixture->arena, &item, &look_up->fixture->err),
+		CHECK_INT(store_get(look_up->txn, KEYSPACE(table, PART_ITEMS), STR("k"),
+				    look_up->fixture->arena, &item, &look_up->fixture->err),
 			  OK);
 		CHECK_STR(item, "v");
 	}
@@ -227,7 +240,8 @@ TEST_EACH(many_keyspaces)
 	}
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 	put_letters(fixture, store);
-	struct look_up look = {.fixture = fixture, .txn = fixture_begin(fixture, store, STORE_READ)};
+	struct look_up look = {.fixture = fixture,
+			       .txn = fixture_begin(fixture, store, STORE_READ)};
 	CHECK_INT(scan_rows(look.txn, ITEMS, &all, touch_many, &look, &fixture->err), OK);
 	CHECK_INT(look.n, 5);
 	CHECK_INT(store_commit(look.txn, &fixture->err), OK);
@@ -246,10 +260,12 @@ TEST_EACH(abort_undoes_everything)
 	store_abort(txn);
 
 	txn = fixture_begin(fixture, store, STORE_READ);
-	CHECK_STR(fixture_list(fixture, txn, ITEMS, NULL, NULL, false, 99), "a=1 b=2 bb=3 d=4 \xFF=5 ");
+	CHECK_STR(fixture_list(fixture, txn, ITEMS, NULL, NULL, false, 99),
+		  "a=1 b=2 bb=3 d=4 \xFF=5 ");
 	CHECK_STR(fixture_list(fixture, txn, INDEX, NULL, NULL, false, 99), "");
 	struct str value;
-	CHECK_INT(store_get(txn, KEYSPACE(8, PART_ITEMS), STR("a"), fixture->arena, &value, &fixture->err),
+	CHECK_INT(store_get(txn, KEYSPACE(8, PART_ITEMS), STR("a"), fixture->arena, &value,
+			    &fixture->err),
 		  fixture->has_prefixes ? OK : ERR_RESOURCE_NOT_FOUND);
 	store_abort(txn);
 }
@@ -265,10 +281,12 @@ TEST_EACH(keyspaces_that_do_not_exist)
 	if (fixture->has_prefixes)
 		return;
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
-	CHECK_INT(store_get(txn, none, STR("k"), fixture->arena, &value, &fixture->err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(store_get(txn, none, STR("k"), fixture->arena, &value, &fixture->err),
+		  ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_put(txn, none, STR("k"), STR("v"), &fixture->err), ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_del(txn, none, STR("k"), &fixture->err), ERR_RESOURCE_NOT_FOUND);
-	CHECK_INT(scan_rows(txn, none, &all, listing_add, &listing, &fixture->err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(scan_rows(txn, none, &all, listing_add, &listing, &fixture->err),
+		  ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_stat(txn, none, &stat, &fixture->err), ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_drop(txn, none, &fixture->err), ERR_RESOURCE_NOT_FOUND);
 	/* the transaction is none the worse */
@@ -285,7 +303,8 @@ TEST_EACH(dropped_and_created_again)
 
 	CHECK_INT(store_drop(txn, ITEMS, &fixture->err), OK);
 	if (!fixture->has_prefixes)
-		CHECK_INT(store_put(txn, ITEMS, STR("a"), STR("lost"), &fixture->err), ERR_RESOURCE_NOT_FOUND);
+		CHECK_INT(store_put(txn, ITEMS, STR("a"), STR("lost"), &fixture->err),
+			  ERR_RESOURCE_NOT_FOUND);
 	CHECK_INT(store_create(txn, ITEMS, &fixture->err), OK);
 	CHECK(!str_is_set(fixture_get(fixture, txn, ITEMS, "a")));
 	fixture_put(fixture, txn, ITEMS, "a", "again");
@@ -297,7 +316,8 @@ TEST_EACH(dropped_and_created_again)
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 	txn = fixture_begin(fixture, store, STORE_READ);
 	struct str value;
-	CHECK_INT(store_get(txn, ITEMS, STR("a"), fixture->arena, &value, &fixture->err), fixture->has_prefixes ? OK : ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(store_get(txn, ITEMS, STR("a"), fixture->arena, &value, &fixture->err),
+		  fixture->has_prefixes ? OK : ERR_RESOURCE_NOT_FOUND);
 	CHECK_STR(fixture_list(fixture, txn, INDEX, NULL, NULL, false, 99), "");
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 }
@@ -306,7 +326,8 @@ TEST_EACH(what_exists_is_not_created_again)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
 
-	CHECK_INT(store_create(txn, ITEMS, &fixture->err), fixture->has_prefixes ? OK : ERR_INTERNAL);
+	CHECK_INT(store_create(txn, ITEMS, &fixture->err),
+		  fixture->has_prefixes ? OK : ERR_INTERNAL);
 	store_abort(txn);
 }
 
@@ -349,8 +370,11 @@ TEST_EACH(a_reader_does_not_write)
 	CHECK(!str_is_set(fixture_get_alone(fixture, store, ITEMS, "k")));
 }
 
-TEST_MAIN(TEST_CASE(closing_nothing_is_allowed), TEST_CASE(put_get_overwrite_delete), TEST_CASE(any_bytes_are_kept),
-	  TEST_CASE(rows_come_in_byte_order), TEST_CASE(ranges_are_half_open), TEST_CASE(a_visitor_stops_a_scan), TEST_CASE(get_inside_a_scan),
-	  TEST_CASE(many_keyspaces), TEST_CASE(abort_undoes_everything), TEST_CASE(keyspaces_that_do_not_exist),
-	  TEST_CASE(dropped_and_created_again), TEST_CASE(what_exists_is_not_created_again), TEST_CASE(stat_counts_rows_and_bytes),
-	  TEST_CASE(system_keyspaces_exist), TEST_CASE(a_reader_does_not_write))
+TEST_MAIN(TEST_CASE(closing_nothing_is_allowed), TEST_CASE(put_get_overwrite_delete),
+	  TEST_CASE(any_bytes_are_kept), TEST_CASE(rows_come_in_byte_order),
+	  TEST_CASE(ranges_are_half_open), TEST_CASE(a_visitor_stops_a_scan),
+	  TEST_CASE(get_inside_a_scan), TEST_CASE(many_keyspaces),
+	  TEST_CASE(abort_undoes_everything), TEST_CASE(keyspaces_that_do_not_exist),
+	  TEST_CASE(dropped_and_created_again), TEST_CASE(what_exists_is_not_created_again),
+	  TEST_CASE(stat_counts_rows_and_bytes), TEST_CASE(system_keyspaces_exist),
+	  TEST_CASE(a_reader_does_not_write))

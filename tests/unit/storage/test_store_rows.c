@@ -1,6 +1,7 @@
 /*
- * What store.h says of the calls for many rows, and of those that meet no conflict: the same tests over SQLite in memory, SQLite on disk, each decorator,
- * the store that many processes share, the tiny backend, and PostgreSQL where there is one (store_fixture.h).
+ * What store.h says of the calls for many rows, and of those that meet no conflict: the same tests
+ * over SQLite in memory, SQLite on disk, each decorator, the store that many processes share, the
+ * tiny backend, and PostgreSQL where there is one (store_fixture.h).
  */
 #include "storage/store/split/split_store.h"
 #include "storage/store/timed/timed_store.h"
@@ -52,19 +53,20 @@ static struct store *open_backend(enum backend backend, struct fixture *fixture)
 }
 
 /* Each test runs on each backend. */
-#define TEST_EACH(name)                                                           \
-	static void each_##name(struct fixture *fixture, struct store *store);    \
-	TEST(name)                                                                \
-	{                                                                         \
-		for (enum backend b = MEMORY; b < (fixture_database() ? BACKEND_COUNT : DATABASE); b++) { \
-			struct fixture fixture;                                   \
-			struct store *store = open_backend(b, &fixture);          \
-                                                                                  \
-			each_##name(&fixture, store);                             \
-			store_close(store);                                       \
-			fixture_free(&fixture);                                   \
-		}                                                                 \
-	}                                                                         \
+#define TEST_EACH(name)                                                                            \
+	static void each_##name(struct fixture *fixture, struct store *store);                     \
+	TEST(name)                                                                                 \
+	{                                                                                          \
+		for (enum backend b = MEMORY; b < (fixture_database() ? BACKEND_COUNT : DATABASE); \
+		     b++) {                                                                        \
+			struct fixture fixture;                                                    \
+			struct store *store = open_backend(b, &fixture);                           \
+                                                                                                   \
+			each_##name(&fixture, store);                                              \
+			store_close(store);                                                        \
+			fixture_free(&fixture);                                                    \
+		}                                                                                  \
+	}                                                                                          \
 	static void each_##name(struct fixture *fixture, struct store *store)
 
 static void put_letters(struct fixture *fixture, struct store_txn *txn)
@@ -81,44 +83,53 @@ static void commit(struct fixture *fixture, struct store_txn *txn)
 	CHECK_INT(store_commit(txn, &fixture->err), OK);
 }
 
-static void del_range(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace, const char *low, const char *high)
+static void del_range(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace,
+		      const char *low, const char *high)
 {
 	const struct store_range range = {str_of(low), str_of(high), false};
 
 	CHECK_INT(store_del_range(txn, keyspace, &range, &fixture->err), OK);
 }
 
-static void add(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace, const char *key, int64_t delta)
+static void add(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace,
+		const char *key, int64_t delta)
 {
 	CHECK_INT(store_add(txn, keyspace, str_of(key), delta, &fixture->err), OK);
 }
 
-static int64_t number(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace, const char *key)
+static int64_t number(struct fixture *fixture, struct store_txn *txn, struct keyspace keyspace,
+		      const char *key)
 {
 	return store_number(fixture_get(fixture, txn, keyspace, key));
 }
 
-static int64_t number_alone(struct fixture *fixture, struct store *store, struct keyspace keyspace, const char *key)
+static int64_t number_alone(struct fixture *fixture, struct store *store, struct keyspace keyspace,
+			    const char *key)
 {
 	return store_number(fixture_get_alone(fixture, store, keyspace, key));
 }
 
 /* "key=value ..." of one page, then what is_more says. */
-static struct str page_text(struct fixture *fixture, struct store_txn *txn, const struct store_range *range, size_t rows, size_t bytes)
+static struct str page_text(struct fixture *fixture, struct store_txn *txn,
+			    const struct store_range *range, size_t rows, size_t bytes)
 {
 	struct store_page page;
 	struct str text = STR("");
 
-	CHECK_INT(store_page(txn, ITEMS, range, (struct store_bounds){rows, bytes}, fixture->arena, &page, &fixture->err), OK);
+	CHECK_INT(store_page(txn, ITEMS, range, (struct store_bounds){rows, bytes}, fixture->arena,
+			     &page, &fixture->err),
+		  OK);
 	for (size_t i = 0; i < page.n; i++)
-		text = str_printf(fixture->arena, STR_FMT STR_FMT "=" STR_FMT " ", STR_ARG(text), STR_ARG(page.v[i].key), STR_ARG(page.v[i].value));
+		text = str_printf(fixture->arena, STR_FMT STR_FMT "=" STR_FMT " ", STR_ARG(text),
+				  STR_ARG(page.v[i].key), STR_ARG(page.v[i].value));
 	return page.is_more ? str_printf(fixture->arena, STR_FMT "...", STR_ARG(text)) : text;
 }
 
 TEST_EACH(a_page_ends_at_its_bounds)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
-	const struct store_range all = {STR_ABSENT, STR_ABSENT, false}, back = {STR_ABSENT, STR_ABSENT, true};
+	const struct store_range all = {STR_ABSENT, STR_ABSENT, false},
+				 back = {STR_ABSENT, STR_ABSENT, true};
 
 	put_letters(fixture, txn);
 	commit(fixture, txn);
@@ -170,17 +181,23 @@ TEST_EACH(pages_follow_each_other)
 	put_letters(fixture, txn);
 	CHECK_INT(store_put(txn, ITEMS, STR("b\0"), STR("after b"), &fixture->err), OK);
 	for (int reverse = 0; reverse < 2; reverse++) {
-		static const char *const keys[2][6] = {{"a", "b", "b\0", "bb", "d", "\xFF"}, {"\xFF", "d", "bb", "b\0", "b", "a"}};
+		static const char *const keys[2][6] = {{"a", "b", "b\0", "bb", "d", "\xFF"},
+						       {"\xFF", "d", "bb", "b\0", "b", "a"}};
 		struct store_range range = {STR_ABSENT, STR_ABSENT, reverse};
 
 		for (int i = 0; i < 6; i++) {
 			struct store_page page;
 
-			CHECK_INT(store_page(txn, ITEMS, &range, (struct store_bounds){1, 0}, fixture->arena, &page, &fixture->err), OK);
+			CHECK_INT(store_page(txn, ITEMS, &range, (struct store_bounds){1, 0},
+					     fixture->arena, &page, &fixture->err),
+				  OK);
 			CHECK_INT(page.n, 1);
 			CHECK(page.is_more);
 			CHECK_INT(memcmp(page.v[0].key.p, keys[reverse][i], page.v[0].key.n), 0);
-			CHECK_INT(page.v[0].key.n, keys[reverse][i][0] == 'b' && i == (reverse ? 3 : 2) ? 2 : strlen(keys[reverse][i]));
+			CHECK_INT(page.v[0].key.n,
+				  keys[reverse][i][0] == 'b' && i == (reverse ? 3 : 2)
+					  ? 2
+					  : strlen(keys[reverse][i]));
 			store_range_after(&range, &page, fixture->arena);
 		}
 		CHECK_STR(page_text(fixture, txn, &range, 1, 0), "");
@@ -223,10 +240,13 @@ TEST_EACH(any_bytes_lie_in_a_page)
 	CHECK_INT(store_put(txn, ITEMS, empty, zeros, &fixture->err), OK);
 	CHECK_INT(store_put(txn, ITEMS, STR("a"), empty, &fixture->err), OK);
 	CHECK_INT(store_put(txn, ITEMS, zeros, (struct str){large, n}, &fixture->err), OK);
-	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0}, fixture->arena, &page, &fixture->err), OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0}, fixture->arena, &page,
+			     &fixture->err),
+		  OK);
 	CHECK_INT(page.n, 3);
 	CHECK(str_is_set(page.v[0].key) && page.v[0].key.n == 0 && str_eq(page.v[0].value, zeros));
-	CHECK(str_eq(page.v[1].key, STR("a")) && str_is_set(page.v[1].value) && page.v[1].value.n == 0);
+	CHECK(str_eq(page.v[1].key, STR("a")) && str_is_set(page.v[1].value) &&
+	      page.v[1].value.n == 0);
 	CHECK(str_eq(page.v[2].key, zeros) && str_eq(page.v[2].value, (struct str){large, n}));
 	CHECK(!page.is_more);
 	store_abort(txn);
@@ -246,10 +266,13 @@ TEST_EACH(many_rows_of_many_keyspaces_at_once)
 		keys[i] = (struct store_key){keyspace, i % 3 ? STR("k") : STR("none")};
 	}
 	for (int is_committed = 0; is_committed < 2; is_committed++) {
-		CHECK_INT(store_get_many(txn, keys, 600, fixture->arena, values, &fixture->err), OK);
+		CHECK_INT(store_get_many(txn, keys, 600, fixture->arena, values, &fixture->err),
+			  OK);
 		for (size_t i = 0; i < 600; i++) {
 			CHECK_INT(str_is_set(values[i]), i % 3 != 0);
-			CHECK(str_eq(values[i], i % 3 == 0 ? STR("") : i % 2 ? STR("odd") : STR("")));
+			CHECK(str_eq(values[i], i % 3 == 0 ? STR("")
+						: i % 2    ? STR("odd")
+							   : STR("")));
 		}
 		if (!is_committed) {
 			commit(fixture, txn);
@@ -260,11 +283,13 @@ TEST_EACH(many_rows_of_many_keyspaces_at_once)
 	commit(fixture, txn);
 }
 
-/* Keyspaces of each kind: with a SQL table of their own, within a shared one, of small rows. Some keys come twice or have no row. */
+/* Keyspaces of each kind: with a SQL table of their own, within a shared one, of small rows. Some
+ * keys come twice or have no row. */
 TEST_EACH(many_rows_of_one_keyspace_at_once)
 {
 	enum { KEYS = 61 };
-	const struct keyspace keyspaces[] = {KEYSPACE(100, PART_ITEMS), KEYSPACE(100, PART_STREAM), KEYSPACE(100, PART_INDEX)};
+	const struct keyspace keyspaces[] = {KEYSPACE(100, PART_ITEMS), KEYSPACE(100, PART_STREAM),
+					     KEYSPACE(100, PART_INDEX)};
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
 	struct store_key keys[KEYS];
 	struct str values[KEYS];
@@ -273,16 +298,21 @@ TEST_EACH(many_rows_of_one_keyspace_at_once)
 	CHECK_INT(store_create(txn, keyspaces[1], &fixture->err), OK);
 	CHECK_INT(store_create_small(txn, keyspaces[2], &fixture->err), OK);
 	for (size_t i = 0; i < 3 * KEYS; i++)
-		fixture_put(fixture, txn, keyspaces[i % 3], str_printf(fixture->arena, "%zu", i / 3).p, i % 2 ? "odd" : "");
+		fixture_put(fixture, txn, keyspaces[i % 3],
+			    str_printf(fixture->arena, "%zu", i / 3).p, i % 2 ? "odd" : "");
 	for (size_t k = 0; k < 3; k++) {
 		for (size_t i = 0; i < KEYS; i++)
-			keys[i] = (struct store_key){keyspaces[k], str_printf(fixture->arena, "%zu", (KEYS - 1 - i) * 2 / 3 * 2)};
-		CHECK_INT(store_get_many(txn, keys, KEYS, fixture->arena, values, &fixture->err), OK);
+			keys[i] = (struct store_key){
+				keyspaces[k],
+				str_printf(fixture->arena, "%zu", (KEYS - 1 - i) * 2 / 3 * 2)};
+		CHECK_INT(store_get_many(txn, keys, KEYS, fixture->arena, values, &fixture->err),
+			  OK);
 		for (size_t i = 0; i < KEYS; i++) {
 			size_t row = (KEYS - 1 - i) * 2 / 3 * 2;
 
 			CHECK_INT(str_is_set(values[i]), row < KEYS);
-			CHECK(str_eq(values[i], row < KEYS && (row * 3 + k) % 2 ? STR("odd") : STR("")));
+			CHECK(str_eq(values[i],
+				     row < KEYS && (row * 3 + k) % 2 ? STR("odd") : STR("")));
 		}
 	}
 	commit(fixture, txn);
@@ -291,7 +321,8 @@ TEST_EACH(many_rows_of_one_keyspace_at_once)
 TEST_EACH(the_same_row_is_got_twice)
 {
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
-	const struct store_key keys[] = {{ITEMS, STR_INIT("b")}, {INDEX, STR_INIT("b")}, {ITEMS, STR_INIT("b")}};
+	const struct store_key keys[] = {
+		{ITEMS, STR_INIT("b")}, {INDEX, STR_INIT("b")}, {ITEMS, STR_INIT("b")}};
 	struct str values[3];
 
 	put_letters(fixture, txn);
@@ -307,8 +338,14 @@ TEST_EACH(ranges_are_deleted)
 	static const struct {
 		const char *low, *high, *left;
 	} cases[] = {
-		{"b", "d", "a=1 d=4 \xFF=5 "}, {"aa", "c", "a=1 d=4 \xFF=5 "}, {NULL, "bb", "bb=3 d=4 \xFF=5 "}, {"bb", NULL, "a=1 b=2 "},
-		{NULL, NULL, ""}, {"b", "b", "a=1 b=2 bb=3 d=4 \xFF=5 "}, {"d", "a", "a=1 b=2 bb=3 d=4 \xFF=5 "}, {"", "", "a=1 b=2 bb=3 d=4 \xFF=5 "},
+		{"b", "d", "a=1 d=4 \xFF=5 "},
+		{"aa", "c", "a=1 d=4 \xFF=5 "},
+		{NULL, "bb", "bb=3 d=4 \xFF=5 "},
+		{"bb", NULL, "a=1 b=2 "},
+		{NULL, NULL, ""},
+		{"b", "b", "a=1 b=2 bb=3 d=4 \xFF=5 "},
+		{"d", "a", "a=1 b=2 bb=3 d=4 \xFF=5 "},
+		{"", "", "a=1 b=2 bb=3 d=4 \xFF=5 "},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -355,8 +392,11 @@ TEST(numbers_have_8_bytes)
 		int64_t number;
 		struct str value;
 	} cases[] = {
-		{0, STR_INIT("\0\0\0\0\0\0\0\0")}, {1, STR_INIT("\0\0\0\0\0\0\0\1")}, {-1, STR_INIT("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF")},
-		{INT64_MAX, STR_INIT("\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF")}, {INT64_MIN, STR_INIT("\x80\0\0\0\0\0\0\0")},
+		{0, STR_INIT("\0\0\0\0\0\0\0\0")},
+		{1, STR_INIT("\0\0\0\0\0\0\0\1")},
+		{-1, STR_INIT("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF")},
+		{INT64_MAX, STR_INIT("\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF")},
+		{INT64_MIN, STR_INIT("\x80\0\0\0\0\0\0\0")},
 		{-256, STR_INIT("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0")},
 	};
 	char bytes[STORE_NUMBER_BYTES];
@@ -400,13 +440,15 @@ TEST_EACH(numbers_are_rows_like_others)
 	char bytes[STORE_NUMBER_BYTES];
 	struct store_page page;
 
-	CHECK_INT(store_put(txn, COUNTERS, STR("n"), store_number_value(5, bytes), &fixture->err), OK);
+	CHECK_INT(store_put(txn, COUNTERS, STR("n"), store_number_value(5, bytes), &fixture->err),
+		  OK);
 	add(fixture, txn, COUNTERS, "n", 1);
 	commit(fixture, txn);
 	txn = fixture_begin(fixture, store, STORE_WRITE);
 	add(fixture, txn, COUNTERS, "n", 1);
-	CHECK_INT(store_page(txn, COUNTERS, &(struct store_range){STR("n"), STR("o"), false}, (struct store_bounds){0, 0}, fixture->arena, &page,
-			     &fixture->err), OK);
+	CHECK_INT(store_page(txn, COUNTERS, &(struct store_range){STR("n"), STR("o"), false},
+			     (struct store_bounds){0, 0}, fixture->arena, &page, &fixture->err),
+		  OK);
 	CHECK_INT(page.n, 1);
 	CHECK_INT(store_number(page.v[0].value), 7);
 	CHECK_INT(store_del(txn, COUNTERS, STR("n"), &fixture->err), OK);
@@ -455,25 +497,30 @@ static struct str bytes_of(struct fixture *fixture, char byte, size_t n)
 /* Each value after each other: what one leaves behind must not be seen by the next. */
 TEST_EACH(values_of_any_length_follow_each_other)
 {
-	static const size_t lengths[] = {0, 1, 6, 7, 8, 9, 10, 90, 91, 92, 98, 99, 100, 101, 190, 191, 192, 291, 5000};
+	static const size_t lengths[] = {0,  1,  6,   7,   8,   9,   10,  90,  91,  92,
+					 98, 99, 100, 101, 190, 191, 192, 291, 5000};
 	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	const size_t n = sizeof(lengths) / sizeof(lengths[0]);
 
 	for (size_t i = 0; i < n * n; i++) {
-		struct str value = bytes_of(fixture, (char)i, lengths[i % 2 ? i / 2 % n : i / n]), found;
+		struct str value = bytes_of(fixture, (char)i, lengths[i % 2 ? i / 2 % n : i / n]),
+			   found;
 		struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
 		const struct store_key keys[] = {{ITEMS, STR_INIT("k")}, {ITEMS, STR_INIT("none")}};
 		struct str many[2];
 		struct store_page page;
 
 		CHECK_INT(store_put(txn, ITEMS, STR("k"), value, &fixture->err), OK);
-		CHECK_INT(store_get(txn, ITEMS, STR("k"), fixture->arena, &found, &fixture->err), OK);
+		CHECK_INT(store_get(txn, ITEMS, STR("k"), fixture->arena, &found, &fixture->err),
+			  OK);
 		CHECK(str_is_set(found) && str_eq(found, value));
 		commit(fixture, txn);
 		txn = fixture_begin(fixture, store, STORE_READ);
 		CHECK_INT(store_get_many(txn, keys, 2, fixture->arena, many, &fixture->err), OK);
 		CHECK(str_is_set(many[0]) && str_eq(many[0], value) && !str_is_set(many[1]));
-		CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0}, fixture->arena, &page, &fixture->err), OK);
+		CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0}, fixture->arena,
+				     &page, &fixture->err),
+			  OK);
 		CHECK(page.n == 1 && str_eq(page.v[0].value, value));
 		commit(fixture, txn);
 		arena_reset(fixture->arena);
@@ -483,24 +530,33 @@ TEST_EACH(values_of_any_length_follow_each_other)
 /* Keys that are prefixes of others, with zero bytes, and large values: each range takes its own. */
 TEST_EACH(large_values_go_with_their_ranges)
 {
-	static const struct str keys[] = {STR_INIT("a"), STR_INIT("a\0"), STR_INIT("a\0\0"), STR_INIT("a\0\1"), STR_INIT("a\1"), STR_INIT("a\xFF"), STR_INIT("b")};
+	static const struct str keys[] = {STR_INIT("a"),     STR_INIT("a\0"), STR_INIT("a\0\0"),
+					  STR_INIT("a\0\1"), STR_INIT("a\1"), STR_INIT("a\xFF"),
+					  STR_INIT("b")};
 	const size_t n = sizeof(keys) / sizeof(keys[0]);
 
 	for (size_t low = 0; low < n; low++) {
 		for (size_t high = low; high < n; high++) {
 			struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
-			const struct store_range all = {STR_ABSENT, STR_ABSENT, false}, some = {keys[low], keys[high], false};
+			const struct store_range all = {STR_ABSENT, STR_ABSENT, false},
+						 some = {keys[low], keys[high], false};
 			struct store_page page;
 			struct store_stat stat;
 
 			for (size_t i = 0; i < n; i++)
-				CHECK_INT(store_put(txn, ITEMS, keys[i], bytes_of(fixture, (char)i, 1000), &fixture->err), OK);
+				CHECK_INT(store_put(txn, ITEMS, keys[i],
+						    bytes_of(fixture, (char)i, 1000),
+						    &fixture->err),
+					  OK);
 			CHECK_INT(store_del_range(txn, ITEMS, &some, &fixture->err), OK);
-			CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0}, fixture->arena, &page, &fixture->err), OK);
+			CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 0},
+					     fixture->arena, &page, &fixture->err),
+				  OK);
 			CHECK_INT(page.n, n - (high - low));
 			for (size_t i = 0, k = 0; i < page.n; i++, k++) {
 				k = k == low ? high : k;
-				CHECK(str_eq(page.v[i].key, keys[k]) && str_eq(page.v[i].value, bytes_of(fixture, (char)k, 1000)));
+				CHECK(str_eq(page.v[i].key, keys[k]) &&
+				      str_eq(page.v[i].value, bytes_of(fixture, (char)k, 1000)));
 			}
 			CHECK_INT(store_del_range(txn, ITEMS, &all, &fixture->err), OK);
 			CHECK_INT(store_stat(txn, ITEMS, &stat, &fixture->err), OK);
@@ -519,8 +575,12 @@ TEST_EACH(pages_of_large_values_are_bounded)
 	struct store_page page;
 
 	for (int i = 0; i < 9; i++)
-		CHECK_INT(store_put(txn, ITEMS, str_printf(fixture->arena, "%d", i), bytes_of(fixture, 'v', 999), &fixture->err), OK);
-	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 3000}, fixture->arena, &page, &fixture->err), OK);
+		CHECK_INT(store_put(txn, ITEMS, str_printf(fixture->arena, "%d", i),
+				    bytes_of(fixture, 'v', 999), &fixture->err),
+			  OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){0, 3000}, fixture->arena,
+			     &page, &fixture->err),
+		  OK);
 	CHECK_INT(page.n, 3);
 	CHECK(page.is_more);
 	store_abort(txn);
@@ -604,8 +664,9 @@ TEST(what_follows_a_page_may_change)
 		bool is_reverse;
 		enum code code;
 	} cases[] = {
-		{"a", false, ERR_CONFLICT}, {"b", false, ERR_CONFLICT}, {"aa", false, ERR_CONFLICT}, {"bb", false, OK}, {"ba", false, OK},
-		{"d", true, ERR_CONFLICT}, {"z", true, ERR_CONFLICT}, {"bb", true, OK}, {"c", true, OK},
+		{"a", false, ERR_CONFLICT}, {"b", false, ERR_CONFLICT}, {"aa", false, ERR_CONFLICT},
+		{"bb", false, OK},          {"ba", false, OK},          {"d", true, ERR_CONFLICT},
+		{"z", true, ERR_CONFLICT},  {"bb", true, OK},           {"c", true, OK},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -613,7 +674,8 @@ TEST(what_follows_a_page_may_change)
 		const struct store_range all = {STR_ABSENT, STR_ABSENT, cases[i].is_reverse};
 		int64_t n;
 
-		CHECK_STR(page_text(&pair.fixture, pair.b, &all, 2, 0), cases[i].is_reverse ? "\xFF=5 d=4 ..." : "a=1 b=2 ...");
+		CHECK_STR(page_text(&pair.fixture, pair.b, &all, 2, 0),
+			  cases[i].is_reverse ? "\xFF=5 d=4 ..." : "a=1 b=2 ...");
 		fixture_put(&pair.fixture, pair.b, INDEX, "x", "1");
 		fixture_put(&pair.fixture, pair.a, ITEMS, cases[i].changed, "changed");
 		CHECK_INT(close_pair(&pair, &n), cases[i].code);
@@ -628,7 +690,9 @@ TEST(rows_got_together_are_read_one_by_one)
 		struct str values[2];
 		int64_t n;
 
-		CHECK_INT(store_get_many(pair.b, keys, 2, pair.fixture.arena, values, &pair.fixture.err), OK);
+		CHECK_INT(store_get_many(pair.b, keys, 2, pair.fixture.arena, values,
+					 &pair.fixture.err),
+			  OK);
 		CHECK(str_is_set(values[0]) && !str_is_set(values[1]));
 		fixture_put(&pair.fixture, pair.b, INDEX, "x", "1");
 		fixture_put(&pair.fixture, pair.a, ITEMS, is_read ? "c" : "b", "changed");
@@ -649,18 +713,23 @@ TEST(a_deleted_range_was_not_read)
 	CHECK_INT(close_pair(&pair, &n), OK);
 	struct fixture fixture = fixture_new(true);
 	struct store_txn *txn = fixture_begin(&fixture, store, STORE_READ);
-	CHECK_STR(fixture_list(&fixture, txn, ITEMS, NULL, NULL, false, 9), "a=1 bb=mine d=4 \xFF=5 ");
+	CHECK_STR(fixture_list(&fixture, txn, ITEMS, NULL, NULL, false, 9),
+		  "a=1 bb=mine d=4 \xFF=5 ");
 	commit(&fixture, txn);
 	store_close(store);
 	fixture_free(&fixture);
 }
 
-TEST_MAIN(TEST_CASE(a_page_ends_at_its_bounds), TEST_CASE(a_page_keeps_to_its_range), TEST_CASE(pages_follow_each_other),
-	  TEST_CASE(a_page_shows_what_its_transaction_wrote), TEST_CASE(any_bytes_lie_in_a_page), TEST_CASE(many_rows_of_many_keyspaces_at_once),
-	  TEST_CASE(many_rows_of_one_keyspace_at_once),
-	  TEST_CASE(the_same_row_is_got_twice), TEST_CASE(ranges_are_deleted), TEST_CASE(ranges_of_versions_are_deleted), TEST_CASE(numbers_have_8_bytes),
-	  TEST_CASE(numbers_are_added_to), TEST_CASE(numbers_are_rows_like_others), TEST_CASE(versions_are_added_to), TEST_CASE(readers_do_not_write),
-	  TEST_CASE(values_of_any_length_follow_each_other), TEST_CASE(large_values_go_with_their_ranges),
-	  TEST_CASE(pages_of_large_values_are_bounded), TEST_CASE(limits_are_stated), TEST_CASE(two_add_to_one_row),
-	  TEST_CASE(who_reads_the_number_meets_a_conflict),
-	  TEST_CASE(what_follows_a_page_may_change), TEST_CASE(rows_got_together_are_read_one_by_one), TEST_CASE(a_deleted_range_was_not_read))
+TEST_MAIN(TEST_CASE(a_page_ends_at_its_bounds), TEST_CASE(a_page_keeps_to_its_range),
+	  TEST_CASE(pages_follow_each_other), TEST_CASE(a_page_shows_what_its_transaction_wrote),
+	  TEST_CASE(any_bytes_lie_in_a_page), TEST_CASE(many_rows_of_many_keyspaces_at_once),
+	  TEST_CASE(many_rows_of_one_keyspace_at_once), TEST_CASE(the_same_row_is_got_twice),
+	  TEST_CASE(ranges_are_deleted), TEST_CASE(ranges_of_versions_are_deleted),
+	  TEST_CASE(numbers_have_8_bytes), TEST_CASE(numbers_are_added_to),
+	  TEST_CASE(numbers_are_rows_like_others), TEST_CASE(versions_are_added_to),
+	  TEST_CASE(readers_do_not_write), TEST_CASE(values_of_any_length_follow_each_other),
+	  TEST_CASE(large_values_go_with_their_ranges),
+	  TEST_CASE(pages_of_large_values_are_bounded), TEST_CASE(limits_are_stated),
+	  TEST_CASE(two_add_to_one_row), TEST_CASE(who_reads_the_number_meets_a_conflict),
+	  TEST_CASE(what_follows_a_page_may_change),
+	  TEST_CASE(rows_got_together_are_read_one_by_one), TEST_CASE(a_deleted_range_was_not_read))

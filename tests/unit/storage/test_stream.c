@@ -7,14 +7,17 @@
 #define SEEN_MAX 64
 
 /* Fills what UpdateTable would: another stream, enabled. */
-static void add_stream(struct table *table, enum stream_view view, const char *label, int64_t now_ms)
+static void add_stream(struct table *table, enum stream_view view, const char *label,
+		       int64_t now_ms)
 {
 	struct stream *streams = ARENA_ARRAY(table->arena, struct stream, table->streams.n + 1);
 
 	for (size_t i = 0; i < table->streams.n; i++)
 		streams[i] = table->streams.v[i];
-	streams[table->streams.n] =
-		(struct stream){.label = str_of(label), .number = table->streams.n + 1, .view = view, .created_ms = now_ms};
+	streams[table->streams.n] = (struct stream){.label = str_of(label),
+						    .number = table->streams.n + 1,
+						    .view = view,
+						    .created_ms = now_ms};
 	table->streams.v = streams;
 	table->streams.n++;
 	table->streams.view = view;
@@ -31,7 +34,8 @@ static struct data data_streamed(enum stream_view view, const struct catalog_opt
 	return d;
 }
 
-static enum code run(struct data *d, struct write *writes, size_t n, enum write_mode mode, int64_t now_ms)
+static enum code run(struct data *d, struct write *writes, size_t n, enum write_mode mode,
+		     int64_t now_ms)
 {
 	for (size_t i = 0; i < n; i++) {
 		writes[i].table = d->table;
@@ -54,7 +58,9 @@ static enum code put(struct data *d, int n, const char *v, int64_t now_ms)
 
 static enum code del(struct data *d, int n, int64_t now_ms)
 {
-	struct write write = {.kind = WRITE_DELETE, .key = data_item(d, "pk", "Sa", "sk", str_printf(d->arena, "N%d", n).p, NULL)};
+	struct write write = {
+		.kind = WRITE_DELETE,
+		.key = data_item(d, "pk", "Sa", "sk", str_printf(d->arena, "N%d", n).p, NULL)};
 
 	return run(d, &write, 1, WRITE_ALONE, now_ms);
 }
@@ -68,7 +74,8 @@ struct seen {
 	size_t sizes[SEEN_MAX];
 };
 
-static void see(struct seen *seen, const struct stream_record *record, const struct value *keys, size_t size)
+static void see(struct seen *seen, const struct stream_record *record, const struct value *keys,
+		size_t size)
 {
 	struct buf buf = buf_in(seen->arena);
 	struct value copy;
@@ -84,7 +91,8 @@ static void see(struct seen *seen, const struct stream_record *record, const str
 	seen->sizes[seen->n++] = size;
 }
 
-static enum code see_page(struct data *d, struct stream_cursor *cursor, size_t limit, struct seen *seen)
+static enum code see_page(struct data *d, struct stream_cursor *cursor, size_t limit,
+			  struct seen *seen)
 {
 	struct stream_page page;
 	enum code code = stream_read_page(d->store, d->arena, cursor, limit, &page, &d->err);
@@ -99,7 +107,8 @@ static struct stream_shard shard_at(struct data *d, size_t i, int64_t now_ms, si
 	struct stream_shard_page page = {.limit = 1000};
 	const struct stream *stream = &d->table->streams.v[d->table->streams.n - 1];
 
-	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, stream, now_ms, &page, &d->err), OK);
+	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, stream, now_ms, &page, &d->err),
+		  OK);
 	CHECK(!page.is_cut);
 	*n = page.n;
 	return i < page.n ? page.shards[i] : (struct stream_shard){0};
@@ -110,7 +119,9 @@ static struct stream_cursor cursor_of(struct data *d, size_t shard, int64_t now_
 	size_t n;
 
 	return (struct stream_cursor){
-		.table = d->table, .stream = &d->table->streams.v[d->table->streams.n - 1], .shard = shard_at(d, shard, now_ms, &n).stamp,
+		.table = d->table,
+		.stream = &d->table->streams.v[d->table->streams.n - 1],
+		.shard = shard_at(d, shard, now_ms, &n).stamp,
 		.now_ms = now_ms,
 	};
 }
@@ -125,7 +136,9 @@ static struct seen read_all(struct data *d, int64_t now_ms)
 	for (size_t i = 0; i < shards; i++) {
 		struct stream_cursor cursor = cursor_of(d, i, now_ms);
 
-		CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d->err), OK);
+		CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON,
+					    0, 0, &d->err),
+			  OK);
 		CHECK_INT(see_page(d, &cursor, 1000, &seen), OK);
 		CHECK_INT(cursor.is_at_end, i + 1 < shards);
 	}
@@ -224,7 +237,8 @@ TEST(a_view_keeps_what_it_says)
 TEST(what_changes_nothing_is_not_recorded)
 {
 	struct data d = data_streamed(STREAM_NEW_IMAGE, NULL);
-	struct write update = {.kind = WRITE_UPDATE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
+	struct write update = {.kind = WRITE_UPDATE,
+			       .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
 	struct write refused = {.kind = WRITE_PUT, .item = item_of(&d, 1, "N9")};
 
 	CHECK_INT(put(&d, 1, "N1", 5000), OK);
@@ -243,7 +257,8 @@ TEST(batches_and_transactions_are_recorded_in_order_or_not_at_all)
 {
 	struct data d = data_streamed(STREAM_NEW_IMAGE, NULL);
 	struct write batch[] = {
-		{.kind = WRITE_PUT, .item = item_of(&d, 1, "N1")}, {.kind = WRITE_PUT, .item = item_of(&d, 2, "N1")},
+		{.kind = WRITE_PUT, .item = item_of(&d, 1, "N1")},
+		{.kind = WRITE_PUT, .item = item_of(&d, 2, "N1")},
 		{.kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sa", "sk", "N3", NULL)},
 	};
 	struct write failing[] = {
@@ -252,7 +267,8 @@ TEST(batches_and_transactions_are_recorded_in_order_or_not_at_all)
 		 .condition = data_condition(&d, EXPR_CONDITION, "attribute_exists(pk)", NULL)},
 	};
 	struct write going[] = {
-		{.kind = WRITE_PUT, .item = item_of(&d, 4, "N1")}, {.kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)},
+		{.kind = WRITE_PUT, .item = item_of(&d, 4, "N1")},
+		{.kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)},
 	};
 
 	CHECK_INT(run(&d, batch, 3, WRITE_BATCH, 5000), OK);
@@ -307,7 +323,8 @@ TEST(shards_rotate_by_records_and_lose_nothing)
 	CHECK_INT(first.closed_ms, 5000);
 	CHECK_INT(first.end - first.start, 4); /* its own number and three records */
 	for (size_t i = 1; i < n; i++) {
-		struct stream_shard before = shard_at(&d, i - 1, 5000, &n), shard = shard_at(&d, i, 5000, &n);
+		struct stream_shard before = shard_at(&d, i - 1, 5000, &n),
+				    shard = shard_at(&d, i, 5000, &n);
 
 		CHECK(shard.parent == before.stamp && shard.stamp > before.stamp);
 		CHECK(shard.start == before.end);
@@ -321,8 +338,10 @@ TEST(a_rotation_in_a_transaction_that_fails_did_not_happen)
 	struct catalog_options options = {.rotation = {.records = 1}};
 	struct data d = data_streamed(STREAM_NEW_IMAGE, &options);
 	struct write failing[] = {
-		{.kind = WRITE_PUT, .item = item_of(&d, 3, "N1")}, {.kind = WRITE_PUT, .item = item_of(&d, 4, "N1")},
-		{.kind = WRITE_CHECK, .key = data_item(&d, "pk", "Sa", "sk", "N9", NULL),
+		{.kind = WRITE_PUT, .item = item_of(&d, 3, "N1")},
+		{.kind = WRITE_PUT, .item = item_of(&d, 4, "N1")},
+		{.kind = WRITE_CHECK,
+		 .key = data_item(&d, "pk", "Sa", "sk", "N9", NULL),
 		 .condition = data_condition(&d, EXPR_CONDITION, "attribute_exists(pk)", NULL)},
 	};
 	size_t n;
@@ -403,7 +422,8 @@ TEST(a_trimming_that_fails_is_done_by_the_next_write)
 		CHECK_INT(put(&d, 3, "N1", later), round ? ERR_INTERNAL : OK);
 		trace_store_fail(d.store, 0, OK);
 		for (enum trace_call call = TRACE_BEGIN; call < TRACE_ROW; call++)
-			calls += round || call == TRACE_ABORT ? 0 : trace_store_count(d.store, call);
+			calls +=
+				round || call == TRACE_ABORT ? 0 : trace_store_count(d.store, call);
 		CHECK_INT(rows(&d), round ? 3 : 2);
 		CHECK_INT(put(&d, 3, "N2", later), OK);
 		CHECK_INT(rows(&d), round ? 2 : 3); /* the shard, and the new records */
@@ -411,10 +431,12 @@ TEST(a_trimming_that_fails_is_done_by_the_next_write)
 	}
 }
 
-static enum code start(struct data *d, enum stream_start kind, uint64_t sequence, int64_t time_ms, int64_t now_ms, uint64_t *position)
+static enum code start(struct data *d, enum stream_start kind, uint64_t sequence, int64_t time_ms,
+		       int64_t now_ms, uint64_t *position)
 {
 	struct stream_cursor cursor = cursor_of(d, 0, now_ms);
-	enum code code = stream_read_start(d->store, d->arena, &cursor, kind, sequence, time_ms, &d->err);
+	enum code code =
+		stream_read_start(d->store, d->arena, &cursor, kind, sequence, time_ms, &d->err);
 
 	*position = cursor.position;
 	return code;
@@ -445,11 +467,15 @@ TEST(a_reader_starts_where_it_asks)
 	CHECK_INT(start(&d, STREAM_START_AT_SEQUENCE, 0, 0, 9000, &at), ERR_VALIDATION);
 	for (int64_t ms = 4000; ms <= 10000; ms += 500) {
 		CHECK_INT(start(&d, STREAM_START_AT_TIME, 0, ms, 10000, &at), OK);
-		CHECK_INT(ms <= 5000 ? at <= 2 : at == (uint64_t)(ms >= 9001 ? 7 : 2 + (ms - 5000 + 999) / 1000), true);
+		CHECK_INT(ms <= 5000
+				  ? at <= 2
+				  : at == (uint64_t)(ms >= 9001 ? 7 : 2 + (ms - 5000 + 999) / 1000),
+			  true);
 	}
 	struct stream_cursor wrong = cursor_of(&d, 0, 9000);
 	wrong.shard++;
-	CHECK_INT(stream_read_start(d.store, d.arena, &wrong, STREAM_START_LATEST, 0, 0, &d.err), ERR_RESOURCE_NOT_FOUND);
+	CHECK_INT(stream_read_start(d.store, d.arena, &wrong, STREAM_START_LATEST, 0, 0, &d.err),
+		  ERR_RESOURCE_NOT_FOUND);
 	CHECK_STR(d.err.message, "Requested resource not found: Shard does not exist");
 	data_free(&d);
 }
@@ -525,8 +551,11 @@ TEST(a_sweep_with_nothing_to_do_writes_nothing)
 		CHECK_INT(put(&d, i, "N1", 5000), OK);
 	trace_store_reset(d.store);
 	CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6000), &d.err), OK);
-	CHECK_INT(trace_store_count(d.store, TRACE_PUT) + trace_store_count(d.store, TRACE_DEL) + trace_store_count(d.store, TRACE_COMMIT), 0);
-	CHECK_INT(trace_store_count(d.store, TRACE_ROW), 3); /* the mark, the oldest record, the oldest shard */
+	CHECK_INT(trace_store_count(d.store, TRACE_PUT) + trace_store_count(d.store, TRACE_DEL) +
+			  trace_store_count(d.store, TRACE_COMMIT),
+		  0);
+	CHECK_INT(trace_store_count(d.store, TRACE_ROW),
+		  3); /* the mark, the oldest record, the oldest shard */
 	data_free(&d);
 }
 
@@ -537,7 +566,9 @@ static void rotate_or_put(struct data *d, bool has_record, int i)
 
 	d->arena = arena_new(0);
 	d->err = err_in(d->arena);
-	CHECK_INT(has_record ? put(d, i, "N1", 5000) : stream_rotate(d->store, d->table, 5000, &d->err), OK);
+	CHECK_INT(has_record ? put(d, i, "N1", 5000)
+			     : stream_rotate(d->store, d->table, 5000, &d->err),
+		  OK);
 	arena_free(d->arena);
 	d->arena = arena;
 	d->err = err_in(arena);
@@ -559,17 +590,20 @@ TEST(trimming_many_shards_is_linear)
 			rotate_or_put(&d, cases[c].per_shard > 0, i);
 		uint64_t before = rows(&d);
 		trace_store_reset(d.store);
-		CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6000 + STREAM_RETENTION_MS), &d.err), OK);
+		CHECK_INT(stream_sweep(d.catalog, TIMES_AT(6000 + STREAM_RETENTION_MS), &d.err),
+			  OK);
 		CHECK_INT(rows(&d), 1);
 		CHECK_INT(trace_store_count(d.store, TRACE_DEL), before - 1);
 		CHECK(trace_store_count(d.store, TRACE_ROW) <= before + before / 2);
 		CHECK(trace_store_count(d.store, TRACE_PUT) <= 10 + before / 100);
-		CHECK(trace_store_count(d.store, TRACE_DEL) <= 1000 * trace_store_count(d.store, TRACE_COMMIT));
+		CHECK(trace_store_count(d.store, TRACE_DEL) <=
+		      1000 * trace_store_count(d.store, TRACE_COMMIT));
 		data_free(&d);
 	}
 }
 
-/* One trimming of two records and two shards at most: what it deleted; whether it says that all is done. */
+/* One trimming of two records and two shards at most: what it deleted; whether it says that all is
+ * done. */
 static uint64_t trim(struct data *d, int64_t now_ms, bool *is_done)
 {
 	struct store_txn *txn;
@@ -653,7 +687,9 @@ TEST(a_page_of_shards_costs_what_it_returns)
 		struct stream_shard_page page = {.from = last + 1, .limit = 100};
 
 		trace_store_reset(d.store);
-		CHECK_INT(stream_read_shards(d.store, d.arena, d.table, stream, 6000, &page, &d.err), OK);
+		CHECK_INT(
+			stream_read_shards(d.store, d.arena, d.table, stream, 6000, &page, &d.err),
+			OK);
 		CHECK(trace_store_count(d.store, TRACE_ROW) <= 102);
 		CHECK_INT(page.n, 100);
 		for (size_t i = 0; i < page.n; i++) {
@@ -674,12 +710,16 @@ TEST(a_page_of_shards_costs_what_it_returns)
 	update(&d, on);
 	struct stream_shard_page page = {.limit = 100};
 	trace_store_reset(d.store);
-	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams.v[1], 7000, &page, &d.err), OK);
+	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams.v[1], 7000, &page,
+				     &d.err),
+		  OK);
 	CHECK_INT(page.n, 1);
 	CHECK(!page.is_cut);
 	CHECK(trace_store_count(d.store, TRACE_ROW) < 20);
 	page = (struct stream_shard_page){.from = last, .limit = 100};
-	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams.v[0], 7000, &page, &d.err), OK);
+	CHECK_INT(stream_read_shards(d.store, d.arena, d.table, &d.table->streams.v[0], 7000, &page,
+				     &d.err),
+		  OK);
 	CHECK_INT(page.n, 1);
 	CHECK(!page.is_cut);
 	data_free(&d);
@@ -708,7 +748,8 @@ TEST(a_year_of_writes_does_not_grow)
 		d.arena = arena;
 		d.err = err_in(arena);
 	}
-	CHECK(most <= 26 + 9); /* the records and shards of a day, and what the slack and the open shard add */
+	CHECK(most <= 26 + 9); /* the records and shards of a day, and what the slack and the open
+				  shard add */
 	CHECK_INT(read_all(&d, 1000 + (365 * 24 - 1) * HOUR_MS).n, 25);
 	data_free(&d);
 }
@@ -729,7 +770,9 @@ TEST(a_disabled_stream_is_readable_for_a_day)
 	CHECK_INT(shard.closed_ms, 6000);
 	struct stream_cursor cursor = cursor_of(&d, 0, 7000);
 	struct seen seen = {.arena = d.arena};
-	CHECK_INT(stream_read_start(d.store, d.arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d.err), OK);
+	CHECK_INT(stream_read_start(d.store, d.arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0,
+				    &d.err),
+		  OK);
 	CHECK_INT(see_page(&d, &cursor, 10, &seen), OK);
 	CHECK_INT(seen.n, 1);
 	CHECK(cursor.is_at_end);
@@ -788,7 +831,8 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 		struct catalog_options options = {0};
 		size_t n;
 
-		CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 6000, &deleted, &d.err), ERR_RESOURCE_NOT_FOUND);
+		CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("data"), 6000, &deleted, &d.err),
+			  ERR_RESOURCE_NOT_FOUND);
 		CHECK_INT(streamed(&d, &tables), 1);
 		table_unref(d.table);
 		d.table = tables[0];
@@ -797,7 +841,9 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 		CHECK_INT(n, 1);
 		struct stream_cursor cursor = cursor_of(&d, 0, 7000);
 		struct seen seen = {.arena = d.arena};
-		CHECK_INT(stream_read_start(d.store, d.arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d.err), OK);
+		CHECK_INT(stream_read_start(d.store, d.arena, &cursor, STREAM_START_TRIM_HORIZON, 0,
+					    0, &d.err),
+			  OK);
 		CHECK_INT(see_page(&d, &cursor, 10, &seen), OK);
 		CHECK_INT(seen.n, 1);
 		if (opened == 0) {
@@ -820,7 +866,8 @@ TEST(a_deleted_tables_stream_is_kept_for_a_day)
 	data_free(&d);
 }
 
-/* Whatever call fails: the write is there with its record, or neither is; and the next write goes on. */
+/* Whatever call fails: the write is there with its record, or neither is; and the next write goes
+ * on. */
 TEST(a_failing_store_leaves_item_and_record_alike)
 {
 	struct catalog_options options = {.rotation = {.records = 2}};
@@ -851,7 +898,8 @@ TEST(malformed_records_are_refused)
 	struct data d = data_streamed(STREAM_NEW_IMAGE, NULL);
 	struct stream_change change = {STR_ABSENT, data_image(&d, item_of(&d, 1, "N1")), false, 0};
 	struct stream_record record = stream_record_of(d.arena, d.table, &change, 5000), decoded;
-	struct str row = stream_record_encode(d.arena, &record), key = stream_shard_record_key(d.arena, 77);
+	struct str row = stream_record_encode(d.arena, &record),
+		   key = stream_shard_record_key(d.arena, 77);
 
 	CHECK(stream_record_decode(key, row, &decoded));
 	CHECK_INT(decoded.sequence, 77);
@@ -865,16 +913,24 @@ TEST(malformed_records_are_refused)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(a_change_is_an_insert_a_modify_or_a_remove), TEST_CASE(a_view_keeps_what_it_says),
-	  TEST_CASE(what_changes_nothing_is_not_recorded), TEST_CASE(batches_and_transactions_are_recorded_in_order_or_not_at_all),
-	  TEST_CASE(a_delete_by_the_service_says_so), TEST_CASE(shards_rotate_by_records_and_lose_nothing),
-	  TEST_CASE(a_rotation_in_a_transaction_that_fails_did_not_happen), TEST_CASE(shards_rotate_by_age_and_on_demand),
-	  TEST_CASE(trimming_goes_by_pages_of_shards),
-	  TEST_CASE(trimming_goes_on_after_any_change), TEST_CASE(writers_remember_their_stream),
-	  TEST_CASE(a_trimming_that_fails_is_done_by_the_next_write), TEST_CASE(a_reader_starts_where_it_asks), TEST_CASE(a_page_has_its_limits), TEST_CASE(records_are_trimmed_after_a_day),
-	  TEST_CASE(a_sweep_with_nothing_to_do_writes_nothing), TEST_CASE(a_year_of_writes_does_not_grow),
-	  TEST_CASE(trimming_many_shards_is_linear), TEST_CASE(writers_trim_many_shards_in_time_linear_in_what_they_delete),
+TEST_MAIN(TEST_CASE(a_change_is_an_insert_a_modify_or_a_remove),
+	  TEST_CASE(a_view_keeps_what_it_says), TEST_CASE(what_changes_nothing_is_not_recorded),
+	  TEST_CASE(batches_and_transactions_are_recorded_in_order_or_not_at_all),
+	  TEST_CASE(a_delete_by_the_service_says_so),
+	  TEST_CASE(shards_rotate_by_records_and_lose_nothing),
+	  TEST_CASE(a_rotation_in_a_transaction_that_fails_did_not_happen),
+	  TEST_CASE(shards_rotate_by_age_and_on_demand),
+	  TEST_CASE(trimming_goes_by_pages_of_shards), TEST_CASE(trimming_goes_on_after_any_change),
+	  TEST_CASE(writers_remember_their_stream),
+	  TEST_CASE(a_trimming_that_fails_is_done_by_the_next_write),
+	  TEST_CASE(a_reader_starts_where_it_asks), TEST_CASE(a_page_has_its_limits),
+	  TEST_CASE(records_are_trimmed_after_a_day),
+	  TEST_CASE(a_sweep_with_nothing_to_do_writes_nothing),
+	  TEST_CASE(a_year_of_writes_does_not_grow), TEST_CASE(trimming_many_shards_is_linear),
+	  TEST_CASE(writers_trim_many_shards_in_time_linear_in_what_they_delete),
 	  TEST_CASE(a_page_of_shards_costs_what_it_returns),
-	  TEST_CASE(a_disabled_stream_is_readable_for_a_day), TEST_CASE(a_deleted_tables_stream_is_kept_for_a_day),
+	  TEST_CASE(a_disabled_stream_is_readable_for_a_day),
+	  TEST_CASE(a_deleted_tables_stream_is_kept_for_a_day),
 	  TEST_CASE(the_stream_of_a_table_being_deleted_is_closed),
-	  TEST_CASE(a_failing_store_leaves_item_and_record_alike), TEST_CASE(malformed_records_are_refused))
+	  TEST_CASE(a_failing_store_leaves_item_and_record_alike),
+	  TEST_CASE(malformed_records_are_refused))

@@ -1,6 +1,7 @@
 /*
- * Streams with several open shards: whatever two processes do to a table, its shards replayed, children behind their parents and in any other order,
- * give the table, each change once; the log, where there is one, has all changes in one order.
+ * Streams with several open shards: whatever two processes do to a table, its shards replayed,
+ * children behind their parents and in any other order, give the table, each change once; the log,
+ * where there is one, has all changes in one order.
  */
 #include "storage/check.h"
 #include "storage/stream/change_log.h"
@@ -36,7 +37,11 @@ static void add_stream(struct table *table, uint32_t shards, const char *label, 
 	for (size_t i = 0; i < table->streams.n; i++)
 		streams[i] = table->streams.v[i];
 	streams[table->streams.n] = (struct stream){
-		.label = str_of(label), .number = table->streams.n + 1, .view = STREAM_NEW_AND_OLD_IMAGES, .created_ms = now_ms, .shards = shards,
+		.label = str_of(label),
+		.number = table->streams.n + 1,
+		.view = STREAM_NEW_AND_OLD_IMAGES,
+		.created_ms = now_ms,
+		.shards = shards,
 	};
 	table->streams.v = streams;
 	table->streams.n++;
@@ -45,7 +50,8 @@ static void add_stream(struct table *table, uint32_t shards, const char *label, 
 }
 
 /* Shards 0: the table has no stream. */
-static struct world world_new(const struct catalog_options *options, bool is_optimistic, uint32_t shards)
+static struct world world_new(const struct catalog_options *options, bool is_optimistic,
+			      uint32_t shards)
 {
 	struct table *table = data_table("data");
 
@@ -75,11 +81,14 @@ static void refresh(struct world *world, int64_t now_ms)
 		reset(d);
 		table_unref(d->table);
 		CHECK_INT(catalog_refresh(d->catalog, &d->err), OK);
-		CHECK_INT(catalog_get_current(d->catalog, DATA_NS, STR("data"), now_ms, &d->table, &d->err), OK);
+		CHECK_INT(catalog_get_current(d->catalog, DATA_NS, STR("data"), now_ms, &d->table,
+					      &d->err),
+			  OK);
 	}
 }
 
-static void change_table(struct world *world, void (*change)(struct table *table, int64_t now_ms), int64_t now_ms)
+static void change_table(struct world *world, void (*change)(struct table *table, int64_t now_ms),
+			 int64_t now_ms)
 {
 	struct data *d = &world->processes.of[0];
 	struct table *next = table_clone(d->table);
@@ -120,17 +129,24 @@ static void write_some(struct world *world, int process, int64_t now_ms)
 
 	reset(d);
 	for (size_t i = 0; i < n; i++) {
-		const char *pk = str_printf(d->arena, "Sp%u", (first + (unsigned)i * 5) % PARTITIONS).p, *sk = str_printf(d->arena, "N%u", dice(SORTS)).p;
+		const char *
+			pk = str_printf(d->arena, "Sp%u", (first + (unsigned)i * 5) % PARTITIONS).p,
+		       *sk = str_printf(d->arena, "N%u", dice(SORTS)).p;
 		bool is_put = dice(4) > 0;
 
-		writes[i] = (struct write){.kind = is_put ? WRITE_PUT : WRITE_DELETE, .table = d->table};
+		writes[i] = (struct write){.kind = is_put ? WRITE_PUT : WRITE_DELETE,
+					   .table = d->table};
 		if (is_put)
-			writes[i].item = data_item(d, "pk", pk, "sk", sk, "v", str_printf(d->arena, "N%d", ++world->value).p, NULL);
+			writes[i].item =
+				data_item(d, "pk", pk, "sk", sk, "v",
+					  str_printf(d->arena, "N%d", ++world->value).p, NULL);
 		else
 			writes[i].key = data_item(d, "pk", pk, "sk", sk, NULL);
 		CHECK_INT(write_prepare(d->arena, &writes[i], &d->err), OK);
 	}
-	CHECK_INT(write_run(d->catalog, d->arena, writes, n, WRITE_TRANSACTION, NULL, now_ms, &d->err), OK);
+	CHECK_INT(write_run(d->catalog, d->arena, writes, n, WRITE_TRANSACTION, NULL, now_ms,
+			    &d->err),
+		  OK);
 	for (size_t i = 0; i < n; i++)
 		world->changes += writes[i].kind == WRITE_PUT || str_is_set(writes[i].old_image);
 }
@@ -153,20 +169,27 @@ static struct replay replay_new(void)
 	return replay;
 }
 
-/* Each record goes on from the image that the one before it left, and a partition stays in one lane. */
-static void replay_one(struct replay *replay, const struct table *table, const struct stream_record *record)
+/* Each record goes on from the image that the one before it left, and a partition stays in one
+ * lane. */
+static void replay_one(struct replay *replay, const struct table *table,
+		       const struct stream_record *record)
 {
 	struct value keys;
 	int64_t sort = 0;
 
-	if (!stream_record_keys(replay->arena, table, record, &keys) || !number_to_int(value_str(&keys.members[1].value), &sort)) {
+	if (!stream_record_keys(replay->arena, table, record, &keys) ||
+	    !number_to_int(value_str(&keys.members[1].value), &sort)) {
 		replay->wrong++;
 		return;
 	}
-	unsigned partition = (unsigned)strtoul(str_copy(replay->arena, value_str(&keys.members[0].value)).p + 1, NULL, 10), lane = stream_lane_of(record->sequence) + 1;
+	unsigned partition = (unsigned)strtoul(
+			 str_copy(replay->arena, value_str(&keys.members[0].value)).p + 1, NULL,
+			 10),
+		 lane = stream_lane_of(record->sequence) + 1;
 	struct str *image = &replay->images[partition][sort];
 
-	replay->wrong += str_is_set(*image) != str_is_set(record->old_image) || (str_is_set(*image) && !str_eq(*image, record->old_image));
+	replay->wrong += str_is_set(*image) != str_is_set(record->old_image) ||
+			 (str_is_set(*image) && !str_eq(*image, record->old_image));
 	replay->wrong += replay->lanes[partition] != 0 && replay->lanes[partition] != lane;
 	replay->lanes[partition] = lane;
 	*image = str_copy(replay->arena, record->new_image);
@@ -181,9 +204,12 @@ static void replay_end(struct world *world, struct replay *replay, uint64_t chan
 	CHECK_INT(replay->n, changes);
 	for (int i = 0; i < PARTITIONS * SORTS; i++) {
 		struct str known = replay->images[i / SORTS][i % SORTS];
-		struct str image = data_get(d, data_item(d, "pk", str_printf(d->arena, "Sp%d", i / SORTS).p, "sk", str_printf(d->arena, "N%d", i % SORTS).p, NULL));
+		struct str image = data_get(
+			d, data_item(d, "pk", str_printf(d->arena, "Sp%d", i / SORTS).p, "sk",
+				     str_printf(d->arena, "N%d", i % SORTS).p, NULL));
 
-		CHECK(str_is_set(image) == str_is_set(known) && (!str_is_set(image) || str_eq(image, known)));
+		CHECK(str_is_set(image) == str_is_set(known) &&
+		      (!str_is_set(image) || str_eq(image, known)));
 	}
 	arena_free(replay->arena);
 }
@@ -192,22 +218,31 @@ static struct stream_shard_page shards_of(struct data *d, size_t stream, int64_t
 {
 	struct stream_shard_page page = {.limit = 10000};
 
-	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[stream], now_ms, &page, &d->err), OK);
+	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[stream],
+				     now_ms, &page, &d->err),
+		  OK);
 	CHECK(!page.is_cut);
 	return page;
 }
 
 /* A whole shard, in small pages. */
-static void replay_shard(struct data *d, size_t stream, const struct stream_shard *shard, int64_t now_ms, struct replay *replay)
+static void replay_shard(struct data *d, size_t stream, const struct stream_shard *shard,
+			 int64_t now_ms, struct replay *replay)
 {
-	struct stream_cursor cursor = {.table = d->table, .stream = &d->table->streams.v[stream], .shard = shard->stamp, .now_ms = now_ms};
+	struct stream_cursor cursor = {.table = d->table,
+				       .stream = &d->table->streams.v[stream],
+				       .shard = shard->stamp,
+				       .now_ms = now_ms};
 	struct stream_page page = {.n = 1};
 
-	CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d->err), OK);
+	CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0,
+				    &d->err),
+		  OK);
 	while (page.n > 0 && test_failures == 0) {
 		CHECK_INT(stream_read_page(d->store, d->arena, &cursor, 7, &page, &d->err), OK);
 		for (size_t i = 0; i < page.n; i++) {
-			replay->wrong += page.v[i].record.sequence <= shard->start || (shard->end && page.v[i].record.sequence >= shard->end);
+			replay->wrong += page.v[i].record.sequence <= shard->start ||
+					 (shard->end && page.v[i].record.sequence >= shard->end);
 			replay_one(replay, d->table, &page.v[i].record);
 		}
 	}
@@ -229,8 +264,10 @@ static void check_rows(struct world *world, int64_t now_ms)
 	CHECK_INT(report.findings, 0);
 }
 
-/* Shards newest partition last: by descending lanes, so that only the order within a lineage counts. Each child is behind its parent. */
-static void replay_stream(struct world *world, size_t stream, int64_t now_ms, uint64_t changes, unsigned shards)
+/* Shards newest partition last: by descending lanes, so that only the order within a lineage
+ * counts. Each child is behind its parent. */
+static void replay_stream(struct world *world, size_t stream, int64_t now_ms, uint64_t changes,
+			  unsigned shards)
 {
 	struct data *d = &world->processes.of[0];
 	struct replay replay = replay_new();
@@ -294,7 +331,11 @@ TEST(all_shards_together_give_the_table)
 
 			write_some(&world, process, START_MS + i - (int)dice(3));
 			if (dice(100) == 0)
-				CHECK_INT(stream_rotate(world.processes.of[process].store, world.processes.of[process].table, START_MS + i, &world.processes.of[process].err), OK);
+				CHECK_INT(stream_rotate(world.processes.of[process].store,
+							world.processes.of[process].table,
+							START_MS + i,
+							&world.processes.of[process].err),
+					  OK);
 		}
 		replay_stream(&world, 0, START_MS + STEPS, world.changes, SHARDS);
 		check_rows(&world, START_MS + STEPS);
@@ -302,7 +343,8 @@ TEST(all_shards_together_give_the_table)
 	}
 }
 
-/* A log begins at a table's first change; a stream with several shards comes, goes and comes again beside it. */
+/* A log begins at a table's first change; a stream with several shards comes, goes and comes again
+ * beside it. */
 TEST(the_log_has_all_changes_in_one_order_beside_a_stream)
 {
 	for (int is_optimistic = 0; is_optimistic < 2; is_optimistic++) {
@@ -324,7 +366,8 @@ TEST(the_log_has_all_changes_in_one_order_beside_a_stream)
 			write_some(&world, (int)dice(PROCESSES), START_MS + STEPS + i);
 		replay_log(&world);
 		check_rows(&world, START_MS + STEPS + 20);
-		struct stream_shard_page closed = shards_of(&world.processes.of[0], 0, START_MS + STEPS + 20);
+		struct stream_shard_page closed =
+			shards_of(&world.processes.of[0], 0, START_MS + STEPS + 20);
 		for (size_t i = 0; i < closed.n; i++)
 			CHECK(closed.shards[i].end > 0 && closed.shards[i].closed_ms > 0);
 		CHECK(world.changes > before);
@@ -386,7 +429,9 @@ TEST(each_shard_is_trimmed_after_a_day)
 		CHECK(had.v[lane] > stream_lane_base(lane) + 10);
 	struct arena *kept = arena_new(0);
 	for (unsigned lane = 0; lane <= SHARDS; lane++)
-		had.v = lane == 0 ? memcpy(ARENA_ARRAY(kept, uint64_t, SHARDS + 1), had.v, (SHARDS + 1) * sizeof(uint64_t)) : had.v;
+		had.v = lane == 0 ? memcpy(ARENA_ARRAY(kept, uint64_t, SHARDS + 1), had.v,
+					   (SHARDS + 1) * sizeof(uint64_t))
+				  : had.v;
 	change_table(&world, stream_of_three, START_MS + 3 * DAY_MS);
 	write_some(&world, 0, START_MS + 3 * DAY_MS + 1);
 	CHECK_INT(store_begin(d->store, STORE_READ, &txn, &d->err), OK);
@@ -399,7 +444,8 @@ TEST(each_shard_is_trimmed_after_a_day)
 	world_free(&world);
 }
 
-/* Of two that write partitions of different shards at the same moment, none meets the other; of the same shard, one does. */
+/* Of two that write partitions of different shards at the same moment, none meets the other; of the
+ * same shard, one does. */
 TEST(writers_of_different_shards_do_not_meet)
 {
 	struct catalog_options options = {0};
@@ -411,7 +457,8 @@ TEST(writers_of_different_shards_do_not_meet)
 		struct write write = {.kind = WRITE_PUT, .table = d->table};
 
 		reset(d);
-		write.item = data_item(d, "pk", str_printf(d->arena, "Sp%u", p).p, "sk", "N0", "v", "N1", NULL);
+		write.item = data_item(d, "pk", str_printf(d->arena, "Sp%u", p).p, "sk", "N0", "v",
+				       "N1", NULL);
 		CHECK_INT(write_prepare(d->arena, &write, &d->err), OK);
 		lanes[p] = stream_lane_for(d->table, stream_partition(write.row_key));
 		CHECK(lanes[p] >= 1 && lanes[p] <= SHARDS);
@@ -428,19 +475,28 @@ TEST(writers_of_different_shards_do_not_meet)
 				continue;
 			for (int i = 0; i < PROCESSES; i++) {
 				struct data *d = &world.processes.of[i];
-				struct stream_appends appends = {.rotation = &options.rotation, .now_ms = START_MS};
+				struct stream_appends appends = {.rotation = &options.rotation,
+								 .now_ms = START_MS};
 				struct buf row_key = buf_in(d->arena);
 
 				reset(d);
 				struct write write = {.kind = WRITE_PUT, .table = d->table};
-				write.item = data_item(d, "pk", str_printf(d->arena, "Sp%u", partitions[i]).p, "sk", "N0", "v", "N1", NULL);
+				write.item = data_item(
+					d, "pk", str_printf(d->arena, "Sp%u", partitions[i]).p,
+					"sk", "N0", "v", "N1", NULL);
 				CHECK_INT(write_prepare(d->arena, &write, &d->err), OK);
 				buf_add_str(&row_key, write.row_key);
 				struct stream_change change = {
-					STR_ABSENT, data_image(d, write.item), false, stream_partition(buf_str(&row_key)),
+					STR_ABSENT,
+					data_image(d, write.item),
+					false,
+					stream_partition(buf_str(&row_key)),
 				};
-				CHECK_INT(store_begin(d->store, STORE_WRITE, &txns[i], &d->err), OK);
-				CHECK_INT(stream_append(txns[i], d->arena, d->table, &change, &appends, &d->err), OK);
+				CHECK_INT(store_begin(d->store, STORE_WRITE, &txns[i], &d->err),
+					  OK);
+				CHECK_INT(stream_append(txns[i], d->arena, d->table, &change,
+							&appends, &d->err),
+					  OK);
 			}
 			for (int i = 0; i < PROCESSES; i++)
 				codes[i] = store_commit(txns[i], &world.processes.of[i].err);
@@ -451,5 +507,7 @@ TEST(writers_of_different_shards_do_not_meet)
 	world_free(&world);
 }
 
-TEST_MAIN(TEST_CASE(all_shards_together_give_the_table), TEST_CASE(the_log_has_all_changes_in_one_order_beside_a_stream),
-	  TEST_CASE(each_shard_is_trimmed_after_a_day), TEST_CASE(writers_of_different_shards_do_not_meet))
+TEST_MAIN(TEST_CASE(all_shards_together_give_the_table),
+	  TEST_CASE(the_log_has_all_changes_in_one_order_beside_a_stream),
+	  TEST_CASE(each_shard_is_trimmed_after_a_day),
+	  TEST_CASE(writers_of_different_shards_do_not_meet))

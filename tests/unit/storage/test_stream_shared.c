@@ -1,6 +1,7 @@
 /*
- * Streams of a table that two processes write: two catalogs on one store, SQLite's or the optimistic one. Whatever both do, a reader sees each
- * change once, in the order of commits, with times that rise.
+ * Streams of a table that two processes write: two catalogs on one store, SQLite's or the
+ * optimistic one. Whatever both do, a reader sees each change once, in the order of commits, with
+ * times that rise.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,11 +48,16 @@ static struct shared shared_new(const struct catalog_options *options, bool is_o
 
 	table->indexes.n = 0;
 	table->streams.v = ARENA_NEW(table->arena, struct stream);
-	table->streams.v[0] = (struct stream){.label = STR("first"), .number = 1, .view = STREAM_NEW_AND_OLD_IMAGES, .created_ms = START_MS};
+	table->streams.v[0] = (struct stream){.label = STR("first"),
+					      .number = 1,
+					      .view = STREAM_NEW_AND_OLD_IMAGES,
+					      .created_ms = START_MS};
 	table->streams.n = 1;
 	table->streams.view = STREAM_NEW_AND_OLD_IMAGES;
 	table->streams.label = STR("first");
-	return (struct shared){.processes = processes_new(options, is_optimistic, table, START_MS), .arena = arena_new(0), .latest_ms = START_MS};
+	return (struct shared){.processes = processes_new(options, is_optimistic, table, START_MS),
+			       .arena = arena_new(0),
+			       .latest_ms = START_MS};
 }
 
 static void shared_free(struct shared *shared)
@@ -60,7 +66,8 @@ static void shared_free(struct shared *shared)
 	arena_free(shared->arena);
 }
 
-/* Puts `n` values by one process in one transaction, which notes them once it is committed; or which a condition refuses. */
+/* Puts `n` values by one process in one transaction, which notes them once it is committed; or
+ * which a condition refuses. */
 static enum code put(struct shared *shared, int process, int n, bool is_refused, int64_t now_ms)
 {
 	struct data *d = &shared->processes.of[process];
@@ -71,17 +78,25 @@ static enum code put(struct shared *shared, int process, int n, bool is_refused,
 	arena_reset(d->arena);
 	d->err = err_in(d->arena);
 	for (int i = 0; i < n + is_refused; i++) {
-		const char *sk = str_printf(d->arena, "N%d", i < n ? (first + i) % ITEMS : ITEMS).p, *v = str_printf(d->arena, "N%d", first + i).p;
+		const char *sk = str_printf(d->arena, "N%d", i < n ? (first + i) % ITEMS : ITEMS).p,
+			   *v = str_printf(d->arena, "N%d", first + i).p;
 
-		writes[i] = (struct write){.kind = WRITE_PUT, .table = d->table, .item = data_item(d, "pk", "Sa", "sk", sk, "v", v, NULL)};
+		writes[i] =
+			(struct write){.kind = WRITE_PUT,
+				       .table = d->table,
+				       .item = data_item(d, "pk", "Sa", "sk", sk, "v", v, NULL)};
 		if (i == n)
-			writes[i].condition = data_condition(d, EXPR_CONDITION, "attribute_exists(pk)", NULL);
+			writes[i].condition =
+				data_condition(d, EXPR_CONDITION, "attribute_exists(pk)", NULL);
 		CHECK_INT(write_prepare(d->arena, &writes[i], &d->err), OK);
 	}
-	enum code code = write_run(d->catalog, d->arena, writes, (size_t)n + is_refused, WRITE_TRANSACTION, NULL, now_ms, &d->err);
+	enum code code = write_run(d->catalog, d->arena, writes, (size_t)n + is_refused,
+				   WRITE_TRANSACTION, NULL, now_ms, &d->err);
 	for (int i = 0; i < n && code == OK; i++) {
-		shared->changes = arena_room(shared->arena, shared->changes, shared->n, sizeof(*shared->changes));
-		shared->times_ms = arena_room(shared->arena, shared->times_ms, shared->n, sizeof(*shared->times_ms));
+		shared->changes = arena_room(shared->arena, shared->changes, shared->n,
+					     sizeof(*shared->changes));
+		shared->times_ms = arena_room(shared->arena, shared->times_ms, shared->n,
+					      sizeof(*shared->times_ms));
 		shared->changes[shared->n] = first + i;
 		shared->times_ms[shared->n++] = risen(shared, now_ms);
 	}
@@ -95,9 +110,11 @@ struct seen {
 	int wrong;
 };
 
-typedef void see_record(void *context, const struct stream_record *record, const struct value *keys);
+typedef void see_record(void *context, const struct stream_record *record,
+			const struct value *keys);
 
-static enum code see_page(struct data *d, struct stream_cursor *cursor, size_t limit, see_record *see, void *context)
+static enum code see_page(struct data *d, struct stream_cursor *cursor, size_t limit,
+			  see_record *see, void *context)
 {
 	struct stream_page page;
 	enum code code = stream_read_page(d->store, d->arena, cursor, limit, &page, &d->err);
@@ -114,8 +131,11 @@ static void see(void *context, const struct stream_record *record, const struct 
 	int64_t value = -1;
 
 	(void)keys;
-	seen->wrong += !image_get(seen->shared->processes.of[0].arena, record->new_image, STR("v"), &v) || !number_to_int(value_str(&v), &value);
-	seen->wrong += seen->n >= seen->shared->n || seen->shared->changes[seen->n] != value || record->created_ms != seen->shared->times_ms[seen->n];
+	seen->wrong +=
+		!image_get(seen->shared->processes.of[0].arena, record->new_image, STR("v"), &v) ||
+		!number_to_int(value_str(&v), &value);
+	seen->wrong += seen->n >= seen->shared->n || seen->shared->changes[seen->n] != value ||
+		       record->created_ms != seen->shared->times_ms[seen->n];
 	seen->wrong += record->sequence <= seen->sequence;
 	seen->sequence = record->sequence;
 	seen->n++;
@@ -140,13 +160,20 @@ static void check_shared(struct shared *shared, int64_t now_ms)
 	for (bool is_more = true; is_more; page.from++) {
 		arena_reset(d->arena);
 		d->err = err_in(d->arena);
-		CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0], now_ms, &page, &d->err), OK);
+		CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0],
+					     now_ms, &page, &d->err),
+			  OK);
 		is_more = page.n > 0 && test_failures == 0;
 		if (!is_more)
 			break;
 		page.from = page.shards[0].stamp;
-		struct stream_cursor cursor = {.table = d->table, .stream = &d->table->streams.v[0], .shard = page.from, .now_ms = now_ms};
-		CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d->err), OK);
+		struct stream_cursor cursor = {.table = d->table,
+					       .stream = &d->table->streams.v[0],
+					       .shard = page.from,
+					       .now_ms = now_ms};
+		CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON,
+					    0, 0, &d->err),
+			  OK);
 		for (size_t before = SIZE_MAX; before != seen.n;) {
 			before = seen.n;
 			CHECK_INT(see_page(d, &cursor, 1000, see, &seen), OK);
@@ -172,10 +199,12 @@ TEST(two_processes_append_in_one_order)
 	}
 }
 
-/* Times that jump: the processes' clocks differ by up to two hours, and all together they go on for many days. */
+/* Times that jump: the processes' clocks differ by up to two hours, and all together they go on for
+ * many days. */
 TEST(whatever_two_processes_do_no_change_is_lost)
 {
-	static const struct stream_rotation rotations[] = {{0, 0}, {1, 0}, {5, 0}, {0, 4 * 3600 * 1000}};
+	static const struct stream_rotation rotations[] = {
+		{0, 0}, {1, 0}, {5, 0}, {0, 4 * 3600 * 1000}};
 
 	for (size_t r = 0; r < 2 * sizeof(rotations) / sizeof(rotations[0]); r++) {
 		struct catalog_options options = {.rotation = rotations[r / 2]};
@@ -198,9 +227,11 @@ TEST(whatever_two_processes_do_no_change_is_lost)
 				risen(&shared, own_ms);
 			}
 			else if (what == 2)
-				CHECK_INT(put(&shared, process, 2, true, own_ms), ERR_TRANSACTION_CANCELED);
+				CHECK_INT(put(&shared, process, 2, true, own_ms),
+					  ERR_TRANSACTION_CANCELED);
 			else
-				CHECK_INT(put(&shared, process, 1 + (int)dice(3), false, own_ms), OK);
+				CHECK_INT(put(&shared, process, 1 + (int)dice(3), false, own_ms),
+					  OK);
 			if (step % 50 == 0)
 				check_shared(&shared, now_ms);
 		}
@@ -220,7 +251,8 @@ static void put_meanwhile(void *context)
 	struct meanwhile *meanwhile = context;
 
 	for (int i = 0; i < meanwhile->n; i++)
-		CHECK_INT(put(meanwhile->shared, meanwhile->process, 1, false, meanwhile->now_ms), OK);
+		CHECK_INT(put(meanwhile->shared, meanwhile->process, 1, false, meanwhile->now_ms),
+			  OK);
 }
 
 /* The commit of one is refused, and the other appends before it is run again. */
@@ -233,7 +265,8 @@ TEST(a_retry_takes_new_numbers)
 
 		CHECK_INT(put(&shared, 0, 1, false, START_MS), OK);
 		CHECK_INT(put(&shared, 1, 1, false, START_MS), OK);
-		trace_store_after(shared.processes.of[0].store, TRACE_COMMIT, put_meanwhile, &meanwhile);
+		trace_store_after(shared.processes.of[0].store, TRACE_COMMIT, put_meanwhile,
+				  &meanwhile);
 		trace_store_fail_next(shared.processes.of[0].store, TRACE_COMMIT, ERR_CONFLICT);
 		CHECK_INT(put(&shared, 0, 2, false, START_MS + 3), OK);
 		CHECK_INT(put(&shared, 1, 1, false, START_MS + 3), OK);
@@ -270,9 +303,15 @@ TEST(a_conflict_between_two_sweeps_harms_nobody)
 	for (int i = 0; i < 20; i++)
 		CHECK_INT(put(&shared, i % 2, 1, false, START_MS + i), OK);
 	trace_store_fail_next(shared.processes.of[0].store, TRACE_COMMIT, ERR_CONFLICT);
-	CHECK_INT(stream_sweep(shared.processes.of[0].catalog, TIMES_AT(now_ms), &shared.processes.of[0].err), OK);
-	CHECK_INT(stream_sweep(shared.processes.of[1].catalog, TIMES_AT(now_ms), &shared.processes.of[1].err), OK);
-	CHECK_INT(stream_sweep(shared.processes.of[0].catalog, TIMES_AT(now_ms), &shared.processes.of[0].err), OK);
+	CHECK_INT(stream_sweep(shared.processes.of[0].catalog, TIMES_AT(now_ms),
+			       &shared.processes.of[0].err),
+		  OK);
+	CHECK_INT(stream_sweep(shared.processes.of[1].catalog, TIMES_AT(now_ms),
+			       &shared.processes.of[1].err),
+		  OK);
+	CHECK_INT(stream_sweep(shared.processes.of[0].catalog, TIMES_AT(now_ms),
+			       &shared.processes.of[0].err),
+		  OK);
 	check_shared(&shared, now_ms);
 	CHECK_INT(put(&shared, 0, 1, false, now_ms), OK);
 	CHECK_INT(put(&shared, 1, 1, false, now_ms), OK);
@@ -290,7 +329,10 @@ TEST(a_deleted_tables_stream_is_dropped_by_either)
 
 		CHECK_INT(put(&shared, 0, 1, false, START_MS), OK);
 		CHECK_INT(put(&shared, 1, 1, false, START_MS), OK);
-		CHECK_INT(catalog_delete(shared.processes.of[way / 2].catalog, shared.processes.of[way / 2].table, START_MS + 1, &shared.processes.of[way / 2].err), OK);
+		CHECK_INT(catalog_delete(shared.processes.of[way / 2].catalog,
+					 shared.processes.of[way / 2].table, START_MS + 1,
+					 &shared.processes.of[way / 2].err),
+			  OK);
 		for (int i = 0; i < PROCESSES; i++) {
 			struct data *d = &shared.processes.of[i];
 
@@ -347,12 +389,17 @@ static void *write_at_random(void *context)
 		arena_reset(d->arena);
 		d->err = err_in(d->arena);
 		for (size_t k = 0; k < n; k++) {
-			const char *sk = str_printf(d->arena, "N%zu", (first + k) % ITEMS).p, *v = str_printf(d->arena, "N%d", worker->number * WRITES + i).p;
+			const char *sk = str_printf(d->arena, "N%zu", (first + k) % ITEMS).p,
+				   *v = str_printf(d->arena, "N%d", worker->number * WRITES + i).p;
 
-			writes[k] = (struct write){.kind = WRITE_PUT, .table = d->table, .item = data_item(d, "pk", "Sa", "sk", sk, "v", v, NULL)};
+			writes[k] = (struct write){
+				.kind = WRITE_PUT,
+				.table = d->table,
+				.item = data_item(d, "pk", "Sa", "sk", sk, "v", v, NULL)};
 			CHECK_INT(write_prepare(d->arena, &writes[k], &d->err), OK);
 		}
-		enum code code = write_run(d->catalog, d->arena, writes, n, WRITE_TRANSACTION, NULL, START_MS + i, &d->err);
+		enum code code = write_run(d->catalog, d->arena, writes, n, WRITE_TRANSACTION, NULL,
+					   START_MS + i, &d->err);
 		worker->done += code == OK ? (int)n : 0;
 		worker->unknown += code == ERR_STORE_UNKNOWN ? (int)n : 0;
 	}
@@ -368,12 +415,14 @@ static void note(void *context, const struct stream_record *record, const struct
 		worker->sequences[worker->n++] = record->sequence;
 }
 
-/* Reads shard after shard while others write; a shard that it read to its end it does not look at again. */
+/* Reads shard after shard while others write; a shard that it read to its end it does not look at
+ * again. */
 static void *follow(void *context)
 {
 	struct worker *worker = context;
 	struct data *d = &worker->data;
-	struct stream_cursor cursor = {.table = d->table, .stream = &d->table->streams.v[0], .now_ms = START_MS};
+	struct stream_cursor cursor = {
+		.table = d->table, .stream = &d->table->streams.v[0], .now_ms = START_MS};
 	bool is_last;
 
 	pthread_barrier_wait(worker->begin);
@@ -385,11 +434,17 @@ static void *follow(void *context)
 		arena_reset(d->arena);
 		d->err = err_in(d->arena);
 		if (cursor.shard == 0 || cursor.is_at_end) {
-			CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0], START_MS, &page, &d->err), OK);
+			CHECK_INT(stream_read_shards(d->store, d->arena, d->table,
+						     &d->table->streams.v[0], START_MS, &page,
+						     &d->err),
+				  OK);
 			if (page.n > 0) {
 				cursor.shard = page.shards[0].stamp;
 				cursor.is_at_end = false;
-				CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d->err), OK);
+				CHECK_INT(stream_read_start(d->store, d->arena, &cursor,
+							    STREAM_START_TRIM_HORIZON, 0, 0,
+							    &d->err),
+					  OK);
 			}
 		}
 		CHECK_INT(see_page(d, &cursor, 10, note, worker), OK);
@@ -412,10 +467,13 @@ static void replay(void *context, const struct stream_record *record, const stru
 	struct replay *replay = context;
 	int64_t item = 0;
 
-	replay->wrong += !number_to_int(value_str(&keys->members[1].value), &item) || item < 0 || item >= ITEMS;
+	replay->wrong += !number_to_int(value_str(&keys->members[1].value), &item) || item < 0 ||
+			 item >= ITEMS;
 	struct str *image = &replay->images[item];
-	replay->wrong += str_is_set(*image) != str_is_set(record->old_image) || (str_is_set(*image) && !str_eq(*image, record->old_image));
-	replay->wrong += replay->n >= replay->follower->n || replay->follower->sequences[replay->n] != record->sequence;
+	replay->wrong += str_is_set(*image) != str_is_set(record->old_image) ||
+			 (str_is_set(*image) && !str_eq(*image, record->old_image));
+	replay->wrong += replay->n >= replay->follower->n ||
+			 replay->follower->sequences[replay->n] != record->sequence;
 	*image = str_copy(replay->data->arena, record->new_image);
 	replay->n++;
 }
@@ -429,11 +487,18 @@ static void check_replay(struct shared *shared, const struct worker *workers)
 
 	for (int i = 0; i < ITEMS; i++)
 		all.images[i] = STR_ABSENT;
-	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0], START_MS, &page, &d->err), OK);
+	CHECK_INT(stream_read_shards(d->store, d->arena, d->table, &d->table->streams.v[0],
+				     START_MS, &page, &d->err),
+		  OK);
 	for (size_t i = 0; i < page.n; i++) {
-		struct stream_cursor cursor = {.table = d->table, .stream = &d->table->streams.v[0], .shard = page.shards[i].stamp, .now_ms = START_MS};
+		struct stream_cursor cursor = {.table = d->table,
+					       .stream = &d->table->streams.v[0],
+					       .shard = page.shards[i].stamp,
+					       .now_ms = START_MS};
 
-		CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON, 0, 0, &d->err), OK);
+		CHECK_INT(stream_read_start(d->store, d->arena, &cursor, STREAM_START_TRIM_HORIZON,
+					    0, 0, &d->err),
+			  OK);
 		CHECK_INT(see_page(d, &cursor, RECORDS_MAX, replay, &all), OK);
 	}
 	for (int i = 0; i < WRITERS; i++) {
@@ -443,9 +508,11 @@ static void check_replay(struct shared *shared, const struct worker *workers)
 	CHECK_INT(all.wrong, 0);
 	CHECK(all.n == all.follower->n && (int)all.n >= done && (int)all.n <= done + unknown);
 	for (int i = 0; i < ITEMS; i++) {
-		struct str image = data_get(d, data_item(d, "pk", "Sa", "sk", str_printf(d->arena, "N%d", i).p, NULL));
+		struct str image = data_get(
+			d, data_item(d, "pk", "Sa", "sk", str_printf(d->arena, "N%d", i).p, NULL));
 
-		CHECK(str_is_set(image) == str_is_set(all.images[i]) && (!str_is_set(image) || str_eq(image, all.images[i])));
+		CHECK(str_is_set(image) == str_is_set(all.images[i]) &&
+		      (!str_is_set(image) || str_eq(image, all.images[i])));
 	}
 }
 
@@ -464,7 +531,11 @@ TEST(writers_of_two_processes_race)
 	for (int r = 0; r < 4; r++) {
 		struct catalog_options options = {.rotation = rotations[r / 2]};
 		struct shared shared = shared_new(&options, true);
-		struct optimistic_faults faults = {.conflict = 50, .unavailable = 10, .unknown_done = 10, .unknown_lost = 10, .seed = (uint64_t)r};
+		struct optimistic_faults faults = {.conflict = 50,
+						   .unavailable = 10,
+						   .unknown_done = 10,
+						   .unknown_lost = 10,
+						   .seed = (uint64_t)r};
 		struct worker workers[WRITERS + 1] = {0};
 		atomic_bool is_over = false;
 		pthread_barrier_t begin;
@@ -475,11 +546,20 @@ TEST(writers_of_two_processes_race)
 		for (int i = 0; i < PROCESSES; i++)
 			pause_after_get(shared.processes.of[i].store);
 		for (int i = 0; i <= WRITERS; i++) {
-			workers[i] = (struct worker){.shared = &shared, .data = shared.processes.of[i % PROCESSES], .number = i, .seed = (uint64_t)i, .is_over = &is_over};
+			workers[i] = (struct worker){.shared = &shared,
+						     .data = shared.processes.of[i % PROCESSES],
+						     .number = i,
+						     .seed = (uint64_t)i,
+						     .is_over = &is_over};
 			workers[i].begin = &begin;
 			workers[i].data.arena = arena_new(1 << 20);
-			workers[i].sequences = i == WRITERS ? ARENA_ARRAY(shared.arena, uint64_t, RECORDS_MAX) : NULL;
-			CHECK_INT(pthread_create(&workers[i].thread, NULL, i < WRITERS ? write_at_random : follow, &workers[i]), 0);
+			workers[i].sequences =
+				i == WRITERS ? ARENA_ARRAY(shared.arena, uint64_t, RECORDS_MAX)
+					     : NULL;
+			CHECK_INT(pthread_create(&workers[i].thread, NULL,
+						 i < WRITERS ? write_at_random : follow,
+						 &workers[i]),
+				  0);
 		}
 		for (int i = 0; i < WRITERS; i++)
 			pthread_join(workers[i].thread, NULL);
@@ -496,7 +576,9 @@ TEST(writers_of_two_processes_race)
 	}
 }
 
-TEST_MAIN(TEST_CASE(two_processes_append_in_one_order), TEST_CASE(whatever_two_processes_do_no_change_is_lost),
+TEST_MAIN(TEST_CASE(two_processes_append_in_one_order),
+	  TEST_CASE(whatever_two_processes_do_no_change_is_lost),
 	  TEST_CASE(a_retry_takes_new_numbers), TEST_CASE(an_append_verifies_by_one_row),
-	  TEST_CASE(writers_of_two_processes_race), TEST_CASE(a_deleted_tables_stream_is_dropped_by_either),
+	  TEST_CASE(writers_of_two_processes_race),
+	  TEST_CASE(a_deleted_tables_stream_is_dropped_by_either),
 	  TEST_CASE(a_conflict_between_two_sweeps_harms_nobody))

@@ -50,7 +50,8 @@ TEST(writers_are_observed_and_readers_are_not)
 TEST(around_another_decorator)
 {
 	struct fixture fixture = fixture_new(true);
-	struct store *traced = trace_store_new(fixture_open(&fixture)), *store = open_timed(&fixture, traced);
+	struct store *traced = trace_store_new(fixture_open(&fixture)),
+		     *store = open_timed(&fixture, traced);
 	struct store_txn *txn;
 
 	trace_store_fail(traced, 1, ERR_INTERNAL);
@@ -77,7 +78,8 @@ static void count_layer(void *context, enum timed_step step, uint64_t ns)
 #define LAYERS 3
 
 /* Each layer is of one of two kinds, by the bits of `kinds`: the innermost is the lowest. */
-static struct store *stack(struct store *store, unsigned kinds, struct store **traced, struct layer *layers)
+static struct store *stack(struct store *store, unsigned kinds, struct store **traced,
+			   struct layer *layers)
 {
 	for (unsigned i = 0; i < LAYERS; i++) {
 		traced[i] = NULL;
@@ -89,13 +91,15 @@ static struct store *stack(struct store *store, unsigned kinds, struct store **t
 	return store;
 }
 
-/* In whatever order they are stacked each sees every call once, and what is read and written is right. */
+/* In whatever order they are stacked each sees every call once, and what is read and written is
+ * right. */
 TEST(decorators_stack_in_any_order)
 {
 	for (unsigned kinds = 0; kinds < 1 << LAYERS; kinds++) {
 		struct fixture fixture = fixture_new(true);
 		struct layer layers[LAYERS] = {0};
-		struct store *traced[LAYERS], *store = stack(fixture_open(&fixture), kinds, traced, layers);
+		struct store *traced[LAYERS],
+			*store = stack(fixture_open(&fixture), kinds, traced, layers);
 		struct store_usage usage;
 
 		fixture_create(&fixture, store, ITEMS);
@@ -106,8 +110,12 @@ TEST(decorators_stack_in_any_order)
 		store_abort(txn);
 		CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "a"), "1");
 		for (unsigned i = 0; i < LAYERS; i++) {
-			CHECK_INT(traced[i] ? trace_store_count(traced[i], TRACE_BEGIN) : layers[i].counts[TIMED_BEGIN], traced[i] ? 5 : 3);
-			CHECK_INT(traced[i] ? trace_store_count(traced[i], TRACE_COMMIT) : layers[i].counts[TIMED_COMMIT], traced[i] ? 4 : 2);
+			CHECK_INT(traced[i] ? trace_store_count(traced[i], TRACE_BEGIN)
+					    : layers[i].counts[TIMED_BEGIN],
+				  traced[i] ? 5 : 3);
+			CHECK_INT(traced[i] ? trace_store_count(traced[i], TRACE_COMMIT)
+					    : layers[i].counts[TIMED_COMMIT],
+				  traced[i] ? 4 : 2);
 		}
 		CHECK_INT(store_check(store, &fixture.err), OK);
 		store_usage(store, &usage);
@@ -118,4 +126,5 @@ TEST(decorators_stack_in_any_order)
 	}
 }
 
-TEST_MAIN(TEST_CASE(writers_are_observed_and_readers_are_not), TEST_CASE(around_another_decorator), TEST_CASE(decorators_stack_in_any_order))
+TEST_MAIN(TEST_CASE(writers_are_observed_and_readers_are_not), TEST_CASE(around_another_decorator),
+	  TEST_CASE(decorators_stack_in_any_order))

@@ -40,16 +40,18 @@ TEST(counts_by_call_and_keyspace)
 	CHECK_INT(store_stat(txn, ITEMS, &stat, &fixture.err), OK);
 	fixture_list(&fixture, txn, ITEMS, NULL, NULL, false, 99);
 	CHECK_INT(store_get_many(txn, keys, 2, fixture.arena, values, &fixture.err), OK);
-	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){1, 0}, fixture.arena, &page, &fixture.err), OK);
+	CHECK_INT(store_page(txn, ITEMS, &all, (struct store_bounds){1, 0}, fixture.arena, &page,
+			     &fixture.err),
+		  OK);
 	CHECK_INT(store_del_range(txn, INDEX, &all, &fixture.err), OK);
 	CHECK_INT(store_add(txn, COUNTERS, STR("n"), 1, &fixture.err), OK);
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	store_abort(fixture_begin(&fixture, store, STORE_READ));
 
 	static const uint64_t expected[TRACE_CALL_COUNT] = {
-		[TRACE_BEGIN] = 2, [TRACE_COMMIT] = 1, [TRACE_ABORT] = 1, [TRACE_STAT] = 1, [TRACE_GET] = 1,
-		[TRACE_PUT] = 3, [TRACE_DEL] = 1, [TRACE_GET_MANY] = 1,
-		[TRACE_PAGE] = 2, [TRACE_DEL_RANGE] = 1, [TRACE_ADD] = 1, [TRACE_ROW] = 3,
+		[TRACE_BEGIN] = 2, [TRACE_COMMIT] = 1,    [TRACE_ABORT] = 1, [TRACE_STAT] = 1,
+		[TRACE_GET] = 1,   [TRACE_PUT] = 3,       [TRACE_DEL] = 1,   [TRACE_GET_MANY] = 1,
+		[TRACE_PAGE] = 2,  [TRACE_DEL_RANGE] = 1, [TRACE_ADD] = 1,   [TRACE_ROW] = 3,
 	};
 	for (enum trace_call call = 0; call < TRACE_CALL_COUNT; call++)
 		CHECK_INT(trace_store_count(store, call), expected[call]);
@@ -74,7 +76,9 @@ TEST(more_keyspaces_than_are_counted_one_by_one)
 	struct str value;
 
 	for (uint64_t table = 1000; table < 1300; table++)
-		CHECK_INT(store_get(txn, KEYSPACE(table, 0), STR("k"), fixture.arena, &value, &fixture.err), ERR_RESOURCE_NOT_FOUND);
+		CHECK_INT(store_get(txn, KEYSPACE(table, 0), STR("k"), fixture.arena, &value,
+				    &fixture.err),
+			  ERR_RESOURCE_NOT_FOUND);
 	store_abort(txn);
 	CHECK_INT(trace_store_count(store, TRACE_GET), 300);
 	CHECK_INT(trace_store_count_in(store, TRACE_GET, KEYSPACE(1000, 0)), 1);
@@ -106,7 +110,8 @@ static enum code move_row(struct fixture *fixture, struct store *store)
 {
 	struct store_txn *txn;
 	struct store_stat stat;
-	struct store_range all = {STR_ABSENT, STR_ABSENT, false}, none = {STR("l"), STR("m"), false};
+	struct store_range all = {STR_ABSENT, STR_ABSENT, false},
+			   none = {STR("l"), STR("m"), false};
 	struct store_key keys[] = {{ITEMS, STR_INIT("k")}, {INDEX, STR_INIT("k")}};
 	struct store_page page;
 	struct str value, values[2];
@@ -126,7 +131,8 @@ static enum code move_row(struct fixture *fixture, struct store *store)
 	if (code == OK)
 		code = store_get_many(txn, keys, 2, fixture->arena, values, &fixture->err);
 	if (code == OK)
-		code = store_page(txn, INDEX, &all, (struct store_bounds){9, 0}, fixture->arena, &page, &fixture->err);
+		code = store_page(txn, INDEX, &all, (struct store_bounds){9, 0}, fixture->arena,
+				  &page, &fixture->err);
 	if (code == OK)
 		code = store_del_range(txn, INDEX, &none, &fixture->err);
 	if (code == OK)
@@ -183,7 +189,8 @@ TEST(aborts_and_rows_are_not_failed)
 	CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("v")), OK);
 	struct store_txn *txn = fixture_begin(&fixture, store, STORE_READ);
 	trace_store_fail(store, 2, ERR_INTERNAL);
-	fixture_list(&fixture, txn, ITEMS, NULL, NULL, false, 9); /* the first; its row does not count */
+	fixture_list(&fixture, txn, ITEMS, NULL, NULL, false,
+		     9); /* the first; its row does not count */
 	store_abort(txn);
 	CHECK_INT(store_begin(store, STORE_READ, &txn, &fixture.err), ERR_INTERNAL);
 	close_traced(store, &fixture);
@@ -221,6 +228,8 @@ TEST(others_are_let_in_behind_a_call_once)
 	close_traced(store, &fixture);
 }
 
-TEST_MAIN(TEST_CASE(counts_by_call_and_keyspace), TEST_CASE(more_keyspaces_than_are_counted_one_by_one), TEST_CASE(logs_a_line_per_call),
-	  TEST_CASE(whichever_call_fails_nothing_is_changed), TEST_CASE(a_failure_comes_once), TEST_CASE(aborts_and_rows_are_not_failed),
+TEST_MAIN(TEST_CASE(counts_by_call_and_keyspace),
+	  TEST_CASE(more_keyspaces_than_are_counted_one_by_one), TEST_CASE(logs_a_line_per_call),
+	  TEST_CASE(whichever_call_fails_nothing_is_changed), TEST_CASE(a_failure_comes_once),
+	  TEST_CASE(aborts_and_rows_are_not_failed),
 	  TEST_CASE(others_are_let_in_behind_a_call_once))

@@ -4,20 +4,26 @@
 #define KEY_A(d) data_item(d, "pk", "Sa", "sk", "N1", NULL)
 #define KEY_B(d) data_item(d, "pk", "Sb", "sk", "N1", NULL)
 
-static enum code run(struct data *d, struct write *writes, size_t n, struct write_token *token, int64_t now_ms)
+static enum code run(struct data *d, struct write *writes, size_t n, struct write_token *token,
+		     int64_t now_ms)
 {
 	for (size_t i = 0; i < n; i++) {
 		writes[i].table = d->table;
 		CHECK_INT(write_prepare(d->arena, &writes[i], &d->err), OK);
 	}
-	return write_run(d->catalog, d->arena, writes, n, WRITE_TRANSACTION, token, now_ms, &d->err);
+	return write_run(d->catalog, d->arena, writes, n, WRITE_TRANSACTION, token, now_ms,
+			 &d->err);
 }
 
 TEST(all_is_written_at_double_cost_but_for_indexes)
 {
 	struct data d = data_new();
-	struct write writes[2] = {{.kind = WRITE_PUT, .item = data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL)},
-				  {.kind = WRITE_UPDATE, .key = KEY_B(&d), .update = data_update(&d, "SET v = :v", ":v", "N1", NULL)}};
+	struct write writes[2] = {
+		{.kind = WRITE_PUT,
+		 .item = data_item(&d, "pk", "Sa", "sk", "N1", "g", "Sx", "h", "Sy", NULL)},
+		{.kind = WRITE_UPDATE,
+		 .key = KEY_B(&d),
+		 .update = data_update(&d, "SET v = :v", ":v", "N1", NULL)}};
 
 	CHECK_INT(run(&d, writes, 2, NULL, 1), OK);
 	CHECK_INT(data_rows(&d, NULL).n, 2);
@@ -30,22 +36,26 @@ TEST(all_is_written_at_double_cost_but_for_indexes)
 TEST(one_failure_cancels_all_with_a_reason_each)
 {
 	struct data d = data_new();
-	struct write writes[3] = {{.kind = WRITE_PUT, .item = KEY_A(&d)},
-				  {.kind = WRITE_CHECK, .key = KEY_B(&d), .wants_item_on_failure = true},
-				  {.kind = WRITE_UPDATE, .key = data_item(&d, "pk", "Sc", "sk", "N1", NULL),
-				   .update = data_update(&d, "SET v = gone + :v", ":v", "N1", NULL)}};
+	struct write writes[3] = {
+		{.kind = WRITE_PUT, .item = KEY_A(&d)},
+		{.kind = WRITE_CHECK, .key = KEY_B(&d), .wants_item_on_failure = true},
+		{.kind = WRITE_UPDATE,
+		 .key = data_item(&d, "pk", "Sc", "sk", "N1", NULL),
+		 .update = data_update(&d, "SET v = gone + :v", ":v", "N1", NULL)}};
 	const struct value *present = data_item(&d, "pk", "Sb", "sk", "N1", "v", "N2", NULL);
 
 	CHECK_INT(data_put(&d, present), OK);
 	writes[1].condition = data_condition(&d, EXPR_CONDITION, "v = :v", ":v", "N3", NULL);
 	CHECK_INT(run(&d, writes, 3, NULL, 1), ERR_TRANSACTION_CANCELED);
-	CHECK_STR(d.err.message, "Transaction cancelled, please refer cancellation reasons for specific reasons "
-				 "[None, ConditionalCheckFailed, ValidationError]");
+	CHECK_STR(d.err.message,
+		  "Transaction cancelled, please refer cancellation reasons for specific reasons "
+		  "[None, ConditionalCheckFailed, ValidationError]");
 	CHECK_INT(d.err.reason_count, 3);
 	CHECK_INT(d.err.reasons[0].code, OK);
 	CHECK_STR(d.err.reasons[1].message, "The conditional request failed");
 	CHECK(data_is(&d, d.err.reasons[1].item, present));
-	CHECK_STR(d.err.reasons[2].message, "The provided expression refers to an attribute that does not exist in the item");
+	CHECK_STR(d.err.reasons[2].message,
+		  "The provided expression refers to an attribute that does not exist in the item");
 	CHECK_INT(data_rows(&d, NULL).n, 1);
 	data_free(&d);
 }
@@ -73,8 +83,10 @@ TEST(failures_of_the_store_are_no_reasons)
 {
 	struct data d = data_new();
 
-	for (uint64_t n = 1; n <= 5; n++) { /* begin, get_many of the version and both items, put, put, commit */
-		struct write writes[2] = {{.kind = WRITE_PUT, .item = KEY_A(&d)}, {.kind = WRITE_PUT, .item = KEY_B(&d)}};
+	for (uint64_t n = 1; n <= 5;
+	     n++) { /* begin, get_many of the version and both items, put, put, commit */
+		struct write writes[2] = {{.kind = WRITE_PUT, .item = KEY_A(&d)},
+					  {.kind = WRITE_PUT, .item = KEY_B(&d)}};
 
 		trace_store_fail(d.store, n, ERR_STORE_FULL);
 		CHECK_INT(run(&d, writes, 2, NULL, 1), ERR_STORE_FULL);
@@ -91,15 +103,19 @@ static bool count_row(void *context, struct str key, struct str value)
 	return true;
 }
 
-static enum code add_one(struct data *d, struct write_token *token, int64_t now_ms, struct write *write)
+static enum code add_one(struct data *d, struct write_token *token, int64_t now_ms,
+			 struct write *write)
 {
-	*write = (struct write){.kind = WRITE_UPDATE, .key = KEY_A(d), .update = data_update(d, "ADD v :v", ":v", "N1", NULL)};
+	*write = (struct write){.kind = WRITE_UPDATE,
+				.key = KEY_A(d),
+				.update = data_update(d, "ADD v :v", ":v", "N1", NULL)};
 	return run(d, write, 1, token, now_ms);
 }
 
 static bool count_is(struct data *d, const char *value)
 {
-	return data_is(d, data_get(d, KEY_A(d)), data_item(d, "pk", "Sa", "sk", "N1", "v", value, NULL));
+	return data_is(d, data_get(d, KEY_A(d)),
+		       data_item(d, "pk", "Sa", "sk", "N1", "v", value, NULL));
 }
 
 TEST(a_repeated_token_writes_once)
@@ -126,7 +142,9 @@ TEST(a_repeated_token_costs_its_items)
 	struct data d = data_new();
 	struct write_token token = {.token = STR("t"), .fingerprint = STR("f"), .expires_ms = 1000};
 	struct write writes[2] = {{.kind = WRITE_PUT, .item = KEY_A(&d)},
-				  {.kind = WRITE_PUT, .item = data_item(&d, "pk", "Sb", "sk", "N1", "v", data_long(&d, 'S', 5000), NULL)}};
+				  {.kind = WRITE_PUT,
+				   .item = data_item(&d, "pk", "Sb", "sk", "N1", "v",
+						     data_long(&d, 'S', 5000), NULL)}};
 
 	CHECK_INT(run(&d, writes, 2, &token, 1), OK);
 	CHECK(writes[0].cost.base.write == 2 && writes[1].cost.base.write == 10);
@@ -209,11 +227,14 @@ TEST(a_token_used_again_survives_its_first_expiry)
 	struct write write;
 
 	for (int i = 0; i < 20; i++) {
-		struct write_token token = {.token = str_printf(d.arena, "t%02d", i), .fingerprint = STR("f"), .expires_ms = 1000};
+		struct write_token token = {.token = str_printf(d.arena, "t%02d", i),
+					    .fingerprint = STR("f"),
+					    .expires_ms = 1000};
 
 		CHECK_INT(add_one(&d, &token, 1, &write), OK);
 	}
-	struct write_token last = {.token = STR("t19"), .fingerprint = STR("f"), .expires_ms = 9000};
+	struct write_token last = {
+		.token = STR("t19"), .fingerprint = STR("f"), .expires_ms = 9000};
 	CHECK_INT(add_one(&d, &last, 5000, &write), OK);
 	CHECK(!last.was_done);
 	sweep(&d, NULL, 5001);
@@ -227,10 +248,21 @@ TEST(a_token_used_again_survives_its_first_expiry)
 TEST(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens)
 {
 	struct data d = data_new();
-	struct write_token one = {.token = STR("1/a/t"), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 1000};
-	struct write_token two = {.token = STR("2/a/t"), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 9000};
-	struct write_token more = {.token = STR("2/a/u"), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 99000};
-	struct write_token older = {.token = STR("3/a/t"), .fingerprint = STR("f"), .expires_ms = 1000}; /* its row is as older files have it */
+	struct write_token one = {.token = STR("1/a/t"),
+				  .space_size = 4,
+				  .fingerprint = STR("f"),
+				  .expires_ms = 1000};
+	struct write_token two = {.token = STR("2/a/t"),
+				  .space_size = 4,
+				  .fingerprint = STR("f"),
+				  .expires_ms = 9000};
+	struct write_token more = {.token = STR("2/a/u"),
+				   .space_size = 4,
+				   .fingerprint = STR("f"),
+				   .expires_ms = 99000};
+	struct write_token older = {.token = STR("3/a/t"),
+				    .fingerprint = STR("f"),
+				    .expires_ms = 1000}; /* its row is as older files have it */
 	struct write write;
 
 	CHECK_INT(add_one(&d, &one, 1, &write), OK);
@@ -253,7 +285,8 @@ TEST(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens)
 	data_free(&d);
 }
 
-/* Tokens are looked at by their keys alone: a request reads no other one, however many have expired. */
+/* Tokens are looked at by their keys alone: a request reads no other one, however many have
+ * expired. */
 TEST(a_request_meets_no_other_token)
 {
 	const struct keyspace keyspaces[] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
@@ -261,7 +294,10 @@ TEST(a_request_meets_no_other_token)
 	struct write write;
 
 	for (int i = 0; i < 300; i++) {
-		struct write_token token = {.token = str_printf(d.arena, "1/a/t%03d", i), .space_size = 4, .fingerprint = STR("f"), .expires_ms = 1000};
+		struct write_token token = {.token = str_printf(d.arena, "1/a/t%03d", i),
+					    .space_size = 4,
+					    .fingerprint = STR("f"),
+					    .expires_ms = 1000};
 
 		trace_store_reset(d.store);
 		CHECK_INT(add_one(&d, &token, 900 + i, &write), OK);
@@ -278,8 +314,12 @@ TEST(a_request_meets_no_other_token)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(all_is_written_at_double_cost_but_for_indexes), TEST_CASE(one_failure_cancels_all_with_a_reason_each), TEST_CASE(a_check_writes_nothing),
-	  TEST_CASE(failures_of_the_store_are_no_reasons), TEST_CASE(a_repeated_token_writes_once), TEST_CASE(a_repeated_token_costs_its_items),
-	  TEST_CASE(a_cancelled_transaction_leaves_no_token), TEST_CASE(an_expired_token_is_new_again),
+TEST_MAIN(TEST_CASE(all_is_written_at_double_cost_but_for_indexes),
+	  TEST_CASE(one_failure_cancels_all_with_a_reason_each), TEST_CASE(a_check_writes_nothing),
+	  TEST_CASE(failures_of_the_store_are_no_reasons), TEST_CASE(a_repeated_token_writes_once),
+	  TEST_CASE(a_repeated_token_costs_its_items),
+	  TEST_CASE(a_cancelled_transaction_leaves_no_token),
+	  TEST_CASE(an_expired_token_is_new_again),
 	  TEST_CASE(a_token_used_again_survives_its_first_expiry),
-	  TEST_CASE(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens), TEST_CASE(a_request_meets_no_other_token))
+	  TEST_CASE(a_namespace_whose_clock_is_ahead_removes_no_other_s_tokens),
+	  TEST_CASE(a_request_meets_no_other_token))

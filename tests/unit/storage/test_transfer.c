@@ -1,4 +1,5 @@
-/* A transfer makes any store equal to any other, also where it was cut short before, and writes only what differs. */
+/* A transfer makes any store equal to any other, also where it was cut short before, and writes
+ * only what differs. */
 #include "storage/store/transfer.h"
 #include "tests/unit/storage/store_fixture.h"
 
@@ -31,9 +32,11 @@ static void fill(struct fixture *fixture, struct store *store, unsigned seed, un
 	struct store_txn *txn = fixture_begin(fixture, store, STORE_WRITE);
 
 	for (unsigned i = 0; i < steps; i++) {
-		struct keyspace keyspace = rand_r(&seed) % 9 == 0 ? KEYSPACE(0, SYSTEM_COUNTERS) : some_keyspace(&seed);
+		struct keyspace keyspace = rand_r(&seed) % 9 == 0 ? KEYSPACE(0, SYSTEM_COUNTERS)
+								  : some_keyspace(&seed);
 		struct str key = str_printf(fixture->arena, "k%u", (unsigned)rand_r(&seed) % 3000);
-		struct str value = {bytes, (size_t)rand_r(&seed) % sizeof(bytes) / (rand_r(&seed) % 9 ? 90 : 1)};
+		struct str value = {bytes, (size_t)rand_r(&seed) % sizeof(bytes) /
+						   (rand_r(&seed) % 9 ? 90 : 1)};
 
 		if (keyspace.table && !is_there(fixture, txn, keyspace))
 			CHECK_INT(store_create(txn, keyspace, &fixture->err), OK);
@@ -69,7 +72,8 @@ static void add(void *context, const struct transfer_keyspace *now)
 	sums->keyspaces++;
 }
 
-static enum code transfer(struct store *from, struct store *to, bool is_comparison, struct sums *sums, struct err *err)
+static enum code transfer(struct store *from, struct store *to, bool is_comparison,
+			  struct sums *sums, struct err *err)
 {
 	const struct transfer run = {from, to, is_comparison, is_own, add, NULL, sums};
 
@@ -77,13 +81,18 @@ static enum code transfer(struct store *from, struct store *to, bool is_comparis
 	return transfer_run(&run, err);
 }
 
-static void check_keyspace(struct fixture *fixture, struct store_txn *a, struct store_txn *b, struct keyspace keyspace)
+static void check_keyspace(struct fixture *fixture, struct store_txn *a, struct store_txn *b,
+			   struct keyspace keyspace)
 {
 	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct store_page x, y;
 
-	CHECK_INT(store_page(a, keyspace, &all, (struct store_bounds){0, 0}, fixture->arena, &x, &fixture->err), OK);
-	CHECK_INT(store_page(b, keyspace, &all, (struct store_bounds){0, 0}, fixture->arena, &y, &fixture->err), OK);
+	CHECK_INT(store_page(a, keyspace, &all, (struct store_bounds){0, 0}, fixture->arena, &x,
+			     &fixture->err),
+		  OK);
+	CHECK_INT(store_page(b, keyspace, &all, (struct store_bounds){0, 0}, fixture->arena, &y,
+			     &fixture->err),
+		  OK);
 	CHECK_INT(x.n, y.n);
 	for (size_t i = 0; i < x.n && i < y.n; i++)
 		CHECK(str_eq(x.v[i].key, y.v[i].key) && str_eq(x.v[i].value, y.v[i].value));
@@ -92,7 +101,8 @@ static void check_keyspace(struct fixture *fixture, struct store_txn *a, struct 
 /* By reading, not by a transfer. */
 static void check_equal(struct fixture *fixture, struct store *from, struct store *to)
 {
-	struct store_txn *a = fixture_begin(fixture, from, STORE_READ), *b = fixture_begin(fixture, to, STORE_READ);
+	struct store_txn *a = fixture_begin(fixture, from, STORE_READ),
+			 *b = fixture_begin(fixture, to, STORE_READ);
 	static const uint32_t parts[] = {PART_ITEMS, PART_STREAM, PART_INDEX};
 
 	for (uint64_t table = 1; table <= TABLES; table++) {
@@ -119,7 +129,8 @@ TEST(any_store_becomes_equal)
 
 		fill(&fixture, from, seed, 3000);
 		if (seed % 2)
-			fill(&fixture, to, seed % 3 ? seed : 99 + seed, 2500); /* it has much that is alike, or little */
+			fill(&fixture, to, seed % 3 ? seed : 99 + seed,
+			     2500); /* it has much that is alike, or little */
 		CHECK_INT(transfer(from, to, true, &again, &fixture.err), OK);
 		CHECK_INT(transfer(from, to, false, &sums, &fixture.err), OK);
 		CHECK(sums.rows > 500 && sums.written > 0);
@@ -151,7 +162,9 @@ TEST(much_that_is_too_much)
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	txn = fixture_begin(&fixture, to, STORE_WRITE);
 	for (unsigned i = 0; i < 10000; i++)
-		CHECK_INT(store_put(txn, items, str_printf(fixture.arena, "k%u", i), STR("v"), &fixture.err), OK);
+		CHECK_INT(store_put(txn, items, str_printf(fixture.arena, "k%u", i), STR("v"),
+				    &fixture.err),
+			  OK);
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	CHECK_INT(transfer(from, to, false, &sums, &fixture.err), OK);
 	CHECK_INT(sums.deleted, 10000);
@@ -186,7 +199,8 @@ TEST(own_rows_stay_out)
 	fixture_free(&fixture);
 }
 
-/* Each call of the target fails once: the mark stays, no server would take it, and the next run goes on to the end. */
+/* Each call of the target fails once: the mark stays, no server would take it, and the next run
+ * goes on to the end. */
 TEST(cut_short_anywhere)
 {
 	struct fixture fixture = fixture_new(true);
@@ -205,9 +219,11 @@ TEST(cut_short_anywhere)
 		is_over = code == OK;
 		CHECK_INT(transfer_is_unfinished(to, &is_unfinished, &fixture.err), OK);
 		CHECK(is_over || code == ERR_STORE_UNAVAILABLE);
-		CHECK_INT(is_unfinished, !is_over && n > 3); /* begin, put and commit of the mark come first */
+		CHECK_INT(is_unfinished,
+			  !is_over && n > 3); /* begin, put and commit of the mark come first */
 		if (is_unfinished)
-			CHECK_INT(transfer(to, from, false, &sums, &fixture.err), ERR_RESOURCE_IN_USE);
+			CHECK_INT(transfer(to, from, false, &sums, &fixture.err),
+				  ERR_RESOURCE_IN_USE);
 		CHECK_INT(transfer(from, to, false, &sums, &fixture.err), OK);
 		check_equal(&fixture, from, to);
 		store_close(to);
@@ -234,7 +250,8 @@ static void write_again(void *context)
 TEST(somebody_else_writes)
 {
 	struct fixture fixture = fixture_new(true);
-	struct store *from = fixture_open(&fixture), *inner = fixture_open(&fixture), *to = trace_store_new(inner);
+	struct store *from = fixture_open(&fixture), *inner = fixture_open(&fixture),
+		     *to = trace_store_new(inner);
 	struct intruder intruder = {&fixture, to, inner};
 	struct sums sums;
 
@@ -251,5 +268,6 @@ TEST(somebody_else_writes)
 	fixture_free(&fixture);
 }
 
-TEST_MAIN(TEST_CASE(any_store_becomes_equal), TEST_CASE(much_that_is_too_much), TEST_CASE(own_rows_stay_out), TEST_CASE(cut_short_anywhere),
+TEST_MAIN(TEST_CASE(any_store_becomes_equal), TEST_CASE(much_that_is_too_much),
+	  TEST_CASE(own_rows_stay_out), TEST_CASE(cut_short_anywhere),
 	  TEST_CASE(somebody_else_writes))

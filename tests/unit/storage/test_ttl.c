@@ -93,7 +93,9 @@ static uint64_t sweep(struct data *d, int64_t now_ms, int64_t delay_ms)
 	bool more = true;
 
 	for (int i = 0; more && i < 1000; i++)
-		CHECK_INT(ttl_sweep(d->catalog, TIMES_AT(now_ms), delay_ms, &deleted, &more, &d->err), OK);
+		CHECK_INT(
+			ttl_sweep(d->catalog, TIMES_AT(now_ms), delay_ms, &deleted, &more, &d->err),
+			OK);
 	CHECK(!more);
 	return deleted;
 }
@@ -142,7 +144,8 @@ TEST(only_numbers_not_long_past_count)
 	put(&d, "Smilliseconds", "N1800000000000");
 	CHECK_INT(rows(&d), 3);
 	CHECK_INT(sweep(&d, NOW_MS, 0), 2);
-	CHECK(is_there(&d, "Stext") && is_there(&d, "Snull") && is_there(&d, "Snegative") && is_there(&d, "Shuge") && is_there(&d, "Sancient"));
+	CHECK(is_there(&d, "Stext") && is_there(&d, "Snull") && is_there(&d, "Snegative") &&
+	      is_there(&d, "Shuge") && is_there(&d, "Sancient"));
 	CHECK(is_there(&d, "Smilliseconds") && !is_there(&d, "Sold") && !is_there(&d, "Sexponent"));
 	data_free(&d);
 }
@@ -160,7 +163,8 @@ TEST(a_leap_of_ten_years_forgets_nothing)
 TEST(rows_follow_their_items)
 {
 	struct data d = with_ttl();
-	struct write update = {.kind = WRITE_UPDATE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
+	struct write update = {.kind = WRITE_UPDATE,
+			       .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
 	struct write remove = {.kind = WRITE_DELETE, .key = update.key};
 
 	put(&d, "Sa", "N1800000100");
@@ -174,7 +178,9 @@ TEST(rows_follow_their_items)
 	update.update = data_update(&d, "SET v = :n", ":n", "N100", NULL);
 	trace_store_reset(d.store);
 	CHECK_INT(data_write(&d, &update), OK);
-	CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, table_expiry(d.table)) + trace_store_count_in(d.store, TRACE_DEL, table_expiry(d.table)), 0);
+	CHECK_INT(trace_store_count_in(d.store, TRACE_PUT, table_expiry(d.table)) +
+			  trace_store_count_in(d.store, TRACE_DEL, table_expiry(d.table)),
+		  0);
 	update.update = data_update(&d, "REMOVE t", NULL);
 	CHECK_INT(data_write(&d, &update), OK);
 	CHECK_INT(rows(&d), 0);
@@ -204,14 +210,19 @@ TEST(what_was_prolonged_meanwhile_stays)
 {
 	struct data d = with_ttl();
 	struct write late = {.table = d.table, .kind = WRITE_DELETE};
-	struct write find = {.table = d.table, .kind = WRITE_DELETE, .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
+	struct write find = {.table = d.table,
+			     .kind = WRITE_DELETE,
+			     .key = data_item(&d, "pk", "Sa", "sk", "N1", NULL)};
 
 	put(&d, "Sa", "N1800000100");
 	CHECK_INT(write_prepare(d.arena, &find, &d.err), OK);
 	late.row_key = find.row_key;
-	late.expiry_row = expiry_row(d.arena, d.table, find.row_key, data_image(&d, item_of(&d, "Sa", "N1800000100")));
+	late.expiry_row = expiry_row(d.arena, d.table, find.row_key,
+				     data_image(&d, item_of(&d, "Sa", "N1800000100")));
 	put(&d, "Sa", "N1900000000");
-	CHECK_INT(write_run(d.catalog, d.arena, &late, 1, WRITE_BATCH, NULL, NOW_MS + 100000, &d.err), OK);
+	CHECK_INT(
+		write_run(d.catalog, d.arena, &late, 1, WRITE_BATCH, NULL, NOW_MS + 100000, &d.err),
+		OK);
 	CHECK(is_there(&d, "Sa"));
 	CHECK(str_eq(late.old_image, late.new_image));
 	CHECK_INT(rows(&d), 1);
@@ -226,8 +237,11 @@ TEST(a_stray_row_is_removed)
 	struct store_txn *txn;
 
 	CHECK_INT(store_begin(d.store, STORE_WRITE, &txn, &d.err), OK);
-	CHECK_INT(store_put(txn, table_expiry(d.table), expiry_row(d.arena, d.table, row_key, data_image(&d, item_of(&d, "Sa", "N1800000000"))),
-			    STR("-"), &d.err), OK);
+	CHECK_INT(store_put(txn, table_expiry(d.table),
+			    expiry_row(d.arena, d.table, row_key,
+				       data_image(&d, item_of(&d, "Sa", "N1800000000"))),
+			    STR("-"), &d.err),
+		  OK);
 	CHECK_INT(store_commit(txn, &d.err), OK);
 	CHECK_INT(rows(&d), 1);
 	CHECK_INT(sweep(&d, NOW_MS, 0), 0);
@@ -264,7 +278,8 @@ TEST(enabling_finds_the_items_there_are)
 /* An item whose time is a list instead. */
 static const struct value *with_list(struct data *d, const char *pk, uint32_t n)
 {
-	struct value *item = ARENA_NEW(d->arena, struct value), *elements = ARENA_ARRAY(d->arena, struct value, n);
+	struct value *item = ARENA_NEW(d->arena, struct value),
+		     *elements = ARENA_ARRAY(d->arena, struct value, n);
 
 	*item = *item_of(d, pk, "N1800000100");
 	struct member *members = ARENA_ARRAY(d->arena, struct member, item->n);
@@ -273,7 +288,8 @@ static const struct value *with_list(struct data *d, const char *pk, uint32_t n)
 	for (uint32_t i = 0; i < item->n; i++) {
 		members[i] = item->members[i];
 		if (str_eq(members[i].name, STR("t")))
-			members[i].value = (struct value){.type = TYPE_L, .n = n, .elements = elements};
+			members[i].value =
+				(struct value){.type = TYPE_L, .n = n, .elements = elements};
 	}
 	item->members = members;
 	return item;
@@ -286,7 +302,11 @@ TEST(enabling_passes_large_values_that_are_no_times)
 	for (int i = 0; i < 60; i++) {
 		const char *pk = str_printf(d.arena, "Sp%03d", i).p;
 
-		CHECK_INT(put_at(&d, i % 3 == 2 ? item_of(&d, pk, "N1800000100") : with_list(&d, pk, 3000), NOW_MS), OK);
+		CHECK_INT(put_at(&d,
+				 i % 3 == 2 ? item_of(&d, pk, "N1800000100")
+					    : with_list(&d, pk, 3000),
+				 NOW_MS),
+			  OK);
 	}
 	set_ttl(&d, "t", true);
 	fill_queue(&d);
@@ -301,7 +321,8 @@ static struct data data_in_pieces(void)
 {
 	struct data d = data_open(&in_pieces);
 
-	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1000, &d.table, &d.err), OK);
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, data_table("data"), 1000, &d.table, &d.err),
+		  OK);
 	return d;
 }
 
@@ -325,12 +346,16 @@ static bool has_progress(struct data *d)
 	struct str value;
 
 	CHECK_INT(store_begin(d->store, STORE_READ, &txn, &d->err), OK);
-	CHECK_INT(store_get(txn, (struct keyspace){0, SYSTEM_COUNTERS}, catalog_expiry_progress_key(d->arena, d->table), d->arena, &value, &d->err), OK);
+	CHECK_INT(store_get(txn, (struct keyspace){0, SYSTEM_COUNTERS},
+			    catalog_expiry_progress_key(d->arena, d->table), d->arena, &value,
+			    &d->err),
+		  OK);
 	store_abort(txn);
 	return str_is_set(value);
 }
 
-/* Items that are written, deleted, prolonged and due while the queue is filled, each piece by another process. */
+/* Items that are written, deleted, prolonged and due while the queue is filled, each piece by
+ * another process. */
 TEST(enabling_goes_on_in_pieces)
 {
 	struct data d = data_in_pieces();
@@ -343,7 +368,11 @@ TEST(enabling_goes_on_in_pieces)
 	CHECK(d.table->ttl.is_filling && has_progress(&d));
 	CHECK_INT(findings(&d), 0);
 	for (int i = 0; i < 10; i++) {
-		struct write gone = {.table = d.table, .kind = WRITE_DELETE, .key = data_item(&d, "pk", str_printf(d.arena, "Sp%03d", 3 * i).p, "sk", "N1", NULL)};
+		struct write gone = {.table = d.table,
+				     .kind = WRITE_DELETE,
+				     .key = data_item(&d, "pk",
+						      str_printf(d.arena, "Sp%03d", 3 * i).p, "sk",
+						      "N1", NULL)};
 
 		catalog_close(d.catalog);
 		CHECK_INT(catalog_open(d.store, &in_pieces, &d.catalog, &d.err), OK);
@@ -405,7 +434,8 @@ TEST(disabling_ends_the_filling)
 	data_free(&d);
 }
 
-/* begin, scan, begin, get, del, del (index), del (expiry), commit: whichever fails, all or nothing of a batch has happened. */
+/* begin, scan, begin, get, del, del (index), del (expiry), commit: whichever fails, all or nothing
+ * of a batch has happened. */
 TEST(a_sweep_that_fails_is_taken_up_again)
 {
 	for (uint64_t n = 1; n < 20; n++) {
@@ -416,7 +446,8 @@ TEST(a_sweep_that_fails_is_taken_up_again)
 		put(&d, "Sa", "N1800000100");
 		put(&d, "Sb", "N1800000100");
 		trace_store_fail(d.store, n, ERR_INTERNAL);
-		enum code code = ttl_sweep(d.catalog, TIMES_AT(NOW_MS + 100000), 0, &deleted, &more, &d.err);
+		enum code code =
+			ttl_sweep(d.catalog, TIMES_AT(NOW_MS + 100000), 0, &deleted, &more, &d.err);
 		trace_store_fail(d.store, 0, OK);
 		CHECK(code == OK || code == ERR_INTERNAL);
 		CHECK_INT(deleted, code == OK ? 2 : 0);
@@ -441,11 +472,14 @@ static void put_many(struct data *d)
 
 			writes[k].table = d->table;
 			writes[k].kind = WRITE_PUT;
-			writes[k].item = data_item(d, "pk", str_printf(scratch, "Sp%d", i + k).p, "sk", "N1", "t", is_due ? "N1800000100" : "N1900000000",
-						   NULL);
+			writes[k].item =
+				data_item(d, "pk", str_printf(scratch, "Sp%d", i + k).p, "sk", "N1",
+					  "t", is_due ? "N1800000100" : "N1900000000", NULL);
 			CHECK_INT(write_prepare(scratch, &writes[k], &d->err), OK);
 		}
-		CHECK_INT(write_run(d->catalog, scratch, writes, 500, WRITE_BATCH, NULL, NOW_MS, &d->err), OK);
+		CHECK_INT(write_run(d->catalog, scratch, writes, 500, WRITE_BATCH, NULL, NOW_MS,
+				    &d->err),
+			  OK);
 		arena_reset(scratch);
 	}
 	d->arena = arena;
@@ -453,7 +487,8 @@ static void put_many(struct data *d)
 	arena_free(scratch);
 }
 
-/* Of many items ten expire: the sweep looks at their ten rows and, in one call, at ten items, and at nothing else. */
+/* Of many items ten expire: the sweep looks at their ten rows and, in one call, at ten items, and
+ * at nothing else. */
 TEST(a_sweep_reads_what_is_due_and_nothing_else)
 {
 	struct data d = with_ttl();
@@ -462,7 +497,8 @@ TEST(a_sweep_reads_what_is_due_and_nothing_else)
 	CHECK_INT(rows(&d), MANY);
 	trace_store_reset(d.store);
 	CHECK_INT(sweep(&d, NOW_MS + 100000, 0), 10);
-	CHECK_INT(trace_store_count(d.store, TRACE_ROW), 1 + 10); /* the mark of the table, and what is due */
+	CHECK_INT(trace_store_count(d.store, TRACE_ROW),
+		  1 + 10); /* the mark of the table, and what is due */
 	CHECK_INT(trace_store_count_in(d.store, TRACE_GET, table_items(d.table)), 0);
 	CHECK_INT(trace_store_count(d.store, TRACE_GET_MANY), 1);
 	CHECK_INT(trace_store_count(d.store, TRACE_PAGE), 2);
@@ -492,10 +528,13 @@ TEST(a_record_keeps_the_settings)
 }
 
 TEST_MAIN(TEST_CASE(an_item_expires_from_its_second_on), TEST_CASE(a_delay_puts_it_off),
-	  TEST_CASE(only_numbers_not_long_past_count), TEST_CASE(a_leap_of_ten_years_forgets_nothing),
-	  TEST_CASE(rows_follow_their_items), TEST_CASE(index_rows_and_counts_go_with_the_item),
+	  TEST_CASE(only_numbers_not_long_past_count),
+	  TEST_CASE(a_leap_of_ten_years_forgets_nothing), TEST_CASE(rows_follow_their_items),
+	  TEST_CASE(index_rows_and_counts_go_with_the_item),
 	  TEST_CASE(what_was_prolonged_meanwhile_stays), TEST_CASE(a_stray_row_is_removed),
-	  TEST_CASE(enabling_finds_the_items_there_are), TEST_CASE(enabling_passes_large_values_that_are_no_times),
-	  TEST_CASE(enabling_goes_on_in_pieces), TEST_CASE(a_queue_that_is_filled_is_swept), TEST_CASE(disabling_ends_the_filling),
-	  TEST_CASE(a_sweep_that_fails_is_taken_up_again),
-	  TEST_CASE(a_sweep_reads_what_is_due_and_nothing_else), TEST_CASE(a_record_keeps_the_settings))
+	  TEST_CASE(enabling_finds_the_items_there_are),
+	  TEST_CASE(enabling_passes_large_values_that_are_no_times),
+	  TEST_CASE(enabling_goes_on_in_pieces), TEST_CASE(a_queue_that_is_filled_is_swept),
+	  TEST_CASE(disabling_ends_the_filling), TEST_CASE(a_sweep_that_fails_is_taken_up_again),
+	  TEST_CASE(a_sweep_reads_what_is_due_and_nothing_else),
+	  TEST_CASE(a_record_keeps_the_settings))

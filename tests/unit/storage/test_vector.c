@@ -12,23 +12,29 @@
 #define DIMENSIONS 3
 enum { PLAIN, PARTED }; /* the table's vector indexes */
 
-/* pk S; "plain" (v, all attributes, dot product); "parted" (v, keys only, euclidean) by t S, filtered by f N. */
+/* pk S; "plain" (v, all attributes, dot product); "parted" (v, keys only, euclidean) by t S,
+ * filtered by f N. */
 static struct table *vector_table(uint32_t dimensions)
 {
 	struct table *table = table_new(NULL);
-	struct key_attribute pk = {STR("pk"), TYPE_S}, t = {STR("t"), TYPE_S}, f = {STR("f"), TYPE_N};
-	struct vector_spec *plain = ARENA_NEW(table->arena, struct vector_spec), *parted = ARENA_NEW(table->arena, struct vector_spec);
+	struct key_attribute pk = {STR("pk"), TYPE_S}, t = {STR("t"), TYPE_S},
+			     f = {STR("f"), TYPE_N};
+	struct vector_spec *plain = ARENA_NEW(table->arena, struct vector_spec),
+			   *parted = ARENA_NEW(table->arena, struct vector_spec);
 
 	table->identity.name = STR("vectors");
 	table->keys = (struct key_schema){1, 0, {pk}};
 	table->indexes.vector_n = 2;
 	table->indexes.vectors = ARENA_ARRAY(table->arena, struct index, 2);
 	*plain = (struct vector_spec){STR("v"), dimensions, DISTANCE_DOT_PRODUCT, 0, NULL};
-	*parted = (struct vector_spec){STR("v"), dimensions, DISTANCE_EUCLIDEAN, 2, ARENA_ARRAY(table->arena, struct search_element, 2)};
+	*parted = (struct vector_spec){STR("v"), dimensions, DISTANCE_EUCLIDEAN, 2,
+				       ARENA_ARRAY(table->arena, struct search_element, 2)};
 	parted->schema[0] = (struct search_element){t, true};
 	parted->schema[1] = (struct search_element){f, false};
-	table->indexes.vectors[PLAIN] = (struct index){.name = STR("plain"), .projection = PROJECT_ALL, .vector = plain};
-	table->indexes.vectors[PARTED] = (struct index){.name = STR("parted"), .projection = PROJECT_KEYS_ONLY, .vector = parted};
+	table->indexes.vectors[PLAIN] =
+		(struct index){.name = STR("plain"), .projection = PROJECT_ALL, .vector = plain};
+	table->indexes.vectors[PARTED] = (struct index){
+		.name = STR("parted"), .projection = PROJECT_KEYS_ONLY, .vector = parted};
 	return table;
 }
 
@@ -37,7 +43,8 @@ static struct data vector_data(size_t memory, unsigned threads, uint32_t dimensi
 	struct catalog_options options = {.vector_memory_bytes = memory, .search_threads = threads};
 	struct data d = data_open(&options);
 
-	CHECK(catalog_create(d.catalog, DATA_NS, vector_table(dimensions), 1000, &d.table, &d.err) == OK);
+	CHECK(catalog_create(d.catalog, DATA_NS, vector_table(dimensions), 1000, &d.table,
+			     &d.err) == OK);
 	return d;
 }
 
@@ -51,7 +58,8 @@ static struct value vector_of(struct data *d, const char *const *texts, uint32_t
 }
 
 /* The item with one attribute more. */
-static const struct value *with(struct data *d, const struct value *item, const char *name, struct value value)
+static const struct value *with(struct data *d, const struct value *item, const char *name,
+				struct value value)
 {
 	struct value *result = ARENA_NEW(d->arena, struct value);
 	struct member *members = ARENA_ARRAY(d->arena, struct member, item->n + 1);
@@ -63,7 +71,9 @@ static const struct value *with(struct data *d, const struct value *item, const 
 	return result;
 }
 
-#define VECTOR(d, ...) vector_of(d, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+#define VECTOR(d, ...)                                                                             \
+	vector_of(d, (const char *const[]){__VA_ARGS__},                                           \
+		  sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 #define ITEM(d, vector, ...) with(d, data_item(d, __VA_ARGS__, NULL), "v", vector)
 
 /* Rows of an index but the version. */
@@ -76,29 +86,38 @@ static size_t row_count(struct data *d, int index)
 
 static uint64_t calls(struct data *d, enum trace_call call, int index)
 {
-	return trace_store_count_in(d->store, call, index_keyspace(d->table, &d->table->indexes.vectors[index]));
+	return trace_store_count_in(d->store, call,
+				    index_keyspace(d->table, &d->table->indexes.vectors[index]));
 }
 
 static enum code update(struct data *d, const char *pk, const struct update *change)
 {
-	struct write write = {.kind = WRITE_UPDATE, .key = data_item(d, "pk", pk, NULL), .update = change};
+	struct write write = {
+		.kind = WRITE_UPDATE, .key = data_item(d, "pk", pk, NULL), .update = change};
 
 	return data_write(d, &write);
 }
 
-static enum code find(struct data *d, int index, const float *query, unsigned top, const char *condition, const char *t, const char *f,
+static enum code find(struct data *d, int index, const float *query, unsigned top,
+		      const char *condition, const char *t, const char *f,
 		      struct vector_search *search)
 {
 	static struct value hash;
 
 	*search = (struct vector_search){
-		.store = catalog_store(d->catalog), .memory = catalog_vector_memory(d->catalog), .threads = catalog_search_threads(d->catalog),
-		.table = d->table, .index = &d->table->indexes.vectors[index], .query = query, .top = top,
+		.store = catalog_store(d->catalog),
+		.memory = catalog_vector_memory(d->catalog),
+		.threads = catalog_search_threads(d->catalog),
+		.table = d->table,
+		.index = &d->table->indexes.vectors[index],
+		.query = query,
+		.top = top,
 	};
 	if (t) {
 		hash = data_value(d, t);
 		search->hash = &hash;
-		search->condition = data_condition(d, EXPR_SEARCH, condition, ":t", t, f ? ":f" : NULL, f, NULL);
+		search->condition = data_condition(d, EXPR_SEARCH, condition, ":t", t,
+						   f ? ":f" : NULL, f, NULL);
 	}
 	return vector_search(d->arena, search, &d->err);
 }
@@ -114,7 +133,8 @@ static struct str pk_of(struct data *d, const struct vector_hit *hit)
 TEST(rows_follow_their_items)
 {
 	struct data d = vector_data(0, 1, DIMENSIONS);
-	const struct value *item = ITEM(&d, VECTOR(&d, "N1", "N0.5", "N-2"), "pk", "Sa", "t", "Sx", "w", "Swide");
+	const struct value *item =
+		ITEM(&d, VECTOR(&d, "N1", "N0.5", "N-2"), "pk", "Sa", "t", "Sx", "w", "Swide");
 	float floats[DIMENSIONS];
 
 	CHECK_INT(data_put(&d, item), OK);
@@ -126,8 +146,10 @@ TEST(rows_follow_their_items)
 	CHECK(floats[0] == 1 && floats[1] == 0.5f && floats[2] == -2);
 	rows = data_rows(&d, &d.table->indexes.vectors[PARTED]);
 	CHECK_INT(rows.n, 2);
-	CHECK(data_is(&d, vector_row_image(&d.table->indexes.vectors[PARTED], rows.images[1]), data_item(&d, "pk", "Sa", "t", "Sx", NULL)));
-	CHECK_INT(update(&d, "Sa", data_update(&d, "REMOVE t", NULL)), OK); /* the HASH is gone: out of the one, still in the other */
+	CHECK(data_is(&d, vector_row_image(&d.table->indexes.vectors[PARTED], rows.images[1]),
+		      data_item(&d, "pk", "Sa", "t", "Sx", NULL)));
+	CHECK_INT(update(&d, "Sa", data_update(&d, "REMOVE t", NULL)),
+		  OK); /* the HASH is gone: out of the one, still in the other */
 	CHECK_INT(row_count(&d, PLAIN), 1);
 	CHECK_INT(row_count(&d, PARTED), 0);
 	CHECK_INT(update(&d, "Sa", data_update(&d, "REMOVE v SET t = :t", ":t", "Sy", NULL)), OK);
@@ -148,18 +170,27 @@ TEST(an_index_is_written_only_where_its_row_changes)
 	CHECK_INT(data_put(&d, item), OK);
 	trace_store_reset(d.store);
 	CHECK_INT(data_put(&d, item), OK); /* the same again */
-	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3.00000001"), "pk", "Sa", "t", "Sx")), OK); /* the same in 32 bits */
+	CHECK_INT(data_put(&d,
+			   ITEM(&d, VECTOR(&d, "N1", "N2", "N3.00000001"), "pk", "Sa", "t", "Sx")),
+		  OK); /* the same in 32 bits */
 	for (int i = PLAIN; i <= PARTED; i++)
-		CHECK_INT(calls(&d, TRACE_PUT, i) + calls(&d, TRACE_DEL, i) + calls(&d, TRACE_GET, i), 0);
-	CHECK_INT(update(&d, "Sa", data_update(&d, "SET w = :w", ":w", "Swide", NULL)), OK); /* projected by the one alone */
+		CHECK_INT(calls(&d, TRACE_PUT, i) + calls(&d, TRACE_DEL, i) +
+				  calls(&d, TRACE_GET, i),
+			  0);
+	CHECK_INT(update(&d, "Sa", data_update(&d, "SET w = :w", ":w", "Swide", NULL)),
+		  OK);                             /* projected by the one alone */
 	CHECK_INT(calls(&d, TRACE_PUT, PLAIN), 2); /* the row, and the version */
-	CHECK_INT(calls(&d, TRACE_PUT, PARTED) + calls(&d, TRACE_DEL, PARTED) + calls(&d, TRACE_GET, PARTED), 0);
+	CHECK_INT(calls(&d, TRACE_PUT, PARTED) + calls(&d, TRACE_DEL, PARTED) +
+			  calls(&d, TRACE_GET, PARTED),
+		  0);
 	trace_store_reset(d.store);
-	CHECK_INT(update(&d, "Sa", data_update(&d, "SET t = :t", ":t", "Sy", NULL)), OK); /* a key change: one deleted, one put, a version each */
+	CHECK_INT(update(&d, "Sa", data_update(&d, "SET t = :t", ":t", "Sy", NULL)),
+		  OK); /* a key change: one deleted, one put, a version each */
 	CHECK_INT(calls(&d, TRACE_DEL, PARTED), 1);
 	CHECK_INT(calls(&d, TRACE_PUT, PARTED), 3);
 	CHECK_INT(calls(&d, TRACE_DEL, PLAIN), 0);
-	CHECK_INT(calls(&d, TRACE_GET, PARTED), 2); /* the version, twice; the row is known to be there */
+	CHECK_INT(calls(&d, TRACE_GET, PARTED),
+		  2); /* the version, twice; the row is known to be there */
 	data_free(&d);
 }
 
@@ -173,14 +204,22 @@ TEST(counts_stand_beside_those_of_other_indexes)
 
 	table->indexes.n = 1;
 	table->indexes.v = ARENA_ARRAY(table->arena, struct index, 1);
-	table->indexes.v[0] = (struct index){.name = STR("by t"), .keys = {1, 0, {{STR("t"), TYPE_S}}}, .projection = PROJECT_KEYS_ONLY};
+	table->indexes.v[0] = (struct index){.name = STR("by t"),
+					     .keys = {1, 0, {{STR("t"), TYPE_S}}},
+					     .projection = PROJECT_KEYS_ONLY};
 	CHECK_INT(catalog_create(d.catalog, DATA_NS, table, 1000, &d.table, &d.err), OK);
 	for (size_t i = 0; i < 4; i++) /* counted once, kept from then on */
-		CHECK_INT(catalog_size(d.catalog, d.table, i ? table_index_at(d.table, i - 1) : NULL, &items[i], &bytes[i], &d.err), OK);
+		CHECK_INT(catalog_size(d.catalog, d.table,
+				       i ? table_index_at(d.table, i - 1) : NULL, &items[i],
+				       &bytes[i], &d.err),
+			  OK);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", "Sa", "t", "Sx")), OK);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", "Sb")), OK);
 	for (size_t i = 0; i < 4; i++) {
-		CHECK_INT(catalog_size(d.catalog, d.table, i ? table_index_at(d.table, i - 1) : NULL, &items[i], &bytes[i], &d.err), OK);
+		CHECK_INT(catalog_size(d.catalog, d.table,
+				       i ? table_index_at(d.table, i - 1) : NULL, &items[i],
+				       &bytes[i], &d.err),
+			  OK);
 		CHECK_INT(items[i], rows[i]);
 	}
 	CHECK_INT(bytes[1], 3 + 2);
@@ -195,10 +234,16 @@ TEST(a_large_index_is_emptied_piece_by_piece)
 	uint64_t items, bytes, items_left, bytes_left;
 	int64_t wait_ms;
 
-	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 1000, &d.table, &d.err), OK);
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 1000, &d.table,
+				 &d.err),
+		  OK);
 	for (int i = 100; i < 100 + ROWS; i++)
-		CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", str_printf(d.arena, "S%d", i).p)), OK);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items, &bytes, &d.err), OK);
+		CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk",
+					    str_printf(d.arena, "S%d", i).p)),
+			  OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items, &bytes,
+			       &d.err),
+		  OK);
 	CHECK_INT(items, ROWS);
 	struct table *next = table_clone(d.table);
 	next->indexes.vectors[PLAIN].status = STATUS_DELETING;
@@ -210,7 +255,9 @@ TEST(a_large_index_is_emptied_piece_by_piece)
 	CHECK_INT(calls(&d, TRACE_DEL, PLAIN), BACKFILL_STEP_ROWS);
 	CHECK_INT(row_count(&d, PLAIN), 20);
 	CHECK_INT(data_rows(&d, &d.table->indexes.vectors[PLAIN]).n, 21);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items_left, &bytes_left, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items_left,
+			       &bytes_left, &d.err),
+		  OK);
 	CHECK_INT(items_left, 20);
 	CHECK_INT(bytes_left * ROWS, bytes * 20);
 	CHECK_INT(backfill_step(d.catalog, TIMES_AT(5), &wait_ms, &d.err), OK);
@@ -227,13 +274,17 @@ TEST(writes_are_billed_in_bytes)
 	struct write write = {.kind = WRITE_PUT};
 	struct cost sum;
 
-	write.item = ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", "Sa", "t", "Sx", "blob", data_long(&d, 'S', 1500));
+	write.item = ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", "Sa", "t", "Sx", "blob",
+			  data_long(&d, 'S', 1500));
 	CHECK_INT(data_write(&d, &write), OK);
 	sum = write.cost;
-	CHECK(write.cost.vector_bytes[PLAIN] == 12 + 1 + 3 + 2 + 4 + 1500); /* floats, "v", pk, t, blob */
+	CHECK(write.cost.vector_bytes[PLAIN] ==
+	      12 + 1 + 3 + 2 + 4 + 1500); /* floats, "v", pk, t, blob */
 	CHECK(write.cost.vector_bytes[PARTED] == 1024);
 	CHECK(write.cost.base.write == 2); /* 3 + 2 + 1504 + (1 + 12) */
-	write = (struct write){.kind = WRITE_PUT, .item = ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", "Sa", "t", "Sz")};
+	write = (struct write){
+		.kind = WRITE_PUT,
+		.item = ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", "Sa", "t", "Sz")};
 	CHECK_INT(data_write(&d, &write), OK);
 	CHECK(write.cost.vector_bytes[PLAIN] == 1522); /* the larger of the two sizes */
 	CHECK(write.cost.vector_bytes[PARTED] == 2048); /* moved: deleted and put */
@@ -254,14 +305,24 @@ TEST(items_that_do_not_fit_are_refused)
 	struct data d = vector_data(0, 1, DIMENSIONS);
 
 #define REFUSED(item, words) CHECK(strstr(refusal(&d, item), words) != NULL)
-	REFUSED(ITEM(&d, VECTOR(&d, "N1", "N2"), "pk", "Sa"), "Invalid size for parameter v, Expected: 3, Actual: 2 IndexName: plain");
-	REFUSED(ITEM(&d, VECTOR(&d, "N1", "N2", "Sx"), "pk", "Sa"), "Invalid type for parameter v[2], Expected: 32-bit floating point number, Actual: S. ");
-	REFUSED(data_item(&d, "pk", "Sa", "v", "N1", NULL), "Invalid type for parameter v, Expected: 32-bit floating point number list IndexName: plain");
-	REFUSED(ITEM(&d, VECTOR(&d, "N1", "N-1.25E40", "N0"), "pk", "Sa"), "parameter v[1], Value: -1.25E+40 is outside valid range");
-	REFUSED(data_item(&d, "pk", "Sa", "t", "N1", NULL), "Attribute 't' type mismatch. Expected: S, Actual: N. IndexName: parted");
-	REFUSED(data_item(&d, "pk", "Sa", "f", "Sx", NULL), "Attribute 'f' type mismatch. Expected: N, Actual: S. IndexName: parted");
-	REFUSED(data_item(&d, "pk", "Sa", "t", "S", NULL), "cannot contain an empty string value. IndexName: parted, IndexKey: t");
-	REFUSED(data_item(&d, "pk", "Sa", "t", data_long(&d, 'S', 2049), NULL), "Size of hashkey has exceeded the maximum size limit");
+	REFUSED(ITEM(&d, VECTOR(&d, "N1", "N2"), "pk", "Sa"),
+		"Invalid size for parameter v, Expected: 3, Actual: 2 IndexName: plain");
+	REFUSED(ITEM(&d, VECTOR(&d, "N1", "N2", "Sx"), "pk", "Sa"),
+		"Invalid type for parameter v[2], Expected: 32-bit floating point number, Actual: "
+		"S. ");
+	REFUSED(data_item(&d, "pk", "Sa", "v", "N1", NULL),
+		"Invalid type for parameter v, Expected: 32-bit floating point number list "
+		"IndexName: plain");
+	REFUSED(ITEM(&d, VECTOR(&d, "N1", "N-1.25E40", "N0"), "pk", "Sa"),
+		"parameter v[1], Value: -1.25E+40 is outside valid range");
+	REFUSED(data_item(&d, "pk", "Sa", "t", "N1", NULL),
+		"Attribute 't' type mismatch. Expected: S, Actual: N. IndexName: parted");
+	REFUSED(data_item(&d, "pk", "Sa", "f", "Sx", NULL),
+		"Attribute 'f' type mismatch. Expected: N, Actual: S. IndexName: parted");
+	REFUSED(data_item(&d, "pk", "Sa", "t", "S", NULL),
+		"cannot contain an empty string value. IndexName: parted, IndexKey: t");
+	REFUSED(data_item(&d, "pk", "Sa", "t", data_long(&d, 'S', 2049), NULL),
+		"Size of hashkey has exceeded the maximum size limit");
 	CHECK_INT(row_count(&d, PLAIN), 0);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", "Sa")), OK);
 	CHECK_INT(update(&d, "Sa", data_update(&d, "REMOVE v[0]", NULL)), ERR_VALIDATION);
@@ -307,7 +368,8 @@ static void change_at_random(struct data *d, struct model *model)
 	}
 	int tenant = (int)dice(TENANTS + 1) - 1, filter = (int)dice(3) - 1, numbers[DIMENSIONS];
 	bool has_vector = dice(6) > 0;
-	struct value elements[DIMENSIONS], list = {.type = TYPE_L, .n = DIMENSIONS, .elements = elements};
+	struct value elements[DIMENSIONS],
+		list = {.type = TYPE_L, .n = DIMENSIONS, .elements = elements};
 	for (int k = 0; k < DIMENSIONS; k++) {
 		numbers[k] = (int)dice(9) - 4; /* few, so that scores are often equal */
 		elements[k] = data_value(d, text(d, "N", numbers[k]));
@@ -334,14 +396,16 @@ static float score_of(const float *a, const float *query, int index)
 	double sum = 0;
 
 	for (int k = 0; k < DIMENSIONS; k++)
-		sum += index == PLAIN ? (double)a[k] * query[k] : ((double)a[k] - query[k]) * ((double)a[k] - query[k]);
+		sum += index == PLAIN ? (double)a[k] * query[k]
+				      : ((double)a[k] - query[k]) * ((double)a[k] - query[k]);
 	return index == PLAIN ? (float)-sum : (float)__builtin_sqrt(sum); /* lower is better */
 }
 
 /* Compares one random search with the model. */
 static void search_at_random(struct data *d, const struct model *model)
 {
-	int index = dice(2) ? PLAIN : PARTED, tenant = (int)dice(TENANTS), filter = (int)dice(3) - 1;
+	int index = dice(2) ? PLAIN : PARTED, tenant = (int)dice(TENANTS),
+	    filter = (int)dice(3) - 1;
 	float query[DIMENSIONS], scores[ITEMS];
 	unsigned top = 1 + dice(12), n = 0;
 	int order[ITEMS];
@@ -349,10 +413,12 @@ static void search_at_random(struct data *d, const struct model *model)
 
 	for (int k = 0; k < DIMENSIONS; k++)
 		query[k] = (float)((int)dice(9) - 4);
-	for (int i = 0; i < ITEMS; i++) { /* in the order of keys: the sort below keeps it among equals */
+	for (int i = 0; i < ITEMS;
+	     i++) { /* in the order of keys: the sort below keeps it among equals */
 		if (!model->is_there[i] || model->floats[i][0] != model->floats[i][0])
 			continue;
-		if (index == PARTED && (model->tenant[i] != tenant || (filter >= 0 && model->filter[i] != filter)))
+		if (index == PARTED &&
+		    (model->tenant[i] != tenant || (filter >= 0 && model->filter[i] != filter)))
 			continue;
 		unsigned at = n++;
 		float score = score_of(model->floats[i], query, index);
@@ -364,7 +430,8 @@ static void search_at_random(struct data *d, const struct model *model)
 		order[at] = i;
 	}
 	n = n < top ? n : top;
-	CHECK_INT(find(d, index, query, top, filter >= 0 ? "t = :t AND f = :f" : "t = :t", index == PARTED ? text(d, "Stenant-", tenant) : NULL,
+	CHECK_INT(find(d, index, query, top, filter >= 0 ? "t = :t AND f = :f" : "t = :t",
+		       index == PARTED ? text(d, "Stenant-", tenant) : NULL,
 		       filter >= 0 ? text(d, "N", filter) : NULL, &search),
 		  OK);
 	CHECK_INT(search.n, n);
@@ -418,11 +485,16 @@ TEST(ties_are_in_the_order_of_keys)
 	const float query[] = {1, 0, 0};
 	struct vector_search search;
 
-	for (const char *const *pk = (const char *const[]){"Sc", "Sb", "Sd", "Sa", NULL}; *pk; pk++) {
-		CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N0", "N0"), "pk", *pk, "t", "Sx")), OK);
+	for (const char *const *pk = (const char *const[]){"Sc", "Sb", "Sd", "Sa", NULL}; *pk;
+	     pk++) {
+		CHECK_INT(
+			data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N0", "N0"), "pk", *pk, "t", "Sx")),
+			OK);
 		trace_store_reset(d.store);
-		CHECK_INT(find(&d, PLAIN, query, 10, NULL, NULL, NULL, &search), OK); /* the matrix grows row by row */
-		CHECK_INT(trace_store_count(d.store, TRACE_ROW), strcmp(*pk, "Sc") == 0 /* the first fills it */);
+		CHECK_INT(find(&d, PLAIN, query, 10, NULL, NULL, NULL, &search),
+			  OK); /* the matrix grows row by row */
+		CHECK_INT(trace_store_count(d.store, TRACE_ROW),
+			  strcmp(*pk, "Sc") == 0 /* the first fills it */);
 	}
 	CHECK_INT(search.n, 4);
 	/* without a HASH in the index, rows are in the order of the table's keys */
@@ -477,11 +549,13 @@ TEST(large_searches_are_shared_among_threads)
 	}
 	CHECK_INT(find(&d, PLAIN, query, 100, NULL, NULL, NULL, &search), OK);
 	CHECK_INT(find(&plain, PLAIN, query, 100, NULL, NULL, NULL, &same), OK);
-	CHECK(vector_cache_memory_used(catalog_vector_memory(d.catalog)) > ROWS * WIDE * sizeof(float));
+	CHECK(vector_cache_memory_used(catalog_vector_memory(d.catalog)) >
+	      ROWS * WIDE * sizeof(float));
 	CHECK_INT(search.n, 100);
 	CHECK_INT(search.bytes, same.bytes);
 	for (size_t i = 0; i < 100; i++)
-		CHECK(str_eq(search.hits[i].image, same.hits[i].image) && search.hits[i].score == same.hits[i].score);
+		CHECK(str_eq(search.hits[i].image, same.hits[i].image) &&
+		      search.hits[i].score == same.hits[i].score);
 	data_free(&d);
 	data_free(&plain);
 }
@@ -493,7 +567,8 @@ static uint64_t tick(void)
 	return atomic_fetch_add(&now, 1) + 1;
 }
 
-/* By matrices on one and three threads, and by rows from the store; with a condition that takes time and without one. */
+/* By matrices on one and three threads, and by rows from the store; with a condition that takes
+ * time and without one. */
 TEST(a_search_ends_where_its_time_does)
 {
 	enum { WIDE = 4096, ROWS = 1100 };
@@ -506,7 +581,8 @@ TEST(a_search_ends_where_its_time_does)
 	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
 		struct data d = vector_data(ways[w].memory, ways[w].threads, WIDE);
 		struct value *elements = ARENA_ARRAY(d.arena, struct value, WIDE);
-		struct value one = data_value(&d, "N1"), list = {.type = TYPE_L, .n = WIDE, .elements = elements};
+		struct value one = data_value(&d, "N1"),
+			     list = {.type = TYPE_L, .n = WIDE, .elements = elements};
 		struct vector_search search;
 		int refused = 0;
 
@@ -514,10 +590,13 @@ TEST(a_search_ends_where_its_time_does)
 		for (int i = 0; i < WIDE; i++)
 			elements[i] = one;
 		for (int row = 0; row < ROWS; row++)
-			CHECK_INT(data_put(&d, ITEM(&d, list, "pk", text(&d, "Sitem-", row), "t", "Sx")), OK);
+			CHECK_INT(data_put(&d, ITEM(&d, list, "pk", text(&d, "Sitem-", row), "t",
+						    "Sx")),
+				  OK);
 		for (uint64_t limit = 0; limit < 1000; limit += 1 + limit / 4) {
 			arena_limit_time(d.arena, tick, limit);
-			enum code code = find(&d, refused % 2 ? PARTED : PLAIN, query, 1, "t = :t", refused % 2 ? "Sx" : NULL, NULL, &search);
+			enum code code = find(&d, refused % 2 ? PARTED : PLAIN, query, 1, "t = :t",
+					      refused % 2 ? "Sx" : NULL, NULL, &search);
 			arena_limit_time(d.arena, NULL, 0);
 			CHECK(code == OK || code == ERR_SERVICE_UNAVAILABLE);
 			if (code == OK)
@@ -558,8 +637,10 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N5", "N0", "N0"), "pk", "Sb", "t", "Sx")), OK);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N5", "N0"), "pk", "Sc", "t", "Sx")), OK);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N5", "N0", "N0"), "pk", "Sd", "t", "N1")), OK);
-	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N7", "N0", "N0"), "pk", "Sgone", "t", "Sx")), OK);
-	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N6", "N0", "N0"), "pk", "Smoved", "t", "Sx")), OK);
+	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N7", "N0", "N0"), "pk", "Sgone", "t", "Sx")),
+		  OK);
+	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N6", "N0", "N0"), "pk", "Smoved", "t", "Sx")),
+		  OK);
 	struct table *described = vector_table(DIMENSIONS);
 	next = table_clone(d.table);
 	next->indexes.vectors = ARENA_ARRAY(next->arena, struct index, 2);
@@ -587,10 +668,13 @@ TEST(indexes_come_and_go_on_a_table_with_items)
 	CHECK_INT(row_count(&d, PARTED), 2);
 	CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), OK);
 	CHECK(search.n == 5 && search.hits[0].score == 9);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PARTED], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PARTED], &items,
+			       &bytes, &d.err),
+		  OK);
 	CHECK_INT(items, 2);
 	CHECK_INT(bytes, 18 + 22); /* 12 of floats, "v", pk, t */
-	CHECK_INT(update(&d, "Sc", data_update(&d, "SET w = :w", ":w", "Sx", NULL)), OK); /* what it leaves as it is, is not judged */
+	CHECK_INT(update(&d, "Sc", data_update(&d, "SET w = :w", ":w", "Sx", NULL)),
+		  OK); /* what it leaves as it is, is not judged */
 	CHECK_INT(row_count(&d, PLAIN), 5);
 	/* a deleted one is not kept any more, and goes with the next step */
 	next = table_clone(d.table);
@@ -614,23 +698,33 @@ TEST(tables_are_read_back_with_their_vector_indexes)
 	uint64_t items, bytes, items_before, bytes_before;
 
 	for (int i = 0; i < 20; i++)
-		CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk", text(&d, "Sitem-", i), "t", "Sx", "w", "Syz")), OK);
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items_before, &bytes_before, &d.err), OK);
+		CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N3"), "pk",
+					    text(&d, "Sitem-", i), "t", "Sx", "w", "Syz")),
+			  OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items_before,
+			       &bytes_before, &d.err),
+		  OK);
 	table_unref(d.table);
 	catalog_close(d.catalog);
 	CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
 	CHECK_INT(catalog_get(d.catalog, DATA_NS, STR("vectors"), 2000, &d.table, &d.err), OK);
 	CHECK_INT(d.table->indexes.vector_n, 2);
 	const struct index *parted = table_vector(d.table, STR("parted"));
-	CHECK(parted && parted->vector->dimensions == DIMENSIONS && parted->vector->distance == DISTANCE_EUCLIDEAN);
-	CHECK(parted->vector->schema_count == 2 && parted->vector->schema[0].is_hash && !parted->vector->schema[1].is_hash);
+	CHECK(parted && parted->vector->dimensions == DIMENSIONS &&
+	      parted->vector->distance == DISTANCE_EUCLIDEAN);
+	CHECK(parted->vector->schema_count == 2 && parted->vector->schema[0].is_hash &&
+	      !parted->vector->schema[1].is_hash);
 	CHECK_STR(parted->vector->attribute, "v");
 	CHECK_STR(parted->keys.attributes[0].name, "t");
 	CHECK(!table_index(d.table, STR("parted")));
-	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items, &bytes, &d.err), OK);
+	CHECK_INT(catalog_size(d.catalog, d.table, &d.table->indexes.vectors[PLAIN], &items, &bytes,
+			       &d.err),
+		  OK);
 	CHECK_INT(items, items_before);
 	CHECK_INT(bytes, bytes_before);
-	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N4"), "pk", "Sone-more", "t", "Sx")), OK);
+	CHECK_INT(
+		data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N2", "N4"), "pk", "Sone-more", "t", "Sx")),
+		OK);
 	CHECK_INT(row_count(&d, PARTED), 21);
 	data_free(&d);
 }
@@ -645,12 +739,15 @@ static struct data disk_data(struct fixture *fixture)
 	d.err = err_in(d.arena);
 	d.store = trace_store_new(fixture_open(fixture));
 	CHECK_INT(catalog_open(d.store, &options, &d.catalog, &d.err), OK);
-	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 1000, &d.table, &d.err), OK);
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 1000, &d.table,
+				 &d.err),
+		  OK);
 	CHECK_INT(data_put(&d, ITEM(&d, VECTOR(&d, "N1", "N0", "N0"), "pk", "Sa")), OK);
 	return d;
 }
 
-/* Takes the index, or with is_whole the table, away; on a thread of its own, as while a search has its transaction. */
+/* Takes the index, or with is_whole the table, away; on a thread of its own, as while a search has
+ * its transaction. */
 struct removal {
 	struct data *d;
 	bool is_whole;
@@ -700,7 +797,8 @@ TEST(a_search_that_outlives_its_index_leaves_nothing_in_memory)
 		struct removal removal = {&d, is_whole};
 		struct vector_search search;
 
-		/* the search's second call, after that for the table's version: what it sees is fixed, what it keeps in memory is not */
+		/* the search's second call, after that for the table's version: what it sees is
+		 * fixed, what it keeps in memory is not */
 		trace_store_after(d.store, TRACE_GET, take_away_after_the_next, &removal);
 		CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), OK);
 		CHECK_INT(search.n, 1);
@@ -725,7 +823,9 @@ TEST(a_table_made_anew_does_not_see_the_rows_of_the_old_one)
 	struct table *old = d.table;
 	CHECK_INT(catalog_delete(d.catalog, old, 3000, &d.err), OK);
 	CHECK_INT(vector_cache_memory_used(catalog_vector_memory(d.catalog)), 0);
-	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 4000, &d.table, &d.err), OK);
+	CHECK_INT(catalog_create(d.catalog, DATA_NS, vector_table(DIMENSIONS), 4000, &d.table,
+				 &d.err),
+		  OK);
 	CHECK_INT(find(&d, PLAIN, query, 9, NULL, NULL, NULL, &search), OK);
 	CHECK_INT(search.n, 0);
 	/* as many versions as the old one had */
@@ -737,11 +837,20 @@ TEST(a_table_made_anew_does_not_see_the_rows_of_the_old_one)
 	data_free(&d);
 }
 
-TEST_MAIN(TEST_CASE(rows_follow_their_items), TEST_CASE(an_index_is_written_only_where_its_row_changes), TEST_CASE(writes_are_billed_in_bytes),
-	  TEST_CASE(counts_stand_beside_those_of_other_indexes), TEST_CASE(a_large_index_is_emptied_piece_by_piece),
-	  TEST_CASE(items_that_do_not_fit_are_refused), TEST_CASE(searches_of_the_store_agree_with_a_model),
-	  TEST_CASE(searches_in_memory_agree_with_a_model), TEST_CASE(memory_for_one_of_two_indexes_is_enough),
-	  TEST_CASE(failed_writes_leave_nothing_behind), TEST_CASE(ties_are_in_the_order_of_keys), TEST_CASE(a_matrix_far_behind_is_filled_anew),
-	  TEST_CASE(large_searches_are_shared_among_threads), TEST_CASE(a_search_ends_where_its_time_does), TEST_CASE(indexes_come_and_go_on_a_table_with_items),
+TEST_MAIN(TEST_CASE(rows_follow_their_items),
+	  TEST_CASE(an_index_is_written_only_where_its_row_changes),
+	  TEST_CASE(writes_are_billed_in_bytes),
+	  TEST_CASE(counts_stand_beside_those_of_other_indexes),
+	  TEST_CASE(a_large_index_is_emptied_piece_by_piece),
+	  TEST_CASE(items_that_do_not_fit_are_refused),
+	  TEST_CASE(searches_of_the_store_agree_with_a_model),
+	  TEST_CASE(searches_in_memory_agree_with_a_model),
+	  TEST_CASE(memory_for_one_of_two_indexes_is_enough),
+	  TEST_CASE(failed_writes_leave_nothing_behind), TEST_CASE(ties_are_in_the_order_of_keys),
+	  TEST_CASE(a_matrix_far_behind_is_filled_anew),
+	  TEST_CASE(large_searches_are_shared_among_threads),
+	  TEST_CASE(a_search_ends_where_its_time_does),
+	  TEST_CASE(indexes_come_and_go_on_a_table_with_items),
 	  TEST_CASE(tables_are_read_back_with_their_vector_indexes),
-	  TEST_CASE(a_search_that_outlives_its_index_leaves_nothing_in_memory), TEST_CASE(a_table_made_anew_does_not_see_the_rows_of_the_old_one))
+	  TEST_CASE(a_search_that_outlives_its_index_leaves_nothing_in_memory),
+	  TEST_CASE(a_table_made_anew_does_not_see_the_rows_of_the_old_one))

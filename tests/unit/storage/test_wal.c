@@ -1,4 +1,5 @@
-/* The write-ahead log stays within its bound, whoever reads and writes, and no acknowledged write is lost for that. */
+/* The write-ahead log stays within its bound, whoever reads and writes, and no acknowledged write
+ * is lost for that. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -95,7 +96,8 @@ static void *read_always(void *context)
 	return NULL;
 }
 
-static void start(struct worker *worker, const struct fixture *fixture, struct store *store, void *(*work)(void *))
+static void start(struct worker *worker, const struct fixture *fixture, struct store *store,
+		  void *(*work)(void *))
 {
 	worker->fixture = *fixture;
 	worker->fixture.arena = arena_new(0);
@@ -166,7 +168,9 @@ TEST(the_log_is_short_again_after_a_large_transaction)
 		char key[32];
 
 		snprintf(key, sizeof(key), "large-%d", i);
-		CHECK_INT(store_put(txn, ITEMS, str_of(key), (struct str){row, sizeof(row)}, &fixture.err), OK);
+		CHECK_INT(store_put(txn, ITEMS, str_of(key), (struct str){row, sizeof(row)},
+				    &fixture.err),
+			  OK);
 	}
 	CHECK_INT(store_commit(txn, &fixture.err), OK);
 	writer.transactions = 1;
@@ -207,7 +211,8 @@ TEST(a_long_reader_is_interrupted_when_writers_wait_for_it)
 {
 	struct fixture fixture = log_fixture();
 	struct store *store = fixture_open(&fixture);
-	struct worker first = {.transactions = 1}, writer = {.number = 1, .transactions = TRANSACTIONS}, reader = {.code = OK};
+	struct worker first = {.transactions = 1},
+		      writer = {.number = 1, .transactions = TRANSACTIONS}, reader = {.code = OK};
 	atomic_bool is_ending = false;
 
 	fixture_create(&fixture, store, ITEMS);
@@ -234,7 +239,8 @@ TEST(a_log_that_cannot_be_moved_keeps_no_writer_waiting)
 {
 	struct fixture fixture = log_fixture();
 	struct store *store = fixture_open(&fixture);
-	struct worker before = {.number = 0, .transactions = TRANSACTIONS}, after = {.number = 1, .transactions = TRANSACTIONS};
+	struct worker before = {.number = 0, .transactions = TRANSACTIONS},
+		      after = {.number = 1, .transactions = TRANSACTIONS};
 
 	fixture_create(&fixture, store, ITEMS);
 	fixture_limit_files(2 << 20);
@@ -317,6 +323,8 @@ TEST(a_writer_pauses_with_the_lock_let_go_until_the_pause_ends)
 }
 
 TEST_MAIN(TEST_CASE(writers_and_readers_that_never_rest_do_not_make_the_log_grow),
-	  TEST_CASE(the_log_is_short_again_after_a_large_transaction), TEST_CASE(a_long_reader_is_interrupted_when_writers_wait_for_it),
-	  TEST_CASE(a_log_that_cannot_be_moved_keeps_no_writer_waiting), TEST_CASE(dropping_much_writes_little),
+	  TEST_CASE(the_log_is_short_again_after_a_large_transaction),
+	  TEST_CASE(a_long_reader_is_interrupted_when_writers_wait_for_it),
+	  TEST_CASE(a_log_that_cannot_be_moved_keeps_no_writer_waiting),
+	  TEST_CASE(dropping_much_writes_little),
 	  TEST_CASE(a_writer_pauses_with_the_lock_let_go_until_the_pause_ends))
