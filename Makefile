@@ -64,8 +64,8 @@ lint: ## the rules of the house: layers, doors, sizes, names, workflows, documen
 	@[ "$$(uname)" = Darwin ] || $(MAKE) -s FLAVOUR=debug symbols
 check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
-format: ## clang-format over all C
-	@clang-format -i $$(git ls-files '*.c' '*.h')
+format: ## clang-format over the lines of C that differ from the last commit
+	@git clang-format -q
 docs: build ## the generated documents: reference, man page, schema, modules.md
 	@scripts/generate-docs
 clean: ## removes build/, but for the downloaded packages
