@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "protocol/transfer/ion_binary.h"
 #include "server/gzip.h"
 #include "server/seed/document.h"
 #include "server/seed/dynamodb_local.h"
@@ -116,7 +117,6 @@ static const struct { const char *end, *instead;
 	{".js", "a program: print its tables as JSON, as CreateTable takes them"},
 	{".py", "a program: print its tables as JSON, as CreateTable takes them or DescribeTable "
 		"shows them"},
-	{".ion", "Ion is read by ImportTable, and not here"},
 	{".toml", "no tables; parameters are given by --parameter or --parameter-file"},
 };
 
@@ -130,6 +130,20 @@ static enum code refuse_form(struct seed *seed, struct str name, struct err *err
 	return err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
 }
 
+static bool is_ion(struct str name, struct str text)
+{
+	return ends_with(name, ".ion") || str_starts_with(text, STR("$ion_1_0")) ||
+	       ion_binary_is(text);
+}
+
+/* A number or a word at the end of a file ends with it. */
+static struct str with_line_end(struct arena *arena, struct str text)
+{
+	bool is_ended = ion_binary_is(text) || (text.n > 0 && text.p[text.n - 1] == '\n');
+
+	return is_ended ? text : str_printf(arena, STR_FMT "\n", STR_ARG(text));
+}
+
 static enum code read_text(struct seed *seed, const struct seed_file *file, struct err *err)
 {
 	struct str name = unpacked_name(str_of(file->path)), text = document_text(file->text);
@@ -137,6 +151,8 @@ static enum code read_text(struct seed *seed, const struct seed_file *file, stru
 
 	if (str_starts_with(text, STR("SQLite format 3")))
 		return dynamodb_local_read(seed, file, err);
+	if (is_ion(name, text))
+		return rows_read_ion(seed, with_line_end(seed_arena(seed), text), err);
 	if (ends_with(name, ".csv"))
 		return rows_read_csv(seed, text, err);
 	for (; i < text.n && strchr(" \t\r\n", text.p[i]); i++)

@@ -6,7 +6,7 @@
  *   Terraform's plan or state as JSON               plan.h
  *   NoSQL Workbench model                           model.h
  *   DynamoDB Local's data files                     dynamodb_local.h
- *   exports, scans, batches, JSON lines, CSV        rows.h
+ *   exports, scans, batches, JSON lines, Ion, CSV   rows.h
  *
  * The content decides, but for CSV and YAML, which the file's name shows. A name that ends with .gz
  * is decompressed first.

@@ -25,6 +25,10 @@
 #define MSG_SEED_REFUSED ERR_VALIDATION, "%s " STR_FMT ": " STR_FMT
 #define MSG_SEED_REMOTE ERR_VALIDATION, STR_FMT ": %s"
 #define MSG_SEED_NOT_ITEM ERR_VALIDATION, "%s", "no item: a JSON object was expected"
+#define MSG_SEED_NOT_ION_ITEM                                                                      \
+	ERR_VALIDATION, "%s",                                                                      \
+		"no item: a struct was expected, or a struct with Item and nothing else"
+#define MSG_SEED_ION_CUT ERR_VALIDATION, "%s", "the file ends within a value"
 #define MSG_SEED_REQUEST                                                                           \
 	ERR_VALIDATION, "%s",                                                                      \
 		"a request of an operation that puts no items here: CreateTable, PutItem and "     \

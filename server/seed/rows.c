@@ -4,6 +4,7 @@
 
 #include "core/seen.h"
 #include "protocol/transfer/csv.h"
+#include "protocol/transfer/ion_binary.h"
 #include "protocol/wire/json_out.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
@@ -337,6 +338,82 @@ enum code rows_read_csv(struct seed *seed, struct str text, struct err *err)
 		err_set(err, MSG_SEED_CSV_QUOTE);
 		code = seed_at(seed, csv.record_line, err);
 	}
+	arena_free(arena);
+	return code;
+}
+
+/* The first byte of the next value: behind white space, brackets of a list, and version markers. */
+static const char *ion_start(struct str rest)
+{
+	static const char marker[] = "$ion_1_0";
+	size_t i = 0;
+
+	while (i < rest.n) {
+		struct str left = {rest.p + i, rest.n - i};
+
+		if (str_starts_with(left, STR("$ion_1_0")))
+			i += sizeof(marker) - 1;
+		else if (strchr(" \t\r\n,[]", *left.p))
+			i++;
+		else
+			break;
+	}
+	return rest.p + i;
+}
+
+static enum ion_result next_ion(struct arena *arena, struct ion_symbols *symbols, bool is_binary,
+				struct str *rest, struct value *value, struct err *value_err,
+				struct err *err)
+{
+	return is_binary ? ion_binary_next(arena, symbols, rest, true, value, value_err, err)
+			 : ion_text_next(arena, rest, true, value, value_err, err);
+}
+
+/* A struct is an item, or has one in Item and nothing else, as exports have it. */
+static enum code put_ion(struct seed *seed, struct str table, struct arena *arena,
+			 const struct value *value, size_t line, struct err *err)
+{
+	const struct value *inner = value->type == TYPE_M ? value_member(value, STR("Item")) : NULL;
+	bool is_within = inner && inner->type == TYPE_M;
+	struct json_out out = json_out_in(arena);
+
+	if (value->type != TYPE_M || (is_within && value->n > 1)) {
+		err_set(err, MSG_SEED_NOT_ION_ITEM);
+		return seed_bad_line(seed, line, err);
+	}
+	json_out_item(&out, is_within ? inner : value);
+	return seed_item(seed, table, json_out_str(&out), line, err);
+}
+
+enum code rows_read_ion(struct seed *seed, struct str text, struct err *err)
+{
+	struct ion_symbols symbols = {.arena = seed_arena(seed)};
+	struct place place = {text.p, 1};
+	struct str table = seed_table_name(seed), rest = text;
+	bool is_binary = ion_binary_is(text);
+	struct arena *arena = arena_new(PIECE);
+	enum ion_result result;
+	enum code code = OK;
+
+	do {
+		struct err value_err = err_in(arena);
+		struct value value;
+		const char *start = ion_start(rest);
+		size_t line = is_binary ? 0 : line_of(&place, (struct str){start, 0});
+
+		result = next_ion(arena, &symbols, is_binary, &rest, &value, &value_err, err);
+		if (result == ION_VALUE && value_err.code != OK) {
+			err_set(err, MSG_SEED_ITEM, STR_ARG(value_err.message));
+			code = seed_bad_line(seed, line, err);
+		} else if (result == ION_VALUE) {
+			code = put_ion(seed, table, arena, &value, line, err);
+		} else if (result != ION_END) {
+			if (result == ION_MORE)
+				err_set(err, MSG_SEED_ION_CUT);
+			code = seed_at(seed, line, err);
+		}
+		arena_reset(arena);
+	} while (code == OK && result == ION_VALUE);
 	arena_free(arena);
 	return code;
 }

@@ -19,6 +19,12 @@ enum code rows_read_lines(struct seed *seed, struct str text, size_t first_line,
 enum code rows_read_csv(struct seed *seed, struct str text, struct err *err) WARN_UNUSED;
 
 /*
+ * Amazon Ion, text or binary: structs that are items, or that have one in Item and nothing else, as
+ * exports have it. Text must end with white space.
+ */
+enum code rows_read_ion(struct seed *seed, struct str text, struct err *err) WARN_UNUSED;
+
+/*
  * A JSON document, `root` its tree: an array of items; a Scan's or Query's answer with Items;
  * BatchGetItem's answer with Responses; BatchWriteItem's RequestItems, {"T":[{"PutRequest":...}]},
  * bare or within {"RequestItems": ...}; PutItem's body; or one item. Requests of other operations

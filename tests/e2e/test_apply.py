@@ -279,6 +279,13 @@ def forms_of_items():
     (export / "manifest-files.json").write_text("{}")
     (export / "data" / "abcd.json.gz").write_bytes(gzip.compress(b'{"Item":{"pk":{"S":"z"}}}\n'))
     assert apply(server, path / "AWSDynamoDB")[:2] == (0, "1 items")
+    (export / "data" / "abcd.json.gz").rename(export / "data" / "efgh.ion.gz")
+    ion = '$ion_1_0 {Item:{pk:"ion",n:12345678901234567890.25,s:$dynamodb_SS::["x","y"],l:[1.5,{b:{{AAE=}}},null,true]}}\n'
+    (export / "data" / "efgh.ion.gz").write_bytes(gzip.compress(ion.encode()))
+    assert apply(server, path / "AWSDynamoDB")[:2] == (0, "1 items")
+    assert client.get_item(TableName="tab", Key={"pk": {"S": "ion"}})["Item"] == {
+        "pk": {"S": "ion"}, "n": {"N": "12345678901234567890.25"}, "s": {"SS": ["x", "y"]},
+        "l": {"L": [{"N": "1.5"}, {"M": {"b": {"B": b"\x00\x01"}}}, {"NULL": True}, {"BOOL": True}]}}
     assert client.get_item(TableName="tab", Key={"pk": {"S": "z"}})["Item"] == {"pk": {"S": "z"}}
     client.close()
     server.stop()

@@ -49,14 +49,20 @@ def apply(folder, path, words, is_json):
                           timeout=60)
 
 
+def as_bytes(text):
+    """Of a file: with <hex> in front it is hexadecimal digits."""
+    head, _, rest = text.partition("<hex>")
+    return bytes.fromhex(rest) if not head and rest else text.encode()
+
+
 def check(files, words, checks):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files:
             path = pathlib.Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text.encode())
+            path.write_bytes(as_bytes(text))
         if files[0][1].startswith("<table>"):  # items: of a table "tab" with the key pk
-            (pathlib.Path(folder) / files[0][0]).write_bytes(files[0][1].replace("<table>\n", "", 1).encode())
+            (pathlib.Path(folder) / files[0][0]).write_bytes(as_bytes(files[0][1].replace("<table>\n", "", 1)))
             (pathlib.Path(folder) / "0.json").write_text(json.dumps({"TableName": "tab", **TABLE}))
             words = [*words, "0.json", "--table", "tab"]
         done = apply(folder, files[0][0], words, False)
