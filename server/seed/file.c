@@ -16,6 +16,7 @@
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
 #include "server/seed/model.h"
+#include "server/seed/onetable.h"
 #include "server/seed/plan.h"
 #include "server/seed/rows.h"
 #include "server/seed/tables.h"
@@ -39,7 +40,8 @@ static struct str unpacked_name(struct str name)
 
 static bool is_described(const struct json *root)
 {
-	return template_is_in(root) || plan_is_in(root) || model_is_in(root) || tables_are_in(root);
+	return template_is_in(root) || plan_is_in(root) || model_is_in(root) ||
+	       tables_are_in(root) || onetable_is_in(root);
 }
 
 static enum code read_document(struct seed *seed, struct str text, size_t first_line,
@@ -53,6 +55,8 @@ static enum code read_document(struct seed *seed, struct str text, size_t first_
 		return model_read(seed, root, err);
 	if (tables_are_in(root))
 		return tables_read(seed, root, err);
+	if (onetable_is_in(root))
+		return onetable_read(seed, root, err);
 	if (json_type(root) != JSON_OBJECT && json_type(root) != JSON_ARRAY)
 		return err_set(err, MSG_SEED_UNKNOWN, seed_path(seed));
 	return rows_read_document(seed, text, first_line, root, err);

@@ -5,6 +5,7 @@
  *   CloudFormation, SAM, serverless.yml             template.h
  *   Terraform's plan or state as JSON               plan.h
  *   NoSQL Workbench model                           model.h
+ *   OneTable's schema                               onetable.h
  *   DynamoDB Local's data files                     dynamodb_local.h
  *   exports, scans, batches, JSON lines, Ion, CSV   rows.h
  *

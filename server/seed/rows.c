@@ -207,15 +207,6 @@ static bool is_other_request(const struct json *root)
 	return is_other;
 }
 
-/* OneTable: {"format": "onetable:1.1.0", "models": ...} has types of items, and no name of a table.
- */
-static bool is_schema(struct seed *seed, const struct json *root)
-{
-	struct str format = json_text_string(seed_arena(seed), root, "format");
-
-	return str_is_set(format) && str_starts_with(format, STR("onetable:"));
-}
-
 static enum code read_object(struct seed *seed, struct str document, struct place *place,
 			     const struct json *root, struct err *err)
 {
@@ -223,10 +214,6 @@ static enum code read_object(struct seed *seed, struct str document, struct plac
 	struct str table = seed_table_name(seed);
 	const struct json *requests = json_member(root, "RequestItems");
 
-	if (is_schema(seed, root)) {
-		err_set(err, MSG_SEED_SCHEMA);
-		return seed_at(seed, place->line, err);
-	}
 	warn_of_rest(seed, root);
 	if (json_text_get(root, "Items", JSON_ARRAY))
 		return put_all(seed, table, json_text_find(document, STR("Items")), place, err);
