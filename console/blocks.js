@@ -1,7 +1,7 @@
 // The items of a table or an index as rows, page by page as they are needed. A large table is read in as many segments as it has screens: segments are
 // ranges of the partition keys' hash, in the order of a scan, so that any place of it is a request away.
 import { api } from "./api.js";
-import { brief } from "./types.js";
+import { brief } from "./model/types.js";
 
 const BLOCK = 200;      // items that a segment is to have
 const PAGE = 400;       // items of one request
@@ -11,9 +11,9 @@ const AT_ONCE = 3;
 
 export class Blocks {
   /** `input` is what Scan takes (TableName, IndexName), or Query with a KeyConditionExpression. `onLoad` is called when rows have come. */
-  constructor(input, keys, items, onLoad, onItem) {
+  constructor(input, keys, items, onLoad, onItems) {
     const isQuery = "KeyConditionExpression" in input;
-    Object.assign(this, { input, operation: isQuery ? "Query" : "Scan", hash: keys.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName), onLoad, onItem });
+    Object.assign(this, { input, operation: isQuery ? "Query" : "Scan", hash: keys.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName), onLoad, onItems });
     const n = isQuery ? 1 : Math.max(1, Math.min(SEGMENTS_MAX, Math.ceil(items / BLOCK)));
     this.estimate = Math.max(1, Math.ceil((items / n) * 1.25));
     this.blocks = Array.from({ length: n }, () => ({ rows: null, more: undefined, wanted: 0, size: 0, isBusy: false }));
@@ -87,14 +87,13 @@ export class Blocks {
     for (const item of page.Items) {
       const name = this.hash.map((a) => brief(item[a], 300)).join(" · ");
       if (!group || group.name !== name) {
-        group = { isGroup: true, name, count: 0, types: new Map() };
+        group = { isGroup: true, name, items: [] };
         block.rows.push(group);
       }
-      const type = this.onItem(item);
-      group.count++;
-      group.types.set(type.name, type);
-      block.rows.push({ item, type });
+      group.items.push(item);
+      block.rows.push({ item });
     }
+    this.onItems(page.Items);
     block.more = page.LastEvaluatedKey;
     block.size = 0;
     this.units += page.ConsumedCapacity?.CapacityUnits ?? 0;

@@ -2,9 +2,9 @@
 import { attempt, field, fill, h, number, select } from "./dom.js";
 import { api, describe, listTables } from "./api.js";
 import { Blocks } from "./blocks.js";
-import { Entities } from "./entities.js";
+import { entitiesOf, nameEntity } from "./names.js";
 import { cell, grid } from "./rows.js";
-import { brief, keyOf } from "./types.js";
+import { brief, keyOf } from "./model/types.js";
 import { importItems, openItem } from "./item.js";
 import { go } from "./main.js";
 
@@ -37,9 +37,9 @@ export async function show(main, [name, index = ""]) {
   let by = "auto", entities, blocks;
 
   const begin = () => {
-    entities = new Entities(pivot, by);
+    entities = entitiesOf(table, by);
     const query = search.value ? partition(search.value, pivot, table) : {};
-    blocks = new Blocks({ TableName: name, ...(pivot.name ? { IndexName: pivot.name } : {}), ...query }, pivot.KeySchema, search.value ? 1 : pivot.items, loaded, (item) => entities.see(item));
+    blocks = new Blocks({ TableName: name, ...(pivot.name ? { IndexName: pivot.name } : {}), ...query }, pivot.KeySchema, search.value ? 1 : pivot.items, loaded, (items) => entities.add(items));
     problem.textContent = "";
     view.toTop();
     tell();
@@ -49,7 +49,8 @@ export async function show(main, [name, index = ""]) {
   function tell() {
     const of = search.value ? "" : ` of about ${number(pivot.items)}`;
     status.textContent = `${number(blocks.loaded)}${of} items read, ${blocks.units} units`;
-    fill(legend, [...entities.types.values()].map((t) => h("span.badge", { style: { color: t.colour }, title: `${number(t.count)} seen` }, t.name)));
+    fill(legend, [...entities.types.values()].map((t) => h("button.badge.entity", { type: "button", style: { color: t.colour }, title: `${number(t.count)} seen`,
+      onclick: () => nameEntity(table, t, entities, begin) }, t.name, t.source === "key" || t.source === "table" ? " ?" : "")));
   }
 
   /** From the server, since an index may not have all of it. */
@@ -59,11 +60,12 @@ export async function show(main, [name, index = ""]) {
   });
 
   function groupRow(group) {
-    return { kind: "group", cells: [h("div.title", { role: "gridcell" }, h("span.mono", group.name), h("span.badge", `${number(group.count)} ${group.count === 1 ? "item" : "items"}`),
-      [...group.types.values()].slice(0, 6).map((t) => h("span.dot", { title: t.name, style: { color: t.colour } })))] };
+    return { kind: "group", cells: [h("div.title", { role: "gridcell" }, h("span.mono", group.name), h("span.badge", `${number(group.items.length)} ${group.items.length === 1 ? "item" : "items"}`),
+      [...new Set(group.items.slice(0, 200).map((item) => entities.of(item)))].slice(0, 6).map((t) => h("span.dot", { title: t.name, style: { color: t.colour } })))] };
   }
 
-  function itemRow({ item, type }) {
+  function itemRow({ item }) {
+    const type = entities.of(item);
     const type_ = h("div.cell.type.stick.narrow", { role: "gridcell", title: type.name, style: { color: type.colour } }, h("span", type.name));
     const sort = ranges.length ? ranges : table.KeySchema.map((k) => k.AttributeName).filter((n) => !keys.includes(n));
     const columns = type.attributes.filter((n) => !keys.includes(n) && !sort.includes(n)).slice(0, 24);
@@ -74,7 +76,7 @@ export async function show(main, [name, index = ""]) {
     count: () => blocks?.count() ?? 0,
     row: (i) => { const row = blocks.at(i); return row && (row.isGroup ? groupRow(row) : itemRow(row)); },
   });
-  const kinds = [["auto", "Prefix or attribute"], ["prefix", "Key prefix"]];
+  const kinds = [["auto", "What the items say"], ["key", "Keys alone"]];
   const attribute = h("input", { type: "text", placeholder: "such as type", hidden: true, spellcheck: false, "aria-label": "Attribute that names the type" });
   attribute.onchange = () => { by = attribute.value || "auto"; begin(); };
   const how = select([...kinds, ["", "Attribute …"]], "auto", (v) => { attribute.hidden = v !== ""; if (v) { by = v; begin(); } else attribute.focus(); });

@@ -3,7 +3,7 @@ import { attempt, field, fill, h, number, plainTable, select, tabs } from "./dom
 import { api, control, describe, listTables, watch } from "./api.js";
 import { diff } from "./item.js";
 import { cell, grid } from "./rows.js";
-import { brief, keyOf, ordered, writeItem } from "./types.js";
+import { brief, keyOf, ordered, writeItem } from "./model/types.js";
 
 const KEPT = 5000, RECORDS = 500, QUEUE = 500, SCANNED = 20000;
 

@@ -2,9 +2,10 @@
 import { attempt, copy, dialog, download, field, fill, h, note, number, svg } from "./dom.js";
 import { api, control, describe, listTables, session } from "./api.js";
 import { pivots } from "./collections.js";
-import { Entities, template } from "./entities.js";
+import { entitiesOf } from "./names.js";
+import { template } from "./model/keys.js";
 import { isOfOthers, patternName } from "./insight.js";
-import { brief } from "./types.js";
+import { brief } from "./model/types.js";
 
 const SAMPLE = 2000, DATA = 500, BATCH = 25;
 
@@ -61,14 +62,15 @@ async function importModel(text, tell) {
 
 /** What a sample of a table's items says of its entities: for each its templates of keys, per index too, and its attributes. */
 async function study(name, by) {
-  const table = await describe(name), entities = new Entities(table, by), items = [];
+  const table = await describe(name), entities = entitiesOf(table, by), items = [];
   let page = {};
   do {
     page = await api("Scan", { TableName: name, Limit: 500, ...(page.LastEvaluatedKey ? { ExclusiveStartKey: page.LastEvaluatedKey } : {}) });
     items.push(...page.Items);
   } while (page.LastEvaluatedKey && items.length < SAMPLE);
+  entities.add(items);
   for (const item of items) {
-    const type = entities.see(item);
+    const type = entities.of(item);
     for (const pivot of pivots(table)) {
       const values = pivot.KeySchema.map((k) => item[k.AttributeName]);
       if (values.some((v) => !v)) continue;

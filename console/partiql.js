@@ -1,10 +1,10 @@
 // PartiQL: statements with completion of tables, indexes and attributes; the results as rows; the history of this browser.
 import { attempt, fill, h, note, number } from "./dom.js";
 import { api, control, describe, listTables } from "./api.js";
-import { Entities } from "./entities.js";
+import { entitiesOf } from "./names.js";
 import { planView } from "./query.js";
 import { cell, grid } from "./rows.js";
-import { brief } from "./types.js";
+import { brief } from "./model/types.js";
 
 const WORDS = ["SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "BETWEEN", "IN", "IS", "MISSING", "NULL", "ORDER BY", "ASC", "DESC", "INSERT INTO", "VALUE", "UPDATE", "SET", "REMOVE", "DELETE FROM",
   "RETURNING ALL OLD *", "EXISTS", "begins_with(", "contains(", "attribute_type(", "size("];
@@ -87,7 +87,7 @@ export async function show(main) {
     const item = items[i], type = entities.of(item);
     return { cells: [h("div.cell.type.stick.narrow", { role: "gridcell", style: { color: type.colour } }, h("span", type.name)), Object.keys(item).sort().map((n) => cell(n, brief(item[n])))] };
   } });
-  const schemaOf = () => [...schema.values()].find((s) => statement.toLowerCase().includes(s.table.TableName.toLowerCase()))?.table ?? { KeySchema: [] };
+  const schemaOf = () => [...schema.values()].find((s) => statement.toLowerCase().includes(s.table.TableName.toLowerCase()))?.table ?? { TableName: "item", KeySchema: [] };
   const run = async (token) => {
     problem.textContent = "";
     if (!token) statement = text.value.trim().replace(/;$/, "");
@@ -96,8 +96,9 @@ export async function show(main) {
     try {
       reply = await api("ExecuteStatement", { Statement: statement, ReturnConsumedCapacity: "TOTAL", ...(token ? { NextToken: token } : {}) });
     } catch (error) { problem.textContent = error.message; return; }
-    if (!token) { items = []; entities = new Entities(schemaOf()); history.add(statement); tell(); }
+    if (!token) { items = []; entities = entitiesOf(schemaOf()); history.add(statement); tell(); }
     items.push(...(reply.Items ?? []));
+    entities.add(reply.Items ?? []);
     next = reply.NextToken ?? null;
     more.disabled = !next;
     figures.textContent = `${number(items.length)} ${items.length === 1 ? "item" : "items"}, ${reply.ConsumedCapacity?.CapacityUnits ?? 0} units, ${(performance.now() - began).toFixed(0)} ms`;

@@ -3,9 +3,9 @@ import { attempt, copy, field, fill, h, number, plainTable, select, tabs } from 
 import { ROOT, api, control, describe, listTables } from "./api.js";
 import { codeFor, languages } from "./code.js";
 import { pivots } from "./collections.js";
-import { Entities } from "./entities.js";
+import { entitiesOf } from "./names.js";
 import { cell, grid } from "./rows.js";
-import { brief, keyOf } from "./types.js";
+import { brief, keyOf } from "./model/types.js";
 import { openItem } from "./item.js";
 import { go } from "./main.js";
 
@@ -114,7 +114,7 @@ export async function show(main, [name, index = ""]) {
   const filters = [], place = h("div");
   const request = h("pre", { tabIndex: 0, "aria-label": "The request" }), kind = h("span.badge"), figures = h("span.quiet.middle", { role: "status" });
   const code = h("pre", { tabIndex: 0, "aria-label": "The request as code" }), plan = h("div", h("p.quiet", "Run or explain the request to see its plan."));
-  let language = languages[0], asked, items = [], next = null, entities = new Entities(table);
+  let language = languages[0], asked, items = [], next = null, entities = entitiesOf(table);
 
   const form = () => ({ hash: hashes.map((i) => i.value), operator: operator.value, first: first.value, second: second.value, filters: filters.map((f) => f.value()).filter((f) => f.name),
     projection: projection.value, limit: limit.value, isDescending: Boolean(order.value), isConsistent: Boolean(consistent.value) });
@@ -128,9 +128,9 @@ export async function show(main, [name, index = ""]) {
     const input = { ...asked.input, ReturnConsumedCapacity: "INDEXES", ...(start ? { ExclusiveStartKey: start } : {}) };
     const began = performance.now(), reply = await api(asked.operation, input), ms = performance.now() - began;
     const got = asked.operation === "GetItem" ? (reply.Item ? [reply.Item] : []) : reply.Items;
-    if (!start) { items = []; entities = new Entities(table); }
+    if (!start) { items = []; entities = entitiesOf(table); }
     items.push(...got);
-    got.forEach((item) => entities.see(item));
+    entities.add(got);
     next = reply.LastEvaluatedKey ?? null;
     more.disabled = !next;
     figures.textContent = `${number(reply.ScannedCount ?? got.length)} read, ${number(got.length)} returned, ${reply.ConsumedCapacity?.CapacityUnits ?? 0} units, ${ms.toFixed(0)} ms${next ? "; there are more pages" : ""}`;

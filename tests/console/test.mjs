@@ -100,7 +100,7 @@ const steps = {
     assert.equal(new Set(types.map((t) => t.split("rgb")[1])).size, types.length, "and no other has it");
     // columns are the type's own
     const labels = await p.page.$$eval(".grid .line:not(.group)", (all) => all.map((l) => [l.querySelector(".type").innerText, [...l.querySelectorAll("small")].map((s) => s.innerText).join()]));
-    assert.ok(labels.some(([t, c]) => t === "PROFILE" && c.includes("email")) && labels.every(([t, c]) => t !== "ADDRESS" || !c.includes("email")), labels);
+    assert.ok(labels.some(([t, c]) => t === "CUSTOMER" && c.includes("email")) && labels.every(([t, c]) => t !== "ADDRESS" || !c.includes("email")), labels);
     await sound("collections");
   },
   async pivotToAnIndex() {
@@ -426,7 +426,7 @@ const steps = {
     await p.shows("Table shop", "PK = CUSTOMER#<number>, SK = PROFILE", "GSI1: GSI1PK = ORDER#<number>, GSI1SK = ORDER", "Access patterns");
     await sound("model");
     await p.click("Markdown");
-    await p.shows("| PROFILE | `PK = CUSTOMER#<number>, SK = PROFILE` |", "## Access patterns");
+    await p.shows("| CUSTOMER | `PK = CUSTOMER#<number>, SK = PROFILE` |", "## Access patterns");
     await p.page.keyboard.press("Escape");
     await saved();
     const model = await p.page.evaluate(async () => {

@@ -1,0 +1,50 @@
+// The entities of a table by what its items say, and by the names that people gave. These are kept
+// in the browser, for each namespace and table.
+import { dialog, field, h, note, number } from "./dom.js";
+import { session } from "./api.js";
+import { Entities } from "./model/entities.js";
+
+const place = (name) => `entities ${session.key} ${session.region} ${name}`;
+
+/** Theirs by the name that was found. @returns {Map<string, string>} */
+function given(name) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(place(name)) ?? "[]");
+    return new Map(kept.filter((pair) => pair.every((s) => typeof s === "string" && s)));
+  } catch { return new Map(); }
+}
+
+/** Whether the browser keeps it. */
+function keep(name, names) {
+  try {
+    localStorage.setItem(place(name), JSON.stringify([...names]));
+    return true;
+  } catch { return false; }
+}
+
+export const entitiesOf = (table, by = "auto") => new Entities(table, by, given(table.TableName));
+
+const SOURCES = {
+  attribute: (by) => `The attribute ${by} says so.`,
+  learned: (by) => `Items with such keys have ${by}, which says so.`,
+  key: () => "This is a guess by the shape of the keys. Give it another name where it is wrong.",
+  table: () => "Neither keys nor attributes name a type: it is named as the table. Name it here.",
+  renamed: () => "You named it so. Without a name it is called as it was found.",
+};
+
+/** How an entity got its name, and another one for it. */
+export function nameEntity(table, type, entities, done) {
+  const input = h("input", { type: "text", value: type.name, spellcheck: false, maxLength: 60 });
+  const why = SOURCES[type.source](entities.model.attribute);
+  const form = h("div", h("p", `${number(type.count)} items were read. ${why}`),
+    type.key === type.name ? null : h("p.quiet", `Found as ${type.key}.`),
+    h("div.fields", field("Name", input)));
+  const { actions } = dialog(`Entity ${type.name}`, form, [["Use the name", "main", () => {
+    const names = given(table.TableName), name = input.value.trim();
+    if (name && name !== type.key) names.set(type.key, name); else names.delete(type.key);
+    if (!keep(table.TableName, names)) note("The browser keeps no names for this page", true);
+    done();
+  }]]);
+  input.onkeydown = (e) => { if (e.key === "Enter") actions[0].click(); };
+  input.select();
+}
