@@ -39,6 +39,7 @@ struct seed {
 	struct arena *arena; /* of one file */
 	struct arena *piece; /* of one request */
 	const struct seed_file *file;
+	bool is_within;    /* a file that another names is read */
 	bool is_writing;   /* the file is read the second time */
 	struct str asking; /* the region of requests; absent: the target's own */
 	struct source *source;
@@ -105,7 +106,9 @@ struct source *seed_source(const struct seed *seed)
 
 struct str seed_table_name(const struct seed *seed)
 {
-	return str_is_set(seed->options->table) ? seed->options->table : seed->file->table;
+	bool is_named = str_is_set(seed->options->table) && !seed->is_within;
+
+	return is_named ? seed->options->table : seed->file->table;
 }
 
 /* What an answer with an error says: "ValidationException: ...". *type is the error's name. */
@@ -712,6 +715,18 @@ static enum code read_twice(struct seed *seed, struct err *err)
 	seed->source = source_new(seed->arena);
 	code = seed->file->read(seed, seed->file, err);
 	return code == OK ? flush(seed, err) : code;
+}
+
+enum code seed_read_within(struct seed *seed, const struct seed_file *file, struct err *err)
+{
+	const struct seed_file *outer = seed->file;
+
+	seed->file = file;
+	seed->is_within = true;
+	enum code code = file->read(seed, file, err);
+	seed->file = outer;
+	seed->is_within = false;
+	return code;
 }
 
 enum code seed_load(struct seed *seed, const struct seed_file *file, struct err *err)

@@ -87,6 +87,10 @@ struct seed_file {
 enum code seed_load(struct seed *seed, const struct seed_file *file, struct err *err) WARN_UNUSED;
 struct seed_counts seed_counts(const struct seed *seed);
 
+/* Another file that the one which is read names, of items of file->table: a part of it. */
+enum code seed_read_within(struct seed *seed, const struct seed_file *file,
+			   struct err *err) WARN_UNUSED;
+
 /* What readers of files call; they may be run twice and must come to the same. */
 
 /* Lives as long as the file is read. */

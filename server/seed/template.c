@@ -4,6 +4,7 @@
 #include "server/seed/intrinsics.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
+#include "server/seed/plugin_seeds.h"
 #include "server/seed/table_resource.h"
 
 #define STACKS_MAX 16 /* nested within each other */
@@ -435,23 +436,14 @@ static void find_templates(struct intrinsics *in, const struct json *root)
 	}
 }
 
-/* The plugins serverless-dynamodb and serverless-dynamodb-local put items by "seed". */
-static void warn_of_seeds(struct reading *reading, const struct json *root)
+/* What the plugins of serverless.yml put into the tables. */
+static enum code read_seeds(struct reading *reading, size_t *seeds, struct err *err)
 {
-	static const char *const plugins[] = {"dynamodb", "serverless-dynamodb"};
-	struct intrinsics *in = reading->in;
-	const struct json *custom = json_text_get(root, "custom", JSON_OBJECT);
+	enum code code = plugin_seeds_put(reading->seed, reading->in, seeds, err);
 
-	for (size_t i = 0; i < 2; i++) {
-		const struct json *seed = json_text_get(
-			json_text_get(custom, plugins[i], JSON_OBJECT), "seed", JSON_OBJECT);
-
-		if (seed)
-			seed_warn(reading->seed, source_origin(in->source, seed),
-				  str_printf(in->arena, "custom.%s.seed", plugins[i]),
-				  STR("the plugin's seeds are not put; dynalith apply FILE --table "
-				      "NAME puts one"));
-	}
+	return code == OK && str_is_set(reading->in->problem)
+		       ? cannot_resolve(reading, STR("custom"), err)
+		       : code;
 }
 
 enum code template_read(struct seed *seed, const struct json *root, struct err *err)
@@ -486,10 +478,11 @@ enum code template_read(struct seed *seed, const struct json *root, struct err *
 		reading.globals = globals_of(in, root);
 	if (str_is_set(in->problem))
 		return cannot_resolve(&reading, STR("resources"), err);
-	if (is_serverless)
-		warn_of_seeds(&reading, root);
+	size_t seeds = 0;
 	enum code code = read_templates(&reading, err);
-	if (code == OK && reading.tables == 0 && !seed_has_problems(seed)) {
+	if (code == OK && is_serverless)
+		code = read_seeds(&reading, &seeds, err);
+	if (code == OK && reading.tables + seeds == 0 && !seed_has_problems(seed)) {
 		seed_refuse(seed, (struct origin){NULL, 0}, STR(""),
 			    STR("a template without tables"));
 	} else if (code == OK && reading.is_left_out && reading.made == 0) {
