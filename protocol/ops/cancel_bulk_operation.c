@@ -32,8 +32,9 @@ enum code op_cancel_bulk_operation(struct call *call,
 	struct canceling canceling = {.call = call, .job = &job, .arn = input->bulk_operation_arn};
 	enum code code = transfer_find(call, TRANSFER_BULK, input->bulk_operation_arn, &job, err);
 
-	if (code == OK)
-		code = job_write(call->service->catalog, call->ns, cancel, &canceling, err);
+	if (code != OK)
+		return code;
+	code = job_write(call->service->catalog, call->ns, cancel, &canceling, err);
 	if (code != OK)
 		return code;
 	json_out_open(&call->out, '{');

@@ -46,8 +46,9 @@ enum code op_create_backup(struct call *call, const struct create_backup_input *
 	uint64_t items, bytes;
 	enum code code = find_table(call, input->table_name, &table, err);
 
-	if (code == OK)
-		code = catalog_size(catalog, table, NULL, &items, &bytes, err);
+	if (code != OK)
+		return code;
+	code = catalog_size(catalog, table, NULL, &items, &bytes, err);
 	if (code != OK)
 		return code;
 	creation.table = table;

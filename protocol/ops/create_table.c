@@ -13,10 +13,10 @@ static enum code add_policy(struct call *call, struct str document, struct table
 	enum code code = policy_rules_document(
 		call->arena, document, &(struct policy_terms){.is_stream = false}, &text, err);
 
-	if (code == OK)
-		table->settings->policy =
-			(struct policy){str_copy(table->arena, text), call->now_ms};
-	return code;
+	if (code != OK)
+		return code;
+	table->settings->policy = (struct policy){str_copy(table->arena, text), call->now_ms};
+	return OK;
 }
 
 /* AWS: the error says that a table is being created, not that it is being deleted. */
@@ -42,8 +42,9 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 	if (!resolved.billing_mode)
 		resolved.billing_mode = input->table_throughput_mode;
 	enum code code = call_table_name(call, input->table_name, &name, err);
-	if (code == OK)
-		code = call_refresh(call, err);
+	if (code != OK)
+		return code;
+	code = call_refresh(call, err);
 	if (code != OK)
 		return code;
 	table = table_new(&settings_records);

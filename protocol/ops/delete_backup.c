@@ -40,8 +40,9 @@ enum code op_delete_backup(struct call *call, const struct delete_backup_input *
 	struct backup_arn arn;
 	enum code code = backup_rules_arn(call, input->backup_arn, &arn, err);
 
-	if (code == OK)
-		code = backup_rules_find(call, call->ns, &arn, &found, err);
+	if (code != OK)
+		return code;
+	code = backup_rules_find(call, call->ns, &arn, &found, err);
 	if (code != OK)
 		return code;
 	if (found.backup.type == BACKUP_SYSTEM)
@@ -50,9 +51,10 @@ enum code op_delete_backup(struct call *call, const struct delete_backup_input *
 		return err_set(err, MSG_BACKUP_MAKING, STR_ARG(input->backup_arn));
 	struct deletion deletion = {&found.job, call->now_ms, false};
 	code = job_write(call->service->catalog, call->ns, apply, &deletion, err);
-	if (code == OK && deletion.is_used)
+	if (code != OK)
+		return code;
+	if (deletion.is_used)
 		return err_set(err, MSG_BACKUP_RESTORING, STR_ARG(input->backup_arn));
-	if (code == OK)
-		backup_rules_description(call, &found, input->backup_arn, BACKUP_DELETED);
-	return code;
+	backup_rules_description(call, &found, input->backup_arn, BACKUP_DELETED);
+	return OK;
 }

@@ -12,8 +12,9 @@ enum code op_delete_resource_policy(struct call *call,
 	bool is_stream;
 	enum code code = policy_rules_table(call, input->resource_arn, &table, &is_stream, err);
 
-	if (code == OK)
-		code = policy_rules_revision(table, is_stream, input->expected_revision_id, err);
+	if (code != OK)
+		return code;
+	code = policy_rules_revision(table, is_stream, input->expected_revision_id, err);
 	if (code != OK)
 		return code;
 	const struct policy policy = policy_rules_of(table, is_stream);

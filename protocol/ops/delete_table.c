@@ -45,16 +45,20 @@ enum code op_delete_table(struct call *call, const struct delete_table_input *in
 	if (table->state.status == STATUS_UPDATING)
 		return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->identity.name));
 	code = replicas_of(call, table, &replicas, &n, err);
-	if (code == OK && n > 0 && table->group.is_strong)
-		code = err_set(err, MSG_REPLICA_STRONG_ONE);
-	if (code == OK && n > 0)
+	if (code != OK)
+		return code;
+	if (n > 0 && table->group.is_strong)
+		return err_set(err, MSG_REPLICA_STRONG_ONE);
+	if (n > 0)
 		code = replica_rules_deletable(call, table, replicas, n, err);
-	if (code == OK && table->settings->is_deletion_protected)
-		code = err_set(err, MSG_TABLE_PROTECTED);
-	if (code == OK)
-		code = backup_rules_release(call, table, err);
-	if (code == OK)
-		code = describe_table(call, STR("TableDescription"), table, STATUS_DELETING, err);
+	if (code != OK)
+		return code;
+	if (table->settings->is_deletion_protected)
+		return err_set(err, MSG_TABLE_PROTECTED);
+	code = backup_rules_release(call, table, err);
+	if (code != OK)
+		return code;
+	code = describe_table(call, STR("TableDescription"), table, STATUS_DELETING, err);
 	if (code != OK)
 		return code;
 	if (n > 0)

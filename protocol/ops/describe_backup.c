@@ -8,9 +8,11 @@ enum code op_describe_backup(struct call *call, const struct describe_backup_inp
 	struct backup_arn arn;
 	enum code code = backup_rules_arn(call, input->backup_arn, &arn, err);
 
-	if (code == OK)
-		code = backup_rules_find(call, call->ns, &arn, &found, err);
-	if (code == OK)
-		backup_rules_description(call, &found, input->backup_arn, BACKUP_AS_IT_IS);
-	return code;
+	if (code != OK)
+		return code;
+	code = backup_rules_find(call, call->ns, &arn, &found, err);
+	if (code != OK)
+		return code;
+	backup_rules_description(call, &found, input->backup_arn, BACKUP_AS_IT_IS);
+	return OK;
 }

@@ -7,5 +7,7 @@ enum code op_describe_bulk_operation(struct call *call,
 	struct job job;
 	enum code code = transfer_find(call, TRANSFER_BULK, input->bulk_operation_arn, &job, err);
 
-	return code == OK ? transfer_show(call, TRANSFER_BULK, &job, err) : code;
+	if (code != OK)
+		return code;
+	return transfer_show(call, TRANSFER_BULK, &job, err);
 }

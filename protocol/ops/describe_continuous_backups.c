@@ -8,7 +8,8 @@ enum code op_describe_continuous_backups(struct call *call,
 	struct table *table;
 	enum code code = timing_table(call, input->table_name, TIMING_BY_BACKUPS, &table, err);
 
-	if (code == OK)
-		recovery_describe(call, table);
-	return code;
+	if (code != OK)
+		return code;
+	recovery_describe(call, table);
+	return OK;
 }

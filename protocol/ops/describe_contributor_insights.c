@@ -43,8 +43,9 @@ enum code op_describe_contributor_insights(struct call *call,
 	ptrdiff_t index;
 	enum code code = timing_table(call, input->table_name, TIMING_BY_INSIGHTS, &table, err);
 
-	if (code == OK)
-		code = insights_find(call, table, input->index_name, &insights, &index, err);
+	if (code != OK)
+		return code;
+	code = insights_find(call, table, input->index_name, &insights, &index, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');

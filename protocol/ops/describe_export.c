@@ -6,5 +6,7 @@ enum code op_describe_export(struct call *call, const struct describe_export_inp
 	struct job job;
 	enum code code = transfer_find(call, TRANSFER_EXPORT, input->export_arn, &job, err);
 
-	return code == OK ? transfer_show(call, TRANSFER_EXPORT, &job, err) : code;
+	if (code != OK)
+		return code;
+	return transfer_show(call, TRANSFER_EXPORT, &job, err);
 }

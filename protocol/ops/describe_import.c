@@ -6,5 +6,7 @@ enum code op_describe_import(struct call *call, const struct describe_import_inp
 	struct job job;
 	enum code code = transfer_find(call, TRANSFER_IMPORT, input->import_arn, &job, err);
 
-	return code == OK ? transfer_show(call, TRANSFER_IMPORT, &job, err) : code;
+	if (code != OK)
+		return code;
+	return transfer_show(call, TRANSFER_IMPORT, &job, err);
 }

@@ -98,12 +98,15 @@ enum code op_describe_stream(struct call *call, const struct describe_stream_inp
 	struct table *table;
 	enum code code = check(input, err);
 
-	if (code == OK)
-		code = call_refresh(call, err);
-	if (code == OK)
-		code = streams_find(call, input->stream_arn, &table, &stream, err);
-	if (code == OK)
-		code = read_shards(call, input, table, stream, &page, err);
+	if (code != OK)
+		return code;
+	code = call_refresh(call, err);
+	if (code != OK)
+		return code;
+	code = streams_find(call, input->stream_arn, &table, &stream, err);
+	if (code != OK)
+		return code;
+	code = read_shards(call, input, table, stream, &page, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');

@@ -11,7 +11,8 @@ enum code op_describe_table_replica_auto_scaling(
 	enum code code =
 		replicas_of_global(call, input->table_name, &name, &table, &replicas, &n, err);
 
-	if (code == OK)
-		scaling_describe(call, table, replicas, n);
-	return code;
+	if (code != OK)
+		return code;
+	scaling_describe(call, table, replicas, n);
+	return OK;
 }

@@ -11,10 +11,10 @@ enum code op_disable_kinesis_streaming_destination(
 	struct table *table;
 	enum code code = timing_table(call, input->table_name, TIMING_BY_KINESIS, &table, err);
 
-	if (code == OK && input->enable_kinesis_streaming_configuration)
-		return err_set(err, MSG_KINESIS_DISABLE_WITH);
 	if (code != OK)
 		return code;
+	if (input->enable_kinesis_streaming_configuration)
+		return err_set(err, MSG_KINESIS_DISABLE_WITH);
 	current = destination_find(table, input->stream_arn);
 	if (!current || !current->is_enabled || current->settles_ms > call->now_ms)
 		return err_set(err, MSG_KINESIS_DISABLED);

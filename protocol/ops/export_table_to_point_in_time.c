@@ -45,22 +45,30 @@ enum code op_export_table_to_point_in_time(struct call *call,
 	bool is_found = false;
 	enum code code = export_rules_check(call, input, err);
 
-	if (code == OK)
-		code = transfer_table(call, input->table_arn, &table, err);
+	if (code != OK)
+		return code;
+	code = transfer_table(call, input->table_arn, &table, err);
 	if (code != OK)
 		return code;
 	start.table = table->identity.name;
 	start.body = (struct transfer_body){.request = transfer_request(call, members),
 					    .table_id = table->identity.id};
 	code = transfer_find_same(call, &start, &job, &is_found, err);
-	if (code == OK && !is_found)
-		code = export_rules_times(call, input, table, &start.body, err);
+	if (code != OK)
+		return code;
+	if (is_found)
+		return transfer_show(call, TRANSFER_EXPORT, &job, err);
+	code = export_rules_times(call, input, table, &start.body, err);
+	if (code != OK)
+		return code;
 	start.copied = start.body.is_incremental ? NULL : table;
 	start.body.hash = (int64_t)table->hash;
 	start.body.partitions = export_rules_partitions(table);
-	if (code == OK && !is_found)
-		code = is_small(call, table, &start.body, err);
-	if (code == OK && !is_found)
-		code = transfer_begin(call, &start, &job, err);
-	return code == OK ? transfer_show(call, TRANSFER_EXPORT, &job, err) : code;
+	code = is_small(call, table, &start.body, err);
+	if (code != OK)
+		return code;
+	code = transfer_begin(call, &start, &job, err);
+	if (code != OK)
+		return code;
+	return transfer_show(call, TRANSFER_EXPORT, &job, err);
 }

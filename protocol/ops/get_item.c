@@ -42,8 +42,9 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 	if (code == OK)
 		code = table_gates_pass(ORDER_READ, &passage, err);
 	work.projections = (const struct projection *const[]){expressions.projection};
-	if (code == OK)
-		code = work_do(&work, err);
+	if (code != OK)
+		return code;
+	code = work_do(&work, err);
 	if (code != OK)
 		return code;
 	call_charge(call, &read.cost);

@@ -43,10 +43,12 @@ enum code op_get_records(struct call *call, const struct get_records_input *inpu
 	enum code code = call_refresh(call, err);
 
 	cursor.now_ms = call->now_ms;
-	if (code == OK)
-		code = check(call, input, &iterator, err);
-	if (code == OK)
-		code = streams_find(call, iterator.arn, &table, &cursor.stream, err);
+	if (code != OK)
+		return code;
+	code = check(call, input, &iterator, err);
+	if (code != OK)
+		return code;
+	code = streams_find(call, iterator.arn, &table, &cursor.stream, err);
 	if (code != OK)
 		return code;
 	struct work work = {.call = call, .kind = WORK_OF_TABLE, .table = table->identity.name};

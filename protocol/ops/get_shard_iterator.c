@@ -47,10 +47,12 @@ enum code op_get_shard_iterator(struct call *call, const struct get_shard_iterat
 	enum code code = call_refresh(call, err);
 
 	cursor.now_ms = call->now_ms;
-	if (code == OK)
-		code = check(call, input, &sequence, err);
-	if (code == OK)
-		code = streams_find(call, input->stream_arn, &table, &cursor.stream, err);
+	if (code != OK)
+		return code;
+	code = check(call, input, &sequence, err);
+	if (code != OK)
+		return code;
+	code = streams_find(call, input->stream_arn, &table, &cursor.stream, err);
 	if (code != OK)
 		return code;
 	cursor.table = table;

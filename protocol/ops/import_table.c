@@ -42,10 +42,12 @@ enum code op_import_table(struct call *call, const struct import_table_input *in
 	struct job job;
 	enum code code = call_refresh(call, err);
 
-	if (code == OK)
-		code = import_rules_check(input, err);
-	if (code == OK)
-		code = import_rules_table(call->ns, input->table_creation_parameters, &table, err);
+	if (code != OK)
+		return code;
+	code = import_rules_check(input, err);
+	if (code != OK)
+		return code;
+	code = import_rules_table(call->ns, input->table_creation_parameters, &table, err);
 	if (code != OK)
 		return code;
 	table_unref(table);
@@ -57,5 +59,7 @@ enum code op_import_table(struct call *call, const struct import_table_input *in
 				       timing_lasts(call, TIMING_IMPORT_ACTIVE);
 	}
 	code = begin(call, &start, &job, err);
-	return code == OK ? transfer_show(call, TRANSFER_IMPORT, &job, err) : code;
+	if (code != OK)
+		return code;
+	return transfer_show(call, TRANSFER_IMPORT, &job, err);
 }

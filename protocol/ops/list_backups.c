@@ -93,16 +93,18 @@ enum code op_list_backups(struct call *call, const struct list_backups_input *in
 
 	if (str_is_set(input->table_name))
 		code = call_table_name(call, input->table_name, &listing.table, err);
-	if (code == OK && input->time_range_lower_bound.is_set &&
-	    input->time_range_upper_bound.is_set &&
+	if (code != OK)
+		return code;
+	if (input->time_range_lower_bound.is_set && input->time_range_upper_bound.is_set &&
 	    input->time_range_lower_bound.value > input->time_range_upper_bound.value)
-		code = err_set(err, MSG_BACKUPS_RANGE);
-	if (code == OK && str_is_set(input->exclusive_start_backup_arn))
+		return err_set(err, MSG_BACKUPS_RANGE);
+	if (str_is_set(input->exclusive_start_backup_arn))
 		code = backup_rules_arn(call, input->exclusive_start_backup_arn, &start, err);
-	if (code == OK && str_is_set(start.id) && !call_owns(call, call->ns.account, start.region))
-		code = err_set(err, MSG_BACKUPS_REGION);
-	if (code == OK)
-		code = call_refresh(call, err);
+	if (code != OK)
+		return code;
+	if (str_is_set(start.id) && !call_owns(call, call->ns.account, start.region))
+		return err_set(err, MSG_BACKUPS_REGION);
+	code = call_refresh(call, err);
 	if (code != OK)
 		return code;
 	json_out_open(&call->out, '{');

@@ -8,5 +8,7 @@ enum code op_list_bulk_operations(struct call *call, const struct list_bulk_oper
 				     .limit = (size_t)input->max_results.value};
 	enum code code = transfer_list(call, &list, err);
 
-	return code == OK ? transfer_show_list(call, &list, err) : code;
+	if (code != OK)
+		return code;
+	return transfer_show_list(call, &list, err);
 }

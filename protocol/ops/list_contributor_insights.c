@@ -89,7 +89,9 @@ static enum code list_all(struct listing *listing, struct err *err)
 	if (code == OK && str_is_set(first)) /* the token's table itself: its indexes may be left */
 		code = list_names(listing, &names, err);
 	listing->after = STR_ABSENT;
-	for (size_t seen = 0; code == OK && names.is_more && !listing->has_more; seen += names.n) {
+	if (code != OK)
+		return code;
+	for (size_t seen = 0; names.is_more && !listing->has_more; seen += names.n) {
 		if (seen >= TABLES_MAX) {
 			listing->has_more = true;
 			listing->last = first;
@@ -97,9 +99,12 @@ static enum code list_all(struct listing *listing, struct err *err)
 		}
 		code = catalog_list(call->service->catalog, call->ns, first, PAGE_MAX, call->now_ms,
 				    call->arena, &names, err);
-		if (code == OK)
-			code = list_names(listing, &names, err);
-		if (code == OK && names.n > 0)
+		if (code != OK)
+			return code;
+		code = list_names(listing, &names, err);
+		if (code != OK)
+			return code;
+		if (names.n > 0)
 			first = names.v[names.n - 1];
 	}
 	return code;

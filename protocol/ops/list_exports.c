@@ -22,7 +22,10 @@ enum code op_list_exports(struct call *call, const struct list_exports_input *in
 		}
 		code = code == ERR_TABLE_NOT_FOUND ? OK : code;
 	}
-	if (code == OK)
-		code = transfer_list(call, &list, err);
-	return code == OK ? transfer_show_list(call, &list, err) : code;
+	if (code != OK)
+		return code;
+	code = transfer_list(call, &list, err);
+	if (code != OK)
+		return code;
+	return transfer_show_list(call, &list, err);
 }

@@ -19,10 +19,13 @@ enum code op_list_imports(struct call *call, const struct list_imports_input *in
 		struct str resource = arn_split(input->table_arn).resource;
 
 		list.table = input->table_arn;
-		if (code == OK && str_starts_with(resource, STR("table/")))
+		if (code != OK)
+			return code;
+		if (str_starts_with(resource, STR("table/")))
 			(void)arn_table_part(resource, &list.table);
 	}
-	if (code == OK)
-		code = transfer_list(call, &list, err);
-	return code == OK ? transfer_show_list(call, &list, err) : code;
+	code = transfer_list(call, &list, err);
+	if (code != OK)
+		return code;
+	return transfer_show_list(call, &list, err);
 }

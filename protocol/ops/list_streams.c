@@ -74,8 +74,9 @@ enum code op_list_streams(struct call *call, const struct list_streams_input *in
 		return err_set(err, MSG_STREAM_LIST_LIMIT, LIMIT_MAX);
 	if (str_is_set(input->exclusive_start_stream_arn))
 		code = streams_check_arn(input->exclusive_start_stream_arn, err);
-	if (code == OK)
-		code = list(call, input, limit, &listed, err);
+	if (code != OK)
+		return code;
+	code = list(call, input, limit, &listed, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');

@@ -9,10 +9,10 @@ enum code op_list_tables(struct call *call, const struct list_tables_input *inpu
 	struct name_page names;
 	enum code code = call_refresh(call, err);
 
-	if (code == OK)
-		code = catalog_list(call->service->catalog, call->ns,
-				    input->exclusive_start_table_name, limit, call->now_ms,
-				    call->arena, &names, err);
+	if (code != OK)
+		return code;
+	code = catalog_list(call->service->catalog, call->ns, input->exclusive_start_table_name,
+			    limit, call->now_ms, call->arena, &names, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');

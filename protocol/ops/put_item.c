@@ -49,11 +49,10 @@ enum code op_put_item(struct call *call, const struct put_item_input *input, str
 	struct expressions expressions = {0};
 	enum code code = parse(call, input, &expressions, err);
 
-	if (code == OK)
-		write.wants_collection_size =
-			respond_wants_metrics(input->return_item_collection_metrics);
-	if (code == OK)
-		code = single_write_run(call, input->table_name, &expressions, &write, err);
+	if (code != OK)
+		return code;
+	write.wants_collection_size = respond_wants_metrics(input->return_item_collection_metrics);
+	code = single_write_run(call, input->table_name, &expressions, &write, err);
 	if (code != OK)
 		return code;
 	single_write_respond(call, &write, input->return_values == RETURN_VALUE_ALL_OLD,

@@ -15,10 +15,12 @@ enum code op_put_resource_policy(struct call *call, const struct put_resource_po
 	struct policy_terms terms = {
 		.is_stream = is_stream,
 		.may_lock_out = opt_is_true(input->confirm_remove_self_resource_access)};
-	if (code == OK)
-		code = policy_rules_document(call->arena, input->policy, &terms, &text, err);
-	if (code == OK)
-		code = policy_rules_revision(table, is_stream, input->expected_revision_id, err);
+	if (code != OK)
+		return code;
+	code = policy_rules_document(call->arena, input->policy, &terms, &text, err);
+	if (code != OK)
+		return code;
+	code = policy_rules_revision(table, is_stream, input->expected_revision_id, err);
 	if (code != OK)
 		return code;
 	const struct policy current = policy_rules_of(table, is_stream);

@@ -30,11 +30,15 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 	};
 	enum code code = expressions_check(call, &request, err);
 
-	if (code == OK)
-		code = call_check_late(call, err);
-	if (code == OK)
-		code = expressions_parse(call, &request, out, err);
-	if (code == OK && out->key_condition)
+	if (code != OK)
+		return code;
+	code = call_check_late(call, err);
+	if (code != OK)
+		return code;
+	code = expressions_parse(call, &request, out, err);
+	if (code != OK)
+		return code;
+	if (out->key_condition)
 		code = key_condition_check(out->key_condition, err);
 	if (code != OK)
 		return code;
@@ -43,10 +47,14 @@ static enum code parse(struct call *call, const struct query_input *input, struc
 	if (!out->key_condition)
 		code = legacy_key_conditions(call->arena, &input->key_conditions,
 					     &out->key_condition, err);
-	if (code == OK && !out->filter)
+	if (code != OK)
+		return code;
+	if (!out->filter)
 		code = legacy_filter(call->arena, &input->query_filter, input->conditional_operator,
 				     &out->filter, err);
-	if (code == OK && !out->projection)
+	if (code != OK)
+		return code;
+	if (!out->projection)
 		code = legacy_projection(call->arena, &input->attributes_to_get, &out->projection,
 					 err);
 	return code;
@@ -80,18 +88,20 @@ enum code op_query(struct call *call, const struct query_input *input, struct er
 		.request = &request,
 	};
 
-	if (code == OK)
-		code = rules_select(input->select, str_is_set(input->index_name),
-				    expressions.projection, input->attributes_to_get.v != NULL,
-				    &page.select, err);
-	if (code == OK)
-		code = table_gates_pass(ORDER_QUERY, &passage, err);
+	if (code != OK)
+		return code;
+	code = rules_select(input->select, str_is_set(input->index_name), expressions.projection,
+			    input->attributes_to_get.v != NULL, &page.select, err);
+	if (code != OK)
+		return code;
+	code = table_gates_pass(ORDER_QUERY, &passage, err);
 	if (code != OK)
 		return code;
 	struct work work = {.call = call, .kind = WORK_OF_PAGE, .page = &page};
 
 	code = work_do(&work, err);
-	if (code == OK)
-		respond_page(call, &page, input->return_consumed_capacity);
-	return code;
+	if (code != OK)
+		return code;
+	respond_page(call, &page, input->return_consumed_capacity);
+	return OK;
 }

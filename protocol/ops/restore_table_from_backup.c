@@ -40,18 +40,22 @@ enum code op_restore_table_from_backup(struct call *call,
 	struct table *table;
 	enum code code = backup_rules_arn(call, input->backup_arn, &arn, err);
 
-	if (code == OK && !call_owns(call, call->ns.account, arn.region) && !overrides.sse)
-		code = err_set(err, MSG_RESTORE_REGION);
-	if (code == OK)
-		code = backup_rules_find(call, (struct ns){call->ns.account, arn.region}, &arn,
-					 &found, err);
-	if (code == OK)
-		code = restore_rules_target(call, input->target_table_name, err);
-	if (code == OK)
-		code = check_backup(call, &found, input->backup_arn, err);
-	if (code == OK)
-		code = restore_rules_table(call, found.table, input->target_table_name, &overrides,
-					   &table, err);
+	if (code != OK)
+		return code;
+	if (!call_owns(call, call->ns.account, arn.region) && !overrides.sse)
+		return err_set(err, MSG_RESTORE_REGION);
+	code = backup_rules_find(call, (struct ns){call->ns.account, arn.region}, &arn, &found,
+				 err);
+	if (code != OK)
+		return code;
+	code = restore_rules_target(call, input->target_table_name, err);
+	if (code != OK)
+		return code;
+	code = check_backup(call, &found, input->backup_arn, err);
+	if (code != OK)
+		return code;
+	code = restore_rules_table(call, found.table, input->target_table_name, &overrides, &table,
+				   err);
 	if (code != OK)
 		return code;
 	const struct restore restore = {

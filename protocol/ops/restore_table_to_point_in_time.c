@@ -114,19 +114,23 @@ op_restore_table_to_point_in_time(struct call *call,
 	struct ns ns;
 	enum code code = check_request(input, err);
 
-	if (code == OK)
-		code = read_source(call, input, &ns, &restore.source, err);
-	if (code == OK)
-		code = find_source(call, ns, restore.source, &source, err);
-	if (code == OK && !recovery_is_on(source))
-		code = err_set(err, MSG_RESTORE_OFF, STR_ARG(restore.source));
-	if (code == OK)
-		code = read_time(call, source, input, &restore.at_ms, err);
-	if (code == OK)
-		code = restore_rules_target(call, input->target_table_name, err);
-	if (code == OK)
-		code = restore_rules_table(call, source, input->target_table_name, &overrides,
-					   &table, err);
+	if (code != OK)
+		return code;
+	code = read_source(call, input, &ns, &restore.source, err);
+	if (code != OK)
+		return code;
+	code = find_source(call, ns, restore.source, &source, err);
+	if (code != OK)
+		return code;
+	if (!recovery_is_on(source))
+		return err_set(err, MSG_RESTORE_OFF, STR_ARG(restore.source));
+	code = read_time(call, source, input, &restore.at_ms, err);
+	if (code != OK)
+		return code;
+	code = restore_rules_target(call, input->target_table_name, err);
+	if (code != OK)
+		return code;
+	code = restore_rules_table(call, source, input->target_table_name, &overrides, &table, err);
 	if (code != OK)
 		return code;
 	restore.region = ns.region;

@@ -24,19 +24,30 @@ static enum code parse(struct call *call, const struct scan_input *input, struct
 	struct projection *projection; /* AWS's newer layer looks for its errors here already */
 	enum code code = expressions_check(call, &request, err);
 
-	if (code == OK && !call->is_older)
+	if (code != OK)
+		return code;
+	if (!call->is_older)
 		code = legacy_projection(call->arena, &input->attributes_to_get, &projection, err);
-	if (code == OK && !call->is_older)
+	if (code != OK)
+		return code;
+	if (!call->is_older)
 		code = legacy_operator(input->conditional_operator, input->scan_filter.n, err);
-	if (code == OK)
-		code = expressions_parse(call, &request, out, err);
-	if (code == OK && !out->filter)
+	if (code != OK)
+		return code;
+	code = expressions_parse(call, &request, out, err);
+	if (code != OK)
+		return code;
+	if (!out->filter)
 		code = legacy_filter(call->arena, &input->scan_filter, input->conditional_operator,
 				     &out->filter, err);
-	if (code == OK && !out->projection)
+	if (code != OK)
+		return code;
+	if (!out->projection)
 		code = legacy_projection(call->arena, &input->attributes_to_get, &out->projection,
 					 err);
-	if (code == OK && call->is_older)
+	if (code != OK)
+		return code;
+	if (call->is_older)
 		code = rules_segments(input->segment, input->total_segments, true, err);
 	return code;
 }
@@ -48,11 +59,13 @@ static enum code check_newer(struct call *call, const struct scan_input *input,
 	enum code code = call_check_late(call, err);
 
 	page->is_newer = true;
-	if (code == OK)
-		code = rules_select(input->select, str_is_set(input->index_name), page->projection,
-				    input->attributes_to_get.v != NULL, &page->select, err);
-	return code == OK ? rules_segments(input->segment, input->total_segments, false, err)
-			  : code;
+	if (code != OK)
+		return code;
+	code = rules_select(input->select, str_is_set(input->index_name), page->projection,
+			    input->attributes_to_get.v != NULL, &page->select, err);
+	if (code != OK)
+		return code;
+	return rules_segments(input->segment, input->total_segments, false, err);
 }
 
 enum code op_scan(struct call *call, const struct scan_input *input, struct err *err)
@@ -80,17 +93,20 @@ enum code op_scan(struct call *call, const struct scan_input *input, struct err 
 					.page = &page,
 					.request = &request};
 
-	if (code == OK && !call->is_older)
+	if (code != OK)
+		return code;
+	if (!call->is_older)
 		code = check_newer(call, input, &page, err);
-	if (code == OK)
-		code = table_gates_pass(call->is_older ? ORDER_SCAN : ORDER_SCAN_NEWER, &passage,
-					err);
+	if (code != OK)
+		return code;
+	code = table_gates_pass(call->is_older ? ORDER_SCAN : ORDER_SCAN_NEWER, &passage, err);
 	if (code != OK)
 		return code;
 	struct work work = {.call = call, .kind = WORK_OF_PAGE, .page = &page};
 
 	code = work_do(&work, err);
-	if (code == OK)
-		respond_page(call, &page, input->return_consumed_capacity);
-	return code;
+	if (code != OK)
+		return code;
+	respond_page(call, &page, input->return_consumed_capacity);
+	return OK;
 }

@@ -80,11 +80,14 @@ static enum code check_members(const struct search_vectors_input *input, struct 
 	if (members.count)
 		return refuse_members(&members, err);
 	enum code code = check_table_name(input->table_name, err);
-	if (code == OK)
-		code = check_capacity(input->return_consumed_capacity, err);
-	if (code == OK && input->top_k.value > VECTOR_TOP_MAX)
-		code = err_set(err, MSG_SEARCH_TOP, (long long)input->top_k.value, VECTOR_TOP_MAX);
-	return code;
+	if (code != OK)
+		return code;
+	code = check_capacity(input->return_consumed_capacity, err);
+	if (code != OK)
+		return code;
+	if (input->top_k.value > VECTOR_TOP_MAX)
+		return err_set(err, MSG_SEARCH_TOP, (long long)input->top_k.value, VECTOR_TOP_MAX);
+	return OK;
 }
 
 /* Whether the condition is equalities of a path and a value, joined by AND, and nothing else. */
@@ -185,11 +188,16 @@ static enum code parse(struct call *call, const struct search_vectors_input *inp
 	};
 	enum code code = read_vector(call, &input->search_vector, query, err);
 
-	if (code == OK) /* AWS: this comes before the check that an expression uses them */
-		code = call_check_values(call, err);
-	if (code == OK)
-		code = expressions_check(call, &request, err);
-	return code == OK ? expressions_parse(call, &request, out, err) : code;
+	if (code != OK)
+		return code;
+	/* AWS: this comes before the check that an expression uses them */
+	code = call_check_values(call, err);
+	if (code != OK)
+		return code;
+	code = expressions_check(call, &request, err);
+	if (code != OK)
+		return code;
+	return expressions_parse(call, &request, out, err);
 }
 
 static const struct search_element *element_of(const struct vector_spec *spec, struct str name)
@@ -232,7 +240,9 @@ static enum code check_condition(const struct vector_spec *spec, const struct no
 		return check_equality(spec, node, hash, err);
 	enum code code = check_condition(spec, node->args[0], hash,
 					 err); /* is_equalities() saw how deep it is */
-	return code == OK ? check_condition(spec, node->args[1], hash, err) : code;
+	if (code != OK)
+		return code;
+	return check_condition(spec, node->args[1], hash, err);
 }
 
 /* Checks the request against the table. */
@@ -256,9 +266,11 @@ static enum code resolve(struct call *call, const struct search_vectors_input *i
 	search->condition = expressions->search;
 	if (search->condition)
 		code = check_condition(spec, search->condition, &search->hash, err);
-	if (code == OK && search->index->keys.hash_count > 0 && !search->hash)
+	if (code != OK)
+		return code;
+	if (search->index->keys.hash_count > 0 && !search->hash)
 		return err_set(err, MSG_SEARCH_HASH);
-	return code == OK ? rules_key_paths(search->table, expressions, err) : code;
+	return rules_key_paths(search->table, expressions, err);
 }
 
 /* Whether the index gives the vector back: it projects it, which KEYS_ONLY does not. */
@@ -424,10 +436,12 @@ enum code op_search_vectors(struct call *call, const struct search_vectors_input
 	struct expressions expressions = {0};
 	enum code code = check_members(input, err);
 
-	if (code == OK)
-		code = parse(call, input, query, &expressions, err);
-	if (code == OK)
-		code = resolve(call, input, &expressions, &search, err);
+	if (code != OK)
+		return code;
+	code = parse(call, input, query, &expressions, err);
+	if (code != OK)
+		return code;
+	code = resolve(call, input, &expressions, &search, err);
 	if (code != OK)
 		return code;
 	struct work work = {

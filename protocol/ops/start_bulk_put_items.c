@@ -55,5 +55,7 @@ enum code op_start_bulk_put_items(struct call *call, const struct start_bulk_put
 	start.body = (struct transfer_body){.request = transfer_request(call, members),
 					    .table_id = table->identity.id};
 	code = transfer_begin(call, &start, &job, err);
-	return code == OK ? transfer_show(call, TRANSFER_BULK, &job, err) : code;
+	if (code != OK)
+		return code;
+	return transfer_show(call, TRANSFER_BULK, &job, err);
 }

@@ -28,13 +28,17 @@ enum code op_tag_resource(struct call *call, const struct tag_resource_input *in
 	if (str_is_set(input->resource_arn) && tags->n == 0)
 		return err_set(err, MSG_TAGS_NONE, "Tag");
 	code = tag_rules_check(tags, err);
-	if (code == OK)
-		code = tag_rules_find(call, input->resource_arn, true, &tagged, err);
-	if (code == OK && timing_tags_repeat(call, tagged.table, tags))
+	if (code != OK)
+		return code;
+	code = tag_rules_find(call, input->resource_arn, true, &tagged, err);
+	if (code != OK)
+		return code;
+	if (timing_tags_repeat(call, tagged.table, tags))
 		return OK;
-	if (code == OK)
-		code = table_rules_changeable(tagged.table, err);
-	if (code == OK && !tagged.is_stream)
+	code = table_rules_changeable(tagged.table, err);
+	if (code != OK)
+		return code;
+	if (!tagged.is_stream)
 		code = timing_tags_admit(call, tagged.table, tags, err);
 	if (code != OK)
 		return code;

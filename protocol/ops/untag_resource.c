@@ -27,14 +27,17 @@ enum code op_untag_resource(struct call *call, const struct untag_resource_input
 	if (str_is_set(input->resource_arn) && keys->n == 0)
 		return err_set(err, MSG_TAGS_NONE, "Tag Key");
 	code = tag_rules_check_keys(keys, err);
-	if (code == OK)
-		code = tag_rules_find(call, input->resource_arn, false, &tagged, err);
-	if (code == OK &&
-	    tagged.table->state.status == STATUS_CREATING) /* AWS: there are no tags yet */
+	if (code != OK)
+		return code;
+	code = tag_rules_find(call, input->resource_arn, false, &tagged, err);
+	if (code != OK)
+		return code;
+	if (tagged.table->state.status == STATUS_CREATING) /* AWS: there are no tags yet */
 		return OK;
-	if (code == OK)
-		code = table_rules_changeable(tagged.table, err);
-	if (code == OK && !tagged.is_stream)
+	code = table_rules_changeable(tagged.table, err);
+	if (code != OK)
+		return code;
+	if (!tagged.is_stream)
 		code = timing_tags_admit(call, tagged.table, NULL, err);
 	if (code != OK)
 		return code;

@@ -17,13 +17,12 @@ enum code op_update_continuous_backups(struct call *call,
 	if (!is_enabled && wanted->recovery_period_in_days.is_set)
 		return err_set(err, MSG_RECOVERY_DAYS_REFUSED);
 	enum code code = timing_table(call, input->table_name, TIMING_BY_BACKUPS, &table, err);
-	if (code == OK && !timing_backups_are_ready(call, table))
-		code = err_set(err, MSG_BACKUPS_ENABLING, STR_ARG(table->identity.name));
-	if (code == OK && table->state.status == STATUS_DELETING &&
-	    !timing_accepts_still(call, table))
-		code = err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(table->identity.name));
 	if (code != OK)
 		return code;
+	if (!timing_backups_are_ready(call, table))
+		return err_set(err, MSG_BACKUPS_ENABLING, STR_ARG(table->identity.name));
+	if (table->state.status == STATUS_DELETING && !timing_accepts_still(call, table))
+		return err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(table->identity.name));
 	next = table_clone(table);
 	if (is_enabled && !recovery_is_on(table))
 		next->settings->recovery_since_ms = call->now_ms;

@@ -31,10 +31,12 @@ enum code op_update_contributor_insights(struct call *call,
 	ptrdiff_t index;
 	enum code code = timing_table(call, input->table_name, TIMING_BY_INSIGHTS, &table, err);
 
-	if (code == OK)
-		code = insights_find(call, table, input->index_name, &insights, &index, err);
-	if (code == OK)
-		code = check_state(call, table, index, err);
+	if (code != OK)
+		return code;
+	code = insights_find(call, table, input->index_name, &insights, &index, err);
+	if (code != OK)
+		return code;
+	code = check_state(call, table, index, err);
 	if (code != OK)
 		return code;
 	bool is_same = insights->is_enabled == is_enabled &&

@@ -40,9 +40,10 @@ enum code op_update_kinesis_streaming_destination(
 	    APPROXIMATE_CREATION_DATE_TIME_PRECISION_MICROSECOND)
 		changed.precision = PRECISION_MICROSECOND;
 	code = timing_table(call, input->table_name, TIMING_BY_KINESIS, &table, err);
-	if (code == OK)
-		code = check(table, destination_find(table, input->stream_arn), input->stream_arn,
-			     changed.precision, call->now_ms, err);
+	if (code != OK)
+		return code;
+	code = check(table, destination_find(table, input->stream_arn), input->stream_arn,
+		     changed.precision, call->now_ms, err);
 	if (code != OK)
 		return code;
 	code = destination_replace(call, table, changed, STR("UPDATING"), err);

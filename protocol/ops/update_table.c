@@ -33,16 +33,22 @@ static enum code check_request(const struct ns *ns, const struct update_table_in
 		return err_set(err, MSG_UPDATE_NOTHING,
 			       input->multi_region_consistency ? "" : "MultiRegionConsistency, ");
 	enum code code = index_rules_request(input, err);
-	if (code == OK && (concerns & CONCERN_REPLICAS) &&
-	    (concerns & ~(unsigned)CONCERN_REPLICAS) && input->multi_region_consistency)
-		code = err_set(err, MSG_REPLICA_ALONE);
-	if (code == OK)
-		code = concerns_check(concerns, err);
-	if (code == OK && input->sse_specification)
+	if (code != OK)
+		return code;
+	if ((concerns & CONCERN_REPLICAS) && (concerns & ~(unsigned)CONCERN_REPLICAS) &&
+	    input->multi_region_consistency)
+		return err_set(err, MSG_REPLICA_ALONE);
+	code = concerns_check(concerns, err);
+	if (code != OK)
+		return code;
+	if (input->sse_specification)
 		code = encryption_rules_check(input->sse_specification, err);
-	if (code == OK)
-		code = table_rules_class(input->table_class, err);
-	return code == OK ? replica_rules_check(ns, input, err) : code;
+	if (code != OK)
+		return code;
+	code = table_rules_class(input->table_class, err);
+	if (code != OK)
+		return code;
+	return replica_rules_check(ns, input, err);
 }
 
 static enum code change_billing(struct table *table, const struct update_table_input *input,
@@ -102,19 +108,25 @@ static enum code change_table(const struct call *call, struct table *table,
 
 	throughput_rules_keep_warm(table);
 	enum code code = change_billing(table, input, now_ms, err);
-	if (code == OK)
-		code = throughput_rules_on_demand(table, NULL, input->on_demand_throughput,
-						  THROUGHPUT_UPDATE, err);
-	if (code == OK)
-		code = index_rules_apply(table, input, becomes_provisioned, now_ms, err);
-	if (code == OK)
-		code = throughput_rules_warm(table, NULL, input->warm_throughput, THROUGHPUT_UPDATE,
-					     err);
-	if (code == OK && input->stream_specification)
+	if (code != OK)
+		return code;
+	code = throughput_rules_on_demand(table, NULL, input->on_demand_throughput,
+					  THROUGHPUT_UPDATE, err);
+	if (code != OK)
+		return code;
+	code = index_rules_apply(table, input, becomes_provisioned, now_ms, err);
+	if (code != OK)
+		return code;
+	code = throughput_rules_warm(table, NULL, input->warm_throughput, THROUGHPUT_UPDATE, err);
+	if (code != OK)
+		return code;
+	if (input->stream_specification)
 		code = table_rules_stream(table, input->stream_specification,
 					  catalog_stream_shards(call->service->catalog, table),
 					  now_ms, err);
-	if (code == OK && input->sse_specification)
+	if (code != OK)
+		return code;
+	if (input->sse_specification)
 		code = encryption_rules_apply(table, input->sse_specification, false, err);
 	if (code != OK)
 		return code;
@@ -246,8 +258,9 @@ static enum code change_replica(const struct call *call, struct catalog_change *
 	there.now_ms = change->now_ms;
 	there.ns = (struct ns){change->current->identity.account, change->current->identity.region};
 	enum code code = change_table(call, change->next, input, change->now_ms, err);
-	if (code == OK)
-		code = throughput_rules_limits(change->current, change->next, err);
+	if (code != OK)
+		return code;
+	code = throughput_rules_limits(change->current, change->next, err);
 	if (code != OK)
 		return code;
 	if (is_change(change->current, change->next, concerns))
@@ -266,9 +279,10 @@ static enum code change_group(struct call *call, struct replica_changes *changes
 	if (input->replica_updates.n) {
 		code = replica_changes_apply(call, changes, input, err);
 		changes->v[0].next->state.status = STATUS_UPDATING;
-		if (code == OK)
-			timing_schedule(call, input, table, changes->v[0].next);
-		return code;
+		if (code != OK)
+			return code;
+		timing_schedule(call, input, table, changes->v[0].next);
+		return OK;
 	}
 	for (size_t i = 0; i < changes->n && code == OK; i++) {
 		struct update_table_input narrow =
@@ -344,11 +358,12 @@ static enum code update_group(struct call *call, struct table *table, struct tab
 		(void)!backfill_run(call->service->catalog,
 				    (struct ns){call->ns.account, regions[i]}, table->identity.name,
 				    FIRST_STEPS, changes.v[i].now_ms, &ignored);
-	if (code == OK)
-		try_to_leave(call, table->identity.name);
-	if (code == OK && call->service->upkeep.wake)
+	if (code != OK)
+		return code;
+	try_to_leave(call, table->identity.name);
+	if (call->service->upkeep.wake)
 		call->service->upkeep.wake(call->service->upkeep.context);
-	return code;
+	return OK;
 }
 
 static enum code update(struct call *call, const struct update_table_input *input, struct err *err)
@@ -358,23 +373,30 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 	size_t n;
 	enum code code = check_request(&call->ns, input, concerns, err);
 
-	if (code == OK)
-		code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
-	if (code == OK && !concerns)
+	if (code != OK)
+		return code;
+	code = call_table(call, input->table_name, ABSENT_TABLE, &table, err);
+	if (code != OK)
+		return code;
+	if (!concerns)
 		return err_set(err,
 			       MSG_UPDATE_FAILURE); /* throughput without members is all there is */
-	if (code == OK)
-		code = replicas_of(call, table, &replicas, &n, err);
-	if (code == OK)
-		code = replica_rules_table(call, table, replicas, n, input, err);
-	if (code == OK)
-		code = replica_rules_other(table, replicas, n, input, err);
-	if (code == OK)
-		code = index_rules_state(table, input, err);
-	if (code == OK)
-		code = timing_admits(call, table, input, err);
-	if (code == OK)
-		code = table_rules_changeable(table, err);
+	code = replicas_of(call, table, &replicas, &n, err);
+	if (code != OK)
+		return code;
+	code = replica_rules_table(call, table, replicas, n, input, err);
+	if (code != OK)
+		return code;
+	code = replica_rules_other(table, replicas, n, input, err);
+	if (code != OK)
+		return code;
+	code = index_rules_state(table, input, err);
+	if (code != OK)
+		return code;
+	code = timing_admits(call, table, input, err);
+	if (code != OK)
+		return code;
+	code = table_rules_changeable(table, err);
 	if (code != OK)
 		return code;
 	if (table_is_global(table) || input->replica_updates.n)

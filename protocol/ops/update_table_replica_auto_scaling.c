@@ -85,9 +85,10 @@ static enum code change(struct call *call, struct table *table, struct str index
 			       STR_ARG(index));
 	enum code code = scaling_check(call, table, scaling_find(table, index, is_write), is_write,
 				       update, err);
-	if (code == OK)
-		scaling_apply(table, index, is_write, update);
-	return code;
+	if (code != OK)
+		return code;
+	scaling_apply(table, index, is_write, update);
+	return OK;
 }
 
 static enum code change_reads(struct call *call, const struct replica_changes *changes,
@@ -139,12 +140,15 @@ op_update_table_replica_auto_scaling(struct call *call,
 	enum code code =
 		replicas_of_global(call, input->table_name, &name, &table, &replicas, &n, err);
 
-	if (code == OK)
-		code = check_shape(name, input, err);
-	if (code == OK)
-		code = check_billing(call, name, replicas, n, input, err);
-	if (code == OK)
-		code = replicas_of(call, table, &others, &count, err);
+	if (code != OK)
+		return code;
+	code = check_shape(name, input, err);
+	if (code != OK)
+		return code;
+	code = check_billing(call, name, replicas, n, input, err);
+	if (code != OK)
+		return code;
+	code = replicas_of(call, table, &others, &count, err);
 	if (code != OK)
 		return code;
 	struct replica_changes changes = replica_changes_begin(call, table, others, count, 0);

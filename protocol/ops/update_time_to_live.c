@@ -68,11 +68,15 @@ enum code op_update_time_to_live(struct call *call, const struct update_time_to_
 	size_t n;
 	enum code code = timing_table(call, input->table_name, TIMING_BY_TTL, &table, err);
 
-	if (code == OK)
-		code = check(call, table, wanted, err);
-	if (code == OK)
-		code = replicas_of(call, table, &replicas, &n, err);
-	if (code == OK && n > 0)
+	if (code != OK)
+		return code;
+	code = check(call, table, wanted, err);
+	if (code != OK)
+		return code;
+	code = replicas_of(call, table, &replicas, &n, err);
+	if (code != OK)
+		return code;
+	if (n > 0)
 		code = replica_rules_ttl(table, replicas, n, err);
 	if (code != OK)
 		return code;
