@@ -59,12 +59,13 @@ enum code backup_rules_find(struct call *call, struct ns ns, const struct backup
 	    (code == OK && !backup_rules_is_seen(&found->job, &found->backup, call->now_ms)) ||
 	    (code == OK && !str_eq(found->job.subject, arn->table)))
 		return err_set(err, MSG_BACKUP_ABSENT, STR_ARG(arn->text));
-	if (code == OK)
-		code = table_decode_new(found->backup.record, &settings_records, &found->table,
-					err);
-	if (code == OK)
-		call_hold(call, found->table);
-	return code;
+	if (code != OK)
+		return code;
+	code = table_decode_new(found->backup.record, &settings_records, &found->table, err);
+	if (code != OK)
+		return code;
+	call_hold(call, found->table);
+	return OK;
 }
 
 static bool is_available(const struct job *job, const struct backup *backup)
@@ -278,9 +279,10 @@ enum code backup_rules_delete_table(struct call *call, struct table *table, stru
 	call_hold(call, current);
 	code = catalog_sizes(catalog, current, call->arena, &sizes, err);
 	struct backup_deletion deletion = {catalog, call->now_ms, sizes};
-	return code == OK ? catalog_delete_keeping(catalog, current, call->now_ms,
-						   backup_keep_deleted, &deletion, err)
-			  : code;
+	if (code != OK)
+		return code;
+	return catalog_delete_keeping(catalog, current, call->now_ms, backup_keep_deleted,
+				      &deletion, err);
 }
 
 static enum code keep_replica(struct call *call, struct catalog_change *change, struct err *err)

@@ -71,7 +71,9 @@ enum code index_rules_request(const struct update_table_input *input, struct err
 	if (updates->v && updates->n == 0)
 		return err_set(err, MSG_INDEX_LIST_EMPTY, "GlobalSecondaryIndexUpdates");
 	enum code code = check_entries(updates, err);
-	return code == OK ? check_vector_entries(&input->vector_index_updates, err) : code;
+	if (code != OK)
+		return code;
+	return check_vector_entries(&input->vector_index_updates, err);
 }
 
 /* The index that is being created or deleted, or NULL. */
@@ -165,7 +167,9 @@ enum code index_rules_state(const struct table *table, const struct update_table
 	const struct vector_index_update_list *vectors = &input->vector_index_updates;
 	enum code code = check_one_heavy(input, err);
 
-	for (size_t i = 0; i < updates->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < updates->n; i++) {
 		struct str name = name_of(&updates->v[i]);
 		enum action action = action_of(&updates->v[i]);
 		const struct index *index = table_index(table, name);
@@ -173,10 +177,14 @@ enum code index_rules_state(const struct table *table, const struct update_table
 		if (!index && action == ACTION_CREATE)
 			index = table_vector(table, name);
 		code = check_one(table, index, name, action, err);
-		if (code == OK && !updates->v[i].update)
+		if (code != OK)
+			return code;
+		if (!updates->v[i].update)
 			code = check_heavy(table, name, action, err);
+		if (code != OK)
+			return code;
 	}
-	for (size_t i = 0; i < vectors->n && code == OK; i++) {
+	for (size_t i = 0; i < vectors->n; i++) {
 		enum action action = vectors->v[i].create ? ACTION_CREATE : ACTION_DELETE;
 		struct str name = vectors->v[i].create ? vectors->v[i].create->index_name
 						       : vectors->v[i].delete->index_name;
@@ -185,10 +193,13 @@ enum code index_rules_state(const struct table *table, const struct update_table
 		if (!index && action == ACTION_CREATE)
 			index = table_index(table, name);
 		code = check_one(table, index, name, action, err);
-		if (code == OK)
-			code = check_heavy(table, name, action, err);
+		if (code != OK)
+			return code;
+		code = check_heavy(table, name, action, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* A table is UPDATING while an index is allocated or deleted: then AWS lets through what does not
@@ -332,14 +343,16 @@ static enum code create_index(struct table *table,
 	if (table->settings->billing == BILLING_PAY_PER_REQUEST && input->provisioned_throughput)
 		return err_set(err, MSG_UPDATE_INDEX_UNITS_REFUSED, STR_ARG(input->index_name));
 	code = table_rules_define(table, definitions, err);
-	if (code == OK)
-		code = table_rules_add_global(table, &index, err);
-	if (code == OK)
-		code = table_rules_not_vector_key(table, &table->indexes.v[table->indexes.n - 1],
-						  err);
-	if (code == OK)
-		begin(table, &table->indexes.v[table->indexes.n - 1]);
-	return code;
+	if (code != OK)
+		return code;
+	code = table_rules_add_global(table, &index, err);
+	if (code != OK)
+		return code;
+	code = table_rules_not_vector_key(table, &table->indexes.v[table->indexes.n - 1], err);
+	if (code != OK)
+		return code;
+	begin(table, &table->indexes.v[table->indexes.n - 1]);
+	return OK;
 }
 
 static enum code create_vector(struct table *table, const struct create_vector_index_action *input,
@@ -359,11 +372,13 @@ static enum code create_vector(struct table *table, const struct create_vector_i
 	if (table->indexes.vector_n >= VECTOR_INDEXES_MAX)
 		return err_set(err, MSG_VECTOR_COUNT_UPDATE, VECTOR_INDEXES_MAX);
 	enum code code = table_rules_define(table, definitions, err);
-	if (code == OK)
-		code = table_rules_add_vector(table, &vector, definitions, err);
-	if (code == OK)
-		begin(table, &table->indexes.vectors[table->indexes.vector_n - 1]);
-	return code;
+	if (code != OK)
+		return code;
+	code = table_rules_add_vector(table, &vector, definitions, err);
+	if (code != OK)
+		return code;
+	begin(table, &table->indexes.vectors[table->indexes.vector_n - 1]);
+	return OK;
 }
 
 static void delete_index(struct table *table, struct str name)

@@ -20,8 +20,9 @@ enum code lineage_summary(struct call *call, const struct table *table, struct e
 
 	if (code == ERR_RESOURCE_NOT_FOUND) /* another kind of job makes the table */
 		return OK;
-	if (code == OK)
-		code = restore_of(call->arena, &job, &restore, err);
+	if (code != OK)
+		return code;
+	code = restore_of(call->arena, &job, &restore, err);
 	if (code != OK)
 		return code;
 	json_out_name(out, STR("RestoreSummary"));

@@ -48,10 +48,11 @@ enum code policy_rules_table(struct call *call, struct str arn, struct table **t
 	if (!is_own && !str_eq(parts.region, call->ns.region))
 		return err_set(err, MSG_POLICY_ARN, STR_ARG(arn));
 	*is_stream = rest.n > 0;
-	if (code == OK && *is_stream &&
-	    !str_eq((struct str){rest.p + 7, rest.n - 7}, (*table)->streams.label))
+	if (code != OK)
+		return code;
+	if (*is_stream && !str_eq((struct str){rest.p + 7, rest.n - 7}, (*table)->streams.label))
 		return err_set(err, MSG_POLICY_STREAM, (int)rest.n - 7, rest.p + 7, STR_ARG(name));
-	return code;
+	return OK;
 }
 
 /* JSON has no infinity. */
@@ -287,7 +288,9 @@ static enum code check_statements(struct arena *arena, const struct json *statem
 	for (const struct json *one = json_first(statements); one && code == OK;
 	     one = json_next(one))
 		code = check_statement(arena, one, terms, err);
-	return code == OK ? check_ids(arena, statements, err) : code;
+	if (code != OK)
+		return code;
+	return check_ids(arena, statements, err);
 }
 
 static enum code parse(struct arena *arena, struct str text, const struct json **root,
@@ -322,8 +325,9 @@ enum code policy_rules_document(struct arena *arena, struct str text,
 		return code;
 	statements = json_member(root, "Statement");
 	code = policy_syntax_check(arena, text, root, err);
-	if (code == OK)
-		code = check_statements(arena, statements, terms, err);
+	if (code != OK)
+		return code;
+	code = check_statements(arena, statements, terms, err);
 	if (code != OK)
 		return code;
 	json_out_open(&out, '{');
@@ -378,8 +382,9 @@ enum code policy_rules_change(struct call *call, struct table *table, bool is_st
 	struct table *next;
 	enum code code = table_rules_changeable(table, err);
 
-	if (code == OK)
-		code = timing_policy_admits(call, table, is_stream, err);
+	if (code != OK)
+		return code;
+	code = timing_policy_admits(call, table, is_stream, err);
 	if (code != OK)
 		return code;
 	next = table_clone(table);

@@ -103,8 +103,9 @@ static enum code check_resources(struct arena *arena, const struct json *stateme
 	struct str *arns = strings_of(arena, statement, "Resource", &n);
 	enum code code = check_arns(arena, statement, "Resource", err);
 
-	if (code == OK)
-		code = check_arns(arena, statement, "NotResource", err);
+	if (code != OK)
+		return code;
+	code = check_arns(arena, statement, "NotResource", err);
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct str name, part, resource = arn_split(arns[i]).resource;
 
@@ -178,9 +179,13 @@ enum code policy_scope_check(struct arena *arena, const struct json *statement, 
 {
 	enum code code = check_resources(arena, statement, is_stream, err);
 
-	if (code == OK)
-		code = check_actions(arena, statement, is_stream, err);
-	if (code == OK)
-		code = check_principals(arena, statement, "Principal", err);
-	return code == OK ? check_principals(arena, statement, "NotPrincipal", err) : code;
+	if (code != OK)
+		return code;
+	code = check_actions(arena, statement, is_stream, err);
+	if (code != OK)
+		return code;
+	code = check_principals(arena, statement, "Principal", err);
+	if (code != OK)
+		return code;
+	return check_principals(arena, statement, "NotPrincipal", err);
 }

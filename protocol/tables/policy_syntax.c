@@ -219,12 +219,15 @@ static enum code check_block(const struct walk *walk, const struct json *block)
 		return err_set(walk->err, MSG_POLICY_PREFIX);
 	if (json_type(block) != JSON_OBJECT || !iam_operator_read(name, &test))
 		return refuse(walk, block);
-	for (const struct json *key = json_first(block); key && code == OK; key = json_next(key)) {
+	for (const struct json *key = json_first(block); key; key = json_next(key)) {
 		code = check_key(walk, json_name(walk->arena, key));
-		if (code == OK)
-			code = check_values(walk, test.operator, key);
+		if (code != OK)
+			return code;
+		code = check_values(walk, test.operator, key);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code check_condition(const struct walk *walk, const struct json *value)

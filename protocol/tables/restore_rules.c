@@ -302,7 +302,9 @@ enum code restore_rules_table(struct call *call, const struct table *source, str
 	enum code code = check_billing(source, overrides, err);
 	struct table *table;
 
-	if (code == OK && overrides->sse)
+	if (code != OK)
+		return code;
+	if (overrides->sse)
 		code = encryption_rules_check(overrides->sse, err);
 	if (code != OK)
 		return code;

@@ -174,8 +174,9 @@ static enum code read_keys(struct table *table, const struct key_schema_input *i
 {
 	enum code code = check_defined(table, input, err);
 
-	if (code == OK)
-		code = check_order(input, each, err);
+	if (code != OK)
+		return code;
+	code = check_order(input, each, err);
 	struct key_schema read = {0};
 	for (size_t i = 0; i < input->n && code == OK; i++) {
 		const struct key_schema_element *element = &input->v[i];
@@ -255,8 +256,9 @@ static enum code add_local(struct table *table, const struct local_secondary_ind
 	struct index *index;
 	enum code code = append_index(table, input->index_name, &index, err);
 
-	if (code == OK)
-		code = read_keys(table, &input->key_schema, 1, &index->keys, err);
+	if (code != OK)
+		return code;
+	code = read_keys(table, &input->key_schema, 1, &index->keys, err);
 	if (code != OK)
 		return code;
 	if (index->keys.range_count == 0)
@@ -285,11 +287,12 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 	if (globals >= GLOBAL_INDEXES_MAX)
 		return err_set(err, MSG_INDEX_LIMIT_GLOBAL, GLOBAL_INDEXES_MAX);
 	enum code code = append_index(table, input->index_name, &index, err);
-	if (code == OK)
-		code = read_keys(table, &input->key_schema, KEY_HASH_ATTRIBUTES_MAX, &index->keys,
-				 err);
-	if (code == OK)
-		code = read_projection(table, input->projection, index, err);
+	if (code != OK)
+		return code;
+	code = read_keys(table, &input->key_schema, KEY_HASH_ATTRIBUTES_MAX, &index->keys, err);
+	if (code != OK)
+		return code;
+	code = read_projection(table, input->projection, index, err);
 	if (code != OK)
 		return code;
 	if (table->settings->billing == BILLING_PROVISIONED && !throughput)
@@ -300,9 +303,9 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 		throughput_rules_begin(&index->settings->throughput, throughput);
 	code = throughput_rules_on_demand(table, index, input->on_demand_throughput,
 					  THROUGHPUT_CREATE, err);
-	if (code == OK)
-		code = throughput_rules_warm(table, index, input->warm_throughput,
-					     THROUGHPUT_CREATE, err);
+	if (code != OK)
+		return code;
+	code = throughput_rules_warm(table, index, input->warm_throughput, THROUGHPUT_CREATE, err);
 	if (code != OK)
 		return code;
 	table->indexes.n++;
@@ -418,10 +421,12 @@ enum code table_rules_add_vector(struct table *table, const struct vector_index 
 	spec->dimensions = (uint32_t)input->dimensions.value;
 	spec->distance = distance_of(input->distance_function);
 	code = read_schema(table, &input->search_schema, definitions, spec, err);
-	if (code == OK)
-		code = check_vector_attribute(table, spec, definitions, err);
-	if (code == OK)
-		code = read_projection(table, input->projection, index, err);
+	if (code != OK)
+		return code;
+	code = check_vector_attribute(table, spec, definitions, err);
+	if (code != OK)
+		return code;
+	code = read_projection(table, input->projection, index, err);
 	if (code != OK)
 		return code;
 	table->indexes.vectors = vectors;
@@ -546,9 +551,9 @@ static enum code read_billing(const struct create_table_input *input, struct tab
 		throughput_rules_begin(&table->settings->throughput, throughput);
 	enum code code = throughput_rules_on_demand(table, NULL, input->on_demand_throughput,
 						    THROUGHPUT_CREATE, err);
-	return code == OK ? throughput_rules_warm(table, NULL, input->warm_throughput,
-						  THROUGHPUT_CREATE, err)
-			  : code;
+	if (code != OK)
+		return code;
+	return throughput_rules_warm(table, NULL, input->warm_throughput, THROUGHPUT_CREATE, err);
 }
 
 /* AWS: API Reference, UpdateTable: a change to the stream that the table already has is refused.
@@ -686,7 +691,9 @@ static enum code check_index_definitions(const struct create_table_input *input,
 		code = check_defined(table, &locals->v[i].key_schema, err);
 	for (size_t i = 0; i < globals->n && code == OK; i++)
 		code = check_defined(table, &globals->v[i].key_schema, err);
-	return code == OK ? check_definitions_used(input, table, err) : code;
+	if (code != OK)
+		return code;
+	return check_definitions_used(input, table, err);
 }
 
 static enum code read_indexes(const struct create_table_input *input, struct table *table,
@@ -746,28 +753,40 @@ enum code table_rules_create(const struct create_table_input *input, struct tabl
 	    input->global_table_settings_replication_mode)
 		return err_set(err, MSG_FEATURE_ABSENT, "Global table replication");
 	code = check_key_counts(input, table->arena, err);
-	if (code == OK)
-		code = read_billing(input, table, err);
-	if (code == OK)
-		code = table_rules_define(table, &input->attribute_definitions, err);
+	if (code != OK)
+		return code;
+	code = read_billing(input, table, err);
+	if (code != OK)
+		return code;
+	code = table_rules_define(table, &input->attribute_definitions, err);
+	if (code != OK)
+		return code;
 	/* AWS: for a key that has one attribute twice it may report a missing definition */
-	if (code == OK && table->settings->definition_count < input->key_schema.n)
+	if (table->settings->definition_count < input->key_schema.n)
 		return err_set(err, MSG_KEYS_UNDEFINED);
-	if (code == OK)
-		code = read_keys(table, &input->key_schema, 1, &table->keys, err);
-	if (code == OK)
-		code = check_index_definitions(input, table, err);
-	if (code == OK)
-		code = read_indexes(input, table, err);
-	if (code == OK)
-		code = read_vectors(input, table, err);
-	if (code == OK)
-		code = table_rules_class(input->table_class, err);
-	if (code == OK && input->sse_specification)
+	code = read_keys(table, &input->key_schema, 1, &table->keys, err);
+	if (code != OK)
+		return code;
+	code = check_index_definitions(input, table, err);
+	if (code != OK)
+		return code;
+	code = read_indexes(input, table, err);
+	if (code != OK)
+		return code;
+	code = read_vectors(input, table, err);
+	if (code != OK)
+		return code;
+	code = table_rules_class(input->table_class, err);
+	if (code != OK)
+		return code;
+	if (input->sse_specification)
 		code = encryption_rules_check(input->sse_specification, err);
-	if (code == OK && input->sse_specification)
+	if (code != OK)
+		return code;
+	if (input->sse_specification)
 		code = encryption_rules_apply(table, input->sse_specification, true, err);
-	if (code == OK)
-		read_rest(input, table);
-	return code;
+	if (code != OK)
+		return code;
+	read_rest(input, table);
+	return OK;
 }

@@ -130,8 +130,9 @@ enum code throughput_rules_on_demand(struct table *table, struct index *index,
 	if (table->settings->billing == BILLING_PROVISIONED)
 		return refuse_on_demand(index, input->max_read_request_units.is_set, step, err);
 	enum code code = check_range(table, index, &input->max_read_request_units, true, step, err);
-	if (code == OK)
-		code = check_range(table, index, &input->max_write_request_units, false, step, err);
+	if (code != OK)
+		return code;
+	code = check_range(table, index, &input->max_write_request_units, false, step, err);
 	if (code != OK)
 		return code;
 	*pair = throughput_rules_echo(pair, input);
@@ -266,14 +267,17 @@ static enum code check_limits(const struct table *before, const struct table *af
 	struct throughput_pair heated = throughput_rules_warm_now(after, new);
 
 	enum code code = check_units(after, new, true, units->read, had->read, err);
-	if (code == OK)
-		code = check_units(after, new, false, units->write, had->write, err);
-	if (code == OK)
-		code = check_pair(after, named(after, new, " : "), on_demand,
-				  new ? &new->settings->on_demand : &after->settings->on_demand,
-				  limits, err);
-	return code == OK ? check_pair(after, named(after, new, " "), warm, &heated, &heat, err)
-			  : code;
+	if (code != OK)
+		return code;
+	code = check_units(after, new, false, units->write, had->write, err);
+	if (code != OK)
+		return code;
+	code = check_pair(after, named(after, new, " : "), on_demand,
+			  new ? &new->settings->on_demand : &after->settings->on_demand, limits,
+			  err);
+	if (code != OK)
+		return code;
+	return check_pair(after, named(after, new, " "), warm, &heated, &heat, err);
 }
 
 enum code throughput_rules_limits(const struct table *before, const struct table *after,
