@@ -130,9 +130,10 @@ enum code call_refresh(struct call *call, struct err *err)
 {
 	enum code code = catalog_refresh_clocks(call->service->catalog, err);
 
-	if (code == OK)
-		call->now_ms = call->service->now_ms(call->service->clock_context, call->ns);
-	return code;
+	if (code != OK)
+		return code;
+	call->now_ms = call->service->now_ms(call->service->clock_context, call->ns);
+	return OK;
 }
 
 static void note_elsewhere(struct call *call, struct str name)
@@ -210,17 +211,22 @@ static enum code get_for_items(const struct call *call, struct str name, struct 
 	enum code code =
 		catalog_get(call->service->catalog, call->ns, name, call->now_ms, &table, err);
 
-	if (code == OK && is_in_transition(table)) {
+	if (code != OK)
+		return code;
+	if (is_in_transition(table)) {
 		table_unref(table);
 		code = catalog_get_current(call->service->catalog, call->ns, name, call->now_ms,
 					   &table, err);
 	}
-	if (code == OK && is_in_transition(table)) {
+	if (code != OK)
+		return code;
+	if (is_in_transition(table)) {
 		/* AWS: the error for items of a table that does not exist yet, or not any more */
 		table_unref(table);
-		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
+		return err_default(err, ERR_RESOURCE_NOT_FOUND);
 	}
-	return RESULT(code, out, table);
+	*out = table;
+	return OK;
 }
 
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words,
@@ -229,8 +235,9 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 	struct str name;
 	enum code code = call_check_values(call, err);
 
-	if (code == OK)
-		code = call_table_name(call, name_or_arn, &name, err);
+	if (code != OK)
+		return code;
+	code = call_table_name(call, name_or_arn, &name, err);
 	if (code != OK)
 		return code;
 	for (size_t i = call->tables.from; i < call->tables.n;

@@ -149,7 +149,9 @@ enum code expressions_check(struct call *call, const struct expression_request *
 		return check_idle(request, err);
 	if (request->judge && has_names)
 		code = check_names(request->names, err);
-	if (code == OK && request->judge && request->values)
+	if (code != OK)
+		return code;
+	if (request->judge && request->values)
 		code = check_values(request->values, err);
 	if (code != OK)
 		return code;
@@ -162,15 +164,19 @@ enum code expressions_check(struct call *call, const struct expression_request *
 		return values_without_expression(call, request, err);
 	if (has_names)
 		code = check_names(request->names, err);
-	if (code == OK && request->values)
+	if (code != OK)
+		return code;
+	if (request->values)
 		code = check_values(request->values, err);
-	if (code == OK && !call->is_older)
+	if (code != OK)
+		return code;
+	if (!call->is_older)
 		code = legacy_operator(request->conditional_operator, request->condition_count,
 				       err);
-	if (code == OK)
-		code = request->action ? call_check_action(request->action, false, err)
-				       : call_check_values(call, err);
-	return code;
+	if (code != OK)
+		return code;
+	return request->action ? call_check_action(request->action, false, err)
+			       : call_check_values(call, err);
 }
 
 static struct expr_env build_env(struct call *call, const struct expression_request *request)
@@ -211,25 +217,40 @@ enum code expressions_parse(struct call *call, const struct expression_request *
 	if (!call->is_older && str_is_set(request->condition) && request->condition.n == 0)
 		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition,
 					    &read.condition, err);
-	if (code == OK && str_is_set(request->update))
+	if (code != OK)
+		return code;
+	if (str_is_set(request->update))
 		code = expr_parse_update(&env, request->update, &read.update, err);
-	if (code == OK && read.update)
+	if (code != OK)
+		return code;
+	if (read.update)
 		read.update_charge = update_charge(read.update);
-	if (code == OK && str_is_set(request->condition))
+	if (str_is_set(request->condition))
 		code = expr_parse_condition(&env, EXPR_CONDITION, request->condition,
 					    &read.condition, err);
-	if (code == OK && str_is_set(request->filter))
+	if (code != OK)
+		return code;
+	if (str_is_set(request->filter))
 		code = expr_parse_condition(&env, EXPR_FILTER, request->filter, &read.filter, err);
-	if (code == OK && str_is_set(request->projection))
+	if (code != OK)
+		return code;
+	if (str_is_set(request->projection))
 		code = expr_parse_projection(&env, request->projection, &read.projection, err);
-	if (code == OK && str_is_set(request->key_condition))
+	if (code != OK)
+		return code;
+	if (str_is_set(request->key_condition))
 		code = expr_parse_condition(&env, EXPR_KEY_CONDITION, request->key_condition,
 					    &read.key_condition, err);
-	if (code == OK && str_is_set(request->search))
+	if (code != OK)
+		return code;
+	if (str_is_set(request->search))
 		code = expr_parse_condition(&env, EXPR_SEARCH, request->search, &read.search, err);
-	if (code == OK && read.search && request->judge)
+	if (code != OK)
+		return code;
+	if (read.search && request->judge)
 		code = request->judge(call->arena, read.search, err);
-	if (code == OK)
-		code = expr_check_unused(&env, err);
+	if (code != OK)
+		return code;
+	code = expr_check_unused(&env, err);
 	return RESULT(code, out, read);
 }

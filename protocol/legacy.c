@@ -203,14 +203,16 @@ enum code legacy_expected(struct arena *arena, const struct expected_attribute_m
 	const struct node **nodes = ARENA_ARRAY(arena, const struct node *, expected->n);
 	enum code code = OK;
 
-	for (size_t i = 0; i < expected->n && code == OK; i++) {
+	for (size_t i = 0; i < expected->n; i++) {
 		code = lower_expected(arena, expected->v[i].key, &expected->v[i].value, &nodes[i],
 				      err);
-		if (code == OK)
-			code = err_if_over(arena, err);
+		if (code != OK)
+			return code;
+		code = err_if_over(arena, err);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK)
-		code = legacy_operator(conditional_operator, expected->n, err);
+	code = legacy_operator(conditional_operator, expected->n, err);
 	return RESULT(code, out, join(arena, joint(conditional_operator), nodes, expected->n));
 }
 
@@ -231,14 +233,16 @@ enum code legacy_filter(struct arena *arena, const struct filter_condition_map *
 	const struct node **nodes = ARENA_ARRAY(arena, const struct node *, filter->n);
 	enum code code = OK;
 
-	for (size_t i = 0; i < filter->n && code == OK; i++) {
+	for (size_t i = 0; i < filter->n; i++) {
 		code = lower_condition(arena, filter->v[i].key, &filter->v[i].value, &nodes[i],
 				       err);
-		if (code == OK)
-			code = err_if_over(arena, err);
+		if (code != OK)
+			return code;
+		code = err_if_over(arena, err);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK)
-		code = legacy_operator(conditional_operator, filter->n, err);
+	code = legacy_operator(conditional_operator, filter->n, err);
 	return RESULT(code, out, join(arena, joint(conditional_operator), nodes, filter->n));
 }
 
@@ -249,19 +253,23 @@ enum code legacy_key_conditions(struct arena *arena, const struct key_conditions
 	enum code code = OK;
 
 	if (conditions->v && conditions->n == 0)
-		code = err_set(err, MSG_KEY_CONDITIONS_EMPTY);
-	for (size_t i = 0; i < conditions->n && code == OK; i++) {
+		return err_set(err, MSG_KEY_CONDITIONS_EMPTY);
+	for (size_t i = 0; i < conditions->n; i++) {
 		if (conditions->v[i].key.n == 0)
 			code = err_set(err, MSG_LEGACY_EMPTY_NAME);
 		else
 			code = lower_condition(arena, conditions->v[i].key, &conditions->v[i].value,
 					       &nodes[i], err);
-		if (code == OK)
-			code = err_if_over(arena, err);
-		if (code == OK && !comparisons[conditions->v[i].value.comparison_operator].is_range)
-			code = err_set(err, MSG_KEY_CONDITION_NOT_RANGE);
+		if (code != OK)
+			return code;
+		code = err_if_over(arena, err);
+		if (code != OK)
+			return code;
+		if (!comparisons[conditions->v[i].value.comparison_operator].is_range)
+			return err_set(err, MSG_KEY_CONDITION_NOT_RANGE);
 	}
-	return RESULT(code, out, join(arena, NODE_AND, nodes, conditions->n));
+	*out = join(arena, NODE_AND, nodes, conditions->n);
+	return OK;
 }
 
 /* ADD of a list appends to it; expressions say that with SET and list_append. */
@@ -320,13 +328,19 @@ enum code legacy_updates(struct arena *arena, const struct attribute_updates *up
 	for (size_t i = 0; i < updates->n && code == OK; i++)
 		if (updates->v[i].value.action == attribute_action_count)
 			code = err_set(err, MSG_UPDATES_ACTION);
-	for (size_t i = 0; i < updates->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < updates->n; i++) {
 		code = lower_update(arena, updates->v[i].key, &updates->v[i].value,
 				    &update->actions[i], err);
-		if (code == OK)
-			code = err_if_over(arena, err);
+		if (code != OK)
+			return code;
+		code = err_if_over(arena, err);
+		if (code != OK)
+			return code;
 	}
-	return RESULT(code, out, update);
+	*out = update;
+	return OK;
 }
 
 /* Of one name or more. */

@@ -22,9 +22,10 @@ enum code single_write_run(struct call *call, struct str table_name,
 		code = work_run(&work, err);
 	else if (str_is_set(write->row_key))
 		work_note_refused(&work);
-	if (code == OK)
-		call_charge(call, &write->cost);
-	return code;
+	if (code != OK)
+		return code;
+	call_charge(call, &write->cost);
+	return OK;
 }
 
 void single_write_finish(struct call *call, const struct write *write,

@@ -127,10 +127,13 @@ enum code streams_find(struct call *call, struct str arn, struct table **table,
 	buf_add_byte(&within, 0);
 	marks.within = buf_str(&within);
 	code = found ? OK : find_marked(call, arn, &marks, &holder, &found, err);
-	if (code == OK && !found)
-		code = err_set(err, MSG_STREAM_ABSENT, STR_ARG(arn));
-	(void)RESULT(code, table, holder);
-	return RESULT(code, stream, found);
+	if (code != OK)
+		return code;
+	if (!found)
+		return err_set(err, MSG_STREAM_ABSENT, STR_ARG(arn));
+	*table = holder;
+	*stream = found;
+	return OK;
 }
 
 /* Spreads every bit over all: the finaliser of splitmix64. */

@@ -430,7 +430,9 @@ enum code fault_at_page(struct call *call, struct read_page *page, bool *is_fill
 	enum code code = act(call, &subject, 1, false, &rule, err);
 
 	*is_filled = false;
-	if (code == OK && rule && rule->effect.kind == FAULT_PAGE &&
+	if (code != OK)
+		return code;
+	if (rule && rule->effect.kind == FAULT_PAGE &&
 	    (page->limit == 0 || rule->effect.n < page->limit)) {
 		page->limit = rule->effect.n ? rule->effect.n : 1;
 		if (rule->effect.n == 0)

@@ -260,26 +260,44 @@ enum code timing_admits(const struct call *call, const struct table *table,
 		return err_set(err, MSG_REPLICA_IN_USE);
 	jobs = jobs_of(call, table);
 	code = check_updates(call, table, input, err);
-	if (code == OK && has_index_at_work(table))
+	if (code != OK)
+		return code;
+	if (has_index_at_work(table))
 		code = index_rules_while_updating(table, input, err);
-	if (code == OK && (input->provisioned_throughput || input->billing_mode))
+	if (code != OK)
+		return code;
+	if (input->provisioned_throughput || input->billing_mode)
 		code = check_units(table, &jobs, input, err);
-	if (code == OK && input->on_demand_throughput)
+	if (code != OK)
+		return code;
+	if (input->on_demand_throughput)
 		code = check_on_demand(&jobs, err);
-	if (code == OK && input->stream_specification)
+	if (code != OK)
+		return code;
+	if (input->stream_specification)
 		code = check_stream(table, &jobs, err);
-	if (code == OK && str_is_set(input->table_class))
+	if (code != OK)
+		return code;
+	if (str_is_set(input->table_class))
 		code = check_class(call, table, &jobs, err);
-	if (code == OK && throughput_rules_has_warm(input->warm_throughput) && jobs.is_allocation)
-		code = err_default(err, ERR_MAINTENANCE);
-	if (code == OK && input->sse_specification)
+	if (code != OK)
+		return code;
+	if (throughput_rules_has_warm(input->warm_throughput) && jobs.is_allocation)
+		return err_default(err, ERR_MAINTENANCE);
+	if (input->sse_specification)
 		code = check_encryption(call, table, &jobs, input->sse_specification, err);
-	if (code == OK && concerns_of(input) & (CONCERN_INDEX_CREATE | CONCERN_INDEX_DELETE))
+	if (code != OK)
+		return code;
+	if (concerns_of(input) & (CONCERN_INDEX_CREATE | CONCERN_INDEX_DELETE))
 		code = check_jobs(table, &jobs, "create or delete an index",
 				  "create or delete indexes", err);
-	if (code == OK && input->deletion_protection_enabled.is_set)
+	if (code != OK)
+		return code;
+	if (input->deletion_protection_enabled.is_set)
 		code = check_protection(call, table, input->deletion_protection_enabled.value, err);
-	return code == OK ? check_decreases(call, table, input, err) : code;
+	if (code != OK)
+		return code;
+	return check_decreases(call, table, input, err);
 }
 
 /* A policy that DeleteTable waits for. */

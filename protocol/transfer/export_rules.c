@@ -44,7 +44,9 @@ enum code export_rules_filter(struct arena *arena, const struct filter_specifica
 	};
 	enum code code = expressions_check(&call, &request, err);
 
-	return code == OK ? expressions_parse(&call, &request, expressions, err) : code;
+	if (code != OK)
+		return code;
+	return expressions_parse(&call, &request, expressions, err);
 }
 
 static enum code check_filter(struct call *call, const struct filter_specification *filter,
@@ -78,10 +80,11 @@ enum code export_rules_check(struct call *call,
 {
 	enum code code = check_type(input, err);
 
-	if (code == OK && str_is_set(input->s3_sse_kms_key_id) &&
-	    input->s3_sse_algorithm != S3_SSE_ALGORITHM_KMS)
-		code = err_set(err, MSG_EXPORT_KMS_KEY);
-	if (code == OK && input->filter_specification)
+	if (code != OK)
+		return code;
+	if (str_is_set(input->s3_sse_kms_key_id) && input->s3_sse_algorithm != S3_SSE_ALGORITHM_KMS)
+		return err_set(err, MSG_EXPORT_KMS_KEY);
+	if (input->filter_specification)
 		code = check_filter(call, input->filter_specification, err);
 	return code;
 }

@@ -428,7 +428,8 @@ enum code records_condition(struct arena *arena, const struct record_put *record
 		.values = values,
 	};
 	enum code code = expressions_check(&call, &request, err);
-	if (code == OK)
-		code = expressions_parse(&call, &request, &expressions, err);
+	if (code != OK)
+		return code;
+	code = expressions_parse(&call, &request, &expressions, err);
 	return RESULT(code, condition, expressions.condition);
 }

@@ -144,11 +144,13 @@ enum code transfer_bind(struct arena *arena, enum transfer_kind kind,
 	const struct json *json;
 	enum code code = json_parse(arena, body->request, &json, err);
 
-	if (code == OK)
-		code = shape_bind(arena, kinds[kind].input, SURFACE_OLDER, json, &bound, err);
-	if (code == OK)
-		*input = bound.input;
-	return code;
+	if (code != OK)
+		return code;
+	code = shape_bind(arena, kinds[kind].input, SURFACE_OLDER, json, &bound, err);
+	if (code != OK)
+		return code;
+	*input = bound.input;
+	return OK;
 }
 
 enum code transfer_table(struct call *call, struct str arn, struct table **table, struct err *err)
@@ -239,9 +241,12 @@ static enum code copy_small(struct job_txn *txn, const struct table *table, stru
 	enum code code = catalog_next_number(txn->txn, txn->arena, &job->data, err);
 	struct keyspace copy = {job->data, PART_ITEMS};
 
-	if (code == OK)
-		code = store_create(txn->txn, copy, err);
-	return code == OK ? store_copy(txn->txn, table_items(table), copy, err) : code;
+	if (code != OK)
+		return code;
+	code = store_create(txn->txn, copy, err);
+	if (code != OK)
+		return code;
+	return store_copy(txn->txn, table_items(table), copy, err);
 }
 
 static enum code begin(struct job_txn *txn, void *context, struct err *err)
@@ -269,7 +274,9 @@ static enum code begin(struct job_txn *txn, void *context, struct err *err)
 		code = copy_small(txn, start->copied, starting->job, err);
 	else if (start->copied)
 		code = copy_begin(txn, start->copied, start->body.to_ms, starting->job, err);
-	return code == OK ? job_add(txn, starting->job, err) : code;
+	if (code != OK)
+		return code;
+	return job_add(txn, starting->job, err);
 }
 
 enum code transfer_find_same(struct call *call, const struct transfer_start *start, struct job *job,
@@ -287,9 +294,11 @@ enum code transfer_begin(struct call *call, const struct transfer_start *start, 
 	struct starting starting = {.call = call, .start = start, .job = job};
 	enum code code = job_write(call->service->catalog, call->ns, begin, &starting, err);
 
-	if (code == OK && !starting.is_found && call->service->upkeep.wake)
+	if (code != OK)
+		return code;
+	if (!starting.is_found && call->service->upkeep.wake)
 		call->service->upkeep.wake(call->service->upkeep.context);
-	return code;
+	return OK;
 }
 
 /* The table and the id of "table/NAME/export/ID". */
@@ -441,6 +450,7 @@ enum code transfer_list(struct call *call, struct transfer_list *list, struct er
 	if (list->limit == 0)
 		list->limit = PAGE_DEFAULT;
 	enum code code = call_refresh(call, err);
-	return code == OK ? job_read(call->service->catalog, call->ns, collect, &listing, err)
-			  : code;
+	if (code != OK)
+		return code;
+	return job_read(call->service->catalog, call->ns, collect, &listing, err);
 }

@@ -198,9 +198,12 @@ enum code json_parse(struct arena *arena, struct str text, const struct json **r
 			tree = json_by_library(arena, text);
 		code = err_if_over(arena, err);
 	}
-	if (code == OK && !tree)
-		code = err_set(err, MSG_JSON_MALFORMED);
-	return RESULT(code, root, tree);
+	if (code != OK)
+		return code;
+	if (!tree)
+		return err_set(err, MSG_JSON_MALFORMED);
+	*root = tree;
+	return OK;
 }
 
 size_t json_stops_at(struct arena *arena, struct str text)

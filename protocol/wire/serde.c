@@ -286,7 +286,9 @@ static enum code read_attribute(struct reader *reader, const struct json *json)
 	if (!variant)
 		return refuse_variant(reader, json_name(arena, member), name_end);
 	enum code code = take(reader, member, variant->want);
-	if (code == OK && (variant->want == WANT_SEQUENCE || variant->want == WANT_MAP))
+	if (code != OK)
+		return code;
+	if (variant->want == WANT_SEQUENCE || variant->want == WANT_MAP)
 		code = read_elements(reader, member, variant->elements);
 	if (code != OK)
 		return code;
@@ -328,7 +330,9 @@ static enum code read_member(struct reader *reader, const struct shape_member *m
 		return OK;
 	}
 	enum code code = take(reader, json, wants.want);
-	if (code == OK && (wants.want == WANT_SEQUENCE || wants.want == WANT_MAP))
+	if (code != OK)
+		return code;
+	if (wants.want == WANT_SEQUENCE || wants.want == WANT_MAP)
 		code = read_elements(reader, json, wants.elements);
 	return code;
 }

@@ -374,7 +374,9 @@ enum code shape_bind(struct arena *arena, const struct shape *shape, enum surfac
 	bool is_unread;
 
 	enum code code = walk_request(arena, shape, json, &bound, &is_unread, err);
-	if (code == OK && !bound.is_older && is_unread && surface != SURFACE_SEARCH) {
+	if (code != OK)
+		return code;
+	if (!bound.is_older && is_unread && surface != SURFACE_SEARCH) {
 		bound = nothing;
 		bound.is_older = true;
 		code = walk_request(arena, shape, json, &bound, &is_unread, err);

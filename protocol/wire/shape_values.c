@@ -84,11 +84,13 @@ static enum code read_content(struct walk *walk, const struct json *json, enum t
 		return shape_read_set(walk, json, type, out);
 	if (type == TYPE_NULL || type == TYPE_BOOL) {
 		code = shape_read_boolean(walk, json, true, &boolean);
-		if (code == OK && type == TYPE_NULL && !boolean.value)
+		if (code != OK)
+			return code;
+		if (type == TYPE_NULL && !boolean.value)
 			shape_value_error(walk, MSG_VALUE_NULL);
-		return RESULT(code, out,
-			      ((struct value){.type = (uint8_t)type,
-					      .boolean = type == TYPE_BOOL && boolean.value}));
+		*out = ((struct value){.type = (uint8_t)type,
+				       .boolean = type == TYPE_BOOL && boolean.value});
+		return OK;
 	}
 	if (type == TYPE_L)
 		return read_list(walk, json, depth + 1, out);
