@@ -77,7 +77,9 @@ enum code rotate_streams(struct service *service, const struct ns *ns, struct st
 			last = mark->number;
 		}
 	}
-	if (code == OK && *rotated == 0)
+	if (code != OK)
+		return code;
+	if (*rotated == 0)
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
-	return code;
+	return OK;
 }

@@ -218,13 +218,16 @@ static enum code expire(struct upkeep *upkeep, const struct times *times, bool i
 {
 	*expired = 0;
 	enum code code = expire_items(upkeep, times, expired, err);
-	if (code == OK && !atomic_load(&upkeep->is_ending))
+	if (code != OK)
+		return code;
+	if (!atomic_load(&upkeep->is_ending))
 		code = stream_sweep(upkeep->options.catalog, times, err);
-	if (code == OK)
-		code = trim_history(upkeep, times, is_turned, err);
-	if (code == OK)
-		code = forget_deleted(upkeep, times, err);
-	return code;
+	if (code != OK)
+		return code;
+	code = trim_history(upkeep, times, is_turned, err);
+	if (code != OK)
+		return code;
+	return forget_deleted(upkeep, times, err);
 }
 
 static enum code replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t *repeated,

@@ -166,9 +166,10 @@ enum code remote_fetch(struct remote *remote, struct str path, struct arena *are
 
 	arena_reset(remote->arena);
 	enum code code = ask(remote, "GET", path, STR(""), STR(""), &answer, err);
-	if (code == OK)
-		*text = str_copy(arena, answer);
-	return code;
+	if (code != OK)
+		return code;
+	*text = str_copy(arena, answer);
+	return OK;
 }
 
 enum code remote_call(struct remote *remote, const char *method, struct str path, struct str query,
@@ -327,7 +328,9 @@ static enum code take_copy(struct remote *remote, int fd, struct err *err)
 		code = take_bytes(remote, made.query, bytes, fd, err);
 	enum code ended = end_copy(remote, made.query, code == OK ? err : &ignored);
 	interrupt_forget(&undo);
-	return code == OK ? ended : code;
+	if (code != OK)
+		return code;
+	return ended;
 }
 
 enum code remote_backup(const char *url, const struct reach *reach, const char *part,

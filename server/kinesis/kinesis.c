@@ -206,8 +206,9 @@ static enum code find_position(struct piece *piece, struct err *err)
 		code = stream_position_get(store_of(piece), piece->arena, sender->table,
 					   sender->reader, &sender->at, err);
 	}
-	if (code == OK)
-		code = find_ends(piece, &begin, &next, err);
+	if (code != OK)
+		return code;
+	code = find_ends(piece, &begin, &next, err);
 	if (code != OK)
 		return code;
 	sender->is_known = true;
@@ -274,8 +275,9 @@ static enum code read_changes(struct piece *piece, struct err *err)
 	struct store_txn *txn;
 	enum code code = find_position(piece, err);
 
-	if (code == OK)
-		code = store_begin(store_of(piece), STORE_READ, &txn, err);
+	if (code != OK)
+		return code;
+	code = store_begin(store_of(piece), STORE_READ, &txn, err);
 	if (code != OK)
 		return code;
 	page.from = piece->sender->at.next;
@@ -420,13 +422,12 @@ static enum code serve_destination(struct piece *piece, bool *did_work, struct e
 	const struct stream_position nowhere = {0};
 	code = move_to(piece, &nowhere, err);
 	piece->sender->is_present = false;
-	if (code == OK)
-		code = destination_finish(
-			service->catalog, piece->table, piece->sender->arn,
-			service->now_ms(service->clock_context,
-					(struct ns){table->account, table->region}),
-			err);
-	return code;
+	if (code != OK)
+		return code;
+	return destination_finish(
+		service->catalog, piece->table, piece->sender->arn,
+		service->now_ms(service->clock_context, (struct ns){table->account, table->region}),
+		err);
 }
 
 static enum code serve_table(struct kinesis *kinesis, struct arena *arena, struct table *table,
@@ -477,9 +478,11 @@ static enum code serve_all(struct kinesis *kinesis, struct arena *arena, bool *d
 			table_unref(table);
 		}
 	}
-	if (code == OK && !atomic_load(&kinesis->is_ending))
+	if (code != OK)
+		return code;
+	if (!atomic_load(&kinesis->is_ending))
 		forget_absent(kinesis);
-	return code;
+	return OK;
 }
 
 static void pause_thread(struct kinesis *kinesis)

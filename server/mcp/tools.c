@@ -209,9 +209,10 @@ static enum code say_left(const struct tools *tools, const struct tool *tool, st
 	if (tool->id != TOOL_LIST_TABLES || !str_is_set(last))
 		return OK;
 	enum code code = count_tables(tools, arena, last, &left, err);
-	if (code == OK)
-		*body = with_left(arena, *body, left);
-	return code;
+	if (code != OK)
+		return code;
+	*body = with_left(arena, *body, left);
+	return OK;
 }
 
 /* One line: breaks stand only between values. */

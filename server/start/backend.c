@@ -156,7 +156,8 @@ enum code backend_open(const struct backend_options *options, struct store **sto
 
 	enum code code = backend->open(options, rest_of(backend, options->url), store, err);
 
-	if (code == OK)
-		*store = split_store_new(*store);
-	return code;
+	if (code != OK)
+		return code;
+	*store = split_store_new(*store);
+	return OK;
 }

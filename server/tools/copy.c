@@ -296,7 +296,9 @@ static enum code open_store(const char *url, bool is_there, struct store **store
 	const char *file = backend_file(url);
 	enum code code = file && is_there ? sqlite_store_is_there(file, err) : OK;
 
-	return code == OK ? backend_open(&options, store, err) : code;
+	if (code != OK)
+		return code;
+	return backend_open(&options, store, err);
 }
 
 /* The target is nothing that somebody needs, unless they said so. */

@@ -75,7 +75,9 @@ static enum code write_block(struct dumping *dumping, struct str block, struct e
 	put_be32(sizes, (uint32_t)block.n);
 	put_be32(sizes + 4, crc32_of(block.p, block.n));
 	enum code code = write_all(dumping->fd, (struct str){sizes, sizeof(sizes)}, err);
-	return code == OK ? write_all(dumping->fd, block, err) : code;
+	if (code != OK)
+		return code;
+	return write_all(dumping->fd, block, err);
 }
 
 static struct str string_member(struct arena *arena, const struct json *root, const char *name)
@@ -110,7 +112,9 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 			body = str_printf(cursors, "{\"cursor\":\"" STR_FMT "\"}", STR_ARG(cursor));
 	}
 	arena_free(cursors);
-	if (code == OK && durable_sync(dumping->fd) != 0)
+	if (code != OK)
+		return code;
+	if (durable_sync(dumping->fd) != 0)
 		code = fail(err, "the dump", strerror(errno));
 	return code;
 }

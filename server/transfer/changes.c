@@ -69,8 +69,9 @@ static enum code merge(struct job_step *step, struct job_txn *txn, const struct 
 	struct str key, row;
 	enum code code = change_log_key(step->arena, table, record, &key, err);
 
-	if (code == OK)
-		code = store_get(txn->txn, keyspace, key, step->arena, &row, err);
+	if (code != OK)
+		return code;
+	code = store_get(txn->txn, keyspace, key, step->arena, &row, err);
 	if (code != OK)
 		return code;
 	if (str_is_set(row) && changes_read(row, &known))
@@ -88,17 +89,20 @@ static enum code find_ends(struct job_step *step, struct job_txn *txn, const str
 	uint64_t next, end;
 	enum code code = catalog_next_number(txn->txn, step->arena, &step->job->data, err);
 
-	if (code == OK)
-		code = store_create(txn->txn, (struct keyspace){step->job->data, PART_ITEMS}, err);
-	if (code == OK)
-		code = change_log_after(txn->txn, table, body->from_ms - 1, &next, err);
-	if (code == OK)
-		code = change_log_after(txn->txn, table, body->to_ms - 1, &end, err);
-	if (code == OK) {
-		progress->next = (int64_t)next;
-		progress->end = (int64_t)end;
-	}
-	return code;
+	if (code != OK)
+		return code;
+	code = store_create(txn->txn, (struct keyspace){step->job->data, PART_ITEMS}, err);
+	if (code != OK)
+		return code;
+	code = change_log_after(txn->txn, table, body->from_ms - 1, &next, err);
+	if (code != OK)
+		return code;
+	code = change_log_after(txn->txn, table, body->to_ms - 1, &end, err);
+	if (code != OK)
+		return code;
+	progress->next = (int64_t)next;
+	progress->end = (int64_t)end;
+	return OK;
 }
 
 static enum code collect(struct job_step *step, struct job_txn *txn, const struct table *table,

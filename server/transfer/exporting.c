@@ -271,10 +271,10 @@ static enum code step_copy(struct job_step *step, struct transfer_body *body, st
 	enum code code =
 		copy_of(step->arena, step->job, &copy) ? OK : err_default(err, ERR_INTERNAL);
 
-	if (code == OK && copy.stage != COPY_IS_DONE)
-		return copy_step(step, &copy, err);
 	if (code != OK)
 		return code;
+	if (copy.stage != COPY_IS_DONE)
+		return copy_step(step, &copy, err);
 	body->is_copied = true;
 	step->job->body = transfer_pack_body(step->arena, body);
 	step->job->progress =
@@ -299,7 +299,9 @@ static enum code run(struct exporting *e, struct err *err)
 	enum code code = transfer_bind(e->step->arena, TRANSFER_EXPORT, &e->body, &input, err);
 
 	e->input = input;
-	if (code == OK && e->input->filter_specification)
+	if (code != OK)
+		return code;
+	if (e->input->filter_specification)
 		code = export_rules_filter(e->step->arena, e->input->filter_specification,
 					   &e->expressions, err);
 	if (code != OK)
@@ -310,7 +312,9 @@ static enum code run(struct exporting *e, struct err *err)
 					.body = &e->body,
 					.progress = &e->progress};
 	code = advance(e, err);
-	return code == OK ? put(e, err) : code;
+	if (code != OK)
+		return code;
+	return put(e, err);
 }
 
 static enum code step_export(struct job_step *step, struct err *err)

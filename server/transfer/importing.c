@@ -564,11 +564,14 @@ static enum code load(struct piece *piece, struct err *err)
 	}
 	arena_reset(parsed);
 	piece->progress.items += items;
-	if (code == OK)
-		code = flush(piece, err);
-	if (code == OK && record.kind == RECORD_END)
+	if (code != OK)
+		return code;
+	code = flush(piece, err);
+	if (code != OK)
+		return code;
+	if (record.kind == RECORD_END)
 		piece->progress.phase = FINISH;
-	return code;
+	return OK;
 }
 
 /* The table becomes ACTIVE, once it has been CREATING for as long as tables are. */
@@ -698,15 +701,19 @@ static enum code advance_bulk(struct piece *piece, struct err *err)
 		return OK;
 	}
 	enum code code = find_table(piece, err);
-	if (code == OK && step->job->state == JOB_RUNNING)
+	if (code != OK)
+		return code;
+	if (step->job->state == JOB_RUNNING)
 		code = load(piece, err);
-	if (code == OK && step->job->state == JOB_RUNNING) {
+	if (code != OK)
+		return code;
+	if (step->job->state == JOB_RUNNING) {
 		write_output(piece, OUTPUT_TYPE_ENUM_ERROR, "error", &piece->refused);
 		write_output(piece, OUTPUT_TYPE_ENUM_CONDITION_CHECK_FAILURE,
 			     "condition-check-failure", &piece->unmet);
 		slow_down(piece);
 	}
-	return code;
+	return OK;
 }
 
 /* Puts the job, with the lines of its log where it has new ones. */

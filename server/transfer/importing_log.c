@@ -69,9 +69,9 @@ enum code importing_log_put(struct job_txn *txn, struct job *job, int64_t before
 		return OK;
 	if (!job->data) {
 		code = catalog_next_number(txn->txn, txn->arena, &job->data, err);
-		if (code == OK)
-			code = store_create(txn->txn, (struct keyspace){job->data, PART_ITEMS},
-					    err);
+		if (code != OK)
+			return code;
+		code = store_create(txn->txn, (struct keyspace){job->data, PART_ITEMS}, err);
 	}
 	for (size_t i = 0; i < n && before + (int64_t)i < IMPORTING_LOG_MAX && code == OK; i++) {
 		struct buf key = buf_in(txn->arena);
