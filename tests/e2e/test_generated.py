@@ -83,9 +83,9 @@ def check(language, suffix, execute, names=tuple(REQUESTS), folders=False):
     between = Between(server)
     with tempfile.TemporaryDirectory(prefix="dynalith-generated-") as text:
         folder = pathlib.Path(text)
-        (folder / "console").mkdir()
-        for name in ("code.js", "types.js"):
-            shutil.copy(ROOT / "console" / name, folder / "console")
+        (folder / "console/model").mkdir(parents=True)
+        for name in ("code.js", "model/types.js"):
+            shutil.copy(ROOT / "console" / name, folder / "console" / name)
         (folder / "console/package.json").write_text('{"type": "module"}')
         (folder / "console/writer.js").write_text(WRITER)
         paths = [folder / name / f"main{suffix}" if folders else folder / f"{name}{suffix}" for name in names]
