@@ -574,6 +574,13 @@ static enum code load(struct piece *piece, struct err *err)
 	return OK;
 }
 
+static void activate(struct table *table)
+{
+	table->state.status = STATUS_ACTIVE;
+	for (size_t i = 0; i < table_index_total(table); i++)
+		table_index_at(table, i)->status = STATUS_ACTIVE;
+}
+
 /* The table becomes ACTIVE, once it has been CREATING for as long as tables are. */
 static enum code finish_import(struct piece *piece, struct err *err)
 {
@@ -589,7 +596,7 @@ static enum code finish_import(struct piece *piece, struct err *err)
 			settles_ms = piece->body.active_ms;
 		next->state.settles_ms = settles_ms > step->now_ms ? settles_ms : 0;
 		if (next->state.settles_ms == 0)
-			next->state.status = STATUS_ACTIVE;
+			activate(next);
 		code = catalog_replace(step->catalog, piece->table, next, err);
 	}
 	if (code != OK)

@@ -322,6 +322,22 @@ def imports_each_form():
     server.stop()
 
 
+def indexes_of_an_import_are_active():
+    """As the table is: or they could neither change nor go with it."""
+    server, client, folder = serve()
+    (folder / "items.csv").write_text("pk,n\na,1\nb,2\n")
+    keys = {"AttributeDefinitions": [*PK["AttributeDefinitions"], {"AttributeName": "n", "AttributeType": "N"}],
+            "GlobalSecondaryIndexes": [{"IndexName": "byn", "KeySchema": key("n"), "Projection": {"ProjectionType": "ALL"}}]}
+    source = {"S3Bucket": "bucket", "S3KeyPrefix": "items"}
+    made = client.import_table(S3BucketSource=source, InputFormat="CSV", TableCreationParameters={"TableName": "target", **PK, **keys})
+    assert ended_import(client, made["ImportTableDescription"]["ImportArn"])["ImportStatus"] == "COMPLETED"
+    table = client.describe_table(TableName="target")["Table"]
+    assert [table["TableStatus"], *(i["IndexStatus"] for i in table["GlobalSecondaryIndexes"])] == ["ACTIVE", "ACTIVE"], table
+    client.delete_table(TableName="target")
+    client.close()
+    server.stop()
+
+
 def pages(call, member, **more):
     answer = call(**more)
     yield answer[member]
@@ -666,5 +682,5 @@ def puts_in_bulk():
 
 
 if __name__ == "__main__":
-    run("transfer", [exports_and_imports_again, exports_one_moment, exports_the_past, filters_an_export, imports_each_form, objects_need_no_line_feed, keys_of_csv_have_their_types, counts_what_is_no_item,
+    run("transfer", [exports_and_imports_again, exports_one_moment, exports_the_past, filters_an_export, imports_each_form, indexes_of_an_import_are_active, objects_need_no_line_feed, keys_of_csv_have_their_types, counts_what_is_no_item,
                      without_s3_there_is_no_bucket, tokens_make_one_of_many, survives_kills, asks_an_endpoint, a_bucket_has_the_owner_that_is_named, puts_in_bulk, puts_in_bulk_by_conditions])
