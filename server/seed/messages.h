@@ -23,6 +23,13 @@
 #define MSG_SEED_SLOW_TABLE ERR_VALIDATION, "table \"" STR_FMT "\" does not become ACTIVE"
 #define MSG_SEED_UNPROCESSED ERR_VALIDATION, "%s", "the server keeps leaving items unprocessed"
 #define MSG_SEED_REFUSED ERR_VALIDATION, "%s " STR_FMT ": " STR_FMT
+#define MSG_SEED_IMPORT                                                                            \
+	ERR_VALIDATION,                                                                            \
+		"ImportTable " STR_FMT ": %lld of %lld records are no items of the table: GET "    \
+		"/_dynalith/imports/" STR_FMT " has the reasons"
+#define MSG_SEED_IMPORT_FAILED                                                                     \
+	ERR_VALIDATION, "ImportTable " STR_FMT ": " STR_FMT ": " STR_FMT                           \
+			"; the server needs the bucket by --s3"
 #define MSG_SEED_REMOTE ERR_VALIDATION, STR_FMT ": %s"
 #define MSG_SEED_NOT_ITEM ERR_VALIDATION, "%s", "no item: a JSON object was expected"
 #define MSG_SEED_NOT_ION_ITEM                                                                      \

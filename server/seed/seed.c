@@ -1,6 +1,7 @@
 #include "server/seed/seed.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "core/buf.h"
@@ -359,30 +360,171 @@ static enum code follow_up(struct seed *seed, struct str name, const struct seed
 	return code;
 }
 
-enum code seed_table(struct seed *seed, struct origin origin, struct str name, struct str body,
-		     const struct seed_request *follow_ups, size_t n, struct err *err)
+static struct str unprotected_body(struct seed *seed, struct str name)
+{
+	struct json_out out = json_out_in(seed->piece);
+
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "TableName", name);
+	json_out_field_boolean(&out, "DeletionProtectionEnabled", false);
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}
+
+/* In that region, or in the target's own. False: it cannot be reached any more. */
+static bool delete_table(struct seed *seed, struct str name, struct str region)
+{
+	const struct seed_target *target = &seed->options->write;
+	struct err err = err_in(seed->piece);
+	struct seed_reply reply;
+	struct str type, reason;
+
+	seed->asking = region;
+	bool is_reached = ask(seed, target, "UpdateTable", unprotected_body(seed, name), &reply,
+			      &type, &reason, &err) == OK &&
+			  ask(seed, target, "DeleteTable", table_body(seed, name), &reply, &type,
+			      &reason, &err) == OK;
+	seed->asking = STR_ABSENT;
+	return is_reached;
+}
+
+static void say_progress(struct seed *seed)
+{
+	int64_t now = monotonic_ms();
+
+	if (!seed->options->say || now - seed->said_ms < SAY_MS)
+		return;
+	seed->said_ms = now;
+	seed->options->say(seed->options->context,
+			   str_printf(seed->piece, "%s: %llu items so far", seed->file->path,
+				      (unsigned long long)seed->counts.items));
+}
+
+static int64_t number_at(const struct json *object, const char *name)
+{
+	const struct json *value = json_text_get(object, name, JSON_NUMBER);
+	int64_t number = 0;
+
+	return value && json_integer(value, &number) ? number : 0;
+}
+
+/* The import of that ARN, when it has ended. */
+static enum code import_end(struct seed *seed, struct str name, struct str arn,
+			    const struct json **import, struct err *err)
+{
+	struct seed_reply reply;
+	const struct json *root;
+
+	for (long pause = 1;; pause = pause < 200 ? pause * 2 : pause) {
+		struct json_out out = json_out_in(seed->piece);
+
+		json_out_open(&out, '{');
+		json_out_field_string(&out, "ImportArn", arn);
+		json_out_close(&out, '}');
+		enum code code = must(seed, &seed->options->write, "DescribeImport", name,
+				      json_out_str(&out), &reply, err);
+		if (code == OK)
+			code = json_parse(seed->piece, reply.body, &root, err);
+		if (code != OK)
+			return code;
+		*import = json_text_get(root, "ImportTableDescription", JSON_OBJECT);
+		if (!str_eq(json_text_string(seed->piece, *import, "ImportStatus"),
+			    STR("IN_PROGRESS")))
+			return OK;
+		say_progress(seed);
+		wait_ms(pause);
+	}
+}
+
+/* Waits until all items are there. Records that are no items are errors, or passed over. */
+static enum code import_wait(struct seed *seed, struct str name, struct str answer, struct err *err)
+{
+	const struct json *root, *import;
+	enum code code = json_parse(seed->piece, answer, &root, err);
+
+	if (code != OK)
+		return code;
+	import = json_text_get(root, "ImportTableDescription", JSON_OBJECT);
+	struct str arn = json_text_string(seed->arena, import, "ImportArn");
+	code = import_end(seed, name, str_is_set(arn) ? arn : STR(""), &import, err);
+	if (code != OK)
+		return code;
+	struct str status = json_text_string(seed->piece, import, "ImportStatus"),
+		   kind = json_text_string(seed->piece, import, "FailureCode"),
+		   why = json_text_string(seed->piece, import, "FailureMessage");
+	int64_t bad = number_at(import, "ErrorCount");
+	if (!str_eq(status, STR("COMPLETED")) && bad == 0)
+		return err_set(err, MSG_SEED_IMPORT_FAILED, STR_ARG(name),
+			       STR_ARG(str_is_set(kind) ? kind : STR("it failed")),
+			       STR_ARG(str_is_set(why) ? why : STR("no reason")));
+	seed->counts.items += (uint64_t)number_at(import, "ImportedItemCount");
+	if (bad == 0)
+		return OK;
+	struct str id = arn;
+	while (str_contains(id, STR("/")))
+		str_cut(&id, '/');
+	err_set(err, MSG_SEED_IMPORT, STR_ARG(name), (long long)bad,
+		(long long)number_at(import, "ProcessedItemCount"), STR_ARG(id));
+	if (!seed->options->is_keep_going)
+		return err->code;
+	if (seed->options->warn)
+		seed->options->warn(seed->options->context, err->message);
+	seed->counts.bad += (uint64_t)bad;
+	return OK;
+}
+
+/* By CreateTable or ImportTable, and what follows. */
+static enum code make_table(struct seed *seed, const char *operation, struct str name,
+			    struct str body, const struct seed_request *follow_ups, size_t n,
+			    struct err *err)
 {
 	struct seed_reply reply;
 	struct str type, reason;
 	struct known *known;
-
-	if (seed->is_writing || seed->problem_count > 0)
-		return OK; /* the file is refused */
 	enum code code =
-		ask(seed, &seed->options->write, "CreateTable", body, &reply, &type, &reason, err);
-	bool is_there = code == OK && str_eq(type, STR("ResourceInUseException")),
-	     is_made = code == OK && type.n == 0;
-	if (code == OK && !is_there && !is_made)
-		code = err_set(err, MSG_SEED_REFUSED, "CreateTable", STR_ARG(name),
-			       STR_ARG(reason));
-	if (code == OK)
-		code = remember(seed, name, is_made, &known, err);
-	for (size_t i = 0; i < n && code == OK && is_made; i++)
-		code = follow_up(seed, name, &follow_ups[i], err);
+		ask(seed, &seed->options->write, operation, body, &reply, &type, &reason, err);
+
+	if (code != OK)
+		return code;
+	bool is_there = str_eq(type, STR("ResourceInUseException")), is_made = type.n == 0;
+	if (!is_there && !is_made)
+		return err_set(err, MSG_SEED_REFUSED, operation, STR_ARG(name), STR_ARG(reason));
 	seed->counts.tables += is_made;
 	seed->counts.tables_there += is_there;
+	if (is_made && strcmp(operation, "ImportTable") == 0)
+		code = import_wait(seed, name, reply.body, err);
+	if (code != OK) { /* an import that failed may leave its table */
+		seed->counts.tables--;
+		delete_table(seed, name, STR_ABSENT);
+		return code;
+	}
+	code = remember(seed, name, is_made, &known, err);
+	for (size_t i = 0; i < n && code == OK && is_made; i++)
+		code = follow_up(seed, name, &follow_ups[i], err);
+	return code;
+}
+
+static enum code make_at(struct seed *seed, const char *operation, struct origin origin,
+			 struct str name, struct str body, const struct seed_request *follow_ups,
+			 size_t n, struct err *err)
+{
+	if (seed->is_writing || seed->problem_count > 0)
+		return OK; /* the file is refused */
+	enum code code = make_table(seed, operation, name, body, follow_ups, n, err);
 	arena_reset(seed->piece);
 	return code == OK ? OK : seed_at_origin(seed, origin, err);
+}
+
+enum code seed_table(struct seed *seed, struct origin origin, struct str name, struct str body,
+		     const struct seed_request *follow_ups, size_t n, struct err *err)
+{
+	return make_at(seed, "CreateTable", origin, name, body, follow_ups, n, err);
+}
+
+enum code seed_import(struct seed *seed, struct origin origin, struct str name, struct str body,
+		      const struct seed_request *follow_ups, size_t n, struct err *err)
+{
+	return make_at(seed, "ImportTable", origin, name, body, follow_ups, n, err);
 }
 
 static void add_bad(struct seed *seed)
@@ -443,18 +585,6 @@ static enum code try_item(struct seed *seed, struct str table, struct str item, 
 	if (code != OK || type.n == 0 || str_eq(type, STR("ConditionalCheckFailedException")))
 		return code;
 	return err_set(err, MSG_SEED_ITEM, STR_ARG(reason));
-}
-
-static void say_progress(struct seed *seed)
-{
-	int64_t now = monotonic_ms();
-
-	if (!seed->options->say || now - seed->said_ms < SAY_MS)
-		return;
-	seed->said_ms = now;
-	seed->options->say(seed->options->context,
-			   str_printf(seed->piece, "%s: %llu items so far", seed->file->path,
-				      (unsigned long long)seed->counts.items));
 }
 
 /* The items one by one, in their order: of a batch that holds a key twice. */
@@ -611,34 +741,6 @@ enum code seed_key_type(struct seed *seed, struct str table, struct str attribut
 			*type = json_string(seed->arena, kind);
 	}
 	return code;
-}
-
-static struct str unprotected_body(struct seed *seed, struct str name)
-{
-	struct json_out out = json_out_in(seed->piece);
-
-	json_out_open(&out, '{');
-	json_out_field_string(&out, "TableName", name);
-	json_out_field_boolean(&out, "DeletionProtectionEnabled", false);
-	json_out_close(&out, '}');
-	return json_out_str(&out);
-}
-
-/* In that region, or in the target's own. False: it cannot be reached any more. */
-static bool delete_table(struct seed *seed, struct str name, struct str region)
-{
-	const struct seed_target *target = &seed->options->write;
-	struct err err = err_in(seed->piece);
-	struct seed_reply reply;
-	struct str type, reason;
-
-	seed->asking = region;
-	bool is_reached = ask(seed, target, "UpdateTable", unprotected_body(seed, name), &reply,
-			      &type, &reason, &err) == OK &&
-			  ask(seed, target, "DeleteTable", table_body(seed, name), &reply, &type,
-			      &reason, &err) == OK;
-	seed->asking = STR_ABSENT;
-	return is_reached;
 }
 
 /* Its replicas in other regions; false: it cannot be reached any more. */

@@ -120,6 +120,9 @@ void seed_refuse_unused(struct seed *seed, const struct json *root, struct str p
  * errors. */
 enum code seed_table(struct seed *seed, struct origin origin, struct str name, struct str body,
 		     const struct seed_request *follow_ups, size_t n, struct err *err) WARN_UNUSED;
+/* The same by ImportTable's body: waits for the import, whose items count as put. */
+enum code seed_import(struct seed *seed, struct origin origin, struct str name, struct str body,
+		      const struct seed_request *follow_ups, size_t n, struct err *err) WARN_UNUSED;
 /* An item in DynamoDB's JSON. `line` 0: of the file as a whole. */
 enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line,
 		    struct err *err) WARN_UNUSED;

@@ -555,6 +555,70 @@ static void follow_with_replicas(struct making *making)
 	refuse(making, making->properties, "GlobalTableWitnesses", "witnesses are not made");
 }
 
+/* ------------------------------------------------------------------ imports */
+
+/* AWS: what ImportTable does not set follows by UpdateTable, one after the other. */
+static void follow_with_update(struct making *making, const char *member)
+{
+	struct json_out out = begin(making);
+
+	if (!json_member(making->properties, member))
+		return;
+	if (str_eq(str_of(member), STR("StreamSpecification")))
+		add_stream(making, &out);
+	else
+		copy_member(making, &out, making->properties, member);
+	end(making, &out, "UpdateTable", STR_ABSENT);
+}
+
+/* ImportTable's body; what else the table has follows when it is there. */
+static struct str import_body(struct making *making, const struct json *source)
+{
+	static const char *const told[] = {"S3BucketSource", "InputFormat", "InputFormatOptions",
+					   "InputCompressionType"};
+	static const char *const made[] = {"AttributeDefinitions", "KeySchema",
+					   "BillingMode",          "ProvisionedThroughput",
+					   "OnDemandThroughput",   "GlobalSecondaryIndexes",
+					   "VectorIndexes"};
+	static const char *const later[] = {"StreamSpecification", "TableClass", "WarmThroughput"};
+	struct json_out out = json_out_in(making->arena);
+
+	json_out_open(&out, '{');
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		source_copy(making->source, &out, &shape_import_table_input, source, told[i]);
+	json_out_name(&out, STR("TableCreationParameters"));
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "TableName", making->name);
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		copy_member(making, &out, making->properties, made[i]);
+	add_encryption(making, &out);
+	json_out_close(&out, '}');
+	json_out_close(&out, '}');
+	refuse(making, making->properties, "LocalSecondaryIndexes",
+	       "a table that is imported has no local secondary indexes");
+	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+		follow_with_update(making, later[i]);
+	follow_with_its_own(making, making->properties, making->resource->region);
+	return json_out_str(&out);
+}
+
+/* The body of the request that makes the table. A trial has no buckets. */
+static struct str body_of(struct making *making, bool *is_import)
+{
+	const struct json *source =
+		making->resource->kind == TABLE_PLAIN
+			? get(making, making->properties, "ImportSourceSpecification")
+			: NULL;
+
+	*is_import = source && !seed_options(making->seed)->is_trial;
+	if (*is_import)
+		return import_body(making, source);
+	if (source)
+		warn(making, making->properties, "ImportSourceSpecification",
+		     "items of the import are not tried without a server");
+	return create_body(making);
+}
+
 /* ------------------------------------------------------------------ AWS::Serverless::SimpleTable
  */
 
@@ -616,6 +680,7 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 {
 	struct making *making = ARENA_NEW(seed_arena(seed), struct making);
 	struct str body;
+	bool is_import = false;
 
 	*making = (struct making){.seed = seed,
 				  .source = seed_source(seed),
@@ -632,9 +697,7 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 	} else {
 		if (resource->kind == TABLE_GLOBAL)
 			read_replicas(making);
-		body = create_body(making);
-		refuse(making, resource->properties, "ImportSourceSpecification",
-		       "the import is not started; ImportTable starts it");
+		body = body_of(making, &is_import);
 		follow_with_expiry(making);
 		follow_with_settings(making, resource->properties, STR_ABSENT);
 		if (making->replica)
@@ -644,6 +707,8 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 	}
 	if (resource->properties)
 		seed_refuse_unused(seed, resource->properties, resource->path);
-	return seed_table(seed, resource->origin, making->name, body, making->follow_ups, making->n,
-			  err);
+	return is_import ? seed_import(seed, resource->origin, making->name, body,
+				       making->follow_ups, making->n, err)
+			 : seed_table(seed, resource->origin, making->name, body,
+				      making->follow_ups, making->n, err);
 }

@@ -291,6 +291,66 @@ def forms_of_items():
     server.stop()
 
 
+IMPORT = """
+Resources:
+  T:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: imported
+      KeySchema: [{AttributeName: id, KeyType: HASH}]
+      AttributeDefinitions: [{AttributeName: id, AttributeType: S}, {AttributeName: n, AttributeType: N}]
+      BillingMode: PAY_PER_REQUEST
+      GlobalSecondaryIndexes: [{IndexName: byn, KeySchema: [{AttributeName: n, KeyType: HASH}], Projection: {ProjectionType: ALL}}]
+      StreamSpecification: {StreamViewType: NEW_IMAGE}
+      TableClass: STANDARD_INFREQUENT_ACCESS
+      DeletionProtectionEnabled: true
+      Tags: [{Key: a, Value: b}]
+      TimeToLiveSpecification: {AttributeName: ttl, Enabled: true}
+      ImportSourceSpecification:
+        InputFormat: CSV
+        InputFormatOptions: {Csv: {Delimiter: ";"}}
+        S3BucketSource: {S3Bucket: bucket, S3KeyPrefix: PREFIX}
+"""
+
+
+def imports():
+    """ImportSourceSpecification: the server's own import, from the buckets of --s3."""
+    server = Server("--s3", "s3", "--log-level", "error")
+    client = server.client()
+    bucket = pathlib.Path(server.folder, "s3", "bucket")
+    bucket.mkdir(parents=True)
+    (bucket / "good.csv").write_text("id;n;text\na;1;x\nb;2;y\n")
+    (bucket / "bad.csv").write_text("id;n;text\na;1;x\n;2;y\n")
+    path = folder(t__yaml=IMPORT.replace("PREFIX", "good"))
+    assert apply(server, path) == (0, "2 items, 1 tables made", "")
+    assert sorted(i["id"]["S"] for i in items(client, "imported")) == ["a", "b"]
+    table = client.describe_table(TableName="imported")["Table"]
+    assert table["StreamSpecification"]["StreamViewType"] == "NEW_IMAGE" and table["DeletionProtectionEnabled"], table
+    assert table["TableClassSummary"]["TableClass"] == "STANDARD_INFREQUENT_ACCESS" and table["GlobalSecondaryIndexes"][0]["ItemCount"] == 2, table
+    assert client.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"] == [{"Key": "a", "Value": "b"}]
+    assert client.describe_time_to_live(TableName="imported")["TimeToLiveDescription"]["AttributeName"] == "ttl"
+    assert apply(server, path)[:2] == (0, "0 items, 1 tables were there already and stay as they are")
+    client.update_table(TableName="imported", DeletionProtectionEnabled=False)
+    client.delete_table(TableName="imported")
+    path = folder(t__yaml=IMPORT.replace("PREFIX", "bad"))
+    status, _, problem = apply(server, path)
+    assert status == 1 and "t.yaml:3: ImportTable imported: 1 of 2 records are no items of the table" in problem, problem
+    assert client.list_tables()["TableNames"] == []
+    status, said, problem = apply(server, path, "--keep-going")
+    assert (status, said) == (1, "1 items, 1 tables made, 1 parts passed over") and "1 of 2 records" in problem, (status, said, problem)
+    client.update_table(TableName="imported", DeletionProtectionEnabled=False)
+    client.delete_table(TableName="imported")
+    status, _, problem = apply(server, folder(t__yaml=IMPORT.replace("S3Bucket: bucket", "S3Bucket: elsewhere")))
+    assert status == 1 and "t.yaml:3: ImportTable imported: S3NoSuchBucket: " in problem and "--s3" in problem, problem
+    assert client.list_tables()["TableNames"] == []
+    status, _, problem = apply(server, folder(t__yaml=IMPORT.replace("InputFormat: CSV", "InputFormat: XML")))
+    assert status == 1 and "t.yaml:3: ImportTable imported: 1 validation error detected: Value 'XML' at 'inputFormat'" in problem, problem
+    status, _, problem = apply(server, folder(t__yaml=IMPORT.replace("InputFormat: CSV", "InputFormat: CSV, Version: 1").replace("\n        InputFormat: CSV, Version: 1", "\n        Version: 1\n        InputFormat: CSV")))
+    assert status == 1 and "Properties.ImportSourceSpecification.Version: not known here" in problem, problem
+    client.close()
+    server.stop()
+
+
 def bad_lines():
     """Nothing of a file with a bad line is kept, unless bad lines are to be passed over."""
     server = Server()
@@ -426,4 +486,4 @@ def at_start():
     assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
 
 
-run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
+run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
