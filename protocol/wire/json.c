@@ -2,6 +2,7 @@
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -115,6 +116,7 @@ static struct json *convert(struct arena *arena, const cJSON *from)
 	case cJSON_Number:
 		to->type = JSON_NUMBER;
 		to->number = from->valuedouble;
+		to->is_decimal = from->valuedouble != floor(from->valuedouble);
 		break;
 	case cJSON_String:
 		to->type = JSON_STRING;
@@ -230,6 +232,11 @@ bool json_boolean(const struct json *value)
 double json_number(const struct json *value)
 {
 	return value->type == JSON_NUMBER ? value->number : 0;
+}
+
+bool json_is_decimal(const struct json *value)
+{
+	return value->type == JSON_NUMBER && value->is_decimal;
 }
 
 bool json_integer(const struct json *value, int64_t *out)

@@ -20,6 +20,15 @@ enum json_type { JSON_NULL, JSON_BOOLEAN, JSON_NUMBER, JSON_STRING, JSON_ARRAY, 
 
 struct json; /* a value of the tree */
 
+/*
+ * How deep texts may nest. AWS: reads attribute values of 2,000 levels, and refuses them as nested
+ * too deeply; somewhere from there to 5,000 levels it refuses the text (captured 2026-10-09). Each
+ * level takes two of JSON, beside three of the request. What lies deeper than JSON_DEPTH_KEPT is
+ * read, and not kept: there the containers of the tree are empty.
+ */
+#define JSON_DEPTH_MAX 4004
+#define JSON_DEPTH_KEPT 256
+
 /* Parses a whole text into the arena. ERR_SERIALIZATION for anything malformed or nested too
  * deeply; ERR_SERVICE_UNAVAILABLE where the arena is over. */
 enum code json_parse(struct arena *arena, struct str text, const struct json **root,
@@ -32,6 +41,8 @@ size_t json_stops_at(struct arena *arena, struct str text);
 enum json_type json_type(const struct json *value);
 bool json_boolean(const struct json *value);
 double json_number(const struct json *value);
+/* Whether a number was written with a point or an exponent. */
+bool json_is_decimal(const struct json *value);
 /* The number as an integer; false when it has a fraction or does not fit. */
 bool json_integer(const struct json *value, int64_t *out);
 struct str json_string(struct arena *arena, const struct json *value);

@@ -14,6 +14,7 @@ struct json {
 	struct str name; /* of a member; a NUL stands behind it, as behind `text` */
 	enum json_type type;
 	bool boolean;
+	bool is_decimal; /* of a number: written with a point or an exponent */
 	union {
 		struct json *child;
 		struct str text;
@@ -24,7 +25,7 @@ struct json {
 /*
  * The tree of a text of valid UTF-8 without NULs. NULL where it is malformed, has a form that
  * clients do not write, or the arena is over: then json_by_library() decides. What it takes, cJSON
- * takes too, and makes the same of it.
+ * takes too, up to cJSON's 1,000 levels, and makes the same of it.
  */
 struct json *json_quickly(struct arena *arena, struct str text) WARN_UNUSED;
 

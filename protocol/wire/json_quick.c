@@ -1,10 +1,11 @@
 #include "protocol/wire/json_internal.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 128 /* an attribute value of AWS's 32 levels has 66; what is deeper is cJSON's   \
-		       */
 #define DIGITS_MAX 15     /* of an integer that a double holds */
+#define NUMBER_MAX 63     /* bytes of a number; cJSON takes no longer ones */
 #define NODES_FIRST 16
 #define NODES_MORE 64
 #define STEP 16
@@ -188,22 +189,53 @@ static bool read_string(struct reader *reader, struct str *out)
 	return true;
 }
 
-/* An integer as clients write it; others are cJSON's. */
+static const char *skip_digits(const char *p)
+{
+	while (isdigit((unsigned char)*p))
+		p++;
+	return p;
+}
+
+/* Any number of RFC 8259. */
+static bool read_long_number(struct reader *reader, struct json *node)
+{
+	const char *first = reader->at + (*reader->at == '-'), *p = skip_digits(first);
+
+	if (p == first || (*first == '0' && p - first > 1))
+		return false;
+	node->is_decimal = *p == '.' || *p == 'e' || *p == 'E';
+	if (*p == '.' && !isdigit((unsigned char)*++p))
+		return false;
+	p = skip_digits(p);
+	if (*p == 'e' || *p == 'E') {
+		p += p[1] == '+' || p[1] == '-' ? 2 : 1;
+		if (!isdigit((unsigned char)*p))
+			return false;
+		p = skip_digits(p);
+	}
+	if (p - reader->at > NUMBER_MAX)
+		return false;
+	node->number = strtod(reader->at, &reader->at);
+	return reader->at == p;
+}
+
+/* Short integers, as clients write them, without the library's help. */
 static bool read_number(struct reader *reader, struct json *node)
 {
 	bool is_negative = *reader->at == '-';
 	const char *first = reader->at + is_negative, *p = first;
 	int64_t number = 0;
 
+	node->type = JSON_NUMBER;
+	node->is_decimal = false;
 	while (*p >= '0' && *p <= '9' && p - first <= DIGITS_MAX)
 		number = number * 10 + (*p++ - '0');
-	if (p == first || p - first > DIGITS_MAX ||
-	    (*first == '0' && (p - first > 1 || is_negative)))
-		return false;
-	if (*p == '.' || *p == 'e' || *p == 'E' || *p == '+' || *p == '-')
+	if (p == first || p - first > DIGITS_MAX || *first == '0' || *p == '.' || *p == 'e' ||
+	    *p == 'E')
+		return read_long_number(reader, node);
+	if (*p == '+' || *p == '-')
 		return false;
 	reader->at += p - reader->at;
-	node->type = JSON_NUMBER;
 	node->number = (double)(is_negative ? -number : number);
 	return true;
 }
@@ -257,16 +289,26 @@ static bool read_name(struct reader *reader, struct json *node)
 
 /* The containers that are open, and where the next child of each is linked. */
 struct open {
-	struct json *node[DEPTH_MAX];
-	struct json **link[DEPTH_MAX];
+	struct json **link[JSON_DEPTH_KEPT];
+	bool is_array[JSON_DEPTH_MAX];
 	size_t n;
 };
+
+static void link_child(struct open *open, struct json *node)
+{
+	size_t parent = open->n - 1;
+
+	if (parent >= JSON_DEPTH_KEPT)
+		return;
+	*open->link[parent] = node;
+	if (node)
+		open->link[parent] = &node->next;
+}
 
 /* Ends containers as long as they end here. Then `at` is at the next child, or behind the root. */
 static bool close_all(struct reader *reader, struct open *open)
 {
 	while (open->n > 0) {
-		struct json *node = open->node[open->n - 1];
 		char c = skip_blanks(reader);
 
 		reader->at++;
@@ -274,9 +316,10 @@ static bool close_all(struct reader *reader, struct open *open)
 			skip_blanks(reader);
 			return true;
 		}
-		if (c != (node->type == JSON_OBJECT ? '}' : ']'))
+		if (c != (open->is_array[open->n - 1] ? ']' : '}'))
 			return false;
-		*open->link[--open->n] = NULL;
+		link_child(open, NULL);
+		open->n--;
 	}
 	return true;
 }
@@ -285,11 +328,14 @@ static bool close_all(struct reader *reader, struct open *open)
  * first child. */
 static bool begin(struct reader *reader, struct open *open, struct json *node)
 {
-	node->type = *reader->at++ == '{' ? JSON_OBJECT : JSON_ARRAY;
-	open->node[open->n] = node;
-	open->link[open->n++] = &node->child;
-	char c = skip_blanks(reader);
-	return c == (node->type == JSON_OBJECT ? '}' : ']');
+	bool is_array = *reader->at++ == '[';
+
+	node->type = is_array ? JSON_ARRAY : JSON_OBJECT;
+	node->child = NULL;
+	if (open->n < JSON_DEPTH_KEPT)
+		open->link[open->n] = &node->child;
+	open->is_array[open->n++] = is_array;
+	return skip_blanks(reader) == (is_array ? ']' : '}');
 }
 
 static struct json *read_tree(struct reader *reader)
@@ -308,15 +354,14 @@ static struct json *read_tree(struct reader *reader)
 			node->next = NULL;
 			node->name = (struct str){"", 0};
 		} else {
-			*open.link[open.n - 1] = node;
-			open.link[open.n - 1] = &node->next;
-			if (open.node[open.n - 1]->type == JSON_ARRAY)
+			link_child(&open, node);
+			if (open.is_array[open.n - 1])
 				node->name = (struct str){"", 0};
 			else if (!read_name(reader, node))
 				return NULL;
 		}
 		bool is_container = *reader->at == '{' || *reader->at == '[';
-		if (is_container && open.n == DEPTH_MAX)
+		if (is_container && open.n == JSON_DEPTH_MAX)
 			return NULL;
 		if (is_container && !begin(reader, &open, node))
 			continue;

@@ -11,19 +11,13 @@ static enum code bind(struct walk *walk, const struct shape *shape, const struct
 /* How type errors name a value. */
 static const char *token_name(const struct json *json)
 {
-	double number;
-
 	switch (json_type(json)) {
 	case JSON_BOOLEAN:
 		return json_boolean(json) ? "TRUE_VALUE" : "FALSE_VALUE";
 	case JSON_STRING:
 		return "STRING_VALUE";
 	default:
-		number = json_number(json);
-		if (number < -9e15 ||
-		    number > 9e15) /* too large for a fraction, and perhaps for the cast */
-			return "NUMBER_VALUE";
-		return number == (double)(int64_t)number ? "NUMBER_VALUE" : "DECIMAL_VALUE";
+		return json_is_decimal(json) ? "DECIMAL_VALUE" : "NUMBER_VALUE";
 	}
 }
 

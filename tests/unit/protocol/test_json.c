@@ -39,6 +39,8 @@ TEST(what_clients_write_is_read_quickly)
 		"{\"a\" : [ 1 , 2 ,\r\n\t3 ] , \"b\" : { \"c\" : \"d\" } }",
 		"{\"a\":\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"}",
 		"{\"a\":1,\"a\":2}",
+		"{\"a\":-0,\"b\":0.0,\"c\":1.5,\"d\":-1E+5,\"e\":1e-7,\"f\":0e0,\"g\":1e999}",
+		"{\"a\":1000000000000000,\"b\":123456789012345678901234567890.5}",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -65,12 +67,14 @@ TEST(what_is_unusual_is_left_to_the_library)
 		"{\"a\":[1}",
 		"{\"a\":1 2}",
 		"{\"a\":01}",
-		"{\"a\":-0}",
-		"{\"a\":1.5}",
-		"{\"a\":1e5}",
 		"{\"a\":1-2}",
+		"{\"a\":1.}",
+		"{\"a\":.5}",
+		"{\"a\":1.e5}",
+		"{\"a\":1e}",
+		"{\"a\":1e+}",
+		"{\"a\":00.5}",
 		"{\"a\":+1}",
-		"{\"a\":1000000000000000}",
 		"{\"a\":-}",
 		"{\"a\":tru}",
 		"{\"a\":\"\\x\"}",
@@ -114,17 +118,49 @@ TEST(control_bytes_are_refused)
 	arena_free(arena);
 }
 
+/* Levels of the tree, one array in the other. */
+static size_t depth_of(const struct json *json)
+{
+	size_t depth = 0;
+
+	for (; json; json = json_first(json))
+		depth++;
+	return depth;
+}
+
 TEST(depth_is_bounded)
 {
-	char text[400];
+	static char text[2 * JSON_DEPTH_MAX + 16];
+	struct arena *arena = arena_new(0);
 
-	for (size_t depth = 1; depth < 190; depth++) {
+	for (size_t depth = 1; depth < JSON_DEPTH_MAX + 2; depth += depth < 260 ? 1 : 96) {
 		memcpy(text, "{\"a\":", 5);
 		memset(text + 5, '[', depth);
 		memset(text + 5 + depth, ']', depth);
 		text[5 + 2 * depth] = '}';
-		CHECK(is_quick(text, 6 + 2 * depth) == (depth < 128));
+		const struct json *root = json_quickly(arena, (struct str){text, 6 + 2 * depth});
+		CHECK((root != NULL) == (depth < JSON_DEPTH_MAX));
+		if (root)
+			CHECK_INT(depth_of(root),
+				  depth <= JSON_DEPTH_KEPT ? depth + 1 : JSON_DEPTH_KEPT + 1);
+		text[5 + 2 * depth - depth / 2 - 1] = '}'; /* one of the brackets is wrong */
+		CHECK(!json_quickly(arena, (struct str){text, 6 + 2 * depth}));
+		arena_reset(arena);
 	}
+	arena_free(arena);
+}
+
+TEST(numbers_know_how_they_were_written)
+{
+	struct arena *arena = arena_new(0);
+	const struct json *root = json_quickly(
+		arena, STR("{\"n\":[1,-0,1234567890123456789],\"d\":[1.0,-0.0,1e30,1E0]}"));
+
+	for (const struct json *n = json_first(json_member(root, "n")); n; n = json_next(n))
+		CHECK(!json_is_decimal(n));
+	for (const struct json *d = json_first(json_member(root, "d")); d; d = json_next(d))
+		CHECK(json_is_decimal(d));
+	arena_free(arena);
 }
 
 /* Texts with a byte or two of them changed, taken out or doubled: malformed ones are refused by
@@ -165,4 +201,5 @@ TEST(changed_texts_are_read_alike)
 
 TEST_MAIN(TEST_CASE(what_clients_write_is_read_quickly),
 	  TEST_CASE(what_is_unusual_is_left_to_the_library), TEST_CASE(control_bytes_are_refused),
-	  TEST_CASE(depth_is_bounded), TEST_CASE(changed_texts_are_read_alike))
+	  TEST_CASE(depth_is_bounded), TEST_CASE(numbers_know_how_they_were_written),
+	  TEST_CASE(changed_texts_are_read_alike))
