@@ -1,9 +1,9 @@
 /*
- * Idempotency tokens: SYSTEM_TOKENS maps a token to its expiry and the request's fingerprint;
- * SYSTEM_TOKEN_EXPIRY lists those of each namespace by expiry, so that the upkeep finds expired
- * ones without a scan of all, and a namespace whose clock is ahead removes no other's. Its rows are
- * namespace, expiry, client's token; older data files have rows without the namespace in front,
- * which begin with a zero byte.
+ * Idempotency tokens: SYSTEM_TOKENS maps a token to its expiry, the fingerprint of its request and
+ * the sizes of its items, which older data files lack. SYSTEM_TOKEN_EXPIRY lists the tokens of each
+ * namespace by expiry, so that the upkeep finds expired ones without a scan of all, and a namespace
+ * whose clock is ahead removes no other's. Its rows are namespace, expiry, client's token; older
+ * data files have rows without the namespace in front, which begin with a zero byte.
  *
  * A request looks at its token alone, by its key: requests with different tokens do not meet.
  */
@@ -39,7 +39,7 @@ static bool is_over(int64_t expires_ms, int64_t now_ms)
 	return expires_ms <= now_ms;
 }
 
-/* A token: when it expires, and the fingerprint of its request. */
+/* A token: when it expires, and the fingerprint of its request with the sizes of its items. */
 static bool decode(struct str record, int64_t *expires_ms, struct str *fingerprint)
 {
 	struct row_reader row = row_read(record);
@@ -162,30 +162,39 @@ struct store_key write_token_key(const struct write_token *token)
 enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token,
 			    int64_t now_ms, struct err *err)
 {
-	struct str space = row_first(token->token, token->space_size),
-		   client_token = row_behind(token->token, space.n);
-	struct buf record = buf_in(arena);
-	struct str known, fingerprint;
+	struct str known, noted;
 	int64_t expires_ms;
 	enum code code = store_get(txn, tokens, token->token, arena, &known, err);
 
-	if (code != OK)
+	token->was_done = false;
+	if (code != OK || !str_is_set(known))
 		return code;
-	if (str_is_set(known) && !decode(known, &expires_ms, &fingerprint))
+	if (!decode(known, &expires_ms, &noted))
 		return row_malformed(err, tokens, token->token);
-	if (str_is_set(known) && !is_over(expires_ms, now_ms)) {
-		if (!str_eq(fingerprint, token->fingerprint))
-			return err_set(err, MSG_TOKEN_MISMATCH);
-		token->was_done = true;
+	if (is_over(expires_ms, now_ms))
 		return OK;
-	}
+	if (!str_starts_with(noted, token->fingerprint))
+		return err_set(err, MSG_TOKEN_MISMATCH);
+	token->was_done = true;
+	token->sizes = row_behind(noted, token->fingerprint.n);
+	return OK;
+}
+
+enum code write_note_token(struct store_txn *txn, struct arena *arena,
+			   const struct write_token *token, struct err *err)
+{
+	struct str space = row_first(token->token, token->space_size),
+		   client_token = row_behind(token->token, space.n);
+	struct buf record = buf_in(arena);
+
 	buf_add_be64(&record, (uint64_t)token->expires_ms);
 	buf_add_str(&record, token->fingerprint);
-	code = store_put(txn, tokens, token->token, buf_str(&record), err);
-	return code != OK ? code
-			  : store_put(txn, expiries,
-				      expiry_key(arena, space, token->expires_ms, client_token),
-				      STR("-"), err);
+	buf_add_str(&record, token->sizes);
+	enum code code = store_put(txn, tokens, token->token, buf_str(&record), err);
+	if (code != OK)
+		return code;
+	return store_put(txn, expiries,
+			 expiry_key(arena, space, token->expires_ms, client_token), STR("-"), err);
 }
 
 bool write_token_is_sound(struct arena *arena, const struct store_row *row)

@@ -1,5 +1,6 @@
 #include "storage/write/write.h"
 
+#include "core/be.h"
 #include "core/capacity.h"
 #include "core/expr_messages.h"
 #include "core/image.h"
@@ -351,16 +352,34 @@ static enum code size_collections(struct run *run, struct err *err)
 	return code;
 }
 
-/* A repeated transaction writes nothing and costs the reading of its items. */
-static void charge_reads(struct run *run)
+/* Of each write: the larger of the item's images, by what reading it costs. */
+static struct str note_sizes(struct run *run)
+{
+	struct buf sizes = buf_in(run->arena);
+
+	for (size_t i = 0; i < run->n; i++) {
+		const struct write *write = &run->writes[i];
+		size_t old = vector_row_read_size(write->table, run->arena, write->old_image),
+		       new = vector_row_read_size(write->table, run->arena, write->new_image);
+
+		buf_add_be32(&sizes, (uint32_t)(old > new ? old : new));
+	}
+	return buf_str(&sizes);
+}
+
+/* AWS: a repeated transaction writes nothing and costs the reading of the items that the first one
+ * was charged for, also of one that it deleted; captured 2026-10 (dynoxide 3.2.0). */
+static void charge_reads(struct run *run, struct str sizes)
 {
 	for (size_t i = 0; i < run->n; i++) {
 		struct write *write = &run->writes[i];
+		size_t size = sizes.n == 4 * run->n
+				      ? be32(sizes.p + 4 * i)
+				      : vector_row_read_size(write->table, run->arena,
+							     write->old_image);
 
 		write->cost = (struct cost){.table = write->table};
-		write->cost.base.read = capacity_read(
-			vector_row_read_size(write->table, run->arena, write->old_image),
-			READ_TRANSACTIONAL);
+		write->cost.base.read = capacity_read(size, READ_TRANSACTIONAL);
 	}
 }
 
@@ -417,12 +436,10 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 {
 	enum code code = OK;
 
-	if (token) {
-		token->was_done = false;
+	if (token)
 		code = write_check_token(run->txn, run->arena, token, run->now_ms, err);
-	}
 	if (code == OK && token && token->was_done) {
-		charge_reads(run);
+		charge_reads(run, token->sizes);
 		code = size_collections(run, err);
 		if (code ==
 		    OK) /* the answer says that it is done: it must be as safe as the first one's */
@@ -432,6 +449,10 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	}
 	if (code == OK)
 		code = ask(run, verify(run, run_all(run, err), err), err);
+	if (code == OK && token) {
+		token->sizes = note_sizes(run);
+		code = write_note_token(run->txn, run->arena, token, err);
+	}
 	if (code == OK && run->group)
 		code = write_group_repeat(run, err);
 	if (code == OK)

@@ -86,6 +86,8 @@ struct write_token {
 	struct str fingerprint;   /* of the request: another one with the same token is
 				     ERR_IDEMPOTENT_MISMATCH */
 	int64_t expires_ms;
+	struct str sizes; /* out: of each write's item, 4 bytes; those of the first time where it
+			     was done. Absent in older data files */
 	bool was_done; /* out: the same request was applied before; nothing was written now, costs
 			  are reads */
 };

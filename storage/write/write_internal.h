@@ -144,9 +144,12 @@ enum code write_forget_expiry(struct write_step *step, struct err *err) WARN_UNU
 /* What write_check_token() reads first. */
 struct store_key write_token_key(const struct write_token *token);
 
-/* The transaction's token: whether the same request was applied before; if not, notes it in the
- * transaction. */
+/* The transaction's token: whether the same request was applied before, and its items' sizes. */
 enum code write_check_token(struct store_txn *txn, struct arena *arena, struct write_token *token,
 			    int64_t now_ms, struct err *err) WARN_UNUSED;
+
+/* Notes one that was not, with `sizes`, in the transaction. */
+enum code write_note_token(struct store_txn *txn, struct arena *arena,
+			   const struct write_token *token, struct err *err) WARN_UNUSED;
 
 #endif
