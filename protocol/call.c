@@ -229,9 +229,22 @@ static enum code get_for_items(const struct call *call, struct str name, struct 
 	return OK;
 }
 
+static enum code look_up_table(struct call *call, struct str name, enum absent_table words,
+			       struct table **out, struct err *err)
+{
+	if (words == ABSENT_RESOURCE)
+		return get_for_items(call, name, out, err);
+	/* operations that describe or change a table use its current snapshot */
+	enum code code = call_refresh(call, err);
+	if (code != OK)
+		return code;
+	return catalog_get_current(call->service->catalog, call->ns, name, call->now_ms, out, err);
+}
+
 enum code call_table(struct call *call, struct str name_or_arn, enum absent_table words,
 		     struct table **out, struct err *err)
 {
+	struct table *table;
 	struct str name;
 	enum code code = call_check_values(call, err);
 
@@ -247,23 +260,15 @@ enum code call_table(struct call *call, struct str name_or_arn, enum absent_tabl
 			return OK;
 		}
 	}
-	if (words != ABSENT_RESOURCE) /* operations that describe or change a table use its current
-					 snapshot */
-		code = call_refresh(call, err);
-	struct table *table = NULL;
-	if (code == OK)
-		code = words == ABSENT_RESOURCE
-			       ? get_for_items(call, name, &table, err)
-			       : catalog_get_current(call->service->catalog, call->ns, name,
-						     call->now_ms, &table, err);
-	if (code == OK && (words == ABSENT_BACKUP || words == ABSENT_TABLE) &&
-	    str_is_set(table->state.job)) { /* AWS: DDB-TABLE-217 */
-		table_unref(table);
-		return refuse_absent(name, words, err);
-	}
+	code = look_up_table(call, name, words, &table, err);
 	if (code != OK) {
 		note_elsewhere(call, name);
 		return code == ERR_RESOURCE_NOT_FOUND ? refuse_absent(name, words, err) : code;
+	}
+	if ((words == ABSENT_BACKUP || words == ABSENT_TABLE) &&
+	    str_is_set(table->state.job)) { /* AWS: DDB-TABLE-217 */
+		table_unref(table);
+		return refuse_absent(name, words, err);
 	}
 	hold(call, table, name.p == name_or_arn.p ? STR_ABSENT : name_or_arn);
 	*out = table;

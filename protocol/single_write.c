@@ -4,6 +4,15 @@
 #include "protocol/table_gates.h"
 #include "protocol/work/work.h"
 
+static enum code pass_and_meet(struct table_passage *passage, struct work *work, struct err *err)
+{
+	enum code code = table_gates_pass(ORDER_WRITE, passage, err);
+
+	if (code != OK)
+		return code;
+	return work_meet(work, err);
+}
+
 enum code single_write_run(struct call *call, struct str table_name,
 			   const struct expressions *expressions, struct write *write,
 			   struct err *err)
@@ -15,13 +24,13 @@ enum code single_write_run(struct call *call, struct str table_name,
 
 	write->condition = expressions->condition;
 	write->update = expressions->update;
-	enum code code = table_gates_pass(ORDER_WRITE, &passage, err);
-	if (code == OK)
-		code = work_meet(&work, err);
-	if (code == OK)
-		code = work_run(&work, err);
-	else if (str_is_set(write->row_key))
-		work_note_refused(&work);
+	enum code code = pass_and_meet(&passage, &work, err);
+	if (code != OK) {
+		if (str_is_set(write->row_key))
+			work_note_refused(&work);
+		return code;
+	}
+	code = work_run(&work, err);
 	if (code != OK)
 		return code;
 	call_charge(call, &write->cost);

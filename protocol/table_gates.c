@@ -123,18 +123,20 @@ static enum code gate_start_key_types(struct table_passage *passage, struct err 
 	const struct value *start_key = passage->request->start_key;
 	const struct index *named = passage->page->index;
 	const struct table *table = passage->table;
-	enum code code = OK;
 
-	for (size_t i = 0; start_key && i < table->indexes.n && code == OK; i++) {
+	for (size_t i = 0; start_key && i < table->indexes.n; i++) {
 		const struct index *index = &table->indexes.v[i];
 
 		if (named && index != named)
 			continue;
-		code = check_start_types(&index->keys, start_key, index->name, err);
-		if (code == OK)
-			code = check_start_types(&table->keys, start_key, index->name, err);
+		enum code code = check_start_types(&index->keys, start_key, index->name, err);
+		if (code != OK)
+			return code;
+		code = check_start_types(&table->keys, start_key, index->name, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code gate_start_key(struct table_passage *passage, struct err *err)

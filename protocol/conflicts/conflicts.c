@@ -95,23 +95,28 @@ static struct setting **place(struct conflicts *conflicts, struct ns ns)
 	return at;
 }
 
-enum code conflicts_set(struct conflicts *conflicts, struct ns ns, bool is_real, struct err *err)
+static enum code set_locked(struct conflicts *conflicts, struct ns ns, bool is_real,
+			    struct err *err)
 {
-	enum code code = OK;
-
-	pthread_mutex_lock(&conflicts->lock);
 	struct setting **at = place(conflicts, ns);
+
 	if (!*at && atomic_load(&conflicts->own) == CONFLICT_NAMESPACES_MAX)
-		code = err_set(err, MSG_CONFLICT_NAMESPACES, CONFLICT_NAMESPACES_MAX);
-	if (!*at && code == OK) {
+		return err_set(err, MSG_CONFLICT_NAMESPACES, CONFLICT_NAMESPACES_MAX);
+	if (!*at) {
 		*at = arena_checked(calloc(1, sizeof(**at) + ns.account.n + ns.region.n + 1));
 		(*at)->n = ns.account.n + ns.region.n;
 		memcpy((*at)->space, ns.account.p, ns.account.n);
 		memcpy((*at)->space + ns.account.n, ns.region.p, ns.region.n);
 		atomic_fetch_add(&conflicts->own, 1);
 	}
-	if (code == OK)
-		(*at)->is_real = is_real;
+	(*at)->is_real = is_real;
+	return OK;
+}
+
+enum code conflicts_set(struct conflicts *conflicts, struct ns ns, bool is_real, struct err *err)
+{
+	pthread_mutex_lock(&conflicts->lock);
+	enum code code = set_locked(conflicts, ns, is_real, err);
 	pthread_mutex_unlock(&conflicts->lock);
 	return code;
 }

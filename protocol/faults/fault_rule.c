@@ -579,13 +579,12 @@ static enum code parse_condition(struct reader *reader)
 				       FAULT_WANTS_VALUES);
 	}
 	struct str text = json_string(reader->arena, reader->condition);
-	enum code code = expr_parse_condition(&env, EXPR_CONDITION, text,
-					      &reader->rule->match.condition, &err);
-	if (code == OK)
-		code = expr_check_unused(&env, &err);
-	return code == OK ? OK
-			  : err_set(reader->err, MSG_FAULT_CONDITION, reader->number,
-				    STR_ARG(err.message));
+	if (expr_parse_condition(&env, EXPR_CONDITION, text, &reader->rule->match.condition,
+				 &err) != OK ||
+	    expr_check_unused(&env, &err) != OK)
+		return err_set(reader->err, MSG_FAULT_CONDITION, reader->number,
+			       STR_ARG(err.message));
+	return OK;
 }
 
 /* What stands alone. */
@@ -708,6 +707,33 @@ static bool covers(const struct fault_rule *rule, const struct fault_rule *later
 					   value_is_set(&b->key) && value_equal(&a->key, &b->key)));
 }
 
+static enum code fill_rule(struct reader *reader, const struct fault_set *set,
+			   const struct json *json)
+{
+	struct fault_rule *rule = reader->rule;
+	uint32_t seen = 0;
+	enum code code;
+
+	for (const struct json *child = json_first(json); child; child = json_next(child)) {
+		code = read_member(reader, child, &seen);
+		if (code != OK)
+			return code;
+	}
+	code = check_whole(reader);
+	if (code != OK)
+		return code;
+	code = narrow(reader);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < set->n; i++) {
+		if (covers(&set->rules[i], rule))
+			return err_set(reader->err, MSG_FAULT_SHADOWED, reader->number, i + 1);
+	}
+	if (rule->fire.is_per_key || rule->effect.latency.spread > FAULT_FIXED)
+		rule->counts = fault_counts_new();
+	return OK;
+}
+
 static enum code read_rule(struct fault_set *set, const struct json *json, struct err *err)
 {
 	struct fault_rule *rule = &set->rules[set->n];
@@ -716,26 +742,12 @@ static enum code read_rule(struct fault_set *set, const struct json *json, struc
 				.rule = rule,
 				.error = STR_ABSENT,
 				.err = err};
-	enum code code = OK;
-	uint32_t seen = 0;
 
 	if (json_type(json) != JSON_OBJECT)
 		return err_set(err, MSG_FAULT_RULE, reader.number);
 	rule->text = json;
 	err->code = OK;
-	for (const struct json *child = json_first(json); child && code == OK;
-	     child = json_next(child))
-		code = read_member(&reader, child, &seen);
-	if (code == OK)
-		code = check_whole(&reader);
-	if (code == OK)
-		code = narrow(&reader);
-	for (size_t i = 0; i < set->n && code == OK; i++) {
-		if (covers(&set->rules[i], rule))
-			code = err_set(err, MSG_FAULT_SHADOWED, reader.number, i + 1);
-	}
-	if (code == OK && (rule->fire.is_per_key || rule->effect.latency.spread > FAULT_FIXED))
-		rule->counts = fault_counts_new();
+	enum code code = fill_rule(&reader, set, json);
 	for (size_t i = 0; i < FAULT_OPERATIONS_MAX / 64; i++)
 		set->requests.bits[i] |= rule->match.requests.bits[i];
 	set->n++;

@@ -32,6 +32,32 @@ static enum code refuse_existing(struct call *call, struct str name, struct err 
 	return err_set(err, MSG_TABLE_EXISTS, STR_ARG(name));
 }
 
+static enum code fill_table(struct call *call, const struct create_table_input *input,
+			    struct table *table, struct err *err)
+{
+	enum code code = table_rules_create(input, table, err);
+
+	if (code != OK)
+		return code;
+	if (input->stream_specification)
+		code = table_rules_stream(table, input->stream_specification,
+					  catalog_stream_shards(call->service->catalog, table),
+					  call->now_ms, err);
+	if (code != OK)
+		return code;
+	code = tag_rules_check(&input->tags, err);
+	if (code != OK)
+		return code;
+	code = tag_rules_check_set(&table->settings->tags, err);
+	if (code != OK)
+		return code;
+	if (str_is_set(input->resource_policy))
+		code = add_policy(call, input->resource_policy, table, err);
+	if (code != OK)
+		return code;
+	return throughput_rules_limits(NULL, table, err);
+}
+
 enum code op_create_table(struct call *call, const struct create_table_input *input,
 			  struct err *err)
 {
@@ -51,19 +77,7 @@ enum code op_create_table(struct call *call, const struct create_table_input *in
 	table->identity.account = str_copy(table->arena, call->ns.account);
 	table->identity.region = str_copy(table->arena, call->ns.region);
 	table->identity.name = str_copy(table->arena, name);
-	code = table_rules_create(&resolved, table, err);
-	if (code == OK && input->stream_specification)
-		code = table_rules_stream(table, input->stream_specification,
-					  catalog_stream_shards(call->service->catalog, table),
-					  call->now_ms, err);
-	if (code == OK)
-		code = tag_rules_check(&input->tags, err);
-	if (code == OK)
-		code = tag_rules_check_set(&table->settings->tags, err);
-	if (code == OK && str_is_set(input->resource_policy))
-		code = add_policy(call, input->resource_policy, table, err);
-	if (code == OK)
-		code = throughput_rules_limits(NULL, table, err);
+	code = fill_table(call, &resolved, table, err);
 	if (code != OK) {
 		table_unref(table);
 		return code;

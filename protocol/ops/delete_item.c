@@ -24,16 +24,21 @@ static enum code parse(struct call *call, const struct delete_item_input *input,
 	const struct node *expected = NULL;
 	enum code code = rules_return_values(input->return_values, err);
 
-	if (code == OK)
-		code = expressions_check(call, &request, err);
-	if (code == OK)
-		code = legacy_expected(call->arena, &input->expected, input->conditional_operator,
-				       &expected, err);
-	if (code == OK)
-		code = expressions_parse(call, &request, out, err);
+	if (code != OK)
+		return code;
+	code = expressions_check(call, &request, err);
+	if (code != OK)
+		return code;
+	code = legacy_expected(call->arena, &input->expected, input->conditional_operator,
+			       &expected, err);
+	if (code != OK)
+		return code;
+	code = expressions_parse(call, &request, out, err);
+	if (code != OK)
+		return code;
 	if (expected)
 		out->condition = expected;
-	return code;
+	return OK;
 }
 
 enum code op_delete_item(struct call *call, const struct delete_item_input *input, struct err *err)

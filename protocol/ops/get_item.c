@@ -17,13 +17,17 @@ static enum code parse(struct call *call, const struct get_item_input *input,
 	struct projection *attributes = NULL;
 	enum code code = expressions_check(call, &request, err);
 
-	if (code == OK)
-		code = legacy_projection(call->arena, &input->attributes_to_get, &attributes, err);
-	if (code == OK)
-		code = expressions_parse(call, &request, out, err);
+	if (code != OK)
+		return code;
+	code = legacy_projection(call->arena, &input->attributes_to_get, &attributes, err);
+	if (code != OK)
+		return code;
+	code = expressions_parse(call, &request, out, err);
+	if (code != OK)
+		return code;
 	if (attributes)
 		out->projection = attributes;
-	return code;
+	return OK;
 }
 
 enum code op_get_item(struct call *call, const struct get_item_input *input, struct err *err)
@@ -39,11 +43,12 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 	struct work work = {.call = call, .kind = WORK_OF_ITEM, .reads = &read, .n = 1};
 	enum code code = parse(call, input, &expressions, err);
 
-	if (code == OK)
-		code = table_gates_pass(ORDER_READ, &passage, err);
-	work.projections = (const struct projection *const[]){expressions.projection};
 	if (code != OK)
 		return code;
+	code = table_gates_pass(ORDER_READ, &passage, err);
+	if (code != OK)
+		return code;
+	work.projections = (const struct projection *const[]){expressions.projection};
 	code = work_do(&work, err);
 	if (code != OK)
 		return code;

@@ -86,7 +86,9 @@ static enum code list_all(struct listing *listing, struct err *err)
 	struct name_page names = {.n = 1, .v = &first, .is_more = true};
 	enum code code = call_refresh(call, err);
 
-	if (code == OK && str_is_set(first)) /* the token's table itself: its indexes may be left */
+	if (code != OK)
+		return code;
+	if (str_is_set(first)) /* the token's table itself: its indexes may be left */
 		code = list_names(listing, &names, err);
 	listing->after = STR_ABSENT;
 	if (code != OK)

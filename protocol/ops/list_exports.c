@@ -16,14 +16,13 @@ enum code op_list_exports(struct call *call, const struct list_exports_input *in
 
 		list.table_id = STR("");
 		code = transfer_table(call, input->table_arn, &table, err);
+		if (code != OK && code != ERR_TABLE_NOT_FOUND)
+			return code;
 		if (code == OK) {
 			list.table = table->identity.name;
 			list.table_id = table->identity.id;
 		}
-		code = code == ERR_TABLE_NOT_FOUND ? OK : code;
 	}
-	if (code != OK)
-		return code;
 	code = transfer_list(call, &list, err);
 	if (code != OK)
 		return code;

@@ -88,19 +88,20 @@ static enum code find_source(struct call *call, struct ns ns, struct str name,
 {
 	enum code code = call_refresh(call, err);
 
-	if (code == OK)
-		code = catalog_get(call->service->catalog, ns, name, call->now_ms, source, err);
-	if (code == OK) {
-		call_hold(call, *source);
-		/* AWS: a table that is being created or deleted is not there for this
-		 * (DDB-TABLE-217, 454) */
-		if ((*source)->state.status == STATUS_CREATING ||
-		    (*source)->state.status == STATUS_DELETING)
-			code = ERR_RESOURCE_NOT_FOUND;
-	}
-	return code == ERR_RESOURCE_NOT_FOUND
-		       ? err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(name))
-		       : code;
+	if (code != OK)
+		return code;
+	code = catalog_get(call->service->catalog, ns, name, call->now_ms, source, err);
+	if (code == ERR_RESOURCE_NOT_FOUND)
+		return err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(name));
+	if (code != OK)
+		return code;
+	call_hold(call, *source);
+	/* AWS: a table that is being created or deleted is not there for this (DDB-TABLE-217, 454)
+	 */
+	if ((*source)->state.status == STATUS_CREATING ||
+	    (*source)->state.status == STATUS_DELETING)
+		return err_set(err, MSG_TABLE_NOT_FOUND_BACKUP, STR_ARG(name));
+	return OK;
 }
 
 enum code

@@ -29,18 +29,23 @@ static enum code parse(struct call *call, const struct update_item_input *input,
 	struct update *updates = NULL;
 	enum code code = expressions_check(call, &request, err);
 
-	if (code == OK)
-		code = legacy_expected(call->arena, &input->expected, input->conditional_operator,
-				       &expected, err);
-	if (code == OK)
-		code = legacy_updates(call->arena, &input->attribute_updates, &updates, err);
-	if (code == OK)
-		code = expressions_parse(call, &request, out, err);
+	if (code != OK)
+		return code;
+	code = legacy_expected(call->arena, &input->expected, input->conditional_operator,
+			       &expected, err);
+	if (code != OK)
+		return code;
+	code = legacy_updates(call->arena, &input->attribute_updates, &updates, err);
+	if (code != OK)
+		return code;
+	code = expressions_parse(call, &request, out, err);
+	if (code != OK)
+		return code;
 	if (updates)
 		out->update = updates;
 	if (expected)
 		out->condition = expected;
-	return code;
+	return OK;
 }
 
 static void write_updated(struct call *call, const struct write *write, struct str image,

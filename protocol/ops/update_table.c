@@ -211,6 +211,16 @@ static void show_old(struct table *shown, const struct table *before,
 }
 
 /* Publishes `next`, answers with its current description, then does the first pieces of work. */
+static enum code replace_and_show(struct call *call, struct table *table, struct table *next,
+				  struct table *shown, struct err *err)
+{
+	enum code code = catalog_replace(call->service->catalog, table, next, err);
+
+	if (code != OK)
+		return code;
+	return describe_table(call, STR("TableDescription"), shown, STATUS_ACTIVE, err);
+}
+
 static enum code publish(struct call *call, struct table *table, struct table *next,
 			 const struct update_table_input *input, unsigned concerns, struct err *err)
 {
@@ -221,9 +231,7 @@ static enum code publish(struct call *call, struct table *table, struct table *n
 	if (concerns & CONCERNS_SHOWN)
 		shown->state.status = STATUS_UPDATING;
 	timing_schedule(call, input, table, next);
-	enum code code = catalog_replace(call->service->catalog, table, next, err);
-	if (code == OK)
-		code = describe_table(call, STR("TableDescription"), shown, STATUS_ACTIVE, err);
+	enum code code = replace_and_show(call, table, next, shown, err);
 	table_unref(shown);
 	if (code != OK)
 		return code;
@@ -247,6 +255,17 @@ static bool is_change(const struct table *before, const struct table *after, uns
 }
 
 /* Changes one replica of several by what concerns it; `next` has no news where nothing does. */
+static enum code change_checked(const struct call *call, const struct table *current,
+				struct table *next, const struct update_table_input *input,
+				int64_t now_ms, struct err *err)
+{
+	enum code code = change_table(call, next, input, now_ms, err);
+
+	if (code != OK)
+		return code;
+	return throughput_rules_limits(current, next, err);
+}
+
 static enum code change_replica(const struct call *call, struct catalog_change *change,
 				const struct update_table_input *input, struct err *err)
 {
@@ -257,10 +276,8 @@ static enum code change_replica(const struct call *call, struct catalog_change *
 		return OK;
 	there.now_ms = change->now_ms;
 	there.ns = (struct ns){change->current->identity.account, change->current->identity.region};
-	enum code code = change_table(call, change->next, input, change->now_ms, err);
-	if (code != OK)
-		return code;
-	code = throughput_rules_limits(change->current, change->next, err);
+	enum code code =
+		change_checked(call, change->current, change->next, input, change->now_ms, err);
 	if (code != OK)
 		return code;
 	if (is_change(change->current, change->next, concerns))
@@ -331,6 +348,20 @@ static void try_to_leave(struct call *call, struct str name)
 				     &ignored);
 }
 
+static enum code prepare_group(struct call *call, struct replica_changes *changes,
+			       const struct update_table_input *input, unsigned concerns,
+			       struct err *err)
+{
+	enum code code = change_group(call, changes, input, err);
+
+	if (code != OK)
+		return code;
+	code = backup_rules_delete_replicas(call, changes->v, changes->n, err);
+	if (code != OK)
+		return code;
+	return describe_group(call, changes, input, concerns, err);
+}
+
 static enum code update_group(struct call *call, struct table *table, struct table *const *replicas,
 			      size_t n, const struct update_table_input *input, unsigned concerns,
 			      struct err *err)
@@ -338,12 +369,8 @@ static enum code update_group(struct call *call, struct table *table, struct tab
 	struct replica_changes changes =
 		replica_changes_begin(call, table, replicas, n, input->replica_updates.n);
 	struct err ignored = err_in(call->arena);
-	enum code code = change_group(call, &changes, input, err);
+	enum code code = prepare_group(call, &changes, input, concerns, err);
 
-	if (code == OK)
-		code = backup_rules_delete_replicas(call, changes.v, changes.n, err);
-	if (code == OK)
-		code = describe_group(call, &changes, input, concerns, err);
 	if (code != OK) {
 		replica_changes_drop(&changes);
 		return code;
@@ -354,12 +381,12 @@ static enum code update_group(struct call *call, struct table *table, struct tab
 				      (changes.v[i].next ? changes.v[i].next : changes.v[i].current)
 					      ->identity.region);
 	code = catalog_change_all(call->service->catalog, changes.v, changes.n, err);
-	for (size_t i = 0; i < changes.n && code == OK; i++) /* the upkeep does the rest */
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < changes.n; i++) /* the upkeep does the rest */
 		(void)!backfill_run(call->service->catalog,
 				    (struct ns){call->ns.account, regions[i]}, table->identity.name,
 				    FIRST_STEPS, changes.v[i].now_ms, &ignored);
-	if (code != OK)
-		return code;
 	try_to_leave(call, table->identity.name);
 	if (call->service->upkeep.wake)
 		call->service->upkeep.wake(call->service->upkeep.context);
@@ -402,9 +429,7 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 	if (table_is_global(table) || input->replica_updates.n)
 		return update_group(call, table, replicas, n, input, concerns, err);
 	next = table_clone(table);
-	code = change_table(call, next, input, call->now_ms, err);
-	if (code == OK)
-		code = throughput_rules_limits(table, next, err);
+	code = change_checked(call, table, next, input, call->now_ms, err);
 	if (code != OK) {
 		table_unref(next);
 		return code;

@@ -51,16 +51,19 @@ enum code backup_rules_find(struct call *call, struct ns ns, const struct backup
 {
 	enum code code = call_refresh(call, err);
 
-	if (code == OK)
-		code = job_find(call->service->catalog, ns, BACKUP_KIND, arn->id, &found->job, err);
-	if (code == OK)
-		code = backup_of(call->arena, &found->job, &found->backup, err);
-	if (code == ERR_RESOURCE_NOT_FOUND ||
-	    (code == OK && !backup_rules_is_seen(&found->job, &found->backup, call->now_ms)) ||
-	    (code == OK && !str_eq(found->job.subject, arn->table)))
+	if (code != OK)
+		return code;
+	code = job_find(call->service->catalog, ns, BACKUP_KIND, arn->id, &found->job, err);
+	if (code == ERR_RESOURCE_NOT_FOUND)
 		return err_set(err, MSG_BACKUP_ABSENT, STR_ARG(arn->text));
 	if (code != OK)
 		return code;
+	code = backup_of(call->arena, &found->job, &found->backup, err);
+	if (code != OK)
+		return code;
+	if (!backup_rules_is_seen(&found->job, &found->backup, call->now_ms) ||
+	    !str_eq(found->job.subject, arn->table))
+		return err_set(err, MSG_BACKUP_ABSENT, STR_ARG(arn->text));
 	code = table_decode_new(found->backup.record, &settings_records, &found->table, err);
 	if (code != OK)
 		return code;
@@ -259,11 +262,12 @@ enum code backup_rules_release(struct call *call, struct table *table, struct er
 	for (size_t i = 0; i < release.n && code == OK; i++)
 		code = job_run_now(call->service->jobs, call->ns, release.jobs[i].kind,
 				   release.jobs[i].id, RELEASE_STEPS, call->now_ms, err);
-	if (code == OK && release.n > 0)
-		code = job_read(catalog, call->ns, apply_copies, &release, err);
-	return code == OK && release.n > 0
-		       ? err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->identity.name))
-		       : code;
+	if (code != OK || release.n == 0)
+		return code;
+	code = job_read(catalog, call->ns, apply_copies, &release, err);
+	if (code != OK || release.n == 0)
+		return code;
+	return err_set(err, MSG_TABLE_IN_USE_UPDATED, STR_ARG(table->identity.name));
 }
 
 enum code backup_rules_delete_table(struct call *call, struct table *table, struct err *err)
@@ -301,9 +305,7 @@ static enum code keep_replica(struct call *call, struct catalog_change *change, 
 enum code backup_rules_delete_replicas(struct call *call, struct catalog_change *changes, size_t n,
 				       struct err *err)
 {
-	enum code code = OK;
-
-	for (size_t i = 0; i < n && code == OK; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct call there = *call; /* holds nothing of its own */
 
 		if (changes[i].next)
@@ -311,9 +313,12 @@ enum code backup_rules_delete_replicas(struct call *call, struct catalog_change 
 		there.ns = (struct ns){changes[i].current->identity.account,
 				       changes[i].current->identity.region};
 		there.now_ms = changes[i].now_ms;
-		code = backup_rules_release(&there, changes[i].current, err);
-		if (code == OK)
-			code = keep_replica(call, &changes[i], err);
+		enum code code = backup_rules_release(&there, changes[i].current, err);
+		if (code != OK)
+			return code;
+		code = keep_replica(call, &changes[i], err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }

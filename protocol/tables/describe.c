@@ -340,9 +340,13 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	write_stream(call, table);
 	write_settings(out, table, status);
 	code = replicas_write(call, table, err);
-	if (code == OK && str_is_set(table->state.job))
+	if (code != OK)
+		return code;
+	if (str_is_set(table->state.job))
 		code = lineage_summary(call, table, err);
+	if (code != OK)
+		return code;
 	json_out_close(out, '}');
 	json_out_close(out, '}');
-	return code;
+	return OK;
 }

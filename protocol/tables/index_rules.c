@@ -253,17 +253,21 @@ static enum code update_index(struct table *table,
 		return err_set(err, MSG_UNITS_INDEX_REQUIRED, STR_ARG(index->name));
 	enum code code = throughput_rules_on_demand(table, index, input->on_demand_throughput,
 						    THROUGHPUT_UPDATE, err);
-	if (code == OK)
-		code = throughput_rules_warm(table, index, input->warm_throughput,
-					     THROUGHPUT_UPDATE, err);
-	if (code == OK && input->provisioned_throughput)
+	if (code != OK)
+		return code;
+	code = throughput_rules_warm(table, index, input->warm_throughput, THROUGHPUT_UPDATE, err);
+	if (code != OK)
+		return code;
+	if (input->provisioned_throughput)
 		code = throughput_rules_units(table, index, input->provisioned_throughput, now_ms,
 					      err);
+	if (code != OK)
+		return code;
 	if (index->status == STATUS_ACTIVE &&
 	    (input->provisioned_throughput ||
 	     throughput_rules_has_on_demand(input->on_demand_throughput)))
 		index->status = STATUS_UPDATING;
-	return code;
+	return OK;
 }
 
 /* AWS: the request itself must define the new index's keys, and none as another type than the table

@@ -295,6 +295,25 @@ static enum code override_billing(struct table *table, const struct restore_over
 	return code;
 }
 
+static enum code override_all(struct table *table, const struct restore_overrides *overrides,
+			      struct err *err)
+{
+	enum code code = override_indexes(table, overrides, err);
+
+	if (code != OK)
+		return code;
+	code = override_billing(table, overrides, err);
+	if (code != OK)
+		return code;
+	if (overrides->sse)
+		code = encryption_rules_apply(table, overrides->sse, true, err);
+	if (code != OK)
+		return code;
+	if (overrides->sse && !table->settings->sse_enabled)
+		table->settings->sse_key = STR_ABSENT;
+	return throughput_rules_limits(NULL, table, err);
+}
+
 enum code restore_rules_table(struct call *call, const struct table *source, struct str name,
 			      const struct restore_overrides *overrides, struct table **out,
 			      struct err *err)
@@ -313,15 +332,7 @@ enum code restore_rules_table(struct call *call, const struct table *source, str
 		table->settings->billing = overrides->billing == BILLING_MODE_PAY_PER_REQUEST
 						   ? BILLING_PAY_PER_REQUEST
 						   : BILLING_PROVISIONED;
-	code = override_indexes(table, overrides, err);
-	if (code == OK)
-		code = override_billing(table, overrides, err);
-	if (code == OK && overrides->sse)
-		code = encryption_rules_apply(table, overrides->sse, true, err);
-	if (code == OK && overrides->sse && !table->settings->sse_enabled)
-		table->settings->sse_key = STR_ABSENT;
-	if (code == OK)
-		code = throughput_rules_limits(NULL, table, err);
+	code = override_all(table, overrides, err);
 	if (code != OK) {
 		table_unref(table);
 		return code;
@@ -344,16 +355,19 @@ static enum code apply_count(struct job_txn *txn, void *context, struct err *err
 	enum code code = job_list_open(txn, RESTORE_KIND, STR_ABSENT, &jobs, &counting->n, err);
 
 	counting->backup = STR_ABSENT;
-	for (size_t i = 0; i < counting->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < counting->n; i++) {
 		struct restore restore;
 
 		if (!str_eq(jobs[i].subject, counting->name))
 			continue;
 		code = restore_of(txn->arena, &jobs[i], &restore, err);
-		if (code == OK)
-			counting->backup = str_is_set(restore.backup) ? restore.backup : STR("");
+		if (code != OK)
+			return code;
+		counting->backup = str_is_set(restore.backup) ? restore.backup : STR("");
 	}
-	return code;
+	return OK;
 }
 
 enum code restore_rules_target(struct call *call, struct str name, struct err *err)
@@ -378,6 +392,18 @@ enum code restore_rules_target(struct call *call, struct str name, struct err *e
 	return counting.n >= RESTORES_MAX ? err_set(err, MSG_RESTORES_MANY, RESTORES_MAX) : OK;
 }
 
+static enum code show_and_run(struct call *call, struct table *created, const struct job *job,
+			      struct err *err)
+{
+	enum code code =
+		describe_table(call, STR("TableDescription"), created, STATUS_CREATING, err);
+
+	if (code != OK)
+		return code;
+	return job_run_now(call->service->jobs, call->ns, RESTORE_KIND, job->id, JOB_PROMPT_STEPS,
+			   call->now_ms, err);
+}
+
 enum code restore_rules_start(struct call *call, const struct table *source, struct table *table,
 			      const struct restore *restore, struct err *err)
 {
@@ -393,10 +419,7 @@ enum code restore_rules_start(struct call *call, const struct table *source, str
 			       ? err_set(err, MSG_RESTORE_EXISTS, STR_ARG(job.subject))
 			       : code;
 	call_hold(call, created);
-	code = describe_table(call, STR("TableDescription"), created, STATUS_CREATING, err);
-	if (code == OK)
-		code = job_run_now(call->service->jobs, call->ns, RESTORE_KIND, job.id,
-				   JOB_PROMPT_STEPS, call->now_ms, err);
+	code = show_and_run(call, created, &job, err);
 	if (call->service->upkeep.wake)
 		call->service->upkeep.wake(call->service->upkeep.context);
 	return code;

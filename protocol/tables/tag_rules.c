@@ -168,18 +168,17 @@ static enum code find(struct call *call, struct str arn, bool is_change, struct 
 	struct arn parts;
 	enum code code = read_arn(arn, &parts, &name, &part, err);
 
-	if (code == OK && !call_owns(call, parts.account, call->ns.region))
+	if (code != OK)
+		return code;
+	if (!call_owns(call, parts.account, call->ns.region))
 		return err_set(err, MSG_DENIED);
-	if (code == OK && !call_owns(call, parts.account, parts.region))
+	if (!call_owns(call, parts.account, parts.region))
 		return err_set(err, MSG_TAG_ARN, STR_ARG(arn));
-	if (code == OK)
-		code = call_table(call, name, ABSENT_TABLE, &out->table, err);
-	if (code == OK && !timing_tags_know(call, out->table, is_change))
-		code = ERR_RESOURCE_NOT_FOUND;
+	code = call_table(call, name, ABSENT_TABLE, &out->table, err);
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
 		return code;
 	out->is_stream = part.n > 0;
-	if (code != OK ||
+	if (code != OK || !timing_tags_know(call, out->table, is_change) ||
 	    (out->is_stream && !find_stream(call, (struct str){part.p + 7, part.n - 7}, out)))
 		return err_set(err, MSG_TAG_ARN_ABSENT, STR_ARG(arn));
 	return OK;

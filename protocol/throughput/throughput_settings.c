@@ -210,10 +210,12 @@ static enum code read_all(struct reader *reader, struct str body)
 	if (json_parse(reader->arena, body, &root, &own) != OK || json_type(root) != JSON_OBJECT)
 		return err_set(reader->err, MSG_THROUGHPUT_BODY);
 	enum code code = read_scope(reader, root);
-	if (code == OK && !reader->has_mode)
+	if (code != OK)
+		return code;
+	if (!reader->has_mode)
 		return err_set(reader->err, MSG_THROUGHPUT_BODY);
 	const struct json *tables = json_member(root, "tables");
-	return code == OK && tables ? read_table_scopes(reader, tables) : code;
+	return tables ? read_table_scopes(reader, tables) : OK;
 }
 
 enum code throughput_settings_read(struct str body, enum throughput_mode mode,

@@ -19,6 +19,16 @@ enum code import_rules_check(const struct import_table_input *input, struct err 
 	return OK;
 }
 
+static enum code fill_imported(const struct create_table_input *input, struct table *table,
+			       struct err *err)
+{
+	enum code code = table_rules_create(input, table, err);
+
+	if (code != OK)
+		return code;
+	return throughput_rules_limits(NULL, table, err);
+}
+
 enum code import_rules_table(struct ns ns, const struct table_creation_parameters *parameters,
 			     struct table **table, struct err *err)
 {
@@ -38,9 +48,7 @@ enum code import_rules_table(struct ns ns, const struct table_creation_parameter
 	made->identity.account = str_copy(made->arena, ns.account);
 	made->identity.region = str_copy(made->arena, ns.region);
 	made->identity.name = str_copy(made->arena, parameters->table_name);
-	enum code code = table_rules_create(&input, made, err);
-	if (code == OK)
-		code = throughput_rules_limits(NULL, made, err);
+	enum code code = fill_imported(&input, made, err);
 	if (code != OK)
 		table_unref(made);
 	return RESULT(code, table, made);

@@ -92,13 +92,14 @@ static enum record_kind read_line(struct arena *arena, struct str line, bool is_
 		return bad(err_set(err, MSG_RECORD_NO_ITEM));
 	enum code code = shape_bind(arena, is_bulk ? &shape_bulk_put_record : &shape_put_request,
 				    SURFACE_OLDER, root, &bound, err);
-	if (code == OK && bound.value_err.code != OK) {
+	if (code != OK)
+		return bad(code);
+	if (bound.value_err.code != OK) {
 		*err = bound.value_err;
-		code = bound.value_err.code;
+		return bad(err->code);
 	}
-	if (code == OK)
-		take_bound(bound.input, is_bulk, record);
-	return bad(code);
+	take_bound(bound.input, is_bulk, record);
+	return RECORD_ITEM;
 }
 
 /*

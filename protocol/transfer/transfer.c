@@ -350,11 +350,12 @@ enum code transfer_find(struct call *call, enum transfer_kind kind, struct str a
 	if (!call_owns(call, parts.account, parts.region))
 		return absent(kind, arn, true, err);
 	enum code code = call_refresh(call, err);
-	if (code == OK)
-		code = job_find(call->service->catalog, call->ns, kinds[kind].name, id, job, err);
-	if (code == OK && !str_eq(job->subject, table))
-		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
-	return code == ERR_RESOURCE_NOT_FOUND ? absent(kind, arn, false, err) : code;
+	if (code != OK)
+		return code;
+	code = job_find(call->service->catalog, call->ns, kinds[kind].name, id, job, err);
+	if (code == ERR_RESOURCE_NOT_FOUND || (code == OK && !str_eq(job->subject, table)))
+		return absent(kind, arn, false, err);
+	return code;
 }
 
 static struct str token_of(struct arena *arena, enum transfer_kind kind, struct str id)

@@ -197,8 +197,7 @@ static enum code read_elements(struct reader *reader, const struct json *json, e
 	enum code code = OK;
 	size_t ignored;
 
-	for (const struct json *child = json_first(json); child && code == OK;
-	     child = json_next(child)) {
+	for (const struct json *child = json_first(json); child; child = json_next(child)) {
 		if (is_map) {
 			skip_name(&reader->scan, &ignored);
 		} else {
@@ -206,15 +205,16 @@ static enum code read_elements(struct reader *reader, const struct json *json, e
 			skip_space(&reader->scan);
 		}
 		code = want == WANT_ANY ? read_attribute(reader, child) : take(reader, child, want);
-		if (code == OK)
-			skip_space(&reader->scan);
+		if (code != OK)
+			return code;
+		skip_space(&reader->scan);
 	}
 	if (!json_first(json)) {
 		reader->scan.at++;
 		skip_space(&reader->scan);
 	}
 	reader->scan.at++;
-	return code;
+	return OK;
 }
 
 /* The members of an attribute value that a request can set, in the order in which AWS lists them.
