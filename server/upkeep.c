@@ -254,8 +254,8 @@ enum code upkeep_replicate(struct upkeep *upkeep, const struct ns *ns, uint64_t 
 	return code;
 }
 
-enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *turn, void *context,
-		     uint64_t *expired, struct err *err)
+static enum code run_locked(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *turn,
+			    void *context, uint64_t *expired, struct err *err)
 {
 	struct clock_scope scope = {upkeep->options.clock, ns};
 	const struct times times = {.tell = clock_tell_scope,
@@ -263,18 +263,26 @@ enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *tu
 							   returns, by this process or another */
 	uint64_t repeated;
 	int64_t wait_ms = 0;
-
-	pthread_mutex_lock(&upkeep->round);
 	enum code code = turn ? turn(context, err) : OK;
+
 	ending_doing("a turn of the clock");
 	while (code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending))
 		code = backfill_step(upkeep->options.catalog, &times, &wait_ms, err);
 	for (wait_ms = 0; code == OK && wait_ms == 0 && !atomic_load(&upkeep->is_ending);)
 		code = step_jobs(upkeep, &times, &wait_ms, err);
-	if (code == OK)
-		code = expire(upkeep, &times, true, expired, err);
-	if (code == OK)
-		code = replicate(upkeep, ns, &repeated, err);
+	if (code != OK)
+		return code;
+	code = expire(upkeep, &times, true, expired, err);
+	if (code != OK)
+		return code;
+	return replicate(upkeep, ns, &repeated, err);
+}
+
+enum code upkeep_run(struct upkeep *upkeep, const struct ns *ns, upkeep_turn *turn, void *context,
+		     uint64_t *expired, struct err *err)
+{
+	pthread_mutex_lock(&upkeep->round);
+	enum code code = run_locked(upkeep, ns, turn, context, expired, err);
 	ending_doing(NULL);
 	pthread_mutex_unlock(&upkeep->round);
 	return code;
@@ -352,18 +360,25 @@ static int64_t keep_jobs(struct upkeep *upkeep, struct arena *arena)
 
 /* Flushes the numbers of tables when it is time, and counts tables; whether there is more to count.
  */
+static enum code step_sizes(struct upkeep *upkeep, bool is_due, bool *more, struct err *err)
+{
+	if (is_due) {
+		enum code code = catalog_size_keep(upkeep->options.catalog, monotonic_ms(), err);
+		if (code != OK)
+			return code;
+	}
+	return catalog_size_step(upkeep->options.catalog, more, err);
+}
+
 static bool keep_sizes(struct upkeep *upkeep, struct arena *arena, int64_t *due_ms)
 {
 	struct err err = err_in(arena);
 	bool is_due = monotonic_ms() >= *due_ms, more = false;
 	ending_doing("the numbers of tables");
-	enum code code =
-		is_due ? catalog_size_keep(upkeep->options.catalog, monotonic_ms(), &err) : OK;
+	enum code code = step_sizes(upkeep, is_due, &more, &err);
 
 	if (is_due)
 		*due_ms = monotonic_ms() + SIZES_MS;
-	if (code == OK)
-		code = catalog_size_step(upkeep->options.catalog, &more, &err);
 	if (code != OK)
 		log_line(LOG_ERROR,
 			 "upkeep: the numbers of tables wait for their next try: " STR_FMT,
@@ -436,17 +451,24 @@ static void sweep_tokens(struct upkeep *upkeep, struct arena *arena)
 }
 
 /* Rows of readers and of processes that are no more: by real time. */
-static void sweep_rows(struct upkeep *upkeep, struct arena *arena)
+static enum code sweep_positions_and_leases(struct upkeep *upkeep, struct arena *arena,
+					    struct err *err)
 {
 	struct timespec now;
-	struct err err = err_in(arena);
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	enum code code = stream_position_sweep(catalog_store(upkeep->options.catalog), arena,
-					       (int64_t)now.tv_sec * 1000 - FEED_KEPT_MS, &err);
-	if (code == OK)
-		code = lease_sweep(upkeep->options.leases, &err);
+					       (int64_t)now.tv_sec * 1000 - FEED_KEPT_MS, err);
 	if (code != OK)
+		return code;
+	return lease_sweep(upkeep->options.leases, err);
+}
+
+static void sweep_rows(struct upkeep *upkeep, struct arena *arena)
+{
+	struct err err = err_in(arena);
+
+	if (sweep_positions_and_leases(upkeep, arena, &err) != OK)
 		log_line(LOG_ERROR, "upkeep: " STR_FMT, STR_ARG(err.message));
 }
 

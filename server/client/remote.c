@@ -311,6 +311,17 @@ static void forget_copy(void *context)
 	(void)(end_copy(again, made->query, &ignored) == OK);
 }
 
+static enum code wait_and_take(struct remote *remote, struct made *made, uint64_t bytes, int fd,
+			       struct err *err)
+{
+	while (bytes == 0) {
+		enum code code = make_copy(remote, &made->query, &bytes, err);
+		if (code != OK)
+			return code;
+	}
+	return take_bytes(remote, made->query, bytes, fd, err);
+}
+
 static enum code take_copy(struct remote *remote, int fd, struct err *err)
 {
 	struct err ignored = err_in(err->arena);
@@ -322,10 +333,7 @@ static enum code take_copy(struct remote *remote, int fd, struct err *err)
 	if (code != OK)
 		return code;
 	interrupt_undo(&undo);
-	while (code == OK && bytes == 0)
-		code = make_copy(remote, &made.query, &bytes, err);
-	if (code == OK)
-		code = take_bytes(remote, made.query, bytes, fd, err);
+	code = wait_and_take(remote, &made, bytes, fd, err);
 	enum code ended = end_copy(remote, made.query, code == OK ? err : &ignored);
 	interrupt_forget(&undo);
 	if (code != OK)
@@ -333,20 +341,27 @@ static enum code take_copy(struct remote *remote, int fd, struct err *err)
 	return ended;
 }
 
+static enum code copy_to_part(struct remote *remote, const char *part, struct err *err)
+{
+	int fd;
+	enum code code = copy_target_open(part, &fd, err);
+
+	if (code != OK)
+		return code;
+	code = take_copy(remote, fd, err);
+	close(fd);
+	return code;
+}
+
 enum code remote_backup(const char *url, const struct reach *reach, const char *part,
 			struct err *err)
 {
 	struct remote *remote = remote_new(url, reach);
-	int fd = -1;
 
 	if (!remote)
 		return err_set(err, MSG_REMOTE, STR_ARG(str_of(url)),
 			       STR_ARG(STR("is no URL of a server")));
-	enum code code = copy_target_open(part, &fd, err);
-	if (code == OK)
-		code = take_copy(remote, fd, err);
-	if (fd >= 0)
-		close(fd);
+	enum code code = copy_to_part(remote, part, err);
 	remote_free(remote);
 	return code;
 }

@@ -179,6 +179,16 @@ static enum code find_begin(struct piece *piece, struct store_txn *txn, uint64_t
 }
 
 /* The end of the log, and where a destination without a position begins. */
+static enum code read_ends(struct piece *piece, struct store_txn *txn, uint64_t *begin,
+			   uint64_t *next, struct err *err)
+{
+	enum code code = stream_next(txn, piece->table, next, err);
+
+	if (code != OK)
+		return code;
+	return find_begin(piece, txn, *next, begin, err);
+}
+
 static enum code find_ends(struct piece *piece, uint64_t *begin, uint64_t *next, struct err *err)
 {
 	struct store_txn *txn;
@@ -186,9 +196,7 @@ static enum code find_ends(struct piece *piece, uint64_t *begin, uint64_t *next,
 
 	if (code != OK)
 		return code;
-	code = stream_next(txn, piece->table, next, err);
-	if (code == OK)
-		code = find_begin(piece, txn, *next, begin, err);
+	code = read_ends(piece, txn, begin, next, err);
 	store_abort(txn);
 	return code;
 }
@@ -414,11 +422,15 @@ static enum code serve_destination(struct piece *piece, bool *did_work, struct e
 	if (is_new)
 		piece->sender->is_known = false;
 	code = read_changes(piece, err);
-	if (code == OK && piece->n > 0)
-		code = send_changes(piece, err);
-	*did_work = *did_work || (code == OK && piece->n > 0 && !piece->sender->is_failing);
-	if (code != OK || !piece->sender->is_known || !is_finished(piece))
+	if (code != OK)
 		return code;
+	if (piece->n > 0)
+		code = send_changes(piece, err);
+	if (code != OK)
+		return code;
+	*did_work = *did_work || (piece->n > 0 && !piece->sender->is_failing);
+	if (!piece->sender->is_known || !is_finished(piece))
+		return OK;
 	const struct stream_position nowhere = {0};
 	code = move_to(piece, &nowhere, err);
 	piece->sender->is_present = false;

@@ -250,11 +250,13 @@ static enum code add_all(struct making *making, struct str text, struct err *err
 		has_condition = has_condition || p->kind == ARGUMENT_CONDITION;
 		code = add_property(making, p, text, err);
 	}
-	if (code == OK && making->arguments.operation && json_count(making->root) != 2)
+	if (code != OK)
+		return code;
+	if (making->arguments.operation && json_count(making->root) != 2)
 		return err_set(err, MSG_MCP_ALONE);
-	return code == OK && has_condition && making->condition.n == 0
-		       ? err_set(err, MSG_MCP_CONDITION)
-		       : code;
+	if (has_condition && making->condition.n == 0)
+		return err_set(err, MSG_MCP_CONDITION);
+	return OK;
 }
 
 enum code arguments_read(struct arena *arena, const struct tool *tool, struct str text,
@@ -273,8 +275,9 @@ enum code arguments_read(struct arena *arena, const struct tool *tool, struct st
 
 	struct arguments *arguments = &making.arguments;
 
-	if (code == OK)
-		code = add_all(&making, text, err);
+	if (code != OK)
+		return code;
+	code = add_all(&making, text, err);
 	if (code != OK || str_is_set(arguments->body))
 		return RESULT(code, out, *arguments);
 	if (limit > 0)

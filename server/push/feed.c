@@ -164,17 +164,25 @@ static uint64_t shard_from(struct feed *feed, struct arena *arena, const struct 
 	return 0;
 }
 
+static enum code read_last_shard(struct feed *feed, const struct stream *stream,
+				 struct stream_shard *shard, struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(store_of(feed), STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = stream_shard_last_in(txn, feed->table, own_lane(feed, stream), shard, err);
+	store_abort(txn);
+	return code;
+}
+
 static uint64_t last_shard(struct feed *feed, struct arena *arena, const struct stream *stream)
 {
 	struct stream_shard shard = {0};
 	struct err err = err_in(arena);
-	struct store_txn *txn;
-	enum code code = store_begin(store_of(feed), STORE_READ, &txn, &err);
+	enum code code = read_last_shard(feed, stream, &shard, &err);
 
-	if (code == OK) {
-		code = stream_shard_last_in(txn, feed->table, own_lane(feed, stream), &shard, &err);
-		store_abort(txn);
-	}
 	return is_fine(feed, code, &err) ? shard.stamp : 0;
 }
 

@@ -123,10 +123,12 @@ static enum code read_again(struct tape *tape, struct arena *arena, const struct
 	bool is_there = false;
 	enum code code = tape_go(tape, asked->number, asked->offset, err);
 
-	if (code == OK)
-		code = tape_next(tape, arena, line, &is_there, err);
-	return code != OK || is_there ? code
-				      : err_default(err, ERR_INTERNAL); /* the file has changed */
+	if (code != OK)
+		return code;
+	code = tape_next(tape, arena, line, &is_there, err);
+	if (code != OK)
+		return code;
+	return is_there ? OK : err_default(err, ERR_INTERNAL); /* the file has changed */
 }
 
 void difference_show(const struct tape_line *line, struct str lines)
@@ -184,16 +186,24 @@ static enum code compare_all(struct tape *first, struct tape *second, struct are
 	return code;
 }
 
+static enum code index_and_compare(struct tape *first, struct tape *second, struct arena *arena,
+				   struct index *index, struct difference *out, struct err *err)
+{
+	enum code code = read_index(second, arena, index, err);
+
+	if (code != OK)
+		return code;
+	return compare_all(first, second, arena, index, out, err);
+}
+
 enum code difference_print(struct tape *first, struct tape *second, struct difference *out,
 			   struct err *err)
 {
 	struct arena *arena = arena_new(1 << 20);
 	struct index index = {0};
 	struct difference difference = {0};
-	enum code code = read_index(second, arena, &index, err);
+	enum code code = index_and_compare(first, second, arena, &index, &difference, err);
 
-	if (code == OK)
-		code = compare_all(first, second, arena, &index, &difference, err);
 	difference.steps = index.steps;
 	free(index.v);
 	free(index.slots);

@@ -158,11 +158,10 @@ static enum code send_together(struct replay *replay, struct sending *group, siz
 		if (group[i].has_thread)
 			pthread_join(group[i].thread, NULL);
 	}
-	for (size_t i = 0; i < n; i++) {
-		if (code == OK)
-			code = judge(replay, &group[i], err);
+	for (size_t i = 0; i < n && code == OK; i++)
+		code = judge(replay, &group[i], err);
+	for (size_t i = 0; i < n; i++)
 		arena_free(group[i].arena);
-	}
 	return code;
 }
 
@@ -221,20 +220,28 @@ static int run_diff(struct tape *const tapes[2], struct err *err)
 			  : fail(err->message);
 }
 
+static enum code open_tapes(const struct words *words, struct tape *tapes[2], struct err *err)
+{
+	for (size_t i = 0; i < words->file_count; i++) {
+		enum code code = tape_open(words->files[i], i == 1, &tapes[i], err);
+		if (code != OK)
+			return code;
+	}
+	if (words->file_count == 1 && tape_is_masked(tapes[0]))
+		return err_set(err, MSG_RECORDING_MASKED, words->files[0]);
+	return OK;
+}
+
 int replay_run(struct arena *arena, int argc, char **argv)
 {
 	struct words words;
 	struct tape *tapes[2] = {NULL, NULL};
 	struct err err = err_in(arena);
-	enum code code = OK;
 
 	if (!read_words(argc, argv, &words))
 		return help_misuse(words.command);
-	for (size_t i = 0; i < words.file_count && code == OK; i++)
-		code = tape_open(words.files[i], i == 1, &tapes[i], &err);
 	bool is_diff = words.file_count == 2;
-	if (code == OK && !is_diff && tape_is_masked(tapes[0]))
-		code = err_set(&err, MSG_RECORDING_MASKED, words.files[0]);
+	enum code code = open_tapes(&words, tapes, &err);
 	int status = code != OK ? fail(err.message)
 		     : is_diff  ? run_diff(tapes, &err)
 				: run_replay(&words, tapes[0], &err);

@@ -308,11 +308,22 @@ static enum code check_target(const struct words *words, struct store *to, struc
 	bool is_empty, is_unfinished;
 	enum code code = transfer_is_empty(to, &is_empty, err);
 
-	if (code == OK)
-		code = transfer_is_unfinished(to, &is_unfinished, err);
+	if (code != OK)
+		return code;
+	code = transfer_is_unfinished(to, &is_unfinished, err);
 	if (code != OK || is_empty || is_unfinished || words->is_replace || words->is_comparison)
 		return code;
 	return err_set(err, MSG_COPY_FULL, STR_ARG(shown));
+}
+
+static enum code name_and_run(struct progress *progress, const struct transfer *run,
+			      struct store *from, struct err *err)
+{
+	enum code code = read_names(progress, from, err);
+
+	if (code != OK)
+		return code;
+	return transfer_run(run, err);
 }
 
 static int transfer(struct arena *arena, const struct words *words, struct store *from,
@@ -332,9 +343,7 @@ static int transfer(struct arena *arena, const struct words *words, struct store
 	progress.said_ns = progress.started_ns;
 	if (code != OK)
 		return fail(EXIT_FAILED, err.message);
-	code = read_names(&progress, from, &err);
-	if (code == OK)
-		code = transfer_run(&run, &err);
+	code = name_and_run(&progress, &run, from, &err);
 	forget_names(&progress);
 	return code == OK ? sum_up(&progress, shown_from, shown_to)
 			  : fail(EXIT_FAILED, err.message);
@@ -355,6 +364,16 @@ static enum code fetch(const struct words *words, const char **part, struct inte
 	return remote_backup(words->from, &words->reach, *part, err);
 }
 
+static enum code open_both(const struct words *words, const char *from_url, struct store **from,
+			   struct store **to, struct err *err)
+{
+	enum code code = open_store(from_url, true, from, err);
+
+	if (code != OK)
+		return code;
+	return open_store(words->to, words->is_comparison, to, err);
+}
+
 static int copy(struct arena *arena, const struct words *words, const char *from_url)
 {
 	struct err err = err_in(arena);
@@ -362,12 +381,10 @@ static int copy(struct arena *arena, const struct words *words, const char *from
 	const char *file = backend_file(words->to);
 	bool is_new = file && sqlite_store_is_there(file, &err) != OK;
 	struct interrupt_undo undo;
-	enum code code = open_store(from_url, true, &from, &err);
 
 	if (is_new)
 		interrupt_undo_file(&undo, file);
-	if (code == OK)
-		code = open_store(words->to, words->is_comparison, &to, &err);
+	enum code code = open_both(words, from_url, &from, &to, &err);
 	int status = code == OK ? transfer(arena, words, from, to) : fail(EXIT_FAILED, err.message);
 	store_close(to);
 	store_close(from);

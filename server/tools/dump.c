@@ -87,6 +87,28 @@ static struct str string_member(struct arena *arena, const struct json *root, co
 	return member && json_type(member) == JSON_STRING ? json_string(arena, member) : STR_ABSENT;
 }
 
+/* Writes the snapshot's next block, and gives the cursor behind it, of `cursors`; empty: that was
+ * the last. */
+static enum code write_next_block(struct dumping *dumping, struct str name, struct str body,
+				  struct arena *cursors, struct str *cursor, struct err *err)
+{
+	const struct json *root = NULL;
+	struct str block;
+
+	arena_reset(dumping->arena);
+	enum code code = call(dumping, "POST", name, "/dump", body, &root, err);
+	if (code != OK)
+		return code;
+	if (!base64_decode(dumping->arena, string_member(dumping->arena, root, "block"), &block))
+		return fail(err, "the server", "no answer of this kind of server");
+	code = write_block(dumping, block, err);
+	if (code != OK)
+		return code;
+	arena_reset(cursors);
+	*cursor = string_member(cursors, root, "cursor");
+	return OK;
+}
+
 static enum code write_blocks(struct dumping *dumping, struct str name, struct err *err)
 {
 	struct arena *cursors = arena_new(4096);
@@ -94,29 +116,16 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 	enum code code = write_all(dumping->fd, STR(HEAD), err);
 
 	while (code == OK && str_is_set(cursor)) {
-		const struct json *root = NULL;
-		struct str block;
-
-		arena_reset(dumping->arena);
-		code = call(dumping, "POST", name, "/dump", body, &root, err);
-		if (code != OK)
-			break;
-		if (!base64_decode(dumping->arena, string_member(dumping->arena, root, "block"),
-				   &block))
-			code = fail(err, "the server", "no answer of this kind of server");
-		if (code == OK)
-			code = write_block(dumping, block, err);
-		arena_reset(cursors);
-		cursor = string_member(cursors, root, "cursor");
-		if (str_is_set(cursor))
+		code = write_next_block(dumping, name, body, cursors, &cursor, err);
+		if (code == OK && str_is_set(cursor))
 			body = str_printf(cursors, "{\"cursor\":\"" STR_FMT "\"}", STR_ARG(cursor));
 	}
 	arena_free(cursors);
 	if (code != OK)
 		return code;
 	if (durable_sync(dumping->fd) != 0)
-		code = fail(err, "the dump", strerror(errno));
-	return code;
+		return fail(err, "the dump", strerror(errno));
+	return OK;
 }
 
 /* What a dump has made on the server. */
@@ -138,6 +147,20 @@ static void remove_snapshot(void *context)
 	(void)(call(&dumping, "DELETE", made->name, "", STR(""), &root, &ignored) == OK);
 }
 
+static enum code dump_snapshot(struct dumping *dumping, struct str name, struct err *err)
+{
+	struct err ignored = err_in(err->arena);
+	const struct json *root;
+	enum code code = call(dumping, "PUT", name, "", STR(""), &root, err);
+
+	if (code != OK)
+		return code;
+	code = write_blocks(dumping, name, err);
+	enum code removed =
+		call(dumping, "DELETE", name, "", STR(""), &root, code == OK ? err : &ignored);
+	return code == OK ? removed : code;
+}
+
 enum code dump_write(struct remote *remote, const struct dump_options *options, int fd,
 		     struct err *err)
 {
@@ -147,19 +170,11 @@ enum code dump_write(struct remote *remote, const struct dump_options *options, 
 				  .fd = fd};
 	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL),
 				     (long)getpid());
-	struct err ignored = err_in(err->arena);
-	const struct json *root;
 	struct made made = {remote, name, dumping.query};
 	struct interrupt_undo undo = {.run = remove_snapshot, .context = &made};
 
 	interrupt_undo(&undo);
-	enum code code = call(&dumping, "PUT", name, "", STR(""), &root, err), removed;
-	if (code == OK) {
-		code = write_blocks(&dumping, name, err);
-		removed = call(&dumping, "DELETE", name, "", STR(""), &root,
-			       code == OK ? err : &ignored);
-		code = code == OK ? removed : code;
-	}
+	enum code code = dump_snapshot(&dumping, name, err);
 	interrupt_forget(&undo);
 	arena_free(dumping.arena);
 	return code;
@@ -209,10 +224,12 @@ static enum code read_block(struct dumping *dumping, struct str *block, struct e
 		return fail(err, "the file", "it is damaged or cut off");
 	char *bytes = arena_bytes(dumping->arena, size + 1);
 	code = read_all(dumping->fd, bytes, size, &n, err);
-	if (code == OK && (n < size || crc32_of(bytes, size) != (uint32_t)str_be(sizes + 4, 4)))
-		code = fail(err, "the file", "it is damaged or cut off");
+	if (code != OK)
+		return code;
+	if (n < size || crc32_of(bytes, size) != (uint32_t)str_be(sizes + 4, 4))
+		return fail(err, "the file", "it is damaged or cut off");
 	*block = (struct str){bytes, size};
-	return code;
+	return OK;
 }
 
 static enum code load_blocks(struct dumping *dumping, struct err *err)
@@ -240,6 +257,19 @@ static enum code load_blocks(struct dumping *dumping, struct err *err)
 	return code == OK && !is_done ? fail(err, "the file", "it is damaged or cut off") : code;
 }
 
+static enum code load_and_restore(struct dumping *dumping, struct err *err)
+{
+	const struct json *root;
+	enum code code = load_blocks(dumping, err);
+
+	if (code != OK)
+		return code;
+	code = call(dumping, "POST", STR(LOADED), "/restore", STR(""), &root, err);
+	if (code != OK)
+		return code;
+	return call(dumping, "DELETE", STR(LOADED), "", STR(""), &root, err);
+}
+
 enum code dump_load(struct remote *remote, const struct dump_options *options, const char *path,
 		    struct err *err)
 {
@@ -254,11 +284,7 @@ enum code dump_load(struct remote *remote, const struct dump_options *options, c
 	dumping.arena = arena_new(4 * 1024 * 1024);
 	enum code code = call(&dumping, "DELETE", STR(LOADED), "", STR(""), &root,
 			      &ignored); /* of a load that was not restored */
-	code = load_blocks(&dumping, err);
-	if (code == OK)
-		code = call(&dumping, "POST", STR(LOADED), "/restore", STR(""), &root, err);
-	if (code == OK)
-		code = call(&dumping, "DELETE", STR(LOADED), "", STR(""), &root, err);
+	code = load_and_restore(&dumping, err);
 	arena_free(dumping.arena);
 	close(dumping.fd);
 	return code;

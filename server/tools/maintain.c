@@ -86,25 +86,42 @@ static int sum_up(const char *path, const struct check_report *report)
 
 /* A file that cannot be opened, for instance because its first page is damaged, is a finding.
  * `shown` is its name in the output. */
+static enum code check_opened(struct store *store, struct arena *arena, struct check_report *report,
+			      struct err *err)
+{
+	enum code code =
+		store->maintenance->verify(store, print_line, NULL, &report->findings, err);
+
+	if (code != OK)
+		return code;
+	code = store_keyspaces_now(store, arena, &report->keyspaces, err);
+	if (code != OK)
+		return code;
+	return check_store(store, &settings_records, (int64_t)time(NULL) * 1000, report, err);
+}
+
+static enum code open_and_check(struct arena *arena, const char *path, struct check_report *report,
+				struct err *err)
+{
+	struct store *store;
+	enum code code = open_store(path, &store, err);
+
+	if (code != OK)
+		return code;
+	code = check_opened(store, arena, report, err);
+	store_close(store);
+	return code;
+}
+
 static int check_file(struct arena *arena, const char *path, const char *shown)
 {
 	struct check_report report = {.tell = print_line};
 	struct err err = err_in(arena);
-	struct store *store = NULL;
-	enum code code = open_store(path, &store, &err);
 
-	if (code == OK)
-		code = store->maintenance->verify(store, print_line, NULL, &report.findings, &err);
-	if (code == OK)
-		code = store_keyspaces_now(store, arena, &report.keyspaces, &err);
-	if (code == OK)
-		code = check_store(store, &settings_records, (int64_t)time(NULL) * 1000, &report,
-				   &err);
-	if (code != OK) {
+	if (open_and_check(arena, path, &report, &err) != OK) {
 		report.findings++;
 		print_line(NULL, err.message);
 	}
-	store_close(store);
 	return sum_up(shown, &report);
 }
 
@@ -124,16 +141,33 @@ static int check_server(struct arena *arena, const struct words *words)
 
 static enum code copy_file(const struct words *words, const char *part, struct err *err)
 {
-	struct store *store = NULL;
+	struct store *store;
 	enum code code = open_store(words->path, &store, err);
 
-	if (code == OK)
-		code = store->maintenance->copy(store, part, err);
+	if (code != OK)
+		return code;
+	code = store->maintenance->copy(store, part, err);
 	store_close(store);
 	return code;
 }
 
 /* The copy gets its name when it is whole and was found sound. */
+/* Copies to the part, checks it there, and gives it the target's name where it is sound. */
+static enum code copy_and_publish(struct arena *arena, const struct words *words, const char *part,
+				  int *status, struct err *err)
+{
+	enum code code = remote_is_url(words->path)
+				 ? remote_backup(words->path, &words->reach, part, err)
+				 : copy_file(words, part, err);
+
+	if (code != OK)
+		return code;
+	*status = check_file(arena, part, words->target);
+	if (*status != EXIT_DONE)
+		return OK;
+	return copy_target_publish(arena, part, words->target, err);
+}
+
 static int backup(struct arena *arena, const struct words *words)
 {
 	struct err err = err_in(arena);
@@ -145,12 +179,7 @@ static int backup(struct arena *arena, const struct words *words)
 	if (code != OK)
 		return fail(EXIT_FAILED, err.message);
 	interrupt_undo_file(&undo, part);
-	code = remote_is_url(words->path) ? remote_backup(words->path, &words->reach, part, &err)
-					  : copy_file(words, part, &err);
-	if (code == OK)
-		status = check_file(arena, part, words->target);
-	if (code == OK && status == EXIT_DONE)
-		code = copy_target_publish(arena, part, words->target, &err);
+	code = copy_and_publish(arena, words, part, &status, &err);
 	copy_target_discard(arena, part);
 	interrupt_forget(&undo);
 	return code != OK            ? fail(EXIT_FAILED, err.message)
@@ -158,24 +187,32 @@ static int backup(struct arena *arena, const struct words *words)
 				     : EXIT_FAILED;
 }
 
+static enum code dump_to_part(struct remote *remote, const struct words *words,
+			      const struct dump_options *options, const char *part, struct err *err)
+{
+	int fd;
+	enum code code = copy_target_open(part, &fd, err);
+
+	if (code != OK)
+		return code;
+	code = dump_write(remote, options, fd, err);
+	close(fd);
+	if (code != OK)
+		return code;
+	return copy_target_publish(err->arena, part, words->target, err);
+}
+
 static enum code dump_server(struct remote *remote, const struct words *words,
 			     const struct dump_options *options, struct err *err)
 {
 	const char *part = NULL;
 	struct interrupt_undo undo;
-	int fd = -1;
 	enum code code = copy_target_begin(err->arena, words->target, &part, err);
 
 	if (code != OK)
 		return code;
 	interrupt_undo_file(&undo, part);
-	code = copy_target_open(part, &fd, err);
-	if (code == OK)
-		code = dump_write(remote, options, fd, err);
-	if (fd >= 0)
-		close(fd);
-	if (code == OK)
-		code = copy_target_publish(err->arena, part, words->target, err);
+	code = dump_to_part(remote, words, options, part, err);
 	copy_target_discard(err->arena, part);
 	interrupt_forget(&undo);
 	return code;

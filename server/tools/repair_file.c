@@ -136,25 +136,44 @@ static enum code open_successor(const struct file_repair *repair, struct store *
 	return sqlite_store_open(&options, store, err);
 }
 
+static enum code fill_successor(struct job *job, struct file_repair *repair, int64_t now_ms,
+				struct err *err)
+{
+	struct store *store;
+	enum code code = open_successor(repair, &store, err);
+
+	if (code != OK)
+		return code;
+	code = repair_store(file_repair_salvage(repair), store, &settings_records, now_ms,
+			    &job->report, err);
+	store_close(store);
+	return code;
+}
+
+static enum code check_successor(struct job *job, struct store *store, int64_t now_ms,
+				 struct err *err)
+{
+	enum code code =
+		store->maintenance->verify(store, print_line, NULL, &job->check.findings, err);
+
+	if (code != OK)
+		return code;
+	return check_store(store, &settings_records, now_ms, &job->check, err);
+}
+
 /* Fills the new file from the old one, then checks it as "dynalith check" does. */
 static enum code make_successor(struct job *job, struct file_repair *repair, struct err *err)
 {
 	int64_t now_ms = (int64_t)time(NULL) * 1000;
-	struct store *store = NULL;
-	enum code code = open_successor(repair, &store, err);
+	struct store *store;
+	enum code code = fill_successor(job, repair, now_ms, err);
 
-	if (code == OK)
-		code = repair_store(file_repair_salvage(repair), store, &settings_records, now_ms,
-				    &job->report, err);
-	store_close(store);
-	store = NULL;
-	if (code == OK)
-		code = open_successor(repair, &store, err);
-	if (code == OK)
-		code = store->maintenance->verify(store, print_line, NULL, &job->check.findings,
-						  err);
-	if (code == OK)
-		code = check_store(store, &settings_records, now_ms, &job->check, err);
+	if (code != OK)
+		return code;
+	code = open_successor(repair, &store, err);
+	if (code != OK)
+		return code;
+	code = check_successor(job, store, now_ms, err);
 	store_close(store);
 	return code;
 }
@@ -191,11 +210,12 @@ static enum repair_outcome replace(struct job *job, struct file_repair *repair)
 	if (!close_aside(&job->aside))
 		return fail(repair, str_printf(job->arena, "cannot write %s: %s", job->aside.part,
 					       strerror(errno)));
-	if (code == OK && job->check.findings > 0)
+	if (code != OK)
+		return fail(repair, err.message);
+	if (job->check.findings > 0)
 		return fail(repair, STR("the repaired file is not sound; this is a defect of "
 					"dynalith, please report it with the lines above"));
-	if (code == OK)
-		code = file_repair_publish(repair, &err);
+	code = file_repair_publish(repair, &err);
 	if (code != OK)
 		return fail(repair, err.message);
 	if (has_aside && rename(job->aside.part, job->aside.path) != 0)

@@ -112,16 +112,42 @@ static enum code collect(struct job_step *step, struct job_txn *txn, const struc
 	struct change_log_page page = {.bounds = {JOB_PIECE_ROWS, JOB_PIECE_BYTES}};
 	enum code code = progress->end == 0 ? find_ends(step, txn, table, body, progress, err) : OK;
 
+	if (code != OK)
+		return code;
 	page.from = (uint64_t)progress->next;
 	page.to = (uint64_t)progress->end;
-	if (code == OK && page.from < page.to)
+	if (page.from < page.to)
 		code = change_log_read(txn->txn, step->arena, table, &page, err);
-	for (size_t i = 0; i < page.n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++) {
 		code = merge(step, txn, table, &page.v[i], err);
+		if (code != OK)
+			return code;
+	}
 	progress->next = (int64_t)page.from;
 	if (!page.is_more)
 		progress->phase = next;
 	step->job->progress = transfer_pack_progress(step->arena, progress);
+	return OK;
+}
+
+static enum code collect_and_commit(struct job_step *step, const struct table *table,
+				    const struct transfer_body *body,
+				    struct transfer_progress *progress, int64_t next,
+				    struct err *err)
+{
+	struct job_txn txn;
+
+	if (!str_eq(table->identity.id, body->table_id))
+		return err_set(err, MSG_EXPORT_TABLE_GONE, STR_ARG(step->job->subject));
+	enum code code = job_run_begin(step, &txn, err);
+	if (code != OK)
+		return code;
+	code = collect(step, &txn, table, body, progress, next, err);
+	if (code == OK)
+		return job_run_commit(step, &txn, err);
+	store_abort(txn.txn);
 	return code;
 }
 
@@ -129,7 +155,6 @@ enum code changes_collect(struct job_step *step, const struct transfer_body *bod
 			  struct transfer_progress *progress, int64_t next, struct err *err)
 {
 	struct table *table;
-	struct job_txn txn;
 	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms,
 				     &table, err);
 
@@ -137,17 +162,7 @@ enum code changes_collect(struct job_step *step, const struct transfer_body *bod
 		return code == ERR_RESOURCE_NOT_FOUND
 			       ? err_set(err, MSG_EXPORT_TABLE_GONE, STR_ARG(step->job->subject))
 			       : code;
-	if (!str_eq(table->identity.id, body->table_id))
-		code = err_set(err, MSG_EXPORT_TABLE_GONE, STR_ARG(step->job->subject));
-	if (code == OK)
-		code = job_run_begin(step, &txn, err);
-	if (code == OK) {
-		code = collect(step, &txn, table, body, progress, next, err);
-		if (code == OK)
-			code = job_run_commit(step, &txn, err);
-		else
-			store_abort(txn.txn);
-	}
+	code = collect_and_commit(step, table, body, progress, next, err);
 	table_unref(table);
 	return code;
 }

@@ -216,7 +216,9 @@ static enum code write_data(struct exporting *e, struct err *err)
 		range.low = buf_str(&next);
 	}
 	code = transfer_rows_read(e->step, &range, FILE_BYTES, &page, err);
-	if (code == OK && (page.n > 0 || is_first))
+	if (code != OK)
+		return code;
+	if (page.n > 0 || is_first)
 		code = write_file(e, &page, err);
 	if (code != OK || e->step->job->state != JOB_RUNNING)
 		return code;
@@ -317,16 +319,21 @@ static enum code run(struct exporting *e, struct err *err)
 	return put(e, err);
 }
 
+static enum code take_step(struct exporting *e, struct err *err)
+{
+	struct job_step *step = e->step;
+
+	if (!transfer_read(step->arena, step->job, &e->body, &e->progress))
+		return err_default(err, ERR_INTERNAL);
+	return e->body.is_incremental || e->body.is_copied ? run(e, err)
+							   : step_copy(step, &e->body, err);
+}
+
 static enum code step_export(struct job_step *step, struct err *err)
 {
 	struct exporting e = {.step = step, .s3 = step->context};
-	enum code code = transfer_read(step->arena, step->job, &e.body, &e.progress)
-				 ? OK
-				 : err_default(err, ERR_INTERNAL);
+	enum code code = take_step(&e, err);
 
-	if (code == OK)
-		code = e.body.is_incremental || e.body.is_copied ? run(&e, err)
-								 : step_copy(step, &e.body, err);
 	if (code == OK || outcome_passes(code))
 		return code;
 	outcome_failed(step, str_of(err_info(code)->name), err->message);

@@ -494,6 +494,21 @@ static enum code flush(struct piece *piece, struct err *err)
 }
 
 /* Adds the item to what is written next; one that the table refuses is counted. */
+static enum code prepare_write(struct piece *piece, const struct loading_record *record,
+			       struct write *write, struct err *err)
+{
+	struct arena *arena = piece->step->arena;
+	enum code code = write_prepare(arena, write, err);
+
+	if (code != OK)
+		return code;
+	if (records_have_condition(&record->record))
+		code = records_condition(arena, &record->record, &write->condition, err);
+	if (code != OK)
+		return code;
+	return fault_at_import(piece->importing->faults, arena, write, err);
+}
+
 static enum code add_item(struct piece *piece, const struct loading_record *record, struct err *err)
 {
 	struct arena *arena = piece->step->arena;
@@ -501,13 +516,8 @@ static enum code add_item(struct piece *piece, const struct loading_record *reco
 	struct err reason = err_in(arena);
 	struct value item = record->record.item;
 	struct write write = write_of(piece, &item);
-	enum code code = write_prepare(arena, &write, &reason);
 
-	if (code == OK && records_have_condition(&record->record))
-		code = records_condition(arena, &record->record, &write.condition, &reason);
-	if (code == OK)
-		code = fault_at_import(piece->importing->faults, arena, &write, &reason);
-	if (code != OK) {
+	if (prepare_write(piece, record, &write, &reason) != OK) {
 		refuse(piece, &origin, reason.message);
 		return OK;
 	}
@@ -620,9 +630,11 @@ static enum code drop_table(struct piece *piece, struct err *err)
 	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms,
 				     &table, err);
 
-	if (code == OK && str_eq(table->identity.id, piece->body.table_id))
-		code = catalog_delete(step->catalog, table, step->now_ms, err);
-	table_unref(code == OK ? table : NULL);
+	if (code == OK) {
+		if (str_eq(table->identity.id, piece->body.table_id))
+			code = catalog_delete(step->catalog, table, step->now_ms, err);
+		table_unref(table);
+	}
 	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
 		return code;
 	step->job->state = JOB_FAILED;
@@ -743,6 +755,15 @@ static enum code put(struct piece *piece, struct err *err)
 	return code;
 }
 
+static enum code open_and_advance(struct piece *piece, struct err *err)
+{
+	enum code code = open_loading(piece, err);
+
+	if (code != OK)
+		return code;
+	return piece->import ? advance_import(piece, err) : advance_bulk(piece, err);
+}
+
 static enum code advance(struct piece *piece, struct err *err)
 {
 	const void *input = NULL;
@@ -754,15 +775,22 @@ static enum code advance(struct piece *piece, struct err *err)
 		piece->import = input;
 	else
 		piece->bulk = input;
-	code = open_loading(piece, err);
-	if (code == OK)
-		code = piece->import ? advance_import(piece, err) : advance_bulk(piece, err);
+	code = open_and_advance(piece, err);
 	table_unref(piece->table);
 	if (code == OK || outcome_passes(code))
 		return code;
 	outcome_failed(piece->step, str_of(err_info(code)->name), err->message);
 	give_up(piece);
 	return OK;
+}
+
+static enum code advance_and_put(struct piece *piece, struct err *err)
+{
+	enum code code = advance(piece, err);
+
+	if (code != OK)
+		return code;
+	return put(piece, err);
 }
 
 static enum code step_piece(struct job_step *step, enum transfer_kind kind, struct err *err)
@@ -772,9 +800,7 @@ static enum code step_piece(struct job_step *step, enum transfer_kind kind, stru
 	if (!transfer_read(step->arena, step->job, &piece.body, &piece.progress))
 		return err_default(err, ERR_INTERNAL);
 	piece.errors_before = piece.progress.errors;
-	enum code code = advance(&piece, err);
-	if (code == OK)
-		code = put(&piece, err);
+	enum code code = advance_and_put(&piece, err);
 	if (code != OK || step->job->state != JOB_RUNNING)
 		forget(piece.importing, step->job->id);
 	return code;

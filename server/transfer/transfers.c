@@ -43,6 +43,16 @@ static bool sleep_for(struct transfers *transfers, int64_t wait_ms)
 	return !atomic_load(&transfers->is_ending);
 }
 
+static enum code step_jobs_once(struct transfers *transfers, const struct times *times,
+				int64_t *wait_ms, struct err *err)
+{
+	enum code code = catalog_refresh(transfers->options.catalog, err);
+
+	if (code != OK)
+		return code;
+	return job_run_step(transfers->jobs, times, wait_ms, err);
+}
+
 static void *work(void *context)
 {
 	struct transfers *transfers = context;
@@ -54,10 +64,8 @@ static void *work(void *context)
 	crash_request(NULL);
 	while (sleep_for(transfers, wait_ms)) {
 		struct err err = err_in(arena);
-		enum code code = catalog_refresh(transfers->options.catalog, &err);
+		enum code code = step_jobs_once(transfers, &times, &wait_ms, &err);
 
-		if (code == OK)
-			code = job_run_step(transfers->jobs, &times, &wait_ms, &err);
 		if (code != OK) {
 			log_line(LOG_ERROR, "exports and imports wait for the next try: " STR_FMT,
 				 STR_ARG(err.message));
