@@ -1,5 +1,6 @@
 #include "protocol/insight/finding.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* From here on a pattern says something: fewer calls are a try. */
@@ -289,24 +290,42 @@ static struct str name_of_partition(struct run *run, const struct seen_table *se
 				    STR_ARG(label));
 }
 
+/* "" where the table was busy all the time. */
+static struct str busy_time(struct arena *arena, const struct partition_busy *busy)
+{
+	return busy->ms == busy->of_ms ? STR("")
+				       : str_printf(arena, " in its %.0f busiest of %.0f minutes",
+						    ceil((double)busy->ms / 60000),
+						    ceil((double)busy->of_ms / 60000));
+}
+
+/* A share of the time in which the table was busy: an idle night makes nothing hot, and does not
+ * hide it. */
 static void table_hot_partition(struct run *run, const struct seen_table *seen)
 {
-	for (size_t i = 0; i < seen->partitions.n; i++) {
-		const struct partition *partition = &seen->partitions.v[i];
+	const struct partitions *all = &seen->partitions;
+	struct partition_busy busy;
+
+	partition_find_busy(all, &run->insight->timeline, UNITS_HOT, &busy);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct partition *partition = &all->v[i];
 		double units = partition->read + partition->write;
-		bool is_busy = partition->requests * REQUESTS_HOT >= seen->partitions.requests;
-		bool is_share = seen->partitions.n > 1 && is_busy &&
-				seen->partitions.units >= UNITS_HOT &&
-				units > seen->partitions.units * SHARE_HOT;
+		bool is_known = busy.units > 0; /* reports of older versions do not say when */
+		double busy_all = is_known ? busy.units : all->units,
+		       own = is_known ? partition_busy_units(partition, &busy) : units;
+		bool is_traffic = (double)partition->requests * REQUESTS_HOT >=
+				  (double)all->requests * busy_all / all->units;
+		bool is_share = all->n > 1 && is_traffic && busy_all >= UNITS_HOT &&
+				own > busy_all * SHARE_HOT;
 
 		if (is_share || partition->peak_read >= READS_PER_SECOND ||
 		    partition->peak_write >= WRITES_PER_SECOND)
 			tell(run, NULL, name_of_partition(run, seen, partition), units,
 			     str_printf(run->arena,
-					"%.0f %% of the table's units; at most %.0f read and %.0f "
-					"write units in a second",
-					100 * units / seen->partitions.units, partition->peak_read,
-					partition->peak_write));
+					"%.0f %% of the table's units" STR_FMT
+					"; at most %.0f read and %.0f write units in a second",
+					100 * own / busy_all, STR_ARG(busy_time(run->arena, &busy)),
+					partition->peak_read, partition->peak_write));
 	}
 }
 

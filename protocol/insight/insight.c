@@ -728,6 +728,7 @@ static void move_on(struct insight *insight, int64_t ms)
 	for (size_t i = 0; i < insight->table_count; i++) {
 		struct partitions *partitions = &insight->tables[i]->partitions;
 
+		series_halve(&partitions->series, times);
 		for (size_t k = 0; k < partitions->n; k++)
 			series_halve(&partitions->v[k].series, times);
 	}

@@ -218,6 +218,7 @@ static void show_table(struct json_out *out, struct arena *arena, const struct s
 	json_out_field_string(out, "region", seen->table->identity.region);
 	number(out, "write_units", seen->base);
 	number(out, "partition_units", seen->partitions.units);
+	series(out, &seen->partitions.series);
 	integer(out, "sort_keys", seen->table->keys.range_count);
 	if (str_is_set(seen->table->ttl.attribute))
 		json_out_field_string(out, "ttl_attribute", seen->table->ttl.attribute);

@@ -114,6 +114,7 @@ void partition_note(struct partitions *partitions, const struct access *access,
 
 	partitions->requests++;
 	partitions->units += units.read + units.write;
+	partitions->series.units[cost->bucket] += (float)(units.read + units.write);
 	if (!partition)
 		return;
 	if (partition->second != cost->second) {
@@ -131,4 +132,63 @@ void partition_note(struct partitions *partitions, const struct access *access,
 	if (partition->second_write > partition->peak_write)
 		partition->peak_write = partition->second_write;
 	partition->items += str_is_set(access->after) - str_is_set(access->before);
+}
+
+/* Of the buckets from `first` that are one window. */
+static double window_units(const struct series *series, unsigned first, unsigned width, unsigned n)
+{
+	double units = 0;
+
+	for (unsigned i = first; i < n && i < first + width; i++)
+		units += (double)series->units[i];
+	return units;
+}
+
+/* The window with the most that is not in yet; `n` where there is none. */
+static unsigned busiest(const struct series *series, const struct partition_busy *busy,
+			unsigned width, unsigned n, double *units)
+{
+	unsigned found = n;
+
+	*units = 0;
+	for (unsigned first = 0; first < n; first += width) {
+		double own = window_units(series, first, width, n);
+
+		if (!busy->is_in[first] && own > *units) {
+			*units = own;
+			found = first;
+		}
+	}
+	return found;
+}
+
+void partition_find_busy(const struct partitions *partitions, const struct timeline *timeline,
+			 double least, struct partition_busy *busy)
+{
+	unsigned n = timeline->width_ms > 0 ? timeline->at + 1 : 0;
+	int64_t per_window = n > 0 ? (BUSY_MS + timeline->width_ms - 1) / timeline->width_ms : 1;
+	unsigned width = per_window < SERIES_BUCKETS ? (unsigned)per_window : SERIES_BUCKETS;
+	double most, next = 0;
+
+	*busy = (struct partition_busy){.of_ms = timeline->width_ms * n};
+	for (unsigned first = busiest(&partitions->series, busy, width, n, &most); first < n;
+	     first = busiest(&partitions->series, busy, width, n, &next)) {
+		double own = window_units(&partitions->series, first, width, n);
+
+		if (own < most / 2 && busy->units >= least)
+			break;
+		for (unsigned i = first; i < n && i < first + width;
+		     i++, busy->ms += timeline->width_ms)
+			busy->is_in[i] = true;
+		busy->units += own;
+	}
+}
+
+double partition_busy_units(const struct partition *partition, const struct partition_busy *busy)
+{
+	double units = 0;
+
+	for (unsigned i = 0; i < SERIES_BUCKETS; i++)
+		units += busy->is_in[i] ? (double)partition->series.units[i] : 0;
+	return units;
 }

@@ -38,6 +38,7 @@ struct partitions {
 	uint64_t missed;              /* requests for partitions that were not here */
 	uint64_t requests;            /* of all partitions */
 	double units;
+	struct series series; /* of all partitions */
 };
 
 /* What an access costs, and when it was. */
@@ -53,5 +54,22 @@ struct str partition_label(struct arena *arena, const struct partition *partitio
 
 void partition_note(struct partitions *partitions, const struct access *access,
 		    const struct partition_cost *cost, struct arena *arena);
+
+#define BUSY_MS 60000 /* shorter runs are busy as a whole */
+
+/*
+ * When a table was busy: the minutes in which it got at least half of what its busiest minute got,
+ * and as many of the next ones as `least` units take. A bucket that is wider than a minute stands
+ * for one.
+ */
+struct partition_busy {
+	bool is_in[SERIES_BUCKETS];
+	double units;      /* of all partitions then */
+	int64_t ms, of_ms; /* how long that was, of how long in all */
+};
+
+void partition_find_busy(const struct partitions *partitions, const struct timeline *timeline,
+			 double least, struct partition_busy *busy);
+double partition_busy_units(const struct partition *partition, const struct partition_busy *busy);
 
 #endif

@@ -171,6 +171,30 @@ static double units_of(const struct partition *partition)
 	return partition->read + partition->write;
 }
 
+static void read_series(const struct json *json, struct series *series)
+{
+	unsigned n = 0;
+
+	for (const struct json *one = first_of(json, "over_time"); one && n < SERIES_BUCKETS;
+	     one = json_next(one))
+		series->units[n++] = json_type(one) == JSON_NUMBER ? (float)json_number(one) : 0;
+}
+
+static void read_timeline(const struct json *json, struct timeline *timeline)
+{
+	const struct json *time = json_member(json, "time");
+	double width = 0, n = 0;
+
+	if (time && json_type(time) == JSON_OBJECT) {
+		width = number(time, "bucket_ms");
+		n = number(time, "buckets");
+	}
+	if (width >= 1 && n >= 1)
+		*timeline = (struct timeline){.width_ms = (int64_t)width,
+					      .at = n < SERIES_BUCKETS ? (unsigned)n - 1
+								       : SERIES_BUCKETS - 1};
+}
+
 /* All, or those that got the most. */
 static void read_partitions(struct arena *arena, const struct json *json, const struct table *table,
 			    struct partitions *partitions)
@@ -189,6 +213,7 @@ static void read_partitions(struct arena *arena, const struct json *json, const 
 		struct str label = text(arena, one, "partition"), index = text(arena, one, "index");
 		size_t least = 0;
 
+		read_series(one, &partition.series);
 		partition.is_whole = partition.is_shown = true; /* the label as it is */
 		for (size_t i = 0; index.n > 0 && i < table->indexes.n; i++)
 			partition.index = str_eq(table->indexes.v[i].name, index)
@@ -207,6 +232,7 @@ static void read_partitions(struct arena *arena, const struct json *json, const 
 		all += units_of(&partition);
 		partitions->requests += partition.requests;
 	}
+	read_series(json, &partitions->series);
 	partitions->units = number(json, "partition_units");
 	partitions->units = all > partitions->units ? all : partitions->units;
 }
@@ -238,6 +264,7 @@ void recollect_findings(struct arena *arena, const struct json *description, str
 	struct insight *insight = ARENA_NEW(arena, struct insight);
 	struct pattern **last = &insight->newest;
 
+	read_timeline(description, &insight->timeline);
 	insight->tables =
 		ARENA_ARRAY(arena, struct seen_table *, length_of(description, "tables") + 1);
 	insight->entities =

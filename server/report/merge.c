@@ -412,6 +412,7 @@ static void table(struct merge *merge, const struct group *group)
 	texts(merge, group, name, 4);
 	sums(merge, group, written);
 	greatest_of(merge, group, keys);
+	over_time(merge, group);
 	json_out_name(&merge->out, STR("indexes"));
 	json_out_open(&merge->out, '[');
 	size_t n = gather(merge, group, "indexes", own, 1, &groups);

@@ -298,6 +298,53 @@ TEST(time_becomes_coarser)
 	CHECK(series.units[1] == 0);
 }
 
-TEST_MAIN(TEST_CASE(time_becomes_coarser), TEST_CASE(the_busiest_partitions_stay), TEST_CASE(masks),
-	  TEST_CASE(quantiles_are_near), TEST_CASE(values_do_not_make_patterns),
-	  TEST_CASE(the_rare_ones_become_one))
+/* Units of two partitions and of all, minute by minute: what share the first has while the table is
+ * busy. */
+static int busy_share(const int (*minutes)[2], unsigned n, struct partition_busy *busy)
+{
+	struct partitions *all = calloc(1, sizeof(*all));
+	struct timeline timeline = {.width_ms = 32768, .at = 2 * n - 1};
+
+	all->n = 1;
+	for (unsigned i = 0; i < 2 * n; i++) {
+		all->v[0].series.units[i] = (float)minutes[i / 2][0] / 2;
+		all->series.units[i] = (float)(minutes[i / 2][0] + minutes[i / 2][1]) / 2;
+	}
+	partition_find_busy(all, &timeline, 500, busy);
+	int share = (int)(100 * partition_busy_units(&all->v[0], busy) / busy->units + 0.5);
+	free(all);
+	return share;
+}
+
+TEST(a_share_is_of_the_busy_time)
+{
+	/* one that is polled all day and nothing else, but in the minute that counts */
+	static const int polled[][2] = {{60, 0}, {60, 0}, {60, 5000}, {60, 0}, {60, 0}};
+	/* evenly spread, but for a rush on one */
+	static const int rush[][2] = {{0, 900},    {0, 900}, {0, 900},
+				      {3000, 900}, {0, 900}, {0, 900}};
+	/* two rushes, one half as strong */
+	static const int rushes[][2] = {{0, 10}, {2000, 0}, {0, 10}, {1000, 0}, {0, 10}};
+	/* too little in each: as many minutes as it takes */
+	static const int little[][2] = {{100, 0}, {0, 100}, {100, 50}, {100, 50}, {10, 10}};
+	struct partition_busy busy;
+
+	CHECK_INT(busy_share(polled, 5, &busy), 1);
+	CHECK_INT((int)busy.ms, 65536);
+	CHECK_INT((int)busy.of_ms, 5 * 65536);
+	CHECK_INT(busy_share(rush, 6, &busy), 77);
+	CHECK_INT(busy_share(rushes, 5, &busy), 100);
+	CHECK_INT((int)busy.units, 3000);
+	CHECK_INT(busy_share(little, 5, &busy), 60);
+	CHECK_INT((int)busy.units, 500);
+	CHECK_INT(busy_share(polled, 1, &busy), 100); /* 60 units: all there is */
+	CHECK(busy.ms == busy.of_ms);
+	struct partitions *none = calloc(1, sizeof(*none));
+	partition_find_busy(none, &(struct timeline){0}, 500, &busy);
+	free(none);
+	CHECK(busy.units == 0 && busy.ms == 0 && busy.of_ms == 0);
+}
+
+TEST_MAIN(TEST_CASE(a_share_is_of_the_busy_time), TEST_CASE(time_becomes_coarser),
+	  TEST_CASE(the_busiest_partitions_stay), TEST_CASE(masks), TEST_CASE(quantiles_are_near),
+	  TEST_CASE(values_do_not_make_patterns), TEST_CASE(the_rare_ones_become_one))
