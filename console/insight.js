@@ -23,9 +23,6 @@ function heat(tables) {
   return all.length ? h("figure", h("figcaption", "Partitions with most units"), picture) : null;
 }
 
-/** Not of this page alone. */
-export const isOfOthers = (p) => p.first?.caller !== "console" || p.last?.caller !== "console";
-
 export const patternName = (p) => [p.operation, p.table, p.index && `index ${p.index}`, p.key, p.filter && `filter ${p.filter}`, p.update, p.condition && `if ${p.condition}`].filter(Boolean).join(" · ");
 
 export function insight() {

@@ -4,7 +4,7 @@ import { api, control, describe, listTables, session } from "./api.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "./names.js";
 import { template } from "./model/keys.js";
-import { isOfOthers, patternName } from "./insight.js";
+import { patternName } from "./insight.js";
 import { brief } from "./model/types.js";
 
 const SAMPLE = 2000, DATA = 500, BATCH = 25;
@@ -137,7 +137,7 @@ export async function show(main) {
     state.textContent = "Reading …";
     studies = [];
     for (const name of names) studies.push(await study(name));
-    patterns = session.facts.insight ? (await control("GET", "insight")).patterns.filter(isOfOthers).sort((a, b) => b.calls - a.calls).slice(0, 60) : [];
+    patterns = session.facts.insight ? (await control("GET", "insight")).patterns.sort((a, b) => b.calls - a.calls).slice(0, 60) : [];
     state.textContent = `${number(studies.flatMap((s) => s.types).length)} entity types in ${number(studies.length)} ${studies.length === 1 ? "table" : "tables"}${session.facts.insight ? "" : "; with --insight on, access patterns too"}`;
     fill(place, studies.length ? chart(studies, patterns) : h("div.empty", "There are no tables in this namespace yet."));
   });

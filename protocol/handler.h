@@ -69,6 +69,7 @@ struct call {
 	struct err late_err;  /* broken constraints that AWS reports after rules of the operation */
 	bool is_older; /* the request is checked by AWS's older layer: surface.h */
 	bool is_long;  /* it was given up before for its CPU time */
+	bool is_unseen; /* as op_request says */
 	bool is_judged; /* a fault rule counted it: it is not given up any more */
 	struct fault_call *faults; /* the rules that concern it: protocol/faults; NULL: none */
 	struct throughput_call

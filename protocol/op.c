@@ -21,7 +21,6 @@
 #include "storage/write/write.h"
 
 #define CLOCKED_BODY 1024 /* bytes */
-#define CALLER_CONSOLE "console" /* in console/api.js, x-dynalith-caller */
 #define MOVES_MAX 10 /* times an operation is run again because a table was changed meanwhile */
 
 /* The services of ops.def, in the order of its rows. */
@@ -382,7 +381,7 @@ static enum code gate_faults(struct passage *passage, struct err *err)
 
 	(void)err;
 	if (!faults_are_set(call->service->faults) || passage->request->hold ||
-	    call->trial) /* one that was held was judged then */
+	    call->trial || call->is_unseen) /* one that was held was judged then */
 		return OK;
 	passage->signer =
 		(struct fault_signer){passage->request->access_key, passage->request->auth_context};
@@ -394,7 +393,7 @@ static enum code gate_throughput(struct passage *passage, struct err *err)
 {
 	struct call *call = &passage->call;
 
-	if (!throughput_is_on(call->service->throughput) || call->trial)
+	if (!throughput_is_on(call->service->throughput) || call->trial || call->is_unseen)
 		return OK;
 	return throughput_begin(call->service->throughput, call, op_number(passage->op), err);
 }
@@ -536,9 +535,7 @@ static void fold(const struct passage *passage, enum code code)
 /* What the server sends to itself, such as --init, and the console's requests are no traffic. */
 static bool is_traffic(const struct op_request *request)
 {
-	return request->access_key &&
-	       !(request->caller &&
-		 str_eq(request->caller(request->auth_context), STR(CALLER_CONSOLE)));
+	return request->access_key && !request->is_unseen;
 }
 
 static struct str explain(struct passage *passage, enum code code, const struct err *err)
@@ -582,7 +579,7 @@ static enum code pass(struct passage *passage, struct err *err)
 			passage->explanation = explain(passage, code, err);
 		if (service->insight && !passage->call.trial && is_traffic(request))
 			fold(passage, code);
-		if (!passage->call.trial)
+		if (!passage->call.trial && !request->is_unseen)
 			contributors_fold(service->contributors, &passage->call);
 	}
 	release(&passage->call);
@@ -602,7 +599,8 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 		.call = {.service = service,
 			 .arena = request->arena,
 			 .request = {.host = request->host},
-			 .is_long = request->is_long},
+			 .is_long = request->is_long,
+			 .is_unseen = request->is_unseen},
 	};
 	struct err err = err_in(request->arena);
 	if (request->hold)

@@ -50,6 +50,7 @@ struct op_request {
 	struct str (*access_key)(
 		void *auth_context,
 		struct arena *arena); /* by which it is signed, or empty; NULL: nobody knows */
+	bool is_unseen; /* of the console: no report counts it, no fault or limit meets it */
 	enum op_explain explain; /* whether the response explains it */
 	bool is_long; /* it takes long, or is expected to: other writes are given up meanwhile */
 	bool is_counted;   /* as a long write, when it was given up: see op_end_long_write() */

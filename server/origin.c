@@ -174,6 +174,13 @@ static bool may_be_rebound(const struct origin_signs *signs)
 	       (!str_is_set(host) || (!is_fixed(signs->host) && memchr(host.p, '.', host.n)));
 }
 
+bool origin_is_own_page(const struct origin_signs *signs)
+{
+	if (str_is_set(signs->site))
+		return str_eq(signs->site, STR("same-origin"));
+	return signs->host.n && str_eq_nocase(authority_of(signs->origin), signs->host);
+}
+
 bool origin_may_call(const char *list, bool is_own_page, const struct origin_signs *signs)
 {
 	bool has_fetch = str_is_set(signs->site) || str_is_set(signs->mode) ||

@@ -37,4 +37,8 @@ bool origin_is_listed(const char *list, bool is_own_page, struct str origin);
  * since nobody else can have such a page. */
 bool origin_may_call(const char *list, bool is_own_page, const struct origin_signs *signs);
 
+/* Whether the page that sent the request is of the server's own origin, by what the browser says.
+ * Only a browser's requests have these headers. */
+bool origin_is_own_page(const struct origin_signs *signs);
+
 #endif

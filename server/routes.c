@@ -19,6 +19,7 @@ struct caller {
 	const struct http_request *request;
 	int64_t now_s;
 	struct ns ns; /* set by authenticate_watched() */
+	bool is_console;
 };
 
 /* HEAD is a GET without the answer's body. */
@@ -243,6 +244,30 @@ static struct str says_who(void *context)
 	return str_is_set(agent) ? utf8_printable(arena, agent) : agent;
 }
 
+static struct origin_signs signs_of(const struct http_request *request, bool is_get)
+{
+	return (struct origin_signs){
+		.origin = headers_first(request->headers, STR("Origin")),
+		.site = headers_first(request->headers, STR("Sec-Fetch-Site")),
+		.mode = headers_first(request->headers, STR("Sec-Fetch-Mode")),
+		.dest = headers_first(request->headers, STR("Sec-Fetch-Dest")),
+		.user = headers_first(request->headers, STR("Sec-Fetch-User")),
+		.host = headers_first(request->headers, STR("Host")),
+		.language = headers_first(request->headers, STR("Accept-Language")),
+		.is_get = is_get,
+	};
+}
+
+/* The console says so in a header; nobody but our own page is believed. */
+static bool is_of_console(const struct http_request *request)
+{
+	if (!request->is_from_browser ||
+	    !str_eq(headers_first(request->headers, STR("x-dynalith-caller")), STR("console")))
+		return false;
+	const struct origin_signs signs = signs_of(request, false);
+	return origin_is_own_page(&signs);
+}
+
 static void show_watchers(struct routes *routes, struct caller *caller,
 			  const struct op_response *answer, uint64_t took_ns)
 {
@@ -260,6 +285,7 @@ static void show_watchers(struct routes *routes, struct caller *caller,
 		.fault = answer->fault,
 		.request = request->body,
 		.response = answer->body,
+		.is_unseen = caller->is_console,
 	};
 
 	events_note(routes->console.events, &event);
@@ -269,7 +295,8 @@ static bool call_api(struct routes *routes, const struct http_request *request,
 		     struct http_response *response)
 {
 	bool is_watched = events_are_watched(routes->console.events);
-	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds()};
+	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds(),
+				.is_console = is_of_console(request)};
 	struct op_request call = {
 		.arena = request->arena,
 		.began_ns = monotonic_ns(),
@@ -281,6 +308,7 @@ static bool call_api(struct routes *routes, const struct http_request *request,
 		.auth_context = &caller,
 		.access_key = access_key,
 		.caller = says_who,
+		.is_unseen = caller.is_console,
 		.explain = request->is_explained ? OP_EXPLAIN_TOO : OP_EXPLAIN_NOT,
 		.is_long = request->haste == HTTP_LONG && routes->http->slice_ns > 0,
 		.is_counted = request->is_long_write,
@@ -296,7 +324,8 @@ static bool call_api(struct routes *routes, const struct http_request *request,
 	response->hold = answer.hold;
 	if (!is_done)
 		return false;
-	account(routes, request, &answer, response->took_ns);
+	if (!caller.is_console)
+		account(routes, request, &answer, response->took_ns);
 	if (is_watched)
 		show_watchers(routes, &caller, &answer, response->took_ns);
 	fill(response, &answer);
@@ -571,6 +600,7 @@ static void call_endpoint(struct routes *routes, const struct endpoint *endpoint
 		.needs = endpoint->needs, .method = endpoint->method, .pattern = endpoint->path,
 		.may_control = is_open, .may_change = is_open,
 		.path = {request->path.p + root, request->path.n - root},
+		.is_unseen = is_of_console(request),
 	};
 	/* where all may see it, an overloaded server looks at no signature */
 	bool is_unasked = endpoint->needs == NEEDS_NOTHING ||
@@ -733,16 +763,7 @@ static enum code check_origin(const struct routes *routes, const struct http_req
 {
 	if (!request->is_from_browser && !is_get)
 		return OK;
-	const struct origin_signs signs = {
-		.origin = headers_first(request->headers, STR("Origin")),
-		.site = headers_first(request->headers, STR("Sec-Fetch-Site")),
-		.mode = headers_first(request->headers, STR("Sec-Fetch-Mode")),
-		.dest = headers_first(request->headers, STR("Sec-Fetch-Dest")),
-		.user = headers_first(request->headers, STR("Sec-Fetch-User")),
-		.host = headers_first(request->headers, STR("Host")),
-		.language = headers_first(request->headers, STR("Accept-Language")),
-		.is_get = is_get,
-	};
+	const struct origin_signs signs = signs_of(request, is_get);
 
 	if (origin_may_call(routes->cors, is_ours(request), &signs))
 		return OK;

@@ -192,7 +192,8 @@ struct trial {
 	struct iam *iam;
 	const struct iam_principals *principals;
 	const struct iam_who *who;
-	bool is_read;    /* all of the request could be read; else nothing is noted of it */
+	bool is_read;    /* all of the request could be read, and reports see it; else nothing is
+			    noted of it */
 	bool is_binding; /* what is denied is refused */
 	struct json_out *told; /* gets what decided, and nothing is noted; or NULL */
 };
@@ -293,7 +294,8 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 	struct iam_asked asked = iam_ask(&request);
 	struct json_out told = json_out_in(call->arena);
 	const struct trial trial = {
-		iam, principals, &request.principal->who, asked.unread.code == OK,
+		iam, principals, &request.principal->who,
+		asked.unread.code == OK && !call->is_unseen,
 		/* without --iam no account reaches another one */
 		iam->is_enforced || !str_eq(of->account, call->ns.account),
 		call->trial ? &told : NULL,
@@ -333,7 +335,8 @@ enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena 
 		.account = principal->who.account,
 		.context = iam_asking_context(arena, principal, deed->ns, deed->now_ms),
 	};
-	const struct trial trial = {iam, principals, &principal->who, true, iam->is_enforced, NULL};
+	const struct trial trial = {iam, principals, &principal->who, !deed->is_unseen,
+				    iam->is_enforced, NULL};
 	code = judge(&trial, &question, err);
 	iam_principals_unref(principals);
 	return code;

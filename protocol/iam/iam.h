@@ -50,6 +50,7 @@ struct iam_deed {
 	struct ns ns;
 	int64_t now_ms;
 	struct str action, resource;
+	bool is_unseen; /* it is judged, and no report notes it */
 };
 
 enum code iam_admit_deed(struct iam *iam, struct catalog *catalog, struct arena *arena,

@@ -8,7 +8,7 @@
 
 static bool conflicts_is_on(const struct call *call)
 {
-	return conflicts_are_on(call->service->conflicts);
+	return !call->is_unseen && conflicts_are_on(call->service->conflicts);
 }
 
 static enum code conflicts_before(struct work *work, struct err *err)

@@ -135,7 +135,7 @@ void events_note(struct events *events, const struct event *event)
 {
 	struct event_ring *ring = events->ring;
 
-	if (events->observe)
+	if (events->observe && !event->is_unseen)
 		events->observe(events->context, event);
 	if (events->observe && atomic_load(&events->watchers) == 1) /* nobody else */
 		return;

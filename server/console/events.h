@@ -43,6 +43,7 @@ struct event {
 	struct units consumed;
 	struct fault_reply fault;
 	struct str request, response;
+	bool is_unseen;     /* of the console: watchers get it, events_observe() does not */
 };
 
 enum event_bodies { EVENT_BODIES_MASKED, EVENT_BODIES_OPEN, EVENT_BODIES_NONE };
@@ -56,7 +57,7 @@ static inline bool events_are_watched(const struct events *events)
 	return atomic_load_explicit(&events->watchers, memory_order_relaxed) > 0;
 }
 
-/* From now on, before anybody asks: it counts as a watcher. */
+/* From now on, before anybody asks: it counts as a watcher. Unseen events are left out. */
 void events_observe(struct events *events,
 		    void (*observe)(void *context, const struct event *event), void *context);
 

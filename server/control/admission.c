@@ -68,6 +68,7 @@ enum code admission_check(const struct control *control, struct arena *arena,
 		.resource = str_printf(arena, "arn:aws:dynalith:" STR_FMT ":" STR_FMT ":" STR_FMT,
 				       STR_ARG(wanted->ns.region), STR_ARG(wanted->ns.account),
 				       STR_ARG(wanted->path)),
+		.is_unseen = wanted->is_unseen,
 	};
 
 	return iam_admit_deed(control->service->iam, control->service->catalog, arena, &deed, err);

@@ -27,6 +27,7 @@ struct admission {
 	struct str method;   /* "HEAD" is "GET" */
 	struct str pattern;  /* "checkpoints/NAME/rollback": NAME is no part of the action */
 	struct str path;     /* "checkpoints/mine/rollback" */
+	bool is_unseen;      /* of the console: no report notes it */
 };
 
 /* ERR_ACCESS_DENIED. */

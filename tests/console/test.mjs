@@ -442,6 +442,52 @@ const steps = {
     const [made, original] = [(await api("DescribeTable", { TableName: "imported" })).Table, shop];
     assert.deepEqual([made.KeySchema, made.GlobalSecondaryIndexes[0].KeySchema, made.ItemCount], [original.KeySchema, original.GlobalSecondaryIndexes[0].KeySchema, model.DataModel[0].TableData.length]);
   },
+  /** An hour of clicking, in short: no report of the server changes, and a fault that is set stays for the application. */
+  async noTrace() {
+    const own = await serve("--insight", "on", "--throughput", "enforce", "--iam", "report"), ask = client(own), at = `http://127.0.0.1:${own}/`;
+    await makeShop(ask);
+    await ask("GetItem", { TableName: "shop", Key: { PK: { S: "CUSTOMER#1" }, SK: { S: "PROFILE" } } });
+    const json = async (path) => (await fetch(`${at}_dynalith/${path}`)).json();
+    await fetch(`${at}_dynalith/faults`, { method: "PUT", body: JSON.stringify({ rules: [{ operation: ["Scan", "Query", "GetItem", "PutItem"], first: 1, error: "InternalServerError" }] }) });
+    await fetch(`${at}_dynalith/conflicts`, { method: "PUT", body: JSON.stringify({ conflicts: "real" }) });
+    const reports = async () => {
+      const metrics = (await (await fetch(`${at}_dynalith/metrics`)).text()).split("\n").filter((l) => l.includes("operation="));
+      const { time, ...insight } = await json("insight");
+      return { metrics, insight, iam: await json("iam"), faults: await json("faults"), contributors: await json("contributors"),
+        throughput: JSON.stringify(await json("throughput")).replace(/"(available|left|tokens)":[^,}]*/g, "") };
+    };
+    const q = await browse(TALL);
+    try {
+      const before = await reports();
+      await q.page.goto(`${at}_dynalith/console/`);
+      for (let round = 0; round < 3; round++) {
+        for (const [view, ...rest] of [["tables"], ["collections", "shop"], ["collections", "shop", "GSI1"], ["query", "shop"], ["query", "shop", "GSI1"], ["partiql"], ["live"], ["control"], ["model"]]) await q.view(view, ...rest);
+        await q.view("collections", "shop");
+        await q.shows("Ada Lovelace");
+        await q.page.evaluate(() => [...document.querySelectorAll(".grid .line")].find((l) => l.innerText.includes("Ada Lovelace")).click());
+        await q.page.waitForSelector("dialog[open] textarea");
+        await q.fill("The item as JSON", (await q.page.$eval("dialog textarea", (t) => t.value)).replace(/"since": "[^"]*"/, `"since": "202${round}-01-01"`));
+        await q.click("Save");
+        await q.until(() => !document.querySelector("dialog[open]"), "saved");
+        await q.view("query", "shop");
+        await q.click("Run");
+        await q.shows(/returned/);
+        await q.view("partiql");
+        await q.fill("PartiQL statement", "SELECT * FROM shop WHERE PK = 'CUSTOMER#2'");
+        await q.click("Run");
+        await q.shows("4 items");
+        await q.click("Explain");
+        await q.shows("Read units");
+        await q.view("live");
+        for (const tab of ["Streams", "Time to live", "Faults", "Requests"]) { await q.click(tab); await q.quiet(); }
+        await q.view("control");
+        for (const tab of ["Faults and limits", "Backups, exports, replicas", "Insight", "State"]) { await q.click(tab); await q.quiet(); }
+      }
+      assert.deepEqual(await reports(), before);
+      assert.equal((await ask("GetItem", { TableName: "shop", Key: { PK: { S: "CUSTOMER#1" }, SK: { S: "PROFILE" } } }).catch((error) => error)).message?.includes("InternalServerError"), true, "the fault is left for the application");
+      assert.deepEqual(q.faults, []);
+    } finally { await q.browser.close(); }
+  },
   async darkAndNarrow() {
     for (const TableName of ["imported", "shop-restored"]) await api("DeleteTable", { TableName }).catch(() => {}); // of steps before
     const dark = await browse({ theme: "dark", width: 1100, height: 720 });

@@ -2,7 +2,9 @@
 import gzip
 import http.client
 import json
+import pathlib
 import re
+import tempfile
 import threading
 
 import raw
@@ -11,6 +13,7 @@ from signing import CREDENTIALS, signed, verifying
 
 FILES = sorted(p.relative_to(ROOT / "console").as_posix() for p in (ROOT / "console").rglob("*.*"))
 HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"  # as browsers ask
+AUTHORIZATION = "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
 LIMIT = 150 * 1024  # of all files, compressed
 
 
@@ -205,6 +208,59 @@ def events_of_signers():
     server.stop()
 
 
+def the_console_leaves_no_trace():
+    """Its requests change no report, take no fault, no capacity, and meet no conflict; those of others that say the same do."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"))
+    server = Server("--insight", "on", "--iam", "report", "--throughput", "enforce", "--record", str(folder / "tape"))
+    client = server.client()
+    create_app(client)
+    client.put_item(TableName="app", Item={"PK": {"S": "a"}, "SK": {"S": "b"}})
+    own = {"X-Dynalith-Caller": "console", "Sec-Fetch-Site": "same-origin"}
+
+    def send(method, path, body, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+        connection.request(method, path, json.dumps(body), headers)
+        reply = connection.getresponse()
+        text = reply.read()
+        connection.close()
+        return reply.status, text
+
+    def call(operation, body, headers):
+        return send("POST", "/", body, **{"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Content-Type": "application/x-amz-json-1.0",
+                                          "X-Amz-Date": "20260101T000000Z", "Authorization": AUTHORIZATION, **headers})
+
+    def reports():
+        metrics = [line for line in get(server, "/_dynalith/metrics").text.decode().splitlines() if "operation=" in line]
+        throughput = re.sub(rb'"(available|left|tokens)":[^,}]*', b"", get(server, "/_dynalith/throughput").text)  # what fills up again with time
+        pages = [json.loads(get(server, f"/_dynalith/{page}").text) for page in ("insight", "iam", "faults", "contributors")]
+        del pages[0]["time"]  # how long ago the first request was
+        return [metrics, *pages, throughput, (folder / "tape").read_bytes()]
+
+    assert send("PUT", "/_dynalith/faults", {"rules": [{"operation": "GetItem", "first": 1, "error": "InternalServerError"}]})[0] == 200
+    key = {"TableName": "app", "Key": {"PK": {"S": "a"}, "SK": {"S": "b"}}}
+    work = [("GetItem", key), ("Scan", {"TableName": "app"}), ("PutItem", {"TableName": "app", "Item": key["Key"]}), ("DescribeTable", {"TableName": "app"}),
+            ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "app", "Item": key["Key"]}}]}), ("Scan", {"TableName": "absent"})]
+    before = reports()
+    for operation, body in work:
+        status, text = call(operation, body, own)
+        assert status == (400 if body.get("TableName") == "absent" else 200), (operation, text)
+    for was, now in zip(before, reports()):
+        assert was == now, (was, now)
+    # nobody but our own page is believed: not a client that has the header, not another page
+    for headers in ({"X-Dynalith-Caller": "console"}, {"X-Dynalith-Caller": "console", "Sec-Fetch-Site": "none"},
+                    {"X-Dynalith-Caller": "console", "Origin": "http://localhost:1"}):
+        before = reports()
+        call("Scan", {"TableName": "app"}, headers)
+        after = reports()
+        assert all(after[i] != before[i] for i in (0, 1, -1)), headers
+    assert call("GetItem", key, {})[0] == 500, "the fault is still there"
+    # browsers send no Sec-Fetch-Site by plain HTTP to a name, but their origin
+    before = reports()
+    assert call("GetItem", key, {"X-Dynalith-Caller": "console", "Origin": f"http://127.0.0.1:{server.port}"})[0] == 200
+    assert reports() == before
+    server.stop()
+
+
 def many_watchers():
     """The next is refused; those that have gone make room; the server ends while some watch."""
     server = Server()
@@ -277,4 +333,4 @@ def namespaces_are_listed():
 
 
 run("console", [files_as_they_are, no_script_or_style_in_the_markup, browsers_are_sent_there, switched_off, pages_of_other_sites, requests_are_watched,
-                faults_are_seen, events_of_signers, many_watchers, namespaces_are_listed, slow_watchers_lose_the_oldest])
+                faults_are_seen, the_console_leaves_no_trace, events_of_signers, many_watchers, namespaces_are_listed, slow_watchers_lose_the_oldest])

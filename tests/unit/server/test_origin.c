@@ -159,6 +159,32 @@ TEST(all_may_call_the_api_where_all_are_allowed)
 	CHECK_ROWS("*", false, rows);
 }
 
+TEST(own_pages_are_of_the_same_origin)
+{
+	static const struct {
+		const char *origin, *site, *host;
+		bool is_own;
+	} rows[] = {
+		{NULL, "same-origin", "localhost:8000", true},
+		{"http://localhost:8000", "same-site", "localhost:8000", false},
+		{NULL, "none", "localhost:8000", false},
+		{"http://db:8000", NULL, "DB:8000", true}, /* no Sec-Fetch-Site by plain HTTP */
+		{"http://db:8001", NULL, "db:8000", false},
+		{"null", NULL, "db:8000", false},
+		{NULL, NULL, "db:8000", false},
+		{NULL, NULL, NULL, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct origin_signs signs = {.origin = str_of(rows[i].origin),
+					     .site = str_of(rows[i].site),
+					     .host = str_of(rows[i].host)};
+
+		CHECK(origin_is_own_page(&signs) == rows[i].is_own);
+	}
+}
+
 TEST_MAIN(TEST_CASE(origins_of_a_list), TEST_CASE(who_may_call_by_default),
 	  TEST_CASE(who_may_call_where_origins_are_named),
-	  TEST_CASE(all_may_call_the_api_where_all_are_allowed))
+	  TEST_CASE(all_may_call_the_api_where_all_are_allowed),
+	  TEST_CASE(own_pages_are_of_the_same_origin))
