@@ -1,6 +1,7 @@
 /*
  * The second and third phase of parsing, see expr_internal.h.
  */
+#include "core/base64.h"
 #include "core/expr_internal.h"
 #include "core/number.h"
 
@@ -200,7 +201,15 @@ static enum code check_attribute_type(struct parser *parser, const struct node *
 	return OK;
 }
 
-/* "N:1": how messages show an operand of BETWEEN; the bytes of a B are not shown. */
+static void add_bytes(struct buf *buf, struct str bytes)
+{
+	buf_add_byte(buf, '[');
+	base64_encode(bytes, buf);
+	buf_add_byte(buf, ']');
+}
+
+/* "N:1": how messages show an operand of BETWEEN. AWS: the bytes of a B are shown in PartiQL, whose
+ * messages name no parameter (captured 2026-10-09). */
 static struct str describe_value(struct parser *parser, const struct value *value)
 {
 	struct buf buf = buf_in(parser->arena);
@@ -208,8 +217,10 @@ static struct str describe_value(struct parser *parser, const struct value *valu
 	buf_printf(&buf, "%s:", type_name((enum type)value->type));
 	if (value->type == TYPE_N)
 		number_format(value_str(value), &buf);
-	else if (value->type == TYPE_B)
+	else if (value->type == TYPE_B && parser->parameter[0])
 		buf_printf(&buf, MSG_PART_BYTES, value->n, value->n);
+	else if (value->type == TYPE_B)
+		add_bytes(&buf, value_str(value));
 	else
 		buf_add_str(&buf, value_str(value));
 	return buf_str(&buf);

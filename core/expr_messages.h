@@ -64,7 +64,7 @@
 	ERR_REQUEST, "%sThe BETWEEN operator requires same data type for lower and upper bounds; " \
 		     "lower bound operand: AttributeValue: {" STR_FMT                              \
 		     "}, upper bound operand: AttributeValue: {" STR_FMT "}"
-/* A B in the two messages above: its length, twice. */
+/* A B in the two messages above, where they name a parameter: its length, twice. */
 #define MSG_PART_BYTES "java.nio.HeapByteBuffer[pos=0 lim=%u cap=%u]"
 #define MSG_EXPR_SECTION_TWICE \
 	ERR_REQUEST, "%sThe \"%s\" section can only be used once in an update expression;"

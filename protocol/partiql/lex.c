@@ -2,6 +2,7 @@
 
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
+#include "protocol/wire/java_number.h"
 
 /* Words that are no names. SQL-92's and PartiQL's; in byte order. Source: the PartiQL
  * specification's grammar. */
@@ -121,43 +122,6 @@ static void lex_word(struct lexing *lexing)
 		token->kind = PQ_KEYWORD;
 }
 
-/* The digits behind the point, and the exponent; of one far beyond 32 bits the begin. */
-static void read_scale(struct str number, long long *places, long long *exponent)
-{
-	bool is_negative = false, is_fraction = false;
-	size_t i = 0;
-
-	*places = *exponent = 0;
-	for (; i < number.n && number.p[i] != 'e' && number.p[i] != 'E'; i++) {
-		*places += is_fraction;
-		is_fraction = is_fraction || number.p[i] == '.';
-	}
-	for (i++; i < number.n && *exponent <= 10000000000LL; i++) {
-		if (is_digit(number.p[i]))
-			*exponent = *exponent * 10 + (number.p[i] - '0');
-		is_negative = is_negative || number.p[i] == '-';
-	}
-	*exponent = is_negative ? -*exponent : *exponent;
-}
-
-long long partiql_scale(struct str number)
-{
-	long long places, exponent;
-
-	read_scale(number, &places, &exponent);
-	return places - exponent;
-}
-
-/* Whether the exponent, and with it the scale of the number, fits 32 bits. */
-static bool is_exponent_ok(struct str number)
-{
-	long long places, exponent;
-
-	read_scale(number, &places, &exponent);
-	return exponent >= -2147483648LL && exponent <= 2147483647LL &&
-	       places - exponent <= 2147483647LL && places - exponent >= -2147483648LL;
-}
-
 static enum code lex_number(struct lexing *lexing)
 {
 	struct pq_token *token = add(lexing, PQ_NUMBER);
@@ -180,7 +144,7 @@ static enum code lex_number(struct lexing *lexing)
 			n++;
 	}
 	take(lexing, token, n);
-	return is_exponent_ok(token->text) ? OK : error(lexing);
+	return java_number_read(token->text).fits ? OK : error(lexing);
 }
 
 /* A text in quotes; a pair of them within means one. */

@@ -197,10 +197,6 @@ static enum code lower_insert(struct pq_lowering *lowering, const struct pq_stat
 		return err_set(lowering->err, MSG_PARTIQL_INSERT_FORMAT,
 			       STR_ARG(partiql_position(lowering->arena, in->item->at)));
 	code = lower_item(lowering, in->item, item);
-	if (code == OK &&
-	    value_depth(item) >
-		    VALUE_DEPTH_MAX) /* a parameter may have one level more than an item */
-		return err_set(lowering->err, MSG_PARTIQL_VALUE_DEPTH, "");
 	return code != OK ? code : lower_source(lowering, in, out);
 }
 

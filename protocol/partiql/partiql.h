@@ -134,10 +134,6 @@ bool partiql_respond_returning(struct call *call, const struct partiql_statement
 /* A failed write's error in PartiQL's words. */
 enum code partiql_write_error(const struct partiql_statement *statement, struct err *err);
 
-/* The scale of a number's text, as Java's BigDecimal has it: digits behind the point, less the
- * exponent. 0 where it is absent. */
-long long partiql_scale(struct str number);
-
 /* The values of Parameters; the first that cannot be read gives its error. */
 enum code partiql_parameters(struct arena *arena, const struct parameter_list *list,
 			     const struct value **out, struct err *err) WARN_UNUSED;

@@ -4,6 +4,7 @@
 #include "protocol/partiql/plan.h"
 #include "protocol/respond.h"
 #include "protocol/rules.h"
+#include "protocol/wire/java_number.h"
 #include "protocol/work/work.h"
 #include "storage/item_key.h"
 
@@ -37,7 +38,7 @@ static uint64_t token_check(const struct run *run, struct str rest)
 	buf_add_str(&buf, run->select->text);
 	image_encode(&item, &buf);
 	for (size_t i = 0; i < list->n; i++)
-		buf_add_be64(&buf, (uint64_t)partiql_scale(list->v[i].number));
+		buf_add_be64(&buf, (uint64_t)java_number_read(list->v[i].number).scale);
 	buf_add_str(&buf, rest);
 	return str_hash(buf_str(&buf), TOKEN_VERSION);
 }

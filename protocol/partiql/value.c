@@ -1,6 +1,7 @@
 #include "core/number.h"
 #include "protocol/partiql/messages.h"
 #include "protocol/partiql/syntax.h"
+#include "protocol/wire/java_number.h"
 
 /* Where in a literal a value stands, for messages. */
 struct place {
@@ -119,9 +120,10 @@ static enum code lower_number(struct pq_lowering *lowering, const struct pq_expr
 {
 	char *bytes = arena_bytes(lowering->arena, NUMBER_MAX);
 	struct err err = err_in(lowering->arena);
-	size_t n;
+	size_t n = 0;
 
-	if (number_parse(expr->text, bytes, &n, &err) != OK)
+	(void)(number_parse(expr->text, bytes, &n, &err) == OK); /* the next line tells it */
+	if (java_number_error(expr->text, &err) != OK)
 		return err_set(lowering->err, MSG_PARTIQL_VALUE_NUMBER, STR_ARG(err.message),
 			       STR_ARG(place_name(lowering, place, false)));
 	*out = value_of_str(TYPE_N, (struct str){bytes, n});

@@ -136,6 +136,8 @@ static enum code plan_insert(struct call *call, const struct partiql_statement *
 	if (code != OK)
 		return code;
 	write->item = statement->item;
+	/* a parameter may have one level more than an item */
+	write->is_too_deep = value_depth(statement->item) > VALUE_DEPTH_MAX;
 	return write_prepare(call->arena, write, err);
 }
 

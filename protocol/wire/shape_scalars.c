@@ -5,6 +5,7 @@
 #include "core/base64.h"
 #include "core/messages.h"
 #include "core/number.h"
+#include "protocol/wire/java_number.h"
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/messages.h"
 
@@ -47,44 +48,18 @@ enum code shape_read_boolean(struct walk *walk, const struct json *json, bool ta
 	return OK;
 }
 
-/*
- * The older layer reads a number as Java's BigDecimal, whose exponent and scale have 32 bits.
- * Beyond 32 bits the text is no number; just below, the magnitude overflows and is reported as too
- * small. In all other cases the plain rule's error stays.
- */
-static enum code older_number_error(struct str text, struct err *err)
-{
-	const char *e = memchr(text.p, 'e', text.n), *point;
-	long long exponent = 0, places, digits = 0;
-
-	e = e ? e : memchr(text.p, 'E', text.n);
-	if (err->code == OK || !e)
-		return err->code;
-	point = memchr(text.p, '.', (size_t)(e - text.p));
-	places = point ? e - point - 1 : 0;
-	for (const char *p = e + 1; p < text.p + text.n && exponent < 100000000000LL; p++)
-		exponent = *p >= '0' && *p <= '9' ? exponent * 10 + (*p - '0') : exponent;
-	exponent = e + 1 < text.p + text.n && e[1] == '-' ? -exponent : exponent;
-	for (const char *p = text.p; p < e; p++)
-		digits += *p >= '1' && *p <= '9' ? 1 : *p == '0' && digits > 0;
-	if (exponent != (int32_t)exponent || places - exponent != (int32_t)(places - exponent))
-		return err_set(err, MSG_NUMBER_MALFORMED, STR_ARG(text));
-	if (exponent > 0 && digits - places + exponent > INT32_MAX)
-		return err_set(err, MSG_NUMBER_UNDERFLOW);
-	return err->code;
-}
-
 static enum code read_number(struct walk *walk, struct str text, struct value *out)
 {
 	char *bytes = arena_bytes(walk->arena, NUMBER_MAX);
 	struct err err = err_in(walk->arena);
 	size_t n = 0;
 
-	if (number_parse(text, bytes, &n, &err) != OK) {
+	enum code code = number_parse(text, bytes, &n, &err);
+	if (walk->is_older)
+		code = java_number_error(text, &err);
+	if (code != OK) {
 		const char *end = text.n == 0 && !walk->is_older ? ": " : "";
 
-		if (walk->is_older)
-			err.code = older_number_error(text, &err);
 		shape_reading_error(walk, MSG_NUMBER, STR_ARG(err.message), end);
 		n = number_from_int(0, bytes);
 	}

@@ -182,6 +182,8 @@ static enum code make_new(struct write_step *step, struct err *err)
 		write->new_image = write->old_image;
 		break;
 	case WRITE_PUT:
+		if (write->is_too_deep)
+			return err_set(err, MSG_UPDATE_DEPTH);
 		write->new_item = *write->item;
 		write->new_image = write->item_image;
 		break;

@@ -32,6 +32,7 @@ struct write {
 	bool is_batch;        /* of BatchWriteItem, which has words of its own for a wrong key */
 	bool is_global_first; /* of a batch or transaction: an attribute's wrong value is reported
 				 for the global index before the local one */
+	bool is_too_deep;     /* PUT of PartiQL: AWS refuses the item behind its condition */
 	bool wants_collection_size;    /* of a table with local indexes */
 	bool wants_item_on_failure;    /* ReturnValuesOnConditionCheckFailure = ALL_OLD */
 	/*
