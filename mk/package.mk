@@ -41,7 +41,7 @@ macos-compile: ## the server for both processors of macOS, compiled and linked, 
 packages: dist-all ## what registries take, build/packages/: for Python, npm, Go, Rust, Maven; with licences and bills of materials
 	@packaging/make-packages $(or $(TARGETS),$(DIST))
 	@packaging/make-recipes build/dynalith-$(VERSION).tar.gz
-packages-test: ## the packages, used as people use them in clean environments; NAMES="python library npm go rust maven languages macos", BINARY=FILE LIBRARY=FILE: the server and libdynalith in them
+packages-test: ## the packages, used as people use them in clean environments; NAMES="python library npm go rust maven languages macos pages", BINARY=FILE LIBRARY=FILE: the server and libdynalith in them
 	@scripts/install-deps packages
 	@BINARY=$(BINARY) LIBRARY=$(LIBRARY) tests/packages/run $(NAMES)
 release-check: ## what of a release needs no account: VERSION=X.Y.Z; BINARY=FILE: packages of it; ARGS="--quick", --cut dates its section of CHANGELOG.md

@@ -22,8 +22,10 @@ MODULES = os.environ.get("NODE_MODULES_OF_TESTS", str(ROOT / "build/deps/node_mo
 AWS = os.environ.get("DYNALITH_AWS", str(ROOT / "build/deps/cli/bin/aws"))
 # page: language: the test that runs them
 ELSEWHERE = {"docs/testing.md": ("python js go java", "tests/e2e/test_recipes.py"), "docs/library.md": ("c python", "tests/e2e/test_library.py"),
-             "docs/languages/go.md": ("go", "tests/packages/languages.py"), "docs/languages/java.md": ("java", "tests/packages/languages.py"),
-             "docs/languages/rust.md": ("rust", "tests/packages/languages.py"), "docs/languages/dotnet.md": ("csharp", "tests/packages/languages.py"),
+             "docs/languages/go.md": ("go sh", "tests/packages/pages.py"), "docs/languages/java.md": ("java xml groovy sh", "tests/packages/pages.py"),
+             "docs/languages/javascript.md": ("ts js-file sh json", "tests/packages/pages.py"),
+             "docs/languages/python.md": ("python-file sh toml", "tests/packages/pages.py"),
+             "docs/languages/rust.md": ("rust sh", "tests/packages/pages.py"), "docs/languages/dotnet.md": ("csharp", "tests/packages/languages.py"),
              "docs/languages/ruby.md": ("ruby", "tests/packages/languages.py"), "docs/languages/php.md": ("php", "tests/packages/languages.py")}
 NEEDS = {"docker": "needs an engine for containers", "make": "builds or tests for long; its target is there", "./make": "builds or tests for long; its target is there",
          "sudo": "changes the machine"}
@@ -44,7 +46,8 @@ def blocks(path):
         reason = REASON.fullmatch(before)
         start = i
         if line.startswith("```"):
-            language = line[3:].split(" ")[0]
+            language, _, file = line[3:].partition(" ")
+            language += "-file" if file else ""  # a file of a project
             i = lines.index("```", i + 1)
             found.append((start + 1, language, "\n".join(lines[start + 1:i]), reason and reason.group(1)))
         elif line.startswith("    ") and (not before.strip() or reason) and not listed:
@@ -193,12 +196,12 @@ def check_block(page, language, text, reason):
     path = name(page.path)
     if reason:
         counts[reason] += 1
-    elif language in ELSEWHERE.get(path, ("",))[0].split():
+    elif {language, language.removesuffix("-file")} & set(ELSEWHERE.get(path, ("",))[0].split()):
         test = ROOT / ELSEWHERE[path][1]
         assert page.path.name in test.read_text(), test
         counts[f"run by {name(test)}"] += 1
     else:
-        language = language or guessed(text)
+        language = language.removesuffix("-file") or guessed(text)
         how = getattr(page, {"console": "sh", "bash": "sh", "javascript": "js"}.get(language, language), None)
         assert how, f"nothing runs {language or 'a block without a language'}: say why, by <!-- not run: REASON -->"
         how(text)

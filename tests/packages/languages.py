@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The pages docs/languages/: what starts the server runs in each language that is here, and is killed. For C#, Ruby and PHP, blocks that need an SDK are
-parsed. The programs of Go, Java and Rust are built with the SDK of the end-to-end tests, and run.
+parsed. The programs of Go, Java and Rust in their appendices are built with the SDK of the end-to-end tests, and run.
 
     tests/packages/languages.py BINARY
 """
@@ -21,9 +21,10 @@ ORDERS = {"TableName": "orders", "BillingMode": "PAY_PER_REQUEST", "KeySchema": 
           "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}]}
 
 
-def write_blocks(folder, page):
-    """Writes each block that has a file's name; returns the names."""
-    blocks = re.findall(r"```\w+ (\S+)\n(.*?)```", (ROOT / "docs/languages" / page).read_text(), flags=re.S)
+def write_blocks(folder, page, after=""):
+    """Writes each block that has a file's name, after that heading; returns the names."""
+    text = (ROOT / "docs/languages" / page).read_text()
+    blocks = re.findall(r"```\w+ (\S+)\n(.*?)```", text[text.index(after):], flags=re.S)
     for name, text in blocks:
         (folder / name).write_text(text)
     return [name for name, _ in blocks]
@@ -149,7 +150,7 @@ def quick_start(folder, page):
     server = subprocess.Popen([BINARY, "--in-memory", "--port", "0", "--exit-with-parent"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               env=ENVIRONMENT, text=True)
     url = server.stdout.readline().strip()
-    name, = write_blocks(folder, page)
+    name, = write_blocks(folder, page, "## Appendix: the SDK alone")
     text = (folder / name).read_text()
     assert "http://localhost:8000" in text
     (folder / name).write_text(text.replace("http://localhost:8000", url))
