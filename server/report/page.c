@@ -7,14 +7,18 @@
 	"auto;max-width:75em;padding:0 1em}"                                                       \
 	"table{border-collapse:collapse;width:100%}th,td{padding:.3em "                            \
 	".6em;text-align:right;border-bottom:1px solid #8884;vertical-align:top}"                  \
-	"th:last-child,td:last-child{text-align:left}code{font:13px "                              \
+	"th:last-child,td:last-child{text-align:left;min-width:22em}code{font:13px "               \
 	"ui-monospace,monospace;overflow-wrap:anywhere}"                                           \
 	".bar{display:inline-block;height:.7em;background:#4a7fd4;vertical-align:middle}.w{"       \
-	"background:#d4704a}svg.plot{display:block;margin:1em 0}"                                  \
+	"background:#d4704a}.wide{overflow-x:auto}svg.plot{display:block;margin:1em "              \
+	"0;min-width:50em}"                                                                        \
 	".sizes{fill:#4a7fd4;stroke:#8888}.sizes "                                                 \
 	".median{stroke:currentColor;stroke-width:2}" PLOT_STYLE                                   \
 	"article{border-left:4px solid #d4a04a;padding:.2em 1em;margin:1em "                       \
 	"0}article.note{border-color:#8888}</style>"
+
+/* On a phone it scrolls by itself, and the page does not. */
+#define WIDE "<div class=\"wide\" tabindex=\"0\">"
 
 /* A bar whose length is the share of `most`. */
 static void add_bar(struct buf *out, double value, double most, const char *class)
@@ -29,9 +33,9 @@ static void html_patterns(const struct view *view, struct buf *out)
 
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p))
 		most = view_units(p) > most ? view_units(p) : most;
-	buf_add_lit(out, "<table><tr><th>units<th>read and "
-			 "write<th>calls<th>median<th>p99<th>read<th>returned<th>bytes of an "
-			 "item<th>pattern</tr>");
+	buf_add_lit(out, WIDE "<table><tr><th>units<th>read and "
+			      "write<th>calls<th>median<th>p99<th>read<th>returned<th>bytes of an "
+			      "item<th>pattern</tr>");
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
 		buf_printf(out, "<tr><td>%.1f<td>", view_units(p));
 		add_bar(out, view_number(p, "read_units"), most, "");
@@ -45,7 +49,7 @@ static void html_patterns(const struct view *view, struct buf *out)
 		view_add_markup(out, view_line(view, p));
 		buf_add_lit(out, "</code></tr>");
 	}
-	buf_add_lit(out, "</table>");
+	buf_add_lit(out, "</table></div>");
 }
 
 /* Doublings from 1 byte on: a logarithm, straight between powers of two. */
@@ -83,7 +87,8 @@ static void html_sizes(const struct view *view, struct buf *out)
 	buf_add_lit(out, "<p>From 1 byte to the limit of 400 KB, each doubling as wide as the "
 			 "next: least to greatest as a line, up to the 99th percentile as a bar, "
 			 "the median as a "
-			 "notch.<table><tr><th>median<th>p99<th>greatest<th>bytes<th>pattern</tr>");
+			 "notch." WIDE
+			 "<table><tr><th>median<th>p99<th>greatest<th>bytes<th>pattern</tr>");
 	for (const struct json *p = view_list(view, "patterns"); p; p = json_next(p)) {
 		if (view_part(p, "item_bytes", "max") <= 0)
 			continue;
@@ -95,24 +100,27 @@ static void html_sizes(const struct view *view, struct buf *out)
 		view_add_markup(out, view_line(view, p));
 		buf_add_lit(out, "</code></tr>");
 	}
-	buf_add_lit(out, "</table>");
+	buf_add_lit(out, "</table></div>");
 }
 
 static void html_partitions(const struct view *view, struct buf *out)
 {
 	for (const struct json *t = view_list(view, "tables"); t; t = json_next(t)) {
 		const struct json *list = json_member(t, "partitions");
-		double most = 0;
+		size_t max = list && json_type(list) == JSON_ARRAY ? json_count(list) : 0;
+		const struct json **rows = ARENA_ARRAY(view->arena, const struct json *, max + 1);
+		size_t n = plot_busiest(t, rows, max);
+		double most = n > 0 ? view_units(rows[0]) : 0;
 
-		for (const struct json *p = list ? json_first(list) : NULL; p; p = json_next(p))
-			most = view_units(p) > most ? view_units(p) : most;
 		buf_add_lit(out, "<h3>");
 		view_add_markup(out, view_text(view, t, "table"));
-		buf_add_lit(out, "</h3>");
+		buf_add_lit(out, "</h3>" WIDE);
 		plot_partitions(view, t, out);
 		buf_add_lit(out, "<table><tr><th>units<th>read and write<th>requests<th>most in a "
 				 "second<th>partition</tr>");
-		for (const struct json *p = list ? json_first(list) : NULL; p; p = json_next(p)) {
+		for (size_t i = 0; i < n; i++) {
+			const struct json *p = rows[i];
+
 			buf_printf(out, "<tr><td>%.1f<td>", view_units(p));
 			add_bar(out, view_number(p, "read_units"), most, "");
 			add_bar(out, view_number(p, "write_units"), most, "w");
@@ -124,7 +132,7 @@ static void html_partitions(const struct view *view, struct buf *out)
 			view_add_markup(out, view_text(view, p, "partition"));
 			buf_add_lit(out, "</code></tr>");
 		}
-		buf_add_lit(out, "</table>");
+		buf_add_lit(out, "</table></div>");
 	}
 }
 
@@ -166,11 +174,11 @@ void page_write(const struct view *view, struct buf *out)
 		}
 		buf_add_lit(out, "</article>");
 	}
-	buf_add_lit(out, "<h2>Capacity by pattern</h2>");
+	buf_add_lit(out, "<h2>Capacity by pattern</h2>" WIDE);
 	plot_patterns(view, out);
-	buf_add_lit(out, "<h2>Capacity over time</h2>");
+	buf_add_lit(out, "</div><h2>Capacity over time</h2>" WIDE);
 	plot_time(view, out);
-	buf_add_lit(out, "<h2>Patterns</h2>");
+	buf_add_lit(out, "</div><h2>Patterns</h2>");
 	html_patterns(view, out);
 	buf_add_lit(out, "<h2>Item sizes</h2>");
 	html_sizes(view, out);

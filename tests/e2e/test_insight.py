@@ -645,6 +645,10 @@ def forms():
     assert status == 3 and suite.get("failures") == "1" and len(suite.findall("testcase")) == int(suite.get("tests"))
     status, out, _ = report(server.url, "--format", "html")
     assert out.startswith("<!doctype html>") and "://" not in out and "CUSTOMER#" in out
+    for part in ("<table>", '<svg class="plot"'):  # which scroll by themselves on a phone
+        assert all(before.rstrip().endswith(('<div class="wide" tabindex="0">', "</svg>")) for before in out.split(part)[:-1]), part
+    busiest = [float(u) for u in re.findall("<tr><td>([0-9.]+)<td>", out.split("Busiest partitions", 1)[1].split("<h3>")[1])]
+    assert len(busiest) > 3 and busiest == sorted(busiest, reverse=True), busiest
     sized = [p for p in insight(server)["patterns"] if p.get("item_bytes", {"max": 0})["max"] > 0]
     assert out.count('<svg class="plot"') == 3, out.count("<svg")  # capacity by pattern, capacity over time, the table's partitions
     assert 'class="hot"' in out and "CUSTOMER#(" in out
