@@ -63,8 +63,8 @@ bool call_owns(const struct call *call, struct str account, struct str region)
 
 /* arn:aws:dynamodb:REGION:ACCOUNT:table/NAME of the caller's region and account. AWS: which part is
  * wrong decides the text. */
-static enum code read_arn(const struct call *call, struct str arn, struct str *name,
-			  struct err *err)
+static enum code read_table_arn(const struct call *call, struct str arn, struct str *name,
+				struct err *err)
 {
 	struct arn parts = arn_split(arn);
 	const char *slash =
@@ -120,7 +120,7 @@ enum code call_table_name(struct call *call, struct str name_or_arn, struct str 
 	enum code code = OK;
 
 	if (str_starts_with(name_or_arn, STR("arn:")))
-		code = read_arn(call, name_or_arn, &own, err);
+		code = read_table_arn(call, name_or_arn, &own, err);
 	else if (!call_is_name(name_or_arn))
 		code = err_set(err, MSG_TABLE_NAME);
 	return RESULT(code, name, own);

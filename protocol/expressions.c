@@ -78,7 +78,8 @@ static enum code check_placeholder(const char *parameter, char sign, struct str 
 	return OK;
 }
 
-static enum code check_names(const struct expression_attribute_name_map *names, struct err *err)
+static enum code check_name_placeholders(const struct expression_attribute_name_map *names,
+					 struct err *err)
 {
 	if (names->n == 0)
 		return err_set(err, MSG_NAMES_EMPTY);
@@ -96,7 +97,7 @@ static enum code check_names(const struct expression_attribute_name_map *names, 
 	return OK;
 }
 
-static enum code check_values(const struct value *values, struct err *err)
+static enum code check_value_placeholders(const struct value *values, struct err *err)
 {
 	if (values->n == 0)
 		return err_set(err, MSG_VALUES_EMPTY);
@@ -148,11 +149,11 @@ enum code expressions_check(struct call *call, const struct expression_request *
 	if (request->action && !has_expression)
 		return check_idle(request, err);
 	if (request->judge && has_names)
-		code = check_names(request->names, err);
+		code = check_name_placeholders(request->names, err);
 	if (code != OK)
 		return code;
 	if (request->judge && request->values)
-		code = check_values(request->values, err);
+		code = check_value_placeholders(request->values, err);
 	if (code != OK)
 		return code;
 	if (has_names && !has_expression)
@@ -163,11 +164,11 @@ enum code expressions_check(struct call *call, const struct expression_request *
 	    !str_is_set(request->search))
 		return values_without_expression(call, request, err);
 	if (has_names)
-		code = check_names(request->names, err);
+		code = check_name_placeholders(request->names, err);
 	if (code != OK)
 		return code;
 	if (request->values)
-		code = check_values(request->values, err);
+		code = check_value_placeholders(request->values, err);
 	if (code != OK)
 		return code;
 	if (!call->is_older)

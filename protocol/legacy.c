@@ -88,8 +88,9 @@ static const struct node *in_many(struct arena *arena, const struct node *path,
 		      path);
 }
 
-static enum code compare(struct arena *arena, struct str name, int op, const struct value *values,
-			 size_t n, const struct node **out, struct err *err)
+static enum code comparison_node(struct arena *arena, struct str name, int op,
+				 const struct value *values, size_t n, const struct node **out,
+				 struct err *err)
 {
 	const struct comparison *comparison = &comparisons[op];
 	const struct node *path = name_node(arena, name);
@@ -121,15 +122,15 @@ static enum code compare(struct arena *arena, struct str name, int op, const str
 }
 
 /* A balanced tree, so that many conditions do not make a deep recursion. */
-static const struct node *join(struct arena *arena, enum node_kind kind,
-			       const struct node *const *nodes, size_t n)
+static const struct node *join_balanced(struct arena *arena, enum node_kind kind,
+					const struct node *const *nodes, size_t n)
 {
 	if (n == 0)
 		return NULL;
 	if (n == 1)
 		return nodes[0];
-	return binary(arena, kind, join(arena, kind, nodes, n / 2),
-		      join(arena, kind, nodes + n / 2, n - n / 2));
+	return binary(arena, kind, join_balanced(arena, kind, nodes, n / 2),
+		      join_balanced(arena, kind, nodes + n / 2, n - n / 2));
 }
 
 enum code legacy_operator(int conditional_operator, size_t conditions, struct err *err)
@@ -193,8 +194,8 @@ static enum code lower_expected(struct arena *arena, struct str name,
 	if (!list->v && !has_value && comparisons[op].min > 0)
 		return err_set(err, MSG_EXPECTED_NO_VALUE, comparisons[op].name, STR_ARG(name));
 	if (has_value)
-		return compare(arena, name, op, &expected->value, 1, out, err);
-	return compare(arena, name, op, list->v, list->n, out, err);
+		return comparison_node(arena, name, op, &expected->value, 1, out, err);
+	return comparison_node(arena, name, op, list->v, list->n, out, err);
 }
 
 enum code legacy_expected(struct arena *arena, const struct expected_attribute_map *expected,
@@ -213,7 +214,8 @@ enum code legacy_expected(struct arena *arena, const struct expected_attribute_m
 			return code;
 	}
 	code = legacy_operator(conditional_operator, expected->n, err);
-	return RESULT(code, out, join(arena, joint(conditional_operator), nodes, expected->n));
+	return RESULT(code, out,
+		      join_balanced(arena, joint(conditional_operator), nodes, expected->n));
 }
 
 static enum code lower_condition(struct arena *arena, struct str name,
@@ -222,9 +224,9 @@ static enum code lower_condition(struct arena *arena, struct str name,
 {
 	if (condition->comparison_operator == comparison_operator_count)
 		return err_set(err, MSG_COMPARISON_UNKNOWN);
-	return compare(arena, name, condition->comparison_operator,
-		       condition->attribute_value_list.v, condition->attribute_value_list.n, out,
-		       err);
+	return comparison_node(arena, name, condition->comparison_operator,
+			       condition->attribute_value_list.v, condition->attribute_value_list.n,
+			       out, err);
 }
 
 enum code legacy_filter(struct arena *arena, const struct filter_condition_map *filter,
@@ -243,7 +245,8 @@ enum code legacy_filter(struct arena *arena, const struct filter_condition_map *
 			return code;
 	}
 	code = legacy_operator(conditional_operator, filter->n, err);
-	return RESULT(code, out, join(arena, joint(conditional_operator), nodes, filter->n));
+	return RESULT(code, out,
+		      join_balanced(arena, joint(conditional_operator), nodes, filter->n));
 }
 
 enum code legacy_key_conditions(struct arena *arena, const struct key_conditions *conditions,
@@ -268,7 +271,7 @@ enum code legacy_key_conditions(struct arena *arena, const struct key_conditions
 		if (!comparisons[conditions->v[i].value.comparison_operator].is_range)
 			return err_set(err, MSG_KEY_CONDITION_NOT_RANGE);
 	}
-	*out = join(arena, NODE_AND, nodes, conditions->n);
+	*out = join_balanced(arena, NODE_AND, nodes, conditions->n);
 	return OK;
 }
 

@@ -53,7 +53,7 @@ void *ns_map_find(struct ns_map *map, struct ns ns)
 }
 
 /* The lock is held for writing. */
-static bool put(struct ns_map *map, struct ns ns, void *value, size_t most)
+static bool put_locked(struct ns_map *map, struct ns ns, void *value, size_t most)
 {
 	size_t n = ns_map_count(map);
 	bool is_there;
@@ -76,7 +76,7 @@ static bool put(struct ns_map *map, struct ns ns, void *value, size_t most)
 bool ns_map_put(struct ns_map *map, struct ns ns, void *value, size_t most)
 {
 	pthread_rwlock_wrlock(&map->lock);
-	bool is_put = put(map, own_namespace(map, ns), value, most);
+	bool is_put = put_locked(map, own_namespace(map, ns), value, most);
 	pthread_rwlock_unlock(&map->lock);
 	return is_put;
 }

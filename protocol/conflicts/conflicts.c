@@ -75,7 +75,8 @@ bool conflicts_are_on(const struct conflicts *conflicts)
 			     atomic_load_explicit(&conflicts->own, memory_order_relaxed) > 0);
 }
 
-static bool is_of(const struct conflicts *conflicts, const struct setting *setting, struct ns ns)
+static bool is_setting_of(const struct conflicts *conflicts, const struct setting *setting,
+			  struct ns ns)
 {
 	struct str space = {setting->space, setting->n};
 
@@ -90,7 +91,7 @@ static struct setting **place(struct conflicts *conflicts, struct ns ns)
 {
 	struct setting **at = &conflicts->settings;
 
-	while (*at && !is_of(conflicts, *at, ns))
+	while (*at && !is_setting_of(conflicts, *at, ns))
 		at = &(*at)->next;
 	return at;
 }
@@ -173,8 +174,8 @@ static bool refuses(const struct conflict_ticket *ticket, const struct busy *bus
 	       (role == ROLE_TRANSACTION && busy->by[ROLE_SINGLE] > 0);
 }
 
-static void hold(struct conflict_ticket *ticket, struct busy **at, uint64_t table, struct str key,
-		 enum role role)
+static void hold_item(struct conflict_ticket *ticket, struct busy **at, uint64_t table,
+		      struct str key, enum role role)
 {
 	if (*at && own(ticket, *at) > 0)
 		return;
@@ -194,7 +195,7 @@ static void hold(struct conflict_ticket *ticket, struct busy **at, uint64_t tabl
 }
 
 /* The lock is held. */
-static void let_go(struct conflicts *conflicts, const struct held *held)
+static void release_held(struct conflicts *conflicts, const struct held *held)
 {
 	struct busy *busy = held->busy;
 
@@ -211,7 +212,7 @@ void conflict_end(struct conflict_ticket *ticket)
 		return;
 	pthread_mutex_lock(&ticket->conflicts->lock);
 	for (size_t i = 0; i < ticket->n; i++)
-		let_go(ticket->conflicts, &ticket->held[i]);
+		release_held(ticket->conflicts, &ticket->held[i]);
 	pthread_mutex_unlock(&ticket->conflicts->lock);
 	free(ticket->held);
 	free(ticket);
@@ -237,8 +238,8 @@ struct subject_item {
 
 /* Which of the items are refused; the others are held where `is_held`, all or none of them where it
  * is a transaction. True: some are. */
-static bool enter(struct conflict_ticket *ticket, const struct subject_item *items, size_t n,
-		  enum role role, bool is_held, bool *refused)
+static bool enter_items(struct conflict_ticket *ticket, const struct subject_item *items, size_t n,
+			enum role role, bool is_held, bool *refused)
 {
 	struct conflicts *conflicts = ticket->conflicts;
 	bool is_refused = false;
@@ -250,14 +251,15 @@ static bool enter(struct conflict_ticket *ticket, const struct subject_item *ite
 	}
 	for (size_t i = 0; i < n && is_held; i++) {
 		if (!refused[i] && !(is_refused && role == ROLE_TRANSACTION))
-			hold(ticket, find(conflicts, items[i].table, items[i].key), items[i].table,
-			     items[i].key, role);
+			hold_item(ticket, find(conflicts, items[i].table, items[i].key),
+				  items[i].table, items[i].key, role);
 	}
 	pthread_mutex_unlock(&conflicts->lock);
 	return is_refused;
 }
 
-static enum code cancel(struct call *call, const bool *refused, size_t n, struct err *err)
+static enum code cancel_by_conflicts(struct call *call, const bool *refused, size_t n,
+				     struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
 
@@ -281,9 +283,9 @@ enum code conflict_at_writes(struct call *call, const struct write *writes, size
 	for (size_t i = 0; i < n; i++)
 		items[i] =
 			(struct subject_item){writes[i].table->identity.number, writes[i].row_key};
-	bool is_refused =
-		enter(ticket, items, n, mode == WRITE_TRANSACTION ? ROLE_TRANSACTION : ROLE_SINGLE,
-		      true, refused);
+	bool is_refused = enter_items(ticket, items, n,
+				      mode == WRITE_TRANSACTION ? ROLE_TRANSACTION : ROLE_SINGLE,
+				      true, refused);
 	if (mode == WRITE_BATCH) {
 		ticket->left_out = refused;
 		ticket->left_out_n = is_refused ? n : 0;
@@ -291,7 +293,7 @@ enum code conflict_at_writes(struct call *call, const struct write *writes, size
 	}
 	if (!is_refused)
 		return OK;
-	return mode == WRITE_TRANSACTION ? cancel(call, refused, n, err)
+	return mode == WRITE_TRANSACTION ? cancel_by_conflicts(call, refused, n, err)
 					 : err_default(err, ERR_TRANSACTION_CONFLICT);
 }
 
@@ -306,8 +308,8 @@ enum code conflict_at_reads(struct call *call, const struct read_item *reads, si
 		return OK;
 	for (size_t i = 0; i < n; i++)
 		items[i] = (struct subject_item){reads[i].table->identity.number, reads[i].row_key};
-	return enter(ticket, items, n, ROLE_TRANSACTION, false, refused)
-		       ? cancel(call, refused, n, err)
+	return enter_items(ticket, items, n, ROLE_TRANSACTION, false, refused)
+		       ? cancel_by_conflicts(call, refused, n, err)
 		       : OK;
 }
 
@@ -317,7 +319,7 @@ enum code conflict_at_token(struct call *call, const struct write_token *token, 
 	const struct subject_item item = {0, token->token};
 	bool is_refused = false;
 
-	return ticket && enter(ticket, &item, 1, ROLE_TRANSACTION, true, &is_refused)
+	return ticket && enter_items(ticket, &item, 1, ROLE_TRANSACTION, true, &is_refused)
 		       ? err_default(err, ERR_TRANSACTION_IN_PROGRESS)
 		       : OK;
 }

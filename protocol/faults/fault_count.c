@@ -47,7 +47,7 @@ static struct slot *find(struct slot *slots, size_t room, uint64_t key)
 	return &slots[at];
 }
 
-static void grow(struct fault_counts *counts)
+static void grow_counts(struct fault_counts *counts)
 {
 	size_t room = counts->room * 2;
 	struct slot *slots = arena_checked(calloc(room, sizeof(*slots)));
@@ -62,7 +62,7 @@ static void grow(struct fault_counts *counts)
 }
 
 /* The lock is held. */
-static uint64_t next(struct fault_counts *counts, uint64_t key)
+static uint64_t next_count(struct fault_counts *counts, uint64_t key)
 {
 	struct slot *slot = find(counts->slots, counts->room, key);
 
@@ -70,7 +70,7 @@ static uint64_t next(struct fault_counts *counts, uint64_t key)
 		if (counts->used == FAULT_KEYS_MAX)
 			return ++counts->others;
 		if (counts->used * 2 >= counts->room) {
-			grow(counts);
+			grow_counts(counts);
 			slot = find(counts->slots, counts->room, key);
 		}
 		counts->used++;
@@ -82,7 +82,7 @@ static uint64_t next(struct fault_counts *counts, uint64_t key)
 uint64_t fault_counts_next(struct fault_counts *counts, uint64_t key)
 {
 	pthread_mutex_lock(&counts->mutex);
-	uint64_t n = next(counts, key);
+	uint64_t n = next_count(counts, key);
 	pthread_mutex_unlock(&counts->mutex);
 	return n;
 }

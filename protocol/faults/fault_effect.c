@@ -4,7 +4,7 @@
 #include "protocol/throttle_messages.h"
 
 /* Texts where errors.def has none, or another one for requests on items. */
-static struct str text_of(enum code code, struct str reason, const struct fault_about *about)
+static struct str fault_text_of(enum code code, struct str reason, const struct fault_about *about)
 {
 	bool is_index = str_starts_with(reason, STR("Index"));
 
@@ -34,8 +34,8 @@ static struct str text_of(enum code code, struct str reason, const struct fault_
 }
 
 /* AWS: API Reference, ThrottlingReason: what, how, and by which limit. */
-static struct str reason_of(const struct fault_effect *effect, const struct fault_about *about,
-			    struct arena *arena)
+static struct str throttle_reason_of(const struct fault_effect *effect,
+				     const struct fault_about *about, struct arena *arena)
 {
 	const char *limit =
 		effect->code == ERR_THROUGHPUT_EXCEEDED      ? "ProvisionedThroughputExceeded"
@@ -63,9 +63,11 @@ enum code fault_effect_error(const struct fault_effect *effect, const struct fau
 	bool is_throttling = effect->code == ERR_THROUGHPUT_EXCEEDED ||
 			     effect->code == ERR_THROTTLING ||
 			     effect->code == ERR_REQUEST_LIMIT_EXCEEDED;
-	struct str reason = is_throttling ? reason_of(effect, about, err->arena) : STR_ABSENT;
-	struct str message = str_is_set(effect->message) ? effect->message
-							 : text_of(effect->code, reason, about);
+	struct str reason =
+		is_throttling ? throttle_reason_of(effect, about, err->arena) : STR_ABSENT;
+	struct str message = str_is_set(effect->message)
+				     ? effect->message
+				     : fault_text_of(effect->code, reason, about);
 
 	(void)(err_default(err, effect->code) == OK);
 	err->message = err_info(effect->code)->status >= 500 ? STR(FAULT_PROBLEM)

@@ -19,7 +19,7 @@ struct fault_subject {
 	struct str row_key;        /* what keys differ by */
 };
 
-static bool has_key(const struct fault_match *match, const struct fault_subject *subject)
+static bool has_fault_key(const struct fault_match *match, const struct fault_subject *subject)
 {
 	const struct value *value =
 		subject->item ? value_member(subject->item, subject->partition->name) : NULL;
@@ -30,8 +30,8 @@ static bool has_key(const struct fault_match *match, const struct fault_subject 
 				: str_eq(value_str(value), value_str(&match->key));
 }
 
-static bool matches(const struct fault_match *match, const struct fault_subject *subject,
-		    struct arena *arena)
+static bool subject_matches(const struct fault_match *match, const struct fault_subject *subject,
+			    struct arena *arena)
 {
 	struct subject evaluated = {.arena = arena, .item = subject->item};
 
@@ -39,12 +39,12 @@ static bool matches(const struct fault_match *match, const struct fault_subject 
 		return false;
 	if (str_is_set(match->index) && !str_eq(match->index, subject->index))
 		return false;
-	if (value_is_set(&match->key) && !has_key(match, subject))
+	if (value_is_set(&match->key) && !has_fault_key(match, subject))
 		return false;
 	return !match->condition || (subject->item && expr_eval(match->condition, &evaluated));
 }
 
-static struct str access_key(struct call *call)
+static struct str access_key_of_call(struct call *call)
 {
 	struct fault_call *own = call->faults;
 
@@ -57,8 +57,8 @@ static struct str access_key(struct call *call)
 }
 
 /* Those that the rule is about; NULL where there is none. */
-static bool *members_of(struct call *call, const struct fault_rule *rule,
-			const struct fault_subject *subjects, size_t n)
+static bool *subjects_under_rule(struct call *call, const struct fault_rule *rule,
+				 const struct fault_subject *subjects, size_t n)
 {
 	const struct fault_effect *effect = &rule->effect;
 	const struct fault_operations *operations = &rule->match.operations;
@@ -72,7 +72,7 @@ static bool *members_of(struct call *call, const struct fault_rule *rule,
 			continue;
 		for (size_t k = 0; k < effect->member_count; k++)
 			is_chosen = is_chosen || effect->members[k] == i;
-		if (!is_chosen || !matches(&rule->match, &subjects[i], call->arena))
+		if (!is_chosen || !subject_matches(&rule->match, &subjects[i], call->arena))
 			continue;
 		members = members ? members : ARENA_ARRAY(call->arena, bool, n);
 		members[i] = true;
@@ -201,16 +201,17 @@ enum fault_delivery fault_judge_delivery(struct fault_set *set, struct str table
 }
 
 /* Whether the rule acts on this request; counts it. */
-static bool judge_rule(struct call *call, struct fault_rule *rule,
-		       const struct fault_subject *subjects, size_t n, bool **members)
+static bool judge_fault_rule(struct call *call, struct fault_rule *rule,
+			     const struct fault_subject *subjects, size_t n, bool **members)
 {
 	size_t first = 0;
 
 	if (!fault_operations_have(&rule->match.requests, call->faults->operation))
 		return false;
-	if (str_is_set(rule->match.access_key) && !str_eq(rule->match.access_key, access_key(call)))
+	if (str_is_set(rule->match.access_key) &&
+	    !str_eq(rule->match.access_key, access_key_of_call(call)))
 		return false;
-	*members = members_of(call, rule, subjects, n);
+	*members = subjects_under_rule(call, rule, subjects, n);
 	if (!*members)
 		return false;
 	while (!(*members)[first])
@@ -233,8 +234,8 @@ static void stay(struct call *call)
 }
 
 /* What the next hook decides, or decided when the handler ran before. */
-static const struct fault_decision *decide(struct call *call, const struct fault_subject *subjects,
-					   size_t n)
+static const struct fault_decision *decide_fault(struct call *call,
+						 const struct fault_subject *subjects, size_t n)
 {
 	struct fault_call *own = call->faults;
 
@@ -244,7 +245,7 @@ static const struct fault_decision *decide(struct call *call, const struct fault
 	for (size_t i = 0; i < own->set->n && !decision.rule; i++) {
 		struct fault_rule *rule = &own->set->rules[i];
 
-		if (judge_rule(call, rule, subjects, n, &decision.members))
+		if (judge_fault_rule(call, rule, subjects, n, &decision.members))
 			decision.rule = rule;
 		if (decision.members)
 			stay(call);
@@ -255,9 +256,9 @@ static const struct fault_decision *decide(struct call *call, const struct fault
 	return &own->decisions[own->at++];
 }
 
-static enum code cancel(struct call *call, const struct fault_effect *effect,
-			const struct fault_decision *decision, const struct fault_about *about,
-			size_t n, struct err *err)
+static enum code cancel_by_fault(struct call *call, const struct fault_effect *effect,
+				 const struct fault_decision *decision,
+				 const struct fault_about *about, size_t n, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
 
@@ -269,8 +270,8 @@ static enum code cancel(struct call *call, const struct fault_effect *effect,
 	return write_canceled(reasons, n, err);
 }
 
-static void leave_out(struct call *call, const struct fault_effect *effect,
-		      const struct fault_decision *decision, size_t n)
+static void leave_out_by_fault(struct call *call, const struct fault_effect *effect,
+			       const struct fault_decision *decision, size_t n)
 {
 	bool *left = ARENA_ARRAY(call->arena, bool, n);
 	uint64_t room = effect->n ? effect->n : n;
@@ -286,7 +287,7 @@ static void leave_out(struct call *call, const struct fault_effect *effect,
 static enum code act(struct call *call, const struct fault_subject *subjects, size_t n,
 		     bool is_write, const struct fault_rule **rule, struct err *err)
 {
-	const struct fault_decision *decision = decide(call, subjects, n);
+	const struct fault_decision *decision = decide_fault(call, subjects, n);
 	size_t first = 0;
 
 	*rule = decision->rule;
@@ -309,7 +310,7 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 	if (effect->kind == FAULT_ERROR)
 		return fault_effect_error(effect, &about, err);
 	if (effect->kind == FAULT_CANCEL)
-		return cancel(call, effect, decision, &about, n, err);
+		return cancel_by_fault(call, effect, decision, &about, n, err);
 	if (effect->kind == FAULT_CLOSE && !effect->is_after)
 		return err_default(err, ERR_THROTTLING); /* nobody reads it */
 	if (effect->kind == FAULT_HOLD) {
@@ -317,7 +318,7 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 		return err_default(err, ERR_SERVICE_UNAVAILABLE); /* nobody reads it */
 	}
 	if (effect->kind == FAULT_UNPROCESSED)
-		leave_out(call, effect, decision, n);
+		leave_out_by_fault(call, effect, decision, n);
 	return OK;
 }
 
@@ -356,7 +357,7 @@ enum code fault_judge_put(struct fault_set *set, struct arena *arena, const stru
 		bool is_about = rule->effect.kind == FAULT_ERROR &&
 				!str_is_set(rule->match.access_key) &&
 				fault_operations_have(&rule->match.operations, OP_PutItem) &&
-				matches(&rule->match, &subject, arena);
+				subject_matches(&rule->match, &subject, arena);
 
 		if (is_about && count_match(rule, key, &key_count))
 			return fault_effect_error(&rule->effect, &about, err);

@@ -18,7 +18,7 @@ struct search {
 	struct str row_key;   /* of it */
 };
 
-static struct value number_of(struct arena *arena, struct str text)
+static struct value number_value_of(struct arena *arena, struct str text)
 {
 	char *bytes = arena_bytes(arena, NUMBER_MAX);
 	struct err err = err_in(arena);
@@ -32,7 +32,7 @@ static struct value number_of(struct arena *arena, struct str text)
 static struct value number_near(struct arena *arena, const struct value *first, bool is_reverse,
 				unsigned i)
 {
-	struct value step = number_of(arena, str_printf(arena, "1e-%u", i));
+	struct value step = number_value_of(arena, str_printf(arena, "1e-%u", i));
 	char *bytes = arena_bytes(arena, NUMBER_MAX);
 	struct err err = err_in(arena);
 	size_t n = 0;
@@ -59,9 +59,9 @@ static struct value end_of(struct arena *arena, enum type type, bool is_greatest
 	struct buf buf = buf_in(arena);
 
 	if (type == TYPE_N)
-		return number_of(arena,
-				 is_greatest ? STR("9.9999999999999999999999999999999999999e125")
-					     : STR("-9.9999999999999999999999999999999999999e125"));
+		return number_value_of(
+			arena, is_greatest ? STR("9.9999999999999999999999999999999999999e125")
+					   : STR("-9.9999999999999999999999999999999999999e125"));
 	for (size_t n = 0; is_greatest && n < SORT_KEY_SIZE_MAX; n = buf_str(&buf).n) {
 		if (type == TYPE_S)
 			buf_add_lit(&buf, LARGEST_CHARACTER);
@@ -96,7 +96,7 @@ static struct value hash_candidate(const struct search *search, struct arena *ar
 	struct str text = str_printf(arena, "%u", i);
 
 	(void)search;
-	return attribute->type == TYPE_N ? number_of(arena, text)
+	return attribute->type == TYPE_N ? number_value_of(arena, text)
 					 : value_of_str(attribute->type, text);
 }
 
@@ -116,7 +116,7 @@ static struct value with(const struct search *search, struct arena *arena,
 
 /* Whether it is behind the start and before the first row, and a start key that the page's next one
  * may have. */
-static bool is_between(const struct search *search, const struct value *key)
+static bool is_before_first_row(const struct search *search, const struct value *key)
 {
 	const struct read_page *page = search->page;
 	struct err err = err_in(search->arena);
@@ -144,7 +144,7 @@ static bool try_attribute(const struct search *search, struct arena *arena,
 		struct value key = with(search, search->arena, attribute,
 					make(search, search->arena, attribute, i));
 
-		if (is_between(search, &key)) {
+		if (is_before_first_row(search, &key)) {
 			*out = with(search, arena, attribute, make(search, arena, attribute, i));
 			return true;
 		}

@@ -31,7 +31,7 @@ static bool read_text(struct reader *reader, const struct json *json, struct str
 	return json_type(json) == JSON_STRING && out->n > 0;
 }
 
-static bool read_count(const struct json *json, int64_t least, int64_t most, uint64_t *out)
+static bool read_rule_count(const struct json *json, int64_t least, int64_t most, uint64_t *out)
 {
 	int64_t n = -1;
 	bool is_good =
@@ -89,7 +89,7 @@ static bool read_access_key(struct reader *reader, const struct json *json)
 	return read_text(reader, json, &reader->rule->match.access_key);
 }
 
-static bool read_attribute(struct reader *reader, const struct json *json, struct value *out)
+static bool read_rule_attribute(struct reader *reader, const struct json *json, struct value *out)
 {
 	struct err value_err = err_in(reader->arena), err = err_in(reader->arena);
 	struct walk walk = {.arena = reader->arena,
@@ -102,7 +102,7 @@ static bool read_attribute(struct reader *reader, const struct json *json, struc
 	       shape_read_attribute(&walk, json, out) == OK && value_err.code == OK;
 }
 
-static bool read_number(struct reader *reader, double number, struct value *out)
+static bool read_rule_number(struct reader *reader, double number, struct value *out)
 {
 	char *bytes = arena_bytes(reader->arena, NUMBER_MAX);
 	struct err err = err_in(reader->arena);
@@ -129,8 +129,8 @@ static bool read_key(struct reader *reader, const struct json *json)
 		return match->key.n > 0 && match->key.n <= PARTITION_KEY_SIZE_MAX;
 	}
 	if (json_type(json) == JSON_NUMBER)
-		return read_number(reader, json_number(json), &match->key);
-	return !prefix && read_attribute(reader, json, &match->key) &&
+		return read_rule_number(reader, json_number(json), &match->key);
+	return !prefix && read_rule_attribute(reader, json, &match->key) &&
 	       type_is_scalar_key((enum type)match->key.type) && match->key.n > 0 &&
 	       match->key.n <= PARTITION_KEY_SIZE_MAX;
 }
@@ -156,7 +156,7 @@ static bool read_values(struct reader *reader, const struct json *json)
 static bool read_when(struct reader *reader, const struct json *json, enum fault_when when)
 {
 	reader->rule->fire.when = when;
-	return read_count(json, 1, INT64_MAX, &reader->rule->fire.n);
+	return read_rule_count(json, 1, INT64_MAX, &reader->rule->fire.n);
 }
 
 static bool read_nth(struct reader *reader, const struct json *json)
@@ -187,7 +187,7 @@ static bool read_probability(struct reader *reader, const struct json *json)
 static bool read_seed(struct reader *reader, const struct json *json)
 {
 	reader->has_seed = true;
-	return read_count(json, 0, INT64_MAX, &reader->rule->fire.seed);
+	return read_rule_count(json, 0, INT64_MAX, &reader->rule->fire.seed);
 }
 
 static bool read_per(struct reader *reader, const struct json *json)
@@ -324,7 +324,7 @@ static bool find_reason(struct str name, enum code *out)
 	return false;
 }
 
-static bool read_members(struct reader *reader, const struct json *json)
+static bool read_nested_members(struct reader *reader, const struct json *json)
 {
 	struct fault_effect *effect = &reader->rule->effect;
 	size_t n = json_type(json) == JSON_ARRAY ? json_count(json) : 0;
@@ -333,7 +333,7 @@ static bool read_members(struct reader *reader, const struct json *json)
 	if (n == 0 || n > MEMBERS_MAX)
 		return false;
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
-		if (!read_count(child, 0, MEMBERS_MAX - 1, &members[effect->member_count++]))
+		if (!read_rule_count(child, 0, MEMBERS_MAX - 1, &members[effect->member_count++]))
 			return false;
 	}
 	effect->members = members;
@@ -355,7 +355,7 @@ static bool read_cancel(struct reader *reader, const struct json *json)
 		bool is_good = false;
 
 		if (str_eq(member, STR("members")))
-			is_good = read_members(reader, child);
+			is_good = read_nested_members(reader, child);
 		else if (str_eq(member, STR("reason")))
 			is_good = read_text(reader, child, &reason);
 		else if (str_eq(member, STR("message")))
@@ -376,13 +376,13 @@ static bool read_unprocessed(struct reader *reader, const struct json *json)
 	effect->kind = FAULT_UNPROCESSED;
 	if (json_type(json) == JSON_STRING)
 		return str_eq(json_string(reader->arena, json), STR("matching"));
-	return read_count(json, 1, MEMBERS_MAX, &effect->n);
+	return read_rule_count(json, 1, MEMBERS_MAX, &effect->n);
 }
 
 static bool read_page_rows(struct reader *reader, const struct json *json)
 {
 	reader->rule->effect.kind = FAULT_PAGE;
-	return read_count(json, 0, INT64_MAX, &reader->rule->effect.n);
+	return read_rule_count(json, 0, INT64_MAX, &reader->rule->effect.n);
 }
 
 static bool read_close(struct reader *reader, const struct json *json)
@@ -408,7 +408,7 @@ static bool read_deliver(struct reader *reader, const struct json *json)
 static bool read_hold(struct reader *reader, const struct json *json)
 {
 	reader->rule->effect.kind = FAULT_HOLD;
-	return read_count(json, 1, LATENCY_MAX_MS, &reader->rule->effect.n);
+	return read_rule_count(json, 1, LATENCY_MAX_MS, &reader->rule->effect.n);
 }
 
 static bool read_crc(struct reader *reader, const struct json *json)
@@ -427,8 +427,8 @@ static bool read_trickle(struct reader *reader, const struct json *json)
 	uint64_t n = 0, pause = 0;
 
 	reader->rule->effect.kind = FAULT_TRICKLE;
-	if (!ms || json_count(json) != 2 || !read_count(bytes, 1, PIECE_MAX, &n) ||
-	    !read_count(ms, 1, PIECE_MAX, &pause))
+	if (!ms || json_count(json) != 2 || !read_rule_count(bytes, 1, PIECE_MAX, &n) ||
+	    !read_rule_count(ms, 1, PIECE_MAX, &pause))
 		return false;
 	reader->rule->effect.piece_bytes = (uint32_t)n;
 	reader->rule->effect.piece_ms = (uint32_t)pause;
@@ -503,7 +503,7 @@ static const struct member_reader {
 
 #define MEMBERS (sizeof(members) / sizeof(members[0]))
 
-static struct str list_members(struct arena *arena, bool of_effects)
+static struct str list_rule_members(struct arena *arena, bool of_effects)
 {
 	struct buf buf = buf_in(arena);
 
@@ -525,7 +525,7 @@ static const struct member_reader *find_member(struct str name)
 	return NULL;
 }
 
-static enum code read_member(struct reader *reader, const struct json *json, uint32_t *seen)
+static enum code read_rule_member(struct reader *reader, const struct json *json, uint32_t *seen)
 {
 	struct str name = json_name(reader->arena, json);
 	const struct member_reader *member = find_member(name);
@@ -533,7 +533,7 @@ static enum code read_member(struct reader *reader, const struct json *json, uin
 
 	if (!member)
 		return err_set(err, MSG_FAULT_UNKNOWN, reader->number, STR_ARG(name),
-			       STR_ARG(list_members(err->arena, false)));
+			       STR_ARG(list_rule_members(err->arena, false)));
 	if (*seen >> (member - members) & 1)
 		return err_set(err, MSG_FAULT_TWICE, reader->number, member->name);
 	*seen |= 1u << (member - members);
@@ -574,7 +574,7 @@ static enum code parse_condition(struct reader *reader)
 		struct expr_value *value = &env.values[env.value_count++];
 
 		value->placeholder = json_name(reader->arena, child);
-		if (!read_attribute(reader, child, &value->value))
+		if (!read_rule_attribute(reader, child, &value->value))
 			return err_set(reader->err, MSG_FAULT_MEMBER, reader->number, "values",
 				       FAULT_WANTS_VALUES);
 	}
@@ -588,7 +588,7 @@ static enum code parse_condition(struct reader *reader)
 }
 
 /* What stands alone. */
-static enum code check_whole(struct reader *reader)
+static enum code check_whole_rule(struct reader *reader)
 {
 	struct fault_rule *rule = reader->rule;
 	bool has_latency = rule->effect.latency.spread != FAULT_NO_LATENCY;
@@ -598,7 +598,7 @@ static enum code check_whole(struct reader *reader)
 
 	if (!reader->effect && !has_latency)
 		return err_set(err, MSG_FAULT_NO_EFFECT, reader->number,
-			       STR_ARG(list_members(err->arena, true)));
+			       STR_ARG(list_rule_members(err->arena, true)));
 	if (!reader->effect)
 		rule->effect.kind = FAULT_LATENCY;
 	if (rule->effect.kind == FAULT_ERROR && check_error(reader) != OK)
@@ -639,7 +639,7 @@ static enum code check_deliver(struct reader *reader)
  * Leaves of the operations those that have all that the rule is about, and of the requests that do
  * their work those that the effect is about; none: it can never match.
  */
-static enum code narrow(struct reader *reader)
+static enum code narrow_rule(struct reader *reader)
 {
 	struct fault_rule *rule = reader->rule;
 	const struct {
@@ -715,14 +715,14 @@ static enum code fill_rule(struct reader *reader, const struct fault_set *set,
 	enum code code;
 
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
-		code = read_member(reader, child, &seen);
+		code = read_rule_member(reader, child, &seen);
 		if (code != OK)
 			return code;
 	}
-	code = check_whole(reader);
+	code = check_whole_rule(reader);
 	if (code != OK)
 		return code;
-	code = narrow(reader);
+	code = narrow_rule(reader);
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < set->n; i++) {
@@ -814,7 +814,7 @@ static void write_number(struct json_out *out, const struct json *json)
 }
 
 /* As deep as json_parse lets it be. */
-static void write_json(struct json_out *out, struct arena *arena, const struct json *json)
+static void write_rule_json(struct json_out *out, struct arena *arena, const struct json *json)
 {
 	switch (json_type(json)) {
 	case JSON_NULL:
@@ -832,14 +832,14 @@ static void write_json(struct json_out *out, struct arena *arena, const struct j
 	case JSON_ARRAY:
 		json_out_open(out, '[');
 		for (const struct json *child = json_first(json); child; child = json_next(child))
-			write_json(out, arena, child);
+			write_rule_json(out, arena, child);
 		json_out_close(out, ']');
 		break;
 	case JSON_OBJECT:
 		json_out_open(out, '{');
 		for (const struct json *child = json_first(json); child; child = json_next(child)) {
 			json_out_name(out, json_name(arena, child));
-			write_json(out, arena, child);
+			write_rule_json(out, arena, child);
 		}
 		json_out_close(out, '}');
 		break;
@@ -856,7 +856,7 @@ void fault_set_write(const struct fault_set *set, struct json_out *out)
 		for (const struct json *child = json_first(rule->text); child;
 		     child = json_next(child)) {
 			json_out_name(out, json_name(out->buf.arena, child));
-			write_json(out, out->buf.arena, child);
+			write_rule_json(out, out->buf.arena, child);
 		}
 		json_out_field_integer(out, "matched", (int64_t)atomic_load(&rule->matched));
 		json_out_field_integer(out, "fired", (int64_t)atomic_load(&rule->fired));

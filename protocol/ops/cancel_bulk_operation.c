@@ -7,7 +7,7 @@ struct canceling {
 	struct str arn;
 };
 
-static enum code cancel(struct job_txn *txn, void *context, struct err *err)
+static enum code cancel_bulk_job(struct job_txn *txn, void *context, struct err *err)
 {
 	struct canceling *canceling = context;
 	struct transfer_progress progress;
@@ -34,7 +34,7 @@ enum code op_cancel_bulk_operation(struct call *call,
 
 	if (code != OK)
 		return code;
-	code = job_write(call->service->catalog, call->ns, cancel, &canceling, err);
+	code = job_write(call->service->catalog, call->ns, cancel_bulk_job, &canceling, err);
 	if (code != OK)
 		return code;
 	json_out_open(&call->out, '{');

@@ -21,8 +21,8 @@ static enum code apply(struct job_txn *txn, void *context, struct err *err)
 
 /* AWS: DDB-BACKUP-001, 002: a table that is being created is not found, and for some seconds its
  * backups are being enabled. */
-static enum code find_table(struct call *call, struct str name, struct table **table,
-			    struct err *err)
+static enum code find_table_to_back_up(struct call *call, struct str name, struct table **table,
+				       struct err *err)
 {
 	enum code code = timing_table(call, name, TIMING_BY_BACKUPS, table, err);
 
@@ -44,7 +44,7 @@ enum code op_create_backup(struct call *call, const struct create_backup_input *
 	struct catalog *catalog = call->service->catalog;
 	struct table *table;
 	uint64_t items, bytes;
-	enum code code = find_table(call, input->table_name, &table, err);
+	enum code code = find_table_to_back_up(call, input->table_name, &table, err);
 
 	if (code != OK)
 		return code;

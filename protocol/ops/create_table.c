@@ -6,8 +6,8 @@
 #include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/timing.h"
 
-static enum code add_policy(struct call *call, struct str document, struct table *table,
-			    struct err *err)
+static enum code add_policy_to_new_table(struct call *call, struct str document,
+					 struct table *table, struct err *err)
 {
 	struct str text;
 	enum code code = policy_rules_document(
@@ -52,7 +52,7 @@ static enum code fill_table(struct call *call, const struct create_table_input *
 	if (code != OK)
 		return code;
 	if (str_is_set(input->resource_policy))
-		code = add_policy(call, input->resource_policy, table, err);
+		code = add_policy_to_new_table(call, input->resource_policy, table, err);
 	if (code != OK)
 		return code;
 	return throughput_rules_limits(NULL, table, err);

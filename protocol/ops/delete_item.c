@@ -7,8 +7,8 @@
 #include "protocol/single_write.h"
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct delete_item_input *input,
-		       struct expressions *out, struct err *err)
+static enum code parse_delete_item(struct call *call, const struct delete_item_input *input,
+				   struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.condition = input->condition_expression,
@@ -50,7 +50,7 @@ enum code op_delete_item(struct call *call, const struct delete_item_input *inpu
 					 RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,
 	};
 	struct expressions expressions = {0};
-	enum code code = parse(call, input, &expressions, err);
+	enum code code = parse_delete_item(call, input, &expressions, err);
 
 	if (code != OK)
 		return code;

@@ -6,7 +6,7 @@
 
 #define LIMIT_MAX 100 /* shards per page, also by default. AWS: API Reference, DescribeStream */
 
-static enum code check(const struct describe_stream_input *input, struct err *err)
+static enum code check_describe_stream(const struct describe_stream_input *input, struct err *err)
 {
 	if (input->limit.is_set && input->limit.value > LIMIT_MAX)
 		return err_set(err, MSG_STREAM_SHARD_LIMIT, LIMIT_MAX);
@@ -22,9 +22,9 @@ static enum code check(const struct describe_stream_input *input, struct err *er
 
 /* AWS: shards start behind ExclusiveStartShardId in the order of their names, also where it is the
  * name of none. */
-static enum code read_shards(struct call *call, const struct describe_stream_input *input,
-			     const struct table *table, const struct stream *stream,
-			     struct stream_shard_page *page, struct err *err)
+static enum code read_shards_page(struct call *call, const struct describe_stream_input *input,
+				  const struct table *table, const struct stream *stream,
+				  struct stream_shard_page *page, struct err *err)
 {
 	uint64_t parent =
 		input->shard_filter ? streams_shard_stamp(input->shard_filter->shard_id) : 0;
@@ -96,7 +96,7 @@ enum code op_describe_stream(struct call *call, const struct describe_stream_inp
 	struct stream_shard_page page;
 	struct json_out *out = &call->out;
 	struct table *table;
-	enum code code = check(input, err);
+	enum code code = check_describe_stream(input, err);
 
 	if (code != OK)
 		return code;
@@ -106,7 +106,7 @@ enum code op_describe_stream(struct call *call, const struct describe_stream_inp
 	code = streams_find(call, input->stream_arn, &table, &stream, err);
 	if (code != OK)
 		return code;
-	code = read_shards(call, input, table, stream, &page, err);
+	code = read_shards_page(call, input, table, stream, &page, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');

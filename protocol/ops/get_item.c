@@ -6,8 +6,8 @@
 #include "protocol/table_gates.h"
 #include "protocol/work/work.h"
 
-static enum code parse(struct call *call, const struct get_item_input *input,
-		       struct expressions *out, struct err *err)
+static enum code parse_get_item(struct call *call, const struct get_item_input *input,
+				struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
@@ -41,7 +41,7 @@ enum code op_get_item(struct call *call, const struct get_item_input *input, str
 					.expressions = &expressions,
 					.read = &read};
 	struct work work = {.call = call, .kind = WORK_OF_ITEM, .reads = &read, .n = 1};
-	enum code code = parse(call, input, &expressions, err);
+	enum code code = parse_get_item(call, input, &expressions, err);
 
 	if (code != OK)
 		return code;

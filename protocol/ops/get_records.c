@@ -21,8 +21,8 @@ static void write_records(struct call *call, const struct stream_cursor *cursor,
 	json_out_close(&call->out, ']');
 }
 
-static enum code check(const struct call *call, const struct get_records_input *input,
-		       struct streams_iterator *iterator, struct err *err)
+static enum code check_get_records(const struct call *call, const struct get_records_input *input,
+				   struct streams_iterator *iterator, struct err *err)
 {
 	if (input->limit.is_set && input->limit.value > LIMIT_MAX)
 		return err_set(err, MSG_STREAM_RECORD_LIMIT, LIMIT_MAX);
@@ -45,7 +45,7 @@ enum code op_get_records(struct call *call, const struct get_records_input *inpu
 	cursor.now_ms = call->now_ms;
 	if (code != OK)
 		return code;
-	code = check(call, input, &iterator, err);
+	code = check_get_records(call, input, &iterator, err);
 	if (code != OK)
 		return code;
 	code = streams_find(call, iterator.arn, &table, &cursor.stream, err);

@@ -12,8 +12,9 @@ static const enum stream_start starts[] = {
 };
 
 /* Each type has the parameters that it needs and no other. */
-static enum code check(const struct call *call, const struct get_shard_iterator_input *input,
-		       uint64_t *sequence, struct err *err)
+static enum code check_get_shard_iterator(const struct call *call,
+					  const struct get_shard_iterator_input *input,
+					  uint64_t *sequence, struct err *err)
 {
 	enum stream_start start = starts[input->shard_iterator_type];
 	bool wants_sequence =
@@ -49,7 +50,7 @@ enum code op_get_shard_iterator(struct call *call, const struct get_shard_iterat
 	cursor.now_ms = call->now_ms;
 	if (code != OK)
 		return code;
-	code = check(call, input, &sequence, err);
+	code = check_get_shard_iterator(call, input, &sequence, err);
 	if (code != OK)
 		return code;
 	code = streams_find(call, input->stream_arn, &table, &cursor.stream, err);

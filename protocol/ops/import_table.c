@@ -11,8 +11,8 @@ static const char *const members[] = {"S3BucketSource",          "InputFormat",
  * AWS: recorded, DDB-IMPORT-017 to 019. While an import is in progress its token finds it. Then the
  * table that is there comes first; and when that is gone, the token finds the import again.
  */
-static enum code begin(struct call *call, const struct transfer_start *start, struct job *job,
-		       struct err *err)
+static enum code begin_import_once(struct call *call, const struct transfer_start *start,
+				   struct job *job, struct err *err)
 {
 	struct table *existing;
 	bool is_found = false;
@@ -58,7 +58,7 @@ enum code op_import_table(struct call *call, const struct import_table_input *in
 		start.body.active_ms = call->now_ms + timing_lasts(call, TIMING_IMPORT) -
 				       timing_lasts(call, TIMING_IMPORT_ACTIVE);
 	}
-	code = begin(call, &start, &job, err);
+	code = begin_import_once(call, &start, &job, err);
 	if (code != OK)
 		return code;
 	return transfer_show(call, TRANSFER_IMPORT, &job, err);

@@ -17,8 +17,8 @@ struct listing {
 
 /* AWS: DDB-BACKUP-014: USER is the default; times are from the lower bound on, to before the upper
  * one. */
-static bool is_wanted(const struct listing *listing, const struct job *job,
-		      const struct backup *backup)
+static bool is_backup_wanted(const struct listing *listing, const struct job *job,
+			     const struct backup *backup)
 {
 	const struct list_backups_input *input = listing->input;
 	int type = input->backup_type ? input->backup_type : BACKUP_TYPE_FILTER_USER;
@@ -41,7 +41,7 @@ static enum code list_one(struct listing *listing, const struct job *job, struct
 	struct table *table;
 	enum code code = backup_of(call->arena, job, &backup, err);
 
-	if (code != OK || !is_wanted(listing, job, &backup))
+	if (code != OK || !is_backup_wanted(listing, job, &backup))
 		return code;
 	listing->has_more = listing->left == 0;
 	if (listing->has_more)
@@ -66,7 +66,7 @@ static enum code read_page(struct job_txn *txn, void *context, struct err *err)
 	return job_list(txn, BACKUP_KIND, context, err);
 }
 
-static enum code list(struct listing *listing, struct str after, struct err *err)
+static enum code list_backups_after(struct listing *listing, struct str after, struct err *err)
 {
 	struct job_page page = {.after = after, .limit = PAGE_ROWS, .is_more = true};
 	enum code code = OK;
@@ -110,7 +110,7 @@ enum code op_list_backups(struct call *call, const struct list_backups_input *in
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("BackupSummaries"));
 	json_out_open(&call->out, '[');
-	code = list(&listing, start.id, err);
+	code = list_backups_after(&listing, start.id, err);
 	json_out_close(&call->out, ']');
 	if (listing.has_more)
 		json_out_field_string(&call->out, "LastEvaluatedBackupArn",

@@ -21,8 +21,8 @@ static bool begins_there(const struct call *call, struct str arn, bool *are_behi
 }
 
 /* Some streams that can be read, from behind `after` on. */
-static enum code collect(struct call *call, struct marks *marks, size_t limit,
-			 struct listed *listed, struct err *err)
+static enum code collect_streams(struct call *call, struct marks *marks, size_t limit,
+				 struct listed *listed, struct err *err)
 {
 	enum code code = OK;
 
@@ -41,8 +41,8 @@ static enum code collect(struct call *call, struct marks *marks, size_t limit,
 	return code;
 }
 
-static enum code list(struct call *call, const struct list_streams_input *input, size_t limit,
-		      struct listed *listed, struct err *err)
+static enum code list_streams_page(struct call *call, const struct list_streams_input *input,
+				   size_t limit, struct listed *listed, struct err *err)
 {
 	struct str space = catalog_key(call->arena, call->service->catalog, call->ns, STR("")),
 		   from = input->exclusive_start_stream_arn, name, label;
@@ -59,7 +59,7 @@ static enum code list(struct call *call, const struct list_streams_input *input,
 		marks.after = table_rows_last_stream(call->arena, space, name, label);
 	else
 		marks.is_more = are_behind;
-	return collect(call, &marks, limit, listed, err);
+	return collect_streams(call, &marks, limit, listed, err);
 }
 
 enum code op_list_streams(struct call *call, const struct list_streams_input *input,
@@ -76,7 +76,7 @@ enum code op_list_streams(struct call *call, const struct list_streams_input *in
 		code = streams_check_arn(input->exclusive_start_stream_arn, err);
 	if (code != OK)
 		return code;
-	code = list(call, input, limit, &listed, err);
+	code = list_streams_page(call, input, limit, &listed, err);
 	if (code != OK)
 		return code;
 	json_out_open(out, '{');

@@ -9,8 +9,8 @@
 #include "protocol/work/work.h"
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct query_input *input, struct expressions *out,
-		       struct err *err)
+static enum code parse_query(struct call *call, const struct query_input *input,
+			     struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
@@ -64,7 +64,7 @@ enum code op_query(struct call *call, const struct query_input *input, struct er
 {
 	struct expressions expressions = {0};
 	struct key_condition keys;
-	enum code code = parse(call, input, &expressions, err);
+	enum code code = parse_query(call, input, &expressions, err);
 	struct read_page page = {
 		.keys = &keys,
 		.filter = expressions.filter,

@@ -8,8 +8,8 @@
 #include "protocol/wire/messages.h"
 
 /* AWS: DDB-TABLE-100, 272: the request alone, then recovery, then the time, then the target. */
-static enum code check_request(const struct restore_table_to_point_in_time_input *input,
-			       struct err *err)
+static enum code check_restore_request(const struct restore_table_to_point_in_time_input *input,
+				       struct err *err)
 {
 	bool is_latest =
 		input->use_latest_restorable_time.is_set && input->use_latest_restorable_time.value;
@@ -25,9 +25,9 @@ static enum code check_request(const struct restore_table_to_point_in_time_input
 }
 
 /* The namespace and the name of the source. */
-static enum code read_source(struct call *call,
-			     const struct restore_table_to_point_in_time_input *input,
-			     struct ns *ns, struct str *name, struct err *err)
+static enum code read_restore_source(struct call *call,
+				     const struct restore_table_to_point_in_time_input *input,
+				     struct ns *ns, struct str *name, struct err *err)
 {
 	struct str named;
 
@@ -54,7 +54,7 @@ static enum code read_source(struct call *call,
 	return OK;
 }
 
-static struct str iso(struct call *call, int64_t ms)
+static struct str iso_of_call_time(struct call *call, int64_t ms)
 {
 	time_t seconds = (time_t)(ms / 1000);
 	char text[40];
@@ -67,9 +67,9 @@ static struct str iso(struct call *call, int64_t ms)
 
 /* The moment. AWS: while the window is shorter than five minutes, UseLatestRestorableTime is the
  * time when recovery was enabled (DDB-TABLE-086). */
-static enum code read_time(struct call *call, const struct table *source,
-			   const struct restore_table_to_point_in_time_input *input, int64_t *at_ms,
-			   struct err *err)
+static enum code read_restore_time(struct call *call, const struct table *source,
+				   const struct restore_table_to_point_in_time_input *input,
+				   int64_t *at_ms, struct err *err)
 {
 	int64_t earliest_ms, latest_ms, since_ms = source->log.since_ms;
 
@@ -77,14 +77,15 @@ static enum code read_time(struct call *call, const struct table *source,
 	int64_t asked_ms =
 		input->restore_date_time.is_set ? input->restore_date_time.value : latest_ms;
 	if (asked_ms < earliest_ms || asked_ms / 1000 * 1000 > latest_ms)
-		return err_set(err, MSG_RESTORE_TIME, STR_ARG(iso(call, asked_ms)),
-			       STR_ARG(iso(call, earliest_ms)), STR_ARG(iso(call, latest_ms)));
+		return err_set(err, MSG_RESTORE_TIME, STR_ARG(iso_of_call_time(call, asked_ms)),
+			       STR_ARG(iso_of_call_time(call, earliest_ms)),
+			       STR_ARG(iso_of_call_time(call, latest_ms)));
 	*at_ms = asked_ms < since_ms ? since_ms : asked_ms; /* the rest of its second */
 	return OK;
 }
 
-static enum code find_source(struct call *call, struct ns ns, struct str name,
-			     struct table **source, struct err *err)
+static enum code find_restore_source(struct call *call, struct ns ns, struct str name,
+				     struct table **source, struct err *err)
 {
 	enum code code = call_refresh(call, err);
 
@@ -113,19 +114,19 @@ op_restore_table_to_point_in_time(struct call *call,
 	struct restore restore = {.backup = STR_ABSENT, .key = STR_ABSENT};
 	struct table *source, *table;
 	struct ns ns;
-	enum code code = check_request(input, err);
+	enum code code = check_restore_request(input, err);
 
 	if (code != OK)
 		return code;
-	code = read_source(call, input, &ns, &restore.source, err);
+	code = read_restore_source(call, input, &ns, &restore.source, err);
 	if (code != OK)
 		return code;
-	code = find_source(call, ns, restore.source, &source, err);
+	code = find_restore_source(call, ns, restore.source, &source, err);
 	if (code != OK)
 		return code;
 	if (!recovery_is_on(source))
 		return err_set(err, MSG_RESTORE_OFF, STR_ARG(restore.source));
-	code = read_time(call, source, input, &restore.at_ms, err);
+	code = read_restore_time(call, source, input, &restore.at_ms, err);
 	if (code != OK)
 		return code;
 	code = restore_rules_target(call, input->target_table_name, err);

@@ -8,8 +8,8 @@
 #include "protocol/work/work.h"
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct scan_input *input, struct expressions *out,
-		       struct err *err)
+static enum code parse_scan(struct call *call, const struct scan_input *input,
+			    struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
@@ -71,7 +71,7 @@ static enum code check_newer(struct call *call, const struct scan_input *input,
 enum code op_scan(struct call *call, const struct scan_input *input, struct err *err)
 {
 	struct expressions expressions = {0};
-	enum code code = parse(call, input, &expressions, err);
+	enum code code = parse_scan(call, input, &expressions, err);
 	struct read_page page = {
 		.filter = expressions.filter,
 		.projection = expressions.projection,

@@ -25,8 +25,8 @@ struct members {
 	unsigned count;
 };
 
-static void check_member(struct members *members, const char *name, const char *what, size_t value,
-			 size_t min, size_t max)
+static void check_search_member(struct members *members, const char *name, const char *what,
+				size_t value, size_t min, size_t max)
 {
 	bool is_less = value < min;
 
@@ -64,19 +64,19 @@ static enum code check_capacity(struct str wanted, struct err *err)
 
 /* Checks the members alone, in AWS's order. serde.h has checked their types, and that the required
  * ones are there. */
-static enum code check_members(const struct search_vectors_input *input, struct err *err)
+static enum code check_search_members(const struct search_vectors_input *input, struct err *err)
 {
 	struct members members = {.list = buf_in(err->arena)};
 
-	check_member(&members, "TableName", "length", input->table_name.n, 1, SIZE_MAX);
+	check_search_member(&members, "TableName", "length", input->table_name.n, 1, SIZE_MAX);
 	if (members.count)
 		return refuse_members(&members, err);
-	check_member(&members, "IndexName", "length", input->index_name.n, NAME_MIN,
-		     NAME_MAX_LENGTH);
-	check_member(&members, "SearchVector", "length", input->search_vector.n, 1,
-		     VECTOR_DIMENSIONS_MAX);
-	check_member(&members, "TopK", "value",
-		     input->top_k.value < 1 ? 0 : (size_t)input->top_k.value, 1, SIZE_MAX);
+	check_search_member(&members, "IndexName", "length", input->index_name.n, NAME_MIN,
+			    NAME_MAX_LENGTH);
+	check_search_member(&members, "SearchVector", "length", input->search_vector.n, 1,
+			    VECTOR_DIMENSIONS_MAX);
+	check_search_member(&members, "TopK", "value",
+			    input->top_k.value < 1 ? 0 : (size_t)input->top_k.value, 1, SIZE_MAX);
 	if (members.count)
 		return refuse_members(&members, err);
 	enum code code = check_table_name(input->table_name, err);
@@ -120,8 +120,8 @@ static bool is_tiny(const struct call *call, size_t place)
 }
 
 /* AWS: the same words for any wrong element, also "NaN". */
-static enum code read_vector(const struct call *call, const struct search_vector_list *list,
-			     float *out, struct err *err)
+static enum code read_search_vector(const struct call *call, const struct search_vector_list *list,
+				    float *out, struct err *err)
 {
 	struct value *elements = ARENA_ARRAY(call->arena, struct value, list->n);
 	struct value vector = {.type = TYPE_L, .n = (uint32_t)list->n, .elements = elements};
@@ -160,7 +160,8 @@ static bool note_path(void *context, const struct path *path)
 	return true;
 }
 
-static enum code judge(struct arena *arena, const struct node *condition, struct err *err)
+static enum code judge_search_condition(struct arena *arena, const struct node *condition,
+					struct err *err)
 {
 	struct conditions conditions = {.seen = {0}};
 	size_t count = 0;
@@ -176,17 +177,17 @@ static enum code judge(struct arena *arena, const struct node *condition, struct
 }
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct search_vectors_input *input, float *query,
-		       struct expressions *out, struct err *err)
+static enum code parse_search_vectors(struct call *call, const struct search_vectors_input *input,
+				      float *query, struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.projection = input->projection_expression,
 		.search = input->search_condition_expression,
 		.names = &input->expression_attribute_names,
 		.values = input->expression_attribute_values,
-		.judge = judge,
+		.judge = judge_search_condition,
 	};
-	enum code code = read_vector(call, &input->search_vector, query, err);
+	enum code code = read_search_vector(call, &input->search_vector, query, err);
 
 	if (code != OK)
 		return code;
@@ -233,22 +234,22 @@ static enum code check_equality(const struct vector_spec *spec, const struct nod
 }
 
 /* Checks the condition against the SearchSchema; sets *hash to the value for its HASH element. */
-static enum code check_condition(const struct vector_spec *spec, const struct node *node,
-				 const struct value **hash, struct err *err)
+static enum code check_search_condition(const struct vector_spec *spec, const struct node *node,
+					const struct value **hash, struct err *err)
 {
 	if (node->kind != NODE_AND)
 		return check_equality(spec, node, hash, err);
-	enum code code = check_condition(spec, node->args[0], hash,
-					 err); /* is_equalities() saw how deep it is */
+	enum code code = check_search_condition(spec, node->args[0], hash,
+						err); /* is_equalities() saw how deep it is */
 	if (code != OK)
 		return code;
-	return check_condition(spec, node->args[1], hash, err);
+	return check_search_condition(spec, node->args[1], hash, err);
 }
 
 /* Checks the request against the table. */
-static enum code resolve(struct call *call, const struct search_vectors_input *input,
-			 const struct expressions *expressions, struct vector_search *search,
-			 struct err *err)
+static enum code resolve_search(struct call *call, const struct search_vectors_input *input,
+				const struct expressions *expressions, struct vector_search *search,
+				struct err *err)
 {
 	enum code code = call_table(call, input->table_name, ABSENT_RESOURCE, &search->table, err);
 
@@ -265,7 +266,7 @@ static enum code resolve(struct call *call, const struct search_vectors_input *i
 			       spec->dimensions);
 	search->condition = expressions->search;
 	if (search->condition)
-		code = check_condition(spec, search->condition, &search->hash, err);
+		code = check_search_condition(spec, search->condition, &search->hash, err);
 	if (code != OK)
 		return code;
 	if (search->index->keys.hash_count > 0 && !search->hash)
@@ -314,7 +315,7 @@ static enum code item_with_vector(struct call *call, const struct index *index,
 }
 
 /* The vector as AWS writes its copy: "1.0" where the item has "1". */
-static void write_vector(struct json_out *out, const struct value *list)
+static void write_hit_vector(struct json_out *out, const struct value *list)
 {
 	json_out_open(out, '{');
 	json_out_name(out, STR("L"));
@@ -331,9 +332,9 @@ static void write_vector(struct json_out *out, const struct value *list)
 	json_out_close(out, '}');
 }
 
-static enum code write_item(struct call *call, const struct index *index,
-			    const struct projection *projection, const struct vector_hit *hit,
-			    struct err *err)
+static enum code write_hit_item(struct call *call, const struct index *index,
+				const struct projection *projection, const struct vector_hit *hit,
+				struct err *err)
 {
 	struct json_out *out = &call->out;
 	struct subject subject = {call->arena, NULL, hit->image};
@@ -353,7 +354,7 @@ static enum code write_item(struct call *call, const struct index *index,
 	for (uint32_t i = 0; i < projected.n; i++) {
 		json_out_name(out, projected.members[i].name);
 		if (str_eq(projected.members[i].name, index->vector->attribute))
-			write_vector(out, &projected.members[i].value);
+			write_hit_vector(out, &projected.members[i].value);
 		else
 			json_out_value(out, &projected.members[i].value);
 	}
@@ -362,15 +363,16 @@ static enum code write_item(struct call *call, const struct index *index,
 }
 
 /* The equality that names the partition, its path first; NULL where the whole index is searched. */
-static const struct node *partition_of(const struct call *call, const struct vector_spec *spec,
-				       const struct node *node)
+static const struct node *search_partition_of(const struct call *call,
+					      const struct vector_spec *spec,
+					      const struct node *node)
 {
 	if (!node || !call->accesses)
 		return NULL;
 	if (node->kind == NODE_AND) {
-		const struct node *left = partition_of(call, spec, node->args[0]);
+		const struct node *left = search_partition_of(call, spec, node->args[0]);
 
-		return left ? left : partition_of(call, spec, node->args[1]);
+		return left ? left : search_partition_of(call, spec, node->args[1]);
 	}
 	bool is_path_first = node->args[0]->kind == NODE_PATH;
 	const struct search_element *element =
@@ -386,8 +388,9 @@ static const struct node *partition_of(const struct call *call, const struct vec
 	return turned;
 }
 
-static enum code respond(struct call *call, const struct vector_search *search,
-			 const struct projection *projection, struct str wanted, struct err *err)
+static enum code respond_search(struct call *call, const struct vector_search *search,
+				const struct projection *projection, struct str wanted,
+				struct err *err)
 {
 	struct json_out *out = &call->out;
 	enum code code = OK;
@@ -398,7 +401,7 @@ static enum code respond(struct call *call, const struct vector_search *search,
 	for (size_t i = 0; i < search->n && code == OK; i++) {
 		json_out_open(out, '{');
 		json_out_name(out, STR("Item"));
-		code = write_item(call, search->index, projection, &search->hits[i], err);
+		code = write_hit_item(call, search->index, projection, &search->hits[i], err);
 		json_out_name(out, STR("Score"));
 		json_out_double(out, (double)search->hits[i].score);
 		json_out_close(out, '}');
@@ -434,23 +437,26 @@ enum code op_search_vectors(struct call *call, const struct search_vectors_input
 		.top = (unsigned)input->top_k.value,
 	};
 	struct expressions expressions = {0};
-	enum code code = check_members(input, err);
+	enum code code = check_search_members(input, err);
 
 	if (code != OK)
 		return code;
-	code = parse(call, input, query, &expressions, err);
+	code = parse_search_vectors(call, input, query, &expressions, err);
 	if (code != OK)
 		return code;
-	code = resolve(call, input, &expressions, &search, err);
+	code = resolve_search(call, input, &expressions, &search, err);
 	if (code != OK)
 		return code;
 	struct work work = {
-		.call = call, .kind = WORK_OF_SEARCH, .search = &search,
-		.partition = partition_of(call, search.index->vector, search.condition),
+		.call = call,
+		.kind = WORK_OF_SEARCH,
+		.search = &search,
+		.partition = search_partition_of(call, search.index->vector, search.condition),
 		.projections = (const struct projection *const[]){expressions.projection},
 	};
 	code = work_do(&work, err);
 	if (code != OK)
 		return code;
-	return respond(call, &search, expressions.projection, input->return_consumed_capacity, err);
+	return respond_search(call, &search, expressions.projection,
+			      input->return_consumed_capacity, err);
 }

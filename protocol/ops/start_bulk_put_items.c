@@ -10,7 +10,7 @@ static const char *const members[] = {"InputS3Configuration", "OutputS3Configura
 
 /* Developer Guide, "Bulk put items considerations": no table of a global table, and none whose
  * index is being created. */
-static enum code check_table(const struct table *table, struct err *err)
+static enum code check_bulk_table(const struct table *table, struct err *err)
 {
 	if (table_is_global(table))
 		return err_set(err, MSG_BULK_GLOBAL, STR_ARG(table->identity.name));
@@ -48,7 +48,7 @@ enum code op_start_bulk_put_items(struct call *call, const struct start_bulk_put
 	enum code code = call_table(call, input->table_name, ABSENT_RESOURCE, &table, err);
 	if (code != OK)
 		return code;
-	code = check_table(table, err);
+	code = check_bulk_table(table, err);
 	if (code != OK)
 		return code;
 	start.table = table->identity.name;

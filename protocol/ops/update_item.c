@@ -9,8 +9,8 @@
 #include "storage/write/write.h"
 
 /* Checks and parses the request alone. */
-static enum code parse(struct call *call, const struct update_item_input *input,
-		       struct expressions *out, struct err *err)
+static enum code parse_update_item(struct call *call, const struct update_item_input *input,
+				   struct expressions *out, struct err *err)
 {
 	struct expression_request request = {
 		.update = input->update_expression,
@@ -98,7 +98,7 @@ enum code op_update_item(struct call *call, const struct update_item_input *inpu
 					 RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD,
 	};
 	struct expressions expressions = {0};
-	enum code code = parse(call, input, &expressions, err);
+	enum code code = parse_update_item(call, input, &expressions, err);
 
 	if (code != OK)
 		return code;

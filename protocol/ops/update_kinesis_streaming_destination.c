@@ -3,9 +3,10 @@
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
 
-static enum code check(const struct table *table, const struct destination *current,
-		       struct str stream_arn, enum time_precision wanted, int64_t now_ms,
-		       struct err *err)
+static enum code check_destination_update(const struct table *table,
+					  const struct destination *current, struct str stream_arn,
+					  enum time_precision wanted, int64_t now_ms,
+					  struct err *err)
 {
 	if (!current)
 		return err_set(err, MSG_KINESIS_ABSENT, STR_ARG(stream_arn),
@@ -42,8 +43,8 @@ enum code op_update_kinesis_streaming_destination(
 	code = timing_table(call, input->table_name, TIMING_BY_KINESIS, &table, err);
 	if (code != OK)
 		return code;
-	code = check(table, destination_find(table, input->stream_arn), input->stream_arn,
-		     changed.precision, call->now_ms, err);
+	code = check_destination_update(table, destination_find(table, input->stream_arn),
+					input->stream_arn, changed.precision, call->now_ms, err);
 	if (code != OK)
 		return code;
 	code = destination_replace(call, table, changed, STR("UPDATING"), err);

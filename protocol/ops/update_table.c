@@ -25,8 +25,8 @@
 	 CONCERN_CLASS | CONCERN_INDEX_CREATE | CONCERN_INDEX_DELETE)
 
 /* The request alone, before the table is looked up. */
-static enum code check_request(const struct ns *ns, const struct update_table_input *input,
-			       unsigned concerns, struct err *err)
+static enum code check_update_request(const struct ns *ns, const struct update_table_input *input,
+				      unsigned concerns, struct err *err)
 {
 	if (!concerns && !input->warm_throughput && !input->on_demand_throughput &&
 	    !input->vector_index_updates.v)
@@ -51,7 +51,7 @@ static enum code check_request(const struct ns *ns, const struct update_table_in
 	return replica_rules_check(ns, input, err);
 }
 
-static enum code change_billing(struct table *table, const struct update_table_input *input,
+static enum code update_billing(struct table *table, const struct update_table_input *input,
 				int64_t now_ms, struct err *err)
 {
 	bool was_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
@@ -88,7 +88,7 @@ static enum code change_billing(struct table *table, const struct update_table_i
 
 /* AWS: a table without a class is of the standard one, and stays without when it is given that one.
  */
-static void change_class(struct table *table, struct str name, int64_t now_ms)
+static void update_class(struct table *table, struct str name, int64_t now_ms)
 {
 	struct str now = str_is_set(table->settings->table_class) ? table->settings->table_class
 								  : STR("STANDARD");
@@ -107,7 +107,7 @@ static enum code change_table(const struct call *call, struct table *table,
 				   input->billing_mode == BILLING_MODE_PROVISIONED;
 
 	throughput_rules_keep_warm(table);
-	enum code code = change_billing(table, input, now_ms, err);
+	enum code code = update_billing(table, input, now_ms, err);
 	if (code != OK)
 		return code;
 	code = throughput_rules_on_demand(table, NULL, input->on_demand_throughput,
@@ -131,7 +131,7 @@ static enum code change_table(const struct call *call, struct table *table,
 	if (code != OK)
 		return code;
 	throughput_rules_keep_warm(table);
-	change_class(table, input->table_class, now_ms);
+	update_class(table, input->table_class, now_ms);
 	if (input->deletion_protection_enabled.is_set)
 		table->settings->is_deletion_protected = input->deletion_protection_enabled.value;
 	if (input->disassociation_protection_enabled.is_set)
@@ -221,8 +221,9 @@ static enum code replace_and_show(struct call *call, struct table *table, struct
 	return describe_table(call, STR("TableDescription"), shown, STATUS_ACTIVE, err);
 }
 
-static enum code publish(struct call *call, struct table *table, struct table *next,
-			 const struct update_table_input *input, unsigned concerns, struct err *err)
+static enum code publish_update(struct call *call, struct table *table, struct table *next,
+				const struct update_table_input *input, unsigned concerns,
+				struct err *err)
 {
 	struct table *shown = table_clone(next);
 	struct err ignored = err_in(call->arena);
@@ -287,8 +288,8 @@ static enum code change_replica(const struct call *call, struct catalog_change *
 }
 
 /* What the request makes of the table and its replicas. */
-static enum code change_group(struct call *call, struct replica_changes *changes,
-			      const struct update_table_input *input, struct err *err)
+static enum code change_table_and_replicas(struct call *call, struct replica_changes *changes,
+					   const struct update_table_input *input, struct err *err)
 {
 	const struct table *table = changes->v[0].current;
 	enum code code = OK;
@@ -352,7 +353,7 @@ static enum code prepare_group(struct call *call, struct replica_changes *change
 			       const struct update_table_input *input, unsigned concerns,
 			       struct err *err)
 {
-	enum code code = change_group(call, changes, input, err);
+	enum code code = change_table_and_replicas(call, changes, input, err);
 
 	if (code != OK)
 		return code;
@@ -398,7 +399,7 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 	const unsigned concerns = concerns_of(input);
 	struct table *table, *next, **replicas;
 	size_t n;
-	enum code code = check_request(&call->ns, input, concerns, err);
+	enum code code = check_update_request(&call->ns, input, concerns, err);
 
 	if (code != OK)
 		return code;
@@ -436,7 +437,7 @@ static enum code update(struct call *call, const struct update_table_input *inpu
 	}
 	if (is_change(table, next, concerns))
 		next->state.status = STATUS_UPDATING;
-	return publish(call, table, next, input, concerns, err);
+	return publish_update(call, table, next, input, concerns, err);
 }
 
 enum code op_update_table(struct call *call, const struct update_table_input *input,

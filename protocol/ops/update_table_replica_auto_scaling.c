@@ -33,10 +33,10 @@ static struct str list_regions(struct arena *arena, struct table *const *replica
 }
 
 /* AWS: DDB-TABLE-190. */
-static enum code check_billing(struct call *call, struct str name, struct table *const *replicas,
-			       size_t n,
-			       const struct update_table_replica_auto_scaling_input *input,
-			       struct err *err)
+static enum code check_scaling_billing(struct call *call, struct str name,
+				       struct table *const *replicas, size_t n,
+				       const struct update_table_replica_auto_scaling_input *input,
+				       struct err *err)
 {
 	const char *parameter =
 		is_off(input->write_scaling)
@@ -75,8 +75,9 @@ static enum code check_shape(struct str name,
 }
 
 /* One dimension of one table. */
-static enum code change(struct call *call, struct table *table, struct str index, bool is_write,
-			const struct auto_scaling_settings_update *update, struct err *err)
+static enum code change_scaling(struct call *call, struct table *table, struct str index,
+				bool is_write, const struct auto_scaling_settings_update *update,
+				struct err *err)
 {
 	if (!update)
 		return OK;
@@ -103,10 +104,10 @@ static enum code change_reads(struct call *call, const struct replica_changes *c
 	if (!next)
 		return err_set(err, MSG_SCALING_REGION, STR_ARG(changes->v[0].next->identity.name),
 			       STR_ARG(update->region_name));
-	enum code code = change(call, next, STR_ABSENT, false, update->read_scaling, err);
+	enum code code = change_scaling(call, next, STR_ABSENT, false, update->read_scaling, err);
 	for (size_t i = 0; i < update->indexes.n && code == OK; i++)
-		code = change(call, next, update->indexes.v[i].index_name, false,
-			      update->indexes.v[i].read_scaling, err);
+		code = change_scaling(call, next, update->indexes.v[i].index_name, false,
+				      update->indexes.v[i].read_scaling, err);
 	return code;
 }
 
@@ -117,11 +118,12 @@ static enum code change_all(struct call *call, const struct replica_changes *cha
 	enum code code = OK;
 
 	for (size_t i = 0; i < changes->n && code == OK; i++) {
-		code = change(call, changes->v[i].next, STR_ABSENT, true, input->write_scaling,
-			      err);
+		code = change_scaling(call, changes->v[i].next, STR_ABSENT, true,
+				      input->write_scaling, err);
 		for (size_t k = 0; k < input->indexes.n && code == OK; k++)
-			code = change(call, changes->v[i].next, input->indexes.v[k].index_name,
-				      true, input->indexes.v[k].write_scaling, err);
+			code = change_scaling(call, changes->v[i].next,
+					      input->indexes.v[k].index_name, true,
+					      input->indexes.v[k].write_scaling, err);
 	}
 	for (size_t i = 0; i < input->replicas.n && code == OK; i++)
 		code = change_reads(call, changes, &input->replicas.v[i], err);
@@ -145,7 +147,7 @@ op_update_table_replica_auto_scaling(struct call *call,
 	code = check_shape(name, input, err);
 	if (code != OK)
 		return code;
-	code = check_billing(call, name, replicas, n, input, err);
+	code = check_scaling_billing(call, name, replicas, n, input, err);
 	if (code != OK)
 		return code;
 	code = replicas_of(call, table, &others, &count, err);

@@ -7,8 +7,8 @@
 #include "protocol/timing/timing.h"
 
 /* AWS: checks the request before the time since the last change. */
-static enum code check(const struct call *call, const struct table *table,
-		       const struct time_to_live_specification *wanted, struct err *err)
+static enum code check_ttl_update(const struct call *call, const struct table *table,
+				  const struct time_to_live_specification *wanted, struct err *err)
 {
 	bool is_early = timing_ttl_opens_ms(call, table) > call->now_ms;
 
@@ -70,7 +70,7 @@ enum code op_update_time_to_live(struct call *call, const struct update_time_to_
 
 	if (code != OK)
 		return code;
-	code = check(call, table, wanted, err);
+	code = check_ttl_update(call, table, wanted, err);
 	if (code != OK)
 		return code;
 	code = replicas_of(call, table, &replicas, &n, err);

@@ -133,7 +133,7 @@ static void write_source(struct call *call, struct backup_found *found)
 	json_out_close(out, '}');
 }
 
-static void write_index(struct call *call, const struct index *index)
+static void write_backup_index(struct call *call, const struct index *index)
 {
 	struct json_out *out = &call->out;
 
@@ -152,8 +152,8 @@ static void write_index(struct call *call, const struct index *index)
 }
 
 /* A list of those indexes that the restore would make; nothing where there are none. */
-static void write_indexes(struct call *call, const struct table *table, const char *name,
-			  bool is_local, bool is_vector)
+static void write_backup_indexes(struct call *call, const struct table *table, const char *name,
+				 bool is_local, bool is_vector)
 {
 	bool is_open = false;
 
@@ -168,7 +168,7 @@ static void write_indexes(struct call *call, const struct table *table, const ch
 			json_out_open(&call->out, '[');
 		}
 		is_open = true;
-		write_index(call, index);
+		write_backup_index(call, index);
 	}
 	if (is_open)
 		json_out_close(&call->out, ']');
@@ -217,9 +217,9 @@ void backup_rules_description(struct call *call, struct backup_found *found, str
 	json_out_name(out, STR("SourceTableFeatureDetails"));
 	json_out_open(out, '{');
 	if (found->backup.type == BACKUP_USER) { /* AWS: DDB-BACKUP-015: empty of a SYSTEM one */
-		write_indexes(call, found->table, "GlobalSecondaryIndexes", false, false);
-		write_indexes(call, found->table, "LocalSecondaryIndexes", true, false);
-		write_indexes(call, found->table, "VectorIndexes", false, true);
+		write_backup_indexes(call, found->table, "GlobalSecondaryIndexes", false, false);
+		write_backup_indexes(call, found->table, "LocalSecondaryIndexes", true, false);
+		write_backup_indexes(call, found->table, "VectorIndexes", false, true);
 		write_switches(out, found->table);
 	}
 	json_out_close(out, '}');

@@ -131,8 +131,8 @@ void describe_vector(struct json_out *out, const struct vector_spec *spec)
 	json_out_field_string(out, "DistanceFunction", str_of(distances[spec->distance]));
 }
 
-static void write_index(struct call *call, struct table *table, const struct index *index,
-			const struct table_size *size, enum table_status status)
+static void describe_index(struct call *call, struct table *table, const struct index *index,
+			   const struct table_size *size, enum table_status status)
 {
 	struct json_out *out = &call->out;
 
@@ -170,8 +170,8 @@ static void write_index(struct call *call, struct table *table, const struct ind
 }
 
 /* `sizes` are those of all indexes. */
-static void write_indexes(struct call *call, struct table *table, bool is_local,
-			  const struct table_size *sizes, enum table_status status)
+static void describe_indexes(struct call *call, struct table *table, bool is_local,
+			     const struct table_size *sizes, enum table_status status)
 {
 	bool is_open = false;
 
@@ -185,23 +185,23 @@ static void write_indexes(struct call *call, struct table *table, bool is_local,
 			is_open = true;
 		}
 		/* a table's own update does not show on its indexes */
-		write_index(call, table, &table->indexes.v[i], &sizes[i],
-			    status == STATUS_UPDATING ? STATUS_ACTIVE : status);
+		describe_index(call, table, &table->indexes.v[i], &sizes[i],
+			       status == STATUS_UPDATING ? STATUS_ACTIVE : status);
 	}
 	if (is_open)
 		json_out_close(&call->out, ']');
 }
 
-static void write_vectors(struct call *call, struct table *table, const struct table_size *sizes,
-			  enum table_status status)
+static void describe_vectors(struct call *call, struct table *table, const struct table_size *sizes,
+			     enum table_status status)
 {
 	if (!table->indexes.vector_n)
 		return;
 	json_out_name(&call->out, STR("VectorIndexes"));
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < table->indexes.vector_n; i++)
-		write_index(call, table, &table->indexes.vectors[i], &sizes[i],
-			    status == STATUS_UPDATING ? STATUS_ACTIVE : status);
+		describe_index(call, table, &table->indexes.vectors[i], &sizes[i],
+			       status == STATUS_UPDATING ? STATUS_ACTIVE : status);
 	json_out_close(&call->out, ']');
 }
 
@@ -306,9 +306,9 @@ static void write_structure(struct call *call, struct table *table, const struct
 	describe_keys(&call->out, &table->keys);
 	json_out_name(&call->out, STR("CreationDateTime"));
 	json_out_time_ms(&call->out, table->identity.created_ms);
-	write_indexes(call, table, true, sizes, status);
-	write_indexes(call, table, false, sizes, status);
-	write_vectors(call, table, sizes + table->indexes.n, status);
+	describe_indexes(call, table, true, sizes, status);
+	describe_indexes(call, table, false, sizes, status);
+	describe_vectors(call, table, sizes + table->indexes.n, status);
 }
 
 enum code describe_table(struct call *call, struct str name, struct table *table,

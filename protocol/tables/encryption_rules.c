@@ -45,7 +45,8 @@ static struct str uuid_of(const struct table *table, struct str text)
 }
 
 /* A key's id, its ARN, an alias or an alias's ARN: the ARN of the key. */
-static enum code resolve(struct table *table, struct str key, struct str *out, struct err *err)
+static enum code resolve_key_arn(struct table *table, struct str key, struct str *out,
+				 struct err *err)
 {
 	struct arn parts = {.region = table->identity.region, .resource = key};
 
@@ -94,7 +95,7 @@ enum code encryption_rules_apply(struct table *table, const struct sse_specifica
 		table->settings->sse_key = STR_ABSENT;
 		return OK;
 	}
-	code = resolve(table, asked, &key, err);
+	code = resolve_key_arn(table, asked, &key, err);
 	table->settings->sse_enabled = true;
 	table->settings->sse_key = key;
 	return code;
@@ -132,6 +133,6 @@ void encryption_rules_replica(struct table *replica, struct str key)
 	struct str asked = str_is_set(key) ? key : STR(MANAGED_ALIAS), own = STR_ABSENT;
 
 	if (replica->settings->sse_enabled &&
-	    resolve(replica, asked, &own, &ignored) == OK) /* the region was checked */
+	    resolve_key_arn(replica, asked, &own, &ignored) == OK) /* the region was checked */
 		replica->settings->sse_key = own;
 }

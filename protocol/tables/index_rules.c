@@ -17,8 +17,8 @@ static struct str name_of(const struct global_secondary_index_update *update)
 				: update->delete->index_name;
 }
 
-static enum code check_entries(const struct global_secondary_index_update_list *updates,
-			       struct err *err)
+static enum code check_index_entries(const struct global_secondary_index_update_list *updates,
+				     struct err *err)
 {
 	assert(updates->v || updates->n == 0);
 	for (size_t i = 0; i < updates->n; i++) {
@@ -70,7 +70,7 @@ enum code index_rules_request(const struct update_table_input *input, struct err
 
 	if (updates->v && updates->n == 0)
 		return err_set(err, MSG_INDEX_LIST_EMPTY, "GlobalSecondaryIndexUpdates");
-	enum code code = check_entries(updates, err);
+	enum code code = check_index_entries(updates, err);
 	if (code != OK)
 		return code;
 	return check_vector_entries(&input->vector_index_updates, err);
@@ -321,9 +321,10 @@ static void begin(struct table *table, struct index *added)
 	table_index_derive(table, added);
 }
 
-static enum code create_index(struct table *table,
-			      const struct create_global_secondary_index_action *input,
-			      const struct attribute_definitions *definitions, struct err *err)
+static enum code create_global_index(struct table *table,
+				     const struct create_global_secondary_index_action *input,
+				     const struct attribute_definitions *definitions,
+				     struct err *err)
 {
 	struct global_secondary_index index = {
 		.index_name = input->index_name,
@@ -433,8 +434,8 @@ enum code index_rules_apply(struct table *table, const struct update_table_input
 			&input->global_secondary_index_updates.v[i];
 
 		if (update->create)
-			code = create_index(table, update->create, &input->attribute_definitions,
-					    err);
+			code = create_global_index(table, update->create,
+						   &input->attribute_definitions, err);
 		else if (update->update)
 			code = update_index(table, update->update, now_ms, err);
 		else

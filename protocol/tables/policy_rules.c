@@ -62,7 +62,7 @@ static double without_infinity(double number)
 }
 
 /* A JSON value as it is, without white space; the parser bounds the depth. */
-static void write_json(struct arena *arena, struct json_out *out, const struct json *value)
+static void write_policy_json(struct arena *arena, struct json_out *out, const struct json *value)
 {
 	enum json_type type = json_type(value);
 	int64_t integer;
@@ -91,16 +91,17 @@ static void write_json(struct arena *arena, struct json_out *out, const struct j
 	for (const struct json *child = json_first(value); child; child = json_next(child)) {
 		if (type == JSON_OBJECT)
 			json_out_name(out, json_name(arena, child));
-		write_json(arena, out, child);
+		write_policy_json(arena, out, child);
 	}
 	json_out_close(out, type == JSON_ARRAY ? ']' : '}');
 }
 
 static void write_one_or_many(struct arena *arena, struct json_out *out, const struct json *value)
 {
-	write_json(arena, out,
-		   json_type(value) == JSON_ARRAY && json_count(value) == 1 ? json_first(value)
-									    : value);
+	write_policy_json(arena, out,
+			  json_type(value) == JSON_ARRAY && json_count(value) == 1
+				  ? json_first(value)
+				  : value);
 }
 
 /* AWS: accounts as the ARNs of their roots, each once. */
@@ -129,10 +130,11 @@ static void write_principals(struct arena *arena, struct json_out *out, const st
 		json_out_close(out, ']');
 }
 
-static void write_principal(struct arena *arena, struct json_out *out, const struct json *value)
+static void write_policy_principal(struct arena *arena, struct json_out *out,
+				   const struct json *value)
 {
 	if (json_type(value) != JSON_OBJECT) {
-		write_json(arena, out, value);
+		write_policy_json(arena, out, value);
 		return;
 	}
 	json_out_open(out, '{');
@@ -148,15 +150,15 @@ static const struct statement_member {
 	const char *name;
 	void (*write)(struct arena *arena, struct json_out *out, const struct json *value);
 } statement_members[] = {
-	{"Sid", write_json},
+	{"Sid", write_policy_json},
 	{"Effect", NULL},
-	{"Principal", write_principal},
-	{"NotPrincipal", write_principal},
+	{"Principal", write_policy_principal},
+	{"NotPrincipal", write_policy_principal},
 	{"Action", write_one_or_many},
 	{"NotAction", write_one_or_many},
 	{"Resource", write_one_or_many},
 	{"NotResource", write_one_or_many},
-	{"Condition", write_json},
+	{"Condition", write_policy_json},
 };
 
 static bool is_text(struct arena *arena, const struct json *value, struct str text)
@@ -170,7 +172,8 @@ static bool is_effect(struct arena *arena, const struct json *statement, const c
 	return str_eq_nocase(json_string(arena, json_member(statement, "Effect")), str_of(effect));
 }
 
-static void write_statement(struct arena *arena, struct json_out *out, const struct json *statement)
+static void write_policy_statement(struct arena *arena, struct json_out *out,
+				   const struct json *statement)
 {
 	json_out_open(out, '{');
 	for (size_t i = 0; i < sizeof(statement_members) / sizeof(statement_members[0]); i++) {
@@ -205,7 +208,7 @@ static bool is_everyone(struct arena *arena, const struct json *principal)
 }
 
 /* Whether one of the actions is `action`, or all, or all of DynamoDB's. */
-static bool has_action(struct arena *arena, const struct json *actions, const char *action)
+static bool has_policy_action(struct arena *arena, const struct json *actions, const char *action)
 {
 	bool is_list = actions && json_type(actions) == JSON_ARRAY;
 
@@ -219,7 +222,7 @@ static bool has_action(struct arena *arena, const struct json *actions, const ch
 }
 
 /* The first of what a statement must have and has not. */
-static const char *missing(const struct json *statement)
+static const char *missing_of_statement(const struct json *statement)
 {
 	static const char *const fields[][2] = {{"Effect", NULL},
 						{"Principal", "NotPrincipal"},
@@ -236,10 +239,10 @@ static const char *missing(const struct json *statement)
 	return NULL;
 }
 
-static enum code check_statement(struct arena *arena, const struct json *statement,
-				 const struct policy_terms *terms, struct err *err)
+static enum code check_policy_statement(struct arena *arena, const struct json *statement,
+					const struct policy_terms *terms, struct err *err)
 {
-	const char *field = missing(statement);
+	const char *field = missing_of_statement(statement);
 
 	if (field)
 		return err_set(err, MSG_POLICY_MISSING, field);
@@ -251,12 +254,14 @@ static enum code check_statement(struct arena *arena, const struct json *stateme
 	if (is_for_all && is_effect(arena, statement, "Allow"))
 		return err_set(err, MSG_POLICY_UNBOUNDED);
 	if (is_for_all && !terms->may_lock_out &&
-	    has_action(arena, json_member(statement, "Action"), "dynamodb:PutResourcePolicy"))
+	    has_policy_action(arena, json_member(statement, "Action"),
+			      "dynamodb:PutResourcePolicy"))
 		return err_set(err, MSG_POLICY_LOCKOUT);
 	return OK;
 }
 
-static enum code check_ids(struct arena *arena, const struct json *statements, struct err *err)
+static enum code check_statement_ids(struct arena *arena, const struct json *statements,
+				     struct err *err)
 {
 	for (const struct json *one = json_first(statements); one; one = json_next(one)) {
 		const struct json *sid = json_member(one, "Sid");
@@ -275,26 +280,26 @@ static enum code check_ids(struct arena *arena, const struct json *statements, s
 }
 
 /* The statements, of which one may stand without a list. */
-static enum code check_statements(struct arena *arena, const struct json *statements,
-				  const struct policy_terms *terms, struct err *err)
+static enum code check_policy_statements(struct arena *arena, const struct json *statements,
+					 const struct policy_terms *terms, struct err *err)
 {
 	enum code code = OK;
 
 	if (json_type(statements) == JSON_OBJECT)
-		return check_statement(arena, statements, terms, err);
+		return check_policy_statement(arena, statements, terms, err);
 	if (json_count(statements) == 0)
 		return err_set(err, MSG_POLICY_DOCUMENT,
 			       "Could not parse the policy: Statement is empty!");
 	for (const struct json *one = json_first(statements); one && code == OK;
 	     one = json_next(one))
-		code = check_statement(arena, one, terms, err);
+		code = check_policy_statement(arena, one, terms, err);
 	if (code != OK)
 		return code;
-	return check_ids(arena, statements, err);
+	return check_statement_ids(arena, statements, err);
 }
 
-static enum code parse(struct arena *arena, struct str text, const struct json **root,
-		       struct err *err)
+static enum code parse_policy(struct arena *arena, struct str text, const struct json **root,
+			      struct err *err)
 {
 	struct err unused = err_in(arena);
 
@@ -319,7 +324,7 @@ enum code policy_rules_document(struct arena *arena, struct str text,
 {
 	struct json_out out = json_out_in(arena);
 	const struct json *root, *statements, *head;
-	enum code code = parse(arena, text, &root, err);
+	enum code code = parse_policy(arena, text, &root, err);
 
 	if (code != OK)
 		return code;
@@ -327,7 +332,7 @@ enum code policy_rules_document(struct arena *arena, struct str text,
 	code = policy_syntax_check(arena, text, root, err);
 	if (code != OK)
 		return code;
-	code = check_statements(arena, statements, terms, err);
+	code = check_policy_statements(arena, statements, terms, err);
 	if (code != OK)
 		return code;
 	json_out_open(&out, '{');
@@ -337,7 +342,7 @@ enum code policy_rules_document(struct arena *arena, struct str text,
 		head = json_member(root, name);
 		if (head) {
 			json_out_name(&out, str_of(name));
-			write_json(arena, &out, head);
+			write_policy_json(arena, &out, head);
 		}
 	}
 	json_out_name(&out, STR("Statement"));
@@ -345,7 +350,7 @@ enum code policy_rules_document(struct arena *arena, struct str text,
 	bool is_list = json_type(statements) == JSON_ARRAY;
 	for (const struct json *one = is_list ? json_first(statements) : statements; one;
 	     one = is_list ? json_next(one) : NULL)
-		write_statement(arena, &out, one);
+		write_policy_statement(arena, &out, one);
 	json_out_close(&out, ']');
 	json_out_close(&out, '}');
 	*canonical = json_out_str(&out);

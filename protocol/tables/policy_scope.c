@@ -52,8 +52,8 @@ static bool is_action(struct arena *arena, struct str text, bool is_stream)
 	return false;
 }
 
-static enum code check_actions(struct arena *arena, const struct json *statement, bool is_stream,
-			       struct err *err)
+static enum code check_scope_actions(struct arena *arena, const struct json *statement,
+				     bool is_stream, struct err *err)
 {
 	size_t n, wrong = 0;
 	struct str *names = strings_of(
@@ -96,8 +96,8 @@ static enum code check_arns(struct arena *arena, const struct json *statement, c
 
 /* AWS: a table's policy may name other tables and indexes, but no stream, and a stream's no table.
  */
-static enum code check_resources(struct arena *arena, const struct json *statement, bool is_stream,
-				 struct err *err)
+static enum code check_scope_resources(struct arena *arena, const struct json *statement,
+				       bool is_stream, struct err *err)
 {
 	size_t n;
 	struct str *arns = strings_of(arena, statement, "Resource", &n);
@@ -177,11 +177,11 @@ static enum code check_principals(struct arena *arena, const struct json *statem
 enum code policy_scope_check(struct arena *arena, const struct json *statement, bool is_stream,
 			     struct err *err)
 {
-	enum code code = check_resources(arena, statement, is_stream, err);
+	enum code code = check_scope_resources(arena, statement, is_stream, err);
 
 	if (code != OK)
 		return code;
-	code = check_actions(arena, statement, is_stream, err);
+	code = check_scope_actions(arena, statement, is_stream, err);
 	if (code != OK)
 		return code;
 	code = check_principals(arena, statement, "Principal", err);

@@ -55,7 +55,7 @@ static size_t end_of_word(struct str text, size_t at)
 
 /* Where AWS's parser stands when it has begun to read the value that n others precede: in a string
  * or a container, behind other scalars. */
-static size_t place_of(struct str text, size_t n)
+static size_t parser_place_of(struct str text, size_t n)
 {
 	size_t at = 0, end;
 
@@ -101,7 +101,7 @@ static enum code refuse(const struct walk *walk, const struct json *value)
 	size_t n = 0;
 
 	(void)count_to(walk->root, value, &n);
-	return refuse_at(walk, place_of(walk->text, n));
+	return refuse_at(walk, parser_place_of(walk->text, n));
 }
 
 /* An object with something missing: AWS sees that at its end. */
@@ -194,8 +194,8 @@ static enum code check_key(const struct walk *walk, struct str key)
 	return colons(is_tag ? head : key) <= 1 ? OK : err_set(walk->err, MSG_POLICY_COLONS);
 }
 
-static enum code check_values(const struct walk *walk, const struct iam_operator *operator,
-			      const struct json * value)
+static enum code check_operator_values(const struct walk *walk, const struct iam_operator *operator,
+				       const struct json * value)
 {
 	bool is_list = json_type(value) == JSON_ARRAY;
 
@@ -223,14 +223,14 @@ static enum code check_block(const struct walk *walk, const struct json *block)
 		code = check_key(walk, json_name(walk->arena, key));
 		if (code != OK)
 			return code;
-		code = check_values(walk, test.operator, key);
+		code = check_operator_values(walk, test.operator, key);
 		if (code != OK)
 			return code;
 	}
 	return OK;
 }
 
-static enum code check_condition(const struct walk *walk, const struct json *value)
+static enum code check_condition_blocks(const struct walk *walk, const struct json *value)
 {
 	enum code code = OK;
 
@@ -257,7 +257,7 @@ static const struct element statement_elements[] = {
 	{"NotAction", "Action", check_strings},
 	{"Resource", "NotResource", check_strings},
 	{"NotResource", "Resource", check_strings},
-	{"Condition", NULL, check_condition},
+	{"Condition", NULL, check_condition_blocks},
 };
 
 static const struct element *element_of(struct str name, const struct element *elements, size_t n)
@@ -270,8 +270,8 @@ static const struct element *element_of(struct str name, const struct element *e
 }
 
 /* Whether an element of that name stands before this one. */
-static bool is_before(struct arena *arena, const struct json *object, const struct json *value,
-		      const char *name)
+static bool stands_before(struct arena *arena, const struct json *object, const struct json *value,
+			  const char *name)
 {
 	for (const struct json *one = json_first(object); name && one != value;
 	     one = json_next(one)) {
@@ -292,7 +292,7 @@ static enum code check_elements(const struct walk *walk, const struct json *obje
 
 		if (!element)
 			return err_set(walk->err, MSG_POLICY_UNKNOWN, STR_ARG(name));
-		code = is_before(walk->arena, object, one, element->other)
+		code = stands_before(walk->arena, object, one, element->other)
 			       ? refuse(walk, one)
 			       : element->check(walk, one);
 	}
@@ -308,7 +308,7 @@ static enum code check_statement(const struct walk *walk, const struct json *val
 }
 
 /* One may stand without a list. */
-static enum code check_statements(const struct walk *walk, const struct json *value)
+static enum code check_statements_syntax(const struct walk *walk, const struct json *value)
 {
 	enum code code = OK;
 
@@ -325,7 +325,7 @@ enum code policy_syntax_check(struct arena *arena, struct str text, const struct
 	static const struct element elements[] = {
 		{"Version", NULL, check_version},
 		{"Id", NULL, check_string},
-		{"Statement", NULL, check_statements},
+		{"Statement", NULL, check_statements_syntax},
 	};
 	const struct walk walk = {arena, text, root, err};
 	enum code code =

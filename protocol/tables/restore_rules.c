@@ -46,7 +46,7 @@ static bool has_projection(const struct index *index, const struct projection_in
 	return is_same;
 }
 
-static bool has_vector(const struct vector_spec *spec, const struct vector_index *input)
+static bool overrides_vector(const struct vector_spec *spec, const struct vector_index *input)
 {
 	static const enum vector_distance distances[] = {
 		[VECTOR_DISTANCE_FUNCTION_COSINE] = DISTANCE_COSINE,
@@ -205,7 +205,8 @@ static enum code override_vector(struct table *table, const struct vector_index 
 	for (size_t i = *kept; i < table->indexes.vector_n; i++) {
 		struct index *index = &table->indexes.vectors[i];
 
-		if (!has_vector(index->vector, input) || !has_projection(index, input->projection))
+		if (!overrides_vector(index->vector, input) ||
+		    !has_projection(index, input->projection))
 			continue;
 		index->name = str_copy(table->arena, input->index_name);
 		move_index(table->indexes.vectors, i, (*kept)++);
@@ -215,8 +216,9 @@ static enum code override_vector(struct table *table, const struct vector_index 
 }
 
 /* Local ones come first. A list that was given has all that stay. */
-static enum code override_indexes(struct table *table, const struct restore_overrides *overrides,
-				  struct err *err)
+static enum code override_restored_indexes(struct table *table,
+					   const struct restore_overrides *overrides,
+					   struct err *err)
 {
 	size_t locals = 0, kept = 0;
 	enum code code = OK;
@@ -244,8 +246,8 @@ static enum code override_indexes(struct table *table, const struct restore_over
 	return code;
 }
 
-static enum code check_billing(const struct table *source,
-			       const struct restore_overrides *overrides, struct err *err)
+static enum code check_restored_billing(const struct table *source,
+					const struct restore_overrides *overrides, struct err *err)
 {
 	bool was_on_demand = source->settings->billing == BILLING_PAY_PER_REQUEST;
 	bool is_on_demand = overrides->billing ? overrides->billing == BILLING_MODE_PAY_PER_REQUEST
@@ -298,7 +300,7 @@ static enum code override_billing(struct table *table, const struct restore_over
 static enum code override_all(struct table *table, const struct restore_overrides *overrides,
 			      struct err *err)
 {
-	enum code code = override_indexes(table, overrides, err);
+	enum code code = override_restored_indexes(table, overrides, err);
 
 	if (code != OK)
 		return code;
@@ -318,7 +320,7 @@ enum code restore_rules_table(struct call *call, const struct table *source, str
 			      const struct restore_overrides *overrides, struct table **out,
 			      struct err *err)
 {
-	enum code code = check_billing(source, overrides, err);
+	enum code code = check_restored_billing(source, overrides, err);
 	struct table *table;
 
 	if (code != OK)

@@ -73,7 +73,7 @@ static void write_scaling(struct json_out *out, const char *name, const struct s
 	json_out_close(out, '}');
 }
 
-static void write_replica(struct json_out *out, const struct table *replica)
+static void write_scaling_replica(struct json_out *out, const struct table *replica)
 {
 	json_out_open(out, '{');
 	json_out_field_string(out, "RegionName", replica->identity.region);
@@ -118,7 +118,7 @@ void scaling_describe(struct call *call, const struct table *table, struct table
 	json_out_name(out, STR("Replicas"));
 	json_out_open(out, '[');
 	for (size_t i = 0; i < n; i++)
-		write_replica(out, replicas[i]);
+		write_scaling_replica(out, replicas[i]);
 	json_out_close(out, ']');
 	json_out_close(out, '}');
 	json_out_close(out, '}');
@@ -192,7 +192,7 @@ static void forget(struct table *table, struct scaling *scaling)
 	table->settings->scaling_count--;
 }
 
-static struct scaling *add(struct table *table, struct str index, bool is_write)
+static struct scaling *add_scaling(struct table *table, struct str index, bool is_write)
 {
 	struct table_settings *settings = table->settings;
 	struct scaling *all = ARENA_ARRAY(table->arena, struct scaling,
@@ -250,7 +250,7 @@ void scaling_apply(struct table *table, struct str index, bool is_write,
 		return;
 	}
 	if (!scaling)
-		scaling = add(table, index, is_write);
+		scaling = add_scaling(table, index, is_write);
 	if (update->minimum_units.is_set)
 		scaling->least = update->minimum_units.value;
 	if (update->maximum_units.is_set)

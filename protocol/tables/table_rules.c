@@ -120,7 +120,8 @@ static enum code check_twice(const struct key_schema_input *input, struct err *e
 
 /* HASH first, then RANGE; `each` of both at most. AWS words it by whether a key may have several
  * attributes. */
-static enum code check_order(const struct key_schema_input *input, unsigned each, struct err *err)
+static enum code check_key_order(const struct key_schema_input *input, unsigned each,
+				 struct err *err)
 {
 	unsigned counts[2] = {0, 0};
 
@@ -169,14 +170,14 @@ static enum code check_defined(const struct table *table, const struct key_schem
 }
 
 /* Keys of a table or index: first whether they are defined, then whether they are keys. */
-static enum code read_keys(struct table *table, const struct key_schema_input *input, unsigned each,
-			   struct key_schema *keys, struct err *err)
+static enum code read_table_keys(struct table *table, const struct key_schema_input *input,
+				 unsigned each, struct key_schema *keys, struct err *err)
 {
 	enum code code = check_defined(table, input, err);
 
 	if (code != OK)
 		return code;
-	code = check_order(input, each, err);
+	code = check_key_order(input, each, err);
 	struct key_schema read = {0};
 	for (size_t i = 0; i < input->n && code == OK; i++) {
 		const struct key_schema_element *element = &input->v[i];
@@ -258,7 +259,7 @@ static enum code add_local(struct table *table, const struct local_secondary_ind
 
 	if (code != OK)
 		return code;
-	code = read_keys(table, &input->key_schema, 1, &index->keys, err);
+	code = read_table_keys(table, &input->key_schema, 1, &index->keys, err);
 	if (code != OK)
 		return code;
 	if (index->keys.range_count == 0)
@@ -289,7 +290,8 @@ enum code table_rules_add_global(struct table *table, const struct global_second
 	enum code code = append_index(table, input->index_name, &index, err);
 	if (code != OK)
 		return code;
-	code = read_keys(table, &input->key_schema, KEY_HASH_ATTRIBUTES_MAX, &index->keys, err);
+	code = read_table_keys(table, &input->key_schema, KEY_HASH_ATTRIBUTES_MAX, &index->keys,
+			       err);
 	if (code != OK)
 		return code;
 	code = read_projection(table, input->projection, index, err);
@@ -333,9 +335,9 @@ static bool is_defined(const struct attribute_definitions *definitions, struct s
 }
 
 /* Each element is defined, in the request itself, and stands once; one HASH at most. */
-static enum code read_schema(const struct table *table, const struct search_schema *input,
-			     const struct attribute_definitions *definitions,
-			     struct vector_spec *spec, struct err *err)
+static enum code read_search_schema(const struct table *table, const struct search_schema *input,
+				    const struct attribute_definitions *definitions,
+				    struct vector_spec *spec, struct err *err)
 {
 	const struct value types = table_rules_types(err->arena, definitions);
 	struct seen seen = seen_new(err->arena, input->n);
@@ -420,7 +422,7 @@ enum code table_rules_add_vector(struct table *table, const struct vector_index 
 	spec->attribute = str_copy(table->arena, input->vector_attribute->attribute_name);
 	spec->dimensions = (uint32_t)input->dimensions.value;
 	spec->distance = distance_of(input->distance_function);
-	code = read_schema(table, &input->search_schema, definitions, spec, err);
+	code = read_search_schema(table, &input->search_schema, definitions, spec, err);
 	if (code != OK)
 		return code;
 	code = check_vector_attribute(table, spec, definitions, err);
@@ -577,7 +579,8 @@ static enum code disable_stream(struct table *table, const struct stream_specifi
 
 /* Adds a stream behind those that can still be read. Its time of creation is its name, so no two
  * have the same. */
-static void add_stream(struct table *table, enum stream_view view, uint32_t shards, int64_t now_ms)
+static void add_table_stream(struct table *table, enum stream_view view, uint32_t shards,
+			     int64_t now_ms)
 {
 	struct stream *streams = ARENA_ARRAY(table->arena, struct stream, table->streams.n + 1);
 	const struct stream *last =
@@ -629,7 +632,7 @@ enum code table_rules_stream(struct table *table, const struct stream_specificat
 						       : err_set(err, MSG_STREAM_VIEW_REQUIRED);
 	if (table->streams.view != STREAM_OFF)
 		return err_set(err, MSG_STREAM_ON, STR_ARG(table->identity.name));
-	add_stream(table, views[input->stream_view_type], shards, now_ms);
+	add_table_stream(table, views[input->stream_view_type], shards, now_ms);
 	return OK;
 }
 
@@ -696,8 +699,8 @@ static enum code check_index_definitions(const struct create_table_input *input,
 	return check_definitions_used(input, table, err);
 }
 
-static enum code read_indexes(const struct create_table_input *input, struct table *table,
-			      struct err *err)
+static enum code read_table_indexes(const struct create_table_input *input, struct table *table,
+				    struct err *err)
 {
 	const struct local_secondary_index_list *locals = &input->local_secondary_indexes;
 	const struct global_secondary_index_list *globals = &input->global_secondary_indexes;
@@ -764,13 +767,13 @@ enum code table_rules_create(const struct create_table_input *input, struct tabl
 	/* AWS: for a key that has one attribute twice it may report a missing definition */
 	if (table->settings->definition_count < input->key_schema.n)
 		return err_set(err, MSG_KEYS_UNDEFINED);
-	code = read_keys(table, &input->key_schema, 1, &table->keys, err);
+	code = read_table_keys(table, &input->key_schema, 1, &table->keys, err);
 	if (code != OK)
 		return code;
 	code = check_index_definitions(input, table, err);
 	if (code != OK)
 		return code;
-	code = read_indexes(input, table, err);
+	code = read_table_indexes(input, table, err);
 	if (code != OK)
 		return code;
 	code = read_vectors(input, table, err);

@@ -126,8 +126,8 @@ enum code tag_rules_check_set(const struct tag_set *tags, struct err *err)
 }
 
 /* Which part of the ARN is wrong decides the error. `part` is the part behind the table's name. */
-static enum code read_arn(struct str arn, struct arn *parts, struct str *name, struct str *part,
-			  struct err *err)
+static enum code read_tag_arn(struct str arn, struct arn *parts, struct str *name, struct str *part,
+			      struct err *err)
 {
 	if (!str_is_set(arn))
 		return err_set(err, MSG_TAG_ARN_MISSING);
@@ -147,7 +147,7 @@ static enum code read_arn(struct str arn, struct arn *parts, struct str *name, s
 	return call_is_name(*name) ? OK : err_set(err, MSG_TAG_ARN, STR_ARG(arn));
 }
 
-static bool find_stream(const struct call *call, struct str label, struct tagged *tagged)
+static bool find_tagged_stream(const struct call *call, struct str label, struct tagged *tagged)
 {
 	const struct table *table = tagged->table;
 
@@ -161,12 +161,12 @@ static bool find_stream(const struct call *call, struct str label, struct tagged
 	return false;
 }
 
-static enum code find(struct call *call, struct str arn, bool is_change, struct tagged *out,
-		      struct err *err)
+static enum code find_tagged(struct call *call, struct str arn, bool is_change, struct tagged *out,
+			     struct err *err)
 {
 	struct str name, part;
 	struct arn parts;
-	enum code code = read_arn(arn, &parts, &name, &part, err);
+	enum code code = read_tag_arn(arn, &parts, &name, &part, err);
 
 	if (code != OK)
 		return code;
@@ -179,7 +179,8 @@ static enum code find(struct call *call, struct str arn, bool is_change, struct 
 		return code;
 	out->is_stream = part.n > 0;
 	if (code != OK || !timing_tags_know(call, out->table, is_change) ||
-	    (out->is_stream && !find_stream(call, (struct str){part.p + 7, part.n - 7}, out)))
+	    (out->is_stream &&
+	     !find_tagged_stream(call, (struct str){part.p + 7, part.n - 7}, out)))
 		return err_set(err, MSG_TAG_ARN_ABSENT, STR_ARG(arn));
 	return OK;
 }
@@ -188,7 +189,7 @@ enum code tag_rules_find(struct call *call, struct str arn, bool is_change, stru
 			 struct err *err)
 {
 	struct tagged tagged = {.table = NULL};
-	enum code code = find(call, arn, is_change, &tagged, err);
+	enum code code = find_tagged(call, arn, is_change, &tagged, err);
 
 	return RESULT(code, out, tagged);
 }

@@ -93,9 +93,9 @@ static const char *on_demand_name(bool is_read)
 	return is_read ? "MaxReadRequestUnits" : "MaxWriteRequestUnits";
 }
 
-static enum code check_range(const struct table *table, const struct index *index,
-			     const struct opt_int *units, bool is_read, enum throughput_step step,
-			     struct err *err)
+static enum code check_on_demand_range(const struct table *table, const struct index *index,
+				       const struct opt_int *units, bool is_read,
+				       enum throughput_step step, struct err *err)
 {
 	if (!units->is_set || units->value >= 1 ||
 	    (step == THROUGHPUT_UPDATE && units->value == -1))
@@ -129,10 +129,12 @@ enum code throughput_rules_on_demand(struct table *table, struct index *index,
 		return OK;
 	if (table->settings->billing == BILLING_PROVISIONED)
 		return refuse_on_demand(index, input->max_read_request_units.is_set, step, err);
-	enum code code = check_range(table, index, &input->max_read_request_units, true, step, err);
+	enum code code = check_on_demand_range(table, index, &input->max_read_request_units, true,
+					       step, err);
 	if (code != OK)
 		return code;
-	code = check_range(table, index, &input->max_write_request_units, false, step, err);
+	code = check_on_demand_range(table, index, &input->max_write_request_units, false, step,
+				     err);
 	if (code != OK)
 		return code;
 	*pair = throughput_rules_echo(pair, input);
@@ -214,8 +216,8 @@ enum code throughput_rules_warm(struct table *table, struct index *index,
 }
 
 /* One kind of units against the quota: read or write, after a change and before it. */
-static enum code check_units(const struct table *table, const struct index *index, bool is_read,
-			     int64_t after, int64_t before, struct err *err)
+static enum code check_units_quota(const struct table *table, const struct index *index,
+				   bool is_read, int64_t after, int64_t before, struct err *err)
 {
 	const char *member = is_read ? "ReadCapacityUnits" : "WriteCapacityUnits";
 
@@ -266,10 +268,10 @@ static enum code check_limits(const struct table *before, const struct table *af
 		old || (!new &&before) ? throughput_rules_warm_now(before, old) : nothing;
 	struct throughput_pair heated = throughput_rules_warm_now(after, new);
 
-	enum code code = check_units(after, new, true, units->read, had->read, err);
+	enum code code = check_units_quota(after, new, true, units->read, had->read, err);
 	if (code != OK)
 		return code;
-	code = check_units(after, new, false, units->write, had->write, err);
+	code = check_units_quota(after, new, false, units->write, had->write, err);
 	if (code != OK)
 		return code;
 	code = check_pair(after, named(after, new, " : "), on_demand,

@@ -45,7 +45,7 @@ static enum code error_of(const struct refusal *refusal)
 									: ERR_THROTTLING;
 }
 
-static struct str text_of(const struct refusal *refusal)
+static struct str refusal_text_of(const struct refusal *refusal)
 {
 	if (refusal->limit == METER_ACCOUNT)
 		return STR(THROTTLE_TEXT_ACCOUNT);
@@ -57,12 +57,12 @@ static struct str text_of(const struct refusal *refusal)
 							      : STR(THROTTLE_TEXT_CAPACITY);
 }
 
-static enum code refuse(const struct refusal *refusal, struct err *err)
+static enum code refuse_throughput(const struct refusal *refusal, struct err *err)
 {
 	struct str arn = table_arn(err->arena, refusal->table);
 	enum code code = err_default(err, error_of(refusal));
 
-	err->message = text_of(refusal);
+	err->message = refusal_text_of(refusal);
 	err->throttle.reason = str_of(throughput_reason(
 		throughput_reason_at(refusal->index != NULL, refusal->side, refusal->limit)));
 	err->throttle.resource = refusal->index
@@ -83,8 +83,8 @@ static void take(struct call *call, struct meter_gauge *gauge, size_t range, int
 
 /* Where the demand is met. An item's row in an index is looked for only where the index has several
  * ranges. */
-static size_t range_of(struct call *call, const struct share *share, const struct demand *demand,
-		       const struct meter_gauge *gauge)
+static size_t demand_range_of(struct call *call, const struct share *share,
+			      const struct demand *demand, const struct meter_gauge *gauge)
 {
 	struct str row_key = demand->row_key;
 
@@ -112,7 +112,8 @@ static struct refusal admit_locked(struct call *call, const struct share *share)
 							     demand->index, call->now_ms)
 						     ->sides[share->side];
 
-		found[i] = (struct throughput_taken){gauge, range_of(call, share, demand, gauge),
+		found[i] = (struct throughput_taken){gauge,
+						     demand_range_of(call, share, demand, gauge),
 						     (int64_t)(demand->units * BUCKET_UNIT + 0.5)};
 		refusal.index = demand->index;
 		refusal.limit = meter_refuses(gauge, found[i].range);
@@ -140,7 +141,7 @@ static void note_throttled(struct call *call, const struct share *share,
 	access_throttled(call, &one);
 }
 
-static enum code admit(struct call *call, const struct share *share, struct err *err)
+static enum code admit_share(struct call *call, const struct share *share, struct err *err)
 {
 	struct throughput_space *space = call->throughput->space;
 
@@ -153,11 +154,11 @@ static enum code admit(struct call *call, const struct share *share, struct err 
 	atomic_fetch_add(&call->service->throughput->throttled[throughput_reason_at(
 				 refusal.index != NULL, refusal.side, refusal.limit)],
 			 1);
-	return refuse(&refusal, err);
+	return refuse_throughput(&refusal, err);
 }
 
 /* Gives back what the call took since. */
-static void give_back(struct call *call, size_t mark)
+static void give_back_shares(struct call *call, size_t mark)
 {
 	struct throughput_call *own = call->throughput;
 
@@ -177,7 +178,7 @@ static double units_of(struct units units, enum meter_side side)
 
 /* A local index consumes what its table has. AWS: Developer Guide, "Local secondary indexes",
  * "Provisioned throughput considerations". */
-static struct share share_of(const struct cost *cost, enum meter_side side, struct str row_key)
+static struct share share_of_cost(const struct cost *cost, enum meter_side side, struct str row_key)
 {
 	const struct table *table = cost->table;
 	struct share share = {.table = table, .side = side};
@@ -200,7 +201,7 @@ static struct share share_of(const struct cost *cost, enum meter_side side, stru
 
 static struct share share_of_write(const struct write *write)
 {
-	struct share share = share_of(&write->cost, METER_WRITE, write->row_key);
+	struct share share = share_of_cost(&write->cost, METER_WRITE, write->row_key);
 
 	share.item = value_is_set(&write->new_item)   ? &write->new_item
 		     : value_is_set(&write->old_item) ? &write->old_item
@@ -227,8 +228,8 @@ static struct err *reasons_of(struct call *call, const struct err *err, enum cod
 	return reasons;
 }
 
-static enum code ask(void *context, const struct write *writes, size_t n, enum code code,
-		     struct err *err)
+static enum code ask_for_writes(void *context, const struct write *writes, size_t n, enum code code,
+				struct err *err)
 {
 	const struct asking *asking = context;
 	struct call *call = asking->call;
@@ -236,12 +237,12 @@ static enum code ask(void *context, const struct write *writes, size_t n, enum c
 		asking->mode == WRITE_TRANSACTION ? reasons_of(call, err, code, n) : NULL;
 	bool is_refused = false;
 
-	give_back(call, asking->mark); /* the transaction runs again */
+	give_back_shares(call, asking->mark); /* the transaction runs again */
 	for (size_t i = 0; i < n; i++) {
 		struct share share = share_of_write(&writes[i]);
 		struct err own = err_in(call->arena);
 
-		if (admit(call, &share, &own) == OK)
+		if (admit_share(call, &share, &own) == OK)
 			continue;
 		is_refused = true;
 		if (reasons)
@@ -251,7 +252,7 @@ static enum code ask(void *context, const struct write *writes, size_t n, enum c
 	}
 	if (!is_refused)
 		return code;
-	give_back(call, asking->mark);
+	give_back_shares(call, asking->mark);
 	return reasons ? write_canceled(reasons, n, err) : err->code;
 }
 
@@ -261,15 +262,15 @@ const struct write_admission *throughput_admission(struct call *call, enum write
 	struct write_admission *admission = ARENA_NEW(call->arena, struct write_admission);
 
 	*asking = (struct asking){call, call->throughput->n, mode};
-	*admission = (struct write_admission){ask, asking};
+	*admission = (struct write_admission){ask_for_writes, asking};
 	return admission;
 }
 
 enum code throughput_admit_read(struct call *call, const struct read_item *read, struct err *err)
 {
-	struct share share = share_of(&read->cost, METER_READ, read->row_key);
+	struct share share = share_of_cost(&read->cost, METER_READ, read->row_key);
 
-	return admit(call, &share, err);
+	return admit_share(call, &share, err);
 }
 
 enum code throughput_admit_reads(struct call *call, const struct read_item *reads, size_t n,
@@ -286,7 +287,7 @@ enum code throughput_admit_reads(struct call *call, const struct read_item *read
 	}
 	if (!is_refused)
 		return OK;
-	give_back(call, mark);
+	give_back_shares(call, mark);
 	return write_canceled(reasons, n, err);
 }
 
@@ -306,7 +307,8 @@ static struct str row_key_of(struct arena *arena, const struct read_page *page)
 
 enum code throughput_admit_page(struct call *call, const struct read_page *page, struct err *err)
 {
-	struct share share = share_of(&page->found.cost, METER_READ, row_key_of(call->arena, page));
+	struct share share =
+		share_of_cost(&page->found.cost, METER_READ, row_key_of(call->arena, page));
 
-	return admit(call, &share, err);
+	return admit_share(call, &share, err);
 }

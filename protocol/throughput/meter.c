@@ -124,7 +124,7 @@ static void tune_ranges(struct meter_gauge *gauge, enum meter_side side, size_t 
 	gauge->cost_factor = rules->servers;
 }
 
-static struct meter_part *find_or_add(struct meter *meter, int64_t number, bool *is_new)
+static struct meter_part *find_or_add_part(struct meter *meter, int64_t number, bool *is_new)
 {
 	*is_new = false;
 	for (size_t i = 0; i < meter->part_count; i++) {
@@ -146,7 +146,7 @@ struct meter_part *meter_part(struct meter *meter, const struct table *table,
 			      int64_t now_ms, bool *is_new)
 {
 	struct meter_part *part =
-		find_or_add(meter, index ? (int64_t)index->number : METER_TABLE, is_new);
+		find_or_add_part(meter, index ? (int64_t)index->number : METER_TABLE, is_new);
 
 	for (enum meter_side side = 0; side < METER_SIDES; side++) {
 		struct grant grant = grant_of(table, index, side);

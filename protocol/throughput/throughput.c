@@ -57,7 +57,7 @@ static void *ref(void *value)
 	return space;
 }
 
-static void unref(void *value)
+static void unref_space(void *value)
 {
 	struct throughput_space *space = value;
 
@@ -75,7 +75,7 @@ struct throughput_limits *throughput_new(bool is_shared)
 {
 	struct throughput_limits *throughput = arena_checked(calloc(1, sizeof(*throughput)));
 
-	ns_map_init(&throughput->spaces, is_shared, ref, unref);
+	ns_map_init(&throughput->spaces, is_shared, ref, unref_space);
 	pthread_mutex_init(&throughput->adding, NULL);
 	return throughput;
 }
@@ -119,7 +119,7 @@ enum code throughput_set(struct throughput_limits *throughput, struct ns ns, str
 	struct throughput_space *space = space_new(settings);
 	if (ns_map_put(&throughput->spaces, ns, space, THROUGHPUT_NAMESPACES_MAX))
 		return OK;
-	unref(space);
+	unref_space(space);
 	return err_set(err, MSG_THROUGHPUT_NAMESPACES, THROUGHPUT_NAMESPACES_MAX);
 }
 
@@ -141,7 +141,8 @@ bool throughput_throttled(const struct throughput_limits *throughput, size_t i, 
 
 /* With a reference, or NULL: a namespace that nobody has set gets its buckets with its first
  * request, where the option says so. */
-static struct throughput_space *find_or_add(struct throughput_limits *throughput, struct ns ns)
+static struct throughput_space *find_or_add_space(struct throughput_limits *throughput,
+						  struct ns ns)
 {
 	struct throughput_space *space = ns_map_find(&throughput->spaces, ns);
 
@@ -155,7 +156,7 @@ static struct throughput_space *find_or_add(struct throughput_limits *throughput
 		if (ns_map_put(&throughput->spaces, ns, space, THROUGHPUT_NAMESPACES_MAX)) {
 			ref(space);
 		} else {
-			unref(space);
+			unref_space(space);
 			space = NULL;
 		}
 	}
@@ -191,12 +192,12 @@ static bool is_in_rate(struct throughput_space *space, enum op_id operation, int
 enum code throughput_begin(struct throughput_limits *throughput, struct call *call,
 			   enum op_id operation, struct err *err)
 {
-	struct throughput_space *space = find_or_add(throughput, call->ns);
+	struct throughput_space *space = find_or_add_space(throughput, call->ns);
 
 	if (!space)
 		return OK;
 	if (!is_in_rate(space, operation, call->now_ms)) {
-		unref(space);
+		unref_space(space);
 		atomic_fetch_add(&throughput->rates_throttled, 1);
 		return err_set(err, MSG_THROTTLE_RATE);
 	}
@@ -232,12 +233,12 @@ void throughput_end(struct call *call, enum code code)
 	pthread_mutex_lock(&space->lock);
 	space->calls--;
 	pthread_mutex_unlock(&space->lock);
-	unref(space);
+	unref_space(space);
 	call->throughput = NULL;
 }
 
 /* Where the meter of that table is or would be. */
-static size_t position(const struct throughput_space *space, uint64_t table)
+static size_t position_in_table(const struct throughput_space *space, uint64_t table)
 {
 	size_t low = 0, high = space->n;
 
@@ -275,11 +276,11 @@ static void remove_oldest(struct throughput_space *space)
 
 struct meter *throughput_meter(struct throughput_space *space, const struct table *table)
 {
-	size_t at = position(space, table->identity.number);
+	size_t at = position_in_table(space, table->identity.number);
 
 	if (at == space->n || space->meters[at]->table != table->identity.number) {
 		remove_oldest(space);
-		at = position(space, table->identity.number);
+		at = position_in_table(space, table->identity.number);
 		space->meters = arena_checked(
 			realloc(space->meters, (space->n + 1) * sizeof(struct meter *)));
 		memmove(space->meters + at + 1, space->meters + at,
@@ -383,7 +384,7 @@ static void write_table(struct throughput_space *space, const struct table *tabl
 }
 
 /* The names of tables to show: those that the settings name, and those that were used. */
-static struct str *shown(struct throughput_space *space, struct arena *arena, size_t *n)
+static struct str *shown_gauge(struct throughput_space *space, struct arena *arena, size_t *n)
 {
 	pthread_mutex_lock(&space->lock);
 	struct str *names = ARENA_ARRAY(arena, struct str, space->n + space->settings.n);
@@ -406,7 +407,7 @@ static enum code write_tables(const struct service *service, struct arena *arena
 {
 	int64_t now_ms = service->now_ms(service->clock_context, ns);
 	size_t n;
-	const struct str *names = shown(space, arena, &n);
+	const struct str *names = shown_gauge(space, arena, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		struct table *table;
@@ -447,6 +448,6 @@ enum code throughput_describe(const struct service *service, struct arena *arena
 		code = write_tables(service, arena, ns, space, &out, err);
 	json_out_close(&out, '}');
 	json_out_close(&out, '}');
-	unref(space);
+	unref_space(space);
 	return RESULT(code, text, json_out_str(&out));
 }

@@ -99,7 +99,7 @@ static bool read_left(struct reader *reader, const struct json *json)
 	return add_left(reader, STR_ABSENT, json);
 }
 
-static bool read_indexes(struct reader *reader, const struct json *json)
+static bool read_index_scopes(struct reader *reader, const struct json *json)
 {
 	bool is_good = json_type(json) == JSON_OBJECT;
 
@@ -126,7 +126,7 @@ static const struct setting {
 	{"servers", true, false, read_servers, THROUGHPUT_WANTS_SERVERS},
 	{"tables", true, false, read_tables, THROUGHPUT_WANTS_TABLES},
 	{"left", false, true, read_left, THROUGHPUT_WANTS_LEFT},
-	{"indexes", false, true, read_indexes, THROUGHPUT_WANTS_INDEXES},
+	{"indexes", false, true, read_index_scopes, THROUGHPUT_WANTS_INDEXES},
 };
 
 #define MEMBERS (sizeof(members) / sizeof(members[0]))
@@ -202,7 +202,7 @@ static bool read_tables(struct reader *reader, const struct json *json)
 	return json_type(json) == JSON_OBJECT;
 }
 
-static enum code read_all(struct reader *reader, struct str body)
+static enum code read_all_scopes(struct reader *reader, struct str body)
 {
 	const struct json *root;
 	struct err own = err_in(reader->arena);
@@ -228,7 +228,7 @@ enum code throughput_settings_read(struct str body, enum throughput_mode mode,
 	settings.arena = arena;
 	struct reader reader = {
 		.arena = arena, .settings = &settings, .scope = &settings.all, .err = &own};
-	enum code code = read_all(&reader, body);
+	enum code code = read_all_scopes(&reader, body);
 	if (code != OK) {
 		err_copy(err, code, own.message);
 		throughput_settings_free(&settings);

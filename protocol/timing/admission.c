@@ -82,8 +82,8 @@ static enum code check_jobs(const struct table *table, const struct jobs *jobs, 
 }
 
 /* AWS: ignores a switch back to PAY_PER_REQUEST while that is still the mode. */
-static enum code check_units(const struct table *table, const struct jobs *jobs,
-			     const struct update_table_input *input, struct err *err)
+static enum code check_units_timing(const struct table *table, const struct jobs *jobs,
+				    const struct update_table_input *input, struct err *err)
 {
 	if (jobs->becomes_provisioned && input->billing_mode == BILLING_MODE_PAY_PER_REQUEST)
 		return OK;
@@ -229,8 +229,8 @@ static bool has_index_at_work(const struct table *table)
 	return is_allocating(table);
 }
 
-static enum code check_updates(const struct call *call, const struct table *table,
-			       const struct update_table_input *input, struct err *err)
+static enum code check_updates_timing(const struct call *call, const struct table *table,
+				      const struct update_table_input *input, struct err *err)
 {
 	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
 		const struct update_global_secondary_index_action *update =
@@ -259,7 +259,7 @@ enum code timing_admits(const struct call *call, const struct table *table,
 	    runs(call, table, TIMING_REPLICA_DELETE))
 		return err_set(err, MSG_REPLICA_IN_USE);
 	jobs = jobs_of(call, table);
-	code = check_updates(call, table, input, err);
+	code = check_updates_timing(call, table, input, err);
 	if (code != OK)
 		return code;
 	if (has_index_at_work(table))
@@ -267,7 +267,7 @@ enum code timing_admits(const struct call *call, const struct table *table,
 	if (code != OK)
 		return code;
 	if (input->provisioned_throughput || input->billing_mode)
-		code = check_units(table, &jobs, input, err);
+		code = check_units_timing(table, &jobs, input, err);
 	if (code != OK)
 		return code;
 	if (input->on_demand_throughput)

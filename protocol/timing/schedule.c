@@ -63,7 +63,7 @@ static void take_back_billing(const struct change *change)
 			change->table->indexes.v[i].settings->throughput;
 }
 
-static void change_billing(const struct change *change)
+static void schedule_billing(const struct change *change)
 {
 	const struct call *call = change->call;
 	const struct table *table = change->table;
@@ -96,7 +96,7 @@ static struct str class_of(const struct table *table)
 							: STR("STANDARD");
 }
 
-static void change_class(const struct change *change)
+static void schedule_class(const struct change *change)
 {
 	const struct table *table = change->table;
 
@@ -183,7 +183,7 @@ static void change_index(const struct change *change, struct index *index)
 	}
 }
 
-static void change_indexes(const struct change *change, const struct update_table_input *input)
+static void schedule_indexes(const struct change *change, const struct update_table_input *input)
 {
 	for (size_t i = 0; i < table_index_total(change->next); i++)
 		change_index(change, table_index_at(change->next, i));
@@ -223,7 +223,7 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 	 */
 	next->state.status = table->state.status;
 	if (next->settings->billing != table->settings->billing)
-		change_billing(&change);
+		schedule_billing(&change);
 	else if (has_other_units(&next->settings->throughput, &table->settings->throughput)) {
 		note_units(&change, TIMING_THROUGHPUT, NULL);
 		occupy(&change, TIMING_THROUGHPUT);
@@ -233,7 +233,7 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 		occupy(&change, TIMING_STREAM);
 	}
 	if (!str_eq(class_of(next), class_of(table)))
-		change_class(&change);
+		schedule_class(&change);
 	if (has_removal(input->on_demand_throughput))
 		change_on_demand(&change, input->on_demand_throughput);
 	if (next->settings->is_deletion_protected != table->settings->is_deletion_protected)
@@ -244,7 +244,7 @@ void timing_schedule(const struct call *call, const struct update_table_input *i
 		change_replicas(&change, &input->replica_updates.v[0]);
 	if (throughput_rules_has_warm(input->warm_throughput))
 		change_warm(&change, NULL);
-	change_indexes(&change, input);
+	schedule_indexes(&change, input);
 }
 
 /* Key, value, key, ...: the tags as they were. */

@@ -13,8 +13,8 @@
 	(5 * MINUTE_MS) /* LatestRestorableDateTime is that long ago, but not before recovery was  \
 			   switched on */
 
-static enum code check_type(const struct export_table_to_point_in_time_input *input,
-			    struct err *err)
+static enum code check_export_type(const struct export_table_to_point_in_time_input *input,
+				   struct err *err)
 {
 	const struct incremental_export_specification *window =
 		input->incremental_export_specification;
@@ -78,7 +78,7 @@ enum code export_rules_check(struct call *call,
 			     const struct export_table_to_point_in_time_input *input,
 			     struct err *err)
 {
-	enum code code = check_type(input, err);
+	enum code code = check_export_type(input, err);
 
 	if (code != OK)
 		return code;

@@ -85,7 +85,7 @@ static bool take_varuint(struct reader *r, struct str *in, uint64_t *out)
 	return run_out(r);
 }
 
-static bool take_piece(struct reader *r, struct str *in, struct piece *out)
+static bool take_binary_piece(struct reader *r, struct str *in, struct piece *out)
 {
 	uint64_t length;
 
@@ -221,24 +221,25 @@ static bool read_float(struct reader *r, struct str content, struct value *out)
 	return true;
 }
 
-static bool read_piece(struct reader *r, const struct piece *piece, unsigned depth,
-		       struct value *out);
+static bool read_binary_piece(struct reader *r, const struct piece *piece, unsigned depth,
+			      struct value *out);
 
-static bool read_list(struct reader *r, struct str content, unsigned depth, struct value *out)
+static bool read_binary_list(struct reader *r, struct str content, unsigned depth,
+			     struct value *out)
 {
 	struct value *elements = NULL;
 	struct piece piece;
 	uint32_t n = 0;
 
 	while (content.n > 0) {
-		if (!take_piece(r, &content, &piece))
+		if (!take_binary_piece(r, &content, &piece))
 			return false;
 		if (piece.type == ION_NULL && !piece.is_null)
 			continue; /* padding */
 		if (arena_is_over(r->arena))
 			return fail(r, ION_TOO_LARGE);
 		elements = arena_room(r->arena, elements, n, sizeof(*elements));
-		if (!read_piece(r, &piece, depth + 1, &elements[n]))
+		if (!read_binary_piece(r, &piece, depth + 1, &elements[n]))
 			return false;
 		n++;
 	}
@@ -246,7 +247,8 @@ static bool read_list(struct reader *r, struct str content, unsigned depth, stru
 	return true;
 }
 
-static bool read_struct(struct reader *r, struct str content, unsigned depth, struct value *out)
+static bool read_binary_struct(struct reader *r, struct str content, unsigned depth,
+			       struct value *out)
 {
 	struct member *members = NULL;
 	struct piece piece;
@@ -254,7 +256,7 @@ static bool read_struct(struct reader *r, struct str content, unsigned depth, st
 	uint64_t id;
 
 	while (content.n > 0) {
-		if (!take_varuint(r, &content, &id) || !take_piece(r, &content, &piece))
+		if (!take_varuint(r, &content, &id) || !take_binary_piece(r, &content, &piece))
 			return false;
 		if (piece.type == ION_NULL && !piece.is_null)
 			continue;
@@ -262,7 +264,7 @@ static bool read_struct(struct reader *r, struct str content, unsigned depth, st
 			return fail(r, ION_TOO_LARGE);
 		members = arena_room(r->arena, members, n, sizeof(*members));
 		if (!symbol_text(r, id, &members[n].name) ||
-		    !read_piece(r, &piece, depth + 1, &members[n].value))
+		    !read_binary_piece(r, &piece, depth + 1, &members[n].value))
 			return false;
 		n++;
 	}
@@ -291,8 +293,8 @@ static bool read_annotated(struct reader *r, struct str content, unsigned depth,
 	struct str ids, name;
 	uint64_t id;
 
-	if (!take_annotations(r, &content, &ids) || !take_piece(r, &content, &piece) ||
-	    !read_piece(r, &piece, depth + 1, out))
+	if (!take_annotations(r, &content, &ids) || !take_binary_piece(r, &content, &piece) ||
+	    !read_binary_piece(r, &piece, depth + 1, out))
 		return false;
 	while (ids.n > 0) {
 		if (!take_varuint(r, &ids, &id) || !symbol_text(r, id, &name))
@@ -302,8 +304,8 @@ static bool read_annotated(struct reader *r, struct str content, unsigned depth,
 	return true;
 }
 
-static bool read_piece(struct reader *r, const struct piece *piece, unsigned depth,
-		       struct value *out)
+static bool read_binary_piece(struct reader *r, const struct piece *piece, unsigned depth,
+			      struct value *out)
 {
 	if (depth > ION_DEPTH_MAX)
 		return fail(r, "it is nested too deeply");
@@ -332,9 +334,9 @@ static bool read_piece(struct reader *r, const struct piece *piece, unsigned dep
 		*out = value_of_str(TYPE_B, str_copy(r->arena, piece->content));
 		return true;
 	case ION_LIST:
-		return read_list(r, piece->content, depth, out);
+		return read_binary_list(r, piece->content, depth, out);
 	case ION_STRUCT:
-		return read_struct(r, piece->content, depth, out);
+		return read_binary_struct(r, piece->content, depth, out);
 	case ION_ANNOTATED:
 		return read_annotated(r, piece->content, depth, out);
 	default:
@@ -360,7 +362,7 @@ static bool add_symbols(struct reader *r, struct str list)
 	struct piece piece;
 
 	while (list.n > 0) {
-		if (!take_piece(r, &list, &piece))
+		if (!take_binary_piece(r, &list, &piece))
 			return false;
 		bool is_text =
 			piece.type == ION_STRING && !piece.is_null && utf8_is_valid(piece.content);
@@ -384,7 +386,7 @@ static bool read_symbols(struct reader *r, struct str content)
 	uint64_t id;
 
 	while (content.n > 0) {
-		if (!take_varuint(r, &content, &id) || !take_piece(r, &content, &piece))
+		if (!take_varuint(r, &content, &id) || !take_binary_piece(r, &content, &piece))
 			return false;
 		if (id == SYMBOL_SYMBOLS && piece.type == ION_LIST)
 			list = piece.content;
@@ -403,23 +405,23 @@ static bool read_symbols(struct reader *r, struct str content)
 }
 
 /* Whether the value is a symbol table; its struct. */
-static bool is_table(struct reader *r, const struct piece *piece, struct str *content)
+static bool is_symbol_table(struct reader *r, const struct piece *piece, struct str *content)
 {
 	struct str in = piece->content, ids;
 	struct piece inner;
 	uint64_t id;
 
 	if (piece->type != ION_ANNOTATED || piece->is_null || !take_annotations(r, &in, &ids) ||
-	    !take_varuint(r, &ids, &id) || id != SYMBOL_TABLE || !take_piece(r, &in, &inner) ||
-	    inner.type != ION_STRUCT)
+	    !take_varuint(r, &ids, &id) || id != SYMBOL_TABLE ||
+	    !take_binary_piece(r, &in, &inner) || inner.type != ION_STRUCT)
 		return false;
 	*content = inner.content;
 	return true;
 }
 
 /* The next value that is no symbol table, which `in` has whole. False: *result says why. */
-static bool next_piece(struct reader *r, struct str *in, struct piece *piece,
-		       enum ion_result *result)
+static bool next_binary_piece(struct reader *r, struct str *in, struct piece *piece,
+			      enum ion_result *result)
 {
 	struct str table;
 
@@ -437,11 +439,11 @@ static bool next_piece(struct reader *r, struct str *in, struct piece *piece,
 		}
 		if ((unsigned char)in->p[0] == marker[0])
 			return in->n < sizeof(marker) ? run_out(r) : fail(r, "an unknown version");
-		if (!take_piece(r, in, piece))
+		if (!take_binary_piece(r, in, piece))
 			return false;
 		if (piece->type == ION_NULL && !piece->is_null)
 			continue;
-		if (!is_table(r, piece, &table))
+		if (!is_symbol_table(r, piece, &table))
 			return r->err->code == OK;
 		if (!read_symbols(r, table)) {
 			r->is_short = false; /* the table's own bytes are all there */
@@ -460,8 +462,8 @@ enum ion_result ion_binary_next(struct arena *arena, struct ion_symbols *symbols
 	struct str in = *rest;
 	struct piece piece;
 
-	if (next_piece(&r, &in, &piece, &result)) {
-		if (!read_piece(&r, &piece, 1, out))
+	if (next_binary_piece(&r, &in, &piece, &result)) {
+		if (!read_binary_piece(&r, &piece, 1, out))
 			return ION_BROKEN;
 		*rest = in;
 		return ION_VALUE;

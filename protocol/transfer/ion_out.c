@@ -25,7 +25,7 @@ static bool is_identifier(struct str name)
 	return true;
 }
 
-static void add_quoted(struct buf *out, struct str text, char quote)
+static void add_ion_quoted(struct buf *out, struct str text, char quote)
 {
 	static const char letters[] = "0......abtnvfr";
 
@@ -50,7 +50,7 @@ void ion_out_name(struct buf *out, struct str name)
 	if (is_identifier(name))
 		buf_add_str(out, name);
 	else
-		add_quoted(out, name, '\'');
+		add_ion_quoted(out, name, '\'');
 }
 
 /* The significant digits of a plain decimal text, and the power of ten of the last one. */
@@ -80,7 +80,7 @@ static size_t digits_of(struct str text, char *digits, int *power)
 
 /* As Ion's writer for Java prints a BigDecimal without trailing zeros, whose exponent is never made
  * positive by zeros. */
-static void add_number(struct buf *out, struct str number)
+static void add_ion_number(struct buf *out, struct str number)
 {
 	struct buf plain = buf_in(out->arena);
 	char digits[NUMBER_DIGITS];
@@ -112,12 +112,12 @@ static void add_number(struct buf *out, struct str number)
 		buf_printf(out, "d-%zu", scale - n + 1);
 }
 
-static void add_scalar(struct buf *out, const struct value *value)
+static void add_ion_scalar(struct buf *out, const struct value *value)
 {
 	if (value->type == TYPE_S) {
-		add_quoted(out, value_str(value), '"');
+		add_ion_quoted(out, value_str(value), '"');
 	} else if (value->type == TYPE_N) {
-		add_number(out, value_str(value));
+		add_ion_number(out, value_str(value));
 	} else {
 		buf_add_lit(out, "{{");
 		base64_encode(value_str(value), out);
@@ -138,7 +138,7 @@ static void add_elements(struct buf *out, const struct value *value)
 	buf_add_byte(out, ']');
 }
 
-static void add_members(struct buf *out, const struct value *value)
+static void add_ion_members(struct buf *out, const struct value *value)
 {
 	buf_add_byte(out, '{');
 	for (uint32_t i = 0; i < value->n; i++) {
@@ -164,7 +164,7 @@ void ion_out_value(struct buf *out, const struct value *value)
 		buf_add_str(out, value->boolean ? STR("true") : STR("false"));
 		return;
 	case TYPE_M:
-		add_members(out, value);
+		add_ion_members(out, value);
 		return;
 	case TYPE_L:
 	case TYPE_SS:
@@ -175,6 +175,6 @@ void ion_out_value(struct buf *out, const struct value *value)
 	case TYPE_S:
 	case TYPE_N:
 	case TYPE_B:
-		add_scalar(out, value);
+		add_ion_scalar(out, value);
 	}
 }

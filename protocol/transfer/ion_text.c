@@ -17,7 +17,7 @@ struct reader {
 	struct err *value_err; /* the first thing that DynamoDB does not take */
 };
 
-static bool read_value(struct reader *r, unsigned depth, struct value *out);
+static bool read_text_value(struct reader *r, unsigned depth, struct value *out);
 
 static bool fail(struct reader *r, const char *what)
 {
@@ -281,7 +281,7 @@ static struct str plain_digits(struct arena *arena, struct str text)
 }
 
 /* A number or a timestamp. */
-static bool read_number(struct reader *r, struct value *out)
+static bool read_text_number(struct reader *r, struct value *out)
 {
 	const char *from = r->p;
 
@@ -347,7 +347,7 @@ static bool expect(struct reader *r, char c, const char *what)
 	return r->p == r->end ? run_out(r) : fail(r, what);
 }
 
-static bool read_list(struct reader *r, char close, unsigned depth, struct value *out)
+static bool read_text_list(struct reader *r, char close, unsigned depth, struct value *out)
 {
 	struct value *elements = NULL;
 	uint32_t n = 0;
@@ -356,7 +356,7 @@ static bool read_list(struct reader *r, char close, unsigned depth, struct value
 		if (arena_is_over(r->arena))
 			return fail(r, ION_TOO_LARGE);
 		elements = arena_room(r->arena, elements, n, sizeof(*elements));
-		if (!read_value(r, depth + 1, &elements[n]))
+		if (!read_text_value(r, depth + 1, &elements[n]))
 			return false;
 		n++;
 		if (close == ']' && !takes(r, ',') && !(r->p < r->end && *r->p == close))
@@ -374,7 +374,7 @@ static bool read_name(struct reader *r, struct str *name)
 	return *r->p == '"' || is_long_quote(r) ? take_string(r, name) : take_symbol(r, name);
 }
 
-static bool read_struct(struct reader *r, unsigned depth, struct value *out)
+static bool read_text_struct(struct reader *r, unsigned depth, struct value *out)
 {
 	struct member *members = NULL;
 	size_t n = 0;
@@ -384,7 +384,7 @@ static bool read_struct(struct reader *r, unsigned depth, struct value *out)
 			return fail(r, ION_TOO_LARGE);
 		members = arena_room(r->arena, members, n, sizeof(*members));
 		if (!read_name(r, &members[n].name) || !expect(r, ':', "a field needs a colon") ||
-		    !read_value(r, depth + 1, &members[n].value))
+		    !read_text_value(r, depth + 1, &members[n].value))
 			return false;
 		n++;
 		if (!takes(r, ',') && !(r->p < r->end && *r->p == '}'))
@@ -425,7 +425,7 @@ static bool read_lob(struct reader *r, struct value *out)
 }
 
 /* null, null.string, true, false, nan, or a symbol. */
-static bool read_word(struct reader *r, struct str word, struct value *out)
+static bool read_text_word(struct reader *r, struct str word, struct value *out)
 {
 	struct str type;
 
@@ -458,16 +458,16 @@ static bool read_symbol(struct reader *r, unsigned depth, struct value *out)
 		return run_out(r);
 	if (r->end - r->p < 2 || r->p[0] != ':' || r->p[1] != ':') {
 		r->p = behind;
-		return is_quoted ? refuse_type(r, "symbol", out) : read_word(r, word, out);
+		return is_quoted ? refuse_type(r, "symbol", out) : read_text_word(r, word, out);
 	}
 	r->p += 2;
-	if (!read_value(r, depth + 1, out))
+	if (!read_text_value(r, depth + 1, out))
 		return false;
 	(void)ion_text_set(word, out, r->value_err);
 	return true;
 }
 
-static bool read_value(struct reader *r, unsigned depth, struct value *out)
+static bool read_text_value(struct reader *r, unsigned depth, struct value *out)
 {
 	if (depth > ION_DEPTH_MAX)
 		return fail(r, "it is nested too deeply");
@@ -486,8 +486,8 @@ static bool read_value(struct reader *r, unsigned depth, struct value *out)
 	if (c == '{' || c == '[' || c == '(') {
 		r->p++;
 		if (c == '{')
-			return read_struct(r, depth, out);
-		return read_list(r, c == '[' ? ']' : ')', depth, out) &&
+			return read_text_struct(r, depth, out);
+		return read_text_list(r, c == '[' ? ']' : ')', depth, out) &&
 		       (c == '[' || refuse_type(r, "sexp", out));
 	}
 	if (c == '"' || is_long_quote(r)) {
@@ -499,7 +499,7 @@ static bool read_value(struct reader *r, unsigned depth, struct value *out)
 		return true;
 	}
 	if ((c >= '0' && c <= '9') || c == '-' || c == '+')
-		return read_number(r, out);
+		return read_text_number(r, out);
 	return read_symbol(r, depth, out);
 }
 
@@ -535,7 +535,7 @@ enum ion_result ion_text_next(struct arena *arena, struct str *rest, bool is_las
 		*rest = (struct str){r.p, 0};
 		return is_last ? ION_END : ION_MORE;
 	}
-	if (!read_value(&r, 1, out)) {
+	if (!read_text_value(&r, 1, out)) {
 		if (!r.is_short || is_last)
 			return ION_BROKEN;
 		err->code = value_err->code = OK;

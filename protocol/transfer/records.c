@@ -77,8 +77,8 @@ static void take_bound(const void *input, bool is_bulk, struct record_put *recor
 	record->values = bulk->expression_attribute_values;
 }
 
-static enum record_kind read_line(struct arena *arena, struct str line, bool is_bulk,
-				  struct record_put *record, struct err *err)
+static enum record_kind read_record_line(struct arena *arena, struct str line, bool is_bulk,
+					 struct record_put *record, struct err *err)
 {
 	struct err reason = err_in(arena);
 	struct shape_bound bound;
@@ -133,8 +133,8 @@ static bool is_between(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static enum record_kind next_line(struct records *records, struct arena *arena,
-				  struct record_put *record, struct err *err)
+static enum record_kind next_record_line(struct records *records, struct arena *arena,
+					 struct record_put *record, struct err *err)
 {
 	struct str *rest = &records->rest;
 
@@ -147,7 +147,7 @@ static enum record_kind next_line(struct records *records, struct arena *arena,
 		return more(records, err);
 	struct str text = {rest->p, n < rest->n ? n : rest->n};
 	*rest = (struct str){text.p + text.n, rest->n - text.n};
-	return read_line(arena, text, records->form->takes_conditions, record, err);
+	return read_record_line(arena, text, records->form->takes_conditions, record, err);
 }
 
 static enum ion_result next_ion_value(struct records *records, struct arena *arena,
@@ -270,7 +270,7 @@ static void skip_mark(struct records *records)
 }
 
 /* The columns' names. RECORD_ITEM: they are there. */
-static enum record_kind read_head(struct records *records, struct err *err)
+static enum record_kind read_csv_head(struct records *records, struct err *err)
 {
 	if (records->form->head) {
 		if (set_head(records, records->form->head, records->form->head_n))
@@ -338,7 +338,7 @@ static enum record_kind next_csv(struct records *records, struct arena *arena,
 				 struct record_put *record, struct err *err)
 {
 	if (!records->head) {
-		enum record_kind kind = read_head(records, err);
+		enum record_kind kind = read_csv_head(records, err);
 
 		if (kind != RECORD_ITEM)
 			return kind;
@@ -356,12 +356,12 @@ static enum record_kind next_csv(struct records *records, struct arena *arena,
 	return bad(fields_item(records, arena, &record->item, err));
 }
 
-static enum record_kind next(struct records *records, struct arena *arena,
-			     struct record_put *record, struct err *err)
+static enum record_kind next_record(struct records *records, struct arena *arena,
+				    struct record_put *record, struct err *err)
 {
 	switch (records->form->form) {
 	case RECORD_JSON:
-		return next_line(records, arena, record, err);
+		return next_record_line(records, arena, record, err);
 	case RECORD_ION:
 		return next_ion(records, arena, record, err);
 	case RECORD_CSV:
@@ -373,7 +373,7 @@ static enum record_kind next(struct records *records, struct arena *arena,
 enum record_kind records_next(struct records *records, struct arena *arena,
 			      struct record_put *record, struct err *err)
 {
-	enum record_kind kind = next(records, arena, record, err);
+	enum record_kind kind = next_record(records, arena, record, err);
 
 	if (!arena_is_over(arena) || kind == RECORD_MORE || kind == RECORD_END)
 		return kind;

@@ -249,7 +249,7 @@ static enum code copy_small(struct job_txn *txn, const struct table *table, stru
 	return store_copy(txn->txn, table_items(table), copy, err);
 }
 
-static enum code begin(struct job_txn *txn, void *context, struct err *err)
+static enum code begin_transfer_job(struct job_txn *txn, void *context, struct err *err)
 {
 	struct starting *starting = context;
 	const struct transfer_start *start = starting->start;
@@ -292,7 +292,8 @@ enum code transfer_begin(struct call *call, const struct transfer_start *start, 
 			 struct err *err)
 {
 	struct starting starting = {.call = call, .start = start, .job = job};
-	enum code code = job_write(call->service->catalog, call->ns, begin, &starting, err);
+	enum code code =
+		job_write(call->service->catalog, call->ns, begin_transfer_job, &starting, err);
 
 	if (code != OK)
 		return code;
@@ -375,8 +376,8 @@ static int hex_of(char c)
 }
 
 /* The id in a token of ours; AWS: a token of the other list is refused. */
-static bool read_token(struct arena *arena, enum transfer_kind kind, struct str token,
-		       struct str *id)
+static bool read_list_token(struct arena *arena, enum transfer_kind kind, struct str token,
+			    struct str *id)
 {
 	char *text = arena_bytes(arena, TOKEN_TEXT);
 	size_t n = TOKEN_TEXT;
@@ -402,7 +403,8 @@ struct listing {
 	struct str after;
 };
 
-static bool is_listed(const struct listing *listing, struct arena *arena, const struct job *job)
+static bool is_transfer_listed(const struct listing *listing, struct arena *arena,
+			       const struct job *job)
 {
 	const struct transfer_list *list = listing->list;
 	struct transfer_progress progress;
@@ -415,7 +417,7 @@ static bool is_listed(const struct listing *listing, struct arena *arena, const 
 					       str_eq(body.table_id, list->table_id));
 }
 
-static enum code collect(struct job_txn *txn, void *context, struct err *err)
+static enum code collect_transfers(struct job_txn *txn, void *context, struct err *err)
 {
 	struct listing *listing = context;
 	struct transfer_list *list = listing->list;
@@ -429,7 +431,7 @@ static enum code collect(struct job_txn *txn, void *context, struct err *err)
 	while (code == OK && page.is_more && !str_is_set(list->next)) {
 		code = job_list(txn, kinds[list->kind].name, &page, err);
 		for (size_t i = 0; i < page.n && code == OK && !str_is_set(list->next); i++) {
-			if (!is_listed(listing, txn->arena, &page.jobs[i]))
+			if (!is_transfer_listed(listing, txn->arena, &page.jobs[i]))
 				continue;
 			if (list->n == list->limit)
 				list->next = token_of(txn->arena, list->kind,
@@ -446,12 +448,12 @@ enum code transfer_list(struct call *call, struct transfer_list *list, struct er
 	struct listing listing = {.call = call, .list = list};
 
 	if (str_is_set(list->token) &&
-	    !read_token(call->arena, list->kind, list->token, &listing.after))
+	    !read_list_token(call->arena, list->kind, list->token, &listing.after))
 		return err_set(err, MSG_TRANSFER_TOKEN, STR_ARG(list->token));
 	if (list->limit == 0)
 		list->limit = PAGE_DEFAULT;
 	enum code code = call_refresh(call, err);
 	if (code != OK)
 		return code;
-	return job_read(call->service->catalog, call->ns, collect, &listing, err);
+	return job_read(call->service->catalog, call->ns, collect_transfers, &listing, err);
 }

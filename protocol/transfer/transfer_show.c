@@ -14,7 +14,7 @@ struct showing {
 };
 
 /* How long it takes at AWS. */
-static enum timing row_of(const struct job *job, const struct transfer_body *body)
+static enum timing member_row_of(const struct job *job, const struct transfer_body *body)
 {
 	bool is_failed = job->state == JOB_FAILED;
 
@@ -36,7 +36,7 @@ struct job transfer_show_seen(const struct call *call, const struct job *job,
 
 	if (!timing_is_on(call) || is_bulk || job->state == JOB_RUNNING)
 		return seen;
-	int64_t ends_ms = job->created_ms + timing_lasts(call, row_of(job, body));
+	int64_t ends_ms = job->created_ms + timing_lasts(call, member_row_of(job, body));
 	if (seen.ended_ms < ends_ms)
 		seen.ended_ms = ends_ms;
 	if (call->now_ms < job->created_ms ||
@@ -84,7 +84,7 @@ static void add_number(struct showing *s, const char *name, int64_t number)
 }
 
 /* The request's member, as it was given; false where it has none. */
-static bool add_member(struct showing *s, const struct json *object, const char *name)
+static bool add_shown_member(struct showing *s, const struct json *object, const char *name)
 {
 	const struct json *member = json_member(object, name);
 
@@ -97,7 +97,7 @@ static bool add_member(struct showing *s, const struct json *object, const char 
 
 static void add_member_or(struct showing *s, const char *name, struct str otherwise)
 {
-	if (!add_member(s, s->request, name))
+	if (!add_shown_member(s, s->request, name))
 		add_text(s, name, otherwise);
 }
 
@@ -132,7 +132,7 @@ static void add_window(struct showing *s)
 	json_out_open(s->out, '{');
 	add_time(s, "ExportFromTime", s->body.from_ms);
 	add_time(s, "ExportToTime", s->body.to_ms);
-	if (!given || !add_member(s, given, "ExportViewType"))
+	if (!given || !add_shown_member(s, given, "ExportViewType"))
 		add_text(s, "ExportViewType", STR("NEW_AND_OLD_IMAGES"));
 	json_out_close(s->out, '}');
 }
@@ -153,11 +153,11 @@ static void show_export(struct showing *s)
 	if (!s->body.is_incremental)
 		add_time(s, "ExportTime", s->body.to_ms);
 	add_text(s, "ClientToken", job->token);
-	add_member(s, s->request, "S3Bucket");
-	add_member(s, s->request, "S3BucketOwner");
-	add_member(s, s->request, "S3Prefix");
+	add_shown_member(s, s->request, "S3Bucket");
+	add_shown_member(s, s->request, "S3BucketOwner");
+	add_shown_member(s, s->request, "S3Prefix");
 	add_member_or(s, "S3SseAlgorithm", STR("AES256"));
-	add_member(s, s->request, "S3SseKmsKeyId");
+	add_shown_member(s, s->request, "S3SseKmsKeyId");
 	add_text(s, "FailureCode", job->failure);
 	add_text(s, "FailureMessage", job->message);
 	add_member_or(s, "ExportFormat", STR("DYNAMODB_JSON"));
@@ -169,7 +169,7 @@ static void show_export(struct showing *s)
 		add_text(s, "ExportType", STR("INCREMENTAL_EXPORT"));
 		add_window(s);
 	}
-	add_member(s, s->request, "FilterSpecification");
+	add_shown_member(s, s->request, "FilterSpecification");
 	add_text(s, "DestinationType", STR("S3"));
 }
 
@@ -187,10 +187,10 @@ static void add_source(struct showing *s)
 
 	json_out_name(s->out, STR("S3BucketSource"));
 	json_out_open(s->out, '{');
-	if (!add_member(s, source, "S3BucketOwner"))
+	if (!add_shown_member(s, source, "S3BucketOwner"))
 		add_text(s, "S3BucketOwner", s->job->ns.account);
-	add_member(s, source, "S3Bucket");
-	add_member(s, source, "S3KeyPrefix");
+	add_shown_member(s, source, "S3Bucket");
+	add_shown_member(s, source, "S3KeyPrefix");
 	json_out_close(s->out, '}');
 }
 
@@ -206,10 +206,10 @@ static void show_import(struct showing *s)
 	add_source(s);
 	add_number(s, "ErrorCount", s->progress.errors);
 	add_text(s, "CloudWatchLogGroupArn", log_group(s));
-	add_member(s, s->request, "InputFormat");
-	add_member(s, s->request, "InputFormatOptions");
+	add_shown_member(s, s->request, "InputFormat");
+	add_shown_member(s, s->request, "InputFormatOptions");
 	add_member_or(s, "InputCompressionType", STR("NONE"));
-	add_member(s, s->request, "TableCreationParameters");
+	add_shown_member(s, s->request, "TableCreationParameters");
 	add_time(s, "StartTime", job->created_ms);
 	add_time(s, "EndTime", job->ended_ms);
 	add_number(s, "ProcessedSizeBytes", s->progress.bytes);
@@ -256,8 +256,8 @@ static void show_bulk(struct showing *s)
 	json_out_close(s->out, '}');
 	json_out_close(s->out, ']');
 	add_text(s, "ClientToken", job->token);
-	add_member(s, s->request, "InputS3Configuration");
-	add_member(s, s->request, "OutputS3Configuration");
+	add_shown_member(s, s->request, "InputS3Configuration");
+	add_shown_member(s, s->request, "OutputS3Configuration");
 	add_time(s, "StartTime", job->created_ms);
 	add_time(s, "EndTime", job->ended_ms);
 	add_number(s, "ProcessedItemCount", s->progress.items);
@@ -268,7 +268,7 @@ static void show_bulk(struct showing *s)
 	add_number(s, "FailedItemCount", s->progress.errors);
 	add_text(s, "FailureCode", job->failure);
 	add_text(s, "FailureMessage", job->message);
-	add_member(s, s->request, "MaxWriteRequestUnits");
+	add_shown_member(s, s->request, "MaxWriteRequestUnits");
 	add_member_or(s, "PerformanceTier", STR("STANDARD"));
 }
 
@@ -287,7 +287,7 @@ static void summarize_import(struct showing *s)
 	add_text(s, "TableArn", transfer_table_arn(s->call->arena, s->job->ns, s->job->subject));
 	add_source(s);
 	add_text(s, "CloudWatchLogGroupArn", log_group(s));
-	add_member(s, s->request, "InputFormat");
+	add_shown_member(s, s->request, "InputFormat");
 	add_time(s, "StartTime", s->job->created_ms);
 	add_time(s, "EndTime", s->job->ended_ms);
 }

@@ -56,7 +56,7 @@ static const struct special *special_of(const struct shape *shape)
 }
 
 /* As deep as the request's JSON, which json_parse() bounds. */
-static void show(struct echo *echo, const struct shape *shape, const struct json *json);
+static void echo_value(struct echo *echo, const struct shape *shape, const struct json *json);
 static void show_value(struct echo *echo, const struct json *json);
 
 /* A scalar's text; of a binary one the Java object. */
@@ -146,14 +146,14 @@ static void show_map(struct echo *echo, const struct shape *element, const struc
 
 		buf_printf(&echo->out, "%s" STR_FMT "=", i ? ", " : "", STR_ARG(names[i]));
 		if (element)
-			show(echo, element, child);
+			echo_value(echo, element, child);
 		else
 			show_value(echo, child);
 	}
 	buf_add_byte(&echo->out, '}');
 }
 
-static void show_list(struct echo *echo, const struct json *json, const struct shape *element,
+static void echo_list(struct echo *echo, const struct json *json, const struct shape *element,
 		      enum type type)
 {
 	const char *between = "";
@@ -163,7 +163,7 @@ static void show_list(struct echo *echo, const struct json *json, const struct s
 	     child = json_next(child), between = ", ") {
 		buf_printf(&echo->out, "%s", between);
 		if (element)
-			show(echo, element, child);
+			echo_value(echo, element, child);
 		else if (type == TYPE_L)
 			show_value(echo, child);
 		else
@@ -177,7 +177,7 @@ static void show_content(struct echo *echo, const struct json *json, enum type t
 	if (json && json_type(json) == JSON_OBJECT)
 		show_map(echo, NULL, json);
 	else if (json && json_type(json) == JSON_ARRAY)
-		show_list(echo, json, NULL, type);
+		echo_list(echo, json, NULL, type);
 	else if (json)
 		show_scalar(echo, json, type == TYPE_B);
 	else
@@ -206,7 +206,7 @@ static void show_member(struct echo *echo, const struct shape_member *member,
 
 	buf_printf(&echo->out, "%s%c%s=", is_first ? "" : ", ",
 		   *name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name, name + 1);
-	show(echo, member->shape, json_member(json, name));
+	echo_value(echo, member->shape, json_member(json, name));
 }
 
 static void show_structure(struct echo *echo, const struct shape *shape, const struct json *json)
@@ -232,7 +232,7 @@ static void show_structure(struct echo *echo, const struct shape *shape, const s
 	buf_add_byte(&echo->out, ')');
 }
 
-static void show(struct echo *echo, const struct shape *shape, const struct json *json)
+static void echo_value(struct echo *echo, const struct shape *shape, const struct json *json)
 {
 	bool is_object = json && json_type(json) == JSON_OBJECT;
 
@@ -247,13 +247,13 @@ static void show(struct echo *echo, const struct shape *shape, const struct json
 	else if (shape->kind == SHAPE_MAP && is_object)
 		show_map(echo, shape->element, json);
 	else if (shape->kind == SHAPE_LIST && json_type(json) == JSON_ARRAY)
-		show_list(echo, json, shape->element, TYPE_NONE);
+		echo_list(echo, json, shape->element, TYPE_NONE);
 	else
 		show_scalar(echo, json, false);
 }
 
 /* Not within a character. */
-static struct str cut(struct arena *arena, struct str text)
+static struct str cut_echo(struct arena *arena, struct str text)
 {
 	size_t n = ECHO_MAX;
 
@@ -268,8 +268,8 @@ struct str echo_java(struct arena *arena, const struct shape *shape, const struc
 {
 	struct echo echo = {arena, buf_in(arena)};
 
-	show(&echo, shape, json);
-	return cut(arena, buf_str(&echo.out));
+	echo_value(&echo, shape, json);
+	return cut_echo(arena, buf_str(&echo.out));
 }
 
 static void write_sorted(struct echo *echo, struct json_out *out, const struct json *json)
@@ -309,5 +309,5 @@ struct str echo_json(struct arena *arena, const struct json *json)
 	struct json_out out = json_out_in(arena);
 
 	write_sorted(&echo, &out, json);
-	return cut(arena, json_out_str(&out));
+	return cut_echo(arena, json_out_str(&out));
 }

@@ -7,7 +7,7 @@
 #define NAME_STEPS 16 /* of work for a name, as arena_works() counts them */
 
 /* One character of UTF-8 at *at, which moves behind it. */
-static uint32_t next_character(struct str text, size_t *at)
+static uint32_t next_utf16_character(struct str text, size_t *at)
 {
 	unsigned char first = (unsigned char)text.p[(*at)++];
 	unsigned more = first < 0xC0 ? 0 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
@@ -19,12 +19,12 @@ static uint32_t next_character(struct str text, size_t *at)
 }
 
 /* String.hashCode(), spread as HashMap does. */
-static uint32_t hash(struct str name)
+static uint32_t java_hash(struct str name)
 {
 	uint32_t h = 0;
 
 	for (size_t at = 0; at < name.n;) {
-		uint32_t character = next_character(name, &at);
+		uint32_t character = next_utf16_character(name, &at);
 
 		if (character >= 0x10000) {
 			h = h * 31 + (0xD800 + ((character - 0x10000) >> 10));
@@ -56,11 +56,11 @@ static struct str *by_bucket(struct arena *arena, const struct str *names, size_
 		ARENA_ARRAY(arena, size_t, buckets + 1); /* where the bucket's next name goes */
 
 	for (size_t i = 0; i < n; i++)
-		at[(hash(names[i]) & (buckets - 1)) + 1]++;
+		at[(java_hash(names[i]) & (buckets - 1)) + 1]++;
 	for (size_t i = 1; i <= buckets; i++)
 		at[i] += at[i - 1];
 	for (size_t i = 0; i < n; i++)
-		sorted[at[hash(names[i]) & (buckets - 1)]++] = names[i];
+		sorted[at[java_hash(names[i]) & (buckets - 1)]++] = names[i];
 	return sorted;
 }
 

@@ -154,7 +154,8 @@ static ALWAYS_INLINE bool is_element(struct walk *walk, enum type set, enum type
 
 /* A text of any length, piece by piece: few need the room that it would take if each byte had an
  * escape. */
-static __attribute__((noinline)) char *put_pieces(struct walk *walk, char *to, struct str text)
+static __attribute__((noinline)) char *put_image_pieces(struct walk *walk, char *to,
+							struct str text)
 {
 	while (text.n > 0) {
 		struct str piece = {text.p, text.n < PIECE ? text.n : PIECE};
@@ -168,7 +169,7 @@ static __attribute__((noinline)) char *put_pieces(struct walk *walk, char *to, s
 static ALWAYS_INLINE char *put_text(struct walk *walk, char *to, const struct entry *entry)
 {
 	return entry->is_near ? json_text_put_near(to, entry->payload)
-			      : put_pieces(walk, to, entry->payload);
+			      : put_image_pieces(walk, to, entry->payload);
 }
 
 static ALWAYS_INLINE char *put_name(char *to, const struct entry *entry)
@@ -192,8 +193,9 @@ static struct place put_other(struct walk *walk, struct place at, enum type type
 
 /* What stands before a value goes into one piece with its bracket: the end of a name, or a comma.
  */
-static ALWAYS_INLINE struct place put_value(struct walk *walk, struct place at, bool is_member,
-					    const struct entry *entry, unsigned depth)
+static ALWAYS_INLINE struct place put_image_value(struct walk *walk, struct place at,
+						  bool is_member, const struct entry *entry,
+						  unsigned depth)
 {
 	struct str payload = entry->payload;
 	char *to = at.to;
@@ -231,15 +233,15 @@ static ALWAYS_INLINE bool has_time(const struct walk *walk, uint64_t left)
 	return left % ARENA_LOOK != 0 || arena_works(walk->buf->arena, ARENA_LOOK);
 }
 
-static ALWAYS_INLINE struct place put_members(struct walk *walk, struct place at, uint64_t left,
-					      unsigned depth)
+static ALWAYS_INLINE struct place put_image_members(struct walk *walk, struct place at,
+						    uint64_t left, unsigned depth)
 {
 	size_t first = (size_t)(at.to - walk->buf->p); /* what is written may move */
 	struct entry entry;
 
 	for (; left > 0 && has_time(walk, left) && read_entry(walk, &at, true, &entry); left--) {
 		at.to = put_name(PUT(at.to, ",\""), &entry);
-		at = put_value(walk, at, true, &entry, depth);
+		at = put_image_value(walk, at, true, &entry, depth);
 	}
 	return put_brackets(walk, at, first, "{}");
 }
@@ -251,7 +253,7 @@ static ALWAYS_INLINE struct place put_list(struct walk *walk, struct place at, u
 	struct entry entry;
 
 	for (; left > 0 && has_time(walk, left) && read_entry(walk, &at, false, &entry); left--)
-		at = put_value(walk, at, false, &entry, depth);
+		at = put_image_value(walk, at, false, &entry, depth);
 	return put_brackets(walk, at, first, "[]");
 }
 
@@ -304,7 +306,7 @@ static struct place put_nested(struct walk *walk, struct place at, enum type typ
 	at.from = cursor.p;
 	if (type == TYPE_M) {
 		at.to = PUT(at.to, "{\"M\":");
-		at = put_members(walk, at, count, depth - 1);
+		at = put_image_members(walk, at, count, depth - 1);
 	} else if (type == TYPE_L) {
 		at.to = PUT(at.to, "{\"L\":");
 		at = put_list(walk, at, count, depth - 1);
@@ -373,7 +375,7 @@ bool json_image_add(struct buf *buf, struct str image, bool is_hashed)
 		at.from = cursor.p;
 		walk.end = cursor.end;
 		walk.near = cursor.end - JSON_TEXT_STEP;
-		at = put_members(&walk, at, cursor.left, DEPTH_MAX);
+		at = put_image_members(&walk, at, cursor.left, DEPTH_MAX);
 	} else {
 		at.to = PUT(at.to, "{}");
 	}

@@ -47,7 +47,7 @@ static void add_string(struct buf *buf, struct str s)
 }
 
 /* "name": or ,"name": in one piece */
-static void add_name(struct buf *buf, struct str name, bool is_first)
+static void add_out_name(struct buf *buf, struct str name, bool is_first)
 {
 	char *start = buf_reserve(buf, JSON_TEXT_MAX(name.n) + 4), *to = start;
 
@@ -63,7 +63,7 @@ static void add_name(struct buf *buf, struct str name, bool is_first)
 void json_out_name(struct json_out *out, struct str name)
 {
 	separate(out);
-	add_name(&out->buf, name, true);
+	add_out_name(&out->buf, name, true);
 	out->needs_comma = false;
 }
 
@@ -131,7 +131,7 @@ static const struct str openings[TYPE_COUNT] = {
 };
 
 /* The bare form of an S, N or B: a JSON string. */
-static void add_scalar(struct buf *buf, enum type type, struct str bytes)
+static void add_out_scalar(struct buf *buf, enum type type, struct str bytes)
 {
 	if (type == TYPE_S) {
 		add_string(buf, bytes);
@@ -145,28 +145,28 @@ static void add_scalar(struct buf *buf, enum type type, struct str bytes)
 	buf_add_byte(buf, '"');
 }
 
-static void add_value(struct buf *buf, const struct value *value, bool is_hashed);
+static void add_out_value(struct buf *buf, const struct value *value, bool is_hashed);
 
-static void add_members(struct buf *buf, const struct value *map, bool is_hashed)
+static void add_out_members(struct buf *buf, const struct value *map, bool is_hashed)
 {
 	buf_add_byte(buf, '{');
 	for (uint32_t i = 0; i < map->n; i++) {
-		add_name(buf, map->members[i].name, i == 0);
-		add_value(buf, &map->members[i].value, is_hashed);
+		add_out_name(buf, map->members[i].name, i == 0);
+		add_out_value(buf, &map->members[i].value, is_hashed);
 	}
 	buf_add_byte(buf, '}');
 }
 
 /* As deep as the value, VALUE_DEPTH_MAX. */
-static void add_value(struct buf *buf, const struct value *value, bool is_hashed)
+static void add_out_value(struct buf *buf, const struct value *value, bool is_hashed)
 {
 	enum type type = (enum type)value->type, element = type_element(type);
 
 	buf_add_str(buf, openings[type]);
 	if (type_is_scalar_key(type)) {
-		add_scalar(buf, type, value_str(value));
+		add_out_scalar(buf, type, value_str(value));
 	} else if (type == TYPE_M) {
-		add_members(buf, value, is_hashed);
+		add_out_members(buf, value, is_hashed);
 	} else if (type == TYPE_L || element != TYPE_NONE) {
 		buf_add_byte(buf, '[');
 		size_t first = buf->n;
@@ -174,9 +174,9 @@ static void add_value(struct buf *buf, const struct value *value, bool is_hashed
 			if (i > 0)
 				buf_add_byte(buf, ',');
 			if (type == TYPE_L)
-				add_value(buf, &value->elements[i], is_hashed);
+				add_out_value(buf, &value->elements[i], is_hashed);
 			else
-				add_scalar(buf, element, value_str(&value->elements[i]));
+				add_out_scalar(buf, element, value_str(&value->elements[i]));
 		}
 		if (type == TYPE_NS && is_hashed)
 			number_order(buf->arena, buf->p + first, buf->n - first);
@@ -192,7 +192,7 @@ static void add_value(struct buf *buf, const struct value *value, bool is_hashed
 void json_out_value(struct json_out *out, const struct value *value)
 {
 	separate(out);
-	add_value(&out->buf, value, out->is_hashed);
+	add_out_value(&out->buf, value, out->is_hashed);
 }
 
 static bool has_no_room(struct json_out *out)
@@ -206,7 +206,7 @@ void json_out_item(struct json_out *out, const struct value *item)
 	if (has_no_room(out))
 		return;
 	separate(out);
-	add_members(&out->buf, item, out->is_hashed);
+	add_out_members(&out->buf, item, out->is_hashed);
 }
 
 void json_out_expect(struct json_out *out, size_t n, size_t bytes)

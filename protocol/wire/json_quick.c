@@ -21,7 +21,7 @@ struct reader {
 	size_t left;
 };
 
-static struct json *add_node(struct reader *reader)
+static struct json *add_quick_node(struct reader *reader)
 {
 	if (reader->left == 0) {
 		reader->left = reader->nodes ? NODES_MORE : NODES_FIRST;
@@ -49,7 +49,7 @@ static char skip_blanks(struct reader *reader)
 }
 
 /* Of STEP bytes: the place of the first that is marked, or STEP. */
-static size_t first_of(lanes marks)
+static size_t quick_first_of(lanes marks)
 {
 	uint64_t halves[2];
 
@@ -76,7 +76,7 @@ static char *find_mark(char *p, const char *end)
 
 	for (; p < end && i == STEP; p += i) {
 		memcpy(&v, p, STEP);
-		i = first_of((lanes)((v == '"') | (v == '\\') | (v < 0x20)));
+		i = quick_first_of((lanes)((v == '"') | (v == '\\') | (v < 0x20)));
 	}
 	return p < end ? p : (char *)(uintptr_t)end;
 }
@@ -220,7 +220,7 @@ static bool read_long_number(struct reader *reader, struct json *node)
 }
 
 /* Short integers, as clients write them, without the library's help. */
-static bool read_number(struct reader *reader, struct json *node)
+static bool read_quick_number(struct reader *reader, struct json *node)
 {
 	bool is_negative = *reader->at == '-';
 	const char *first = reader->at + is_negative, *p = first;
@@ -240,7 +240,7 @@ static bool read_number(struct reader *reader, struct json *node)
 	return true;
 }
 
-static bool read_word(struct reader *reader, struct json *node)
+static bool read_quick_word(struct reader *reader, struct json *node)
 {
 	static const struct {
 		struct str word;
@@ -263,7 +263,7 @@ static bool read_word(struct reader *reader, struct json *node)
 }
 
 /* A value that holds no others. */
-static bool read_plain(struct reader *reader, struct json *node)
+static bool read_quick_plain(struct reader *reader, struct json *node)
 {
 	switch (*reader->at) {
 	case '"':
@@ -272,9 +272,9 @@ static bool read_plain(struct reader *reader, struct json *node)
 	case 't':
 	case 'f':
 	case 'n':
-		return read_word(reader, node);
+		return read_quick_word(reader, node);
 	default:
-		return read_number(reader, node);
+		return read_quick_number(reader, node);
 	}
 }
 
@@ -306,7 +306,7 @@ static void link_child(struct open *open, struct json *node)
 }
 
 /* Ends containers as long as they end here. Then `at` is at the next child, or behind the root. */
-static bool close_all(struct reader *reader, struct open *open)
+static bool close_all_nodes(struct reader *reader, struct open *open)
 {
 	while (open->n > 0) {
 		char c = skip_blanks(reader);
@@ -338,14 +338,14 @@ static bool begin(struct reader *reader, struct open *open, struct json *node)
 	return skip_blanks(reader) == (is_array ? ']' : '}');
 }
 
-static struct json *read_tree(struct reader *reader)
+static struct json *read_quick_tree(struct reader *reader)
 {
 	struct open open;
 	struct json *root = NULL;
 
 	open.n = 0;
 	do {
-		struct json *node = add_node(reader);
+		struct json *node = add_quick_node(reader);
 
 		if (!node)
 			return NULL;
@@ -365,7 +365,8 @@ static struct json *read_tree(struct reader *reader)
 			return NULL;
 		if (is_container && !begin(reader, &open, node))
 			continue;
-		if ((!is_container && !read_plain(reader, node)) || !close_all(reader, &open))
+		if ((!is_container && !read_quick_plain(reader, node)) ||
+		    !close_all_nodes(reader, &open))
 			return NULL;
 	} while (open.n > 0);
 	return root;
@@ -386,7 +387,7 @@ struct json *json_quickly(struct arena *arena, struct str text)
 
 	memcpy(copy, text.p + blanks, n);
 	memset(copy + n, 0, STEP);
-	struct json *root = arena_is_over(arena) ? NULL : read_tree(&reader);
+	struct json *root = arena_is_over(arena) ? NULL : read_quick_tree(&reader);
 	if (root)
 		skip_blanks(&reader);
 	return reader.at == reader.end ? root : NULL;

@@ -51,7 +51,7 @@ typedef uint64_t halves __attribute__((vector_size(STEP)));
 
 /* A text shorter than a step: in two parts that overlap, where it has four bytes. They come
  * together in a register: by memory the load would wait. */
-static char *put_short(char *to, struct str s)
+static char *put_short_escape(char *to, struct str s)
 {
 	if (s.n >= 8) {
 		uint64_t first = load(s.p, 8), last = load(s.p + s.n - 8, 8);
@@ -128,7 +128,7 @@ __attribute__((target("avx512f,avx512bw"))) static char *put_wide(char *to, stru
 char *json_text_put(char *to, struct str s)
 {
 	if (s.n < STEP)
-		return put_short(to, s);
+		return put_short_escape(to, s);
 	const char *p = s.p, *end = s.p + s.n;
 #if defined(__x86_64__)
 	if (can_step_wide(s.n))

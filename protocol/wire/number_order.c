@@ -47,7 +47,7 @@ struct members {
 	uint32_t *hashes;
 };
 
-static struct members read_members(struct arena *arena, char *text, size_t n)
+static struct members read_set_members(struct arena *arena, char *text, size_t n)
 {
 	struct members members = {.n = n > 0};
 	const char *copy = str_copy(arena, (struct str){text, n}).p, *end = copy + n;
@@ -80,7 +80,8 @@ static uint32_t *count_buckets(struct arena *arena, const struct members *member
 }
 
 /* The buckets that the table has when all members are in: HashMap.putVal() and resize(). */
-static size_t bucket_count(struct arena *arena, const struct members *members, uint32_t **counts)
+static size_t java_bucket_count(struct arena *arena, const struct members *members,
+				uint32_t **counts)
 {
 	size_t buckets = BUCKETS_MIN;
 
@@ -100,12 +101,12 @@ static size_t bucket_count(struct arena *arena, const struct members *members, u
 
 void number_order(struct arena *arena, char *text, size_t n)
 {
-	struct members members = read_members(arena, text, n);
+	struct members members = read_set_members(arena, text, n);
 	uint32_t *counts;
 
 	if (members.n < 2 || !arena_works(arena, members.n))
 		return;
-	size_t buckets = bucket_count(arena, &members, &counts), at = 0;
+	size_t buckets = java_bucket_count(arena, &members, &counts), at = 0;
 	struct str *ordered = ARENA_ARRAY(arena, struct str, members.n);
 	for (size_t i = 0; i < buckets; i++) { /* where each bucket begins */
 		size_t size = counts[i];

@@ -164,7 +164,7 @@ static enum code refuse_type(struct reader *reader, enum want want, struct str w
 
 /* Steps over a scalar of the wanted type; a list or map of the wanted type is left to the caller,
  * at its bracket. */
-static enum code take(struct reader *reader, const struct json *json, enum want want)
+static enum code take_wanted(struct reader *reader, const struct json *json, enum want want)
 {
 	size_t from = reader->scan.at;
 	bool is_container = json_type(json) == JSON_ARRAY || json_type(json) == JSON_OBJECT;
@@ -188,10 +188,10 @@ static enum code take(struct reader *reader, const struct json *json, enum want 
 }
 
 /* As deep as the request's JSON, which json_parse() bounds. */
-static enum code read_attribute(struct reader *reader, const struct json *json);
+static enum code scan_attribute(struct reader *reader, const struct json *json);
 
 /* The elements of a list or the values of a map: attribute values where `want` is WANT_ANY. */
-static enum code read_elements(struct reader *reader, const struct json *json, enum want want)
+static enum code scan_elements(struct reader *reader, const struct json *json, enum want want)
 {
 	bool is_map = json_type(json) == JSON_OBJECT;
 	enum code code = OK;
@@ -204,7 +204,8 @@ static enum code read_elements(struct reader *reader, const struct json *json, e
 			reader->scan.at++; /* the bracket or comma */
 			skip_space(&reader->scan);
 		}
-		code = want == WANT_ANY ? read_attribute(reader, child) : take(reader, child, want);
+		code = want == WANT_ANY ? scan_attribute(reader, child)
+					: take_wanted(reader, child, want);
 		if (code != OK)
 			return code;
 		skip_space(&reader->scan);
@@ -265,7 +266,7 @@ static enum code refuse_variant(struct reader *reader, struct str name, size_t w
 
 /* {"N": "1"}: one member, which AWS knows. Anything but an object or a text is refused without a
  * word. */
-static enum code read_attribute(struct reader *reader, const struct json *json)
+static enum code scan_attribute(struct reader *reader, const struct json *json)
 {
 	struct arena *arena = reader->err->arena;
 	size_t name_end = 0;
@@ -285,11 +286,11 @@ static enum code read_attribute(struct reader *reader, const struct json *json)
 	const struct variant *variant = variant_of(json_name(arena, member));
 	if (!variant)
 		return refuse_variant(reader, json_name(arena, member), name_end);
-	enum code code = take(reader, member, variant->want);
+	enum code code = take_wanted(reader, member, variant->want);
 	if (code != OK)
 		return code;
 	if (variant->want == WANT_SEQUENCE || variant->want == WANT_MAP)
-		code = read_elements(reader, member, variant->elements);
+		code = scan_elements(reader, member, variant->elements);
 	if (code != OK)
 		return code;
 	if (json_next(member))
@@ -319,7 +320,7 @@ static struct variant wants_of(const struct shape *shape)
 	}
 }
 
-static enum code read_member(struct reader *reader, const struct shape_member *member,
+static enum code scan_member(struct reader *reader, const struct shape_member *member,
 			     const struct json *json)
 {
 	struct variant wants =
@@ -329,11 +330,11 @@ static enum code read_member(struct reader *reader, const struct shape_member *m
 		skip_value(&reader->scan);
 		return OK;
 	}
-	enum code code = take(reader, json, wants.want);
+	enum code code = take_wanted(reader, json, wants.want);
 	if (code != OK)
 		return code;
 	if (wants.want == WANT_SEQUENCE || wants.want == WANT_MAP)
-		code = read_elements(reader, json, wants.elements);
+		code = scan_elements(reader, json, wants.elements);
 	return code;
 }
 
@@ -347,7 +348,7 @@ static const struct shape_member *member_of(const struct shape *shape, struct st
 }
 
 /* Of several members that are missing the first by name. */
-static const char *missing(const struct shape *shape, const struct json *request)
+static const char *missing_member(const struct shape *shape, const struct json *request)
 {
 	const char *first = NULL;
 
@@ -372,12 +373,12 @@ enum code serde_check(const struct shape *shape, const struct json *request, str
 	for (const struct json *child = json_first(request); child; child = json_next(child)) {
 		skip_name(scan, &ignored);
 		enum code code =
-			read_member(&reader, member_of(shape, json_name(err->arena, child)), child);
+			scan_member(&reader, member_of(shape, json_name(err->arena, child)), child);
 		if (code != OK)
 			return code;
 		skip_space(scan);
 	}
-	const char *name = missing(shape, request);
+	const char *name = missing_member(shape, request);
 	if (!name)
 		return OK;
 	if (!json_first(request)) {

@@ -5,8 +5,8 @@
 #include "protocol/wire/messages.h"
 #include "protocol/wire/shape_walk.h"
 
-static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json,
-		      const struct place *place, void *out);
+static enum code bind_members(struct walk *walk, const struct shape *shape, const struct json *json,
+			      const struct place *place, void *out);
 
 /* How type errors name a value. */
 static const char *token_name(const struct json *json)
@@ -147,7 +147,7 @@ static enum code bind_structure(struct walk *walk, const struct shape *shape,
 			memcpy(out, &inner, sizeof(inner));
 			out = inner;
 		}
-		enum code code = bind(walk, member->shape, child, &here, out);
+		enum code code = bind_members(walk, member->shape, child, &here, out);
 		if (code != OK)
 			return code;
 	}
@@ -197,13 +197,13 @@ static enum code bind_element(struct walk *walk, const struct shape *shape, cons
 	struct err *others = walk->value_err;
 
 	if (!walk->actions || place->parent->parent)
-		return bind(walk, shape, json, place, out);
+		return bind_members(walk, shape, json, place, out);
 	struct action_err *action = &walk->actions[place->element - 1];
 
 	action->err = err_in(walk->arena);
 	walk->value_err = &action->err;
 	walk->is_weak = walk->is_deep = false;
-	enum code code = bind(walk, shape, json, place, out);
+	enum code code = bind_members(walk, shape, json, place, out);
 	action->is_deep = walk->is_deep;
 	walk->value_err = others;
 	return code;
@@ -291,8 +291,8 @@ static enum code bind_map(struct walk *walk, const struct shape *shape, const st
 			broken.key = broken.key || !shape_is_key(shape->key, key);
 		else
 			shape_check_length(walk, shape->key, place, key, utf8_length(key));
-		enum code code =
-			bind(walk, shape->element, child, &here, entry + shape->value_offset);
+		enum code code = bind_members(walk, shape->element, child, &here,
+					      entry + shape->value_offset);
 		if (code != OK)
 			return code;
 		if (shape->element->kind == SHAPE_LIST)
@@ -308,8 +308,8 @@ static enum code bind_map(struct walk *walk, const struct shape *shape, const st
 }
 
 /* As deep as the shapes, or as values may nest. */
-static enum code bind(struct walk *walk, const struct shape *shape, const struct json *json,
-		      const struct place *place, void *out)
+static enum code bind_members(struct walk *walk, const struct shape *shape, const struct json *json,
+			      const struct place *place, void *out)
 {
 	switch (shape->kind) {
 	case SHAPE_STRING:

@@ -129,11 +129,11 @@ static void write_name(const struct place *place, bool is_raw, struct buf *out)
 	}
 }
 
-static void write_place(const struct place *place, bool is_raw, struct buf *out)
+static void write_constraint_place(const struct place *place, bool is_raw, struct buf *out)
 {
 	if (!place)
 		return;
-	write_place(place->parent, is_raw, out);
+	write_constraint_place(place->parent, is_raw, out);
 	if (place->parent)
 		buf_add_byte(out, '.');
 	write_name(place, is_raw, out);
@@ -191,7 +191,7 @@ static void breach(struct walk *walk, const struct rule *rule, const struct plac
 		buf_printf(&text, "Value '" STR_FMT "' at '", STR_ARG(value));
 	else
 		buf_add_lit(&text, "Value null at '");
-	write_place(place, rule->wording == WORDS_SILENT, &text);
+	write_constraint_place(place, rule->wording == WORDS_SILENT, &text);
 	buf_printf(&text, "' failed to satisfy constraint: " STR_FMT, STR_ARG(what));
 	list_breach(walk, rule, buf_str(&text));
 }
@@ -231,8 +231,8 @@ static void check_name(struct walk *walk, const struct shape *shape, const struc
 
 /* A table's name. AWS: operations on items list its length or else its letters; the newer layer of
  * UpdateItem lists both. */
-static void check_table(struct walk *walk, const struct shape *shape, const struct place *place,
-			struct str name)
+static void check_table_name_or_arn(struct walk *walk, const struct shape *shape,
+				    const struct place *place, struct str name)
 {
 	const char *pattern = shape->pattern + sizeof(ARN_OR) - 1;
 	bool is_of_items = walk->input->traits & OF_ITEMS,
@@ -261,7 +261,7 @@ void shape_check_text(struct walk *walk, const struct shape *shape, const struct
 		      struct str text)
 {
 	if (shape->pattern && strncmp(shape->pattern, ARN_OR, sizeof(ARN_OR) - 1) == 0) {
-		check_table(walk, shape, place, text);
+		check_table_name_or_arn(walk, shape, place, text);
 		return;
 	}
 	if (walk->input->traits & INDEX_FIRST && shape->traits & LENGTH_FIRST &&

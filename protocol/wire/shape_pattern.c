@@ -31,7 +31,7 @@ static bool is_word(char c)
 
 /* The character that stands at *p, which is moved to its last byte: itself, or an escape: \t, \x7E,
  * \-. */
-static unsigned char character(const char **p)
+static unsigned char pattern_character(const char **p)
 {
 	char hex[3] = "";
 
@@ -49,7 +49,7 @@ static unsigned char character(const char **p)
 
 static bool escape_has(const char *p, char c)
 {
-	return p[1] == 'w' ? is_word(c) : character(&p) == (unsigned char)c;
+	return p[1] == 'w' ? is_word(c) : pattern_character(&p) == (unsigned char)c;
 }
 
 static bool class_has(const char *p, char c)
@@ -62,10 +62,10 @@ static bool class_has(const char *p, char c)
 			p++;
 			continue;
 		}
-		unsigned char low = character(&p), high = low;
+		unsigned char low = pattern_character(&p), high = low;
 		if (p[1] == '-' && p[2] != ']') {
 			p += 2;
-			high = character(&p);
+			high = pattern_character(&p);
 		}
 		found = (unsigned char)c >= low && (unsigned char)c <= high;
 	}

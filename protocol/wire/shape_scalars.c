@@ -48,7 +48,7 @@ enum code shape_read_boolean(struct walk *walk, const struct json *json, bool ta
 	return OK;
 }
 
-static enum code read_number(struct walk *walk, struct str text, struct value *out)
+static enum code read_scalar_number(struct walk *walk, struct str text, struct value *out)
 {
 	char *bytes = arena_bytes(walk->arena, NUMBER_MAX);
 	struct err err = err_in(walk->arena);
@@ -79,7 +79,7 @@ enum code shape_read_scalar(struct walk *walk, const struct json *json, enum typ
 			       : shape_scalar_error(walk, json, "String");
 	text = json_string(walk->arena, json);
 	if (type == TYPE_N)
-		return read_number(walk, text, out);
+		return read_scalar_number(walk, text, out);
 	if (type == TYPE_S) {
 		*out = value_of_str(TYPE_S, text);
 		return OK;
@@ -114,8 +114,8 @@ static size_t sort_read(struct walk *walk, enum type type, struct member *member
 	return repeat;
 }
 
-static void add_element(const struct walk *walk, struct json_out *list, enum type type,
-			struct str element)
+static void add_array_element(const struct walk *walk, struct json_out *list, enum type type,
+			      struct str element)
 {
 	if (list->buf.n > 0)
 		buf_add_str(&list->buf, type == TYPE_BS && !walk->is_older ? STR(",") : STR(", "));
@@ -146,10 +146,10 @@ static struct str duplicates_list(struct walk *walk, enum type type, const struc
 		first = sort_read(walk, type, members, texts, n);
 	for (size_t i = 0; i < n && first > 0; i++) {
 		if (members[i].value.n < first)
-			add_element(walk, &list, type, texts[members[i].value.n]);
+			add_array_element(walk, &list, type, texts[members[i].value.n]);
 	}
 	for (size_t i = first; i < n; i++)
-		add_element(walk, &list, type, texts[i]);
+		add_array_element(walk, &list, type, texts[i]);
 	return json_out_str(&list);
 }
 

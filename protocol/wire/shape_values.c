@@ -5,8 +5,8 @@
 
 #define DEPTH_OLDER 63 /* from this depth on the newer layer leaves a value to the older one */
 
-static enum code read_value(struct walk *walk, const struct json *json, unsigned depth,
-			    struct value *out);
+static enum code read_typed_value(struct walk *walk, const struct json *json, unsigned depth,
+				  struct value *out);
 
 /* AWS: an empty name in the item itself is reported before errors inside its values; one inside a
  * value gives way to its depth. */
@@ -41,7 +41,7 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 			refuse_empty_name(walk, depth);
 		if (member->name.n > ATTRIBUTE_NAME_SIZE_MAX)
 			shape_value_error(walk, MSG_ATTRIBUTE_NAME_TOO_LARGE);
-		enum code code = read_value(walk, child, depth, &member->value);
+		enum code code = read_typed_value(walk, child, depth, &member->value);
 		if (code != OK)
 			return code;
 		count++;
@@ -53,8 +53,8 @@ static enum code read_map(struct walk *walk, const struct json *json, unsigned d
 	return OK;
 }
 
-static enum code read_list(struct walk *walk, const struct json *json, unsigned depth,
-			   struct value *out)
+static enum code read_value_list(struct walk *walk, const struct json *json, unsigned depth,
+				 struct value *out)
 {
 	struct value *elements;
 	size_t n = 0;
@@ -63,7 +63,7 @@ static enum code read_list(struct walk *walk, const struct json *json, unsigned 
 	if (code != OK)
 		return code;
 	for (const struct json *child = json_first(json); child; child = json_next(child)) {
-		code = read_value(walk, child, depth, &elements[n++]);
+		code = read_typed_value(walk, child, depth, &elements[n++]);
 		if (code != OK)
 			return code;
 	}
@@ -93,7 +93,7 @@ static enum code read_content(struct walk *walk, const struct json *json, enum t
 		return OK;
 	}
 	if (type == TYPE_L)
-		return read_list(walk, json, depth + 1, out);
+		return read_value_list(walk, json, depth + 1, out);
 	if (json_type(json) == JSON_OBJECT)
 		return read_map(walk, json, depth + 1, out);
 	return json_type(json) == JSON_ARRAY
@@ -155,7 +155,7 @@ static enum code read_types(struct walk *walk, const struct json *json, unsigned
 	return OK;
 }
 
-static void refuse_depth(struct walk *walk)
+static void refuse_value_depth(struct walk *walk)
 {
 	bool is_reported = walk->value_err->code == OK || walk->is_weak;
 
@@ -167,8 +167,8 @@ static void refuse_depth(struct walk *walk)
 }
 
 /* `depth` counts maps and lists around the value, from 1 for a top-level attribute. */
-static enum code read_value(struct walk *walk, const struct json *json, unsigned depth,
-			    struct value *out)
+static enum code read_typed_value(struct walk *walk, const struct json *json, unsigned depth,
+				  struct value *out)
 {
 	if (json_type(json) == JSON_ARRAY)
 		return err_set(walk->err, MSG_TYPE_COLLECTION,
@@ -178,7 +178,7 @@ static enum code read_value(struct walk *walk, const struct json *json, unsigned
 	*out = (struct value){.type = TYPE_NULL};
 	if (depth > walk->depth_max) {
 		walk->is_unread = walk->is_unread || is_deeper(json, DEPTH_OLDER - depth);
-		refuse_depth(walk);
+		refuse_value_depth(walk);
 		return OK;
 	}
 	const struct json *child = json_first(json);
@@ -208,7 +208,7 @@ static void name_place(struct walk *walk, const struct shape *shape)
 enum code shape_read_attribute(struct walk *walk, const struct json *json, struct value *out)
 {
 	walk->depth_max = VALUE_DEPTH_MAX + (walk->is_older ? 1u : 0u);
-	enum code code = read_value(walk, json, 1, out);
+	enum code code = read_typed_value(walk, json, 1, out);
 	walk->depth_max = VALUE_DEPTH_MAX;
 	return code;
 }
