@@ -39,7 +39,7 @@ struct frames {
 	void *v[FRAMES_MAX];
 };
 
-static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *into)
+static _Unwind_Reason_Code add_stack_frame(struct _Unwind_Context *context, void *into)
 {
 	struct frames *frames = into;
 	void *at = (void *)_Unwind_GetIP(context); /* NOLINT(performance-no-int-to-ptr) */
@@ -96,7 +96,7 @@ static void on_crash(int number)
 	say("; request ");
 	say(request ? request : "none");
 	say("; stack:\n");
-	_Unwind_Backtrace(add_frame, &frames);
+	_Unwind_Backtrace(add_stack_frame, &frames);
 	write_frames(&frames);
 	raise(number); /* taken as soon as this handler returns */
 }
@@ -137,7 +137,7 @@ void crash_prepare(void)
 {
 	struct frames frames = {0};
 
-	_Unwind_Backtrace(add_frame, &frames);
+	_Unwind_Backtrace(add_stack_frame, &frames);
 }
 
 void crash_request(const char *id)

@@ -14,7 +14,7 @@
 static _Atomic(const char *) part, doing;
 static unsigned limit; /* ms; set before the thread is there */
 
-static void *watch(void *context)
+static void *watch_ending(void *context)
 {
 	const struct timespec time = {limit / 1000, (long)(limit % 1000) * 1000000};
 	struct timespec left = time;
@@ -44,7 +44,7 @@ void ending_begin(unsigned limit_ms)
 
 	limit = limit_ms;
 	atomic_store(&part, "the server");
-	if (pthread_create(&thread, NULL, watch, NULL) == 0)
+	if (pthread_create(&thread, NULL, watch_ending, NULL) == 0)
 		pthread_detach(thread);
 }
 

@@ -32,7 +32,7 @@ enum gzip_coding gzip_coding_of(struct str content_encoding)
 
 /* AWS: the first "q" counts, and "q =" is none; a value over 1 counts as 1, and so does a text that
  * is no number. */
-static double weight_of(struct str parameters)
+static double encoding_weight_of(struct str parameters)
 {
 	while (parameters.n) {
 		struct str value = str_cut(&parameters, ';'), name = str_cut(&value, '=');
@@ -59,7 +59,7 @@ enum gzip_coding gzip_accepted(struct str accept_encoding)
 	while (accept_encoding.n) {
 		struct str parameters = str_cut(&accept_encoding, ','),
 			   name = str_trim(str_cut(&parameters, ';'));
-		double weight = weight_of(parameters);
+		double weight = encoding_weight_of(parameters);
 		enum gzip_coding coding = gzip_coding_of(name);
 
 		if (str_eq(name, STR("*")) && weight > any_weight)
@@ -182,7 +182,8 @@ static void leave(void *arena, void *p)
 	(void)arena, (void)p;
 }
 
-static struct str encode(struct arena *arena, enum gzip_coding coding, struct str body, int level)
+static struct str encode_piece(struct arena *arena, enum gzip_coding coding, struct str body,
+			       int level)
 {
 	int window = coding == GZIP_GZIP ? GZIP_WINDOW : ZLIB_WINDOW;
 	z_stream stream = {.zalloc = take, .zfree = leave, .opaque = arena};
@@ -202,10 +203,10 @@ static struct str encode(struct arena *arena, enum gzip_coding coding, struct st
 
 struct str gzip_encode(struct arena *arena, enum gzip_coding coding, struct str body)
 {
-	return encode(arena, coding, body, Z_BEST_SPEED);
+	return encode_piece(arena, coding, body, Z_BEST_SPEED);
 }
 
 struct str gzip_encode_small(struct arena *arena, enum gzip_coding coding, struct str body)
 {
-	return encode(arena, coding, body, Z_BEST_COMPRESSION);
+	return encode_piece(arena, coding, body, Z_BEST_COMPRESSION);
 }

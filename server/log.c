@@ -20,9 +20,9 @@
 
 static const char *const names[] = {
 	[LOG_ERROR] = "error", [LOG_WARN] = "warn", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"};
-static void put(void *context, enum log_level level, const char *line, size_t n);
+static void put_log_line(void *context, enum log_level level, const char *line, size_t n);
 
-static struct log_sink process = {.level = LOG_INFO, .write = put}; /* stderr */
+static struct log_sink process = {.level = LOG_INFO, .write = put_log_line}; /* stderr */
 static _Thread_local const struct log_sink *own;
 static pthread_mutex_t turn =
 	PTHREAD_MUTEX_INITIALIZER; /* so that there is still room when a line is written */
@@ -111,7 +111,7 @@ static size_t width(unsigned char lead)
 }
 
 /* In quotes, with the escapes of JSON, which logfmt has too. The text is cut at `max`. */
-static void add_quoted(struct line *line, struct str text, size_t max)
+static void add_log_quoted(struct line *line, struct str text, size_t max)
 {
 	bool is_text = utf8_is_valid(text), fits = add(line, STR("\""), max);
 
@@ -134,7 +134,7 @@ static void add_quoted(struct line *line, struct str text, size_t max)
 }
 
 /* Whether logfmt takes it without quotes. */
-static bool is_plain(struct str value)
+static bool is_plain_logfmt(struct str value)
 {
 	for (size_t i = 0; i < value.n; i++) {
 		unsigned char c = (unsigned char)value.p[i];
@@ -145,7 +145,8 @@ static bool is_plain(struct str value)
 	return value.n > 0;
 }
 
-static void add_field(struct line *line, const struct log_field *field, bool is_json, size_t max)
+static void add_log_field(struct line *line, const struct log_field *field, bool is_json,
+			  size_t max)
 {
 	struct str name = str_of(field->name), value = field->value;
 
@@ -154,17 +155,17 @@ static void add_field(struct line *line, const struct log_field *field, bool is_
 	if (line->n > (is_json ? 1 : 0)) /* behind another one */
 		add(line, is_json ? STR(",") : STR(" "), max);
 	if (is_json)
-		add_quoted(line, name, max);
+		add_log_quoted(line, name, max);
 	else
 		add(line, name, max);
 	add(line, is_json ? STR(":") : STR("="), max);
-	bool is_bare = is_json ? field->is_number : is_plain(value);
+	bool is_bare = is_json ? field->is_number : is_plain_logfmt(value);
 	if (!is_bare || !add(line, value, max))
-		add_quoted(line, value, max);
+		add_log_quoted(line, value, max);
 }
 
 /* A line for a full pipe is lost: no request, and no end of the server, may wait for its reader. */
-static void put(void *context, enum log_level level, const char *line, size_t n)
+static void put_log_line(void *context, enum log_level level, const char *line, size_t n)
 {
 	(void)context;
 	(void)level;
@@ -198,9 +199,9 @@ void log_event(enum log_level level, const char *message, const struct log_field
 	line.n = 0;
 	add(&line, is_json ? STR("{") : STR(""), sizeof(line.p));
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
-		add_field(&line, &head[i], is_json, MESSAGE_END);
+		add_log_field(&line, &head[i], is_json, MESSAGE_END);
 	for (size_t i = 0; i < n; i++)
-		add_field(&line, &fields[i], is_json, FIELDS_END);
+		add_log_field(&line, &fields[i], is_json, FIELDS_END);
 	add(&line, is_json ? STR("}\n") : STR("\n"), sizeof(line.p));
 	sink->write(sink->context, level, line.p, line.n);
 }

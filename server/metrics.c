@@ -251,7 +251,7 @@ static struct str operation(const struct metrics *metrics, size_t row)
 }
 
 /* All shards in one. */
-static const struct shard *merge(const struct metrics *metrics, struct arena *arena)
+static const struct shard *merge_shards(const struct metrics *metrics, struct arena *arena)
 {
 	size_t size = sizeof(struct shard) + metrics->rows * sizeof(struct row),
 	       n = size / sizeof(atomic_ullong);
@@ -469,7 +469,7 @@ struct str metrics_text(const struct metrics *metrics, const struct metrics_gaug
 {
 	static const char *const steps[TIMED_STEP_COUNT] = {
 		[TIMED_BEGIN] = "begin", [TIMED_COMMIT] = "commit"};
-	const struct shard *all = merge(metrics, arena);
+	const struct shard *all = merge_shards(metrics, arena);
 	struct buf out = buf_in(arena);
 
 	add_requests(&out, metrics, all);

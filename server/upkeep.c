@@ -213,8 +213,8 @@ static enum code forget_deleted(struct upkeep *upkeep, const struct times *times
 }
 
 /* What goes by the clock: items, then records, those of the items among them. `round` is held. */
-static enum code expire(struct upkeep *upkeep, const struct times *times, bool is_turned,
-			uint64_t *expired, struct err *err)
+static enum code expire_by_clock(struct upkeep *upkeep, const struct times *times, bool is_turned,
+				 uint64_t *expired, struct err *err)
 {
 	*expired = 0;
 	enum code code = expire_items(upkeep, times, expired, err);
@@ -272,7 +272,7 @@ static enum code run_locked(struct upkeep *upkeep, const struct ns *ns, upkeep_t
 		code = step_jobs(upkeep, &times, &wait_ms, err);
 	if (code != OK)
 		return code;
-	code = expire(upkeep, &times, true, expired, err);
+	code = expire_by_clock(upkeep, &times, true, expired, err);
 	if (code != OK)
 		return code;
 	return replicate(upkeep, ns, &repeated, err);
@@ -414,7 +414,7 @@ static void keep_times(struct upkeep *upkeep, struct arena *arena)
 
 	ending_doing("time to live, streams and history");
 	pthread_mutex_lock(&upkeep->round);
-	enum code code = expire(upkeep, &times, false, &expired, &err);
+	enum code code = expire_by_clock(upkeep, &times, false, &expired, &err);
 	pthread_mutex_unlock(&upkeep->round);
 	if (code != OK)
 		log_line(level_of_failure(upkeep), "upkeep: " STR_FMT, STR_ARG(err.message));
@@ -477,7 +477,7 @@ static int64_t first_of(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static void *work(void *context)
+static void *work_on_upkeep(void *context)
 {
 	struct upkeep *upkeep = context;
 	struct arena *arena = arena_new(64 * 1024);
@@ -535,7 +535,7 @@ struct upkeep *upkeep_new(const struct upkeep_options *options)
 
 bool upkeep_start(struct upkeep *upkeep)
 {
-	upkeep->has_thread = log_thread(&upkeep->thread, work, upkeep) == 0;
+	upkeep->has_thread = log_thread(&upkeep->thread, work_on_upkeep, upkeep) == 0;
 	return upkeep->has_thread;
 }
 

@@ -75,8 +75,8 @@ void remote_free(struct remote *remote)
 	free(remote);
 }
 
-static struct str head_of(struct remote *remote, const char *method, struct str path,
-			  struct str query, struct str body)
+static struct str request_head_of(struct remote *remote, const char *method, struct str path,
+				  struct str query, struct str body)
 {
 	struct sigv4_own own = {
 		.method = str_of(method),
@@ -94,7 +94,7 @@ static struct str head_of(struct remote *remote, const char *method, struct str 
 }
 
 /* The message of an error. */
-static struct str problem_of(struct arena *arena, const struct client_reply *reply)
+static struct str problem_of_answer(struct arena *arena, const struct client_reply *reply)
 {
 	struct err err = err_in(arena);
 	const struct json *root, *message = NULL;
@@ -108,8 +108,8 @@ static struct str problem_of(struct arena *arena, const struct client_reply *rep
 }
 
 /* Asks for a piece; the reply lies in the remote's arena. */
-static enum code ask(struct remote *remote, const char *method, struct str path, struct str query,
-		     struct str body, struct str *answer, struct err *err)
+static enum code ask_remote(struct remote *remote, const char *method, struct str path,
+			    struct str query, struct str body, struct str *answer, struct err *err)
 {
 	struct client_target target = remote->target;
 	struct client_reply reply = {.status = 503};
@@ -122,7 +122,7 @@ static enum code ask(struct remote *remote, const char *method, struct str path,
 	for (unsigned i = 0; i < remote->tries && is_answered && reply.status == 503; i++) {
 		const struct client_request request = {
 			.method = method,
-			.head = head_of(remote, method, path, query, body),
+			.head = request_head_of(remote, method, path, query, body),
 			.body = body,
 			.wait_ms = remote->wait_ms,
 			.whole_ms = remote->whole_ms,
@@ -138,7 +138,7 @@ static enum code ask(struct remote *remote, const char *method, struct str path,
 			STR_ARG(str_of(client_advice(err->arena, &remote->target, problem))));
 	if (reply.status != 200)
 		return err_set(err, MSG_REMOTE, STR_ARG(remote->url),
-			       STR_ARG(problem_of(err->arena, &reply)));
+			       STR_ARG(problem_of_answer(err->arena, &reply)));
 	*answer = reply.body;
 	return OK;
 }
@@ -149,7 +149,7 @@ static enum code ask_json(struct remote *remote, const char *method, struct str 
 {
 	struct err own = err_in(remote->arena);
 	struct str answer;
-	enum code code = ask(remote, method, path, query, body, &answer, err);
+	enum code code = ask_remote(remote, method, path, query, body, &answer, err);
 
 	if (code != OK)
 		return code;
@@ -165,7 +165,7 @@ enum code remote_fetch(struct remote *remote, struct str path, struct arena *are
 	struct str answer;
 
 	arena_reset(remote->arena);
-	enum code code = ask(remote, "GET", path, STR(""), STR(""), &answer, err);
+	enum code code = ask_remote(remote, "GET", path, STR(""), STR(""), &answer, err);
 	if (code != OK)
 		return code;
 	*text = str_copy(arena, answer);
@@ -179,7 +179,7 @@ enum code remote_call(struct remote *remote, const char *method, struct str path
 	return ask_json(remote, method, path, query, body, root, err);
 }
 
-static uint64_t number_of(const struct json *root, const char *name)
+static uint64_t number_in_answer(const struct json *root, const char *name)
 {
 	const struct json *member = json_member(root, name);
 	int64_t number = 0;
@@ -200,12 +200,12 @@ static void add_answer(struct remote *remote, const struct json *root, struct ch
 							      ? json_string(remote->arena, line)
 							      : STR("?"));
 	}
-	report->findings += number_of(root, "count");
-	report->tables += number_of(root, "tables");
-	report->items += number_of(root, "items");
-	report->index_rows += number_of(root, "index_rows");
-	report->expiry_rows += number_of(root, "expiry_rows");
-	report->records += number_of(root, "records");
+	report->findings += number_in_answer(root, "count");
+	report->tables += number_in_answer(root, "tables");
+	report->items += number_in_answer(root, "items");
+	report->index_rows += number_in_answer(root, "index_rows");
+	report->expiry_rows += number_in_answer(root, "expiry_rows");
+	report->records += number_in_answer(root, "records");
 }
 
 enum code remote_check(struct remote *remote, struct check_report *report, struct err *err)
@@ -253,7 +253,7 @@ static enum code make_copy(struct remote *remote, struct str *query, uint64_t *b
 	if (query->n == 0)
 		*query = str_printf(err->arena, "id=" STR_FMT,
 				    STR_ARG(json_string(remote->arena, id)));
-	*bytes = number_of(root, "bytes");
+	*bytes = number_in_answer(root, "bytes");
 	return OK;
 }
 
@@ -266,8 +266,8 @@ static enum code take_bytes(struct remote *remote, struct str query, uint64_t by
 		arena_reset(remote->arena);
 		struct str where = str_printf(remote->arena, STR_FMT "&at=%llu", STR_ARG(query),
 					      (unsigned long long)at);
-		enum code code =
-			ask(remote, "POST", STR("/_dynalith/backup"), where, STR(""), &piece, err);
+		enum code code = ask_remote(remote, "POST", STR("/_dynalith/backup"), where,
+					    STR(""), &piece, err);
 		if (code != OK)
 			return code;
 		if (piece.n == 0 || piece.n > bytes - at)
@@ -290,9 +290,9 @@ static enum code end_copy(struct remote *remote, struct str query, struct err *e
 	struct str answer;
 
 	arena_reset(remote->arena);
-	return ask(remote, "POST", STR("/_dynalith/backup"),
-		   str_printf(remote->arena, STR_FMT "&at=end", STR_ARG(query)), STR(""), &answer,
-		   err);
+	return ask_remote(remote, "POST", STR("/_dynalith/backup"),
+			  str_printf(remote->arena, STR_FMT "&at=end", STR_ARG(query)), STR(""),
+			  &answer, err);
 }
 
 /* A copy that the server makes. */

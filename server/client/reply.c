@@ -43,7 +43,7 @@ struct str reply_header(const struct reply *reply, const char *name)
 }
 
 /* A number of digits of that base, and nothing else. */
-static bool read_number(struct str text, unsigned base, uint64_t *out)
+static bool read_reply_number(struct str text, unsigned base, uint64_t *out)
 {
 	uint64_t number = 0;
 
@@ -69,7 +69,7 @@ static void take_status(struct reply *reply, struct str line)
 	bool is_http = line.n >= 12 && str_starts_with(line, STR("HTTP/1.")) && line.p[7] >= '0' &&
 		       line.p[7] <= '9' && line.p[8] == ' ' &&
 		       (line.n == 12 || line.p[12] == ' ') &&
-		       read_number((struct str){line.p + 9, 3}, 10, &status);
+		       read_reply_number((struct str){line.p + 9, 3}, 10, &status);
 
 	reply->head.n = 0;
 	reply->has_length = reply->is_chunked = false;
@@ -90,7 +90,7 @@ static void take_length(struct reply *reply, struct str value)
 		bool is_last = !memchr(value.p, ',', value.n);
 		uint64_t length;
 
-		if (!read_number(str_trim(str_cut(&value, ',')), 10, &length) ||
+		if (!read_reply_number(str_trim(str_cut(&value, ',')), 10, &length) ||
 		    (reply->has_length && length != reply->left))
 			break_it(reply, "the answer has no valid length");
 		else
@@ -101,7 +101,7 @@ static void take_length(struct reply *reply, struct str value)
 	}
 }
 
-static bool is_name(struct str name)
+static bool is_header_name(struct str name)
 {
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
@@ -117,7 +117,7 @@ static void take_header(struct reply *reply, struct str line)
 	struct str value = line, name = str_cut(&value, ':');
 
 	value = str_trim(value);
-	if (name.n == line.n || !is_name(name) || memchr(line.p, '\r', line.n) ||
+	if (name.n == line.n || !is_header_name(name) || memchr(line.p, '\r', line.n) ||
 	    memchr(line.p, '\0', line.n))
 		break_it(reply, "the answer's head is malformed");
 	else if (reply->head.n + line.n > HEAD_MAX)
@@ -140,7 +140,7 @@ static bool is_intact(const struct reply *reply)
 	uint64_t number;
 
 	if (str_is_set(crc) &&
-	    (!read_number(crc, 10, &number) || number != crc32_of(body.p, body.n)))
+	    (!read_reply_number(crc, 10, &number) || number != crc32_of(body.p, body.n)))
 		return false;
 	crc = reply_header(reply, "x-amz-checksum-crc32");
 	if (reply->status == 200 && str_is_set(crc) && base64_decode(reply->arena, crc, &sum) &&
@@ -189,7 +189,7 @@ static void take_end_of_head(struct reply *reply)
 
 static void take_size(struct reply *reply, struct str line)
 {
-	if (!read_number(str_trim(str_cut(&line, ';')), 16, &reply->left))
+	if (!read_reply_number(str_trim(str_cut(&line, ';')), 16, &reply->left))
 		break_it(reply, "the answer has a malformed chunk");
 	else if (reply->left > reply->most - reply->body.n)
 		break_it(reply, "the answer is too large");

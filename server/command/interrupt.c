@@ -26,7 +26,7 @@ static sigset_t ends(void)
 }
 
 /* Nothing new begins meanwhile: the mutex stays locked. */
-static void *wait_for_end(void *context)
+static void *wait_for_signal(void *context)
 {
 	sigset_t signals = ends();
 	int received;
@@ -45,7 +45,7 @@ void interrupt_watch(void)
 	sigset_t signals = ends();
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, wait_for_end, NULL) == 0)
+	if (pthread_create(&thread, NULL, wait_for_signal, NULL) == 0)
 		pthread_detach(thread);
 	else
 		pthread_sigmask(SIG_UNBLOCK, &signals, NULL);

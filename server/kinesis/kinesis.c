@@ -179,8 +179,8 @@ static enum code find_begin(struct piece *piece, struct store_txn *txn, uint64_t
 }
 
 /* The end of the log, and where a destination without a position begins. */
-static enum code read_ends(struct piece *piece, struct store_txn *txn, uint64_t *begin,
-			   uint64_t *next, struct err *err)
+static enum code read_stream_ends(struct piece *piece, struct store_txn *txn, uint64_t *begin,
+				  uint64_t *next, struct err *err)
 {
 	enum code code = stream_next(txn, piece->table, next, err);
 
@@ -189,14 +189,15 @@ static enum code read_ends(struct piece *piece, struct store_txn *txn, uint64_t 
 	return find_begin(piece, txn, *next, begin, err);
 }
 
-static enum code find_ends(struct piece *piece, uint64_t *begin, uint64_t *next, struct err *err)
+static enum code find_stream_ends(struct piece *piece, uint64_t *begin, uint64_t *next,
+				  struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store_of(piece), STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = read_ends(piece, txn, begin, next, err);
+	code = read_stream_ends(piece, txn, begin, next, err);
 	store_abort(txn);
 	return code;
 }
@@ -216,7 +217,7 @@ static enum code find_position(struct piece *piece, struct err *err)
 	}
 	if (code != OK)
 		return code;
-	code = find_ends(piece, &begin, &next, err);
+	code = find_stream_ends(piece, &begin, &next, err);
 	if (code != OK)
 		return code;
 	sender->is_known = true;
@@ -249,8 +250,8 @@ static bool is_done(const struct sender *sender, uint64_t number)
 	return false;
 }
 
-static enum code add_change(struct piece *piece, const struct stream_record *record,
-			    struct err *err)
+static enum code add_kinesis_change(struct piece *piece, const struct stream_record *record,
+				    struct err *err)
 {
 	struct put_record *out = &piece->v[piece->n++];
 	struct json_out json = json_out_in(piece->arena);
@@ -294,7 +295,7 @@ static enum code read_changes(struct piece *piece, struct err *err)
 	store_abort(txn);
 	piece->v = ARENA_ARRAY(piece->arena, struct put_record, page.n);
 	for (size_t i = 0; i < page.n && code == OK; i++)
-		code = add_change(piece, &page.v[i], err);
+		code = add_kinesis_change(piece, &page.v[i], err);
 	piece->next = page.from;
 	piece->is_more = page.is_more;
 	return code;
@@ -503,7 +504,7 @@ static void pause_thread(struct kinesis *kinesis)
 		nanosleep(&(struct timespec){0, POLL_MS * 1000000L}, NULL);
 }
 
-static void *work(void *context)
+static void *work_on_destinations(void *context)
 {
 	struct kinesis *kinesis = context;
 	struct arena *arena = arena_new(64 * 1024);
@@ -538,7 +539,7 @@ struct kinesis *kinesis_start(const struct kinesis_options *options)
 		.stopping = &kinesis->is_ending,
 		.sigv4 = sigv4_new(AUTH_VERIFY, NULL, 0),
 	};
-	if (log_thread(&kinesis->thread, work, kinesis) == 0)
+	if (log_thread(&kinesis->thread, work_on_destinations, kinesis) == 0)
 		return kinesis;
 	sigv4_free(kinesis->endpoint.sigv4);
 	free(kinesis);

@@ -14,7 +14,7 @@
 #define STREAM_PREFIX STR("stream/")
 
 /* Both names of the stream: some endpoints know only the short one. */
-static struct str body_of(struct arena *arena, const struct put_batch *request)
+static struct str put_records_body_of(struct arena *arena, const struct put_batch *request)
 {
 	struct str resource = arn_split(request->stream_arn).resource;
 	struct json_out out = json_out_in(arena);
@@ -51,8 +51,8 @@ static struct str text_of(struct arena *arena, const struct json *object, const 
 
 /* What an answer without a list of records says. AWS: a request that is wrong itself gets 400 with
  * one of three types; others may pass. */
-static enum put_result refused(struct arena *arena, const struct client_reply *reply,
-			       const struct json *body, struct str *problem)
+static enum put_result put_records_refused(struct arena *arena, const struct client_reply *reply,
+					   const struct json *body, struct str *problem)
 {
 	static const struct str wrong[] = {
 		STR_INIT("ValidationException"),
@@ -78,8 +78,8 @@ static enum put_result refused(struct arena *arena, const struct client_reply *r
 
 /* AWS: the answer has an entry for each record, in their order; one with an ErrorCode was not
  * taken. */
-static enum put_result judge(struct arena *arena, const struct put_batch *request,
-			     const struct client_reply *reply, struct str *problem)
+static enum put_result judge_put_records(struct arena *arena, const struct put_batch *request,
+					 const struct client_reply *reply, struct str *problem)
 {
 	struct err err = err_in(arena);
 	const struct json *body = NULL, *list = NULL;
@@ -90,7 +90,7 @@ static enum put_result judge(struct arena *arena, const struct put_batch *reques
 	if (body && reply->status == 200)
 		list = json_member(body, "Records");
 	if (!list || json_type(list) != JSON_ARRAY || json_count(list) != request->n)
-		return refused(arena, reply, body, problem);
+		return put_records_refused(arena, reply, body, problem);
 	const struct json *entry = json_first(list);
 	for (size_t i = 0; i < request->n; i++, entry = json_next(entry)) {
 		struct str code = text_of(arena, entry, "ErrorCode");
@@ -107,7 +107,7 @@ enum put_result put_records_send(const struct put_endpoint *endpoint, struct are
 				 const struct put_batch *request, struct str *problem)
 {
 	struct str secret = str_of(endpoint->credentials), key = str_cut(&secret, ':'),
-		   body = body_of(arena, request);
+		   body = put_records_body_of(arena, request);
 	struct client_target target;
 	struct client_reply reply = {0};
 	const char *reason = "";
@@ -142,7 +142,7 @@ enum put_result put_records_send(const struct put_endpoint *endpoint, struct are
 			STR_ARG(sigv4_sign(endpoint->sigv4, arena, &own, (int64_t)time(NULL)))),
 	};
 	if (client_ask(arena, &target, &sent, &reply, &reason))
-		return judge(arena, request, &reply, problem);
+		return judge_put_records(arena, request, &reply, problem);
 	*problem = str_of(reason);
 	return PUT_FAILED;
 }

@@ -49,7 +49,7 @@ static void begin(struct buf *to)
 }
 
 /* An object of values in DynamoDB's JSON, with its brackets. */
-static struct str item_of(struct arena *arena, struct str text)
+static struct str item_object_of(struct arena *arena, struct str text)
 {
 	struct buf item = buf_in(arena);
 
@@ -65,7 +65,7 @@ static struct str members_of(struct str object)
 	return object.n < 2 ? STR("") : str_trim((struct str){object.p + 1, object.n - 2});
 }
 
-static void add_members(struct buf *to, struct str object)
+static void add_object_members(struct buf *to, struct str object)
 {
 	struct str members = members_of(object);
 
@@ -78,8 +78,8 @@ static void add_members(struct buf *to, struct str object)
 /* A value in DynamoDB's JSON: that of an item of one attribute. */
 static struct str value_of(struct arena *arena, struct str name, struct str value)
 {
-	struct str item = item_of(arena, str_printf(arena, "{\"" STR_FMT "\":" STR_FMT "}",
-						    STR_ARG(name), STR_ARG(value)));
+	struct str item = item_object_of(arena, str_printf(arena, "{\"" STR_FMT "\":" STR_FMT "}",
+							   STR_ARG(name), STR_ARG(value)));
 
 	return json_text_find(item, name);
 }
@@ -100,7 +100,7 @@ static void add_parameters(struct making *making, struct str text)
 }
 
 /* Attributes and their values as a condition: "#key0 = :key0 AND ...". */
-static void add_key(struct making *making, struct str text)
+static void add_key_as_condition(struct making *making, struct str text)
 {
 	struct str rest = json_text_inside(text), name, value;
 	size_t n = 0;
@@ -127,7 +127,7 @@ static void add_condition(struct making *making, struct str quoted)
 	buf_add(&making->condition, quoted.p + 1, quoted.n - 2);
 }
 
-static bool is_name(struct str name)
+static bool is_argument_name(struct str name)
 {
 	for (size_t i = 0; i < name.n; i++) {
 		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-",
@@ -145,8 +145,8 @@ static bool add_limit(struct making *making, const struct json *value)
 }
 
 /* False where the value is not right. */
-static bool add(struct making *making, const struct property *property, const struct json *value,
-		struct str text)
+static bool add_argument(struct making *making, const struct property *property,
+			 const struct json *value, struct str text)
 {
 	struct arguments *out = &making->arguments;
 
@@ -155,21 +155,21 @@ static bool add(struct making *making, const struct property *property, const st
 		return add_limit(making, value);
 	case ARGUMENT_NAME:
 		out->name = json_string(making->arena, value);
-		return is_name(out->name);
+		return is_argument_name(out->name);
 	case ARGUMENT_BODY:
 		out->body = text;
 		return true;
 	case ARGUMENT_KEY:
-		add_key(making, text);
+		add_key_as_condition(making, text);
 		return true;
 	case ARGUMENT_CONDITION:
 		add_condition(making, text);
 		return true;
 	case ARGUMENT_NAMES:
-		add_members(&making->names, text);
+		add_object_members(&making->names, text);
 		return true;
 	case ARGUMENT_VALUES:
-		add_members(&making->values, item_of(making->arena, text));
+		add_object_members(&making->values, item_object_of(making->arena, text));
 		return true;
 	case ARGUMENT_ALONE:
 		out->operation = "UpdateTimeToLive";
@@ -182,8 +182,9 @@ static bool add(struct making *making, const struct property *property, const st
 	if (property->kind == ARGUMENT_PARAMETERS)
 		add_parameters(making, text);
 	else
-		buf_add_str(&making->body,
-			    property->kind == ARGUMENT_ITEM ? item_of(making->arena, text) : text);
+		buf_add_str(&making->body, property->kind == ARGUMENT_ITEM
+						   ? item_object_of(making->arena, text)
+						   : text);
 	return true;
 }
 
@@ -198,12 +199,12 @@ static enum code add_property(struct making *making, const struct property *prop
 	if (!value || !str_is_set(found))
 		return property->is_required ? err_set(err, MSG_MCP_MISSING, property->name) : OK;
 	if (!(kinds[property->kind].types >> json_type(value) & 1) ||
-	    !add(making, property, value, found))
+	    !add_argument(making, property, value, found))
 		return err_set(err, MSG_MCP_TYPE, property->name, kinds[property->kind].text);
 	return OK;
 }
 
-static enum code check_names(const struct making *making, struct err *err)
+static enum code check_argument_names(const struct making *making, struct err *err)
 {
 	for (const struct json *member = json_first(making->root); member;
 	     member = json_next(member)) {
@@ -242,7 +243,7 @@ static void add_joined(struct making *making)
 
 static enum code add_all(struct making *making, struct str text, struct err *err)
 {
-	enum code code = check_names(making, err);
+	enum code code = check_argument_names(making, err);
 	bool has_condition = false;
 
 	for (const struct property *p = toolbox_property(making->tool, NULL); p && code == OK;

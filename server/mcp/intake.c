@@ -27,7 +27,7 @@ struct intake {
 	atomic_bool is_cancelled;
 };
 
-static void drop(struct intake *intake, struct str id)
+static void drop_canceled(struct intake *intake, struct str id)
 {
 	for (struct line **at = &intake->first; *at; at = &(*at)->next) {
 		struct line *line = *at;
@@ -43,7 +43,7 @@ static void drop(struct intake *intake, struct str id)
 	}
 }
 
-static void add(struct intake *intake, struct arena *arena, struct str text)
+static void add_message(struct intake *intake, struct arena *arena, struct str text)
 {
 	struct line *line = arena_alloc(arena, sizeof(*line));
 	struct rpc_sight sight = rpc_look(arena, text);
@@ -55,7 +55,7 @@ static void add(struct intake *intake, struct arena *arena, struct str text)
 		    str_eq(intake->current->id, sight.cancels))
 			atomic_store(&intake->is_cancelled, true);
 		else
-			drop(intake, sight.cancels);
+			drop_canceled(intake, sight.cancels);
 	}
 	while (intake->bytes > QUEUE_MAX)
 		pthread_cond_wait(&intake->has_changed, &intake->mutex);
@@ -67,7 +67,7 @@ static void add(struct intake *intake, struct arena *arena, struct str text)
 }
 
 /* No stdio: the process may end while this waits for input. */
-static void *read_all(void *context)
+static void *read_all_input(void *context)
 {
 	struct intake *intake = context;
 	struct arena *arena = arena_new(0);
@@ -88,13 +88,13 @@ static void *read_all(void *context)
 					    rest.n - size - (end ? 1 : 0)};
 			if (!end)
 				continue;
-			add(intake, arena, buf_str(&line));
+			add_message(intake, arena, buf_str(&line));
 			arena = arena_new(0);
 			line = buf_in(arena);
 		}
 	}
 	if (line.n > 0)
-		add(intake, arena, buf_str(&line));
+		add_message(intake, arena, buf_str(&line));
 	else
 		arena_free(arena);
 	pthread_mutex_lock(&intake->mutex);
@@ -111,7 +111,7 @@ struct intake *intake_start(void)
 	pthread_t thread;
 
 	intake.last = &intake.first;
-	if (pthread_create(&thread, NULL, read_all, &intake) != 0)
+	if (pthread_create(&thread, NULL, read_all_input, &intake) != 0)
 		return NULL;
 	pthread_detach(thread);
 	return &intake;

@@ -18,7 +18,7 @@ struct words {
 	size_t option_count;
 };
 
-static bool read_words(int argc, char **argv, struct words *words)
+static bool read_mcp_words(int argc, char **argv, struct words *words)
 {
 	*words = (struct words){.reach = reach_usual()};
 	for (int i = 2; i < argc; i++) {
@@ -74,7 +74,7 @@ int mcp_run(struct arena *arena, int argc, char **argv)
 	struct tools tools = {0};
 	struct words words;
 
-	if (!read_words(argc, argv, &words))
+	if (!read_mcp_words(argc, argv, &words))
 		return help_misuse("mcp");
 	tools.may_write = words.may_write;
 	if (words.has_own &&

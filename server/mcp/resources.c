@@ -18,8 +18,8 @@
 #define ABOUT_TABLE "Keys, indexes, streams and billing of a table, as DescribeTable answers."
 #define ABOUT_PAGE "A page of Dynalith's documents."
 
-static void add(struct json_out *out, struct str uri, struct str name, struct str title,
-		const char *what, const char *type)
+static void add_resource(struct json_out *out, struct str uri, struct str name, struct str title,
+			 const char *what, const char *type)
 {
 	json_out_open(out, '{');
 	json_out_field_string(out, "uri", uri);
@@ -60,8 +60,8 @@ static void add_pages(struct arena *arena, struct json_out *out)
 
 		while (title.n > 0 && (title.p[0] == '#' || title.p[0] == ' '))
 			title = (struct str){title.p + 1, title.n - 1};
-		add(out, str_printf(arena, DOCS STR_FMT, STR_ARG(name)), name, title, ABOUT_PAGE,
-		    MARKDOWN);
+		add_resource(out, str_printf(arena, DOCS STR_FMT, STR_ARG(name)), name, title,
+			     ABOUT_PAGE, MARKDOWN);
 	}
 }
 
@@ -88,8 +88,8 @@ enum code resources_list(const struct tools *tools, struct arena *arena, struct 
 		return code;
 	json_out_open(out, '[');
 	if (!str_is_set(cursor)) {
-		add(out, STR(REPORT), STR("report"), STR("Report of access patterns"), ABOUT_REPORT,
-		    MARKDOWN);
+		add_resource(out, STR(REPORT), STR("report"), STR("Report of access patterns"),
+			     ABOUT_REPORT, MARKDOWN);
 		add_pages(arena, out);
 	}
 	const struct json *names = json_text_get(root, "TableNames", JSON_ARRAY);
@@ -97,8 +97,8 @@ enum code resources_list(const struct tools *tools, struct arena *arena, struct 
 	for (const struct json *at = names ? json_first(names) : NULL; at; at = json_next(at)) {
 		struct str name = json_string(arena, at);
 
-		add(out, str_printf(arena, TABLES STR_FMT, STR_ARG(name)), name, name, ABOUT_TABLE,
-		    JSON_TYPE);
+		add_resource(out, str_printf(arena, TABLES STR_FMT, STR_ARG(name)), name, name,
+			     ABOUT_TABLE, JSON_TYPE);
 	}
 	json_out_close(out, ']');
 	*next = json_text_string(arena, root, "LastEvaluatedTableName");
@@ -124,8 +124,8 @@ void resources_templates(struct json_out *out)
 	json_out_close(out, ']');
 }
 
-static enum code read_table(const struct tools *tools, struct arena *arena, struct str name,
-			    struct resource *out, struct err *err)
+static enum code read_table_resource(const struct tools *tools, struct arena *arena,
+				     struct str name, struct resource *out, struct err *err)
 {
 	struct json_out arguments = json_out_in(arena);
 
@@ -164,7 +164,7 @@ enum code resources_read(const struct tools *tools, struct arena *arena, struct 
 	struct str tables = STR(TABLES), docs = STR(DOCS);
 
 	if (str_starts_with(uri, tables))
-		return read_table(tools, arena, behind(uri, tables.n), out, err);
+		return read_table_resource(tools, arena, behind(uri, tables.n), out, err);
 	if (str_eq(uri, STR(REPORT)))
 		return read_report(tools, arena, out, err);
 	for (size_t i = 0; str_starts_with(uri, docs) && i < mcp_file_count; i++) {

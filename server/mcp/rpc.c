@@ -46,8 +46,8 @@ static void begin(struct json_out *out, struct str id)
 	out->needs_comma = true;
 }
 
-static struct str refuse(struct arena *arena, struct str id, int code, struct str message,
-			 struct str data)
+static struct str refuse_call(struct arena *arena, struct str id, int code, struct str message,
+			      struct str data)
 {
 	struct json_out out = json_out_in(arena);
 
@@ -67,8 +67,8 @@ static struct str refuse(struct arena *arena, struct str id, int code, struct st
 
 struct str rpc_too_long(struct arena *arena)
 {
-	return refuse(arena, STR_ABSENT, INVALID_REQUEST, STR("the message is longer than 8 MB"),
-		      STR_ABSENT);
+	return refuse_call(arena, STR_ABSENT, INVALID_REQUEST,
+			   STR("the message is longer than 8 MB"), STR_ABSENT);
 }
 
 /* Opens the result; the members of later revisions where the request is of one. */
@@ -123,8 +123,8 @@ static struct str initialize(const struct call *call)
 		   version = STR(NEWEST_OF_HANDSHAKE);
 
 	if (!str_is_set(wanted))
-		return refuse(call->arena, call->id, INVALID_PARAMS,
-			      STR("initialize wants protocolVersion"), STR_ABSENT);
+		return refuse_call(call->arena, call->id, INVALID_PARAMS,
+				   STR("initialize wants protocolVersion"), STR_ABSENT);
 	for (size_t i = 0; i < sizeof(handshakes) / sizeof(handshakes[0]); i++) {
 		if (str_eq(wanted, str_of(handshakes[i])))
 			version = wanted;
@@ -170,14 +170,14 @@ static struct str ping(const struct call *call)
 	return end_result(&out);
 }
 
-static struct str list(const struct call *call)
+static struct str list_tools_or_resources(const struct call *call)
 {
 	struct json_out out = json_out_in(call->arena);
 
 	if (str_is_set(json_text_string(call->arena, call->params, "cursor")))
-		return refuse(call->arena, call->id, INVALID_PARAMS,
-			      STR("there is no such cursor: all tools are on one page"),
-			      STR_ABSENT);
+		return refuse_call(call->arena, call->id, INVALID_PARAMS,
+				   STR("there is no such cursor: all tools are on one page"),
+				   STR_ABSENT);
 	begin_result(call, &out, true);
 	json_out_name(&out, STR("tools"));
 	tools_list(call->tools, &out);
@@ -195,9 +195,9 @@ static struct str list_resources(const struct call *call)
 					&page, &next, &err);
 
 	if (code != OK)
-		return refuse(call->arena, call->id,
-			      code == ERR_VALIDATION ? INVALID_PARAMS : INTERNAL_ERROR, err.message,
-			      STR_ABSENT);
+		return refuse_call(call->arena, call->id,
+				   code == ERR_VALIDATION ? INVALID_PARAMS : INTERNAL_ERROR,
+				   err.message, STR_ABSENT);
 	begin_result(call, &out, true);
 	json_out_name(&out, STR("resources"));
 	buf_add_str(&out.buf, json_out_str(&page));
@@ -223,15 +223,15 @@ static struct str refuse_resource(const struct call *call, enum code code, struc
 	struct json_out data = json_out_in(call->arena);
 
 	if (code != ERR_RESOURCE_NOT_FOUND)
-		return refuse(call->arena, call->id, INTERNAL_ERROR, message, STR_ABSENT);
+		return refuse_call(call->arena, call->id, INTERNAL_ERROR, message, STR_ABSENT);
 	json_out_open(&data, '{');
 	json_out_field_string(&data, "uri", uri);
 	json_out_close(&data, '}');
-	return refuse(call->arena, call->id, call->is_modern ? INVALID_PARAMS : NO_RESOURCE,
-		      message, json_out_str(&data));
+	return refuse_call(call->arena, call->id, call->is_modern ? INVALID_PARAMS : NO_RESOURCE,
+			   message, json_out_str(&data));
 }
 
-static struct str read_resource(const struct call *call)
+static struct str answer_resource(const struct call *call)
 {
 	struct json_out out = json_out_in(call->arena);
 	struct err err = err_in(call->arena);
@@ -239,8 +239,8 @@ static struct str read_resource(const struct call *call)
 	struct resource resource = {0};
 
 	if (!str_is_set(uri))
-		return refuse(call->arena, call->id, INVALID_PARAMS,
-			      STR("resources/read wants uri"), STR_ABSENT);
+		return refuse_call(call->arena, call->id, INVALID_PARAMS,
+				   STR("resources/read wants uri"), STR_ABSENT);
 	enum code code = resources_read(call->tools, call->arena, uri, &resource, &err);
 	if (code != OK)
 		return refuse_resource(call, code, uri, err.message);
@@ -256,7 +256,7 @@ static struct str read_resource(const struct call *call)
 	return end_result(&out);
 }
 
-static void add_text(struct json_out *out, struct str text)
+static void add_text_content(struct json_out *out, struct str text)
 {
 	json_out_name(out, STR("content"));
 	json_out_open(out, '[');
@@ -277,22 +277,23 @@ static struct str call_tool(const struct call *call)
 	struct str text = STR("{}");
 
 	if (!tool)
-		return refuse(call->arena, call->id, INVALID_PARAMS,
-			      str_printf(call->arena, "unknown tool: " STR_FMT, STR_ARG(name)),
-			      STR_ABSENT);
+		return refuse_call(call->arena, call->id, INVALID_PARAMS,
+				   str_printf(call->arena, "unknown tool: " STR_FMT, STR_ARG(name)),
+				   STR_ABSENT);
 	if (arguments && json_type(arguments) != JSON_OBJECT)
-		return refuse(call->arena, call->id, INVALID_PARAMS,
-			      STR("arguments must be an object"), STR_ABSENT);
+		return refuse_call(call->arena, call->id, INVALID_PARAMS,
+				   STR("arguments must be an object"), STR_ABSENT);
 	if (arguments) {
 		text = json_text_find(json_text_find(call->text, STR("params")), STR("arguments"));
 		if (!str_is_set(text)) /* a name in escapes */
-			return refuse(call->arena, call->id, INVALID_PARAMS,
-				      STR("params and arguments must be written without escapes"),
-				      STR_ABSENT);
+			return refuse_call(
+				call->arena, call->id, INVALID_PARAMS,
+				STR("params and arguments must be written without escapes"),
+				STR_ABSENT);
 	}
 	enum code code = tools_call(call->tools, tool, call->arena, text, &answer, &err);
 	begin_result(call, &out, false);
-	add_text(&out, code == OK ? answer : err.message);
+	add_text_content(&out, code == OK ? answer : err.message);
 	if (code == OK) {
 		json_out_name(&out, STR("structuredContent"));
 		buf_add_str(&out.buf, answer);
@@ -308,14 +309,14 @@ static const struct {
 } methods[] = {{"initialize", initialize},
 	       {"server/discover", discover},
 	       {"ping", ping},
-	       {"tools/list", list},
+	       {"tools/list_tools_or_resources", list_tools_or_resources},
 	       {"tools/call", call_tool},
 	       {"resources/list", list_resources},
 	       {"resources/templates/list", list_templates},
-	       {"resources/read", read_resource}};
+	       {"resources/read", answer_resource}};
 
 /* The revision that the request names, where it does; false where it is another than ours. */
-static bool read_version(struct call *call, struct str *requested)
+static bool read_protocol_version(struct call *call, struct str *requested)
 {
 	const struct json *meta =
 		call->params ? json_text_get(call->params, "_meta", JSON_OBJECT) : NULL;
@@ -334,27 +335,27 @@ static struct str refuse_version(const struct call *call, struct str requested)
 	add_versions(&data);
 	json_out_field_string(&data, "requested", requested);
 	json_out_close(&data, '}');
-	return refuse(call->arena, call->id, UNSUPPORTED_VERSION,
-		      STR("unsupported protocol version"), json_out_str(&data));
+	return refuse_call(call->arena, call->id, UNSUPPORTED_VERSION,
+			   STR("unsupported protocol version"), json_out_str(&data));
 }
 
-static struct str answer_call(struct call *call, struct str method)
+static struct str answer_rpc_call(struct call *call, struct str method)
 {
 	struct str requested;
 
-	if (!read_version(call, &requested))
+	if (!read_protocol_version(call, &requested))
 		return refuse_version(call, requested);
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
 		if (str_eq(method, str_of(methods[i].name)))
 			return methods[i].answer(call);
 	}
-	return refuse(call->arena, call->id, METHOD_NOT_FOUND,
-		      str_printf(call->arena, "there is no method " STR_FMT, STR_ARG(method)),
-		      STR_ABSENT);
+	return refuse_call(call->arena, call->id, METHOD_NOT_FOUND,
+			   str_printf(call->arena, "there is no method " STR_FMT, STR_ARG(method)),
+			   STR_ABSENT);
 }
 
 /* An id is a string or a number. */
-static bool read_id(struct call *call, const struct json *root)
+static bool read_call_id(struct call *call, const struct json *root)
 {
 	const struct json *id = json_member(root, "id");
 
@@ -376,17 +377,17 @@ static struct str answer_one(const struct tools *tools, struct arena *arena, str
 	if (is_object && !str_is_set(method) &&
 	    (json_member(root, "result") || json_member(root, "error")))
 		return STR(""); /* an answer, and nothing was asked */
-	if (!is_object || !read_id(&call, root) ||
+	if (!is_object || !read_call_id(&call, root) ||
 	    !str_eq(json_text_string(arena, root, "jsonrpc"), STR("2.0")) || !str_is_set(method))
-		return refuse(arena, STR_ABSENT, INVALID_REQUEST, STR("no request of JSON-RPC 2.0"),
-			      STR_ABSENT);
+		return refuse_call(arena, STR_ABSENT, INVALID_REQUEST,
+				   STR("no request of JSON-RPC 2.0"), STR_ABSENT);
 	if (!str_is_set(call.id))
 		return STR("");
 	if (params && json_type(params) != JSON_OBJECT)
-		return refuse(arena, call.id, INVALID_PARAMS, STR("params must be an object"),
-			      STR_ABSENT);
+		return refuse_call(arena, call.id, INVALID_PARAMS, STR("params must be an object"),
+				   STR_ABSENT);
 	call.params = params;
-	return answer_call(&call, method);
+	return answer_rpc_call(&call, method);
 }
 
 /* Several messages in an array, which revision 2025-03-26 has. */
@@ -406,8 +407,8 @@ static struct str answer_batch(const struct tools *tools, struct arena *arena, s
 		buf_add_str(&out, answer);
 	}
 	if (json_count(root) == 0)
-		return refuse(arena, STR_ABSENT, INVALID_REQUEST, STR("no request of JSON-RPC 2.0"),
-			      STR_ABSENT);
+		return refuse_call(arena, STR_ABSENT, INVALID_REQUEST,
+				   STR("no request of JSON-RPC 2.0"), STR_ABSENT);
 	struct str answers = buf_str(&out);
 	return answers.n == 0
 		       ? answers
@@ -440,8 +441,8 @@ struct str rpc_answer(const struct tools *tools, struct arena *arena, struct str
 	struct str text = str_trim(line);
 
 	if (json_parse(arena, text, &root, &err) != OK)
-		return refuse(arena, STR_ABSENT, PARSE_ERROR, STR("the line is no JSON"),
-			      STR_ABSENT);
+		return refuse_call(arena, STR_ABSENT, PARSE_ERROR, STR("the line is no JSON"),
+				   STR_ABSENT);
 	return json_type(root) == JSON_ARRAY ? answer_batch(tools, arena, text, root)
 					     : answer_one(tools, arena, text, root);
 }

@@ -225,8 +225,8 @@ static struct str on_one_line(struct arena *arena, struct str text)
 	return (struct str){line, text.n};
 }
 
-static enum code report(struct arena *arena, struct str description, struct str *answer,
-			struct err *err)
+static enum code report_refused(struct arena *arena, struct str description, struct str *answer,
+				struct err *err)
 {
 	struct json_out out = json_out_in(arena);
 	struct str text;
@@ -243,8 +243,8 @@ static enum code report(struct arena *arena, struct str description, struct str 
 	return OK;
 }
 
-static enum code check(const struct tools *tools, const struct tool *tool, struct arena *arena,
-		       struct str text, struct err *err)
+static enum code check_tool_call(const struct tools *tools, const struct tool *tool,
+				 struct arena *arena, struct str text, struct err *err)
 {
 	if (tool->is_write && !tools->may_write)
 		return err_set(err, MSG_MCP_WRITES, tool->name);
@@ -267,7 +267,7 @@ static enum code check(const struct tools *tools, const struct tool *tool, struc
 enum code tools_call(const struct tools *tools, const struct tool *tool, struct arena *arena,
 		     struct str text, struct str *answer, struct err *err)
 {
-	enum code code = check(tools, tool, arena, text, err);
+	enum code code = check_tool_call(tools, tool, arena, text, err);
 	struct client_reply reply = {0};
 	struct arguments arguments = {0};
 	const char *problem;
@@ -287,7 +287,7 @@ enum code tools_call(const struct tools *tools, const struct tool *tool, struct 
 	if (code != OK)
 		return code;
 	if (tool->id == TOOL_REPORT)
-		return report(arena, reply.body, answer, err);
+		return report_refused(arena, reply.body, answer, err);
 	code = say_left(tools, tool, arena, arguments.limit, &reply.body, err);
 	if (code != OK)
 		return code;

@@ -10,7 +10,7 @@
 #include "storage/catalog/catalog.h"
 
 /* 2019-11-14T00:13:49 */
-static struct str iso(struct arena *arena, int64_t seconds, const char *rest)
+static struct str iso_seconds(struct arena *arena, int64_t seconds, const char *rest)
 {
 	time_t t = (time_t)seconds;
 	char text[32];
@@ -58,9 +58,9 @@ static void write_batch(struct json_out *out, struct arena *arena, const struct 
 	json_out_field_string(out, "startSequenceNumber", failure->first);
 	json_out_field_string(out, "endSequenceNumber", failure->last);
 	json_out_field_string(out, "approximateArrivalOfFirstRecord",
-			      iso(arena, failure->first_s, "Z"));
+			      iso_seconds(arena, failure->first_s, "Z"));
 	json_out_field_string(out, "approximateArrivalOfLastRecord",
-			      iso(arena, failure->last_s, "Z"));
+			      iso_seconds(arena, failure->last_s, "Z"));
 	json_out_field_integer(out, "batchSize", (int64_t)failure->records);
 	json_out_field_string(out, "streamArn", failure->stream);
 	json_out_close(out, '}');
@@ -75,9 +75,10 @@ struct str failure_text(struct arena *arena, const struct failure *failure)
 	if (failure->status > 0)
 		write_response(&out, failure);
 	json_out_field_string(&out, "version", STR("1.0"));
-	json_out_field_string(&out, "timestamp",
-			      iso(arena, failure->now_ms / 1000,
-				  str_printf(arena, ".%03dZ", (int)(failure->now_ms % 1000)).p));
+	json_out_field_string(
+		&out, "timestamp",
+		iso_seconds(arena, failure->now_ms / 1000,
+			    str_printf(arena, ".%03dZ", (int)(failure->now_ms % 1000)).p));
 	write_batch(&out, arena, failure);
 	json_out_field_string(&out, "payload", failure->payload);
 	json_out_close(&out, '}');

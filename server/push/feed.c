@@ -85,7 +85,7 @@ static struct str reader_of(const struct feed *feed, struct arena *arena)
 }
 
 /* Puts the row where the reader is; the row may be gone before. */
-static bool save(struct feed *feed, struct arena *arena, const struct stream_position *to)
+static bool save_position(struct feed *feed, struct arena *arena, const struct stream_position *to)
 {
 	struct stream_position next = *to;
 	struct err err = err_in(arena);
@@ -106,7 +106,7 @@ static bool save(struct feed *feed, struct arena *arena, const struct stream_pos
 }
 
 /* Makes the row the position. Where it cannot be read, the next look begins with the rows again. */
-static bool load(struct feed *feed, struct arena *arena)
+static bool load_position(struct feed *feed, struct arena *arena)
 {
 	struct err err = err_in(arena);
 	enum code code = stream_position_get(store_of(feed), arena, feed->number,
@@ -125,8 +125,8 @@ static struct stream_cursor cursor_at(const struct feed *feed, const struct stre
 }
 
 /* Makes the shard the position, from its oldest record or behind its newest. */
-static bool go_to(struct feed *feed, struct arena *arena, const struct stream *stream,
-		  uint64_t shard, enum stream_start start)
+static bool go_to_shard(struct feed *feed, struct arena *arena, const struct stream *stream,
+			uint64_t shard, enum stream_start start)
 {
 	struct stream_cursor cursor = cursor_at(feed, stream, shard);
 	struct err err = err_in(arena);
@@ -138,7 +138,7 @@ static bool go_to(struct feed *feed, struct arena *arena, const struct stream *s
 	feed->at = (struct stream_position){
 		.stream = stream->number, .shard = shard, .next = cursor.position};
 	feed->is_at_end = false;
-	return save(feed, arena, &feed->at);
+	return save_position(feed, arena, &feed->at);
 }
 
 /* The stream's first shard from the stamp on, in the lane whose turn it is, that can be read; 0:
@@ -194,16 +194,16 @@ static bool begin_lanes(struct feed *feed, struct arena *arena, const struct str
 
 	for (unsigned turn = lane_total(latest) - 1; turn > 0 && is_done; turn--) {
 		give_turn(feed, turn);
-		uint64_t shard = load(feed, arena) ? last_shard(feed, arena, latest) : 0;
+		uint64_t shard = load_position(feed, arena) ? last_shard(feed, arena, latest) : 0;
 
-		is_done = shard && go_to(feed, arena, latest, shard, STREAM_START_LATEST);
+		is_done = shard && go_to_shard(feed, arena, latest, shard, STREAM_START_LATEST);
 	}
 	give_turn(feed, 0);
 	return is_done;
 }
 
 /* Where a reader without a row begins: in the newest stream. */
-static bool begin(struct feed *feed, struct arena *arena)
+static bool begin_position(struct feed *feed, struct arena *arena)
 {
 	const struct stream *latest = &feed->table->streams.v[feed->table->streams.n - 1];
 	bool is_from_latest = feed->is_from_latest;
@@ -215,8 +215,8 @@ static bool begin(struct feed *feed, struct arena *arena)
 
 	feed->saved = nowhere;
 	if (shard == 0 ||
-	    !go_to(feed, arena, latest, shard,
-		   is_from_latest ? STREAM_START_LATEST : STREAM_START_TRIM_HORIZON) ||
+	    !go_to_shard(feed, arena, latest, shard,
+			 is_from_latest ? STREAM_START_LATEST : STREAM_START_TRIM_HORIZON) ||
 	    !feed->saved.stream)
 		return false;
 	feed->is_from_latest = false;
@@ -246,8 +246,8 @@ static bool is_live(const struct table *table, int64_t now_ms)
 
 /* *found: the table of a mark if it is the one of that number, or 0: a live one; with a reference,
  * or NULL. False: the store does not say. */
-static bool take(struct feed *feed, struct arena *arena, const struct mark *mark, uint64_t number,
-		 struct table **found)
+static bool take_marked_table(struct feed *feed, struct arena *arena, const struct mark *mark,
+			      uint64_t number, struct table **found)
 {
 	struct err err = err_in(arena);
 	struct table *table = NULL;
@@ -288,20 +288,20 @@ static bool pick(struct feed *feed, struct arena *arena, uint64_t number, uint64
 			bool is_meant = mark->has_stream &&
 					(number ? mark->number == number : mark->number != except);
 
-			if (is_meant && !take(feed, arena, mark, number, found))
+			if (is_meant && !take_marked_table(feed, arena, mark, number, found))
 				return false;
 		}
 	}
-	return *found || !number || take(feed, arena, &deleted, number, found);
+	return *found || !number || take_marked_table(feed, arena, &deleted, number, found);
 }
 
 /* The reader leaves the table: its rows go too. */
-static void leave(struct feed *feed, struct arena *arena)
+static void leave_feed_table(struct feed *feed, struct arena *arena)
 {
 	for (unsigned turn = STREAM_LANES; turn-- > 0;) {
 		give_turn(feed, turn);
 		if (feed->number && feed->saved.stream)
-			save(feed, arena, &nowhere);
+			save_position(feed, arena, &nowhere);
 	}
 	feed->number = 0;
 	forget_lanes(feed);
@@ -314,14 +314,14 @@ static void leave(struct feed *feed, struct arena *arena)
 static bool enter(struct feed *feed, struct arena *arena)
 {
 	feed->number = feed->table->identity.number;
-	if (!load(feed, arena))
+	if (!load_position(feed, arena))
 		return false;
 	feed->is_from_latest = feed->is_from_latest && !feed->at.stream;
-	return feed->at.stream || begin(feed, arena);
+	return feed->at.stream || begin_position(feed, arena);
 }
 
 /* The stream that the position is in; a later one where that is gone. */
-static bool find_stream(struct feed *feed, struct arena *arena)
+static bool find_feed_stream(struct feed *feed, struct arena *arena)
 {
 	feed->stream = stream_numbered(feed, feed->at.stream, false);
 	if (feed->stream)
@@ -329,7 +329,7 @@ static bool find_stream(struct feed *feed, struct arena *arena)
 	const struct stream *later = stream_numbered(feed, feed->at.stream, true);
 	uint64_t shard = later ? shard_from(feed, arena, later, 0) : 0;
 
-	return shard && go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
+	return shard && go_to_shard(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
 }
 
 /* Gives a lane its turn, where its row says; where it has none in the stream that the first one is
@@ -339,19 +339,20 @@ static bool enter_lane(struct feed *feed, struct arena *arena, unsigned turn)
 	bool is_known = turn == feed->turn || turn == 0 || feed->lanes[turn].is_known;
 
 	give_turn(feed, turn);
-	if (!is_known && !load(feed, arena))
+	if (!is_known && !load_position(feed, arena))
 		return false;
 	if (feed->at.stream != feed->stream->number) {
 		uint64_t shard = shard_from(feed, arena, feed->stream, 0);
 
-		return shard && go_to(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
+		return shard &&
+		       go_to_shard(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
 	}
 	if (real_ms() - feed->saved.saved_ms > REFRESH_MS)
-		save(feed, arena, &feed->at);
+		save_position(feed, arena, &feed->at);
 	return true;
 }
 
-static bool find(struct feed *feed, struct arena *arena)
+static bool find_feed_table(struct feed *feed, struct arena *arena)
 {
 	struct err err = err_in(arena);
 
@@ -362,7 +363,7 @@ static bool find(struct feed *feed, struct arena *arena)
 	if (feed->number &&
 	    (feed->is_lost || feed->is_stale || !lease_is_held(feed->leases, feed->lease))) {
 		forget_lanes(feed);
-		if (!load(feed, arena))
+		if (!load_position(feed, arena))
 			return false;
 		feed->is_stale = false;
 	}
@@ -376,10 +377,10 @@ static bool find(struct feed *feed, struct arena *arena)
 				 "trigger " STR_FMT
 				 ": its stream is gone before it was read to its end",
 				 STR_ARG(feed->name));
-		leave(feed, arena);
+		leave_feed_table(feed, arena);
 	}
 	if (feed->number)
-		return find_stream(feed, arena);
+		return find_feed_stream(feed, arena);
 	if (!pick(feed, arena, 0, 0, &feed->table))
 		return false;
 	feed->is_from_latest =
@@ -388,7 +389,7 @@ static bool find(struct feed *feed, struct arena *arena)
 		feed->number = 0;
 		return false;
 	}
-	return find_stream(feed, arena);
+	return find_feed_stream(feed, arena);
 }
 
 bool feed_find(struct feed *feed, struct arena *arena)
@@ -396,11 +397,12 @@ bool feed_find(struct feed *feed, struct arena *arena)
 	unsigned turn = feed->turn + 1;
 
 	give_turn(feed, 0);
-	return find(feed, arena) && enter_lane(feed, arena, turn % lane_total(feed->stream));
+	return find_feed_table(feed, arena) &&
+	       enter_lane(feed, arena, turn % lane_total(feed->stream));
 }
 
-static void add_record(const struct feed *feed, struct arena *arena, struct feed_batch *batch,
-		       const struct stream_entry *entry)
+static void add_feed_record(const struct feed *feed, struct arena *arena, struct feed_batch *batch,
+			    const struct stream_entry *entry)
 {
 	const struct stream_record *record = &entry->record;
 	const struct streams_change change = {feed->table, feed->stream, record, &entry->keys,
@@ -430,10 +432,11 @@ static bool read_lane(struct feed *feed, struct arena *arena, struct feed_batch 
 					  &page, &err);
 
 	for (size_t i = 0; i < page.n; i++) /* also those before an error */
-		add_record(feed, arena, batch, &page.v[i]);
+		add_feed_record(feed, arena, batch, &page.v[i]);
 	if (code == ERR_TRIMMED_DATA) { /* on with what there still is */
 		if (batch->seen == 0)
-			go_to(feed, arena, feed->stream, feed->at.shard, STREAM_START_TRIM_HORIZON);
+			go_to_shard(feed, arena, feed->stream, feed->at.shard,
+				    STREAM_START_TRIM_HORIZON);
 		return false;
 	}
 	feed->is_at_end = code == ERR_RESOURCE_NOT_FOUND || (code == OK && cursor.is_at_end);
@@ -479,13 +482,14 @@ bool feed_take(struct feed *feed, struct arena *arena)
 	if (!is_new)
 		return true;
 	feed->is_stale = true;
-	return load(feed, arena) && feed->at.shard == before.shard && feed->at.next == before.next;
+	return load_position(feed, arena) && feed->at.shard == before.shard &&
+	       feed->at.next == before.next;
 }
 
 bool feed_move(struct feed *feed, struct arena *arena, uint64_t next)
 {
 	feed->at.next = next;
-	return save(feed, arena, &feed->at);
+	return save_position(feed, arena, &feed->at);
 }
 
 bool feed_go_on(struct feed *feed, struct arena *arena)
@@ -496,18 +500,18 @@ bool feed_go_on(struct feed *feed, struct arena *arena)
 
 	if (shard)
 		return feed_take(feed, arena) &&
-		       go_to(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
+		       go_to_shard(feed, arena, feed->stream, shard, STREAM_START_TRIM_HORIZON);
 	if (feed->is_failing) /* there may be one */
 		return false;
 	give_turn(feed, 0);
 	shard = later ? shard_from(feed, arena, later, 0) : 0;
 	if (shard)
 		return feed_take(feed, arena) &&
-		       go_to(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
+		       go_to_shard(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
 	if (feed->is_failing || !pick(feed, arena, 0, feed->number, &other))
 		return false;
 	if (other && feed_take(feed, arena)) {
-		leave(feed, arena);
+		leave_feed_table(feed, arena);
 		drop_table(feed);
 	}
 	table_unref(other);

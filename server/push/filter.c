@@ -20,7 +20,7 @@ static bool is_scalar(const struct json *value)
 }
 
 /* AWS: character by character; case counts. */
-static bool is_same(struct arena *arena, const struct json *a, const struct json *b)
+static bool is_same_json(struct arena *arena, const struct json *a, const struct json *b)
 {
 	if (json_type(a) != json_type(b))
 		return false;
@@ -117,7 +117,8 @@ static bool is_range(struct arena *arena, const struct json *operand)
 	return true;
 }
 
-static bool is_within(struct arena *arena, const struct json *operand, const struct json *value)
+static bool is_within_range(struct arena *arena, const struct json *operand,
+			    const struct json *value)
 {
 	if (json_type(value) != JSON_NUMBER)
 		return false;
@@ -159,9 +160,9 @@ static bool is_anything_but(struct arena *arena, const struct json *operand,
 	if (json_type(operand) == JSON_OBJECT)
 		return !find_operator(arena, operand)->holds(arena, json_first(operand), value);
 	if (json_type(operand) != JSON_ARRAY)
-		return !is_same(arena, operand, value);
+		return !is_same_json(arena, operand, value);
 	for (const struct json *one = json_first(operand); one; one = json_next(one)) {
-		if (is_same(arena, one, value))
+		if (is_same_json(arena, one, value))
 			return false;
 	}
 	return true;
@@ -172,7 +173,7 @@ static const struct operator operators[] = {
 	{STR_INIT("suffix"), is_text, has_suffix},
 	{STR_INIT("equals-ignore-case"), is_text, is_same_word},
 	{STR_INIT("anything-but"), is_exception, is_anything_but},
-	{STR_INIT("numeric"), is_range, is_within},
+	{STR_INIT("numeric"), is_range, is_within_range},
 	{STR_INIT("exists"), is_flag, exists},
 };
 
@@ -209,7 +210,7 @@ static bool wants_nothing(struct arena *arena, const struct json *rule)
 static bool rule_holds(struct arena *arena, const struct json *rule, const struct json *value)
 {
 	if (json_type(rule) != JSON_OBJECT)
-		return is_same(arena, rule, value);
+		return is_same_json(arena, rule, value);
 	return find_operator(arena, rule)->holds(arena, json_first(rule), value);
 }
 
@@ -249,7 +250,8 @@ static bool rules_hold(struct arena *arena, const struct json *rules, const stru
 	return false;
 }
 
-static const struct json *member_of(struct arena *arena, const struct json *object, struct str name)
+static const struct json *filter_member_of(struct arena *arena, const struct json *object,
+					   struct str name)
 {
 	if (!object || json_type(object) != JSON_OBJECT)
 		return NULL;
@@ -266,26 +268,28 @@ static bool is_or(struct arena *arena, const struct json *member)
 }
 
 /* Also of NULL: a pattern may require absence. The depth is bounded by the parser's. */
-static bool matches(struct arena *arena, const struct json *pattern, const struct json *value)
+static bool pattern_matches(struct arena *arena, const struct json *pattern,
+			    const struct json *value)
 {
 	if (value && json_type(value) == JSON_ARRAY) {
 		for (const struct json *one = json_first(value); one; one = json_next(one)) {
-			if (matches(arena, pattern, one))
+			if (pattern_matches(arena, pattern, one))
 				return true;
 		}
 		return false;
 	}
 	for (const struct json *member = json_first(pattern); member; member = json_next(member)) {
-		const struct json *at = member_of(arena, value, json_name(arena, member));
+		const struct json *at = filter_member_of(arena, value, json_name(arena, member));
 		bool holds = false;
 
 		if (is_or(arena, member)) {
 			for (const struct json *one = json_first(member); one && !holds;
 			     one = json_next(one))
-				holds = matches(arena, one, value);
+				holds = pattern_matches(arena, one, value);
 		} else {
-			holds = json_type(member) == JSON_ARRAY ? rules_hold(arena, member, at)
-								: matches(arena, member, at);
+			holds = json_type(member) == JSON_ARRAY
+					? rules_hold(arena, member, at)
+					: pattern_matches(arena, member, at);
 		}
 		if (!holds)
 			return false;
@@ -296,14 +300,14 @@ static bool matches(struct arena *arena, const struct json *pattern, const struc
 bool filter_passes(const struct filter *filter, struct arena *arena, const struct json *record)
 {
 	for (size_t i = 0; i < filter->n; i++) {
-		if (matches(arena, filter->patterns[i], record))
+		if (pattern_matches(arena, filter->patterns[i], record))
 			return true;
 	}
 	return filter->n == 0;
 }
 
 /* The depth is bounded by the parser's. */
-static bool is_pattern(struct arena *arena, const struct json *pattern)
+static bool is_filter_pattern(struct arena *arena, const struct json *pattern)
 {
 	if (json_type(pattern) != JSON_OBJECT || json_count(pattern) == 0)
 		return false;
@@ -311,14 +315,14 @@ static bool is_pattern(struct arena *arena, const struct json *pattern)
 		bool is_choice = is_or(arena, member);
 
 		if (json_type(member) == JSON_OBJECT) {
-			if (!is_pattern(arena, member))
+			if (!is_filter_pattern(arena, member))
 				return false;
 			continue;
 		}
 		if (json_type(member) != JSON_ARRAY || json_count(member) == 0)
 			return false;
 		for (const struct json *one = json_first(member); one; one = json_next(one)) {
-			if (is_choice ? !is_pattern(arena, one) : !is_rule(arena, one))
+			if (is_choice ? !is_filter_pattern(arena, one) : !is_rule(arena, one))
 				return false;
 		}
 	}
@@ -326,7 +330,7 @@ static bool is_pattern(struct arena *arena, const struct json *pattern)
 }
 
 /* One of "Filters": its pattern, or NULL. */
-static const struct json *read_pattern(struct arena *arena, const struct json *one)
+static const struct json *read_filter_pattern(struct arena *arena, const struct json *one)
 {
 	const struct json *pattern =
 		json_type(one) == JSON_OBJECT ? json_member(one, "Pattern") : NULL;
@@ -335,7 +339,7 @@ static const struct json *read_pattern(struct arena *arena, const struct json *o
 	if (pattern && json_type(pattern) == JSON_STRING &&
 	    json_parse(arena, json_string(arena, pattern), &pattern, &err) != OK)
 		return NULL;
-	return pattern && is_pattern(arena, pattern) ? pattern : NULL;
+	return pattern && is_filter_pattern(arena, pattern) ? pattern : NULL;
 }
 
 static bool is_criteria(const struct json *value)
@@ -353,7 +357,7 @@ static bool read_criteria(struct arena *arena, const struct json *criteria, stru
 
 	*out = (struct filter){0, ARENA_ARRAY(arena, const struct json *, json_count(filters) + 1)};
 	for (const struct json *one = json_first(filters); one; one = json_next(one)) {
-		const struct json *pattern = read_pattern(arena, one);
+		const struct json *pattern = read_filter_pattern(arena, one);
 
 		if (!pattern) {
 			const struct json *text =

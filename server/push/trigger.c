@@ -124,7 +124,7 @@ static void pause_ms(struct trigger *trigger, int ms, bool is_at_work)
 }
 
 /* AWS: a filter sees the record as the function would. A feed_filter. */
-static bool is_wanted(void *context, struct str record)
+static bool is_record_wanted(void *context, struct str record)
 {
 	struct trigger *trigger = context;
 	struct err err = err_in(trigger->arena);
@@ -185,8 +185,8 @@ static size_t done_before(struct trigger *trigger, const struct json *failures,
 }
 
 /* Fills in what the reply says: all records are taken, some, or none. */
-static void judge(struct trigger *trigger, struct attempt *attempt,
-		  const struct feed_record *records, size_t n)
+static void judge_attempt(struct trigger *trigger, struct attempt *attempt,
+			  const struct feed_record *records, size_t n)
 {
 	const struct client_reply *reply = &attempt->reply;
 	struct err err = err_in(trigger->arena);
@@ -228,7 +228,7 @@ static struct attempt post(struct trigger *trigger, const struct feed_record *re
 	attempt.is_answered = client_ask(trigger->arena, &trigger->target, &request, &attempt.reply,
 					 &attempt.problem);
 	if (attempt.is_answered)
-		judge(trigger, &attempt, records, n);
+		judge_attempt(trigger, &attempt, records, n);
 	return attempt;
 }
 
@@ -319,7 +319,7 @@ static bool post_reversed(struct trigger *trigger, const struct feed_batch *batc
 }
 
 /* Pushes the batch, by the usual way or as a fault rule wants it. False as push(). */
-static bool deliver(struct trigger *trigger, const struct feed_batch *batch)
+static bool deliver_batch(struct trigger *trigger, const struct feed_batch *batch)
 {
 	const struct table_identity *table = &trigger->feed.table->identity;
 
@@ -340,14 +340,14 @@ static bool deliver(struct trigger *trigger, const struct feed_batch *batch)
 }
 
 /* One batch, if there are records. False: there was nothing to do. */
-static bool run_once(struct trigger *trigger)
+static bool run_trigger_once(struct trigger *trigger)
 {
 	const struct trigger_options *options = &trigger->all->options;
 	struct feed *feed = &trigger->feed;
 	struct feed_batch batch = {
 		.v = ARENA_ARRAY(trigger->arena, struct feed_record, options->batch),
 		.limit = options->batch,
-		.filter = trigger->filter.n > 0 ? is_wanted : NULL,
+		.filter = trigger->filter.n > 0 ? is_record_wanted : NULL,
 		.filter_context = trigger,
 	};
 
@@ -365,19 +365,19 @@ static bool run_once(struct trigger *trigger)
 		    !feed_read(feed, trigger->arena, &batch))
 			break;
 	}
-	if (deliver(trigger, &batch) && feed->at.next != batch.next)
+	if (deliver_batch(trigger, &batch) && feed->at.next != batch.next)
 		feed_move(feed, trigger->arena, batch.next); /* behind what the filter drops */
 	return true;
 }
 
-static void *run(void *context)
+static void *run_trigger(void *context)
 {
 	struct trigger *trigger = context;
 
 	crash_request(NULL);
 	while (!atomic_load(&trigger->all->is_stopping)) {
 		arena_reset(trigger->arena);
-		bool did_work = run_once(trigger);
+		bool did_work = run_trigger_once(trigger);
 
 		if (!did_work && !trigger->feed.table && !trigger->was_missed) {
 			log_line(LOG_INFO, "trigger " STR_FMT ": waits for a table with a stream",
@@ -439,7 +439,7 @@ static bool start_one(struct trigger *trigger, struct str spec)
 	if (!read_filter(trigger))
 		return false;
 	feed_find(&trigger->feed, trigger->arena); /* what is newer than this is pushed */
-	return log_thread(&trigger->thread, run, trigger) == 0;
+	return log_thread(&trigger->thread, run_trigger, trigger) == 0;
 }
 
 struct triggers *trigger_start(const struct trigger_options *options)

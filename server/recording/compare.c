@@ -55,7 +55,7 @@ static bool is_passed_over(struct str name, const struct json *value)
 	return false;
 }
 
-static struct str shown(struct comparison *comparison, const struct json *value)
+static struct str shown_difference(struct comparison *comparison, const struct json *value)
 {
 	struct json_out out = json_out_in(comparison->arena);
 
@@ -74,8 +74,8 @@ static void differ(struct comparison *comparison, struct str path, const struct 
 	if (comparison->n++ < LINES_MAX)
 		buf_printf(&comparison->lines, "  " STR_FMT ": %s " STR_FMT ", %s " STR_FMT "\n",
 			   STR_ARG(path.n ? path : STR("body")), comparison->first,
-			   STR_ARG(shown(comparison, first)), comparison->second,
-			   STR_ARG(shown(comparison, second)));
+			   STR_ARG(shown_difference(comparison, first)), comparison->second,
+			   STR_ARG(shown_difference(comparison, second)));
 }
 
 static bool is_set_of_values(struct str name, const struct json *value)

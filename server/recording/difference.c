@@ -38,7 +38,7 @@ static void identify(struct arena *arena, const struct tape_line *line,
 	memcpy(identity, hash, IDENTITY_BYTES);
 }
 
-static size_t *slot_of(struct index *index, const char identity[IDENTITY_BYTES])
+static size_t *slot_of_identity(struct index *index, const char identity[IDENTITY_BYTES])
 {
 	size_t at = (size_t)str_be(identity, 8) & index->mask;
 
@@ -65,7 +65,7 @@ static void chain(struct index *index)
 		;
 	index->slots = arena_checked(calloc(index->mask + 1, sizeof(*index->slots)));
 	for (size_t i = 0; i < index->n; i++) {
-		size_t *slot = slot_of(index, index->v[i].identity);
+		size_t *slot = slot_of_identity(index, index->v[i].identity);
 
 		index->v[i].next = NONE;
 		if (*slot) {
@@ -80,8 +80,8 @@ static void chain(struct index *index)
 	}
 }
 
-static enum code read_index(struct tape *tape, struct arena *arena, struct index *index,
-			    struct err *err)
+static enum code read_tape_index(struct tape *tape, struct arena *arena, struct index *index,
+				 struct err *err)
 {
 	bool is_there = true;
 	enum code code = OK;
@@ -102,12 +102,13 @@ static enum code read_index(struct tape *tape, struct arena *arena, struct index
 }
 
 /* The first line that asks the same and was not taken before. */
-static struct asked *take(struct index *index, struct arena *arena, const struct tape_line *like)
+static struct asked *take_same_line(struct index *index, struct arena *arena,
+				    const struct tape_line *like)
 {
 	char identity[IDENTITY_BYTES];
 
 	identify(arena, like, identity);
-	size_t slot = *slot_of(index, identity);
+	size_t slot = *slot_of_identity(index, identity);
 	struct asked *first = slot ? &index->v[slot - 1] : NULL;
 	if (!first || first->left == NONE)
 		return NULL;
@@ -136,12 +137,13 @@ void difference_show(const struct tape_line *line, struct str lines)
 	printf("%zu " STR_FMT "\n" STR_FMT, line->number, STR_ARG(line->operation), STR_ARG(lines));
 }
 
-static enum code compare(struct arena *arena, const struct tape_line *line, struct index *index,
-			 struct tape *second, bool *is_different, struct err *err)
+static enum code compare_line(struct arena *arena, const struct tape_line *line,
+			      struct index *index, struct tape *second, bool *is_different,
+			      struct err *err)
 {
 	struct comparison comparison = {
 		.arena = arena, .first = "first", .second = "second", .lines = buf_in(arena)};
-	struct asked *asked = take(index, arena, line);
+	struct asked *asked = take_same_line(index, arena, line);
 	struct tape_line other;
 
 	if (asked) {
@@ -170,7 +172,7 @@ static enum code compare_all(struct tape *first, struct tape *second, struct are
 		code = tape_next(first, arena, &line, &is_there, err);
 		if (code != OK || !is_there)
 			break;
-		code = compare(arena, &line, index, second, &is_different, err);
+		code = compare_line(arena, &line, index, second, &is_different, err);
 		out->requests++;
 		out->different += is_different;
 	}
@@ -189,7 +191,7 @@ static enum code compare_all(struct tape *first, struct tape *second, struct are
 static enum code index_and_compare(struct tape *first, struct tape *second, struct arena *arena,
 				   struct index *index, struct difference *out, struct err *err)
 {
-	enum code code = read_index(second, arena, index, err);
+	enum code code = read_tape_index(second, arena, index, err);
 
 	if (code != OK)
 		return code;

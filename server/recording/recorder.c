@@ -67,8 +67,8 @@ static void write_line(struct buf *out, struct str json)
 }
 
 /* A body that is no JSON is a string, its bytes that are no text a '?'. */
-static void write_body(const struct recorder *recorder, struct json_out *out, struct arena *arena,
-		       struct str body)
+static void record_body(const struct recorder *recorder, struct json_out *out, struct arena *arena,
+			struct str body)
 {
 	struct err err = err_in(arena);
 	const struct json *root;
@@ -99,9 +99,9 @@ void recorder_note(void *context, const struct event *event)
 	if (event->error.n > 0)
 		json_out_field_string(&out, "error", event->error);
 	json_out_name(&out, STR("request"));
-	write_body(recorder, &out, arena, event->request);
+	record_body(recorder, &out, arena, event->request);
 	json_out_name(&out, STR("response"));
-	write_body(recorder, &out, arena, event->response);
+	record_body(recorder, &out, arena, event->response);
 	struct str rest = json_out_str(&out);
 
 	pthread_mutex_lock(&recorder->mutex);

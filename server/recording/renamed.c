@@ -25,7 +25,7 @@ struct renamed *renamed_new(void)
 	return arena_checked(calloc(1, sizeof(struct renamed)));
 }
 
-static void drop(struct renamed *renamed, struct entry *entry)
+static void drop_renamed(struct renamed *renamed, struct entry *entry)
 {
 	size_t place = (size_t)(entry - renamed->v) + 1;
 
@@ -48,7 +48,7 @@ void renamed_free(struct renamed *renamed)
 	free(renamed);
 }
 
-static struct entry *find(const struct renamed *renamed, struct str then)
+static struct entry *find_renamed(const struct renamed *renamed, struct str then)
 {
 	for (size_t place = renamed->slots[str_hash(then, 0) % SLOTS]; place;
 	     place = renamed->v[place - 1].next) {
@@ -71,15 +71,15 @@ static bool is_plain(struct str text)
 
 void renamed_add(struct renamed *renamed, struct str then, struct str now)
 {
-	struct entry *before = find(renamed, then);
+	struct entry *before = find_renamed(renamed, then);
 
 	if (then.n == 0 || (str_eq(then, now) && !before) || !is_plain(then) || !is_plain(now))
 		return;
 	if (before)
-		drop(renamed, before);
+		drop_renamed(renamed, before);
 	struct entry *entry = &renamed->v[renamed->at];
 	renamed->at = (renamed->at + 1) % KEPT;
-	drop(renamed, entry);
+	drop_renamed(renamed, entry);
 	char *both = arena_checked(malloc(then.n + now.n));
 	memcpy(both, then.p, then.n);
 	if (now.n > 0)
@@ -108,7 +108,7 @@ struct str renamed_apply(const struct renamed *renamed, struct arena *arena, str
 	while (open) {
 		const char *close = end_of_string(open + 1, end);
 		const struct entry *entry =
-			find(renamed, (struct str){open + 1, (size_t)(close - open - 1)});
+			find_renamed(renamed, (struct str){open + 1, (size_t)(close - open - 1)});
 
 		if (entry) {
 			buf_add(&out, done, (size_t)(open + 1 - done));

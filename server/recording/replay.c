@@ -48,7 +48,7 @@ static int fail(struct str problem)
 	return EXIT_FAILED;
 }
 
-static bool read_words(int argc, char **argv, struct words *words)
+static bool read_replay_words(int argc, char **argv, struct words *words)
 {
 	char *end;
 
@@ -94,7 +94,7 @@ static bool is_of_streams(struct str operation)
 	return false;
 }
 
-static void *send_one(void *context)
+static void *send_recorded(void *context)
 {
 	struct sending *sending = context;
 	struct str operation = sending->line.operation;
@@ -118,7 +118,7 @@ static const struct json *json_of(struct arena *arena, struct str body)
 	return json_parse(arena, body, &root, &err) == OK ? root : NULL;
 }
 
-static enum code judge(struct replay *replay, struct sending *sending, struct err *err)
+static enum code judge_sent(struct replay *replay, struct sending *sending, struct err *err)
 {
 	const struct tape_line *line = &sending->line;
 	struct comparison comparison = {
@@ -149,17 +149,17 @@ static enum code send_together(struct replay *replay, struct sending *group, siz
 
 	for (size_t i = 1; i < n; i++)
 		group[i].has_thread =
-			pthread_create(&group[i].thread, NULL, send_one, &group[i]) == 0;
+			pthread_create(&group[i].thread, NULL, send_recorded, &group[i]) == 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!group[i].has_thread)
-			send_one(&group[i]);
+			send_recorded(&group[i]);
 	}
 	for (size_t i = 1; i < n; i++) {
 		if (group[i].has_thread)
 			pthread_join(group[i].thread, NULL);
 	}
 	for (size_t i = 0; i < n && code == OK; i++)
-		code = judge(replay, &group[i], err);
+		code = judge_sent(replay, &group[i], err);
 	for (size_t i = 0; i < n; i++)
 		arena_free(group[i].arena);
 	return code;
@@ -238,7 +238,7 @@ int replay_run(struct arena *arena, int argc, char **argv)
 	struct tape *tapes[2] = {NULL, NULL};
 	struct err err = err_in(arena);
 
-	if (!read_words(argc, argv, &words))
+	if (!read_replay_words(argc, argv, &words))
 		return help_misuse(words.command);
 	bool is_diff = words.file_count == 2;
 	enum code code = open_tapes(&words, tapes, &err);

@@ -18,7 +18,7 @@ struct tape {
 };
 
 /* The next line without its end; absent at the end. */
-static struct str read_line(struct tape *tape)
+static struct str read_tape_line(struct tape *tape)
 {
 	ssize_t n = getline(&tape->line, &tape->cap, tape->file);
 
@@ -63,7 +63,7 @@ enum code tape_open(const char *path, bool is_reread, struct tape **out, struct 
 		tape_close(tape);
 		return code;
 	}
-	struct str head = read_line(tape);
+	struct str head = read_tape_line(tape);
 	bool is_object = str_is_set(head) &&
 			 json_parse(err->arena, str_copy(err->arena, head), &root, &own) == OK &&
 			 json_type(root) == JSON_OBJECT;
@@ -106,7 +106,7 @@ enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *li
 		    struct err *err)
 {
 	int64_t offset = tape->offset;
-	struct str text = read_line(tape);
+	struct str text = read_tape_line(tape);
 	struct err own = err_in(arena);
 	const struct json *root, *request;
 	int64_t start, end;

@@ -289,8 +289,8 @@ static bool read_credentials(struct arena *arena, const struct json *list, struc
 	return true;
 }
 
-static bool read_value(struct arena *arena, const struct json *value, const struct option *option,
-		       struct config *config, const char *file)
+static bool read_option_value(struct arena *arena, const struct json *value,
+			      const struct option *option, struct config *config, const char *file)
 {
 	const char *source = str_printf(arena, "%s: %s", file, option->key).p;
 
@@ -312,12 +312,12 @@ static bool begins_a_key(struct str name)
 	return false;
 }
 
-static bool read_members(struct arena *arena, const struct json *object, struct str prefix,
-			 struct config *config, const char *file);
+static bool read_option_members(struct arena *arena, const struct json *object, struct str prefix,
+				struct config *config, const char *file);
 
 /* {"ttl": {"delay": 3}} is {"ttl.delay": 3}: then the prefix is "ttl.". */
-static bool read_member(struct arena *arena, const struct json *member, struct str prefix,
-			struct config *config, const char *file)
+static bool read_option_member(struct arena *arena, const struct json *member, struct str prefix,
+			       struct config *config, const char *file)
 {
 	struct str name = str_printf(arena, STR_FMT STR_FMT, STR_ARG(prefix),
 				     STR_ARG(json_name(arena, member)));
@@ -331,11 +331,11 @@ static bool read_member(struct arena *arena, const struct json *member, struct s
 		return read_credentials(arena, member, config, file);
 	for (size_t i = 0; i < OPTIONS; i++) {
 		if (str_eq(str_of(options[i].key), name) || str_eq(str_of(options[i].flag), name))
-			return read_value(arena, member, &options[i], config, file);
+			return read_option_value(arena, member, &options[i], config, file);
 	}
 	if (prefix.n == 0 && json_type(member) == JSON_OBJECT && begins_a_key(name))
-		return read_members(arena, member, str_printf(arena, STR_FMT ".", STR_ARG(name)),
-				    config, file);
+		return read_option_members(
+			arena, member, str_printf(arena, STR_FMT ".", STR_ARG(name)), config, file);
 	struct suggestion suggestion = {.typed = name};
 	suggest_offer(&suggestion, "credentials");
 	for (size_t i = 0; i < OPTIONS; i++)
@@ -343,11 +343,11 @@ static bool read_member(struct arena *arena, const struct json *member, struct s
 	return fail_unknown(file, name.p, suggestion.nearest);
 }
 
-static bool read_members(struct arena *arena, const struct json *object, struct str prefix,
-			 struct config *config, const char *file)
+static bool read_option_members(struct arena *arena, const struct json *object, struct str prefix,
+				struct config *config, const char *file)
 {
 	for (const struct json *member = json_first(object); member; member = json_next(member)) {
-		if (!read_member(arena, member, prefix, config, file))
+		if (!read_option_member(arena, member, prefix, config, file))
 			return false;
 	}
 	return true;
@@ -373,8 +373,8 @@ static bool fail_json(struct arena *arena, struct str text, const char *source)
 }
 
 /* The options of a JSON object; `source` names it in the error. */
-static bool read_text(struct arena *arena, struct str text, struct config *config,
-		      const char *source)
+static bool read_option_text(struct arena *arena, struct str text, struct config *config,
+			     const char *source)
 {
 	const struct json *root;
 	struct err err = err_in(arena);
@@ -385,10 +385,10 @@ static bool read_text(struct arena *arena, struct str text, struct config *confi
 		return fail_json(arena, text, source);
 	if (json_type(root) != JSON_OBJECT)
 		return fail(source, "is not a JSON object", NULL);
-	return read_members(arena, root, STR(""), config, source);
+	return read_option_members(arena, root, STR(""), config, source);
 }
 
-static bool read_file(struct arena *arena, const char *path, struct config *config)
+static bool read_option_file(struct arena *arena, const char *path, struct config *config)
 {
 	FILE *file = fopen(path, "re");
 	char *text = arena_bytes(arena, FILE_MAX);
@@ -397,7 +397,7 @@ static bool read_file(struct arena *arena, const char *path, struct config *conf
 		return fail(path, strerror(errno), NULL);
 	size_t n = fread(text, 1, FILE_MAX, file);
 	fclose(file);
-	return read_text(arena, (struct str){text, n}, config, path);
+	return read_option_text(arena, (struct str){text, n}, config, path);
 }
 
 /*
@@ -412,7 +412,7 @@ static bool is_service_link(const char *name, const char *value)
 }
 
 /* Whether the variable is an option; else a likely one. */
-static bool is_known(struct str name, const char **nearest)
+static bool is_known_option(struct str name, const char **nearest)
 {
 	struct suggestion suggestion = {.typed = name, .prefix_size = strlen(ENVIRONMENT)};
 	bool is_option = str_eq(name, STR(ENVIRONMENT "CONFIG"));
@@ -434,7 +434,7 @@ void config_warn_of_environment(char *const *environment)
 		if (!equals || strncmp(*environment, ENVIRONMENT, strlen(ENVIRONMENT)) != 0)
 			continue;
 		struct str name = {*environment, (size_t)(equals - *environment)};
-		if (!is_known(name, &nearest) && !is_service_link(*environment, equals + 1))
+		if (!is_known_option(name, &nearest) && !is_service_link(*environment, equals + 1))
 			log_line(LOG_WARN,
 				 STR_FMT " in the environment is no option and has no effect%s%s%s",
 				 STR_ARG(name), SUGGESTED(nearest));
@@ -636,7 +636,7 @@ static bool is_as(struct arena *arena, const struct config *config)
 
 /* What options must be beyond the kinds of their rows; the short forms of some become the long
  * ones. */
-static bool finish(struct arena *arena, struct config *config)
+static bool finish_config(struct arena *arena, struct config *config)
 {
 	struct str problem;
 
@@ -705,7 +705,7 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 		config->cors = "*";
 		config->namespaces = "key";
 	}
-	if ((file && !read_file(arena, file, config)) || !read_environment(arena, config))
+	if ((file && !read_option_file(arena, file, config)) || !read_environment(arena, config))
 		return CONFIG_FAILED;
 	if (dropin_is_given(argc, argv)) { /* its command line alone says where the data goes */
 		config->in_memory = false;
@@ -721,7 +721,7 @@ enum config_result config_read(struct arena *arena, int argc, char **argv, struc
 	config->health_wait_ms = reach.is_given ? reach.wait_ms : 0;
 	if (!config->is_health && config_names(config->tls_cert) != config_names(config->tls_key))
 		return fail_of_half(config);
-	return finish(arena, config) ? CONFIG_RUN : CONFIG_FAILED;
+	return finish_config(arena, config) ? CONFIG_RUN : CONFIG_FAILED;
 }
 
 /* Without a place for the data it is in memory. No signature is there to be checked, unless the
@@ -733,10 +733,10 @@ static bool read_own(struct arena *arena, struct str text, struct config *config
 	const char *usual = config->db_path;
 
 	config->auth = "off";
-	if (!read_text(arena, text, config, "options"))
+	if (!read_option_text(arena, text, config, "options"))
 		return false;
 	config->in_memory = config->in_memory || config->db_path == usual;
-	return finish(arena, config);
+	return finish_config(arena, config);
 }
 
 bool config_read_text(struct arena *arena, struct str text, struct config *config,
@@ -751,8 +751,8 @@ bool config_read_text(struct arena *arena, struct str text, struct config *confi
 	return is_read;
 }
 
-static const char *value_of(struct arena *arena, const struct option *option,
-			    const struct config *config)
+static const char *option_value_of(struct arena *arena, const struct option *option,
+				   const struct config *config)
 {
 	const char *at = (const char *)config + option->offset;
 
@@ -766,7 +766,7 @@ static const char *value_of(struct arena *arena, const struct option *option,
 	}
 }
 
-static int show(struct arena *arena, int argc, char **argv)
+static int show_config(struct arena *arena, int argc, char **argv)
 {
 	struct config config;
 	enum config_result result = config_read(arena, argc, argv, &config);
@@ -775,10 +775,10 @@ static int show(struct arena *arena, int argc, char **argv)
 		return result == CONFIG_DONE ? EXIT_DONE : EXIT_MISUSE;
 	for (size_t i = 0; i < OPTIONS; i++) {
 		bool is_secret = strstr(options[i].key, "credentials") &&
-				 config_names(value_of(arena, &options[i], &config));
+				 config_names(option_value_of(arena, &options[i], &config));
 
 		printf("%-26s %-30s %s\n", options[i].key,
-		       is_secret ? "(not shown)" : value_of(arena, &options[i], &config),
+		       is_secret ? "(not shown)" : option_value_of(arena, &options[i], &config),
 		       config.sources[i] ? config.sources[i] : "default");
 	}
 	printf("%-26s %zu\n", "credentials", config.credential_count);
@@ -790,15 +790,15 @@ int config_run(struct arena *arena, int argc, char **argv)
 	struct config config;
 
 	if (argc > 2 && strcmp(argv[2], "show") == 0)
-		return show(arena, argc - 2, argv + 2);
+		return show_config(arena, argc - 2, argv + 2);
 	if (argc != 4 || strcmp(argv[2], "check") != 0)
 		return help_misuse("config");
 	if (access(argv[3], R_OK) != 0) {
 		fail(argv[3], strerror(errno), NULL);
 		return EXIT_FAILED;
 	}
-	if (!set_defaults(arena, &config) || !read_file(arena, argv[3], &config) ||
-	    !finish(arena, &config))
+	if (!set_defaults(arena, &config) || !read_option_file(arena, argv[3], &config) ||
+	    !finish_config(arena, &config))
 		return EXIT_FOUND;
 	if (config_names(config.tls_cert) != config_names(config.tls_key)) {
 		fail_of_half(&config);

@@ -55,7 +55,7 @@ struct parts {
 	struct tls *tls; /* NULL: clients speak plain HTTP */
 	struct instance *instance;
 	struct http *http;
-	struct err err; /* of `code`, which start() sets */
+	struct err err; /* of `code`, which start_parts() sets */
 	enum code code;
 };
 
@@ -75,7 +75,7 @@ static void limit_connections(struct http_options *http, unsigned wanted, bool h
 
 /* The limits of an address. -1, the default: a share of all connections, and no limit for loopback
  * addresses. */
-static struct connections_share share_of(const struct config *config, bool is_loopback)
+static struct connections_share connections_share_of(const struct config *config, bool is_loopback)
 {
 	unsigned all = (unsigned)config->connection_limit;
 	long connections = config->address_connection_limit,
@@ -100,8 +100,8 @@ static void set_front(struct http_options *http, const struct config *config, st
 	limit_connections(http, (unsigned)config->connection_limit, tls);
 	http->idle_timeout_s = (unsigned)config->idle_timeout;
 	http->request_timeout_s = (unsigned)config->request_timeout;
-	http->remote = share_of(config, false);
-	http->loopback = share_of(config, true);
+	http->remote = connections_share_of(config, false);
+	http->loopback = connections_share_of(config, true);
 	http->tls = tls;
 	http->slice_ns = (uint64_t)config->request_slice_ms * 1000000;
 }
@@ -236,7 +236,7 @@ static enum code listen_first(struct parts *parts)
 	return OK;
 }
 
-static void *start(void *context)
+static void *start_parts(void *context)
 {
 	struct parts *parts = context;
 
@@ -251,8 +251,8 @@ static void *start(void *context)
 }
 
 /*
- * Runs start() in a new thread, which the system puts on an idle core. The process itself begins on
- * its parent's core, where the parent often polls until the server answers.
+ * Runs start_parts() in a new thread, which the system puts on an idle core. The process itself
+ * begins on its parent's core, where the parent often polls until the server answers.
  */
 static void start_on_idle_core(struct parts *parts)
 {
@@ -261,15 +261,15 @@ static void start_on_idle_core(struct parts *parts)
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, START_STACK);
-	if (pthread_create(&thread, &attributes, start, parts) == 0)
+	if (pthread_create(&thread, &attributes, start_parts, parts) == 0)
 		pthread_join(thread, NULL);
 	else
-		start(parts);
+		start_parts(parts);
 	pthread_attr_destroy(&attributes);
 }
 
 /* Serves until SIGTERM or SIGINT; both are blocked already. */
-static void wait_for_end(const struct parts *parts, const sigset_t *signals)
+static void serve_until_signal(const struct parts *parts, const sigset_t *signals)
 {
 	struct str url = url_of(parts, http_port(parts->http));
 	int received = 0;
@@ -303,7 +303,7 @@ static bool prepare_tls(struct arena *arena, const struct config *config, sigset
 	return *tls != NULL;
 }
 
-static int run(struct arena *arena, const struct config *config, sigset_t *signals)
+static int run_server(struct arena *arena, const struct config *config, sigset_t *signals)
 {
 	struct parts parts = {.arena = arena, .config = config, .err = err_in(arena)};
 
@@ -311,7 +311,7 @@ static int run(struct arena *arena, const struct config *config, sigset_t *signa
 		return EXIT_FAILED;
 	start_on_idle_core(&parts);
 	if (parts.code == OK)
-		wait_for_end(&parts, signals);
+		serve_until_signal(&parts, signals);
 	else
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(parts.err.message));
 	instance_close(parts.instance);
@@ -394,7 +394,7 @@ int main(int argc, char **argv)
 		config_warn_of_environment(environ);
 		if (config.is_dropin && backend_file(config.store))
 			dropin_warn_of_its_data(arena, config.db_path);
-		status = run(arena, &config, &signals);
+		status = run_server(arena, &config, &signals);
 		break;
 	}
 	arena_free(arena);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void *watch(void *context)
+static void *watch_parent(void *context)
 {
 	char bytes[64];
 	ssize_t n;
@@ -22,7 +22,7 @@ bool parent_watch(struct str url)
 {
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, watch, NULL) != 0)
+	if (pthread_create(&thread, NULL, watch_parent, NULL) != 0)
 		return false;
 	pthread_detach(thread);
 	printf(STR_FMT "\n", STR_ARG(url));

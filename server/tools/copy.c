@@ -53,7 +53,7 @@ struct progress {
 	bool is_watched;
 };
 
-static bool read_words(int argc, char **argv, struct words *words)
+static bool read_copy_words(int argc, char **argv, struct words *words)
 {
 	*words = (struct words){.reach = reach_usual()};
 	for (int i = 2; i < argc; i++) {
@@ -92,7 +92,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* The table of a record where that matters: what it has beside its own fields is not looked at. */
-static struct table *table_of(struct str record, struct err *err)
+static struct table *table_of_record(struct str record, struct err *err)
 {
 	struct table *table;
 	bool is_by_reference = false;
@@ -109,7 +109,7 @@ static struct table *table_of(struct str record, struct err *err)
 
 /* The names of the source's tables. What has none is kept of tables that are gone, or belongs to
  * snapshots, checkpoints and the like. */
-static enum code read_names(struct progress *progress, struct store *store, struct err *err)
+static enum code read_table_names(struct progress *progress, struct store *store, struct err *err)
 {
 	const struct store_range all = {STR_ABSENT, STR_ABSENT, false};
 	struct store_txn *txn;
@@ -130,7 +130,7 @@ static enum code read_names(struct progress *progress, struct store *store, stru
 		for (size_t i = 0; i < row.key.n; i++)
 			bytes[i] = row.key.p[i] ? row.key.p[i] : '/';
 		named.name = (struct str){bytes, row.key.n};
-		named.table = table_of(row.value, err);
+		named.table = table_of_record(row.value, err);
 		progress->names = arena_room(progress->arena, progress->names, progress->name_count,
 					     sizeof(named));
 		progress->names[progress->name_count++] = named;
@@ -158,7 +158,8 @@ static const struct named *find_named(const struct progress *progress, uint64_t 
 					: NULL;
 }
 
-static bool refers(void *context, struct keyspace keyspace, struct store_reference *reference)
+static bool refers_to_keyspace(void *context, struct keyspace keyspace,
+			       struct store_reference *reference)
 {
 	struct progress *progress = context;
 	const struct named *found = find_named(progress, keyspace.table);
@@ -173,8 +174,8 @@ static bool refers(void *context, struct keyspace keyspace, struct store_referen
 	return true;
 }
 
-static struct str name_of(const struct progress *progress, uint64_t number, char *bytes,
-			  size_t size)
+static struct str shown_name_of(const struct progress *progress, uint64_t number, char *bytes,
+				size_t size)
 {
 	const struct named *found = find_named(progress, number);
 
@@ -190,7 +191,7 @@ static void say_table(struct progress *progress)
 {
 	const struct transfer_keyspace *table = &progress->table;
 	char unnamed[64], digest[2 * SHA256_SIZE + 1] = "";
-	struct str name = name_of(progress, table->keyspace.table, unnamed, sizeof(unnamed));
+	struct str name = shown_name_of(progress, table->keyspace.table, unnamed, sizeof(unnamed));
 
 	for (size_t i = 0; i < SHA256_SIZE; i++)
 		snprintf(digest + 2 * i, 3, "%02x", table->digest[i]);
@@ -209,7 +210,7 @@ static void say_table(struct progress *progress)
 }
 
 /* On a terminal one line that changes, each second; else a line from time to time. */
-static void say_progress(struct progress *progress, const struct transfer_keyspace *now)
+static void say_copy_progress(struct progress *progress, const struct transfer_keyspace *now)
 {
 	uint64_t at = monotonic_ns();
 	uint64_t rows = progress->all_rows + progress->table.rows + now->rows,
@@ -219,7 +220,7 @@ static void say_progress(struct progress *progress, const struct transfer_keyspa
 	if (at - progress->said_ns < (progress->is_watched ? TICK_NS : LINE_NS))
 		return;
 	progress->said_ns = at;
-	struct str name = name_of(progress, now->keyspace.table, unnamed, sizeof(unnamed));
+	struct str name = shown_name_of(progress, now->keyspace.table, unnamed, sizeof(unnamed));
 	fprintf(stderr, "%s%llu of %zu tables, %llu rows, %llu MB, %llu s; at " STR_FMT "%s",
 		progress->is_watched ? "\r" : "", (unsigned long long)progress->tables,
 		progress->name_count, (unsigned long long)rows, (unsigned long long)(bytes >> 20),
@@ -256,12 +257,12 @@ static void on_keyspace(void *context, const struct transfer_keyspace *now)
 		progress->table = (struct transfer_keyspace){0};
 		progress->items = 0;
 	}
-	say_progress(progress, now);
+	say_copy_progress(progress, now);
 	if (now->is_done)
 		add_keyspace(progress, now);
 }
 
-static int sum_up(struct progress *progress, struct str from, struct str to)
+static int sum_up_copy(struct progress *progress, struct str from, struct str to)
 {
 	uint64_t changes;
 	double seconds = (double)(monotonic_ns() - progress->started_ns) / 1e9;
@@ -287,7 +288,8 @@ static int sum_up(struct progress *progress, struct str from, struct str to)
 	return EXIT_FOUND;
 }
 
-static enum code open_store(const char *url, bool is_there, struct store **store, struct err *err)
+static enum code open_copy_store(const char *url, bool is_there, struct store **store,
+				 struct err *err)
 {
 	const struct backend_options options = {.url = url,
 						.durability = DURABILITY_NORMAL,
@@ -302,8 +304,8 @@ static enum code open_store(const char *url, bool is_there, struct store **store
 }
 
 /* The target is nothing that somebody needs, unless they said so. */
-static enum code check_target(const struct words *words, struct store *to, struct str shown,
-			      struct err *err)
+static enum code check_copy_target(const struct words *words, struct store *to, struct str shown,
+				   struct err *err)
 {
 	bool is_empty, is_unfinished;
 	enum code code = transfer_is_empty(to, &is_empty, err);
@@ -319,7 +321,7 @@ static enum code check_target(const struct words *words, struct store *to, struc
 static enum code name_and_run(struct progress *progress, const struct transfer *run,
 			      struct store *from, struct err *err)
 {
-	enum code code = read_names(progress, from, err);
+	enum code code = read_table_names(progress, from, err);
 
 	if (code != OK)
 		return code;
@@ -336,22 +338,23 @@ static int transfer(struct arena *arena, const struct words *words, struct store
 				    .words = words,
 				    .started_ns = monotonic_ns(),
 				    .is_watched = isatty(STDERR_FILENO)};
-	const struct transfer run = {
-		from, to, words->is_comparison, is_left_out, on_keyspace, refers, &progress};
-	enum code code = check_target(words, to, shown_to, &err);
+	const struct transfer run = {from,        to,          words->is_comparison,
+				     is_left_out, on_keyspace, refers_to_keyspace,
+				     &progress};
+	enum code code = check_copy_target(words, to, shown_to, &err);
 
 	progress.said_ns = progress.started_ns;
 	if (code != OK)
 		return fail(EXIT_FAILED, err.message);
 	code = name_and_run(&progress, &run, from, &err);
 	forget_names(&progress);
-	return code == OK ? sum_up(&progress, shown_from, shown_to)
+	return code == OK ? sum_up_copy(&progress, shown_from, shown_to)
 			  : fail(EXIT_FAILED, err.message);
 }
 
 /* A backup of a server that runs, in a file of our own. */
-static enum code fetch(const struct words *words, const char **part, struct interrupt_undo *undo,
-		       struct err *err)
+static enum code fetch_backup(const struct words *words, const char **part,
+			      struct interrupt_undo *undo, struct err *err)
 {
 	const char *folder = getenv("TMPDIR");
 	struct str name =
@@ -367,14 +370,14 @@ static enum code fetch(const struct words *words, const char **part, struct inte
 static enum code open_both(const struct words *words, const char *from_url, struct store **from,
 			   struct store **to, struct err *err)
 {
-	enum code code = open_store(from_url, true, from, err);
+	enum code code = open_copy_store(from_url, true, from, err);
 
 	if (code != OK)
 		return code;
-	return open_store(words->to, words->is_comparison, to, err);
+	return open_copy_store(words->to, words->is_comparison, to, err);
 }
 
-static int copy(struct arena *arena, const struct words *words, const char *from_url)
+static int copy_stores(struct arena *arena, const struct words *words, const char *from_url)
 {
 	struct err err = err_in(arena);
 	struct store *from = NULL, *to = NULL;
@@ -398,8 +401,8 @@ static int copy_from_server(struct arena *arena, const struct words *words)
 	struct err err = err_in(arena);
 	const char *part = NULL;
 	struct interrupt_undo undo;
-	int status = fetch(words, &part, &undo, &err) == OK
-			     ? copy(arena, words, str_printf(arena, "sqlite:%s", part).p)
+	int status = fetch_backup(words, &part, &undo, &err) == OK
+			     ? copy_stores(arena, words, str_printf(arena, "sqlite:%s", part).p)
 			     : fail(EXIT_FAILED, err.message);
 
 	if (part) {
@@ -414,12 +417,12 @@ int copy_run(struct arena *arena, int argc, char **argv)
 	struct words words;
 	struct str problem;
 
-	if (!read_words(argc, argv, &words))
+	if (!read_copy_words(argc, argv, &words))
 		return help_misuse("copy");
 	bool is_server = remote_is_url(words.from);
 	if (!is_server && !backend_check(arena, words.from, &problem))
 		return fail(EXIT_MISUSE, str_printf(arena, "--from " STR_FMT, STR_ARG(problem)));
 	if (!backend_check(arena, words.to, &problem))
 		return fail(EXIT_MISUSE, str_printf(arena, "--to " STR_FMT, STR_ARG(problem)));
-	return is_server ? copy_from_server(arena, &words) : copy(arena, &words, words.from);
+	return is_server ? copy_from_server(arena, &words) : copy_stores(arena, &words, words.from);
 }

@@ -34,7 +34,7 @@ static enum code fail(struct err *err, const char *what, const char *why)
 	return err_set(err, MSG_REMOTE, STR_ARG(str_of(what)), STR_ARG(str_of(why)));
 }
 
-static struct str query_of(struct arena *arena, const struct dump_options *options)
+static struct str dump_query_of(struct arena *arena, const struct dump_options *options)
 {
 	struct buf query = buf_in(arena);
 
@@ -55,7 +55,7 @@ static enum code call(struct dumping *dumping, const char *method, struct str na
 	return remote_call(dumping->remote, method, path, dumping->query, body, root, err);
 }
 
-static enum code write_all(int fd, struct str bytes, struct err *err)
+static enum code write_dump_bytes(int fd, struct str bytes, struct err *err)
 {
 	while (bytes.n > 0) {
 		ssize_t n = write(fd, bytes.p, bytes.n);
@@ -74,10 +74,10 @@ static enum code write_block(struct dumping *dumping, struct str block, struct e
 
 	put_be32(sizes, (uint32_t)block.n);
 	put_be32(sizes + 4, crc32_of(block.p, block.n));
-	enum code code = write_all(dumping->fd, (struct str){sizes, sizeof(sizes)}, err);
+	enum code code = write_dump_bytes(dumping->fd, (struct str){sizes, sizeof(sizes)}, err);
 	if (code != OK)
 		return code;
-	return write_all(dumping->fd, block, err);
+	return write_dump_bytes(dumping->fd, block, err);
 }
 
 static struct str string_member(struct arena *arena, const struct json *root, const char *name)
@@ -113,7 +113,7 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 {
 	struct arena *cursors = arena_new(4096);
 	struct str body = STR("{}"), cursor = STR("");
-	enum code code = write_all(dumping->fd, STR(HEAD), err);
+	enum code code = write_dump_bytes(dumping->fd, STR(HEAD), err);
 
 	while (code == OK && str_is_set(cursor)) {
 		code = write_next_block(dumping, name, body, cursors, &cursor, err);
@@ -165,7 +165,7 @@ enum code dump_write(struct remote *remote, const struct dump_options *options, 
 		     struct err *err)
 {
 	struct dumping dumping = {.remote = remote,
-				  .query = query_of(err->arena, options),
+				  .query = dump_query_of(err->arena, options),
 				  .arena = arena_new(4 * 1024 * 1024),
 				  .fd = fd};
 	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL),
@@ -181,7 +181,7 @@ enum code dump_write(struct remote *remote, const struct dump_options *options, 
 }
 
 /* *n is less than `size` at the end of the file. */
-static enum code read_all(int fd, char *bytes, size_t size, size_t *n, struct err *err)
+static enum code read_dump_bytes(int fd, char *bytes, size_t size, size_t *n, struct err *err)
 {
 	for (*n = 0; *n < size;) {
 		ssize_t got = read(fd, bytes + *n, size - *n);
@@ -199,7 +199,7 @@ static enum code check_head(int fd, struct err *err)
 {
 	char head[sizeof(HEAD) - 1];
 	size_t n;
-	enum code code = read_all(fd, head, sizeof(head), &n, err);
+	enum code code = read_dump_bytes(fd, head, sizeof(head), &n, err);
 
 	if (code != OK || str_eq((struct str){head, n}, STR(HEAD)))
 		return code;
@@ -210,11 +210,11 @@ static enum code check_head(int fd, struct err *err)
 }
 
 /* *block is absent at the end of the file. */
-static enum code read_block(struct dumping *dumping, struct str *block, struct err *err)
+static enum code read_dump_block(struct dumping *dumping, struct str *block, struct err *err)
 {
 	char sizes[SIZES_BYTES];
 	size_t n;
-	enum code code = read_all(dumping->fd, sizes, sizeof(sizes), &n, err);
+	enum code code = read_dump_bytes(dumping->fd, sizes, sizeof(sizes), &n, err);
 
 	*block = STR_ABSENT;
 	if (code != OK || n == 0)
@@ -223,7 +223,7 @@ static enum code read_block(struct dumping *dumping, struct str *block, struct e
 	if (size > BLOCK_MAX)
 		return fail(err, "the file", "it is damaged or cut off");
 	char *bytes = arena_bytes(dumping->arena, size + 1);
-	code = read_all(dumping->fd, bytes, size, &n, err);
+	code = read_dump_bytes(dumping->fd, bytes, size, &n, err);
 	if (code != OK)
 		return code;
 	if (n < size || crc32_of(bytes, size) != (uint32_t)str_be(sizes + 4, 4))
@@ -243,7 +243,7 @@ static enum code load_blocks(struct dumping *dumping, struct err *err)
 		struct str block;
 
 		arena_reset(dumping->arena);
-		code = read_block(dumping, &block, err);
+		code = read_dump_block(dumping, &block, err);
 		if (code != OK || !str_is_set(block))
 			break;
 		body = buf_in(dumping->arena);
@@ -274,7 +274,7 @@ enum code dump_load(struct remote *remote, const struct dump_options *options, c
 		    struct err *err)
 {
 	struct dumping dumping = {.remote = remote,
-				  .query = query_of(err->arena, options),
+				  .query = dump_query_of(err->arena, options),
 				  .fd = open(path, O_RDONLY | O_CLOEXEC)};
 	struct err ignored = err_in(err->arena);
 	const struct json *root;

@@ -10,8 +10,8 @@
 #define WAIT_MS 5000
 
 /* The status of the answer, which may be wanted as well; 0 where there is none. */
-static int ask(struct arena *arena, const struct health_options *options, struct str host,
-	       struct str *body, const char **problem)
+static int ask_health(struct arena *arena, const struct health_options *options, struct str host,
+		      struct str *body, const char **problem)
 {
 	const struct client_target target = {.host = host,
 					     .port = str_printf(arena, "%u", options->port),
@@ -35,7 +35,7 @@ static bool is_every_address(const char *host)
 }
 
 /* A member that is a text; absent where there is none. */
-static struct str text_of(struct arena *arena, struct str body, const char *name)
+static struct str member_text_of(struct arena *arena, struct str body, const char *name)
 {
 	struct err err = err_in(arena);
 	const struct json *root, *member = NULL;
@@ -51,9 +51,9 @@ const char *health_who(struct arena *arena, const struct health_options *options
 		   body = STR("");
 	const char *problem;
 
-	int status = ask(arena, options, host, &body, &problem);
-	struct str version = status ? text_of(arena, body, "version") : STR_ABSENT,
-		   data = status ? text_of(arena, body, "store") : STR_ABSENT;
+	int status = ask_health(arena, options, host, &body, &problem);
+	struct str version = status ? member_text_of(arena, body, "version") : STR_ABSENT,
+		   data = status ? member_text_of(arena, body, "store") : STR_ABSENT;
 	if (!str_is_set(version) || !str_is_set(data))
 		return "another program has it";
 	const char *place = str_eq(data, STR("memory")) ? "in memory"
@@ -68,10 +68,11 @@ bool health_ask(struct arena *arena, const struct health_options *options)
 {
 	const char *host = options->host, *problem = "";
 	bool is_any = is_every_address(host);
-	int status = ask(arena, options, is_any ? STR("127.0.0.1") : str_of(host), NULL, &problem);
+	int status = ask_health(arena, options, is_any ? STR("127.0.0.1") : str_of(host), NULL,
+				&problem);
 
 	if (status == 0 && is_any && host[0] == ':')
-		status = ask(arena, options, STR("::1"), NULL, &problem);
+		status = ask_health(arena, options, STR("::1"), NULL, &problem);
 	if (status == 0)
 		fprintf(stderr, "dynalith: %s:%u: %s\n", host, options->port, problem);
 	else if (status != 200)

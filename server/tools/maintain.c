@@ -60,7 +60,7 @@ static void print_line(void *context, struct str line)
 	printf(STR_FMT "\n", STR_ARG(line));
 }
 
-static enum code open_store(const char *path, struct store **store, struct err *err)
+static enum code open_file_store(const char *path, struct store **store, struct err *err)
 {
 	const struct sqlite_store_options options = {.path = path,
 						     .durability = DURABILITY_NORMAL,
@@ -70,7 +70,7 @@ static enum code open_store(const char *path, struct store **store, struct err *
 	return sqlite_store_open(&options, store, err);
 }
 
-static int sum_up(const char *path, const struct check_report *report)
+static int sum_up_check(const char *path, const struct check_report *report)
 {
 	if (report->findings > 0)
 		printf("%s: %llu findings\n", path, (unsigned long long)report->findings);
@@ -104,7 +104,7 @@ static enum code open_and_check(struct arena *arena, const char *path, struct ch
 				struct err *err)
 {
 	struct store *store;
-	enum code code = open_store(path, &store, err);
+	enum code code = open_file_store(path, &store, err);
 
 	if (code != OK)
 		return code;
@@ -122,7 +122,7 @@ static int check_file(struct arena *arena, const char *path, const char *shown)
 		report.findings++;
 		print_line(NULL, err.message);
 	}
-	return sum_up(shown, &report);
+	return sum_up_check(shown, &report);
 }
 
 static int check_server(struct arena *arena, const struct words *words)
@@ -136,13 +136,13 @@ static int check_server(struct arena *arena, const struct words *words)
 			    str_printf(arena, "%s is no URL of a server", words->path));
 	enum code code = remote_check(remote, &report, &err);
 	remote_free(remote);
-	return code == OK ? sum_up(words->path, &report) : fail(EXIT_FAILED, err.message);
+	return code == OK ? sum_up_check(words->path, &report) : fail(EXIT_FAILED, err.message);
 }
 
 static enum code copy_file(const struct words *words, const char *part, struct err *err)
 {
 	struct store *store;
-	enum code code = open_store(words->path, &store, err);
+	enum code code = open_file_store(words->path, &store, err);
 
 	if (code != OK)
 		return code;
@@ -236,7 +236,8 @@ static int move_state(struct arena *arena, const struct command *command, const 
 }
 
 /* False for arguments that the command does not have. */
-static bool read_words(const struct command *command, int argc, char **argv, struct words *words)
+static bool read_maintain_words(const struct command *command, int argc, char **argv,
+				struct words *words)
 {
 	*words = (struct words){.reach = reach_usual()};
 	for (int i = 2; i < argc; i++) {
@@ -285,7 +286,7 @@ int maintain_run(struct arena *arena, int argc, char **argv)
 	struct err err = err_in(arena);
 	struct words words;
 
-	if (!read_words(command, argc, argv, &words))
+	if (!read_maintain_words(command, argc, argv, &words))
 		return help_misuse(command->name);
 	bool is_url = remote_is_url(words.path);
 	if (!is_url && sqlite_store_is_there(words.path, &err) != OK)

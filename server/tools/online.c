@@ -70,7 +70,7 @@ struct place {
 	struct check_cursor rows;
 };
 
-static struct str write_place(struct arena *arena, const struct place *place)
+static struct str write_copy_place(struct arena *arena, const struct place *place)
 {
 	const struct check_cursor *rows = &place->rows;
 	const uint64_t numbers[CURSOR_NUMBERS] = {place->page, rows->number, rows->stage,
@@ -88,7 +88,7 @@ static struct str write_place(struct arena *arena, const struct place *place)
 	return buf_str(&text);
 }
 
-static bool read_place(struct arena *arena, struct str text, struct place *place)
+static bool read_copy_place(struct arena *arena, struct str text, struct place *place)
 {
 	const size_t head = CURSOR_NUMBERS * 8 + 5;
 	struct str bytes;
@@ -128,7 +128,7 @@ static enum code read_body(struct arena *arena, struct str body, struct place *p
 	if (!cursor)
 		return OK;
 	if (json_type(cursor) != JSON_STRING ||
-	    !read_place(arena, json_string(arena, cursor), place))
+	    !read_copy_place(arena, json_string(arena, cursor), place))
 		return err_set(err, MSG_CHECK_BODY);
 	return OK;
 }
@@ -185,13 +185,13 @@ enum code online_check(struct online *online, struct arena *arena, struct str bo
 	json_out_close(&out, ']');
 	add_figures(&out, &report);
 	if (!place.rows.is_done)
-		json_out_field_string(&out, "cursor", write_place(arena, &place));
+		json_out_field_string(&out, "cursor", write_copy_place(arena, &place));
 	json_out_close(&out, '}');
 	*answer = json_out_str(&out);
 	return OK;
 }
 
-static enum code begin(struct online *online, struct err *err)
+static enum code begin_online_copy(struct online *online, struct err *err)
 {
 	if (!online->store->maintenance)
 		return err_set(err, MSG_BACKUP_DATABASE);
@@ -205,8 +205,8 @@ static enum code begin(struct online *online, struct err *err)
 	return OK;
 }
 
-static struct str describe(const struct online *online, struct arena *arena,
-			   const struct live_copy_progress *progress)
+static struct str describe_online_copy(const struct online *online, struct arena *arena,
+				       const struct live_copy_progress *progress)
 {
 	struct json_out out = json_out_in(arena);
 
@@ -242,7 +242,7 @@ static enum code serve(struct online *online, struct arena *arena, struct str id
 	enum code code = OK;
 
 	if (!str_is_set(id))
-		code = begin(online, err);
+		code = begin_online_copy(online, err);
 	else if (!online->copy || !str_eq(id, online->id))
 		return err_set(err, MSG_BACKUP_QUERY);
 	if (code != OK)
@@ -258,7 +258,7 @@ static enum code serve(struct online *online, struct arena *arena, struct str id
 	}
 	code = online->store->maintenance->copy_step(online->copy, &progress, err);
 	if (code == OK)
-		*answer = describe(online, arena, &progress);
+		*answer = describe_online_copy(online, arena, &progress);
 	else
 		let_go(online);
 	online->used_ms = monotonic_ms();

@@ -57,7 +57,7 @@ static void add_table(struct json_out *out, const struct table *table)
 	json_out_field_string(out, "region", table->identity.region);
 }
 
-static struct str name_of(struct arena *arena, struct keyspace keyspace)
+static struct str salvaged_name_of(struct arena *arena, struct keyspace keyspace)
 {
 	if (keyspace.table == 0)
 		return keyspace.part == SYSTEM_TABLES ? STR("records of tables") : STR("system");
@@ -70,8 +70,8 @@ static struct str name_of(struct arena *arena, struct keyspace keyspace)
 
 /* The row with its bytes, and as an item where it still decodes as one, for a person to read and
  * put again. */
-static struct str line_of(struct arena *arena, const struct table *table,
-			  const struct salvage_row *row)
+static struct str salvaged_line_of(struct arena *arena, const struct table *table,
+				   const struct salvage_row *row)
 {
 	struct json_out out = json_out_in(arena);
 	struct value item;
@@ -80,7 +80,8 @@ static struct str line_of(struct arena *arena, const struct table *table,
 	if (table)
 		add_table(&out, table);
 	json_out_field_string(&out, "rows",
-			      row->is_stray ? STR("not known") : name_of(arena, row->keyspace));
+			      row->is_stray ? STR("not known")
+					    : salvaged_name_of(arena, row->keyspace));
 	json_out_field_string(&out, "reason", str_of(row->reason));
 	if (str_is_set(row->key))
 		add_base64(&out, arena, STR("key"), row->key);
@@ -108,7 +109,7 @@ static void set_aside(void *context, const struct table *table, const struct sal
 	if (aside->is_broken)
 		return;
 	arena_reset(aside->row);
-	struct str line = line_of(aside->row, table, row);
+	struct str line = salvaged_line_of(aside->row, table, row);
 	aside->is_broken =
 		fwrite(line.p, 1, line.n, aside->file) != line.n || fputc('\n', aside->file) == EOF;
 }
@@ -185,8 +186,8 @@ static enum repair_outcome fail(struct file_repair *repair, struct str why)
 	return REPAIR_FAILED;
 }
 
-static enum repair_outcome sum_up(const struct job *job, const struct file_repair *repair,
-				  bool has_aside)
+static enum repair_outcome sum_up_repair(const struct job *job, const struct file_repair *repair,
+					 bool has_aside)
 {
 	const struct repair_report *report = &job->report;
 
@@ -201,7 +202,7 @@ static enum repair_outcome sum_up(const struct job *job, const struct file_repai
 	return report->aside || report->losses ? REPAIR_PARTLY : REPAIR_WHOLE;
 }
 
-static enum repair_outcome replace(struct job *job, struct file_repair *repair)
+static enum repair_outcome replace_damaged(struct job *job, struct file_repair *repair)
 {
 	struct err err = err_in(job->arena);
 	enum code code = make_successor(job, repair, &err);
@@ -220,16 +221,16 @@ static enum repair_outcome replace(struct job *job, struct file_repair *repair)
 		return fail(repair, err.message);
 	if (has_aside && rename(job->aside.part, job->aside.path) != 0)
 		job->aside.path = job->aside.part;
-	return sum_up(job, repair, has_aside);
+	return sum_up_repair(job, repair, has_aside);
 }
 
-static enum repair_outcome run(struct job *job, struct file_repair *repair)
+static enum repair_outcome run_repair(struct job *job, struct file_repair *repair)
 {
 	struct interrupt_undo successor, aside;
 
 	interrupt_undo_file(&successor, file_repair_successor(repair));
 	interrupt_undo_file(&aside, job->aside.part);
-	enum repair_outcome outcome = replace(job, repair);
+	enum repair_outcome outcome = replace_damaged(job, repair);
 	interrupt_forget(&aside);
 	interrupt_forget(&successor);
 	return outcome;
@@ -258,7 +259,7 @@ enum repair_outcome repair_file_run(struct arena *arena, const char *path, const
 	else if (file_repair_begin(path, &repair, &err) != OK)
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
 	else
-		outcome = run(&job, repair);
+		outcome = run_repair(&job, repair);
 	if (repair)
 		file_repair_end(repair);
 	arena_free(job.aside.row);

@@ -7,7 +7,7 @@
 
 #define LEFT 14 /* columns of the days */
 
-static void print_row(const struct rollout_row *row)
+static void print_rollout_row(const struct rollout_row *row)
 {
 	printf("%s\n", row->name);
 	help_wrap((size_t)printf("  since"), LEFT, row->began);
@@ -30,7 +30,7 @@ int rollout_table_run(struct arena *arena, int argc, char **argv)
 	for (enum rollout i = 0; i < ROLLOUT_COUNT; i++) {
 		if (i > 0)
 			printf("\n");
-		print_row(rollout_row(i));
+		print_rollout_row(rollout_row(i));
 	}
 	return 0;
 }

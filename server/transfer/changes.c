@@ -10,7 +10,7 @@
 #define HAS_OLD 1
 #define HAS_NEW 2
 
-static struct str row_of(struct arena *arena, const struct change *change)
+static struct str row_of_change(struct arena *arena, const struct change *change)
 {
 	struct buf out = buf_in(arena);
 
@@ -45,8 +45,8 @@ bool changes_read(struct str row, struct change *change)
 	return true;
 }
 
-static struct str keys_of(struct arena *arena, const struct table *table,
-			  const struct stream_record *record)
+static struct str keys_of_record(struct arena *arena, const struct table *table,
+				 const struct stream_record *record)
 {
 	struct str image = str_is_set(record->new_image)   ? record->new_image
 			   : str_is_set(record->old_image) ? record->old_image
@@ -59,11 +59,11 @@ static struct str keys_of(struct arena *arena, const struct table *table,
 }
 
 /* The first change of an item says how it was before. */
-static enum code merge(struct job_step *step, struct job_txn *txn, const struct table *table,
-		       const struct stream_record *record, struct err *err)
+static enum code merge_change(struct job_step *step, struct job_txn *txn, const struct table *table,
+			      const struct stream_record *record, struct err *err)
 {
 	struct keyspace keyspace = {step->job->data, PART_ITEMS};
-	struct change change = {.keys = keys_of(step->arena, table, record),
+	struct change change = {.keys = keys_of_record(step->arena, table, record),
 				.old_image = record->old_image},
 		      known;
 	struct str key, row;
@@ -78,13 +78,13 @@ static enum code merge(struct job_step *step, struct job_txn *txn, const struct 
 		change.old_image = known.old_image;
 	change.new_image = record->new_image;
 	change.micros = record->created_ms * 1000;
-	return store_put(txn->txn, keyspace, key, row_of(step->arena, &change), err);
+	return store_put(txn->txn, keyspace, key, row_of_change(step->arena, &change), err);
 }
 
 /* AWS: the window begins with the first moment and ends before the last. */
-static enum code find_ends(struct job_step *step, struct job_txn *txn, const struct table *table,
-			   const struct transfer_body *body, struct transfer_progress *progress,
-			   struct err *err)
+static enum code find_log_ends(struct job_step *step, struct job_txn *txn,
+			       const struct table *table, const struct transfer_body *body,
+			       struct transfer_progress *progress, struct err *err)
 {
 	uint64_t next, end;
 	enum code code = catalog_next_number(txn->txn, step->arena, &step->job->data, err);
@@ -105,12 +105,13 @@ static enum code find_ends(struct job_step *step, struct job_txn *txn, const str
 	return OK;
 }
 
-static enum code collect(struct job_step *step, struct job_txn *txn, const struct table *table,
-			 const struct transfer_body *body, struct transfer_progress *progress,
-			 int64_t next, struct err *err)
+static enum code collect_changes(struct job_step *step, struct job_txn *txn,
+				 const struct table *table, const struct transfer_body *body,
+				 struct transfer_progress *progress, int64_t next, struct err *err)
 {
 	struct change_log_page page = {.bounds = {JOB_PIECE_ROWS, JOB_PIECE_BYTES}};
-	enum code code = progress->end == 0 ? find_ends(step, txn, table, body, progress, err) : OK;
+	enum code code =
+		progress->end == 0 ? find_log_ends(step, txn, table, body, progress, err) : OK;
 
 	if (code != OK)
 		return code;
@@ -121,7 +122,7 @@ static enum code collect(struct job_step *step, struct job_txn *txn, const struc
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < page.n; i++) {
-		code = merge(step, txn, table, &page.v[i], err);
+		code = merge_change(step, txn, table, &page.v[i], err);
 		if (code != OK)
 			return code;
 	}
@@ -144,7 +145,7 @@ static enum code collect_and_commit(struct job_step *step, const struct table *t
 	enum code code = job_run_begin(step, &txn, err);
 	if (code != OK)
 		return code;
-	code = collect(step, &txn, table, body, progress, next, err);
+	code = collect_changes(step, &txn, table, body, progress, next, err);
 	if (code == OK)
 		return job_run_commit(step, &txn, err);
 	store_abort(txn.txn);

@@ -71,8 +71,8 @@ static bool is_wanted(const struct exporting *e, const struct subject *subject)
 
 /* Metadata, Keys and images of an item that changed. AWS: as one that was put and deleted within
  * the window, none. */
-static bool add_change(struct exporting *e, struct arena *arena, struct str row,
-		       struct json_out *out, bool *is_none)
+static bool add_exported_change(struct exporting *e, struct arena *arena, struct str row,
+				struct json_out *out, bool *is_none)
 {
 	bool is_ion = e->input->export_format == EXPORT_FORMAT_ION;
 	bool shows_old = e->input->incremental_export_specification->export_view_type !=
@@ -111,8 +111,8 @@ static bool add_change(struct exporting *e, struct arena *arena, struct str row,
 }
 
 /* The line of an item; false for an image that is malformed. */
-static bool add_item(struct exporting *e, struct arena *arena, struct str image,
-		     struct json_out *out)
+static bool add_exported_item(struct exporting *e, struct arena *arena, struct str image,
+			      struct json_out *out)
 {
 	struct subject subject = {arena, NULL, image};
 	bool is_ion = e->input->export_format == EXPORT_FORMAT_ION;
@@ -138,22 +138,22 @@ static bool add_item(struct exporting *e, struct arena *arena, struct str image,
 	return !out->is_malformed;
 }
 
-static bool add_row(struct exporting *e, struct arena *arena, struct str row, struct json_out *out,
-		    bool *is_none)
+static bool add_exported_row(struct exporting *e, struct arena *arena, struct str row,
+			     struct json_out *out, bool *is_none)
 {
 	const struct subject subject = {arena, NULL, row};
 
 	if (e->body.is_incremental)
-		return add_change(e, arena, row, out, is_none);
+		return add_exported_change(e, arena, row, out, is_none);
 	*is_none = !is_wanted(e, &subject);
 	if (*is_none)
 		return true;
 	e->progress.bytes += (int64_t)image_item_size(row);
-	return add_item(e, arena, row, out);
+	return add_exported_item(e, arena, row, out);
 }
 
-static enum code add_rows(struct exporting *e, const struct store_page *page, struct json_out *out,
-			  int64_t *items, struct err *err)
+static enum code add_exported_rows(struct exporting *e, const struct store_page *page,
+				   struct json_out *out, int64_t *items, struct err *err)
 {
 	struct arena *scratch = arena_new(FILE_BYTES);
 	enum code code = OK;
@@ -161,7 +161,7 @@ static enum code add_rows(struct exporting *e, const struct store_page *page, st
 	for (size_t i = 0; i < page->n && code == OK; i++) {
 		bool is_none = true;
 
-		if (!add_row(e, scratch, page->v[i].value, out, &is_none))
+		if (!add_exported_row(e, scratch, page->v[i].value, out, &is_none))
 			code = err_default(err, ERR_INTERNAL);
 		*items += code == OK && !is_none;
 		arena_reset(scratch);
@@ -178,7 +178,7 @@ static enum code write_file(struct exporting *e, const struct store_page *page, 
 	unsigned char digest[MD5_SIZE];
 	int64_t items = 0;
 	struct md5 md5;
-	enum code code = add_rows(e, page, &out, &items, err);
+	enum code code = add_exported_rows(e, page, &out, &items, err);
 
 	if (code != OK)
 		return code;
@@ -250,7 +250,7 @@ static void write_manifests(struct exporting *e)
 	e->step->job->state = JOB_DONE;
 }
 
-static enum code advance(struct exporting *e, struct err *err)
+static enum code advance_export(struct exporting *e, struct err *err)
 {
 	switch ((enum phase)e->progress.phase) {
 	case BEGIN:
@@ -267,7 +267,8 @@ static enum code advance(struct exporting *e, struct err *err)
 }
 
 /* The next piece of the copy; when that is whole, the export's own progress begins. */
-static enum code step_copy(struct job_step *step, struct transfer_body *body, struct err *err)
+static enum code step_export_copy(struct job_step *step, struct transfer_body *body,
+				  struct err *err)
 {
 	struct copy copy;
 	enum code code =
@@ -285,7 +286,7 @@ static enum code step_copy(struct job_step *step, struct transfer_body *body, st
 }
 
 /* The job is over by its last piece: its keyspace goes with it. */
-static enum code put(struct exporting *e, struct err *err)
+static enum code put_export_job(struct exporting *e, struct err *err)
 {
 	struct job_step *step = e->step;
 
@@ -295,7 +296,7 @@ static enum code put(struct exporting *e, struct err *err)
 	return step->job->state == JOB_RUNNING ? OK : transfer_rows_end(step, err);
 }
 
-static enum code run(struct exporting *e, struct err *err)
+static enum code run_export(struct exporting *e, struct err *err)
 {
 	const void *input = NULL;
 	enum code code = transfer_bind(e->step->arena, TRANSFER_EXPORT, &e->body, &input, err);
@@ -313,26 +314,26 @@ static enum code run(struct exporting *e, struct err *err)
 					.input = e->input,
 					.body = &e->body,
 					.progress = &e->progress};
-	code = advance(e, err);
+	code = advance_export(e, err);
 	if (code != OK)
 		return code;
-	return put(e, err);
+	return put_export_job(e, err);
 }
 
-static enum code take_step(struct exporting *e, struct err *err)
+static enum code take_export_step(struct exporting *e, struct err *err)
 {
 	struct job_step *step = e->step;
 
 	if (!transfer_read(step->arena, step->job, &e->body, &e->progress))
 		return err_default(err, ERR_INTERNAL);
-	return e->body.is_incremental || e->body.is_copied ? run(e, err)
-							   : step_copy(step, &e->body, err);
+	return e->body.is_incremental || e->body.is_copied ? run_export(e, err)
+							   : step_export_copy(step, &e->body, err);
 }
 
 static enum code step_export(struct job_step *step, struct err *err)
 {
 	struct exporting e = {.step = step, .s3 = step->context};
-	enum code code = take_step(&e, err);
+	enum code code = take_export_step(&e, err);
 
 	if (code == OK || outcome_passes(code))
 		return code;

@@ -78,7 +78,7 @@ void importing_free(struct importing *importing)
 	free(importing);
 }
 
-static void forget(struct importing *importing, struct str id)
+static void forget_loading(struct importing *importing, struct str id)
 {
 	for (struct loading **at = &importing->loadings; *at; at = loading_next(*at)) {
 		if (str_eq(loading_id(*at), id)) {
@@ -99,8 +99,8 @@ static enum source_coding coding_of(int compression)
 }
 
 /* What the request reads, in an arena that the loading takes over. */
-static enum code options_of(const struct piece *piece, struct arena *arena,
-			    struct loading_options *options, struct err *err)
+static enum code loading_options_of(const struct piece *piece, struct arena *arena,
+				    struct loading_options *options, struct err *err)
 {
 	const void *input;
 	enum code code = transfer_bind(arena, piece->kind, &piece->body, &input, err);
@@ -142,7 +142,7 @@ static enum code open_loading(struct piece *piece, struct err *err)
 	}
 	struct arena *arena = arena_new(0);
 	struct err reason = err_in(arena);
-	enum code code = options_of(piece, arena, &options, &reason);
+	enum code code = loading_options_of(piece, arena, &options, &reason);
 	if (code != OK) {
 		err_copy(err, code, reason.message);
 		arena_free(arena);
@@ -161,7 +161,7 @@ static struct str bucket_of(const struct piece *piece)
 }
 
 /* A failure behind which no table may stay. */
-static void give_up(struct piece *piece)
+static void give_up_import(struct piece *piece)
 {
 	struct job *job = piece->step->job;
 
@@ -175,7 +175,7 @@ static void give_up(struct piece *piece)
 static bool s3_failed(struct piece *piece, const struct s3_problem *problem)
 {
 	outcome_s3(piece->step, piece->importing->s3, problem);
-	give_up(piece);
+	give_up_import(piece);
 	return false;
 }
 
@@ -236,7 +236,7 @@ static enum code begin_import(struct piece *piece, struct err *err)
 }
 
 /* Sets piece->table, or fails the job: the table is deleted, or is another one. */
-static enum code find_table(struct piece *piece, struct err *err)
+static enum code find_import_table(struct piece *piece, struct err *err)
 {
 	struct job_step *step = piece->step;
 	enum code code = catalog_get(step->catalog, step->job->ns, step->job->subject, step->now_ms,
@@ -266,7 +266,8 @@ static void add_line(struct arena *arena, struct lines *lines, struct str line)
 	lines->v[lines->n++] = line;
 }
 
-static void refuse(struct piece *piece, const struct importing_error *origin, struct str message)
+static void refuse_record(struct piece *piece, const struct importing_error *origin,
+			  struct str message)
 {
 	struct arena *arena = piece->step->arena;
 	struct importing_error error = *origin;
@@ -328,7 +329,8 @@ static enum code write_singly(struct piece *piece, struct write *const *writes, 
 			return code;
 		}
 		if (code != OK)
-			refuse(piece, &piece->origins[writes[i] - piece->writes], reason.message);
+			refuse_record(piece, &piece->origins[writes[i] - piece->writes],
+				      reason.message);
 		piece->progress.done += code == OK;
 	}
 	return OK;
@@ -367,8 +369,8 @@ static size_t take_failed(struct piece *piece, struct write **writes, size_t n,
 		else if (reasons[i].code == ERR_CONDITIONAL_CHECK_FAILED)
 			note_unmet(piece, writes[i], reasons[i].item);
 		else
-			refuse(piece, &piece->origins[writes[i] - piece->writes],
-			       reasons[i].message);
+			refuse_record(piece, &piece->origins[writes[i] - piece->writes],
+				      reasons[i].message);
 	}
 	return left;
 }
@@ -473,7 +475,7 @@ static void count_usage(struct piece *piece)
  * is then found and changed once, which halves the system's part of an import to disk. Items that
  * are there twice take a transaction more.
  */
-static enum code flush(struct piece *piece, struct err *err)
+static enum code flush_writes(struct piece *piece, struct err *err)
 {
 	struct arena *arena = piece->step->arena;
 	size_t room = piece->n * sizeof(struct write *);
@@ -509,7 +511,8 @@ static enum code prepare_write(struct piece *piece, const struct loading_record 
 	return fault_at_import(piece->importing->faults, arena, write, err);
 }
 
-static enum code add_item(struct piece *piece, const struct loading_record *record, struct err *err)
+static enum code add_import_item(struct piece *piece, const struct loading_record *record,
+				 struct err *err)
 {
 	struct arena *arena = piece->step->arena;
 	struct importing_error origin = {.key = piece->progress.object, .number = record->number};
@@ -518,7 +521,7 @@ static enum code add_item(struct piece *piece, const struct loading_record *reco
 	struct write write = write_of(piece, &item);
 
 	if (prepare_write(piece, record, &write, &reason) != OK) {
-		refuse(piece, &origin, reason.message);
+		refuse_record(piece, &origin, reason.message);
 		return OK;
 	}
 	struct value *own = ARENA_NEW(arena, struct value);
@@ -541,7 +544,7 @@ static bool is_full(const struct piece *piece, int64_t items)
 }
 
 /* The next records, up to a piece. */
-static enum code load(struct piece *piece, struct err *err)
+static enum code load_piece(struct piece *piece, struct err *err)
 {
 	struct arena *parsed = piece->importing->parsed, *arena = piece->step->arena;
 	struct loading_record record = {.kind = RECORD_ITEM};
@@ -564,19 +567,19 @@ static enum code load(struct piece *piece, struct err *err)
 			break;
 		items++;
 		if (record.kind == RECORD_ITEM)
-			code = add_item(piece, &record, err);
+			code = add_import_item(piece, &record, err);
 		else
-			refuse(piece,
-			       &(struct importing_error){.key = piece->progress.object,
-							 .number = record.number},
-			       str_copy(arena, record.err.message));
+			refuse_record(piece,
+				      &(struct importing_error){.key = piece->progress.object,
+								.number = record.number},
+				      str_copy(arena, record.err.message));
 		arena_reset(parsed);
 	}
 	arena_reset(parsed);
 	piece->progress.items += items;
 	if (code != OK)
 		return code;
-	code = flush(piece, err);
+	code = flush_writes(piece, err);
 	if (code != OK)
 		return code;
 	if (record.kind == RECORD_END)
@@ -623,7 +626,7 @@ static enum code finish_import(struct piece *piece, struct err *err)
 }
 
 /* Deletes the table of an import that failed; then the import says so. */
-static enum code drop_table(struct piece *piece, struct err *err)
+static enum code drop_import_table(struct piece *piece, struct err *err)
 {
 	struct job_step *step = piece->step;
 	struct table *table;
@@ -646,13 +649,13 @@ static enum code advance_import(struct piece *piece, struct err *err)
 	if (piece->progress.phase == BEGIN)
 		return begin_import(piece, err);
 	if (piece->progress.phase == DROP)
-		return drop_table(piece, err);
-	enum code code = find_table(piece, err);
+		return drop_import_table(piece, err);
+	enum code code = find_import_table(piece, err);
 	if (code != OK || piece->step->job->state != JOB_RUNNING)
 		return code;
 	if (piece->progress.phase == FINISH)
 		return finish_import(piece, err);
-	return seek(piece) ? load(piece, err) : OK;
+	return seek(piece) ? load_piece(piece, err) : OK;
 }
 
 /* The records of a step that were not written, as an object of the output bucket. */
@@ -719,11 +722,11 @@ static enum code advance_bulk(struct piece *piece, struct err *err)
 		step->job->state = JOB_DONE;
 		return OK;
 	}
-	enum code code = find_table(piece, err);
+	enum code code = find_import_table(piece, err);
 	if (code != OK)
 		return code;
 	if (step->job->state == JOB_RUNNING)
-		code = load(piece, err);
+		code = load_piece(piece, err);
 	if (code != OK)
 		return code;
 	if (step->job->state == JOB_RUNNING) {
@@ -736,7 +739,7 @@ static enum code advance_bulk(struct piece *piece, struct err *err)
 }
 
 /* Puts the job, with the lines of its log where it has new ones. */
-static enum code put(struct piece *piece, struct err *err)
+static enum code put_import_job(struct piece *piece, struct err *err)
 {
 	struct job_step *step = piece->step;
 	struct job_txn txn;
@@ -764,7 +767,7 @@ static enum code open_and_advance(struct piece *piece, struct err *err)
 	return piece->import ? advance_import(piece, err) : advance_bulk(piece, err);
 }
 
-static enum code advance(struct piece *piece, struct err *err)
+static enum code advance_piece(struct piece *piece, struct err *err)
 {
 	const void *input = NULL;
 	enum code code = transfer_bind(piece->step->arena, piece->kind, &piece->body, &input, err);
@@ -780,17 +783,17 @@ static enum code advance(struct piece *piece, struct err *err)
 	if (code == OK || outcome_passes(code))
 		return code;
 	outcome_failed(piece->step, str_of(err_info(code)->name), err->message);
-	give_up(piece);
+	give_up_import(piece);
 	return OK;
 }
 
 static enum code advance_and_put(struct piece *piece, struct err *err)
 {
-	enum code code = advance(piece, err);
+	enum code code = advance_piece(piece, err);
 
 	if (code != OK)
 		return code;
-	return put(piece, err);
+	return put_import_job(piece, err);
 }
 
 static enum code step_piece(struct job_step *step, enum transfer_kind kind, struct err *err)
@@ -802,7 +805,7 @@ static enum code step_piece(struct job_step *step, enum transfer_kind kind, stru
 	piece.errors_before = piece.progress.errors;
 	enum code code = advance_and_put(&piece, err);
 	if (code != OK || step->job->state != JOB_RUNNING)
-		forget(piece.importing, step->job->id);
+		forget_loading(piece.importing, step->job->id);
 	return code;
 }
 

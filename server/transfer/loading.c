@@ -60,7 +60,7 @@ uint64_t loading_total(const struct loading *loading)
 	return total;
 }
 
-static void open_object(struct loading *loading)
+static void open_loading_object(struct loading *loading)
 {
 	const struct s3_object *object = &loading->objects.v[loading->at];
 	const struct source_options options = {
@@ -84,7 +84,7 @@ static void close_object(struct loading *loading)
 	loading->records = 0;
 }
 
-static bool is_at(const struct loading *loading, const struct transfer_progress *progress)
+static bool is_loading_at(const struct loading *loading, const struct transfer_progress *progress)
 {
 	if (!str_is_set(progress->object))
 		return loading->at == 0 && !loading->source;
@@ -117,7 +117,7 @@ static bool reopen(struct loading *loading, const struct transfer_progress *prog
 		loading->at++;
 		return true;
 	}
-	open_object(loading);
+	open_loading_object(loading);
 	while (loading->records < progress->records && kind != RECORD_END &&
 	       kind != RECORD_BROKEN) {
 		struct err ignored = err_in(loading->skipped);
@@ -141,7 +141,7 @@ bool loading_seek(struct loading *loading, struct arena *arena,
 			return false;
 		loading->is_listed = true;
 	}
-	return is_at(loading, progress) || reopen(loading, progress, problem);
+	return is_loading_at(loading, progress) || reopen(loading, progress, problem);
 }
 
 /* What of the object was read counts in the progress. */
@@ -164,7 +164,7 @@ bool loading_take(struct loading *loading, struct arena *arena, struct transfer_
 			return true;
 		}
 		if (!loading->source) {
-			open_object(loading);
+			open_loading_object(loading);
 			progress->object = loading->objects.v[loading->at].key;
 			progress->records = progress->object_bytes = 0;
 		}

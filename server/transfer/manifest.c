@@ -80,7 +80,7 @@ struct str manifest_files(const struct manifest *m)
 	return json_out_str(&out);
 }
 
-static void add_time(struct json_out *out, const char *name, int64_t ms)
+static void add_manifest_time(struct json_out *out, const char *name, int64_t ms)
 {
 	time_t seconds = (time_t)(ms / 1000);
 	char text[40];
@@ -114,16 +114,16 @@ struct str manifest_summary(const struct manifest *m, int64_t end_ms)
 	json_out_field_string(&out, "version",
 			      m->body->is_incremental ? STR("2023-08-01") : STR("2020-06-30"));
 	json_out_field_string(&out, "exportArn", transfer_arn(m->arena, m->job));
-	add_time(&out, "startTime", m->job->created_ms);
-	add_time(&out, "endTime", end_ms);
+	add_manifest_time(&out, "startTime", m->job->created_ms);
+	add_manifest_time(&out, "endTime", end_ms);
 	json_out_field_string(&out, "tableArn",
 			      transfer_table_arn(m->arena, m->job->ns, m->job->subject));
 	json_out_field_string(&out, "tableId", m->body->table_id);
 	if (m->body->is_incremental) {
-		add_time(&out, "exportFromTime", m->body->from_ms);
-		add_time(&out, "exportToTime", m->body->to_ms);
+		add_manifest_time(&out, "exportFromTime", m->body->from_ms);
+		add_manifest_time(&out, "exportToTime", m->body->to_ms);
 	} else {
-		add_time(&out, "exportTime", m->body->to_ms);
+		add_manifest_time(&out, "exportTime", m->body->to_ms);
 	}
 	json_out_field_string(&out, "s3Bucket", m->input->s3_bucket);
 	add_text(&out, "s3Prefix", m->input->s3_prefix);

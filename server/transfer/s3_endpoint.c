@@ -32,7 +32,7 @@ struct asked {
 	const struct s3_sse *sse;
 };
 
-static void add_escaped(struct buf *out, struct str text, bool keeps_slash)
+static void add_url_escaped(struct buf *out, struct str text, bool keeps_slash)
 {
 	for (size_t i = 0; i < text.n; i++) {
 		unsigned char c = (unsigned char)text.p[i];
@@ -48,7 +48,7 @@ static void add_escaped(struct buf *out, struct str text, bool keeps_slash)
 }
 
 /* The text between <name> and </name>, behind *at, which is moved; absent where there is none. */
-static struct str element(struct str *at, const char *name)
+static struct str xml_element(struct str *at, const char *name)
 {
 	char open[64], close[64];
 	int n = snprintf(open, sizeof(open), "<%s>", name),
@@ -67,7 +67,7 @@ static struct str element(struct str *at, const char *name)
 
 static struct str element_of(struct str xml, const char *name)
 {
-	return element(&xml, name);
+	return xml_element(&xml, name);
 }
 
 /* Text of XML with its entities resolved; those of characters beyond ASCII do not occur in keys,
@@ -156,8 +156,8 @@ static struct str signature(struct s3 *s3, struct arena *arena, const struct cli
 }
 
 /* The problem in an answer. */
-static bool refused(struct arena *arena, const struct client_reply *reply,
-		    struct s3_problem *problem)
+static bool s3_refused(struct arena *arena, const struct client_reply *reply,
+		       struct s3_problem *problem)
 {
 	struct str code = element_of(reply->body, "Code"),
 		   message = element_of(reply->body, "Message");
@@ -176,8 +176,9 @@ static bool refused(struct arena *arena, const struct client_reply *reply,
 	return false;
 }
 
-static bool ask(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key,
-		const struct asked *asked, struct client_reply *reply, struct s3_problem *problem)
+static bool ask_s3(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key,
+		   const struct asked *asked, struct client_reply *reply,
+		   struct s3_problem *problem)
 {
 	struct client_target target;
 	struct buf path = buf_in(arena), line = buf_in(arena);
@@ -190,7 +191,7 @@ static bool ask(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, str
 	buf_printf(&path, "/" STR_FMT, STR_ARG(bucket.name));
 	if (key.n > 0)
 		buf_printf(&path, "/" STR_FMT, STR_ARG(key));
-	add_escaped(&line, buf_str(&path), true);
+	add_url_escaped(&line, buf_str(&path), true);
 	if (asked->query.n > 0)
 		buf_printf(&line, "?" STR_FMT, STR_ARG(asked->query));
 	const struct client_request request = {
@@ -208,20 +209,20 @@ static bool ask(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, str
 	if (!is_asked || !client_ask(arena, &target, &request, reply, &reason))
 		return s3_place_failed(problem, str_printf(arena, MSG_S3_UNREACHABLE, reason));
 	return reply->status == 200 || reply->status == PARTIAL ? true
-								: refused(arena, reply, problem);
+								: s3_refused(arena, reply, problem);
 }
 
-static struct str query_of(struct arena *arena, struct str prefix, struct str token)
+static struct str list_query_of(struct arena *arena, struct str prefix, struct str token)
 {
 	struct buf out = buf_in(arena);
 
 	if (str_is_set(token)) {
 		buf_add_lit(&out, "continuation-token=");
-		add_escaped(&out, token, false);
+		add_url_escaped(&out, token, false);
 		buf_add_byte(&out, '&');
 	}
 	buf_add_lit(&out, "list-type=2&prefix=");
-	add_escaped(&out, prefix, false);
+	add_url_escaped(&out, prefix, false);
 	return buf_str(&out);
 }
 
@@ -264,7 +265,7 @@ static bool take_page(struct arena *arena, struct arena *page, struct str rest,
 {
 	struct str contents;
 
-	while (str_is_set(contents = element(&rest, "Contents"))) {
+	while (str_is_set(contents = xml_element(&rest, "Contents"))) {
 		struct s3_object object;
 
 		if (!read_object_of(page, contents, &object))
@@ -295,8 +296,8 @@ static bool take_token(struct arena *arena, struct str page, struct str *token,
 
 /* One page in memory at a time. Tokens that come again are found by one of those before, which is
  * moved on at each power of two: Brent's way. */
-static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix,
-		 struct s3_objects *objects, struct s3_problem *problem)
+static bool endpoint_list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+			  struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
 {
 	struct arena *page = arena_new(0);
 	struct str next = STR_ABSENT, before = STR_ABSENT;
@@ -304,13 +305,13 @@ static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, st
 
 	for (size_t n = 1; is_fine && !is_over; n++) {
 		const struct asked asked = {.method = "GET",
-					    .query = query_of(page, prefix, next),
+					    .query = list_query_of(page, prefix, next),
 					    .body = STR(""),
 					    .range = STR(""),
 					    .most = LISTING_MAX};
 		struct client_reply reply;
 
-		is_fine = ask(s3, page, bucket, STR(""), &asked, &reply, problem) &&
+		is_fine = ask_s3(s3, page, bucket, STR(""), &asked, &reply, problem) &&
 			  take_page(arena, page, reply.body, objects, problem) &&
 			  take_token(arena, reply.body, &next, problem);
 		is_over = is_fine && !str_is_set(next);
@@ -333,8 +334,9 @@ static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, st
 
 /* Whether the answer has just these bytes of the object. An endpoint without ranges sends it all.
  */
-static bool take_piece(struct arena *arena, const struct client_reply *reply,
-		       const struct s3_object *object, uint64_t offset, size_t n, struct str *bytes)
+static bool take_object_piece(struct arena *arena, const struct client_reply *reply,
+			      const struct s3_object *object, uint64_t offset, size_t n,
+			      struct str *bytes)
 {
 	unsigned long long first, last, size;
 
@@ -349,9 +351,9 @@ static bool take_piece(struct arena *arena, const struct client_reply *reply,
 	       first == offset && last == offset + n - 1 && size == object->size;
 }
 
-static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
-			const struct s3_object *object, uint64_t offset, size_t n,
-			struct str *bytes, struct s3_problem *problem)
+static bool endpoint_read(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+			  const struct s3_object *object, uint64_t offset, size_t n,
+			  struct str *bytes, struct s3_problem *problem)
 {
 	struct str same = str_is_set(object->etag) ? str_printf(arena, "If-Match: " STR_FMT "\r\n",
 								STR_ARG(object->etag))
@@ -367,14 +369,14 @@ static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket buc
 	};
 	struct client_reply reply;
 
-	return ask(s3, arena, bucket, object->key, &asked, &reply, problem) &&
-	       (take_piece(arena, &reply, object, offset, n, bytes) ||
+	return ask_s3(s3, arena, bucket, object->key, &asked, &reply, problem) &&
+	       (take_object_piece(arena, &reply, object, offset, n, bytes) ||
 		s3_place_changed(arena, object->key, problem));
 }
 
-static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
-			 struct str key, struct str bytes, const struct s3_sse *sse,
-			 struct s3_problem *problem)
+static bool endpoint_write(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+			   struct str key, struct str bytes, const struct s3_sse *sse,
+			   struct s3_problem *problem)
 {
 	const struct asked asked = {.method = "PUT",
 				    .query = STR(""),
@@ -384,7 +386,7 @@ static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bu
 				    .most = REFUSAL_MAX};
 	struct client_reply reply;
 
-	return ask(s3, arena, bucket, key, &asked, &reply, problem);
+	return ask_s3(s3, arena, bucket, key, &asked, &reply, problem);
 }
 
-const struct s3_place s3_endpoint = {list, read_object, write_object};
+const struct s3_place s3_endpoint = {endpoint_list, endpoint_read, endpoint_write};

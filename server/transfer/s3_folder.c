@@ -48,7 +48,7 @@ static int open_in(int folder, const char *name, int flags)
 	return fd;
 }
 
-static bool fail(struct arena *arena, struct str name, struct s3_problem *problem)
+static bool fail_folder(struct arena *arena, struct str name, struct s3_problem *problem)
 {
 	if (errno == ELOOP)
 		return s3_place_link(arena, name, problem);
@@ -78,9 +78,10 @@ static int open_bucket(struct s3 *s3, struct arena *arena, struct s3_bucket buck
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		s3_place_no_bucket(problem);
 	else if (fd < 0)
-		fail(arena,
-		     str_printf(arena, "%s/" STR_FMT, s3->options.where, STR_ARG(bucket.name)),
-		     problem);
+		fail_folder(
+			arena,
+			str_printf(arena, "%s/" STR_FMT, s3->options.where, STR_ARG(bucket.name)),
+			problem);
 	return fd;
 }
 
@@ -134,8 +135,8 @@ static bool list_folder(struct arena *arena, int fd, struct str folder, struct s
 	return is_fine;
 }
 
-static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str prefix,
-		 struct s3_objects *objects, struct s3_problem *problem)
+static bool folder_list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+			struct str prefix, struct s3_objects *objects, struct s3_problem *problem)
 {
 	int fd = open_bucket(s3, arena, bucket, problem);
 
@@ -149,7 +150,7 @@ static bool list(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, st
 	return true;
 }
 
-static bool read_all(int fd, char *to, size_t n, uint64_t offset, size_t *got)
+static bool read_file_piece(int fd, char *to, size_t n, uint64_t offset, size_t *got)
 {
 	for (*got = 0; *got < n;) {
 		ssize_t step = pread(fd, to + *got, n - *got, (off_t)(offset + *got));
@@ -184,8 +185,8 @@ static int open_folder(struct arena *arena, int fd, struct str key, bool is_made
 }
 
 /* The file of the key, and nothing else that has its name; -1 and *problem. */
-static int open_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struct str key,
-		       struct stat *about, struct s3_problem *problem)
+static int open_folder_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+			      struct str key, struct stat *about, struct s3_problem *problem)
 {
 	struct str name;
 	int folder = open_bucket(s3, arena, bucket, problem);
@@ -207,27 +208,27 @@ static int open_object(struct s3 *s3, struct arena *arena, struct s3_bucket buck
 		close(fd);
 	errno = reason;
 	if (fd < 0 && (errno == EACCES || errno == ELOOP))
-		fail(arena, key, problem);
+		fail_folder(arena, key, problem);
 	else
 		s3_place_no_key(problem);
 	return -1;
 }
 
-static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+static bool folder_read(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
 			const struct s3_object *object, uint64_t offset, size_t n,
 			struct str *bytes, struct s3_problem *problem)
 {
 	struct str key = object->key;
 	struct stat about;
-	int fd = open_object(s3, arena, bucket, key, &about, problem);
+	int fd = open_folder_object(s3, arena, bucket, key, &about, problem);
 
 	if (fd < 0)
 		return false;
 	char *to = arena_bytes(arena, n + 1);
 	size_t got;
-	bool is_read = read_all(fd, to, n, offset, &got);
+	bool is_read = read_file_piece(fd, to, n, offset, &got);
 	if (!is_read)
-		fail(arena, key, problem);
+		fail_folder(arena, key, problem);
 	else if (got < n || fstat(fd, &about) != 0 || (uint64_t)about.st_size != object->size)
 		is_read = s3_place_changed(arena, key, problem);
 	close(fd);
@@ -235,7 +236,7 @@ static bool read_object(struct s3 *s3, struct arena *arena, struct s3_bucket buc
 	return is_read;
 }
 
-static bool write_all(int fd, struct str bytes)
+static bool write_file_bytes(int fd, struct str bytes)
 {
 	while (bytes.n > 0) {
 		ssize_t n = write(fd, bytes.p, bytes.n);
@@ -258,7 +259,7 @@ static bool write_in(struct arena *arena, int folder, struct str name, struct st
 
 	if (fd < 0)
 		return false;
-	bool is_written = write_all(fd, bytes);
+	bool is_written = write_file_bytes(fd, bytes);
 	is_written = close(fd) == 0 && is_written;
 	if (is_written && renameat(folder, undone.p, folder, name.p) == 0)
 		return true;
@@ -268,7 +269,7 @@ static bool write_in(struct arena *arena, int folder, struct str name, struct st
 	return false;
 }
 
-static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
+static bool folder_write(struct s3 *s3, struct arena *arena, struct s3_bucket bucket,
 			 struct str key, struct str bytes, const struct s3_sse *sse,
 			 struct s3_problem *problem)
 {
@@ -285,10 +286,10 @@ static bool write_object(struct s3 *s3, struct arena *arena, struct s3_bucket bu
 	fd = open_folder(arena, fd, key, true, &name);
 	bool is_written = fd >= 0 && write_in(arena, fd, name, bytes);
 	if (!is_written)
-		fail(arena, key, problem);
+		fail_folder(arena, key, problem);
 	if (fd >= 0)
 		close(fd);
 	return is_written;
 }
 
-const struct s3_place s3_folder = {list, read_object, write_object};
+const struct s3_place s3_folder = {folder_list, folder_read, folder_write};

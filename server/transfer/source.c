@@ -96,7 +96,8 @@ static bool is_whole(const struct source *source)
 enum filled { FILLED, NO_S3, NO_CODING };
 
 /* Up to PIECE bytes at `to`, and whether they are the last ones. */
-static enum filled fill(struct source *source, char *to, size_t *n, struct s3_problem *problem)
+static enum filled fill_from_source(struct source *source, char *to, size_t *n,
+				    struct s3_problem *problem)
 {
 	const struct source_options *o = &source->options;
 	bool moves = true;
@@ -135,7 +136,7 @@ static enum filled give_more(struct source *source, struct s3_problem *problem)
 	arena_reset(arena);
 	char *bytes = arena_bytes(arena, rest.n + PIECE + 1);
 	memcpy(bytes, rest.p, rest.n);
-	enum filled filled = fill(source, bytes + rest.n, &n, problem);
+	enum filled filled = fill_from_source(source, bytes + rest.n, &n, problem);
 	if (source->is_last)
 		bytes[rest.n + n++] = '\n';
 	records_give(source->records, (struct str){bytes, rest.n + n}, source->is_last);

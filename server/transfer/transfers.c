@@ -53,7 +53,7 @@ static enum code step_jobs_once(struct transfers *transfers, const struct times 
 	return job_run_step(transfers->jobs, times, wait_ms, err);
 }
 
-static void *work(void *context)
+static void *work_on_transfers(void *context)
 {
 	struct transfers *transfers = context;
 	const struct times times = {clock_tell, transfers->options.clock,
@@ -95,7 +95,7 @@ struct transfers *transfers_new(const struct transfers_options *options)
 
 bool transfers_start(struct transfers *transfers)
 {
-	transfers->has_thread = log_thread(&transfers->thread, work, transfers) == 0;
+	transfers->has_thread = log_thread(&transfers->thread, work_on_transfers, transfers) == 0;
 	return transfers->has_thread;
 }
 
