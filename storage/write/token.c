@@ -67,7 +67,9 @@ static enum code remove_rows(struct store_txn *txn, struct arena *arena, struct 
 		keys[i] = (struct store_key){tokens, buf_str(&token)};
 	}
 	enum code code = store_get_many(txn, keys, page->n, arena, records, err);
-	for (size_t i = 0; i < page->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page->n; i++) {
 		int64_t expires_ms;
 		struct str fingerprint;
 
@@ -75,10 +77,13 @@ static enum code remove_rows(struct store_txn *txn, struct arena *arena, struct 
 			return row_malformed(err, tokens, keys[i].key);
 		if (str_is_set(records[i]) && is_over(expires_ms, now_ms))
 			code = store_del(txn, tokens, keys[i].key, err);
-		if (code == OK)
-			code = store_del(txn, expiries, page->v[i].key, err);
+		if (code != OK)
+			return code;
+		code = store_del(txn, expiries, page->v[i].key, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code write_find_tokens(struct store *store, struct arena *arena, struct str *after,

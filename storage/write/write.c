@@ -38,8 +38,9 @@ enum code write_prepare(struct arena *arena, struct write *write, struct err *er
 				   write->is_global_first};
 	enum code code =
 		item_key_of_item(arena, write->table, write->item, words, &write->row_key, err);
-	if (code == OK)
-		code = vector_row_check(write->table, write->item, NULL, false, err);
+	if (code != OK)
+		return code;
+	code = vector_row_check(write->table, write->item, NULL, false, err);
 	if (code != OK)
 		return code;
 	return image_of(arena, write->item, &write->item_image) ? OK : err_set(err, MSG_ITEM_SIZE);
@@ -256,17 +257,19 @@ enum code write_one(struct write_step *step, struct err *err)
 	size_t new_size = vector_row_billed_size(write->table, &write->new_item,
 						 image_item_size(write->new_image));
 	write->cost.base.write = capacity_write(old_size, new_size, step->is_transactional);
-	if (code == OK && write->kind != WRITE_CHECK)
-		code = store_item(step, (long long)new_size - (long long)old_size, err);
-	if (code == OK && write->kind != WRITE_CHECK)
-		code = write_indexes(step, err);
-	if (code == OK && write->kind != WRITE_CHECK)
-		code = write_expiry(step, err);
-	if (code == OK && write->kind != WRITE_CHECK)
-		code = write_check_collection(step, err);
-	if (code == OK && write->kind != WRITE_CHECK)
-		code = append_to_stream(step, err);
-	return code;
+	if (code != OK || write->kind == WRITE_CHECK)
+		return code;
+	code = store_item(step, (long long)new_size - (long long)old_size, err);
+	if (code != OK)
+		return code;
+	code = write_indexes(step, err);
+	if (code != OK)
+		return code;
+	code = write_expiry(step, err);
+	if (code != OK)
+		return code;
+	code = write_check_collection(step, err);
+	return code == OK ? append_to_stream(step, err) : code;
 }
 
 bool write_is_reason(enum code code)
@@ -343,15 +346,17 @@ static enum code size_collections(struct run *run, struct err *err)
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < run->n && code == OK; i++) {
+	for (size_t i = 0; i < run->n; i++) {
 		struct write *write = &run->writes[i];
 
 		if (write->wants_collection_size && write->kind != WRITE_CHECK &&
 		    table_has_collections(write->table))
 			code = write_size_collection(run->catalog, run->txn, run->arena, write,
 						     &run->scopes[i], err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* Of each write: the larger of the item's images, by what reading it costs. */
@@ -388,18 +393,19 @@ static void charge_reads(struct run *run, struct str sizes)
 /* Before the commit, so that a flush sees that the changes are under way. */
 static enum code join_sizes(struct run *run, struct err *err)
 {
-	enum code code = OK;
-
-	for (size_t i = 0; i < run->total && code == OK; i++) {
+	for (size_t i = 0; i < run->total; i++) {
 		const struct write *write = &run->writes[i];
+		enum code code = catalog_size_count(run->txn, write->table, &run->scopes[i],
+						    write->row_key, run->sizes[i], err);
 
-		code = catalog_size_count(run->txn, write->table, &run->scopes[i], write->row_key,
-					  run->sizes[i], err);
-		if (code == OK)
-			code = catalog_size_join(run->catalog, run->txn, write->table,
-						 &run->scopes[i], run->sizes[i], err);
+		if (code != OK)
+			return code;
+		code = catalog_size_join(run->catalog, run->txn, write->table, &run->scopes[i],
+					 run->sizes[i], err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static void leave_sizes(struct run *run, enum code code)
@@ -506,7 +512,9 @@ static enum code read_old(struct run *run, struct err *err)
 						  .row_key = run->writes[i].row_key};
 	enum code code = currency_get_items(run->txn, run->arena, items, run->total, err);
 	run->histories = NULL;
-	for (size_t i = 0; i < run->total && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < run->total; i++) {
 		run->writes[i].old_image = items[i].image;
 		if (str_is_set(items[i].lag) || lag_is_on(catalog_lag(run->catalog)))
 			keep_history(run, i, items[i].lag);
@@ -515,8 +523,10 @@ static enum code read_old(struct run *run, struct err *err)
 		else
 			code = catalog_size_scope(run->txn, items[i].table, items[i].count,
 						  &run->scopes[i], err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* Whether the transaction writes a time: records of streams, tokens, rows of what expires, history.
@@ -597,7 +607,9 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 	if (token)
 		keys[n++] = write_token_key(token);
 	enum code code = store_foresee(run->txn, keys, n, err);
-	if (code == OK && run->group)
+	if (code != OK)
+		return code;
+	if (run->group)
 		code = write_group_foresee(run, err);
 	return code == OK && is_stamped(run, token)
 		       ? clocks_foresee(catalog_clocks(run->catalog), run->txn, err)
@@ -610,13 +622,14 @@ static enum code run_once(struct catalog *catalog, struct run *run, struct write
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < run->n && code == OK; i++) {
+	for (size_t i = 0; i < run->n; i++) {
 		if (run->writes[i].thought &&
 		    (run->writes[i].condition || run->writes[i].kind == WRITE_UPDATE))
 			code = think(catalog, run, &run->writes[i], err);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK)
-		code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
+	code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
 	if (code != OK)
 		return code;
 	code = foresee(run, token, err);
@@ -692,14 +705,15 @@ enum code write_run_admitted(struct catalog *catalog, struct arena *arena, struc
 		.admission = admission,
 	};
 	size_t part = mode == WRITE_BATCH ? part_of(catalog, writes, n) : n;
-	enum code code = OK;
 
-	for (size_t i = 0; i < n && code == OK; i += part) {
+	for (size_t i = 0; i < n; i += part) {
 		run.writes = writes + i;
 		run.n = n - i < part ? n - i : part;
-		code = run_part(run, token, err);
+		enum code code = run_part(run, token, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code write_run(struct catalog *catalog, struct arena *arena, struct write *writes, size_t n,

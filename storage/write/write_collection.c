@@ -42,12 +42,16 @@ static enum code collection_bytes(struct store_txn *txn, struct arena *arena,
 				    key_after_prefix(arena, buf_str(&partition)), false};
 	*bytes = 0;
 	enum code code = add_bytes(txn, table, NULL, &range, enough, bytes, err);
-	for (size_t i = 0; i < table->indexes.n && code == OK && *bytes <= enough; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < table->indexes.n && *bytes <= enough; i++) {
 		if (table->indexes.v[i].is_local)
 			code = add_bytes(txn, table, &table->indexes.v[i], &range, enough, bytes,
 					 err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* Only a table that is large enough as a whole may have a collection beyond the limit. */
@@ -70,9 +74,11 @@ enum code write_check_collection(struct write_step *step, struct err *err)
 		return code;
 	code = collection_bytes(step->txn, step->arena, step->write, step->collection_max, &bytes,
 				err);
-	if (code == OK && bytes > step->collection_max)
+	if (code != OK)
+		return code;
+	if (bytes > step->collection_max)
 		return err_default(err, ERR_ITEM_COLLECTION_SIZE);
-	return code;
+	return OK;
 }
 
 /* SizeEstimateRangeGB is in whole gigabytes: where all of the table is smaller, nothing need be

@@ -14,7 +14,9 @@ enum code write_expiry(struct write_step *step, struct err *err)
 		return OK;
 	if (str_is_set(before))
 		code = store_del(step->txn, table_expiry(write->table), before, err);
-	if (code == OK && str_is_set(after) && !expiry_is_too_old(after, step->now_ms))
+	if (code != OK)
+		return code;
+	if (str_is_set(after) && !expiry_is_too_old(after, step->now_ms))
 		code = store_put(step->txn, table_expiry(write->table), after, STR("-"), err);
 	return code;
 }

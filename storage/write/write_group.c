@@ -103,7 +103,6 @@ enum code write_group_plan(struct run *run, struct err *err)
 {
 	size_t region_count, most = count_most(run, &region_count);
 	struct write *writes = ARENA_ARRAY(run->arena, struct write, most);
-	enum code code = OK;
 
 	memcpy(writes, run->writes, run->n * sizeof(*writes));
 	run->writes = writes;
@@ -111,21 +110,22 @@ enum code write_group_plan(struct run *run, struct err *err)
 	run->group->regions = ARENA_ARRAY(run->arena, struct write_region, region_count);
 	run->group->repeats = ARENA_ARRAY(run->arena, struct write_repeat, most - run->n);
 	run->group->stamps = ARENA_ARRAY(run->arena, struct stamp, run->n);
-	for (size_t i = 0; i < run->n && code == OK; i++) {
+	for (size_t i = 0; i < run->n; i++) {
 		const struct table *table = writes[i].table;
 
-		for (size_t k = 0; k < table->group.n && is_first_of_table(run, i) && code == OK;
-		     k++) {
+		for (size_t k = 0; k < table->group.n && is_first_of_table(run, i); k++) {
 			struct table *member;
+			enum code code =
+				get_member(run, table, table->group.v[k].region, &member, err);
 
-			code = get_member(run, table, table->group.v[k].region, &member, err);
-			if (code == OK && member)
+			if (code != OK)
+				return code;
+			if (member)
 				add_repeats(run, table, member);
-			if (code == OK)
-				table_unref(member);
+			table_unref(member);
 		}
 	}
-	return code;
+	return OK;
 }
 
 /* Everything is a repeat: there is no client. */
@@ -179,7 +179,9 @@ static enum code read_stamps(struct run *run, struct err *err)
 			keys[n++] = stamp_key(run, &run->writes[i]);
 	}
 	enum code code = store_get_many(run->txn, keys, n, run->arena, values, err);
-	for (size_t i = 0, k = 0; i < run->total && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0, k = 0; i < run->total; i++) {
 		struct stamp *stamp = i < run->n ? &run->group->stamps[i]
 						 : &run->group->repeats[i - run->n].known;
 
@@ -187,7 +189,7 @@ static enum code read_stamps(struct run *run, struct err *err)
 		    !replication_stamp_decode(values[k++], stamp))
 			return row_malformed(err, keys[k - 1].keyspace, keys[k - 1].key);
 	}
-	return code;
+	return OK;
 }
 
 /* The regions go by clocks of their own. */
@@ -196,7 +198,7 @@ static enum code tell_times(struct run *run, struct err *err)
 	struct clocks *clocks = catalog_clocks(run->catalog);
 	enum code code = OK;
 
-	for (size_t i = 0; i < run->group->region_count && code == OK; i++) {
+	for (size_t i = 0; i < run->group->region_count; i++) {
 		struct write_region *region = &run->group->regions[i];
 		bool is_own;
 
@@ -208,8 +210,10 @@ static enum code tell_times(struct run *run, struct err *err)
 		}
 		region->stream = (struct stream_appends){.rotation = run->stream.rotation,
 							 .now_ms = region->now_ms};
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* The regions of a strong group: its replicas and its witness. */
@@ -263,15 +267,21 @@ enum code write_group_read(struct run *run, struct err *err)
 		links_read(run->txn, run->arena, first->identity.account,
 			   catalog_replication_lag_ms(run->catalog), &run->group->links, err);
 
-	if (code == OK)
-		code = read_stamps(run, err);
-	if (code == OK)
-		code = tell_times(run, err);
-	for (size_t i = 0; i < run->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	code = read_stamps(run, err);
+	if (code != OK)
+		return code;
+	code = tell_times(run, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < run->n; i++) {
 		if (run->writes[i].table->group.is_strong)
 			code = check_strong(run, i, err);
+		if (code != OK)
+			return code;
 	}
-	return code == OK ? enter(run, first, err) : code;
+	return enter(run, first, err);
 }
 
 /* Whether replicas have something to repeat: a write that leaves the item as it is, too, for it is
@@ -295,7 +305,9 @@ static enum code put_stamp(struct run *run, const struct write *write, const str
 		code = store_del(run->txn, keyspace,
 				 replication_deleted_key(run->arena, known->ms, write->row_key),
 				 err);
-	if (code == OK && stamp->is_deleted)
+	if (code != OK)
+		return code;
+	if (stamp->is_deleted)
 		code = store_put(run->txn, keyspace,
 				 replication_deleted_key(run->arena, stamp->ms, write->row_key),
 				 STR("-"), err);
@@ -393,8 +405,9 @@ static enum code repeat_one(struct run *run, size_t i, struct err *err)
 		return OK;
 	}
 	enum code code = fill_write(run, write, repeat, err);
-	if (code == OK)
-		code = write_one(&step, err);
+	if (code != OK)
+		return code;
+	code = write_one(&step, err);
 	return code == OK ? put_stamp(run, write, &repeat->stamp, &repeat->known, err) : code;
 }
 
@@ -435,7 +448,7 @@ static enum code stamp_all(struct run *run, struct err *err)
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < run->n && code == OK; i++) {
+	for (size_t i = 0; i < run->n; i++) {
 		struct stamp stamp = {.region = STR_ABSENT};
 
 		if (table_is_global(run->writes[i].table) && has_effect(&run->writes[i]))
@@ -444,23 +457,31 @@ static enum code stamp_all(struct run *run, struct err *err)
 			if (run->group->repeats[k - run->n].origin == &run->writes[i])
 				run->group->repeats[k - run->n].stamp = stamp;
 		}
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code write_group_repeat(struct run *run, struct err *err)
 {
 	enum code code = stamp_all(run, err);
 
-	for (size_t i = run->n; i < run->total && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = run->n; i < run->total; i++) {
 		if (i == run->n || run->writes[i].table != run->writes[i - 1].table)
 			code = enter(run, run->writes[i].table, err);
-		if (code == OK)
-			code = run->n ? repeat_origin(run, i, err) : repeat_change(run, i, err);
-		if (code == OK)
-			code = err_if_over(run->arena, err);
+		if (code != OK)
+			return code;
+		code = run->n ? repeat_origin(run, i, err) : repeat_change(run, i, err);
+		if (code != OK)
+			return code;
+		code = err_if_over(run->arena, err);
+		if (code != OK)
+			return code;
 	}
-	return code == OK ? enter(run, run->writes[0].table, err) : code;
+	return enter(run, run->writes[0].table, err);
 }
 
 void write_group_end(const struct run *run, enum code code)

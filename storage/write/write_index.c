@@ -37,13 +37,18 @@ static enum code put_row(struct write_step *step, const struct index *index,
 
 	if (str_is_set(before->key) && !same_key) {
 		code = write_note(step, keyspace, is_global, before->key, before->value, err);
-		if (code == OK)
-			code = store_del(step->txn, keyspace, before->key, err);
+		if (code != OK)
+			return code;
+		code = store_del(step->txn, keyspace, before->key, err);
 	}
-	if (code == OK && str_is_set(after->key))
+	if (code != OK)
+		return code;
+	if (str_is_set(after->key))
 		code = write_note(step, keyspace, is_global, after->key,
 				  is_kept ? before->value : STR_ABSENT, err);
-	if (code == OK && str_is_set(after->key) && !(is_kept && index->is_by_reference))
+	if (code != OK)
+		return code;
+	if (str_is_set(after->key) && !(is_kept && index->is_by_reference))
 		code = index_row_put(step->txn, step->write->table, index, step->write->row_key,
 				     after, err);
 	return code;
@@ -152,9 +157,15 @@ enum code write_indexes(struct write_step *step, struct err *err)
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < step->write->table->indexes.n && code == OK; i++)
+	for (size_t i = 0; i < step->write->table->indexes.n; i++) {
 		code = write_index(step, i, err);
-	for (size_t i = 0; i < step->write->table->indexes.vector_n && code == OK; i++)
+		if (code != OK)
+			return code;
+	}
+	for (size_t i = 0; i < step->write->table->indexes.vector_n; i++) {
 		code = write_vector(step, i, err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
