@@ -19,8 +19,10 @@ enum code change_log_after(struct store_txn *txn, const struct table *table, int
 	uint64_t low = 0;
 	enum code code = stream_next(txn, table, sequence, err);
 
+	if (code != OK)
+		return code;
 	/* records below low are not later than the moment, those from *sequence on are */
-	while (code == OK && low < *sequence) {
+	while (low < *sequence) {
 		uint64_t middle = low + (*sequence - low) / 2;
 
 		code = stream_record_peek(txn, table, middle, *sequence, false, &peek, err);
@@ -28,8 +30,10 @@ enum code change_log_after(struct store_txn *txn, const struct table *table, int
 			low = peek.sequence + 1;
 		else
 			*sequence = middle;
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code change_log_read(struct store_txn *txn, struct arena *arena, const struct table *table,
@@ -52,11 +56,13 @@ enum code change_log_read(struct store_txn *txn, struct arena *arena, const stru
 			return row_malformed(err, stream_keyspace(table), rows.v[page->n].key);
 	}
 	page->is_more = rows.is_more;
-	if (code == OK && page->n > 0 && page->is_reverse)
+	if (code != OK)
+		return code;
+	if (page->n > 0 && page->is_reverse)
 		page->to = page->v[page->n - 1].sequence;
-	else if (code == OK && page->n > 0)
+	else if (page->n > 0)
 		page->from = page->v[page->n - 1].sequence + 1;
-	return code;
+	return OK;
 }
 
 enum code change_log_key(struct arena *arena, const struct table *table,

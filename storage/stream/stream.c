@@ -38,12 +38,15 @@ static enum code load(struct store_txn *txn, const struct table *table, unsigned
 	uint64_t base = stream_lane_base(lane), used = 0;
 	enum code code = stream_shard_last_in(txn, table, lane, &tail->last, err);
 
-	if (code == OK)
-		code = stream_record_peek(txn, table, base, 0, false, &first, err);
-	if (code == OK)
-		code = stream_record_peek(txn, table, base, 0, true, &last, err);
-	if (code == OK)
-		code = stream_shard_used(txn, err->arena, table, lane, &used, err);
+	if (code != OK)
+		return code;
+	code = stream_record_peek(txn, table, base, 0, false, &first, err);
+	if (code != OK)
+		return code;
+	code = stream_record_peek(txn, table, base, 0, true, &last, err);
+	if (code != OK)
+		return code;
+	code = stream_shard_used(txn, err->arena, table, lane, &used, err);
 	if (code != OK)
 		return code;
 	tail->next = larger(larger(larger(larger(tail->last.start, base) + 1, tail->last.end),
@@ -99,8 +102,10 @@ static enum code find_tail(struct store_txn *txn, struct arena *arena, const str
 	if (code != OK || is_right)
 		return code;
 	code = load(txn, table, lane, tail, err);
+	if (code != OK)
+		return code;
 	/* not so in a file to which 0.1.0 wrote */
-	if (code == OK && tail->last.end == 0 &&
+	if (tail->last.end == 0 &&
 	    (open.stamp != tail->last.stamp || open.trimmed != tail->last.trimmed))
 		code = stream_shard_put_open(txn, table, &tail->last, err);
 	return code;
@@ -119,17 +124,17 @@ enum code stream_next(struct store_txn *txn, const struct table *table, uint64_t
 enum code stream_nexts(struct store_txn *txn, struct arena *arena, const struct table *table,
 		       struct stream_nexts *nexts, struct err *err)
 {
-	enum code code = OK;
-
 	*nexts = (struct stream_nexts){.n = stream_lanes_last(table) + 1};
 	nexts->v = ARENA_ARRAY(arena, uint64_t, nexts->n);
-	for (unsigned lane = 0; lane < nexts->n && code == OK; lane++) {
+	for (unsigned lane = 0; lane < nexts->n; lane++) {
 		struct stream_tail tail;
+		enum code code = load(txn, table, lane, &tail, err);
 
-		code = load(txn, table, lane, &tail, err);
-		nexts->v[lane] = code == OK ? tail.next : 0;
+		if (code != OK)
+			return code;
+		nexts->v[lane] = tail.next;
 	}
-	return code;
+	return OK;
 }
 
 enum code stream_skip(struct store_txn *txn, struct arena *arena, const struct table *table,
@@ -138,14 +143,18 @@ enum code stream_skip(struct store_txn *txn, struct arena *arena, const struct t
 	struct stream_nexts known;
 	enum code code = stream_nexts(txn, arena, table, &known, err);
 
-	for (size_t lane = 0; lane < nexts->n && code == OK; lane++) {
+	if (code != OK)
+		return code;
+	for (size_t lane = 0; lane < nexts->n; lane++) {
 		uint64_t next =
 			lane < known.n ? known.v[lane] : stream_lane_base((unsigned)lane) + 1;
 
 		if (nexts->v[lane] > next)
 			code = stream_shard_put_used(txn, arena, table, nexts->v[lane], err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /*
@@ -330,15 +339,17 @@ static enum code tend(struct store_txn *txn, struct arena *arena, const struct t
 	    tail->oldest_ms < keeps_from(table, lane, appends->now_ms) - TRIM_SLACK_MS) {
 		code = trim(txn, arena, table, &lane, TRIM_PER_WRITE, appends->now_ms, &is_done,
 			    err);
-		if (code == OK)
-			code = load(txn, table, lane, tail, err);
+		if (code != OK)
+			return code;
+		code = load(txn, table, lane, tail, err);
 	}
-	if (code == OK &&
-	    is_closed(tail)) /* with locks, shards may be read as they are while another transaction
+	if (code != OK)
+		return code;
+	if (is_closed(tail)) /* with locks, shards may be read as they are while another transaction
 				follows one by a child: once more */
 		return store_foresees(txn) ? err_default(err, ERR_CONFLICT)
 					   : err_set(err, MSG_STREAM_NO_SHARD);
-	if (code == OK && is_due(tail, appends->rotation, appends->now_ms))
+	if (is_due(tail, appends->rotation, appends->now_ms))
 		code = rotate(txn, arena, table, tail, appends->now_ms, err);
 	return code;
 }
@@ -367,10 +378,11 @@ static enum code append_to(struct store_txn *txn, struct arena *arena, const str
 	struct stream_ending *ending;
 	enum code code = find_ending(txn, arena, table, lane, appends, &ending, err);
 
-	if (code == OK && ending->is_plain)
+	if (code != OK)
+		return code;
+	if (ending->is_plain)
 		return append_plain(txn, arena, table, lane, change, appends->now_ms, err);
-	if (code == OK)
-		code = tend(txn, arena, table, lane, appends, &ending->tail, err);
+	code = tend(txn, arena, table, lane, appends, &ending->tail, err);
 	if (code != OK)
 		return code;
 	struct stream_tail *tail = &ending->tail;
@@ -391,14 +403,16 @@ enum code stream_append(struct store_txn *txn, struct arena *arena, const struct
 			struct err *err)
 {
 	unsigned lanes[2];
-	enum code code = OK;
 
 	if (!table_logs(table) || !is_change(change))
 		return OK;
 	size_t n = lanes_for(table, change->partition, lanes);
-	for (size_t i = 0; i < n && code == OK; i++)
-		code = append_to(txn, arena, table, lanes[i], change, appends, err);
-	return code;
+	for (size_t i = 0; i < n; i++) {
+		enum code code = append_to(txn, arena, table, lanes[i], change, appends, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 void stream_end(const struct stream_appends *appends, enum code code)
@@ -449,7 +463,9 @@ static enum code change_lane(struct store_txn *txn, struct arena *arena,
 	struct stream_tail tail;
 	enum code code = load(txn, change->table, lane, &tail, err);
 
-	if (code == OK && was != USE_NONE)
+	if (code != OK)
+		return code;
+	if (was != USE_NONE)
 		code = close_shard(txn, arena, change->table, &tail, change->now_ms, err);
 	if (code != OK)
 		return code;
@@ -498,13 +514,15 @@ static enum code rotate_lane(struct store_txn *txn, const struct table *table, u
 	struct stream_tail tail;
 	enum code code = load(txn, table, lane, &tail, err);
 
+	if (code != OK)
+		return code;
 	/* the stream of a table being deleted is kept, closed; else the shards were read while
 	 * another transaction was following one by a child */
-	if (code == OK && is_closed(&tail))
+	if (is_closed(&tail))
 		return err_default(err, table->state.status == STATUS_DELETING
 						? ERR_RESOURCE_NOT_FOUND
 						: ERR_CONFLICT);
-	return code == OK ? rotate(txn, err->arena, table, &tail, now_ms, err) : code;
+	return rotate(txn, err->arena, table, &tail, now_ms, err);
 }
 
 static enum code rotate_once(struct store *store, struct table *table, int64_t now_ms,
@@ -580,9 +598,14 @@ static enum code trim_records(struct store_txn *txn, const struct table *table,
 {
 	enum code code = find_old(txn, table, range, old, err);
 
-	for (size_t i = 0; i < old->n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < old->n; i++) {
 		code = store_del(txn, stream_keyspace(table), old->keys[i], err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 /*
@@ -599,7 +622,7 @@ static enum code trim_shards(struct store_txn *txn, const struct table *table,
 	uint64_t trimmed = old->n ? stream_shard_sequence(old->keys[old->n - 1]) + 1 : 0;
 	enum code code = OK;
 
-	for (size_t i = 0; i < n && code == OK; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct stream_shard *shard = &shards[i];
 		uint64_t own = shard->end && trimmed > shard->end ? shard->end : trimmed;
 		bool is_over = shard->closed_ms > 0 && shard->closed_ms < old->before_ms &&
@@ -618,8 +641,10 @@ static enum code trim_shards(struct store_txn *txn, const struct table *table,
 		} else if (shard->start >= trimmed) {
 			break;
 		}
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* Some of the table's shards, the oldest first. */

@@ -31,18 +31,22 @@ static enum code find_stream(struct store_txn *txn, struct arena *arena, const s
 	if (code != OK || n == 0 || shard->stream >= stream->number)
 		return code;
 	code = stream_shard_last(txn, table, &last, err);
+	if (code != OK)
+		return code;
 	/* shards below *from are of older streams, those from high on are not */
 	*from = shard->stamp + 1;
-	for (uint64_t high = last.stamp + 1; code == OK && *from < high;) {
+	for (uint64_t high = last.stamp + 1; *from < high;) {
 		uint64_t middle = *from + (high - *from) / 2;
 
 		code = stream_shard_list(txn, arena, table, middle, 1, &shard, &n, err);
-		if (code == OK && n > 0 && shard->stream < stream->number)
+		if (code != OK)
+			return code;
+		if (n > 0 && shard->stream < stream->number)
 			*from = shard->stamp + 1;
 		else
 			high = middle;
 	}
-	return code;
+	return OK;
 }
 
 static enum code read_shards(struct store_txn *txn, struct arena *arena, const struct table *table,
@@ -129,9 +133,11 @@ static enum code find_shard(struct store_txn *txn, struct arena *arena,
 {
 	enum code code = stream_shard_get(txn, arena, cursor->table, cursor->shard, shard, err);
 
-	if (code == OK && !is_readable(shard, cursor->stream, cursor->now_ms))
+	if (code != OK)
+		return code;
+	if (!is_readable(shard, cursor->stream, cursor->now_ms))
 		return err_set(err, MSG_SHARD_ABSENT);
-	return code;
+	return OK;
 }
 
 /* The position behind the newest record that the shard has or had. */
@@ -223,9 +229,11 @@ static enum code check_trimmed(struct store_txn *txn, const struct stream_cursor
 		return err_default(err, ERR_TRIMMED_DATA);
 	enum code code =
 		stream_record_peek(txn, cursor->table, position, shard->end, false, &peek, err);
-	if (code == OK && peek.is_found && peek.created_ms < horizon_ms(cursor->now_ms))
+	if (code != OK)
+		return code;
+	if (peek.is_found && peek.created_ms < horizon_ms(cursor->now_ms))
 		return err_default(err, ERR_TRIMMED_DATA);
-	return code;
+	return OK;
 }
 
 static enum code find_sequence(struct store_txn *txn, struct stream_cursor *cursor,
@@ -322,22 +330,26 @@ static enum code read_records(struct store_txn *txn, struct reading *reading,
 	const struct table *table = reading->cursor->table;
 	const struct stream_page *page = reading->page;
 	struct store_page rows = {.is_more = true};
-	enum code code = OK;
 
-	while (code == OK && rows.is_more && !reading->is_cut) {
+	while (rows.is_more && !reading->is_cut) {
 		struct store_range range =
 			stream_shard_range(reading->arena, reading->cursor->position, shard->end);
 		struct store_bounds bounds = {reading->limit - page->n + (shard->end > 0),
 					      STREAM_PAGE_SIZE_MAX + 1 - reading->bytes};
+		enum code code = store_page(txn, stream_keyspace(table), &range, bounds,
+					    reading->arena, &rows, err);
 
-		code = store_page(txn, stream_keyspace(table), &range, bounds, reading->arena,
-				  &rows, err);
-		for (size_t i = 0; i < rows.n && code == OK && !reading->is_cut; i++)
+		if (code != OK)
+			return code;
+		for (size_t i = 0; i < rows.n && !reading->is_cut; i++) {
 			code = add_record(reading, &rows.v[i], err);
+			if (code != OK)
+				return code;
+		}
 		reading->is_cut = reading->is_cut ||
 				  (rows.is_more && page->n == reading->limit && shard->end == 0);
 	}
-	return code;
+	return OK;
 }
 
 static enum code read_page(struct store_txn *txn, struct reading *reading, struct err *err)

@@ -71,7 +71,9 @@ enum code stream_shard_used(struct store_txn *txn, struct arena *arena, const st
 	struct str key = key_of(arena, KIND_USED, lane);
 	enum code code = row_get_number(txn, stream_keyspace(table), key, arena, below, err);
 
-	if (code == OK && *below && (!stream_lane_holds(*below) || stream_lane_of(*below) != lane))
+	if (code != OK)
+		return code;
+	if (*below && (!stream_lane_holds(*below) || stream_lane_of(*below) != lane))
 		code = row_malformed(err, stream_keyspace(table), key);
 	return code;
 }
@@ -150,8 +152,9 @@ enum code stream_shard_put(struct store_txn *txn, struct arena *arena, const str
 		store_put(txn, stream_keyspace(table), key_of(arena, KIND_SHARD, shard->stamp),
 			  stream_shard_encode(arena, shard), err);
 
-	if (code == OK)
-		code = del_head(txn, arena, table, shard->start, err);
+	if (code != OK)
+		return code;
+	code = del_head(txn, arena, table, shard->start, err);
 	return code == OK && shard->end == 0 ? stream_shard_put_open(txn, table, shard, err) : code;
 }
 
