@@ -67,11 +67,15 @@ static enum code load(const struct space *space, struct stack *stack, struct err
 		code = store_page(space->txn, stack_keyspace(stack), &every_row,
 				  (struct store_bounds){0, 0}, space->arena, &page, err);
 	stack->all.v = ARENA_ARRAY(space->arena, struct checkpoint, page.n);
-	for (size_t i = 0; i < page.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++) {
 		if (!decode(page.v[i], &stack->all.v[stack->all.n++]))
 			code = row_malformed(err, stack_keyspace(stack), page.v[i].key);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code find(const struct stack *stack, struct str name, size_t *at, struct err *err)
@@ -90,24 +94,30 @@ static enum code mark(struct space *space, uint64_t number, struct err *err)
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
 
-	for (size_t i = 0; i < records.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < records.n; i++) {
 		uint64_t table = 0;
 
 		if (records.v[i].is_retired)
 			continue;
 		code = space_number(space, &records.v[i], &table, err);
-		if (code == OK)
-			code = currency_mark(space->txn, table, number, err);
+		if (code != OK)
+			return code;
+		code = currency_mark(space->txn, table, number, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code begin_stack(struct space *space, struct stack *stack, struct err *err)
 {
 	enum code code = catalog_next_number(space->txn, space->arena, &stack->number, err);
 
-	if (code == OK)
-		code = store_create(space->txn, stack_keyspace(stack), err);
+	if (code != OK)
+		return code;
+	code = store_create(space->txn, stack_keyspace(stack), err);
 	return code == OK ? mark(space, stack->number, err) : code;
 }
 
@@ -125,12 +135,15 @@ static enum code apply_make(struct space *space, void *context, struct err *err)
 		return err_set(err, MSG_CHECKPOINT_THERE, STR_ARG(checkpoint->name));
 	if (!stack.number)
 		code = begin_stack(space, &stack, err);
-	if (code == OK)
-		code = catalog_next_number(space->txn, space->arena, &journal, err);
-	if (code == OK)
-		code = journal_create(space->txn, journal, err);
-	if (code == OK)
-		code = currency_put_stack(space->txn, stack.space, stack.number, journal, err);
+	if (code != OK)
+		return code;
+	code = catalog_next_number(space->txn, space->arena, &journal, err);
+	if (code != OK)
+		return code;
+	code = journal_create(space->txn, journal, err);
+	if (code != OK)
+		return code;
+	code = currency_put_stack(space->txn, stack.space, stack.number, journal, err);
 	return code != OK ? code
 			  : store_put(space->txn, stack_keyspace(&stack),
 				      journal_key(space->arena, journal),
@@ -314,22 +327,31 @@ static enum code renew_all(struct space *space, struct touched *touched, uint64_
 	enum code code = space_records(space, &records, err);
 
 	sort(touched);
+	if (code != OK)
+		return code;
 	bool *is_there = ARENA_ARRAY(space->arena, bool, touched->n);
-	for (size_t i = 0; i < records.n && code == OK; i++) {
+	for (size_t i = 0; i < records.n; i++) {
 		uint64_t number = 0;
 
 		if (records.v[i].is_retired)
 			continue;
 		code = space_number(space, &records.v[i], &number, err);
-		if (code != OK || !is_touched(touched, &records.v[i], number))
+		if (code != OK)
+			return code;
+		if (!is_touched(touched, &records.v[i], number))
 			continue;
 		code = renew(space, touched, &records.v[i], stack, err);
 		for (size_t k = 0; k < touched->n; k++)
 			is_there[k] = is_there[k] || touched->numbers[k] == number;
+		if (code != OK)
+			return code;
 	}
-	for (size_t i = 0; i < touched->n && code == OK; i++)
+	for (size_t i = 0; i < touched->n; i++) {
 		code = is_there[i] ? OK : currency_del_number(space->txn, touched->numbers[i], err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 struct rollback {
@@ -391,8 +413,9 @@ static enum code take_out(struct space *space, struct stack *stack, size_t at, s
 		return currency_put_stack(space->txn, stack->space, stack->number,
 					  all->v[all->n - 1].journal, err);
 	code = currency_put_stack(space->txn, stack->space, stack->number, 0, err);
-	if (code == OK)
-		code = store_drop(space->txn, stack_keyspace(stack), err);
+	if (code != OK)
+		return code;
+	code = store_drop(space->txn, stack_keyspace(stack), err);
 	return code == OK ? mark(space, 0, err) : code;
 }
 
@@ -403,8 +426,9 @@ static enum code apply_remove(struct space *space, void *context, struct err *er
 	size_t at;
 	enum code code = load(space, &stack, err);
 
-	if (code == OK)
-		code = find(&stack, *name, &at, err);
+	if (code != OK)
+		return code;
+	code = find(&stack, *name, &at, err);
 	return code == OK ? take_out(space, &stack, at, err) : code;
 }
 
@@ -418,9 +442,14 @@ enum code checkpoint_remove_all(struct space *space, struct err *err)
 	struct stack stack;
 	enum code code = load(space, &stack, err);
 
-	while (code == OK && stack.all.n > 0)
+	if (code != OK)
+		return code;
+	while (stack.all.n > 0) {
 		code = take_out(space, &stack, 0, err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 enum code checkpoint_list(struct catalog *catalog, struct ns ns, struct arena *arena,

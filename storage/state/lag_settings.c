@@ -7,17 +7,22 @@ static enum code inherit_all(struct space *space, struct err *err)
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
 
-	for (size_t i = 0; i < records.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < records.n; i++) {
 		uint64_t number = 0;
 
 		if (records.v[i].is_retired)
 			continue;
 		code = space_number(space, &records.v[i], &number, err);
-		if (code == OK)
-			code = catalog_inherit_lag(space->catalog, space->txn, space->ns,
-						   records.v[i].key, number, err);
+		if (code != OK)
+			return code;
+		code = catalog_inherit_lag(space->catalog, space->txn, space->ns, records.v[i].key,
+					   number, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code apply(struct space *space, void *context, struct err *err)
@@ -30,13 +35,18 @@ static enum code apply(struct space *space, void *context, struct err *err)
 	if (code != OK || (known.n == 0 && settings->n == 0))
 		return code;
 	code = lag_begin(space->txn, err);
-	if (code == OK)
-		code = lag_remove_all(space->txn, key, err);
-	for (size_t i = 0; i < settings->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	code = lag_remove_all(space->txn, key, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < settings->n; i++) {
 		key = catalog_key(space->arena, space->catalog, space->ns, settings->v[i].name);
 		code = lag_put(space->txn, key, &settings->v[i].lag, err);
+		if (code != OK)
+			return code;
 	}
-	return code == OK ? inherit_all(space, err) : code;
+	return inherit_all(space, err);
 }
 
 enum code lag_settings_put(struct catalog *catalog, struct ns ns,

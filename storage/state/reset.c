@@ -77,17 +77,23 @@ static enum code apply(struct space *space, void *context, struct err *err)
 	if (code == OK && !reset->is_some && !reset->keeps_tables)
 		code = checkpoint_remove_all(space, err);
 	reset->done = 0;
-	for (size_t i = 0; i < reset->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < reset->n; i++) {
 		if (!is_there(&records, reset->tables[i]))
 			code = err_set(err, MSG_STATE_NO_TABLE, STR_ARG(reset->tables[i]));
+		if (code != OK)
+			return code;
 	}
-	for (size_t i = 0; i < records.n && code == OK; i++) {
+	for (size_t i = 0; i < records.n; i++) {
 		if (!is_wanted(reset, &records.v[i]))
 			continue;
 		code = reset_table(space, reset, &records.v[i], err);
 		reset->done += !records.v[i].is_retired;
+		if (code != OK)
+			return code;
 	}
-	if (code == OK && !reset->is_some)
+	if (!reset->is_some)
 		code = space_drop_jobs(space, err);
 	return code == OK && !reset->is_some ? space_drop_tokens(space, err) : code;
 }

@@ -102,10 +102,12 @@ static enum code copy_index(const struct space *space, const struct table *from,
 	enum code code = index_row_create(space->txn, to, index, err);
 	struct str progress = STR_ABSENT;
 
-	if (code == OK)
-		code = store_copy(space->txn, index_keyspace(from, index),
-				  index_keyspace(to, index), err);
-	if (code == OK && index->is_backfilling)
+	if (code != OK)
+		return code;
+	code = store_copy(space->txn, index_keyspace(from, index), index_keyspace(to, index), err);
+	if (code != OK)
+		return code;
+	if (index->is_backfilling)
 		code = store_get(space->txn, counters_keyspace,
 				 catalog_progress_key(space->arena, from, index), space->arena,
 				 &progress, err);
@@ -190,11 +192,15 @@ static enum code note_streams(struct space *space, struct target *target, struct
 	enum code code = space_records(space, &records, err);
 
 	target->had = ARENA_ARRAY(space->arena, struct had, records.n);
-	for (size_t i = 0; i < records.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < records.n; i++) {
 		if (!records.v[i].is_retired)
 			code = note_stream(space, &records.v[i], target, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code put_copy(struct space *space, const struct target *target, struct table *copy,
@@ -215,9 +221,10 @@ static enum code put_copy(struct space *space, const struct target *target, stru
 		code = currency_put(space->txn, copy, 0,
 				    err); /* its items are counted when somebody wants to know */
 	struct str key = catalog_key(space->arena, space->catalog, target->ns, name);
-	if (code == OK)
-		code = catalog_inherit_lag(space->catalog, space->txn, target->ns, key,
-					   copy->identity.number, err);
+	if (code != OK)
+		return code;
+	code = catalog_inherit_lag(space->catalog, space->txn, target->ns, key,
+				   copy->identity.number, err);
 	return code == OK ? space_put_record(space, key, copy, copy, err) : code;
 }
 
@@ -244,24 +251,29 @@ static enum code copy_tables(struct space *space, const struct target *target, s
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
 
-	for (size_t i = 0; i < records.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < records.n; i++) {
 		if (!records.v[i].is_retired)
 			code = copy_record(space, &records.v[i], target, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code save_tokens(struct space *space, uint64_t snapshot, struct err *err)
 {
 	struct store_range range = space_token_range(space);
-	enum code code = OK;
 
-	for (size_t k = 0; k < SPACE_TOKEN_KEYSPACES && code == OK; k++) {
+	for (size_t k = 0; k < SPACE_TOKEN_KEYSPACES; k++) {
 		struct store_page page = {.n = 0};
+		enum code code = store_page(space->txn, space_token_keyspaces[k], &range, no_bounds,
+					    space->arena, &page, err);
 
-		code = store_page(space->txn, space_token_keyspaces[k], &range, no_bounds,
-				  space->arena, &page, err);
-		for (size_t i = 0; i < page.n && code == OK; i++) {
+		if (code != OK)
+			return code;
+		for (size_t i = 0; i < page.n; i++) {
 			struct buf key = buf_in(space->arena);
 
 			buf_add_byte(&key, KIND_TOKEN);
@@ -269,9 +281,11 @@ static enum code save_tokens(struct space *space, uint64_t snapshot, struct err 
 			buf_add_str(&key, page.v[i].key);
 			code = store_put(space->txn, snapshot_keyspace(snapshot), buf_str(&key),
 					 page.v[i].value, err);
+			if (code != OK)
+				return code;
 		}
 	}
-	return code;
+	return OK;
 }
 
 static enum code load_tokens(struct space *space, uint64_t snapshot, struct err *err)
@@ -281,7 +295,9 @@ static enum code load_tokens(struct space *space, uint64_t snapshot, struct err 
 	enum code code = store_page(space->txn, snapshot_keyspace(snapshot), &range, no_bounds,
 				    space->arena, &page, err);
 
-	for (size_t i = 0; i < page.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++) {
 		struct row_reader row = row_read(row_behind(page.v[i].key, 1));
 		size_t k = row_byte(&row);
 		struct str key = row_rest(&row);
@@ -289,8 +305,10 @@ static enum code load_tokens(struct space *space, uint64_t snapshot, struct err 
 		if (!row_is_whole(&row) || key.n == 0 || k >= SPACE_TOKEN_KEYSPACES)
 			return row_malformed(err, snapshot_keyspace(snapshot), page.v[i].key);
 		code = store_put(space->txn, space_token_keyspaces[k], key, page.v[i].value, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* Gives the job a copy of the keyspace that it owns. */
@@ -312,17 +330,22 @@ static enum code save_jobs(struct space *space, uint64_t snapshot, struct err *e
 	size_t n;
 	enum code code = job_all(&txn, &jobs, &n, err);
 
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		struct buf key = buf_in(space->arena);
 
 		buf_add_byte(&key, KIND_JOB);
 		buf_add_be32(&key, (uint32_t)i);
 		code = copy_data(space, &jobs[i], err);
-		if (code == OK)
-			code = store_put(space->txn, snapshot_keyspace(snapshot), buf_str(&key),
-					 job_encode(space->arena, &jobs[i]), err);
+		if (code != OK)
+			return code;
+		code = store_put(space->txn, snapshot_keyspace(snapshot), buf_str(&key),
+				 job_encode(space->arena, &jobs[i]), err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* The jobs of a snapshot, as they were kept. */
@@ -335,10 +358,15 @@ static enum code read_jobs(struct space *space, uint64_t snapshot, struct job **
 				    space->arena, &page, err);
 
 	*jobs = ARENA_ARRAY(space->arena, struct job, page.n);
-	for (*n = 0; *n < page.n && code == OK; *n += code == OK)
+	if (code != OK)
+		return code;
+	for (*n = 0; *n < page.n; ++*n) {
 		code = job_decode(space->arena, snapshot_keyspace(snapshot), &page.v[*n],
 				  &(*jobs)[*n], err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 static enum code load_jobs(struct space *space, uint64_t snapshot, struct err *err)
@@ -348,12 +376,17 @@ static enum code load_jobs(struct space *space, uint64_t snapshot, struct err *e
 	size_t n;
 	enum code code = read_jobs(space, snapshot, &jobs, &n, err);
 
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		code = copy_data(space, &jobs[i], err);
-		if (code == OK)
-			code = job_restore(&txn, &jobs[i], err);
+		if (code != OK)
+			return code;
+		code = job_restore(&txn, &jobs[i], err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code drop_jobs(struct space *space, uint64_t snapshot, struct err *err)
@@ -362,12 +395,16 @@ static enum code drop_jobs(struct space *space, uint64_t snapshot, struct err *e
 	size_t n;
 	enum code code = read_jobs(space, snapshot, &jobs, &n, err);
 
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		if (jobs[i].data)
 			code = store_drop(space->txn, (struct keyspace){jobs[i].data, PART_ITEMS},
 					  err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code snapshot_publish(struct space *space, const struct snapshot *snapshot, uint64_t number,
@@ -398,14 +435,18 @@ static enum code apply_take(struct space *space, void *context, struct err *err)
 	if (code != ERR_RESOURCE_NOT_FOUND)
 		return code;
 	code = catalog_next_number(space->txn, space->arena, &target.snapshot, err);
-	if (code == OK)
-		code = store_create(space->txn, snapshot_keyspace(target.snapshot), err);
-	if (code == OK)
-		code = copy_tables(space, &target, err);
-	if (code == OK)
-		code = save_tokens(space, target.snapshot, err);
-	if (code == OK)
-		code = save_jobs(space, target.snapshot, err);
+	if (code != OK)
+		return code;
+	code = store_create(space->txn, snapshot_keyspace(target.snapshot), err);
+	if (code != OK)
+		return code;
+	code = copy_tables(space, &target, err);
+	if (code != OK)
+		return code;
+	code = save_tokens(space, target.snapshot, err);
+	if (code != OK)
+		return code;
+	code = save_jobs(space, target.snapshot, err);
 	return code == OK ? snapshot_publish(space, snapshot, target.snapshot, err) : code;
 }
 
@@ -428,10 +469,12 @@ enum code snapshot_records(const struct space *space, uint64_t snapshot,
 
 	*records =
 		(struct space_records){.v = ARENA_ARRAY(space->arena, struct space_record, page.n)};
-	for (size_t i = 0; i < page.n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++)
 		records->v[records->n++] =
 			(struct space_record){.key = page.v[i].key, .record = page.v[i].value};
-	return code;
+	return OK;
 }
 
 struct restoration {
@@ -447,16 +490,22 @@ static enum code apply_restore(struct space *space, void *context, struct err *e
 	struct snapshot snapshot;
 	enum code code = snapshot_find(space, restoration->name, &snapshot, err);
 
-	if (code == OK)
-		code = note_streams(space, &target, err);
-	if (code == OK)
-		code = space_clear(space, err);
-	if (code == OK)
-		code = snapshot_records(space, snapshot.number, &records, err);
-	for (size_t i = 0; i < records.n && code == OK; i++)
-		code = copy_record(space, &records.v[i], &target, err);
 	if (code != OK)
 		return code;
+	code = note_streams(space, &target, err);
+	if (code != OK)
+		return code;
+	code = space_clear(space, err);
+	if (code != OK)
+		return code;
+	code = snapshot_records(space, snapshot.number, &records, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < records.n; i++) {
+		code = copy_record(space, &records.v[i], &target, err);
+		if (code != OK)
+			return code;
+	}
 	*restoration->extra = snapshot.extra;
 	code = load_jobs(space, snapshot.number, err);
 	if (code != OK)
@@ -477,7 +526,9 @@ enum code snapshot_drop(struct space *space, uint64_t number, struct err *err)
 	struct space_records records;
 	enum code code = snapshot_records(space, number, &records, err);
 
-	for (size_t i = 0; i < records.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < records.n; i++) {
 		struct table *table;
 
 		code = space_decode(space, &records.v[i], &table, err);
@@ -485,9 +536,10 @@ enum code snapshot_drop(struct space *space, uint64_t number, struct err *err)
 			return code;
 		code = space_drop(space, &records.v[i], table, err);
 		table_unref(table);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK)
-		code = drop_jobs(space, number, err);
+	code = drop_jobs(space, number, err);
 	return code == OK ? store_drop(space->txn, snapshot_keyspace(number), err) : code;
 }
 
@@ -497,8 +549,9 @@ static enum code apply_remove(struct space *space, void *context, struct err *er
 	struct snapshot snapshot;
 	enum code code = snapshot_find(space, *name, &snapshot, err);
 
-	if (code == OK)
-		code = snapshot_drop(space, snapshot.number, err);
+	if (code != OK)
+		return code;
+	code = snapshot_drop(space, snapshot.number, err);
 	return code == OK ? store_del(space->txn, counters_keyspace, index_key(space, *name), err)
 			  : code;
 }
@@ -541,11 +594,13 @@ static enum code check_target(const struct space *space, const struct snapshot_c
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
 
-	for (size_t i = 0; i < records.n && code == OK && !clone->replaces; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < records.n && !clone->replaces; i++) {
 		if (!records.v[i].is_retired)
 			return err_set(err, MSG_CLONE_FULL, STR_ARG(space->ns.account));
 	}
-	return code;
+	return OK;
 }
 
 /* So that a clone to several namespaces is refused before the first is changed. */
@@ -575,11 +630,13 @@ static enum code apply_clone(struct space *space, void *context, struct err *err
 			       .arena = space->arena};
 	enum code code = check_target(space, clone, err);
 
-	if (code == OK)
-		code = space_clear(space, err);
+	if (code != OK)
+		return code;
+	code = space_clear(space, err);
+	if (code != OK)
+		return code;
 	struct job_txn jobs = space_jobs(&source);
-	if (code == OK)
-		code = copy_tables(&source, &target, err);
+	code = copy_tables(&source, &target, err);
 	return code == OK ? job_copy_all(&jobs, space->ns, err) : code;
 }
 
@@ -589,9 +646,14 @@ enum code snapshot_clone(struct catalog *catalog, const struct snapshot_clone *c
 	struct snapshot_clone own = *clone;
 	enum code code = check_targets(catalog, clone, err);
 
-	for (size_t i = 0; i < clone->n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < clone->n; i++) {
 		code = space_change(catalog, clone->to[i], 0, apply_clone, &own, err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot,
@@ -610,17 +672,22 @@ enum code snapshot_tables(struct store_txn *txn, uint64_t snapshot,
 			visit(context, number);
 	}
 	range = range_of_kind(err->arena, KIND_JOB);
-	if (code == OK)
-		code = store_page(txn, snapshot_keyspace(snapshot), &range, no_bounds, err->arena,
-				  &page, err);
-	for (size_t i = 0; i < page.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	code = store_page(txn, snapshot_keyspace(snapshot), &range, no_bounds, err->arena, &page,
+			  err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++) {
 		struct job job;
 
 		code = job_decode(err->arena, snapshot_keyspace(snapshot), &page.v[i], &job, err);
-		if (code == OK && job.data)
+		if (code != OK)
+			return code;
+		if (job.data)
 			visit(context, job.data);
 	}
-	return code;
+	return OK;
 }
 
 /* Rows of a snapshot that still comes in are those of snapshot_file.h. */

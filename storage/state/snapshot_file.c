@@ -103,21 +103,23 @@ static void add_format(struct reading *reading, const struct snapshot *snapshot)
 static enum code add_progress(struct reading *reading, const struct table *table, struct err *err)
 {
 	struct arena *arena = reading->space.arena;
-	enum code code = OK;
 
-	for (size_t i = 0; i < table_index_total(table) && code == OK; i++) {
+	for (size_t i = 0; i < table_index_total(table); i++) {
 		const struct index *index = table_index_at(table, i);
 		struct str progress;
+		enum code code =
+			store_get(reading->space.txn, counters_keyspace,
+				  catalog_progress_key(arena, table, index), arena, &progress, err);
 
-		code = store_get(reading->space.txn, counters_keyspace,
-				 catalog_progress_key(arena, table, index), arena, &progress, err);
-		if (code == OK && str_is_set(progress))
+		if (code != OK)
+			return code;
+		if (str_is_set(progress))
 			add_frame(reading,
 				  key_of(arena, KIND_PROGRESS, reading->at.table, index->number,
 					 STR("")),
 				  progress);
 	}
-	return code;
+	return OK;
 }
 
 /* Rows of one keyspace, as many as fit. */
@@ -130,12 +132,12 @@ static enum code add_rows(struct reading *reading, struct keyspace keyspace, str
 	enum code code = store_page(reading->space.txn, keyspace, &range,
 				    (struct store_bounds){0, left}, arena, &page, err);
 
-	for (size_t i = 0; i < page.n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++)
 		add_frame(reading,
 			  key_of(arena, KIND_ROW, reading->at.table, keyspace.part, page.v[i].key),
 			  page.v[i].value);
-	if (code != OK)
-		return code;
 	if (page.is_more)
 		store_range_after(&range, &page, arena);
 	else
@@ -333,9 +335,10 @@ static enum code take_format(struct space *space, struct writing *writing, struc
 	if (code == OK)
 		code = store_create(space->txn, snapshot_keyspace(writing->number), err);
 	buf_add_be64(&number, writing->number);
-	if (code == OK)
-		code = store_put(space->txn, counters_keyspace, loading_key(space, writing->name),
-				 buf_str(&number), err);
+	if (code != OK)
+		return code;
+	code = store_put(space->txn, counters_keyspace, loading_key(space, writing->name),
+			 buf_str(&number), err);
 	return code == OK ? store_put(space->txn, snapshot_keyspace(writing->number), STR("e"),
 				      about, err)
 			  : code;
@@ -353,14 +356,16 @@ static enum code create_parts(struct space *space, const struct table *table, st
 	struct keyspace keyspace;
 	enum code code = OK;
 
-	for (size_t i = 0; code == OK && part_of(table, i, &keyspace); i++) {
+	for (size_t i = 0; part_of(table, i, &keyspace); i++) {
 		const struct index *index = index_of(table, keyspace);
 
 		if (has_part(table, keyspace))
 			code = index ? index_row_create(space->txn, table, index, err)
 				     : store_create(space->txn, keyspace, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code take_table(struct space *space, struct writing *writing, struct str record,
@@ -377,12 +382,13 @@ static enum code take_table(struct space *space, struct writing *writing, struct
 	writing->table_at = writing->tables++;
 	code = catalog_next_number(space->txn, space->arena, &table->identity.number, err);
 	currency_follow(NULL, table);
-	if (code == OK)
-		code = create_parts(space, table, err);
-	if (code == OK)
-		code = store_put(space->txn, snapshot_keyspace(writing->number),
-				 table_key(space->arena, writing->table_at), table->identity.name,
-				 err);
+	if (code != OK)
+		return code;
+	code = create_parts(space, table, err);
+	if (code != OK)
+		return code;
+	code = store_put(space->txn, snapshot_keyspace(writing->number),
+			 table_key(space->arena, writing->table_at), table->identity.name, err);
 	return code != OK ? code
 			  : store_put(space->txn, snapshot_keyspace(writing->number),
 				      snapshot_table_key(space->arena, table->identity.name),
@@ -451,8 +457,9 @@ static enum code take_end(struct space *space, struct writing *writing, struct s
 	enum code code =
 		row_is_number(value, &frames) && frames == writing->frames ? OK : malformed(err);
 
-	if (code == OK)
-		code = store_get(space->txn, keyspace, STR("e"), space->arena, &about, err);
+	if (code != OK)
+		return code;
+	code = store_get(space->txn, keyspace, STR("e"), space->arena, &about, err);
 	if (code != OK)
 		return code;
 	struct row_reader row = row_read(about);
@@ -510,15 +517,18 @@ static enum code take_frames(struct space *space, struct writing *writing, struc
 	struct str key, value;
 	enum code code = OK;
 
-	for (bool is_first = true; code == OK && rest.rest.n > 0; is_first = false) {
+	for (bool is_first = true; rest.rest.n > 0; is_first = false) {
 		if (!next_frame(&rest, &key, &value))
 			return malformed(err);
 		if (is_first && key.n == 1 && row_at(key, 0) == KIND_FORMAT)
 			code = take_format(space, writing, value, err);
-		if (code == OK)
-			code = take_frame(space, writing, key, value, err);
+		if (code != OK)
+			return code;
+		code = take_frame(space, writing, key, value, err);
+		if (code != OK)
+			return code;
 	}
-	return code == OK && !writing->is_done ? save_state(space, writing, err) : code;
+	return !writing->is_done ? save_state(space, writing, err) : OK;
 }
 
 static enum code apply_write(struct space *space, void *context, struct err *err)

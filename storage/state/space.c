@@ -102,11 +102,12 @@ static enum code find_retired(const struct space *space, struct space_records *r
 				.within = space_prefix(space),
 				.limit = MARKS_PER_PAGE,
 				.is_more = true};
-	enum code code = OK;
 
-	while (code == OK && streams.is_more) {
-		code = table_rows_marks(space->txn, space->arena, &streams, err);
-		for (size_t i = 0; i < streams.n && code == OK; i++) {
+	while (streams.is_more) {
+		enum code code = table_rows_marks(space->txn, space->arena, &streams, err);
+		if (code != OK)
+			return code;
+		for (size_t i = 0; i < streams.n; i++) {
 			struct space_record found = {.key = streams.v[i].record,
 						     .name = streams.v[i].name,
 						     .is_retired = true};
@@ -115,11 +116,13 @@ static enum code find_retired(const struct space *space, struct space_records *r
 				continue;
 			code = store_get(space->txn, tables_keyspace, found.key, space->arena,
 					 &found.record, err);
-			if (code == OK && str_is_set(found.record))
+			if (code != OK)
+				return code;
+			if (str_is_set(found.record))
 				add(space, records, found);
 		}
 	}
-	return code;
+	return OK;
 }
 
 enum code space_records(const struct space *space, struct space_records *records, struct err *err)
@@ -157,7 +160,9 @@ static enum code drop_index(struct space *space, const struct table *table,
 {
 	enum code code = store_drop(space->txn, index_keyspace(table, index), err);
 
-	if (code == OK && index->is_backfilling)
+	if (code != OK)
+		return code;
+	if (index->is_backfilling)
 		code = store_del(space->txn, counters_keyspace,
 				 catalog_progress_key(space->arena, table, index), err);
 	return code;
@@ -179,7 +184,9 @@ enum code space_drop(struct space *space, const struct space_record *record,
 		code = store_drop(space->txn, table_replication(table), err);
 	if (code == OK && table_has_log(table) && is_deleted == record->is_retired)
 		code = store_drop(space->txn, stream_keyspace(table), err);
-	if (code == OK && !record->is_retired)
+	if (code != OK)
+		return code;
+	if (!record->is_retired)
 		code = size_rows_drop(space->txn, table->identity.number, err);
 	return code == OK && !record->is_retired ? currency_del(space->txn, table, err) : code;
 }
@@ -210,14 +217,17 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 		code = store_create(txn, table_replication(table), err);
 	if (code == OK && table_has_log(table) && !table_logs(table))
 		code = store_create(txn, stream_keyspace(table), err);
-	if (code == OK)
-		code = stream_change_table(txn, space->arena, NULL, table, err);
-	if (code == OK)
-		code = currency_put(txn, table, 0,
-				    err); /* its items are counted when somebody wants to know */
-	if (code == OK)
-		code = catalog_inherit_lag(space->catalog, txn, space->ns, key,
-					   table->identity.number, err);
+	if (code != OK)
+		return code;
+	code = stream_change_table(txn, space->arena, NULL, table, err);
+	if (code != OK)
+		return code;
+	code = currency_put(txn, table, 0,
+			    err); /* its items are counted when somebody wants to know */
+	if (code != OK)
+		return code;
+	code = catalog_inherit_lag(space->catalog, txn, space->ns, key, table->identity.number,
+				   err);
 	return code == OK ? space_put_record(space, key, table, table, err) : code;
 }
 
@@ -233,11 +243,13 @@ struct store_range space_token_range(const struct space *space)
 enum code space_drop_tokens(struct space *space, struct err *err)
 {
 	struct store_range range = space_token_range(space);
-	enum code code = OK;
 
-	for (size_t k = 0; k < SPACE_TOKEN_KEYSPACES && code == OK; k++)
-		code = store_del_range(space->txn, space_token_keyspaces[k], &range, err);
-	return code;
+	for (size_t k = 0; k < SPACE_TOKEN_KEYSPACES; k++) {
+		enum code code = store_del_range(space->txn, space_token_keyspaces[k], &range, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 struct job_txn space_jobs(const struct space *space)
@@ -272,9 +284,13 @@ enum code space_clear(struct space *space, struct err *err)
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
 
-	for (size_t i = 0; i < records.n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < records.n; i++) {
 		code = remove_table(space, &records.v[i], err);
-	if (code == OK)
-		code = space_drop_jobs(space, err);
+		if (code != OK)
+			return code;
+	}
+	code = space_drop_jobs(space, err);
 	return code == OK ? space_drop_tokens(space, err) : code;
 }
