@@ -119,24 +119,36 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 	if (code == OK && known) /* the remains of a deleted one */
 		code = forget_rows(txn, known, err);
 	table_unref(known);
-	if (code == OK)
-		code = catalog_next_number(txn, arena, &table->identity.number, err);
-	if (code == OK)
-		code = store_create(txn, table_items(table), err);
-	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)
+	if (code != OK)
+		return code;
+	code = catalog_next_number(txn, arena, &table->identity.number, err);
+	if (code != OK)
+		return code;
+	code = store_create(txn, table_items(table), err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < table_index_total(table); i++) {
 		code = create_index(catalog, txn, table, table_index_at(table, i), err);
-	if (code == OK && table_is_global(table))
+		if (code != OK)
+			return code;
+	}
+	if (table_is_global(table))
 		code = store_create(txn, table_replication(table), err);
-	if (code == OK && table->ttl.is_enabled)
+	if (code != OK)
+		return code;
+	if (table->ttl.is_enabled)
 		code = store_create(txn, table_expiry(table), err);
-	if (code == OK)
-		code = stream_change_table(txn, arena, NULL, table, err);
-	if (code == OK)
-		code = currency_put(txn, table, COUNT_OF(1, 0),
-				    err); /* nothing is in it, and it is counted */
-	if (code == OK)
-		code = catalog_inherit_lag(catalog, txn, catalog_ns_of(table), key,
-					   table->identity.number, err);
+	if (code != OK)
+		return code;
+	code = stream_change_table(txn, arena, NULL, table, err);
+	if (code != OK)
+		return code;
+	code = currency_put(txn, table, COUNT_OF(1, 0),
+			    err); /* nothing is in it, and it is counted */
+	if (code != OK)
+		return code;
+	code = catalog_inherit_lag(catalog, txn, catalog_ns_of(table), key, table->identity.number,
+				   err);
 	return code == OK ? put_record(catalog, txn, key, table, table, err) : code;
 }
 
@@ -182,9 +194,9 @@ static enum code apply_creation(struct catalog *catalog, struct store_txn *txn, 
 	struct creation *creation = context;
 	enum code code = catalog_arm(catalog, txn, catalog_ns_of(creation->table), err);
 
-	if (code == OK)
-		code = create_in_store(catalog, txn, err->arena, creation->key, creation->table,
-				       err);
+	if (code != OK)
+		return code;
+	code = create_in_store(catalog, txn, err->arena, creation->key, creation->table, err);
 	return code == OK && creation->with ? creation->with(txn, creation->context, err) : code;
 }
 
@@ -219,17 +231,21 @@ static enum code change_indexes(const struct catalog *catalog, struct store_txn 
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < table_index_total(current) && code == OK; i++) {
+	for (size_t i = 0; i < table_index_total(current); i++) {
 		const struct index *index = table_index_at(current, i),
 				   *after = table_index_numbered(next, index->number);
 
 		if (!after)
 			code = store_drop(txn, index_keyspace(current, index), err);
-		if (code == OK && index->is_backfilling && !(after && after->is_backfilling))
+		if (code != OK)
+			return code;
+		if (index->is_backfilling && !(after && after->is_backfilling))
 			code = store_del(txn, counters_keyspace,
 					 catalog_progress_key(arena, current, index), err);
+		if (code != OK)
+			return code;
 	}
-	for (size_t i = 0; i < table_index_total(next) && code == OK; i++) {
+	for (size_t i = 0; i < table_index_total(next); i++) {
 		struct index *index = table_index_at(next, i);
 
 		if (table_index_numbered(current, index->number))
@@ -237,8 +253,10 @@ static enum code change_indexes(const struct catalog *catalog, struct store_txn 
 		index->status = STATUS_CREATING;
 		index->is_backfilling = true;
 		code = create_index(catalog, txn, next, index, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* The rows of the items that there are, but not of so many that others would wait long. */
@@ -270,9 +288,13 @@ static enum code change_expiry(struct catalog *catalog, struct store_txn *txn, s
 	if (is_kept)
 		return code;
 	next->ttl.is_filling = false;
-	if (code == OK && current->ttl.is_enabled)
+	if (code != OK)
+		return code;
+	if (current->ttl.is_enabled)
 		code = store_drop(txn, table_expiry(current), err);
-	if (code == OK && next->ttl.is_enabled)
+	if (code != OK)
+		return code;
+	if (next->ttl.is_enabled)
 		code = store_create(txn, table_expiry(next), err);
 	return code == OK && next->ttl.is_enabled ? fill_expiry(catalog, txn, arena, next, err)
 						  : code;
@@ -312,10 +334,12 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 	if (code == OK)
 		code = stream_change_table(txn, err->arena, current, next, err);
 	currency_follow(current, next);
-	if (code == OK)
-		code = currency_put(txn, next, count, err);
-	if (code == OK)
-		code = catalog_size_change(catalog, txn, current, next, count, err);
+	if (code != OK)
+		return code;
+	code = currency_put(txn, next, count, err);
+	if (code != OK)
+		return code;
+	code = catalog_size_change(catalog, txn, current, next, count, err);
 	return code == OK ? put_record(catalog, txn, replacement->key, next, next, err) : code;
 }
 
@@ -372,30 +396,45 @@ static enum code delete_in_store(const struct catalog *catalog, struct store_txn
 	uint64_t count = 0;
 	enum code code = currency_check_version(txn, table, &count, err);
 
-	if (code == OK && deletion->keep)
+	if (code != OK)
+		return code;
+	if (deletion->keep)
 		code = deletion->keep(txn, table, deletion->context, &keeps_items, err);
-	if (code == OK && !keeps_items)
+	if (code != OK)
+		return code;
+	if (!keeps_items)
 		code = store_drop(txn, table_items(table), err);
-	for (size_t i = 0; i < table_index_total(table) && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < table_index_total(table); i++) {
 		const struct index *index = table_index_at(table, i);
 
 		code = store_drop(txn, index_keyspace(table, index), err);
-		if (code == OK && index->is_backfilling)
+		if (code != OK)
+			return code;
+		if (index->is_backfilling)
 			code = store_del(txn, counters_keyspace,
 					 catalog_progress_key(err->arena, table, index), err);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK && table->ttl.is_filling)
+	if (table->ttl.is_filling)
 		code = store_del(txn, counters_keyspace,
 				 catalog_expiry_progress_key(err->arena, table), err);
-	if (code == OK && table->ttl.is_enabled)
+	if (code != OK)
+		return code;
+	if (table->ttl.is_enabled)
 		code = store_drop(txn, table_expiry(table), err);
-	if (code == OK && table_is_global(table))
+	if (code != OK)
+		return code;
+	if (table_is_global(table))
 		code = store_drop(txn, table_replication(table), err);
-	if (code == OK)
-		code = deleting ? currency_put(txn, deleting, count, err)
-				: forget_rows(txn, table, err);
-	if (code == OK)
-		code = put_record(catalog, txn, key, table, deleting, err);
+	if (code != OK)
+		return code;
+	code = deleting ? currency_put(txn, deleting, count, err) : forget_rows(txn, table, err);
+	if (code != OK)
+		return code;
+	code = put_record(catalog, txn, key, table, deleting, err);
 	return code == OK ? retire(catalog, txn, table, kept, err)
 			  : code; /* last: the stream's mark becomes the retired record's */
 }
@@ -493,12 +532,11 @@ static enum code apply_parts(struct catalog *catalog, struct store_txn *txn, voi
 			     struct err *err)
 {
 	const struct change_parts *parts = context;
-	enum code code = OK;
 
-	for (size_t i = 0; i < parts->n && code == OK; i++) {
+	for (size_t i = 0; i < parts->n; i++) {
 		const struct catalog_change *change = parts->v[i].change;
+		enum code code = apply_part(catalog, txn, &parts->v[i], err);
 
-		code = apply_part(catalog, txn, &parts->v[i], err);
 		if (code == OK)
 			code = currency_raise(
 				txn,
@@ -506,8 +544,10 @@ static enum code apply_parts(struct catalog *catalog, struct store_txn *txn, voi
 					      change->next ? change->next : change->current),
 				err);
 		journal_disarm(txn); /* the next one is of another namespace */
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static void prepare_part(struct catalog *catalog, struct change_part *part, struct arena *arena)

@@ -52,7 +52,6 @@ static enum code count_index_row(struct piece *piece, size_t i, const struct val
 static enum code count_item(struct piece *piece, struct str key, struct str image, struct err *err)
 {
 	struct value item;
-	enum code code = OK;
 
 	piece->slots[0].change.items++;
 	if (table_index_total(piece->table) == 0) { /* the image says it all */
@@ -63,9 +62,12 @@ static enum code count_item(struct piece *piece, struct str key, struct str imag
 		return row_malformed(err, table_items(piece->table), key);
 	piece->slots[0].change.bytes +=
 		(long long)vector_row_billed_size(piece->table, &item, image_item_size(image));
-	for (size_t i = 0; i < table_index_total(piece->table) && code == OK; i++)
-		code = count_index_row(piece, i, &item, image, err);
-	return code;
+	for (size_t i = 0; i < table_index_total(piece->table); i++) {
+		enum code code = count_index_row(piece, i, &item, image, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 /* Reads the items behind count->next, adds their numbers to the rows, and moves count->next. */
@@ -101,8 +103,9 @@ static enum code finish(struct store_txn *txn, const struct size_count *count,
 	enum code code = size_rows_drop_epoch(txn, count->table, COUNT_EPOCH(row->count), err);
 
 	row->count = COUNT_OF(count->epoch, 0);
-	if (code == OK)
-		code = size_rows_del_count(txn, count->table, err);
+	if (code != OK)
+		return code;
+	code = size_rows_del_count(txn, count->table, err);
 	return code == OK ? currency_write(txn, count->table, row, err) : code;
 }
 

@@ -42,20 +42,20 @@ static enum code take_names(const struct catalog *catalog, const struct store_pa
 			    size_t prefix, int64_t now_ms, size_t limit, struct name_page *names,
 			    struct err *err)
 {
-	enum code code = OK;
-
-	for (size_t i = 0; i < page->n && code == OK && !names->is_more; i++) {
+	for (size_t i = 0; i < page->n && !names->is_more; i++) {
 		struct str key = page->v[i].key;
 		bool is_there;
+		enum code code = is_listed(catalog, page->v[i].value, now_ms, &is_there, err);
 
-		code = is_listed(catalog, page->v[i].value, now_ms, &is_there, err);
-		if (code != OK || !is_there)
+		if (code != OK)
+			return code;
+		if (!is_there)
 			continue;
 		names->is_more = names->n == limit;
 		if (!names->is_more)
 			names->v[names->n++] = row_behind(key, prefix);
 	}
-	return code;
+	return OK;
 }
 
 enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, size_t limit,

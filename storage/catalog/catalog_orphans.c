@@ -48,8 +48,9 @@ static enum code replace_mark(struct store_txn *txn, struct arena *arena,
 	struct currency_row row = {0};
 	enum code code = currency_read(txn, mark->table, &row, err);
 
-	if (code == OK && row.is_there && COUNT_EPOCH(row.count) == mark->epoch &&
-	    !COUNT_IS_COUNTING(row.count))
+	if (code != OK)
+		return code;
+	if (row.is_there && COUNT_EPOCH(row.count) == mark->epoch && !COUNT_IS_COUNTING(row.count))
 		code = catalog_count_begin(txn, arena, mark->table, mark->record, &row, err);
 	return code == OK ? size_rows_del_mark(txn, arena, mark->process, mark->table, err) : code;
 }

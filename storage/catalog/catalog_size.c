@@ -79,14 +79,17 @@ enum code catalog_size_count(struct store_txn *txn, const struct table *table,
 			     const struct size_change *changes, struct err *err)
 {
 	struct tally_slot slots[SLOTS_MAX];
-	enum code code = OK;
 
 	if (!str_is_set(scope->counted) || str_cmp(row_key, scope->counted) >= 0)
 		return OK;
 	size_t n = slots_of(table, changes, slots);
-	for (size_t i = 0; i < n && code == OK; i++)
-		code = size_rows_add(txn, table->identity.number, scope->epoch + 1, &slots[i], err);
-	return code;
+	for (size_t i = 0; i < n; i++) {
+		enum code code = size_rows_add(txn, table->identity.number, scope->epoch + 1,
+					       &slots[i], err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 enum code catalog_size_join(struct catalog *catalog, struct store_txn *txn, struct table *table,
@@ -139,17 +142,21 @@ static enum code put_batch(struct catalog *catalog, struct store_txn *txn, struc
 		code = size_rows_hold_mark(txn, err->arena, catalog->sizes.process, number, err);
 	tally_take(table->tally, err->arena, &flushed->batch);
 	flushed->is_gone = !row.is_there || COUNT_EPOCH(row.count) != flushed->batch.epoch;
-	if (code == OK && flushed->batch.is_doubtful && !flushed->is_gone &&
-	    !COUNT_IS_COUNTING(row.count)) {
+	if (code != OK)
+		return code;
+	if (flushed->batch.is_doubtful && !flushed->is_gone && !COUNT_IS_COUNTING(row.count)) {
 		code = catalog_count_begin(txn, err->arena, number,
 					   catalog_key_of(err->arena, catalog, table), &row, err);
 		atomic_store(&catalog->sizes.has_counts, true);
 	}
-	for (size_t i = 0; i < flushed->batch.n && code == OK && !flushed->is_gone; i++)
-		code = size_rows_add(txn, number, flushed->batch.epoch, &flushed->batch.slots[i],
-				     err);
 	if (code != OK)
 		return code;
+	for (size_t i = 0; i < flushed->batch.n && !flushed->is_gone; i++) {
+		code = size_rows_add(txn, number, flushed->batch.epoch, &flushed->batch.slots[i],
+				     err);
+		if (code != OK)
+			return code;
+	}
 	if (flushed->batch.unmarks)
 		return size_rows_del_mark(txn, err->arena, catalog->sizes.process, number, err);
 	return put_mark(catalog, txn, table, flushed->batch.epoch, err);
@@ -345,24 +352,24 @@ enum code catalog_sizes(struct catalog *catalog, const struct table *table, stru
 			struct table_size **sizes, struct err *err)
 {
 	bool is_counted, has_tried = false;
-	enum code code = OK;
 
 	*sizes = ARENA_ARRAY(arena, struct table_size, 1 + table_index_total(table));
-	for (int naps = 0; code == OK; naps++) {
+	for (int naps = 0;; naps++) {
 		unsigned flushes = atomic_load(&catalog->sizes.flushes);
+		enum code code = read_sizes(catalog, table, arena, *sizes, &is_counted, err);
 
-		code = read_sizes(catalog, table, arena, *sizes, &is_counted, err);
-		if (code == OK && !is_counted && !has_tried) {
+		if (code != OK)
+			return code;
+		if (!is_counted && !has_tried) {
 			has_tried = true;
 			try_to_count(catalog, table);
 			continue;
 		}
 		if ((flushes % 2 == 0 && atomic_load(&catalog->sizes.flushes) == flushes) ||
 		    naps > FLUSH_NAPS_MAX)
-			break;
+			return OK;
 		nanosleep(&(struct timespec){0, FLUSH_NAP_NS}, NULL);
 	}
-	return code;
 }
 
 enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index,

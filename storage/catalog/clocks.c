@@ -184,19 +184,23 @@ static enum code read_rows(struct store_txn *txn, struct clocks *read, struct er
 {
 	struct store_range range = {STR(PREFIX), STR(PREFIX_END), false};
 	struct store_page page = {.is_more = true};
-	enum code code = OK;
 
-	while (page.is_more && code == OK) {
-		code = store_page(txn, counters, &range, (struct store_bounds){.rows = PAGE_ROWS},
-				  err->arena, &page, err);
-		for (size_t i = 0; i < page.n && code == OK; i++) {
+	while (page.is_more) {
+		enum code code =
+			store_page(txn, counters, &range, (struct store_bounds){.rows = PAGE_ROWS},
+				   err->arena, &page, err);
+		if (code != OK)
+			return code;
+		for (size_t i = 0; i < page.n; i++) {
 			if (!take_row(read, &page.v[i]))
 				code = row_malformed(err, counters, page.v[i].key);
+			if (code != OK)
+				return code;
 		}
-		if (code == OK && page.is_more)
+		if (page.is_more)
 			store_range_after(&range, &page, err->arena);
 	}
-	return code;
+	return OK;
 }
 
 /* Makes what was read what counts, unless a later version does already. Takes over the array. */
@@ -297,10 +301,11 @@ static enum code decide(struct clocks *clocks, const struct ns *ns, clocks_turn 
 	enum code code =
 		turn(context, setting, ns ? default_setting(clocks) : machine, next, action, err);
 
-	if (code == OK && ns && !is_own && *action == CLOCKS_SET &&
-	    atomic_load(&clocks->n) >= CLOCKS_MAX)
+	if (code != OK)
+		return code;
+	if (ns && !is_own && *action == CLOCKS_SET && atomic_load(&clocks->n) >= CLOCKS_MAX)
 		return err_set(err, MSG_CLOCK_MANY, CLOCKS_MAX);
-	return code;
+	return OK;
 }
 
 static enum code change_memory(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,

@@ -104,11 +104,15 @@ enum code size_rows_read(struct store_txn *txn, struct arena *arena, uint64_t ta
 	/* two rows for each of at most 31 slots: one page */
 	enum code code =
 		store_page(txn, counters, &range, (struct store_bounds){0, 0}, arena, &page, err);
-	for (size_t i = 0; code == OK && i < page.n; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++) {
 		if (!take_number(arena, rows, &page.v[i]))
 			code = row_malformed(err, counters, page.v[i].key);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 struct size_change size_rows_of(const struct size_rows *rows, uint32_t slot)

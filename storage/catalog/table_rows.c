@@ -194,13 +194,18 @@ static enum code put_marks(struct store_txn *txn, const struct rows *before,
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < before->n && code == OK; i++) {
+	for (size_t i = 0; i < before->n; i++) {
 		if (!has_key(after, before->v[i].key))
 			code = store_del(txn, counters, before->v[i].key, err);
+		if (code != OK)
+			return code;
 	}
-	for (size_t i = 0; i < after->n && code == OK; i++)
+	for (size_t i = 0; i < after->n; i++) {
 		code = store_put(txn, counters, after->v[i].key, after->v[i].value, err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 /* How far it came. */
@@ -218,8 +223,9 @@ static enum code read_progress(struct store_txn *txn, struct progress *progress,
 	struct str bytes;
 	enum code code = store_get(txn, versions, COMPLETE, err->arena, &bytes, err);
 
-	if (code == OK)
-		code = currency_catalog(txn, &version, err);
+	if (code != OK)
+		return code;
+	code = currency_catalog(txn, &version, err);
 	if (code != OK)
 		return code;
 	*progress = (struct progress){version, STR_ABSENT, false, !str_is_set(bytes)};
@@ -263,7 +269,9 @@ static enum code begin_new(struct store_txn *txn, struct err *err)
 	bool is_first = false;
 	enum code code = read_progress(txn, &progress, err);
 
-	if (code == OK && progress.is_absent)
+	if (code != OK)
+		return code;
+	if (progress.is_absent)
 		code = is_empty(txn, tables, &is_first, err);
 	return code == OK && is_first ? write_progress(txn, &progress, err) : code;
 }
@@ -277,7 +285,9 @@ enum code table_rows_put(struct store_txn *txn, const struct settings_records *s
 	struct str record;
 	enum code code = store_get(txn, tables, key, err->arena, &record, err);
 
-	if (code == OK && str_is_set(record))
+	if (code != OK)
+		return code;
+	if (str_is_set(record))
 		code = table_decode(record, settings, &known, err);
 	if (code != OK)
 		return code;
@@ -473,11 +483,13 @@ static enum code complete_piece(struct store_txn *txn, const struct settings_rec
 	for (size_t i = 0; i < page.n && code == OK; i++)
 		code = complete_record(txn, settings, is_shared, &page.v[i], err);
 	progress.next = STR_ABSENT;
-	if (code == OK && page.is_more) {
+	if (code != OK)
+		return code;
+	if (page.is_more) {
 		store_range_after(&range, &page, err->arena);
 		progress.next = range.low;
 	}
-	return code == OK ? write_progress(txn, &progress, err) : code;
+	return write_progress(txn, &progress, err);
 }
 
 static enum code run_piece(struct store *store, enum store_mode mode,
@@ -563,16 +575,17 @@ enum code table_rows_missing(struct store_txn *txn, const struct table *table, s
 			     struct err *err)
 {
 	struct rows rows = rows_of(err->arena, table, space, key);
-	enum code code = OK;
 
-	for (size_t i = 0; i < rows.n && code == OK; i++) {
+	for (size_t i = 0; i < rows.n; i++) {
 		struct str value;
+		enum code code = store_get(txn, counters, rows.v[i].key, err->arena, &value, err);
 
-		code = store_get(txn, counters, rows.v[i].key, err->arena, &value, err);
-		if (code == OK && (!str_is_set(value) || !str_eq(value, rows.v[i].value)))
+		if (code != OK)
+			return code;
+		if (!str_is_set(value) || !str_eq(value, rows.v[i].value))
 			visit(context, rows.v[i].key);
 	}
-	return code;
+	return OK;
 }
 
 bool table_rows_is_sound(struct arena *arena, const struct store_row *row)
