@@ -65,14 +65,16 @@ static enum code step_backup(struct job_step *step, struct err *err)
 	struct copy copy;
 	enum code code = backup_of(step->arena, step->job, &backup, err);
 
-	if (code == OK && backup.type == BACKUP_SYSTEM)
-		return expire(step, err);
-	if (code == OK && !copy_of(step->arena, step->job, &copy))
-		code = job_malformed(step->job, err);
-	if (code == OK && copy.stage != COPY_IS_DONE)
-		return copy_step(step, &copy, err);
 	if (code != OK)
 		return code;
+	if (backup.type == BACKUP_SYSTEM)
+		return expire(step, err);
+	if (!copy_of(step->arena, step->job, &copy))
+		code = job_malformed(step->job, err);
+	if (code != OK)
+		return code;
+	if (copy.stage != COPY_IS_DONE)
+		return copy_step(step, &copy, err);
 	if (step->now_ms < backup.shown_ms) {
 		step->job->due_ms = backup.shown_ms;
 		return OK;

@@ -81,14 +81,16 @@ enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct st
 	enum code code = job_list_open(txn, STR_ABSENT, STR_ABSENT, &jobs, &n, err);
 
 	*is_busy = false;
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		struct copy copy;
 
 		if (jobs[i].data && !str_eq(jobs[i].id, except) &&
 		    copy_of(txn->arena, &jobs[i], &copy) && copy.number == table->identity.number)
 			*is_busy = *is_busy || copy.stage < COPY_LETS_GO;
 	}
-	return code;
+	return OK;
 }
 
 enum code copy_page(struct store_txn *txn, uint64_t data, struct store_bounds bounds,
@@ -152,8 +154,9 @@ static enum code undo_one(struct piece *piece, const struct stream_record *recor
 				     stream_shard_record_key(arena, record->sequence));
 	enum code code = change_log_key(arena, piece->table, record, &key, err);
 
-	if (code == OK)
-		code = store_get(piece->txn.txn, target_of(piece), key, arena, &known, err);
+	if (code != OK)
+		return code;
+	code = store_get(piece->txn.txn, target_of(piece), key, arena, &known, err);
 	if (code != OK)
 		return code;
 	count(piece->copy, known, -1);
@@ -207,13 +210,15 @@ static enum code try_whole(struct piece *piece, bool *is_more, struct err *err)
 {
 	enum code code = find_first(piece, err);
 
-	if (code == OK)
-		code = find_next(piece, err);
-	if (code == OK)
-		code = fill(piece, is_more, err);
-	if (code == OK && !*is_more)
-		code = undo(piece, is_more, err);
-	return code;
+	if (code != OK)
+		return code;
+	code = find_next(piece, err);
+	if (code != OK)
+		return code;
+	code = fill(piece, is_more, err);
+	if (code != OK)
+		return code;
+	return *is_more ? OK : undo(piece, is_more, err);
 }
 
 static enum code begin(struct piece *piece, struct err *err)
@@ -292,7 +297,9 @@ static enum code let_go(struct piece *piece, struct err *err)
 		return code;
 	code = copy_is_busy(&txn, piece->table, step->job->id, &is_busy, err);
 	store_abort(txn.txn);
-	if (code == OK && !is_busy && (piece->table->log.reasons & LOG_COPY)) {
+	if (code != OK)
+		return code;
+	if (!is_busy && (piece->table->log.reasons & LOG_COPY)) {
 		struct table *next = table_clone(piece->table);
 
 		if (!(next->log.reasons & LOG_REPLICATION))

@@ -89,15 +89,19 @@ enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, b
 	enum code code = job_list_open(txn, RESTORE_KIND, STR_ABSENT, &jobs, &n, err);
 
 	*is_used = false;
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		struct restore restore;
 
 		code = restore_of(txn->arena, &jobs[i], &restore, err);
-		bool is_over = code == OK && restore.is_filled && restore.shown_ms <= now_ms;
-		*is_used = *is_used || (code == OK && !is_over && str_is_set(restore.backup) &&
+		if (code != OK)
+			return code;
+		bool is_over = restore.is_filled && restore.shown_ms <= now_ms;
+		*is_used = *is_used || (!is_over && str_is_set(restore.backup) &&
 					str_eq(restore.backup, backup));
 	}
-	return code;
+	return OK;
 }
 
 /* The table that waits for the job. */
@@ -127,9 +131,8 @@ static enum code write_page(struct job_step *step, struct table *table, uint64_t
 {
 	struct write *writes = ARENA_ARRAY(arena, struct write, page->n);
 	struct value *items = ARENA_ARRAY(arena, struct value, page->n);
-	enum code code = OK;
 
-	for (size_t i = 0; i < page->n && code == OK; i++) {
+	for (size_t i = 0; i < page->n; i++) {
 		if (!image_decode(arena, page->v[i].value, &items[i]))
 			return row_malformed(err, (struct keyspace){data, PART_ITEMS},
 					     page->v[i].key);
@@ -138,11 +141,13 @@ static enum code write_page(struct job_step *step, struct table *table, uint64_t
 					   .item = &items[i],
 					   .is_batch = true,
 					   .expiry_row = STR_ABSENT};
-		code = write_prepare(arena, &writes[i], err);
+		enum code code = write_prepare(arena, &writes[i], err);
+		if (code != OK)
+			return code;
 	}
-	return code == OK && page->n > 0 ? write_run(step->catalog, arena, writes, page->n,
-						     WRITE_BATCH, NULL, step->now_ms, err)
-					 : code;
+	return page->n > 0 ? write_run(step->catalog, arena, writes, page->n, WRITE_BATCH, NULL,
+				       step->now_ms, err)
+			   : OK;
 }
 
 static enum code read_page(struct job_step *step, struct restore *restore, struct arena *arena,

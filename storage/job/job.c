@@ -206,11 +206,15 @@ enum code job_find_open(struct store_txn *txn, struct arena *arena, struct str a
 				    (struct store_bounds){.rows = limit}, arena, &page, err);
 	*open = ARENA_ARRAY(arena, struct job_open, page.n);
 	*n = 0;
-	for (size_t i = 0; i < page.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++) {
 		if (!read_open(page.v[i].key, page.v[i].value, &(*open)[(*n)++]))
 			code = row_malformed(err, jobs_keyspace, page.v[i].key);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code job_restore(struct job_txn *txn, const struct job *job, struct err *err)
@@ -220,9 +224,13 @@ enum code job_restore(struct job_txn *txn, const struct job *job, struct err *er
 	own.ns = txn->ns;
 	enum code code = store_put(txn->txn, jobs_keyspace, key_of(txn, ROWS, own.kind, own.id),
 				   job_encode(txn->arena, &own), err);
-	if (code == OK && own.state == JOB_RUNNING)
+	if (code != OK)
+		return code;
+	if (own.state == JOB_RUNNING)
 		code = put_open(txn, &own, err);
-	if (code == OK && str_is_set(own.token))
+	if (code != OK)
+		return code;
+	if (str_is_set(own.token))
 		code = store_put(txn->txn, jobs_keyspace, key_of(txn, TOKENS, own.kind, own.token),
 				 own.id, err);
 	return code;
@@ -300,7 +308,9 @@ enum code job_put(struct job_txn *txn, struct job *job, int64_t now_ms, struct e
 		next.ended_ms = now_ms;
 	code = store_put(txn->txn, jobs_keyspace, key_of(txn, ROWS, next.kind, next.id),
 			 job_encode(txn->arena, &next), err);
-	if (code == OK && (next.state != known.state || next.due_ms != known.due_ms))
+	if (code != OK)
+		return code;
+	if (next.state != known.state || next.due_ms != known.due_ms)
 		code = put_open(txn, &next, err);
 	if (code == OK)
 		*job = next;
@@ -312,10 +322,14 @@ enum code job_remove(struct job_txn *txn, const struct job *job, struct err *err
 	enum code code =
 		store_del(txn->txn, jobs_keyspace, key_of(txn, ROWS, job->kind, job->id), err);
 
-	if (code == OK && job->state == JOB_RUNNING)
+	if (code != OK)
+		return code;
+	if (job->state == JOB_RUNNING)
 		code = store_del(txn->txn, jobs_keyspace, key_of(txn, OPEN, job->kind, job->id),
 				 err);
-	if (code == OK && str_is_set(job->token))
+	if (code != OK)
+		return code;
+	if (str_is_set(job->token))
 		code = store_del(txn->txn, jobs_keyspace,
 				 key_of(txn, TOKENS, job->kind, job->token), err);
 	return code == OK && job->data
@@ -339,12 +353,15 @@ enum code job_list(struct job_txn *txn, struct str kind, struct job_page *list, 
 	list->jobs = ARENA_ARRAY(txn->arena, struct job, page.n);
 	list->n = 0;
 	list->is_more = page.is_more;
-	for (size_t i = 0; i < page.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++) {
 		code = job_decode(txn->arena, jobs_keyspace, &page.v[i], &list->jobs[list->n], err);
-		if (code == OK)
-			list->after = list->jobs[list->n++].id;
+		if (code != OK)
+			return code;
+		list->after = list->jobs[list->n++].id;
 	}
-	return code;
+	return OK;
 }
 
 enum code job_list_open(struct job_txn *txn, struct str kind, struct str subject, struct job **jobs,
@@ -429,17 +446,23 @@ enum code job_remove_all(struct job_txn *txn, struct err *err)
 	size_t n;
 	enum code code = job_all(txn, &jobs, &n, err);
 
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		if (jobs[i].data)
 			code = store_drop(txn->txn, (struct keyspace){jobs[i].data, PART_ITEMS},
 					  err);
+		if (code != OK)
+			return code;
 	}
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && code == OK && n > 0; i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && n > 0; i++) {
 		struct store_range range = range_of(txn, rows[i], STR_ABSENT);
 
 		code = store_del_range(txn->txn, jobs_keyspace, &range, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code job_copy_all(struct job_txn *from, struct ns to, struct err *err)
@@ -450,21 +473,30 @@ enum code job_copy_all(struct job_txn *from, struct ns to, struct err *err)
 	enum code code = job_all(from, &jobs, &n, err);
 
 	target.ns = to;
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		uint64_t data = jobs[i].data;
 
 		if (data)
 			code = catalog_next_number(from->txn, from->arena, &jobs[i].data, err);
-		if (code == OK && data)
+		if (code != OK)
+			return code;
+		if (data)
 			code = store_create(from->txn, (struct keyspace){jobs[i].data, PART_ITEMS},
 					    err);
-		if (code == OK && data)
+		if (code != OK)
+			return code;
+		if (data)
 			code = store_copy(from->txn, (struct keyspace){data, PART_ITEMS},
 					  (struct keyspace){jobs[i].data, PART_ITEMS}, err);
-		if (code == OK)
-			code = job_restore(&target, &jobs[i], err);
+		if (code != OK)
+			return code;
+		code = job_restore(&target, &jobs[i], err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 bool job_is_sound(struct arena *arena, const struct store_row *row)

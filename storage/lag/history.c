@@ -137,14 +137,15 @@ enum code history_get(struct store_txn *txn, const struct history_view *view,
 	int64_t from_ms = view->now_ms - view->lag_ms - view->jitter_ms;
 	struct buf all = row_head(arena, keyspace.table, keyspace.part);
 	struct store_page page = {.is_more = true};
-	enum code code = OK;
 
 	buf_add_str(&all, key);
 	struct store_range range = {row_key(arena, keyspace, key, from_ms > 0 ? from_ms : 0),
 				    key_after_prefix(arena, buf_str(&all)), false};
-	while (code == OK && page.is_more) {
-		code = store_page(txn, history, &range, piece, arena, &page, err);
-		for (size_t i = 0; i < page.n && code == OK; i++) {
+	while (page.is_more) {
+		enum code code = store_page(txn, history, &range, piece, arena, &page, err);
+		if (code != OK)
+			return code;
+		for (size_t i = 0; i < page.n; i++) {
 			struct note note;
 
 			if (!decode(&page.v[i], &note))
@@ -154,10 +155,10 @@ enum code history_get(struct store_txn *txn, const struct history_view *view,
 				return OK;
 			}
 		}
-		if (code == OK && page.is_more)
+		if (page.is_more)
 			store_range_after(&range, &page, arena);
 	}
-	return code;
+	return OK;
 }
 
 /* Rows that were other than they are, in the order of a range. */
@@ -476,9 +477,14 @@ enum code history_trim(struct store *store, struct arena *arena, struct ns ns, i
 		return code;
 	if (first.n > 0)
 		code = trim(store, arena, &due, space.n, INT64_MIN, more, err);
-	while (code == OK && is_turned && is_more)
+	if (code != OK)
+		return code;
+	while (is_turned && is_more) {
 		code = trim(store, arena, &later, space.n, now_ms, &is_more, err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 bool history_read(const struct store_row *row, struct keyspace *keyspace, struct store_row *noted)

@@ -84,14 +84,18 @@ enum code lag_list(struct store_txn *txn, struct str space, struct arena *arena,
 		store_page(txn, versions, &range, (struct store_bounds){0, 0}, arena, &page, err);
 
 	*settings = (struct lag_settings){0, ARENA_ARRAY(arena, struct lag_setting, page.n)};
-	for (size_t i = 0; i < page.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++) {
 		struct lag_setting *setting = &settings->v[settings->n++];
 
 		setting->name = row_behind(page.v[i].key, skip);
 		if (!decode(page.v[i].value, &setting->lag))
 			code = row_malformed(err, versions, page.v[i].key);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code lag_is_begun(struct store_txn *txn, bool *is_begun, struct err *err)
@@ -125,11 +129,13 @@ enum code lag_inherit(struct store_txn *txn, struct str key, size_t space_n, uin
 	if (code != OK || !is_begun)
 		return code;
 	code = store_get(txn, versions, row_key(err->arena, key), err->arena, &own, err);
-	if (code == OK)
-		code = store_get(txn, versions, row_key(err->arena, row_first(key, space_n)),
-				 err->arena, &space, err);
-	if (code == OK)
-		code = currency_read(txn, number, &row, err);
+	if (code != OK)
+		return code;
+	code = store_get(txn, versions, row_key(err->arena, row_first(key, space_n)), err->arena,
+			 &space, err);
+	if (code != OK)
+		return code;
+	code = currency_read(txn, number, &row, err);
 	if (code != OK)
 		return code;
 	struct str wanted = str_is_set(own) ? own : space;
