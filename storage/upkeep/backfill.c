@@ -93,11 +93,15 @@ static enum code put_rows(struct job *job, const struct implied *rows, size_t n,
 		keys[i] =
 			(struct store_key){index_keyspace(job->table, job->index), rows[i].row.key};
 	enum code code = store_get_many(job->txn, keys, n, job->arena, known, err);
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		if (!str_is_set(known[i]))
 			code = put_row(job, &rows[i], err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* The next piece of the items, and how far it went. */
@@ -110,8 +114,9 @@ static enum code fill(struct job *job, struct err *err)
 	enum code code =
 		store_get(job->txn, progress_keyspace, progress, job->arena, &range.low, err);
 
-	if (code == OK)
-		code = read_piece(job, table_items(job->table), NULL, &range, err);
+	if (code != OK)
+		return code;
+	code = read_piece(job, table_items(job->table), NULL, &range, err);
 	if (code != OK)
 		return code;
 	rows = ARENA_ARRAY(job->arena, struct implied, job->piece.n);
@@ -130,9 +135,10 @@ static enum code fill_expiry(struct job *job, struct err *err)
 	struct str from, progress = catalog_expiry_progress_key(job->arena, job->table);
 	enum code code = store_get(job->txn, progress_keyspace, progress, job->arena, &from, err);
 
-	if (code == OK)
-		code = expiry_fill(job->txn, job->arena, job->table, job->limit, &from,
-				   &job->piece.is_more, err);
+	if (code != OK)
+		return code;
+	code = expiry_fill(job->txn, job->arena, job->table, job->limit, &from, &job->piece.is_more,
+			   err);
 	return code == OK && job->piece.is_more
 		       ? store_put(job->txn, progress_keyspace, progress, from, err)
 		       : code;
@@ -162,14 +168,18 @@ static enum code empty(struct job *job, struct err *err)
 		return code;
 	code = read_piece(job, index_keyspace(job->table, job->index),
 			  index_row_reference(job->table, job->index, &reference), &all, err);
-	for (size_t i = 0; i < job->piece.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < job->piece.n; i++) {
 		const struct store_row *row = &job->piece.v[i];
 
 		size->items--;
 		size->bytes -= (long long)size_of_row(job, row);
 		code = store_del(job->txn, index_keyspace(job->table, job->index), row->key, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* The table as it is when the work is done. */
@@ -354,13 +364,12 @@ enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, u
 		       int64_t now_ms, struct err *err)
 {
 	uint64_t left = (uint64_t)steps * CATALOG_CROWDED_PART;
-	enum code code = OK;
 
-	while (code == OK && catalog_next_piece(catalog, &left)) {
+	while (catalog_next_piece(catalog, &left)) {
 		struct table *table;
 		bool has_work, is_ours = true;
+		enum code code = catalog_get_current(catalog, ns, name, now_ms, &table, err);
 
-		code = catalog_get_current(catalog, ns, name, now_ms, &table, err);
 		if (code != OK)
 			return code;
 		has_work = table->ttl.is_filling || str_is_set(table->group.filling);
@@ -370,8 +379,10 @@ enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, u
 		if (has_work)
 			code = step_table(catalog, table, NULL, now_ms, &is_ours, err);
 		table_unref(table);
+		if (code != OK)
+			return code;
 		if (!has_work)
 			break;
 	}
-	return code;
+	return OK;
 }

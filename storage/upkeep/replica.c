@@ -28,9 +28,10 @@ static enum code read_source(struct store_txn *txn, struct arena *arena, const s
 	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
 	enum code code = store_get(txn, table_replication(table), PROGRESS, arena, &range.low, err);
 
-	if (code == OK)
-		code = store_page(txn, table_items(source), &range,
-				  (struct store_bounds){rows, PIECE_BYTES}, arena, page, err);
+	if (code != OK)
+		return code;
+	code = store_page(txn, table_items(source), &range,
+			  (struct store_bounds){rows, PIECE_BYTES}, arena, page, err);
 	if (code != OK)
 		return code;
 	struct store_key *keys = ARENA_ARRAY(arena, struct store_key, page->n);
@@ -40,13 +41,17 @@ static enum code read_source(struct store_txn *txn, struct arena *arena, const s
 		keys[i] = (struct store_key){table_replication(source),
 					     replication_item_key(arena, page->v[i].key)};
 	code = store_get_many(txn, keys, page->n, arena, stamps, err);
-	for (size_t i = 0; i < page->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page->n; i++) {
 		(*changes)[i] = (struct write_change){
 			.row_key = page->v[i].key, .image = page->v[i].value, .queued = STR_ABSENT};
 		if (!replication_stamp_decode(stamps[i], &(*changes)[i].stamp))
 			code = row_malformed(err, keys[i].keyspace, keys[i].key);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code put_row(struct store *store, struct keyspace keyspace, struct str key,
@@ -106,7 +111,9 @@ enum code replica_fill(struct catalog *catalog, struct table *table, size_t rows
 		store_abort(txn);
 	}
 	table_unref(source);
-	if (code == OK && page.n > 0)
+	if (code != OK)
+		return code;
+	if (page.n > 0)
 		code = write_repeat(catalog, arena, table, changes, page.n, now_ms, err);
 	if (code != OK)
 		return code;
@@ -246,7 +253,7 @@ static enum code step_table(struct catalog *catalog, const struct times *times, 
 
 	if (!times_tell(times, table, &now_ms))
 		return OK;
-	for (size_t i = 0; i < table->group.n && code == OK; i++) {
+	for (size_t i = 0; i < table->group.n; i++) {
 		struct arena *scratch = arena_new(0);
 		struct err own = err_in(scratch);
 		struct pair pair = {catalog, scratch, table, table->group.v[i].region,
@@ -267,10 +274,10 @@ static enum code step_table(struct catalog *catalog, const struct times *times, 
 		if (code != OK)
 			err_copy(err, code, own.message);
 		arena_free(scratch);
+		if (code != OK)
+			return code;
 	}
-	return code == OK && table->group.is_leaving
-		       ? step_leaving(catalog, table, now_ms, work, err)
-		       : code;
+	return table->group.is_leaving ? step_leaving(catalog, table, now_ms, work, err) : OK;
 }
 
 enum code replica_step(struct catalog *catalog, const struct times *times, const struct ns *ns,
@@ -345,20 +352,20 @@ static int by_regions(const void *a, const void *b)
 static enum code add_queues(struct store_txn *txn, struct arena *arena, const struct table *table,
 			    struct replica_queue **queues, size_t *n, struct err *err)
 {
-	enum code code = OK;
-
-	for (size_t k = 0; k < table->group.n && code == OK; k++) {
+	for (size_t k = 0; k < table->group.n; k++) {
 		struct replica_queue found = {0};
+		enum code code = count_queue(txn, table, table->group.v[k].region, &found, err);
 
-		code = count_queue(txn, table, table->group.v[k].region, &found, err);
-		if (code != OK || found.rows == 0)
+		if (code != OK)
+			return code;
+		if (found.rows == 0)
 			continue;
 		struct replica_queue *queue = queue_of(arena, queues, n, table->group.v[k].region,
 						       table->identity.region);
 		queue->rows += found.rows;
 		queue->bytes += found.bytes;
 	}
-	return code;
+	return OK;
 }
 
 static enum code count_queues(struct catalog *catalog, struct arena *arena, const struct mark *mark,

@@ -40,13 +40,13 @@ static enum code enter(struct store_txn *txn, const struct table *table, struct 
 static enum code find_oldest(const struct group *group, struct store_txn *txn, int64_t *oldest_ms,
 			     struct err *err)
 {
-	enum code code = OK;
-
-	for (size_t i = 0; i < group->n && code == OK; i++) {
+	for (size_t i = 0; i < group->n; i++) {
 		const struct table *table = group->v[i];
+		enum code code = enter(txn, table, err);
 
-		code = enter(txn, table, err);
-		for (size_t k = 0; k < table->group.n && code == OK; k++) {
+		if (code != OK)
+			return code;
+		for (size_t k = 0; k < table->group.n; k++) {
 			struct store_range range =
 				replication_queue_range(group->arena, table->group.v[k].region);
 			struct replication_queued queued;
@@ -55,14 +55,16 @@ static enum code find_oldest(const struct group *group, struct store_txn *txn, i
 			code = store_page(txn, table_replication(table), &range,
 					  (struct store_bounds){1, PIECE_BYTES}, group->arena,
 					  &page, err);
-			if (code == OK && page.n > 0 &&
+			if (code != OK)
+				return code;
+			if (page.n > 0 &&
 			    !replication_queue_decode(page.v[0].key, page.v[0].value, &queued))
 				*oldest_ms = INT64_MIN; /* nothing is safe to forget */
-			else if (code == OK && page.n > 0 && queued.written_ms < *oldest_ms)
+			else if (page.n > 0 && queued.written_ms < *oldest_ms)
 				*oldest_ms = queued.written_ms;
 		}
 	}
-	return code;
+	return OK;
 }
 
 /* A deleted item that all replicas have as deleted by the same change, or know nothing of. */
@@ -100,9 +102,11 @@ static enum code compare(const struct group *group, struct store_txn *txn, struc
 				replication_item_key(group->arena, items[i].row_key)};
 	}
 	enum code code = store_get_many(txn, keys, n * group->n, group->arena, rows, err);
-	for (size_t i = 0; i < n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++)
 		items[i].is_equal = is_equal(rows + i * group->n, group->n, items[i].ms);
-	return code;
+	return OK;
 }
 
 static enum code forget_in(const struct group *group, struct store_txn *txn,
@@ -112,18 +116,22 @@ static enum code forget_in(const struct group *group, struct store_txn *txn,
 	struct keyspace keyspace = table_replication(table);
 	enum code code = enter(txn, table, err);
 
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		if (!items[i].is_equal)
 			continue;
 		code = store_del(txn, keyspace,
 				 replication_item_key(group->arena, items[i].row_key), err);
-		if (code == OK)
-			code = store_del(txn, keyspace,
-					 replication_deleted_key(group->arena, items[i].ms,
-								 items[i].row_key),
-					 err);
+		if (code != OK)
+			return code;
+		code = store_del(
+			txn, keyspace,
+			replication_deleted_key(group->arena, items[i].ms, items[i].row_key), err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* Of the rows of `range`, up to a piece; the range then goes on behind them. */

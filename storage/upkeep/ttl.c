@@ -40,9 +40,11 @@ static enum code delete_due(struct catalog *catalog, struct arena *arena, struct
 			return row_malformed(err, table_expiry(table), due->v[i].key);
 	}
 	enum code code = write_run(catalog, arena, writes, due->n, WRITE_BATCH, NULL, now_ms, err);
-	for (size_t i = 0; i < due->n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < due->n; i++)
 		*deleted += str_is_set(writes[i].old_image) && !str_is_set(writes[i].new_image);
-	return code;
+	return OK;
 }
 
 struct sweep {
