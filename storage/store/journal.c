@@ -164,16 +164,20 @@ static enum code note_range(struct store_txn *txn, struct keyspace keyspace,
 {
 	struct store_range rest = *range;
 	struct store_page page = {.is_more = true};
-	enum code code = OK;
 
-	while (code == OK && page.is_more) {
-		code = store_page(txn, keyspace, &rest, piece, err->arena, &page, err);
-		for (size_t i = 0; i < page.n && code == OK; i++)
+	while (page.is_more) {
+		enum code code = store_page(txn, keyspace, &rest, piece, err->arena, &page, err);
+		if (code != OK)
+			return code;
+		for (size_t i = 0; i < page.n; i++) {
 			code = note_row(txn, keyspace, page.v[i].key, err);
-		if (code == OK && page.is_more)
+			if (code != OK)
+				return code;
+		}
+		if (page.is_more)
 			store_range_after(&rest, &page, err->arena);
 	}
-	return code;
+	return OK;
 }
 
 static enum code armed_commit(struct store_txn *txn, struct err *err)
@@ -196,11 +200,10 @@ static enum code note_creation(struct store_txn *txn, struct keyspace keyspace, 
 
 	if (code == OK)
 		code = has(txn, txn->journal, KIND_GONE, keyspace, STR(""), &is_gone, err);
-	if (code == OK)
-		code = is_gone ? forget(txn, txn->journal, KIND_GONE, keyspace, err)
-			       : note(txn, txn->journal, KIND_CREATED, keyspace, STR(""), STR(""),
-				      err);
-	return code;
+	if (code != OK)
+		return code;
+	return is_gone ? forget(txn, txn->journal, KIND_GONE, keyspace, err)
+		       : note(txn, txn->journal, KIND_CREATED, keyspace, STR(""), STR(""), err);
 }
 
 static enum code armed_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
@@ -218,8 +221,9 @@ static enum code hide(struct store_txn *txn, struct keyspace keyspace, struct er
 	if (keyspace.part != PART_EXPIRY && keyspace.part != PART_REPLICATION)
 		return note(txn, txn->journal, KIND_HIDDEN, keyspace, STR(""), STR(""), err);
 	enum code code = note_range(txn, keyspace, &every_row, err);
-	if (code == OK)
-		code = note(txn, txn->journal, KIND_GONE, keyspace, STR(""), STR(""), err);
+	if (code != OK)
+		return code;
+	code = note(txn, txn->journal, KIND_GONE, keyspace, STR(""), STR(""), err);
 	return code == OK ? store_drop(txn, keyspace, err) : code;
 }
 
@@ -500,12 +504,15 @@ enum code journal_undo(struct store_txn *txn, uint64_t journal, journal_visit *v
 	struct undoing undoing = {journal, visit, context};
 	enum code code = each(txn, journal, KIND_CREATED, undo_created, &undoing, err);
 
-	if (code == OK)
-		code = each(txn, journal, KIND_GONE, undo_gone, &undoing, err);
-	if (code == OK)
-		code = each(txn, journal, KIND_HIDDEN, undo_hidden, &undoing, err);
-	if (code == OK)
-		code = each(txn, journal, KIND_ROW, undo_row, &undoing, err);
+	if (code != OK)
+		return code;
+	code = each(txn, journal, KIND_GONE, undo_gone, &undoing, err);
+	if (code != OK)
+		return code;
+	code = each(txn, journal, KIND_HIDDEN, undo_hidden, &undoing, err);
+	if (code != OK)
+		return code;
+	code = each(txn, journal, KIND_ROW, undo_row, &undoing, err);
 	return code == OK ? store_del_range(txn, keyspace_of(journal), &every_row, err) : code;
 }
 
@@ -542,10 +549,11 @@ static enum code pass_hidden(struct store_txn *txn, void *context, const struct 
 	bool is_new;
 	enum code code = has(txn, *outer, KIND_CREATED, keyspace, STR(""), &is_new, err);
 
-	if (code == OK && !is_new)
+	if (code != OK)
+		return code;
+	if (!is_new)
 		return note(txn, *outer, KIND_HIDDEN, keyspace, STR(""), STR(""), err);
-	if (code == OK)
-		code = forget_keyspace(txn, *outer, keyspace, err);
+	code = forget_keyspace(txn, *outer, keyspace, err);
 	return code == OK ? store_drop(txn, keyspace, err) : code;
 }
 
@@ -587,12 +595,15 @@ enum code journal_end(struct store_txn *txn, uint64_t journal, uint64_t outer, s
 	/* rows first: those of keyspaces that are new to the outer journal and gone by now go when
 	 * these do */
 	code = each(txn, journal, KIND_ROW, pass_row, &outer, err);
-	if (code == OK)
-		code = each(txn, journal, KIND_CREATED, pass_created, &outer, err);
-	if (code == OK)
-		code = each(txn, journal, KIND_HIDDEN, pass_hidden, &outer, err);
-	if (code == OK)
-		code = each(txn, journal, KIND_GONE, pass_gone, &outer, err);
+	if (code != OK)
+		return code;
+	code = each(txn, journal, KIND_CREATED, pass_created, &outer, err);
+	if (code != OK)
+		return code;
+	code = each(txn, journal, KIND_HIDDEN, pass_hidden, &outer, err);
+	if (code != OK)
+		return code;
+	code = each(txn, journal, KIND_GONE, pass_gone, &outer, err);
 	return code == OK ? journal_drop(txn, journal, err) : code;
 }
 

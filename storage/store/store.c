@@ -168,13 +168,15 @@ enum code store_del(struct store_txn *txn, struct keyspace keyspace, struct str 
 enum code store_get_many(struct store_txn *txn, const struct store_key *keys, size_t n,
 			 struct arena *arena, struct str *values, struct err *err)
 {
-	enum code code = OK;
-
 	if (n > 0 && txn->ops->get_many)
 		return txn->ops->get_many(txn, keys, n, arena, values, err);
-	for (size_t i = 0; i < n && code == OK; i++)
-		code = store_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
-	return code;
+	for (size_t i = 0; i < n; i++) {
+		enum code code =
+			store_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 enum code store_foresee(struct store_txn *txn, const struct store_key *keys, size_t n,
@@ -232,13 +234,15 @@ enum code store_page_by_keys(struct store_txn *txn, struct keyspace keyspace,
 		keys[i] =
 			(struct store_key){reference->to, reference->key_of(reference->context,
 									    arena, page->v[i].key)};
-	if (code == OK)
-		code = store_get_many(txn, keys, page->n, arena, values, err);
-	for (size_t i = 0; i < page->n && code == OK; i++)
+	if (code != OK)
+		return code;
+	code = store_get_many(txn, keys, page->n, arena, values, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page->n; i++)
 		page->v[i].value = values[i];
-	if (code == OK)
-		cut_page(page, bounds.bytes);
-	return code;
+	cut_page(page, bounds.bytes);
+	return OK;
 }
 
 enum code store_page_of(struct store_txn *txn, struct keyspace keyspace,

@@ -238,12 +238,11 @@ static enum code make_equal(struct run *run, const struct store_range *range,
 			    const struct store_page *wanted, struct err *err)
 {
 	uint64_t put = 0;
-	enum code code = OK;
 
-	for (bool is_equal = false; !is_equal && code == OK;) {
+	for (bool is_equal = false; !is_equal;) {
 		struct changes changes = {.arena = arena_new(0)};
+		enum code code = compare(run, range, wanted, &changes, err);
 
-		code = compare(run, range, wanted, &changes, err);
 		is_equal = code == OK && changes.put_count + changes.del_count == 0;
 		put += changes.put_count;
 		run->now.written += changes.put_count;
@@ -256,8 +255,10 @@ static enum code make_equal(struct run *run, const struct store_range *range,
 		 * are too many */
 		is_equal = is_equal || run->transfer->is_comparison;
 		arena_free(changes.arena);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static void add_to_digest(struct run *run, const struct store_row *row)
@@ -314,16 +315,16 @@ static enum code transfer_keyspace(struct run *run, struct keyspace keyspace, st
 {
 	struct store_range left = {STR_ABSENT, STR_ABSENT, false};
 	bool is_more = true;
-	enum code code = OK;
 
 	run->now = (struct transfer_keyspace){.keyspace = keyspace};
-	while (is_more && code == OK) {
-		code = transfer_range(run, &left, &is_more, err);
+	while (is_more) {
+		enum code code = transfer_range(run, &left, &is_more, err);
 		run->now.is_done = !is_more;
-		if (code == OK)
-			run->transfer->tell(run->transfer->context, &run->now);
+		if (code != OK)
+			return code;
+		run->transfer->tell(run->transfer->context, &run->now);
 	}
-	return code;
+	return OK;
 }
 
 /* A keyspace that only the target has. */
@@ -339,7 +340,9 @@ static enum code remove_keyspace(struct run *run, struct keyspace keyspace, stru
 	store_abort(txn);
 	run->now = (struct transfer_keyspace){
 		.keyspace = keyspace, .deleted = stat.rows, .is_done = true};
-	if (code == OK && !run->transfer->is_comparison)
+	if (code != OK)
+		return code;
+	if (!run->transfer->is_comparison)
 		code = create_or_drop(run, keyspace, true, err);
 	if (code == OK)
 		run->transfer->tell(run->transfer->context, &run->now);
@@ -370,37 +373,52 @@ static enum code transfer_all(struct run *run, struct err *err)
 	struct store_keyspaces wanted = {0}, there = {0};
 	enum code code = list(run->source, run->arena, &wanted, err);
 
-	if (code == OK)
-		code = list_target(run, &there, err);
-	for (size_t i = 0; i < wanted.n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	code = list_target(run, &there, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < wanted.n; i++) {
 		bool is_there = is_listed(&there, wanted.v[i]);
 
 		if (!is_there && run->transfer->is_comparison) {
 			code = count_missing(run, wanted.v[i], err);
+			if (code != OK)
+				return code;
 			continue;
 		}
 		if (!is_there)
 			code = create_or_drop(run, wanted.v[i], false, err);
-		if (code == OK)
-			code = transfer_keyspace(run, wanted.v[i], err);
+		if (code != OK)
+			return code;
+		code = transfer_keyspace(run, wanted.v[i], err);
+		if (code != OK)
+			return code;
 	}
-	for (size_t i = 0; i < there.n && code == OK; i++) {
+	for (size_t i = 0; i < there.n; i++) {
 		if (!is_listed(&wanted, there.v[i]))
 			code = remove_keyspace(run, there.v[i], err);
+		if (code != OK)
+			return code;
 	}
-	for (uint32_t part = 0; part < SYSTEM_PART_COUNT && code == OK; part++)
+	for (uint32_t part = 0; part < SYSTEM_PART_COUNT; part++) {
 		code = transfer_keyspace(run, (struct keyspace){0, part}, err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 static enum code tidy(struct store *store, struct err *err)
 {
 	bool is_more = true;
-	enum code code = OK;
 
-	while (code == OK && is_more)
-		code = store_tidy(store, &is_more, err);
-	return code;
+	while (is_more) {
+		enum code code = store_tidy(store, &is_more, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 enum code transfer_run(const struct transfer *transfer, struct err *err)
@@ -409,12 +427,15 @@ enum code transfer_run(const struct transfer *transfer, struct err *err)
 	bool is_unfinished;
 	enum code code = transfer_is_unfinished(transfer->from, &is_unfinished, err);
 
-	if (code == OK && is_unfinished)
+	if (code != OK)
+		return code;
+	if (is_unfinished)
 		return err_set(err, MSG_TRANSFER_SOURCE);
-	if (code == OK && !transfer->is_comparison)
+	if (!transfer->is_comparison)
 		code = set_mark(&run, true, err);
-	if (code == OK)
-		code = store_begin(transfer->from, STORE_READ, &run.source, err);
+	if (code != OK)
+		return code;
+	code = store_begin(transfer->from, STORE_READ, &run.source, err);
 	if (code != OK)
 		return code;
 	run.arena = arena_new(0);
@@ -425,7 +446,9 @@ enum code transfer_run(const struct transfer *transfer, struct err *err)
 	arena_free(run.ranges[1]);
 	arena_free(run.ranges[0]);
 	arena_free(run.arena);
-	if (code == OK && !transfer->is_comparison)
+	if (code != OK)
+		return code;
+	if (!transfer->is_comparison)
 		code = tidy(transfer->to, err);
 	return code == OK && !transfer->is_comparison ? set_mark(&run, false, err) : code;
 }

@@ -83,9 +83,11 @@ static enum code read_family(const struct scan *scan, const struct family *famil
 
 	link_send(scan->link, kinds[scan->is_locked][scan->range->is_reverse], values, 6);
 	enum code code = link_wait(scan->link, err);
-	for (int i = 0; code == OK && i < link_rows(scan->link, scan->link->result_count - 1); i++)
+	if (code != OK)
+		return code;
+	for (int i = 0; i < link_rows(scan->link, scan->link->result_count - 1); i++)
 		rows[(*n)++] = scan_row(scan, i);
-	return code;
+	return OK;
 }
 
 /* Rows between two families, up to the first long key: *kin is that one, or absent. */
@@ -102,8 +104,9 @@ static enum code read_plain(const struct scan *scan, const struct rest *rest,
 	*kin = STR_ABSENT;
 	link_send(scan->link, kinds[scan->is_locked][scan->range->is_reverse], values, 4);
 	enum code code = link_wait(scan->link, err);
-	for (int i = 0; code == OK && i < link_rows(scan->link, scan->link->result_count - 1);
-	     i++) {
+	if (code != OK)
+		return code;
+	for (int i = 0; i < link_rows(scan->link, scan->link->result_count - 1); i++) {
 		struct store_row row = scan_row(scan, i);
 
 		if (long_key_is(row.key)) {
@@ -112,28 +115,30 @@ static enum code read_plain(const struct scan *scan, const struct rest *rest,
 		}
 		rows[(*n)++] = row;
 	}
-	return code;
+	return OK;
 }
 
 /* The middle of the range: plain rows, and each family that they lead to. */
 static enum code read_middle(const struct scan *scan, struct rest *rest, struct store_row *rows,
 			     size_t *n, struct err *err)
 {
-	enum code code = OK;
 	struct str kin = STR("");
 
-	while (code == OK && str_is_set(kin) && *n < scan->limit &&
-	       str_cmp(rest->low, rest->high) < 0) {
-		code = read_plain(scan, rest, rows, n, &kin, err);
-		if (code != OK || !str_is_set(kin))
+	while (str_is_set(kin) && *n < scan->limit && str_cmp(rest->low, rest->high) < 0) {
+		enum code code = read_plain(scan, rest, rows, n, &kin, err);
+		if (code != OK)
+			return code;
+		if (!str_is_set(kin))
 			continue;
 		code = read_family(scan, &(struct family){kin, STR(""), STR_ABSENT}, rows, n, err);
 		if (scan->range->is_reverse)
 			rest->high = long_key_family(scan->arena, kin);
 		else
 			rest->low = long_key_behind(scan->arena, kin);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code scan_rows(const struct scan *scan, struct store_row *rows, size_t *n, bool *is_end,

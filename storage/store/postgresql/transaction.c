@@ -445,15 +445,17 @@ enum code transaction_copy(struct store_txn *base, struct keyspace from, struct 
 	enum code code = check_writing(txn, err);
 	size_t n = COPIED, all = 0;
 
-	if (code == OK) {
-		transaction_start(txn);
-		transaction_flush(txn);
-	}
-	while (code == OK && n == COPIED) {
+	if (code != OK)
+		return code;
+	transaction_start(txn);
+	transaction_flush(txn);
+	while (n == COPIED) {
 		link_send(txn->link, STATEMENT_COPY, values, 4);
 		code = wait_for(txn, err);
+		if (code != OK)
+			return code;
 		size_t last = txn->link->result_count - 1;
-		n = code == OK ? (size_t)link_bigint(txn->link, last, 0, 0) : 0;
+		n = (size_t)link_bigint(txn->link, last, 0, 0);
 		all += n;
 		if (n > 0) { /* the zero byte makes it the next possible key */
 			struct buf next = buf_in(txn->arena);
@@ -463,8 +465,6 @@ enum code transaction_copy(struct store_txn *base, struct keyspace from, struct 
 			values[2] = buf_str(&next);
 		}
 	}
-	if (code != OK)
-		return code;
 	look.others = all - own_rows_count(&txn->rows, look.ks, STR(""), STR_ABSENT);
 	transaction_look(txn, &look);
 	forget_keyspace(txn, transaction_keyspace(to));

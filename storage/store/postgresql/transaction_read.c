@@ -270,9 +270,10 @@ static enum code ask(struct transaction *txn, struct wanted *wanted, size_t n, s
 {
 	send_gets(txn, wanted, n);
 	enum code code = wait_for(txn, err);
-	if (code == OK)
-		match_gets(txn->link, wanted, n);
-	for (size_t i = 0; i < n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	match_gets(txn->link, wanted, n);
+	for (size_t i = 0; i < n; i++) {
 		struct str value = value_of(txn->link, &wanted[i]);
 
 		if (transaction_is_writing(txn) || wanted[i].at == NOWHERE)
@@ -281,7 +282,7 @@ static enum code ask(struct transaction *txn, struct wanted *wanted, size_t n, s
 			values[wanted[i].at] =
 				str_is_set(value) ? str_copy(arena, value) : STR_ABSENT;
 	}
-	return code;
+	return OK;
 }
 
 enum code transaction_get_many(struct store_txn *base, const struct store_key *keys, size_t n,

@@ -152,9 +152,14 @@ static enum code split_get_many(struct store_txn *base, const struct store_key *
 {
 	enum code code = store_get_many(inner_of(base), keys, n, arena, values, err);
 
-	for (size_t i = 0; i < n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
 		code = open_value(base, &keys[i], arena, &values[i], err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 /* Of values put together. */
@@ -172,30 +177,32 @@ static enum code split_page(struct store_txn *base, struct keyspace keyspace,
 	struct store_range rest = *range;
 	struct store_page part = {.is_more = true};
 	size_t bytes = 0;
-	enum code code = OK;
 
 	*page = (struct store_page){0};
-	for (part.n = 1; code == OK && part.is_more && part.n > 0 && !page->is_more;) {
+	for (part.n = 1; part.is_more && part.n > 0 && !page->is_more;) {
 		const struct store_bounds left = {bounds.rows ? bounds.rows - page->n : 0,
 						  bounds.bytes ? bounds.bytes - bytes : 0};
+		enum code code =
+			store_page(inner_of(base), keyspace, &rest, left, arena, &part, err);
 
-		code = store_page(inner_of(base), keyspace, &rest, left, arena, &part, err);
-		for (size_t i = 0; i < part.n && code == OK && !page->is_more; i++) {
+		if (code != OK)
+			return code;
+		for (size_t i = 0; i < part.n && !page->is_more; i++) {
 			struct store_key at = {keyspace, part.v[i].key};
 			struct store_row row = part.v[i];
 
 			code = open_value(base, &at, arena, &row.value, err);
 			if (code != OK)
-				break;
+				return code;
 			page->v = arena_room(arena, page->v, page->n, sizeof(*page->v));
 			page->v[page->n++] = row;
 			bytes += row.key.n + row.value.n;
 			page->is_more = is_full(bounds, page->n, bytes);
 		}
-		if (code == OK && part.n > 0)
+		if (part.n > 0)
 			store_range_after(&rest, &part, arena);
 	}
-	return code;
+	return OK;
 }
 
 static enum code del_pieces(struct store_txn *base, struct keyspace keyspace, struct str key,
@@ -214,20 +221,23 @@ static enum code put_pieces(struct store_txn *base, struct arena *scratch, struc
 {
 	size_t most = value_max(base);
 	struct buf row = buf_in(scratch);
-	enum code code = OK;
 
 	buf_add_byte(&row, MARK_SPLIT);
 	buf_add_be64(&row, value.n);
 	buf_add(&row, value.p, most - SPLIT_HEAD);
-	code = store_put(inner_of(base), keyspace, key, buf_str(&row), err);
+	enum code code = store_put(inner_of(base), keyspace, key, buf_str(&row), err);
+	if (code != OK)
+		return code;
 	uint32_t number = 0;
-	for (size_t at = most - SPLIT_HEAD; at < value.n && code == OK; at += most) {
+	for (size_t at = most - SPLIT_HEAD; at < value.n; at += most) {
 		struct str piece = row_first(row_behind(value, at), most);
 
 		code = store_put(inner_of(base), pieces_of(keyspace),
 				 piece_key(scratch, key, number++), piece, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static enum code put_whole(struct store_txn *base, struct arena *scratch, struct keyspace keyspace,
