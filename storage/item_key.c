@@ -180,15 +180,16 @@ static enum code check_indexes(const struct table *table, const struct value *it
 {
 	size_t locals = local_count(table), n = table->indexes.n;
 	size_t first[] = {0, locals}, last[] = {locals, n};
-	enum code code = OK;
 
-	for (unsigned i = 0; i < 2 && code == OK; i++) {
+	for (unsigned i = 0; i < 2; i++) {
 		unsigned group = i ^ words.is_global_first;
+		enum code code = check_some_indexes(table, first[group], last[group], item,
+						    words.use == ITEM_UPDATE, err);
 
-		code = check_some_indexes(table, first[group], last[group], item,
-					  words.use == ITEM_UPDATE, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code item_key_of_item(struct arena *arena, const struct table *table, const struct value *item,
@@ -207,7 +208,7 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 		if (!values[i])
 			return err_set(err, MSG_KEY_MISSING, STR_ARG(keys->attributes[i].name));
 	}
-	for (unsigned i = 0; i < key_schema_count(keys) && code == OK; i++) {
+	for (unsigned i = 0; i < key_schema_count(keys); i++) {
 		const struct key_attribute *attribute = &keys->attributes[i];
 
 		if (values[i]->type != attribute->type && is_batch)
@@ -220,9 +221,10 @@ enum code item_key_of_item(struct arena *arena, const struct table *table, const
 			return err_set(err, MSG_KEY_EMPTY, kind_of_empty(values[i]),
 				       STR_ARG(attribute->name));
 		code = check_size(keys, i, values[i], sums, err);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK)
-		code = check_indexes(table, item, words, err);
+	code = check_indexes(table, item, words, err);
 	if (code != OK)
 		return code;
 	if (row_key) {

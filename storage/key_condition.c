@@ -211,7 +211,9 @@ static enum code check_sort(struct arena *arena, const struct key_schema *keys,
 	enum code code = check_others(keys, all, err);
 
 	*used = 0;
-	for (unsigned i = 0; i < keys->range_count && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (unsigned i = 0; i < keys->range_count; i++) {
 		const struct conjunct *conjunct = find(all, sorts[i].name);
 
 		if (!conjunct) {
@@ -226,7 +228,7 @@ static enum code check_sort(struct arena *arena, const struct key_schema *keys,
 		is_open = conjunct->kind != NODE_EQ;
 		*used = i + 1;
 	}
-	return code;
+	return OK;
 }
 
 static enum code resolve_partition(struct arena *arena, const struct table *table,
@@ -275,10 +277,12 @@ enum code key_condition_resolve(struct arena *arena, const struct table *table,
 	if (all.n > key_schema_count(keys))
 		return err_set(err, MSG_KEY_CONDITION_COUNT, all.n, key_schema_count(keys));
 	code = check_partition(arena, keys, &all, err);
-	if (code == OK)
-		code = resolve_partition(arena, table, index, &all, &out->partition, err);
-	if (code == OK)
-		code = check_sort(arena, keys, &all, &used, err);
+	if (code != OK)
+		return code;
+	code = resolve_partition(arena, table, index, &all, &out->partition, err);
+	if (code != OK)
+		return code;
+	code = check_sort(arena, keys, &all, &used, err);
 	if (code != OK)
 		return code;
 	struct str prefix = out->partition;

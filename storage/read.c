@@ -126,20 +126,21 @@ enum code read_items(struct catalog *catalog, struct arena *arena, struct read_i
 {
 	bool is_one = n == 0 || items[0].mode == READ_TRANSACTIONAL;
 	size_t part = is_one ? n : store_units(catalog_store(catalog), n, ITEM_SIZE_MAX);
-	enum code code = OK;
 
-	for (size_t i = 0; i < n && code == OK; i += part) {
+	for (size_t i = 0; i < n; i += part) {
 		size_t count = n - i < part ? n - i : part;
+		enum code code = read_part(catalog,
+					   may_be_behind(items + i, count) ? STORE_READ_ONCE_BEHIND
+									   : STORE_READ_ONCE,
+					   arena, items + i, count, err);
 
-		code = read_part(catalog,
-				 may_be_behind(items + i, count) ? STORE_READ_ONCE_BEHIND
-								 : STORE_READ_ONCE,
-				 arena, items + i, count, err);
 		if (code == ERR_CONFLICT) /* it read more than once, as where a table lags; or a
 					     copy of the store could not answer */
 			code = read_part(catalog, STORE_READ, arena, items + i, count, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* Rows that the store gave at once. */
@@ -206,19 +207,25 @@ static enum code fetch_bases(struct visit *visit, struct batch *batch, struct er
 	enum code code = OK;
 
 	batch->bases = ARENA_ARRAY(visit->arena, struct str, batch->n);
-	for (size_t i = 0; i < batch->n && code == OK; i++) {
+	for (size_t i = 0; i < batch->n; i++) {
 		struct value own =
 			item_key_attributes(visit->arena, table, NULL, batch->rows[i].value);
 
 		keys[i].keyspace = table_items(table);
 		code = item_key_of_key(visit->arena, table, &own, &keys[i].key, err);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK)
-		code = store_get_many(visit->txn, keys, batch->n, visit->arena, batch->bases, err);
-	for (size_t i = 0; i < batch->n && visit->past && code == OK; i++)
+	code = store_get_many(visit->txn, keys, batch->n, visit->arena, batch->bases, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < batch->n && visit->past; i++) {
 		code = history_get(visit->txn, visit->past, keys[i].keyspace, keys[i].key,
 				   visit->arena, &batch->bases[i], err);
-	for (size_t i = 0; i < batch->n && code == OK; i++) {
+		if (code != OK)
+			return code;
+	}
+	for (size_t i = 0; i < batch->n; i++) {
 		if (!str_is_set(batch->bases[i]))
 			return row_malformed(err, keys[i].keyspace, keys[i].key);
 		visit->page->found.cost.base.read +=
@@ -226,7 +233,7 @@ static enum code fetch_bases(struct visit *visit, struct batch *batch, struct er
 						   visit->page->charges_numbers),
 				      visit->mode);
 	}
-	return code;
+	return OK;
 }
 
 /* Takes the rows of a batch up to the one that fills the page. */
@@ -287,15 +294,15 @@ static enum code read_rows(struct visit *visit, struct store_range range, struct
 	const struct store_reference *reference =
 		index_row_reference(page->table, page->index, &room);
 	struct store_page rows = {.is_more = true};
-	enum code code = OK;
 
-	while (code == OK && rows.is_more && !visit->is_full) {
+	while (rows.is_more && !visit->is_full) {
 		struct arena *arena = visit->scratch ? visit->scratch : visit->arena;
+		enum code code =
+			visit->past ? history_page(visit->txn, visit->past, keyspace, reference,
+						   &range, bounds_of(visit), arena, &rows, err)
+				    : store_page_of(visit->txn, keyspace, reference, &range,
+						    bounds_of(visit), arena, &rows, err);
 
-		code = visit->past ? history_page(visit->txn, visit->past, keyspace, reference,
-						  &range, bounds_of(visit), arena, &rows, err)
-				   : store_page_of(visit->txn, keyspace, reference, &range,
-						   bounds_of(visit), arena, &rows, err);
 		if (code != OK || rows.n == 0)
 			return code;
 		for (size_t i = 0; i < rows.n; i++) {
@@ -318,8 +325,10 @@ static enum code read_rows(struct visit *visit, struct store_range range, struct
 		}
 		*visit->last = batch;
 		visit->last = &batch->next;
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 static void deliver(struct visit *visit, struct str image, struct str filtered)
@@ -669,8 +678,9 @@ enum code read_start_key(struct arena *arena, const struct read_page *page,
 	struct store_range range = whole_range(arena, page);
 	enum code code = check_start_keys(page, start_key, err);
 
-	if (code == OK)
-		code = check_start_values(page, start_key, err);
+	if (code != OK)
+		return code;
+	code = check_start_values(page, start_key, err);
 	if (code != OK)
 		return code;
 	*row_key = item_key_of_row(arena, page->table, page->index, start_key);

@@ -176,11 +176,12 @@ static bool is_next_table(const struct currency_item *items, size_t i)
 static enum code explain_missing(struct store_txn *txn, const struct currency_item *items, size_t n,
 				 struct err *err)
 {
-	enum code code = OK;
-
-	for (size_t i = 0; i < n && code == OK; i++)
-		code = currency_check(txn, items[i].table, NULL, err);
-	return code == OK ? err_default(err, ERR_RESOURCE_NOT_FOUND) : code;
+	for (size_t i = 0; i < n; i++) {
+		enum code code = currency_check(txn, items[i].table, NULL, err);
+		if (code != OK)
+			return code;
+	}
+	return err_default(err, ERR_RESOURCE_NOT_FOUND);
 }
 
 /* In front of the items of a table, its version, whose key gets its bytes from `bytes`. */
@@ -203,7 +204,7 @@ static enum code take(struct store_txn *txn, struct currency_item *items, size_t
 	struct currency_row row = {0};
 	enum code code = OK;
 
-	for (size_t i = 0; i < n && code == OK; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (is_next_table(items, i)) {
 			code = row_of(keys++, *values++, &row, err);
 			if (code == OK)
@@ -215,8 +216,10 @@ static enum code take(struct store_txn *txn, struct currency_item *items, size_t
 		items[i].lag = row.lag;
 		items[i].image = *values++;
 		keys++;
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 enum code currency_get_items(struct store_txn *txn, struct arena *arena,
@@ -417,9 +420,9 @@ enum code currency_raise(struct store_txn *txn, struct str space, struct err *er
 	char row[8];
 	enum code code = store_intend(txn, &(struct store_key){versions, key}, err);
 
-	if (code == OK)
-		code = space_version(txn, key, &version, err);
-
+	if (code != OK)
+		return code;
+	code = space_version(txn, key, &version, err);
 	if (code != OK)
 		return code;
 	put_be64(row, version + 1);

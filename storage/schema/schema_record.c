@@ -414,7 +414,9 @@ enum code table_decode(struct str record, const struct settings_records *records
 	struct table *table;
 	enum code code = table_decode_new(record, records, &table, err);
 
-	if (code == OK && !is_placed(table)) {
+	if (code != OK)
+		return code;
+	if (!is_placed(table)) {
 		table_unref(table);
 		code = err_set(err, MSG_RECORD_MALFORMED);
 	}

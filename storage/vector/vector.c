@@ -264,12 +264,14 @@ static enum code run(struct store_txn *txn, struct arena *arena, struct share *w
 	struct vector_version version;
 	enum code code = currency_check(txn, search->table, NULL, err);
 
-	if (code == OK)
-		code = vector_row_version(txn, arena, keyspace, &version, err);
-	if (code == OK)
-		code = vector_cache_open(
-			search->memory, txn, arena, attempt->mark,
-			&(struct vector_source){search->table, search->index, version}, &view, err);
+	if (code != OK)
+		return code;
+	code = vector_row_version(txn, arena, keyspace, &version, err);
+	if (code != OK)
+		return code;
+	code = vector_cache_open(search->memory, txn, arena, attempt->mark,
+				 &(struct vector_source){search->table, search->index, version},
+				 &view, err);
 	if (code != OK)
 		return code;
 	attempt->is_done = view.cache || attempt->is_last || !view.is_ahead;

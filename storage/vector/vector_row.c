@@ -148,7 +148,7 @@ enum code vector_row_check(const struct table *table, const struct value *item,
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++) {
+	for (size_t i = 0; i < table->indexes.vector_n; i++) {
 		const struct index *index = &table->indexes.vectors[i];
 		const struct value *value = changed(item, old, index->vector->attribute);
 
@@ -156,15 +156,19 @@ enum code vector_row_check(const struct table *table, const struct value *item,
 			continue;
 		if (value)
 			code = check_vector(index, value, err);
-		for (size_t k = 0; k < index->vector->schema_count && code == OK; k++) {
+		if (code != OK)
+			return code;
+		for (size_t k = 0; k < index->vector->schema_count; k++) {
 			const struct search_element *element = &index->vector->schema[k];
 
 			value = changed(item, old, element->attribute.name);
 			if (value)
 				code = check_element(index, element, value, is_update, err);
+			if (code != OK)
+				return code;
 		}
 	}
-	return code;
+	return OK;
 }
 
 struct str vector_row_image(const struct index *index, struct str value)
