@@ -62,9 +62,14 @@ enum code check_usage(struct parser *parser, struct raw *raw, enum node_use use)
 		return check_path_usage(parser, raw);
 	if (raw->kind == RAW_FUNCTION)
 		code = check_function_usage(parser, raw, use);
-	for (unsigned i = 0; i < raw->arg_count && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (unsigned i = 0; i < raw->arg_count; i++) {
 		code = check_usage(parser, raw->args[i], below);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 static enum code resolve_name(struct parser *parser, struct str text, struct str *name)
@@ -254,18 +259,23 @@ static enum code check_node(struct parser *parser, const struct node *node)
 			       node->arg_count);
 	if ((info->rules & NEEDS_PATH) && node->args[0]->kind != NODE_PATH)
 		return err_set(parser->err, MSG_EXPR_NEEDS_PATH, parser->parameter, info->name.p);
-	for (unsigned i = 0; i < node->arg_count && code == OK; i++)
+	for (unsigned i = 0; i < node->arg_count; i++) {
 		code = check_type(parser, info, node->args[i], info->types[i > 0]);
-	if (code == OK && (info->rules & DISTINCT))
+		if (code != OK)
+			return code;
+	}
+	if (info->rules & DISTINCT)
 		code = check_distinct(parser, info->name.p, node);
-	if (code == OK && node->kind == NODE_IN && node->arg_count - 1 > EXPR_IN_MAX)
+	if (code != OK)
+		return code;
+	if (node->kind == NODE_IN && node->arg_count - 1 > EXPR_IN_MAX)
 		return err_set(parser->err, MSG_EXPR_IN_OPERANDS, parser->parameter,
 			       node->arg_count - 1);
-	if (code == OK && node->kind == NODE_ATTRIBUTE_TYPE)
+	if (node->kind == NODE_ATTRIBUTE_TYPE)
 		code = check_attribute_type(parser, node);
-	if (code == OK && node->kind == NODE_BETWEEN)
-		code = check_between(parser, node);
-	return code;
+	if (code != OK)
+		return code;
+	return node->kind == NODE_BETWEEN ? check_between(parser, node) : OK;
 }
 
 static enum code check_function(struct parser *parser, const struct raw *raw,
@@ -274,8 +284,9 @@ static enum code check_function(struct parser *parser, const struct raw *raw,
 	struct node *node = node_make(parser, raw->node, raw->arg_count);
 	enum code code = check_operands(parser, raw, node);
 
-	if (code == OK)
-		code = check_node(parser, node);
+	if (code != OK)
+		return code;
+	code = check_node(parser, node);
 	return RESULT(code, out, node);
 }
 
@@ -322,8 +333,9 @@ enum code check_set_value(struct parser *parser, const struct raw *raw, const st
 		return check_operand(parser, raw, out);
 	struct node *node = node_make(parser, kind, 2);
 	enum code code = check_operands(parser, raw, node);
-	if (code == OK)
-		code = check_node(parser, node);
+	if (code != OK)
+		return code;
+	code = check_node(parser, node);
 	return code != OK ? code : count_operator(parser, node, out);
 }
 
@@ -333,9 +345,12 @@ static enum code check_operator(struct parser *parser, const struct raw *raw, en
 	struct node *node = node_make(parser, kind, raw->arg_count);
 	enum code code = check_operands(parser, raw, node);
 
-	if (code == OK)
-		code = check_node(parser, node);
-	if (code == OK && kind == NODE_IN)
+	if (code != OK)
+		return code;
+	code = check_node(parser, node);
+	if (code != OK)
+		return code;
+	if (kind == NODE_IN)
 		expr_order_in(parser->arena, node);
 	return code != OK ? code : count_operator(parser, node, out);
 }
@@ -397,12 +412,16 @@ enum code check_paths(struct parser *parser, struct raw *const *raws, size_t n,
 	for (size_t i = n; i-- > 0;) {
 		enum code code = check_path(parser, raws[i], &out[i]);
 
-		if (code == OK)
-			code = parser_works(parser, n - i);
-		for (size_t k = i + 1; k < n && code == OK; k++)
-			code = check_relation(parser, out[i], out[k]);
 		if (code != OK)
 			return code;
+		code = parser_works(parser, n - i);
+		if (code != OK)
+			return code;
+		for (size_t k = i + 1; k < n; k++) {
+			code = check_relation(parser, out[i], out[k]);
+			if (code != OK)
+				return code;
+		}
 	}
 	return OK;
 }
@@ -439,14 +458,18 @@ enum code expr_check_paths(struct arena *arena, const struct path *const *paths,
 			   struct err *err)
 {
 	struct parser parser = {.arena = arena, .err = err, .parameter = ""};
-	enum code code = OK;
 
-	for (size_t i = n; i-- > 0 && code == OK;) {
+	for (size_t i = n; i-- > 0;) {
 		if (paths[i]->n > VALUE_DEPTH_MAX)
 			return err_set(err, MSG_EXPR_NESTING, "", paths[i]->n);
-		code = parser_works(&parser, n - i);
-		for (size_t k = i + 1; k < n && code == OK; k++)
+		enum code code = parser_works(&parser, n - i);
+		if (code != OK)
+			return code;
+		for (size_t k = i + 1; k < n; k++) {
 			code = check_relation(&parser, paths[i], paths[k]);
+			if (code != OK)
+				return code;
+		}
 	}
-	return code;
+	return OK;
 }

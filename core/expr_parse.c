@@ -159,8 +159,10 @@ static enum code parse_arguments(struct parser *parser, struct raw *owner, unsig
 {
 	enum code code = parser_expect(parser, '(');
 
+	if (code != OK)
+		return code;
 	owner->arg_count = first;
-	while (code == OK) {
+	for (;;) {
 		struct raw *operand;
 
 		code = parse_operand(parser, &operand);
@@ -173,7 +175,6 @@ static enum code parse_arguments(struct parser *parser, struct raw *owner, unsig
 			return parser_expect(parser, ')');
 		parser_advance(parser);
 	}
-	return code;
 }
 
 /* A path, a value, a function call, or one of these in parentheses. */
@@ -319,8 +320,9 @@ static enum code parse_primary(struct parser *parser, struct raw **out)
 	struct raw *raw;
 	parser_advance(parser);
 	enum code code = parse_or(parser, &raw);
-	if (code == OK)
-		code = parse_closing(parser, raw);
+	if (code != OK)
+		return code;
+	code = parse_closing(parser, raw);
 	return RESULT(code, out, raw);
 }
 
@@ -350,13 +352,17 @@ static enum code parse_chain(struct parser *parser, enum keyword keyword, enum r
 	struct raw *left, *right;
 	enum code code = parse(parser, &left);
 
-	while (code == OK && parser->token.keyword == keyword) {
+	if (code != OK)
+		return code;
+	while (parser->token.keyword == keyword) {
 		parser_advance(parser);
 		code = parse(parser, &right);
-		if (code == OK)
-			left = raw_two(parser, kind, left, right);
+		if (code != OK)
+			return code;
+		left = raw_two(parser, kind, left, right);
 	}
-	return RESULT(code, out, left);
+	*out = left;
+	return OK;
 }
 
 static enum code parse_and(struct parser *parser, struct raw **out)
@@ -377,14 +383,19 @@ enum code expr_parse_condition(struct expr_env *env, enum expr_kind kind, struct
 	const struct node *condition;
 	enum code code = parser_open(&parser, env, kind, text, err);
 
-	if (code == OK)
-		code = parse_or(&parser, &raw);
-	if (code == OK && parser.token.kind != TOKEN_END)
+	if (code != OK)
+		return code;
+	code = parse_or(&parser, &raw);
+	if (code != OK)
+		return code;
+	if (parser.token.kind != TOKEN_END)
 		code = parser_syntax_error(&parser);
-	if (code == OK)
-		code = check_usage(&parser, raw, USE_CONDITION);
-	if (code == OK)
-		code = check_condition(&parser, raw, &condition);
+	if (code != OK)
+		return code;
+	code = check_usage(&parser, raw, USE_CONDITION);
+	if (code != OK)
+		return code;
+	code = check_condition(&parser, raw, &condition);
 	return RESULT(code, out, condition);
 }
 
@@ -411,9 +422,12 @@ enum code expr_parse_projection(struct expr_env *env, struct str text, struct pr
 	struct projection *projection = ARENA_NEW(env->arena, struct projection);
 	projection->n = n;
 	projection->paths = ARENA_ARRAY(env->arena, const struct path *, n);
-	if (code == OK)
-		code = check_paths(&parser, raws, n, projection->paths);
-	if (code == OK)
-		projection_order(env->arena, projection);
-	return RESULT(code, out, projection);
+	if (code != OK)
+		return code;
+	code = check_paths(&parser, raws, n, projection->paths);
+	if (code != OK)
+		return code;
+	projection_order(env->arena, projection);
+	*out = projection;
+	return OK;
 }

@@ -136,12 +136,12 @@ static enum code check_update(struct parser *parser, const struct raw_update *ra
 	const struct path **paths = ARENA_ARRAY(parser->arena, const struct path *, raw->n);
 	enum code code = OK;
 
-	for (size_t i = 0; i < raw->n && code == OK; i++) {
+	for (size_t i = 0; i < raw->n; i++) {
 		raws[i] = raw->actions[i].path;
 		code = check_action_usage(parser, &raw->actions[i]);
+		if (code != OK)
+			return code;
 	}
-	if (code != OK)
-		return code;
 	if (raw->twice)
 		return err_set(parser->err, MSG_EXPR_SECTION_TWICE, parser->parameter, raw->twice);
 	code = check_paths(parser, raws, raw->n, paths);
@@ -165,7 +165,8 @@ enum code expr_parse_update(struct expr_env *env, struct str text, struct update
 	struct update *update = ARENA_NEW(env->arena, struct update);
 	update->n = raw.n;
 	update->actions = ARENA_ARRAY(env->arena, struct update_action, raw.n);
-	if (code == OK)
-		code = check_update(&parser, &raw, update);
+	if (code != OK)
+		return code;
+	code = check_update(&parser, &raw, update);
 	return RESULT(code, out, update);
 }

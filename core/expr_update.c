@@ -30,13 +30,16 @@ static enum code evaluate_two(struct change *change, const struct node *node, en
 {
 	enum code code = evaluate(change, node->args[0], a);
 
-	if (code == OK && a->type != type)
+	if (code != OK)
+		return code;
+	if (a->type != type)
 		return err_set(change->err, MSG_UPDATE_OPERAND);
-	if (code == OK)
-		code = evaluate(change, node->args[1], b);
-	if (code == OK && b->type != type)
+	code = evaluate(change, node->args[1], b);
+	if (code != OK)
+		return code;
+	if (b->type != type)
 		return err_set(change->err, MSG_UPDATE_OPERAND);
-	return code;
+	return OK;
 }
 
 static enum code add_numbers(struct change *change, bool is_subtraction, const struct value *a,
@@ -346,25 +349,34 @@ static enum code evaluate_actions(struct change *change, const struct update *up
 {
 	enum code code = OK;
 
-	for (size_t i = 0; i < update->n && code == OK; i++) {
+	for (size_t i = 0; i < update->n; i++) {
 		steps[i].path = update->actions[i].path;
 		if (update->actions[i].verb != UPDATE_SET)
 			code = action_value(change, &update->actions[i], &steps[i].value);
-		if (code == OK && update->actions[i].verb != UPDATE_SET)
+		if (code != OK)
+			return code;
+		if (update->actions[i].verb != UPDATE_SET)
 			code = charge(change, &steps[i].value);
+		if (code != OK)
+			return code;
 	}
-	for (size_t i = 0; i < update->n && code == OK; i++) {
+	for (size_t i = 0; i < update->n; i++) {
 		if (!is_valid_path(change, steps[i].path))
 			code = err_set(change->err, MSG_UPDATE_PATH);
+		if (code != OK)
+			return code;
 	}
-	for (size_t i = 0; i < update->n && code == OK; i++) {
+	for (size_t i = 0; i < update->n; i++) {
 		if (update->actions[i].verb != UPDATE_SET)
 			continue;
 		code = action_value(change, &update->actions[i], &steps[i].value);
-		if (code == OK)
-			code = charge(change, &steps[i].value);
+		if (code != OK)
+			return code;
+		code = charge(change, &steps[i].value);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }
 
 /* All steps into the item's own members, at once: a copy of the item for each would take too long
@@ -425,17 +437,21 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 	struct value item = *change.old;
 	if (!is_deeper)
 		put_members(arena, steps, update->n, &item);
-	for (size_t i = 0; i < update->n && is_deeper && code == OK; i++) {
+	for (size_t i = 0; i < update->n && is_deeper; i++) {
 		code = err_if_over(arena, err);
-		if (code == OK)
-			code = put_value(&change, &item, steps[i].path, 0, &steps[i].value, &item);
+		if (code != OK)
+			return code;
+		code = put_value(&change, &item, steps[i].path, 0, &steps[i].value, &item);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK && change.is_too_large)
+	if (change.is_too_large)
 		code = err_set(err, MSG_UPDATE_SIZE);
-	if (code == OK && change.has_tombstones)
+	if (code != OK)
+		return code;
+	if (change.has_tombstones)
 		item = without_tombstones(arena, &item);
-	if (code == OK)
-		code = check_depth(steps, update->n, &item, err);
+	code = check_depth(steps, update->n, &item, err);
 	return RESULT(code, new_item, item);
 }
 
