@@ -29,7 +29,7 @@ SHELVES = {
                       "storage/index_row", "storage/messages"],
     "protocol/wire": [],
     "protocol/transfer": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/tables", "protocol/timing/timing"],
-    "protocol/tables": ["protocol/wire", "protocol/iam/policy", "protocol/iam/pattern", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages"],
+    "protocol/tables": ["protocol/wire", "protocol/iam/policy", "protocol/iam/pattern", "protocol/timing/timing", "protocol/handler", "protocol/streams", "protocol/vector_messages", "protocol/faults/faults"],
     "protocol/timing": ["protocol/wire", "protocol/tables", "protocol/handler"],
     "protocol/conflicts": ["protocol/handler"],
     "protocol/iam": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/legacy", "protocol/rules", "protocol/streams", "protocol/tables", "protocol/partiql", "protocol/insight/mask", "protocol/ops"],

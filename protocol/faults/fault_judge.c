@@ -3,6 +3,7 @@
 #include "protocol/faults/fault_effect.h"
 #include "protocol/faults/fault_operation.h"
 #include "protocol/faults/fault_page.h"
+#include "protocol/faults/fault_state.h"
 #include "protocol/faults/faults_internal.h"
 
 #define LATENCY_MAX_MS 300000.0
@@ -200,6 +201,18 @@ enum fault_delivery fault_judge_delivery(struct fault_set *set, struct str table
 	return FAULT_DELIVER_ONCE;
 }
 
+enum fault_state fault_judge_state(const struct fault_set *set, struct str table)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		const struct fault_rule *rule = &set->rules[i];
+
+		if (rule->effect.kind == FAULT_STATE && rule->fire.when == FAULT_ALWAYS &&
+		    (!str_is_set(rule->match.table) || str_eq(rule->match.table, table)))
+			return rule->effect.state;
+	}
+	return FAULT_STATE_NONE;
+}
+
 /* Whether the rule acts on this request; counts it. */
 static bool judge_fault_rule(struct call *call, struct fault_rule *rule,
 			     const struct fault_subject *subjects, size_t n, bool **members)
@@ -309,6 +322,10 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 
 	if (effect->kind == FAULT_ERROR)
 		return fault_effect_error(effect, &about, err);
+	if (effect->kind == FAULT_STATE) {
+		call->faults->state = effect->state;
+		return fault_state_error(effect->state, call->faults->operation, &about, err);
+	}
 	if (effect->kind == FAULT_CANCEL)
 		return cancel_by_fault(call, effect, decision, &about, n, err);
 	if (effect->kind == FAULT_CLOSE && !effect->is_after)
@@ -449,6 +466,13 @@ enum code fault_at_table(struct call *call, struct str table, struct str index, 
 	const struct fault_rule *rule;
 
 	return act(call, &subject, 1, false, &rule, err);
+}
+
+struct str fault_shown_state(const struct call *call)
+{
+	return call->faults && call->faults->state && call->faults->operation == OP_DescribeTable
+		       ? fault_state_name(call->faults->state)
+		       : STR_ABSENT;
 }
 
 bool fault_drops(const struct call *call)

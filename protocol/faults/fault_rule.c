@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/number.h"
+#include "protocol/faults/fault_state.h"
 #include "protocol/faults/messages.h"
 #include "protocol/handler.h"
 #include "protocol/wire/shape_walk.h"
@@ -405,6 +406,15 @@ static bool read_deliver(struct reader *reader, const struct json *json)
 	return reader->rule->effect.is_reversed || str_eq(text, STR("twice"));
 }
 
+static bool read_state(struct reader *reader, const struct json *json)
+{
+	struct str name = STR("");
+
+	reader->rule->effect.kind = FAULT_STATE;
+	return read_text(reader, json, &name) &&
+	       fault_state_find(name, &reader->rule->effect.state);
+}
+
 static bool read_hold(struct reader *reader, const struct json *json)
 {
 	reader->rule->effect.kind = FAULT_HOLD;
@@ -498,6 +508,7 @@ static const struct member_reader {
 	{"crc", ROLE_EFFECT, read_crc, FAULT_WANTS_CRC},
 	{"trickle", ROLE_EFFECT, read_trickle, FAULT_WANTS_TRICKLE},
 	{"deliver", ROLE_EFFECT, read_deliver, FAULT_WANTS_DELIVER},
+	{"status", ROLE_EFFECT, read_state, FAULT_WANTS_STATE},
 	{"latency", ROLE_MATCH, read_latency, FAULT_WANTS_LATENCY},
 };
 
@@ -653,6 +664,8 @@ static enum code narrow_rule(struct reader *reader)
 		 "operations that read an index"},
 		{"key", value_is_set(&rule->match.key), false, OF_ITEM, "operations on items"},
 		{"condition", rule->match.condition != NULL, false, OF_ITEM, "operations on items"},
+		{"status", rule->effect.kind == FAULT_STATE, false, OF_TABLE,
+		 "operations on a table"},
 		{"page", rule->effect.kind == FAULT_PAGE, false, OF_PAGE,
 		 "Query, Scan and ExecuteStatement"},
 		{"cancel", rule->effect.kind == FAULT_CANCEL, true, OF_TRANSACTION, "transactions"},

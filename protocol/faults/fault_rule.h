@@ -47,7 +47,16 @@ enum fault_effect_kind {
 	FAULT_TRICKLE,
 	FAULT_HOLD,
 	FAULT_LATENCY, /* and nothing else */
+	FAULT_STATE,   /* the table is in a state of AWS's */
 	FAULT_DELIVER, /* of a trigger's batches, not of requests */
+};
+
+enum fault_state {
+	FAULT_STATE_NONE,
+	FAULT_STATE_INACCESSIBLE,
+	FAULT_STATE_ARCHIVING,
+	FAULT_STATE_ARCHIVED,
+	FAULT_STATE_REGION_DISABLED,
 };
 
 enum fault_spread { FAULT_NO_LATENCY, FAULT_FIXED, FAULT_UNIFORM, FAULT_EXPONENTIAL };
@@ -70,6 +79,7 @@ struct fault_effect {
 	bool is_after;           /* FAULT_CLOSE */
 	bool is_reversed;        /* FAULT_DELIVER; else twice */
 	uint32_t piece_bytes, piece_ms; /* FAULT_TRICKLE */
+	enum fault_state state; /* FAULT_STATE */
 	struct fault_latency latency;
 };
 

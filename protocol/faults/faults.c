@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "protocol/faults/fault_operation.h"
+#include "protocol/faults/fault_state.h"
 #include "protocol/faults/faults_internal.h"
 #include "protocol/faults/messages.h"
 #include "protocol/ns_map.h"
@@ -100,6 +101,18 @@ enum fault_delivery fault_deliver(struct faults *faults, struct ns ns, struct st
 
 	fault_set_unref(set);
 	return delivery;
+}
+
+struct str fault_replica_state(struct faults *faults, const struct table *replica)
+{
+	const struct table_identity *table = &replica->identity;
+	struct fault_set *set = faults_are_set(faults)
+					? find(faults, (struct ns){table->account, table->region})
+					: NULL;
+	enum fault_state state = set ? fault_judge_state(set, table->name) : FAULT_STATE_NONE;
+
+	fault_set_unref(set);
+	return state ? fault_state_name(state) : STR_ABSENT;
 }
 
 enum code fault_at_import(struct faults *faults, struct arena *arena, const struct write *write,

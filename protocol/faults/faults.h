@@ -92,6 +92,11 @@ enum fault_delivery fault_deliver(struct faults *faults, struct ns ns, struct st
 enum code fault_at_import(struct faults *faults, struct arena *arena, const struct write *write,
 			  struct err *err) WARN_UNUSED;
 
+/* For DescribeTable: the status that a rule gives the table in place of its own; absent: none. */
+struct str fault_shown_state(const struct call *call);
+/* The same of a replica: by the first rule about its table that always fires. */
+struct str fault_replica_state(struct faults *faults, const struct table *replica);
+
 /* Whether the i-th member of a batch, as the hook saw them, stays undone. */
 bool fault_leaves_out(const struct call *call, size_t i);
 

@@ -16,6 +16,9 @@ struct fault_decision {
 /* See fault_deliver(). */
 enum fault_delivery fault_judge_delivery(struct fault_set *set, struct str table);
 
+/* See fault_replica_state(). */
+enum fault_state fault_judge_state(const struct fault_set *set, struct str table);
+
 /* See fault_at_import(). */
 enum code fault_judge_put(struct fault_set *set, struct arena *arena, const struct write *write,
 			  struct err *err) WARN_UNUSED;
@@ -30,6 +33,7 @@ struct fault_call {
 	struct fault_reply reply;
 	bool is_done_first;    /* the work is done before the connection is closed */
 	const bool *left_out;  /* members of a batch, or NULL */
+	enum fault_state state; /* that of the table, by a rule */
 	uint64_t hold_ms;      /* it is held before its work: fault_hold.h */
 };
 

@@ -71,6 +71,8 @@
 #define FAULT_WANTS_TEXT "a text that is not empty"
 #define FAULT_WANTS_NAMES "an object of texts, such as {\"#n\": \"name\"}"
 #define FAULT_WANTS_VALUES "an object of attribute values, such as {\":v\": {\"S\": \"a\"}}"
+#define FAULT_WANTS_STATE                                                                          \
+	"INACCESSIBLE_ENCRYPTION_CREDENTIALS, ARCHIVING, ARCHIVED or REGION_DISABLED"
 #define FAULT_WANTS_COUNT "a whole number from 1 on"
 #define FAULT_WANTS_PROBABILITY "a number above 0, 1 at most"
 #define FAULT_WANTS_SEED "a whole number from 0 on"
@@ -101,6 +103,15 @@
 #define FAULT_TEXT_REPLICATED                                                                      \
 	"The request was rejected because one or more items in the request are being modified by " \
 	"a request in another Region."
+/* AWS: as users report it, without what follows: the service's own words and a request's number. */
+#define MSG_FAULT_KEY_DENIED                                                                       \
+	ERR_ACCESS_DENIED, "KMS key access denied error: "                                         \
+			   "com.amazonaws.services.kms.model.AWSKMSException: The ciphertext "     \
+			   "refers to a customer master key that does not exist, does not exist "  \
+			   "in this region, or you are not allowed to access."
+#define MSG_FAULT_ARCHIVE                                                                          \
+	ERR_RESOURCE_IN_USE,                                                                       \
+		"Attempt to change a resource which is still in use: Table is %s: " STR_FMT
 #define FAULT_TEXT_IN_USE "Attempt to change a resource which is still in use"
 #define FAULT_TEXT_DUPLICATE "Duplicate primary key exists in table"
 #define FAULT_TEXT_MISMATCH                                                                        \

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "protocol/faults/faults.h"
 #include "protocol/streams.h"
 #include "protocol/tables/lineage.h"
 #include "protocol/tables/replicas.h"
@@ -298,6 +299,17 @@ static void write_settings(struct json_out *out, const struct table *table,
 					     status == STATUS_CREATING);
 }
 
+/* AWS: the only reason that there is. */
+static void write_archival(struct json_out *out, struct str status)
+{
+	if (!str_eq(status, STR("ARCHIVED")))
+		return;
+	json_out_name(out, STR("ArchivalSummary"));
+	json_out_open(out, '{');
+	json_out_field_string(out, "ArchivalReason", STR("INACCESSIBLE_ENCRYPTION_CREDENTIALS"));
+	json_out_close(out, '}');
+}
+
 /* What DeleteTable's answer leaves out. */
 static void write_structure(struct call *call, struct table *table, const struct table_size *sizes,
 			    enum table_status status)
@@ -325,10 +337,11 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	json_out_name(out, name);
 	json_out_open(out, '{');
 	json_out_field_string(out, "TableName", table->identity.name);
-	json_out_field_string(
-		out, "TableStatus",
-		str_of(statuses[table->state.status == STATUS_ACTIVE ? status
-								     : table->state.status]));
+	struct str shown = fault_shown_state(call);
+	enum table_status own = table->state.status;
+	if (!str_is_set(shown))
+		shown = str_of(statuses[own == STATUS_ACTIVE ? status : own]);
+	json_out_field_string(out, "TableStatus", shown);
 	if (status != STATUS_DELETING)
 		write_structure(call, table, sizes + 1, status);
 	write_throughput(call, &table->settings->throughput);
@@ -339,6 +352,7 @@ enum code describe_table(struct call *call, struct str name, struct table *table
 	write_billing(out, table, status);
 	write_stream(call, table);
 	write_settings(out, table, status);
+	write_archival(out, shown);
 	code = replicas_write(call, table, err);
 	if (code != OK)
 		return code;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "protocol/faults/faults.h"
 #include "protocol/tables/control_messages.h"
 #include "protocol/tables/throughput_view.h"
 #include "protocol/timing/timing.h"
@@ -179,7 +180,9 @@ static void write_replica(struct call *call, const struct table *table, const st
 	json_out_open(out, '{');
 	json_out_field_string(out, "RegionName", replica->identity.region);
 	json_out_field_string(out, "ReplicaArn", table_arn(call->arena, replica));
-	json_out_field_string(out, "ReplicaStatus", replicas_status(replica));
+	struct str state = fault_replica_state(call->service->faults, replica);
+	json_out_field_string(out, "ReplicaStatus",
+			      str_is_set(state) ? state : replicas_status(replica));
 	if (replica->settings->sse_enabled)
 		json_out_field_string(out, "KMSMasterKeyId", replica->settings->sse_key);
 	write_overrides(out, replica->settings->billing == BILLING_PROVISIONED,

@@ -288,6 +288,48 @@ def slow_answers_hold_nobody_up():
         assert all(len(w.result()["Item"]["text"]["S"]) == 3000 for w in waiting)
 
 
+def tables_are_in_states_of_aws():
+    """What only AWS does to a table: DescribeTable shows it, and the operations answer as the API Reference has it."""
+    server = Server()
+    client = client_of(server)
+    create_app(client)
+    calls = {"describe": (client.describe_time_to_live, {"TableName": "app"}),
+             "get": (client.get_item, {"TableName": "app", "Key": item("a")}),
+             "batch": (client.batch_write_item, {"RequestItems": {"app": [{"PutRequest": {"Item": item("a")}}]}}),
+             "statement": (client.execute_statement, {"Statement": "SELECT * FROM app WHERE PK = 'a'"}),
+             "update": (client.update_table, {"TableName": "app", "DeletionProtectionEnabled": True}),
+             "backup": (client.create_backup, {"TableName": "app", "BackupName": "app"})}
+    denied, absent, used = "AccessDeniedException", "ResourceNotFoundException", "ResourceInUseException"
+    expected = {"INACCESSIBLE_ENCRYPTION_CREDENTIALS": {"get": denied, "batch": denied, "statement": denied, "update": denied, "backup": denied},
+                "ARCHIVING": {"get": absent, "batch": absent, "statement": absent, "update": used, "backup": used, "delete": used},
+                "ARCHIVED": {"get": absent, "batch": absent, "statement": absent, "update": used, "backup": used}}
+    for status, errors in expected.items():
+        rules(server, {"table": "app", "status": status})
+        table = client.describe_table(TableName="app")["Table"]
+        assert table["TableStatus"] == status, table
+        assert ("ArchivalSummary" in table) == (status == "ARCHIVED"), table
+        for name, (call, parameters) in calls.items():
+            if name in errors:
+                assert failure(call, **parameters).response["Error"]["Code"] == errors[name], (status, name)
+            else:
+                call(**parameters)
+        if "delete" in errors:
+            assert failure(client.delete_table, TableName="app").response["Error"]["Code"] == errors["delete"]
+    assert counts(server)[0][0] == counts(server)[0][1] > 5
+    client.delete_table(TableName="app")  # AWS: of an archived table, to restore its backup under the same name
+    rules(server)
+    client.create_table(TableName="twins", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "PK", "KeyType": "HASH"}],
+                        AttributeDefinitions=[{"AttributeName": "PK", "AttributeType": "S"}],
+                        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+    client.update_table(TableName="twins", ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+    until(lambda: client.describe_table(TableName="twins")["Table"]["Replicas"][0]["ReplicaStatus"] == "ACTIVE", "replica")
+    rules(server, {"status": "REGION_DISABLED"}, query="?region=eu-west-1")
+    assert client.describe_table(TableName="twins")["Table"]["Replicas"][0]["ReplicaStatus"] == "REGION_DISABLED"
+    there = server.client(region="eu-west-1")
+    assert failure(there.describe_table, TableName="twins").response["Error"]["Code"] == "UnrecognizedClientException"
+    server.stop()
+
+
 def rules_belong_to_a_namespace():
     server = Server()
     one, other = client_of(server, key="111111111111"), client_of(server, key="222222222222")
@@ -340,5 +382,5 @@ def the_index_lists_all():
 
 
 run("faults", [errors_have_their_classes, a_rule_is_about_the_work, puts_of_imports_are_puts, streams_have_theirs, retries_get_through, batches_come_back_in_part, transactions_are_canceled, pages_lose_nothing,
-               answers_get_lost, checksums_are_wrong, slow_answers_hold_nobody_up, rules_belong_to_a_namespace,
+               answers_get_lost, checksums_are_wrong, slow_answers_hold_nobody_up, tables_are_in_states_of_aws, rules_belong_to_a_namespace,
                names_that_nothing_has_are_warned_of, the_index_lists_all])
