@@ -82,3 +82,8 @@ struct seed_target local_rehearsal_target(struct rehearsal *rehearsal)
 {
 	return local_target(&rehearsal->service);
 }
+
+struct service *local_rehearsal_service(struct rehearsal *rehearsal)
+{
+	return &rehearsal->service;
+}

@@ -16,5 +16,6 @@ struct rehearsal;
 enum code local_rehearsal_new(struct rehearsal **out, struct err *err) WARN_UNUSED;
 void local_rehearsal_free(struct rehearsal *rehearsal);
 struct seed_target local_rehearsal_target(struct rehearsal *rehearsal);
+struct service *local_rehearsal_service(struct rehearsal *rehearsal);
 
 #endif

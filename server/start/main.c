@@ -33,6 +33,7 @@
 #include "server/recording/replay.h"
 #include "server/report/report.h"
 #include "server/tools/rollout_table.h"
+#include "server/tools/who_decides.h"
 #include "server/seed/apply.h"
 #include "server/http/tls.h"
 #include "server/version.h"

@@ -33,6 +33,7 @@ COMMANDS = {
     "copy": (["copy", "--from", "URL", "--to", "sqlite:TARGET", *LONG], ["file", "second"]),
     "diff": (None, ["pipe"]),
     "dump": (["dump", "URL", "TARGET", *LONG], ["second"]),
+    "explain": (["explain", "Scan", '{"TableName": "app"}', "--access-key", "a", "--endpoint", "URL", *LONG], []),
     "health": (["health", "--port", "PORT", *LONG], []),
     "help": (None, []),
     "load": (["load", "URL", FOLDER / "dump", *LONG], ["second"]),
@@ -121,6 +122,10 @@ def statuses():
     wrong.write_text('{"port": "x"}')
     (FOLDER / "right.json").write_text('{"port": 1}')
     (FOLDER / "dump").unlink(missing_ok=True)
+    policies = FOLDER / "policies.json"
+    allowed = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "dynamodb:Scan", "Resource": "*"}}
+    policies.write_text(json.dumps({"principals": [{"access_key": "a", "arn": "arn:aws:iam::000000000000:user/a", "identity": allowed}]}))
+    scan = ["Scan", '{"TableName": "app"}', "--access-key", "a"]
     url, none, found = server.url, "http://127.0.0.1:1", FOLDER / "none"
     port = url.rpartition(":")[2]
     cases = {
@@ -133,6 +138,8 @@ def statuses():
                  2: ["--from", "mysql:x", "--to", f"sqlite:{FOLDER}/not.db"], 3: ["--from", f"sqlite:{file}", "--to", f"sqlite:{FOLDER}/empty.db", "--compare"]},
         "diff": {0: [RECORDING, RECORDING], 1: [RECORDING, found], 2: [RECORDING], 3: [RECORDING, other]},
         "dump": {0: [url, FOLDER / "dump"], 1: [url, FOLDER / "dump"], 2: [url]},
+        "explain": {0: [*scan, "--policies", policies], 1: [*scan, "--endpoint", none], 2: ["Scan"], 3: ["PutItem", '{"TableName": "app", "Item": {"pk": {"S": "a"}}}',
+                    "--access-key", "a", "--policies", policies]},
         "health": {0: ["--port", port], 1: ["--port", "1"], 2: ["--prot", "1"]},
         "help": {0: ["status"], 2: ["nothing"]},
         "load": {0: [url, FOLDER / "dump"], 1: [none, FOLDER / "dump"], 2: [url]},

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import tempfile
 import urllib.error
 import urllib.request
@@ -15,7 +16,7 @@ from botocore.exceptions import ClientError
 import boto3
 
 from signing import signed
-from harness import ROOT, Server, control, create_app, run
+from harness import BINARY, ROOT, Server, control, create_app, run
 
 OWNER, OTHER = "000000000000", "222222222222"
 TABLE = f"arn:aws:dynamodb:us-east-1:{OWNER}:table/app"
@@ -287,6 +288,26 @@ def test_explain_names_the_statement():
         assert (decision["policy"], decision["sid"], decision["statement"]) == ("resource", "NotThis", 1) and "line" not in decision, decision
         assert "iam" not in control(server, "POST", "explain", {"operation": "GetItem", "request": {"TableName": "app", "Key": KEY}})
         assert not [p for p in control(server, "GET", "iam")["principals"] if p["arn"].endswith("user/u")]
+        command = lambda *words: subprocess.run([BINARY, "explain", *words, "--access-key", "u"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        scan = "Scan", '{"TableName": "app"}'
+        done = command(*scan, "--policies", str(path))
+        assert (done.returncode, done.stdout.splitlines()) == (3, [
+            f"denied: dynamodb:Scan on {TABLE}", f'  Deny by the identity policy, Sid "NoScans", {path}:{line("NoScans")} (principals[1].identity)']), done
+        assert command(*scan, "--endpoint", server.url).stdout.splitlines()[1] == f'  Deny by the identity policy, Sid "NoScans", line {line("NoScans")} (principals[1].identity)'
+        request = path.with_name("request.json")
+        request.write_text(json.dumps({"TableName": "app", "Key": KEY}))
+        done = command("GetItem", str(request), "--policies", str(path))
+        assert done.returncode == 0 and "allowed: dynamodb:GetItem" in done.stdout and f'Sid "Reads", {path}:{line("Reads")}' in done.stdout, done
+        done = command("GetItem", str(request), "--endpoint", server.url)  # whose table has a policy
+        assert done.returncode == 3 and 'Deny by the resource policy, Sid "NotThis"' in done.stdout, done
+        done = command("PutItem", json.dumps({"TableName": "app", "Item": KEY}), "--policies", str(path), "--json")
+        assert done.returncode == 3 and json.loads(done.stdout)[0]["policy"] == "boundary", done
+        for words, problem in ((("GetItem", '{"TableName": "app"}'), "key"), (("GetTable", "{}"), "no operation 'GetTable'"), (("Scan", "[]"), "[]"), (("Scan", "{"), "no JSON object")):
+            done = command(*words, "--policies", str(path))
+            assert done.returncode == 1 and problem in done.stderr, (words, done)
+        path.write_text(text.replace('"Effect": "Allow"', '"Effect": "Maybe"'))
+        done = command(*scan, "--policies", str(path))
+        assert done.returncode == 1 and str(path) in done.stderr, done
         server.stop()
     off = Server()
     assert "--iam" in json.dumps(control(off, "POST", "explain", {"operation": "Scan", "access_key": "u", "request": {"TableName": "app"}}, status=400))
