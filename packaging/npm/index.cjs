@@ -1,6 +1,7 @@
 "use strict";
 // A DynamoDB-compatible server for tests. index.mjs and the presets use this file.
 const { spawn, execFile } = require("node:child_process");
+const { randomUUID } = require("node:crypto");
 const fs = require("node:fs");
 const http = require("node:http"); // not fetch: its first call takes 35 ms, and jsdom has none
 const os = require("node:os");
@@ -83,25 +84,25 @@ class Namespace {
 class Dynalith extends Namespace {
   /** Starts one on a free port of 127.0.0.1, in memory; it ends with this process, also where this process is killed. */
   static async start(...args) {
-    const logPath = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "dynalith-")), "log");
-    const log = fs.openSync(logPath, "a");
+    const logPath = path.join(os.tmpdir(), `dynalith-${randomUUID()}.log`);
+    const log = fs.openSync(logPath, "ax", 0o600);
     const named = new Set(args.map((a) => a.split("=")[0]));
     const own = ["--db-path", "--store", "--in-memory"].some((a) => named.has(a)) ? [] : ["--in-memory"];
     if (!named.has("--port")) own.push("--port", "0");
     // Its standard input ends with this process, and the server with its standard input.
-    const child = spawn(findBinary(), [...own, "--exit-with-parent", ...args], { stdio: ["pipe", "pipe", log] });
+    const child = spawn(findBinary(), [...own, "--exit-with-parent", "--remove-on-exit", logPath, ...args], { stdio: ["pipe", "pipe", log] });
     fs.closeSync(log);
     const ended = new Promise((resolve) => { child.on("exit", (code, signal) => resolve(code ?? signal)); child.on("error", resolve); });
     let line = "";
     const first = new Promise((resolve) => child.stdout.on("data", (bytes) => { line += bytes; if (line.includes("\n")) resolve(true); }));
     if (await Promise.race([first, ended]) !== true) {
       const text = fs.readFileSync(logPath, "utf8").trim();
-      fs.rmSync(path.dirname(logPath), { recursive: true, force: true });
-      throw new Error(`dynalith: the server ended with status ${await ended}: ${text}`);
+      fs.rmSync(logPath, { force: true });
+      throw new Error(text || `dynalith: the server ended with status ${await ended}`);
     }
     const server = new Dynalith(line.trim());
     Object.assign(server, { child, ended, logPath, pid: child.pid });
-    server.forgetLog = () => fs.rmSync(path.dirname(logPath), { recursive: true, force: true });
+    server.forgetLog = () => fs.rmSync(logPath, { force: true });
     process.on("exit", server.forgetLog);
     child.unref(); // the program may end without stop()
     child.stdin.unref();

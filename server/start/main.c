@@ -317,6 +317,8 @@ static int run_server(struct arena *arena, const struct config *config, sigset_t
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(parts.err.message));
 	instance_close(parts.instance);
 	tls_dispose(parts.tls);
+	if (config_names(config->remove_on_exit))
+		unlink(config->remove_on_exit);
 	return parts.code == OK ? EXIT_DONE : EXIT_FAILED;
 }
 

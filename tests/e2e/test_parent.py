@@ -31,6 +31,17 @@ def ends_with_standard_input():
     server.stderr.close()
 
 
+def removes_a_file_when_it_ends():
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "log"
+        with open(file, "wb") as log:
+            server = subprocess.Popen([*ARGUMENTS, "--remove-on-exit", file], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        assert server.stdout.readline() and file.exists()
+        server.stdin.close()
+        assert server.wait(120) == 0 and not file.exists()
+        server.stdout.close()
+
+
 def ends_on_a_signal_too():
     server, _ = started()
     server.send_signal(signal.SIGTERM)
@@ -97,4 +108,4 @@ def python_package():
         until(lambda: not is_running(pid), "the server ended")
 
 
-run("parent", [ends_with_standard_input, ends_on_a_signal_too, without_it_standard_input_means_nothing, python_package])
+run("parent", [ends_with_standard_input, removes_a_file_when_it_ends, ends_on_a_signal_too, without_it_standard_input_means_nothing, python_package])

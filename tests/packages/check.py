@@ -75,8 +75,11 @@ def server_of(pid):
 
 
 def killed_leaves_none(command, folder, **more):
-    """The runner is killed in a test that waits for ever: its server ends by itself. Workers that outlive their runner, as Vitest's do, are ended after it."""
-    runner = subprocess.Popen(list(map(str, command)), cwd=folder, env={**ENVIRONMENT, **more}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    """The runner is killed in a test that waits for ever: its server ends by itself, and leaves no file in the folder for temporary files. Workers that outlive their
+    runner, as Vitest's do, are ended after it."""
+    temporary = pathlib.Path(folder) / "temporary"
+    temporary.mkdir()
+    runner = subprocess.Popen(list(map(str, command)), cwd=folder, env={**ENVIRONMENT, "TMPDIR": str(temporary), **more}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               start_new_session=True)
     try:
         until(lambda: (pathlib.Path(folder) / "is-running").exists() or runner.poll() is not None, "the test began")
@@ -86,6 +89,7 @@ def killed_leaves_none(command, folder, **more):
         runner.kill()
         runner.wait()
         until(lambda: not is_alive(server), "the server ended")
+        until(lambda: not list(temporary.glob("dynalith*")), f"nothing is left of {list(temporary.iterdir())}")
     finally:
         runner.kill()
         runner.wait()

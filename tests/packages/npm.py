@@ -192,7 +192,7 @@ http.request(server.url, { method: "POST", headers }, async (reply) => {
 def test_says_why(folder):
     project(folder)
     (folder / "wrong.cjs").write_text('require("dynalith").Dynalith.start("--no-such-option").catch((e) => { console.log(e.message); process.exit(3); });\n')
-    assert "--no-such-option" in run(["node", "wrong.cjs"], folder, status=3)
+    assert run(["node", "wrong.cjs"], folder, status=3).startswith("dynalith: --no-such-option: unknown option")
     shutil.rmtree(folder / "node_modules/@dynalith")
     assert "is not installed" in run(["node", "wrong.cjs"], folder, status=3)
 

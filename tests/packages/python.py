@@ -151,7 +151,12 @@ def test_killed_program(folder):
 
 def test_says_why(folder):
     text = run([PYTHON, "-c", "from dynalith import Dynalith; Dynalith('--no-such-option')"], folder, status=1)
-    assert re.search(r"DynalithError: the server ended with status \d+: .*--no-such-option", text), text
+    assert "DynalithError: dynalith: --no-such-option: unknown option" in text, text
+    (folder / "pyproject.toml").write_text('[tool.pytest.ini_options]\ndynalith_arguments = ["--no-such-option"]\n')
+    (folder / "test_none.py").write_text("def test_a(dynamodb): pass\ndef test_b(dynamodb): pass\n")
+    for more in ([], ["-n", "1"]):
+        text = run([*PYTEST, *more], folder, status=4)
+        assert "--no-such-option: unknown option" in text and "Traceback" not in text, text
 
 
 def test_types(folder):

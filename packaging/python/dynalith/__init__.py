@@ -23,7 +23,7 @@ import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any
+from typing import Any, BinaryIO
 
 from dynalith import library as _library
 
@@ -170,6 +170,7 @@ class Dynalith(Namespace):
     def __init__(self, *arguments: str, url: str | None = None, log_path: str | None = None, in_process: bool = False) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._owns_log = False
+        self._log_file: BinaryIO | None = None  # a log without a name: it ends with this process
         self.log_path = log_path
         if in_process and url:
             raise ValueError("in_process and url exclude each other")
@@ -192,6 +193,10 @@ class Dynalith(Namespace):
         except Exception:
             self.stop()
             raise
+        if self._owns_log and self.log_path:
+            self._log_file = open(self.log_path, "rb")
+            os.unlink(self.log_path)
+            self.log_path, self._owns_log = None, False
         atexit.register(self.stop)  # before the interpreter ends, which the library's threads must not outlive
         return _library.URL
 
@@ -202,7 +207,8 @@ class Dynalith(Namespace):
             own += ["--port", "0"]
         with open(log_path, "ab") as log:
             # Its standard input ends with this process, and the server with its standard input.
-            self._process = subprocess.Popen([find_binary(), *own, "--exit-with-parent", *arguments], stdin=subprocess.PIPE,
+            own += ["--exit-with-parent", *(["--remove-on-exit", log_path] if self._owns_log else [])]
+            self._process = subprocess.Popen([find_binary(), *own, *arguments], stdin=subprocess.PIPE,
                                              stdout=subprocess.PIPE, stderr=log)
         assert self._process.stdout
         line = self._process.stdout.readline().decode().strip()
@@ -210,7 +216,7 @@ class Dynalith(Namespace):
         if not line:
             status, text = self._process.wait(), self.log()
             self.stop()
-            raise DynalithError(f"the server ended with status {status}: {text.strip()}")
+            raise DynalithError(text.strip() or f"the server ended with status {status}")
         with _direct.open(f"{line}/_dynalith/health", timeout=60):
             return line
 
@@ -222,17 +228,29 @@ class Dynalith(Namespace):
 
     def log(self, start: int = 0) -> str:
         """What the server has written to its log, from that byte on."""
+        if self._log_file:
+            self._log_file.seek(start)
+            return self._log_file.read().decode(errors="replace")
         if not self.log_path:
             return ""
         with open(self.log_path, "rb") as log:
             log.seek(start)
             return log.read().decode(errors="replace")
 
+    def log_size(self) -> int:
+        """How many bytes the log has."""
+        if self._log_file:
+            return os.fstat(self._log_file.fileno()).st_size
+        return os.path.getsize(self.log_path) if self.log_path else 0
+
     def stop(self) -> None:
         """Ends the server, and removes its log."""
         if self._in_process:
             atexit.unregister(self.stop)
             self._in_process.close()
+        if self._log_file:
+            self._log_file.close()
+            self._log_file = None
         if self._process and self._process.returncode is None:
             assert self._process.stdin
             self._process.stdin.close()

@@ -12,12 +12,11 @@ the first test; dynalith_url, a server that runs already; dynalith_in_process = 
 """
 from __future__ import annotations
 
-import os
 from typing import Any, Iterator
 
 import pytest
 
-from dynalith import Clock, Dynalith, Faults, Namespace
+from dynalith import Clock, Dynalith, DynalithError, Faults, Namespace
 
 CHECKPOINT = "pytest"
 
@@ -38,7 +37,10 @@ def _server(config):
             config._dynalith = Dynalith(url=from_controller[0], log_path=from_controller[1])
         else:
             in_process = config.getini("dynalith_in_process")
-            config._dynalith = Dynalith(url=url) if url else Dynalith(*config.getini("dynalith_arguments"), in_process=in_process)
+            try:
+                config._dynalith = Dynalith(url=url) if url else Dynalith(*config.getini("dynalith_arguments"), in_process=in_process)
+            except DynalithError as error:  # no test can run: the reason alone, without a traceback for each
+                pytest.exit(f"dynalith: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
     return config._dynalith
 
 
@@ -67,8 +69,8 @@ def pytest_runtest_makereport(item, call):
 
 def pytest_runtest_setup(item):
     server = getattr(item.config, "_dynalith", None)
-    if server and server.log_path:
-        item._dynalith_log_start = os.path.getsize(server.log_path)
+    if server:
+        item._dynalith_log_start = server.log_size()
 
 
 @pytest.fixture(scope="session")
