@@ -170,7 +170,7 @@ static struct str ping(const struct call *call)
 	return end_result(&out);
 }
 
-static struct str list_tools_or_resources(const struct call *call)
+static struct str answer_tools_list(const struct call *call)
 {
 	struct json_out out = json_out_in(call->arena);
 
@@ -309,7 +309,7 @@ static const struct {
 } methods[] = {{"initialize", initialize},
 	       {"server/discover", discover},
 	       {"ping", ping},
-	       {"tools/list_tools_or_resources", list_tools_or_resources},
+	       {"tools/list", answer_tools_list},
 	       {"tools/call", call_tool},
 	       {"resources/list", list_resources},
 	       {"resources/templates/list", list_templates},
