@@ -1,8 +1,5 @@
 #include "server/sigv4.h"
 
-#include <openssl/core_names.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,8 +7,9 @@
 #include "core/buf.h"
 #include "core/utf8.h"
 #include "server/messages.h"
+#include "server/platform/crypto.h"
 
-#define HASH_SIZE 32
+#define HASH_SIZE CRYPTO_HASH_SIZE
 #define HEX_SIZE 64
 #define DAY_SIZE 8 /* of a date: YYYYMMDD */
 #define ACCOUNTS 1000000000000 /* numbers of 12 digits */
@@ -29,8 +27,7 @@ struct sigv4 {
 	const struct credential *credentials;
 	size_t credential_count;
 	bool has_separate_keys;  /* each access key is an account */
-	EVP_MD *sha256;
-	EVP_MAC *hmac;
+	struct crypto *crypto;   /* of the mode "verify" */
 	pthread_mutex_t mutex; /* of the cache */
 	size_t next;
 	struct derived_key cache[DERIVED_KEYS];
@@ -54,16 +51,7 @@ struct sigv4 *sigv4_new(enum auth_mode mode, const struct credential *credential
 	sigv4->credentials = credentials;
 	sigv4->credential_count = n;
 	pthread_mutex_init(&sigv4->mutex, NULL);
-	if (mode ==
-	    AUTH_VERIFY) { /* fetched once: each fetch costs more than the hash of a request */
-		/* ignores the machine's openssl.cnf, which may name modules of another libcrypto
-		 * than the linked one */
-		OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
-		sigv4->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
-		sigv4->hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-		if (!sigv4->sha256 || !sigv4->hmac)
-			abort();
-	}
+	sigv4->crypto = mode == AUTH_VERIFY ? crypto_new() : NULL;
 	return sigv4;
 }
 
@@ -71,33 +59,15 @@ void sigv4_free(struct sigv4 *sigv4)
 {
 	if (!sigv4)
 		return;
-	EVP_MD_free(sigv4->sha256);
-	EVP_MAC_free(sigv4->hmac);
+	crypto_free(sigv4->crypto);
 	pthread_mutex_destroy(&sigv4->mutex);
-	OPENSSL_cleanse(sigv4->cache, sizeof(sigv4->cache));
+	crypto_cleanse(sigv4->cache, sizeof(sigv4->cache));
 	free(sigv4);
 }
 
-static void hash(struct sigv4 *sigv4, struct str bytes, unsigned char *out)
+static struct str key_text(const unsigned char key[HASH_SIZE])
 {
-	if (!EVP_Digest(bytes.p ? bytes.p : "", bytes.n, out, NULL, sigv4->sha256, NULL))
-		abort();
-}
-
-static void hmac(struct sigv4 *sigv4, const void *key, size_t key_size, struct str bytes,
-		 unsigned char *out)
-{
-	EVP_MAC_CTX *context = EVP_MAC_CTX_new(sigv4->hmac);
-	OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST,
-								(char *)(uintptr_t) "SHA256", 0),
-			       OSSL_PARAM_construct_end()};
-	size_t n = HASH_SIZE;
-
-	if (!context || !EVP_MAC_init(context, key, key_size, params) ||
-	    !EVP_MAC_update(context, (const unsigned char *)bytes.p, bytes.n) ||
-	    !EVP_MAC_final(context, out, &n, HASH_SIZE))
-		abort();
-	EVP_MAC_CTX_free(context);
+	return (struct str){(const char *)key, HASH_SIZE};
 }
 
 static struct str hex(struct arena *arena, const unsigned char *bytes)
@@ -510,7 +480,7 @@ static struct str canonical_request(struct sigv4 *sigv4, struct arena *arena,
 	if (str_eq(content_hash, STR("UNSIGNED-PAYLOAD"))) {
 		buf_add_str(&out, content_hash);
 	} else {
-		hash(sigv4, request->body, digest);
+		crypto_hash(sigv4->crypto, request->body, digest);
 		buf_add_str(&out, hex(arena, digest));
 	}
 	return buf_str(&out);
@@ -549,10 +519,11 @@ static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct si
 	if (found)
 		return;
 	struct str first = str_printf(arena, "AWS4" STR_FMT, STR_ARG(secret));
-	hmac(sigv4, first.p, first.n, s->day, key);
-	hmac(sigv4, key, HASH_SIZE, s->region, key);
-	hmac(sigv4, key, HASH_SIZE, s->service, key);
-	hmac(sigv4, key, HASH_SIZE, STR("aws4_request"), key);
+	const struct str steps[] = {s->region, s->service, STR("aws4_request")};
+
+	crypto_hmac(sigv4->crypto, first, s->day, key);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		crypto_hmac(sigv4->crypto, key_text(key), steps[i], key);
 	pthread_mutex_lock(&sigv4->mutex);
 	if (fits) {
 		struct derived_key *slot = &sigv4->cache[sigv4->next++ % DERIVED_KEYS];
@@ -569,7 +540,7 @@ static struct str sign(struct sigv4 *sigv4, struct arena *arena, struct str cano
 {
 	unsigned char digest[HASH_SIZE], key[HASH_SIZE];
 
-	hash(sigv4, canonical, digest);
+	crypto_hash(sigv4->crypto, canonical, digest);
 	buf_add_lit(to_sign, ALGORITHM "\n");
 	buf_add_str(to_sign, s->date);
 	buf_add_byte(to_sign, '\n');
@@ -577,8 +548,8 @@ static struct str sign(struct sigv4 *sigv4, struct arena *arena, struct str cano
 	buf_add_lit(to_sign, "/aws4_request\n");
 	buf_add_str(to_sign, hex(arena, digest));
 	derive_key(sigv4, arena, s, secret, key);
-	hmac(sigv4, key, HASH_SIZE, buf_str(to_sign), digest);
-	OPENSSL_cleanse(key, sizeof(key));
+	crypto_hmac(sigv4->crypto, key_text(key), buf_str(to_sign), digest);
+	crypto_cleanse(key, sizeof(key));
 	return hex(arena, digest);
 }
 
@@ -592,7 +563,7 @@ static enum code check_signature(struct sigv4 *sigv4, struct arena *arena,
 	struct buf to_sign = buf_in(arena);
 	struct str own = sign(sigv4, arena, canonical, s, secret, &to_sign);
 
-	if (s->signature.n == HEX_SIZE && CRYPTO_memcmp(own.p, s->signature.p, HEX_SIZE) == 0)
+	if (s->signature.n == HEX_SIZE && crypto_is_same(own.p, s->signature.p, HEX_SIZE))
 		return OK;
 	return err_set(err, MSG_AUTH_MISMATCH, STR_ARG(canonical), STR_ARG(buf_str(&to_sign)));
 }
@@ -623,7 +594,7 @@ struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own
 	unsigned char digest[HASH_SIZE];
 
 	own->date = format_date(arena, now_s);
-	hash(sigv4, own->body, digest);
+	crypto_hash(sigv4->crypto, own->body, digest);
 	add_signed(&signed_headers, STR("host"), own->host);
 	add_signed(&signed_headers, STR("x-amz-content-sha256"),
 		   is_s3 ? hex(arena, digest) : STR_ABSENT);
@@ -758,7 +729,7 @@ static enum code prove(struct sigv4 *sigv4, struct arena *arena,
 	 * which has none */
 	bool is_token_right = s->token.n == credential->token.n &&
 			      (s->token.n == 0 ||
-			       CRYPTO_memcmp(s->token.p, credential->token.p, s->token.n) == 0);
+			       crypto_is_same(s->token.p, credential->token.p, s->token.n));
 	return is_token_right ? OK : err_default(err, ERR_UNRECOGNIZED_CLIENT);
 }
 
