@@ -34,8 +34,11 @@ SHELVES = {
     "protocol/conflicts": ["protocol/handler"],
     "protocol/iam": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/legacy", "protocol/rules", "protocol/streams", "protocol/tables", "protocol/partiql", "protocol/insight/mask", "protocol/ops"],
     "protocol/partiql": ["protocol/wire", "protocol/work", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
-    "server/library": ["server/instance", "server/start/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
+    "server/library": ["server/instance", "server/platform/platform", "server/start/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
     "server/platform": [],
+    # dynalith.wasm's: other implementations of these headers, where there are no threads, sockets and processes
+    "server/wasi": ["server/client/tls_client", "server/command/interrupt", "server/crash", "server/ending", "server/library", "server/messages", "server/platform",
+                    "server/seed/apply"],
     "server/command": ["server/start/dropin", "server/start/options", "server/version"],
     "server/client": ["server/command", "server/http/tls_context", "server/messages", "server/platform", "server/sigv4"],
     "server/push": ["server/client/client", "server/crash", "server/log"],

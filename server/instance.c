@@ -172,9 +172,17 @@ static bool is_timed(const struct config *config)
 	return strcmp(config->timing, "aws") == 0;
 }
 
+int64_t instance_tick(struct instance *instance)
+{
+	int64_t upkeep_ms = upkeep_tick(instance->upkeep),
+		transfers_ms = transfers_tick(instance->transfers);
+
+	return upkeep_ms < transfers_ms ? upkeep_ms : transfers_ms;
+}
+
 enum code instance_start(struct instance *instance, struct err *err)
 {
-	bool is_done = instance->has_background ||
+	bool is_done = instance->has_background || !platform_has_threads() ||
 		       (upkeep_start(instance->upkeep) && transfers_start(instance->transfers));
 
 	instance->has_background = true;
@@ -371,6 +379,7 @@ static enum code make_upkeep(struct instance *instance, struct err *err)
 		.ttl_delay_ms = (int64_t)config->ttl_delay * 1000,
 		.metrics = instance->metrics,
 		.period_ms = config->ttl_period,
+		.is_ticked = !platform_has_threads(),
 		.tick = online_tick,
 		.tick_context = instance->online,
 	});

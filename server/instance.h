@@ -28,6 +28,12 @@ enum code instance_open(struct arena *arena, const struct config *config, struct
  * waits for these threads to come up. */
 enum code instance_start(struct instance *instance, struct err *err) WARN_UNUSED;
 
+/*
+ * Where the host has no threads (platform_has_threads), instance_start() starts none, and this does
+ * the background's work: a piece of what is due. Returns the ms until more is due, 500 at most.
+ */
+int64_t instance_tick(struct instance *instance);
+
 /* Stops the threads, writes the reports that the options ask for, closes the store. No request may
  * be under way. NULL is fine. */
 void instance_close(struct instance *instance);

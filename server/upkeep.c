@@ -48,6 +48,10 @@ struct upkeep {
 	bool is_full;           /* the disk of the data file is */
 	int64_t counted_ms;     /* when the thread last counted requests, in monotonic ms */
 	uint64_t counted;       /* how many there were since the start */
+	struct arena *arena;    /* of the work without a request */
+	struct {
+		int64_t index, replicas, sizes, expiry, trim; /* in monotonic ms */
+	} due;
 };
 
 #define PAUSE_NS                                                                                   \
@@ -114,6 +118,8 @@ static void count_requests(struct upkeep *upkeep)
 /* Pauses after a step that began at `began_ns`. */
 static void rest(const struct upkeep *upkeep, uint64_t began_ns)
 {
+	if (upkeep->options.is_ticked)
+		return;
 	uint64_t pause = catalog_is_crowded(upkeep->options.catalog)
 				 ? CROWDED_REST * (monotonic_ns() - began_ns)
 				 : 0;
@@ -477,47 +483,82 @@ static int64_t first_of(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static int64_t upkeep_period_ms(const struct upkeep *upkeep)
+{
+	return upkeep->options.period_ms > 0 ? upkeep->options.period_ms : INT64_MAX / 2;
+}
+
+static void begin_upkeep_rounds(struct upkeep *upkeep)
+{
+	int64_t now_ms = monotonic_ms();
+
+	upkeep->due.index = upkeep->due.replicas = now_ms + JOB_FIRST_MS;
+	upkeep->due.sizes = now_ms + SIZES_MS;
+	upkeep->due.expiry = now_ms + upkeep_period_ms(upkeep);
+	upkeep->due.trim = now_ms + TRIM_MS;
+	atomic_store(&upkeep->store_due, now_ms + STORE_MS);
+}
+
+/* In monotonic ms. */
+static int64_t next_upkeep_ms(struct upkeep *upkeep)
+{
+	int64_t soonest = first_of(upkeep->due.trim, atomic_load(&upkeep->store_due));
+
+	return first_of(upkeep->due.replicas,
+			first_of(soonest, first_of(upkeep->due.index, upkeep->due.expiry)));
+}
+
+/* A piece of all that is due. */
+static void do_upkeep_piece(struct upkeep *upkeep)
+{
+	struct arena *arena = upkeep->arena;
+
+	look_at_store(upkeep);
+	if (upkeep->options.tick)
+		upkeep->options.tick(upkeep->options.tick_context);
+	count_requests(upkeep);
+	uint64_t began_ns = monotonic_ns();
+	int64_t wait_ms = first_of(keep_indexes(upkeep, arena), keep_jobs(upkeep, arena));
+	wait_ms = keep_sizes(upkeep, arena, &upkeep->due.sizes) ? 0 : wait_ms;
+	upkeep->due.index = due_after(upkeep, began_ns, wait_ms);
+	began_ns = monotonic_ns();
+	if (monotonic_ms() >= upkeep->due.replicas)
+		upkeep->due.replicas = due_after(upkeep, began_ns, keep_replicas(upkeep, arena));
+	if (monotonic_ms() >= upkeep->due.expiry) {
+		keep_times(upkeep, arena);
+		upkeep->due.expiry = monotonic_ms() + upkeep_period_ms(upkeep);
+	}
+	if (monotonic_ms() >= upkeep->due.trim) {
+		sweep_tokens(upkeep, arena);
+		sweep_rows(upkeep, arena);
+		trim_heap();
+		upkeep->due.trim = monotonic_ms() + TRIM_MS;
+	}
+	arena_reset(arena);
+}
+
 static void *work_on_upkeep(void *context)
 {
 	struct upkeep *upkeep = context;
-	struct arena *arena = arena_new(64 * 1024);
-	int64_t period = upkeep->options.period_ms > 0 ? upkeep->options.period_ms : INT64_MAX / 2;
-	int64_t replicas_due = monotonic_ms() + JOB_FIRST_MS, sizes_due = monotonic_ms() + SIZES_MS,
-		index_due = replicas_due;
-	int64_t expiry_due = monotonic_ms() + period, trim_due = monotonic_ms() + TRIM_MS;
 
 	crash_request(NULL);
-	atomic_store(&upkeep->store_due, monotonic_ms() + STORE_MS);
+	begin_upkeep_rounds(upkeep);
 	/* what an earlier process left undone comes first; the thread is woken for a new index */
-	while (sleep_until(
-		upkeep,
-		first_of(replicas_due, first_of(first_of(trim_due, atomic_load(&upkeep->store_due)),
-						first_of(index_due, expiry_due))))) {
-		look_at_store(upkeep);
-		if (upkeep->options.tick)
-			upkeep->options.tick(upkeep->options.tick_context);
-		count_requests(upkeep);
-		uint64_t began_ns = monotonic_ns();
-		int64_t wait_ms = first_of(keep_indexes(upkeep, arena), keep_jobs(upkeep, arena));
-		wait_ms = keep_sizes(upkeep, arena, &sizes_due) ? 0 : wait_ms;
-		index_due = due_after(upkeep, began_ns, wait_ms);
-		began_ns = monotonic_ns();
-		if (monotonic_ms() >= replicas_due)
-			replicas_due = due_after(upkeep, began_ns, keep_replicas(upkeep, arena));
-		if (monotonic_ms() >= expiry_due) {
-			keep_times(upkeep, arena);
-			expiry_due = monotonic_ms() + period;
-		}
-		if (monotonic_ms() >= trim_due) {
-			sweep_tokens(upkeep, arena);
-			sweep_rows(upkeep, arena);
-			trim_heap();
-			trim_due = monotonic_ms() + TRIM_MS;
-		}
-		arena_reset(arena);
-	}
-	arena_free(arena);
+	while (sleep_until(upkeep, next_upkeep_ms(upkeep)))
+		do_upkeep_piece(upkeep);
 	return NULL;
+}
+
+int64_t upkeep_tick(struct upkeep *upkeep)
+{
+	if (upkeep->due.trim == 0)
+		begin_upkeep_rounds(upkeep);
+	if (upkeep->is_woken || monotonic_ms() >= next_upkeep_ms(upkeep)) {
+		upkeep->is_woken = false;
+		do_upkeep_piece(upkeep);
+	}
+	int64_t wait_ms = next_upkeep_ms(upkeep) - monotonic_ms();
+	return upkeep->is_woken || wait_ms < 0 ? 0 : wait_ms;
 }
 
 struct upkeep *upkeep_new(const struct upkeep_options *options)
@@ -527,6 +568,7 @@ struct upkeep *upkeep_new(const struct upkeep_options *options)
 	if (!upkeep)
 		return NULL;
 	upkeep->options = *options;
+	upkeep->arena = arena_new(64 * 1024);
 	pthread_mutex_init(&upkeep->round, NULL);
 	pthread_mutex_init(&upkeep->mutex, NULL);
 	platform_condition(&upkeep->wake);
@@ -562,5 +604,6 @@ void upkeep_stop(struct upkeep *upkeep)
 	pthread_cond_destroy(&upkeep->wake);
 	pthread_mutex_destroy(&upkeep->mutex);
 	pthread_mutex_destroy(&upkeep->round);
+	arena_free(upkeep->arena);
 	free(upkeep);
 }

@@ -27,6 +27,7 @@ struct upkeep_options {
 	void *tick_context;
 	int64_t period_ms; /* real time between two looks for expired items; 0: only upkeep_run()
 			      looks */
+	bool is_ticked;    /* there is no thread: upkeep_tick() does the work, and nothing sleeps */
 };
 
 struct upkeep;
@@ -36,6 +37,12 @@ struct upkeep *upkeep_new(const struct upkeep_options *options);
 
 /* Starts the thread, once; false where none can be had. */
 bool upkeep_start(struct upkeep *upkeep);
+
+/*
+ * In place of the thread: a piece of what is due, and the ms until more is, at most half a second
+ * (STORE_MS). For a host without threads, whose options say is_ticked.
+ */
+int64_t upkeep_tick(struct upkeep *upkeep);
 
 /* Ends the thread; a round under way stops at its next step. */
 void upkeep_stop(struct upkeep *upkeep);

@@ -136,6 +136,14 @@ DYNALITH_EXPORT int dynalith_apply(struct dynalith *instance, const char *path,
 DYNALITH_EXPORT void dynalith_free(struct dynalith_answer *answer);
 
 /*
+ * Does a piece of the work without a request that is due, such as time to live, backups and
+ * exports. Returns the ms until more is due: call it again then, and after each request. Only for
+ * hosts without threads, which is dynalith.wasm; with threads it does nothing and returns -1. Not
+ * while a call is under way.
+ */
+DYNALITH_EXPORT int dynalith_tick(struct dynalith *instance);
+
+/*
  * Closes an instance: calls under way come to their ends, calls that other threads begin meanwhile
  * fail, then threads are stopped and the data is written. Nobody may use the instance once this has
  * returned, but for answers that are not freed. NULL is fine.

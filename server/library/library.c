@@ -15,6 +15,7 @@
 #include "server/instance.h"
 #include "server/library/messages.h"
 #include "server/log.h"
+#include "server/platform/platform.h"
 #include "server/request_id.h"
 #include "server/seed/apply.h"
 #include "server/version.h"
@@ -520,6 +521,16 @@ int dynalith_apply(struct dynalith *instance, const char *path, const char *acce
 		fail(STR_FMT, STR_ARG(err.message));
 	arena_free(arena);
 	return code == OK ? 0 : -1;
+}
+
+int dynalith_tick(struct dynalith *instance)
+{
+	if (!is_usable(instance) || platform_has_threads())
+		return -1;
+	const struct log_sink *before = log_use(&instance->sink);
+	int64_t wait_ms = instance_tick(instance->instance);
+	log_use(before);
+	return (int)wait_ms;
 }
 
 void dynalith_close(struct dynalith *instance)

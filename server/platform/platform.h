@@ -35,6 +35,9 @@ bool platform_has_ended(int fd);
 
 /* --- threads --- */
 
+/* Whether threads can be had. Where not, instance_tick() does the work of the background. */
+bool platform_has_threads(void);
+
 /* A condition for platform_wait(). */
 void platform_condition(pthread_cond_t *condition);
 

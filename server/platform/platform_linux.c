@@ -47,6 +47,11 @@ bool platform_has_ended(int fd)
 	return poll(&end, 1, 0) == 1 && (end.revents & POLLRDHUP);
 }
 
+bool platform_has_threads(void)
+{
+	return true;
+}
+
 void platform_condition(pthread_cond_t *condition)
 {
 	pthread_condattr_t attributes;

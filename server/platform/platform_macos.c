@@ -79,6 +79,11 @@ bool platform_has_ended(int fd)
 	return false;
 }
 
+bool platform_has_threads(void)
+{
+	return true;
+}
+
 void platform_condition(pthread_cond_t *condition)
 {
 	pthread_cond_init(condition, NULL);

@@ -25,12 +25,14 @@ struct transfers {
 	pthread_mutex_t mutex; /* of the sleep */
 	pthread_cond_t wake;
 	bool is_woken;
+	struct arena *arena; /* of the work */
+	int64_t due_ms;      /* of transfers_tick(), in monotonic ms */
 };
 
 /* False when it is time to end. */
 static bool sleep_for(struct transfers *transfers, int64_t wait_ms)
 {
-	int64_t until_ms = monotonic_ms() + (wait_ms < LOOK_MS ? wait_ms : LOOK_MS);
+	int64_t until_ms = monotonic_ms() + wait_ms;
 	struct timespec until = {until_ms / 1000, until_ms % 1000 * 1000000};
 
 	pthread_mutex_lock(&transfers->mutex);
@@ -53,28 +55,43 @@ static enum code step_jobs_once(struct transfers *transfers, const struct times 
 	return job_run_step(transfers->jobs, times, wait_ms, err);
 }
 
+/* A piece of a job; the ms until the next one. */
+static int64_t do_transfers_piece(struct transfers *transfers)
+{
+	const struct times times = {clock_tell, transfers->options.clock,
+				    transfers->options.leases};
+	struct err err = err_in(transfers->arena);
+	int64_t wait_ms = LOOK_MS;
+	enum code code = step_jobs_once(transfers, &times, &wait_ms, &err);
+
+	if (code != OK) {
+		log_line(LOG_ERROR, "exports and imports wait for the next try: " STR_FMT,
+			 STR_ARG(err.message));
+		wait_ms = RETRY_MS;
+	}
+	arena_reset(transfers->arena);
+	return wait_ms < LOOK_MS ? wait_ms : LOOK_MS;
+}
+
 static void *work_on_transfers(void *context)
 {
 	struct transfers *transfers = context;
-	const struct times times = {clock_tell, transfers->options.clock,
-				    transfers->options.leases};
-	struct arena *arena = arena_new(64 * 1024);
 	int64_t wait_ms = JOB_FIRST_MS;
 
 	crash_request(NULL);
-	while (sleep_for(transfers, wait_ms)) {
-		struct err err = err_in(arena);
-		enum code code = step_jobs_once(transfers, &times, &wait_ms, &err);
-
-		if (code != OK) {
-			log_line(LOG_ERROR, "exports and imports wait for the next try: " STR_FMT,
-				 STR_ARG(err.message));
-			wait_ms = RETRY_MS;
-		}
-		arena_reset(arena);
-	}
-	arena_free(arena);
+	while (sleep_for(transfers, wait_ms))
+		wait_ms = do_transfers_piece(transfers);
 	return NULL;
+}
+
+int64_t transfers_tick(struct transfers *transfers)
+{
+	if (transfers->is_woken || monotonic_ms() >= transfers->due_ms) {
+		transfers->is_woken = false;
+		transfers->due_ms = monotonic_ms() + do_transfers_piece(transfers);
+	}
+	int64_t wait_ms = transfers->due_ms - monotonic_ms();
+	return transfers->is_woken || wait_ms < 0 ? 0 : wait_ms;
 }
 
 struct transfers *transfers_new(const struct transfers_options *options)
@@ -82,6 +99,7 @@ struct transfers *transfers_new(const struct transfers_options *options)
 	struct transfers *transfers = arena_checked(calloc(1, sizeof(*transfers)));
 
 	transfers->options = *options;
+	transfers->arena = arena_new(64 * 1024);
 	transfers->options.s3.stopping = &transfers->is_ending;
 	transfers->s3 = s3_new(&transfers->options.s3);
 	transfers->importing = importing_new(transfers->s3, options->faults);
@@ -124,6 +142,7 @@ void transfers_stop(struct transfers *transfers)
 	job_run_free(transfers->jobs);
 	importing_free(transfers->importing);
 	s3_free(transfers->s3);
+	arena_free(transfers->arena);
 	pthread_cond_destroy(&transfers->wake);
 	pthread_mutex_destroy(&transfers->mutex);
 	free(transfers);

@@ -27,6 +27,10 @@ struct transfers *transfers_new(const struct transfers_options *options);
 
 /* Starts the thread, once; false where none can be had. */
 bool transfers_start(struct transfers *transfers);
+
+/* In place of the thread, as upkeep_tick(): a piece of a job, and the ms until the next, at most
+ * 5,000. */
+int64_t transfers_tick(struct transfers *transfers);
 void transfers_stop(struct transfers *transfers);
 
 /* There may be a new job. `context` is a struct transfers, or NULL. */
