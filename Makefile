@@ -11,6 +11,7 @@ include mk/test.mk
 include mk/bench.mk
 include mk/package.mk
 include mk/site.mk
+include mk/wasm.mk
 
 # Whatever has a description is no file.
 described := sed -n 's/^\([a-z0-9-]*\):.*\#\# /\1\t/p'

@@ -8,9 +8,9 @@
 #define NAMES_PER_STEP 8 /* that one of arena_works() compares with a placeholder */
 
 /* The digits as a number; where it is too large, any number over EXPR_INDEX_MAX. */
-static long index_of(struct str digits)
+static long long index_of(struct str digits)
 {
-	long index = 0;
+	long long index = 0;
 
 	for (size_t i = 0; i < digits.n && index <= EXPR_INDEX_MAX; i++)
 		index = index * 10 + (digits.p[i] - '0');

@@ -7,7 +7,7 @@ storage.src  := $(filter-out $(if $(postgresql.header),,storage/store/postgresql
 protocol.src := $(wildcard $(foreach depth,* */*,protocol/$(depth).c))
 # The last ones are made by the build: the console's files and the documents for agents, compressed.
 embedded := console mcp
-server.src   := $(filter-out server/start/main.c %_$(if $(filter linux,$(system)),macos,linux).c,$(wildcard server/*.c server/*/*.c)) $(embedded:%=server/%/embedded.c)
+server.src   := $(filter-out server/wasi/% server/start/main.c %_$(if $(filter linux,$(system)),macos,linux).c,$(wildcard server/*.c server/*/*.c)) $(embedded:%=server/%/embedded.c)
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
 .PHONY: all core storage protocol server unit programs always
