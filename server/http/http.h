@@ -148,6 +148,7 @@ struct http_options {
 	http_handler *handler;
 	bool (*is_held)(
 		const void *hold); /* of a response that was not done; asked until it says no */
+	unsigned held_look_ms; /* between two of these questions; 0: 5 ms */
 	void *context;
 };
 

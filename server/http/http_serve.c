@@ -67,8 +67,9 @@ static void look_at_held(struct delay_job *job)
 {
 	struct exchange *exchange = ((struct waiting *)job)->exchange;
 	struct http *http = exchange->http;
+	unsigned look_ms = http->options.held_look_ms ? http->options.held_look_ms : HELD_MS;
 
-	if (http->options.is_held(exchange->hold) && delay_take(http->delay, job, HELD_MS))
+	if (http->options.is_held(exchange->hold) && delay_take(http->delay, job, look_ms))
 		return;
 	take_aside(exchange, 0);
 }

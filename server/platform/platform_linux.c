@@ -163,3 +163,57 @@ void platform_measure(struct platform_figures *figures)
 	read_stat(figures);
 	figures->files = count_files();
 }
+
+/* proc_pid_stat(5): "PID (NAME) STATE PARENT GROUP ..."; the name may hold anything. */
+static bool read_state(const char *path, char *state, int *group)
+{
+	char line[512];
+	FILE *file = fopen(path, "r");
+
+	if (!file)
+		return false;
+	size_t n = fread(line, 1, sizeof(line) - 1, file);
+	fclose(file);
+	line[n] = '\0';
+	const char *behind = strrchr(line, ')');
+	return behind && sscanf(behind + 1, " %c %*d %d", state, group) == 2;
+}
+
+static bool has_running_thread(const char *process)
+{
+	char path[64], state;
+	int group;
+	bool is_running = false;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/task", process);
+	DIR *tasks = opendir(path);
+	for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !is_running;
+	     task = readdir(tasks)) {
+		snprintf(path, sizeof(path), "/proc/%.16s/task/%.16s/stat", process, task->d_name);
+		is_running = *task->d_name != '.' && read_state(path, &state, &group) &&
+			     state == 'R';
+	}
+	if (tasks)
+		closedir(tasks);
+	return is_running;
+}
+
+bool platform_works(pid_t group)
+{
+	DIR *processes = opendir("/proc");
+	bool works = false;
+
+	for (struct dirent *one = processes ? readdir(processes) : NULL; one && !works;
+	     one = readdir(processes)) {
+		char path[64], state;
+		int its_group;
+
+		snprintf(path, sizeof(path), "/proc/%.16s/stat", one->d_name);
+		works = *one->d_name >= '1' && *one->d_name <= '9' &&
+			read_state(path, &state, &its_group) && its_group == group &&
+			has_running_thread(one->d_name);
+	}
+	if (processes)
+		closedir(processes);
+	return works;
+}

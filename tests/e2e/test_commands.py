@@ -38,6 +38,7 @@ COMMANDS = {
     "help": (None, []),
     "load": (["load", "URL", FOLDER / "dump", *LONG], ["second"]),
     "mcp": (["mcp", "--endpoint", "URL", *LONG], ["idle", "own"]),
+    "races": (None, []),
     "replay": (["replay", RECORDING, "--endpoint", "URL", *LONG], ["pipe", "second"]),
     "report": (["report", "URL", "--output", "TARGET", *LONG], ["pipe"]),
     "rollouts": (None, []),

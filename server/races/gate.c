@@ -1,0 +1,380 @@
+#include "server/races/gate.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/platform/platform.h"
+#include "storage/monotonic.h"
+
+#define GAP_MAX_MS 100
+/* How much longer quiet must last where something may well come yet. */
+#define EXPECTED_TIMES 5
+#define HELD_MIN_MS 150
+#define REPLAY_MIN_MS 1000
+#define WORKING_MAX_MS 2000 /* a program that never sleeps is not waited for longer */
+#define PREFIX_TARGET "DynamoDB_20120810."
+#define PREFIX_STREAMS "DynamoDBStreams_20120810."
+
+/* The requests that waited when the program was quiet: how many, and the sum of their ids. */
+struct remembered {
+	uint64_t before; /* of the ids that were carried out, in order */
+	uint64_t sum;
+	size_t n;
+};
+
+struct gate_memory {
+	struct arena *arena;
+	struct remembered *v;
+	size_t n;
+};
+
+/* One request that is held. It is freed when its client has the answer. */
+struct ticket {
+	struct gate *gate;
+	size_t request; /* in the trace; RACE_NONE: it is in none */
+	atomic_bool may_go;
+	void *inner; /* the routes' own hold */
+};
+
+struct gate {
+	struct gate_options options;
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	pthread_t thread;
+	struct ticket **waiting; /* by arrival */
+	size_t waiting_n;
+	bool is_working, is_open, is_ending, has_thread;
+	int64_t moved_ms; /* when something came or was answered */
+	unsigned gap_ms;
+	uint64_t before;
+	size_t order_from; /* see race_plan_next() */
+};
+
+struct gate_memory *gate_memory_new(struct arena *arena)
+{
+	struct gate_memory *memory = arena_calloc(arena, 1, sizeof(*memory));
+
+	memory->arena = arena;
+	return memory;
+}
+
+static struct remembered *recall(struct gate_memory *memory, uint64_t before)
+{
+	for (size_t i = 0; i < memory->n; i++) {
+		if (memory->v[i].before == before)
+			return &memory->v[i];
+	}
+	return NULL;
+}
+
+static struct remembered now_waiting(const struct gate *gate)
+{
+	struct remembered now = {.before = gate->before, .n = gate->waiting_n};
+
+	for (size_t i = 0; i < gate->waiting_n; i++)
+		now.sum += gate->options.trace->requests[gate->waiting[i]->request].id;
+	return now;
+}
+
+/* Whether all has come that will come before the next one is carried out. */
+static bool is_complete(const struct gate *gate)
+{
+	const struct remembered *then = recall(gate->options.memory, gate->before);
+	struct remembered now = now_waiting(gate);
+
+	return then && then->n == now.n && then->sum == now.sum;
+}
+
+/* The numbers of those that wait. */
+static const size_t *numbers_of(const struct gate *gate)
+{
+	size_t *numbers = ARENA_ARRAY(gate->options.memory->arena, size_t, gate->waiting_n);
+
+	for (size_t i = 0; i < gate->waiting_n; i++)
+		numbers[i] = gate->waiting[i]->request;
+	return numbers;
+}
+
+static bool is_waiting(const struct gate *gate, uint64_t id)
+{
+	for (size_t i = 0; i < gate->waiting_n; i++) {
+		if (gate->options.trace->requests[gate->waiting[i]->request].id == id)
+			return true;
+	}
+	return false;
+}
+
+/* Quiet that is long enough; 0: the next one can be picked at once. */
+static int64_t wanted_quiet_ms(const struct gate *gate, size_t next)
+{
+	const struct gate_options *options = &gate->options;
+	int64_t quiet = options->quiet_ms, longer = quiet * EXPECTED_TIMES;
+
+	if (next != RACE_NONE) {
+		if (is_waiting(gate, options->plan->order[next]))
+			return 0;
+		return longer > REPLAY_MIN_MS ? longer : REPLAY_MIN_MS;
+	}
+	if (race_plan_holds_all(options->plan, options->trace, numbers_of(gate), gate->waiting_n))
+		return longer > HELD_MIN_MS ? longer : HELD_MIN_MS;
+	return is_complete(gate) ? 0 : quiet;
+}
+
+/* For how many milliseconds more the program must be quiet. */
+static int64_t more_quiet_ms(struct gate *gate)
+{
+	const struct gate_options *options = &gate->options;
+	size_t next = race_plan_next(options->plan, options->trace, gate->order_from);
+	int64_t quiet = monotonic_ms() - gate->moved_ms, wanted = wanted_quiet_ms(gate, next);
+
+	if (wanted > 0 && quiet >= wanted && quiet < WORKING_MAX_MS &&
+	    platform_works(options->group(options->of)))
+		return 1;
+	if (quiet < wanted)
+		return wanted - quiet;
+	if (wanted > 0 && next != RACE_NONE)
+		gate->order_from = next + 1; /* it does not come in this run */
+	return 0;
+}
+
+static void remember(const struct gate *gate)
+{
+	struct gate_memory *memory = gate->options.memory;
+
+	if (recall(memory, gate->before))
+		return;
+	memory->v = arena_room(memory->arena, memory->v, memory->n, sizeof(*memory->v));
+	memory->v[memory->n++] = now_waiting(gate);
+}
+
+static void let_go(struct gate *gate, size_t at)
+{
+	struct ticket *ticket = gate->waiting[at];
+	struct race_trace *trace = gate->options.trace;
+
+	memmove(&gate->waiting[at], &gate->waiting[at + 1],
+		(gate->waiting_n - at - 1) * sizeof(struct ticket *));
+	gate->waiting_n--;
+	race_trace_pick(trace, ticket->request);
+	gate->before = gate->before * 31 + trace->requests[ticket->request].id;
+	gate->is_working = true;
+	atomic_store(&ticket->may_go, true);
+}
+
+static void pick(struct gate *gate)
+{
+	let_go(gate, race_plan_pick(gate->options.plan, gate->options.trace, numbers_of(gate),
+				    gate->waiting_n));
+}
+
+static void wait_ms(struct gate *gate, int64_t ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (ms % 1000) * 1000000;
+	until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	platform_wait(&gate->changed, &gate->mutex, &until);
+}
+
+static void *schedule(void *context)
+{
+	struct gate *gate = context;
+
+	pthread_mutex_lock(&gate->mutex);
+	while (!gate->is_ending) {
+		if (gate->waiting_n == 0 || gate->is_working) {
+			pthread_cond_wait(&gate->changed, &gate->mutex);
+			continue;
+		}
+		int64_t more = more_quiet_ms(gate);
+
+		if (more > 0) {
+			wait_ms(gate, more);
+			continue;
+		}
+		remember(gate);
+		pick(gate);
+	}
+	pthread_mutex_unlock(&gate->mutex);
+	return NULL;
+}
+
+struct gate *gate_new(const struct gate_options *options)
+{
+	struct gate *gate = arena_checked(calloc(1, sizeof(*gate)));
+
+	gate->options = *options;
+	gate->moved_ms = monotonic_ms();
+	pthread_mutex_init(&gate->mutex, NULL);
+	platform_condition(&gate->changed);
+	gate->is_open = !options->plan;
+	if (options->plan)
+		gate->has_thread = pthread_create(&gate->thread, NULL, schedule, gate) == 0;
+	gate->is_open = gate->is_open || !gate->has_thread;
+	return gate;
+}
+
+static struct str operation_of(const struct http_request *request)
+{
+	struct str target = headers_first(request->headers, STR("X-Amz-Target"));
+
+	if (str_starts_with(target, STR(PREFIX_TARGET)))
+		return (struct str){target.p + sizeof(PREFIX_TARGET) - 1,
+				    target.n - (sizeof(PREFIX_TARGET) - 1)};
+	if (str_starts_with(target, STR(PREFIX_STREAMS)))
+		return (struct str){target.p + sizeof(PREFIX_STREAMS) - 1,
+				    target.n - (sizeof(PREFIX_STREAMS) - 1)};
+	return STR_ABSENT;
+}
+
+/* AWS: SDKs and Tools Reference Guide, "Retry behavior": "attempt=2; max=3". */
+static bool is_repeat(const struct http_request *request)
+{
+	struct str attempt = headers_first(request->headers, STR("amz-sdk-request"));
+
+	return str_is_set(attempt) && str_contains(attempt, STR("attempt=")) &&
+	       !str_contains(attempt, STR("attempt=1;")) &&
+	       !(attempt.n >= 9 &&
+		 str_eq((struct str){attempt.p + attempt.n - 9, 9}, STR("attempt=1")));
+}
+
+static void note_gap(struct gate *gate)
+{
+	int64_t now = monotonic_ms(), gap = now - gate->moved_ms;
+
+	if (gap > gate->gap_ms && gap < GAP_MAX_MS)
+		gate->gap_ms = (unsigned)gap;
+	gate->moved_ms = now;
+}
+
+/* With the mutex. */
+static struct ticket *arrive(struct gate *gate, const struct http_request *request)
+{
+	struct ticket *ticket = arena_checked(calloc(1, sizeof(*ticket)));
+
+	*ticket = (struct ticket){.gate = gate, .request = RACE_NONE};
+	atomic_init(&ticket->may_go, gate->is_open);
+	if (gate->is_open && gate->options.plan)
+		return ticket;
+	note_gap(gate);
+	ticket->request = race_trace_arrive(gate->options.trace, operation_of(request),
+					    request->body, is_repeat(request));
+	if (!gate->options.plan) {
+		race_trace_pick(gate->options.trace, ticket->request);
+		return ticket;
+	}
+	gate->waiting = arena_checked(
+		realloc((void *)gate->waiting, (gate->waiting_n + 1) * sizeof(*gate->waiting)));
+	gate->waiting[gate->waiting_n++] = ticket;
+	pthread_cond_broadcast(&gate->changed);
+	return ticket;
+}
+
+static void end(struct ticket *ticket, struct http_response *response)
+{
+	struct gate *gate = ticket->gate;
+	struct race_trace *trace = gate->options.trace;
+
+	pthread_mutex_lock(&gate->mutex);
+	if (ticket->request != RACE_NONE) {
+		const struct race_request *request = &trace->requests[ticket->request];
+
+		race_trace_answer(trace, ticket->request, response->status, response->body);
+		if (gate->options.plan && gate->options.plan->lost == request->id)
+			response->fault.is_dropped = true;
+		gate->is_working = false;
+		gate->moved_ms = monotonic_ms();
+		pthread_cond_broadcast(&gate->changed);
+	}
+	pthread_mutex_unlock(&gate->mutex);
+	free(ticket);
+}
+
+static bool carry_out(struct ticket *ticket, const struct http_request *request,
+		      struct http_response *response)
+{
+	const struct gate_options *options = &ticket->gate->options;
+	struct http_request inner = *request;
+
+	inner.hold = ticket->inner;
+	ticket->inner = NULL;
+	if (!options->handler(options->context, &inner, response)) {
+		ticket->inner = response->hold;
+		response->hold = ticket;
+		return false;
+	}
+	end(ticket, response);
+	return true;
+}
+
+bool gate_handle(void *context, const struct http_request *request, struct http_response *response)
+{
+	struct gate *gate = context;
+	struct ticket *ticket = request->hold;
+
+	if (ticket)
+		return carry_out(ticket, request, response);
+	bool is_call = request->problem == HTTP_FINE && str_eq(request->method, STR("POST")) &&
+		       str_is_set(operation_of(request));
+	if (!is_call)
+		return gate->options.handler(gate->options.context, request, response);
+	pthread_mutex_lock(&gate->mutex);
+	response->hold = arrive(gate, request);
+	pthread_mutex_unlock(&gate->mutex);
+	return false;
+}
+
+bool gate_is_held(const void *hold)
+{
+	const struct ticket *ticket = hold;
+
+	if (!atomic_load(&ticket->may_go))
+		return true;
+	return ticket->inner && ticket->gate->options.is_held(ticket->inner);
+}
+
+void gate_open(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->mutex);
+	gate->is_open = true;
+	while (gate->waiting_n > 0) {
+		struct ticket *ticket = gate->waiting[--gate->waiting_n];
+
+		ticket->request = RACE_NONE;
+		atomic_store(&ticket->may_go, true);
+	}
+	gate->is_ending = true;
+	pthread_cond_broadcast(&gate->changed);
+	pthread_mutex_unlock(&gate->mutex);
+}
+
+unsigned gate_gap_ms(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->mutex);
+	unsigned gap = gate->gap_ms;
+	pthread_mutex_unlock(&gate->mutex);
+	return gap;
+}
+
+void gate_state(struct gate *gate, size_t *requests, uint64_t *idle_ms)
+{
+	pthread_mutex_lock(&gate->mutex);
+	*requests = gate->options.trace->n;
+	*idle_ms = (uint64_t)(monotonic_ms() - gate->moved_ms);
+	pthread_mutex_unlock(&gate->mutex);
+}
+
+void gate_free(struct gate *gate)
+{
+	gate_open(gate);
+	if (gate->has_thread)
+		pthread_join(gate->thread, NULL);
+	pthread_cond_destroy(&gate->changed);
+	pthread_mutex_destroy(&gate->mutex);
+	free((void *)gate->waiting);
+	free(gate);
+}

@@ -1,0 +1,57 @@
+/*
+ * gate - holds every request of the API on its arrival, and carries out one at a time, in the order
+ * that a plan says.
+ *
+ * It stands between HTTP and the routes. A request is picked when the one before was answered and
+ * the program is quiet: nothing came for a while and none of its threads runs, or all has come that
+ * came at this point of an earlier run. No thread waits with a held request (http_options.is_held).
+ * What is not of the API passes at once.
+ */
+#ifndef DYNALITH_SERVER_GATE_H
+#define DYNALITH_SERVER_GATE_H
+
+#include <sys/types.h>
+
+#include "server/http/http.h"
+#include "server/races/race_plan.h"
+
+struct gate;
+
+/* What had come when the program was quiet, by what was carried out before: of all runs. */
+struct gate_memory;
+
+struct gate_options {
+	http_handler *handler; /* of the routes, */
+	void *context;         /* with its context */
+	bool (*is_held)(const void *hold);
+	struct race_trace *trace;     /* is filled; nobody else reads it before gate_close() */
+	const struct race_plan *plan; /* NULL: requests pass as they come */
+	struct gate_memory *memory;
+	unsigned quiet_ms;
+	pid_t (*group)(
+		const void *of); /* the processes that the program has now, for platform_works() */
+	const void *of;
+};
+
+struct gate_memory *gate_memory_new(struct arena *arena);
+
+/* The longest time between an answer and the next request within 100 ms: of a run without a plan.
+ */
+unsigned gate_gap_ms(struct gate *gate);
+
+struct gate *gate_new(const struct gate_options *options);
+
+/* An http_handler; `context` is the gate. And http_options.is_held. */
+bool gate_handle(void *context, const struct http_request *request, struct http_response *response);
+bool gate_is_held(const void *hold);
+
+/* From now on requests pass at once, and are not in the trace. */
+void gate_open(struct gate *gate);
+
+/* How many have come, and how many milliseconds ago something happened last. */
+void gate_state(struct gate *gate, size_t *requests, uint64_t *idle_ms);
+
+/* When HTTP has stopped. */
+void gate_free(struct gate *gate);
+
+#endif

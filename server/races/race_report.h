@@ -1,0 +1,34 @@
+/*
+ * race_report - an order of requests for people and as a file that replays it.
+ */
+#ifndef DYNALITH_SERVER_RACE_REPORT_H
+#define DYNALITH_SERVER_RACE_REPORT_H
+
+#include <stdio.h>
+
+#include "core/err.h"
+#include "server/races/race_trace.h"
+
+/* The places in which the order leaves a chain that goes on later. */
+size_t race_report_switches(const struct race_trace *trace);
+
+/*
+ * The order in columns, one for each chain, with what was read and written, and one sentence on
+ * what is different from the usual run. What came before the first difference is left out but for
+ * the last requests.
+ */
+void race_report_print(FILE *out, struct arena *arena, const struct race_trace *usual,
+		       const struct race_trace *trace, uint64_t lost);
+
+/* The name of an order: eight hexadecimal digits. */
+struct str race_report_name(struct arena *arena, const struct race_trace *trace, uint64_t lost);
+
+/* {"version": 1, "why": TEXT, "lost": ID, "order": [{"id": ID, "client": "A", ...}, ...]} */
+struct str race_report_json(struct arena *arena, const struct race_trace *trace, struct str why,
+			    uint64_t lost);
+
+/* The ids of such a file, in the arena. ERR_VALIDATION: it is none. */
+enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids, size_t *n,
+			   uint64_t *lost, struct err *err) WARN_UNUSED;
+
+#endif

@@ -1,0 +1,298 @@
+#include "server/races/race_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "protocol/wire/json.h"
+#include "protocol/wire/json_out.h"
+#include "server/client/elsewhere.h"
+#include "server/command/interrupt.h"
+#include "server/http/http.h"
+#include "server/instance.h"
+#include "server/races/messages.h"
+#include "server/start/front.h"
+#include "storage/monotonic.h"
+
+#define OUTPUT_MAX 16384
+#define LOOK_NS 1000000 /* between two looks whether the program has ended */
+#define WAIT_MS 10000   /* for an invariant's answer */
+
+/* What is taken down again at the end of a run. */
+struct stand {
+	struct config config;
+	struct instance *instance;
+	struct gate *gate;
+	struct http *http;
+	struct str url;
+	FILE *output;
+	_Atomic pid_t child;
+	struct interrupt_undo undo;
+};
+
+static void kill_group(void *context)
+{
+	const struct stand *stand = context;
+
+	if (stand->child > 0)
+		kill(-stand->child, SIGKILL);
+}
+
+static pid_t group_of(const void *of)
+{
+	const struct stand *stand = of;
+
+	return stand->child;
+}
+
+static enum code open_server(const struct race_program *program, const struct race_plan *plan,
+			     struct race_run *run, struct stand *stand, struct err *err)
+{
+	struct arena *arena = run->arena;
+	const char *wrong = "";
+	struct str problem;
+
+	if (!config_read_text(arena, str_of(program->options), &stand->config, &problem))
+		return err_set(err, MSG_RACES_SERVER, STR_ARG(problem));
+	enum code code = instance_open(arena, &stand->config, &stand->instance, err);
+	if (code != OK)
+		return code;
+	struct http_options *http = instance_limits(stand->instance);
+	const struct gate_options options = {
+		.handler = http->handler,
+		.context = http->context,
+		.is_held = http->is_held,
+		.trace = &run->trace,
+		.plan = plan,
+		.memory = program->memory,
+		.quiet_ms = program->quiet_ms,
+		.group = group_of,
+		.of = stand,
+	};
+
+	front_set(http, &stand->config, NULL);
+	stand->gate = gate_new(&options);
+	http->handler = gate_handle;
+	http->context = stand->gate;
+	http->is_held = gate_is_held;
+	http->held_look_ms = 1;
+	stand->http = http_start(http, &wrong);
+	if (!stand->http)
+		return err_set(err, MSG_RACES_LISTEN, stand->config.port, wrong);
+	stand->url = str_printf(arena, "http://127.0.0.1:%u", http_port(stand->http));
+	return instance_start(stand->instance, err);
+}
+
+static void close_server(struct stand *stand)
+{
+	if (stand->gate)
+		gate_open(stand->gate);
+	if (stand->http)
+		http_stop(stand->http, 1000);
+	if (stand->gate)
+		gate_free(stand->gate);
+	instance_close(stand->instance);
+	if (stand->output)
+		fclose(stand->output);
+}
+
+static void set_environment(const char *url)
+{
+	static const char *const addresses[] = {"AWS_ENDPOINT_URL_DYNAMODB",
+						"AWS_ENDPOINT_URL_DYNAMODB_STREAMS",
+						"AWS_ENDPOINT_URL", "DYNALITH_URL"};
+	static const struct {
+		const char *name, *value;
+	} others[] = {{"AWS_ACCESS_KEY_ID", "races"},
+		      {"AWS_SECRET_ACCESS_KEY", "races"},
+		      {"AWS_REGION", "us-east-1"},
+		      {"AWS_DEFAULT_REGION", "us-east-1"}};
+
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
+		setenv(addresses[i], url, 1);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		setenv(others[i].name, others[i].value, 0);
+}
+
+/* In the child. */
+static _Noreturn void become(const struct stand *stand, char *const *argv)
+{
+	sigset_t none;
+
+	setpgid(0, 0);
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	dup2(fileno(stand->output), STDOUT_FILENO);
+	dup2(fileno(stand->output), STDERR_FILENO);
+	int nothing = open("/dev/null", O_RDONLY);
+	dup2(nothing, STDIN_FILENO);
+	set_environment(stand->url.p);
+	execvp(argv[0], argv);
+	fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+/* The command's status as waitpid() gives it; -1: its time is over, and it was ended. */
+static int run_command(struct stand *stand, char *const *argv, uint64_t limit_ms)
+{
+	const struct timespec look = {0, LOOK_NS};
+	int64_t end_ms = monotonic_ms() + (int64_t)limit_ms;
+	int status = 0;
+	pid_t done = 0;
+
+	fflush(stand->output);
+	stand->child = fork();
+	if (stand->child == 0)
+		become(stand, argv);
+	if (stand->child < 0)
+		return 127 << 8;
+	setpgid(stand->child, stand->child);
+	while (done == 0 && !(limit_ms > 0 && monotonic_ms() > end_ms)) {
+		nanosleep(&look, NULL);
+		done = waitpid(stand->child, &status, WNOHANG);
+	}
+	kill(-stand->child, SIGKILL); /* what it left behind, too */
+	if (done == 0)
+		waitpid(stand->child, &status, 0);
+	stand->child = 0;
+	return done == 0 ? -1 : status;
+}
+
+static struct str read_output(struct arena *arena, FILE *file)
+{
+	char *bytes = arena_bytes(arena, OUTPUT_MAX);
+
+	fflush(file);
+	fseek(file, 0, SEEK_END);
+	long size = ftell(file);
+	fseek(file, size > OUTPUT_MAX ? size - OUTPUT_MAX : 0, SEEK_SET);
+	return (struct str){bytes, fread(bytes, 1, OUTPUT_MAX, file)};
+}
+
+static void fail(struct race_run *run, struct str why)
+{
+	run->end = RACE_FAILED;
+	run->why = why;
+}
+
+static void judge(struct race_run *run, const char *what, int status, uint64_t limit_ms)
+{
+	if (status == -1) {
+		run->end = RACE_HUNG;
+		run->why = str_printf(run->arena, "%s did not end within %.1f s", what,
+				      (double)limit_ms / 1000);
+	} else if (WIFSIGNALED(status)) {
+		fail(run,
+		     str_printf(run->arena, "%s was ended by signal %d", what, WTERMSIG(status)));
+	} else if (WEXITSTATUS(status) != 0) {
+		fail(run,
+		     str_printf(run->arena, "%s ended with status %d", what, WEXITSTATUS(status)));
+	}
+}
+
+/* A statement that gives a row, or that cannot be asked, breaks its invariant. */
+static void check_invariant(struct elsewhere *server, const struct json *invariant,
+			    struct race_run *run)
+{
+	struct arena *arena = run->arena;
+	struct json_out body = json_out_in(arena);
+	const struct json *name = json_member(invariant, "name");
+	const struct json *statement = json_member(invariant, "statement");
+	struct client_reply reply;
+	const char *problem = NULL;
+	struct err err = err_in(arena);
+	const struct json *answer, *items = NULL;
+
+	json_out_open(&body, '{');
+	json_out_name(&body, STR("Statement"));
+	json_out_string(&body, json_string(arena, statement));
+	json_out_close(&body, '}');
+	if (!elsewhere_send(server, arena, STR("DynamoDB_20120810.ExecuteStatement"),
+			    buf_str(&body.buf), &reply, &problem)) {
+		fail(run, str_printf(arena, "invariant \"" STR_FMT "\" got no answer: %s",
+				     STR_ARG(json_string(arena, name)), problem));
+		return;
+	}
+	if (reply.status == 200 && json_parse(arena, reply.body, &answer, &err) == OK)
+		items = json_member(answer, "Items");
+	if (!items || json_count(items) > 0)
+		fail(run, str_printf(arena, "invariant \"" STR_FMT "\" is broken: " STR_FMT,
+				     STR_ARG(json_string(arena, name)), STR_ARG(reply.body)));
+}
+
+static void check_invariants(const struct race_program *program, const struct stand *stand,
+			     struct race_run *run)
+{
+	struct reach reach = reach_usual();
+	struct elsewhere *server = elsewhere_new(stand->url.p, &reach);
+
+	for (const struct json *at = json_first(program->invariants);
+	     server && at && run->end == RACE_PASSED; at = json_next(at))
+		check_invariant(server, at, run);
+	elsewhere_free(server);
+}
+
+static void run_shell(struct stand *stand, const char *command, const char *what,
+		      const struct race_program *program, struct race_run *run)
+{
+	char shell[] = "/bin/sh", option[] = "-c";
+	char *words = arena_bytes(run->arena, strlen(command) + 1);
+	char *argv[] = {shell, option, memcpy(words, command, strlen(command) + 1), NULL};
+
+	judge(run, what, run_command(stand, argv, program->limit_ms), program->limit_ms);
+}
+
+static void run_program(const struct race_program *program, struct stand *stand,
+			struct race_run *run)
+{
+	int64_t began_ms = monotonic_ms();
+
+	if (program->reset)
+		run_shell(stand, program->reset, "--reset-command", program, run);
+	if (run->end == RACE_PASSED)
+		judge(run, "the command", run_command(stand, program->argv, program->limit_ms),
+		      program->limit_ms);
+	run->took_ms = (uint64_t)(monotonic_ms() - began_ms);
+	run->gap_ms = gate_gap_ms(stand->gate);
+	gate_open(stand->gate);
+	if (run->end == RACE_PASSED && program->invariants)
+		check_invariants(program, stand, run);
+	if (run->end == RACE_PASSED && program->check)
+		run_shell(stand, program->check, "--check", program, run);
+	run->output = read_output(run->arena, stand->output);
+}
+
+void race_run_free(struct race_run *run)
+{
+	arena_free(run->trace.arena);
+	arena_free(run->arena);
+}
+
+enum code race_run(const struct race_program *program, const struct race_plan *plan,
+		   struct race_run *run, struct err *err)
+{
+	struct stand stand = {.output = tmpfile()};
+
+	*run = (struct race_run){.arena = arena_new(0)};
+	run->trace = race_trace_in(arena_new(0), program->facts);
+	if (!stand.output)
+		return err_set(err, MSG_RACES_FILE, strerror(errno));
+	stand.undo = (struct interrupt_undo){.run = kill_group, .context = &stand};
+	enum code code = open_server(program, plan, run, &stand, err);
+	if (code == OK) {
+		interrupt_undo(&stand.undo);
+		run_program(program, &stand, run);
+		interrupt_forget(&stand.undo);
+	}
+	close_server(&stand);
+	return code;
+}

@@ -1,0 +1,257 @@
+#include "server/races/race_search.h"
+
+#include <stdlib.h>
+
+#define DEPTH_MAX 3
+#define STAGES 8
+
+/* Two requests of the usual run that conflict; `first` came first. */
+struct pair {
+	size_t first, second; /* numbers in the usual run */
+	bool is_close;
+	bool is_apart;    /* they are of different chains */
+	bool is_reversed; /* they were carried out the other way round once */
+};
+
+struct race_search {
+	struct arena *arena;
+	const struct race_trace *usual;
+	struct race_facts *facts;
+	struct pair *pairs;
+	size_t pair_count;
+	struct race_plan *queue; /* stages 1 to 4 */
+	size_t queue_n, next;
+	unsigned stage;
+	uint64_t seed, drawn;
+	bool loses_answers;
+	uint64_t *plans, *orders; /* hashes of those made and run */
+	size_t plan_count, order_count;
+};
+
+static bool add_hash(struct arena *arena, uint64_t **hashes, size_t *n, uint64_t hash)
+{
+	for (size_t i = 0; i < *n; i++) {
+		if ((*hashes)[i] == hash)
+			return false;
+	}
+	*hashes = arena_room(arena, *hashes, *n, sizeof(**hashes));
+	(*hashes)[(*n)++] = hash;
+	return true;
+}
+
+static void add_plan(struct race_search *search, const struct race_plan *plan)
+{
+	if (!add_hash(search->arena, &search->plans, &search->plan_count, race_plan_hash(plan)))
+		return;
+	search->queue =
+		arena_room(search->arena, search->queue, search->queue_n, sizeof(*search->queue));
+	search->queue[search->queue_n++] = *plan;
+}
+
+static void find_pairs(struct race_search *search)
+{
+	const struct race_trace *usual = search->usual;
+
+	for (size_t k = 0; k < usual->order_n; k++) {
+		for (size_t i = 0; i < k; i++) {
+			struct pair pair = {.first = usual->order[i], .second = usual->order[k]};
+			const struct race_request *a = &usual->requests[pair.first];
+			const struct race_request *b = &usual->requests[pair.second];
+
+			if (!race_trace_conflict(a, b, &pair.is_close))
+				continue;
+			pair.is_apart = a->chain != b->chain;
+			search->pairs = arena_room(search->arena, search->pairs, search->pair_count,
+						   sizeof(*search->pairs));
+			search->pairs[search->pair_count++] = pair;
+		}
+	}
+}
+
+struct race_search *race_search_new(struct arena *arena, const struct race_trace *usual,
+				    struct race_facts *facts, uint64_t seed, bool loses_answers)
+{
+	struct race_search *search = arena_calloc(arena, 1, sizeof(*search));
+
+	*search = (struct race_search){.arena = arena,
+				       .usual = usual,
+				       .facts = facts,
+				       .seed = seed,
+				       .loses_answers = loses_answers};
+	find_pairs(search);
+	return search;
+}
+
+static uint64_t id_of(const struct race_search *search, size_t request)
+{
+	return search->usual->requests[request].id;
+}
+
+/* Tables are not made by what runs side by side. */
+static bool writes_items(struct str operation)
+{
+	static const char *const names[] = {"PutItem",
+					    "UpdateItem",
+					    "DeleteItem",
+					    "BatchWriteItem",
+					    "TransactWriteItems",
+					    "ExecuteStatement",
+					    "ExecuteTransaction",
+					    "BatchExecuteStatement"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (str_eq(operation, str_of(names[i])))
+			return true;
+	}
+	return false;
+}
+
+static void lose_answers(struct race_search *search)
+{
+	for (size_t i = 0; search->loses_answers && i < search->usual->order_n; i++) {
+		const struct race_request *request =
+			&search->usual->requests[search->usual->order[i]];
+
+		if (request->is_write && writes_items(request->operation))
+			add_plan(search, &(struct race_plan){.lost = request->id});
+	}
+}
+
+/* Whether the second one can come without the first one's answer: some run has shown it. */
+static bool is_free(const struct race_search *search, const struct pair *pair)
+{
+	return race_trace_is_free(search->facts, id_of(search, pair->first),
+				  id_of(search, pair->second));
+}
+
+static void hold_each(struct race_search *search, bool is_close, bool is_apart)
+{
+	for (size_t i = 0; i < search->pair_count; i++) {
+		const struct pair *pair = &search->pairs[i];
+
+		if (pair->is_close == is_close && pair->is_apart == is_apart)
+			add_plan(search,
+				 &(struct race_plan){.kind = PLAN_HOLD,
+						     .holds = {{id_of(search, pair->first), 0}},
+						     .hold_count = 1});
+	}
+}
+
+static void hold_until(struct race_search *search, bool is_close)
+{
+	for (size_t i = 0; i < search->pair_count; i++) {
+		const struct pair *pair = &search->pairs[i];
+
+		if (pair->is_close != is_close || !is_free(search, pair))
+			continue;
+		add_plan(search, &(struct race_plan){.kind = PLAN_HOLD,
+						     .holds = {{id_of(search, pair->first),
+								id_of(search, pair->second)}},
+						     .hold_count = 1});
+	}
+}
+
+/* Of each two of these pairs. */
+static void hold_two(struct race_search *search)
+{
+	for (size_t i = 0; i < search->pair_count; i++) {
+		for (size_t k = 0; k < i; k++) {
+			const struct pair *a = &search->pairs[k], *b = &search->pairs[i];
+			struct race_plan plan = {.kind = PLAN_HOLD, .hold_count = 2};
+
+			if (!a->is_close || !b->is_close || !is_free(search, a) ||
+			    !is_free(search, b) || a->first == b->first)
+				continue;
+			plan.holds[0] = (struct race_hold){id_of(search, a->first),
+							   id_of(search, a->second)};
+			plan.holds[1] = (struct race_hold){id_of(search, b->first),
+							   id_of(search, b->second)};
+			add_plan(search, &plan);
+		}
+	}
+}
+
+static void fill(struct race_search *search)
+{
+	switch (search->stage++) {
+	case 0:
+		lose_answers(search);
+		break;
+	case 1:
+		hold_each(search, true, true);
+		break;
+	case 2:
+		hold_until(search, true);
+		break;
+	case 3:
+		hold_each(search, true, false);
+		break;
+	case 4:
+		hold_until(search, true); /* what is known to be free since */
+		break;
+	case 5:
+		hold_two(search);
+		break;
+	case 6:
+		hold_each(search, false, true);
+		break;
+	case 7:
+		hold_until(search, false);
+		break;
+	}
+}
+
+bool race_search_next(struct race_search *search, struct race_plan *plan)
+{
+	while (search->next == search->queue_n && search->stage < STAGES)
+		fill(search);
+	if (search->next < search->queue_n) {
+		*plan = search->queue[search->next++];
+		return true;
+	}
+	if (search->pair_count == 0)
+		return false;
+	*plan = (struct race_plan){.kind = PLAN_PRIORITY,
+				   .seed = search->seed + search->drawn,
+				   .depth = 1 + (unsigned)(search->drawn % DEPTH_MAX),
+				   .length = search->usual->order_n};
+	search->drawn++;
+	return true;
+}
+
+/* Where in the run's order; RACE_NONE: it was not carried out. */
+static size_t place_of(const struct race_trace *trace, uint64_t id)
+{
+	for (size_t i = 0; i < trace->order_n; i++) {
+		if (trace->requests[trace->order[i]].id == id)
+			return i;
+	}
+	return RACE_NONE;
+}
+
+void race_search_learn(struct race_search *search, const struct race_trace *trace)
+{
+	add_hash(search->arena, &search->orders, &search->order_count, race_trace_hash(trace));
+	race_trace_learn(search->facts, trace);
+	for (size_t i = 0; i < search->pair_count; i++) {
+		struct pair *pair = &search->pairs[i];
+		size_t a = place_of(trace, id_of(search, pair->first));
+		size_t b = place_of(trace, id_of(search, pair->second));
+
+		pair->is_reversed = pair->is_reversed || (a != RACE_NONE && b < a);
+	}
+}
+
+void race_search_cover(const struct race_search *search, size_t *pairs, size_t *seen)
+{
+	*pairs = *seen = 0;
+	for (size_t i = 0; i < search->pair_count; i++) {
+		*pairs += is_free(search, &search->pairs[i]);
+		*seen += search->pairs[i].is_reversed;
+	}
+}
+
+size_t race_search_orders(const struct race_search *search)
+{
+	return search->order_count;
+}

@@ -1,0 +1,319 @@
+#include "server/races/race_trace.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FNV_OFFSET 0xcbf29ce484222325u
+#define FNV_PRIME 0x100000001b3u
+#define DIGITS_MIN 4 /* a number with so many may be made anew in each run */
+#define WORDS_MAX 256
+#define FACTS_MIN 1024
+
+static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ p[i]) * FNV_PRIME;
+	return hash;
+}
+
+static uint64_t add_number(uint64_t hash, uint64_t number)
+{
+	return add_bytes(hash, &number, sizeof(number));
+}
+
+struct race_trace race_trace_in(struct arena *arena, const struct race_facts *facts)
+{
+	return (struct race_trace){.arena = arena, .last = RACE_NONE, .facts = facts};
+}
+
+static uint64_t two(uint64_t answer, uint64_t request)
+{
+	return add_number(add_number(FNV_OFFSET, answer), request) | 1;
+}
+
+/* Where it is, or may be put. */
+static size_t slot_of(const struct race_facts *facts, uint64_t hash)
+{
+	size_t at = (size_t)(hash >> 1) & (facts->size - 1);
+
+	while (facts->slots[at] && facts->slots[at] != hash)
+		at = (at + 1) & (facts->size - 1);
+	return at;
+}
+
+static void grow(struct race_facts *facts)
+{
+	struct race_facts larger = {.arena = facts->arena,
+				    .size = facts->size ? 2 * facts->size : FACTS_MIN,
+				    .n = facts->n};
+
+	larger.slots = arena_calloc(facts->arena, larger.size, sizeof(*larger.slots));
+	for (size_t i = 0; i < facts->size; i++) {
+		if (facts->slots[i])
+			larger.slots[slot_of(&larger, facts->slots[i])] = facts->slots[i];
+	}
+	*facts = larger;
+}
+
+bool race_trace_is_free(const struct race_facts *facts, uint64_t answer, uint64_t request)
+{
+	uint64_t hash = two(answer, request);
+
+	return facts->size > 0 && facts->slots[slot_of(facts, hash)] == hash;
+}
+
+void race_trace_learn(struct race_facts *facts, const struct race_trace *trace)
+{
+	for (size_t r = 0; r < trace->n; r++) {
+		const struct race_request *request = &trace->requests[r];
+
+		for (size_t q = 0; q < trace->n; q++) {
+			uint64_t answer = trace->requests[q].id;
+
+			if (q == r || trace->requests[q].answered <= request->behind ||
+			    race_trace_is_free(facts, answer, request->id))
+				continue;
+			if (2 * facts->n >= facts->size)
+				grow(facts);
+			uint64_t hash = two(answer, request->id);
+			facts->slots[slot_of(facts, hash)] = hash;
+			facts->n++;
+		}
+	}
+}
+
+/* How many bytes from here on are hexadecimal digits and dashes, as ids and times are, with a
+ * decimal digit among them. */
+static size_t number_length(const char *p, size_t n)
+{
+	size_t length = 0, digits = 0;
+
+	while (length < n && (isxdigit((unsigned char)p[length]) || p[length] == '-')) {
+		digits += isdigit((unsigned char)p[length]) != 0;
+		length++;
+	}
+	return digits > 0 && length >= DIGITS_MIN ? length : 0;
+}
+
+/* The hash of a text without its long numbers. */
+static uint64_t add_masked(uint64_t hash, struct str text)
+{
+	size_t at = 0;
+
+	while (at < text.n) {
+		bool is_inside = at > 0 && isalnum((unsigned char)text.p[at - 1]);
+		size_t number = is_inside ? 0 : number_length(text.p + at, text.n - at);
+
+		hash = number > 0 ? add_bytes(hash, "#", 1) : add_bytes(hash, text.p + at, 1);
+		at += number > 0 ? number : 1;
+	}
+	return hash;
+}
+
+static int compare_words(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The next text between quotes; absent at the end. */
+static struct str next_text(struct str *rest)
+{
+	const char *from = memchr(rest->p, '"', rest->n), *end = rest->p + rest->n, *to;
+
+	if (!from)
+		return STR_ABSENT;
+	for (to = from + 1; to < end && *to != '"'; to++)
+		to += *to == '\\' && to + 1 < end;
+	if (to >= end)
+		return STR_ABSENT;
+	*rest = (struct str){to + 1, (size_t)(end - to - 1)};
+	return (struct str){from + 1, (size_t)(to - from - 1)};
+}
+
+/* Names of members and types are told from values by what follows: a colon. */
+static bool is_name(struct str rest)
+{
+	size_t at = 0;
+
+	while (at < rest.n && isspace((unsigned char)rest.p[at]))
+		at++;
+	return at < rest.n && rest.p[at] == ':';
+}
+
+static void read_words(struct race_trace *trace, struct race_request *request)
+{
+	struct str rest = request->body, text, name = STR("");
+
+	request->words = ARENA_ARRAY(trace->arena, uint64_t, WORDS_MAX);
+	for (text = next_text(&rest); str_is_set(text); text = next_text(&rest)) {
+		uint64_t hash = add_bytes(FNV_OFFSET, text.p, text.n);
+
+		if (is_name(rest)) {
+			name = text;
+			continue;
+		}
+		if (str_eq(name, STR("TableName")) &&
+		    (request->table == 0 || request->table == hash))
+			request->table = hash;
+		else if (request->word_count < WORDS_MAX && text.n > 0)
+			request->words[request->word_count++] = hash;
+	}
+	qsort(request->words, request->word_count, sizeof(*request->words), compare_words);
+}
+
+static bool writes(struct str operation, struct str body)
+{
+	static const char *const reads[] = {"GetItem", "BatchGetItem",     "Query",
+					    "Scan",    "TransactGetItems", "SearchVectors"};
+	static const char *const starts[] = {"Describe", "List", "GetRecords", "GetShardIterator"};
+
+	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+		if (str_eq(operation, str_of(reads[i])))
+			return false;
+	}
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		if (str_starts_with(operation, str_of(starts[i])))
+			return false;
+	}
+	if (str_eq(operation, STR("ExecuteStatement")))
+		return !str_contains(body, STR("SELECT")) && !str_contains(body, STR("select"));
+	return true;
+}
+
+/* How many like it have come. */
+static uint64_t ordinal(const struct race_trace *trace, uint64_t like)
+{
+	uint64_t n = 0;
+
+	while (race_trace_find(trace, add_number(like, n)) != RACE_NONE)
+		n++;
+	return n;
+}
+
+/* The last one answered before it came, of those without whose answer it never came. */
+static size_t parent_of(const struct race_trace *trace, const struct race_request *request)
+{
+	size_t parent = RACE_NONE, latest = 0;
+
+	for (size_t q = 0; q < trace->n; q++) {
+		const struct race_request *before = &trace->requests[q];
+
+		if (before->answered <= latest || before->answered > request->behind ||
+		    race_trace_is_free(trace->facts, before->id, request->id))
+			continue;
+		latest = before->answered;
+		parent = q;
+	}
+	return parent;
+}
+
+/* Of the request behind the `n` first ones. */
+static size_t chain_of(struct race_trace *trace, size_t n, size_t parent)
+{
+	if (parent == RACE_NONE)
+		return trace->chains++;
+	for (size_t i = 0; i < n; i++) {
+		if (trace->requests[i].parent == parent)
+			return trace->chains++;
+	}
+	return trace->requests[parent].chain;
+}
+
+void race_trace_settle(struct race_trace *trace)
+{
+	trace->chains = 0;
+	for (size_t i = 0; i < trace->n; i++) {
+		struct race_request *request = &trace->requests[i];
+
+		request->parent = parent_of(trace, request);
+		request->chain = chain_of(trace, i, request->parent);
+	}
+}
+
+size_t race_trace_arrive(struct race_trace *trace, struct str operation, struct str body,
+			 bool is_repeat)
+{
+	struct race_request request = {
+		.behind = trace->answered_n,
+		.operation = str_copy(trace->arena, operation),
+		.body = str_copy(trace->arena, body),
+		.is_write = writes(operation, body),
+		.is_repeat = is_repeat,
+	};
+	uint64_t like = add_masked(add_bytes(FNV_OFFSET, operation.p, operation.n), body);
+
+	request.id = add_number(like, ordinal(trace, like));
+	request.parent = parent_of(trace, &request);
+	request.chain = chain_of(trace, trace->n, request.parent);
+	read_words(trace, &request);
+	trace->requests =
+		arena_room(trace->arena, trace->requests, trace->n, sizeof(*trace->requests));
+	trace->order = arena_room(trace->arena, trace->order, trace->n, sizeof(*trace->order));
+	trace->requests[trace->n] = request;
+	return trace->n++;
+}
+
+void race_trace_pick(struct race_trace *trace, size_t request)
+{
+	trace->requests[request].is_picked = true;
+	trace->order[trace->order_n++] = request;
+}
+
+void race_trace_answer(struct race_trace *trace, size_t request, int status, struct str answer)
+{
+	trace->requests[request].status = status;
+	trace->requests[request].answer = str_copy(trace->arena, answer);
+	trace->last = request;
+	trace->requests[request].answered = ++trace->answered_n;
+}
+
+bool race_trace_conflict(const struct race_request *a, const struct race_request *b, bool *is_close)
+{
+	size_t i = 0, k = 0;
+
+	*is_close = false;
+	if (!a->is_write && !b->is_write)
+		return false;
+	if (a->table && b->table && a->table != b->table)
+		return false;
+	while (i < a->word_count && k < b->word_count && !*is_close) {
+		*is_close = a->words[i] == b->words[k];
+		if (a->words[i] < b->words[k])
+			i++;
+		else
+			k++;
+	}
+	return true;
+}
+
+uint64_t race_trace_hash(const struct race_trace *trace)
+{
+	uint64_t sum = 0;
+	bool is_close;
+
+	for (size_t k = 0; k < trace->order_n; k++) {
+		const struct race_request *after = &trace->requests[trace->order[k]];
+
+		for (size_t i = 0; i < k; i++) {
+			const struct race_request *before = &trace->requests[trace->order[i]];
+
+			if (race_trace_conflict(before, after, &is_close))
+				sum += add_number(add_number(FNV_OFFSET, before->id), after->id);
+		}
+	}
+	return sum;
+}
+
+size_t race_trace_find(const struct race_trace *trace, uint64_t id)
+{
+	for (size_t i = 0; i < trace->n; i++) {
+		if (trace->requests[i].id == id)
+			return i;
+	}
+	return RACE_NONE;
+}

@@ -1,0 +1,558 @@
+#include "server/races/races.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "protocol/wire/json.h"
+#include "protocol/wire/json_out.h"
+#include "server/command/exit_status.h"
+#include "server/command/help.h"
+#include "server/log.h"
+#include "server/races/messages.h"
+#include "server/races/race_report.h"
+#include "server/races/race_run.h"
+#include "server/races/race_search.h"
+
+#define BUDGET 100
+#define BUDGET_MAX 1000000
+#define QUIET_MIN_MS 5
+#define QUIET_MAX_MS 60
+#define LIMIT_TIMES 10
+#define LIMIT_MORE_MS 10000
+#define REPLAYS 3
+#define SHRINKS 30
+#define ORDERS_MAX 4096
+#define STALE_MAX 20 /* drawn orders without a new one: there is none left, or hardly one */
+
+struct words {
+	const char *order, *all, *invariants, *out, *init;
+	long budget, port, quiet_ms;
+	uint64_t seed;
+	bool loses_answers;
+	char **argv;
+};
+
+struct races {
+	struct arena *arena;
+	struct words words;
+	struct race_program program;
+	struct race_run plain, usual;
+	struct race_facts facts;
+	size_t runs, failed, hung;
+};
+
+static int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int complain(const char *format, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fputs("dynalith: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return EXIT_FAILED;
+}
+
+static bool read_number(const char *text, long low, long high, long *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtol(text, &end, 10);
+	return errno == 0 && *text != '\0' && *end == '\0' && *out >= low && *out <= high;
+}
+
+static bool take_text(struct races *races, const char *name, const char *value)
+{
+	const struct {
+		const char *name, **to;
+	} texts[] = {
+		{"--order", &races->words.order},
+		{"--all", &races->words.all},
+		{"--invariants", &races->words.invariants},
+		{"--check", &races->program.check},
+		{"--reset-command", &races->program.reset},
+		{"--init", &races->words.init},
+		{"--out", &races->words.out},
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (strcmp(name, texts[i].name) == 0) {
+			*texts[i].to = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool take_number(struct races *races, const char *name, const char *value)
+{
+	struct words *words = &races->words;
+	long seed;
+
+	if (strcmp(name, "--budget") == 0)
+		return read_number(value, 1, BUDGET_MAX, &words->budget);
+	if (strcmp(name, "--port") == 0)
+		return read_number(value, 0, 65535, &words->port);
+	if (strcmp(name, "--quiet-ms") == 0)
+		return read_number(value, 1, 10000, &words->quiet_ms);
+	if (strcmp(name, "--seed") != 0 || !read_number(value, 0, LONG_MAX, &seed))
+		return false;
+	words->seed = (uint64_t)seed;
+	return true;
+}
+
+static bool read_words(struct races *races, int argc, char **argv)
+{
+	struct words *words = &races->words;
+
+	*words = (struct words){.budget = BUDGET, .out = "races", .seed = 1};
+	for (int i = 2; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			words->argv = argv + i + 1;
+			break;
+		}
+		if (strcmp(argv[i], "--lost-answers") == 0) {
+			words->loses_answers = true;
+			continue;
+		}
+		if (i + 1 >= argc || (!take_text(races, argv[i], argv[i + 1]) &&
+				      !take_number(races, argv[i], argv[i + 1])))
+			return false;
+		i++;
+	}
+	return words->argv && words->argv[0] && !(words->order && words->all);
+}
+
+static enum code read_invariants(struct races *races, struct err *err)
+{
+	const char *path = races->words.invariants;
+	const struct json *root, *list;
+	FILE *file = fopen(path, "rb");
+
+	if (!file)
+		return err_set(err, MSG_RACES_READ, path, "it cannot be read");
+	char *bytes = arena_bytes(races->arena, 1 << 20);
+	size_t n = fread(bytes, 1, 1 << 20, file);
+	fclose(file);
+	if (json_parse(races->arena, (struct str){bytes, n}, &root, err) != OK)
+		return err_set(err, MSG_RACES_READ, path, "it is no JSON");
+	list = json_type(root) == JSON_OBJECT ? json_member(root, "invariants") : NULL;
+	if (!list || json_type(list) != JSON_ARRAY || json_count(root) != 1)
+		return err_set(err, MSG_RACES_INVARIANTS, path);
+	for (const struct json *one = json_first(list); one; one = json_next(one)) {
+		const struct json *name, *statement;
+
+		if (json_type(one) != JSON_OBJECT || json_count(one) != 2)
+			return err_set(err, MSG_RACES_INVARIANTS, path);
+		name = json_member(one, "name");
+		statement = json_member(one, "statement");
+		if (!name || !statement || json_type(name) != JSON_STRING ||
+		    json_type(statement) != JSON_STRING)
+			return err_set(err, MSG_RACES_INVARIANTS, path);
+	}
+	races->program.invariants = list;
+	return OK;
+}
+
+static const char *options_of(struct races *races)
+{
+	struct json_out out = json_out_in(races->arena);
+
+	json_out_open(&out, '{');
+	json_out_name(&out, STR("in_memory"));
+	json_out_boolean(&out, true);
+	json_out_name(&out, STR("host"));
+	json_out_string(&out, STR("127.0.0.1"));
+	json_out_name(&out, STR("port"));
+	json_out_integer(&out, races->words.port);
+	json_out_name(&out, STR("auth"));
+	json_out_string(&out, STR("off"));
+	if (races->words.init) {
+		json_out_name(&out, STR("init"));
+		json_out_string(&out, str_of(races->words.init));
+	}
+	json_out_close(&out, '}');
+	return str_printf(races->arena, STR_FMT, STR_ARG(buf_str(&out.buf))).p;
+}
+
+static bool run(struct races *races, const struct race_plan *plan, struct race_run *out)
+{
+	struct err err = err_in(races->arena);
+
+	races->runs++;
+	if (race_run(&races->program, plan, out, &err) == OK)
+		return true;
+	complain(STR_FMT, STR_ARG(err.message));
+	race_run_free(out);
+	return false;
+}
+
+static void print_output(const struct race_run *run)
+{
+	if (run->output.n == 0)
+		return;
+	printf("\nThe command printed:\n" STR_FMT "%s", STR_ARG(run->output),
+	       run->output.p[run->output.n - 1] == '\n' ? "" : "\n");
+}
+
+/* As it is, then by the usual order: what all others are compared with. EXIT_DONE: go on. */
+static int prepare(struct races *races)
+{
+	struct race_run *plain = &races->plain;
+	uint64_t gap;
+
+	if (!run(races, NULL, plain))
+		return EXIT_FAILED;
+	if (plain->end != RACE_PASSED) {
+		print_output(plain);
+		return complain("the command fails by itself: " STR_FMT, STR_ARG(plain->why));
+	}
+	if (plain->trace.n == 0)
+		return complain("the command sent no request: it must take the endpoint of its "
+				"environment (AWS_ENDPOINT_URL_DYNAMODB), or be told by --port N "
+				"where the server is to listen");
+	gap = 2 * (uint64_t)plain->gap_ms;
+	races->program.quiet_ms = gap < QUIET_MIN_MS   ? QUIET_MIN_MS
+				  : gap > QUIET_MAX_MS ? QUIET_MAX_MS
+						       : (unsigned)gap;
+	if (races->words.quiet_ms > 0)
+		races->program.quiet_ms = (unsigned)races->words.quiet_ms;
+	races->program.limit_ms = LIMIT_TIMES * plain->took_ms + LIMIT_MORE_MS;
+	printf("The command passes, with %zu requests in %" PRIu64 " ms.\n", plain->trace.n,
+	       plain->took_ms);
+	fflush(stdout);
+	return EXIT_DONE;
+}
+
+static struct race_plan plan_of(struct arena *arena, const struct race_trace *trace, uint64_t lost)
+{
+	uint64_t *ids = ARENA_ARRAY(arena, uint64_t, trace->order_n + 1);
+
+	for (size_t k = 0; k < trace->order_n; k++)
+		ids[k] = trace->requests[trace->order[k]].id;
+	return (struct race_plan){
+		.kind = PLAN_ORDER, .order = ids, .order_n = trace->order_n, .lost = lost};
+}
+
+/* How many of some replays fail again. -1: the server cannot be started. */
+static int count_failures(struct races *races, const struct race_plan *plan)
+{
+	int failures = 0;
+
+	for (int i = 0; i < REPLAYS; i++) {
+		struct race_run again;
+
+		if (!run(races, plan, &again))
+			return -1;
+		failures += again.end == RACE_FAILED;
+		race_run_free(&again);
+	}
+	return failures;
+}
+
+/*
+ * The order with one switch fewer: where it leaves a chain for the `nth` time, that chain's next
+ * block comes first. False where there is no such place.
+ */
+static bool without_switch(struct arena *arena, const struct race_trace *trace, size_t nth,
+			   struct race_plan *plan)
+{
+	uint64_t *ids = ARENA_ARRAY(arena, uint64_t, trace->order_n + 1);
+	size_t n = 0, seen = 0, at = 0, from = 0, to;
+
+	for (size_t k = 1; k < trace->order_n && from == 0; k++) {
+		size_t before = trace->requests[trace->order[k - 1]].chain;
+
+		if (trace->requests[trace->order[k]].chain == before)
+			continue;
+		for (size_t i = k + 1; i < trace->order_n && from == 0; i++) {
+			if (trace->requests[trace->order[i]].chain != before)
+				continue;
+			if (seen++ == nth) {
+				at = k;
+				from = i;
+			}
+			break;
+		}
+	}
+	if (from == 0)
+		return false;
+	size_t chain = trace->requests[trace->order[from]].chain;
+	for (to = from; to < trace->order_n && trace->requests[trace->order[to]].chain == chain;)
+		to++;
+	for (size_t k = 0; k < trace->order_n; k++) {
+		if (k == at) {
+			for (size_t i = from; i < to; i++)
+				ids[n++] = trace->requests[trace->order[i]].id;
+		}
+		if (k < from || k >= to)
+			ids[n++] = trace->requests[trace->order[k]].id;
+	}
+	plan->order = ids;
+	plan->order_n = n;
+	return true;
+}
+
+/* Takes the place of *found by runs that fail with fewer switches. */
+static void shrink(struct races *races, struct race_run *found, uint64_t lost)
+{
+	size_t nth = 0;
+
+	for (int tries = 0; tries < SHRINKS; tries++) {
+		struct race_plan plan = {.kind = PLAN_ORDER, .lost = lost};
+		struct race_run shorter;
+
+		if (!without_switch(races->arena, &found->trace, nth, &plan) ||
+		    !run(races, &plan, &shorter))
+			return;
+		if (shorter.end == RACE_FAILED &&
+		    race_report_switches(&shorter.trace) < race_report_switches(&found->trace)) {
+			race_run_free(found);
+			*found = shorter;
+			nth = 0;
+			continue;
+		}
+		race_run_free(&shorter);
+		nth++;
+	}
+}
+
+static void print_command(FILE *out, char *const *argv)
+{
+	for (; *argv; argv++)
+		fprintf(out, " %s", *argv);
+}
+
+static void write_order(struct races *races, const struct race_run *found, struct str name,
+			uint64_t lost)
+{
+	struct str path =
+		str_printf(races->arena, "%s/" STR_FMT ".json", races->words.out, STR_ARG(name));
+	struct str text = race_report_json(races->arena, &found->trace, found->why, lost);
+
+	mkdir(races->words.out, 0777);
+	FILE *file = fopen(path.p, "w");
+	if (!file || fwrite(text.p, 1, text.n, file) != text.n || fputc('\n', file) == EOF ||
+	    fclose(file) != 0) {
+		complain("%s: %s", path.p, strerror(errno));
+		return;
+	}
+	printf("\n" STR_FMT " replays it:\n  dynalith races --order " STR_FMT " --", STR_ARG(path),
+	       STR_ARG(path));
+	print_command(stdout, races->words.argv);
+	printf("\n");
+}
+
+/* Whether the failure is one of its order. It is printed then, and written. */
+static int confirm(struct races *races, struct race_run *found, uint64_t lost)
+{
+	struct race_plan plan = plan_of(races->arena, &found->trace, lost);
+	int failures = count_failures(races, &plan);
+
+	if (failures < 0)
+		return EXIT_FAILED;
+	if (failures == 0)
+		return EXIT_DONE;
+	size_t orders = races->runs;
+	shrink(races, found, lost);
+	race_trace_learn(&races->facts, &found->trace);
+	race_trace_settle(&found->trace);
+	struct str name = race_report_name(races->arena, &found->trace, lost);
+	printf("\nFound after %zu runs: " STR_FMT ".\nOrder " STR_FMT ", with %zu switch%s; it "
+	       "failed again in %d of %d replays.\n\n",
+	       orders - REPLAYS, STR_ARG(found->why), STR_ARG(name),
+	       race_report_switches(&found->trace),
+	       race_report_switches(&found->trace) == 1 ? "" : "es", failures, REPLAYS);
+	race_report_print(stdout, races->arena, &races->usual.trace, &found->trace, lost);
+	print_output(found);
+	write_order(races, found, name, lost);
+	return EXIT_FOUND;
+}
+
+static void show_progress(const struct races *races, const struct race_search *search)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r%zu of %ld runs, %zu different orders ", races->runs,
+			races->words.budget, race_search_orders(search));
+}
+
+/* One order. EXIT_DONE: go on. */
+static int try_plan(struct races *races, struct race_search *search, const struct race_plan *plan)
+{
+	struct race_run tried;
+	int status = EXIT_DONE;
+
+	if (!run(races, plan, &tried))
+		return EXIT_FAILED;
+	race_search_learn(search, &tried.trace);
+	show_progress(races, search);
+	races->hung += tried.end == RACE_HUNG;
+	if (tried.end == RACE_FAILED) {
+		races->failed++;
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "\n");
+		status = confirm(races, &tried, plan->lost);
+	}
+	race_run_free(&tried);
+	return status;
+}
+
+static int conclude(const struct races *races, const struct race_search *search)
+{
+	size_t pairs, seen;
+
+	race_search_cover(search, &pairs, &seen);
+	if (races->failed > 0)
+		return complain("%zu runs failed, and none of them failed again in the same order: "
+				"the command depends on more than the order of its requests",
+				races->failed);
+	printf("None found in %zu runs, with %zu different orders. Of %zu pairs of requests that "
+	       "meet in the data and may change places, %zu were seen both ways.\n",
+	       races->runs, race_search_orders(search), pairs, seen);
+	if (races->hung > 0)
+		printf("%zu runs did not end within %.1f s and were ended.\n", races->hung,
+		       (double)races->program.limit_ms / 1000);
+	return EXIT_DONE;
+}
+
+static int search_orders(struct races *races)
+{
+	struct race_plan plan = {.kind = PLAN_USUAL};
+	struct race_search *search;
+	int status = EXIT_DONE;
+	unsigned stale = 0; /* runs since the last order that was new */
+
+	if (!run(races, &plan, &races->usual))
+		return EXIT_FAILED;
+	if (races->usual.end == RACE_HUNG)
+		return complain("held one at a time, the command does not end: " STR_FMT,
+				STR_ARG(races->usual.why));
+	search = race_search_new(races->arena, &races->usual.trace, &races->facts,
+				 races->words.seed, races->words.loses_answers);
+	race_search_learn(search, &races->plain.trace);
+	race_search_learn(search, &races->usual.trace);
+	if (races->usual.end == RACE_FAILED) {
+		races->failed++;
+		status = confirm(races, &races->usual, 0);
+	}
+	while (status == EXIT_DONE && races->runs < (size_t)races->words.budget &&
+	       stale < STALE_MAX && race_search_next(search, &plan)) {
+		size_t orders = race_search_orders(search);
+
+		status = try_plan(races, search, &plan);
+		stale = race_search_orders(search) > orders || plan.kind != PLAN_PRIORITY
+				? 0
+				: stale + 1;
+	}
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\n");
+	return status == EXIT_DONE ? conclude(races, search) : status;
+}
+
+/* EXIT_FOUND where it fails by that order. */
+static int replay(struct races *races, const char *path)
+{
+	struct race_plan plan = {.kind = PLAN_ORDER};
+	struct err err = err_in(races->arena);
+	struct race_run again;
+	uint64_t *ids;
+	size_t missing = 0;
+
+	if (race_report_read(races->arena, path, &ids, &plan.order_n, &plan.lost, &err) != OK)
+		return complain(STR_FMT, STR_ARG(err.message));
+	plan.order = ids;
+	if (!run(races, &plan, &again))
+		return EXIT_FAILED;
+	for (size_t i = 0; i < plan.order_n; i++)
+		missing += race_trace_find(&again.trace, ids[i]) == RACE_NONE;
+	if (missing > 0)
+		complain("%s: %zu of its %zu requests did not come: the command has changed, or is "
+			 "not deterministic",
+			 path, missing, plan.order_n);
+	printf("%s: ", path);
+	if (again.end == RACE_PASSED)
+		printf("passes\n");
+	else
+		printf("fails: " STR_FMT "\n", STR_ARG(again.why));
+	if (again.end != RACE_PASSED && !races->words.all) {
+		race_report_print(stdout, races->arena, &again.trace, &again.trace, plan.lost);
+		print_output(&again);
+	}
+	int status = again.end == RACE_PASSED ? EXIT_DONE : EXIT_FOUND;
+	race_run_free(&again);
+	return status;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Every *.json of the folder, by name. */
+static int replay_all(struct races *races)
+{
+	const char **names = ARENA_ARRAY(races->arena, const char *, ORDERS_MAX);
+	DIR *folder = opendir(races->words.all);
+	int status = EXIT_DONE;
+	size_t n = 0;
+
+	if (!folder)
+		return complain("%s: %s", races->words.all, strerror(errno));
+	for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+		size_t length = strlen(entry->d_name);
+
+		if (length < 5 || strcmp(entry->d_name + length - 5, ".json") != 0)
+			continue;
+		if (n == ORDERS_MAX) {
+			closedir(folder);
+			return complain("%s: more than %d orders", races->words.all, ORDERS_MAX);
+		}
+		names[n++] = str_printf(races->arena, "%s/%s", races->words.all, entry->d_name).p;
+	}
+	closedir(folder);
+	if (n == 0)
+		return complain("%s: no order is in it", races->words.all);
+	qsort((void *)names, n, sizeof(*names), compare_names);
+	for (size_t i = 0; i < n; i++) {
+		int one = replay(races, names[i]);
+
+		if (one == EXIT_FAILED)
+			return one;
+		status = one == EXIT_FOUND ? one : status;
+	}
+	return status;
+}
+
+int races_run(struct arena *arena, int argc, char **argv)
+{
+	struct races races = {.arena = arena, .facts = {.arena = arena}};
+	struct err err = err_in(arena);
+	int status;
+
+	if (!read_words(&races, argc, argv))
+		return help_misuse("races");
+	if (races.words.invariants && read_invariants(&races, &err) != OK)
+		return complain(STR_FMT, STR_ARG(err.message));
+	log_configure(LOG_ERROR, false);
+	races.program.argv = races.words.argv;
+	races.program.options = options_of(&races);
+	races.program.facts = &races.facts;
+	races.program.memory = gate_memory_new(arena_new(0));
+	status = prepare(&races);
+	if (status == EXIT_DONE)
+		status = races.words.order ? replay(&races, races.words.order)
+			 : races.words.all ? replay_all(&races)
+					   : search_orders(&races);
+	return status;
+}

@@ -1,0 +1,91 @@
+"""A program with a race, for test_races.py, by the standard library alone: races_program.py counter|stock|charge|silent|broken|endless|fork wrong|right"""
+import json
+import os
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+URL = os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
+KEY = {"TableName": "shop", "Key": {"pk": {"S": "a"}}}
+
+
+def call(operation, body, attempts=3):
+    """As an SDK does, which sends again what got no answer."""
+    for attempt in range(1, attempts + 1):
+        headers = {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Content-Type": "application/x-amz-json-1.0", "amz-sdk-request": f"attempt={attempt}; max={attempts}"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(body).encode(), headers), timeout=30) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            answer = json.load(error)
+            if "ConditionalCheckFailed" not in answer["__type"]:
+                raise RuntimeError(answer)
+            return answer
+        except OSError:
+            if attempt == attempts:
+                raise
+
+
+def number():
+    return int(call("GetItem", {**KEY, "ConsistentRead": True}).get("Item", {}).get("n", {"N": "0"})["N"])
+
+
+def update(expression, value, condition=None):
+    body = {**KEY, "UpdateExpression": expression, "ExpressionAttributeValues": {":v": {"N": str(value)}}}
+    return call("UpdateItem", {**body, **({"ConditionExpression": condition} if condition else {})})
+
+
+def count(is_right):
+    if is_right:
+        update("ADD n :v", 1)
+    else:
+        call("PutItem", {"TableName": "shop", "Item": {"pk": {"S": "a"}, "n": {"N": str(number() + 1)}}})
+
+
+def buy(is_right):
+    if is_right:
+        update("SET n = n - :v", 1, "n >= :v")
+    elif number() > 0:
+        update("ADD n :v", -1)
+
+
+def both(work, is_right):
+    threads = [threading.Thread(target=lambda late=late: (time.sleep(late), work(is_right))) for late in (0, 0.1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def main(name, is_right):
+    if name == "silent":
+        return 0
+    call("CreateTable", {"TableName": "shop", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]})
+    if name == "broken":
+        print("it never worked")
+        return 7
+    if name == "endless":
+        while True:
+            number()
+    if name == "fork":  # a child that outlives it and holds a connection
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(600)
+        return 0
+    if name == "counter":
+        both(count, is_right)
+        return int(number() != 2)
+    if name == "stock":
+        update("SET n = :v", 1)
+        both(buy, is_right)
+        return int(number() != 0)
+    update("SET n = :v", 100)
+    update("SET n = :v" if is_right else "ADD n :v", 70 if is_right else -30)
+    return int(number() != 70)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[-1] == "right"))

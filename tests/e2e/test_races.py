@@ -1,0 +1,104 @@
+"""`dynalith races`: planted races are found, cut to one switch, written, and replayed; twins pass; what cannot be raced is said in a sentence."""
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness import BINARY, run
+
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"))
+PROGRAM = pathlib.Path(__file__).with_name("races_program.py")
+
+
+def races(*words, program=(), status=None):
+    done = subprocess.run([BINARY, "races", "--out", FOLDER / "races", *map(str, words), "--", *program], capture_output=True, text=True, timeout=300)
+    assert status is None or done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def python(*words):
+    return [sys.executable, str(PROGRAM), *words]
+
+
+def orders():
+    return sorted((FOLDER / "races").glob("*.json")) if (FOLDER / "races").exists() else []
+
+
+def a_lost_update_is_found_and_replayed():
+    before = set(orders())
+    found = races("--budget", 30, program=python("counter", "wrong"), status=3)
+    assert "failed again in 3 of 3 replays" in found.stdout and "GetItem shop pk=a" in found.stdout, found.stdout
+    path, = set(orders()) - before
+    order = json.loads(path.read_text())
+    assert order["version"] == 1 and [one["operation"] for one in order["order"]][:3] == ["CreateTable", "GetItem", "GetItem"], order
+    again = races("--order", path, program=python("counter", "wrong"), status=3)
+    assert "fails: the command ended with status 1" in again.stdout
+    races("--order", path, program=python("counter", "right"), status=0)
+    races("--all", FOLDER / "races", program=python("counter", "wrong"), status=3)
+
+
+def a_check_and_act_is_found():
+    assert "GetItem shop pk=a" in races("--budget", 30, program=python("stock", "wrong"), status=3).stdout
+
+
+def twins_pass():
+    for name in ("counter", "stock"):
+        assert "None found" in races("--budget", 8, program=python(name, "right"), status=0).stdout
+
+
+def a_lost_answer_charges_twice():
+    found = races("--budget", 20, "--lost-answers", program=python("charge", "wrong"), status=3)
+    assert "the answer was lost" in found.stdout and "(sent again)" in found.stdout, found.stdout
+    races("--budget", 12, "--lost-answers", program=python("charge", "right"), status=0)
+
+
+def invariants_and_checks_tell_what_the_program_does_not():
+    rules = FOLDER / "rules.json"
+    rules.write_text(json.dumps({"invariants": [{"name": "never two", "statement": "SELECT * FROM shop WHERE n >= 2"}]}))
+    broken = races("--budget", 3, "--invariants", rules, program=python("counter", "right"), status=1)
+    assert 'invariant "never two" is broken' in broken.stderr
+    assert "--check ended with status 9" in races("--check", "exit 9", program=python("counter", "right"), status=1).stderr
+    rules.write_text('{"invariants": [{"name": "no statement"}]}')
+    assert "wanted {" in races("--invariants", rules, program=python("counter", "right"), status=1).stderr
+
+
+def what_cannot_be_raced_is_said():
+    cases = [(python("silent"), 1, "sent no request"), (python("broken"), 1, "fails by itself: the command ended with status 7"),
+             ([str(FOLDER / "absent")], 1, "status 127"), (["sh", "-c", "kill -9 $$"], 1, "ended by signal 9"), ([], 2, "races")]
+    for program, status, text in cases:
+        done = races("--budget", 2, program=program, status=status)
+        assert text in done.stderr, (program, done.stdout, done.stderr)
+    for words in (["--budget", "0"], ["--budget"], ["--port", "70000"], ["--unknown", "x"], ["--order", "a", "--all", "b"]):
+        races(*words, program=["true"], status=2)
+    for text in ("no JSON", "{}", '{"order": []}', '{"order": [{"id": "zz"}]}', '{"order": [{"id": 7}]}'):
+        path = FOLDER / "order.json"
+        path.write_text(text)
+        assert str(path) in races("--order", path, program=python("counter", "right"), status=1).stderr
+
+
+def a_child_that_stays_does_not_hold_it():
+    began = time.monotonic()
+    races("--budget", 3, program=python("fork"), status=0)
+    assert time.monotonic() - began < 200
+
+
+def two_at_once_do_not_see_each_other():
+    both = [subprocess.Popen([BINARY, "races", "--budget", "4", "--out", FOLDER / "both", "--", *python("counter", "right")], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for one in both:
+        out, _ = one.communicate(timeout=300)
+        assert one.returncode == 0 and "with 4 requests" in out, out
+
+
+def a_signal_ends_it_and_the_program():
+    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        process = subprocess.Popen([BINARY, "races", "--", *python("endless")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1)
+        process.send_signal(number)
+        assert process.wait(timeout=60) == status
+
+
+run("races", [a_lost_update_is_found_and_replayed, a_check_and_act_is_found, twins_pass, a_lost_answer_charges_twice, invariants_and_checks_tell_what_the_program_does_not,
+              what_cannot_be_raced_is_said, a_child_that_stays_does_not_hold_it, two_at_once_do_not_see_each_other, a_signal_ends_it_and_the_program])

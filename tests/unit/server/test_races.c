@@ -1,0 +1,243 @@
+/*
+ * The search for orders, on programs that are simulated: clients with a list of steps each, whose
+ * next requests always wait. Planted faults are found within a number of runs, twins without a
+ * fault pass in all of them, and what failed fails again by the order that was noted.
+ */
+#include "server/races/race_search.h"
+
+#include "tests/unit/test.h"
+
+#define CLIENTS 3
+#define STEPS 4
+#define CELLS 3
+
+/* One program: what each client does, in a small memory that stands for the items. */
+struct program {
+	size_t clients, steps;
+	const char *bodies[CLIENTS][STEPS]; /* NULL: the client has ended */
+	const char *operations[CLIENTS][STEPS];
+	/* Carries out a step; `seen` is what the client read before. */
+	void (*work)(int cells[CELLS], int seen[STEPS], size_t client, size_t step);
+	bool (*is_right)(const int cells[CELLS]);
+};
+
+static struct arena *arena;
+
+#define ON(key) "{\"TableName\":\"t\",\"Key\":{\"pk\":{\"S\":\"" key "\"}}}"
+
+/* Runs it by the plan. True: it came out right. */
+static bool run(const struct program *program, const struct race_plan *plan,
+		const struct race_facts *facts, struct race_trace *trace)
+{
+	int cells[CELLS] = {0}, seen[CLIENTS][STEPS] = {{0}};
+	size_t at[CLIENTS] = {0}, waiting[CLIENTS], owner[CLIENTS], n = 0;
+
+	*trace = race_trace_in(arena, facts);
+	for (size_t i = 0; i < program->clients; i++) {
+		owner[n] = i;
+		waiting[n++] = race_trace_arrive(trace, str_of(program->operations[i][0]),
+						 str_of(program->bodies[i][0]), false);
+	}
+	while (n > 0) {
+		size_t next = race_plan_pick(plan, trace, waiting, n);
+		size_t client = owner[next], request = waiting[next], step = at[client]++;
+
+		race_trace_pick(trace, request);
+		program->work(cells, seen[client], client, step);
+		race_trace_answer(trace, request, 200, STR("{}"));
+		if (at[client] < STEPS && program->bodies[client][at[client]]) {
+			waiting[next] = race_trace_arrive(
+				trace, str_of(program->operations[client][at[client]]),
+				str_of(program->bodies[client][at[client]]), false);
+			continue;
+		}
+		n--;
+		waiting[next] = waiting[n];
+		owner[next] = owner[n];
+	}
+	return program->is_right(cells);
+}
+
+/* In which run it failed, from 1; 0: in none of `budget`. */
+static unsigned search(const struct program *program, unsigned budget, struct race_trace *failed)
+{
+	struct race_facts facts = {.arena = arena};
+	struct race_plan plan = {.kind = PLAN_USUAL};
+	struct race_trace usual;
+	size_t pairs, seen;
+
+	CHECK(run(program, &plan, &facts, &usual));
+	struct race_search *search = race_search_new(arena, &usual, &facts, 1, false);
+	race_search_learn(search, &usual);
+	for (unsigned runs = 1; runs <= budget && race_search_next(search, &plan); runs++) {
+		bool is_right = run(program, &plan, &facts, failed);
+
+		race_search_learn(search, failed);
+		race_search_cover(search, &pairs, &seen);
+		CHECK(seen <= pairs);
+		if (!is_right)
+			return runs;
+	}
+	return 0;
+}
+
+static bool fails_again(const struct program *program, const struct race_trace *failed)
+{
+	struct race_facts facts = {.arena = arena};
+	uint64_t *ids = ARENA_ARRAY(arena, uint64_t, failed->order_n);
+	struct race_trace again;
+
+	for (size_t k = 0; k < failed->order_n; k++)
+		ids[k] = failed->requests[failed->order[k]].id;
+	const struct race_plan plan = {
+		.kind = PLAN_ORDER, .order = ids, .order_n = failed->order_n};
+	return !run(program, &plan, &facts, &again) &&
+	       race_trace_hash(&again) == race_trace_hash(failed);
+}
+
+/* A counter, read and written back. */
+static void count(int cells[CELLS], int seen[STEPS], size_t client, size_t step)
+{
+	(void)client;
+	if (step == 0)
+		seen[0] = cells[0];
+	else
+		cells[0] = seen[0] + 1;
+}
+
+static bool counted_two(const int cells[CELLS])
+{
+	return cells[0] == 2;
+}
+
+/* The same by one step that adds. */
+static void add(int cells[CELLS], int seen[STEPS], size_t client, size_t step)
+{
+	(void)client, (void)seen;
+	cells[0] += step == 0;
+}
+
+/* Each looks at the other's cell and leaves only if that is there. */
+static void leave(int cells[CELLS], int seen[STEPS], size_t client, size_t step)
+{
+	if (step == 0)
+		seen[0] = cells[1 - client];
+	else if (seen[0] == 0)
+		cells[client] = 1;
+}
+
+static bool one_stays(const int cells[CELLS])
+{
+	return cells[0] + cells[1] < 2;
+}
+
+/* Fails only where the second client's write comes between the two reads of the third, and the
+ * first one's behind both: two switches. */
+static void tear(int cells[CELLS], int seen[STEPS], size_t client, size_t step)
+{
+	if (client == 0 && step == 1)
+		cells[0] = 1;
+	if (client == 1 && step == 1)
+		cells[1] = 1;
+	if (client == 2 && step < 2)
+		seen[step] = cells[step];
+	if (client == 2 && step == 2)
+		cells[2] = seen[0] == 0 && seen[1] == 1;
+}
+
+static bool is_whole(const int cells[CELLS])
+{
+	return cells[2] == 0;
+}
+
+static const struct program planted[] = {
+	{2,
+	 2,
+	 {{ON("n"), ON("n")}, {ON("n"), ON("n")}},
+	 {{"GetItem", "PutItem"}, {"GetItem", "PutItem"}},
+	 count,
+	 counted_two},
+	{2,
+	 2,
+	 {{ON("b"), ON("a")}, {ON("a"), ON("b")}},
+	 {{"GetItem", "PutItem"}, {"GetItem", "PutItem"}},
+	 leave,
+	 one_stays},
+	{3,
+	 3,
+	 {{ON("x"), ON("a")}, {ON("y"), ON("b")}, {ON("a"), ON("b"), ON("c")}},
+	 {{"GetItem", "PutItem"}, {"GetItem", "PutItem"}, {"GetItem", "GetItem", "PutItem"}},
+	 tear,
+	 is_whole},
+};
+
+TEST(planted_faults_are_found_and_fail_again)
+{
+	for (size_t i = 0; i < sizeof(planted) / sizeof(planted[0]); i++) {
+		struct race_trace failed;
+
+		arena = arena_new(0);
+		unsigned runs = search(&planted[i], 200, &failed);
+		CHECK(runs > 0);
+		CHECK(runs == 0 || fails_again(&planted[i], &failed));
+		arena_free(arena);
+	}
+}
+
+TEST(twins_pass_in_every_order)
+{
+	static const struct program twin = {
+		2, 1, {{ON("n")}, {ON("n")}}, {{"UpdateItem"}, {"UpdateItem"}}, add, counted_two};
+	struct race_trace last;
+
+	arena = arena_new(0);
+	CHECK(search(&twin, 200, &last) == 0);
+	arena_free(arena);
+}
+
+TEST(ids_leave_out_what_differs_from_run_to_run)
+{
+	arena = arena_new(0);
+	struct race_facts facts = {.arena = arena};
+	struct race_trace a = race_trace_in(arena, &facts), b = race_trace_in(arena, &facts);
+	static const char *const same[][2] = {
+		{"{\"pk\":\"9f1c0a52-aa10-4c51-8a53-0123456789ab\"}",
+		 "{\"pk\":\"11111111-2222-4333-8444-fedcba987654\"}"},
+		{"{\"at\":{\"N\":\"1767225600\"}}", "{\"at\":{\"N\":\"1767225999\"}}"},
+	};
+	static const char *const other[][2] = {
+		{"{\"n\":{\"N\":\"1\"}}", "{\"n\":{\"N\":\"2\"}}"},
+		{"{\"pk\":\"decade\"}", "{\"pk\":\"facade\"}"},
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t x = race_trace_arrive(&a, STR("PutItem"), str_of(same[i][0]), false);
+		size_t y = race_trace_arrive(&b, STR("PutItem"), str_of(same[i][1]), false);
+		CHECK(a.requests[x].id == b.requests[y].id);
+		x = race_trace_arrive(&a, STR("PutItem"), str_of(other[i][0]), false);
+		y = race_trace_arrive(&b, STR("PutItem"), str_of(other[i][1]), false);
+		CHECK(a.requests[x].id != b.requests[y].id);
+	}
+	arena_free(arena);
+}
+
+TEST(a_hold_ends_when_nothing_else_waits)
+{
+	arena = arena_new(0);
+	struct race_facts facts = {.arena = arena};
+	struct race_plan plan = {.kind = PLAN_USUAL};
+	struct race_trace usual, held;
+
+	run(&planted[0], &plan, &facts, &usual);
+	plan = (struct race_plan){.kind = PLAN_HOLD,
+				  .holds = {{usual.requests[usual.order[1]].id, 0}},
+				  .hold_count = 1};
+	CHECK(!run(&planted[0], &plan, &facts, &held));
+	CHECK(held.order_n == usual.order_n);
+	CHECK(held.requests[held.order[3]].id == usual.requests[usual.order[1]].id);
+	arena_free(arena);
+}
+
+TEST_MAIN(TEST_CASE(planted_faults_are_found_and_fail_again), TEST_CASE(twins_pass_in_every_order),
+	  TEST_CASE(ids_leave_out_what_differs_from_run_to_run),
+	  TEST_CASE(a_hold_ends_when_nothing_else_waits))
