@@ -6,6 +6,8 @@ struct str destination_status(const struct destination *destination, int64_t now
 {
 	bool is_changing = destination->settles_ms > now_ms;
 
+	if (destination->is_failed)
+		return STR("ENABLE_FAILED");
 	if (!destination->is_enabled)
 		return is_changing ? STR("DISABLING") : STR("DISABLED");
 	return !is_changing              ? STR("ACTIVE")
@@ -81,6 +83,24 @@ enum code destination_finish(struct catalog *catalog, struct table *table, struc
 		return OK;
 	struct table *next = table_clone(table);
 	next->settings->destinations[current - table->settings->destinations].until = 0;
+	set_log(next, now_ms);
+	enum code code = catalog_replace(catalog, table, next, err);
+	return code == ERR_TABLE_MOVED ? OK : code;
+}
+
+enum code destination_fail(struct catalog *catalog, struct table *table, struct str stream_arn,
+			   int64_t now_ms, struct err *err)
+{
+	const struct destination *current = destination_find(table, stream_arn);
+
+	if (!current || !current->is_enabled)
+		return OK;
+	struct table *next = table_clone(table);
+	struct destination *failed =
+		&next->settings->destinations[current - table->settings->destinations];
+	failed->is_enabled = false;
+	failed->is_failed = true;
+	failed->settles_ms = 0;
 	set_log(next, now_ms);
 	enum code code = catalog_replace(catalog, table, next, err);
 	return code == ERR_TABLE_MOVED ? OK : code;

@@ -31,6 +31,13 @@ enum code destination_replace(struct call *call, struct table *table, struct des
 enum code destination_finish(struct catalog *catalog, struct table *table, struct str stream_arn,
 			     int64_t now_ms, struct err *err) WARN_UNUSED;
 
+/*
+ * The stream of a destination that was just enabled cannot be reached, or is none: it is
+ * ENABLE_FAILED, and gets nothing. Nothing where the table or the destination changed meanwhile.
+ */
+enum code destination_fail(struct catalog *catalog, struct table *table, struct str stream_arn,
+			   int64_t now_ms, struct err *err) WARN_UNUSED;
+
 /* {"ApproximateCreationDateTimePrecision": ...} under `name`; empty where it is absent. */
 void destination_write_configuration(struct json_out *out, struct str name,
 				     enum time_precision precision);

@@ -17,6 +17,7 @@ static const struct field destination_fields[] = {
 	RECORD_FIELD(destination, settles_ms, "settles_ms", FIELD_INT),
 	RECORD_FIELD(destination, first, "first", FIELD_INT),
 	RECORD_FIELD(destination, until, "until", FIELD_INT),
+	RECORD_FIELD(destination, is_failed, "is_failed", FIELD_BOOL),
 };
 static const struct field moment_fields[] = {
 	RECORD_FIELD(moment, what, "what", FIELD_STR),

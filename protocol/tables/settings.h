@@ -58,6 +58,7 @@ struct destination {
 	struct str stream_arn;
 	bool is_enabled;
 	bool is_updated;            /* the last change was one of the precision */
+	bool is_failed;             /* its stream was not found: ENABLE_FAILED, not enabled */
 	enum time_precision precision;
 	int64_t settles_ms;         /* until then ENABLING, UPDATING or DISABLING */
 	int64_t first; /* number of the first change that is sent, in the table's log */

@@ -20,6 +20,7 @@
 #define POLL_MS 100                /* between two looks for changes */
 #define PAUSE_FIRST_MS 100
 #define PAUSE_MAX_MS 10000
+#define TRIES_MAX 6                /* of a new destination: within 3 s */
 #define WINDOW_BYTES                                                                               \
 	(1024 * 1024) /* of images in the store: with base64 less than the 5 MB of a request */
 #define REFRESH_MS                                                                                 \
@@ -35,6 +36,7 @@ struct sender {
 	uint64_t done[PUT_RECORDS_MAX];
 	size_t limit;              /* changes in a request */
 	int64_t pause_ms, until_ms; /* by the monotonic clock: not before then */
+	unsigned tries;            /* probes of a new destination that nobody answered */
 	bool is_known, is_failing, is_present;
 };
 
@@ -305,7 +307,7 @@ static enum code read_changes(struct piece *piece, struct err *err)
 static struct put_batch request_of(struct piece *piece)
 {
 	struct put_batch request = {
-		.stream_arn = piece->sender->arn, .tick = hold_lease, .tick_context = piece};
+		.stream_arn = piece->sender->arn, .tick = {hold_lease, piece}};
 	struct seen seen = seen_new(piece->arena, piece->n);
 
 	request.v = ARENA_ARRAY(piece->arena, struct put_record *, piece->n);
@@ -409,6 +411,51 @@ static bool is_finished(const struct piece *piece)
 	       piece->sender->at.next == piece->next;
 }
 
+/* AWS: an enabling that does not find its stream fails. *is_usable: this one went well, now or
+ * before. */
+static enum code probe(struct piece *piece, bool *is_usable, struct err *err)
+{
+	struct sender *sender = piece->sender;
+	struct service *service = piece->kinesis->options.service;
+	const struct table_identity *table = &piece->table->identity;
+	struct stream_position at;
+	struct str problem = STR("");
+	enum code code = OK;
+
+	*is_usable = sender->is_known || !piece->destination->is_enabled;
+	if (!*is_usable)
+		code = stream_position_get(store_of(piece), piece->arena, sender->table,
+					   sender->reader, &at, err);
+	if (code != OK || *is_usable)
+		return code;
+	*is_usable = at.stream && at.shard == (uint64_t)piece->destination->first;
+	if (*is_usable)
+		return OK;
+	enum put_result result =
+		put_records_probe(&piece->kinesis->endpoint, piece->arena, sender->arn,
+				  (struct put_tick){hold_lease, piece}, &problem);
+	*is_usable = result == PUT_SENT;
+	if (*is_usable) {
+		sender->is_failing = false;
+		sender->tries = 0;
+		sender->pause_ms = 0;
+		return OK;
+	}
+	if (result == PUT_FAILED && ++sender->tries < TRIES_MAX) {
+		wait_longer(piece, false, problem);
+		return OK;
+	}
+	if (atomic_load(&piece->kinesis->is_ending))
+		return OK;
+	log_line(LOG_WARN, LOG_KINESIS_ENABLE, STR_ARG(sender->arn), STR_ARG(table->name),
+		 STR_ARG(problem));
+	sender->is_present = false;
+	return destination_fail(
+		service->catalog, piece->table, sender->arn,
+		service->now_ms(service->clock_context, (struct ns){table->account, table->region}),
+		err);
+}
+
 /* Work for one destination; *did_work where there may be more. */
 static enum code serve_destination(struct piece *piece, bool *did_work, struct err *err)
 {
@@ -420,8 +467,12 @@ static enum code serve_destination(struct piece *piece, bool *did_work, struct e
 
 	if (code != OK || !is_held)
 		return code;
+	bool is_usable;
 	if (is_new)
 		piece->sender->is_known = false;
+	code = probe(piece, &is_usable, err);
+	if (code != OK || !is_usable)
+		return code;
 	code = read_changes(piece, err);
 	if (code != OK)
 		return code;

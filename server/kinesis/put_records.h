@@ -37,13 +37,27 @@ enum put_result {
 	PUT_FAILED,  /* none is known to be taken */
 };
 
+/* Who waits for an answer. */
+struct put_tick {
+	void (*tick)(void *context); /* as struct client_request */
+	void *context;
+};
+
 struct put_batch {
 	struct str stream_arn;
 	size_t n;
 	struct put_record **v; /* at most PUT_RECORDS_MAX, each of another key */
-	void (*tick)(void *context); /* as struct client_request */
-	void *tick_context;
+	struct put_tick tick;
 };
+
+/*
+ * Whether the stream is there, by DescribeStreamSummary: PUT_SENT; PUT_REFUSED where it is not, or
+ * may not be used; PUT_FAILED where nobody answers. An endpoint that does not know the operation
+ * may know the stream.
+ */
+enum put_result put_records_probe(const struct put_endpoint *endpoint, struct arena *arena,
+				  struct str stream_arn, struct put_tick tick,
+				  struct str *problem);
 
 /* Sends the records and marks those that were taken. Beside PUT_SENT *problem says why the first
  * one was not, for the log. */

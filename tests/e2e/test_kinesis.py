@@ -24,12 +24,19 @@ class Kinesis(Listener):
 
     def __init__(self, answer=None):
         self.answer, self.requests, self.records, self.problems, self.lock = answer, [], [], [], threading.Lock()
+        self.probes, self.found = 0, (200, {"StreamDescriptionSummary": {"StreamStatus": "ACTIVE"}})
         super().__init__()
 
     def respond(self, request, body):
         with self.lock:
-            status, reply = self.take(request, body)
+            status, reply = self.describe(request, body) if request.headers["X-Amz-Target"].endswith("Summary") else self.take(request, body)
         return status, {}, json.dumps(reply).encode()
+
+    def describe(self, handler, body):
+        if json.loads(body) != {"StreamName": "changes", "StreamARN": STREAM} or not is_signed(handler, body, self.auth):
+            self.problems.append("probe")
+        self.probes += 1
+        return self.found
 
     def take(self, handler, body):
         request = json.loads(body)
@@ -254,6 +261,32 @@ def statuses_go_through_their_states():
     server.stop()
 
 
+def a_stream_that_is_not_there_fails_the_enabling():
+    """AWS: a destination whose stream does not exist, or that nobody answers for, ends in ENABLE_FAILED; it can be enabled again."""
+    kinesis = Kinesis()
+    kinesis.found = 400, {"__type": "ResourceNotFoundException", "message": "Stream changes not found"}
+    server = kinesis.server_of()
+    client = server.client(region="eu-west-1")
+    create(client)
+    enable(client)
+    put(client, 1)
+    until(lambda: status(client) == ["ENABLE_FAILED"], kinesis.requests)
+    assert kinesis.probes == 1 and not kinesis.requests
+    raises("ValidationException", client.disable_kinesis_streaming_destination, TableName="app", StreamArn=STREAM)
+    kinesis.found = 400, {"__type": "UnknownOperationException"}  # an endpoint that knows PutRecords alone
+    enable(client)
+    put(client, 2)
+    until(lambda: kinesis.values() == [2], kinesis.requests)
+    assert status(client) == ["ACTIVE"] and kinesis.probes == 2 and not kinesis.problems
+    server.stop()
+    nobody = Server("--kinesis", "http://127.0.0.1:1")
+    client = nobody.client(region="eu-west-1")
+    create(client)
+    enable(client)
+    until(lambda: status(client) == ["ENABLE_FAILED"], "an answer")
+    nobody.stop()
+
+
 def without_an_endpoint_a_warning_says_so_once():
     server = Server()
     client = server.client(region="eu-west-1")
@@ -276,5 +309,5 @@ def options_that_name_no_endpoint():
 
 
 run("kinesis", [records_are_those_of_aws, order_is_kept_where_parts_of_requests_fail, a_change_that_is_refused_alone_is_left_behind,
-                killed_servers_send_each_change_at_least_once, what_a_disabled_destination_gets, statuses_go_through_their_states,
+                killed_servers_send_each_change_at_least_once, what_a_disabled_destination_gets, statuses_go_through_their_states, a_stream_that_is_not_there_fails_the_enabling,
                 without_an_endpoint_a_warning_says_so_once, options_that_name_no_endpoint])
