@@ -14,6 +14,7 @@
 #include "protocol/tables/settings.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/timing/timing.h"
+#include "server/control/absent.h"
 #include "server/http/aside.h"
 #include "server/start/backend.h"
 #include "server/clock.h"
@@ -187,6 +188,25 @@ enum code instance_start(struct instance *instance, struct err *err)
 
 	instance->has_background = true;
 	return is_done ? OK : err_set(err, MSG_NO_THREAD);
+}
+
+/* What --policies names that is not there, when the tables of --init are. */
+static void warn_of_policies(struct instance *instance)
+{
+	const char *path = instance->config->policies;
+	struct arena *arena = arena_new(0);
+	struct err err = err_in(arena);
+	struct control_call call = {.control = &instance->routes.control, .arena = arena};
+	const struct str *warnings;
+
+	if (instance->service.iam && config_names(path) &&
+	    document_read(arena, path, &call.body, &err) == OK) {
+		size_t n = absent_find(&call, &warnings);
+
+		for (size_t i = 0; i < n; i++)
+			log_line(LOG_WARN, "%s: " STR_FMT, path, STR_ARG(warnings[i]));
+	}
+	arena_free(arena);
 }
 
 /* --init, which may wait for the background. */
@@ -489,7 +509,11 @@ static enum code begin(struct instance *instance, struct err *err)
 		code = open_iam(instance, err);
 	if (code == OK)
 		code = record(instance, err);
-	return code == OK ? fill(instance, err) : code;
+	if (code == OK)
+		code = fill(instance, err);
+	if (code == OK)
+		warn_of_policies(instance);
+	return code;
 }
 
 enum code instance_open(struct arena *arena, const struct config *config, struct instance **out,

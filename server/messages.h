@@ -93,6 +93,10 @@
 #define WARNING_NO_TABLE                                                                           \
 	"there is no table '" STR_FMT "' in account " STR_FMT ", region " STR_FMT " yet"
 #define WARNING_NO_INDEX "the table '" STR_FMT "' has no index '" STR_FMT "' yet"
+#define WARNING_NO_ACTION                                                                          \
+	"no request asks for the action '" STR_FMT                                                 \
+	"': it fits none of DynamoDB's, or is judged by the actions of its members"
+#define WARNING_NO_KEY "no request has the condition key '" STR_FMT "'"
 #define MSG_EXPLAIN_KEY                                                                            \
 	ERR_ACCESS_DENIED, "%s",                                                                   \
 		"'access_key' concerns all accounts: it wants a key with \"control\": true"

@@ -1,6 +1,7 @@
 #include "server/control/absent.h"
 
 #include "protocol/handler.h"
+#include "protocol/iam/known.h"
 #include "protocol/tables/arn.h"
 #include "server/messages.h"
 
@@ -76,17 +77,47 @@ static void look_for_arn(struct search *search, struct str text)
 		look_for(search, (struct ns){arn.account, arn.region}, name, STR_ABSENT);
 }
 
+/* {"StringLike": {"dynamodb:LeadingKeys": ...}} */
+static void look_for_keys(struct search *search, const struct json *condition)
+{
+	struct arena *arena = search->call->arena;
+
+	for (const struct json *tests = json_first(condition); tests; tests = json_next(tests)) {
+		for (const struct json *test = json_type(tests) == JSON_OBJECT ? json_first(tests)
+									       : NULL;
+		     test; test = json_next(test)) {
+			struct str key = json_name(arena, test);
+
+			if (!iam_knows_key(key))
+				add_warning(search,
+					    str_printf(arena, WARNING_NO_KEY, STR_ARG(key)));
+		}
+	}
+}
+
+static void look_at_text(struct search *search, struct str name, struct str text)
+{
+	bool is_action = str_eq(name, STR("Action")) || str_eq(name, STR("NotAction"));
+
+	if (str_eq(name, STR("Resource")) || str_eq(name, STR("NotResource")))
+		look_for_arn(search, text);
+	else if (is_action && !iam_knows_action(text))
+		add_warning(search,
+			    str_printf(search->call->arena, WARNING_NO_ACTION, STR_ARG(text)));
+}
+
 static void look_into(struct search *search, const struct json *json, struct str name,
 		      unsigned depth)
 {
 	struct arena *arena = search->call->arena;
 	enum json_type type = json_type(json);
-	bool is_resource = str_eq(name, STR("Resource")) || str_eq(name, STR("NotResource"));
 
 	if (depth > DEPTH_MAX)
 		return;
-	if (type == JSON_STRING && is_resource)
-		look_for_arn(search, json_string(arena, json));
+	if (type == JSON_STRING)
+		look_at_text(search, name, json_string(arena, json));
+	if (type == JSON_OBJECT && str_eq(name, STR("Condition")))
+		look_for_keys(search, json);
 	if (type != JSON_OBJECT && type != JSON_ARRAY)
 		return;
 	struct str table = type == JSON_OBJECT ? text_of_member(search, json, "table") : STR_ABSENT;
@@ -101,22 +132,31 @@ static void look_into(struct search *search, const struct json *json, struct str
 	}
 }
 
-void absent_warn(const struct control_call *call, struct str *answer)
+size_t absent_find(const struct control_call *call, const struct str **warnings)
 {
-	struct search search = {.call = call};
-	struct json_out out = json_out_in(call->arena);
+	struct search *search = ARENA_NEW(call->arena, struct search);
 	struct err err = err_in(call->arena);
 	const struct json *root;
 
-	if (!str_is_set(call->body) || json_parse(call->arena, call->body, &root, &err) != OK ||
-	    answer->n < 2)
-		return;
-	look_into(&search, root, STR(""), 0);
-	if (search.n == 0)
+	*search = (struct search){.call = call};
+	*warnings = search->warnings;
+	if (!str_is_set(call->body) || json_parse(call->arena, call->body, &root, &err) != OK)
+		return 0;
+	look_into(search, root, STR(""), 0);
+	return search->n;
+}
+
+void absent_warn(const struct control_call *call, struct str *answer)
+{
+	struct json_out out = json_out_in(call->arena);
+	const struct str *warnings;
+	size_t n = answer->n < 2 ? 0 : absent_find(call, &warnings);
+
+	if (n == 0)
 		return;
 	json_out_open(&out, '[');
-	for (size_t i = 0; i < search.n; i++)
-		json_out_string(&out, search.warnings[i]);
+	for (size_t i = 0; i < n; i++)
+		json_out_string(&out, warnings[i]);
 	json_out_close(&out, ']');
 	*answer = str_printf(call->arena, "%.*s%s\"warnings\":" STR_FMT "}", (int)answer->n - 1,
 			     answer->p, answer->n > 2 ? "," : "", STR_ARG(json_out_str(&out)));

@@ -1,6 +1,6 @@
 /*
- * absent - names in a setting that no table or index has yet: the setting is taken, and the answer
- * warns.
+ * absent - names in a setting that no table or index has yet, and in policies actions and condition
+ * keys that there are not: the setting is taken, and the answer warns.
  *
  * Settings may come before their tables do. A name that is mistyped looks the same, so nobody is
  * left to guess why a rule never fires.
@@ -13,8 +13,12 @@
 /*
  * Adds "warnings": [text, ...] to the answer, where the body names tables or indexes that are not
  * there: by "table" and "index", as keys of "tables", or as ARNs without wildcards in "Resource"
- * and "NotResource". The body is one that its endpoint has taken.
+ * and "NotResource"; or actions in "Action" and "NotAction", keys in "Condition". The body is one
+ * that its endpoint has taken.
  */
 void absent_warn(const struct control_call *call, struct str *answer);
+
+/* The same as texts, in the call's arena: for what is read when the server starts. */
+size_t absent_find(const struct control_call *call, const struct str **warnings);
 
 #endif

@@ -1,6 +1,8 @@
 """Fault rules as users of the SDK meet them: exception classes, retries, batches, pages, lost answers."""
 import concurrent.futures
+import json
 import pathlib
+import tempfile
 
 import boto3
 from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
@@ -363,6 +365,27 @@ def names_that_nothing_has_are_warned_of():
             ("policies", identity(arn + "aap/index/*"), [no_table]), ("policies", identity(arn + "app*", "*", arn + "${aws:username}"), None)):
         assert control(server, "PUT", path, body).get("warnings") == warnings, (path, body)
         assert "warnings" not in control(server, "GET", path), path
+    acts = lambda **more: {"principals": [{"access_key": "a", "arn": "arn:aws:iam::000000000000:user/a", "identity": {
+        "Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Resource": "*", **more}]}}]}
+    no_action = "no request asks for the action '{}': it fits none of DynamoDB's, or is judged by the actions of its members".format
+    for one, warnings in ((acts(Action="dynamodb:GetItme"), [no_action("dynamodb:GetItme")]), (acts(NotAction=["dynamodb:TransactWriteItems"]), [no_action("dynamodb:TransactWriteItems")]),
+                          (acts(Action=["dynamodb:*", "dynamodb:Get*", "DynamoDB:getitem", "dynamodb:?can", "dynamodb:PartiQLSelect", "s3:Getobj", "*", "dynamodb:*Item", "dynalith:*"]), None),
+                          (acts(Action="dynamodb:Gett*"), [no_action("dynamodb:Gett*")]),
+                          (acts(Action="*", Condition={"StringLike": {"dynamodb:LeadingKey": "a"}, "Bool": {"aws:SecureTransport": "true"}}),
+                           ["no request has the condition key 'dynamodb:LeadingKey'"]),
+                          (acts(Action="*", Condition={"ForAllValues:StringLike": {"dynamodb:leadingkeys": "a"}}), None)):
+        assert control(server, "PUT", "policies", one).get("warnings") == warnings, one
+    with tempfile.TemporaryDirectory() as folder:  # and when the server starts
+        path = pathlib.Path(folder, "policies.json")
+        path.write_text(json.dumps(identity(arn + "aap")).replace("dynamodb:*", "dynamodb:Scann"))
+        for name, times in (("aap", 0), ("app", 1)):
+            pathlib.Path(folder, "tables.json").write_text(json.dumps({
+                "TableName": name, "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+                "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]}))
+            started = Server("--iam", "report", "--policies", str(path), "--init", f"{folder}/tables.json")
+            started.process.terminate()
+            said = started.process.communicate(timeout=60)[1].decode()
+            assert no_action("dynamodb:Scann") in said and said.count("there is no table 'aap'") == times, said
     for path, body in (("faults", {"rules": [], "more": 1}), ("faults", rule(first="2")), ("throughput", {"throughput": 1}), ("throughput", {"thruput": "off"}),
                        ("throughput", {"tables": {"app": {"thruput": "off"}}}), ("lag", {"lag": "5"}), ("lag", {"leg": 5}), ("lag", {"tables": {"app": {"leg": 5}}}),
                        ("conflicts", {"conflict": "real"}), ("conflicts", {"conflicts": True}), ("clock", {"advanced": "1d"}), ("clock", {"advance": True}),
