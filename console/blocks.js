@@ -1,7 +1,7 @@
 // The items of a table or an index as rows, page by page as they are needed. A large table is read in as many segments as it has screens: segments are
 // ranges of the partition keys' hash, in the order of a scan, so that any place of it is a request away.
 import { api } from "./api.js";
-import { brief } from "./model/types.js";
+import { brief, own } from "./model/types.js";
 
 const BLOCK = 200;      // items that a segment is to have
 const PAGE = 400;       // items of one request
@@ -17,7 +17,7 @@ export class Blocks {
     const n = isQuery ? 1 : Math.max(1, Math.min(SEGMENTS_MAX, Math.ceil(items / BLOCK)));
     this.estimate = Math.max(1, Math.ceil((items / n) * 1.25));
     this.blocks = Array.from({ length: n }, () => ({ rows: null, more: undefined, wanted: 0, size: 0, isBusy: false }));
-    Object.assign(this, { starts: null, busy: 0, queue: [], clock: 0, units: 0, loaded: 0, problem: "" });
+    Object.assign(this, { starts: null, busy: 0, queue: [], clock: 0, units: 0, loaded: 0, problem: "", error: null });
   }
 
   sizeOf(block) {
@@ -72,6 +72,7 @@ export class Blocks {
         ...(block.more ? { ExclusiveStartKey: block.more } : {}) });
       this.take(block, page);
     } catch (error) {
+      this.error = error;
       this.problem = error.message;
     }
     block.isBusy = false;
@@ -85,7 +86,7 @@ export class Blocks {
     block.rows ??= [];
     let group = block.rows.findLast((r) => r.isGroup);
     for (const item of page.Items) {
-      const name = this.hash.map((a) => brief(item[a], 300)).join(" · ");
+      const name = this.hash.map((a) => brief(own(item, a), 300)).join(" · ");
       if (!group || group.name !== name) {
         group = { isGroup: true, name, items: [] };
         block.rows.push(group);

@@ -4,8 +4,9 @@ import { api, describe, listTables } from "./api.js";
 import { Blocks } from "./blocks.js";
 import { entitiesOf, nameEntity } from "./names.js";
 import { cell, grid } from "./rows.js";
-import { brief, keyOf } from "./model/types.js";
+import { brief, keyOf, own } from "./model/types.js";
 import { importItems, openItem } from "./item.js";
+import { isGone, showAbsent, showGone } from "./absent.js";
 import { go } from "./main.js";
 
 /** The table itself and its indexes, as what a scan can be of. */
@@ -28,7 +29,8 @@ export async function show(main, [name, index = ""]) {
     main.append(h("div.empty", h("p", "There are no tables in this namespace yet."), h("a", { href: "#/tables" }, "Create one")));
     return undefined;
   }
-  if (!names.includes(name)) { go("collections", names[0]); return undefined; }
+  if (!name) { go("collections", names[0]); return undefined; }
+  if (!names.includes(name)) { showAbsent(main, "collections", name, names); return undefined; }
   const table = await describe(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
   const ranges = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
   const keys = pivot.KeySchema.map((k) => k.AttributeName);
@@ -44,7 +46,10 @@ export async function show(main, [name, index = ""]) {
     view.toTop();
     tell();
   };
-  const loaded = () => { problem.textContent = blocks.problem; view.refresh(); tell(); };
+  const loaded = () => {
+    if (isGone(blocks.error)) { attempt(showGone)(main, "collections", name, blocks.error); return; }
+    problem.textContent = blocks.problem; view.refresh(); tell();
+  };
 
   function tell() {
     const of = search.value ? "" : ` of about ${number(pivot.items)}`;
@@ -55,8 +60,12 @@ export async function show(main, [name, index = ""]) {
 
   /** From the server, since an index may not have all of it. */
   const edit = attempt(async (item) => {
-    const { Item } = await api("GetItem", { TableName: name, Key: keyOf(item, table), ConsistentRead: true });
-    openItem(table, Item ?? item, begin);
+    try {
+      const { Item } = await api("GetItem", { TableName: name, Key: keyOf(item, table), ConsistentRead: true });
+      openItem(table, Item ?? item, begin);
+    } catch (error) {
+      if (!(await showGone(main, "collections", name, error))) throw error;
+    }
   });
 
   function groupRow(group) {
@@ -69,7 +78,7 @@ export async function show(main, [name, index = ""]) {
     const type_ = h("div.cell.type.stick.narrow", { role: "gridcell", title: type.name, style: { color: type.colour } }, h("span", type.name));
     const sort = ranges.length ? ranges : table.KeySchema.map((k) => k.AttributeName).filter((n) => !keys.includes(n));
     const columns = type.attributes.filter((n) => !keys.includes(n) && !sort.includes(n)).slice(0, 24);
-    return { cells: [type_, sort.map((n) => cell(n, brief(item[n]), "wide")), columns.map((n) => (n in item ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
+    return { cells: [type_, sort.map((n) => cell(n, brief(own(item, n)), "wide")), columns.map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
   }
 
   const view = grid(`Item collections of ${name}${pivot.name ? `, index ${pivot.name}` : ""}`, {

@@ -37,15 +37,15 @@ const checkpoints = () => named("Checkpoints", "checkpoint", async () => (await 
   button("Forget", async () => { await control("DELETE", `checkpoints/${name}`); await reload(); }, "small")]);
 
 const snapshots = () => named("Snapshots", "snapshot", async () => (await control("GET", "snapshots")).snapshots, (name) => control("PUT", `snapshots/${name}`), ({ name }, reload) => [
-  button("Restore", () => confirmByName(`Restore ${name}`, name, "The copy takes the place of all that the namespace has.", async () => { await control("POST", `snapshots/${name}/restore`); note(`Restored ${name}`); }), "small"),
+  button("Restore", () => confirmByName(`Restore ${name}`, name, "The copy takes the place of all that the namespace has.", async () => { await control("POST", `snapshots/${name}/restore`); note(`Restored ${name}`); }, "Restore"), "small"),
   button("Delete", async () => { await control("DELETE", `snapshots/${name}`); await reload(); }, "small")]);
 
 const clones = () => card("Clone and reset", async () => {
   const from = input({ value: /^\d{12}$/.test(session.key) ? session.key : "000000000000" }), to = input({ placeholder: "000000000001, 000000000002" }), replace = check("Replace what they have", false);
   return [h("div.fields", field("From account", from), field("To accounts", to)), replace, h("div.row",
     button("Clone", async () => { await control("POST", "clone", { from: from.value, to: to.value.split(/[\s,]+/).filter(Boolean), ...(replace.input.checked ? { replace: true } : {}) }); note("Cloned"); }),
-    button("Empty all tables", () => confirmByName("Empty all tables", "empty", "All items of the namespace are deleted; its tables stay.", () => control("POST", "reset", { keep: "tables" })), "danger"),
-    button("Reset", () => confirmByName("Reset the namespace", "reset", "All its tables, checkpoints, faults and settings are deleted.", () => control("POST", "reset")), "danger"))];
+    button("Empty all tables", () => confirmByName("Empty all tables", "empty", "All items of the namespace are deleted; its tables stay.", () => control("POST", "reset", { keep: "tables" }), "Empty"), "danger"),
+    button("Reset", () => confirmByName("Reset the namespace", "reset", "All its tables, checkpoints, faults and settings are deleted.", () => control("POST", "reset"), "Reset"), "danger"))];
 });
 
 const FAULTS = [["Throttle every third write", { operation: ["PutItem", "UpdateItem", "DeleteItem"], every: 3, error: "ProvisionedThroughputExceededException" }],

@@ -68,11 +68,29 @@ export const attempt = (action) => async (...args) => {
   try { return await action(...args); } catch (error) { note(error.message, true); return undefined; }
 };
 
-/** A modal dialog: content, and buttons as [label, class, action]. An action that returns false, or throws, keeps it open. */
-export function dialog(title, content, buttons = [], onclose) {
+const open = new Set(); // of dialogs: whether each has what is not saved, and how it is closed
+
+/** Whether a dialog has what would be lost. */
+export const isUnsaved = () => [...open].some((d) => d.isDirty());
+export const closeDialogs = () => { for (const d of [...open]) d.close(); };
+
+/**
+ * A modal dialog: content, and buttons as [label, class, action]. An action that returns false, or
+ * throws, keeps it open. Where `isDirty` says so, it asks before it is closed without an action.
+ */
+export function dialog(title, content, buttons = [], onclose, isDirty = () => false) {
   const heading = h("h2", { id: `d${++fields}` }, title);
   const element = h("dialog", { "aria-labelledby": heading.id });
+  const me = { isDirty, close: () => element.close() }, guard = h("div.guard", { hidden: true, role: "alertdialog", "aria-label": "Unsaved changes" });
   const close = () => element.close();
+  const ask = () => {
+    if (!isDirty()) { close(); return; }
+    guard.hidden = false;
+    guard.querySelector("button").focus();
+  };
+  fill(guard, h("span", "There are changes that are not saved."), h("button", { type: "button", onclick: () => { guard.hidden = true; } }, "Keep editing"),
+    h("button.danger", { type: "button", onclick: close }, "Discard the changes"));
+  open.add(me);
   const actions = buttons.map(([label, kind, action]) => {
     const button = h(`button${kind ? "." + kind : ""}`, { type: "button" }, label);
     button.onclick = attempt(async () => {
@@ -81,18 +99,19 @@ export function dialog(title, content, buttons = [], onclose) {
     });
     return button;
   });
-  element.append(h("header", heading, h("button.small", { type: "button", onclick: close, "aria-label": "Close the dialog" }, "Close")),
-    h("div.content", content), ...(actions.length ? [h("footer", actions)] : []));
-  element.addEventListener("close", () => { element.remove(); onclose?.(); });
+  element.append(h("header", heading, h("button.small", { type: "button", onclick: ask, "aria-label": "Close the dialog" }, "Close")),
+    guard, h("div.content", content), ...(actions.length ? [h("footer", actions)] : []));
+  element.addEventListener("keydown", (e) => { if (e.key === "Escape" && !e.defaultPrevented) { e.preventDefault(); ask(); } });
+  element.addEventListener("close", () => { open.delete(me); element.remove(); onclose?.(); });
   document.body.append(element);
   element.showModal();
   return { element, close, actions };
 }
 
-/** Asks for the name to be typed before something is destroyed. */
-export function confirmByName(title, name, what, action) {
+/** Asks for the name to be typed before something is destroyed; `verb` stands on the button. */
+export function confirmByName(title, name, what, action, verb = "Delete") {
   const input = h("input", { type: "text", autocomplete: "off", spellcheck: false });
-  const { actions } = dialog(title, [h("p", what), field(`Type ${name} to confirm`, input)], [["Delete", "danger", action]]);
+  const { actions } = dialog(title, [h("p", what), field(`Type ${name} to confirm`, input)], [[verb, "danger", action]]);
   const [button] = actions;
   button.disabled = true;
   input.oninput = () => { button.disabled = input.value !== name; };

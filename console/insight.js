@@ -1,6 +1,7 @@
 // What the server has seen of access patterns: units by pattern, partitions, sizes and latencies, findings.
 import { attempt, fill, h, number, plainTable, svg } from "./dom.js";
 import { control, session } from "./api.js";
+import { findingView } from "./findings.js";
 
 /** Horizontal bars: [label, value, title]. */
 export function bars(label, rows, unit) {
@@ -33,8 +34,7 @@ export function insight() {
     fill(place, h("div.row", h("span", h("strong", number(seen.requests)), " requests"), h("span", h("strong", number(seen.read_units)), " read units"), h("span", h("strong", number(seen.write_units)), " write units"),
       h("span", h("strong", number(patterns.length)), " patterns"), h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"),
       h("button", { type: "button", onclick: attempt(async () => { await control("DELETE", "insight"); await load(); }) }, "Forget all")),
-    seen.findings.length ? h("section.card", h("h2", "Findings"), plainTable("Findings", [["Finding", "tight"], ["Where"], ["What"], ["Evidence"], ["Units", "number"]],
-      seen.findings.map((f) => [h(f.severity === "warning" ? "strong.warn" : "strong", f.finding), f.where, [f.what, ". ", h("span.quiet", f.advice)], f.evidence, number(f.units)]))) : null,
+    seen.findings.length ? h("section.card", h("h2", "Findings"), plainTable("Findings", [["Finding"], ["Where"], ["Units", "number"]], seen.findings.map((f) => [findingView(f), f.where, number(f.units)]))) : null,
     patterns.length ? h("div.cards", h("section.card", bars("Units by pattern", patterns.slice(0, 12).map((p) => [patternName(p), p.read_units + p.write_units]), "units")),
       h("section.card", bars("Latency by pattern, 99th percentile", patterns.slice(0, 12).map((p) => [patternName(p), p.latency_ms?.p99 ?? 0]), "ms")),
       h("section.card", bars("Item size by pattern, median", patterns.filter((p) => p.item_bytes).slice(0, 12).map((p) => [patternName(p), p.item_bytes.median ?? 0]), "bytes")),

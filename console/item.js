@@ -3,7 +3,7 @@ import { attempt, copy, dialog, field, fill, h, note, number, select } from "./d
 import { api } from "./api.js";
 import { isTyped, keyOf, keyProblem, ordered, parse, print, readItem, same, toAttribute, writeItem } from "./model/types.js";
 
-const COMPARED = 120; // attributes that a condition names; AWS: an expression has 4 KB and 300 operators
+const COMPARED = 120; // attributes that a condition names, keys among them; AWS: an expression has 4 KB and 300 operators
 const BATCH = 25;
 
 /** Lines that differ, by the longest common subsequence. */
@@ -21,14 +21,63 @@ export function diff(before, after) {
   return h("div.diff", lines);
 }
 
-/** That the item is still as it was: each attribute has its value, and there is none of those that are new. */
-function unchanged(base, item, table) {
+/** The attributes of which two items have different ones, or only one has one. */
+function differing(a, b) {
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])];
+  return names.filter((n) => !Object.hasOwn(a, n) || !Object.hasOwn(b, n) || !same(a[n], b[n]));
+}
+
+/**
+ * The condition that these attributes are still as they were: a value each, or not there. An item
+ * with more attributes than a condition takes is compared by those that the edit changes.
+ */
+function unchanged(base, attributes, table) {
   const names = {}, values = {}, parts = [];
-  const has = Object.keys(base).slice(0, COMPARED), others = Object.keys(item).filter((n) => !(n in base)).slice(0, COMPARED);
-  has.forEach((n, i) => { names[`#a${i}`] = n; values[`:a${i}`] = base[n]; parts.push(`#a${i} = :a${i}`); });
-  others.forEach((n, i) => { names[`#b${i}`] = n; parts.push(`attribute_not_exists(#b${i})`); });
+  const keys = table.KeySchema.map((k) => k.AttributeName); // an item is there
+  [...new Set([...keys, ...attributes])].forEach((n, i) => {
+    names[`#a${i}`] = n;
+    if (!Object.hasOwn(base, n)) { parts.push(`attribute_not_exists(#a${i})`); return; }
+    values[`:a${i}`] = base[n];
+    parts.push(`#a${i} = :a${i}`);
+  });
   return { TableName: table.TableName, ConditionExpression: parts.join(" AND "), ExpressionAttributeNames: names, ExpressionAttributeValues: values,
     ReturnValuesOnConditionCheckFailure: "ALL_OLD" };
+}
+
+const readNow = async (table, key) => (await api("GetItem", { TableName: table.TableName, Key: key, ConsistentRead: true })).Item ?? null;
+
+/**
+ * Writes an edit. A small item is compared whole, in the condition. Of a large one the whole is
+ * compared by a read, and the condition and the write have the changed attributes alone: what others
+ * change between the two stays.
+ */
+async function writeEdit(table, base, item) {
+  const all = [...new Set([...Object.keys(base), ...Object.keys(item)])];
+  if (all.length <= COMPARED) { await api("PutItem", { ...unchanged(base, all, table), Item: item }); return; }
+  const changed = differing(base, item);
+  if (!changed.length) return;
+  if (changed.length > COMPARED - 2) throw new Error(`${number(changed.length)} attributes differ, and a condition compares ${COMPARED - 2} at most: save the change in parts`);
+  const key = keyOf(base, table), now = await readNow(table, key);
+  if (!now || !same(now, base)) throw Object.assign(new Error("The item has changed"), { type: "ConditionalCheckFailedException", body: { Item: now } });
+  const input = { ...unchanged(base, changed, table), Key: key }, sets = [], removes = [];
+  changed.forEach((n, i) => {
+    input.ExpressionAttributeNames[`#c${i}`] = n;
+    if (!Object.hasOwn(item, n)) { removes.push(`#c${i}`); return; }
+    input.ExpressionAttributeValues[`:c${i}`] = item[n];
+    sets.push(`#c${i} = :c${i}`);
+  });
+  input.UpdateExpression = [sets.length && `SET ${sets.join(", ")}`, removes.length && `REMOVE ${removes.join(", ")}`].filter(Boolean).join(" ");
+  await api("UpdateItem", input);
+}
+
+/** Deletes what was read. A large item is compared whole by a read before, and by a part in the condition. */
+async function deleteRead(table, base) {
+  const names = Object.keys(base), key = keyOf(base, table);
+  if (names.length > COMPARED) {
+    const now = await readNow(table, key);
+    if (!now || !same(now, base)) throw Object.assign(new Error("The item has changed"), { type: "ConditionalCheckFailedException", body: { Item: now } });
+  }
+  await api("DeleteItem", { ...unchanged(base, names.slice(0, COMPARED - 2), table), Key: key });
 }
 
 const absent = (table) => ({ TableName: table.TableName, ConditionExpression: "attribute_not_exists(#k)", ExpressionAttributeNames: { "#k": table.KeySchema[0].AttributeName },
@@ -42,7 +91,7 @@ function blank(table) {
 /** Opens an item as it is in the table, or a new one (`base` null, `draft` what it begins with). `done` is called after each change. */
 export function openItem(table, base, done, draft = base ?? blank(table)) {
   const keys = table.KeySchema.map((k) => k.AttributeName), order = (item) => ordered(item, keys);
-  let form = "native", isWhole = true;
+  let form = "native", isWhole = true, shown = ""; // as the page wrote it
   const text = h("textarea", { rows: 18, spellcheck: false, "aria-label": "The item as JSON" });
   const problem = h("p.problem", { role: "alert" }), conflict = h("div"), said = h("span.quiet.push");
 
@@ -60,10 +109,10 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
 
   /** Somebody else was there first: what they did, and what to do about it. Nothing is overwritten. */
   function collide(theirs, mine) {
-    const shown = (item) => (item ? writeItem(order(item), form) : "");
+    const written = (item) => (item ? writeItem(order(item), form) : "");
     fill(conflict, h("div", { role: "alert" }, h("h3", theirs ? "The item has changed meanwhile. Nothing was saved." : "The item was deleted meanwhile. Nothing was saved.")),
-      h("p.quiet", "From what was opened to what is there now:"), diff(shown(base), shown(theirs)),
-      h("div.row", h("button", { type: "button", onclick: () => { base = theirs; text.value = shown(theirs ?? mine); fill(conflict); read(); } }, "Take theirs"),
+      h("p.quiet", "From what was opened to what is there now:"), diff(written(base), written(theirs)),
+      h("div.row", h("button", { type: "button", onclick: () => { base = theirs; shown = text.value = written(theirs ?? mine); fill(conflict); read(); } }, "Take theirs"),
         h("button", { type: "button", onclick: () => { base = theirs; fill(conflict, h("p.quiet", "Yours is compared with the present item now. Look at it, then save.")); read(); } }, "Keep mine to save again")));
     conflict.scrollIntoView();
     return false;
@@ -74,7 +123,8 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
     if (!item) return false;
     const isNew = !base || !same(keyOf(item, table), keyOf(base, table));
     try {
-      await api("PutItem", { ...(isNew ? absent(table) : unchanged(base, item, table)), Item: item });
+      if (isNew) await api("PutItem", { ...absent(table), Item: item });
+      else await writeEdit(table, base, item);
     } catch (error) {
       if (error.type !== "ConditionalCheckFailedException") throw error;
       if (isNew) { problem.textContent = "There is an item with this key already. Nothing was saved."; return false; }
@@ -87,7 +137,7 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
 
   async function remove() {
     try {
-      await api("DeleteItem", { ...unchanged(base, {}, table), Key: keyOf(base, table) });
+      await deleteRead(table, base);
     } catch (error) {
       if (error.type !== "ConditionalCheckFailedException") throw error;
       return collide(error.body.Item ?? null, base);
@@ -100,7 +150,9 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
   const forms = ["native", "dynamodb"].map((name) => h("button.small", { type: "button", "aria-pressed": name === form, onclick: () => {
     const item = form === name ? null : read();
     if (!item && form !== name) return;
+    const isEdited = text.value !== shown;
     if (item) text.value = writeItem(order(item), name);
+    if (!isEdited) shown = text.value;
     form = name;
     forms.forEach((b, i) => b.setAttribute("aria-pressed", ["native", "dynamodb"][i] === name));
   } }, name === "native" ? "JSON" : "DynamoDB JSON"));
@@ -108,10 +160,10 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
     h("p.quiet", "Sets are {\"$set\": [...]}, binary values {\"$binary\": \"base64\"}. Numbers keep their digits."), text, problem, conflict];
   const { element, actions, close } = dialog(base ? `Item of ${table.TableName}` : `New item in ${table.TableName}`, content, [
     ...(base ? [["Delete", "danger", remove], ["Duplicate", "", () => { const item = read(); if (!item) return false; setTimeout(() => openItem(table, null, done, item)); return true; }]] : []),
-    ["Save", "main", store]]);
+    ["Save", "main", store]], undefined, () => text.value !== shown);
   const save = actions.at(-1);
   element.querySelector("footer").prepend(said);
-  text.value = writeItem(order(draft), form);
+  shown = text.value = writeItem(order(draft), form);
   text.oninput = read;
   text.onkeydown = (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); save.click(); } };
   read();
@@ -149,7 +201,7 @@ function fromCsv(value, type) {
 
 /** Items from pasted text, each with its line: {line, item} or {line, problem}. */
 export function readMany(text, form, table) {
-  const types = Object.fromEntries(table.AttributeDefinitions.map((d) => [d.AttributeName, d.AttributeType]));
+  const types = new Map(table.AttributeDefinitions.map((d) => [d.AttributeName, d.AttributeType]));
   const checked = (line, make) => {
     try {
       const item = make(), problem = keyProblem(item, table);
@@ -160,7 +212,7 @@ export function readMany(text, form, table) {
     const [head = [], ...rows] = parseCsv(text), names = head.map((n) => (typeof n === "object" ? n.quoted : n.trim()));
     return rows.map((row, i) => checked(i + 2, () => {
       if (row.length > names.length) throw new Error(`${row.length} values for ${names.length} columns`);
-      return Object.fromEntries(row.map((v, k) => [names[k], v]).filter(([, v]) => v !== "").map(([n, v]) => [n, fromCsv(v, types[n])]));
+      return Object.fromEntries(row.map((v, k) => [names[k], v]).filter(([, v]) => v !== "").map(([n, v]) => [n, fromCsv(v, types.get(n))]));
     }));
   }
   return text.split("\n").map((l, i) => [l.trim(), i + 1]).filter(([l]) => l).map(([l, line]) => checked(line, () => {
@@ -195,7 +247,7 @@ export function importItems(table, done) {
     }
     note(`Imported ${number(items.length)} items`);
     done();
-  }]]);
+  }]], undefined, () => text.value.trim() !== "");
   text.oninput = look;
   look();
   text.focus();

@@ -1,6 +1,7 @@
 // What happens now: requests as they come, records of streams as a diff, items that are about to expire, faults that fired.
 import { attempt, field, fill, h, number, plainTable, select, tabs } from "./dom.js";
 import { api, control, describe, listTables, watch } from "./api.js";
+import { isGone } from "./absent.js";
 import { diff } from "./item.js";
 import { cell, grid } from "./rows.js";
 import { brief, keyOf, ordered, writeItem } from "./model/types.js";
@@ -93,14 +94,25 @@ function streams(stop) {
       await new Promise((done) => setTimeout(done, 700));
     }
   }
-  const begin = attempt(async () => { if (chooser.value) await follow(chooser.value, ++turn); });
-  (attempt(async () => {
+  const begin = attempt(async () => {
+    const name = chooser.value, mine = ++turn;
+    if (!name) return;
+    try { await follow(name, mine); } catch (error) {
+      if (mine !== turn || isOver) return;
+      state.textContent = `No longer following ${name}`;
+      place.prepend(h("div.card", { role: "alert" }, h("p.problem", isGone(error) ? `The table ${name} or its stream is gone.` : error.message),
+        h("button", { type: "button", onclick: search }, "Look for streams again")));
+    }
+  });
+  const search = attempt(async () => {
     const found = [];
     for (const name of await listTables()) if ((await describe(name)).StreamSpecification?.StreamEnabled) found.push(name);
     fill(chooser, found.map((n) => h("option", { value: n }, n)));
+    fill(place);
     state.textContent = found.length ? "" : "No table of this namespace has a stream.";
     await begin();
-  }))();
+  });
+  search();
   chooser.onchange = begin;
   stop.push(() => { isOver = true; });
   return h("div.pane", h("div.tools", field("Table", chooser), h("span.push"), state), place);

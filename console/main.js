@@ -1,5 +1,5 @@
 // The shell: which view is shown, by the part of the address behind '#'; the namespace, the theme, the key where signatures are verified.
-import { fill, h, field, dialog, note, select } from "./dom.js";
+import { closeDialogs, fill, h, field, dialog, isUnsaved, note, select } from "./dom.js";
 import { loadFacts, session, listTables } from "./api.js";
 
 const VIEWS = [
@@ -22,7 +22,16 @@ function place() {
 
 export const go = (...parts) => { location.hash = `#/${parts.map(encodeURIComponent).join("/")}`; };
 
+let shownAt = "";
+
 async function show() {
+  if (isUnsaved()) { // back, or a link: the address returns to what is shown
+    if (location.hash !== shownAt) history.pushState(null, "", shownAt || "#/");
+    note("There are changes that are not saved: save or discard them first", true);
+    return;
+  }
+  closeDialogs();
+  shownAt = location.hash;
   const mine = ++turn, main = document.getElementById("main"), { view, rest } = place();
   delete main.dataset.view;
   leave();
@@ -101,6 +110,7 @@ async function start() {
   if (session.facts.auth === "verify") await login();
   head();
   window.addEventListener("hashchange", show);
+  window.addEventListener("beforeunload", (e) => { if (isUnsaved()) e.preventDefault(); });
   await show();
 }
 start();

@@ -5,7 +5,7 @@ import { pivots } from "./collections.js";
 import { entitiesOf } from "./names.js";
 import { template } from "./model/keys.js";
 import { patternName } from "./insight.js";
-import { brief } from "./model/types.js";
+import { own } from "./model/types.js";
 
 const SAMPLE = 2000, DATA = 500, BATCH = 25;
 
@@ -72,7 +72,7 @@ async function study(name, by) {
   for (const item of items) {
     const type = entities.of(item);
     for (const pivot of pivots(table)) {
-      const values = pivot.KeySchema.map((k) => item[k.AttributeName]);
+      const values = pivot.KeySchema.map((k) => own(item, k.AttributeName));
       if (values.some((v) => !v)) continue;
       const text = pivot.KeySchema.map((k, i) => `${k.AttributeName} = ${values[i].S ? template(values[i].S) : `<${Object.keys(values[i])[0]}>`}`).join(", ");
       const of = type.templates.get(pivot.name) ?? type.templates.set(pivot.name, new Map()).get(pivot.name);

@@ -5,8 +5,10 @@ import { codeFor, languages } from "./code.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "./names.js";
 import { cell, grid } from "./rows.js";
-import { brief, keyOf } from "./model/types.js";
+import { brief, keyOf, own } from "./model/types.js";
 import { openItem } from "./item.js";
+import { showAbsent, showGone } from "./absent.js";
+import { findingView } from "./findings.js";
 import { go } from "./main.js";
 
 const SORTS = [["", "any"], ["=", "is"], ["begins_with", "begins with"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["BETWEEN", "between"]];
@@ -80,7 +82,7 @@ export function planView(plan) {
       ["Items", a.items_read === undefined ? "" : `${number(a.items_read)} read, ${number(a.items_filtered)} filtered, ${number(a.items_returned)} returned, ${number(a.bytes_read)} bytes`],
       ["Why a scan", a.why_scan]].filter(([, v]) => v).map(([k, v]) => [k, h("span.mono", v)]))));
   const better = [plan.better].flat().filter(Boolean).map((b) => h("p.warn", `Better: ${[b.operation, b.index && `index ${b.index}`, b.attribute && `key ${b.attribute}`].filter(Boolean).join(", ")}. ${b.why ?? ""}`));
-  const findings = (plan.findings ?? []).map((f) => h("p.warn", `${f.kind ?? f.name ?? f.rule ?? ""}: ${f.what ?? f.message ?? ""} ${f.advice ?? ""}`));
+  const findings = (plan.findings ?? []).map((f) => h("div.card", findingView(f)));
   const whole = plan.whole && h("p.quiet", `All pages: ${number(plan.whole.pages)}${plan.whole.is_cut ? " or more" : ""}, ${number(plan.whole.items_read)} items read, ${number(plan.whole.items_returned)} returned, ${plan.whole.read_units} read units.`);
   return h("div", h("div.row", figures.map(([k, v]) => v !== undefined && h("span.badge", `${k} ${v}`))), whole, accesses, better, findings,
     h("details", h("summary", "As JSON"), h("pre", JSON.stringify(plan, null, 2))));
@@ -101,7 +103,8 @@ export async function show(main, [name, index = ""]) {
     main.append(h("div.empty", h("p", "There are no tables in this namespace yet."), h("a", { href: "#/tables" }, "Create one")));
     return undefined;
   }
-  if (!names.includes(name)) { go("query", names[0]); return undefined; }
+  if (!name) { go("query", names[0]); return undefined; }
+  if (!names.includes(name)) { showAbsent(main, "query", name, names); return undefined; }
   const table = await describe(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
   const hash = pivot.KeySchema.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName), range = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
   const changed = () => write();
@@ -125,6 +128,11 @@ export async function show(main, [name, index = ""]) {
     code.textContent = codeFor(language, asked.operation, asked.input, ROOT.origin);
   }
   const run = async (start) => {
+    try { await ask(start); } catch (error) {
+      if (!(await showGone(main, "query", name, error))) throw error;
+    }
+  };
+  const ask = async (start) => {
     const input = { ...asked.input, ReturnConsumedCapacity: "INDEXES", ...(start ? { ExclusiveStartKey: start } : {}) };
     const began = performance.now(), reply = await api(asked.operation, input), ms = performance.now() - began;
     const got = asked.operation === "GetItem" ? (reply.Item ? [reply.Item] : []) : reply.Items;
@@ -145,13 +153,13 @@ export async function show(main, [name, index = ""]) {
   const keys = table.KeySchema.map((k) => k.AttributeName);
   const columns = (type) => [...new Set([...pivot.KeySchema.map((k) => k.AttributeName), ...type.attributes])].filter((n) => !keys.includes(n)).slice(0, 24);
   const edit = attempt(async (item) => {
-    if (!keys.every((k) => k in item)) throw new Error("The projection leaves out the keys, so that the item cannot be opened.");
+    if (!keys.every((k) => Object.hasOwn(item, k))) throw new Error("The projection leaves out the keys, so that the item cannot be opened.");
     openItem(table, (await api("GetItem", { TableName: name, Key: keyOf(item, table), ConsistentRead: true })).Item ?? item, () => run());
   });
   const view = grid("Items", { count: () => items.length, row: (i) => {
     const item = items[i], type = entities.of(item);
-    return { cells: [h("div.cell.type.stick.narrow", { role: "gridcell", title: type.name, style: { color: type.colour } }, h("span", type.name)), keys.map((n) => cell(n, brief(item[n]), "wide")),
-      columns(type).map((n) => (n in item ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
+    return { cells: [h("div.cell.type.stick.narrow", { role: "gridcell", title: type.name, style: { color: type.colour } }, h("span", type.name)), keys.map((n) => cell(n, brief(own(item, n)), "wide")),
+      columns(type).map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
   } });
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
   const add = () => {

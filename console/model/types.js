@@ -1,6 +1,8 @@
 // Values: DynamoDB JSON ({"N": "1"}) and native JSON (1), both with all digits of numbers, and nothing lost between the two.
 //
-// Native JSON has no sets and no binary values: {"$set": [...]} and {"$binary": "base64"} stand for them. Numbers keep the digits that were typed.
+// Native JSON has no sets and no binary values: {"$set": [...]} and {"$binary": "base64"} stand for
+// them. A map that looks like one of these is written as {"$map": {...}}, so that no edit changes a
+// type. Numbers keep the digits that were typed.
 
 /** A number as its digits: a double would lose some of 38. */
 export class Exact {
@@ -89,7 +91,11 @@ export function onOneLine(value) {
 }
 
 const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Exact);
-const only = (map, name) => isMap(map) && Object.keys(map).length === 1 && name in map;
+const only = (map, name) => isMap(map) && Object.keys(map).length === 1 && Object.hasOwn(map, name);
+const looksSpecial = (map) => ["$set", "$binary", "$map"].some((name) => only(map, name));
+
+/** An attribute of an item, or undefined: names such as "constructor" are names. */
+export const own = (item, name) => (Object.hasOwn(item, name) ? item[name] : undefined);
 
 /** A native value as an attribute value. Throws an Error that names the place. */
 export function toAttribute(value, place = "") {
@@ -109,7 +115,9 @@ export function toAttribute(value, place = "") {
     if (new Set(typed.map((v) => v[type])).size < typed.length) wrong("a set has each element once");
     return { [`${type}S`]: typed.map((v) => v[type]) };
   }
-  return { M: Object.fromEntries(Object.entries(value).map(([k, v]) => [k, toAttribute(v, place ? `${place}.${k}` : k)])) };
+  if (only(value, "$map") && !isMap(value.$map)) wrong("$map takes a map");
+  const map = only(value, "$map") ? value.$map : value;
+  return { M: Object.fromEntries(Object.entries(map).map(([k, v]) => [k, toAttribute(v, place ? `${place}.${k}` : k)])) };
 }
 
 /** An attribute value as a native one. */
@@ -122,7 +130,10 @@ export function toNative(attribute) {
     case "SS": case "BS": return { $set: value.map((v) => toNative({ [type[0]]: v })) };
     case "NS": return { $set: value.map((v) => new Exact(v)) };
     case "L": return value.map(toNative);
-    case "M": return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, toNative(v)]));
+    case "M": {
+      const map = Object.fromEntries(Object.entries(value).map(([k, v]) => [k, toNative(v)]));
+      return looksSpecial(value) ? { $map: map } : map;
+    }
     default: return value;
   }
 }
@@ -161,13 +172,13 @@ function checkSet(list, type, wrong) {
 function checkAttribute(value, place) {
   const wrong = (what) => { throw new Error(`${place}: ${what}`); };
   const names = isMap(value) ? Object.keys(value) : [];
-  if (names.length !== 1 || !(names[0] in TYPES)) wrong(`one of ${Object.keys(TYPES).join(", ")} was expected, such as {"S": "text"}`);
+  if (names.length !== 1 || !Object.hasOwn(TYPES, names[0])) wrong(`one of ${Object.keys(TYPES).join(", ")} was expected, such as {"S": "text"}`);
   TYPES[names[0]](value[names[0]], wrong, place);
 }
 
 /** Whether each member of the map is written in DynamoDB JSON. */
 export const isTyped = (map) => isMap(map) && Object.keys(map).length > 0 &&
-  Object.values(map).every((v) => isMap(v) && Object.keys(v).length === 1 && Object.keys(v)[0] in TYPES);
+  Object.values(map).every((v) => isMap(v) && Object.keys(v).length === 1 && Object.hasOwn(TYPES, Object.keys(v)[0]));
 
 /** An item from what was typed in either form. Throws where it is not one. */
 export function readItem(text, form) {
@@ -177,29 +188,30 @@ export function readItem(text, form) {
     for (const [name, v] of Object.entries(value)) checkAttribute(v, name);
     return JSON.parse(print(value)); // no digits are lost: numbers are strings here
   }
-  return toAttribute(value).M;
+  return Object.fromEntries(Object.entries(value).map(([name, v]) => [name, toAttribute(v, name)]));
 }
 
-export const writeItem = (item, form) => print(form === "dynamodb" ? item : toNative({ M: item }));
+export const writeItem = (item, form) => print(form === "dynamodb" ? item :
+  Object.fromEntries(Object.entries(item).map(([name, v]) => [name, toNative(v)])));
 
 /** The item in the order in which people read it: keys, then names. */
 export function ordered(item, keys) {
   const rest = Object.keys(item).filter((n) => !keys.includes(n)).sort();
-  return Object.fromEntries([...keys.filter((n) => n in item), ...rest].map((n) => [n, item[n]]));
+  return Object.fromEntries([...keys.filter((n) => Object.hasOwn(item, n)), ...rest].map((n) => [n, item[n]]));
 }
 
 /** Whether a key's attributes are there and of the table's types; the problem, or "". */
 export function keyProblem(item, table) {
   for (const { AttributeName: name } of table.KeySchema) {
     const { AttributeType: type } = table.AttributeDefinitions.find((a) => a.AttributeName === name);
-    if (!(name in item)) return `The key attribute ${name} is missing`;
-    if (!(type in item[name])) return `The key attribute ${name} must be of type ${type}`;
+    if (!Object.hasOwn(item, name)) return `The key attribute ${name} is missing`;
+    if (!Object.hasOwn(item[name], type)) return `The key attribute ${name} must be of type ${type}`;
     if (item[name][type] === "") return `The key attribute ${name} must not be empty`;
   }
   return "";
 }
 
-export const keyOf = (item, table) => Object.fromEntries(table.KeySchema.map(({ AttributeName: n }) => [n, item[n]]));
+export const keyOf = (item, table) => Object.fromEntries(table.KeySchema.map(({ AttributeName: n }) => [n, own(item, n)]));
 export const same = (a, b) => print(sorted(a)) === print(sorted(b));
 function sorted(value) {
   if (Array.isArray(value)) return value.map(sorted);

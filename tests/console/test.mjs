@@ -165,6 +165,7 @@ const steps = {
       assert.ok(await p.page.$$eval("dialog footer button", (all) => all.at(-1).disabled), wrong);
     }
     await p.page.keyboard.press("Escape");
+    await p.click("Discard the changes");
     await saved();
   },
   async nobodyIsOverwritten() {
@@ -236,6 +237,97 @@ const steps = {
     await api("DeleteItem", { TableName: "shop", Key: { PK: { S: `EVIL#${EVIL}` }, SK: { S: EVIL } } });
     assert.deepEqual(p.faults, []);
   },
+  /** More attributes than a condition compares: what others change meanwhile is told, and is never written over. */
+  async largeItemsAreNotOverwritten() {
+    const key = { PK: { S: "WIDE#1" }, SK: { S: "wide-x" } }, wide = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`n${String(i).padStart(3, "0")}`, { N: String(i) }]));
+    const put = () => api("PutItem", { TableName: "shop", Item: { ...key, ...wide } });
+    await put();
+    await p.view("collections", "shop");
+    await open("wide-x");
+    await api("UpdateItem", { TableName: "shop", Key: key, UpdateExpression: "SET n399 = :n", ExpressionAttributeValues: { ":n": { N: "1000" } } });
+    await p.fill("The item as JSON", (await editor()).replace("\"n000\": 0", "\"n000\": -1"));
+    await p.click("Save");
+    await p.shows("The item has changed meanwhile. Nothing was saved.");
+    assert.deepEqual([(await get("WIDE#1", "wide-x")).n000.N, (await get("WIDE#1", "wide-x")).n399.N], ["0", "1000"]);
+    await p.click("Take theirs");
+    await p.fill("The item as JSON", (await editor()).replace("\"n000\": 0", "\"n000\": -1").replace(/"n001": 1,\s*/, ""));
+    await p.click("Save");
+    await saved();
+    const item = await get("WIDE#1", "wide-x");
+    assert.deepEqual([item.n000.N, item.n001, item.n399.N, Object.keys(item).length], ["-1", undefined, "1000", 401]);
+    await open("wide-x");
+    await api("UpdateItem", { TableName: "shop", Key: key, UpdateExpression: "SET n398 = :n", ExpressionAttributeValues: { ":n": { N: "7" } } });
+    await p.click("Delete");
+    await p.shows("The item has changed meanwhile. Nothing was saved.");
+    await p.click("Take theirs");
+    await p.click("Delete");
+    await saved();
+    assert.equal(await get("WIDE#1", "wide-x"), undefined);
+  },
+  async attributesNamedAsObjectsOwn() {
+    const item = JSON.parse('{"PK": {"S": "ODD#1"}, "SK": {"S": "odd-x"}, "constructor": {"S": "c"}, "__proto__": {"M": {"__proto__": {"N": "1"}, "$set": {"L": []}}}, "toString": {"N": "2"}, "s": {"M": {"$set": {"L": [{"S": "not a set"}]}}}}');
+    const body = '{"TableName": "shop", "Item": ' + JSON.stringify(item) + "}";
+    await api("PutItem", JSON.parse(body));
+    for (const view of [["collections", "shop"], ["query", "shop"], ["model"]]) {
+      await p.view(...view);
+      if (view[0] === "query") { await p.click("Run"); await p.shows("returned"); }
+      await p.shows("ODD");
+    }
+    await p.view("collections", "shop");
+    await open("odd-x");
+    await p.fill("The item as JSON", (await editor()).replace("\"c\"", "\"d\""));
+    await p.click("Save");
+    await saved();
+    const now = await get("ODD#1", "odd-x");
+    assert.deepEqual([now.constructor, now.s, Object.getOwnPropertyDescriptor(now, "__proto__").value], [{ S: "d" }, item.s, Object.getOwnPropertyDescriptor(item, "__proto__").value]);
+    await api("DeleteItem", { TableName: "shop", Key: { PK: item.PK, SK: item.SK } });
+    assert.deepEqual(p.faults, []);
+  },
+  async unsavedEditsStay() {
+    await p.view("collections", "shop");
+    await open("Grace Hopper");
+    const before = await editor();
+    await p.click("DynamoDB JSON"); // another form is no edit
+    await p.page.keyboard.press("Escape");
+    await saved();
+    await open("Grace Hopper");
+    await p.fill("The item as JSON", before.replace("Grace Hopper", "Grace M. Hopper"));
+    for (const leave of [() => p.page.keyboard.press("Escape"), () => p.page.evaluate(() => { location.hash = "#/tables"; }), () => p.page.evaluate(() => history.back())]) {
+      await leave();
+      await p.shows("not saved");
+      assert.match(await editor(), /Grace M. Hopper/);
+      await p.until(() => location.hash.startsWith("#/collections/shop"), "the address is that of the page");
+    }
+    await sound("unsaved");
+    await p.page.keyboard.press("Escape");
+    await p.click("Discard the changes");
+    await saved();
+    assert.equal((await get("CUSTOMER#2", "PROFILE")).name.S, "Grace Hopper");
+    await p.view("collections", "shop");
+  },
+  async tablesThatVanish() {
+    const make = () => api("CreateTable", { ...shop, TableName: "brief" });
+    await make();
+    await api("PutItem", { TableName: "brief", Item: { PK: { S: "P#1" }, SK: { S: "x" } } });
+    for (const view of ["collections", "query"]) {
+      await p.view(view, "brief");
+      if (view === "collections") await p.shows("P#1");
+      await api("DeleteTable", { TableName: "brief" });
+      await p.click(view === "query" ? "Run" : "Refresh");
+      await p.shows("There is no table brief in this namespace.", "shop");
+      await sound(`gone-${view}`);
+      await make();
+    }
+    await p.view("live");
+    await p.click("Streams");
+    await p.choose("Table", "brief");
+    await p.shows("Following brief");
+    await api("DeleteTable", { TableName: "brief" });
+    await p.view("collections", "brief");
+    await p.shows("There is no table brief in this namespace.");
+    await p.page.click("main ul.names a[href='#/collections/shop']");
+    await p.shows("CUSTOMER#1");
+  },
   async queryBuilder() {
     await p.view("query", "shop");
     await p.fill("Partition key PK", "CUSTOMER#2");
@@ -258,7 +350,7 @@ const steps = {
     await p.fill("Attribute", "status");
     await p.page.type("[aria-label='Value']", "PAID");
     await p.click("Run");
-    await p.shows("Scan", /\d+ read, \d+ returned/, "Why a scan");
+    await p.shows("Scan", /\d+ read, \d+ returned/, "Why a scan", "scan Scan reads the whole table");
     await sound("scan");
     // a single item
     await p.view("query", "shop");
@@ -376,6 +468,10 @@ const steps = {
     await p.click("Make a snapshot");
     await p.shows("Made copy");
     await api("PutItem", { TableName: "shop", Item: { PK: { S: "GONE" }, SK: { S: "x" } } });
+    await p.click("Restore");
+    assert.deepEqual(await p.page.$$eval("dialog[open] footer button", (all) => all.map((b) => b.innerText)), ["Restore"]);
+    await p.page.keyboard.press("Escape");
+    await saved();
     await p.click("Roll back");
     await p.shows("Back at before");
     assert.equal(await get("GONE", "x"), undefined);
@@ -418,7 +514,9 @@ const steps = {
   async insight() {
     for (let i = 0; i < 30; i++) await api("GetItem", { TableName: "shop", Key: { PK: { S: `CUSTOMER#${i % 8}` }, SK: { S: "PROFILE" } } });
     await p.click("Insight");
-    await p.shows("Units by pattern", "Findings", "GetItem");
+    await api("Scan", { TableName: "shop" });
+    await p.click("Refresh");
+    await p.shows("Units by pattern", "Findings", "GetItem", "scan Scan reads the whole table");
     await sound("insight");
   },
   async model() {
