@@ -442,6 +442,31 @@ static bool start_one(struct trigger *trigger, struct str spec)
 	return log_thread(&trigger->thread, run_trigger, trigger) == 0;
 }
 
+/* A filter for a table without a trigger would never say anything. */
+static void warn_of_filters(const struct triggers *triggers)
+{
+	struct arena *kept = triggers->kept;
+	struct err err = err_in(kept);
+	const struct json *root;
+	struct str text;
+
+	if (!read_filter_text(kept, triggers->options.filter, &text) ||
+	    json_parse(kept, text, &root, &err) != OK || json_type(root) != JSON_OBJECT ||
+	    json_member(root, "Filters"))
+		return;
+	for (const struct json *of = json_first(root); of; of = json_next(of)) {
+		struct str table = json_name(kept, of);
+		size_t i = 0;
+
+		while (i < triggers->n && !str_eq(triggers->v[i].feed.name, table))
+			i++;
+		if (i == triggers->n)
+			log_line(LOG_WARN,
+				 "--trigger-filter: no --trigger names the table '" STR_FMT "'",
+				 STR_ARG(table));
+	}
+}
+
 struct triggers *trigger_start(const struct trigger_options *options)
 {
 	struct triggers *triggers = arena_checked(calloc(1, sizeof(*triggers)));
@@ -467,6 +492,7 @@ struct triggers *trigger_start(const struct trigger_options *options)
 		}
 		triggers->n++;
 	}
+	warn_of_filters(triggers);
 	return triggers;
 }
 

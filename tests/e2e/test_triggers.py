@@ -297,6 +297,14 @@ def filters_are_read_from_a_file_and_checked_at_the_start():
         assert run_.returncode != 0 and f"not {told};" in run_.stderr, run_
 
 
+def a_filter_without_a_trigger_is_warned_of():
+    pattern = {"Filters": [{"Pattern": "{}"}]}
+    server = Server("--trigger", "app=http://127.0.0.1:1/", "--trigger-filter", json.dumps({"app": pattern, "ap": pattern}))
+    server.process.terminate()
+    said = server.process.communicate(timeout=60)[1].decode()
+    assert "no --trigger names the table 'ap'" in said and "'app'" not in said, said
+
+
 def a_function_tells_which_records_failed():
     seen = []
     def answer(records):
@@ -464,7 +472,7 @@ def a_stream_that_vanishes():
 if __name__ == "__main__":
     run("triggers", [in_order_and_in_batches, all_shards_of_a_stream, deliveries_by_fault_rules, failures_are_tried_again_and_cut_down, what_is_left_behind_is_told_as_to_a_destination,
                      a_failed_append_of_a_record_is_logged,
-                     a_name_of_none_fails_the_batch, filters_drop_records, a_filter_for_expired_items, filters_are_read_from_a_file_and_checked_at_the_start, a_function_tells_which_records_failed,
+                     a_name_of_none_fails_the_batch, filters_drop_records, a_filter_for_expired_items, filters_are_read_from_a_file_and_checked_at_the_start, a_filter_without_a_trigger_is_warned_of, a_function_tells_which_records_failed,
                      a_name_that_only_begins_like_a_record_is_none,
                      a_position_lasts, where_reading_begins_and_what_time_does, a_table_that_comes_later_and_a_function_that_is_slow, a_stream_that_vanishes, a_region_is_told_whole,
                      nothing_is_pushed_by_default])
