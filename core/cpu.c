@@ -22,7 +22,7 @@ static unsigned if_set(unsigned bits, unsigned bit, enum cpu_extension extension
 	return bits & bit ? extension : 0;
 }
 
-static unsigned ask(void)
+static unsigned read_features(void)
 {
 	unsigned most, a, b, c, d, features;
 
@@ -42,7 +42,7 @@ static unsigned ask(void)
 	return found | if_set(b, bit_AVX512F, CPU_AVX512F) | if_set(b, bit_AVX512BW, CPU_AVX512BW);
 }
 #else
-static unsigned ask(void)
+static unsigned read_features(void)
 {
 	return 0;
 }
@@ -52,7 +52,7 @@ atomic_uint cpu_answer;
 
 unsigned cpu_ask(void)
 {
-	unsigned answer = ask() | CPU_ASKED;
+	unsigned answer = read_features() | CPU_ASKED;
 
 	atomic_store_explicit(&cpu_answer, answer, memory_order_relaxed);
 	return answer;

@@ -179,13 +179,13 @@ static enum code check_distinct(struct parser *parser, const char *operator_name
 	return OK;
 }
 
-static enum code check_operand(struct parser *parser, const struct raw *raw,
-			       const struct node **out);
+static enum code check_condition_operand(struct parser *parser, const struct raw *raw,
+					 const struct node **out);
 
 static enum code check_operands(struct parser *parser, const struct raw *raw, struct node *node)
 {
 	for (unsigned i = 0; i < raw->arg_count; i++) {
-		enum code code = check_operand(parser, raw->args[i], &node->args[i]);
+		enum code code = check_condition_operand(parser, raw->args[i], &node->args[i]);
 
 		if (code != OK)
 			return code;
@@ -290,8 +290,8 @@ static enum code check_function(struct parser *parser, const struct raw *raw,
 	return RESULT(code, out, node);
 }
 
-static enum code check_operand(struct parser *parser, const struct raw *raw,
-			       const struct node **out)
+static enum code check_condition_operand(struct parser *parser, const struct raw *raw,
+					 const struct node **out)
 {
 	struct node *node;
 	enum code code;
@@ -330,7 +330,7 @@ enum code check_set_value(struct parser *parser, const struct raw *raw, const st
 	enum node_kind kind = raw->kind == RAW_PLUS ? NODE_ADD : NODE_SUBTRACT;
 
 	if (raw->kind != RAW_PLUS && raw->kind != RAW_MINUS)
-		return check_operand(parser, raw, out);
+		return check_condition_operand(parser, raw, out);
 	struct node *node = node_make(parser, kind, 2);
 	enum code code = check_operands(parser, raw, node);
 	if (code != OK)

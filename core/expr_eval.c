@@ -63,7 +63,7 @@ static const struct value *size_of_operand(const struct node *node, const struct
 	return &room->value;
 }
 
-static bool holds(const struct node *node, const struct subject *subject);
+static bool node_holds(const struct node *node, const struct subject *subject);
 
 /* Whether a condition holds is a BOOL. Depth is bounded by the parser. */
 static const struct value *operand(const struct node *node, const struct subject *subject,
@@ -80,7 +80,7 @@ static const struct value *operand(const struct node *node, const struct subject
 		return subject_path(subject, node->path);
 	if (evaluators[node->kind])
 		return evaluators[node->kind](node, subject, room);
-	room->value = (struct value){.type = TYPE_BOOL, .boolean = holds(node, subject)};
+	room->value = (struct value){.type = TYPE_BOOL, .boolean = node_holds(node, subject)};
 	return &room->value;
 }
 
@@ -255,17 +255,17 @@ static bool is_missing(const struct node *node, const struct subject *subject)
 
 static bool holds_both(const struct node *node, const struct subject *subject)
 {
-	return holds(node->args[0], subject) && holds(node->args[1], subject);
+	return node_holds(node->args[0], subject) && node_holds(node->args[1], subject);
 }
 
 static bool holds_either(const struct node *node, const struct subject *subject)
 {
-	return holds(node->args[0], subject) || holds(node->args[1], subject);
+	return node_holds(node->args[0], subject) || node_holds(node->args[1], subject);
 }
 
 static bool holds_not(const struct node *node, const struct subject *subject)
 {
-	return !holds(node->args[0], subject);
+	return !node_holds(node->args[0], subject);
 }
 
 typedef bool values_test(const struct value *a, const struct value *b);
@@ -290,7 +290,7 @@ static bool holds_contained(const struct node *node, const struct subject *subje
 }
 
 /* Depth is bounded by the parser. */
-static bool holds(const struct node *node, const struct subject *subject)
+static bool node_holds(const struct node *node, const struct subject *subject)
 {
 	static const struct {
 		bool (*of_node)(const struct node *node, const struct subject *subject);
@@ -343,10 +343,10 @@ static bool is_large(const struct node *condition)
 bool expr_eval(const struct node *condition, const struct subject *subject)
 {
 	if (!is_large(condition))
-		return holds(condition, subject);
+		return node_holds(condition, subject);
 	const struct subject whole = subject_whole(subject);
 
-	return holds(condition, &whole);
+	return node_holds(condition, &whole);
 }
 
 struct str node_find_attribute(const struct node *node, const struct str *names, size_t n)

@@ -32,7 +32,7 @@ static size_t character_length(const char *p, size_t n)
 	return length;
 }
 
-static enum keyword keyword_of(const char *p, size_t n)
+static enum keyword expr_keyword_of(const char *p, size_t n)
 {
 	static const struct {
 		struct str text;
@@ -57,10 +57,10 @@ static struct token word_token(enum token_kind kind, const char *p, size_t n, si
 	while (from < n && is_word(p[from]))
 		from++;
 	return (struct token){
-		kind, kind == TOKEN_WORD ? keyword_of(p, from) : KEYWORD_NONE, {p, from}};
+		kind, kind == TOKEN_WORD ? expr_keyword_of(p, from) : KEYWORD_NONE, {p, from}};
 }
 
-static struct token read_token(const char *p, size_t n)
+static struct token lex_token(const char *p, size_t n)
 {
 	size_t length = 1;
 
@@ -91,7 +91,7 @@ struct token lexer_next(struct lexer *lexer)
 		lexer->at++;
 	if (lexer->at >= text->n)
 		return (struct token){TOKEN_END, KEYWORD_NONE, {text->p + text->n, 0}};
-	struct token token = read_token(text->p + lexer->at, text->n - lexer->at);
+	struct token token = lex_token(text->p + lexer->at, text->n - lexer->at);
 	lexer->at += token.text.n;
 	return token;
 }

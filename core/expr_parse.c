@@ -155,7 +155,7 @@ enum code parse_path(struct parser *parser, struct raw **out)
 static enum code parse_operand(struct parser *parser, struct raw **out);
 
 /* The items between "(" and ")", separated by commas; at least one. */
-static enum code parse_arguments(struct parser *parser, struct raw *owner, unsigned first)
+static enum code parse_operand_list(struct parser *parser, struct raw *owner, unsigned first)
 {
 	enum code code = parser_expect(parser, '(');
 
@@ -201,7 +201,7 @@ static enum code parse_operand(struct parser *parser, struct raw **out)
 		raw = raw_new(parser, RAW_FUNCTION, 0);
 		raw->text = parser->token.text;
 		parser_advance(parser);
-		code = parse_arguments(parser, raw, 0);
+		code = parse_operand_list(parser, raw, 0);
 	} else {
 		code = parse_path(parser, &raw);
 	}
@@ -276,7 +276,7 @@ static enum code parse_comparison(struct parser *parser, struct raw **out)
 		parser_advance(parser);
 		raw = raw_new(parser, RAW_IN, 1);
 		raw->args[0] = left;
-		code = parse_arguments(parser, raw, 1);
+		code = parse_operand_list(parser, raw, 1);
 	} else if (left->kind != RAW_FUNCTION) {
 		code = parser_syntax_error(parser);
 	}

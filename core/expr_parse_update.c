@@ -108,8 +108,8 @@ static enum code check_action_usage(struct parser *parser, const struct raw_acti
 						     : code;
 }
 
-static enum code check_operand(struct parser *parser, const struct raw_action *raw,
-			       const struct node **out)
+static enum code check_action_operand(struct parser *parser, const struct raw_action *raw,
+				      const struct node **out)
 {
 	struct node *node;
 
@@ -129,8 +129,8 @@ static enum code check_operand(struct parser *parser, const struct raw_action *r
 	return OK;
 }
 
-static enum code check_update(struct parser *parser, const struct raw_update *raw,
-			      struct update *update)
+static enum code check_raw_update(struct parser *parser, const struct raw_update *raw,
+				  struct update *update)
 {
 	struct raw **raws = ARENA_ARRAY(parser->arena, struct raw *, raw->n);
 	const struct path **paths = ARENA_ARRAY(parser->arena, const struct path *, raw->n);
@@ -148,7 +148,7 @@ static enum code check_update(struct parser *parser, const struct raw_update *ra
 	for (size_t i = raw->n; i-- > 0 && code == OK;) {
 		update->actions[i].verb = raw->actions[i].verb;
 		update->actions[i].path = paths[i];
-		code = check_operand(parser, &raw->actions[i], &update->actions[i].operand);
+		code = check_action_operand(parser, &raw->actions[i], &update->actions[i].operand);
 	}
 	return code;
 }
@@ -167,6 +167,6 @@ enum code expr_parse_update(struct expr_env *env, struct str text, struct update
 	update->actions = ARENA_ARRAY(env->arena, struct update_action, raw.n);
 	if (code != OK)
 		return code;
-	code = check_update(&parser, &raw, update);
+	code = check_raw_update(&parser, &raw, update);
 	return RESULT(code, out, update);
 }

@@ -22,19 +22,19 @@ struct change {
 	size_t own_count;
 };
 
-static enum code evaluate(struct change *change, const struct node *node, struct value *out);
+static enum code evaluate_term(struct change *change, const struct node *node, struct value *out);
 
 /* The two operands, which must be of the type. */
 static enum code evaluate_two(struct change *change, const struct node *node, enum type type,
 			      struct value *a, struct value *b)
 {
-	enum code code = evaluate(change, node->args[0], a);
+	enum code code = evaluate_term(change, node->args[0], a);
 
 	if (code != OK)
 		return code;
 	if (a->type != type)
 		return err_set(change->err, MSG_UPDATE_OPERAND);
-	code = evaluate(change, node->args[1], b);
+	code = evaluate_term(change, node->args[1], b);
 	if (code != OK)
 		return code;
 	if (b->type != type)
@@ -99,13 +99,13 @@ static enum code attribute_or(struct change *change, const struct node *node, st
 	const struct value *found = path_get(node->args[0]->path, 0, change->old);
 
 	if (!found)
-		return evaluate(change, node->args[1], out);
+		return evaluate_term(change, node->args[1], out);
 	*out = *found;
 	return OK;
 }
 
 /* The value of an operand of SET in the old item. Depth is bounded by the parser. */
-static enum code evaluate(struct change *change, const struct node *node, struct value *out)
+static enum code evaluate_term(struct change *change, const struct node *node, struct value *out)
 {
 	static enum code (*const evaluators[NODE_KINDS])(struct change *, const struct node *,
 							 struct value *) = {
@@ -161,7 +161,7 @@ static enum code action_value(struct change *change, const struct update_action 
 		return OK;
 	}
 	if (action->verb == UPDATE_SET)
-		return evaluate(change, action->operand, out);
+		return evaluate_term(change, action->operand, out);
 	const struct value *operand = &action->operand->value;
 	current = path_get(action->path, 0, change->old);
 	if (!current) {
@@ -327,7 +327,7 @@ static bool is_valid_path(const struct change *change, const struct path *path)
 
 /* A result that is too large is not measured further: an expression can name a large list a
  * thousand times. */
-static enum code charge(struct change *change, const struct value *value)
+static enum code charge_size(struct change *change, const struct value *value)
 {
 	bool is_container = value->type == TYPE_L || value->type == TYPE_M ||
 			    type_is_set((enum type)value->type);
@@ -356,7 +356,7 @@ static enum code evaluate_actions(struct change *change, const struct update *up
 		if (code != OK)
 			return code;
 		if (update->actions[i].verb != UPDATE_SET)
-			code = charge(change, &steps[i].value);
+			code = charge_size(change, &steps[i].value);
 		if (code != OK)
 			return code;
 	}
@@ -372,7 +372,7 @@ static enum code evaluate_actions(struct change *change, const struct update *up
 		code = action_value(change, &update->actions[i], &steps[i].value);
 		if (code != OK)
 			return code;
-		code = charge(change, &steps[i].value);
+		code = charge_size(change, &steps[i].value);
 		if (code != OK)
 			return code;
 	}
@@ -381,8 +381,8 @@ static enum code evaluate_actions(struct change *change, const struct update *up
 
 /* All steps into the item's own members, at once: a copy of the item for each would take too long
  * where there are many. */
-static void put_members(struct arena *arena, const struct step_change *steps, size_t n,
-			struct value *item)
+static void put_top_members(struct arena *arena, const struct step_change *steps, size_t n,
+			    struct value *item)
 {
 	struct member *changes = ARENA_ARRAY(arena, struct member, n),
 		      *members = ARENA_ARRAY(arena, struct member, item->n + n);
@@ -404,8 +404,8 @@ static void put_members(struct arena *arena, const struct step_change *steps, si
 }
 
 /* What the steps changed is not too deep. */
-static enum code check_depth(const struct step_change *steps, size_t n, const struct value *item,
-			     struct err *err)
+static enum code check_steps_depth(const struct step_change *steps, size_t n,
+				   const struct value *item, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct str name = steps[i].path->steps[0].name;
@@ -436,7 +436,7 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 		qsort(steps, update->n, sizeof(*steps), by_last_index);
 	struct value item = *change.old;
 	if (!is_deeper)
-		put_members(arena, steps, update->n, &item);
+		put_top_members(arena, steps, update->n, &item);
 	for (size_t i = 0; i < update->n && is_deeper; i++) {
 		code = err_if_over(arena, err);
 		if (code != OK)
@@ -451,7 +451,7 @@ enum code expr_update(const struct update *update, struct arena *arena, const st
 		return code;
 	if (change.has_tombstones)
 		item = without_tombstones(arena, &item);
-	code = check_depth(steps, update->n, &item, err);
+	code = check_steps_depth(steps, update->n, &item, err);
 	return RESULT(code, new_item, item);
 }
 

@@ -48,7 +48,7 @@ static size_t payload_size(const struct value *value)
 
 static void add_members(const struct value *map, struct buf *out);
 
-static void add_value(const struct value *value, struct buf *out)
+static void image_add_value(const struct value *value, struct buf *out)
 {
 	buf_add_byte(out, value->type);
 	buf_add_varint(out, payload_size(value));
@@ -70,7 +70,7 @@ static void add_value(const struct value *value, struct buf *out)
 	case TYPE_BS:
 		buf_add_varint(out, value->n);
 		for (uint32_t i = 0; i < value->n; i++)
-			add_value(&value->elements[i], out);
+			image_add_value(&value->elements[i], out);
 		break;
 	default:
 		break;
@@ -83,7 +83,7 @@ static void add_members(const struct value *map, struct buf *out)
 	for (uint32_t i = 0; i < map->n; i++) {
 		buf_add_varint(out, map->members[i].name.n);
 		buf_add_str(out, map->members[i].name);
-		add_value(&map->members[i].value, out);
+		image_add_value(&map->members[i].value, out);
 	}
 }
 

@@ -7,7 +7,7 @@
 #define SEGMENT_STEPS 4096
 
 /* Appends bytes with 00 written as 00 FF, without an end. */
-static void add_escaped(struct buf *out, struct str bytes)
+static void key_add_escaped(struct buf *out, struct str bytes)
 {
 	const char *p = bytes.p, *end = bytes.p + bytes.n;
 
@@ -28,13 +28,13 @@ void key_add(struct buf *out, const struct value *value)
 		buf_add_str(out, value_str(value));
 		return;
 	}
-	add_escaped(out, value_str(value));
+	key_add_escaped(out, value_str(value));
 	buf_add(out, "\0\1", 2);
 }
 
 void key_add_prefix(struct buf *out, const struct value *value)
 {
-	add_escaped(out, value_str(value));
+	key_add_escaped(out, value_str(value));
 }
 
 /* FNV-1a with a finaliser that spreads the low bits over all. */

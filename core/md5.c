@@ -34,7 +34,7 @@ static void put_little(unsigned char *p, uint64_t value, size_t n)
 	} while (0)
 
 /* Unrolled: a key's hash is one block, in the way of every request. */
-static void add_block(uint32_t state[4], const unsigned char *block)
+static void md5_add_block(uint32_t state[4], const unsigned char *block)
 {
 	uint32_t a = state[0], b = state[1], c = state[2], d = state[3], m[16];
 
@@ -83,7 +83,7 @@ void md5_add(struct md5 *md5, const void *bytes, size_t n)
 		p += part;
 		n -= part;
 		if (part == room)
-			add_block(md5->state, md5->block);
+			md5_add_block(md5->state, md5->block);
 	}
 }
 
@@ -94,12 +94,12 @@ void md5_end(struct md5 *md5, unsigned char digest[MD5_SIZE])
 	md5->block[at++] = 0x80;
 	if (at > LENGTH_AT) {
 		memset(md5->block + at, 0, MD5_BLOCK - at);
-		add_block(md5->state, md5->block);
+		md5_add_block(md5->state, md5->block);
 		at = 0;
 	}
 	memset(md5->block + at, 0, LENGTH_AT - at);
 	put_little(md5->block + LENGTH_AT, 8 * md5->size, 8);
-	add_block(md5->state, md5->block);
+	md5_add_block(md5->state, md5->block);
 	for (int i = 0; i < 4; i++)
 		put_little(digest + 4 * i, md5->state[i], 4);
 }

@@ -22,7 +22,7 @@ struct decimal {
 	unsigned char digits[NUMBER_DIGITS];
 };
 
-static size_t encode(const struct decimal *d, char *out)
+static size_t encode_decimal(const struct decimal *d, char *out)
 {
 	unsigned char *p = (unsigned char *)out;
 	size_t n = 0;
@@ -77,7 +77,7 @@ static inline bool are_pairs(uint64_t pairs)
 }
 
 /* The encoding must be well-formed (number_length). */
-static void decode(struct str number, struct decimal *d)
+static void decode_decimal(struct str number, struct decimal *d)
 {
 	const unsigned char *p = (const unsigned char *)number.p;
 	unsigned char flip = p[0] == SIGN_NEGATIVE ? 0xFF : 0;
@@ -197,7 +197,7 @@ enum code number_parse(struct str text, char *out, size_t *length, struct err *e
 	enum code code = check_range(&d, err);
 	if (code != OK)
 		return code;
-	*length = encode(&d, out);
+	*length = encode_decimal(&d, out);
 	return OK;
 }
 
@@ -255,10 +255,10 @@ static inline uint64_t digits_of_pairs(uint32_t pairs)
 
 /*
  * number_put() of a short encoding whose text has digits before its point and is not too long; NULL
- * for others, which put_long() writes. It reads nothing back that it has written: such a load waits
- * for the store.
+ * for others, which put_long_number() writes. It reads nothing back that it has written: such a
+ * load waits for the store.
  */
-static inline char *put_short(struct str number, char *to)
+static inline char *put_short_number(struct str number, char *to)
 {
 	unsigned char flip = number.p[0] == SIGN_NEGATIVE ? 0xFF : 0;
 	unsigned n = 2 * ((unsigned)number.n - 3),
@@ -288,7 +288,7 @@ static inline char *put_short(struct str number, char *to)
 	return to + n + 1;
 }
 
-static __attribute__((noinline)) char *put_long(struct str number, char *to)
+static __attribute__((noinline)) char *put_long_number(struct str number, char *to)
 {
 	if (!number_is_encoding(number))
 		return NULL;
@@ -311,7 +311,7 @@ char *number_put(struct str number, char *to)
 	const unsigned char *p = (const unsigned char *)number.p;
 
 	if (!is_short(number.n))
-		return put_long(number, to);
+		return put_long_number(number, to);
 	unsigned char end = p[number.n - 1];
 	if (number.n == 4 && p[0] == SIGN_POSITIVE && end == 0) { /* counts below 100 */
 		unsigned pair = p[2] - 1u, tens = pair * 205 >> 11, ones = pair - 10 * tens;
@@ -323,8 +323,8 @@ char *number_put(struct str number, char *to)
 			return to + exponent;
 	}
 	bool has_ends = p[0] == SIGN_NEGATIVE ? end == 0xFF : p[0] == SIGN_POSITIVE && end == 0;
-	char *after = has_ends ? put_short(number, to) : NULL;
-	return after ? after : put_long(number, to);
+	char *after = has_ends ? put_short_number(number, to) : NULL;
+	return after ? after : put_long_number(number, to);
 }
 
 void number_format(struct str number, struct buf *out)
@@ -364,14 +364,14 @@ static enum code normalize(const signed char *places, int n, struct decimal *d, 
 	return check_range(d, err);
 }
 
-static enum code add(struct str a, struct str b, bool negate_b, char *out, size_t *length,
-		     struct err *err)
+static enum code add_decimals(struct str a, struct str b, bool negate_b, char *out, size_t *length,
+			      struct err *err)
 {
 	struct decimal x, y, sum = {0};
 	signed char places[SPAN_MAX];
 
-	decode(a, &x);
-	decode(b, &y);
+	decode_decimal(a, &x);
+	decode_decimal(b, &y);
 	if (x.n == 0)
 		x.exponent = y.exponent;
 	if (y.n == 0)
@@ -405,18 +405,18 @@ static enum code add(struct str a, struct str b, bool negate_b, char *out, size_
 	enum code code = normalize(places, n, &sum, err);
 	if (code != OK)
 		return code;
-	*length = encode(&sum, out);
+	*length = encode_decimal(&sum, out);
 	return OK;
 }
 
 enum code number_add(struct str a, struct str b, char *out, size_t *length, struct err *err)
 {
-	return add(a, b, false, out, length, err);
+	return add_decimals(a, b, false, out, length, err);
 }
 
 enum code number_subtract(struct str a, struct str b, char *out, size_t *length, struct err *err)
 {
-	return add(a, b, true, out, length, err);
+	return add_decimals(a, b, true, out, length, err);
 }
 
 size_t number_from_int(int64_t value, char *out)
@@ -433,7 +433,7 @@ size_t number_from_int(int64_t value, char *out)
 	d.n = n;
 	while (d.n > 0 && d.digits[d.n - 1] == 0)
 		d.n--;
-	return encode(&d, out);
+	return encode_decimal(&d, out);
 }
 
 bool number_to_int(struct str number, int64_t *out)
@@ -441,7 +441,7 @@ bool number_to_int(struct str number, int64_t *out)
 	struct decimal d;
 	uint64_t value = 0;
 
-	decode(number, &d);
+	decode_decimal(number, &d);
 	if (d.exponent > 19)
 		return false;
 	for (int i = 0; i < d.exponent; i++) {
@@ -475,7 +475,7 @@ double number_to_double(struct str number)
 	struct decimal d;
 	char text[64];
 
-	decode(number, &d);
+	decode_decimal(number, &d);
 	if (d.n == 0)
 		return 0;
 	write_for_strtod(&d, text);
@@ -493,7 +493,7 @@ float number_to_float(struct str number)
 	uint64_t digits = 0;
 	char text[64];
 
-	decode(number, &d);
+	decode_decimal(number, &d);
 	if (d.n == 0)
 		return 0;
 	int power = d.exponent - d.n;
@@ -553,7 +553,7 @@ size_t number_billed_size(struct str number)
 {
 	struct decimal d;
 
-	decode(number, &d);
+	decode_decimal(number, &d);
 	if (d.n == 0)
 		return 1;
 	int pairs = (d.n + 1 + (d.exponent & 1)) / 2; /* an odd exponent can cost a byte more */
@@ -566,7 +566,7 @@ size_t number_packed(struct str number, unsigned char *out)
 	struct decimal d;
 	size_t n = 0;
 
-	decode(number, &d);
+	decode_decimal(number, &d);
 	if (d.n == 0) {
 		out[0] = 0x80;
 		return 1;

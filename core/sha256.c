@@ -22,7 +22,7 @@ static uint32_t turned(uint32_t x, unsigned n)
 	return x >> n | x << (32 - n);
 }
 
-static void add_block(uint32_t state[8], const char *block)
+static void sha256_add_block(uint32_t state[8], const char *block)
 {
 	uint32_t w[ROUNDS], s[8];
 
@@ -59,14 +59,14 @@ void sha256_of(struct str text, unsigned char digest[SHA256_SIZE])
 	uint64_t bits = (uint64_t)text.n * 8;
 
 	for (size_t at = 0; at + BLOCK <= text.n; at += BLOCK)
-		add_block(state, text.p + at);
+		sha256_add_block(state, text.p + at);
 	if (rest > 0)
 		memcpy(last, text.p + text.n - rest, rest);
 	last[rest] = (char)0x80;
 	for (unsigned i = 0; i < 8; i++)
 		last[n - 1 - i] = (char)(bits >> 8 * i);
 	for (size_t at = 0; at < n; at += BLOCK)
-		add_block(state, last + at);
+		sha256_add_block(state, last + at);
 	for (unsigned i = 0; i < SHA256_SIZE; i++)
 		digest[i] = (unsigned char)(state[i / 4] >> (24 - 8 * (i % 4)));
 }

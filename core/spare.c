@@ -52,7 +52,7 @@ void spare_free(void)
 }
 
 /* The place of the smallest block that fits; spare.n where none does. */
-static size_t find(size_t size)
+static size_t find_smallest_fit(size_t size)
 {
 	size_t found = spare.n;
 
@@ -73,7 +73,7 @@ void *spare_take(size_t *size)
 	if (*size < SPARE_MIN || atomic_load_explicit(&spare.limit, memory_order_relaxed) == 0)
 		return NULL;
 	pthread_mutex_lock(&spare.lock);
-	size_t at = find(*size);
+	size_t at = find_smallest_fit(*size);
 	if (at < spare.n) {
 		struct block block = remove_at(at);
 

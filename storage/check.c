@@ -67,7 +67,8 @@ static struct str hex_of(struct arena *arena, struct str key)
 }
 
 /* One line; `index` and `key` where it is about them. */
-static void tell(struct check *check, const struct index *index, struct str key, const char *what)
+static void tell_problem(struct check *check, const struct index *index, struct str key,
+			 const char *what)
 {
 	struct arena *arena = check->arena;
 	struct buf line = buf_in(arena);
@@ -93,8 +94,8 @@ static void find(struct check_report *report, struct str line)
 
 static void tell_unreadable(struct check *check, const struct index *index, const struct err *err)
 {
-	tell(check, index, STR_ABSENT,
-	     str_printf(check->arena, CHECK_UNREADABLE, STR_ARG(err->message)).p);
+	tell_problem(check, index, STR_ABSENT,
+		     str_printf(check->arena, CHECK_UNREADABLE, STR_ARG(err->message)).p);
 }
 
 bool check_image(struct arena *arena, struct str image, struct value *item)
@@ -141,11 +142,11 @@ static void check_index(struct check *check, size_t i, struct str key, const str
 		set_unreadable(check, i);
 		tell_unreadable(check, index, &err);
 	} else if (!str_is_set(found) && !index->is_backfilling) {
-		tell(check, index, key, CHECK_INDEX_MISSING);
+		tell_problem(check, index, key, CHECK_INDEX_MISSING);
 	} else if (str_is_set(found) && !str_eq(found, index_row_stored(index, &row)) &&
 		   str_is_set(item_of_row(check, index, row.key, found))) {
 		/* else the check of rows reports it */
-		tell(check, index, key, CHECK_INDEX_DIFFERENT);
+		tell_problem(check, index, key, CHECK_INDEX_DIFFERENT);
 	}
 }
 
@@ -162,21 +163,21 @@ static void check_queue(struct check *check, struct str key, struct str image)
 		set_unreadable(check, CHECK_QUEUE);
 		tell_unreadable(check, NULL, &err);
 	} else if (!str_is_set(found) && !check->table->ttl.is_filling) {
-		tell(check, NULL, key, CHECK_EXPIRY_MISSING);
+		tell_problem(check, NULL, key, CHECK_EXPIRY_MISSING);
 	}
 }
 
-static void check_item(struct check *check, struct str key, struct str image)
+static void check_item_row(struct check *check, struct str key, struct str image)
 {
 	struct value item;
 
 	if (!check_image(check->arena, image, &item)) {
-		tell(check, NULL, key, CHECK_ITEM_MALFORMED);
+		tell_problem(check, NULL, key, CHECK_ITEM_MALFORMED);
 		return;
 	}
 	struct str own = item_key_of_row(check->arena, check->table, NULL, &item);
 	if (!str_is_set(own) || !str_eq(own, key)) {
-		tell(check, NULL, key, CHECK_ITEM_KEY);
+		tell_problem(check, NULL, key, CHECK_ITEM_KEY);
 		return;
 	}
 	for (size_t i = 0; i < table_index_total(check->table); i++)
@@ -188,7 +189,7 @@ static void visit_item(struct check *check, struct str key, struct str image)
 {
 	arena_reset(check->arena);
 	check->report->items++;
-	check_item(check, key, image);
+	check_item_row(check, key, image);
 }
 
 /* The item of this key as the store has it. False, without a report, where there is none: the check
@@ -213,14 +214,14 @@ static void visit_index_row(struct check *check, struct str key, struct str valu
 	check->report->index_rows++;
 	struct str own = item_of_row(check, index, key, value);
 	if (!str_is_set(own)) {
-		tell(check, index, key, CHECK_INDEX_MALFORMED);
+		tell_problem(check, index, key, CHECK_INDEX_MALFORMED);
 		return;
 	}
 	struct str implied = STR_ABSENT;
 	if (find_item(check, own, &item, &image))
 		implied = index_row_of(check->arena, check->table, index, &item, image).key;
 	if (!str_is_set(implied) || !str_eq(implied, key))
-		tell(check, index, key, CHECK_INDEX_EXTRA);
+		tell_problem(check, index, key, CHECK_INDEX_EXTRA);
 }
 
 static void visit_expiry_row(struct check *check, struct str key, struct str value)
@@ -235,7 +236,7 @@ static void visit_expiry_row(struct check *check, struct str key, struct str val
 	if (expiry_read(key, &seconds, &own) && find_item(check, own, &item, &image))
 		implied = expiry_row(check->arena, check->table, own, image);
 	if (!str_is_set(implied) || !str_eq(implied, key))
-		tell(check, NULL, key, CHECK_EXPIRY_EXTRA);
+		tell_problem(check, NULL, key, CHECK_EXPIRY_EXTRA);
 }
 
 typedef void visit(struct check *check, struct str key, struct str value);
@@ -303,14 +304,14 @@ static void check_shards(struct check *check)
 
 		if (shard->start < end || (shard->end && (shard->end <= shard->start ||
 							  stream_lane_of(shard->end) != lane)))
-			tell(check, NULL, key, CHECK_SHARD_ORDER);
+			tell_problem(check, NULL, key, CHECK_SHARD_ORDER);
 		if (!shard->end && !(is_last && is_enabled))
-			tell(check, NULL, key, CHECK_SHARD_OPEN);
+			tell_problem(check, NULL, key, CHECK_SHARD_OPEN);
 		end = shard->end ? shard->end : shard->start + 1;
 		open += !shard->end && is_last && is_enabled;
 	}
 	if (open < wanted)
-		tell(check, NULL, STR_ABSENT, CHECK_SHARD_CLOSED);
+		tell_problem(check, NULL, STR_ABSENT, CHECK_SHARD_CLOSED);
 }
 
 /* A shard's own start is the number of no record. */
@@ -364,12 +365,12 @@ static void visit_record(struct check *check, struct str key, struct str row)
 	}
 	check->report->records++;
 	if (!check_record(check->arena, check->table, key, row))
-		tell(check, NULL, key, CHECK_RECORD_BYTES);
+		tell_problem(check, NULL, key, CHECK_RECORD_BYTES);
 	else if (!has_shard(check, stream_shard_sequence(key)))
-		tell(check, NULL, key, CHECK_RECORD_PLACE);
+		tell_problem(check, NULL, key, CHECK_RECORD_PLACE);
 }
 
-static void check_stream(struct check *check)
+static void check_stream_lanes(struct check *check)
 {
 	struct err err = err_in(check->next);
 	struct stream_shard *shards;
@@ -414,7 +415,7 @@ static void check_rows(struct check *check)
 	case STAGE_STREAM:
 		/* of a deleted table only its stream is left, under a record of its own */
 		if (table_has_log(table) && (!is_deleting || is_retired))
-			check_stream(check);
+			check_stream_lanes(check);
 		break;
 	case STAGE_REPLICATION:
 		if (table_is_global(table) && !is_deleting)
@@ -426,7 +427,7 @@ static void check_rows(struct check *check)
 }
 
 /* The next part of the table. */
-static void advance(struct check *check)
+static void check_next_part(struct check *check)
 {
 	struct check_cursor *cursor = check->cursor;
 
@@ -540,11 +541,11 @@ static void check_piece(struct check *check)
 		check_marks(check, record.key);
 	/* the table may have lost an index since the last piece */
 	if (cursor->stage == STAGE_INDEX && cursor->index >= table_index_total(table))
-		advance(check);
+		check_next_part(check);
 	while (cursor->stage < STAGE_COUNT && !check->is_full) {
 		check_rows(check);
 		if (!check->is_full)
-			advance(check);
+			check_next_part(check);
 	}
 	if (cursor->stage >= STAGE_COUNT)
 		leave_table(check, record.key);
@@ -626,8 +627,10 @@ static enum code check_alone(struct check *check, struct store *store, struct ke
 
 /* The keyspaces of no table: of checkpoints and snapshots, of tables as these have them, of jobs.
  */
-static enum code check_others(struct store *store, const struct settings_records *records,
-			      struct check_report *report, struct numbers *tables, struct err *err)
+static enum code check_tableless_keyspaces(struct store *store,
+					   const struct settings_records *records,
+					   struct check_report *report, struct numbers *tables,
+					   struct err *err)
 {
 	struct check check = {.report = report,
 			      .next = arena_new(1 << 16),
@@ -711,7 +714,7 @@ enum code check_store(struct store *store, const struct settings_records *record
 			add_number(&numbers, report->last_table);
 	}
 	if (code == OK)
-		code = check_others(store, records, report, &numbers, err);
+		code = check_tableless_keyspaces(store, records, report, &numbers, err);
 	if (code == OK)
 		code = add_all_hidden(store, report, &numbers, err);
 	if (code == OK)

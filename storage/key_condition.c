@@ -59,14 +59,14 @@ static enum code read_conjunct(const struct node *node, struct conjunct *out, st
 }
 
 /* Depth is bounded by the parser. */
-static enum code collect(const struct node *node, struct conjuncts *all, struct err *err)
+static enum code collect_conjuncts(const struct node *node, struct conjuncts *all, struct err *err)
 {
 	struct conjunct conjunct;
 
 	if (node->kind == NODE_AND) {
-		enum code code = collect(node->args[0], all, err);
+		enum code code = collect_conjuncts(node->args[0], all, err);
 
-		return code != OK ? code : collect(node->args[1], all, err);
+		return code != OK ? code : collect_conjuncts(node->args[1], all, err);
 	}
 	enum code code = read_conjunct(node, &conjunct, err);
 	if (code != OK)
@@ -90,8 +90,10 @@ static const struct conjunct *find(const struct conjuncts *all, struct str name)
 	return NULL;
 }
 
-static enum code check_values(const struct index *index, const struct key_attribute *attribute,
-			      const struct conjunct *conjunct, size_t size_max, struct err *err)
+static enum code check_conjunct_values(const struct index *index,
+				       const struct key_attribute *attribute,
+				       const struct conjunct *conjunct, size_t size_max,
+				       struct err *err)
 {
 	for (unsigned i = 0; i < conjunct->value_count; i++) {
 		const struct value *value = conjunct->values[i];
@@ -127,8 +129,8 @@ static struct str bound(struct arena *arena, struct str prefix, const struct val
 }
 
 /* The range within `prefix` that the conjunct leaves. */
-static struct store_range range_of(struct arena *arena, struct str prefix,
-				   const struct conjunct *conjunct)
+static struct store_range range_of_conjunct(struct arena *arena, struct str prefix,
+					    const struct conjunct *conjunct)
 {
 	struct store_range range = {prefix, key_after_prefix(arena, prefix), false};
 
@@ -184,8 +186,8 @@ static enum code check_partition(struct arena *arena, const struct key_schema *k
 
 /* A condition on an attribute that is none of the keys: AWS names the sort key that it expected
  * instead. */
-static enum code check_others(const struct key_schema *keys, const struct conjuncts *all,
-			      struct err *err)
+static enum code check_other_attributes(const struct key_schema *keys, const struct conjuncts *all,
+					struct err *err)
 {
 	const struct key_attribute *free_one = NULL;
 	size_t known = keys->hash_count;
@@ -208,7 +210,7 @@ static enum code check_sort(struct arena *arena, const struct key_schema *keys,
 	const struct key_attribute *sorts = keys->attributes + keys->hash_count;
 	struct buf missing = buf_in(arena);
 	bool is_open = false; /* the last condition met was no equality */
-	enum code code = check_others(keys, all, err);
+	enum code code = check_other_attributes(keys, all, err);
 
 	*used = 0;
 	if (code != OK)
@@ -241,8 +243,8 @@ static enum code resolve_partition(struct arena *arena, const struct table *tabl
 
 	for (unsigned i = 0; i < keys->hash_count; i++) {
 		const struct conjunct *conjunct = find(all, keys->attributes[i].name);
-		enum code code = check_values(index, &keys->attributes[i], conjunct,
-					      PARTITION_KEY_SIZE_MAX, err);
+		enum code code = check_conjunct_values(index, &keys->attributes[i], conjunct,
+						       PARTITION_KEY_SIZE_MAX, err);
 
 		if (code != OK)
 			return code;
@@ -259,7 +261,7 @@ enum code key_condition_check(const struct node *condition, struct err *err)
 {
 	struct conjuncts all = {0};
 
-	return collect(condition, &all, err);
+	return collect_conjuncts(condition, &all, err);
 }
 
 enum code key_condition_resolve(struct arena *arena, const struct table *table,
@@ -270,7 +272,7 @@ enum code key_condition_resolve(struct arena *arena, const struct table *table,
 	struct conjuncts all = {0};
 	const struct conjunct *last = NULL;
 	unsigned used = 0;
-	enum code code = collect(condition, &all, err);
+	enum code code = collect_conjuncts(condition, &all, err);
 
 	if (code != OK)
 		return code;
@@ -289,14 +291,15 @@ enum code key_condition_resolve(struct arena *arena, const struct table *table,
 	for (unsigned i = keys->hash_count; i < keys->hash_count + used; i++) {
 		const struct conjunct *conjunct = find(&all, keys->attributes[i].name);
 
-		code = check_values(index, &keys->attributes[i], conjunct, SORT_KEY_SIZE_MAX, err);
+		code = check_conjunct_values(index, &keys->attributes[i], conjunct,
+					     SORT_KEY_SIZE_MAX, err);
 		if (code != OK)
 			return code;
 		if (last)
 			prefix = bound(arena, prefix, last->values[0], false);
 		last = conjunct;
 	}
-	out->range = range_of(arena, prefix, last);
+	out->range = range_of_conjunct(arena, prefix, last);
 	out->condition = condition;
 	return OK;
 }

@@ -285,7 +285,7 @@ static struct store_bounds bounds_of(const struct visit *visit)
 
 /* The rows are copies, which are looked at when the transaction has ended: others may wait for its
  * end. */
-static enum code read_rows(struct visit *visit, struct store_range range, struct err *err)
+static enum code read_visited_rows(struct visit *visit, struct store_range range, struct err *err)
 {
 	struct read_page *page = visit->page;
 	struct keyspace keyspace =
@@ -331,7 +331,7 @@ static enum code read_rows(struct visit *visit, struct store_range range, struct
 	return OK;
 }
 
-static void deliver(struct visit *visit, struct str image, struct str filtered)
+static void deliver_item(struct visit *visit, struct str image, struct str filtered)
 {
 	struct read_page *page = visit->page;
 	struct subject subject = {visit->arena, NULL, filtered};
@@ -359,8 +359,8 @@ static enum code deliver_all(struct visit *visit, struct err *err)
 			struct str own = batch->rows[i].value,
 				   base = batch->bases ? batch->bases[i] : own;
 
-			deliver(visit, visit->needs_base ? base : own,
-				visit->filters_base ? base : own);
+			deliver_item(visit, visit->needs_base ? base : own,
+				     visit->filters_base ? base : own);
 			if (!arena_works(visit->arena, 8))
 				code = err_if_over(visit->arena, err);
 		}
@@ -448,7 +448,7 @@ static enum code read_rows_past(struct catalog *catalog, struct visit *visit,
 		return code;
 	restart(visit);
 	visit->past = &view;
-	code = read_rows(visit, range, err);
+	code = read_visited_rows(visit, range, err);
 	visit->past = NULL;
 	return code;
 }
@@ -466,7 +466,7 @@ static enum code read_in(struct catalog *catalog, struct visit *visit, enum stor
 	restart(visit);
 	code = currency_foresee(visit->txn, visit->arena, visit->page->table, err);
 	if (code == OK)
-		code = read_rows(visit, range, err);
+		code = read_visited_rows(visit, range, err);
 	/* last, since it comes with the rows; those of a table that was changed or is gone count
 	 * for nothing */
 	if (code == OK || code == ERR_RESOURCE_NOT_FOUND)

@@ -89,7 +89,7 @@ void repair_tell(struct repair *repair, struct str what)
 }
 
 /* The key under which the record of the table lies, in either form. */
-static bool is_key_of(struct arena *arena, const struct table *table, struct str key)
+static bool is_record_key_of(struct arena *arena, const struct table *table, struct str key)
 {
 	struct buf own = buf_in(arena), shared = buf_in(arena), retired = buf_in(arena);
 
@@ -105,7 +105,8 @@ static bool is_key_of(struct arena *arena, const struct table *table, struct str
 static bool agrees_with_itself(struct arena *arena, const struct table *table,
 			       const struct salvage_row *row)
 {
-	return str_eq(table_encode(arena, table), row->value) && is_key_of(arena, table, row->key);
+	return str_eq(table_encode(arena, table), row->value) &&
+	       is_record_key_of(arena, table, row->key);
 }
 
 static bool has_number(const struct tables *tables, const struct table *table, bool is_retired)
@@ -118,7 +119,7 @@ static bool has_number(const struct tables *tables, const struct table *table, b
 	return false;
 }
 
-static void take_table(void *context, const struct salvage_row *row)
+static void take_salvaged_table(void *context, const struct salvage_row *row)
 {
 	struct tables *tables = context;
 	struct repair *repair = tables->repair;
@@ -272,8 +273,8 @@ static void put_derived(struct repair *repair, struct str key, const struct valu
 		repair_put(repair, table_expiry(table), due, STR("-"));
 }
 
-static const char *problem_of(struct repair *repair, const struct salvage_row *row,
-			      struct value *item)
+static const char *problem_of_row(struct repair *repair, const struct salvage_row *row,
+				  struct value *item)
 {
 	struct str known = STR_ABSENT;
 
@@ -294,7 +295,7 @@ static void take_item(void *context, const struct salvage_row *row)
 	struct value item;
 
 	arena_reset(repair->row);
-	const char *problem = problem_of(repair, row, &item);
+	const char *problem = problem_of_row(repair, row, &item);
 	if (problem) {
 		repair_set_aside(repair, row, problem);
 		return;
@@ -324,7 +325,7 @@ static void take_expiry(void *context, const struct salvage_row *row)
 		repair_put(repair, row->keyspace, row->key, row->value);
 }
 
-static void take_rows(struct repair *repair, bool is_retired)
+static void take_salvaged_rows(struct repair *repair, bool is_retired)
 {
 	const struct table *table = repair->table;
 	uint64_t aside = repair->report->aside;
@@ -418,7 +419,7 @@ enum code repair_store(struct salvage *from, struct store *to,
 
 	begin(&repair);
 	if (repair.code == OK)
-		from->ops->rows(from, tables_keyspace, take_table, &tables);
+		from->ops->rows(from, tables_keyspace, take_salvaged_table, &tables);
 	for (size_t i = 0; i < tables.n; i++)
 		create_keyspaces(&repair, tables.v[i], tables.is_retired[i]);
 	take_counters(&repair, &tables, &told);
@@ -426,7 +427,7 @@ enum code repair_store(struct salvage *from, struct store *to,
 		from->ops->rows(from, token_keyspaces[i], take_as_it_is, &repair);
 	for (size_t i = 0; i < tables.n && repair.code == OK; i++) {
 		repair.table = tables.v[i];
-		take_rows(&repair, tables.is_retired[i]);
+		take_salvaged_rows(&repair, tables.is_retired[i]);
 	}
 	leave_rest(&repair, &tables, &told);
 	leave_states(&repair);

@@ -31,7 +31,7 @@ static void lose(struct found *found, const struct salvage_row *row)
 	found->lost[found->lost_count++] = sequence;
 }
 
-static void take_row(void *context, const struct salvage_row *row)
+static void take_stream_row(void *context, const struct salvage_row *row)
 {
 	struct found *found = context;
 	struct repair *repair = found->repair;
@@ -118,9 +118,10 @@ static bool is_lane_open(const struct table *table, unsigned lane)
 
 /* The shard after the last one of the lane that was found: open while changes are appended there.
  */
-static struct stream_shard behind(const struct repair *repair, unsigned lane,
-				  const struct stream_shard *before,
-				  const struct stream_peek *first, const struct stream_peek *last)
+static struct stream_shard shard_behind(const struct repair *repair, unsigned lane,
+					const struct stream_shard *before,
+					const struct stream_peek *first,
+					const struct stream_peek *last)
 {
 	const struct table *table = repair->table;
 	uint64_t number = table->streams.n ? table->streams.v[table->streams.n - 1].number : 0;
@@ -202,7 +203,7 @@ static unsigned put_shards(struct repair *repair, struct found *found, unsigned 
 	struct stream_peek first = peek(repair, before.end, 0, false),
 			   last = peek(repair, before.end, 0, true);
 	if (first.is_found || is_lane_open(repair->table, lane)) {
-		struct stream_shard shard = behind(repair, lane, &before, &first, &last);
+		struct stream_shard shard = shard_behind(repair, lane, &before, &first, &last);
 
 		make_stamp(repair, found, &shard, 1);
 		put_shard(repair, &shard);
@@ -256,7 +257,8 @@ void repair_stream(struct repair *repair)
 {
 	struct found found = {.repair = repair};
 
-	repair->from->ops->rows(repair->from, stream_keyspace(repair->table), take_row, &found);
+	repair->from->ops->rows(repair->from, stream_keyspace(repair->table), take_stream_row,
+				&found);
 	if (found.shard_count)
 		qsort(found.shards, found.shard_count, sizeof(*found.shards), by_lane);
 	unsigned made = put_lanes(repair, &found);

@@ -41,7 +41,7 @@ enum code backup_add(struct job_txn *txn, const struct table *table, const struc
 
 /* The backup of a deleted table goes when its time is over: until then its job is open, and due at
  * that time. */
-static enum code expire(struct job_step *step, struct err *err)
+static enum code expire_system_backup(struct job_step *step, struct err *err)
 {
 	struct job_txn txn;
 	enum code code = job_run_begin(step, &txn, err);
@@ -68,7 +68,7 @@ static enum code step_backup(struct job_step *step, struct err *err)
 	if (code != OK)
 		return code;
 	if (backup.type == BACKUP_SYSTEM)
-		return expire(step, err);
+		return expire_system_backup(step, err);
 	if (!copy_of(step->arena, step->job, &copy))
 		code = job_malformed(step->job, err);
 	if (code != OK)

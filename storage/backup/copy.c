@@ -122,7 +122,7 @@ static void count(struct copy *copy, struct str image, int sign)
 }
 
 /* The next items, as they are. */
-static enum code fill(struct piece *piece, bool *is_more, struct err *err)
+static enum code fill_piece(struct piece *piece, bool *is_more, struct err *err)
 {
 	struct store_range range = {piece->copy->key, STR_ABSENT, false};
 	struct store_bounds bounds = bounds_of(piece->step, 2);
@@ -215,13 +215,13 @@ static enum code try_whole(struct piece *piece, bool *is_more, struct err *err)
 	code = find_next(piece, err);
 	if (code != OK)
 		return code;
-	code = fill(piece, is_more, err);
+	code = fill_piece(piece, is_more, err);
 	if (code != OK)
 		return code;
 	return *is_more ? OK : undo(piece, is_more, err);
 }
 
-static enum code begin(struct piece *piece, struct err *err)
+static enum code begin_piece(struct piece *piece, struct err *err)
 {
 	enum code code = job_run_begin(piece->step, &piece->txn, err);
 	uint64_t ignored;
@@ -264,11 +264,11 @@ static bool is_held(const struct piece *piece)
 }
 
 /* Small tables are done by this; of others the log is held, and what this wrote is rolled back. */
-static enum code start(struct piece *piece, struct err *err)
+static enum code start_copy(struct piece *piece, struct err *err)
 {
 	struct copy before = *piece->copy;
 	bool is_more = false, has_log = is_held(piece);
-	enum code code = begin(piece, err);
+	enum code code = begin_piece(piece, err);
 
 	if (code != OK)
 		return code;
@@ -286,7 +286,7 @@ static enum code start(struct piece *piece, struct err *err)
 	return code == OK ? hold(piece, err) : code;
 }
 
-static enum code let_go(struct piece *piece, struct err *err)
+static enum code let_log_go(struct piece *piece, struct err *err)
 {
 	struct job_step *step = piece->step;
 	struct job_txn txn = {.catalog = step->catalog, .ns = step->job->ns, .arena = step->arena};
@@ -312,16 +312,16 @@ static enum code let_go(struct piece *piece, struct err *err)
 	return code;
 }
 
-static enum code advance(struct piece *piece, struct err *err)
+static enum code advance_copy(struct piece *piece, struct err *err)
 {
 	struct copy *copy = piece->copy;
 	bool is_more;
-	enum code code = begin(piece, err);
+	enum code code = begin_piece(piece, err);
 
 	if (code != OK)
 		return code;
 	if (copy->stage == COPY_FILLS) {
-		code = fill(piece, &is_more, err);
+		code = fill_piece(piece, &is_more, err);
 		if (code == OK && !is_more) {
 			copy->stage = COPY_UNDOES;
 			code = find_next(piece, err);
@@ -337,16 +337,16 @@ static enum code advance(struct piece *piece, struct err *err)
 	return code;
 }
 
-static enum code run(struct piece *piece, struct err *err)
+static enum code run_stage(struct piece *piece, struct err *err)
 {
 	switch ((enum copy_stage)piece->copy->stage) {
 	case COPY_BEGINS:
-		return start(piece, err);
+		return start_copy(piece, err);
 	case COPY_FILLS:
 	case COPY_UNDOES:
-		return advance(piece, err);
+		return advance_copy(piece, err);
 	case COPY_LETS_GO:
-		return let_go(piece, err);
+		return let_log_go(piece, err);
 	case COPY_IS_DONE:
 		break;
 	}
@@ -376,7 +376,7 @@ enum code copy_step(struct job_step *step, struct copy *copy, struct err *err)
 		return err_default(err, ERR_TABLE_NOT_FOUND);
 	if (code != OK)
 		return code;
-	code = run(&piece, err);
+	code = run_stage(&piece, err);
 	table_unref(piece.table);
 	if (code == OK && !step->is_put)
 		step->job->progress = job_pack(step->arena, &copy_record, copy);

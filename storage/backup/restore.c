@@ -105,7 +105,7 @@ enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, b
 }
 
 /* The table that waits for the job. */
-static enum code find_table(struct job_step *step, struct table **table, struct err *err)
+static enum code find_waiting_table(struct job_step *step, struct table **table, struct err *err)
 {
 	enum code code = catalog_refresh_clocks(step->catalog, err);
 
@@ -126,8 +126,9 @@ static uint64_t data_of(const struct job_step *step, const struct restore *resto
 }
 
 /* Writes a page of items as new ones. */
-static enum code write_page(struct job_step *step, struct table *table, uint64_t data,
-			    const struct store_page *page, struct arena *arena, struct err *err)
+static enum code write_restored_page(struct job_step *step, struct table *table, uint64_t data,
+				     const struct store_page *page, struct arena *arena,
+				     struct err *err)
 {
 	struct write *writes = ARENA_ARRAY(arena, struct write, page->n);
 	struct value *items = ARENA_ARRAY(arena, struct value, page->n);
@@ -150,8 +151,8 @@ static enum code write_page(struct job_step *step, struct table *table, uint64_t
 			   : OK;
 }
 
-static enum code read_page(struct job_step *step, struct restore *restore, struct arena *arena,
-			   struct store_page *page, struct err *err)
+static enum code read_source_page(struct job_step *step, struct restore *restore,
+				  struct arena *arena, struct store_page *page, struct err *err)
 {
 	const struct store_bounds bounds = {catalog_piece_rows(step->catalog, PIECE_ROWS),
 					    catalog_piece(step->catalog, PIECE_BYTES)};
@@ -167,8 +168,8 @@ static enum code read_page(struct job_step *step, struct restore *restore, struc
 
 /* Pieces for some milliseconds, or one while requests come. A piece that is done twice writes the
  * same items again. */
-static enum code fill(struct job_step *step, struct restore *restore, struct table *table,
-		      struct err *err)
+static enum code fill_restored_table(struct job_step *step, struct restore *restore,
+				     struct table *table, struct err *err)
 {
 	int64_t until_ms = monotonic_ms() + STEP_MS;
 	enum code code = OK;
@@ -178,9 +179,10 @@ static enum code fill(struct job_step *step, struct restore *restore, struct tab
 		struct err own = err_in(arena);
 		struct store_page page = {.n = 0};
 
-		code = read_page(step, restore, arena, &page, &own);
+		code = read_source_page(step, restore, arena, &page, &own);
 		if (code == OK)
-			code = write_page(step, table, data_of(step, restore), &page, arena, &own);
+			code = write_restored_page(step, table, data_of(step, restore), &page,
+						   arena, &own);
 		if (str_is_set(restore->key))
 			restore->key = str_copy(step->arena, restore->key);
 		if (code != OK)
@@ -205,7 +207,7 @@ static enum code finish(struct job_step *step, struct table *table, struct err *
 
 /* The row ends before the table's does: an ACTIVE table has all its items, and a CREATING one has a
  * job. */
-static enum code end(struct job_step *step, struct err *err)
+static enum code end_restore(struct job_step *step, struct err *err)
 {
 	struct job_txn txn;
 	enum code code = job_run_begin(step, &txn, err);
@@ -222,13 +224,13 @@ static enum code end(struct job_step *step, struct err *err)
 	return code;
 }
 
-static enum code step_table(struct job_step *step, struct restore *restore, struct table *table,
-			    struct err *err)
+static enum code step_waiting_table(struct job_step *step, struct restore *restore,
+				    struct table *table, struct err *err)
 {
 	enum code code = OK;
 
 	if (!restore->is_filled) {
-		code = fill(step, restore, table, err);
+		code = fill_restored_table(step, restore, table, err);
 		step->job->body = job_pack(step->arena, &restore_record, restore);
 		return code;
 	}
@@ -239,7 +241,7 @@ static enum code step_table(struct job_step *step, struct restore *restore, stru
 	return finish(step, table, err);
 }
 
-static enum code step_copy(struct job_step *step, struct restore *restore, struct err *err)
+static enum code step_source_copy(struct job_step *step, struct restore *restore, struct err *err)
 {
 	struct copy copy;
 
@@ -285,14 +287,14 @@ static enum code step_restore(struct job_step *step, struct err *err)
 			table_unref(table);
 		if (code == ERR_RESOURCE_NOT_FOUND ||
 		    (code == OK && !is_waiting)) /* it was made ACTIVE, and maybe deleted since */
-			return end(step, err);
+			return end_restore(step, err);
 	} else {
-		code = find_table(step, &table, err);
+		code = find_waiting_table(step, &table, err);
 	}
 	if (code != OK)
 		return code;
-	code = !restore.data && !restore.is_copied ? step_copy(step, &restore, err)
-						   : step_table(step, &restore, table, err);
+	code = !restore.data && !restore.is_copied ? step_source_copy(step, &restore, err)
+						   : step_waiting_table(step, &restore, table, err);
 	if (code != OK && !job_run_passes(code))
 		code = remove_table(step, table, code, err);
 	table_unref(table);

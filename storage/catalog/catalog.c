@@ -254,8 +254,8 @@ static enum code read_whole(struct catalog *catalog, struct str key, const struc
 
 /* The table under the key as the store has it, with a reference; NULL where there is none. Takes
  * over the reference to what is in memory (or NULL). */
-static enum code load(struct catalog *catalog, struct str key, struct table *known,
-		      struct table **out, struct err *err)
+static enum code load_table(struct catalog *catalog, struct str key, struct table *known,
+			    struct table **out, struct err *err)
 {
 	unsigned generation = atomic_load(&catalog->generation);
 	bool is_known;
@@ -276,15 +276,15 @@ static enum code load(struct catalog *catalog, struct str key, struct table *kno
 	return give_table(code, out, table);
 }
 
-static enum code look_up(struct catalog *catalog, struct str key, bool is_current, int64_t now_ms,
-			 struct table **out, struct err *err)
+static enum code look_table_up(struct catalog *catalog, struct str key, bool is_current,
+			       int64_t now_ms, struct table **out, struct err *err)
 {
 	bool is_checked = false;
 	enum code code = OK;
 	struct table *table = catalog_cached(catalog, key, &is_checked);
 
 	if (!table || is_current || !is_checked)
-		code = load(catalog, key, table, &table, err);
+		code = load_table(catalog, key, table, &table, err);
 	if (code == OK && table && !catalog_is_gone(table, now_ms)) {
 		table = catalog_settle(catalog, key, table, now_ms);
 	} else if (code == OK) {
@@ -297,14 +297,15 @@ static enum code look_up(struct catalog *catalog, struct str key, bool is_curren
 enum code catalog_get(struct catalog *catalog, struct ns ns, struct str name, int64_t now_ms,
 		      struct table **out, struct err *err)
 {
-	return look_up(catalog, catalog_key(err->arena, catalog, ns, name), false, now_ms, out,
-		       err);
+	return look_table_up(catalog, catalog_key(err->arena, catalog, ns, name), false, now_ms,
+			     out, err);
 }
 
 enum code catalog_get_current(struct catalog *catalog, struct ns ns, struct str name,
 			      int64_t now_ms, struct table **out, struct err *err)
 {
-	return look_up(catalog, catalog_key(err->arena, catalog, ns, name), true, now_ms, out, err);
+	return look_table_up(catalog, catalog_key(err->arena, catalog, ns, name), true, now_ms, out,
+			     err);
 }
 
 /* A retired table never changes, and nobody asks for it often. */
@@ -320,7 +321,7 @@ enum code catalog_marked(struct catalog *catalog, const struct mark *mark, struc
 	if (is_retired)
 		code = read_whole(catalog, mark->record, NULL, &is_checked, &table, err);
 	else
-		code = load(catalog, mark->record, known, &table, err);
+		code = load_table(catalog, mark->record, known, &table, err);
 	if (code == OK && table &&
 	    table->identity.number != mark->number) { /* another table has the name by now */
 		table_unref(table);

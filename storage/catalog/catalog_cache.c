@@ -88,7 +88,8 @@ static void insert(struct catalog *catalog, size_t at, struct str key, struct ta
 }
 
 /* Tables looked up from now on are younger than those not looked up since the last load. */
-static void put(struct catalog *catalog, struct str key, struct table *table, unsigned generation)
+static void put_cache_entry(struct catalog *catalog, struct str key, struct table *table,
+			    unsigned generation)
 {
 	bool found;
 	size_t at = position(catalog, key, &found);
@@ -154,7 +155,7 @@ struct table *catalog_install(struct catalog *catalog, struct str key, struct ta
 			table_adopt(table, known);
 		if (known)
 			catalog_drop_vectors(catalog, known, table);
-		put(catalog, key, table_ref(table), generation);
+		put_cache_entry(catalog, key, table_ref(table), generation);
 	}
 	pthread_rwlock_unlock(&catalog->lock);
 	return table;
@@ -183,7 +184,7 @@ void catalog_show(struct catalog *catalog, struct str key, struct table *next)
 	if (known && (is_as_late(known, next) || known->identity.number > next->identity.number))
 		table_unref(next);
 	else
-		put(catalog, key, next, atomic_load(&catalog->generation));
+		put_cache_entry(catalog, key, next, atomic_load(&catalog->generation));
 	pthread_rwlock_unlock(&catalog->lock);
 }
 

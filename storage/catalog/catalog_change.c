@@ -21,7 +21,8 @@ struct change {
 	const struct table *table; /* whose namespace's version rises; NULL: apply() sees to that */
 };
 
-static enum code run_once(struct catalog *catalog, const struct change *change, struct err *err)
+static enum code run_change_once(struct catalog *catalog, const struct change *change,
+				 struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
@@ -46,7 +47,7 @@ static enum code run_change(struct catalog *catalog, const struct table *table, 
 	enum code code;
 
 	do {
-		code = run_once(catalog, &change, err);
+		code = run_change_once(catalog, &change, err);
 	} while (retry_again(&retry, code));
 	return retry_code(code, err);
 }
@@ -225,9 +226,9 @@ enum code catalog_create_with(struct catalog *catalog, struct ns ns, struct tabl
 }
 
 /* Creates and drops index keyspaces so that the store has what `next` says. */
-static enum code change_indexes(const struct catalog *catalog, struct store_txn *txn,
-				struct arena *arena, const struct table *current,
-				struct table *next, struct err *err)
+static enum code change_index_keyspaces(const struct catalog *catalog, struct store_txn *txn,
+					struct arena *arena, const struct table *current,
+					struct table *next, struct err *err)
 {
 	enum code code = OK;
 
@@ -260,8 +261,8 @@ static enum code change_indexes(const struct catalog *catalog, struct store_txn 
 }
 
 /* The rows of the items that there are, but not of so many that others would wait long. */
-static enum code fill_expiry(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
-			     struct table *next, struct err *err)
+static enum code fill_expiry_now(struct catalog *catalog, struct store_txn *txn,
+				 struct arena *arena, struct table *next, struct err *err)
 {
 	struct str from = STR_ABSENT;
 	size_t most = catalog_fill_max(catalog);
@@ -296,7 +297,7 @@ static enum code change_expiry(struct catalog *catalog, struct store_txn *txn, s
 		return code;
 	if (next->ttl.is_enabled)
 		code = store_create(txn, table_expiry(next), err);
-	return code == OK && next->ttl.is_enabled ? fill_expiry(catalog, txn, arena, next, err)
+	return code == OK && next->ttl.is_enabled ? fill_expiry_now(catalog, txn, arena, next, err)
 						  : code;
 }
 
@@ -326,7 +327,7 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 	enum code code = currency_check_version(txn, current, &count, err);
 
 	if (code == OK)
-		code = change_indexes(catalog, txn, err->arena, current, next, err);
+		code = change_index_keyspaces(catalog, txn, err->arena, current, next, err);
 	if (code == OK)
 		code = change_expiry(catalog, txn, err->arena, current, next, err);
 	if (code == OK)

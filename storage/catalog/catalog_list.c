@@ -19,8 +19,8 @@ static struct str first_key(struct arena *arena, struct str space, struct str af
 }
 
 /* A record of an older Dynalith says less in brief. */
-static enum code is_listed(const struct catalog *catalog, struct str record, int64_t now_ms,
-			   bool *is_listed, struct err *err)
+static enum code is_record_listed(const struct catalog *catalog, struct str record, int64_t now_ms,
+				  bool *is_listed, struct err *err)
 {
 	struct table_brief brief;
 	struct table *table;
@@ -38,14 +38,15 @@ static enum code is_listed(const struct catalog *catalog, struct str record, int
 	return OK;
 }
 
-static enum code take_names(const struct catalog *catalog, const struct store_page *page,
-			    size_t prefix, int64_t now_ms, size_t limit, struct name_page *names,
-			    struct err *err)
+static enum code take_listed_names(const struct catalog *catalog, const struct store_page *page,
+				   size_t prefix, int64_t now_ms, size_t limit,
+				   struct name_page *names, struct err *err)
 {
 	for (size_t i = 0; i < page->n && !names->is_more; i++) {
 		struct str key = page->v[i].key;
 		bool is_there;
-		enum code code = is_listed(catalog, page->v[i].value, now_ms, &is_there, err);
+		enum code code =
+			is_record_listed(catalog, page->v[i].value, now_ms, &is_there, err);
 
 		if (code != OK)
 			return code;
@@ -77,7 +78,8 @@ enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, 
 				  (struct store_bounds){limit - names->n + 1, 0}, arena, &page,
 				  err);
 		if (code == OK)
-			code = take_names(catalog, &page, space.n, now_ms, limit, names, err);
+			code = take_listed_names(catalog, &page, space.n, now_ms, limit, names,
+						 err);
 		if (code == OK && page.is_more)
 			store_range_after(&range, &page, arena);
 	}

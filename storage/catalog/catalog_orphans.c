@@ -55,7 +55,7 @@ static enum code replace_mark(struct store_txn *txn, struct arena *arena,
 	return code == OK ? size_rows_del_mark(txn, arena, mark->process, mark->table, err) : code;
 }
 
-static enum code take(struct catalog *catalog, const struct size_mark *mark, struct err *err)
+static enum code take_orphan(struct catalog *catalog, const struct size_mark *mark, struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct retry retry = {0};
@@ -120,7 +120,7 @@ static enum code take_all(struct catalog *catalog, uint64_t process, struct err 
 		arena_reset(arena);
 		code = read_marks(catalog, arena, OF_THIS, &process, &marks, &n, &life, err);
 		for (size_t i = 0; i < n && code == OK; i++)
-			code = take(catalog, &marks[i], err);
+			code = take_orphan(catalog, &marks[i], err);
 	}
 	arena_free(arena);
 	return code == OK ? size_rows_end_life(catalog->store, process, err) : code;

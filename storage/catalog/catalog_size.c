@@ -129,8 +129,8 @@ struct flushed {
 	bool is_gone; /* the numbers of its epoch do not hold any more */
 };
 
-static enum code put_batch(struct catalog *catalog, struct store_txn *txn, struct flushed *flushed,
-			   struct err *err)
+static enum code put_tally_batch(struct catalog *catalog, struct store_txn *txn,
+				 struct flushed *flushed, struct err *err)
 {
 	struct table *table = flushed->table;
 	uint64_t number = table->identity.number;
@@ -195,7 +195,7 @@ static enum code flush_once(struct catalog *catalog, struct flushed *flushed, si
 	if (catalog->options.has_peers)
 		code = size_rows_live(txn, catalog->sizes.process, err);
 	while (put < n && code == OK)
-		code = put_batch(catalog, txn, &flushed[put++], err);
+		code = put_tally_batch(catalog, txn, &flushed[put++], err);
 	bool is_whole = code == OK;
 	atomic_fetch_add(&catalog->sizes.flushes,
 			 1); /* odd: the rows may have what the tallies still have */
@@ -312,8 +312,8 @@ static void try_to_count(struct catalog *catalog, const struct table *table)
 	arena_free(arena);
 }
 
-static void sum_up(const struct table *table, const struct size_rows *rows, uint64_t epoch,
-		   struct table_size *sizes)
+static void sum_size_rows_up(const struct table *table, const struct size_rows *rows,
+			     uint64_t epoch, struct table_size *sizes)
 {
 	for (size_t i = 0; i <= table_index_total(table); i++) {
 		uint32_t slot = slot_of(table, i);
@@ -326,8 +326,9 @@ static void sum_up(const struct table *table, const struct size_rows *rows, uint
 	}
 }
 
-static enum code read_sizes(struct catalog *catalog, const struct table *table, struct arena *arena,
-			    struct table_size *sizes, bool *is_counted, struct err *err)
+static enum code read_table_sizes(struct catalog *catalog, const struct table *table,
+				  struct arena *arena, struct table_size *sizes, bool *is_counted,
+				  struct err *err)
 {
 	struct currency_row row = {0};
 	struct size_rows rows = {0, NULL};
@@ -341,7 +342,7 @@ static enum code read_sizes(struct catalog *catalog, const struct table *table, 
 	if (code == OK && row.is_there) /* before the first count has ended: what it has come to */
 		code = size_rows_read(txn, arena, table->identity.number, epoch ? epoch : 1, &rows,
 				      err);
-	sum_up(table, &rows, epoch ? epoch : UINT64_MAX, sizes);
+	sum_size_rows_up(table, &rows, epoch ? epoch : UINT64_MAX, sizes);
 	store_abort(txn);
 	*is_counted = !row.is_there || table->state.status == STATUS_DELETING ||
 		      (epoch > 0 && !COUNT_IS_COUNTING(row.count));
@@ -356,7 +357,7 @@ enum code catalog_sizes(struct catalog *catalog, const struct table *table, stru
 	*sizes = ARENA_ARRAY(arena, struct table_size, 1 + table_index_total(table));
 	for (int naps = 0;; naps++) {
 		unsigned flushes = atomic_load(&catalog->sizes.flushes);
-		enum code code = read_sizes(catalog, table, arena, *sizes, &is_counted, err);
+		enum code code = read_table_sizes(catalog, table, arena, *sizes, &is_counted, err);
 
 		if (code != OK)
 			return code;

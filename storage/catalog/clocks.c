@@ -127,7 +127,7 @@ void clocks_each(struct clocks *clocks, clocks_visit *visit, void *context)
 
 /* Gives the namespace its own clock, or takes it away (`setting` NULL), in memory. The lock is held
  * for writing. */
-static void keep(struct clocks *clocks, struct ns ns, const struct clocks_setting *setting)
+static void keep_setting(struct clocks *clocks, struct ns ns, const struct clocks_setting *setting)
 {
 	size_t n = atomic_load(&clocks->n);
 	bool found;
@@ -158,7 +158,7 @@ static struct str key_of(struct arena *arena, const struct ns *ns)
 
 /* Puts a row among the settings read so far. Keys come in the order of namespaces; the default's is
  * the first. */
-static bool take_row(struct clocks *read, const struct store_row *row)
+static bool take_clock_row(struct clocks *read, const struct store_row *row)
 {
 	struct row_reader key = row_read(row_behind(row->key, sizeof(PREFIX) - 1)),
 			  value = row_read(row->value);
@@ -176,11 +176,11 @@ static bool take_row(struct clocks *read, const struct store_row *row)
 	if (!row_is_whole(&key) || ns.account.n != NS_ACCOUNT_SIZE || ns.region.n == 0 ||
 	    ns.region.n > NS_REGION_MAX)
 		return false;
-	keep(read, ns, &setting);
+	keep_setting(read, ns, &setting);
 	return true;
 }
 
-static enum code read_rows(struct store_txn *txn, struct clocks *read, struct err *err)
+static enum code read_clock_rows(struct store_txn *txn, struct clocks *read, struct err *err)
 {
 	struct store_range range = {STR(PREFIX), STR(PREFIX_END), false};
 	struct store_page page = {.is_more = true};
@@ -192,7 +192,7 @@ static enum code read_rows(struct store_txn *txn, struct clocks *read, struct er
 		if (code != OK)
 			return code;
 		for (size_t i = 0; i < page.n; i++) {
-			if (!take_row(read, &page.v[i]))
+			if (!take_clock_row(read, &page.v[i]))
 				code = row_malformed(err, counters, page.v[i].key);
 			if (code != OK)
 				return code;
@@ -204,7 +204,7 @@ static enum code read_rows(struct store_txn *txn, struct clocks *read, struct er
 }
 
 /* Makes what was read what counts, unless a later version does already. Takes over the array. */
-static void replace(struct clocks *clocks, struct clocks *read, uint64_t version)
+static void replace_settings(struct clocks *clocks, struct clocks *read, uint64_t version)
 {
 	pthread_rwlock_wrlock(&clocks->lock);
 	if (version > atomic_load(&clocks->version)) {
@@ -229,9 +229,9 @@ static enum code refresh(struct clocks *clocks, struct store_txn *txn, uint64_t 
 
 	if (code != OK || *version <= atomic_load(&clocks->version))
 		return code;
-	code = read_rows(txn, &read, err);
+	code = read_clock_rows(txn, &read, err);
 	if (code == OK)
-		replace(clocks, &read, *version);
+		replace_settings(clocks, &read, *version);
 	else
 		free(read.own);
 	return code;
@@ -291,9 +291,9 @@ enum code clocks_refresh(struct clocks *clocks, struct err *err)
 
 /* What the turn makes of the clock as it is in memory; ERR_VALIDATION where there is no room for
  * one more. */
-static enum code decide(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
-			void *context, struct clocks_setting *next, enum clocks_action *action,
-			struct err *err)
+static enum code decide_turn(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
+			     void *context, struct clocks_setting *next, enum clocks_action *action,
+			     struct err *err)
 {
 	static const struct clocks_setting machine = {false, 0};
 	bool is_own;
@@ -313,22 +313,22 @@ static enum code change_memory(struct clocks *clocks, const struct ns *ns, clock
 {
 	struct clocks_setting next;
 	enum clocks_action action;
-	enum code code = decide(clocks, ns, turn, context, &next, &action, err);
+	enum code code = decide_turn(clocks, ns, turn, context, &next, &action, err);
 
 	if (code != OK || action == CLOCKS_NOTHING)
 		return code;
 	pthread_rwlock_wrlock(&clocks->lock);
 	if (ns)
-		keep(clocks, *ns, action == CLOCKS_SET ? &next : NULL);
+		keep_setting(clocks, *ns, action == CLOCKS_SET ? &next : NULL);
 	else
 		set_default(clocks, next);
 	pthread_rwlock_unlock(&clocks->lock);
 	return OK;
 }
 
-static enum code put_rows(struct store_txn *txn, const struct ns *ns,
-			  const struct clocks_setting *next, bool is_kept, uint64_t version,
-			  struct err *err)
+static enum code put_clock_rows(struct store_txn *txn, const struct ns *ns,
+				const struct clocks_setting *next, bool is_kept, uint64_t version,
+				struct err *err)
 {
 	struct buf row = buf_in(err->arena), number = buf_in(err->arena);
 	struct str key = key_of(err->arena, ns);
@@ -358,9 +358,9 @@ static enum code change_rows(struct clocks *clocks, const struct ns *ns, clocks_
 	if (code == OK)
 		code = refresh(clocks, txn, &version, err);
 	if (code == OK)
-		code = decide(clocks, ns, turn, context, &next, &action, err);
+		code = decide_turn(clocks, ns, turn, context, &next, &action, err);
 	if (code == OK && action != CLOCKS_NOTHING) {
-		code = put_rows(txn, ns, &next, action == CLOCKS_SET, version + 1, err);
+		code = put_clock_rows(txn, ns, &next, action == CLOCKS_SET, version + 1, err);
 		if (code == OK)
 			return store_commit(txn, err);
 	}
@@ -389,7 +389,7 @@ enum code clocks_change(struct clocks *clocks, const struct ns *ns, clocks_turn 
 bool clocks_is_sound(struct arena *arena, const struct store_row *row)
 {
 	struct clocks read = {.n = 0};
-	bool is_sound = take_row(&read, row);
+	bool is_sound = take_clock_row(&read, row);
 
 	(void)arena;
 	free(read.own);

@@ -14,7 +14,7 @@ struct store_key links_key(struct arena *arena, struct str account)
 }
 
 /* The lag, and the regions of each cut with a NUL behind each. */
-static bool decode(struct arena *arena, struct str bytes, struct links *links)
+static bool decode_links(struct arena *arena, struct str bytes, struct links *links)
 {
 	struct row_reader row = row_read(bytes);
 	uint64_t lag = row_u64(&row);
@@ -40,7 +40,7 @@ enum code links_read(struct store_txn *txn, struct arena *arena, struct str acco
 	*links = (struct links){.lag_ms = lag_ms};
 	if (code != OK || !str_is_set(row))
 		return code;
-	return decode(arena, row, links) ? OK : row_malformed(err, versions, key);
+	return decode_links(arena, row, links) ? OK : row_malformed(err, versions, key);
 }
 
 enum code links_write(struct store_txn *txn, struct arena *arena, struct str account,
@@ -124,5 +124,5 @@ bool links_is_sound(struct arena *arena, const struct store_row *row)
 {
 	struct links links = {0};
 
-	return decode(arena, row->value, &links);
+	return decode_links(arena, row->value, &links);
 }

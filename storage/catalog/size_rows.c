@@ -72,7 +72,8 @@ enum code size_rows_add(struct store_txn *txn, uint64_t table, uint64_t epoch,
 	return code == OK ? add(txn, &bytes, change->change.bytes, err) : code;
 }
 
-static bool take_number(struct arena *arena, struct size_rows *rows, const struct store_row *row)
+static bool take_size_number(struct arena *arena, struct size_rows *rows,
+			     const struct store_row *row)
 {
 	struct row_reader key = row_read(row_behind(row->key, SIZE.n + 2 * NUMBER_BYTES));
 	uint32_t slot = row_u32(&key);
@@ -107,7 +108,7 @@ enum code size_rows_read(struct store_txn *txn, struct arena *arena, uint64_t ta
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < page.n; i++) {
-		if (!take_number(arena, rows, &page.v[i]))
+		if (!take_size_number(arena, rows, &page.v[i]))
 			code = row_malformed(err, counters, page.v[i].key);
 		if (code != OK)
 			return code;
@@ -364,7 +365,7 @@ bool size_rows_is_sound(struct arena *arena, const struct store_row *row)
 	struct size_mark mark;
 
 	if (str_starts_with(row->key, SIZE))
-		return take_number(arena, &numbers, row);
+		return take_size_number(arena, &numbers, row);
 	return str_starts_with(row->key, COUNT) ? read_count_row(row, &count)
 						: read_mark(row, &mark);
 }

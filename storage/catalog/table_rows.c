@@ -47,7 +47,7 @@ struct str table_rows_space(struct str key)
 	return row_first(key, n);
 }
 
-static void add(struct rows *rows, struct str key, int64_t ms, int flags)
+static void add_mark_row(struct rows *rows, struct str key, int64_t ms, int flags)
 {
 	const struct table_identity *identity = &rows->table->identity;
 	struct buf value = buf_in(rows->arena);
@@ -131,7 +131,7 @@ static void add_stream(struct rows *rows, const struct stream *stream)
 	struct str key = stream_row(rows->arena, rows->space, rows->table->identity.name,
 				    stream->label, rows->table->identity.number);
 
-	add(rows, key, last_ms(stream), rows->is_retired ? FLAG_DELETED : 0);
+	add_mark_row(rows, key, last_ms(stream), rows->is_retired ? FLAG_DELETED : 0);
 }
 
 /* The rows of a deleted table's streams go with the last of them. */
@@ -140,9 +140,11 @@ static void add_log(struct rows *rows)
 	const struct table *table = rows->table;
 	bool is_over = rows->is_retired && table->streams.n > 0;
 
-	add(rows, log_row(rows->arena, rows->space, table->identity.name, table->identity.number),
-	    is_over ? last_ms(&table->streams.v[table->streams.n - 1]) : INT64_MAX,
-	    (rows->is_retired ? FLAG_DELETED : 0) | (table->log.reasons ? 0 : FLAG_STREAM));
+	add_mark_row(
+		rows,
+		log_row(rows->arena, rows->space, table->identity.name, table->identity.number),
+		is_over ? last_ms(&table->streams.v[table->streams.n - 1]) : INT64_MAX,
+		(rows->is_retired ? FLAG_DELETED : 0) | (table->log.reasons ? 0 : FLAG_STREAM));
 }
 
 /* While a deleted table is still listed, its stream is the retired one's. */
@@ -164,19 +166,20 @@ static struct rows rows_of(struct arena *arena, const struct table *table, struc
 	if (rows.is_retired)
 		return rows;
 	if (!is_deleted)
-		add(&rows,
-		    joined(arena, kinds[MARK_NAME],
-			   joined(arena, table_rows_named(arena, table->identity.name), space)),
-		    0, table->streams.n > 0 ? FLAG_STREAM : 0);
+		add_mark_row(
+			&rows,
+			joined(arena, kinds[MARK_NAME],
+			       joined(arena, table_rows_named(arena, table->identity.name), space)),
+			0, table->streams.n > 0 ? FLAG_STREAM : 0);
 	if (brief.has_ttl && !is_deleted)
-		add(&rows, joined(arena, kinds[MARK_TTL], key), 0, 0);
+		add_mark_row(&rows, joined(arena, kinds[MARK_TTL], key), 0, 0);
 	if (brief.is_global && !is_deleted)
-		add(&rows, joined(arena, kinds[MARK_GLOBAL], key), 0, 0);
+		add_mark_row(&rows, joined(arena, kinds[MARK_GLOBAL], key), 0, 0);
 	if ((table->log.reasons & LOG_SENDING) && !is_deleted)
-		add(&rows, joined(arena, kinds[MARK_SENDING], key), 0, 0);
+		add_mark_row(&rows, joined(arena, kinds[MARK_SENDING], key), 0, 0);
 	if (brief.work_ms != INT64_MAX)
-		add(&rows, joined(arena, kinds[MARK_WORK], key), brief.work_ms,
-		    is_deleted ? FLAG_DELETED : 0);
+		add_mark_row(&rows, joined(arena, kinds[MARK_WORK], key), brief.work_ms,
+			     is_deleted ? FLAG_DELETED : 0);
 	return rows;
 }
 
@@ -323,7 +326,8 @@ bool table_rows_is_key(struct str key)
 }
 
 /* Takes the name, and the namespace's part, out of what a key has behind the kind. */
-static bool take_names(enum mark_kind kind, struct str rest, struct arena *arena, struct mark *mark)
+static bool take_mark_names(enum mark_kind kind, struct str rest, struct arena *arena,
+			    struct mark *mark)
 {
 	struct str space;
 
@@ -350,8 +354,8 @@ static bool take_names(enum mark_kind kind, struct str rest, struct arena *arena
 	return row_is_whole(&name);
 }
 
-static bool take_mark(enum mark_kind kind, const struct store_row *row, struct arena *arena,
-		      struct mark *mark)
+static bool decode_mark(enum mark_kind kind, const struct store_row *row, struct arena *arena,
+			struct mark *mark)
 {
 	struct row_reader value = row_read(row->value);
 	uint64_t number = row_table(&value);
@@ -369,7 +373,7 @@ static bool take_mark(enum mark_kind kind, const struct store_row *row, struct a
 	mark->ns.account = row_until(&value, '\0');
 	mark->ns.region = row_rest(&value);
 	return row_is_whole(&value) &&
-	       take_names(kind, row_behind(row->key, kinds[kind].n), arena, mark);
+	       take_mark_names(kind, row_behind(row->key, kinds[kind].n), arena, mark);
 }
 
 enum code table_rows_marks(struct store_txn *txn, struct arena *arena, struct marks *marks,
@@ -392,7 +396,7 @@ enum code table_rows_marks(struct store_txn *txn, struct arena *arena, struct ma
 	marks->v = ARENA_ARRAY(arena, struct mark, page.n);
 	marks->n = 0;
 	for (size_t i = 0; i < page.n && code == OK; i++) {
-		if (!take_mark(marks->kind, &page.v[i], arena, &marks->v[marks->n++]))
+		if (!decode_mark(marks->kind, &page.v[i], arena, &marks->v[marks->n++]))
 			code = row_malformed(err, counters, page.v[i].key);
 	}
 	marks->is_more = code == OK && page.is_more;
@@ -535,8 +539,8 @@ enum code table_rows_complete(struct store *store, const struct settings_records
 	return code;
 }
 
-static enum code mend(struct store_txn *txn, const struct settings_records *settings,
-		      struct str space, struct str key, struct err *err)
+static enum code mend_rows(struct store_txn *txn, const struct settings_records *settings,
+			   struct str space, struct str key, struct err *err)
 {
 	struct table *table = NULL;
 	struct str record;
@@ -563,7 +567,7 @@ enum code table_rows_mend(struct store *store, const struct settings_records *se
 
 	if (code != OK)
 		return code;
-	code = mend(txn, settings, space, key, err);
+	code = mend_rows(txn, settings, space, key, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);
@@ -594,7 +598,7 @@ bool table_rows_is_sound(struct arena *arena, const struct store_row *row)
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (str_is_set(kinds[i]) && str_starts_with(row->key, kinds[i]))
-			return take_mark((enum mark_kind)i, row, arena, &mark);
+			return decode_mark((enum mark_kind)i, row, arena, &mark);
 	}
 	return false;
 }

@@ -91,8 +91,8 @@ static enum code run_in(struct job_txn *txn, bool is_writing, job_apply *apply, 
 	return code;
 }
 
-static enum code run(struct catalog *catalog, struct ns ns, bool is_writing, job_apply *apply,
-		     void *context, struct err *err)
+static enum code run_job_txn(struct catalog *catalog, struct ns ns, bool is_writing,
+			     job_apply *apply, void *context, struct err *err)
 {
 	struct job_txn txn = {.catalog = catalog, .ns = ns, .arena = err->arena};
 	struct retry retry = {0};
@@ -110,13 +110,13 @@ static enum code run(struct catalog *catalog, struct ns ns, bool is_writing, job
 enum code job_write(struct catalog *catalog, struct ns ns, job_apply *apply, void *context,
 		    struct err *err)
 {
-	return run(catalog, ns, true, apply, context, err);
+	return run_job_txn(catalog, ns, true, apply, context, err);
 }
 
 enum code job_read(struct catalog *catalog, struct ns ns, job_apply *apply, void *context,
 		   struct err *err)
 {
-	return run(catalog, ns, false, apply, context, err);
+	return run_job_txn(catalog, ns, false, apply, context, err);
 }
 
 struct str job_id(struct arena *arena, int64_t now_ms)
@@ -129,8 +129,8 @@ struct str job_id(struct arena *arena, int64_t now_ms)
 
 /* What the keys of all rows of the table begin with; of a kind where it is set; of one job where
  * `name` is. */
-static struct str key_of(const struct job_txn *txn, const char *rows, struct str kind,
-			 struct str name)
+static struct str job_key_of(const struct job_txn *txn, const char *rows, struct str kind,
+			     struct str name)
 {
 	struct buf buf = buf_in(txn->arena);
 
@@ -147,7 +147,7 @@ static struct str key_of(const struct job_txn *txn, const char *rows, struct str
 
 static struct store_range range_of(const struct job_txn *txn, const char *rows, struct str kind)
 {
-	struct str prefix = key_of(txn, rows, kind, STR_ABSENT);
+	struct str prefix = job_key_of(txn, rows, kind, STR_ABSENT);
 
 	return (struct store_range){prefix, key_after_prefix(txn->arena, prefix), false};
 }
@@ -155,7 +155,7 @@ static struct store_range range_of(const struct job_txn *txn, const char *rows, 
 /* When the next piece is due, and what the rest of the key says. */
 static enum code put_open(struct job_txn *txn, const struct job *job, struct err *err)
 {
-	struct str key = key_of(txn, OPEN, job->kind, job->id);
+	struct str key = job_key_of(txn, OPEN, job->kind, job->id);
 	struct buf value = buf_in(txn->arena);
 
 	if (job->state != JOB_RUNNING)
@@ -222,7 +222,7 @@ enum code job_restore(struct job_txn *txn, const struct job *job, struct err *er
 	struct job own = *job;
 
 	own.ns = txn->ns;
-	enum code code = store_put(txn->txn, jobs_keyspace, key_of(txn, ROWS, own.kind, own.id),
+	enum code code = store_put(txn->txn, jobs_keyspace, job_key_of(txn, ROWS, own.kind, own.id),
 				   job_encode(txn->arena, &own), err);
 	if (code != OK)
 		return code;
@@ -231,8 +231,8 @@ enum code job_restore(struct job_txn *txn, const struct job *job, struct err *er
 	if (code != OK)
 		return code;
 	if (str_is_set(own.token))
-		code = store_put(txn->txn, jobs_keyspace, key_of(txn, TOKENS, own.kind, own.token),
-				 own.id, err);
+		code = store_put(txn->txn, jobs_keyspace,
+				 job_key_of(txn, TOKENS, own.kind, own.token), own.id, err);
 	return code;
 }
 
@@ -249,7 +249,7 @@ enum code job_add(struct job_txn *txn, const struct job *job, struct err *err)
 enum code job_get(struct job_txn *txn, struct str kind, struct str id, struct job *job,
 		  struct err *err)
 {
-	struct store_row row = {.key = key_of(txn, ROWS, kind, id)};
+	struct store_row row = {.key = job_key_of(txn, ROWS, kind, id)};
 	enum code code = store_get(txn->txn, jobs_keyspace, row.key, txn->arena, &row.value, err);
 
 	if (code != OK)
@@ -282,7 +282,7 @@ enum code job_find_token(struct job_txn *txn, struct str kind, struct str token,
 			 bool *is_found, struct err *err)
 {
 	struct str id;
-	enum code code = store_get(txn->txn, jobs_keyspace, key_of(txn, TOKENS, kind, token),
+	enum code code = store_get(txn->txn, jobs_keyspace, job_key_of(txn, TOKENS, kind, token),
 				   txn->arena, &id, err);
 
 	*is_found = false;
@@ -306,7 +306,7 @@ enum code job_put(struct job_txn *txn, struct job *job, int64_t now_ms, struct e
 	next.revision++;
 	if (next.state != JOB_RUNNING && !next.ended_ms)
 		next.ended_ms = now_ms;
-	code = store_put(txn->txn, jobs_keyspace, key_of(txn, ROWS, next.kind, next.id),
+	code = store_put(txn->txn, jobs_keyspace, job_key_of(txn, ROWS, next.kind, next.id),
 			 job_encode(txn->arena, &next), err);
 	if (code != OK)
 		return code;
@@ -320,18 +320,18 @@ enum code job_put(struct job_txn *txn, struct job *job, int64_t now_ms, struct e
 enum code job_remove(struct job_txn *txn, const struct job *job, struct err *err)
 {
 	enum code code =
-		store_del(txn->txn, jobs_keyspace, key_of(txn, ROWS, job->kind, job->id), err);
+		store_del(txn->txn, jobs_keyspace, job_key_of(txn, ROWS, job->kind, job->id), err);
 
 	if (code != OK)
 		return code;
 	if (job->state == JOB_RUNNING)
-		code = store_del(txn->txn, jobs_keyspace, key_of(txn, OPEN, job->kind, job->id),
+		code = store_del(txn->txn, jobs_keyspace, job_key_of(txn, OPEN, job->kind, job->id),
 				 err);
 	if (code != OK)
 		return code;
 	if (str_is_set(job->token))
 		code = store_del(txn->txn, jobs_keyspace,
-				 key_of(txn, TOKENS, job->kind, job->token), err);
+				 job_key_of(txn, TOKENS, job->kind, job->token), err);
 	return code == OK && job->data
 		       ? store_drop(txn->txn, (struct keyspace){job->data, PART_ITEMS}, err)
 		       : code;
@@ -344,9 +344,9 @@ enum code job_list(struct job_txn *txn, struct str kind, struct job_page *list, 
 
 	range.is_reverse = list->is_reverse;
 	if (str_is_set(list->after) && list->is_reverse)
-		range.high = key_of(txn, ROWS, kind, list->after);
+		range.high = job_key_of(txn, ROWS, kind, list->after);
 	else if (str_is_set(list->after))
-		range.low = key_behind(txn->arena, key_of(txn, ROWS, kind, list->after));
+		range.low = key_behind(txn->arena, job_key_of(txn, ROWS, kind, list->after));
 	enum code code =
 		store_page(txn->txn, jobs_keyspace, &range,
 			   (struct store_bounds){.rows = list->limit}, txn->arena, &page, err);

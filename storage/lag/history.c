@@ -71,7 +71,7 @@ static bool decode_key(struct str bytes, struct note *note)
 	return is_row && row_is_whole(&key) && row_is_whole(&moment);
 }
 
-static bool decode(const struct store_row *row, struct note *note)
+static bool decode_note(const struct store_row *row, struct note *note)
 {
 	struct row_reader value = row_read(row->value);
 
@@ -116,7 +116,7 @@ struct history_view history_view_of(const struct lag *lag, bool is_global, int64
 }
 
 /* Whether the write that the row is of cannot be seen yet. */
-static bool is_hidden(const struct history_view *view, const struct note *note)
+static bool is_note_hidden(const struct history_view *view, const struct note *note)
 {
 	int64_t seen_ms = note->moment_ms + view->lag_ms;
 	char own[2 * MOMENT_SIZE];
@@ -148,9 +148,9 @@ enum code history_get(struct store_txn *txn, const struct history_view *view,
 		for (size_t i = 0; i < page.n; i++) {
 			struct note note;
 
-			if (!decode(&page.v[i], &note))
+			if (!decode_note(&page.v[i], &note))
 				return row_malformed(err, history, page.v[i].key);
-			if (str_eq(note.key, key) && is_hidden(view, &note)) {
+			if (str_eq(note.key, key) && is_note_hidden(view, &note)) {
 				*value = note.value;
 				return OK;
 			}
@@ -178,7 +178,8 @@ static bool is_within(const struct store_range *range, struct str key)
 }
 
 /* Of several hidden writes of a row the first counts: before it the row was what a read sees. */
-static void take(struct past *past, const struct history_view *view, const struct note *note)
+static void take_hidden_note(struct past *past, const struct history_view *view,
+			     const struct note *note)
 {
 	struct str key = note->key;
 
@@ -186,7 +187,7 @@ static void take(struct past *past, const struct history_view *view, const struc
 		return;
 	past->first = str_is_set(past->first) ? past->first : key;
 	past->last = key;
-	if (!is_hidden(view, note))
+	if (!is_note_hidden(view, note))
 		return;
 	bool is_same = past->n > 0 && str_eq(past->rows[past->n - 1].key, key);
 	if (!is_same) {
@@ -198,8 +199,8 @@ static void take(struct past *past, const struct history_view *view, const struc
 }
 
 /* Beyond a bound of rows there may be a moment. */
-static struct store_range range_of(struct arena *arena, struct keyspace keyspace,
-				   const struct store_range *range)
+static struct store_range history_range_of(struct arena *arena, struct keyspace keyspace,
+					   const struct store_range *range)
 {
 	struct buf low = row_head(arena, keyspace.table, keyspace.part),
 		   high = row_head(arena, keyspace.table, keyspace.part);
@@ -216,10 +217,10 @@ static struct store_range range_of(struct arena *arena, struct keyspace keyspace
 }
 
 /* The history of a range, or of its beginning where there is much. */
-static enum code collect(struct store_txn *txn, const struct history_view *view,
-			 struct keyspace keyspace, struct past *past, struct err *err)
+static enum code collect_history(struct store_txn *txn, const struct history_view *view,
+				 struct keyspace keyspace, struct past *past, struct err *err)
 {
-	struct store_range rest = range_of(past->arena, keyspace, past->range);
+	struct store_range rest = history_range_of(past->arena, keyspace, past->range);
 	struct store_page page = {.is_more = true};
 	enum code code = OK;
 
@@ -232,9 +233,9 @@ static enum code collect(struct store_txn *txn, const struct history_view *view,
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			struct note note;
 
-			if (!decode(&page.v[i], &note))
+			if (!decode_note(&page.v[i], &note))
 				return row_malformed(err, history, page.v[i].key);
-			take(past, view, &note);
+			take_hidden_note(past, view, &note);
 		}
 		if (code == OK && page.is_more)
 			store_range_after(&rest, &page, past->arena);
@@ -286,8 +287,8 @@ static void cut(struct store_page *page, const struct past *past)
 	page->is_more = true;
 }
 
-static void merge(struct arena *arena, const struct store_page *present, const struct past *past,
-		  struct store_page *page)
+static void merge_past(struct arena *arena, const struct store_page *present,
+		       const struct past *past, struct store_page *page)
 {
 	size_t i = 0, k = 0;
 
@@ -339,11 +340,11 @@ enum code history_page(struct store_txn *txn, const struct history_view *view,
 		struct store_range covered = covered_by(arena, &rest, &present);
 		struct past past = {
 			.arena = arena, .range = &covered, .first = STR_ABSENT, .last = STR_ABSENT};
-		code = collect(txn, view, keyspace, &past, err);
+		code = collect_history(txn, view, keyspace, &past, err);
 		if (code != OK)
 			return code;
 		cut(&present, &past);
-		merge(arena, &present, &past, page);
+		merge_past(arena, &present, &past, page);
 		if (page->n > 0 || !page->is_more)
 			return OK;
 		rest = rest_of(arena, &rest, &covered, &past);
@@ -417,8 +418,8 @@ enum code history_find(struct store *store, struct arena *arena, struct str *aft
 }
 
 /* Those of moments after `after_ms`. */
-static enum code remove_rows(struct store *store, const struct store_page *page, size_t space_n,
-			     int64_t after_ms, struct err *err)
+static enum code remove_history_rows(struct store *store, const struct store_page *page,
+				     size_t space_n, int64_t after_ms, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_WRITE, &txn, err);
@@ -445,8 +446,9 @@ static enum code remove_rows(struct store *store, const struct store_page *page,
 }
 
 /* The next piece of a range. */
-static enum code trim(struct store *store, struct arena *arena, struct store_range *range,
-		      size_t space_n, int64_t after_ms, bool *more, struct err *err)
+static enum code trim_history_piece(struct store *store, struct arena *arena,
+				    struct store_range *range, size_t space_n, int64_t after_ms,
+				    bool *more, struct err *err)
 {
 	struct store_page page;
 	enum code code = read_page_of(store, range, TRIMMED_AT_ONCE, arena, &page, err);
@@ -456,7 +458,7 @@ static enum code trim(struct store *store, struct arena *arena, struct store_ran
 		return code;
 	if (page.is_more)
 		store_range_after(range, &page, arena);
-	return remove_rows(store, &page, space_n, after_ms, err);
+	return remove_history_rows(store, &page, space_n, after_ms, err);
 }
 
 enum code history_trim(struct store *store, struct arena *arena, struct ns ns, int64_t now_ms,
@@ -476,11 +478,11 @@ enum code history_trim(struct store *store, struct arena *arena, struct ns ns, i
 	if (code != OK || (first.n == 0 && !is_turned) || !may(context))
 		return code;
 	if (first.n > 0)
-		code = trim(store, arena, &due, space.n, INT64_MIN, more, err);
+		code = trim_history_piece(store, arena, &due, space.n, INT64_MIN, more, err);
 	if (code != OK)
 		return code;
 	while (is_turned && is_more) {
-		code = trim(store, arena, &later, space.n, now_ms, &is_more, err);
+		code = trim_history_piece(store, arena, &later, space.n, now_ms, &is_more, err);
 		if (code != OK)
 			return code;
 	}
@@ -504,7 +506,7 @@ bool history_read(const struct store_row *row, struct keyspace *keyspace, struct
 			   str_eq(row->value, STR("-"));
 		note.value = STR_ABSENT;
 	} else {
-		is_sound = decode(row, &note);
+		is_sound = decode_note(row, &note);
 	}
 	*noted = (struct store_row){note.key, note.value};
 	return is_sound;

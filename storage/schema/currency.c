@@ -54,7 +54,7 @@ static struct store_key key_of(const struct table *table, char *bytes)
 	return (struct store_key){versions, {bytes, KEY_SIZE}};
 }
 
-static bool decode(struct str bytes, struct currency_row *out)
+static bool decode_currency(struct str bytes, struct currency_row *out)
 {
 	struct row_reader row = row_read(bytes);
 	bool is_there = str_is_set(bytes);
@@ -76,7 +76,7 @@ static bool decode(struct str bytes, struct currency_row *out)
 static enum code row_of(const struct store_key *at, struct str bytes, struct currency_row *out,
 			struct err *err)
 {
-	return decode(bytes, out) ? OK : row_malformed(err, at->keyspace, at->key);
+	return decode_currency(bytes, out) ? OK : row_malformed(err, at->keyspace, at->key);
 }
 
 enum code currency_read(struct store_txn *txn, uint64_t number, struct currency_row *row,
@@ -198,8 +198,9 @@ static size_t ask(const struct currency_item *items, size_t n, struct store_key 
 	return asked;
 }
 
-static enum code take(struct store_txn *txn, struct currency_item *items, size_t n,
-		      const struct store_key *keys, const struct str *values, struct err *err)
+static enum code take_currency_items(struct store_txn *txn, struct currency_item *items, size_t n,
+				     const struct store_key *keys, const struct str *values,
+				     struct err *err)
 {
 	struct currency_row row = {0};
 	enum code code = OK;
@@ -238,7 +239,7 @@ enum code currency_get_items(struct store_txn *txn, struct arena *arena,
 	enum code code = store_get_many(txn, keys, asked, arena, values, err);
 	if (code == ERR_RESOURCE_NOT_FOUND)
 		return explain_missing(txn, items, n, err);
-	return code == OK ? take(txn, items, n, keys, values, err) : code;
+	return code == OK ? take_currency_items(txn, items, n, keys, values, err) : code;
 }
 
 static bool is_exact(const struct currency_row *row, const struct table *table)
@@ -448,7 +449,7 @@ bool currency_is_sound(struct arena *arena, const struct store_row *row)
 
 	(void)arena;
 	if (row->key.n == KEY_SIZE && !str_eq(row->key, CATALOG_KEY))
-		return decode(row->value, &out);
+		return decode_currency(row->value, &out);
 	bool is_numbered = str_eq(row->key, CATALOG_KEY) ||
 			   str_starts_with(row->key, STR("namespace/")) ||
 			   str_starts_with(row->key, STR("changes/")) ||

@@ -109,7 +109,7 @@ struct value record_strings(struct arena *arena, const struct str *strings, size
 }
 
 /* Of a field whose value is a string. */
-static struct str text_of(const struct field *field, const void *object)
+static struct str text_of_field(const struct field *field, const void *object)
 {
 	const char *at = (const char *)object + field->offset;
 	struct str s;
@@ -132,13 +132,13 @@ static struct value write_flat(struct arena *arena, const struct record *record,
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < record->n; k++)
 			strings[i * record->n + k] =
-				text_of(&record->fields[k], objects + i * record->size);
+				text_of_field(&record->fields[k], objects + i * record->size);
 	}
 	return record_strings(arena, strings, n * record->n);
 }
 
-static struct value write_list(struct arena *arena, const struct record *record,
-			       const char *objects, size_t n)
+static struct value write_object_list(struct arena *arena, const struct record *record,
+				      const char *objects, size_t n)
 {
 	struct value *elements = ARENA_ARRAY(arena, struct value, n);
 
@@ -159,14 +159,14 @@ static struct value write_field(struct arena *arena, const struct field *field, 
 	switch (field->kind) {
 	case FIELD_STR:
 	case FIELD_TYPE:
-		return value_of_str(TYPE_S, text_of(field, object));
+		return value_of_str(TYPE_S, text_of_field(field, object));
 	case FIELD_BOOL:
 		return (struct value){.type = TYPE_BOOL, .boolean = *(const bool *)at};
 	case FIELD_STRINGS:
 		return record_strings(arena, pointer_of(field, object), count_of(field, object));
 	case FIELD_LIST:
-		return write_list(arena, field->element, pointer_of(field, object),
-				  count_of(field, object));
+		return write_object_list(arena, field->element, pointer_of(field, object),
+					 count_of(field, object));
 	case FIELD_FLAT:
 		return write_flat(arena, field->element, pointer_of(field, object),
 				  count_of(field, object));
@@ -183,7 +183,7 @@ void record_map_write(struct record_map *map, const struct record *record, const
 	for (size_t i = 0; i < record->n; i++) {
 		const struct field *field = &record->fields[i];
 
-		if (field->kind != FIELD_STR || str_is_set(text_of(field, object)))
+		if (field->kind != FIELD_STR || str_is_set(text_of_field(field, object)))
 			record_map_add(map, field->name, write_field(map->arena, field, object));
 	}
 }

@@ -143,7 +143,8 @@ static struct vector_spec *copy_vector(struct arena *arena, const struct vector_
 	return copy;
 }
 
-static struct index *copy_indexes(const struct table *copy, const struct index *indexes, size_t n)
+static struct index *copy_index_list(const struct table *copy, const struct index *indexes,
+				     size_t n)
 {
 	struct index *copies = record_copies(copy->arena, &index_record, indexes, n);
 
@@ -173,8 +174,9 @@ struct table *table_clone(const struct table *table)
 	record_copy(arena, &table_record, copy);
 	copy_keys(arena, &copy->keys);
 	copy->streams.v = record_copies(arena, &stream_record, table->streams.v, table->streams.n);
-	copy->indexes.v = copy_indexes(copy, table->indexes.v, table->indexes.n);
-	copy->indexes.vectors = copy_indexes(copy, table->indexes.vectors, table->indexes.vector_n);
+	copy->indexes.v = copy_index_list(copy, table->indexes.v, table->indexes.n);
+	copy->indexes.vectors =
+		copy_index_list(copy, table->indexes.vectors, table->indexes.vector_n);
 	copy->settings = copy_settings(arena, records ? records->table : NULL, table->settings);
 	for (size_t i = 0; i < table->streams.n; i++)
 		copy->streams.v[i].settings = copy_settings(arena, records ? records->stream : NULL,

@@ -268,8 +268,8 @@ static size_t read_attributes(struct arena *arena, const struct value *map, cons
 	return n / 2;
 }
 
-static void read_keys(struct arena *arena, const struct value *map, struct key_schema *keys,
-		      bool *ok)
+static void read_key_schema(struct arena *arena, const struct value *map, struct key_schema *keys,
+			    bool *ok)
 {
 	struct key_attribute *attributes;
 	size_t n = read_attributes(arena, map, "keys", &attributes, ok);
@@ -284,7 +284,8 @@ static void read_keys(struct arena *arena, const struct value *map, struct key_s
 	keys->range_count = (unsigned)(n - (size_t)hash_count);
 }
 
-static struct vector_spec *read_vector(struct arena *arena, const struct value *map, bool *ok)
+static struct vector_spec *read_vector_settings(struct arena *arena, const struct value *map,
+						bool *ok)
 {
 	struct vector_spec *spec = ARENA_NEW(arena, struct vector_spec);
 	const struct value *attribute = value_member(map, STR("attribute"));
@@ -317,8 +318,8 @@ static struct vector_spec *read_vector(struct arena *arena, const struct value *
 }
 
 /* One kind of indexes; a record without vector indexes has no list of them. */
-static struct index *read_indexes(struct table *table, const struct value *record, const char *name,
-				  size_t *count, bool *ok)
+static struct index *read_index_list(struct table *table, const struct value *record,
+				     const char *name, size_t *count, bool *ok)
 {
 	bool is_vector = strcmp(name, "vectors") == 0;
 	const struct value *list = is_vector && !value_member(record, str_of(name))
@@ -334,9 +335,9 @@ static struct index *read_indexes(struct table *table, const struct value *recor
 		if (!*ok)
 			break;
 		if (is_vector)
-			index->vector = read_vector(table->arena, map, ok);
+			index->vector = read_vector_settings(table->arena, map, ok);
 		else
-			read_keys(table->arena, map, &index->keys, ok);
+			read_key_schema(table->arena, map, &index->keys, ok);
 		index->settings = table_index_settings(table);
 		if (index->settings &&
 		    !record_read(table->arena, table->records->index, map, index->settings))
@@ -439,10 +440,10 @@ enum code table_decode_new(struct str record, const struct settings_records *rec
 		ok = record_read(table->arena, &table_record, &map, table) &&
 		     (!table->settings ||
 		      record_read(table->arena, records->table, &map, table->settings));
-		read_keys(table->arena, &map, &table->keys, &ok);
-		table->indexes.v = read_indexes(table, &map, "indexes", &table->indexes.n, &ok);
+		read_key_schema(table->arena, &map, &table->keys, &ok);
+		table->indexes.v = read_index_list(table, &map, "indexes", &table->indexes.n, &ok);
 		table->indexes.vectors =
-			read_indexes(table, &map, "vectors", &table->indexes.vector_n, &ok);
+			read_index_list(table, &map, "vectors", &table->indexes.vector_n, &ok);
 		read_streams(table, &map, &ok);
 		ok = ok && is_sound(table);
 	}

@@ -35,7 +35,7 @@ void tally_replace(struct tally **to, struct tally *of)
 }
 
 /* The mutex is held, here and below. `hint`: where the slot probably is. */
-static struct tally_slot *find(struct tally *tally, uint32_t slot, size_t hint)
+static struct tally_slot *find_tally_slot(struct tally *tally, uint32_t slot, size_t hint)
 {
 	if (hint < tally->n && tally->slots[hint].slot == slot)
 		return &tally->slots[hint];
@@ -71,7 +71,7 @@ static bool enter(struct tally *tally, uint64_t epoch)
 static void add(struct tally *tally, const struct tally_slot *changes, size_t n, int sign)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct size_change *change = &find(tally, changes[i].slot, i)->change;
+		struct size_change *change = &find_tally_slot(tally, changes[i].slot, i)->change;
 
 		change->items += sign * changes[i].change.items;
 		change->bytes += sign * changes[i].change.bytes;
@@ -134,7 +134,7 @@ bool tally_known_bytes(struct tally *tally, uint64_t epoch, const uint32_t *slot
 	bool is_known = enter(tally, epoch) && tally->has_known;
 	*bytes = tally->known_bytes;
 	for (size_t i = 0; i < n && is_known; i++)
-		*bytes += find(tally, slots[i], i)->change.bytes;
+		*bytes += find_tally_slot(tally, slots[i], i)->change.bytes;
 	pthread_mutex_unlock(&tally->mutex);
 	return is_known;
 }
@@ -173,7 +173,7 @@ bool tally_flushed(struct tally *tally, const struct tally_batch *batch, enum co
 	pthread_mutex_lock(&tally->mutex);
 	bool is_same = tally->epoch == batch->epoch;
 	for (size_t i = 0; i < batch->n && is_same && code == OK; i++) {
-		struct size_change *left = &find(tally, batch->slots[i].slot, i)->change;
+		struct size_change *left = &find_tally_slot(tally, batch->slots[i].slot, i)->change;
 
 		left->items -= batch->slots[i].change.items;
 		left->bytes -= batch->slots[i].change.bytes;

@@ -56,7 +56,7 @@ static bool decode(struct store_row row, struct checkpoint *checkpoint)
 	return row_is_number(row.key, &checkpoint->journal) && row_is_whole(&value);
 }
 
-static enum code load(const struct space *space, struct stack *stack, struct err *err)
+static enum code load_stack(const struct space *space, struct stack *stack, struct err *err)
 {
 	struct store_page page = {.n = 0};
 
@@ -127,7 +127,7 @@ static enum code apply_make(struct space *space, void *context, struct err *err)
 	struct stack stack;
 	uint64_t journal = 0;
 	size_t at;
-	enum code code = load(space, &stack, err);
+	enum code code = load_stack(space, &stack, err);
 
 	if (code != OK)
 		return code;
@@ -190,8 +190,8 @@ static void note_record(struct touched *touched, uint64_t table, uint64_t sequen
 }
 
 /* No sequence number is used twice: who reads on from a record that is gone misses none. */
-static enum code skip_used(struct space *space, const struct touched *touched,
-			   const struct table *table, struct err *err)
+static enum code skip_touched_numbers(struct space *space, const struct touched *touched,
+				      const struct table *table, struct err *err)
 {
 	uint64_t used[STREAM_LANES + 1] = {0};
 	struct stream_nexts nexts = {.n = 0, .v = used};
@@ -283,8 +283,8 @@ static void skip_indexes(const struct touched *touched, struct table *table)
 }
 
 /* A later version for the table and its vector indexes, by a seed that no other change has. */
-static enum code renew(struct space *space, const struct touched *touched,
-		       const struct space_record *record, uint64_t stack, struct err *err)
+static enum code renew_version(struct space *space, const struct touched *touched,
+			       const struct space_record *record, uint64_t stack, struct err *err)
 {
 	struct vector_version ignored;
 	struct currency_row row;
@@ -308,7 +308,7 @@ static enum code renew(struct space *space, const struct touched *touched,
 	if (code == OK)
 		code = history_forget(space->txn, table->identity.number, err);
 	if (code == OK && table_has_log(table))
-		code = skip_used(space, touched, table, err);
+		code = skip_touched_numbers(space, touched, table, err);
 	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
 		code = vector_row_next_version(space->txn, space->arena,
 					       index_keyspace(table, &table->indexes.vectors[i]),
@@ -340,7 +340,7 @@ static enum code renew_all(struct space *space, struct touched *touched, uint64_
 			return code;
 		if (!is_touched(touched, &records.v[i], number))
 			continue;
-		code = renew(space, touched, &records.v[i], stack, err);
+		code = renew_version(space, touched, &records.v[i], stack, err);
 		for (size_t k = 0; k < touched->n; k++)
 			is_there[k] = is_there[k] || touched->numbers[k] == number;
 		if (code != OK)
@@ -365,7 +365,7 @@ static enum code apply_rollback(struct space *space, void *context, struct err *
 	struct touched touched = {.arena = space->arena};
 	struct stack stack;
 	size_t at;
-	enum code code = load(space, &stack, err);
+	enum code code = load_stack(space, &stack, err);
 
 	if (code == OK)
 		code = find(&stack, rollback->name, &at, err);
@@ -419,12 +419,12 @@ static enum code take_out(struct space *space, struct stack *stack, size_t at, s
 	return code == OK ? mark(space, 0, err) : code;
 }
 
-static enum code apply_remove(struct space *space, void *context, struct err *err)
+static enum code apply_checkpoint_remove(struct space *space, void *context, struct err *err)
 {
 	const struct str *name = context;
 	struct stack stack;
 	size_t at;
-	enum code code = load(space, &stack, err);
+	enum code code = load_stack(space, &stack, err);
 
 	if (code != OK)
 		return code;
@@ -434,13 +434,14 @@ static enum code apply_remove(struct space *space, void *context, struct err *er
 
 enum code checkpoint_remove(struct catalog *catalog, struct ns ns, struct str name, struct err *err)
 {
-	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_remove, &name, err);
+	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_checkpoint_remove, &name,
+			    err);
 }
 
 enum code checkpoint_remove_all(struct space *space, struct err *err)
 {
 	struct stack stack;
-	enum code code = load(space, &stack, err);
+	enum code code = load_stack(space, &stack, err);
 
 	if (code != OK)
 		return code;
@@ -461,7 +462,7 @@ enum code checkpoint_list(struct catalog *catalog, struct ns ns, struct arena *a
 
 	if (code != OK)
 		return code;
-	code = load(&space, &stack, err);
+	code = load_stack(&space, &stack, err);
 	*checkpoints = stack.all;
 	store_abort(space.txn);
 	return code;

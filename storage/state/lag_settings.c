@@ -25,7 +25,7 @@ static enum code inherit_all(struct space *space, struct err *err)
 	return OK;
 }
 
-static enum code apply(struct space *space, void *context, struct err *err)
+static enum code apply_lag_settings(struct space *space, void *context, struct err *err)
 {
 	const struct lag_settings *settings = context;
 	struct lag_settings known;
@@ -54,7 +54,7 @@ enum code lag_settings_put(struct catalog *catalog, struct ns ns,
 {
 	struct lag_settings own = *settings;
 
-	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply, &own, err);
+	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_lag_settings, &own, err);
 }
 
 enum code lag_settings_list(struct catalog *catalog, struct ns ns, struct arena *arena,

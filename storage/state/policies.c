@@ -41,7 +41,7 @@ enum code policies_get(struct catalog *catalog, struct arena *arena, struct str 
 	return code;
 }
 
-static enum code apply(struct space *space, void *context, struct err *err)
+static enum code apply_policies(struct space *space, void *context, struct err *err)
 {
 	const struct str *document = context;
 	struct buf buf = buf_in(space->arena);
@@ -60,6 +60,6 @@ static enum code apply(struct space *space, void *context, struct err *err)
 
 enum code policies_put(struct catalog *catalog, struct str document, struct err *err)
 {
-	return space_change(catalog, (struct ns){STR(""), STR("")}, SPACE_BARE | SPACE_QUIET, apply,
-			    &document, err);
+	return space_change(catalog, (struct ns){STR(""), STR("")}, SPACE_BARE | SPACE_QUIET,
+			    apply_policies, &document, err);
 }

@@ -68,7 +68,7 @@ static enum code reset_table(struct space *space, const struct reset *reset,
 	return code;
 }
 
-static enum code apply(struct space *space, void *context, struct err *err)
+static enum code apply_reset(struct space *space, void *context, struct err *err)
 {
 	struct reset *reset = context;
 	struct space_records records;
@@ -102,5 +102,5 @@ enum code reset_run(struct catalog *catalog, struct ns ns, struct reset *reset, 
 {
 	bool is_all = !reset->is_some && !reset->keeps_tables;
 
-	return space_change(catalog, ns, is_all ? SPACE_BARE : 0, apply, reset, err);
+	return space_change(catalog, ns, is_all ? SPACE_BARE : 0, apply_reset, reset, err);
 }

@@ -543,7 +543,7 @@ enum code snapshot_drop(struct space *space, uint64_t number, struct err *err)
 	return code == OK ? store_drop(space->txn, snapshot_keyspace(number), err) : code;
 }
 
-static enum code apply_remove(struct space *space, void *context, struct err *err)
+static enum code apply_snapshot_remove(struct space *space, void *context, struct err *err)
 {
 	const struct str *name = context;
 	struct snapshot snapshot;
@@ -558,7 +558,8 @@ static enum code apply_remove(struct space *space, void *context, struct err *er
 
 enum code snapshot_remove(struct catalog *catalog, struct ns ns, struct str name, struct err *err)
 {
-	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_remove, &name, err);
+	return space_change(catalog, ns, SPACE_BARE | SPACE_QUIET, apply_snapshot_remove, &name,
+			    err);
 }
 
 enum code snapshot_list(struct catalog *catalog, struct ns ns, struct arena *arena,
@@ -588,8 +589,8 @@ enum code snapshot_list(struct catalog *catalog, struct ns ns, struct arena *are
 	return code;
 }
 
-static enum code check_target(const struct space *space, const struct snapshot_clone *clone,
-			      struct err *err)
+static enum code check_clone_target(const struct space *space, const struct snapshot_clone *clone,
+				    struct err *err)
 {
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
@@ -614,7 +615,7 @@ static enum code check_targets(struct catalog *catalog, const struct snapshot_cl
 		return code;
 	for (size_t i = 0; i < clone->n && code == OK; i++) {
 		space.ns = clone->to[i];
-		code = check_target(&space, clone, err);
+		code = check_clone_target(&space, clone, err);
 	}
 	store_abort(space.txn);
 	return code;
@@ -628,7 +629,7 @@ static enum code apply_clone(struct space *space, void *context, struct err *err
 			       .ns = clone->from,
 			       .txn = space->txn,
 			       .arena = space->arena};
-	enum code code = check_target(space, clone, err);
+	enum code code = check_clone_target(space, clone, err);
 
 	if (code != OK)
 		return code;

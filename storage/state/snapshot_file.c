@@ -33,7 +33,7 @@ static struct str key_of(struct arena *arena, enum kind kind, uint32_t table, ui
 }
 
 /* The keyspaces of a table, one behind the other; false behind the last. */
-static bool part_of(const struct table *table, size_t i, struct keyspace *keyspace)
+static bool keyspace_at(const struct table *table, size_t i, struct keyspace *keyspace)
 {
 	size_t indexes = table_index_total(table);
 
@@ -123,7 +123,7 @@ static enum code add_progress(struct reading *reading, const struct table *table
 }
 
 /* Rows of one keyspace, as many as fit. */
-static enum code add_rows(struct reading *reading, struct keyspace keyspace, struct err *err)
+static enum code add_row_frames(struct reading *reading, struct keyspace keyspace, struct err *err)
 {
 	struct arena *arena = reading->space.arena;
 	struct store_range range = {reading->at.key, STR_ABSENT, false};
@@ -146,8 +146,8 @@ static enum code add_rows(struct reading *reading, struct keyspace keyspace, str
 	return OK;
 }
 
-static enum code add_table(struct reading *reading, const struct space_record *record,
-			   struct err *err)
+static enum code add_table_frames(struct reading *reading, const struct space_record *record,
+				  struct err *err)
 {
 	struct keyspace keyspace;
 	struct table *table;
@@ -159,13 +159,13 @@ static enum code add_table(struct reading *reading, const struct space_record *r
 		add_frame(reading, record->key, record->record);
 		code = add_progress(reading, table, err);
 	}
-	while (code == OK && !is_full(reading) && part_of(table, reading->at.part, &keyspace)) {
+	while (code == OK && !is_full(reading) && keyspace_at(table, reading->at.part, &keyspace)) {
 		if (has_part(table, keyspace))
-			code = add_rows(reading, keyspace, err);
+			code = add_row_frames(reading, keyspace, err);
 		else
 			reading->at.part++;
 	}
-	if (code == OK && !part_of(table, reading->at.part, &keyspace))
+	if (code == OK && !keyspace_at(table, reading->at.part, &keyspace))
 		reading->at =
 			(struct place){reading->at.table + 1, 0, reading->at.frames, STR_ABSENT};
 	table_unref(table);
@@ -206,8 +206,8 @@ static bool read_cursor(struct arena *arena, struct str cursor, struct place *at
 	return row_is_whole(&row);
 }
 
-static enum code read_block(struct reading *reading, struct str name, bool is_first,
-			    struct err *err)
+static enum code read_file_block(struct reading *reading, struct str name, bool is_first,
+				 struct err *err)
 {
 	struct space_records records = {0};
 	struct snapshot snapshot = {0};
@@ -218,7 +218,7 @@ static enum code read_block(struct reading *reading, struct str name, bool is_fi
 	if (code == OK && is_first)
 		add_format(reading, &snapshot);
 	while (code == OK && reading->at.table < records.n && !is_full(reading))
-		code = add_table(reading, &records.v[reading->at.table], err);
+		code = add_table_frames(reading, &records.v[reading->at.table], err);
 	if (code != OK || reading->at.table < records.n)
 		return code;
 	struct buf frames = buf_in(reading->space.arena);
@@ -240,7 +240,7 @@ enum code snapshot_file_read(struct catalog *catalog, struct ns ns, struct str n
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &reading.space.txn, err);
 	if (code != OK)
 		return code;
-	code = read_block(&reading, name, !str_is_set(cursor), err);
+	code = read_file_block(&reading, name, !str_is_set(cursor), err);
 	store_abort(reading.space.txn);
 	*block = buf_str(&reading.block);
 	*next = reading.is_ended ? STR_ABSENT : write_cursor(err->arena, &reading.at);
@@ -356,7 +356,7 @@ static enum code create_parts(struct space *space, const struct table *table, st
 	struct keyspace keyspace;
 	enum code code = OK;
 
-	for (size_t i = 0; part_of(table, i, &keyspace); i++) {
+	for (size_t i = 0; keyspace_at(table, i, &keyspace); i++) {
 		const struct index *index = index_of(table, keyspace);
 
 		if (has_part(table, keyspace))
@@ -368,8 +368,8 @@ static enum code create_parts(struct space *space, const struct table *table, st
 	return OK;
 }
 
-static enum code take_table(struct space *space, struct writing *writing, struct str record,
-			    struct err *err)
+static enum code take_table_frame(struct space *space, struct writing *writing, struct str record,
+				  struct err *err)
 {
 	const struct space_record own = {.record = record};
 	struct table *table;
@@ -396,8 +396,8 @@ static enum code take_table(struct space *space, struct writing *writing, struct
 }
 
 /* Sees to it that writing->table is the one that the frame is about. */
-static enum code find_table(struct space *space, struct writing *writing, uint32_t at,
-			    struct err *err)
+static enum code find_frame_table(struct space *space, struct writing *writing, uint32_t at,
+				  struct err *err)
 {
 	struct space_record own = {0};
 	struct str name;
@@ -418,13 +418,13 @@ static enum code find_table(struct space *space, struct writing *writing, uint32
 	return code == OK ? space_decode(space, &own, &writing->table, err) : code;
 }
 
-static enum code take_row(struct space *space, struct writing *writing, struct str key,
-			  struct str value, struct err *err)
+static enum code take_row_frame(struct space *space, struct writing *writing, struct str key,
+				struct str value, struct err *err)
 {
 	struct row_reader frame = row_read(key);
 	unsigned kind = row_byte(&frame);
 	uint32_t at = row_u32(&frame), part = row_u32(&frame);
-	enum code code = frame.is_cut ? malformed(err) : find_table(space, writing, at, err);
+	enum code code = frame.is_cut ? malformed(err) : find_frame_table(space, writing, at, err);
 
 	if (code != OK)
 		return code;
@@ -492,9 +492,9 @@ static enum code take_frame(struct space *space, struct writing *writing, struct
 	if (kind == KIND_FORMAT)
 		code = OK;
 	else if (kind == KIND_TABLE)
-		code = take_table(space, writing, value, err);
+		code = take_table_frame(space, writing, value, err);
 	else if (kind == KIND_ROW || kind == KIND_PROGRESS)
-		code = take_row(space, writing, key, value, err);
+		code = take_row_frame(space, writing, key, value, err);
 	else if (kind == KIND_END)
 		code = take_end(space, writing, value, err);
 	writing->frames++;

@@ -22,8 +22,8 @@ struct str space_prefix(const struct space *space)
 	return catalog_key(space->arena, space->catalog, space->ns, STR(""));
 }
 
-static enum code run_once(struct space *space, unsigned way, space_apply *apply, void *context,
-			  struct err *err)
+static enum code run_space_once(struct space *space, unsigned way, space_apply *apply,
+				void *context, struct err *err)
 {
 	enum code code = store_begin(catalog_store(space->catalog), STORE_WRITE, &space->txn, err);
 
@@ -51,7 +51,7 @@ enum code space_change(struct catalog *catalog, struct ns ns, unsigned way, spac
 	enum code code;
 
 	do {
-		code = run_once(&space, way, apply, context, err);
+		code = run_space_once(&space, way, apply, context, err);
 	} while (retry_again(&retry, code));
 	if (code == OK && !(way & SPACE_QUIET))
 		return catalog_refresh(catalog, err);
@@ -264,8 +264,8 @@ enum code space_drop_jobs(struct space *space, struct err *err)
 	return job_remove_all(&txn, err);
 }
 
-static enum code remove_table(struct space *space, const struct space_record *record,
-			      struct err *err)
+static enum code remove_space_table(struct space *space, const struct space_record *record,
+				    struct err *err)
 {
 	struct table *table;
 	enum code code = space_decode(space, record, &table, err);
@@ -287,7 +287,7 @@ enum code space_clear(struct space *space, struct err *err)
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < records.n; i++) {
-		code = remove_table(space, &records.v[i], err);
+		code = remove_space_table(space, &records.v[i], err);
 		if (code != OK)
 			return code;
 	}

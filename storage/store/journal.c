@@ -43,7 +43,7 @@ struct note {
 	struct store_row row;      /* of the journal */
 };
 
-static bool decode(const struct store_row *row, struct note *note)
+static bool decode_journal_row(const struct store_row *row, struct note *note)
 {
 	struct row_reader key = row_read(row->key), value = row_read(row->value);
 	enum kind kind = (enum kind)row_byte(&key);
@@ -432,7 +432,7 @@ static enum code each(struct store_txn *txn, uint64_t journal, enum kind kind, e
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			struct note noted;
 
-			code = decode(&page.v[i], &noted)
+			code = decode_journal_row(&page.v[i], &noted)
 				       ? handle(txn, context, &noted, &own)
 				       : row_malformed(&own, keyspace_of(journal), page.v[i].key);
 		}
@@ -633,7 +633,7 @@ enum code journal_hidden(struct store_txn *txn, uint64_t journal, journal_visit 
 bool journal_read(const struct store_row *row, struct keyspace *keyspace, struct store_row *noted)
 {
 	struct note note;
-	bool is_sound = decode(row, &note);
+	bool is_sound = decode_journal_row(row, &note);
 
 	*keyspace = note.keyspace;
 	*noted = (struct store_row){note.key, note.value};

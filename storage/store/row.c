@@ -27,7 +27,7 @@ static const char *name_of(const char *const *names, size_t n, uint32_t part)
 
 /* Words of ASCII are shown as they are, "counters 'lease/ttl'"; other keys in hexadecimal digits.
  */
-static void add_key(struct buf *buf, struct str key)
+static void add_shown_key(struct buf *buf, struct str key)
 {
 	struct str shown = row_first(key, KEY_SHOWN);
 	bool is_text = key.n > 0;
@@ -58,7 +58,7 @@ struct str row_name(struct arena *arena, struct keyspace keyspace, struct str ke
 			   name_of(parts, sizeof(parts) / sizeof(parts[0]), keyspace.part),
 			   (unsigned long long)keyspace.table);
 	buf_add_str(&buf, STR(", key "));
-	add_key(&buf, key);
+	add_shown_key(&buf, key);
 	return buf_str(&buf);
 }
 

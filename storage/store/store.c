@@ -20,9 +20,9 @@ typedef enum code on_row(struct store_txn *txn, struct keyspace keyspace,
 			 const struct store_row *row, void *context, struct err *err);
 
 /* Each piece in an arena of its own: there may be many rows. */
-static enum code each_row(struct store_txn *txn, struct keyspace keyspace,
-			  const struct store_range *range, on_row *call, void *context,
-			  struct err *err)
+static enum code each_row_of_range(struct store_txn *txn, struct keyspace keyspace,
+				   const struct store_range *range, on_row *call, void *context,
+				   struct err *err)
 {
 	static const struct store_bounds piece = {500, (size_t)1 << 20};
 	struct arena *scratch = arena_new(0), *ends = arena_new(0);
@@ -144,7 +144,7 @@ enum code store_stat(struct store_txn *txn, struct keyspace keyspace, struct sto
 	if (txn->ops->stat)
 		return txn->ops->stat(txn, keyspace, stat, err);
 	*stat = (struct store_stat){0};
-	return each_row(txn, keyspace, &every_row, count_row, stat, err);
+	return each_row_of_range(txn, keyspace, &every_row, count_row, stat, err);
 }
 
 enum code store_get(struct store_txn *txn, struct keyspace keyspace, struct str key,
@@ -294,7 +294,7 @@ enum code store_del_range(struct store_txn *txn, struct keyspace keyspace,
 	if (txn->ops->del_range)
 		return txn->ops->del_range(txn, keyspace, range, err);
 	enum code code = check_writes(txn, err);
-	return code != OK ? code : each_row(txn, keyspace, range, del_row, NULL, err);
+	return code != OK ? code : each_row_of_range(txn, keyspace, range, del_row, NULL, err);
 }
 
 enum code store_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta,
@@ -323,7 +323,7 @@ enum code store_copy(struct store_txn *txn, struct keyspace from, struct keyspac
 		     struct err *err)
 {
 	return txn->ops->copy ? txn->ops->copy(txn, from, to, err)
-			      : each_row(txn, from, &every_row, put_row, &to, err);
+			      : each_row_of_range(txn, from, &every_row, put_row, &to, err);
 }
 
 enum code store_keyspaces(struct store_txn *txn, struct arena *arena,

@@ -35,8 +35,8 @@ static bool is_mark(struct keyspace keyspace, struct str key)
 	return keyspace.table == 0 && keyspace.part == SYSTEM_COUNTERS && str_eq(key, MARK);
 }
 
-static enum code look(struct store *store, struct keyspace keyspace, struct str key, bool *is_there,
-		      struct err *err)
+static enum code look_for_row(struct store *store, struct keyspace keyspace, struct str key,
+			      bool *is_there, struct err *err)
 {
 	struct store_range range = {key, STR_ABSENT, false};
 	struct arena *arena = arena_new(0);
@@ -56,13 +56,13 @@ static enum code look(struct store *store, struct keyspace keyspace, struct str 
 
 enum code transfer_is_unfinished(struct store *store, bool *is_unfinished, struct err *err)
 {
-	return look(store, counters, MARK, is_unfinished, err);
+	return look_for_row(store, counters, MARK, is_unfinished, err);
 }
 
 enum code transfer_is_empty(struct store *store, bool *is_empty, struct err *err)
 {
 	bool is_there;
-	enum code code = look(store, tables, STR_ABSENT, &is_there, err);
+	enum code code = look_for_row(store, tables, STR_ABSENT, &is_there, err);
 
 	*is_empty = !is_there;
 	return code;
@@ -94,8 +94,8 @@ static int compare_keyspaces(const void *a, const void *b)
 }
 
 /* Those of tables, each once, in order. */
-static enum code list(struct store_txn *txn, struct arena *arena, struct store_keyspaces *out,
-		      struct err *err)
+static enum code list_table_keyspaces(struct store_txn *txn, struct arena *arena,
+				      struct store_keyspaces *out, struct err *err)
 {
 	struct store_keyspaces found;
 	enum code code = store_keyspaces(txn, arena, &found, err);
@@ -122,7 +122,7 @@ static enum code list_target(const struct run *run, struct store_keyspaces *out,
 
 	if (code != OK)
 		return code;
-	code = list(txn, run->arena, out, err);
+	code = list_table_keyspaces(txn, run->arena, out, err);
 	store_abort(txn);
 	return code;
 }
@@ -178,8 +178,9 @@ static void add_del(struct changes *changes, struct str key)
 
 /* Compares a range of the target with the rows that it should have, up to CHANGES_MAX rows that are
  * too many. */
-static enum code compare(const struct run *run, const struct store_range *range,
-			 const struct store_page *wanted, struct changes *changes, struct err *err)
+static enum code compare_range(const struct run *run, const struct store_range *range,
+			       const struct store_page *wanted, struct changes *changes,
+			       struct err *err)
 {
 	struct keyspace keyspace = run->now.keyspace;
 	struct store_txn *txn;
@@ -209,7 +210,8 @@ static enum code compare(const struct run *run, const struct store_range *range,
 	return code;
 }
 
-static enum code apply(const struct run *run, const struct changes *changes, struct err *err)
+static enum code apply_changes(const struct run *run, const struct changes *changes,
+			       struct err *err)
 {
 	struct keyspace keyspace = run->now.keyspace;
 	struct store_reference reference;
@@ -241,7 +243,7 @@ static enum code make_equal(struct run *run, const struct store_range *range,
 
 	for (bool is_equal = false; !is_equal;) {
 		struct changes changes = {.arena = arena_new(0)};
-		enum code code = compare(run, range, wanted, &changes, err);
+		enum code code = compare_range(run, range, wanted, &changes, err);
 
 		is_equal = code == OK && changes.put_count + changes.del_count == 0;
 		put += changes.put_count;
@@ -250,7 +252,7 @@ static enum code make_equal(struct run *run, const struct store_range *range,
 		if (code == OK && put > wanted->n)
 			code = err_set(err, MSG_TRANSFER_DISTURBED);
 		else if (code == OK && !is_equal && !run->transfer->is_comparison)
-			code = apply(run, &changes, err);
+			code = apply_changes(run, &changes, err);
 		/* a comparison has seen the range but for what lies behind CHANGES_MAX rows that
 		 * are too many */
 		is_equal = is_equal || run->transfer->is_comparison;
@@ -274,7 +276,7 @@ static void add_to_digest(struct run *run, const struct store_row *row)
 }
 
 /* Leaves out what is not transferred, and counts the rest. */
-static void take(struct run *run, struct store_page *page)
+static void take_transferred(struct run *run, struct store_page *page)
 {
 	size_t n = 0;
 
@@ -307,7 +309,7 @@ static enum code transfer_range(struct run *run, struct store_range *left, bool 
 		store_range_after(left, &page, arena);
 		range.high = left->low;
 	}
-	take(run, &page);
+	take_transferred(run, &page);
 	return make_equal(run, &range, &page, err);
 }
 
@@ -371,7 +373,7 @@ static enum code count_missing(struct run *run, struct keyspace keyspace, struct
 static enum code transfer_all(struct run *run, struct err *err)
 {
 	struct store_keyspaces wanted = {0}, there = {0};
-	enum code code = list(run->source, run->arena, &wanted, err);
+	enum code code = list_table_keyspaces(run->source, run->arena, &wanted, err);
 
 	if (code != OK)
 		return code;

@@ -20,7 +20,7 @@ struct walk walk_begin(struct store_txn *txn, struct keyspace keyspace,
 	};
 }
 
-static void read_page(struct walk *walk)
+static void read_walk_page(struct walk *walk)
 {
 	struct arena *before = walk->pages[walk->turn], *next = walk->pages[!walk->turn];
 
@@ -38,7 +38,7 @@ static void read_page(struct walk *walk)
 bool walk_next(struct walk *walk, struct store_row *row)
 {
 	if (walk->at == walk->page.n && walk->page.is_more && walk->code == OK)
-		read_page(walk);
+		read_walk_page(walk);
 	if (walk->code != OK || walk->at == walk->page.n)
 		return false;
 	*row = walk->page.v[walk->at++];

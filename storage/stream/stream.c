@@ -31,8 +31,8 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static enum code load(struct store_txn *txn, const struct table *table, unsigned lane,
-		      struct stream_tail *tail, struct err *err)
+static enum code load_tail(struct store_txn *txn, const struct table *table, unsigned lane,
+			   struct stream_tail *tail, struct err *err)
 {
 	struct stream_peek first = {.is_found = false}, last = {.is_found = false};
 	uint64_t base = stream_lane_base(lane), used = 0;
@@ -67,9 +67,9 @@ static enum code load(struct store_txn *txn, const struct table *table, unsigned
  * number remembered is the next one as long as it is no record's, its shard is open, and trimming
  * has not come so far.
  */
-static enum code verify(struct store_txn *txn, struct arena *arena, const struct table *table,
-			const struct stream_open *open, const struct stream_tail *tail,
-			bool *is_right, struct err *err)
+static enum code verify_tail(struct store_txn *txn, struct arena *arena, const struct table *table,
+			     const struct stream_open *open, const struct stream_tail *tail,
+			     bool *is_right, struct err *err)
 {
 	struct str record;
 
@@ -92,16 +92,16 @@ static enum code find_tail(struct store_txn *txn, struct arena *arena, const str
 
 	if (store_foresees(txn)) {
 		code = stream_head_get(txn, arena, table, lane, tail, &is_right, err);
-		return code != OK || is_right ? code : load(txn, table, lane, tail, err);
+		return code != OK || is_right ? code : load_tail(txn, table, lane, tail, err);
 	}
 	code = stream_shard_open(txn, table, lane, &open, err);
 
 	*tail = stream_state_tail(table->streams.state, lane);
 	if (code == OK)
-		code = verify(txn, arena, table, &open, tail, &is_right, err);
+		code = verify_tail(txn, arena, table, &open, tail, &is_right, err);
 	if (code != OK || is_right)
 		return code;
-	code = load(txn, table, lane, tail, err);
+	code = load_tail(txn, table, lane, tail, err);
 	if (code != OK)
 		return code;
 	/* not so in a file to which 0.1.0 wrote */
@@ -115,7 +115,7 @@ enum code stream_next(struct store_txn *txn, const struct table *table, uint64_t
 		      struct err *err)
 {
 	struct stream_tail tail;
-	enum code code = load(txn, table, 0, &tail, err);
+	enum code code = load_tail(txn, table, 0, &tail, err);
 
 	*next = code == OK ? tail.next : 0;
 	return code;
@@ -128,7 +128,7 @@ enum code stream_nexts(struct store_txn *txn, struct arena *arena, const struct 
 	nexts->v = ARENA_ARRAY(arena, uint64_t, nexts->n);
 	for (unsigned lane = 0; lane < nexts->n; lane++) {
 		struct stream_tail tail;
-		enum code code = load(txn, table, lane, &tail, err);
+		enum code code = load_tail(txn, table, lane, &tail, err);
 
 		if (code != OK)
 			return code;
@@ -323,9 +323,9 @@ static enum code find_ending(struct store_txn *txn, struct arena *arena, const s
 	return ending->is_plain ? OK : find_tail(txn, arena, table, lane, &ending->tail, err);
 }
 
-static enum code trim(struct store_txn *txn, struct arena *arena, const struct table *table,
-		      const unsigned *lane, size_t budget, int64_t now_ms, bool *is_done,
-		      struct err *err);
+static enum code trim_lane_piece(struct store_txn *txn, struct arena *arena,
+				 const struct table *table, const unsigned *lane, size_t budget,
+				 int64_t now_ms, bool *is_done, struct err *err);
 
 /* What is to be done now and then before a record is appended. */
 static enum code tend(struct store_txn *txn, struct arena *arena, const struct table *table,
@@ -337,11 +337,11 @@ static enum code tend(struct store_txn *txn, struct arena *arena, const struct t
 
 	if (!tail->is_empty &&
 	    tail->oldest_ms < keeps_from(table, lane, appends->now_ms) - TRIM_SLACK_MS) {
-		code = trim(txn, arena, table, &lane, TRIM_PER_WRITE, appends->now_ms, &is_done,
-			    err);
+		code = trim_lane_piece(txn, arena, table, &lane, TRIM_PER_WRITE, appends->now_ms,
+				       &is_done, err);
 		if (code != OK)
 			return code;
-		code = load(txn, table, lane, tail, err);
+		code = load_tail(txn, table, lane, tail, err);
 	}
 	if (code != OK)
 		return code;
@@ -461,7 +461,7 @@ static enum code change_lane(struct store_txn *txn, struct arena *arena,
 			     enum use is, struct err *err)
 {
 	struct stream_tail tail;
-	enum code code = load(txn, change->table, lane, &tail, err);
+	enum code code = load_tail(txn, change->table, lane, &tail, err);
 
 	if (code != OK)
 		return code;
@@ -512,7 +512,7 @@ static enum code rotate_lane(struct store_txn *txn, const struct table *table, u
 			     int64_t now_ms, struct err *err)
 {
 	struct stream_tail tail;
-	enum code code = load(txn, table, lane, &tail, err);
+	enum code code = load_tail(txn, table, lane, &tail, err);
 
 	if (code != OK)
 		return code;
@@ -691,9 +691,9 @@ static enum code trim_lane(struct store_txn *txn, struct arena *arena, const str
 }
 
 /* Trims a lane; NULL: all of them. */
-static enum code trim(struct store_txn *txn, struct arena *arena, const struct table *table,
-		      const unsigned *lane, size_t budget, int64_t now_ms, bool *is_done,
-		      struct err *err)
+static enum code trim_lane_piece(struct store_txn *txn, struct arena *arena,
+				 const struct table *table, const unsigned *lane, size_t budget,
+				 int64_t now_ms, bool *is_done, struct err *err)
 {
 	struct oldest oldest = {.n = 0};
 	uint64_t lanes = 1; /* a bit each */
@@ -719,5 +719,5 @@ static enum code trim(struct store_txn *txn, struct arena *arena, const struct t
 enum code stream_trim(struct store_txn *txn, struct arena *arena, const struct table *table,
 		      size_t budget, int64_t now_ms, bool *is_done, struct err *err)
 {
-	return trim(txn, arena, table, NULL, budget, now_ms, is_done, err);
+	return trim_lane_piece(txn, arena, table, NULL, budget, now_ms, is_done, err);
 }

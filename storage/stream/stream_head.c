@@ -16,7 +16,7 @@ bool stream_head_is_row(struct keyspace keyspace, struct str key)
 	return keyspace.table != 0 && keyspace.part == PART_STREAM && stream_shard_is_head(key);
 }
 
-static bool decode(struct arena *arena, struct str bytes, struct stream_tail *tail)
+static bool decode_head(struct arena *arena, struct str bytes, struct stream_tail *tail)
 {
 	struct row_reader row = row_read(bytes);
 
@@ -38,7 +38,7 @@ enum code stream_head_get(struct store_txn *txn, struct arena *arena, const stru
 	*is_there = code == OK && str_is_set(row);
 	if (!*is_there)
 		return code;
-	return decode(arena, row, tail) ? OK : row_malformed(err, stream_keyspace(table), key);
+	return decode_head(arena, row, tail) ? OK : row_malformed(err, stream_keyspace(table), key);
 }
 
 enum code stream_head_put(struct store_txn *txn, struct arena *arena, const struct table *table,

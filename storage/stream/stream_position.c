@@ -16,7 +16,7 @@ static struct str key_of(struct arena *arena, uint64_t table, struct str reader)
 			  STR_ARG(reader));
 }
 
-static bool decode(struct str bytes, struct stream_position *position)
+static bool decode_position(struct str bytes, struct stream_position *position)
 {
 	struct row_reader row = row_read(bytes);
 
@@ -49,7 +49,7 @@ static enum code read_row(struct store_txn *txn, struct arena *arena, struct str
 
 	if (code != OK)
 		return code;
-	return decode(row, position) ? OK : row_malformed(err, counters, key);
+	return decode_position(row, position) ? OK : row_malformed(err, counters, key);
 }
 
 enum code stream_position_get(struct store *store, struct arena *arena, uint64_t table,
@@ -145,7 +145,7 @@ enum code stream_position_sweep(struct store *store, struct arena *arena, int64_
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			struct stream_position position;
 
-			if (!decode(page.v[i].value, &position))
+			if (!decode_position(page.v[i].value, &position))
 				code = row_malformed(err, counters, page.v[i].key);
 			else if (position.saved_ms < before_ms)
 				code = delete_old(store, arena, page.v[i].key, before_ms, err);
@@ -161,5 +161,5 @@ bool stream_position_is_sound(struct arena *arena, const struct store_row *row)
 	struct stream_position position;
 
 	(void)arena;
-	return decode(row->value, &position);
+	return decode_position(row->value, &position);
 }

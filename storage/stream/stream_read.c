@@ -21,8 +21,9 @@ static bool is_readable(const struct stream_shard *shard, const struct stream *s
 
 /* Moves *from on to the stream's first shard from there on, by halving: the numbers of streams rise
  * with stamps. */
-static enum code find_stream(struct store_txn *txn, struct arena *arena, const struct table *table,
-			     const struct stream *stream, uint64_t *from, struct err *err)
+static enum code find_first_shard(struct store_txn *txn, struct arena *arena,
+				  const struct table *table, const struct stream *stream,
+				  uint64_t *from, struct err *err)
 {
 	struct stream_shard *shard, last;
 	size_t n;
@@ -49,12 +50,12 @@ static enum code find_stream(struct store_txn *txn, struct arena *arena, const s
 	return OK;
 }
 
-static enum code read_shards(struct store_txn *txn, struct arena *arena, const struct table *table,
-			     const struct stream *stream, int64_t now_ms,
-			     struct stream_shard_page *page, struct err *err)
+static enum code read_shard_page(struct store_txn *txn, struct arena *arena,
+				 const struct table *table, const struct stream *stream,
+				 int64_t now_ms, struct stream_shard_page *page, struct err *err)
 {
 	uint64_t from = page->from;
-	enum code code = find_stream(txn, arena, table, stream, &from, err);
+	enum code code = find_first_shard(txn, arena, table, stream, &from, err);
 
 	page->shards = ARENA_ARRAY(arena, struct stream_shard, page->limit + 1);
 	page->n = 0;
@@ -88,7 +89,7 @@ enum code stream_read_shards(struct store *store, struct arena *arena, const str
 
 	if (code != OK)
 		return code;
-	code = read_shards(txn, arena, table, stream, now_ms, page, err);
+	code = read_shard_page(txn, arena, table, stream, now_ms, page, err);
 	store_abort(txn);
 	return code;
 }
@@ -107,7 +108,7 @@ enum code stream_read_child(struct store *store, struct arena *arena, const stru
 		return code;
 	*page = (struct stream_shard_page){.from = parent + 1, .limit = limit};
 	while (code == OK && is_more) {
-		code = read_shards(txn, arena, table, stream, now_ms, page, err);
+		code = read_shard_page(txn, arena, table, stream, now_ms, page, err);
 		if (code != OK)
 			break;
 		size_t i = 0;
@@ -300,7 +301,8 @@ struct reading {
 	struct stream_page *page;
 };
 
-static enum code add_record(struct reading *reading, const struct store_row *row, struct err *err)
+static enum code add_stream_record(struct reading *reading, const struct store_row *row,
+				   struct err *err)
 {
 	struct stream_page *page = reading->page;
 	struct stream_entry entry;
@@ -342,7 +344,7 @@ static enum code read_records(struct store_txn *txn, struct reading *reading,
 		if (code != OK)
 			return code;
 		for (size_t i = 0; i < rows.n && !reading->is_cut; i++) {
-			code = add_record(reading, &rows.v[i], err);
+			code = add_stream_record(reading, &rows.v[i], err);
 			if (code != OK)
 				return code;
 		}
@@ -352,7 +354,7 @@ static enum code read_records(struct store_txn *txn, struct reading *reading,
 	return OK;
 }
 
-static enum code read_page(struct store_txn *txn, struct reading *reading, struct err *err)
+static enum code read_record_page(struct store_txn *txn, struct reading *reading, struct err *err)
 {
 	struct stream_cursor *cursor = reading->cursor;
 	struct stream_shard shard;
@@ -377,7 +379,7 @@ enum code stream_read_page(struct store *store, struct arena *arena, struct stre
 	*page = (struct stream_page){0};
 	if (code != OK)
 		return code;
-	code = read_page(txn, &reading, err);
+	code = read_record_page(txn, &reading, err);
 	store_abort(txn);
 	return code;
 }

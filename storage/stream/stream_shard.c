@@ -233,9 +233,9 @@ enum code stream_shard_del_open(struct store_txn *txn, const struct table *table
 }
 
 /* The rows of shards from a stamp on, in order or backwards. */
-static enum code read_rows(struct store_txn *txn, struct arena *arena, const struct table *table,
-			   uint64_t from, bool is_reverse, size_t limit, struct store_page *page,
-			   struct err *err)
+static enum code read_shard_rows(struct store_txn *txn, struct arena *arena,
+				 const struct table *table, uint64_t from, bool is_reverse,
+				 size_t limit, struct store_page *page, struct err *err)
 {
 	/* backwards: those below, where there is a bound */
 	struct str end = key_of(arena, KIND_RECORD, 0);
@@ -253,7 +253,7 @@ enum code stream_shard_last(struct store_txn *txn, const struct table *table,
 			    struct stream_shard *shard, struct err *err)
 {
 	struct store_page page;
-	enum code code = read_rows(txn, err->arena, table, 0, true, 1, &page, err);
+	enum code code = read_shard_rows(txn, err->arena, table, 0, true, 1, &page, err);
 
 	*shard = (struct stream_shard){0};
 	if (code != OK || page.n == 0)
@@ -270,7 +270,7 @@ enum code stream_shard_last_in(struct store_txn *txn, const struct table *table,
 	enum code code = OK;
 
 	while (code == OK && page.is_more) {
-		code = read_rows(txn, err->arena, table, below, true, limit, &page, err);
+		code = read_shard_rows(txn, err->arena, table, below, true, limit, &page, err);
 		for (size_t i = 0; i < page.n && code == OK; i++) {
 			code = decode_row(table, &page.v[i], shard, err);
 			if (code != OK || stream_lane_of(shard->start) == lane)
@@ -288,7 +288,7 @@ enum code stream_shard_list(struct store_txn *txn, struct arena *arena, const st
 			    struct err *err)
 {
 	struct store_page page;
-	enum code code = read_rows(txn, arena, table, from, false, limit, &page, err);
+	enum code code = read_shard_rows(txn, arena, table, from, false, limit, &page, err);
 
 	*n = 0;
 	*shards = NULL;

@@ -67,7 +67,7 @@ static enum code make_rows(struct job *job, struct implied *rows, size_t *n, str
 	return OK;
 }
 
-static enum code put_row(struct job *job, const struct implied *implied, struct err *err)
+static enum code put_implied_row(struct job *job, const struct implied *implied, struct err *err)
 {
 	const struct index_row *row = &implied->row;
 	struct size_change sizes[1 + INDEXES_MAX + VECTOR_INDEXES_MAX] = {{0, 0}};
@@ -84,7 +84,8 @@ static enum code put_row(struct job *job, const struct implied *implied, struct 
 }
 
 /* Puts the rows that are not there: a write since the index exists may have put them. */
-static enum code put_rows(struct job *job, const struct implied *rows, size_t n, struct err *err)
+static enum code put_missing_rows(struct job *job, const struct implied *rows, size_t n,
+				  struct err *err)
 {
 	struct store_key *keys = ARENA_ARRAY(job->arena, struct store_key, n);
 	struct str *known = ARENA_ARRAY(job->arena, struct str, n);
@@ -97,7 +98,7 @@ static enum code put_rows(struct job *job, const struct implied *rows, size_t n,
 		return code;
 	for (size_t i = 0; i < n; i++) {
 		if (!str_is_set(known[i]))
-			code = put_row(job, &rows[i], err);
+			code = put_implied_row(job, &rows[i], err);
 		if (code != OK)
 			return code;
 	}
@@ -105,7 +106,7 @@ static enum code put_rows(struct job *job, const struct implied *rows, size_t n,
 }
 
 /* The next piece of the items, and how far it went. */
-static enum code fill(struct job *job, struct err *err)
+static enum code fill_index_piece(struct job *job, struct err *err)
 {
 	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
 	struct str progress = catalog_progress_key(job->arena, job->table, job->index);
@@ -122,7 +123,7 @@ static enum code fill(struct job *job, struct err *err)
 	rows = ARENA_ARRAY(job->arena, struct implied, job->piece.n);
 	code = make_rows(job, rows, &n, err);
 	if (code == OK)
-		code = put_rows(job, rows, n, err);
+		code = put_missing_rows(job, rows, n, err);
 	if (code != OK || !job->piece.is_more)
 		return code;
 	store_range_after(&range, &job->piece, job->arena);
@@ -130,7 +131,7 @@ static enum code fill(struct job *job, struct err *err)
 }
 
 /* The same for the expiry keyspace: an item that is written meanwhile has its row already. */
-static enum code fill_expiry(struct job *job, struct err *err)
+static enum code fill_expiry_piece(struct job *job, struct err *err)
 {
 	struct str from, progress = catalog_expiry_progress_key(job->arena, job->table);
 	enum code code = store_get(job->txn, progress_keyspace, progress, job->arena, &from, err);
@@ -153,7 +154,7 @@ static size_t size_of_row(const struct job *job, const struct store_row *row)
 }
 
 /* Deletes a piece of a large index's rows; what is not large goes with its keyspace. */
-static enum code empty(struct job *job, struct err *err)
+static enum code empty_index_piece(struct job *job, struct err *err)
 {
 	struct store_range all = job->index->vector
 					 ? vector_row_range()
@@ -183,7 +184,7 @@ static enum code empty(struct job *job, struct err *err)
 }
 
 /* The table as it is when the work is done. */
-static enum code finish(struct job *job, struct err *err)
+static enum code finish_backfill(struct job *job, struct err *err)
 {
 	struct table *next = table_clone(job->table);
 
@@ -208,7 +209,7 @@ static enum code finish(struct job *job, struct err *err)
 }
 
 /* One transaction of work. */
-static enum code run(struct job *job, struct err *err)
+static enum code run_backfill_piece(struct job *job, struct err *err)
 {
 	uint64_t count;
 	enum code code = store_begin(catalog_store(job->catalog), STORE_WRITE, &job->txn, err);
@@ -222,9 +223,9 @@ static enum code run(struct job *job, struct err *err)
 		store_abort(job->txn);
 		return code;
 	}
-	code = !job->index                             ? fill_expiry(job, err)
-	       : job->index->status == STATUS_DELETING ? empty(job, err)
-						       : fill(job, err);
+	code = !job->index                             ? fill_expiry_piece(job, err)
+	       : job->index->status == STATUS_DELETING ? empty_index_piece(job, err)
+						       : fill_index_piece(job, err);
 	if (code == OK)
 		code = catalog_size_join(job->catalog, job->txn, job->table, &job->scope,
 					 job->sizes, err);
@@ -234,7 +235,7 @@ static enum code run(struct job *job, struct err *err)
 	else
 		store_abort(job->txn);
 	catalog_size_leave(job->table, &job->scope, job->sizes, is_whole ? code : ERR_CONFLICT);
-	return code == OK && !job->piece.is_more ? finish(job, err) : code;
+	return code == OK && !job->piece.is_more ? finish_backfill(job, err) : code;
 }
 
 /* The lease of the work on the table. */
@@ -253,7 +254,7 @@ static enum code run_leased(struct job *job, struct leases *leases, bool *is_our
 		return code;
 	code = job->is_replica ? replica_fill(job->catalog, job->table, job->limit, job->now_ms,
 					      &job->piece.is_more, err)
-			       : run(job, err);
+			       : run_backfill_piece(job, err);
 	if (leases && code == OK && !job->piece.is_more)
 		lease_release(leases, lease);
 	return code;
@@ -263,8 +264,9 @@ static enum code run_leased(struct job *job, struct leases *leases, bool *is_our
  * A piece of the first work that the table has; a table that was changed meanwhile is looked up
  * again by the next step. *is_ours: no other process does it.
  */
-static enum code step_table(struct catalog *catalog, struct table *table, struct leases *leases,
-			    int64_t now_ms, bool *is_ours, struct err *err)
+static enum code step_backfill_table(struct catalog *catalog, struct table *table,
+				     struct leases *leases, int64_t now_ms, bool *is_ours,
+				     struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct job job = {.catalog = catalog,
@@ -312,7 +314,7 @@ struct look {
 };
 
 /* A piece of the work of a marked table, where that is due. */
-static enum code look_at(struct look *look, const struct mark *mark, struct err *err)
+static enum code look_at_backfill(struct look *look, const struct mark *mark, struct err *err)
 {
 	struct table *table;
 	bool is_ours = true;
@@ -328,7 +330,8 @@ static enum code look_at(struct look *look, const struct mark *mark, struct err 
 	enum code code = catalog_marked(look->catalog, mark, &table, err);
 	if (code != OK || !table)
 		return code;
-	look->code = step_table(look->catalog, table, look->times->leases, now_ms, &is_ours, err);
+	look->code = step_backfill_table(look->catalog, table, look->times->leases, now_ms,
+					 &is_ours, err);
 	table_unref(table);
 	look->tried++;
 	look->done += is_ours || look->code != OK;
@@ -347,7 +350,7 @@ enum code backfill_step(struct catalog *catalog, const struct times *times, int6
 	 * nor does what another process does */
 	while (code == OK && (look.code != OK || look.done == 0) &&
 	       catalog_walk_next(&walk, &mark, err))
-		code = look_at(&look, mark, err);
+		code = look_at_backfill(&look, mark, err);
 	enum code walked = catalog_walk_end(&walk);
 	code = code == OK ? walked : code;
 	*wait_ms = code == OK ? look.wait_ms : 0;
@@ -377,7 +380,7 @@ enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, u
 			has_work = has_work || table_index_at(table, k)->is_backfilling ||
 				   table_index_at(table, k)->status == STATUS_DELETING;
 		if (has_work)
-			code = step_table(catalog, table, NULL, now_ms, &is_ours, err);
+			code = step_backfill_table(catalog, table, NULL, now_ms, &is_ours, err);
 		table_unref(table);
 		if (code != OK)
 			return code;

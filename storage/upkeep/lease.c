@@ -101,7 +101,7 @@ static int64_t time_left(struct leases *leases, struct str name, uint64_t *epoch
 	return left > 0 ? left : 0;
 }
 
-static void keep(struct leases *leases, struct str name, const struct row *row)
+static void keep_lease(struct leases *leases, struct str name, const struct row *row)
 {
 	pthread_mutex_lock(&leases->lock);
 	struct held *held = find(leases, name);
@@ -158,7 +158,8 @@ static bool is_own(const struct leases *leases, const struct row *row)
 }
 
 /* The row as it is; a read costs a waiting process less than a writing transaction. */
-static enum code look(struct leases *leases, struct str key, struct row *row, struct err *err)
+static enum code look_at_lease(struct leases *leases, struct str key, struct row *row,
+			       struct err *err)
 {
 	struct store_txn *txn;
 	struct str value = STR_ABSENT;
@@ -173,8 +174,8 @@ static enum code look(struct leases *leases, struct str key, struct row *row, st
 }
 
 /* One transaction: the row becomes this process's, unless it is another's and has not run out. */
-static enum code take(struct leases *leases, struct str key, struct row *row, bool *is_held,
-		      struct err *err)
+static enum code take_lease_once(struct leases *leases, struct str key, struct row *row,
+				 bool *is_held, struct err *err)
 {
 	struct store_txn *txn;
 	struct str value;
@@ -201,17 +202,17 @@ static enum code take(struct leases *leases, struct str key, struct row *row, bo
 }
 
 /* What fails is written to the caller's `err`, whose arena may live on: the rest is scratch. */
-static enum code take_row(struct leases *leases, struct str name, struct row *row, bool *is_held,
-			  struct err *err)
+static enum code take_lease_row(struct leases *leases, struct str name, struct row *row,
+				bool *is_held, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
 	struct str key = key_of(scratch, name);
-	enum code code = look(leases, key, row, &own);
+	enum code code = look_at_lease(leases, key, row, &own);
 
 	*is_held = false;
 	if (code == OK && (is_own(leases, row) || row->until_ms <= leases->options.now_ms()))
-		code = take(leases, key, row, is_held, &own);
+		code = take_lease_once(leases, key, row, is_held, &own);
 	if (code == ERR_CONFLICT) { /* another process was faster */
 		*is_held = false;
 		code = OK;
@@ -239,9 +240,9 @@ enum code lease_take(struct leases *leases, struct str name, bool *is_held, bool
 	int64_t left = time_left(leases, name, &epoch);
 	if (left > leases->options.length_ms / 3 * 2)
 		return OK;
-	code = take_row(leases, name, &row, is_held, err);
+	code = take_lease_row(leases, name, &row, is_held, err);
 	if (code == OK && *is_held)
-		keep(leases, name, &row);
+		keep_lease(leases, name, &row);
 	else if (code == OK)
 		forget(leases, name);
 	if (is_new)

@@ -21,9 +21,10 @@ static struct ns ns_at(const struct table *table, struct str region)
 #define PROGRESS STR("f")
 
 /* A piece of the items of the replica from which another is filled, with their stamps. */
-static enum code read_source(struct store_txn *txn, struct arena *arena, const struct table *source,
-			     const struct table *table, size_t rows, struct store_page *page,
-			     struct write_change **changes, struct err *err)
+static enum code read_replica_source(struct store_txn *txn, struct arena *arena,
+				     const struct table *source, const struct table *table,
+				     size_t rows, struct store_page *page,
+				     struct write_change **changes, struct err *err)
 {
 	struct store_range range = {STR_ABSENT, STR_ABSENT, false};
 	enum code code = store_get(txn, table_replication(table), PROGRESS, arena, &range.low, err);
@@ -54,8 +55,8 @@ static enum code read_source(struct store_txn *txn, struct arena *arena, const s
 	return OK;
 }
 
-static enum code put_row(struct store *store, struct keyspace keyspace, struct str key,
-			 struct str value, struct err *err)
+static enum code put_replica_row(struct store *store, struct keyspace keyspace, struct str key,
+				 struct str value, struct err *err)
 {
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_WRITE, &txn, err);
@@ -70,8 +71,8 @@ static enum code put_row(struct store *store, struct keyspace keyspace, struct s
 }
 
 /* The replica is whole. Where its creation takes a time of its own, it is CREATING until then. */
-static enum code finish(struct catalog *catalog, struct table *table, int64_t now_ms,
-			struct err *err)
+static enum code finish_replica(struct catalog *catalog, struct table *table, int64_t now_ms,
+				struct err *err)
 {
 	struct table *next = table_clone(table);
 	int64_t ends_ms = table->identity.created_ms + catalog_transient_ms(catalog);
@@ -102,12 +103,12 @@ enum code replica_fill(struct catalog *catalog, struct table *table, size_t rows
 
 	*more = false;
 	if (code == ERR_RESOURCE_NOT_FOUND) /* it was reset: what it had is gone */
-		return finish(catalog, table, now_ms, err);
+		return finish_replica(catalog, table, now_ms, err);
 	if (code != OK)
 		return code;
 	code = store_begin(store, STORE_READ, &txn, err);
 	if (code == OK) {
-		code = read_source(txn, arena, source, table, rows, &page, &changes, err);
+		code = read_replica_source(txn, arena, source, table, rows, &page, &changes, err);
 		store_abort(txn);
 	}
 	table_unref(source);
@@ -119,10 +120,10 @@ enum code replica_fill(struct catalog *catalog, struct table *table, size_t rows
 		return code;
 	*more = page.is_more;
 	if (!page.is_more)
-		return finish(catalog, table, now_ms, err);
+		return finish_replica(catalog, table, now_ms, err);
 	struct store_range rest = {STR_ABSENT, STR_ABSENT, false};
 	store_range_after(&rest, &page, arena);
-	return put_row(store, table_replication(table), PROGRESS, rest.low, err);
+	return put_replica_row(store, table_replication(table), PROGRESS, rest.low, err);
 }
 
 /* A replica whose queue from one region is looked at. */
@@ -161,9 +162,9 @@ static bool has_item(const struct write_change *changes, size_t n, struct str ro
 }
 
 /* The first changes of the page that are due, of different items. */
-static enum code find_due(const struct pair *pair, const struct links *links,
-			  const struct store_page *page, struct write_change *changes, size_t *n,
-			  struct err *err)
+static enum code find_due_changes(const struct pair *pair, const struct links *links,
+				  const struct store_page *page, struct write_change *changes,
+				  size_t *n, struct err *err)
 {
 	int64_t lag_ms = pair->table->group.is_strong ? 0 : links->lag_ms;
 
@@ -214,7 +215,7 @@ static enum code step_pair(const struct pair *pair, struct leases *leases,
 		return code;
 	struct write_change *changes = ARENA_ARRAY(pair->arena, struct write_change, page.n);
 	if (comes_through(pair->arena, &links, pair->table, pair->from))
-		code = find_due(pair, &links, &page, changes, &n, err);
+		code = find_due_changes(pair, &links, &page, changes, &n, err);
 	if (code == OK && n > 0) {
 		struct str lease = str_printf(pair->arena, "replicate/%llu",
 					      (unsigned long long)pair->table->identity.number);
@@ -245,8 +246,9 @@ static enum code step_leaving(struct catalog *catalog, struct table *table, int6
 }
 
 /* All queues of one replica. */
-static enum code step_table(struct catalog *catalog, const struct times *times, struct table *table,
-			    struct replica_work *work, struct err *err)
+static enum code step_replica_queues(struct catalog *catalog, const struct times *times,
+				     struct table *table, struct replica_work *work,
+				     struct err *err)
 {
 	enum code code = OK;
 	int64_t now_ms;
@@ -294,7 +296,7 @@ enum code replica_step(struct catalog *catalog, const struct times *times, const
 
 		code = catalog_marked(catalog, mark, &table, err);
 		if (code == OK && table)
-			code = step_table(catalog, times, table, work, err);
+			code = step_replica_queues(catalog, times, table, work, err);
 		table_unref(table);
 	}
 	enum code walked = catalog_walk_end(&walk);

@@ -74,7 +74,7 @@ struct forgotten {
 	bool is_equal;
 };
 
-static bool is_equal(const struct str *rows, size_t n, int64_t ms)
+static bool are_stamps_equal(const struct str *rows, size_t n, int64_t ms)
 {
 	struct stamp first, stamp;
 
@@ -89,8 +89,8 @@ static bool is_equal(const struct str *rows, size_t n, int64_t ms)
 	return true;
 }
 
-static enum code compare(const struct group *group, struct store_txn *txn, struct forgotten *items,
-			 size_t n, struct err *err)
+static enum code compare_stamps(const struct group *group, struct store_txn *txn,
+				struct forgotten *items, size_t n, struct err *err)
 {
 	struct store_key *keys = ARENA_ARRAY(group->arena, struct store_key, n * group->n);
 	struct str *rows = ARENA_ARRAY(group->arena, struct str, n * group->n);
@@ -105,7 +105,7 @@ static enum code compare(const struct group *group, struct store_txn *txn, struc
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < n; i++)
-		items[i].is_equal = is_equal(rows + i * group->n, group->n, items[i].ms);
+		items[i].is_equal = are_stamps_equal(rows + i * group->n, group->n, items[i].ms);
 	return OK;
 }
 
@@ -160,7 +160,7 @@ static enum code forget_piece(const struct group *group, struct store_txn *txn,
 	size_t n = 0;
 	for (size_t i = 0; i < page.n; i++)
 		n += replication_deleted_read(page.v[i].key, &items[n].ms, &items[n].row_key);
-	code = compare(group, txn, items, n, err);
+	code = compare_stamps(group, txn, items, n, err);
 	for (size_t i = 0; i < n && code == OK; i++)
 		*forgotten += items[i].is_equal;
 	for (size_t i = 0; i < group->n && code == OK && *forgotten > 0; i++)
@@ -196,8 +196,9 @@ static enum code forget_pieces(const struct group *group, int64_t until_ms, bool
 	return code;
 }
 
-static enum code forget(struct catalog *catalog, const struct times *times, struct table *table,
-			int64_t until_ms, int64_t now_ms, bool *more, struct err *err)
+static enum code forget_stamps(struct catalog *catalog, const struct times *times,
+			       struct table *table, int64_t until_ms, int64_t now_ms, bool *more,
+			       struct err *err)
 {
 	struct replica_group replicas;
 	bool is_ours = true;
@@ -217,8 +218,8 @@ static enum code forget(struct catalog *catalog, const struct times *times, stru
 }
 
 /* Whether some row is old enough, without a transaction that writes. */
-static enum code has_old(struct catalog *catalog, const struct table *table, int64_t until_ms,
-			 bool *is_there, struct err *err)
+static enum code has_old_stamp(struct catalog *catalog, const struct table *table, int64_t until_ms,
+			       bool *is_there, struct err *err)
 {
 	struct store_range range = replication_deleted_range(err->arena, until_ms);
 	struct store_page page = {0};
@@ -244,9 +245,9 @@ static enum code forget_table(struct catalog *catalog, const struct times *times
 	enum code code = OK;
 
 	if (times_tell(times, table, &now_ms) && now_ms > kept_ms)
-		code = has_old(catalog, table, now_ms - kept_ms, &is_there, &own);
+		code = has_old_stamp(catalog, table, now_ms - kept_ms, &is_there, &own);
 	if (code == OK && is_there)
-		code = forget(catalog, times, table, now_ms - kept_ms, now_ms, more, &own);
+		code = forget_stamps(catalog, times, table, now_ms - kept_ms, now_ms, more, &own);
 	if (code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND ||
 	    code == ERR_CONFLICT) /* the next sweep sees the tables as they are */
 		code = OK;

@@ -63,8 +63,8 @@ static enum code is_settled(struct catalog *catalog, const struct replica_group 
 	return code == ERR_CONFLICT ? OK : code;
 }
 
-static enum code leave(struct catalog *catalog, const struct replica_group *group, int64_t now_ms,
-		       struct err *err)
+static enum code leave_group(struct catalog *catalog, const struct replica_group *group,
+			     int64_t now_ms, struct err *err)
 {
 	struct catalog_change *changes = ARENA_ARRAY(err->arena, struct catalog_change, group->n);
 	struct str region = group->v[0]->identity.region;
@@ -94,7 +94,7 @@ enum code replica_leave(struct catalog *catalog, struct table *table, int64_t no
 	if (code == OK)
 		code = is_settled(catalog, &group, &is_free, &own);
 	if (code == OK && is_free)
-		code = leave(catalog, &group, now_ms, &own);
+		code = leave_group(catalog, &group, now_ms, &own);
 	replica_group_free(&group);
 	if (code != OK)
 		err_copy(err, code, own.message);

@@ -17,8 +17,8 @@ struct ages {
 };
 
 /* Whether the oldest record of a lane is to go. */
-static enum code has_old(struct store_txn *txn, const struct table *table, const struct ages *ages,
-			 bool *has, struct err *err)
+static enum code has_old_record(struct store_txn *txn, const struct table *table,
+				const struct ages *ages, bool *has, struct err *err)
 {
 	enum code code = OK;
 
@@ -38,8 +38,8 @@ static enum code has_old(struct store_txn *txn, const struct table *table, const
 }
 
 /* Whether the oldest record, or the oldest of several shards, is to go. */
-static enum code is_due(struct store *store, struct arena *arena, uint64_t number,
-			const struct ages *ages, bool *due, struct err *err)
+static enum code is_record_due(struct store *store, struct arena *arena, uint64_t number,
+			       const struct ages *ages, bool *due, struct err *err)
 {
 	const struct table probe = {.identity = {.number = number}},
 			   *table = &probe; /* its stream's rows are found by that */
@@ -51,7 +51,7 @@ static enum code is_due(struct store *store, struct arena *arena, uint64_t numbe
 
 	if (code != OK)
 		return code;
-	code = has_old(txn, table, ages, &has, err);
+	code = has_old_record(txn, table, ages, &has, err);
 	if (code == OK)
 		code = stream_shard_list(txn, arena, table, 0, 2, &shards, &n, err);
 	store_abort(txn);
@@ -86,8 +86,8 @@ static enum code trim_some(const struct catalog *catalog, struct store *store, s
 
 /* Removes what is due of the table's stream, piece by piece; the record of a deleted table goes
  * with the last of its streams. */
-static enum code sweep_table(struct catalog *catalog, const struct mark *mark,
-			     struct leases *leases, int64_t now_ms, struct err *err)
+static enum code sweep_stream(struct catalog *catalog, const struct mark *mark,
+			      struct leases *leases, int64_t now_ms, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
@@ -137,8 +137,8 @@ static enum code keeps_from(struct catalog *catalog, const struct mark *mark, in
 	return code;
 }
 
-static enum code look_at(struct catalog *catalog, const struct times *times,
-			 const struct mark *mark, struct err *err)
+static enum code look_at_stream(struct catalog *catalog, const struct times *times,
+				const struct mark *mark, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
@@ -153,12 +153,12 @@ static enum code look_at(struct catalog *catalog, const struct times *times,
 			code = keeps_from(catalog, mark, now_ms, &ages.log_ms, &own);
 		ages.stream_ms = now_ms - STREAM_RETENTION_MS;
 		if (!due && code == OK)
-			code = is_due(catalog_store(catalog), scratch, mark->number, &ages, &due,
-				      &own);
+			code = is_record_due(catalog_store(catalog), scratch, mark->number, &ages,
+					     &due, &own);
 		if (code == ERR_RESOURCE_NOT_FOUND) /* deleted since */
 			code = OK;
 		if (code == OK && due)
-			code = sweep_table(catalog, mark, times->leases, now_ms, &own);
+			code = sweep_stream(catalog, mark, times->leases, now_ms, &own);
 	}
 	if (code != OK)
 		err_copy(err, code, own.message);
@@ -173,7 +173,7 @@ enum code stream_sweep(struct catalog *catalog, const struct times *times, struc
 	enum code code = catalog_refresh_clocks(catalog, err);
 
 	while (code == OK && catalog_walk_next(&walk, &mark, err))
-		code = look_at(catalog, times, mark, err);
+		code = look_at_stream(catalog, times, mark, err);
 	enum code walked = catalog_walk_end(&walk);
 	return code == OK ? walked : code;
 }

@@ -8,8 +8,8 @@
 #define ROWS_PER_BATCH 64 /* deleted in one transaction: other writers wait that long */
 #define LEASE "expire"
 
-static enum code find_due(struct catalog *catalog, struct arena *arena, const struct mark *mark,
-			  int64_t due_ms, struct store_page *due, struct err *err)
+static enum code find_expired(struct catalog *catalog, struct arena *arena, const struct mark *mark,
+			      int64_t due_ms, struct store_page *due, struct err *err)
 {
 	struct store_range range = {STR_ABSENT, expiry_bound(arena, due_ms), false};
 	struct store_txn *txn;
@@ -59,7 +59,7 @@ struct sweep {
 
 /* The items that are due of a table where some are. A table that is changed or deleted meanwhile is
  * seen as it is then by the next call. */
-static enum code sweep_table(struct sweep *sweep, const struct mark *mark, struct err *err)
+static enum code sweep_expired(struct sweep *sweep, const struct mark *mark, struct err *err)
 {
 	struct store_page due = {0};
 	struct table *table = NULL;
@@ -67,8 +67,8 @@ static enum code sweep_table(struct sweep *sweep, const struct mark *mark, struc
 
 	if (!sweep->times->tell(sweep->times->context, mark->ns, &now_ms))
 		return OK;
-	enum code code =
-		find_due(sweep->catalog, sweep->arena, mark, now_ms - sweep->delay_ms, &due, err);
+	enum code code = find_expired(sweep->catalog, sweep->arena, mark, now_ms - sweep->delay_ms,
+				      &due, err);
 	if (code != OK || due.n == 0)
 		return code;
 	code = lease_take(sweep->times->leases, STR(LEASE), &sweep->is_ours, NULL, err);
@@ -100,7 +100,7 @@ enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t 
 	while (code == OK && sweep.is_ours && catalog_walk_next(&walk, &mark, err)) {
 		arena_reset(sweep.arena);
 		struct err own = err_in(sweep.arena);
-		code = sweep_table(&sweep, mark, &own);
+		code = sweep_expired(&sweep, mark, &own);
 		if (code != OK)
 			err_copy(err, code, own.message);
 	}

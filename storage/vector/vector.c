@@ -53,7 +53,7 @@ static float rank_of(const struct share *share, const float *floats, double squa
 }
 
 /* Keeps the candidate if it is among the best so far; false where it is not. */
-static bool keep(struct share *share, const struct candidate *candidate)
+static bool keep_candidate(struct share *share, const struct candidate *candidate)
 {
 	size_t at = share->n;
 
@@ -96,7 +96,7 @@ static void score_rows(struct share *share, size_t from, size_t to)
 			rank_of(share, view->matrix + view->order[i] * view->dimensions,
 				slot->square),
 			i, slot->key};
-		keep(share, &candidate);
+		keep_candidate(share, &candidate);
 	}
 }
 
@@ -159,7 +159,7 @@ static enum code search_matrix(struct arena *arena, const struct vector_view *vi
 		whole->rows += shares[i].rows;
 		whole->bytes += shares[i].bytes;
 		for (size_t k = 0; k < shares[i].n; k++)
-			keep(whole, &shares[i].best[k]);
+			keep_candidate(whole, &shares[i].best[k]);
 		arena_free(shares[i].scratch);
 	}
 	for (size_t i = 0; i < whole->n; i++)
@@ -187,7 +187,7 @@ static enum code score_stored(struct share *share, struct arena *arena, const st
 	if (share->n == share->search->top && !is_before(&candidate, &share->best[share->n - 1]))
 		return OK;
 	candidate.key = str_copy(arena, row->key);
-	keep(share, &candidate);
+	keep_candidate(share, &candidate);
 	return OK;
 }
 
@@ -215,8 +215,9 @@ static enum code search_store(struct store_txn *txn, struct arena *arena,
 }
 
 /* The rows of the candidates. */
-static enum code fetch(struct store_txn *txn, struct arena *arena, struct vector_search *search,
-		       const struct share *whole, struct err *err)
+static enum code fetch_candidates(struct store_txn *txn, struct arena *arena,
+				  struct vector_search *search, const struct share *whole,
+				  struct err *err)
 {
 	size_t dimensions = search->index->vector->dimensions;
 	struct store_key *keys = ARENA_ARRAY(arena, struct store_key, whole->n);
@@ -252,8 +253,8 @@ struct attempt {
 	bool is_done;
 };
 
-static enum code run(struct store_txn *txn, struct arena *arena, struct share *whole,
-		     struct attempt *attempt, struct err *err)
+static enum code run_search(struct store_txn *txn, struct arena *arena, struct share *whole,
+			    struct attempt *attempt, struct err *err)
 {
 	const struct vector_search *search = whole->search;
 	struct keyspace keyspace = index_keyspace(search->table, search->index);
@@ -308,9 +309,9 @@ enum code vector_search(struct arena *arena, struct vector_search *search, struc
 		code = store_begin(search->store, STORE_READ, &txn, err);
 		if (code != OK)
 			return code;
-		code = run(txn, arena, whole, &attempt, err);
+		code = run_search(txn, arena, whole, &attempt, err);
 		if (code == OK && attempt.is_done)
-			code = fetch(txn, arena, search, whole, err);
+			code = fetch_candidates(txn, arena, search, whole, err);
 		store_abort(txn);
 	}
 	search->rows = whole->rows;

@@ -78,7 +78,7 @@ size_t vector_cache_memory_used(struct vector_memory *memory)
 }
 
 /* Forgets all rows. The cache's lock is held for writing, or nobody else has the cache. */
-static void clear(struct vector_cache *cache)
+static void clear_vectors(struct vector_cache *cache)
 {
 	for (size_t i = 0; i < cache->n; i++)
 		free((void *)(uintptr_t)cache->slots[i].key.p);
@@ -93,12 +93,12 @@ static void clear(struct vector_cache *cache)
 }
 
 /* The memory's lock is held. */
-static void unref(struct vector_cache *cache)
+static void unref_cache(struct vector_cache *cache)
 {
 	if (--cache->refs > 0)
 		return;
 	cache->memory->bytes -= cache->bytes;
-	clear(cache);
+	clear_vectors(cache);
 	for (size_t i = 0; i < JOURNAL_SIZE; i++)
 		free((void *)(uintptr_t)cache->journal[i].key.p);
 	free(cache->journal);
@@ -115,7 +115,7 @@ void vector_cache_memory_free(struct vector_memory *memory)
 		struct vector_cache *cache = memory->caches;
 
 		memory->caches = cache->next;
-		unref(cache);
+		unref_cache(cache);
 	}
 	pthread_mutex_destroy(&memory->lock);
 	free(memory);
@@ -158,7 +158,7 @@ static void release(struct vector_cache *cache)
 	struct vector_memory *memory = cache->memory;
 
 	pthread_mutex_lock(&memory->lock);
-	unref(cache);
+	unref_cache(cache);
 	pthread_mutex_unlock(&memory->lock);
 }
 
@@ -180,7 +180,7 @@ void vector_cache_drop(struct vector_memory *memory, struct keyspace keyspace)
 		if (!keyspace_is_same(cache->keyspace, keyspace))
 			continue;
 		*at = cache->next;
-		unref(cache);
+		unref_cache(cache);
 		break;
 	}
 	pthread_mutex_unlock(&memory->lock);
@@ -238,7 +238,7 @@ static float *new_matrix(size_t bytes)
 }
 
 /* Room for `capacity` rows. */
-static void grow(struct vector_cache *cache, size_t capacity)
+static void grow_vectors(struct vector_cache *cache, size_t capacity)
 {
 	float *matrix = new_matrix(capacity * cache->dimensions * sizeof(float));
 
@@ -305,7 +305,7 @@ static void free_text(struct vector_cache *cache, size_t slot)
 }
 
 /* Takes the row at a position of the order out; the last slot moves into its place. */
-static void remove_at(struct vector_cache *cache, size_t at)
+static void remove_vector_at(struct vector_cache *cache, size_t at)
 {
 	struct vector_view view = view_of(cache);
 	uint32_t slot = cache->order[at], last = (uint32_t)cache->n - 1;
@@ -324,8 +324,9 @@ static void remove_at(struct vector_cache *cache, size_t at)
 }
 
 /* Brings one row to what the store has; `value` is absent where that is nothing. */
-static enum code apply(struct vector_cache *cache, struct arena *arena, const struct index *index,
-		       struct str key, struct str value, struct err *err)
+static enum code apply_vector_row(struct vector_cache *cache, struct arena *arena,
+				  const struct index *index, struct str key, struct str value,
+				  struct err *err)
 {
 	struct vector_view view = view_of(cache);
 	size_t at = vector_cache_position(&view, key);
@@ -333,7 +334,7 @@ static enum code apply(struct vector_cache *cache, struct arena *arena, const st
 
 	if (!str_is_set(value)) {
 		if (is_there)
-			remove_at(cache, at);
+			remove_vector_at(cache, at);
 		return OK;
 	}
 	if (is_there) {
@@ -344,7 +345,7 @@ static enum code apply(struct vector_cache *cache, struct arena *arena, const st
 			       : row_malformed(err, cache->keyspace, key);
 	}
 	if (cache->n == cache->capacity)
-		grow(cache, cache->capacity + cache->capacity / 4 + 16);
+		grow_vectors(cache, cache->capacity + cache->capacity / 4 + 16);
 	if (!set_slot(cache, arena, index, cache->n, key, value))
 		return row_malformed(err, cache->keyspace, key);
 	memmove(&cache->order[at + 1], &cache->order[at], (cache->n - at) * sizeof(*cache->order));
@@ -395,27 +396,28 @@ static enum code apply_all(struct vector_cache *cache, struct store_txn *txn,
 			wanted[i] = (struct store_key){cache->keyspace, keys[at + i]};
 		code = store_get_many(txn, wanted, some, scratch, values, err);
 		for (size_t i = 0; i < some && code == OK; i++)
-			code = apply(cache, scratch, index, keys[at + i], values[i], err);
+			code = apply_vector_row(cache, scratch, index, keys[at + i], values[i],
+						err);
 		arena_reset(scratch);
 	}
 	arena_free(scratch);
 	return code;
 }
 
-static enum code fill(struct vector_cache *cache, struct store_txn *txn, const struct index *index,
-		      size_t rows, struct err *err)
+static enum code fill_cache(struct vector_cache *cache, struct store_txn *txn,
+			    const struct index *index, size_t rows, struct err *err)
 {
 	struct arena *scratch = arena_new(1 << 16);
 	struct store_range range = vector_row_range();
 	struct store_row row;
 	enum code code = OK;
 
-	clear(cache);
-	grow(cache, rows + rows / 16 + 16);
+	clear_vectors(cache);
+	grow_vectors(cache, rows + rows / 16 + 16);
 	struct walk walk = walk_begin(txn, cache->keyspace, &range, err);
 	while (code == OK && walk_next(&walk, &row)) {
 		if (cache->n == cache->capacity)
-			grow(cache, cache->capacity + cache->capacity / 4 + 16);
+			grow_vectors(cache, cache->capacity + cache->capacity / 4 + 16);
 		if (set_slot(cache, scratch, index, cache->n, row.key, row.value)) {
 			cache->order[cache->n] = (uint32_t)cache->n;
 			cache->n++;
@@ -430,7 +432,7 @@ static enum code fill(struct vector_cache *cache, struct store_txn *txn, const s
 }
 
 /* Whether `bytes` for this cache find room; searched least recently, searched no more. */
-static bool make_room(struct vector_cache *cache, size_t bytes)
+static bool make_vector_room(struct vector_cache *cache, size_t bytes)
 {
 	struct vector_memory *memory = cache->memory;
 	bool has_room;
@@ -447,7 +449,7 @@ static bool make_room(struct vector_cache *cache, size_t bytes)
 		}
 		if (!oldest || pthread_rwlock_trywrlock(&oldest->lock) != 0)
 			break;
-		clear(oldest);
+		clear_vectors(oldest);
 		memory->bytes -= oldest->bytes;
 		oldest->bytes = 0;
 		pthread_rwlock_unlock(&oldest->lock);
@@ -484,20 +486,20 @@ static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, str
 				 err);
 	} else {
 		code = store_stat(txn, cache->keyspace, &stat, err);
-		if (code == OK && !make_room(cache, bytes_of(stat.rows + stat.rows / 16 + 16,
-							     cache->dimensions))) {
-			clear(cache);
+		if (code == OK && !make_vector_room(cache, bytes_of(stat.rows + stat.rows / 16 + 16,
+								    cache->dimensions))) {
+			clear_vectors(cache);
 			account(cache);
 			return OK;
 		}
 		if (code == OK)
-			code = fill(cache, txn, index, stat.rows, err);
+			code = fill_cache(cache, txn, index, stat.rows, err);
 	}
 	cache->is_filled = code == OK;
 	cache->version = *version;
-	if (code != OK ||
-	    !make_room(cache, bytes_of(cache->capacity, cache->dimensions) + cache->text_bytes))
-		clear(cache);
+	if (code != OK || !make_vector_room(cache, bytes_of(cache->capacity, cache->dimensions) +
+							   cache->text_bytes))
+		clear_vectors(cache);
 	account(cache);
 	return code;
 }

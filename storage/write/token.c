@@ -49,8 +49,8 @@ static bool decode(struct str record, int64_t *expires_ms, struct str *fingerpri
 	return row_is_whole(&row);
 }
 
-static enum code remove_rows(struct store_txn *txn, struct arena *arena, struct str space,
-			     const struct store_page *page, int64_t now_ms, struct err *err)
+static enum code remove_token_rows(struct store_txn *txn, struct arena *arena, struct str space,
+				   const struct store_page *page, int64_t now_ms, struct err *err)
 {
 	struct store_key keys[EXPIRED_AT_ONCE];
 	struct str records[EXPIRED_AT_ONCE];
@@ -119,8 +119,8 @@ enum code write_find_tokens(struct store *store, struct arena *arena, struct str
 }
 
 /* The rows that are due. */
-static enum code find_due(struct store *store, struct arena *arena, struct str space,
-			  int64_t now_ms, struct store_page *page, struct err *err)
+static enum code find_due_tokens(struct store *store, struct arena *arena, struct str space,
+				 int64_t now_ms, struct store_page *page, struct err *err)
 {
 	struct store_range range = {expiry_key(arena, space, 0, STR("")),
 				    expiry_key(arena, space, now_ms, STR("")), false};
@@ -143,7 +143,7 @@ enum code write_expire_tokens(struct store *store, struct arena *arena, struct n
 	struct str space = ns.account.n ? write_token_space(arena, ns) : STR("");
 	struct store_page page;
 	struct store_txn *txn;
-	enum code code = find_due(store, arena, space, now_ms, &page, err);
+	enum code code = find_due_tokens(store, arena, space, now_ms, &page, err);
 
 	*more = false;
 	if (code != OK || page.n == 0 || !may(context))
@@ -151,7 +151,7 @@ enum code write_expire_tokens(struct store *store, struct arena *arena, struct n
 	code = store_begin(store, STORE_WRITE, &txn, err);
 	if (code != OK)
 		return code;
-	code = remove_rows(txn, arena, space, &page, now_ms, err);
+	code = remove_token_rows(txn, arena, space, &page, now_ms, err);
 	*more = code == OK && page.is_more;
 	if (code == OK)
 		return store_commit(txn, err);

@@ -121,7 +121,7 @@ static enum code begin_one(struct write_step *step, struct err *err)
 	return OK;
 }
 
-static enum code check_condition(struct write_step *step, struct err *err)
+static enum code check_write_condition(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
 	struct subject subject = {step->arena,
@@ -196,7 +196,7 @@ static enum code make_new(struct write_step *step, struct err *err)
 }
 
 /* Evaluates the expressions, unless that was done. */
-static enum code evaluate(struct write_step *step, struct err *err)
+static enum code evaluate_write(struct write_step *step, struct err *err)
 {
 	struct write *write = step->write;
 
@@ -206,7 +206,7 @@ static enum code evaluate(struct write_step *step, struct err *err)
 		*err = write->thought->err;
 		return write->thought->code;
 	}
-	enum code code = check_condition(step, err);
+	enum code code = check_write_condition(step, err);
 	return code == OK ? make_new(step, err) : code;
 }
 
@@ -251,7 +251,7 @@ enum code write_one(struct write_step *step, struct err *err)
 		return code;
 	if (str_is_set(write->expiry_row) && !write_is_expired(step))
 		return write_forget_expiry(step, err);
-	code = evaluate(step, err);
+	code = evaluate_write(step, err);
 	size_t old_size = vector_row_billed_size(write->table, &write->old_item,
 						 image_item_size(write->old_image));
 	size_t new_size = vector_row_billed_size(write->table, &write->new_item,
@@ -582,7 +582,7 @@ static enum code think(struct catalog *catalog, struct run *run, struct write *w
 	code = store_commit(step.txn, err);
 	if (code != OK)
 		return code;
-	thought->code = evaluate(&step, &thought->err);
+	thought->code = evaluate_write(&step, &thought->err);
 	thought->old_image = write->old_image;
 	thought->old_item = write->old_item;
 	thought->new_item = write->new_item;
@@ -617,8 +617,8 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 }
 
 /* One whole transaction. */
-static enum code run_once(struct catalog *catalog, struct run *run, struct write_token *token,
-			  struct err *err)
+static enum code run_write_once(struct catalog *catalog, struct run *run, struct write_token *token,
+				struct err *err)
 {
 	enum code code = OK;
 
@@ -653,7 +653,7 @@ static enum code run_again(struct run *run, struct write_token *token, struct er
 	run->sizes = arena_alloc(run->arena, run->total * SIZES_MAX * sizeof(struct size_change));
 	run->scopes = ARENA_ARRAY(run->arena, struct size_scope, run->total);
 	do {
-		code = run_once(run->catalog, run, token, err);
+		code = run_write_once(run->catalog, run, token, err);
 	} while (retry_again(&retry, code));
 	return retry_code(code, err);
 }
@@ -676,7 +676,7 @@ static enum code run_part(struct run run, struct write_token *token, struct err 
 
 /* How many writes of a batch fit into one transaction: each reads and writes an item, its rows in
  * indexes, and with a stream a record of both images. */
-static size_t part_of(struct catalog *catalog, const struct write *writes, size_t n)
+static size_t batch_part_of(struct catalog *catalog, const struct write *writes, size_t n)
 {
 	size_t rows = 0;
 
@@ -704,7 +704,7 @@ enum code write_run_admitted(struct catalog *catalog, struct arena *arena, struc
 		.vectors = catalog_vector_memory(catalog),
 		.admission = admission,
 	};
-	size_t part = mode == WRITE_BATCH ? part_of(catalog, writes, n) : n;
+	size_t part = mode == WRITE_BATCH ? batch_part_of(catalog, writes, n) : n;
 
 	for (size_t i = 0; i < n; i += part) {
 		run.writes = writes + i;

@@ -10,9 +10,9 @@
 #define COLLECTION_STEP (1ll << 30)
 
 /* Adds the bytes of a range's rows, of the table or an index, until there are more than enough. */
-static enum code add_bytes(struct store_txn *txn, const struct table *table,
-			   const struct index *index, const struct store_range *range,
-			   uint64_t enough, uint64_t *bytes, struct err *err)
+static enum code add_row_bytes(struct store_txn *txn, const struct table *table,
+			       const struct index *index, const struct store_range *range,
+			       uint64_t enough, uint64_t *bytes, struct err *err)
 {
 	struct walk walk = walk_begin(
 		txn, index ? index_keyspace(table, index) : table_items(table), range, err);
@@ -41,13 +41,13 @@ static enum code collection_bytes(struct store_txn *txn, struct arena *arena,
 	struct store_range range = {buf_str(&partition),
 				    key_after_prefix(arena, buf_str(&partition)), false};
 	*bytes = 0;
-	enum code code = add_bytes(txn, table, NULL, &range, enough, bytes, err);
+	enum code code = add_row_bytes(txn, table, NULL, &range, enough, bytes, err);
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < table->indexes.n && *bytes <= enough; i++) {
 		if (table->indexes.v[i].is_local)
-			code = add_bytes(txn, table, &table->indexes.v[i], &range, enough, bytes,
-					 err);
+			code = add_row_bytes(txn, table, &table->indexes.v[i], &range, enough,
+					     bytes, err);
 		if (code != OK)
 			return code;
 	}

@@ -235,7 +235,7 @@ static struct str *regions_of(struct arena *arena, const struct table *table, si
  * another Region. Here that request is done; it counts as under way for as long as replication
  * takes.
  */
-static enum code check_strong(struct run *run, size_t i, struct err *err)
+static enum code check_strong_write(struct run *run, size_t i, struct err *err)
 {
 	const struct table *table = run->writes[i].table;
 	const struct stamp *known = &run->group->stamps[i];
@@ -277,7 +277,7 @@ enum code write_group_read(struct run *run, struct err *err)
 		return code;
 	for (size_t i = 0; i < run->n; i++) {
 		if (run->writes[i].table->group.is_strong)
-			code = check_strong(run, i, err);
+			code = check_strong_write(run, i, err);
 		if (code != OK)
 			return code;
 	}

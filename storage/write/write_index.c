@@ -26,9 +26,9 @@ static enum code is_filled(struct write_step *step, const struct index *index, s
 	return code;
 }
 
-static enum code put_row(struct write_step *step, const struct index *index,
-			 const struct index_row *before, const struct index_row *after,
-			 bool same_key, struct err *err)
+static enum code replace_index_row(struct write_step *step, const struct index *index,
+				   const struct index_row *before, const struct index_row *after,
+				   bool same_key, struct err *err)
 {
 	struct keyspace keyspace = index_keyspace(step->write->table, index);
 	bool is_global = !index->is_local;
@@ -54,7 +54,7 @@ static enum code put_row(struct write_step *step, const struct index *index,
 	return code;
 }
 
-static enum code write_index(struct write_step *step, size_t i, struct err *err)
+static enum code write_index_row(struct write_step *step, size_t i, struct err *err)
 {
 	struct write *write = step->write;
 	const struct index *index = &write->table->indexes.v[i];
@@ -87,7 +87,7 @@ static enum code write_index(struct write_step *step, size_t i, struct err *err)
 			before.size = 0;
 		}
 	}
-	code = put_row(step, index, &before, &after, same_key, err);
+	code = replace_index_row(step, index, &before, &after, same_key, err);
 	write->cost.index[i].write += units;
 	write->cost.index_is_touched[i] = units > 0;
 	step->sizes[1 + i].items += str_is_set(after.key) - str_is_set(before.key);
@@ -121,7 +121,7 @@ static double vector_bytes_of(size_t old_size, size_t new_size)
 	return size == 0 ? 0 : size < VECTOR_BYTES_MIN ? VECTOR_BYTES_MIN : (double)size;
 }
 
-static enum code write_vector(struct write_step *step, size_t i, struct err *err)
+static enum code write_vector_row(struct write_step *step, size_t i, struct err *err)
 {
 	struct write *write = step->write;
 	const struct index *index = &write->table->indexes.vectors[i];
@@ -158,12 +158,12 @@ enum code write_indexes(struct write_step *step, struct err *err)
 	enum code code = OK;
 
 	for (size_t i = 0; i < step->write->table->indexes.n; i++) {
-		code = write_index(step, i, err);
+		code = write_index_row(step, i, err);
 		if (code != OK)
 			return code;
 	}
 	for (size_t i = 0; i < step->write->table->indexes.vector_n; i++) {
-		code = write_vector(step, i, err);
+		code = write_vector_row(step, i, err);
 		if (code != OK)
 			return code;
 	}

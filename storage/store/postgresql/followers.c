@@ -121,7 +121,7 @@ static void write_mark(const struct followers *followers, struct link *link,
 }
 
 /* Whether a standby can have a mark that is young enough, and whose turn it is; NULL: none. */
-static struct follower *choose(struct followers *followers, int64_t now_ms)
+static struct follower *choose_standby(struct followers *followers, int64_t now_ms)
 {
 	struct follower *chosen = NULL;
 	bool may_be_fresh = false;
@@ -155,7 +155,7 @@ struct link *followers_take(struct followers *followers, struct pool *primary, s
 	}
 	link = NULL;
 	for (size_t i = 0; i < followers->n && !link; i++) {
-		struct follower *follower = choose(followers, now_ms);
+		struct follower *follower = choose_standby(followers, now_ms);
 
 		*pool = follower ? follower->pool : NULL;
 		link = follower ? pool_take_open(follower->pool) : NULL;

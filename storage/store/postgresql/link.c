@@ -72,7 +72,7 @@ static bool is_fatal_to_link(const struct link *link, enum code code)
 }
 
 /* Keeps the words for the operator, in one line. */
-static void note(struct link *link, const char *words)
+static void note_words(struct link *link, const char *words)
 {
 	size_t n = 0;
 
@@ -95,7 +95,7 @@ void link_count(struct link *link, enum store_failure failure)
 /* Clients get the words only where the store itself is at fault. */
 static enum code fail(struct link *link, enum code code, const char *words, struct err *err)
 {
-	note(link, words);
+	note_words(link, words);
 	return code == ERR_INTERNAL ? err_set(err, MSG_STORE_FAILED, link->problem)
 				    : err_default(err, code);
 }
@@ -143,7 +143,7 @@ static void be_silent(void *context, const char *message)
 }
 
 /* An element of a list with commas, or the only one. False: there are no more. */
-static bool element(const char *list, size_t i, char *word)
+static bool list_element(const char *list, size_t i, char *word)
 {
 	const char *p = list;
 
@@ -170,11 +170,11 @@ static bool host_at(const struct libpq *pq, PGconn *conn, size_t i, struct link_
 		if (!option->val || !*option->val)
 			continue;
 		if (strcmp(option->keyword, "host") == 0)
-			is_there = element(option->val, i, host->host) || is_there;
+			is_there = list_element(option->val, i, host->host) || is_there;
 		else if (strcmp(option->keyword, "hostaddr") == 0)
-			is_there = element(option->val, i, host->address) || is_there;
+			is_there = list_element(option->val, i, host->address) || is_there;
 		else if (strcmp(option->keyword, "port") == 0)
-			(void)element(option->val, i, host->port);
+			(void)list_element(option->val, i, host->port);
 	}
 	pq->PQconninfoFree(options);
 	return is_there;
@@ -340,7 +340,7 @@ void link_send(struct link *link, enum statement statement, const struct str *va
 			: link->pq->PQsendQueryParams(link->conn, profile_sql(profile, statement),
 						      (int)n, NULL, bytes, lengths, formats, 1);
 	if (!is_sent) {
-		note(link, link->pq->PQerrorMessage(link->conn));
+		note_words(link, link->pq->PQerrorMessage(link->conn));
 		link->pq->PQfinish(
 			link->conn); /* there will be no answer to it: link_wait() says so */
 		link->conn = NULL;
@@ -443,7 +443,7 @@ static bool read_left(struct link *link)
 }
 
 /* What the last answer that was kept says, which failed. */
-static enum code refused(struct link *link, struct err *err)
+static enum code refused_by_server(struct link *link, struct err *err)
 {
 	const PGresult *result = link->results[link->result_count - 1];
 	const char *severity = link->pq->PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -466,7 +466,7 @@ void link_send_mark(struct link *link, struct str key)
 }
 
 /* The number in the first row of a statement's answer. */
-static void take_mark(struct link *link)
+static void take_mark_number(struct link *link)
 {
 	size_t at = link->marked - 1;
 	struct str mark = at < link->result_count && link_rows(link, at) > 0
@@ -493,9 +493,9 @@ enum code link_wait(struct link *link, struct err *err)
 	link->pq->PQpipelineSync(link->conn); /* sends it all */
 	bool is_open = read_left(link) && read_pipeline(link, n, true);
 	if (link->result_count > 0 && !is_fine(link, link->results[link->result_count - 1]))
-		code = refused(link, err);
+		code = refused_by_server(link, err);
 	if (link->marked > 0)
-		take_mark(link);
+		take_mark_number(link);
 	if (!is_open && code == OK) {
 		link_count(link, STORE_FAILURE_CONNECTION);
 		link->state[0] = '\0';

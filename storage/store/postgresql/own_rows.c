@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static size_t position(const struct own_rows *rows, int64_t ks, struct str key)
+static size_t own_row_position(const struct own_rows *rows, int64_t ks, struct str key)
 {
 	size_t low = 0, high = rows->n;
 
@@ -25,7 +25,7 @@ static size_t position(const struct own_rows *rows, int64_t ks, struct str key)
 
 struct own_row *own_rows_find(const struct own_rows *rows, int64_t ks, struct str key)
 {
-	size_t at = position(rows, ks, key);
+	size_t at = own_row_position(rows, ks, key);
 
 	return at < rows->n && rows->v[at].ks == ks && str_eq(rows->v[at].key, key) ? &rows->v[at]
 										    : NULL;
@@ -34,7 +34,7 @@ struct own_row *own_rows_find(const struct own_rows *rows, int64_t ks, struct st
 struct own_row *own_rows_place(struct own_rows *rows, struct arena *arena, int64_t ks,
 			       struct str key)
 {
-	size_t at = position(rows, ks, key);
+	size_t at = own_row_position(rows, ks, key);
 
 	if (at < rows->n && rows->v[at].ks == ks && str_eq(rows->v[at].key, key))
 		return &rows->v[at];
@@ -55,7 +55,7 @@ size_t own_rows_count(const struct own_rows *rows, int64_t ks, struct str low, s
 {
 	size_t count = 0;
 
-	for (size_t i = position(rows, ks, low); i < rows->n && rows->v[i].ks == ks; i++) {
+	for (size_t i = own_row_position(rows, ks, low); i < rows->n && rows->v[i].ks == ks; i++) {
 		if (str_is_set(high) && str_cmp(rows->v[i].key, high) >= 0)
 			break;
 		count += str_is_set(rows->v[i].value);
@@ -65,5 +65,5 @@ size_t own_rows_count(const struct own_rows *rows, int64_t ks, struct str low, s
 
 size_t own_rows_first(const struct own_rows *rows, int64_t ks)
 {
-	return position(rows, ks, STR(""));
+	return own_row_position(rows, ks, STR(""));
 }

@@ -60,7 +60,7 @@ void pool_free(struct pool *pool)
 
 /* Waits for a link. False: it is closed, and it is not yet time to try again; the link is not taken
  * then. */
-static bool take(struct pool *pool, struct link **link)
+static bool take_link(struct pool *pool, struct link **link)
 {
 	pthread_mutex_lock(&pool->mutex);
 	while (!pool->free)
@@ -81,7 +81,7 @@ static void keep_problem(struct pool *pool, const struct link *link)
 	memcpy(pool->problem, link->problem, sizeof(pool->problem));
 }
 
-static void note(struct pool *pool, const struct link *link, enum code code)
+static void note_link_outcome(struct pool *pool, const struct link *link, enum code code)
 {
 	uint64_t most = FIRST_PAUSE_MS;
 
@@ -108,12 +108,12 @@ void pool_judge(struct pool *pool, const struct link *link, enum code code)
 
 enum code pool_take(struct pool *pool, struct link **link, struct err *err)
 {
-	if (!take(pool, link))
+	if (!take_link(pool, link))
 		return err_default(err, ERR_STORE_UNAVAILABLE);
 	if (link_is_alive(*link))
 		return OK;
 	enum code code = link_open(*link, pool->options, err);
-	note(pool, *link, code);
+	note_link_outcome(pool, *link, code);
 	if (code != OK)
 		pool_give(pool, *link);
 	return code;
@@ -168,7 +168,7 @@ void pool_open_missed(struct pool *pool)
 	for (unsigned i = 0; i < OPENED_MAX && code == OK && (link = take_closed(pool)) != NULL;
 	     i++) {
 		code = link_open(link, pool->options, &err);
-		note(pool, link, code);
+		note_link_outcome(pool, link, code);
 		pool_give(pool, link);
 	}
 	pthread_mutex_lock(&pool->mutex);

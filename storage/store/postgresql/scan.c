@@ -33,7 +33,7 @@ static bool are_kin(struct str a, struct str b)
 	       str_eq(row_first(a, LONG_KEY_PREFIX), row_first(b, LONG_KEY_PREFIX));
 }
 
-static struct rest rest_of(struct arena *arena, const struct store_range *range)
+static struct rest rest_of_range(struct arena *arena, const struct store_range *range)
 {
 	struct str low = str_is_set(range->low) ? range->low : STR(""), high = range->high;
 	bool is_one = are_kin(low, high);
@@ -91,8 +91,9 @@ static enum code read_family(const struct scan *scan, const struct family *famil
 }
 
 /* Rows between two families, up to the first long key: *kin is that one, or absent. */
-static enum code read_plain(const struct scan *scan, const struct rest *rest,
-			    struct store_row *rows, size_t *n, struct str *kin, struct err *err)
+static enum code read_plain_rows(const struct scan *scan, const struct rest *rest,
+				 struct store_row *rows, size_t *n, struct str *kin,
+				 struct err *err)
 {
 	static const enum statement kinds[2][2] = {
 		{STATEMENT_FORWARD, STATEMENT_REVERSE},
@@ -125,7 +126,7 @@ static enum code read_middle(const struct scan *scan, struct rest *rest, struct 
 	struct str kin = STR("");
 
 	while (str_is_set(kin) && *n < scan->limit && str_cmp(rest->low, rest->high) < 0) {
-		enum code code = read_plain(scan, rest, rows, n, &kin, err);
+		enum code code = read_plain_rows(scan, rest, rows, n, &kin, err);
 		if (code != OK)
 			return code;
 		if (!str_is_set(kin))
@@ -144,7 +145,7 @@ static enum code read_middle(const struct scan *scan, struct rest *rest, struct 
 enum code scan_rows(const struct scan *scan, struct store_row *rows, size_t *n, bool *is_end,
 		    struct err *err)
 {
-	struct rest rest = rest_of(scan->arena, scan->range);
+	struct rest rest = rest_of_range(scan->arena, scan->range);
 	enum code code = OK;
 
 	*n = 0;

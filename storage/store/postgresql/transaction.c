@@ -567,8 +567,8 @@ struct own_row *transaction_learn(struct transaction *txn, int64_t ks, struct st
 	return row;
 }
 
-static enum code change(struct store_txn *base, struct keyspace keyspace, struct str key,
-			struct str value, struct err *err)
+static enum code change_row(struct store_txn *base, struct keyspace keyspace, struct str key,
+			    struct str value, struct err *err)
 {
 	struct transaction *txn = transaction_of(base);
 	enum code code = check_writing(txn, err);
@@ -586,16 +586,16 @@ static enum code change(struct store_txn *base, struct keyspace keyspace, struct
 enum code transaction_put(struct store_txn *base, struct keyspace keyspace, struct str key,
 			  struct str value, struct err *err)
 {
-	return change(base, keyspace, key,
-		      str_copy(transaction_of(base)->arena,
-			       (struct str){value.p ? value.p : "", value.n}),
-		      err);
+	return change_row(base, keyspace, key,
+			  str_copy(transaction_of(base)->arena,
+				   (struct str){value.p ? value.p : "", value.n}),
+			  err);
 }
 
 enum code transaction_del(struct store_txn *base, struct keyspace keyspace, struct str key,
 			  struct err *err)
 {
-	return change(base, keyspace, key, STR_ABSENT, err);
+	return change_row(base, keyspace, key, STR_ABSENT, err);
 }
 
 enum code transaction_add(struct store_txn *base, struct keyspace keyspace, struct str key,

@@ -46,8 +46,9 @@ static struct wanted wanted_of(struct transaction *txn, const struct store_key *
 
 /* The keys that must be asked for: all but those that the transaction knows. *has_sums: some have a
  * sum that is not in the database. */
-static size_t choose(struct transaction *txn, const struct store_key *keys, size_t n,
-		     struct wanted *wanted, struct arena *arena, struct str *values, bool *has_sums)
+static size_t choose_wanted(struct transaction *txn, const struct store_key *keys, size_t n,
+			    struct wanted *wanted, struct arena *arena, struct str *values,
+			    bool *has_sums)
 {
 	size_t count = 0;
 
@@ -109,7 +110,7 @@ enum code transaction_intend(struct store_txn *base, const struct store_key *key
 	return OK;
 }
 
-static void send_one(struct transaction *txn, struct wanted *wanted)
+static void send_one_get(struct transaction *txn, struct wanted *wanted)
 {
 	struct link_number ks;
 	const struct str values[] = {link_number(&ks, wanted->ks), wanted->k};
@@ -163,7 +164,7 @@ static void send_gets(struct transaction *txn, struct wanted *wanted, size_t n)
 		if (end == i + 2)
 			send_two(txn, &wanted[i]);
 		else
-			send_one(txn, &wanted[i]);
+			send_one_get(txn, &wanted[i]);
 	}
 }
 
@@ -265,8 +266,8 @@ static enum code wait_for(struct transaction *txn, struct err *err)
 
 /* Asks for them all, and waits. Those that were foreseen go nowhere but into what the transaction
  * knows. */
-static enum code ask(struct transaction *txn, struct wanted *wanted, size_t n, struct arena *arena,
-		     struct str *values, struct err *err)
+static enum code ask_wanted(struct transaction *txn, struct wanted *wanted, size_t n,
+			    struct arena *arena, struct str *values, struct err *err)
 {
 	send_gets(txn, wanted, n);
 	enum code code = wait_for(txn, err);
@@ -297,7 +298,7 @@ enum code transaction_get_many(struct store_txn *base, const struct store_key *k
 
 	if (txn->failed != OK)
 		return err_default(err, txn->failed);
-	size_t count = choose(txn, keys, n, wanted, arena, values, &has_sums);
+	size_t count = choose_wanted(txn, keys, n, wanted, arena, values, &has_sums);
 	if (count == 0)
 		return OK;
 	enum code code = check_reading(txn, err);
@@ -311,7 +312,7 @@ enum code transaction_get_many(struct store_txn *base, const struct store_key *k
 	transaction_start(txn);
 	if (has_sums)
 		transaction_flush(txn);
-	return ask(txn, wanted, count, arena, values, err);
+	return ask_wanted(txn, wanted, count, arena, values, err);
 }
 
 enum code transaction_get(struct store_txn *base, struct keyspace keyspace, struct str key,
@@ -363,8 +364,8 @@ struct growing {
 };
 
 /* Takes rows up to the bounds; false: they are reached. */
-static bool take_rows(struct growing *growing, struct arena *arena, const struct store_row *rows,
-		      size_t n)
+static bool take_rows_within(struct growing *growing, struct arena *arena,
+			     const struct store_row *rows, size_t n)
 {
 	struct store_page *page = growing->page;
 
@@ -398,8 +399,9 @@ static size_t next_limit(const struct growing *growing)
 }
 
 /* One statement's rows, or a few's. *is_full: the bounds are reached. */
-static enum code grow(struct transaction *txn, int64_t ks, struct store_range *rest,
-		      struct growing *growing, struct arena *arena, bool *is_full, struct err *err)
+static enum code grow_page(struct transaction *txn, int64_t ks, struct store_range *rest,
+			   struct growing *growing, struct arena *arena, bool *is_full,
+			   struct err *err)
 {
 	struct scan scan = {
 		txn->link, arena, ks, rest, next_limit(growing), transaction_is_writing(txn)};
@@ -410,7 +412,7 @@ static enum code grow(struct transaction *txn, int64_t ks, struct store_range *r
 
 	for (size_t i = 0; i < n && code == OK && scan.is_locked; i++)
 		transaction_learn(txn, ks, rows[i].key, rows[i].value);
-	*is_full = code == OK && !take_rows(growing, arena, rows, n);
+	*is_full = code == OK && !take_rows_within(growing, arena, rows, n);
 	growing->is_end = growing->is_end &&
 			  (!*is_full || n == 0 || page->v[page->n - 1].key.p == rows[n - 1].key.p);
 	if (!*is_full && !growing->is_end && page->n > 0)
@@ -420,9 +422,9 @@ static enum code grow(struct transaction *txn, int64_t ks, struct store_range *r
 
 /* The page, and what was foreseen. *is_torn: it took several statements, which saw several
  * snapshots. */
-static enum code read_page(struct transaction *txn, int64_t ks, const struct store_range *range,
-			   struct growing *growing, struct arena *arena, bool *is_torn,
-			   struct err *err)
+static enum code read_growing_page(struct transaction *txn, int64_t ks,
+				   const struct store_range *range, struct growing *growing,
+				   struct arena *arena, bool *is_torn, struct err *err)
 {
 	struct store_range rest = *range;
 	bool is_full = false, is_once = txn->base.mode == STORE_READ_ONCE;
@@ -433,7 +435,7 @@ static enum code read_page(struct transaction *txn, int64_t ks, const struct sto
 	transaction_start(txn);
 	transaction_flush(txn);
 	struct wanted *foreseen = send_foreseen(txn);
-	enum code code = grow(txn, ks, &rest, growing, arena, &is_full, err);
+	enum code code = grow_page(txn, ks, &rest, growing, arena, &is_full, err);
 	bool is_in_one_trip = txn->link->waits == waits + 1;
 	*is_torn = code == OK && is_once && (!is_in_one_trip || !(is_full || growing->is_end));
 	if (code != OK || *is_torn)
@@ -442,7 +444,7 @@ static enum code read_page(struct transaction *txn, int64_t ks, const struct sto
 		take_foreseen(txn, foreseen);
 	forget_foreseen(txn);
 	while (code == OK && !growing->is_end && !is_full)
-		code = grow(txn, ks, &rest, growing, arena, &is_full, err);
+		code = grow_page(txn, ks, &rest, growing, arena, &is_full, err);
 	txn->is_spent = is_once;
 	return code;
 }
@@ -460,10 +462,10 @@ enum code transaction_page(struct store_txn *base, struct keyspace keyspace,
 	*page = (struct store_page){0};
 	if (code != OK)
 		return code;
-	code = read_page(txn, ks, range, &growing, arena, &is_torn, err);
+	code = read_growing_page(txn, ks, range, &growing, arena, &is_torn, err);
 	if (is_torn) {
 		txn->base.mode = STORE_READ; /* once more, knowing how many rows to ask for */
-		code = read_page(txn, ks, range, &growing, arena, &is_torn, err);
+		code = read_growing_page(txn, ks, range, &growing, arena, &is_torn, err);
 	}
 	if (code == OK)
 		code = transaction_check_fresh(txn, err);

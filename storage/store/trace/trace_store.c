@@ -40,7 +40,7 @@ static const char *const names[TRACE_CALL_COUNT] = {
 	"page", "del_range", "add", "row",
 };
 
-static struct keyspace_count *count_of(struct trace_store *store, struct keyspace keyspace)
+static struct keyspace_count *trace_count_of(struct trace_store *store, struct keyspace keyspace)
 {
 	for (size_t i = 0; i < store->keyspace_count; i++) {
 		struct keyspace *known = &store->keyspaces[i].keyspace;
@@ -62,7 +62,7 @@ static enum code trace(struct trace_store *store, enum trace_call call,
 
 	pthread_mutex_lock(&store->mutex);
 	store->calls[call]++;
-	struct keyspace_count *count = keyspace ? count_of(store, *keyspace) : NULL;
+	struct keyspace_count *count = keyspace ? trace_count_of(store, *keyspace) : NULL;
 	if (count)
 		count->calls[call]++;
 	bool counts = store->fail_call == TRACE_CALL_COUNT
