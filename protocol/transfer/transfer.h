@@ -52,7 +52,7 @@ struct transfer_progress {
 	struct str after;      /* export: the last row's key */
 	struct str files;      /* export: for each file its items (8 bytes) and MD5 (16 bytes) */
 	struct str manifest;   /* export: the summary's key, when it is there */
-	struct str usage;      /* bulk: bytes written per index, 8 bytes each */
+	struct str usage;      /* bulk: bytes of the table and its indexes: usage.h */
 };
 
 bool transfer_read(struct arena *arena, const struct job *job, struct transfer_body *body,

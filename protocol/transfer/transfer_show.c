@@ -1,6 +1,7 @@
 #include "protocol/transfer/transfer_show.h"
 
 #include "protocol/timing/timing.h"
+#include "protocol/transfer/usage.h"
 #include "protocol/wire/shape_tables.h"
 
 /* A description under way. */
@@ -219,25 +220,56 @@ static void show_import(struct showing *s)
 	add_text(s, "FailureMessage", job->message);
 }
 
-static void add_bytes(struct showing *s, const char *name, int64_t bytes)
+static void add_bytes(struct showing *s, struct str name, bool is_vector, uint64_t bytes)
 {
-	json_out_name(s->out, str_of(name));
+	json_out_name(s->out, name);
 	json_out_open(s->out, '{');
-	add_number(s, "BulkPutBytes", bytes);
+	add_number(s, is_vector ? "BulkPutVectorBytes" : "BulkPutBytes", (int64_t)bytes);
 	json_out_close(s->out, '}');
 }
 
-/* `usage`: the number of the table's bytes. */
+static void add_indexes(struct showing *s, const struct usage *usage, enum usage_kind kind)
+{
+	static const char *const names[] = {
+		[USAGE_LOCAL] = "LocalSecondaryIndexes",
+		[USAGE_GLOBAL] = "GlobalSecondaryIndexes",
+		[USAGE_VECTOR] = "VectorIndexes",
+	};
+	bool is_open = false;
+
+	for (size_t i = 0; i < usage->n; i++) {
+		const struct usage_entry *entry = &usage->v[i];
+
+		if (entry->kind != kind || entry->bytes == 0)
+			continue;
+		if (!is_open) {
+			json_out_name(s->out, str_of(names[kind]));
+			json_out_open(s->out, '{');
+		}
+		is_open = true;
+		add_bytes(s, entry->name, kind == USAGE_VECTOR, entry->bytes);
+	}
+	if (is_open)
+		json_out_close(s->out, '}');
+}
+
+/* AWS: the sum is without the bytes of vectors; of the indexes those that the operation affected.
+ */
 static void add_usage(struct showing *s)
 {
-	int64_t bytes = s->progress.usage.n >= 8 ? (int64_t)str_be(s->progress.usage.p, 8) : 0;
+	struct usage usage = usage_read(s->call->arena, s->progress.usage);
+	uint64_t sum = usage.table;
 
+	for (size_t i = 0; i < usage.n; i++)
+		sum += usage.v[i].kind == USAGE_VECTOR ? 0 : usage.v[i].bytes;
 	json_out_name(s->out, STR("BulkOperationUsage"));
 	json_out_open(s->out, '[');
 	json_out_open(s->out, '{');
 	add_text(s, "TableName", s->job->subject);
-	add_number(s, "BulkPutBytes", bytes);
-	add_bytes(s, "Table", bytes);
+	add_number(s, "BulkPutBytes", (int64_t)sum);
+	add_bytes(s, STR("Table"), false, usage.table);
+	for (int kind = 0; kind < USAGE_KINDS; kind++)
+		add_indexes(s, &usage, (enum usage_kind)kind);
 	json_out_close(s->out, '}');
 	json_out_close(s->out, ']');
 }

@@ -5,11 +5,13 @@
 
 #include "core/image.h"
 #include "protocol/transfer/import_rules.h"
+#include "protocol/transfer/usage.h"
 #include "server/log.h"
 #include "server/transfer/importing_log.h"
 #include "server/transfer/loading.h"
 #include "server/transfer/messages.h"
 #include "server/transfer/outcome.h"
+#include "storage/index_row.h"
 #include "storage/write/write.h"
 
 #define PIECE_ROWS 8000 /* with those of the indexes */
@@ -458,16 +460,35 @@ static size_t take_firsts(struct write **sorted, size_t *n, struct write **first
 	return first_n;
 }
 
+/* What the items to be written have in an index. */
+static void count_index(struct piece *piece, struct usage *usage, enum usage_kind kind,
+			const struct index *index)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < piece->n; i++) {
+		const struct write *write = &piece->writes[i];
+
+		bytes += index_row_of(piece->step->arena, write->table, index, write->item,
+				      write->item_image)
+				 .size;
+	}
+	usage_add(usage, kind, index->name, bytes);
+}
+
 static void count_usage(struct piece *piece)
 {
-	struct buf usage = buf_in(piece->step->arena);
-	int64_t bytes =
-		piece->progress.usage.n >= 8 ? (int64_t)str_be(piece->progress.usage.p, 8) : 0;
+	const struct table_indexes *indexes = &piece->table->indexes;
+	struct usage usage = usage_read(piece->step->arena, piece->progress.usage);
 
 	for (size_t i = 0; i < piece->n; i++)
-		bytes += (int64_t)image_item_size(piece->writes[i].item_image);
-	buf_add_be64(&usage, (uint64_t)bytes);
-	piece->progress.usage = buf_str(&usage);
+		usage.table += image_item_size(piece->writes[i].item_image);
+	for (size_t i = 0; i < indexes->n; i++)
+		count_index(piece, &usage, indexes->v[i].is_local ? USAGE_LOCAL : USAGE_GLOBAL,
+			    &indexes->v[i]);
+	for (size_t i = 0; i < indexes->vector_n; i++)
+		count_index(piece, &usage, USAGE_VECTOR, &indexes->vectors[i]);
+	piece->progress.usage = usage_pack(&usage);
 }
 
 /*
@@ -484,7 +505,8 @@ static enum code flush_writes(struct piece *piece, struct err *err)
 	struct write *together = arena_alloc(arena, piece->n * sizeof(*together));
 	enum code code = OK;
 
-	count_usage(piece);
+	if (piece->kind == TRANSFER_BULK && piece->n > 0)
+		count_usage(piece);
 	for (size_t i = 0; i < piece->n; i++)
 		sorted[i] = &piece->writes[i];
 	if (piece->n > 0)

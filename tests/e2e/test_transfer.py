@@ -639,6 +639,34 @@ def puts_in_bulk_by_conditions():
     server.stop()
 
 
+def bulk_puts_are_counted_by_index():
+    """AWS: API Reference, BulkOperationUsage: the sum is without the vectors' bytes; indexes that no item is in are left out."""
+    server, client, folder = serve()
+    both = lambda hash, *range: [{"AttributeName": hash, "KeyType": "HASH"}, *({"AttributeName": r, "KeyType": "RANGE"} for r in range)]
+    client.create_table(
+        TableName="indexed", BillingMode="PAY_PER_REQUEST", KeySchema=both("pk", "sk"),
+        AttributeDefinitions=[{"AttributeName": n, "AttributeType": "S"} for n in ("pk", "sk", "g", "none")],
+        LocalSecondaryIndexes=[{"IndexName": "local", "KeySchema": both("pk", "g"), "Projection": {"ProjectionType": "KEYS_ONLY"}}],
+        GlobalSecondaryIndexes=[{"IndexName": "global", "KeySchema": both("g"), "Projection": {"ProjectionType": "ALL"}},
+                                {"IndexName": "empty", "KeySchema": both("none"), "Projection": {"ProjectionType": "ALL"}}],
+        VectorIndexes=[{"IndexName": "vectors", "VectorAttribute": {"AttributeName": "v"}, "Dimensions": 2, "DistanceFunction": "COSINE",
+                        "Projection": {"ProjectionType": "KEYS_ONLY"}}])
+    (folder / "in.json").write_text("".join(json.dumps({"Item": {
+        "pk": {"S": "a"}, "sk": {"S": f"{n:04}"}, "g": {"S": "g"}, "v": {"L": [{"N": "1"}, {"N": "2"}]}}}) + "\n" for n in range(100)))
+    made = client.start_bulk_put_items(
+        TableName="indexed", InputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "in.json", "InputFormat": "DYNAMODB_JSON"},
+        OutputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "out", "OutputType": ["ERROR"]})["BulkOperationDescription"]
+    client.get_waiter("bulk_operation_completed").wait(BulkOperationArn=made["BulkOperationArn"], WaiterConfig=WAIT)
+    done = client.describe_bulk_operation(BulkOperationArn=made["BulkOperationArn"])["BulkOperationDescription"]
+    (usage,) = done["BulkOperationUsage"]
+    assert done["BulkOperationStatus"] == "COMPLETED", done
+    table, local, index = usage["Table"]["BulkPutBytes"], usage["LocalSecondaryIndexes"], usage["GlobalSecondaryIndexes"]
+    assert set(local) == {"local"} and set(index) == {"global"} and set(usage["VectorIndexes"]) == {"vectors"}, usage
+    assert 0 < local["local"]["BulkPutBytes"] < table and usage["VectorIndexes"]["vectors"]["BulkPutVectorBytes"] >= 100 * 8, usage
+    assert usage["BulkPutBytes"] == table + local["local"]["BulkPutBytes"] + index["global"]["BulkPutBytes"], usage
+    server.stop()
+
+
 def puts_in_bulk():
     server, client, folder = serve()
     client.create_table(TableName="target", **PK)
@@ -659,6 +687,7 @@ def puts_in_bulk():
     assert len(found) == 2501 and found["5"] == {"pk": {"S": "5"}, "v": {"N": "5"}}
     assert done["BulkOperationUsage"][0]["BulkPutBytes"] > 2500
     assert found["stays"] == {"pk": {"S": "stays"}}
+    assert set(done["BulkOperationUsage"][0]) == {"TableName", "BulkPutBytes", "Table"}, done["BulkOperationUsage"]
     (output,) = (folder / "out").rglob("*.json")
     assert [json.loads(line)["itemS3Pointer"]["itemIndex"] for line in output.read_text().splitlines()] == [2500, 2501]
     assert start(ClientToken="token")["BulkOperationArn"] == made["BulkOperationArn"]
@@ -683,4 +712,4 @@ def puts_in_bulk():
 
 if __name__ == "__main__":
     run("transfer", [exports_and_imports_again, exports_one_moment, exports_the_past, filters_an_export, imports_each_form, indexes_of_an_import_are_active, objects_need_no_line_feed, keys_of_csv_have_their_types, counts_what_is_no_item,
-                     without_s3_there_is_no_bucket, tokens_make_one_of_many, survives_kills, asks_an_endpoint, a_bucket_has_the_owner_that_is_named, puts_in_bulk, puts_in_bulk_by_conditions])
+                     without_s3_there_is_no_bucket, tokens_make_one_of_many, survives_kills, asks_an_endpoint, a_bucket_has_the_owner_that_is_named, puts_in_bulk, bulk_puts_are_counted_by_index, puts_in_bulk_by_conditions])
