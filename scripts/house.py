@@ -120,6 +120,52 @@ def check_outputs(files):
                     yield name, first + at, "*out is set before the function may fail: set it last, by RESULT of core/err.h"
 
 
+# Headers of another name than the files whose functions they declare: the face of a shelf, or what several files share.
+FACES = {
+    "core/reserved": ["core/expr"],
+    "storage/store/row": ["storage/store/store"],
+    "storage/store/sqlite/sqlite_library": ["storage/store/sqlite/sqlite_store"],
+    "storage/write/token": ["storage/write/write"],
+    "protocol/call": ["protocol/handler"],
+    "protocol/faults/": ["protocol/faults/faults"],
+    "protocol/iam/condition": ["protocol/iam/policy"],
+    "protocol/partiql/": ["protocol/partiql/partiql", "protocol/partiql/syntax"],
+    "protocol/partiql/cache": ["protocol/partiql/partiql", "protocol/service"],
+    "protocol/timing/": ["protocol/timing/timing", "protocol/timing/internal"],
+    "protocol/wire/shape_bind": ["protocol/wire/shape_walk"],
+    "protocol/wire/shape_constraints": ["protocol/wire/shape_walk"],
+    "protocol/wire/shape_scalars": ["protocol/wire/shape_walk"],
+    "protocol/wire/shape_values": ["protocol/wire/shape_walk"],
+    "server/library/library": ["server/library/dynalith"],
+    "server/seed/functions": ["server/seed/intrinsics"],
+    "server/seed/variables": ["server/seed/intrinsics"],
+}
+PUBLIC = re.compile(r"^(?!static\b|typedef\b|return\b|else\b)[a-z][\w \*]*?\b(\w+)\(", re.M)
+
+
+def is_face(header, name):
+    """core/expr.h and core/expr_internal.h are of core/expr.c and of core/expr_check.c."""
+    stem, face = module(name), module(header)
+    named = max((key for key in FACES if stem == key or (key.endswith("/") and stem.startswith(key))), key=len, default=None)
+    return stem == face or stem.startswith(face + "_") or (named and face in FACES[named])
+
+
+def check_declared(files):
+    """A public function is declared in a header that has its file's name or the first words of it, so that who reads a call finds the function's file. What no header
+    declares is a row of a .def, or refused by -Wmissing-prototypes."""
+    headers = {}
+    for name, text in files.items():
+        if name.endswith(".h"):
+            for match in PUBLIC.finditer(blank(text, COMMENT)):
+                headers.setdefault(match.group(1), []).append(name)
+    for name, text in files.items():
+        text = blank(blank(text, COMMENT), STRING) if name.endswith(".c") else ""
+        for match in re.finditer(PUBLIC.pattern + r"[^;{}]*\)\n\{", text, re.M):
+            of = headers.get(match.group(1))
+            if of and not any(is_face(header, name) for header in of):
+                yield name, text.count("\n", 0, match.start()) + 1, f"{match.group(1)}() is declared in {of[0]}, not in a header of this file's name"
+
+
 def includes(text):
     for number, line in enumerate(text.splitlines(), 1):
         match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
