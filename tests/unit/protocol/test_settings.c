@@ -36,9 +36,9 @@ static struct table *full_table(void)
 	settings->destination_count = 2;
 	settings->destinations = ARENA_ARRAY(arena, struct destination, 2);
 	settings->destinations[0] = (struct destination){
-		STR("arn:aws:kinesis:a"), true, true, PRECISION_MICROSECOND, 12, 15, 0};
+		STR("arn:aws:kinesis:a"), true, true, false, PRECISION_MICROSECOND, 12, 15, 0};
 	settings->destinations[1] = (struct destination){
-		STR("arn:aws:kinesis:b"), false, false, PRECISION_ABSENT, 0, 0, 16};
+		STR("arn:aws:kinesis:b"), false, false, true, PRECISION_ABSENT, 0, 0, 16};
 	settings->moment_count = 2;
 	settings->moments = ARENA_ARRAY(arena, struct moment, 2);
 	settings->moments[0] = (struct moment){STR("TAGS"), STR(""), 14, 0, NULL};
@@ -71,6 +71,7 @@ static void check_lists(const struct table_settings *settings)
 	CHECK_STR(settings->destinations[0].stream_arn, "arn:aws:kinesis:a");
 	CHECK(settings->destinations[0].is_enabled && settings->destinations[0].is_updated &&
 	      !settings->destinations[1].is_enabled);
+	CHECK(!settings->destinations[0].is_failed && settings->destinations[1].is_failed);
 	CHECK_INT(settings->destinations[0].precision, PRECISION_MICROSECOND);
 	CHECK_INT(settings->destinations[0].settles_ms, 12);
 	CHECK_INT(settings->destinations[0].first, 15);
