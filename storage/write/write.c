@@ -360,7 +360,7 @@ static enum code size_collections(struct run *run, struct err *err)
 }
 
 /* Of each write: the larger of the item's images, by what reading it costs. */
-static struct str note_sizes(struct run *run)
+static struct str note_run_sizes(struct run *run)
 {
 	struct buf sizes = buf_in(run->arena);
 
@@ -458,7 +458,7 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 	if (code == OK)
 		code = ask(run, verify(run, run_all(run, err), err), err);
 	if (code == OK && token) {
-		token->sizes = note_sizes(run);
+		token->sizes = note_run_sizes(run);
 		code = write_note_token(run->txn, run->arena, token, err);
 	}
 	if (code == OK && run->group)
