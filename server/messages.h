@@ -106,6 +106,8 @@
 		"operation that reads or writes items, and its request"
 #define MSG_EXPLAIN_OPERATION                                                                      \
 	ERR_VALIDATION, "There is no operation '" STR_FMT "' that reads or writes items"
+#define MSG_EXPLAIN_INPUT ERR_VALIDATION, "%s: no JSON object"
+#define MSG_EXPLAIN_POLICIES ERR_VALIDATION, "%s: " STR_FMT
 #define MSG_REPORT_FILE ERR_VALIDATION, "%s: %s"
 #define MSG_RECORDING_FILE ERR_VALIDATION, "%s: %s"
 #define MSG_RECORDING_HEAD                                                                         \

@@ -10,6 +10,7 @@
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
 #include "server/control/explain.h"
+#include "server/messages.h"
 #include "server/report/document.h"
 #include "server/seed/json_text.h"
 #include "server/seed/local.h"
@@ -74,7 +75,7 @@ static enum code body_of(struct arena *arena, const struct words *words, struct 
 	if (code != OK)
 		return code;
 	if (json_parse(arena, text, &root, err) != OK || json_type(root) != JSON_OBJECT)
-		return err_set(err, ERR_VALIDATION, "%s: no JSON object", words->request);
+		return err_set(err, MSG_EXPLAIN_INPUT, words->request);
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "operation", str_of(words->operation));
 	json_out_field_string(&out, "access_key", str_of(words->access_key));
@@ -112,8 +113,7 @@ static enum code ask_file(struct arena *arena, const struct words *words, struct
 	service->iam = iam_new(true);
 	code = iam_use(service->iam, document, err);
 	if (code != OK)
-		err_set(err, ERR_VALIDATION, "%s: " STR_FMT, words->policies,
-			STR_ARG(err->message));
+		err_set(err, MSG_EXPLAIN_POLICIES, words->policies, STR_ARG(err->message));
 	if (code == OK)
 		code = explain_request(&call, &answer, err);
 	if (code == OK)
