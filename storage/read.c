@@ -315,8 +315,11 @@ static enum code read_visited_rows(struct visit *visit, struct store_range range
 		count_rows(visit, batch);
 		if (visit->needs_base || visit->filters_base)
 			code = fetch_bases(visit, batch, err);
-		if (code == OK)
-			code = err_if_over(visit->arena, err);
+		if (code != OK)
+			return code;
+		code = err_if_over(visit->arena, err);
+		if (code != OK)
+			return code;
 		if (rows.is_more && !visit->is_full)
 			store_range_after(&range, &rows, visit->arena);
 		if (visit->scratch) {
@@ -325,8 +328,6 @@ static enum code read_visited_rows(struct visit *visit, struct store_range range
 		}
 		*visit->last = batch;
 		visit->last = &batch->next;
-		if (code != OK)
-			return code;
 	}
 	return OK;
 }
