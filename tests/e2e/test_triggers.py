@@ -298,7 +298,7 @@ def filters_are_read_from_a_file_and_checked_at_the_start():
 
 
 def a_filter_without_a_trigger_is_warned_of():
-    pattern = {"Filters": [{"Pattern": "{}"}]}
+    pattern = {"Filters": [{"Pattern": '{"eventName": ["INSERT"]}'}]}
     server = Server("--trigger", "app=http://127.0.0.1:1/", "--trigger-filter", json.dumps({"app": pattern, "ap": pattern}))
     server.process.terminate()
     said = server.process.communicate(timeout=60)[1].decode()
