@@ -42,7 +42,7 @@ static const char *const keys[] = {
 };
 
 /* '*' is any text, '?' one character. */
-static bool fits(struct str pattern, struct str name)
+static bool action_fits(struct str pattern, struct str name)
 {
 	size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
 
@@ -88,11 +88,11 @@ bool iam_knows_action(struct str action)
 	if (!is_of_service(action))
 		return true;
 	for (enum op_id id = 0; id < OP_COUNT; id++) {
-		if (!is_judged_by_members(id) && fits(name, ops_name(id)))
+		if (!is_judged_by_members(id) && action_fits(name, ops_name(id)))
 			return true;
 	}
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
-		if (fits(name, str_of(more[i])))
+		if (action_fits(name, str_of(more[i])))
 			return true;
 	}
 	return false;

@@ -41,7 +41,7 @@ static struct str attribute_of(struct schema *schema, const struct json *field)
 }
 
 /* "N" or "S", by the first model that has it; others must agree. */
-static const char *type_of(struct schema *schema, struct str attribute)
+static const char *schema_key_type(struct schema *schema, struct str attribute)
 {
 	const char *type = NULL;
 
@@ -65,7 +65,7 @@ static const char *type_of(struct schema *schema, struct str attribute)
 	return type ? type : "S";
 }
 
-static void define(struct schema *schema, struct str attribute)
+static void schema_define(struct schema *schema, struct str attribute)
 {
 	struct json_out *out = &schema->definitions;
 
@@ -80,7 +80,7 @@ static void define(struct schema *schema, struct str attribute)
 	schema->defined[schema->defined_count++] = attribute;
 	json_out_open(out, '{');
 	json_out_field_string(out, "AttributeName", attribute);
-	json_out_field_string(out, "AttributeType", str_of(type_of(schema, attribute)));
+	json_out_field_string(out, "AttributeType", str_of(schema_key_type(schema, attribute)));
 	json_out_close(out, '}');
 }
 
@@ -93,25 +93,26 @@ static void add_element(struct json_out *out, struct str name, const char *type)
 }
 
 /* The key of the table or of an index; a local index may leave out the hash. */
-static void add_key(struct schema *schema, struct json_out *out, const struct json *index)
+static void schema_add_key(struct schema *schema, struct json_out *out, const struct json *index)
 {
 	struct str hash = source_string(schema->source, schema->arena, index, "hash"),
 		   sort = source_string(schema->source, schema->arena, index, "sort");
 
 	hash = str_is_set(hash) ? hash : schema->primary_hash;
-	define(schema, hash);
+	schema_define(schema, hash);
 	json_out_name(out, STR("KeySchema"));
 	json_out_open(out, '[');
 	add_element(out, hash, "HASH");
 	if (str_is_set(sort)) {
-		define(schema, sort);
+		schema_define(schema, sort);
 		add_element(out, sort, "RANGE");
 	}
 	json_out_close(out, ']');
 }
 
 /* "all", "keys", or a list of attributes, of which the table's keys are no part. */
-static void add_projection(struct schema *schema, struct json_out *out, const struct json *index)
+static void schema_add_projection(struct schema *schema, struct json_out *out,
+				  const struct json *index)
 {
 	const struct json *list = source_get(schema->source, index, "project", JSON_ARRAY);
 	struct str word = source_string(schema->source, schema->arena, index, "project");
@@ -152,8 +153,8 @@ static bool is_local(struct schema *schema, const struct json *index)
 }
 
 /* The indexes of a kind, where there are some. */
-static void add_indexes(struct schema *schema, struct json_out *out, const struct json *indexes,
-			bool are_local)
+static void schema_add_indexes(struct schema *schema, struct json_out *out,
+			       const struct json *indexes, bool are_local)
 {
 	size_t n = 0;
 
@@ -170,8 +171,8 @@ static void add_indexes(struct schema *schema, struct json_out *out, const struc
 		}
 		json_out_open(out, '{');
 		json_out_field_string(out, "IndexName", json_name(schema->arena, at));
-		add_key(schema, out, at);
-		add_projection(schema, out, at);
+		schema_add_key(schema, out, at);
+		schema_add_projection(schema, out, at);
 		json_out_close(out, '}');
 	}
 	if (n > 0)
@@ -254,9 +255,9 @@ enum code onetable_read(struct seed *seed, const struct json *root, struct err *
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "TableName", name);
 	json_out_field_string(&out, "BillingMode", STR("PAY_PER_REQUEST"));
-	add_key(schema, &out, primary);
-	add_indexes(schema, &out, indexes, false);
-	add_indexes(schema, &out, indexes, true);
+	schema_add_key(schema, &out, primary);
+	schema_add_indexes(schema, &out, indexes, false);
+	schema_add_indexes(schema, &out, indexes, true);
 	json_out_close(&schema->definitions, ']');
 	json_out_name(&out, STR("AttributeDefinitions"));
 	buf_add_str(&out.buf, json_out_str(&schema->definitions));

@@ -423,8 +423,9 @@ static enum code import_end(struct seed *seed, struct str name, struct str arn,
 		json_out_close(&out, '}');
 		enum code code = must(seed, &seed->options->write, "DescribeImport", name,
 				      json_out_str(&out), &reply, err);
-		if (code == OK)
-			code = json_parse(seed->piece, reply.body, &root, err);
+		if (code != OK)
+			return code;
+		code = json_parse(seed->piece, reply.body, &root, err);
 		if (code != OK)
 			return code;
 		*import = json_text_get(root, "ImportTableDescription", JSON_OBJECT);

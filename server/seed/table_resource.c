@@ -603,7 +603,7 @@ static struct str import_body(struct making *making, const struct json *source)
 }
 
 /* The body of the request that makes the table. A trial has no buckets. */
-static struct str body_of(struct making *making, bool *is_import)
+static struct str making_body(struct making *making, bool *is_import)
 {
 	const struct json *source =
 		making->resource->kind == TABLE_PLAIN
@@ -697,7 +697,7 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 	} else {
 		if (resource->kind == TABLE_GLOBAL)
 			read_replicas(making);
-		body = body_of(making, &is_import);
+		body = making_body(making, &is_import);
 		follow_with_expiry(making);
 		follow_with_settings(making, resource->properties, STR_ABSENT);
 		if (making->replica)

@@ -22,7 +22,7 @@ struct words {
 	bool is_json;
 };
 
-static bool take_word(struct words *words, int argc, char **argv, int *i)
+static bool explain_take_word(struct words *words, int argc, char **argv, int *i)
 {
 	const struct {
 		const char *name, **value;
@@ -48,10 +48,10 @@ static bool take_word(struct words *words, int argc, char **argv, int *i)
 	return true;
 }
 
-static bool read_words(struct words *words, int argc, char **argv)
+static bool explain_read_words(struct words *words, int argc, char **argv)
 {
 	for (int i = 2; i < argc; i++) {
-		if (!take_word(words, argc, argv, &i))
+		if (!explain_take_word(words, argc, argv, &i))
 			return false;
 	}
 	return words->request && words->access_key &&
@@ -60,8 +60,8 @@ static bool read_words(struct words *words, int argc, char **argv)
 
 /* The body of POST /_dynalith/explain. The request is JSON itself, or a file of it; - is standard
  * input. */
-static enum code body_of(struct arena *arena, const struct words *words, struct str *body,
-			 struct err *err)
+static enum code explain_body(struct arena *arena, const struct words *words, struct str *body,
+			      struct err *err)
 {
 	struct str text = str_of(words->request);
 	struct json_out out = json_out_in(arena);
@@ -90,19 +90,10 @@ static struct str word_or(const char *word, const char *usual)
 	return str_of(word ? word : usual);
 }
 
-/* By a file, in a service without tables. */
-static enum code ask_file(struct arena *arena, const struct words *words, struct str body,
-			  const struct json **root, struct err *err)
+static enum code judge_by_file(struct arena *arena, const struct words *words,
+			       struct service *service, struct str body, const struct json **root,
+			       struct err *err)
 {
-	struct rehearsal *rehearsal;
-	struct str document, answer;
-	enum code code = document_read(arena, words->policies, &document, err);
-
-	if (code == OK)
-		code = local_rehearsal_new(&rehearsal, err);
-	if (code != OK)
-		return code;
-	struct service *service = local_rehearsal_service(rehearsal);
 	const struct control control = {.service = service};
 	const struct control_call call = {.control = &control,
 					  .arena = arena,
@@ -110,14 +101,29 @@ static enum code ask_file(struct arena *arena, const struct words *words, struct
 						 word_or(words->region, "us-east-1")},
 					  .may_control = true,
 					  .body = body};
-	service->iam = iam_new(true);
-	code = iam_use(service->iam, document, err);
+	struct str document, answer;
+	enum code code = document_read(arena, words->policies, &document, err);
+
 	if (code != OK)
-		err_set(err, MSG_EXPLAIN_POLICIES, words->policies, STR_ARG(err->message));
-	if (code == OK)
-		code = explain_request(&call, &answer, err);
-	if (code == OK)
-		code = json_parse(arena, str_copy(arena, answer), root, err);
+		return code;
+	if (iam_use(service->iam, document, err) != OK)
+		return err_set(err, MSG_EXPLAIN_POLICIES, words->policies, STR_ARG(err->message));
+	code = explain_request(&call, &answer, err);
+	return code != OK ? code : json_parse(arena, str_copy(arena, answer), root, err);
+}
+
+/* In a service without tables. */
+static enum code ask_file(struct arena *arena, const struct words *words, struct str body,
+			  const struct json **root, struct err *err)
+{
+	struct rehearsal *rehearsal;
+	enum code code = local_rehearsal_new(&rehearsal, err);
+
+	if (code != OK)
+		return code;
+	struct service *service = local_rehearsal_service(rehearsal);
+	service->iam = iam_new(true);
+	code = judge_by_file(arena, words, service, body, root, err);
 	iam_free(service->iam);
 	service->iam = NULL;
 	local_rehearsal_free(rehearsal);
@@ -223,9 +229,9 @@ int who_decides_run(struct arena *arena, int argc, char **argv)
 	struct remote *remote = NULL;
 	struct str body;
 
-	if (!read_words(&words, argc, argv))
+	if (!explain_read_words(&words, argc, argv))
 		return help_misuse("explain");
-	enum code code = body_of(arena, &words, &body, &err);
+	enum code code = explain_body(arena, &words, &body, &err);
 	if (code == OK && words.policies) {
 		code = ask_file(arena, &words, body, &root, &err);
 	} else if (code == OK) {
