@@ -324,7 +324,8 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 		return fault_effect_error(effect, &about, err);
 	if (effect->kind == FAULT_STATE) {
 		call->faults->state = effect->state;
-		return fault_state_error(effect->state, call->faults->operation, &about, err);
+		return fault_state_error(effect->state, call->faults->operation, about.table,
+					 err);
 	}
 	if (effect->kind == FAULT_CANCEL)
 		return cancel_by_fault(call, effect, decision, &about, n, err);

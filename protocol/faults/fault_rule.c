@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "core/number.h"
-#include "protocol/faults/fault_state.h"
 #include "protocol/faults/messages.h"
 #include "protocol/handler.h"
 #include "protocol/wire/shape_walk.h"

@@ -11,6 +11,7 @@
 #include "core/expr.h"
 #include "protocol/faults/fault_count.h"
 #include "protocol/faults/fault_operation.h"
+#include "protocol/faults/fault_state.h"
 #include "protocol/wire/json.h"
 #include "protocol/wire/json_out.h"
 
@@ -49,14 +50,6 @@ enum fault_effect_kind {
 	FAULT_LATENCY, /* and nothing else */
 	FAULT_STATE,   /* the table is in a state of AWS's */
 	FAULT_DELIVER, /* of a trigger's batches, not of requests */
-};
-
-enum fault_state {
-	FAULT_STATE_NONE,
-	FAULT_STATE_INACCESSIBLE,
-	FAULT_STATE_ARCHIVING,
-	FAULT_STATE_ARCHIVED,
-	FAULT_STATE_REGION_DISABLED,
 };
 
 enum fault_spread { FAULT_NO_LATENCY, FAULT_FIXED, FAULT_UNIFORM, FAULT_EXPONENTIAL };

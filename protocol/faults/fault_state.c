@@ -45,7 +45,7 @@ static bool is_of_data(enum op_id operation)
 }
 
 enum code fault_state_error(enum fault_state state, enum op_id operation,
-			    const struct fault_about *about, struct err *err)
+			    struct str table, struct err *err)
 {
 	if (state == FAULT_STATE_REGION_DISABLED)
 		return err_default(err, ERR_UNRECOGNIZED_CLIENT);
@@ -57,5 +57,5 @@ enum code fault_state_error(enum fault_state state, enum op_id operation,
 		return err_set(err, MSG_FAULT_KEY_DENIED);
 	if (is_of_data(operation))
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
-	return err_set(err, MSG_FAULT_ARCHIVE, states[state].doing, STR_ARG(about->table));
+	return err_set(err, MSG_FAULT_ARCHIVE, states[state].doing, STR_ARG(table));
 }

@@ -9,7 +9,18 @@
 #ifndef DYNALITH_PROTOCOL_FAULTS_STATE_H
 #define DYNALITH_PROTOCOL_FAULTS_STATE_H
 
-#include "protocol/faults/fault_effect.h"
+#include <stdbool.h>
+
+#include "core/err.h"
+#include "protocol/ops.h"
+
+enum fault_state {
+	FAULT_STATE_NONE,
+	FAULT_STATE_INACCESSIBLE,
+	FAULT_STATE_ARCHIVING,
+	FAULT_STATE_ARCHIVED,
+	FAULT_STATE_REGION_DISABLED,
+};
 
 /* False where there is no such state. */
 bool fault_state_find(struct str name, enum fault_state *state);
@@ -17,6 +28,6 @@ struct str fault_state_name(enum fault_state state);
 
 /* The error of an operation on a table in that state; OK: it is done as ever. */
 enum code fault_state_error(enum fault_state state, enum op_id operation,
-			    const struct fault_about *about, struct err *err) WARN_UNUSED;
+			    struct str table, struct err *err) WARN_UNUSED;
 
 #endif

@@ -1,6 +1,5 @@
 #include "storage/write/write.h"
 
-#include "core/be.h"
 #include "core/capacity.h"
 #include "core/expr_messages.h"
 #include "core/image.h"
@@ -378,13 +377,14 @@ static struct str note_run_sizes(struct run *run)
  * was charged for, also of one that it deleted; captured 2026-10 (dynoxide 3.2.0). */
 static void charge_reads(struct run *run, struct str sizes)
 {
+	struct row_reader row = row_read(sizes);
+
 	for (size_t i = 0; i < run->n; i++) {
 		struct write *write = &run->writes[i];
-		size_t size = sizes.n == 4 * run->n
-				      ? be32(sizes.p + 4 * i)
-				      : vector_row_read_size(write->table, run->arena,
-							     write->old_image);
+		size_t size = row_u32(&row);
 
+		if (row.is_cut) /* of an older data file */
+			size = vector_row_read_size(write->table, run->arena, write->old_image);
 		write->cost = (struct cost){.table = write->table};
 		write->cost.base.read = capacity_read(size, READ_TRANSACTIONAL);
 	}
