@@ -49,3 +49,15 @@ $(wasm.folder)/dynalith.wasm: $(wasm.objects)
 	@$(call tell,LINK,$@)
 	$(Q)$(wasm.cc) -mexec-model=reactor -Wl,-s -Wl,--gc-sections -Wl,-z,stack-size=1048576 $(wasm.exports:%=-Wl,--export=%) $^ $(wasm.libraries) -o $@
 -include $(shell find $(wasm.folder) -name '*.d' 2>/dev/null)
+
+# What the native server is tested by: the golden data, and the vectors of signatures, whose hashes are another implementation here.
+wasm.units := $(patsubst %,$(wasm.folder)/tests/%.wasm,core/test_number core/test_expr server/test_crypto server/test_sigv4)
+$(wasm.folder)/tests/%.wasm: $(wasm.folder)/tests/unit/%.o $(wasm.objects)
+	@mkdir -p $(@D); $(call tell,LINK,$@)
+	$(Q)$(wasm.cc) -Wl,-s -Wl,--gc-sections -Wl,-z,stack-size=1048576 $^ $(wasm.libraries) -o $@
+wasm-units: $(wasm.units)
+.PHONY: wasm-units
+test-wasm: deps-test wasm ## golden data, vectors of signatures and SDK v3 on dynalith.wasm in Node
+	@$(MAKE) wasm-units
+	@scripts/run-tests $(foreach u,$(wasm.units),"node tests/wasm/unit.cjs $(u)") "tests/golden/run --wasm $(wasm.folder)/dynalith.wasm" \
+		"env DYNALITH_WASM=$(CURDIR)/$(wasm.folder)/dynalith.wasm NODE_PATH=build/deps/node_modules node tests/wasm/in_process.cjs"

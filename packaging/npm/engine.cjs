@@ -2,6 +2,8 @@
 // dynalith.wasm in this process: the imports of WASI preview 1 that it needs, and calls of server/library/dynalith.h.
 // An instance of WebAssembly has one thread, so the work without a request is done by ticks: see tick().
 
+const webcrypto = globalThis.crypto ?? require("node:crypto").webcrypto; // Node 18 has no global one
+
 const ERRNO = { success: 0, badf: 8, nosys: 52 };
 const PAGE = 65536;
 const REQUEST_SIZE = 40; // struct dynalith_request: ten words of four bytes
@@ -31,7 +33,7 @@ function imports(state, log) {
     },
     random_get(at, n) {
       for (let done = 0; done < n; done += PAGE) // getRandomValues takes no more at a time
-        globalThis.crypto.getRandomValues(bytes(at + done, Math.min(PAGE, n - done)));
+        webcrypto.getRandomValues(bytes(at + done, Math.min(PAGE, n - done)));
       return ERRNO.success;
     },
     environ_sizes_get(count, size) {

@@ -325,7 +325,8 @@ static struct http_request make_request(struct call *call, const struct dynalith
 	};
 }
 
-/* Runs it until it is done. A fault rule may hold it, until the instance closes. */
+/* Runs it until it is done. A fault rule may hold it, until the instance closes. Without threads
+ * nobody could let it go, so it is answered as an overloaded server does: with 503. */
 static void run(struct call *call, const struct dynalith_request *from,
 		struct http_response *response)
 {
@@ -338,7 +339,7 @@ static void run(struct call *call, const struct dynalith_request *from,
 		bool is_open = true;
 
 		while (is_open && undone.hold && routes_is_held(undone.hold))
-			is_open = nap(call->owner, HELD_LOOK_MS);
+			is_open = platform_has_threads() && nap(call->owner, HELD_LOOK_MS);
 		arena_reset(call->arena);
 		request = make_request(call, from);
 		request.is_long_write = undone.is_long_write;

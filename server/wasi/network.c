@@ -2,12 +2,13 @@
 #include <errno.h>
 
 #include "server/client/tls_client.h"
+#include "server/wasi/messages.h"
 
 struct tls_client *tls_client_new(struct arena *arena, int fd, struct str host,
 				  const char *authorities, struct str *problem)
 {
 	(void)arena, (void)fd, (void)host, (void)authorities;
-	*problem = STR("WASI has no sockets");
+	*problem = STR(MSG_WASI_SOCKETS);
 	return NULL;
 }
 
@@ -20,7 +21,7 @@ int tls_client_shake(struct tls_client *client, struct arena *arena, short *even
 		     struct str *problem)
 {
 	(void)client, (void)arena, (void)events;
-	*problem = STR("WASI has no sockets");
+	*problem = STR(MSG_WASI_SOCKETS);
 	return -1;
 }
 

@@ -1,0 +1,120 @@
+"use strict";
+// DynamoDB in this process: no server, no port. Clients of the AWS SDK for JavaScript v3 get a requestHandler that asks dynalith.wasm.
+const { readFileSync } = require("node:fs");
+const path = require("node:path");
+const { Namespace } = require("./index.cjs");
+const { Engine, DynalithError } = require("./engine.cjs");
+
+const MEMORY_LIMIT_MB = 512, MEMORY_LEAST_MB = 256, MEMORY_MOST_MB = 4096; // a module has 32 bits for addresses
+const KNOWN = ["memoryLimitMb", "account", "region", "options", "log"];
+
+let compiled;
+
+/* Of DYNALITH_WASM, or of this package. Compiled once in a process. */
+function engineModule() {
+  const file = process.env.DYNALITH_WASM || path.join(__dirname, "dynalith.wasm");
+  compiled ??= new WebAssembly.Module(readFileSync(file));
+  return compiled;
+}
+
+/* The data, requests under way and vectors have a part each, so that what takes too much is an answer of the API. */
+function limits(memoryLimitMb) {
+  if (!(Number.isInteger(memoryLimitMb) && memoryLimitMb >= MEMORY_LEAST_MB && memoryLimitMb <= MEMORY_MOST_MB))
+    throw new DynalithError("ERR_DYNALITH_OPTIONS", `memoryLimitMb wants a whole number from ${MEMORY_LEAST_MB} to ${MEMORY_MOST_MB}, not ${memoryLimitMb}`);
+  return { data_limit_mb: Math.floor(memoryLimitMb / 2), memory_limit_mb: Math.floor(memoryLimitMb / 4), vector_cache_mb: Math.floor(memoryLimitMb / 8) };
+}
+
+function query(parts) {
+  const pairs = Object.entries(parts ?? {}).flatMap(([name, value]) => [value].flat().map((one) => [name, one ?? ""]));
+  return pairs.length ? "?" + new URLSearchParams(pairs) : "";
+}
+
+/* As @smithy/types' HttpHandler. */
+class RequestHandler {
+  #engine;
+  metadata = { handlerProtocol: "http/1.1" };
+
+  constructor(engine) {
+    this.#engine = engine;
+  }
+
+  async handle(request, { abortSignal } = {}) {
+    if (abortSignal?.aborted) throw Object.assign(new Error("Request aborted"), { name: "AbortError" });
+    const { status, headers, body } = this.#engine.send({ method: request.method, path: request.path + query(request.query), headers: request.headers, body: request.body ?? "" });
+    if (status === 0) throw Object.assign(new Error("a fault rule has closed the connection"), { code: "ECONNRESET", $metadata: {} });
+    return { response: { statusCode: status, headers, body } };
+  }
+
+  updateHttpClientConfig() {}
+  httpHandlerConfigs() { return {}; }
+  destroy() {}
+}
+
+function sdk(name) {
+  try {
+    return require(require.resolve(name, { paths: [process.cwd(), __dirname] }));
+  } catch (cause) {
+    throw new DynalithError("ERR_DYNALITH_SDK", `${name} is not installed`, { cause });
+  }
+}
+
+/** DynamoDB in this process, with one namespace of tables. */
+class InProcess extends Namespace {
+  #engine;
+
+  constructor(given = {}) {
+    const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
+    if (unknown) throw new DynalithError("ERR_DYNALITH_OPTIONS", `unknown option ${unknown}; there are ${KNOWN.join(", ")}`);
+    const { memoryLimitMb = MEMORY_LIMIT_MB, account, region, options = {}, log } = given;
+    const all = { in_memory: true, "log.level": "error", ...limits(memoryLimitMb), ...options };
+    super("http://dynalith.invalid", account, region);
+    this.#engine = new Engine(engineModule(), all, log);
+    this.requestHandler = new RequestHandler(this.#engine);
+  }
+
+  get config() {
+    return { ...super.config, requestHandler: this.requestHandler };
+  }
+
+  client(config) {
+    return new (sdk("@aws-sdk/client-dynamodb").DynamoDBClient)({ ...this.config, ...config });
+  }
+
+  documentClient(config) {
+    return sdk("@aws-sdk/lib-dynamodb").DynamoDBDocumentClient.from(this.client(), config);
+  }
+
+  /** A request as the global fetch() makes it, for clients that take one; the host of the URL does not matter. */
+  fetch = async (input, init) => {
+    const request = new Request(input, init), url = new URL(request.url);
+    const { status, headers, body } = this.#engine.send({
+      method: request.method, path: url.pathname + url.search, headers: Object.fromEntries(request.headers), body: new Uint8Array(await request.arrayBuffer()) });
+    if (status === 0) throw new TypeError("a fault rule has closed the connection");
+    return new Response(status === 204 || status === 304 ? null : body, { status, headers });
+  };
+
+  async control(method, name, body) {
+    const where = new URLSearchParams({ account: this.account, region: this.region });
+    const answer = this.#engine.send({ method, path: `/_dynalith/${name}?${where}`, body: body === undefined ? "" : JSON.stringify(body) });
+    const text = new TextDecoder().decode(answer.body);
+    if (answer.status !== 200) throw new DynalithError("ERR_DYNALITH_CONTROL", `dynalith: ${method} ${name}: ${text}`);
+    return JSON.parse(text);
+  }
+
+  async apply() {
+    throw new DynalithError("ERR_DYNALITH_APPLY", "apply() needs a server: Dynalith.start() of the package dynalith");
+  }
+
+  /** Bytes of memory that the instance has taken. */
+  get memoryBytes() {
+    return this.#engine.memoryBytes;
+  }
+
+  async close() {
+    this.#engine.close();
+  }
+}
+
+const inProcess = (options) => new InProcess(options);
+
+module.exports = { inProcess, InProcess, DynalithError };

@@ -1,0 +1,44 @@
+import { Namespace } from "./index.mjs";
+
+/** What goes wrong outside of the API; errors of the API are the SDK's. */
+export declare class DynalithError extends Error {
+  /** ERR_DYNALITH_OPTIONS, _CLOSED, _DEAD (the engine has failed; its data is gone), _MEMORY, _REQUEST, _CONTROL, _SDK, _APPLY */
+  readonly code: string;
+}
+
+export interface InProcessOptions {
+  /** MB for data, requests and vectors together; beyond it the API answers errors. 256 to 4096, 512 by default. */
+  memoryLimitMb?: number;
+  account?: string | number;
+  region?: string;
+  /** Options of the server by their names in its configuration file, such as { throughput: "enforce" }. */
+  options?: Record<string, unknown>;
+  /** Gets each line of the log, as JSON. */
+  log?: (line: string) => void;
+}
+
+/** Fits the option requestHandler of the AWS SDK v3. */
+export interface RequestHandler {
+  readonly metadata: { handlerProtocol: string };
+  handle(request: any, options?: any): Promise<{ response: any }>;
+  updateHttpClientConfig(key: any, value: any): void;
+  httpHandlerConfigs(): any;
+  destroy(): void;
+}
+
+/** DynamoDB in this process, with the tables of one account in one region. */
+export declare class InProcess extends Namespace {
+  constructor(options?: InProcessOptions);
+  readonly requestHandler: RequestHandler;
+  readonly config: Namespace["config"] & { requestHandler: RequestHandler };
+  /** A DynamoDBClient of the installed @aws-sdk/client-dynamodb. */
+  client(config?: object): any;
+  /** A DynamoDBDocumentClient of the installed @aws-sdk/lib-dynamodb. */
+  documentClient(config?: object): any;
+  readonly fetch: typeof globalThis.fetch;
+  readonly memoryBytes: number;
+  /** Ends it; calls from then on fail. */
+  close(): Promise<void>;
+}
+
+export declare function inProcess(options?: InProcessOptions): InProcess;

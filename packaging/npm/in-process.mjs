@@ -1,0 +1,3 @@
+import all from "./in-process.cjs";
+
+export const { inProcess, InProcess, DynalithError } = all;

@@ -1,0 +1,153 @@
+"use strict";
+// dynalith/in-process with the AWS SDK for JavaScript v3: DYNALITH_WASM names the engine, NODE_PATH has the SDK.
+const assert = require("node:assert/strict");
+const test = require("node:test");
+const { inProcess, DynalithError } = require("../../packaging/npm/in-process.cjs");
+const { DynamoDBClient, CreateTableCommand, PutItemCommand, GetItemCommand, UpdateTimeToLiveCommand, ScanCommand,
+  UpdateTableCommand, DescribeTableCommand, CreateBackupCommand, DescribeBackupCommand } = require("@aws-sdk/client-dynamodb");
+const { DynamoDBDocumentClient, PutCommand, GetCommand } = require("@aws-sdk/lib-dynamodb");
+
+const TABLE = { TableName: "orders", BillingMode: "PAY_PER_REQUEST", AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }],
+  KeySchema: [{ AttributeName: "id", KeyType: "HASH" }] };
+const key = { id: { S: "1" } };
+
+async function filled(options) {
+  const db = inProcess(options);
+  const client = new DynamoDBClient(db.config);
+  await client.send(new CreateTableCommand(TABLE));
+  await client.send(new PutItemCommand({ TableName: "orders", Item: { ...key, total: { N: "9.50" } } }));
+  return { db, client };
+}
+
+const count = async (client) => (await client.send(new ScanCommand({ TableName: "orders" }))).Count;
+
+async function until(isDone) {
+  for (let i = 0; i < 2000; i++) {
+    if (await isDone()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  assert.fail("it does not come to its end");
+}
+
+test("an item is put and got, by both clients", async () => {
+  const { db, client } = await filled();
+  assert.deepEqual((await client.send(new GetItemCommand({ TableName: "orders", Key: key }))).Item, { ...key, total: { N: "9.5" } });
+  const documents = DynamoDBDocumentClient.from(client);
+  await documents.send(new PutCommand({ TableName: "orders", Item: { id: "2", tags: new Set(["a"]) } }));
+  assert.deepEqual((await documents.send(new GetCommand({ TableName: "orders", Key: { id: "2" } }))).Item.tags, new Set(["a"]));
+  await db.close();
+});
+
+test("an error of the API is the SDK's", async () => {
+  const { db, client } = await filled();
+  await assert.rejects(client.send(new CreateTableCommand(TABLE)), { name: "ResourceInUseException" });
+  await db.close();
+});
+
+test("instances do not see each other", async () => {
+  const one = await filled(), two = inProcess();
+  await assert.rejects(new DynamoDBClient(two.config).send(new DescribeTableCommand({ TableName: "orders" })), { name: "ResourceNotFoundException" });
+  assert.equal(await count(one.client), 1);
+  await one.db.close();
+  await two.close();
+});
+
+test("checkpoints and reset", async () => {
+  const { db, client } = await filled();
+  await db.checkpoint("before");
+  await client.send(new PutItemCommand({ TableName: "orders", Item: { id: { S: "2" } } }));
+  await db.rollback("before");
+  assert.equal(await count(client), 1);
+  await db.reset();
+  await assert.rejects(client.send(new DescribeTableCommand({ TableName: "orders" })), { name: "ResourceNotFoundException" });
+  await db.close();
+});
+
+test("the clock turns, and items expire", async () => {
+  const { db, client } = await filled();
+  await client.send(new UpdateTimeToLiveCommand({ TableName: "orders", TimeToLiveSpecification: { Enabled: true, AttributeName: "until" } }));
+  await client.send(new PutItemCommand({ TableName: "orders", Item: { id: { S: "2" }, until: { N: String(Math.floor(Date.now() / 1000) + 60) } } }));
+  await db.clock.advance("2d");
+  await until(async () => await count(client) === 1);
+  await db.close();
+});
+
+test("work of the background is done by ticks", async () => {
+  const { db, client } = await filled();
+  await client.send(new UpdateTableCommand({ TableName: "orders",
+    AttributeDefinitions: [...TABLE.AttributeDefinitions, { AttributeName: "total", AttributeType: "N" }],
+    GlobalSecondaryIndexUpdates: [{ Create: { IndexName: "by-total", KeySchema: [{ AttributeName: "total", KeyType: "HASH" }], Projection: { ProjectionType: "ALL" } } }] }));
+  await until(async () => (await client.send(new DescribeTableCommand({ TableName: "orders" }))).Table.GlobalSecondaryIndexes[0].IndexStatus === "ACTIVE");
+  const { BackupDetails } = await client.send(new CreateBackupCommand({ TableName: "orders", BackupName: "one" }));
+  await until(async () => (await client.send(new DescribeBackupCommand({ BackupArn: BackupDetails.BackupArn })))
+    .BackupDescription.BackupDetails.BackupStatus === "AVAILABLE");
+  await db.close();
+});
+
+test("faults fail requests", async () => {
+  const { db, client } = await filled();
+  await db.faults.set({ operation: "GetItem", error: "InternalServerError", first: 1 });
+  const once = new DynamoDBClient({ ...db.config, maxAttempts: 1 });
+  await assert.rejects(once.send(new GetItemCommand({ TableName: "orders", Key: key })), { name: "InternalServerError" });
+  assert.ok((await client.send(new GetItemCommand({ TableName: "orders", Key: key }))).Item);
+  await db.close();
+});
+
+test("signatures are verified without OpenSSL", async () => {
+  const credentials = [{ access_key_id: "AKIDEXAMPLE", secret_access_key: "secret" }];
+  const { db } = { db: inProcess({ options: { auth: "verify", credentials } }) };
+  const signing = (secretAccessKey) => new DynamoDBClient({ ...db.config, credentials: { accessKeyId: "AKIDEXAMPLE", secretAccessKey } });
+  await signing("secret").send(new CreateTableCommand(TABLE));
+  await assert.rejects(signing("other").send(new CreateTableCommand(TABLE)), { name: "InvalidSignatureException" });
+  await db.close();
+});
+
+test("fetch", async () => {
+  const { db } = await filled();
+  const answer = await db.fetch("http://any/", { method: "POST", body: JSON.stringify({ TableName: "orders", Key: key }), headers: {
+    "x-amz-target": "DynamoDB_20120810.GetItem", "content-type": "application/x-amz-json-1.0", "x-amz-date": "20260101T000000Z",
+    authorization: "AWS4-HMAC-SHA256 Credential=any/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0" } });
+  assert.equal(answer.status, 200);
+  assert.deepEqual((await answer.json()).Item.id, { S: "1" });
+  await db.close();
+});
+
+test("bad options say what would be right", () => {
+  assert.throws(() => inProcess({ memory: 1 }), { code: "ERR_DYNALITH_OPTIONS", message: /unknown option memory; there are memoryLimitMb/ });
+  assert.throws(() => inProcess({ memoryLimitMb: 1 }), { code: "ERR_DYNALITH_OPTIONS" });
+  assert.throws(() => inProcess({ options: { nothing: 1 } }), { code: "ERR_DYNALITH_OPTIONS", message: /unknown option nothing/ });
+});
+
+test("what the host cannot do is refused with a reason", () => {
+  assert.throws(() => inProcess({ options: { in_memory: false, db_path: "a.db" } }), (error) => error instanceof DynalithError && /a\.db/.test(error.message));
+  assert.throws(() => inProcess({ options: { store: "postgresql://x@y/z", in_memory: false } }), DynalithError);
+  assert.throws(() => inProcess({ options: { "trigger.targets": "orders=http://127.0.0.1:1/" } }), /thread/);
+  assert.throws(() => inProcess({ options: { init: "a.json" } }), /reads no files/);
+});
+
+test("a call after close", async () => {
+  const { db, client } = await filled();
+  await db.close();
+  await db.close();
+  await assert.rejects(client.send(new GetItemCommand({ TableName: "orders", Key: key })), { code: "ERR_DYNALITH_CLOSED" });
+});
+
+test("a body that is too large", async () => {
+  const { db, client } = await filled();
+  const big = { id: { S: "2" }, text: { S: "x".repeat(17 << 20) } };
+  await assert.rejects(client.send(new PutItemCommand({ TableName: "orders", Item: big })), (error) => error.$metadata?.httpStatusCode === 413);
+  assert.equal(await count(client), 1);
+  await db.close();
+});
+
+test("data beyond memoryLimitMb is refused, and the instance lives", async () => {
+  const { db, client } = await filled({ memoryLimitMb: 256 });
+  const text = { S: "x".repeat(390000) };
+  let refused;
+  for (let i = 0; i < 1000 && !refused; i++)
+    await client.send(new PutItemCommand({ TableName: "orders", Item: { id: { S: `big-${i}` }, text } })).catch((error) => { refused = error; });
+  assert.ok(refused && refused.$metadata.httpStatusCode >= 400, String(refused));
+  assert.ok((await client.send(new GetItemCommand({ TableName: "orders", Key: key }))).Item);
+  assert.ok(db.memoryBytes < 256 << 20, `${db.memoryBytes} bytes`);
+  await db.close();
+});
