@@ -191,8 +191,8 @@ enum put_result put_records_send(const struct put_endpoint *endpoint, struct are
 {
 	struct client_reply reply = {0};
 
-	if (!ask(endpoint, arena, request->stream_arn, TARGET_PUT, put_records_body_of(arena, request),
-		 request->tick, &reply, problem))
+	if (!ask(endpoint, arena, request->stream_arn, TARGET_PUT,
+		 put_records_body_of(arena, request), request->tick, &reply, problem))
 		return PUT_FAILED;
 	return judge_put_records(arena, request, &reply, problem);
 }
