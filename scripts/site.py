@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 ADOPTED = {"SECURITY.md": "security.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
            **{f"packaging/{name}/README.md": f"packages/{name}.md" for name in ("python", "npm", "maven", "go", "rust")}}
 # How much a page weighs in the search: guides before reference, and both before what contributors read.
-WEIGHTS = {"testing.md": 4, "packages/": 4, "languages/": 3, "migration/": 3, "containers.md": 2, "ci.md": 2, "operations.md": 2,
+WEIGHTS = {"testing.md": 4, "packages/": 4, "languages/": 3, "migration/dynamodb-local.md": 3, "migration/": 2, "time.md": 5, "containers.md": 2, "ci.md": 2, "operations.md": 2,
            "changelog.md": 0.2, "ARCHITECTURE.md": 0.2, "internals.md": 0.2, "modules.md": 0.1, "performance.md": 0.3, "checkers.md": 0.3, "contributing.md": 0.5,
            "differences.md": 0.5}
 PAGES = {page: name for name, page in ADOPTED.items()}
@@ -46,5 +46,18 @@ def on_page_markdown(markdown, page, **_):
             return match.group()
         mended = linked(target, place, name)
         return f"[{text}]({mended})" if mended else f"{text} (`{posixpath.normpath(posixpath.join(posixpath.dirname(place), target))}`)"
+    markdown = re.sub(r"^```(\w+) (\S+)$", r'```\1 title="\2"', markdown, flags=re.M)  # a block that is a file
     parts = re.split(r"(^```.*?^```$|`[^`\n]*`(?!\]))", markdown, flags=re.S | re.M)
     return "".join(part if i % 2 else re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", mend, part) for i, part in enumerate(parts))
+
+
+def on_page_content(html, **_):
+    """Each cell of a table knows its column's name, for screens on which a row is a card."""
+    def label(match):
+        names = [re.sub(r"<.*?>", "", name).strip() for name in re.findall(r"<th.*?>(.*?)</th>", match.group(), flags=re.S)]
+        rows = re.split(r"(?=<tr>)", match.group())
+        for i, row in enumerate(rows):
+            columns = iter(names)
+            rows[i] = re.sub(r"<td", lambda _, columns=columns: f'<td data-label="{name}"' if (name := next(columns, "")) else "<td", row)
+        return "".join(rows)
+    return re.sub(r"<table>.*?</table>", label, html, flags=re.S)
