@@ -3,7 +3,7 @@
 ends in a green test after at most 40 lines. Only the names of packages that are not published yet become files, and
 other packages get pinned versions.
 
-    tests/packages/pages.py FOLDER [javascript python go java rust ...]     FOLDER: the packages, by tests/packages/run
+    tests/packages/pages.py FOLDER [javascript python go java rust ...]     FOLDER: the packages, by packaging/make-here
 
 Rust's page builds the SDK first, for minutes: only with SDK=1 in the environment.
 """
@@ -143,7 +143,7 @@ def test_go(folder):
     edits = next(text for _, _, text in sections("go.md")["A first test"] if "go mod edit" in text)
     lines = install.split("\n")
     pins = dict(re.findall(r"^\s*(github.com/\S+) (v\S+)", (ROOT / "tests/e2e/go/go.mod").read_text(), flags=re.M))
-    lines[1:2] = edits.replace("../dynalith/build/packages/go", f"{OUT}/go").split("\n")
+    lines[1:2] = edits.replace("../dynalith/build/packages/here/go", f"{OUT}/go").split("\n")
     pinned = [" ".join(f"{w}@{pins[w]}" if w in pins else w for w in line.split()) for line in lines]
     path = f"{pathlib.Path(GO).parent}:{os.environ['PATH']}"
     shell(folder, "\n".join(pinned), PATH=path)
@@ -159,7 +159,7 @@ def test_maven(folder):
     local = ROOT / "build/deps/packages-maven"
     place = next(text for _, name, text in sections("java.md")["A first test"] if "<repositories>" in text and not name)
     pom = (folder / "pom.xml").read_text()
-    (folder / "pom.xml").write_text(pom.replace("</project>", place.replace("file:///path/to/dynalith/build/packages/maven", (OUT / "maven").as_uri()) + "</project>"))
+    (folder / "pom.xml").write_text(pom.replace("</project>", place.replace("file:///path/to/dynalith/build/packages/here/maven", (OUT / "maven").as_uri()) + "</project>"))
     write(folder, sections("java.md")["Reset, clock, faults"])
     text = shell(folder, test.replace("mvn", f"mvn -B -Dmaven.repo.local={local}"), XDG_CACHE_HOME=str(ROOT / "build/packages/cache"))
     assert "Tests run: 2, Failures: 0, Errors: 0, Skipped: 0" in text, text
