@@ -11,6 +11,7 @@
 #include "server/control/replication.h"
 #include "server/control/rollouts.h"
 #include "server/control/state.h"
+#include "server/control/tables.h"
 #include "server/control/throughput.h"
 
 #define ROOT "/_dynalith/"

@@ -261,6 +261,38 @@ def the_console_leaves_no_trace():
     server.stop()
 
 
+def tables_in_one_request():
+    """All of them described; one with a sample, and in how many segments it is read: few where there are few partitions."""
+    server = Server("--insight", "on")
+    client = server.client()
+    for name in ("wide", "narrow", "empty"):
+        create_app(client, name)
+    ask = lambda path: json.loads(get(server, f"/_dynalith/{path}", Authorization=AUTHORIZATION, X_Amz_Date="20260101T000000Z").text)
+    for name, partitions, each in (("wide", 3000, 1), ("narrow", 3, 1000)):
+        items = [{"PutRequest": {"Item": {"PK": {"S": f"P#{p}"}, "SK": {"S": f"{i:05}"}}}} for p in range(partitions) for i in range(each)]
+        for at in range(0, len(items), 25):
+            client.batch_write_item(RequestItems={name: items[at:at + 25]})
+    before = ask("insight")["requests"]
+    shown = ask("tables")
+    assert [t["Table"]["TableName"] for t in shown["tables"]] == ["empty", "narrow", "wide"] and shown["more"] is False, shown
+    assert shown["tables"][0]["Table"]["KeySchema"] and shown["tables"][0]["TimeToLiveDescription"] == {"TimeToLiveStatus": "DISABLED"}
+    wide, narrow, empty = ask("tables/wide"), ask("tables/narrow"), ask("tables/empty")
+    assert wide["segments"] == wide["probed"] == wide["filled"] == 16, {**wide, "samples": 0}
+    assert narrow["segments"] <= 3 and narrow["filled"] <= 3 and narrow["probed"] == 16, {**narrow, "samples": 0}
+    assert empty["segments"] == 1 and empty["samples"] == [], empty
+    for one in (wide, narrow):
+        found = [item for run_ in one["samples"] for item in run_]
+        keys = {(i["PK"]["S"], i["SK"]["S"]) for i in found}
+        assert 32 <= len(found) <= 512 and len(keys) == len(found), len(found)
+    assert len({i["PK"]["S"] for run_ in wide["samples"] for i in run_}) > 400
+    assert ask("insight")["requests"] == before
+    absent = get(server, "/_dynalith/tables/absent")
+    assert absent.status == 400 and b"ResourceNotFoundException" in absent.text
+    assert get(server, "/_dynalith/tables/a%22b").status == 400
+    assert ask("tables?account=111111111111&region=eu-west-1")["tables"] == []
+    server.stop()
+
+
 def many_watchers():
     """The next is refused; those that have gone make room; the server ends while some watch."""
     server = Server()
@@ -333,4 +365,4 @@ def namespaces_are_listed():
 
 
 run("console", [files_as_they_are, no_script_or_style_in_the_markup, browsers_are_sent_there, switched_off, pages_of_other_sites, requests_are_watched,
-                faults_are_seen, the_console_leaves_no_trace, events_of_signers, many_watchers, namespaces_are_listed, slow_watchers_lose_the_oldest])
+                faults_are_seen, the_console_leaves_no_trace, tables_in_one_request, events_of_signers, many_watchers, namespaces_are_listed, slow_watchers_lose_the_oldest])
