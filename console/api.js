@@ -85,6 +85,15 @@ export async function all(operation, input, list, next = ["LastEvaluatedKey", "E
   return found;
 }
 
+/** All tables, described with their time to live, in one request: [{Table, TimeToLiveDescription}]. */
+export const allTables = async () => (await control("GET", "tables")).tables;
+
+/** A table in one request: its description, items from many places of it, and in how many segments it is read. */
+export async function sampleTable(name) {
+  const { Table, TimeToLiveDescription, segments, samples } = await control("GET", `tables/${encodeURIComponent(name)}`);
+  return { table: Table, ttl: TimeToLiveDescription, segments, items: samples.flat() };
+}
+
 export const listTables = () => all("ListTables", {}, "TableNames", ["LastEvaluatedTableName", "ExclusiveStartTableName"]);
 export const describe = async (TableName) => (await api("DescribeTable", { TableName })).Table;
 

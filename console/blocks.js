@@ -1,20 +1,18 @@
-// The items of a table or an index as rows, page by page as they are needed. A large table is read in as many segments as it has screens: segments are
+// The items of a table or an index as rows, page by page as they are needed. A large table is read in as many segments as the server says: segments are
 // ranges of the partition keys' hash, in the order of a scan, so that any place of it is a request away.
 import { api } from "./api.js";
 import { brief, own } from "./model/types.js";
 
-const BLOCK = 200;      // items that a segment is to have
 const PAGE = 400;       // items of one request
-const SEGMENTS_MAX = 4096; // segments begin at multiples of 1/4096 of the hash
 const KEPT = 150;       // segments in memory
 const AT_ONCE = 3;
 
 export class Blocks {
-  /** `input` is what Scan takes (TableName, IndexName), or Query with a KeyConditionExpression. `onLoad` is called when rows have come. */
-  constructor(input, keys, items, onLoad, onItems) {
+  /** `input` is what Scan takes (TableName, IndexName), or Query with a KeyConditionExpression. `segments` is how many the server found to be filled. `onLoad` is called when rows have come. */
+  constructor(input, keys, items, segments, onLoad, onItems) {
     const isQuery = "KeyConditionExpression" in input;
     Object.assign(this, { input, operation: isQuery ? "Query" : "Scan", hash: keys.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName), onLoad, onItems });
-    const n = isQuery ? 1 : Math.max(1, Math.min(SEGMENTS_MAX, Math.ceil(items / BLOCK)));
+    const n = isQuery ? 1 : segments;
     this.estimate = Math.max(1, Math.ceil((items / n) * 1.25));
     this.blocks = Array.from({ length: n }, () => ({ rows: null, more: undefined, wanted: 0, size: 0, isBusy: false }));
     Object.assign(this, { starts: null, busy: 0, queue: [], clock: 0, units: 0, loaded: 0, problem: "", error: null });

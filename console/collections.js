@@ -1,6 +1,6 @@
 // Item collections: partitions as groups, items in the order of the sort key, entity types with their colours and columns; any index as a pivot of the same data.
 import { attempt, field, fill, h, number, select } from "./dom.js";
-import { api, describe, listTables } from "./api.js";
+import { api, listTables, sampleTable } from "./api.js";
 import { Blocks } from "./blocks.js";
 import { entitiesOf, nameEntity } from "./names.js";
 import { cell, grid } from "./rows.js";
@@ -31,7 +31,7 @@ export async function show(main, [name, index = ""]) {
   }
   if (!name) { go("collections", names[0]); return undefined; }
   if (!names.includes(name)) { showAbsent(main, "collections", name, names); return undefined; }
-  const table = await describe(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
+  const { table, items: sample, segments } = await sampleTable(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
   const ranges = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
   const keys = pivot.KeySchema.map((k) => k.AttributeName);
   const legend = h("div.row", { "aria-label": "Entity types" }), status = h("span.quiet.middle", { role: "status" }), problem = h("p.problem", { role: "alert" });
@@ -39,9 +39,9 @@ export async function show(main, [name, index = ""]) {
   let by = "auto", entities, blocks;
 
   const begin = () => {
-    entities = entitiesOf(table, by);
+    entities = entitiesOf(table, by, sample);
     const query = search.value ? partition(search.value, pivot, table) : {};
-    blocks = new Blocks({ TableName: name, ...(pivot.name ? { IndexName: pivot.name } : {}), ...query }, pivot.KeySchema, search.value ? 1 : pivot.items, loaded, (items) => entities.add(items));
+    blocks = new Blocks({ TableName: name, ...(pivot.name ? { IndexName: pivot.name } : {}), ...query }, pivot.KeySchema, search.value ? 1 : pivot.items, pivot.name ? 1 : segments, loaded, (items) => entities.add(items));
     problem.textContent = "";
     view.toTop();
     tell();

@@ -1,6 +1,6 @@
 // What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
 import { attempt, check, confirmByName, field, fill, h, note, number, plainTable, select, tabs } from "./dom.js";
-import { all, api, control, describe, listTables, session } from "./api.js";
+import { all, allTables, api, control, listTables, session } from "./api.js";
 import { insight } from "./insight.js";
 
 const when = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
@@ -91,7 +91,7 @@ const namespaces = () => card("Namespaces", async () => {
 
 const replicas = () => card("Replicas", async (reload) => {
   const state = await control("GET", "replication"), found = [];
-  for (const name of await listTables()) { const t = await describe(name); if (t.Replicas?.length) found.push(t); }
+  for (const { Table } of await allTables()) if (Table.Replicas?.length) found.push(Table);
   const ms = input({ type: "number", min: 0, value: state.lag_ms, "aria-label": "Lag in milliseconds" });
   const cut = input({ placeholder: "us-east-1 eu-west-1", value: state.partitions.map((p) => p.join(" ")).join(", "), "aria-label": "Regions that are cut off" });
   return [found.length ? plainTable("Replicas", [["Table"], ["Regions"]], found.map((t) => [t.TableName, t.Replicas.map((r) => `${r.RegionName} ${r.ReplicaStatus}`).join(", ")])) : h("p.quiet", "No table of this namespace is global."),

@@ -1,6 +1,6 @@
 // What happens now: requests as they come, records of streams as a diff, items that are about to expire, faults that fired.
 import { attempt, field, fill, h, number, plainTable, select, tabs } from "./dom.js";
-import { api, control, describe, listTables, watch } from "./api.js";
+import { allTables, api, control, describe, watch } from "./api.js";
 import { isGone } from "./absent.js";
 import { diff } from "./item.js";
 import { cell, grid } from "./rows.js";
@@ -106,7 +106,7 @@ function streams(stop) {
   });
   const search = attempt(async () => {
     const found = [];
-    for (const name of await listTables()) if ((await describe(name)).StreamSpecification?.StreamEnabled) found.push(name);
+    for (const { Table } of await allTables()) if (Table.StreamSpecification?.StreamEnabled) found.push(Table.TableName);
     fill(chooser, found.map((n) => h("option", { value: n }, n)));
     fill(place);
     state.textContent = found.length ? "" : "No table of this namespace has a stream.";
@@ -143,7 +143,7 @@ function expiring(stop) {
   });
   (attempt(async () => {
     const found = [];
-    for (const name of await listTables()) if ((await api("DescribeTimeToLive", { TableName: name })).TimeToLiveDescription.TimeToLiveStatus === "ENABLED") found.push(name);
+    for (const { Table, TimeToLiveDescription: ttl } of await allTables()) if (ttl.TimeToLiveStatus === "ENABLED") found.push(Table.TableName);
     fill(chooser, found.map((n) => h("option", { value: n }, n)));
     if (!found.length) state.textContent = "No table of this namespace has a time to live.";
     await load();

@@ -1,13 +1,13 @@
 // The model: NoSQL Workbench's files in and out; the chart of entities, key templates and access patterns as a picture and as Markdown.
 import { attempt, copy, dialog, download, field, fill, h, note, number, svg } from "./dom.js";
-import { api, control, describe, listTables, session } from "./api.js";
+import { api, control, describe, listTables, sampleTable, session } from "./api.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "./names.js";
 import { template } from "./model/keys.js";
 import { patternName } from "./insight.js";
 import { own } from "./model/types.js";
 
-const SAMPLE = 2000, DATA = 500, BATCH = 25;
+const DATA = 500, BATCH = 25;
 
 const attribute = (definitions, name) => ({ AttributeName: name, AttributeType: definitions.find((d) => d.AttributeName === name)?.AttributeType ?? "S" });
 const keyOf = (schema, definitions) => {
@@ -62,12 +62,7 @@ async function importModel(text, tell) {
 
 /** What a sample of a table's items says of its entities: for each its templates of keys, per index too, and its attributes. */
 async function study(name, by) {
-  const table = await describe(name), entities = entitiesOf(table, by), items = [];
-  let page = {};
-  do {
-    page = await api("Scan", { TableName: name, Limit: 500, ...(page.LastEvaluatedKey ? { ExclusiveStartKey: page.LastEvaluatedKey } : {}) });
-    items.push(...page.Items);
-  } while (page.LastEvaluatedKey && items.length < SAMPLE);
+  const { table, items } = await sampleTable(name), entities = entitiesOf(table, by);
   entities.add(items);
   for (const item of items) {
     const type = entities.of(item);

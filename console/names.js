@@ -22,7 +22,12 @@ function keep(name, names) {
   } catch { return false; }
 }
 
-export const entitiesOf = (table, by = "auto") => new Entities(table, by, given(table.TableName));
+/** The entities of a table; of a sample of its items where there is one, else of what will be read. */
+export function entitiesOf(table, by = "auto", sample = []) {
+  const entities = new Entities(table, by, given(table.TableName));
+  if (sample.length) entities.learn(sample);
+  return entities;
+}
 
 const SOURCES = {
   attribute: (by) => `The attribute ${by} says so.`,

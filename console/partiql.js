@@ -1,6 +1,6 @@
 // PartiQL: statements with completion of tables, indexes and attributes; the results as rows; the history of this browser.
 import { attempt, fill, h, note, number } from "./dom.js";
-import { api, control, describe, listTables } from "./api.js";
+import { allTables, api, control, sampleTable } from "./api.js";
 import { entitiesOf } from "./names.js";
 import { planView } from "./query.js";
 import { cell, grid } from "./rows.js";
@@ -33,14 +33,22 @@ export function completions(before, schema) {
   return [...attributes, ...WORDS.filter(starts).map((w) => [w, "word"])].slice(0, 12);
 }
 
-/** Tables with their indexes, and attributes: those of keys, and of some items. */
+/** Tables with their indexes and the attributes of keys. */
 async function loadSchema(schema) {
-  for (const name of (await listTables()).slice(0, 50)) {
-    const table = await describe(name);
+  for (const { Table: table } of await allTables()) {
+    const name = table.TableName;
     const indexes = [...(table.GlobalSecondaryIndexes ?? []), ...(table.LocalSecondaryIndexes ?? [])].map((i) => i.IndexName);
     schema.set(name, { indexes, attributes: table.AttributeDefinitions.map((a) => a.AttributeName), table });
-    const { Items } = await api("Scan", { TableName: name, Limit: 50 });
-    schema.get(name).attributes = [...new Set([...schema.get(name).attributes, ...Items.flatMap((i) => Object.keys(i))])];
+  }
+}
+
+/** The attributes of a table's items, once a statement names it. */
+async function loadAttributes(schema, text) {
+  for (const [name, entry] of schema) {
+    if (entry.isSampled || !text.toLowerCase().includes(name.toLowerCase())) continue;
+    entry.isSampled = true;
+    const { items } = await sampleTable(name);
+    entry.attributes = [...new Set([...entry.attributes, ...items.flatMap((i) => Object.keys(i))])];
   }
 }
 
@@ -64,7 +72,10 @@ function completed(text, schema) {
     list.hidden = false;
     mark();
   };
-  text.addEventListener("input", look);
+  text.addEventListener("input", () => {
+    look();
+    loadAttributes(schema, text.value).then(() => { if (document.activeElement === text && options.length === 0) look(); }, () => {}); // completion alone
+  });
   text.addEventListener("blur", hide);
   text.addEventListener("keydown", (e) => {
     if (list.hidden) { if (e.key === " " && e.ctrlKey) { e.preventDefault(); look(); } return; }

@@ -1,6 +1,6 @@
 // The query builder: a key condition, filters and a projection become a Query, a Scan or a GetItem; it shows items, units, the plan, and the request as code.
 import { attempt, copy, field, fill, h, number, plainTable, select, tabs } from "./dom.js";
-import { ROOT, api, control, describe, listTables } from "./api.js";
+import { ROOT, api, control, listTables, sampleTable } from "./api.js";
 import { codeFor, languages } from "./code.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "./names.js";
@@ -105,7 +105,7 @@ export async function show(main, [name, index = ""]) {
   }
   if (!name) { go("query", names[0]); return undefined; }
   if (!names.includes(name)) { showAbsent(main, "query", name, names); return undefined; }
-  const table = await describe(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
+  const { table, items: sample } = await sampleTable(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
   const hash = pivot.KeySchema.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName), range = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
   const changed = () => write();
   const hashes = hash.map(() => h("input.short", { type: "text", spellcheck: false, oninput: changed }));
@@ -117,7 +117,7 @@ export async function show(main, [name, index = ""]) {
   const filters = [], place = h("div");
   const request = h("pre", { tabIndex: 0, "aria-label": "The request" }), kind = h("span.badge"), figures = h("span.quiet.middle", { role: "status" });
   const code = h("pre", { tabIndex: 0, "aria-label": "The request as code" }), plan = h("div", h("p.quiet", "Run or explain the request to see its plan."));
-  let language = languages[0], asked, items = [], next = null, entities = entitiesOf(table);
+  let language = languages[0], asked, items = [], next = null, entities = entitiesOf(table, "auto", sample);
 
   const form = () => ({ hash: hashes.map((i) => i.value), operator: operator.value, first: first.value, second: second.value, filters: filters.map((f) => f.value()).filter((f) => f.name),
     projection: projection.value, limit: limit.value, isDescending: Boolean(order.value), isConsistent: Boolean(consistent.value) });
@@ -136,7 +136,7 @@ export async function show(main, [name, index = ""]) {
     const input = { ...asked.input, ReturnConsumedCapacity: "INDEXES", ...(start ? { ExclusiveStartKey: start } : {}) };
     const began = performance.now(), reply = await api(asked.operation, input), ms = performance.now() - began;
     const got = asked.operation === "GetItem" ? (reply.Item ? [reply.Item] : []) : reply.Items;
-    if (!start) { items = []; entities = entitiesOf(table); }
+    if (!start) { items = []; entities = entitiesOf(table, "auto", sample); }
     items.push(...got);
     entities.add(got);
     next = reply.LastEvaluatedKey ?? null;

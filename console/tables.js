@@ -1,6 +1,6 @@
 // Tables: the list, a form that writes CreateTable's JSON, changes, deletion with the name typed.
 import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, note, number, select } from "./dom.js";
-import { api, describe, listTables } from "./api.js";
+import { api, control } from "./api.js";
 
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"]];
 const PROJECTIONS = [["ALL", "All attributes"], ["KEYS_ONLY", "Keys only"], ["INCLUDE", "Some attributes"]];
@@ -9,12 +9,9 @@ const VIEWS = [["", "Off"], ["NEW_AND_OLD_IMAGES", "New and old images"], ["NEW_
 export async function show(main) {
   const list = h("div.body"), count = h("span.quiet.middle");
   const refresh = attempt(async () => {
-    const names = await listTables();
-    const rows = await Promise.all(names.slice(0, 200).map(async (name) => {
-      try { return [await describe(name), (await api("DescribeTimeToLive", { TableName: name })).TimeToLiveDescription]; } catch { return null; }
-    }));
-    count.textContent = names.length > 200 ? `200 of ${number(names.length)} tables` : `${number(names.length)} ${names.length === 1 ? "table" : "tables"}`;
-    fill(list, names.length ? table(rows.filter(Boolean), refresh) : h("div.empty", h("p", "There are no tables in this namespace yet."),
+    const { tables, more } = await control("GET", "tables");
+    count.textContent = more ? `the first ${number(tables.length)} tables` : `${number(tables.length)} ${tables.length === 1 ? "table" : "tables"}`;
+    fill(list, tables.length ? table(tables.map((t) => [t.Table, t.TimeToLiveDescription]), refresh) : h("div.empty", h("p", "There are no tables in this namespace yet."),
       h("button.main", { type: "button", onclick: () => create(refresh) }, "Create a table")));
   });
   main.append(h("div.tools", h("h1", "Tables"), count, h("span.push"),

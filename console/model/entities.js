@@ -253,6 +253,13 @@ export class Entities {
     this.model.learned = new Map();
   }
 
+  /** Items that are learned from, and not counted: a sample of the table. @param {Item[]} items */
+  learn(items) {
+    this.model = new Model(this.table, items);
+    this.setBy();
+    this.learnedAt = Infinity; // a sample of all places is better than the first pages
+  }
+
   /** Items that were read: learned from, and counted. @param {Item[]} items */
   add(items) {
     const room = SAMPLE - this.sample.length;

@@ -1,11 +1,12 @@
-// A table of 1,000,000 items (ITEMS): its collections are scrolled to 40 places at random and paged; a page is there within 100 ms.
+// A table of 1,000,000 items (ITEMS), and one with few partitions: each is opened by 5 requests at most,
+// none of which reads more than two pages' worth. The collections of the large one are scrolled to 40 places at random and paged; a page is there within 100 ms.
 import assert from "node:assert/strict";
 import { browse, client, end, serve } from "./page.mjs";
 import { fillTable } from "./data.mjs";
 
 const ITEMS = Number(process.env.ITEMS ?? 1000000), LIMIT_MS = 100, PLACES = 40, WRITERS = 4;
 const port = await serve("--durability", "off"), api = client(port);
-await api("CreateTable", { TableName: "large", BillingMode: "PAY_PER_REQUEST", KeySchema: [{ AttributeName: "PK", KeyType: "HASH" }, { AttributeName: "SK", KeyType: "RANGE" }],
+for (const TableName of ["large", "narrow"]) await api("CreateTable", { TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: [{ AttributeName: "PK", KeyType: "HASH" }, { AttributeName: "SK", KeyType: "RANGE" }],
   AttributeDefinitions: ["PK", "SK"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })) });
 let next = 0;
 const began = Date.now();
@@ -19,9 +20,28 @@ await Promise.all(Array.from({ length: WRITERS }, async () => {
   }
 }));
 console.log(`scroll: ${ITEMS} items written in ${((Date.now() - began) / 1000).toFixed(0)} s`);
+await fillTable(api, "narrow", Array.from({ length: Math.min(ITEMS, 40000) }, (_, i) => ({ PK: { S: `DAY#${i % 20}` }, SK: { S: `EVENT#${String(i).padStart(8, "0")}` } })));
 const p = await browse();
-let failed = 0;
+let failed = 0, asked = [];
+p.page.on("request", (r) => {
+  const isAsset = r.resourceType() === "script" || r.resourceType() === "stylesheet" || r.resourceType() === "image" || r.resourceType() === "document";
+  if (!isAsset) asked.push(r.headers()["x-amz-target"]?.split(".")[1] ?? new URL(r.url()).pathname.split("/").slice(2).join("/"));
+});
 try {
+  for (const table of ["narrow", "large"]) {
+    await p.page.goto("about:blank");
+    asked = [];
+    await p.page.goto(`http://127.0.0.1:${port}/_dynalith/console/#/collections/${table}`);
+    await p.shows(table === "large" ? "CUSTOMER#" : "EVENT#");
+    await p.quiet();
+    console.log(`scroll: ${table} opened by ${asked.length} requests: ${asked.join(", ")}`);
+    assert.ok(asked.length <= 5 && asked.filter((a) => a === "Scan").length <= 2, asked.join(", "));
+    for (const view of ["query", "tables", "model"]) {
+      asked = [];
+      await p.view(...(view === "query" ? [view, table] : [view]));
+      assert.ok(asked.length <= 5 && !asked.includes("Scan"), `${view}: ${asked.join(", ")}`);
+    }
+  }
   await p.page.goto(`http://127.0.0.1:${port}/_dynalith/console/#/collections/large`);
   await p.shows("CUSTOMER#");
   // until each line that can be seen has its item
