@@ -322,6 +322,7 @@ static enum code check_expires(struct arena *arena, struct sigv4_claim *s, struc
 	if (!s->is_query || !str_is_set(s->expires))
 		return OK;
 	s->expires_s = strtoll(str_copy(arena, s->expires).p, &end, 10); /* saturates */
+	end += strspn(end, "0123456789"); /* where some C libraries stop once it has */
 	if (s->expires.n == 0 || *end)
 		return err_set(err, MSG_AUTH_EXPIRES_FORMAT);
 	if (s->expires_s < 0)
