@@ -177,6 +177,21 @@ static enum code parse_operand_list(struct parser *parser, struct raw *owner, un
 	}
 }
 
+/* What `parse` reads between parentheses. */
+static enum code parse_enclosed(struct parser *parser,
+				enum code (*parse)(struct parser *, struct raw **),
+				struct raw **out)
+{
+	struct raw *raw;
+
+	parser_advance(parser);
+	enum code code = parse(parser, &raw);
+	if (code != OK)
+		return code;
+	code = parse_closing(parser, raw);
+	return RESULT(code, out, raw);
+}
+
 /* A path, a value, a function call, or one of these in parentheses. */
 static enum code parse_operand(struct parser *parser, struct raw **out)
 {
@@ -188,10 +203,7 @@ static enum code parse_operand(struct parser *parser, struct raw **out)
 	if (++parser->depth > EXPR_DEPTH_MAX)
 		return parser_syntax_error(parser);
 	if (parser_at(parser, '(')) {
-		parser_advance(parser);
-		code = parse_operand(parser, &raw);
-		if (code == OK)
-			code = parse_closing(parser, raw);
+		code = parse_enclosed(parser, parse_operand, &raw);
 	} else if (parser->token.kind == TOKEN_VALUE) {
 		raw = raw_new(parser, RAW_VALUE, 0);
 		raw->text = parser->token.text;
@@ -219,10 +231,7 @@ enum code parse_set_value(struct parser *parser, struct raw **out)
 	if (++parser->depth > EXPR_DEPTH_MAX)
 		return parser_syntax_error(parser);
 	if (parser_at(parser, '(')) {
-		parser_advance(parser);
-		code = parse_set_value(parser, &left);
-		if (code == OK)
-			code = parse_closing(parser, left);
+		code = parse_enclosed(parser, parse_set_value, &left);
 	} else {
 		code = parse_operand(parser, &left);
 	}
@@ -317,13 +326,7 @@ static enum code parse_primary(struct parser *parser, struct raw **out)
 {
 	if (!parser_at(parser, '(') || holds_operand(parser))
 		return parse_comparison(parser, out);
-	struct raw *raw;
-	parser_advance(parser);
-	enum code code = parse_or(parser, &raw);
-	if (code != OK)
-		return code;
-	code = parse_closing(parser, raw);
-	return RESULT(code, out, raw);
+	return parse_enclosed(parser, parse_or, out);
 }
 
 static enum code parse_not(struct parser *parser, struct raw **out)

@@ -160,13 +160,14 @@ enum code expr_parse_update(struct expr_env *env, struct str text, struct update
 	struct parser parser;
 	enum code code = parser_open(&parser, env, EXPR_UPDATE, text, err);
 
-	if (code == OK)
-		code = parse_sections(&parser, &raw);
+	if (code != OK)
+		return code;
+	code = parse_sections(&parser, &raw);
+	if (code != OK)
+		return code;
 	struct update *update = ARENA_NEW(env->arena, struct update);
 	update->n = raw.n;
 	update->actions = ARENA_ARRAY(env->arena, struct update_action, raw.n);
-	if (code != OK)
-		return code;
 	code = check_raw_update(&parser, &raw, update);
 	return RESULT(code, out, update);
 }

@@ -109,9 +109,10 @@ static enum code find_waiting_table(struct job_step *step, struct table **table,
 {
 	enum code code = catalog_refresh_clocks(step->catalog, err);
 
-	if (code == OK)
-		code = catalog_get_current(step->catalog, step->job->ns, step->job->subject,
-					   step->now_ms, table, err);
+	if (code != OK)
+		return code;
+	code = catalog_get_current(step->catalog, step->job->ns, step->job->subject, step->now_ms,
+				   table, err);
 	if (code != OK ||
 	    (str_is_set((*table)->state.job) && str_eq((*table)->state.job, step->job->id)))
 		return code;

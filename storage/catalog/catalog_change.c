@@ -326,17 +326,21 @@ static enum code apply_replacement(struct catalog *catalog, struct store_txn *tx
 	uint64_t count = 0;
 	enum code code = currency_check_version(txn, current, &count, err);
 
-	if (code == OK)
-		code = change_index_keyspaces(catalog, txn, err->arena, current, next, err);
-	if (code == OK)
-		code = change_expiry(catalog, txn, err->arena, current, next, err);
-	if (code == OK)
-		code = change_group(txn, current, next, err);
-	if (code == OK)
-		code = stream_change_table(txn, err->arena, current, next, err);
-	currency_follow(current, next);
 	if (code != OK)
 		return code;
+	code = change_index_keyspaces(catalog, txn, err->arena, current, next, err);
+	if (code != OK)
+		return code;
+	code = change_expiry(catalog, txn, err->arena, current, next, err);
+	if (code != OK)
+		return code;
+	code = change_group(txn, current, next, err);
+	if (code != OK)
+		return code;
+	code = stream_change_table(txn, err->arena, current, next, err);
+	if (code != OK)
+		return code;
+	currency_follow(current, next);
 	code = currency_put(txn, next, count, err);
 	if (code != OK)
 		return code;
@@ -611,12 +615,15 @@ static enum code apply_burial(struct catalog *catalog, struct store_txn *txn, vo
 			      struct err *err)
 {
 	const struct deletion *burial = context;
-	struct table *known = NULL;
+	struct table *known;
 	enum code code = catalog_arm(catalog, txn, catalog_ns_of(burial->table), err);
 
-	if (code == OK)
-		code = catalog_stored(catalog, txn, burial->key, &known, err);
-	if (code == OK && known && known->identity.number == burial->table->identity.number)
+	if (code != OK)
+		return code;
+	code = catalog_stored(catalog, txn, burial->key, &known, err);
+	if (code != OK)
+		return code;
+	if (known && known->identity.number == burial->table->identity.number)
 		code = put_record(catalog, txn, burial->key, burial->table, NULL, err);
 	table_unref(known);
 	return code == OK ? forget_rows(txn, burial->table, err) : code;
@@ -640,8 +647,9 @@ static enum code apply_forgetting(struct catalog *catalog, struct store_txn *txn
 	struct str key = retired_key(err->arena, table->identity.number), record;
 	enum code code = catalog_arm(catalog, txn, catalog_ns_of(table), err);
 
-	if (code == OK)
-		code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
+	if (code != OK)
+		return code;
+	code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
 	if (code != OK || !str_is_set(record)) /* another process dropped it */
 		return code;
 	code = store_drop(txn, stream_keyspace(table), err);

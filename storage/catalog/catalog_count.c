@@ -16,10 +16,13 @@ enum code catalog_count_begin(struct store_txn *txn, struct arena *arena, uint64
 	const struct size_count count = {number, COUNT_EPOCH(row->count) + 1, record, STR("")};
 	enum code code = size_rows_drop_epoch(txn, number, count.epoch, err);
 
-	if (code == OK)
-		code = size_rows_put_count(txn, arena, &count, err);
+	if (code != OK)
+		return code;
+	code = size_rows_put_count(txn, arena, &count, err);
+	if (code != OK)
+		return code;
 	row->count = COUNT_OF(COUNT_EPOCH(row->count), 1);
-	return code == OK ? currency_write(txn, number, row, err) : code;
+	return currency_write(txn, number, row, err);
 }
 
 struct piece {

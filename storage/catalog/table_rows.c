@@ -450,12 +450,19 @@ enum code table_rows_are_complete(struct store_txn *txn, bool *are_complete, str
 	bool is_new = false;
 	enum code code = read_progress(txn, &progress, err);
 
-	if (code == OK && progress.is_absent)
+	*are_complete = false;
+	if (code != OK)
+		return code;
+	if (progress.is_absent)
 		code = is_empty(txn, tables, &is_new, err);
-	if (code == OK && is_new)
+	if (code != OK)
+		return code;
+	if (is_new)
 		code = is_empty(txn, counters, &is_new, err);
-	*are_complete = code == OK && (is_new || (progress.is_begun && !str_is_set(progress.next)));
-	return code;
+	if (code != OK)
+		return code;
+	*are_complete = is_new || (progress.is_begun && !str_is_set(progress.next));
+	return OK;
 }
 
 static enum code begin(struct store_txn *txn, struct err *err)
@@ -480,15 +487,19 @@ static enum code complete_piece(struct store_txn *txn, const struct settings_rec
 		return code;
 	if (!progress.is_begun)
 		code = begin(txn, err);
-	range.low = progress.next;
-	if (code == OK)
-		code = store_page(txn, tables, &range, (struct store_bounds){PIECE_ROWS, 0},
-				  err->arena, &page, err);
-	for (size_t i = 0; i < page.n && code == OK; i++)
-		code = complete_record(txn, settings, is_shared, &page.v[i], err);
-	progress.next = STR_ABSENT;
 	if (code != OK)
 		return code;
+	range.low = progress.next;
+	code = store_page(txn, tables, &range, (struct store_bounds){PIECE_ROWS, 0}, err->arena,
+			  &page, err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++) {
+		code = complete_record(txn, settings, is_shared, &page.v[i], err);
+		if (code != OK)
+			return code;
+	}
+	progress.next = STR_ABSENT;
 	if (page.is_more) {
 		store_range_after(&range, &page, err->arena);
 		progress.next = range.low;
@@ -539,22 +550,32 @@ enum code table_rows_complete(struct store *store, const struct settings_records
 	return code;
 }
 
+static enum code put_if_inexact(struct store_txn *txn, const struct settings_records *settings,
+				struct str space, struct str key, struct table *table,
+				struct err *err)
+{
+	bool is_exact;
+	enum code code = currency_is_exact(txn, table, &is_exact, err);
+
+	if (code != OK || is_exact)
+		return code;
+	code = currency_put(txn, table, 0, err); /* its numbers may be wrong */
+	return code == OK ? table_rows_put(txn, settings, space, key, table, err) : code;
+}
+
 static enum code mend_rows(struct store_txn *txn, const struct settings_records *settings,
 			   struct str space, struct str key, struct err *err)
 {
-	struct table *table = NULL;
+	struct table *table;
 	struct str record;
-	bool is_exact = true;
 	enum code code = store_get(txn, tables, key, err->arena, &record, err);
 
-	if (code == OK && str_is_set(record))
-		code = table_decode(record, settings, &table, err);
-	if (code == OK && table)
-		code = currency_is_exact(txn, table, &is_exact, err);
-	if (code == OK && !is_exact)
-		code = currency_put(txn, table, 0, err); /* its numbers may be wrong */
-	if (code == OK && !is_exact)
-		code = table_rows_put(txn, settings, space, key, table, err);
+	if (code != OK || !str_is_set(record))
+		return code;
+	code = table_decode(record, settings, &table, err);
+	if (code != OK)
+		return code;
+	code = put_if_inexact(txn, settings, space, key, table, err);
 	table_unref(table);
 	return code;
 }

@@ -222,30 +222,32 @@ static enum code collect_history(struct store_txn *txn, const struct history_vie
 {
 	struct store_range rest = history_range_of(past->arena, keyspace, past->range);
 	struct store_page page = {.is_more = true};
-	enum code code = OK;
 
-	for (int pages = 0; code == OK && page.is_more; pages++) {
+	for (int pages = 0; page.is_more; pages++) {
 		past->is_cut = pages >= PAGES_MAX && str_is_set(past->last) &&
 			       !str_eq(past->first, past->last);
 		if (past->is_cut)
 			break;
-		code = store_page(txn, history, &rest, piece, past->arena, &page, err);
-		for (size_t i = 0; i < page.n && code == OK; i++) {
+		enum code code = store_page(txn, history, &rest, piece, past->arena, &page, err);
+		if (code != OK)
+			return code;
+		for (size_t i = 0; i < page.n; i++) {
 			struct note note;
 
 			if (!decode_note(&page.v[i], &note))
 				return row_malformed(err, history, page.v[i].key);
 			take_hidden_note(past, view, &note);
 		}
-		if (code == OK && page.is_more)
+		if (page.is_more)
 			store_range_after(&rest, &page, past->arena);
-		if (code == OK)
-			code = err_if_over(past->arena, err);
+		code = err_if_over(past->arena, err);
+		if (code != OK)
+			return code;
 	}
 	/* the last row may have been changed more often than is known */
 	if (past->is_cut && past->n > 0 && str_eq(past->rows[past->n - 1].key, past->last))
 		past->n--;
-	return code;
+	return OK;
 }
 
 static struct str behind(struct arena *arena, struct str key)

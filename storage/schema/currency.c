@@ -203,22 +203,23 @@ static enum code take_currency_items(struct store_txn *txn, struct currency_item
 				     struct err *err)
 {
 	struct currency_row row = {0};
-	enum code code = OK;
 
 	for (size_t i = 0; i < n; i++) {
 		if (is_next_table(items, i)) {
-			code = row_of(keys++, *values++, &row, err);
-			if (code == OK)
-				code = judge(items[i].table, &row, err);
-			if (code == OK)
-				code = arm_by(txn, &row, err);
+			enum code code = row_of(keys++, *values++, &row, err);
+			if (code != OK)
+				return code;
+			code = judge(items[i].table, &row, err);
+			if (code != OK)
+				return code;
+			code = arm_by(txn, &row, err);
+			if (code != OK)
+				return code;
 		}
 		items[i].count = row.count;
 		items[i].lag = row.lag;
 		items[i].image = *values++;
 		keys++;
-		if (code != OK)
-			return code;
 	}
 	return OK;
 }
@@ -262,12 +263,14 @@ enum code currency_check_version(struct store_txn *txn, const struct table *tabl
 	struct currency_row row = {0};
 	enum code code = currency_intend(txn, table->identity.number, err);
 
-	if (code == OK)
-		code = read_row(txn, table, &row, err);
-
+	if (code != OK)
+		return code;
+	code = read_row(txn, table, &row, err);
+	if (code != OK)
+		return code;
 	if (count)
 		*count = row.count;
-	return code != OK || is_exact(&row, table) ? code : err_default(err, ERR_TABLE_MOVED);
+	return is_exact(&row, table) ? OK : err_default(err, ERR_TABLE_MOVED);
 }
 
 enum code currency_is_exact(struct store_txn *txn, const struct table *table, bool *out,

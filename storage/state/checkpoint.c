@@ -63,12 +63,14 @@ static enum code load_stack(const struct space *space, struct stack *stack, stru
 	*stack = (struct stack){
 		.space = catalog_key(space->arena, space->catalog, space->ns, STR(""))};
 	enum code code = currency_stack(space->txn, stack->space, &stack->number, err);
-	if (code == OK && stack->number)
-		code = store_page(space->txn, stack_keyspace(stack), &every_row,
-				  (struct store_bounds){0, 0}, space->arena, &page, err);
-	stack->all.v = ARENA_ARRAY(space->arena, struct checkpoint, page.n);
 	if (code != OK)
 		return code;
+	if (stack->number)
+		code = store_page(space->txn, stack_keyspace(stack), &every_row,
+				  (struct store_bounds){0, 0}, space->arena, &page, err);
+	if (code != OK)
+		return code;
+	stack->all.v = ARENA_ARRAY(space->arena, struct checkpoint, page.n);
 	for (size_t i = 0; i < page.n; i++) {
 		if (!decode(page.v[i], &stack->all.v[stack->all.n++]))
 			code = row_malformed(err, stack_keyspace(stack), page.v[i].key);
@@ -284,37 +286,55 @@ static void skip_indexes(const struct touched *touched, struct table *table)
 
 /* A later version for the table and its vector indexes, by a seed that no other change has. */
 static enum code renew_version(struct space *space, const struct touched *touched,
-			       const struct space_record *record, uint64_t stack, struct err *err)
+			       const struct space_record *record, struct table *table,
+			       uint64_t stack, struct err *err)
 {
 	struct vector_version ignored;
 	struct currency_row row;
-	struct table *table;
 	uint64_t seed = 0;
-	enum code code = space_decode(space, record, &table, err);
+	enum code code = currency_read(space->txn, table->identity.number, &row, err);
 
 	if (code != OK)
 		return code;
 	(void)!getentropy(&seed, sizeof(seed));
-	skip_indexes(touched, table);
-	code = currency_read(space->txn, table->identity.number, &row, err);
-	if (code == OK)
-		code = currency_renew(space->txn, space_prefix(space), table, stack, &row, err);
-	if (code == OK)
-		code = catalog_size_again(space->txn, space->arena, table->identity.number,
-					  record->key, &row, err);
-	if (code == OK)
-		code = catalog_inherit_lag(space->catalog, space->txn, space->ns, record->key,
-					   table->identity.number, err);
-	if (code == OK)
-		code = history_forget(space->txn, table->identity.number, err);
-	if (code == OK && table_has_log(table))
+	code = currency_renew(space->txn, space_prefix(space), table, stack, &row, err);
+	if (code != OK)
+		return code;
+	code = catalog_size_again(space->txn, space->arena, table->identity.number, record->key,
+				  &row, err);
+	if (code != OK)
+		return code;
+	code = catalog_inherit_lag(space->catalog, space->txn, space->ns, record->key,
+				   table->identity.number, err);
+	if (code != OK)
+		return code;
+	code = history_forget(space->txn, table->identity.number, err);
+	if (code != OK)
+		return code;
+	if (table_has_log(table))
 		code = skip_touched_numbers(space, touched, table, err);
-	for (size_t i = 0; i < table->indexes.vector_n && code == OK; i++)
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < table->indexes.vector_n; i++) {
 		code = vector_row_next_version(space->txn, space->arena,
 					       index_keyspace(table, &table->indexes.vectors[i]),
 					       seed, STR(""), &ignored, err);
-	if (code == OK)
-		code = space_put_record(space, record->key, table, table, err);
+		if (code != OK)
+			return code;
+	}
+	return space_put_record(space, record->key, table, table, err);
+}
+
+static enum code renew_record(struct space *space, const struct touched *touched,
+			      const struct space_record *record, uint64_t stack, struct err *err)
+{
+	struct table *table;
+	enum code code = space_decode(space, record, &table, err);
+
+	if (code != OK)
+		return code;
+	skip_indexes(touched, table);
+	code = renew_version(space, touched, record, table, stack, err);
 	table_unref(table);
 	return code;
 }
@@ -340,7 +360,7 @@ static enum code renew_all(struct space *space, struct touched *touched, uint64_
 			return code;
 		if (!is_touched(touched, &records.v[i], number))
 			continue;
-		code = renew_version(space, touched, &records.v[i], stack, err);
+		code = renew_record(space, touched, &records.v[i], stack, err);
 		for (size_t k = 0; k < touched->n; k++)
 			is_there[k] = is_there[k] || touched->numbers[k] == number;
 		if (code != OK)
@@ -367,20 +387,27 @@ static enum code apply_rollback(struct space *space, void *context, struct err *
 	size_t at;
 	enum code code = load_stack(space, &stack, err);
 
-	if (code == OK)
-		code = find(&stack, rollback->name, &at, err);
-	for (size_t i = stack.all.n; code == OK && i-- > at;) {
+	if (code != OK)
+		return code;
+	code = find(&stack, rollback->name, &at, err);
+	if (code != OK)
+		return code;
+	for (size_t i = stack.all.n; i-- > at;) {
 		uint64_t journal = stack.all.v[i].journal;
 
 		code = journal_undo(space->txn, journal, touch, &touched, err);
-		if (code == OK && i > at)
-			code = journal_drop(space->txn, journal, err);
-		if (code == OK && i > at)
-			code = store_del(space->txn, stack_keyspace(&stack),
-					 journal_key(space->arena, journal), err);
+		if (code != OK)
+			return code;
+		if (i == at)
+			break;
+		code = journal_drop(space->txn, journal, err);
+		if (code != OK)
+			return code;
+		code = store_del(space->txn, stack_keyspace(&stack),
+				 journal_key(space->arena, journal), err);
+		if (code != OK)
+			return code;
 	}
-	if (code != OK)
-		return code;
 	*rollback->extra = stack.all.v[at].extra;
 	code = currency_put_stack(space->txn, stack.space, stack.number, stack.all.v[at].journal,
 				  err);
@@ -402,13 +429,14 @@ static enum code take_out(struct space *space, struct stack *stack, size_t at, s
 	uint64_t journal = all->v[at].journal, outer = at > 0 ? all->v[at - 1].journal : 0;
 	enum code code = journal_end(space->txn, journal, outer, err);
 
-	if (code == OK)
-		code = store_del(space->txn, stack_keyspace(stack),
-				 journal_key(space->arena, journal), err);
-	memmove(&all->v[at], &all->v[at + 1], (all->n - at - 1) * sizeof(*all->v));
-	all->n--;
 	if (code != OK)
 		return code;
+	code = store_del(space->txn, stack_keyspace(stack), journal_key(space->arena, journal),
+			 err);
+	if (code != OK)
+		return code;
+	memmove(&all->v[at], &all->v[at + 1], (all->n - at - 1) * sizeof(*all->v));
+	all->n--;
 	if (all->n > 0)
 		return currency_put_stack(space->txn, stack->space, stack->number,
 					  all->v[all->n - 1].journal, err);

@@ -74,9 +74,11 @@ static enum code apply_reset(struct space *space, void *context, struct err *err
 	struct space_records records;
 	enum code code = space_records(space, &records, err);
 
-	if (code == OK && !reset->is_some && !reset->keeps_tables)
-		code = checkpoint_remove_all(space, err);
+	if (code != OK)
+		return code;
 	reset->done = 0;
+	if (!reset->is_some && !reset->keeps_tables)
+		code = checkpoint_remove_all(space, err);
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < reset->n; i++) {

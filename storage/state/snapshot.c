@@ -123,16 +123,26 @@ static enum code copy_table(const struct space *space, const struct table *from,
 {
 	enum code code = catalog_next_number(space->txn, space->arena, &to->identity.number, err);
 
+	if (code != OK)
+		return code;
 	currency_follow(NULL, to);
-	if (code == OK)
-		code = copy_rows(space->txn, table_items(from), table_items(to), err);
-	for (size_t i = 0; i < table_index_total(from) && code == OK; i++)
+	code = copy_rows(space->txn, table_items(from), table_items(to), err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < table_index_total(from); i++) {
 		code = copy_index(space, from, to, table_index_at(from, i), err);
-	if (code == OK && from->ttl.is_enabled)
+		if (code != OK)
+			return code;
+	}
+	if (from->ttl.is_enabled)
 		code = copy_rows(space->txn, table_expiry(from), table_expiry(to), err);
-	if (code == OK && table_is_global(from))
+	if (code != OK)
+		return code;
+	if (table_is_global(from))
 		code = copy_rows(space->txn, table_replication(from), table_replication(to), err);
-	if (code == OK && table_has_log(from))
+	if (code != OK)
+		return code;
+	if (table_has_log(from))
 		code = copy_rows(space->txn, stream_keyspace(from), stream_keyspace(to), err);
 	return code;
 }
@@ -217,30 +227,42 @@ static enum code put_copy(struct space *space, const struct target *target, stru
 	if (target->is_other)
 		copy->identity.id = catalog_uuid(copy->arena);
 	enum code code = skip_used(space, target, copy, err);
-	if (code == OK)
-		code = currency_put(space->txn, copy, 0,
-				    err); /* its items are counted when somebody wants to know */
-	struct str key = catalog_key(space->arena, space->catalog, target->ns, name);
 	if (code != OK)
 		return code;
+	/* its items are counted when somebody wants to know */
+	code = currency_put(space->txn, copy, 0, err);
+	if (code != OK)
+		return code;
+	struct str key = catalog_key(space->arena, space->catalog, target->ns, name);
 	code = catalog_inherit_lag(space->catalog, space->txn, target->ns, key,
 				   copy->identity.number, err);
 	return code == OK ? space_put_record(space, key, copy, copy, err) : code;
 }
 
+static enum code copy_from(struct space *space, const struct space_record *record,
+			   const struct table *from, const struct target *target, struct err *err)
+{
+	struct table *copy;
+	enum code code = space_decode(space, record, &copy, err);
+
+	if (code != OK)
+		return code;
+	code = copy_table(space, from, copy, err);
+	code = code == OK ? put_copy(space, target, copy, err) : code;
+	table_unref(copy);
+	return code;
+}
+
 static enum code copy_record(struct space *space, const struct space_record *record,
 			     const struct target *target, struct err *err)
 {
-	struct table *from = NULL, *copy = NULL;
+	struct table *from;
 	enum code code = space_decode(space, record, &from, err);
 
-	if (code == OK && from->state.status != STATUS_DELETING)
-		code = space_decode(space, record, &copy, err);
-	if (code == OK && copy)
-		code = copy_table(space, from, copy, err);
-	if (code == OK && copy)
-		code = put_copy(space, target, copy, err);
-	table_unref(copy);
+	if (code != OK)
+		return code;
+	if (from->state.status != STATUS_DELETING)
+		code = copy_from(space, record, from, target, err);
 	table_unref(from);
 	return code;
 }

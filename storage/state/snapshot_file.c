@@ -213,14 +213,20 @@ static enum code read_file_block(struct reading *reading, struct str name, bool 
 	struct snapshot snapshot = {0};
 	enum code code = snapshot_find(&reading->space, name, &snapshot, err);
 
-	if (code == OK)
-		code = snapshot_records(&reading->space, snapshot.number, &records, err);
-	if (code == OK && is_first)
-		add_format(reading, &snapshot);
-	while (code == OK && reading->at.table < records.n && !is_full(reading))
-		code = add_table_frames(reading, &records.v[reading->at.table], err);
-	if (code != OK || reading->at.table < records.n)
+	if (code != OK)
 		return code;
+	code = snapshot_records(&reading->space, snapshot.number, &records, err);
+	if (code != OK)
+		return code;
+	if (is_first)
+		add_format(reading, &snapshot);
+	while (reading->at.table < records.n && !is_full(reading)) {
+		code = add_table_frames(reading, &records.v[reading->at.table], err);
+		if (code != OK)
+			return code;
+	}
+	if (reading->at.table < records.n)
+		return OK;
 	struct buf frames = buf_in(reading->space.arena);
 	buf_add_be64(&frames, reading->at.frames);
 	add_frame(reading, STR("z"), buf_str(&frames));
@@ -329,14 +335,16 @@ static enum code take_format(struct space *space, struct writing *writing, struc
 		return err_set(err, MSG_SNAPSHOT_NEWER, format, SNAPSHOT_FILE_FORMAT);
 	if (writing->number)
 		code = snapshot_drop(space, writing->number, err);
-	writing->frames = writing->tables = 0;
-	if (code == OK)
-		code = catalog_next_number(space->txn, space->arena, &writing->number, err);
-	if (code == OK)
-		code = store_create(space->txn, snapshot_keyspace(writing->number), err);
-	buf_add_be64(&number, writing->number);
 	if (code != OK)
 		return code;
+	writing->frames = writing->tables = 0;
+	code = catalog_next_number(space->txn, space->arena, &writing->number, err);
+	if (code != OK)
+		return code;
+	code = store_create(space->txn, snapshot_keyspace(writing->number), err);
+	if (code != OK)
+		return code;
+	buf_add_be64(&number, writing->number);
 	code = store_put(space->txn, counters_keyspace, loading_key(space, writing->name),
 			 buf_str(&number), err);
 	return code == OK ? store_put(space->txn, snapshot_keyspace(writing->number), STR("e"),
@@ -406,16 +414,18 @@ static enum code find_frame_table(struct space *space, struct writing *writing, 
 		return OK;
 	enum code code = store_get(space->txn, snapshot_keyspace(writing->number),
 				   table_key(space->arena, at), space->arena, &name, err);
-	if (code == OK && !str_is_set(name))
+	if (code != OK)
+		return code;
+	if (!str_is_set(name))
 		return malformed(err);
-	if (code == OK)
-		code = store_get(space->txn, snapshot_keyspace(writing->number),
-				 snapshot_table_key(space->arena, name), space->arena, &own.record,
-				 err);
+	code = store_get(space->txn, snapshot_keyspace(writing->number),
+			 snapshot_table_key(space->arena, name), space->arena, &own.record, err);
+	if (code != OK)
+		return code;
 	table_unref(writing->table);
 	writing->table = NULL;
 	writing->table_at = at;
-	return code == OK ? space_decode(space, &own, &writing->table, err) : code;
+	return space_decode(space, &own, &writing->table, err);
 }
 
 static enum code take_row_frame(struct space *space, struct writing *writing, struct str key,
@@ -467,17 +477,22 @@ static enum code take_end(struct space *space, struct writing *writing, struct s
 	snapshot.extra = row_rest(&row);
 	if (!row_is_whole(&row))
 		return row_malformed(err, keyspace, STR("e"));
-	for (uint32_t i = 0; i < writing->tables && code == OK; i++)
+	for (uint32_t i = 0; i < writing->tables; i++) {
 		code = store_del(space->txn, keyspace, table_key(space->arena, i), err);
-	if (code == OK)
-		code = store_del(space->txn, keyspace, STR("e"), err);
-	if (code == OK)
-		code = store_del(space->txn, keyspace, STR("n"), err);
-	if (code == OK)
-		code = store_del(space->txn, counters_keyspace, loading_key(space, writing->name),
-				 err);
+		if (code != OK)
+			return code;
+	}
+	code = store_del(space->txn, keyspace, STR("e"), err);
+	if (code != OK)
+		return code;
+	code = store_del(space->txn, keyspace, STR("n"), err);
+	if (code != OK)
+		return code;
+	code = store_del(space->txn, counters_keyspace, loading_key(space, writing->name), err);
+	if (code != OK)
+		return code;
 	writing->is_done = true;
-	return code == OK ? snapshot_publish(space, &snapshot, writing->number, err) : code;
+	return snapshot_publish(space, &snapshot, writing->number, err);
 }
 
 static enum code take_frame(struct space *space, struct writing *writing, struct str key,

@@ -22,6 +22,22 @@ struct str space_prefix(const struct space *space)
 	return catalog_key(space->arena, space->catalog, space->ns, STR(""));
 }
 
+static enum code apply_in(struct space *space, unsigned way, space_apply *apply, void *context,
+			  struct err *err)
+{
+	enum code code =
+		way & SPACE_BARE ? OK : catalog_arm(space->catalog, space->txn, space->ns, err);
+
+	if (code != OK)
+		return code;
+	code = apply(space, context, err);
+	if (code != OK)
+		return code;
+	if (!(way & SPACE_QUIET))
+		code = currency_raise(space->txn, space_prefix(space), err);
+	return code == OK ? err_if_over(space->arena, err) : code;
+}
+
 static enum code run_space_once(struct space *space, unsigned way, space_apply *apply,
 				void *context, struct err *err)
 {
@@ -29,14 +45,7 @@ static enum code run_space_once(struct space *space, unsigned way, space_apply *
 
 	if (code != OK)
 		return code;
-	if (!(way & SPACE_BARE))
-		code = catalog_arm(space->catalog, space->txn, space->ns, err);
-	if (code == OK)
-		code = apply(space, context, err);
-	if (code == OK && !(way & SPACE_QUIET))
-		code = currency_raise(space->txn, space_prefix(space), err);
-	if (code == OK)
-		code = err_if_over(space->arena, err);
+	code = apply_in(space, way, apply, context, err);
 	if (code == OK)
 		return store_commit_for_good(space->txn, err);
 	store_abort(space->txn);
@@ -168,27 +177,41 @@ static enum code drop_index(struct space *space, const struct table *table,
 	return code;
 }
 
+/* Items, and what follows from them. */
+static enum code drop_rows(struct space *space, const struct table *table, struct err *err)
+{
+	enum code code = store_drop(space->txn, table_items(table), err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < table_index_total(table); i++) {
+		code = drop_index(space, table, table_index_at(table, i), err);
+		if (code != OK)
+			return code;
+	}
+	if (table->ttl.is_enabled)
+		code = store_drop(space->txn, table_expiry(table), err);
+	if (code != OK)
+		return code;
+	return table_is_global(table) ? store_drop(space->txn, table_replication(table), err) : OK;
+}
+
 enum code space_drop(struct space *space, const struct space_record *record,
 		     const struct table *table, struct err *err)
 {
 	/* of a deleted table that is still shown, and of a retired one, only the stream is left,
 	 * which is the retired one's */
 	bool is_deleted = table->state.status == STATUS_DELETING;
-	enum code code = is_deleted ? OK : store_drop(space->txn, table_items(table), err);
+	enum code code = is_deleted ? OK : drop_rows(space, table, err);
 
-	for (size_t i = 0; i < table_index_total(table) && !is_deleted && code == OK; i++)
-		code = drop_index(space, table, table_index_at(table, i), err);
-	if (code == OK && !is_deleted && table->ttl.is_enabled)
-		code = store_drop(space->txn, table_expiry(table), err);
-	if (code == OK && !is_deleted && table_is_global(table))
-		code = store_drop(space->txn, table_replication(table), err);
-	if (code == OK && table_has_log(table) && is_deleted == record->is_retired)
-		code = store_drop(space->txn, stream_keyspace(table), err);
 	if (code != OK)
 		return code;
-	if (!record->is_retired)
-		code = size_rows_drop(space->txn, table->identity.number, err);
-	return code == OK && !record->is_retired ? currency_del(space->txn, table, err) : code;
+	if (table_has_log(table) && is_deleted == record->is_retired)
+		code = store_drop(space->txn, stream_keyspace(table), err);
+	if (code != OK || record->is_retired)
+		return code;
+	code = size_rows_drop(space->txn, table->identity.number, err);
+	return code == OK ? currency_del(space->txn, table, err) : code;
 }
 
 enum code space_put_record(struct space *space, struct str key, const struct table *table,
@@ -206,16 +229,26 @@ enum code space_create(struct space *space, struct str key, struct table *table,
 	struct store_txn *txn = space->txn;
 	enum code code = catalog_next_number(txn, space->arena, &table->identity.number, err);
 
+	if (code != OK)
+		return code;
 	currency_follow(NULL, table);
-	if (code == OK)
-		code = store_create(txn, table_items(table), err);
-	for (size_t i = 0; i < table_index_total(table) && code == OK; i++)
+	code = store_create(txn, table_items(table), err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < table_index_total(table); i++) {
 		code = index_row_create(txn, table, table_index_at(table, i), err);
-	if (code == OK && table->ttl.is_enabled)
+		if (code != OK)
+			return code;
+	}
+	if (table->ttl.is_enabled)
 		code = store_create(txn, table_expiry(table), err);
-	if (code == OK && table_is_global(table))
+	if (code != OK)
+		return code;
+	if (table_is_global(table))
 		code = store_create(txn, table_replication(table), err);
-	if (code == OK && table_has_log(table) && !table_logs(table))
+	if (code != OK)
+		return code;
+	if (table_has_log(table) && !table_logs(table))
 		code = store_create(txn, stream_keyspace(table), err);
 	if (code != OK)
 		return code;
@@ -273,8 +306,7 @@ static enum code remove_space_table(struct space *space, const struct space_reco
 	if (code != OK)
 		return code;
 	code = space_drop(space, record, table, err);
-	if (code == OK)
-		code = space_put_record(space, record->key, table, NULL, err);
+	code = code == OK ? space_put_record(space, record->key, table, NULL, err) : code;
 	table_unref(table);
 	return code;
 }

@@ -198,8 +198,9 @@ static enum code note_creation(struct store_txn *txn, struct keyspace keyspace, 
 {
 	bool is_gone;
 
-	if (code == OK)
-		code = has(txn, txn->journal, KIND_GONE, keyspace, STR(""), &is_gone, err);
+	if (code != OK)
+		return code;
+	code = has(txn, txn->journal, KIND_GONE, keyspace, STR(""), &is_gone, err);
 	if (code != OK)
 		return code;
 	return is_gone ? forget(txn, txn->journal, KIND_GONE, keyspace, err)

@@ -95,10 +95,10 @@ static enum code find_tail(struct store_txn *txn, struct arena *arena, const str
 		return code != OK || is_right ? code : load_tail(txn, table, lane, tail, err);
 	}
 	code = stream_shard_open(txn, table, lane, &open, err);
-
+	if (code != OK)
+		return code;
 	*tail = stream_state_tail(table->streams.state, lane);
-	if (code == OK)
-		code = verify_tail(txn, arena, table, &open, tail, &is_right, err);
+	code = verify_tail(txn, arena, table, &open, tail, &is_right, err);
 	if (code != OK || is_right)
 		return code;
 	code = load_tail(txn, table, lane, tail, err);
@@ -500,12 +500,19 @@ enum code stream_change_table(struct store_txn *txn, struct arena *arena,
 						: latest->disabled_ms;
 	if (!current || !table_has_log(current))
 		code = store_create(txn, stream_keyspace(next), err);
-	if (code == OK && was != is)
+	if (code != OK)
+		return code;
+	if (was != is)
 		code = change_lane(txn, arena, &change, 0, was, is, err);
-	for (unsigned lane = 1; lane <= (had > has ? had : has) && had != has && code == OK; lane++)
+	if (code != OK)
+		return code;
+	for (unsigned lane = 1; lane <= (had > has ? had : has) && had != has; lane++) {
 		code = change_lane(txn, arena, &change, lane, lane <= had ? USE_STREAM : USE_NONE,
 				   lane <= has ? USE_STREAM : USE_NONE, err);
-	return code;
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 static enum code rotate_lane(struct store_txn *txn, const struct table *table, unsigned lane,
@@ -630,7 +637,9 @@ static enum code trim_shards(struct store_txn *txn, const struct table *table,
 
 		if (is_over && shard->stamp != latest) {
 			code = stream_shard_del(txn, old->arena, table, shard, err);
-			if (code == OK && i + 1 == n && !is_followed)
+			if (code != OK)
+				return code;
+			if (i + 1 == n && !is_followed)
 				code = stream_shard_put_used(txn, old->arena, table, shard->end,
 							     err);
 			++*changes;
@@ -682,12 +691,14 @@ static enum code trim_lane(struct store_txn *txn, struct arena *arena, const str
 	struct store_range range = stream_shard_range(arena, stream_lane_base(lane),
 						      oldest->is_page ? own[n - 1].end : 0);
 	enum code code = trim_records(txn, table, &range, &old, err);
-	if (code == OK)
-		code = trim_shards(txn, table, own, n, latest, is_followed, &old, &oldest->changes,
-				   err);
+	if (code != OK)
+		return code;
+	code = trim_shards(txn, table, own, n, latest, is_followed, &old, &oldest->changes, err);
+	if (code != OK)
+		return code;
 	*is_cut = *is_cut || old.is_cut;
 	*budget -= old.n;
-	return code;
+	return OK;
 }
 
 /* Trims a lane; NULL: all of them. */

@@ -122,8 +122,9 @@ static enum code fill_index_piece(struct job *job, struct err *err)
 		return code;
 	rows = ARENA_ARRAY(job->arena, struct implied, job->piece.n);
 	code = make_rows(job, rows, &n, err);
-	if (code == OK)
-		code = put_missing_rows(job, rows, n, err);
+	if (code != OK)
+		return code;
+	code = put_missing_rows(job, rows, n, err);
 	if (code != OK || !job->piece.is_more)
 		return code;
 	store_range_after(&range, &job->piece, job->arena);

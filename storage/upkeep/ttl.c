@@ -72,8 +72,9 @@ static enum code sweep_expired(struct sweep *sweep, const struct mark *mark, str
 	if (code != OK || due.n == 0)
 		return code;
 	code = lease_take(sweep->times->leases, STR(LEASE), &sweep->is_ours, NULL, err);
-	if (code == OK && sweep->is_ours)
-		code = catalog_marked(sweep->catalog, mark, &table, err);
+	if (code != OK || !sweep->is_ours)
+		return code;
+	code = catalog_marked(sweep->catalog, mark, &table, err);
 	if (code != OK || !table)
 		return code;
 	if (table->ttl.is_enabled)

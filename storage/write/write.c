@@ -139,6 +139,19 @@ static enum code check_write_condition(struct write_step *step, struct err *err)
 	return code;
 }
 
+static enum code apply_update(struct write_step *step, const struct value *base,
+			      const struct value *old, struct err *err)
+{
+	struct write *write = step->write;
+	struct item_words words = {ITEM_UPDATE, write->is_global_first};
+	enum code code = expr_update(write->update, step->arena, base, &write->new_item, err);
+
+	if (code != OK)
+		return code;
+	code = item_key_of_item(step->arena, write->table, &write->new_item, words, NULL, err);
+	return code == OK ? vector_row_check(write->table, &write->new_item, old, true, err) : code;
+}
+
 /* The new item of an update: of the old one, or of the key alone. None where there is no old one
  * and the update only takes away. */
 static enum code make_updated(struct write_step *step, struct err *err)
@@ -146,19 +159,13 @@ static enum code make_updated(struct write_step *step, struct err *err)
 	struct write *write = step->write;
 	const struct value *old = value_is_set(&write->old_item) ? &write->old_item : NULL;
 	const struct value *base = old ? old : write->key;
-	struct item_words words = {ITEM_UPDATE, write->is_global_first};
 	enum code code = OK;
 
 	if (!old && write->update && update_only_takes(write->update))
 		return OK;
 	write->new_item = *base;
 	if (write->update)
-		code = expr_update(write->update, step->arena, base, &write->new_item, err);
-	if (code == OK && write->update)
-		code = item_key_of_item(step->arena, write->table, &write->new_item, words, NULL,
-					err);
-	if (code == OK && write->update)
-		code = vector_row_check(write->table, &write->new_item, old, true, err);
+		code = apply_update(step, base, old, err);
 	if (code != OK) {
 		write->new_item = VALUE_NONE; /* what the write costs is asked all the same */
 		return code;
@@ -439,13 +446,33 @@ static enum code verify(struct run *run, enum code code, struct err *err)
 	return verified;
 }
 
+/* All that is written before the commit, with the token of the request where it has one. */
+static enum code run_with_token(struct run *run, struct write_token *token, struct err *err)
+{
+	enum code code = ask(run, verify(run, run_all(run, err), err), err);
+
+	if (code != OK)
+		return code;
+	if (token) {
+		token->sizes = note_run_sizes(run);
+		code = write_note_token(run->txn, run->arena, token, err);
+	}
+	if (code != OK)
+		return code;
+	if (run->group)
+		code = write_group_repeat(run, err);
+	if (code != OK)
+		return code;
+	code = size_collections(run, err);
+	return code == OK ? join_sizes(run, err) : code;
+}
+
 /* Runs the writes within a store transaction that is begun, and ends it. */
 static enum code run_and_commit(struct run *run, struct write_token *token, struct err *err)
 {
-	enum code code = OK;
+	enum code code =
+		token ? write_check_token(run->txn, run->arena, token, run->now_ms, err) : OK;
 
-	if (token)
-		code = write_check_token(run->txn, run->arena, token, run->now_ms, err);
 	if (code == OK && token && token->was_done) {
 		charge_reads(run, token->sizes);
 		code = size_collections(run, err);
@@ -455,18 +482,7 @@ static enum code run_and_commit(struct run *run, struct write_token *token, stru
 		store_abort(run->txn);
 		return code;
 	}
-	if (code == OK)
-		code = ask(run, verify(run, run_all(run, err), err), err);
-	if (code == OK && token) {
-		token->sizes = note_run_sizes(run);
-		code = write_note_token(run->txn, run->arena, token, err);
-	}
-	if (code == OK && run->group)
-		code = write_group_repeat(run, err);
-	if (code == OK)
-		code = size_collections(run, err);
-	if (code == OK)
-		code = join_sizes(run, err);
+	code = code == OK ? run_with_token(run, token, err) : code;
 	if (code != OK) {
 		store_abort(run->txn);
 		leave_sizes(run, ERR_CONFLICT);
@@ -616,6 +632,23 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 		       : code;
 }
 
+/* What the transaction reads before it writes. */
+static enum code read_all(struct catalog *catalog, struct run *run, struct write_token *token,
+			  struct err *err)
+{
+	enum code code = foresee(run, token, err);
+
+	if (code != OK)
+		return code;
+	code = read_old(run, err);
+	if (code != OK)
+		return code;
+	code = tell_time(catalog, run, token, err);
+	if (code != OK)
+		return code;
+	return run->group ? write_group_read(run, err) : OK;
+}
+
 /* One whole transaction. */
 static enum code run_write_once(struct catalog *catalog, struct run *run, struct write_token *token,
 				struct err *err)
@@ -632,13 +665,7 @@ static enum code run_write_once(struct catalog *catalog, struct run *run, struct
 	code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
 	if (code != OK)
 		return code;
-	code = foresee(run, token, err);
-	if (code == OK)
-		code = read_old(run, err);
-	if (code == OK)
-		code = tell_time(catalog, run, token, err);
-	if (code == OK && run->group)
-		code = write_group_read(run, err);
+	code = read_all(catalog, run, token, err);
 	if (code == OK)
 		return run_and_commit(run, token, err);
 	store_abort(run->txn);

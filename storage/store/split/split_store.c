@@ -329,10 +329,13 @@ static enum code split_stat(struct store_txn *base, struct keyspace keyspace,
 	struct store_stat pieces = {0};
 	enum code code = store_stat(inner_of(base), keyspace, stat, err);
 
-	if (code == OK)
-		code = store_stat(inner_of(base), pieces_of(keyspace), &pieces, err);
+	if (code != OK)
+		return code;
+	code = store_stat(inner_of(base), pieces_of(keyspace), &pieces, err);
+	if (code != OK)
+		return code;
 	stat->bytes += pieces.bytes;
-	return code;
+	return OK;
 }
 
 /* Those of pieces are not shown. */

@@ -141,8 +141,9 @@ static enum code trace_begin(struct store *base, enum store_mode mode, struct st
 	struct store_txn *inner;
 	enum code code = trace(store, TRACE_BEGIN, NULL, err);
 
-	if (code == OK)
-		code = store_begin(store->inner, mode, &inner, err);
+	if (code != OK)
+		return done(store, TRACE_BEGIN, code);
+	code = store_begin(store->inner, mode, &inner, err);
 	if (code != OK)
 		return done(store, TRACE_BEGIN, code);
 	struct trace_txn *txn = calloc(1, sizeof(*txn));
