@@ -17,6 +17,7 @@ struct branch {
 	const struct value *partition;
 	size_t sort_count;
 	const struct node *sorts[SORTS_MAX]; /* different ones */
+	const struct node *lists[2]; /* IN of the partition key, of the sort key; or NULL */
 	bool is_twice;   /* two values for the partition key: not a read by key */
 };
 
@@ -167,6 +168,47 @@ static struct branches copy(struct planner *planner, const struct branches *bran
 	return out;
 }
 
+static bool has_value(const struct node *list, const struct node *wanted)
+{
+	for (unsigned i = 1; i < list->arg_count; i++) {
+		if (value_equal(&list->args[i]->value, &wanted->value))
+			return true;
+	}
+	return false;
+}
+
+/* Two IN of values. */
+static bool is_same_list(const struct node *a, const struct node *b)
+{
+	for (unsigned i = 1; i < a->arg_count; i++) {
+		if (!has_value(b, a->args[i]))
+			return false;
+	}
+	for (unsigned i = 1; i < b->arg_count; i++) {
+		if (!has_value(a, b->args[i]))
+			return false;
+	}
+	return true;
+}
+
+/* AWS: the same list a second time, in whatever order, says nothing new. */
+static bool is_listed(const struct branches *branches, const struct node *node, bool is_hash)
+{
+	for (size_t i = 0; i < branches->n; i++) {
+		const struct node *list = branches->v[i].lists[!is_hash];
+
+		if (!list || !is_same_list(list, node))
+			return false;
+	}
+	return branches->n > 0;
+}
+
+static void note_list(struct branches *branches, const struct node *node, bool is_hash)
+{
+	for (size_t i = 0; i < branches->n; i++)
+		branches->v[i].lists[!is_hash] = node;
+}
+
 /* IN is as many equalities. */
 static enum code expand_in(struct planner *planner, const struct node *node,
 			   struct branches *branches)
@@ -183,6 +225,8 @@ static enum code expand_in(struct planner *planner, const struct node *node,
 	}
 	if (is_hash && n > PARTIQL_RANGES_MAX)
 		return err_set(planner->err, MSG_PARTIQL_IN_KEYS, (size_t)n);
+	if (is_listed(branches, node, is_hash))
+		return OK;
 	all = copy(planner, branches, n);
 	if (planner->is_too_many)
 		return OK;
@@ -195,6 +239,7 @@ static enum code expand_in(struct planner *planner, const struct node *node,
 		else
 			add_sort(planner, &part, node_new(planner->arena, NODE_EQ, 2, args));
 	}
+	note_list(&all, node, is_hash);
 	*branches = all;
 	return OK;
 }
