@@ -25,23 +25,23 @@ static bool is_read(const struct slot *slot)
 	return slot->statement.kind == PARTIQL_SELECT;
 }
 
-static void parse(struct call *call, struct slot *slot)
+static enum code parse_slot(struct call *call, struct slot *slot)
 {
 	const struct value *parameters;
 	enum code code = partiql_parameters(call->arena, &slot->request->parameters, &parameters,
 					    &slot->err);
 
-	if (code == OK)
-		code = partiql_parse(call, slot->request->statement, parameters,
-				     slot->request->parameters.n, false, &slot->statement,
-				     &slot->err);
+	if (code != OK)
+		return code;
+	code = partiql_parse(call, slot->request->statement, parameters,
+			     slot->request->parameters.n, false, &slot->statement, &slot->err);
 	if (code != OK && slot->statement.kind == PARTIQL_OTHER)
-		code = err_set(&slot->err, MSG_PARTIQL_BATCH_OPERATION);
-	slot->err.code = code;
+		return err_set(&slot->err, MSG_PARTIQL_BATCH_OPERATION);
+	return code;
 }
 
 /* An error of one statement is its own; all others fail the request. */
-static enum code plan(struct call *call, struct slot *slot)
+static enum code plan_slot(struct call *call, struct slot *slot)
 {
 	bool is_point = false;
 	enum code code;
@@ -54,12 +54,13 @@ static enum code plan(struct call *call, struct slot *slot)
 	slot->read.mode =
 		opt_is_true(slot->request->consistent_read) ? READ_CONSISTENT : READ_EVENTUAL;
 	code = partiql_plan_point(call, &slot->statement, &slot->read, &is_point, &slot->err);
-	if (code == OK && !is_point)
-		code = partiql_check_select(call, &slot->statement, &slot->err);
-	return code != OK || is_point ? code : err_set(&slot->err, MSG_PARTIQL_BATCH_KEY);
+	if (code != OK || is_point)
+		return code;
+	code = partiql_check_select(call, &slot->statement, &slot->err);
+	return code != OK ? code : err_set(&slot->err, MSG_PARTIQL_BATCH_KEY);
 }
 
-static enum code prepare(struct call *call, struct slot *slots, size_t n, struct err *err)
+static enum code prepare_slots(struct call *call, struct slot *slots, size_t n, struct err *err)
 {
 	struct seen seen = seen_new(call->arena, n);
 	int kind = -1;
@@ -76,7 +77,7 @@ static enum code prepare(struct call *call, struct slot *slots, size_t n, struct
 
 		if (slot->err.code != OK)
 			continue;
-		slot->err.code = plan(call, slot);
+		slot->err.code = plan_slot(call, slot);
 		const struct table *table = is_read(slot) ? slot->read.table : slot->write.table;
 		struct str row_key = is_read(slot) ? slot->read.row_key : slot->write.row_key;
 		if (str_is_set(row_key) &&
@@ -127,9 +128,9 @@ static void renew(struct call *call, struct slot *slot)
 {
 	call_look_again(call);
 	*slot = (struct slot){.request = slot->request, .err = err_in(call->arena)};
-	parse(call, slot);
+	slot->err.code = parse_slot(call, slot);
 	if (slot->err.code == OK)
-		slot->err.code = plan(call, slot);
+		slot->err.code = plan_slot(call, slot);
 }
 
 /* AWS: what failed is in its table's total, where another statement of the table succeeded, and in
@@ -149,7 +150,7 @@ static void charge(struct call *call, const struct slot *slot)
  * nothing was changed (*is_changed); later it fails the statement. A conflict always fails the
  * statement, since running the whole request again would run earlier statements twice.
  */
-static enum code run(struct call *call, struct slot *slot, bool *is_changed, struct err *err)
+static enum code run_slot(struct call *call, struct slot *slot, bool *is_changed, struct err *err)
 {
 	enum code code = run_once(call, slot);
 
@@ -213,7 +214,7 @@ static void respond_slot(struct call *call, const struct slot *slot)
 	json_out_close(out, '}');
 }
 
-static void respond(struct call *call, int wanted, const struct slot *slots, size_t n)
+static void respond_slots(struct call *call, int wanted, const struct slot *slots, size_t n)
 {
 	enum capacity_form form = CAPACITY_READ;
 	bool has_success = false;
@@ -244,20 +245,23 @@ enum code op_batch_execute_statement(struct call *call,
 	for (size_t i = 0; i < n && !arena_is_over(call->arena); i++) {
 		slots[i].request = &input->statements.v[i];
 		slots[i].err = err_in(call->arena);
-		parse(call, &slots[i]);
+		slots[i].err.code = parse_slot(call, &slots[i]);
 		if (slots[i].err.code == OK && call->request.refused &&
 		    call->request.refused[i].code != OK)
 			slots[i].err = call->request.refused[i];
 	}
 	enum code code = err_if_over(call->arena, err); /* such an error is no statement's */
-	if (code == OK)
-		code = prepare(call, slots, n, err);
-	if (code == OK)
-		code = meet_faults(call, slots, n, err);
+	if (code != OK)
+		return code;
+	code = prepare_slots(call, slots, n, err);
+	if (code != OK)
+		return code;
+	code = meet_faults(call, slots, n, err);
 	for (size_t i = 0; i < n && code == OK; i++)
 		if (slots[i].err.code == OK)
-			code = run(call, &slots[i], &is_changed, err);
-	if (code == OK)
-		respond(call, input->return_consumed_capacity, slots, n);
-	return code;
+			code = run_slot(call, &slots[i], &is_changed, err);
+	if (code != OK)
+		return code;
+	respond_slots(call, input->return_consumed_capacity, slots, n);
+	return OK;
 }

@@ -39,7 +39,7 @@ static enum code check_duplicates(struct call *call, const struct key_list *keys
 	return OK;
 }
 
-static enum code parse(struct call *call, struct share *share, struct err *err)
+static enum code parse_share(struct call *call, struct share *share, struct err *err)
 {
 	struct expression_request request = {
 		.projection = share->wanted->projection_expression,
@@ -49,19 +49,22 @@ static enum code parse(struct call *call, struct share *share, struct err *err)
 	struct projection *attributes = NULL;
 	enum code code = expressions_check(call, &request, err);
 
-	if (code == OK)
-		code = legacy_projection(call->arena, &share->wanted->attributes_to_get,
-					 &attributes, err);
-	if (code == OK)
-		code = expressions_parse(call, &request, &share->expressions, err);
+	if (code != OK)
+		return code;
+	code = legacy_projection(call->arena, &share->wanted->attributes_to_get, &attributes, err);
+	if (code != OK)
+		return code;
+	code = expressions_parse(call, &request, &share->expressions, err);
+	if (code != OK)
+		return code;
 	if (attributes)
 		share->expressions.projection = attributes;
-	return code != OK ? code : check_duplicates(call, &share->wanted->keys, err);
+	return check_duplicates(call, &share->wanted->keys, err);
 }
 
 /* The rules of the request alone: fills shares, sets *total to the number of keys. */
-static enum code parse_all(struct call *call, const struct batch_get_request_map *items,
-			   struct share *shares, size_t *total, struct err *err)
+static enum code parse_shares(struct call *call, const struct batch_get_request_map *items,
+			      struct share *shares, size_t *total, struct err *err)
 {
 	bool has_projection = false, has_attributes = false;
 	size_t n = 0;
@@ -82,7 +85,7 @@ static enum code parse_all(struct call *call, const struct batch_get_request_map
 		return err_set(err, MSG_EXPRESSIONS_MIXED, STR_ARG(STR("AttributesToGet")),
 			       STR_ARG(STR("ProjectionExpression")));
 	for (size_t i = 0; i < items->n; i++) {
-		enum code code = parse(call, &shares[i], err);
+		enum code code = parse_share(call, &shares[i], err);
 
 		if (code != OK)
 			return code;
@@ -102,14 +105,16 @@ static bool is_repeated(const struct read_item *reads, size_t n, const struct re
 	return false;
 }
 
-static enum code prepare(struct call *call, const struct share *share, struct read_item *reads,
-			 struct err *err)
+static enum code prepare_share(struct call *call, const struct share *share,
+			       struct read_item *reads, struct err *err)
 {
 	struct table_passage passage = {
 		.call = call, .name = share->name, .expressions = &share->expressions};
 	enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
-	for (size_t i = 0; code == OK && i < share->wanted->keys.n; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < share->wanted->keys.n; i++) {
 		struct read_item *read = &reads[share->first + i];
 
 		read->table = passage.table;
@@ -117,10 +122,12 @@ static enum code prepare(struct call *call, const struct share *share, struct re
 		read->mode = opt_is_true(share->wanted->consistent_read) ? READ_CONSISTENT
 									 : READ_EVENTUAL;
 		code = read_prepare(call->arena, read, err);
-		if (code == OK && is_repeated(reads, share->first, read))
-			code = err_set(err, MSG_BATCH_DUPLICATES);
+		if (code != OK)
+			return code;
+		if (is_repeated(reads, share->first, read))
+			return err_set(err, MSG_BATCH_DUPLICATES);
 	}
-	return code;
+	return OK;
 }
 
 /* What the response has, and what it leaves out. */
@@ -183,7 +190,8 @@ static void write_items(struct call *call, struct share *share, const struct rea
 }
 
 /* The table's part of the request, with the keys that are left. */
-static void write_unprocessed(struct call *call, const struct share *share, const bool *left_out)
+static void write_unprocessed_keys(struct call *call, const struct share *share,
+				   const bool *left_out)
 {
 	const struct keys_and_attributes *wanted = share->wanted;
 	struct json_out *out = &call->out;
@@ -221,8 +229,9 @@ static void write_unprocessed(struct call *call, const struct share *share, cons
 
 /* An error of throttling where it is the reason that the response has nothing. AWS: API Reference,
  * BatchGetItem. */
-static enum code respond(struct call *call, int wanted_capacity, struct share *shares, size_t n,
-			 const struct read_item *reads, struct progress *progress, struct err *err)
+static enum code respond_shares(struct call *call, int wanted_capacity, struct share *shares,
+				size_t n, const struct read_item *reads, struct progress *progress,
+				struct err *err)
 {
 	json_out_open(&call->out, '{');
 	json_out_name(&call->out, STR("Responses"));
@@ -242,7 +251,7 @@ static enum code respond(struct call *call, int wanted_capacity, struct share *s
 	json_out_open(&call->out, '{');
 	for (size_t i = 0; i < n; i++)
 		if (shares[i].done - shares[i].left_out < shares[i].wanted->keys.n)
-			write_unprocessed(call, &shares[i], progress->left_out);
+			write_unprocessed_keys(call, &shares[i], progress->left_out);
 	json_out_close(&call->out, '}');
 	respond_capacities(call, wanted_capacity, CAPACITY_READ);
 	json_out_close(&call->out, '}');
@@ -254,7 +263,7 @@ enum code op_batch_get_item(struct call *call, const struct batch_get_item_input
 {
 	size_t n = input->request_items.n, total = 0;
 	struct share *shares = ARENA_ARRAY(call->arena, struct share, n);
-	enum code code = parse_all(call, &input->request_items, shares, &total, err);
+	enum code code = parse_shares(call, &input->request_items, shares, &total, err);
 
 	if (code != OK)
 		return code;
@@ -264,12 +273,14 @@ enum code op_batch_get_item(struct call *call, const struct batch_get_item_input
 	for (size_t i = 0; code == OK && i < n; i++) /* every table comes before any key */
 		code = call_table(call, shares[i].name, ABSENT_RESOURCE, &table, err);
 	for (size_t i = 0; code == OK && i < n; i++)
-		code = prepare(call, &shares[i], reads, err);
+		code = prepare_share(call, &shares[i], reads, err);
 	struct work work = {.call = call, .kind = WORK_OF_BATCH, .reads = reads, .n = total};
-	if (code == OK)
-		code = work_do(&work, err);
+	if (code != OK)
+		return code;
+	code = work_do(&work, err);
 	if (code != OK)
 		return code;
 	struct progress progress = {.left_out = ARENA_ARRAY(call->arena, bool, total)};
-	return respond(call, input->return_consumed_capacity, shares, n, reads, &progress, err);
+	return respond_shares(call, input->return_consumed_capacity, shares, n, reads, &progress,
+			      err);
 }

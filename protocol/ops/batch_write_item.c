@@ -9,8 +9,8 @@
 #define REQUESTS_MAX 25
 
 /* The rules of the request alone; sets *total to the number of writes. */
-static enum code check(const struct batch_write_item_request_map *items, size_t *total,
-		       struct err *err)
+static enum code check_batch_write(const struct batch_write_item_request_map *items, size_t *total,
+				   struct err *err)
 {
 	size_t n = 0;
 
@@ -47,15 +47,17 @@ static bool is_repeated(const struct write *first, const struct write *write)
 }
 
 /* The requests of one table, into writes[from ..]. */
-static enum code prepare(struct call *call, struct str table_name,
-			 const struct write_requests *requests, struct write *all, size_t from,
-			 struct err *err)
+static enum code prepare_table_writes(struct call *call, struct str table_name,
+				      const struct write_requests *requests, struct write *all,
+				      size_t from, struct err *err)
 {
 	struct write *writes = all + from;
 	struct table *table;
 	enum code code = call_table(call, table_name, ABSENT_RESOURCE, &table, err);
 
-	for (size_t i = 0; code == OK && i < requests->n; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < requests->n; i++) {
 		const struct write_request *request = &requests->v[i];
 
 		writes[i].table = table;
@@ -66,15 +68,18 @@ static enum code prepare(struct call *call, struct str table_name,
 		else
 			writes[i].key = request->delete_request->key;
 		code = write_prepare(call->arena, &writes[i], err);
-		if (code == OK && is_repeated(all, &writes[i]))
-			code = err_set(err, MSG_BATCH_DUPLICATES);
+		if (code != OK)
+			return code;
+		if (is_repeated(all, &writes[i]))
+			return err_set(err, MSG_BATCH_DUPLICATES);
 	}
-	return code;
+	return OK;
 }
 
 /* Those that are left out, table by table. */
-static void write_unprocessed(struct call *call, const struct batch_write_item_request_map *items,
-			      const bool *left_out)
+static void write_unprocessed_items(struct call *call,
+				    const struct batch_write_item_request_map *items,
+				    const bool *left_out)
 {
 	struct json_out *out = &call->out;
 	size_t first = 0;
@@ -108,8 +113,8 @@ static void write_unprocessed(struct call *call, const struct batch_write_item_r
 	}
 }
 
-static void respond(struct call *call, const struct batch_write_item_input *input,
-		    const struct write *writes, size_t n, const bool *left_out)
+static void respond_batch_write(struct call *call, const struct batch_write_item_input *input,
+				const struct write *writes, size_t n, const bool *left_out)
 {
 	for (size_t i = 0; i < n; i++)
 		call_charge(call, &writes[i].cost);
@@ -117,7 +122,7 @@ static void respond(struct call *call, const struct batch_write_item_input *inpu
 	json_out_name(&call->out, STR("UnprocessedItems"));
 	json_out_open(&call->out, '{');
 	if (left_out)
-		write_unprocessed(call, &input->request_items, left_out);
+		write_unprocessed_items(call, &input->request_items, left_out);
 	json_out_close(&call->out, '}');
 	respond_metrics_by_table(call, input->return_item_collection_metrics, writes, n);
 	respond_capacities(call, input->return_consumed_capacity, CAPACITY_WRITE);
@@ -131,8 +136,9 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 	size_t total = 0, done = 0;
 	enum code code = call_check_late(call, err); /* malformed names of tables */
 
-	if (code == OK)
-		code = check(items, &total, err);
+	if (code != OK)
+		return code;
+	code = check_batch_write(items, &total, err);
 	if (code != OK)
 		return code;
 	struct write *writes = ARENA_ARRAY(call->arena, struct write, total);
@@ -141,17 +147,21 @@ enum code op_batch_write_item(struct call *call, const struct batch_write_item_i
 	for (size_t i = 0; code == OK && i < items->n; i++) /* every table comes before any key */
 		code = call_table(call, items->v[i].key, ABSENT_RESOURCE, &table, err);
 	for (size_t i = 0; code == OK && i < items->n; done += items->v[i++].value.n)
-		code = prepare(call, items->v[i].key, &items->v[i].value, writes, done, err);
-	for (size_t i = 0; code == OK && i < total; i++)
+		code = prepare_table_writes(call, items->v[i].key, &items->v[i].value, writes, done,
+					    err);
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < total; i++)
 		writes[i].wants_collection_size =
 			respond_wants_metrics(input->return_item_collection_metrics);
 	struct work work = {.call = call, .writes = writes, .n = total, .mode = WRITE_BATCH};
-	if (code == OK)
-		code = work_meet(&work, err);
+	code = work_meet(&work, err);
+	if (code != OK)
+		return code;
 	bool *left_out = work_may_leave_out(call) ? ARENA_ARRAY(call->arena, bool, total) : NULL;
-	if (code == OK)
-		code = left_out ? work_run_batch(&work, left_out, err) : work_run(&work, err);
-	if (code == OK)
-		respond(call, input, writes, work.n, left_out);
-	return code;
+	code = left_out ? work_run_batch(&work, left_out, err) : work_run(&work, err);
+	if (code != OK)
+		return code;
+	respond_batch_write(call, input, writes, work.n, left_out);
+	return OK;
 }

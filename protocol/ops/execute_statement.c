@@ -13,8 +13,9 @@ static enum code run_write(struct call *call, const struct execute_statement_inp
 	struct work work = {.call = call, .writes = &write, .n = 1, .mode = WRITE_ALONE};
 	enum code code = partiql_plan_write(call, statement, &write, NULL, err);
 
-	if (code == OK)
-		code = work_meet(&work, err);
+	if (code != OK)
+		return code;
+	code = work_meet(&work, err);
 	if (code != OK)
 		return code;
 	code = work_run(&work, err);
@@ -50,9 +51,10 @@ enum code op_execute_statement(struct call *call, const struct execute_statement
 	enum code code =
 		partiql_parameters(call->arena, &input->parameters, &select.parameters, err);
 
-	if (code == OK)
-		code = partiql_parse(call, input->statement, select.parameters, input->parameters.n,
-				     false, &statement, err);
+	if (code != OK)
+		return code;
+	code = partiql_parse(call, input->statement, select.parameters, input->parameters.n, false,
+			     &statement, err);
 	if (code != OK)
 		return code;
 	return statement.kind == PARTIQL_SELECT ? partiql_select_run(call, &statement, &select, err)

@@ -54,7 +54,7 @@ static enum code check_depth(struct transaction *transaction, size_t i, struct e
 
 /* Parses all statements. Each keeps its error until its turn, except where the text is no statement
  * at all. */
-static enum code parse_all(struct transaction *transaction, struct err *err)
+static enum code parse_statements(struct transaction *transaction, struct err *err)
 {
 	const struct parameterized_statement *requests = transaction->input->transact_statements.v;
 	struct arena *arena = transaction->call->arena;
@@ -62,28 +62,29 @@ static enum code parse_all(struct transaction *transaction, struct err *err)
 
 	for (size_t i = 0; i < transaction->n && code == OK; i++)
 		code = partiql_check_parameters(&requests[i].parameters, false, err);
-	for (size_t i = 0; i < transaction->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < transaction->n; i++) {
 		struct err *own = &transaction->reasons[i];
 		struct partiql_statement *statement = &transaction->statements[i];
 
 		*own = err_in(arena);
 		code = check_depth(transaction, i, err);
-		if (code == OK)
-			code = partiql_parameters(arena, &requests[i].parameters,
-						  &transaction->parameters[i], err);
 		if (code != OK)
-			break;
+			return code;
+		code = partiql_parameters(arena, &requests[i].parameters,
+					  &transaction->parameters[i], err);
+		if (code != OK)
+			return code;
 		code = err_if_over(arena, err); /* such an error is no statement's */
 		if (code != OK)
-			break;
+			return code;
 		own->code = partiql_parse(transaction->call, requests[i].statement,
 					  transaction->parameters[i], requests[i].parameters.n,
 					  true, statement, own);
 		if (statement->kind == PARTIQL_NONE || statement->kind == PARTIQL_OTHER)
 			return in_statement(transaction, i, own, err);
 	}
-	if (code != OK)
-		return code;
 	transaction->is_read = transaction->statements[0].kind == PARTIQL_SELECT;
 	for (size_t i = 1; i < transaction->n; i++)
 		if ((transaction->statements[i].kind == PARTIQL_SELECT) != transaction->is_read)
@@ -110,8 +111,9 @@ static enum code plan_read(struct transaction *transaction, size_t i, struct err
 	transaction->reads[i].mode = READ_TRANSACTIONAL;
 	code = partiql_plan_point(transaction->call, &transaction->statements[i],
 				  &transaction->reads[i], &is_point, err);
-	if (code == OK)
-		code = replica_rules_transaction(transaction->reads[i].table, err);
+	if (code != OK)
+		return code;
+	code = replica_rules_transaction(transaction->reads[i].table, err);
 	if (code || is_point)
 		return code;
 	*is_whole = true;
@@ -141,18 +143,25 @@ static enum code plan_write(struct transaction *transaction, size_t i, const str
 
 /* Plans one statement. A mistake in its key cancels the transaction; *is_whole: the error is the
  * request's. */
-static enum code plan(struct transaction *transaction, size_t i, struct err *err, bool *is_whole)
+static enum code look_up_statement(struct transaction *transaction,
+				   struct partiql_statement *statement, struct table **table,
+				   struct err *err)
+{
+	if (err->code != OK)
+		return err->code;
+	enum code code = check(statement, err);
+	if (code != OK)
+		return code;
+	return call_table(transaction->call, statement->table, ABSENT_RESOURCE, table, err);
+}
+
+static enum code plan_statement(struct transaction *transaction, size_t i, struct err *err,
+				bool *is_whole)
 {
 	struct partiql_statement *statement = &transaction->statements[i];
 	struct table *table;
-	enum code code = err->code;
+	enum code code = look_up_statement(transaction, statement, &table, err);
 
-	*is_whole = true;
-	if (code == OK)
-		code = check(statement, err);
-	if (code == OK)
-		code = call_table(transaction->call, statement->table, ABSENT_RESOURCE, &table,
-				  err);
 	*is_whole = code != OK && code != ERR_RESOURCE_NOT_FOUND;
 	if (code != OK)
 		return code;
@@ -172,7 +181,7 @@ static enum code plan_all(struct transaction *transaction, struct err *err)
 	bool is_whole;
 
 	for (size_t i = 0; i < transaction->n; i++) {
-		if (plan(transaction, i, &transaction->reasons[i], &is_whole)) {
+		if (plan_statement(transaction, i, &transaction->reasons[i], &is_whole)) {
 			if (is_whole)
 				return in_statement(transaction, i, &transaction->reasons[i], err);
 			for (size_t k = i + 1; k < transaction->n; k++)
@@ -227,7 +236,7 @@ static enum code run_reads(struct transaction *transaction, struct err *err)
 }
 
 /* Two requests are the same if their statements and parameters are. */
-static struct str sameness(const struct transaction *transaction)
+static struct str sameness_of_statements(const struct transaction *transaction)
 {
 	struct buf buf = buf_in(transaction->call->arena);
 
@@ -277,12 +286,13 @@ static enum code cancel(struct transaction *transaction, struct err *err)
 	return write_canceled(err->reasons, transaction->n, err);
 }
 
-static enum code run_writes(struct transaction *transaction, struct err *err)
+static enum code run_statement_writes(struct transaction *transaction, struct err *err)
 {
 	struct call *call = transaction->call;
 	struct str client_token = transaction->input->client_request_token;
 	struct write_token token = call_token(
-		call, client_token, str_is_set(client_token) ? sameness(transaction) : STR_ABSENT);
+		call, client_token,
+		str_is_set(client_token) ? sameness_of_statements(transaction) : STR_ABSENT);
 	struct work work = {
 		.call = call, .writes = transaction->writes, .n = transaction->n,
 			.mode = WRITE_TRANSACTION, .token = &token,
@@ -320,11 +330,13 @@ enum code op_execute_transaction(struct call *call, const struct execute_transac
 		.writes = ARENA_ARRAY(call->arena, struct write, n),
 		.reasons = ARENA_ARRAY(call->arena, struct err, n),
 	};
-	enum code code = parse_all(&transaction, err);
+	enum code code = parse_statements(&transaction, err);
 
-	if (code == OK)
-		code = plan_all(&transaction, err);
 	if (code != OK)
 		return code;
-	return transaction.is_read ? run_reads(&transaction, err) : run_writes(&transaction, err);
+	code = plan_all(&transaction, err);
+	if (code != OK)
+		return code;
+	return transaction.is_read ? run_reads(&transaction, err)
+				   : run_statement_writes(&transaction, err);
 }

@@ -13,8 +13,9 @@
 
 #define RESPONSE_SIZE_MAX (4u * 1024 * 1024) /* bytes of items by DynamoDB's rules */
 
-static enum code parse(struct call *call, const struct action_err *own,
-		       const struct get_action *get, struct expressions *out, struct err *err)
+static enum code parse_transact_get(struct call *call, const struct action_err *own,
+				    const struct get_action *get, struct expressions *out,
+				    struct err *err)
 {
 	struct expression_request request = {
 		.projection = get->projection_expression,
@@ -23,20 +24,21 @@ static enum code parse(struct call *call, const struct action_err *own,
 	};
 	enum code code = expressions_check(call, &request, err);
 
-	if (code == OK)
-		code = expressions_parse(call, &request, out, err);
-	if (code == OK)
-		code = call_check_action(own, true, err);
-	return code;
+	if (code != OK)
+		return code;
+	code = expressions_parse(call, &request, out, err);
+	if (code != OK)
+		return code;
+	return call_check_action(own, true, err);
 }
 
 /*
  * AWS: of several wrong keys only the first is a cancellation reason, and those that are empty
  * before it. An absent table, and an item named twice, fail the request.
  */
-static enum code prepare(struct call *call, const struct transact_get_item_list *items,
-			 const struct expressions *expressions, struct read_item *reads,
-			 struct err *err)
+static enum code prepare_transact_get(struct call *call, const struct transact_get_item_list *items,
+				      const struct expressions *expressions,
+				      struct read_item *reads, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, items->n);
 	struct seen seen = seen_new(call->arena, items->n);
@@ -50,8 +52,9 @@ static enum code prepare(struct call *call, const struct transact_get_item_list 
 						.read = &reads[i]};
 		enum code code = table_gates_pass(ORDER_NAMED, &passage, err);
 
-		if (code == OK)
-			code = replica_rules_transaction(passage.table, err);
+		if (code != OK)
+			return code;
+		code = replica_rules_transaction(passage.table, err);
 		if (code != OK)
 			return code;
 		reads[i].key = get->key;
@@ -88,7 +91,8 @@ static enum code check_size(const struct work *work, struct err *err)
 }
 
 /* AWS: where the projection leaves nothing of an item the answer has no Item, unlike GetItem's. */
-static void write_item(struct call *call, struct str image, const struct projection *projection)
+static void write_response_item(struct call *call, struct str image,
+				const struct projection *projection)
 {
 	struct subject subject = {.arena = call->arena, .image = image};
 	struct value projected;
@@ -105,8 +109,8 @@ static void write_item(struct call *call, struct str image, const struct project
 	}
 }
 
-static void respond(struct call *call, int wanted, const struct read_item *reads,
-		    const struct expressions *expressions, size_t n)
+static void respond_transact_get(struct call *call, int wanted, const struct read_item *reads,
+				 const struct expressions *expressions, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		call_charge(call, &reads[i].cost);
@@ -116,7 +120,7 @@ static void respond(struct call *call, int wanted, const struct read_item *reads
 	json_out_open(&call->out, '[');
 	for (size_t i = 0; i < n; i++) {
 		json_out_open(&call->out, '{');
-		write_item(call, reads[i].image, expressions[i].projection);
+		write_response_item(call, reads[i].image, expressions[i].projection);
 		json_out_close(&call->out, '}');
 	}
 	json_out_close(&call->out, ']');
@@ -134,18 +138,21 @@ enum code op_transact_get_items(struct call *call, const struct transact_get_ite
 	enum code code = call_check_late(call, err); /* malformed names of tables */
 
 	for (size_t i = 0; code == OK && i < n; i++)
-		code = parse(call, &call->actions[i], input->transact_items.v[i].get,
-			     &expressions[i], err);
-	if (code == OK)
-		code = prepare(call, &input->transact_items, expressions, reads, err);
+		code = parse_transact_get(call, &call->actions[i], input->transact_items.v[i].get,
+					  &expressions[i], err);
+	if (code != OK)
+		return code;
+	code = prepare_transact_get(call, &input->transact_items, expressions, reads, err);
+	if (code != OK)
+		return code;
 	for (size_t i = 0; i < n; i++)
 		projections[i] = expressions[i].projection;
 	struct work work =
 		{.call = call, .kind = WORK_OF_TRANSACTION, .reads = reads, .n = n,
 		 .projections = projections, .check = check_size};
-	if (code == OK)
-		code = work_do(&work, err);
-	if (code == OK)
-		respond(call, input->return_consumed_capacity, reads, expressions, n);
-	return code;
+	code = work_do(&work, err);
+	if (code != OK)
+		return code;
+	respond_transact_get(call, input->return_consumed_capacity, reads, expressions, n);
+	return OK;
 }

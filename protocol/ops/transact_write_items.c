@@ -60,8 +60,8 @@ static enum code read_action(const struct transact_write_item *item, struct acti
 }
 
 /* The rules of one action alone. */
-static enum code parse(struct call *call, const struct action_err *own, struct action *action,
-		       struct write *write, struct err *err)
+static enum code parse_transact_action(struct call *call, const struct action_err *own,
+				       struct action *action, struct write *write, struct err *err)
 {
 	struct expression_request request = {
 		.update = action->update,
@@ -72,14 +72,20 @@ static enum code parse(struct call *call, const struct action_err *own, struct a
 	};
 	enum code code = expressions_check(call, &request, err);
 
-	if (code == OK)
-		code = expressions_parse(call, &request, &action->expressions, err);
-	if (code == OK)
-		code = call_check_action(own, true, err);
-	if (code == OK && action->kind == WRITE_PUT)
+	if (code != OK)
+		return code;
+	code = expressions_parse(call, &request, &action->expressions, err);
+	if (code != OK)
+		return code;
+	code = call_check_action(own, true, err);
+	if (code != OK)
+		return code;
+	if (action->kind == WRITE_PUT)
 		code = rules_item_size(action->subject, err);
-	if (code == OK && !call->is_older && action->expressions.update_charge > ITEM_SIZE_MAX)
-		code = err_set(err, MSG_UPDATE_SIZE);
+	if (code != OK)
+		return code;
+	if (!call->is_older && action->expressions.update_charge > ITEM_SIZE_MAX)
+		return err_set(err, MSG_UPDATE_SIZE);
 	write->kind = action->kind;
 	if (action->kind == WRITE_PUT)
 		write->item = action->subject;
@@ -90,32 +96,35 @@ static enum code parse(struct call *call, const struct action_err *own, struct a
 	write->is_global_first = true;
 	write->wants_item_on_failure =
 		action->on_failure == RETURN_VALUES_ON_CONDITION_CHECK_FAILURE_ALL_OLD;
-	return code;
+	return OK;
 }
 
-static enum code parse_all(struct call *call, const struct transact_write_item_list *items,
-			   struct action *actions, struct write *writes, struct err *err)
+static enum code parse_actions(struct call *call, const struct transact_write_item_list *items,
+			       struct action *actions, struct write *writes, struct err *err)
 {
 	size_t size = 0;
 	enum code code = OK;
 
 	for (size_t i = 0; code == OK && i < items->n; i++)
 		code = read_action(&items->v[i], &actions[i], err);
-	if (code == OK)
-		code = call_check_late(call, err); /* malformed names of tables */
+	if (code != OK)
+		return code;
+	code = call_check_late(call, err); /* malformed names of tables */
 	for (size_t i = 0; code == OK && i < items->n; i++) {
-		code = parse(call, &call->actions[i], &actions[i], &writes[i], err);
+		code = parse_transact_action(call, &call->actions[i], &actions[i], &writes[i], err);
 		size += item_size(actions[i].subject);
 	}
-	if (code == OK && size > PAYLOAD_SIZE_MAX)
-		code = err_set(err, MSG_TRANSACT_SIZE, size);
-	return code;
+	if (code != OK)
+		return code;
+	if (size > PAYLOAD_SIZE_MAX)
+		return err_set(err, MSG_TRANSACT_SIZE, size);
+	return OK;
 }
 
 /* AWS: of several wrong keys only the first is a cancellation reason. An absent table, and an item
  * named twice, fail the request. */
-static enum code prepare(struct call *call, const struct action *actions, struct write *writes,
-			 size_t n, struct err *err)
+static enum code prepare_actions(struct call *call, const struct action *actions,
+				 struct write *writes, size_t n, struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
 	struct seen seen = seen_new(call->arena, n);
@@ -157,7 +166,7 @@ static void add_text(struct buf *buf, struct str s)
 }
 
 /* Two requests are the same if their actions are. Options of the answer do not count. */
-static struct str sameness(struct call *call, const struct action *actions, size_t n)
+static struct str sameness_of_actions(struct call *call, const struct action *actions, size_t n)
 {
 	struct buf buf = buf_in(call->arena);
 
@@ -199,23 +208,26 @@ enum code op_transact_write_items(struct call *call, const struct transact_write
 	size_t n = input->transact_items.n;
 	struct action *actions = ARENA_ARRAY(call->arena, struct action, n);
 	struct write *writes = ARENA_ARRAY(call->arena, struct write, n);
-	enum code code = parse_all(call, &input->transact_items, actions, writes, err);
+	enum code code = parse_actions(call, &input->transact_items, actions, writes, err);
 
-	if (code == OK)
-		code = prepare(call, actions, writes, n, err);
+	if (code != OK)
+		return code;
+	code = prepare_actions(call, actions, writes, n, err);
+	if (code != OK)
+		return code;
 	struct str client_token = input->client_request_token;
 	struct write_token token = call_token(
 		call, client_token,
-		code == OK && str_is_set(client_token) ? sameness(call, actions, n) : STR(""));
+		str_is_set(client_token) ? sameness_of_actions(call, actions, n) : STR(""));
 	for (size_t i = 0; i < n; i++)
 		writes[i].wants_collection_size =
 			respond_wants_metrics(input->return_item_collection_metrics);
 	struct work work =
 		{.call = call, .writes = writes, .n = n, .mode = WRITE_TRANSACTION,
 		 .token = &token};
-	if (code == OK)
-		code = work_do(&work, err);
-	if (code == OK)
-		respond(call, input, writes, n);
-	return code;
+	code = work_do(&work, err);
+	if (code != OK)
+		return code;
+	respond(call, input, writes, n);
+	return OK;
 }

@@ -211,11 +211,11 @@ static enum code take_time(struct call *call, struct table *source, struct table
 	if (!timing_is_on(call))
 		return OK;
 	enum code code = catalog_size(call->service->catalog, source, NULL, &items, &bytes, err);
-	if (code == OK)
-		replica->group.ready_ms =
-			replica->identity.created_ms +
-			timing_lasts(call, items ? TIMING_REPLICA_ITEMS : TIMING_REPLICA);
-	return code;
+	if (code != OK)
+		return code;
+	replica->group.ready_ms = replica->identity.created_ms +
+				  timing_lasts(call, items ? TIMING_REPLICA_ITEMS : TIMING_REPLICA);
+	return OK;
 }
 
 static bool has_region(const struct replica_changes *changes, struct str region)
@@ -247,8 +247,18 @@ static enum code found_group(struct call *call, struct table *table,
 		       : OK;
 }
 
-static enum code create(struct call *call, struct replica_changes *changes,
-			const struct update_table_input *input, struct err *err)
+static enum code begin_replica(struct call *call, struct replica_changes *changes,
+			       struct table *replica, int64_t now_ms, struct err *err)
+{
+	enum code code = begin_stream(replica, changes->v[0].next->streams.view, now_ms, err);
+
+	if (code != OK)
+		return code;
+	return take_time(call, changes->v[0].current, replica, err);
+}
+
+static enum code create_replicas(struct call *call, struct replica_changes *changes,
+				 const struct update_table_input *input, struct err *err)
 {
 	struct table *source = changes->v[0].next;
 	enum code code = found_group(call, source, input, err);
@@ -263,9 +273,7 @@ static enum code create(struct call *call, struct replica_changes *changes,
 			call->service->now_ms(call->service->clock_context,
 					      (struct ns){call->ns.account, action->region_name});
 		struct table *table = new_replica(call, source, action, now_ms);
-		code = begin_stream(table, source->streams.view, now_ms, err);
-		if (code == OK)
-			code = take_time(call, changes->v[0].current, table, err);
+		code = begin_replica(call, changes, table, now_ms, err);
 		add_member(table, source);
 		for (size_t k = 0; k < changes->n; k++)
 			add_member(changes->v[k].next, table);
@@ -305,7 +313,7 @@ enum code replica_changes_apply(struct call *call, struct replica_changes *chang
 	if (updates->n == 0)
 		return OK;
 	if (updates->v[0].create)
-		return create(call, changes, input, err);
+		return create_replicas(call, changes, input, err);
 	for (size_t i = 0; i < updates->n; i++) {
 		const struct update_replication_group_member_action *update = updates->v[i].update;
 		struct catalog_change *change =

@@ -26,7 +26,7 @@ static const char strong_regions[] =
 	"[us-east-1, us-east-2, us-west-2, eu-west-1, eu-west-2, eu-west-3, eu-central-1, "
 	"ap-northeast-1, ap-northeast-2, ap-northeast-3]";
 
-static bool is_listed(const char *list, struct str name)
+static bool is_listed_region(const char *list, struct str name)
 {
 	struct str all = str_of(list);
 
@@ -47,14 +47,14 @@ static const char legacy_regions[] =
 
 enum code replica_rules_legacy(const struct ns *ns, struct err *err)
 {
-	if (is_listed(legacy_regions, ns->region))
+	if (is_listed_region(legacy_regions, ns->region))
 		return err_set(err, MSG_GLOBAL_LEGACY);
 	return err_set(err, MSG_GLOBAL_LEGACY_REGION, STR_ARG(ns->region), legacy_regions);
 }
 
 bool replica_rules_is_region(struct str name)
 {
-	return is_listed(regions, name);
+	return is_listed_region(regions, name);
 }
 
 /* AWS: an Update of nothing is no action; nor is an index without an override. */
@@ -145,7 +145,7 @@ static bool is_twice(const struct replication_group_update_list *updates, size_t
 
 static enum code check_strong_region(struct str region, struct err *err)
 {
-	return is_listed(strong_regions, region)
+	return is_listed_region(strong_regions, region)
 		       ? OK
 		       : err_set(err, MSG_REPLICA_STRONG_REGION, STR_ARG(region));
 }
@@ -165,14 +165,19 @@ static enum code check_strong(const struct ns *ns, const struct update_table_inp
 		return err_set(err, MSG_REPLICA_COUNT);
 	for (size_t i = 0; i < updates->n && code == OK; i++)
 		code = check_strong_region(updates->v[i].create->region_name, err);
-	if (code == OK && str_is_set(witness))
+	if (code != OK)
+		return code;
+	if (str_is_set(witness))
 		code = check_strong_region(witness, err);
-	for (size_t i = 0; i < updates->n && code == OK; i++) {
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < updates->n; i++) {
 		if (str_eq(updates->v[i].create->region_name, witness))
 			return err_set(err, MSG_REPLICA_SAME_REGION);
 	}
-	return code == OK && str_eq(witness, ns->region) ? err_set(err, MSG_REPLICA_WITNESS_LOCAL)
-							 : code;
+	if (str_eq(witness, ns->region))
+		return err_set(err, MSG_REPLICA_WITNESS_LOCAL);
+	return OK;
 }
 
 enum code replica_rules_check(const struct ns *ns, const struct update_table_input *input,
@@ -208,9 +213,9 @@ static const struct table *find(struct table *const *replicas, size_t n, struct 
 }
 
 /* AWS: keys are of one kind in all regions, each resolved in its own. */
-static enum code check_key(const struct table *table,
-			   const struct create_replication_group_member_action *create,
-			   struct err *err)
+static enum code check_replica_key(const struct table *table,
+				   const struct create_replication_group_member_action *create,
+				   struct err *err)
 {
 	struct str key = create->kms_master_key_id;
 	bool has_own = table->settings->sse_enabled && !encryption_rules_is_managed(table);
@@ -258,20 +263,24 @@ static enum code check_create(struct call *call, const struct table *table, size
 		return err_set(err, MSG_REPLICA_STRONG_EXISTING);
 	if (n > 0 && table->group.is_strong)
 		return err_set(err, MSG_REPLICA_STRONG_FROZEN);
-	for (size_t i = 0; i < input->replica_updates.n && code == OK; i++) {
+	for (size_t i = 0; i < input->replica_updates.n; i++) {
 		const struct create_replication_group_member_action *create =
 			input->replica_updates.v[i].create;
 		struct table *found;
 
 		code = replicas_find(call, table->identity.name, create->region_name, &found, err);
-		if (code == OK && found)
-			code = err_set(err, MSG_REPLICA_EXISTS, STR_ARG(table->identity.name));
-		if (code == OK)
-			code = check_key(table, create, err);
-		if (code == OK)
-			code = table_rules_class(create->table_class_override, err);
+		if (code != OK)
+			return code;
+		if (found)
+			return err_set(err, MSG_REPLICA_EXISTS, STR_ARG(table->identity.name));
+		code = check_replica_key(table, create, err);
+		if (code != OK)
+			return code;
+		code = table_rules_class(create->table_class_override, err);
+		if (code != OK)
+			return code;
 	}
-	return code == OK && is_strong ? check_strong_table(call, table, err) : code;
+	return is_strong ? check_strong_table(call, table, err) : OK;
 }
 
 /* AWS: of a group with strong consistency all other replicas go, and the witness. */
@@ -430,9 +439,11 @@ enum code replica_rules_table(struct call *call, const struct table *table,
 		return err_set(err, MSG_REPLICA_ADDED, STR_ARG(table->identity.name),
 			       STR_ARG(table->identity.region));
 	code = check_updates(call, table, replicas, n, input, err);
-	if (code == OK && (table->state.status != STATUS_ACTIVE || changing(replicas, n)))
+	if (code != OK)
+		return code;
+	if (table->state.status != STATUS_ACTIVE || changing(replicas, n))
 		return err_set(err, MSG_REPLICA_IN_USE);
-	return code;
+	return OK;
 }
 
 enum code replica_rules_other(const struct table *table, struct table *const *replicas, size_t n,

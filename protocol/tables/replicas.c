@@ -41,17 +41,20 @@ enum code replicas_of(struct call *call, const struct table *table, struct table
 	size_t count = 0;
 	enum code code = OK;
 
-	for (size_t i = 0; i < table->group.n && code == OK; i++) {
+	for (size_t i = 0; i < table->group.n; i++) {
 		struct table *found;
 
 		code = replicas_find(call, table->identity.name, table->group.v[i].region, &found,
 				     err);
-		if (code == OK && found && str_eq(found->group.id, table->group.id) &&
+		if (code != OK)
+			return code;
+		if (found && str_eq(found->group.id, table->group.id) &&
 		    table_member(found, table->identity.region))
 			members[count++] = found;
 	}
-	(void)RESULT(code, replicas, members);
-	return RESULT(code, n, count);
+	*replicas = members;
+	*n = count;
+	return OK;
 }
 
 static int by_region(const void *a, const void *b)
@@ -67,9 +70,12 @@ enum code replicas_all(struct call *call, struct str name, struct table **table,
 	size_t count = 0;
 	enum code code = call_refresh(call, err);
 
-	if (code == OK)
-		code = replicas_find(call, name, call->ns.region, &own, err);
-	if (code == OK && own)
+	if (code != OK)
+		return code;
+	code = replicas_find(call, name, call->ns.region, &own, err);
+	if (code != OK)
+		return code;
+	if (own)
 		code = replicas_of(call, own, &others, &count, err);
 	if (code != OK)
 		return code;
@@ -138,8 +144,8 @@ static void write_index(struct json_out *out, const struct table *table,
 	json_out_close(out, '}');
 }
 
-static void write_indexes(struct json_out *out, const struct table *table,
-			  const struct table *replica)
+static void write_replica_indexes(struct json_out *out, const struct table *table,
+				  const struct table *replica)
 {
 	bool is_open = false;
 
@@ -188,7 +194,7 @@ static void write_replica(struct call *call, const struct table *table, const st
 	write_overrides(out, replica->settings->billing == BILLING_PROVISIONED,
 			&table->settings->throughput, &replica->settings->throughput,
 			&table->settings->on_demand, &replica->settings->on_demand);
-	write_indexes(out, table, replica);
+	write_replica_indexes(out, table, replica);
 	write_class(out, replica);
 	throughput_view_warm(out, replica, NULL, false);
 	json_out_field_string(out, "GlobalTableSettingsReplicationMode",
@@ -257,7 +263,12 @@ enum code replicas_of_global(struct call *call, struct str name_or_arn, struct s
 {
 	enum code code = call_table_name(call, name_or_arn, name, err);
 
-	if (code == OK)
-		code = replicas_all(call, *name, table, replicas, n, err);
-	return code == OK && *n < 2 ? err_set(err, MSG_NOT_GLOBAL, STR_ARG(*name)) : code;
+	if (code != OK)
+		return code;
+	code = replicas_all(call, *name, table, replicas, n, err);
+	if (code != OK)
+		return code;
+	if (*n < 2)
+		return err_set(err, MSG_NOT_GLOBAL, STR_ARG(*name));
+	return OK;
 }

@@ -202,8 +202,8 @@ static bool ion_condition(struct arena *arena, const struct value *value, struct
 	return !names || ion_names(arena, names, &record->names);
 }
 
-static enum record_kind next_ion(struct records *records, struct arena *arena,
-				 struct record_put *record, struct err *err)
+static enum record_kind next_ion_record(struct records *records, struct arena *arena,
+					struct record_put *record, struct err *err)
 {
 	struct err value_err = err_in(arena);
 	struct value value;
@@ -363,7 +363,7 @@ static enum record_kind next_record(struct records *records, struct arena *arena
 	case RECORD_JSON:
 		return next_record_line(records, arena, record, err);
 	case RECORD_ION:
-		return next_ion(records, arena, record, err);
+		return next_ion_record(records, arena, record, err);
 	case RECORD_CSV:
 		break;
 	}

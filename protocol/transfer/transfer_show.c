@@ -228,7 +228,7 @@ static void add_bytes(struct showing *s, struct str name, bool is_vector, uint64
 	json_out_close(s->out, '}');
 }
 
-static void add_indexes(struct showing *s, const struct usage *usage, enum usage_kind kind)
+static void add_shown_indexes(struct showing *s, const struct usage *usage, enum usage_kind kind)
 {
 	static const char *const names[] = {
 		[USAGE_LOCAL] = "LocalSecondaryIndexes",
@@ -269,7 +269,7 @@ static void add_usage(struct showing *s)
 	add_number(s, "BulkPutBytes", (int64_t)sum);
 	add_bytes(s, STR("Table"), false, usage.table);
 	for (int kind = 0; kind < USAGE_KINDS; kind++)
-		add_indexes(s, &usage, (enum usage_kind)kind);
+		add_shown_indexes(s, &usage, (enum usage_kind)kind);
 	json_out_close(s->out, '}');
 	json_out_close(s->out, ']');
 }
