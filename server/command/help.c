@@ -206,7 +206,7 @@ static void each_option(const struct command *command,
 	}
 }
 
-static void print_command(const struct command *command)
+static void print_command_help(const struct command *command)
 {
 	printf("usage: dynalith %s%s%s%s\n\n", command->word, *command->arguments ? " " : "",
 	       command->arguments, *command->options ? " [OPTION]..." : "");
@@ -233,7 +233,7 @@ static bool print_topic(const char *topic)
 	const struct command *command = find_command(topic);
 
 	if (command) {
-		print_command(command);
+		print_command_help(command);
 		return true;
 	}
 	for (const struct row *row = rows; row < rows + ROWS; row++) {

@@ -413,7 +413,7 @@ static bool is_finished(const struct piece *piece)
 
 /* AWS: an enabling that does not find its stream fails. *is_usable: this one went well, now or
  * before. */
-static enum code kinesis_probe(struct piece *piece, bool *is_usable, struct err *err)
+static enum code probe_kinesis(struct piece *piece, bool *is_usable, struct err *err)
 {
 	struct sender *sender = piece->sender;
 	struct service *service = piece->kinesis->options.service;
@@ -470,7 +470,7 @@ static enum code serve_destination(struct piece *piece, bool *did_work, struct e
 	bool is_usable;
 	if (is_new)
 		piece->sender->is_known = false;
-	code = kinesis_probe(piece, &is_usable, err);
+	code = probe_kinesis(piece, &is_usable, err);
 	if (code != OK || !is_usable)
 		return code;
 	code = read_changes(piece, err);

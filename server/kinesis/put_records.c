@@ -57,8 +57,8 @@ static struct str text_of(struct arena *arena, const struct json *object, const 
 }
 
 /* The type of the error in an answer, without what stands before it; *problem: for the log. */
-static struct str error_of(struct arena *arena, const struct client_reply *reply,
-			   const struct json *body, struct str *problem)
+static struct str error_of_reply(struct arena *arena, const struct client_reply *reply,
+				 const struct json *body, struct str *problem)
 {
 	struct str type = text_of(arena, body, "__type"), message = text_of(arena, body, "message");
 	const char *hash = str_is_set(type) ? memchr(type.p, '#', type.n) : NULL;
@@ -81,7 +81,7 @@ static enum put_result put_records_refused(struct arena *arena, const struct cli
 		STR_INIT("InvalidArgumentException"),
 		STR_INIT("SerializationException"),
 	};
-	struct str type = error_of(arena, reply, body, problem);
+	struct str type = error_of_reply(arena, reply, body, problem);
 
 	if (reply->status == 413)
 		return PUT_REFUSED;
@@ -120,9 +120,9 @@ static enum put_result judge_put_records(struct arena *arena, const struct put_b
 }
 
 /* One signed request; false, and *problem, where there is no answer. */
-static bool ask(const struct put_endpoint *endpoint, struct arena *arena, struct str stream_arn,
-		const char *operation, struct str body, struct put_tick tick,
-		struct client_reply *reply, struct str *problem)
+static bool ask_kinesis(const struct put_endpoint *endpoint, struct arena *arena,
+			struct str stream_arn, const char *operation, struct str body,
+			struct put_tick tick, struct client_reply *reply, struct str *problem)
 {
 	struct str secret = str_of(endpoint->credentials), key = str_cut(&secret, ':');
 	struct client_target target;
@@ -174,12 +174,12 @@ enum put_result put_records_probe(const struct put_endpoint *endpoint, struct ar
 	json_out_open(&out, '{');
 	name_stream(&out, stream_arn);
 	json_out_close(&out, '}');
-	if (!ask(endpoint, arena, stream_arn, TARGET_DESCRIBE, json_out_str(&out), tick, &reply,
-		 problem))
+	if (!ask_kinesis(endpoint, arena, stream_arn, TARGET_DESCRIBE, json_out_str(&out), tick,
+			 &reply, problem))
 		return PUT_FAILED;
 	if (json_parse(arena, reply.body, &body, &err) != OK)
 		body = NULL;
-	struct str type = error_of(arena, &reply, body, problem);
+	struct str type = error_of_reply(arena, &reply, body, problem);
 	if (str_is_set(type) && (str_eq(type, STR("ResourceNotFoundException")) ||
 				 str_eq(type, STR("AccessDeniedException"))))
 		return PUT_REFUSED;
@@ -191,8 +191,8 @@ enum put_result put_records_send(const struct put_endpoint *endpoint, struct are
 {
 	struct client_reply reply = {0};
 
-	if (!ask(endpoint, arena, request->stream_arn, TARGET_PUT,
-		 put_records_body_of(arena, request), request->tick, &reply, problem))
+	if (!ask_kinesis(endpoint, arena, request->stream_arn, TARGET_PUT,
+			 put_records_body_of(arena, request), request->tick, &reply, problem))
 		return PUT_FAILED;
 	return judge_put_records(arena, request, &reply, problem);
 }

@@ -270,8 +270,8 @@ static bool take_marked_table(struct feed *feed, struct arena *arena, const stru
 
 /* *found: the table of that number, or 0: a live one but `except`; with a reference, or NULL.
  * False: the store does not say, so it may be there. */
-static bool pick(struct feed *feed, struct arena *arena, uint64_t number, uint64_t except,
-		 struct table **found)
+static bool pick_marked_table(struct feed *feed, struct arena *arena, uint64_t number,
+			      uint64_t except, struct table **found)
 {
 	const struct mark deleted = {.number = number, .record = retired_key(arena, number)};
 	struct marks named = {
@@ -369,7 +369,7 @@ static bool find_feed_table(struct feed *feed, struct arena *arena)
 	}
 	if (feed->number && !feed->saved.stream && !feed->at.stream)
 		feed->number = 0;
-	if (feed->number && !pick(feed, arena, feed->number, 0, &feed->table))
+	if (feed->number && !pick_marked_table(feed, arena, feed->number, 0, &feed->table))
 		return false;
 	if (feed->number && !feed->table) {
 		if (!feed->is_at_end)
@@ -381,7 +381,7 @@ static bool find_feed_table(struct feed *feed, struct arena *arena)
 	}
 	if (feed->number)
 		return find_feed_stream(feed, arena);
-	if (!pick(feed, arena, 0, 0, &feed->table))
+	if (!pick_marked_table(feed, arena, 0, 0, &feed->table))
 		return false;
 	feed->is_from_latest =
 		feed->is_from_latest && feed->table; /* nothing there yet: what comes is all new */
@@ -508,7 +508,7 @@ bool feed_go_on(struct feed *feed, struct arena *arena)
 	if (shard)
 		return feed_take(feed, arena) &&
 		       go_to_shard(feed, arena, later, shard, STREAM_START_TRIM_HORIZON);
-	if (feed->is_failing || !pick(feed, arena, 0, feed->number, &other))
+	if (feed->is_failing || !pick_marked_table(feed, arena, 0, feed->number, &other))
 		return false;
 	if (other && feed_take(feed, arena)) {
 		leave_feed_table(feed, arena);

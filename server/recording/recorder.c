@@ -48,7 +48,7 @@ enum code recorder_start(const char *path, bool is_masked, struct recorder **out
 
 /* JSON on one line: control characters are white space, and within a string, where json_parse()
  * takes them as they are, escapes. */
-static void write_line(struct buf *out, struct str json)
+static void record_line(struct buf *out, struct str json)
 {
 	bool is_in_string = false;
 
@@ -77,7 +77,7 @@ static void record_body(const struct recorder *recorder, struct json_out *out, s
 	if (recorder->is_masked && is_json) {
 		masked_write(out, arena, body);
 	} else if (is_json) {
-		write_line(&out->buf, body);
+		record_line(&out->buf, body);
 		out->needs_comma = true;
 	} else if (recorder->is_masked) {
 		json_out_null(out);

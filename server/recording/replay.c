@@ -167,8 +167,8 @@ static enum code send_together(struct replay *replay, struct sending *group, siz
 
 /* The next group begins with `next`, if *is_there: each of its requests began before the first of
  * them was answered. */
-static enum code replay_all(struct replay *replay, struct tape *tape, size_t together,
-			    struct err *err)
+static enum code replay_tape(struct replay *replay, struct tape *tape, size_t together,
+			     struct err *err)
 {
 	struct sending group[TOGETHER_MAX], next = {.replay = replay, .arena = arena_new(0)};
 	bool is_there;
@@ -203,7 +203,7 @@ static int run_replay(const struct words *words, struct tape *tape, struct err *
 	if (!replay.elsewhere)
 		return EXIT_MISUSE;
 	replay.renamed = renamed_new();
-	enum code code = replay_all(&replay, tape, (size_t)words->connections, err);
+	enum code code = replay_tape(&replay, tape, (size_t)words->connections, err);
 	int status = conclude("requests", replay.sent, replay.different);
 	renamed_free(replay.renamed);
 	elsewhere_free(replay.elsewhere);

@@ -53,8 +53,8 @@ struct complaint {
 };
 static _Thread_local struct complaint *complaint;
 
-static void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void complain(const char *format, ...)
+static void complain_of_option(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void complain_of_option(const char *format, ...)
 {
 	char text[PROBLEM_SIZE];
 	va_list ap;
@@ -70,7 +70,7 @@ static void complain(const char *format, ...)
 
 static bool fail(const char *source, const char *problem, const char *value)
 {
-	complain("%s: %s%s%s", source, problem, value ? " " : "", value ? value : "");
+	complain_of_option("%s: %s%s%s", source, problem, value ? " " : "", value ? value : "");
 	return false;
 }
 
@@ -94,8 +94,8 @@ static bool is_choice(const char *help, const char *value)
 /* Reports an unknown option; `nearest` is a likely one, or NULL. */
 static bool fail_unknown(const char *source, const char *name, const char *nearest)
 {
-	complain("%s: unknown option%s%s%s%s%s", source, name ? " " : "", name ? name : "",
-		 SUGGESTED(nearest));
+	complain_of_option("%s: unknown option%s%s%s%s%s", source, name ? " " : "",
+			   name ? name : "", SUGGESTED(nearest));
 	return false;
 }
 
@@ -103,7 +103,7 @@ static bool fail_command(const char *word)
 {
 	const char *nearest = help_nearest_command(word);
 
-	complain("unknown command %s%s%s%s", word, SUGGESTED(nearest));
+	complain_of_option("unknown command %s%s%s%s", word, SUGGESTED(nearest));
 	return false;
 }
 
@@ -133,8 +133,8 @@ static bool set_number(const struct option *option, long *at, const char *source
 	if (errno || end == value || *end)
 		return fail(source, "wants a number, not", value);
 	if (number < option->low || number > option->high) {
-		complain("%s: wants a number from %ld to %ld, not %s", source, option->low,
-			 option->high, value);
+		complain_of_option("%s: wants a number from %ld to %ld, not %s", source,
+				   option->low, option->high, value);
 		return false;
 	}
 	*at = number;
@@ -155,8 +155,8 @@ static bool set(const struct option *option, struct config *config, struct arena
 		return set_number(option, (long *)at, source, value);
 	case KIND_CHOICE:
 		if (!is_choice(option->help, value)) {
-			complain("%s: wants %.*s, not %s", source, (int)strcspn(option->help, ":"),
-				option->help, value);
+			complain_of_option("%s: wants %.*s, not %s", source,
+					   (int)strcspn(option->help, ":"), option->help, value);
 			return false;
 		}
 		break;
@@ -367,8 +367,8 @@ static bool fail_json(struct arena *arena, struct str text, const char *source)
 	const char *end = memchr(text.p + start, '\n', text.n - start);
 	size_t n = end ? (size_t)(end - text.p) - start : text.n - start;
 	n = n < LINE_SHOWN ? n : LINE_SHOWN;
-	complain("%s:%zu:%zu: is not JSON here: %.*s", source, line, at - start + 1, (int)n,
-		 text.p + start);
+	complain_of_option("%s:%zu:%zu: is not JSON here: %.*s", source, line, at - start + 1,
+			   (int)n, text.p + start);
 	return false;
 }
 
@@ -541,9 +541,9 @@ static enum config_result fail_of_half(const struct config *config)
 {
 	bool has_certificate = config_names(config->tls_cert);
 
-	complain("%s %s: %s is missing", has_certificate ? "--tls-cert" : "--tls-key",
-		 has_certificate ? config->tls_cert : config->tls_key,
-		 has_certificate ? "--tls-key" : "--tls-cert");
+	complain_of_option("%s %s: %s is missing", has_certificate ? "--tls-cert" : "--tls-key",
+			   has_certificate ? config->tls_cert : config->tls_key,
+			   has_certificate ? "--tls-key" : "--tls-cert");
 	return CONFIG_FAILED;
 }
 
@@ -613,8 +613,8 @@ static bool agree(const struct config *config)
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		if (pairs[i][0] && pairs[i][1]) {
-			complain("%s and %s contradict each other: leave one out", pairs[i][0],
-				 pairs[i][1]);
+			complain_of_option("%s and %s contradict each other: leave one out",
+					   pairs[i][0], pairs[i][1]);
 			return false;
 		}
 	}
@@ -630,7 +630,7 @@ static bool is_as(struct arena *arena, const struct config *config)
 
 	if (rollouts_read(str_of(config->as), &is_fixed, &set, &err) == OK)
 		return true;
-	complain("as: " STR_FMT, STR_ARG(err.message));
+	complain_of_option("as: " STR_FMT, STR_ARG(err.message));
 	return false;
 }
 
@@ -643,28 +643,31 @@ static bool finish_config(struct arena *arena, struct config *config)
 	if (!config->is_dropin && !agree(config))
 		return false;
 	if (!trigger_specs_are_valid(config->trigger, &problem)) {
-		complain("trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT,
-			 STR_ARG(problem));
+		complain_of_option("trigger: wants TABLE=http://HOST:PORT/PATH, not " STR_FMT,
+				   STR_ARG(problem));
 		return false;
 	}
 	if (!trigger_filter_is_valid(arena, config->trigger_filter, &problem)) {
-		complain("trigger-filter: wants none, FilterCriteria as JSON or a file of it, "
-			 "not " STR_FMT,
-			 STR_ARG(problem));
+		complain_of_option(
+			"trigger-filter: wants none, FilterCriteria as JSON or a file of it, "
+			"not " STR_FMT,
+			STR_ARG(problem));
 		return false;
 	}
 	if (!is_s3(config)) {
-		complain("s3: wants none, a folder, or http://HOST[:PORT] or https://HOST[:PORT] "
-			 "with s3-credentials ACCESS_KEY:SECRET");
+		complain_of_option(
+			"s3: wants none, a folder, or http://HOST[:PORT] or https://HOST[:PORT] "
+			"with s3-credentials ACCESS_KEY:SECRET");
 		return false;
 	}
 	if (config_names(config->kinesis) && !is_kinesis(config)) {
-		complain("kinesis: wants none, or http://HOST[:PORT] or https://HOST[:PORT] with "
-			 "kinesis-credentials ACCESS_KEY:SECRET");
+		complain_of_option(
+			"kinesis: wants none, or http://HOST[:PORT] or https://HOST[:PORT] with "
+			"kinesis-credentials ACCESS_KEY:SECRET");
 		return false;
 	}
 	if (config_names(config->store) && !backend_check(arena, config->store, &problem)) {
-		complain("--store: " STR_FMT, STR_ARG(problem));
+		complain_of_option("--store: " STR_FMT, STR_ARG(problem));
 		return false;
 	}
 	if (!is_as(arena, config))
