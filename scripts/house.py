@@ -172,12 +172,12 @@ CHAINED = [
     "storage/backup/backup.c", "storage/backup/copy.c", "storage/backup/restore.c", "storage/catalog/catalog.c", "storage/catalog/catalog_change.c",
     "storage/catalog/catalog_count.c", "storage/catalog/catalog_list.c", "storage/catalog/catalog_orphans.c", "storage/catalog/catalog_size.c",
     "storage/catalog/clocks.c", "storage/catalog/table_rows.c", "storage/check.c", "storage/job/job.c", "storage/job/job_run.c", "storage/lag/history.c",
-    "storage/read.c", "storage/state/policies.c", "storage/state/reset.c", "storage/state/snapshot.c", "storage/state/snapshot_file.c",
-    "storage/store/journal.c", "storage/store/postgresql/link.c", "storage/store/postgresql/postgresql_store.c", "storage/store/postgresql/scan.c",
-    "storage/store/postgresql/transaction_read.c", "storage/store/split/split_store.c", "storage/store/trace/trace_store.c", "storage/store/transfer.c",
-    "storage/stream/stream.c", "storage/stream/stream_position.c", "storage/stream/stream_record.c", "storage/upkeep/backfill.c",
-    "storage/upkeep/lease.c", "storage/upkeep/replica.c", "storage/upkeep/replica_forget.c", "storage/upkeep/replica_leave.c",
-    "storage/upkeep/stream_sweep.c", "storage/vector/vector.c", "storage/vector/vector_cache.c", "storage/write/write.c", "storage/write/write_index.c",
+    "storage/read.c", "storage/state/policies.c", "storage/state/snapshot_file.c", "storage/store/journal.c", "storage/store/postgresql/link.c",
+    "storage/store/postgresql/postgresql_store.c", "storage/store/postgresql/scan.c", "storage/store/postgresql/transaction_read.c",
+    "storage/store/split/split_store.c", "storage/store/trace/trace_store.c", "storage/store/transfer.c", "storage/stream/stream_position.c",
+    "storage/stream/stream_record.c", "storage/upkeep/backfill.c", "storage/upkeep/lease.c", "storage/upkeep/replica.c",
+    "storage/upkeep/replica_forget.c", "storage/upkeep/replica_leave.c", "storage/upkeep/stream_sweep.c", "storage/vector/vector.c",
+    "storage/vector/vector_cache.c", "storage/write/write.c", "storage/write/write_index.c",
 ]
 CHAIN = re.compile(r"\bif \((?:[^;{}()]|\([^;{}()]*\))*\bcode == OK\b(?:[^;{}]*?)\)\s*(?:\{\s*)?code = ")
 

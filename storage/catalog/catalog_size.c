@@ -273,30 +273,40 @@ enum code catalog_size_step(struct catalog *catalog, bool *more, struct err *err
 }
 
 /* Begins the count of a table that never was, and does a piece of one that is under way. */
+static enum code count_in(struct catalog *catalog, struct store_txn *txn, const struct table *table,
+			  struct arena *arena, bool *more, struct err *err)
+{
+	struct currency_row row;
+	enum code code = currency_intend(txn, table->identity.number, err);
+
+	if (code != OK)
+		return code;
+	code = currency_read(txn, table->identity.number, &row, err);
+	if (code != OK)
+		return code;
+	if (row.is_there && row.count == 0)
+		code = catalog_count_begin(txn, arena, table->identity.number,
+					   catalog_key_of(arena, catalog, table), &row, err);
+	if (code != OK || !COUNT_IS_COUNTING(row.count))
+		return code;
+	return catalog_count_piece(catalog, txn, arena, table->identity.number, more, err);
+}
+
 static enum code count_some(struct catalog *catalog, const struct table *table, struct arena *arena,
 			    struct err *err)
 {
-	struct currency_row row = {0};
 	struct store_txn *txn;
 	bool more = false;
 	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = currency_intend(txn, table->identity.number, err);
-	if (code == OK)
-		code = currency_read(txn, table->identity.number, &row, err);
-	if (code == OK && row.is_there && row.count == 0)
-		code = catalog_count_begin(txn, arena, table->identity.number,
-					   catalog_key_of(arena, catalog, table), &row, err);
-	if (code == OK && COUNT_IS_COUNTING(row.count))
-		code = catalog_count_piece(catalog, txn, arena, table->identity.number, &more, err);
-	if (code == OK)
-		code = store_commit(txn, err);
-	else
-		store_abort(txn);
+	code = count_in(catalog, txn, table, arena, &more, err);
 	if (more)
 		atomic_store(&catalog->sizes.has_counts, true);
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
 	return code;
 }
 

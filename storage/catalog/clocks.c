@@ -343,27 +343,38 @@ static enum code put_clock_rows(struct store_txn *txn, const struct ns *ns,
 			  : code;
 }
 
+/* Writes what the turn makes of the clock; CLOCKS_NOTHING: there is nothing to commit. */
+static enum code turn_in(struct clocks *clocks, struct store_txn *txn, const struct ns *ns,
+			 clocks_turn *turn, void *context, enum clocks_action *action,
+			 struct err *err)
+{
+	struct clocks_setting next;
+	uint64_t version;
+	enum code code = store_intend(txn, &version_key, err);
+
+	if (code != OK)
+		return code;
+	code = refresh(clocks, txn, &version, err);
+	if (code != OK)
+		return code;
+	code = decide_turn(clocks, ns, turn, context, &next, action, err);
+	if (code != OK || *action == CLOCKS_NOTHING)
+		return code;
+	return put_clock_rows(txn, ns, &next, *action == CLOCKS_SET, version + 1, err);
+}
+
 static enum code change_rows(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
 			     void *context, struct err *err)
 {
-	struct clocks_setting next;
 	enum clocks_action action = CLOCKS_NOTHING;
 	struct store_txn *txn;
-	uint64_t version;
 	enum code code = store_begin(clocks->store, STORE_WRITE, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = store_intend(txn, &version_key, err);
-	if (code == OK)
-		code = refresh(clocks, txn, &version, err);
-	if (code == OK)
-		code = decide_turn(clocks, ns, turn, context, &next, &action, err);
-	if (code == OK && action != CLOCKS_NOTHING) {
-		code = put_clock_rows(txn, ns, &next, action == CLOCKS_SET, version + 1, err);
-		if (code == OK)
-			return store_commit(txn, err);
-	}
+	code = turn_in(clocks, txn, ns, turn, context, &action, err);
+	if (code == OK && action != CLOCKS_NOTHING)
+		return store_commit(txn, err);
 	store_abort(txn);
 	return code;
 }

@@ -420,6 +420,28 @@ enum code history_find(struct store *store, struct arena *arena, struct str *aft
 }
 
 /* Those of moments after `after_ms`. */
+static enum code remove_rows_in(struct store_txn *txn, const struct store_page *page,
+				size_t space_n, int64_t after_ms, struct err *err)
+{
+	for (size_t i = 0; i < page->n; i++) {
+		/* the row of what is due has the key of the row that it is about in its own */
+		struct str row = row_behind(page->v[i].key, 1 + space_n + MOMENT_SIZE);
+		struct note note;
+		bool is_sound = decode_key(row, &note);
+
+		if (is_sound && note.moment_ms <= after_ms)
+			continue;
+		/* what is malformed goes */
+		enum code code = is_sound ? store_del(txn, history, row, err) : OK;
+		if (code != OK)
+			return code;
+		code = store_del(txn, history, page->v[i].key, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
 static enum code remove_history_rows(struct store *store, const struct store_page *page,
 				     size_t space_n, int64_t after_ms, struct err *err)
 {
@@ -428,19 +450,7 @@ static enum code remove_history_rows(struct store *store, const struct store_pag
 
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < page->n && code == OK; i++) {
-		/* the row of what is due has the key of the row that it is about in its own */
-		struct str row = row_behind(page->v[i].key, 1 + space_n + MOMENT_SIZE);
-		struct note note;
-		bool is_sound = decode_key(row, &note);
-
-		if (is_sound && note.moment_ms <= after_ms)
-			continue;
-		code = is_sound ? store_del(txn, history, row, err)
-				: OK; /* what is malformed goes */
-		if (code == OK)
-			code = store_del(txn, history, page->v[i].key, err);
-	}
+	code = remove_rows_in(txn, page, space_n, after_ms, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);

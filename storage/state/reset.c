@@ -46,24 +46,35 @@ static enum code make_empty(struct space *space, const struct reset *reset,
 				      : code;
 }
 
+static enum code empty_or_drop(struct space *space, const struct reset *reset,
+			       const struct space_record *record, struct table *table,
+			       struct err *err)
+{
+	struct stream_nexts nexts = {.n = 0};
+	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING &&
+		       !str_is_set(table->state.job); /* its job goes */
+	enum code code = OK;
+
+	if (is_kept && table_has_log(table))
+		code = stream_nexts(space->txn, space->arena, table, &nexts, err);
+	if (code != OK)
+		return code;
+	code = space_drop(space, record, table, err);
+	if (code != OK)
+		return code;
+	return is_kept ? make_empty(space, reset, record, table, &nexts, err)
+		       : space_put_record(space, record->key, table, NULL, err);
+}
+
 static enum code reset_table(struct space *space, const struct reset *reset,
 			     const struct space_record *record, struct err *err)
 {
 	struct table *table;
-	struct stream_nexts nexts = {.n = 0};
 	enum code code = space_decode(space, record, &table, err);
 
 	if (code != OK)
 		return code;
-	bool is_kept = reset->keeps_tables && table->state.status != STATUS_DELETING &&
-		       !str_is_set(table->state.job); /* its job goes */
-	if (is_kept && table_has_log(table))
-		code = stream_nexts(space->txn, space->arena, table, &nexts, err);
-	if (code == OK)
-		code = space_drop(space, record, table, err);
-	if (code == OK)
-		code = is_kept ? make_empty(space, reset, record, table, &nexts, err)
-			       : space_put_record(space, record->key, table, NULL, err);
+	code = empty_or_drop(space, reset, record, table, err);
 	table_unref(table);
 	return code;
 }

@@ -584,29 +584,40 @@ enum code snapshot_remove(struct catalog *catalog, struct ns ns, struct str name
 			    err);
 }
 
+static enum code list_snapshots(const struct space *space, struct snapshots *snapshots,
+				struct err *err)
+{
+	struct str prefix = index_key(space, STR(""));
+	struct store_range range = {prefix, key_after_prefix(space->arena, prefix), false};
+	struct store_page page = {.n = 0};
+	enum code code = store_page(space->txn, counters_keyspace, &range, no_bounds, space->arena,
+				    &page, err);
+
+	if (code != OK)
+		return code;
+	*snapshots = (struct snapshots){.v = ARENA_ARRAY(space->arena, struct snapshot, page.n)};
+	for (size_t i = 0; i < page.n; i++) {
+		struct snapshot *snapshot = &snapshots->v[snapshots->n++];
+
+		*snapshot = (struct snapshot){.name = row_behind(page.v[i].key, prefix.n)};
+		if (!row_is_number(page.v[i].value, &snapshot->number))
+			return row_malformed(err, counters_keyspace, page.v[i].key);
+		code = read_about(space, snapshot, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
 enum code snapshot_list(struct catalog *catalog, struct ns ns, struct arena *arena,
 			struct snapshots *snapshots, struct err *err)
 {
 	struct space space = {.catalog = catalog, .ns = ns, .arena = arena};
-	struct str prefix = index_key(&space, STR(""));
-	struct store_range range = {prefix, key_after_prefix(arena, prefix), false};
-	struct store_page page = {.n = 0};
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &space.txn, err);
 
 	if (code != OK)
 		return code;
-	code = store_page(space.txn, counters_keyspace, &range, no_bounds, arena, &page, err);
-	*snapshots = (struct snapshots){.v = ARENA_ARRAY(arena, struct snapshot, page.n)};
-	for (size_t i = 0; i < page.n && code == OK; i++) {
-		struct snapshot *snapshot = &snapshots->v[snapshots->n++];
-
-		*snapshot = (struct snapshot){.name = row_behind(page.v[i].key, prefix.n)};
-		code = row_is_number(page.v[i].value, &snapshot->number)
-			       ? OK
-			       : row_malformed(err, counters_keyspace, page.v[i].key);
-		if (code == OK)
-			code = read_about(&space, snapshot, err);
-	}
+	code = list_snapshots(&space, snapshots, err);
 	store_abort(space.txn);
 	return code;
 }

@@ -532,20 +532,33 @@ static enum code rotate_lane(struct store_txn *txn, const struct table *table, u
 	return rotate(txn, err->arena, table, &tail, now_ms, err);
 }
 
+static enum code rotate_all_lanes(struct store_txn *txn, struct table *table, int64_t now_ms,
+				  struct err *err)
+{
+	unsigned lanes = stream_lanes_open(table);
+	enum code code = currency_check(txn, table, NULL, err);
+
+	if (code != OK)
+		return code;
+	if (table->streams.view == STREAM_OFF)
+		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	for (unsigned lane = lanes > 0; lane <= lanes; lane++) {
+		code = rotate_lane(txn, table, lane, now_ms, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
 static enum code rotate_once(struct store *store, struct table *table, int64_t now_ms,
 			     struct err *err)
 {
-	unsigned lanes = stream_lanes_open(table);
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_WRITE, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = currency_check(txn, table, NULL, err);
-	if (code == OK && table->streams.view == STREAM_OFF)
-		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
-	for (unsigned lane = lanes > 0; lane <= lanes && code == OK; lane++)
-		code = rotate_lane(txn, table, lane, now_ms, err);
+	code = rotate_all_lanes(txn, table, now_ms, err);
 	if (code == OK)
 		return store_commit(txn, err);
 	store_abort(txn);

@@ -633,8 +633,8 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 }
 
 /* What the transaction reads before it writes. */
-static enum code read_all(struct catalog *catalog, struct run *run, struct write_token *token,
-			  struct err *err)
+static enum code read_before_write(struct catalog *catalog, struct run *run,
+				   struct write_token *token, struct err *err)
 {
 	enum code code = foresee(run, token, err);
 
@@ -665,7 +665,7 @@ static enum code run_write_once(struct catalog *catalog, struct run *run, struct
 	code = store_begin(catalog_store(catalog), STORE_WRITE, &run->txn, err);
 	if (code != OK)
 		return code;
-	code = read_all(catalog, run, token, err);
+	code = read_before_write(catalog, run, token, err);
 	if (code == OK)
 		return run_and_commit(run, token, err);
 	store_abort(run->txn);
