@@ -106,10 +106,11 @@ enum code iam_put(struct catalog *catalog, struct str document, struct err *err)
 
 	if (str_is_set(document)) {
 		code = iam_principals_read(document, &principals, err);
-		if (code == OK)
-			iam_principals_unref(principals);
+		if (code != OK)
+			return code;
+		iam_principals_unref(principals);
 	}
-	return code == OK ? policies_put(catalog, document, err) : code;
+	return policies_put(catalog, document, err);
 }
 
 enum code iam_show(struct iam *iam, struct catalog *catalog, struct arena *arena,
@@ -145,7 +146,9 @@ static enum code current_of(struct iam *iam, struct catalog *catalog, struct are
 		return OK;
 	iam_principals_unref(*out);
 	code = policies_get(catalog, arena, &document, &version, err);
-	if (code == OK && str_is_set(document))
+	if (code != OK)
+		return code;
+	if (str_is_set(document))
 		code = iam_principals_read(document, &principals, err);
 	if (code != OK)
 		return code;
@@ -277,8 +280,9 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 	struct iam_principals *principals;
 	enum code code = iam_sizes_check(of->operation, of->input, err);
 
-	if (code == OK)
-		code = current_of(iam, call->service->catalog, call->arena, &principals, err);
+	if (code != OK)
+		return code;
+	code = current_of(iam, call->service->catalog, call->arena, &principals, err);
 	if (code != OK)
 		return code;
 	const struct iam_request request = {

@@ -237,18 +237,21 @@ static enum code read_statement(struct reader *reader, const struct json *object
 	if (json_type(object) != JSON_OBJECT || !has_only(reader->arena, object, members))
 		return err_set(reader->err, MSG_IAM_SYNTAX);
 	code = read_head(reader, object, statement);
-	if (code == OK)
-		code = read_principals(reader, object, statement);
-	if (code == OK)
-		code = read_either(reader, json_member(object, "Action"),
-				   json_member(object, "NotAction"), IAM_WILD,
-				   &statement->is_not_action, &statement->actions);
-	if (code == OK)
-		code = read_either(reader, json_member(object, "Resource"),
-				   json_member(object, "NotResource"), IAM_WILD | IAM_VARIABLES,
-				   &statement->is_not_resource, &statement->resources);
-	return code == OK ? read_conditions(reader, json_member(object, "Condition"), statement)
-			  : code;
+	if (code != OK)
+		return code;
+	code = read_principals(reader, object, statement);
+	if (code != OK)
+		return code;
+	code = read_either(reader, json_member(object, "Action"), json_member(object, "NotAction"),
+			   IAM_WILD, &statement->is_not_action, &statement->actions);
+	if (code != OK)
+		return code;
+	code = read_either(reader, json_member(object, "Resource"),
+			   json_member(object, "NotResource"), IAM_WILD | IAM_VARIABLES,
+			   &statement->is_not_resource, &statement->resources);
+	if (code != OK)
+		return code;
+	return read_conditions(reader, json_member(object, "Condition"), statement);
 }
 
 static enum code check_ids(struct arena *arena, const struct iam_policy *policy, bool is_plain,
@@ -392,10 +395,12 @@ static enum code check(struct arena *arena, const struct iam_policy *policy,
 		if (policy->statements[i].resources.n == 0)
 			code = err_set(err, MSG_IAM_NO_RESOURCES);
 	}
-	if (code == OK)
-		code = check_resources(policy, err);
-	if (code == OK)
-		code = check_actions(policy, err);
+	if (code != OK)
+		return code;
+	code = check_resources(policy, err);
+	if (code != OK)
+		return code;
+	code = check_actions(policy, err);
 	for (size_t i = 0; i < policy->n && is_identity && code == OK; i++) {
 		if (policy->statements[i].has_principal)
 			code = err_set(err, MSG_IAM_PRINCIPAL);
@@ -447,7 +452,9 @@ static enum code read_document(struct arena *arena, const struct json *document,
 		code = read_statement(&reader, one, &statements[n++]);
 	}
 	*policy = (struct iam_policy){.n = n, .statements = statements};
-	return code == OK ? check(arena, policy, kind, reader.is_odd, err) : code;
+	if (code != OK)
+		return code;
+	return check(arena, policy, kind, reader.is_odd, err);
 }
 
 enum code iam_policy_read(struct arena *arena, const struct json *document,

@@ -199,9 +199,10 @@ static enum code read_principal(const struct reader *reader, const struct json *
 				  &principal->context);
 	principal->own_identity = principal->who.identity_count;
 	principal->own_boundary = principal->who.boundary;
-	if (code == OK)
-		add_own_keys(reader->arena, principal);
-	return code;
+	if (code != OK)
+		return code;
+	add_own_keys(reader->arena, principal);
+	return OK;
 }
 
 /* Sessions have the policies of their roles. */

@@ -109,9 +109,10 @@ static enum code lower_path_node(struct pq_lowering *lowering, const struct pq_e
 	const struct path *path;
 	enum code code = partiql_lower_path(lowering, expr, &path);
 
-	if (code == OK)
-		*out = node_path(lowering->arena, path);
-	return code;
+	if (code != OK)
+		return code;
+	*out = node_path(lowering->arena, path);
+	return OK;
 }
 
 static enum code lower_value_node(struct pq_lowering *lowering, const struct pq_expr *expr,
@@ -120,9 +121,10 @@ static enum code lower_value_node(struct pq_lowering *lowering, const struct pq_
 	struct value value;
 	enum code code = partiql_lower_value(lowering, expr, &value);
 
-	if (code == OK)
-		*out = node_value(lowering->arena, value);
-	return code;
+	if (code != OK)
+		return code;
+	*out = node_value(lowering->arena, value);
+	return OK;
 }
 
 /* An operand of a comparison or a function. */
@@ -182,9 +184,10 @@ static enum code lower_between(struct pq_lowering *lowering, const struct pq_exp
 
 	for (unsigned i = 0; i < 3 && code == OK; i++)
 		code = lower_operand(lowering, expr->args[i], &args[i]);
-	if (code == OK)
-		*out = negate(lowering, expr->is_negated, build(lowering, NODE_BETWEEN, 3, args));
-	return code;
+	if (code != OK)
+		return code;
+	*out = negate(lowering, expr->is_negated, build(lowering, NODE_BETWEEN, 3, args));
+	return OK;
 }
 
 static enum code lower_in(struct pq_lowering *lowering, const struct pq_expr *expr,
@@ -199,10 +202,10 @@ static enum code lower_in(struct pq_lowering *lowering, const struct pq_expr *ex
 	enum code code = lower_operand(lowering, expr->args[0], &args[0]);
 	for (unsigned i = 0; i < list->n && code == OK; i++)
 		code = lower_operand(lowering, list->args[i], &args[i + 1]);
-	if (code == OK)
-		*out = negate(lowering, expr->is_negated,
-			      build(lowering, NODE_IN, list->n + 1, args));
-	return code;
+	if (code != OK)
+		return code;
+	*out = negate(lowering, expr->is_negated, build(lowering, NODE_IN, list->n + 1, args));
+	return OK;
 }
 
 static bool is_literal(const struct pq_expr *expr)
@@ -292,9 +295,10 @@ static enum code lower_logic(struct pq_lowering *lowering, const struct pq_expr 
 							 : "NOT");
 		code = partiql_lower_condition(lowering, expr->args[i], &args[i]);
 	}
-	if (code == OK)
-		*out = build(lowering, kind, expr->n, args);
-	return code;
+	if (code != OK)
+		return code;
+	*out = build(lowering, kind, expr->n, args);
+	return OK;
 }
 
 enum code partiql_lower_condition(struct pq_lowering *lowering, const struct pq_expr *expr,
@@ -348,10 +352,10 @@ static enum code lower_arithmetic(struct pq_lowering *lowering, const struct pq_
 		return err_set(lowering->err, MSG_PARTIQL_UPDATE_OPERATOR, expr->operation);
 	for (unsigned i = 0; i < expr->n && code == OK; i++)
 		code = lower_set_operand(lowering, expr->args[i], &args[i]);
-	if (code == OK)
-		*out = build(lowering, expr->operation[0] == '+' ? NODE_ADD : NODE_SUBTRACT,
-			     expr->n, args);
-	return code;
+	if (code != OK)
+		return code;
+	*out = build(lowering, expr->operation[0] == '+' ? NODE_ADD : NODE_SUBTRACT, expr->n, args);
+	return OK;
 }
 
 static enum code lower_set_call(struct pq_lowering *lowering, const struct pq_expr *expr,
@@ -369,9 +373,10 @@ static enum code lower_set_call(struct pq_lowering *lowering, const struct pq_ex
 			       STR_ARG(name));
 	for (unsigned i = 0; i < expr->n && code == OK; i++)
 		code = lower_set_operand(lowering, expr->args[i], &args[i]);
-	if (code == OK)
-		*out = build(lowering, kind, expr->n, args);
-	return code;
+	if (code != OK)
+		return code;
+	*out = build(lowering, kind, expr->n, args);
+	return OK;
 }
 
 /* A value of SET. Depth is bounded by the parser. */
@@ -484,7 +489,8 @@ enum code partiql_lower_update(struct pq_lowering *lowering, const struct pq_sta
 			return RESULT_IN(code, out);
 	}
 	enum code code = check_paths(lowering, update);
-	if (code == OK)
-		code = partiql_check_nodes(lowering);
+	if (code != OK)
+		return code;
+	code = partiql_check_nodes(lowering);
 	return RESULT(code, out, update);
 }

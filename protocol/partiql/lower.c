@@ -87,9 +87,9 @@ static enum code lower_columns(struct pq_lowering *lowering, const struct pq_sta
 	for (size_t i = 0; i < n; i++) {
 		enum code code = check_column(lowering, in->columns.v[i], out);
 
-		if (code == OK)
-			code = partiql_lower_path(lowering, in->columns.v[i],
-						  &columns->paths.paths[i]);
+		if (code != OK)
+			return code;
+		code = partiql_lower_path(lowering, in->columns.v[i], &columns->paths.paths[i]);
 		if (code != OK)
 			return code;
 		columns->names[i] = column_name(lowering->arena, columns->paths.paths[i]);
@@ -207,13 +207,18 @@ static enum code lower_change(struct pq_lowering *lowering, const struct pq_stat
 	enum code code = lower_where(lowering, in, out);
 
 	out->kind = in->kind == PQ_DELETE ? PARTIQL_DELETE : PARTIQL_UPDATE;
-	if (code == OK && in->kind == PQ_UPDATE)
+	if (code != OK)
+		return code;
+	if (in->kind == PQ_UPDATE)
 		code = partiql_lower_update(lowering, in, &out->update);
-	if (code == OK)
-		code = lower_source(lowering, in, out);
-	if (code == OK && str_is_set(out->index))
+	if (code != OK)
+		return code;
+	code = lower_source(lowering, in, out);
+	if (code != OK)
+		return code;
+	if (str_is_set(out->index))
 		return err_set(lowering->err, MSG_PARTIQL_SOURCE_INDEX);
-	return code;
+	return OK;
 }
 
 static enum code lower_statement(struct pq_lowering *lowering, const struct pq_statement *in,

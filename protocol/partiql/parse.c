@@ -119,10 +119,12 @@ static enum code parse_struct(struct pq_parser *parser, struct pq_list *out)
 		struct pq_expr *key, *value;
 		enum code code = partiql_parse_expression(parser, 0, &key);
 
-		if (code == OK)
-			code = expect(parser, ':');
-		if (code == OK)
-			code = partiql_parse_expression(parser, 0, &value);
+		if (code != OK)
+			return code;
+		code = expect(parser, ':');
+		if (code != OK)
+			return code;
+		code = partiql_parse_expression(parser, 0, &value);
 		if (code != OK)
 			return code;
 		partiql_list_add(parser, out, key);
@@ -268,10 +270,12 @@ static enum code parse_cast(struct pq_parser *parser, struct pq_expr **out)
 		return partiql_syntax_error(parser,
 					    str_printf(parser->arena, PARTIQL_EXPECTED, "AS").p);
 	parser->token += code == OK;
-	if (code == OK)
-		code = parse_type(parser, &type);
-	if (code == OK)
-		code = expect(parser, ')');
+	if (code != OK)
+		return code;
+	code = parse_type(parser, &type);
+	if (code != OK)
+		return code;
+	code = expect(parser, ')');
 	return RESULT(code, out, cast);
 }
 
@@ -326,10 +330,10 @@ static enum code parse_parentheses(struct pq_parser *parser, struct pq_expr **ou
 	struct pq_list args = {0};
 	enum code code = parse_group(parser, ')', false, &args);
 
-	if (code == OK)
-		*out = args.n == 1 ? args.v[0]
-				   : with_args(partiql_expr(parser, PQ_EXPR_LIST, open), &args);
-	return code;
+	if (code != OK)
+		return code;
+	*out = args.n == 1 ? args.v[0] : with_args(partiql_expr(parser, PQ_EXPR_LIST, open), &args);
+	return OK;
 }
 
 static enum code parse_sign(struct pq_parser *parser, struct pq_expr **out)
@@ -436,8 +440,9 @@ static enum code parse_bracket(struct pq_parser *parser, bool is_simple, struct 
 		step = partiql_expr(parser, PQ_EXPR_STAR, parser->token++);
 	else
 		code = partiql_parse_expression(parser, 0, &step);
-	if (code == OK)
-		code = expect(parser, ']');
+	if (code != OK)
+		return code;
+	code = expect(parser, ']');
 	if (code != OK)
 		return code;
 	if (is_simple && step->kind != PQ_EXPR_NUMBER && step->kind != PQ_EXPR_STRING &&
@@ -614,11 +619,11 @@ static enum code parse_third(struct pq_parser *parser, const struct infix *infix
 		return partiql_syntax_error(parser,
 					    is_between ? PARTIQL_AFTER_AND : PARTIQL_AFTER_ESCAPE);
 	enum code code = partiql_parse_expression(parser, infix->precedence, &third);
-	if (code == OK) {
-		partiql_list_add(parser, &args, third);
-		with_args(node, &args);
-	}
-	return code;
+	if (code != OK)
+		return code;
+	partiql_list_add(parser, &args, third);
+	with_args(node, &args);
+	return OK;
 }
 
 static enum code parse_right(struct pq_parser *parser, const struct infix *infix,
@@ -703,11 +708,12 @@ enum code partiql_parse_text(struct arena *arena, struct str text, struct partiq
 	struct pq_expr *expr = NULL;
 	enum code code = partiql_lex(arena, text, &tokens, err);
 
-	if (code == OK) {
-		parser.token = tokens.v;
-		code = partiql_parse_expression(&parser, 0, &expr);
-	}
-	if (code == OK)
-		code = parse_end(&parser);
+	if (code != OK)
+		return code;
+	parser.token = tokens.v;
+	code = partiql_parse_expression(&parser, 0, &expr);
+	if (code != OK)
+		return code;
+	code = parse_end(&parser);
 	return RESULT(code, out, ((struct partiql_tree){expr, parser.parameters}));
 }

@@ -131,8 +131,9 @@ static enum code prepare(struct run *run, struct err *err)
 				      : NULL};
 	enum code code = partiql_plan_select(run->call, statement, &run->plan, err);
 
-	if (code == OK)
-		code = rules_key_paths(run->plan.table, &expressions, err);
+	if (code != OK)
+		return code;
+	code = rules_key_paths(run->plan.table, &expressions, err);
 	if (code != OK)
 		return code;
 	if (run->plan.index && !run->plan.index->is_local && opt_is_true(run->select->consistent))
@@ -164,11 +165,13 @@ static enum code run_page(struct run *run, struct err *err)
 	size_t first = 0;
 	enum code code = prepare(run, err);
 
-	if (code == OK && str_is_set(run->select->next_token))
+	if (code != OK)
+		return code;
+	if (str_is_set(run->select->next_token))
 		code = read_token(run, &first, &start_after, err);
-	if (code == OK)
-		code = read_ranges(run, first, start_after, err);
-	return code;
+	if (code != OK)
+		return code;
+	return read_ranges(run, first, start_after, err);
 }
 
 /* One item by its full key: what GetItem does. A token may follow it where a Limit of 1 asks for no
@@ -184,8 +187,9 @@ static enum code run_point(struct run *run, struct read_item *read, struct err *
 	if (str_is_set(run->select->next_token))
 		code = read_token(run, &range, &row_key, err);
 	struct work work = {.call = call, .kind = WORK_OF_ITEM, .reads = read, .n = 1};
-	if (code == OK)
-		code = work_do(&work, err);
+	if (code != OK)
+		return code;
+	code = work_do(&work, err);
 	if (code != OK)
 		return code;
 	bool has_item = str_is_set(read->image) && !str_is_set(row_key);
@@ -210,9 +214,10 @@ enum code partiql_select_run(struct call *call, const struct partiql_statement *
 	enum code code = partiql_plan_point(call, statement, &read, &is_point, err);
 
 	json_out_open(&call->out, '{');
-	if (code == OK)
-		code = is_point && !statement->order_count ? run_point(&run, &read, err)
-							   : run_page(&run, err);
+	if (code != OK)
+		return code;
+	code = is_point && !statement->order_count ? run_point(&run, &read, err)
+						   : run_page(&run, err);
 	if (code != OK)
 		return code;
 	respond_capacity(call, select->capacity, CAPACITY_READ);

@@ -139,10 +139,12 @@ static enum code parse_columns(struct pq_parser *parser, struct pq_statement *st
 			return partiql_syntax_error(parser, PARTIQL_SELECT_NOTHING);
 		} else {
 			code = partiql_parse_expression(parser, 0, &column);
-			if (code == OK)
-				code = check_stars(parser, column);
-			if (code == OK)
-				code = parse_aliases(parser, &statement->is_aliased);
+			if (code != OK)
+				return code;
+			code = check_stars(parser, column);
+			if (code != OK)
+				return code;
+			code = parse_aliases(parser, &statement->is_aliased);
 		}
 		if (code != OK)
 			return code;
@@ -249,12 +251,15 @@ static enum code parse_select(struct pq_parser *parser, struct pq_expr **out)
 		return partiql_syntax_error(parser, PARTIQL_SELECT_FROM);
 	parser->token++;
 	code = parse_source(parser, statement);
-	if (code == OK)
-		code = parse_where(parser, statement);
-	if (code == OK)
-		code = parse_order(parser, statement);
-	if (code == OK)
-		code = parse_clauses(parser, statement);
+	if (code != OK)
+		return code;
+	code = parse_where(parser, statement);
+	if (code != OK)
+		return code;
+	code = parse_order(parser, statement);
+	if (code != OK)
+		return code;
+	code = parse_clauses(parser, statement);
 	return RESULT(code, out, expr);
 }
 
@@ -338,12 +343,15 @@ static enum code parse_insert(struct pq_parser *parser, struct pq_expr **out)
 	parser->token += statement->is_insert_value;
 	code = partiql_parse_expression(parser, 0, &item);
 	statement->item = item;
-	if (code == OK && statement->is_insert_value && at(parser, PK_AT)) {
+	if (code != OK)
+		return code;
+	if (statement->is_insert_value && at(parser, PK_AT)) {
 		parser->token++;
 		code = partiql_parse_expression(parser, 0, &position);
 	}
-	if (code == OK)
-		code = parse_returning(parser, statement);
+	if (code != OK)
+		return code;
+	code = parse_returning(parser, statement);
 	return RESULT(code, out, expr);
 }
 
@@ -361,14 +369,19 @@ static enum code parse_update(struct pq_parser *parser, struct pq_expr **out)
 	parser->token += is_delete;
 	enum code code = partiql_parse_simple_path(parser, &source);
 	statement->source = source;
-	if (code == OK)
-		code = parse_aliases(parser, &statement->is_aliased);
-	if (code == OK && !is_delete)
+	if (code != OK)
+		return code;
+	code = parse_aliases(parser, &statement->is_aliased);
+	if (code != OK)
+		return code;
+	if (!is_delete)
 		code = parse_changes(parser, statement);
-	if (code == OK)
-		code = parse_where(parser, statement);
-	if (code == OK)
-		code = parse_returning(parser, statement);
+	if (code != OK)
+		return code;
+	code = parse_where(parser, statement);
+	if (code != OK)
+		return code;
+	code = parse_returning(parser, statement);
 	return RESULT(code, out, expr);
 }
 
@@ -382,16 +395,19 @@ static enum code parse_from(struct pq_parser *parser, struct pq_expr **out)
 	if (at(parser, PK_FROM)) {
 		parser->token++;
 		code = parse_source(parser, statement);
-		if (code == OK && at(parser, PK_WHERE) &&
+		if (code != OK)
+			return code;
+		if (at(parser, PK_WHERE) &&
 		    (parser->token[1].keyword == PK_SET || parser->token[1].keyword == PK_REMOVE))
 			return partiql_syntax_error(parser, PARTIQL_MANIPULATION);
-		if (code == OK)
-			code = parse_where(parser, statement);
+		code = parse_where(parser, statement);
 	}
-	if (code == OK)
-		code = parse_changes(parser, statement);
-	if (code == OK)
-		code = parse_returning(parser, statement);
+	if (code != OK)
+		return code;
+	code = parse_changes(parser, statement);
+	if (code != OK)
+		return code;
+	code = parse_returning(parser, statement);
 	return RESULT(code, out, expr);
 }
 
@@ -473,7 +489,9 @@ enum code partiql_parse_statement(struct pq_parser *parser, struct pq_expr **out
 	struct pq_expr *expr = NULL;
 	enum code code = parse_any(parser, &expr);
 
-	if (code == OK && is_nested && first->keyword != PK_SELECT)
+	if (code != OK)
+		return code;
+	if (is_nested && first->keyword != PK_SELECT)
 		code = partiql_syntax_error(parser,
 					    str_printf(parser->arena, PARTIQL_TOP_LEVEL,
 						       str_copy(parser->arena, first->text).p)

@@ -195,8 +195,9 @@ static enum code lower_bag(struct pq_lowering *lowering, const struct pq_expr *e
 	for (unsigned i = 0; i < expr->n; i++) {
 		enum code code = check_member(lowering, expr, i, place);
 
-		if (code == OK)
-			code = lower(lowering, expr->args[i], place, &elements[i]);
+		if (code != OK)
+			return code;
+		code = lower(lowering, expr->args[i], place, &elements[i]);
 		if (code != OK)
 			return code;
 	}
@@ -222,8 +223,9 @@ static enum code lower_struct(struct pq_lowering *lowering, const struct pq_expr
 		enum code code =
 			partiql_check_key(lowering, key, place_name(lowering, place, true));
 		members[i].name = key->text;
-		if (code == OK)
-			code = lower(lowering, expr->args[2 * i + 1], &here, &members[i].value);
+		if (code != OK)
+			return code;
+		code = lower(lowering, expr->args[2 * i + 1], &here, &members[i].value);
 		if (code != OK)
 			return code;
 	}
@@ -339,9 +341,12 @@ enum code partiql_lower_value(struct pq_lowering *lowering, const struct pq_expr
 
 	lowering->depth = 0;
 	enum code code = lower(lowering, expr, &root, &value);
-	if (code == OK && value_depth(&value) > VALUE_DEPTH_MAX)
-		code = err_set(lowering->err, MSG_PARTIQL_VALUE_DEPTH, "");
-	return RESULT(code, out, value);
+	if (code != OK)
+		return code;
+	if (value_depth(&value) > VALUE_DEPTH_MAX)
+		return err_set(lowering->err, MSG_PARTIQL_VALUE_DEPTH, "");
+	*out = value;
+	return OK;
 }
 
 bool partiql_is_path(const struct pq_expr *expr)
