@@ -23,7 +23,7 @@ function partition(text, pivot, table) {
   return { KeyConditionExpression: "#p = :p", ExpressionAttributeNames: { "#p": name }, ExpressionAttributeValues: { ":p": { [type]: text } } };
 }
 
-export async function show(main, [name, index = ""]) {
+export async function show(main, [name, index = "", value = ""]) {
   const names = await listTables();
   if (!names.length) {
     main.append(h("div.empty", h("p", "There are no tables in this namespace yet."), h("a", { href: "#/tables" }, "Create one")));
@@ -35,7 +35,7 @@ export async function show(main, [name, index = ""]) {
   const ranges = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
   const keys = pivot.KeySchema.map((k) => k.AttributeName);
   const legend = h("div.row", { "aria-label": "Entity types" }), status = h("span.quiet.middle", { role: "status" }), problem = h("p.problem", { role: "alert" });
-  const search = h("input", { type: "search", placeholder: keys[0], spellcheck: false, className: "short" });
+  const search = h("input", { type: "search", placeholder: keys[0], spellcheck: false, className: "short", value });
   let by = "auto", entities, blocks;
 
   const begin = () => {
@@ -89,7 +89,7 @@ export async function show(main, [name, index = ""]) {
   const attribute = h("input", { type: "text", placeholder: "such as type", hidden: true, spellcheck: false, "aria-label": "Attribute that names the type" });
   attribute.onchange = () => { by = attribute.value || "auto"; begin(); };
   const how = select([...kinds, ["", "Attribute …"]], "auto", (v) => { attribute.hidden = v !== ""; if (v) { by = v; begin(); } else attribute.focus(); });
-  search.onchange = begin;
+  search.onchange = () => go("collections", name, ...(search.value || pivot.name ? [pivot.name] : []), ...(search.value ? [search.value] : []));
   main.append(
     h("div.tools", h("h1", "Item collections"), field("Table", select(names, name, (v) => go("collections", v))),
       field("View by", select(all.map((p) => [p.name, p.name ? `${p.name} (${p.KeySchema.map((k) => k.AttributeName).join(", ")})` : `Table (${p.KeySchema.map((k) => k.AttributeName).join(", ")})`]),

@@ -16,13 +16,20 @@ let turn = 0;
 
 /** Where the address points: the view, and its further parts, decoded. */
 function place() {
-  const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const decoded = (part) => { try { return decodeURIComponent(part); } catch { return part; } };
+  const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   return { view: VIEWS.find(([name]) => name === view) ?? VIEWS[0], rest };
 }
 
 export const go = (...parts) => { location.hash = `#/${parts.map(encodeURIComponent).join("/")}`; };
 
 let shownAt = "";
+
+/** The address of what is shown now: the view stays as it is, and a link to it opens the same. */
+export function stay(...parts) {
+  history.replaceState(null, "", `#/${parts.map(encodeURIComponent).join("/")}`);
+  shownAt = location.hash;
+}
 
 async function show() {
   if (isUnsaved()) { // back, or a link: the address returns to what is shown

@@ -1,5 +1,5 @@
 // The query builder: a key condition, filters and a projection become a Query, a Scan or a GetItem; it shows items, units, the plan, and the request as code.
-import { attempt, copy, field, fill, h, number, plainTable, select, tabs } from "./dom.js";
+import { attempt, copy, field, fill, h, note, number, plainTable, select, tabs } from "./dom.js";
 import { ROOT, api, control, listTables, sampleTable } from "./api.js";
 import { codeFor, languages } from "./code.js";
 import { pivots } from "./collections.js";
@@ -9,7 +9,7 @@ import { brief, keyOf, own } from "./model/types.js";
 import { openItem } from "./item.js";
 import { showAbsent, showGone } from "./absent.js";
 import { findingView } from "./findings.js";
-import { go } from "./main.js";
+import { go, stay } from "./main.js";
 
 const SORTS = [["", "any"], ["=", "is"], ["begins_with", "begins with"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["BETWEEN", "between"]];
 const FILTERS = [["=", "is"], ["<>", "is not"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["BETWEEN", "between"], ["begins_with", "begins with"], ["contains", "contains"],
@@ -94,10 +94,15 @@ function filterRow(remove, onchange) {
   const type = select(TYPES, "S", onchange, { "aria-label": "Type of the value" });
   const operator = select(FILTERS, "=", (v) => { second.hidden = v !== "BETWEEN"; first.hidden = type.hidden = /exists/.test(v); onchange(); }, { "aria-label": "Operator" });
   return { node: h("div.row", name, operator, type, first, second, h("button.small", { type: "button", onclick: remove, "aria-label": "Remove the filter" }, "Remove")),
+    put(f) {
+      [[name, f.name], [operator, f.operator], [type, f.type], [first, f.first], [second, f.second]].forEach(([control, v]) => { if (typeof v === "string") control.value = v; });
+      second.hidden = operator.value !== "BETWEEN";
+      first.hidden = type.hidden = /exists/.test(operator.value);
+    },
     value: () => ({ name: name.value, operator: operator.value, type: type.value, first: first.value, second: second.value }) };
 }
 
-export async function show(main, [name, index = ""]) {
+export async function show(main, [name, index = "", kept = ""]) {
   const names = await listTables();
   if (!names.length) {
     main.append(h("div.empty", h("p", "There are no tables in this namespace yet."), h("a", { href: "#/tables" }, "Create one")));
@@ -121,7 +126,9 @@ export async function show(main, [name, index = ""]) {
 
   const form = () => ({ hash: hashes.map((i) => i.value), operator: operator.value, first: first.value, second: second.value, filters: filters.map((f) => f.value()).filter((f) => f.name),
     projection: projection.value, limit: limit.value, isDescending: Boolean(order.value), isConsistent: Boolean(consistent.value) });
+  let isWhole = false; // the form is as the address says
   function write() {
+    if (isWhole) stay("query", name, pivot.name, JSON.stringify(form()));
     asked = build(table, pivot, form());
     kind.textContent = asked.operation;
     request.textContent = JSON.stringify(asked.input, null, 2);
@@ -162,24 +169,37 @@ export async function show(main, [name, index = ""]) {
       columns(type).map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
   } });
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
-  const add = () => {
+  const add = (filter) => {
     const row = filterRow(() => { filters.splice(filters.indexOf(row), 1); row.node.remove(); write(); }, changed);
     filters.push(row);
     place.append(row.node);
-    row.node.querySelector("input").focus();
+    if (filter) row.put(filter); else row.node.querySelector("input").focus();
   };
   const codes = h("div", h("div.row", select(languages, language, (v) => { language = v; write(); }, { "aria-label": "Language" }), h("button.small", { type: "button", onclick: () => copy(code.textContent) }, "Copy")), code);
   const side = h("aside.side.query", { tabIndex: 0, "aria-label": "The request" }, tabs("The request", [["Plan", () => plan], ["Code", () => codes], ["Request", () => h("div", request)]]));
   const typed = (n) => `${n} (${table.AttributeDefinitions.find((a) => a.AttributeName === n).AttributeType})`;
+  /** The form of an address. What is none of ours is left out. */
+  function restore(text) {
+    let f;
+    try { f = Object(JSON.parse(text || "{}")); } catch { note("The address has no query that can be read", true); return; }
+    const put = (control, v) => { if (typeof v === "string" || typeof v === "number") control.value = v; };
+    hashes.forEach((control, i) => put(control, f.hash?.[i]));
+    [[operator, f.operator], [first, f.first], [second, f.second], [projection, f.projection], [limit, f.limit],
+      [order, f.isDescending ? "1" : ""], [consistent, f.isConsistent ? "1" : ""]].forEach(([control, v]) => put(control, v));
+    second.hidden = operator.value !== "BETWEEN";
+    for (const filter of Array.isArray(f.filters) ? f.filters : []) if (filter && typeof filter === "object") add(filter);
+  }
   const head = h("form.builder", { onsubmit: (e) => { e.preventDefault(); attempt(run)(); } },
     h("div.tools", h("h1", "Query"), field("Table", select(names, name, (v) => go("query", v))),
       field("Read", select(all.map((p) => [p.name, p.name || "the table"]), pivot.name, (v) => go("query", name, ...(v ? [v] : [])))),
       hash.map((n, i) => field(`Partition key ${typed(n)}`, hashes[i])), range.length ? [field(`Sort key ${typed(range[0])}`, operator), field("Value", first), second] : [],
       field("Order", order), field("Limit", limit), field("Attributes", projection), field("Consistency", consistent)),
-    h("div.tools", h("button", { type: "button", onclick: add }, "Add a filter"), place, h("div.row.push", figures, kind, more,
+    h("div.tools", h("button", { type: "button", onclick: () => add() }, "Add a filter"), place, h("div.row.push", figures, kind, more,
       h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "submit" }, "Run"))));
   main.append(head, h("div.split", view.element, side));
   limit.style.width = "80px";
+  restore(kept);
   write();
+  isWhole = true;
   return () => view.end();
 }

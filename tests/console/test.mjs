@@ -242,7 +242,7 @@ const steps = {
     const key = { PK: { S: "WIDE#1" }, SK: { S: "wide-x" } }, wide = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`n${String(i).padStart(3, "0")}`, { N: String(i) }]));
     const put = () => api("PutItem", { TableName: "shop", Item: { ...key, ...wide } });
     await put();
-    await p.view("collections", "shop");
+    await p.view("collections", "shop", "", "WIDE#1");
     await open("wide-x");
     await api("UpdateItem", { TableName: "shop", Key: key, UpdateExpression: "SET n399 = :n", ExpressionAttributeValues: { ":n": { N: "1000" } } });
     await p.fill("The item as JSON", (await editor()).replace("\"n000\": 0", "\"n000\": -1"));
@@ -268,12 +268,12 @@ const steps = {
     const item = JSON.parse('{"PK": {"S": "ODD#1"}, "SK": {"S": "odd-x"}, "constructor": {"S": "c"}, "__proto__": {"M": {"__proto__": {"N": "1"}, "$set": {"L": []}}}, "toString": {"N": "2"}, "s": {"M": {"$set": {"L": [{"S": "not a set"}]}}}}');
     const body = '{"TableName": "shop", "Item": ' + JSON.stringify(item) + "}";
     await api("PutItem", JSON.parse(body));
-    for (const view of [["collections", "shop"], ["query", "shop"], ["model"]]) {
+    for (const view of [["collections", "shop", "", "ODD#1"], ["query", "shop"], ["model"]]) {
       await p.view(...view);
       if (view[0] === "query") { await p.click("Run"); await p.shows("returned"); }
       await p.shows("ODD");
     }
-    await p.view("collections", "shop");
+    await p.view("collections", "shop", "", "ODD#1");
     await open("odd-x");
     await p.fill("The item as JSON", (await editor()).replace("\"c\"", "\"d\""));
     await p.click("Save");
@@ -326,7 +326,7 @@ const steps = {
     await p.view("collections", "brief");
     await p.shows("There is no table brief in this namespace.");
     await p.page.click("main ul.names a[href='#/collections/shop']");
-    await p.shows("CUSTOMER#1");
+    await p.shows("items read", "PROFILE");
   },
   async queryBuilder() {
     await p.view("query", "shop");
@@ -360,6 +360,38 @@ const steps = {
     await p.fill("Attributes", "PK, SK, name");
     await p.click("Run");
     await p.shows("GetItem", "1 read, 1 returned", "Grace Hopper");
+  },
+  /** A link opens the same: the partition, and the whole form of a query; back returns to what was before. */
+  async theAddressIsTheState() {
+    const address = await p.page.evaluate(() => location.hash);
+    await p.view("collections", "shop");
+    await p.fill("Partition", "CUSTOMER#2");
+    await p.until(() => location.hash === "#/collections/shop//CUSTOMER%232" && document.querySelectorAll(".grid .group").length === 1, "one partition");
+    await p.page.evaluate(() => history.back());
+    await p.until(() => location.hash === "#/collections/shop" && document.querySelectorAll(".grid .group").length > 1, "all partitions again");
+    const other = await browse(TALL);
+    try {
+      await other.page.goto(`${root}_dynalith/console/${address}`);
+      await other.quiet();
+      assert.deepEqual(await Promise.all(["Partition key PK", "Sort key SK", "Value", "Attributes"].map(async (l) => (await other.control(l)).evaluate((e) => e.value))), ["CUSTOMER#2", "=", "PROFILE", "PK, SK, name"]);
+      await other.click("Run");
+      await other.shows("GetItem", "1 read, 1 returned", "Grace Hopper");
+      await other.click("Add a filter");
+      await other.fill("Attribute", "status");
+      await other.page.type("[aria-label='Value']", "PAID");
+      await other.page.reload();
+      await other.until(() => [...document.querySelectorAll("[aria-label=Attribute]")].some((e) => e.value === "status"), "the filter is there after a reload");
+      for (const wrong of ["#/query/shop//%7B", "#/query/shop//%22x%22", "#/query/shop//%E0%A4%A", "#/query/shop//%7B%22filters%22%3A%5B1%2Cnull%5D%7D"]) {
+        await other.page.evaluate((hash) => { location.hash = hash; }, wrong);
+        await other.quiet();
+        await other.shows("Add a filter");
+      }
+      assert.deepEqual(other.faults, []);
+    } finally { await other.browser.close(); }
+    await p.page.evaluate((hash) => { location.hash = hash; }, address);
+    await p.quiet();
+    await p.click("Run");
+    await p.shows("GetItem", "1 read, 1 returned");
   },
   async asCode() {
     await p.click("Code");
