@@ -158,8 +158,8 @@ static enum code find_latest(struct store_txn *txn, const struct table *table,
  * Narrows low..high by looking at some records between the two at once: numbers follow each other
  * but for gaps, so most of them are there. What is not found leaves it as it is.
  */
-static enum code probe(struct store_txn *txn, const struct table *table, int64_t from_ms,
-		       uint64_t *low, uint64_t *high, struct err *err)
+static enum code probe_records(struct store_txn *txn, const struct table *table, int64_t from_ms,
+			       uint64_t *low, uint64_t *high, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	uint64_t step = (*high - *low) / (PROBES + 1), first = *low;
@@ -204,7 +204,7 @@ static enum code find_time(struct store_txn *txn, const struct table *table,
 		uint64_t before = high - low;
 
 		if (before > PROBES)
-			code = probe(txn, table, from_ms, &low, &high, err);
+			code = probe_records(txn, table, from_ms, &low, &high, err);
 		if (code != OK || high - low < before)
 			continue;
 		uint64_t middle = low + (high - low) / 2;
