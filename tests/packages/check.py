@@ -89,7 +89,7 @@ def killed_leaves_none(command, folder, **more):
         runner.kill()
         runner.wait()
         until(lambda: not is_alive(server), "the server ended")
-        until(lambda: not list(temporary.glob("dynalith*")), f"nothing is left of {list(temporary.iterdir())}")
+        until(lambda: not [*temporary.glob("dynalith*"), *temporary.glob("php*")], f"nothing is left of {list(temporary.iterdir())}")
     finally:
         runner.kill()
         runner.wait()

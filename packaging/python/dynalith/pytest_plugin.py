@@ -40,7 +40,7 @@ def _server(config):
             try:
                 config._dynalith = Dynalith(url=url) if url else Dynalith(*config.getini("dynalith_arguments"), in_process=in_process)
             except DynalithError as error:  # no test can run: the reason alone, without a traceback for each
-                pytest.exit(f"dynalith: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+                pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
     return config._dynalith
 
 
