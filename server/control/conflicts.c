@@ -22,10 +22,10 @@ enum code conflicts_put(const struct control_call *call, struct str *answer, str
 	const struct control_member members[] = {{"conflicts", JSON_STRING, &json}};
 	enum code code = control_read(call, members, 1, err);
 
-	if (code == OK && !json)
-		code = err_set(err, MSG_CONTROL_MISSING, "conflicts");
 	if (code != OK)
 		return code;
+	if (!json)
+		return err_set(err, MSG_CONTROL_MISSING, "conflicts");
 	struct str wanted = json_string(call->arena, json);
 	if (!str_eq(wanted, STR("real")) && !str_eq(wanted, STR("none")))
 		return err_set(err, MSG_CONFLICTS);

@@ -14,11 +14,13 @@ enum code faults_put(const struct control_call *call, struct str *answer, struct
 {
 	enum code code = faults_set(call->control->service->faults, call->ns, call->body, err);
 
-	if (code == OK)
-		code = faults_show(call, answer, err);
-	if (code == OK)
-		absent_warn(call, answer);
-	return code;
+	if (code != OK)
+		return code;
+	code = faults_show(call, answer, err);
+	if (code != OK)
+		return code;
+	absent_warn(call, answer);
+	return OK;
 }
 
 enum code faults_delete(const struct control_call *call, struct str *answer, struct err *err)

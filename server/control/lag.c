@@ -74,8 +74,9 @@ static enum code read_settings(const struct control_call *call, struct lag_setti
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
 	bool is_on = false;
 
-	if (code == OK)
-		code = read_setting(&own, &none, &whole, err);
+	if (code != OK)
+		return code;
+	code = read_setting(&own, &none, &whole, err);
 	if (code != OK)
 		return code;
 	*settings = (struct lag_settings){0, ARENA_ARRAY(call->arena, struct lag_setting,
@@ -137,7 +138,9 @@ enum code lag_show(const struct control_call *call, struct str *answer, struct e
 {
 	enum code code = control_read(call, NULL, 0, err);
 
-	return code == OK ? show(call, answer, err) : code;
+	if (code != OK)
+		return code;
+	return show(call, answer, err);
 }
 
 enum code lag_put_settings(const struct control_call *call, struct str *answer, struct err *err)
@@ -145,13 +148,16 @@ enum code lag_put_settings(const struct control_call *call, struct str *answer, 
 	struct lag_settings settings;
 	enum code code = read_settings(call, &settings, err);
 
-	if (code == OK)
-		code = lag_settings_put(call->control->service->catalog, call->ns, &settings, err);
-	if (code == OK)
-		code = show(call, answer, err);
-	if (code == OK)
-		absent_warn(call, answer);
-	return code;
+	if (code != OK)
+		return code;
+	code = lag_settings_put(call->control->service->catalog, call->ns, &settings, err);
+	if (code != OK)
+		return code;
+	code = show(call, answer, err);
+	if (code != OK)
+		return code;
+	absent_warn(call, answer);
+	return OK;
 }
 
 enum code lag_delete(const struct control_call *call, struct str *answer, struct err *err)
@@ -159,7 +165,10 @@ enum code lag_delete(const struct control_call *call, struct str *answer, struct
 	const struct lag_settings none = {0};
 	enum code code = control_read(call, NULL, 0, err);
 
-	if (code == OK)
-		code = lag_settings_put(call->control->service->catalog, call->ns, &none, err);
-	return code == OK ? show(call, answer, err) : code;
+	if (code != OK)
+		return code;
+	code = lag_settings_put(call->control->service->catalog, call->ns, &none, err);
+	if (code != OK)
+		return code;
+	return show(call, answer, err);
 }

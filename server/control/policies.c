@@ -13,41 +13,49 @@ enum code policies_show(const struct control_call *call, struct str *answer, str
 {
 	enum code code = check_on(call, err);
 
-	return code == OK ? iam_show(call->control->service->iam, call->control->service->catalog,
-				     call->arena, answer, err)
-			  : code;
+	if (code != OK)
+		return code;
+	return iam_show(call->control->service->iam, call->control->service->catalog, call->arena,
+			answer, err);
 }
 
 enum code policies_replace(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = check_on(call, err);
 
-	if (code == OK)
-		code = iam_put(call->control->service->catalog, call->body.p ? call->body : STR(""),
-			       err);
-	if (code == OK)
-		code = policies_show(call, answer, err);
-	if (code == OK)
-		absent_warn(call, answer);
-	return code;
+	if (code != OK)
+		return code;
+	code = iam_put(call->control->service->catalog, call->body.p ? call->body : STR(""), err);
+	if (code != OK)
+		return code;
+	code = policies_show(call, answer, err);
+	if (code != OK)
+		return code;
+	absent_warn(call, answer);
+	return OK;
 }
 
 enum code policies_remove(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = check_on(call, err);
 
-	if (code == OK)
-		code = control_read(call, NULL, 0, err);
-	if (code == OK)
-		code = iam_put(call->control->service->catalog, STR_ABSENT, err);
-	return code == OK ? policies_show(call, answer, err) : code;
+	if (code != OK)
+		return code;
+	code = control_read(call, NULL, 0, err);
+	if (code != OK)
+		return code;
+	code = iam_put(call->control->service->catalog, STR_ABSENT, err);
+	if (code != OK)
+		return code;
+	return policies_show(call, answer, err);
 }
 
 enum code policies_report(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = check_on(call, err);
 
-	return code == OK ? iam_describe(call->control->service->iam,
-					 call->control->service->catalog, call->arena, answer, err)
-			  : code;
+	if (code != OK)
+		return code;
+	return iam_describe(call->control->service->iam, call->control->service->catalog,
+			    call->arena, answer, err);
 }

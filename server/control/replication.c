@@ -17,9 +17,10 @@ static enum code read_state(const struct control_call *call, struct links *links
 {
 	enum code code = catalog_refresh_clocks(catalog_of(call), err);
 
-	return code == OK ? replica_queues(catalog_of(call), call->arena, call->ns.account, links,
-					   queues, n, err)
-			  : code;
+	if (code != OK)
+		return code;
+	return replica_queues(catalog_of(call), call->arena, call->ns.account, links, queues, n,
+			      err);
 }
 
 static void write_cuts(struct json_out *out, const struct links *links)
@@ -74,7 +75,7 @@ static enum code read_cuts(const struct control_call *call, const struct json *a
 		return err_set(err, MSG_REPLICATION_CUTS, LINKS_CUTS_MAX);
 	links->n = 0;
 	links->cuts = ARENA_ARRAY(call->arena, struct links_cut, count);
-	for (const struct json *element = json_first(array); element && code == OK;
+	for (const struct json *element = json_first(array); element;
 	     element = json_next(element)) {
 		struct str *regions = NULL;
 		size_t n = 0;
@@ -82,14 +83,14 @@ static enum code read_cuts(const struct control_call *call, const struct json *a
 		if (json_type(element) != JSON_ARRAY)
 			return err_set(err, MSG_REPLICATION_PAIR);
 		code = control_strings(call, "partitions", element, &regions, &n, err);
-		if (code == OK &&
-		    (n != 2 || str_eq(regions[0], regions[1]) ||
-		     !replica_rules_is_region(regions[0]) || !replica_rules_is_region(regions[1])))
-			code = err_set(err, MSG_REPLICATION_PAIR);
-		if (code == OK)
-			links->cuts[links->n++] = (struct links_cut){regions[0], regions[1]};
+		if (code != OK)
+			return code;
+		if (n != 2 || str_eq(regions[0], regions[1]) ||
+		    !replica_rules_is_region(regions[0]) || !replica_rules_is_region(regions[1]))
+			return err_set(err, MSG_REPLICATION_PAIR);
+		links->cuts[links->n++] = (struct links_cut){regions[0], regions[1]};
 	}
-	return code;
+	return OK;
 }
 
 /* Sets the links, and repeats what comes through now before it answers. */
@@ -99,9 +100,12 @@ static enum code set_links(const struct control_call *call, const struct links *
 	uint64_t repeated;
 	enum code code = replica_set_links(catalog_of(call), call->ns.account, links, err);
 
-	if (code == OK)
-		code = upkeep_replicate(call->control->upkeep, &call->ns, &repeated, err);
-	return code == OK ? replication_show(call, answer, err) : code;
+	if (code != OK)
+		return code;
+	code = upkeep_replicate(call->control->upkeep, &call->ns, &repeated, err);
+	if (code != OK)
+		return code;
+	return replication_show(call, answer, err);
 }
 
 enum code replication_put(const struct control_call *call, struct str *answer, struct err *err)
@@ -114,17 +118,22 @@ enum code replication_put(const struct control_call *call, struct str *answer, s
 	size_t n;
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
 
-	if (code == OK)
-		code = read_state(call, &links, &queues, &n, err);
-	if (code == OK && lag) {
+	if (code != OK)
+		return code;
+	code = read_state(call, &links, &queues, &n, err);
+	if (code != OK)
+		return code;
+	if (lag) {
 		links.has_lag = true;
 		if (!json_integer(lag, &links.lag_ms) || links.lag_ms < 0 ||
 		    links.lag_ms > REPLICATION_LAG_MAX_MS)
 			return err_set(err, MSG_REPLICATION_LAG, REPLICATION_LAG_MAX_MS);
 	}
-	if (code == OK && cuts)
+	if (cuts)
 		code = read_cuts(call, cuts, &links, err);
-	return code == OK ? set_links(call, &links, answer, err) : code;
+	if (code != OK)
+		return code;
+	return set_links(call, &links, answer, err);
 }
 
 enum code replication_delete(const struct control_call *call, struct str *answer, struct err *err)
@@ -133,10 +142,14 @@ enum code replication_delete(const struct control_call *call, struct str *answer
 	uint64_t repeated;
 	enum code code = control_read(call, NULL, 0, err);
 
-	if (code == OK)
-		code = replica_set_links(catalog_of(call), call->ns.account, &none, err);
-	if (code == OK)
-		code = upkeep_replicate(call->control->upkeep, &call->ns, &repeated, err);
+	if (code != OK)
+		return code;
+	code = replica_set_links(catalog_of(call), call->ns.account, &none, err);
+	if (code != OK)
+		return code;
+	code = upkeep_replicate(call->control->upkeep, &call->ns, &repeated, err);
 	const struct links usual = {.has_lag = false};
-	return code == OK ? set_links(call, &usual, answer, err) : code;
+	if (code != OK)
+		return code;
+	return set_links(call, &usual, answer, err);
 }

@@ -65,10 +65,10 @@ static enum code read_name(const struct control_call *call, struct str *name, st
 	const struct control_member members[] = {{"name", JSON_STRING, &json}};
 	enum code code = control_read(call, members, 1, err);
 
-	if (code == OK && !json)
-		code = err_set(err, MSG_CONTROL_MISSING, "name");
 	if (code != OK)
 		return code;
+	if (!json)
+		return err_set(err, MSG_CONTROL_MISSING, "name");
 	*name = json_string(call->arena, json);
 	return control_check_name(*name, err);
 }
@@ -163,7 +163,9 @@ enum code state_remove_checkpoint(const struct control_call *call, struct str *a
 	enum code code = read_nothing(call, err);
 
 	*answer = answer_name(call, call->name);
-	return code == OK ? checkpoint_remove(catalog_of(call), call->ns, call->name, err) : code;
+	if (code != OK)
+		return code;
+	return checkpoint_remove(catalog_of(call), call->ns, call->name, err);
 }
 
 enum code state_list_snapshots(const struct control_call *call, struct str *answer, struct err *err)
@@ -213,7 +215,9 @@ enum code state_remove_snapshot(const struct control_call *call, struct str *ans
 	enum code code = read_nothing(call, err);
 
 	*answer = answer_name(call, call->name);
-	return code == OK ? snapshot_remove(catalog_of(call), call->ns, call->name, err) : code;
+	if (code != OK)
+		return code;
+	return snapshot_remove(catalog_of(call), call->ns, call->name, err);
 }
 
 /* The namespaces of the accounts in the call's region: each another one than `from` and than those
@@ -280,10 +284,11 @@ enum code state_dump(const struct control_call *call, struct str *answer, struct
 	struct str block, next;
 	enum code code = control_read(call, members, 1, err);
 
-	if (code == OK)
-		code = snapshot_file_read(catalog_of(call), call->ns, call->name,
-					  cursor ? json_string(call->arena, cursor) : STR_ABSENT,
-					  &block, &next, err);
+	if (code != OK)
+		return code;
+	code = snapshot_file_read(catalog_of(call), call->ns, call->name,
+				  cursor ? json_string(call->arena, cursor) : STR_ABSENT, &block,
+				  &next, err);
 	if (code != OK)
 		return code;
 	base64_encode(block, &text);

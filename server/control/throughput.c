@@ -13,11 +13,13 @@ enum code throughput_put(const struct control_call *call, struct str *answer, st
 	enum code code =
 		throughput_set(call->control->service->throughput, call->ns, call->body, err);
 
-	if (code == OK)
-		code = throughput_show(call, answer, err);
-	if (code == OK)
-		absent_warn(call, answer);
-	return code;
+	if (code != OK)
+		return code;
+	code = throughput_show(call, answer, err);
+	if (code != OK)
+		return code;
+	absent_warn(call, answer);
+	return OK;
 }
 
 enum code throughput_delete(const struct control_call *call, struct str *answer, struct err *err)

@@ -91,9 +91,9 @@ static enum code fetch(struct arena *arena, struct words *words, struct str *des
 		words->sources[words->source_count++] = DEFAULT_URL;
 	for (size_t i = 0; i < words->source_count && code == OK; i++)
 		code = fetch_one(arena, words, words->sources[i], &descriptions[i], err);
-	return code == OK ? merge_descriptions(arena, descriptions, words->source_count,
-					       description, err)
-			  : code;
+	if (code != OK)
+		return code;
+	return merge_descriptions(arena, descriptions, words->source_count, description, err);
 }
 
 static enum code parse(struct view *view, struct err *err)
@@ -197,5 +197,7 @@ enum code report_write(struct arena *arena, struct str description, const char *
 	struct str text;
 	enum code code = write_form(arena, description, form_of(path), &text, err);
 
-	return code == OK ? document_write(path, text, err) : code;
+	if (code != OK)
+		return code;
+	return document_write(path, text, err);
 }

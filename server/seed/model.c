@@ -305,7 +305,7 @@ enum code model_read(struct seed *seed, const struct json *root, struct err *err
 	size_t place = 0;
 
 	for (const struct json *table = json_first(json_text_get(root, "DataModel", JSON_ARRAY));
-	     table && code == OK; table = json_next(table)) {
+	     table; table = json_next(table)) {
 		if (!json_text_get(table, "TableName", JSON_STRING) ||
 		    !json_text_get(table, "KeyAttributes", JSON_OBJECT)) {
 			err_set(err, MSG_SEED_NO_KEYS,
@@ -313,8 +313,11 @@ enum code model_read(struct seed *seed, const struct json *root, struct err *err
 			return seed_at_origin(seed, source_origin(source, table), err);
 		}
 		code = make_table(seed, table, place++, err);
-		if (code == OK)
-			code = put_samples(seed, table, err);
+		if (code != OK)
+			return code;
+		code = put_samples(seed, table, err);
+		if (code != OK)
+			return code;
 	}
-	return code;
+	return OK;
 }

@@ -147,12 +147,14 @@ static enum code ask(struct seed *seed, const struct seed_target *target, const 
 	enum code code = target->send(target->context, seed->piece, &request, reply, err);
 
 	*type = STR("");
-	if (code == OK && reply->status != 200) {
+	if (code != OK)
+		return code;
+	if (reply->status != 200) {
 		*reason = reason_of(seed->piece, reply, type);
 		if (type->n == 0)
 			*type = STR("?");
 	}
-	return code;
+	return OK;
 }
 
 static enum code must(struct seed *seed, const struct seed_target *target, const char *operation,
@@ -698,9 +700,10 @@ static enum code check_item(struct seed *seed, struct str table, struct str item
 	if (code == OK)
 		return OK;
 	code = pass_over(seed, line, err);
-	if (code == OK)
-		add_bad(seed);
-	return code;
+	if (code != OK)
+		return code;
+	add_bad(seed);
+	return OK;
 }
 
 /* The second one. */
@@ -817,7 +820,9 @@ static enum code read_twice(struct seed *seed, struct err *err)
 	seed->ordinal = 0;
 	seed->source = source_new(seed->arena);
 	code = seed->file->read(seed, seed->file, err);
-	return code == OK ? flush(seed, err) : code;
+	if (code != OK)
+		return code;
+	return flush(seed, err);
 }
 
 enum code seed_read_within(struct seed *seed, const struct seed_file *file, struct err *err)
