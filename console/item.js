@@ -157,7 +157,7 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
     forms.forEach((b, i) => b.setAttribute("aria-pressed", ["native", "dynamodb"][i] === name));
   } }, name === "native" ? "JSON" : "DynamoDB JSON"));
   const content = [h("div.row", forms, h("span.push"), h("button.small", { type: "button", onclick: () => copy(text.value) }, "Copy")),
-    h("p.quiet", "Sets are {\"$set\": [...]}, binary values {\"$binary\": \"base64\"}. Numbers keep their digits."), text, problem, conflict];
+    h("p.quiet", "Sets are {\"$set\": [...]}, binary values {\"$binary\": \"base64\"}. A map that looks so is {\"$map\": {...}}. Numbers keep their digits."), text, problem, conflict];
   const { element, actions, close } = dialog(base ? `Item of ${table.TableName}` : `New item in ${table.TableName}`, content, [
     ...(base ? [["Delete", "danger", remove], ["Duplicate", "", () => { const item = read(); if (!item) return false; setTimeout(() => openItem(table, null, done, item)); return true; }]] : []),
     ["Save", "main", store]], undefined, () => text.value !== shown);
