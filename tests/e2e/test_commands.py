@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import urllib.request
 
@@ -44,6 +45,10 @@ COMMANDS = {
     "rollouts": (None, []),
     "version": (None, []),
 }
+
+
+def races_on(twin):
+    return [sys.executable, pathlib.Path(__file__).with_name("races_program.py"), "counter", twin]
 
 
 def filled(words, url):
@@ -145,6 +150,7 @@ def statuses():
         "help": {0: ["status"], 2: ["nothing"]},
         "load": {0: [url, FOLDER / "dump"], 1: [none, FOLDER / "dump"], 2: [url]},
         "mcp": {0: ["--endpoint", url], 1: ["--", "--no-such"], 2: ["--no-such"]},
+        "races": {0: ["--budget", "3", "--", *races_on("right")], 1: ["--", "false"], 2: ["--"], 3: ["--budget", "40", "--out", FOLDER / "races", "--", *races_on("wrong")]},
         "replay": {0: [RECORDING, "--endpoint", url], 1: [RECORDING, "--endpoint", none], 2: [], 3: [other, "--endpoint", url]},
         "report": {0: [url], 1: [none], 2: [url, "--fail-on", "no-such-rule"], 3: [url, "--fail-on", "scan"]},
         "rollouts": {0: [], 2: ["more"]},
