@@ -15,8 +15,8 @@
  *
  *     return RESULT(code, out, update);
  *
- * Debug builds fill the output of a failed function with RESULT_SPOILT, so that whoever uses it all
- * the same fails at once.
+ * In debug builds RESULT fills the output of a failed function with RESULT_SPOILT, so that whoever
+ * uses it all the same fails at once. A return before it leaves the output as it was.
  */
 #ifndef DYNALITH_CORE_ERR_H
 #define DYNALITH_CORE_ERR_H

@@ -258,7 +258,7 @@ static struct ticket *arrive(struct gate *gate, const struct http_request *reque
 
 	*ticket = (struct ticket){.gate = gate, .request = RACE_NONE};
 	atomic_init(&ticket->may_go, gate->is_open);
-	if (gate->is_open && gate->options.plan)
+	if (gate->is_ending || (gate->is_open && gate->options.plan))
 		return ticket;
 	note_gap(gate);
 	ticket->request = race_trace_arrive(gate->options.trace, operation_of(request),
@@ -358,14 +358,6 @@ unsigned gate_gap_ms(struct gate *gate)
 	unsigned gap = gate->gap_ms;
 	pthread_mutex_unlock(&gate->mutex);
 	return gap;
-}
-
-void gate_state(struct gate *gate, size_t *requests, uint64_t *idle_ms)
-{
-	pthread_mutex_lock(&gate->mutex);
-	*requests = gate->options.trace->n;
-	*idle_ms = (uint64_t)(monotonic_ms() - gate->moved_ms);
-	pthread_mutex_unlock(&gate->mutex);
 }
 
 void gate_free(struct gate *gate)

@@ -48,9 +48,6 @@ bool gate_is_held(const void *hold);
 /* From now on requests pass at once, and are not in the trace. */
 void gate_open(struct gate *gate);
 
-/* How many have come, and how many milliseconds ago something happened last. */
-void gate_state(struct gate *gate, size_t *requests, uint64_t *idle_ms);
-
 /* When HTTP has stopped. */
 void gate_free(struct gate *gate);
 

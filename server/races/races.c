@@ -27,6 +27,7 @@
 #define QUIET_MAX_MS 60
 #define LIMIT_TIMES 10
 #define LIMIT_MORE_MS 10000
+#define LIMIT_PLAIN_MS 600000
 #define REPLAYS 3
 #define SHRINKS 30
 #define ORDERS_MAX 4096
@@ -212,6 +213,7 @@ static int prepare(struct races *races)
 	struct race_run *plain = &races->plain;
 	uint64_t gap;
 
+	races->program.limit_ms = LIMIT_PLAIN_MS;
 	if (!run(races, NULL, plain))
 		return EXIT_FAILED;
 	if (plain->end != RACE_PASSED) {
