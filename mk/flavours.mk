@@ -11,7 +11,9 @@ WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-pr
 CPPFLAGS := -I. -D_GNU_SOURCE -include core/banned.h
 # Objects that a shared library can have too; a release compiles these apart (make library). Calls within the program stay direct.
 PIC := -fPIC -fno-semantic-interposition
-CFLAGS.debug   := -O1 -g -Werror $(PIC)
+# What a function that failed left alone is no value that works by chance: core/err.h.
+POISON := $(shell $(CC) -ftrivial-auto-var-init=pattern -fsyntax-only -x c /dev/null 2>/dev/null && echo -ftrivial-auto-var-init=pattern)
+CFLAGS.debug   := -O1 -g -Werror $(POISON) $(PIC)
 # Optimise across files with GCC, and with zig for Linux. Other clangs, and zig for macOS, would need another linker.
 LTO := $(if $(findstring linux,$(TARGET)),-flto,$(shell $(CC) -dM -E -x c /dev/null 2>/dev/null | grep -q __clang__ || echo -flto=auto -fno-fat-lto-objects))
 # Checked on the binary by tests/hardening. No marks of branch targets: they cost instructions, and without marks in libc's start files nothing checks them.

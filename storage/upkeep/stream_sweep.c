@@ -143,7 +143,7 @@ static enum code look_at_stream(struct catalog *catalog, const struct times *tim
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
 	enum code code = OK;
-	struct ages ages;
+	struct ages ages = {0};
 	int64_t now_ms;
 
 	if (times->tell(times->context, mark->ns, &now_ms)) {
