@@ -280,7 +280,7 @@ def test_names():
     status, out = names("repository=https://github.com/me/shop", "maven=com.me", "go=me.dev/dynalithtest", "npm=@me", "image=ghcr.io/me/dynalith")
     assert status == 0 and "0 failed" in out, out
     assert (home / "packaging/maven/dynalith-server/com/me/DynalithServer.java").read_text().startswith("package com.me;")
-    assert "module me.dev/dynalithtest\n" in (home / "packaging/go/go.mod").read_text() and "uses: me/shop@v1" in (home / "docs/ci.md").read_text()
+    assert "module me.dev/dynalithtest\n" in (home / "packaging/go/go.mod").read_text() and "uses: me/shop@v0" in (home / "docs/ci.md").read_text()
     assert names("maven=me.test")[0] == 1 and names("nothing=x")[0] == 2
 
 

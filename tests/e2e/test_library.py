@@ -46,7 +46,7 @@ def soname():
 def test_only_its_own_names_are_exported():
     names = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], stdout=subprocess.PIPE, check=True, text=True).stdout.split()[2::3]
     header = (ROOT / "server/library/dynalith.h").read_text()
-    assert sorted(names) == sorted(re.findall(r"^DYNALITH_EXPORT .*?(dynalith_\w+)\(", header, flags=re.M)), names
+    assert sorted(names) == sorted(re.findall(r"^DYNALITH_EXPORT [^;]*?(dynalith_\w+)\(", header, flags=re.M)), names
     assert len(names) <= 15
 
 

@@ -160,9 +160,10 @@ def what_a_client_sends():
         cursor = numbers + bytes([draw.randrange(2)]) + len(table).to_bytes(4, "big") + table + bytes([draw.randrange(2)]) + draw.randbytes(draw.randrange(9))
         status, answer = ask(server, "/_dynalith/check", json.dumps({"cursor": base64.b64encode(cursor).decode()}).encode())
         assert status == 200 and json.loads(answer)["count"] == 0, (cursor, status, answer)
-    status, answer = ask(server, "/_dynalith/backup?file=/tmp/x&target=/tmp/x")
+    named = f"{tempfile.gettempdir()}/dynalith-named-{os.getpid()}"
+    status, answer = ask(server, f"/_dynalith/backup?file={named}&target={named}")
     name = json.loads(answer)["backup"]
-    assert status == 200 and not os.path.exists("/tmp/x"), answer
+    assert status == 200 and not os.path.exists(named), answer
     status, answer = ask(server, "/_dynalith/backup")
     assert status == 400 and b"Another backup is under way" in answer, answer
     for query in ("id=1", f"id={name}&at=x", f"id={name}&at=-1", f"id={name}&at=1", f"id={name}&at=99999999999999999999999"):

@@ -17,7 +17,7 @@ SEGMENT, DYLIB, WEAK_DYLIB, UUID, RPATH, SIGNATURE, BUILD_VERSION, MAIN, DYLD_IN
 PLATFORM_MACOS = 1
 SYMBOLS = pathlib.Path(__file__).with_name("macos-symbols.txt")
 HEADER = pathlib.Path(__file__).resolve().parents[2] / "server/library/dynalith.h"
-FUNCTIONS = {f"_{name}" for name in re.findall(r"^DYNALITH_EXPORT .*?(dynalith_\w+)\(", HEADER.read_text(), flags=re.M)}
+FUNCTIONS = {f"_{name}" for name in re.findall(r"^DYNALITH_EXPORT [^;]*?(dynalith_\w+)\(", HEADER.read_text(), flags=re.M)}
 DIRECTORY, DIRECTORY_SLOT, SIGNED, ADHOC, SHA256 = 0xFADE0C02, 0, 0xFADE0CC0, 2, 2
 
 
