@@ -275,6 +275,7 @@ void race_run_free(struct race_run *run)
 {
 	arena_free(run->trace.arena);
 	arena_free(run->arena);
+	*run = (struct race_run){0};
 }
 
 enum code race_run(const struct race_program *program, const struct race_plan *plan,

@@ -50,6 +50,7 @@ struct race_run {
 enum code race_run(const struct race_program *program, const struct race_plan *plan,
 		   struct race_run *run, struct err *err) WARN_UNUSED;
 
+/* One that was freed, or never run, is fine. */
 void race_run_free(struct race_run *run);
 
 #endif

@@ -550,11 +550,15 @@ int races_run(struct arena *arena, int argc, char **argv)
 	races.program.argv = races.words.argv;
 	races.program.options = options_of(&races);
 	races.program.facts = &races.facts;
-	races.program.memory = gate_memory_new(arena_new(0));
+	struct arena *memory = arena_new(0);
+	races.program.memory = gate_memory_new(memory);
 	status = prepare(&races);
 	if (status == EXIT_DONE)
 		status = races.words.order ? replay(&races, races.words.order)
 			 : races.words.all ? replay_all(&races)
 					   : search_orders(&races);
+	race_run_free(&races.plain);
+	race_run_free(&races.usual);
+	arena_free(memory);
 	return status;
 }
