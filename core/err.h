@@ -16,8 +16,8 @@
  *     return RESULT(code, out, update);
  *
  * In debug builds RESULT fills the output of a failed function with RESULT_SPOILT, so that whoever
- * uses it all the same fails at once. A return before it leaves the output as it was: in debug builds
- * the compiler fills every variable with a pattern first.
+ * uses it all the same fails at once. A return before it leaves the output as it was, and the
+ * compiler fills every variable with a pattern first.
  */
 #ifndef DYNALITH_CORE_ERR_H
 #define DYNALITH_CORE_ERR_H
