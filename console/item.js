@@ -44,7 +44,11 @@ function unchanged(base, attributes, table) {
     ReturnValuesOnConditionCheckFailure: "ALL_OLD" };
 }
 
-const readNow = async (table, key) => (await api("GetItem", { TableName: table.TableName, Key: key, ConsistentRead: true })).Item ?? null;
+/** Throws as a failed condition does, unless the item is still the one that was read. */
+async function compareWhole(table, key, base) {
+  const now = (await api("GetItem", { TableName: table.TableName, Key: key, ConsistentRead: true })).Item ?? null;
+  if (!now || !same(now, base)) throw Object.assign(new Error("The item has changed"), { type: "ConditionalCheckFailedException", body: { Item: now } });
+}
 
 /**
  * Writes an edit. A small item is compared whole, in the condition. Of a large one the whole is
@@ -57,8 +61,8 @@ async function writeEdit(table, base, item) {
   const changed = differing(base, item);
   if (!changed.length) return;
   if (changed.length > COMPARED - 2) throw new Error(`${number(changed.length)} attributes differ, and a condition compares ${COMPARED - 2} at most: save the change in parts`);
-  const key = keyOf(base, table), now = await readNow(table, key);
-  if (!now || !same(now, base)) throw Object.assign(new Error("The item has changed"), { type: "ConditionalCheckFailedException", body: { Item: now } });
+  const key = keyOf(base, table);
+  await compareWhole(table, key, base);
   const input = { ...unchanged(base, changed, table), Key: key }, sets = [], removes = [];
   changed.forEach((n, i) => {
     input.ExpressionAttributeNames[`#c${i}`] = n;
@@ -73,10 +77,7 @@ async function writeEdit(table, base, item) {
 /** Deletes what was read. A large item is compared whole by a read before, and by a part in the condition. */
 async function deleteRead(table, base) {
   const names = Object.keys(base), key = keyOf(base, table);
-  if (names.length > COMPARED) {
-    const now = await readNow(table, key);
-    if (!now || !same(now, base)) throw Object.assign(new Error("The item has changed"), { type: "ConditionalCheckFailedException", body: { Item: now } });
-  }
+  if (names.length > COMPARED) await compareWhole(table, key, base);
   await api("DeleteItem", { ...unchanged(base, names.slice(0, COMPARED - 2), table), Key: key });
 }
 
