@@ -1,5 +1,6 @@
 #include "protocol/iam/known.h"
 
+#include "protocol/iam/pattern.h"
 #include "protocol/ops.h"
 
 #define SERVICE STR("dynamodb:")
@@ -41,32 +42,6 @@ static const char *const keys[] = {
 	"Select",
 };
 
-/* '*' is any text, '?' one character. */
-static bool action_fits(struct str pattern, struct str name)
-{
-	size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
-
-	while (n < name.n) {
-		struct str one = {pattern.p + p, p < pattern.n}, other = {name.p + n, 1};
-
-		if (p < pattern.n && *one.p == '*') {
-			star = p++;
-			from = n;
-		} else if (p < pattern.n && (*one.p == '?' || str_eq_nocase(one, other))) {
-			p++;
-			n++;
-		} else if (star != SIZE_MAX) {
-			p = star + 1;
-			n = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (p < pattern.n && pattern.p[p] == '*')
-		p++;
-	return p == pattern.n;
-}
-
 static bool is_judged_by_members(enum op_id id)
 {
 	for (size_t i = 0; i < sizeof(judged_by_members) / sizeof(judged_by_members[0]); i++) {
@@ -81,18 +56,20 @@ static bool is_of_service(struct str text)
 	return text.n > SERVICE.n && str_eq_nocase((struct str){text.p, SERVICE.n}, SERVICE);
 }
 
-bool iam_knows_action(struct str action)
+bool iam_knows_action(struct arena *arena, struct str action)
 {
-	struct str name = {action.p + SERVICE.n, action.n - SERVICE.n};
-
 	if (!is_of_service(action))
 		return true;
+	struct str name = {action.p + SERVICE.n, action.n - SERVICE.n};
+	struct str pattern = iam_pattern_read(arena, name, IAM_WILD).text;
+
 	for (enum op_id id = 0; id < OP_COUNT; id++) {
-		if (!is_judged_by_members(id) && action_fits(name, ops_name(id)))
+		if (!is_judged_by_members(id) &&
+		    iam_pattern_fits(arena, pattern, ops_name(id), true))
 			return true;
 	}
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
-		if (action_fits(name, str_of(more[i])))
+		if (iam_pattern_fits(arena, pattern, str_of(more[i]), true))
 			return true;
 	}
 	return false;

@@ -7,13 +7,14 @@
 
 #include <stdbool.h>
 
+#include "core/arena.h"
 #include "core/str.h"
 
 /*
  * Whether an Action fits one of them: "dynamodb:Get*", or of another service. Operations that are
  * judged by the actions of their members, such as TransactWriteItems, are none.
  */
-bool iam_knows_action(struct str action);
+bool iam_knows_action(struct arena *arena, struct str action);
 
 /* Whether requests have a condition key, if it is one of dynamodb:. Without regard to case. */
 bool iam_knows_key(struct str key);

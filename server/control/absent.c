@@ -101,7 +101,7 @@ static void look_at_text(struct search *search, struct str name, struct str text
 
 	if (str_eq(name, STR("Resource")) || str_eq(name, STR("NotResource")))
 		look_for_arn(search, text);
-	else if (is_action && !iam_knows_action(text))
+	else if (is_action && !iam_knows_action(search->call->arena, text))
 		add_warning(search,
 			    str_printf(search->call->arena, WARNING_NO_ACTION, STR_ARG(text)));
 }
