@@ -42,7 +42,7 @@ SHELVES = {
     "server/command": ["server/start/dropin", "server/start/options", "server/version"],
     "server/client": ["server/command", "server/http/tls_context", "server/messages", "server/platform", "server/sigv4"],
     "server/push": ["server/client/client", "server/crash", "server/log"],
-    "server/races": ["server/client", "server/command", "server/http", "server/instance", "server/log", "server/platform", "server/seed/json_text", "server/start/front"],
+    "server/races": ["server/client", "server/command", "server/http", "server/instance", "server/log", "server/platform", "server/report/document", "server/seed/json_text", "server/start/front"],
     "server/tools": ["server/client", "server/command", "server/control/control", "server/control/explain", "server/messages", "server/report/document",
                      "server/seed/json_text", "server/seed/local", "server/start/backend"],
     "server/start": ["server", "server/client", "server/command", "server/http", "server/mcp", "server/platform", "server/push/trigger", "server/races/races", "server/recording/replay",

@@ -168,7 +168,7 @@ void platform_measure(struct platform_figures *figures)
 static bool read_state(const char *path, char *state, int *group)
 {
 	char line[512];
-	FILE *file = fopen(path, "r");
+	FILE *file = fopen(path, "re");
 
 	if (!file)
 		return false;

@@ -43,9 +43,10 @@ struct gate {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	pthread_t thread;
-	struct ticket **waiting; /* by arrival */
+	struct ticket **tickets; /* by number in the trace; those that were answered are gone */
+	size_t *waiting;         /* numbers, by arrival */
 	size_t waiting_n;
-	bool is_working, is_open, is_ending, has_thread;
+	bool is_working, is_ending, has_thread;
 	int64_t moved_ms; /* when something came or was answered */
 	unsigned gap_ms;
 	uint64_t before;
@@ -74,7 +75,7 @@ static struct remembered now_waiting(const struct gate *gate)
 	struct remembered now = {.before = gate->before, .n = gate->waiting_n};
 
 	for (size_t i = 0; i < gate->waiting_n; i++)
-		now.sum += gate->options.trace->requests[gate->waiting[i]->request].id;
+		now.sum += gate->options.trace->requests[gate->waiting[i]].id;
 	return now;
 }
 
@@ -87,20 +88,10 @@ static bool is_complete(const struct gate *gate)
 	return then && then->n == now.n && then->sum == now.sum;
 }
 
-/* The numbers of those that wait. */
-static const size_t *numbers_of(const struct gate *gate)
-{
-	size_t *numbers = ARENA_ARRAY(gate->options.memory->arena, size_t, gate->waiting_n);
-
-	for (size_t i = 0; i < gate->waiting_n; i++)
-		numbers[i] = gate->waiting[i]->request;
-	return numbers;
-}
-
 static bool is_waiting(const struct gate *gate, uint64_t id)
 {
 	for (size_t i = 0; i < gate->waiting_n; i++) {
-		if (gate->options.trace->requests[gate->waiting[i]->request].id == id)
+		if (gate->options.trace->requests[gate->waiting[i]].id == id)
 			return true;
 	}
 	return false;
@@ -117,7 +108,7 @@ static int64_t wanted_quiet_ms(const struct gate *gate, size_t next)
 			return 0;
 		return longer > REPLAY_MIN_MS ? longer : REPLAY_MIN_MS;
 	}
-	if (race_plan_holds_all(options->plan, options->trace, numbers_of(gate), gate->waiting_n))
+	if (race_plan_holds_all(options->plan, options->trace, gate->waiting, gate->waiting_n))
 		return longer > HELD_MIN_MS ? longer : HELD_MIN_MS;
 	return is_complete(gate) ? 0 : quiet;
 }
@@ -151,21 +142,21 @@ static void remember(const struct gate *gate)
 
 static void let_go(struct gate *gate, size_t at)
 {
-	struct ticket *ticket = gate->waiting[at];
 	struct race_trace *trace = gate->options.trace;
+	size_t request = gate->waiting[at];
 
-	memmove(&gate->waiting[at], &gate->waiting[at + 1],
-		(gate->waiting_n - at - 1) * sizeof(struct ticket *));
 	gate->waiting_n--;
-	race_trace_pick(trace, ticket->request);
-	gate->before = gate->before * 31 + trace->requests[ticket->request].id;
+	memmove(&gate->waiting[at], &gate->waiting[at + 1],
+		(gate->waiting_n - at) * sizeof(*gate->waiting));
+	race_trace_pick(trace, request);
+	gate->before = gate->before * 31 + trace->requests[request].id;
 	gate->is_working = true;
-	atomic_store(&ticket->may_go, true);
+	atomic_store(&gate->tickets[request]->may_go, true);
 }
 
-static void pick(struct gate *gate)
+static void pick_next(struct gate *gate)
 {
-	let_go(gate, race_plan_pick(gate->options.plan, gate->options.trace, numbers_of(gate),
+	let_go(gate, race_plan_pick(gate->options.plan, gate->options.trace, gate->waiting,
 				    gate->waiting_n));
 }
 
@@ -197,7 +188,7 @@ static void *schedule(void *context)
 			continue;
 		}
 		remember(gate);
-		pick(gate);
+		pick_next(gate);
 	}
 	pthread_mutex_unlock(&gate->mutex);
 	return NULL;
@@ -211,10 +202,8 @@ struct gate *gate_new(const struct gate_options *options)
 	gate->moved_ms = monotonic_ms();
 	pthread_mutex_init(&gate->mutex, NULL);
 	platform_condition(&gate->changed);
-	gate->is_open = !options->plan;
-	if (options->plan)
-		gate->has_thread = pthread_create(&gate->thread, NULL, schedule, gate) == 0;
-	gate->is_open = gate->is_open || !gate->has_thread;
+	gate->has_thread =
+		options->plan && pthread_create(&gate->thread, NULL, schedule, gate) == 0;
 	return gate;
 }
 
@@ -251,26 +240,35 @@ static void note_gap(struct gate *gate)
 	gate->moved_ms = now;
 }
 
-/* With the mutex. */
+/* Keeps the ticket by its number, and holds it. */
+static void hold_ticket(struct gate *gate, struct ticket *ticket)
+{
+	size_t n = ticket->request + 1;
+
+	gate->tickets = arena_checked(realloc((void *)gate->tickets, n * sizeof(*gate->tickets)));
+	gate->waiting = arena_checked(realloc(gate->waiting, n * sizeof(*gate->waiting)));
+	gate->tickets[ticket->request] = ticket;
+	gate->waiting[gate->waiting_n++] = ticket->request;
+	pthread_cond_broadcast(&gate->changed);
+}
+
+/* With the mutex. Without a thread that picks, requests pass. */
 static struct ticket *arrive(struct gate *gate, const struct http_request *request)
 {
 	struct ticket *ticket = arena_checked(calloc(1, sizeof(*ticket)));
+	bool is_held = gate->has_thread && !gate->is_ending;
 
 	*ticket = (struct ticket){.gate = gate, .request = RACE_NONE};
-	atomic_init(&ticket->may_go, gate->is_open);
-	if (gate->is_ending || (gate->is_open && gate->options.plan))
+	atomic_init(&ticket->may_go, !is_held);
+	if (gate->is_ending || (gate->options.plan && !gate->has_thread))
 		return ticket;
 	note_gap(gate);
 	ticket->request = race_trace_arrive(gate->options.trace, operation_of(request),
 					    request->body, is_repeat(request));
-	if (!gate->options.plan) {
+	if (is_held)
+		hold_ticket(gate, ticket);
+	else
 		race_trace_pick(gate->options.trace, ticket->request);
-		return ticket;
-	}
-	gate->waiting = arena_checked(
-		realloc((void *)gate->waiting, (gate->waiting_n + 1) * sizeof(*gate->waiting)));
-	gate->waiting[gate->waiting_n++] = ticket;
-	pthread_cond_broadcast(&gate->changed);
 	return ticket;
 }
 
@@ -340,9 +338,8 @@ bool gate_is_held(const void *hold)
 void gate_open(struct gate *gate)
 {
 	pthread_mutex_lock(&gate->mutex);
-	gate->is_open = true;
 	while (gate->waiting_n > 0) {
-		struct ticket *ticket = gate->waiting[--gate->waiting_n];
+		struct ticket *ticket = gate->tickets[gate->waiting[--gate->waiting_n]];
 
 		ticket->request = RACE_NONE;
 		atomic_store(&ticket->may_go, true);
@@ -367,6 +364,7 @@ void gate_free(struct gate *gate)
 		pthread_join(gate->thread, NULL);
 	pthread_cond_destroy(&gate->changed);
 	pthread_mutex_destroy(&gate->mutex);
-	free((void *)gate->waiting);
+	free((void *)gate->tickets);
+	free(gate->waiting);
 	free(gate);
 }

@@ -1,11 +1,11 @@
 /*
- * gate - holds every request of the API on its arrival, and carries out one at a time, in the order
- * that a plan says.
+ * gate - holds every request of the API on its arrival, and carries out one at a time, in the
+ * order that a plan says.
  *
- * It stands between HTTP and the routes. A request is picked when the one before was answered and
- * the program is quiet: nothing came for a while and none of its threads runs, or all has come that
- * came at this point of an earlier run. No thread waits with a held request (http_options.is_held).
- * What is not of the API passes at once.
+ * It stands between HTTP and the routes. The next request is picked when the one before was
+ * answered and the program is quiet: no request arrived for a while and no thread of the program
+ * runs, or every request that waited at this point of an earlier run waits again. No thread waits
+ * with a held request (http_options.is_held). What is not of the API passes at once.
  */
 #ifndef DYNALITH_SERVER_GATE_H
 #define DYNALITH_SERVER_GATE_H
@@ -17,7 +17,8 @@
 
 struct gate;
 
-/* What had come when the program was quiet, by what was carried out before: of all runs. */
+/* For each order of requests so far: which requests then waited when the program went quiet. All
+ * runs share it. */
 struct gate_memory;
 
 struct gate_options {

@@ -7,6 +7,7 @@
 #include "protocol/wire/json.h"
 #include "protocol/wire/json_out.h"
 #include "server/races/messages.h"
+#include "server/report/document.h"
 #include "server/seed/json_text.h"
 
 #define COLUMN 44      /* characters of a chain's column */
@@ -176,32 +177,64 @@ static void print_request(FILE *out, struct arena *arena, const struct columns *
 			   str_printf(arena, "  -> " STR_FMT, STR_ARG(came)));
 }
 
-/* A read, another chain's write, and a write behind it that looks at nothing: the places. */
-static bool find_overwrite(const struct race_trace *trace, size_t from, size_t places[3])
+static const struct race_request *request_in(const struct race_trace *trace, size_t place)
+{
+	return &trace->requests[trace->order[place]];
+}
+
+/* Whether both may be about the same item. */
+static bool may_share_item(const struct race_request *a, const struct race_request *b)
 {
 	bool is_close;
 
-	for (size_t w = from; w < trace->order_n; w++) {
-		const struct race_request *last = &trace->requests[trace->order[w]];
+	return race_trace_conflict(a, b, &is_close) && is_close;
+}
 
-		if (!last->is_write || last->status != 200 ||
-		    str_contains(last->body, STR("Condition")))
+/* The last write of another chain before that place, of what the write there is about. */
+static size_t other_write_before(const struct race_trace *trace, size_t place, size_t end)
+{
+	const struct race_request *write = request_in(trace, place);
+
+	while (end-- > 0) {
+		const struct race_request *other = request_in(trace, end);
+
+		if (other->chain != write->chain && other->status == 200 && other->is_write &&
+		    may_share_item(other, write))
+			return end;
+	}
+	return RACE_NONE;
+}
+
+/* The last read of that chain before the place, of what the write there is about. */
+static size_t read_before(const struct race_trace *trace, size_t chain, size_t place)
+{
+	const struct race_request *write = request_in(trace, place);
+
+	while (place-- > 0) {
+		const struct race_request *read = request_in(trace, place);
+
+		if (read->chain == chain && !read->is_write && may_share_item(read, write))
+			return place;
+	}
+	return RACE_NONE;
+}
+
+/* A read, another chain's write, and a write behind it that looks at nothing: the places. */
+static bool find_overwrite(const struct race_trace *trace, size_t from, size_t places[3])
+{
+	for (size_t last = from; last < trace->order_n; last++) {
+		const struct race_request *write = request_in(trace, last);
+		size_t other = last;
+
+		if (!write->is_write || write->status != 200 ||
+		    str_contains(write->body, STR("Condition")))
 			continue;
-		for (size_t m = w; m-- > 0;) {
-			const struct race_request *other = &trace->requests[trace->order[m]];
+		while ((other = other_write_before(trace, last, other)) != RACE_NONE) {
+			size_t read = read_before(trace, write->chain, other);
 
-			if (other->chain == last->chain || other->status != 200 ||
-			    !other->is_write || !race_trace_conflict(other, last, &is_close) ||
-			    !is_close)
-				continue;
-			for (size_t r = m; r-- > 0;) {
-				const struct race_request *read = &trace->requests[trace->order[r]];
-
-				if (read->chain == last->chain && !read->is_write &&
-				    race_trace_conflict(read, other, &is_close) && is_close) {
-					places[0] = r, places[1] = m, places[2] = w;
-					return true;
-				}
+			if (read != RACE_NONE) {
+				places[0] = read, places[1] = other, places[2] = last;
+				return true;
 			}
 		}
 	}
@@ -215,25 +248,18 @@ static bool find_reversal(const struct race_trace *usual, const struct race_trac
 	bool is_close;
 
 	for (size_t k = 0; k < trace->order_n; k++) {
-		const struct race_request *late = &trace->requests[trace->order[k]];
-		size_t late_then = race_trace_find(usual, late->id);
+		size_t late = race_trace_place(usual, request_in(trace, k)->id);
 
-		for (size_t i = 0; i < k && late_then != RACE_NONE; i++) {
-			const struct race_request *early = &trace->requests[trace->order[i]];
-			size_t early_then = race_trace_find(usual, early->id);
-			size_t a = 0, b = 0;
+		for (size_t i = 0; i < k; i++) {
+			size_t early = race_trace_place(usual, request_in(trace, i)->id);
 
-			if (early_then == RACE_NONE || !race_trace_conflict(early, late, &is_close))
+			if (early == RACE_NONE || late >= early ||
+			    !race_trace_conflict(request_in(trace, i), request_in(trace, k),
+						 &is_close))
 				continue;
-			while (a < usual->order_n && usual->order[a] != early_then)
-				a++;
-			while (b < usual->order_n && usual->order[b] != late_then)
-				b++;
-			if (b < a && a < usual->order_n) {
-				*before = i;
-				*after = k;
-				return true;
-			}
+			*before = i;
+			*after = k;
+			return true;
 		}
 	}
 	return false;
@@ -325,6 +351,7 @@ struct str race_report_json(struct arena *arena, const struct race_trace *trace,
 	}
 	json_out_close(&out, ']');
 	json_out_close(&out, '}');
+	buf_add_byte(&out.buf, '\n');
 	return buf_str(&out.buf);
 }
 
@@ -337,19 +364,15 @@ static bool read_id(struct arena *arena, const struct json *value, uint64_t *id)
 	return end && *end == '\0' && *text != '\0';
 }
 
-static enum code read_file(struct arena *arena, const char *path, struct str *out, struct err *err)
+enum code race_report_json_of(struct arena *arena, const char *path, size_t max,
+			      const struct json **root, struct err *err)
 {
-	FILE *file = fopen(path, "rb");
+	struct str text;
 
-	if (!file)
-		return err_set(err, MSG_RACES_READ, path, "it cannot be read");
-	char *bytes = arena_bytes(arena, FILE_MAX);
-	size_t n = fread(bytes, 1, FILE_MAX, file);
-	bool is_whole = !ferror(file) && n < FILE_MAX;
-	fclose(file);
-	if (!is_whole)
-		return err_set(err, MSG_RACES_READ, path, "it cannot be read, or has over 4 MB");
-	*out = (struct str){bytes, n};
+	if (document_read(arena, path, &text, err) != OK || text.n >= max)
+		return err_set(err, MSG_RACES_READ, path, "it cannot be read, or is too large");
+	if (json_parse(arena, text, root, err) != OK)
+		return err_set(err, MSG_RACES_READ, path, "it is no JSON");
 	return OK;
 }
 
@@ -357,14 +380,11 @@ enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids
 			   uint64_t *lost, struct err *err)
 {
 	const struct json *root, *order, *missing;
-	struct str text;
 	size_t at = 0;
 
-	enum code code = read_file(arena, path, &text, err);
+	enum code code = race_report_json_of(arena, path, FILE_MAX, &root, err);
 	if (code != OK)
 		return code;
-	if (json_parse(arena, text, &root, err) != OK)
-		return err_set(err, MSG_RACES_JSON, path, "it is no JSON");
 	order = json_type(root) == JSON_OBJECT ? json_member(root, "order") : NULL;
 	missing = order ? json_member(root, "lost") : NULL;
 	if (!order || json_type(order) != JSON_ARRAY || json_count(order) == 0)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "core/err.h"
+#include "protocol/wire/json.h"
 #include "server/races/race_trace.h"
 
 /* The places in which the order leaves a chain that goes on later. */
@@ -26,6 +27,10 @@ struct str race_report_name(struct arena *arena, const struct race_trace *trace,
 /* {"version": 1, "why": TEXT, "lost": ID, "order": [{"id": ID, "client": "A", ...}, ...]} */
 struct str race_report_json(struct arena *arena, const struct race_trace *trace, struct str why,
 			    uint64_t lost);
+
+/* A file of JSON of less than `max` bytes. ERR_VALIDATION with one line. */
+enum code race_report_json_of(struct arena *arena, const char *path, size_t max,
+			      const struct json **root, struct err *err) WARN_UNUSED;
 
 /* The ids of such a file, in the arena. ERR_VALIDATION: it is none. */
 enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids, size_t *n,

@@ -4,24 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FNV_OFFSET 0xcbf29ce484222325u
-#define FNV_PRIME 0x100000001b3u
+#include "core/buf.h"
+
 #define DIGITS_MIN 4 /* a number with so many may be made anew in each run */
 #define WORDS_MAX 256
 #define FACTS_MIN 1024
 
-static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t n)
+static uint64_t hash_two(uint64_t first, uint64_t second)
 {
-	const unsigned char *p = bytes;
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ p[i]) * FNV_PRIME;
-	return hash;
-}
-
-static uint64_t add_number(uint64_t hash, uint64_t number)
-{
-	return add_bytes(hash, &number, sizeof(number));
+	return str_hash((struct str){(const char *)&second, sizeof(second)}, first);
 }
 
 struct race_trace race_trace_in(struct arena *arena, const struct race_facts *facts)
@@ -29,9 +20,9 @@ struct race_trace race_trace_in(struct arena *arena, const struct race_facts *fa
 	return (struct race_trace){.arena = arena, .last = RACE_NONE, .facts = facts};
 }
 
-static uint64_t two(uint64_t answer, uint64_t request)
+static uint64_t fact_of(uint64_t answer, uint64_t request)
 {
-	return add_number(add_number(FNV_OFFSET, answer), request) | 1;
+	return hash_two(answer, request) | 1;
 }
 
 /* Where it is, or may be put. */
@@ -60,7 +51,7 @@ static void grow(struct race_facts *facts)
 
 bool race_trace_is_free(const struct race_facts *facts, uint64_t answer, uint64_t request)
 {
-	uint64_t hash = two(answer, request);
+	uint64_t hash = fact_of(answer, request);
 
 	return facts->size > 0 && facts->slots[slot_of(facts, hash)] == hash;
 }
@@ -78,7 +69,7 @@ void race_trace_learn(struct race_facts *facts, const struct race_trace *trace)
 				continue;
 			if (2 * facts->n >= facts->size)
 				grow(facts);
-			uint64_t hash = two(answer, request->id);
+			uint64_t hash = fact_of(answer, request->id);
 			facts->slots[slot_of(facts, hash)] = hash;
 			facts->n++;
 		}
@@ -98,19 +89,20 @@ static size_t number_length(const char *p, size_t n)
 	return digits > 0 && length >= DIGITS_MIN ? length : 0;
 }
 
-/* The hash of a text without its long numbers. */
-static uint64_t add_masked(uint64_t hash, struct str text)
+/* Of a text without its long numbers. */
+static uint64_t hash_masked(struct arena *arena, struct str text, uint64_t seed)
 {
+	struct buf masked = buf_in(arena);
 	size_t at = 0;
 
 	while (at < text.n) {
 		bool is_inside = at > 0 && isalnum((unsigned char)text.p[at - 1]);
 		size_t number = is_inside ? 0 : number_length(text.p + at, text.n - at);
 
-		hash = number > 0 ? add_bytes(hash, "#", 1) : add_bytes(hash, text.p + at, 1);
+		buf_add_byte(&masked, number > 0 ? '#' : text.p[at]);
 		at += number > 0 ? number : 1;
 	}
-	return hash;
+	return str_hash(buf_str(&masked), seed);
 }
 
 static int compare_words(const void *a, const void *b)
@@ -151,7 +143,7 @@ static void read_words(struct race_trace *trace, struct race_request *request)
 
 	request->words = ARENA_ARRAY(trace->arena, uint64_t, WORDS_MAX);
 	for (text = next_text(&rest); str_is_set(text); text = next_text(&rest)) {
-		uint64_t hash = add_bytes(FNV_OFFSET, text.p, text.n);
+		uint64_t hash = str_hash(text, 0);
 
 		if (is_name(rest)) {
 			name = text;
@@ -190,7 +182,7 @@ static uint64_t ordinal(const struct race_trace *trace, uint64_t like)
 {
 	uint64_t n = 0;
 
-	while (race_trace_find(trace, add_number(like, n)) != RACE_NONE)
+	while (race_trace_find(trace, hash_two(like, n)) != RACE_NONE)
 		n++;
 	return n;
 }
@@ -245,9 +237,9 @@ size_t race_trace_arrive(struct race_trace *trace, struct str operation, struct 
 		.is_write = writes(operation, body),
 		.is_repeat = is_repeat,
 	};
-	uint64_t like = add_masked(add_bytes(FNV_OFFSET, operation.p, operation.n), body);
+	uint64_t like = hash_masked(trace->arena, body, str_hash(operation, 0));
 
-	request.id = add_number(like, ordinal(trace, like));
+	request.id = hash_two(like, ordinal(trace, like));
 	request.parent = parent_of(trace, &request);
 	request.chain = chain_of(trace, trace->n, request.parent);
 	read_words(trace, &request);
@@ -303,7 +295,7 @@ uint64_t race_trace_hash(const struct race_trace *trace)
 			const struct race_request *before = &trace->requests[trace->order[i]];
 
 			if (race_trace_conflict(before, after, &is_close))
-				sum += add_number(add_number(FNV_OFFSET, before->id), after->id);
+				sum += hash_two(before->id, after->id);
 		}
 	}
 	return sum;
@@ -314,6 +306,15 @@ size_t race_trace_find(const struct race_trace *trace, uint64_t id)
 	for (size_t i = 0; i < trace->n; i++) {
 		if (trace->requests[i].id == id)
 			return i;
+	}
+	return RACE_NONE;
+}
+
+size_t race_trace_place(const struct race_trace *trace, uint64_t id)
+{
+	for (size_t k = 0; k < trace->order_n; k++) {
+		if (trace->requests[trace->order[k]].id == id)
+			return k;
 	}
 	return RACE_NONE;
 }

@@ -92,6 +92,9 @@ bool race_trace_conflict(const struct race_request *a, const struct race_request
  * same order to the data. */
 uint64_t race_trace_hash(const struct race_trace *trace);
 
+/* Where in the order the request of that id was carried out; RACE_NONE: it was not. */
+size_t race_trace_place(const struct race_trace *trace, uint64_t id);
+
 /* The request of that id; RACE_NONE where the run has none. */
 size_t race_trace_find(const struct race_trace *trace, uint64_t id);
 

@@ -20,6 +20,7 @@
 #include "server/races/race_report.h"
 #include "server/races/race_run.h"
 #include "server/races/race_search.h"
+#include "server/report/document.h"
 
 #define BUDGET 100
 #define BUDGET_MAX 1000000
@@ -31,6 +32,7 @@
 #define REPLAYS 3
 #define SHRINKS 30
 #define ORDERS_MAX 4096
+#define INVARIANTS_MAX (1u << 20) /* bytes */
 #define STALE_MAX 20 /* drawn orders without a new one: there is none left, or hardly one */
 
 struct words {
@@ -139,15 +141,10 @@ static enum code read_invariants(struct races *races, struct err *err)
 {
 	const char *path = races->words.invariants;
 	const struct json *root, *list;
-	FILE *file = fopen(path, "rb");
+	enum code code = race_report_json_of(races->arena, path, INVARIANTS_MAX, &root, err);
 
-	if (!file)
-		return err_set(err, MSG_RACES_READ, path, "it cannot be read");
-	char *bytes = arena_bytes(races->arena, 1 << 20);
-	size_t n = fread(bytes, 1, 1 << 20, file);
-	fclose(file);
-	if (json_parse(races->arena, (struct str){bytes, n}, &root, err) != OK)
-		return err_set(err, MSG_RACES_READ, path, "it is no JSON");
+	if (code != OK)
+		return code;
 	list = json_type(root) == JSON_OBJECT ? json_member(root, "invariants") : NULL;
 	if (!list || json_type(list) != JSON_ARRAY || json_count(root) != 1)
 		return err_set(err, MSG_RACES_INVARIANTS, path);
@@ -342,12 +339,11 @@ static void write_order(struct races *races, const struct race_run *found, struc
 	struct str path =
 		str_printf(races->arena, "%s/" STR_FMT ".json", races->words.out, STR_ARG(name));
 	struct str text = race_report_json(races->arena, &found->trace, found->why, lost);
+	struct err err = err_in(races->arena);
 
 	mkdir(races->words.out, 0777);
-	FILE *file = fopen(path.p, "w");
-	if (!file || fwrite(text.p, 1, text.n, file) != text.n || fputc('\n', file) == EOF ||
-	    fclose(file) != 0) {
-		complain("%s: %s", path.p, strerror(errno));
+	if (document_write(path.p, text, &err) != OK) {
+		complain(STR_FMT, STR_ARG(err.message));
 		return;
 	}
 	printf("\n" STR_FMT " replays it:\n  dynalith races --order " STR_FMT " --", STR_ARG(path),
