@@ -13,18 +13,21 @@
 #include "storage/store/durable.h"
 
 #define TEXT_MAX 64
+#define LOG_HEADER 32 /* bytes of a log without pages */
 
 /* What the mark of these two files says; 0 bytes where there is none. Device numbers may change
- * with a restart of the machine, so they are not in it. */
+ * with a restart of the machine, so they are not in it. A log without pages, or beside an empty
+ * file, which SQLite deletes unread, counts as none: a cut during the creation leaves both. */
 static int text_of(const char *path, char *text, bool *has_log)
 {
 	char name[PATH_MAX + 8];
 	struct stat data, log;
 
+	*has_log = false;
 	snprintf(name, sizeof(name), "%s-wal", path);
-	*has_log = stat(name, &log) == 0 && log.st_size > 0;
 	if (stat(path, &data) != 0 || stat(name, &log) != 0)
 		return 0;
+	*has_log = data.st_size > 0 && log.st_size > LOG_HEADER;
 	return snprintf(text, TEXT_MAX, "%ju %ju\n", (uintmax_t)data.st_ino, (uintmax_t)log.st_ino);
 }
 

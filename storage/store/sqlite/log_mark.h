@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-/* Whether there is no log, an empty one, or the one that the mark names. `path` is the data file's.
- */
+/* Whether there is no log that SQLite would read pages from, or the one that the mark names.
+ * `path` is the data file's. */
 bool log_mark_is_own(const char *path);
 
 /* Leaves a mark for the log as it is, safe on the disk where `is_synced`. Best effort: without a

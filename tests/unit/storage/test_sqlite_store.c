@@ -904,6 +904,30 @@ TEST(a_reader_that_comes_late_does_not_open_another_file)
 	fixture_free(&fixture);
 }
 
+/* A power cut during the creation leaves an empty file with a piece of a log, and no mark. */
+TEST(an_old_library_opens_an_empty_file_with_a_log)
+{
+	static const size_t lengths[] = {14, 32, 5000};
+	char log[96];
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		struct fixture fixture = fixture_new(false);
+		char *bytes = arena_alloc(fixture.arena, lengths[i]);
+
+		memset(bytes, 0x37, lengths[i]);
+		snprintf(log, sizeof(log), "%s-wal", fixture.path);
+		write_bytes(fixture.path, STR(""));
+		write_bytes(log, (struct str){bytes, lengths[i]});
+		CHECK(log_mark_is_own(fixture.path));
+		struct store *store = fixture_open(&fixture);
+		fixture_create(&fixture, store, ITEMS);
+		CHECK_INT(fixture_put_alone(&fixture, store, ITEMS, STR("k"), STR("v")), OK);
+		CHECK_STR(fixture_get_alone(&fixture, store, ITEMS, "k"), "v");
+		store_close(store);
+		fixture_free(&fixture);
+	}
+}
+
 /* As a copy of a folder, or an archive: the file and its log have other inodes than those that the
  * mark names. */
 static void copy_file(struct fixture *fixture, const char *from, const char *to, const char *suffix)
@@ -967,5 +991,6 @@ TEST_MAIN(TEST_CASE(a_reader_that_comes_late_sees_what_is_committed),
 	  TEST_CASE(a_disk_error_undoes_the_transaction), TEST_CASE(a_reader_sees_one_snapshot),
 	  TEST_CASE(writers_are_serialised_and_readers_see_whole_transactions),
 	  TEST_CASE(more_readers_than_connections_wait_for_one),
+	  TEST_CASE(an_old_library_opens_an_empty_file_with_a_log),
 	  TEST_CASE(an_old_library_reads_no_log_from_elsewhere),
 	  TEST_CASE(the_library_has_a_version))
