@@ -2,6 +2,7 @@
 
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/shapes.h"
+#include "server/seed/import_table.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
 
@@ -350,6 +351,52 @@ static size_t add_follow_ups(const struct reading *reading, const struct json *t
 	return n;
 }
 
+static void add_text(const struct reading *reading, struct json_out *out, const struct json *from,
+		     const char *name, const char *as)
+{
+	struct str value = text(reading, from, name);
+
+	if (!str_is_set(value))
+		return;
+	json_out_name(out, str_of(as));
+	json_out_string(out, value);
+}
+
+/* ImportTable's members of a block import_table. */
+static struct str import_source(const struct reading *reading, const struct json *import)
+{
+	const struct json *bucket = block(reading, import, "s3_bucket_source"),
+			  *csv = block(reading, block(reading, import, "input_format_options"),
+				       "csv"),
+			  *names = list_of(reading, csv, "header_list");
+	struct json_out out = json_out_in(reading->arena);
+
+	json_out_open(&out, '{');
+	json_out_name(&out, STR("S3BucketSource"));
+	json_out_open(&out, '{');
+	add_text(reading, &out, bucket, "bucket", "S3Bucket");
+	add_text(reading, &out, bucket, "bucket_owner", "S3BucketOwner");
+	add_text(reading, &out, bucket, "key_prefix", "S3KeyPrefix");
+	json_out_close(&out, '}');
+	add_text(reading, &out, import, "input_format", "InputFormat");
+	add_text(reading, &out, import, "input_compression_type", "InputCompressionType");
+	if (csv) {
+		json_out_name(&out, STR("InputFormatOptions"));
+		json_out_open(&out, '{');
+		json_out_name(&out, STR("Csv"));
+		json_out_open(&out, '{');
+		add_text(reading, &out, csv, "delimiter", "Delimiter");
+		if (names) {
+			json_out_name(&out, STR("HeaderList"));
+			json_text_write(&out, reading->arena, names);
+		}
+		json_out_close(&out, '}');
+		json_out_close(&out, '}');
+	}
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}
+
 /* What a provider writes where nothing is set. */
 static bool is_unset(const struct json *value)
 {
@@ -409,7 +456,24 @@ static enum code read_table(const struct reading *reading, const struct json *va
 	}
 	body = create_body(reading, values, name);
 	size_t n = add_follow_ups(reading, values, name, follow_ups);
+	const struct json *import = block(reading, values, "import_table");
+	struct str region = seed_options(reading->seed)->write.region,
+		   account = seed_options(reading->seed)->write.account;
+	const struct import_table from = {
+		.name = name,
+		.create = body,
+		.source = import_source(reading, import),
+		.region = str_is_set(region) ? region : STR("us-east-1"),
+		.account = str_is_set(account) ? account : STR("000000000000"),
+		.origin = origin,
+		.source_origin = source_origin(reading->source, import),
+		.path = str_printf(reading->arena, STR_FMT ".import_table",
+				   STR_ARG(reading->address)),
+	};
+
 	refuse_unused(reading, values);
+	if (import)
+		return import_table_make(reading->seed, &from, follow_ups, n, err);
 	return seed_table(reading->seed, origin, name, body, follow_ups, n, err);
 }
 
@@ -523,6 +587,7 @@ static struct str terraform_name(struct arena *arena, struct str name)
 		{"localSecondaryIndexes", "local_secondary_index"},
 		{"replicas", "replica"},
 		{"keySchemas", "key_schema"},
+		{"headerLists", "header_list"},
 	};
 	struct buf buf = buf_in(arena);
 

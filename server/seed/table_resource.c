@@ -2,6 +2,7 @@
 
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/shapes.h"
+#include "server/seed/import_table.h"
 #include "server/seed/json_text.h"
 
 #define FOLLOW_UPS_MAX 256
@@ -557,66 +558,38 @@ static void follow_with_replicas(struct making *making)
 
 /* ------------------------------------------------------------------ imports */
 
-/* AWS: what ImportTable does not set follows by UpdateTable, one after the other. */
-static void follow_with_update(struct making *making, const char *member)
-{
-	struct json_out out = begin(making);
-
-	if (!json_member(making->properties, member))
-		return;
-	if (str_eq(str_of(member), STR("StreamSpecification")))
-		add_stream(making, &out);
-	else
-		copy_member(making, &out, making->properties, member);
-	end(making, &out, "UpdateTable", STR_ABSENT);
-}
-
-/* ImportTable's body; what else the table has follows when it is there. */
-static struct str import_body(struct making *making, const struct json *source)
+/* ImportTable's members of ImportSourceSpecification, which has the same names. */
+static struct str import_source(struct making *making, const struct json *source)
 {
 	static const char *const told[] = {"S3BucketSource", "InputFormat", "InputFormatOptions",
 					   "InputCompressionType"};
-	static const char *const made[] = {"AttributeDefinitions", "KeySchema",
-					   "BillingMode",          "ProvisionedThroughput",
-					   "OnDemandThroughput",   "GlobalSecondaryIndexes",
-					   "VectorIndexes"};
-	static const char *const later[] = {"StreamSpecification", "TableClass", "WarmThroughput"};
 	struct json_out out = json_out_in(making->arena);
 
 	json_out_open(&out, '{');
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
 		source_copy(making->source, &out, &shape_import_table_input, source, told[i]);
-	json_out_name(&out, STR("TableCreationParameters"));
-	json_out_open(&out, '{');
-	json_out_field_string(&out, "TableName", making->name);
-	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
-		copy_member(making, &out, making->properties, made[i]);
-	add_encryption(making, &out);
 	json_out_close(&out, '}');
-	json_out_close(&out, '}');
-	refuse(making, making->properties, "LocalSecondaryIndexes",
-	       "a table that is imported has no local secondary indexes");
-	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
-		follow_with_update(making, later[i]);
-	follow_with_its_own(making, making->properties, making->resource->region);
 	return json_out_str(&out);
 }
 
-/* The body of the request that makes the table. A trial has no buckets. */
-static struct str making_body(struct making *making, bool *is_import)
+static enum code make_by_import(struct making *making, const struct json *source, struct str body,
+				struct err *err)
 {
-	const struct json *source =
-		making->resource->kind == TABLE_PLAIN
-			? get(making, making->properties, "ImportSourceSpecification")
-			: NULL;
+	const struct table_resource *resource = making->resource;
+	const struct import_table import = {
+		.name = making->name,
+		.create = body,
+		.source = import_source(making, source),
+		.region = resource->region,
+		.account = resource->account,
+		.origin = resource->origin,
+		.source_origin = source_origin(making->source, source),
+		.path = str_printf(making->arena, STR_FMT ".ImportSourceSpecification",
+				   STR_ARG(resource->path)),
+	};
 
-	*is_import = source && !seed_options(making->seed)->is_trial;
-	if (*is_import)
-		return import_body(making, source);
-	if (source)
-		warn(making, making->properties, "ImportSourceSpecification",
-		     "items of the import are not tried without a server");
-	return create_body(making);
+	seed_refuse_unused(making->seed, making->properties, resource->path);
+	return import_table_make(making->seed, &import, making->follow_ups, making->n, err);
 }
 
 /* ------------------------------------------------------------------ AWS::Serverless::SimpleTable
@@ -679,8 +652,8 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 			      struct err *err)
 {
 	struct making *making = ARENA_NEW(seed_arena(seed), struct making);
+	const struct json *import = NULL;
 	struct str body;
-	bool is_import = false;
 
 	*making = (struct making){.seed = seed,
 				  .source = seed_source(seed),
@@ -697,7 +670,9 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 	} else {
 		if (resource->kind == TABLE_GLOBAL)
 			read_replicas(making);
-		body = making_body(making, &is_import);
+		if (resource->kind == TABLE_PLAIN)
+			import = get(making, resource->properties, "ImportSourceSpecification");
+		body = create_body(making);
 		follow_with_expiry(making);
 		follow_with_settings(making, resource->properties, STR_ABSENT);
 		if (making->replica)
@@ -705,10 +680,10 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 		if (resource->kind == TABLE_GLOBAL)
 			follow_with_replicas(making);
 	}
+	if (import)
+		return make_by_import(making, import, body, err);
 	if (resource->properties)
 		seed_refuse_unused(seed, resource->properties, resource->path);
-	return is_import ? seed_import(seed, resource->origin, making->name, body,
-				       making->follow_ups, making->n, err)
-			 : seed_table(seed, resource->origin, making->name, body,
-				      making->follow_ups, making->n, err);
+	return seed_table(seed, resource->origin, making->name, body, making->follow_ups, making->n,
+			  err);
 }

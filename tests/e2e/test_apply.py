@@ -351,6 +351,43 @@ def imports():
     server.stop()
 
 
+TERRAFORM_IMPORT = """{"format_version": "1.2", "terraform_version": "1.9.5", "planned_values": {"root_module": {"resources": [
+ {"address": "aws_dynamodb_table.t", "mode": "managed", "type": "aws_dynamodb_table", "name": "t", "values": {
+  "name": "imported", "billing_mode": "PAY_PER_REQUEST", "hash_key": "id", "stream_enabled": true, "stream_view_type": "KEYS_ONLY",
+  "attribute": [{"name": "id", "type": "S"}, {"name": "n", "type": "N"}], "tags": {"a": "b"}, "deletion_protection_enabled": false,
+  "global_secondary_index": [{"name": "byn", "hash_key": "n", "projection_type": "ALL"}], "ttl": [{"enabled": true, "attribute_name": "ttl"}],
+  "import_table": [{"input_format": "CSV", "input_compression_type": null, "s3_bucket_source": [{"bucket": "bucket", "bucket_owner": null, "key_prefix": "good"}],
+   "input_format_options": [{"csv": [{"delimiter": ";", "header_list": ["id", "n", "text"]}]}]}]}}]}}}
+"""
+PULUMI_IMPORT = """{"version": 3, "deployment": {"resources": [{"urn": "urn:t", "type": "aws:dynamodb/table:Table", "outputs": {
+ "name": "imported", "billingMode": "PAY_PER_REQUEST", "hashKey": "id", "attributes": [{"name": "id", "type": "S"}],
+ "importTable": {"inputFormat": "CSV", "s3BucketSource": {"bucket": "bucket", "keyPrefix": "good"},
+  "inputFormatOptions": {"csv": {"delimiter": ";", "headerLists": ["id", "n", "text"]}}}}}]}}
+"""
+
+
+def imports_of_plans():
+    """import_table of Terraform, importTable of Pulumi: the same."""
+    server = Server("--s3", "s3", "--log-level", "error")
+    client = server.client()
+    bucket = pathlib.Path(server.folder, "s3", "bucket")
+    bucket.mkdir(parents=True)
+    (bucket / "good.csv").write_text("a;1;x\nb;2;y\n")
+    assert apply(server, folder(t__json=TERRAFORM_IMPORT)) == (0, "2 items, 1 tables made", "")
+    assert items(client, "imported") == [{"id": {"S": "a"}, "n": {"N": "1"}, "text": {"S": "x"}}, {"id": {"S": "b"}, "n": {"N": "2"}, "text": {"S": "y"}}]
+    table = client.describe_table(TableName="imported")["Table"]
+    assert table["StreamSpecification"]["StreamViewType"] == "KEYS_ONLY" and table["GlobalSecondaryIndexes"][0]["ItemCount"] == 2, table
+    assert client.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"] == [{"Key": "a", "Value": "b"}]
+    assert client.describe_time_to_live(TableName="imported")["TimeToLiveDescription"]["AttributeName"] == "ttl"
+    client.delete_table(TableName="imported")
+    status, _, problem = apply(server, folder(t__json=TERRAFORM_IMPORT.replace('"bucket": "bucket"', '"bucket": "elsewhere"')))
+    assert status == 1 and "t.json:2: ImportTable imported: S3NoSuchBucket: " in problem, problem
+    assert client.list_tables()["TableNames"] == []
+    assert apply(server, folder(t__json=PULUMI_IMPORT)) == (0, "2 items, 1 tables made", "")
+    client.close()
+    server.stop()
+
+
 def bad_lines():
     """Nothing of a file with a bad line is kept, unless bad lines are to be passed over."""
     server = Server()
@@ -486,4 +523,4 @@ def at_start():
     assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
 
 
-run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
+run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, imports_of_plans, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
