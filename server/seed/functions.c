@@ -146,6 +146,13 @@ static struct str resource_name(struct intrinsics *in, const struct json *resour
 	return id;
 }
 
+struct str functions_resource_name(struct intrinsics *in, struct str id)
+{
+	const struct json *resource = intrinsics_section(in, "Resources", id);
+
+	return resource ? resource_name(in, resource, id, 0) : STR_ABSENT;
+}
+
 static struct str arn_of(struct intrinsics *in, const struct json *resource, struct str id,
 			 unsigned depth)
 {

@@ -330,6 +330,11 @@ bool intrinsics_list(struct intrinsics *in, const struct json *value, struct str
 	return !str_is_set(in->problem);
 }
 
+struct str intrinsics_resource_name(struct intrinsics *in, struct str id)
+{
+	return functions_resource_name(in, id);
+}
+
 bool intrinsics_holds(struct intrinsics *in, struct str condition)
 {
 	return functions_holds(in, condition);

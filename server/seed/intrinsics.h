@@ -66,6 +66,9 @@ const struct json *intrinsics_peel(struct intrinsics *in, const struct json *val
 /* A section's member by its name: of "Resources", "Conditions", ...; peeled, or NULL. */
 const struct json *intrinsics_section(struct intrinsics *in, const char *section, struct str name);
 
+/* The name of the resource of that logical id, such as a TableName; absent: there is none. */
+struct str intrinsics_resource_name(struct intrinsics *in, struct str id);
+
 /* Whether the condition of that name holds. */
 bool intrinsics_holds(struct intrinsics *in, struct str condition);
 

@@ -52,6 +52,7 @@ void functions_write(struct intrinsics *in, struct written *to, struct str name,
 const struct json *functions_reduce(struct intrinsics *in, const struct json *value,
 				    unsigned depth);
 bool functions_holds(struct intrinsics *in, struct str condition);
+struct str functions_resource_name(struct intrinsics *in, struct str id);
 struct str functions_substitute(struct intrinsics *in, struct str text);
 bool functions_is_no_value(struct intrinsics *in, const struct json *value);
 

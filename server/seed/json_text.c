@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/base64.h"
+
 #define IS_SPACE(c) ((c) == ' ' || (c) == '\t' || (c) == '\n' || (c) == '\r')
 
 static void skip(struct str *rest, char mark)
@@ -150,6 +152,45 @@ static void add_array(struct buf *buf, struct str array)
 	buf_add_lit(buf, "]}");
 }
 
+/* A byte as a JSON number; -1 where it is none. */
+static int buffer_byte(struct str text)
+{
+	int byte = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] < '0' || text.p[i] > '9' || i == 3)
+			return -1;
+		byte = byte * 10 + (text.p[i] - '0');
+	}
+	return byte < 256 ? byte : -1;
+}
+
+/* Node.js: JSON of a Buffer, {"type": "Buffer", "data": [1, 2]}. False: it is none. */
+static bool add_buffer(struct buf *buf, struct str object)
+{
+	struct str type = json_text_find(object, STR("type")),
+		   data = json_text_find(object, STR("data")), rest = json_text_inside(object),
+		   name, value;
+	struct buf bytes = buf_in(buf->arena);
+	size_t members = 0;
+
+	while (json_text_member(&rest, &name, &value))
+		members++;
+	if (members != 2 || !str_is_set(type) || !str_eq(type, STR("\"Buffer\"")) ||
+	    !str_is_set(data) || data.p[0] != '[')
+		return false;
+	rest = json_text_inside(data);
+	while (json_text_element(&rest, &value)) {
+		if (buffer_byte(value) < 0)
+			return false;
+		buf_add_byte(&bytes, (char)buffer_byte(value));
+	}
+	buf_add_lit(buf, "{\"B\":\"");
+	base64_encode(buf_str(&bytes), buf);
+	buf_add_lit(buf, "\"}");
+	return true;
+}
+
 /* As deep as json_parse lets a text be. */
 static void add_value(struct buf *buf, struct str value)
 {
@@ -160,6 +201,8 @@ static void add_value(struct buf *buf, struct str value)
 		add_array(buf, value);
 		return;
 	case '{':
+		if (add_buffer(buf, value))
+			return;
 		buf_add_lit(buf, "{\"M\":");
 		json_text_add_item(buf, value);
 		buf_add_byte(buf, '}');

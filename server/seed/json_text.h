@@ -36,6 +36,7 @@ bool json_text_is_item(struct str object);
 /*
  * An item in DynamoDB's form from an object in the form of document clients (lib-dynamodb, boto3's
  * resources): numbers, texts, true, false, null, arrays and objects are N, S, BOOL, NULL, L and M.
+ * A Buffer as Node.js writes it, {"type": "Buffer", "data": [1, 2]}, is B.
  */
 void json_text_add_item(struct buf *buf, struct str object);
 

@@ -43,7 +43,9 @@
 #define MSG_SEED_SCHEMA                                                                            \
 	ERR_VALIDATION, "%s", "a schema of OneTable without indexes.primary.hash makes no table"
 #define MSG_SEED_SEEDS                                                                             \
-	ERR_VALIDATION, "%s", "a seed names a table, and files of JSON in sources or rawsources"
+	ERR_VALIDATION, "%s",                                                                      \
+		"a seed names a table, and files of JSON in sources or rawsources, or items in "   \
+		"data"
 #define MSG_SEED_NOT_JSON ERR_VALIDATION, "%s", "no JSON"
 #define MSG_SEED_CSV_HEAD ERR_VALIDATION, "%s", "the first line must name the attributes, each once"
 #define MSG_SEED_CSV_FIELDS ERR_VALIDATION, "%zu fields, but the first line names %zu"

@@ -14,20 +14,6 @@ struct putting {
 	size_t entries;
 };
 
-/* Node.js: JSON of a Buffer, which the plugins make bytes of. */
-static bool has_buffer(struct arena *arena, const struct json *item)
-{
-	for (const struct json *at = json_type(item) == JSON_OBJECT ? json_first(item) : NULL; at;
-	     at = json_next(at)) {
-		struct str type = json_text_string(arena, at, "type");
-
-		if (str_is_set(type) && str_eq(type, STR("Buffer")) &&
-		    json_text_get(at, "data", JSON_ARRAY))
-			return true;
-	}
-	return false;
-}
-
 static enum code read_items(struct seed *seed, const struct seed_file *file, struct err *err)
 {
 	struct arena *arena = seed_arena(seed);
@@ -38,14 +24,8 @@ static enum code read_items(struct seed *seed, const struct seed_file *file, str
 		err_set(err, MSG_SEED_NOT_JSON);
 		return seed_at(seed, 0, err);
 	}
-	bool is_array = json_type(root) == JSON_ARRAY;
-	for (const struct json *at = is_array ? json_first(root) : root; at;
-	     at = is_array ? json_next(at) : NULL) {
-		if (has_buffer(arena, at))
-			seed_refuse(seed, (struct origin){file->path, 0}, STR(""),
-				    STR("a Buffer of Node.js: {\"B\": \"...\"} is read"));
-	}
-	return rows_read_document(seed, text, 1, root, err);
+	return rows_read_document(seed, text, file->first_line > 0 ? file->first_line : 1, root,
+				  err);
 }
 
 static enum code put_file(struct putting *putting, struct str table, const struct json *name,
@@ -164,48 +144,16 @@ static enum code put_categories(struct putting *putting, const struct json *plug
 	return code;
 }
 
-/* serverless-dynamodb-seed. Others may have something else of that name. */
-static enum code put_named(struct putting *putting, const struct json *seeds, struct err *err)
-{
-	enum code code = OK;
-
-	source_use(putting->source, seeds);
-	for (const struct json *at = json_first(seeds); at && code == OK; at = json_next(at)) {
-		struct str name = json_name(putting->in->arena, at);
-
-		if (json_text_get(at, "table", JSON_STRING) && json_member(at, "sources"))
-			code = put_entry(putting, at, err);
-		else if (!str_eq(name, STR("dynamodb")) || json_type(at) != JSON_OBJECT)
-			source_use_all(putting->source, at);
-	}
-	return code;
-}
-
-enum place { PLACE_CATEGORIES, PLACE_NAMED, PLACE_LIST };
-
-static enum code put_place(struct putting *putting, enum place place, const struct json *plugin,
-			   const struct json *seeds, struct err *err)
-{
-	if (place == PLACE_LIST)
-		return put_entries(putting, seeds, err);
-	if (json_type(seeds) != JSON_OBJECT) {
-		source_use_all(putting->source, seeds);
-		return OK;
-	}
-	return place == PLACE_NAMED ? put_named(putting, seeds, err)
-				    : put_categories(putting, plugin, seeds, err);
-}
-
 /* "custom" or a part of it. What is no map here, such as a program's, is named where it may have
  * seeds. */
 static const struct json *open_map(struct putting *putting, const struct json *value,
-				   const char *name)
+				   struct str name)
 {
 	struct intrinsics *in = putting->in;
 	const struct json *opened = value ? intrinsics_peel(in, value) : NULL;
 
 	if (value && !opened) {
-		seed_warn(putting->seed, source_origin(putting->source, value), str_of(name),
+		seed_warn(putting->seed, source_origin(putting->source, value), name,
 			  str_printf(in->arena, "seeds of plugins in it are not put: " STR_FMT,
 				     STR_ARG(in->problem)));
 		in->problem = STR_ABSENT;
@@ -213,35 +161,176 @@ static const struct json *open_map(struct putting *putting, const struct json *v
 	return opened && json_type(opened) == JSON_OBJECT ? opened : NULL;
 }
 
+/* An item as it stands in the document. */
+static enum code put_inline(struct putting *putting, struct str table, const struct json *item,
+			    struct err *err)
+{
+	struct origin origin = source_origin(putting->source, item);
+	struct json_out out = json_out_in(putting->in->arena);
+
+	source_use_all(putting->source, item);
+	json_out_open(&out, '[');
+	json_text_write(&out, putting->in->arena, item);
+	json_out_close(&out, ']');
+	struct seed_file file = {.path = origin.path ? origin.path : seed_path(putting->seed),
+				 .table = table,
+				 .text = json_out_str(&out),
+				 .first_line = origin.line,
+				 .read = read_items};
+	return seed_read_within(putting->seed, &file, err);
+}
+
+/* Variables make texts of booleans. */
+static bool is_off(struct arena *arena, const struct json *value)
+{
+	return json_type(value) == JSON_STRING
+		       ? str_eq_nocase(json_string(arena, value), STR("false"))
+		       : json_type(value) == JSON_BOOLEAN && !json_boolean(value);
+}
+
+/* What the plugin does to a table before it puts items. */
+static void judge_preparation(struct putting *putting, const struct json *seeds, struct str path)
+{
+	static const struct {
+		const char *member, *reason;
+		bool is_refused;
+	} steps[] = {
+		{"clone", "items of another table are not copied", true},
+		{"truncate", "items that are there stay, unless these have their keys", false},
+		{"emptyOnly", "items are put whether or not the table has some", false},
+	};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		const struct json *step = source_member(putting->source, seeds, steps[i].member);
+		struct origin origin = source_origin(putting->source, step);
+		struct str name = str_printf(putting->in->arena, STR_FMT ".%s", STR_ARG(path),
+					     steps[i].member);
+
+		if (!step || is_off(putting->in->arena, step))
+			continue;
+		source_use_all(putting->source, step);
+		if (steps[i].is_refused)
+			seed_refuse(putting->seed, origin, name, str_of(steps[i].reason));
+		else
+			seed_warn(putting->seed, origin, name, str_of(steps[i].reason));
+	}
+}
+
+/* serverless-seed-plugin: items, or a map that has them in data. */
+static enum code put_data(struct putting *putting, struct str table, const struct json *seeds,
+			  struct str path, struct err *err)
+{
+	bool is_list = json_type(seeds) == JSON_ARRAY;
+	const struct json *data =
+		is_list ? seeds : source_get(putting->source, seeds, "data", JSON_ARRAY);
+
+	source_use(putting->source, seeds);
+	putting->entries++;
+	if (!is_list)
+		judge_preparation(putting, seeds, path);
+	if (!str_is_set(table) || (!data && !json_text_get(seeds, "clone", JSON_OBJECT))) {
+		err_set(err, MSG_SEED_SEEDS);
+		return seed_at_origin(putting->seed, source_origin(putting->source, seeds), err);
+	}
+	for (const struct json *at = data ? json_first(data) : NULL; at; at = json_next(at)) {
+		enum code code = put_inline(putting, table, at, err);
+
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+/* custom.seed.dynamodb: by logical ids of tables, or a list of maps with table and data. */
+static enum code put_tables(struct putting *putting, const struct json *tables, struct err *err)
+{
+	struct arena *arena = putting->in->arena;
+	bool is_list = json_type(tables) == JSON_ARRAY;
+
+	source_use(putting->source, tables);
+	for (const struct json *at = json_first(tables); at; at = json_next(at)) {
+		struct str id = is_list ? source_string(putting->source, arena, at, "table")
+					: json_name(arena, at);
+		struct str name = is_list ? id : intrinsics_resource_name(putting->in, id);
+		struct str path = str_printf(arena, "custom.seed.dynamodb." STR_FMT, STR_ARG(id));
+		enum code code = put_data(putting, str_is_set(name) ? name : id, at, path, err);
+
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+/* custom.seed: of serverless-dynamodb-seed, and of serverless-seed-plugin, which fills other
+ * services too. Others may have something else of that name. */
+static enum code put_named(struct putting *putting, const struct json *seeds, struct err *err)
+{
+	struct intrinsics *in = putting->in;
+
+	for (const struct json *at = json_first(seeds); at; at = json_next(at)) {
+		struct str name = json_name(in->arena, at);
+		bool is_ours = str_eq(name, STR("dynamodb"));
+		const struct json *peeled = is_ours ? NULL : open_map(putting, at, name);
+
+		if (!is_ours && !(json_text_get(peeled, "table", JSON_STRING) &&
+				  json_member(peeled, "sources")))
+			continue;
+		const struct json *entry = intrinsics_resolve(in, at);
+		if (!entry)
+			return OK; /* the caller names the problem */
+		enum code code =
+			is_ours ? put_tables(putting, entry, err) : put_entry(putting, entry, err);
+		if (code != OK)
+			return code;
+		seed_refuse_unused(putting->seed, entry,
+				   str_printf(in->arena, "custom.seed." STR_FMT, STR_ARG(name)));
+	}
+	return OK;
+}
+
+static enum code put_place(struct putting *putting, bool has_categories, const struct json *plugin,
+			   const struct json *seeds, struct err *err)
+{
+	if (!has_categories || json_type(seeds) == JSON_ARRAY)
+		return put_entries(putting, seeds, err);
+	if (json_type(seeds) == JSON_OBJECT)
+		return put_categories(putting, plugin, seeds, err);
+	source_use_all(putting->source, seeds);
+	return OK;
+}
+
 enum code plugin_seeds_put(struct seed *seed, struct intrinsics *in, size_t *entries,
 			   struct err *err)
 {
 	static const struct {
 		const char *plugin, *member, *path;
-		enum place place;
+		bool has_categories;
 	} places[] = {
-		{"dynamodb", "seed", "custom.dynamodb.seed", PLACE_CATEGORIES},
-		{"serverless-dynamodb", "seed", "custom.serverless-dynamodb.seed",
-		 PLACE_CATEGORIES},
-		{NULL, "seed", "custom.seed", PLACE_NAMED},
-		{"fixtures", "rules", "custom.fixtures.rules", PLACE_LIST},
-		{"dynalite", "seed", "custom.dynalite.seed", PLACE_LIST},
+		{"dynamodb", "seed", "custom.dynamodb.seed", true},
+		{"serverless-dynamodb", "seed", "custom.serverless-dynamodb.seed", true},
+		{"fixtures", "rules", "custom.fixtures.rules", false},
+		{"dynalite", "seed", "custom.dynalite.seed", false},
 	};
 	struct putting putting = {.seed = seed, .in = in, .source = in->source};
-	const struct json *custom = open_map(&putting, json_member(in->root, "custom"), "custom");
-	enum code code = OK;
+	const struct json *custom =
+		open_map(&putting, json_member(in->root, "custom"), STR("custom"));
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && code == OK && custom; i++) {
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && custom; i++) {
 		const char *name = places[i].plugin;
 		const struct json *plugin =
-			name ? open_map(&putting, json_member(custom, name), name) : custom;
+			open_map(&putting, json_member(custom, name), str_of(name));
 		const struct json *member = plugin ? json_member(plugin, places[i].member) : NULL;
 		const struct json *seeds = member ? intrinsics_resolve(in, member) : NULL;
 
 		if (!seeds)
 			continue;
-		code = put_place(&putting, places[i].place, plugin, seeds, err);
+		enum code code = put_place(&putting, places[i].has_categories, plugin, seeds, err);
+		if (code != OK)
+			return code;
 		seed_refuse_unused(seed, seeds, str_of(places[i].path));
 	}
+	const struct json *named =
+		custom ? open_map(&putting, json_member(custom, "seed"), STR("custom.seed")) : NULL;
+	enum code code = named ? put_named(&putting, named, err) : OK;
 	return RESULT(code, entries, putting.entries);
 }

@@ -79,6 +79,7 @@ struct seed_file {
 	const char *path; /* for messages */
 	struct str table; /* of its items, unless the options name one */
 	struct str text;
+	size_t first_line; /* of the text, where it is a part of the file; else 0 */
 	/* Hands everything in it to seed_table and seed_item. */
 	enum code (*read)(struct seed *seed, const struct seed_file *file, struct err *err);
 };

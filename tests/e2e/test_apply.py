@@ -388,6 +388,35 @@ def imports_of_plans():
     server.stop()
 
 
+BUFFERS = """service: shop
+provider: aws
+custom:
+  seed: {dynamodb: {T: {data: [{id: a, b: {type: Buffer, data: [0, 255]}, n: 1.5, m: {l: [{data: [104, 105], type: Buffer}]}, no: {type: Buffer, data: [256]}}]}}}
+resources:
+  Resources:
+    T:
+      Type: AWS::DynamoDB::Table
+      Properties: {TableName: seeded, BillingMode: PAY_PER_REQUEST, KeySchema: [{AttributeName: id, KeyType: HASH}], AttributeDefinitions: [{AttributeName: id, AttributeType: S}]}
+"""
+
+
+def buffers():
+    """JSON of Node.js's Buffers is binary at any depth, in documents as in files of plain items."""
+    server = Server()
+    client = server.client()
+    expected = [{"id": {"S": "a"}, "b": {"B": b"\x00\xff"}, "n": {"N": "1.5"}, "m": {"M": {"l": {"L": [{"B": b"hi"}]}}},
+                 "no": {"M": {"type": {"S": "Buffer"}, "data": {"L": [{"N": "256"}]}}}}]
+    assert apply(server, folder(serverless__yml=BUFFERS)) == (0, "1 items, 1 tables made", "")
+    assert items(client, "seeded") == expected
+    client.create_table(TableName="plain", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}])
+    plain = {"id": "a", "b": {"type": "Buffer", "data": [0, 255]}, "n": 1.5, "m": {"l": [{"data": [104, 105], "type": "Buffer"}]}, "no": {"type": "Buffer", "data": [256]}}
+    assert apply(server, folder(plain__json=json.dumps([plain])))[0] == 0
+    assert items(client, "plain") == expected
+    client.close()
+    server.stop()
+
+
 def bad_lines():
     """Nothing of a file with a bad line is kept, unless bad lines are to be passed over."""
     server = Server()
@@ -523,4 +552,4 @@ def at_start():
     assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
 
 
-run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, imports_of_plans, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
+run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, imports_of_plans, buffers, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
