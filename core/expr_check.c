@@ -200,9 +200,12 @@ static enum code check_attribute_type(struct parser *parser, const struct node *
 	if (name->kind != NODE_VALUE)
 		return err_set(parser->err, MSG_EXPR_OPERAND_TYPE, parser->parameter,
 			       "attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}");
+	/* AWS: the order of a hash set, which differs between PartiQL and expressions */
 	if (type_of_name(value_str(&name->value)) == TYPE_NONE)
 		return err_set(parser->err, MSG_EXPR_TYPE_NAME, parser->parameter,
-			       STR_ARG(value_str(&name->value)));
+			       STR_ARG(value_str(&name->value)),
+			       *parser->parameter ? "B,NULL,SS,BOOL,L,BS,N,NS,S,M"
+						  : "N,BS,L,B,NULL,M,S,SS,NS,BOOL");
 	return OK;
 }
 

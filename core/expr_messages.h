@@ -49,9 +49,8 @@
 	ERR_REQUEST, "%sIncorrect operand type for operator or function; operator: %s, operand "   \
 		     "type: %s, "                                                                  \
 		     "typeSet: ALLOWED_FOR_%s_OPERAND"
-#define MSG_EXPR_TYPE_NAME                                                                       \
-	ERR_REQUEST, "%sInvalid attribute type name found; type: " STR_FMT ", valid types: " \
-			"{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
+#define MSG_EXPR_TYPE_NAME                                                                         \
+	ERR_REQUEST, "%sInvalid attribute type name found; type: " STR_FMT ", valid types: {%s}"
 #define MSG_EXPR_DISTINCT                                                                          \
 	ERR_REQUEST, "%sThe first operand must be distinct from the remaining operands for this "  \
 		     "operator or function; operator: %s, first operand: " STR_FMT

@@ -147,6 +147,26 @@ static enum code lex_number(struct lexing *lexing)
 	return java_number_read(token->text).fits ? OK : error(lexing);
 }
 
+/* Whether Ion reads a text that begins with two braces: base64 or a text in quotes, then two braces
+ * that close. */
+static bool ion_lob_closes(struct str text)
+{
+	static const struct str others = STR_INIT("+/= \t\r\n");
+
+	if (text.n < 4 || memcmp(text.p + text.n - 2, "}}", 2) != 0)
+		return false;
+	for (size_t i = 2; i < text.n - 2; i++) {
+		char c = text.p[i];
+
+		if (c == '"' || c == '\'')
+			return true;
+		if (!is_digit(c) && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
+		    !memchr(others.p, c, others.n))
+			return false;
+	}
+	return true;
+}
+
 /* A text in quotes; a pair of them within means one. */
 static enum code lex_quoted(struct lexing *lexing, char quote)
 {
@@ -168,6 +188,9 @@ static enum code lex_quoted(struct lexing *lexing, char quote)
 	if (lexing->at + n >= lexing->text.n)
 		return error(lexing);
 	struct str last = {lexing->text.p + from, lexing->at + n - from};
+
+	if (quote == '`' && str_starts_with(last, STR("{{")) && !ion_lob_closes(last))
+		return error(lexing);
 	take(lexing, token, n + 1);
 	token->is_quoted = quote == '"';
 	token->text = last;

@@ -67,7 +67,7 @@ static enum code check_column(struct pq_lowering *lowering, const struct pq_expr
 		return err_set(lowering->err, MSG_PARTIQL_HIERARCHY);
 	if (partiql_is_path(column))
 		return OK;
-	out->is_column_wrong = true;
+	out->is_source_first = true;
 	return err_set(lowering->err, MSG_PARTIQL_PATH_COMPONENT,
 		       STR_ARG(partiql_position(lowering->arena, column->at)));
 }
@@ -128,7 +128,11 @@ static enum code lower_where(struct pq_lowering *lowering, const struct pq_state
 {
 	enum code code = in->where ? partiql_lower_condition(lowering, in->where, &out->where) : OK;
 
-	return code != OK ? code : partiql_check_nodes(lowering);
+	if (code != OK)
+		return code;
+	code = partiql_check_nodes(lowering);
+	out->is_source_first = code != OK;
+	return code;
 }
 
 static enum code lower_select(struct pq_lowering *lowering, const struct pq_statement *in,
@@ -287,8 +291,8 @@ static enum code lower_tree(struct call *call, struct pq_lowering *lowering,
 
 	if (expr->kind == PQ_EXPR_STATEMENT) {
 		code = lower_statement(lowering, expr->statement, out);
-		return out->is_column_wrong && str_is_set(out->index) && !is_transaction
-			       ? partiql_column_error(call, out, lowering->err)
+		return out->is_source_first && str_is_set(out->index) && !is_transaction
+			       ? partiql_source_error(call, out, lowering->err)
 			       : code;
 	}
 	if (!exists || !is_transaction)

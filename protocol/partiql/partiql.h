@@ -65,7 +65,7 @@ struct partiql_statement {
 	enum partiql_returning returning;
 	unsigned returning_count;             /* elements of RETURNING; more than one is an error */
 	bool returns_columns;                 /* one that is not *: an error too */
-	bool is_column_wrong;                 /* SELECT: lowered up to a column that is no path */
+	bool is_source_first;                 /* SELECT: an error that its source's comes before */
 };
 
 /* Releases a tree that a call holds. */
@@ -98,9 +98,9 @@ enum code partiql_plan_point(struct call *call, const struct partiql_statement *
 enum code partiql_check_select(struct call *call, const struct partiql_statement *statement,
 			       struct err *err) WARN_UNUSED;
 
-/* The error of a SELECT with a wrong column, which *err has. The error that PartiQL does not read
- * its index comes first. */
-enum code partiql_column_error(struct call *call, const struct partiql_statement *statement,
+/* The error of a SELECT with a wrong column or operand, which *err has. The error that PartiQL does
+ * not read its index comes first. */
+enum code partiql_source_error(struct call *call, const struct partiql_statement *statement,
 			       struct err *err) WARN_UNUSED;
 
 /* Whether an EXISTS names one item by its key, with a further condition. */

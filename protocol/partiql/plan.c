@@ -674,7 +674,7 @@ static enum code plan_source(struct call *call, const struct partiql_statement *
 	return OK;
 }
 
-enum code partiql_column_error(struct call *call, const struct partiql_statement *statement,
+enum code partiql_source_error(struct call *call, const struct partiql_statement *statement,
 			       struct err *err)
 {
 	struct partiql_plan plan = {0};
