@@ -57,7 +57,7 @@ bool call_is_name(struct str name)
 
 bool call_owns(const struct call *call, struct str account, struct str region)
 {
-	return catalog_is_shared(call->service->catalog) ||
+	return catalog_options(call->service->catalog)->is_shared ||
 	       (str_eq(account, call->ns.account) && str_eq(region, call->ns.region));
 }
 
@@ -128,7 +128,7 @@ enum code call_table_name(struct call *call, struct str name_or_arn, struct str 
 
 enum code call_refresh(struct call *call, struct err *err)
 {
-	enum code code = catalog_refresh_clocks(call->service->catalog, err);
+	enum code code = clocks_refresh(catalog_options(call->service->catalog)->clocks, err);
 
 	if (code != OK)
 		return code;

@@ -364,7 +364,8 @@ static enum code gate_account(struct passage *passage, struct err *err)
 
 	(void)err;
 	passage->account = call->ns.account;
-	if (!service->iam || !passage->request->access_key || catalog_is_shared(service->catalog))
+	if (!service->iam || !passage->request->access_key ||
+	    catalog_options(service->catalog)->is_shared)
 		return OK;
 	struct str account = iam_across(call, op_number(passage->op), passage->json);
 	if (!str_is_set(account))

@@ -6,6 +6,7 @@
 #include "core/crc32.h"
 #include "protocol/tables/arn.h"
 #include "protocol/stream_messages.h"
+#include "storage/catalog/mark_walk.h"
 
 #define SHARD_PREFIX "shardId-"
 #define STAMP_DIGITS 20
@@ -87,7 +88,7 @@ static enum code find_marked(struct call *call, struct str arn, struct marks *ma
 	enum code code = OK;
 
 	while (code == OK && marks->is_more && !*stream) {
-		code = catalog_marks(call->service->catalog, call->arena, marks, err);
+		code = mark_walk_page(call->service->catalog, call->arena, marks, err);
 		for (size_t i = 0; i < marks->n && code == OK && !*stream; i++) {
 			code = catalog_marked(call->service->catalog, &marks->v[i], table, err);
 			if (code != OK || !*table)

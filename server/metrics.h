@@ -20,7 +20,7 @@ struct metrics_gauges {
 	uint64_t connections, connections_max, connections_over;
 	uint64_t address_connections_over, address_requests_over;
 	bool misses_store;              /* a database that cannot be reached */
-	bool is_crowded;                /* catalog_is_crowded() */
+	bool is_crowded;                /* pace_is_crowded() */
 	uint64_t unproven_bytes;        /* of memory_bytes' kind, of requests whose signature is not
 					   verified yet */
 	uint64_t requests, requests_shed, requests_aside, workers;

@@ -1,5 +1,7 @@
 #include "server/rotate.h"
 
+#include "storage/catalog/mark_walk.h"
+
 #define MOVES_MAX 10 /* times a table is looked up again because it was changed meanwhile */
 
 /* Takes over the reference. */
@@ -63,11 +65,11 @@ enum code rotate_streams(struct service *service, const struct ns *ns, struct st
 {
 	struct marks marks = marks_of(service, err->arena, ns, table_name);
 	uint64_t last = 0;
-	enum code code = catalog_refresh_clocks(service->catalog, err);
+	enum code code = clocks_refresh(catalog_options(service->catalog)->clocks, err);
 
 	*rotated = 0;
 	while (code == OK && marks.is_more) {
-		code = catalog_marks(service->catalog, err->arena, &marks, err);
+		code = mark_walk_page(service->catalog, err->arena, &marks, err);
 		for (size_t i = 0; i < marks.n && code == OK; i++) {
 			const struct mark *mark = &marks.v[i];
 

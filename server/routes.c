@@ -10,6 +10,7 @@
 #include "server/rotate.h"
 #include "server/version.h"
 #include "storage/monotonic.h"
+#include "storage/pace.h"
 
 #define ROOT "/_dynalith/"
 
@@ -385,7 +386,7 @@ static enum code show_metrics(struct routes *routes, const struct http_request *
 		.address_requests_over =
 			atomic_load(&http->stats->connections.address_requests_over),
 		.misses_store = upkeep_misses_store(routes->upkeep),
-		.is_crowded = catalog_is_crowded(routes->service->catalog),
+		.is_crowded = pace_is_crowded(catalog_pace(routes->service->catalog)),
 		.unproven_bytes = atomic_load(&http->stats->unproven.held),
 		.requests_aside = atomic_load(&http->stats->aside),
 		.workers = atomic_load(&http->stats->lanes),

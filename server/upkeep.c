@@ -10,8 +10,10 @@
 #include "server/push/feed.h"
 #include "server/log.h"
 #include "server/platform/platform.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/monotonic.h"
+#include "storage/pace.h"
 #include "storage/upkeep/history_sweep.h"
 #include "storage/upkeep/lease.h"
 #include "storage/upkeep/replica.h"
@@ -109,7 +111,7 @@ static void count_requests(struct upkeep *upkeep)
 		return;
 	uint64_t requests = metrics_requests(upkeep->options.metrics),
 		 came = requests - upkeep->counted;
-	catalog_crowd(upkeep->options.catalog,
+	pace_crowd(catalog_pace(upkeep->options.catalog),
 		      came * CROWDED_MS >= CROWDED_REQUESTS * (uint64_t)passed_ms);
 	upkeep->counted_ms = now_ms;
 	upkeep->counted = requests;
@@ -120,7 +122,7 @@ static void rest(const struct upkeep *upkeep, uint64_t began_ns)
 {
 	if (upkeep->options.is_ticked)
 		return;
-	uint64_t pause = catalog_is_crowded(upkeep->options.catalog)
+	uint64_t pause = pace_is_crowded(catalog_pace(upkeep->options.catalog))
 				 ? CROWDED_REST * (monotonic_ns() - began_ns)
 				 : 0;
 

@@ -34,11 +34,12 @@ static enum code look_back(struct catalog *catalog, struct store_txn *txn,
 	int64_t now_ms = 0;
 	struct lag lag;
 
-	*is_past = catalog_clocks(catalog) && lag_holds(row, catalog_lag(catalog), &lag) &&
+	*is_past = catalog_options(catalog)->clocks &&
+		   lag_holds(row, &catalog_options(catalog)->lag, &lag) &&
 		   lag_ms(&lag, is_global) > 0;
-	enum code code =
-		*is_past ? clocks_tell(catalog_clocks(catalog), txn, ns_of(table), &now_ms, err)
-			 : OK;
+	enum code code = *is_past ? clocks_tell(catalog_options(catalog)->clocks, txn, ns_of(table),
+						&now_ms, err)
+				  : OK;
 	if (*is_past)
 		*view = history_view_of(&lag, is_global, now_ms);
 	return code;
@@ -47,7 +48,7 @@ static enum code look_back(struct catalog *catalog, struct store_txn *txn,
 /* Whether a table may lag: no more than a look where none does. */
 static inline bool may_lag(const struct catalog *catalog, struct str row)
 {
-	return str_is_set(row) || lag_is_on(catalog_lag(catalog));
+	return str_is_set(row) || lag_is_on(&catalog_options(catalog)->lag);
 }
 
 static enum code read_past(struct catalog *catalog, struct store_txn *txn, struct arena *arena,

@@ -279,7 +279,7 @@ static struct str arn_of(const struct iam_asking *asking, const struct iam_matte
 static bool is_of_call(const struct call *call, struct str account)
 {
 	return account.n == 0 || str_eq(account, call->ns.account) ||
-	       catalog_is_shared(call->service->catalog);
+	       catalog_options(call->service->catalog)->is_shared;
 }
 
 void iam_asking_add(struct iam_asking *asking, const struct iam_matter *matter)

@@ -3,6 +3,7 @@
 #include "protocol/tables/lineage.h"
 #include "protocol/timing/timing.h"
 #include "protocol/wire/messages.h"
+#include "storage/catalog/catalog_size.h"
 
 struct creation {
 	const struct table *table;
@@ -56,8 +57,10 @@ enum code op_create_backup(struct call *call, const struct create_backup_input *
 	creation.backup.items = (int64_t)items;
 	creation.backup.bytes = (int64_t)bytes;
 	creation.backup.shown_ms =
-		timing_is_on(call) ? 0
-				   : call->now_ms + catalog_transient_ms(catalog); /* AWS: 50 ms */
+		timing_is_on(call)
+			? 0
+			: call->now_ms +
+				  catalog_options(catalog)->transient_status_ms; /* AWS: 50 ms */
 	code = job_write(catalog, call->ns, apply, &creation, err);
 	if (code != OK)
 		return code;

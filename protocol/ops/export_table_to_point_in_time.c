@@ -1,5 +1,6 @@
 #include "protocol/transfer/export_rules.h"
 #include "protocol/transfer/transfer_show.h"
+#include "storage/catalog/catalog_size.h"
 
 static const char *const members[] = {
 	"TableArn",

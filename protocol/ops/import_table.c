@@ -2,6 +2,7 @@
 #include "protocol/timing/timing.h"
 #include "protocol/transfer/import_rules.h"
 #include "protocol/transfer/transfer_show.h"
+#include "storage/uuid.h"
 
 static const char *const members[] = {"S3BucketSource",          "InputFormat",
 				      "InputFormatOptions",      "InputCompressionType",
@@ -52,7 +53,7 @@ enum code op_import_table(struct call *call, const struct import_table_input *in
 		return code;
 	table_unref(table);
 	start.body = (struct transfer_body){.request = transfer_request(call, members),
-					    .table_id = catalog_uuid(call->arena)};
+					    .table_id = uuid_new(call->arena)};
 	if (timing_is_on(call)) {
 		start.body.known_ms = call->now_ms + timing_lasts(call, TIMING_IMPORT_KNOWN);
 		start.body.active_ms = call->now_ms + timing_lasts(call, TIMING_IMPORT) -

@@ -1,5 +1,6 @@
 #include "protocol/stream_messages.h"
 #include "protocol/streams.h"
+#include "storage/catalog/mark_walk.h"
 
 #define LIMIT_MAX 100 /* streams per page, also by default. AWS: API Reference, ListStreams */
 
@@ -17,7 +18,7 @@ static bool begins_there(const struct call *call, struct str arn, bool *are_behi
 				    STR_ARG(call->ns.region), STR_ARG(call->ns.account));
 
 	*are_behind = str_cmp(own, arn) > 0;
-	return str_starts_with(arn, own) || catalog_is_shared(call->service->catalog);
+	return str_starts_with(arn, own) || catalog_options(call->service->catalog)->is_shared;
 }
 
 /* Some streams that can be read, from behind `after` on. */
@@ -29,7 +30,7 @@ static enum code collect_streams(struct call *call, struct marks *marks, size_t 
 	*listed = (struct listed){.v = ARENA_ARRAY(call->arena, const struct mark *, limit)};
 	while (code == OK && marks->is_more && !listed->is_more) {
 		marks->limit = limit - listed->n + 1;
-		code = catalog_marks(call->service->catalog, call->arena, marks, err);
+		code = mark_walk_page(call->service->catalog, call->arena, marks, err);
 		for (size_t i = 0; i < marks->n && code == OK && !listed->is_more; i++) {
 			if (marks->v[i].ms < call->now_ms)
 				continue;

@@ -432,7 +432,6 @@ enum code op_search_vectors(struct call *call, const struct search_vectors_input
 	struct vector_search search = {
 		.store = catalog_store(catalog),
 		.memory = catalog_vector_memory(catalog),
-		.threads = catalog_search_threads(catalog),
 		.query = query,
 		.top = (unsigned)input->top_k.value,
 	};

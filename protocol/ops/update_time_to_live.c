@@ -34,7 +34,9 @@ static void set_ttl(const struct call *call, struct table *next,
 	next->ttl.changed_ms = now_ms;
 	/* AWS: ENABLING and DISABLING are documented, but no capture shows them */
 	next->ttl.settles_ms =
-		now_ms + (timing_is_on(call) ? 0 : catalog_transient_ms(call->service->catalog));
+		now_ms + (timing_is_on(call)
+				  ? 0
+				  : catalog_options(call->service->catalog)->transient_status_ms);
 }
 
 /* AWS: the setting is that of all replicas, from whichever region it comes: DDB-TABLE-230, 297. */

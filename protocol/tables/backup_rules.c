@@ -9,6 +9,7 @@
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/throughput_view.h"
 #include "protocol/wire/messages.h"
+#include "storage/catalog/catalog_size.h"
 
 #define RELEASE_STEPS 1000 /* of a copy that a deletion waits for */
 

@@ -9,6 +9,7 @@
 #include "protocol/tables/throughput_rules.h"
 #include "protocol/tables/throughput_view.h"
 #include "protocol/timing/timing.h"
+#include "storage/catalog/catalog_size.h"
 
 static const char *const statuses[] = {
 	[STATUS_ACTIVE] = "ACTIVE",

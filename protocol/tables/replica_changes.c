@@ -8,6 +8,8 @@
 #include "protocol/tables/scaling.h"
 #include "protocol/tables/table_rules.h"
 #include "protocol/timing/timing.h"
+#include "storage/catalog/catalog_size.h"
+#include "storage/uuid.h"
 
 /* Regions that were reset have left. */
 static void prune(struct table *table, const struct replica_changes *changes)
@@ -233,7 +235,7 @@ static enum code found_group(struct call *call, struct table *table,
 			     const struct update_table_input *input, struct err *err)
 {
 	if (table->group.n == 0)
-		table->group = (struct table_group){.id = catalog_uuid(table->arena),
+		table->group = (struct table_group){.id = uuid_new(table->arena),
 						    .added_ms = call->now_ms};
 	table->group.is_strong = table->group.is_strong ||
 				 input->multi_region_consistency == MULTI_REGION_CONSISTENCY_STRONG;

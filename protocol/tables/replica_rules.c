@@ -5,6 +5,7 @@
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/replicas.h"
 #include "protocol/tables/table_rules.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/messages.h"
 
 #define SOURCE_MS (24 * 60 * 60 * (int64_t)1000) /* AWS: "in the last 24 hours" */

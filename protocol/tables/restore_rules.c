@@ -6,6 +6,7 @@
 #include "protocol/tables/table_rules.h"
 #include "protocol/tables/throughput_rules.h"
 #include "protocol/timing/timing.h"
+#include "storage/uuid.h"
 
 #define RESTORES_MAX 50 /* AWS: DDB-TABLE-350 */
 
@@ -78,7 +79,7 @@ static struct table *bare(const struct call *call, const struct table *source, s
 		.account = str_copy(table->arena, call->ns.account),
 		.region = str_copy(table->arena, call->ns.region),
 		.name = str_copy(table->arena, name),
-		.id = catalog_uuid(table->arena),
+		.id = uuid_new(table->arena),
 	};
 	table->state = (struct table_state){.status = STATUS_ACTIVE, .job = STR_ABSENT};
 	table->streams.view = STREAM_OFF;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "protocol/tables/control_messages.h"
+#include "storage/uuid.h"
 
 #define ROLE                                                                                       \
 	"arn:aws:iam::" STR_FMT                                                                    \
@@ -173,14 +174,14 @@ enum code scaling_check(struct call *call, const struct table *table, const stru
 	if (!known && missing.n)
 		return err_set(err, MSG_SCALING_REQUIRED, STR_ARG(name), STR_ARG(missing));
 	if (most < least)
-		return err_set(err, MSG_SCALING_MAXIMUM, STR_ARG(catalog_uuid(call->arena)));
+		return err_set(err, MSG_SCALING_MAXIMUM, STR_ARG(uuid_new(call->arena)));
 	if (!update->scaling_policy_update)
 		return OK;
 	double value = update->scaling_policy_update->target_tracking->target_value.value;
 	print_target(target, value);
 	if (value < 10 || value > 90)
 		return err_set(err, MSG_SCALING_TARGET, is_write ? "Write" : "Read", target,
-			       STR_ARG(catalog_uuid(call->arena)));
+			       STR_ARG(uuid_new(call->arena)));
 	return OK;
 }
 

@@ -394,7 +394,7 @@ enum code timing_policy_admits(const struct call *call, const struct table *tabl
 {
 	const struct policy *policy =
 		is_stream ? &table->settings->stream_policy : &table->settings->policy;
-	int64_t transient = catalog_transient_ms(call->service->catalog);
+	int64_t transient = catalog_options(call->service->catalog)->transient_status_ms;
 	int64_t age_ms = call->now_ms - policy->revision;
 
 	if (!timing_is_on(call)) {

@@ -21,7 +21,8 @@ int64_t timing_ms(enum timing what)
 
 int64_t timing_lasts(const struct call *call, enum timing what)
 {
-	return timing_is_on(call) ? rows[what].ms : catalog_transient_ms(call->service->catalog);
+	return timing_is_on(call) ? rows[what].ms
+				  : catalog_options(call->service->catalog)->transient_status_ms;
 }
 
 enum timing timing_row(const struct moment *moment)

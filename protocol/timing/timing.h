@@ -6,7 +6,7 @@
  * change and the value before it, and each operation that shows or changes something asks this
  * shelf. Everything follows from the table's record and the service's clock, so it survives a
  * restart, and a test can turn the clock instead of waiting. With instant timing, the default, no
- * moment is kept, and the functions give what catalog_transient_ms says.
+ * moment is kept, and the functions give what catalog_options.transient_status_ms says.
  */
 #ifndef DYNALITH_PROTOCOL_TIMING_TIMING_H
 #define DYNALITH_PROTOCOL_TIMING_TIMING_H

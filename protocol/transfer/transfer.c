@@ -7,6 +7,7 @@
 #include "protocol/transfer/messages.h"
 #include "protocol/wire/shape_tables.h"
 #include "storage/backup/copy.h"
+#include "storage/uuid.h"
 
 #define TOKEN_MS ((int64_t)8 * 3600 * 1000)
 #define LISTED_MS ((int64_t)90 * 86400 * 1000)
@@ -266,7 +267,7 @@ static enum code begin_transfer_job(struct job_txn *txn, void *context, struct e
 		.state = JOB_RUNNING,
 		.created_ms = call->now_ms,
 		.due_ms = call->now_ms,
-		.token = start->token.n > 0 ? start->token : catalog_uuid(txn->arena),
+		.token = start->token.n > 0 ? start->token : uuid_new(txn->arena),
 		.sameness = sameness(start),
 		.body = transfer_pack_body(txn->arena, &start->body),
 	};

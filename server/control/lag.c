@@ -88,7 +88,8 @@ static enum code read_settings(const struct control_call *call, struct lag_setti
 		code = read_table(call, table, &whole, settings, err);
 	for (size_t i = 0; i < settings->n; i++)
 		is_on = is_on || lag_is_on(&settings->v[i].lag);
-	return code == OK && !is_on && !lag_is_on(catalog_lag(call->control->service->catalog))
+	return code == OK && !is_on &&
+			       !lag_is_on(&catalog_options(call->control->service->catalog)->lag)
 		       ? err_set(err, MSG_LAG_NOTHING)
 		       : code;
 }

@@ -15,7 +15,7 @@ static struct catalog *catalog_of(const struct control_call *call)
 static enum code read_state(const struct control_call *call, struct links *links,
 			    struct replica_queue **queues, size_t *n, struct err *err)
 {
-	enum code code = catalog_refresh_clocks(catalog_of(call), err);
+	enum code code = clocks_refresh(catalog_options(catalog_of(call))->clocks, err);
 
 	if (code != OK)
 		return code;

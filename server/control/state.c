@@ -255,7 +255,7 @@ enum code state_clone(const struct control_call *call, struct str *answer, struc
 
 	if (code == OK && !to)
 		code = err_set(err, MSG_CONTROL_MISSING, "to");
-	if (code == OK && catalog_is_shared(catalog_of(call)))
+	if (code == OK && catalog_options(catalog_of(call))->is_shared)
 		code = err_set(err, MSG_CLONE_SHARED);
 	if (code == OK && from)
 		clone.from.account = json_string(call->arena, from);

@@ -13,6 +13,7 @@
 #include "server/kinesis/messages.h"
 #include "server/kinesis/put_records.h"
 #include "server/log.h"
+#include "storage/catalog/mark_walk.h"
 #include "storage/monotonic.h"
 #include "storage/stream/change_log.h"
 #include "storage/stream/stream_position.h"
@@ -525,12 +526,12 @@ static enum code serve_all(struct kinesis *kinesis, struct arena *arena, bool *d
 {
 	struct catalog *catalog = kinesis->options.service->catalog;
 	struct marks marks = {.kind = MARK_SENDING, .is_more = true};
-	enum code code = catalog_refresh_clocks(catalog, err);
+	enum code code = clocks_refresh(catalog_options(catalog)->clocks, err);
 
 	for (size_t i = 0; i < kinesis->n; i++)
 		kinesis->v[i]->is_present = false;
 	while (code == OK && marks.is_more && !atomic_load(&kinesis->is_ending)) {
-		code = catalog_marks(catalog, arena, &marks, err);
+		code = mark_walk_page(catalog, arena, &marks, err);
 		for (size_t i = 0; i < marks.n && code == OK; i++) {
 			struct table *table = NULL;
 

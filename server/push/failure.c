@@ -8,6 +8,7 @@
 
 #include "protocol/wire/json_out.h"
 #include "storage/catalog/catalog.h"
+#include "storage/uuid.h"
 
 /* 2019-11-14T00:13:49 */
 static struct str iso_seconds(struct arena *arena, int64_t seconds, const char *rest)
@@ -25,7 +26,7 @@ static void write_request(struct json_out *out, struct arena *arena, const struc
 {
 	json_out_name(out, STR("requestContext"));
 	json_out_open(out, '{');
-	json_out_field_string(out, "requestId", catalog_uuid(arena));
+	json_out_field_string(out, "requestId", uuid_new(arena));
 	json_out_field_string(out, "functionArn",
 			      str_printf(arena,
 					 "arn:aws:lambda:" STR_FMT ":" STR_FMT ":function:" STR_FMT,

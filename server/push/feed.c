@@ -4,6 +4,7 @@
 
 #include "protocol/streams.h"
 #include "server/log.h"
+#include "storage/catalog/mark_walk.h"
 #include "storage/catalog/retired.h"
 #include "storage/stream/stream_read.h"
 
@@ -280,7 +281,7 @@ static bool pick_marked_table(struct feed *feed, struct arena *arena, uint64_t n
 
 	*found = NULL;
 	while (named.is_more && !*found) {
-		if (!is_fine(feed, catalog_marks(feed->service->catalog, arena, &named, &err),
+		if (!is_fine(feed, mark_walk_page(feed->service->catalog, arena, &named, &err),
 			     &err))
 			return false;
 		for (size_t i = 0; i < named.n && !*found; i++) {
@@ -357,7 +358,8 @@ static bool find_feed_table(struct feed *feed, struct arena *arena)
 	struct err err = err_in(arena);
 
 	drop_table(feed);
-	if (!is_fine(feed, catalog_refresh_clocks(feed->service->catalog, &err), &err))
+	if (!is_fine(feed, clocks_refresh(catalog_options(feed->service->catalog)->clocks, &err),
+		     &err))
 		return false;
 	/* another process may have moved on, or left the table */
 	if (feed->number &&

@@ -12,6 +12,7 @@
 #include "storage/check.h"
 #include "storage/monotonic.h"
 #include "storage/store/maintenance.h"
+#include "storage/uuid.h"
 
 #define PAGES_AT_ONCE 2048       /* that a piece of a check reads: 8 MB */
 #define FINDINGS_MAX 1000        /* lines of an answer */
@@ -201,7 +202,7 @@ static enum code begin_online_copy(struct online *online, struct err *err)
 	if (code != OK)
 		return code;
 	arena_reset(online->arena);
-	online->id = catalog_uuid(online->arena);
+	online->id = uuid_new(online->arena);
 	return OK;
 }
 

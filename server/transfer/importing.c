@@ -624,8 +624,8 @@ static enum code finish_import(struct piece *piece, struct err *err)
 
 	if (piece->table->state.settles_ms == NEVER_MS) {
 		struct table *next = table_clone(piece->table);
-		int64_t settles_ms =
-			next->identity.created_ms + catalog_transient_ms(step->catalog);
+		int64_t settles_ms = next->identity.created_ms +
+				     catalog_options(step->catalog)->transient_status_ms;
 
 		if (piece->body.active_ms)
 			settles_ms = piece->body.active_ms;

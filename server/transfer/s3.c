@@ -8,6 +8,7 @@
 #include "server/transfer/messages.h"
 #include "server/transfer/s3_internal.h"
 #include "storage/catalog/catalog.h"
+#include "storage/uuid.h"
 
 #define TRIES 4      /* of what may pass, such as an endpoint that cannot be reached */
 #define PAUSE_MS 100u /* behind the first; then four times as long */
@@ -160,7 +161,7 @@ bool s3_write(struct s3 *s3, struct arena *arena, struct s3_bucket bucket, struc
 /* AWS: as recorded, with the request's ids; ours are random. */
 struct str s3_failure_message(struct arena *arena, const struct s3_problem *problem)
 {
-	struct str id = catalog_uuid(arena), extended = catalog_uuid(arena);
+	struct str id = uuid_new(arena), extended = uuid_new(arena);
 
 	return str_printf(arena, MSG_S3_FAILURE, STR_ARG(problem->message), problem->status,
 			  STR_ARG(problem->code), STR_ARG(id), STR_ARG(extended));

@@ -10,6 +10,7 @@
 #define DYNALITH_STORAGE_BACKUP_H
 
 #include "storage/backup/copy.h"
+#include "storage/catalog/catalog_size.h"
 
 #define BACKUP_KIND STR("backup")
 #define BACKUP_SYSTEM_MS                                                                           \

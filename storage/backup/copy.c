@@ -1,6 +1,7 @@
 #include "storage/backup/copy.h"
 
 #include "core/image.h"
+#include "storage/pace.h"
 #include "storage/schema/currency.h"
 #include "storage/store/row.h"
 #include "storage/stream/change_log.h"
@@ -25,11 +26,12 @@ static const struct record copy_record = RECORD(copy, copy_fields);
 
 static struct store_bounds bounds_of(const struct job_step *step, unsigned units)
 {
-	const struct catalog *catalog = step->catalog;
+	struct catalog *catalog = step->catalog;
 
-	return (struct store_bounds){catalog_piece_rows(catalog, JOB_PIECE_ROWS),
+	return (struct store_bounds){pace_rows(catalog_pace(catalog), JOB_PIECE_ROWS),
 				     store_units(catalog_store(step->catalog),
-						 catalog_piece(catalog, PIECE_BYTES), units)};
+						 pace_bytes(catalog_pace(catalog), PIECE_BYTES),
+						 units)};
 }
 
 /* One piece of a copy. */
@@ -359,7 +361,7 @@ enum code copy_step(struct job_step *step, struct copy *copy, struct err *err)
 
 	if (!copy_of(step->arena, step->job, copy))
 		return job_malformed(step->job, err);
-	enum code code = catalog_refresh_clocks(step->catalog, err);
+	enum code code = clocks_refresh(catalog_options(step->catalog)->clocks, err);
 	if (code == OK)
 		code = catalog_get_current(step->catalog, (struct ns){copy->account, copy->region},
 					   copy->table, step->now_ms, &piece.table, err);

@@ -2,6 +2,7 @@
 
 #include "core/image.h"
 #include "storage/monotonic.h"
+#include "storage/pace.h"
 #include "storage/store/row.h"
 #include "storage/write/write.h"
 
@@ -58,7 +59,7 @@ enum code restore_begin(struct catalog *catalog, struct ns ns, const struct tabl
 			      it is a clone of */
 
 	table_unref(table);
-	enum code code = table_decode_new(record, catalog_settings(catalog), &new, err);
+	enum code code = table_decode_new(record, catalog_options(catalog)->settings, &new, err);
 	if (code != OK)
 		return code;
 	*job = (struct job){
@@ -107,7 +108,7 @@ enum code restore_uses(struct job_txn *txn, struct str backup, int64_t now_ms, b
 /* The table that waits for the job. */
 static enum code find_waiting_table(struct job_step *step, struct table **table, struct err *err)
 {
-	enum code code = catalog_refresh_clocks(step->catalog, err);
+	enum code code = clocks_refresh(catalog_options(step->catalog)->clocks, err);
 
 	if (code != OK)
 		return code;
@@ -155,8 +156,8 @@ static enum code write_restored_page(struct job_step *step, struct table *table,
 static enum code read_source_page(struct job_step *step, struct restore *restore,
 				  struct arena *arena, struct store_page *page, struct err *err)
 {
-	const struct store_bounds bounds = {catalog_piece_rows(step->catalog, PIECE_ROWS),
-					    catalog_piece(step->catalog, PIECE_BYTES)};
+	const struct store_bounds bounds = {pace_rows(catalog_pace(step->catalog), PIECE_ROWS),
+					    pace_bytes(catalog_pace(step->catalog), PIECE_BYTES)};
 	struct store_txn *txn;
 	enum code code = store_begin(catalog_store(step->catalog), STORE_READ, &txn, err);
 
@@ -190,7 +191,7 @@ static enum code fill_restored_table(struct job_step *step, struct restore *rest
 			err_copy(err, code, own.message);
 		arena_free(arena);
 	} while (code == OK && str_is_set(restore->key) && monotonic_ms() < until_ms &&
-		 !catalog_is_crowded(step->catalog));
+		 !pace_is_crowded(catalog_pace(step->catalog)));
 	restore->is_filled = code == OK && !str_is_set(restore->key);
 	return code;
 }
@@ -278,7 +279,7 @@ static enum code step_restore(struct job_step *step, struct err *err)
 	if (code != OK)
 		return code;
 	if (restore.is_filled) {
-		code = catalog_refresh_clocks(step->catalog, err);
+		code = clocks_refresh(catalog_options(step->catalog)->clocks, err);
 		if (code == OK)
 			code = catalog_get_current(step->catalog, step->job->ns, step->job->subject,
 						   step->now_ms, &table, err);

@@ -11,7 +11,7 @@
  * at the start neither. Thread-safe.
  *
  * The shelf storage/catalog/ holds what goes through all tables or finds one: look-up, life cycle,
- * item counts, names, deleted tables, clocks.
+ * item counts (catalog_size.h), marks (mark_walk.h), names, deleted tables, clocks.
  */
 #ifndef DYNALITH_STORAGE_CATALOG_H
 #define DYNALITH_STORAGE_CATALOG_H
@@ -38,7 +38,7 @@
 #define DROP_ROWS_MAX 2000000
 
 struct catalog;
-struct currency_row;
+struct pace;
 
 struct catalog_options {
 	const struct settings_records *settings; /* of tables; NULL: they have none */
@@ -75,10 +75,8 @@ enum code catalog_inherit_lag(const struct catalog *catalog, struct store_txn *t
 			      struct str key, uint64_t number, struct err *err) WARN_UNUSED;
 
 /* Any table may have changed: each snapshot in memory is compared with the store before it is used
- * again. Takes in what other processes turned of clocks. */
+ * again. Takes in the clocks that other processes turned. */
 enum code catalog_refresh(struct catalog *catalog, struct err *err) WARN_UNUSED;
-/* The latter alone. */
-enum code catalog_refresh_clocks(struct catalog *catalog, struct err *err) WARN_UNUSED;
 
 /* Whether the snapshot is the table as the store has it; if not, it is not in memory any more. True
  * where the store cannot be asked. */
@@ -199,41 +197,9 @@ struct ns_page {
 enum code catalog_namespaces(struct catalog *catalog, size_t limit, struct arena *arena,
 			     struct ns_page *page, struct err *err) WARN_UNUSED;
 
-/* The next page of marks, in the arena; a limit of 0 is one that suits a short transaction. */
-enum code catalog_marks(struct catalog *catalog, struct arena *arena, struct marks *marks,
-			struct err *err) WARN_UNUSED;
-/*
- * All marks of a kind, page by page, each page in a short transaction:
- *
- *     struct mark_walk walk = catalog_walk(catalog, MARK_TTL);
- *     while (catalog_walk_next(&walk, &mark, err))
- *             use *mark, which is valid until the next one is asked for
- *     code = catalog_walk_end(&walk);
- */
-struct mark_walk {
-	struct catalog *catalog;
-	struct marks marks;
-	struct arena *pages[2]; /* by turns: the next page begins behind a key of this one */
-	unsigned turn;
-	size_t at;
-	enum code code;
-};
-
-struct mark_walk catalog_walk(struct catalog *catalog, enum mark_kind kind);
-/* The replicas of global tables, of the account of `ns` (NULL: of all). `arena` must last as long
- * as the walk. */
-struct mark_walk catalog_walk_replicas(struct catalog *catalog, struct arena *arena,
-				       const struct ns *ns);
-/* False where there is no further one, or the store failed. */
-bool catalog_walk_next(struct mark_walk *walk, const struct mark **mark, struct err *err);
-enum code catalog_walk_end(struct mark_walk *walk) WARN_UNUSED;
-
 /* The table of a mark as the store has it now, with a reference; NULL where it is gone. */
 enum code catalog_marked(struct catalog *catalog, const struct mark *mark, struct table **out,
 			 struct err *err) WARN_UNUSED;
-
-/* How long a transient status lasts, in milliseconds; 0: they settle at once. */
-int64_t catalog_transient_ms(const struct catalog *catalog);
 
 /* Tables that exist in the namespace: for quotas. */
 enum code catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms, uint64_t *n,
@@ -242,79 +208,6 @@ enum code catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms, u
 /* Another namespace that has a table of this name, for the log; false where there is none. */
 bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, struct arena *arena,
 		       struct ns *where);
-
-struct table_size {
-	uint64_t items, bytes; /* by DynamoDB's size rules */
-};
-
-/*
- * The items and bytes of a table, [0], and of its indexes, [1 + i] for index i of table_index_at().
- * They are rows, and changes of this process that are not in the rows yet: exact where no other
- * process writes, else behind its writes by a few seconds. After an unclean end of a process, in a
- * file of an older Dynalith, and where its vector indexes changed, the table is counted again: a
- * piece by this call, which is all of a small table, and the rest by catalog_size_step; until then
- * the numbers are those from before. AWS: an attribute that a vector index reads counts as it is
- * billed in a write, 4 bytes a dimension.
- */
-enum code catalog_sizes(struct catalog *catalog, const struct table *table, struct arena *arena,
-			struct table_size **sizes, struct err *err) WARN_UNUSED;
-/* The same of one: the table (index NULL) or an index. */
-enum code catalog_size(struct catalog *catalog, struct table *table, const struct index *index,
-		       uint64_t *items, uint64_t *bytes, struct err *err) WARN_UNUSED;
-
-/* By what a transaction keeps a table's numbers. */
-struct size_scope {
-	uint64_t epoch;     /* 0: the table was not counted yet */
-	struct str counted; /* a count goes on, which has met the items before this key; absent:
-			       none */
-	bool has_joined, has_marked;
-};
-
-/* `count` is that of the table's row (schema/currency.h). A caller that keeps the scope for other
- * requests to the table zeroes the last two members. */
-enum code catalog_size_scope(struct store_txn *txn, const struct table *table, uint64_t count,
-			     struct size_scope *scope, struct err *err) WARN_UNUSED;
-/* Within the transaction, for an item whose change made these changes: [0] the table's, [1 + i] of
- * index i of table_index_at(). */
-enum code catalog_size_count(struct store_txn *txn, const struct table *table,
-			     const struct size_scope *scope, struct str row_key,
-			     const struct size_change *changes, struct err *err) WARN_UNUSED;
-/* At the end of the transaction, for one change or the sum of several. Also after an error
- * catalog_size_leave is to be called. */
-enum code catalog_size_join(struct catalog *catalog, struct store_txn *txn, struct table *table,
-			    struct size_scope *scope, const struct size_change *changes,
-			    struct err *err) WARN_UNUSED;
-/* After the commit, with its code, or ERR_CONFLICT where the transaction did not come to that;
- * nothing where nobody joined. */
-void catalog_size_leave(const struct table *table, const struct size_scope *scope,
-			const struct size_change *changes, enum code code);
-
-/* Within a transaction: how many bytes a table and its local indexes have at most, before the
- * changes of the transaction; immense: unknown. */
-enum code catalog_size_most(struct catalog *catalog, struct store_txn *txn,
-			    const struct table *table, const struct size_scope *scope,
-			    long long *bytes, struct err *err) WARN_UNUSED;
-/* The same for the rows of an index; UINT64_MAX: unknown. */
-enum code catalog_size_index(struct store_txn *txn, const struct table *table,
-			     const struct index *index, const struct size_scope *scope,
-			     uint64_t *items, struct err *err) WARN_UNUSED;
-
-/*
- * Within a transaction that changed items otherwise than by the write path: the table is counted
- * again, under an epoch that nobody has changes of. `record` is the key of the table's record,
- * `row` that of its version, which is written.
- */
-enum code catalog_size_again(struct store_txn *txn, struct arena *arena, uint64_t number,
-			     struct str record, struct currency_row *row,
-			     struct err *err) WARN_UNUSED;
-
-/* Puts this process's changes into the rows; also done at catalog_close. */
-enum code catalog_size_flush(struct catalog *catalog, struct err *err) WARN_UNUSED;
-/* For upkeep, every few seconds: the same, and finds what processes left behind that ended without
- * doing so. `now_ms` is monotonic. */
-enum code catalog_size_keep(struct catalog *catalog, int64_t now_ms, struct err *err) WARN_UNUSED;
-/* For upkeep: a piece of the counts that are under way. *more: there may be further ones. */
-enum code catalog_size_step(struct catalog *catalog, bool *more, struct err *err) WARN_UNUSED;
 
 /* The key of a table's record in SYSTEM_TABLES; with no name, what all of the namespace begin with.
  */
@@ -327,47 +220,19 @@ enum code catalog_arm(const struct catalog *catalog, struct store_txn *txn, stru
 /* A table number that was never used, taken in the transaction. */
 enum code catalog_next_number(struct store_txn *txn, struct arena *arena, uint64_t *number,
 			      struct err *err) WARN_UNUSED;
-/* What the settings in records are. */
-const struct settings_records *catalog_settings(const struct catalog *catalog);
 struct store *catalog_store(struct catalog *catalog);
-uint64_t catalog_collection_max(const struct catalog *catalog);
-size_t catalog_fill_max(const struct catalog *catalog);
-/*
- * The size of a piece of background work, such as the filling of an index, in rows or bytes:
- * `most`, or 1/CATALOG_CROWDED_PART of it while the catalog is crowded. For rows also
- * options.fill_max at most. The server calls catalog_crowd() when requests begin and stop to come:
- * writers wait for each piece, and on few cores other threads do, too. Thread-safe.
- */
-#define CATALOG_CROWDED_PART 16
-size_t catalog_piece(const struct catalog *catalog, size_t most);
-size_t catalog_piece_rows(const struct catalog *catalog, size_t most);
-/*
- * Counts pieces, so that a caller does as much at once while the catalog is crowded. *left begins
- * as the number of usual pieces times CATALOG_CROWDED_PART. False where none is left.
- */
-bool catalog_next_piece(const struct catalog *catalog, uint64_t *left);
-void catalog_crowd(struct catalog *catalog, bool is_crowded);
-bool catalog_is_crowded(const struct catalog *catalog);
-uint64_t catalog_drop_max(const struct catalog *catalog);
+/* As catalog_open got them; collection_max and drop_max have their defaults instead of 0. */
+const struct catalog_options *catalog_options(const struct catalog *catalog);
+/* The size of background work. */
+struct pace *catalog_pace(struct catalog *catalog);
+/* The matrices that searches of the catalog's vector indexes share. */
+struct vector_memory *catalog_vector_memory(struct catalog *catalog);
 /* Drops what is kept of a deleted table: its stream and the record of it. Nothing where the table
  * is not a deleted one. */
 enum code catalog_forget(struct catalog *catalog, struct table *table, struct err *err) WARN_UNUSED;
 
-int64_t catalog_replication_lag_ms(const struct catalog *catalog);
-bool catalog_is_shared(const struct catalog *catalog);
-struct clocks *catalog_clocks(const struct catalog *catalog);
-const struct lag *catalog_lag(const struct catalog *catalog);
-const struct stream_rotation *catalog_rotation(const struct catalog *catalog);
-
 /* How many open shards a stream of the table gets that is enabled now: one where the table's
  * changes are logged in one order anyway. */
 uint32_t catalog_stream_shards(const struct catalog *catalog, const struct table *table);
-
-/* A random UUID, version 4, in small letters. */
-struct str catalog_uuid(struct arena *arena);
-
-/* What vector searches share. */
-struct vector_memory *catalog_vector_memory(struct catalog *catalog);
-unsigned catalog_search_threads(const struct catalog *catalog);
 
 #endif

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "storage/catalog/catalog_internal.h"
+#include "storage/catalog/catalog_size.h"
 
 #define EVICTION_LOOKS 4096 /* entries that are looked at for one to evict */
 #define EVICTION_CANDIDATES 8
@@ -244,4 +245,18 @@ struct table *catalog_settle(struct catalog *catalog, struct str key, struct tab
 	pthread_rwlock_unlock(&catalog->lock);
 	table_unref(table);
 	return settled;
+}
+
+void catalog_drop_vectors(struct catalog *catalog, const struct table *current,
+			  const struct table *next)
+{
+	for (size_t i = 0; i < current->indexes.vector_n; i++) {
+		const struct index *after =
+			next ? table_index_numbered(next, current->indexes.vectors[i].number)
+			     : NULL;
+
+		if (!after || !index_is_kept(after))
+			vector_cache_drop(catalog->vector_memory,
+					  index_keyspace(current, &current->indexes.vectors[i]));
+	}
 }

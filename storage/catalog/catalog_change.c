@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "storage/catalog/catalog_internal.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/catalog/retired.h"
 #include "storage/catalog/size_rows.h"
 #include "storage/expiry.h"
@@ -9,6 +10,7 @@
 #include "storage/store/journal.h"
 #include "storage/store/retry.h"
 #include "storage/store/row.h"
+#include "storage/uuid.h"
 
 /* What a change does in its transaction, which may be run again from the start. */
 typedef enum code apply_change(struct catalog *catalog, struct store_txn *txn, void *context,
@@ -164,7 +166,7 @@ static void fill_new(struct catalog *catalog, struct ns ns, struct table *table,
 	table->identity.region = str_copy(table->arena, ns.region);
 	if (!str_is_set(
 		    table->identity.id)) /* else the caller has answered a client with it already */
-		table->identity.id = catalog_uuid(table->arena);
+		table->identity.id = uuid_new(table->arena);
 	table->identity.created_ms = now_ms;
 	table->state.status = settles_ms > 0 ? STATUS_CREATING : STATUS_ACTIVE;
 	table->state.settles_ms = settles_ms;
@@ -265,7 +267,7 @@ static enum code fill_expiry_now(struct catalog *catalog, struct store_txn *txn,
 				 struct arena *arena, struct table *next, struct err *err)
 {
 	struct str from = STR_ABSENT;
-	size_t most = catalog_fill_max(catalog);
+	size_t most = catalog->options.fill_max;
 	enum code code = expiry_fill(txn, arena, next, most > 0 ? most : EXPIRY_FILL_ROWS, &from,
 				     &next->ttl.is_filling, err);
 

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "storage/catalog/catalog.h"
+#include "storage/pace.h"
 #include "storage/schema/currency.h"
 
 /* In byte order of their keys: account NUL region NUL name. */
@@ -55,7 +56,7 @@ struct catalog {
 	atomic_uint clock;           /* of loads */
 	atomic_uint generation;      /* raised where any table may have changed */
 	struct size_keeping sizes;
-	atomic_bool is_crowded;
+	struct pace pace;
 };
 
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};

@@ -1,5 +1,6 @@
 #include "core/key.h"
 #include "storage/catalog/catalog_internal.h"
+#include "storage/catalog/mark_walk.h"
 #include "storage/store/row.h"
 
 #define MARKS_PER_PAGE 100
@@ -125,60 +126,6 @@ enum code catalog_namespaces(struct catalog *catalog, size_t limit, struct arena
 	return code;
 }
 
-enum code catalog_marks(struct catalog *catalog, struct arena *arena, struct marks *marks,
-			struct err *err)
-{
-	struct store_txn *txn;
-	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
-
-	if (code != OK)
-		return code;
-	if (!marks->limit)
-		marks->limit = MARKS_PER_PAGE;
-	code = table_rows_marks(txn, arena, marks, err);
-	store_abort(txn);
-	return code;
-}
-
-struct mark_walk catalog_walk(struct catalog *catalog, enum mark_kind kind)
-{
-	return (struct mark_walk){.catalog = catalog,
-				  .marks = {.kind = kind, .is_more = true},
-				  .pages = {arena_new(0), arena_new(0)}};
-}
-
-struct mark_walk catalog_walk_replicas(struct catalog *catalog, struct arena *arena,
-				       const struct ns *ns)
-{
-	struct mark_walk walk = catalog_walk(catalog, MARK_GLOBAL);
-
-	if (ns)
-		walk.marks.within = table_rows_named(arena, ns->account);
-	return walk;
-}
-
-bool catalog_walk_next(struct mark_walk *walk, const struct mark **mark, struct err *err)
-{
-	while (walk->code == OK && walk->at == walk->marks.n && walk->marks.is_more) {
-		walk->turn ^= 1;
-		arena_reset(walk->pages[walk->turn]);
-		walk->at = 0;
-		walk->code =
-			catalog_marks(walk->catalog, walk->pages[walk->turn], &walk->marks, err);
-	}
-	if (walk->code != OK || walk->at == walk->marks.n)
-		return false;
-	*mark = &walk->marks.v[walk->at++];
-	return true;
-}
-
-enum code catalog_walk_end(struct mark_walk *walk)
-{
-	arena_free(walk->pages[0]);
-	arena_free(walk->pages[1]);
-	return walk->code;
-}
-
 enum code catalog_count(struct catalog *catalog, struct ns ns, int64_t now_ms, uint64_t *n,
 			struct err *err)
 {
@@ -209,7 +156,7 @@ bool catalog_elsewhere(struct catalog *catalog, struct ns ns, struct str name, s
 	struct str own = catalog_key(arena, catalog, ns, name);
 	struct err err = err_in(arena);
 
-	if (catalog_marks(catalog, arena, &named, &err) != OK)
+	if (mark_walk_page(catalog, arena, &named, &err) != OK)
 		return false;
 	for (size_t i = 0; i < named.n; i++) {
 		*where = named.v[i].ns;

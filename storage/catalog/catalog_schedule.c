@@ -12,7 +12,7 @@ static bool is_started(const struct table *current, const struct index *index)
 void catalog_schedule(const struct catalog *catalog, const struct table *current,
 		      struct table *next, int64_t now_ms)
 {
-	int64_t transient = catalog_transient_ms(catalog);
+	int64_t transient = catalog_options(catalog)->transient_status_ms;
 	int64_t settles_ms =
 		next->state.status == STATUS_UPDATING && current->state.status != STATUS_UPDATING
 			? now_ms + transient

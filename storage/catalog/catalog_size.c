@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "storage/catalog/catalog_internal.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/catalog/size_rows.h"
 #include "storage/schema/currency.h"
 #include "storage/store/retry.h"

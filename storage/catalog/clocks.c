@@ -279,7 +279,7 @@ enum code clocks_refresh(struct clocks *clocks, struct err *err)
 {
 	struct store_txn *txn;
 
-	if (!clocks->store)
+	if (!clocks || !clocks->store)
 		return OK;
 	enum code code = store_begin(clocks->store, STORE_READ, &txn, err);
 	if (code != OK)

@@ -5,6 +5,7 @@
 #include "storage/store/retry.h"
 #include "storage/store/row.h"
 #include "storage/store/walk.h"
+#include "storage/uuid.h"
 
 #define ROWS "job/"
 #define OPEN "jobopen/"
@@ -121,7 +122,7 @@ enum code job_read(struct catalog *catalog, struct ns ns, job_apply *apply, void
 
 struct str job_id(struct arena *arena, int64_t now_ms)
 {
-	struct str uuid = catalog_uuid(arena);
+	struct str uuid = uuid_new(arena);
 
 	return str_printf(arena, "%014lld-%.*s", (long long)(now_ms > 0 ? now_ms : 0),
 			  RANDOM_DIGITS, uuid.p);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "storage/pace.h"
 #include "storage/upkeep/lease.h"
 
 #define KINDS_MAX 16
@@ -250,10 +251,11 @@ enum code job_run_now(struct job_run *run, struct ns ns, struct str kind_name, s
 	const struct job_kind *kind = run ? kind_of(run, kind_name) : NULL;
 	struct job_open open = {.ns = ns, .kind = kind_name, .id = id};
 	bool is_ours = true, is_over = false;
-	uint64_t left = (uint64_t)steps * CATALOG_CROWDED_PART;
+	uint64_t left = (uint64_t)steps * PACE_CROWDED_PART;
 	enum code code = OK;
 
-	while (kind && is_ours && !is_over && code == OK && catalog_next_piece(run->catalog, &left))
+	while (kind && is_ours && !is_over && code == OK &&
+	       pace_next(catalog_pace(run->catalog), &left))
 		code = step_leased(run, &open, kind, run->leases, true, now_ms, &is_ours, &is_over,
 				   err);
 	/* what did not go well now is tried again by the upkeep, or says so in its row */

@@ -62,7 +62,7 @@ enum code job_run_step(struct job_run *run, const struct times *times, int64_t *
 
 /*
  * Up to `steps` pieces of one job that is due at `now_ms`, or more while requests come, since each
- * is smaller then (catalog_next_piece); none where another process works on it. A failure is in the
+ * is smaller then (pace_next); none where another process works on it. A failure is in the
  * job's row. `run` NULL, or without this kind: nothing.
  */
 enum code job_run_now(struct job_run *run, struct ns ns, struct str kind, struct str id,

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "storage/catalog/catalog_size.h"
 #include "storage/lag/history.h"
 #include "storage/schema/currency.h"
 #include "storage/state/state_messages.h"

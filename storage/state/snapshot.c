@@ -6,6 +6,7 @@
 #include "storage/state/state_messages.h"
 #include "storage/store/row.h"
 #include "storage/stream/stream_shard.h"
+#include "storage/uuid.h"
 
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 static const struct store_bounds no_bounds = {0, 0};
@@ -225,7 +226,7 @@ static enum code put_copy(struct space *space, const struct target *target, stru
 	copy->identity.account = target->ns.account;
 	copy->identity.region = target->ns.region;
 	if (target->is_other)
-		copy->identity.id = catalog_uuid(copy->arena);
+		copy->identity.id = uuid_new(copy->arena);
 	enum code code = skip_used(space, target, copy, err);
 	if (code != OK)
 		return code;

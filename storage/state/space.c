@@ -145,7 +145,7 @@ enum code space_records(const struct space *space, struct space_records *records
 enum code space_decode(const struct space *space, const struct space_record *record,
 		       struct table **table, struct err *err)
 {
-	return table_decode(record->record, catalog_settings(space->catalog), table, err);
+	return table_decode(record->record, catalog_options(space->catalog)->settings, table, err);
 }
 
 enum code space_number(const struct space *space, const struct space_record *record,
@@ -221,7 +221,8 @@ enum code space_put_record(struct space *space, struct str key, const struct tab
 		catalog_key(space->arena, space->catalog,
 			    (struct ns){table->identity.account, table->identity.region}, STR(""));
 
-	return table_rows_put(space->txn, catalog_settings(space->catalog), prefix, key, next, err);
+	return table_rows_put(space->txn, catalog_options(space->catalog)->settings, prefix, key,
+			      next, err);
 }
 
 enum code space_create(struct space *space, struct str key, struct table *table, struct err *err)
@@ -268,7 +269,7 @@ struct store_range space_token_range(const struct space *space)
 {
 	struct str prefix = write_token_space(space->arena, space->ns);
 
-	if (catalog_is_shared(space->catalog)) /* all namespaces are one */
+	if (catalog_options(space->catalog)->is_shared) /* all namespaces are one */
 		return (struct store_range){STR_ABSENT, STR_ABSENT, false};
 	return (struct store_range){prefix, key_after_prefix(space->arena, prefix), false};
 }

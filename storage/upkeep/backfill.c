@@ -1,9 +1,12 @@
 #include "storage/upkeep/backfill.h"
 
 #include "core/image.h"
+#include "storage/catalog/catalog_size.h"
+#include "storage/catalog/mark_walk.h"
 #include "storage/expiry.h"
 #include "storage/index_row.h"
 #include "storage/item_key.h"
+#include "storage/pace.h"
 #include "storage/schema/currency.h"
 #include "storage/store/row.h"
 #include "storage/upkeep/lease.h"
@@ -36,7 +39,7 @@ static enum code read_piece(struct job *job, struct keyspace keyspace,
 {
 	/* each byte is read and written, and the row that may be there is read */
 	size_t bytes = store_units(catalog_store(job->catalog),
-				   catalog_piece(job->catalog, BACKFILL_STEP_BYTES), 4);
+				   pace_bytes(catalog_pace(job->catalog), BACKFILL_STEP_BYTES), 4);
 
 	return store_page_of(job->txn, keyspace, reference, range,
 			     (struct store_bounds){job->limit, bytes}, job->arena, &job->piece,
@@ -166,7 +169,7 @@ static enum code empty_index_piece(struct job *job, struct err *err)
 	enum code code =
 		catalog_size_index(job->txn, job->table, job->index, &job->scope, &items, err);
 
-	if (code != OK || items <= catalog_drop_max(job->catalog))
+	if (code != OK || items <= catalog_options(job->catalog)->drop_max)
 		return code;
 	code = read_piece(job, index_keyspace(job->table, job->index),
 			  index_row_reference(job->table, job->index, &reference), &all, err);
@@ -273,7 +276,7 @@ static enum code step_backfill_table(struct catalog *catalog, struct table *tabl
 	struct job job = {.catalog = catalog,
 			  .table = table,
 			  .arena = scratch,
-			  .limit = catalog_piece_rows(catalog, BACKFILL_STEP_ROWS)};
+			  .limit = pace_rows(catalog_pace(catalog), BACKFILL_STEP_ROWS)};
 	struct err own = err_in(scratch);
 	enum code code = OK;
 
@@ -342,17 +345,17 @@ static enum code look_at_backfill(struct look *look, const struct mark *mark, st
 enum code backfill_step(struct catalog *catalog, const struct times *times, int64_t *wait_ms,
 			struct err *err)
 {
-	struct mark_walk walk = catalog_walk(catalog, MARK_WORK);
+	struct mark_walk walk = mark_walk_begin(catalog, MARK_WORK);
 	struct look look = {.catalog = catalog, .times = times, .wait_ms = INT64_MAX};
 	const struct mark *mark;
-	enum code code = catalog_refresh_clocks(catalog, err);
+	enum code code = clocks_refresh(catalog_options(catalog)->clocks, err);
 
 	/* what fails, as for want of room, holds up no other table: there may be an index to drop;
 	 * nor does what another process does */
 	while (code == OK && (look.code != OK || look.done == 0) &&
-	       catalog_walk_next(&walk, &mark, err))
+	       mark_walk_next(&walk, &mark, err))
 		code = look_at_backfill(&look, mark, err);
-	enum code walked = catalog_walk_end(&walk);
+	enum code walked = mark_walk_end(&walk);
 	code = code == OK ? walked : code;
 	*wait_ms = code == OK ? look.wait_ms : 0;
 	if (code != OK)
@@ -367,9 +370,9 @@ enum code backfill_step(struct catalog *catalog, const struct times *times, int6
 enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, unsigned steps,
 		       int64_t now_ms, struct err *err)
 {
-	uint64_t left = (uint64_t)steps * CATALOG_CROWDED_PART;
+	uint64_t left = (uint64_t)steps * PACE_CROWDED_PART;
 
-	while (catalog_next_piece(catalog, &left)) {
+	while (pace_next(catalog_pace(catalog), &left)) {
 		struct table *table;
 		bool has_work, is_ours = true;
 		enum code code = catalog_get_current(catalog, ns, name, now_ms, &table, err);

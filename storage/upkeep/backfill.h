@@ -37,7 +37,7 @@ enum code backfill_step(struct catalog *catalog, const struct times *times, int6
 
 /*
  * At most `steps` pieces of one table's work, or more while requests come, since each is smaller
- * then (catalog_next_piece): what is small is done before the client asks.
+ * then (pace_next): what is small is done before the client asks.
  */
 enum code backfill_run(struct catalog *catalog, struct ns ns, struct str name, unsigned steps,
 		       int64_t now_ms, struct err *err) WARN_UNUSED;

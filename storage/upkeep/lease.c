@@ -8,6 +8,7 @@
 #include "core/buf.h"
 #include "storage/catalog/catalog.h"
 #include "storage/store/row.h"
+#include "storage/uuid.h"
 
 #define PREFIX "lease/"
 #define PREFIX_END "lease0" /* behind every name: '0' follows '/' */
@@ -56,7 +57,7 @@ struct leases *lease_open(const struct lease_options *options)
 {
 	struct leases *leases = arena_checked(calloc(1, sizeof(*leases)));
 	struct arena *arena = arena_new(0);
-	struct str id = catalog_uuid(arena);
+	struct str id = uuid_new(arena);
 
 	leases->options = *options;
 	if (leases->options.length_ms == 0)

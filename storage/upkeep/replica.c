@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "storage/catalog/mark_walk.h"
 #include "storage/store/retry.h"
 #include "storage/store/row.h"
 #include "storage/upkeep/lease.h"
@@ -75,7 +76,8 @@ static enum code finish_replica(struct catalog *catalog, struct table *table, in
 				struct err *err)
 {
 	struct table *next = table_clone(table);
-	int64_t ends_ms = table->identity.created_ms + catalog_transient_ms(catalog);
+	int64_t ends_ms =
+		table->identity.created_ms + catalog_options(catalog)->transient_status_ms;
 
 	if (ends_ms < table->group.ready_ms)
 		ends_ms = table->group.ready_ms;
@@ -193,7 +195,7 @@ static enum code read_queue(const struct pair *pair, struct links *links, struct
 	if (code != OK)
 		return code;
 	code = links_read(txn, pair->arena, pair->table->identity.account,
-			  catalog_replication_lag_ms(pair->catalog), links, err);
+			  catalog_options(pair->catalog)->replication_lag_ms, links, err);
 	if (code == OK)
 		code = store_page(txn, table_replication(pair->table), &range,
 				  (struct store_bounds){PIECE_ROWS, PIECE_BYTES}, pair->arena, page,
@@ -286,12 +288,12 @@ enum code replica_step(struct catalog *catalog, const struct times *times, const
 		       struct replica_work *work, struct err *err)
 {
 	struct arena *arena = arena_new(0);
-	struct mark_walk walk = catalog_walk_replicas(catalog, arena, ns);
+	struct mark_walk walk = mark_walk_replicas(catalog, arena, ns);
 	const struct mark *mark;
-	enum code code = catalog_refresh_clocks(catalog, err);
+	enum code code = clocks_refresh(catalog_options(catalog)->clocks, err);
 
 	*work = (struct replica_work){0};
-	while (code == OK && catalog_walk_next(&walk, &mark, err)) {
+	while (code == OK && mark_walk_next(&walk, &mark, err)) {
 		struct table *table;
 
 		code = catalog_marked(catalog, mark, &table, err);
@@ -299,7 +301,7 @@ enum code replica_step(struct catalog *catalog, const struct times *times, const
 			code = step_replica_queues(catalog, times, table, work, err);
 		table_unref(table);
 	}
-	enum code walked = catalog_walk_end(&walk);
+	enum code walked = mark_walk_end(&walk);
 	arena_free(arena);
 	return code == OK ? walked : code;
 }
@@ -396,7 +398,8 @@ static enum code read_links(struct catalog *catalog, struct arena *arena, struct
 
 	if (code != OK)
 		return code;
-	code = links_read(txn, arena, account, catalog_replication_lag_ms(catalog), links, err);
+	code = links_read(txn, arena, account, catalog_options(catalog)->replication_lag_ms, links,
+			  err);
 	store_abort(txn);
 	return code;
 }
@@ -406,15 +409,15 @@ enum code replica_queues(struct catalog *catalog, struct arena *arena, struct st
 			 struct err *err)
 {
 	struct ns ns = {account, STR_ABSENT};
-	struct mark_walk walk = catalog_walk_replicas(catalog, arena, &ns);
+	struct mark_walk walk = mark_walk_replicas(catalog, arena, &ns);
 	const struct mark *mark;
 	enum code code = read_links(catalog, arena, account, links, err);
 
 	*queues = NULL;
 	*n = 0;
-	while (code == OK && catalog_walk_next(&walk, &mark, err))
+	while (code == OK && mark_walk_next(&walk, &mark, err))
 		code = count_queues(catalog, arena, mark, queues, n, err);
-	enum code walked = catalog_walk_end(&walk);
+	enum code walked = mark_walk_end(&walk);
 	if (*n)
 		qsort(*queues, *n, sizeof(**queues), by_regions);
 	return code == OK ? walked : code;

@@ -1,3 +1,4 @@
+#include "storage/catalog/mark_walk.h"
 #include "storage/schema/currency.h"
 #include "storage/store/journal.h"
 #include "storage/upkeep/lease.h"
@@ -261,12 +262,12 @@ enum code replica_forget(struct catalog *catalog, const struct times *times, int
 			 bool *more, struct err *err)
 {
 	struct arena *arena = arena_new(0);
-	struct mark_walk walk = catalog_walk_replicas(catalog, arena, NULL);
+	struct mark_walk walk = mark_walk_replicas(catalog, arena, NULL);
 	const struct mark *mark;
-	enum code code = catalog_refresh_clocks(catalog, err);
+	enum code code = clocks_refresh(catalog_options(catalog)->clocks, err);
 
 	*more = false;
-	while (code == OK && catalog_walk_next(&walk, &mark, err)) {
+	while (code == OK && mark_walk_next(&walk, &mark, err)) {
 		struct table *table;
 
 		code = catalog_marked(catalog, mark, &table, err);
@@ -274,7 +275,7 @@ enum code replica_forget(struct catalog *catalog, const struct times *times, int
 			code = forget_table(catalog, times, table, kept_ms, more, err);
 		table_unref(table);
 	}
-	enum code walked = catalog_walk_end(&walk);
+	enum code walked = mark_walk_end(&walk);
 	arena_free(arena);
 	return code == OK ? walked : code;
 }

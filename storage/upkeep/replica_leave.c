@@ -73,7 +73,8 @@ static enum code leave_group(struct catalog *catalog, const struct replica_group
 		struct table *next = table_clone(group->v[i]);
 
 		if (i == 0)
-			end_membership(next, now_ms + catalog_transient_ms(catalog), now_ms);
+			end_membership(next, now_ms + catalog_options(catalog)->transient_status_ms,
+				       now_ms);
 		else
 			table_remove_member(next, region);
 		changes[i] = (struct catalog_change){group->v[i], next, now_ms, check_queues,

@@ -1,5 +1,6 @@
 #include "storage/upkeep/stream_sweep.h"
 
+#include "storage/catalog/mark_walk.h"
 #include "storage/stream/stream.h"
 #include "storage/stream/stream_record.h"
 #include "storage/stream/stream_shard.h"
@@ -168,12 +169,12 @@ static enum code look_at_stream(struct catalog *catalog, const struct times *tim
 
 enum code stream_sweep(struct catalog *catalog, const struct times *times, struct err *err)
 {
-	struct mark_walk walk = catalog_walk(catalog, MARK_LOG);
+	struct mark_walk walk = mark_walk_begin(catalog, MARK_LOG);
 	const struct mark *mark;
-	enum code code = catalog_refresh_clocks(catalog, err);
+	enum code code = clocks_refresh(catalog_options(catalog)->clocks, err);
 
-	while (code == OK && catalog_walk_next(&walk, &mark, err))
+	while (code == OK && mark_walk_next(&walk, &mark, err))
 		code = look_at_stream(catalog, times, mark, err);
-	enum code walked = catalog_walk_end(&walk);
+	enum code walked = mark_walk_end(&walk);
 	return code == OK ? walked : code;
 }

@@ -16,7 +16,7 @@ enum code token_sweep(struct catalog *catalog, const struct times *times, bool *
 	struct arena *scratch = arena_new(0);
 	struct str after = STR("");
 	bool is_found = true;
-	enum code code = catalog_refresh_clocks(catalog, err);
+	enum code code = clocks_refresh(catalog_options(catalog)->clocks, err);
 
 	*more = false;
 	while (code == OK && is_found) {

@@ -1,5 +1,6 @@
 #include "storage/upkeep/ttl.h"
 
+#include "storage/catalog/mark_walk.h"
 #include "storage/expiry.h"
 #include "storage/store/row.h"
 #include "storage/upkeep/lease.h"
@@ -94,18 +95,18 @@ enum code ttl_sweep(struct catalog *catalog, const struct times *times, int64_t 
 			      .delay_ms = delay_ms,
 			      .deleted = deleted,
 			      .is_ours = true};
-	struct mark_walk walk = catalog_walk(catalog, MARK_TTL);
+	struct mark_walk walk = mark_walk_begin(catalog, MARK_TTL);
 	const struct mark *mark;
-	enum code code = catalog_refresh_clocks(catalog, err);
+	enum code code = clocks_refresh(catalog_options(catalog)->clocks, err);
 
-	while (code == OK && sweep.is_ours && catalog_walk_next(&walk, &mark, err)) {
+	while (code == OK && sweep.is_ours && mark_walk_next(&walk, &mark, err)) {
 		arena_reset(sweep.arena);
 		struct err own = err_in(sweep.arena);
 		code = sweep_expired(&sweep, mark, &own);
 		if (code != OK)
 			err_copy(err, code, own.message);
 	}
-	enum code walked = catalog_walk_end(&walk);
+	enum code walked = mark_walk_end(&walk);
 	*more = sweep.more && sweep.is_ours;
 	arena_free(sweep.arena);
 	return code == OK ? walked : code;

@@ -117,7 +117,8 @@ static void *run_share(void *context)
 static unsigned thread_count(const struct vector_search *search, const struct vector_view *view,
 			     size_t rows)
 {
-	size_t wanted = rows * view->dimensions / FLOATS_PER_THREAD, limit = search->threads;
+	size_t wanted = rows * view->dimensions / FLOATS_PER_THREAD,
+	       limit = vector_cache_threads(search->memory);
 
 	limit = limit > THREADS_MAX ? THREADS_MAX : limit;
 	return wanted < 2 || limit < 2 ? 1 : (unsigned)(wanted < limit ? wanted : limit);

@@ -27,8 +27,7 @@ struct vector_hit {
 struct vector_search {
 	/* where to look */
 	struct store *store;
-	struct vector_memory *memory;    /* for matrices */
-	unsigned threads;                /* that a large search may use; 0: one */
+	struct vector_memory *memory;    /* for matrices; says how many threads may search */
 
 	/* what to find */
 	struct table *table;

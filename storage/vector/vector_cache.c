@@ -47,21 +47,28 @@ struct vector_cache {
 struct vector_memory {
 	pthread_mutex_t lock;
 	size_t bytes_max, bytes;
+	unsigned threads; /* of a large search */
 	uint64_t clock;
 	uint64_t seed;  /* of chains: this process's own */
 	uint64_t drops; /* of indexes: see vector_cache_mark() */
 	struct vector_cache *caches;
 };
 
-struct vector_memory *vector_cache_memory_new(size_t bytes_max)
+struct vector_memory *vector_cache_memory_new(size_t bytes_max, unsigned threads)
 {
 	struct vector_memory *memory = arena_checked(calloc(1, sizeof(*memory)));
 
 	memory->bytes_max = bytes_max;
+	memory->threads = threads;
 	if (getentropy(&memory->seed, sizeof(memory->seed)) != 0)
 		memory->seed = (uint64_t)(uintptr_t)memory;
 	pthread_mutex_init(&memory->lock, NULL);
 	return memory;
+}
+
+unsigned vector_cache_threads(const struct vector_memory *memory)
+{
+	return memory->threads;
 }
 
 uint64_t vector_cache_seed(const struct vector_memory *memory)

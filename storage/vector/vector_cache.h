@@ -22,8 +22,11 @@
 struct vector_memory; /* the matrices of all indexes */
 struct vector_cache;  /* the matrix of one */
 
-struct vector_memory *vector_cache_memory_new(size_t bytes_max);
+/* `threads` may work on a large search; 0: one. */
+struct vector_memory *vector_cache_memory_new(size_t bytes_max, unsigned threads);
 void vector_cache_memory_free(struct vector_memory *memory);
+
+unsigned vector_cache_threads(const struct vector_memory *memory);
 
 /* Bytes held now. */
 size_t vector_cache_memory_used(struct vector_memory *memory);

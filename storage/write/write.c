@@ -3,6 +3,7 @@
 #include "core/capacity.h"
 #include "core/expr_messages.h"
 #include "core/image.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/item_key.h"
 #include "storage/messages.h"
 #include "storage/schema/currency.h"
@@ -502,7 +503,8 @@ static void keep_history(struct run *run, size_t i, struct str row)
 	const struct table *table = run->writes[i].table;
 	struct lag lag;
 
-	if (!catalog_clocks(run->catalog) || !lag_holds(row, catalog_lag(run->catalog), &lag))
+	if (!catalog_options(run->catalog)->clocks ||
+	    !lag_holds(row, &catalog_options(run->catalog)->lag, &lag))
 		return;
 	if (!run->histories)
 		run->histories = ARENA_ARRAY(run->arena, struct history_writer *, run->total);
@@ -532,7 +534,7 @@ static enum code read_old(struct run *run, struct err *err)
 		return code;
 	for (size_t i = 0; i < run->total; i++) {
 		run->writes[i].old_image = items[i].image;
-		if (str_is_set(items[i].lag) || lag_is_on(catalog_lag(run->catalog)))
+		if (str_is_set(items[i].lag) || lag_is_on(&catalog_options(run->catalog)->lag))
 			keep_history(run, i, items[i].lag);
 		if (i > 0 && items[i].table == items[i - 1].table)
 			run->scopes[i] = run->scopes[i - 1];
@@ -565,9 +567,9 @@ static enum code tell_time(struct catalog *catalog, struct run *run, struct writ
 	const struct table *table = run->writes[0].table;
 	int64_t now_ms = run->now_ms;
 
-	if (!catalog_clocks(catalog) || !is_stamped(run, token))
+	if (!catalog_options(catalog)->clocks || !is_stamped(run, token))
 		return OK;
-	enum code code = clocks_stamp(catalog_clocks(catalog), run->txn,
+	enum code code = clocks_stamp(catalog_options(catalog)->clocks, run->txn,
 				      (struct ns){table->identity.account, table->identity.region},
 				      &now_ms, err);
 	if (code == OK && token)
@@ -628,7 +630,7 @@ static enum code foresee(struct run *run, const struct write_token *token, struc
 	if (run->group)
 		code = write_group_foresee(run, err);
 	return code == OK && is_stamped(run, token)
-		       ? clocks_foresee(catalog_clocks(run->catalog), run->txn, err)
+		       ? clocks_foresee(catalog_options(run->catalog)->clocks, run->txn, err)
 		       : code;
 }
 
@@ -725,9 +727,9 @@ enum code write_run_admitted(struct catalog *catalog, struct arena *arena, struc
 		.catalog = catalog,
 		.arena = arena,
 		.mode = mode,
-		.stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms},
+		.stream = {.rotation = &catalog_options(catalog)->rotation, .now_ms = now_ms},
 		.now_ms = now_ms,
-		.collection_max = catalog_collection_max(catalog),
+		.collection_max = catalog_options(catalog)->collection_max,
 		.vectors = catalog_vector_memory(catalog),
 		.admission = admission,
 	};
@@ -759,7 +761,7 @@ enum code write_repeat(struct catalog *catalog, struct arena *arena, struct tabl
 		.arena = arena,
 		.total = n,
 		.mode = WRITE_BATCH,
-		.stream = {.rotation = catalog_rotation(catalog), .now_ms = now_ms},
+		.stream = {.rotation = &catalog_options(catalog)->rotation, .now_ms = now_ms},
 		.now_ms = now_ms,
 		.collection_max = UINT64_MAX,
 		.vectors = catalog_vector_memory(catalog),

@@ -1,5 +1,6 @@
 #include "core/image.h"
 #include "core/key.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/index_row.h"
 #include "storage/store/walk.h"
 #include "storage/write/write_internal.h"

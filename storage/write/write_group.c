@@ -195,7 +195,7 @@ static enum code read_stamps(struct run *run, struct err *err)
 /* The regions go by clocks of their own. */
 static enum code tell_times(struct run *run, struct err *err)
 {
-	struct clocks *clocks = catalog_clocks(run->catalog);
+	struct clocks *clocks = catalog_options(run->catalog)->clocks;
 	enum code code = OK;
 
 	for (size_t i = 0; i < run->group->region_count; i++) {
@@ -263,9 +263,9 @@ static enum code enter(struct run *run, const struct table *table, struct err *e
 enum code write_group_read(struct run *run, struct err *err)
 {
 	const struct table *first = run->writes[0].table;
-	enum code code =
-		links_read(run->txn, run->arena, first->identity.account,
-			   catalog_replication_lag_ms(run->catalog), &run->group->links, err);
+	enum code code = links_read(run->txn, run->arena, first->identity.account,
+				    catalog_options(run->catalog)->replication_lag_ms,
+				    &run->group->links, err);
 
 	if (code != OK)
 		return code;

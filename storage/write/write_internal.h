@@ -4,6 +4,7 @@
 #ifndef DYNALITH_STORAGE_WRITE_INTERNAL_H
 #define DYNALITH_STORAGE_WRITE_INTERNAL_H
 
+#include "storage/catalog/catalog_size.h"
 #include "storage/catalog/links.h"
 #include "storage/lag/history.h"
 #include "storage/write/replication_row.h"

@@ -16,6 +16,7 @@
 #include "storage/upkeep/ttl.h"
 #include "tests/fuzz/grammar.h"
 #include "tests/unit/protocol/service_fixture.h"
+#include "storage/catalog/catalog_size.h"
 
 #define REQUESTS_MAX 64
 #define PAGES_MAX 2000

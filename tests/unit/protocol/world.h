@@ -13,6 +13,7 @@
 #include "core/buf.h"
 #include "protocol/op.h"
 #include "protocol/tables/settings.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/catalog/size_rows.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/store/sqlite/sqlite_store.h"

@@ -13,6 +13,7 @@
 #include "core/image.h"
 #include "core/number.h"
 #include "storage/catalog/catalog.h"
+#include "storage/catalog/mark_walk.h"
 #include "storage/item_key.h"
 #include "storage/read.h"
 #include "storage/store/sqlite/sqlite_store.h"
@@ -346,19 +347,19 @@ static inline struct table_list data_marked(struct catalog *catalog, enum mark_k
 {
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
-	struct mark_walk walk = catalog_walk(catalog, kind);
+	struct mark_walk walk = mark_walk_begin(catalog, kind);
 	struct table_list list = {0};
 	const struct mark *mark;
 	uint64_t last = 0;
 
-	while (catalog_walk_next(&walk, &mark, &err)) {
+	while (mark_walk_next(&walk, &mark, &err)) {
 		if (mark->number == last || (str_is_set(name) && !str_eq(mark->name, name)))
 			continue;
 		last = mark->number;
 		CHECK(catalog_marked(catalog, mark, &list.v[list.n], &err) == OK);
 		list.n += list.v[list.n] != NULL;
 	}
-	CHECK(catalog_walk_end(&walk) == OK);
+	CHECK(mark_walk_end(&walk) == OK);
 	arena_free(arena);
 	return list;
 }

@@ -1,6 +1,8 @@
 /* Indexes of live tables: filled and emptied piece by piece, while items change, through failures
  * and restarts. */
+#include "storage/catalog/catalog_size.h"
 #include "storage/catalog/size_rows.h"
+#include "storage/pace.h"
 #include "storage/upkeep/backfill.h"
 #include "tests/unit/storage/data_fixture.h"
 
@@ -204,18 +206,18 @@ TEST(an_index_is_filled_in_bounded_transactions)
 TEST(pieces_are_small_while_requests_come)
 {
 	struct data d = data_new();
-	const size_t small = BACKFILL_STEP_ROWS / CATALOG_CROWDED_PART;
+	const size_t small = BACKFILL_STEP_ROWS / PACE_CROWDED_PART;
 
 	fill_table(&d, MANY);
 	add_index(&d);
-	catalog_crowd(d.catalog, true);
+	pace_crowd(catalog_pace(d.catalog), true);
 	for (int i = 0; i < 8; i++) {
 		trace_store_reset(d.store);
 		CHECK(step(&d));
 		CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)), small);
 		CHECK(trace_store_count(d.store, TRACE_PUT) <= small + 2);
 	}
-	catalog_crowd(d.catalog, false);
+	pace_crowd(catalog_pace(d.catalog), false);
 	trace_store_reset(d.store);
 	CHECK(step(&d));
 	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)),
@@ -229,15 +231,15 @@ TEST(pieces_are_small_while_requests_come)
 TEST(more_small_pieces_at_once_while_requests_come)
 {
 	struct data d = data_new();
-	const size_t small = BACKFILL_STEP_ROWS / CATALOG_CROWDED_PART;
+	const size_t small = BACKFILL_STEP_ROWS / PACE_CROWDED_PART;
 
 	fill_table(&d, MANY);
 	add_index(&d);
-	catalog_crowd(d.catalog, true);
+	pace_crowd(catalog_pace(d.catalog), true);
 	trace_store_reset(d.store);
 	CHECK_INT(backfill_run(d.catalog, DATA_NS, STR("data"), 1, 5, &d.err), OK);
 	CHECK_INT(trace_store_count_in(d.store, TRACE_ROW, table_items(d.table)),
-		  small * CATALOG_CROWDED_PART);
+		  small * PACE_CROWDED_PART);
 	data_free(&d);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "storage/backup/restore.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/check.h"
 #include "storage/schema/currency.h"
 #include "storage/stream/change_log.h"

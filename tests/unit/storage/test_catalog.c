@@ -4,6 +4,8 @@
 #include "storage/upkeep/stream_sweep.h"
 #include "storage/upkeep/ttl.h"
 #include "storage/catalog/catalog_internal.h"
+#include "storage/catalog/catalog_size.h"
+#include "storage/catalog/mark_walk.h"
 #include "storage/schema/currency.h"
 #include "tests/unit/storage/data_fixture.h"
 #include "tests/unit/storage/store_fixture.h"
@@ -186,18 +188,18 @@ TEST(transient_statuses_end_in_time)
 /* The upkeep removes the rest of a deleted table, but never a new one of its name. */
 static struct table *find_work(struct data *d, int64_t at_ms, int64_t *wait_ms)
 {
-	struct mark_walk walk = catalog_walk(d->catalog, MARK_WORK);
+	struct mark_walk walk = mark_walk_begin(d->catalog, MARK_WORK);
 	struct table *table = NULL;
 	const struct mark *mark;
 
 	*wait_ms = INT64_MAX;
-	while (catalog_walk_next(&walk, &mark, &d->err)) {
+	while (mark_walk_next(&walk, &mark, &d->err)) {
 		if (mark->ms > at_ms)
 			*wait_ms = mark->ms - at_ms;
 		else
 			CHECK_INT(catalog_marked(d->catalog, mark, &table, &d->err), OK);
 	}
-	CHECK_INT(catalog_walk_end(&walk), OK);
+	CHECK_INT(mark_walk_end(&walk), OK);
 	return table;
 }
 

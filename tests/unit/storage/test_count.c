@@ -1,5 +1,6 @@
 /* How many items and bytes tables and indexes have: rows, kept by those who write, and counted
  * again after an unclean end. */
+#include "storage/catalog/catalog_size.h"
 #include "storage/catalog/size_rows.h"
 #include "storage/schema/currency.h"
 #include "storage/upkeep/backfill.h"

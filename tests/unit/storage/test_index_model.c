@@ -5,6 +5,7 @@
  * forward and backward, under random sort key conditions - must be what comparing the values
  * themselves says.
  */
+#include "storage/catalog/catalog_size.h"
 #include "storage/upkeep/backfill.h"
 #include "tests/unit/storage/data_fixture.h"
 

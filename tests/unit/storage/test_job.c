@@ -3,6 +3,7 @@
  * not fails the job; two processes; namespaces.
  */
 #include "storage/job/job_run.h"
+#include "storage/pace.h"
 #include "storage/state/checkpoint.h"
 #include "storage/state/reset.h"
 #include "storage/state/snapshot.h"
@@ -45,7 +46,7 @@ static enum code step_count(struct job_step *step, struct err *err)
 	struct job_txn txn;
 
 	if (++script->steps == script->ends_crowd_at)
-		catalog_crowd(step->catalog, false);
+		pace_crowd(catalog_pace(step->catalog), false);
 	if (script->code != OK)
 		return err_default(err, script->code);
 	CHECK(job_unpack(step->arena, &counted_record, step->job->progress, &counted));
@@ -187,7 +188,7 @@ TEST(pieces_that_are_smaller_while_requests_come_count_less)
 	start(&data, &job);
 	CHECK_INT(job_run_now(run, DATA_NS, job.kind, job.id, 1, 1000, &data.err), OK);
 	CHECK_INT(script.steps, 1);
-	catalog_crowd(data.catalog, true);
+	pace_crowd(catalog_pace(data.catalog), true);
 	CHECK_INT(job_run_now(run, DATA_NS, job.kind, job.id, 1, 1000, &data.err), OK);
 	CHECK_INT(script.steps, 3);
 	CHECK_INT(seen(&data, DATA_NS, "1").state, JOB_DONE);
@@ -204,7 +205,7 @@ TEST(no_more_pieces_where_requests_have_ended_meanwhile)
 	struct job job = job_of("1");
 
 	start(&data, &job);
-	catalog_crowd(data.catalog, true);
+	pace_crowd(catalog_pace(data.catalog), true);
 	CHECK_INT(job_run_now(run, DATA_NS, job.kind, job.id, 1, 1000, &data.err), OK);
 	CHECK_INT(script.steps, 2);
 	CHECK_INT(seen(&data, DATA_NS, "1").state, JOB_RUNNING);

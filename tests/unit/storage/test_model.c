@@ -7,6 +7,7 @@
 
 #include "core/image.h"
 #include "core/number.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/item_key.h"
 #include "storage/read.h"
 #include "storage/store/sqlite/sqlite_store.h"

@@ -4,6 +4,7 @@
  */
 #include <pthread.h>
 
+#include "storage/catalog/catalog_size.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/upkeep/ttl.h"
 #include "storage/vector/vector.h"

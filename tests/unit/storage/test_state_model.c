@@ -12,6 +12,7 @@
 
 #include "core/image.h"
 #include "core/number.h"
+#include "storage/catalog/catalog_size.h"
 #include "storage/check.h"
 #include "storage/state/checkpoint.h"
 #include "storage/state/reset.h"

@@ -1,3 +1,4 @@
+#include "storage/catalog/catalog_size.h"
 #include "storage/check.h"
 #include "storage/expiry.h"
 #include "storage/upkeep/backfill.h"

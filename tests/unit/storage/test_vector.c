@@ -1,3 +1,4 @@
+#include "storage/catalog/catalog_size.h"
 #include "storage/vector/vector.h"
 
 #include <pthread.h>
@@ -107,7 +108,6 @@ static enum code find(struct data *d, int index, const float *query, unsigned to
 	*search = (struct vector_search){
 		.store = catalog_store(d->catalog),
 		.memory = catalog_vector_memory(d->catalog),
-		.threads = catalog_search_threads(d->catalog),
 		.table = d->table,
 		.index = &d->table->indexes.vectors[index],
 		.query = query,

@@ -1,3 +1,4 @@
+#include "storage/catalog/catalog_size.h"
 #include "storage/store/retry.h"
 #include "tests/unit/storage/data_fixture.h"
 
