@@ -71,30 +71,69 @@ static void print_row(struct arena *arena, const struct json *table, const struc
 	       STR_ARG(expiry.n > 0 ? expiry : STR("-")), STR_ARG(view.n > 0 ? view : STR("-")));
 }
 
+/* Requests of --json, and the member of each answer that is shown. */
+static const struct {
+	const char *operation, *member;
+	bool is_by_arn, may_fail; /* AWS: GetResourcePolicy fails where there is none */
+} shown[] = {
+	{"DescribeTimeToLive", "TimeToLiveDescription", false, false},
+	{"DescribeContinuousBackups", "ContinuousBackupsDescription", false, false},
+	{"DescribeContributorInsights", "ContributorInsightsStatus", false, false},
+	{"DescribeKinesisStreamingDestination", "KinesisDataStreamDestinations", false, false},
+	{"ListTagsOfResource", "Tags", true, false},
+	{"GetResourcePolicy", "Policy", true, true},
+};
+
+static struct str preview_body(struct arena *arena, const char *member, struct str name)
+{
+	struct json_out body = json_out_in(arena);
+
+	json_out_open(&body, '{');
+	json_out_name(&body, str_of(member));
+	json_out_string(&body, name);
+	json_out_close(&body, '}');
+	return json_out_str(&body);
+}
+
+static enum code add_described(struct arena *arena, const struct seed_target *target,
+			       struct str name, const struct json *described, struct json_out *out,
+			       struct err *err)
+{
+	const struct json *table = json_text_get(described, "Table", JSON_OBJECT), *root;
+	struct str arn = json_text_string(arena, table, "TableArn");
+
+	json_out_open(out, '{');
+	json_text_copy(out, arena, described, "Table");
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		struct str body = shown[i].is_by_arn ? preview_body(arena, "ResourceArn", arn)
+						     : preview_body(arena, "TableName", name);
+		enum code code = preview_ask(arena, target, shown[i].operation, body, &root, err);
+
+		if (code != OK && !shown[i].may_fail)
+			return code;
+		if (code == OK)
+			json_text_copy(out, arena, root, shown[i].member);
+	}
+	json_out_close(out, '}');
+	return OK;
+}
+
 static enum code print_table(struct arena *arena, const struct seed_target *target, struct str name,
 			     struct json_out *out, struct err *err)
 {
-	struct json_out body = json_out_in(arena);
-	const struct json *described, *ttl, *backups;
+	const struct json *described, *ttl;
+	struct str asked = preview_body(arena, "TableName", name);
+	enum code code = preview_ask(arena, target, "DescribeTable", asked, &described, err);
 
-	json_out_open(&body, '{');
-	json_out_field_string(&body, "TableName", name);
-	json_out_close(&body, '}');
-	struct str asked = json_out_str(&body);
-	if (preview_ask(arena, target, "DescribeTable", asked, &described, err) != OK ||
-	    preview_ask(arena, target, "DescribeTimeToLive", asked, &ttl, err) != OK ||
-	    preview_ask(arena, target, "DescribeContinuousBackups", asked, &backups, err) != OK)
-		return err->code;
-	if (!out) {
-		print_row(arena, json_text_get(described, "Table", JSON_OBJECT),
-			  json_text_get(ttl, "TimeToLiveDescription", JSON_OBJECT));
-		return OK;
-	}
-	json_out_open(out, '{');
-	json_text_copy(out, arena, described, "Table");
-	json_text_copy(out, arena, ttl, "TimeToLiveDescription");
-	json_text_copy(out, arena, backups, "ContinuousBackupsDescription");
-	json_out_close(out, '}');
+	if (code != OK)
+		return code;
+	if (out)
+		return add_described(arena, target, name, described, out, err);
+	code = preview_ask(arena, target, "DescribeTimeToLive", asked, &ttl, err);
+	if (code != OK)
+		return code;
+	print_row(arena, json_text_get(described, "Table", JSON_OBJECT),
+		  json_text_get(ttl, "TimeToLiveDescription", JSON_OBJECT));
 	return OK;
 }
 
