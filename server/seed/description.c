@@ -13,17 +13,31 @@ static const char *const kept[] = {"TableName",
 static const char *const kept_of_index[] = {"IndexName", "KeySchema", "Projection",
 					    "OnDemandThroughput"};
 
-static void copy_throughput(struct json_out *out, struct arena *arena, const struct json *from)
+/* A member of two numbers; a description has more beside them. */
+static void copy_pair(struct json_out *out, struct arena *arena, const struct json *from,
+		      const char *name, const char *const numbers[2])
 {
-	const struct json *throughput = json_text_get(from, "ProvisionedThroughput", JSON_OBJECT);
+	const struct json *pair = json_text_get(from, name, JSON_OBJECT);
 
-	if (!throughput)
+	if (!json_text_get(pair, numbers[0], JSON_NUMBER) ||
+	    !json_text_get(pair, numbers[1], JSON_NUMBER))
 		return;
-	json_out_name(out, STR("ProvisionedThroughput"));
+	json_out_name(out, str_of(name));
 	json_out_open(out, '{');
-	json_text_copy(out, arena, throughput, "ReadCapacityUnits");
-	json_text_copy(out, arena, throughput, "WriteCapacityUnits");
+	json_text_copy(out, arena, pair, numbers[0]);
+	json_text_copy(out, arena, pair, numbers[1]);
 	json_out_close(out, '}');
+}
+
+static void copy_throughput(struct json_out *out, struct arena *arena, const struct json *from,
+			    bool is_provisioned)
+{
+	static const char *const units[] = {"ReadCapacityUnits", "WriteCapacityUnits"};
+	static const char *const warm[] = {"ReadUnitsPerSecond", "WriteUnitsPerSecond"};
+
+	if (is_provisioned)
+		copy_pair(out, arena, from, "ProvisionedThroughput", units);
+	copy_pair(out, arena, from, "WarmThroughput", warm);
 }
 
 static void copy_indexes(struct json_out *out, struct arena *arena, const struct json *from,
@@ -39,8 +53,7 @@ static void copy_indexes(struct json_out *out, struct arena *arena, const struct
 		json_out_open(out, '{');
 		for (size_t i = 0; i < sizeof(kept_of_index) / sizeof(kept_of_index[0]); i++)
 			json_text_copy(out, arena, index, kept_of_index[i]);
-		if (has_throughput)
-			copy_throughput(out, arena, index);
+		copy_throughput(out, arena, index, has_throughput);
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
@@ -78,8 +91,7 @@ struct str description_to_create(struct arena *arena, const struct json *table)
 		json_text_copy(&out, arena, table, kept[i]);
 	json_out_field_string(&out, "BillingMode",
 			      is_on_demand ? STR("PAY_PER_REQUEST") : STR("PROVISIONED"));
-	if (!is_on_demand)
-		copy_throughput(&out, arena, table);
+	copy_throughput(&out, arena, table, !is_on_demand);
 	copy_indexes(&out, arena, table, "GlobalSecondaryIndexes", !is_on_demand);
 	copy_indexes(&out, arena, table, "LocalSecondaryIndexes", false);
 	copy_class(&out, arena, table);

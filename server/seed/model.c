@@ -77,8 +77,46 @@ static void add_key(struct json_out *out, struct arena *arena, const struct json
 	json_out_close(out, ']');
 }
 
-static void add_indexes(struct json_out *out, struct arena *arena, const struct json *table)
+/* ProvisionedCapacitySettings of a table or an index that has some; marked. */
+static const struct json *capacity_settings(struct seed *seed, const struct json *object,
+					    bool is_provisioned)
 {
+	struct source *source = seed_source(seed);
+	const struct json *settings =
+		source_get(source, object, "ProvisionedCapacitySettings", JSON_OBJECT);
+	bool has_read = source_pass_over(source, settings, "AutoScalingRead"),
+	     has_write = source_pass_over(source, settings, "AutoScalingWrite");
+
+	if (is_provisioned && (has_read || has_write))
+		seed_warn(seed, source_origin(source, settings), STR("ProvisionedCapacitySettings"),
+			  STR("auto scaling is off here; capacity stays as it is"));
+	source_use_all(source, json_text_get(settings, "ProvisionedThroughput", JSON_OBJECT));
+	return settings;
+}
+
+/* AWS's published models give capacity to the table alone. */
+static void add_index_capacity(struct seed *seed, struct json_out *out, const struct json *index,
+			       const struct json *of_table)
+{
+	struct source *source = seed_source(seed);
+	const struct json *own = capacity_settings(seed, index, of_table != NULL);
+	bool has_own = json_text_get(own, "ProvisionedThroughput", JSON_OBJECT) != NULL;
+
+	if (!of_table)
+		return;
+	source_copy(source, out, &shape_create_table_input, has_own ? own : of_table,
+		    "ProvisionedThroughput");
+	if (!has_own)
+		seed_warn(seed, source_origin(source, index),
+			  json_text_string(seed_arena(seed), index, "IndexName"),
+			  STR("the model says no capacity of the index; it gets the table's"));
+}
+
+/* `capacity`: the table's settings where it is PROVISIONED, else NULL. */
+static void add_indexes(struct seed *seed, struct json_out *out, const struct json *table,
+			const struct json *capacity)
+{
+	struct arena *arena = seed_arena(seed);
 	const struct json *indexes = json_text_get(table, "GlobalSecondaryIndexes", JSON_ARRAY);
 
 	if (!indexes || !json_first(indexes))
@@ -97,36 +135,34 @@ static void add_indexes(struct json_out *out, struct arena *arena, const struct 
 			json_text_write(out, arena, projection);
 		else
 			buf_add_lit(&out->buf, "{\"ProjectionType\":\"ALL\"}");
+		add_index_capacity(seed, out, index, capacity);
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
 }
 
-/* AWS: PROVISIONED with ProvisionedCapacitySettings; on demand where a model says nothing. */
-static void add_billing(struct seed *seed, struct json_out *out, const struct json *table)
+/* AWS: PROVISIONED with ProvisionedCapacitySettings; on demand where a model says nothing. The
+ * settings where it is PROVISIONED, else NULL. */
+static const struct json *add_billing(struct seed *seed, struct json_out *out,
+				      const struct json *table)
 {
 	struct source *source = seed_source(seed);
-	const struct json *settings =
-		json_text_get(table, "ProvisionedCapacitySettings", JSON_OBJECT);
-	bool is_provisioned = str_eq(json_text_string(seed_arena(seed), table, "BillingMode"),
-				     STR("PROVISIONED")) &&
-			      json_text_get(settings, "ProvisionedThroughput", JSON_OBJECT);
+	const struct json *mode = source_get(source, table, "BillingMode", JSON_STRING);
+	bool is_provisioned =
+		mode && str_eq(json_string(seed_arena(seed), mode), STR("PROVISIONED"));
+	const struct json *settings = capacity_settings(seed, table, is_provisioned);
+	bool has_capacity = json_text_get(settings, "ProvisionedThroughput", JSON_OBJECT) != NULL;
 
-	source_use_all(source, json_text_get(table, "BillingMode", JSON_STRING));
-	source_use(source, settings);
-	if (is_provisioned) {
-		json_out_field_string(out, "BillingMode", STR("PROVISIONED"));
-		source_copy(source, out, &shape_create_table_input, settings,
-			    "ProvisionedThroughput");
-	} else {
-		source_pass_over(source, settings, "ProvisionedThroughput");
+	if (is_provisioned && !has_capacity)
+		seed_warn(seed, source_origin(source, mode), STR("BillingMode"),
+			  STR("the model says no capacity; the table is on demand"));
+	if (!is_provisioned || !has_capacity) {
 		json_out_field_string(out, "BillingMode", STR("PAY_PER_REQUEST"));
+		return NULL;
 	}
-	bool has_read = source_pass_over(source, settings, "AutoScalingRead"),
-	     has_write = source_pass_over(source, settings, "AutoScalingWrite");
-	if (is_provisioned && (has_read || has_write))
-		seed_warn(seed, source_origin(source, settings), STR("ProvisionedCapacitySettings"),
-			  STR("auto scaling is off here; capacity stays as it is"));
+	json_out_field_string(out, "BillingMode", STR("PROVISIONED"));
+	source_copy(source, out, &shape_create_table_input, settings, "ProvisionedThroughput");
+	return settings;
 }
 
 static void pass_over(struct seed *seed, const struct json *object, const char *const *names)
@@ -190,8 +226,7 @@ static enum code make_table(struct seed *seed, const struct json *table, size_t 
 	json_out_field_string(&out, "TableName", name);
 	add_definitions(&out, arena, table);
 	add_key(&out, arena, json_text_get(table, "KeyAttributes", JSON_OBJECT));
-	add_indexes(&out, arena, table);
-	add_billing(seed, &out, table);
+	add_indexes(seed, &out, table, add_billing(seed, &out, table));
 	json_out_close(&out, '}');
 	mark_table(seed, table);
 	seed_refuse_unused(seed, table, str_printf(arena, "DataModel[%zu]", place));

@@ -41,6 +41,20 @@ static enum code put(struct seed *seed, struct arena *arena, struct str table, s
 	return code;
 }
 
+enum code rows_put_value(struct seed *seed, struct str table, const struct json *item,
+			 struct err *err)
+{
+	struct arena *arena = arena_new(PIECE);
+	struct json_out out = json_out_in(arena);
+
+	source_use_all(seed_source(seed), item);
+	json_text_write(&out, arena, item);
+	enum code code = put(seed, arena, table, json_out_str(&out),
+			     source_origin(seed_source(seed), item).line, err);
+	arena_free(arena);
+	return code;
+}
+
 static enum code put_line(struct seed *seed, struct arena *arena, struct str table, struct str text,
 			  size_t line, struct err *err)
 {

@@ -33,4 +33,8 @@ enum code rows_read_ion(struct seed *seed, struct str text, struct err *err) WAR
 enum code rows_read_document(struct seed *seed, struct str text, size_t first_line,
 			     const struct json *root, struct err *err) WARN_UNUSED;
 
+/* An item that is a part of the document that is read. */
+enum code rows_put_value(struct seed *seed, struct str table, const struct json *item,
+			 struct err *err) WARN_UNUSED;
+
 #endif

@@ -4,6 +4,7 @@
 #include "protocol/wire/shape_copy.h"
 #include "server/seed/description.h"
 #include "server/seed/json_text.h"
+#include "server/seed/rows.h"
 
 /* The table inside its envelope. */
 static const struct json *unwrap(const struct json *root)
@@ -79,10 +80,41 @@ static void mark_described(struct seed *seed, const struct json *table)
 		source_pass_over(source, table, shown[i]);
 	for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
 		source_pass_over(source, table, copied[i]);
+	const struct json *encryption = json_text_get(table, "SSEDescription", JSON_OBJECT);
+
 	source_use_all(source, replicas);
+	if (json_text_get(encryption, "KMSMasterKeyArn", JSON_STRING))
+		seed_warn(seed, source_origin(source, encryption), STR("Table.SSEDescription"),
+			  STR("the table is encrypted by the key of the region here"));
 	if (replicas && json_first(replicas))
 		seed_warn(seed, source_origin(source, replicas), STR("Table.Replicas"),
 			  STR("a description makes the table of one region"));
+}
+
+/* Whether it has a member that CreateTable has not. */
+static bool is_description(const struct json *table)
+{
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		if (json_member(table, shown[i]) &&
+		    !shape_copy_member(&shape_create_table_input, str_of(shown[i])))
+			return true;
+	}
+	return false;
+}
+
+/* serverless-dynamodb-local's migrations have items in Seeds. */
+static enum code put_seeds(struct seed *seed, const struct json *root, struct str table,
+			   struct err *err)
+{
+	const struct json *seeds = json_text_get(root, "Seeds", JSON_ARRAY);
+
+	for (const struct json *at = seeds ? json_first(seeds) : NULL; at; at = json_next(at)) {
+		enum code code = rows_put_value(seed, table, at, err);
+
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 /* CreateTable's own body goes as it is; what describes a table has more than that. */
@@ -91,7 +123,7 @@ static enum code read_one(struct seed *seed, const struct json *root, struct err
 	struct arena *arena = seed_arena(seed);
 	struct source *source = seed_source(seed);
 	const struct json *table = unwrap(root), *name = json_member(table, "TableName");
-	bool is_described = table != root || json_member(table, "TableStatus");
+	bool is_described = is_description(table);
 	struct json_out out = json_out_in(arena);
 
 	source_use(source, root);
@@ -109,11 +141,13 @@ static enum code read_one(struct seed *seed, const struct json *root, struct err
 	if (is_described)
 		mark_described(seed, table);
 	source_pass_over(source, root, "ResponseMetadata"); /* of boto3 */
+	if (table != root)
+		source_pass_over(source, root, "Seeds");
 	seed_refuse_unused(seed, root, STR(""));
 	struct str body = is_described ? description_to_create(arena, table) : json_out_str(&out);
-	return seed_table(seed, source_origin(source, table),
-			  json_type(name) == JSON_STRING ? json_string(arena, name) : STR("?"),
-			  body, NULL, 0, err);
+	struct str called = json_type(name) == JSON_STRING ? json_string(arena, name) : STR("?");
+	enum code code = seed_table(seed, source_origin(source, table), called, body, NULL, 0, err);
+	return code == OK && table != root ? put_seeds(seed, root, called, err) : code;
 }
 
 enum code tables_read(struct seed *seed, const struct json *root, struct err *err)

@@ -226,7 +226,7 @@ def terraform_and_workbench():
         "GlobalSecondaryIndexes": [{"IndexName": "inverted", "KeyAttributes": {"PartitionKey": {"AttributeName": "SK", "AttributeType": "S"},
                                     "SortKey": {"AttributeName": "PK", "AttributeType": "S"}}, "Projection": {"ProjectionType": "ALL"}}],
         "TableData": [{"PK": {"S": "u"}, "SK": {"S": "1"}, "n": {"N": "5"}}], "BillingMode": "PROVISIONED"}]}
-    assert apply(server, folder(model__json=model))[:2] == (0, "2 items, 1 tables made")
+    assert apply(server, folder(model__json=model))[:2] == (0, "2 items, 1 tables made, 1 warnings")
     assert len(client.query(TableName="bench", IndexName="inverted", KeyConditionExpression="SK = :s", ExpressionAttributeValues={":s": {"S": "1"}})["Items"]) == 2
     client.close()
     server.stop()
