@@ -65,9 +65,7 @@ static enum code update_billing(struct table *table, const struct update_table_i
 	}
 	if (input->billing_mode == BILLING_MODE_PROVISIONED && was_on_demand) {
 		if (table->indexes.vector_n)
-			return input->vector_index_updates.v
-				       ? err_set(err, MSG_VECTOR_BILLING_CHANGE)
-				       : err_set(err, MSG_VECTOR_BILLING);
+			return err_set(err, MSG_VECTOR_BILLING_CHANGE);
 		/* AWS: the limits of on-demand go with it; the units are the first, not more or
 		 * less than others */
 		table->settings->on_demand.is_set = false;
