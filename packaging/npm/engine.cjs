@@ -7,6 +7,7 @@ const webcrypto = globalThis.crypto ?? require("node:crypto").webcrypto; // Node
 const ERRNO = { success: 0, badf: 8, nosys: 52 };
 const PAGE = 65536;
 const REQUEST_SIZE = 40; // struct dynalith_request: ten words of four bytes
+const PLACE_KEPT = 1 << 20; // bytes for requests that stay with an instance
 const TICK_MAX_MS = 500;
 
 class DynalithError extends Error {
@@ -21,7 +22,8 @@ class Exit extends Error {}
 
 /* What the module imports. No files and no environment: preopens are none. */
 function imports(state, log) {
-  const view = () => new DataView(state.memory.buffer);
+  let seen = new DataView(new ArrayBuffer(0));
+  const view = () => seen.buffer === state.memory.buffer ? seen : (seen = new DataView(state.memory.buffer));
   const bytes = (at, n) => new Uint8Array(state.memory.buffer, at, n);
   let line = "";
   const decoder = new TextDecoder();
@@ -96,6 +98,9 @@ class Engine {
   #timer = null;
   #encoder = new TextEncoder();
   #decoder = new TextDecoder();
+  #bytes = new Uint8Array(0);
+  #words = new Uint32Array(0);
+  #place = { at: 0, size: 0 };
 
   /* `module` is a WebAssembly.Module, `options` are those of the configuration file. */
   constructor(module, options, log = () => {}) {
@@ -132,60 +137,97 @@ class Engine {
   #allocate(n) {
     const at = this.#exports.malloc(n || 1) >>> 0;
     if (at === 0) throw new DynalithError("ERR_DYNALITH_MEMORY", `no memory for ${n} bytes`);
+    this.#look();
     return at;
+  }
+
+  /* The views of the memory. Growth detaches them. */
+  #look() {
+    if (this.#bytes.length > 0) return;
+    this.#bytes = new Uint8Array(this.#state.memory.buffer);
+    this.#words = new Uint32Array(this.#state.memory.buffer);
   }
 
   #text(text) {
     const bytes = this.#encoder.encode(text), at = this.#allocate(bytes.length + 1);
-    new Uint8Array(this.#state.memory.buffer).set(bytes, at);
-    new Uint8Array(this.#state.memory.buffer)[at + bytes.length] = 0;
+    this.#bytes.set(bytes, at);
+    this.#bytes[at + bytes.length] = 0;
     return at;
   }
 
+  /* Most texts are short and ASCII, for which a TextDecoder costs more than this. */
   #textAt(at) {
     at >>>= 0;
     if (at === 0) return undefined;
-    const all = new Uint8Array(this.#state.memory.buffer);
-    return this.#decoder.decode(all.subarray(at, all.indexOf(0, at)));
+    this.#look();
+    const all = this.#bytes;
+    let text = "";
+    for (let i = at; all[i] !== 0; i++) {
+      if (all[i] > 127) return this.#decoder.decode(all.subarray(at, all.indexOf(0, at)));
+      text += String.fromCharCode(all[i]);
+    }
+    return text;
   }
 
   #answer(at) {
-    const words = new Uint32Array(this.#state.memory.buffer, at, 8), headers = {};
-    const [status, crc32, id, type, body, size, list, count] = words;
-    for (let i = 0; i < count; i++) {
-      const [name, value] = new Uint32Array(this.#state.memory.buffer, list + 8 * i, 2);
-      headers[this.#textAt(name).toLowerCase()] = this.#textAt(value);
-    }
-    if (type) headers["content-type"] = this.#textAt(type);
-    headers["x-amzn-requestid"] = this.#textAt(id);
-    headers["x-amz-crc32"] = String(crc32);
+    this.#look();
+    const word = at >>> 2, words = this.#words, headers = {}, body = words[word + 4], size = words[word + 5];
+    for (let i = 0, list = words[word + 6] >>> 2; i < words[word + 7]; i++)
+      headers[this.#textAt(words[list + 2 * i]).toLowerCase()] = this.#textAt(words[list + 2 * i + 1]);
+    if (words[word + 3]) headers["content-type"] = this.#textAt(words[word + 3]);
+    headers["x-amzn-requestid"] = this.#textAt(words[word + 2]);
+    headers["x-amz-crc32"] = String(words[word + 1]);
     headers["content-length"] = String(size);
-    return { status: status | 0, headers, body: new Uint8Array(this.#state.memory.buffer).slice(body, body + size) };
+    return { status: words[word] | 0, headers, body: this.#bytes.slice(body, body + size) };
+  }
+
+  /* A place for the parts of a request, which stays. A large one is not kept: see send(). */
+  #room(n) {
+    if (n <= this.#place.size) return this.#place.at;
+    this.#exports.free(this.#place.at);
+    this.#place = { at: 0, size: 0 };
+    const size = Math.max(n, PAGE), at = this.#allocate(size);
+    this.#place = { at, size };
+    return at;
   }
 
   /* One request: {method, path, headers, body} as of HTTP; the body is a Uint8Array or a string. */
   send({ method = "POST", path = "/", headers = {}, body = "" }) {
-    const bytes = typeof body === "string" ? this.#encoder.encode(body) : body;
-    const answer = this.#guarded(() => {
-      const kept = [], keep = (at) => (kept.push(at), at), text = (value) => keep(this.#text(value));
-      try {
-        const pairs = Object.entries(headers).flatMap(([name, value]) => [text(name), text(String(value))]);
-        const list = keep(this.#allocate(pairs.length * 4)), data = keep(this.#allocate(bytes.length));
-        const request = keep(this.#allocate(REQUEST_SIZE)), verb = text(method), where = text(path);
-        new Uint8Array(this.#state.memory.buffer).set(bytes, data);
-        new Uint32Array(this.#state.memory.buffer, list, pairs.length).set(pairs);
-        new Uint32Array(this.#state.memory.buffer, request, 10)
-          .set([REQUEST_SIZE, verb, where, 0, 0, 0, data, bytes.length, list, pairs.length / 2]);
-        const at = this.#exports.dynalith_send(this.#handle, request) >>> 0;
-        if (at === 0) throw new DynalithError("ERR_DYNALITH_REQUEST", this.#lastError());
-        const found = this.#answer(at);
-        this.#exports.dynalith_free(at);
-        return found;
-      } finally {
-        if (!this.#problem) for (const at of kept) this.#exports.free(at);
-      }
-    });
+    const answer = this.#guarded(() => this.#ask(method, path, headers, body));
     this.#schedule(0);
+    return answer;
+  }
+
+  /* In the place: the words of the request and its list of headers, the texts with their ends, the body. */
+  #ask(method, path, headers, body) {
+    const texts = [method, path];
+    for (const name in headers) texts.push(name, String(headers[name]));
+    const joined = texts.join("\0") + "\0", count = (texts.length - 2) / 2, start = REQUEST_SIZE + 8 * count;
+    const most = start + 3 * joined.length; // bytes: a UTF-16 unit takes up to 3
+    const at = this.#room(most + (typeof body === "string" ? 3 * body.length : body.length));
+    this.#look();
+    const bytes = this.#bytes, words = this.#words, word = at >>> 2;
+    const length = this.#encoder.encodeInto(joined, bytes.subarray(at + start, at + most)).written;
+    const size = typeof body === "string" ? this.#encoder.encodeInto(body, bytes.subarray(at + start + length, at + this.#place.size)).written : body.length;
+    if (typeof body !== "string") bytes.set(body, at + start + length);
+    words.fill(0, word, word + REQUEST_SIZE / 4);
+    words[word] = REQUEST_SIZE;
+    words[word + 6] = at + start + length;
+    words[word + 7] = size;
+    words[word + 8] = at + REQUEST_SIZE;
+    words[word + 9] = count;
+    for (let i = 0, text = at + start; i < texts.length; i++) {
+      words[i < 2 ? word + 1 + i : word + REQUEST_SIZE / 4 + i - 2] = text;
+      text += (length === joined.length ? texts[i].length : this.#encoder.encode(texts[i]).length) + 1;
+    }
+    const found = this.#exports.dynalith_send(this.#handle, at) >>> 0;
+    if (found === 0) throw new DynalithError("ERR_DYNALITH_REQUEST", this.#lastError());
+    const answer = this.#answer(found);
+    this.#exports.dynalith_free(found);
+    if (this.#place.size > PLACE_KEPT) {
+      this.#exports.free(this.#place.at);
+      this.#place = { at: 0, size: 0 };
+    }
     return answer;
   }
 

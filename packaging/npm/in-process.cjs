@@ -6,6 +6,8 @@ const { Namespace } = require("./index.cjs");
 const { Engine, DynalithError } = require("./engine.cjs");
 
 const MEMORY_LIMIT_MB = 512, MEMORY_LEAST_MB = 256, MEMORY_MOST_MB = 4096; // a module has 32 bits for addresses
+// Parts of the SDK's clients that prepare a request for a network, by their names in client.middlewareStack.identify().
+const OF_A_NETWORK = ["getUserAgentMiddleware", "hostHeaderMiddleware", "recursionDetectionMiddleware", "contentLengthMiddleware", "loggerMiddleware"];
 const KNOWN = ["memoryLimitMb", "account", "region", "options", "log"];
 
 let compiled;
@@ -39,8 +41,9 @@ class RequestHandler {
   }
 
   async handle(request, { abortSignal } = {}) {
+    const where = request.query && Object.keys(request.query).length > 0 ? request.path + query(request.query) : request.path;
     if (abortSignal?.aborted) throw Object.assign(new Error("Request aborted"), { name: "AbortError" });
-    const { status, headers, body } = this.#engine.send({ method: request.method, path: request.path + query(request.query), headers: request.headers, body: request.body ?? "" });
+    const { status, headers, body } = this.#engine.send({ method: request.method, path: where, headers: request.headers, body: request.body ?? "" });
     if (status === 0) throw Object.assign(new Error("a fault rule has closed the connection"), { code: "ECONNRESET", $metadata: {} });
     return { response: { statusCode: status, headers, body } };
   }
@@ -48,6 +51,25 @@ class RequestHandler {
   updateHttpClientConfig() {}
   httpHandlerConfigs() { return {}; }
   destroy() {}
+}
+
+/* Names the account and the region, as a signature does; nobody checks more unless the option auth says so. As @smithy/types' RequestSigner. */
+class Naming {
+  #credentials;
+  #region;
+
+  constructor({ credentials, region }) {
+    this.#credentials = credentials;
+    this.#region = region;
+  }
+
+  async sign(request) {
+    const { accessKeyId } = typeof this.#credentials === "function" ? await this.#credentials() : this.#credentials;
+    const region = typeof this.#region === "function" ? await this.#region() : this.#region;
+    request.headers["x-amz-date"] = "20260101T000000Z";
+    request.headers.authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20260101/${region}/dynamodb/aws4_request, SignedHeaders=host, Signature=0`;
+    return request;
+  }
 }
 
 function sdk(name) {
@@ -61,6 +83,7 @@ function sdk(name) {
 /** DynamoDB in this process, with one namespace of tables. */
 class InProcess extends Namespace {
   #engine;
+  #isSigned; // signatures are checked
 
   constructor(given = {}) {
     const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
@@ -68,16 +91,20 @@ class InProcess extends Namespace {
     const { memoryLimitMb = MEMORY_LIMIT_MB, account, region, options = {}, log } = given;
     const all = { in_memory: true, "log.level": "error", ...limits(memoryLimitMb), ...options };
     super("http://dynalith.invalid", account, region);
+    this.#isSigned = all.auth === "verify";
     this.#engine = new Engine(engineModule(), all, log);
     this.requestHandler = new RequestHandler(this.#engine);
   }
 
   get config() {
-    return { ...super.config, requestHandler: this.requestHandler };
+    return { ...super.config, requestHandler: this.requestHandler, ...(this.#isSigned ? {} : { signerConstructor: Naming }) };
   }
 
+  /** A client without the steps that only a network needs. */
   client(config) {
-    return new (sdk("@aws-sdk/client-dynamodb").DynamoDBClient)({ ...this.config, ...config });
+    const client = new (sdk("@aws-sdk/client-dynamodb").DynamoDBClient)({ ...this.config, ...config });
+    if (!this.#isSigned) for (const name of OF_A_NETWORK) client.middlewareStack.remove(name);
+    return client;
   }
 
   documentClient(config) {

@@ -4,7 +4,7 @@ const assert = require("node:assert/strict");
 const test = require("node:test");
 const { inProcess, DynalithError } = require("../../packaging/npm/in-process.cjs");
 const { DynamoDBClient, CreateTableCommand, PutItemCommand, GetItemCommand, UpdateTimeToLiveCommand, ScanCommand,
-  UpdateTableCommand, DescribeTableCommand, CreateBackupCommand, DescribeBackupCommand } = require("@aws-sdk/client-dynamodb");
+  UpdateTableCommand, DescribeTableCommand, CreateBackupCommand, DescribeBackupCommand, ListTablesCommand } = require("@aws-sdk/client-dynamodb");
 const { DynamoDBDocumentClient, PutCommand, GetCommand } = require("@aws-sdk/lib-dynamodb");
 
 const TABLE = { TableName: "orders", BillingMode: "PAY_PER_REQUEST", AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }],
@@ -35,6 +35,32 @@ test("an item is put and got, by both clients", async () => {
   const documents = DynamoDBDocumentClient.from(client);
   await documents.send(new PutCommand({ TableName: "orders", Item: { id: "2", tags: new Set(["a"]) } }));
   assert.deepEqual((await documents.send(new GetCommand({ TableName: "orders", Key: { id: "2" } }))).Item.tags, new Set(["a"]));
+  await db.close();
+});
+
+test("texts beyond ASCII and large ones come through", async () => {
+  const { db } = await filled();
+  const documents = db.documentClient();
+  for (const text of ["ä€😀", "x".repeat(300000), "ä".repeat(150000)]) {
+    await documents.send(new PutCommand({ TableName: "orders", Item: { id: "ü", text } }));
+    assert.equal((await documents.send(new GetCommand({ TableName: "orders", Key: { id: "ü" } }))).Item.text, text);
+  }
+  const answer = await db.fetch("http://any/_dynalith/health", { headers: { "x-note": "\u00e4" } });
+  assert.equal(answer.status, 200);
+  await db.close();
+});
+
+test("credentials and regions of a client say whose tables it sees", async () => {
+  const { db, client } = await filled();
+  const own = db.client();
+  assert.deepEqual((await own.send(new ListTablesCommand({}))).TableNames, ["orders"]);
+  for (const config of [{ credentials: { accessKeyId: "000000000002", secretAccessKey: "any" } }, { region: "eu-west-1" }]) {
+    for (const other of [new DynamoDBClient({ ...db.config, ...config }), db.client(config)])
+      assert.deepEqual((await other.send(new ListTablesCommand({}))).TableNames, []);
+  }
+  const signing = new DynamoDBClient({ requestHandler: db.requestHandler, region: "us-east-1", credentials: { accessKeyId: "000000000000", secretAccessKey: "any" } });
+  assert.deepEqual((await signing.send(new ListTablesCommand({}))).TableNames, ["orders"]);
+  assert.equal(await count(client), 1);
   await db.close();
 });
 
