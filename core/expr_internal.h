@@ -103,7 +103,10 @@ void parser_advance(struct parser *parser);
 enum code parser_syntax_error(struct parser *parser) WARN_UNUSED;
 bool parser_at(const struct parser *parser, char character);
 /* Counts steps of work in the arena's time: ERR_SERVICE_UNAVAILABLE where that is up. */
-enum code parser_works(struct parser *parser, size_t steps) WARN_UNUSED;
+static inline enum code parser_works(struct parser *parser, size_t steps)
+{
+	return arena_works(parser->arena, steps) ? OK : err_if_over(parser->arena, parser->err);
+}
 enum code parser_expect(struct parser *parser, char character) WARN_UNUSED;
 
 enum code parse_path(struct parser *parser, struct raw **out) WARN_UNUSED;

@@ -55,11 +55,6 @@ enum code parser_syntax_error(struct parser *parser)
 		       STR_ARG(near));
 }
 
-enum code parser_works(struct parser *parser, size_t steps)
-{
-	return arena_works(parser->arena, steps) ? OK : err_if_over(parser->arena, parser->err);
-}
-
 bool parser_at(const struct parser *parser, char character)
 {
 	return parser->token.kind == TOKEN_CHARACTER && parser->token.text.p[0] == character;

@@ -125,7 +125,6 @@ def check_outputs(files):
 # Headers of another name than the files whose functions they declare: the face of a shelf, or what several files share.
 FACES = {
     "core/reserved": ["core/expr"],
-    "storage/store/row": ["storage/store/store"],
     "storage/store/sqlite/sqlite_library": ["storage/store/sqlite/sqlite_store"],
     "storage/write/token": ["storage/write/write"],
     "protocol/call": ["protocol/handler"],
@@ -292,6 +291,34 @@ def check_circles(files):
     for group in circles(graph):
         name = next(name for name in sorted(files) if module(name) == group[0])
         yield name, 1, "a circle of modules: " + ", ".join(group)
+
+
+# Sources that call each other and stay so: a recursion over two files, or a state machine whose steps follow each other. No new ones.
+RECURSIONS = [
+    {"server/seed/functions.c", "server/seed/intrinsics.c", "server/seed/variables.c"},  # a function's arguments are functions
+    {"storage/write/write.c", "storage/write/write_group.c"},  # a write to one replica is a write
+    {"storage/store/postgresql/transaction.c", "storage/store/postgresql/transaction_read.c"},  # a flush looks rows up, a look-up flushes
+    {"storage/catalog/catalog.c", "storage/catalog/catalog_cache.c", "storage/catalog/catalog_count.c", "storage/catalog/catalog_orphans.c",
+     "storage/catalog/catalog_size.c"},  # a snapshot shares its counters with the one before it
+    {"server/http/http.c", "server/http/http_exchange.c", "server/http/http_intake.c", "server/http/http_lanes.c", "server/http/http_reply.c",
+     "server/http/http_serve.c"},  # one exchange after another on a connection
+]
+
+
+def check_calls(files):
+    """Sources that call each other, also where an _internal.h hides it from check_circles()."""
+    texts = {name: blank(blank(text, COMMENT), STRING) for name, text in files.items() if name.endswith(".c") and not name.startswith("server/wasi/")}
+    homes, graph = {}, {}
+    for name, text in texts.items():
+        for match in re.finditer(PUBLIC.pattern + r"[^;{}]*\)\n\{", text, re.M):
+            homes.setdefault(match.group(1), set()).add(name)
+    for name, text in texts.items():
+        for call in set(re.findall(r"\b([a-z]\w+)\(", text)):
+            if len(homes.get(call, ())) == 1 and not re.search(rf"^static [^;{{}}()]*\b{call}\(", text, re.M):
+                graph.setdefault(name, set()).update(homes[call] - {name})
+    for group in circles(graph):
+        if not any(set(group) <= known for known in RECURSIONS):
+            yield group[0], 1, "sources that call each other: " + ", ".join(group)
 
 
 def check_flat(files):

@@ -18,8 +18,6 @@
 #include "storage/stream/stream_shard.h"
 #include "storage/vector/vector_row.h"
 
-#define COMMIT_BYTES (1024 * 1024)
-
 static const struct keyspace tables_keyspace = {0, SYSTEM_TABLES};
 static const struct keyspace counters_keyspace = {0, SYSTEM_COUNTERS};
 static const struct keyspace token_keyspaces[] = {{0, SYSTEM_TOKENS}, {0, SYSTEM_TOKEN_EXPIRY}};
@@ -31,62 +29,6 @@ struct tables {
 	struct table **v;
 	bool *is_retired;
 };
-
-static void begin(struct repair *repair)
-{
-	repair->pending = 0;
-	repair->txn = NULL;
-	repair->code = store_begin(repair->to, STORE_WRITE, &repair->txn, repair->err);
-}
-
-static void commit(struct repair *repair)
-{
-	struct store_txn *txn = repair->txn;
-
-	repair->txn = NULL;
-	repair->code = store_commit(txn, repair->err);
-}
-
-/* Commits once much is pending. */
-static void note_put(struct repair *repair, size_t bytes)
-{
-	repair->pending += bytes;
-	if (repair->code == OK && repair->pending > COMMIT_BYTES) {
-		commit(repair);
-		if (repair->code == OK)
-			begin(repair);
-	}
-}
-
-void repair_put(struct repair *repair, struct keyspace keyspace, struct str key, struct str value)
-{
-	if (repair->code == OK)
-		repair->code = store_put(repair->txn, keyspace, key, value, repair->err);
-	note_put(repair, key.n + value.n);
-}
-
-void repair_set_aside(struct repair *repair, const struct salvage_row *row, const char *reason)
-{
-	struct salvage_row aside = *row;
-
-	if (!aside.reason)
-		aside.reason = reason;
-	repair->report->aside++;
-	repair->report->set_aside(repair->report->context, repair->table, &aside);
-}
-
-void repair_tell(struct repair *repair, struct str what)
-{
-	const struct table *table = repair->table;
-
-	repair->report->losses++;
-	repair->report->tell(
-		repair->report->context,
-		str_printf(repair->row,
-			   "table " STR_FMT " (account " STR_FMT ", region " STR_FMT "): " STR_FMT,
-			   STR_ARG(table->identity.name), STR_ARG(table->identity.account),
-			   STR_ARG(table->identity.region), STR_ARG(what)));
-}
 
 /* The key under which the record of the table lies, in either form. */
 static bool is_record_key_of(struct arena *arena, const struct table *table, struct str key)
@@ -250,7 +192,7 @@ static void put_index_row(struct repair *repair, const struct index *index, stru
 	if (repair->code == OK)
 		repair->code = index_row_put(repair->txn, repair->table, index, item_key, row,
 					     repair->err);
-	note_put(repair, row->key.n + index_row_stored(index, row).n);
+	repair_put_note(repair, row->key.n + index_row_stored(index, row).n);
 }
 
 /* What follows from an item. */
@@ -417,7 +359,7 @@ enum code repair_store(struct salvage *from, struct store *to,
 	struct tables tables = {.repair = &repair};
 	struct told told = {.repair = &repair};
 
-	begin(&repair);
+	repair_begin(&repair);
 	if (repair.code == OK)
 		from->ops->rows(from, tables_keyspace, take_salvaged_table, &tables);
 	for (size_t i = 0; i < tables.n; i++)
@@ -432,7 +374,7 @@ enum code repair_store(struct salvage *from, struct store *to,
 	leave_rest(&repair, &tables, &told);
 	leave_states(&repair);
 	if (repair.code == OK)
-		commit(&repair);
+		repair_commit(&repair);
 	else if (repair.txn)
 		store_abort(repair.txn);
 	for (size_t i = 0; i < tables.n; i++)

@@ -1,5 +1,5 @@
 /*
- * repair_internal - what the parts of a repair share; internal to repair.c and repair_stream.c.
+ * repair_internal - what the parts of a repair share; not for others.
  */
 #ifndef DYNALITH_STORAGE_REPAIR_INTERNAL_H
 #define DYNALITH_STORAGE_REPAIR_INTERNAL_H
@@ -20,8 +20,12 @@ struct repair {
 	struct err *err;
 };
 
-/* Puts a row into the new store. */
+/* Begins and ends the transaction that puts; an error is in repair->code. */
+void repair_begin(struct repair *repair);
+void repair_commit(struct repair *repair);
+/* Puts a row into the new store. _note: the caller put one of that size itself. */
 void repair_put(struct repair *repair, struct keyspace keyspace, struct str key, struct str value);
+void repair_put_note(struct repair *repair, size_t bytes);
 
 /* Sets a row aside; `reason` where the row itself has none. */
 void repair_set_aside(struct repair *repair, const struct salvage_row *row, const char *reason);

@@ -55,6 +55,27 @@ unsigned iam_operator_forms(const struct iam_operator *operator)
 	return operator->forms;
 }
 
+bool iam_scalar(struct arena *arena, const struct json *value, struct str *text)
+{
+	int64_t integer;
+
+	switch (json_type(value)) {
+	case JSON_STRING:
+		*text = json_string(arena, value);
+		return true;
+	case JSON_BOOLEAN:
+		*text = json_boolean(value) ? STR("true") : STR("false");
+		return true;
+	case JSON_NUMBER:
+		*text = json_integer(value, &integer)
+				? str_printf(arena, "%lld", (long long)integer)
+				: str_printf(arena, "%.17g", json_number(value));
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool iam_operator_takes(struct arena *arena, const struct iam_operator *operator,
 			const struct json * value)
 {

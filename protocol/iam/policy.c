@@ -36,27 +36,6 @@ static bool has_only(struct arena *arena, const struct json *object, const char 
 	return true;
 }
 
-bool iam_scalar(struct arena *arena, const struct json *value, struct str *text)
-{
-	int64_t integer;
-
-	switch (json_type(value)) {
-	case JSON_STRING:
-		*text = json_string(arena, value);
-		return true;
-	case JSON_BOOLEAN:
-		*text = json_boolean(value) ? STR("true") : STR("false");
-		return true;
-	case JSON_NUMBER:
-		*text = json_integer(value, &integer)
-				? str_printf(arena, "%lld", (long long)integer)
-				: str_printf(arena, "%.17g", json_number(value));
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* A text or a list of texts as patterns. */
 static enum code read_patterns(struct reader *reader, const struct json *value, unsigned forms,
 			       bool takes_scalars, struct iam_patterns *out)

@@ -319,7 +319,7 @@ static enum code parse_keyword(struct pq_parser *parser, struct pq_expr **out)
 		return RESULT(code, out,
 			      with_args(partiql_expr(parser, PQ_EXPR_BAG, token), &args));
 	default:
-		return partiql_parse_statement(parser, out);
+		return parser->statement(parser, out);
 	}
 }
 
@@ -686,34 +686,4 @@ enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence
 	}
 	parser->depth--;
 	return RESULT(code, out, expr);
-}
-
-/* Nothing follows but a semicolon. */
-static enum code parse_end(struct pq_parser *parser)
-{
-	bool is_closed = partiql_is_sign(parser->token, ';');
-
-	parser->token += is_closed;
-	return parser->token->kind == PQ_END
-		       ? OK
-		       : partiql_syntax_error(parser, is_closed ? PARTIQL_AFTER_SEMICOLON
-								: PARTIQL_LEFTOVER);
-}
-
-enum code partiql_parse_text(struct arena *arena, struct str text, struct partiql_tree *out,
-			     struct err *err)
-{
-	struct pq_parser parser = {.arena = arena, .err = err};
-	struct pq_tokens tokens;
-	struct pq_expr *expr = NULL;
-	enum code code = partiql_lex(arena, text, &tokens, err);
-
-	if (code != OK)
-		return code;
-	parser.token = tokens.v;
-	code = partiql_parse_expression(&parser, 0, &expr);
-	if (code != OK)
-		return code;
-	code = parse_end(&parser);
-	return RESULT(code, out, ((struct partiql_tree){expr, parser.parameters}));
 }

@@ -482,7 +482,7 @@ static enum code parse_any(struct pq_parser *parser, struct pq_expr **out)
 	}
 }
 
-enum code partiql_parse_statement(struct pq_parser *parser, struct pq_expr **out)
+static enum code parse_statement(struct pq_parser *parser, struct pq_expr **out)
 {
 	const struct pq_token *first = parser->token;
 	bool is_nested = parser->depth > 1;
@@ -497,4 +497,34 @@ enum code partiql_parse_statement(struct pq_parser *parser, struct pq_expr **out
 						       str_copy(parser->arena, first->text).p)
 						    .p);
 	return RESULT(code, out, expr);
+}
+
+/* Nothing follows but a semicolon. */
+static enum code parse_end(struct pq_parser *parser)
+{
+	bool is_closed = partiql_is_sign(parser->token, ';');
+
+	parser->token += is_closed;
+	return parser->token->kind == PQ_END
+		       ? OK
+		       : partiql_syntax_error(parser, is_closed ? PARTIQL_AFTER_SEMICOLON
+								: PARTIQL_LEFTOVER);
+}
+
+enum code partiql_parse_text(struct arena *arena, struct str text, struct partiql_tree *out,
+			     struct err *err)
+{
+	struct pq_parser parser = {.arena = arena, .err = err, .statement = parse_statement};
+	struct pq_tokens tokens;
+	struct pq_expr *expr = NULL;
+	enum code code = partiql_lex(arena, text, &tokens, err);
+
+	if (code != OK)
+		return code;
+	parser.token = tokens.v;
+	code = partiql_parse_expression(&parser, 0, &expr);
+	if (code != OK)
+		return code;
+	code = parse_end(&parser);
+	return RESULT(code, out, ((struct partiql_tree){expr, parser.parameters}));
 }

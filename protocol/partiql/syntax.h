@@ -217,6 +217,8 @@ struct pq_parser {
 	const struct pq_token *token;
 	unsigned depth;
 	unsigned parameters;
+	/* parse.c calls it where a statement stands in an expression */
+	enum code (*statement)(struct pq_parser *parser, struct pq_expr **out);
 };
 
 /* A parsed text. */
@@ -229,13 +231,11 @@ struct partiql_tree {
 enum code partiql_parse_text(struct arena *arena, struct str text, struct partiql_tree *out,
 			     struct err *err) WARN_UNUSED;
 
-/* What parse.c and statement.c ask of each other. */
+/* Of parse.c, for statement.c. */
 enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence,
 				   struct pq_expr **out) WARN_UNUSED;
 /* A name with steps; nothing else may be its root. */
 enum code partiql_parse_simple_path(struct pq_parser *parser, struct pq_expr **out) WARN_UNUSED;
-/* At a keyword that begins a statement. */
-enum code partiql_parse_statement(struct pq_parser *parser, struct pq_expr **out) WARN_UNUSED;
 struct pq_expr *partiql_expr(struct pq_parser *parser, enum pq_kind kind,
 			     const struct pq_token *at);
 void partiql_list_add(struct pq_parser *parser, struct pq_list *list, struct pq_expr *expr);

@@ -8,32 +8,6 @@
 static enum code bind_members(struct walk *walk, const struct shape *shape, const struct json *json,
 			      const struct place *place, void *out);
 
-/* How type errors name a value. */
-static const char *token_name(const struct json *json)
-{
-	switch (json_type(json)) {
-	case JSON_BOOLEAN:
-		return json_boolean(json) ? "TRUE_VALUE" : "FALSE_VALUE";
-	case JSON_STRING:
-		return "STRING_VALUE";
-	default:
-		return json_is_decimal(json) ? "DECIMAL_VALUE" : "NUMBER_VALUE";
-	}
-}
-
-/* The error of a scalar of `type` ("String", "Integer", ...) that is something else. */
-enum code shape_scalar_error(struct walk *walk, const struct json *json, const char *type)
-{
-	enum json_type met = json_type(json);
-
-	if (met == JSON_ARRAY)
-		return err_set(walk->err, MSG_TYPE_COLLECTION,
-			       str_printf(walk->arena, "java.lang.%s", type).p);
-	if (met == JSON_OBJECT)
-		return err_set(walk->err, MSG_TYPE_STRUCTURE);
-	return err_set(walk->err, MSG_TYPE_TOKEN, token_name(json), type);
-}
-
 static enum code bind_string(struct walk *walk, const struct shape *shape, const struct json *json,
 			     const struct place *place, struct str *out)
 {

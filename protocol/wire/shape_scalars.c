@@ -9,6 +9,32 @@
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/messages.h"
 
+/* How type errors name a value. */
+static const char *token_name(const struct json *json)
+{
+	switch (json_type(json)) {
+	case JSON_BOOLEAN:
+		return json_boolean(json) ? "TRUE_VALUE" : "FALSE_VALUE";
+	case JSON_STRING:
+		return "STRING_VALUE";
+	default:
+		return json_is_decimal(json) ? "DECIMAL_VALUE" : "NUMBER_VALUE";
+	}
+}
+
+/* The error of a scalar of `type` ("String", "Integer", ...) that is something else. */
+enum code shape_scalar_error(struct walk *walk, const struct json *json, const char *type)
+{
+	enum json_type met = json_type(json);
+
+	if (met == JSON_ARRAY)
+		return err_set(walk->err, MSG_TYPE_COLLECTION,
+			       str_printf(walk->arena, "java.lang.%s", type).p);
+	if (met == JSON_OBJECT)
+		return err_set(walk->err, MSG_TYPE_STRUCTURE);
+	return err_set(walk->err, MSG_TYPE_TOKEN, token_name(json), type);
+}
+
 /* AWS takes these words, in any case, as booleans. False where the text is none of them. */
 static bool boolean_of_text(struct str text, bool *out)
 {

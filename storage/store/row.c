@@ -78,10 +78,3 @@ enum code row_get_number(struct store_txn *txn, struct keyspace keyspace, struct
 		return code;
 	return row_is_number(row, number) ? OK : row_malformed(err, keyspace, key);
 }
-
-int64_t store_number(struct str value)
-{
-	uint64_t number;
-
-	return row_is_number(value, &number) ? (int64_t)number : 0;
-}

@@ -345,12 +345,6 @@ enum code store_keyspaces_now(struct store *store, struct arena *arena,
 	return code;
 }
 
-struct str store_number_value(int64_t number, char *bytes)
-{
-	put_be64(bytes, (uint64_t)number);
-	return (struct str){bytes, STORE_NUMBER_BYTES};
-}
-
 const struct store_limits *store_limits(const struct store *store)
 {
 	static const struct store_limits none = {0};
