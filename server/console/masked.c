@@ -12,6 +12,7 @@ enum place {
 	PLACE_VALUE,     /* of an attribute */
 	PLACE_MAP,       /* members' names may be values */
 	PLACE_STATEMENT, /* PartiQL */
+	PLACE_MESSAGE,   /* of an error; some repeat a value */
 };
 
 static enum place place_of(struct str name, const struct json *json)
@@ -26,18 +27,23 @@ static enum place place_of(struct str name, const struct json *json)
 	}
 	if (json_type(json) == JSON_OBJECT && str_eq(name, STR("M")))
 		return PLACE_MAP;
+	if (is_string && str_eq_nocase(name, STR("message")))
+		return PLACE_MESSAGE;
 	return is_string && (str_eq(name, STR("Statement")) || str_eq(name, STR("NextToken")))
 		       ? PLACE_STATEMENT
 		       : PLACE_PLAIN;
 }
 
+/* A single value teaches no prefix (prefixes.h): only one in capitals is surely a kind's name. What
+ * base64 has before its '/' is none. */
 static void write_hidden(struct json_out *out, struct arena *arena, struct str text)
 {
 	struct mask mask = mask_text(text);
+	bool is_shown = !mask.is_whole && mask.prefix.n > 0 && mask_is_capitals(mask.prefix) &&
+			mask.prefix.p[mask.prefix.n - 1] != '/';
 
-	json_out_string(out, mask.is_whole
-				     ? mask.prefix
-				     : str_printf(arena, STR_FMT HIDDEN, STR_ARG(mask.prefix)));
+	json_out_string(out, is_shown ? str_printf(arena, STR_FMT HIDDEN, STR_ARG(mask.prefix))
+				      : STR(HIDDEN));
 }
 
 static bool is_of_word(char c)
@@ -79,14 +85,43 @@ static struct str without_literals(struct arena *arena, struct str text)
 	return buf_str(&buf);
 }
 
+/* AWS repeats numbers that are none, sets with duplicates, and tokens of statements. */
+static struct str without_repeated(struct arena *arena, struct str text)
+{
+	static const struct str repeats[] = {STR_INIT("numeric value: "), STR_INIT("collection ["),
+					     STR_INIT("Statement ")};
+
+	for (size_t at = 0; at < text.n; at++) {
+		struct str rest = {text.p + at, text.n - at};
+
+		for (size_t i = 0; i < sizeof(repeats) / sizeof(repeats[0]); i++) {
+			if (str_starts_with(rest, repeats[i]))
+				return str_printf(
+					arena, STR_FMT HIDDEN,
+					STR_ARG(((struct str){text.p, at + repeats[i].n})));
+		}
+	}
+	return text;
+}
+
 static void write_string(struct json_out *out, struct arena *arena, struct str text,
 			 enum place place)
 {
-	if (place == PLACE_VALUE)
+	switch (place) {
+	case PLACE_VALUE:
 		write_hidden(out, arena, text);
-	else
-		json_out_string(out,
-				place == PLACE_STATEMENT ? without_literals(arena, text) : text);
+		return;
+	case PLACE_STATEMENT:
+		text = without_literals(arena, text);
+		break;
+	case PLACE_MESSAGE:
+		text = without_repeated(arena, text);
+		break;
+	case PLACE_PLAIN:
+	case PLACE_MAP:
+		break;
+	}
+	json_out_string(out, text);
 }
 
 static void write_json(struct json_out *out, struct arena *arena, const struct json *json,

@@ -2,8 +2,9 @@
  * masked - a request's or an answer's body without the values of attributes: {"S":"CUSTOMER#42"}
  * becomes {"S":"CUSTOMER#…"}.
  *
- * Names of tables, indexes and attributes, expressions and options stay. Of a value stays what
- * insight shows of it (protocol/insight/mask.h). Literals in PartiQL statements become '?'.
+ * Names of tables, indexes and attributes, expressions and options stay. Of a value stays a prefix
+ * in capitals (protocol/insight/mask.h). Literals in PartiQL statements become '?', and what an
+ * error's message repeats of a value is left out.
  */
 #ifndef DYNALITH_SERVER_MASKED_H
 #define DYNALITH_SERVER_MASKED_H

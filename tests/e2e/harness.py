@@ -2,6 +2,7 @@
 import atexit
 import contextlib
 import faulthandler
+import http.client
 import json
 import os
 import pathlib
@@ -145,6 +146,35 @@ def create_app(client, name="app"):
                                 index("GSI3", ("GSI1PK", "SK"), {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]})],
         LocalSecondaryIndexes=[index("by-time", ("PK", "at"), {"ProjectionType": "KEYS_ONLY"})])
     client.get_waiter("table_exists").wait(TableName=name)
+
+
+class Watch:
+    """The events of a server, read by a thread of its own."""
+
+    def __init__(self, server, query="", **headers):
+        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+        self.connection.request("GET", "/_dynalith/events" + query, headers=headers)
+        self.reply = self.connection.getresponse()
+        assert self.reply.status == 200, self.reply.read()
+        assert self.reply.headers["content-type"] == "text/event-stream"
+        assert self.reply.readline() == b"retry: 1000\n"  # from here on it watches
+        self.socket = self.connection.sock or self.reply.fp.raw._sock
+        self.events, self.is_over = [], False
+        self.thread = threading.Thread(target=self.read, daemon=True)
+        self.thread.start()
+
+    def read(self):
+        try:
+            while line := self.reply.readline():
+                if line.startswith(b"data: "):
+                    self.events.append(json.loads(line[6:]))
+        except (OSError, ValueError, http.client.HTTPException):
+            pass
+        self.is_over = True
+
+    def close(self):
+        self.socket.shutdown(2)
+        self.thread.join(60)
 
 
 def control(server, method, path, body=None, query="", status=200):

@@ -5,10 +5,9 @@ import json
 import pathlib
 import re
 import tempfile
-import threading
 
 import raw
-from harness import ROOT, Server, create_app, run, until
+from harness import ROOT, Server, Watch, create_app, run, until
 from signing import CREDENTIALS, signed, verifying
 
 FILES = sorted(p.relative_to(ROOT / "console").as_posix() for p in (ROOT / "console").rglob("*.*"))
@@ -24,35 +23,6 @@ def get(server, path, method="GET", **headers):
     reply.text = reply.read()
     connection.close()
     return reply
-
-
-class Watch:
-    """The events of a server, read by a thread of its own."""
-
-    def __init__(self, server, query="", **headers):
-        self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
-        self.connection.request("GET", "/_dynalith/events" + query, headers=headers)
-        self.reply = self.connection.getresponse()
-        assert self.reply.status == 200, self.reply.read()
-        assert self.reply.headers["content-type"] == "text/event-stream"
-        assert self.reply.readline() == b"retry: 1000\n"  # from here on it watches
-        self.socket = self.connection.sock or self.reply.fp.raw._sock
-        self.events, self.is_over = [], False
-        self.thread = threading.Thread(target=self.read, daemon=True)
-        self.thread.start()
-
-    def read(self):
-        try:
-            while line := self.reply.readline():
-                if line.startswith(b"data: "):
-                    self.events.append(json.loads(line[6:]))
-        except (OSError, ValueError, http.client.HTTPException):
-            pass
-        self.is_over = True
-
-    def close(self):
-        self.socket.shutdown(2)
-        self.thread.join(60)
 
 
 def files_as_they_are():
@@ -161,7 +131,7 @@ def requests_are_watched():
     assert names[-5:] == ["PutItem", "Query", "ExecuteStatement", "GetItem", "ListTables"], names
     put, query, statement, missing, listed = watch.events[-5:]
     assert put["writeUnits"] == 1 and query["readUnits"] == 0.5 and put["status"] == 200 and put["ms"] > 0 and "Boto3" in put["caller"], (put, query)
-    assert put["request"]["Item"] == {"PK": {"S": "CUSTOMER#…"}, "SK": {"S": "PROFILE"}, "data": {"M": {"note": {"S": "…"}}}}, put
+    assert put["request"]["Item"] == {"PK": {"S": "CUSTOMER#…"}, "SK": {"S": "…"}, "data": {"M": {"note": {"S": "…"}}}}, put
     assert query["request"]["KeyConditionExpression"] == "PK = :p" and query["response"]["Count"] == 1
     assert "?" in statement["request"]["Statement"]
     assert missing["status"] == 400 and missing["error"] == "ResourceNotFoundException", missing

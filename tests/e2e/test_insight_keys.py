@@ -4,10 +4,11 @@ import hashlib
 import json
 import random
 import string
+import subprocess
 import uuid
 
-from harness import Server, control, key, run
-from wire import Client, s
+from harness import BINARY, Server, Watch, control, key, run, until
+from wire import Client, Refused, s
 
 N = 60  # values of a family
 LETTERS, DIGITS = string.ascii_letters, string.digits
@@ -127,6 +128,73 @@ def what_is_random_or_personal_never_leaves():
             leaves(seen, [value], next((prefix for prefix in known if value.startswith(prefix)), None), seed)
 
 
+FORMS = ("text", "json", "html", "svg", "markdown", "sarif", "junit")
+
+
+def told(server):
+    """The report in each form, of the command, of MCP, and of the console's API."""
+    for form in FORMS:
+        yield form, subprocess.run([BINARY, "report", server.url, "--format", form], capture_output=True, text=True, check=True, timeout=120).stdout
+    asked = [{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "report", "arguments": {}}},
+             {"jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": {"uri": "dynalith://report"}}]
+    answers = subprocess.run([BINARY, "mcp", "--endpoint", server.url], input="\n".join(map(json.dumps, asked)) + "\n", capture_output=True, text=True,
+                             check=True, timeout=120).stdout
+    assert answers.count("access patterns") >= 2 or "Access patterns" in answers, answers[:500]
+    yield "mcp", answers
+    yield "insight", json.dumps(control(server, "GET", "insight"), ensure_ascii=False)
+
+
+def all_kinds_of_requests(client, values):
+    """Values as keys, attributes, operands, literals, members of sets and maps, in errors, and in what findings are about."""
+    quoted = lambda text: text.replace("'", "''")
+    for a, b in zip(values, values[1:] + values[:1]):
+        at = {"PK": s(a), "SK": s(b)}
+        client("PutItem", TableName="keys", Item={**at, "text": s(a), "map": {"M": {"inner": s(b)}}, "set": {"SS": sorted({a, b})}, "list": {"L": [s(a)]}, "version": {"N": "1"}})
+        for _ in range(2):
+            client("GetItem", TableName="keys", Key=at)
+        client("PutItem", TableName="keys", Item={**at, "version": {"N": "2"}})
+        client("Query", TableName="keys", KeyConditionExpression="PK = :p AND begins_with(SK, :s)", FilterExpression="#t = :t OR contains(#t, :t)",
+               ExpressionAttributeNames={"#t": "text"}, ExpressionAttributeValues={":p": s(a), ":s": s(b[:6]), ":t": s(b)})
+        client("Scan", TableName="keys", FilterExpression="#t IN (:a, :b)", ExpressionAttributeNames={"#t": "text"}, ExpressionAttributeValues={":a": s(a), ":b": s(b)})
+        client("UpdateItem", TableName="keys", Key=at, UpdateExpression="SET #t = :t", ExpressionAttributeNames={"#t": "text"}, ExpressionAttributeValues={":t": s(b)})
+        client("ExecuteStatement", Statement=f"SELECT * FROM keys WHERE PK = '{quoted(a)}' AND text = '{quoted(b)}'")
+        for bad in (lambda: client("PutItem", TableName="keys", Item={**at, "n": {"N": f"{b}x"}}), lambda: client("PutItem", TableName="keys", Item={**at, "set": {"SS": [a, a]}}),
+                    lambda: client("ExecuteStatement", Statement=f"SELECT * FROM keys WHERE '{quoted(a)}' '{quoted(b)}'"),
+                    lambda: client("PutItem", TableName="keys", Item=at, ConditionExpression="#t = :t", ExpressionAttributeNames={"#t": "text"},
+                                   ExpressionAttributeValues={":t": s(a)}, ReturnValuesOnConditionCheckFailure="ALL_OLD")):
+            try:
+                bad()
+            except Refused:
+                continue
+            raise AssertionError("it is refused")
+
+
+def no_output_has_a_value():
+    """The same property of each form of the report and of the requests that the console watches, unless examples are asked for."""
+    known = {prefix for _, prefix in FAMILIES.values() if prefix}
+    for seed in range(3):
+        r = random.Random(seed)
+        values = [make(r) for make, _ in r.sample(list(FAMILIES.values()), 12) for _ in range(3)]
+        for flags in (("--insight", "on"), ("--insight", "examples")):
+            server = Server(*flags)
+            watch = Watch(server)
+            client = Client(server.port)
+            client("CreateTable", TableName="keys", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+                   AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")])
+            all_kinds_of_requests(client, values)
+            client("ListTables")
+            until(lambda: watch.events and watch.events[-1]["operation"] == "ListTables", "the last event")
+            outputs = {**dict(told(server)), "events": json.dumps(watch.events, ensure_ascii=False)}
+            for name, said in outputs.items():
+                shown = [value for value in values if any(
+                    part in said for part in secrets_of(value, next((p for p in known if value.startswith(p)), None))
+                    if part not in "https://example.com" and not part.isdigit())]
+                may_show = flags[1] == "examples" and name != "events"
+                assert may_show or not shown, (seed, flags, name, shown[:3])
+                assert shown or not may_show or name not in ("json", "insight"), (seed, name)
+            server.stop()
+
+
 def a_prefix_is_learnt_of_three_values():
     for values, shown in ((["CUSTOMER#1", "CUSTOMER#1", "CUSTOMER#1", "CUSTOMER#2"], "?"), (["CUSTOMER#1", "CUSTOMER#2", "CUSTOMER#3"], '"CUSTOMER#…"'),
                           (["customer#a", "customer#b", "customer#c"], "?"), (["customer#1", "customer#2", "customer#3"], '"customer#…"'),
@@ -135,4 +203,4 @@ def a_prefix_is_learnt_of_three_values():
         assert keys == {f"PK = {shown}"}, (values, keys)
 
 
-run("insight_keys", [each_family_is_one_pattern, what_is_random_or_personal_never_leaves, a_prefix_is_learnt_of_three_values])
+run("insight_keys", [each_family_is_one_pattern, what_is_random_or_personal_never_leaves, no_output_has_a_value, a_prefix_is_learnt_of_three_values])
