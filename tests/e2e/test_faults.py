@@ -121,6 +121,21 @@ def puts_of_imports_are_puts():
     done = describe()
     assert (done["ImportedItemCount"], done["ErrorCount"]) == (2, 1), done
     assert counts(server) == [(1, 1)]
+    (folder / "more.json").write_text("".join(json.dumps({"Item": {"pk": {"S": pk}, "n": {"N": "5"}}}) + "\n" for pk in "bcd"))
+
+    def bulk(*wanted):
+        """(items written, items refused) of a bulk put under these rules."""
+        rules(server, *wanted)
+        arn = client.start_bulk_put_items(TableName="imported", InputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "more.json", "InputFormat": "DYNAMODB_JSON"},
+                                          OutputS3Configuration={"S3Bucket": "bucket", "S3KeyPrefix": "out", "OutputType": ["ERROR"]})["BulkOperationDescription"]["BulkOperationArn"]
+        state = lambda: client.describe_bulk_operation(BulkOperationArn=arn)["BulkOperationDescription"]
+        until(lambda: state()["BulkOperationStatus"] not in ("IN_PROGRESS", "PENDING", "SUBMITTED"), "the bulk put ends")
+        return state()["ProcessedItemCount"] - state()["FailedItemCount"], state()["FailedItemCount"]
+
+    condition = {"condition": "pk <> :p", "values": {":p": {"S": "b"}}}
+    for rule, outcome in (({"operation": "PutItem", "key": "b"}, (2, 1)), ({"operation": "PutItem", **condition}, (1, 2)), ({"table": "imported", "operation": "PutItem"}, (0, 3)),
+                          ({"operation": "PutItem", "table": "other"}, (3, 0)), ({"operation": ["DeleteItem", "BatchWriteItem"]}, (3, 0))):
+        assert bulk({**rule, "error": "InternalServerError"}) == outcome, rule
     server.stop()
 
 
