@@ -13,9 +13,11 @@ import tempfile
 import threading
 import urllib.request
 
+import boto3
 import jsonschema
+from boto3.dynamodb.conditions import Attr, Key
 
-from harness import BINARY, ROOT, Server, key, run
+from harness import BINARY, ROOT, Server, control, key, run
 from wire import Client, Refused, at, n, s
 
 REQUESTS = int(os.environ.get("INSIGHT_REQUESTS", "3000"))
@@ -399,6 +401,113 @@ def what_looks_like_a_mistake_is_none():
     seeded.stop()
 
 
+def false_alarms_by_an_sdk():
+    """What an application does rightly by boto3, each alone: versions, conditions, counters, other attributes, a cache that fills itself, a poller, the server's own."""
+    right = {}
+
+    def case(f):
+        right[f.__name__] = f
+        return f
+
+    @case
+    def version_by_put(table, server):
+        for i in range(8):
+            item = table.get_item(Key={"PK": f"DOC#{i}", "SK": "DOC"})["Item"]
+            table.put_item(Item={**item, "version": item["version"] + 1, "text": "new"}, ConditionExpression=Attr("version").eq(item["version"]))
+        for i in range(8):
+            table.update_item(Key={"PK": f"DOC#{i}", "SK": "DOC"}, UpdateExpression="SET #t = :t ADD version :one", ConditionExpression="version = :v",
+                              ExpressionAttributeNames={"#t": "text"}, ExpressionAttributeValues={":t": "newer", ":v": 2, ":one": 1})
+
+    @case
+    def condition_on_the_attribute(table, server):
+        for i in range(8):
+            stock = table.get_item(Key={"PK": f"DOC#{i}", "SK": "DOC"})["Item"]["stock"]
+            table.update_item(Key={"PK": f"DOC#{i}", "SK": "DOC"}, UpdateExpression="SET stock = :n", ConditionExpression="stock = :o",
+                              ExpressionAttributeValues={":n": stock - 1, ":o": stock})
+            table.update_item(Key={"PK": f"DOC#{i}", "SK": "DOC"}, UpdateExpression="SET stock = stock - :k", ConditionExpression="stock >= :k", ExpressionAttributeValues={":k": 2})
+
+    @case
+    def counters(table, server):
+        for i in range(8):
+            table.get_item(Key={"PK": f"DOC#{i}", "SK": "DOC"})
+            table.update_item(Key={"PK": f"DOC#{i}", "SK": "DOC"}, UpdateExpression="ADD hits :one", ExpressionAttributeValues={":one": 1})
+            table.update_item(Key={"PK": f"DOC#{i}", "SK": "DOC"}, UpdateExpression="SET hits = if_not_exists(hits, :zero) + :one", ExpressionAttributeValues={":one": 1, ":zero": 0})
+
+    @case
+    def different_attributes(table, server):
+        for i in range(8):
+            table.get_item(Key={"PK": f"DOC#{i}", "SK": "DOC"})
+            table.update_item(Key={"PK": f"DOC#{i}", "SK": "DOC"}, UpdateExpression="SET title = :t", ExpressionAttributeValues={":t": "a"})
+            table.update_item(Key={"PK": f"DOC#{i}", "SK": "DOC"}, UpdateExpression="SET stock = :s", ConditionExpression="attribute_exists(PK)", ExpressionAttributeValues={":s": 9})
+
+    @case
+    def new_items_and_transactions(table, server):
+        client = table.meta.client
+        for i in range(8):
+            client.transact_write_items(TransactItems=[
+                {"Put": {"TableName": "app", "Item": {"PK": f"NEW#{i}", "SK": "A"}, "ConditionExpression": "attribute_not_exists(PK)"}},
+                {"Update": {"TableName": "app", "Key": {"PK": f"DOC#{i}", "SK": "DOC"}, "UpdateExpression": "SET version = version + :one", "ConditionExpression": "version = :v",
+                            "ExpressionAttributeValues": {":one": 1, ":v": 1}}}])
+            table.put_item(Item={"PK": f"LOG#{i}", "SK": "A", "text": "once"})
+
+    @case
+    def statements_with_versions(table, server):
+        for i in range(8):
+            table.meta.client.execute_statement(Statement="UPDATE app SET version = 2 WHERE PK = ? AND SK = ? AND version = 1", Parameters=[f"DOC#{i}", "DOC"])
+
+    @case
+    def the_same_item_again(table, server):
+        for _ in range(25):
+            table.get_item(Key={"PK": "DOC#1", "SK": "DOC"})
+        for i in range(25):
+            table.get_item(Key={"PK": f"DOC#{i % 3}", "SK": "DOC"})
+
+    @case
+    def items_apart(table, server):
+        for i in range(12):
+            table.get_item(Key={"PK": f"DOC#{i}", "SK": "DOC"})
+            table.query(KeyConditionExpression=Key("PK").eq(f"DOC#{i}"))
+
+    @case
+    def many_at_once(table, server):
+        keys = [{"PK": f"DOC#{i}", "SK": "DOC"} for i in range(40)]
+        for _ in range(5):
+            assert len(table.meta.client.batch_get_item(RequestItems={"app": {"Keys": keys}})["Responses"]["app"]) == 40
+        pages = table.meta.client.get_paginator("query").paginate(TableName="app", KeyConditionExpression=Key("PK").eq("DOC#1"), PaginationConfig={"PageSize": 1})
+        assert sum(page["Count"] for page in pages) == 1
+
+    @case
+    def a_key_that_is_polled(table, server):
+        for i in range(480):
+            table.query(KeyConditionExpression=Key("PK").eq(f"DOC#{i % 40}"))
+        for _ in range(20):  # minutes
+            server.turn({"advance": "61s"})
+            for _ in range(20):
+                table.query(KeyConditionExpression=Key("PK").eq("DOC#7"))
+
+    @case
+    def health_and_console(table, server):
+        for _ in range(30):
+            server.get("/_dynalith/health"), server.get("/_dynalith/tables"), server.get("/_dynalith/tables/app")
+
+    for name, work in right.items():
+        server = Server("--insight", "on")
+        server.turn = lambda body: control(server, "POST", "clock", body)
+        server.get = lambda path: urllib.request.urlopen(server.url + path, timeout=120).read()
+        table = boto3.resource("dynamodb", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test").create_table(
+            TableName="app", BillingMode="PAY_PER_REQUEST", KeySchema=key("PK", "SK"),
+            AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("PK", "SK")])
+        with table.batch_writer() as batch:
+            for i in range(40):
+                batch.put_item(Item={"PK": f"DOC#{i}", "SK": "DOC", "version": 1, "stock": 10, "hits": 0, "text": "x"})
+        insight(server, "DELETE")
+        work(table, server)
+        seen = insight(server)
+        assert not seen["findings"], (name, [(f["finding"], f.get("access")) for f in seen["findings"]])
+        assert name != "health_and_console" or seen["requests"] == 0, seen["requests"]
+        server.stop()
+
+
 def several_servers_are_one_report():
     """What each of two counted is, merged, what one would have counted that saw it all; and what one says nobody did, the other may have done."""
     server, client = start()
@@ -690,5 +799,5 @@ def forms():
         server.clean()
 
 
-run("insight", [the_clean_twin_has_no_finding, each_planted_mistake_is_found, what_looks_like_a_mistake_is_none, members_sent_again_are_no_finding, sums_are_what_the_clients_saw,
+run("insight", [the_clean_twin_has_no_finding, each_planted_mistake_is_found, what_looks_like_a_mistake_is_none, false_alarms_by_an_sdk, members_sent_again_are_no_finding, sums_are_what_the_clients_saw,
                 time_is_in_buckets, several_servers_are_one_report, what_no_server_sees_alone_is_found, values_never_show, the_gate, declared_patterns, forms])
