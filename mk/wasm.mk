@@ -5,15 +5,15 @@ wasm.folder := build/wasm
 wasm.sources := build/deps/sources
 wasm.without := $(patsubst %,server/%.c,crash ending start/main start/parent platform/cpu_clock platform/crypto platform/process client/tls_client) \
 	$(filter-out server/http/headers.c,$(wildcard server/http/*.c)) $(filter-out server/command/suggest.c,$(wildcard server/command/*.c)) $(wildcard server/mcp/*.c server/races/race*.c server/platform/*_linux.c server/platform/*_macos.c) \
-	$(filter-out server/seed/json_text.c,$(wildcard server/seed/*.c)) $(patsubst %,server/%.c,tools/copy tools/dump tools/maintain recording/replay)
+	$(patsubst %,server/%.c,tools/copy tools/dump tools/maintain recording/replay)
 wasm.src := $(filter-out $(wasm.without),$(core.src) $(filter-out storage/store/postgresql/%,$(storage.src)) $(protocol.src) $(wildcard server/*.c server/*/*.c))
 wasm.objects := $(wasm.src:%.c=$(wasm.folder)/%.o) $(wasm.folder)/console.o $(wasm.folder)/sqlite3.o $(wasm.folder)/cJSON.o \
-	$(patsubst %,$(wasm.folder)/zlib/%.o,adler32 crc32 deflate inffast inflate inftrees trees zutil)
-wasm.exports := malloc free $(patsubst %,dynalith_%,call close control error free send tick version wasi_open)
+	$(patsubst %,$(wasm.folder)/zlib/%.o,adler32 crc32 deflate inffast inflate inftrees trees zutil) $(patsubst %,$(wasm.folder)/yaml/%.o,api loader parser reader scanner)
+wasm.exports := malloc free $(patsubst %,dynalith_%,call apply close control error free send tick version wasi_open wasi_wake)
 # -Os with size in mind: the file is what a page loads. Zig sanitizes by default, which needs a run-time of its own.
 wasm.flags := -Os -g0 -DNDEBUG -fno-sanitize=undefined -ffunction-sections -fdata-sections -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_MMAN \
 	-D_WASI_EMULATED_PROCESS_CLOCKS
-wasm.cppflags := -I$(wasm.sources)/sqlite -I$(wasm.folder)/include -I$(wasm.sources)/zlib $(CPPFLAGS)
+wasm.cppflags := -I$(wasm.sources)/sqlite -I$(wasm.folder)/include -I$(wasm.sources)/zlib -I$(wasm.sources)/libyaml/include $(CPPFLAGS)
 wasm.libraries := -lwasi-emulated-signal -lwasi-emulated-getpid -lwasi-emulated-mman -lwasi-emulated-process-clocks
 wasm.zig := ZIG_GLOBAL_CACHE_DIR=$(CURDIR)/$(wasm.sources)/cache ZIG_LOCAL_CACHE_DIR=$(CURDIR)/$(wasm.sources)/cache \
 	$$(echo $(wasm.sources)/zig/lib/python*/site-packages/ziglang/zig)
@@ -28,7 +28,7 @@ wasm: ## build/wasm/dynalith.wasm, libdynalith for WASI: brings zig, 100 MB, and
 	@$(MAKE) wasm-built
 wasm-built: $(wasm.folder)/dynalith.wasm
 $(wasm.folder)/flags: always
-	@mkdir -p $(@D)/include/cjson && cp $(wasm.sources)/cjson/cJSON.h $(@D)/include/cjson/
+	@mkdir -p $(@D)/include/cjson && cp -u $(wasm.sources)/cjson/cJSON.h $(@D)/include/cjson/
 	@echo "$(wasm.flags) $(wasm.sqlite)" | cmp -s - $@ || echo "$(wasm.flags) $(wasm.sqlite)" > $@
 $(wasm.folder)/sqlite3.o: $(wasm.sources)/sqlite/sqlite3.c $(wasm.folder)/flags
 	@mkdir -p $(@D); $(call tell,WASM,$<)
@@ -39,13 +39,19 @@ $(wasm.folder)/cJSON.o: $(wasm.sources)/cjson/cJSON.c $(wasm.folder)/flags
 $(wasm.folder)/zlib/%.o: $(wasm.sources)/zlib/%.c $(wasm.folder)/flags
 	@mkdir -p $(@D); $(call tell,WASM,$<)
 	$(Q)$(wasm.cc) $(wasm.flags) -w -c $< -o $@
+$(wasm.folder)/yaml/%.o: $(wasm.sources)/libyaml/src/%.c $(wasm.folder)/flags
+	@mkdir -p $(@D); $(call tell,WASM,$<)
+	$(Q)$(wasm.cc) $(wasm.flags) -w -I$(wasm.sources)/libyaml/include -DYAML_DECLARE_STATIC $(patsubst %,-DYAML_VERSION_%,MAJOR=0 MINOR=2 PATCH=5 STRING='"0.2.5"') -c $< -o $@
 $(wasm.folder)/console.o: build/debug/server/console/embedded.c $(wasm.folder)/flags
 	@mkdir -p $(@D); $(call tell,WASM,$<)
 	$(Q)$(wasm.cc) $(wasm.cppflags) -std=c11 $(wasm.flags) -c $< -o $@
 $(wasm.folder)/%.o: %.c $(wasm.folder)/flags
 	@mkdir -p $(@D); $(call tell,WASM,$<)
 	$(Q)$(wasm.cc) $(wasm.cppflags) -include server/wasi/compat.h -std=c11 -fno-math-errno $(wasm.flags) -Werror -Wno-deprecated-declarations -MMD -MP -c $< -o $@
-$(wasm.folder)/dynalith.wasm: $(wasm.objects)
+# With the memory of an instance that is open, as a custom section: see packaging/npm/engine.cjs.
+$(wasm.folder)/dynalith.wasm: $(wasm.folder)/bare.wasm packaging/freeze-wasm $(patsubst %,packaging/npm/%.cjs,engine files in-process)
+	$(Q)packaging/freeze-wasm $< $@
+$(wasm.folder)/bare.wasm: $(wasm.objects)
 	@$(call tell,LINK,$@)
 	$(Q)$(wasm.cc) -mexec-model=reactor -Wl,-s -Wl,--gc-sections -Wl,-z,stack-size=1048576 $(wasm.exports:%=-Wl,--export=%) $^ $(wasm.libraries) -o $@
 -include $(shell find $(wasm.folder) -name '*.d' 2>/dev/null)

@@ -37,8 +37,7 @@ SHELVES = {
     "server/library": ["server/instance", "server/platform/platform", "server/start/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
     "server/platform": [],
     # dynalith.wasm's: other implementations of these headers, where there are no threads, sockets and processes
-    "server/wasi": ["server/client/tls_client", "server/command/interrupt", "server/crash", "server/ending", "server/library", "server/platform",
-                    "server/seed/apply"],
+    "server/wasi": ["server/client/tls_client", "server/command/interrupt", "server/crash", "server/ending", "server/library", "server/platform", "server/request_id"],
     "server/command": ["server/start/dropin", "server/start/options", "server/version"],
     "server/client": ["server/command", "server/http/tls_context", "server/messages", "server/platform", "server/sigv4"],
     "server/push": ["server/client/client", "server/crash", "server/log"],

@@ -9,6 +9,8 @@ const PAGE = 65536;
 const REQUEST_SIZE = 40; // struct dynalith_request: ten words of four bytes
 const PLACE_KEPT = 1 << 20; // bytes for requests that stay with an instance
 const TICK_MAX_MS = 500;
+const IMAGE = "dynalith.memory"; // the custom section with the memory of an open instance
+const IMAGE_PIECE = 4096; // bytes
 
 class DynalithError extends Error {
   constructor(code, message, options) {
@@ -20,8 +22,33 @@ class DynalithError extends Error {
 
 class Exit extends Error {}
 
-/* What the module imports. No files and no environment: preopens are none. */
-function imports(state, log) {
+/*
+ * The memory of an instance whose options are usual, so that most processes need not open one: 90 ms of compiling what only dynalith_open() runs.
+ * Four words: bytes of memory, bytes of the options, and the monotonic time in ns as a double. Then the options, and pieces of IMAGE_PIECE bytes that are not
+ * all zeros, each behind its number.
+ */
+const imageOf = new WeakMap();
+
+function image(module) {
+  if (!imageOf.has(module)) {
+    const [section] = WebAssembly.Module.customSections(module, IMAGE);
+    const words = section && new Uint32Array(section, 0, 2);
+    imageOf.set(module, section && { size: words[0], ns: new Float64Array(section, 8, 1)[0], options: new TextDecoder().decode(new Uint8Array(section, 16, words[1])).trimEnd(),
+      pieces: new DataView(section, 16 + words[1]) });
+  }
+  return imageOf.get(module);
+}
+
+function restore(from, memory) {
+  const missing = from.size - memory.buffer.byteLength;
+  if (missing > 0) memory.grow(missing / PAGE);
+  const bytes = new Uint8Array(memory.buffer), { pieces } = from;
+  for (let at = 0; at < pieces.byteLength; at += 4 + IMAGE_PIECE)
+    bytes.set(new Uint8Array(pieces.buffer, pieces.byteOffset + at + 4, IMAGE_PIECE), pieces.getUint32(at, true) * IMAGE_PIECE);
+}
+
+/* What the module imports. No environment, and files as `files` gives them: files.cjs does, null for none. */
+function imports(state, log, files) {
   let seen = new DataView(new ArrayBuffer(0));
   const view = () => seen.buffer === state.memory.buffer ? seen : (seen = new DataView(state.memory.buffer));
   const bytes = (at, n) => new Uint8Array(state.memory.buffer, at, n);
@@ -29,7 +56,7 @@ function imports(state, log) {
   const decoder = new TextDecoder();
   const known = {
     clock_time_get(id, precision, out) {
-      const ns = id === 0 ? BigInt(Date.now()) * 1000000n : BigInt(Math.round(performance.now() * 1e6));
+      const ns = id === 0 ? BigInt(Date.now()) * 1000000n : BigInt(Math.round(state.ns + performance.now() * 1e6));
       view().setBigUint64(out, ns, true);
       return ERRNO.success;
     },
@@ -45,6 +72,7 @@ function imports(state, log) {
     },
     environ_get: () => ERRNO.success,
     fd_prestat_get: () => ERRNO.badf,
+    ...files?.(view, bytes),
     sched_yield: () => ERRNO.success,
     fd_write(fd, vectors, n, written) {
       let sum = 0;
@@ -64,7 +92,7 @@ function imports(state, log) {
       let ns = Infinity;
       for (let i = 0; i < n; i++) {
         const at = input + 48 * i, is_absolute = view().getUint16(at + 40, true) & 1;
-        const now = view().getUint32(at + 16, true) === 0 ? Date.now() * 1e6 : performance.now() * 1e6;
+        const now = view().getUint32(at + 16, true) === 0 ? Date.now() * 1e6 : state.ns + performance.now() * 1e6;
         ns = Math.min(ns, Number(view().getBigUint64(at + 24, true)) - (is_absolute ? now : 0));
         bytes(output + 32 * i, 32).fill(0);
         view().setBigUint64(output + 32 * i, view().getBigUint64(at, true), true);
@@ -81,8 +109,8 @@ function imports(state, log) {
 }
 
 /* The member functions that the module imports. */
-function importObject(module, state, log) {
-  const provided = imports(state, log), wanted = {};
+function importObject(module, state, log, files) {
+  const provided = imports(state, log, files), wanted = {};
   for (const { module: from, name } of WebAssembly.Module.imports(module)) {
     wanted[from] = wanted[from] || {};
     wanted[from][name] = provided[name];
@@ -91,9 +119,10 @@ function importObject(module, state, log) {
 }
 
 class Engine {
-  #state = {};
+  #state = { ns: 0 }; // what the monotonic clock is ahead of performance.now()
   #exports;
   #handle = 0;
+  #options;
   #problem = null; // why nothing can be called any more
   #timer = null;
   #encoder = new TextEncoder();
@@ -103,18 +132,40 @@ class Engine {
   #place = { at: 0, size: 0 };
 
   /* `module` is a WebAssembly.Module, `options` are those of the configuration file. */
-  constructor(module, options, log = () => {}) {
-    const instance = new WebAssembly.Instance(module, importObject(module, this.#state, log));
+  constructor(module, options, log = () => {}, files = null) {
+    const instance = new WebAssembly.Instance(module, importObject(module, this.#state, log, files));
     this.#exports = instance.exports;
     this.#state.memory = instance.exports.memory;
-    this.#guarded(() => {
-      this.#exports._initialize();
-      const text = this.#text(JSON.stringify(options));
-      this.#handle = this.#exports.dynalith_wasi_open(text);
-      this.#exports.free(text);
-    });
+    const text = JSON.stringify(options), from = image(module);
+    this.#guarded(() => from?.options === text ? this.#wake(from) : this.#open(text));
     if (!this.#handle) throw new DynalithError("ERR_DYNALITH_OPTIONS", this.#lastError());
+    this.#options = text;
     this.#schedule(0);
+  }
+
+  #open(options) {
+    this.#exports._initialize();
+    const text = this.#text(options);
+    this.#handle = this.#exports.dynalith_wasi_open(text);
+    this.#exports.free(text);
+  }
+
+  #wake(from) {
+    this.#state.ns = from.ns;
+    restore(from, this.#state.memory);
+    this.#handle = this.#exports.dynalith_wasi_wake();
+  }
+
+  /* The content of the section IMAGE: see packaging/freeze-wasm. Call it before the first request. */
+  image() {
+    this.#look();
+    const options = this.#encoder.encode(this.#options.padEnd(Math.ceil(this.#options.length / 4) * 4)), pieces = [];
+    for (let number = 0; number * IMAGE_PIECE < this.#bytes.length; number++) {
+      const piece = this.#bytes.slice(number * IMAGE_PIECE, (number + 1) * IMAGE_PIECE);
+      if (piece.some((byte) => byte !== 0)) pieces.push(new Uint8Array(Uint32Array.of(number).buffer), piece);
+    }
+    const head = [Uint32Array.of(this.#bytes.length, options.length), Float64Array.of(this.#state.ns + performance.now() * 1e6)];
+    return Buffer.concat([...head.map((part) => new Uint8Array(part.buffer)), options, ...pieces]);
   }
 
   #lastError() {
@@ -231,6 +282,17 @@ class Engine {
     return answer;
   }
 
+  /* Makes the tables and items of a file or a folder, whose path is absolute, for an account in a region. */
+  apply(path, account, region) {
+    this.#guarded(() => {
+      const texts = [path, account, region].map((text) => this.#text(text));
+      const status = this.#exports.dynalith_apply(this.#handle, ...texts);
+      for (const at of texts) this.#exports.free(at);
+      if (status !== 0) throw new DynalithError("ERR_DYNALITH_APPLY", this.#lastError());
+    });
+    this.#schedule(0);
+  }
+
   /* Work that is due; the next is by a timer, which keeps no process alive. */
   tick() {
     return this.#guarded(() => this.#exports.dynalith_tick(this.#handle));
@@ -264,4 +326,4 @@ class Engine {
   }
 }
 
-module.exports = { Engine, DynalithError };
+module.exports = { Engine, DynalithError, IMAGE };

@@ -4,6 +4,7 @@ const { readFileSync } = require("node:fs");
 const path = require("node:path");
 const { Namespace } = require("./index.cjs");
 const { Engine, DynalithError } = require("./engine.cjs");
+const { files } = require("./files.cjs");
 
 const MEMORY_LIMIT_MB = 512, MEMORY_LEAST_MB = 256, MEMORY_MOST_MB = 4096; // a module has 32 bits for addresses
 // Parts of the SDK's clients that prepare a request for a network, by their names in client.middlewareStack.identify().
@@ -25,6 +26,8 @@ function limits(memoryLimitMb) {
     throw new DynalithError("ERR_DYNALITH_OPTIONS", `memoryLimitMb wants a whole number from ${MEMORY_LEAST_MB} to ${MEMORY_MOST_MB}, not ${memoryLimitMb}`);
   return { data_limit_mb: Math.floor(memoryLimitMb / 2), memory_limit_mb: Math.floor(memoryLimitMb / 4), vector_cache_mb: Math.floor(memoryLimitMb / 8) };
 }
+
+const optionsOf = (memoryLimitMb = MEMORY_LIMIT_MB, options = {}) => ({ in_memory: true, "log.level": "error", ...limits(memoryLimitMb), ...options });
 
 function query(parts) {
   const pairs = Object.entries(parts ?? {}).flatMap(([name, value]) => [value].flat().map((one) => [name, one ?? ""]));
@@ -88,11 +91,11 @@ class InProcess extends Namespace {
   constructor(given = {}) {
     const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
     if (unknown) throw new DynalithError("ERR_DYNALITH_OPTIONS", `unknown option ${unknown}; there are ${KNOWN.join(", ")}`);
-    const { memoryLimitMb = MEMORY_LIMIT_MB, account, region, options = {}, log } = given;
-    const all = { in_memory: true, "log.level": "error", ...limits(memoryLimitMb), ...options };
+    const { memoryLimitMb, account, region, options, log } = given;
+    const all = optionsOf(memoryLimitMb, options);
     super("http://dynalith.invalid", account, region);
     this.#isSigned = all.auth === "verify";
-    this.#engine = new Engine(engineModule(), all, log);
+    this.#engine = new Engine(engineModule(), all, log, files);
     this.requestHandler = new RequestHandler(this.#engine);
   }
 
@@ -128,8 +131,8 @@ class InProcess extends Namespace {
     return JSON.parse(text);
   }
 
-  async apply() {
-    throw new DynalithError("ERR_DYNALITH_APPLY", "apply() needs a server: Dynalith.start() of the package dynalith");
+  async apply(...paths) {
+    for (const one of paths) this.#engine.apply(path.resolve(one).replace(/\\/g, "/").replace(/^(?!\/)/, "/"), this.account, this.region);
   }
 
   /** Bytes of memory that the instance has taken. */
@@ -144,4 +147,4 @@ class InProcess extends Namespace {
 
 const inProcess = (options) => new InProcess(options);
 
-module.exports = { inProcess, InProcess, DynalithError };
+module.exports = { inProcess, InProcess, DynalithError, optionsOf };

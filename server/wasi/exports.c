@@ -5,8 +5,12 @@
 #include <stdio.h>
 
 #include "server/library/dynalith.h"
+#include "server/request_id.h"
 
 struct dynalith *dynalith_wasi_open(const char *options);
+struct dynalith *dynalith_wasi_wake(void);
+
+static struct dynalith *opened;
 
 /* The log goes to stderr, a line at a time. */
 static void write_line(void *context, int level, const char *line, size_t n)
@@ -17,5 +21,16 @@ static void write_line(void *context, int level, const char *line, size_t n)
 
 struct dynalith *dynalith_wasi_open(const char *options)
 {
-	return dynalith_open(options, write_line, NULL);
+	opened = dynalith_open(options, write_line, NULL);
+	return opened;
+}
+
+/*
+ * For a host that has copied the memory of another instance, whose instance of dynalith_wasi_open()
+ * it gets. Random numbers begin again; the host's monotonic clock must go on where the other's was.
+ */
+struct dynalith *dynalith_wasi_wake(void)
+{
+	request_id_seed();
+	return opened;
 }

@@ -4,7 +4,6 @@
 #ifndef DYNALITH_SERVER_WASI_MESSAGES_H
 #define DYNALITH_SERVER_WASI_MESSAGES_H
 
-#define MSG_WASI_FILES ERR_INTERNAL, "dynalith.wasm reads no files of tables and items: %s"
 #define MSG_WASI_SOCKETS "WASI preview 1 has no sockets"
 
 #endif

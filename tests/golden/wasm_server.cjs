@@ -3,9 +3,10 @@
 const { readFileSync } = require("node:fs");
 const { createServer } = require("node:http");
 const { Engine } = require("../../packaging/npm/engine.cjs");
+const { optionsOf } = require("../../packaging/npm/in-process.cjs");
 
 const module_ = new WebAssembly.Module(readFileSync(process.argv[2]));
-const engine = new Engine(module_, { in_memory: true, "log.level": "error" }, (line) => console.error(line));
+const engine = new Engine(module_, optionsOf(), (line) => console.error(line));
 const server = createServer((request, response) => {
   const pieces = [];
   request.on("data", (piece) => pieces.push(piece));

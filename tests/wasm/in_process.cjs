@@ -1,6 +1,9 @@
 "use strict";
 // dynalith/in-process with the AWS SDK for JavaScript v3: DYNALITH_WASM names the engine, NODE_PATH has the SDK.
 const assert = require("node:assert/strict");
+const { mkdtempSync, mkdirSync, rmSync, writeFileSync } = require("node:fs");
+const { tmpdir } = require("node:os");
+const path = require("node:path");
 const test = require("node:test");
 const { inProcess, DynalithError } = require("../../packaging/npm/in-process.cjs");
 const { DynamoDBClient, CreateTableCommand, PutItemCommand, GetItemCommand, UpdateTimeToLiveCommand, ScanCommand,
@@ -148,7 +151,35 @@ test("what the host cannot do is refused with a reason", () => {
   assert.throws(() => inProcess({ options: { in_memory: false, db_path: "a.db" } }), (error) => error instanceof DynalithError && /a\.db/.test(error.message));
   assert.throws(() => inProcess({ options: { store: "postgresql://x@y/z", in_memory: false } }), DynalithError);
   assert.throws(() => inProcess({ options: { "trigger.targets": "orders=http://127.0.0.1:1/" } }), /thread/);
-  assert.throws(() => inProcess({ options: { init: "a.json" } }), /reads no files/);
+  assert.throws(() => inProcess({ options: { init: "/nowhere/a.json" } }), /\/nowhere\/a\.json: No such file/);
+});
+
+test("templates and items are made of files", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "dynalith-")), template = path.join(folder, "template.yaml");
+  writeFileSync(template, `Resources:
+  Orders:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: orders
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+      KeySchema: [{AttributeName: id, KeyType: HASH}]
+`);
+  mkdirSync(path.join(folder, "items"));
+  for (const name of ["orders.json", "a rather long name that is not the first one.json"])
+    writeFileSync(path.join(folder, "items", name), JSON.stringify({ orders: [{ PutRequest: { Item: { id: { S: name } } } }] }));
+  try {
+    const db = inProcess({ region: "eu-west-1" });
+    await db.apply(template, path.join(folder, "items"));
+    assert.equal(await count(db.client()), 2);
+    await assert.rejects(db.apply(path.join(folder, "none.yaml")), { code: "ERR_DYNALITH_APPLY", message: /none\.yaml/ });
+    await db.close();
+    const begun = inProcess({ options: { init: template } });
+    assert.equal(await count(begun.client()), 0);
+    await begun.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("a call after close", async () => {
