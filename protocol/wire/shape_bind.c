@@ -92,6 +92,14 @@ static void refuse_null(struct walk *walk, const struct place *place)
 	shape_breach(walk, place, STR_ABSENT, "Member must not be null");
 }
 
+/* AWS: a scalar in the place of a structure is a wrong field where a structure names it, and a wrong
+ * value in a list or a map. */
+static enum code refuse_scalar(struct walk *walk, const struct place *place)
+{
+	return place && place->is_member ? err_set(walk->err, MSG_TYPE_FIELD)
+					 : err_set(walk->err, MSG_TYPE_PAYLOAD);
+}
+
 static enum code bind_structure(struct walk *walk, const struct shape *shape,
 				const struct json *json, const struct place *place, char *object)
 {
@@ -101,7 +109,7 @@ static enum code bind_structure(struct walk *walk, const struct shape *shape,
 			str_printf(walk->arena, "com.amazonaws.dynamodb.v20120810.%s", shape->name)
 				.p);
 	if (json_type(json) != JSON_OBJECT)
-		return err_set(walk->err, MSG_TYPE_PAYLOAD);
+		return refuse_scalar(walk, place);
 	if (arena_is_over(walk->arena))
 		return err_default(walk->err, ERR_SERVICE_UNAVAILABLE);
 	for (size_t i = 0; i < shape->count; i++) {
@@ -300,6 +308,9 @@ static enum code bind_members(struct walk *walk, const struct shape *shape, cons
 	case SHAPE_BOOLEAN:
 		return shape_read_boolean(walk, json, shape->traits & TAKES_WORDS, out);
 	case SHAPE_VALUE:
+		if (place->is_member && json_type(json) >= JSON_BOOLEAN &&
+		    json_type(json) <= JSON_STRING)
+			return refuse_scalar(walk, place);
 		return shape_read_attribute(walk, json, out);
 	case SHAPE_PARAMETER:
 		return shape_read_parameter(walk, json, out);
