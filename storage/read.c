@@ -648,6 +648,21 @@ static bool is_within(const struct store_range *range, struct str key)
 	       (!str_is_set(range->high) || str_cmp(key, range->high) < 0);
 }
 
+/* Whether an element of the partition key but the last differs: AWS looks no further then. `own` is
+ * the start key's partition. */
+static bool is_elsewhere(struct arena *arena, const struct key_schema *keys,
+			 const struct value *start_key, struct str own, struct str partition)
+{
+	struct buf leading = buf_in(arena), last = buf_in(arena);
+
+	for (unsigned i = 0; i < keys->hash_count; i++)
+		key_add(i + 1 < keys->hash_count ? &leading : &last,
+			value_member(start_key, keys->attributes[i].name));
+	size_t hash_n = own.n - leading.n - last.n;
+	struct str elements = {partition.p + hash_n, partition.n - hash_n};
+	return !str_starts_with(elements, buf_str(&leading));
+}
+
 /* What is wrong with a start key that the key condition cannot have given: the sort key's condition
  * comes before the partition. */
 static enum code outside_error(struct arena *arena, const struct read_page *page,
@@ -658,6 +673,8 @@ static enum code outside_error(struct arena *arena, const struct read_page *page
 		   own = start_partition(arena, page->table, keys, start_key);
 	struct buf moved = buf_in(arena); /* the start key in the partition asked for */
 
+	if (keys->hash_count > 1 && is_elsewhere(arena, keys, start_key, own, partition))
+		return err_set(err, MSG_START_KEY_ONE_ROW);
 	buf_add_str(&moved, partition);
 	buf_add_str(&moved, row_behind(row_key, own.n));
 	if (!is_within(&page->keys->range, buf_str(&moved)))
