@@ -474,17 +474,24 @@ static void find_missing(void *context, struct str key)
 	     str_printf(check->next, CHECK_MARK_MISSING, STR_ARG(check->table->identity.name)));
 }
 
-/* The rows by which the table is found. Those of a file that an older Dynalith wrote come when it
- * is opened. */
+/* Those of a file that an older Dynalith wrote come when it is opened. */
+static enum code find_missing_marks(struct check *check, struct str key, struct err *err)
+{
+	bool is_complete;
+	enum code code = table_rows_are_complete(check->txn, &is_complete, err);
+
+	if (code != OK || !is_complete || retired_is_key(key))
+		return code;
+	return table_rows_missing(check->txn, check->table, table_rows_space(key), key,
+				  find_missing, check, err);
+}
+
+/* The rows by which the table is found. */
 static void check_marks(struct check *check, struct str key)
 {
 	struct err err = err_in(check->next);
-	bool is_complete;
-	enum code code = table_rows_are_complete(check->txn, &is_complete, &err);
+	enum code code = find_missing_marks(check, key, &err);
 
-	if (code == OK && is_complete && !retired_is_key(key))
-		code = table_rows_missing(check->txn, check->table, table_rows_space(key), key,
-					  find_missing, check, &err);
 	if (code != OK)
 		find(check->report,
 		     str_printf(check->next, CHECK_RECORD_MALFORMED, STR_ARG(err.message)));
@@ -655,6 +662,23 @@ static enum code check_tableless_keyspaces(struct store *store,
 	return code;
 }
 
+static enum code add_hidden_in(struct store_txn *txn, const struct check_report *report,
+			       struct numbers *numbers, struct err *err)
+{
+	for (size_t i = 0; i < report->keyspaces.n; i++) {
+		struct keyspace keyspace = report->keyspaces.v[i];
+		enum code code = OK;
+
+		if (keyspace.part == PART_JOURNAL)
+			code = journal_hidden(txn, keyspace.table, add_hidden, numbers, err);
+		if (keyspace.part == PART_SNAPSHOT)
+			code = snapshot_tables(txn, keyspace.table, add_copy, numbers, err);
+		if (code != OK)
+			return code;
+	}
+	return job_numbers(txn, add_copy, numbers, err);
+}
+
 /* What a rollback to a checkpoint would bring back, or a snapshot or a job has, belongs to no table
  * now. */
 static enum code add_all_hidden(struct store *store, const struct check_report *report,
@@ -665,16 +689,7 @@ static enum code add_all_hidden(struct store *store, const struct check_report *
 
 	if (code != OK)
 		return code;
-	for (size_t i = 0; i < report->keyspaces.n && code == OK; i++) {
-		if (report->keyspaces.v[i].part == PART_JOURNAL)
-			code = journal_hidden(txn, report->keyspaces.v[i].table, add_hidden,
-					      numbers, err);
-		if (report->keyspaces.v[i].part == PART_SNAPSHOT && code == OK)
-			code = snapshot_tables(txn, report->keyspaces.v[i].table, add_copy, numbers,
-					       err);
-	}
-	if (code == OK)
-		code = job_numbers(txn, add_copy, numbers, err);
+	code = add_hidden_in(txn, report, numbers, err);
 	store_abort(txn);
 	return code;
 }
@@ -695,30 +710,42 @@ static void check_keyspaces(struct check_report *report, struct numbers *numbers
 	}
 }
 
-enum code check_store(struct store *store, const struct settings_records *records, int64_t now_ms,
-		      struct check_report *report, struct err *err)
+static enum code check_all(struct store *store, const struct settings_records *records,
+			   int64_t now_ms, struct arena *arenas[2], struct check_report *report,
+			   struct err *err)
 {
 	struct check_cursor cursor = CHECK_START;
 	struct numbers numbers = {.arena = err->arena};
-	struct arena *arenas[] = {
-		arena_new(1 << 20),
-		arena_new(1 << 20)}; /* a piece's cursor is read while the next is made */
-	enum code code = OK;
 
-	for (unsigned i = 0; code == OK && !cursor.is_done; i ^= 1) {
+	for (unsigned i = 0; !cursor.is_done; i ^= 1) {
 		uint64_t tables = report->tables;
 
 		arena_reset(arenas[i]);
-		code = check_step(store, records, now_ms, arenas[i], &cursor, report, err);
+		enum code code =
+			check_step(store, records, now_ms, arenas[i], &cursor, report, err);
+		if (code != OK)
+			return code;
 		if (report->tables > tables)
 			add_number(&numbers, report->last_table);
 	}
-	if (code == OK)
-		code = check_tableless_keyspaces(store, records, report, &numbers, err);
-	if (code == OK)
-		code = add_all_hidden(store, report, &numbers, err);
-	if (code == OK)
-		check_keyspaces(report, &numbers);
+	enum code code = check_tableless_keyspaces(store, records, report, &numbers, err);
+	if (code != OK)
+		return code;
+	code = add_all_hidden(store, report, &numbers, err);
+	if (code != OK)
+		return code;
+	check_keyspaces(report, &numbers);
+	return OK;
+}
+
+enum code check_store(struct store *store, const struct settings_records *records, int64_t now_ms,
+		      struct check_report *report, struct err *err)
+{
+	struct arena *arenas[] = {
+		arena_new(1 << 20),
+		arena_new(1 << 20)}; /* a piece's cursor is read while the next is made */
+	enum code code = check_all(store, records, now_ms, arenas, report, err);
+
 	arena_free(arenas[0]);
 	arena_free(arenas[1]);
 	return code;

@@ -78,6 +78,24 @@ static size_t charged_size(const struct table *table, struct arena *arena, struc
 	return charges_numbers ? image_item_size(image) : vector_row_read_size(table, arena, image);
 }
 
+static enum code read_items_in(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
+			       struct read_item *items, struct currency_item *rows, size_t n,
+			       struct err *err)
+{
+	enum code code = currency_get_items(txn, arena, rows, n, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < n; i++) {
+		if (!may_lag(catalog, rows[i].lag))
+			continue;
+		code = read_past(catalog, txn, arena, &items[i], &rows[i], err);
+		if (code != OK)
+			return code;
+	}
+	return err_if_over(arena, err);
+}
+
 static enum code read_part(struct catalog *catalog, enum store_mode mode, struct arena *arena,
 			   struct read_item *items, size_t n, struct err *err)
 {
@@ -90,13 +108,7 @@ static enum code read_part(struct catalog *catalog, enum store_mode mode, struct
 	for (size_t i = 0; i < n; i++)
 		rows[i] = (struct currency_item){.table = items[i].table,
 						 .row_key = items[i].row_key};
-	code = currency_get_items(txn, arena, rows, n, err);
-	for (size_t i = 0; i < n && code == OK; i++) {
-		if (may_lag(catalog, rows[i].lag))
-			code = read_past(catalog, txn, arena, &items[i], &rows[i], err);
-	}
-	if (code == OK)
-		code = err_if_over(arena, err);
+	code = read_items_in(catalog, txn, arena, items, rows, n, err);
 	if (code != OK) {
 		code = code_of(txn, code);
 		store_abort(txn);
@@ -455,26 +467,35 @@ static enum code read_rows_past(struct catalog *catalog, struct visit *visit,
 	return code;
 }
 
+static enum code read_in_snapshot(struct catalog *catalog, struct visit *visit, struct err *err)
+{
+	struct str lag = STR_ABSENT;
+	struct store_range range = page_range(visit->arena, visit->page);
+
+	restart(visit);
+	enum code code = currency_foresee(visit->txn, visit->arena, visit->page->table, err);
+	if (code != OK)
+		return code;
+	code = read_visited_rows(visit, range, err);
+	if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
+		return code;
+	/* last, since it comes with the rows; those of a table that was changed or is gone count
+	 * for nothing */
+	code = check_version(visit, code, &lag, err);
+	if (code != OK || visit->mode != READ_EVENTUAL || !may_lag(catalog, lag))
+		return code;
+	return read_rows_past(catalog, visit, range, lag, err);
+}
+
 /* One snapshot of the rows. */
 static enum code read_in(struct catalog *catalog, struct visit *visit, enum store_mode mode,
 			 struct err *err)
 {
-	struct str lag = STR_ABSENT;
-	struct store_range range = page_range(visit->arena, visit->page);
 	enum code code = store_begin(catalog_store(catalog), mode, &visit->txn, err);
 
 	if (code != OK)
 		return code;
-	restart(visit);
-	code = currency_foresee(visit->txn, visit->arena, visit->page->table, err);
-	if (code == OK)
-		code = read_visited_rows(visit, range, err);
-	/* last, since it comes with the rows; those of a table that was changed or is gone count
-	 * for nothing */
-	if (code == OK || code == ERR_RESOURCE_NOT_FOUND)
-		code = check_version(visit, code, &lag, err);
-	if (code == OK && visit->mode == READ_EVENTUAL && may_lag(catalog, lag))
-		code = read_rows_past(catalog, visit, range, lag, err);
+	code = read_in_snapshot(catalog, visit, err);
 	if (code == OK)
 		return store_commit(visit->txn, err);
 	code = code_of(visit->txn, code);
@@ -518,9 +539,10 @@ enum code read_page(struct catalog *catalog, struct arena *arena, struct read_pa
 	if (is_counted_only) {
 		arena_free(visit.scratch);
 		page->found.count = page->found.scanned;
-	} else if (code == OK) {
-		code = deliver_all(&visit, err);
 	}
+	if (code != OK)
+		return code;
+	code = is_counted_only ? OK : deliver_all(&visit, err);
 	if (code != OK)
 		return code;
 	double units = capacity_read(visit.charged, visit.mode);

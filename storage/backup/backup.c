@@ -48,11 +48,7 @@ static enum code expire_system_backup(struct job_step *step, struct err *err)
 
 	if (code != OK)
 		return code;
-	code = job_remove(&txn, step->job, err);
-	if (code == OK)
-		code = store_commit_for_good(txn.txn, err);
-	else
-		store_abort(txn.txn);
+	code = store_end_for_good(txn.txn, job_remove(&txn, step->job, err), err);
 	step->is_put = code == OK;
 	step->job->state = JOB_DONE;
 	return code;

@@ -362,9 +362,10 @@ enum code copy_step(struct job_step *step, struct copy *copy, struct err *err)
 	if (!copy_of(step->arena, step->job, copy))
 		return job_malformed(step->job, err);
 	enum code code = clocks_refresh(catalog_options(step->catalog)->clocks, err);
-	if (code == OK)
-		code = catalog_get_current(step->catalog, (struct ns){copy->account, copy->region},
-					   copy->table, step->now_ms, &piece.table, err);
+	if (code != OK)
+		return code;
+	code = catalog_get_current(step->catalog, (struct ns){copy->account, copy->region},
+				   copy->table, step->now_ms, &piece.table, err);
 	if (code == OK && piece.table->identity.number != copy->number) {
 		table_unref(piece.table);
 		code = err_default(err, ERR_RESOURCE_NOT_FOUND);

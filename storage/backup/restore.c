@@ -168,6 +168,17 @@ static enum code read_source_page(struct job_step *step, struct restore *restore
 	return code;
 }
 
+static enum code restore_page(struct job_step *step, struct restore *restore, struct table *table,
+			      struct err *err)
+{
+	struct store_page page = {.n = 0};
+	enum code code = read_source_page(step, restore, err->arena, &page, err);
+
+	if (code != OK)
+		return code;
+	return write_restored_page(step, table, data_of(step, restore), &page, err->arena, err);
+}
+
 /* Pieces for some milliseconds, or one while requests come. A piece that is done twice writes the
  * same items again. */
 static enum code fill_restored_table(struct job_step *step, struct restore *restore,
@@ -179,12 +190,8 @@ static enum code fill_restored_table(struct job_step *step, struct restore *rest
 	do {
 		struct arena *arena = arena_new(1024 * 1024);
 		struct err own = err_in(arena);
-		struct store_page page = {.n = 0};
 
-		code = read_source_page(step, restore, arena, &page, &own);
-		if (code == OK)
-			code = write_restored_page(step, table, data_of(step, restore), &page,
-						   arena, &own);
+		code = restore_page(step, restore, table, &own);
 		if (str_is_set(restore->key))
 			restore->key = str_copy(step->arena, restore->key);
 		if (code != OK)
@@ -280,9 +287,10 @@ static enum code step_restore(struct job_step *step, struct err *err)
 		return code;
 	if (restore.is_filled) {
 		code = clocks_refresh(catalog_options(step->catalog)->clocks, err);
-		if (code == OK)
-			code = catalog_get_current(step->catalog, step->job->ns, step->job->subject,
-						   step->now_ms, &table, err);
+		if (code != OK)
+			return code;
+		code = catalog_get_current(step->catalog, step->job->ns, step->job->subject,
+					   step->now_ms, &table, err);
 		bool is_waiting = code == OK && str_is_set(table->state.job) &&
 				  str_eq(table->state.job, step->job->id);
 		if (code == OK && !is_waiting)

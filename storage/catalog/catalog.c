@@ -74,12 +74,27 @@ enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, s
 			 struct table **out, struct err *err)
 {
 	struct str record;
-	struct table *table = NULL;
+	struct table *table;
 	enum code code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
 
-	if (code == OK && str_is_set(record))
-		code = table_decode(record, catalog->options.settings, &table, err);
+	if (code != OK || !str_is_set(record))
+		return give_table(code, out, NULL);
+	code = table_decode(record, catalog->options.settings, &table, err);
 	return give_table(code, out, table);
+}
+
+static enum code read_current_in(struct catalog *catalog, struct store_txn *txn, struct str key,
+				 const struct table *known, bool *is_known, bool *is_whole,
+				 struct table **table, struct err *err)
+{
+	enum code code = known ? currency_is_exact(txn, known, is_known, err) : OK;
+
+	if (code != OK || *is_known)
+		return code;
+	code = catalog_stored(catalog, txn, key, table, err);
+	if (code != OK || !*table || catalog->options.has_peers || retired_is_key(key))
+		return code;
+	return currency_is_exact(txn, *table, is_whole, err);
 }
 
 /* What the store has under the key, with a reference: `known`, which may be NULL, where that is
@@ -94,15 +109,9 @@ static enum code read_current(struct catalog *catalog, struct str key, const str
 	if (code != OK)
 		return give_table(code, out, NULL);
 	*is_known = false;
-	if (known)
-		code = currency_is_exact(txn, known, is_known, err);
-	if (code == OK && !*is_known)
-		code = catalog_stored(catalog, txn, key, &table, err);
-	bool is_read = code == OK && table;
-	if (is_read && !catalog->options.has_peers && !retired_is_key(key))
-		code = currency_is_exact(txn, table, is_whole, err);
+	code = read_current_in(catalog, txn, key, known, is_known, is_whole, &table, err);
 	store_abort(txn);
-	if (code != OK && is_read)
+	if (code != OK)
 		table_unref(table);
 	return give_table(code, out, table);
 }
@@ -112,17 +121,16 @@ static enum code read_whole(struct catalog *catalog, struct str key, const struc
 			    bool *is_known, struct table **out, struct err *err)
 {
 	bool is_whole = true;
-	struct table *table;
-	enum code code = read_current(catalog, key, known, is_known, &is_whole, &table, err);
+	enum code code = read_current(catalog, key, known, is_known, &is_whole, out, err);
 
-	if (code == OK && !is_whole) {
-		table_unref(table);
-		code = table_rows_mend(catalog->store, catalog->options.settings,
-				       table_rows_space(key), key, err);
-		if (code == OK)
-			code = read_current(catalog, key, known, is_known, &is_whole, &table, err);
-	}
-	return give_table(code, out, table);
+	if (code != OK || is_whole)
+		return code;
+	table_unref(*out);
+	code = table_rows_mend(catalog->store, catalog->options.settings, table_rows_space(key),
+			       key, err);
+	if (code != OK)
+		return give_table(code, out, NULL);
+	return read_current(catalog, key, known, is_known, &is_whole, out, err);
 }
 
 /* The table under the key as the store has it, with a reference; NULL where there is none. Takes
@@ -203,18 +211,26 @@ enum code catalog_marked(struct catalog *catalog, const struct mark *mark, struc
 	return give_table(code, out, table);
 }
 
+static enum code read_is_exact(struct catalog *catalog, const struct table *table, bool *is_exact,
+			       struct err *err)
+{
+	struct store_txn *txn;
+	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
+
+	if (code != OK)
+		return code;
+	code = currency_is_exact(txn, table, is_exact, err);
+	store_abort(txn);
+	return code;
+}
+
 bool catalog_holds(struct catalog *catalog, const struct table *table)
 {
 	struct arena *arena = arena_new(0);
 	struct err err = err_in(arena);
-	struct store_txn *txn;
 	bool is_exact = true;
-	enum code code = store_begin(catalog->store, STORE_READ, &txn, &err);
+	enum code code = read_is_exact(catalog, table, &is_exact, &err);
 
-	if (code == OK) {
-		code = currency_is_exact(txn, table, &is_exact, &err);
-		store_abort(txn);
-	}
 	if (code == OK && !is_exact)
 		catalog_forget_entry(catalog, catalog_key_of(arena, catalog, table),
 				     table->identity.number, table->currency.version);

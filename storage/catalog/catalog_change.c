@@ -23,6 +23,16 @@ struct change {
 	const struct table *table; /* whose namespace's version rises; NULL: apply() sees to that */
 };
 
+static enum code apply_and_raise(struct catalog *catalog, struct store_txn *txn,
+				 const struct change *change, struct err *err)
+{
+	enum code code = change->apply(catalog, txn, change->context, err);
+
+	if (code != OK || !change->table)
+		return code;
+	return currency_raise(txn, catalog_space(err->arena, catalog, change->table), err);
+}
+
 static enum code run_change_once(struct catalog *catalog, const struct change *change,
 				 struct err *err)
 {
@@ -31,13 +41,7 @@ static enum code run_change_once(struct catalog *catalog, const struct change *c
 
 	if (code != OK)
 		return code;
-	code = change->apply(catalog, txn, change->context, err);
-	if (code == OK && change->table)
-		code = currency_raise(txn, catalog_space(err->arena, catalog, change->table), err);
-	if (code == OK)
-		return store_commit_for_good(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end_for_good(txn, apply_and_raise(catalog, txn, change, err), err);
 }
 
 /* Makes the change of the table in the store. */
@@ -117,10 +121,10 @@ static enum code create_in_store(const struct catalog *catalog, struct store_txn
 
 	if (code != OK)
 		return code;
-	if (known && !catalog_is_gone(known, table->identity.created_ms))
-		code = err_default(err, ERR_RESOURCE_IN_USE);
-	if (code == OK && known) /* the remains of a deleted one */
-		code = forget_rows(txn, known, err);
+	if (known) /* the remains of a deleted one go */
+		code = catalog_is_gone(known, table->identity.created_ms)
+			       ? forget_rows(txn, known, err)
+			       : err_default(err, ERR_RESOURCE_IN_USE);
 	table_unref(known);
 	if (code != OK)
 		return code;
@@ -544,15 +548,15 @@ static enum code apply_parts(struct catalog *catalog, struct store_txn *txn, voi
 		const struct catalog_change *change = parts->v[i].change;
 		enum code code = apply_part(catalog, txn, &parts->v[i], err);
 
-		if (code == OK)
-			code = currency_raise(
-				txn,
-				catalog_space(err->arena, catalog,
-					      change->next ? change->next : change->current),
-				err);
-		journal_disarm(txn); /* the next one is of another namespace */
 		if (code != OK)
 			return code;
+		code = currency_raise(txn,
+				      catalog_space(err->arena, catalog,
+						    change->next ? change->next : change->current),
+				      err);
+		if (code != OK)
+			return code;
+		journal_disarm(txn); /* the next one is of another namespace */
 	}
 	return OK;
 }

@@ -112,13 +112,24 @@ static enum code finish(struct store_txn *txn, const struct size_count *count,
 	return code == OK ? currency_write(txn, count->table, row, err) : code;
 }
 
+static enum code count_on(struct piece *piece, struct size_count *count, struct currency_row *row,
+			  bool *more, struct err *err)
+{
+	enum code code = count_items(piece, count, more, err);
+
+	if (code != OK)
+		return code;
+	return *more ? size_rows_put_count(piece->txn, piece->arena, count, err)
+		     : finish(piece->txn, count, row, err);
+}
+
 enum code catalog_count_piece(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
 			      uint64_t number, bool *more, struct err *err)
 {
 	struct piece piece = {.txn = txn, .arena = arena};
 	struct currency_row row = {0};
 	struct size_count count;
-	struct table *table = NULL;
+	struct table *table;
 	bool is_counting;
 	enum code code = size_rows_get_count(txn, arena, number, &count, &is_counting, err);
 
@@ -126,22 +137,21 @@ enum code catalog_count_piece(struct catalog *catalog, struct store_txn *txn, st
 	if (code != OK || !is_counting)
 		return code;
 	code = currency_intend(txn, number, err);
-	if (code == OK)
-		code = currency_read(txn, number, &row, err);
-	if (code == OK)
-		code = catalog_stored(catalog, txn, count.record, &table, err);
-	bool is_there = code == OK && row.is_there && table && table->identity.number == number &&
+	if (code != OK)
+		return code;
+	code = currency_read(txn, number, &row, err);
+	if (code != OK)
+		return code;
+	code = catalog_stored(catalog, txn, count.record, &table, err);
+	if (code != OK)
+		return code;
+	bool is_there = row.is_there && table && table->identity.number == number &&
 			table->state.status != STATUS_DELETING;
 	bool is_due = is_there && COUNT_IS_COUNTING(row.count) &&
 		      COUNT_EPOCH(row.count) + 1 == count.epoch;
 	piece.table = table;
-	if (code == OK && is_due)
-		code = count_items(&piece, &count, more, err);
-	if (code == OK && is_due)
-		code = *more ? size_rows_put_count(txn, arena, &count, err)
-			     : finish(txn, &count, &row, err);
-	else if (code == OK) /* the table is gone */
-		code = size_rows_del_count(txn, number, err);
+	code = is_due ? count_on(&piece, &count, &row, more, err)
+		      : size_rows_del_count(txn, number, err); /* the table is gone */
 	table_unref(table);
 	return code;
 }
@@ -166,10 +176,7 @@ static enum code step_once(struct catalog *catalog, struct arena *arena, uint64_
 		return code;
 	code = catalog_count_piece(catalog, txn, arena, count.table, &more, err);
 	*after = more ? count.table - 1 : count.table;
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 enum code catalog_count_step(struct catalog *catalog, uint64_t *after, bool *more, struct err *err)

@@ -78,9 +78,9 @@ enum code catalog_list(struct catalog *catalog, struct ns ns, struct str after, 
 		code = store_page(txn, tables_keyspace, &range,
 				  (struct store_bounds){limit - names->n + 1, 0}, arena, &page,
 				  err);
-		if (code == OK)
-			code = take_listed_names(catalog, &page, space.n, now_ms, limit, names,
-						 err);
+		if (code != OK)
+			break;
+		code = take_listed_names(catalog, &page, space.n, now_ms, limit, names, err);
 		if (code == OK && page.is_more)
 			store_range_after(&range, &page, arena);
 	}

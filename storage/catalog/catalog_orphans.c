@@ -67,11 +67,7 @@ static enum code take_orphan(struct catalog *catalog, const struct size_mark *ma
 		code = store_begin(catalog->store, STORE_WRITE, &txn, err);
 		if (code != OK)
 			continue;
-		code = replace_mark(txn, arena, mark, err);
-		if (code == OK)
-			code = store_commit(txn, err);
-		else
-			store_abort(txn);
+		code = store_end(txn, replace_mark(txn, arena, mark, err), err);
 	} while (retry_again(&retry, code));
 	arena_free(arena);
 	atomic_store(&catalog->sizes.has_counts, true);
@@ -80,29 +76,38 @@ static enum code take_orphan(struct catalog *catalog, const struct size_mark *ma
 
 enum whose { OF_FIRST, OF_NEXT, OF_THIS };
 
+static enum code read_marks_in(struct store_txn *txn, struct arena *arena, enum whose whose,
+			       uint64_t *process, struct size_mark **marks, size_t *n,
+			       int64_t *life, struct err *err)
+{
+	const struct size_mark before = {.process = *process,
+					 .table = whose == OF_NEXT ? UINT64_MAX - 1 : 0};
+	enum code code = size_rows_marks(txn, arena, whose == OF_FIRST ? NULL : &before,
+					 whose == OF_THIS ? MARKS_PER_PAGE : 1, marks, n, err);
+
+	if (code != OK || *n == 0)
+		return code;
+	if (whose != OF_THIS)
+		*process = (*marks)[0].process;
+	for (size_t i = 0; i < *n; i++) {
+		if ((*marks)[i].process != *process)
+			*n = i;
+	}
+	return *n > 0 ? size_rows_life(txn, *process, life, err) : OK;
+}
+
 /* Some marks of the process; or one of the first process, or of the next one, that has any
  * (*process). And its sign of life. */
 static enum code read_marks(struct catalog *catalog, struct arena *arena, enum whose whose,
 			    uint64_t *process, struct size_mark **marks, size_t *n, int64_t *life,
 			    struct err *err)
 {
-	const struct size_mark before = {.process = *process,
-					 .table = whose == OF_NEXT ? UINT64_MAX - 1 : 0};
 	struct store_txn *txn;
 	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = size_rows_marks(txn, arena, whose == OF_FIRST ? NULL : &before,
-			       whose == OF_THIS ? MARKS_PER_PAGE : 1, marks, n, err);
-	if (code == OK && *n > 0 && whose != OF_THIS)
-		*process = (*marks)[0].process;
-	for (size_t i = 0; code == OK && i < *n; i++) {
-		if ((*marks)[i].process != *process)
-			*n = i;
-	}
-	if (code == OK && *n > 0)
-		code = size_rows_life(txn, *process, life, err);
+	code = read_marks_in(txn, arena, whose, process, marks, n, life, err);
 	store_abort(txn);
 	return code;
 }

@@ -130,17 +130,26 @@ struct flushed {
 	bool is_gone; /* the numbers of its epoch do not hold any more */
 };
 
+/* Before the tally is taken: a writer that puts it from now on is in the way of our commit, or
+ * still in flight. */
+static enum code hold_row(struct catalog *catalog, struct store_txn *txn, uint64_t number,
+			  struct currency_row *row, struct err *err)
+{
+	enum code code = currency_read(txn, number, row, err);
+
+	if (code != OK)
+		return code;
+	return size_rows_hold_mark(txn, err->arena, catalog->sizes.process, number, err);
+}
+
 static enum code put_tally_batch(struct catalog *catalog, struct store_txn *txn,
 				 struct flushed *flushed, struct err *err)
 {
 	struct table *table = flushed->table;
 	uint64_t number = table->identity.number;
 	struct currency_row row = {0};
-	enum code code = currency_read(txn, number, &row, err);
+	enum code code = hold_row(catalog, txn, number, &row, err);
 
-	if (code == OK) /* before the tally: a writer that puts it from now on is in the way of our
-			   commit, or still in flight */
-		code = size_rows_hold_mark(txn, err->arena, catalog->sizes.process, number, err);
 	tally_take(table->tally, err->arena, &flushed->batch);
 	flushed->is_gone = !row.is_there || COUNT_EPOCH(row.count) != flushed->batch.epoch;
 	if (code != OK)
@@ -200,10 +209,7 @@ static enum code flush_once(struct catalog *catalog, struct flushed *flushed, si
 	bool is_whole = code == OK;
 	atomic_fetch_add(&catalog->sizes.flushes,
 			 1); /* odd: the rows may have what the tallies still have */
-	if (is_whole)
-		code = store_commit(txn, err);
-	else
-		store_abort(txn);
+	code = store_end(txn, code, err);
 	end_flush(catalog, flushed, put, is_whole ? code : ERR_CONFLICT);
 	atomic_fetch_add(&catalog->sizes.flushes, 1);
 	return code;
@@ -305,10 +311,7 @@ static enum code count_some(struct catalog *catalog, const struct table *table, 
 	code = count_in(catalog, txn, table, arena, &more, err);
 	if (more)
 		atomic_store(&catalog->sizes.has_counts, true);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 /* What cannot be counted now, as for want of room, is counted later. */
@@ -337,6 +340,18 @@ static void sum_size_rows_up(const struct table *table, const struct size_rows *
 	}
 }
 
+/* Before the first count has ended: what it has come to. */
+static enum code read_counted(struct store_txn *txn, struct arena *arena, uint64_t number,
+			      struct currency_row *row, struct size_rows *rows, struct err *err)
+{
+	enum code code = currency_read(txn, number, row, err);
+
+	if (code != OK || !row->is_there)
+		return code;
+	uint64_t epoch = COUNT_EPOCH(row->count);
+	return size_rows_read(txn, arena, number, epoch ? epoch : 1, rows, err);
+}
+
 static enum code read_table_sizes(struct catalog *catalog, const struct table *table,
 				  struct arena *arena, struct table_size *sizes, bool *is_counted,
 				  struct err *err)
@@ -348,11 +363,8 @@ static enum code read_table_sizes(struct catalog *catalog, const struct table *t
 
 	if (code != OK)
 		return code;
-	code = currency_read(txn, table->identity.number, &row, err);
+	code = read_counted(txn, arena, table->identity.number, &row, &rows, err);
 	uint64_t epoch = COUNT_EPOCH(row.count);
-	if (code == OK && row.is_there) /* before the first count has ended: what it has come to */
-		code = size_rows_read(txn, arena, table->identity.number, epoch ? epoch : 1, &rows,
-				      err);
 	sum_size_rows_up(table, &rows, epoch ? epoch : UINT64_MAX, sizes);
 	store_abort(txn);
 	*is_counted = !row.is_there || table->state.status == STATUS_DELETING ||

@@ -379,20 +379,27 @@ static enum code change_rows(struct clocks *clocks, const struct ns *ns, clocks_
 	return code;
 }
 
-enum code clocks_change(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
-			void *context, struct err *err)
+static enum code change_and_refresh(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
+				    void *context, struct err *err)
 {
 	struct retry retry = {0};
 	enum code code;
 
-	pthread_mutex_lock(&clocks->turning);
 	do {
 		code = clocks->store ? change_rows(clocks, ns, turn, context, err)
 				     : change_memory(clocks, ns, turn, context, err);
 	} while (retry_again(&retry, code));
 	code = retry_code(code, err);
-	if (code == OK)
-		code = clocks_refresh(clocks, err);
+	if (code != OK)
+		return code;
+	return clocks_refresh(clocks, err);
+}
+
+enum code clocks_change(struct clocks *clocks, const struct ns *ns, clocks_turn *turn,
+			void *context, struct err *err)
+{
+	pthread_mutex_lock(&clocks->turning);
+	enum code code = change_and_refresh(clocks, ns, turn, context, err);
 	pthread_mutex_unlock(&clocks->turning);
 	return code;
 }

@@ -346,10 +346,7 @@ enum code size_rows_end_life(struct store *store, uint64_t process, struct err *
 	if (code != OK)
 		return code;
 	code = store_del(txn, counters, str_of_key(&key), err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 bool size_rows_is_key(struct str key)

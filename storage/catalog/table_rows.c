@@ -299,14 +299,21 @@ enum code table_rows_put(struct store_txn *txn, const struct settings_records *s
 	if (next)
 		after = rows_of(err->arena, next, space, key);
 	code = put_marks(txn, &before, &after, err);
-	if (code == OK && !known != !next && !retired_is_key(key))
-		code = store_add(txn, counters, joined(err->arena, COUNT, space), next ? 1 : -1,
-				 err);
-	if (code == OK && next && !known)
-		code = begin_new(txn, err);
+	bool is_new = next && !known, is_gone = known && !next;
 	table_unref(known);
 	if (code != OK)
 		return code;
+	if ((is_new || is_gone) && !retired_is_key(key)) {
+		code = store_add(txn, counters, joined(err->arena, COUNT, space), is_new ? 1 : -1,
+				 err);
+		if (code != OK)
+			return code;
+	}
+	if (is_new) {
+		code = begin_new(txn, err);
+		if (code != OK)
+			return code;
+	}
 	return next ? store_put(txn, tables, key, table_encode(err->arena, next), err)
 		    : store_del(txn, tables, key, err);
 }
@@ -417,27 +424,36 @@ static enum code complete_currency(struct store_txn *txn, const struct table *ta
 		       : currency_put(txn, table, 0, err); /* its numbers may be wrong */
 }
 
+static enum code complete_table(struct store_txn *txn, bool is_shared, struct str key,
+				const struct table *table, struct err *err)
+{
+	bool is_retired = retired_is_key(key);
+	struct str own =
+		str_printf(err->arena, STR_FMT "%c" STR_FMT "%c", STR_ARG(table->identity.account),
+			   0, STR_ARG(table->identity.region), 0);
+	struct str space = !is_retired ? table_rows_space(key)
+			   : is_shared ? (struct str){"", 1}
+				       : own;
+	struct rows after = rows_of(err->arena, table, space, key), before = {.n = 0};
+	enum code code = put_marks(txn, &before, &after, err);
+
+	if (code != OK || is_retired)
+		return code;
+	code = store_add(txn, counters, joined(err->arena, COUNT, space), 1, err);
+	if (code != OK)
+		return code;
+	return complete_currency(txn, table, err);
+}
+
 static enum code complete_record(struct store_txn *txn, const struct settings_records *settings,
 				 bool is_shared, const struct store_row *row, struct err *err)
 {
-	bool is_retired = retired_is_key(row->key);
 	struct table *table;
 	enum code code = table_decode(row->value, settings, &table, err);
 
 	if (code != OK)
 		return code;
-	struct str own =
-		str_printf(err->arena, STR_FMT "%c" STR_FMT "%c", STR_ARG(table->identity.account),
-			   0, STR_ARG(table->identity.region), 0);
-	struct str space = !is_retired ? table_rows_space(row->key)
-			   : is_shared ? (struct str){"", 1}
-				       : own;
-	struct rows after = rows_of(err->arena, table, space, row->key), before = {.n = 0};
-	code = put_marks(txn, &before, &after, err);
-	if (code == OK && !is_retired)
-		code = store_add(txn, counters, joined(err->arena, COUNT, space), 1, err);
-	if (code == OK && !is_retired)
-		code = complete_currency(txn, table, err);
+	code = complete_table(txn, is_shared, row->key, table, err);
 	table_unref(table);
 	return code;
 }
@@ -589,10 +605,7 @@ enum code table_rows_mend(struct store *store, const struct settings_records *se
 	if (code != OK)
 		return code;
 	code = mend_rows(txn, settings, space, key, err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 enum code table_rows_missing(struct store_txn *txn, const struct table *table, struct str space,

@@ -82,14 +82,18 @@ enum code job_malformed(const struct job *job, struct err *err)
 static enum code run_in(struct job_txn *txn, bool is_writing, job_apply *apply, void *context,
 			struct err *err)
 {
-	enum code code = is_writing ? catalog_arm(txn->catalog, txn->txn, txn->ns, err) : OK;
+	if (!is_writing) {
+		enum code code = apply(txn, context, err);
 
-	if (code == OK)
-		code = apply(txn, context, err);
-	if (code == OK && is_writing)
-		return store_commit_for_good(txn->txn, err);
-	store_abort(txn->txn);
-	return code;
+		store_abort(txn->txn);
+		return code;
+	}
+	enum code code = catalog_arm(txn->catalog, txn->txn, txn->ns, err);
+	if (code != OK) {
+		store_abort(txn->txn);
+		return code;
+	}
+	return store_end_for_good(txn->txn, apply(txn, context, err), err);
 }
 
 static enum code run_job_txn(struct catalog *catalog, struct ns ns, bool is_writing,
@@ -102,8 +106,9 @@ static enum code run_job_txn(struct catalog *catalog, struct ns ns, bool is_writ
 	do {
 		code = store_begin(catalog_store(catalog), is_writing ? STORE_WRITE : STORE_READ,
 				   &txn.txn, err);
-		if (code == OK)
-			code = run_in(&txn, is_writing, apply, context, err);
+		if (code != OK)
+			continue;
+		code = run_in(&txn, is_writing, apply, context, err);
 	} while (retry_again(&retry, code));
 	return retry_code(code, err);
 }

@@ -64,20 +64,28 @@ static const struct job_kind *kind_of(const struct job_run *run, struct str name
 	return NULL;
 }
 
-enum code job_run_begin(struct job_step *step, struct job_txn *txn, struct err *err)
+/* ERR_CONFLICT unless the job is stored as the step knows it. */
+static enum code arm_unchanged(const struct job_step *step, struct job_txn *txn, struct err *err)
 {
 	struct job known;
+	enum code code = catalog_arm(step->catalog, txn->txn, txn->ns, err);
 
+	if (code != OK)
+		return code;
+	code = job_get(txn, step->job->kind, step->job->id, &known, err);
+	if (code == ERR_RESOURCE_NOT_FOUND || (code == OK && known.revision != step->job->revision))
+		return err_default(err, ERR_CONFLICT);
+	return code;
+}
+
+enum code job_run_begin(struct job_step *step, struct job_txn *txn, struct err *err)
+{
 	*txn = (struct job_txn){
 		.catalog = step->catalog, .ns = step->job->ns, .arena = step->arena};
 	enum code code = store_begin(catalog_store(step->catalog), STORE_WRITE, &txn->txn, err);
 	if (code != OK)
 		return code;
-	code = catalog_arm(step->catalog, txn->txn, txn->ns, err);
-	if (code == OK)
-		code = job_get(txn, step->job->kind, step->job->id, &known, err);
-	if (code == ERR_RESOURCE_NOT_FOUND || (code == OK && known.revision != step->job->revision))
-		code = err_default(err, ERR_CONFLICT);
+	code = arm_unchanged(step, txn, err);
 	if (code != OK)
 		store_abort(txn->txn);
 	return code;
@@ -153,6 +161,30 @@ static enum code load(struct job_run *run, const struct job_open *open, struct a
 	return code;
 }
 
+static enum code run_step(const struct job_kind *kind, struct job_step *step, struct err *err)
+{
+	enum code code = kind->step(step, err);
+
+	if (code == OK)
+		return step->is_put ? OK : save(step, err);
+	return job_run_passes(code) ? code : fail(step, kind, code, err, err);
+}
+
+static enum code load_and_step(struct job_run *run, const struct job_open *open,
+			       const struct job_kind *kind, struct job_step *step, bool *is_over,
+			       struct err *err)
+{
+	const struct job *job = step->job;
+	enum code code = load(run, open, step->arena, step->job, err);
+
+	*is_over = code == OK && (job->state != JOB_RUNNING || job->due_ms > step->now_ms);
+	if (code != OK || *is_over)
+		return code;
+	code = run_step(kind, step, err);
+	*is_over = code == OK && (job->state != JOB_RUNNING || job->due_ms > step->now_ms);
+	return code;
+}
+
 /* One piece of a job that nobody else is at; ERR_RESOURCE_NOT_FOUND where it is gone. */
 static enum code step_job(struct job_run *run, const struct job_open *open,
 			  const struct job_kind *kind, int64_t now_ms, bool *is_over,
@@ -166,17 +198,8 @@ static enum code step_job(struct job_run *run, const struct job_open *open,
 				.arena = arena,
 				.now_ms = now_ms,
 				.context = kind->context};
-	enum code code = load(run, open, arena, &job, &own);
+	enum code code = load_and_step(run, open, kind, &step, is_over, &own);
 
-	*is_over = code == OK && (job.state != JOB_RUNNING || job.due_ms > now_ms);
-	if (code == OK && !*is_over) {
-		code = kind->step(&step, &own);
-		if (code == OK && !step.is_put)
-			code = save(&step, &own);
-		else if (code != OK && !job_run_passes(code))
-			code = fail(&step, kind, code, &own, &own);
-		*is_over = code == OK && (job.state != JOB_RUNNING || job.due_ms > now_ms);
-	}
 	if (code != OK)
 		err_copy(err, code, own.message);
 	arena_free(arena);
@@ -224,23 +247,34 @@ static struct str lease_of(struct arena *arena, const struct job_open *open)
 			  STR_ARG(open->id));
 }
 
+static enum code step_under_lease(struct job_run *run, const struct job_open *open,
+				  const struct job_kind *kind, struct leases *leases,
+				  struct str lease, int64_t now_ms, bool *is_ours, bool *is_over,
+				  struct err *err)
+{
+	enum code code = lease_take(leases, lease, is_ours, NULL, err);
+
+	if (code != OK || !*is_ours)
+		return code;
+	code = step_job(run, open, kind, now_ms, is_over, err);
+	if (leases && code == OK && *is_over)
+		lease_release(leases, lease);
+	return code;
+}
+
 /* One piece under the lease and alone in this process. *is_ours false: someone else is at it. */
 static enum code step_leased(struct job_run *run, const struct job_open *open,
 			     const struct job_kind *kind, struct leases *leases, bool waits,
 			     int64_t now_ms, bool *is_ours, bool *is_over, struct err *err)
 {
 	struct busy own = {.lease = lease_of(err->arena, open)};
-	enum code code;
 
 	*is_over = false;
 	*is_ours = seize(run, &own, waits);
 	if (!*is_ours)
 		return OK;
-	code = lease_take(leases, own.lease, is_ours, NULL, err);
-	if (code == OK && *is_ours)
-		code = step_job(run, open, kind, now_ms, is_over, err);
-	if (leases && code == OK && *is_ours && *is_over)
-		lease_release(leases, own.lease);
+	enum code code =
+		step_under_lease(run, open, kind, leases, own.lease, now_ms, is_ours, is_over, err);
 	let_go(run, &own);
 	return code;
 }

@@ -380,21 +380,29 @@ static struct str space_of(struct str key, struct ns *ns)
 	return row.is_cut ? STR_ABSENT : row_first(key, key.n - row.rest.n);
 }
 
+static enum code read_page_in(struct store_txn *txn, const struct store_range *range, size_t rows,
+			      struct arena *arena, struct store_page *page, struct err *err)
+{
+	bool is_begun;
+	enum code code = lag_is_begun(txn, &is_begun, err);
+
+	if (code != OK || !is_begun)
+		return code;
+	return store_page(txn, history, range, (struct store_bounds){.rows = rows}, arena, page,
+			  err);
+}
+
 static enum code read_page_of(struct store *store, const struct store_range *range, size_t rows,
 			      struct arena *arena, struct store_page *page, struct err *err)
 {
 	struct store_txn *txn;
-	bool is_begun;
 
 	page->n = 0;
 	page->is_more = false;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 	if (code != OK)
 		return code;
-	code = lag_is_begun(txn, &is_begun, err);
-	if (code == OK && is_begun)
-		code = store_page(txn, history, range, (struct store_bounds){.rows = rows}, arena,
-				  page, err);
+	code = read_page_in(txn, range, rows, arena, page, err);
 	store_abort(txn);
 	return code;
 }
@@ -451,10 +459,7 @@ static enum code remove_history_rows(struct store *store, const struct store_pag
 	if (code != OK)
 		return code;
 	code = remove_rows_in(txn, page, space_n, after_ms, err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 /* The next piece of a range. */

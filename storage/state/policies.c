@@ -26,6 +26,16 @@ enum code policies_version(struct catalog *catalog, struct arena *arena, uint64_
 	return code;
 }
 
+static enum code read_document(struct store_txn *txn, struct arena *arena, struct str *document,
+			       uint64_t *version, struct err *err)
+{
+	enum code code = read_version(txn, arena, version, err);
+
+	if (code != OK)
+		return code;
+	return store_get(txn, versions, document_key, arena, document, err);
+}
+
 enum code policies_get(struct catalog *catalog, struct arena *arena, struct str *document,
 		       uint64_t *version, struct err *err)
 {
@@ -34,9 +44,7 @@ enum code policies_get(struct catalog *catalog, struct arena *arena, struct str 
 
 	if (code != OK)
 		return code;
-	code = read_version(txn, arena, version, err);
-	if (code == OK)
-		code = store_get(txn, versions, document_key, arena, document, err);
+	code = read_document(txn, arena, document, version, err);
 	store_abort(txn);
 	return code;
 }

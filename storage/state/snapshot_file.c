@@ -546,6 +546,15 @@ static enum code take_frames(struct space *space, struct writing *writing, struc
 	return !writing->is_done ? save_state(space, writing, err) : OK;
 }
 
+static enum code write_frames(struct space *space, struct writing *writing, struct err *err)
+{
+	enum code code = load_state(space, writing, err);
+
+	if (code != OK)
+		return code;
+	return take_frames(space, writing, err);
+}
+
 static enum code apply_write(struct space *space, void *context, struct err *err)
 {
 	struct writing *writing = context;
@@ -557,9 +566,7 @@ static enum code apply_write(struct space *space, void *context, struct err *err
 	if (code != ERR_RESOURCE_NOT_FOUND)
 		return code;
 	*writing = (struct writing){.name = writing->name, .block = writing->block};
-	code = load_state(space, writing, err);
-	if (code == OK)
-		code = take_frames(space, writing, err);
+	code = write_frames(space, writing, err);
 	table_unref(writing->table);
 	writing->table = NULL;
 	return code;

@@ -46,10 +46,7 @@ static enum code run_space_once(struct space *space, unsigned way, space_apply *
 	if (code != OK)
 		return code;
 	code = apply_in(space, way, apply, context, err);
-	if (code == OK)
-		return store_commit_for_good(space->txn, err);
-	store_abort(space->txn);
-	return code;
+	return store_end_for_good(space->txn, code, err);
 }
 
 enum code space_change(struct catalog *catalog, struct ns ns, unsigned way, space_apply *apply,

@@ -228,17 +228,26 @@ static enum code hide(struct store_txn *txn, struct keyspace keyspace, struct er
 	return code == OK ? store_drop(txn, keyspace, err) : code;
 }
 
-static enum code armed_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+static enum code drop_journalled(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
-	struct pause pause = begin_pause(txn);
 	bool is_new;
 	enum code code = has(txn, txn->journal, KIND_CREATED, keyspace, STR(""), &is_new, err);
 
-	if (code == OK && is_new)
-		code = forget_keyspace(txn, txn->journal, keyspace, err);
-	if (code == OK)
-		code = is_new ? store_drop(txn, keyspace, err) : hide(txn, keyspace, err);
-	return end_pause(pause, code);
+	if (code != OK)
+		return code;
+	if (!is_new)
+		return hide(txn, keyspace, err);
+	code = forget_keyspace(txn, txn->journal, keyspace, err);
+	if (code != OK)
+		return code;
+	return store_drop(txn, keyspace, err);
+}
+
+static enum code armed_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
+{
+	struct pause pause = begin_pause(txn);
+
+	return end_pause(pause, drop_journalled(txn, keyspace, err));
 }
 
 static enum code armed_put(struct store_txn *txn, struct keyspace keyspace, struct str key,

@@ -121,6 +121,22 @@ void store_abort(struct store_txn *txn)
 	txn->ops->abort(txn);
 }
 
+enum code store_end(struct store_txn *txn, enum code code, struct err *err)
+{
+	if (code == OK)
+		return store_commit(txn, err);
+	store_abort(txn);
+	return code;
+}
+
+enum code store_end_for_good(struct store_txn *txn, enum code code, struct err *err)
+{
+	if (code == OK)
+		return store_commit_for_good(txn, err);
+	store_abort(txn);
+	return code;
+}
+
 enum code store_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	return txn->ops->create ? txn->ops->create(txn, keyspace, err) : check_writes(txn, err);

@@ -335,6 +335,10 @@ enum code store_commit(struct store_txn *txn, struct err *err) WARN_UNUSED;
  * arena of `err`. */
 enum code store_commit_for_good(struct store_txn *txn, struct err *err) WARN_UNUSED;
 void store_abort(struct store_txn *txn);
+/* Ends the transaction of work that came to `code`: commits after OK, else aborts and returns
+ * `code`. */
+enum code store_end(struct store_txn *txn, enum code code, struct err *err) WARN_UNUSED;
+enum code store_end_for_good(struct store_txn *txn, enum code code, struct err *err) WARN_UNUSED;
 
 enum code store_create(struct store_txn *txn, struct keyspace keyspace,
 		       struct err *err) WARN_UNUSED;

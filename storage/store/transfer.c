@@ -39,16 +39,16 @@ static enum code look_for_row(struct store *store, struct keyspace keyspace, str
 			      bool *is_there, struct err *err)
 {
 	struct store_range range = {key, STR_ABSENT, false};
-	struct arena *arena = arena_new(0);
-	struct store_page page = {0};
+	struct store_page page;
 	struct store_txn *txn;
 	enum code code = store_begin(store, STORE_READ, &txn, err);
 
-	if (code == OK) {
-		code = store_page(txn, keyspace, &range, (struct store_bounds){1, 0}, arena, &page,
-				  err);
-		store_abort(txn);
-	}
+	*is_there = false;
+	if (code != OK)
+		return code;
+	struct arena *arena = arena_new(0);
+	code = store_page(txn, keyspace, &range, (struct store_bounds){1, 0}, arena, &page, err);
+	store_abort(txn);
 	*is_there = code == OK && page.n > 0 && (!str_is_set(key) || str_eq(page.v[0].key, key));
 	arena_free(arena);
 	return code;
@@ -78,10 +78,7 @@ static enum code set_mark(const struct run *run, bool is_set, struct err *err)
 		return code;
 	code = is_set ? store_put(txn, counters, MARK, STR("1"), err)
 		      : store_del(txn, counters, MARK, err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 static int compare_keyspaces(const void *a, const void *b)
@@ -156,10 +153,7 @@ static enum code create_or_drop(const struct run *run, struct keyspace keyspace,
 		code = store_create_small(txn, keyspace, err);
 	else
 		code = store_create(txn, keyspace, err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 static void add_put(struct changes *changes, struct store_row row)
@@ -226,10 +220,27 @@ static enum code apply_changes(const struct run *run, const struct changes *chan
 		code = store_put_of(txn, keyspace,
 				    refers(run, keyspace, &reference) ? &reference : NULL,
 				    &changes->puts[i], changes->arena, err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
+}
+
+/* One comparison, and the changes that it asks for. */
+static enum code make_more_equal(struct run *run, const struct store_range *range,
+				 const struct store_page *wanted, struct changes *changes,
+				 uint64_t *put, bool *is_equal, struct err *err)
+{
+	enum code code = compare_range(run, range, wanted, changes, err);
+
+	*put += changes->put_count;
+	run->now.written += changes->put_count;
+	run->now.deleted += changes->del_count;
+	if (code != OK)
+		return code;
+	/* a comparison has seen the range but for what lies behind CHANGES_MAX rows that are too
+	 * many */
+	*is_equal = run->transfer->is_comparison || changes->put_count + changes->del_count == 0;
+	if (*put > wanted->n)
+		return err_set(err, MSG_TRANSFER_DISTURBED);
+	return *is_equal ? OK : apply_changes(run, changes, err);
 }
 
 /*
@@ -243,19 +254,9 @@ static enum code make_equal(struct run *run, const struct store_range *range,
 
 	for (bool is_equal = false; !is_equal;) {
 		struct changes changes = {.arena = arena_new(0)};
-		enum code code = compare_range(run, range, wanted, &changes, err);
+		enum code code =
+			make_more_equal(run, range, wanted, &changes, &put, &is_equal, err);
 
-		is_equal = code == OK && changes.put_count + changes.del_count == 0;
-		put += changes.put_count;
-		run->now.written += changes.put_count;
-		run->now.deleted += changes.del_count;
-		if (code == OK && put > wanted->n)
-			code = err_set(err, MSG_TRANSFER_DISTURBED);
-		else if (code == OK && !is_equal && !run->transfer->is_comparison)
-			code = apply_changes(run, &changes, err);
-		/* a comparison has seen the range but for what lies behind CHANGES_MAX rows that
-		 * are too many */
-		is_equal = is_equal || run->transfer->is_comparison;
 		arena_free(changes.arena);
 		if (code != OK)
 			return code;

@@ -559,10 +559,7 @@ static enum code rotate_once(struct store *store, struct table *table, int64_t n
 	if (code != OK)
 		return code;
 	code = rotate_all_lanes(txn, table, now_ms, err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 enum code stream_rotate(struct store *store, struct table *table, int64_t now_ms, struct err *err)

@@ -117,13 +117,11 @@ static enum code delete_old(struct store *store, struct arena *arena, struct str
 	if (code != OK)
 		return code;
 	code = read_row(txn, arena, key, &position, err);
-	if (code == OK && position.saved_ms < before_ms) {
-		code = store_del(txn, counters, key, err);
-		if (code == OK)
-			return store_commit(txn, err);
+	if (code != OK || position.saved_ms >= before_ms) {
+		store_abort(txn);
+		return code;
 	}
-	store_abort(txn);
-	return code;
+	return store_end(txn, store_del(txn, counters, key, err), err);
 }
 
 enum code stream_position_sweep(struct store *store, struct arena *arena, int64_t before_ms,

@@ -125,10 +125,10 @@ enum code stream_record_peek(struct store_txn *txn, const struct table *table, u
 	range.is_reverse = is_last;
 	enum code code = store_page(txn, stream_keyspace(table), &range,
 				    (struct store_bounds){.rows = 1}, scratch, &page, err);
-	if (code == OK && page.n > 0 &&
-	    !stream_record_decode(page.v[0].key, page.v[0].value, &record))
+	bool is_found = code == OK && page.n > 0;
+	if (is_found && !stream_record_decode(page.v[0].key, page.v[0].value, &record))
 		code = row_malformed(err, stream_keyspace(table), page.v[0].key);
-	else if (code == OK && page.n > 0)
+	else if (is_found)
 		*peek = (struct stream_peek){true, record.sequence, record.created_ms};
 	arena_free(scratch);
 	return code;

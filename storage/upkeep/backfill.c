@@ -212,32 +212,42 @@ static enum code finish_backfill(struct job *job, struct err *err)
 	return catalog_replace(job->catalog, job->table, next, err);
 }
 
+static enum code scope_piece(struct job *job, struct err *err)
+{
+	uint64_t count;
+	enum code code = currency_check(job->txn, job->table, &count, err);
+
+	if (code != OK)
+		return code;
+	return catalog_size_scope(job->txn, job->table, count, &job->scope, err);
+}
+
+static enum code write_piece(struct job *job, struct err *err)
+{
+	enum code code = !job->index                             ? fill_expiry_piece(job, err)
+			 : job->index->status == STATUS_DELETING ? empty_index_piece(job, err)
+								 : fill_index_piece(job, err);
+
+	if (code != OK)
+		return code;
+	return catalog_size_join(job->catalog, job->txn, job->table, &job->scope, job->sizes, err);
+}
+
 /* One transaction of work. */
 static enum code run_backfill_piece(struct job *job, struct err *err)
 {
-	uint64_t count;
 	enum code code = store_begin(catalog_store(job->catalog), STORE_WRITE, &job->txn, err);
 
 	if (code != OK)
 		return code;
-	code = currency_check(job->txn, job->table, &count, err);
-	if (code == OK)
-		code = catalog_size_scope(job->txn, job->table, count, &job->scope, err);
+	code = scope_piece(job, err);
 	if (code != OK) {
 		store_abort(job->txn);
 		return code;
 	}
-	code = !job->index                             ? fill_expiry_piece(job, err)
-	       : job->index->status == STATUS_DELETING ? empty_index_piece(job, err)
-						       : fill_index_piece(job, err);
-	if (code == OK)
-		code = catalog_size_join(job->catalog, job->txn, job->table, &job->scope,
-					 job->sizes, err);
+	code = write_piece(job, err);
 	bool is_whole = code == OK;
-	if (is_whole)
-		code = store_commit(job->txn, err);
-	else
-		store_abort(job->txn);
+	code = store_end(job->txn, code, err);
 	catalog_size_leave(job->table, &job->scope, job->sizes, is_whole ? code : ERR_CONFLICT);
 	return code == OK && !job->piece.is_more ? finish_backfill(job, err) : code;
 }

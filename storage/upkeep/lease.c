@@ -194,12 +194,21 @@ static enum code take_lease_once(struct leases *leases, struct str key, struct r
 		*row = (struct row){row->epoch + !is_own(leases, row),
 				    now_ms + leases->options.length_ms, str_of(leases->id)};
 	}
-	if (code == OK && *is_held)
-		code = store_put(txn, counters, key, write_row(err->arena, row), err);
-	if (code == OK && *is_held)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	if (code != OK || !*is_held) {
+		store_abort(txn);
+		return code;
+	}
+	return store_end(txn, store_put(txn, counters, key, write_row(err->arena, row), err), err);
+}
+
+static enum code take_lease_if_free(struct leases *leases, struct str key, struct row *row,
+				    bool *is_held, struct err *err)
+{
+	enum code code = look_at_lease(leases, key, row, err);
+
+	if (code != OK || (!is_own(leases, row) && row->until_ms > leases->options.now_ms()))
+		return code;
+	return take_lease_once(leases, key, row, is_held, err);
 }
 
 /* What fails is written to the caller's `err`, whose arena may live on: the rest is scratch. */
@@ -209,11 +218,9 @@ static enum code take_lease_row(struct leases *leases, struct str name, struct r
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
 	struct str key = key_of(scratch, name);
-	enum code code = look_at_lease(leases, key, row, &own);
 
 	*is_held = false;
-	if (code == OK && (is_own(leases, row) || row->until_ms <= leases->options.now_ms()))
-		code = take_lease_once(leases, key, row, is_held, &own);
+	enum code code = take_lease_if_free(leases, key, row, is_held, &own);
 	if (code == ERR_CONFLICT) { /* another process was faster */
 		*is_held = false;
 		code = OK;
@@ -283,13 +290,12 @@ static enum code delete_row(struct leases *leases, struct str key, int64_t befor
 		return code;
 	code = store_get(txn, counters, key, err->arena, &value, err);
 	struct row row = read_row(code == OK ? value : STR_ABSENT);
-	if (code == OK && str_is_set(value) && (is_own(leases, &row) || row.until_ms < before_ms)) {
-		code = store_del(txn, counters, key, err);
-		if (code == OK)
-			return store_commit(txn, err);
+	if (code != OK || !str_is_set(value) ||
+	    (!is_own(leases, &row) && row.until_ms >= before_ms)) {
+		store_abort(txn);
+		return code;
 	}
-	store_abort(txn);
-	return code;
+	return store_end(txn, store_del(txn, counters, key, err), err);
 }
 
 void lease_release(struct leases *leases, struct str name)

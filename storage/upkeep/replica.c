@@ -65,10 +65,7 @@ static enum code put_replica_row(struct store *store, struct keyspace keyspace, 
 	if (code != OK)
 		return code;
 	code = store_put(txn, keyspace, key, value, err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 /* The replica is whole. Where its creation takes a time of its own, it is CREATING until then. */
@@ -109,10 +106,12 @@ enum code replica_fill(struct catalog *catalog, struct table *table, size_t rows
 	if (code != OK)
 		return code;
 	code = store_begin(store, STORE_READ, &txn, err);
-	if (code == OK) {
-		code = read_replica_source(txn, arena, source, table, rows, &page, &changes, err);
-		store_abort(txn);
+	if (code != OK) {
+		table_unref(source);
+		return code;
 	}
+	code = read_replica_source(txn, arena, source, table, rows, &page, &changes, err);
+	store_abort(txn);
 	table_unref(source);
 	if (code != OK)
 		return code;
@@ -196,11 +195,36 @@ static enum code read_queue(const struct pair *pair, struct links *links, struct
 		return code;
 	code = links_read(txn, pair->arena, pair->table->identity.account,
 			  catalog_options(pair->catalog)->replication_lag_ms, links, err);
-	if (code == OK)
-		code = store_page(txn, table_replication(pair->table), &range,
-				  (struct store_bounds){PIECE_ROWS, PIECE_BYTES}, pair->arena, page,
-				  err);
+	if (code != OK) {
+		store_abort(txn);
+		return code;
+	}
+	code = store_page(txn, table_replication(pair->table), &range,
+			  (struct store_bounds){PIECE_ROWS, PIECE_BYTES}, pair->arena, page, err);
 	store_abort(txn);
+	return code;
+}
+
+/* *n: how many changes of the page are due. */
+static enum code repeat_due_changes(const struct pair *pair, struct leases *leases,
+				    const struct links *links, const struct store_page *page,
+				    struct replica_work *work, size_t *n, bool *is_ours,
+				    struct err *err)
+{
+	struct write_change *changes = ARENA_ARRAY(pair->arena, struct write_change, page->n);
+	enum code code = find_due_changes(pair, links, page, changes, n, err);
+
+	if (code != OK || *n == 0)
+		return code;
+	struct str lease = str_printf(pair->arena, "replicate/%llu",
+				      (unsigned long long)pair->table->identity.number);
+	code = lease_take(leases, lease, is_ours, NULL, err);
+	if (code != OK || !*is_ours)
+		return code;
+	code = write_repeat(pair->catalog, pair->arena, pair->table, changes, *n, pair->now_ms,
+			    err);
+	work->repeated += code == OK ? *n : 0;
+	work->is_more = work->is_more || *n < page->n || page->is_more;
 	return code;
 }
 
@@ -215,21 +239,8 @@ static enum code step_pair(const struct pair *pair, struct leases *leases,
 
 	if (code != OK || page.n == 0)
 		return code;
-	struct write_change *changes = ARENA_ARRAY(pair->arena, struct write_change, page.n);
 	if (comes_through(pair->arena, &links, pair->table, pair->from))
-		code = find_due_changes(pair, &links, &page, changes, &n, err);
-	if (code == OK && n > 0) {
-		struct str lease = str_printf(pair->arena, "replicate/%llu",
-					      (unsigned long long)pair->table->identity.number);
-
-		code = lease_take(leases, lease, &is_ours, NULL, err);
-	}
-	if (code == OK && n > 0 && is_ours) {
-		code = write_repeat(pair->catalog, pair->arena, pair->table, changes, n,
-				    pair->now_ms, err);
-		work->repeated += code == OK ? n : 0;
-		work->is_more = work->is_more || n < page.n || page.is_more;
-	}
+		code = repeat_due_changes(pair, leases, &links, &page, work, &n, &is_ours, err);
 	work->is_waiting = work->is_waiting || !is_ours || n < page.n;
 	return code;
 }
@@ -297,8 +308,9 @@ enum code replica_step(struct catalog *catalog, const struct times *times, const
 		struct table *table;
 
 		code = catalog_marked(catalog, mark, &table, err);
-		if (code == OK && table)
-			code = step_replica_queues(catalog, times, table, work, err);
+		if (code != OK || !table)
+			continue;
+		code = step_replica_queues(catalog, times, table, work, err);
 		table_unref(table);
 	}
 	enum code walked = mark_walk_end(&walk);
@@ -382,10 +394,12 @@ static enum code count_queues(struct catalog *catalog, struct arena *arena, cons
 	if (code != OK || !table)
 		return code;
 	code = store_begin(catalog_store(catalog), STORE_READ, &txn, err);
-	if (code == OK) {
-		code = add_queues(txn, arena, table, queues, n, err);
-		store_abort(txn);
+	if (code != OK) {
+		table_unref(table);
+		return code;
 	}
+	code = add_queues(txn, arena, table, queues, n, err);
+	store_abort(txn);
 	table_unref(table);
 	return code;
 }
@@ -434,11 +448,7 @@ enum code replica_set_links(struct catalog *catalog, struct str account, const s
 		code = store_begin(catalog_store(catalog), STORE_WRITE, &txn, err);
 		if (code != OK)
 			break;
-		code = links_write(txn, err->arena, account, links, err);
-		if (code == OK)
-			code = store_commit(txn, err);
-		else
-			store_abort(txn);
+		code = store_end(txn, links_write(txn, err->arena, account, links, err), err);
 	} while (retry_again(&retry, code));
 	return retry_code(code, err);
 }

@@ -187,14 +187,33 @@ static enum code forget_pieces(const struct group *group, int64_t until_ms, bool
 		if (code != OK)
 			return code;
 		code = forget_piece(group, txn, &range, until_ms, &forgotten, &is_more, err);
-		if (code == OK && forgotten > 0)
-			code = store_commit(txn, err);
-		else
+		if (code != OK || forgotten == 0) {
 			store_abort(txn);
-		has_forgotten = has_forgotten || (code == OK && forgotten > 0);
+			continue;
+		}
+		code = store_commit(txn, err);
+		has_forgotten = has_forgotten || code == OK;
 	}
 	*more = *more || (is_more && has_forgotten);
 	return code;
+}
+
+static enum code forget_group_stamps(struct catalog *catalog, const struct times *times,
+				     struct table *table, struct replica_group *replicas,
+				     int64_t until_ms, int64_t now_ms, bool *more, struct err *err)
+{
+	bool is_ours = true;
+	struct str lease =
+		str_printf(err->arena, "forget/%llu", (unsigned long long)table->identity.number);
+	enum code code = replica_group_read(catalog, err->arena, table, now_ms, replicas, err);
+
+	if (code != OK || !is_whole(replicas))
+		return code;
+	code = lease_take(times->leases, lease, &is_ours, NULL, err);
+	if (code != OK || !is_ours)
+		return code;
+	const struct group group = {catalog, err->arena, replicas->v, replicas->n};
+	return forget_pieces(&group, until_ms, more, err);
 }
 
 static enum code forget_stamps(struct catalog *catalog, const struct times *times,
@@ -202,18 +221,9 @@ static enum code forget_stamps(struct catalog *catalog, const struct times *time
 			       struct err *err)
 {
 	struct replica_group replicas;
-	bool is_ours = true;
-	struct str lease =
-		str_printf(err->arena, "forget/%llu", (unsigned long long)table->identity.number);
-	enum code code = replica_group_read(catalog, err->arena, table, now_ms, &replicas, err);
+	enum code code =
+		forget_group_stamps(catalog, times, table, &replicas, until_ms, now_ms, more, err);
 
-	if (code == OK && is_whole(&replicas))
-		code = lease_take(times->leases, lease, &is_ours, NULL, err);
-	if (code == OK && is_whole(&replicas) && is_ours) {
-		const struct group group = {catalog, err->arena, replicas.v, replicas.n};
-
-		code = forget_pieces(&group, until_ms, more, err);
-	}
 	replica_group_free(&replicas);
 	return code;
 }
@@ -236,19 +246,27 @@ static enum code has_old_stamp(struct catalog *catalog, const struct table *tabl
 	return code;
 }
 
+static enum code forget_old_stamps(struct catalog *catalog, const struct times *times,
+				   struct table *table, int64_t kept_ms, bool *more,
+				   struct err *err)
+{
+	bool is_there;
+	int64_t now_ms;
+
+	if (!times_tell(times, table, &now_ms) || now_ms <= kept_ms)
+		return OK;
+	enum code code = has_old_stamp(catalog, table, now_ms - kept_ms, &is_there, err);
+	if (code != OK || !is_there)
+		return code;
+	return forget_stamps(catalog, times, table, now_ms - kept_ms, now_ms, more, err);
+}
+
 static enum code forget_table(struct catalog *catalog, const struct times *times,
 			      struct table *table, int64_t kept_ms, bool *more, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
-	bool is_there = false;
-	int64_t now_ms;
-	enum code code = OK;
-
-	if (times_tell(times, table, &now_ms) && now_ms > kept_ms)
-		code = has_old_stamp(catalog, table, now_ms - kept_ms, &is_there, &own);
-	if (code == OK && is_there)
-		code = forget_stamps(catalog, times, table, now_ms - kept_ms, now_ms, more, &own);
+	enum code code = forget_old_stamps(catalog, times, table, kept_ms, more, &own);
 	if (code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND ||
 	    code == ERR_CONFLICT) /* the next sweep sees the tables as they are */
 		code = OK;
@@ -271,8 +289,9 @@ enum code replica_forget(struct catalog *catalog, const struct times *times, int
 		struct table *table;
 
 		code = catalog_marked(catalog, mark, &table, err);
-		if (code == OK && table)
-			code = forget_table(catalog, times, table, kept_ms, more, err);
+		if (code != OK || !table)
+			continue;
+		code = forget_table(catalog, times, table, kept_ms, more, err);
 		table_unref(table);
 	}
 	enum code walked = mark_walk_end(&walk);

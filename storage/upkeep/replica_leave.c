@@ -83,6 +83,19 @@ static enum code leave_group(struct catalog *catalog, const struct replica_group
 	return catalog_change_all(catalog, changes, group->n, err);
 }
 
+static enum code leave_settled(struct catalog *catalog, struct table *table, int64_t now_ms,
+			       struct replica_group *group, bool *is_free, struct err *err)
+{
+	enum code code = replica_group_read(catalog, err->arena, table, now_ms, group, err);
+
+	if (code != OK)
+		return code;
+	code = is_settled(catalog, group, is_free, err);
+	if (code != OK || !*is_free)
+		return code;
+	return leave_group(catalog, group, now_ms, err);
+}
+
 enum code replica_leave(struct catalog *catalog, struct table *table, int64_t now_ms,
 			bool *is_waiting, struct err *err)
 {
@@ -90,12 +103,7 @@ enum code replica_leave(struct catalog *catalog, struct table *table, int64_t no
 	struct err own = err_in(scratch);
 	struct replica_group group;
 	bool is_free = false;
-	enum code code = replica_group_read(catalog, scratch, table, now_ms, &group, &own);
-
-	if (code == OK)
-		code = is_settled(catalog, &group, &is_free, &own);
-	if (code == OK && is_free)
-		code = leave_group(catalog, &group, now_ms, &own);
+	enum code code = leave_settled(catalog, table, now_ms, &group, &is_free, &own);
 	replica_group_free(&group);
 	if (code != OK)
 		err_copy(err, code, own.message);

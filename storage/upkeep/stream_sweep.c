@@ -53,8 +53,11 @@ static enum code is_record_due(struct store *store, struct arena *arena, uint64_
 	if (code != OK)
 		return code;
 	code = has_old_record(txn, table, ages, &has, err);
-	if (code == OK)
-		code = stream_shard_list(txn, arena, table, 0, 2, &shards, &n, err);
+	if (code != OK) {
+		store_abort(txn);
+		return code;
+	}
+	code = stream_shard_list(txn, arena, table, 0, 2, &shards, &n, err);
 	store_abort(txn);
 	if (code != OK)
 		return code;
@@ -75,13 +78,54 @@ static enum code trim_some(const struct catalog *catalog, struct store *store, s
 		return code;
 	code = catalog_arm(catalog, txn,
 			   (struct ns){table->identity.account, table->identity.region}, err);
-	if (code == OK)
-		code = stream_trim(txn, arena, table,
-				   store_units(store, TRIM_PER_TRANSACTION, RECORD_SIZE_MAX),
-				   now_ms, is_done, err);
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
+	if (code != OK) {
+		store_abort(txn);
+		return code;
+	}
+	code = stream_trim(txn, arena, table,
+			   store_units(store, TRIM_PER_TRANSACTION, RECORD_SIZE_MAX), now_ms,
+			   is_done, err);
+	return store_end(txn, code, err);
+}
+
+/* `err` is of a scratch arena, which each piece resets. */
+static enum code trim_by_pieces(struct catalog *catalog, const struct table *table,
+				struct leases *leases, int64_t now_ms, struct err *err)
+{
+	struct arena *scratch = err->arena;
+	bool is_done = false, is_ours = true;
+
+	while (is_ours) {
+		arena_reset(scratch);
+		*err = err_in(scratch);
+		enum code code = trim_some(catalog, catalog_store(catalog), scratch, table, now_ms,
+					   &is_done, err);
+		if (code != OK || is_done)
+			return code;
+		code = lease_take(leases, STR(LEASE), &is_ours, NULL, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+static enum code sweep_under_lease(struct catalog *catalog, const struct mark *mark,
+				   struct leases *leases, int64_t now_ms, struct err *err)
+{
+	bool is_ours = true;
+	struct table *table;
+	enum code code = lease_take(leases, STR(LEASE), &is_ours, NULL, err);
+
+	if (code != OK || !is_ours)
+		return code;
+	code = catalog_marked(catalog, mark, &table, err);
+	if (code != OK || !table)
+		return code;
+	bool is_gone = mark->is_deleted && table->streams.n > 0 &&
+		       stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
+	code = is_gone ? catalog_forget(catalog, table, err)
+		       : trim_by_pieces(catalog, table, leases, now_ms, err);
+	table_unref(table);
 	return code;
 }
 
@@ -92,28 +136,7 @@ static enum code sweep_stream(struct catalog *catalog, const struct mark *mark,
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
-	bool is_gone = false, is_done = false, is_ours = true;
-	struct table *table = NULL;
-	enum code code = lease_take(leases, STR(LEASE), &is_ours, NULL, &own);
-
-	if (code == OK && is_ours)
-		code = catalog_marked(catalog, mark, &table, &own);
-	if (code == OK && table)
-		is_gone = mark->is_deleted && table->streams.n > 0 &&
-			  stream_is_gone(&table->streams.v[table->streams.n - 1], now_ms);
-	if (code == OK && table && is_gone) {
-		code = catalog_forget(catalog, table, &own);
-		is_done = true;
-	}
-	while (code == OK && table && is_ours && !is_done) {
-		arena_reset(scratch);
-		own = err_in(scratch);
-		code = trim_some(catalog, catalog_store(catalog), scratch, table, now_ms, &is_done,
-				 &own);
-		if (!is_done && code == OK)
-			code = lease_take(leases, STR(LEASE), &is_ours, NULL, &own);
-	}
-	table_unref(table);
+	enum code code = sweep_under_lease(catalog, mark, leases, now_ms, &own);
 	/* deleted meanwhile; or another process trims, or writes, where this one does: the next
 	 * round sees what is left */
 	if (code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT)
@@ -138,29 +161,43 @@ static enum code keeps_from(struct catalog *catalog, const struct mark *mark, in
 	return code;
 }
 
+static enum code is_stream_due(struct catalog *catalog, const struct mark *mark, int64_t now_ms,
+			       bool *due, struct err *err)
+{
+	struct ages ages = {.stream_ms = now_ms - STREAM_RETENTION_MS};
+
+	*due = mark->ms < now_ms;
+	if (*due)
+		return OK;
+	enum code code = keeps_from(catalog, mark, now_ms, &ages.log_ms, err);
+	if (code != OK)
+		return code;
+	return is_record_due(catalog_store(catalog), err->arena, mark->number, &ages, due, err);
+}
+
+static enum code sweep_if_due(struct catalog *catalog, const struct times *times,
+			      const struct mark *mark, int64_t now_ms, struct err *err)
+{
+	bool due;
+	enum code code = is_stream_due(catalog, mark, now_ms, &due, err);
+
+	if (code == ERR_RESOURCE_NOT_FOUND) /* deleted since */
+		return OK;
+	if (code != OK || !due)
+		return code;
+	return sweep_stream(catalog, mark, times->leases, now_ms, err);
+}
+
 static enum code look_at_stream(struct catalog *catalog, const struct times *times,
 				const struct mark *mark, struct err *err)
 {
 	struct arena *scratch = arena_new(0);
 	struct err own = err_in(scratch);
 	enum code code = OK;
-	struct ages ages = {0};
 	int64_t now_ms;
 
-	if (times->tell(times->context, mark->ns, &now_ms)) {
-		bool due = mark->ms < now_ms;
-
-		if (!due)
-			code = keeps_from(catalog, mark, now_ms, &ages.log_ms, &own);
-		ages.stream_ms = now_ms - STREAM_RETENTION_MS;
-		if (!due && code == OK)
-			code = is_record_due(catalog_store(catalog), scratch, mark->number, &ages,
-					     &due, &own);
-		if (code == ERR_RESOURCE_NOT_FOUND) /* deleted since */
-			code = OK;
-		if (code == OK && due)
-			code = sweep_stream(catalog, mark, times->leases, now_ms, &own);
-	}
+	if (times->tell(times->context, mark->ns, &now_ms))
+		code = sweep_if_due(catalog, times, mark, now_ms, &own);
 	if (code != OK)
 		err_copy(err, code, own.message);
 	arena_free(scratch);

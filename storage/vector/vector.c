@@ -155,14 +155,15 @@ static enum code search_matrix(struct arena *arena, const struct vector_view *vi
 	for (unsigned i = 0; i < n; i++) {
 		if (is_running[i])
 			pthread_join(threads[i], NULL);
-		if (code == OK)
-			code = err_if_over(shares[i].scratch, err);
 		whole->rows += shares[i].rows;
 		whole->bytes += shares[i].bytes;
 		for (size_t k = 0; k < shares[i].n; k++)
 			keep_candidate(whole, &shares[i].best[k]);
-		arena_free(shares[i].scratch);
 	}
+	for (unsigned i = 0; i < n && code == OK; i++)
+		code = err_if_over(shares[i].scratch, err);
+	for (unsigned i = 0; i < n; i++)
+		arena_free(shares[i].scratch);
 	for (size_t i = 0; i < whole->n; i++)
 		whole->best[i].key = str_copy(arena, whole->best[i].key);
 	return code;
@@ -192,6 +193,21 @@ static enum code score_stored(struct share *share, struct arena *arena, const st
 	return OK;
 }
 
+static enum code score_walked(struct share *whole, struct arena *arena, struct walk *walk,
+			      float *floats, struct err *err)
+{
+	struct store_row row;
+	size_t position = 0;
+
+	while (arena_works(whole->scratch, whole->steps) && walk_next(walk, &row)) {
+		enum code code = score_stored(whole, arena, &row, ++position, floats, err);
+
+		if (code != OK)
+			return code;
+	}
+	return err_if_over(whole->scratch, err);
+}
+
 /* A search that reads the rows from the store. */
 static enum code search_store(struct store_txn *txn, struct arena *arena,
 			      const struct store_range *range, struct share *whole, struct err *err)
@@ -200,16 +216,10 @@ static enum code search_store(struct store_txn *txn, struct arena *arena,
 	float *floats = arena_alloc(arena, search->index->vector->dimensions * sizeof(float));
 	struct walk walk =
 		walk_begin(txn, index_keyspace(search->table, search->index), range, err);
-	struct store_row row;
-	size_t position = 0;
-	enum code code = OK;
 
 	whole->scratch = arena_new(1 << 16);
 	arena_share_time(whole->scratch, arena, 1);
-	while (code == OK && arena_works(whole->scratch, whole->steps) && walk_next(&walk, &row))
-		code = score_stored(whole, arena, &row, ++position, floats, err);
-	if (code == OK)
-		code = err_if_over(whole->scratch, err);
+	enum code code = score_walked(whole, arena, &walk, floats, err);
 	arena_free(whole->scratch);
 	enum code read = walk_end(&walk);
 	return code != OK ? code : read;
@@ -290,6 +300,16 @@ static enum code run_search(struct store_txn *txn, struct arena *arena, struct s
 	return code;
 }
 
+static enum code search_in(struct store_txn *txn, struct arena *arena, struct vector_search *search,
+			   struct share *whole, struct attempt *attempt, struct err *err)
+{
+	enum code code = run_search(txn, arena, whole, attempt, err);
+
+	if (code != OK || !attempt->is_done)
+		return code;
+	return fetch_candidates(txn, arena, search, whole, err);
+}
+
 enum code vector_search(struct arena *arena, struct vector_search *search, struct err *err)
 {
 	size_t dimensions = search->index->vector->dimensions;
@@ -310,9 +330,7 @@ enum code vector_search(struct arena *arena, struct vector_search *search, struc
 		code = store_begin(search->store, STORE_READ, &txn, err);
 		if (code != OK)
 			return code;
-		code = run_search(txn, arena, whole, &attempt, err);
-		if (code == OK && attempt.is_done)
-			code = fetch_candidates(txn, arena, search, whole, err);
+		code = search_in(txn, arena, search, whole, &attempt, err);
 		store_abort(txn);
 	}
 	search->rows = whole->rows;

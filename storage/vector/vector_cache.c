@@ -476,13 +476,27 @@ static void account(struct vector_cache *cache)
 	pthread_mutex_unlock(&cache->memory->lock);
 }
 
+/* *has_room false: the cache is as it was. */
+static enum code fill_anew(struct vector_cache *cache, struct store_txn *txn,
+			   const struct index *index, bool *has_room, struct err *err)
+{
+	struct store_stat stat;
+	enum code code = store_stat(txn, cache->keyspace, &stat, err);
+
+	if (code != OK)
+		return code;
+	*has_room = make_vector_room(cache,
+				     bytes_of(stat.rows + stat.rows / 16 + 16, cache->dimensions));
+	return *has_room ? fill_cache(cache, txn, index, stat.rows, err) : OK;
+}
+
 /* Brings the matrix to `version`, which the transaction sees. The lock is held for writing. Leaves
  * it empty where memory does not suffice. */
 static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, struct arena *arena,
 			  const struct index *index, const struct vector_version *version,
 			  struct err *err)
 {
-	struct store_stat stat;
+	bool has_room = true;
 	struct str *keys;
 	enum code code = OK;
 
@@ -492,15 +506,12 @@ static enum code bring_up(struct vector_cache *cache, struct store_txn *txn, str
 		code = apply_all(cache, txn, index, keys, version->number - cache->version.number,
 				 err);
 	} else {
-		code = store_stat(txn, cache->keyspace, &stat, err);
-		if (code == OK && !make_vector_room(cache, bytes_of(stat.rows + stat.rows / 16 + 16,
-								    cache->dimensions))) {
+		code = fill_anew(cache, txn, index, &has_room, err);
+		if (!has_room) {
 			clear_vectors(cache);
 			account(cache);
 			return OK;
 		}
-		if (code == OK)
-			code = fill_cache(cache, txn, index, stat.rows, err);
 	}
 	cache->is_filled = code == OK;
 	cache->version = *version;

@@ -153,10 +153,7 @@ enum code write_expire_tokens(struct store *store, struct arena *arena, struct n
 		return code;
 	code = remove_token_rows(txn, arena, space, &page, now_ms, err);
 	*more = code == OK && page.is_more;
-	if (code == OK)
-		return store_commit(txn, err);
-	store_abort(txn);
-	return code;
+	return store_end(txn, code, err);
 }
 
 struct store_key write_token_key(const struct write_token *token)

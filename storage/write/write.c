@@ -309,6 +309,16 @@ struct history_writer *write_history_of(struct run *run, size_t i, int64_t now_m
 	return history;
 }
 
+/* And whether the request may go on. */
+static enum code write_within(struct write_step *step, struct err *err)
+{
+	enum code code = write_one(step, err);
+
+	if (code != OK)
+		return code;
+	return err_if_over(step->arena, err);
+}
+
 static enum code run_all(struct run *run, struct err *err)
 {
 	struct err *reasons =
@@ -333,10 +343,7 @@ static enum code run_all(struct run *run, struct err *err)
 			run->histories ? write_history_of(run, i, run->now_ms) : NULL,
 		};
 		struct err own = err_in(run->arena);
-		enum code code = write_one(&step, reasons ? &own : err);
-
-		if (code == OK)
-			code = err_if_over(run->arena, reasons ? &own : err);
+		enum code code = write_within(&step, reasons ? &own : err);
 		if (code != OK && (!reasons || !write_is_reason(code))) {
 			if (reasons)
 				*err = own;
@@ -578,6 +585,17 @@ static enum code tell_time(struct catalog *catalog, struct run *run, struct writ
 	return code;
 }
 
+static enum code read_and_begin(struct write_step *step, struct err *err)
+{
+	struct write *write = step->write;
+	enum code code = store_get(step->txn, table_items(write->table), write->row_key,
+				   step->arena, &write->old_image, err);
+
+	if (code != OK)
+		return code;
+	return begin_one(step, err);
+}
+
 /* In a reading transaction, which holds up no one on disk; the evaluation is behind its end. */
 static enum code think(struct catalog *catalog, struct run *run, struct write *write,
 		       struct err *err)
@@ -589,15 +607,7 @@ static enum code think(struct catalog *catalog, struct run *run, struct write *w
 	enum code code = store_begin(catalog_store(catalog), STORE_READ, &step.txn, err);
 	if (code != OK)
 		return code;
-	code = store_get(step.txn, table_items(write->table), write->row_key, run->arena,
-			 &write->old_image, err);
-	if (code == OK)
-		code = begin_one(&step, err);
-	if (code != OK) {
-		store_abort(step.txn);
-		return code;
-	}
-	code = store_commit(step.txn, err);
+	code = store_end(step.txn, read_and_begin(&step, err), err);
 	if (code != OK)
 		return code;
 	thought->code = evaluate_write(&step, &thought->err);
@@ -687,6 +697,15 @@ static enum code run_again(struct run *run, struct write_token *token, struct er
 	return retry_code(code, err);
 }
 
+static enum code run_planned(struct run *run, struct write_token *token, struct err *err)
+{
+	enum code code = write_group_plan(run, err);
+
+	if (code != OK)
+		return code;
+	return run_again(run, token, err);
+}
+
 /* `run` says what to write: for this part of it. */
 static enum code run_part(struct run run, struct write_token *token, struct err *err)
 {
@@ -695,9 +714,7 @@ static enum code run_part(struct run run, struct write_token *token, struct err 
 	run.total = run.n;
 	if (!write_has_group(writes, run.n))
 		return run_again(&run, token, err);
-	enum code code = write_group_plan(&run, err);
-	if (code == OK)
-		code = run_again(&run, token, err);
+	enum code code = run_planned(&run, token, err);
 	memcpy(writes, run.writes, run.n * sizeof(*writes));
 	write_group_release(&run);
 	return code;

@@ -132,7 +132,6 @@ static enum code write_vector_row(struct write_step *step, size_t i, struct err 
 	bool had = str_is_set(before.key), has = str_is_set(after.key),
 	     same_key = had && has && str_eq(before.key, after.key);
 	struct size_change *sizes = &step->sizes[1 + write->table->indexes.n + i];
-	enum code code = OK;
 
 	if (!index_is_kept(index) || (!had && !has) ||
 	    (same_key && str_eq(before.value, after.value)))
@@ -141,16 +140,24 @@ static enum code write_vector_row(struct write_step *step, size_t i, struct err 
 		same_key ? vector_bytes_of(before.size, after.size)
 			 : vector_bytes_of(before.size, 0) + vector_bytes_of(0, after.size);
 	if (index->is_backfilling && had) {
-		code = is_filled(step, index, before.key, &had, err);
+		enum code code = is_filled(step, index, before.key, &had, err);
+		if (code != OK)
+			return code;
 		before.size = had ? before.size : 0;
 	}
-	if (code == OK && had && !same_key)
-		code = change_vector(step, index, before.key, STR_ABSENT, err);
-	if (code == OK && has)
-		code = change_vector(step, index, after.key, after.value, err);
+	if (had && !same_key) {
+		enum code code = change_vector(step, index, before.key, STR_ABSENT, err);
+		if (code != OK)
+			return code;
+	}
+	if (has) {
+		enum code code = change_vector(step, index, after.key, after.value, err);
+		if (code != OK)
+			return code;
+	}
 	sizes->items += has - had;
 	sizes->bytes += (long long)after.size - (long long)before.size;
-	return code;
+	return OK;
 }
 
 enum code write_indexes(struct write_step *step, struct err *err)

@@ -249,6 +249,23 @@ size_t link_hosts(const struct link *link, struct link_host hosts[LINK_HOSTS_MAX
 	return n;
 }
 
+/* Of a connection just made. */
+static enum code begin_session(struct link *link, const struct link_options *options,
+			       struct err *err)
+{
+	if (link->pq->PQstatus(link->conn) != CONNECTION_OK) {
+		link_count(link, STORE_FAILURE_CONNECTION);
+		link->state[0] = '\0';
+		return fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
+	}
+	if (!options->profile || !options->profile->session)
+		return OK;
+	enum code code = link_command(link, options->profile->session, NULL, err);
+	if (code != OK || !options->is_asynchronous)
+		return code;
+	return link_command(link, "SET synchronous_commit = off", NULL, err);
+}
+
 enum code link_connect(struct link *link, const struct link_options *options, struct err *err)
 {
 	link_close(link);
@@ -258,16 +275,7 @@ enum code link_connect(struct link *link, const struct link_options *options, st
 		try_others(link, options);
 	if (!link->conn)
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
-	enum code code = OK;
-	if (link->pq->PQstatus(link->conn) != CONNECTION_OK) {
-		link_count(link, STORE_FAILURE_CONNECTION);
-		link->state[0] = '\0';
-		code = fail(link, ERR_STORE_UNAVAILABLE, link->pq->PQerrorMessage(link->conn), err);
-	}
-	if (code == OK && options->profile && options->profile->session)
-		code = link_command(link, options->profile->session, NULL, err);
-	if (code == OK && options->profile && options->profile->session && options->is_asynchronous)
-		code = link_command(link, "SET synchronous_commit = off", NULL, err);
+	enum code code = begin_session(link, options, err);
 	if (code != OK)
 		link_close(link);
 	return code;

@@ -153,23 +153,43 @@ static enum code make(struct link *link, const struct profile *profile, struct s
 }
 
 /* By a connection of its own, which has nothing prepared. */
+static enum code make_by(struct link *link, const struct postgresql_store *store,
+			 const struct profile **profile, struct str *format,
+			 struct link_host *hosts, size_t *host_count, struct err *err)
+{
+	struct str version = STR_ABSENT;
+	enum code code = link_connect(link, &store->link, err);
+
+	if (code != OK)
+		return code;
+	if (!*profile) {
+		code = link_command(link, "SELECT version()", &version, err);
+		if (code != OK)
+			return code;
+		*profile = profile_of_version(version);
+	}
+	code = make(link, *profile, format, err);
+	if (code != OK)
+		return code;
+	*host_count = link_hosts(link, hosts);
+	return OK;
+}
+
 static enum code make_ready(struct postgresql_store *store, const char *name,
 			    struct link_host *hosts, size_t *host_count, struct err *err)
 {
 	struct link_counts counts = {0};
 	struct link link = {.pq = &store->pq, .counts = &counts};
 	struct str format = STR_ABSENT;
-	enum code code = link_connect(&link, &store->link, err);
+	enum code code = profile_of_url(store->url, &store->link.profile, err);
 
-	struct str version = STR_ABSENT;
-	if (code == OK && !store->link.profile)
-		code = link_command(&link, "SELECT version()", &version, err);
-	const struct profile *profile =
-		store->link.profile ? store->link.profile : profile_of_version(version);
-	if (code == OK)
-		code = make(&link, profile, &format, err);
-	if (code == OK)
-		*host_count = link_hosts(&link, hosts);
+	if (code != OK)
+		return code;
+	code = libpq_load(&store->pq, err);
+	if (code != OK)
+		return code;
+	const struct profile *profile = store->link.profile;
+	code = make_by(&link, store, &profile, &format, hosts, host_count, err);
 	link_free(&link);
 	store->link.profile = profile;
 	if (code != OK)
@@ -195,11 +215,7 @@ enum code postgresql_store_open(const struct postgresql_store_options *options, 
 		(struct link_options){.url = store->url,
 				      .answer_ms = LINK_ANSWER_MS,
 				      .is_asynchronous = options->durability == DURABILITY_OFF};
-	enum code code = profile_of_url(store->url, &store->link.profile, err);
-	if (code == OK)
-		code = libpq_load(&store->pq, err);
-	if (code == OK)
-		code = make_ready(store, options->name, hosts, &host_count, err);
+	enum code code = make_ready(store, options->name, hosts, &host_count, err);
 	if (code != OK) {
 		postgresql_close(&store->base);
 		return code;

@@ -142,6 +142,20 @@ static enum code read_middle(const struct scan *scan, struct rest *rest, struct 
 	return OK;
 }
 
+static enum code read_parts(const struct scan *scan, struct rest *rest, struct store_row *rows,
+			    size_t *n, struct err *err)
+{
+	enum code code =
+		str_is_set(rest->first.key) ? read_family(scan, &rest->first, rows, n, err) : OK;
+
+	if (code != OK || *n >= scan->limit)
+		return code;
+	code = read_middle(scan, rest, rows, n, err);
+	if (code != OK || *n >= scan->limit || !str_is_set(rest->last.key))
+		return code;
+	return read_family(scan, &rest->last, rows, n, err);
+}
+
 enum code scan_rows(const struct scan *scan, struct store_row *rows, size_t *n, bool *is_end,
 		    struct err *err)
 {
@@ -151,14 +165,8 @@ enum code scan_rows(const struct scan *scan, struct store_row *rows, size_t *n, 
 	*n = 0;
 	if (!str_is_set(scan->range->high) ||
 	    str_cmp(str_is_set(scan->range->low) ? scan->range->low : STR(""), scan->range->high) <
-		    0) {
-		if (str_is_set(rest.first.key))
-			code = read_family(scan, &rest.first, rows, n, err);
-		if (code == OK && *n < scan->limit)
-			code = read_middle(scan, &rest, rows, n, err);
-		if (code == OK && *n < scan->limit && str_is_set(rest.last.key))
-			code = read_family(scan, &rest.last, rows, n, err);
-	}
+		    0)
+		code = read_parts(scan, &rest, rows, n, err);
 	*is_end = *n < scan->limit;
 	return code;
 }

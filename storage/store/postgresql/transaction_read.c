@@ -449,6 +449,22 @@ static enum code read_growing_page(struct transaction *txn, int64_t ks,
 	return code;
 }
 
+static enum code read_fresh_page(struct transaction *txn, int64_t ks,
+				 const struct store_range *range, struct growing *growing,
+				 struct arena *arena, struct err *err)
+{
+	bool is_torn;
+	enum code code = read_growing_page(txn, ks, range, growing, arena, &is_torn, err);
+
+	if (is_torn) {
+		txn->base.mode = STORE_READ; /* once more, knowing how many rows to ask for */
+		code = read_growing_page(txn, ks, range, growing, arena, &is_torn, err);
+	}
+	if (code != OK)
+		return code;
+	return transaction_check_fresh(txn, err);
+}
+
 enum code transaction_page(struct store_txn *base, struct keyspace keyspace,
 			   const struct store_range *range, struct store_bounds bounds,
 			   struct arena *arena, struct store_page *page, struct err *err)
@@ -457,18 +473,11 @@ enum code transaction_page(struct store_txn *base, struct keyspace keyspace,
 	struct growing growing = {.page = page, .bounds = bounds};
 	int64_t ks = transaction_keyspace(keyspace);
 	enum code code = check_reading(txn, err);
-	bool is_torn;
 
 	*page = (struct store_page){0};
 	if (code != OK)
 		return code;
-	code = read_growing_page(txn, ks, range, &growing, arena, &is_torn, err);
-	if (is_torn) {
-		txn->base.mode = STORE_READ; /* once more, knowing how many rows to ask for */
-		code = read_growing_page(txn, ks, range, &growing, arena, &is_torn, err);
-	}
-	if (code == OK)
-		code = transaction_check_fresh(txn, err);
+	code = read_fresh_page(txn, ks, range, &growing, arena, err);
 	if (code != OK) {
 		txn->failed = code;
 		return code;

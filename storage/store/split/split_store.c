@@ -87,30 +87,39 @@ static struct store_range pieces_range(struct arena *arena, struct str key)
 	return (struct store_range){buf_str(&low), buf_str(&high), false};
 }
 
+static enum code join_pieces(struct store_txn *base, const struct store_key *at, uint64_t n,
+			     struct str first, struct arena *scratch, struct buf *bytes,
+			     struct err *err)
+{
+	size_t known = first.n;
+	struct store_range range = pieces_range(scratch, at->key);
+	struct store_page page;
+	enum code code = store_page(inner_of(base), pieces_of(at->keyspace), &range,
+				    (struct store_bounds){0, 0}, scratch, &page, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < page.n; i++)
+		known += page.v[i].value.n;
+	/* the length is not believed before all of it is there */
+	if (known != n)
+		return row_malformed(err, at->keyspace, at->key);
+	buf_reserve(bytes, n + 1);
+	buf_add_str(bytes, first);
+	for (size_t i = 0; i < page.n; i++)
+		buf_add_str(bytes, page.v[i].value);
+	return OK;
+}
+
 /* The value of `n` bytes that begins with these, put together from its pieces. */
 static enum code put_together(struct store_txn *base, const struct store_key *at, uint64_t n,
 			      struct str first, struct arena *arena, struct str *value,
 			      struct err *err)
 {
-	size_t known = first.n;
 	struct arena *scratch = arena_new(0);
-	struct store_range range = pieces_range(scratch, at->key);
-	struct store_page page;
-	enum code code = store_page(inner_of(base), pieces_of(at->keyspace), &range,
-				    (struct store_bounds){0, 0}, scratch, &page, err);
 	struct buf bytes = buf_in(arena);
+	enum code code = join_pieces(base, at, n, first, scratch, &bytes, err);
 
-	for (size_t i = 0; i < page.n && code == OK; i++)
-		known += page.v[i].value.n;
-	/* the length is not believed before all of it is there */
-	if (code == OK && known != n)
-		code = row_malformed(err, at->keyspace, at->key);
-	if (code == OK) {
-		buf_reserve(&bytes, n + 1);
-		buf_add_str(&bytes, first);
-	}
-	for (size_t i = 0; i < page.n && code == OK; i++)
-		buf_add_str(&bytes, page.v[i].value);
 	*buf_reserve(&bytes, 1) = '\0'; /* which does not count */
 	*value = buf_str(&bytes);
 	arena_free(scratch);
@@ -262,13 +271,13 @@ static enum code put_whole(struct store_txn *base, struct arena *scratch, struct
 static enum code split_put(struct store_txn *base, struct keyspace keyspace, struct str key,
 			   struct str value, struct err *err)
 {
-	struct arena *scratch = arena_new(0);
 	enum code code = del_pieces(base, keyspace, key, err);
 
-	if (code == OK)
-		code = value.n < value_max(base)
-			       ? put_whole(base, scratch, keyspace, key, value, err)
-			       : put_pieces(base, scratch, keyspace, key, value, err);
+	if (code != OK)
+		return code;
+	struct arena *scratch = arena_new(0);
+	code = value.n < value_max(base) ? put_whole(base, scratch, keyspace, key, value, err)
+					 : put_pieces(base, scratch, keyspace, key, value, err);
 	arena_free(scratch);
 	return code;
 }
@@ -297,10 +306,10 @@ static enum code split_del_range(struct store_txn *base, struct keyspace keyspac
 		pieces.high = buf_str(&bound);
 	}
 	enum code code = store_del_range(inner_of(base), pieces_of(keyspace), &pieces, err);
-	if (code == OK)
-		code = store_del_range(inner_of(base), keyspace, range, err);
 	arena_free(scratch);
-	return code;
+	if (code != OK)
+		return code;
+	return store_del_range(inner_of(base), keyspace, range, err);
 }
 
 static enum code split_add(struct store_txn *base, struct keyspace keyspace, struct str key,

@@ -171,18 +171,21 @@ static void trace_abort(struct store_txn *base)
 	(void)code;
 }
 
+static enum code trace_late_commit(struct trace_txn *txn, struct err *err)
+{
+	enum code code = trace(txn->store, TRACE_COMMIT, NULL, err);
+
+	if (code != OK || txn->late == OK)
+		return code;
+	return err_set(err, txn->late, "%s", "a fault was injected");
+}
+
 static enum code trace_commit(struct store_txn *base, struct err *err)
 {
 	struct trace_txn *txn = (struct trace_txn *)base;
 	struct trace_store *store = txn->store;
-	enum code code = trace(store, TRACE_COMMIT, NULL, err);
+	enum code code = store_end(txn->inner, trace_late_commit(txn, err), err);
 
-	if (code == OK && txn->late != OK)
-		code = err_set(err, txn->late, "%s", "a fault was injected");
-	if (code == OK)
-		code = store_commit(txn->inner, err);
-	else
-		store_abort(txn->inner);
 	free(txn);
 	return done(store, TRACE_COMMIT, code);
 }
@@ -286,8 +289,9 @@ static enum code trace_page(struct store_txn *base, struct keyspace keyspace,
 	enum code code = trace(txn->store, TRACE_PAGE, &keyspace, err);
 
 	*page = (struct store_page){0};
-	if (code == OK)
-		code = store_page(txn->inner, keyspace, range, bounds, arena, page, err);
+	if (code != OK)
+		return done(txn->store, TRACE_PAGE, code);
+	code = store_page(txn->inner, keyspace, range, bounds, arena, page, err);
 	note_rows(txn->store, keyspace, page);
 	return done(txn->store, TRACE_PAGE, code);
 }
@@ -313,9 +317,9 @@ static enum code trace_page_of(struct store_txn *base, struct keyspace keyspace,
 	enum code code = trace(txn->store, TRACE_PAGE, &keyspace, err);
 
 	*page = (struct store_page){0};
-	if (code == OK)
-		code = store_page_of(txn->inner, keyspace, reference, range, bounds, arena, page,
-				     err);
+	if (code != OK)
+		return done(txn->store, TRACE_PAGE, code);
+	code = store_page_of(txn->inner, keyspace, reference, range, bounds, arena, page, err);
 	note_rows(txn->store, keyspace, page);
 	return done(txn->store, TRACE_PAGE, code);
 }
