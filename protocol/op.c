@@ -318,6 +318,15 @@ static enum code admit(struct passage *passage, struct err *err)
 	return iam_admit(passage->call.service->iam, &passage->call, &of, err);
 }
 
+static enum code pass_gate(struct passage *passage, struct err *err)
+{
+	enum code code = err_if_over(passage->request->arena, err);
+
+	if (code != OK || !passage->call.service->iam)
+		return code;
+	return admit(passage, err);
+}
+
 /*
  * Where a table changed, the operation looks it up again and runs again from its start. The same
  * where a read met a conflict; the write path retries writes itself.
@@ -326,12 +335,9 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 {
 	struct retry retry = {0};
 	const struct insight *insight = passage->call.service->insight;
-	enum code code = err_if_over(passage->request->arena, err);
-
 	if ((insight || passage->request->explain) && ops_is_of_items(op_number(passage->op)))
 		passage->call.accesses = ARENA_NEW(passage->request->arena, struct accesses);
-	if (passage->call.service->iam && code == OK)
-		code = admit(passage, err);
+	enum code code = pass_gate(passage, err);
 	if (is_writing(passage->op)) /* others will wait for its turn; until here nobody did */
 		arena_yield(passage->request->arena, false);
 	if (code != OK)

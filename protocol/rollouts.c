@@ -231,10 +231,10 @@ enum code rollouts_set(struct rollouts *rollouts, struct ns ns, struct str as, s
 	rollout_set set;
 	enum code code = rollouts_read(as, &is_fixed, &set, err);
 
-	if (code == OK && !ns_map_takes(&rollouts->own, ns))
-		code = err_set(err, MSG_AS_NAMESPACE, STR_ARG(ns.account), STR_ARG(ns.region));
 	if (code != OK)
 		return code;
+	if (!ns_map_takes(&rollouts->own, ns))
+		return err_set(err, MSG_AS_NAMESPACE, STR_ARG(ns.account), STR_ARG(ns.region));
 	struct setting *setting = arena_checked(malloc(sizeof(*setting) + as.n));
 
 	*setting = (struct setting){.refs = 1, .is_fixed = is_fixed, .set = set, .as_n = as.n};

@@ -183,24 +183,28 @@ static enum code read_principal(const struct reader *reader, const struct json *
 	if (json_type(object) != JSON_OBJECT || !is_known(reader->arena, object))
 		return wrong(reader, IAM_WANTS_KNOWN);
 	code = read_names(reader, object, principal);
-	if (code == OK)
-		code = read_identity(reader, json_member(object, "identity"), &principal->who);
-	if (code == OK)
-		code = read_single(reader, json_member(object, "boundary"), "boundary",
-				   &principal->who.boundary);
-	if (code == OK)
-		code = read_single(reader, json_member(object, "session"), "session",
-				   &principal->who.session);
-	if (code == OK)
-		code = read_texts(reader, json_member(object, "variables"), "", true,
-				  &principal->context);
-	if (code == OK)
-		code = read_texts(reader, json_member(object, "tags"), "aws:PrincipalTag/", false,
-				  &principal->context);
-	principal->own_identity = principal->who.identity_count;
-	principal->own_boundary = principal->who.boundary;
 	if (code != OK)
 		return code;
+	code = read_identity(reader, json_member(object, "identity"), &principal->who);
+	if (code != OK)
+		return code;
+	code = read_single(reader, json_member(object, "boundary"), "boundary",
+			   &principal->who.boundary);
+	if (code != OK)
+		return code;
+	code = read_single(reader, json_member(object, "session"), "session",
+			   &principal->who.session);
+	if (code != OK)
+		return code;
+	code = read_texts(reader, json_member(object, "variables"), "", true, &principal->context);
+	if (code != OK)
+		return code;
+	code = read_texts(reader, json_member(object, "tags"), "aws:PrincipalTag/", false,
+			  &principal->context);
+	if (code != OK)
+		return code;
+	principal->own_identity = principal->who.identity_count;
+	principal->own_boundary = principal->who.boundary;
 	add_own_keys(reader->arena, principal);
 	return OK;
 }

@@ -327,7 +327,7 @@ enum code partiql_lower_condition(struct pq_lowering *lowering, const struct pq_
 	case PQ_EXPR_CALL:
 		code = lower_call(lowering, expr, &call);
 		if (code == OK && !is_condition(call))
-			code = err_set(lowering->err, MSG_PARTIQL_BOOLEAN);
+			return err_set(lowering->err, MSG_PARTIQL_BOOLEAN);
 		return RESULT(code, out, call);
 	case PQ_EXPR_STATEMENT:
 	case PQ_EXPR_CASE:
@@ -466,6 +466,21 @@ static enum code check_paths(struct pq_lowering *lowering, const struct update *
 	return expr_check_paths(lowering->arena, paths, update->n, lowering->err);
 }
 
+static enum code lower_action(struct pq_lowering *lowering, const struct pq_expr *path,
+			      const struct pq_expr *value, struct update_action *action)
+{
+	bool is_set_function;
+
+	action->verb = value ? UPDATE_SET : UPDATE_REMOVE;
+	enum code code = partiql_lower_path(lowering, path, &action->path);
+	if (code != OK || !value)
+		return code;
+	code = lower_set_function(lowering, value, action, &is_set_function);
+	if (code != OK || is_set_function)
+		return code;
+	return lower_set_operand(lowering, value, &action->operand);
+}
+
 enum code partiql_lower_update(struct pq_lowering *lowering, const struct pq_statement *statement,
 			       struct update **out)
 {
@@ -474,17 +489,8 @@ enum code partiql_lower_update(struct pq_lowering *lowering, const struct pq_sta
 	update->n = statement->changes.n / 2;
 	update->actions = ARENA_ARRAY(lowering->arena, struct update_action, update->n);
 	for (size_t i = 0; i < update->n; i++) {
-		const struct pq_expr *value = statement->changes.v[2 * i + 1];
-		struct update_action *action = &update->actions[i];
-		bool is_set_function = false;
-
-		action->verb = value ? UPDATE_SET : UPDATE_REMOVE;
-		enum code code =
-			partiql_lower_path(lowering, statement->changes.v[2 * i], &action->path);
-		if (code == OK && value)
-			code = lower_set_function(lowering, value, action, &is_set_function);
-		if (code == OK && value && !is_set_function)
-			code = lower_set_operand(lowering, value, &action->operand);
+		enum code code = lower_action(lowering, statement->changes.v[2 * i],
+					      statement->changes.v[2 * i + 1], &update->actions[i]);
 		if (code != OK)
 			return RESULT_IN(code, out);
 	}

@@ -277,8 +277,9 @@ enum code partiql_lex(struct arena *arena, struct str text, struct pq_tokens *ou
 			code = lex_quoted(&lexing, c);
 		else
 			code = lex_sign(&lexing);
-		if (code == OK)
-			code = skip(&lexing);
+		if (code != OK)
+			break;
+		code = skip(&lexing);
 	}
 	add(&lexing, PQ_END)->text = STR("");
 	return RESULT(code, out, lexing.tokens);

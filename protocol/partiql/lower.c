@@ -153,8 +153,9 @@ static enum code lower_select(struct pq_lowering *lowering, const struct pq_stat
 		return err_set(err, MSG_PARTIQL_TOKEN, STR_ARG(STR("DISTINCT")), STR_ARG(STR("")));
 	lower_order(lowering, in, out);
 	code = lower_source(lowering, in, out);
-	if (code == OK)
-		code = lower_columns(lowering, in, out);
+	if (code != OK)
+		return code;
+	code = lower_columns(lowering, in, out);
 	return code != OK ? code : lower_where(lowering, in, out);
 }
 
@@ -302,19 +303,28 @@ static enum code lower_tree(struct call *call, struct pq_lowering *lowering,
 	return code;
 }
 
+static enum code parse_and_lower(struct call *call, struct pq_lowering *lowering, struct str text,
+				 size_t parameter_count, bool is_transaction,
+				 struct partiql_statement *statement)
+{
+	struct partiql_tree tree;
+	enum code code = partiql_cache_parse(call, text, &tree, lowering->err);
+
+	if (code != OK)
+		return code;
+	if (tree.parameters > parameter_count)
+		return err_set(lowering->err, MSG_PARTIQL_PARAMETERS);
+	return lower_tree(call, lowering, tree.expr, is_transaction, statement);
+}
+
 enum code partiql_parse(struct call *call, struct str text, const struct value *parameters,
 			size_t parameter_count, bool is_transaction,
 			struct partiql_statement *statement, struct err *err)
 {
 	struct pq_lowering lowering = {.arena = call->arena, .err = err, .parameters = parameters};
 	struct partiql_statement read = {.is_transaction = is_transaction};
-	struct partiql_tree tree;
-	enum code code = partiql_cache_parse(call, text, &tree, err);
-
-	if (code == OK && tree.parameters > parameter_count)
-		code = err_set(err, MSG_PARTIQL_PARAMETERS);
-	else if (code == OK)
-		code = lower_tree(call, &lowering, tree.expr, is_transaction, &read);
+	enum code code =
+		parse_and_lower(call, &lowering, text, parameter_count, is_transaction, &read);
 	*statement = code == OK ? read : (struct partiql_statement){.kind = read.kind};
 	return code;
 }

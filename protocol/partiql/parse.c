@@ -58,8 +58,10 @@ static enum code expect(struct pq_parser *parser, char sign)
 
 static enum code enter(struct pq_parser *parser)
 {
-	return ++parser->depth > PARTIQL_DEPTH_MAX ? partiql_syntax_error(parser, PARTIQL_LEXICAL)
-						   : OK;
+	if (parser->depth == PARTIQL_DEPTH_MAX)
+		return partiql_syntax_error(parser, PARTIQL_LEXICAL);
+	parser->depth++;
+	return OK;
 }
 
 static struct pq_expr *with_args(struct pq_expr *expr, const struct pq_list *args)
@@ -233,28 +235,35 @@ static enum code parse_case(struct pq_parser *parser, struct pq_expr **out)
 	if (parser->token->keyword != PK_WHEN) {
 		whole->is_simple = true;
 		code = partiql_parse_expression(parser, 0, &part);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK && parser->token->keyword != PK_WHEN)
+	if (parser->token->keyword != PK_WHEN)
 		return partiql_syntax_error(parser, PARTIQL_WHEN);
-	while (code == OK && parser->token->keyword == PK_WHEN) {
+	while (parser->token->keyword == PK_WHEN) {
 		parser->token++;
 		code = partiql_parse_expression(parser, 0, &part);
-		if (code == OK && parser->token->keyword != PK_THEN)
+		if (code != OK)
+			return code;
+		if (parser->token->keyword != PK_THEN)
 			return partiql_syntax_error(
 				parser,
 				str_printf(parser->arena, PARTIQL_EXPECTED, "THEN keyword").p);
-		parser->token += code == OK;
-		if (code == OK)
-			code = partiql_parse_expression(parser, 0, &part);
-	}
-	if (code == OK && parser->token->keyword == PK_ELSE) {
 		parser->token++;
 		code = partiql_parse_expression(parser, 0, &part);
+		if (code != OK)
+			return code;
 	}
-	if (code == OK && parser->token->keyword != PK_END)
+	if (parser->token->keyword == PK_ELSE) {
+		parser->token++;
+		code = partiql_parse_expression(parser, 0, &part);
+		if (code != OK)
+			return code;
+	}
+	if (parser->token->keyword != PK_END)
 		return partiql_syntax_error(
 			parser, str_printf(parser->arena, PARTIQL_EXPECTED, "END keyword").p);
-	parser->token += code == OK;
+	parser->token++;
 	return RESULT(code, out, whole);
 }
 
@@ -264,14 +273,15 @@ static enum code parse_cast(struct pq_parser *parser, struct pq_expr **out)
 	struct str type;
 	enum code code = expect(parser, '(');
 
-	if (code == OK)
-		code = partiql_parse_expression(parser, 0, &value);
-	if (code == OK && parser->token->keyword != PK_AS)
-		return partiql_syntax_error(parser,
-					    str_printf(parser->arena, PARTIQL_EXPECTED, "AS").p);
-	parser->token += code == OK;
 	if (code != OK)
 		return code;
+	code = partiql_parse_expression(parser, 0, &value);
+	if (code != OK)
+		return code;
+	if (parser->token->keyword != PK_AS)
+		return partiql_syntax_error(parser,
+					    str_printf(parser->arena, PARTIQL_EXPECTED, "AS").p);
+	parser->token++;
 	code = parse_type(parser, &type);
 	if (code != OK)
 		return code;
@@ -516,9 +526,10 @@ static enum code parse_unary(struct pq_parser *parser, struct pq_expr **out)
 		return code != OK ? code : parse_steps(parser, false, operand, out);
 	}
 	code = enter(parser);
-	if (code == OK)
-		code = is_not ? partiql_parse_expression(parser, 30, &operand)
-			      : parse_unary(parser, &operand);
+	if (code != OK)
+		return code;
+	code = is_not ? partiql_parse_expression(parser, 30, &operand)
+		      : parse_unary(parser, &operand);
 	parser->depth--;
 	for (size_t left = (size_t)(last - first); code == OK && last-- > first; left--) {
 		bool is_number = !is_not && operand->kind == PQ_EXPR_NUMBER;
@@ -666,11 +677,12 @@ enum code partiql_parse_expression(struct pq_parser *parser, unsigned precedence
 				   struct pq_expr **out)
 {
 	enum code code = enter(parser);
-	struct pq_expr *expr = NULL;
+	struct pq_expr *expr;
 	unsigned operator_count = 0;
 
-	if (code == OK)
-		code = parse_unary(parser, &expr);
+	if (code != OK)
+		return code;
+	code = parse_unary(parser, &expr);
 	/* but for SELECT, a statement is no operand */
 	bool is_whole =
 		code == OK && expr->kind == PQ_EXPR_STATEMENT && expr->statement->kind != PQ_SELECT;

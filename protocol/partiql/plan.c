@@ -287,8 +287,9 @@ static enum code expand(struct planner *planner, const struct node *node, struct
 				right = copy(planner, branches, 1);
 
 		code = expand(planner, node->args[0], &left);
-		if (code == OK)
-			code = expand(planner, node->args[1], &right);
+		if (code != OK)
+			return code;
+		code = expand(planner, node->args[1], &right);
 		planner->is_too_many = planner->is_too_many || left.n + right.n > BRANCHES_MAX;
 		if (code != OK || planner->is_too_many)
 			return code;
@@ -703,22 +704,30 @@ static enum code plan_select(struct call *call, const struct partiql_statement *
 	if (code != OK || !statement->where)
 		return code;
 	code = expand(&planner, statement->where, &branches);
+	if (code != OK)
+		return code;
 	plan->is_keyed = !planner.is_too_many;
 	for (size_t i = 0; i < branches.n && plan->is_keyed; i++)
 		plan->is_keyed = branches.v[i].partition != NULL;
-	if (code == OK)
-		code = check_keys(&planner, &branches, &plan->is_keyed);
+	code = check_keys(&planner, &branches, &plan->is_keyed);
+	if (code != OK)
+		return code;
 	planner.err = err;
-	if (code == OK)
-		code = check_all_filters(&planner,
-					 plan->index ? &plan->index->keys : &plan->table->keys,
-					 statement->where);
-	if (code == OK && plan->index)
+	code = check_all_filters(&planner, plan->index ? &plan->index->keys : &plan->table->keys,
+				 statement->where);
+	if (code != OK)
+		return code;
+	if (plan->index) {
 		code = check_all_filters(&planner, &plan->table->keys, statement->where);
-	if (code == OK && plan->is_keyed)
+		if (code != OK)
+			return code;
+	}
+	if (plan->is_keyed) {
 		code = plan_ranges(&planner, &branches, plan);
-	if (code == OK)
-		code = set_order(&planner, statement, &branches, plan);
+		if (code != OK)
+			return code;
+	}
+	code = set_order(&planner, statement, &branches, plan);
 	if (code != OK || !plan->is_keyed)
 		return code;
 	if (planner.is_pure)

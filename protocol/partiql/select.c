@@ -146,17 +146,17 @@ static enum code prepare(struct run *run, struct err *err)
 		.is_consistent = opt_is_true(run->select->consistent),
 		.wants_image = true,
 		.filters_row = true,
+		.is_reverse = run->plan.is_reverse,
 	};
 	call_charge(
 		run->call,
 		&(struct cost){.table = run->plan.table}); /* shown also where no range is read */
 	code = rules_select(0, run->plan.index != NULL, expressions.projection, false,
 			    &run->page.select, err);
-	if (code == OK)
-		code = rules_select_index(run->call->arena, run->plan.index, run->page.select,
-					  expressions.projection, err);
-	run->page.is_reverse = run->plan.is_reverse;
-	return code;
+	if (code != OK)
+		return code;
+	return rules_select_index(run->call->arena, run->plan.index, run->page.select,
+				  expressions.projection, err);
 }
 
 static enum code run_page(struct run *run, struct err *err)

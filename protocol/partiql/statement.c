@@ -83,7 +83,6 @@ static enum code parse_source(struct pq_parser *parser, struct pq_statement *sta
 {
 	struct pq_expr *source = NULL;
 	bool needs_on = false;
-	enum code code;
 
 	do {
 		struct pq_expr *condition;
@@ -93,18 +92,23 @@ static enum code parse_source(struct pq_parser *parser, struct pq_statement *sta
 			parser->token++;
 		}
 		statement->is_joined = statement->is_joined || statement->source;
-		code = partiql_parse_expression(parser, PQ_PRECEDENCE_SELECT, &source);
+		enum code code = partiql_parse_expression(parser, PQ_PRECEDENCE_SELECT, &source);
 		statement->source = source;
-		if (code == OK)
-			code = parse_aliases(parser, &statement->is_aliased);
-		if (code == OK && needs_on) {
+		if (code != OK)
+			return code;
+		code = parse_aliases(parser, &statement->is_aliased);
+		if (code != OK)
+			return code;
+		if (needs_on) {
 			if (!at(parser, PK_ON))
 				return partiql_syntax_error(parser, PARTIQL_JOIN_ON);
 			parser->token++;
 			code = partiql_parse_expression(parser, PQ_PRECEDENCE_SELECT, &condition);
+			if (code != OK)
+				return code;
 		}
-	} while (code == OK && skip_join(parser, &needs_on));
-	return code;
+	} while (skip_join(parser, &needs_on));
+	return OK;
 }
 
 /* A path with a star at its end takes all members; elsewhere in a column it has no place. */

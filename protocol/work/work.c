@@ -204,13 +204,18 @@ static enum code tell(struct work *work, enum code code, struct err *err)
 	return code;
 }
 
-enum code work_run(struct work *work, struct err *err)
+static enum code carry_out_and_check(struct work *work, struct err *err)
 {
 	enum code code = carry_out(work, err);
 
-	if (code == OK && work->check)
-		code = work->check(work, err);
-	return tell(work, code, err);
+	if (code != OK || !work->check)
+		return code;
+	return work->check(work, err);
+}
+
+enum code work_run(struct work *work, struct err *err)
+{
+	return tell(work, carry_out_and_check(work, err), err);
 }
 
 enum code work_do(struct work *work, struct err *err)
