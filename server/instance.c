@@ -357,9 +357,9 @@ static enum code open_catalog(struct instance *instance, struct err *err)
 	options.clocks = instance->clock =
 		clocks_new(is_shared ? instance->store : NULL, config->shared_db);
 	enum code code = catalog_open(instance->store, &options, &instance->service.catalog, err);
-	if (code == OK && lag_is_on(&options.lag))
-		code = lag_settings_begin(instance->service.catalog, err);
-	return code;
+	if (code != OK || !lag_is_on(&options.lag))
+		return code;
+	return lag_settings_begin(instance->service.catalog, err);
 }
 
 static struct transfers *make_transfers(struct instance *instance)
@@ -496,24 +496,30 @@ static enum code begin(struct instance *instance, struct err *err)
 {
 	enum code code = open_store(instance, err);
 
-	if (code == OK)
-		code = open_catalog(instance, err);
-	if (code == OK)
-		code = make_upkeep(instance, err);
+	if (code != OK)
+		return code;
+	code = open_catalog(instance, err);
+	if (code != OK)
+		return code;
+	code = make_upkeep(instance, err);
 	if (code != OK)
 		return code;
 	make_service(instance);
 	make_routes(instance);
 	code = start_senders(instance, err);
-	if (code == OK)
-		code = open_iam(instance, err);
-	if (code == OK)
-		code = record(instance, err);
-	if (code == OK)
-		code = fill(instance, err);
-	if (code == OK)
-		warn_of_policies(instance);
-	return code;
+	if (code != OK)
+		return code;
+	code = open_iam(instance, err);
+	if (code != OK)
+		return code;
+	code = record(instance, err);
+	if (code != OK)
+		return code;
+	code = fill(instance, err);
+	if (code != OK)
+		return code;
+	warn_of_policies(instance);
+	return OK;
 }
 
 enum code instance_open(struct arena *arena, const struct config *config, struct instance **out,

@@ -591,6 +591,38 @@ static enum code run_page(struct routes *routes, const struct endpoint *endpoint
 	return pages[row](routes, request, is_of_all ? NULL : &wanted->asked, response, err);
 }
 
+static enum code run_endpoint(struct routes *routes, const struct endpoint *endpoint,
+			      struct str name, const struct http_request *request,
+			      struct admission *wanted, struct http_response *response,
+			      struct err *err)
+{
+	/* where all may see it, an overloaded server looks at no signature */
+	bool is_unasked = endpoint->needs == NEEDS_NOTHING ||
+			  ((endpoint->traits & VITAL) && routes->auth != AUTH_VERIFY &&
+			   !routes->service->iam);
+	enum code code = is_unasked ? OK : read_wanted(routes, request, wanted, err);
+
+	if (code != OK)
+		return code;
+	if (endpoint->needs != NEEDS_NOTHING) {
+		code = admission_check(&routes->control, request->arena, wanted, err);
+		if (code != OK)
+			return code;
+	}
+	if (!endpoint->handle)
+		return run_page(routes, endpoint, request, wanted, response, err);
+	const struct control_call call = {
+		.control = &routes->control,
+		.arena = request->arena,
+		.ns = wanted->asked,
+		.name = name,
+		.query = request->query,
+		.body = request->body,
+		.may_control = wanted->may_control,
+	};
+	return endpoint_run(endpoint, &call, &response->body, err);
+}
+
 static void call_endpoint(struct routes *routes, const struct endpoint *endpoint, struct str name,
 			  const struct http_request *request,
 			  struct http_response *response)
@@ -598,33 +630,19 @@ static void call_endpoint(struct routes *routes, const struct endpoint *endpoint
 	const size_t root = sizeof(ROOT) - 1;
 	bool is_open = routes->auth != AUTH_VERIFY;
 	struct admission wanted = {
-		.needs = endpoint->needs, .method = endpoint->method, .pattern = endpoint->path,
-		.may_control = is_open, .may_change = is_open,
+		.needs = endpoint->needs,
+		.method = endpoint->method,
+		.pattern = endpoint->path,
+		.may_control = is_open,
+		.may_change = is_open,
 		.path = {request->path.p + root, request->path.n - root},
 		.is_unseen = is_of_console(request),
 	};
-	/* where all may see it, an overloaded server looks at no signature */
-	bool is_unasked = endpoint->needs == NEEDS_NOTHING ||
-		((endpoint->traits & VITAL) && is_open && !routes->service->iam);
 	struct err err = err_in(request->arena);
-	enum code code = is_unasked ? OK : read_wanted(routes, request, &wanted, &err);
 
 	response->status = 200;
 	response->content_type = STR("application/json");
-	if (code == OK && endpoint->needs != NEEDS_NOTHING)
-		code = admission_check(&routes->control, request->arena, &wanted, &err);
-	if (code == OK && endpoint->handle) {
-		const struct control_call call = {
-			.control = &routes->control, .arena = request->arena, .ns = wanted.asked,
-			.name = name, .query = request->query, .body = request->body,
-			.may_control = wanted.may_control,
-		};
-
-		code = endpoint_run(endpoint, &call, &response->body, &err);
-	} else if (code == OK) {
-		code = run_page(routes, endpoint, request, &wanted, response, &err);
-	}
-	if (code != OK)
+	if (run_endpoint(routes, endpoint, name, request, &wanted, response, &err) != OK)
 		refuse(request, response, &err);
 }
 

@@ -704,15 +704,19 @@ static enum code check_claims(struct arena *arena, struct sigv4_claim *s, bool i
 {
 	enum code code = check_expires(arena, s, err);
 
-	if (code == OK)
-		code = check_time(arena, s, now_s, err);
-	if (code == OK)
-		code = check_signed_host(s, err);
-	if (code == OK && !str_eq(s->algorithm, STR(ALGORITHM)))
-		code = err_set(err, MSG_AUTH_ALGORITHM, STR_ARG(s->algorithm));
-	if (code == OK && !is_split)
-		code = err_set(err, MSG_AUTH_SCOPE, STR_ARG(s->credential));
-	return code == OK ? check_scope(arena, s, err) : code;
+	if (code != OK)
+		return code;
+	code = check_time(arena, s, now_s, err);
+	if (code != OK)
+		return code;
+	code = check_signed_host(s, err);
+	if (code != OK)
+		return code;
+	if (!str_eq(s->algorithm, STR(ALGORITHM)))
+		return err_set(err, MSG_AUTH_ALGORITHM, STR_ARG(s->algorithm));
+	if (!is_split)
+		return err_set(err, MSG_AUTH_SCOPE, STR_ARG(s->credential));
+	return check_scope(arena, s, err);
 }
 
 /* The checks that need the whole request. */
@@ -758,8 +762,9 @@ static enum code read_claim(struct sigv4 *sigv4, struct arena *arena,
 	s->is_split = split_credential(s);
 	if (sigv4->mode == AUTH_OFF)
 		return OK;
-	if (code == OK)
-		code = check_parts(arena, s, header, err);
+	if (code != OK)
+		return code;
+	code = check_parts(arena, s, header, err);
 	return code == OK && sigv4->mode == AUTH_OPEN && !s->is_split
 		       ? err_set(err, MSG_AUTH_SCOPE, STR_ARG(s->credential))
 		       : code;
@@ -785,8 +790,9 @@ enum code sigv4_claim(struct sigv4 *sigv4, struct arena *arena, const struct sig
 	struct sigv4_claim *s = ARENA_NEW(arena, struct sigv4_claim);
 	enum code code = read_claim(sigv4, arena, request, s, err);
 
-	if (code == OK && sigv4->mode == AUTH_VERIFY)
-		code = check_claimed(sigv4, arena, request, now_s, s, err);
+	if (code != OK || sigv4->mode != AUTH_VERIFY)
+		return RESULT(code, out, s);
+	code = check_claimed(sigv4, arena, request, now_s, s, err);
 	return RESULT(code, out, s);
 }
 

@@ -87,7 +87,12 @@ enum code endpoint_run(const struct endpoint *endpoint, const struct control_cal
 {
 	enum code code = control_check_namespace(call->ns, err);
 
-	if (code == OK && str_is_set(call->name))
+	if (code != OK)
+		return code;
+	if (str_is_set(call->name)) {
 		code = control_check_name(call->name, err);
-	return code == OK ? endpoint->handle(call, answer, err) : code;
+		if (code != OK)
+			return code;
+	}
+	return endpoint->handle(call, answer, err);
 }

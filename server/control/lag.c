@@ -17,19 +17,24 @@ struct members {
 static enum code read_setting(const struct members *members, const struct lag *outer,
 			      struct lag *lag, struct err *err)
 {
-	uint64_t table_ms, index_ms = 0, jitter_ms = 0, seed = 0;
+	uint64_t table_ms, index_ms, jitter_ms, seed;
 	enum code code = control_integer("lag", members->lag, LAG_MAX_MS, 0, &table_ms, err);
 
-	if (code == OK)
-		code = control_integer("index_lag", members->index_lag, LAG_MAX_MS, table_ms,
-				       &index_ms, err);
-	if (code == OK)
-		code = control_integer("jitter", members->jitter, LAG_MAX_MS, outer->jitter_ms,
-				       &jitter_ms, err);
-	if (code == OK)
-		code = control_integer("seed", members->seed, SEED_MAX, outer->seed, &seed, err);
+	if (code != OK)
+		return code;
+	code = control_integer("index_lag", members->index_lag, LAG_MAX_MS, table_ms, &index_ms,
+			       err);
+	if (code != OK)
+		return code;
+	code = control_integer("jitter", members->jitter, LAG_MAX_MS, outer->jitter_ms, &jitter_ms,
+			       err);
+	if (code != OK)
+		return code;
+	code = control_integer("seed", members->seed, SEED_MAX, outer->seed, &seed, err);
+	if (code != OK)
+		return code;
 	*lag = (struct lag){(uint32_t)table_ms, (uint32_t)index_ms, (uint32_t)jitter_ms, seed};
-	return code;
+	return OK;
 }
 
 static enum code read_table(const struct control_call *call, const struct json *json,
@@ -53,8 +58,9 @@ static enum code read_table(const struct control_call *call, const struct json *
 	}
 	enum code code =
 		control_members(call, json, members, sizeof(members) / sizeof(members[0]), err);
-	if (code == OK)
-		code = read_setting(&own, outer, &setting->lag, err);
+	if (code != OK)
+		return code;
+	code = read_setting(&own, outer, &setting->lag, err);
 	settings->n++;
 	return code;
 }

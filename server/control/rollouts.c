@@ -35,11 +35,12 @@ enum code rollouts_put(const struct control_call *call, struct str *answer, stru
 	const struct control_member members[] = {{"as", JSON_STRING, &as}};
 	enum code code = control_read(call, members, 1, err);
 
-	if (code == OK && !as)
-		code = err_set(err, MSG_CONTROL_MISSING, "as");
-	if (code == OK)
-		code = rollouts_set(call->control->service->rollouts, call->ns,
-				    json_string(call->arena, as), err);
+	if (code != OK)
+		return code;
+	if (!as)
+		return err_set(err, MSG_CONTROL_MISSING, "as");
+	code = rollouts_set(call->control->service->rollouts, call->ns,
+			    json_string(call->arena, as), err);
 	*answer = describe(call);
 	return code;
 }

@@ -38,19 +38,23 @@ enum code state_reset(const struct control_call *call, struct str *answer, struc
 	struct str *names = NULL;
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
 
-	if (code == OK && keep && !str_eq(json_string(call->arena, keep), STR("tables")))
-		code = err_set(err, MSG_RESET_KEEP);
-	if (code == OK && tables)
+	if (code != OK)
+		return code;
+	if (keep && !str_eq(json_string(call->arena, keep), STR("tables")))
+		return err_set(err, MSG_RESET_KEEP);
+	if (tables) {
 		code = control_strings(call, "tables", tables, &names, &reset.n, err);
+		if (code != OK)
+			return code;
+	}
 	reset.keeps_tables = keep != NULL;
 	reset.is_some = tables != NULL;
 	reset.tables = names;
-	if (code == OK)
-		code = reset_run(call->control->service->catalog, call->ns, &reset, err);
-	if (code == OK && !reset.is_some)
-		code = forget(call, err);
+	code = reset_run(call->control->service->catalog, call->ns, &reset, err);
+	if (code != OK)
+		return code;
 	*answer = str_printf(call->arena, "{\"tables\":%zu}", reset.done);
-	return code;
+	return reset.is_some ? OK : forget(call, err);
 }
 
 static struct catalog *catalog_of(const struct control_call *call)
@@ -149,12 +153,13 @@ enum code state_roll_back(const struct control_call *call, struct str *answer, s
 	struct str clock;
 	enum code code = read_nothing(call, err);
 
-	if (code == OK)
-		code = checkpoint_rollback(catalog_of(call), call->ns, call->name, &clock, err);
-	if (code == OK)
-		code = clock_restore(call->control->clock, call->ns, clock, err);
+	if (code != OK)
+		return code;
+	code = checkpoint_rollback(catalog_of(call), call->ns, call->name, &clock, err);
+	if (code != OK)
+		return code;
 	*answer = answer_name(call, call->name);
-	return code;
+	return clock_restore(call->control->clock, call->ns, clock, err);
 }
 
 enum code state_remove_checkpoint(const struct control_call *call, struct str *answer,
@@ -201,12 +206,13 @@ enum code state_restore_snapshot(const struct control_call *call, struct str *an
 	struct str clock;
 	enum code code = read_nothing(call, err);
 
-	if (code == OK)
-		code = snapshot_restore(catalog_of(call), call->ns, call->name, &clock, err);
-	if (code == OK)
-		code = clock_restore(call->control->clock, call->ns, clock, err);
+	if (code != OK)
+		return code;
+	code = snapshot_restore(catalog_of(call), call->ns, call->name, &clock, err);
+	if (code != OK)
+		return code;
 	*answer = answer_name(call, call->name);
-	return code;
+	return clock_restore(call->control->clock, call->ns, clock, err);
 }
 
 enum code state_remove_snapshot(const struct control_call *call, struct str *answer,
@@ -228,19 +234,23 @@ static enum code read_targets(const struct control_call *call, struct ns from,
 	struct str *accounts;
 	enum code code = control_strings(call, "to", to, &accounts, n, err);
 
-	if (code == OK && *n == 0)
-		code = err_set(err, MSG_CLONE_NOBODY);
-	size_t count = code == OK ? *n : 0;
-	struct ns *targets = ARENA_ARRAY(call->arena, struct ns, count);
-	for (size_t i = 0; i < count && code == OK; i++) {
+	if (code != OK)
+		return code;
+	if (*n == 0)
+		return err_set(err, MSG_CLONE_NOBODY);
+	struct ns *targets = ARENA_ARRAY(call->arena, struct ns, *n);
+	for (size_t i = 0; i < *n; i++) {
 		targets[i] = (struct ns){accounts[i], from.region};
 		code = control_check_namespace(targets[i], err);
-		for (size_t k = 0; k <= i && code == OK; k++) {
+		if (code != OK)
+			return code;
+		for (size_t k = 0; k <= i; k++) {
 			if (str_eq(accounts[i], k == i ? from.account : accounts[k]))
-				code = err_set(err, MSG_CLONE_TWICE, STR_ARG(accounts[i]));
+				return err_set(err, MSG_CLONE_TWICE, STR_ARG(accounts[i]));
 		}
 	}
-	return RESULT(code, out, targets);
+	*out = targets;
+	return OK;
 }
 
 enum code state_clone(const struct control_call *call, struct str *answer, struct err *err)
@@ -250,23 +260,26 @@ enum code state_clone(const struct control_call *call, struct str *answer, struc
 						 {"to", JSON_ARRAY, &to},
 						 {"replace", JSON_BOOLEAN, &replace}};
 	struct snapshot_clone clone = {.from = call->ns};
-	struct ns *targets = NULL;
+	struct ns *targets;
 	enum code code = control_read(call, members, sizeof(members) / sizeof(members[0]), err);
 
-	if (code == OK && !to)
-		code = err_set(err, MSG_CONTROL_MISSING, "to");
-	if (code == OK && catalog_options(catalog_of(call))->is_shared)
-		code = err_set(err, MSG_CLONE_SHARED);
-	if (code == OK && from)
+	if (code != OK)
+		return code;
+	if (!to)
+		return err_set(err, MSG_CONTROL_MISSING, "to");
+	if (catalog_options(catalog_of(call))->is_shared)
+		return err_set(err, MSG_CLONE_SHARED);
+	if (from)
 		clone.from.account = json_string(call->arena, from);
-	if (code == OK)
-		code = control_check_namespace(clone.from, err);
-	if (code == OK)
-		code = read_targets(call, clone.from, to, &targets, &clone.n, err);
+	code = control_check_namespace(clone.from, err);
+	if (code != OK)
+		return code;
+	code = read_targets(call, clone.from, to, &targets, &clone.n, err);
+	if (code != OK)
+		return code;
 	clone.to = targets;
-	clone.replaces = code == OK && replace && json_boolean(replace);
-	if (code == OK)
-		code = snapshot_clone(catalog_of(call), &clone, err);
+	clone.replaces = replace && json_boolean(replace);
+	code = snapshot_clone(catalog_of(call), &clone, err);
 	for (size_t i = 0; i < clone.n && code == OK; i++)
 		code = clock_restore(call->control->clock, targets[i],
 				     clock_save(call->control->clock, clone.from, call->arena),
@@ -309,13 +322,15 @@ enum code state_load(const struct control_call *call, struct str *answer, struct
 	struct str block;
 	enum code code = control_read(call, members, 1, err);
 
-	if (code == OK && !text)
-		code = err_set(err, MSG_CONTROL_MISSING, "block");
-	if (code == OK && !base64_decode(call->arena, json_string(call->arena, text), &block))
-		code = err_set(err, MSG_CONTROL_TYPE, "block", "base64");
-	if (code == OK)
-		code = snapshot_file_write(catalog_of(call), call->ns, call->name, block, &is_done,
-					   err);
+	if (code != OK)
+		return code;
+	if (!text)
+		return err_set(err, MSG_CONTROL_MISSING, "block");
+	if (!base64_decode(call->arena, json_string(call->arena, text), &block))
+		return err_set(err, MSG_CONTROL_TYPE, "block", "base64");
+	code = snapshot_file_write(catalog_of(call), call->ns, call->name, block, &is_done, err);
+	if (code != OK)
+		return code;
 	*answer = is_done ? STR("{\"done\":true}") : STR("{\"done\":false}");
-	return code;
+	return OK;
 }

@@ -195,8 +195,9 @@ enum code tables_sample(const struct control_call *call, struct str *answer, str
 
 	buf_add_byte(&buf, '{');
 	code = add_description(call, call->name, &buf, &table, err);
-	if (code == OK)
-		code = json_parse(call->arena, table, &root, err);
+	if (code != OK)
+		return code;
+	code = json_parse(call->arena, table, &root, err);
 	if (code != OK)
 		return code;
 	const struct json *count =

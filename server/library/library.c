@@ -90,6 +90,19 @@ static void write_log(void *context, enum log_level level, const char *line, siz
 				    n > 0 && line[n - 1] == '\n' ? n - 1 : n);
 }
 
+static enum code open_and_start(struct dynalith *instance, struct err *err)
+{
+	enum code code =
+		instance_open(instance->arena, &instance->config, &instance->instance, err);
+
+	if (code != OK)
+		return code;
+	code = instance_start(instance->instance, err);
+	if (code != OK)
+		instance_close(instance->instance);
+	return code;
+}
+
 /* Threads that begin here get none of the program's signals. */
 static enum code open_quietly(struct dynalith *instance, struct err *err)
 {
@@ -97,13 +110,7 @@ static enum code open_quietly(struct dynalith *instance, struct err *err)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	enum code code =
-		instance_open(instance->arena, &instance->config, &instance->instance, err);
-	if (code == OK) {
-		code = instance_start(instance->instance, err);
-		if (code != OK)
-			instance_close(instance->instance);
-	}
+	enum code code = open_and_start(instance, err);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return code;
 }

@@ -116,6 +116,26 @@ static enum code judge(struct view *view, const struct words *words, struct err 
 	return code == OK && words->rules ? gate_judge(view, words->rules, reviewed, err) : code;
 }
 
+static enum code judge_found(struct arena *arena, struct words *words, struct money *money,
+			     struct view *view, struct err *err)
+{
+	enum code code = money_read(arena, words->prices, money, err);
+
+	if (code != OK)
+		return code;
+	money->rate = words->rate;
+	code = fetch(arena, words, &view->description, err);
+	if (code != OK)
+		return code;
+	code = parse(view, err);
+	if (code != OK)
+		return code;
+	code = judge(view, words, err);
+	if (code != OK || !words->is_write)
+		return code;
+	return document_write(words->patterns, gate_patterns(view), err);
+}
+
 int report_run(struct arena *arena, int argc, char **argv)
 {
 	struct err err = err_in(arena);
@@ -132,17 +152,7 @@ int report_run(struct arena *arena, int argc, char **argv)
 						    words.format));
 	if (words.rules && gate_check(words.rules, words.patterns && !words.is_write, &err) != OK)
 		return fail(EXIT_MISUSE, err.message);
-	enum code code = money_read(arena, words.prices, &money, &err);
-	money.rate = words.rate;
-	if (code == OK)
-		code = fetch(arena, &words, &view.description, &err);
-	if (code == OK)
-		code = parse(&view, &err);
-	if (code == OK)
-		code = judge(&view, &words, &err);
-	if (code == OK && words.is_write)
-		code = document_write(words.patterns, gate_patterns(&view), &err);
-	if (code != OK)
+	if (judge_found(arena, &words, &money, &view, &err) != OK)
 		return fail(EXIT_FAILED, err.message);
 	write(&view, &out);
 	if (document_write(words.output ? words.output : "-", buf_str(&out), &err) != OK)
@@ -177,12 +187,14 @@ static enum code write_form(struct arena *arena, struct str description, view_wr
 	struct buf out = buf_in(arena);
 	enum code code = money_read(arena, NULL, &money, err);
 
-	if (code == OK)
-		code = parse(&view, err);
-	if (code == OK)
-		write(&view, &out);
+	if (code != OK)
+		return code;
+	code = parse(&view, err);
+	if (code != OK)
+		return code;
+	write(&view, &out);
 	*text = buf_str(&out);
-	return code;
+	return OK;
 }
 
 enum code report_markdown(struct arena *arena, struct str description, struct str *text,

@@ -236,18 +236,26 @@ static struct seed_options options_of(const struct words *words, struct destinat
 	return options;
 }
 
+static enum code load_paths(struct seed *seed, const struct words *words,
+			    const struct seed_options *options, struct err *err)
+{
+	for (size_t i = 0; i < words->path_count; i++) {
+		enum code code = load_all(seed, words->arena, words->paths[i], err);
+
+		if (code != OK)
+			return code;
+	}
+	return words->is_trial ? preview_print(words->arena, &options->write, words->is_json, err)
+			       : OK;
+}
+
 static int load(const struct words *words, struct destination *destination,
 		struct rehearsal *rehearsal)
 {
 	const struct seed_options options = options_of(words, destination, rehearsal);
 	struct seed *seed = seed_new(&options);
 	struct err err = err_in(words->arena);
-	enum code code = OK;
-
-	for (size_t i = 0; i < words->path_count && code == OK; i++)
-		code = load_all(seed, words->arena, words->paths[i], &err);
-	if (words->is_trial && code == OK)
-		code = preview_print(words->arena, &options.write, words->is_json, &err);
+	enum code code = load_paths(seed, words, &options, &err);
 	fprintf(words->is_json ? stderr : stdout, STR_FMT "\n", STR_ARG(sum(words->arena, seed)));
 	if (code != OK)
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));

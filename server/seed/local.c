@@ -54,16 +54,22 @@ static int64_t now_ms(void *context, struct ns ns)
 	return (int64_t)time(NULL) * 1000;
 }
 
-enum code local_rehearsal_new(struct rehearsal **out, struct err *err)
+static enum code open_rehearsal(struct rehearsal *rehearsal, struct err *err)
 {
 	const struct sqlite_store_options memory = {.readers = 1, .cache_bytes = 1 << 20};
 	const struct catalog_options options = {.settings = &settings_records};
-	struct rehearsal *rehearsal = arena_checked(calloc(1, sizeof(*rehearsal)));
 	enum code code = sqlite_store_open(&memory, &rehearsal->store, err);
 
 	rehearsal->service.now_ms = now_ms;
-	if (code == OK)
-		code = catalog_open(rehearsal->store, &options, &rehearsal->service.catalog, err);
+	if (code != OK)
+		return code;
+	return catalog_open(rehearsal->store, &options, &rehearsal->service.catalog, err);
+}
+
+enum code local_rehearsal_new(struct rehearsal **out, struct err *err)
+{
+	struct rehearsal *rehearsal = arena_checked(calloc(1, sizeof(*rehearsal)));
+	enum code code = open_rehearsal(rehearsal, err);
 	if (code != OK) {
 		store_close(rehearsal->store);
 		free(rehearsal);

@@ -345,19 +345,25 @@ void seed_refuse_unused(struct seed *seed, const struct json *root, struct str p
 	source_left_out(seed->source, root, path, refuse_unused, seed);
 }
 
+static enum code ask_and_wait(struct seed *seed, struct str name,
+			      const struct seed_request *request, struct err *err)
+{
+	struct seed_reply reply;
+	const struct json *table;
+	enum code code = must(seed, &seed->options->write, request->operation, name, request->body,
+			      &reply, err);
+
+	if (code != OK || strcmp(request->operation, "UpdateTable") != 0)
+		return code;
+	return describe(seed, &seed->options->write, name, &table, err);
+}
+
 /* The requests behind CreateTable, each in its region; a table that changes is waited for. */
 static enum code follow_up(struct seed *seed, struct str name, const struct seed_request *request,
 			   struct err *err)
 {
-	struct seed_reply reply;
-	const struct json *table;
-	enum code code;
-
 	seed->asking = request->region;
-	code = must(seed, &seed->options->write, request->operation, name, request->body, &reply,
-		    err);
-	if (code == OK && strcmp(request->operation, "UpdateTable") == 0)
-		code = describe(seed, &seed->options->write, name, &table, err);
+	enum code code = ask_and_wait(seed, name, request, err);
 	seed->asking = STR_ABSENT;
 	return code;
 }
@@ -798,16 +804,23 @@ static enum code judge(struct seed *seed, struct seed_counts before, struct err 
 	return err_set(err, MSG_SEED_ITEM, STR_ARG(buf_str(&seed->problems)));
 }
 
-static enum code read_twice(struct seed *seed, struct err *err)
+/* The first time, which writes nothing. */
+static enum code read_first(struct seed *seed, struct err *err)
 {
 	struct seed_counts before = seed->counts;
 	enum code code = seed->file->read(seed, seed->file, err);
 
 	if (code == OK)
-		code = judge(seed, before, err);
-	else if (seed->problem_count > 0)
+		return judge(seed, before, err);
+	if (seed->problem_count > 0)
 		err_set(err, MSG_SEED_BOTH, STR_ARG(buf_str(&seed->problems)),
 			STR_ARG(err->message));
+	return code;
+}
+
+static enum code read_twice(struct seed *seed, struct err *err)
+{
+	enum code code = read_first(seed, err);
 	if (code != OK) {
 		take_back(seed);
 		return code;

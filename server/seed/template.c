@@ -480,14 +480,19 @@ enum code template_read(struct seed *seed, const struct json *root, struct err *
 		return cannot_resolve(&reading, STR("resources"), err);
 	size_t seeds = 0;
 	enum code code = read_templates(&reading, err);
-	if (code == OK && is_serverless)
+	if (code != OK)
+		return code;
+	if (is_serverless) {
 		code = read_seeds(&reading, &seeds, err);
-	if (code == OK && reading.tables + seeds == 0 && !seed_has_problems(seed)) {
+		if (code != OK)
+			return code;
+	}
+	if (reading.tables + seeds == 0 && !seed_has_problems(seed)) {
 		seed_refuse(seed, (struct origin){NULL, 0}, STR(""),
 			    STR("a template without tables"));
-	} else if (code == OK && reading.is_left_out && reading.made == 0) {
+	} else if (reading.is_left_out && reading.made == 0) {
 		seed_warn(seed, (struct origin){NULL, 0}, STR(""),
 			  STR("tables whose condition does not hold are not made"));
 	}
-	return code;
+	return OK;
 }

@@ -232,9 +232,13 @@ int who_decides_run(struct arena *arena, int argc, char **argv)
 	if (!explain_read_words(&words, argc, argv))
 		return help_misuse("explain");
 	enum code code = explain_body(arena, &words, &body, &err);
-	if (code == OK && words.policies) {
+	if (code != OK) {
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
+		return EXIT_FAILED;
+	}
+	if (words.policies) {
 		code = ask_file(arena, &words, body, &root, &err);
-	} else if (code == OK) {
+	} else {
 		const char *url = words.endpoint ? words.endpoint : elsewhere_default();
 
 		remote = remote_new(url, &words.reach);
