@@ -130,8 +130,7 @@ static enum code change_table(const struct call *call, struct table *table,
 		return code;
 	throughput_rules_keep_warm(table);
 	update_class(table, input->table_class, now_ms);
-	if (input->deletion_protection_enabled.is_set)
-		table->settings->is_deletion_protected = input->deletion_protection_enabled.value;
+	settings_update(table->settings, input);
 	if (input->disassociation_protection_enabled.is_set)
 		table->settings->may_disassociate = !input->disassociation_protection_enabled.value;
 	if (input->global_table_settings_replication_mode)

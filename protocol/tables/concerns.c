@@ -37,10 +37,12 @@ unsigned concerns_of(const struct update_table_input *input)
 		enum concern concern;
 	} of_parameters[] = {
 		{input->replica_updates.n > 0, CONCERN_REPLICAS},
-		{input->global_table_settings_replication_mode, CONCERN_REPLICATION_MODE},
+		{input->global_table_settings_replication_mode, CONCERN_OTHER},
 		{input->sse_specification, CONCERN_ENCRYPTION},
 		{str_is_set(input->table_class), CONCERN_CLASS},
-		{input->deletion_protection_enabled.is_set, CONCERN_PROTECTION},
+#define SWITCH(of, member, name, scope, parameter, input_member, concern)                          \
+	{input->input_member.is_set, CONCERN_##concern},
+#include "protocol/tables/settings.def"
 		{input->disassociation_protection_enabled.is_set, CONCERN_DISASSOCIATION},
 		{throughput_rules_has_on_demand(input->on_demand_throughput), CONCERN_ON_DEMAND},
 		{throughput_rules_has_warm(input->warm_throughput), CONCERN_WARM},

@@ -24,8 +24,8 @@ enum concern {
 	CONCERN_INDEX_UPDATE = 1 << 12,
 	CONCERN_DISASSOCIATION = 1 << 13, /* DisassociationProtectionEnabled */
 	CONCERN_ALL = (1 << 14) - 1,
-	CONCERN_REPLICATION_MODE =
-		1 << 14, /* GlobalTableSettingsReplicationMode; no refused combination is known */
+	CONCERN_OTHER = 1 << 14, /* a change beside which nothing is known to be refused, such as
+				    GlobalTableSettingsReplicationMode */
 };
 
 /* The set of them. A structure of throughput without a member is none: AWS drops it. */

@@ -291,8 +291,7 @@ static void write_settings(struct json_out *out, const struct table *table,
 	else if (str_is_set(table->settings->replication_mode))
 		json_out_field_string(out, "GlobalTableSettingsReplicationMode",
 				      table->settings->replication_mode);
-	json_out_field_boolean(out, "DeletionProtectionEnabled",
-			       table->settings->is_deletion_protected);
+	settings_describe(out, table->settings);
 	throughput_view_on_demand(out, &table->settings->on_demand);
 	if (status == STATUS_CREATING ? table->settings->warm.is_set : status != STATUS_DELETING)
 		throughput_view_warm(out, table, NULL,

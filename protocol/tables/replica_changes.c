@@ -85,21 +85,13 @@ static void forget_regional(struct table *table)
 {
 	struct table_settings *settings = table->settings;
 
-	settings->is_deletion_protected = settings->may_disassociate = false;
-	settings->tags = (struct tag_set){0};
-	settings->policy = settings->stream_policy = (struct policy){.text = STR_ABSENT};
-	settings->insights = (struct insights){0};
-	settings->recovery_days = settings->recovery_since_ms = 0;
-	settings->destination_count = settings->moment_count = 0;
-	settings->class_changed_ms = 0;
-	settings->on_demand_since_ms = 0;
-	settings->replication_mode = STR_ABSENT;
+	settings_keep_table(settings, SETTINGS_REPLICAS);
 	settings->throughput.decreases_today = settings->throughput.last_increase_ms =
 		settings->throughput.last_decrease_ms = 0;
 	scaling_keep_writes(table); /* AWS: targets of writes are mirrored, those of reads are not:
 				       DDB-TABLE-194 */
 	for (size_t i = 0; i < table_index_total(table); i++)
-		table_index_at(table, i)->settings->insights = (struct insights){0};
+		settings_keep_index(table_index_at(table, i)->settings, SETTINGS_REPLICAS);
 }
 
 static void override_indexes(struct table *table,
@@ -432,8 +424,8 @@ struct update_table_input replica_changes_narrow(struct call *call, const struct
 			 (input->billing_mode == BILLING_MODE_PROVISIONED) != is_provisioned;
 	struct err ignored = err_in(call->arena);
 
-	narrow.deletion_protection_enabled.is_set =
-		narrow.disassociation_protection_enabled.is_set = false;
+	settings_narrow(&narrow);
+	narrow.disassociation_protection_enabled.is_set = false;
 	narrow.stream_specification = NULL;
 	narrow.global_table_settings_replication_mode = 0;
 	narrow.provisioned_throughput =

@@ -68,11 +68,16 @@ static bool overrides_vector(const struct vector_spec *spec, const struct vector
 	return is_same;
 }
 
+/* A new table's units were never changed. */
+static void bare_units(struct throughput *units)
+{
+	*units = (struct throughput){.read = units->read, .write = units->write};
+}
+
 /* What is left of the source: keys, indexes, throughput, encryption. */
 static struct table *bare(const struct call *call, const struct table *source, struct str name)
 {
 	struct table *table = table_clone(source);
-	const struct table_settings *had = source->settings;
 	size_t kept = 0;
 
 	table->identity = (struct table_identity){
@@ -88,15 +93,10 @@ static struct table *bare(const struct call *call, const struct table *source, s
 	table->log = (struct table_log){0};
 	table->group = (struct table_group){.id = STR_ABSENT};
 	table->ttl = (struct table_ttl){.attribute = STR_ABSENT};
-	*table->settings = (struct table_settings){
-		.billing = had->billing,
-		.throughput = {.read = had->throughput.read, .write = had->throughput.write},
-		.on_demand = had->on_demand,
-		.definition_count = had->definition_count,
-		.definitions = table->settings->definitions,
-		.sse_enabled = had->sse_enabled,
-		.sse_key = had->sse_enabled ? str_copy(table->arena, had->sse_key) : STR_ABSENT,
-	};
+	settings_keep_table(table->settings, SETTINGS_EVERYWHERE);
+	bare_units(&table->settings->throughput);
+	if (!table->settings->sse_enabled)
+		table->settings->sse_key = STR_ABSENT;
 	for (size_t i = 0; i < table->indexes.n; i++) {
 		if (index_is_kept(&table->indexes.v[i]))
 			table->indexes.v[kept++] = table->indexes.v[i];
@@ -110,11 +110,9 @@ static struct table *bare(const struct call *call, const struct table *source, s
 	table->indexes.vector_n = kept;
 	for (size_t i = 0; i < table_index_total(table); i++) {
 		struct index *index = table_index_at(table, i);
-		struct throughput units = {.read = index->settings->throughput.read,
-					   .write = index->settings->throughput.write};
 
-		*index->settings = (struct index_settings){.throughput = units,
-							   .on_demand = index->settings->on_demand};
+		settings_keep_index(index->settings, SETTINGS_EVERYWHERE);
+		bare_units(&index->settings->throughput);
 		index->is_backfilling = false;
 		index->settles_ms = 0;
 	}

@@ -49,34 +49,87 @@ static const struct record moment_record = RECORD(moment, moment_fields);
 #define SETTINGS(of, ...)                                       \
 	static const struct field of##_fields[] = {__VA_ARGS__}; \
 	static const struct record of##_record = RECORD(of##_settings, of##_fields);
-#define NUMBER(of, type, member, name) RECORD_FIELD(of##_settings, member, name, FIELD_INT),
-#define FLAG(of, member, name) RECORD_FIELD(of##_settings, member, name, FIELD_BOOL),
-#define TEXT(of, member, name) RECORD_FIELD(of##_settings, member, name, FIELD_STR),
-#define TAGS(of, member, name)                                                                     \
+#define NUMBER(of, type, member, name, scope) RECORD_FIELD(of##_settings, member, name, FIELD_INT),
+#define FLAG(of, member, name, scope) RECORD_FIELD(of##_settings, member, name, FIELD_BOOL),
+#define TEXT(of, member, name, scope) RECORD_FIELD(of##_settings, member, name, FIELD_STR),
+#define TAGS(of, member, name, scope)                                                              \
 	RECORD_ARRAY(of##_settings, member.v, member.n, name, FIELD_FLAT, &tag_record),
-#define LIST(of, type, member, count, name, kind, record)                                          \
+#define LIST(of, type, member, count, name, kind, record, scope)                                   \
 	RECORD_ARRAY(of##_settings, member, count, name, kind, record),
-#define THROUGHPUT(of, member, name)                                            \
-	NUMBER(of, int64_t, member.read, name ".read")                          \
-	NUMBER(of, int64_t, member.write, name ".write")                        \
-	NUMBER(of, int64_t, member.decreases_today, name ".decreases")          \
-	NUMBER(of, int64_t, member.last_increase_ms, name ".increased")         \
-	NUMBER(of, int64_t, member.last_decrease_ms, name ".decreased")
-#define PAIR(of, member, name)                          \
-	FLAG(of, member.is_set, name ".set")            \
-	NUMBER(of, int64_t, member.read, name ".read")  \
-	NUMBER(of, int64_t, member.write, name ".write")
-#define INSIGHTS(of, member, name)                              \
-	FLAG(of, member.is_enabled, name ".enabled")            \
-	FLAG(of, member.is_throttled_only, name ".throttled")   \
-	NUMBER(of, int64_t, member.since_ms, name ".since")     \
-	NUMBER(of, int64_t, member.changed_ms, name ".changed") \
-	NUMBER(of, int64_t, member.settles_ms, name ".settles")
-#define POLICY(of, member, name)     \
-	TEXT(of, member.text, name)  \
-	NUMBER(of, int64_t, member.revision, name ".revision")
+#define THROUGHPUT(of, member, name, scope)                                            \
+	NUMBER(of, int64_t, member.read, name ".read", scope)                          \
+	NUMBER(of, int64_t, member.write, name ".write", scope)                        \
+	NUMBER(of, int64_t, member.decreases_today, name ".decreases", scope)          \
+	NUMBER(of, int64_t, member.last_increase_ms, name ".increased", scope)         \
+	NUMBER(of, int64_t, member.last_decrease_ms, name ".decreased", scope)
+#define PAIR(of, member, name, scope)                          \
+	FLAG(of, member.is_set, name ".set", scope)            \
+	NUMBER(of, int64_t, member.read, name ".read", scope)  \
+	NUMBER(of, int64_t, member.write, name ".write", scope)
+#define INSIGHTS(of, member, name, scope)                              \
+	FLAG(of, member.is_enabled, name ".enabled", scope)            \
+	FLAG(of, member.is_throttled_only, name ".throttled", scope)   \
+	NUMBER(of, int64_t, member.since_ms, name ".since", scope)     \
+	NUMBER(of, int64_t, member.changed_ms, name ".changed", scope) \
+	NUMBER(of, int64_t, member.settles_ms, name ".settles", scope)
+#define POLICY(of, member, name, scope)     \
+	TEXT(of, member.text, name, scope)  \
+	NUMBER(of, int64_t, member.revision, name ".revision", scope)
 #define SHOWN(of, member)
 #include "protocol/tables/settings.def"
+
+#define SETTINGS(of, ...)                                                                          \
+	void settings_keep_##of(struct of##_settings *settings, enum settings_scope least)         \
+	{                                                                                          \
+		const struct of##_settings had = *settings;                                        \
+                                                                                                   \
+		*settings = (struct of##_settings){0};                                             \
+		__VA_ARGS__                                                                        \
+	}
+#define KEEP(member, scope)                                                                        \
+	if (SETTINGS_##scope >= least)                                                             \
+		settings->member = had.member;
+#define NUMBER(of, type, member, name, scope) KEEP(member, scope)
+#define FLAG(of, member, name, scope) KEEP(member, scope)
+#define TEXT(of, member, name, scope) KEEP(member, scope)
+#define TAGS(of, member, name, scope) KEEP(member, scope)
+#define LIST(of, type, member, count, name, kind, record, scope)                                   \
+	KEEP(count, scope) KEEP(member, scope)
+#define THROUGHPUT(of, member, name, scope) KEEP(member, scope)
+#define PAIR(of, member, name, scope) KEEP(member, scope)
+#define INSIGHTS(of, member, name, scope) KEEP(member, scope)
+#define POLICY(of, member, name, scope) KEEP(member, scope)
+#include "protocol/tables/settings.def"
+#undef KEEP
+
+void settings_create(struct table_settings *settings, const struct create_table_input *input)
+{
+#define SWITCH(of, member, name, scope, parameter, input_member, concern)                          \
+	settings->member = opt_is_true(input->input_member);
+#include "protocol/tables/settings.def"
+}
+
+void settings_update(struct table_settings *settings, const struct update_table_input *input)
+{
+#define SWITCH(of, member, name, scope, parameter, input_member, concern)                          \
+	if (input->input_member.is_set)                                                            \
+		settings->member = input->input_member.value;
+#include "protocol/tables/settings.def"
+}
+
+void settings_narrow(struct update_table_input *input)
+{
+#define SWITCH(of, member, name, scope, parameter, input_member, concern)                          \
+	input->input_member.is_set &= SETTINGS_##scope != SETTINGS_HERE;
+#include "protocol/tables/settings.def"
+}
+
+void settings_describe(struct json_out *out, const struct table_settings *settings)
+{
+#define SWITCH(of, member, name, scope, parameter, input_member, concern)                          \
+	json_out_field_boolean(out, parameter, settings->member);
+#include "protocol/tables/settings.def"
+}
 
 const struct settings_records settings_records = {&table_record, &index_record, &stream_record};
 

@@ -8,6 +8,8 @@
 #ifndef DYNALITH_PROTOCOL_SETTINGS_H
 #define DYNALITH_PROTOCOL_SETTINGS_H
 
+#include "protocol/wire/json_out.h"
+#include "protocol/wire/shapes.h"
 #include "storage/schema/schema.h"
 
 enum billing_mode { BILLING_PROVISIONED, BILLING_PAY_PER_REQUEST };
@@ -94,22 +96,38 @@ struct scaling {
 	struct of##_settings { \
 		__VA_ARGS__    \
 	};
-#define NUMBER(of, type, member, name) type member;
-#define FLAG(of, member, name) bool member;
-#define TEXT(of, member, name) struct str member;
-#define TAGS(of, member, name) struct tag_set member;
-#define LIST(of, type, member, count, name, kind, record) \
+#define NUMBER(of, type, member, name, scope) type member;
+#define FLAG(of, member, name, scope) bool member;
+#define TEXT(of, member, name, scope) struct str member;
+#define TAGS(of, member, name, scope) struct tag_set member;
+#define LIST(of, type, member, count, name, kind, record, scope) \
 	size_t count;                                     \
 	type *member;
-#define THROUGHPUT(of, member, name) struct throughput member;
-#define PAIR(of, member, name) struct throughput_pair member;
-#define INSIGHTS(of, member, name) struct insights member;
-#define POLICY(of, member, name) struct policy member;
+#define THROUGHPUT(of, member, name, scope) struct throughput member;
+#define PAIR(of, member, name, scope) struct throughput_pair member;
+#define INSIGHTS(of, member, name, scope) struct insights member;
+#define POLICY(of, member, name, scope) struct policy member;
 #define SHOWN(of, member) bool member;
 #include "protocol/tables/settings.def"
 
 /* For table_new and for the catalog. */
 extern const struct settings_records settings_records;
+
+/* Which tables besides its own have a setting: the replicas that are made of it, and the tables
+ * that are restored from it. */
+enum settings_scope { SETTINGS_HERE, SETTINGS_REPLICAS, SETTINGS_EVERYWHERE };
+
+/* Forgets settings of a lesser scope. */
+void settings_keep_table(struct table_settings *settings, enum settings_scope least);
+void settings_keep_index(struct index_settings *settings, enum settings_scope least);
+void settings_keep_stream(struct stream_settings *settings, enum settings_scope least);
+
+/* The switches of settings.def: as CreateTable asks for them, as UpdateTable changes them, what of
+ * that concerns replicas, and their members of a table's description. */
+void settings_create(struct table_settings *settings, const struct create_table_input *input);
+void settings_update(struct table_settings *settings, const struct update_table_input *input);
+void settings_narrow(struct update_table_input *input);
+void settings_describe(struct json_out *out, const struct table_settings *settings);
 
 /* A deep copy with room for `more` tags. */
 struct tag_set settings_copy_tags(struct arena *arena, const struct tag_set *tags, size_t more);

@@ -737,7 +737,7 @@ static enum code read_vectors(const struct create_table_input *input, struct tab
 
 static void read_rest(const struct create_table_input *input, struct table *table)
 {
-	table->settings->is_deletion_protected = opt_is_true(input->deletion_protection_enabled);
+	settings_create(table->settings, input);
 	if (str_is_set(input->table_class))
 		table->settings->table_class = str_copy(table->arena, input->table_class);
 	table->settings->tags.v = ARENA_ARRAY(table->arena, struct tag, input->tags.n);

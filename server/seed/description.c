@@ -8,8 +8,10 @@ static const char *const kept[] = {"TableName",
 				   "KeySchema",
 				   "AttributeDefinitions",
 				   "StreamSpecification",
-				   "DeletionProtectionEnabled",
-				   "OnDemandThroughput"};
+				   "OnDemandThroughput",
+#define SWITCH(of, member, name, scope, parameter, input, concern) parameter,
+#include "protocol/tables/settings.def"
+};
 static const char *const kept_of_index[] = {"IndexName", "KeySchema", "Projection",
 					    "OnDemandThroughput"};
 

@@ -282,7 +282,12 @@ static struct str create_body(struct making *making)
 	static const char *const same[] = {"AttributeDefinitions", "KeySchema",
 					   "LocalSecondaryIndexes", "BillingMode",
 					   "WarmThroughput"};
-	static const char *const own[] = {"DeletionProtectionEnabled", "TableClass", "Tags"};
+	static const char *const own[] = {
+#define SWITCH(of, member, name, scope, parameter, input, concern) parameter,
+#include "protocol/tables/settings.def"
+		"TableClass",
+		"Tags",
+	};
 	struct json_out out = begin(making);
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)

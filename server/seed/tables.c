@@ -65,11 +65,13 @@ static const char *const copied[] = {"TableName",
 				     "KeySchema",
 				     "AttributeDefinitions",
 				     "StreamSpecification",
-				     "DeletionProtectionEnabled",
 				     "OnDemandThroughput",
 				     "ProvisionedThroughput",
 				     "GlobalSecondaryIndexes",
-				     "LocalSecondaryIndexes"};
+				     "LocalSecondaryIndexes",
+#define SWITCH(of, member, name, scope, parameter, input, concern) parameter,
+#include "protocol/tables/settings.def"
+};
 
 static void mark_described(struct seed *seed, const struct json *table)
 {

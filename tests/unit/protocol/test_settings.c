@@ -1,5 +1,8 @@
 #include "protocol/tables/settings.h"
+#include "protocol/tables/concerns.h"
 #include "protocol/tables/policy_rules.h"
+#include "protocol/wire/shape_tables.h"
+#include "tests/unit/protocol/service_fixture.h"
 #include "tests/unit/test.h"
 
 /* Every setting with a value that is not its default. */
@@ -113,6 +116,95 @@ static void check_full(const struct table *table)
 	CHECK_STR(table->streams.v[0].settings->tags.v[0].value, "v");
 }
 
+/* What CreateTable, UpdateTable and DescribeTable make of a switch. */
+static void check_switch(struct service_fixture *fixture, struct arena *arena,
+			 const char *parameter)
+{
+	struct str on = str_printf(arena, "\"%s\":true", parameter),
+		   off = str_printf(arena, "\"%s\":false", parameter), name = str_of(parameter);
+	const struct str create =
+		str_printf(arena,
+			   "{\"TableName\":\"%s\",\"BillingMode\":\"PAY_PER_REQUEST\","
+			   "\"AttributeDefinitions\":"
+			   "[{\"AttributeName\":\"pk\",\"AttributeType\":\"S\"}],\"KeySchema\":"
+			   "[{\"AttributeName\":\"pk\",\"KeyType\":\"HASH\"}]," STR_FMT "}",
+			   parameter, STR_ARG(on));
+	const struct str update = str_printf(arena, "{\"TableName\":\"%s\"," STR_FMT "}", parameter,
+					     STR_ARG(off)),
+			 describe = str_printf(arena, "{\"TableName\":\"" STR_FMT "\"}",
+					       STR_ARG(name));
+
+	CHECK(str_contains(service_fixture_call(fixture, arena, STR("CreateTable"), create).body,
+			   on));
+	CHECK(str_contains(
+		service_fixture_call(fixture, arena, STR("DescribeTable"), describe).body, on));
+	CHECK_INT(service_fixture_call(fixture, arena, STR("UpdateTable"), update).code, OK);
+	CHECK(str_contains(
+		service_fixture_call(fixture, arena, STR("DescribeTable"), describe).body, off));
+}
+
+TEST(requests_set_and_show_every_switch)
+{
+	static const char *const parameters[] = {
+#define SWITCH(of, member, name, scope, parameter, input, concern) parameter,
+#include "protocol/tables/settings.def"
+	};
+	struct arena *arena = arena_new(0);
+	struct service_fixture fixture;
+
+	service_fixture_open(&fixture, arena);
+	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++)
+		check_switch(&fixture, arena, parameters[i]);
+	service_fixture_close(&fixture);
+	arena_free(arena);
+}
+
+TEST(every_boolean_parameter_is_a_switch)
+{
+	static const char *const switches[] = {
+#define SWITCH(of, member, name, scope, parameter, input, concern) parameter,
+#include "protocol/tables/settings.def"
+		"DisassociationProtectionEnabled", /* UpdateTable's alone: concerns.c */
+	};
+	const struct shape *inputs[] = {&shape_create_table_input, &shape_update_table_input};
+
+	for (size_t i = 0; i < 2; i++) {
+		for (size_t k = 0; k < inputs[i]->count; k++) {
+			const struct shape_member *member = &inputs[i]->members[k];
+			bool is_found = member->shape->kind != SHAPE_BOOLEAN;
+
+			for (size_t s = 0; s < sizeof(switches) / sizeof(switches[0]); s++)
+				is_found = is_found || strcmp(switches[s], member->name) == 0;
+			CHECK(is_found);
+		}
+	}
+}
+
+TEST(a_switch_alone_concerns_updates)
+{
+#define SWITCH(of, member, name, scope, parameter, input_member, concern)                          \
+	CHECK(concerns_of(&(struct update_table_input){.input_member = {true, true}}) ==           \
+	      CONCERN_##concern);
+#include "protocol/tables/settings.def"
+}
+
+TEST(replicas_and_restores_take_settings_of_their_scope)
+{
+	struct table *table = full_table();
+	struct table_settings had = *table->settings, *settings = table->settings;
+
+	settings_keep_table(settings, SETTINGS_REPLICAS);
+	CHECK(settings->warm.is_set && str_is_set(settings->table_class) && settings->sse_enabled);
+	CHECK(!settings->is_deletion_protected && settings->tags.n == 0 &&
+	      settings->destination_count == 0 && !str_is_set(settings->policy.text));
+	*settings = had;
+	settings_keep_table(settings, SETTINGS_EVERYWHERE);
+	CHECK(settings->on_demand.is_set && settings->definition_count == 2 &&
+	      settings->billing == BILLING_PAY_PER_REQUEST);
+	CHECK(!settings->warm.is_set && !str_is_set(settings->table_class));
+	table_unref(table);
+}
+
 TEST(the_store_keeps_settings)
 {
 	struct arena *arena = arena_new(0);
@@ -152,4 +244,8 @@ TEST(a_policy_from_before_revisions_has_the_tables_time)
 }
 
 TEST_MAIN(TEST_CASE(the_store_keeps_settings), TEST_CASE(a_clone_shares_no_setting),
+	  TEST_CASE(requests_set_and_show_every_switch),
+	  TEST_CASE(every_boolean_parameter_is_a_switch),
+	  TEST_CASE(a_switch_alone_concerns_updates),
+	  TEST_CASE(replicas_and_restores_take_settings_of_their_scope),
 	  TEST_CASE(a_policy_from_before_revisions_has_the_tables_time))
