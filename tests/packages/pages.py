@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Follows the pages docs/languages/ to the letter in empty folders: install, write the files, run. A page's first section
 ends in a green test after at most 40 lines. Only the names of packages that are not published yet become files, and
-other packages get pinned versions.
+other packages get pinned versions. The SDKs of Ruby, PHP and .NET are in none of the registries that tests use: for Ruby
+and PHP tests/packages/sdk has a little of each in their place (and of PHPUnit), C# is parsed.
 
-    tests/packages/pages.py FOLDER [javascript python go java rust ...]     FOLDER: the packages, by packaging/make-here
+    tests/packages/pages.py FOLDER [javascript python go java rust ruby php dotnet ...]     FOLDER: the packages, by packaging/make-here
 
 Rust's page builds the SDK first, for minutes: only with SDK=1 in the environment.
 """
@@ -20,6 +21,8 @@ from check import ROOT, VERSION, Tests, run
 
 MOST_LINES = 40
 OUT = pathlib.Path()
+SDK = ROOT / "tests/packages/sdk"
+SERVER = pathlib.Path(os.environ.get("DYNALITH_BINARY") or ROOT / "build/release/dynalith").resolve()
 NPM = dict(re.findall(r"^(\S+)@(\S+)$", (ROOT / "tests/packages/npm.txt").read_text(), re.M))
 PIP = dict(re.findall(r"^(\S+)==(\S+)$", (ROOT / "tests/packages/requirements.txt").read_text(), re.M))
 PLATFORMS = ("linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64")
@@ -191,6 +194,34 @@ def test_rust(folder):
     told("Rust", begin)
 
 
+def with_server(folder):
+    """PATH with the server, as if it were installed."""
+    (folder / "bin").mkdir()
+    (folder / "bin/dynalith").symlink_to(SERVER)
+    return f"{folder / 'bin'}:{os.environ['PATH']}"
+
+
+def test_ruby(folder):
+    _, test = first("ruby.md", folder)
+    begin = time.monotonic()
+    text = shell(folder, test, PATH=with_server(folder), RUBYLIB=str(SDK), RUBYOPT="-w")
+    assert "2 runs, 2 assertions, 0 failures, 0 errors" in text and "warning" not in text, text
+    told("Ruby, Minitest", begin)
+
+
+def test_php(folder):
+    first("php.md", folder)
+    begin = time.monotonic()
+    text = run(["php", SDK / "phpunit.php", "FirstTest.php"], folder, PATH=with_server(folder))
+    assert "OK (1 test, 1 assertion)" in text, text
+    told("PHP", begin)
+
+
+def test_dotnet(folder):
+    first("dotnet.md", folder)
+    run(["mcs", "--parse", "FirstTest.cs"], folder)
+
+
 def has(*tools):
     return all(map(shutil.which, tools))
 
@@ -200,6 +231,9 @@ PAGES = {
     "python": (True, (test_python,)),
     "go": (os.path.exists(GO), (test_go,)),
     "java": (has("mvn", "javac"), (test_maven, *((test_gradle,) if gradle_runs_junit5() else ()))),
+    "ruby": (has("ruby"), (test_ruby,)),
+    "php": (has("php"), (test_php,)),
+    "dotnet": (has("mcs"), (test_dotnet,)),
     "rust": (has("cargo") and os.environ.get("SDK") == "1", (test_rust,)),
 }
 
