@@ -12,7 +12,9 @@ const freePort = () => new Promise((done) => {
   const server = net.createServer().listen(0, "127.0.0.1", () => { const { port } = server.address(); server.close(() => done(port)); });
 });
 const port = await freePort();
-const process_ = spawn(process.env.DYNALITH_BINARY, [...(process.env.DYNALITH_E2E_STORE ? ["--store", process.env.DYNALITH_E2E_STORE] : ["--in-memory"]), "--port", String(port), "--log-level", "warn"], { stdio: "inherit", env: {} });
+const process_ = spawn(process.env.DYNALITH_BINARY, [...(process.env.DYNALITH_E2E_STORE ? ["--store", process.env.DYNALITH_E2E_STORE] : ["--in-memory"]), "--port", String(port), "--log-level", "warn"], { stdio: ["ignore", "ignore", "pipe"], env: {} });
+let log = ""; // shown where a test fails
+process_.stderr.setEncoding("utf8").on("data", (text) => { log += text; });
 const client = new db.DynamoDBClient({ endpoint: `http://127.0.0.1:${port}`, region: "us-east-1", maxAttempts: 20,
                                        credentials: { accessKeyId: "js", secretAccessKey: "js" } });
 const documents = doc.DynamoDBDocumentClient.from(client);
@@ -219,5 +221,6 @@ for (const [name, test] of Object.entries(tests)) {
 process_.kill("SIGTERM");
 const status = await new Promise((done) => process_.on("exit", done));
 if (status !== 0) { failed++; console.error(`the server ended with status ${status}`); }
+if (failed && log) console.error(`log of the server:\n${log}`);
 console.log(`e2e javascript: ${passed} passed, ${failed} failed`);
 process.exit(failed ? 1 : 0);
