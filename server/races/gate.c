@@ -1,5 +1,6 @@
 #include "server/races/gate.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ struct ticket {
 	struct gate *gate;
 	size_t request; /* in the trace; RACE_NONE: it is in none */
 	atomic_bool may_go;
-	void *inner; /* the routes' own hold */
+	bool is_troubled; /* the rules of its trouble are set */
+	void *inner;      /* the routes' own hold */
 };
 
 struct gate {
@@ -272,6 +274,55 @@ static struct ticket *arrive(struct gate *gate, const struct http_request *reque
 	return ticket;
 }
 
+/* Sets the namespace's rules of faults, or clears them where `rules` is absent, as its client
+ * would: no other request is carried out meanwhile. */
+static void set_rules(const struct gate *gate, const struct http_request *request, struct str rules)
+{
+	struct http_request control = {
+		.haste = HTTP_LONG,
+		.arena = request->arena,
+		.method = str_is_set(rules) ? STR("PUT") : STR("DELETE"),
+		.path = STR("/_dynalith/faults"),
+		.query = STR(""),
+		.body = str_is_set(rules) ? rules : STR(""),
+		.wire_body = str_is_set(rules) ? rules : STR(""),
+		.id = request->id,
+		.headers = request->headers,
+	};
+	struct http_response ignored = {0};
+
+	bool is_done = gate->options.handler(gate->options.context, &control, &ignored);
+
+	assert(is_done && ignored.status == 200);
+	(void)is_done;
+}
+
+static const struct race_request *troubled(const struct ticket *ticket)
+{
+	const struct gate_options *options = &ticket->gate->options;
+
+	if (ticket->request == RACE_NONE || !options->plan)
+		return NULL;
+	const struct race_request *request = &options->trace->requests[ticket->request];
+	return options->plan->trouble.request == request->id ? request : NULL;
+}
+
+static void begin_trouble(struct ticket *ticket, const struct http_request *request)
+{
+	const struct race_plan *plan = ticket->gate->options.plan;
+
+	pthread_mutex_lock(&ticket->gate->mutex);
+	const struct race_request *about = troubled(ticket);
+	struct str rules =
+		about && !ticket->is_troubled
+			? race_trouble_rules(request->arena, plan->trouble.kind, about->operation)
+			: STR_ABSENT;
+	ticket->is_troubled = ticket->is_troubled || str_is_set(rules);
+	pthread_mutex_unlock(&ticket->gate->mutex);
+	if (str_is_set(rules))
+		set_rules(ticket->gate, request, rules);
+}
+
 static void end(struct ticket *ticket, struct http_response *response)
 {
 	struct gate *gate = ticket->gate;
@@ -279,10 +330,8 @@ static void end(struct ticket *ticket, struct http_response *response)
 
 	pthread_mutex_lock(&gate->mutex);
 	if (ticket->request != RACE_NONE) {
-		const struct race_request *request = &trace->requests[ticket->request];
-
 		race_trace_answer(trace, ticket->request, response->status, response->body);
-		if (gate->options.plan && gate->options.plan->lost == request->id)
+		if (troubled(ticket) && gate->options.plan->trouble.kind == TROUBLE_LOST)
 			response->fault.is_dropped = true;
 		gate->is_working = false;
 		gate->moved_ms = monotonic_ms();
@@ -298,6 +347,7 @@ static bool carry_out(struct ticket *ticket, const struct http_request *request,
 	const struct gate_options *options = &ticket->gate->options;
 	struct http_request inner = *request;
 
+	begin_trouble(ticket, request);
 	inner.hold = ticket->inner;
 	ticket->inner = NULL;
 	if (!options->handler(options->context, &inner, response)) {
@@ -305,6 +355,8 @@ static bool carry_out(struct ticket *ticket, const struct http_request *request,
 		response->hold = ticket;
 		return false;
 	}
+	if (ticket->is_troubled)
+		set_rules(ticket->gate, request, STR_ABSENT);
 	end(ticket, response);
 	return true;
 }

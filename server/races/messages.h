@@ -9,6 +9,7 @@
 #define MSG_RACES_FILE ERR_INTERNAL, "cannot keep what the command prints: %s"
 #define MSG_RACES_READ ERR_VALIDATION, "%s: %s"
 #define MSG_RACES_JSON ERR_VALIDATION, "%s: not an order of `dynalith races`: %s"
+#define MSG_RACES_TROUBLE ERR_VALIDATION, "%s: \"%s\" is no id of a request"
 #define MSG_RACES_INVARIANTS                                                                       \
 	ERR_VALIDATION,                                                                            \
 		"%s: wanted {\"invariants\": [{\"name\": TEXT, \"statement\": SELECT ...}, ...]}"

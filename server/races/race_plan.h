@@ -13,7 +13,7 @@
  * 2010): a fault of that depth is found with a chance of at least 1 / (chains * requests^(depth -
  * 1)) PLAN_ORDER     as a list of ids says; what is not in it comes last
  *
- * Besides, any plan may lose the answer of one request: it is done, and the connection is closed.
+ * Besides, any plan may give one request a trouble of the network or the service.
  */
 #ifndef DYNALITH_SERVER_RACE_PLAN_H
 #define DYNALITH_SERVER_RACE_PLAN_H
@@ -23,6 +23,20 @@
 #define RACE_HOLDS_MAX 3
 
 enum race_plan_kind { PLAN_USUAL, PLAN_HOLD, PLAN_PRIORITY, PLAN_ORDER };
+
+/* What happens to one request; the last two by the rules of faults of docs/testing.md. */
+enum race_trouble_kind {
+	TROUBLE_NONE,
+	TROUBLE_LOST,      /* it is done, and the connection is closed */
+	TROUBLE_THROTTLED, /* a batch leaves one member undone; others are refused */
+	TROUBLE_CONFLICT,  /* with a transaction under way */
+	TROUBLE_KINDS
+};
+
+struct race_trouble {
+	enum race_trouble_kind kind;
+	uint64_t request; /* its id */
+};
 
 struct race_hold {
 	uint64_t request, until; /* ids; until 0: until all others wait */
@@ -37,7 +51,7 @@ struct race_plan {
 	size_t length; /* of the usual run, in requests: where places for changes are drawn from */
 	const uint64_t *order;
 	size_t order_n;
-	uint64_t lost; /* id of the request whose answer is lost; 0: none */
+	struct race_trouble trouble;
 };
 
 /* Which of the `n` requests that wait, numbers in the trace by arrival, is next: an index into
@@ -52,6 +66,16 @@ bool race_plan_holds_all(const struct race_plan *plan, const struct race_trace *
 /* PLAN_ORDER: where in the list, from there on, is the next request that was not carried out,
  * whether it has come or not; RACE_NONE: nowhere. */
 size_t race_plan_next(const struct race_plan *plan, const struct race_trace *trace, size_t from);
+
+/* The member of an order's file that has the request: "lost", "throttled", "conflict". */
+const char *race_trouble_name(enum race_trouble_kind kind);
+
+/* Whether that can happen to the request. */
+bool race_trouble_fits(enum race_trouble_kind kind, const struct race_request *request);
+
+/* The rules of faults by which it happens, a JSON object; absent where it needs none. */
+struct str race_trouble_rules(struct arena *arena, enum race_trouble_kind kind,
+			      struct str operation);
 
 /* Of what the plan says: equal plans have equal hashes. */
 uint64_t race_plan_hash(const struct race_plan *plan);

@@ -158,8 +158,15 @@ static void print_cell(FILE *out, size_t column, const char *lead, struct str te
 		"", STR_ARG(text));
 }
 
+static const char *const troubles[TROUBLE_KINDS] = {
+	[TROUBLE_NONE] = "",
+	[TROUBLE_LOST] = "  -> done, but the answer was lost",
+	[TROUBLE_THROTTLED] = "  -> throttled",
+	[TROUBLE_CONFLICT] = "  -> refused: another transaction was under way",
+};
+
 static void print_request(FILE *out, struct arena *arena, const struct columns *columns,
-			  const struct race_trace *trace, size_t k, uint64_t lost)
+			  const struct race_trace *trace, size_t k, struct race_trouble trouble)
 {
 	const struct race_request *request = &trace->requests[trace->order[k]];
 	size_t column = columns->of[request->chain];
@@ -170,8 +177,8 @@ static void print_request(FILE *out, struct arena *arena, const struct columns *
 	print_cell(out, column, lead.p,
 		   str_printf(arena, STR_FMT " " STR_FMT "%s", STR_ARG(request->operation),
 			      STR_ARG(about), request->is_repeat ? " (sent again)" : ""));
-	if (request->id == lost)
-		print_cell(out, column, "         ", STR("  -> done, but the answer was lost"));
+	if (request->id == trouble.request)
+		print_cell(out, column, "         ", str_of(troubles[trouble.kind]));
 	else if (str_is_set(came))
 		print_cell(out, column, "         ",
 			   str_printf(arena, "  -> " STR_FMT, STR_ARG(came)));
@@ -287,7 +294,7 @@ static void print_sentence(FILE *out, const struct columns *columns, const struc
 }
 
 void race_report_print(FILE *out, struct arena *arena, const struct race_trace *usual,
-		       const struct race_trace *trace, uint64_t lost)
+		       const struct race_trace *trace, struct race_trouble trouble)
 {
 	size_t difference = first_difference(usual, trace);
 	size_t from = difference > SHOWN_BEFORE ? difference - SHOWN_BEFORE : 0;
@@ -296,16 +303,17 @@ void race_report_print(FILE *out, struct arena *arena, const struct race_trace *
 	if (from > 0)
 		fprintf(out, "      (%zu requests as usual)\n", from);
 	for (size_t k = from; k < trace->order_n && k < from + SHOWN_MAX; k++)
-		print_request(out, arena, &columns, trace, k, lost);
+		print_request(out, arena, &columns, trace, k, trouble);
 	if (trace->order_n > from + SHOWN_MAX)
 		fprintf(out, "      (%zu more)\n", trace->order_n - from - SHOWN_MAX);
 	fprintf(out, "\n");
 	print_sentence(out, &columns, usual, trace, from);
 }
 
-struct str race_report_name(struct arena *arena, const struct race_trace *trace, uint64_t lost)
+struct str race_report_name(struct arena *arena, const struct race_trace *trace,
+			    struct race_trouble trouble)
 {
-	uint64_t hash = lost;
+	uint64_t hash = trouble.request * (unsigned)trouble.kind;
 
 	for (size_t k = 0; k < trace->order_n; k++)
 		hash = hash * 31 + trace->requests[trace->order[k]].id;
@@ -318,7 +326,7 @@ static struct str hex(struct arena *arena, uint64_t id)
 }
 
 struct str race_report_json(struct arena *arena, const struct race_trace *trace, struct str why,
-			    uint64_t lost)
+			    struct race_trouble trouble)
 {
 	struct json_out out = json_out_in(arena);
 	struct columns columns = columns_from(arena, trace, 0);
@@ -328,9 +336,9 @@ struct str race_report_json(struct arena *arena, const struct race_trace *trace,
 	json_out_integer(&out, 1);
 	json_out_name(&out, STR("why"));
 	json_out_string(&out, why);
-	if (lost) {
-		json_out_name(&out, STR("lost"));
-		json_out_string(&out, hex(arena, lost));
+	if (trouble.kind != TROUBLE_NONE) {
+		json_out_name(&out, str_of(race_trouble_name(trouble.kind)));
+		json_out_string(&out, hex(arena, trouble.request));
 	}
 	json_out_name(&out, STR("order"));
 	json_out_open(&out, '[');
@@ -376,17 +384,32 @@ enum code race_report_json_of(struct arena *arena, const char *path, size_t max,
 	return OK;
 }
 
-enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids, size_t *n,
-			   uint64_t *lost, struct err *err)
+static enum code read_trouble(struct arena *arena, const char *path, const struct json *root,
+			      struct race_trouble *trouble, struct err *err)
 {
-	const struct json *root, *order, *missing;
+	*trouble = (struct race_trouble){.kind = TROUBLE_NONE};
+	for (enum race_trouble_kind kind = TROUBLE_NONE + 1; kind < TROUBLE_KINDS; kind++) {
+		const struct json *id = json_member(root, race_trouble_name(kind));
+
+		if (!id)
+			continue;
+		if (!read_id(arena, id, &trouble->request))
+			return err_set(err, MSG_RACES_TROUBLE, path, race_trouble_name(kind));
+		trouble->kind = kind;
+	}
+	return OK;
+}
+
+enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids, size_t *n,
+			   struct race_trouble *trouble, struct err *err)
+{
+	const struct json *root, *order;
 	size_t at = 0;
 
 	enum code code = race_report_json_of(arena, path, FILE_MAX, &root, err);
 	if (code != OK)
 		return code;
 	order = json_type(root) == JSON_OBJECT ? json_member(root, "order") : NULL;
-	missing = order ? json_member(root, "lost") : NULL;
 	if (!order || json_type(order) != JSON_ARRAY || json_count(order) == 0)
 		return err_set(err, MSG_RACES_JSON, path, "\"order\" is no list of requests");
 	*ids = ARENA_ARRAY(arena, uint64_t, json_count(order));
@@ -398,7 +421,5 @@ enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids
 			return err_set(err, MSG_RACES_JSON, path, "a request has no \"id\"");
 	}
 	*n = at;
-	if (missing && !read_id(arena, missing, lost))
-		return err_set(err, MSG_RACES_JSON, path, "\"lost\" is no id");
-	return OK;
+	return read_trouble(arena, path, root, trouble, err);
 }

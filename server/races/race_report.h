@@ -8,7 +8,7 @@
 
 #include "core/err.h"
 #include "protocol/wire/json.h"
-#include "server/races/race_trace.h"
+#include "server/races/race_plan.h"
 
 /* The places in which the order leaves a chain that goes on later. */
 size_t race_report_switches(const struct race_trace *trace);
@@ -19,14 +19,16 @@ size_t race_report_switches(const struct race_trace *trace);
  * the last requests.
  */
 void race_report_print(FILE *out, struct arena *arena, const struct race_trace *usual,
-		       const struct race_trace *trace, uint64_t lost);
+		       const struct race_trace *trace, struct race_trouble trouble);
 
 /* The name of an order: eight hexadecimal digits. */
-struct str race_report_name(struct arena *arena, const struct race_trace *trace, uint64_t lost);
+struct str race_report_name(struct arena *arena, const struct race_trace *trace,
+			    struct race_trouble trouble);
 
-/* {"version": 1, "why": TEXT, "lost": ID, "order": [{"id": ID, "client": "A", ...}, ...]} */
+/* {"version": 1, "why": TEXT, "lost": ID, "order": [{"id": ID, "client": "A", ...}, ...]}; the
+ * third member is race_trouble_name()'s. */
 struct str race_report_json(struct arena *arena, const struct race_trace *trace, struct str why,
-			    uint64_t lost);
+			    struct race_trouble trouble);
 
 /* A file of JSON of less than `max` bytes. ERR_VALIDATION with one line. */
 enum code race_report_json_of(struct arena *arena, const char *path, size_t max,
@@ -34,6 +36,6 @@ enum code race_report_json_of(struct arena *arena, const char *path, size_t max,
 
 /* The ids of such a file, in the arena. ERR_VALIDATION: it is none. */
 enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids, size_t *n,
-			   uint64_t *lost, struct err *err) WARN_UNUSED;
+			   struct race_trouble *trouble, struct err *err) WARN_UNUSED;
 
 #endif

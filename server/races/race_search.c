@@ -1,7 +1,5 @@
 #include "server/races/race_search.h"
 
-#include "protocol/ops.h"
-
 #define DEPTH_MAX 3
 #define STAGES 8
 
@@ -23,7 +21,7 @@ struct race_search {
 	size_t queue_n, next;
 	unsigned stage;
 	uint64_t seed, drawn;
-	bool loses_answers;
+	unsigned troubles;
 	uint64_t *plans, *orders; /* hashes of those made and run */
 	size_t plan_count, order_count;
 };
@@ -69,15 +67,12 @@ static void find_pairs(struct race_search *search)
 }
 
 struct race_search *race_search_new(struct arena *arena, const struct race_trace *usual,
-				    struct race_facts *facts, uint64_t seed, bool loses_answers)
+				    struct race_facts *facts, uint64_t seed, unsigned troubles)
 {
 	struct race_search *search = arena_calloc(arena, 1, sizeof(*search));
 
-	*search = (struct race_search){.arena = arena,
-				       .usual = usual,
-				       .facts = facts,
-				       .seed = seed,
-				       .loses_answers = loses_answers};
+	*search = (struct race_search){
+		.arena = arena, .usual = usual, .facts = facts, .seed = seed, .troubles = troubles};
 	find_pairs(search);
 	return search;
 }
@@ -87,22 +82,22 @@ static uint64_t id_of(const struct race_search *search, size_t request)
 	return search->usual->requests[request].id;
 }
 
-/* Losing the answer to CreateTable only breaks a test's set-up. */
-static bool writes_items(const struct race_request *request)
+static void make_trouble(struct race_search *search, enum race_trouble_kind kind)
 {
-	enum op_id id;
-
-	return request->is_write && ops_find(request->operation, &id) && ops_is_of_items(id);
-}
-
-static void lose_answers(struct race_search *search)
-{
-	for (size_t i = 0; search->loses_answers && i < search->usual->order_n; i++) {
+	for (size_t i = 0; i < search->usual->order_n; i++) {
 		const struct race_request *request =
 			&search->usual->requests[search->usual->order[i]];
 
-		if (writes_items(request))
-			add_plan(search, &(struct race_plan){.lost = request->id});
+		if (race_trouble_fits(kind, request))
+			add_plan(search, &(struct race_plan){.trouble = {kind, request->id}});
+	}
+}
+
+static void make_troubles(struct race_search *search)
+{
+	for (enum race_trouble_kind kind = TROUBLE_NONE + 1; kind < TROUBLE_KINDS; kind++) {
+		if (search->troubles & 1u << kind)
+			make_trouble(search, kind);
 	}
 }
 
@@ -164,7 +159,7 @@ static void fill(struct race_search *search)
 {
 	switch (search->stage++) {
 	case 0:
-		lose_answers(search);
+		make_troubles(search);
 		break;
 	case 1:
 		hold_each(search, true, true);

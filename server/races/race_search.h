@@ -1,7 +1,7 @@
 /*
  * race_search - which orders to try, the likeliest first, until there are none left. Pure.
  *
- *   1. The answer of each write of items is lost, where that is asked for.
+ *   1. Each request has each trouble that is asked for and fits.
  *   2. Each request that conflicts with a later one waits until all others wait. What comes before
  *      its answer then does not depend on it, which a run alone cannot tell.
  *   3. Each such request waits only until one that it conflicts with was answered.
@@ -19,9 +19,9 @@
 struct race_search;
 
 /* `usual` is the run by PLAN_USUAL; it and the facts outlive the search. `seed` decides the
- * priorities. */
+ * priorities. `troubles`: a set of 1 << enum race_trouble_kind. */
 struct race_search *race_search_new(struct arena *arena, const struct race_trace *usual,
-				    struct race_facts *facts, uint64_t seed, bool loses_answers);
+				    struct race_facts *facts, uint64_t seed, unsigned troubles);
 
 /* The next plan; false where nothing in the run can meet. */
 bool race_search_next(struct race_search *search, struct race_plan *plan);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/buf.h"
+#include "protocol/wire/json.h"
 
 #define DIGITS_MIN 4 /* a number with so many may be made anew in each run */
 #define WORDS_MAX 256
@@ -103,6 +104,33 @@ static uint64_t hash_masked(struct arena *arena, struct str text, uint64_t seed)
 		at += number > 0 ? number : 1;
 	}
 	return str_hash(buf_str(&masked), seed);
+}
+
+/* Of a value, whatever the order of its members: maps of Go come in any order. */
+static uint64_t hash_value(struct arena *arena, const struct json *value)
+{
+	enum json_type type = json_type(value);
+	uint64_t hash = type;
+
+	if (type == JSON_STRING)
+		return hash_masked(arena, json_string(arena, value), hash);
+	for (const struct json *at = json_first(value); at; at = json_next(at)) {
+		uint64_t member = hash_value(arena, at);
+
+		hash = type == JSON_OBJECT
+			       ? hash + hash_two(str_hash(json_name(arena, at), 0), member)
+			       : hash_two(hash, member);
+	}
+	return hash;
+}
+
+static uint64_t hash_body(struct arena *arena, struct str body)
+{
+	struct err err = err_in(arena);
+	const struct json *root;
+
+	return json_parse(arena, body, &root, &err) == OK ? hash_value(arena, root)
+							  : hash_masked(arena, body, 0);
 }
 
 static int compare_words(const void *a, const void *b)
@@ -237,7 +265,7 @@ size_t race_trace_arrive(struct race_trace *trace, struct str operation, struct 
 		.is_write = writes(operation, body),
 		.is_repeat = is_repeat,
 	};
-	uint64_t like = hash_masked(trace->arena, body, str_hash(operation, 0));
+	uint64_t like = hash_two(str_hash(operation, 0), hash_body(trace->arena, body));
 
 	request.id = hash_two(like, ordinal(trace, like));
 	request.parent = parent_of(trace, &request);

@@ -39,7 +39,7 @@ struct words {
 	const char *order, *all, *invariants, *out, *init;
 	long budget, port, quiet_ms;
 	uint64_t seed;
-	bool loses_answers;
+	unsigned troubles; /* a set of 1 << enum race_trouble_kind */
 	char **argv;
 };
 
@@ -115,6 +115,23 @@ static bool take_number(struct races *races, const char *name, const char *value
 	return true;
 }
 
+static bool take_trouble(struct words *words, const char *name)
+{
+	static const char *const names[TROUBLE_KINDS] = {
+		[TROUBLE_LOST] = "--lost-answers",
+		[TROUBLE_THROTTLED] = "--throttling",
+		[TROUBLE_CONFLICT] = "--conflicts",
+	};
+
+	for (enum race_trouble_kind kind = TROUBLE_NONE + 1; kind < TROUBLE_KINDS; kind++) {
+		if (strcmp(name, names[kind]) == 0) {
+			words->troubles |= 1u << kind;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool read_words(struct races *races, int argc, char **argv)
 {
 	struct words *words = &races->words;
@@ -125,10 +142,8 @@ static bool read_words(struct races *races, int argc, char **argv)
 			words->argv = argv + i + 1;
 			break;
 		}
-		if (strcmp(argv[i], "--lost-answers") == 0) {
-			words->loses_answers = true;
+		if (take_trouble(words, argv[i]))
 			continue;
-		}
 		if (i + 1 >= argc || (!take_text(races, argv[i], argv[i + 1]) &&
 				      !take_number(races, argv[i], argv[i + 1])))
 			return false;
@@ -234,14 +249,15 @@ static int prepare(struct races *races)
 	return EXIT_DONE;
 }
 
-static struct race_plan plan_of(struct arena *arena, const struct race_trace *trace, uint64_t lost)
+static struct race_plan plan_of(struct arena *arena, const struct race_trace *trace,
+				struct race_trouble trouble)
 {
 	uint64_t *ids = ARENA_ARRAY(arena, uint64_t, trace->order_n + 1);
 
 	for (size_t k = 0; k < trace->order_n; k++)
 		ids[k] = trace->requests[trace->order[k]].id;
 	return (struct race_plan){
-		.kind = PLAN_ORDER, .order = ids, .order_n = trace->order_n, .lost = lost};
+		.kind = PLAN_ORDER, .order = ids, .order_n = trace->order_n, .trouble = trouble};
 }
 
 /* How many of some replays fail again. -1: the server cannot be started. */
@@ -304,12 +320,12 @@ static bool without_switch(struct arena *arena, const struct race_trace *trace, 
 }
 
 /* Takes the place of *found by runs that fail with fewer switches. */
-static void shrink(struct races *races, struct race_run *found, uint64_t lost)
+static void shrink(struct races *races, struct race_run *found, struct race_trouble trouble)
 {
 	size_t nth = 0;
 
 	for (int tries = 0; tries < SHRINKS; tries++) {
-		struct race_plan plan = {.kind = PLAN_ORDER, .lost = lost};
+		struct race_plan plan = {.kind = PLAN_ORDER, .trouble = trouble};
 		struct race_run shorter;
 
 		if (!without_switch(races->arena, &found->trace, nth, &plan) ||
@@ -334,11 +350,11 @@ static void print_command(FILE *out, char *const *argv)
 }
 
 static void write_order(struct races *races, const struct race_run *found, struct str name,
-			uint64_t lost)
+			struct race_trouble trouble)
 {
 	struct str path =
 		str_printf(races->arena, "%s/" STR_FMT ".json", races->words.out, STR_ARG(name));
-	struct str text = race_report_json(races->arena, &found->trace, found->why, lost);
+	struct str text = race_report_json(races->arena, &found->trace, found->why, trouble);
 	struct err err = err_in(races->arena);
 
 	mkdir(races->words.out, 0777);
@@ -353,9 +369,9 @@ static void write_order(struct races *races, const struct race_run *found, struc
 }
 
 /* Whether the failure is one of its order. It is printed then, and written. */
-static int confirm(struct races *races, struct race_run *found, uint64_t lost)
+static int confirm(struct races *races, struct race_run *found, struct race_trouble trouble)
 {
-	struct race_plan plan = plan_of(races->arena, &found->trace, lost);
+	struct race_plan plan = plan_of(races->arena, &found->trace, trouble);
 	int failures = count_failures(races, &plan);
 
 	if (failures < 0)
@@ -363,18 +379,18 @@ static int confirm(struct races *races, struct race_run *found, uint64_t lost)
 	if (failures == 0)
 		return EXIT_DONE;
 	size_t orders = races->runs;
-	shrink(races, found, lost);
+	shrink(races, found, trouble);
 	race_trace_learn(&races->facts, &found->trace);
 	race_trace_settle(&found->trace);
-	struct str name = race_report_name(races->arena, &found->trace, lost);
+	struct str name = race_report_name(races->arena, &found->trace, trouble);
 	printf("\nFound after %zu runs: " STR_FMT ".\nOrder " STR_FMT ", with %zu switch%s; it "
 	       "failed again in %d of %d replays.\n\n",
 	       orders - REPLAYS, STR_ARG(found->why), STR_ARG(name),
 	       race_report_switches(&found->trace),
 	       race_report_switches(&found->trace) == 1 ? "" : "es", failures, REPLAYS);
-	race_report_print(stdout, races->arena, &races->usual.trace, &found->trace, lost);
+	race_report_print(stdout, races->arena, &races->usual.trace, &found->trace, trouble);
 	print_output(found);
-	write_order(races, found, name, lost);
+	write_order(races, found, name, trouble);
 	return EXIT_FOUND;
 }
 
@@ -400,7 +416,7 @@ static int try_plan(struct races *races, struct race_search *search, const struc
 		races->failed++;
 		if (isatty(STDERR_FILENO))
 			fprintf(stderr, "\n");
-		status = confirm(races, &tried, plan->lost);
+		status = confirm(races, &tried, plan->trouble);
 	}
 	race_run_free(&tried);
 	return status;
@@ -437,12 +453,12 @@ static int search_orders(struct races *races)
 		return complain("held one at a time, the command does not end: " STR_FMT,
 				STR_ARG(races->usual.why));
 	search = race_search_new(races->arena, &races->usual.trace, &races->facts,
-				 races->words.seed, races->words.loses_answers);
+				 races->words.seed, races->words.troubles);
 	race_search_learn(search, &races->plain.trace);
 	race_search_learn(search, &races->usual.trace);
 	if (races->usual.end == RACE_FAILED) {
 		races->failed++;
-		status = confirm(races, &races->usual, 0);
+		status = confirm(races, &races->usual, plan.trouble);
 	}
 	while (status == EXIT_DONE && races->runs < (size_t)races->words.budget &&
 	       stale < STALE_MAX && race_search_next(search, &plan)) {
@@ -467,7 +483,7 @@ static int replay(struct races *races, const char *path)
 	uint64_t *ids;
 	size_t missing = 0;
 
-	if (race_report_read(races->arena, path, &ids, &plan.order_n, &plan.lost, &err) != OK)
+	if (race_report_read(races->arena, path, &ids, &plan.order_n, &plan.trouble, &err) != OK)
 		return complain(STR_FMT, STR_ARG(err.message));
 	plan.order = ids;
 	if (!run(races, &plan, &again))
@@ -484,7 +500,7 @@ static int replay(struct races *races, const char *path)
 	else
 		printf("fails: " STR_FMT "\n", STR_ARG(again.why));
 	if (again.end != RACE_PASSED && !races->words.all) {
-		race_report_print(stdout, races->arena, &again.trace, &again.trace, plan.lost);
+		race_report_print(stdout, races->arena, &again.trace, &again.trace, plan.trouble);
 		print_output(&again);
 	}
 	int status = again.end == RACE_PASSED ? EXIT_DONE : EXIT_FOUND;

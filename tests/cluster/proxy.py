@@ -8,13 +8,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 
-def go_build(folder, name):
+def go_build(folder, name, package="."):
     """Modules are fetched by make deps-test alone: a run asks no network. None: there is no Go, or a module is missing."""
     target = ROOT / "build/e2e" / name
     target.parent.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "GOPROXY": "off", "GOFLAGS": "-mod=readonly", "PATH": os.environ["PATH"] + ":/usr/local/go/bin"}
     try:
-        subprocess.run(["go", "build", "-buildvcs=false", "-o", target, "."], cwd=folder, check=True, env=environment, stderr=subprocess.DEVNULL)
+        subprocess.run(["go", "build", "-buildvcs=false", "-o", target, package], cwd=folder, check=True, env=environment, stderr=subprocess.DEVNULL)
     except (OSError, subprocess.CalledProcessError):
         return None
     return str(target)

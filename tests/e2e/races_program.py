@@ -1,4 +1,4 @@
-"""A program with a race, for test_races.py, by the standard library alone: races_program.py counter|stock|charge|silent|broken|endless|fork wrong|right"""
+"""A program with a race, for test_races.py, by the standard library alone: races_program.py counter|stock|charge|batch|move|silent|broken|endless|fork wrong|right"""
 import json
 import os
 import sys
@@ -20,7 +20,10 @@ def call(operation, body, attempts=3):
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             answer = json.load(error)
-            if "ConditionalCheckFailed" not in answer["__type"]:
+            kind = answer["__type"].split("#")[1]
+            if kind == "ProvisionedThroughputExceededException" and attempt < attempts:
+                continue
+            if kind not in ("ConditionalCheckFailedException", "TransactionCanceledException"):
                 raise RuntimeError(answer)
             return answer
         except OSError:
@@ -51,6 +54,20 @@ def buy(is_right):
         update("ADD n :v", -1)
 
 
+def put_all(is_right):
+    """A batch; what it left undone is forgotten, or sent again."""
+    left = {"shop": [{"PutRequest": {"Item": {"pk": {"S": name}}}} for name in "xyz"]}
+    while left:
+        left = call("BatchWriteItem", {"RequestItems": left})["UnprocessedItems"] if is_right else call("BatchWriteItem", {"RequestItems": left}) and {}
+
+
+def move(is_right):
+    """A transaction; where another one was in its way it is given up, or sent again."""
+    puts = [{"Put": {"TableName": "shop", "Item": {"pk": {"S": name}}}} for name in "xyz"]
+    while "CancellationReasons" in call("TransactWriteItems", {"TransactItems": puts}) and is_right:
+        pass
+
+
 def both(work, is_right):
     threads = [threading.Thread(target=lambda late=late: (time.sleep(late), work(is_right))) for late in (0, 0.1)]
     for thread in threads:
@@ -78,6 +95,9 @@ def main(name, is_right):
     if name == "counter":
         both(count, is_right)
         return int(number() != 2)
+    if name in ("batch", "move"):
+        (put_all if name == "batch" else move)(is_right)
+        return int(call("Scan", {"TableName": "shop"})["Count"] != 3)
     if name == "stock":
         update("SET n = :v", 1)
         both(buy, is_right)

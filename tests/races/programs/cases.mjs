@@ -1,6 +1,6 @@
 // Races that programs have had, each with a twin that has none: node cases.mjs NAME wrong|right
 import {
-    CreateTableCommand, DynamoDBClient, GetItemCommand, PutItemCommand, QueryCommand, TransactWriteItemsCommand, UpdateItemCommand,
+    BatchWriteItemCommand, CreateTableCommand, DynamoDBClient, GetItemCommand, PutItemCommand, QueryCommand, TransactWriteItemsCommand, UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 
 const client = new DynamoDBClient({ maxAttempts: 5 });
@@ -89,6 +89,36 @@ const cases = {
         };
         await both(() => say('hello'), () => say('good day'));
         check((await get('chat')).lines.L.length === 2, 'two lines said, one kept');
+    },
+
+    // Two workers of one stream: each takes the records behind the position that it finds, and notes its own.
+    async stream() {
+        const work = async () => {
+            const from = Number((await get('position'))?.n.N ?? 0);
+            if (from >= 3) return;
+            if (isRight) {
+                await tried(client.send(new TransactWriteItemsCommand({ TransactItems: [
+                    { Update: { TableName, Key: { pk: S('total') }, UpdateExpression: 'ADD n :all', ExpressionAttributeValues: { ':all': N(3 - from) } } },
+                    { Put: {
+                        TableName, Item: { pk: S('position'), n: N(3) }, ConditionExpression: 'attribute_not_exists(n) OR n = :from',
+                        ExpressionAttributeValues: { ':from': N(from) },
+                    } },
+                ] })));
+                return;
+            }
+            await update('total', 'ADD n :all', { ':all': N(3 - from) });
+            await put({ pk: S('position'), n: N(3) });
+        };
+        await both(work, work);
+        check((await get('total')).n.N === '3', 'records were counted twice');
+    },
+
+    // With --throttling: what a batch leaves undone is forgotten.
+    async batch() {
+        let left = { [TableName]: ['x', 'y', 'z'].map((pk) => ({ PutRequest: { Item: { pk: S(pk) } } })) };
+        do left = (await client.send(new BatchWriteItemCommand({ RequestItems: left }))).UnprocessedItems;
+        while (isRight && Object.keys(left).length > 0);
+        check((await Promise.all(['x', 'y', 'z'].map(get))).every(Boolean), 'an item of the batch is missing');
     },
 
     // With --lost-answers: the SDK sends again what was done already.
