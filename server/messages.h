@@ -79,6 +79,9 @@
 #define MSG_CLOCK_RANGE ERR_VALIDATION, "%s", "The clock runs from 1970 to 9999"
 #define MSG_ROTATE_TABLE                                                                           \
 	ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
+#define MSG_QUERY_PARAMETER                                                                        \
+	ERR_VALIDATION, "There is no parameter '" STR_FMT "' here; the query takes " STR_FMT
+#define MSG_EVENTS_BODIES ERR_VALIDATION, "%s", "'bodies' wants masked, open or none"
 #define MSG_CONSOLE_OFF                                                                            \
 	ERR_VALIDATION, "%s", "This server shows no events: it was started with --console off"
 #define MSG_EVENTS_WATCHERS                                                                        \

@@ -524,6 +524,10 @@ static enum code show_events(struct routes *routes, const struct http_request *r
 {
 	if (!routes->console.is_on)
 		return err_set(err, MSG_CONSOLE_OFF);
+	struct str bodies = query_value(request->query, STR("bodies"));
+	if (str_is_set(bodies) && !str_eq(bodies, STR("masked")) && !str_eq(bodies, STR("open")) &&
+	    !str_eq(bodies, STR("none")))
+		return err_set(err, MSG_EVENTS_BODIES);
 	if (str_eq(request->method, STR("GET"))) {
 		response->stream =
 			events_watch(routes->console.events, ns, bodies_of(request->query));
@@ -609,6 +613,9 @@ static enum code run_endpoint(struct routes *routes, const struct endpoint *endp
 		if (code != OK)
 			return code;
 	}
+	code = endpoint_check_query(endpoint, request->arena, request->query, err);
+	if (code != OK)
+		return code;
 	if (!endpoint->handle)
 		return run_page(routes, endpoint, request, wanted, response, err);
 	const struct control_call call = {

@@ -13,6 +13,7 @@
 #include "server/control/state.h"
 #include "server/control/tables.h"
 #include "server/control/throughput.h"
+#include "server/messages.h"
 
 #define ROOT "/_dynalith/"
 
@@ -80,6 +81,48 @@ const struct endpoint *endpoint_find(struct str method, struct str path, struct 
 			return &endpoints[i];
 	}
 	return NULL;
+}
+
+/* What a query below /_dynalith/ may have; with a path, that endpoint alone. */
+static const struct {
+	const char *name, *path;
+} query_parameters[] = {
+	{"account", NULL}, {"region", NULL}, {"access_key", NULL}, {"all", NULL},
+	{"id", "backup"},  {"at", "backup"}, {"bodies", "events"}, {"table", "streams/rotate"},
+};
+
+enum { QUERY_PARAMETER_COUNT = sizeof(query_parameters) / sizeof(query_parameters[0]) };
+
+static bool has_parameter(const struct endpoint *endpoint, size_t i)
+{
+	return !query_parameters[i].path ||
+	       str_eq(endpoint->path, str_of(query_parameters[i].path));
+}
+
+enum code endpoint_check_query(const struct endpoint *endpoint, struct arena *arena,
+			       struct str query, struct err *err)
+{
+	struct buf known = buf_in(arena);
+
+	for (size_t i = 0; i < QUERY_PARAMETER_COUNT; i++) {
+		if (has_parameter(endpoint, i))
+			buf_printf(&known, "%s%s", known.n > 0 ? ", " : "",
+				   query_parameters[i].name);
+	}
+	while (query.n > 0 && !(endpoint->traits & VITAL)) {
+		struct str pair = str_cut(&query, '&'), name = str_cut(&pair, '=');
+		size_t i = 0;
+
+		while (i < QUERY_PARAMETER_COUNT &&
+		       !(str_eq(name, str_of(query_parameters[i].name)) &&
+			 has_parameter(endpoint, i)))
+			i++;
+		if (i == QUERY_PARAMETER_COUNT && name.n > 0 &&
+		    !str_starts_with(name, STR("X-Amz-")))
+			return err_set(err, MSG_QUERY_PARAMETER, STR_ARG(name),
+				       STR_ARG(buf_str(&known)));
+	}
+	return OK;
 }
 
 enum code endpoint_run(const struct endpoint *endpoint, const struct control_call *call,

@@ -130,11 +130,15 @@ def namespaces_and_paths_that_are_none():
         for query in ("?account=12", "?account=00000000000a", "?account=000000000000&region=", "?region=" + "x" * 64, "?account=000000000000&region=a%2Fb"):
             status, answer = ask(server, method, path, {} if method != "GET" else None, query)
             assert is_error(status, answer), (method, path, query, status, answer)
+        for query in ("?acount=111111111111", "?account=000000000000&Region=us-east-1", "?tables=x"):
+            status, answer = ask(server, method, path, {} if method != "GET" else None, query)
+            assert is_error(status, answer) and "There is no parameter" in answer["message"], (method, path, query, status, answer)
         status, answer = ask(server, "PATCH", path, {})
         assert status == 405 and answer["pages"], (path, status, answer)
         status, answer = ask(server, method, path + "/more/more/more", {} if method != "GET" else None)
         assert status == 404 and answer["pages"], (path, status, answer)
         assert state(server, client) == before, (method, path)
+    assert ask(server, "GET", "events", query="?bodies=bare")[0] == 400 and ask(server, "GET", "health", query="?probe=1")[0] == 200
     server.stop()
 
 

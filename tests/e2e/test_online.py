@@ -162,8 +162,10 @@ def what_a_client_sends():
         assert status == 200 and json.loads(answer)["count"] == 0, (cursor, status, answer)
     named = f"{tempfile.gettempdir()}/dynalith-named-{os.getpid()}"
     status, answer = ask(server, f"/_dynalith/backup?file={named}&target={named}")
+    assert status == 400 and b"no parameter 'file'" in answer and not os.path.exists(named), answer
+    status, answer = ask(server, "/_dynalith/backup")
     name = json.loads(answer)["backup"]
-    assert status == 200 and not os.path.exists(named), answer
+    assert status == 200, answer
     status, answer = ask(server, "/_dynalith/backup")
     assert status == 400 and b"Another backup is under way" in answer, answer
     for query in ("id=1", f"id={name}&at=x", f"id={name}&at=-1", f"id={name}&at=1", f"id={name}&at=99999999999999999999999"):
