@@ -206,10 +206,18 @@ static void each_option(const struct command *command,
 	}
 }
 
+/* Empty where there are none, or `arguments` has their place. */
+static const char *options_in_usage(const struct command *command)
+{
+	if (!*command->options || strstr(command->arguments, "[OPTION]"))
+		return "";
+	return " [OPTION]...";
+}
+
 static void print_command_help(const struct command *command)
 {
 	printf("usage: dynalith %s%s%s%s\n\n", command->word, *command->arguments ? " " : "",
-	       command->arguments, *command->options ? " [OPTION]..." : "");
+	       command->arguments, options_in_usage(command));
 	printf("%c%s.\n", command->summary[0] - ('a' - 'A'), command->summary + 1);
 	if (*command->options)
 		printf("\n");
@@ -253,7 +261,7 @@ int help_misuse(const char *word)
 	const struct command *command = find_command(word);
 
 	fprintf(stderr, "usage: dynalith %s %s%s; see dynalith help %s\n", word, command->arguments,
-		*command->options ? " [OPTION]..." : "", word);
+		options_in_usage(command), word);
 	return EXIT_MISUSE;
 }
 

@@ -109,6 +109,7 @@ def help_is_whole():
         examples = page.partition("examples:\n")[2].splitlines()
         assert page == said(name, "--help").stdout == said(name, "-h").stdout and page.startswith(f"usage: dynalith {name}"), (name, page)
         assert examples and all("dynalith " in line for line in examples), (name, page)
+        assert page.splitlines()[0].count("[OPTION]") <= 1, page
     for words, meant in ((["reprot"], "report"), (["--prot", "1"], "--port"), (["help", "limts"], "limits"), (["help", "statsu"], "status"), (["help", "aply"], "apply")):
         wrong = said(*words)
         assert wrong.returncode == 2 and not wrong.stdout and f"did you mean {meant}?" in wrong.stderr and wrong.stderr.count("\n") == 1, (words, wrong)
