@@ -63,7 +63,8 @@ $(wasm.folder)/tests/%.wasm: $(wasm.folder)/tests/unit/%.o $(wasm.objects)
 	$(Q)$(wasm.cc) -Wl,-s -Wl,--gc-sections -Wl,-z,stack-size=1048576 $^ $(wasm.libraries) -o $@
 wasm-units: $(wasm.units)
 .PHONY: wasm-units
-test-wasm: deps-test wasm ## golden data, vectors of signatures and SDK v3 on dynalith.wasm in Node
+test-wasm: deps-test wasm $(BUILD)/dynalith ## golden data, vectors of signatures, SDK v3 and the presets for Jest and Vitest on dynalith.wasm in Node
 	@$(MAKE) wasm-units
+	@scripts/install-deps packages
 	@scripts/run-tests $(foreach u,$(wasm.units),"node tests/wasm/unit.cjs $(u)") "tests/golden/run --wasm $(wasm.folder)/dynalith.wasm" \
-		"env DYNALITH_WASM=$(CURDIR)/$(wasm.folder)/dynalith.wasm NODE_PATH=build/deps/node_modules node tests/wasm/in_process.cjs"
+		"env DYNALITH_WASM=$(CURDIR)/$(wasm.folder)/dynalith.wasm NODE_PATH=build/deps/node_modules node tests/wasm/in_process.cjs" "tests/wasm/presets.py $(wasm.folder)/dynalith.wasm $(BUILD)/dynalith"

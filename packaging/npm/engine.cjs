@@ -2,7 +2,13 @@
 // dynalith.wasm in this process: the imports of WASI preview 1 that it needs, and calls of server/library/dynalith.h.
 // An instance of WebAssembly has one thread, so the work without a request is done by ticks: see tick().
 
-const webcrypto = globalThis.crypto ?? require("node:crypto").webcrypto; // Node 18 has no global one
+// Node's own where there is one: environments of tests bring poorer ones, and fake timers replace these.
+const isNode = typeof globalThis.process?.versions?.node === "string";
+const { webcrypto } = isNode ? require("node:crypto") : { webcrypto: globalThis.crypto };
+const { TextEncoder, TextDecoder } = isNode ? require("node:util") : globalThis;
+const { setTimeout, clearTimeout } = isNode ? require("node:timers") : globalThis;
+const { performance } = isNode ? require("node:perf_hooks") : globalThis;
+const wallMs = Date.now, monotonicMs = performance.now.bind(performance);
 
 const ERRNO = { success: 0, badf: 8, nosys: 52 };
 const PAGE = 65536;
@@ -56,7 +62,7 @@ function imports(state, log, files) {
   const decoder = new TextDecoder();
   const known = {
     clock_time_get(id, precision, out) {
-      const ns = id === 0 ? BigInt(Date.now()) * 1000000n : BigInt(Math.round(state.ns + performance.now() * 1e6));
+      const ns = id === 0 ? BigInt(wallMs()) * 1000000n : BigInt(Math.round(state.ns + monotonicMs() * 1e6));
       view().setBigUint64(out, ns, true);
       return ERRNO.success;
     },
@@ -92,7 +98,7 @@ function imports(state, log, files) {
       let ns = Infinity;
       for (let i = 0; i < n; i++) {
         const at = input + 48 * i, is_absolute = view().getUint16(at + 40, true) & 1;
-        const now = view().getUint32(at + 16, true) === 0 ? Date.now() * 1e6 : state.ns + performance.now() * 1e6;
+        const now = view().getUint32(at + 16, true) === 0 ? wallMs() * 1e6 : state.ns + monotonicMs() * 1e6;
         ns = Math.min(ns, Number(view().getBigUint64(at + 24, true)) - (is_absolute ? now : 0));
         bytes(output + 32 * i, 32).fill(0);
         view().setBigUint64(output + 32 * i, view().getBigUint64(at, true), true);
@@ -164,7 +170,7 @@ class Engine {
       const piece = this.#bytes.slice(number * IMAGE_PIECE, (number + 1) * IMAGE_PIECE);
       if (piece.some((byte) => byte !== 0)) pieces.push(new Uint8Array(Uint32Array.of(number).buffer), piece);
     }
-    const head = [Uint32Array.of(this.#bytes.length, options.length), Float64Array.of(this.#state.ns + performance.now() * 1e6)];
+    const head = [Uint32Array.of(this.#bytes.length, options.length), Float64Array.of(this.#state.ns + monotonicMs() * 1e6)];
     return Buffer.concat([...head.map((part) => new Uint8Array(part.buffer)), options, ...pieces]);
   }
 

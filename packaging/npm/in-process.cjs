@@ -2,6 +2,7 @@
 // DynamoDB in this process: no server, no port. Clients of the AWS SDK for JavaScript v3 get a requestHandler that asks dynalith.wasm.
 const { readFileSync } = require("node:fs");
 const path = require("node:path");
+const { getEnvironmentData, setEnvironmentData } = require("node:worker_threads");
 const { Namespace } = require("./index.cjs");
 const { Engine, DynalithError } = require("./engine.cjs");
 const { files } = require("./files.cjs");
@@ -11,13 +12,11 @@ const MEMORY_LIMIT_MB = 512, MEMORY_LEAST_MB = 256, MEMORY_MOST_MB = 4096; // a 
 const OF_A_NETWORK = ["getUserAgentMiddleware", "hostHeaderMiddleware", "recursionDetectionMiddleware", "contentLengthMiddleware", "loggerMiddleware"];
 const KNOWN = ["memoryLimitMb", "account", "region", "options", "log"];
 
-let compiled;
-
-/* Of DYNALITH_WASM, or of this package. Compiled once in a process. */
+/* Of DYNALITH_WASM, or of this package. Compiled once in a thread: Jest loads this file again for each file of tests, the environment's data stay. */
 function engineModule() {
-  const file = process.env.DYNALITH_WASM || path.join(__dirname, "dynalith.wasm");
-  compiled ??= new WebAssembly.Module(readFileSync(file));
-  return compiled;
+  const file = process.env.DYNALITH_WASM || path.join(__dirname, "dynalith.wasm"), key = `dynalith ${file}`;
+  if (!getEnvironmentData(key)) setEnvironmentData(key, new WebAssembly.Module(readFileSync(file)));
+  return getEnvironmentData(key);
 }
 
 /* The data, requests under way and vectors have a part each, so that what takes too much is an answer of the API. */

@@ -1,5 +1,6 @@
 "use strict";
-const { Namespace } = require("../index.cjs");
+const { namespaceOf } = require("../settings.cjs");
 
-globalThis.dynalith = new Namespace(process.env.DYNALITH_RUN_URL, process.env.JEST_WORKER_ID ?? 1);
-require("../each.cjs")(globalThis.dynalith, { beforeAll, beforeEach, afterEach });
+const run = JSON.parse(process.env.DYNALITH_RUN);
+globalThis.dynalith = namespaceOf(run, process.env.JEST_WORKER_ID ?? 1);
+require("../each.cjs")(globalThis.dynalith, run.schema, { beforeAll, beforeEach, afterEach, afterAll });

@@ -1,16 +1,16 @@
 import fs from "node:fs";
-import { afterEach, beforeAll, beforeEach, inject } from "vitest";
-import { Namespace } from "../index.mjs";
+import { afterAll, afterEach, beforeAll, beforeEach, inject } from "vitest";
 import around from "../each.cjs";
+import settings from "../settings.cjs";
 
-const { url, logPath } = inject("dynalith");
+const run = inject("dynalith");
 
-globalThis.dynalith = new Namespace(url, process.env.VITEST_POOL_ID ?? 1);
-around(globalThis.dynalith, { beforeAll, beforeEach, afterEach });
-beforeEach((context) => {
-  const start = fs.statSync(logPath).size;
+globalThis.dynalith = settings.namespaceOf(run, process.env.VITEST_POOL_ID ?? 1);
+around(globalThis.dynalith, run.schema, { beforeAll, beforeEach, afterEach, afterAll });
+if (run.logPath) beforeEach((context) => {
+  const start = fs.statSync(run.logPath).size;
   context.onTestFailed(() => {
-    const text = fs.readFileSync(logPath).subarray(start).toString();
+    const text = fs.readFileSync(run.logPath).subarray(start).toString();
     if (text) console.error(`log of dynalith during ${context.task.name}:\n${text}`);
   });
 });

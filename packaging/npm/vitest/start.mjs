@@ -1,7 +1,7 @@
-import { Dynalith } from "../index.mjs";
+import settings from "../settings.cjs";
 
 export default async function (project) {
-  const server = await Dynalith.start(...JSON.parse(process.env.DYNALITH_RUN_OPTIONS ?? "[]"));
-  project.provide("dynalith", { url: server.url, logPath: server.logPath });
-  return () => server.stop();
+  const { server, run } = await settings.start(settings.settingsOf(JSON.parse(process.env.DYNALITH_RUN_OPTIONS ?? "[]"), project.config.root));
+  project.provide("dynalith", run);
+  return () => server?.stop();
 }
