@@ -197,10 +197,15 @@ static enum code check_attribute_type(struct parser *parser, const struct node *
 {
 	const struct node *name = node->args[1];
 
+	/* AWS: the order of hash sets, which differs between PartiQL and expressions; the set of
+	 * PartiQL holds internal types, too (eu-west-2, 9 October 2026) */
 	if (name->kind != NODE_VALUE)
 		return err_set(parser->err, MSG_EXPR_OPERAND_TYPE, parser->parameter,
-			       "attribute_type", "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}");
-	/* AWS: the order of a hash set, which differs between PartiQL and expressions */
+			       "attribute_type",
+			       *parser->parameter ? "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
+						  : "{S,HDS,N,FS,BS,NULL,DOUBLE,NS,DECIMAL,SS,"
+						    "DECIMALSET,BOOL,HD,DICT,INTSET,M,L,B,FLOAT,"
+						    "INT,DOUBLESET}");
 	if (type_of_name(value_str(&name->value)) == TYPE_NONE)
 		return err_set(parser->err, MSG_EXPR_TYPE_NAME, parser->parameter,
 			       STR_ARG(value_str(&name->value)),
