@@ -320,6 +320,10 @@ class Engine {
     this.#timer = 0; // no other
   }
 
+  get isOpen() {
+    return !this.#problem;
+  }
+
   get memoryBytes() {
     return this.#state.memory.buffer.byteLength;
   }

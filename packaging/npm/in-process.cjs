@@ -1,6 +1,6 @@
 "use strict";
 // DynamoDB in this process: no server, no port. Clients of the AWS SDK for JavaScript v3 get a requestHandler that asks dynalith.wasm.
-const { readFileSync } = require("node:fs");
+const { existsSync, readFileSync, renameSync, writeFileSync } = require("node:fs");
 const path = require("node:path");
 const { getEnvironmentData, setEnvironmentData } = require("node:worker_threads");
 const { Namespace } = require("./index.cjs");
@@ -10,7 +10,7 @@ const { files } = require("./files.cjs");
 const MEMORY_LIMIT_MB = 512, MEMORY_LEAST_MB = 256, MEMORY_MOST_MB = 4096; // a module has 32 bits for addresses
 // Parts of the SDK's clients that prepare a request for a network, by their names in client.middlewareStack.identify().
 const OF_A_NETWORK = ["getUserAgentMiddleware", "hostHeaderMiddleware", "recursionDetectionMiddleware", "contentLengthMiddleware", "loggerMiddleware"];
-const KNOWN = ["memoryLimitMb", "account", "region", "options", "log"];
+const KNOWN = ["file", "memoryLimitMb", "account", "region", "options", "log"];
 
 /* Of DYNALITH_WASM, or of this package. Compiled once in a thread: Jest loads this file again for each file of tests, the environment's data stay. */
 function engineModule() {
@@ -27,6 +27,9 @@ function limits(memoryLimitMb) {
 }
 
 const optionsOf = (memoryLimitMb = MEMORY_LIMIT_MB, options = {}) => ({ in_memory: true, "log.level": "error", ...limits(memoryLimitMb), ...options });
+
+/* As files.cjs has it: from the root, with the drives in it. */
+const guestPath = (file) => path.resolve(file).replace(/\\/g, "/").replace(/^(?!\/)/, "/");
 
 function query(parts) {
   const pairs = Object.entries(parts ?? {}).flatMap(([name, value]) => [value].flat().map((one) => [name, one ?? ""]));
@@ -86,16 +89,18 @@ function sdk(name) {
 class InProcess extends Namespace {
   #engine;
   #isSigned; // signatures are checked
+  #file;
 
   constructor(given = {}) {
     const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
     if (unknown) throw new DynalithError("ERR_DYNALITH_OPTIONS", `unknown option ${unknown}; there are ${KNOWN.join(", ")}`);
-    const { memoryLimitMb, account, region, options, log } = given;
-    const all = optionsOf(memoryLimitMb, options);
+    const { file, memoryLimitMb, account, region, options, log } = given;
+    const all = optionsOf(memoryLimitMb, file && existsSync(file) ? { in_memory: undefined, store: `memory:${guestPath(file)}`, ...options } : options);
     super("http://dynalith.invalid", account, region);
     this.#isSigned = all.auth === "verify";
     this.#engine = new Engine(engineModule(), all, log, files);
     this.requestHandler = new RequestHandler(this.#engine);
+    this.#file = file && path.resolve(file);
   }
 
   get config() {
@@ -131,7 +136,32 @@ class InProcess extends Namespace {
   }
 
   async apply(...paths) {
-    for (const one of paths) this.#engine.apply(path.resolve(one).replace(/\\/g, "/").replace(/^(?!\/)/, "/"), this.account, this.region);
+    for (const one of paths) this.#engine.apply(guestPath(one), this.account, this.region);
+  }
+
+  /** All data of all namespaces as a data file of the server. */
+  async export() {
+    const ask = (query) => {
+      const { status, body } = this.#engine.send({ path: `/_dynalith/backup${query}` });
+      if (status !== 200) throw new DynalithError("ERR_DYNALITH_CONTROL", new TextDecoder().decode(body));
+      return body;
+    };
+    const { backup, bytes } = JSON.parse(new TextDecoder().decode(ask(""))), whole = new Uint8Array(bytes);
+    for (let at = 0; at < bytes;) {
+      const piece = ask(`?id=${backup}&at=${at}`);
+      whole.set(piece, at);
+      at += piece.length;
+    }
+    ask(`?id=${backup}&at=end`);
+    return whole;
+  }
+
+  /** Writes export() to the file, at once: other processes see the file before or the one after. */
+  async save(file = this.#file) {
+    if (!file) throw new DynalithError("ERR_DYNALITH_OPTIONS", "save() wants a file, or the option file");
+    const part = `${file}.${process.pid}.part`;
+    writeFileSync(part, await this.export());
+    renameSync(part, file);
   }
 
   /** Bytes of memory that the instance has taken. */
@@ -140,6 +170,7 @@ class InProcess extends Namespace {
   }
 
   async close() {
+    if (this.#file && this.#engine.isOpen) await this.save();
     this.#engine.close();
   }
 }

@@ -7,6 +7,8 @@ export declare class DynalithError extends Error {
 }
 
 export interface InProcessOptions {
+  /** A data file of the server: where it is there the instance begins with its data, and close() and save() write it. */
+  file?: string;
   /** MB for data, requests and vectors together; beyond it the API answers errors. 256 to 4096, 512 by default. */
   memoryLimitMb?: number;
   account?: string | number;
@@ -37,6 +39,10 @@ export declare class InProcess extends Namespace {
   documentClient(config?: object): any;
   readonly fetch: typeof globalThis.fetch;
   readonly memoryBytes: number;
+  /** All data of all namespaces as a data file, which a server opens. */
+  export(): Promise<Uint8Array>;
+  /** Writes export() to a file; without one to that of the option file. */
+  save(file?: string): Promise<void>;
   /** Ends it; calls from then on fail. */
   close(): Promise<void>;
 }

@@ -18,7 +18,21 @@ static enum code open_sqlite(const struct backend_options *options, const char *
 			     struct store **store, struct err *err)
 {
 	const struct sqlite_store_options own = {
-		.path = *rest ? rest : NULL,
+		.path = rest,
+		.durability = options->durability,
+		.readers = options->readers,
+		.cache_bytes = options->cache_bytes,
+		.limit_bytes = options->limit_bytes,
+	};
+
+	return sqlite_store_open(&own, store, err);
+}
+
+static enum code open_memory(const struct backend_options *options, const char *rest,
+			     struct store **store, struct err *err)
+{
+	const struct sqlite_store_options own = {
+		.copied = *rest ? rest : NULL,
 		.durability = options->durability,
 		.readers = options->readers,
 		.cache_bytes = options->cache_bytes,
@@ -60,7 +74,7 @@ static const struct backend {
 	open_backend *open;
 } backends[] = {
 	{"sqlite:", "sqlite:FILE", "", false, false, open_sqlite},
-	{"memory:", "memory:", NULL, true, false, open_sqlite},
+	{"memory:", "memory:", "", true, false, open_memory},
 	{"postgresql:", "postgresql://USER@HOST/DATABASE", "//", true, true, open_postgresql},
 #ifdef BACKEND_OF_TESTS
 	BACKEND_OF_TESTS /* tests/tiny/backend.c */
@@ -135,7 +149,7 @@ const char *backend_file(const char *url)
 {
 	const struct backend *backend = find(url);
 
-	return backend && backend->needs && !backend->is_shared ? rest_of(backend, url) : NULL;
+	return backend && backend->open == open_sqlite ? rest_of(backend, url) : NULL;
 }
 
 bool backend_is_shared(const char *url)

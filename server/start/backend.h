@@ -2,9 +2,11 @@
  * backend - where the data is kept: one row per kind of store, chosen by the scheme of a URL
  * (--store).
  *
- *   sqlite:FILE   a data file, created where it is missing; a folder means the file dynalith.db in
- * it memory:       in memory, gone when the server ends postgresql:   //USER@HOST/DATABASE, as
- * libpq takes it; nothing: as its environment says (PGHOST, PGSERVICE, ...)
+ * - sqlite:FILE: a data file, created where it is missing; a folder means dynalith.db in it
+ * - memory: or memory:FILE: in memory, gone when the server ends. It begins as a copy of the data
+ *   file, which stays as it is.
+ * - postgresql://USER@HOST/DATABASE, as libpq takes it; nothing: as its environment says (PGHOST,
+ *   PGSERVICE, ...)
  *
  * --db-path and --in-memory are short for the first two.
  */

@@ -359,8 +359,19 @@ def store_by_url():
     kept.kill()
     kept.start()
     assert kept.client().list_tables()["TableNames"] == ["kept"]
+    subprocess.run([BINARY, "backup", kept.url, f"{server.folder}/backup.db"], check=True, capture_output=True, timeout=120)
+    before = pathlib.Path(f"{server.folder}/backup.db").read_bytes()
+    copied = Server(store=f"memory:{server.folder}/backup.db")
+    copied.client().create_table(**{**table, "TableName": "more"})
+    assert copied.client().list_tables()["TableNames"] == ["kept", "more"]
+    copied.kill()
+    assert pathlib.Path(f"{server.folder}/backup.db").read_bytes() == before
+    for file, why in (("nowhere.db", "No such file"), ("text", "is not a data file"), ("other.db", "dynalith backup")):
+        pathlib.Path(f"{server.folder}/text").write_text("not a database " * 20)
+        done = subprocess.run([BINARY, "--port", str(free_port()), "--store", f"memory:{server.folder}/{file}"], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 1 and why in done.stderr and done.stderr.count("\n") == 1, done
     kept.kill()
-    for url in ("mysql://x", "memory:x", "sqlite:", "memory"):
+    for url in ("mysql://x", "sqlite:", "memory"):
         done = subprocess.run([BINARY, "--port", str(free_port()), "--store", url], capture_output=True, text=True, timeout=120)
         assert done.returncode == 2 and "wants sqlite:FILE, memory: or postgresql://USER@HOST/DATABASE, not " + url in done.stderr and done.stderr.count("\n") == 1, done
 

@@ -5,6 +5,7 @@ const { mkdtempSync, mkdirSync, rmSync, writeFileSync } = require("node:fs");
 const { tmpdir } = require("node:os");
 const path = require("node:path");
 const test = require("node:test");
+const { Dynalith } = require("../../packaging/npm/index.cjs");
 const { inProcess, DynalithError } = require("../../packaging/npm/in-process.cjs");
 const { DynamoDBClient, CreateTableCommand, PutItemCommand, GetItemCommand, UpdateTimeToLiveCommand, ScanCommand,
   UpdateTableCommand, DescribeTableCommand, CreateBackupCommand, DescribeBackupCommand, ListTablesCommand } = require("@aws-sdk/client-dynamodb");
@@ -142,7 +143,7 @@ test("fetch", async () => {
 });
 
 test("bad options say what would be right", () => {
-  assert.throws(() => inProcess({ memory: 1 }), { code: "ERR_DYNALITH_OPTIONS", message: /unknown option memory; there are memoryLimitMb/ });
+  assert.throws(() => inProcess({ memory: 1 }), { code: "ERR_DYNALITH_OPTIONS", message: /unknown option memory; there are file, memoryLimitMb/ });
   assert.throws(() => inProcess({ memoryLimitMb: 1 }), { code: "ERR_DYNALITH_OPTIONS" });
   assert.throws(() => inProcess({ options: { nothing: 1 } }), { code: "ERR_DYNALITH_OPTIONS", message: /unknown option nothing/ });
 });
@@ -177,6 +178,43 @@ test("templates and items are made of files", async () => {
     const begun = inProcess({ options: { init: template } });
     assert.equal(await count(begun.client()), 0);
     await begun.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a file is kept, and a server opens it", async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), "dynalith-")), file = path.join(folder, "dev.db");
+  const items = async (client) => (await client.send(new ScanCommand({ TableName: "orders" }))).Items.map(({ id }) => id.S).sort();
+  const put = (client, id) => client.send(new PutItemCommand({ TableName: "orders", Item: { id: { S: id }, text: { S: id.repeat(100000) } } }));
+  try {
+    const first = await filled({ file });
+    await put(first.client, "2");
+    await first.db.close();
+    const second = inProcess({ file });
+    assert.deepEqual(await items(second.client()), ["1", "2"]);
+    await put(second.client(), "3");
+    await second.save();
+    await put(second.client(), "4");
+    await second.save(path.join(folder, "other.db"));
+    if (process.env.DYNALITH_BINARY) {
+      const server = await Dynalith.start("--db-path", file), client = new DynamoDBClient(server.config);
+      assert.deepEqual(await items(client), ["1", "2", "3"]);
+      await put(client, "5");
+      assert.throws(() => inProcess({ file }), { code: "ERR_DYNALITH_OPTIONS", message: /dynalith backup/ });
+      await server.stop();
+      const third = inProcess({ file });
+      assert.deepEqual(await items(third.client()), ["1", "2", "3", "5"]);
+      await third.close();
+      const copied = await Dynalith.start("--store", `memory:${file}`), reading = new DynamoDBClient(copied.config);
+      assert.deepEqual(await items(reading), ["1", "2", "3", "5"]);
+      await put(reading, "6");
+      await copied.stop();
+    }
+    await second.close();
+    writeFileSync(file, "x".repeat(200000));
+    assert.throws(() => inProcess({ file }), { code: "ERR_DYNALITH_OPTIONS", message: /is not a data file/ });
+    await assert.rejects(inProcess().save(), { code: "ERR_DYNALITH_OPTIONS" });
   } finally {
     rmSync(folder, { recursive: true });
   }

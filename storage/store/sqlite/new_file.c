@@ -1,6 +1,10 @@
 #include "storage/store/sqlite/new_file.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/be.h"
@@ -10,6 +14,7 @@
 
 #define LOG_AT 18 /* in the file's head: twice 2 where SQLite reads it with a write-ahead log */
 #define CHANGES_AT 24
+#define APPLICATION_AT 68
 #define VALID_FOR_AT 92 /* the number of changes when SQLite of the version that follows wrote it  \
 			 */
 
@@ -60,23 +65,20 @@ unsigned char *new_file_image(unsigned format, bool has_log)
 }
 
 /* The first page last: until it is there, older versions and other programs see no SQLite file. */
-static int write_pages(sqlite3_file *file, unsigned format, bool has_log)
+static int write_pages(sqlite3_file *file, const unsigned char *image, size_t size)
 {
-	unsigned char *image = new_file_image(format, has_log);
-	int result = image ? SQLITE_OK : SQLITE_NOMEM;
+	int result = SQLITE_OK;
 
-	for (uint32_t number = NEW_FILE_PAGES; number >= 1 && result == SQLITE_OK; number--) {
-		size_t at = (size_t)(number - 1) * STORE_PAGE;
-
+	for (size_t at = size; at > 0 && result == SQLITE_OK;) {
+		at -= STORE_PAGE;
 		result = file->pMethods->xWrite(file, image + at, STORE_PAGE, (sqlite3_int64)at);
 	}
-	sqlite3_free(image);
 	return result;
 }
 
 /* Takes the same locks as a transaction of SQLite. */
-enum code new_file_write(struct connection *connection, unsigned format, bool has_log,
-			 struct err *err)
+static enum code write_image(struct connection *connection, const unsigned char *image, size_t size,
+			     struct err *err)
 {
 	sqlite3_file *file = NULL;
 	int result = sqlite3_file_control(connection->db, NULL, SQLITE_FCNTL_FILE_POINTER, &file);
@@ -86,7 +88,7 @@ enum code new_file_write(struct connection *connection, unsigned format, bool ha
 	if (result == SQLITE_OK)
 		result = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
 	if (result == SQLITE_OK)
-		result = write_pages(file, format, has_log);
+		result = write_pages(file, image, size);
 	if (result == SQLITE_OK)
 		file->pMethods->xFileControl(file, SQLITE_FCNTL_COMMIT_PHASETWO, NULL);
 	if (file)
@@ -95,6 +97,67 @@ enum code new_file_write(struct connection *connection, unsigned format, bool ha
 		return OK;
 	return result == SQLITE_FULL ? err_set(err, MSG_STORE_FULL)
 				     : err_set(err, MSG_STORE_FAILED, sqlite3_errstr(result));
+}
+
+enum code new_file_write(struct connection *connection, unsigned format, bool has_log,
+			 struct err *err)
+{
+	unsigned char *image = new_file_image(format, has_log);
+
+	if (!image)
+		return err_set(err, MSG_STORE_FAILED, sqlite3_errstr(SQLITE_NOMEM));
+	enum code code = write_image(connection, image, NEW_FILE_SIZE, err);
+	sqlite3_free(image);
+	return code;
+}
+
+/* All of a data file, to be freed; the bytes are whole pages. */
+static enum code read_file(const char *path, unsigned char **image, size_t *size, struct err *err)
+{
+	FILE *file = fopen(path, "rb");
+	long end = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+
+	*image = NULL;
+	*size = end > 0 ? (size_t)end : 0;
+	if (end >= 0)
+		*image = malloc(*size + 1);
+	bool is_read =
+		*image && fseek(file, 0, SEEK_SET) == 0 && fread(*image, 1, *size, file) == *size;
+	enum code code = is_read ? OK : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	if (file)
+		fclose(file);
+	if (code == OK && (*size < NEW_FILE_SIZE || *size % STORE_PAGE != 0 ||
+			   be32(*image + APPLICATION_AT) != NEW_FILE_APPLICATION))
+		code = err_set(err, MSG_STORE_FOREIGN, path);
+	return code;
+}
+
+/* What the log of a server has is not in its file. */
+static bool has_log_file(struct arena *arena, const char *path)
+{
+	struct stat status;
+
+	return stat(str_printf(arena, "%s-wal", path).p, &status) == 0 && status.st_size > 0;
+}
+
+enum code new_file_copy(struct connection *connection, const char *path, struct err *err)
+{
+	unsigned char *image;
+	size_t size;
+
+	if (has_log_file(err->arena, path))
+		return err_set(
+			err, MSG_STORE_OPEN, path,
+			"a server has it open or was not stopped; copy it by dynalith backup");
+	enum code code = read_file(path, &image, &size, err);
+	if (code == OK) {
+		image[LOG_AT] = image[LOG_AT + 1] = 1;
+		if (page_file_has_checksums(image))
+			page_file_seal(image, 1);
+		code = write_image(connection, image, size, err);
+	}
+	free(image);
+	return code;
 }
 
 /* Whether each byte that was read is the page's, or 0. */

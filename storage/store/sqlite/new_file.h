@@ -37,6 +37,14 @@ enum code new_file_write(struct connection *connection, unsigned format, bool ha
 			 struct err *err) WARN_UNUSED;
 
 /*
+ * Writes what a data file has to the connection's database, which must be empty and of a store in
+ * memory. ERR_INTERNAL with one line for the operator: it cannot be read, is no data file, or a
+ * server's log lies beside it. Checks nothing else: file_schema_check() does.
+ */
+enum code new_file_copy(struct connection *connection, const char *path,
+			struct err *err) WARN_UNUSED;
+
+/*
  * Whether a power cut or a kill interrupted new_file_write() on this file of `size` bytes: each
  * byte is 0 or the one that it writes there, but not all bytes are written.
  */

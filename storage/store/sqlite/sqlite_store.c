@@ -448,6 +448,26 @@ static enum code note_size(struct sqlite_store *store, struct err *err)
 	return code;
 }
 
+/* The pages of a store in memory, new ones or those of a data file. */
+static enum code fill_memory(struct sqlite_store *store, const char *copied, struct err *err)
+{
+	int64_t format = 0;
+
+	if (!copied)
+		return new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
+	enum code code = new_file_copy(&store->writer, copied, err);
+	if (code == OK)
+		code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
+	if (code != OK)
+		return code;
+	if (format > SQLITE_STORE_FORMAT)
+		return err_set(err, MSG_STORE_NEWER, copied, (unsigned)format,
+			       (unsigned)SQLITE_STORE_FORMAT);
+	if (format < SQLITE_STORE_FORMAT_REFERENCES)
+		store->base.can = 0;
+	return file_schema_check(store->writer.db, copied, err);
+}
+
 /* The file system undoes what is rolled back (memory_file.h). Readers see the pages where they lie;
  * the writer has copies until it commits. */
 static enum code open_memory(struct sqlite_store *store, const struct sqlite_store_options *options,
@@ -466,7 +486,7 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 	store->writer.has_no_journal = true;
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
 	if (code == OK)
-		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
+		code = fill_memory(store, options->copied, err);
 	if (code == OK)
 		code = note_size(store, err);
 	snprintf(setup, sizeof(setup),

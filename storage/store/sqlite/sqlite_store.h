@@ -24,6 +24,7 @@
 
 struct sqlite_store_options {
 	const char *path;           /* data file, created where missing; NULL for memory */
+	const char *copied; /* a data file that a store in memory begins as a copy of; NULL: none */
 	enum durability durability;
 	unsigned readers;           /* reader connections, at least 1 */
 	size_t cache_bytes;         /* page cache per connection */
