@@ -656,3 +656,23 @@ void op_end_long_write(struct service *service)
 {
 	atomic_fetch_sub(&service->long_writes, 1);
 }
+
+static enum code let_inside_in(void *context, struct ns *ns, struct err *err)
+{
+	(void)err;
+	*ns = *(const struct ns *)context;
+	return OK;
+}
+
+struct op_request op_request_inside(struct arena *arena, const struct ns *ns, struct str operation,
+				    struct str body)
+{
+	return (struct op_request){
+		.arena = arena,
+		.target = str_printf(arena, "DynamoDB_20120810." STR_FMT, STR_ARG(operation)),
+		.content_type = STR("application/x-amz-json-1.0"),
+		.body = body,
+		.authenticate = let_inside_in,
+		.auth_context = (void *)(uintptr_t)ns,
+	};
+}

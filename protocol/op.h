@@ -85,6 +85,11 @@ struct op_response {
 bool op_run(struct service *service, const struct op_request *request,
 	    struct op_response *response);
 
+/* A request of this process itself, by the operation's name. It is let in, to the namespace that
+ * auth_context points to. */
+struct op_request op_request_inside(struct arena *arena, const struct ns *ns, struct str operation,
+				    struct str body);
+
 /* Whether a fault rule still holds the request. And the end of one that will not run again; NULL is
  * fine. */
 bool op_is_held(const struct fault_hold *hold);

@@ -9,18 +9,9 @@
 
 /* Who is asked about: in the namespace of the call, by the policies of a key where there is one. */
 struct asker {
-	const struct control_call *call;
+	struct ns ns; /* the first member: op_request_inside() */
 	struct str access_key; /* or absent */
 };
-
-static enum code let_in(void *context, struct ns *ns, struct err *err)
-{
-	const struct asker *asker = context;
-
-	(void)err;
-	*ns = asker->call->ns;
-	return OK;
-}
 
 static struct str key_of_asker(void *context, struct arena *arena)
 {
@@ -161,20 +152,13 @@ static enum code read_request(struct whole *whole, struct err *err)
 		return err_set(err, MSG_IAM_OFF);
 	if (key && !call->may_control) /* by another key's policies it would see more than it may */
 		return err_set(err, MSG_EXPLAIN_KEY);
-	whole->asker = (struct asker){call, key ? json_string(call->arena, key) : STR_ABSENT};
-	whole->request = (struct op_request){
-		.access_key = key ? key_of_asker : NULL,
-		.arena = call->arena,
-		.target = str_printf(call->arena, "DynamoDB_20120810." STR_FMT,
-				     STR_ARG(whole->operation)),
-		.content_type = STR("application/x-amz-json-1.0"),
-		.authenticate = let_in,
-		.auth_context = &whole->asker,
-		.body = json_text_find(
-			call->body,
-			STR("request")), /* as it stands: numbers keep all their digits */
-		.explain = OP_EXPLAIN_ALONE,
-	};
+	whole->asker = (struct asker){call->ns, key ? json_string(call->arena, key) : STR_ABSENT};
+	whole->request = op_request_inside(
+		call->arena, &whole->asker.ns, whole->operation,
+		json_text_find(call->body,
+			       STR("request"))); /* as it stands: numbers keep all their digits */
+	whole->request.access_key = key ? key_of_asker : NULL;
+	whole->request.explain = OP_EXPLAIN_ALONE;
 	return OK;
 }
 

@@ -14,30 +14,14 @@
 #define SAMPLE_ITEMS 512        /* of all places */
 #define SAMPLE_BYTES (1024 * 1024)
 
-static enum code let_in_here(void *context, struct ns *ns, struct err *err)
-{
-	const struct control_call *call = context;
-
-	(void)err;
-	*ns = call->ns;
-	return OK;
-}
-
 /* Runs an operation for the namespace of the call. Where it fails *err has its message. */
 static enum code ask_of(const struct control_call *call, struct arena *arena, const char *operation,
 			struct str body, struct str *answer, struct err *err)
 {
-	const struct op_request request = {
-		.arena = arena,
-		.target = str_printf(arena, "DynamoDB_20120810.%s", operation),
-		.content_type = STR("application/x-amz-json-1.0"),
-		.body = body,
-		.authenticate = let_in_here,
-		.auth_context = (void *)(uintptr_t)call,
-		.is_unseen = true,
-	};
+	struct op_request request = op_request_inside(arena, &call->ns, str_of(operation), body);
 	struct op_response response = {0};
 
+	request.is_unseen = true;
 	if (!op_run(call->control->service, &request, &response))
 		return err_default(err, ERR_SERVICE_UNAVAILABLE);
 	if (response.code == ERR_RESOURCE_NOT_FOUND)
@@ -127,7 +111,7 @@ enum code tables_show(const struct control_call *call, struct str *answer, struc
 struct sampling {
 	const struct control_call *call;
 	struct str name;
-	uint64_t items;          /* of the table */
+	uint64_t wanted;         /* segments, by the items of the table */
 	unsigned probed, filled; /* segments */
 	unsigned taken;          /* items of a place */
 	struct buf samples;      /* runs, with commas between them */
@@ -165,7 +149,7 @@ static enum code probe(struct sampling *sampling, unsigned segment, bool is_take
  */
 static unsigned segments_for(const struct sampling *sampling)
 {
-	uint64_t wanted = sampling->items / SEGMENT_ITEMS + 1;
+	uint64_t wanted = sampling->wanted < SEGMENTS_MAX ? sampling->wanted : SEGMENTS_MAX;
 	double n = sampling->probed,
 	       empty = sampling->filled < sampling->probed ? n - sampling->filled : 0.5,
 	       partitions = n * log(n / empty);
@@ -175,8 +159,6 @@ static unsigned segments_for(const struct sampling *sampling)
 		return 1;
 	if (sampling->filled == sampling->probed)
 		most = SEGMENTS_MAX;
-	if (wanted > SEGMENTS_MAX)
-		wanted = SEGMENTS_MAX;
 	return (unsigned)(wanted < most ? wanted : most);
 }
 
@@ -185,6 +167,7 @@ enum code tables_sample(const struct control_call *call, struct str *answer, str
 	struct sampling sampling = {
 		.call = call,
 		.name = call->name,
+		.wanted = 1,
 		.samples = buf_in(call->arena),
 	};
 	struct buf buf = buf_in(call->arena);
@@ -203,9 +186,8 @@ enum code tables_sample(const struct control_call *call, struct str *answer, str
 	const struct json *count =
 		json_text_get(json_member(root, "Table"), "ItemCount", JSON_NUMBER);
 	if (count && json_integer(count, &items) && items > 0)
-		sampling.items = (uint64_t)items;
-	uint64_t wanted = sampling.items / SEGMENT_ITEMS + 1;
-	sampling.probed = (unsigned)(wanted < PROBES_MAX ? wanted : PROBES_MAX);
+		sampling.wanted += (uint64_t)items / SEGMENT_ITEMS;
+	sampling.probed = (unsigned)(sampling.wanted < PROBES_MAX ? sampling.wanted : PROBES_MAX);
 	unsigned step = sampling.probed > PLACES ? sampling.probed / PLACES : 1;
 	sampling.taken = SAMPLE_ITEMS * step / sampling.probed;
 	for (unsigned i = 0; i < sampling.probed && code == OK; i++)

@@ -7,31 +7,17 @@
 #include "protocol/tables/settings.h"
 #include "storage/store/sqlite/sqlite_store.h"
 
-static enum code let_in(void *context, struct ns *ns, struct err *err)
-{
-	const struct seed_request *asked = context;
-
-	(void)err;
-	*ns = (struct ns){str_is_set(asked->account) ? asked->account : STR("000000000000"),
-			  str_is_set(asked->region) ? asked->region : STR("us-east-1")};
-	return OK;
-}
-
 static enum code send_locally(void *context, struct arena *arena, const struct seed_request *asked,
 			      struct seed_reply *reply, struct err *err)
 {
-	struct seed_request own = *asked;
-	struct op_request request = {
-		.arena = arena,
-		.target = str_printf(arena, "DynamoDB_20120810.%s", asked->operation),
-		.content_type = STR("application/x-amz-json-1.0"),
-		.body = asked->body,
-		.authenticate = let_in,
-		.auth_context = &own,
-		.is_long = true};
+	const struct ns ns = {str_is_set(asked->account) ? asked->account : STR("000000000000"),
+			      str_is_set(asked->region) ? asked->region : STR("us-east-1")};
+	struct op_request request =
+		op_request_inside(arena, &ns, str_of(asked->operation), asked->body);
 	struct op_response response = {0};
 
 	(void)err;
+	request.is_long = true;
 	op_run(context, &request, &response); /* without a slice it comes to its end */
 	*reply = (struct seed_reply){response.status, response.body};
 	return OK;
