@@ -67,6 +67,7 @@ struct instance {
 	struct routes routes;
 	struct http_stats stats;
 	struct http_options http;
+	struct str policies; /* the document of --policies; absent: none */
 };
 
 /* There may be work in the background. */
@@ -193,19 +194,16 @@ enum code instance_start(struct instance *instance, struct err *err)
 /* What --policies names that is not there, when the tables of --init are. */
 static void warn_of_policies(struct instance *instance)
 {
-	const char *path = instance->config->policies;
 	struct arena *arena = arena_new(0);
-	struct err err = err_in(arena);
-	struct control_call call = {.control = &instance->routes.control, .arena = arena};
+	struct control_call call = {.control = &instance->routes.control,
+				    .arena = arena,
+				    .body = instance->policies};
 	const struct str *warnings;
+	size_t n = str_is_set(call.body) ? absent_find(&call, &warnings) : 0;
 
-	if (instance->service.iam && config_names(path) &&
-	    document_read(arena, path, &call.body, &err) == OK) {
-		size_t n = absent_find(&call, &warnings);
-
-		for (size_t i = 0; i < n; i++)
-			log_line(LOG_WARN, "%s: " STR_FMT, path, STR_ARG(warnings[i]));
-	}
+	for (size_t i = 0; i < n; i++)
+		log_line(LOG_WARN, "%s: " STR_FMT, instance->config->policies,
+			 STR_ARG(warnings[i]));
 	arena_free(arena);
 }
 
@@ -236,14 +234,13 @@ static enum code open_iam(struct instance *instance, struct err *err)
 {
 	const struct config *config = instance->config;
 	struct service *service = &instance->service;
-	struct str document;
 
 	if (strcmp(config->iam, "off") == 0)
 		return OK;
 	service->iam = iam_new(strcmp(config->iam, "enforce") == 0);
 	if (!config_names(config->policies) ||
-	    (document_read(instance->arena, config->policies, &document, err) == OK &&
-	     iam_use(service->iam, document, err) == OK))
+	    (document_read(instance->arena, config->policies, &instance->policies, err) == OK &&
+	     iam_use(service->iam, instance->policies, err) == OK))
 		return OK;
 	return err_set(err, MSG_OPTION_FAILED, "--policies", STR_ARG(err->message));
 }
