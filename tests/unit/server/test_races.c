@@ -224,6 +224,32 @@ TEST(ids_leave_out_what_differs_from_run_to_run)
 	arena_free(arena);
 }
 
+/* Requests that always come behind the answer of the one before are one chain. */
+TEST(what_follows_from_an_answer_goes_on_its_chain)
+{
+	arena = arena_new(0);
+	struct race_facts facts = {.arena = arena};
+	struct race_trace trace;
+	static const char *const bodies[] = {ON("a"), ON("b"), ON("c"), ON("d")};
+
+	for (int times = 0; times < 2; times++) {
+		trace = race_trace_in(arena, &facts);
+		for (size_t i = 0; i < 4; i++) {
+			size_t at = race_trace_arrive(&trace, STR("GetItem"), str_of(bodies[i]),
+						      false);
+
+			race_trace_pick(&trace, at);
+			race_trace_answer(&trace, at, 200, STR("{}"));
+		}
+		race_trace_learn(&facts, &trace);
+	}
+	race_trace_settle(&trace);
+	CHECK_INT(trace.chains, 1);
+	CHECK(race_trace_is_free(&facts, trace.requests[1].id, trace.requests[0].id));
+	CHECK(!race_trace_is_free(&facts, trace.requests[0].id, trace.requests[1].id));
+	arena_free(arena);
+}
+
 TEST(a_hold_ends_when_nothing_else_waits)
 {
 	arena = arena_new(0);
@@ -243,4 +269,5 @@ TEST(a_hold_ends_when_nothing_else_waits)
 
 TEST_MAIN(TEST_CASE(planted_faults_are_found_and_fail_again), TEST_CASE(twins_pass_in_every_order),
 	  TEST_CASE(ids_leave_out_what_differs_from_run_to_run),
+	  TEST_CASE(what_follows_from_an_answer_goes_on_its_chain),
 	  TEST_CASE(a_hold_ends_when_nothing_else_waits))
