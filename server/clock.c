@@ -55,7 +55,7 @@ static bool ms_of_seconds(double seconds, int64_t *ms)
 }
 
 /* "2030-01-31", "2030-01-31T12:00:00Z" */
-static bool read_time(struct arena *arena, const struct json *value, int64_t *ms)
+static bool read_turn_time(struct arena *arena, const struct json *value, int64_t *ms)
 {
 	struct tm tm = {0};
 
@@ -108,14 +108,14 @@ struct turn {
 	int64_t set_ms, advance_ms;
 };
 
-static bool read_member(struct arena *arena, struct str name, const struct json *value,
-			struct turn *turn)
+static bool read_turn_member(struct arena *arena, struct str name, const struct json *value,
+			     struct turn *turn)
 {
 	bool is_boolean = json_type(value) == JSON_BOOLEAN;
 
 	if (str_eq(name, STR("set"))) {
 		turn->is_set = true;
-		return read_time(arena, value, &turn->set_ms);
+		return read_turn_time(arena, value, &turn->set_ms);
 	}
 	if (str_eq(name, STR("advance"))) {
 		turn->is_advance = true;
@@ -146,15 +146,16 @@ static enum code read_turn(struct str body, struct turn *turn, struct err *err)
 	for (const struct json *member = json_first(root); member; member = json_next(member)) {
 		struct str name = json_name(err->arena, member);
 
-		if (!read_member(err->arena, name, member, turn))
+		if (!read_turn_member(err->arena, name, member, turn))
 			return err_set(err, MSG_CLOCK_MEMBER, STR_ARG(name));
 	}
 	return OK;
 }
 
 /* `base` is what a release goes back to. */
-static struct clocks_setting turned(struct clocks_setting setting, struct clocks_setting base,
-				    const struct turn *turn, int64_t real_ms)
+static struct clocks_setting turned_setting(struct clocks_setting setting,
+					    struct clocks_setting base, const struct turn *turn,
+					    int64_t real_ms)
 {
 	if (turn->is_release)
 		setting = base;
@@ -181,13 +182,14 @@ struct turning {
 	bool is_default;
 };
 
-static enum code apply(void *context, struct clocks_setting setting, struct clocks_setting base,
-		       struct clocks_setting *next, enum clocks_action *action, struct err *err)
+static enum code apply_turn(void *context, struct clocks_setting setting,
+			    struct clocks_setting base, struct clocks_setting *next,
+			    enum clocks_action *action, struct err *err)
 {
 	const struct turning *turning = context;
 	int64_t real_ms = clocks_real_ms(), now_ms;
 
-	*next = turned(setting, base, turning->turn, real_ms);
+	*next = turned_setting(setting, base, turning->turn, real_ms);
 	now_ms = clocks_now_of(*next, real_ms);
 	if (now_ms < 0 || now_ms > TIME_MAX_MS)
 		return err_set(err, MSG_CLOCK_RANGE);
@@ -212,7 +214,7 @@ enum code clock_turn(struct clocks *clocks, const struct ns *ns, struct str body
 	    (ns->account.n != NS_ACCOUNT_SIZE || ns->region.n == 0 || ns->region.n > NS_REGION_MAX))
 		return err_set(err, MSG_CLOCK_NAMESPACE, STR_ARG(ns->account), STR_ARG(ns->region));
 	struct turning turning = {&turn, ns == NULL};
-	return clocks_change(clocks, ns, apply, &turning, err);
+	return clocks_change(clocks, ns, apply_turn, &turning, err);
 }
 
 /* Whether it stands still, and its milliseconds. */
@@ -250,7 +252,7 @@ enum code clock_restore(struct clocks *clocks, struct ns ns, struct str saved, s
 	return clocks_change(clocks, &ns, restore, saved.n > 1 ? &setting : NULL, err);
 }
 
-static void add_time(struct json_out *out, struct arena *arena, struct clocks_setting setting)
+static void clock_add_time(struct json_out *out, struct arena *arena, struct clocks_setting setting)
 {
 	int64_t real_ms = clocks_real_ms(), now_ms = clocks_now_of(setting, real_ms);
 	time_t seconds = (time_t)(now_ms / 1000);
@@ -279,7 +281,7 @@ static void add_namespace(void *context, struct ns ns, struct clocks_setting set
 	json_out_open(listing->out, '{');
 	json_out_field_string(listing->out, "account", ns.account);
 	json_out_field_string(listing->out, "region", ns.region);
-	add_time(listing->out, listing->arena, setting);
+	clock_add_time(listing->out, listing->arena, setting);
 	json_out_close(listing->out, '}');
 }
 
@@ -291,7 +293,7 @@ struct str clock_describe(struct clocks *clocks, const struct ns *ns, struct are
 	bool is_own;
 
 	json_out_open(&out, '{');
-	add_time(&out, arena, clocks_get(clocks, ns, &is_own));
+	clock_add_time(&out, arena, clocks_get(clocks, ns, &is_own));
 	if (ns && !clocks_are_one(clocks)) {
 		json_out_field_string(&out, "account", ns->account);
 		json_out_field_string(&out, "region", ns->region);

@@ -57,7 +57,7 @@ static void say(const char *text)
 	(void)written;
 }
 
-static void write_frames(const struct frames *frames)
+static void write_crash_frames(const struct frames *frames)
 {
 #if __has_include(<execinfo.h>)
 	backtrace_symbols_fd(frames->v, frames->n, STDERR_FILENO);
@@ -97,7 +97,7 @@ static void on_crash(int number)
 	say(request ? request : "none");
 	say("; stack:\n");
 	_Unwind_Backtrace(add_stack_frame, &frames);
-	write_frames(&frames);
+	write_crash_frames(&frames);
 	raise(number); /* taken as soon as this handler returns */
 }
 

@@ -208,7 +208,7 @@ static void warn_of_policies(struct instance *instance)
 }
 
 /* --init, which may wait for the background. */
-static enum code fill(struct instance *instance, struct err *err)
+static enum code fill_instance(struct instance *instance, struct err *err)
 {
 	const struct config *config = instance->config;
 	enum code code = config_names(config->init) ? instance_start(instance, err) : OK;
@@ -489,7 +489,7 @@ static enum code start_senders(struct instance *instance, struct err *err)
 		       : err_set(err, MSG_NO_THREAD);
 }
 
-static enum code begin(struct instance *instance, struct err *err)
+static enum code begin_instance(struct instance *instance, struct err *err)
 {
 	enum code code = open_store(instance, err);
 
@@ -512,7 +512,7 @@ static enum code begin(struct instance *instance, struct err *err)
 	code = record(instance, err);
 	if (code != OK)
 		return code;
-	code = fill(instance, err);
+	code = fill_instance(instance, err);
 	if (code != OK)
 		return code;
 	warn_of_policies(instance);
@@ -527,7 +527,7 @@ enum code instance_open(struct arena *arena, const struct config *config, struct
 	instance->arena = arena;
 	instance->config = config;
 	instance->metrics = metrics_new();
-	enum code code = begin(instance, err);
+	enum code code = begin_instance(instance, err);
 	if (code != OK)
 		instance_close(instance);
 	return RESULT(code, out, instance);

@@ -210,8 +210,8 @@ static void note_shed(struct routes *routes)
 			 atomic_load(&stats->memory.held) / (1024 * 1024));
 }
 
-static void account(struct routes *routes, const struct http_request *request,
-		    const struct op_response *answer, uint64_t ns)
+static void account_request(struct routes *routes, const struct http_request *request,
+			    const struct op_response *answer, uint64_t ns)
 {
 	metrics_observe(routes->metrics, answer, ns);
 	if (answer->code == ERR_SERVICE_UNAVAILABLE)
@@ -326,7 +326,7 @@ static bool call_api(struct routes *routes, const struct http_request *request,
 	if (!is_done)
 		return false;
 	if (!caller.is_console)
-		account(routes, request, &answer, response->took_ns);
+		account_request(routes, request, &answer, response->took_ns);
 	if (is_watched)
 		show_watchers(routes, &caller, &answer, response->took_ns);
 	fill(response, &answer);
@@ -802,8 +802,8 @@ static bool is_call(const struct http_request *request)
 	return str_eq(request->method, STR("POST")) && !is_ours(request);
 }
 
-static bool handle(struct routes *routes, const struct http_request *request,
-		   struct http_response *response)
+static bool handle_routed(struct routes *routes, const struct http_request *request,
+			  struct http_response *response)
 {
 	bool is_get = is_look(request);
 	bool is_preflight = str_eq(request->method, STR("OPTIONS")) &&
@@ -853,7 +853,7 @@ bool routes_handle(void *context, const struct http_request *request,
 {
 	struct routes *routes = context;
 
-	bool is_done = handle(routes, request, response);
+	bool is_done = handle_routed(routes, request, response);
 
 	if (request->is_long_write)
 		op_end_long_write(routes->service);

@@ -141,8 +141,8 @@ static struct str query_parameter(struct arena *arena, struct str query, struct 
 }
 
 /* One KEY=VALUE of an Authorization header. */
-static enum code read_pair(struct str pair, struct str header, struct sigv4_claim *s,
-			   struct err *err)
+static enum code read_header_pair(struct str pair, struct str header, struct sigv4_claim *s,
+				  struct err *err)
 {
 	struct str value = pair, name = str_cut(&value, '=');
 
@@ -174,7 +174,7 @@ static enum code read_header_form(const struct sigv4_request *request, struct st
 
 		while (parts.n) {
 			struct str pair = str_cut(&parts, ' ');
-			enum code code = pair.n ? read_pair(pair, header, s, err) : OK;
+			enum code code = pair.n ? read_header_pair(pair, header, s, err) : OK;
 
 			if (code != OK)
 				return code;
@@ -536,8 +536,9 @@ static void derive_key(struct sigv4 *sigv4, struct arena *arena, const struct si
 }
 
 /* The signature of a canonical request, in hexadecimal digits; *to_sign is what it is one of. */
-static struct str sign(struct sigv4 *sigv4, struct arena *arena, struct str canonical,
-		       const struct sigv4_claim *s, struct str secret, struct buf *to_sign)
+static struct str sign_canonical(struct sigv4 *sigv4, struct arena *arena, struct str canonical,
+				 const struct sigv4_claim *s, struct str secret,
+				 struct buf *to_sign)
 {
 	unsigned char digest[HASH_SIZE], key[HASH_SIZE];
 
@@ -562,7 +563,7 @@ static enum code check_signature(struct sigv4 *sigv4, struct arena *arena,
 {
 	struct str canonical = canonical_request(sigv4, arena, request, path, s);
 	struct buf to_sign = buf_in(arena);
-	struct str own = sign(sigv4, arena, canonical, s, secret, &to_sign);
+	struct str own = sign_canonical(sigv4, arena, canonical, s, secret, &to_sign);
 
 	if (s->signature.n == HEX_SIZE && crypto_is_same(own.p, s->signature.p, HEX_SIZE))
 		return OK;
@@ -623,7 +624,7 @@ struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own
 		.headers = buf_str(&signed_headers.names),
 	};
 	struct str canonical = canonical_request(sigv4, arena, &request, own->path, &s);
-	struct str signature = sign(sigv4, arena, canonical, &s, own->secret, &to_sign);
+	struct str signature = sign_canonical(sigv4, arena, canonical, &s, own->secret, &to_sign);
 	for (size_t i = 1; i < signed_headers.n; i++) { /* the caller sends Host and X-Amz-Target */
 		if (!str_eq(signed_headers.v[i].name, STR("x-amz-target")))
 			buf_printf(&lines, STR_FMT ": " STR_FMT "\r\n",

@@ -157,7 +157,7 @@ static bool concerns(const struct watcher *watcher, const struct entry *entry)
 
 /* The next one for the watcher, with a reference; NULL: none is there. *lost are those that are
  * gone. */
-static struct entry *take(struct watcher *watcher, uint64_t *lost)
+static struct entry *take_event(struct watcher *watcher, uint64_t *lost)
 {
 	struct event_ring *ring = watcher->events->ring;
 	struct entry *found = NULL;
@@ -214,7 +214,8 @@ static bool is_faulty(const struct fault_reply *fault)
 	return fault->delay_ms || fault->is_dropped || fault->is_crc_wrong || fault->piece_bytes;
 }
 
-static struct str describe(const struct watcher *watcher, const struct entry *entry, uint64_t lost)
+static struct str describe_event(const struct watcher *watcher, const struct entry *entry,
+				 uint64_t lost)
 {
 	const struct event *event = &entry->event;
 	struct json_out out = json_out_in(watcher->arena);
@@ -247,15 +248,15 @@ static struct str describe(const struct watcher *watcher, const struct entry *en
 }
 
 /* Sets the text that comes next, or none. */
-static void find_next(struct watcher *watcher)
+static void find_next_event(struct watcher *watcher)
 {
 	int64_t now_ms = monotonic_ms();
 	uint64_t lost;
-	struct entry *entry = take(watcher, &lost);
+	struct entry *entry = take_event(watcher, &lost);
 
 	arena_reset(watcher->arena);
 	if (entry) {
-		watcher->pending = describe(watcher, entry, lost);
+		watcher->pending = describe_event(watcher, entry, lost);
 		give_back(watcher, entry);
 	} else if (now_ms - watcher->spoke_ms >= QUIET_MS) {
 		watcher->pending = STR(":\n\n");
@@ -271,7 +272,7 @@ static size_t read_events(struct http_stream *stream, char *to, size_t room)
 
 	while (n < room) {
 		if (watcher->pending.n == 0)
-			find_next(watcher);
+			find_next_event(watcher);
 		if (watcher->pending.n == 0)
 			break;
 		size_t part = watcher->pending.n < room - n ? watcher->pending.n : room - n;

@@ -15,7 +15,7 @@ enum place {
 	PLACE_MESSAGE,   /* of an error; some repeat a value */
 };
 
-static enum place place_of(struct str name, const struct json *json)
+static enum place masked_place_of(struct str name, const struct json *json)
 {
 	static const struct str scalars[] = {STR_INIT("S"), STR_INIT("N"), STR_INIT("B")},
 				sets[] = {STR_INIT("SS"), STR_INIT("NS"), STR_INIT("BS")};
@@ -124,8 +124,8 @@ static void write_string(struct json_out *out, struct arena *arena, struct str t
 	json_out_string(out, text);
 }
 
-static void write_json(struct json_out *out, struct arena *arena, const struct json *json,
-		       enum place place, unsigned depth);
+static void write_masked_json(struct json_out *out, struct arena *arena, const struct json *json,
+			      enum place place, unsigned depth);
 
 static void write_members(struct json_out *out, struct arena *arena, const struct json *json,
 			  enum place place, unsigned depth)
@@ -135,7 +135,7 @@ static void write_members(struct json_out *out, struct arena *arena, const struc
 		struct str name = json_name(arena, member);
 
 		json_out_name(out, place == PLACE_MAP && !mask_is_word(name) ? STR(HIDDEN) : name);
-		write_json(out, arena, member, place_of(name, member), depth + 1);
+		write_masked_json(out, arena, member, masked_place_of(name, member), depth + 1);
 	}
 	json_out_close(out, '}');
 }
@@ -145,12 +145,12 @@ static void write_elements(struct json_out *out, struct arena *arena, const stru
 {
 	json_out_open(out, '[');
 	for (const struct json *element = json_first(json); element; element = json_next(element))
-		write_json(out, arena, element, place, depth + 1);
+		write_masked_json(out, arena, element, place, depth + 1);
 	json_out_close(out, ']');
 }
 
-static void write_json(struct json_out *out, struct arena *arena, const struct json *json,
-		       enum place place, unsigned depth)
+static void write_masked_json(struct json_out *out, struct arena *arena, const struct json *json,
+			      enum place place, unsigned depth)
 {
 	int64_t integer;
 
@@ -189,7 +189,7 @@ void masked_write(struct json_out *out, struct arena *arena, struct str body)
 	const struct json *root;
 
 	if (json_parse(arena, body, &root, &err) == OK)
-		write_json(out, arena, root, PLACE_PLAIN, 0);
+		write_masked_json(out, arena, root, PLACE_PLAIN, 0);
 	else
 		json_out_null(out);
 }

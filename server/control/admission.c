@@ -19,7 +19,7 @@ static void add_words(struct buf *buf, struct str text)
 	}
 }
 
-static struct str action_of(struct arena *arena, const struct admission *wanted)
+static struct str control_action_of(struct arena *arena, const struct admission *wanted)
 {
 	struct str rest = wanted->pattern;
 	struct buf buf = buf_in(arena);
@@ -64,7 +64,7 @@ enum code admission_check(const struct control *control, struct arena *arena,
 		.access_key = wanted->access_key,
 		.ns = wanted->ns,
 		.now_ms = clock_now_ms(control->clock, wanted->ns),
-		.action = action_of(arena, wanted),
+		.action = control_action_of(arena, wanted),
 		.resource = str_printf(arena, "arn:aws:dynalith:" STR_FMT ":" STR_FMT ":" STR_FMT,
 				       STR_ARG(wanted->ns.region), STR_ARG(wanted->ns.account),
 				       STR_ARG(wanted->path)),

@@ -41,8 +41,9 @@ static struct str list_members(struct arena *arena, const struct control_member 
 	return n ? buf_str(&buf) : STR("no members");
 }
 
-static enum code read_member(const struct control_call *call, const struct control_member *members,
-			     size_t n, const struct json *json, struct err *err)
+static enum code control_read_member(const struct control_call *call,
+				     const struct control_member *members, size_t n,
+				     const struct json *json, struct err *err)
 {
 	static const char *const types[] = {
 		[JSON_NULL] = "null", [JSON_BOOLEAN] = "true or false", [JSON_NUMBER] = "a number",
@@ -72,7 +73,7 @@ enum code control_members(const struct control_call *call, const struct json *ob
 		*members[i].value = NULL;
 	for (const struct json *member = json_first(object); member && code == OK;
 	     member = json_next(member))
-		code = read_member(call, members, n, member, err);
+		code = control_read_member(call, members, n, member, err);
 	return code;
 }
 

@@ -204,7 +204,7 @@ static struct str find_statement(struct str policies, int64_t *number)
 }
 
 /* Whose the statement of that number is in the document that counts, and on which line, from 1. */
-static struct str place_of(const struct whole *whole, struct str document, int64_t number)
+static struct str place_of_statement(const struct whole *whole, struct str document, int64_t number)
 {
 	static const char *const members[] = {"identity", "boundary",
 					      "session"}; /* in the order of their numbers */
@@ -253,7 +253,8 @@ static struct str decided_by(const struct whole *whole, struct str explanation)
 			!str_eq(json_text_string(arena, root, "policy"), STR("resource"));
 
 		buf_printf(&buf, "%s%.*s" STR_FMT "}", is_first ? "" : ",", (int)one.n - 1, one.p,
-			   STR_ARG(is_of_document ? place_of(whole, document, number) : STR("")));
+			   STR_ARG(is_of_document ? place_of_statement(whole, document, number)
+						  : STR("")));
 	}
 	buf_add_byte(&buf, ']');
 	const char *end = decisions.p + decisions.n;

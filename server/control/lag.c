@@ -37,8 +37,9 @@ static enum code read_setting(const struct members *members, const struct lag *o
 	return OK;
 }
 
-static enum code read_table(const struct control_call *call, const struct json *json,
-			    const struct lag *outer, struct lag_settings *settings, struct err *err)
+static enum code read_table_lag(const struct control_call *call, const struct json *json,
+				const struct lag *outer, struct lag_settings *settings,
+				struct err *err)
 {
 	struct members own;
 	const struct control_member members[] = {
@@ -91,7 +92,7 @@ static enum code read_settings(const struct control_call *call, struct lag_setti
 		settings->v[settings->n++] = (struct lag_setting){STR(""), whole};
 	for (const struct json *table = tables ? json_first(tables) : NULL; table && code == OK;
 	     table = json_next(table))
-		code = read_table(call, table, &whole, settings, err);
+		code = read_table_lag(call, table, &whole, settings, err);
 	for (size_t i = 0; i < settings->n; i++)
 		is_on = is_on || lag_is_on(&settings->v[i].lag);
 	return code == OK && !is_on &&
@@ -108,7 +109,7 @@ static void add_setting(struct json_out *out, const struct lag *lag)
 	json_out_field_integer(out, "seed", (int64_t)lag->seed);
 }
 
-static struct str describe(const struct control_call *call, const struct lag_settings *settings)
+static struct str describe_lag(const struct control_call *call, const struct lag_settings *settings)
 {
 	struct json_out out = json_out_in(call->arena);
 	size_t first = settings->n > 0 && settings->v[0].name.n == 0;
@@ -137,7 +138,7 @@ static enum code show(const struct control_call *call, struct str *answer, struc
 	enum code code = lag_settings_list(call->control->service->catalog, call->ns, call->arena,
 					   &settings, err);
 
-	*answer = describe(call, &settings);
+	*answer = describe_lag(call, &settings);
 	return code;
 }
 

@@ -6,8 +6,8 @@
 #define NAMESPACES_MAX 1000 /* shown */
 #define TABLES_MAX 1000     /* counted of each */
 
-static enum code describe(const struct control_call *call, struct ns ns, struct json_out *out,
-			  struct err *err)
+static enum code describe_namespace(const struct control_call *call, struct ns ns,
+				    struct json_out *out, struct err *err)
 {
 	struct catalog *catalog = call->control->service->catalog;
 	struct name_page names;
@@ -36,7 +36,7 @@ enum code namespaces_show(const struct control_call *call, struct str *answer, s
 	json_out_name(&out, STR("namespaces"));
 	json_out_open(&out, '[');
 	for (size_t i = 0; i < page.n && code == OK; i++)
-		code = describe(call, page.v[i], &out, err);
+		code = describe_namespace(call, page.v[i], &out, err);
 	json_out_close(&out, ']');
 	json_out_field_boolean(&out, "more", page.is_more);
 	json_out_close(&out, '}');

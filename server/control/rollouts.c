@@ -4,7 +4,7 @@
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
 
-static struct str describe(const struct control_call *call)
+static struct str describe_rollouts(const struct control_call *call)
 {
 	struct rollouts *rollouts = call->control->service->rollouts;
 	struct json_out out = json_out_in(call->arena);
@@ -25,7 +25,7 @@ static struct str describe(const struct control_call *call)
 
 enum code rollouts_show(const struct control_call *call, struct str *answer, struct err *err)
 {
-	*answer = describe(call);
+	*answer = describe_rollouts(call);
 	return control_read(call, NULL, 0, err);
 }
 
@@ -41,7 +41,7 @@ enum code rollouts_put(const struct control_call *call, struct str *answer, stru
 		return err_set(err, MSG_CONTROL_MISSING, "as");
 	code = rollouts_set(call->control->service->rollouts, call->ns,
 			    json_string(call->arena, as), err);
-	*answer = describe(call);
+	*answer = describe_rollouts(call);
 	return code;
 }
 
@@ -51,6 +51,6 @@ enum code rollouts_delete(const struct control_call *call, struct str *answer, s
 
 	if (code == OK)
 		rollouts_clear(call->control->service->rollouts, call->ns);
-	*answer = describe(call);
+	*answer = describe_rollouts(call);
 	return code;
 }

@@ -12,7 +12,7 @@
 #include "storage/state/snapshot_file.h"
 
 /* The parts of a namespace that are not in the store. */
-static enum code forget(const struct control_call *call, struct err *err)
+static enum code forget_unstored(const struct control_call *call, struct err *err)
 {
 	const struct lag_settings no_lag = {0};
 
@@ -54,7 +54,7 @@ enum code state_reset(const struct control_call *call, struct str *answer, struc
 	if (code != OK)
 		return code;
 	*answer = str_printf(call->arena, "{\"tables\":%zu}", reset.done);
-	return reset.is_some ? OK : forget(call, err);
+	return reset.is_some ? OK : forget_unstored(call, err);
 }
 
 static struct catalog *catalog_of(const struct control_call *call)
@@ -63,7 +63,7 @@ static struct catalog *catalog_of(const struct control_call *call)
 }
 
 /* The body's only member, "name". */
-static enum code read_name(const struct control_call *call, struct str *name, struct err *err)
+static enum code read_state_name(const struct control_call *call, struct str *name, struct err *err)
 {
 	const struct json *json;
 	const struct control_member members[] = {{"name", JSON_STRING, &json}};
@@ -98,7 +98,7 @@ enum code state_make_checkpoint(const struct control_call *call, struct str *ans
 	const struct service *service = call->control->service;
 	struct checkpoint checkpoint = {.created_ms =
 						service->now_ms(service->clock_context, call->ns)};
-	enum code code = read_name(call, &checkpoint.name, err);
+	enum code code = read_state_name(call, &checkpoint.name, err);
 
 	if (code != OK)
 		return code;

@@ -40,7 +40,7 @@ static struct aside_job *take_next(struct aside *aside)
 	return job;
 }
 
-static void *work(void *context)
+static void *aside_work(void *context)
 {
 	struct aside *aside = context;
 	struct aside_job *job;
@@ -72,7 +72,7 @@ static bool start_thread(struct aside *aside)
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK);
-	if (pthread_create(&aside->threads[aside->started], &attributes, work, aside) == 0)
+	if (pthread_create(&aside->threads[aside->started], &attributes, aside_work, aside) == 0)
 		aside->started++;
 	pthread_attr_destroy(&attributes);
 	return aside->started > 0;

@@ -35,7 +35,7 @@ static void wait_until(struct delay *delay, uint64_t due_ns)
 	platform_wait(&delay->wake, &delay->mutex, &until);
 }
 
-static void *work(void *context)
+static void *delay_work(void *context)
 {
 	struct delay *delay = context;
 
@@ -59,7 +59,7 @@ static void *work(void *context)
 }
 
 /* The lock is held. */
-static bool start(struct delay *delay)
+static bool start_delay_thread(struct delay *delay)
 {
 	pthread_attr_t attributes;
 
@@ -67,7 +67,7 @@ static bool start(struct delay *delay)
 		return true;
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK);
-	delay->is_started = pthread_create(&delay->thread, &attributes, work, delay) == 0;
+	delay->is_started = pthread_create(&delay->thread, &attributes, delay_work, delay) == 0;
 	pthread_attr_destroy(&attributes);
 	return delay->is_started;
 }
@@ -78,7 +78,7 @@ bool delay_take(struct delay *delay, struct delay_job *job, uint64_t ms)
 
 	job->due_ns = monotonic_ns() + ms * 1000000;
 	pthread_mutex_lock(&delay->mutex);
-	bool is_taken = !delay->is_ending && start(delay);
+	bool is_taken = !delay->is_ending && start_delay_thread(delay);
 	if (is_taken) {
 		while (*place && (*place)->due_ns <= job->due_ns)
 			place = &(*place)->next;

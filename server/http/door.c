@@ -182,7 +182,7 @@ static void bury(struct door *door)
 /* --- connections --- */
 
 /* Answers a client that the server has no room for, and does not hear it. */
-static void refuse(int fd)
+static void door_refuse(int fd)
 {
 	char text[REFUSAL_MOST], waste[4096];
 	struct str answer = refusal_write(text, "503 Service Unavailable", STR("Connection: close"),
@@ -197,7 +197,7 @@ static void refuse(int fd)
 
 /* The kind of a connection by its first bytes. Too few bytes to decide make it VITAL: that thread
  * can wait for more. */
-static enum connection_kind kind_of(struct str bytes)
+static enum connection_kind door_kind_of(struct str bytes)
 {
 	static const struct str vital[] = {
 		STR_INIT("GET /_dynalith/health"),
@@ -222,14 +222,14 @@ static struct connection *look_at(struct door *door, struct guest *guest,
 
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return NULL;
-	*kind = n > 0 ? kind_of((struct str){bytes, (size_t)n}) : CONNECTION_ORDINARY;
+	*kind = n > 0 ? door_kind_of((struct str){bytes, (size_t)n}) : CONNECTION_ORDINARY;
 	if (n > 0 && connection_admit(guest->connection, *kind)) {
 		poller_watch(door->poller, guest->fd, WATCH, 0, NULL);
 		go(door, guest);
 		return guest->connection;
 	}
 	if (n > 0)
-		refuse(guest->fd);
+		door_refuse(guest->fd);
 	turn_away(door, guest);
 	return NULL;
 }
@@ -248,7 +248,7 @@ static void waste(struct door *door, struct guest *guest)
 		turn_away(door, guest);
 }
 
-static void look(struct door *door, struct guest *guest)
+static void door_look(struct door *door, struct guest *guest)
 {
 	enum connection_kind kind = CONNECTION_ORDINARY;
 	struct connection *connection = NULL;
@@ -326,7 +326,7 @@ static void refuse_one(struct door *door)
 		close(door->spare);
 	int fd = platform_accept(door->options.listen_fd, NULL, NULL);
 	if (fd >= 0) {
-		refuse(fd);
+		door_refuse(fd);
 		close(fd);
 	} else {
 		nanosleep(&pause, NULL);
@@ -334,7 +334,7 @@ static void refuse_one(struct door *door)
 	keep_spare(door);
 }
 
-static void accept_some(struct door *door)
+static void door_accept_some(struct door *door)
 {
 	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
 		struct sockaddr_storage peer = {0};
@@ -350,7 +350,7 @@ static void accept_some(struct door *door)
 	}
 }
 
-static void *keep(void *context)
+static void *door_keep(void *context)
 {
 	struct door *door = context;
 	struct poller_event events[POLLER_EVENTS];
@@ -365,10 +365,10 @@ static void *keep(void *context)
 			if (events[i].context == &door->options.listen_fd)
 				is_called = true;
 			else
-				look(door, events[i].context);
+				door_look(door, events[i].context);
 		}
 		if (is_called)
-			accept_some(door);
+			door_accept_some(door);
 		end_lingering(door);
 		bury(door);
 	}
@@ -414,7 +414,7 @@ struct door *door_open(const struct door_options *options)
 	    (options->listen_fd < 0 ||
 	     is_watched(door, options->listen_fd, &door->options.listen_fd))) {
 		keep_spare(door);
-		if (pthread_create(&door->thread, NULL, keep, door) == 0)
+		if (pthread_create(&door->thread, NULL, door_keep, door) == 0)
 			return door;
 	}
 	close_all(door);

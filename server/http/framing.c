@@ -51,7 +51,8 @@ static void read_length(struct str value, struct framing *framing, struct counts
 		strtoull(value.p, NULL, 10); /* beyond the largest number it is that one */
 }
 
-static void judge(struct str name, struct str value, struct framing *framing, struct counts *counts)
+static void judge_header(struct str name, struct str value, struct framing *framing,
+			 struct counts *counts)
 {
 	if (is_doubtful(name, value)) {
 		counts->is_bad = true;
@@ -80,7 +81,7 @@ struct framing framing_of(struct str target, const char *version, const struct h
 	bool is_1_1 = strcmp(version, "HTTP/1.1") == 0;
 
 	for (size_t i = 0; i < headers->n; i++)
-		judge(headers->v[i].name, headers->v[i].value, &framing, &counts);
+		judge_header(headers->v[i].name, headers->v[i].value, &framing, &counts);
 	framing.has_length = counts.lengths > 0;
 	framing.has_body = framing.length > 0 || counts.encodings > 0;
 	framing.is_good = !counts.is_bad && target.n > 0 && !memchr(target.p, ' ', target.n) &&

@@ -80,7 +80,7 @@ static bool start_tls(struct http *http, int fd)
 
 /* The parts, in the order in which they need each other. False where one does not start; `fd` is
  * closed then. */
-static bool start(struct http *http, int fd)
+static bool start_http_parts(struct http *http, int fd)
 {
 	const struct http_options *options = &http->options;
 	const struct connections_options limits = {
@@ -158,7 +158,7 @@ struct http *http_start(const struct http_options *options, const char **problem
 	http->port = door_port(fd);
 	http->aside = aside_new();
 	http->delay = delay_new();
-	if (start(http, fd))
+	if (start_http_parts(http, fd))
 		return http;
 	*problem = "no threads or files are left";
 	http_free(http);

@@ -40,7 +40,7 @@ static bool is_head_too_large(const struct exchange *exchange)
 }
 
 /* Whether the body may come. */
-static bool is_admitted(struct exchange *exchange)
+static bool intake_is_admitted(struct exchange *exchange)
 {
 	const struct http_options *options = &exchange->http->options;
 
@@ -86,7 +86,7 @@ void http_intake_head(struct exchange *exchange, const char *version)
 	exchange->head.is_explained = framing.is_explained;
 	exchange->problem = problem_of(exchange, &framing);
 	bool is_refused =
-		exchange->problem == HTTP_FINE && framing.has_body && !is_admitted(exchange);
+		exchange->problem == HTTP_FINE && framing.has_body && !intake_is_admitted(exchange);
 	/* answered at once; libmicrohttpd closes the connection since the body stays unread */
 	exchange->is_early = is_refused || (exchange->problem != HTTP_FINE &&
 					    exchange->problem != HTTP_OVERLOADED);
@@ -131,7 +131,7 @@ void http_intake_body(struct exchange *exchange, const char *data, size_t n)
 
 /* Decompresses the body. AWS: answers 500 to an unknown coding and to a broken or truncated body,
  * and does not carry it out. */
-static enum http_problem decode(struct exchange *exchange, struct str body, struct str *plain)
+static enum http_problem decode_body(struct exchange *exchange, struct str body, struct str *plain)
 {
 	struct str codings =
 		headers_joined(&exchange->head.headers, exchange->arena, STR("Content-Encoding"));
@@ -159,7 +159,7 @@ void http_intake_finish(struct exchange *exchange, struct http_request *request)
 		   plain = body;
 
 	if (exchange->problem == HTTP_FINE)
-		exchange->problem = decode(exchange, body, &plain);
+		exchange->problem = decode_body(exchange, body, &plain);
 	if (arena_is_over(exchange->arena)) {
 		http_exchange_give_up(exchange, HTTP_OVERLOADED);
 		body = plain = STR("");

@@ -115,7 +115,7 @@ uint64_t http_lane_slice(const struct lane *lane)
 }
 
 /* The moment is over: those that were suspended go on. */
-static void end_pause(struct delay_job *job)
+static void end_lane_pause(struct delay_job *job)
 {
 	struct lane *lane = (struct lane *)((char *)job - offsetof(struct lane, pause));
 
@@ -174,14 +174,14 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **state
 	*state = NULL;
 }
 
-static bool start(struct lanes *lanes, struct lane *lane)
+static bool start_daemon_lane(struct lanes *lanes, struct lane *lane)
 {
 	const unsigned flags =
 		MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
 
 	lane->http = lanes->http;
 	pthread_mutex_init(&lane->mutex, NULL);
-	lane->pause.run = end_pause;
+	lane->pause.run = end_lane_pause;
 	lane->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, on_request, lane, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
 		lane, MHD_OPTION_URI_LOG_CALLBACK, on_uri, lane, MHD_OPTION_NOTIFY_COMPLETED,
@@ -203,7 +203,7 @@ struct lanes *http_lanes_new(struct http *http)
 
 	lanes->http = http;
 	lanes->most = most;
-	if (start(lanes, &lanes->vital))
+	if (start_daemon_lane(lanes, &lanes->vital))
 		return lanes;
 	free(lanes);
 	return NULL;
@@ -233,7 +233,7 @@ static struct lane *choose(struct lanes *lanes)
 	bool is_free = best && atomic_load_explicit(&best->count, memory_order_relaxed) == 0;
 
 	if (is_free || (best && count >= lanes->http->options.threads) || count == lanes->most ||
-	    !start(lanes, &lanes->v[count]))
+	    !start_daemon_lane(lanes, &lanes->v[count]))
 		return best;
 	atomic_store(&lanes->count, count + 1);
 	atomic_store(&lanes->http->options.stats->lanes, count + 1);

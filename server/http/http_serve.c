@@ -18,7 +18,7 @@
 #define QUERIED_TARGET_MAX 14336 /* bytes of a target with a query */
 
 /* Makes the reply; or does nothing, where the request does not fit the exchange's haste. */
-static void handle(struct exchange *exchange)
+static void serve_handle(struct exchange *exchange)
 {
 	struct http_request request = http_exchange_request(exchange);
 	const struct http_options *options = &exchange->http->options;
@@ -106,7 +106,7 @@ static void run_aside(struct aside_job *job, bool is_late)
 	uint64_t began_ns = thread_cpu_ns();
 	arena_watch(exchange->arena, has_left, exchange);
 	if (is_late || !exchange->out.is_handled)
-		handle(exchange);
+		serve_handle(exchange);
 	arena_watch(exchange->arena, NULL, NULL);
 	if (exchange->hold) {
 		http_exchange_start_over(exchange);
@@ -168,7 +168,7 @@ static enum MHD_Result answer(struct exchange *exchange)
 	else if (is_expected_long(exchange))
 		return step_aside(exchange);
 	uint64_t began_ns = exchange->body.n >= COSTLY_BODY ? thread_cpu_ns() : 0;
-	handle(exchange);
+	serve_handle(exchange);
 	if (!exchange->out.is_handled)
 		http_exchange_start_over(exchange);
 	if (exchange->hold) {

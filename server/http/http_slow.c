@@ -32,7 +32,7 @@ void http_slow_wait(struct exchange *exchange)
 
 /* Called by libmicrohttpd where the connection takes more. The connection is suspended between two
  * pieces. */
-static ssize_t read_piece(void *context, uint64_t at, char *out, size_t room)
+static ssize_t read_slow_piece(void *context, uint64_t at, char *out, size_t room)
 {
 	struct exchange *exchange = context;
 	const struct http_response *reply = &exchange->out.reply;
@@ -53,7 +53,7 @@ static ssize_t read_piece(void *context, uint64_t at, char *out, size_t room)
 
 /* Where nothing is there, the connection is suspended until the next look. A client that reads has
  * all the time it wants. */
-static ssize_t read_stream(void *context, uint64_t at, char *out, size_t room)
+static ssize_t read_slow_stream(void *context, uint64_t at, char *out, size_t room)
 {
 	struct exchange *exchange = context;
 	struct http_stream *stream = exchange->out.reply.stream;
@@ -77,7 +77,7 @@ struct MHD_Response *http_slow_response(struct exchange *exchange)
 	exchange->out.is_piece_due = false;
 	if (reply->stream)
 		return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK,
-							 read_stream, exchange, NULL);
+							 read_slow_stream, exchange, NULL);
 	return MHD_create_response_from_callback(reply->body.n, reply->fault.piece_bytes,
-						 read_piece, exchange, NULL);
+						 read_slow_piece, exchange, NULL);
 }

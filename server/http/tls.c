@@ -188,7 +188,7 @@ static void give_in(struct bridge *bridge, const char *bytes, size_t n)
 }
 
 /* Handles OpenSSL's result of a call that failed. False where the connection must end. */
-static bool is_fine(struct bridge *bridge, int result, bool is_reading)
+static bool is_ssl_fine(struct bridge *bridge, int result, bool is_reading)
 {
 	switch (SSL_get_error(bridge->ssl, result)) {
 	case SSL_ERROR_WANT_READ:
@@ -216,7 +216,7 @@ static void carry_in(struct bridge *bridge)
 		ERR_clear_error();
 		int n = SSL_read(bridge->ssl, piece, PIECE);
 		if (n <= 0) {
-			if (!is_fine(bridge, n, true))
+			if (!is_ssl_fine(bridge, n, true))
 				end_bridge(bridge);
 			break;
 		}
@@ -238,7 +238,7 @@ static bool write_out(struct bridge *bridge, const char *bytes, size_t n, size_t
 	int written = SSL_write(bridge->ssl, bytes, (int)n);
 
 	*taken = written > 0 ? (size_t)written : 0;
-	if (written <= 0 && !is_fine(bridge, written, false))
+	if (written <= 0 && !is_ssl_fine(bridge, written, false))
 		end_bridge(bridge);
 	return written > 0;
 }
@@ -280,7 +280,7 @@ static void say_bye(struct bridge *bridge)
 		shutdown(bridge->net.fd, SHUT_WR);
 }
 
-static void carry_out(struct bridge *bridge)
+static void carry_bytes_out(struct bridge *bridge)
 {
 	char *piece = bridge->lane->piece;
 
@@ -374,7 +374,7 @@ static void shake(struct bridge *bridge)
 	int result = SSL_do_handshake(bridge->ssl);
 	if (result == 1)
 		open_bridge(bridge);
-	else if (!is_fine(bridge, result, true) || bridge->is_net_over)
+	else if (!is_ssl_fine(bridge, result, true) || bridge->is_net_over)
 		end_bridge(bridge);
 }
 
@@ -425,7 +425,7 @@ static void on_event(struct end *end, unsigned ready)
 		if (is_net || is_gone || (ready & POLLER_WRITE))
 			carry_in(bridge);
 		if (!is_net || bridge->out.p || bridge->is_bye_due)
-			carry_out(bridge);
+			carry_bytes_out(bridge);
 	}
 	end_where_done(bridge);
 	watch_both(bridge);
@@ -434,7 +434,7 @@ static void on_event(struct end *end, unsigned ready)
 /* --- a lane --- */
 
 /* The oldest handshake gives way. False where there is none. */
-static bool make_room(struct lane *lane)
+static bool make_handshake_room(struct lane *lane)
 {
 	struct bridge *oldest = NULL;
 
@@ -450,7 +450,8 @@ static bool make_room(struct lane *lane)
 static void welcome(struct lane *lane, int fd, const struct sockaddr_storage *peer)
 {
 	struct tls *tls = lane->tls;
-	bool has_room = atomic_fetch_add(&tls->count, 1) < tls->options.limit || make_room(lane);
+	bool has_room =
+		atomic_fetch_add(&tls->count, 1) < tls->options.limit || make_handshake_room(lane);
 	SSL *ssl = has_room ? tls_context_accept(tls->pair) : NULL;
 	struct bridge *bridge = ssl ? calloc(1, sizeof(*bridge)) : NULL;
 	unsigned handshake_s =
@@ -488,7 +489,7 @@ static void listen_or_not(struct lane *lane, bool is_wanted)
 	lane->is_listening = is_wanted;
 }
 
-static void accept_some(struct lane *lane)
+static void tls_accept_some(struct lane *lane)
 {
 	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
 		struct sockaddr_storage peer = {0};
@@ -498,7 +499,7 @@ static void accept_some(struct lane *lane)
 		if (fd >= 0)
 			welcome(lane, fd, &peer);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			listen_or_not(lane, make_room(lane)); /* else in a moment */
+			listen_or_not(lane, make_handshake_room(lane)); /* else in a moment */
 		if (fd < 0)
 			return;
 	}
@@ -548,7 +549,7 @@ static void *run_lane(void *context)
 			if (events[i].context == lane)
 				hear_bell(lane);
 			else if (events[i].context == lane->tls)
-				accept_some(lane);
+				tls_accept_some(lane);
 			else
 				on_event(events[i].context, events[i].ready);
 		}

@@ -165,7 +165,7 @@ void platform_measure(struct platform_figures *figures)
 }
 
 /* proc_pid_stat(5): "PID (NAME) STATE PARENT GROUP ..."; the name may hold anything. */
-static bool read_state(const char *path, char *state, int *group)
+static bool read_proc_state(const char *path, char *state, int *group)
 {
 	char line[512];
 	FILE *file = fopen(path, "re");
@@ -190,7 +190,7 @@ static bool has_running_thread(const char *process)
 	for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !is_running;
 	     task = readdir(tasks)) {
 		snprintf(path, sizeof(path), "/proc/%.16s/task/%.16s/stat", process, task->d_name);
-		is_running = *task->d_name != '.' && read_state(path, &state, &group) &&
+		is_running = *task->d_name != '.' && read_proc_state(path, &state, &group) &&
 			     state == 'R';
 	}
 	if (tasks)
@@ -210,7 +210,7 @@ bool platform_works(pid_t group)
 
 		snprintf(path, sizeof(path), "/proc/%.16s/stat", one->d_name);
 		works = *one->d_name >= '1' && *one->d_name <= '9' &&
-			read_state(path, &state, &its_group) && its_group == group &&
+			read_proc_state(path, &state, &its_group) && its_group == group &&
 			has_running_thread(one->d_name);
 	}
 	if (processes)

@@ -215,14 +215,14 @@ static bool rule_holds(struct arena *arena, const struct json *rule, const struc
 }
 
 /* Of a list any element counts, of lists in it too. The depth is bounded by the parser's. */
-static bool has_value(struct arena *arena, const struct json *rules, const struct json *value,
-		      bool *is_there)
+static bool filter_has_value(struct arena *arena, const struct json *rules,
+			     const struct json *value, bool *is_there)
 {
 	if (json_type(value) == JSON_OBJECT)
 		return false;
 	if (json_type(value) == JSON_ARRAY) {
 		for (const struct json *one = json_first(value); one; one = json_next(one)) {
-			if (has_value(arena, rules, one, is_there))
+			if (filter_has_value(arena, rules, one, is_there))
 				return true;
 		}
 		return false;
@@ -240,7 +240,7 @@ static bool rules_hold(struct arena *arena, const struct json *rules, const stru
 {
 	bool is_there = false;
 
-	if (value && has_value(arena, rules, value, &is_there))
+	if (value && filter_has_value(arena, rules, value, &is_there))
 		return true;
 	for (const struct json *rule = json_first(rules); rule && !is_there;
 	     rule = json_next(rule)) {

@@ -142,7 +142,7 @@ static void remember(const struct gate *gate)
 	memory->v[memory->n++] = now_waiting(gate);
 }
 
-static void let_go(struct gate *gate, size_t at)
+static void gate_let_go(struct gate *gate, size_t at)
 {
 	struct race_trace *trace = gate->options.trace;
 	size_t request = gate->waiting[at];
@@ -158,8 +158,8 @@ static void let_go(struct gate *gate, size_t at)
 
 static void pick_next(struct gate *gate)
 {
-	let_go(gate, race_plan_pick(gate->options.plan, gate->options.trace, gate->waiting,
-				    gate->waiting_n));
+	gate_let_go(gate, race_plan_pick(gate->options.plan, gate->options.trace, gate->waiting,
+					 gate->waiting_n));
 }
 
 static void wait_ms(struct gate *gate, int64_t ms)
@@ -323,7 +323,7 @@ static void begin_trouble(struct ticket *ticket, const struct http_request *requ
 		set_rules(ticket->gate, request, rules);
 }
 
-static void end(struct ticket *ticket, struct http_response *response)
+static void gate_end(struct ticket *ticket, struct http_response *response)
 {
 	struct gate *gate = ticket->gate;
 	struct race_trace *trace = gate->options.trace;
@@ -341,8 +341,8 @@ static void end(struct ticket *ticket, struct http_response *response)
 	free(ticket);
 }
 
-static bool carry_out(struct ticket *ticket, const struct http_request *request,
-		      struct http_response *response)
+static bool gate_carry_out(struct ticket *ticket, const struct http_request *request,
+			   struct http_response *response)
 {
 	const struct gate_options *options = &ticket->gate->options;
 	struct http_request inner = *request;
@@ -357,7 +357,7 @@ static bool carry_out(struct ticket *ticket, const struct http_request *request,
 	}
 	if (ticket->is_troubled)
 		set_rules(ticket->gate, request, STR_ABSENT);
-	end(ticket, response);
+	gate_end(ticket, response);
 	return true;
 }
 
@@ -367,7 +367,7 @@ bool gate_handle(void *context, const struct http_request *request, struct http_
 	struct ticket *ticket = request->hold;
 
 	if (ticket)
-		return carry_out(ticket, request, response);
+		return gate_carry_out(ticket, request, response);
 	bool is_call = request->problem == HTTP_FINE && str_eq(request->method, STR("POST")) &&
 		       str_is_set(operation_of(request));
 	if (!is_call)

@@ -184,7 +184,7 @@ static void fail(struct race_run *run, struct str why)
 	run->why = why;
 }
 
-static void judge(struct race_run *run, const char *what, int status, uint64_t limit_ms)
+static void judge_end(struct race_run *run, const char *what, int status, uint64_t limit_ms)
 {
 	if (status == -1) {
 		run->end = RACE_HUNG;
@@ -248,7 +248,7 @@ static void run_shell(struct stand *stand, const char *command, const char *what
 	char *words = arena_bytes(run->arena, strlen(command) + 1);
 	char *argv[] = {shell, option, memcpy(words, command, strlen(command) + 1), NULL};
 
-	judge(run, what, run_command(stand, argv, program->limit_ms), program->limit_ms);
+	judge_end(run, what, run_command(stand, argv, program->limit_ms), program->limit_ms);
 }
 
 static void run_program(const struct race_program *program, struct stand *stand,
@@ -259,8 +259,8 @@ static void run_program(const struct race_program *program, struct stand *stand,
 	if (program->reset)
 		run_shell(stand, program->reset, "--reset-command", program, run);
 	if (run->end == RACE_PASSED)
-		judge(run, "the command", run_command(stand, program->argv, program->limit_ms),
-		      program->limit_ms);
+		judge_end(run, "the command", run_command(stand, program->argv, program->limit_ms),
+			  program->limit_ms);
 	run->took_ms = (uint64_t)(monotonic_ms() - began_ms);
 	run->gap_ms = gate_gap_ms(stand->gate);
 	gate_open(stand->gate);

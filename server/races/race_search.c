@@ -155,7 +155,7 @@ static void hold_two(struct race_search *search)
 	}
 }
 
-static void fill(struct race_search *search)
+static void fill_search(struct race_search *search)
 {
 	switch (search->stage++) {
 	case 0:
@@ -188,7 +188,7 @@ static void fill(struct race_search *search)
 bool race_search_next(struct race_search *search, struct race_plan *plan)
 {
 	while (search->next == search->queue_n && search->stage < STAGES)
-		fill(search);
+		fill_search(search);
 	if (search->next < search->queue_n) {
 		*plan = search->queue[search->next++];
 		return true;

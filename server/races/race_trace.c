@@ -168,7 +168,7 @@ static bool is_name(struct str rest)
 	return at < rest.n && rest.p[at] == ':';
 }
 
-static void read_words(struct race_trace *trace, struct race_request *request)
+static void read_trace_words(struct race_trace *trace, struct race_request *request)
 {
 	struct str rest = request->body, text, name = STR("");
 
@@ -273,7 +273,7 @@ size_t race_trace_arrive(struct race_trace *trace, struct str operation, struct 
 	request.id = hash_two(like, ordinal(trace, like));
 	request.parent = parent_of(trace, &request);
 	request.chain = chain_of(trace, trace->n, request.parent);
-	read_words(trace, &request);
+	read_trace_words(trace, &request);
 	trace->requests =
 		arena_room(trace->arena, trace->requests, trace->n, sizeof(*trace->requests));
 	trace->order = arena_room(trace->arena, trace->order, trace->n, sizeof(*trace->order));

@@ -98,7 +98,7 @@ static bool take_text(struct races *races, const char *name, const char *value)
 	return false;
 }
 
-static bool take_number(struct races *races, const char *name, const char *value)
+static bool races_take_number(struct races *races, const char *name, const char *value)
 {
 	struct words *words = &races->words;
 	long seed;
@@ -132,7 +132,7 @@ static bool take_trouble(struct words *words, const char *name)
 	return false;
 }
 
-static bool read_words(struct races *races, int argc, char **argv)
+static bool races_read_words(struct races *races, int argc, char **argv)
 {
 	struct words *words = &races->words;
 
@@ -145,7 +145,7 @@ static bool read_words(struct races *races, int argc, char **argv)
 		if (take_trouble(words, argv[i]))
 			continue;
 		if (i + 1 >= argc || (!take_text(races, argv[i], argv[i + 1]) &&
-				      !take_number(races, argv[i], argv[i + 1])))
+				      !races_take_number(races, argv[i], argv[i + 1])))
 			return false;
 		i++;
 	}
@@ -178,7 +178,7 @@ static enum code read_invariants(struct races *races, struct err *err)
 	return OK;
 }
 
-static const char *options_of(struct races *races)
+static const char *races_options(struct races *races)
 {
 	struct json_out out = json_out_in(races->arena);
 
@@ -220,7 +220,7 @@ static void print_output(const struct race_run *run)
 }
 
 /* As it is, then by the usual order: what all others are compared with. EXIT_DONE: go on. */
-static int prepare(struct races *races)
+static int run_plain_races(struct races *races)
 {
 	struct race_run *plain = &races->plain;
 	uint64_t gap;
@@ -422,7 +422,7 @@ static int try_plan(struct races *races, struct race_search *search, const struc
 	return status;
 }
 
-static int conclude(const struct races *races, const struct race_search *search)
+static int races_conclude(const struct races *races, const struct race_search *search)
 {
 	size_t pairs, seen;
 
@@ -471,7 +471,7 @@ static int search_orders(struct races *races)
 	}
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\n");
-	return status == EXIT_DONE ? conclude(races, search) : status;
+	return status == EXIT_DONE ? races_conclude(races, search) : status;
 }
 
 /* EXIT_FOUND where it fails by that order. */
@@ -554,17 +554,17 @@ int races_run(struct arena *arena, int argc, char **argv)
 	struct err err = err_in(arena);
 	int status;
 
-	if (!read_words(&races, argc, argv))
+	if (!races_read_words(&races, argc, argv))
 		return help_misuse("races");
 	if (races.words.invariants && read_invariants(&races, &err) != OK)
 		return complain(STR_FMT, STR_ARG(err.message));
 	log_configure(LOG_ERROR, false);
 	races.program.argv = races.words.argv;
-	races.program.options = options_of(&races);
+	races.program.options = races_options(&races);
 	races.program.facts = &races.facts;
 	struct arena *memory = arena_new(0);
 	races.program.memory = gate_memory_new(memory);
-	status = prepare(&races);
+	status = run_plain_races(&races);
 	if (status == EXIT_DONE)
 		status = races.words.order ? replay(&races, races.words.order)
 			 : races.words.all ? replay_all(&races)
