@@ -1,13 +1,16 @@
 #include "protocol/ops.h"
 
+/* Columns `work` of ops.def. */
+enum { READS_READ = 1, READS_SEARCH = 1, READS_WRITE = 0, READS_ITEMS = 0, READS_SCHEMA = 0 };
+
 static const struct {
 	struct str name;
-	bool is_here;
+	bool is_here, is_read;
 	unsigned subjects;
 } facts[OP_COUNT] = {
 #define OPERATION(service, name, prefix, input, surface, work, subjects, asks, own) \
-	{STR_INIT(#name), true, subjects},
-#define ABSENT(service, name) {STR_INIT(#name), false, OF_TABLE},
+	{STR_INIT(#name), true, READS_##work, subjects},
+#define ABSENT(service, name) {STR_INIT(#name), false, false, OF_TABLE},
 #include "protocol/ops.def"
 };
 
@@ -29,6 +32,11 @@ unsigned ops_subjects(enum op_id id)
 bool ops_is_of_items(enum op_id id)
 {
 	return facts[id].subjects & (OF_ITEM | OF_INDEX);
+}
+
+bool ops_is_read(enum op_id id)
+{
+	return facts[id].is_read;
 }
 
 bool ops_find(struct str name, enum op_id *id)

@@ -39,6 +39,9 @@ unsigned ops_subjects(enum op_id id);
 /* Whether it reads or writes items. */
 bool ops_is_of_items(enum op_id id);
 
+/* Whether it changes nothing. PartiQL's operations may: they are none. */
+bool ops_is_read(enum op_id id);
+
 /* The operation of that name, of either service; false where there is none. */
 bool ops_find(struct str name, enum op_id *id);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/buf.h"
+#include "protocol/ops.h"
 #include "protocol/wire/json.h"
 
 #define DIGITS_MIN 4 /* a number with so many may be made anew in each run */
@@ -191,21 +192,11 @@ static void read_trace_words(struct race_trace *trace, struct race_request *requ
 
 static bool writes(struct str operation, struct str body)
 {
-	static const char *const reads[] = {"GetItem", "BatchGetItem",     "Query",
-					    "Scan",    "TransactGetItems", "SearchVectors"};
-	static const char *const starts[] = {"Describe", "List", "GetRecords", "GetShardIterator"};
+	enum op_id id;
 
-	for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
-		if (str_eq(operation, str_of(reads[i])))
-			return false;
-	}
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-		if (str_starts_with(operation, str_of(starts[i])))
-			return false;
-	}
 	if (str_eq(operation, STR("ExecuteStatement")))
 		return !str_contains(body, STR("SELECT")) && !str_contains(body, STR("select"));
-	return true;
+	return !ops_find(operation, &id) || !ops_is_read(id);
 }
 
 /* How many like it have come. */
