@@ -67,7 +67,8 @@ check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
 format: ## clang-format over the lines of C that differ from the last commit
 	@git clang-format -q
-docs: build ## the generated documents: reference, man page, schema, modules.md
+docs: ## the generated documents: reference, man page, schema, modules.md; by the newest binary
+	@[ -x build/release/dynalith ] || [ -x build/debug/dynalith ] || $(MAKE) debug
 	@scripts/generate-docs
 clean: ## removes build/, but for the downloaded packages
 	rm -rf $(filter-out build/deps,$(wildcard build/*))
