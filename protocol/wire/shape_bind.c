@@ -92,8 +92,8 @@ static void refuse_null(struct walk *walk, const struct place *place)
 	shape_breach(walk, place, STR_ABSENT, "Member must not be null");
 }
 
-/* AWS: a scalar in the place of a structure is a wrong field where a structure names it, and a wrong
- * value in a list or a map. */
+/* AWS: a scalar in the place of a structure is a wrong field where a structure names it, and a
+ * wrong value in a list or a map. */
 static enum code refuse_scalar(struct walk *walk, const struct place *place)
 {
 	return place && place->is_member ? err_set(walk->err, MSG_TYPE_FIELD)
