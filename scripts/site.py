@@ -51,6 +51,13 @@ def on_page_markdown(markdown, page, **_):
     return "".join(part if i % 2 else re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", mend, part) for i, part in enumerate(parts))
 
 
+def unbroken(html):
+    """Names of options outside of blocks of code stay in one line: browsers break them behind a hyphen."""
+    parts = re.split(r"(<pre.*?</pre>|<[^>]+>)", html, flags=re.S)
+    return "".join(part if i % 2 else re.sub(r"(?<![\w-])--[a-z][a-z-]*", r'<span class="option">\g<0></span>', part)
+                   for i, part in enumerate(parts))
+
+
 def on_page_content(html, **_):
     """Each cell of a table knows its column's name, for screens on which a row is a card."""
     def label(match):
@@ -60,4 +67,4 @@ def on_page_content(html, **_):
             columns = iter(names)
             rows[i] = re.sub(r"<td", lambda _, columns=columns: f'<td data-label="{name}"' if (name := next(columns, "")) else "<td", row)
         return "".join(rows)
-    return re.sub(r"<table>.*?</table>", label, html, flags=re.S)
+    return unbroken(re.sub(r"<table>.*?</table>", label, html, flags=re.S))

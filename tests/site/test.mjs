@@ -48,6 +48,7 @@ const measure = () => {
   const images = [...document.images].filter((image) => image.complete && !image.naturalWidth).map((image) => image.src);
   return { blocks: document.querySelectorAll(".md-content pre > code").length, cut: cut.map((code) => code.textContent.split("\n").sort((a, b) => b.length - a.length)[0].slice(0, 120)),
     wide: document.documentElement.scrollWidth > window.innerWidth + 1, buttons, images, scheme: document.body.dataset.mdColorScheme,
+    broken: [...document.querySelectorAll(".md-content .option")].filter((name) => name.getClientRects().length > 1).map((name) => name.textContent),
     tables: [...document.querySelectorAll(".md-content table")].filter((table) => table.scrollWidth > table.parentElement.clientWidth + 1).length };
 };
 
@@ -69,7 +70,8 @@ for (const scheme of process.argv[2] === "search" ? [] : ["light", "dark"]) {
       check(seen.scheme === (scheme === "dark" ? "slate" : "default"), `${at}: the scheme is ${seen.scheme}`);
       check(seen.buttons >= seen.blocks, `${at}: ${seen.blocks} blocks, ${seen.buttons} buttons that copy`);
       check(!seen.cut.length, `${at}: ${seen.cut.length} blocks are cut, such as: ${seen.cut[0]}`);
-      if (width === 375) check(!seen.tables, `${at}: ${seen.tables} tables are cut`);
+      check(!seen.broken.length, `${at}: names of options over two lines: ${seen.broken}`);
+      if (width < 960) check(!seen.tables, `${at}: ${seen.tables} tables are cut`);
       if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name.replaceAll("/", "-")}-${width}-${scheme}.png` });
     }
     console.log(`site: ${width} px, ${scheme}: ${cut} of ${blocks} blocks of code are wider than their box`);
