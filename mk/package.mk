@@ -46,7 +46,7 @@ packages-here: build ## the packages for this machine alone, in seconds, build/p
 packages-test: ## the packages, used as people use them in clean environments; NAMES="python library npm go rust maven languages macos pages", BINARY=FILE LIBRARY=FILE: the server and libdynalith in them
 	@scripts/install-deps packages
 	@BINARY=$(BINARY) LIBRARY=$(LIBRARY) tests/packages/run $(NAMES)
-release-check: ## what of a release needs no account: VERSION=X.Y.Z; BINARY=FILE: packages of it; ARGS="--quick", --cut dates its section of CHANGELOG.md
+release-check: ## what of a release needs no account: VERSION=X.Y.Z; BINARY=FILE: packages of it; ARGS="--quick", --cut sets the version and dates its section of CHANGELOG.md
 	@scripts/release-check $(if $(filter command line,$(origin VERSION)),$(VERSION)) $(if $(BINARY),--binary $(BINARY)) $(ARGS)
 lint-packages: ## the action, the component, the devcontainer feature, Nix, Homebrew, AUR and Debian, each by its own linter; the Debian package where make deb has made it
 	@scripts/install-deps recipes

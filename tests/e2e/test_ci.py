@@ -338,4 +338,19 @@ def test_versions_are_in_step():
     assert "versions are equal: passed" in subprocess.run([ROOT / "scripts/release-check", version, "--quick"], capture_output=True, text=True).stdout
 
 
-run("ci", [test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_a_machine_without_network, test_names, test_workflows, test_small_things_of_a_release, test_versions_are_in_step])
+def test_a_version_is_cut():
+    """In a copy: each file gets the version, Unreleased becomes its section, and the check passes once that is committed."""
+    home = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
+    for words in (["clone", "-q", "--depth", "1", ROOT.as_uri(), home / "copy"], ["-C", home / "copy", "config", "user.email", "a@b.c"],
+                  ["-C", home / "copy", "config", "user.name", "a"]):
+        subprocess.run(["git", *words], check=True)
+    shutil.copy(ROOT / "scripts/release-check", home / "copy/scripts/release-check")
+    check = lambda *words: subprocess.run([home / "copy/scripts/release-check", "9.8.7", *words], capture_output=True, text=True, timeout=300)
+    assert check("--cut").returncode == 0 and "are not committed" in check("--quick").stdout
+    subprocess.run(["git", "-C", home / "copy", "commit", "-qam", "cut"], check=True)
+    passed = check("--quick")
+    assert passed.returncode == 0 and " 0 failed" in passed.stdout, passed
+    assert "v9.8.7/dynalith-9.8.7-" in (home / "copy/docs/ci.md").read_text() and "### Added" in check("--notes").stdout
+
+
+run("ci", [test_a_version_is_cut, test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_a_machine_without_network, test_names, test_workflows, test_small_things_of_a_release, test_versions_are_in_step])
