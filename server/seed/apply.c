@@ -58,7 +58,8 @@ static bool add_parameter(struct words *words, const char *text)
 		return false;
 	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count,
 				       sizeof(*words->parameters));
-	words->parameters[words->parameter_count++] = (struct seed_parameter){name, rest};
+	words->parameters[words->parameter_count++] =
+		(struct seed_parameter){name, rest, ARENA_NEW(words->arena, bool)};
 	return true;
 }
 
@@ -72,7 +73,8 @@ static void add_pair(struct words *words, struct str name, const struct json *va
 	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count,
 				       sizeof(*words->parameters));
 	words->parameters[words->parameter_count++] = (struct seed_parameter){
-		name, is_text ? json_string(words->arena, value) : json_out_str(&out)};
+		name, is_text ? json_string(words->arena, value) : json_out_str(&out),
+		ARENA_NEW(words->arena, bool)};
 }
 
 /* AWS: [{"ParameterKey": K, "ParameterValue": V}] or ["K=V"] of the AWS CLI, {"Parameters": {K: V}}
@@ -223,6 +225,7 @@ static struct seed_options options_of(const struct words *words, struct destinat
 		.table = str_of(words->table),
 		.parameters = words->parameters,
 		.parameter_count = words->parameter_count,
+		.is_of_one_file = words->path_count == 1,
 		.say = print_line,
 		.warn = print_line,
 	};

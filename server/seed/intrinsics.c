@@ -252,8 +252,11 @@ void intrinsics_write(struct intrinsics *in, struct written *to, const struct js
 struct str intrinsics_given(const struct intrinsics *in, struct str name)
 {
 	for (size_t i = 0; i < in->parameter_count; i++) {
-		if (str_eq(in->parameters[i].name, name))
-			return in->parameters[i].value;
+		if (!str_eq(in->parameters[i].name, name))
+			continue;
+		if (in->parameters[i].is_used)
+			*in->parameters[i].is_used = true;
+		return in->parameters[i].value;
 	}
 	return STR_ABSENT;
 }

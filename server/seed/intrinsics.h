@@ -69,6 +69,9 @@ const struct json *intrinsics_section(struct intrinsics *in, const char *section
 /* The name of the resource of that logical id, such as a TableName; absent: there is none. */
 struct str intrinsics_resource_name(struct intrinsics *in, struct str id);
 
+/* What --parameter says; or absent. */
+struct str intrinsics_given(const struct intrinsics *in, struct str name);
+
 /* Whether the condition of that name holds. */
 bool intrinsics_holds(struct intrinsics *in, struct str condition);
 

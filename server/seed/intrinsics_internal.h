@@ -36,8 +36,6 @@ const struct json *intrinsics_named(struct intrinsics *in, struct str name,
 struct str intrinsics_text_named(struct intrinsics *in, struct str name, const struct json *value,
 				 unsigned depth);
 
-/* What --parameter says; or absent. */
-struct str intrinsics_given(const struct intrinsics *in, struct str name);
 const struct json *intrinsics_element(const struct json *array, size_t i);
 /* A member by a name that is no literal; or NULL. */
 const struct json *intrinsics_member(const struct json *object, struct str name);

@@ -20,6 +20,7 @@
 			"lines or CSV were expected"
 #define MSG_SEED_NO_TABLE                                                                          \
 	ERR_VALIDATION, "no table \"" STR_FMT "\" for its items; --table names another"
+#define MSG_SEED_TWICE ERR_VALIDATION, "table " STR_FMT " is made twice by the file"
 #define MSG_SEED_SLOW_TABLE ERR_VALIDATION, "table \"" STR_FMT "\" does not become ACTIVE"
 #define MSG_SEED_UNPROCESSED ERR_VALIDATION, "%s", "the server keeps leaving items unprocessed"
 #define MSG_SEED_REFUSED ERR_VALIDATION, "%s " STR_FMT ": " STR_FMT

@@ -110,14 +110,10 @@ static bool is_chosen(struct str list, struct str name)
 /* --parameter seed=a,b as the plugin's --seed; else start.seed. */
 static struct str chosen(struct putting *putting, const struct json *plugin)
 {
-	const struct seed_options *options = seed_options(putting->seed);
+	struct str given = intrinsics_given(putting->in, STR("seed"));
 	const struct json *start = json_text_get(plugin, "start", JSON_OBJECT);
 
-	for (size_t i = 0; i < options->parameter_count; i++) {
-		if (str_eq(options->parameters[i].name, STR("seed")))
-			return options->parameters[i].value;
-	}
-	return json_text_string(putting->in->arena, start, "seed");
+	return str_is_set(given) ? given : json_text_string(putting->in->arena, start, "seed");
 }
 
 static enum code put_categories(struct putting *putting, const struct json *plugin,

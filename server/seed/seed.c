@@ -26,6 +26,7 @@ struct known {
 	struct str name, hash;    /* the partition key's attribute */
 	const struct json *types; /* AttributeDefinitions */
 	bool is_made;             /* by this file */
+	bool is_described;        /* the file says how it is made, whether or not it was there */
 };
 
 struct batch {
@@ -508,6 +509,8 @@ static enum code make_table(struct seed *seed, const char *operation, struct str
 		return code;
 	}
 	code = remember(seed, name, is_made, &known, err);
+	if (code == OK)
+		known->is_described = true;
 	for (size_t i = 0; i < n && code == OK && is_made; i++)
 		code = follow_up(seed, name, &follow_ups[i], err);
 	return code;
@@ -519,6 +522,11 @@ static enum code make_at(struct seed *seed, const char *operation, struct origin
 {
 	if (seed->is_writing || seed->problem_count > 0)
 		return OK; /* the file is refused */
+	const struct known *known = find(seed, name);
+	if (known && known->is_described) {
+		err_set(err, MSG_SEED_TWICE, STR_ARG(name));
+		return seed_at_origin(seed, origin, err);
+	}
 	enum code code = make_table(seed, operation, name, body, follow_ups, n, err);
 	arena_reset(seed->piece);
 	return code == OK ? OK : seed_at_origin(seed, origin, err);

@@ -8,6 +8,7 @@
 #include "server/seed/table_resource.h"
 
 #define STACKS_MAX 16 /* nested within each other */
+#define SECTIONS_DEPTH 16
 
 /* A template that is read, or the outputs of one. */
 struct reading {
@@ -177,7 +178,8 @@ static struct intrinsics *open_stack(struct intrinsics *in, const struct json *r
 		parameters[n++] = (struct seed_parameter){json_name(in->arena, at),
 							  json_type(at) == JSON_STRING
 								  ? json_string(in->arena, at)
-								  : json_out_str(&out)};
+								  : json_out_str(&out),
+							  NULL};
 	}
 	const char *path = document_beside(in->arena, in->path, file_of(in, properties));
 	if (document_load(in->arena, in->source, path, &root, err) != OK)
@@ -401,10 +403,103 @@ static enum code read_template(struct reading *reading, const struct json *membe
 	return resources ? read_resources(reading, resources, 0, err) : OK;
 }
 
+/* Whether a table is described in it. */
+static bool holds_table(const struct reading *reading, const struct json *value, unsigned depth)
+{
+	bool is_table = kind_of(json_text_string(reading->in->arena, value, "Type")) != TABLE_NONE;
+
+	if (json_type(value) != JSON_OBJECT && json_type(value) != JSON_ARRAY)
+		return false;
+	for (const struct json *at = json_first(value); at && !is_table && depth < SECTIONS_DEPTH;
+	     at = json_next(at))
+		is_table = holds_table(reading, at, depth + 1);
+	return is_table;
+}
+
+/* serverless.yml: what is merged into resources. */
+static void judge_extensions(struct reading *reading, const struct json *extensions)
+{
+	struct intrinsics *in = reading->in;
+
+	for (const struct json *at = json_first(extensions); at; at = json_next(at)) {
+		struct str id = json_name(in->arena, at);
+		const struct json *resource = intrinsics_section(in, "Resources", id);
+
+		if (kind_of(json_text_string(in->arena, resource, "Type")) != TABLE_NONE)
+			seed_refuse(
+				reading->seed, source_origin(in->source, at),
+				str_printf(in->arena, "resources.extensions." STR_FMT, STR_ARG(id)),
+				STR("a table is not extended; write it at the table"));
+	}
+}
+
+/* Sections of a template that make nothing here, but have a table or change one. */
+static void judge_sections(struct reading *reading, const struct json *template)
+{
+	static const char *const known[] = {"Resources",   "Outputs",   "Parameters", "Conditions",
+					    "Mappings",    "Rules",     "Metadata",   "Transform",
+					    "Description", "Hooks",     "Globals",    "custom",
+					    "resources",   "functions", "layers",     "provider"};
+	struct intrinsics *in = reading->in;
+
+	for (const struct json *at = json_type(template) == JSON_OBJECT ? json_first(template)
+									: NULL;
+	     at; at = json_next(at)) {
+		struct str name = json_name(in->arena, at);
+		const struct json *section =
+			str_eq(name, STR("extensions")) ? intrinsics_peel(in, at) : NULL;
+		size_t i = 0;
+
+		while (i < sizeof(known) / sizeof(known[0]) && !str_eq(name, str_of(known[i])))
+			i++;
+		if (section && json_type(section) == JSON_OBJECT)
+			judge_extensions(reading, section);
+		else if (i == sizeof(known) / sizeof(known[0]) && holds_table(reading, at, 0))
+			seed_warn(reading->seed, source_origin(in->source, at), name,
+				  STR("no section of a template: its tables are not made"));
+	}
+}
+
+/* AWS: CloudFormation gives the stack's tags to its resources. */
+static void judge_stack_tags(struct reading *reading)
+{
+	struct intrinsics *in = reading->in;
+	const struct json *provider = intrinsics_peel(in, json_member(in->root, "provider")), *tags;
+
+	tags = provider && json_type(provider) == JSON_OBJECT ? json_member(provider, "stackTags")
+							      : NULL;
+	if (tags && in->is_serverless)
+		seed_warn(reading->seed, source_origin(in->source, tags), STR("provider.stackTags"),
+			  STR("tables have their own tags alone"));
+}
+
+static void judge_parameters(struct reading *reading)
+{
+	const struct seed_options *options = seed_options(reading->seed);
+
+	for (size_t i = 0; options->is_of_one_file && i < options->parameter_count; i++) {
+		const struct seed_parameter *parameter = &options->parameters[i];
+
+		if (parameter->is_used && !*parameter->is_used &&
+		    !intrinsics_section(reading->in, "Parameters", parameter->name))
+			seed_warn(reading->seed, (struct origin){NULL, 0},
+				  str_printf(reading->in->arena, "parameter " STR_FMT,
+					     STR_ARG(parameter->name)),
+				  STR("the file does not use it"));
+	}
+}
+
 static enum code read_templates(struct reading *reading, struct err *err)
 {
 	struct intrinsics *in = reading->in;
 	enum code code = OK;
+
+	for (size_t i = 0; i < in->template_count; i++) {
+		const struct json *template = intrinsics_peel(in, in->templates[i]);
+
+		if (template)
+			judge_sections(reading, template);
+	}
 
 	for (size_t i = 0; i < in->template_count && code == OK; i++)
 		code = read_template(reading, in->templates[i], err);
@@ -487,6 +582,8 @@ enum code template_read(struct seed *seed, const struct json *root, struct err *
 		if (code != OK)
 			return code;
 	}
+	judge_stack_tags(&reading);
+	judge_parameters(&reading);
 	if (reading.tables + seeds == 0 && !seed_has_problems(seed)) {
 		seed_refuse(seed, (struct origin){NULL, 0}, STR(""),
 			    STR("a template without tables"));

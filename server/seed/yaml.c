@@ -236,12 +236,31 @@ static void add_attribute(struct reading *reading, const yaml_node_t *node)
 	json_out_close(&reading->out, ']');
 }
 
+/* !!binary, !!set and the like: types that JSON has not. */
+static bool is_strange(const yaml_node_t *node)
+{
+	static const char prefix[] = "tag:yaml.org,2002:";
+	static const char *const plain[] = {"str",  "int", "float", "bool",
+					    "null", "seq", "map",   "timestamp"};
+	const char *tag = (const char *)node->tag;
+
+	if (!tag || strncmp(tag, prefix, sizeof(prefix) - 1) != 0)
+		return tag && tag[0] != '!';
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		if (strcmp(tag + sizeof(prefix) - 1, plain[i]) == 0)
+			return false;
+	}
+	return true;
+}
+
 static void add_node(struct reading *reading, const yaml_node_t *node, unsigned depth)
 {
 	const char *tag = function_tag(node);
 
 	if (depth > DEPTH_MAX || reading->out.buf.n > JSON_MAX || ++reading->nodes > NODES_MAX)
 		stop_at(reading, node, "nested too deeply, or an alias that grows too large");
+	if (!tag && is_strange(node))
+		stop_at(reading, node, "a value of that tag is not read here");
 	if (reading->problem_line)
 		return;
 	if (!tag) {
