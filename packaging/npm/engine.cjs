@@ -4,7 +4,7 @@
 
 // Node's own where there is one: environments of tests bring poorer ones, and fake timers replace these.
 const isNode = typeof globalThis.process?.versions?.node === "string";
-const { webcrypto } = isNode ? require("node:crypto") : { webcrypto: globalThis.crypto };
+const fillRandom = isNode ? require("node:crypto").randomFillSync : (bytes) => globalThis.crypto.getRandomValues(bytes);
 const { TextEncoder, TextDecoder } = isNode ? require("node:util") : globalThis;
 const { setTimeout, clearTimeout } = isNode ? require("node:timers") : globalThis;
 const { performance } = isNode ? require("node:perf_hooks") : globalThis;
@@ -68,7 +68,7 @@ function imports(state, log, files) {
     },
     random_get(at, n) {
       for (let done = 0; done < n; done += PAGE) // getRandomValues takes no more at a time
-        webcrypto.getRandomValues(bytes(at + done, Math.min(PAGE, n - done)));
+        fillRandom(bytes(at + done, Math.min(PAGE, n - done)));
       return ERRNO.success;
     },
     environ_sizes_get(count, size) {

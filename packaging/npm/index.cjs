@@ -1,9 +1,7 @@
 "use strict";
 // A DynamoDB-compatible server for tests. index.mjs and the presets use this file.
-const { spawn, execFile } = require("node:child_process");
 const { randomUUID } = require("node:crypto");
 const fs = require("node:fs");
-const http = require("node:http"); // not fetch: its first call takes 35 ms, and jsdom has none
 const os = require("node:os");
 const path = require("node:path");
 
@@ -20,10 +18,12 @@ function findBinary() {
   }
 }
 
-const agent = new http.Agent({ keepAlive: true });
+let agent;
 
 /** The status and the text of the answer. A connection that the server has closed meanwhile is made again. */
 function ask(method, url, body) {
+  const http = require("node:http"); // not fetch: its first call takes 35 ms, and jsdom has none; here, for in-process.cjs needs none
+  agent ??= new http.Agent({ keepAlive: true });
   return new Promise((resolve, reject) => {
     const request = http.request(url, { method, agent, headers: { "Content-Length": Buffer.byteLength(body ?? "") } }, (reply) => {
       let text = "";
@@ -75,7 +75,7 @@ class Namespace {
   apply(...files) {
     const env = { ...process.env, AWS_ACCESS_KEY_ID: this.account, AWS_SECRET_ACCESS_KEY: "any", AWS_REGION: this.region };
     return new Promise((resolve, reject) => {
-      execFile(findBinary(), ["apply", ...files, "--endpoint", this.url], { env }, (error, _, text) => error ? reject(new Error(text.trim())) : resolve());
+      require("node:child_process").execFile(findBinary(), ["apply", ...files, "--endpoint", this.url], { env }, (error, _, text) => error ? reject(new Error(text.trim())) : resolve());
     });
   }
 }
@@ -90,7 +90,7 @@ class Dynalith extends Namespace {
     const own = ["--db-path", "--store", "--in-memory"].some((a) => named.has(a)) ? [] : ["--in-memory"];
     if (!named.has("--port")) own.push("--port", "0");
     // Its standard input ends with this process, and the server with its standard input.
-    const child = spawn(findBinary(), [...own, "--exit-with-parent", "--remove-on-exit", logPath, ...args], { stdio: ["pipe", "pipe", log] });
+    const child = require("node:child_process").spawn(findBinary(), [...own, "--exit-with-parent", "--remove-on-exit", logPath, ...args], { stdio: ["pipe", "pipe", log] });
     fs.closeSync(log);
     const ended = new Promise((resolve) => { child.on("exit", (code, signal) => resolve(code ?? signal)); child.on("error", resolve); });
     let line = "";
