@@ -188,7 +188,15 @@ static enum code load_all(struct seed *seed, struct arena *arena, const char *pa
 	const char **files;
 	size_t n;
 	enum code code = file_list(arena, path, &files, &n, err);
+	const struct seed_options *options = seed_options(seed);
 
+	if (code != OK)
+		return code;
+	if (n == 0 && options->is_strict)
+		return err_set(err, MSG_SEED_UNREADABLE, path, "no files in it");
+	if (n == 0 && options->warn)
+		options->warn(options->context,
+			      str_printf(arena, "warning: %s: no files in it", path));
 	for (size_t i = 0; i < n && code == OK; i++)
 		code = file_load(seed, files[i], err);
 	return code;

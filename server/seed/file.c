@@ -249,8 +249,9 @@ struct list {
 
 static bool is_manifest(const char *name)
 {
-	return strncmp(name, "manifest-", 9) == 0 || strcmp(name, "_started") == 0 ||
-	       ends_with(str_of(name), ".md5");
+	return str_starts_with(str_of(name), STR("manifest-summary.")) ||
+	       str_starts_with(str_of(name), STR("manifest-files.")) ||
+	       strcmp(name, "_started") == 0;
 }
 
 static int by_name(const void *a, const void *b)
@@ -290,7 +291,9 @@ static enum code add_path(struct list *list, const char *path, unsigned depth, s
 	if (stat(path, &status) != 0)
 		return err_set(err, MSG_SEED_UNREADABLE, path, strerror(errno));
 	if (S_ISDIR(status.st_mode))
-		return depth < FOLDERS_MAX ? add_folder(list, path, depth, err) : OK;
+		return depth < FOLDERS_MAX
+			       ? add_folder(list, path, depth, err)
+			       : err_set(err, MSG_SEED_UNREADABLE, path, "nested too deeply");
 	list->files = arena_room(list->arena, list->files, list->n, sizeof(*list->files));
 	list->files[list->n++] = path;
 	return OK;

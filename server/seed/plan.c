@@ -290,13 +290,14 @@ static void follow_with_recovery(const struct reading *reading, const struct jso
 	const struct json *recovery = block(reading, table, "point_in_time_recovery");
 	struct json_out out = begin(reading, name);
 
-	if (!is_on(reading, recovery, "enabled"))
-		return;
+	bool is_enabled = is_on(reading, recovery, "enabled");
 	json_out_name(&out, STR("PointInTimeRecoverySpecification"));
 	json_out_open(&out, '{');
 	json_out_field_boolean(&out, "PointInTimeRecoveryEnabled", true);
 	add_number(reading, &out, recovery, "recovery_period_in_days", "RecoveryPeriodInDays");
 	json_out_close(&out, '}');
+	if (!is_enabled)
+		return;
 	end(&out, "UpdateContinuousBackups", STR_ABSENT, follow_ups, n);
 }
 

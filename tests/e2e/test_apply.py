@@ -388,6 +388,25 @@ def imports_of_plans():
     server.stop()
 
 
+def folders():
+    """An empty folder says so; only an export's own manifests are left out of one; folders within folders are read."""
+    server = Server()
+    empty = tempfile.mkdtemp(prefix="dynalith-e2e-")
+    assert apply(server, empty) == (0, "0 items", f"warning: {empty}: no files in it")
+    assert apply(server, empty, "--strict")[0] == 1
+    place = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"))
+    (place / "a" / "b").mkdir(parents=True)
+    (place / "0.json").write_text(json.dumps({"TableName": "manifest-orders", "BillingMode": "PAY_PER_REQUEST", **KEY}))
+    (place / "a" / "b" / "manifest-orders.json").write_text('[{"pk": "a"}]')
+    (place / "a" / "manifest-summary.json").write_text("{}")
+    assert apply(server, place)[:2] == (0, "1 items, 1 tables made")
+    deep = place / "/".join("d" * 40)
+    deep.mkdir(parents=True)
+    status, _, problem = apply(server, place)
+    assert status == 1 and "nested too deeply" in problem, problem
+    server.stop()
+
+
 BUFFERS = """service: shop
 provider: aws
 custom:
@@ -552,4 +571,4 @@ def at_start():
     assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
 
 
-run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, imports_of_plans, buffers, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
+run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, imports_of_plans, buffers, folders, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
