@@ -146,6 +146,57 @@ TEST(a_read_stops_among_the_rows_that_it_filters)
 	end();
 }
 
+struct pages {
+	struct world *world;
+	int left; /* until the time of the request under way is up */
+};
+
+static void spend_time(void *context)
+{
+	struct pages *pages = context;
+
+	if (--pages->left > 0)
+		trace_store_after(pages->world->store, TRACE_PAGE, spend_time, pages);
+	else
+		while (arena_works(pages->world->request, ARENA_LOOK))
+			;
+}
+
+TEST(a_count_ends_with_the_page_at_which_its_time_is_up)
+{
+	const struct world_request count = {"Scan", "{'TableName':'tab','Select':'COUNT'}"};
+
+	begin();
+	struct world world = world_in_time();
+	for (int i = 0; i < 5; i++) {
+		struct buf before = buf_in(texts);
+
+		buf_printf(
+			&before,
+			"{'TableName':'tab','Item':{'pk':{'S':'long%d'},'sk':{'N':'1'},'v':{'S':'",
+			i);
+		CHECK_INT(world_call(&world, request("PutItem", ended(&before),
+						     times(10000, "", "text", ""), "'}}}"))
+				  .status,
+			  200);
+	}
+	trace_store_reset(world.store);
+	CHECK_INT(world_call(&world, count).status, 200);
+	int all = (int)trace_store_count(world.store, TRACE_PAGE);
+	CHECK(all > 2);
+	world.service.cpu_limit_ns = 1000;
+	for (int n = 1; n < all; n++) {
+		struct pages pages = {&world, n};
+
+		trace_store_reset(world.store);
+		trace_store_after(world.store, TRACE_PAGE, spend_time, &pages);
+		CHECK_INT(world_call(&world, count).status, 503);
+		CHECK_INT((int)trace_store_count(world.store, TRACE_PAGE), n);
+	}
+	world_free(&world);
+	end();
+}
+
 TEST(a_write_that_takes_too_long_changes_nothing)
 {
 	begin();
@@ -263,5 +314,6 @@ TEST(what_does_not_end_in_its_slice_is_given_up)
 
 TEST_MAIN(TEST_CASE(what_does_not_end_in_its_slice_is_given_up),
 	  TEST_CASE(a_read_stops_among_the_rows_that_it_filters),
+	  TEST_CASE(a_count_ends_with_the_page_at_which_its_time_is_up),
 	  TEST_CASE(a_write_that_takes_too_long_changes_nothing),
 	  TEST_CASE(a_small_request_does_not_read_the_clock))
