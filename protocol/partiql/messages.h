@@ -149,7 +149,9 @@
 #define MSG_PARTIQL_BAG_DUPLICATES                                                                 \
 	ERR_VALIDATION, "One or more parameter values were invalid: Input collection [" STR_FMT    \
 			"] contains duplicates."
-#define MSG_PARTIQL_BAG_DUPLICATES_NUMBER ERR_VALIDATION, "Input collection contains duplicates%s"
+#define MSG_PARTIQL_BAG_DUPLICATES_NUMBER                                                          \
+	ERR_VALIDATION, "One or more parameter values were invalid: Input collection [" STR_FMT    \
+			"] contains duplicates! under " STR_FMT
 #define MSG_PARTIQL_TUPLE_KEY                                                                      \
 	ERR_VALIDATION, "Tuple keys must be of type String. Actual type: %s under " STR_FMT STR_FMT
 #define MSG_PARTIQL_TUPLE_TWICE                                                                    \

@@ -149,15 +149,17 @@ static enum code lower_list(struct pq_lowering *lowering, const struct pq_expr *
 	return OK;
 }
 
-static enum code duplicates(struct pq_lowering *lowering, const struct pq_expr *expr,
-			    enum type type)
+static enum code refuse_duplicates(struct pq_lowering *lowering, const struct pq_expr *expr,
+				   const struct place *place, enum type type)
 {
 	struct buf list = buf_in(lowering->arena);
 
-	if (type != TYPE_S)
-		return err_set(lowering->err, MSG_PARTIQL_BAG_DUPLICATES_NUMBER, "");
 	for (unsigned i = 0; i < expr->n; i++)
 		buf_printf(&list, "%s" STR_FMT, i ? ", " : "", STR_ARG(expr->args[i]->text));
+	if (type != TYPE_S)
+		return err_set(lowering->err, MSG_PARTIQL_BAG_DUPLICATES_NUMBER,
+			       STR_ARG(buf_str(&list)),
+			       STR_ARG(place_name(lowering, place, false)));
 	return err_set(lowering->err, MSG_PARTIQL_BAG_DUPLICATES, STR_ARG(buf_str(&list)));
 }
 
@@ -203,7 +205,7 @@ static enum code lower_bag(struct pq_lowering *lowering, const struct pq_expr *e
 	}
 	enum type type = (enum type)elements[0].type;
 	if (!value_sort_set(elements, expr->n, NULL))
-		return duplicates(lowering, expr, type);
+		return refuse_duplicates(lowering, expr, place, type);
 	*out = (struct value){
 		.type = type == TYPE_S ? TYPE_SS : TYPE_NS, .n = expr->n, .elements = elements};
 	return OK;
