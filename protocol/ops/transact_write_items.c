@@ -70,8 +70,14 @@ static enum code parse_transact_action(struct call *call, const struct action_er
 		.values = action->values,
 		.action = own,
 	};
+	/* AWS: the newer layer checks a Put's item before it reads the condition, as PutItem does */
+	bool is_item_first = !call->is_older && action->kind == WRITE_PUT;
 	enum code code = expressions_check(call, &request, err);
 
+	if (code != OK)
+		return code;
+	if (is_item_first)
+		code = call_check_action(own, true, err);
 	if (code != OK)
 		return code;
 	code = expressions_parse(call, &request, &action->expressions, err);
