@@ -43,15 +43,19 @@ pgo-build:
 	@scripts/train build/pgo-training/dynalith build/release/tests/bench/load build/pgo-training/trained
 	@$(MAKE) FLAVOUR=release BUILD=build/pgo PROFILE=build/pgo-training build/pgo/dynalith
 # Where it cannot be had the machine's own is linked, and --version and the log say what that means.
+fetch.sqlite := $(if $(sqlite.is_chosen),:,scripts/fetch-sqlite $(sqlite.folder) auto || true)
 deps-sqlite:
-	@$(if $(sqlite.is_chosen),:,scripts/fetch-sqlite $(sqlite.folder) auto || true)
+	@$(fetch.sqlite)
 debug: deps ## the development binary, build/debug/dynalith
 	@$(MAKE) FLAVOUR=debug all
-# The first answer soon: little optimisation, and compiling begins while libraries are installed.
-run: deps-compiler deps-sqlite ## installs what is missing, builds quickly, serves on port 8000; ARGS="..."
-	@$(MAKE) FLAVOUR=quick build/quick/early & scripts/install-deps build; s=$$?; wait; exit $$s
+# The first answer soon: little optimisation, and compiling begins while libraries are installed and
+# SQLite's sources come.
+run: deps-compiler ## installs what is missing, builds quickly, serves on port 8000; ARGS="..."
+	@[ -e build/quick/dynalith ] || { $(MAKE) FLAVOUR=quick build/quick/early & } ; \
+		{ $(fetch.sqlite); [ -e build/quick/dynalith ] || $(MAKE) FLAVOUR=quick build/quick/early-sqlite; } & \
+		scripts/install-deps build; s=$$?; wait; exit $$s
 	@$(MAKE) FLAVOUR=quick all
-	@$(call tell,RUN,build/quick/dynalith: built quickly; make release builds the fast one)
+	@$(call tell,RUN,build/quick/dynalith: built quickly; make release builds the fast and hardened one)
 	@exec build/quick/dynalith $(ARGS)
 test: deps-test ## everything a change must pass: unit, fuzz corpus, golden, end to end
 	@$(MAKE) test-all

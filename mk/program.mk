@@ -56,7 +56,9 @@ endif
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
 	@echo "$(CFLAGS.$(FLAVOUR))" | cmp -s - $@ || echo "$(CFLAGS.$(FLAVOUR))" > $@
-$(BUILD)/%.o: %.c $(BUILD)/flags $(profile.stamp)
+# All wait for SQLite's marks, as SQLite does: else it would be compiled last, and it takes longest.
+$(BUILD)/embed $(embedded:%=$(BUILD)/%.list) $(foreach f,link postgresql zstd,$(BUILD)/$(f)): | $(BUILD)/flags $(BUILD)/sqlite
+$(BUILD)/%.o: %.c $(BUILD)/flags $(profile.stamp) | $(BUILD)/sqlite
 	@mkdir -p $(@D); $(call tell,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(call profile,$*) -MMD -MP -c $< -o $@
 
@@ -78,19 +80,21 @@ $(BUILD)/libraries: $(BUILD)/link $(BUILD)/sqlite scripts/find-libraries
 server.objects := $(BUILD)/server/start/main.o $(foreach r,server protocol storage core,$(call obj,$($(r).src)))
 ifeq ($(FLAVOUR),quick)
 units.src := server/start/main.c $(filter-out $(embedded:%=server/%/embedded.c),$(server.src))
-units := $(shell scripts/units $(BUILD)/units $(units.src) $(foreach r,protocol storage core,$($(r).src)))
+units := $(if $(filter %/early-sqlite,$(MAKECMDGOALS)),,$(shell scripts/units $(BUILD)/units $(units.src) $(foreach r,protocol storage core,$($(r).src))))
 units.objects := $(units:%=$(BUILD)/units/%.o)
 $(foreach u,$(units),$(eval units.known += $(u))$(eval units.at.$(u) := $(words $(units.known))))
 units.last := $(filter $(BUILD)/units/libraries-%,$(units.objects))
 $(units.last): CPPFLAGS += $(postgresql.flags) $(zstd.flags)
 $(units.last): $(foreach f,sqlite postgresql zstd,$(BUILD)/$(f))
-$(units.objects): $(BUILD)/units/%.o: $(BUILD)/units/%.c $(BUILD)/flags
+$(units.objects): $(BUILD)/units/%.o: $(BUILD)/units/%.c $(BUILD)/flags | $(BUILD)/sqlite
 	@$(call tell_over,CC,$*$(comma) $(units.at.$*) of $(words $(units)))
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 server.objects := $(units.objects) $(embedded:%=$(BUILD)/server/%/embedded.o)
-# What a compiler alone can compile, for run: SQLite and the files that use no library.
-.PHONY: $(BUILD)/early
-$(BUILD)/early: $(sqlite.object) $(filter-out $(units.last),$(units.objects))
+# What a compiler alone can compile, for run: the files that use no library, and SQLite.
+.PHONY: $(BUILD)/early $(BUILD)/early-sqlite
+$(BUILD)/early: $(filter-out $(units.last),$(units.objects))
+$(BUILD)/early-sqlite: $(sqlite.object)
+	@:
 endif
 # SQLite first: it takes longest to compile.
 $(BUILD)/dynalith: $(sqlite.object) $(server.objects) $(BUILD)/libraries
