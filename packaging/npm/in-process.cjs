@@ -110,7 +110,10 @@ class InProcess extends Namespace {
   /** A client without the steps that only a network needs. */
   client(config) {
     const client = new (sdk("@aws-sdk/client-dynamodb").DynamoDBClient)({ ...this.config, ...config });
-    if (!this.#isSigned) for (const name of OF_A_NETWORK) client.middlewareStack.remove(name);
+    if (this.#isSigned) return client;
+    const naming = new Naming(client.config);
+    client.config.signer = async () => naming; // one for all requests
+    for (const name of OF_A_NETWORK) client.middlewareStack.remove(name);
     return client;
   }
 
