@@ -681,8 +681,7 @@ static bool is_elsewhere(struct arena *arena, const struct key_schema *keys,
 		key_add(i + 1 < keys->hash_count ? &leading : &last,
 			value_member(start_key, keys->attributes[i].name));
 	size_t hash_n = own.n - leading.n - last.n;
-	struct str elements = {partition.p + hash_n, partition.n - hash_n};
-	return !str_starts_with(elements, buf_str(&leading));
+	return !str_starts_with(row_behind(partition, hash_n), buf_str(&leading));
 }
 
 /* What is wrong with a start key that the key condition cannot have given: the sort key's condition

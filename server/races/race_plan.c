@@ -1,7 +1,5 @@
 #include "server/races/race_plan.h"
 
-#include "protocol/ops.h"
-
 /* splitmix64. */
 static uint64_t scatter(uint64_t x)
 {
@@ -143,58 +141,6 @@ size_t race_plan_next(const struct race_plan *plan, const struct race_trace *tra
 			return i;
 	}
 	return RACE_NONE;
-}
-
-const char *race_trouble_name(enum race_trouble_kind kind)
-{
-	static const char *const names[TROUBLE_KINDS] = {
-		[TROUBLE_NONE] = "none",
-		[TROUBLE_LOST] = "lost",
-		[TROUBLE_THROTTLED] = "throttled",
-		[TROUBLE_CONFLICT] = "conflict",
-	};
-
-	return names[kind];
-}
-
-/* Trouble with a request about tables would only break a test's set-up. */
-bool race_trouble_fits(enum race_trouble_kind kind, const struct race_request *request)
-{
-	enum op_id id;
-
-	if (!ops_find(request->operation, &id) || !ops_is_of_items(id))
-		return false;
-	switch (kind) {
-	case TROUBLE_LOST:
-		return request->is_write;
-	case TROUBLE_CONFLICT:
-		return ops_subjects(id) & OF_TRANSACTION || id == OP_PutItem ||
-		       id == OP_UpdateItem || id == OP_DeleteItem;
-	case TROUBLE_THROTTLED:
-		return !(ops_subjects(id) & OF_TRANSACTION);
-	case TROUBLE_NONE:
-	case TROUBLE_KINDS:
-		break;
-	}
-	return false;
-}
-
-struct str race_trouble_rules(struct arena *arena, enum race_trouble_kind kind,
-			      struct str operation)
-{
-	const char *does = "\"error\":\"ProvisionedThroughputExceededException\"";
-	enum op_id id;
-
-	if (kind == TROUBLE_NONE || kind == TROUBLE_LOST || !ops_find(operation, &id))
-		return STR_ABSENT;
-	if (kind == TROUBLE_CONFLICT)
-		does = ops_subjects(id) & OF_TRANSACTION
-			       ? "\"cancel\":\"TransactionConflict\""
-			       : "\"error\":\"TransactionConflictException\"";
-	else if (id == OP_BatchWriteItem || id == OP_BatchGetItem)
-		does = "\"unprocessed\":1";
-	return str_printf(arena, "{\"rules\":[{\"operation\":\"" STR_FMT "\",%s}]}",
-			  STR_ARG(operation), does);
 }
 
 uint64_t race_plan_hash(const struct race_plan *plan)

@@ -7,36 +7,24 @@
  * places in which it leaves that.
  *
  *   PLAN_USUAL     nothing else
- *   PLAN_HOLD      some requests wait: each until another one was answered, or until all others
- * wait PLAN_PRIORITY  chains have priorities by a seed, and change them in `depth` - 1 places.
+ *   PLAN_HOLD      some requests wait: each until another one was answered, or until all wait
+ *   PLAN_PRIORITY  chains have priorities by a seed, and change them in `depth` - 1 places
+ *   PLAN_ORDER     as a list of ids says; what is not in it comes last
+ *
  * Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (ASPLOS
- * 2010): a fault of that depth is found with a chance of at least 1 / (chains * requests^(depth -
- * 1)) PLAN_ORDER     as a list of ids says; what is not in it comes last
+ * 2010): by priorities, a fault of a depth is found with a chance of at least
+ * 1 / (chains * requests^(depth - 1)).
  *
  * Besides, any plan may give one request a trouble of the network or the service.
  */
 #ifndef DYNALITH_SERVER_RACE_PLAN_H
 #define DYNALITH_SERVER_RACE_PLAN_H
 
-#include "server/races/race_trace.h"
+#include "server/races/race_trouble.h"
 
 #define RACE_HOLDS_MAX 3
 
 enum race_plan_kind { PLAN_USUAL, PLAN_HOLD, PLAN_PRIORITY, PLAN_ORDER };
-
-/* What happens to one request; the last two by the rules of faults of docs/testing.md. */
-enum race_trouble_kind {
-	TROUBLE_NONE,
-	TROUBLE_LOST,      /* it is done, and the connection is closed */
-	TROUBLE_THROTTLED, /* a batch leaves one member undone; others are refused */
-	TROUBLE_CONFLICT,  /* with a transaction under way */
-	TROUBLE_KINDS
-};
-
-struct race_trouble {
-	enum race_trouble_kind kind;
-	uint64_t request; /* its id */
-};
 
 struct race_hold {
 	uint64_t request, until; /* ids; until 0: until all others wait */
@@ -66,16 +54,6 @@ bool race_plan_holds_all(const struct race_plan *plan, const struct race_trace *
 /* PLAN_ORDER: where in the list, from there on, is the next request that was not carried out,
  * whether it has come or not; RACE_NONE: nowhere. */
 size_t race_plan_next(const struct race_plan *plan, const struct race_trace *trace, size_t from);
-
-/* The member of an order's file that has the request: "lost", "throttled", "conflict". */
-const char *race_trouble_name(enum race_trouble_kind kind);
-
-/* Whether that can happen to the request. */
-bool race_trouble_fits(enum race_trouble_kind kind, const struct race_request *request);
-
-/* The rules of faults by which it happens, a JSON object; absent where it needs none. */
-struct str race_trouble_rules(struct arena *arena, enum race_trouble_kind kind,
-			      struct str operation);
 
 /* Of what the plan says: equal plans have equal hashes. */
 uint64_t race_plan_hash(const struct race_plan *plan);
