@@ -4,9 +4,10 @@
  * Parsing has three phases, since AWS reports every error of one before any of the next:
  *   expr_parse*.c  text -> raw tree: syntax, redundant parentheses
  *   check_usage()  raw tree, in the order of the text: functions and where they stand, reserved
- * words, list indexes expr_check.c   raw tree -> struct node, operands first: names, values,
- * operand counts and types. The paths of updates and projections, and after them an update's
- * operands, from the last to the first
+ *                  words, list indexes
+ *   expr_check.c   raw tree -> struct node, operands first: names, values, operand counts and
+ *                  types. The paths of updates and projections, and after them an update's
+ *                  operands, from the last to the first
  */
 #ifndef DYNALITH_CORE_EXPR_INTERNAL_H
 #define DYNALITH_CORE_EXPR_INTERNAL_H

@@ -1,18 +1,19 @@
 /*
  * image - the stored form of an item.
  *
- * A compact tagged binary of a canonical item. A plain read streams it into
- * the response without building values; one attribute is found without
- * decoding the others; the billed size is in its head. Equal items have equal
- * images (see value.h), so a write that changes nothing is found by memcmp.
+ * A compact tagged binary of a canonical item. A plain read streams it into the response without
+ * building values; one attribute is found without decoding the others; the billed size is in its
+ * head. Equal items have equal images (see value.h), so a write that changes nothing is found by
+ * memcmp.
  *
- *   image  = version(1 byte, 01) billed-size(varint) count(varint) { name-length(varint) name value
- * } value  = type(1 byte) length(varint) payload[length] payload: S, B bytes; N the number
- * encoding; BOOL one byte 00/01; NULL empty; sets and L: count(varint) { value }; M: count(varint)
- * { name-length(varint) name value }
+ *   image   = version(1 byte, 01) billed-size(varint) count(varint) { member }
+ *   member  = name-length(varint) name value
+ *   value   = type(1 byte) length(varint) payload[length]
+ *   payload = S, B: bytes; N: the number encoding; BOOL: one byte 00/01; NULL: empty;
+ *             sets and L: count(varint) { value }; M: count(varint) { member }
  *
- * Images come from our own store: a malformed one is corruption. Readers stay
- * in bounds whatever the bytes (a fuzz target), and answer false.
+ * Images come from our own store: a malformed one is corruption. Readers stay in bounds whatever
+ * the bytes (a fuzz target), and answer false.
  */
 #ifndef DYNALITH_CORE_IMAGE_H
 #define DYNALITH_CORE_IMAGE_H

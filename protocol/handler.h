@@ -1,8 +1,8 @@
 /*
  * handler - what an operation's handler sees: the room behind the gates.
  *
- *     enum code op_get_item(struct call *call, const struct get_item_input *input, struct err
- * *err);
+ *     enum code op_get_item(struct call *call, const struct get_item_input *input,
+ *                           struct err *err);
  *
  * A handler runs after types and constraints passed. It checks its cross-field rules (rules.h)
  * before it looks at tables, fills struct write or struct read, calls storage and writes the

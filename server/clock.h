@@ -37,10 +37,11 @@ bool clock_tell_scope(void *scope, struct ns ns, int64_t *now_ms);
 
 /*
  * Turns the clock of the namespace, or the default one (`ns` NULL), as a JSON object says; members
- * in this order, all optional, absent body for none: "release": true          back to the default
- * clock, or, for the default one, to the system's "set": TIME              Unix seconds, or a text
- * "2030-01-31T12:00:00Z" "advance": DURATION      seconds, or a text "90s", "15m", "12h", "30d";
- * negative turns back "freeze": true or false  stands still, or runs on from where it stands
+ * in this order, all optional, absent body for none:
+ *   "release": true          back to the default clock, or, for the default one, to the system's
+ *   "set": TIME              Unix seconds, or a text "2030-01-31T12:00:00Z"
+ *   "advance": DURATION      seconds, or a text "90s", "15m", "12h", "30d"; negative turns back
+ *   "freeze": true or false  stands still, or runs on from where it stands
  * ERR_VALIDATION for anything else, or for more than CLOCKS_MAX namespaces; nothing was changed
  * then. Errors of the store where the clock is a row. Turns by several threads take place one after
  * the other.

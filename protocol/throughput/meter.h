@@ -4,10 +4,10 @@
  * ranges.
  *
  *   the whole   provisioned: the units of its ProvisionedThroughput, with what was not used for
- * some seconds. On demand: twice its peak (bucket.h), its warm throughput at least, an account's
- * quota at most; and a second bucket where it has a maximum of its own. a range     3,000 read and
- * 1,000 write units a second, whatever the whole has; without adaptive capacity also no more than
- * its equal share of it.
+ *               some seconds. On demand: twice its peak (bucket.h), its warm throughput at least,
+ *               an account's quota at most; and a second bucket where it has a maximum of its own.
+ *   a range     3,000 read and 1,000 write units a second, whatever the whole has; without adaptive
+ *               capacity also no more than its equal share of it.
  *
  * A table has as many ranges as its warm throughput needs, or on demand its peak; each is an equal
  * part of the hashes of partition keys. They do not grow with the data. AWS: Developer Guide,

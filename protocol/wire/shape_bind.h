@@ -4,9 +4,9 @@
  *
  * It makes two passes over the tables of shape_tables.h, as AWS does:
  *   1. types: the first mismatch is ERR_SERIALIZATION (or ERR_VALIDATION for a mistake inside an
- * attribute value);
+ *      attribute value);
  *   2. constraints (required, length, range, enum, pattern): those that AWS's layer reports
- * together, collected into one "N validation errors detected: ..." ERR_VALIDATION.
+ *      together, collected into one "N validation errors detected: ..." ERR_VALIDATION.
  */
 #ifndef DYNALITH_PROTOCOL_SHAPE_BIND_H
 #define DYNALITH_PROTOCOL_SHAPE_BIND_H

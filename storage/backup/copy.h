@@ -6,12 +6,12 @@
  * own, and how far it came is job->progress. It is made while others write, in bounded pieces:
  *
  *   1. A table that fits into one piece, with what was changed since the moment, is copied in one
- * transaction.
+ *      transaction.
  *   2. Else the table's change log is held from the moment on (LOG_COPY); where it is off, it is
- * switched on, and the moment is then.
+ *      switched on, and the moment is then.
  *   3. The items are copied in the order of their keys, as they are when their turn comes.
  *   4. The changes from the moment to the end of 3 are undone in the copy, the last first. So each
- * item ends as it was at the moment, whenever it was copied and however often it changed.
+ *      item ends as it was at the moment, whenever it was copied and however often it changed.
  *   5. The log is let go.
  *
  * The shelf storage/backup/ holds copies of tables, backups made of them, and tables made of those.

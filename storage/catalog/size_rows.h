@@ -4,10 +4,13 @@
  * Rows of SYSTEM_COUNTERS, of five kinds:
  *
  *     size/ table epoch slot i|b     a number that many processes add to: items or bytes of a slot
- * (schema/tally.h) count/ table                   the table is being counted: for which epoch, and
- * up to which item unflushed/ process table       the process has changes of the epoch that are not
- * in the rows yet life/ process                  a number that a process with such changes raises
- * every few seconds, where others share the store
+ *                                    (schema/tally.h)
+ *     count/ table                   the table is being counted: for which epoch, and up to which
+ *                                    item
+ *     unflushed/ process table       the process has changes of the epoch that are not in the rows
+ *                                    yet
+ *     life/ process                  a number that a process with such changes raises every few
+ *                                    seconds, where others share the store
  *
  * The row of the table's version (schema/currency.h) has the epoch whose numbers hold, 0 where
  * nothing was counted yet, and whether the table is being counted for the next one. That count

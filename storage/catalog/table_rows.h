@@ -7,12 +7,16 @@
  *
  *     mark/n/ NAME NUL SPACE               there is a table of that name
  *     mark/s/ SPACE NAME / LABEL NUL number   a stream that can be read, or could: the order of
- * their ARNs mark/l/ SPACE NAME NUL number        there are rows of a stream, or of a log beneath
- * it, that may become old mark/t/ SPACE NAME                   time to live is on mark/g/ SPACE
- * NAME                   it is a replica of a global table mark/k/ SPACE NAME                   its
- * changes are sent elsewhere (LOG_SENDING) mark/w/ SPACE NAME                   an index or the
- * queue of time to live is to be filled or emptied, or a deleted table to be buried tables/ SPACE
- * how many records the namespace has; many transactions add to it
+ *                                             their ARNs
+ *     mark/l/ SPACE NAME NUL number        there are rows of a stream, or of a log beneath it, that
+ *                                          may become old
+ *     mark/t/ SPACE NAME                   time to live is on
+ *     mark/g/ SPACE NAME                   it is a replica of a global table
+ *     mark/k/ SPACE NAME                   its changes are sent elsewhere (LOG_SENDING)
+ *     mark/w/ SPACE NAME                   an index or the queue of time to live is to be filled or
+ *                                          emptied, or a deleted table to be buried
+ *     tables/ SPACE                        how many records the namespace has; many transactions
+ *                                          add to it
  *
  * One row of SYSTEM_VERSIONS, "table rows", says that all records have them; it comes with the
  * first record. A file of an older Dynalith gets them when it is opened, in pieces.

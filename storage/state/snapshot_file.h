@@ -3,10 +3,12 @@
  * `dynalith load` reads from one.
  *
  * A block is a sequence of frames: the sizes of a key and a value, 4 bytes each, big-endian, and
- * the two. Frames, by the first byte of their keys: 'v'                      the format, 4 bytes;
- * the time of the snapshot, 8 bytes; what is the caller's. The first frame 't' NAME the record of a
- * table. Tables are counted from 0 'r' TABLE PART KEY       a row, by the table's count and the
- * part of the keyspace, 4 bytes each 'b' TABLE INDEX          how far the filling of an index came
+ * the two. Frames, by the first byte of their keys:
+ *   'v'                      the format, 4 bytes; the time of the snapshot, 8 bytes; what is the
+ *                            caller's. The first frame
+ *   't' NAME                 the record of a table. Tables are counted from 0
+ *   'r' TABLE PART KEY       a row, by the table's count and the part of the keyspace, 4 bytes each
+ *   'b' TABLE INDEX          how far the filling of an index came
  *   'z'                      the number of frames before it, 8 bytes. The last frame
  * Rows and records are as the store has them; their formats have versions of their own. A later
  * version reads the files of this one.

@@ -2,7 +2,7 @@
  * stream_record - the stored form of one change.
  *
  *   version(1) event(1) flags(1) 00 created-ms(8) keys-length(4) old-length(4) new-length(4) keys
- * old new
+ *     old new
  *
  * The images are those that the stream's view type asks for. The keys stand by themselves only
  * where no image holds them.

@@ -2,9 +2,11 @@
  * replication_row - the rows of a replica's PART_REPLICATION keyspace.
  *
  *   i item-key                                  the stamp of the item's last change: where and when
- * it was made t stamp-ms(8) item-key                      the same of a deleted item, by time: for
- * those who forget them q region NUL written-ms(8) stamp-ms(8) item-key   a change made in that
- * region which this replica has not yet: its stamp and the item
+ *                                               it was made
+ *   t stamp-ms(8) item-key                      the same of a deleted item, by time: for those who
+ *                                               forget them
+ *   q region NUL written-ms(8) stamp-ms(8) item-key   a change made in that region which this
+ *       replica has not yet: its stamp and the item
  *
  * An item that was there before the table became global, or whose replicas were equal when its
  * stamp was forgotten, has none: every change is later.

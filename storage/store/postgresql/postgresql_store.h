@@ -8,23 +8,23 @@
  *
  * - A READ transaction is REPEATABLE READ, READ ONLY: one snapshot, from its first read on.
  * - A WRITE transaction is READ COMMITTED and locks what it reads until its end (two-phase
- * locking), so what it read is still true when it commits. Rows are read FOR UPDATE, those that
- * every write reads (SYSTEM_VERSIONS) FOR SHARE. While it is under way it may see a mixture of two
- * moments where rows were absent or in ranges; it does not commit then.
+ *   locking), so what it read is still true when it commits. Rows are read FOR UPDATE, those that
+ *   every write reads (SYSTEM_VERSIONS) FOR SHARE. While it is under way it may see a mixture of
+ *   two moments where rows were absent or in ranges; it does not commit then.
  * - A row that was read as absent is written by a plain INSERT, which fails where another
- * transaction wrote it. Where it was not written, its key is inserted and deleted again, which has
- * the same effect; of the system's keyspaces the commit only checks that it is still absent, after
- * all locks are held.
+ *   transaction wrote it. Where it was not written, its key is inserted and deleted again, which
+ *   has the same effect; of the system's keyspaces the commit only checks that it is still absent,
+ *   after all locks are held.
  * - Of a range that was read, all rows are locked; the commit checks that they are still as many.
- * Transactions that read ranges and write take one common lock before that, so that no two of them
- * miss each other's rows.
+ *   Transactions that read ranges and write take one common lock before that, so that no two of
+ *   them miss each other's rows.
  * - Conflicts (40001, 40P01, 23505, a check that failed) are ERR_CONFLICT. They may also come from
- * a read; the transaction is over then.
+ *   a read; the transaction is over then.
  * - Writes are kept and go with the commit, in one round trip. A connection that breaks before that
- * is ERR_STORE_UNAVAILABLE; when the answer to the commit does not come, ERR_STORE_UNKNOWN.
+ *   is ERR_STORE_UNAVAILABLE; when the answer to the commit does not come, ERR_STORE_UNKNOWN.
  * - store_stat counts what it sees; a write transaction does not hold it until its commit.
  * - store_add locks its row from the commit's statements to its end: others wait for it, and meet
- * no conflict.
+ *   no conflict.
  *
  * A transaction that is idle for 10 s, or waits 5 s for another's lock, or 30 s for one statement,
  * is ended by the database: ERR_STORE_UNAVAILABLE.

@@ -5,21 +5,23 @@
  * Each connection reads SQLite's whole schema again after it changed. So the schema stays small and
  * seldom changes:
  * - Items, indexes and expiry queues have a generated SQL table each, up to PLACES_OWN_MAX
- * (places.h) in a file. Such a table gets the name of its first keyspace, such as items_12 or
- * index_12_3. When that keyspace is dropped, the SQL table is kept for the next one.
+ *   (places.h) in a file. Such a table gets the name of its first keyspace, such as items_12 or
+ *   index_12_3. When that keyspace is dropped, the SQL table is kept for the next one.
  * - Keyspaces of small rows have tables of another kind, one b-tree of keys and values, in files of
- * format 3 and later. Their names begin with PLACE_KEYS. A row that stands for another has that
- * one's number there (rows.c).
+ *   format 3 and later. Their names begin with PLACE_KEYS. A row that stands for another has that
+ *   one's number there (rows.c).
  * - Streams, which stay for a day after their tables, and every keyspace beyond that number share
- * one SQL table. There a number that is never used twice picks the rows of a keyspace among those
- * of others.
+ *   one SQL table. There a number that is never used twice picks the rows of a keyspace among those
+ *   of others.
  *
  * The rows of PLACE_KEYSPACE say what does not follow from a name:
  *   'k' table part -> number name   the keyspace lies there; no value: it was dropped, and others
- * may have the SQL table of its name 'f' name                        the SQL table is empty and
- * free 'd' number name                 the rows of a dropped keyspace: to be deleted, in pieces 'n'
- * -> number                   the last one that a keyspace got A keyspace without a row lies in the
- * SQL table of its own name. So files of earlier versions need no conversion.
+ *                                   may have the SQL table of its name
+ *   'f' name                        the SQL table is empty and free
+ *   'd' number name                 the rows of a dropped keyspace: to be deleted, in pieces
+ *   'n' -> number                   the last one that a keyspace got
+ * A keyspace without a row lies in the SQL table of its own name. So files of earlier versions need
+ * no conversion.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_PLACE_H
 #define DYNALITH_STORAGE_SQLITE_PLACE_H
