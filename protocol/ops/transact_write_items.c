@@ -70,7 +70,8 @@ static enum code parse_transact_action(struct call *call, const struct action_er
 		.values = action->values,
 		.action = own,
 	};
-	/* AWS: the newer layer checks a Put's item before it reads the condition, as PutItem does */
+	/* AWS: the newer layer checks a Put's item before it reads the condition, as PutItem
+	 * does */
 	bool is_item_first = !call->is_older && action->kind == WRITE_PUT;
 	enum code code = expressions_check(call, &request, err);
 
