@@ -473,9 +473,45 @@ static void judge_stack_tags(struct reading *reading)
 			  STR("tables have their own tags alone"));
 }
 
+/* As CloudFormation refuses it. The scalar as a text: "5" is one of [1, 5]. */
+static bool is_allowed(struct arena *arena, const struct json *allowed, struct str value)
+{
+	for (const struct json *at = json_first(allowed); at; at = json_next(at)) {
+		struct json_out out = json_out_in(arena);
+
+		json_text_write(&out, arena, at);
+		if (str_eq(value, json_type(at) == JSON_STRING ? json_string(arena, at)
+							       : buf_str(&out.buf)))
+			return true;
+	}
+	return false;
+}
+
+static void judge_allowed(struct reading *reading, const struct seed_parameter *parameter)
+{
+	struct arena *arena = reading->in->arena;
+	const struct json *declared =
+		intrinsics_section(reading->in, "Parameters", parameter->name);
+	const struct json *allowed =
+		declared && json_type(declared) == JSON_OBJECT
+			? json_text_get(declared, "AllowedValues", JSON_ARRAY)
+			: NULL;
+
+	if (allowed && str_eq(json_text_string(arena, declared, "Type"), STR("CommaDelimitedList")))
+		return; /* each of its values must be allowed: left to AWS */
+	if (allowed && !is_allowed(arena, allowed, parameter->value))
+		seed_refuse(reading->seed, source_origin(reading->in->source, allowed),
+			    str_printf(arena, "Parameters." STR_FMT, STR_ARG(parameter->name)),
+			    str_printf(arena, "\"" STR_FMT "\" is none of its AllowedValues",
+				       STR_ARG(parameter->value)));
+}
+
 static void judge_parameters(struct reading *reading)
 {
 	const struct seed_options *options = seed_options(reading->seed);
+
+	for (size_t i = 0; i < options->parameter_count; i++)
+		judge_allowed(reading, &options->parameters[i]);
 
 	for (size_t i = 0; options->is_of_one_file && i < options->parameter_count; i++) {
 		const struct seed_parameter *parameter = &options->parameters[i];
