@@ -9,6 +9,7 @@
 #include "protocol/wire/json.h"
 
 #define DIGITS_MIN 4 /* a number with so many may be made anew in each run */
+#define NUMBER_LONG 1000
 #define WORDS_MAX 256
 #define FACTS_MIN 1024
 
@@ -116,8 +117,15 @@ static uint64_t hash_value(struct arena *arena, const struct json *value)
 	enum json_type type = json_type(value);
 	uint64_t hash = type;
 
+	int64_t number;
+
 	if (type == JSON_STRING)
 		return hash_masked(arena, json_string(arena, value), hash);
+	if (type == JSON_BOOLEAN)
+		return hash_two(hash, json_boolean(value));
+	if (type == JSON_NUMBER && json_integer(value, &number) && number > -NUMBER_LONG &&
+	    number < NUMBER_LONG)
+		return hash_two(hash, (uint64_t)number);
 	for (const struct json *at = json_first(value); at; at = json_next(at)) {
 		uint64_t member = hash_value(arena, at);
 

@@ -55,6 +55,8 @@ struct race_trace {
 	size_t chains, answered_n;
 	size_t last; /* the last one answered; RACE_NONE: none */
 	const struct race_facts *facts;
+	bool is_untroubled; /* the plan's trouble could not be made: the program has rules of faults
+			       of its own */
 };
 
 /* `facts` do not change while the trace does. */
@@ -68,8 +70,8 @@ bool race_trace_is_free(const struct race_facts *facts, uint64_t answer, uint64_
 
 /*
  * A request has come: its number. Its id is made of its operation, its body without what differs
- * from run to run (the order of members, JSON's own numbers, hexadecimal and decimal numbers of
- * four digits or more in texts), and how many like it came before it.
+ * from run to run (the order of members, hexadecimal and decimal numbers of four digits or more),
+ * and how many like it came before it.
  */
 size_t race_trace_arrive(struct race_trace *trace, struct str operation, struct str body,
 			 bool is_repeat);

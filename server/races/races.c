@@ -49,7 +49,7 @@ struct races {
 	struct race_program program;
 	struct race_run plain, usual;
 	struct race_facts facts;
-	size_t runs, failed, hung;
+	size_t runs, failed, hung, untroubled;
 };
 
 static int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -412,6 +412,7 @@ static int try_plan(struct races *races, struct race_search *search, const struc
 	race_search_learn(search, &tried.trace);
 	show_progress(races, search);
 	races->hung += tried.end == RACE_HUNG;
+	races->untroubled += tried.trace.is_untroubled;
 	if (tried.end == RACE_FAILED) {
 		races->failed++;
 		if (isatty(STDERR_FILENO))
@@ -434,6 +435,10 @@ static int races_conclude(const struct races *races, const struct race_search *s
 	printf("None found in %zu runs, with %zu different orders. Of %zu pairs of requests that "
 	       "meet in the data and may change places, %zu were seen both ways.\n",
 	       races->runs, race_search_orders(search), pairs, seen);
+	if (races->untroubled > 0)
+		printf("%zu runs went without the throttling or conflict that they were for: the "
+		       "command sets rules of faults of its own.\n",
+		       races->untroubled);
 	if (races->hung > 0)
 		printf("%zu runs did not end within %.1f s and were ended.\n", races->hung,
 		       (double)races->program.limit_ms / 1000);

@@ -1,4 +1,4 @@
-"""A program with a race, for test_races.py, by the standard library alone: races_program.py counter|stock|charge|batch|move|silent|broken|endless|fork wrong|right"""
+"""A program with a race, for test_races.py, by the standard library alone: races_program.py counter|stock|charge|batch|move|ruled|silent|broken|endless|fork wrong|right"""
 import json
 import os
 import sys
@@ -95,8 +95,11 @@ def main(name, is_right):
     if name == "counter":
         both(count, is_right)
         return int(number() != 2)
-    if name in ("batch", "move"):
-        (put_all if name == "batch" else move)(is_right)
+    if name == "ruled":  # it has rules of faults itself
+        rules = json.dumps({"rules": [{"operation": "Scan", "nth": 9, "error": "InternalServerError"}]}).encode()
+        urllib.request.urlopen(urllib.request.Request(URL + "/_dynalith/faults", rules, method="PUT"), timeout=30).close()
+    if name in ("batch", "move", "ruled"):
+        (move if name == "move" else put_all)(is_right)
         return int(call("Scan", {"TableName": "shop"})["Count"] != 3)
     if name == "stock":
         update("SET n = :v", 1)

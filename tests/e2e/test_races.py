@@ -68,6 +68,8 @@ def a_batch_in_part_and_a_conflict_are_met():
         races("--order", path, program=python(name, "right"), status=0)
         races("--budget", 12, option, program=python(name, "right"), status=0)
         races("--budget", 12, program=python(name, "wrong"), status=0)  # nothing happens that was not asked for
+    told = races("--budget", 12, "--throttling", program=python("ruled", "wrong"), status=0).stdout
+    assert "2 runs went without the throttling or conflict that they were for" in told, told
 
 
 def invariants_and_checks_tell_what_the_program_does_not():
