@@ -5,7 +5,7 @@
  * deleting expired items and trimming streams, and twice a second looking whether the data file is
  * still in its place.
  *
- * While requests come, the thread works in small pieces (catalog_crowd) and pauses for longer than
+ * While requests come, the thread works in small pieces (pace_crowd) and pauses for longer than
  * it works.
  */
 #ifndef DYNALITH_SERVER_UPKEEP_H
