@@ -104,7 +104,7 @@ void parser_advance(struct parser *parser);
 enum code parser_syntax_error(struct parser *parser) WARN_UNUSED;
 bool parser_at(const struct parser *parser, char character);
 /* Counts steps of work in the arena's time: ERR_SERVICE_UNAVAILABLE where that is up. */
-static inline enum code parser_works(struct parser *parser, size_t steps)
+static inline WARN_UNUSED enum code parser_works(struct parser *parser, size_t steps)
 {
 	return arena_works(parser->arena, steps) ? OK : err_if_over(parser->arena, parser->err);
 }

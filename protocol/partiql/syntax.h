@@ -218,7 +218,7 @@ struct pq_parser {
 	unsigned depth;
 	unsigned parameters;
 	/* parse.c calls it where a statement stands in an expression */
-	enum code (*statement)(struct pq_parser *parser, struct pq_expr **out);
+	enum code (*statement)(struct pq_parser *parser, struct pq_expr **out) WARN_UNUSED;
 };
 
 /* A parsed text. */
