@@ -167,6 +167,18 @@ static bool ion_lob_closes(struct str text)
 	return true;
 }
 
+/* To Ion the spaces around a value are nothing. */
+static struct str ion_trim(struct str text)
+{
+	while (text.n > 0 && is_space(text.p[0])) {
+		text.p++;
+		text.n--;
+	}
+	while (text.n > 0 && is_space(text.p[text.n - 1]))
+		text.n--;
+	return text;
+}
+
 /* A text in quotes; a pair of them within means one. */
 static enum code lex_quoted(struct lexing *lexing, char quote)
 {
@@ -189,6 +201,8 @@ static enum code lex_quoted(struct lexing *lexing, char quote)
 		return error(lexing);
 	struct str last = {lexing->text.p + from, lexing->at + n - from};
 
+	if (quote == '`')
+		last = ion_trim(last);
 	if (quote == '`' && str_starts_with(last, STR("{{")) && !ion_lob_closes(last))
 		return error(lexing);
 	take(lexing, token, n + 1);
