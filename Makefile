@@ -70,7 +70,8 @@ lint: ## the rules of the house: layers, doors, sizes, names, workflows, documen
 check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
 format: ## clang-format over the lines of C that differ from the last commit
-	@git clang-format -q
+	@tool=$$(command -v git-clang-format || ls /usr/bin/git-clang-format-* 2>/dev/null | sort -V | tail -1); \
+		[ "$$tool" ] || { echo "make format: wants git-clang-format (Debian: clang-format)" >&2; exit 1; }; "$$tool" -q
 docs: ## the generated documents: reference, man page, schema, modules.md; by the newest binary
 	@[ -x build/release/dynalith ] || [ -x build/debug/dynalith ] || $(MAKE) debug
 	@scripts/generate-docs

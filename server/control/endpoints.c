@@ -25,6 +25,12 @@ static const struct endpoint endpoints[] = {
 #include "server/control/endpoints.def"
 };
 
+/* A handler is given a namespace, which a request that needs nothing does not have. */
+#define PAGE(method, path, show, needs, traits, what)
+#define ENDPOINT(method, path, handle, needs, what) \
+	_Static_assert(NEEDS_##needs != NEEDS_NOTHING, method " " path);
+#include "server/control/endpoints.def"
+
 #define ENDPOINTS (sizeof(endpoints) / sizeof(endpoints[0]))
 
 const struct endpoint *endpoint_all(size_t *n)
