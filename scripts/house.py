@@ -34,7 +34,7 @@ SHELVES = {
     "protocol/conflicts": ["protocol/handler"],
     "protocol/iam": ["protocol/wire", "protocol/handler", "protocol/expressions", "protocol/legacy", "protocol/rules", "protocol/streams", "protocol/tables", "protocol/partiql", "protocol/insight/mask", "protocol/ops"],
     "protocol/partiql": ["protocol/wire", "protocol/work", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
-    "server/library": ["server/instance", "server/platform/platform", "server/start/config", "server/log", "server/request_id", "server/seed/apply", "server/seed/seed", "server/version"],
+    "server/library": ["server/instance", "server/platform/platform", "server/start/config", "server/log", "server/request_id", "server/importers/apply", "server/seed/seed", "server/version"],
     "server/platform": [],
     # dynalith.wasm's: other implementations of these headers, where there are no threads, sockets and processes
     "server/wasi": ["server/client/tls_client", "server/command/interrupt", "server/crash", "server/ending", "server/library", "server/platform", "server/request_id"],
@@ -45,13 +45,14 @@ SHELVES = {
     "server/tools": ["server/client", "server/command", "server/control/control", "server/control/explain", "server/messages", "server/report/document",
                      "server/seed/json_text", "server/seed/local", "server/start/backend"],
     "server/start": ["server", "server/client", "server/command", "server/http", "server/mcp", "server/platform", "server/push/trigger", "server/races/races", "server/recording/replay",
-                     "server/report/report", "server/seed/apply", "server/tools"],
+                     "server/report/report", "server/importers/apply", "server/tools"],
     "server/report": ["server/command/exit_status", "server/command/help", "server/command/interrupt", "server/command/reach", "server/client/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],
     "server/control": ["server/seed/json_text", "server/clock", "server/transfer", "server/upkeep", "server/messages"],
     "server/http": ["server/platform", "server/crash", "server/ending", "server/gzip", "server/log", "server/messages", "server/request_id"],
     "server/console": ["server/http", "server/gzip", "server/embedded_file", "server/version"],
     "server/kinesis": ["server/client/client", "server/crash", "server/log", "server/sigv4"],
-    "server/seed": ["server/client/elsewhere", "server/client/client", "server/gzip", "server/command/exit_status", "server/command/help", "server/log"],
+    "server/seed": [],
+    "server/importers": ["server/seed", "server/client/elsewhere", "server/client/client", "server/gzip", "server/command/exit_status", "server/command/help", "server/log"],
     "server/mcp": ["server/client/elsewhere", "server/client/client", "server/embedded_file", "server/gzip", "server/command/exit_status", "server/command/help", "server/messages", "server/platform", "server/report", "server/seed/json_text", "server/version"],
     "server/recording": ["server/console/events", "server/console/masked", "server/client/elsewhere", "server/command/exit_status", "server/command/help", "server/log", "server/messages", "server/seed/json_text"],
     "server/transfer": ["server/platform", "server/client/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
@@ -137,8 +138,8 @@ FACES = {
     "protocol/wire/shape_scalars": ["protocol/wire/shape_walk"],
     "protocol/wire/shape_values": ["protocol/wire/shape_walk"],
     "server/library/library": ["server/library/dynalith"],
-    "server/seed/functions": ["server/seed/intrinsics"],
-    "server/seed/variables": ["server/seed/intrinsics"],
+    "server/importers/functions": ["server/importers/intrinsics"],
+    "server/importers/variables": ["server/importers/intrinsics"],
 }
 PUBLIC = re.compile(r"^(?!static\b|typedef\b|return\b|else\b)[a-z][\w \*]*?\b(\w+)\(", re.M)
 
@@ -281,7 +282,7 @@ def check_circles(files):
 
 # Sources that call each other and stay so: a recursion over two files, or a state machine whose steps follow each other. No new ones.
 RECURSIONS = [
-    {"server/seed/functions.c", "server/seed/intrinsics.c", "server/seed/variables.c"},  # a function's arguments are functions
+    {"server/importers/functions.c", "server/importers/intrinsics.c", "server/importers/variables.c"},  # a function's arguments are functions
     {"storage/write/write.c", "storage/write/write_group.c"},  # a write to one replica is a write
     {"storage/store/postgresql/transaction.c", "storage/store/postgresql/transaction_read.c"},  # a flush looks rows up, a look-up flushes
     {"storage/catalog/catalog.c", "storage/catalog/catalog_cache.c", "storage/catalog/catalog_count.c", "storage/catalog/catalog_orphans.c",

@@ -29,7 +29,7 @@
 #include "server/recording/recorder.h"
 #include "server/report/document.h"
 #include "server/report/report.h"
-#include "server/seed/apply.h"
+#include "server/importers/apply.h"
 #include "server/sigv4.h"
 #include "server/transfer/transfers.h"
 #include "server/push/trigger.h"

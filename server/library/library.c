@@ -17,7 +17,7 @@
 #include "server/log.h"
 #include "server/platform/platform.h"
 #include "server/request_id.h"
-#include "server/seed/apply.h"
+#include "server/importers/apply.h"
 #include "server/version.h"
 
 #define ARENA_KEEP (512 * 1024) /* bytes an idle call keeps */

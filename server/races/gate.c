@@ -273,8 +273,8 @@ static struct ticket *arrive(struct gate *gate, const struct http_request *reque
 	return ticket;
 }
 
-/* Asks about the rules of faults of the client's namespace, as the client would: no other request is
- * carried out meanwhile. Absent: it was refused. */
+/* Asks about the rules of faults of the client's namespace, as the client would: no other request
+ * is carried out meanwhile. Absent: it was refused. */
 static struct str ask_rules(const struct gate *gate, const struct http_request *request,
 			    struct str method, struct str body)
 {

@@ -35,7 +35,7 @@
 #include "server/report/report.h"
 #include "server/tools/rollout_table.h"
 #include "server/tools/who_decides.h"
-#include "server/seed/apply.h"
+#include "server/importers/apply.h"
 #include "server/http/tls.h"
 #include "server/version.h"
 #include "storage/store/sqlite/sqlite_store.h"

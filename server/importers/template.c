@@ -1,11 +1,11 @@
-#include "server/seed/template.h"
+#include "server/importers/template.h"
 
 #include "server/seed/document.h"
-#include "server/seed/intrinsics.h"
+#include "server/importers/intrinsics.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
-#include "server/seed/plugin_seeds.h"
-#include "server/seed/table_resource.h"
+#include "server/importers/plugin_seeds.h"
+#include "server/importers/table_resource.h"
 
 #define STACKS_MAX 16 /* nested within each other */
 #define SECTIONS_DEPTH 16

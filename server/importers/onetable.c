@@ -1,4 +1,4 @@
-#include "server/seed/onetable.h"
+#include "server/importers/onetable.h"
 
 #include "protocol/wire/json_out.h"
 #include "server/seed/json_text.h"

@@ -1,4 +1,4 @@
-#include "server/seed/table_resource.h"
+#include "server/importers/table_resource.h"
 
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/shapes.h"

@@ -1,11 +1,11 @@
 /*
  * intrinsics_internal - what intrinsics.c, functions.c and variables.c share.
  */
-#ifndef DYNALITH_SERVER_SEED_INTRINSICS_INTERNAL_H
-#define DYNALITH_SERVER_SEED_INTRINSICS_INTERNAL_H
+#ifndef DYNALITH_SERVER_IMPORTERS_INTRINSICS_INTERNAL_H
+#define DYNALITH_SERVER_IMPORTERS_INTRINSICS_INTERNAL_H
 
 #include "protocol/wire/json_out.h"
-#include "server/seed/intrinsics.h"
+#include "server/importers/intrinsics.h"
 
 #define DEPTH_MAX 64 /* of functions within functions and of references that lead to others */
 

@@ -6,8 +6,8 @@
  * is one whose condition does not hold. A table without TableName is called by its logical id. What
  * of a table is not carried out is refused.
  */
-#ifndef DYNALITH_SERVER_SEED_TEMPLATE_H
-#define DYNALITH_SERVER_SEED_TEMPLATE_H
+#ifndef DYNALITH_SERVER_IMPORTERS_TEMPLATE_H
+#define DYNALITH_SERVER_IMPORTERS_TEMPLATE_H
 
 #include "server/seed/seed.h"
 

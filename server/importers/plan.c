@@ -1,4 +1,4 @@
-#include "server/seed/plan.h"
+#include "server/importers/plan.h"
 
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/shapes.h"

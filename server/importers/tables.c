@@ -1,10 +1,10 @@
-#include "server/seed/tables.h"
+#include "server/importers/tables.h"
 
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/shape_copy.h"
 #include "server/seed/description.h"
 #include "server/seed/json_text.h"
-#include "server/seed/rows.h"
+#include "server/importers/rows.h"
 
 /* The table inside its envelope. */
 static const struct json *unwrap(const struct json *root)

@@ -1,4 +1,4 @@
-#include "server/seed/dynamodb_local.h"
+#include "server/importers/dynamodb_local.h"
 
 #include "protocol/wire/json_out.h"
 #include "server/seed/json_text.h"

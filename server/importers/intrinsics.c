@@ -1,4 +1,4 @@
-#include "server/seed/intrinsics_internal.h"
+#include "server/importers/intrinsics_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,8 +10,8 @@
  * MB and a million steps. Of serverless.yml: ${self:}, ${opt:}, ${param:}, ${env:}, ${sls:},
  * ${aws:} and ${file()}, each with others behind commas.
  */
-#ifndef DYNALITH_SERVER_SEED_INTRINSICS_H
-#define DYNALITH_SERVER_SEED_INTRINSICS_H
+#ifndef DYNALITH_SERVER_IMPORTERS_INTRINSICS_H
+#define DYNALITH_SERVER_IMPORTERS_INTRINSICS_H
 
 #include "server/seed/seed.h"
 #include "server/seed/source.h"

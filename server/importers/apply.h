@@ -2,8 +2,8 @@
  * apply - "dynalith apply FILE...", which fills a server that runs, and --init, which fills this
  * one before it listens.
  */
-#ifndef DYNALITH_SERVER_SEED_APPLY_H
-#define DYNALITH_SERVER_SEED_APPLY_H
+#ifndef DYNALITH_SERVER_IMPORTERS_APPLY_H
+#define DYNALITH_SERVER_IMPORTERS_APPLY_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "server/seed/file.h"
+#include "server/importers/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,15 +12,15 @@
 #include "protocol/transfer/ion_binary.h"
 #include "server/gzip.h"
 #include "server/seed/document.h"
-#include "server/seed/dynamodb_local.h"
+#include "server/importers/dynamodb_local.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
-#include "server/seed/model.h"
-#include "server/seed/onetable.h"
-#include "server/seed/plan.h"
-#include "server/seed/rows.h"
-#include "server/seed/tables.h"
-#include "server/seed/template.h"
+#include "server/importers/model.h"
+#include "server/importers/onetable.h"
+#include "server/importers/plan.h"
+#include "server/importers/rows.h"
+#include "server/importers/tables.h"
+#include "server/importers/template.h"
 
 #define UNPACKED_MAX ((size_t)4 << 30)
 #define FOLDERS_MAX 16 /* one below the other */

@@ -1,8 +1,8 @@
 /*
  * tables - tables in the API's own words: CreateTable's body, DescribeTable's answer.
  */
-#ifndef DYNALITH_SERVER_SEED_TABLES_H
-#define DYNALITH_SERVER_SEED_TABLES_H
+#ifndef DYNALITH_SERVER_IMPORTERS_TABLES_H
+#define DYNALITH_SERVER_IMPORTERS_TABLES_H
 
 #include "server/seed/seed.h"
 

@@ -2,8 +2,8 @@
  * table_resource - a table of a template, its functions resolved, made by the API: CreateTable and
  * what follows.
  */
-#ifndef DYNALITH_SERVER_SEED_TABLE_RESOURCE_H
-#define DYNALITH_SERVER_SEED_TABLE_RESOURCE_H
+#ifndef DYNALITH_SERVER_IMPORTERS_TABLE_RESOURCE_H
+#define DYNALITH_SERVER_IMPORTERS_TABLE_RESOURCE_H
 
 #include "server/seed/seed.h"
 

@@ -2,8 +2,8 @@
  * model - tables of NoSQL Workbench for DynamoDB: its data models, version 3.0, with the sample
  * data of tables and facets.
  */
-#ifndef DYNALITH_SERVER_SEED_MODEL_H
-#define DYNALITH_SERVER_SEED_MODEL_H
+#ifndef DYNALITH_SERVER_IMPORTERS_MODEL_H
+#define DYNALITH_SERVER_IMPORTERS_MODEL_H
 
 #include "server/seed/seed.h"
 

@@ -2,8 +2,8 @@
  * rows - files of items. An item is in DynamoDB's JSON ({"pk":{"S":"a"}}) or in the form of
  * document clients ({"pk":"a","n":1}).
  */
-#ifndef DYNALITH_SERVER_SEED_ROWS_H
-#define DYNALITH_SERVER_SEED_ROWS_H
+#ifndef DYNALITH_SERVER_IMPORTERS_ROWS_H
+#define DYNALITH_SERVER_IMPORTERS_ROWS_H
 
 #include "server/seed/seed.h"
 

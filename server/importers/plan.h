@@ -6,8 +6,8 @@
  * Resources aws_dynamodb_table and aws_dynamodb_table_item, of all modules; Pulumi's of the same
  * provider. HCL is not read: its own tool evaluates it.
  */
-#ifndef DYNALITH_SERVER_SEED_PLAN_H
-#define DYNALITH_SERVER_SEED_PLAN_H
+#ifndef DYNALITH_SERVER_IMPORTERS_PLAN_H
+#define DYNALITH_SERVER_IMPORTERS_PLAN_H
 
 #include "server/seed/seed.h"
 

@@ -11,9 +11,11 @@
  *
  * The content decides, but for CSV and YAML, which the file's name shows. A name that ends with .gz
  * is decompressed first.
+ *
+ * The shelf server/importers/ reads the forms; server/seed/ keeps what they ask for, and does it.
  */
-#ifndef DYNALITH_SERVER_SEED_FILE_H
-#define DYNALITH_SERVER_SEED_FILE_H
+#ifndef DYNALITH_SERVER_IMPORTERS_FILE_H
+#define DYNALITH_SERVER_IMPORTERS_FILE_H
 
 #include "server/seed/seed.h"
 

@@ -1,11 +1,11 @@
-#include "server/seed/plugin_seeds.h"
+#include "server/importers/plugin_seeds.h"
 
 #include <sys/mman.h>
 
 #include "server/seed/document.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
-#include "server/seed/rows.h"
+#include "server/importers/rows.h"
 
 struct putting {
 	struct seed *seed;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/buf.h"
-#include "server/seed/intrinsics_internal.h"
+#include "server/importers/intrinsics_internal.h"
 #include "server/seed/json_text.h"
 
 struct str functions_of(struct intrinsics *in, const struct json *value,

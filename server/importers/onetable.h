@@ -6,8 +6,8 @@
  * else a string, and billing by request. The field with "ttl" is when items expire. A schema has no
  * name of a table: that is the file's, or --table's.
  */
-#ifndef DYNALITH_SERVER_SEED_ONETABLE_H
-#define DYNALITH_SERVER_SEED_ONETABLE_H
+#ifndef DYNALITH_SERVER_IMPORTERS_ONETABLE_H
+#define DYNALITH_SERVER_IMPORTERS_ONETABLE_H
 
 #include "server/seed/seed.h"
 

@@ -1,4 +1,4 @@
-#include "server/seed/rows.h"
+#include "server/importers/rows.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "core/buf.h"
 #include "server/seed/document.h"
-#include "server/seed/intrinsics_internal.h"
+#include "server/importers/intrinsics_internal.h"
 #include "server/seed/json_text.h"
 
 /* A file that was read. */

@@ -11,10 +11,10 @@
  * An entry is {table, sources: [FILE], rawsources: [FILE], source: FILE}. Its files are JSON beside
  * serverless.yml: an item or an array of items.
  */
-#ifndef DYNALITH_SERVER_SEED_PLUGIN_SEEDS_H
-#define DYNALITH_SERVER_SEED_PLUGIN_SEEDS_H
+#ifndef DYNALITH_SERVER_IMPORTERS_PLUGIN_SEEDS_H
+#define DYNALITH_SERVER_IMPORTERS_PLUGIN_SEEDS_H
 
-#include "server/seed/intrinsics.h"
+#include "server/importers/intrinsics.h"
 
 /* Puts the items; *entries is how many entries there are. in->problem may be set. */
 enum code plugin_seeds_put(struct seed *seed, struct intrinsics *in, size_t *entries,

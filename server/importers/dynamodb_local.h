@@ -2,8 +2,8 @@
  * dynamodb_local - tables and items of DynamoDB Local's data files: shared-local-instance.db, and
  * those of one access key and region.
  */
-#ifndef DYNALITH_SERVER_SEED_DYNAMODB_LOCAL_H
-#define DYNALITH_SERVER_SEED_DYNAMODB_LOCAL_H
+#ifndef DYNALITH_SERVER_IMPORTERS_DYNAMODB_LOCAL_H
+#define DYNALITH_SERVER_IMPORTERS_DYNAMODB_LOCAL_H
 
 #include "server/seed/seed.h"
 

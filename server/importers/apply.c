@@ -1,4 +1,4 @@
-#include "server/seed/apply.h"
+#include "server/importers/apply.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "server/command/help.h"
 #include "server/log.h"
 #include "server/seed/document.h"
-#include "server/seed/file.h"
+#include "server/importers/file.h"
 #include "server/seed/json_text.h"
 #include "server/seed/local.h"
 #include "server/seed/messages.h"

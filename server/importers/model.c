@@ -1,4 +1,4 @@
-#include "server/seed/model.h"
+#include "server/importers/model.h"
 
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/shapes.h"
