@@ -186,16 +186,29 @@ static void give_back(struct watcher *watcher, struct entry *entry)
 }
 
 /* Bodies as they are go as texts: what a client sent need not be JSON. */
-static void write_body(const struct watcher *watcher, struct json_out *out, const char *name,
-		       struct str body, size_t size)
+static void write_bodies(const struct watcher *watcher, struct json_out *out,
+			 const struct entry *entry)
 {
-	json_out_name(out, str_of(name));
-	if (watcher->bodies == EVENT_BODIES_NONE || body.n < size)
+	struct arena *arena = watcher->arena;
+	bool is_masked = watcher->bodies == EVENT_BODIES_MASKED,
+	     has_request = entry->event.request.n == entry->request_size,
+	     has_response = entry->event.response.n == entry->response_size;
+
+	json_out_name(out, STR("request"));
+	if (watcher->bodies == EVENT_BODIES_NONE || !has_request)
 		json_out_null(out);
-	else if (watcher->bodies == EVENT_BODIES_OPEN)
-		json_out_string(out, utf8_printable(watcher->arena, body));
+	else if (is_masked)
+		masked_write(out, arena, entry->event.request);
 	else
-		masked_write(out, watcher->arena, body);
+		json_out_string(out, utf8_printable(arena, entry->event.request));
+	json_out_name(out, STR("response"));
+	if (watcher->bodies == EVENT_BODIES_NONE || !has_response)
+		json_out_null(out);
+	else if (is_masked)
+		masked_write_answer(out, arena, has_request ? entry->event.request : STR_ABSENT,
+				    entry->event.response);
+	else
+		json_out_string(out, utf8_printable(arena, entry->event.response));
 }
 
 static void write_fault(struct json_out *out, const struct fault_reply *fault)
@@ -240,8 +253,7 @@ static struct str describe_event(const struct watcher *watcher, const struct ent
 		write_fault(&out, &event->fault);
 	json_out_field_integer(&out, "requestBytes", (int64_t)entry->request_size);
 	json_out_field_integer(&out, "responseBytes", (int64_t)entry->response_size);
-	write_body(watcher, &out, "request", event->request, entry->request_size);
-	write_body(watcher, &out, "response", event->response, entry->response_size);
+	write_bodies(watcher, &out, entry);
 	json_out_field_integer(&out, "lost", (int64_t)lost);
 	json_out_close(&out, '}');
 	return str_printf(watcher->arena, "data: " STR_FMT "\n\n", STR_ARG(json_out_str(&out)));

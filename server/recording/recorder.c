@@ -67,20 +67,15 @@ static void record_line(struct buf *out, struct str json)
 }
 
 /* A body that is no JSON is a string, its bytes that are no text a '?'. */
-static void record_body(const struct recorder *recorder, struct json_out *out, struct arena *arena,
-			struct str body)
+static void record_body(struct json_out *out, struct arena *arena, struct str body)
 {
 	struct err err = err_in(arena);
 	const struct json *root;
 	bool is_json = json_parse(arena, body, &root, &err) == OK;
 
-	if (recorder->is_masked && is_json) {
-		masked_write(out, arena, body);
-	} else if (is_json) {
+	if (is_json) {
 		record_line(&out->buf, body);
 		out->needs_comma = true;
-	} else if (recorder->is_masked) {
-		json_out_null(out);
 	} else {
 		json_out_string(out, utf8_printable(arena, body));
 	}
@@ -98,10 +93,17 @@ void recorder_note(void *context, const struct event *event)
 	json_out_field_integer(&out, "status", event->status);
 	if (event->error.n > 0)
 		json_out_field_string(&out, "error", event->error);
+	struct str request = str_is_set(event->request) ? event->request : STR("");
 	json_out_name(&out, STR("request"));
-	record_body(recorder, &out, arena, event->request);
+	if (recorder->is_masked)
+		masked_write(&out, arena, request);
+	else
+		record_body(&out, arena, request);
 	json_out_name(&out, STR("response"));
-	record_body(recorder, &out, arena, event->response);
+	if (recorder->is_masked)
+		masked_write_answer(&out, arena, request, event->response);
+	else
+		record_body(&out, arena, event->response);
 	struct str rest = json_out_str(&out);
 
 	pthread_mutex_lock(&recorder->mutex);

@@ -35,7 +35,7 @@ static void watch(void *context, const struct event *event)
 	(void)context;
 	json_out_open(&out, '[');
 	masked_write(&out, arena, event->request);
-	masked_write(&out, arena, event->response);
+	masked_write_answer(&out, arena, event->request, event->response);
 	json_out_string(&out, event->caller);
 	json_out_close(&out, ']');
 	MUST(utf8_is_valid(json_out_str(&out)));
