@@ -22,8 +22,8 @@ enum code copy_target_publish(struct arena *arena, const char *part, const char 
 /* Removes what was written. */
 void copy_target_discard(struct arena *arena, const char *part);
 
-/* ERR_INTERNAL where a log is left of an earlier file of this name: it would be moved into the
- * copy. */
+/* ERR_INTERNAL where a log lies beside that name: of an earlier file, so that it would be moved
+ * into the copy, or of one that is in use or was not closed. */
 enum code copy_target_no_log(const char *target, struct err *err) WARN_UNUSED;
 
 /* Waits for the disk with the folder of that file: a new name is safe when its folder is. False

@@ -15,6 +15,8 @@
 			"server a higher limit"
 #define MSG_STORE_FAILED ERR_INTERNAL, "the store failed: %s"
 #define MSG_STORE_DAMAGED ERR_INTERNAL, "the data file is damaged: page %u fails its checksum"
+#define MSG_STORE_PAGE                                                                             \
+	ERR_INTERNAL, "cannot open %s: the data file is damaged: page %u fails its checksum"
 #define MSG_STORE_CUT_AT ERR_INTERNAL, "the data file is damaged: it ends before page %u"
 #define MSG_STORE_CUT                                                                              \
 	ERR_INTERNAL, "the data file was cut short by somebody else; nothing is written until a "  \

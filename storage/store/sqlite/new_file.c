@@ -1,22 +1,25 @@
 #include "storage/store/sqlite/new_file.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/be.h"
+#include "storage/store/copy_target.h"
 #include "storage/store/sqlite/file_schema.h"
 #include "storage/store/sqlite/page_file.h"
 #include "storage/store/store_messages.h"
 
 #define LOG_AT 18 /* in the file's head: twice 2 where SQLite reads it with a write-ahead log */
 #define CHANGES_AT 24
+#define FORMAT_AT 60
 #define APPLICATION_AT 68
-#define VALID_FOR_AT 92 /* the number of changes when SQLite of the version that follows wrote it  \
-			 */
+/* the number of changes when SQLite of the version that follows wrote it */
+#define VALID_FOR_AT 92
 
 unsigned char *new_file_made_by(const char *sql, int reserved, size_t *size)
 {
@@ -111,45 +114,75 @@ enum code new_file_write(struct connection *connection, unsigned format, bool ha
 	return code;
 }
 
-/* All of a data file, to be freed; the bytes are whole pages. */
-static enum code read_file(const char *path, unsigned char **image, size_t *size, struct err *err)
-{
-	FILE *file = fopen(path, "rb");
-	long end = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-
-	*image = NULL;
-	*size = end > 0 ? (size_t)end : 0;
-	if (end >= 0)
-		*image = malloc(*size + 1);
-	bool is_read =
-		*image && fseek(file, 0, SEEK_SET) == 0 && fread(*image, 1, *size, file) == *size;
-	enum code code = is_read ? OK : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (file)
-		fclose(file);
-	if (code == OK && (*size < NEW_FILE_SIZE || *size % STORE_PAGE != 0 ||
-			   be32(*image + APPLICATION_AT) != NEW_FILE_APPLICATION))
-		code = err_set(err, MSG_STORE_FOREIGN, path);
-	return code;
-}
-
-/* What the log of a server has is not in its file. */
-static bool has_log_file(struct arena *arena, const char *path)
+/*
+ * A data file that no server has open, locked against those that come; where there are no locks, as
+ * on WASI, a log beside it tells of a server. What a log has is not in the file.
+ */
+static enum code open_for_copy(const char *path, int *fd, size_t *size, struct err *err)
 {
 	struct stat status;
 
-	return stat(str_printf(arena, "%s-wal", path).p, &status) == 0 && status.st_size > 0;
+	*size = 0;
+	*fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* without waiting for a pipe's end */
+	if (*fd < 0)
+		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	bool is_locked = flock(*fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	if (is_locked || copy_target_no_log(path, err) != OK)
+		return err_set(
+			err, MSG_STORE_OPEN, path,
+			"a server has it open or was not stopped; copy it by dynalith backup");
+	if (fstat(*fd, &status) != 0)
+		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	*size = (size_t)status.st_size;
+	return !S_ISREG(status.st_mode) || *size < NEW_FILE_SIZE || *size % STORE_PAGE != 0
+		       ? err_set(err, MSG_STORE_FOREIGN, path)
+		       : OK;
+}
+
+/* Nothing else checks the pages of a store in memory. Whatever a damaged head says, only format 1
+ * has no checksums. */
+static enum code read_pages(int fd, const char *path, unsigned char *image, size_t size,
+			    struct err *err)
+{
+	bool is_checked = true;
+
+	for (size_t at = 0; at < size; at += STORE_PAGE) {
+		uint32_t number = (uint32_t)(at / STORE_PAGE + 1);
+
+		errno = EIO; /* a short read sets none */
+		if (pread(fd, image + at, STORE_PAGE, (off_t)at) != STORE_PAGE)
+			return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+		if (at == 0 && be32(image + APPLICATION_AT) != NEW_FILE_APPLICATION)
+			return err_set(err, MSG_STORE_FOREIGN, path);
+		if (at == 0)
+			is_checked = page_file_has_checksums(image) || be32(image + FORMAT_AT) != 1;
+		if (is_checked && !page_file_is_whole(image + at, number))
+			return err_set(err, MSG_STORE_PAGE, path, (unsigned)number);
+	}
+	return OK;
+}
+
+/* All of a data file, to be freed. */
+static enum code read_file(const char *path, unsigned char **image, size_t *size, struct err *err)
+{
+	int fd;
+	enum code code = open_for_copy(path, &fd, size, err);
+
+	*image = code == OK ? malloc(*size) : NULL;
+	if (code == OK)
+		code = *image ? read_pages(fd, path, *image, *size, err)
+			      : err_set(err, MSG_STORE_OPEN, path, "out of memory");
+	if (fd >= 0)
+		close(fd);
+	return code;
 }
 
 enum code new_file_copy(struct connection *connection, const char *path, struct err *err)
 {
 	unsigned char *image;
 	size_t size;
-
-	if (has_log_file(err->arena, path))
-		return err_set(
-			err, MSG_STORE_OPEN, path,
-			"a server has it open or was not stopped; copy it by dynalith backup");
 	enum code code = read_file(path, &image, &size, err);
+
 	if (code == OK) {
 		image[LOG_AT] = image[LOG_AT + 1] = 1;
 		if (page_file_has_checksums(image))

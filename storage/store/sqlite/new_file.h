@@ -38,8 +38,9 @@ enum code new_file_write(struct connection *connection, unsigned format, bool ha
 
 /*
  * Writes what a data file has to the connection's database, which must be empty and of a store in
- * memory. ERR_INTERNAL with one line for the operator: it cannot be read, is no data file, or a
- * server's log lies beside it. Checks nothing else: file_schema_check() does.
+ * memory. Meanwhile no server can open the file, where there are locks. ERR_INTERNAL with one line
+ * for the operator: it cannot be read, is no data file, a server has it open or left a log beside
+ * it, or a page fails its checksum. Checks nothing else: file_schema_check() does.
  */
 enum code new_file_copy(struct connection *connection, const char *path,
 			struct err *err) WARN_UNUSED;

@@ -456,10 +456,11 @@ static enum code fill_memory(struct sqlite_store *store, const char *copied, str
 	if (!copied)
 		return new_file_write(&store->writer, SQLITE_STORE_FORMAT, false, err);
 	enum code code = new_file_copy(&store->writer, copied, err);
-	if (code == OK)
-		code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
 	if (code != OK)
 		return code;
+	code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
+	if (code != OK)
+		return err_set(err, MSG_STORE_OPEN, copied, err->message.p);
 	if (format > SQLITE_STORE_FORMAT)
 		return err_set(err, MSG_STORE_NEWER, copied, (unsigned)format,
 			       (unsigned)SQLITE_STORE_FORMAT);

@@ -167,6 +167,48 @@ TEST(a_damaged_page_is_named)
 	fixture_free(&fixture);
 }
 
+/* A store in memory that begins as a copy of the file. */
+static enum code open_copy(struct fixture *fixture, struct store **store)
+{
+	struct sqlite_store_options options = fixture->options;
+
+	options.path = NULL;
+	options.copied = fixture->path;
+	return sqlite_store_open(&options, store, &fixture->err);
+}
+
+/* It has no checksums of its own to find the damage later. */
+TEST(a_damaged_page_is_not_copied_to_memory)
+{
+	struct fixture fixture = fixture_new(false);
+	struct tally tally = {0};
+	struct stat status;
+	struct store *store = NULL;
+	char wanted[160];
+
+	fill(&fixture);
+	CHECK_INT(stat(fixture.path, &status), 0);
+	for (off_t page = 0; page < status.st_size / STORE_PAGE; page++) {
+		off_t at = page * STORE_PAGE + (page == 0 ? 20 : page * 61 % STORE_PAGE);
+
+		flip(fixture.path, at, 4); /* of the first: the room for checksums */
+		CHECK_INT(open_copy(&fixture, &store), ERR_INTERNAL);
+		snprintf(wanted, sizeof(wanted),
+			 "cannot open %s: the data file is damaged: page %u fails its checksum",
+			 fixture.path, (unsigned)page + 1);
+		CHECK_STR(fixture.err.message, wanted);
+		flip(fixture.path, at, 4);
+	}
+	CHECK_INT(open_copy(&fixture, &store), OK);
+	read_all(&fixture, store, &tally);
+	CHECK_INT(tally.right, ROWS);
+	store_close(store);
+	CHECK_INT(truncate(fixture.path, status.st_size - STORE_PAGE), 0);
+	CHECK_INT(open_copy(&fixture, &store), ERR_INTERNAL);
+	CHECK(str_contains(fixture.err.message, str_of(fixture.path)));
+	fixture_free(&fixture);
+}
+
 /* SQLite from 3.45 on reads values of overflow pages so, past its cache. */
 TEST(a_part_of_a_damaged_page_is_refused)
 {
@@ -218,10 +260,15 @@ TEST(files_without_checksums_stay_as_they_are)
 	read_all(&fixture, store, &tally);
 	CHECK_INT(tally.right, ROWS);
 	store_close(store);
+	CHECK_INT(open_copy(&fixture, &store), OK);
+	read_all(&fixture, store, &tally);
+	CHECK_INT(tally.right, 2 * ROWS);
+	store_close(store);
 	run_outside(fixture.path, "PRAGMA integrity_check");
 	fixture_free(&fixture);
 }
 
 TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named),
+	  TEST_CASE(a_damaged_page_is_not_copied_to_memory),
 	  TEST_CASE(a_part_of_a_damaged_page_is_refused),
 	  TEST_CASE(files_without_checksums_stay_as_they_are))
