@@ -183,23 +183,72 @@ static void log_warning(void *context, struct str line)
 	log_line(LOG_WARN, STR_FMT, STR_ARG(line));
 }
 
-static enum code load_all(struct seed *seed, struct arena *arena, const char *path, struct err *err)
+/* What is wrong with no part of a file. */
+static enum code warn(struct arena *arena, const struct seed_options *options, const char *what,
+		      const char *why, struct err *err)
 {
-	const char **files;
+	if (options->is_strict)
+		return err_set(err, MSG_SEED_UNREADABLE, what, why);
+	if (options->warn)
+		options->warn(options->context, str_printf(arena, "warning: %s: %s", what, why));
+	return OK;
+}
+
+struct files {
+	const char **paths;
 	size_t n;
-	enum code code = file_list(arena, path, &files, &n, err);
-	const struct seed_options *options = seed_options(seed);
+};
+
+static enum code add_files(struct arena *arena, const struct seed_options *options,
+			   const char *path, struct files *files, struct err *err)
+{
+	const char **found;
+	size_t n;
+	enum code code = file_list(arena, path, &found, &n, err);
 
 	if (code != OK)
 		return code;
-	if (n == 0 && options->is_strict)
-		return err_set(err, MSG_SEED_UNREADABLE, path, "no files in it");
-	if (n == 0 && options->warn)
-		options->warn(options->context,
-			      str_printf(arena, "warning: %s: no files in it", path));
-	for (size_t i = 0; i < n && code == OK; i++)
-		code = file_load(seed, files[i], err);
-	return code;
+	for (size_t i = 0; i < n; i++) {
+		files->paths = arena_room(arena, files->paths, files->n, sizeof(*files->paths));
+		files->paths[files->n++] = found[i];
+	}
+	return n == 0 ? warn(arena, options, path, "no files in it", err) : OK;
+}
+
+static enum code load_files(struct seed *seed, const struct files *files, struct err *err)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		enum code code = file_load(seed, files->paths[i], err);
+
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+static enum code load_all(struct seed *seed, struct arena *arena, const char *path, struct err *err)
+{
+	struct files files = {.n = 0};
+	enum code code = add_files(arena, seed_options(seed), path, &files, err);
+
+	return code == OK ? load_files(seed, &files, err) : code;
+}
+
+static enum code judge_unused(const struct words *words, const struct seed_options *options,
+			      struct err *err)
+{
+	for (size_t i = 0; i < words->parameter_count; i++) {
+		const struct seed_parameter *parameter = &words->parameters[i];
+
+		if (*parameter->is_used)
+			continue;
+		struct str what =
+			str_printf(words->arena, "parameter " STR_FMT, STR_ARG(parameter->name));
+		enum code code = warn(words->arena, options, what.p, "no file uses it", err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 static struct str sum(struct arena *arena, const struct seed *seed)
@@ -233,7 +282,6 @@ static struct seed_options options_of(const struct words *words, struct destinat
 		.table = str_of(words->table),
 		.parameters = words->parameters,
 		.parameter_count = words->parameter_count,
-		.is_of_one_file = words->path_count == 1,
 		.say = print_line,
 		.warn = print_line,
 	};
@@ -248,14 +296,23 @@ static struct seed_options options_of(const struct words *words, struct destinat
 }
 
 static enum code load_paths(struct seed *seed, const struct words *words,
-			    const struct seed_options *options, struct err *err)
+			    struct seed_options *options, struct err *err)
 {
+	struct files files = {.n = 0};
+
 	for (size_t i = 0; i < words->path_count; i++) {
-		enum code code = load_all(seed, words->arena, words->paths[i], err);
+		enum code code = add_files(words->arena, options, words->paths[i], &files, err);
 
 		if (code != OK)
 			return code;
 	}
+	options->is_of_one_file = files.n == 1;
+	enum code code = load_files(seed, &files, err);
+	if (code != OK)
+		return code;
+	code = judge_unused(words, options, err);
+	if (code != OK)
+		return code;
 	return words->is_trial ? preview_print(words->arena, &options->write, words->is_json, err)
 			       : OK;
 }
@@ -263,7 +320,7 @@ static enum code load_paths(struct seed *seed, const struct words *words,
 static int load(const struct words *words, struct destination *destination,
 		struct rehearsal *rehearsal)
 {
-	const struct seed_options options = options_of(words, destination, rehearsal);
+	struct seed_options options = options_of(words, destination, rehearsal);
 	struct seed *seed = seed_new(&options);
 	struct err err = err_in(words->arena);
 	enum code code = load_paths(seed, words, &options, &err);

@@ -510,18 +510,21 @@ static void judge_parameters(struct reading *reading)
 {
 	const struct seed_options *options = seed_options(reading->seed);
 
-	for (size_t i = 0; i < options->parameter_count; i++)
-		judge_allowed(reading, &options->parameters[i]);
-
-	for (size_t i = 0; options->is_of_one_file && i < options->parameter_count; i++) {
+	for (size_t i = 0; i < options->parameter_count; i++) {
 		const struct seed_parameter *parameter = &options->parameters[i];
 
-		if (parameter->is_used && !*parameter->is_used &&
-		    !intrinsics_section(reading->in, "Parameters", parameter->name))
-			seed_warn(reading->seed, (struct origin){NULL, 0},
-				  str_printf(reading->in->arena, "parameter " STR_FMT,
-					     STR_ARG(parameter->name)),
-				  STR("the file does not use it"));
+		judge_allowed(reading, parameter);
+		if (!parameter->is_used || *parameter->is_used)
+			continue;
+		*parameter->is_used =
+			intrinsics_section(reading->in, "Parameters", parameter->name) != NULL;
+		if (*parameter->is_used || !options->is_of_one_file)
+			continue;
+		seed_warn(reading->seed, (struct origin){NULL, 0},
+			  str_printf(reading->in->arena, "parameter " STR_FMT,
+				     STR_ARG(parameter->name)),
+			  STR("the file does not use it"));
+		*parameter->is_used = true; /* in that it is told */
 	}
 }
 

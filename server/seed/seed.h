@@ -45,7 +45,8 @@ struct seed_target {
 /* --parameter NAME=VALUE: of a template. */
 struct seed_parameter {
 	struct str name, value;
-	bool *is_used; /* set where a template asks for it; or NULL */
+	bool *is_used; /* set where a template has it or asks for it, or it is told that none does;
+			  or NULL */
 };
 
 struct seed_options {
@@ -59,7 +60,7 @@ struct seed_options {
 	struct str table;   /* of files of items; absent: each file's name says it */
 	const struct seed_parameter *parameters;
 	size_t parameter_count;
-	bool is_of_one_file; /* the parameters are: those that it does not use are warnings */
+	bool is_of_one_file; /* the parameters are: those that it does not use are its warnings */
 	void (*say)(void *context, struct str line);  /* progress */
 	void (*warn)(void *context, struct str line); /* warnings, and lines passed over */
 	void *context;

@@ -175,6 +175,30 @@ def settings():
     server.stop()
 
 
+def parameters_of_several_files():
+    """A parameter that one of them uses or has is used; one that none does is a warning, whatever the files are."""
+    server = Server()
+    plain = {"Resources": {"T": {"Type": "AWS::DynamoDB::Table", "Properties": {
+        "TableName": "plain", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}]}}}}
+    staged = json.loads(json.dumps(plain).replace('"plain"', '{"Fn::Sub": "staged-${Stage}"}'))
+    staged["Parameters"] = {"Stage": {"Type": "String"}, "Other": {"Type": "String", "Default": "x"}}
+    path = folder(a__json=plain, b__json=staged, c__json=json.loads(json.dumps(plain).replace('"plain"', '"more"')))
+    given = ("--parameter", "Stage=dev", "--parameter", "Other=y")
+    assert apply(server, path, *given, "--strict", "--dry-run")[::2] == (0, "")
+    assert apply(server, path / "c.json", path / "b.json", *given, "--strict") == (0, "0 items, 2 tables made", "")
+    unused = (*given, "--parameter", "Stgae=dev")
+    status, said, problem = apply(server, path, *unused)
+    assert (status, problem) == (0, "warning: parameter Stgae: no file uses it"), (status, said, problem)
+    status, said, problem = apply(server, path, *unused, "--strict")
+    assert (status, problem) == (1, "dynalith: parameter Stgae: no file uses it"), (status, said, problem)
+    rows = folder(plain__csv="id\na\n")
+    assert apply(server, rows, *unused[4:]) == (0, "1 items", "warning: parameter Stgae: no file uses it")
+    status, said, problem = apply(server, path / "a.json", *unused[4:])  # told once, by the file
+    assert status == 0 and problem == f"warning: {path / 'a.json'}: parameter Stgae: the file does not use it", problem
+    server.stop()
+
+
 def serverless():
     server = Server()
     client = server.client()
@@ -571,4 +595,4 @@ def at_start():
     assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
 
 
-run("apply", [templates, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, imports_of_plans, buffers, folders, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
+run("apply", [templates, parameters_of_several_files, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, imports_of_plans, buffers, folders, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
