@@ -81,6 +81,9 @@
 	ERR_VALIDATION, "%s", "the query must name a table: /_dynalith/streams/rotate?table=NAME"
 #define MSG_QUERY_PARAMETER                                                                        \
 	ERR_VALIDATION, "There is no parameter '" STR_FMT "' here; the query takes " STR_FMT
+#define MSG_QUERY_PAIR                                                                             \
+	ERR_VALIDATION, "'" STR_FMT "' is no parameter; the query takes pairs NAME=VALUE"
+#define MSG_QUERY_ALL ERR_VALIDATION, "%s", "'all' wants true or false"
 #define MSG_EVENTS_BODIES ERR_VALIDATION, "%s", "'bodies' wants masked, open or none"
 #define MSG_CONSOLE_OFF                                                                            \
 	ERR_VALIDATION, "%s", "This server shows no events: it was started with --console off"

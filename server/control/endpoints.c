@@ -18,9 +18,9 @@
 #define ROOT "/_dynalith/"
 
 static const struct endpoint endpoints[] = {
-#define PAGE(method, path, show, needs, traits, what) \
+#define PAGE(method, path, show, needs, traits, what)                                              \
 	{STR_INIT(method), STR_INIT(path), NULL, NEEDS_##needs, traits, what},
-#define ENDPOINT(method, path, handle, needs, what) \
+#define ENDPOINT(method, path, handle, needs, what)                                                \
 	{STR_INIT(method), STR_INIT(path), handle, NEEDS_##needs, PLAIN, what},
 #include "server/control/endpoints.def"
 };
@@ -89,44 +89,72 @@ const struct endpoint *endpoint_find(struct str method, struct str path, struct 
 	return NULL;
 }
 
-/* What a query below /_dynalith/ may have; with a path, that endpoint alone. */
+/* What a query below /_dynalith/ may have; with a path, that endpoint alone; with a trait, those
+ * that have it. */
 static const struct {
 	const char *name, *path;
+	unsigned trait;
 } query_parameters[] = {
-	{"account", NULL}, {"region", NULL}, {"access_key", NULL}, {"all", NULL},
-	{"id", "backup"},  {"at", "backup"}, {"bodies", "events"}, {"table", "streams/rotate"},
+	{"account", NULL, PLAIN},    {"region", NULL, PLAIN},
+	{"access_key", NULL, PLAIN}, {"all", NULL, ALL},
+	{"id", "backup", PLAIN},     {"at", "backup", PLAIN},
+	{"bodies", "events", PLAIN}, {"table", "streams/rotate", PLAIN},
 };
 
 enum { QUERY_PARAMETER_COUNT = sizeof(query_parameters) / sizeof(query_parameters[0]) };
 
 static bool has_parameter(const struct endpoint *endpoint, size_t i)
 {
-	return !query_parameters[i].path ||
-	       str_eq(endpoint->path, str_of(query_parameters[i].path));
+	const char *path = query_parameters[i].path;
+	unsigned trait = query_parameters[i].trait;
+
+	return (!path || str_eq(endpoint->path, str_of(path))) &&
+	       (endpoint->traits & trait) == trait;
+}
+
+/* The names of the endpoint's parameters, with commas. */
+static struct str query_parameter_names(const struct endpoint *endpoint, struct arena *arena)
+{
+	struct buf names = buf_in(arena);
+
+	for (size_t i = 0; i < QUERY_PARAMETER_COUNT; i++) {
+		if (has_parameter(endpoint, i))
+			buf_printf(&names, "%s%s", names.n > 0 ? ", " : "",
+				   query_parameters[i].name);
+	}
+	return buf_str(&names);
+}
+
+static enum code check_parameter(const struct endpoint *endpoint, struct arena *arena,
+				 struct str pair, struct err *err)
+{
+	struct str value = pair, name = str_cut(&value, '=');
+	size_t i = 0;
+
+	if (name.n == 0 || name.n == pair.n)
+		return err_set(err, MSG_QUERY_PAIR, STR_ARG(pair));
+	if (str_starts_with(name, STR("X-Amz-")))
+		return OK;
+	while (i < QUERY_PARAMETER_COUNT &&
+	       !(str_eq(name, str_of(query_parameters[i].name)) && has_parameter(endpoint, i)))
+		i++;
+	if (i == QUERY_PARAMETER_COUNT)
+		return err_set(err, MSG_QUERY_PARAMETER, STR_ARG(name),
+			       STR_ARG(query_parameter_names(endpoint, arena)));
+	if (str_eq(name, STR("all")) && !str_eq(value, STR("true")) && !str_eq(value, STR("false")))
+		return err_set(err, MSG_QUERY_ALL);
+	return OK;
 }
 
 enum code endpoint_check_query(const struct endpoint *endpoint, struct arena *arena,
 			       struct str query, struct err *err)
 {
-	struct buf known = buf_in(arena);
-
-	for (size_t i = 0; i < QUERY_PARAMETER_COUNT; i++) {
-		if (has_parameter(endpoint, i))
-			buf_printf(&known, "%s%s", known.n > 0 ? ", " : "",
-				   query_parameters[i].name);
-	}
 	while (query.n > 0 && !(endpoint->traits & VITAL)) {
-		struct str pair = str_cut(&query, '&'), name = str_cut(&pair, '=');
-		size_t i = 0;
+		struct str pair = str_cut(&query, '&');
+		enum code code = pair.n > 0 ? check_parameter(endpoint, arena, pair, err) : OK;
 
-		while (i < QUERY_PARAMETER_COUNT &&
-		       !(str_eq(name, str_of(query_parameters[i].name)) &&
-			 has_parameter(endpoint, i)))
-			i++;
-		if (i == QUERY_PARAMETER_COUNT && name.n > 0 &&
-		    !str_starts_with(name, STR("X-Amz-")))
-			return err_set(err, MSG_QUERY_PARAMETER, STR_ARG(name),
-				       STR_ARG(buf_str(&known)));
+		if (code != OK)
+			return code;
 	}
 	return OK;
 }

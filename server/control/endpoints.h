@@ -30,8 +30,9 @@ const struct endpoint *endpoint_find(struct str method, struct str path, struct 
 /* Whether the endpoint has that path, by any method. */
 bool endpoint_is_at(const struct endpoint *endpoint, struct str path);
 
-/* ERR_VALIDATION for a parameter that is not the endpoint's: it would mean another namespace than
- * its sender thinks. Probes and scrapers (VITAL) may add what they like; X-Amz-... sign. */
+/* ERR_VALIDATION for a parameter that is not the endpoint's or has no '=': it would mean another
+ * namespace than its sender thinks. Probes and scrapers (VITAL) may add what they like; X-Amz-...
+ * sign. */
 enum code endpoint_check_query(const struct endpoint *endpoint, struct arena *arena,
 			       struct str query, struct err *err) WARN_UNUSED;
 

@@ -133,11 +133,20 @@ def namespaces_and_paths_that_are_none():
         for query in ("?acount=111111111111", "?account=000000000000&Region=us-east-1", "?tables=x"):
             status, answer = ask(server, method, path, {} if method != "GET" else None, query)
             assert is_error(status, answer) and "There is no parameter" in answer["message"], (method, path, query, status, answer)
+        for query in ("?account", "?=x", "?account=000000000000&region", "?all", "?&=&", "?X-Amz-Date"):
+            status, answer = ask(server, method, path, {} if method != "GET" else None, query)
+            assert is_error(status, answer) and "NAME=VALUE" in answer["message"], (method, path, query, status, answer)
+        for query in ("?all=1", "?all=", "?all=True", "?all=false&all=x", *(() if path == "clock" else ("?all=true", "?all=false"))):
+            status, answer = ask(server, method, path, {} if method != "GET" else None, query)
+            assert is_error(status, answer) and ("'all'" in answer["message"]), (method, path, query, status, answer)
         status, answer = ask(server, "PATCH", path, {})
         assert status == 405 and answer["pages"], (path, status, answer)
         status, answer = ask(server, method, path + "/more/more/more", {} if method != "GET" else None)
         assert status == 404 and answer["pages"], (path, status, answer)
         assert state(server, client) == before, (method, path)
+    for query in ("?all=true", "?all=false", "?", "?&", "?account=000000000000&&region=us-east-1&"):
+        status, answer = ask(server, "GET", "clock", query=query)
+        assert status == 200, (query, answer)
     assert ask(server, "GET", "events", query="?bodies=bare")[0] == 400 and ask(server, "GET", "health", query="?probe=1")[0] == 200
     server.stop()
 
