@@ -1,5 +1,8 @@
-/* live_copy.h for dynalith.wasm, which has no files of its own: the copy is in memory. Nothing else
- * runs meanwhile, so one step makes all of it. */
+/*
+ * live_copy.h for dynalith.wasm, which has no files of its own: the copy is in memory. Nothing else
+ * runs meanwhile, so one step makes all of it. The pages come from the file in memory itself: what
+ * sqlite3_serialize() cannot load for lack of memory it makes zeros, and says nothing.
+ */
 #include "storage/store/sqlite/live_copy.h"
 
 #include <stdlib.h>
@@ -13,23 +16,44 @@ struct live_copy {
 	sqlite3_int64 size;
 };
 
+/* Under the lock of a reader. SQLite's result. */
+static int copy_file(sqlite3_file *file, struct live_copy *copy)
+{
+	int result = file->pMethods->xFileSize(file, &copy->size);
+
+	if (result != SQLITE_OK)
+		return result;
+	copy->bytes = malloc((size_t)copy->size);
+	if (!copy->bytes)
+		return SQLITE_NOMEM;
+	for (sqlite3_int64 at = 0; at < copy->size && result == SQLITE_OK; at += STORE_PAGE)
+		result = file->pMethods->xRead(file, copy->bytes + at, STORE_PAGE, at);
+	return result;
+}
+
 enum code live_copy_begin(const struct live_source *source, struct live_copy **out, struct err *err)
 {
+	sqlite3_file *file = page_file_of(source->db, SQLITE_FCNTL_FILE_POINTER);
 	struct live_copy *copy = calloc(1, sizeof(*copy));
+	int result = file && copy ? file->pMethods->xLock(file, SQLITE_LOCK_SHARED) : SQLITE_NOMEM;
 
-	if (copy)
-		copy->bytes = sqlite3_serialize(source->db, "main", &copy->size, 0);
-	if (!copy || !copy->bytes) {
-		free(copy);
-		return err_set(err, MSG_STORE_COPY_ROOM);
+	if (result == SQLITE_OK) {
+		result = copy_file(file, copy);
+		file->pMethods->xUnlock(file, SQLITE_LOCK_NONE);
 	}
-	*out = copy;
-	return OK;
+	if (result == SQLITE_OK) {
+		*out = copy;
+		return OK;
+	}
+	if (copy)
+		live_copy_end(copy);
+	return result == SQLITE_NOMEM ? err_set(err, MSG_STORE_COPY_ROOM)
+				      : err_set(err, MSG_STORE_FAILED, sqlite3_errstr(result));
 }
 
 void live_copy_end(struct live_copy *copy)
 {
-	sqlite3_free(copy->bytes);
+	free(copy->bytes);
 	free(copy);
 }
 
