@@ -82,7 +82,7 @@ static const struct place_name members[] = {
 struct masking {
 	struct json_out *out;
 	struct arena *arena;
-	struct str *hidden; /* the texts that were, for messages */
+	struct str *hidden; /* the texts that were, for messages, in small letters */
 	size_t hidden_count;
 	bool hides_messages;
 	struct str message, shown; /* the last one; those of a transaction are often alike */
@@ -163,13 +163,24 @@ static bool is_name_shown(enum place above, struct str name)
 	return false;
 }
 
+/* PartiQL's messages name tokens in small letters. */
+static struct str masked_lower(struct arena *arena, struct str text)
+{
+	char *lower = arena_bytes(arena, text.n);
+
+	for (size_t i = 0; i < text.n; i++)
+		lower[i] =
+			(char)(text.p[i] >= 'A' && text.p[i] <= 'Z' ? text.p[i] + 32 : text.p[i]);
+	return (struct str){lower, text.n};
+}
+
 static void note_hidden(struct masking *masking, struct str text)
 {
 	if (text.n < REPEATED_MIN)
 		return;
 	masking->hidden = arena_room(masking->arena, masking->hidden, masking->hidden_count,
 				     sizeof(*masking->hidden));
-	masking->hidden[masking->hidden_count++] = text;
+	masking->hidden[masking->hidden_count++] = masked_lower(masking->arena, text);
 }
 
 /* A single value teaches no prefix (prefixes.h): only one in capitals is surely a kind's name. What
@@ -319,15 +330,16 @@ static size_t find_repeated(const struct masking *masking, struct str text)
 }
 
 /* Messages repeat values in other forms too: numbers, sets and operands as they are kept, texts
- * with escapes, tokens of statements. Behind these words all is hidden. */
+ * with escapes, literals of fewer bytes than REPEATED_MIN. Behind these words all is hidden. */
 static size_t find_words(struct str text)
 {
 	static const struct str words[] = {
-		STR_INIT("numeric value: "),   STR_INIT("collection ["),
-		STR_INIT("Statement "),        STR_INIT("AttributeValue: {"),
-		STR_INIT("invalid type: "),    STR_INIT("invalid value: "),
-		STR_INIT("in tuple. Key: "),   STR_INIT("under key "),
-		STR_INIT("type name found; "),
+		STR_INIT("numeric value: "),           STR_INIT("collection ["),
+		STR_INIT("AttributeValue: {"),         STR_INIT("invalid type: "),
+		STR_INIT("invalid value: integer "),   STR_INIT("invalid value: string "),
+		STR_INIT("in tuple. Key: "),           STR_INIT("under key "),
+		STR_INIT("type name found; "),         STR_INIT("token in expression: "),
+		STR_INIT("VariableReference. Type: "),
 	};
 	size_t found = text.n;
 
@@ -350,7 +362,7 @@ static struct str shown_of_message(struct masking *masking, struct str text)
 	if (str_is_set(masking->message) && str_eq(masking->message, text))
 		return masking->shown;
 	words = find_words(text);
-	repeated = find_repeated(masking, text);
+	repeated = find_repeated(masking, masked_lower(masking->arena, text));
 	if (repeated < words)
 		words = repeated;
 	masking->message = text;

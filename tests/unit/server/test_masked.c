@@ -144,11 +144,16 @@ TEST(messages_end_where_they_repeat_a_value)
 	check_message(request, "wants a\\'ice@example", "wants …");
 	check_message(request, "wants 9120", "wants …");
 	check_message(request, "wants zo", "wants zo");
+	check_message("{'Statement':'ORDER BY ~ALICE~'}", "of alice at 1:1", "of …");
+	check_message("{}", "Statement wasn't well formed: THEN",
+		      "Statement wasn't well formed: THEN");
+	check_message("{}", "contains invalid value: Null for key :v",
+		      "contains invalid value: Null for key :v");
 	check_message("{'Statement':'WHERE a = ~zoe~ AND b = .4999'}", "It is zoe", "It is …");
 	check_message("{'Statement':'WHERE a = ~zoe~ AND b = .4999'}", "It is .4999", "It is …");
 	check_message("{}", "operand: AttributeValue: {N:1}, upper", "operand: AttributeValue: {…");
 	check_message("{}", "invalid type: string \"x\", expected", "invalid type: …");
-	check_message("{}", "invalid value: string \"x\", expected", "invalid value: …");
+	check_message("{}", "invalid value: integer `5`, expected", "invalid value: integer …");
 	check_message("{}", "Duplicate keys in tuple. Key: X under root",
 		      "Duplicate keys in tuple. Key: …");
 	check_message("{}", "not supported: INT under key x", "not supported: INT under key …");
