@@ -7,7 +7,7 @@
 #define DEPTH_MAX 128  /* json_parse allows fewer */
 #define REPEATED_MIN 3 /* bytes of a value that a message repeats; fewer are in many words */
 #define REPEATED_RUN 8 /* of a longer value, any so many bytes in a row */
-#define TRIPLES 65536
+#define RUN_BITS 16
 
 /* What a part of a body is, by the names above it. Below PLACE_CONDITIONS all are values but for
  * what a row of the tables here names. */
@@ -285,11 +285,16 @@ static struct str without_literals(struct masking *masking, struct str text)
 	return buf_str(&buf);
 }
 
-static size_t triple_of(const char *p)
+/* Which bit stands for a run of `n` bytes, REPEATED_RUN at most. */
+static size_t bit_of_run(const char *p, size_t n)
 {
-	return (size_t)((unsigned char)p[0] * 2111 + (unsigned char)p[1] * 67 +
-			(unsigned char)p[2]) %
-	       TRIPLES;
+	uint64_t bytes = 0;
+
+	if (n == REPEATED_RUN)
+		memcpy(&bytes, p, REPEATED_RUN); /* one instruction */
+	else
+		memcpy(&bytes, p, n);
+	return (size_t)(bytes * UINT64_C(0x9E3779B97F4A7C15) >> (64 - RUN_BITS));
 }
 
 /* Where `part` is in the text, before `end`; else `end`. */
@@ -305,22 +310,24 @@ static size_t find_part(struct str text, struct str part, size_t end)
 /* Where the text first repeats a hidden one, back to the space before it; else its end. */
 static size_t find_repeated(const struct masking *masking, struct str text)
 {
-	unsigned char triples[TRIPLES / 8] = {0}; /* of the text: most of a value's are not there */
+	unsigned char runs[(1 << RUN_BITS) / 8] = {0}; /* of the text: few of a value's are there */
 	size_t found = text.n;
 
-	for (size_t i = 0; i + 3 <= text.n; i++) {
-		size_t triple = triple_of(text.p + i);
+	for (size_t run = REPEATED_MIN; run <= REPEATED_RUN; run++) {
+		for (size_t at = 0; at + run <= text.n; at++) {
+			size_t bit = bit_of_run(text.p + at, run);
 
-		triples[triple / 8] |= (unsigned char)(1U << triple % 8);
+			runs[bit / 8] |= (unsigned char)(1U << bit % 8);
+		}
 	}
 	for (size_t i = 0; i < masking->hidden_count; i++) {
 		struct str value = masking->hidden[i];
 		size_t run = value.n < REPEATED_RUN ? value.n : REPEATED_RUN;
 
 		for (size_t at = 0; at + run <= value.n; at++) {
-			size_t triple = triple_of(value.p + at);
+			size_t bit = bit_of_run(value.p + at, run);
 
-			if (triples[triple / 8] & 1U << triple % 8)
+			if (runs[bit / 8] & 1U << bit % 8)
 				found = find_part(text, (struct str){value.p + at, run}, found);
 		}
 	}
