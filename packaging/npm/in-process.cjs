@@ -1,8 +1,8 @@
 "use strict";
 // DynamoDB in this process: no server, no port. Clients of the AWS SDK for JavaScript v3 get a requestHandler that asks dynalith.wasm.
-const { existsSync, readFileSync, renameSync, writeFileSync } = require("node:fs");
+const fs = require("node:fs");
 const path = require("node:path");
-const { getEnvironmentData, setEnvironmentData } = require("node:worker_threads");
+const { getEnvironmentData, setEnvironmentData, threadId } = require("node:worker_threads");
 const { Namespace } = require("./index.cjs");
 const { Engine, DynalithError } = require("./engine.cjs");
 const { files } = require("./files.cjs");
@@ -15,7 +15,7 @@ const KNOWN = ["file", "memoryLimitMb", "account", "region", "options", "log"];
 /* Of DYNALITH_WASM, or of this package. Compiled once in a thread: Jest loads this file again for each file of tests, the environment's data stay. */
 function engineModule() {
   const file = process.env.DYNALITH_WASM || path.join(__dirname, "dynalith.wasm"), key = `dynalith ${file}`;
-  if (!getEnvironmentData(key)) setEnvironmentData(key, new WebAssembly.Module(readFileSync(file)));
+  if (!getEnvironmentData(key)) setEnvironmentData(key, new WebAssembly.Module(fs.readFileSync(file)));
   return getEnvironmentData(key);
 }
 
@@ -27,6 +27,50 @@ function limits(memoryLimitMb) {
 }
 
 const optionsOf = (memoryLimitMb = MEMORY_LIMIT_MB, options = {}) => ({ in_memory: true, "log.level": "error", ...limits(memoryLimitMb), ...options });
+
+const realPath = (file) => fs.existsSync(file) ? fs.realpathSync(file) : path.resolve(file);
+
+/* Which file lies there, in which state: another one after each change that another process makes. Undefined for none. */
+function stampOf(file) {
+  const stat = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat && [stat.ino, stat.mtimeNs, stat.size].join();
+}
+
+let parts = 0;
+
+/* A new file beside `file`. A process that was killed may have left one whose name was made by the same numbers. */
+function openPart(file) {
+  for (;;) {
+    const part = `${file}.${process.pid}.${threadId}.${++parts}.part`;
+    try {
+      return { part, fd: fs.openSync(part, "wx", 0o600) };
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+  }
+}
+
+/* Puts the bytes in the place of `file` where check() throws nothing, whole or not at all. Others may read the file who might before. */
+function replaceFile(file, bytes, check) {
+  const { part, fd } = openPart(file);
+  try {
+    try {
+      const old = fs.statSync(file, { throwIfNoEntry: false });
+      if (old) fs.fchmodSync(fd, old.mode & 0o777);
+      fs.writeFileSync(fd, bytes);
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+    const stamp = stampOf(part);
+    check();
+    fs.renameSync(part, file);
+    return stamp;
+  } catch (error) {
+    fs.rmSync(part, { force: true });
+    throw error;
+  }
+}
 
 /* As files.cjs has it: from the root, with the drives in it. */
 const guestPath = (file) => path.resolve(file).replace(/\\/g, "/").replace(/^(?!\/)/, "/");
@@ -90,17 +134,19 @@ class InProcess extends Namespace {
   #engine;
   #isSigned; // signatures are checked
   #file;
+  #stamps = new Map(); // path: the file as this instance has read or written it
 
   constructor(given = {}) {
     const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
     if (unknown) throw new DynalithError("ERR_DYNALITH_OPTIONS", `unknown option ${unknown}; there are ${KNOWN.join(", ")}`);
     const { file, memoryLimitMb, account, region, options, log } = given;
-    const all = optionsOf(memoryLimitMb, file && existsSync(file) ? { in_memory: undefined, store: `memory:${guestPath(file)}`, ...options } : options);
     super("http://dynalith.invalid", account, region);
+    this.#file = file && realPath(file);
+    if (file) this.#stamps.set(this.#file, stampOf(this.#file));
+    const all = optionsOf(memoryLimitMb, file && fs.existsSync(file) ? { in_memory: undefined, store: `memory:${guestPath(file)}`, ...options } : options);
     this.#isSigned = all.auth === "verify";
     this.#engine = new Engine(engineModule(), all, log, files);
     this.requestHandler = new RequestHandler(this.#engine);
-    this.#file = file && path.resolve(file);
   }
 
   get config() {
@@ -159,12 +205,22 @@ class InProcess extends Namespace {
     return whole;
   }
 
-  /** Writes export() to the file, at once: other processes see the file before or the one after. */
+  /** Writes export() to the file, at once: other processes see the file before or the one after. Refuses where that would lose what another one wrote. */
   async save(file = this.#file) {
     if (!file) throw new DynalithError("ERR_DYNALITH_OPTIONS", "save() wants a file, or the option file");
-    const part = `${file}.${process.pid}.part`;
-    writeFileSync(part, await this.export());
-    renameSync(part, file);
+    const bytes = await this.export(), target = realPath(file);
+    try {
+      this.#stamps.set(target, replaceFile(target, bytes, () => this.#check(target)));
+    } catch (cause) {
+      throw new DynalithError("ERR_DYNALITH_FILE", `${target} is not written: ${cause.message}`, { cause });
+    }
+  }
+
+  #check(target) {
+    const log = ["-wal", "-journal"].map((suffix) => target + suffix).find((name) => fs.existsSync(name));
+    if (log) throw new Error(`${log} belongs to a server that has it open or was killed; save to another file`);
+    const stamp = stampOf(target);
+    if (stamp && this.#stamps.has(target) && stamp !== this.#stamps.get(target)) throw new Error("it has been changed by another process or instance; save to another file");
   }
 
   /** Bytes of memory that the instance has taken. */

@@ -2,7 +2,7 @@ import { Namespace } from "./index.cjs";
 
 /** What goes wrong outside of the API; errors of the API are the SDK's. */
 export declare class DynalithError extends Error {
-  /** ERR_DYNALITH_OPTIONS, _CLOSED, _DEAD (the engine has failed; its data is gone), _MEMORY, _REQUEST, _CONTROL, _SDK, _APPLY */
+  /** ERR_DYNALITH_OPTIONS, _CLOSED, _DEAD (the engine has failed; its data is gone), _FILE (not written), _MEMORY, _REQUEST, _CONTROL, _SDK, _APPLY */
   readonly code: string;
 }
 
@@ -41,9 +41,9 @@ export declare class InProcess extends Namespace {
   readonly memoryBytes: number;
   /** All data of all namespaces as a data file, which a server opens. */
   export(): Promise<Uint8Array>;
-  /** Writes export() to a file; without one to that of the option file. */
+  /** Writes export() to a file; without one to that of the option file. ERR_DYNALITH_FILE where a server has it open or another process has changed it. */
   save(file?: string): Promise<void>;
-  /** Ends it; calls from then on fail. */
+  /** Ends it; calls from then on fail. Saves the option file before, and leaves the instance open where save() fails. */
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 "use strict";
 // dynalith/in-process with the AWS SDK for JavaScript v3: DYNALITH_WASM names the engine, NODE_PATH has the SDK.
 const assert = require("node:assert/strict");
-const { mkdtempSync, mkdirSync, rmSync, writeFileSync } = require("node:fs");
+const fs = require("node:fs");
 const { tmpdir } = require("node:os");
 const path = require("node:path");
 const test = require("node:test");
@@ -31,6 +31,13 @@ async function until(isDone) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   assert.fail("it does not come to its end");
+}
+
+/* A folder that is gone after the test. */
+function folderOf(t) {
+  const folder = fs.mkdtempSync(path.join(tmpdir(), "dynalith-"));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  return folder;
 }
 
 test("an item is put and got, by both clients", async () => {
@@ -156,8 +163,8 @@ test("what the host cannot do is refused with a reason", () => {
 });
 
 test("templates and items are made of files", async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "dynalith-")), template = path.join(folder, "template.yaml");
-  writeFileSync(template, `Resources:
+  const folder = fs.mkdtempSync(path.join(tmpdir(), "dynalith-")), template = path.join(folder, "template.yaml");
+  fs.writeFileSync(template, `Resources:
   Orders:
     Type: AWS::DynamoDB::Table
     Properties:
@@ -166,9 +173,9 @@ test("templates and items are made of files", async () => {
       AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
       KeySchema: [{AttributeName: id, KeyType: HASH}]
 `);
-  mkdirSync(path.join(folder, "items"));
+  fs.mkdirSync(path.join(folder, "items"));
   for (const name of ["orders.json", "a rather long name that is not the first one.json"])
-    writeFileSync(path.join(folder, "items", name), JSON.stringify({ orders: [{ PutRequest: { Item: { id: { S: name } } } }] }));
+    fs.writeFileSync(path.join(folder, "items", name), JSON.stringify({ orders: [{ PutRequest: { Item: { id: { S: name } } } }] }));
   try {
     const db = inProcess({ region: "eu-west-1" });
     await db.apply(template, path.join(folder, "items"));
@@ -179,12 +186,12 @@ test("templates and items are made of files", async () => {
     assert.equal(await count(begun.client()), 0);
     await begun.close();
   } finally {
-    rmSync(folder, { recursive: true });
+    fs.rmSync(folder, { recursive: true });
   }
 });
 
 test("a file is kept, and a server opens it", async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), "dynalith-")), file = path.join(folder, "dev.db");
+  const folder = fs.mkdtempSync(path.join(tmpdir(), "dynalith-")), file = path.join(folder, "dev.db");
   const items = async (client) => (await client.send(new ScanCommand({ TableName: "orders" }))).Items.map(({ id }) => id.S).sort();
   const put = (client, id) => client.send(new PutItemCommand({ TableName: "orders", Item: { id: { S: id }, text: { S: id.repeat(100000) } } }));
   try {
@@ -211,13 +218,67 @@ test("a file is kept, and a server opens it", async () => {
       await put(reading, "6");
       await copied.stop();
     }
-    await second.close();
-    writeFileSync(file, "x".repeat(200000));
+    await (process.env.DYNALITH_BINARY ? assert.rejects(second.close(), { code: "ERR_DYNALITH_FILE" }) : second.close());
+    fs.writeFileSync(file, "x".repeat(200000));
     assert.throws(() => inProcess({ file }), { code: "ERR_DYNALITH_OPTIONS", message: /is not a data file/ });
     await assert.rejects(inProcess().save(), { code: "ERR_DYNALITH_OPTIONS" });
   } finally {
-    rmSync(folder, { recursive: true });
+    fs.rmSync(folder, { recursive: true });
   }
+});
+
+test("what another one wrote to the file stays", async (t) => {
+  const folder = folderOf(t), file = path.join(folder, "dev.db"), link = path.join(folder, "link.db");
+  const one = inProcess({ file }), two = await filled({ file });
+  await two.db.close();
+  const kept = fs.readFileSync(file), refused = { code: "ERR_DYNALITH_FILE", message: /dev\.db.*changed by another/ };
+  await assert.rejects(one.close(), refused); // there was none when it began
+  assert.deepEqual(fs.readFileSync(file), kept);
+
+  fs.symlinkSync(file, link);
+  const three = await filled({ file: link, region: "eu-west-1" });
+  await three.db.save();
+  assert.ok(fs.lstatSync(link).isSymbolicLink());
+  const saved = fs.readFileSync(file);
+  assert.notDeepEqual(saved, kept);
+  for (const suffix of ["-wal", "-journal"]) {
+    fs.writeFileSync(file + suffix, "");
+    for (const save of [() => three.db.save(), () => three.db.close(), () => inProcess().save(file)])
+      await assert.rejects(save(), { code: "ERR_DYNALITH_FILE", message: new RegExp(`dev\\.db${suffix} `) });
+    fs.rmSync(file + suffix);
+  }
+  fs.utimesSync(file, new Date(0), new Date(0));
+  await assert.rejects(three.db.save(), refused);
+  assert.deepEqual(fs.readFileSync(file), saved);
+  assert.ok((await three.db.export()).length > 0);
+  await three.db.save(path.join(folder, "other.db"));
+  fs.rmSync(file);
+  await three.db.close();
+  assert.deepEqual(fs.readdirSync(folder).sort(), ["dev.db", "link.db", "other.db"]);
+});
+
+test("a file is written whole, for its owner alone, or not at all", async (t) => {
+  const folder = folderOf(t), file = path.join(folder, "dev.db"), mode = () => fs.statSync(file).mode & 0o777;
+  const { db } = await filled({ file });
+  await db.save();
+  assert.equal(mode(), 0o600);
+  fs.chmodSync(file, 0o640);
+  await db.save();
+  assert.equal(mode(), 0o640);
+  const saved = fs.readFileSync(file), begun = [];
+  const { openSync } = fs;
+  t.mock.method(fs, "openSync", (name, ...more) => { begun.push(name); return openSync(name, ...more); });
+  t.mock.method(fs, "fsyncSync", () => { throw Object.assign(new Error("ENOSPC: no space left on device, fsync"), { code: "ENOSPC" }); });
+  await assert.rejects(db.save(), { code: "ERR_DYNALITH_FILE", message: /dev\.db.*ENOSPC/ });
+  await assert.rejects(db.save(folder), { code: "ERR_DYNALITH_FILE" });
+  t.mock.restoreAll();
+  assert.deepEqual(fs.readFileSync(file), saved);
+  assert.equal(new Set(begun).size, 2);
+  await assert.rejects(db.save(folder), { code: "ERR_DYNALITH_FILE" });
+  await assert.rejects(db.save(path.join(folder, "none", "dev.db")), { code: "ERR_DYNALITH_FILE", message: /none/ });
+  await db.close();
+  assert.deepEqual(fs.readdirSync(folder), ["dev.db"]);
+  assert.deepEqual(fs.readdirSync(path.dirname(folder)).filter((name) => name.startsWith(path.basename(folder) + ".")), []);
 });
 
 test("a call after close", async () => {
