@@ -310,7 +310,7 @@ class Engine {
       this.#timer = null;
       try {
         this.#schedule(Math.max(1, Math.min(TICK_MAX_MS, this.tick())));
-      } catch {} // the next call says so
+      } catch {} // the next call says so, close() too
     }, ms);
     this.#timer.unref?.();
   }
@@ -320,8 +320,8 @@ class Engine {
     this.#timer = 0; // no other
   }
 
-  get isOpen() {
-    return !this.#problem;
+  get isClosed() {
+    return this.#problem?.code === "ERR_DYNALITH_CLOSED";
   }
 
   get memoryBytes() {
@@ -329,9 +329,9 @@ class Engine {
   }
 
   close() {
-    if (this.#problem) return;
-    this.#stop();
+    if (this.isClosed) return;
     this.#guarded(() => this.#exports.dynalith_close(this.#handle));
+    this.#stop();
     this.#problem = new DynalithError("ERR_DYNALITH_CLOSED", "the instance is closed");
   }
 }

@@ -229,7 +229,7 @@ class InProcess extends Namespace {
   }
 
   async close() {
-    if (this.#file && this.#engine.isOpen) await this.save();
+    if (this.#file && !this.#engine.isClosed) await this.save();
     this.#engine.close();
   }
 }

@@ -40,6 +40,19 @@ function folderOf(t) {
   return folder;
 }
 
+/* An instance whose engine traps in the function of that name where `trap.isSet`. */
+function trapping(t, name, options) {
+  const real = WebAssembly.Instance, trap = { isSet: false, count: 0 };
+  const exportsOf = ({ exports }) => ({ ...exports, [name]: (...given) => {
+    if (trap.isSet && ++trap.count) throw new WebAssembly.RuntimeError("unreachable");
+    return exports[name](...given);
+  } });
+  t.mock.method(WebAssembly, "Instance", function (...given) { return { exports: exportsOf(new real(...given)) }; });
+  const db = inProcess(options);
+  t.mock.restoreAll();
+  return { db, trap };
+}
+
 test("an item is put and got, by both clients", async () => {
   const { db, client } = await filled();
   assert.deepEqual((await client.send(new GetItemCommand({ TableName: "orders", Key: key }))).Item, { ...key, total: { N: "9.5" } });
@@ -279,6 +292,23 @@ test("a file is written whole, for its owner alone, or not at all", async (t) =>
   await db.close();
   assert.deepEqual(fs.readdirSync(folder), ["dev.db"]);
   assert.deepEqual(fs.readdirSync(path.dirname(folder)).filter((name) => name.startsWith(path.basename(folder) + ".")), []);
+});
+
+test("close() says that the engine has failed", async (t) => {
+  const dead = { code: "ERR_DYNALITH_DEAD", message: /unreachable/ }, file = path.join(folderOf(t), "dev.db");
+  for (const options of [{}, { file }]) {
+    const asked = trapping(t, "dynalith_send", options);
+    asked.trap.isSet = true;
+    await assert.rejects(asked.db.reset(), dead);
+    await assert.rejects(asked.db.close(), dead);
+    const ticked = trapping(t, "dynalith_tick", options);
+    ticked.trap.isSet = true;
+    await until(() => ticked.trap.count > 0);
+    await assert.rejects(ticked.db.close(), dead);
+    const closed = trapping(t, "dynalith_close", options);
+    closed.trap.isSet = true;
+    await assert.rejects(closed.db.close(), dead);
+  }
 });
 
 test("a call after close", async () => {
