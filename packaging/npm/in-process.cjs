@@ -9,7 +9,7 @@ const { files } = require("./files.cjs");
 
 const MEMORY_LIMIT_MB = 512, MEMORY_LEAST_MB = 256, MEMORY_MOST_MB = 4096; // a module has 32 bits for addresses
 // Parts of the SDK's clients that prepare a request for a network, by their names in client.middlewareStack.identify().
-const OF_A_NETWORK = ["getUserAgentMiddleware", "hostHeaderMiddleware", "recursionDetectionMiddleware", "contentLengthMiddleware", "loggerMiddleware"];
+const OF_A_NETWORK = ["getUserAgentMiddleware", "hostHeaderMiddleware", "recursionDetectionMiddleware", "contentLengthMiddleware"];
 const KNOWN = ["file", "memoryLimitMb", "account", "region", "options", "log"];
 
 /* Of DYNALITH_WASM, or of this package. Compiled once in a thread: Jest loads this file again for each file of tests, the environment's data stay. */
@@ -160,6 +160,7 @@ class InProcess extends Namespace {
     const naming = new Naming(client.config);
     client.config.signer = async () => naming; // one for all requests
     for (const name of OF_A_NETWORK) client.middlewareStack.remove(name);
+    if (!config?.logger) client.middlewareStack.remove("loggerMiddleware");
     return client;
   }
 

@@ -311,6 +311,14 @@ test("close() says that the engine has failed", async (t) => {
   }
 });
 
+test("a client logs where it is given a logger", async () => {
+  const { db } = await filled(), seen = [], logger = { trace() {}, debug() {}, info: (entry) => seen.push(entry.commandName), warn() {}, error() {} };
+  await db.client({ logger }).send(new ListTablesCommand({}));
+  await db.client().send(new ListTablesCommand({}));
+  assert.deepEqual(seen, ["ListTablesCommand"]);
+  await db.close();
+});
+
 test("a call after close", async () => {
   const { db, client } = await filled();
   await db.close();
