@@ -29,6 +29,7 @@ function files(view, bytes) {
   }
 
   function readInto(file, vectors, n, offset) {
+    if (file.isFolder) throw Object.assign(new Error("a folder has no bytes"), { code: "EISDIR" });
     let sum = 0;
     for (let i = 0; i < n; i++) {
       const at = view().getUint32(vectors + 8 * i, true), size = view().getUint32(vectors + 8 * i + 4, true);

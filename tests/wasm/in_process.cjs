@@ -294,6 +294,11 @@ test("a file is written whole, for its owner alone, or not at all", async (t) =>
   assert.deepEqual(fs.readdirSync(path.dirname(folder)).filter((name) => name.startsWith(path.basename(folder) + ".")), []);
 });
 
+test("a folder in place of a file", (t) => {
+  const folder = folderOf(t);
+  assert.throws(() => inProcess({ file: folder }), (error) => error.code === "ERR_DYNALITH_OPTIONS" && error.message.includes(`${folder}: Is a directory`));
+});
+
 test("close() says that the engine has failed", async (t) => {
   const dead = { code: "ERR_DYNALITH_DEAD", message: /unreachable/ }, file = path.join(folderOf(t), "dev.db");
   for (const options of [{}, { file }]) {
