@@ -304,15 +304,19 @@ class Engine {
     return this.#guarded(() => this.#exports.dynalith_tick(this.#handle));
   }
 
+  /* The timer holds no instance that nobody else does. */
   #schedule(ms) {
     if (this.#timer !== null) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      try {
-        this.#schedule(Math.max(1, Math.min(TICK_MAX_MS, this.tick())));
-      } catch {} // the next call says so, close() too
-    }, ms);
+    const weak = new WeakRef(this);
+    this.#timer = setTimeout(() => weak.deref()?.#tickAgain(), ms);
     this.#timer.unref?.();
+  }
+
+  #tickAgain() {
+    this.#timer = null;
+    try {
+      this.#schedule(Math.max(1, Math.min(TICK_MAX_MS, this.tick())));
+    } catch {} // the next call says so, close() too
   }
 
   #stop() {

@@ -5,6 +5,8 @@ const fs = require("node:fs");
 const { tmpdir } = require("node:os");
 const path = require("node:path");
 const test = require("node:test");
+const v8 = require("node:v8");
+const vm = require("node:vm");
 const { Dynalith } = require("../../packaging/npm/index.cjs");
 const { inProcess, DynalithError } = require("../../packaging/npm/in-process.cjs");
 const { DynamoDBClient, CreateTableCommand, PutItemCommand, GetItemCommand, UpdateTimeToLiveCommand, ScanCommand,
@@ -314,6 +316,17 @@ test("close() says that the engine has failed", async (t) => {
     closed.trap.isSet = true;
     await assert.rejects(closed.db.close(), dead);
   }
+});
+
+test("an instance that nobody holds is collected", async () => {
+  v8.setFlagsFromString("--expose-gc");
+  const gc = vm.runInNewContext("gc");
+  const gone = await (async () => {
+    const log = () => {}; // which the engine holds
+    await inProcess({ log }).reset();
+    return new WeakRef(log);
+  })();
+  await until(() => { gc(); return gone.deref() === undefined; });
 });
 
 test("a client logs where it is given a logger", async () => {

@@ -24,7 +24,7 @@ TEMPLATE = """Resources:
       AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
       KeySchema: [{AttributeName: id, KeyType: HASH}]
 """
-TEST = """const { DynamoDBClient, PutItemCommand, ScanCommand } = require("@aws-sdk/client-dynamodb");
+TEST = """const { DynamoDBClient, DeleteTableCommand, PutItemCommand, ScanCommand } = require("@aws-sdk/client-dynamodb");
 const client = new DynamoDBClient(dynalith.config);
 const count = async () => (await client.send(new ScanCommand({ TableName: "orders", ConsistentRead: true }))).Count;
 
@@ -36,6 +36,7 @@ for (let i = 0; i < 10; i++) {
     await dynalith.clock.advance("1h");
   });
 }
+afterAll(() => client.send(new DeleteTableCommand({ TableName: "orders" })));
 """
 ENGINES = ("in-process", "server")
 

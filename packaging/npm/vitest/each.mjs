@@ -1,12 +1,12 @@
 import fs from "node:fs";
-import { afterAll, afterEach, beforeAll, beforeEach, inject } from "vitest";
+import { afterEach, beforeAll, beforeEach, inject } from "vitest";
 import around from "../each.cjs";
 import settings from "../settings.cjs";
 
 const run = inject("dynalith");
 
 globalThis.dynalith = settings.namespaceOf(run, process.env.VITEST_POOL_ID ?? 1);
-around(globalThis.dynalith, run.schema, { beforeAll, beforeEach, afterEach, afterAll });
+around(globalThis.dynalith, run.schema, { beforeAll, beforeEach, afterEach });
 if (run.logPath) beforeEach((context) => {
   const start = fs.statSync(run.logPath).size;
   context.onTestFailed(() => {
