@@ -38,6 +38,12 @@ for (let i = 0; i < 10; i++) {
 }
 afterAll(() => client.send(new DeleteTableCommand({ TableName: "orders" })));
 """
+LIST = """const { DynamoDBClient, ListTablesCommand } = require("@aws-sdk/client-dynamodb");
+test("has its project's tables", async () => {
+  expect((await new DynamoDBClient(dynalith.config).send(new ListTablesCommand({}))).TableNames).toEqual(["TABLE"]);
+  expect(dynalith.url === "http://dynalith.invalid").toBe("ENGINE" === "in-process");
+});
+"""
 ENGINES = ("in-process", "server")
 
 
@@ -68,6 +74,17 @@ def test_vitest(folder):
             for i in range(3):
                 (place / f"orders{i}.test.mjs").write_text(npm.esm(TEST))
             assert re.search(r"Tests.* 30 passed", run(npm.vitest(place), place))
+
+
+def test_vitest_projects(folder):
+    place = project(folder)
+    listed = []
+    for table, engine in (("orders", "in-process"), ("users", "server"), ("carts", "in-process")):
+        (place / f"{table}.yaml").write_text(TEMPLATE.replace("orders", table))
+        (place / f"{table}.test.mjs").write_text(npm.esm(LIST.replace("TABLE", table).replace("ENGINE", engine)))
+        listed.append(f'{{ plugins: [dynalith({{ engine: "{engine}", schema: "{table}.yaml" }})], test: {{ name: "{table}", include: ["{table}.test.mjs"] }} }}')
+    (place / "vitest.config.mjs").write_text(f'import dynalith from "dynalith/vitest";\nexport default {{ test: {{ projects: [{", ".join(listed)}] }} }};\n')
+    assert re.search(r"Tests.* 3 passed", run(npm.vitest(place), place))
 
 
 def test_says_why(folder):
@@ -104,7 +121,7 @@ def main(wasm, binary):
     with tempfile.TemporaryDirectory() as out:
         npm.PACKAGES.append(subprocess.run([ROOT / "packaging/make-npm", out, "wasm", wasm], check=True, capture_output=True, text=True).stdout.strip())
         tests = Tests("presets")
-        for test in (test_jest, test_vitest, test_says_why, test_types):
+        for test in (test_jest, test_vitest, test_vitest_projects, test_says_why, test_types):
             tests.run(test)
         return tests.end()
 
