@@ -50,7 +50,7 @@ $(wasm.folder)/%.o: %.c $(wasm.folder)/flags
 	$(Q)$(wasm.cc) $(wasm.cppflags) -include server/wasi/compat.h -std=c11 -fno-math-errno $(wasm.flags) -Werror -Wno-deprecated-declarations -MMD -MP -c $< -o $@
 # With the memory of an instance that is open, as a custom section: see packaging/npm/engine.cjs.
 $(wasm.folder)/dynalith.wasm: $(wasm.folder)/bare.wasm packaging/freeze-wasm $(patsubst %,packaging/npm/%.cjs,engine files in-process)
-	$(Q)packaging/freeze-wasm $< $@
+	$(Q)packaging/freeze-wasm $< $@.new && mv $@.new $@
 $(wasm.folder)/bare.wasm: $(wasm.objects)
 	@$(call tell,LINK,$@)
 	$(Q)$(wasm.cc) -mexec-model=reactor -Wl,-s -Wl,--gc-sections -Wl,-z,stack-size=1048576 $(wasm.exports:%=-Wl,--export=%) $^ $(wasm.libraries) -o $@
