@@ -234,6 +234,16 @@ test("a file is kept, and a server opens it", async () => {
       await copied.stop();
     }
     await (process.env.DYNALITH_BINARY ? assert.rejects(second.close(), { code: "ERR_DYNALITH_FILE" }) : second.close());
+    const damaged = fs.readFileSync(file);
+    damaged[damaged.length - 2000] ^= 1;
+    fs.writeFileSync(file, damaged);
+    assert.throws(() => inProcess({ file }), { code: "ERR_DYNALITH_OPTIONS", message: /page \d+ fails its checksum/ });
+    damaged[damaged.length - 2000] ^= 1;
+    fs.writeFileSync(file, damaged);
+    fs.writeFileSync(`${file}-wal`, "");
+    assert.throws(() => inProcess({ file }), { code: "ERR_DYNALITH_OPTIONS", message: /dynalith backup/ });
+    fs.rmSync(`${file}-wal`);
+    await inProcess({ file }).close();
     fs.writeFileSync(file, "x".repeat(200000));
     assert.throws(() => inProcess({ file }), { code: "ERR_DYNALITH_OPTIONS", message: /is not a data file/ });
     await assert.rejects(inProcess().save(), { code: "ERR_DYNALITH_OPTIONS" });
