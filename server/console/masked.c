@@ -111,12 +111,13 @@ static bool is_shown(enum place place)
 
 static enum place masked_place_of(enum place above, struct str name, const struct json *json)
 {
+	bool is_of_tag = above == PLACE_TAGS && json_type(json) == JSON_STRING &&
+			 (str_eq(name, STR("Key")) || str_eq(name, STR("Value")));
+
+	if (is_of_tag)
+		return PLACE_PLAIN;
 	switch (above) {
 	case PLACE_TAGS:
-		if (json_type(json) == JSON_STRING &&
-		    (str_eq(name, STR("Key")) || str_eq(name, STR("Value"))))
-			return PLACE_PLAIN;
-		/* fallthrough */
 	case PLACE_PLAIN:
 		return place_named(is_type(name) ? types : members, name);
 	case PLACE_CONDITIONS:
