@@ -16,18 +16,20 @@
 #define LOG_HEADER 32 /* bytes of a log without pages */
 
 /* What the mark of these two files says; 0 bytes where there is none. Device numbers may change
- * with a restart of the machine, so they are not in it. A log without pages, or beside an empty
- * file, which SQLite deletes unread, counts as none: a cut during the creation leaves both. */
-static int text_of(const char *path, char *text, bool *has_log)
+ * with a restart of the machine, so they are not in it. `is_read`: SQLite would read pages of the
+ * log. It deletes one beside an empty file unread; a cut during the creation leaves such a one, and
+ * one without pages. */
+static int text_of(const char *path, char *text, bool *has_log, bool *is_read)
 {
 	char name[PATH_MAX + 8];
 	struct stat data, log;
 
-	*has_log = false;
 	snprintf(name, sizeof(name), "%s-wal", path);
+	*is_read = false;
+	*has_log = stat(name, &log) == 0 && log.st_size > 0;
 	if (stat(path, &data) != 0 || stat(name, &log) != 0)
 		return 0;
-	*has_log = data.st_size > 0 && log.st_size > LOG_HEADER;
+	*is_read = data.st_size > 0 && log.st_size > LOG_HEADER;
 	return snprintf(text, TEXT_MAX, "%ju %ju\n", (uintmax_t)data.st_ino, (uintmax_t)log.st_ino);
 }
 
@@ -52,10 +54,10 @@ static bool has_mark(const char *path, const char *text, int n)
 bool log_mark_is_own(const char *path)
 {
 	char text[TEXT_MAX];
-	bool has_log;
-	int n = text_of(path, text, &has_log);
+	bool has_log, is_read;
+	int n = text_of(path, text, &has_log, &is_read);
 
-	return !has_log || has_mark(path, text, n);
+	return !is_read || has_mark(path, text, n);
 }
 
 static void sync_folder(char *name)
@@ -71,8 +73,8 @@ static void sync_folder(char *name)
 void log_mark_leave(const char *path, bool is_synced)
 {
 	char text[TEXT_MAX], name[PATH_MAX + 8];
-	bool has_log;
-	int n = text_of(path, text, &has_log);
+	bool has_log, is_read;
+	int n = text_of(path, text, &has_log, &is_read);
 
 	if (n == 0 || has_mark(path, text, n))
 		return;
@@ -90,9 +92,9 @@ void log_mark_leave(const char *path, bool is_synced)
 void log_mark_remove(const char *path)
 {
 	char text[TEXT_MAX], name[PATH_MAX + 8];
-	bool has_log;
+	bool has_log, is_read;
 
-	(void)text_of(path, text, &has_log);
+	(void)text_of(path, text, &has_log, &is_read);
 	if (has_log)
 		return;
 	name_of(path, name, sizeof(name));
