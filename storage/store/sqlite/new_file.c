@@ -133,6 +133,8 @@ static enum code open_for_copy(const char *path, int *fd, size_t *size, struct e
 			"a server has it open or was not stopped; copy it by dynalith backup");
 	if (fstat(*fd, &status) != 0)
 		return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
+	if (S_ISDIR(status.st_mode))
+		return err_set(err, MSG_STORE_OPEN, path, strerror(EISDIR));
 	*size = (size_t)status.st_size;
 	return !S_ISREG(status.st_mode) || *size < NEW_FILE_SIZE || *size % STORE_PAGE != 0
 		       ? err_set(err, MSG_STORE_FOREIGN, path)

@@ -222,7 +222,7 @@ TEST(only_files_are_copied_to_memory)
 	check_copied(&fixture, "is not a data file");
 	CHECK_INT(unlink(fixture.path), 0);
 	CHECK_INT(mkdir(fixture.path, 0700), 0);
-	check_copied(&fixture, "is not a data file");
+	check_copied(&fixture, "Is a directory");
 	CHECK_INT(rmdir(fixture.path), 0);
 	write_file(fixture.path, "", 0);
 	check_copied(&fixture, "is not a data file");
