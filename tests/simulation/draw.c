@@ -68,7 +68,7 @@ static void draw_condition(struct machine *machine, struct random *random, struc
 
 	action->condition = random_is(random, 2)
 				    ? IF_ALWAYS
-				    : (enum condition)random_draw(random, CONDITION_COUNT);
+				    : (enum test_condition)random_draw(random, CONDITION_COUNT);
 	action->operand = 0;
 	if (action->condition == IF_N_LESS)
 		action->operand = (int64_t)random_draw(random, 20);

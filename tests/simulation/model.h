@@ -60,7 +60,7 @@ struct change {
 	int64_t at_ms;
 };
 
-enum condition { IF_ALWAYS, IF_ABSENT, IF_PRESENT, IF_N_LESS, IF_G_IS, IF_U_IS, CONDITION_COUNT };
+enum test_condition { IF_ALWAYS, IF_ABSENT, IF_PRESENT, IF_N_LESS, IF_G_IS, IF_U_IS, CONDITION_COUNT };
 enum action_kind { ACT_PUT, ACT_UPDATE, ACT_DELETE, ACT_CHECK };
 enum returns { RETURN_NONE, RETURN_OLD, RETURN_NEW };
 enum assign { LEAVE, SET, TAKE, ADD };
@@ -68,7 +68,7 @@ enum assign { LEAVE, SET, TAKE, ADD };
 struct action {
 	enum action_kind kind;
 	uint8_t table, key;
-	enum condition condition;
+	enum test_condition condition;
 	int64_t operand;               /* of the condition */
 	struct item item;              /* PUT: the item; UPDATE: what SET writes */
 	enum assign n, g, l, t, v, pad; /* UPDATE */
