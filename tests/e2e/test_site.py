@@ -25,8 +25,8 @@ ELSEWHERE = {"docs/testing.md": ("python js go java", "tests/e2e/test_recipes.py
              "docs/languages/go.md": ("go sh", "tests/packages/pages.py"), "docs/languages/java.md": ("java xml groovy sh", "tests/packages/pages.py"),
              "docs/languages/javascript.md": ("ts js-file sh json", "tests/packages/pages.py"),
              "docs/languages/python.md": ("python-file sh toml", "tests/packages/pages.py"),
-             "docs/languages/rust.md": ("rust sh", "tests/packages/pages.py"), "docs/languages/dotnet.md": ("csharp", "tests/packages/languages.py"),
-             "docs/languages/ruby.md": ("ruby", "tests/packages/languages.py"), "docs/languages/php.md": ("php", "tests/packages/languages.py")}
+             "docs/languages/rust.md": ("rust sh", "tests/packages/pages.py"), "docs/languages/dotnet.md": ("csharp sh", "tests/packages/pages.py"),
+             "docs/languages/ruby.md": ("ruby sh", "tests/packages/pages.py"), "docs/languages/php.md": ("php sh", "tests/packages/pages.py")}
 NEEDS = {"docker": "needs an engine for containers", "make": "builds or tests for long; its target is there", "./make": "builds or tests for long; its target is there",
          "sudo": "changes the machine"}
 REASON = re.compile(r"<!-- not run: (.+) -->")
