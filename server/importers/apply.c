@@ -6,9 +6,9 @@
 #include "server/client/elsewhere.h"
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
+#include "server/importers/file.h"
 #include "server/log.h"
 #include "server/seed/document.h"
-#include "server/importers/file.h"
 #include "server/seed/json_text.h"
 #include "server/seed/local.h"
 #include "server/seed/messages.h"
@@ -50,31 +50,33 @@ static enum code send_elsewhere(void *context, struct arena *arena,
 	return OK;
 }
 
-static bool add_parameter(struct words *words, const char *text)
+static void add_parameter(struct words *words, struct str name, struct str value)
 {
-	struct str rest = str_of(text), name = str_cut(&rest, '=');
-
-	if (name.n == 0 || !strchr(text, '='))
-		return false;
 	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count,
 				       sizeof(*words->parameters));
 	words->parameters[words->parameter_count++] =
-		(struct seed_parameter){name, rest, ARENA_NEW(words->arena, bool)};
+		(struct seed_parameter){name, value, ARENA_NEW(words->arena, bool)};
+}
+
+/* "NAME=VALUE". */
+static bool add_pair(struct words *words, const char *text)
+{
+	struct str value = str_of(text), name = str_cut(&value, '=');
+
+	if (name.n == 0 || !strchr(text, '='))
+		return false;
+	add_parameter(words, name, value);
 	return true;
 }
 
-static void add_pair(struct words *words, struct str name, const struct json *value)
+static void add_member(struct words *words, struct str name, const struct json *value)
 {
 	struct json_out out = json_out_in(words->arena);
 	bool is_text = json_type(value) == JSON_STRING;
 
 	if (!is_text)
 		json_text_write(&out, words->arena, value);
-	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count,
-				       sizeof(*words->parameters));
-	words->parameters[words->parameter_count++] = (struct seed_parameter){
-		name, is_text ? json_string(words->arena, value) : json_out_str(&out),
-		ARENA_NEW(words->arena, bool)};
+	add_parameter(words, name, is_text ? json_string(words->arena, value) : json_out_str(&out));
 }
 
 /* AWS: [{"ParameterKey": K, "ParameterValue": V}] or ["K=V"] of the AWS CLI, {"Parameters": {K: V}}
@@ -89,11 +91,12 @@ static bool parameters_take(struct words *words, const struct json *root)
 		const struct json *value = json_text_get(at, "ParameterValue", JSON_STRING);
 
 		if (json_type(root) == JSON_OBJECT)
-			add_pair(words, json_name(words->arena, at), at);
+			add_member(words, json_name(words->arena, at), at);
 		else if (value && json_text_get(at, "ParameterKey", JSON_STRING))
-			add_pair(words, json_text_string(words->arena, at, "ParameterKey"), value);
+			add_member(words, json_text_string(words->arena, at, "ParameterKey"),
+				   value);
 		else if (json_type(at) != JSON_STRING ||
-			 !add_parameter(words, json_string(words->arena, at).p))
+			 !add_pair(words, json_string(words->arena, at).p))
 			return false;
 	}
 	return true;
@@ -118,7 +121,7 @@ static bool take_option(struct words *words, const char *name, const char *value
 	else if (strcmp(name, "--table") == 0)
 		words->table = value;
 	else if (strcmp(name, "--parameter") == 0)
-		return value && add_parameter(words, value);
+		return value && add_pair(words, value);
 	else if (strcmp(name, "--parameter-file") == 0)
 		return value && parameters_read(words, value);
 	else

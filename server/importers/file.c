@@ -11,16 +11,16 @@
 
 #include "protocol/transfer/ion_binary.h"
 #include "server/gzip.h"
-#include "server/seed/document.h"
 #include "server/importers/dynamodb_local.h"
-#include "server/seed/json_text.h"
-#include "server/seed/messages.h"
 #include "server/importers/model.h"
 #include "server/importers/onetable.h"
 #include "server/importers/plan.h"
 #include "server/importers/rows.h"
 #include "server/importers/tables.h"
 #include "server/importers/template.h"
+#include "server/seed/document.h"
+#include "server/seed/json_text.h"
+#include "server/seed/messages.h"
 
 #define UNPACKED_MAX ((size_t)4 << 30)
 #define FOLDERS_MAX 16 /* one below the other */

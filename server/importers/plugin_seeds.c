@@ -2,10 +2,10 @@
 
 #include <sys/mman.h>
 
+#include "server/importers/rows.h"
 #include "server/seed/document.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
-#include "server/importers/rows.h"
 
 struct putting {
 	struct seed *seed;

@@ -2,9 +2,9 @@
 
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/shape_copy.h"
+#include "server/importers/rows.h"
 #include "server/seed/description.h"
 #include "server/seed/json_text.h"
-#include "server/importers/rows.h"
 
 /* The table inside its envelope. */
 static const struct json *unwrap(const struct json *root)

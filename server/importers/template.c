@@ -1,11 +1,11 @@
 #include "server/importers/template.h"
 
-#include "server/seed/document.h"
 #include "server/importers/intrinsics.h"
-#include "server/seed/json_text.h"
-#include "server/seed/messages.h"
 #include "server/importers/plugin_seeds.h"
 #include "server/importers/table_resource.h"
+#include "server/seed/document.h"
+#include "server/seed/json_text.h"
+#include "server/seed/messages.h"
 
 #define STACKS_MAX 16 /* nested within each other */
 #define SECTIONS_DEPTH 16

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/buf.h"
-#include "server/seed/document.h"
 #include "server/importers/intrinsics_internal.h"
+#include "server/seed/document.h"
 #include "server/seed/json_text.h"
 
 /* A file that was read. */

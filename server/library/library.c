@@ -12,12 +12,12 @@
 
 #include "core/crc32.h"
 #include "protocol/op.h"
+#include "server/importers/apply.h"
 #include "server/instance.h"
 #include "server/library/messages.h"
 #include "server/log.h"
 #include "server/platform/platform.h"
 #include "server/request_id.h"
-#include "server/importers/apply.h"
 #include "server/version.h"
 
 #define ARENA_KEEP (512 * 1024) /* bytes an idle call keeps */
