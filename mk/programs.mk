@@ -22,11 +22,9 @@ endif
 # A disk that loses power and fails.
 $(BUILD)/tests/unit/storage/test_power $(BUILD)/tests/unit/protocol/test_disk: $(BUILD)/tests/unit/storage/fault_vfs.o
 # A store as many processes share one.
-$(foreach t,storage/test_store_rows storage/test_references storage/test_limits storage/test_processes storage/test_state_model protocol/test_servers,$(BUILD)/tests/unit/$(t)): \
-	$(BUILD)/tests/unit/storage/optimistic_store.o
-$(BUILD)/tests/unit/storage/test_lease $(BUILD)/tests/unit/server/test_feed $(BUILD)/tests/unit/server/test_clocks: $(BUILD)/tests/unit/storage/optimistic_store.o
-$(BUILD)/tests/unit/storage/test_stream_shared $(BUILD)/tests/unit/storage/test_stream_lanes: $(BUILD)/tests/unit/storage/optimistic_store.o
-$(BUILD)/tests/unit/storage/test_job: $(BUILD)/tests/unit/storage/optimistic_store.o
+unit.shared := server/test_clocks server/test_feed storage/test_job storage/test_lease storage/test_limits storage/test_processes storage/test_references \
+	storage/test_replica storage/test_state_model storage/test_store_rows storage/test_stream_lanes storage/test_stream_shared protocol/test_servers
+$(foreach t,$(unit.shared),$(BUILD)/tests/unit/$(t)): $(BUILD)/tests/unit/storage/optimistic_store.o
 # The least store that passes.
 $(BUILD)/tests/unit/storage/test_store $(BUILD)/tests/unit/storage/test_store_rows: $(BUILD)/tests/tiny/tiny_store.o
 # Counts calls by wrapping them, which only GNU-like linkers can.

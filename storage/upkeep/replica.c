@@ -249,10 +249,10 @@ static enum code step_pair(const struct pair *pair, struct leases *leases,
 static enum code step_leaving(struct catalog *catalog, struct table *table, int64_t now_ms,
 			      struct replica_work *work, struct err *err)
 {
-	bool is_waiting = true;
+	bool is_waiting;
 	enum code code = replica_leave(catalog, table, now_ms, &is_waiting, err);
 
-	work->is_waiting = work->is_waiting || is_waiting;
+	work->is_waiting = work->is_waiting || code != OK || is_waiting;
 	return code == ERR_TABLE_MOVED || code == ERR_RESOURCE_NOT_FOUND || code == ERR_CONFLICT
 		       ? OK
 		       : code; /* the next step sees the table as it is */

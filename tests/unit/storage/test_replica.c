@@ -8,6 +8,7 @@
 #include "storage/schema/currency.h"
 #include "storage/upkeep/backfill.h"
 #include "storage/upkeep/replica.h"
+#include "tests/unit/storage/optimistic_store.h"
 
 #define REGIONS 3
 #define ITEMS 5
@@ -489,5 +490,43 @@ TEST(strong_groups_need_a_majority)
 	data_free(&data);
 }
 
+/* The group stays as it was where the store fails; the next step tries again. */
+TEST(a_replica_that_cannot_leave_yet_waits)
+{
+	struct optimistic_db *db = optimistic_db_new();
+	struct data data = {.arena = arena_new(1 << 20)};
+	struct catalog_options options = {0};
+	struct replica_work work;
+	int64_t now[REGIONS] = {2000, 2000, 2000};
+	const struct times times = {.tell = tell, .context = now};
+
+	data.err = err_in(data.arena);
+	data.store = trace_store_new(optimistic_open(db));
+	CHECK_INT(catalog_open(data.store, &options, &data.catalog, &data.err), OK);
+	begin_group(&data, 2, false);
+	struct table *table = table_in(&data, 0), *next = table_clone(table);
+	next->group.is_leaving = true;
+	CHECK_INT(catalog_change_all(
+			  data.catalog,
+			  &(struct catalog_change){.current = table, .next = next, .now_ms = 1000},
+			  1, &data.err),
+		  OK);
+	table_unref(table);
+
+	optimistic_db_fail(db, &(struct optimistic_faults){.unavailable = 1000, .seed = 1});
+	CHECK_INT(replica_step(data.catalog, &times, NULL, &work, &data.err),
+		  ERR_STORE_UNAVAILABLE);
+	CHECK(work.is_waiting);
+	optimistic_db_fail(db, &(struct optimistic_faults){0});
+	CHECK_INT(replica_step(data.catalog, &times, NULL, &work, &data.err), OK);
+	CHECK(!work.is_waiting);
+	table = table_in(&data, 0);
+	CHECK(!str_is_set(table->group.id));
+	table_unref(table);
+	data_free(&data);
+	optimistic_db_unref(db);
+}
+
 TEST_MAIN(TEST_CASE(random_schedules_converge), TEST_CASE(a_table_of_one_region_pays_nothing),
-	  TEST_CASE(a_replica_is_filled_in_pieces), TEST_CASE(strong_groups_need_a_majority))
+	  TEST_CASE(a_replica_is_filled_in_pieces), TEST_CASE(strong_groups_need_a_majority),
+	  TEST_CASE(a_replica_that_cannot_leave_yet_waits))
