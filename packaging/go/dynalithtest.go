@@ -1,7 +1,7 @@
 // Package dynalithtest gives each test tables of its own in a DynamoDB-compatible server.
 //
 // A test binary has one server, in memory on a free port of 127.0.0.1, started by the first test that wants it. It ends with the test binary, also where
-// that is killed.
+// that is killed. With dynalithtest/inprocess it is in the test binary, and there is no port.
 package dynalithtest
 
 import (
@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,16 @@ import (
 
 // Embedded is set by the module dynalithtest/embedded, whose import brings the server along: import _ "github.com/dynalith/dynalithtest/embedded".
 var Embedded []byte
+
+// Engine is a server in this process.
+type Engine interface {
+	http.RoundTripper
+	// For returns the transport for the tables of an account in a region, whose requests need no signature.
+	For(account, region string) http.RoundTripper
+}
+
+// InProcess opens an engine in the place of starting a server. The import of dynalithtest/inprocess sets it.
+var InProcess func(options []string, log io.Writer) (Engine, error)
 
 // Options are options of the server, to be set before the first New, as in TestMain.
 var Options []string
@@ -41,6 +52,7 @@ type server struct {
 	process *os.Process
 	log     *os.File
 	stdin   io.Closer // its end is the server's
+	engine  Engine    // in this process, in the place of one, or nil
 	err     error
 }
 
@@ -76,7 +88,18 @@ func (n *Namespace) Config() aws.Config {
 	keys := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: n.Account, SecretAccessKey: "any"}, nil
 	})
-	return aws.Config{Region: n.Region, BaseEndpoint: aws.String(n.URL), Credentials: keys}
+	config := aws.Config{Region: n.Region, BaseEndpoint: aws.String(n.URL), Credentials: keys}
+	if running.engine != nil && isSigned() {
+		config.HTTPClient = &http.Client{Transport: running.engine}
+	} else if running.engine != nil { // nobody looks at signatures, and they take time
+		config.Credentials = aws.AnonymousCredentials{}
+		config.HTTPClient = &http.Client{Transport: running.engine.For(n.Account, n.Region)}
+	}
+	return config
+}
+
+func isSigned() bool {
+	return slices.ContainsFunc(Options, func(option string) bool { return strings.HasPrefix(option, "--auth") })
 }
 
 // Control calls an endpoint under /_dynalith/ for these tables, and fills into, where it is not nil, from the answer.
@@ -100,7 +123,7 @@ func (n *Namespace) control(method, path string, body, into any) error {
 	if err != nil {
 		return err
 	}
-	reply, err := http.DefaultClient.Do(request)
+	reply, err := running.client().Do(request)
 	if err != nil {
 		return err
 	}
@@ -113,6 +136,13 @@ func (n *Namespace) control(method, path string, body, into any) error {
 		return err
 	}
 	return json.Unmarshal(text, into)
+}
+
+func (s *server) client() *http.Client {
+	if s.engine != nil {
+		return &http.Client{Transport: s.engine}
+	}
+	return http.DefaultClient
 }
 
 // Reset takes all tables away.
@@ -172,16 +202,21 @@ func binary() (path string, done func(), err error) {
 }
 
 func start() {
-	running.err = func() error {
+	running.err = func() (err error) {
+		if running.log, err = os.CreateTemp("", "dynalith-*.log"); err != nil {
+			return err
+		}
+		os.Remove(running.log.Name()) // it is there as long as it is open
+		if InProcess != nil {
+			running.url = "http://localhost" // of requests that never leave this process
+			running.engine, err = InProcess(Options, running.log)
+			return err
+		}
 		path, done, err := binary()
 		if err != nil {
 			return err
 		}
 		defer done()
-		if running.log, err = os.CreateTemp("", "dynalith-*.log"); err != nil {
-			return err
-		}
-		os.Remove(running.log.Name()) // it is there as long as it is open
 		arguments := append([]string{"--in-memory", "--port", "0", "--exit-with-parent"}, Options...)
 		command := exec.Command(path, arguments...)
 		command.Stderr = running.log

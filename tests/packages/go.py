@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Go modules dynalithtest and dynalithtest/embedded in a project that has nothing but them and the SDK.
+"""The Go modules dynalithtest, dynalithtest/embedded and dynalithtest/inprocess in a project that has nothing but them and the SDK.
 
     tests/packages/go.py FOLDER       by packaging/make-go
 """
@@ -18,11 +18,14 @@ GO = shutil.which("go") or "/usr/local/go/bin/go"
 # The versions that the end-to-end tests have, so that nothing new need be fetched.
 SDK = dict(re.findall(r"^\s*(github.com/\S+) (v\S+)", (ROOT / "tests/e2e/go/go.mod").read_text(), flags=re.M))
 
+EMBEDDED, IN_PROCESS = "dynalithtest/embedded", "dynalithtest/inprocess"
+
 HEAD = '''package orders
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -35,30 +38,37 @@ import (
 	_ "github.com/dynalith/dynalithtest/embedded"
 )
 
-var _, _, _, _, _, _ = context.Background, fmt.Sprint, http.Get, os.Create, strings.Repeat, time.Sleep
+var _, _, _, _, _, _, _ = io.ReadAll, context.Background, fmt.Sprint, http.Get, os.Create, strings.Repeat, time.Sleep
 var _ = dynamodb.NewFromConfig
 '''
+
+
+def in_process(test):
+    """The same test with the server in its own process."""
+    assert EMBEDDED in test
+    return test.replace(EMBEDDED, IN_PROCESS)
 
 
 def project(folder, test, **more):
     folder.mkdir(exist_ok=True)
     (folder / "orders_test.go").write_text(test)
+    used = "inprocess" if IN_PROCESS in test else "embedded"
     requires = "".join(f"\t{name} {version}\n" for name, version in SDK.items())
-    (folder / "go.mod").write_text(f"module orders\n\ngo 1.24\n\nrequire (\n\tgithub.com/dynalith/dynalithtest v0.0.0\n\tgithub.com/dynalith/dynalithtest/embedded v0.0.0\n{requires})\n\n"
-                                   f"replace (\n\tgithub.com/dynalith/dynalithtest => {MODULES}\n\tgithub.com/dynalith/dynalithtest/embedded => {MODULES}/embedded\n)\n")
+    (folder / "go.mod").write_text(f"module orders\n\ngo 1.24\n\nrequire (\n\tgithub.com/dynalith/dynalithtest v0.0.0\n\tgithub.com/dynalith/dynalithtest/{used} v0.0.0\n{requires})\n\n"
+                                   f"replace (\n\tgithub.com/dynalith/dynalithtest => {MODULES}\n\tgithub.com/dynalith/dynalithtest/{used} => {MODULES}/{used}\n)\n")
     shutil.copy(ROOT / "tests/e2e/go/go.sum", folder / "go.sum")
     run([GO, "mod", "tidy"], folder)
     run([GO, "test", "-c", "-o", "tests", "."], folder, **more)
     return folder / "tests"
 
 
-def test_readme(folder):
-    assert "PASS" in run([project(folder, blocks(README, "go")[0]), "-test.v"], folder)
+def test_readme(folder, form=str):
+    assert "PASS" in run([project(folder, form(blocks(README, "go")[0])), "-test.v"], folder)
 
 
-def test_workers(folder):
+def test_workers(folder, form=str):
     """200 parallel tests, each with its own tables."""
-    tests = project(folder, HEAD + '''
+    tests = project(folder, form(HEAD) + '''
 func TestMany(t *testing.T) {
 	for i := 0; i < 200; i++ {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -87,11 +97,11 @@ func TestStart(t *testing.T) {
     text = run([tests, "-test.v", "-test.parallel", "4"], folder)
     assert text.count("--- PASS: TestMany/") == 200
     times = sorted(int(re.search(r"first answer, (\d+)", run([tests, "-test.v", "-test.run", "TestStart"], folder)).group(1)) for _ in range(5))
-    print(f"packages go: 200 tests, 4 at once: {re.search(r'PASS: TestMany .(.*)s.', text).group(1)} s; start to first answer, median {times[2]} ms")
+    print(f"packages go: {form.__name__}: 200 tests, 4 at once: {re.search(r'PASS: TestMany .(.*)s.', text).group(1)} s; start to first answer, median {times[2]} ms")
 
 
-def test_log(folder):
-    tests = project(folder, HEAD + '''
+def test_log(folder, form=str):
+    tests = project(folder, form(HEAD) + '''
 func TestMain(m *testing.M) {
 	dynalithtest.Options = []string{"--log-level", "debug"}
 	os.Exit(m.Run())
@@ -127,12 +137,96 @@ func TestWrong(t *testing.T) {
     assert re.search(r"the server ended: .*--no-such-option", run([tests], folder, status=1), flags=re.S)
 
 
+def test_wrong_option(folder):
+    tests = project(folder, in_process(HEAD) + '''
+func TestWrong(t *testing.T) {
+	dynalithtest.Options = []string{"--no-such-option"}
+	dynalithtest.New(t)
+}
+''')
+    assert "no-such-option" in run([tests], folder, status=1)
+
+
+def test_engine(folder):
+    """An engine without dynalithtest: signatures, time to live without a request, two that do not see each other, its end."""
+    head = in_process(HEAD).replace('"github.com/dynalith/dynalithtest"\n', "").replace('_ "github.com/dynalith/dynalithtest/inprocess"', '"github.com/aws/aws-sdk-go-v2/aws"\n\t"github.com/dynalith/dynalithtest/inprocess"')
+    tests = project(folder, head + '''
+func ask(engine http.RoundTripper, path, target, body string) (int, string, error) {
+	request, _ := http.NewRequest("POST", "http://localhost"+path, strings.NewReader(body))
+	request.Header.Set("X-Amz-Target", "DynamoDB_20120810."+target)
+	reply, err := engine.RoundTrip(request)
+	if err != nil {
+		return 0, "", err
+	}
+	text, err := io.ReadAll(reply.Body)
+	return reply.StatusCode, string(text), err
+}
+
+const table = `{"TableName":"one","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+	"AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}]}`
+
+func TestEngine(t *testing.T) {
+	one, err := inprocess.Open(nil, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := inprocess.Open([]string{"--body-limit-mb", "1", "--auth=verify"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, text, err := ask(one, "/", "CreateTable", table); status != 200 {
+		t.Fatal(status, text, err)
+	}
+	if _, text, _ := ask(one.For("000000000002", "us-east-1"), "/", "ListTables", "{}"); text != `{"TableNames":[]}` {
+		t.Fatal(text)
+	}
+	ask(one, "/", "UpdateTimeToLive", `{"TableName":"one","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"end"}}`)
+	ask(one, "/", "PutItem", `{"TableName":"one","Item":{"id":{"S":"a"},"end":{"N":"`+fmt.Sprint(time.Now().Unix())+`"}}}`)
+	ask(one, "/_dynalith/clock", "", `{"advance":"10d"}`)
+	for { // the work without a request
+		if _, text, _ := ask(one, "/", "Scan", `{"TableName":"one"}`); strings.Contains(text, `"Count":0`) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if status, text, _ := ask(two, "/", "ListTables", "{}"); status != 400 || !strings.Contains(text, "MissingAuthenticationToken") {
+		t.Fatal(status, text)
+	}
+	if status, text, _ := ask(two, "/", "PutItem", strings.Repeat(" ", 2<<20)); status != 413 {
+		t.Fatal(status, text)
+	}
+	keys := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: "000000000000", SecretAccessKey: "any"}, nil
+	})
+	config := aws.Config{Region: "us-east-1", Credentials: keys, HTTPClient: &http.Client{Transport: one}}
+	if found, err := dynamodb.NewFromConfig(config).ListTables(t.Context(), &dynamodb.ListTablesInput{}); err != nil || len(found.TableNames) != 1 {
+		t.Fatal(err)
+	}
+	if one.Close() != nil || one.Close() != nil {
+		t.Fatal("close")
+	}
+	if _, _, err := ask(one, "/", "ListTables", "{}"); err != inprocess.ErrClosed {
+		t.Fatal(err)
+	}
+	if status, _, err := ask(two, "/_dynalith/health", "", ""); status != 405 && status != 200 {
+		t.Fatal(status, err)
+	}
+}
+''')
+    assert "PASS" in run([tests, "-test.v"], folder)
+
+
 def main():
     global MODULES
     MODULES = pathlib.Path(sys.argv[1]).resolve()
     tests = Tests("go")
     for test in (test_readme, test_workers, test_log, test_killed, test_says_why):
         tests.run(test)
+    if (MODULES / "inprocess/dynalith.wasm").stat().st_size:
+        for test in (test_readme, test_workers, test_log):
+            tests.run(test, in_process)
+        tests.run(test_wrong_option)
+        tests.run(test_engine)
     return tests.end()
 
 
