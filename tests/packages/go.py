@@ -147,6 +147,12 @@ func TestWrong(t *testing.T) {
     assert "no-such-option" in run([tests], folder, status=1)
 
 
+def test_bad_input(folder):
+    """The module's own tests: a trap, no room, many goroutines."""
+    project(folder, in_process(blocks(README, "go")[0]))
+    assert run([GO, "test", "github.com/dynalith/dynalithtest/inprocess"], folder).startswith("ok")
+
+
 def test_engine(folder):
     """An engine without dynalithtest: signatures, time to live without a request, two that do not see each other, its end."""
     head = in_process(HEAD).replace('"github.com/dynalith/dynalithtest"\n', "").replace('_ "github.com/dynalith/dynalithtest/inprocess"', '"github.com/aws/aws-sdk-go-v2/aws"\n\t"github.com/dynalith/dynalithtest/inprocess"')
@@ -226,6 +232,7 @@ def main():
         for test in (test_readme, test_workers, test_log):
             tests.run(test, in_process)
         tests.run(test_wrong_option)
+        tests.run(test_bad_input)
         tests.run(test_engine)
     return tests.end()
 
