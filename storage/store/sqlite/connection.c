@@ -404,7 +404,9 @@ enum code connection_statement(struct connection *connection, struct keyspace ke
 	enum code code = slot_located(connection, keyspace, slot_out, err);
 	struct slot *slot = *slot_out;
 
-	if (code == OK && !slot->statements[kind])
+	if (code != OK)
+		return code;
+	if (!slot->statements[kind])
 		code = prepare(connection, slot, kind, err);
 	*out = slot->statements[kind];
 	return code;

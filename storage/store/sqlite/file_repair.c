@@ -63,8 +63,9 @@ static enum code begin(struct file_repair *repair, const char *path, struct err 
 	repair->successor = str_printf(repair->arena, "%s.repairing", absolute).p;
 	repair->kept = str_printf(repair->arena, "%s.before-repair", absolute).p;
 	enum code code = check_kept(repair, err);
-	if (code == OK)
-		code = raw_file_open(repair->fd, repair->path, repair->arena, &repair->file, err);
+	if (code != OK)
+		return code;
+	code = raw_file_open(repair->fd, repair->path, repair->arena, &repair->file, err);
 	if (code != OK)
 		return code;
 	file_repair_discard(repair);

@@ -656,21 +656,28 @@ static void read_file(struct file_salvage *salvage)
 	read_places(salvage);
 }
 
+static enum code open_salvage(struct file_salvage *salvage, struct err *err)
+{
+	enum code code = page_lens_open(salvage->file, salvage->arena, &salvage->lens, err);
+
+	if (code != OK)
+		return code;
+	salvage->is_broken = !prepare(salvage);
+	if (!salvage->is_broken)
+		read_file(salvage);
+	if (salvage->is_broken)
+		return err_set(err, MSG_STORE_FAILED, sqlite3_errmsg(salvage->found));
+	return salvage->tree_count == 0 ? err_set(err, MSG_STORE_NO_SCHEMA, salvage->file->path)
+					: OK;
+}
+
 enum code file_salvage_open(const struct raw_file *file, struct salvage **out, struct err *err)
 {
 	struct arena *arena = arena_new(0);
 	struct file_salvage *salvage = ARENA_NEW(arena, struct file_salvage);
 
 	*salvage = (struct file_salvage){.base.ops = &file_ops, .file = file, .arena = arena};
-	enum code code = page_lens_open(file, arena, &salvage->lens, err);
-	if (code == OK && !prepare(salvage))
-		code = err_set(err, MSG_STORE_FAILED, sqlite3_errmsg(salvage->found));
-	if (code == OK)
-		read_file(salvage);
-	if (code == OK && salvage->is_broken)
-		code = err_set(err, MSG_STORE_FAILED, sqlite3_errmsg(salvage->found));
-	if (code == OK && salvage->tree_count == 0)
-		code = err_set(err, MSG_STORE_NO_SCHEMA, file->path);
+	enum code code = open_salvage(salvage, err);
 	if (code != OK)
 		file_close(&salvage->base);
 	else

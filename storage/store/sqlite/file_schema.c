@@ -103,27 +103,32 @@ static const char *text(sqlite3_stmt *row, int column)
 	return text ? text : "";
 }
 
-enum code file_schema_check(struct sqlite3 *db, const char *path, struct err *err)
+static enum code check_entries(sqlite3_stmt *row, const char *path, struct err *err)
 {
-	sqlite3_stmt *row = NULL;
-	enum code code = OK;
-	int result = sqlite3_prepare_v2(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema",
-					-1, &row, NULL);
+	int result;
 
-	while (code == OK && (result == SQLITE_OK || result == SQLITE_ROW)) {
-		result = sqlite3_step(row);
-		if (result != SQLITE_ROW)
-			break;
+	while ((result = sqlite3_step(row)) == SQLITE_ROW) {
 		const struct entry entry = {text(row, 0), text(row, 1), text(row, 2), text(row, 3)};
 		bool is_known = strcmp(entry.type, "table") == 0
 					? is_table(&entry)
 					: strcmp(entry.type, "index") == 0 && is_index(&entry);
 
 		if (!is_known)
-			code = refuse(&entry, path, err);
+			return refuse(&entry, path, err);
 	}
-	if (code == OK && result != SQLITE_DONE)
-		code = err_set(err, MSG_STORE_OPEN, path, sqlite3_errmsg(db));
+	return result == SQLITE_DONE
+		       ? OK
+		       : err_set(err, MSG_STORE_OPEN, path, sqlite3_errmsg(sqlite3_db_handle(row)));
+}
+
+enum code file_schema_check(struct sqlite3 *db, const char *path, struct err *err)
+{
+	sqlite3_stmt *row;
+
+	if (sqlite3_prepare_v2(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema", -1, &row,
+			       NULL) != SQLITE_OK)
+		return err_set(err, MSG_STORE_OPEN, path, sqlite3_errmsg(db));
+	enum code code = check_entries(row, path, err);
 	sqlite3_finalize(row);
 	return code;
 }

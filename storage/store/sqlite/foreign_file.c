@@ -44,22 +44,28 @@ static enum code secure(struct foreign_file *file, struct err *err)
 	return code;
 }
 
+static enum code open_database(struct foreign_file *file, struct err *err)
+{
+	sqlite3_stmt *probe;
+
+	if (sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK)
+		return fail(file, err);
+	enum code code = secure(file, err);
+	if (code != OK)
+		return code;
+	if (sqlite3_prepare_v2(file->db, "SELECT TableInfo FROM dm", -1, &probe, NULL) != SQLITE_OK)
+		return fail(file, err);
+	sqlite3_finalize(probe);
+	return OK;
+}
+
 enum code foreign_file_open(const char *path, struct foreign_file **out, struct err *err)
 {
 	struct foreign_file *file = arena_checked(calloc(1, sizeof(*file)));
-	sqlite3_stmt *probe = NULL;
-	enum code code = OK;
 
 	file->path = path;
-	if (sqlite3_open_v2(path, &file->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) !=
-	    SQLITE_OK)
-		code = fail(file, err);
-	if (code == OK)
-		code = secure(file, err);
-	if (code == OK &&
-	    sqlite3_prepare_v2(file->db, "SELECT TableInfo FROM dm", -1, &probe, NULL) != SQLITE_OK)
-		code = fail(file, err);
-	sqlite3_finalize(probe);
+	enum code code = open_database(file, err);
 	if (code != OK)
 		foreign_file_close(file);
 	else

@@ -73,17 +73,17 @@ static enum code open_files(struct live_copy *copy, struct err *err)
 	copy->fd = mkostemp(name, O_CLOEXEC);
 	if (copy->fd < 0)
 		return problem(name, err);
-	enum code code = OK;
-	if (sqlite3_open_v2(name, &copy->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
-		    SQLITE_OK ||
-	    sqlite3_exec(copy->db,
-			 "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA "
-			 "locking_mode=EXCLUSIVE; PRAGMA cache_size=-4096",
-			 NULL, NULL, NULL) != SQLITE_OK)
-		code = failed(copy->db, err);
-	if (unlink(name) != 0 && code == OK)
-		code = problem(name, err);
-	return code;
+	bool is_open = sqlite3_open_v2(name, &copy->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				       NULL) == SQLITE_OK &&
+		       sqlite3_exec(copy->db,
+				    "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA "
+				    "locking_mode=EXCLUSIVE; PRAGMA cache_size=-4096",
+				    NULL, NULL, NULL) == SQLITE_OK;
+	bool is_unnamed = unlink(name) == 0;
+
+	if (!is_open)
+		return failed(copy->db, err);
+	return is_unnamed ? OK : problem(name, err);
 }
 
 enum code live_copy_begin(const struct live_source *source, struct live_copy **out, struct err *err)
@@ -172,26 +172,30 @@ static enum code complete(struct live_copy *copy, struct err *err)
 	return OK;
 }
 
+static enum code copy_until(struct live_copy *copy, int64_t until_ms, struct err *err)
+{
+	while (!copy->is_whole && now_ms() < until_ms) {
+		int result = copy_pages(copy);
+
+		if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_BUSY &&
+		    result != SQLITE_LOCKED)
+			return result == SQLITE_FULL ? err_set(err, MSG_STORE_COPY_ROOM)
+						     : failed(copy->db, err);
+		if (!copy->has_room && !has_room(copy))
+			return err_set(err, MSG_STORE_COPY_ROOM);
+		copy->has_room = true;
+		sched_yield(); /* to the writers that wait */
+		if (result == SQLITE_DONE)
+			return complete(copy, err);
+	}
+	return OK;
+}
+
 enum code live_copy_step(struct live_copy *copy, struct live_copy_progress *progress,
 			 struct err *err)
 {
-	int64_t until_ms = now_ms() + STEP_MS;
-	int result = SQLITE_OK;
-	enum code code = OK;
+	enum code code = copy_until(copy, now_ms() + STEP_MS, err);
 
-	while (!copy->is_whole && code == OK && result != SQLITE_DONE && now_ms() < until_ms) {
-		result = copy_pages(copy);
-		if (result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_BUSY &&
-		    result != SQLITE_LOCKED)
-			code = result == SQLITE_FULL ? err_set(err, MSG_STORE_COPY_ROOM)
-						     : failed(copy->db, err);
-		else if (!copy->has_room && !has_room(copy))
-			code = err_set(err, MSG_STORE_COPY_ROOM);
-		copy->has_room = true;
-		sched_yield(); /* to the writers that wait */
-	}
-	if (code == OK && result == SQLITE_DONE)
-		code = complete(copy, err);
 	*progress = (struct live_copy_progress){
 		.pages = copy->total - (uint64_t)copy->remaining,
 		.total = copy->total,

@@ -170,10 +170,12 @@ static enum code read_file(const char *path, unsigned char **image, size_t *size
 	int fd;
 	enum code code = open_for_copy(path, &fd, size, err);
 
-	*image = code == OK ? malloc(*size) : NULL;
-	if (code == OK)
+	*image = NULL;
+	if (code == OK) {
+		*image = malloc(*size);
 		code = *image ? read_pages(fd, path, *image, *size, err)
 			      : err_set(err, MSG_STORE_OPEN, path, "out of memory");
+	}
 	if (fd >= 0)
 		close(fd);
 	return code;

@@ -291,11 +291,13 @@ static enum code share(struct connection *connection, struct keyspace keyspace, 
 				 ? OK
 				 : create_table(connection, FILE_SCHEMA_SHARED, PLACE_SHARED, err);
 
-	if (code == OK)
-		code = each_row(connection, PLACE_NUMBER, read_number, &place.number, err);
+	if (code != OK)
+		return code;
+	code = each_row(connection, PLACE_NUMBER, read_number, &place.number, err);
+	if (code != OK)
+		return code;
 	place.number++;
-	if (code == OK)
-		code = put(connection, (struct str){&kind, 1}, place_value(&place, value), err);
+	code = put(connection, (struct str){&kind, 1}, place_value(&place, value), err);
 	return code == OK ? put_place(connection, keyspace, &place, err) : code;
 }
 
@@ -307,11 +309,13 @@ static enum code take(struct connection *connection, struct keyspace keyspace,
 	char key[PLACE_ROW_MAX];
 	enum code code = mend_index(connection, unused, err);
 
-	if (code == OK)
-		code = del(connection, place_key_free(unused->name, key), err);
-	if (code != OK || !place_is_same(unused, &own))
-		return code == OK ? put_place(connection, keyspace, unused, err) : code;
-	return del(connection, place_key(keyspace, key), err);
+	if (code != OK)
+		return code;
+	code = del(connection, place_key_free(unused->name, key), err);
+	if (code != OK)
+		return code;
+	return place_is_same(unused, &own) ? del(connection, place_key(keyspace, key), err)
+					   : put_place(connection, keyspace, unused, err);
 }
 
 static enum code prepare_file(struct connection *connection, struct err *err)
@@ -382,8 +386,9 @@ enum code places_copy(struct connection *connection, struct keyspace from, struc
 	char into[128], select[128];
 	enum code code = connection_place(connection, from, &source, err);
 
-	if (code == OK)
-		code = connection_place(connection, to, &target, err);
+	if (code != OK)
+		return code;
+	code = connection_place(connection, to, &target, err);
 	if (code != OK)
 		return code;
 	sqlite3_snprintf(sizeof(into), into, into_sql[place_table(&target)], target.name);
@@ -500,18 +505,20 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
 	enum code code = connection_place(connection, keyspace, &place, err);
 
 	*is_left = false;
-	if (code == OK && !has_table(connection, place.name))
-		code = err_default(err, ERR_RESOURCE_NOT_FOUND);
-	if (code == OK)
-		code = prepare_file(connection, err);
+	if (code != OK)
+		return code;
+	if (!has_table(connection, place.name))
+		return err_default(err, ERR_RESOURCE_NOT_FOUND);
+	code = prepare_file(connection, err);
 	if (code != OK)
 		return code;
 	connection_forget(connection);
 	/* its name must not lead to a SQL table that another keyspace has or may get */
 	code = has_table(connection, own.name) ? put_place(connection, keyspace, &none, err)
 					       : del(connection, place_key(keyspace, key), err);
-	if (code == OK)
-		code = measure(connection, &place, FEW_ROWS, FEW_BYTES, &extent, err);
+	if (code != OK)
+		return code;
+	code = measure(connection, &place, FEW_ROWS, FEW_BYTES, &extent, err);
 	if (code != OK)
 		return code;
 	*is_left = !extent.is_all;
@@ -557,13 +564,16 @@ enum code places_tidy(struct connection *connection, const struct place *small,
 	if (!place_is_same(&place, small))
 		code = measure(connection, &place, is_bare ? PLACES_BARE_ROWS : PLACES_PIECE_ROWS,
 			       is_bare ? PLACES_BARE_BYTES : PLACES_PIECE_BYTES, &extent, err);
-	if (code == OK)
-		code = extent.is_all ? clear(connection, &place, err)
-				     : cut(connection, &place, &extent, err);
-	if (code == OK && extent.is_all) /* the index may be dropped since an earlier piece, when
-					    the place was not small yet */
-		code = mend_index(connection, &place, err);
-	if (code != OK || !extent.is_all)
+	if (code != OK)
+		return code;
+	if (!extent.is_all)
+		return cut(connection, &place, &extent, err);
+	code = clear(connection, &place, err);
+	if (code != OK)
+		return code;
+	/* the index may be dropped since an earlier piece, when the place was not small yet */
+	code = mend_index(connection, &place, err);
+	if (code != OK)
 		return code;
 	*tidied = PLACES_LAST_PIECE;
 	connection->own.has_moved = true;
@@ -585,8 +595,9 @@ enum code places_stat(struct connection *connection, struct keyspace keyspace,
 	sqlite3_stmt *statement;
 	enum code code = connection_place(connection, keyspace, &place, err);
 
-	if (code == OK)
-		code = prepare(connection, sums, &place, &statement, err);
+	if (code != OK)
+		return code;
+	code = prepare(connection, sums, &place, &statement, err);
 	if (code != OK)
 		return code;
 	code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
@@ -611,32 +622,37 @@ static void add(struct listing *listing, struct keyspace keyspace)
 	listing->found[listing->n++] = keyspace;
 }
 
-/* The keyspaces that lie in the SQL tables of their names. */
-static enum code list_named(struct connection *connection, struct listing *listing, struct err *err)
+static enum code list_tables(struct connection *connection, sqlite3_stmt *statement,
+			     struct listing *listing, struct err *err)
 {
 	struct keyspace keyspace;
 	struct place place;
-	sqlite3_stmt *statement;
 	int result;
-	enum code code = OK;
+
+	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(statement, 0);
+
+		if (!keyspace_name_read(name, &keyspace))
+			continue;
+		enum code code = connection_place(connection, keyspace, &place, err);
+		if (code != OK && code != ERR_RESOURCE_NOT_FOUND)
+			return code;
+		if (code == OK && strcmp(place.name, name) == 0)
+			add(listing, keyspace);
+	}
+	return result == SQLITE_DONE ? OK : connection_error(connection, err);
+}
+
+/* The keyspaces that lie in the SQL tables of their names. */
+static enum code list_named(struct connection *connection, struct listing *listing, struct err *err)
+{
+	sqlite3_stmt *statement;
 
 	if (sqlite3_prepare_v2(connection->db,
 			       "SELECT name FROM sqlite_master WHERE type = 'table'", -1,
 			       &statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
-	while (code == OK && (result = sqlite3_step(statement)) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(statement, 0);
-
-		if (!keyspace_name_read(name, &keyspace))
-			continue;
-		code = connection_place(connection, keyspace, &place, err);
-		if (code == OK && strcmp(place.name, name) == 0)
-			add(listing, keyspace);
-		else if (code == ERR_RESOURCE_NOT_FOUND)
-			code = OK;
-	}
-	if (code == OK && result != SQLITE_DONE)
-		code = connection_error(connection, err);
+	enum code code = list_tables(connection, statement, listing, err);
 	sqlite3_finalize(statement);
 	return code;
 }
@@ -657,8 +673,9 @@ enum code places_list(struct connection *connection, struct arena *arena,
 	struct listing listing = {.arena = arena};
 	enum code code = list_named(connection, &listing, err);
 
-	if (code == OK)
-		code = each_row(connection, PLACE_OF_KEYSPACE, list_row, &listing, err);
+	if (code != OK)
+		return code;
+	code = each_row(connection, PLACE_OF_KEYSPACE, list_row, &listing, err);
 	*keyspaces = listing.found;
 	*n = listing.n;
 	return code;

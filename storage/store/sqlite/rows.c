@@ -31,6 +31,28 @@ static enum code check_reading(struct connection *connection, struct err *err)
 	return OK;
 }
 
+static enum code statement_to_read(struct connection *connection, struct keyspace keyspace,
+				   enum statement kind, sqlite3_stmt **statement, struct err *err)
+{
+	struct slot *slot;
+	enum code code = check_reading(connection, err);
+
+	if (code != OK)
+		return code;
+	return connection_statement(connection, keyspace, kind, &slot, statement, err);
+}
+
+static enum code statement_to_change(struct connection *connection, struct keyspace keyspace,
+				     enum statement kind, sqlite3_stmt **statement, struct err *err)
+{
+	struct slot *slot;
+	enum code code = rows_begin_change(connection, err);
+
+	if (code != OK)
+		return code;
+	return connection_statement(connection, keyspace, kind, &slot, statement, err);
+}
+
 static void bind(sqlite3_stmt *statement, int position, struct str bytes)
 {
 	sqlite3_bind_blob64(statement, position, bytes.p ? bytes.p : "", bytes.n, SQLITE_STATIC);
@@ -57,14 +79,10 @@ static bool is_missing_versions(struct keyspace keyspace, enum code code)
 static enum code get(struct connection *connection, struct keyspace keyspace, struct str key,
 		     struct arena *arena, struct str *value, struct err *err)
 {
-	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = check_reading(connection, err);
+	enum code code = statement_to_read(connection, keyspace, STATEMENT_GET, &statement, err);
 
 	*value = STR_ABSENT;
-	if (code == OK)
-		code = connection_statement(connection, keyspace, STATEMENT_GET, &slot, &statement,
-					    err);
 	if (code != OK)
 		return is_missing_versions(keyspace, code) ? OK : code;
 	bind(statement, 1, key);
@@ -105,17 +123,14 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 			struct str key, struct str value, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = rows_begin_change(connection, err);
+	enum code code = statement_to_change(connection, keyspace, kind, &statement, err);
 
-	if (code == OK)
-		code = connection_statement(connection, keyspace, kind, &slot, &statement, err);
 	if (is_missing_versions(keyspace, code)) {
 		code = places_create_system(connection, keyspace, err);
-		if (code == OK)
-			code = connection_statement(connection, keyspace, kind, &slot, &statement,
-						    err);
+		if (code != OK)
+			return code;
+		code = statement_to_change(connection, keyspace, kind, &statement, err);
 	}
 	if (code != OK)
 		return code;
@@ -206,11 +221,12 @@ enum code rows_refer(struct store_txn *txn, struct keyspace keyspace, struct str
 	enum code code = rows_begin_change(connection, err);
 
 	quota->is_growing = quota->is_growing || is_growing(keyspace);
-	if (code == OK)
-		code = number_of(connection, to, &number, err);
-	if (code == OK)
-		code = connection_statement(connection, keyspace, STATEMENT_PUT, &slot, &statement,
-					    err);
+	if (code != OK)
+		return code;
+	code = number_of(connection, to, &number, err);
+	if (code != OK)
+		return code;
+	code = connection_statement(connection, keyspace, STATEMENT_PUT, &slot, &statement, err);
 	if (code != OK)
 		return code;
 	if (number == 0 || place_table(&slot->place) != PLACE_TABLE_KEYS)
@@ -243,11 +259,12 @@ static enum code first_of_range(struct connection *connection, struct keyspace k
 {
 	bool is_open = !str_is_set(range->high);
 	enum statement kind = range_statements[to != NULL][is_open][range->is_reverse];
+	enum code code = check_reading(connection, err);
 
-	enum code code =
-		to ? connection_statement_of(connection, keyspace, *to, kind, slot, statement, err)
-		   : connection_statement(connection, keyspace, kind, slot, statement, err);
-
+	if (code != OK)
+		return code;
+	code = to ? connection_statement_of(connection, keyspace, *to, kind, slot, statement, err)
+		  : connection_statement(connection, keyspace, kind, slot, statement, err);
 	if (code != OK || !*statement)
 		return code;
 	bind(*statement, 1, range->low);
@@ -298,13 +315,11 @@ enum code rows_page(struct store_txn *txn, struct keyspace keyspace,
 	struct slot *slot;
 	sqlite3_stmt *statement;
 	size_t bytes = 0;
-	int result = SQLITE_DONE;
-	enum code code = check_reading(connection, err);
+	int result;
+	enum code code =
+		first_of_range(connection, keyspace, NULL, range, &slot, &statement, &result, err);
 
 	*page = (struct store_page){0};
-	if (code == OK)
-		code = first_of_range(connection, keyspace, NULL, range, &slot, &statement, &result,
-				      err);
 	if (code != OK)
 		return code;
 	while (result == SQLITE_ROW) {
@@ -341,18 +356,16 @@ enum code rows_page_of(struct store_txn *txn, struct keyspace keyspace,
 	struct slot *slot;
 	sqlite3_stmt *statement = NULL;
 	size_t bytes = 0;
-	int result = SQLITE_DONE;
-	enum code code = check_reading(connection, err);
+	int result;
+	enum code code = first_of_range(connection, keyspace, &reference->to, range, &slot,
+					&statement, &result, err);
 
 	*page = (struct store_page){0};
-	if (code == OK)
-		code = first_of_range(connection, keyspace, &reference->to, range, &slot,
-				      &statement, &result, err);
-	if (code == OK && !statement)
-		return store_page_by_keys(txn, keyspace, reference, range, bounds, arena, page,
-					  err);
 	if (code != OK)
 		return code;
+	if (!statement)
+		return store_page_by_keys(txn, keyspace, reference, range, bounds, arena, page,
+					  err);
 	slot->busy++;
 	while (result == SQLITE_ROW) {
 		struct store_row row;
@@ -384,14 +397,11 @@ static size_t many_of(const struct store_key *keys, size_t n)
 static enum code get_few(struct connection *connection, const struct store_key *keys, size_t n,
 			 struct arena *arena, struct str *values, struct err *err)
 {
-	struct slot *slot;
 	sqlite3_stmt *statement;
 	int result = SQLITE_DONE;
-	enum code code = check_reading(connection, err);
+	enum code code =
+		statement_to_read(connection, keys->keyspace, STATEMENT_GET_MANY, &statement, err);
 
-	if (code == OK)
-		code = connection_statement(connection, keys->keyspace, STATEMENT_GET_MANY, &slot,
-					    &statement, err);
 	if (code != OK)
 		return code;
 	for (size_t i = 0; i < GET_MANY_KEYS; i++) {
@@ -426,8 +436,9 @@ enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, siz
 		}
 		many = 1;
 		code = rows_get(txn, keys[i].keyspace, keys[i].key, arena, &values[i], err);
-		if (code == OK)
-			code = err_if_over(arena, err);
+		if (code != OK)
+			return code;
+		code = err_if_over(arena, err);
 	}
 	return code;
 }
@@ -437,14 +448,11 @@ enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace,
 {
 	struct connection *connection = (struct connection *)txn;
 	bool is_open = !str_is_set(range->high);
-	struct slot *slot;
 	sqlite3_stmt *statement;
-	enum code code = rows_begin_change(connection, err);
+	enum code code = statement_to_change(connection, keyspace,
+					     is_open ? STATEMENT_DEL_OPEN : STATEMENT_DEL_RANGE,
+					     &statement, err);
 
-	if (code == OK)
-		code = connection_statement(connection, keyspace,
-					    is_open ? STATEMENT_DEL_OPEN : STATEMENT_DEL_RANGE,
-					    &slot, &statement, err);
 	if (code != OK)
 		return code;
 	bind(statement, 1, range->low);

@@ -92,26 +92,29 @@ static void release(struct connection *connection)
 	reader_pool_give(&store->readers.pool, connection);
 }
 
+static enum code begin_write(struct connection *writer, struct err *err)
+{
+	struct sqlite_store *store = writer->store;
+	/* others may use the writer's connection while this one waits to be admitted */
+	enum code code = wal_admit(&store->wal, err);
+
+	if (code != OK)
+		return code;
+	quota_begin(&store->quota);
+	writer->own.put_number = 0;
+	return connection_control(writer, CONTROL_BEGIN_WRITE, err);
+}
+
 static enum code sqlite_begin(struct store *base, enum store_mode mode, struct store_txn **txn,
 			      struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
 	struct connection *connection =
 		mode == STORE_WRITE ? acquire_writer(store) : acquire_reader(store);
-	enum code code = OK;
+	enum code code = mode == STORE_WRITE ? begin_write(connection, err)
+					     : connection_begin_read(connection, err);
 
-	/* others may use the writer's connection while this one waits to be admitted */
-	if (mode == STORE_WRITE)
-		code = wal_admit(&store->wal, err);
 	connection->txn = (struct store_txn){.ops = base->ops, .mode = mode};
-	if (mode == STORE_WRITE) {
-		quota_begin(&store->quota);
-		connection->own.put_number = 0;
-		}
-	if (code == OK)
-		code = mode == STORE_WRITE
-			       ? connection_control(connection, CONTROL_BEGIN_WRITE, err)
-			       : connection_begin_read(connection, err);
 	if (code != OK) {
 		release(connection);
 		return code;
@@ -196,12 +199,13 @@ static enum code sqlite_create_small(struct store_txn *txn, struct keyspace keys
 static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	bool is_left = false;
+	bool is_left;
 	enum code code = rows_begin_change(connection, err);
 
-	if (code == OK)
-		code = places_drop(connection, keyspace, &is_left, err);
-	if (is_left)
+	if (code != OK)
+		return code;
+	code = places_drop(connection, keyspace, &is_left, err);
+	if (code == OK && is_left)
 		atomic_store(&connection->store->drops.has_left, true);
 	return code;
 }
@@ -239,27 +243,35 @@ static enum code measure(struct sqlite_store *store, struct place *small, struct
 	return code;
 }
 
+/* One piece, in a transaction of its own. */
+static enum code tidy_piece(struct sqlite_store *store, enum places_tidied *tidied, struct err *err)
+{
+	struct place small;
+	struct store_txn *txn;
+	enum code code = measure(store, &small, err);
+
+	if (code != OK)
+		return code;
+	code = sqlite_begin(&store->base, STORE_WRITE, &txn, err);
+	if (code != OK)
+		return code;
+	code = places_tidy((struct connection *)txn, &small, tidied, err);
+	if (code == OK)
+		return sqlite_commit(txn, err);
+	sqlite_abort(txn);
+	return code;
+}
+
 static enum code sqlite_tidy(struct store *base, bool *is_more, struct err *err)
 {
 	struct sqlite_store *store = (struct sqlite_store *)base;
 	enum places_tidied tidied;
-	struct place small;
-	struct store_txn *txn;
 
 	/* a transaction that drops a keyspace sets it again before it commits */
 	*is_more = atomic_exchange(&store->drops.has_left, false);
 	if (!*is_more)
 		return OK;
-	enum code code = measure(store, &small, err);
-	if (code == OK)
-		code = sqlite_begin(base, STORE_WRITE, &txn, err);
-	if (code == OK) {
-		code = places_tidy((struct connection *)txn, &small, &tidied, err);
-		if (code == OK)
-			code = sqlite_commit(txn, err);
-		else
-			sqlite_abort(txn);
-	}
+	enum code code = tidy_piece(store, &tidied, err);
 	*is_more = code != OK || tidied != PLACES_NOTHING_LEFT;
 	if (code == OK && tidied != PLACES_PIECE)
 		atomic_store(&store->drops.pieces, 0);
@@ -486,10 +498,14 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 		 options->cache_bytes / 1024);
 	store->writer.has_no_journal = true;
 	enum code code = connection_open(&store->writer, uri, flags, setup, err);
-	if (code == OK)
-		code = fill_memory(store, options->copied, err);
-	if (code == OK)
-		code = note_size(store, err);
+	if (code != OK)
+		return code;
+	code = fill_memory(store, options->copied, err);
+	if (code != OK)
+		return code;
+	code = note_size(store, err);
+	if (code != OK)
+		return code;
 	snprintf(setup, sizeof(setup),
 		 "PRAGMA cache_size=-%zu; PRAGMA mmap_size=%d; PRAGMA temp_store=MEMORY",
 		 options->cache_bytes / 1024, INT_MAX);
@@ -502,7 +518,34 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
 		.store = store,
 		.drops_begun = &store->drops.begun,
 	};
-	return code != OK ? code : readers_open(&store->readers, &readers, err);
+	return readers_open(&store->readers, &readers, err);
+}
+
+/* The format is 0 where the file has nothing yet. */
+static enum code read_format(struct connection *writer, const struct wal_options *log,
+			     int64_t *format, struct err *err)
+{
+	enum code code = connection_open(writer, log->path, SQLITE_OPEN_READWRITE, log->setup, err);
+
+	if (code != OK)
+		return code;
+	if (log->durability != DURABILITY_OFF)
+		code = connection_run(writer, "PRAGMA synchronous=FULL", err);
+	return code != OK ? code : connection_number(writer, "PRAGMA user_version", format, err);
+}
+
+/* is_wal: whether the file has a write-ahead log from now on. */
+static enum code begin_log(struct connection *writer, bool is_new, int64_t *is_wal, struct err *err)
+{
+	enum code code = is_new ? new_file_write(writer, SQLITE_STORE_FORMAT, true, err) : OK;
+
+	if (code != OK)
+		return code;
+	code = connection_run(writer, "PRAGMA journal_mode=WAL", err);
+	if (code != OK)
+		return code;
+	return connection_number(writer, "SELECT journal_mode = 'wal' FROM pragma_journal_mode",
+				 is_wal, err);
 }
 
 /*
@@ -513,45 +556,30 @@ static enum code open_memory(struct sqlite_store *store, const struct sqlite_sto
  */
 static enum code open_writer(struct sqlite_store *store, struct wal_options *log, struct err *err)
 {
-	static const char *const synchronous[] = {
-		[DURABILITY_OFF] = "PRAGMA synchronous=OFF",
-		[DURABILITY_NORMAL] = "PRAGMA synchronous=NORMAL",
-		[DURABILITY_FULL] = "PRAGMA synchronous=FULL",
-	};
-	enum durability later = log->durability == DURABILITY_FULL
-					? DURABILITY_NORMAL
-					: log->durability; /* wal_sync waits instead */
 	const char *path = log->path;
-	int64_t format = 0, is_wal = 0;
-	enum code code =
-		connection_open(&store->writer, path, SQLITE_OPEN_READWRITE, log->setup, err);
+	int64_t format, is_wal;
+	enum code code = read_format(&store->writer, log, &format, err);
 
-	if (code == OK && log->durability != DURABILITY_OFF)
-		code = connection_run(&store->writer, synchronous[DURABILITY_FULL], err);
-	if (code == OK)
-		code = connection_number(&store->writer, "PRAGMA user_version", &format, err);
-	if (code == OK && format > SQLITE_STORE_FORMAT)
+	if (code != OK)
+		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
+	if (format > SQLITE_STORE_FORMAT)
 		return err_set(err, MSG_STORE_NEWER, path, (unsigned)format,
 			       (unsigned)SQLITE_STORE_FORMAT);
-	if (code == OK && format > 0 && format < SQLITE_STORE_FORMAT_REFERENCES)
+	log->is_new = format == 0;
+	if (!log->is_new && format < SQLITE_STORE_FORMAT_REFERENCES)
 		store->base.can = 0;
-	if (code == OK && format > 0 &&
-	    (code = file_schema_check(store->writer.db, path, err)) != OK)
+	code = log->is_new ? OK : file_schema_check(store->writer.db, path, err);
+	if (code != OK)
 		return code;
-	if (code == OK && format == 0)
-		code = new_file_write(&store->writer, SQLITE_STORE_FORMAT, true, err);
-	log->is_new = code == OK && format == 0;
-	if (code == OK)
-		code = connection_run(&store->writer, "PRAGMA journal_mode=WAL", err);
-	if (code == OK)
-		code = connection_number(&store->writer,
-					 "SELECT journal_mode = 'wal' FROM pragma_journal_mode",
-					 &is_wal, err);
+	code = begin_log(&store->writer, log->is_new, &is_wal, err);
 	if (code != OK)
 		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
 	if (!is_wal)
 		return err_set(err, MSG_STORE_NO_WAL, path);
-	code = connection_run(&store->writer, synchronous[later], err);
+	code = connection_run(&store->writer,
+			      log->durability == DURABILITY_OFF ? "PRAGMA synchronous=OFF"
+								: "PRAGMA synchronous=NORMAL",
+			      err); /* where all is synced, wal_sync waits */
 	return code != OK ? code
 			  : wal_start(&store->wal, &store->writer, &store->writer_mutex, log, err);
 }
@@ -561,13 +589,11 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 static enum code undo_creation(const char *path, const char *setup, struct err *err)
 {
 	struct connection connection = {.db = NULL};
+	const struct wal_options log = {
+		.path = path, .setup = setup, .durability = DURABILITY_FULL};
 	int64_t format;
-	enum code code = connection_open(&connection, path, SQLITE_OPEN_READWRITE, setup, err);
+	enum code code = read_format(&connection, &log, &format, err);
 
-	if (code == OK)
-		code = connection_run(&connection, "PRAGMA synchronous=FULL", err);
-	if (code == OK)
-		code = connection_number(&connection, "PRAGMA user_version", &format, err);
 	connection_close(&connection);
 	return code == OK ? OK : err_set(err, MSG_STORE_OPEN, path, err->message.p);
 }
@@ -600,17 +626,19 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	if (is_old && !log_mark_is_own(path))
 		return err_set(err, MSG_STORE_LOG_ELSEWHERE, path, sqlite3_libversion());
-	if (data_file_is_cut_short(path))
-		code = undo_creation(path, setup, err);
+	code = data_file_is_cut_short(path) ? undo_creation(path, setup, err) : OK;
+	if (code != OK)
+		return code;
 	reserve_open(&store->reserve, store->path);
-	if (code == OK)
-		code = open_writer(store, &log, err);
-	if (code == OK)
-		(void)data_file_is_cut(store->lock_fd, &store->file_bytes);
-	if (code == OK && is_old)
+	code = open_writer(store, &log, err);
+	if (code != OK)
+		return code;
+	(void)data_file_is_cut(store->lock_fd, &store->file_bytes);
+	if (is_old)
 		log_mark_leave(path, options->durability != DURABILITY_OFF);
-	if (code == OK)
-		code = note_size(store, err);
+	code = note_size(store, err);
+	if (code != OK)
+		return code;
 	const struct readers_options readers = {
 		.name = path,
 		.flags = SQLITE_OPEN_READWRITE,
@@ -620,7 +648,7 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		.store = store,
 		.drops_begun = &store->drops.begun,
 	};
-	return code != OK ? code : readers_open(&store->readers, &readers, err);
+	return readers_open(&store->readers, &readers, err);
 }
 
 enum code sqlite_store_is_there(const char *path, struct err *err)

@@ -112,11 +112,10 @@ enum code verify_copy(int fd, const char *path, const char *target, struct err *
 	if (to < 0)
 		return err_set(err, MSG_STORE_OPEN, target, strerror(errno));
 	code = copy_pages(fd, path, to, target, err);
-	if (close(to) != 0 && code == OK)
-		code = err_set(err, MSG_STORE_OPEN, target, strerror(errno));
-	if (code == OK && !copy_target_sync_folder(err->arena, target))
-		code = err_set(err, MSG_STORE_OPEN, target, strerror(errno));
-	if (code != OK)
-		unlink(target);
-	return code;
+	bool is_closed = close(to) == 0;
+	if (code == OK && is_closed && copy_target_sync_folder(err->arena, target))
+		return OK;
+	struct str reason = str_copy(err->arena, str_of(strerror(errno)));
+	unlink(target);
+	return code != OK ? code : err_set(err, MSG_STORE_OPEN, target, reason.p);
 }

@@ -419,10 +419,10 @@ enum code wal_start(struct wal *wal, struct connection *writer, pthread_mutex_t 
 	make_room(&wal->room, options);
 	enum code code = connection_open(&wal->checkpointer, options->path, SQLITE_OPEN_READWRITE,
 					 options->setup, err);
-	if (code == OK)
-		code = connection_run(
-			&wal->checkpointer,
-			is_lax ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
+	if (code != OK)
+		return code;
+	code = connection_run(&wal->checkpointer,
+			      is_lax ? "PRAGMA synchronous=OFF" : "PRAGMA synchronous=NORMAL", err);
 	if (code != OK)
 		return code;
 	sqlite3_busy_timeout(wal->checkpointer.db, READERS_WAIT_MS);
