@@ -63,7 +63,7 @@ def test_in_process(folder):
     run([PYTHON, "example.py"], folder)
     (folder / "test_in_process.py").write_text(IN_PROCESS)
     assert "failed" in run(PYTEST, folder, status=1)  # with a server, which needs sockets
-    (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\ndynalith_in_process = true\ndynalith_arguments = ['--log-level', 'debug']\n")
+    (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\ndynalith_in_process = true\ndynalith_arguments = ['--in-memory', '--log-level', 'debug']\n")
     assert "21 passed" in run(PYTEST, folder)
     assert "21 passed" in run([*PYTEST, "-n", "2"], folder)
     (folder / "test_in_process.py").write_text("def test_fails(dynamodb):\n    dynamodb.client.list_tables()\n    assert False\n")

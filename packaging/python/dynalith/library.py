@@ -110,12 +110,12 @@ class _Raw(io.BytesIO):
 
 
 def read_arguments(arguments):
-    """The server's command line as options."""
+    """The server's command line as options; one without a value is a switch."""
     options, rest = {}, list(arguments)
     while rest:
         name, equals, value = rest.pop(0).partition("=")
         if not equals:
-            value = rest.pop(0) if rest and not rest[0].startswith("--") else "true"
+            value = rest.pop(0) if rest and not rest[0].startswith("--") else True
         options[name] = value
     return options
 
