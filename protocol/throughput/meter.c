@@ -20,11 +20,17 @@ struct meter *meter_new(const struct table *table)
 	return meter;
 }
 
+void meter_clear(struct meter_part *part)
+{
+	for (int side = 0; side < METER_SIDES; side++)
+		free(part->sides[side].ranges);
+	*part = (struct meter_part){0};
+}
+
 void meter_free(struct meter *meter)
 {
 	for (size_t i = 0; i < meter->part_count; i++) {
-		for (int side = 0; side < METER_SIDES; side++)
-			free(meter->parts[i]->sides[side].ranges);
+		meter_clear(meter->parts[i]);
 		free(meter->parts[i]);
 	}
 	free(meter->parts);
@@ -32,15 +38,8 @@ void meter_free(struct meter *meter)
 	free(meter);
 }
 
-/* What the snapshot says of one side. */
-struct grant {
-	int64_t rate;  /* of the whole; on demand the least that it has */
-	int64_t most;  /* 0: no maximum of its own */
-	int64_t warm;
-};
-
-static struct grant grant_of(const struct table *table, const struct index *index,
-			     enum meter_side side)
+static struct meter_grant grant_of(const struct table *table, const struct index *index,
+				   enum meter_side side)
 {
 	const struct throughput *units =
 		index ? &index->settings->throughput : &table->settings->throughput;
@@ -51,14 +50,14 @@ static struct grant grant_of(const struct table *table, const struct index *inde
 	     is_on_demand = table->settings->billing == BILLING_PAY_PER_REQUEST;
 	int64_t hot = is_read ? warm.read : warm.write;
 
-	return (struct grant){
+	return (struct meter_grant){
 		.rate = is_on_demand ? hot : is_read ? units->read : units->write,
 		.most = is_on_demand && most->is_set ? (is_read ? most->read : most->write) : 0,
 		.warm = hot,
 	};
 }
 
-static void tune_whole(struct meter_gauge *gauge, const struct grant *grant, bool is_on_demand,
+static void tune_whole(struct meter_gauge *gauge, const struct meter_grant *grant, bool is_on_demand,
 		       const struct meter_rules *rules, int64_t now_ms)
 {
 	int64_t quota = grant->rate > TABLE_UNITS_MAX ? grant->rate : TABLE_UNITS_MAX,
@@ -82,17 +81,15 @@ static void tune_whole(struct meter_gauge *gauge, const struct grant *grant, boo
 	gauge->has_most = grant->most > 0;
 }
 
-static size_t ranges_for(const struct meter_part *part, const struct table *table,
-			 const struct index *index)
+static size_t ranges_for(const struct meter_part *part, const struct meter_grants *grants)
 {
 	size_t most = 1;
 
 	for (enum meter_side side = 0; side < METER_SIDES; side++) {
-		struct grant grant = grant_of(table, index, side);
 		const struct meter_gauge *gauge = &part->sides[side];
-		int64_t rate = gauge->is_on_demand && gauge->whole.rate > grant.warm
-				       ? gauge->whole.rate
-				       : grant.warm;
+		int64_t warm = grants->sides[side].warm;
+		int64_t rate = gauge->is_on_demand && gauge->whole.rate > warm ? gauge->whole.rate
+									       : warm;
 		size_t n = (size_t)((rate + range_rates[side] - 1) / range_rates[side]);
 
 		most = n > most ? n : most;
@@ -141,22 +138,29 @@ static struct meter_part *find_or_add_part(struct meter *meter, int64_t number, 
 	return part;
 }
 
+void meter_tune(struct meter_part *part, const struct meter_grants *grants,
+		const struct meter_rules *rules, int64_t now_ms)
+{
+	for (enum meter_side side = 0; side < METER_SIDES; side++)
+		tune_whole(&part->sides[side], &grants->sides[side], grants->is_on_demand, rules,
+			   now_ms);
+	size_t ranges = ranges_for(part, grants);
+	for (enum meter_side side = 0; side < METER_SIDES; side++)
+		tune_ranges(&part->sides[side], side, ranges, rules, now_ms);
+}
+
 struct meter_part *meter_part(struct meter *meter, const struct table *table,
 			      const struct index *index, const struct meter_rules *rules,
 			      int64_t now_ms, bool *is_new)
 {
 	struct meter_part *part =
 		find_or_add_part(meter, index ? (int64_t)index->number : METER_TABLE, is_new);
+	struct meter_grants grants = {.is_on_demand =
+					      table->settings->billing == BILLING_PAY_PER_REQUEST};
 
-	for (enum meter_side side = 0; side < METER_SIDES; side++) {
-		struct grant grant = grant_of(table, index, side);
-
-		tune_whole(&part->sides[side], &grant,
-			   table->settings->billing == BILLING_PAY_PER_REQUEST, rules, now_ms);
-	}
-	size_t ranges = ranges_for(part, table, index);
 	for (enum meter_side side = 0; side < METER_SIDES; side++)
-		tune_ranges(&part->sides[side], side, ranges, rules, now_ms);
+		grants.sides[side] = grant_of(table, index, side);
+	meter_tune(part, &grants, rules, now_ms);
 	return part;
 }
 
@@ -182,6 +186,20 @@ enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range)
 	if (bucket_is_empty(&own->own) || (gauge->has_shares && bucket_is_empty(&own->share)))
 		return METER_KEY_RANGE;
 	return METER_NONE;
+}
+
+int64_t meter_room(const struct meter_gauge *gauge, size_t range)
+{
+	const struct meter_range *own = &gauge->ranges[range];
+	int64_t room = gauge->whole.left;
+
+	if (gauge->has_most && gauge->most.left < room)
+		room = gauge->most.left;
+	if (own->own.left < room)
+		room = own->own.left;
+	if (gauge->has_shares && own->share.left / (int64_t)gauge->range_count < room)
+		room = own->share.left / (int64_t)gauge->range_count;
+	return room / gauge->cost_factor;
 }
 
 void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t now_ms)

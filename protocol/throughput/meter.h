@@ -40,6 +40,18 @@ struct meter_rules {
 	int64_t servers;       /* that share the throughput: each gives a part of it */
 };
 
+/* What a table or an index may consume, in units per second. */
+struct meter_grant {
+	int64_t rate;              /* of the whole; on demand the least that it has */
+	int64_t most;              /* on demand, a maximum of its own; 0: none */
+	int64_t warm;              /* what its ranges are made for */
+};
+
+struct meter_grants {
+	bool is_on_demand;
+	struct meter_grant sides[METER_SIDES];
+};
+
 /* Reads or writes of a table or an index. */
 struct meter_gauge {
 	struct bucket whole, most; /* most: the maximum of its own on demand */
@@ -78,11 +90,22 @@ struct meter_part *meter_part(struct meter *meter, const struct table *table,
 			      const struct index *index, const struct meter_rules *rules,
 			      int64_t now_ms, bool *is_new);
 
+/* The same by grants that the caller has, without a table. A part of zeros begins full. */
+void meter_tune(struct meter_part *part, const struct meter_grants *grants,
+		const struct meter_rules *rules, int64_t now_ms);
+
+/* Frees what the part holds, not the part. */
+void meter_clear(struct meter_part *part);
+
 /* The range of a row key of the part. */
 size_t meter_range_of(const struct meter_gauge *gauge, struct str row_key);
 
 /* What refuses a request of that range, or METER_NONE. */
 enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range);
+
+/* Tokens that are left for requests of that range: they are not refused before they have taken
+ * as many. */
+int64_t meter_room(const struct meter_gauge *gauge, size_t range);
 
 void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t now_ms);
 void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens);
