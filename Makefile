@@ -67,6 +67,7 @@ lint: ## the rules of the house: layers, doors, sizes, names, workflows, documen
 		elif $$linter -no-color -shellcheck=; then echo "workflows: 1 passed, 0 failed"; \
 		else echo "workflows: 0 passed, 1 failed"; exit 1; fi
 	@[ "$$(uname)" = Darwin ] || $(MAKE) -s FLAVOUR=debug symbols
+	@tests/console/lint/run
 check: deps-test ## all tests under ASan+UBSan, then TSan
 	@scripts/run-tests $(foreach f,asan tsan,"$(MAKE) FLAVOUR=$(f) test-native" "DYNALITH_BINARY=$(CURDIR)/build/$(f)/dynalith tests/e2e/run")
 format: ## clang-format over the lines of C that differ from the last commit

@@ -1,6 +1,6 @@
 // The items of a table or an index as rows, page by page as they are needed. A large table is read in as many segments as the server says: segments are
 // ranges of the partition keys' hash, in the order of a scan, so that any place of it is a request away.
-import { api } from "./api.js";
+import { api } from "./core/api.js";
 import { brief, own } from "./model/types.js";
 
 const PAGE = 400;       // items of one request

@@ -1,6 +1,6 @@
 // Item collections: partitions as groups, items in the order of the sort key, entity types with their colours and columns; any index as a pivot of the same data.
-import { attempt, field, fill, h, number, select } from "./dom.js";
-import { api, listTables, sampleTable } from "./api.js";
+import { attempt, field, fill, h, number, select } from "./core/dom.js";
+import { api, listTables, sampleTable } from "./core/api.js";
 import { Blocks } from "./blocks.js";
 import { entitiesOf, nameEntity } from "./names.js";
 import { cell, grid } from "./rows.js";

@@ -1,6 +1,6 @@
 // What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
-import { attempt, check, confirmByName, field, fill, h, note, number, plainTable, select, tabs } from "./dom.js";
-import { all, allTables, api, control, listTables, session } from "./api.js";
+import { attempt, check, confirmByName, field, fill, h, note, number, plainTable, select, tabs } from "./core/dom.js";
+import { all, allTables, api, control, listTables, session } from "./core/api.js";
 import { insight } from "./insight.js";
 
 const when = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");

@@ -1,6 +1,6 @@
 // What the server has seen of access patterns: units by pattern, partitions, sizes and latencies, findings.
-import { attempt, fill, h, number, plainTable, svg } from "./dom.js";
-import { control, session } from "./api.js";
+import { attempt, fill, h, number, plainTable, svg } from "./core/dom.js";
+import { control, session } from "./core/api.js";
 import { findingView } from "./findings.js";
 
 /** Horizontal bars: [label, value, title]. */

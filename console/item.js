@@ -1,6 +1,6 @@
 // The editor of an item: native or DynamoDB JSON, checked while it is typed, saved only where nobody else has changed the item meanwhile. And the import of many.
-import { attempt, copy, dialog, field, fill, h, note, number, select } from "./dom.js";
-import { api } from "./api.js";
+import { copy, dialog, field, fill, h, note, number, select } from "./core/dom.js";
+import { api } from "./core/api.js";
 import { isTyped, keyOf, keyProblem, ordered, parse, print, readItem, same, toAttribute, writeItem } from "./model/types.js";
 
 const COMPARED = 120; // attributes that a condition names, keys among them; AWS: an expression has 4 KB and 300 operators

@@ -1,6 +1,6 @@
 // What happens now: requests as they come, records of streams as a diff, items that are about to expire, faults that fired.
-import { attempt, field, fill, h, number, plainTable, select, tabs } from "./dom.js";
-import { allTables, api, control, describe, watch } from "./api.js";
+import { attempt, field, fill, h, number, plainTable, select, tabs } from "./core/dom.js";
+import { allTables, api, control, describe, watch } from "./core/api.js";
 import { isGone } from "./absent.js";
 import { diff } from "./item.js";
 import { cell, grid } from "./rows.js";

@@ -1,6 +1,6 @@
 // The shell: which view is shown, by the part of the address behind '#'; the namespace, the theme, the key where signatures are verified.
-import { closeDialogs, fill, h, field, dialog, isUnsaved, note, select } from "./dom.js";
-import { loadFacts, session, listTables } from "./api.js";
+import { closeDialogs, fill, h, field, dialog, isUnsaved, note, select } from "./core/dom.js";
+import { loadFacts, session, listTables } from "./core/api.js";
 
 const VIEWS = [
   ["tables", "Tables", () => import("./tables.js")],

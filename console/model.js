@@ -1,6 +1,6 @@
 // The model: NoSQL Workbench's files in and out; the chart of entities, key templates and access patterns as a picture and as Markdown.
-import { attempt, copy, dialog, download, field, fill, h, note, number, svg } from "./dom.js";
-import { api, control, describe, listTables, sampleTable, session } from "./api.js";
+import { attempt, copy, dialog, download, field, fill, h, note, number, svg } from "./core/dom.js";
+import { api, control, describe, listTables, sampleTable, session } from "./core/api.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "./names.js";
 import { template } from "./model/keys.js";

@@ -1,6 +1,6 @@
 // PartiQL: statements with completion of tables, indexes and attributes; the results as rows; the history of this browser.
-import { attempt, fill, h, note, number } from "./dom.js";
-import { allTables, api, control, sampleTable } from "./api.js";
+import { attempt, fill, h, note, number } from "./core/dom.js";
+import { allTables, api, control, sampleTable } from "./core/api.js";
 import { entitiesOf } from "./names.js";
 import { planView } from "./query.js";
 import { cell, grid } from "./rows.js";

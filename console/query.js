@@ -1,6 +1,6 @@
 // The query builder: a key condition, filters and a projection become a Query, a Scan or a GetItem; it shows items, units, the plan, and the request as code.
-import { attempt, copy, field, fill, h, note, number, plainTable, select, tabs } from "./dom.js";
-import { ROOT, api, control, listTables, sampleTable } from "./api.js";
+import { attempt, copy, field, fill, h, note, number, plainTable, select, tabs } from "./core/dom.js";
+import { ROOT, api, control, listTables, sampleTable } from "./core/api.js";
 import { codeFor, languages } from "./code.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "./names.js";

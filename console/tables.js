@@ -1,6 +1,6 @@
 // Tables: the list, a form that writes CreateTable's JSON, changes, deletion with the name typed.
-import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, note, number, select } from "./dom.js";
-import { api, control } from "./api.js";
+import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, note, number, select } from "./core/dom.js";
+import { api, control } from "./core/api.js";
 
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"]];
 const PROJECTIONS = [["ALL", "All attributes"], ["KEYS_ONLY", "Keys only"], ["INCLUDE", "Some attributes"]];

@@ -138,6 +138,8 @@ mcdc: ## conditions of core/ and storage/write/ that decided alone in a test (MC
 admin-test: deps ## the SDK in pages of Chromium, and dynamodb-admin clicked through, where Chromium and Node.js are
 	@$(MAKE) FLAVOUR=debug all
 	@tests/admin/run
+lint-console: ## the console's modules by ESLint and by TypeScript's checker (JSDoc types), which npm brings; make lint does it where they are
+	@tests/console/lint/run --fetch
 console-test: deps ## the console in Chromium: each view, its layout, axe's rules, the tour, 1,000,000 items scrolled (ITEMS=N)
 	@$(MAKE) FLAVOUR=debug all
 	@tests/console/run

@@ -2,11 +2,16 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** h("button.main", { onclick }, "Save"): an element with classes, properties, attributes (aria-*, data-*, role, ...) and children. */
+/** @typedef {any} Child a node, a text, a list of children, or nothing: undefined, null, false and "" */
+
+/**
+ * h("button.main", { onclick }, "Save"): an element with classes, properties, attributes (aria-*, data-*, role, ...) and children.
+ * @param {string} what @param {any} [props] @param {...Child} children @returns {any} the element, of the kind that was named
+ */
 export function h(what, props, ...children) {
   if (props instanceof Node || typeof props !== "object" || props === null || Array.isArray(props)) { children.unshift(props); props = {}; }
   const [tag, ...classes] = what.split(".");
-  const element = document.createElement(tag || "div");
+  const element = /** @type {any} */ (document.createElement(tag || "div"));
   if (classes.length) element.className = classes.join(" ");
   for (const [name, value] of Object.entries(props)) {
     if (value === undefined || value === null) continue;
@@ -19,7 +24,7 @@ export function h(what, props, ...children) {
   return element;
 }
 
-/** The same for SVG, where everything is an attribute. */
+/** The same for SVG, where everything is an attribute. @param {string} tag @param {Record<string, any>} [attributes] @param {...Child} children */
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -27,19 +32,25 @@ export function svg(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** @param {Element} element @param {Child[]} children */
 function add(element, children) {
   for (const child of children.flat(Infinity)) if (child !== undefined && child !== null && child !== false && child !== "") element.append(child);
 }
 
+/** Replaces what an element has. @param {Element} element @param {...Child} children */
 export function fill(element, ...children) { element.replaceChildren(); add(element, children); return element; }
 
 let fields = 0;
-/** A labelled control: an input, select or textarea. */
+/** A labelled control: an input, select or textarea. @param {string} label @param {HTMLElement} control @param {string} [hint] */
 export function field(label, control, hint) {
   control.id ||= `f${++fields}`;
   return h("label.field", { for: control.id }, h("span", label), control, hint && h("span.quiet", hint));
 }
 
+/**
+ * Options as texts, or as [value, text].
+ * @param {(string | string[])[]} options @param {string} value @param {(value: string) => void} [onchange] @param {object} [props]
+ */
 export function select(options, value, onchange, props = {}) {
   const element = h("select", { onchange: () => onchange?.(element.value), ...props });
   for (const option of options) {
@@ -49,6 +60,7 @@ export function select(options, value, onchange, props = {}) {
   return element;
 }
 
+/** A box with a label; `input` of it is the box. @param {string} label @param {boolean} checked @param {(on: boolean) => void} [onchange] */
 export function check(label, checked, onchange) {
   const input = h("input", { type: "checkbox", checked, onchange: () => onchange?.(input.checked) });
   const element = h("label.check", input, h("span", label));
@@ -56,19 +68,19 @@ export function check(label, checked, onchange) {
   return element;
 }
 
-/** A line at the corner, read out by screen readers; errors stay longer. */
+/** A line at the corner, read out by screen readers; errors stay longer. @param {string} text */
 export function note(text, isBad = false) {
   const element = h(isBad ? "div.note.bad" : "div.note", text);
-  document.getElementById("notes").append(element);
+  document.getElementById("notes")?.append(element);
   setTimeout(() => element.remove(), isBad ? 9000 : 3500);
 }
 
-/** Runs an action of the user's, and shows what goes wrong. */
-export const attempt = (action) => async (...args) => {
-  try { return await action(...args); } catch (error) { note(error.message, true); return undefined; }
+/** Runs an action of the user's, and shows what goes wrong. @template {any[]} A @param {(...args: A) => any} action */
+export const attempt = (action) => async (/** @type {A} */ ...args) => {
+  try { return await action(...args); } catch (error) { note(/** @type {Error} */ (error).message, true); return undefined; }
 };
 
-const open = new Set(); // of dialogs: whether each has what is not saved, and how it is closed
+const open = /** @type {Set<{isDirty: () => boolean, close: () => void}>} */ (new Set()); // of dialogs: whether each has what is not saved, and how it is closed
 
 /** Whether a dialog has what would be lost. */
 export const isUnsaved = () => [...open].some((d) => d.isDirty());
@@ -77,6 +89,7 @@ export const closeDialogs = () => { for (const d of [...open]) d.close(); };
 /**
  * A modal dialog: content, and buttons as [label, class, action]. An action that returns false, or
  * throws, keeps it open. Where `isDirty` says so, it asks before it is closed without an action.
+ * @param {string} title @param {Child} content @param {[string, string, (() => any)?][]} [buttons] @param {() => void} [onclose]
  */
 export function dialog(title, content, buttons = [], onclose, isDirty = () => false) {
   const heading = h("h2", { id: `d${++fields}` }, title);
@@ -101,14 +114,17 @@ export function dialog(title, content, buttons = [], onclose, isDirty = () => fa
   });
   element.append(h("header", heading, h("button.small", { type: "button", onclick: ask, "aria-label": "Close the dialog" }, "Close")),
     guard, h("div.content", content), ...(actions.length ? [h("footer", actions)] : []));
-  element.addEventListener("keydown", (e) => { if (e.key === "Escape" && !e.defaultPrevented) { e.preventDefault(); ask(); } });
+  element.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => { if (e.key === "Escape" && !e.defaultPrevented) { e.preventDefault(); ask(); } });
   element.addEventListener("close", () => { open.delete(me); element.remove(); onclose?.(); });
   document.body.append(element);
   element.showModal();
   return { element, close, actions };
 }
 
-/** Asks for the name to be typed before something is destroyed; `verb` stands on the button. */
+/**
+ * Asks for the name to be typed before something is destroyed; `verb` stands on the button.
+ * @param {string} title @param {string} name @param {string} what @param {() => any} action
+ */
 export function confirmByName(title, name, what, action, verb = "Delete") {
   const input = h("input", { type: "text", autocomplete: "off", spellcheck: false });
   const { actions } = dialog(title, [h("p", what), field(`Type ${name} to confirm`, input)], [[verb, "danger", action]]);
@@ -118,28 +134,30 @@ export function confirmByName(title, name, what, action, verb = "Delete") {
   input.focus();
 }
 
+/** @param {string} text */
 export async function copy(text) {
   try { await navigator.clipboard.writeText(text); note("Copied"); } catch { note("The browser does not allow copying here", true); }
 }
 
+/** @param {string} name of the file @param {string} type @param {string} text */
 export function download(name, type, text) {
   const url = URL.createObjectURL(new Blob([text], { type }));
   h("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-/** Tabs over panels that are made when they are shown first: [[name, make], ...]. */
+/** Tabs over panels that are made when they are shown first: [[name, make], ...]. @param {string} label @param {[string, () => Child][]} panels */
 export function tabs(label, panels, chosen = 0) {
   const bar = h("div.tabs", { role: "tablist", "aria-label": label }), place = h("div", { role: "tabpanel", tabIndex: 0 });
-  const made = [];
-  const show = (i) => {
-    [...bar.children].forEach((tab, k) => { tab.setAttribute("aria-selected", k === i); tab.tabIndex = k === i ? 0 : -1; });
+  const made = /** @type {Child[]} */ ([]);
+  const show = (/** @type {number} */ i) => {
+    [...bar.children].forEach((/** @type {HTMLElement} */ tab, k) => { tab.setAttribute("aria-selected", String(k === i)); tab.tabIndex = k === i ? 0 : -1; });
     place.setAttribute("aria-label", panels[i][0]);
     fill(place, (made[i] ??= panels[i][1]()));
   };
   panels.forEach(([name], i) => bar.append(h("button", { role: "tab", type: "button", onclick: () => show(i) }, name)));
-  bar.onkeydown = (e) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+  bar.onkeydown = (/** @type {KeyboardEvent} */ e) => {
+    const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
     const next = ([...bar.children].indexOf(document.activeElement) + step + panels.length) % panels.length;
     show(next);
@@ -149,16 +167,17 @@ export function tabs(label, panels, chosen = 0) {
   return h("div", bar, place);
 }
 
-/** Rows of texts or nodes; columns as [title, class]. */
+/** Rows of texts or nodes; columns as [title, class]. @param {string} caption @param {string[][]} columns @param {Child[][]} rows */
 export function plainTable(caption, columns, rows) {
   return h("table.plain", h("caption.hidden", caption), h("thead", h("tr", columns.map(([title, kind]) => h(`th${kind ? "." + kind : ""}`, { scope: "col" }, title || h("span.hidden", "Actions"))))),
     h("tbody", rows.map((row) => h("tr", row.map((cell, i) => h(`td${columns[i][1] ? "." + columns[i][1] : ""}`, cell))))));
 }
 
-export const number = (n) => (n ?? 0).toLocaleString("en-US");
-export function bytes(n) {
+export const number = (/** @type {number | undefined} */ n) => (n ?? 0).toLocaleString("en-US");
+/** @param {number} [n] */
+export function bytes(n = 0) {
   const units = ["B", "KB", "MB", "GB", "TB"];
   let i = 0;
-  for (n ??= 0; n >= 1024 && i < 4; i++) n /= 1024;
+  for (; n >= 1024 && i < 4; i++) n /= 1024;
   return `${i ? n.toFixed(n < 10 ? 1 : 0) : n} ${units[i]}`;
 }

@@ -4,47 +4,61 @@
 export const ROOT = new URL("../../", location.href);
 const CALLER = "console";
 
+/**
+ * @typedef {{key: string, secret: string, region: string}} Credentials
+ * @typedef {import("../model/types.js").Item} Item
+ */
+
 export const session = { facts: { auth: "open", insight: false }, key: "000000000000", secret: "", region: "us-east-1" };
 
 export class ApiError extends Error {
+  /** @param {number} status @param {Record<string, any>} body what the server said */
   constructor(status, body) {
     const type = (body.__type ?? "").split("#").pop();
     super([type, body.message ?? body.Message ?? `status ${status}`].filter(Boolean).join(": "));
-    Object.assign(this, { status, type, body });
+    this.status = status;
+    this.type = type;
+    this.body = body;
   }
 }
 
 const text = new TextEncoder();
-const hex = (bytes) => [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, "0")).join("");
-const sha256 = async (s) => hex(await crypto.subtle.digest("SHA-256", text.encode(s)));
+const hex = (/** @type {ArrayBuffer} */ bytes) => [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, "0")).join("");
+const sha256 = async (/** @type {string} */ s) => hex(await crypto.subtle.digest("SHA-256", text.encode(s)));
+/** @param {string | ArrayBuffer} key @param {string} s */
 async function hmac(key, s) {
   const imported = await crypto.subtle.importKey("raw", typeof key === "string" ? text.encode(key) : key, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   return crypto.subtle.sign("HMAC", imported, text.encode(s));
 }
-const encode = (s) => encodeURIComponent(s).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+const encode = (/** @type {string} */ s) => encodeURIComponent(s).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** AWS: IAM User Guide, "Create a signed AWS API request". */
+/**
+ * The headers with a signature. AWS: IAM User Guide, "Create a signed AWS API request".
+ * @param {string} method @param {URL} url @param {Record<string, string>} headers @param {string | undefined} body @param {Credentials} credentials
+ */
 export async function sign(method, url, headers, body, { key, secret, region }, now = new Date()) {
   const stamp = now.toISOString().replace(/[-:]|\.\d{3}/g, ""), day = stamp.slice(0, 8);
+  /** @type {Record<string, string>} */
   const all = { ...headers, host: url.host, "x-amz-date": stamp };
   const names = Object.keys(all).map((n) => n.toLowerCase()).filter((n) => n === "host" || n === "content-type" || n.startsWith("x-amz-")).sort();
-  const value = (name) => String(Object.entries(all).find(([n]) => n.toLowerCase() === name)[1]).trim();
+  const value = (/** @type {string} */ name) => String(Object.entries(all).find(([n]) => n.toLowerCase() === name)?.[1]).trim();
   const query = [...url.searchParams].map(([k, v]) => `${encode(k)}=${encode(v)}`).sort().join("&");
   const path = url.pathname.split("/").map((part) => encode(part)).join("/");
   const canonical = [method, path, query, ...names.map((n) => `${n}:${value(n)}`), "", names.join(";"), await sha256(body ?? "")].join("\n");
   const scope = `${day}/${region}/dynamodb/aws4_request`;
-  let chain = `AWS4${secret}`;
+  let chain = /** @type {string | ArrayBuffer} */ (`AWS4${secret}`);
   for (const part of [day, region, "dynamodb", "aws4_request"]) chain = await hmac(chain, part);
   const signature = hex(await hmac(chain, ["AWS4-HMAC-SHA256", stamp, scope, await sha256(canonical)].join("\n")));
   return { ...headers, "x-amz-date": stamp, authorization: `AWS4-HMAC-SHA256 Credential=${key}/${scope}, SignedHeaders=${names.join(";")}, Signature=${signature}` };
 }
 
-/** Without verification a server takes the parts of a signature for the namespace, and looks no further. */
+/** Without verification a server takes the parts of a signature for the namespace, and looks no further. @param {Credentials} credentials */
 function name({ key, region }) {
   const stamp = new Date().toISOString().replace(/[-:]|\.\d{3}/g, "");
   return { "x-amz-date": stamp, authorization: `AWS4-HMAC-SHA256 Credential=${key}/${stamp.slice(0, 8)}/${region}/dynamodb/aws4_request, SignedHeaders=host, Signature=0` };
 }
 
+/** @param {string} method @param {string} path @param {Record<string, string>} headers @param {string} [body] @param {AbortSignal} [signal] */
 async function send(method, path, headers, body, signal) {
   const url = new URL(path, ROOT);
   const isVerified = session.facts.auth === "verify";
@@ -53,6 +67,7 @@ async function send(method, path, headers, body, signal) {
   return fetch(url, { method, headers: { ...signed, "x-dynalith-caller": CALLER }, body, signal, credentials: "omit", cache: "no-store" });
 }
 
+/** @param {Response} reply @returns {Promise<any>} */
 async function answer(reply) {
   const raw = await reply.text();
   let body = {};
@@ -61,7 +76,11 @@ async function answer(reply) {
   return body;
 }
 
-/** api("Query", {...}): an operation of DynamoDB, or of its streams with "streams.GetRecords". */
+/**
+ * api("Query", {...}): an operation of DynamoDB, or of its streams with "streams.GetRecords".
+ * @param {string} operation @param {object} [input]
+ * @param {{headers?: Record<string, string>, signal?: AbortSignal, onReply?: (reply: Response) => void}} [options]
+ */
 export async function api(operation, input = {}, { headers = {}, signal, onReply } = {}) {
   const target = operation.startsWith("streams.") ? `DynamoDBStreams_20120810.${operation.slice(8)}` : `DynamoDB_20120810.${operation}`;
   const reply = await send("POST", "", { "content-type": "application/x-amz-json-1.0", "x-amz-target": target, ...headers }, JSON.stringify(input), signal);
@@ -69,15 +88,15 @@ export async function api(operation, input = {}, { headers = {}, signal, onReply
   return answer(reply);
 }
 
-/** control("PUT", "faults", {...}): an endpoint under /_dynalith/, for the namespace that is chosen. */
+/** control("PUT", "faults", {...}): an endpoint under /_dynalith/, for the namespace that is chosen. @param {string} method @param {string} path @param {unknown} [body] */
 export async function control(method, path, body) {
   return answer(await send(method, `_dynalith/${path}`, body === undefined ? {} : { "content-type": "application/json" }, body === undefined ? undefined : JSON.stringify(body)));
 }
 
-/** All pages of a listing. */
+/** All pages of a listing. @param {string} operation @param {object} input @param {string} list @returns {Promise<any[]>} */
 export async function all(operation, input, list, next = ["LastEvaluatedKey", "ExclusiveStartKey"]) {
   const found = [];
-  let page = {};
+  let page = /** @type {Record<string, any>} */ ({});
   do {
     page = await api(operation, { ...input, ...(page[next[0]] ? { [next[1]]: page[next[0]] } : {}) });
     found.push(...page[list]);
@@ -88,32 +107,36 @@ export async function all(operation, input, list, next = ["LastEvaluatedKey", "E
 /** All tables, described with their time to live, in one request: [{Table, TimeToLiveDescription}]. */
 export const allTables = async () => (await control("GET", "tables")).tables;
 
-/** A table in one request: its description, items from many places of it, and in how many segments it is read. */
+/** A table in one request: its description, items from many places of it, and in how many segments it is read. @param {string} name */
 export async function sampleTable(name) {
   const { Table, TimeToLiveDescription, segments, samples } = await control("GET", `tables/${encodeURIComponent(name)}`);
-  return { table: Table, ttl: TimeToLiveDescription, segments, items: samples.flat() };
+  return { table: Table, ttl: TimeToLiveDescription, segments, items: /** @type {Item[]} */ (samples.flat()) };
 }
 
 export const listTables = () => all("ListTables", {}, "TableNames", ["LastEvaluatedTableName", "ExclusiveStartTableName"]);
-export const describe = async (TableName) => (await api("DescribeTable", { TableName })).Table;
+export const describe = async (/** @type {string} */ TableName) => (await api("DescribeTable", { TableName })).Table;
 
-/** Server-sent events, read by fetch so that they can be signed. Calls `onEvent` until `signal` is aborted; comes back by itself after a break. */
+/**
+ * Server-sent events, read by fetch so that they can be signed. Calls `onEvent` until `signal` is aborted; comes back by itself after a break.
+ * @param {string} bodies @param {(event: any) => void} onEvent @param {(state: string) => void} onState "on", or what is wrong @param {AbortSignal} signal
+ */
 export async function watch(bodies, onEvent, onState, signal) {
   while (!signal.aborted) {
     try {
       const reply = await send("GET", `_dynalith/events?bodies=${bodies}`, {}, undefined, signal);
       if (!reply.ok) throw new ApiError(reply.status, JSON.parse(await reply.text()));
+      if (!reply.body) throw new Error("The answer has no events");
       onState("on");
       const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
         const blocks = (rest + part.value).split("\n\n");
-        rest = blocks.pop();
+        rest = blocks.pop() ?? "";
         for (const block of blocks) if (block.startsWith("data: ")) onEvent(JSON.parse(block.slice(6)));
       }
     } catch (error) {
       if (signal.aborted) return;
-      onState(error.message);
+      onState(/** @type {Error} */ (error).message);
       if (error instanceof ApiError) return;
     }
     await new Promise((done) => setTimeout(done, 1000));
