@@ -6,9 +6,9 @@
  * with Fn::Equals, Fn::And, Fn::Or, Fn::Not and Condition, Fn::FindInMap, Fn::Select, Fn::Split,
  * Fn::GetAtt, Fn::ForEach, Fn::Length, Fn::ToJsonString. Parameters have their defaults, or what
  * --parameter says. A reference to another resource is that resource's name, its attribute Arn an
- * ARN. What is named is computed once. A circle of names is told with its path. A template takes 64
- * MB and a million steps. Of serverless.yml: ${self:}, ${opt:}, ${param:}, ${env:}, ${sls:},
- * ${aws:} and ${file()}, each with others behind commas.
+ * ARN. What is named is computed once. A circle of names is told with its path. A template
+ * and the stacks nested in it take 64 MB and a million steps. Of serverless.yml: ${self:}, ${opt:},
+ * ${param:}, ${env:}, ${sls:}, ${aws:} and ${file()}, each with others behind commas.
  */
 #ifndef DYNALITH_SERVER_IMPORTERS_INTRINSICS_H
 #define DYNALITH_SERVER_IMPORTERS_INTRINSICS_H
@@ -52,7 +52,8 @@ struct intrinsics {
 	const struct named *current; /* the innermost that is under way */
 	struct loaded *loaded;       /* files that variables name */
 	size_t steps, used_before;
-	unsigned peels; /* within each other */
+	unsigned peels;  /* within each other */
+	unsigned stacks; /* this one is nested in, or that it opens within each other */
 };
 
 /* The value without functions; NULL where it is AWS::NoValue, or where it cannot be resolved:

@@ -8,6 +8,7 @@
 #include "server/seed/messages.h"
 
 #define STACKS_MAX 16 /* nested within each other */
+#define EACH_MAX 16   /* Fn::ForEach within each other */
 #define SECTIONS_DEPTH 16
 
 /* A template that is read, or the outputs of one. */
@@ -16,7 +17,6 @@ struct reading {
 	struct intrinsics *in;
 	const struct json *globals; /* of SAM: Globals.SimpleTable, or NULL */
 	struct str path;            /* of its resources */
-	unsigned depth;             /* of nested stacks */
 	bool is_left_out;           /* a table's condition does not hold */
 	size_t tables, made;
 };
@@ -156,12 +156,27 @@ static bool is_stack(struct str type)
 static struct str output_of(struct intrinsics *in, const struct json *resource, struct str id,
 			    struct str name);
 
-/* The nested template with the parameters that the stack gives it. NULL: in->problem. */
+static const struct json *stack_properties(struct intrinsics *in, const struct json *resource)
+{
+	const struct json *properties;
+
+	if (in->stacks >= STACKS_MAX && !str_is_set(in->problem)) {
+		in->problem = STR("stacks nested too deeply");
+		in->problem_at = source_origin(in->source, resource);
+	}
+	if (str_is_set(in->problem))
+		return NULL;
+	in->stacks++; /* a parameter may be an output of a stack */
+	properties = intrinsics_resolve(in, json_member(resource, "Properties"));
+	in->stacks--;
+	return properties;
+}
+
+/* The nested template with the parameters that the stack gives it. NULL: in->problem, or `err`. */
 static struct intrinsics *open_stack(struct intrinsics *in, const struct json *resource,
 				     struct str id, struct err *err)
 {
-	const struct json *properties = intrinsics_resolve(in, json_member(resource, "Properties")),
-			  *root;
+	const struct json *properties = stack_properties(in, resource), *root;
 	const struct json *given = json_text_get(properties, "Parameters", JSON_OBJECT);
 	struct intrinsics *inner = ARENA_NEW(in->arena, struct intrinsics);
 	struct seed_parameter *parameters =
@@ -195,9 +210,19 @@ static struct intrinsics *open_stack(struct intrinsics *in, const struct json *r
 				     .region = in->region,
 				     .account = in->account,
 				     .output = output_of,
+				     .stacks = in->stacks + 1,
+				     .steps = in->steps,
+				     .used_before = in->used_before,
 				     .stack = str_printf(in->arena, STR_FMT "-" STR_FMT,
 							 STR_ARG(in->stack), STR_ARG(id))};
 	return inner;
+}
+
+/* A template and its stacks share one budget. */
+static void close_stack(struct intrinsics *in, const struct intrinsics *inner)
+{
+	in->steps = inner->steps;
+	in->used_before = inner->used_before;
 }
 
 static struct str output_of(struct intrinsics *in, const struct json *resource, struct str id,
@@ -213,6 +238,12 @@ static struct str output_of(struct intrinsics *in, const struct json *resource, 
 	output = inner ? intrinsics_section(inner, "Outputs", name) : NULL;
 	output = output && json_type(output) == JSON_OBJECT ? json_member(output, "Value") : NULL;
 	const struct json *value = output ? intrinsics_resolve(inner, output) : NULL;
+	if (inner)
+		close_stack(in, inner);
+	if (inner && str_is_set(inner->problem) && !str_is_set(in->problem)) {
+		in->problem = inner->problem;
+		in->problem_at = inner->problem_at;
+	}
 	return value && json_type(value) == JSON_STRING ? json_string(in->arena, value)
 							: STR_ABSENT;
 }
@@ -232,12 +263,11 @@ static enum code read_stack(struct reading *reading, const struct json *resource
 	struct str path =
 		str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
 	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
-	struct reading inner = {
-		.seed = reading->seed, .path = STR("Resources"), .depth = reading->depth + 1};
+	struct reading inner = {.seed = reading->seed, .path = STR("Resources")};
 
 	if (!is_wanted(reading, resource))
 		return str_is_set(in->problem) ? cannot_resolve(reading, path, err) : OK;
-	if (!str_is_set(file_of(in, properties)) || reading->depth >= STACKS_MAX) {
+	if (!str_is_set(file_of(in, properties))) {
 		seed_refuse(reading->seed, source_origin(in->source, resource), path,
 			    STR("a nested stack whose template is no file here"));
 		return OK;
@@ -249,6 +279,7 @@ static enum code read_stack(struct reading *reading, const struct json *resource
 		return err->code;
 	inner.globals = globals_of(inner.in, inner.in->root);
 	enum code code = read_templates(&inner, err);
+	close_stack(in, inner.in);
 	reading->tables += inner.tables;
 	reading->made += inner.made;
 	reading->is_left_out = reading->is_left_out || inner.is_left_out;
@@ -316,7 +347,7 @@ static enum code read_each(struct reading *reading, const struct json *member, u
 	size_t n;
 
 	if (!body || json_type(name) != JSON_STRING || json_type(body) != JSON_OBJECT ||
-	    depth > STACKS_MAX) {
+	    depth > EACH_MAX) {
 		seed_refuse(reading->seed, source_origin(in->source, member), path,
 			    STR("no identifier, list and map"));
 		return OK;

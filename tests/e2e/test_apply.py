@@ -580,6 +580,15 @@ def files_that_explode():
     assert "a circle: self:custom.n0 -> self:custom.n1 -> self:custom.n0;" in outcome(yaml % "  n0: ${self:custom.n1}\n  n1: ${self:custom.n0}\n", "t.yml")
     laughs = "Resources: {}\na0: &a0 [[],[],[],[],[],[],[],[],[]]\n" + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 9))
     assert "an alias that grows too large" in outcome(laughs, "t.yml")
+    output = {"Fn::GetAtt": ["N0", "Outputs.O"]}
+
+    def nesting(n, name, **properties):
+        stack = {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "t.json", **properties}}
+        return {"Outputs": {"O": {"Value": output}}, "Resources": {**template(name)["Resources"], **{f"N{i}": stack for i in range(n)}}}
+
+    name = {"Fn::Sub": "table-${AWS::StackName}"}
+    for stacks in (nesting(1, output), nesting(1, name, Parameters={"X": output}), nesting(8, name)):
+        assert "cannot resolve stacks nested too deeply;" in outcome(stacks)
     server.stop()
 
 
