@@ -73,16 +73,14 @@ static void write_list(struct intrinsics *in, struct written *to, struct str tex
 	to->origins[to->n++] = in->at;
 	json_out_open(&to->out, '[');
 	for (bool is_more = true; is_more && intrinsics_goes_on(in);) {
-		size_t i = 0;
+		const char *found =
+			text.n > 0 ? memmem(text.p, text.n, separator.p, separator.n) : NULL;
+		struct str part = {text.p, found ? (size_t)(found - text.p) : text.n};
 
-		while (i + separator.n <= text.n &&
-		       memcmp(text.p + i, separator.p, separator.n) != 0)
-			i++;
-		is_more = i + separator.n <= text.n;
-		struct str part = {text.p, is_more ? i : text.n};
+		is_more = found != NULL;
 		intrinsics_write_text(in, to, str_eq(separator, STR(",")) ? str_trim(part) : part);
 		if (is_more)
-			text = (struct str){text.p + i + separator.n, text.n - i - separator.n};
+			text = (struct str){found + separator.n, text.n - part.n - separator.n};
 	}
 	json_out_close(&to->out, ']');
 }
@@ -278,13 +276,13 @@ static struct str substitute(struct intrinsics *in, struct str text, const struc
 		struct str name =
 			is_variable ? str_trim((struct str){text.p + i + 2, end - i - 2}) : STR("");
 
+		if (is_variable && !intrinsics_goes_past(in, end - i))
+			return STR("");
 		if (!is_variable || end == text.n ||
 		    (text.p[i] == '&' && !str_is_set(turn(in, name)))) {
 			buf_add_byte(&buf, text.p[i]);
 			continue;
 		}
-		if (!intrinsics_goes_on(in))
-			return STR("");
 		if (name.n > 0 && name.p[0] == '!')
 			buf_printf(&buf, "${" STR_FMT "}", (int)name.n - 1,
 				   name.p + 1); /* a literal */

@@ -7,6 +7,7 @@
 
 #define BYTES_MAX ((size_t)64 << 20) /* of all values of a template, as they lie in memory */
 #define STEPS_MAX 1000000 /* values, functions and references that are looked at for a template */
+#define STEP_BYTES 1024   /* of a text that is searched: a step */
 #define NAMED_PLACES 1024 /* a power of two */
 
 /*
@@ -36,6 +37,14 @@ bool intrinsics_goes_on(struct intrinsics *in)
 					   "values of more than %zu MB, or more than %d of them",
 					   BYTES_MAX >> 20, STEPS_MAX));
 	return !str_is_set(in->problem);
+}
+
+bool intrinsics_goes_past(struct intrinsics *in, size_t n)
+{
+	bool goes_on = intrinsics_goes_on(in);
+
+	in->steps += n / STEP_BYTES;
+	return goes_on;
 }
 
 /* The names from this value, which is under way, to itself. */

@@ -2,6 +2,7 @@
  * ${file()}. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/buf.h"
 #include "server/importers/intrinsics_internal.h"
@@ -89,6 +90,8 @@ static const struct json *load(struct intrinsics *in, struct str name)
 	}
 	if (document_map(path, &bytes, &size, &err) != OK)
 		return NULL; /* another alternative may be there */
+	if (size > 0)
+		munmap(bytes, size);
 	if (document_load(in->arena, in->source, path, &loaded->root, &err) != OK) {
 		loaded->root = NULL;
 		intrinsics_fail(in, err.message);
@@ -291,12 +294,12 @@ static struct str expand(struct intrinsics *in, struct str text, unsigned depth)
 		bool is_begin = text.p[i] == '$' && i + 1 < text.n && text.p[i + 1] == '{';
 		size_t end = is_begin ? variable_end(text, i + 2) : text.n;
 
+		if (is_begin && !intrinsics_goes_past(in, end - i))
+			return STR("");
 		if (!is_begin || end == text.n) {
 			buf_add_byte(&buf, text.p[i]);
 			continue;
 		}
-		if (!intrinsics_goes_on(in))
-			return STR("");
 		struct str inside =
 			expand(in, (struct str){text.p + i + 2, end - i - 2}, depth + 1);
 		if (is_variable(inside))

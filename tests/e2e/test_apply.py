@@ -589,6 +589,8 @@ def files_that_explode():
     name = {"Fn::Sub": "table-${AWS::StackName}"}
     for stacks in (nesting(1, output), nesting(1, name, Parameters={"X": output}), nesting(8, name)):
         assert "cannot resolve stacks nested too deeply;" in outcome(stacks)
+    assert "cannot resolve values of more than 64 MB" in outcome(template({"Fn::Sub": "${" * 500000}))
+    assert "cannot resolve values of more than 64 MB" in outcome(yaml % f"  n0: '{'${' * 500000}'\n", "t.yml")
     server.stop()
 
 
