@@ -3,6 +3,7 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/rand.h>
 #include <stdlib.h>
 
 /* Fetched once: each fetch costs more than the hash of a request. */
@@ -56,6 +57,40 @@ void crypto_hmac(const struct crypto *crypto, struct str key, struct str bytes,
 	    !EVP_MAC_final(context, out, &n, CRYPTO_HASH_SIZE))
 		abort();
 	EVP_MAC_CTX_free(context);
+}
+
+struct crypto_aes *crypto_aes_new(struct str key)
+{
+	EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+	const EVP_CIPHER *cipher = key.n == 16   ? EVP_aes_128_ecb()
+				   : key.n == 24 ? EVP_aes_192_ecb()
+						 : EVP_aes_256_ecb();
+
+	if (!context ||
+	    !EVP_EncryptInit_ex(context, cipher, NULL, (const unsigned char *)key.p, NULL) ||
+	    !EVP_CIPHER_CTX_set_padding(context, 0))
+		abort();
+	return (struct crypto_aes *)context;
+}
+
+void crypto_aes_free(struct crypto_aes *aes)
+{
+	EVP_CIPHER_CTX_free((EVP_CIPHER_CTX *)aes);
+}
+
+void crypto_aes_block(const struct crypto_aes *aes, const unsigned char in[CRYPTO_AES_BLOCK],
+		      unsigned char out[CRYPTO_AES_BLOCK])
+{
+	int n;
+
+	if (!EVP_EncryptUpdate((EVP_CIPHER_CTX *)(uintptr_t)aes, out, &n, in, CRYPTO_AES_BLOCK))
+		abort();
+}
+
+void crypto_random(void *bytes, size_t n)
+{
+	if (RAND_bytes(bytes, (int)n) != 1)
+		abort();
 }
 
 bool crypto_is_same(const void *a, const void *b, size_t n)
