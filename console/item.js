@@ -223,6 +223,19 @@ export function readMany(text, form, table) {
   }));
 }
 
+/** Writes items by batches, and again what was not processed. `tell` is called with how many are written. */
+export async function writeMany(TableName, items, tell = () => {}) {
+  for (let at = 0; at < items.length; at += BATCH) {
+    let wait = 50, rest = { [TableName]: items.slice(at, at + BATCH).map((Item) => ({ PutRequest: { Item } })) };
+    while (Object.keys(rest).length) {
+      const reply = await api("BatchWriteItem", { RequestItems: rest });
+      rest = reply.UnprocessedItems ?? {};
+      if (Object.keys(rest).length) await new Promise((r) => setTimeout(r, wait = Math.min(wait * 2, 5000)));
+    }
+    tell(Math.min(at + BATCH, items.length));
+  }
+}
+
 export function importItems(table, done) {
   const text = h("textarea", { rows: 14, spellcheck: false, placeholder: "PK,SK,name\nCUSTOMER#1,PROFILE,Ada" });
   const problem = h("div", { role: "alert" }), progress = h("p.quiet", { role: "status" });
@@ -237,15 +250,7 @@ export function importItems(table, done) {
   };
   const { actions } = dialog(`Import into ${table.TableName}`, [field("Form", form), field("Paste here", text), problem, progress], [["Import", "main", async () => {
     const items = [...new Map(read.map((r) => [JSON.stringify(keyOf(r.item, table)), r.item])).values()];
-    for (let at = 0; at < items.length; at += BATCH) {
-      let wait = 50, rest = { [table.TableName]: items.slice(at, at + BATCH).map((Item) => ({ PutRequest: { Item } })) };
-      while (Object.keys(rest).length) {
-        const reply = await api("BatchWriteItem", { RequestItems: rest });
-        rest = reply.UnprocessedItems ?? {};
-        if (Object.keys(rest).length) await new Promise((r) => setTimeout(r, wait = Math.min(wait * 2, 5000)));
-      }
-      progress.textContent = `${number(Math.min(at + BATCH, items.length))} of ${number(items.length)} written`;
-    }
+    await writeMany(table.TableName, items, (n) => { progress.textContent = `${number(n)} of ${number(items.length)} written`; });
     note(`Imported ${number(items.length)} items`);
     done();
   }]], undefined, () => text.value.trim() !== "");

@@ -1,6 +1,9 @@
 // Tables: the list, a form that writes CreateTable's JSON, changes, deletion with the name typed.
 import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, note, number, select } from "./core/dom.js";
 import { api, control } from "./core/api.js";
+import { items as exampleItems, shop } from "./model/example.js";
+import { writeMany } from "./item.js";
+import { go } from "./main.js";
 
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"]];
 const PROJECTIONS = [["ALL", "All attributes"], ["KEYS_ONLY", "Keys only"], ["INCLUDE", "Some attributes"]];
@@ -12,11 +15,19 @@ export async function show(main) {
     const { tables, more } = await control("GET", "tables");
     count.textContent = more ? `the first ${number(tables.length)} tables` : `${number(tables.length)} ${tables.length === 1 ? "table" : "tables"}`;
     fill(list, tables.length ? table(tables.map((t) => [t.Table, t.TimeToLiveDescription]), refresh) : h("div.empty", h("p", "There are no tables in this namespace yet."),
-      h("button.main", { type: "button", onclick: () => create(refresh) }, "Create a table")));
+      h("p.quiet", "The example is a shop in one table: customers, orders and products, told apart by their keys."),
+      h("div.row", h("button.main", { type: "button", onclick: attempt(makeExample) }, "Create the example"), h("button", { type: "button", onclick: () => create(refresh) }, "Create a table"))));
   });
   main.append(h("div.tools", h("h1", "Tables"), count, h("span.push"),
     h("button", { type: "button", onclick: refresh }, "Refresh"), h("button.main", { type: "button", onclick: () => create(refresh) }, "Create table")), list);
   await refresh();
+}
+
+/** A first table with its items, and what it shows. */
+async function makeExample() {
+  await api("CreateTable", shop);
+  await writeMany(shop.TableName, exampleItems());
+  go("collections", shop.TableName);
 }
 
 const keys = (schema, definitions) => schema.map(({ AttributeName: n }) => `${n} (${definitions.find((d) => d.AttributeName === n)?.AttributeType ?? "?"})`).join(", ");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import { browse, client, end, serve, sleep } from "./page.mjs";
-import { makeShop, shop } from "./data.mjs";
+import { items, makeShop, shop } from "./data.mjs";
 
 const EVIL = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script>";
 const port = await serve("--insight", "on"), api = client(port), root = `http://127.0.0.1:${port}/`;
@@ -83,6 +83,12 @@ const steps = {
     await p.page.click("dialog footer button");
     await p.shows("There are no tables");
     assert.deepEqual((await api("ListTables")).TableNames, []);
+  },
+  async anExampleByOneClick() {
+    await p.click("Create the example");
+    await p.shows("CUSTOMER#1", "Ada Lovelace");
+    assert.equal((await api("Scan", { TableName: "shop", Select: "COUNT" })).Count, items().length);
+    await api("DeleteTable", { TableName: "shop" });
   },
   async collections() {
     await makeShop(api);
