@@ -8,26 +8,22 @@
 
 #include "core/err.h"
 #include "protocol/wire/json.h"
+#include "server/races/race_lines.h"
 #include "server/races/race_plan.h"
 
 /* The places in which the order leaves a chain that goes on later. */
 size_t race_report_switches(const struct race_trace *trace);
 
-/*
- * The order in columns, one for each chain, with what was read and written, and one sentence on
- * what is different from the usual run. What came before the first difference is left out but for
- * the last requests.
- */
-void race_report_print(FILE *out, struct arena *arena, const struct race_trace *usual,
-		       const struct race_trace *trace, struct race_trouble trouble);
+/* The order in columns, one for each chain, with what was read and written, and the sentence. */
+void race_report_print(FILE *out, struct arena *arena, const struct race_lines *lines);
 
 /* The name of an order: eight hexadecimal digits. */
 struct str race_report_name(struct arena *arena, const struct race_trace *trace,
 			    struct race_trouble trouble);
 
-/* {"version": 1, "why": TEXT, "lost": ID, "order": [{"id": ID, "client": "A", ...}, ...]}; the
- * third member is race_trouble_name()'s. */
-struct str race_report_json(struct arena *arena, const struct race_trace *trace, struct str why,
+/* {"version": 1, "why": TEXT, "sentence": TEXT, "lost": ID, "order": [{"id": ID, "client": "A", ...}, ...]}; the
+ * fourth member is race_trouble_name()'s. */
+struct str race_report_json(struct arena *arena, const struct race_lines *lines, struct str why,
 			    struct race_trouble trouble);
 
 /* A file of JSON of less than `max` bytes. ERR_VALIDATION with one line. */

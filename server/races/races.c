@@ -349,12 +349,13 @@ static void print_command(FILE *out, char *const *argv)
 		fprintf(out, " %s", *argv);
 }
 
-static void write_order(struct races *races, const struct race_run *found, struct str name,
+static void write_order(struct races *races, const struct race_run *found,
+			const struct race_lines *lines, struct str name,
 			struct race_trouble trouble)
 {
 	struct str path =
 		str_printf(races->arena, "%s/" STR_FMT ".json", races->words.out, STR_ARG(name));
-	struct str text = race_report_json(races->arena, &found->trace, found->why, trouble);
+	struct str text = race_report_json(races->arena, lines, found->why, trouble);
 	struct err err = err_in(races->arena);
 
 	mkdir(races->words.out, 0777);
@@ -388,9 +389,11 @@ static int confirm(struct races *races, struct race_run *found, struct race_trou
 	       orders - REPLAYS, STR_ARG(found->why), STR_ARG(name),
 	       race_report_switches(&found->trace),
 	       race_report_switches(&found->trace) == 1 ? "" : "es", failures, REPLAYS);
-	race_report_print(stdout, races->arena, &races->usual.trace, &found->trace, trouble);
+	struct race_lines lines =
+		race_lines_of(races->arena, &races->usual.trace, &found->trace, trouble);
+	race_report_print(stdout, races->arena, &lines);
 	print_output(found);
-	write_order(races, found, name, trouble);
+	write_order(races, found, &lines, name, trouble);
 	return EXIT_FOUND;
 }
 
@@ -479,6 +482,18 @@ static int search_orders(struct races *races)
 	return status == EXIT_DONE ? races_conclude(races, search) : status;
 }
 
+/* Beside the plain run, which is all that there is to compare it with. */
+static void print_replay(struct races *races, struct race_run *again, struct race_trouble trouble)
+{
+	race_trace_learn(&races->facts, &races->plain.trace);
+	race_trace_learn(&races->facts, &again->trace);
+	race_trace_settle(&again->trace);
+	struct race_lines lines =
+		race_lines_of(races->arena, &races->plain.trace, &again->trace, trouble);
+	race_report_print(stdout, races->arena, &lines);
+	print_output(again);
+}
+
 /* EXIT_FOUND where it fails by that order. */
 static int replay(struct races *races, const char *path)
 {
@@ -504,10 +519,8 @@ static int replay(struct races *races, const char *path)
 		printf("passes\n");
 	else
 		printf("fails: " STR_FMT "\n", STR_ARG(again.why));
-	if (again.end != RACE_PASSED && !races->words.all) {
-		race_report_print(stdout, races->arena, &again.trace, &again.trace, plan.trouble);
-		print_output(&again);
-	}
+	if (again.end != RACE_PASSED && !races->words.all)
+		print_replay(races, &again, plan.trouble);
 	int status = again.end == RACE_PASSED ? EXIT_DONE : EXIT_FOUND;
 	race_run_free(&again);
 	return status;

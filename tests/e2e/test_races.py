@@ -1,6 +1,7 @@
 """`dynalith races`: planted races are found, cut to one switch, written, and replayed; twins pass; what cannot be raced is said in a sentence."""
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -36,6 +37,10 @@ def a_lost_update_is_found_and_replayed():
     assert order["version"] == 1 and [one["operation"] for one in order["order"]][:3] == ["CreateTable", "GetItem", "GetItem"], order
     again = races("--order", path, program=python("counter", "wrong"), status=3)
     assert "fails: the command ended with status 1" in again.stdout
+    for told in (found.stdout, again.stdout):  # each tells the same as the file
+        assert order["sentence"] in told, (told, order)
+        for step, one in enumerate(order["order"], 1):
+            assert step == 1 or re.search(f"^ *{step}  {one['client']} +{one['operation']} {re.escape(one['on'])}", told, re.M), (step, one, told)
     races("--order", path, program=python("counter", "right"), status=0)
     races("--all", FOLDER / "races", program=python("counter", "wrong"), status=3)
 
