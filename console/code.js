@@ -1,4 +1,4 @@
-// A request as code for the SDKs and the CLI. Requests are those of the query builder: Query, Scan and GetItem with attribute values of any type.
+// A request as code for the SDKs and the CLI. Requests are those of the query builder (Query, Scan, GetItem) and of the editor (PutItem), with attribute values of any type.
 import { toNative, print } from "./model/types.js";
 
 const lower = (s) => s[0].toLowerCase() + s.slice(1);
@@ -14,7 +14,7 @@ const long = (n) => (n > 0xffff ? `\\U${hex(n, 8)}` : `\\u${hex(n, 4)}`);
 const quoted = { Python: literal(long), Go: literal(long), Rust: literal((n) => `\\u{${hex(n)}}`), Java: literal((n, c) => c.split("").map((u) => `\\u${hex(u.charCodeAt(0), 4)}`).join("")) };
 const byteString = (base64) => `"${bytes(base64).map((n) => `\\x${hex(n, 2)}`).join("")}"`;
 
-const VALUES = ["ExpressionAttributeValues", "Key", "ExclusiveStartKey"], NAMES = "ExpressionAttributeNames";
+const VALUES = ["ExpressionAttributeValues", "Key", "ExclusiveStartKey", "Item"], NAMES = "ExpressionAttributeNames";
 const ENUMS = ["Select", "ReturnConsumedCapacity"];
 const pascal = (s) => s.toLowerCase().split("_").map((p) => p[0].toUpperCase() + p.slice(1)).join("");
 /** Whether a value of the type is anywhere in the request. */
@@ -83,15 +83,18 @@ function rustValue(attribute) {
   return `AttributeValue::${name}(${inner})`;
 }
 
+/** What is shown of an answer: the item, the items, or the whole. */
+const answered = (op, item, items) => ({ GetItem: item, PutItem: "" }[op] ?? items);
+
 /** Each is a program as a whole, which takes credentials and region from where the SDK finds them. */
 const LANGUAGES = {
   Python: (op, input, url) => {
     const lines = Object.entries(input).map(([k, v]) => `    ${k}=${python(v)},`);
-    return `import boto3\n\nclient = boto3.client("dynamodb", endpoint_url=${quoted.Python(url)})\nreply = client.${snake(op)}(\n${lines.join("\n")}\n)\nprint(reply${op === "GetItem" ? '.get("Item")' : '["Items"]'})\n`;
+    return `import boto3\n\nclient = boto3.client("dynamodb", endpoint_url=${quoted.Python(url)})\nreply = client.${snake(op)}(\n${lines.join("\n")}\n)\nprint(reply${answered(op, '.get("Item")', '["Items"]')})\n`;
   },
   JavaScript: (op, input, url) => {
     const members = Object.entries(input).map(([k, v]) => `  ${k}: ${javascript(v)},`);
-    return `import { DynamoDBClient, ${op}Command } from "@aws-sdk/client-dynamodb";\n\nconst client = new DynamoDBClient({ endpoint: ${JSON.stringify(url)} });\nconst reply = await client.send(new ${op}Command({\n${members.join("\n")}\n}));\nconsole.log(reply.${op === "GetItem" ? "Item" : "Items"});\n`;
+    return `import { DynamoDBClient, ${op}Command } from "@aws-sdk/client-dynamodb";\n\nconst client = new DynamoDBClient({ endpoint: ${JSON.stringify(url)} });\nconst reply = await client.send(new ${op}Command({\n${members.join("\n")}\n}));\nconsole.log(reply${answered(op, ".Item", ".Items")});\n`;
   },
   Java: (op, input, url) => {
     const member = ([k, v]) => {
@@ -101,7 +104,7 @@ const LANGUAGES = {
     const imports = ["java.net.URI", "java.util.Base64", "java.util.List", "java.util.Map", "software.amazon.awssdk.core.SdkBytes", "software.amazon.awssdk.services.dynamodb.DynamoDbClient",
       "software.amazon.awssdk.services.dynamodb.model.AttributeValue", `software.amazon.awssdk.services.dynamodb.model.${op}Request`];
     return `${imports.map((i) => `import ${i};`).join("\n")}\n\nclass Example {\n    public static void main(String[] args) {\n        var client = DynamoDbClient.builder().endpointOverride(URI.create(${quoted.Java(url)})).build();
-        var reply = client.${lower(op)}(${op}Request.builder()\n${Object.entries(input).map(member).join("\n")}\n            .build());\n        System.out.println(reply.${op === "GetItem" ? "item" : "items"}());\n    }\n}\n`;
+        var reply = client.${lower(op)}(${op}Request.builder()\n${Object.entries(input).map(member).join("\n")}\n            .build());\n        System.out.println(reply${answered(op, ".item()", ".items()")});\n    }\n}\n`;
   },
   Go: (op, input, url) => {
     const member = ([k, v]) => {
@@ -116,7 +119,7 @@ const LANGUAGES = {
     const imports = ["context", "fmt", "log", "", `${sdk}/aws`, `${sdk}/config`, `${sdk}/service/dynamodb`, ...(hasTypes ? [`${sdk}/service/dynamodb/types`] : [])];
     return `package main\n\nimport (\n${imports.map((i) => (i ? `\t"${i}"` : "")).join("\n")}\n)\n\nfunc main() {\n\tctx := context.Background()\n\tcfg, err := config.LoadDefaultConfig(ctx)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}
 \tclient := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(${quoted.Go(url)}) })\n\treply, err := client.${op}(ctx, &dynamodb.${op}Input{\n${Object.entries(input).map(member).join("\n")}\n\t})
-\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tfmt.Println(reply.${op === "GetItem" ? "Item" : "Items"})\n}\n`;
+\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tfmt.Println(reply${answered(op, ".Item", ".Items")})\n}\n`;
   },
   Rust: (op, input, url) => {
     const calls = Object.entries(input).flatMap(([k, v]) => {
@@ -129,7 +132,7 @@ const LANGUAGES = {
     const types = [...(VALUES.some((n) => n in input) ? ["AttributeValue"] : []), ...ENUMS.filter((n) => n in input)];
     const uses = [...(has(input, "B") || has(input, "BS") ? ["aws_sdk_dynamodb::primitives::Blob"] : []), ...types.map((n) => `aws_sdk_dynamodb::types::${n}`), ...(has(input, "M") ? ["std::collections::HashMap"] : [])];
     return `${uses.map((u) => `use ${u};\n`).join("")}\n#[tokio::main]\nasync fn main() -> Result<(), Box<dyn std::error::Error>> {\n    let config = aws_config::defaults(aws_config::BehaviorVersion::latest()).endpoint_url(${quoted.Rust(url)}).load().await;
-    let client = aws_sdk_dynamodb::Client::new(&config);\n    let reply = client\n        .${snake(op)}()\n${calls.join("\n")}\n        .send()\n        .await?;\n    println!("{:?}", reply.${op === "GetItem" ? "item" : "items"}());\n    Ok(())\n}\n`.trimStart();
+    let client = aws_sdk_dynamodb::Client::new(&config);\n    let reply = client\n        .${snake(op)}()\n${calls.join("\n")}\n        .send()\n        .await?;\n    println!("{:?}", reply${answered(op, ".item()", ".items()")});\n    Ok(())\n}\n`.trimStart();
   },
   CLI: (op, input, url) => `aws dynamodb ${kebab(op)} --endpoint-url ${url} --cli-input-json '${JSON.stringify(input, null, 2).replaceAll("'", "'\\''")}'\n`,
 };

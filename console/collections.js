@@ -5,7 +5,8 @@ import { Blocks } from "./blocks.js";
 import { entitiesOf, nameEntity } from "./names.js";
 import { cell, grid } from "./rows.js";
 import { brief, keyOf, own } from "./model/types.js";
-import { importItems, openItem } from "./item.js";
+import { importItems } from "./import.js";
+import { openItem } from "./item.js";
 import { isGone, showAbsent, showGone } from "./absent.js";
 import { go } from "./main.js";
 

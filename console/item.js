@@ -1,10 +1,11 @@
-// The editor of an item: native or DynamoDB JSON, checked while it is typed, saved only where nobody else has changed the item meanwhile. And the import of many.
-import { copy, dialog, field, fill, h, note, number, select } from "./core/dom.js";
-import { api } from "./core/api.js";
-import { isTyped, keyOf, keyProblem, ordered, parse, print, readItem, same, toAttribute, writeItem } from "./model/types.js";
+// The editor of an item: native or DynamoDB JSON, checked while it is typed, with what an edit changes and the request as code; saved only where nobody else has
+// changed the item meanwhile.
+import { copy, dialog, fill, h, note, number, select } from "./core/dom.js";
+import { api, ROOT } from "./core/api.js";
+import { codeFor, languages } from "./code.js";
+import { keyOf, keyProblem, ordered, readItem, same, writeItem } from "./model/types.js";
 
 const COMPARED = 120; // attributes that a condition names, keys among them; AWS: an expression has 4 KB and 300 operators
-const BATCH = 25;
 
 /** Lines that differ, by the longest common subsequence. */
 export function diff(before, after) {
@@ -92,9 +93,9 @@ function blank(table) {
 /** Opens an item as it is in the table, or a new one (`base` null, `draft` what it begins with). `done` is called after each change. */
 export function openItem(table, base, done, draft = base ?? blank(table)) {
   const keys = table.KeySchema.map((k) => k.AttributeName), order = (item) => ordered(item, keys);
-  let form = "native", isWhole = true, shown = ""; // as the page wrote it
+  let form = "native", isWhole = true, language = languages[0], shown = ""; // as the page wrote it
   const text = h("textarea", { rows: 18, spellcheck: false, "aria-label": "The item as JSON" });
-  const problem = h("p.problem", { role: "alert" }), conflict = h("div"), said = h("span.quiet.push");
+  const problem = h("p.problem", { role: "alert" }), conflict = h("div"), what = h("summary"), lines = h("div"), code = h("pre", { tabIndex: 0, "aria-label": "The item as code" }), said = h("span.quiet.push");
 
   /** The item that was typed, or null with the problem shown. */
   function read() {
@@ -105,8 +106,21 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
     isWhole = !wrong;
     save.disabled = !isWhole;
     said.textContent = item && !wrong ? `${number(new TextEncoder().encode(JSON.stringify(item)).length)} bytes of JSON${base && !same(keyOf(item, table), keyOf(base, table)) ? "; another key: a new item, the old one stays" : ""}` : "";
+    if (item && !wrong) tell(item);
     return wrong ? null : item;
   }
+
+  /** What saving changes, and the item as a program; each where it is unfolded. */
+  function tell(item) {
+    const names = base ? differing(base, item) : [];
+    changes.hidden = !names.length;
+    what.textContent = `Changes ${number(names.length)} ${names.length === 1 ? "attribute" : "attributes"}: ${names.slice(0, 6).join(", ")}${names.length > 6 ? ", …" : ""}`;
+    fill(lines, changes.open && diff(writeItem(order(base), form), writeItem(order(item), form)));
+    code.textContent = programs.open ? codeFor(language, "PutItem", { TableName: table.TableName, Item: order(item) }, ROOT.origin) : "";
+  }
+  const changes = h("details", { hidden: true, ontoggle: () => read() }, what, lines);
+  const programs = h("details", { ontoggle: () => read() }, h("summary", "As code"),
+    h("div.row", select(languages, language, (v) => { language = v; read(); }, { "aria-label": "Language of the item" }), h("button.small", { type: "button", onclick: () => copy(code.textContent) }, "Copy the code")), code);
 
   /** Somebody else was there first: what they did, and what to do about it. Nothing is overwritten. */
   function collide(theirs, mine) {
@@ -158,7 +172,7 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
     forms.forEach((b, i) => b.setAttribute("aria-pressed", ["native", "dynamodb"][i] === name));
   } }, name === "native" ? "JSON" : "DynamoDB JSON"));
   const content = [h("div.row", forms, h("span.push"), h("button.small", { type: "button", onclick: () => copy(text.value) }, "Copy")),
-    h("p.quiet", "Sets are {\"$set\": [...]}, binary values {\"$binary\": \"base64\"}. A map that looks so is {\"$map\": {...}}. Numbers keep their digits."), text, problem, conflict];
+    h("p.quiet", "Sets are {\"$set\": [...]}, binary values {\"$binary\": \"base64\"}. A map that looks so is {\"$map\": {...}}. Numbers keep their digits."), text, problem, changes, programs, conflict];
   const { element, actions, close } = dialog(base ? `Item of ${table.TableName}` : `New item in ${table.TableName}`, content, [
     ...(base ? [["Delete", "danger", remove], ["Duplicate", "", () => { const item = read(); if (!item) return false; setTimeout(() => openItem(table, null, done, item)); return true; }]] : []),
     ["Save", "main", store]], undefined, () => text.value !== shown);
@@ -171,90 +185,4 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
   if (!base) problem.textContent = "";
   text.focus();
   return { close };
-}
-
-/** Comma separated values: quotes, doubled quotes, line ends within quotes. */
-export function parseCsv(text) {
-  const rows = [[]];
-  let value = "", isQuoted = false, wasQuoted = false;
-  const end = () => { rows.at(-1).push(wasQuoted ? { quoted: value } : value); value = ""; wasQuoted = false; };
-  for (let i = 0; i < text.length; i++) {
-    const c = text[i];
-    if (isQuoted) {
-      if (c === '"' && text[i + 1] === '"') { value += '"'; i++; } else if (c === '"') isQuoted = false; else value += c;
-    } else if (c === '"' && value === "") { isQuoted = true; wasQuoted = true; }
-    else if (c === ",") end();
-    else if (c === "\n" || c === "\r") { if (c === "\r" && text[i + 1] === "\n") i++; end(); rows.push([]); }
-    else value += c;
-  }
-  end();
-  return rows.filter((r) => r.length > 1 || r[0] !== "");
-}
-
-/** A value of CSV: the type of keys is the table's; else numbers, true, false and JSON are what they look like, and all in quotes is text. */
-function fromCsv(value, type) {
-  const text = typeof value === "object" ? value.quoted : value;
-  if (type) return { [type]: text };
-  if (typeof value === "object") return { S: text };
-  if (/^(true|false|null)$|^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$|^[[{]/.test(text.trim())) { try { return toAttribute(parse(text)); } catch { /* a text */ } }
-  return { S: text };
-}
-
-/** Items from pasted text, each with its line: {line, item} or {line, problem}. */
-export function readMany(text, form, table) {
-  const types = new Map(table.AttributeDefinitions.map((d) => [d.AttributeName, d.AttributeType]));
-  const checked = (line, make) => {
-    try {
-      const item = make(), problem = keyProblem(item, table);
-      return problem ? { line, problem } : { line, item };
-    } catch (error) { return { line, problem: error.message }; }
-  };
-  if (form === "csv") {
-    const [head = [], ...rows] = parseCsv(text), names = head.map((n) => (typeof n === "object" ? n.quoted : n.trim()));
-    return rows.map((row, i) => checked(i + 2, () => {
-      if (row.length > names.length) throw new Error(`${row.length} values for ${names.length} columns`);
-      return Object.fromEntries(row.map((v, k) => [names[k], v]).filter(([, v]) => v !== "").map(([n, v]) => [n, fromCsv(v, types.get(n))]));
-    }));
-  }
-  return text.split("\n").map((l, i) => [l.trim(), i + 1]).filter(([l]) => l).map(([l, line]) => checked(line, () => {
-    const value = parse(l);
-    const inner = value?.Item && isTyped(value.Item) ? value.Item : value; // a line of an export
-    return readItem(print(inner), isTyped(inner) ? "dynamodb" : "native");
-  }));
-}
-
-/** Writes items by batches, and again what was not processed. `tell` is called with how many are written. */
-export async function writeMany(TableName, items, tell = () => {}) {
-  for (let at = 0; at < items.length; at += BATCH) {
-    let wait = 50, rest = { [TableName]: items.slice(at, at + BATCH).map((Item) => ({ PutRequest: { Item } })) };
-    while (Object.keys(rest).length) {
-      const reply = await api("BatchWriteItem", { RequestItems: rest });
-      rest = reply.UnprocessedItems ?? {};
-      if (Object.keys(rest).length) await new Promise((r) => setTimeout(r, wait = Math.min(wait * 2, 5000)));
-    }
-    tell(Math.min(at + BATCH, items.length));
-  }
-}
-
-export function importItems(table, done) {
-  const text = h("textarea", { rows: 14, spellcheck: false, placeholder: "PK,SK,name\nCUSTOMER#1,PROFILE,Ada" });
-  const problem = h("div", { role: "alert" }), progress = h("p.quiet", { role: "status" });
-  let read = [];
-  const form = select([["csv", "CSV, with a line of names"], ["lines", "JSON lines, native or DynamoDB JSON"]], "csv", () => look());
-  const look = () => {
-    read = text.value.trim() ? readMany(text.value, form.value, table) : [];
-    const bad = read.filter((r) => r.problem);
-    fill(problem, bad.slice(0, 8).map((r) => h("p.problem", `Line ${r.line}: ${r.problem}`)), bad.length > 8 && h("p.problem", `… and ${bad.length - 8} more`));
-    progress.textContent = read.length ? `${number(read.length - bad.length)} of ${number(read.length)} items can be written. Items with the same keys are replaced.` : "";
-    actions[0].disabled = !read.length || bad.length > 0;
-  };
-  const { actions } = dialog(`Import into ${table.TableName}`, [field("Form", form), field("Paste here", text), problem, progress], [["Import", "main", async () => {
-    const items = [...new Map(read.map((r) => [JSON.stringify(keyOf(r.item, table)), r.item])).values()];
-    await writeMany(table.TableName, items, (n) => { progress.textContent = `${number(n)} of ${number(items.length)} written`; });
-    note(`Imported ${number(items.length)} items`);
-    done();
-  }]], undefined, () => text.value.trim() !== "");
-  text.oninput = look;
-  look();
-  text.focus();
 }

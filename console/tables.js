@@ -2,7 +2,7 @@
 import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, note, number, select } from "./core/dom.js";
 import { api, control } from "./core/api.js";
 import { items as exampleItems, shop } from "./model/example.js";
-import { writeMany } from "./item.js";
+import { writeMany } from "./import.js";
 import { go } from "./main.js";
 
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"]];

@@ -115,6 +115,7 @@ export function dialog(title, content, buttons = [], onclose, isDirty = () => fa
   element.append(h("header", heading, h("button.small", { type: "button", onclick: ask, "aria-label": "Close the dialog" }, "Close")),
     guard, h("div.content", content), ...(actions.length ? [h("footer", actions)] : []));
   element.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => { if (e.key === "Escape" && !e.defaultPrevented) { e.preventDefault(); ask(); } });
+  element.addEventListener("cancel", (/** @type {Event} */ e) => { e.preventDefault(); ask(); }); // Escape while nothing has the focus
   element.addEventListener("close", () => { open.delete(me); element.remove(); onclose?.(); });
   document.body.append(element);
   element.showModal();

@@ -161,6 +161,25 @@ const steps = {
     assert.deepEqual([item.flag, item.none, item.bytes, item.deep.M.list.L[2].NS.sort()], [{ BOOL: true }, { NULL: true }, { B: "AQI=" }, ["1.5", "2"]]);
     assert.deepEqual(item.tags.SS.sort(), ["eu", "vip"]);
   },
+  /** Before it is saved, an edit shows its lines; and the item is a program in each language. */
+  async theEditorShowsChangesAndCode() {
+    await p.view("collections", "shop");
+    await open("Grace Hopper");
+    await p.click("As code");
+    for (const [language, says] of [["Python", "client.put_item("], ["JavaScript", "new PutItemCommand({"], ["Java", "PutItemRequest.builder()"], ["Go", "&dynamodb.PutItemInput{"], ["Rust", ".put_item()"], ["CLI", "aws dynamodb put-item"]]) {
+      await p.choose("Language of the item", language);
+      await p.shows(says, "Grace Hopper");
+    }
+    await p.click("As code");
+    await p.fill("The item as JSON", (await editor()).replace("grace@example.com", "g@example.com"));
+    await p.click("Changes 1 attribute: email");
+    await p.shows(/-\s+"email": "grace@example.com"/, /\+\s+"email": "g@example.com"/);
+    await sound("changes");
+    await p.page.evaluate(() => document.activeElement.blur()); // Escape asks also where nothing has the focus
+    await p.page.keyboard.press("Escape");
+    await p.click("Discard the changes");
+    await saved();
+  },
   async mistakesShowWhileTyping() {
     await open("Grace Hopper");
     for (const [wrong, says] of [["{\"PK\": ", "ends too early"], ["{\"PK\": \"a\"}", "key attribute SK is missing"], ["{\"PK\": 1, \"SK\": \"a\"}", "must be of type S"], ["{\"PK\": \"\", \"SK\": \"a\"}", "must not be empty"],
