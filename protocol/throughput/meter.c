@@ -215,6 +215,23 @@ void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t
 	gauge->consumed += tokens;
 }
 
+bool meter_sustains(const struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t all)
+{
+	const struct meter_range *own = &gauge->ranges[range];
+
+	return all <= gauge->whole.rate * BUCKET_UNIT &&
+	       (!gauge->has_most || all <= gauge->most.rate * BUCKET_UNIT) &&
+	       tokens <= own->own.rate * BUCKET_UNIT && !gauge->has_shares;
+}
+
+void meter_take_steadily(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t seconds,
+			 int64_t now_ms)
+{
+	meter_take(gauge, range, tokens, now_ms);
+	gauge->peak.in_second -= tokens * gauge->cost_factor;
+	peak_add(&gauge->peak, tokens * gauge->cost_factor / seconds, now_ms);
+}
+
 void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens)
 {
 	int64_t cost = tokens * gauge->cost_factor;

@@ -108,6 +108,13 @@ enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range);
 int64_t meter_room(const struct meter_gauge *gauge, size_t range);
 
 void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t now_ms);
+/* Whether every second may take so many tokens of the range, and `all` of the whole. */
+bool meter_sustains(const struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t all);
+
+/* Takes the tokens of some seconds from now on, where meter_sustains(): the peak is a second's. */
+void meter_take_steadily(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t seconds,
+			 int64_t now_ms);
+
 void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens);
 
 /* Leaves so many units in the bucket of the whole; not more than it holds. */

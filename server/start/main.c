@@ -21,6 +21,7 @@
 #include "server/command/exit_status.h"
 #include "server/tools/health.h"
 #include "server/command/help.h"
+#include "server/forecast/forecast.h"
 #include "server/http/http.h"
 #include "server/instance.h"
 #include "server/command/interrupt.h"

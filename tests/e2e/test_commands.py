@@ -21,6 +21,7 @@ SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 LONG = ["--timeout", "3600"]  # so that nothing but the signal ends them
 CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_tables", "arguments": {}}}) + "\n"
 RECORDING = FOLDER / "recording"
+PLAN = pathlib.Path(__file__).with_name("forecast") / "date-key.json"
 SILENCE = STALLS["silence"][0]
 
 # By row of commands.def: how the command is called for a server, if it speaks to one, and the states that it has beside those of a connection.
@@ -35,6 +36,7 @@ COMMANDS = {
     "diff": (None, ["pipe"]),
     "dump": (["dump", "URL", "TARGET", *LONG], ["second"]),
     "explain": (["explain", "Scan", '{"TableName": "app"}', "--access-key", "a", "--endpoint", "URL", *LONG], []),
+    "forecast": (None, []),
     "health": (["health", "--port", "PORT", *LONG], []),
     "help": (None, []),
     "load": (["load", "URL", FOLDER / "dump", *LONG], ["second"]),
@@ -147,6 +149,7 @@ def statuses():
         "dump": {0: [url, FOLDER / "dump"], 1: [url, FOLDER / "dump"], 2: [url]},
         "explain": {0: [*scan, "--policies", policies], 1: [*scan, "--endpoint", none], 2: ["Scan"], 3: ["PutItem", '{"TableName": "app", "Item": {"pk": {"S": "a"}}}',
                     "--access-key", "a", "--policies", policies]},
+        "forecast": {0: [PLAN, "--days", "1"], 1: [found], 2: [], 3: [PLAN, "--days", "1", "--fail-on", "throttles>0"]},
         "health": {0: ["--port", port], 1: ["--port", "1"], 2: ["--prot", "1"]},
         "help": {0: ["status"], 2: ["nothing"]},
         "load": {0: [url, FOLDER / "dump"], 1: [none, FOLDER / "dump"], 2: [url]},

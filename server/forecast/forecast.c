@@ -1,0 +1,204 @@
+#include "server/forecast/forecast.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/command/exit_status.h"
+#include "server/command/help.h"
+#include "server/forecast/messages.h"
+#include "server/forecast/rules.h"
+#include "server/forecast/show.h"
+#include "server/report/document.h"
+#include "server/seed/json_text.h"
+
+#define DAYS 30
+#define SCALE_MAX 1e9
+
+struct words {
+	const char *file, *scale, *days, *growth, *seed, *tables, *prices, *output, *against,
+		*rules;
+	bool is_json;
+	struct plan plan; /* scale, days, growth and seed are the command line's */
+	struct rules_figures before;
+};
+
+static bool forecast_take_words(struct words *words, int argc, char **argv)
+{
+	const struct {
+		const char *flag, **at;
+	} texts[] = {
+		{"--scale", &words->scale},   {"--days", &words->days},
+		{"--growth", &words->growth}, {"--seed", &words->seed},
+		{"--tables", &words->tables}, {"--prices", &words->prices},
+		{"--output", &words->output}, {"--against", &words->against},
+		{"--fail-on", &words->rules},
+	};
+
+	for (int i = 2; i < argc; i++) {
+		size_t k = 0, n = sizeof(texts) / sizeof(texts[0]);
+
+		while (k < n && strcmp(argv[i], texts[k].flag) != 0)
+			k++;
+		if (k < n && i + 1 < argc)
+			*texts[k].at = argv[++i];
+		else if (strcmp(argv[i], "--json") == 0)
+			words->is_json = true;
+		else if (argv[i][0] != '-' && !words->file)
+			words->file = argv[i];
+		else
+			return false;
+	}
+	return words->file != NULL;
+}
+
+/* Of the command line; what is left out stays. */
+static bool read_number(const char *text, double least, double most, double *out)
+{
+	char *end;
+
+	if (!text)
+		return true;
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && *out >= least && *out <= most;
+}
+
+static bool read_growth(const char *text, double *out)
+{
+	char *end;
+
+	if (!text)
+		return true;
+	*out = strtod(text, &end) / 100;
+	return end != text && (strcmp(end, "%/day") == 0 || strcmp(end, "%") == 0) && *out > -1 &&
+	       *out <= 1;
+}
+
+static bool read_figures(struct words *words)
+{
+	double days = DAYS, seed = 1;
+	struct plan *plan = &words->plan;
+
+	plan->scale = 1;
+	bool is_right = read_number(words->scale, 1e-9, SCALE_MAX, &plan->scale) &&
+			read_number(words->days, 1, PLAN_DAYS_MAX, &days) &&
+			read_number(words->seed, 0, 1e15, &seed) &&
+			read_growth(words->growth, &plan->growth);
+
+	plan->days = (int64_t)days;
+	plan->seed = (uint64_t)seed;
+	return is_right && (double)plan->days == days && (double)plan->seed == seed;
+}
+
+static enum code read_root(struct arena *arena, const char *path, const struct json **root,
+			   struct err *err)
+{
+	struct err own = err_in(arena);
+	struct str text;
+	enum code code = document_read(arena, path, &text, err);
+
+	if (code != OK)
+		return code;
+	if (json_parse(arena, text, root, &own) != OK || json_type(*root) != JSON_OBJECT)
+		return err_set(err, MSG_FORECAST_INPUT, path);
+	return OK;
+}
+
+static enum code read_plan(struct arena *arena, struct words *words, struct err *err)
+{
+	const struct json *root = NULL, *tables = NULL;
+	enum code code = words->tables ? read_root(arena, words->tables, &tables, err) : OK;
+
+	if (code != OK)
+		return code;
+	if (tables)
+		code = plan_read_tables(arena, words->tables, tables, &words->plan, err);
+	if (code != OK)
+		return code;
+	code = read_root(arena, words->file, &root, err);
+	if (code != OK)
+		return code;
+	if (!tables || json_member(root, "tables"))
+		code = plan_read_tables(arena, words->file, root, &words->plan, err);
+	return code != OK ? code : plan_read_patterns(arena, words->file, root, &words->plan, err);
+}
+
+static void add_problem(void *context, struct str line)
+{
+	struct shown *shown = context;
+
+	shown->problems =
+		arena_room(shown->arena, shown->problems, shown->problem_count, sizeof(line));
+	shown->problems[shown->problem_count++] = line;
+}
+
+/* Runs each seed. */
+static void run_seeds(struct arena *arena, struct plan *plan, const struct prices *prices,
+		      struct shown *shown)
+{
+	struct model_outcome *outcomes = ARENA_ARRAY(arena, struct model_outcome, SHOW_SEEDS);
+	struct bill *bills = ARENA_ARRAY(arena, struct bill, SHOW_SEEDS);
+	uint64_t seed = plan->seed;
+
+	for (size_t i = 0; i < SHOW_SEEDS; i++) {
+		plan->seed = seed + i;
+		model_run(arena, plan, &outcomes[i]);
+		bill_make(arena, plan, &outcomes[i], prices, &bills[i]);
+		shown->dollars[i] = bills[i].dollars;
+	}
+	plan->seed = seed;
+	shown->outcomes = outcomes;
+	shown->bill = &bills[0];
+}
+
+static enum code forecast(struct arena *arena, struct words *words, struct shown *shown,
+			  struct err *err)
+{
+	struct prices *prices = ARENA_NEW(arena, struct prices);
+	struct buf out = buf_in(arena);
+	enum code code = prices_read(arena, words->prices, prices, err);
+
+	if (code != OK)
+		return code;
+	code = read_plan(arena, words, err);
+	if (code != OK)
+		return code;
+	run_seeds(arena, &words->plan, prices, shown);
+	const struct model_outcome *of = &shown->outcomes[0];
+	const struct rules_figures now = {(double)of->throttled, (double)of->failed,
+					  shown->bill->dollars};
+	code = words->rules
+		       ? rules_judge(words->rules, &now, words->against ? &words->before : NULL,
+				     add_problem, shown, err)
+		       : OK;
+	if (code != OK)
+		return code;
+	(words->is_json ? show_json : show_text)(shown, &out);
+	return document_write(words->output ? words->output : "-", buf_str(&out), err);
+}
+
+static int fail_forecast(enum exit_status status, const struct err *err)
+{
+	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err->message));
+	return (int)status;
+}
+
+int forecast_run(struct arena *arena, int argc, char **argv)
+{
+	struct err err = err_in(arena);
+	struct words words = {0};
+	struct shown shown = {.arena = arena, .plan = &words.plan};
+
+	if (!forecast_take_words(&words, argc, argv) || !read_figures(&words))
+		return help_misuse("forecast");
+	if (words.rules && rules_judge(words.rules, NULL, words.against ? &words.before : NULL,
+				       NULL, NULL, &err) != OK)
+		return fail_forecast(EXIT_MISUSE, &err);
+	if (words.against && rules_read_figures(arena, words.against, &words.before, &err) != OK)
+		return fail_forecast(EXIT_FAILED, &err);
+	if (forecast(arena, &words, &shown, &err) != OK)
+		return fail_forecast(EXIT_FAILED, &err);
+	for (size_t i = 0; i < shown.problem_count && words.output; i++)
+		fprintf(stderr, STR_FMT "\n", STR_ARG(shown.problems[i]));
+	return shown.problem_count > 0 ? EXIT_FOUND : EXIT_DONE;
+}

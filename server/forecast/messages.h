@@ -1,0 +1,25 @@
+/*
+ * messages - texts of errors about forecasts; see core/err.h for how they are raised.
+ */
+#ifndef DYNALITH_SERVER_FORECAST_MESSAGES_H
+#define DYNALITH_SERVER_FORECAST_MESSAGES_H
+
+#include "core/err.h"
+
+#define MSG_FORECAST_INPUT                                                                         \
+	ERR_VALIDATION, "%s: neither a recording nor a plan: a JSON object with the lists "        \
+			"\"tables\" and \"patterns\" was expected (docs/forecast.md)"
+#define MSG_FORECAST_PLACE ERR_VALIDATION, "%s: %s %zu: %s"
+#define MSG_FORECAST_MEMBER ERR_VALIDATION, "%s: %s %zu has no member '" STR_FMT "'"
+#define MSG_FORECAST_NOTHING ERR_VALIDATION, "%s: no request in it reads or writes items"
+#define MSG_FORECAST_PRICES                                                                        \
+	ERR_VALIDATION, "%s: no prices: a JSON object in the form of docs/prices.json was "        \
+			"expected"
+#define MSG_FORECAST_AGAINST                                                                       \
+	ERR_VALIDATION, "%s: no forecast: what `dynalith forecast --json` writes was expected"
+#define MSG_FORECAST_RULE                                                                          \
+	ERR_VALIDATION, "--fail-on: '" STR_FMT                                                     \
+			"' is no rule; there are throttles>N, failed>N, cost>DOLLARS and, with "   \
+			"--against, cost>+PERCENT%% and throttles>+N"
+
+#endif

@@ -1,0 +1,629 @@
+#include "server/forecast/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/forecast/scaling.h"
+#include "server/forecast/spread.h"
+
+#define STEPS 10
+#define SECOND_MS 1000
+#define HOUR_SECONDS 3600
+#define MICRO 1000000 /* requests are counted in millionths */
+#define RING 32       /* seconds in which a retry comes */
+#define ATTEMPTS 10
+#define PARTITION_GB 10
+#define BURST_SECONDS 300
+#define START_MS 1767225600000 /* any midnight: buckets count from it */
+
+static const int64_t partition_units[METER_SIDES] = {[METER_READ] = 3000, [METER_WRITE] = 1000};
+
+/* Cells of a pattern that have the same keys and ranges. */
+struct flow {
+	size_t pattern;
+	int64_t weight;      /* cells */
+	int64_t part_of_one; /* micro-requests that have not come yet */
+	int64_t fresh;       /* requests of the second */
+	int32_t key[PLAN_PARTS_MAX];
+	uint32_t range[PLAN_PARTS_MAX];
+	int64_t due[ATTEMPTS][RING]; /* by attempts made before, and second */
+};
+
+/* A table or an index while time runs. */
+struct running_part {
+	struct meter_part meter;
+	struct meter_grants grants;
+	struct scaling scaling[METER_SIDES];
+	int64_t consumed[METER_SIDES]; /* tokens, until the minute began */
+	int64_t hour_rate[METER_SIDES];
+	size_t ranges;
+	double gigabytes;
+	int64_t *need; /* by side and range: tokens that a second wants */
+};
+
+struct running {
+	struct arena *arena;
+	const struct plan *plan;
+	struct model_outcome *out;
+	struct running_part **tables;
+	struct spread **spreads; /* by pattern and demand */
+	int64_t *rates;          /* by pattern: micro-requests a second of a cell, of this hour */
+	size_t n, room;
+	struct flow *flows;
+	int64_t second;
+	int64_t due;   /* retries that are to come */
+	bool is_roomy; /* nothing of this second could be refused */
+	size_t last_row;
+};
+
+struct str model_hour_name(struct arena *arena, int64_t hour)
+{
+	return str_printf(arena, "day %lld, %02lld:00", (long long)(hour / PLAN_HOURS + 1),
+			  (long long)(hour % PLAN_HOURS));
+}
+
+static struct running_part *part_of(const struct running *run, size_t pattern, size_t demand)
+{
+	const struct plan_pattern *of = &run->plan->patterns[pattern];
+
+	return &run->tables[of->table][of->demands[demand].part];
+}
+
+static void start_part(const struct plan_table *table, const struct plan_part *plan,
+		       struct running_part *part)
+{
+	part->grants.is_on_demand = table->is_on_demand;
+	part->gigabytes = plan->gigabytes;
+	for (enum meter_side side = 0; side < METER_SIDES; side++)
+		part->grants.sides[side] = (struct meter_grant){
+			.rate = table->is_on_demand ? plan->warm[side] : plan->rate[side],
+			.most = plan->most[side],
+			.warm = plan->warm[side]};
+}
+
+/* Ranges for all that it ever had, and for its bytes. */
+static void tune_part(struct running_part *part, int64_t now_ms)
+{
+	const struct meter_rules rules = {
+		.burst_seconds = BURST_SECONDS, .is_adaptive = true, .servers = 1};
+	int64_t partitions = (int64_t)ceil(part->gigabytes / PARTITION_GB);
+
+	for (enum meter_side side = 0; side < METER_SIDES; side++) {
+		struct meter_grant *grant = &part->grants.sides[side];
+
+		grant->warm = grant->warm > grant->rate ? grant->warm : grant->rate;
+		if (grant->warm < partitions * partition_units[side])
+			grant->warm = partitions * partition_units[side];
+	}
+	meter_tune(&part->meter, &part->grants, &rules, now_ms);
+}
+
+/* Returns whether a part has other ranges than before. */
+static bool tune_parts(struct running *run, int64_t now_ms)
+{
+	bool is_new = false;
+
+	for (size_t t = 0; t < run->plan->table_count; t++) {
+		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
+			struct running_part *part = &run->tables[t][p];
+
+			tune_part(part, now_ms);
+			size_t ranges = part->meter.sides[METER_READ].range_count;
+			if (ranges == part->ranges)
+				continue;
+			part->ranges = ranges;
+			free(part->need);
+			part->need =
+				arena_checked(calloc(METER_SIDES * ranges, sizeof(*part->need)));
+			is_new = true;
+		}
+	}
+	return is_new;
+}
+
+static uint32_t range_at(const struct meter_gauge *gauge, uint32_t place)
+{
+	char bytes[KEY_HASH_SIZE];
+
+	for (size_t i = 0; i < KEY_HASH_SIZE; i++)
+		bytes[i] = (char)(place >> 8 * (KEY_HASH_SIZE - 1 - i));
+	return (uint32_t)meter_range_of(gauge, (struct str){bytes, KEY_HASH_SIZE});
+}
+
+static bool is_same_flow(const struct flow *a, const struct flow *b, size_t n)
+{
+	return memcmp(a->key, b->key, n * sizeof(a->key[0])) == 0 &&
+	       memcmp(a->range, b->range, n * sizeof(a->range[0])) == 0;
+}
+
+static struct flow *flow_for(struct running *run, const struct flow *wanted, size_t first)
+{
+	size_t n = run->plan->patterns[wanted->pattern].n;
+
+	for (size_t i = run->n; i > first; i--) {
+		if (is_same_flow(&run->flows[i - 1], wanted, n))
+			return &run->flows[i - 1];
+	}
+	if (run->n == run->room) {
+		run->room = run->room ? 2 * run->room : 64;
+		run->flows = arena_checked(realloc(run->flows, run->room * sizeof(*run->flows)));
+	}
+	run->flows[run->n] = *wanted;
+	return &run->flows[run->n++];
+}
+
+static void deal_pattern(struct running *run, size_t pattern)
+{
+	const struct plan_pattern *of = &run->plan->patterns[pattern];
+	size_t first = run->n;
+
+	for (size_t cell = 0; cell < CELLS; cell++) {
+		struct flow flow = {.pattern = pattern};
+
+		for (size_t d = 0; d < of->n; d++) {
+			const struct spread *spread = &run->spreads[pattern][d];
+
+			flow.key[d] = spread->key[cell];
+			flow.range[d] = range_at(&part_of(run, pattern, d)->meter.sides[of->side],
+						 spread->place[cell]);
+		}
+		flow_for(run, &flow, first)->weight++;
+	}
+}
+
+/* Retries that are due go on with the first flow of the same keys, or of the pattern. */
+static void keep_due(struct running *run, const struct flow *old, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct flow *to = NULL;
+		size_t keys = run->plan->patterns[old[i].pattern].n * sizeof(old[i].key[0]);
+
+		for (size_t k = 0; k < run->n; k++) {
+			struct flow *one = &run->flows[k];
+
+			if (one->pattern != old[i].pattern)
+				continue;
+			to = to ? to : one;
+			if (memcmp(one->key, old[i].key, keys) == 0) {
+				to = one;
+				break;
+			}
+		}
+		to->part_of_one += old[i].part_of_one;
+		for (size_t a = 0; a < ATTEMPTS; a++) {
+			for (size_t s = 0; s < RING; s++)
+				to->due[a][s] += old[i].due[a][s];
+		}
+	}
+}
+
+static void deal(struct running *run)
+{
+	struct flow *old = run->flows;
+	size_t n = run->n;
+
+	run->flows = NULL;
+	run->n = run->room = 0;
+	for (size_t i = 0; i < run->plan->pattern_count; i++)
+		deal_pattern(run, i);
+	keep_due(run, old, n);
+	free(old);
+}
+
+static int64_t tokens_of(const struct plan_demand *demand)
+{
+	return (int64_t)(demand->units * BUCKET_UNIT + 0.5);
+}
+
+/* The row of a refusal; the last one, mostly. */
+static struct model_row *row_for(struct running *run, const struct flow *flow, size_t demand,
+				 enum meter_limit limit)
+{
+	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
+	struct model_outcome *out = run->out;
+	const struct model_row wanted = {
+		.table = of->table,
+		.part = of->demands[demand].part,
+		.side = of->side,
+		.limit = limit,
+		.key = spread_name(run->arena, &run->spreads[flow->pattern][demand],
+				   flow->key[demand], run->second / HOUR_SECONDS)};
+
+	for (size_t i = 0; i < out->n; i++) {
+		struct model_row *row = &out->rows[(run->last_row + i) % out->n];
+
+		if (row->table == wanted.table && row->part == wanted.part &&
+		    row->side == wanted.side && row->limit == wanted.limit &&
+		    str_eq(row->key, wanted.key)) {
+			run->last_row = (run->last_row + i) % out->n;
+			return row;
+		}
+	}
+	out->rows = arena_room(run->arena, out->rows, out->n, sizeof(*out->rows));
+	out->rows[out->n] = wanted;
+	run->last_row = out->n;
+	return &out->rows[out->n++];
+}
+
+static int delay_of(int attempts)
+{
+	int delay = attempts < 3 ? 1 : 1 << (attempts - 2);
+
+	return delay < 20 ? delay : 20; /* AWS SDKs: random below 2^n seconds, 20 at most */
+}
+
+/* `attempts`: made, this one too. */
+static void refuse(struct running *run, struct flow *flow, size_t demand, enum meter_limit limit,
+		   int64_t n, int attempts)
+{
+	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
+	struct model_pattern *pattern = &run->out->patterns[flow->pattern];
+	struct model_row *row = row_for(run, flow, demand, limit);
+	int64_t hour = run->second / HOUR_SECONDS;
+
+	row->throttled += (uint64_t)n;
+	if (row->n == 0 || row->hours[row->n - 1].hour != hour) {
+		row->hours = arena_room(run->arena, row->hours, row->n, sizeof(*row->hours));
+		row->hours[row->n++] = (struct model_hour){.hour = hour};
+	}
+	row->hours[row->n - 1].throttled += (uint64_t)n;
+	run->out->tables[of->table].parts[row->part].sides[of->side].throttled += (uint64_t)n;
+	run->out->throttled += (uint64_t)n;
+	pattern->throttled += (uint64_t)n;
+	if (attempts >= of->attempts) {
+		pattern->failed += (uint64_t)n;
+		run->out->failed += (uint64_t)n;
+		return;
+	}
+	flow->due[attempts][(run->second + delay_of(attempts)) % RING] += n;
+	run->due += n;
+	pattern->waited_s += (double)n * delay_of(attempts);
+}
+
+/* As if they came one after the other. */
+static void admit(struct running *run, struct flow *flow, int64_t n, int attempts, int64_t now_ms)
+{
+	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
+
+	while (n > 0) {
+		int64_t together = n;
+
+		for (size_t d = 0; d < of->n; d++) {
+			struct meter_gauge *gauge =
+				&part_of(run, flow->pattern, d)->meter.sides[of->side];
+			enum meter_limit limit = meter_refuses(gauge, flow->range[d]);
+			int64_t tokens = tokens_of(&of->demands[d]);
+
+			if (limit != METER_NONE) {
+				refuse(run, flow, d, limit, n, attempts);
+				return;
+			}
+			int64_t room = (meter_room(gauge, flow->range[d]) + tokens - 1) / tokens;
+			room = room > 0 ? room : 1;
+			together = room < together ? room : together;
+		}
+		for (size_t d = 0; d < of->n; d++)
+			meter_take(&part_of(run, flow->pattern, d)->meter.sides[of->side],
+				   flow->range[d], together * tokens_of(&of->demands[d]), now_ms);
+		n -= together;
+	}
+}
+
+static void clear_needs(struct running *run)
+{
+	for (size_t t = 0; t < run->plan->table_count; t++) {
+		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
+			struct running_part *part = &run->tables[t][p];
+
+			memset(part->need, 0, METER_SIDES * part->ranges * sizeof(*part->need));
+		}
+	}
+}
+
+static void add_need(struct running *run, const struct flow *flow, int64_t n)
+{
+	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
+
+	for (size_t d = 0; d < of->n && n > 0; d++) {
+		struct running_part *part = part_of(run, flow->pattern, d);
+
+		part->need[(size_t)of->side * part->ranges + flow->range[d]] +=
+			n * tokens_of(&of->demands[d]);
+	}
+}
+
+/* The requests that come within seconds, and what they want of each range. */
+static void note_needs(struct running *run, int64_t seconds)
+{
+	clear_needs(run);
+	for (size_t i = 0; i < run->n; i++) {
+		struct flow *flow = &run->flows[i];
+		int64_t due = 0;
+
+		flow->part_of_one += flow->weight * run->rates[flow->pattern] * seconds;
+		flow->fresh = flow->part_of_one / MICRO;
+		flow->part_of_one %= MICRO;
+		for (int a = 1; a < run->plan->patterns[flow->pattern].attempts && run->due; a++)
+			due += flow->due[a][run->second % RING];
+		add_need(run, flow, flow->fresh + due);
+	}
+}
+
+/* Of one side: `is_steady` asks what it can give each second, else what it has now. */
+static bool side_has_room(const struct running_part *part, enum meter_side side, bool is_steady)
+{
+	const struct meter_gauge *gauge = &part->meter.sides[side];
+	const int64_t *need = &part->need[(size_t)side * part->ranges];
+	int64_t all = 0;
+
+	for (size_t r = 0; r < part->ranges; r++)
+		all += need[r];
+	if (all == 0)
+		return true;
+	for (size_t r = 0; r < part->ranges; r++) {
+		if (is_steady ? !meter_sustains(gauge, r, need[r], all)
+			      : need[r] > 0 && meter_room(gauge, r) < need[r])
+			return false;
+	}
+	return is_steady ||
+	       (gauge->whole.left >= all && (!gauge->has_most || gauge->most.left >= all));
+}
+
+static bool has_room(const struct running *run, bool is_steady)
+{
+	for (size_t t = 0; t < run->plan->table_count; t++) {
+		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
+			for (enum meter_side side = 0; side < METER_SIDES; side++) {
+				if (!side_has_room(&run->tables[t][p], side, is_steady))
+					return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* Whether all seconds that follow are as the one that was run: as long as rates are the same. */
+static bool is_steady(struct running *run)
+{
+	if (!run->is_roomy || run->due > 0)
+		return false;
+	clear_needs(run);
+	for (size_t i = 0; i < run->n; i++) /* rounded up: a second may have one more */
+		add_need(run, &run->flows[i],
+			 (run->flows[i].weight * run->rates[run->flows[i].pattern] + MICRO - 1) /
+				 MICRO);
+	return has_room(run, true);
+}
+
+/* Seconds of a steady time, at once. */
+static void run_steadily(struct running *run, int64_t seconds)
+{
+	int64_t now_ms = START_MS + (run->second + 1) * SECOND_MS;
+
+	tune_parts(run, now_ms);
+	note_needs(run, seconds);
+	for (size_t t = 0; t < run->plan->table_count; t++) {
+		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
+			struct running_part *part = &run->tables[t][p];
+
+			for (size_t i = 0; i < METER_SIDES * part->ranges; i++) {
+				if (part->need[i] > 0)
+					meter_take_steadily(&part->meter.sides[i / part->ranges],
+							    i % part->ranges, part->need[i],
+							    seconds, now_ms);
+			}
+		}
+	}
+	run->second += seconds;
+}
+
+/* A part of the second's requests; retries come first. */
+static void run_step(struct running *run, int step, int steps, int64_t now_ms)
+{
+	size_t first = run->n ? (size_t)(run->second * 7 + step) % run->n : 0;
+
+	for (size_t i = 0; i < run->n; i++) {
+		struct flow *flow = &run->flows[(first + i) % run->n];
+		int attempts = run->plan->patterns[flow->pattern].attempts;
+
+		for (int a = 1; a < attempts && step == 0; a++) {
+			int64_t *due = &flow->due[a][run->second % RING], n = *due;
+
+			*due = 0;
+			run->due -= n;
+			admit(run, flow, n, a + 1, now_ms);
+		}
+		admit(run, flow, flow->fresh * (step + 1) / steps - flow->fresh * step / steps, 1,
+		      now_ms);
+	}
+}
+
+static void run_second(struct running *run, bool is_new)
+{
+	int64_t now_ms = START_MS + run->second * SECOND_MS;
+
+	is_new = tune_parts(run, now_ms) || is_new;
+	if (is_new)
+		deal(run);
+	note_needs(run, 1);
+	run->is_roomy = has_room(run, false);
+	int steps = run->is_roomy ? 1 : STEPS;
+	for (int step = 0; step < steps; step++) {
+		if (step > 0 && tune_parts(run, now_ms + step * (SECOND_MS / STEPS)))
+			deal(run); /* on demand: its peak counts now */
+		run_step(run, step, steps, now_ms + step * (SECOND_MS / STEPS));
+	}
+}
+
+static void end_minute(struct running *run)
+{
+	for (size_t t = 0; t < run->plan->table_count; t++) {
+		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
+			struct running_part *part = &run->tables[t][p];
+
+			for (enum meter_side side = 0; side < METER_SIDES; side++) {
+				const struct plan_scaling *rule =
+					&run->plan->tables[t].parts[p].scaling[side];
+				int64_t *rate = &part->grants.sides[side].rate,
+					consumed = part->meter.sides[side].consumed;
+				double used = (double)(consumed - part->consumed[side]) /
+					      BUCKET_UNIT / 60;
+
+				part->consumed[side] = consumed;
+				if (rule->most > 0)
+					*rate = scaling_minute(&part->scaling[side], rule, *rate,
+							       used, run->second / 60);
+				if (*rate > part->hour_rate[side])
+					part->hour_rate[side] = *rate;
+			}
+		}
+	}
+}
+
+/* Rates of the hour, and keys of it. Returns whether some are new. */
+static bool start_hour(struct running *run, int64_t hour)
+{
+	const struct plan *plan = run->plan;
+	double growth = 1;
+	bool is_new = hour == 0;
+
+	for (int64_t day = hour / PLAN_HOURS; day > 0; day--)
+		growth *= 1 + plan->growth;
+	for (size_t i = 0; i < plan->pattern_count; i++) {
+		const struct plan_pattern *of = &plan->patterns[i];
+		double rate = of->rates[(size_t)hour % of->hours] * plan->scale * growth;
+
+		run->rates[i] = (int64_t)(rate * (MICRO / CELLS) + 0.5);
+		for (size_t d = 0; d < of->n; d++) {
+			is_new = spread_move(run->arena, &run->spreads[i][d], hour) || is_new;
+			run->out->tables[of->table]
+				.parts[of->demands[d].part]
+				.sides[of->side]
+				.demand[hour] += rate * HOUR_SECONDS * of->demands[d].units;
+		}
+		run->out->patterns[i].requests += (uint64_t)(rate * HOUR_SECONDS + 0.5);
+		run->out->requests += (uint64_t)(rate * HOUR_SECONDS + 0.5);
+	}
+	for (size_t t = 0; t < plan->table_count; t++) {
+		for (size_t p = 0; p < plan->tables[t].n; p++) {
+			struct running_part *part = &run->tables[t][p];
+
+			part->gigabytes = plan->tables[t].parts[p].gigabytes * growth;
+			for (enum meter_side side = 0; side < METER_SIDES; side++)
+				part->hour_rate[side] = part->grants.sides[side].rate;
+		}
+	}
+	return is_new;
+}
+
+static void end_hour(struct running *run)
+{
+	for (size_t t = 0; t < run->plan->table_count; t++) {
+		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
+			struct model_part *out = &run->out->tables[t].parts[p];
+			const struct running_part *part = &run->tables[t][p];
+
+			out->gigabyte_days += part->gigabytes / PLAN_HOURS;
+			for (enum meter_side side = 0; side < METER_SIDES; side++)
+				out->sides[side].unit_hours += (double)part->hour_rate[side];
+		}
+	}
+}
+
+static void start_run(struct running *run)
+{
+	const struct plan *plan = run->plan;
+	struct arena *arena = run->arena;
+	struct model_outcome *out = run->out;
+
+	out->tables = ARENA_ARRAY(arena, struct model_table, plan->table_count);
+	out->patterns = ARENA_ARRAY(arena, struct model_pattern, plan->pattern_count);
+	run->tables = ARENA_ARRAY(arena, struct running_part *, plan->table_count);
+	run->rates = ARENA_ARRAY(arena, int64_t, plan->pattern_count);
+	run->spreads = ARENA_ARRAY(arena, struct spread *, plan->pattern_count);
+	for (size_t t = 0; t < plan->table_count; t++) {
+		const struct plan_table *table = &plan->tables[t];
+
+		run->tables[t] = ARENA_ARRAY(arena, struct running_part, table->n);
+		out->tables[t].parts = ARENA_ARRAY(arena, struct model_part, table->n);
+		for (size_t p = 0; p < table->n; p++) {
+			start_part(table, &table->parts[p], &run->tables[t][p]);
+			for (enum meter_side side = 0; side < METER_SIDES; side++)
+				out->tables[t].parts[p].sides[side].demand =
+					ARENA_ARRAY(arena, double, (size_t)out->hours);
+		}
+	}
+	for (size_t i = 0; i < plan->pattern_count; i++) {
+		const struct plan_pattern *of = &plan->patterns[i];
+		const struct plan_table *table = &plan->tables[of->table];
+
+		run->spreads[i] = ARENA_ARRAY(arena, struct spread, of->n);
+		for (size_t d = 0; d < of->n; d++) {
+			run->spreads[i][d] = (struct spread){
+				.keys = &of->demands[d].keys,
+				.seed = plan->seed,
+				.space = str_printf(
+					arena, STR_FMT "/" STR_FMT, STR_ARG(table->name),
+					STR_ARG(table->parts[of->demands[d].part].name))};
+			spread_make(arena, &run->spreads[i][d], d > 0);
+		}
+	}
+}
+
+static int more_throttled(const void *a, const void *b)
+{
+	const struct model_row *x = a, *y = b;
+
+	if (x->throttled != y->throttled)
+		return x->throttled < y->throttled ? 1 : -1;
+	return x->hours[0].hour != y->hours[0].hour ? (x->hours[0].hour > y->hours[0].hour ? 1 : -1)
+						    : str_cmp(x->key, y->key);
+}
+
+static void end_run(struct running *run)
+{
+	struct model_outcome *out = run->out;
+
+	for (size_t t = 0; t < run->plan->table_count; t++) {
+		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
+			struct running_part *part = &run->tables[t][p];
+
+			for (enum meter_side side = 0; side < METER_SIDES; side++) {
+				struct model_side *to = &out->tables[t].parts[p].sides[side];
+
+				to->units = (double)part->meter.sides[side].consumed / BUCKET_UNIT;
+				to->rate = part->grants.sides[side].rate;
+			}
+			meter_clear(&part->meter);
+			free(part->need);
+		}
+	}
+	free(run->flows);
+	if (out->n > 0)
+		qsort(out->rows, out->n, sizeof(*out->rows), more_throttled);
+}
+
+void model_run(struct arena *arena, const struct plan *plan, struct model_outcome *out)
+{
+	struct running run = {.arena = arena, .plan = plan, .out = out};
+
+	*out = (struct model_outcome){.hours = plan->days * PLAN_HOURS};
+	start_run(&run);
+	for (int64_t hour = 0; hour < out->hours; hour++) {
+		bool is_new = start_hour(&run, hour);
+
+		for (int64_t second = 0; second < HOUR_SECONDS; second++) {
+			run.second = hour * HOUR_SECONDS + second;
+			run_second(&run, is_new && second == 0);
+			if (second % 60 < 59 && is_steady(&run)) {
+				run_steadily(&run, 59 - second % 60);
+				second += 59 - second % 60;
+			}
+			if (second % 60 == 59)
+				end_minute(&run);
+		}
+		end_hour(&run);
+	}
+	end_run(&run);
+}

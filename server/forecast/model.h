@@ -1,0 +1,72 @@
+/*
+ * model - runs a plan in virtual time, second by second, through the meters that --throughput
+ * enforce uses, and counts what they refuse.
+ *
+ * A pattern's requests are dealt to CELLS cells of equal weight. A cell has a key of the table and
+ * of each index; cells whose keys and ranges are the same are one flow. Requests of a flow that
+ * come in a second are admitted together. A second in which something may be refused has ten steps.
+ * So the work depends on keys that stand out, not on the rate.
+ *
+ * Times are hours since the first day, 00:00. No randomness but the seed's: it places keys.
+ */
+#ifndef DYNALITH_SERVER_FORECAST_MODEL_H
+#define DYNALITH_SERVER_FORECAST_MODEL_H
+
+#include "server/forecast/plan.h"
+
+struct model_hour {
+	int64_t hour;
+	uint64_t throttled;
+};
+
+/* What one limit has refused of one key. */
+struct model_row {
+	size_t table, part;
+	enum meter_side side;
+	enum meter_limit limit;
+	struct str key;
+	uint64_t throttled;
+	size_t n;
+	struct model_hour *hours; /* in their order */
+};
+
+/* A side of a table or an index. */
+struct model_side {
+	double units;      /* consumed */
+	double unit_hours; /* provisioned: of each hour the highest rate */
+	int64_t rate;      /* provisioned: at the end */
+	double *demand;    /* units that clients wanted, by the hour, without retries */
+	uint64_t throttled;
+};
+
+struct model_part {
+	struct model_side sides[METER_SIDES];
+	double gigabyte_days;
+};
+
+struct model_table {
+	struct model_part *parts;
+};
+
+struct model_pattern {
+	uint64_t requests, throttled; /* throttled: attempts of them */
+	uint64_t failed;              /* requests whose last attempt was refused */
+	double waited_s;              /* between attempts */
+};
+
+struct model_outcome {
+	struct model_table *tables;
+	struct model_pattern *patterns;
+	size_t n;
+	struct model_row *rows; /* the most throttled first */
+	uint64_t throttled, failed, requests;
+	int64_t hours;
+};
+
+/* In the arena. The same plan gives the same outcome. */
+void model_run(struct arena *arena, const struct plan *plan, struct model_outcome *out);
+
+/* "day 3, 09:00". */
+struct str model_hour_name(struct arena *arena, int64_t hour);
+
+#endif

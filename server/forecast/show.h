@@ -1,0 +1,25 @@
+/*
+ * show - a forecast as text and as JSON. The same forecast gives the same bytes.
+ */
+#ifndef DYNALITH_SERVER_FORECAST_SHOW_H
+#define DYNALITH_SERVER_FORECAST_SHOW_H
+
+#include "core/buf.h"
+#include "server/forecast/bill.h"
+
+#define SHOW_SEEDS 3 /* runs of a forecast: the seed's, and those of the next two */
+
+struct shown {
+	struct arena *arena;
+	const struct plan *plan;
+	const struct model_outcome *outcomes; /* SHOW_SEEDS; the first is shown */
+	const struct bill *bill;              /* of the first */
+	double dollars[SHOW_SEEDS];
+	struct str *problems; /* rules of --fail-on that are broken */
+	size_t problem_count;
+};
+
+void show_text(const struct shown *shown, struct buf *out);
+void show_json(const struct shown *shown, struct buf *out);
+
+#endif

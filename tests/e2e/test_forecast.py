@@ -1,0 +1,160 @@
+"""`dynalith forecast`: four incidents by key, limit and hour; the running server's throttles; dollars by hand; bad input."""
+import json
+import pathlib
+import subprocess
+import tempfile
+
+from harness import BINARY, ROOT, Server, control, key, run
+from wire import Client, Refused
+
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-forecast-"))
+INCIDENTS = pathlib.Path(__file__).with_name("forecast")
+PRICES = ROOT / "docs/prices.json"
+
+
+def forecast(plan, *words, status=0):
+    path = plan
+    if isinstance(plan, (dict, str)):
+        path = FOLDER / "plan.json"
+        path.write_text(plan if isinstance(plan, str) else json.dumps(plan))
+    done = subprocess.run([BINARY, "forecast", path, *map(str, words)], capture_output=True, text=True, timeout=600)
+    assert done.returncode == status, (done.returncode, done.stderr)
+    return json.loads(done.stdout) if "--json" in words and "--output" not in words else done.stdout + done.stderr
+
+
+def plan(table=None, **pattern):
+    table = {"name": "t", "billing": "PAY_PER_REQUEST", **(table or {})}
+    return {"tables": [table], "patterns": [{"name": "p", "table": "t", "does": "write", "units": 1, "rate": 1, "attempts": 1, **pattern}]}
+
+
+def incident(name, **expected):
+    found = forecast(INCIDENTS / f"{name}.json", "--days", 2, "--json")
+    first = found["throttles"][0]
+    assert {k: first.get(k) for k in expected} == expected, (name, first)
+    return found
+
+
+def one_partition_key_by_date():
+    found = incident("date-key", table="events", index=None, reason="TableWriteKeyRangeThroughputExceeded", key="the key of day 1", first="day 1, 19:00",
+                     worst="day 1, 19:00")
+    assert [row["key"] for row in found["throttles"]] == ["the key of day 1", "the key of day 2"]
+    # 1,400 a second for an hour, 1,000 of them admitted, and a second's worth kept from before
+    assert abs(found["throttles"][0]["throttled"] - 400 * 3600) < 2000, found["throttles"][0]["throttled"]
+
+
+def an_index_with_few_values():
+    incident("few-values", table="orders", index="by-status", reason="IndexWriteKeyRangeThroughputExceeded", key="PENDING", first="day 1, 12:00")
+
+
+def a_burst_with_auto_scaling_behind():
+    found = incident("burst", table="carts", reason="TableWriteProvisionedThroughputExceeded", key="any key", first="day 1, 20:00")
+    write = found["tables"][0]["parts"][0]["write"]
+    assert write["provisioned_at_the_end"] == 100 and 100 * 48 < write["unit_hours"] < 2000 * 48, write
+    assert found["patterns"][0]["failed"] < found["patterns"][0]["throttled"] and found["patterns"][0]["retries_waited_s"] > 0
+
+
+def a_new_table_hit_by_a_launch():
+    found = incident("launch", table="signups", reason="TableWriteKeyRangeThroughputExceeded", first="day 1, 09:00")
+    assert list(found["throttles"][0]["hours"]) == ["day 1, 09:00"]  # on the second day it has the first one's peak
+
+
+def as_the_running_server_throttles():
+    """An hour of two writes a second where one is provisioned, with its burst, by a clock that is turned: within 2 %."""
+    server = Server("--throughput", "enforce")
+    client = Client(server.port)
+    client("CreateTable", TableName="events", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+           ProvisionedThroughput={"ReadCapacityUnits": 1, "WriteCapacityUnits": 1})
+    control(server, "POST", "clock", {"freeze": True})
+    throttled = 0
+    for second in range(3600):
+        for number in range(2):
+            try:
+                client("PutItem", TableName="events", Item={"pk": {"S": f"{second}-{number}"}})
+            except Refused as refused:
+                assert refused.name == "ProvisionedThroughputExceededException", refused
+                throttled += 1
+        control(server, "POST", "clock", {"advance": "1s"})
+    server.stop()
+    found = forecast(plan({"billing": "PROVISIONED", "read": 1, "write": 1}, rate=[2] + [0] * 23), "--days", 1, "--json")
+    assert abs(found["throttled"] - throttled) <= throttled * 0.02 and throttled > 3000, (found["throttled"], throttled)
+
+
+def dollars_are_those_of_the_list():
+    """Units times docs/prices.json, by hand; and that file is what is built in."""
+    dollars = lambda *words, **more: forecast(plan(**more), "--json", *words)["cost"]["total"]
+    cents = lambda amount: round(amount, 2)
+    hours = 720
+    assert dollars(rate=10) == cents(10 * hours * 3600 / 1e6 * 0.625)
+    assert dollars(does="read", rate=10, units=0.5) == cents(5 * hours * 3600 / 1e6 * 0.125)
+    assert dollars(table={"billing": "PROVISIONED", "read": 100, "write": 100}) == cents(hours * 100 * 0.00013 + hours * 100 * 0.00065) == 56.16
+    assert dollars(rate=0, table={"storage_gb": 73}) == cents(73 * 720 / 730 * 0.25)
+    assert dollars(rate=0, table={"storage_gb": 73, "recovery": True, "backup_gb": 10}) == cents(73 * 720 / 730 * 0.45 + 10 * 720 / 730 * 0.1)
+    assert dollars(rate=10, table={"replicas": 2}) == cents(3 * 10 * hours * 3600 / 1e6 * 0.625)
+    assert dollars("--scale", 3, rate=10) == cents(30 * hours * 3600 / 1e6 * 0.625)
+    days = sum(1.03 ** day for day in range(30))
+    assert abs(dollars("--growth", "3%/day", rate=10) - 10 * days * 86400 / 1e6 * 0.625) < 0.01
+    assert forecast(plan(rate=3), "--json", "--prices", PRICES)["cost"]["total"] == forecast(plan(rate=3), "--json")["cost"]["total"]
+
+
+def an_unknown_price_is_said():
+    prices = FOLDER / "prices.json"
+    prices.write_text('{"read_request_units_million": 1, "storage_gb_month": 1}')
+    found = forecast(plan({"storage_gb": 73}), "--json", "--prices", prices)
+    line = next(line for line in found["cost"]["lines"] if line["price"] == "write_request_units_million")
+    assert line["cost"] is None and found["cost"]["is_partial"] and found["cost"]["total"] == 72, found["cost"]
+    text = forecast(plan({"storage_gb": 73}), "--prices", prices)
+    assert "unknown price" in text and "without what has no price" in text, text
+    assert forecast(plan({"class": "STANDARD_INFREQUENT_ACCESS"}), "--json")["cost"]["is_partial"]
+
+
+def the_changes_that_save_most():
+    table = {"storage_gb": 1, "indexes": [{"name": "unread"}]}
+    shown = forecast(plan(table, rate=100, units=1, indexes=[{"name": "unread", "units": 1}]), "--json")["cost"]["savings"]
+    assert {"index unread of t: drop it, no pattern reads it", "table t: provisioned, with auto scaling to 70 %"} == {s["change"] for s in shown}, shown
+    strong = {"name": "p", "table": "t", "does": "read", "bytes": 4200, "rate": 100, "strong": True}
+    shown = forecast({"tables": [{"name": "t", "billing": "PAY_PER_REQUEST"}], "patterns": [strong]}, "--json")["cost"]["savings"]
+    changes = {s["change"]: s["saves"] for s in shown}
+    assert changes["pattern p: eventually consistent reads"] == round(100 * 720 * 3600 / 1e6 * 0.125, 2), changes
+    assert "pattern p: 104 bytes less, so that an item is of 4096" in changes and len(shown) <= 3
+
+
+def the_same_bytes_and_a_range():
+    words = [BINARY, "forecast", INCIDENTS / "few-values.json", "--days", "1", "--json", "--seed"]
+    outputs = [subprocess.run([*words, seed], capture_output=True, check=True).stdout for seed in ("7", "7")]
+    assert outputs[0] == outputs[1]
+    found = json.loads(outputs[0])
+    assert found["range"]["seeds"] == 3 and found["range"]["throttled_least"] <= found["throttled"] <= found["range"]["throttled_most"]
+
+
+def a_build_fails_by_rules():
+    main = FOLDER / "main.json"
+    forecast(plan(rate=10), "--json", "--output", main)
+    forecast(plan(rate=10), "--against", main, "--fail-on", "cost>+5%, throttles>0")
+    text = forecast(plan(rate=11), "--against", main, "--fail-on", "cost>+5%", status=3)
+    assert "failed: cost>+5%" in text, text
+    assert "throttles>0" in forecast(INCIDENTS / "date-key.json", "--days", 1, "--fail-on", "throttles>0", status=3)
+    for rules in ("cost>+5%", "price>1", "cost>x", "throttles>+5%"):
+        assert "is no rule" in forecast(plan(), "--fail-on", rules, status=2), rules
+    assert "no forecast" in forecast(plan(), "--against", PRICES, "--fail-on", "cost>+5%", status=1)
+
+
+def bad_input_is_named():
+    right = json.dumps(plan())
+    for text, said in (("", "neither a recording nor a plan"), ("[1]", "neither"), ("{}", "neither"), (right[:-5], "neither"),
+                       (right.replace('"rate"', '"rats"'), "pattern 1 has no member 'rats'"), (right.replace('"t", "does"', '"u", "does"'), "none of the tables"),
+                       (right.replace('"rate": 1', '"rate": -1'), "requests per second"), (right.replace('"rate": 1', '"rate": [1, 2]'), "requests per second"),
+                       (right.replace("PAY_PER_REQUEST", "FREE"), "PROVISIONED or PAY_PER_REQUEST"), (right.replace("PAY_PER_REQUEST", "PROVISIONED"), 'wants "read"'),
+                       (right.replace('"units": 1, ', ""), 'wants "units"'), (right.replace('"does": "write"', '"does": "delete"'), "read or write")):
+        assert said in forecast(text, status=1), (text, forecast(text, status=1))
+    for keys, said in (({"spread": "normal"}, "uniform, zipf, hot or time"), ({"values": {"A": 0.7, "B": 0.7}}, "exceed 1"), ({"values": {}}, "share of each key")):
+        assert said in forecast(plan(keys=keys), status=1), keys
+    for words in (["--days", "0"], ["--days", "1.5"], ["--scale", "0"], ["--growth", "3"], ["--seed", "-1"], ["--what"]):
+        assert "usage: dynalith forecast" in forecast(plan(), *words, status=2), words
+    tables = FOLDER / "tables.json"
+    tables.write_text(json.dumps({"tables": plan()["tables"]}))
+    assert "Nothing is throttled" in forecast({"patterns": plan()["patterns"]}, "--tables", tables)
+    assert "another table has its name" in forecast(plan(), "--tables", tables, status=1)
+
+
+run("forecast", [one_partition_key_by_date, an_index_with_few_values, a_burst_with_auto_scaling_behind, a_new_table_hit_by_a_launch, as_the_running_server_throttles,
+                 dollars_are_those_of_the_list, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_build_fails_by_rules, bad_input_is_named])
