@@ -45,7 +45,7 @@ SHELVES = {
     "server/races": ["server/client", "server/command", "server/http", "server/instance", "server/log", "server/platform", "server/report/document", "server/seed/json_text", "server/start/front"],
     "server/forecast": ["server/command/exit_status", "server/command/help", "server/report/document", "server/seed/json_text"],
     "server/tools": ["server/client", "server/command", "server/control/control", "server/control/explain", "server/mask", "server/messages", "server/platform/crypto",
-                     "server/report/document", "server/seed/description", "server/seed/document", "server/seed/json_text", "server/seed/local", "server/start/backend"],
+                     "server/report/document", "server/report/money", "server/seed/description", "server/seed/document", "server/seed/json_text", "server/seed/local", "server/start/backend"],
     "server/start": ["server", "server/client", "server/command", "server/forecast/forecast", "server/http", "server/mcp", "server/platform", "server/push/trigger", "server/races/races", "server/recording/replay",
                      "server/report/report", "server/importers/apply", "server/tools"],
     "server/report": ["server/command/exit_status", "server/command/help", "server/command/interrupt", "server/command/reach", "server/client/remote", "server/messages", "server/seed/json_text", "server/seed/yaml", "server/version"],

@@ -258,4 +258,17 @@
 	ERR_INTERNAL, "%s",                                                                        \
 		"this build has no store in PostgreSQL: the header of libpq was not there"
 
+/* dynalith pull */
+#define MSG_PULL_REMOTE ERR_INTERNAL, STR_FMT ": " STR_FMT ": " STR_FMT "; run it again to go on"
+#define MSG_PULL_DENIED                                                                            \
+	ERR_INTERNAL, STR_FMT ": the credentials lack the right dynamodb:%s: " STR_FMT
+#define MSG_PULL_HERE ERR_VALIDATION, STR_FMT ": the masked items cannot be written: " STR_FMT
+#define MSG_PULL_EQUAL                                                                             \
+	ERR_VALIDATION, STR_FMT ": the mask makes keys equal: %llu items were read, %llu differ"
+#define MSG_PULL_UNKNOWN                                                                           \
+	ERR_VALIDATION, "the mask has no rule that can take these; add rules, or --unknown keep"
+#define MSG_PULL_OTHER                                                                             \
+	ERR_INTERNAL,                                                                              \
+		"%s is left of a pull with another mask or secret: remove it to start over"
+
 #endif

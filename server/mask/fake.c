@@ -247,7 +247,7 @@ static enum shape shape_of(struct str text)
 }
 
 /* What a fake has in common with its original beside the classes of its characters. */
-static unsigned form_of(struct str text)
+static unsigned fake_form_of(struct str text)
 {
 	size_t start = text.n > 0 && text.p[0] == '-' ? 1 : 0;
 	bool is_number = text.n > start, has_point = false;
@@ -316,7 +316,7 @@ struct str fake_text(const struct faker *faker, struct arena *arena, struct str 
 	struct str out = str_copy(arena, text);
 	char *bytes = (char *)(uintptr_t)out.p;
 	enum shape shape = text.n > 0 ? shape_of(text) : SHAPE_PLAIN;
-	unsigned form = text.n > 0 ? form_of(text) : 0;
+	unsigned form = text.n > 0 ? fake_form_of(text) : 0;
 
 	if (text.n == 0)
 		return out;
@@ -331,7 +331,7 @@ struct str fake_text(const struct faker *faker, struct arena *arena, struct str 
 			fake_checked(faker, arena, shape, bytes, text.n);
 		else
 			fake_once(faker, arena, bytes, text.n, NULL);
-	} while (form_of(out) != form);
+	} while (fake_form_of(out) != form);
 	return out;
 }
 
@@ -388,7 +388,7 @@ static int64_t days_of(int64_t year, int64_t month, int64_t day)
 	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-static struct str date_of(struct arena *arena, int64_t days)
+static struct str fake_date_of(struct arena *arena, int64_t days)
 {
 	days += 719468;
 	int64_t era = days / 146097, of_era = days - era * 146097;
@@ -430,8 +430,8 @@ bool fake_shift(const struct faker *faker, struct arena *arena, struct str text,
 		struct str rest = {text.p + 10, text.n - 10};
 
 		*out = str_printf(arena, STR_FMT STR_FMT,
-				  STR_ARG(date_of(arena, days_of(year, month, day) +
-								 (year < NEVER ? by : 0))),
+				  STR_ARG(fake_date_of(arena, days_of(year, month, day) +
+								      (year < NEVER ? by : 0))),
 				  STR_ARG(rest));
 		return true;
 	}

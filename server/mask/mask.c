@@ -26,8 +26,8 @@ struct masking {
 	struct rule_path path;
 };
 
-static enum code check_members(struct arena *arena, const struct json *rule, size_t number,
-			       struct err *err)
+static enum code mask_check_members(struct arena *arena, const struct json *rule, size_t number,
+				    struct err *err)
 {
 	static const char *const known[] = {"path", "action", "template", "size",
 					    "days", "when",   "table",    "comment"};
@@ -50,7 +50,7 @@ static enum code add_rule(struct mask *mask, const struct json *root, struct err
 
 	if (json_type(root) != JSON_OBJECT)
 		return err_set(err, MSG_MASK_RULES);
-	enum code code = check_members(mask->arena, root, number, err);
+	enum code code = mask_check_members(mask->arena, root, number, err);
 	if (code != OK)
 		return code;
 	mask->rules = arena_room(mask->arena, mask->rules, mask->rule_count, sizeof(*mask->rules));
@@ -61,7 +61,7 @@ static enum code add_rule(struct mask *mask, const struct json *root, struct err
 	return OK;
 }
 
-static enum code read_rules(struct mask *mask, const struct json *root, struct err *err)
+static enum code mask_read_rules(struct mask *mask, const struct json *root, struct err *err)
 {
 	const struct json *rules = json_text_get(root, "rules", JSON_ARRAY);
 
@@ -85,7 +85,7 @@ enum code mask_new(const struct json *root, const struct mask_options *options, 
 
 	mask->arena = arena_new(0);
 	mask->options = *options;
-	enum code code = read_rules(mask, root, err);
+	enum code code = mask_read_rules(mask, root, err);
 	if (code != OK)
 		mask_free(mask);
 	return RESULT(code, out, mask);
@@ -158,7 +158,7 @@ static void count_unknown(struct masking *masking)
 		str_copy(mask->arena, masking->table), str_copy(mask->arena, buf_str(&shown)), 1};
 }
 
-static bool holds(struct masking *masking, const struct rule_condition *condition)
+static bool mask_condition_holds(struct masking *masking, const struct rule_condition *condition)
 {
 	struct str rest = json_text_inside(masking->item), name, value, type, text;
 
@@ -178,7 +178,7 @@ static bool is_for(struct masking *masking, const struct rule *rule)
 	if (str_is_set(rule->table) && !str_eq(rule->table, masking->table))
 		return false;
 	for (size_t i = 0; i < rule->condition_count; i++) {
-		if (!holds(masking, &rule->conditions[i]))
+		if (!mask_condition_holds(masking, &rule->conditions[i]))
 			return false;
 	}
 	return true;

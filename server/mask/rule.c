@@ -91,8 +91,8 @@ static bool template_part(struct str *rest, struct str *text, bool *is_hole, enu
 			      *action == ACTION_HASH || *action == ACTION_FAKE));
 }
 
-static enum code add_template(struct arena *arena, struct rule *rule, struct str text,
-			      struct err *err)
+static enum code rule_add_template(struct arena *arena, struct rule *rule, struct str text,
+				   struct err *err)
 {
 	struct str rest = text, part;
 	bool is_hole, was_hole = false;
@@ -109,8 +109,8 @@ static enum code add_template(struct arena *arena, struct rule *rule, struct str
 	return OK;
 }
 
-static enum code read_templates(struct arena *arena, const struct json *root, struct rule *rule,
-				struct err *err)
+static enum code rule_read_templates(struct arena *arena, const struct json *root,
+				     struct rule *rule, struct err *err)
 {
 	const struct json *found = json_member(root, "template");
 	const struct json *at = found && json_type(found) == JSON_ARRAY ? json_first(found) : found;
@@ -122,7 +122,7 @@ static enum code read_templates(struct arena *arena, const struct json *root, st
 	for (; at; at = at == found ? NULL : json_next(at)) {
 		struct str text = json_type(at) == JSON_STRING ? json_string(arena, at) : STR("");
 		enum code code = text.n == 0 ? err_set(err, MSG_MASK_TEMPLATE, STR_ARG(text))
-					     : add_template(arena, rule, text, err);
+					     : rule_add_template(arena, rule, text, err);
 
 		if (code != OK)
 			return code;
@@ -130,8 +130,8 @@ static enum code read_templates(struct arena *arena, const struct json *root, st
 	return OK;
 }
 
-static enum code read_conditions(struct arena *arena, const struct json *root, struct rule *rule,
-				 struct err *err)
+static enum code rule_read_conditions(struct arena *arena, const struct json *root,
+				      struct rule *rule, struct err *err)
 {
 	const struct json *when = json_member(root, "when");
 
@@ -163,10 +163,10 @@ enum code rule_read(struct arena *arena, const struct json *root, struct rule *r
 		if (!size || !json_integer(size, &rule->size) || rule->size <= 0)
 			return err_set(err, MSG_MASK_SIZE);
 	}
-	enum code code = read_templates(arena, root, rule, err);
+	enum code code = rule_read_templates(arena, root, rule, err);
 	if (code != OK)
 		return code;
-	return read_conditions(arena, root, rule, err);
+	return rule_read_conditions(arena, root, rule, err);
 }
 
 static bool is_prefix(const struct str *rule, const struct str *path, size_t n)

@@ -40,11 +40,14 @@ static int64_t now_ms(void *context, struct ns ns)
 	return (int64_t)time(NULL) * 1000;
 }
 
-static enum code open_rehearsal(struct rehearsal *rehearsal, struct err *err)
+static enum code open_rehearsal(struct rehearsal *rehearsal, const char *file, struct err *err)
 {
-	const struct sqlite_store_options memory = {.readers = 1, .cache_bytes = 1 << 20};
+	const struct sqlite_store_options where = {.path = file,
+						   .durability = DURABILITY_NORMAL,
+						   .readers = 1,
+						   .cache_bytes = file ? 32 << 20 : 1 << 20};
 	const struct catalog_options options = {.settings = &settings_records};
-	enum code code = sqlite_store_open(&memory, &rehearsal->store, err);
+	enum code code = sqlite_store_open(&where, &rehearsal->store, err);
 
 	rehearsal->service.now_ms = now_ms;
 	if (code != OK)
@@ -54,8 +57,13 @@ static enum code open_rehearsal(struct rehearsal *rehearsal, struct err *err)
 
 enum code local_rehearsal_new(struct rehearsal **out, struct err *err)
 {
+	return local_rehearsal_in(NULL, out, err);
+}
+
+enum code local_rehearsal_in(const char *file, struct rehearsal **out, struct err *err)
+{
 	struct rehearsal *rehearsal = arena_checked(calloc(1, sizeof(*rehearsal)));
-	enum code code = open_rehearsal(rehearsal, err);
+	enum code code = open_rehearsal(rehearsal, file, err);
 	if (code != OK) {
 		store_close(rehearsal->store);
 		free(rehearsal);

@@ -41,6 +41,7 @@ COMMANDS = {
     "help": (None, []),
     "load": (["load", "URL", FOLDER / "dump", *LONG], ["second"]),
     "mcp": (["mcp", "--endpoint", "URL", *LONG], ["idle", "own"]),
+    "pull": (["pull", "--table", "app", "--to", "TARGET", "--unknown", "keep", "--yes", "--endpoint", "URL", *LONG], []),
     "races": (None, []),
     "replay": (["replay", RECORDING, "--endpoint", "URL", *LONG], ["pipe", "second"]),
     "report": (["report", "URL", "--output", "TARGET", *LONG], ["pipe"]),
@@ -137,6 +138,7 @@ def statuses():
     scan = ["Scan", '{"TableName": "app"}', "--access-key", "a"]
     url, none, found = server.url, "http://127.0.0.1:1", FOLDER / "none"
     port = url.rpartition(":")[2]
+    pulled = ["--table", "app", "--unknown", "keep", "--yes", "--endpoint", url]
     cases = {
         "apply": {0: [FOLDER / "app.json", "--endpoint", url], 1: [found, "--endpoint", url], 2: []},
         "backup": {0: [url, FOLDER / "copy.db"], 1: [damaged, FOLDER / "not.db"], 2: [url]},
@@ -154,6 +156,7 @@ def statuses():
         "help": {0: ["status"], 2: ["nothing"]},
         "load": {0: [url, FOLDER / "dump"], 1: [none, FOLDER / "dump"], 2: [url]},
         "mcp": {0: ["--endpoint", url], 1: ["--", "--no-such"], 2: ["--no-such"]},
+        "pull": {0: [*pulled, "--to", FOLDER / "pulled.db"], 1: [*pulled, "--to", FOLDER / "app.json"], 2: ["--table", "app"]},
         "races": {0: ["--budget", "3", "--", *races_on("right")], 1: ["--", "false"], 2: ["--"], 3: ["--budget", "40", "--out", FOLDER / "races", "--", *races_on("wrong")]},
         "replay": {0: [RECORDING, "--endpoint", url], 1: [RECORDING, "--endpoint", none], 2: [], 3: [other, "--endpoint", url]},
         "report": {0: [url], 1: [none], 2: [url, "--fail-on", "no-such-rule"], 3: [url, "--fail-on", "scan"]},

@@ -1,0 +1,320 @@
+#include "server/tools/pull.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+#include "server/command/exit_status.h"
+#include "server/command/help.h"
+#include "server/platform/crypto.h"
+#include "server/report/money.h"
+#include "server/seed/document.h"
+#include "server/seed/json_text.h"
+#include "server/tools/pull_work.h"
+#include "storage/store/copy_target.h"
+
+#define UNIT_BYTES 8192.0 /* of an eventually consistent Scan */
+#define SECRET_BYTES 32
+#define SECRET "DYNALITH_MASK_SECRET"
+
+struct pull_words {
+	struct pull_table *tables;
+	size_t table_count;
+	const char *to, *mask, *endpoint, *region;
+	struct reach reach;
+	double max_units;
+	bool keeps_unknown, is_agreed;
+};
+
+static void pull_complain(struct str problem)
+{
+	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
+}
+
+static bool take_pull_option(struct arena *arena, struct pull_words *words, const char *name,
+			     const char *value)
+{
+	char *end = NULL;
+
+	if (!value)
+		return false;
+	if (strcmp(name, "--table") == 0) {
+		words->tables = arena_room(arena, words->tables, words->table_count,
+					   sizeof(*words->tables));
+		words->tables[words->table_count++] = (struct pull_table){.name = str_of(value)};
+	} else if (strcmp(name, "--to") == 0) {
+		words->to = value;
+	} else if (strcmp(name, "--mask") == 0) {
+		words->mask = value;
+	} else if (strcmp(name, "--region") == 0) {
+		words->region = value;
+	} else if (strcmp(name, "--endpoint") == 0) {
+		words->endpoint = value;
+	} else if (strcmp(name, "--unknown") == 0) {
+		words->keeps_unknown = true;
+		return strcmp(value, "keep") == 0;
+	} else if (strcmp(name, "--max-units") == 0) {
+		words->max_units = strtod(value, &end);
+		return end != value && !*end && words->max_units > 0 && words->max_units < 1e9;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool read_pull_words(struct arena *arena, int argc, char **argv, struct pull_words *words)
+{
+	for (int i = 2; i < argc; i++) {
+		if (strcmp(argv[i], "--yes") == 0) {
+			words->is_agreed = true;
+		} else if (!reach_take(&words->reach, argc, argv, &i)) {
+			if (!take_pull_option(arena, words, argv[i],
+					      i + 1 < argc ? argv[i + 1] : NULL))
+				return false;
+			i++;
+		}
+	}
+	return words->table_count > 0 && words->to;
+}
+
+/* Whom to trust where nobody says so: without that, anybody on the way could be AWS. */
+static const char *system_authorities(void)
+{
+	static const char *const files[] = {"/etc/ssl/certs/ca-certificates.crt",
+					    "/etc/pki/tls/certs/ca-bundle.crt",
+					    "/etc/ssl/cert.pem"};
+	const char *named = getenv("SSL_CERT_FILE");
+
+	for (size_t i = 0; !named && i < sizeof(files) / sizeof(files[0]); i++) {
+		if (access(files[i], R_OK) == 0)
+			named = files[i];
+	}
+	return named;
+}
+
+static const char *pull_endpoint(struct arena *arena, struct pull_words *words, struct str region)
+{
+	const char *all = getenv("AWS_ENDPOINT_URL"), *own = getenv("AWS_ENDPOINT_URL_DYNAMODB");
+
+	if (words->endpoint)
+		return words->endpoint;
+	if ((own && *own) || (all && *all))
+		return elsewhere_default();
+	if (!words->reach.authorities)
+		words->reach.authorities = system_authorities();
+	if (!words->reach.authorities) {
+		pull_complain(STR(
+			"no authorities are known that sign AWS's certificates: --tls-ca FILE"));
+		return NULL;
+	}
+	return str_printf(arena, "https://dynamodb." STR_FMT ".amazonaws.com", STR_ARG(region)).p;
+}
+
+/* Prints what a table costs to read. */
+static void print_estimate(struct arena *arena, const struct pull_table *table)
+{
+	struct err err = err_in(arena);
+	struct money money;
+	double units = table->bytes / UNIT_BYTES;
+
+	printf(STR_FMT ": about %.0f items, %.0f bytes, %.0f read units, %.0f s at %g units/s",
+	       STR_ARG(table->name), table->items, table->bytes, units, units / table->max_units,
+	       table->max_units);
+	if (money_read(arena, NULL, &money, &err) == OK)
+		printf(", " STR_FMT " %.4f on demand (" STR_FMT ")\n", STR_ARG(money.currency),
+		       units * money.read / 1e6, STR_ARG(money.source));
+	else
+		printf(", price unknown\n");
+}
+
+static bool is_agreed(const struct pull_words *words)
+{
+	char answer[8] = "";
+
+	fflush(stdout);
+	if (words->is_agreed)
+		return true;
+	if (!isatty(STDIN_FILENO)) {
+		pull_complain(STR("nobody can be asked here: --yes begins to read"));
+		return false;
+	}
+	printf("Read the items? [y/N] ");
+	fflush(stdout);
+	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static void print_unknowns(const struct mask *mask)
+{
+	size_t n;
+	const struct mask_unknown *unknowns = mask_unknowns(mask, &n);
+
+	for (size_t i = 0; i < n; i++)
+		fprintf(stderr, STR_FMT ": " STR_FMT ": %llu values on this page\n",
+			STR_ARG(unknowns[i].table), STR_ARG(unknowns[i].path),
+			(unsigned long long)unknowns[i].count);
+}
+
+static void warn_unused(const struct mask *mask)
+{
+	struct str path;
+	size_t at = 0;
+
+	while (mask_unused(mask, &at, &path))
+		fprintf(stderr, "dynalith: warning: the rule for \"" STR_FMT "\" matched nothing\n",
+			STR_ARG(path));
+}
+
+static enum code pull_all(struct pull *pull, struct pull_words *words, struct err *err)
+{
+	for (size_t i = 0; i < words->table_count; i++) {
+		enum code code = pull_work_items(pull, &words->tables[i], err);
+
+		if (code != OK)
+			return code;
+		printf(STR_FMT ": %llu items\n", STR_ARG(words->tables[i].name),
+		       (unsigned long long)words->tables[i].read);
+	}
+	return pull_work_finish(pull, err);
+}
+
+/* A file of the target's name must not be there, nor a log of one. */
+static enum code check_pull_target(const char *target, struct err *err)
+{
+	const char *part;
+
+	return copy_target_begin(err->arena, target, &part, err);
+}
+
+static enum code pull_to_file(struct pull *pull, struct pull_words *words, struct err *err)
+{
+	struct rehearsal *file;
+	enum code code = local_rehearsal_in(pull->part, &file, err);
+
+	if (code != OK)
+		return code;
+	pull->target = local_rehearsal_target(file);
+	pull->target.region = pull->region;
+	code = pull_all(pull, words, err);
+	local_rehearsal_free(file);
+	if (code == ERR_VALIDATION)
+		copy_target_discard(err->arena, pull->part); /* nothing can go on with it */
+	if (code != OK)
+		return code;
+	return copy_target_publish(err->arena, pull->part, words->to, err);
+}
+
+static enum code describe_all(const struct pull *pull, struct pull_words *words, struct err *err)
+{
+	for (size_t i = 0; i < words->table_count; i++) {
+		enum code code = pull_work_describe(pull, err->arena, &words->tables[i], err);
+
+		if (code != OK)
+			return code;
+		print_estimate(err->arena, &words->tables[i]);
+	}
+	return OK;
+}
+
+/* *agreed: whether the items were to be read. */
+static enum code pull_if_agreed(struct pull *pull, struct pull_words *words, bool *agreed,
+				struct err *err)
+{
+	enum code code = check_pull_target(words->to, err);
+
+	*agreed = true;
+	if (code != OK)
+		return code;
+	code = describe_all(pull, words, err);
+	if (code != OK)
+		return code;
+	*agreed = is_agreed(words);
+	return *agreed ? pull_to_file(pull, words, err) : OK;
+}
+
+static int pull_with(struct pull *pull, struct pull_words *words, struct err *err)
+{
+	bool agreed;
+	enum code code = pull_if_agreed(pull, words, &agreed, err);
+
+	if (!agreed)
+		return EXIT_MISUSE;
+	if (code == OK) {
+		warn_unused(pull->mask);
+		return EXIT_DONE;
+	}
+	print_unknowns(pull->mask);
+	pull_complain(err->message);
+	return EXIT_FAILED;
+}
+
+/* The secret of the environment; else one that nobody knows, so that a pull cannot go on later. */
+static struct str pull_secret(struct arena *arena)
+{
+	const char *given = getenv(SECRET);
+	char *bytes;
+
+	if (given && *given)
+		return str_of(given);
+	bytes = arena_bytes(arena, SECRET_BYTES);
+	crypto_random(bytes, SECRET_BYTES);
+	return (struct str){bytes, SECRET_BYTES};
+}
+
+static struct str rules_fingerprint(struct arena *arena, const struct faker *faker,
+				    const struct json *rules, bool keeps_unknown)
+{
+	struct json_out out = json_out_in(arena);
+
+	if (rules)
+		json_text_write(&out, arena, rules);
+	json_out_boolean(&out, keeps_unknown);
+	return fake_hash(faker, arena, json_out_str(&out));
+}
+
+static enum code read_mask(struct arena *arena, const struct pull_words *words, struct pull *pull,
+			   struct err *err)
+{
+	const struct mask_options options = {.faker = pull->faker,
+					     .is_lenient = words->keeps_unknown};
+	const struct json *root = NULL;
+	enum code code = OK;
+
+	if (words->mask)
+		code = document_load(arena, source_new(arena), words->mask, &root, err);
+	if (code != OK)
+		return code;
+	pull->fingerprint = rules_fingerprint(arena, pull->faker, root, words->keeps_unknown);
+	return mask_new(root, &options, &pull->mask, err);
+}
+
+int pull_run(struct arena *arena, int argc, char **argv)
+{
+	struct pull_words words = {.reach = reach_usual()};
+	struct err err = err_in(arena);
+
+	if (!read_pull_words(arena, argc, argv, &words))
+		return help_misuse("pull");
+	struct faker *faker = faker_new(pull_secret(arena));
+	struct pull pull = {.faker = faker,
+			    .max_units = words.max_units,
+			    .part = str_printf(arena, "%s.pull", words.to).p};
+	if (read_mask(arena, &words, &pull, &err) != OK) {
+		pull_complain(err.message);
+		faker_free(faker);
+		return EXIT_MISUSE;
+	}
+	const char *region = words.region ? words.region : getenv("AWS_REGION");
+	if (!region || !*region)
+		region = getenv("AWS_DEFAULT_REGION");
+	pull.region = region && *region ? str_of(region) : STR("us-east-1");
+	const char *endpoint = pull_endpoint(arena, &words, pull.region);
+	pull.source = endpoint ? elsewhere_new(endpoint, &words.reach) : NULL;
+	int status = pull.source ? pull_with(&pull, &words, &err) : EXIT_MISUSE;
+	elsewhere_free(pull.source);
+	mask_free(pull.mask);
+	faker_free(faker);
+	return status;
+}

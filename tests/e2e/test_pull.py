@@ -1,0 +1,151 @@
+"""`dynalith pull`: tables of another server in a new file, masked while they are read; killed and run again; refused where a mask has gaps or makes keys equal."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+from harness import BINARY, Server, run
+
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-pull-"))
+RULES = [
+    {"path": "PK", "action": "template", "template": "USER#<fake>"},
+    {"path": "SK", "action": "template", "template": ["PROFILE", "ORDER#<keep>#<fake>"]},
+    {"path": "user", "action": "fake"},
+    {"path": "email", "action": "fake"},
+    {"path": "born", "action": "shift", "days": 300},
+    {"path": "card", "action": "fake"},
+    {"path": "contact", "action": "fake"},
+    {"path": "payload", "action": "keep"},
+    {"path": "payload.name", "action": "fake"},
+    {"path": "names[]", "action": "fake"},
+    {"path": "photo", "action": "fake"},
+    {"path": "note", "action": "drop"},
+    {"path": "total", "action": "keep"},
+]
+
+
+def pull(server, target, *words, rules=RULES, secret="secret", wait=True):
+    mask = FOLDER / "mask.json"
+    mask.write_text(json.dumps({"rules": rules}))
+    command = [BINARY, "pull", "--endpoint", server.url, "--to", target, "--mask", mask, "--table", "app", "--yes", *words]
+    env = {**os.environ, "DYNALITH_MASK_SECRET": secret}
+    if not wait:
+        return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+
+
+def filled(users=40, orders=3, filler=""):
+    server = Server()
+    client = server.client()
+    client.create_table(
+        TableName="app", BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("PK", "SK", "email")],
+        KeySchema=[{"AttributeName": "PK", "KeyType": "HASH"}, {"AttributeName": "SK", "KeyType": "RANGE"}],
+        GlobalSecondaryIndexes=[{"IndexName": "mail", "KeySchema": [{"AttributeName": "email", "KeyType": "HASH"}], "Projection": {"ProjectionType": "ALL"}}])
+    client.update_time_to_live(TableName="app", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires"})
+    for i in range(users):
+        name = f"person{i:04}"
+        client.put_item(TableName="app", Item={
+            "PK": {"S": f"USER#{name}"}, "SK": {"S": "PROFILE"}, "user": {"S": name}, "email": {"S": f"{name}@mailhost.example"},
+            "born": {"S": f"19{50 + i % 50}-02-03"}, "card": {"S": "4111111111111111"},
+            "contact": {"M": {"phones": {"L": [{"S": f"+49 170 {7654321 + i}"}]}, "zip": {"N": f"{10115 + i}"}}},
+            "payload": {"S": json.dumps({"name": name, "n": 1.50})}, "names": {"SS": [name, f"other{i:04}"]},
+            "photo": {"B": f"portrait of {name}".encode()}, "note": {"S": f"secret words of {name}"}})
+        for j in range(orders):
+            client.put_item(TableName="app", Item={"PK": {"S": f"USER#{name}"}, "SK": {"S": f"ORDER#{j}#{name}"}, "user": {"S": name},
+                                                   "total": {"N": "12.50"}, **({"payload": {"S": filler}} if filler else {})})
+    return server, client
+
+
+def items_of(path):
+    server = Server("--db-path", str(path))
+    client = server.client()
+    items = [item for page in client.get_paginator("scan").paginate(TableName="app") for item in page["Items"]]
+    return items, client, server
+
+
+def masked_and_joined():
+    server, _ = filled()
+    target = FOLDER / "dev.db"
+    done = pull(server, target)
+    assert done.returncode == 0 and "app: 160 items" in done.stdout and "read units" in done.stdout and not done.stderr, done
+    assert sorted(path.name for path in FOLDER.iterdir()) == ["dev.db", "mask.json"]
+    data = target.read_bytes()
+    for i in range(40):
+        for original in (f"person{i:04}", f"other{i:04}", f"{7654321 + i}"):
+            assert original.encode() not in data, original
+    for original in (b"mailhost", b"4111111111111111", b"portrait", b"secret words"):
+        assert original not in data, original
+    items, client, _ = items_of(target)
+    profiles = [item for item in items if item["SK"]["S"] == "PROFILE"]
+    assert len(items) == 160 and len(profiles) == 40 and len({item["user"]["S"] for item in items}) == 40
+    for item in profiles:
+        name = item["user"]["S"]
+        assert item["PK"]["S"] == f"USER#{name}" and json.loads(item["payload"]["S"]) == {"name": name, "n": 1.5} and name in item["names"]["SS"], item
+        assert item["email"]["S"].startswith(f"{name}@") and "note" not in item and item["contact"]["M"]["phones"]["L"][0]["S"].startswith("+")
+        orders = client.query(TableName="app", KeyConditionExpression="PK = :p AND begins_with(SK, :o)",
+                              ExpressionAttributeValues={":p": item["PK"], ":o": {"S": "ORDER#"}})["Items"]
+        assert len(orders) == 3 and all(order["SK"]["S"].endswith(f"#{name}") and order["total"] == {"N": "12.5"} for order in orders), orders
+        found = client.query(TableName="app", IndexName="mail", KeyConditionExpression="email = :e", ExpressionAttributeValues={":e": item["email"]})
+        assert found["Count"] == 1, found
+    assert client.list_tables()["TableNames"] == ["app"]
+    assert client.describe_time_to_live(TableName="app")["TimeToLiveDescription"] == {"TimeToLiveStatus": "ENABLED", "AttributeName": "expires"}
+    again, other = FOLDER / "again.db", FOLDER / "another.db"
+    assert pull(server, again).returncode == 0 and pull(server, other, secret="other").returncode == 0
+    key = lambda item: (item["PK"]["S"], item["SK"]["S"])
+    assert sorted(items_of(again)[0], key=key) == sorted(items, key=key)
+    assert not {item["PK"]["S"] for item in items_of(other)[0]} & {item["PK"]["S"] for item in items}
+    assert pull(server, target).returncode == 1, "a file of that name is there"
+
+
+def refused():
+    server, client = filled(users=2)
+    target = FOLDER / "refused.db"
+    done = pull(server, target, rules=[rule for rule in RULES if rule["path"] not in ("contact", "names[]")])
+    assert done.returncode == 1 and "app: contact.phones[]: 2 values" in done.stderr and "app: names[]: 2 values" in done.stderr, done
+    equal = [{"path": "*", "action": "keep"}, {"path": "PK", "action": "redact"}, {"path": "SK", "action": "bucket", "size": 5}]
+    done = pull(server, target, rules=equal)
+    assert done.returncode == 1 and "app: " in done.stderr, done
+    done = pull(server, target, rules=[{"path": "PK", "action": "drop"}, {"path": "*", "action": "keep"}])
+    assert done.returncode == 1 and "cannot be written" in done.stderr, done
+    done = pull(server, target, rules=[{"path": "PK", "action": "hide"}])
+    assert done.returncode == 2 and "rule 1: " in done.stderr, done
+    client.delete_table(TableName="app")
+    done = pull(server, target)
+    assert done.returncode == 1 and "ResourceNotFoundException" in done.stderr, done
+    assert not list(FOLDER.glob("refused.db*")), list(FOLDER.iterdir())
+    server, _ = filled(users=1)
+    done = pull(server, target, rules=[*RULES, {"path": "never", "action": "keep"}])
+    assert done.returncode == 0 and 'the rule for "never" matched nothing' in done.stderr, done
+
+
+def killed_and_run_again():
+    server, client = filled(users=60, orders=10, filler=json.dumps({"name": "x", "filler": "f" * 9000}))
+    target = FOLDER / "killed.db"
+    kills = 0
+    while kills < 6:
+        process = pull(server, target, "--max-units", "400", wait=False)
+        time.sleep(0.5 + 0.2 * kills)
+        if process.poll() is not None:
+            break
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        kills += 1
+        assert not target.exists()
+    assert kills > 0
+    if not target.exists():
+        done = pull(server, target, secret="another")
+        assert done.returncode == 1 and "another mask or secret" in done.stderr, done
+        done = pull(server, target, "--max-units", "100000")
+        assert done.returncode == 0 and "app: 660 items" in done.stdout, done
+    once = FOLDER / "once.db"
+    assert pull(server, once, "--max-units", "100000").returncode == 0
+    key = lambda item: (item["PK"]["S"], item["SK"]["S"])
+    assert sorted(items_of(target)[0], key=key) == sorted(items_of(once)[0], key=key)
+    assert not list(FOLDER.glob("*.pull*")), list(FOLDER.iterdir())
+
+
+run("pull", [masked_and_joined, refused, killed_and_run_again])
