@@ -51,8 +51,12 @@ static struct meter_grant grant_of(const struct table *table, const struct index
 	int64_t hot = is_read ? warm.read : warm.write;
 
 	return (struct meter_grant){
-		.rate = is_on_demand ? hot : is_read ? units->read : units->write,
-		.most = is_on_demand && most->is_set ? (is_read ? most->read : most->write) : 0,
+		.rate = is_on_demand ? hot
+			: is_read    ? units->read
+				     : units->write,
+		.most = !is_on_demand || !most->is_set ? 0
+			: is_read                      ? most->read
+						       : most->write,
 		.warm = hot,
 	};
 }

@@ -21,12 +21,13 @@ static const struct {
 #undef PRICE
 };
 
-const char *price_name(enum price price)
+const char *bill_price_name(enum price price)
 {
 	return list[price].name;
 }
 
-enum code prices_read(struct arena *arena, const char *path, struct prices *prices, struct err *err)
+enum code bill_read_prices(struct arena *arena, const char *path, struct prices *prices,
+			   struct err *err)
 {
 	struct err own = err_in(arena);
 	const struct json *root;
@@ -92,8 +93,8 @@ static double dollars_of(const struct prices *prices, enum price price, double q
 	return prices->of[price] < 0 ? PRICE_UNKNOWN : prices->of[price] * quantity;
 }
 
-static void add_line(struct arena *arena, struct bill *bill, size_t table, enum price price,
-		     double quantity)
+static void bill_add_line(struct arena *arena, struct bill *bill, size_t table, enum price price,
+			  double quantity)
 {
 	double dollars = dollars_of(bill->prices, price, quantity);
 
@@ -163,25 +164,26 @@ static void compare_modes(const struct plan *plan, const struct model_outcome *o
 	out->use = hours > 0 ? used / hours : 0;
 }
 
-static void add_lines(struct arena *arena, const struct plan *plan,
-		      const struct model_outcome *outcome, size_t t, struct bill *bill)
+static void bill_add_lines(struct arena *arena, const struct plan *plan,
+			   const struct model_outcome *outcome, size_t t, struct bill *bill)
 {
 	const struct plan_table *table = &plan->tables[t];
 	const struct model_table *of = &outcome->tables[t];
 	double days = 0, months = (double)outcome->hours / MONTH_HOURS;
 
 	for (enum meter_side side = 0; side < METER_SIDES; side++)
-		add_line(arena, bill, t, unit_price(table, table->is_on_demand, side),
-			 units_of(table, of, table->is_on_demand, side));
+		bill_add_line(arena, bill, t, unit_price(table, table->is_on_demand, side),
+			      units_of(table, of, table->is_on_demand, side));
 	for (size_t p = 0; p < table->n; p++)
 		days += of->parts[p].gigabyte_days;
-	add_line(arena, bill, t,
-		 table->is_infrequent ? PRICE_infrequent_storage_gb_month : PRICE_storage_gb_month,
-		 days * PLAN_HOURS / MONTH_HOURS * (1 + (double)table->replicas));
+	bill_add_line(arena, bill, t,
+		      table->is_infrequent ? PRICE_infrequent_storage_gb_month
+					   : PRICE_storage_gb_month,
+		      days * PLAN_HOURS / MONTH_HOURS * (1 + (double)table->replicas));
 	if (table->has_recovery)
-		add_line(arena, bill, t, PRICE_recovery_gb_month,
-			 of->parts[0].gigabyte_days * PLAN_HOURS / MONTH_HOURS);
-	add_line(arena, bill, t, PRICE_backup_gb_month, table->backup_gigabytes * months);
+		bill_add_line(arena, bill, t, PRICE_recovery_gb_month,
+			      of->parts[0].gigabyte_days * PLAN_HOURS / MONTH_HOURS);
+	bill_add_line(arena, bill, t, PRICE_backup_gb_month, table->backup_gigabytes * months);
 	compare_modes(plan, outcome, t, bill);
 }
 
@@ -293,7 +295,7 @@ void bill_make(struct arena *arena, const struct plan *plan, const struct model_
 	*out = (struct bill){.prices = prices,
 			     .tables = ARENA_ARRAY(arena, struct bill_table, plan->table_count)};
 	for (size_t t = 0; t < plan->table_count; t++) {
-		add_lines(arena, plan, outcome, t, out);
+		bill_add_lines(arena, plan, outcome, t, out);
 		save_by_mode(arena, plan, t, out);
 		save_by_indexes(arena, plan, outcome, t, out);
 	}

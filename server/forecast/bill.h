@@ -25,9 +25,9 @@ struct prices {
 };
 
 /* `path` NULL: those of prices.def. A file knows those that it has. */
-enum code prices_read(struct arena *arena, const char *path, struct prices *prices,
-		      struct err *err) WARN_UNUSED;
-const char *price_name(enum price price);
+enum code bill_read_prices(struct arena *arena, const char *path, struct prices *prices,
+			   struct err *err) WARN_UNUSED;
+const char *bill_price_name(enum price price);
 
 struct bill_line {
 	size_t table;

@@ -90,8 +90,8 @@ static bool read_figures(struct words *words)
 	return is_right && (double)plan->days == days && (double)plan->seed == seed;
 }
 
-static enum code read_root(struct arena *arena, const char *path, const struct json **root,
-			   struct err *err)
+static enum code forecast_read_root(struct arena *arena, const char *path, const struct json **root,
+				    struct err *err)
 {
 	struct err own = err_in(arena);
 	struct str text;
@@ -107,7 +107,8 @@ static enum code read_root(struct arena *arena, const char *path, const struct j
 static enum code read_plan(struct arena *arena, struct words *words, struct err *err)
 {
 	const struct json *root = NULL, *tables = NULL;
-	enum code code = words->tables ? read_root(arena, words->tables, &tables, err) : OK;
+	enum code code =
+		words->tables ? forecast_read_root(arena, words->tables, &tables, err) : OK;
 
 	if (code != OK)
 		return code;
@@ -115,7 +116,7 @@ static enum code read_plan(struct arena *arena, struct words *words, struct err 
 		code = plan_read_tables(arena, words->tables, tables, &words->plan, err);
 	if (code != OK)
 		return code;
-	code = read_root(arena, words->file, &root, err);
+	code = forecast_read_root(arena, words->file, &root, err);
 	if (code != OK)
 		return code;
 	if (!tables || json_member(root, "tables"))
@@ -156,7 +157,7 @@ static enum code forecast(struct arena *arena, struct words *words, struct shown
 {
 	struct prices *prices = ARENA_NEW(arena, struct prices);
 	struct buf out = buf_in(arena);
-	enum code code = prices_read(arena, words->prices, prices, err);
+	enum code code = bill_read_prices(arena, words->prices, prices, err);
 
 	if (code != OK)
 		return code;

@@ -63,7 +63,7 @@ struct str model_hour_name(struct arena *arena, int64_t hour)
 			  (long long)(hour % PLAN_HOURS));
 }
 
-static struct running_part *part_of(const struct running *run, size_t pattern, size_t demand)
+static struct running_part *model_part_of(const struct running *run, size_t pattern, size_t demand)
 {
 	const struct plan_pattern *of = &run->plan->patterns[pattern];
 
@@ -165,8 +165,9 @@ static void deal_pattern(struct running *run, size_t pattern)
 			const struct spread *spread = &run->spreads[pattern][d];
 
 			flow.key[d] = spread->key[cell];
-			flow.range[d] = range_at(&part_of(run, pattern, d)->meter.sides[of->side],
-						 spread->place[cell]);
+			flow.range[d] =
+				range_at(&model_part_of(run, pattern, d)->meter.sides[of->side],
+					 spread->place[cell]);
 		}
 		flow_for(run, &flow, first)->weight++;
 	}
@@ -254,8 +255,8 @@ static int delay_of(int attempts)
 }
 
 /* `attempts`: made, this one too. */
-static void refuse(struct running *run, struct flow *flow, size_t demand, enum meter_limit limit,
-		   int64_t n, int attempts)
+static void model_refuse(struct running *run, struct flow *flow, size_t demand,
+			 enum meter_limit limit, int64_t n, int attempts)
 {
 	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
 	struct model_pattern *pattern = &run->out->patterns[flow->pattern];
@@ -282,7 +283,8 @@ static void refuse(struct running *run, struct flow *flow, size_t demand, enum m
 }
 
 /* As if they came one after the other. */
-static void admit(struct running *run, struct flow *flow, int64_t n, int attempts, int64_t now_ms)
+static void model_admit(struct running *run, struct flow *flow, int64_t n, int attempts,
+			int64_t now_ms)
 {
 	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
 
@@ -291,12 +293,12 @@ static void admit(struct running *run, struct flow *flow, int64_t n, int attempt
 
 		for (size_t d = 0; d < of->n; d++) {
 			struct meter_gauge *gauge =
-				&part_of(run, flow->pattern, d)->meter.sides[of->side];
+				&model_part_of(run, flow->pattern, d)->meter.sides[of->side];
 			enum meter_limit limit = meter_refuses(gauge, flow->range[d]);
 			int64_t tokens = tokens_of(&of->demands[d]);
 
 			if (limit != METER_NONE) {
-				refuse(run, flow, d, limit, n, attempts);
+				model_refuse(run, flow, d, limit, n, attempts);
 				return;
 			}
 			int64_t room = (meter_room(gauge, flow->range[d]) + tokens - 1) / tokens;
@@ -304,7 +306,7 @@ static void admit(struct running *run, struct flow *flow, int64_t n, int attempt
 			together = room < together ? room : together;
 		}
 		for (size_t d = 0; d < of->n; d++)
-			meter_take(&part_of(run, flow->pattern, d)->meter.sides[of->side],
+			meter_take(&model_part_of(run, flow->pattern, d)->meter.sides[of->side],
 				   flow->range[d], together * tokens_of(&of->demands[d]), now_ms);
 		n -= together;
 	}
@@ -326,7 +328,7 @@ static void add_need(struct running *run, const struct flow *flow, int64_t n)
 	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
 
 	for (size_t d = 0; d < of->n && n > 0; d++) {
-		struct running_part *part = part_of(run, flow->pattern, d);
+		struct running_part *part = model_part_of(run, flow->pattern, d);
 
 		part->need[(size_t)of->side * part->ranges + flow->range[d]] +=
 			n * tokens_of(&of->demands[d]);
@@ -370,7 +372,7 @@ static bool side_has_room(const struct running_part *part, enum meter_side side,
 	       (gauge->whole.left >= all && (!gauge->has_most || gauge->most.left >= all));
 }
 
-static bool has_room(const struct running *run, bool is_steady)
+static bool model_has_room(const struct running *run, bool is_steady)
 {
 	for (size_t t = 0; t < run->plan->table_count; t++) {
 		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
@@ -393,7 +395,7 @@ static bool is_steady(struct running *run)
 		add_need(run, &run->flows[i],
 			 (run->flows[i].weight * run->rates[run->flows[i].pattern] + MICRO - 1) /
 				 MICRO);
-	return has_room(run, true);
+	return model_has_room(run, true);
 }
 
 /* Seconds of a steady time, at once. */
@@ -419,7 +421,7 @@ static void run_steadily(struct running *run, int64_t seconds)
 }
 
 /* A part of the second's requests; retries come first. */
-static void run_step(struct running *run, int step, int steps, int64_t now_ms)
+static void model_run_step(struct running *run, int step, int steps, int64_t now_ms)
 {
 	size_t first = run->n ? (size_t)(run->second * 7 + step) % run->n : 0;
 
@@ -432,10 +434,11 @@ static void run_step(struct running *run, int step, int steps, int64_t now_ms)
 
 			*due = 0;
 			run->due -= n;
-			admit(run, flow, n, a + 1, now_ms);
+			model_admit(run, flow, n, a + 1, now_ms);
 		}
-		admit(run, flow, flow->fresh * (step + 1) / steps - flow->fresh * step / steps, 1,
-		      now_ms);
+		model_admit(run, flow,
+			    flow->fresh * (step + 1) / steps - flow->fresh * step / steps, 1,
+			    now_ms);
 	}
 }
 
@@ -447,12 +450,12 @@ static void run_second(struct running *run, bool is_new)
 	if (is_new)
 		deal(run);
 	note_needs(run, 1);
-	run->is_roomy = has_room(run, false);
+	run->is_roomy = model_has_room(run, false);
 	int steps = run->is_roomy ? 1 : STEPS;
 	for (int step = 0; step < steps; step++) {
 		if (step > 0 && tune_parts(run, now_ms + step * (SECOND_MS / STEPS)))
 			deal(run); /* on demand: its peak counts now */
-		run_step(run, step, steps, now_ms + step * (SECOND_MS / STEPS));
+		model_run_step(run, step, steps, now_ms + step * (SECOND_MS / STEPS));
 	}
 }
 

@@ -27,8 +27,8 @@ static enum code plan_refuse(const struct place *place, const char *why)
 }
 
 /* Members have to be known: a slip in a name would forecast something else. */
-static enum code check_members(const struct place *place, const struct json *object,
-			       const char *const *known)
+static enum code plan_check_members(const struct place *place, const struct json *object,
+				    const char *const *known)
 {
 	if (json_type(object) != JSON_OBJECT)
 		return plan_refuse(place, "no JSON object");
@@ -46,8 +46,8 @@ static enum code check_members(const struct place *place, const struct json *obj
 }
 
 /* The member's number, or what `out` has already. False: it is there and out of its range. */
-static bool take_number(const struct json *object, const char *name, double least, double most,
-			double *out)
+static bool plan_take_number(const struct json *object, const char *name, double least, double most,
+			     double *out)
 {
 	const struct json *member = json_member(object, name);
 
@@ -90,7 +90,7 @@ static enum code read_scaling(const struct place *place, const struct json *part
 
 	if (!object)
 		return OK;
-	enum code code = check_members(place, object, known);
+	enum code code = plan_check_members(place, object, known);
 	if (code != OK)
 		return code;
 	scaling->least = 1;
@@ -106,8 +106,8 @@ static enum code read_scaling(const struct place *place, const struct json *part
 }
 
 /* What a table and an index have alike. */
-static enum code read_part(const struct place *place, const struct json *object, bool is_on_demand,
-			   struct plan_part *part)
+static enum code plan_read_part(const struct place *place, const struct json *object,
+				bool is_on_demand, struct plan_part *part)
 {
 	static const char *const names[METER_SIDES][4] = {
 		[METER_READ] = {"read", "scale_read", "max_read", "warm_read"},
@@ -136,7 +136,7 @@ static enum code read_part(const struct place *place, const struct json *object,
 		if (!is_on_demand && part->most[side])
 			return plan_refuse(place, "max_read and max_write are for on demand");
 	}
-	if (!take_number(object, "storage_gb", 0, 1e7, &part->gigabytes))
+	if (!plan_take_number(object, "storage_gb", 0, 1e7, &part->gigabytes))
 		return plan_refuse(place, "\"storage_gb\" is a number of gigabytes");
 	return OK;
 }
@@ -154,27 +154,27 @@ static enum code read_indexes(const struct place *place, const struct json *list
 		if (table->n == PLAN_PARTS_MAX)
 			return plan_refuse(place, "it has more than 20 indexes");
 		struct plan_part *part = &table->parts[table->n++];
-		enum code code = check_members(place, one, known);
+		enum code code = plan_check_members(place, one, known);
 		if (code != OK)
 			return code;
 		part->name = json_text_string(place->arena, one, "name");
 		if (!str_is_set(part->name) || part->name.n == 0)
 			return plan_refuse(place, "an index wants a \"name\"");
-		code = read_part(place, one, table->is_on_demand, part);
+		code = plan_read_part(place, one, table->is_on_demand, part);
 		if (code != OK)
 			return code;
 	}
 	return OK;
 }
 
-static enum code read_table(const struct place *place, const struct json *object,
-			    struct plan_table *table)
+static enum code plan_read_table(const struct place *place, const struct json *object,
+				 struct plan_table *table)
 {
 	static const char *const known[] = {
 		"name",      "billing",    "read",       "write",       "max_read",   "max_write",
 		"warm_read", "warm_write", "scale_read", "scale_write", "storage_gb", "indexes",
 		"recovery",  "replicas",   "class",      "backup_gb",   NULL};
-	enum code code = check_members(place, object, known);
+	enum code code = plan_check_members(place, object, known);
 
 	if (code != OK)
 		return code;
@@ -193,11 +193,11 @@ static enum code read_table(const struct place *place, const struct json *object
 		return plan_refuse(place, "\"class\" is STANDARD or STANDARD_INFREQUENT_ACCESS");
 	if (!take_boolean(object, "recovery", &table->has_recovery) ||
 	    !take_integer(object, "replicas", 0, 40, &table->replicas) ||
-	    !take_number(object, "backup_gb", 0, 1e7, &table->backup_gigabytes))
+	    !plan_take_number(object, "backup_gb", 0, 1e7, &table->backup_gigabytes))
 		return plan_refuse(place, "\"recovery\" is true or false, \"replicas\" a count, "
 					  "\"backup_gb\" gigabytes");
 	table->parts[0].name = STR("");
-	code = read_part(place, object, table->is_on_demand, &table->parts[0]);
+	code = plan_read_part(place, object, table->is_on_demand, &table->parts[0]);
 	return code != OK ? code : read_indexes(place, json_member(object, "indexes"), table);
 }
 
@@ -222,7 +222,7 @@ enum code plan_read_tables(struct arena *arena, const char *path, const struct j
 		struct plan_table table;
 
 		place.number++;
-		enum code code = read_table(&place, one, &table);
+		enum code code = plan_read_table(&place, one, &table);
 		if (code != OK)
 			return code;
 		if (plan_table_at(plan, table.name) < plan->table_count)
@@ -243,8 +243,8 @@ double plan_units(enum meter_side side, int64_t bytes, bool is_strong, bool is_t
 	return side == METER_READ && !is_strong ? n / 2 : n;
 }
 
-static enum code read_values(const struct place *place, const struct json *object,
-			     struct plan_keys *keys)
+static enum code plan_read_values(const struct place *place, const struct json *object,
+				  struct plan_keys *keys)
 {
 	double sum = 0;
 
@@ -275,11 +275,11 @@ static enum code read_keys(const struct place *place, const struct json *object,
 		.count = 1000000, .exponent = 1, .share = 0.8, .period_hours = PLAN_HOURS};
 	if (!object)
 		return OK;
-	enum code code = check_members(place, object, known);
+	enum code code = plan_check_members(place, object, known);
 	if (code != OK)
 		return code;
 	if (json_member(object, "values"))
-		return read_values(place, json_member(object, "values"), keys);
+		return plan_read_values(place, json_member(object, "values"), keys);
 	struct str spread = json_text_string(place->arena, object, "spread");
 	while (i < 4 && !str_eq(spread, str_of(spreads[i])))
 		i++;
@@ -288,8 +288,8 @@ static enum code read_keys(const struct place *place, const struct json *object,
 	keys->spread = (enum plan_spread)i;
 	keys->count = keys->spread == SPREAD_HOT ? 1 : keys->count;
 	if (!take_integer(object, "count", 1, KEYS_COUNT_MAX, &keys->count) ||
-	    !take_number(object, "exponent", 0, 10, &keys->exponent) ||
-	    !take_number(object, "share", 0, 1, &keys->share) ||
+	    !plan_take_number(object, "exponent", 0, 10, &keys->exponent) ||
+	    !plan_take_number(object, "share", 0, 1, &keys->share) ||
 	    !take_integer(object, "every_hours", 1, 24 * 366, &keys->period_hours))
 		return plan_refuse(place, "of its keys, \"count\" is an integer to 100,000,000, "
 					  "\"exponent\" a number to 10, \"share\" one to 1, "
@@ -324,13 +324,13 @@ static enum code read_rates(const struct place *place, const struct json *rates,
 	return OK;
 }
 
-static enum code read_units(const struct place *place, const struct json *object,
-			    struct plan_pattern *pattern, struct plan_demand *demand)
+static enum code plan_read_units(const struct place *place, const struct json *object,
+				 struct plan_pattern *pattern, struct plan_demand *demand)
 {
 	int64_t bytes = 0;
 
 	demand->units = 0;
-	if (!take_number(object, "units", 0.5, UNITS_MAX, &demand->units) ||
+	if (!plan_take_number(object, "units", 0.5, UNITS_MAX, &demand->units) ||
 	    !take_integer(object, "bytes", 1, 16 << 20, &bytes) ||
 	    (demand->units > 0) == (bytes > 0))
 		return plan_refuse(place,
@@ -348,7 +348,7 @@ static enum code read_part_demand(const struct place *place, const struct json *
 				  const struct plan_table *table, struct plan_pattern *pattern)
 {
 	static const char *const known[] = {"name", "units", "bytes", "keys", NULL};
-	enum code code = check_members(place, object, known);
+	enum code code = plan_check_members(place, object, known);
 
 	if (code != OK)
 		return code;
@@ -361,7 +361,7 @@ static enum code read_part_demand(const struct place *place, const struct json *
 	if (demand->part == table->n || pattern->n == PLAN_PARTS_MAX)
 		return plan_refuse(place, "its table has no index of that name");
 	pattern->n++;
-	return read_units(place, object, pattern, demand);
+	return plan_read_units(place, object, pattern, demand);
 }
 
 /* A write takes of the table and of each index in "indexes"; a read of the table or of "index". */
@@ -383,21 +383,21 @@ static enum code read_demands(const struct place *place, const struct json *obje
 		first->part++;
 	if (first->part == table->n)
 		return plan_refuse(place, "its table has no index of that name");
-	enum code code = read_units(place, object, pattern, first);
+	enum code code = plan_read_units(place, object, pattern, first);
 	for (const struct json *one = list ? json_first(list) : NULL; one && code == OK;
 	     one = json_next(one))
 		code = read_part_demand(place, one, table, pattern);
 	return code;
 }
 
-static enum code read_pattern(const struct place *place, const struct json *object,
-			      const struct plan *plan, struct plan_pattern *pattern)
+static enum code plan_read_pattern(const struct place *place, const struct json *object,
+				   const struct plan *plan, struct plan_pattern *pattern)
 {
 	static const char *const known[] = {"name",        "table",    "does",  "rate",    "units",
 					    "bytes",       "keys",     "index", "indexes", "strong",
 					    "transaction", "attempts", NULL};
 	int64_t attempts = 3;
-	enum code code = check_members(place, object, known);
+	enum code code = plan_check_members(place, object, known);
 
 	if (code != OK)
 		return code;
@@ -437,7 +437,7 @@ enum code plan_read_patterns(struct arena *arena, const char *path, const struct
 		struct plan_pattern pattern;
 
 		place.number++;
-		enum code code = read_pattern(&place, one, plan, &pattern);
+		enum code code = plan_read_pattern(&place, one, plan, &pattern);
 		if (code != OK)
 			return code;
 		plan->patterns =

@@ -16,7 +16,7 @@ struct scaling {
 	int64_t day, decreases, decreased_minute;
 };
 
-/* `used`: units per second, the average of the minute that is over. Returns the rate from now on. */
+/* `used`: units per second, of the minute that is over. Returns the rate from now on. */
 int64_t scaling_minute(struct scaling *scaling, const struct plan_scaling *rule, int64_t rate,
 		       double used, int64_t minute);
 

@@ -14,7 +14,7 @@ static const char *const limits[METER_LIMITS] = {
 };
 
 /* As AWS's ThrottlingReason. */
-static struct str reason_of(const struct shown *shown, const struct model_row *row)
+static struct str show_reason_of(const struct shown *shown, const struct model_row *row)
 {
 	return str_printf(shown->arena, "%s%s%s", row->part > 0 ? "Index" : "Table",
 			  row->side == METER_READ ? "Read" : "Write", limits[row->limit]);
@@ -65,7 +65,7 @@ static void text_throttles(const struct shown *shown, struct buf *out)
 	for (size_t i = 0; i < outcome->n && i < ROWS_SHOWN; i++) {
 		const struct model_row *row = &outcome->rows[i];
 		const struct model_hour *worst = worst_of(row);
-		struct str where = where_of(shown, row), reason = reason_of(shown, row),
+		struct str where = where_of(shown, row), reason = show_reason_of(shown, row),
 			   from = model_hour_name(shown->arena, row->hours[0].hour),
 			   at = model_hour_name(shown->arena, worst->hour);
 
@@ -115,7 +115,7 @@ static void text_cost(const struct shown *shown, struct buf *out)
 			buf_printf(out, "  %13.2f ", line->dollars);
 		buf_printf(out, " " STR_FMT ": %.4f x %s\n",
 			   STR_ARG(shown->plan->tables[line->table].name), line->quantity,
-			   price_name(line->price));
+			   bill_price_name(line->price));
 	}
 	buf_printf(out, "  %13.2f  in all%s\n", bill->dollars,
 		   bill->is_partial ? ", without what has no price" : "");
@@ -161,7 +161,7 @@ static void text_savings(const struct shown *shown, struct buf *out)
 }
 
 /* The lowest and the highest of all runs. */
-static void range_of(const struct shown *shown, uint64_t throttled[2], double dollars[2])
+static void show_range_of(const struct shown *shown, uint64_t throttled[2], double dollars[2])
 {
 	for (size_t i = 0; i < SHOW_SEEDS; i++) {
 		uint64_t n = shown->outcomes[i].throttled;
@@ -180,7 +180,7 @@ void show_text(const struct shown *shown, struct buf *out)
 	uint64_t throttled[2];
 	double dollars[2];
 
-	range_of(shown, throttled, dollars);
+	show_range_of(shown, throttled, dollars);
 	buf_printf(out, "%lld days: %llu requests, %llu throttled, %llu failed, %.2f " STR_FMT "\n",
 		   (long long)shown->plan->days, (unsigned long long)outcome->requests,
 		   (unsigned long long)outcome->throttled, (unsigned long long)outcome->failed,
@@ -236,7 +236,7 @@ static void json_row(const struct shown *shown, const struct model_row *row, str
 	json_out_field_string(out, "table", table->name);
 	if (row->part > 0)
 		json_out_field_string(out, "index", table->parts[row->part].name);
-	json_out_field_string(out, "reason", reason_of(shown, row));
+	json_out_field_string(out, "reason", show_reason_of(shown, row));
 	json_out_field_string(out, "key", row->key);
 	json_out_field_integer(out, "throttled", (int64_t)row->throttled);
 	field_hour(shown, out, "first", row->hours[0].hour);
@@ -328,7 +328,7 @@ static void json_cost(const struct shown *shown, struct json_out *out)
 
 		json_out_open(out, '{');
 		json_out_field_string(out, "table", shown->plan->tables[line->table].name);
-		json_out_field_string(out, "price", str_of(price_name(line->price)));
+		json_out_field_string(out, "price", str_of(bill_price_name(line->price)));
 		field_number(out, "quantity", line->quantity);
 		field_dollars(out, "cost", line->dollars);
 		json_out_close(out, '}');
@@ -360,7 +360,7 @@ static void json_range(const struct shown *shown, struct json_out *out)
 	uint64_t throttled[2];
 	double dollars[2];
 
-	range_of(shown, throttled, dollars);
+	show_range_of(shown, throttled, dollars);
 	json_out_name(out, STR("range"));
 	json_out_open(out, '{');
 	json_out_field_integer(out, "seeds", SHOW_SEEDS);

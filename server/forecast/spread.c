@@ -73,7 +73,7 @@ static size_t sums_of(const struct plan_keys *keys, double sums[CELLS])
 	return equal_sums(keys->count, 1, sums);
 }
 
-static void mix(struct spread *spread)
+static void spread_mix(struct spread *spread)
 {
 	uint64_t state = str_hash(spread->space, spread->seed + 1);
 
@@ -115,7 +115,7 @@ void spread_make(struct arena *arena, struct spread *spread, bool is_mixed)
 		spread->place[i] = (uint32_t)((2 * (uint64_t)(i - (CELLS - rest)) + 1) *
 					      (UINT64_C(1) << 31) / rest);
 	if (is_mixed)
-		mix(spread);
+		spread_mix(spread);
 }
 
 bool spread_move(struct arena *arena, struct spread *spread, int64_t hour)
