@@ -17,6 +17,7 @@
 #include "server/command/help.h"
 #include "server/log.h"
 #include "server/races/messages.h"
+#include "server/races/race_page.h"
 #include "server/races/race_report.h"
 #include "server/races/race_run.h"
 #include "server/races/race_search.h"
@@ -36,7 +37,7 @@
 #define STALE_MAX 20 /* drawn orders without a new one: there is none left, or hardly one */
 
 struct words {
-	const char *order, *all, *invariants, *out, *init;
+	const char *order, *all, *invariants, *out, *init, *html;
 	long budget, port, quiet_ms;
 	uint64_t seed;
 	unsigned troubles; /* a set of 1 << enum race_trouble_kind */
@@ -87,6 +88,7 @@ static bool take_text(struct races *races, const char *name, const char *value)
 		{"--reset-command", &races->program.reset},
 		{"--init", &races->words.init},
 		{"--out", &races->words.out},
+		{"--html", &races->words.html},
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -149,7 +151,7 @@ static bool races_read_words(struct races *races, int argc, char **argv)
 			return false;
 		i++;
 	}
-	return words->argv && words->argv[0] && !(words->order && words->all);
+	return words->argv && words->argv[0] && !(words->all && (words->order || words->html));
 }
 
 static enum code read_invariants(struct races *races, struct err *err)
@@ -343,15 +345,20 @@ static void shrink(struct races *races, struct race_run *found, struct race_trou
 	}
 }
 
-static void print_command(FILE *out, char *const *argv)
+static struct str command_of(struct races *races, const char *path)
 {
-	for (; *argv; argv++)
-		fprintf(out, " %s", *argv);
+	struct buf buf = buf_in(races->arena);
+
+	buf_printf(&buf, "dynalith races --order %s --", path);
+	for (char *const *word = races->words.argv; *word; word++)
+		buf_printf(&buf, " %s", *word);
+	return buf_str(&buf);
 }
 
-static void write_order(struct races *races, const struct race_run *found,
-			const struct race_lines *lines, struct str name,
-			struct race_trouble trouble)
+/* The file's name. */
+static struct str write_order(struct races *races, const struct race_run *found,
+			      const struct race_lines *lines, struct str name,
+			      struct race_trouble trouble)
 {
 	struct str path =
 		str_printf(races->arena, "%s/" STR_FMT ".json", races->words.out, STR_ARG(name));
@@ -359,14 +366,43 @@ static void write_order(struct races *races, const struct race_run *found,
 	struct err err = err_in(races->arena);
 
 	mkdir(races->words.out, 0777);
-	if (document_write(path.p, text, &err) != OK) {
+	if (document_write(path.p, text, &err) != OK)
 		complain(STR_FMT, STR_ARG(err.message));
-		return;
-	}
-	printf("\n" STR_FMT " replays it:\n  dynalith races --order " STR_FMT " --", STR_ARG(path),
-	       STR_ARG(path));
-	print_command(stdout, races->words.argv);
-	printf("\n");
+	else
+		printf("\n" STR_FMT " replays it:\n  " STR_FMT "\n", STR_ARG(path),
+		       STR_ARG(command_of(races, path.p)));
+	return path;
+}
+
+static void write_page(struct races *races, const struct race_run *failed,
+		       const struct race_lines *lines, struct race_trouble trouble,
+		       const char *order)
+{
+	struct err err = err_in(races->arena);
+	const struct race_page page = {
+		.lines = lines,
+		.name = race_report_name(races->arena, &failed->trace, trouble),
+		.why = failed->why,
+		.command = command_of(races, order),
+		.output = failed->output,
+	};
+
+	if (races->words.html &&
+	    document_write(races->words.html, race_page_html(races->arena, &page), &err) != OK)
+		complain(STR_FMT, STR_ARG(err.message));
+}
+
+/* By the facts of the plain run and its own, as a replay has them. Those of many runs know requests
+ * that look alike by number only, and take one client's for another's. */
+static void settle_failed(struct races *races, struct race_trace *trace)
+{
+	struct race_facts *facts = arena_calloc(races->arena, 1, sizeof(*facts));
+
+	facts->arena = races->arena;
+	race_trace_learn(facts, &races->plain.trace);
+	race_trace_learn(facts, trace);
+	trace->facts = facts;
+	race_trace_settle(trace);
 }
 
 /* Whether the failure is one of its order. It is printed then, and written. */
@@ -381,8 +417,7 @@ static int confirm(struct races *races, struct race_run *found, struct race_trou
 		return EXIT_DONE;
 	size_t orders = races->runs;
 	shrink(races, found, trouble);
-	race_trace_learn(&races->facts, &found->trace);
-	race_trace_settle(&found->trace);
+	settle_failed(races, &found->trace);
 	struct str name = race_report_name(races->arena, &found->trace, trouble);
 	printf("\nFound after %zu runs: " STR_FMT ".\nOrder " STR_FMT ", with %zu switch%s; it "
 	       "failed again in %d of %d replays.\n\n",
@@ -393,7 +428,8 @@ static int confirm(struct races *races, struct race_run *found, struct race_trou
 		race_lines_of(races->arena, &races->usual.trace, &found->trace, trouble);
 	race_report_print(stdout, races->arena, &lines);
 	print_output(found);
-	write_order(races, found, &lines, name, trouble);
+	struct str path = write_order(races, found, &lines, name, trouble);
+	write_page(races, found, &lines, trouble, path.p);
 	return EXIT_FOUND;
 }
 
@@ -483,15 +519,15 @@ static int search_orders(struct races *races)
 }
 
 /* Beside the plain run, which is all that there is to compare it with. */
-static void print_replay(struct races *races, struct race_run *again, struct race_trouble trouble)
+static void print_replay(struct races *races, struct race_run *again, struct race_trouble trouble,
+			 const char *order)
 {
-	race_trace_learn(&races->facts, &races->plain.trace);
-	race_trace_learn(&races->facts, &again->trace);
-	race_trace_settle(&again->trace);
+	settle_failed(races, &again->trace);
 	struct race_lines lines =
 		race_lines_of(races->arena, &races->plain.trace, &again->trace, trouble);
 	race_report_print(stdout, races->arena, &lines);
 	print_output(again);
+	write_page(races, again, &lines, trouble, order);
 }
 
 /* EXIT_FOUND where it fails by that order. */
@@ -520,7 +556,7 @@ static int replay(struct races *races, const char *path)
 	else
 		printf("fails: " STR_FMT "\n", STR_ARG(again.why));
 	if (again.end != RACE_PASSED && !races->words.all)
-		print_replay(races, &again, plan.trouble);
+		print_replay(races, &again, plan.trouble, path);
 	int status = again.end == RACE_PASSED ? EXIT_DONE : EXIT_FOUND;
 	race_run_free(&again);
 	return status;
