@@ -49,14 +49,21 @@ deps-sqlite:
 debug: deps ## the development binary, build/debug/dynalith
 	@$(MAKE) FLAVOUR=debug all
 # The first answer soon: little optimisation, and compiling begins while libraries are installed and
-# SQLite's sources come.
+# SQLite's sources come. All of it is of make's own jobs: what a shell runs by & ignores Ctrl-C. What
+# fails here is told by the build behind it.
 run: deps-compiler ## installs what is missing, builds quickly, serves on port 8000; ARGS="..."
-	@[ -e build/quick/dynalith ] || { $(MAKE) FLAVOUR=quick build/quick/early & } ; \
-		{ $(fetch.sqlite); [ -e build/quick/dynalith ] || $(MAKE) FLAVOUR=quick build/quick/early-sqlite; } & \
-		scripts/install-deps build; s=$$?; wait; exit $$s
+	@$(MAKE) run-parts
 	@$(MAKE) FLAVOUR=quick all
 	@$(call tell,RUN,build/quick/dynalith: built quickly; make release builds the fast and hardened one)
 	@exec build/quick/dynalith $(ARGS)
+.PHONY: run-parts run-libraries run-sqlite run-units
+run-parts: run-libraries run-sqlite run-units
+run-libraries:
+	+@scripts/install-deps build
+run-sqlite:
+	@$(fetch.sqlite); [ -e build/quick/dynalith ] || $(MAKE) FLAVOUR=quick build/quick/early-sqlite || :
+run-units:
+	@[ -e build/quick/dynalith ] || $(MAKE) FLAVOUR=quick build/quick/early || :
 test: deps-test ## everything a change must pass: unit, fuzz corpus, golden, end to end
 	@$(MAKE) test-all
 lint: ## the rules of the house: layers, doors, sizes, names, workflows, documents

@@ -353,4 +353,38 @@ def test_a_version_is_cut():
     assert "v9.8.7/dynalith-9.8.7-" in (home / "copy/docs/ci.md").read_text() and "### Added" in check("--notes").stdout
 
 
-run("ci", [test_a_version_is_cut, test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_a_machine_without_network, test_names, test_workflows, test_small_things_of_a_release, test_versions_are_in_step])
+def test_an_interrupted_run_leaves_no_compiler():
+    """Ctrl-C goes to all processes of `make run`: none of them, such as a shell's own jobs, may ignore it."""
+    copy = FOLDER / "copy of the tree"
+    subprocess.run(["git", "clone", "-q", "--shared", ROOT, copy], check=True)
+    (copy / "build").mkdir()
+    (copy / "build/deps").symlink_to(ROOT / "build/deps")
+    make = subprocess.Popen(["make", "run", "ARGS=--in-memory --port 0"], cwd=copy, start_new_session=True, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL, env={**os.environ, "CCACHE_DISABLE": "1", "MAKEFLAGS": ""})
+
+    def alive():
+        """{number: (command line, whether it ignores SIGINT)} of what the session of make has."""
+        found = {}
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if os.getsid(int(folder.name)) == make.pid:
+                    status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines() if ":\t" in line)
+                    if not status["State"].startswith("Z"):
+                        found[int(folder.name)] = (folder / "cmdline").read_text(), bool(int(status["SigIgn"], 16) & 1 << signal.SIGINT - 1)
+            except (OSError, KeyError):
+                pass  # it has ended
+        return found
+
+    try:
+        until(lambda: any("cc1\0" in line and "quick/units/" in line for line, _ in alive().values()), "nothing is compiled")
+        ignoring = {line for line, ignores in alive().values() if ignores}
+        os.killpg(make.pid, signal.SIGINT)
+        assert make.wait() != 0
+        assert not ignoring, ignoring
+        until(lambda: not alive(), "something is left")
+    finally:
+        for number in alive():
+            os.kill(number, signal.SIGKILL)
+
+
+run("ci", [test_a_version_is_cut, test_install_checks_the_archive, test_start_report_stop, test_action, test_key_names_content_and_machine, test_gitlab_component, test_devcontainer_feature, test_a_machine_without_network, test_names, test_workflows, test_small_things_of_a_release, test_versions_are_in_step, test_an_interrupted_run_leaves_no_compiler])
