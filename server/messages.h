@@ -267,8 +267,10 @@
 	ERR_VALIDATION, STR_FMT ": the mask makes keys equal: %llu items were read, %llu differ"
 #define MSG_PULL_UNKNOWN                                                                           \
 	ERR_VALIDATION, "the mask has no rule that can take these; add rules, or --unknown keep"
+#define MSG_PULL_FOUND                                                                             \
+	ERR_VALIDATION, "%zu originals of masked values stand in attributes that the mask keeps: " \
+			"mask these too"
 #define MSG_PULL_OTHER                                                                             \
-	ERR_INTERNAL,                                                                              \
-		"%s is left of a pull with another mask or secret: remove it to start over"
+	ERR_INTERNAL, "%s is left of a pull with another mask or secret: remove it to start over"
 
 #endif

@@ -391,6 +391,14 @@ static void mask_inner(struct masking *masking, struct str text, struct json_out
 	json_out_string(out, json_out_str(&inner));
 }
 
+static void tell_dropped(struct masking *masking, struct str type, struct str value)
+{
+	const struct mask_options *options = &masking->mask->options;
+
+	if (options->seen && str_eq(type, STR("S")))
+		options->seen(options->context, unquoted(masking->arena, value), STR(""));
+}
+
 static bool mask_leaf(struct masking *masking, struct str type, struct str value,
 		      struct json_out *out)
 {
@@ -402,8 +410,10 @@ static bool mask_leaf(struct masking *masking, struct str type, struct str value
 		rule->hits++;
 	if (!rule)
 		return unknown(masking, false, value, out);
-	if (rule->action == ACTION_DROP)
+	if (rule->action == ACTION_DROP) {
+		tell_dropped(masking, type, value);
 		return false;
+	}
 	if (rule->action == ACTION_REDACT && str_eq(type, STR("BOOL"))) {
 		json_out_boolean(out, false);
 		return true;

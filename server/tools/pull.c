@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/buf.h"
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
+#include "server/mask/proof.h"
+#include "server/messages.h"
 #include "server/platform/crypto.h"
 #include "server/report/money.h"
 #include "server/seed/document.h"
@@ -25,6 +28,7 @@ struct pull_words {
 	size_t table_count;
 	const char *to, *mask, *endpoint, *region;
 	struct reach reach;
+	struct proof *proof;
 	double max_units;
 	bool keeps_unknown, is_agreed;
 };
@@ -188,6 +192,26 @@ static enum code check_pull_target(const char *target, struct err *err)
 	return copy_target_begin(err->arena, target, &part, err);
 }
 
+/* No original of a masked value may stand in the file, in no page that is free either. */
+static enum code prove_masked(const struct pull *pull, struct proof *proof, struct err *err)
+{
+	void *bytes;
+	size_t size;
+	enum code code = document_map(pull->part, &bytes, &size, err);
+
+	if (code != OK)
+		return code;
+	struct proof_result result = proof_search(proof, (struct str){bytes, size});
+	if (size > 0)
+		munmap(bytes, size);
+	if (result.found > 0)
+		return err_set(err, MSG_PULL_FOUND, result.found);
+	printf("looked for %zu originals of masked values in %zu bytes: none is there (%zu passed "
+	       "over)\n",
+	       result.looked_for, size, result.passed_over);
+	return OK;
+}
+
 static enum code pull_to_file(struct pull *pull, struct pull_words *words, struct err *err)
 {
 	struct rehearsal *file;
@@ -199,6 +223,8 @@ static enum code pull_to_file(struct pull *pull, struct pull_words *words, struc
 	pull->target.region = pull->region;
 	code = pull_all(pull, words, err);
 	local_rehearsal_free(file);
+	if (code == OK)
+		code = prove_masked(pull, words->proof, err);
 	if (code == ERR_VALIDATION)
 		copy_target_discard(err->arena, pull->part); /* nothing can go on with it */
 	if (code != OK)
@@ -278,7 +304,9 @@ static enum code read_mask(struct arena *arena, const struct pull_words *words, 
 			   struct err *err)
 {
 	const struct mask_options options = {.faker = pull->faker,
-					     .is_lenient = words->keeps_unknown};
+					     .is_lenient = words->keeps_unknown,
+					     .seen = proof_saw,
+					     .context = words->proof};
 	const struct json *root = NULL;
 	enum code code = OK;
 
@@ -297,12 +325,14 @@ int pull_run(struct arena *arena, int argc, char **argv)
 
 	if (!read_pull_words(arena, argc, argv, &words))
 		return help_misuse("pull");
+	words.proof = proof_new();
 	struct faker *faker = faker_new(pull_secret(arena));
 	struct pull pull = {.faker = faker,
 			    .max_units = words.max_units,
 			    .part = str_printf(arena, "%s.pull", words.to).p};
 	if (read_mask(arena, &words, &pull, &err) != OK) {
 		pull_complain(err.message);
+		proof_free(words.proof);
 		faker_free(faker);
 		return EXIT_MISUSE;
 	}
@@ -315,6 +345,7 @@ int pull_run(struct arena *arena, int argc, char **argv)
 	int status = pull.source ? pull_with(&pull, &words, &err) : EXIT_MISUSE;
 	elsewhere_free(pull.source);
 	mask_free(pull.mask);
+	proof_free(words.proof);
 	faker_free(faker);
 	return status;
 }

@@ -71,7 +71,7 @@ def masked_and_joined():
     server, _ = filled()
     target = FOLDER / "dev.db"
     done = pull(server, target)
-    assert done.returncode == 0 and "app: 160 items" in done.stdout and "read units" in done.stdout and not done.stderr, done
+    assert done.returncode == 0 and "app: 160 items" in done.stdout and "read units" in done.stdout and ": none is there" in done.stdout and not done.stderr, done
     assert sorted(path.name for path in FOLDER.iterdir()) == ["dev.db", "mask.json"]
     data = target.read_bytes()
     for i in range(40):
@@ -106,6 +106,8 @@ def refused():
     target = FOLDER / "refused.db"
     done = pull(server, target, rules=[rule for rule in RULES if rule["path"] not in ("contact", "names[]")])
     assert done.returncode == 1 and "app: contact.phones[]: 2 values" in done.stderr and "app: names[]: 2 values" in done.stderr, done
+    done = pull(server, target, rules=[{"path": "*", "action": "keep"}, {"path": "user", "action": "fake"}])
+    assert done.returncode == 1 and "2 originals of masked values stand in attributes that the mask keeps" in done.stderr, done
     equal = [{"path": "*", "action": "keep"}, {"path": "PK", "action": "redact"}, {"path": "SK", "action": "bucket", "size": 5}]
     done = pull(server, target, rules=equal)
     assert done.returncode == 1 and "app: " in done.stderr, done

@@ -1,0 +1,169 @@
+#include "server/mask/proof.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+
+#define FILTER_BITS 24
+
+/* Hashes of texts; 0 is a free place. */
+struct hashes {
+	uint64_t *places;
+	size_t n, size; /* a power of two */
+};
+
+struct original {
+	struct str text;
+	bool is_found;
+};
+
+struct proof {
+	struct arena *arena;
+	struct hashes befores, afters;
+	struct original *originals;
+	size_t n, beyond;
+	unsigned char *filter; /* of the first PROOF_BYTES bytes of the originals */
+};
+
+struct proof *proof_new(void)
+{
+	struct proof *proof = arena_checked(calloc(1, sizeof(*proof)));
+
+	proof->arena = arena_new(0);
+	proof->filter = arena_checked(calloc((size_t)1 << (FILTER_BITS - 3), 1));
+	return proof;
+}
+
+void proof_free(struct proof *proof)
+{
+	if (!proof)
+		return;
+	arena_free(proof->arena);
+	free(proof->befores.places);
+	free(proof->afters.places);
+	free(proof->filter);
+	free(proof);
+}
+
+/* Where the hash is, or would be. */
+static size_t hashes_place(const struct hashes *hashes, uint64_t hash)
+{
+	size_t at = hash & (hashes->size - 1);
+
+	while (hashes->places[at] != 0 && hashes->places[at] != hash)
+		at = (at + 1) & (hashes->size - 1);
+	return at;
+}
+
+static void hashes_grow(struct hashes *hashes)
+{
+	struct hashes larger = {.size = hashes->size > 0 ? hashes->size * 2 : 1024, .n = hashes->n};
+
+	larger.places = arena_checked(calloc(larger.size, sizeof(*larger.places)));
+	for (size_t i = 0; i < hashes->size; i++) {
+		if (hashes->places[i] != 0)
+			larger.places[hashes_place(&larger, hashes->places[i])] = hashes->places[i];
+	}
+	free(hashes->places);
+	*hashes = larger;
+}
+
+static uint64_t hashes_of(struct str text)
+{
+	return str_hash(text, 0) | 1;
+}
+
+/* False: it is there already. */
+static bool hashes_add(struct hashes *hashes, struct str text)
+{
+	if (hashes->n * 2 >= hashes->size)
+		hashes_grow(hashes);
+	size_t at = hashes_place(hashes, hashes_of(text));
+	bool is_new = hashes->places[at] == 0;
+
+	hashes->places[at] = hashes_of(text);
+	hashes->n += is_new;
+	return is_new;
+}
+
+static bool hashes_have(const struct hashes *hashes, struct str text)
+{
+	return hashes->size > 0 && hashes->places[hashes_place(hashes, hashes_of(text))] != 0;
+}
+
+static size_t filter_bit(const char *bytes)
+{
+	return (size_t)((str_be(bytes, PROOF_BYTES) * 0x9E3779B97F4A7C15ull) >> (64 - FILTER_BITS));
+}
+
+void proof_saw(void *context, struct str before, struct str after)
+{
+	struct proof *proof = context;
+
+	if (after.n >= PROOF_BYTES && proof->afters.n < PROOF_MOST)
+		hashes_add(&proof->afters, after);
+	if (before.n < PROOF_BYTES || hashes_have(&proof->befores, before))
+		return;
+	if (proof->n == PROOF_MOST) {
+		proof->beyond++;
+		return;
+	}
+	hashes_add(&proof->befores, before);
+	proof->originals =
+		arena_room(proof->arena, proof->originals, proof->n, sizeof(*proof->originals));
+	proof->originals[proof->n++] = (struct original){str_copy(proof->arena, before), false};
+}
+
+static int order_originals(const void *a, const void *b)
+{
+	return str_cmp(((const struct original *)a)->text, ((const struct original *)b)->text);
+}
+
+/* The originals that begin at these bytes: a range of the ordered ones. */
+static void proof_look(struct proof *proof, struct str at)
+{
+	size_t low = 0, high = proof->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (memcmp(proof->originals[middle].text.p, at.p, PROOF_BYTES) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < proof->n && memcmp(proof->originals[low].text.p, at.p, PROOF_BYTES) == 0;
+	     low++) {
+		if (str_starts_with(at, proof->originals[low].text))
+			proof->originals[low].is_found = true;
+	}
+}
+
+struct proof_result proof_search(struct proof *proof, struct str bytes)
+{
+	struct proof_result result = {.passed_over = proof->beyond};
+
+	if (proof->n > 0)
+		qsort(proof->originals, proof->n, sizeof(*proof->originals), order_originals);
+	for (size_t i = 0; i < proof->n; i++) {
+		size_t bit = filter_bit(proof->originals[i].text.p);
+
+		proof->filter[bit / 8] |= (unsigned char)(1 << bit % 8);
+	}
+	for (size_t i = 0; i + PROOF_BYTES <= bytes.n; i++) {
+		size_t bit = filter_bit(bytes.p + i);
+
+		if (proof->filter[bit / 8] >> bit % 8 & 1)
+			proof_look(proof, (struct str){bytes.p + i, bytes.n - i});
+	}
+	for (size_t i = 0; i < proof->n; i++) {
+		bool is_fake = hashes_have(&proof->afters, proof->originals[i].text);
+
+		result.passed_over += is_fake;
+		result.looked_for += !is_fake;
+		result.found += !is_fake && proof->originals[i].is_found;
+	}
+	return result;
+}
