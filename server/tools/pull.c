@@ -212,7 +212,8 @@ static enum code prove_masked(const struct pull *pull, struct proof *proof, stru
 	return OK;
 }
 
-static enum code pull_to_file(struct pull *pull, struct pull_words *words, struct err *err)
+/* All that is written to the file, and its end: it is closed then. */
+static enum code fill_file(struct pull *pull, struct pull_words *words, struct err *err)
 {
 	struct rehearsal *file;
 	enum code code = local_rehearsal_in(pull->part, &file, err);
@@ -223,8 +224,15 @@ static enum code pull_to_file(struct pull *pull, struct pull_words *words, struc
 	pull->target.region = pull->region;
 	code = pull_all(pull, words, err);
 	local_rehearsal_free(file);
-	if (code == OK)
-		code = prove_masked(pull, words->proof, err);
+	if (code != OK)
+		return code;
+	return prove_masked(pull, words->proof, err);
+}
+
+static enum code pull_to_file(struct pull *pull, struct pull_words *words, struct err *err)
+{
+	enum code code = fill_file(pull, words, err);
+
 	if (code == ERR_VALIDATION)
 		copy_target_discard(err->arena, pull->part); /* nothing can go on with it */
 	if (code != OK)
