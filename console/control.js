@@ -1,6 +1,6 @@
 // What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
-import { attempt, check, confirmByName, field, fill, h, note, number, plainTable, select, tabs } from "./core/dom.js";
-import { all, allTables, api, control, listTables, session } from "./core/api.js";
+import { attempt, check, confirmByName, copy, field, fill, h, note, number, plainTable, select, tabs } from "./core/dom.js";
+import { all, allTables, api, control, listTables, session, tellChanges } from "./core/api.js";
 import { insight } from "./insight.js";
 
 const when = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
@@ -140,5 +140,9 @@ export async function show(main) {
   const views = tabs("Control", [["State", grid(clock, checkpoints, snapshots, clones, namespaces)], ["Faults and limits", grid(faults, throughput, lag, conflicts)],
     ["Backups, exports, replicas", grid(backups, exports_, replicas)], ["Insight", () => insight()]]);
   views.classList.add("fill", "padded");
-  main.append(h("h1.hidden", "Control"), views);
+  const call = h("code", { tabIndex: 0, "aria-label": "The last change as an HTTP call" });
+  const line = h("div.tools.thin.call", { hidden: true }, h("span.quiet", "The last change"), call, h("button.small", { type: "button", onclick: () => copy(call.textContent) }, "Copy the call"));
+  tellChanges((command) => { call.textContent = command; line.hidden = false; });
+  main.append(h("h1.hidden", "Control"), line, views);
+  return () => tellChanges(null);
 }

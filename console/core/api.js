@@ -67,6 +67,23 @@ async function send(method, path, headers, body, signal) {
   return fetch(url, { method, headers: { ...signed, "x-dynalith-caller": CALLER }, body, signal, credentials: "omit", cache: "no-store" });
 }
 
+/** @typedef {((command: string) => void) | null} ChangeListener */
+/** @type {ChangeListener} */
+let onChange = null;
+/** Calls `listen` with a curl command for each request that changes something, until it is called with null. @param {ChangeListener} listen */
+export function tellChanges(listen) { onChange = listen; }
+
+const READS = /^(streams\.)?(BatchGet|Describe|Get|List|Query|Scan)/;
+const quoted = (/** @type {string} */ s) => `'${s.replaceAll("'", "'\\''")}'`;
+
+/** The same request for a shell. It has no secret: the shell's own variable holds it. @param {string} method @param {string} path @param {Record<string, string>} headers @param {string} [body] */
+function asCurl(method, path, headers, body) {
+  const secret = session.facts.auth === "verify" ? '"$AWS_SECRET_ACCESS_KEY"' : "any";
+  const parts = [`curl -X ${method} --aws-sigv4 aws:amz:${session.region}:dynamodb --user ${quoted(`${session.key}:`)}${secret}`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`), ...(body === undefined ? [] : [`-d ${quoted(body)}`])];
+  return `${parts.join(" ")} ${quoted(new URL(path, ROOT).href)}`;
+}
+
 /** @param {Response} reply @returns {Promise<any>} */
 async function answer(reply) {
   const raw = await reply.text();
@@ -83,14 +100,19 @@ async function answer(reply) {
  */
 export async function api(operation, input = {}, { headers = {}, signal, onReply } = {}) {
   const target = operation.startsWith("streams.") ? `DynamoDBStreams_20120810.${operation.slice(8)}` : `DynamoDB_20120810.${operation}`;
-  const reply = await send("POST", "", { "content-type": "application/x-amz-json-1.0", "x-amz-target": target, ...headers }, JSON.stringify(input), signal);
+  const all = { "content-type": "application/x-amz-json-1.0", "x-amz-target": target, ...headers }, body = JSON.stringify(input);
+  const reply = await send("POST", "", all, body, signal);
+  if (!READS.test(operation)) onChange?.(asCurl("POST", "", all, body));
   onReply?.(reply);
   return answer(reply);
 }
 
 /** control("PUT", "faults", {...}): an endpoint under /_dynalith/, for the namespace that is chosen. @param {string} method @param {string} path @param {unknown} [body] */
 export async function control(method, path, body) {
-  return answer(await send(method, `_dynalith/${path}`, body === undefined ? {} : { "content-type": "application/json" }, body === undefined ? undefined : JSON.stringify(body)));
+  const headers = /** @type {Record<string, string>} */ (body === undefined ? {} : { "content-type": "application/json" });
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  if (method !== "GET") onChange?.(asCurl(method, `_dynalith/${path}`, headers, text));
+  return answer(await send(method, `_dynalith/${path}`, headers, text));
 }
 
 /** All pages of a listing. @param {string} operation @param {object} input @param {string} list @returns {Promise<any[]>} */

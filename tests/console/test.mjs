@@ -517,7 +517,10 @@ const steps = {
     await p.shows("frozen");
     const clock = async () => (await (await fetch(`${root}_dynalith/clock`)).json()).now;
     await p.click("+1 d");
-    await p.shows("The clock is turned");
+    await p.shows("The clock is turned", /curl -X POST .*\{"advance":"1d"\}.*\/_dynalith\/clock/);
+    const { execFileSync } = await import("node:child_process"), command = await p.page.$eval(".call code", (e) => e.innerText), own = async () => (await (await fetch(`${root}_dynalith/clock`)).json()).namespaces[0].now, before = await own();
+    execFileSync("sh", ["-c", `${command} --silent --fail`]); // what is shown does the same
+    assert.ok((await own()) - before > 86000);
     await p.fill("Name of the checkpoint", "before");
     await p.click("Make a checkpoint");
     await p.shows("Made before");
