@@ -152,6 +152,7 @@
 #define MSG_COPY_FULL                                                                              \
 	ERR_INTERNAL, STR_FMT " has tables; --replace makes it a copy of the source, and deletes " \
 			      "what the source lacks"
+#define MSG_REPORT_FORM ERR_INTERNAL, "%s: the extension is none of " REPORT_EXTENSIONS
 #define MSG_OPTION_FAILED ERR_INTERNAL, "%s: " STR_FMT
 #define MSG_NO_THREAD ERR_INTERNAL, "%s", "cannot start a thread"
 #define MSG_NO_LISTENING ERR_INTERNAL, "cannot listen on %s:%ld: %s"

@@ -203,12 +203,20 @@ enum code report_markdown(struct arena *arena, struct str description, struct st
 	return write_form(arena, description, form_named("markdown"), text, err);
 }
 
+bool report_is_named(const char *path)
+{
+	return form_of(path) != NULL;
+}
+
 enum code report_write(struct arena *arena, struct str description, const char *path,
 		       struct err *err)
 {
 	struct str text;
-	enum code code = write_form(arena, description, form_of(path), &text, err);
+	view_write *write = form_of(path);
 
+	if (!write)
+		return err_set(err, MSG_REPORT_FORM, path);
+	enum code code = write_form(arena, description, write, &text, err);
 	if (code != OK)
 		return code;
 	return document_write(path, text, err);

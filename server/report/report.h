@@ -22,6 +22,11 @@ int report_run(struct arena *arena, int argc, char **argv);
 enum code report_markdown(struct arena *arena, struct str description, struct str *text,
 			  struct err *err) WARN_UNUSED;
 
+#define REPORT_EXTENSIONS ".txt .md .html .svg .json .sarif .xml"
+
+/* Whether report_write() knows the form by the file's name. */
+bool report_is_named(const char *path);
+
 /* For a server that ends: the description that it gives, in the form of the file's name.
  * ERR_INTERNAL with one line for the operator. */
 enum code report_write(struct arena *arena, struct str description, const char *path,

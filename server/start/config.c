@@ -585,13 +585,19 @@ static bool is_kinesis(const struct config *config)
 	       strchr(config->kinesis_credentials, ':');
 }
 
+static const struct option *option_at(size_t offset)
+{
+	const struct option *option = options;
+
+	while (option->offset != offset)
+		option++;
+	return option;
+}
+
+/* What set it; NULL: nothing did. */
 static const char *source_of(const struct config *config, size_t offset)
 {
-	for (size_t i = 0; i < OPTIONS; i++) {
-		if (options[i].offset == offset)
-			return config->sources[i];
-	}
-	return NULL;
+	return config->sources[option_at(offset) - options];
 }
 
 /* Options that say two things about one subject, wherever they come from. */
@@ -615,6 +621,33 @@ static bool agree(const struct config *config)
 		if (pairs[i][0] && pairs[i][1]) {
 			complain_of_option("%s and %s contradict each other: leave one out",
 					   pairs[i][0], pairs[i][1]);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool config_is_used(const struct config *config)
+{
+#define MORE(member, of)                                                                           \
+	{                                                                                          \
+		offsetof(struct config, member), offsetof(struct config, of)                       \
+	}
+	static const size_t pairs[][2] = {
+		MORE(policies, iam),
+		MORE(iam_report, iam),
+		MORE(record_values, record),
+		MORE(trigger_filter, trigger),
+	};
+#undef MORE
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		const struct option *more = option_at(pairs[i][0]), *of = option_at(pairs[i][1]);
+		const char *value = *(const char *const *)((const char *)config + more->offset);
+
+		if (strcmp(value, more->otherwise) != 0 && !source_of(config, of->offset)) {
+			complain_of_option("%s has no effect without %s",
+					   source_of(config, more->offset), of->flag);
 			return false;
 		}
 	}

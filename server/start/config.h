@@ -58,6 +58,10 @@ enum config_result {
  */
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config);
 
+/* For a server that starts: false, with a line on standard error, where an option says more about
+ * another one that nothing mentions. One that is off by a word is mentioned. */
+bool config_is_used(const struct config *config);
+
 /*
  * Reads the options of a configuration file's text alone, for a program that has the server in it:
  * by their keys or their flags. Without a place for the data it is in memory, and "auth" is "off".

@@ -293,6 +293,17 @@ static int ask_for_health(struct arena *arena, const struct config *config)
 	return health_ask(arena, &options) ? EXIT_DONE : EXIT_FAILED;
 }
 
+static bool is_report(const char *path)
+{
+	if (!config_names(path) || report_is_named(path))
+		return true;
+	fprintf(stderr,
+		"dynalith: --report: the extension is none of " REPORT_EXTENSIONS
+		": %s; see dynalith help insight\n",
+		path);
+	return false;
+}
+
 /* Commands by the first word; the rest of the line is theirs. */
 static const struct command {
 	const char *word;
@@ -332,7 +343,9 @@ int main(int argc, char **argv)
 		interrupt_watch();
 	if (command && (command->run || help_is_wanted(argc, argv))) {
 		status = help_is_wanted(argc, argv) ? help_run_command(command->word)
-						    : command->run(arena, argc, argv);
+						    : help_check_options(command->word, argc, argv);
+		if (status == EXIT_DONE && !help_is_wanted(argc, argv))
+			status = command->run(arena, argc, argv);
 		arena_free(arena);
 		return status;
 	}
@@ -351,6 +364,10 @@ int main(int argc, char **argv)
 		log_configure(log_level_of(config.log_level),
 			      strcmp(config.log_format, "json") == 0);
 		config_warn_of_environment(environ);
+		if (!config_is_used(&config) || !is_report(config.report)) {
+			status = EXIT_MISUSE;
+			break;
+		}
 		if (config.is_dropin && backend_file(config.store))
 			dropin_warn_of_its_data(arena, config.db_path);
 		status = run_server(arena, &config, &signals);

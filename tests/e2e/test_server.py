@@ -204,6 +204,12 @@ def configuration_is_shown():
     assert "a:b" not in shown.stdout and rows["credentials"] == ["1"], shown
     both = call("--in-memory", "--db-path", f"{folder}/x.db")
     assert both.returncode == 2 and "--in-memory and --db-path contradict each other" in both.stderr and not os.path.exists(f"{folder}/x.db"), both
+    for more, of in (("--policies", "--iam"), ("--iam-report", "--iam"), ("--record-values=masked", "--record"), ("--trigger-filter", "--trigger")):
+        alone = call("--in-memory", *more.split("="), *([] if "=" in more else ["{}"]))
+        assert alone.returncode == 2 and f"{more.split('=')[0]} has no effect without {of};" in alone.stderr, alone
+    for name in ("patterns", "patterns.xyz"):
+        report = call("--in-memory", "--report", f"{folder}/{name}")
+        assert report.returncode == 2 and "report: the extension is none of .txt" in report.stderr, report
 
 
 def is_taken(folder, config):
