@@ -265,6 +265,65 @@ int help_misuse(const char *word)
 	return EXIT_MISUSE;
 }
 
+/* The option of `list`, as commands.def has it, whose name that is; NULL: none. */
+static const char *option_of(const char *list, struct str name)
+{
+	for (const char *line = list; *line; line += strcspn(line, "\n") + 1) {
+		if (str_eq(name, (struct str){line, strcspn(line, " \t")}))
+			return line;
+	}
+	return NULL;
+}
+
+static bool is_of_server(struct str name)
+{
+	for (const struct row *row = rows; row < rows + ROWS; row++) {
+		if (row->flag && str_eq(name, str_of(row->flag)))
+			return true;
+	}
+	return str_eq(name, STR("--config"));
+}
+
+static const char *nearest_option(const char *list, struct str name)
+{
+	struct suggestion suggestion = {.typed = name, .prefix_size = 2};
+	static char offered[64];
+
+	for (const char *line = list; *line; line += strcspn(line, "\n") + 1) {
+		char option[sizeof(offered)];
+
+		snprintf(option, sizeof(option), "%.*s", (int)strcspn(line, " \t"), line);
+		suggest_offer(&suggestion, option);
+		if (suggestion.nearest != option)
+			continue;
+		memcpy(offered, option, sizeof(offered));
+		suggestion.nearest = offered;
+	}
+	return suggestion.nearest;
+}
+
+int help_check_options(const char *word, int argc, char **argv)
+{
+	const struct command *command = find_command(word);
+
+	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		struct str rest = str_of(argv[i]), name = str_cut(&rest, '=');
+		const char *option = option_of(command->options, name);
+		const char *nearest;
+
+		if (option && option[strcspn(option, " \t")] == ' ' && name.n == strlen(argv[i]))
+			i++; /* its value */
+		if (option || !str_starts_with(name, STR("--")) || is_of_server(name))
+			continue;
+		nearest = nearest_option(command->options, name);
+		fprintf(stderr,
+			"dynalith: " STR_FMT ": unknown option%s%s%s; see dynalith help %s\n",
+			STR_ARG(name), SUGGESTED(nearest), word);
+		return EXIT_MISUSE;
+	}
+	return EXIT_DONE;
+}
+
 static void offer_commands(struct suggestion *suggestion)
 {
 	for (size_t i = 0; i < COMMANDS; i++)

@@ -389,7 +389,7 @@ def misuse():
     path = original().copy()
     for words in (["check", "--repair"], ["check", path, "--damaged", "x"], ["check", path, "--repair", "--damaged"], ["backup", path, "x", "--repair"]):
         status, lines, problem = dynalith(*words)
-        assert status == 2 and not lines and "usage: dynalith" in problem, (words, status, lines, problem)
+        assert status == 2 and not lines and "see dynalith help" in problem, (words, status, lines, problem)
     status, lines, _ = dynalith("check", path, "--repair")
     assert status == 0 and len(lines) == 1 and not os.path.exists(path + ".before-repair"), lines
     flip(path, pages.PAGE * 20 + 9, 1)
