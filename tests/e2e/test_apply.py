@@ -303,6 +303,8 @@ def forms_of_items():
     (export / "manifest-files.json").write_text("{}")
     (export / "data" / "abcd.json.gz").write_bytes(gzip.compress(b'{"Item":{"pk":{"S":"z"}}}\n'))
     assert apply(server, path / "AWSDynamoDB")[:2] == (0, "1 items")
+    (export / "data" / "bcde.json.gz").write_bytes(gzip.compress(b""))  # of a partition without items
+    assert apply(server, path / "AWSDynamoDB")[:2] == (0, "1 items")
     (export / "data" / "abcd.json.gz").rename(export / "data" / "efgh.ion.gz")
     ion = '$ion_1_0 {Item:{pk:"ion",n:12345678901234567890.25,s:$dynamodb_SS::["x","y"],l:[1.5,{b:{{AAE=}}},null,true]}}\n'
     (export / "data" / "efgh.ion.gz").write_bytes(gzip.compress(ion.encode()))
