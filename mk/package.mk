@@ -41,8 +41,8 @@ macos-compile: ## the server for both processors of macOS, compiled and linked, 
 packages: dist-all ## what registries take, build/packages/: for Python, npm, Go, Rust, Maven; with licences and bills of materials
 	@packaging/make-packages $(or $(TARGETS),$(DIST))
 	@packaging/make-recipes build/dynalith-$(VERSION).tar.gz
-packages-here: build ## the packages for this machine alone, in seconds, build/packages/here: to try them before they are published
-	@packaging/make-here build/packages/here build/release/dynalith
+packages-here: build library ## the packages for this machine alone, in minutes, build/packages/here: to try them before they are published
+	@packaging/make-here build/packages/here build/release/dynalith build/release/library/libdynalith.so
 packages-test: ## the packages, used as people use them in clean environments; NAMES="python library npm go rust maven languages macos pages", BINARY=FILE LIBRARY=FILE: the server and libdynalith in them
 	@scripts/install-deps packages
 	@BINARY=$(BINARY) LIBRARY=$(LIBRARY) tests/packages/run $(NAMES)

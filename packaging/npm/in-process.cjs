@@ -15,6 +15,7 @@ const KNOWN = ["file", "memoryLimitMb", "account", "region", "options", "log"];
 /* Of DYNALITH_WASM, or of this package. Compiled once in a thread: Jest loads this file again for each file of tests, the environment's data stay. */
 function engineModule() {
   const file = process.env.DYNALITH_WASM || path.join(__dirname, "dynalith.wasm"), key = `dynalith ${file}`;
+  if (!fs.existsSync(file)) throw new DynalithError("ERR_DYNALITH_OPTIONS", `there is no ${file}: make wasm makes one, and DYNALITH_WASM names it`);
   if (!getEnvironmentData(key)) setEnvironmentData(key, new WebAssembly.Module(fs.readFileSync(file)));
   return getEnvironmentData(key);
 }

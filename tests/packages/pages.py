@@ -99,7 +99,7 @@ def test_npm(folder):
     run(["npx", "tsc", "--init"], folder)  # as TypeScript writes it: strict
     run(["npx", "tsc", "--noEmit"], folder)
     write(folder, sections("javascript.md")["node:test"])
-    assert "# pass 1\n" in shell(folder, "node --test orders.test.mjs")
+    assert "# pass 1\n" in shell(folder, "node --test orders.node.mjs")
 
 
 def test_pnpm(folder):

@@ -167,6 +167,10 @@ test("fetch", async () => {
 test("bad options say what would be right", () => {
   assert.throws(() => inProcess({ memory: 1 }), { code: "ERR_DYNALITH_OPTIONS", message: /unknown option memory; there are file, memoryLimitMb/ });
   assert.throws(() => inProcess({ memoryLimitMb: 1 }), { code: "ERR_DYNALITH_OPTIONS" });
+  const { DYNALITH_WASM } = process.env;
+  process.env.DYNALITH_WASM = "/nosuch/dynalith.wasm";
+  assert.throws(() => inProcess(), { code: "ERR_DYNALITH_OPTIONS", message: /no \/nosuch\/dynalith.wasm: make wasm/ });
+  process.env.DYNALITH_WASM = DYNALITH_WASM;
   assert.throws(() => inProcess({ options: { nothing: 1 } }), { code: "ERR_DYNALITH_OPTIONS", message: /unknown option nothing/ });
 });
 

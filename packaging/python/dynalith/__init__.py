@@ -186,7 +186,7 @@ class Dynalith(Namespace):
     def _open(self, arguments: tuple[str, ...]) -> str:
         path = find_library()
         if not path:
-            raise DynalithError("there is no libdynalith beside this package or on this system; DYNALITH_LIBRARY names one")
+            raise DynalithError("there is no libdynalith beside this package or on this system: make library makes one, and DYNALITH_LIBRARY names it")
         self._name_log()
         try:
             self._in_process = _library.Transport(path, arguments, self.log_path, DynalithError)
