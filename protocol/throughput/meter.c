@@ -61,8 +61,8 @@ static struct meter_grant grant_of(const struct table *table, const struct index
 	};
 }
 
-static void tune_whole(struct meter_gauge *gauge, const struct meter_grant *grant, bool is_on_demand,
-		       const struct meter_rules *rules, int64_t now_ms)
+static void tune_whole(struct meter_gauge *gauge, const struct meter_grant *grant,
+		       bool is_on_demand, const struct meter_rules *rules, int64_t now_ms)
 {
 	int64_t quota = grant->rate > TABLE_UNITS_MAX ? grant->rate : TABLE_UNITS_MAX,
 		rate = grant->rate, seconds = rules->burst_seconds;

@@ -83,7 +83,7 @@ static enum price unit_price(const struct plan_table *table, bool is_on_demand,
 	return is_read ? PRICE_read_capacity_unit_hour : PRICE_write_capacity_unit_hour;
 }
 
-static double regions_of(const struct plan_table *table, enum meter_side side)
+static double bill_regions_of(const struct plan_table *table, enum meter_side side)
 {
 	return side == METER_WRITE ? 1 + (double)table->replicas : 1;
 }
@@ -116,7 +116,7 @@ static double units_of(const struct plan_table *table, const struct model_table 
 	for (size_t p = 0; p < table->n; p++)
 		units += is_on_demand ? outcome->parts[p].sides[side].units / 1e6
 				      : outcome->parts[p].sides[side].unit_hours;
-	return units * regions_of(table, side);
+	return units * bill_regions_of(table, side);
 }
 
 /* Provisioned for each hour's demand, as auto scaling would. */
@@ -132,7 +132,7 @@ static double unit_hours_for(const struct plan_table *table, const struct model_
 			units += rate > TARGET ? ceil(rate / TARGET) : 1;
 		}
 	}
-	return units * regions_of(table, side);
+	return units * bill_regions_of(table, side);
 }
 
 static void compare_modes(const struct plan *plan, const struct model_outcome *outcome, size_t t,
@@ -203,7 +203,7 @@ static double worth(const struct plan_table *table, const struct bill *bill, enu
 	double quantity = table->is_on_demand ? units / 1e6 : units / HOUR_SECONDS;
 
 	return dollars_of(bill->prices, unit_price(table, table->is_on_demand, side),
-			  quantity * regions_of(table, side));
+			  quantity * bill_regions_of(table, side));
 }
 
 static void save_by_mode(struct arena *arena, const struct plan *plan, size_t t, struct bill *bill)

@@ -1,0 +1,88 @@
+/* Parts of a forecast without clock and file: auto scaling by the minute, keys of cells,
+ * units of items. */
+#include "server/forecast/scaling.h"
+#include "server/forecast/spread.h"
+#include "tests/unit/test.h"
+
+static const struct plan_scaling rule = {.least = 100, .most = 1000, .target = 70};
+
+/* Minutes until the rate is another one. */
+static int minutes_until_other(struct scaling *scaling, int64_t rate, double used, int64_t *minute)
+{
+	for (int n = 1; n < 200; n++) {
+		if (scaling_minute(scaling, &rule, rate, used, (*minute)++) != rate)
+			return n;
+	}
+	return 0;
+}
+
+TEST(scaling_follows_its_alarms)
+{
+	struct scaling scaling = {0};
+	int64_t minute = 0;
+
+	CHECK_INT(minutes_until_other(&scaling, 100, 69, &minute), 0);
+	CHECK_INT(minutes_until_other(&scaling, 100, 350, &minute), 3); /* the change comes after */
+	CHECK_INT(minutes_until_other(&scaling, 500, 70, &minute), 16);
+	for (int i = 0; i < 2; i++)
+		CHECK_INT(scaling_minute(&scaling, &rule, 100, 350, minute++), 100);
+	CHECK_INT(scaling_minute(&scaling, &rule, 100, 350, minute++), 500);
+	CHECK_INT(minutes_until_other(&scaling, 1000, 5000, &minute), 0); /* it has its maximum */
+}
+
+TEST(decreases_of_a_day_are_limited)
+{
+	struct scaling scaling = {0};
+	int64_t minute = 0;
+
+	for (int i = 0; i < 4; i++)
+		CHECK_INT(minutes_until_other(&scaling, 500, 70, &minute), 16);
+	CHECK_INT(minutes_until_other(&scaling, 500, 70, &minute), 60); /* after the fourth */
+}
+
+static int cells_of(const struct spread *spread, int32_t key)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < CELLS; i++)
+		n += spread->key[i] == key;
+	return n;
+}
+
+TEST(cells_have_keys_by_their_shares)
+{
+	struct arena *arena = arena_new(0);
+	struct plan_keys keys = {
+		.spread = SPREAD_HOT, .count = 2, .share = 0.6, .period_hours = 24};
+	struct spread spread = {.keys = &keys, .space = STR("t/"), .seed = 1};
+
+	spread_make(arena, &spread, true);
+	CHECK_INT(cells_of(&spread, 0), 300);
+	CHECK_INT(cells_of(&spread, 1), 300);
+	CHECK_INT(cells_of(&spread, SPREAD_REST), 400);
+	keys = (struct plan_keys){
+		.spread = SPREAD_ZIPF, .count = 3, .exponent = 1, .period_hours = 24};
+	spread_make(arena, &spread, false);
+	CHECK_INT(cells_of(&spread, 0), 545); /* 1, 1/2, 1/3 of 11/6 */
+	CHECK_INT(cells_of(&spread, 1), 273);
+	CHECK_INT(cells_of(&spread, 2), 182);
+	keys = (struct plan_keys){.spread = SPREAD_TIME, .count = 1, .period_hours = 24};
+	spread_make(arena, &spread, false);
+	CHECK_INT(cells_of(&spread, 0), CELLS);
+	CHECK(!spread_move(arena, &spread, 23) && spread_move(arena, &spread, 24));
+	CHECK_STR(spread_name(arena, &spread, 0, 47), "the key of day 2");
+	arena_free(arena);
+}
+
+TEST(units_are_those_of_the_service)
+{
+	CHECK(plan_units(METER_READ, 4096, true, false) == 1);
+	CHECK(plan_units(METER_READ, 4097, true, false) == 2);
+	CHECK(plan_units(METER_READ, 1, false, false) == 0.5);
+	CHECK(plan_units(METER_READ, 8000, true, true) == 4);
+	CHECK(plan_units(METER_WRITE, 1025, false, false) == 2);
+	CHECK(plan_units(METER_WRITE, 3000, false, true) == 6);
+}
+
+TEST_MAIN(TEST_CASE(scaling_follows_its_alarms), TEST_CASE(decreases_of_a_day_are_limited),
+	  TEST_CASE(cells_have_keys_by_their_shares), TEST_CASE(units_are_those_of_the_service))
