@@ -21,8 +21,8 @@ void race_report_print(FILE *out, struct arena *arena, const struct race_lines *
 struct str race_report_name(struct arena *arena, const struct race_trace *trace,
 			    struct race_trouble trouble);
 
-/* {"version": 1, "why": TEXT, "sentence": TEXT, "lost": ID, "order": [{"id": ID, "client": "A", ...}, ...]}; the
- * fourth member is race_trouble_name()'s. */
+/* {"version": 1, "why": TEXT, "sentence": TEXT, "lost": ID,
+ *  "order": [{"id": ID, "client": "A", ...}, ...]}; the fourth member is race_trouble_name()'s. */
 struct str race_report_json(struct arena *arena, const struct race_lines *lines, struct str why,
 			    struct race_trouble trouble);
 
