@@ -49,8 +49,8 @@ deps-sqlite:
 debug: deps ## the development binary, build/debug/dynalith
 	@$(MAKE) FLAVOUR=debug all
 # The first answer soon: little optimisation, and compiling begins while libraries are installed and
-# SQLite's sources come. All of it is of make's own jobs: what a shell runs by & ignores Ctrl-C. What
-# fails here is told by the build behind it.
+# SQLite's sources come. The parts are make's own jobs, since a shell's background jobs ignore Ctrl-C.
+# A compile that fails in a part is no error yet: the build after it repeats and reports it.
 run: deps-compiler ## installs what is missing, builds quickly, serves on port 8000; ARGS="..."
 	@$(MAKE) run-parts
 	@$(MAKE) FLAVOUR=quick all

@@ -103,8 +103,7 @@ size_t meter_range_of(const struct meter_gauge *gauge, struct str row_key);
 /* What refuses a request of that range, or METER_NONE. */
 enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range);
 
-/* Tokens that are left for requests of that range: they are not refused before they have taken
- * as many. */
+/* How many tokens requests of that range may still take before one is refused. */
 int64_t meter_room(const struct meter_gauge *gauge, size_t range);
 
 void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t now_ms);

@@ -28,8 +28,8 @@ void help_wrap(size_t at, size_t left, const char *text);
 /* Says on standard error how the command is used: EXIT_MISUSE. */
 int help_misuse(const char *command);
 
-/* Names on standard error the first word of the command line, before "--", that is an option
- * neither of the command nor of the server: EXIT_MISUSE; else EXIT_DONE. */
+/* Looks, before "--", for an option that neither the command nor the server has. EXIT_MISUSE: the
+ * first one was named on standard error. EXIT_DONE: there is none. */
 int help_check_options(const char *command, int argc, char **argv);
 
 /* The nearest command to a mistyped word; NULL where none is near. */

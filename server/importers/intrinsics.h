@@ -53,7 +53,7 @@ struct intrinsics {
 	struct loaded *loaded;       /* files that variables name */
 	size_t steps, used_before;
 	unsigned peels;  /* within each other */
-	unsigned stacks; /* this one is nested in, or that it opens within each other */
+	unsigned stacks; /* around this template, and those that it is opening */
 };
 
 /* The value without functions; NULL where it is AWS::NoValue, or where it cannot be resolved:

@@ -20,7 +20,7 @@ struct written {
 struct str intrinsics_fail(struct intrinsics *in, struct str what);
 /* Counts a step. False: nothing more is computed, for there is a problem. */
 bool intrinsics_goes_on(struct intrinsics *in);
-/* The same behind `n` bytes that were searched. */
+/* The same after a search of `n` bytes, which counts as steps. */
 bool intrinsics_goes_past(struct intrinsics *in, size_t n);
 
 /* Writes the value, without functions. */

@@ -233,7 +233,7 @@ static bool mask_json(struct masking *masking, struct str value, struct json_out
 
 typedef bool (*mask_part)(struct masking *masking, struct str value, struct json_out *out);
 
-/* One member or element more, where its value is not left out. */
+/* Appends a member or an element, unless its value is left out. */
 static void mask_child(struct masking *masking, struct str name, bool is_member, struct str value,
 		       mask_part part, struct json_out *out)
 {

@@ -58,8 +58,8 @@ enum config_result {
  */
 enum config_result config_read(struct arena *arena, int argc, char **argv, struct config *config);
 
-/* For a server that starts: false, with a line on standard error, where an option says more about
- * another one that nothing mentions. One that is off by a word is mentioned. */
+/* For a server that starts. False, with a line on standard error: an option such as --policies is
+ * set, and the one that it serves is nowhere given. `--iam off` gives it. */
 bool config_is_used(const struct config *config);
 
 /*

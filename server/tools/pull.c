@@ -84,7 +84,7 @@ static bool read_pull_words(struct arena *arena, int argc, char **argv, struct p
 	return words->table_count > 0 && words->to;
 }
 
-/* Whom to trust where nobody says so: without that, anybody on the way could be AWS. */
+/* The system's own. Without any, a machine on the way could pass for AWS. */
 static const char *system_authorities(void)
 {
 	static const char *const files[] = {"/etc/ssl/certs/ca-certificates.crt",
