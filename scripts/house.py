@@ -43,7 +43,7 @@ SHELVES = {
     "server/client": ["server/command", "server/http/tls_context", "server/messages", "server/platform", "server/sigv4"],
     "server/push": ["server/client/client", "server/crash", "server/log"],
     "server/races": ["server/client", "server/command", "server/http", "server/instance", "server/log", "server/platform", "server/report/document", "server/report/view", "server/seed/json_text", "server/start/front"],
-    "server/forecast": ["server/command/exit_status", "server/command/help", "server/report/document", "server/seed/json_text"],
+    "server/forecast": ["server/command/exit_status", "server/command/help", "server/report/document", "server/report/prices", "server/seed/json_text"],
     "server/tools": ["server/client", "server/command", "server/control/control", "server/control/explain", "server/mask", "server/messages", "server/platform/crypto",
                      "server/report/document", "server/report/money", "server/seed/description", "server/seed/document", "server/seed/json_text", "server/seed/local", "server/start/backend"],
     "server/start": ["server", "server/client", "server/command", "server/forecast/forecast", "server/http", "server/mcp", "server/platform", "server/push/trigger", "server/races/races", "server/recording/replay",

@@ -1,6 +1,6 @@
 /*
- * monotonic - real time that nobody turns and that never goes back: for durations and deadlines
- * within the process, not for what users see.
+ * monotonic - real time that nobody turns and that never goes back: for durations, deadlines and
+ * sleeps within the process, not for what users see.
  */
 #ifndef DYNALITH_STORAGE_MONOTONIC_H
 #define DYNALITH_STORAGE_MONOTONIC_H
@@ -21,6 +21,12 @@ static inline uint64_t monotonic_ns(void)
 static inline int64_t monotonic_ms(void)
 {
 	return (int64_t)(monotonic_ns() / 1000000u);
+}
+
+/* Sleeps so long, or until a signal. */
+static inline void monotonic_sleep_ms(int64_t ms)
+{
+	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
 #endif

@@ -1,6 +1,7 @@
 #include "protocol/iam/condition.h"
 
 #include "core/base64.h"
+#include "core/calendar.h"
 #include "core/number.h"
 #include "protocol/iam/literal.h"
 
@@ -138,14 +139,6 @@ static bool sign(struct str text, size_t *at, char c)
 	return is_there;
 }
 
-static int64_t days(int64_t year, int64_t month, int64_t day)
-{
-	int64_t y = month <= 2 ? year - 1 : year, era = y / 400, of_era = y - era * 400;
-	int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-
-	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
 /* Z, +hh:mm or -hh:mm, in minutes. */
 static bool zone(struct str text, size_t *at, int64_t *minutes)
 {
@@ -222,7 +215,7 @@ bool iam_condition_date(struct str text, int64_t *ms)
 		return false;
 	if (sign(text, &at, 'T') && !time_of_day(text, &at, &of_day))
 		return false;
-	*ms = days(year, month, day) * DAY_MS + of_day;
+	*ms = calendar_days(year, month, day) * DAY_MS + of_day;
 	return at == text.n;
 }
 

@@ -12,20 +12,6 @@
 #define HOUR_SECONDS 3600
 #define TRIM_SHARE 0.2 /* of a unit: bytes that a smaller item would save */
 
-static const struct {
-	const char *name;
-	double dollars;
-} list[PRICES] = {
-#define PRICE(name, dollars) {#name, dollars},
-#include "server/forecast/prices.def"
-#undef PRICE
-};
-
-const char *bill_price_name(enum price price)
-{
-	return list[price].name;
-}
-
 enum code bill_read_prices(struct arena *arena, const char *path, struct prices *prices,
 			   struct err *err)
 {
@@ -34,9 +20,9 @@ enum code bill_read_prices(struct arena *arena, const char *path, struct prices 
 	struct str text;
 	size_t known = 0;
 
-	*prices = (struct prices){.currency = STR("USD"), .source = STR("us-east-1, 2026-11")};
+	*prices = (struct prices){.currency = STR(PRICES_CURRENCY), .source = STR(PRICES_SOURCE)};
 	for (enum price i = 0; i < PRICES; i++)
-		prices->of[i] = list[i].dollars;
+		prices->of[i] = price_built_in(i);
 	if (!path)
 		return OK;
 	enum code code = document_read(arena, path, &text, err);
@@ -45,7 +31,7 @@ enum code bill_read_prices(struct arena *arena, const char *path, struct prices 
 	if (json_parse(arena, text, &root, &own) != OK || json_type(root) != JSON_OBJECT)
 		return err_set(err, MSG_FORECAST_PRICES, path);
 	for (enum price i = 0; i < PRICES; i++) {
-		const struct json *member = json_member(root, list[i].name);
+		const struct json *member = json_member(root, price_name(i));
 		bool is_number = member && json_type(member) == JSON_NUMBER;
 
 		if (member && (!is_number || json_number(member) < 0))
@@ -57,7 +43,7 @@ enum code bill_read_prices(struct arena *arena, const char *path, struct prices 
 		return err_set(err, MSG_FORECAST_PRICES, path);
 	struct str currency = json_text_string(arena, root, "currency"),
 		   source = json_text_string(arena, root, "source");
-	prices->currency = str_is_set(currency) ? currency : STR("USD");
+	prices->currency = str_is_set(currency) ? currency : STR(PRICES_CURRENCY);
 	prices->source = str_is_set(source) ? source : str_of(path);
 	return OK;
 }

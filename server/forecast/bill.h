@@ -9,25 +9,16 @@
 #define DYNALITH_SERVER_FORECAST_BILL_H
 
 #include "server/forecast/model.h"
-
-enum price {
-#define PRICE(name, dollars) PRICE_##name,
-#include "server/forecast/prices.def"
-#undef PRICE
-	PRICES
-};
-
-#define PRICE_UNKNOWN (-1.0)
+#include "server/report/prices.h"
 
 struct prices {
 	double of[PRICES]; /* or PRICE_UNKNOWN */
 	struct str currency, source;
 };
 
-/* `path` NULL: those of prices.def. A file knows those that it has. */
+/* `path` NULL: the built-in ones. Of a file, prices that it lacks are unknown. */
 enum code bill_read_prices(struct arena *arena, const char *path, struct prices *prices,
 			   struct err *err) WARN_UNUSED;
-const char *bill_price_name(enum price price);
 
 struct bill_line {
 	size_t table;

@@ -11,7 +11,6 @@
 			"\"tables\" and \"patterns\" was expected (docs/forecast.md)"
 #define MSG_FORECAST_PLACE ERR_VALIDATION, "%s: %s %zu: %s"
 #define MSG_FORECAST_MEMBER ERR_VALIDATION, "%s: %s %zu has no member '" STR_FMT "'"
-#define MSG_FORECAST_NOTHING ERR_VALIDATION, "%s: no request in it reads or writes items"
 #define MSG_FORECAST_PRICES                                                                        \
 	ERR_VALIDATION, "%s: no prices: a JSON object in the form of docs/prices.json was "        \
 			"expected"

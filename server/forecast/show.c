@@ -115,7 +115,7 @@ static void text_cost(const struct shown *shown, struct buf *out)
 			buf_printf(out, "  %13.2f ", line->dollars);
 		buf_printf(out, " " STR_FMT ": %.4f x %s\n",
 			   STR_ARG(shown->plan->tables[line->table].name), line->quantity,
-			   bill_price_name(line->price));
+			   price_name(line->price));
 	}
 	buf_printf(out, "  %13.2f  in all%s\n", bill->dollars,
 		   bill->is_partial ? ", without what has no price" : "");
@@ -328,7 +328,7 @@ static void json_cost(const struct shown *shown, struct json_out *out)
 
 		json_out_open(out, '{');
 		json_out_field_string(out, "table", shown->plan->tables[line->table].name);
-		json_out_field_string(out, "price", str_of(bill_price_name(line->price)));
+		json_out_field_string(out, "price", str_of(price_name(line->price)));
 		field_number(out, "quantity", line->quantity);
 		field_dollars(out, "cost", line->dollars);
 		json_out_close(out, '}');

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/buf.h"
+#include "core/calendar.h"
 #include "server/mask/ff1.h"
 
 #define FAKE_TWEAK 16
@@ -20,7 +21,7 @@ struct faker {
 	char key[CRYPTO_HASH_SIZE];
 };
 
-/* What a text is, for what it must stay. */
+/* What a text is, and must still be when it is masked. */
 enum shape { SHAPE_PLAIN, SHAPE_CARD, SHAPE_IBAN, SHAPE_MAIL, SHAPE_DATE };
 
 /* One kind of symbols. */
@@ -377,17 +378,7 @@ struct str fake_hash_number(const struct faker *faker, struct arena *arena, stru
 		(unsigned long long)(least + str_be((const char *)hash, 8) % (9 * least)));
 }
 
-/* Days since 1970-01-01 of a day of the Gregorian calendar, and back. Source: Howard Hinnant,
- * "chrono-Compatible Low-Level Date Algorithms". */
-static int64_t days_of(int64_t year, int64_t month, int64_t day)
-{
-	year -= month <= 2;
-	int64_t era = year / 400, of_era = year - era * 400;
-	int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-
-	return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
-
+/* The inverse of calendar_days(). */
 static struct str fake_date_of(struct arena *arena, int64_t days)
 {
 	days += 719468;
@@ -430,7 +421,7 @@ bool fake_shift(const struct faker *faker, struct arena *arena, struct str text,
 		struct str rest = {text.p + 10, text.n - 10};
 
 		*out = str_printf(arena, STR_FMT STR_FMT,
-				  STR_ARG(fake_date_of(arena, days_of(year, month, day) +
+				  STR_ARG(fake_date_of(arena, calendar_days(year, month, day) +
 								      (year < NEVER ? by : 0))),
 				  STR_ARG(rest));
 		return true;

@@ -5,13 +5,14 @@
 #include "protocol/wire/json.h"
 #include "server/messages.h"
 #include "server/report/document.h"
+#include "server/report/prices.h"
 
 #define MONTH_SECONDS (730.0 * 3600)
 #define MONTH_HOURS 730.0
 
-static bool take(const struct json *root, const char *name, double *number)
+static bool take(const struct json *root, enum price price, double *number)
 {
-	const struct json *member = json_member(root, name);
+	const struct json *member = json_member(root, price_name(price));
 
 	if (!member || json_type(member) != JSON_NUMBER || json_number(member) < 0)
 		return false;
@@ -33,25 +34,25 @@ enum code money_read(struct arena *arena, const char *path, struct money *money,
 	struct str body;
 	struct err own = err_in(arena);
 
-	/* AWS: "Amazon DynamoDB pricing", US East (N. Virginia), standard table class, as of
-	 * 2026-11; docs/prices.json says the same */
-	*money = (struct money){.read = 0.125,
-				.write = 0.625,
-				.read_hour = 0.00013,
-				.write_hour = 0.00065,
-				.currency = STR("USD"),
-				.source = STR("us-east-1, 2026-11")};
+	*money = (struct money){
+		.read = price_built_in(PRICE_read_request_units_million),
+		.write = price_built_in(PRICE_write_request_units_million),
+		.read_hour = price_built_in(PRICE_read_capacity_unit_hour),
+		.write_hour = price_built_in(PRICE_write_capacity_unit_hour),
+		.currency = STR(PRICES_CURRENCY),
+		.source = STR(PRICES_SOURCE),
+	};
 	if (!path)
 		return OK;
 	if (document_read(arena, path, &body, err) != OK)
 		return err->code;
 	if (json_parse(arena, body, &root, &own) != OK || json_type(root) != JSON_OBJECT ||
-	    !take(root, "read_request_units_million", &money->read) ||
-	    !take(root, "write_request_units_million", &money->write) ||
-	    !take(root, "read_capacity_unit_hour", &money->read_hour) ||
-	    !take(root, "write_capacity_unit_hour", &money->write_hour))
+	    !take(root, PRICE_read_request_units_million, &money->read) ||
+	    !take(root, PRICE_write_request_units_million, &money->write) ||
+	    !take(root, PRICE_read_capacity_unit_hour, &money->read_hour) ||
+	    !take(root, PRICE_write_capacity_unit_hour, &money->write_hour))
 		return err_set(err, MSG_REPORT_PRICES, path);
-	money->currency = text(arena, root, "currency", STR("USD"));
+	money->currency = text(arena, root, "currency", STR(PRICES_CURRENCY));
 	money->source = text(arena, root, "source", str_of(path));
 	return OK;
 }

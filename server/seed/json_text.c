@@ -310,3 +310,14 @@ void json_text_write(struct json_out *out, struct arena *arena, const struct jso
 		break;
 	}
 }
+
+struct str json_text_request(struct arena *arena, const char *name, struct str value)
+{
+	struct json_out out = json_out_in(arena);
+
+	json_out_open(&out, '{');
+	json_out_name(&out, str_of(name));
+	json_out_string(&out, value);
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}

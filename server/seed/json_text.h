@@ -49,6 +49,9 @@ struct str json_text_string(struct arena *arena, const struct json *object, cons
 void json_text_copy(struct json_out *out, struct arena *arena, const struct json *object,
 		    const char *name);
 
+/* {NAME: VALUE}, as requests that only name a table or its ARN are. */
+struct str json_text_request(struct arena *arena, const char *name, struct str value);
+
 /* A value of a tree as JSON. */
 void json_text_write(struct json_out *out, struct arena *arena, const struct json *value);
 

@@ -84,17 +84,6 @@ static const struct {
 	{"GetResourcePolicy", "Policy", true, true},
 };
 
-static struct str preview_body(struct arena *arena, const char *member, struct str name)
-{
-	struct json_out body = json_out_in(arena);
-
-	json_out_open(&body, '{');
-	json_out_name(&body, str_of(member));
-	json_out_string(&body, name);
-	json_out_close(&body, '}');
-	return json_out_str(&body);
-}
-
 static enum code add_described(struct arena *arena, const struct seed_target *target,
 			       struct str name, const struct json *described, struct json_out *out,
 			       struct err *err)
@@ -105,8 +94,8 @@ static enum code add_described(struct arena *arena, const struct seed_target *ta
 	json_out_open(out, '{');
 	json_text_copy(out, arena, described, "Table");
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
-		struct str body = shown[i].is_by_arn ? preview_body(arena, "ResourceArn", arn)
-						     : preview_body(arena, "TableName", name);
+		struct str body = shown[i].is_by_arn ? json_text_request(arena, "ResourceArn", arn)
+						     : json_text_request(arena, "TableName", name);
 		enum code code = preview_ask(arena, target, shown[i].operation, body, &root, err);
 
 		if (code != OK && !shown[i].may_fail)
@@ -122,7 +111,7 @@ static enum code print_table(struct arena *arena, const struct seed_target *targ
 			     struct json_out *out, struct err *err)
 {
 	const struct json *described, *ttl;
-	struct str asked = preview_body(arena, "TableName", name);
+	struct str asked = json_text_request(arena, "TableName", name);
 	enum code code = preview_ask(arena, target, "DescribeTable", asked, &described, err);
 
 	if (code != OK)

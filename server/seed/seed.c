@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/buf.h"
 #include "protocol/tables/policy_scope.h"
@@ -169,16 +168,6 @@ static enum code must(struct seed *seed, const struct seed_target *target, const
 		       : err_set(err, MSG_SEED_REFUSED, operation, STR_ARG(name), STR_ARG(reason));
 }
 
-static struct str table_body(struct seed *seed, struct str name)
-{
-	struct json_out out = json_out_in(seed->piece);
-
-	json_out_open(&out, '{');
-	json_out_field_string(&out, "TableName", name);
-	json_out_close(&out, '}');
-	return json_out_str(&out);
-}
-
 static struct known *find(struct seed *seed, struct str name)
 {
 	struct known *known = seed->tables;
@@ -186,11 +175,6 @@ static struct known *find(struct seed *seed, struct str name)
 	while (known && !str_eq(known->name, name))
 		known = known->next;
 	return known;
-}
-
-static void wait_ms(long ms)
-{
-	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
 
 /* The table's description once it is ACTIVE; NULL where there is no such table. */
@@ -203,7 +187,8 @@ static enum code describe(struct seed *seed, const struct seed_target *target, s
 
 	for (long pause = 1;; pause = pause < 200 ? pause * 2 : pause) {
 		const struct json *root, *status = NULL;
-		enum code code = ask(seed, target, "DescribeTable", table_body(seed, name), &reply,
+		enum code code = ask(seed, target, "DescribeTable",
+				     json_text_request(seed->piece, "TableName", name), &reply,
 				     &type, &reason, err);
 
 		*table = NULL;
@@ -222,7 +207,7 @@ static enum code describe(struct seed *seed, const struct seed_target *target, s
 			return OK;
 		if (monotonic_ms() > until)
 			return err_set(err, MSG_SEED_SLOW_TABLE, STR_ARG(name));
-		wait_ms(pause);
+		monotonic_sleep_ms(pause);
 	}
 }
 
@@ -389,10 +374,11 @@ static bool delete_table(struct seed *seed, struct str name, struct str region)
 	struct str type, reason;
 
 	seed->asking = region;
-	bool is_reached = ask(seed, target, "UpdateTable", unprotected_body(seed, name), &reply,
-			      &type, &reason, &err) == OK &&
-			  ask(seed, target, "DeleteTable", table_body(seed, name), &reply, &type,
-			      &reason, &err) == OK;
+	bool is_reached =
+		ask(seed, target, "UpdateTable", unprotected_body(seed, name), &reply, &type,
+		    &reason, &err) == OK &&
+		ask(seed, target, "DeleteTable", json_text_request(seed->piece, "TableName", name),
+		    &reply, &type, &reason, &err) == OK;
 	seed->asking = STR_ABSENT;
 	return is_reached;
 }
@@ -442,7 +428,7 @@ static enum code import_end(struct seed *seed, struct str name, struct str arn,
 			    STR("IN_PROGRESS")))
 			return OK;
 		say_progress(seed);
-		wait_ms(pause);
+		monotonic_sleep_ms(pause);
 	}
 }
 
@@ -667,7 +653,7 @@ static enum code put_batch(struct seed *seed, const struct batch *batch, struct 
 			if (!str_is_set(items) || str_eq(items, STR("{}")))
 				return OK;
 		}
-		wait_ms(pause);
+		monotonic_sleep_ms(pause);
 		pause = pause < 2000 ? pause * 2 : pause;
 	}
 	return err_set(err, MSG_SEED_UNPROCESSED);

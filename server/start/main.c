@@ -341,10 +341,11 @@ int main(int argc, char **argv)
 	const struct command *command = command_of(argc, argv);
 	if (command)
 		interrupt_watch();
-	if (command && (command->run || help_is_wanted(argc, argv))) {
-		status = help_is_wanted(argc, argv) ? help_run_command(command->word)
-						    : help_check_options(command->word, argc, argv);
-		if (status == EXIT_DONE && !help_is_wanted(argc, argv))
+	bool is_help = command && help_is_wanted(argc, argv);
+	if (command && (command->run || is_help)) {
+		status = is_help ? help_run_command(command->word)
+				 : help_check_options(command->word, argc, argv);
+		if (status == EXIT_DONE && !is_help)
 			status = command->run(arena, argc, argv);
 		arena_free(arena);
 		return status;

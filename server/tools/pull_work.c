@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base64.h"
@@ -26,13 +25,6 @@ struct pull_mark {
 	uint64_t items;
 	bool is_done;
 };
-
-static void wait_ms(unsigned ms)
-{
-	const struct timespec span = {ms / 1000, (long)(ms % 1000) * 1000000};
-
-	nanosleep(&span, NULL);
-}
 
 static struct str error_type(struct arena *arena, struct str body, struct str *message)
 {
@@ -98,7 +90,7 @@ static enum code pull_ask(const struct pull *pull, struct arena *arena, struct s
 			type = error_type(arena, reply.body, &message);
 		if (try == TRIES || !is_answered || !is_passing(reply.status, type))
 			return pull_refused(table, operation, type, message, err);
-		wait_ms(ms);
+		monotonic_sleep_ms(ms);
 	}
 }
 
@@ -122,17 +114,6 @@ static enum code pull_do(const struct pull *pull, struct arena *arena, struct st
 	return err_set(err, MSG_PULL_HERE, STR_ARG(table), STR_ARG(message));
 }
 
-static struct str named_body(struct arena *arena, const char *member, struct str value)
-{
-	struct json_out out = json_out_in(arena);
-
-	json_out_open(&out, '{');
-	json_out_name(&out, str_of(member));
-	json_out_string(&out, value);
-	json_out_close(&out, '}');
-	return json_out_str(&out);
-}
-
 static double number_of(const struct json *object, const char *name)
 {
 	const struct json *found = json_text_get(object, name, JSON_NUMBER);
@@ -144,7 +125,7 @@ enum code pull_work_describe(const struct pull *pull, struct arena *arena, struc
 			     struct err *err)
 {
 	const struct json *root;
-	struct str body = named_body(arena, "TableName", table->name), answer;
+	struct str body = json_text_request(arena, "TableName", table->name), answer;
 	enum code code = pull_ask(pull, arena, table->name, "DescribeTable", body, &answer, err);
 
 	if (code != OK)
@@ -169,7 +150,7 @@ enum code pull_work_describe(const struct pull *pull, struct arena *arena, struc
 		return code;
 	struct str arn = json_text_string(arena, table->description, "TableArn");
 	return pull_ask(pull, arena, table->name, "ListTagsOfResource",
-			named_body(arena, "ResourceArn", arn), &table->tags, err);
+			json_text_request(arena, "ResourceArn", arn), &table->tags, err);
 }
 
 static enum code pull_save_mark(const struct pull *pull, struct arena *arena, struct str table,
@@ -230,8 +211,8 @@ static bool is_in_file(const struct pull *pull, struct arena *arena, struct str 
 	struct err ignored = err_in(arena);
 	struct str answer;
 
-	return pull_do(pull, arena, table, "DescribeTable", named_body(arena, "TableName", table),
-		       &answer, &ignored) == OK;
+	return pull_do(pull, arena, table, "DescribeTable",
+		       json_text_request(arena, "TableName", table), &answer, &ignored) == OK;
 }
 
 static enum code pull_find_mark(const struct pull *pull, struct arena *arena, struct str table,
@@ -374,7 +355,7 @@ static enum code pull_pages(const struct pull *pull, const struct pull_table *ta
 		sum += units;
 		double ahead = sum / table->max_units - (double)(monotonic_ns() - began) / 1e9;
 		if (ahead > 0)
-			wait_ms((unsigned)(ahead * 1000));
+			monotonic_sleep_ms((int64_t)(ahead * 1000));
 	}
 	arena_free(keys);
 	arena_free(arena);
@@ -490,5 +471,5 @@ enum code pull_work_finish(const struct pull *pull, struct err *err)
 	struct str answer;
 
 	return pull_do(pull, err->arena, STR(MARKS), "DeleteTable",
-		       named_body(err->arena, "TableName", STR(MARKS)), &answer, err);
+		       json_text_request(err->arena, "TableName", STR(MARKS)), &answer, err);
 }

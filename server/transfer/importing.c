@@ -12,6 +12,7 @@
 #include "server/transfer/messages.h"
 #include "server/transfer/outcome.h"
 #include "storage/index_row.h"
+#include "storage/monotonic.h"
 #include "storage/write/write.h"
 
 #define PIECE_ROWS 8000 /* with those of the indexes */
@@ -721,7 +722,7 @@ static void slow_down(const struct piece *piece)
 	int64_t units = (int64_t)(piece->bytes / 1024) + 1, ms = most > 0 ? units * 1000 / most : 0;
 
 	ms = ms > 1000 ? 1000 : ms;
-	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+	monotonic_sleep_ms(ms);
 }
 
 static enum code advance_bulk(struct piece *piece, struct err *err)
