@@ -182,8 +182,6 @@ static enum code pull_read_mark(const struct pull *pull, struct arena *arena, st
 	if (code != OK)
 		return code;
 	const struct json *item = json_text_get(root, "Item", JSON_OBJECT);
-	if (!item)
-		return OK;
 	struct str encoded = json_text_string(arena, json_text_get(item, "mark", JSON_OBJECT), "B");
 	if (!base64_decode(arena, encoded, &sealed) ||
 	    !fake_open(pull->faker, arena, sealed, &plain))
@@ -234,6 +232,8 @@ static enum code pull_find_mark(const struct pull *pull, struct arena *arena, st
 	code = pull_do(pull, arena, table, "GetItem", body, &answer, err);
 	if (code != OK)
 		return code;
+	if (!str_is_set(json_text_find(answer, STR("Item")))) /* before the first item is written */
+		return pull_save_mark(pull, arena, table, mark, err);
 	return pull_read_mark(pull, arena, answer, mark, err);
 }
 

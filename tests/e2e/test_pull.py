@@ -5,7 +5,6 @@ import pathlib
 import signal
 import subprocess
 import tempfile
-import time
 
 from harness import BINARY, Server, run
 
@@ -127,10 +126,14 @@ def refused():
 def killed_and_run_again():
     server, client = filled(users=60, orders=10, filler=json.dumps({"name": "x", "filler": "f" * 9000}))
     target = FOLDER / "killed.db"
+    part, log = FOLDER / "killed.db.pull", FOLDER / "killed.db.pull-wal"
+    size = lambda: sum(path.stat().st_size for path in (part, log) if path.exists())
     kills = 0
-    while kills < 6:
+    while kills < 6:  # the first time before a page is whole, so that some items are there and no key
+        before = size()
         process = pull(server, target, "--max-units", "400", wait=False)
-        time.sleep(0.5 + 0.2 * kills)
+        while process.poll() is None and size() < before + 300_000:
+            pass  # no sleep: a page is written within milliseconds
         if process.poll() is not None:
             break
         os.kill(process.pid, signal.SIGKILL)
