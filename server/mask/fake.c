@@ -22,7 +22,7 @@ struct faker {
 };
 
 /* What a text is, and must still be when it is masked. */
-enum shape { SHAPE_PLAIN, SHAPE_CARD, SHAPE_IBAN, SHAPE_MAIL, SHAPE_DATE };
+enum text_kind { TEXT_PLAIN, TEXT_CARD, TEXT_IBAN, TEXT_MAIL, TEXT_DATE };
 
 /* One kind of symbols. */
 struct alphabet {
@@ -229,22 +229,22 @@ static bool read_date(struct str text, int *year, int *month, int *day)
 	       (text.n == 10 || p[10] == 'T' || p[10] == ' ');
 }
 
-static enum shape shape_of(struct str text)
+static enum text_kind text_kind_of(struct str text)
 {
 	int year, month, day, wanted;
 	size_t last;
 
 	if (mail_domain(text) > 0)
-		return SHAPE_MAIL;
+		return TEXT_MAIL;
 	if (read_date(text, &year, &month, &day))
-		return SHAPE_DATE;
+		return TEXT_DATE;
 	wanted = luhn_digit(text, &last);
 	if (wanted >= 0 && text.p[last] - '0' == wanted)
-		return SHAPE_CARD;
+		return TEXT_CARD;
 	wanted = iban_digits(text);
 	if (wanted >= 0 && (text.p[2] - '0') * 10 + (text.p[3] - '0') == wanted)
-		return SHAPE_IBAN;
-	return SHAPE_PLAIN;
+		return TEXT_IBAN;
+	return TEXT_PLAIN;
 }
 
 /* What a fake has in common with its original beside the classes of its characters. */
@@ -258,21 +258,21 @@ static unsigned fake_form_of(struct str text)
 		has_point = has_point || text.p[i] == '.';
 	}
 	if (!is_number || text.n == start + 1)
-		return (unsigned)shape_of(text);
-	return (unsigned)shape_of(text) | (text.p[start] == '0' ? 8u : 0u) |
+		return (unsigned)text_kind_of(text);
+	return (unsigned)text_kind_of(text) | (text.p[start] == '0' ? 8u : 0u) |
 	       (has_point && text.p[text.n - 1] == '0' ? 16u : 0u);
 }
 
-static void fix_digits(enum shape shape, char *text, size_t n)
+static void fix_digits(enum text_kind kind, char *text, size_t n)
 {
 	struct str whole = {text, n};
 	size_t last;
 	int digits;
 
-	if (shape == SHAPE_CARD) {
+	if (kind == TEXT_CARD) {
 		digits = luhn_digit(whole, &last);
 		text[last] = (char)('0' + digits);
-	} else if (shape == SHAPE_IBAN) {
+	} else if (kind == TEXT_IBAN) {
 		digits = iban_digits(whole);
 		text[2] = (char)('0' + digits / 10);
 		text[3] = (char)('0' + digits % 10);
@@ -280,13 +280,13 @@ static void fix_digits(enum shape shape, char *text, size_t n)
 }
 
 /* Digits that follow from the others stay out of it, and are computed then. */
-static void fake_checked(const struct faker *faker, struct arena *arena, enum shape shape,
+static void fake_checked(const struct faker *faker, struct arena *arena, enum text_kind kind,
 			 char *text, size_t n)
 {
 	char *frozen = arena_calloc(arena, n, 1);
 	size_t last;
 
-	if (shape == SHAPE_CARD) {
+	if (kind == TEXT_CARD) {
 		(void)luhn_digit((struct str){text, n}, &last);
 		frozen[last] = 1;
 		text[last] = '0';
@@ -295,7 +295,7 @@ static void fake_checked(const struct faker *faker, struct arena *arena, enum sh
 		memset(text + 2, '0', 2);
 	}
 	fake_once(faker, arena, text, n, frozen);
-	fix_digits(shape, text, n);
+	fix_digits(kind, text, n);
 }
 
 static void fake_mail(const struct faker *faker, struct arena *arena, char *text, size_t n)
@@ -316,20 +316,20 @@ struct str fake_text(const struct faker *faker, struct arena *arena, struct str 
 {
 	struct str out = str_copy(arena, text);
 	char *bytes = (char *)(uintptr_t)out.p;
-	enum shape shape = text.n > 0 ? shape_of(text) : SHAPE_PLAIN;
+	enum text_kind kind = text.n > 0 ? text_kind_of(text) : TEXT_PLAIN;
 	unsigned form = text.n > 0 ? fake_form_of(text) : 0;
 
 	if (text.n == 0)
 		return out;
-	if (shape == SHAPE_DATE && fake_shift(faker, arena, text, FAKE_DAYS, &out))
+	if (kind == TEXT_DATE && fake_shift(faker, arena, text, FAKE_DAYS, &out))
 		return out;
-	if (shape == SHAPE_MAIL) {
+	if (kind == TEXT_MAIL) {
 		fake_mail(faker, arena, bytes, text.n);
 		return out;
 	}
 	do { /* cycle walking: still no two texts become one */
-		if (shape == SHAPE_CARD || shape == SHAPE_IBAN)
-			fake_checked(faker, arena, shape, bytes, text.n);
+		if (kind == TEXT_CARD || kind == TEXT_IBAN)
+			fake_checked(faker, arena, kind, bytes, text.n);
 		else
 			fake_once(faker, arena, bytes, text.n, NULL);
 	} while (fake_form_of(out) != form);
