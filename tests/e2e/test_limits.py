@@ -513,13 +513,11 @@ def few_files():
         silent = [raw.connect(server) for _ in range(100)]  # more than the process can have open
 
         def is_full():
-            """One more that is silent: the connection that asked for the figures may have left its place late."""
+            """One more that is silent, since connections may leave their places late; beyond the limit all are answered."""
             silent.append(raw.connect(server))
-            return raw.ask(server, raw.request()).status == 503
+            return all(raw.ask(server, raw.request()).status == 503 for _ in range(3))
 
         until(is_full, "there is room for more than the limit")
-        for _ in range(3):  # beyond the limit all are answered, also while those are silent
-            assert raw.ask(server, raw.request()).status == 503
         assert raw.ask(server, raw.GET_HEALTH).status == 200
         [s.close() for s in silent]
         inside = take_all_places(server, most)
