@@ -7,8 +7,10 @@
 #include "protocol/wire/json.h"
 #include "protocol/wire/json_out.h"
 #include "server/messages.h"
+#include "server/seed/json_text.h"
 #include "storage/schema/ns_name.h"
 
+#define SHOWN_MAX 64 /* bytes of a value that a refusal shows */
 #define TIME_MAX_MS INT64_C(253402300799999) /* the end of the year 9999 */
 
 int64_t clock_now_ms(void *context, struct ns ns)
@@ -130,6 +132,16 @@ static bool read_turn_member(struct arena *arena, struct str name, const struct 
 	return str_eq(name, STR("release")) && is_boolean;
 }
 
+static enum code refuse_turn(struct str name, struct str value, struct err *err)
+{
+	bool is_long = value.n > SHOWN_MAX;
+
+	if (!str_is_set(value)) /* its name is written with escapes */
+		value = STR("?");
+	return err_set(err, MSG_CLOCK_MEMBER, STR_ARG(name), (int)(is_long ? SHOWN_MAX : value.n),
+		       value.p, is_long ? "..." : "");
+}
+
 static enum code read_turn(struct str body, struct turn *turn, struct err *err)
 {
 	const struct json *root;
@@ -147,7 +159,7 @@ static enum code read_turn(struct str body, struct turn *turn, struct err *err)
 		struct str name = json_name(err->arena, member);
 
 		if (!read_turn_member(err->arena, name, member, turn))
-			return err_set(err, MSG_CLOCK_MEMBER, STR_ARG(name));
+			return refuse_turn(name, json_text_find(body, name), err);
 	}
 	return OK;
 }

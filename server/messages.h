@@ -69,10 +69,10 @@
 #define MSG_CLOCK_BODY                                                                             \
 	ERR_VALIDATION, "%s", "The clock wants a JSON object, such as {\"advance\": \"30d\"}"
 #define MSG_CLOCK_MEMBER                                                                           \
-	ERR_VALIDATION, "Not understood: " STR_FMT                                                 \
+	ERR_VALIDATION, "Not understood: \"" STR_FMT "\": " STR_FMT "%s"                           \
 			". The clock takes \"release\": true, \"set\": seconds or "                \
-			"\"2030-01-31T12:00:00Z\", \"advance\": seconds or \"30d\", \"freeze\": "  \
-			"true or false"
+			"\"2030-01-31T12:00:00Z\", \"advance\": seconds or a number with ms, s, "  \
+			"m, h or d (\"30d\"), \"freeze\": true or false"
 #define MSG_CLOCK_NAMESPACE                                                                        \
 	ERR_VALIDATION, "A clock belongs to an account of 12 digits and a region of 1 to 63 "      \
 			"characters, not to account '" STR_FMT "' and region '" STR_FMT "'"

@@ -10,8 +10,8 @@
 struct suggestion {
 	struct str typed;
 	size_t prefix_size;  /* of what all names begin with: it does not count */
-	const char *nearest; /* NULL where none is near: at most half of the letters are to be
-				changed, added or left out */
+	const char *nearest; /* NULL where none is near: at most a third of the letters, rounded,
+				are to be changed, added, left out or swapped */
 	size_t distance;
 };
 

@@ -327,10 +327,13 @@ static int load(const struct words *words, struct destination *destination,
 	struct seed *seed = seed_new(&options);
 	struct err err = err_in(words->arena);
 	enum code code = load_paths(seed, words, &options, &err);
-	fprintf(words->is_json ? stderr : stdout, STR_FMT "\n", STR_ARG(sum(words->arena, seed)));
+	struct seed_counts counts = seed_counts(seed);
+	if (code == OK || counts.items + counts.tables > 0)
+		fprintf(words->is_json ? stderr : stdout, STR_FMT "\n",
+			STR_ARG(sum(words->arena, seed)));
 	if (code != OK)
 		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
-	bool is_done = code == OK && seed_counts(seed).bad == 0;
+	bool is_done = code == OK && counts.bad == 0;
 	seed_free(seed);
 	return is_done ? EXIT_DONE : EXIT_FAILED;
 }

@@ -120,7 +120,8 @@ static void write_text(const struct view *view, struct buf *out)
 		add_lines(out, 4, 6, view_line(view, p));
 	}
 	text_partitions(view, out);
-	buf_printf(out, "\n%zu findings\n", view_count(view_list(view, "findings")));
+	size_t findings = view_count(view_list(view, "findings"));
+	buf_printf(out, "\n%zu finding%s\n", findings, findings == 1 ? "" : "s");
 	for (const struct json *f = view_list(view, "findings"); f; f = json_next(f))
 		text_finding(view, f, out);
 	for (size_t i = 0; i < view->problem_count; i++)

@@ -44,6 +44,7 @@ struct seed {
 	bool is_writing;   /* the file is read the second time */
 	struct str asking; /* the region of requests; absent: the target's own */
 	struct source *source;
+	enum code unsent;    /* why the last operation got no answer, or OK */
 	struct buf problems; /* a line each */
 	size_t problem_count;
 	struct known *tables;
@@ -147,6 +148,7 @@ static enum code ask(struct seed *seed, const struct seed_target *target, const 
 	enum code code = target->send(target->context, seed->piece, &request, reply, err);
 
 	*type = STR("");
+	seed->unsent = code;
 	if (code != OK)
 		return code;
 	if (reply->status != 200) {
@@ -259,10 +261,7 @@ static enum code known_table(struct seed *seed, struct str name, struct known **
 
 enum code seed_at(const struct seed *seed, size_t line, struct err *err)
 {
-	struct str reason = err->message;
-
-	return line > 0 ? err_set(err, MSG_SEED_AT_LINE, seed->file->path, line, STR_ARG(reason))
-			: err_set(err, MSG_SEED_AT, seed->file->path, STR_ARG(reason));
+	return seed_at_origin(seed, (struct origin){.line = line}, err);
 }
 
 enum code seed_at_origin(const struct seed *seed, struct origin origin, struct err *err)
@@ -270,6 +269,8 @@ enum code seed_at_origin(const struct seed *seed, struct origin origin, struct e
 	struct str reason = err->message;
 	const char *path = origin.path ? origin.path : seed->file->path;
 
+	if (seed->unsent != OK)
+		return seed->unsent;
 	return origin.line > 0 ? err_set(err, MSG_SEED_AT_LINE, path, origin.line, STR_ARG(reason))
 			       : err_set(err, MSG_SEED_AT, path, STR_ARG(reason));
 }

@@ -132,7 +132,8 @@ enum code seed_item(struct seed *seed, struct str table, struct str item, size_t
 		    struct err *err) WARN_UNUSED;
 /* A line that is no item, for the reason in *err: OK where it is passed over. */
 enum code seed_bad_line(struct seed *seed, size_t line, struct err *err) WARN_UNUSED;
-/* Puts where it is in front of the reason in *err, and gives its code. */
+/* Puts where it is in front of the reason in *err, and gives its code. Where a server gave no
+ * answer no line is to blame: the reason stays as it is. */
 enum code seed_at(const struct seed *seed, size_t line, struct err *err);
 /* The same for a place that may be in another file; without one, in the file that is read. */
 enum code seed_at_origin(const struct seed *seed, struct origin origin, struct err *err);

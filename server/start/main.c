@@ -94,6 +94,17 @@ static void say_ready_plainly(const struct parts *parts, struct str url, const c
 		STR_ARG(url), STR_ARG(data), welcome, keys, STR_ARG(url));
 }
 
+/* Settings by which the server refuses whatever it is asked. */
+static void warn_of_refusals(const struct config *config)
+{
+	if (strcmp(config->auth, "verify") == 0 && config->credential_count == 0)
+		log_line(LOG_WARN, "--auth verify refuses all requests: \"credentials\" of "
+				   "--config names no key");
+	if (strcmp(config->iam, "enforce") == 0 && !config_names(config->policies))
+		log_line(LOG_WARN, "--iam enforce refuses requests until PUT /_dynalith/policies "
+				   "allows them: there is no --policies");
+}
+
 /* For a new user: the address, the keys to sign with, the place of the data, how to end it. */
 static void say_ready(const struct parts *parts, struct str url)
 {
@@ -119,6 +130,7 @@ static void say_ready(const struct parts *parts, struct str url)
 		say_ready_plainly(parts, url, welcome);
 	else
 		log_event(LOG_INFO, message.p, fields, sizeof(fields) / sizeof(fields[0]));
+	warn_of_refusals(config);
 	if (backend_file(config->store) && sqlite_store_library_note())
 		log_line(LOG_WARN, "SQLite %s %s", sqlite_store_library_version(),
 			 sqlite_store_library_note());

@@ -26,6 +26,7 @@ struct dumping {
 	struct remote *remote;
 	struct str query;
 	struct arena *arena; /* of one block */
+	const char *path; /* of the file in errors */
 	int fd;
 };
 
@@ -55,13 +56,13 @@ static enum code call(struct dumping *dumping, const char *method, struct str na
 	return remote_call(dumping->remote, method, path, dumping->query, body, root, err);
 }
 
-static enum code write_dump_bytes(int fd, struct str bytes, struct err *err)
+static enum code write_dump_bytes(const struct dumping *dumping, struct str bytes, struct err *err)
 {
 	while (bytes.n > 0) {
-		ssize_t n = write(fd, bytes.p, bytes.n);
+		ssize_t n = write(dumping->fd, bytes.p, bytes.n);
 
 		if (n <= 0)
-			return fail(err, "the dump",
+			return fail(err, dumping->path,
 				    n < 0 ? strerror(errno) : "nothing more can be written");
 		bytes = (struct str){bytes.p + n, bytes.n - (size_t)n};
 	}
@@ -74,10 +75,10 @@ static enum code write_block(struct dumping *dumping, struct str block, struct e
 
 	put_be32(sizes, (uint32_t)block.n);
 	put_be32(sizes + 4, crc32_of(block.p, block.n));
-	enum code code = write_dump_bytes(dumping->fd, (struct str){sizes, sizeof(sizes)}, err);
+	enum code code = write_dump_bytes(dumping, (struct str){sizes, sizeof(sizes)}, err);
 	if (code != OK)
 		return code;
-	return write_dump_bytes(dumping->fd, block, err);
+	return write_dump_bytes(dumping, block, err);
 }
 
 static struct str string_member(struct arena *arena, const struct json *root, const char *name)
@@ -113,7 +114,7 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 {
 	struct arena *cursors = arena_new(4096);
 	struct str body = STR("{}"), cursor = STR("");
-	enum code code = write_dump_bytes(dumping->fd, STR(HEAD), err);
+	enum code code = write_dump_bytes(dumping, STR(HEAD), err);
 
 	while (code == OK && str_is_set(cursor)) {
 		code = write_next_block(dumping, name, body, cursors, &cursor, err);
@@ -124,7 +125,7 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 	if (code != OK)
 		return code;
 	if (durable_sync(dumping->fd) != 0)
-		return fail(err, "the dump", strerror(errno));
+		return fail(err, dumping->path, strerror(errno));
 	return OK;
 }
 
@@ -161,12 +162,13 @@ static enum code dump_snapshot(struct dumping *dumping, struct str name, struct 
 	return code == OK ? removed : code;
 }
 
-enum code dump_write(struct remote *remote, const struct dump_options *options, int fd,
-		     struct err *err)
+enum code dump_write(struct remote *remote, const struct dump_options *options, const char *path,
+		     int fd, struct err *err)
 {
 	struct dumping dumping = {.remote = remote,
 				  .query = dump_query_of(err->arena, options),
 				  .arena = arena_new(4 * 1024 * 1024),
+				  .path = path,
 				  .fd = fd};
 	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL),
 				     (long)getpid());
@@ -181,13 +183,14 @@ enum code dump_write(struct remote *remote, const struct dump_options *options, 
 }
 
 /* *n is less than `size` at the end of the file. */
-static enum code read_dump_bytes(int fd, char *bytes, size_t size, size_t *n, struct err *err)
+static enum code read_dump_bytes(const struct dumping *dumping, char *bytes, size_t size, size_t *n,
+				 struct err *err)
 {
 	for (*n = 0; *n < size;) {
-		ssize_t got = read(fd, bytes + *n, size - *n);
+		ssize_t got = read(dumping->fd, bytes + *n, size - *n);
 
 		if (got < 0)
-			return fail(err, "the file", strerror(errno));
+			return fail(err, dumping->path, strerror(errno));
 		if (got == 0)
 			break;
 		*n += (size_t)got;
@@ -195,15 +198,15 @@ static enum code read_dump_bytes(int fd, char *bytes, size_t size, size_t *n, st
 	return OK;
 }
 
-static enum code check_head(int fd, struct err *err)
+static enum code check_head(const struct dumping *dumping, struct err *err)
 {
 	char head[sizeof(HEAD) - 1];
 	size_t n;
-	enum code code = read_dump_bytes(fd, head, sizeof(head), &n, err);
+	enum code code = read_dump_bytes(dumping, head, sizeof(head), &n, err);
 
 	if (code != OK || str_eq((struct str){head, n}, STR(HEAD)))
 		return code;
-	return fail(err, "the file",
+	return fail(err, dumping->path,
 		    str_starts_with((struct str){head, n}, STR(HEAD_WORDS))
 			    ? "it is of a newer version of dynalith"
 			    : "it is no dump of dynalith's");
@@ -214,20 +217,20 @@ static enum code read_dump_block(struct dumping *dumping, struct str *block, str
 {
 	char sizes[SIZES_BYTES];
 	size_t n;
-	enum code code = read_dump_bytes(dumping->fd, sizes, sizeof(sizes), &n, err);
+	enum code code = read_dump_bytes(dumping, sizes, sizeof(sizes), &n, err);
 
 	*block = STR_ABSENT;
 	if (code != OK || n == 0)
 		return code;
 	uint32_t size = n == sizeof(sizes) ? (uint32_t)str_be(sizes, 4) : UINT32_MAX;
 	if (size > BLOCK_MAX)
-		return fail(err, "the file", "it is damaged or cut off");
+		return fail(err, dumping->path, "it is damaged or cut off");
 	char *bytes = arena_bytes(dumping->arena, size + 1);
-	code = read_dump_bytes(dumping->fd, bytes, size, &n, err);
+	code = read_dump_bytes(dumping, bytes, size, &n, err);
 	if (code != OK)
 		return code;
 	if (n < size || crc32_of(bytes, size) != (uint32_t)str_be(sizes + 4, 4))
-		return fail(err, "the file", "it is damaged or cut off");
+		return fail(err, dumping->path, "it is damaged or cut off");
 	*block = (struct str){bytes, size};
 	return OK;
 }
@@ -235,7 +238,7 @@ static enum code read_dump_block(struct dumping *dumping, struct str *block, str
 static enum code load_blocks(struct dumping *dumping, struct err *err)
 {
 	bool is_done = false;
-	enum code code = check_head(dumping->fd, err);
+	enum code code = check_head(dumping, err);
 
 	while (code == OK) {
 		const struct json *root = NULL, *done;
@@ -254,7 +257,7 @@ static enum code load_blocks(struct dumping *dumping, struct err *err)
 		done = code == OK ? json_member(root, "done") : NULL;
 		is_done = done && json_type(done) == JSON_BOOLEAN && json_boolean(done);
 	}
-	return code == OK && !is_done ? fail(err, "the file", "it is damaged or cut off") : code;
+	return code == OK && !is_done ? fail(err, dumping->path, "it is damaged or cut off") : code;
 }
 
 static enum code load_and_restore(struct dumping *dumping, struct err *err)
@@ -275,6 +278,7 @@ enum code dump_load(struct remote *remote, const struct dump_options *options, c
 {
 	struct dumping dumping = {.remote = remote,
 				  .query = dump_query_of(err->arena, options),
+				  .path = path,
 				  .fd = open(path, O_RDONLY | O_CLOEXEC)};
 	struct err ignored = err_in(err->arena);
 	const struct json *root;

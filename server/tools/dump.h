@@ -17,9 +17,10 @@ struct dump_options {
 	const char *account, *region;
 };
 
-/* Writes to a file that is open and empty. ERR_INTERNAL with one line for the user. */
-enum code dump_write(struct remote *remote, const struct dump_options *options, int fd,
-		     struct err *err) WARN_UNUSED;
+/* Writes to a file that is open and empty; errors name it `path`. ERR_INTERNAL with one line for
+ * the user. */
+enum code dump_write(struct remote *remote, const struct dump_options *options, const char *path,
+		     int fd, struct err *err) WARN_UNUSED;
 
 /*
  * Puts what is in the file in the place of all that the namespace has. ERR_INTERNAL with one line

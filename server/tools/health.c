@@ -24,6 +24,8 @@ static int ask_health(struct arena *arena, const struct health_options *options,
 	struct client_reply reply = {0};
 
 	bool is_answered = client_ask(arena, &target, &request, &reply, problem);
+	if (!is_answered)
+		*problem = client_advice(arena, &target, *problem);
 	if (body)
 		*body = reply.body;
 	return is_answered ? reply.status : 0;

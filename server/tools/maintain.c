@@ -73,7 +73,8 @@ static enum code open_file_store(const char *path, struct store **store, struct 
 static int sum_up_check(const char *path, const struct check_report *report)
 {
 	if (report->findings > 0)
-		printf("%s: %llu findings\n", path, (unsigned long long)report->findings);
+		printf("%s: %llu finding%s\n", path, (unsigned long long)report->findings,
+		       report->findings == 1 ? "" : "s");
 	else
 		printf("%s is sound: %llu tables, %llu items, %llu rows of indexes, %llu of time "
 		       "to live, %llu stream records\n",
@@ -151,7 +152,6 @@ static enum code copy_file(const struct words *words, const char *part, struct e
 	return code;
 }
 
-/* The copy gets its name when it is whole and was found sound. */
 /* Copies to the part, checks it there, and gives it the target's name where it is sound. */
 static enum code copy_and_publish(struct arena *arena, const struct words *words, const char *part,
 				  int *status, struct err *err)
@@ -195,7 +195,7 @@ static enum code dump_to_part(struct remote *remote, const struct words *words,
 
 	if (code != OK)
 		return code;
-	code = dump_write(remote, options, fd, err);
+	code = dump_write(remote, options, words->target, fd, err);
 	close(fd);
 	if (code != OK)
 		return code;

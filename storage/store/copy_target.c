@@ -14,6 +14,11 @@ static enum code problem(const char *path, struct err *err)
 	return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
 }
 
+static const char *folder_of(struct arena *arena, const char *target)
+{
+	return dirname((char *)(uintptr_t)str_copy(arena, str_of(target)).p);
+}
+
 enum code copy_target_no_log(const char *target, struct err *err)
 {
 	static const char *const suffixes[] = {"-wal", "-journal"};
@@ -29,8 +34,7 @@ enum code copy_target_no_log(const char *target, struct err *err)
 
 bool copy_target_sync_folder(struct arena *arena, const char *target)
 {
-	int fd = open(dirname((char *)(uintptr_t)str_copy(arena, str_of(target)).p),
-		      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(folder_of(arena, target), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool is_safe = fd >= 0 && durable_sync(fd) == 0;
 
 	if (fd >= 0)
@@ -47,6 +51,8 @@ enum code copy_target_begin(struct arena *arena, const char *target, const char 
 		return code;
 	errno = EEXIST;
 	if (access(target, F_OK) == 0)
+		return problem(target, err);
+	if (access(folder_of(arena, target), W_OK | X_OK) != 0)
 		return problem(target, err);
 	/* by its process, so that two backups to one name do not write over each other */
 	*part = str_printf(arena, "%s.part-%ld", target, (long)getpid()).p;

@@ -116,6 +116,7 @@ def help_is_whole():
     for words, meant in ((["reprot"], "report"), (["--prot", "1"], "--port"), (["help", "limts"], "limits"), (["help", "statsu"], "status"), (["help", "aply"], "apply")):
         wrong = said(*words)
         assert wrong.returncode == 2 and not wrong.stdout and f"did you mean {meant}?" in wrong.stderr and wrong.stderr.count("\n") == 1, (words, wrong)
+    assert said("help", "nope").stderr == "dynalith: no help about nope\ndynalith help lists commands and subjects\n"
 
 
 def statuses():

@@ -110,6 +110,13 @@ def plain_lines_on_a_terminal():
         os.close(other_end)
 
 
+def servers_that_refuse_all_say_so():
+    for words, warnings in ((("--auth", "verify"), 1), (("--iam", "enforce"), 1), (("--auth", "verify", "--iam", "enforce"), 2), (("--iam", "report"), 0)):
+        server = Server(*words)
+        lines = [line for line in end(server).splitlines() if "level=warn" in line]
+        assert len(lines) == warnings and all("refuses" in line for line in lines), (words, lines)
+
+
 def unknown_variables_are_noticed():
     """A variable that is no option would be passed over without a word otherwise."""
     variables = {"DYNALITH_IN_MEMROY": "true", "DYNALITH_COLOUR": "green", "DYNALITH_PROT": "", "dynalith_port": "1", "DYNALITH_CONFIG_": "x",
@@ -275,5 +282,5 @@ def metrics():
     server.stop()
 
 
-run("diagnosis", [crash_leaves_a_stack, every_request_at_debug, levels, the_first_line_tells_all, plain_lines_on_a_terminal, unknown_variables_are_noticed,
+run("diagnosis", [crash_leaves_a_stack, every_request_at_debug, levels, the_first_line_tells_all, plain_lines_on_a_terminal, servers_that_refuse_all_say_so, unknown_variables_are_noticed,
                   slow_requests, failures_are_errors, secrets_are_never_logged, metrics])
