@@ -1,4 +1,8 @@
-#include "server/control/conflicts.h"
+/*
+ * conflicts - endpoints that say whether transactions that meet refuse each other:
+ * protocol/conflicts.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/conflicts/conflicts.h"
 #include "server/messages.h"
@@ -10,12 +14,14 @@ static struct str describe(const struct control_call *call)
 		       : STR("{\"conflicts\":\"none\"}");
 }
 
+/* GET conflicts: {"conflicts": ...}. */
 enum code conflicts_show(const struct control_call *call, struct str *answer, struct err *err)
 {
 	*answer = describe(call);
 	return control_read(call, NULL, 0, err);
 }
 
+/* PUT conflicts: {"conflicts": "real" or "none"}. Answers as GET does. */
 enum code conflicts_put(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct json *json;
@@ -35,6 +41,7 @@ enum code conflicts_put(const struct control_call *call, struct str *answer, str
 	return code;
 }
 
+/* DELETE conflicts: as the option says. */
 enum code conflicts_delete(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = control_read(call, NULL, 0, err);

@@ -1,18 +1,5 @@
 #include "server/control/endpoints.h"
 
-#include "server/control/conflicts.h"
-#include "server/control/explain.h"
-#include "server/control/faults.h"
-#include "server/control/imports.h"
-#include "server/control/insight.h"
-#include "server/control/lag.h"
-#include "server/control/namespaces.h"
-#include "server/control/policies.h"
-#include "server/control/replication.h"
-#include "server/control/rollouts.h"
-#include "server/control/state.h"
-#include "server/control/tables.h"
-#include "server/control/throughput.h"
 #include "server/messages.h"
 
 #define ROOT "/_dynalith/"

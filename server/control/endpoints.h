@@ -21,6 +21,11 @@ struct endpoint {
 	const char *what;        /* one line */
 };
 
+/* The handlers of the rows, as state_reset in state.c: each file says what they take and answer. */
+#define PAGE(method, path, show, needs, traits, what)
+#define ENDPOINT(method, path, handle, needs, what) control_handler handle WARN_UNUSED;
+#include "server/control/endpoints.def"
+
 /* All endpoints, in the order of their rows. */
 const struct endpoint *endpoint_all(size_t *n);
 

@@ -1,4 +1,8 @@
-#include "server/control/explain.h"
+/*
+ * explain - the endpoint that explains a request without carrying it out. It changes nothing, and
+ * needs no --insight.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/iam/iam.h"
 #include "protocol/insight/insight.h"

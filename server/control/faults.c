@@ -1,8 +1,12 @@
-#include "server/control/faults.h"
+/*
+ * faults - endpoints that set, show and clear the fault rules of a namespace: protocol/faults.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/faults/faults.h"
 #include "server/control/absent.h"
 
+/* GET faults: the rules, with how often each matched and fired. */
 enum code faults_show(const struct control_call *call, struct str *answer, struct err *err)
 {
 	(void)err;
@@ -10,6 +14,7 @@ enum code faults_show(const struct control_call *call, struct str *answer, struc
 	return OK;
 }
 
+/* PUT faults: {"rules": [...]} in place of the rules there are. Answers as GET does. */
 enum code faults_put(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = faults_set(call->control->service->faults, call->ns, call->body, err);
@@ -23,6 +28,7 @@ enum code faults_put(const struct control_call *call, struct str *answer, struct
 	return OK;
 }
 
+/* DELETE faults: no rules. */
 enum code faults_delete(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = control_read(call, NULL, 0, err);

@@ -1,8 +1,13 @@
-#include "server/control/imports.h"
+/*
+ * imports - what imports refused, for those who look in CloudWatch at AWS.
+ */
+#include "server/control/endpoints.h"
 
 #include "core/buf.h"
 #include "server/transfer/importing_log.h"
 
+/* GET imports/ID: an array of the records that the import refused. ERR_RESOURCE_NOT_FOUND where
+ * there is no such import. */
 enum code imports_show(const struct control_call *call, struct str *answer, struct err *err)
 {
 	struct buf out = buf_in(call->arena);

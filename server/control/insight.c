@@ -1,4 +1,8 @@
-#include "server/control/insight.h"
+/*
+ * insight - endpoints that show and forget the access patterns which this server has seen:
+ * ERR_VALIDATION where --insight is off; and the keys that Contributor Insights counts.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/insight/contributors.h"
 #include "protocol/insight/insight.h"

@@ -1,4 +1,7 @@
-#include "server/control/lag.h"
+/*
+ * lag - endpoints that say by how much reads without ConsistentRead are behind: storage/lag.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/handler.h"
 #include "protocol/wire/json_out.h"
@@ -142,6 +145,7 @@ static enum code show(const struct control_call *call, struct str *answer, struc
 	return code;
 }
 
+/* GET lag: the settings; {} where there are none. */
 enum code lag_show(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = control_read(call, NULL, 0, err);
@@ -151,6 +155,11 @@ enum code lag_show(const struct control_call *call, struct str *answer, struct e
 	return show(call, answer, err);
 }
 
+/*
+ * PUT lag: {"lag": MS, "index_lag": MS, "jitter": MS, "seed": N, "tables": {NAME: {...}}} in place
+ * of the settings there are. A table's own setting stands for the namespace's; "index_lag" is "lag"
+ * where it is absent. Answers as GET does.
+ */
 enum code lag_put_settings(const struct control_call *call, struct str *answer, struct err *err)
 {
 	struct lag_settings settings;
@@ -168,6 +177,7 @@ enum code lag_put_settings(const struct control_call *call, struct str *answer, 
 	return OK;
 }
 
+/* DELETE lag: none. */
 enum code lag_delete(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct lag_settings none = {0};

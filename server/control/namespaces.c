@@ -1,4 +1,7 @@
-#include "server/control/namespaces.h"
+/*
+ * namespaces - the accounts and regions that have tables.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/wire/json_out.h"
 #include "storage/catalog/catalog.h"
@@ -25,6 +28,8 @@ static enum code describe_namespace(const struct control_call *call, struct ns n
 	return OK;
 }
 
+/* {"namespaces": [{"account": A, "region": R, "tables": N}, ...], "more": false}
+ */
 enum code namespaces_show(const struct control_call *call, struct str *answer, struct err *err)
 {
 	struct json_out out = json_out_in(call->arena);

@@ -1,4 +1,8 @@
-#include "server/control/policies.h"
+/*
+ * policies - endpoints that set and show the policies by which --iam judges, and what it has seen:
+ * protocol/iam.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/iam/iam.h"
 #include "server/control/absent.h"
@@ -9,6 +13,7 @@ static enum code check_on(const struct control_call *call, struct err *err)
 	return call->control->service->iam ? OK : err_set(err, MSG_IAM_OFF);
 }
 
+/* GET policies: the document that counts. */
 enum code policies_show(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = check_on(call, err);
@@ -19,6 +24,8 @@ enum code policies_show(const struct control_call *call, struct str *answer, str
 			answer, err);
 }
 
+/* PUT policies: a document in place of the one there is, for all servers on the store. Answers as
+ * GET does. */
 enum code policies_replace(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = check_on(call, err);
@@ -35,6 +42,7 @@ enum code policies_replace(const struct control_call *call, struct str *answer, 
 	return OK;
 }
 
+/* DELETE policies: the store has none; those of --policies count. */
 enum code policies_remove(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = check_on(call, err);
@@ -50,6 +58,7 @@ enum code policies_remove(const struct control_call *call, struct str *answer, s
 	return policies_show(call, answer, err);
 }
 
+/* GET iam: the least policies of those who called, and statements that nothing used. */
 enum code policies_report(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = check_on(call, err);

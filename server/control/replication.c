@@ -1,4 +1,8 @@
-#include "server/control/replication.h"
+/*
+ * replication - /_dynalith/replication: how the replicas of an account's global tables follow each
+ * other. docs/global-tables.md.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/tables/replica_rules.h"
 #include "protocol/wire/json_out.h"

@@ -1,4 +1,8 @@
-#include "server/control/rollouts.h"
+/*
+ * rollouts - endpoints that fix the region and day whose behaviour a namespace has:
+ * protocol/rollouts.h.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/rollouts.h"
 #include "protocol/wire/json_out.h"
@@ -23,12 +27,14 @@ static struct str describe_rollouts(const struct control_call *call)
 	return json_out_str(&out);
 }
 
+/* GET rollouts: {"as": ..., "rollouts": [NAME, ...]}, those in force. */
 enum code rollouts_show(const struct control_call *call, struct str *answer, struct err *err)
 {
 	*answer = describe_rollouts(call);
 	return control_read(call, NULL, 0, err);
 }
 
+/* PUT rollouts: {"as": "next"}, "none", "REGION" or "REGION@YYYY-MM-DD". Answers as GET does. */
 enum code rollouts_put(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct json *as;
@@ -45,6 +51,7 @@ enum code rollouts_put(const struct control_call *call, struct str *answer, stru
 	return code;
 }
 
+/* DELETE rollouts: what --as says. */
 enum code rollouts_delete(const struct control_call *call, struct str *answer, struct err *err)
 {
 	enum code code = control_read(call, NULL, 0, err);

@@ -1,4 +1,8 @@
-#include "server/control/state.h"
+/*
+ * state - endpoints that return a namespace to a state, or copy one: reset, checkpoints, snapshots,
+ * clones.
+ */
+#include "server/control/endpoints.h"
 
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
@@ -28,6 +32,11 @@ static enum code forget_unstored(const struct control_call *call, struct err *er
 				       err);
 }
 
+/*
+ * POST reset: the namespace as new. {"keep": "tables"} empties the tables instead of deleting them;
+ * {"tables": [...]} concerns these tables only. Answers {"tables": N}, how many were deleted or
+ * emptied.
+ */
 enum code state_reset(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct json *keep, *tables;
@@ -92,6 +101,8 @@ static struct str answer_name(const struct control_call *call, struct str name)
 	return json_out_str(&out);
 }
 
+/* POST checkpoints {"name": NAME}: marks the state. GET checkpoints: those that there are, the
+ * first made first. */
 enum code state_make_checkpoint(const struct control_call *call, struct str *answer,
 				struct err *err)
 {
@@ -148,6 +159,8 @@ enum code state_list_checkpoints(const struct control_call *call, struct str *an
 	return code;
 }
 
+/* POST checkpoints/NAME/rollback: back to the state. DELETE checkpoints/NAME: forgets the mark, and
+ * changes nothing else. */
 enum code state_roll_back(const struct control_call *call, struct str *answer, struct err *err)
 {
 	struct str clock;
@@ -185,6 +198,8 @@ enum code state_list_snapshots(const struct control_call *call, struct str *answ
 	return code;
 }
 
+/* PUT snapshots/NAME: a copy of the namespace. GET snapshots: those that there are. POST
+ * snapshots/NAME/restore, DELETE snapshots/NAME. */
 enum code state_take_snapshot(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct service *service = call->control->service;
@@ -253,6 +268,11 @@ static enum code read_targets(const struct control_call *call, struct ns from,
 	return OK;
 }
 
+/*
+ * POST clone {"from": ACCOUNT, "to": [ACCOUNT, ...], "replace": true}: copies the tables of the
+ * account, without "from" those of the namespace, to others in the same region. Answers {"clones":
+ * N}.
+ */
 enum code state_clone(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct json *from, *to, *replace;
@@ -288,6 +308,11 @@ enum code state_clone(const struct control_call *call, struct str *answer, struc
 	return code;
 }
 
+/*
+ * POST snapshots/NAME/dump {"cursor": TEXT}: the next block of its bytes, {"block": BASE64,
+ * "cursor": TEXT}; the last answer has no cursor. POST snapshots/NAME/load {"block": BASE64}: takes
+ * the next block; {"done": true} with the last one, and the snapshot is there.
+ */
 enum code state_dump(const struct control_call *call, struct str *answer, struct err *err)
 {
 	const struct json *cursor;

@@ -1,4 +1,10 @@
-#include "server/control/tables.h"
+/*
+ * tables - what a page that shows tables asks first, in one request each: all tables with their
+ * descriptions, and one with a sample of its items.
+ *
+ * Nothing is counted as traffic, no fault fires and no capacity is taken.
+ */
+#include "server/control/endpoints.h"
 
 #include <math.h>
 
@@ -78,6 +84,10 @@ static enum code add_tables(const struct control_call *call, struct str listed, 
 	return OK;
 }
 
+/*
+ * GET tables: {"tables": [{"Table": T, "TimeToLiveDescription": D}, ...], "more": false}: the
+ * first 200, by name, as DescribeTable and DescribeTimeToLive show them.
+ */
 enum code tables_show(const struct control_call *call, struct str *answer, struct err *err)
 {
 	struct buf buf = buf_in(call->arena);
@@ -162,6 +172,12 @@ static unsigned segments_for(const struct sampling *sampling)
 	return (unsigned)(wanted < most ? wanted : most);
 }
 
+/*
+ * The same members of the table NAME, and "segments": the number for a parallel scan of which most
+ * segments have items; "filled" of "probed" segments had some; "samples": runs of items that stand
+ * together, from up to 63 places, 512 items and 1 MB in all. It reads at most 1,536 items, however
+ * large the table is. ERR_RESOURCE_NOT_FOUND.
+ */
 enum code tables_sample(const struct control_call *call, struct str *answer, struct err *err)
 {
 	struct sampling sampling = {

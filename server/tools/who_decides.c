@@ -9,7 +9,7 @@
 #include "server/client/remote.h"
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
-#include "server/control/explain.h"
+#include "server/control/endpoints.h"
 #include "server/messages.h"
 #include "server/report/document.h"
 #include "server/seed/json_text.h"
