@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/buf.h"
 
 #define FILTER_BITS 24
 
@@ -16,12 +17,13 @@ struct hashes {
 
 struct original {
 	struct str text;
-	bool is_found;
+	bool is_found, is_fake; /* stands in the bytes; stands in a fake */
 };
 
 struct proof {
 	struct arena *arena;
 	struct hashes befores, afters;
+	struct buf fakes; /* texts of `afters`, with a zero behind each */
 	struct original *originals;
 	size_t n, beyond;
 	unsigned char *filter; /* of the first PROOF_BYTES bytes of the originals */
@@ -32,6 +34,7 @@ struct proof *proof_new(void)
 	struct proof *proof = arena_checked(calloc(1, sizeof(*proof)));
 
 	proof->arena = arena_new(0);
+	proof->fakes = buf_in(proof->arena);
 	proof->filter = arena_checked(calloc((size_t)1 << (FILTER_BITS - 3), 1));
 	return proof;
 }
@@ -102,8 +105,11 @@ void proof_saw(void *context, struct str before, struct str after)
 {
 	struct proof *proof = context;
 
-	if (after.n >= PROOF_BYTES && proof->afters.n < PROOF_MOST)
-		hashes_add(&proof->afters, after);
+	if (after.n >= PROOF_BYTES && proof->afters.n < PROOF_MOST &&
+	    hashes_add(&proof->afters, after)) {
+		buf_add_str(&proof->fakes, after);
+		buf_add_byte(&proof->fakes, 0);
+	}
 	if (before.n < PROOF_BYTES || hashes_have(&proof->befores, before))
 		return;
 	if (proof->n == PROOF_MOST) {
@@ -113,7 +119,8 @@ void proof_saw(void *context, struct str before, struct str after)
 	hashes_add(&proof->befores, before);
 	proof->originals =
 		arena_room(proof->arena, proof->originals, proof->n, sizeof(*proof->originals));
-	proof->originals[proof->n++] = (struct original){str_copy(proof->arena, before), false};
+	proof->originals[proof->n++] =
+		(struct original){str_copy(proof->arena, before), false, false};
 }
 
 static int order_originals(const void *a, const void *b)
@@ -121,8 +128,8 @@ static int order_originals(const void *a, const void *b)
 	return str_cmp(((const struct original *)a)->text, ((const struct original *)b)->text);
 }
 
-/* The originals that begin at these bytes: a range of the ordered ones. */
-static void proof_look(struct proof *proof, struct str at)
+/* Marks the originals that begin at these bytes: a range of the ordered ones. */
+static void proof_look(struct proof *proof, struct str at, bool is_of_fakes)
 {
 	size_t low = 0, high = proof->n;
 
@@ -136,8 +143,22 @@ static void proof_look(struct proof *proof, struct str at)
 	}
 	for (; low < proof->n && memcmp(proof->originals[low].text.p, at.p, PROOF_BYTES) == 0;
 	     low++) {
-		if (str_starts_with(at, proof->originals[low].text))
+		if (!str_starts_with(at, proof->originals[low].text))
+			continue;
+		if (is_of_fakes)
+			proof->originals[low].is_fake = true;
+		else
 			proof->originals[low].is_found = true;
+	}
+}
+
+static void proof_look_in(struct proof *proof, struct str bytes, bool is_of_fakes)
+{
+	for (size_t i = 0; i + PROOF_BYTES <= bytes.n; i++) {
+		size_t bit = filter_bit(bytes.p + i);
+
+		if (proof->filter[bit / 8] >> bit % 8 & 1)
+			proof_look(proof, (struct str){bytes.p + i, bytes.n - i}, is_of_fakes);
 	}
 }
 
@@ -152,14 +173,10 @@ struct proof_result proof_search(struct proof *proof, struct str bytes)
 
 		proof->filter[bit / 8] |= (unsigned char)(1 << bit % 8);
 	}
-	for (size_t i = 0; i + PROOF_BYTES <= bytes.n; i++) {
-		size_t bit = filter_bit(bytes.p + i);
-
-		if (proof->filter[bit / 8] >> bit % 8 & 1)
-			proof_look(proof, (struct str){bytes.p + i, bytes.n - i});
-	}
+	proof_look_in(proof, bytes, false);
+	proof_look_in(proof, buf_str(&proof->fakes), true);
 	for (size_t i = 0; i < proof->n; i++) {
-		bool is_fake = hashes_have(&proof->afters, proof->originals[i].text);
+		bool is_fake = proof->originals[i].is_fake;
 
 		result.passed_over += is_fake;
 		result.looked_for += !is_fake;

@@ -1,8 +1,8 @@
 /*
  * proof - looks for the originals of masked values in the bytes of a file.
  *
- * It looks for values of at least PROOF_BYTES bytes, PROOF_MOST of them at most. A value that is
- * also the fake of another one tells nothing, and is passed over.
+ * It looks for values of at least PROOF_BYTES bytes, PROOF_MOST of them at most. A value that also
+ * stands in the fake of another one tells nothing, and is passed over.
  */
 #ifndef DYNALITH_SERVER_MASK_PROOF_H
 #define DYNALITH_SERVER_MASK_PROOF_H

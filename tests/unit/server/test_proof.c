@@ -20,6 +20,21 @@ TEST(originals_in_bytes_are_found)
 	proof_free(proof);
 }
 
+/* A number's original may stand in the fake of another by chance. */
+TEST(originals_in_fakes_are_passed_over)
+{
+	struct proof *proof = proof_new();
+
+	proof_saw(proof, STR("345678"), STR("190244"));
+	proof_saw(proof, STR("777777"), STR("333333"));
+	proof_saw(proof, STR("11111111"), STR("12345678"));
+	struct proof_result result = proof_search(proof, STR("190244 12345678 777777"));
+	CHECK_INT((int)result.looked_for, 2);
+	CHECK_INT((int)result.passed_over, 1);
+	CHECK_INT((int)result.found, 1);
+	proof_free(proof);
+}
+
 TEST(many_originals)
 {
 	struct proof *proof = proof_new();
@@ -35,4 +50,5 @@ TEST(many_originals)
 	proof_free(proof);
 }
 
-TEST_MAIN(TEST_CASE(originals_in_bytes_are_found), TEST_CASE(many_originals))
+TEST_MAIN(TEST_CASE(originals_in_bytes_are_found), TEST_CASE(originals_in_fakes_are_passed_over),
+	  TEST_CASE(many_originals))
