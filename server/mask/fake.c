@@ -21,9 +21,6 @@ struct faker {
 	char key[CRYPTO_HASH_SIZE];
 };
 
-/* What a text is, and must still be when it is masked. */
-enum text_kind { TEXT_PLAIN, TEXT_CARD, TEXT_IBAN, TEXT_MAIL, TEXT_DATE };
-
 /* One kind of symbols. */
 struct alphabet {
 	unsigned radix;
@@ -229,7 +226,7 @@ static bool read_date(struct str text, int *year, int *month, int *day)
 	       (text.n == 10 || p[10] == 'T' || p[10] == ' ');
 }
 
-static enum text_kind text_kind_of(struct str text)
+enum text_kind fake_kind_of(struct str text)
 {
 	int year, month, day, wanted;
 	size_t last;
@@ -258,8 +255,8 @@ static unsigned fake_form_of(struct str text)
 		has_point = has_point || text.p[i] == '.';
 	}
 	if (!is_number || text.n == start + 1)
-		return (unsigned)text_kind_of(text);
-	return (unsigned)text_kind_of(text) | (text.p[start] == '0' ? 8u : 0u) |
+		return (unsigned)fake_kind_of(text);
+	return (unsigned)fake_kind_of(text) | (text.p[start] == '0' ? 8u : 0u) |
 	       (has_point && text.p[text.n - 1] == '0' ? 16u : 0u);
 }
 
@@ -316,7 +313,7 @@ struct str fake_text(const struct faker *faker, struct arena *arena, struct str 
 {
 	struct str out = str_copy(arena, text);
 	char *bytes = (char *)(uintptr_t)out.p;
-	enum text_kind kind = text.n > 0 ? text_kind_of(text) : TEXT_PLAIN;
+	enum text_kind kind = text.n > 0 ? fake_kind_of(text) : TEXT_PLAIN;
 	unsigned form = text.n > 0 ? fake_form_of(text) : 0;
 
 	if (text.n == 0)

@@ -28,6 +28,10 @@ void faker_free(struct faker *faker); /* NULL is allowed */
  */
 struct str fake_text(const struct faker *faker, struct arena *arena, struct str text);
 
+/* What a text is, and its fake is too. */
+enum text_kind { TEXT_PLAIN, TEXT_CARD, TEXT_IBAN, TEXT_MAIL, TEXT_DATE };
+enum text_kind fake_kind_of(struct str text);
+
 /* The same for bytes of any kind. */
 struct str fake_bytes(const struct faker *faker, struct arena *arena, struct str bytes);
 

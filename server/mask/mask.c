@@ -283,13 +283,37 @@ static bool keep(struct str value, struct json_out *out)
 	return true;
 }
 
-/* A value without a rule, or one that its rule cannot take. */
-static bool unknown(struct masking *masking, bool is_refused, struct str value,
+/* A value without a rule. */
+static bool unknown(struct masking *masking, struct str type, struct str value,
 		    struct json_out *out)
 {
-	if (masking->mask->options.is_lenient && !is_refused)
+	const struct mask_options *options = &masking->mask->options;
+	struct str text = value.n > 0 && value.p[0] == '"' ? unquoted(masking->arena, value)
+							    : STR("");
+
+	if (options->met) {
+		if (str_eq(type, STR("B")) && !base64_decode(masking->arena, text, &text))
+			text = STR("");
+		options->met(options->context, masking->path.names, masking->path.depth, type,
+			     text);
+		return false;
+	}
+	if (options->is_lenient)
 		return keep(value, out);
 	count_unknown(masking);
+	return false;
+}
+
+/* A set without a rule: `type` is that of its elements. */
+static bool unknown_set(struct masking *masking, struct str type, struct str value,
+			struct json_out *out)
+{
+	struct str rest = json_text_inside(value), element;
+
+	if (!masking->mask->options.met)
+		return unknown(masking, type, value, out);
+	while (json_text_element(&rest, &element))
+		(void)unknown(masking, type, element, out);
 	return false;
 }
 
@@ -336,7 +360,8 @@ static bool is_json_inside(struct masking *masking, struct str text)
 	while (trimmed.n > 0 && (trimmed.p[0] == ' ' || trimmed.p[0] == '\n'))
 		trimmed = (struct str){trimmed.p + 1, trimmed.n - 1};
 	return trimmed.n > 1 && (trimmed.p[0] == '{' || trimmed.p[0] == '[') &&
-	       goes_below(masking) && json_parse(masking->arena, text, &root, &err) == OK;
+	       (goes_below(masking) || (masking->mask->options.met && !find_rule(masking))) &&
+	       json_parse(masking->arena, text, &root, &err) == OK;
 }
 
 /* Sets have each element once, and are not empty. */
@@ -362,22 +387,23 @@ static bool mask_set(struct masking *masking, struct rule *rule, char type, stru
 	return n > 0;
 }
 
-static bool mask_typed_set(struct masking *masking, char type, struct str value,
+static bool mask_typed_set(struct masking *masking, struct str type, struct str value,
 			   struct json_out *out)
 {
 	if (!enter(masking, STR("[]")))
-		return unknown(masking, false, value, out);
+		return unknown_set(masking, type, value, out);
 	struct rule *rule = find_rule(masking);
 	bool is_there;
 
 	if (rule)
 		rule->hits++;
 	if (!rule)
-		is_there = unknown(masking, false, value, out);
+		is_there = unknown_set(masking, type, value, out);
 	else if (rule->action == ACTION_KEEP)
 		is_there = keep(value, out);
 	else
-		is_there = rule->action != ACTION_DROP && mask_set(masking, rule, type, value, out);
+		is_there = rule->action != ACTION_DROP &&
+			   mask_set(masking, rule, type.p[0], value, out);
 	masking->path.depth--;
 	return is_there;
 }
@@ -409,7 +435,7 @@ static bool mask_leaf(struct masking *masking, struct str type, struct str value
 	if (rule)
 		rule->hits++;
 	if (!rule)
-		return unknown(masking, false, value, out);
+		return unknown(masking, type, value, out);
 	if (rule->action == ACTION_DROP) {
 		tell_dropped(masking, type, value);
 		return false;
@@ -439,7 +465,7 @@ static bool mask_typed(struct masking *masking, struct str type, struct str valu
 		return true;
 	}
 	if (type.n == 2 && type.p[1] == 'S')
-		return mask_typed_set(masking, type.p[0], value, out);
+		return mask_typed_set(masking, (struct str){type.p, 1}, value, out);
 	if (str_eq(type, STR("S"))) {
 		struct str text = unquoted(masking->arena, value);
 

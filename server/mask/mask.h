@@ -35,6 +35,13 @@ struct mask_options {
 	bool is_lenient;           /* what no rule names is kept */
 	/* Called with each value that is not kept, as it was, and what it became; or NULL. */
 	void (*seen)(void *context, struct str before, struct str after);
+	/*
+	 * Called with each value that no rule names, in place of counting it, also with those in
+	 * strings of JSON; or NULL. `names`: its path, as in struct rule_path. `type`: S, N, B,
+	 * BOOL or NULL; `text`: what it is, bytes of B; of BOOL and NULL nothing.
+	 */
+	void (*met)(void *context, const struct str *names, size_t depth, struct str type,
+		    struct str text);
 	void *context;
 };
 

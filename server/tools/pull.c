@@ -11,6 +11,7 @@
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
 #include "server/mask/proof.h"
+#include "server/mask/suggest.h"
 #include "server/messages.h"
 #include "server/platform/crypto.h"
 #include "server/report/money.h"
@@ -30,7 +31,8 @@ struct pull_words {
 	struct reach reach;
 	struct proof *proof;
 	double max_units;
-	bool keeps_unknown, is_agreed;
+	bool keeps_unknown, is_agreed, suggests;
+	struct suggest *suggest; /* where it suggests */
 };
 
 static void pull_complain(struct str problem)
@@ -74,6 +76,8 @@ static bool read_pull_words(struct arena *arena, int argc, char **argv, struct p
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "--yes") == 0) {
 			words->is_agreed = true;
+		} else if (strcmp(argv[i], "--suggest") == 0) {
+			words->suggests = true;
 		} else if (!reach_take(&words->reach, argc, argv, &i)) {
 			if (!take_pull_option(arena, words, argv[i],
 					      i + 1 < argc ? argv[i + 1] : NULL))
@@ -81,7 +85,7 @@ static bool read_pull_words(struct arena *arena, int argc, char **argv, struct p
 			i++;
 		}
 	}
-	return words->table_count > 0 && words->to;
+	return words->table_count > 0 && words->suggests == !words->to;
 }
 
 /* The system's own. Without any, a machine on the way could pass for AWS. */
@@ -284,6 +288,56 @@ static int pull_with(struct pull *pull, struct pull_words *words, struct err *er
 	return EXIT_FAILED;
 }
 
+/* An item of a sample, for the mask that is suggested. */
+struct sampling {
+	const struct pull *pull;
+	struct suggest *suggest;
+	struct str table;
+};
+
+static void suggest_from(void *context, struct arena *arena, struct str item)
+{
+	const struct sampling *sampling = context;
+
+	suggest_next_item(sampling->suggest);
+	(void)mask_item(sampling->pull->mask, arena, sampling->table, item);
+}
+
+static enum code sample_all(const struct pull *pull, struct pull_words *words, struct err *err)
+{
+	for (size_t i = 0; i < words->table_count; i++) {
+		struct pull_table *table = &words->tables[i];
+		struct sampling sampling = {pull, words->suggest, table->name};
+		enum code code = pull_work_describe(pull, err->arena, table, err);
+
+		if (code != OK)
+			return code;
+		suggest_table(words->suggest, table->name, table->description);
+		code = pull_work_sample(pull, table, suggest_from, &sampling, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+/* The mask on standard output, what is unsure on the other. */
+static int suggest_with(const struct pull *pull, struct pull_words *words, struct err *err)
+{
+	struct str mask, path;
+	const char *reason;
+	size_t at = 0;
+
+	if (sample_all(pull, words, err) != OK) {
+		pull_complain(err->message);
+		return EXIT_FAILED;
+	}
+	mask = suggest_write(words->suggest, err->arena);
+	fwrite(mask.p, 1, mask.n, stdout);
+	while (suggest_unsure(words->suggest, &at, err->arena, &path, &reason))
+		fprintf(stderr, "unsure: " STR_FMT ": %s\n", STR_ARG(path), reason);
+	return EXIT_DONE;
+}
+
 /* The secret of the environment; else one that nobody knows, so that a pull cannot go on later. */
 static struct str pull_secret(struct arena *arena)
 {
@@ -311,10 +365,12 @@ static struct str rules_fingerprint(struct arena *arena, const struct faker *fak
 static enum code read_mask(struct arena *arena, const struct pull_words *words, struct pull *pull,
 			   struct err *err)
 {
-	const struct mask_options options = {.faker = pull->faker,
-					     .is_lenient = words->keeps_unknown,
-					     .seen = proof_saw,
-					     .context = words->proof};
+	const struct mask_options pulls = {.faker = pull->faker,
+					   .is_lenient = words->keeps_unknown,
+					   .seen = proof_saw,
+					   .context = words->proof};
+	const struct mask_options suggests = {
+		.faker = pull->faker, .met = suggest_met, .context = words->suggest};
 	const struct json *root = NULL;
 	enum code code = OK;
 
@@ -323,7 +379,7 @@ static enum code read_mask(struct arena *arena, const struct pull_words *words, 
 	if (code != OK)
 		return code;
 	pull->fingerprint = rules_fingerprint(arena, pull->faker, root, words->keeps_unknown);
-	return mask_new(root, &options, &pull->mask, err);
+	return mask_new(root, words->suggests ? &suggests : &pulls, &pull->mask, err);
 }
 
 int pull_run(struct arena *arena, int argc, char **argv)
@@ -334,12 +390,14 @@ int pull_run(struct arena *arena, int argc, char **argv)
 	if (!read_pull_words(arena, argc, argv, &words))
 		return help_misuse("pull");
 	words.proof = proof_new();
+	words.suggest = suggest_new();
 	struct faker *faker = faker_new(pull_secret(arena));
 	struct pull pull = {.faker = faker,
 			    .max_units = words.max_units,
 			    .part = str_printf(arena, "%s.pull", words.to).p};
 	if (read_mask(arena, &words, &pull, &err) != OK) {
 		pull_complain(err.message);
+		suggest_free(words.suggest);
 		proof_free(words.proof);
 		faker_free(faker);
 		return EXIT_MISUSE;
@@ -350,9 +408,13 @@ int pull_run(struct arena *arena, int argc, char **argv)
 	pull.region = region && *region ? str_of(region) : STR("us-east-1");
 	const char *endpoint = pull_endpoint(arena, &words, pull.region);
 	pull.source = endpoint ? elsewhere_new(endpoint, &words.reach) : NULL;
-	int status = pull.source ? pull_with(&pull, &words, &err) : EXIT_MISUSE;
+	int status = EXIT_MISUSE;
+	if (pull.source)
+		status = words.suggests ? suggest_with(&pull, &words, &err)
+					: pull_with(&pull, &words, &err);
 	elsewhere_free(pull.source);
 	mask_free(pull.mask);
+	suggest_free(words.suggest);
 	proof_free(words.proof);
 	faker_free(faker);
 	return status;

@@ -18,6 +18,7 @@
 #define WAIT_MS_MAX 20000
 #define LINE_NS 10000000000ull
 #define UNITS_USUAL 100.0
+#define SAMPLE_SEGMENTS 16
 
 /* How far a table was read. */
 struct pull_mark {
@@ -334,6 +335,15 @@ static void say_pull(const struct pull_table *table, const struct pull_mark *mar
 		(unsigned long long)mark->items, table->items);
 }
 
+/* Waits until `units` that were read since `began` are within the limit. */
+static void pull_pace(const struct pull_table *table, double units, uint64_t began)
+{
+	double ahead = units / table->max_units - (double)(monotonic_ns() - began) / 1e9;
+
+	if (ahead > 0)
+		monotonic_sleep_ms((int64_t)(ahead * 1000));
+}
+
 static enum code pull_pages(const struct pull *pull, const struct pull_table *table,
 			    struct pull_mark *mark, struct err *err)
 {
@@ -353,11 +363,42 @@ static enum code pull_pages(const struct pull *pull, const struct pull_table *ta
 		}
 		say_pull(table, mark, &said);
 		sum += units;
-		double ahead = sum / table->max_units - (double)(monotonic_ns() - began) / 1e9;
-		if (ahead > 0)
-			monotonic_sleep_ms((int64_t)(ahead * 1000));
+		pull_pace(table, sum, began);
 	}
 	arena_free(keys);
+	arena_free(arena);
+	return code;
+}
+
+enum code pull_work_sample(const struct pull *pull, const struct pull_table *table,
+			   void (*each)(void *context, struct arena *arena, struct str item),
+			   void *context, struct err *err)
+{
+	struct arena *arena = arena_new(0);
+	struct err inner = err_in(arena);
+	uint64_t began = monotonic_ns();
+	double units = 0;
+	enum code code = OK;
+
+	for (int i = 0; i < SAMPLE_SEGMENTS && code == OK; i++) {
+		struct str answer, item, body = str_printf(
+			arena,
+			"{\"TableName\":\"" STR_FMT "\",\"ReturnConsumedCapacity\":\"TOTAL\","
+			"\"TotalSegments\":%d,\"Segment\":%d,\"Limit\":%d}",
+			STR_ARG(table->name), SAMPLE_SEGMENTS, i, PULL_SAMPLE / SAMPLE_SEGMENTS);
+
+		code = pull_ask(pull, arena, table->name, "Scan", body, &answer, &inner);
+		if (code != OK) {
+			err_copy(err, code, inner.message);
+			break;
+		}
+		struct str rest = json_text_inside(json_text_find(answer, STR("Items")));
+		while (json_text_element(&rest, &item))
+			each(context, arena, item);
+		units += consumed(arena, answer);
+		pull_pace(table, units, began);
+		arena_reset(arena);
+	}
 	arena_free(arena);
 	return code;
 }

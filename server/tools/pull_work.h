@@ -35,6 +35,13 @@ struct pull_table {
 enum code pull_work_describe(const struct pull *pull, struct arena *arena, struct pull_table *table,
 			     struct err *err) WARN_UNUSED;
 
+/* Asks for a sample: at most PULL_SAMPLE items, from all over the table; `each` gets them one by
+ * one. ERR_INTERNAL: the source failed. */
+#define PULL_SAMPLE 1024
+enum code pull_work_sample(const struct pull *pull, const struct pull_table *table,
+			   void (*each)(void *context, struct arena *arena, struct str item),
+			   void *context, struct err *err) WARN_UNUSED;
+
 /*
  * Makes the table in the file where it is missing, and puts its masked items there, from where an
  * earlier pull stopped. ERR_INTERNAL: the source failed, and a later pull can go on.
