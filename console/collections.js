@@ -7,6 +7,7 @@ import { cell, grid } from "./rows.js";
 import { brief, keyOf, own } from "./model/types.js";
 import { importItems } from "./import.js";
 import { openItem } from "./item.js";
+import { selection } from "./ui/selection.js";
 import { isGone, showAbsent, showGone } from "./absent.js";
 import { go } from "./main.js";
 
@@ -44,6 +45,7 @@ export async function show(main, [name, index = "", value = ""]) {
     const query = search.value ? partition(search.value, pivot, table) : {};
     blocks = new Blocks({ TableName: name, ...(pivot.name ? { IndexName: pivot.name } : {}), ...query }, pivot.KeySchema, search.value ? 1 : pivot.items, pivot.name ? 1 : segments, loaded, (items) => entities.add(items));
     problem.textContent = "";
+    chosen.forget();
     view.toTop();
     tell();
   };
@@ -54,7 +56,7 @@ export async function show(main, [name, index = "", value = ""]) {
 
   function tell() {
     const of = search.value ? "" : ` of about ${number(pivot.items)}`;
-    status.textContent = `${number(blocks.loaded)}${of} items read, ${blocks.units} units`;
+    status.textContent = `${number(blocks.loaded)}${of} ${blocks.loaded === 1 && !of ? "item" : "items"} read, ${blocks.units} units`;
     fill(legend, [...entities.types.values()].map((t) => h("button.badge.entity", { type: "button", style: { color: t.colour }, title: `${number(t.count)} seen`,
       onclick: () => nameEntity(table, t, entities, begin) }, t.name, t.source === "key" || t.source === "table" ? " ?" : "")));
   }
@@ -70,7 +72,7 @@ export async function show(main, [name, index = "", value = ""]) {
   });
 
   function groupRow(group) {
-    return { kind: "group", cells: [h("div.title", { role: "gridcell" }, h("span.mono", group.name), h("span.badge", `${number(group.items.length)} ${group.items.length === 1 ? "item" : "items"}`),
+    return { kind: "group", toggle: () => chosen.toggle(group.items), cells: [chosen.box(group.items, `Choose the items of ${group.name} that were read`), h("div.title", { role: "gridcell" }, h("span.mono", group.name), h("span.badge", `${number(group.items.length)} ${group.items.length === 1 ? "item" : "items"}`),
       [...new Set(group.items.slice(0, 200).map((item) => entities.of(item)))].slice(0, 6).map((t) => h("span.dot", { title: t.name, style: { color: t.colour } })))] };
   }
 
@@ -79,13 +81,14 @@ export async function show(main, [name, index = "", value = ""]) {
     const type_ = h("div.cell.type.stick.narrow", { role: "gridcell", title: type.name, style: { color: type.colour } }, h("span", type.name));
     const sort = ranges.length ? ranges : table.KeySchema.map((k) => k.AttributeName).filter((n) => !keys.includes(n));
     const columns = type.attributes.filter((n) => !keys.includes(n) && !sort.includes(n)).slice(0, 24);
-    return { cells: [type_, sort.map((n) => cell(n, brief(own(item, n)), "wide")), columns.map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
+    return { toggle: () => chosen.toggle([item]), cells: [chosen.box([item], `Choose ${Object.values(keyOf(item, table)).map((v) => brief(v)).join(" · ")}`), type_, sort.map((n) => cell(n, brief(own(item, n)), "wide")), columns.map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
   }
 
   const view = grid(`Item collections of ${name}${pivot.name ? `, index ${pivot.name}` : ""}`, {
     count: () => blocks?.count() ?? 0,
     row: (i) => { const row = blocks.at(i); return row && (row.isGroup ? groupRow(row) : itemRow(row)); },
   });
+  const chosen = selection(table, begin, () => { view.refresh(); view.element.focus({ preventScroll: true }); }, Boolean(pivot.projection && pivot.projection !== "ALL"));
   const kinds = [["auto", "What the items say"], ["key", "Keys alone"]];
   const attribute = h("input", { type: "text", placeholder: "such as type", hidden: true, spellcheck: false, "aria-label": "Attribute that names the type" });
   attribute.onchange = () => { by = attribute.value || "auto"; begin(); };
@@ -99,7 +102,7 @@ export async function show(main, [name, index = "", value = ""]) {
         h("button", { type: "button", onclick: begin }, "Refresh"),
         h("button", { type: "button", onclick: () => importItems(table, begin) }, "Import"),
         h("button.main", { type: "button", onclick: () => openItem(table, null, begin) }, "New item"))),
-    h("div.tools.thin", legend, h("span.push"), status), problem, view.element);
+    h("div.tools.thin", legend, h("span.push"), status), chosen.bar, problem, view.element);
   begin();
   return () => view.end();
 }

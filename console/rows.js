@@ -4,8 +4,8 @@ import { fill, h } from "./core/dom.js";
 const HEIGHT = 36, HEAD = 28, SCROLL_MAX = 15e6, SPARE = 6;
 
 /**
- * A grid. `source` has count(), the number of rows, and row(i): {cells, kind, open, label}, or null while it is loading; cells is an array of elements, kind a
- * class of the line, open() what Enter and a click do. `columns` are the titles of a head, or none.
+ * A grid. `source` has count(), the number of rows, and row(i): {cells, kind, open, toggle}, or null while it is loading; cells is an array of elements, kind a
+ * class of the line, open() what Enter and a click do, toggle() what the space bar does. `columns` are the titles of a head, or none.
  */
 export function grid(label, source, columns = []) {
   const space = h("div.space", { role: "rowgroup" });
@@ -77,6 +77,7 @@ export function grid(label, source, columns = []) {
       reveal(active);
       draw();
     } else if (e.key === "Enter" && active >= 0) source.row(active)?.open?.();
+    else if (e.key === " " && active >= 0) { e.preventDefault(); source.row(active)?.toggle?.(); }
   });
   const observer = new ResizeObserver(later);
   observer.observe(element);

@@ -180,6 +180,96 @@ const steps = {
     await p.click("Discard the changes");
     await saved();
   },
+  /** Values one by one: types by pick, attributes and elements that come and go; what is not touched stays as it is. */
+  async theEditorAsAForm() {
+    const Key = { PK: { S: "FORM#1" }, SK: { S: "form-x" } }, deep = { M: { list: { L: [{ S: "a" }, { N: "1.5" }] }, none: { NULL: true } } };
+    await api("PutItem", { TableName: "shop", Item: { ...Key, text: { S: "two\nlines" }, tags: { SS: ["a", "b"] }, deep, bytes: { B: "AQI=" }, gone: { S: "x" }, on: { BOOL: true }, count: { S: "12" } } });
+    await p.view("collections", "shop", "", "FORM#1");
+    await open("form-x");
+    await p.click("Form");
+    assert.deepEqual(await p.page.$$eval("dialog[open] .form [aria-label='Name of PK'], dialog[open] .form [aria-label='Type of PK']", (all) => all.map((e) => e.readOnly || e.disabled)), [true, true]);
+    assert.equal(await p.page.$("dialog[open] [aria-label='Remove PK']"), null);
+    const press = (label) => p.page.$eval(`dialog[open] [aria-label="${label}"]`, (b) => b.click());
+    await press("Remove gone");
+    await press("Fold deep.list");
+    await press("Show deep.list");
+    await p.choose("Type of count", "N");
+    await p.choose("Value of on", "false");
+    await p.fill("Value of tags[0]", "c");
+    await press("Add to tags");
+    await p.page.keyboard.type("d");
+    await press("Add to deep");
+    await p.fill("Name of deep.", "flag");
+    await p.choose("Type of deep.flag", "BOOL");
+    await p.click("Add an attribute");
+    await p.page.keyboard.type("total");
+    await p.choose("Type of total", "N");
+    await p.fill("Value of total", "1e");
+    await p.shows("total: \"1e\" is no number");
+    assert.ok(await p.page.$$eval("dialog footer button", (all) => all.at(-1).disabled));
+    await p.click("DynamoDB JSON");
+    await p.shows("Mend it before another form can show it");
+    await p.fill("Value of total", "3");
+    await p.fill("Name of total", "count");
+    await p.shows("\"count\" stands twice");
+    await p.page.$$eval("dialog[open] [aria-label='Name of count']", ([, e]) => { e.value = "total"; e.dispatchEvent(new Event("input")); });
+    await sound("form");
+    await p.click("DynamoDB JSON");
+    assert.deepEqual(JSON.parse(await editor()).deep, { M: { ...deep.M, flag: { BOOL: false } } });
+    await p.click("Form");
+    await p.click("Save");
+    await saved();
+    assert.deepEqual(await get("FORM#1", "form-x"), { ...Key, text: { S: "two\nlines" }, tags: { SS: ["b", "c", "d"] }, deep: { M: { ...deep.M, flag: { BOOL: false } } }, bytes: { B: "AQI=" },
+      on: { BOOL: false }, count: { N: "12" }, total: { N: "3" } });
+    await open("form-x");
+    assert.equal(await p.page.$("dialog[open] .form") !== null, true, "the form that was used last");
+    await p.click("JSON");
+    await p.page.keyboard.press("Escape");
+    await saved();
+    await api("DeleteItem", { TableName: "shop", Key });
+  },
+  /** Items that are chosen are deleted as they were read, and come back where nobody took their keys. */
+  async chooseDeleteAndPutBack() {
+    const key = (n) => ({ PK: { S: "MANY#1" }, SK: { S: `many-${n}` } }), there = async () => (await api("Query", { TableName: "shop", KeyConditionExpression: "PK = :p", ExpressionAttributeValues: { ":p": { S: "MANY#1" } } })).Items;
+    for (let n = 0; n < 6; n++) await api("PutItem", { TableName: "shop", Item: { ...key(n), n: { N: String(n) }, GSI1PK: { S: "MANY#1" }, GSI1SK: { S: `g-${n}` } } });
+    await p.view("collections", "shop", "", "MANY#1");
+    await p.shows("many-5");
+    await p.page.click("[aria-label='Choose MANY#1 · many-0']");
+    await p.shows("1 chosen");
+    for (const key of ["ArrowDown", " "]) await p.page.keyboard.press(key); // the group's line is the first
+    await p.shows("6 chosen");
+    for (const key of ["ArrowDown", " "]) await p.page.keyboard.press(key);
+    await p.shows("5 chosen");
+    await sound("chosen");
+    await p.click("Choose none");
+    for (const n of [0, 1, 2]) await p.page.click(`[aria-label='Choose MANY#1 · many-${n}']`);
+    await api("UpdateItem", { TableName: "shop", Key: key(2), UpdateExpression: "SET n = :n", ExpressionAttributeValues: { ":n": { N: "20" } } });
+    await p.click("Delete 3 items");
+    await p.shows("Deleted 2 items", "1 item had changed since the page read them");
+    assert.deepEqual((await there()).map((i) => i.SK.S), ["many-2", "many-3", "many-4", "many-5"]);
+    await api("PutItem", { TableName: "shop", Item: { ...key(1), other: { S: "taken" } } });
+    await p.view("tables");
+    await p.view("collections", "shop", "", "MANY#1"); // what was deleted is kept meanwhile
+    await p.click("Put back");
+    await p.shows("Put back 1 item", "the key is in use again");
+    assert.deepEqual((await there()).map((i) => [i.n?.N, i.other?.S].join("")), ["0", "taken", "20", "3", "4", "5"]);
+    // of an index, and one by the editor
+    await p.view("collections", "shop", "GSI1", "MANY#1");
+    await p.shows("g-5");
+    await p.page.click("[aria-label='Choose MANY#1 · many-5']");
+    await p.click("Delete 1 item");
+    await p.shows("Deleted 1 item");
+    await p.click("Put back");
+    await p.until(() => document.body.innerText.includes("g-5"), "the item is there again");
+    await open("g-4");
+    await p.click("Delete");
+    await saved();
+    await p.click("Put back");
+    await p.shows("g-4");
+    assert.equal((await there()).length, 6);
+    for (let n = 0; n < 6; n++) await api("DeleteItem", { TableName: "shop", Key: key(n) });
+    await p.view("collections", "shop");
+  },
   async mistakesShowWhileTyping() {
     await open("Grace Hopper");
     for (const [wrong, says] of [["{\"PK\": ", "ends too early"], ["{\"PK\": \"a\"}", "key attribute SK is missing"], ["{\"PK\": 1, \"SK\": \"a\"}", "must be of type S"], ["{\"PK\": \"\", \"SK\": \"a\"}", "must not be empty"],

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brief, keyOf, keyProblem, ordered, own, readItem, same, writeItem } from "../../console/model/types.js";
+import { child, itemOf, node, nodeOf, nodesOf, retype } from "../../console/model/form.js";
 
 const NAMES = ["a", "constructor", "__proto__", "toString", "$set", "$binary", "$map", "S", "N", "M", "L", "hasOwnProperty", ""];
 let seed = 1;
@@ -53,4 +54,27 @@ test("names of Object's own are missing until they are there", () => {
   assert.deepEqual(keyOf({ constructor: { S: "x" } }, table), { constructor: { S: "x" } });
   assert.deepEqual(Object.keys(ordered({ b: { S: "" } }, ["constructor", "__proto__"])), ["b"]);
   assert.throws(() => readItem('{"a": {"constructor": "x"}}', "dynamodb"), /was expected/);
+});
+
+test("5,000 items keep all that they have in the form", () => {
+  for (let i = 0; i < 5000; i++) {
+    const item = map(Array.from({ length: 1 + random(5) }, () => [NAMES[random(NAMES.length - 1)], value(0)]));
+    assert.deepEqual(JSON.stringify(itemOf(nodesOf(item))), JSON.stringify(item));
+  }
+});
+
+test("another type keeps what it can have", () => {
+  const of = (attribute, type) => { const n = nodeOf("a", attribute); retype(n, type); return itemOf([n]).a; };
+  for (const [from, type, to] of [[{ S: " 12 " }, "N", { N: "12" }], [{ N: "1.50" }, "S", { S: "1.50" }], [{ S: "a" }, "SS", { SS: ["a"] }], [{ S: "a" }, "L", { L: [{ S: "a" }] }], [{ BOOL: true }, "S", { S: "true" }],
+    [{ S: "true" }, "BOOL", { BOOL: true }], [{ N: "1" }, "BOOL", { BOOL: false }], [{ S: "x" }, "NULL", { NULL: true }], [{ NULL: true }, "S", { S: "" }], [{ SS: ["a", "b"] }, "L", { L: [{ S: "a" }, { S: "b" }] }],
+    [{ L: [{ N: "1" }, { M: {} }] }, "NS", { NS: ["1"] }], [{ L: [{ S: "a" }] }, "M", { M: { 1: { S: "a" } } }], [{ M: { k: { S: "v" } } }, "L", { L: [{ S: "v" }] }], [{ S: "a" }, "M", { M: { 1: { S: "a" } } }],
+    [{ NS: ["1"] }, "SS", { SS: ["1"] }], [{ L: [{ S: "a" }] }, "S", { S: "" }]]) assert.deepEqual(of(from, type), to, `${JSON.stringify(from)} as ${type}`);
+});
+
+test("names of the form: missing, twice", () => {
+  assert.throws(() => itemOf([node("", "S")]), /has no name/);
+  assert.throws(() => itemOf([node("a", "S"), node("a", "N")]), /"a" stands twice/);
+  assert.throws(() => itemOf([node("m", "M", "", [node("a", "S"), node("a", "S")])]), /"m.a" stands twice/);
+  assert.deepEqual(child(nodeOf("l", { L: [{ N: "1" }] })).type, "N");
+  assert.deepEqual(child(nodeOf("s", { BS: ["AQI="] })).type, "B");
 });

@@ -1,0 +1,58 @@
+// An item to edit, in one of three forms that can be changed at any time: a form with a line a value,
+// native JSON, DynamoDB JSON. The browser keeps which one was used last.
+import { copy, fill, h, note } from "../core/dom.js";
+import { ordered, print, readItem, writeItem } from "../model/types.js";
+import { itemForm } from "./form.js";
+
+const MODES = [["form", "Form"], ["native", "JSON"], ["dynamodb", "DynamoDB JSON"]], STORE = "editor";
+const HINTS = { form: "Keys have the table's types. A value that is none of its type is told below.", dynamodb: "Each value has its type: {\"S\": \"text\"}, {\"N\": \"1\"}.",
+  native: "Sets are {\"$set\": [...]}, binary values {\"$binary\": \"base64\"}. A map that looks so is {\"$map\": {...}}. Numbers keep their digits." };
+
+/** The mode that was used last. */
+function lastMode() {
+  try { return MODES.some(([m]) => m === localStorage.getItem(STORE)) ? localStorage.getItem(STORE) : "native"; } catch { return "native"; }
+}
+
+/** The editor's value. `onchange` is called after each change; read() throws where the value is no item. */
+export function itemInput(first, keys, onchange) {
+  let mode = lastMode(), give = null, shown = ""; // give: the item of the form; shown: as the page wrote it
+  const text = h("textarea", { rows: 18, spellcheck: false, "aria-label": "The item as JSON" }), form = h("div.formed"), hint = h("p.quiet");
+  const written = (item) => writeItem(ordered(item, keys), mode === "native" ? "native" : "dynamodb");
+  const read = () => (mode === "form" ? readItem(print(give()), "dynamodb") : readItem(text.value, mode));
+
+  /** Shows an item, which counts as not edited. */
+  function put(item) {
+    const value = written(item);
+    give = () => item;
+    text.hidden = mode === "form";
+    form.hidden = !text.hidden;
+    if (mode === "form") fill(form, itemForm(ordered(item, keys), keys, (next) => { give = next; onchange(); })); else { fill(form); text.value = value; }
+    shown = value;
+    hint.textContent = HINTS[mode];
+    buttons.forEach((b, i) => b.setAttribute("aria-pressed", MODES[i][0] === mode));
+  }
+
+  function isEdited() {
+    if (mode !== "form") return text.value !== shown;
+    try { return written(give()) !== shown; } catch { return true; }
+  }
+
+  const buttons = MODES.map(([name, title]) => h("button.small", { type: "button", "aria-pressed": "false", onclick: () => {
+    if (name === mode) return;
+    let item;
+    try { item = read(); } catch (error) { note(`${error.message}. Mend it before another form can show it.`, true); return; }
+    const was = isEdited();
+    mode = name;
+    put(item);
+    if (was) shown = ""; // no item is written so
+    try { localStorage.setItem(STORE, mode); } catch { /* the browser keeps nothing */ }
+    onchange();
+    focus();
+  } }, title));
+  function focus() { (mode === "form" ? form.querySelector("textarea, input:not([readonly])") : text).focus(); }
+  text.oninput = onchange;
+  put(first);
+  return { read, put, isEdited, focus, written,
+    show(isWrong) { text.setAttribute("aria-invalid", isWrong); },
+    element: [h("div.row", buttons, h("span.push"), h("button.small", { type: "button", onclick: () => copy(mode === "form" ? written(read()) : text.value) }, "Copy")), hint, text, form] };
+}
