@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "server/platform/platform.h"
+#include "server/races/gate_trouble.h"
 #include "storage/monotonic.h"
 
 #define GAP_MAX_MS 100
@@ -35,8 +36,8 @@ struct ticket {
 	struct gate *gate;
 	size_t request; /* in the trace; RACE_NONE: it is in none */
 	atomic_bool may_go;
-	bool is_troubled; /* the rules of its trouble are set */
-	void *inner;      /* the routes' own hold */
+	bool is_begun;
+	void *inner; /* the routes' own hold */
 };
 
 struct gate {
@@ -52,6 +53,7 @@ struct gate {
 	unsigned gap_ms;
 	uint64_t before;
 	size_t order_from; /* see race_plan_next() */
+	struct gate_trouble trouble;
 };
 
 struct gate_memory *gate_memory_new(struct arena *arena)
@@ -200,6 +202,10 @@ struct gate *gate_new(const struct gate_options *options)
 	struct gate *gate = arena_checked(calloc(1, sizeof(*gate)));
 
 	gate->options = *options;
+	gate->trouble = (struct gate_trouble){.handler = options->handler,
+					      .context = options->context,
+					      .plan = options->plan,
+					      .expires = options->expires};
 	gate->moved_ms = monotonic_ms();
 	pthread_mutex_init(&gate->mutex, NULL);
 	platform_condition(&gate->changed);
@@ -273,63 +279,15 @@ static struct ticket *arrive(struct gate *gate, const struct http_request *reque
 	return ticket;
 }
 
-/* Asks about the rules of faults of the client's namespace, as the client would: no other request
- * is carried out meanwhile. Absent: it was refused. */
-static struct str ask_rules(const struct gate *gate, const struct http_request *request,
-			    struct str method, struct str body)
+/* What the trace has of it now: others may come meanwhile. False: it is in none. */
+static bool find_about(const struct ticket *ticket, struct race_request *about)
 {
-	struct http_request control = {
-		.haste = HTTP_LONG,
-		.arena = request->arena,
-		.method = method,
-		.path = STR("/_dynalith/faults"),
-		.query = STR(""),
-		.body = body,
-		.wire_body = body,
-		.id = request->id,
-		.headers = request->headers,
-	};
-	struct http_response response = {0};
-
-	return gate->options.handler(gate->options.context, &control, &response) &&
-			       response.status == 200
-		       ? response.body
-		       : STR_ABSENT;
-}
-
-/* Not in the place of rules that the program has. */
-static bool set_rules(const struct gate *gate, const struct http_request *request, struct str rules)
-{
-	return str_eq(ask_rules(gate, request, STR("GET"), STR("")), STR("{\"rules\":[]}")) &&
-	       str_is_set(ask_rules(gate, request, STR("PUT"), rules));
-}
-
-static const struct race_request *troubled(const struct ticket *ticket)
-{
-	const struct gate_options *options = &ticket->gate->options;
-
-	if (ticket->request == RACE_NONE || !options->plan)
-		return NULL;
-	const struct race_request *request = &options->trace->requests[ticket->request];
-	return options->plan->trouble.request == request->id ? request : NULL;
-}
-
-static void begin_trouble(struct ticket *ticket, const struct http_request *request)
-{
-	const struct race_plan *plan = ticket->gate->options.plan;
-
+	if (ticket->request == RACE_NONE)
+		return false;
 	pthread_mutex_lock(&ticket->gate->mutex);
-	const struct race_request *about = troubled(ticket);
-	struct str rules =
-		about && !ticket->is_troubled
-			? race_trouble_rules(request->arena, plan->trouble.kind, about->operation)
-			: STR_ABSENT;
+	*about = ticket->gate->options.trace->requests[ticket->request];
 	pthread_mutex_unlock(&ticket->gate->mutex);
-	if (!str_is_set(rules))
-		return;
-	ticket->is_troubled = set_rules(ticket->gate, request, rules);
-	if (!ticket->is_troubled)
-		ticket->gate->options.trace->is_untroubled = true;
+	return true;
 }
 
 static void gate_end(struct ticket *ticket, struct http_response *response)
@@ -338,10 +296,9 @@ static void gate_end(struct ticket *ticket, struct http_response *response)
 	struct race_trace *trace = gate->options.trace;
 
 	pthread_mutex_lock(&gate->mutex);
+	trace->is_untroubled = gate->trouble.is_prevented;
 	if (ticket->request != RACE_NONE) {
 		race_trace_answer(trace, ticket->request, response->status, response->body);
-		if (troubled(ticket) && gate->options.plan->trouble.kind == TROUBLE_LOST)
-			response->fault.is_dropped = true;
 		gate->is_working = false;
 		gate->moved_ms = monotonic_ms();
 		pthread_cond_broadcast(&gate->changed);
@@ -354,18 +311,23 @@ static bool gate_carry_out(struct ticket *ticket, const struct http_request *req
 			   struct http_response *response)
 {
 	const struct gate_options *options = &ticket->gate->options;
+	struct gate_trouble *trouble = &ticket->gate->trouble;
 	struct http_request inner = *request;
+	struct race_request about;
+	bool is_traced = find_about(ticket, &about), is_answered = false;
 
-	begin_trouble(ticket, request);
+	if (is_traced && !ticket->is_begun)
+		is_answered = gate_trouble_begin(trouble, &about, request, response);
+	ticket->is_begun = true;
 	inner.hold = ticket->inner;
 	ticket->inner = NULL;
-	if (!options->handler(options->context, &inner, response)) {
+	if (!is_answered && !options->handler(options->context, &inner, response)) {
 		ticket->inner = response->hold;
 		response->hold = ticket;
 		return false;
 	}
-	if (ticket->is_troubled)
-		(void)ask_rules(ticket->gate, request, STR("DELETE"), STR(""));
+	if (is_traced)
+		gate_trouble_end(trouble, &about, request, response);
 	gate_end(ticket, response);
 	return true;
 }

@@ -29,6 +29,7 @@ struct gate_options {
 	const struct race_plan *plan; /* NULL: requests pass as they come */
 	struct gate_memory *memory;
 	unsigned quiet_ms;
+	bool expires; /* see gate_trouble.h */
 	pid_t (*group)(
 		const void *of); /* the processes that the program has now, for platform_works() */
 	const void *of;

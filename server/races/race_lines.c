@@ -127,6 +127,8 @@ static const char *const troubles[TROUBLE_KINDS] = {
 	[TROUBLE_LOST] = "done, but the answer was lost",
 	[TROUBLE_THROTTLED] = "throttled",
 	[TROUBLE_CONFLICT] = "refused: another transaction was under way",
+	[TROUBLE_LAGGED] = "not up to date",
+	[TROUBLE_KEPT] = "what had expired was gone now",
 };
 
 static const struct race_request *request_in(const struct race_trace *trace, size_t place)
@@ -217,6 +219,26 @@ static bool find_reversal(const struct race_trace *usual, const struct race_trac
 	return false;
 }
 
+/* Of time that goes its own way; absent: of another trouble. */
+static struct str sentence_of_delay(struct arena *arena, const struct race_trace *trace,
+				    struct race_trouble trouble)
+{
+	size_t at = race_trace_place(trace, trouble.request);
+	size_t since = race_trace_place(trace, trouble.since);
+
+	if (trouble.kind == TROUBLE_KEPT && at == RACE_NONE)
+		return STR("What had expired was not removed yet, and could be read.");
+	if (trouble.kind == TROUBLE_KEPT)
+		return str_printf(arena, "What had expired was removed right before step %zu.",
+				  at + 1);
+	if (trouble.kind != TROUBLE_LAGGED || at == RACE_NONE)
+		return STR_ABSENT;
+	if (since == RACE_NONE)
+		return str_printf(arena, "In step %zu the stream had no records yet.", at + 1);
+	return str_printf(arena, "The read in step %zu did not see the write of step %zu yet.",
+			  at + 1, since + 1);
+}
+
 static struct str sentence_of(struct arena *arena, const struct columns *columns,
 			      const struct race_trace *usual, const struct race_trace *trace,
 			      size_t from)
@@ -240,6 +262,16 @@ static struct str sentence_of(struct arena *arena, const struct columns *columns
 	return STR_ABSENT;
 }
 
+/* What a trouble leaves as it is comes first. */
+static struct str troubled_outcome(struct arena *arena, const struct race_request *request,
+				   enum race_trouble_kind kind)
+{
+	struct str came = kind >= TROUBLE_LAGGED ? outcome(arena, request) : STR_ABSENT;
+
+	return str_is_set(came) ? str_printf(arena, STR_FMT ": %s", STR_ARG(came), troubles[kind])
+				: str_of(troubles[kind]);
+}
+
 static struct race_line line_of(struct arena *arena, const struct columns *columns,
 				const struct race_request *request, struct race_trouble trouble)
 {
@@ -250,7 +282,8 @@ static struct race_line line_of(struct arena *arena, const struct columns *colum
 		.column = columns->of[request->chain],
 		.client = letter(columns, request->chain),
 		.about = subject(arena, request, RACE_COLUMN - 4 - request->operation.n),
-		.came = is_troubled ? str_of(troubles[trouble.kind]) : outcome(arena, request),
+		.came = is_troubled ? troubled_outcome(arena, request, trouble.kind)
+				    : outcome(arena, request),
 		.is_troubled = is_troubled,
 	};
 }
@@ -274,6 +307,8 @@ struct race_lines race_lines_of(struct arena *arena, const struct race_trace *us
 	for (size_t k = 0; k < trace->order_n; k++)
 		lines.v[k] = line_of(arena, &columns, request_in(trace, k), trouble);
 	lines.to = lines.n - lines.from > RACE_SHOWN_MAX ? lines.from + RACE_SHOWN_MAX : lines.n;
-	lines.sentence = sentence_of(arena, &columns, usual, trace, lines.from);
+	lines.sentence = sentence_of_delay(arena, trace, trouble);
+	if (!str_is_set(lines.sentence))
+		lines.sentence = sentence_of(arena, &columns, usual, trace, lines.from);
 	return lines;
 }

@@ -145,7 +145,8 @@ size_t race_plan_next(const struct race_plan *plan, const struct race_trace *tra
 
 uint64_t race_plan_hash(const struct race_plan *plan)
 {
-	uint64_t hash = scatter(plan->kind) ^ scatter(plan->trouble.request + plan->trouble.kind);
+	uint64_t hash = scatter(plan->kind) ^ scatter(plan->trouble.request + plan->trouble.kind) ^
+			scatter(plan->trouble.since);
 
 	for (size_t i = 0; i < plan->hold_count; i++)
 		hash += scatter(plan->holds[i].request ^ scatter(plan->holds[i].until));

@@ -63,7 +63,7 @@ void race_report_print(FILE *out, struct arena *arena, const struct race_lines *
 struct str race_report_name(struct arena *arena, const struct race_trace *trace,
 			    struct race_trouble trouble)
 {
-	uint64_t hash = trouble.request * (unsigned)trouble.kind;
+	uint64_t hash = (trouble.request ^ trouble.since) * (unsigned)trouble.kind + trouble.kind;
 
 	for (size_t k = 0; k < trace->order_n; k++)
 		hash = hash * 31 + trace->requests[trace->order[k]].id;
@@ -107,6 +107,10 @@ struct str race_report_json(struct arena *arena, const struct race_lines *lines,
 		json_out_name(&out, str_of(race_trouble_name(trouble.kind)));
 		json_out_string(&out, hex(arena, trouble.request));
 	}
+	if (trouble.since) {
+		json_out_name(&out, STR("since"));
+		json_out_string(&out, hex(arena, trouble.since));
+	}
 	json_out_name(&out, STR("order"));
 	json_out_open(&out, '[');
 	for (size_t k = 0; k < lines->n; k++)
@@ -141,7 +145,11 @@ enum code race_report_json_of(struct arena *arena, const char *path, size_t max,
 static enum code read_trouble(struct arena *arena, const char *path, const struct json *root,
 			      struct race_trouble *trouble, struct err *err)
 {
+	const struct json *since = json_member(root, "since");
+
 	*trouble = (struct race_trouble){.kind = TROUBLE_NONE};
+	if (since && !read_id(arena, since, &trouble->since))
+		return err_set(err, MSG_RACES_TROUBLE, path, "since");
 	for (enum race_trouble_kind kind = TROUBLE_NONE + 1; kind < TROUBLE_KINDS; kind++) {
 		const struct json *id = json_member(root, race_trouble_name(kind));
 

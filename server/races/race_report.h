@@ -22,7 +22,8 @@ struct str race_report_name(struct arena *arena, const struct race_trace *trace,
 			    struct race_trouble trouble);
 
 /* {"version": 1, "why": TEXT, "sentence": TEXT, "lost": ID,
- *  "order": [{"id": ID, "client": "A", ...}, ...]}; the fourth member is race_trouble_name()'s. */
+ *  "order": [{"id": ID, "client": "A", ...}, ...]}; the fourth member is race_trouble_name()'s, and
+ *  with "lagged" there is "since". */
 struct str race_report_json(struct arena *arena, const struct race_lines *lines, struct str why,
 			    struct race_trouble trouble);
 

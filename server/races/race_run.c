@@ -73,6 +73,7 @@ static enum code open_server(const struct race_program *program, const struct ra
 		.plan = plan,
 		.memory = program->memory,
 		.quiet_ms = program->quiet_ms,
+		.expires = program->expires,
 		.group = group_of,
 		.of = stand,
 	};

@@ -30,6 +30,7 @@ struct race_program {
 	struct gate_memory *memory;
 	const struct race_facts *facts;
 	unsigned quiet_ms;
+	bool expires;      /* see gate_trouble.h */
 	uint64_t limit_ms; /* for a run; 0: any */
 };
 

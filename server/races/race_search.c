@@ -2,6 +2,7 @@
 
 #define DEPTH_MAX 3
 #define STAGES 8
+#define LAGS_MAX 3 /* writes that one read may not see yet, each in a run of its own */
 
 /* Two requests of the usual run that conflict; `first` came first. */
 struct pair {
@@ -89,14 +90,61 @@ static void make_trouble(struct race_search *search, enum race_trouble_kind kind
 			&search->usual->requests[search->usual->order[i]];
 
 		if (race_trouble_fits(kind, request))
-			add_plan(search, &(struct race_plan){.trouble = {kind, request->id}});
+			add_plan(search, &(struct race_plan){.trouble = {kind, request->id, 0}});
+	}
+}
+
+/* The read at that place does not see a write before it: of those that name a value in common with
+ * it the last few, else the last one. */
+static void make_lag(struct race_search *search, size_t place)
+{
+	const struct race_trace *usual = search->usual;
+	const struct race_request *read = &usual->requests[usual->order[place]];
+	struct race_trouble trouble = {TROUBLE_LAGGED, read->id, 0}, far = {0};
+	size_t lags = 0;
+	bool is_close;
+
+	for (size_t k = place; k-- > 0 && lags < LAGS_MAX;) {
+		const struct race_request *write = &usual->requests[usual->order[k]];
+
+		if (!race_trouble_fits(TROUBLE_LOST, write) ||
+		    !race_trace_conflict(write, read, &is_close))
+			continue;
+		trouble.since = write->id;
+		if (!is_close)
+			far = far.since ? far : trouble;
+		else if (++lags)
+			add_plan(search, &(struct race_plan){.trouble = trouble});
+	}
+	if (lags == 0 && far.since)
+		add_plan(search, &(struct race_plan){.trouble = far});
+}
+
+static void make_lags(struct race_search *search)
+{
+	for (size_t k = 0; k < search->usual->order_n; k++) {
+		const struct race_request *read = &search->usual->requests[search->usual->order[k]];
+
+		if (!race_trouble_fits(TROUBLE_LAGGED, read))
+			continue;
+		if (str_eq(read->operation, STR("GetRecords")))
+			add_plan(search,
+				 &(struct race_plan){.trouble = {TROUBLE_LAGGED, read->id, 0}});
+		else
+			make_lag(search, k);
 	}
 }
 
 static void make_troubles(struct race_search *search)
 {
+	if (search->troubles & 1u << TROUBLE_KEPT)
+		add_plan(search, &(struct race_plan){.trouble = {TROUBLE_KEPT, 0, 0}});
 	for (enum race_trouble_kind kind = TROUBLE_NONE + 1; kind < TROUBLE_KINDS; kind++) {
-		if (search->troubles & 1u << kind)
+		if (!(search->troubles & 1u << kind))
+			continue;
+		if (kind == TROUBLE_LAGGED)
+			make_lags(search);
+		else
 			make_trouble(search, kind);
 	}
 }

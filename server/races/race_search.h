@@ -1,7 +1,8 @@
 /*
  * race_search - which orders to try, the likeliest first, until there are none left. Pure.
  *
- *   1. Each request has each trouble that is asked for and fits.
+ *   1. Each request has each trouble that is asked for and fits; a read lags behind each of a few
+ *      writes.
  *   2. Each request that conflicts with a later one waits until all others wait. What comes before
  *      its answer then does not depend on it, which a run alone cannot tell.
  *   3. Each such request waits only until one that it conflicts with was answered.

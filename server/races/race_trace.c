@@ -111,6 +111,12 @@ static uint64_t hash_masked(struct arena *arena, struct str text, uint64_t seed)
 	return str_hash(buf_str(&masked), seed);
 }
 
+/* Members whose text the server makes, another one in each run. */
+static bool is_token(struct str name)
+{
+	return str_eq(name, STR("ShardIterator")) || str_eq(name, STR("NextToken"));
+}
+
 /* Of a value, whatever the order of its members: maps of Go come in any order. */
 static uint64_t hash_value(struct arena *arena, const struct json *value)
 {
@@ -127,7 +133,8 @@ static uint64_t hash_value(struct arena *arena, const struct json *value)
 	    number < NUMBER_LONG)
 		return hash_two(hash, (uint64_t)number);
 	for (const struct json *at = json_first(value); at; at = json_next(at)) {
-		uint64_t member = hash_value(arena, at);
+		bool is_opaque = type == JSON_OBJECT && is_token(json_name(arena, at));
+		uint64_t member = is_opaque ? 0 : hash_value(arena, at);
 
 		hash = type == JSON_OBJECT
 			       ? hash + hash_two(str_hash(json_name(arena, at), 0), member)

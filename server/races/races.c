@@ -120,9 +120,9 @@ static bool races_take_number(struct races *races, const char *name, const char 
 static bool take_trouble(struct words *words, const char *name)
 {
 	static const char *const names[TROUBLE_KINDS] = {
-		[TROUBLE_LOST] = "--lost-answers",
-		[TROUBLE_THROTTLED] = "--throttling",
-		[TROUBLE_CONFLICT] = "--conflicts",
+		[TROUBLE_LOST] = "--lost-answers",  [TROUBLE_THROTTLED] = "--throttling",
+		[TROUBLE_CONFLICT] = "--conflicts", [TROUBLE_LAGGED] = "--lag",
+		[TROUBLE_KEPT] = "--ttl",
 	};
 
 	for (enum race_trouble_kind kind = TROUBLE_NONE + 1; kind < TROUBLE_KINDS; kind++) {
@@ -193,12 +193,37 @@ static const char *races_options(struct races *races)
 	json_out_integer(&out, races->words.port);
 	json_out_name(&out, STR("auth"));
 	json_out_string(&out, STR("off"));
+	if (races->program.expires) {
+		json_out_name(&out, STR("ttl.period"));
+		json_out_integer(&out, 0);
+	}
 	if (races->words.init) {
 		json_out_name(&out, STR("init"));
 		json_out_string(&out, str_of(races->words.init));
 	}
 	json_out_close(&out, '}');
 	return str_printf(races->arena, STR_FMT, STR_ARG(buf_str(&out.buf))).p;
+}
+
+/* For the runs from now on: time to live is the scheduler's. */
+static void expire_if(struct races *races, bool is_kept)
+{
+	races->program.expires = is_kept || races->words.troubles & 1u << TROUBLE_KEPT;
+	races->program.options = races_options(races);
+}
+
+/* Whether the plain run is one of orders that keep what has expired: with --all some may. */
+static bool words_keep(struct races *races)
+{
+	struct race_trouble trouble = {.kind = TROUBLE_NONE};
+	struct err err = err_in(races->arena);
+	uint64_t *ids;
+	size_t n;
+
+	if (races->words.order &&
+	    race_report_read(races->arena, races->words.order, &ids, &n, &trouble, &err) != OK)
+		return false; /* replay() says so */
+	return races->words.all || trouble.kind == TROUBLE_KEPT;
 }
 
 static bool run(struct races *races, const struct race_plan *plan, struct race_run *out)
@@ -542,6 +567,7 @@ static int replay(struct races *races, const char *path)
 	if (race_report_read(races->arena, path, &ids, &plan.order_n, &plan.trouble, &err) != OK)
 		return complain(STR_FMT, STR_ARG(err.message));
 	plan.order = ids;
+	expire_if(races, plan.trouble.kind == TROUBLE_KEPT);
 	if (!run(races, &plan, &again))
 		return EXIT_FAILED;
 	for (size_t i = 0; i < plan.order_n; i++)
@@ -614,7 +640,7 @@ int races_run(struct arena *arena, int argc, char **argv)
 		return complain(STR_FMT, STR_ARG(err.message));
 	log_configure(LOG_ERROR, false);
 	races.program.argv = races.words.argv;
-	races.program.options = races_options(&races);
+	expire_if(&races, words_keep(&races));
 	races.program.facts = &races.facts;
 	struct arena *memory = arena_new(0);
 	races.program.memory = gate_memory_new(memory);

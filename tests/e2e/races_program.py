@@ -1,4 +1,4 @@
-"""A program with a race, for test_races.py, by the standard library alone: races_program.py counter|stock|charge|batch|move|ruled|silent|broken|endless|fork wrong|right"""
+"""A program with a race, for test_races.py, by the standard library alone: races_program.py NAME wrong|right"""
 import json
 import os
 import sys
@@ -11,10 +11,10 @@ URL = os.environ["AWS_ENDPOINT_URL_DYNAMODB"]
 KEY = {"TableName": "shop", "Key": {"pk": {"S": "a"}}}
 
 
-def call(operation, body, attempts=3):
+def call(operation, body, attempts=3, service="DynamoDB"):
     """As an SDK does, which sends again what got no answer."""
     for attempt in range(1, attempts + 1):
-        headers = {"X-Amz-Target": f"DynamoDB_20120810.{operation}", "Content-Type": "application/x-amz-json-1.0", "amz-sdk-request": f"attempt={attempt}; max={attempts}"}
+        headers = {"X-Amz-Target": f"{service}_20120810.{operation}", "Content-Type": "application/x-amz-json-1.0", "amz-sdk-request": f"attempt={attempt}; max={attempts}"}
         try:
             with urllib.request.urlopen(urllib.request.Request(URL, json.dumps(body).encode(), headers), timeout=30) as answer:
                 return json.load(answer)
@@ -68,6 +68,34 @@ def move(is_right):
         pass
 
 
+def session(is_right):
+    """What has expired is there yet: its time is looked at, or is not."""
+    call("UpdateTimeToLive", {"TableName": "shop", "TimeToLiveSpecification": {"AttributeName": "n", "Enabled": True}})
+    update("SET n = :v", int(time.time()) - 60)
+    expires = number()
+    return expires == 0 or is_right and expires < time.time()
+
+
+def is_seen(is_right):
+    """What was just written is read, once or until it is there."""
+    update("SET n = :v", 1)
+    return any("Item" in call("GetItem", KEY) for _ in range(20 if is_right else 1))
+
+
+def consumes(is_right):
+    """A page without records is the end of the stream, or is not."""
+    update("SET n = :v", 1)
+    stream = call("DescribeTable", {"TableName": "shop"})["Table"]["LatestStreamArn"]
+    shard = call("DescribeStream", {"StreamArn": stream}, service="DynamoDBStreams")["StreamDescription"]["Shards"][0]["ShardId"]
+    at = call("GetShardIterator", {"StreamArn": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}, service="DynamoDBStreams")["ShardIterator"]
+    for _ in range(20 if is_right else 1):
+        page = call("GetRecords", {"ShardIterator": at}, service="DynamoDBStreams")
+        if page["Records"]:
+            return True
+        at = page["NextShardIterator"]
+    return False
+
+
 def both(work, is_right):
     threads = [threading.Thread(target=lambda late=late: (time.sleep(late), work(is_right))) for late in (0, 0.1)]
     for thread in threads:
@@ -80,7 +108,7 @@ def main(name, is_right):
     if name == "silent":
         return 0
     call("CreateTable", {"TableName": "shop", "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
-                         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}]})
+                         "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}], "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}})
     if name == "broken":
         print("it never worked")
         return 7
@@ -101,6 +129,8 @@ def main(name, is_right):
     if name in ("batch", "move", "ruled"):
         (move if name == "move" else put_all)(is_right)
         return int(call("Scan", {"TableName": "shop"})["Count"] != 3)
+    if name in ("session", "late", "consumer"):
+        return int(not {"session": session, "late": is_seen, "consumer": consumes}[name](is_right))
     if name == "stock":
         update("SET n = :v", 1)
         both(buy, is_right)
