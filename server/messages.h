@@ -124,6 +124,9 @@
 #define MSG_RECORDING_MASKED                                                                       \
 	ERR_VALIDATION, "%s was recorded with --record-values masked: its values are not there, "  \
 			"so it cannot be sent"
+#define MSG_PRICES                                                                                 \
+	ERR_VALIDATION, "%s: no prices: a JSON object in the form of docs/prices.json was "        \
+			"expected"
 #define MSG_REPORT_PRICES                                                                          \
 	ERR_VALIDATION, "%s: no prices: a JSON object with the numbers "                           \
 			"read_request_units_million, write_request_units_million, "                \

@@ -3,54 +3,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "server/forecast/messages.h"
-#include "server/report/document.h"
-#include "server/seed/json_text.h"
-
-#define MONTH_HOURS 730.0
+#define MONTH_HOURS (30.0 * PLAN_HOURS)
 #define TARGET 0.7 /* of provisioned capacity that would be used: auto scaling's usual target */
 #define HOUR_SECONDS 3600
 #define TRIM_SHARE 0.2 /* of a unit: bytes that a smaller item would save */
 
-enum code bill_read_prices(struct arena *arena, const char *path, struct prices *prices,
-			   struct err *err)
+/* AWS: "Free tier": of the Standard class, each month and region. Stored gigabytes, 25 provisioned
+ * units of each side, reads of streams. */
+static void bill_add_free_tier(const struct plan *plan, double hours, struct bill *bill)
 {
-	struct err own = err_in(arena);
-	const struct json *root;
-	struct str text;
-	size_t known = 0;
+	int64_t replicas = 0;
 
-	*prices = (struct prices){.currency = STR(PRICES_CURRENCY), .source = STR(PRICES_SOURCE)};
-	for (enum price i = 0; i < PRICES; i++)
-		prices->of[i] = price_built_in(i);
-	if (!path)
-		return OK;
-	enum code code = document_read(arena, path, &text, err);
-	if (code != OK)
-		return code;
-	if (json_parse(arena, text, &root, &own) != OK || json_type(root) != JSON_OBJECT)
-		return err_set(err, MSG_FORECAST_PRICES, path);
-	for (enum price i = 0; i < PRICES; i++) {
-		const struct json *member = json_member(root, price_name(i));
-		bool is_number = member && json_type(member) == JSON_NUMBER;
-
-		if (member && (!is_number || json_number(member) < 0))
-			return err_set(err, MSG_FORECAST_PRICES, path);
-		prices->of[i] = is_number ? json_number(member) : PRICE_UNKNOWN;
-		known += is_number;
-	}
-	if (known == 0)
-		return err_set(err, MSG_FORECAST_PRICES, path);
-	struct str currency = json_text_string(arena, root, "currency"),
-		   source = json_text_string(arena, root, "source");
-	prices->currency = str_is_set(currency) ? currency : STR(PRICES_CURRENCY);
-	prices->source = str_is_set(source) ? source : str_of(path);
-	return OK;
+	for (size_t t = 0; t < plan->table_count; t++)
+		replicas =
+			plan->tables[t].replicas > replicas ? plan->tables[t].replicas : replicas;
+	bill->free[PRICE_storage_gb_month] = 25 * hours / MONTH_HOURS * (1 + (double)replicas);
+	bill->free[PRICE_read_capacity_unit_hour] = 25 * hours;
+	bill->free[PRICE_write_capacity_unit_hour] = 25 * hours;
+	bill->free[PRICE_stream_read_request_units_million] = 2.5 * hours / MONTH_HOURS;
 }
 
-/* Prices by class, mode and side; writes to further regions are the third. */
+/* Prices by class, mode and side; writes to the table of several regions are the third. Its indexes
+ * are written as any other. AWS: "Understanding DynamoDB billing for global tables". */
 static enum price unit_price(const struct plan_table *table, bool is_on_demand,
-			     enum meter_side side)
+			     enum meter_side side, bool is_index)
 {
 	bool is_read = side == METER_READ;
 
@@ -60,7 +36,7 @@ static enum price unit_price(const struct plan_table *table, bool is_on_demand,
 	if (table->is_infrequent)
 		return is_read ? PRICE_infrequent_read_capacity_unit_hour
 			       : PRICE_infrequent_write_capacity_unit_hour;
-	if (!is_read && table->replicas > 0)
+	if (!is_read && !is_index && table->replicas > 0)
 		return is_on_demand ? PRICE_replicated_write_request_units_million
 				    : PRICE_replicated_write_capacity_unit_hour;
 	if (is_on_demand)
@@ -82,24 +58,26 @@ static double dollars_of(const struct prices *prices, enum price price, double q
 static void bill_add_line(struct arena *arena, struct bill *bill, size_t table, enum price price,
 			  double quantity)
 {
-	double dollars = dollars_of(bill->prices, price, quantity);
-
 	if (quantity <= 0)
 		return;
+	double free = quantity < bill->free[price] ? quantity : bill->free[price],
+	       dollars = dollars_of(bill->prices, price, quantity - free);
+
+	bill->free[price] -= free;
 	bill->lines = arena_room(arena, bill->lines, bill->n, sizeof(*bill->lines));
-	bill->lines[bill->n++] = (struct bill_line){table, price, quantity, dollars};
+	bill->lines[bill->n++] = (struct bill_line){table, price, quantity, free, dollars};
 	bill->is_partial = bill->is_partial || dollars < 0;
 	bill->tables[table].dollars += dollars < 0 ? 0 : dollars;
 	bill->dollars += dollars < 0 ? 0 : dollars;
 }
 
-/* Units of a side of the table and its indexes: as the mode counts them. */
+/* Units of a side of the table's parts from `first` on: as the mode counts them. */
 static double units_of(const struct plan_table *table, const struct model_table *outcome,
-		       bool is_on_demand, enum meter_side side)
+		       bool is_on_demand, enum meter_side side, size_t first, size_t end)
 {
 	double units = 0;
 
-	for (size_t p = 0; p < table->n; p++)
+	for (size_t p = first; p < end; p++)
 		units += is_on_demand ? outcome->parts[p].sides[side].units / 1e6
 				      : outcome->parts[p].sides[side].unit_hours;
 	return units * bill_regions_of(table, side);
@@ -132,12 +110,12 @@ static void compare_modes(const struct plan *plan, const struct model_outcome *o
 	for (enum meter_side side = 0; side < METER_SIDES; side++) {
 		double unit_hours = table->is_on_demand
 					    ? unit_hours_for(table, of, outcome->hours, side)
-					    : units_of(table, of, false, side);
-		double requests = units_of(table, of, true, side);
-		double on_demand =
-			       dollars_of(bill->prices, unit_price(table, true, side), requests),
-		       provisioned =
-			       dollars_of(bill->prices, unit_price(table, false, side), unit_hours);
+					    : units_of(table, of, false, side, 0, table->n);
+		double requests = units_of(table, of, true, side, 0, table->n);
+		double on_demand = dollars_of(bill->prices, unit_price(table, true, side, false),
+					      requests),
+		       provisioned = dollars_of(bill->prices, unit_price(table, false, side, false),
+						unit_hours);
 
 		out->on_demand = on_demand < 0 || out->on_demand < 0 ? PRICE_UNKNOWN
 								     : out->on_demand + on_demand;
@@ -150,16 +128,48 @@ static void compare_modes(const struct plan *plan, const struct model_outcome *o
 	out->use = hours > 0 ? used / hours : 0;
 }
 
+/* Reads and writes, the table's and the indexes' apart where their prices may differ. */
+static void bill_add_units(struct arena *arena, const struct plan_table *table,
+			   const struct model_table *of, size_t t, struct bill *bill)
+{
+	bool is_on_demand = table->is_on_demand;
+
+	for (enum meter_side side = 0; side < METER_SIDES; side++) {
+		enum price own = unit_price(table, is_on_demand, side, false),
+			   index = unit_price(table, is_on_demand, side, true);
+		size_t end = own == index ? table->n : 1;
+
+		bill_add_line(arena, bill, t, own, units_of(table, of, is_on_demand, side, 0, end));
+		bill_add_line(arena, bill, t, index,
+			      units_of(table, of, is_on_demand, side, end, table->n));
+	}
+}
+
+/* A unit for each KB of an item that was written. AWS: "DynamoDB pricing", change data capture. */
+static double capture_units(const struct plan *plan, const struct model_outcome *outcome, size_t t)
+{
+	double units = 0;
+
+	for (size_t i = 0; i < plan->pattern_count; i++) {
+		const struct plan_pattern *of = &plan->patterns[i];
+
+		if (of->table == t && of->side == METER_WRITE)
+			units += (double)(outcome->patterns[i].requests -
+					  outcome->patterns[i].failed) *
+				 of->demands[0].units / (of->is_transaction ? 2 : 1);
+	}
+	return units;
+}
+
 static void bill_add_lines(struct arena *arena, const struct plan *plan,
 			   const struct model_outcome *outcome, size_t t, struct bill *bill)
 {
 	const struct plan_table *table = &plan->tables[t];
 	const struct model_table *of = &outcome->tables[t];
-	double days = 0, months = (double)outcome->hours / MONTH_HOURS;
+	double days = 0, months = (double)outcome->hours / MONTH_HOURS,
+	       seconds = (double)outcome->hours * HOUR_SECONDS;
 
-	for (enum meter_side side = 0; side < METER_SIDES; side++)
-		bill_add_line(arena, bill, t, unit_price(table, table->is_on_demand, side),
-			      units_of(table, of, table->is_on_demand, side));
+	bill_add_units(arena, table, of, t, bill);
 	for (size_t p = 0; p < table->n; p++)
 		days += of->parts[p].gigabyte_days;
 	bill_add_line(arena, bill, t,
@@ -170,6 +180,14 @@ static void bill_add_lines(struct arena *arena, const struct plan *plan,
 		bill_add_line(arena, bill, t, PRICE_recovery_gb_month,
 			      of->parts[0].gigabyte_days * PLAN_HOURS / MONTH_HOURS);
 	bill_add_line(arena, bill, t, PRICE_backup_gb_month, table->backup_gigabytes * months);
+	bill_add_line(arena, bill, t, PRICE_restore_gb, table->restore_gigabytes * months);
+	bill_add_line(arena, bill, t, PRICE_export_gb, table->export_gigabytes * months);
+	bill_add_line(arena, bill, t, PRICE_import_gb, table->import_gigabytes * months);
+	bill_add_line(arena, bill, t, PRICE_stream_read_request_units_million,
+		      table->stream_reads * seconds / 1e6);
+	if (table->has_kinesis)
+		bill_add_line(arena, bill, t, PRICE_change_data_capture_units_million,
+			      capture_units(plan, outcome, t) / 1e6);
 	compare_modes(plan, outcome, t, bill);
 }
 
@@ -188,7 +206,7 @@ static double worth(const struct plan_table *table, const struct bill *bill, enu
 {
 	double quantity = table->is_on_demand ? units / 1e6 : units / HOUR_SECONDS;
 
-	return dollars_of(bill->prices, unit_price(table, table->is_on_demand, side),
+	return dollars_of(bill->prices, unit_price(table, table->is_on_demand, side, false),
 			  quantity * bill_regions_of(table, side));
 }
 
@@ -280,6 +298,8 @@ void bill_make(struct arena *arena, const struct plan *plan, const struct model_
 {
 	*out = (struct bill){.prices = prices,
 			     .tables = ARENA_ARRAY(arena, struct bill_table, plan->table_count)};
+	if (plan->has_free_tier)
+		bill_add_free_tier(plan, (double)outcome->hours, out);
 	for (size_t t = 0; t < plan->table_count; t++) {
 		bill_add_lines(arena, plan, outcome, t, out);
 		save_by_mode(arena, plan, t, out);

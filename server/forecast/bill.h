@@ -2,8 +2,9 @@
  * bill - what a forecast costs: dollars by line of the price list, the other billing mode, and the
  * changes that save most.
  *
- * Not in it: the free tier, reserved capacity, streams, exports, restores, transfer and taxes. A
- * line whose price the list lacks has no dollars and is said: it never counts as zero in silence.
+ * A month has 30 days, as in AWS's examples. Not in it: reserved capacity, DAX, transfer between
+ * regions and taxes. A line whose price the list lacks has no dollars and is said: it never counts
+ * as zero in silence.
  */
 #ifndef DYNALITH_SERVER_FORECAST_BILL_H
 #define DYNALITH_SERVER_FORECAST_BILL_H
@@ -11,19 +12,11 @@
 #include "server/forecast/model.h"
 #include "server/report/prices.h"
 
-struct prices {
-	double of[PRICES]; /* or PRICE_UNKNOWN */
-	struct str currency, source;
-};
-
-/* `path` NULL: the built-in ones. Of a file, prices that it lacks are unknown. */
-enum code bill_read_prices(struct arena *arena, const char *path, struct prices *prices,
-			   struct err *err) WARN_UNUSED;
-
 struct bill_line {
 	size_t table;
 	enum price price;
 	double quantity; /* in what the price is for: millions, hours, gigabyte-months */
+	double free;     /* of the quantity, by the free tier */
 	double dollars;  /* PRICE_UNKNOWN */
 };
 
@@ -46,7 +39,8 @@ struct bill {
 	size_t saving_count;
 	struct bill_saving *savings; /* the largest first */
 	double dollars;
-	bool is_partial; /* a price is unknown */
+	bool is_partial;     /* a price is unknown */
+	double free[PRICES]; /* what is left of the free tier, in the price's quantity */
 };
 
 /* In the arena. */

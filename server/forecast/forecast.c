@@ -1,5 +1,6 @@
 #include "server/forecast/forecast.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 
 #define DAYS 30
 #define SCALE_MAX 1e9
+#define REACHED_RATE_MAX 1e8 /* requests per second of a pattern */
 
 struct words {
 	const char *file, *scale, *days, *growth, *seed, *tables, *prices, *output, *against,
@@ -44,6 +46,8 @@ static bool forecast_take_words(struct words *words, int argc, char **argv)
 			*texts[k].at = argv[++i];
 		else if (strcmp(argv[i], "--json") == 0)
 			words->is_json = true;
+		else if (strcmp(argv[i], "--free-tier") == 0)
+			words->plan.has_free_tier = true;
 		else if (argv[i][0] != '-' && !words->file)
 			words->file = argv[i];
 		else
@@ -124,6 +128,38 @@ static enum code read_plan(struct arena *arena, struct words *words, struct err 
 	return code != OK ? code : plan_read_patterns(arena, words->file, root, &words->plan, err);
 }
 
+/* Rates as the last day has them. */
+static enum code check_rates(const struct words *words, struct err *err)
+{
+	const struct plan *plan = &words->plan;
+	double days = plan->growth > 0 ? (double)plan->days - 1 : 0,
+	       times = plan->scale * pow(1 + plan->growth, days);
+
+	for (size_t i = 0; i < plan->pattern_count; i++) {
+		for (size_t h = 0; h < plan->patterns[i].hours; h++) {
+			double rate = plan->patterns[i].rates[h] * times;
+
+			if (rate > REACHED_RATE_MAX)
+				return err_set(err, MSG_FORECAST_RATE, words->file,
+					       STR_ARG(plan->patterns[i].name), rate,
+					       REACHED_RATE_MAX);
+		}
+	}
+	return OK;
+}
+
+static void note_what_is_left_out(struct arena *arena, struct plan *plan)
+{
+	for (size_t t = 0; t < plan->table_count; t++) {
+		if (plan->tables[t].replicas > 0)
+			plan_note(arena, plan,
+				  str_printf(arena,
+					     "transfer between the regions of " STR_FMT
+					     " is not in the cost",
+					     STR_ARG(plan->tables[t].name)));
+	}
+}
+
 static void add_problem(void *context, struct str line)
 {
 	struct shown *shown = context;
@@ -157,13 +193,17 @@ static enum code forecast(struct arena *arena, struct words *words, struct shown
 {
 	struct prices *prices = ARENA_NEW(arena, struct prices);
 	struct buf out = buf_in(arena);
-	enum code code = bill_read_prices(arena, words->prices, prices, err);
+	enum code code = prices_read(arena, words->prices, prices, err);
 
 	if (code != OK)
 		return code;
 	code = read_plan(arena, words, err);
 	if (code != OK)
 		return code;
+	code = check_rates(words, err);
+	if (code != OK)
+		return code;
+	note_what_is_left_out(arena, &words->plan);
 	run_seeds(arena, &words->plan, prices, shown);
 	const struct model_outcome *of = &shown->outcomes[0];
 	const struct rules_figures now = {(double)of->throttled, (double)of->failed,

@@ -11,9 +11,9 @@
 			"\"tables\" and \"patterns\" was expected (docs/forecast.md)"
 #define MSG_FORECAST_PLACE ERR_VALIDATION, "%s: %s %zu: %s"
 #define MSG_FORECAST_MEMBER ERR_VALIDATION, "%s: %s %zu has no member '" STR_FMT "'"
-#define MSG_FORECAST_PRICES                                                                        \
-	ERR_VALIDATION, "%s: no prices: a JSON object in the form of docs/prices.json was "        \
-			"expected"
+#define MSG_FORECAST_RATE                                                                          \
+	ERR_VALIDATION, "%s: pattern '" STR_FMT "' reaches %.0f requests a second; %.0f can be "   \
+			"forecast"
 #define MSG_FORECAST_AGAINST                                                                       \
 	ERR_VALIDATION, "%s: no forecast: what `dynalith forecast --json` writes was expected"
 #define MSG_FORECAST_RULE                                                                          \

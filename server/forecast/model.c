@@ -10,7 +10,7 @@
 #define STEPS 10
 #define SECOND_MS 1000
 #define HOUR_SECONDS 3600
-#define MICRO 1000000 /* requests are counted in millionths */
+#define NANO 1000000000 /* requests are counted in billionths */
 #define RING 32       /* seconds in which a retry comes */
 #define ATTEMPTS 10
 #define PARTITION_GB 10
@@ -23,7 +23,7 @@ static const int64_t partition_units[METER_SIDES] = {[METER_READ] = 3000, [METER
 struct flow {
 	size_t pattern;
 	int64_t weight;      /* cells */
-	int64_t part_of_one; /* micro-requests that have not come yet */
+	int64_t part_of_one; /* billionths of requests that have not come yet */
 	int64_t fresh;       /* requests of the second */
 	int32_t key[PLAN_PARTS_MAX];
 	uint32_t range[PLAN_PARTS_MAX];
@@ -48,7 +48,7 @@ struct running {
 	struct model_outcome *out;
 	struct running_part **tables;
 	struct spread **spreads; /* by pattern and demand */
-	int64_t *rates;          /* by pattern: micro-requests a second of a cell, of this hour */
+	int64_t *rates;          /* by pattern, of this hour: billionths a second of a cell */
 	size_t n, room;
 	struct flow *flows;
 	int64_t second;
@@ -344,8 +344,8 @@ static void note_needs(struct running *run, int64_t seconds)
 		int64_t due = 0;
 
 		flow->part_of_one += flow->weight * run->rates[flow->pattern] * seconds;
-		flow->fresh = flow->part_of_one / MICRO;
-		flow->part_of_one %= MICRO;
+		flow->fresh = flow->part_of_one / NANO;
+		flow->part_of_one %= NANO;
 		for (int a = 1; a < run->plan->patterns[flow->pattern].attempts && run->due; a++)
 			due += flow->due[a][run->second % RING];
 		add_need(run, flow, flow->fresh + due);
@@ -393,8 +393,8 @@ static bool is_steady(struct running *run)
 	clear_needs(run);
 	for (size_t i = 0; i < run->n; i++) /* rounded up: a second may have one more */
 		add_need(run, &run->flows[i],
-			 (run->flows[i].weight * run->rates[run->flows[i].pattern] + MICRO - 1) /
-				 MICRO);
+			 (run->flows[i].weight * run->rates[run->flows[i].pattern] + NANO - 1) /
+				 NANO);
 	return model_has_room(run, true);
 }
 
@@ -497,7 +497,7 @@ static bool start_hour(struct running *run, int64_t hour)
 		const struct plan_pattern *of = &plan->patterns[i];
 		double rate = of->rates[(size_t)hour % of->hours] * plan->scale * growth;
 
-		run->rates[i] = (int64_t)(rate * (MICRO / CELLS) + 0.5);
+		run->rates[i] = (int64_t)(rate * (NANO / CELLS) + 0.5);
 		for (size_t d = 0; d < of->n; d++) {
 			is_new = spread_move(run->arena, &run->spreads[i][d], hour) || is_new;
 			run->out->tables[of->table]

@@ -167,13 +167,44 @@ static enum code read_indexes(const struct place *place, const struct json *list
 	return OK;
 }
 
+/* What is billed beside requests and stored bytes. */
+static enum code plan_read_extras(const struct place *place, const struct json *object,
+				  struct plan_table *table)
+{
+	const struct {
+		const char *name;
+		double *at;
+	} gigabytes[] = {
+		{"backup_gb", &table->backup_gigabytes},
+		{"restore_gb", &table->restore_gigabytes},
+		{"export_gb", &table->export_gigabytes},
+		{"import_gb", &table->import_gigabytes},
+	};
+
+	for (size_t i = 0; i < sizeof(gigabytes) / sizeof(gigabytes[0]); i++) {
+		if (!plan_take_number(object, gigabytes[i].name, 0, 1e7, gigabytes[i].at))
+			return plan_refuse(place,
+					   "\"backup_gb\", \"restore_gb\", \"export_gb\" and "
+					   "\"import_gb\" are gigabytes of a month");
+	}
+	if (!take_boolean(object, "recovery", &table->has_recovery) ||
+	    !take_boolean(object, "kinesis", &table->has_kinesis) ||
+	    !take_integer(object, "replicas", 0, 40, &table->replicas) ||
+	    !plan_take_number(object, "stream_reads", 0, 1e6, &table->stream_reads))
+		return plan_refuse(place, "\"recovery\" and \"kinesis\" are true or false, "
+					  "\"replicas\" a count, \"stream_reads\" reads a "
+					  "second");
+	return OK;
+}
+
 static enum code plan_read_table(const struct place *place, const struct json *object,
 				 struct plan_table *table)
 {
 	static const char *const known[] = {
-		"name",      "billing",    "read",       "write",       "max_read",   "max_write",
-		"warm_read", "warm_write", "scale_read", "scale_write", "storage_gb", "indexes",
-		"recovery",  "replicas",   "class",      "backup_gb",   NULL};
+		"name",      "billing",      "read",       "write",       "max_read",   "max_write",
+		"warm_read", "warm_write",   "scale_read", "scale_write", "storage_gb", "indexes",
+		"recovery",  "replicas",     "class",      "backup_gb",   "restore_gb", "export_gb",
+		"import_gb", "stream_reads", "kinesis",    NULL};
 	enum code code = plan_check_members(place, object, known);
 
 	if (code != OK)
@@ -191,11 +222,9 @@ static enum code plan_read_table(const struct place *place, const struct json *o
 	table->is_infrequent = str_eq(class, STR("STANDARD_INFREQUENT_ACCESS"));
 	if (str_is_set(class) && !table->is_infrequent && !str_eq(class, STR("STANDARD")))
 		return plan_refuse(place, "\"class\" is STANDARD or STANDARD_INFREQUENT_ACCESS");
-	if (!take_boolean(object, "recovery", &table->has_recovery) ||
-	    !take_integer(object, "replicas", 0, 40, &table->replicas) ||
-	    !plan_take_number(object, "backup_gb", 0, 1e7, &table->backup_gigabytes))
-		return plan_refuse(place, "\"recovery\" is true or false, \"replicas\" a count, "
-					  "\"backup_gb\" gigabytes");
+	code = plan_read_extras(place, object, table);
+	if (code != OK)
+		return code;
 	table->parts[0].name = STR("");
 	code = plan_read_part(place, object, table->is_on_demand, &table->parts[0]);
 	return code != OK ? code : read_indexes(place, json_member(object, "indexes"), table);

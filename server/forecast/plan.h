@@ -31,9 +31,11 @@ struct plan_part {
 
 struct plan_table {
 	struct str name;
-	bool is_on_demand, has_recovery, is_infrequent;
+	bool is_on_demand, has_recovery, is_infrequent, has_kinesis;
 	int64_t replicas; /* further regions that each write goes to */
-	double backup_gigabytes;
+	double backup_gigabytes, restore_gigabytes, export_gigabytes,
+		import_gigabytes; /* a month */
+	double stream_reads;      /* GetRecords per second that are billed */
 	size_t n;
 	struct plan_part parts[PLAN_PARTS_MAX]; /* the table first */
 };
@@ -82,6 +84,7 @@ struct plan {
 	double scale, growth; /* growth of rates and sizes, a day: 0.03 */
 	int64_t days;
 	uint64_t seed;
+	bool has_free_tier;
 };
 
 /* Adds the tables of a text, whose patterns are left alone. */

@@ -113,9 +113,12 @@ static void text_cost(const struct shown *shown, struct buf *out)
 			buf_add_lit(out, "  unknown price ");
 		else
 			buf_printf(out, "  %13.2f ", line->dollars);
-		buf_printf(out, " " STR_FMT ": %.4f x %s\n",
+		buf_printf(out, " " STR_FMT ": %.4f x %s",
 			   STR_ARG(shown->plan->tables[line->table].name), line->quantity,
 			   price_name(line->price));
+		if (line->free > 0)
+			buf_printf(out, ", %.4f of them free", line->free);
+		buf_add_lit(out, "\n");
 	}
 	buf_printf(out, "  %13.2f  in all%s\n", bill->dollars,
 		   bill->is_partial ? ", without what has no price" : "");
@@ -330,6 +333,8 @@ static void json_cost(const struct shown *shown, struct json_out *out)
 		json_out_field_string(out, "table", shown->plan->tables[line->table].name);
 		json_out_field_string(out, "price", str_of(price_name(line->price)));
 		field_number(out, "quantity", line->quantity);
+		if (line->free > 0)
+			field_number(out, "free", line->free);
 		field_dollars(out, "cost", line->dollars);
 		json_out_close(out, '}');
 	}

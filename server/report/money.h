@@ -1,6 +1,5 @@
 /*
- * money - what units cost. Prices are those of a file, or of docs/prices.json as this version was
- * built: on demand, and provisioned by the hour.
+ * money - what units cost in a report: four of prices.h, on demand and provisioned by the hour.
  */
 #ifndef DYNALITH_SERVER_REPORT_MONEY_H
 #define DYNALITH_SERVER_REPORT_MONEY_H
@@ -10,7 +9,7 @@
 struct money {
 	double read, write;             /* a million units, on demand */
 	double read_hour, write_hour;   /* a unit of provisioned capacity, for an hour */
-	struct str currency, source;    /* "USD", "us-east-1, 2026-11" */
+	struct str currency, source;    /* "USD", "us-east-1, 2026-10" */
 	double rate; /* requests per second that the user expects, in the proportions that were
 			seen; 0: as many as were seen, once */
 };

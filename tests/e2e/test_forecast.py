@@ -87,8 +87,8 @@ def dollars_are_those_of_the_list():
     assert dollars(rate=10) == cents(10 * hours * 3600 / 1e6 * 0.625)
     assert dollars(does="read", rate=10, units=0.5) == cents(5 * hours * 3600 / 1e6 * 0.125)
     assert dollars(table={"billing": "PROVISIONED", "read": 100, "write": 100}) == cents(hours * 100 * 0.00013 + hours * 100 * 0.00065) == 56.16
-    assert dollars(rate=0, table={"storage_gb": 73}) == cents(73 * 720 / 730 * 0.25)
-    assert dollars(rate=0, table={"storage_gb": 73, "recovery": True, "backup_gb": 10}) == cents(73 * 720 / 730 * 0.45 + 10 * 720 / 730 * 0.1)
+    assert dollars(rate=0, table={"storage_gb": 73}) == cents(73 * 0.25)
+    assert dollars(rate=0, table={"storage_gb": 73, "recovery": True, "backup_gb": 10}) == cents(73 * 0.45 + 10 * 0.1)
     assert dollars(rate=10, table={"replicas": 2}) == cents(3 * 10 * hours * 3600 / 1e6 * 0.625)
     assert dollars("--scale", 3, rate=10) == cents(30 * hours * 3600 / 1e6 * 0.625)
     days = sum(1.03 ** day for day in range(30))
@@ -96,15 +96,33 @@ def dollars_are_those_of_the_list():
     assert forecast(plan(rate=3), "--json", "--prices", PRICES)["cost"]["total"] == forecast(plan(rate=3), "--json")["cost"]["total"]
 
 
+def examples_that_aws_publishes():
+    """To the cent, each with its source: forecast/published.json."""
+    built_in = json.loads(PRICES.read_text())
+    file = FOLDER / "published-prices.json"
+    examples = json.loads((INCIDENTS / "published.json").read_text())
+    for example in examples:
+        file.write_text(json.dumps({**built_in, **example.get("prices", {})}))
+        cost = forecast(example["plan"], "--json", "--prices", file, *example["words"])["cost"]
+        assert len({line["price"] for line in cost["lines"]}) == len(cost["lines"]), cost
+        for member, expected in (("cost", "dollars"), ("quantity", "quantities")):
+            found = {line["price"]: round(line[member], 4) for line in cost["lines"]}
+            for price, value in example.get(expected, {}).items():
+                assert found.get(price) == value, (example["example"], price, found, value)
+        assert cost["total"] == example.get("total", cost["total"]), (example["example"], cost)
+    assert len(examples) >= 8 and sum("dollars" in example for example in examples) >= 8
+
+
 def an_unknown_price_is_said():
     prices = FOLDER / "prices.json"
     prices.write_text('{"read_request_units_million": 1, "storage_gb_month": 1}')
     found = forecast(plan({"storage_gb": 73}), "--json", "--prices", prices)
     line = next(line for line in found["cost"]["lines"] if line["price"] == "write_request_units_million")
-    assert line["cost"] is None and found["cost"]["is_partial"] and found["cost"]["total"] == 72, found["cost"]
+    assert line["cost"] is None and found["cost"]["is_partial"] and found["cost"]["total"] == 73, found["cost"]
     text = forecast(plan({"storage_gb": 73}), "--prices", prices)
     assert "unknown price" in text and "without what has no price" in text, text
-    assert forecast(plan({"class": "STANDARD_INFREQUENT_ACCESS"}), "--json")["cost"]["is_partial"]
+    infrequent = forecast(plan({"class": "STANDARD_INFREQUENT_ACCESS"}, rate=10), "--json")["cost"]
+    assert not infrequent["is_partial"] and infrequent["total"] == round(10 * 720 * 3600 / 1e6 * 0.78, 2), infrequent
 
 
 def the_changes_that_save_most():
@@ -150,6 +168,8 @@ def bad_input_is_named():
         assert said in forecast(plan(keys=keys), status=1), keys
     for words in (["--days", "0"], ["--days", "1.5"], ["--scale", "0"], ["--growth", "3"], ["--seed", "-1"], ["--what"]):
         assert ("unknown option" if words == ["--what"] else "usage: dynalith forecast") in forecast(plan(), *words, status=2), words
+    assert "pattern 'p' reaches 200000000 requests a second" in forecast(plan(rate=2), "--scale", "1e8", status=1)
+    assert "reaches" in forecast(plan(rate=1e6), "--growth", "90%/day", status=1)
     tables = FOLDER / "tables.json"
     tables.write_text(json.dumps({"tables": plan()["tables"]}))
     assert "Nothing is throttled" in forecast({"patterns": plan()["patterns"]}, "--tables", tables)
@@ -157,4 +177,4 @@ def bad_input_is_named():
 
 
 run("forecast", [one_partition_key_by_date, an_index_with_few_values, a_burst_with_auto_scaling_behind, a_new_table_hit_by_a_launch, as_the_running_server_throttles,
-                 dollars_are_those_of_the_list, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_build_fails_by_rules, bad_input_is_named])
+                 dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_build_fails_by_rules, bad_input_is_named])
