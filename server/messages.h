@@ -266,6 +266,14 @@
 #define MSG_PULL_REMOTE ERR_INTERNAL, STR_FMT ": " STR_FMT ": " STR_FMT "; run it again to go on"
 #define MSG_PULL_DENIED                                                                            \
 	ERR_INTERNAL, STR_FMT ": the credentials lack the right dynamodb:%s: " STR_FMT
+#define MSG_PULL_NO_PROFILE                                                                        \
+	ERR_INTERNAL, "there is no profile " STR_FMT " in ~/.aws/config and ~/.aws/credentials"
+#define MSG_PULL_NO_KEYS                                                                           \
+	ERR_INTERNAL, "no credentials: the profile " STR_FMT " has no keys, nor has the "          \
+		      "environment; those of containers and instances are not read"
+#define MSG_PULL_PROCESS                                                                           \
+	ERR_INTERNAL, "profile " STR_FMT ": " STR_FMT ": it ended with status %d"
+#define MSG_PULL_PRINTED ERR_INTERNAL, "profile " STR_FMT ": " STR_FMT ": it printed no keys"
 #define MSG_PULL_HERE ERR_VALIDATION, STR_FMT ": the masked items cannot be written: " STR_FMT
 #define MSG_PULL_EQUAL                                                                             \
 	ERR_VALIDATION, STR_FMT ": the mask makes keys equal: %llu items were read, %llu differ"

@@ -12,7 +12,8 @@ struct elsewhere {
 	struct client_target target;
 	int wait_ms;
 	struct sigv4 *sigv4;
-	struct str access_key, secret, token, region;
+	struct elsewhere_keys keys;
+	struct str region;
 	const atomic_bool *stopping; /* or NULL */
 };
 
@@ -44,9 +45,11 @@ struct elsewhere *elsewhere_new(const char *url, const struct reach *reach)
 	}
 	elsewhere->target.authorities = reach->authorities;
 	elsewhere->wait_ms = reach->wait_ms;
-	elsewhere->access_key = str_of(setting("AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "dynalith"));
-	elsewhere->secret = str_of(setting("AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "dynalith"));
-	elsewhere->token = str_of(setting("AWS_SESSION_TOKEN", NULL, NULL));
+	elsewhere->keys.access_key =
+		str_of(setting("AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "dynalith"));
+	elsewhere->keys.secret =
+		str_of(setting("AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "dynalith"));
+	elsewhere->keys.token = str_of(setting("AWS_SESSION_TOKEN", NULL, NULL));
 	elsewhere->region = str_of(setting("AWS_REGION", "AWS_DEFAULT_REGION", "us-east-1"));
 	elsewhere->sigv4 = sigv4_new(AUTH_VERIFY, NULL, 0);
 	return elsewhere;
@@ -58,6 +61,11 @@ void elsewhere_free(struct elsewhere *elsewhere)
 		return;
 	sigv4_free(elsewhere->sigv4);
 	free(elsewhere);
+}
+
+void elsewhere_sign_by(struct elsewhere *elsewhere, const struct elsewhere_keys *keys)
+{
+	elsewhere->keys = *keys;
 }
 
 void elsewhere_stop_by(struct elsewhere *elsewhere, const atomic_bool *stopping)
@@ -75,11 +83,11 @@ static bool send_signed(struct elsewhere *elsewhere, struct arena *arena, struct
 		.method = str_of(method),
 		.path = path,
 		.body = body,
-		.access_key = elsewhere->access_key,
-		.secret = elsewhere->secret,
+		.access_key = elsewhere->keys.access_key,
+		.secret = elsewhere->keys.secret,
 		.region = region,
 		.target = target,
-		.token = elsewhere->token,
+		.token = elsewhere->keys.token,
 		.host = str_printf(arena, STR_FMT ":" STR_FMT, STR_ARG(server.host),
 				   STR_ARG(server.port)),
 	};
@@ -124,7 +132,7 @@ struct str elsewhere_region(const struct elsewhere *elsewhere)
 
 struct str elsewhere_access_key(const struct elsewhere *elsewhere)
 {
-	return elsewhere->access_key;
+	return elsewhere->keys.access_key;
 }
 
 bool elsewhere_control(struct elsewhere *elsewhere, struct arena *arena, const char *method,

@@ -19,6 +19,13 @@ struct elsewhere;
 struct elsewhere *elsewhere_new(const char *url, const struct reach *reach);
 void elsewhere_free(struct elsewhere *elsewhere);
 
+/* Signs by these from now on, in place of those of the environment. `token` may be absent. They
+ * outlive it. */
+struct elsewhere_keys {
+	struct str access_key, secret, token;
+};
+void elsewhere_sign_by(struct elsewhere *elsewhere, const struct elsewhere_keys *keys);
+
 /* From now on a request is given up when this is set; there is no answer then. */
 void elsewhere_stop_by(struct elsewhere *elsewhere, const atomic_bool *stopping);
 

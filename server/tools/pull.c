@@ -17,6 +17,7 @@
 #include "server/report/money.h"
 #include "server/seed/document.h"
 #include "server/seed/json_text.h"
+#include "server/tools/pull_credentials.h"
 #include "server/tools/pull_work.h"
 #include "storage/store/copy_target.h"
 
@@ -27,7 +28,10 @@
 struct pull_words {
 	struct pull_table *tables;
 	size_t table_count;
-	const char *to, *mask, *endpoint, *region;
+	const char *to, *mask, *endpoint, *region, *profile;
+	struct elsewhere_keys keys; /* of a profile */
+	struct elsewhere *source;
+	struct arena *arena;
 	struct reach reach;
 	struct proof *proof;
 	double max_units;
@@ -57,6 +61,8 @@ static bool take_pull_option(struct arena *arena, struct pull_words *words, cons
 		words->mask = value;
 	} else if (strcmp(name, "--region") == 0) {
 		words->region = value;
+	} else if (strcmp(name, "--profile") == 0) {
+		words->profile = value;
 	} else if (strcmp(name, "--endpoint") == 0) {
 		words->endpoint = value;
 	} else if (strcmp(name, "--unknown") == 0) {
@@ -103,14 +109,17 @@ static const char *system_authorities(void)
 	return named;
 }
 
-static const char *pull_endpoint(struct arena *arena, struct pull_words *words, struct str region)
+static bool is_aws(const struct pull_words *words)
 {
 	const char *all = getenv("AWS_ENDPOINT_URL"), *own = getenv("AWS_ENDPOINT_URL_DYNAMODB");
 
-	if (words->endpoint)
-		return words->endpoint;
-	if ((own && *own) || (all && *all))
-		return elsewhere_default();
+	return !words->endpoint && !(own && *own) && !(all && *all);
+}
+
+static const char *pull_endpoint(struct arena *arena, struct pull_words *words, struct str region)
+{
+	if (!is_aws(words))
+		return words->endpoint ? words->endpoint : elsewhere_default();
 	if (!words->reach.authorities)
 		words->reach.authorities = system_authorities();
 	if (!words->reach.authorities) {
@@ -382,9 +391,57 @@ static enum code read_mask(struct arena *arena, const struct pull_words *words, 
 	return mask_new(root, words->suggests ? &suggests : &pulls, &pull->mask, err);
 }
 
+/* `renew` of struct pull: the profile's keys again, where they are others now. */
+static bool renew_keys(void *context)
+{
+	struct pull_words *words = context;
+	struct err ignored = err_in(words->arena);
+	struct elsewhere_keys keys;
+	struct str region;
+
+	if (pull_credentials_read(words->arena, words->profile, is_aws(words), &keys, &region,
+				  &ignored) != OK ||
+	    !str_is_set(keys.access_key) || str_eq(keys.access_key, words->keys.access_key))
+		return false;
+	words->keys = keys;
+	elsewhere_sign_by(words->source, &keys);
+	return true;
+}
+
+static struct str pull_region(const struct pull_words *words, struct str of_profile)
+{
+	const char *region = words->region ? words->region : getenv("AWS_REGION");
+
+	if (!region || !*region)
+		region = getenv("AWS_DEFAULT_REGION");
+	if (region && *region)
+		return str_of(region);
+	return str_is_set(of_profile) ? of_profile : STR("us-east-1");
+}
+
+static int pull_from_source(struct pull *pull, struct pull_words *words, struct err *err)
+{
+	struct str region;
+
+	if (pull_credentials_read(err->arena, words->profile, is_aws(words), &words->keys, &region,
+				  err) != OK) {
+		pull_complain(err->message);
+		return EXIT_MISUSE;
+	}
+	pull->region = pull_region(words, region);
+	const char *endpoint = pull_endpoint(err->arena, words, pull->region);
+	pull->source = endpoint ? elsewhere_new(endpoint, &words->reach) : NULL;
+	if (!pull->source)
+		return EXIT_MISUSE;
+	if (str_is_set(words->keys.access_key))
+		elsewhere_sign_by(pull->source, &words->keys);
+	words->source = pull->source;
+	return words->suggests ? suggest_with(pull, words, err) : pull_with(pull, words, err);
+}
+
 int pull_run(struct arena *arena, int argc, char **argv)
 {
-	struct pull_words words = {.reach = reach_usual()};
+	struct pull_words words = {.reach = reach_usual(), .arena = arena};
 	struct err err = err_in(arena);
 
 	if (!read_pull_words(arena, argc, argv, &words))
@@ -393,6 +450,8 @@ int pull_run(struct arena *arena, int argc, char **argv)
 	words.suggest = suggest_new();
 	struct faker *faker = faker_new(pull_secret(arena));
 	struct pull pull = {.faker = faker,
+			    .renew = renew_keys,
+			    .context = &words,
 			    .max_units = words.max_units,
 			    .part = str_printf(arena, "%s.pull", words.to).p};
 	if (read_mask(arena, &words, &pull, &err) != OK) {
@@ -402,16 +461,7 @@ int pull_run(struct arena *arena, int argc, char **argv)
 		faker_free(faker);
 		return EXIT_MISUSE;
 	}
-	const char *region = words.region ? words.region : getenv("AWS_REGION");
-	if (!region || !*region)
-		region = getenv("AWS_DEFAULT_REGION");
-	pull.region = region && *region ? str_of(region) : STR("us-east-1");
-	const char *endpoint = pull_endpoint(arena, &words, pull.region);
-	pull.source = endpoint ? elsewhere_new(endpoint, &words.reach) : NULL;
-	int status = EXIT_MISUSE;
-	if (pull.source)
-		status = words.suggests ? suggest_with(&pull, &words, &err)
-					: pull_with(&pull, &words, &err);
+	int status = pull_from_source(&pull, &words, &err);
 	elsewhere_free(pull.source);
 	mask_free(pull.mask);
 	suggest_free(words.suggest);

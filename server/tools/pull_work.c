@@ -89,6 +89,9 @@ static enum code pull_ask(const struct pull *pull, struct arena *arena, struct s
 		message = str_of(problem);
 		if (is_answered)
 			type = error_type(arena, reply.body, &message);
+		if (str_eq(type, STR("ExpiredTokenException")) && try < TRIES &&
+		    pull->renew(pull->context))
+			continue;
 		if (try == TRIES || !is_answered || !is_passing(reply.status, type))
 			return pull_refused(table, operation, type, message, err);
 		monotonic_sleep_ms(ms);

@@ -12,6 +12,9 @@
 
 struct pull {
 	struct elsewhere *source;
+	/* Other keys for the source, where its token is too old. False: there are none. */
+	bool (*renew)(void *context);
+	void *context;
 	struct str region;
 	struct seed_target target; /* the file; set by the caller, with its region */
 	const char *part;          /* the file's name while it is not whole */

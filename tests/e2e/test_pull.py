@@ -1,10 +1,15 @@
 """`dynalith pull`: tables of another server in a new file, masked while they are read; killed and run again; refused where a mask has gaps or makes keys equal."""
+import contextlib
+import http.server
 import json
 import os
 import pathlib
 import signal
 import subprocess
 import tempfile
+import threading
+import urllib.error
+import urllib.request
 
 from harness import BINARY, Server, run
 
@@ -26,10 +31,10 @@ RULES = [
 ]
 
 
-def pull(server, target, *words, rules=RULES, secret="secret", wait=True):
+def pull(server, target, *words, rules=RULES, secret="secret", wait=True, url=None):
     mask = FOLDER / "mask.json"
     mask.write_text(json.dumps({"rules": rules}))
-    command = [BINARY, "pull", "--endpoint", server.url, "--to", target, "--mask", mask, "--table", "app", "--yes", *words]
+    command = [BINARY, "pull", "--endpoint", url or server.url, "--to", target, "--mask", mask, "--table", "app", "--yes", *words]
     env = {**os.environ, "DYNALITH_MASK_SECRET": secret}
     if not wait:
         return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -153,4 +158,101 @@ def killed_and_run_again():
     assert not list(FOLDER.glob("*.pull*")), list(FOLDER.iterdir())
 
 
-run("pull", [masked_and_joined, refused, killed_and_run_again])
+class Front(http.server.BaseHTTPRequestHandler):
+    """Hands requests on to a server; what stands in front of it as AWS would: keys, tokens that grow old, throttling."""
+    protocol_version = "HTTP/1.1"
+    server_url, seen, before = None, [], None
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        key = self.headers["Authorization"].split("Credential=")[1].split("/")[0]
+        operation = self.headers["X-Amz-Target"].split(".")[1]
+        Front.seen.append((operation, key, self.headers["X-Amz-Security-Token"]))
+        problem = Front.before and Front.before(operation, key)
+        if problem:
+            status, answer = 400, json.dumps({"__type": f"com.amazon.coral.service#{problem}", "message": "as a test wants it"}).encode()
+        else:
+            headers = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "content-length", "connection")}
+            try:
+                reply = urllib.request.urlopen(urllib.request.Request(Front.server_url, body, headers))
+            except urllib.error.HTTPError as error:
+                reply = error
+            with reply:
+                status, answer = reply.status, reply.read()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def front(server, before=None):
+    Front.server_url, Front.seen, Front.before = server.url, [], before
+    proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Front)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{proxy.server_port}"
+    proxy.shutdown()
+    proxy.server_close()
+
+
+def credentials():
+    server, _ = filled(users=40, filler=json.dumps({"name": "x", "filler": "f" * 30000}))
+    home = FOLDER / "home"
+    (home / ".aws").mkdir(parents=True)
+    printer = home / "aws"
+    # as the AWS CLI does; each time other keys
+    printer.write_text(f"#!/bin/sh\necho \"$@\" >> {home}/calls\nn=$(wc -l < {home}/calls)\n"
+                       "echo '{\"Version\": 1, \"AccessKeyId\": \"printed'$n'\", \"SecretAccessKey\": \"s\", \"SessionToken\": \"t'$n'\"}'\n")
+    printer.chmod(0o755)
+    (home / ".aws/config").write_text(f"[default]\nregion = eu-west-1\n[profile process]\ncredential_process = {printer} keys\n"
+                                      "[profile sso]\nsso_session = home\ns3 =\n  region = nowhere\n[profile bare]\nregion = eu-west-1\n"
+                                      "[profile broken]\ncredential_process = false\n")
+    (home / ".aws/credentials").write_text("# keys\n[work]\naws_access_key_id = workkey\naws_secret_access_key=worksecret\naws_session_token = worktoken\n")
+
+    def pull_as(url, name, *words, **variables):
+        env = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+        env |= {"HOME": str(home), "PATH": f"{home}:{env['PATH']}", "DYNALITH_MASK_SECRET": "secret", **variables}
+        return subprocess.run([BINARY, "pull", "--table", "app", "--endpoint", url, "--to", FOLDER / name, "--mask", FOLDER / "mask.json", "--yes",
+                               "--max-units", "100000", *words], env=env, capture_output=True, text=True, timeout=120)
+
+    (FOLDER / "mask.json").write_text(json.dumps({"rules": RULES}))
+    with front(server) as url:
+        assert pull_as(url, "work.db", AWS_PROFILE="work").returncode == 0 and set(Front.seen[0][1:]) == {"workkey", "worktoken"}, Front.seen
+        Front.seen.clear()
+        own = {"AWS_ACCESS_KEY_ID": "ownkey", "AWS_SECRET_ACCESS_KEY": "s"}
+        assert pull_as(url, "own.db", AWS_PROFILE="work", **own).returncode == 0 and Front.seen[0][1] == "ownkey"
+        Front.seen.clear()
+        assert pull_as(url, "named.db", "--profile", "process", **own).returncode == 0 and Front.seen[0][1:] == ("printed1", "t1")
+        for profile, told in (("none", "there is no profile none"), ("bare", "no credentials: the profile bare"), ("broken", "ended with status 1")):
+            done = pull_as(url, "no.db", "--profile", profile)
+            assert done.returncode == 2 and told in done.stderr, done
+    scans = lambda: sum(operation == "Scan" for operation, *_ in Front.seen)
+    with front(server, lambda operation, key: "ExpiredTokenException" if scans() == 3 and key == "printed2" else None) as url:
+        done = pull_as(url, "sso.db", "--profile", "sso")  # a token that is too old in the middle: the CLI is asked again
+        assert done.returncode == 0 and {key for _, key, _ in Front.seen} == {"printed2", "printed3"}, (done, Front.seen)
+        assert "export-credentials --format process --profile sso" in (home / "calls").read_text()
+    with front(server, lambda operation, key: "ExpiredTokenException" if scans() >= 3 and key == "oldkey" else None) as url:
+        keys = lambda key: {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t"}
+        done = pull_as(url, "old.db", **keys("oldkey"))
+        assert done.returncode == 1 and "ExpiredTokenException" in done.stderr and "run it again" in done.stderr, done
+        before = scans()
+        assert pull_as(url, "old.db", **keys("newkey")).returncode == 0
+        assert scans() - before <= 4, "what was read is not read again"
+    key = lambda item: (item["PK"]["S"], item["SK"]["S"])
+    assert sorted(items_of(FOLDER / "old.db")[0], key=key) == sorted(items_of(FOLDER / "sso.db")[0], key=key)
+
+
+def throttled_and_denied():
+    server, _ = filled(users=4)
+    with front(server, lambda operation, key: "ProvisionedThroughputExceededException" if operation == "Scan" and len(Front.seen) % 3 else None) as url:
+        done = pull(server, FOLDER / "throttled.db", url=url)
+        assert done.returncode == 0, done
+    with front(server, lambda operation, key: "AccessDeniedException" if operation == "DescribeTimeToLive" else None) as url:
+        done = pull(server, FOLDER / "denied.db", url=url)
+        assert done.returncode == 1 and "the right dynamodb:DescribeTimeToLive" in done.stderr, done
+
+
+run("pull", [masked_and_joined, refused, killed_and_run_again, credentials, throttled_and_denied])
