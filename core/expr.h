@@ -168,8 +168,6 @@ struct subject {
 	struct str image;
 };
 
-/* The top-level attribute, or NULL. */
-const struct value *subject_attribute(const struct subject *subject, struct str name);
 /*
  * The same subject with its image decoded, for more attributes than SUBJECT_PATHS_FEW: each look-up
  * in an image starts at its begin and decodes the attribute again.

@@ -6,7 +6,8 @@
 
 #define IN_ORDERED_MIN 16 /* operands from which ordering them pays for a single item */
 
-const struct value *subject_attribute(const struct subject *subject, struct str name)
+/* The top-level attribute, or NULL. */
+static const struct value *subject_attribute(const struct subject *subject, struct str name)
 {
 	if (subject->item)
 		return value_member(subject->item, name);

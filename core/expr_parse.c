@@ -60,7 +60,7 @@ bool parser_at(const struct parser *parser, char character)
 	return parser->token.kind == TOKEN_CHARACTER && parser->token.text.p[0] == character;
 }
 
-enum code parser_expect(struct parser *parser, char character)
+static enum code parser_expect(struct parser *parser, char character)
 {
 	if (!parser_at(parser, character))
 		return parser_syntax_error(parser);

@@ -165,7 +165,8 @@ void respond_page(struct call *call, const struct read_page *page, int wanted)
 	json_out_close(&call->out, '}');
 }
 
-void respond_collection(struct call *call, const struct table *table,
+/* {"ItemCollectionKey": {...}, "SizeEstimateRangeGB": [low, high]} as a value. */
+static void respond_collection(struct call *call, const struct table *table,
 			const struct value *item_or_key, uint64_t bytes)
 {
 	struct json_out *out = &call->out;

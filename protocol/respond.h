@@ -33,10 +33,6 @@ void respond_capacity(struct call *call, int wanted, enum capacity_form form);
 /* "ConsumedCapacity": [...], the call's charges table by table. */
 void respond_capacities(struct call *call, int wanted, enum capacity_form form);
 
-/* {"ItemCollectionKey": {...}, "SizeEstimateRangeGB": [low, high]} as a value. */
-void respond_collection(struct call *call, const struct table *table,
-			const struct value *item_or_key, uint64_t bytes);
-
 /* "ItemCollectionMetrics": {...} of a write; nothing unless `wanted` is SIZE and the table has
  * local indexes. */
 void respond_metrics(struct call *call, int wanted, const struct write *write);

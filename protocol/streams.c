@@ -214,7 +214,9 @@ bool streams_read_sequence(struct str text, uint64_t *sequence)
 	       read_digits((struct str){text.p + 1, text.n - 1}, sequence);
 }
 
-struct str streams_event_id(struct arena *arena, const struct table *table, uint64_t sequence)
+/* 32 hexadecimal digits, the same whenever a record is read. */
+static struct str streams_event_id(struct arena *arena, const struct table *table,
+				   uint64_t sequence)
 {
 	return str_printf(arena, "%016" PRIx64 "%016" PRIx64, identity(table, 2, sequence),
 			  identity(table, 3, sequence));

@@ -43,9 +43,6 @@ uint64_t streams_shard_after(struct arena *arena, const struct table *table, str
 struct str streams_sequence(struct arena *arena, uint64_t sequence);
 bool streams_read_sequence(struct str text, uint64_t *sequence) WARN_UNUSED;
 
-/* 32 hexadecimal digits, the same whenever a record is read. */
-struct str streams_event_id(struct arena *arena, const struct table *table, uint64_t sequence);
-
 /* A shard iterator: "ARN|1|..." with the shard, the position and the time of issue, guarded by a
  * checksum. */
 struct streams_iterator {

@@ -107,7 +107,8 @@ static unsigned thread_count(const struct config *config)
 	return cores > THREADS_MAX_DEFAULT ? THREADS_MAX_DEFAULT : cores;
 }
 
-bool instance_waits(const struct config *config)
+/* Whether requests wait for a sync of the disk or for a database elsewhere. */
+static bool instance_waits(const struct config *config)
 {
 	return backend_is_shared(config->store) ||
 	       (!config->in_memory && durability_of(config->durability) == DURABILITY_FULL);

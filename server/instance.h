@@ -45,9 +45,6 @@ struct routes *instance_routes(struct instance *instance);
  * before the first request. */
 struct http_options *instance_limits(struct instance *instance);
 
-/* Whether requests wait for a sync of the disk or for a database elsewhere. */
-bool instance_waits(const struct config *config);
-
 /* How many requests are worked on at a time. */
 unsigned instance_workers(const struct config *config);
 

@@ -199,7 +199,9 @@ static bool epoch(struct str text, int64_t *ms)
 	return true;
 }
 
-bool iam_condition_date(struct str text, int64_t *ms)
+/* Seconds since 1970 of a date in ISO 8601 or of a number of seconds, with milliseconds; false for
+ * other texts. */
+static bool iam_condition_date(struct str text, int64_t *ms)
 {
 	int64_t year, month = 1, day = 1, of_day = 0;
 	size_t at = 0;

@@ -17,8 +17,4 @@
 bool iam_condition_holds(const struct iam_test *tests, size_t n, const struct iam_context *context,
 			 struct arena *arena);
 
-/* Seconds since 1970 of a date in ISO 8601 or of a number of seconds, with milliseconds; false for
- * other texts. */
-bool iam_condition_date(struct str text, int64_t *ms);
-
 #endif

@@ -75,7 +75,7 @@ static bool changes(const struct update_replication_group_member_action *update)
 	       str_is_set(update->table_class_override);
 }
 
-struct replica_change replica_rules_change(const struct replication_group_update *element)
+static struct replica_change replica_rules_change(const struct replication_group_update *element)
 {
 	struct replica_change change = {REPLICA_NONE, STR_ABSENT};
 

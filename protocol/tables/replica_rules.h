@@ -23,8 +23,6 @@ struct replica_change {
 	struct str region;
 };
 
-struct replica_change replica_rules_change(const struct replication_group_update *element);
-
 /* The request alone, of a caller in that region. */
 enum code replica_rules_check(const struct ns *ns, const struct update_table_input *input,
 			      struct err *err) WARN_UNUSED;

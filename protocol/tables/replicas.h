@@ -16,11 +16,6 @@
 enum code replicas_of(struct call *call, const struct table *table, struct table ***replicas,
 		      size_t *n, struct err *err) WARN_UNUSED;
 
-/* The caller's replica of that name, and all of its group by region, itself among them; n is 1 or 0
- * where the table is of one region, or not there. */
-enum code replicas_all(struct call *call, struct str name, struct table **table,
-		       struct table ***replicas, size_t *n, struct err *err) WARN_UNUSED;
-
 /* The same by the request's TableName; an error where the table is of one region. AWS: as if it did
  * not exist. */
 enum code replicas_of_global(struct call *call, struct str name_or_arn, struct str *name,

@@ -23,8 +23,4 @@ enum code transfer_show(struct call *call, enum transfer_kind kind, const struct
 enum code transfer_show_list(struct call *call, const struct transfer_list *list,
 			     struct err *err) WARN_UNUSED;
 
-/* "CANCELLING", ... of a bulk operation; the statuses of the other kinds are among these. */
-struct str transfer_show_status(const struct job *job, const struct transfer_body *body,
-				const struct transfer_progress *progress);
-
 #endif

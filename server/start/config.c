@@ -169,7 +169,8 @@ static bool set(const struct option *option, struct config *config, struct arena
 	return true;
 }
 
-void config_print_example(FILE *out)
+/* The text of config.example.json. */
+static void config_print_example(FILE *out)
 {
 	fprintf(out, "{\n  \"" SCHEMA "\": \"docs/config.schema.json\",\n");
 	for (size_t i = 0; i < OPTIONS; i++) {

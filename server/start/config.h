@@ -87,7 +87,4 @@ void config_warn_of_environment(char *const *environment);
  * URL of a database. */
 struct str config_data(struct arena *arena, const struct config *config);
 
-/* The text of config.example.json. */
-void config_print_example(FILE *out);
-
 #endif

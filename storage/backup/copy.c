@@ -75,7 +75,8 @@ enum code copy_give_up(struct job_txn *txn, struct job *job, void *context, stru
 	return data ? store_drop(txn->txn, (struct keyspace){data, PART_ITEMS}, err) : OK;
 }
 
-enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct str except,
+/* Whether a copy of the table is under way that needs it. */
+static enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct str except,
 		       bool *is_busy, struct err *err)
 {
 	struct job *jobs;

@@ -57,10 +57,6 @@ bool copy_of(struct arena *arena, const struct job *job, struct copy *copy) WARN
 enum code copy_give_up(struct job_txn *txn, struct job *job, void *context,
 		       struct err *err) WARN_UNUSED;
 
-/* Whether a copy of the table is under way that needs it. */
-enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct str except,
-		       bool *is_busy, struct err *err) WARN_UNUSED;
-
 /*
  * A page of a copy's items from *key on (absent: from the start), within a transaction; rows in the
  * order of keys, images as values. *key is moved behind it; absent at the end.

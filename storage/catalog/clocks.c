@@ -237,7 +237,9 @@ static enum code refresh(struct clocks *clocks, struct store_txn *txn, uint64_t 
 	return code;
 }
 
-enum code clocks_refresh_in(struct clocks *clocks, struct store_txn *txn, struct err *err)
+/* Takes in what other processes turned, as the transaction sees it. Costs nothing where none can,
+ * or where `clocks` is NULL. */
+static enum code clocks_refresh_in(struct clocks *clocks, struct store_txn *txn, struct err *err)
 {
 	uint64_t version;
 

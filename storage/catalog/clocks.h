@@ -45,10 +45,6 @@ struct clocks_setting clocks_get(struct clocks *clocks, const struct ns *ns, boo
 typedef void clocks_visit(void *context, struct ns ns, struct clocks_setting setting);
 void clocks_each(struct clocks *clocks, clocks_visit *visit, void *context);
 
-/* Takes in what other processes turned, as the transaction sees it. Costs nothing where none can,
- * or where `clocks` is NULL. */
-enum code clocks_refresh_in(struct clocks *clocks, struct store_txn *txn,
-			    struct err *err) WARN_UNUSED;
 enum code clocks_refresh(struct clocks *clocks, struct err *err) WARN_UNUSED;
 
 /* The transaction will call clocks_stamp: its row comes with the next ones that are read. */

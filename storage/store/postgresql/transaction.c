@@ -542,7 +542,8 @@ static bool is_looked_at(const struct transaction *txn, int64_t ks, struct str k
 	return false;
 }
 
-struct own_row *transaction_place(struct transaction *txn, int64_t ks, struct str key)
+/* The row of a key. Where a range was read and had no such row, it is known to be absent. */
+static struct own_row *transaction_place(struct transaction *txn, int64_t ks, struct str key)
 {
 	size_t known = txn->rows.n;
 	struct own_row *row = own_rows_place(&txn->rows, txn->arena, ks, key);

@@ -66,9 +66,6 @@ enum code transaction_check_fresh(struct transaction *txn, struct err *err) WARN
  * many may wait for their rows. */
 void transaction_flush(struct transaction *txn);
 
-/* The row of a key. Where a range was read and had no such row, it is known to be absent. */
-struct own_row *transaction_place(struct transaction *txn, int64_t ks, struct str key);
-
 /* Takes up what the database has under a key that was read. */
 struct own_row *transaction_learn(struct transaction *txn, int64_t ks, struct str key,
 				  struct str value);
