@@ -1,5 +1,6 @@
 #include "server/seed/yaml.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -11,12 +12,51 @@
 #define JSON_MAX (16u << 20)
 #define NODES_MAX 1000000
 
-/* The node's tag without its mark where it is one of CloudFormation's, else NULL. */
+/* The node's tag without its mark where it is "!Name", else NULL. */
 static const char *function_tag(const yaml_node_t *node)
 {
 	const char *tag = (const char *)node->tag;
 
 	return tag && tag[0] == '!' && tag[1] != '\0' && tag[1] != '!' ? tag + 1 : NULL;
+}
+
+/* AWS: the functions that CloudFormation has, and those of its rules. */
+static bool is_function(const char *name)
+{
+	static const char *const names[] = {"And",
+					    "Base64",
+					    "Cidr",
+					    "Condition",
+					    "Contains",
+					    "Equals",
+					    "EachMemberEquals",
+					    "EachMemberIn",
+					    "FindInMap",
+					    "ForEach",
+					    "GetAZs",
+					    "GetAtt",
+					    "GetStackOutput",
+					    "If",
+					    "ImportValue",
+					    "Join",
+					    "Length",
+					    "Not",
+					    "Or",
+					    "Ref",
+					    "RefAll",
+					    "Select",
+					    "Split",
+					    "Sub",
+					    "ToJsonString",
+					    "Transform",
+					    "ValueOf",
+					    "ValueOfAll"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* JSON's own grammar of numbers, and whether that fits one. */
@@ -40,48 +80,105 @@ static bool is_number(struct str s)
 	return i == s.n;
 }
 
-static void add_scalar(struct json_out *out, const yaml_node_t *node)
-{
-	static const char *const nulls[] = {"", "~", "null", "Null", "NULL"},
-				 *const truths[] = {"true", "True", "TRUE"},
-				 *const falsehoods[] = {"false", "False", "FALSE"};
-	struct str s = {(const char *)node->data.scalar.value, node->data.scalar.length};
-	bool is_plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && !function_tag(node);
-
-	for (size_t i = 0; is_plain && i < sizeof(nulls) / sizeof(nulls[0]); i++) {
-		if (str_eq(s, str_of(nulls[i]))) {
-			json_out_null(out);
-			return;
-		}
-	}
-	for (size_t i = 0; is_plain && i < 3; i++) {
-		bool is_true = str_eq(s, str_of(truths[i]));
-
-		if (is_true || str_eq(s, str_of(falsehoods[i]))) {
-			json_out_boolean(out, is_true);
-			return;
-		}
-	}
-	if (is_plain && is_number(s)) {
-		if (out->needs_comma)
-			buf_add_byte(&out->buf, ',');
-		buf_add_str(&out->buf, s);
-		out->needs_comma = true;
-	} else {
-		json_out_string(out, s);
-	}
-}
-
 struct reading {
 	struct arena *arena;
 	yaml_document_t *document;
 	struct json_out out;
 	struct yaml_lines *lines;
 	size_t nodes;
+	size_t *texts; /* where scalars with the tag !!str or ! begin, in order */
+	size_t text_count;
 	size_t key_line;     /* of the value that follows; 0: it is no member's */
 	size_t problem_line; /* 0: none */
 	const char *problem;
 };
+
+/* Types of YAML that JSON has, too: the end of their tags. */
+enum tagged {
+	TAGGED_NONE,
+	TAGGED_TEXT,
+	TAGGED_NULL,
+	TAGGED_TRUTH,
+	TAGGED_INTEGER,
+	TAGGED_REAL,
+	TAGGED_LIST,
+	TAGGED_MAP
+};
+
+static enum tagged tagged_type(const yaml_node_t *node)
+{
+	static const char prefix[] = "tag:yaml.org,2002:";
+	static const struct {
+		const char *tag;
+		enum tagged type;
+	} types[] = {
+		{"str", TAGGED_TEXT},   {"timestamp", TAGGED_TEXT}, {"null", TAGGED_NULL},
+		{"bool", TAGGED_TRUTH}, {"int", TAGGED_INTEGER},    {"float", TAGGED_REAL},
+		{"seq", TAGGED_LIST},   {"map", TAGGED_MAP},
+	};
+	const char *tag = (const char *)node->tag;
+
+	for (size_t i = 0; tag && strncmp(tag, prefix, sizeof(prefix) - 1) == 0 &&
+			   i < sizeof(types) / sizeof(types[0]);
+	     i++) {
+		if (strcmp(tag + sizeof(prefix) - 1, types[i].tag) == 0)
+			return types[i].type;
+	}
+	return TAGGED_NONE;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	size_t left = *(const size_t *)a, right = *(const size_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Whether the scalar itself says that it is a text. libyaml gives the tag of texts to all scalars
+ * without a tag. */
+static bool is_text(const struct reading *reading, const yaml_node_t *node)
+{
+	return node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE ||
+	       (reading->text_count > 0 &&
+		bsearch(&node->start_mark.index, reading->texts, reading->text_count,
+			sizeof(*reading->texts), by_place));
+}
+
+static bool is_one_of(struct str s, const char *const names[], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (str_eq(s, str_of(names[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Null, a boolean or a number. False: it is none of that type. */
+static bool add_value(struct json_out *out, struct str s, enum tagged type)
+{
+	static const char *const nulls[] = {"", "~", "null", "Null", "NULL"},
+				 *const truths[] = {"true", "True", "TRUE"},
+				 *const falsehoods[] = {"false", "False", "FALSE"};
+	bool is_any = type == TAGGED_NONE, is_true = is_one_of(s, truths, 3);
+
+	if ((is_any || type == TAGGED_NULL) && is_one_of(s, nulls, 5)) {
+		json_out_null(out);
+		return true;
+	}
+	if ((is_any || type == TAGGED_TRUTH) && (is_true || is_one_of(s, falsehoods, 3))) {
+		json_out_boolean(out, is_true);
+		return true;
+	}
+	bool is_whole = !memchr(s.p, '.', s.n);
+	if (!is_number(s) ||
+	    (!is_any && type != TAGGED_REAL && (type != TAGGED_INTEGER || !is_whole)))
+		return false;
+	if (out->needs_comma)
+		buf_add_byte(&out->buf, ',');
+	buf_add_str(&out->buf, s);
+	out->needs_comma = true;
+	return true;
+}
 
 static void add_node(struct reading *reading, const yaml_node_t *node, unsigned depth);
 
@@ -102,6 +199,21 @@ static void stop_at(struct reading *reading, const yaml_node_t *node, const char
 		return;
 	reading->problem_line = node->start_mark.line + 1;
 	reading->problem = problem;
+}
+
+static void add_scalar(struct reading *reading, const yaml_node_t *node)
+{
+	struct str s = {(const char *)node->data.scalar.value, node->data.scalar.length};
+	enum tagged type = tagged_type(node);
+	bool is_tagged = type != TAGGED_TEXT && !function_tag(node);
+
+	if (is_tagged && add_value(&reading->out, s, type))
+		return;
+	if (is_tagged)
+		stop_at(reading, node, "a value that is not of the type of its tag");
+	else if (function_tag(node) || is_text(reading, node) ||
+		 !add_value(&reading->out, s, TAGGED_NONE))
+		json_out_string(&reading->out, s);
 }
 
 static struct str key_of(struct reading *reading, const yaml_node_pair_t *pair)
@@ -174,8 +286,7 @@ static void merge(struct reading *reading, const yaml_node_t *node, struct pairs
 	}
 }
 
-/* A key that stands twice in one map is written twice: the last one counts, and a reader knows that
- * the first was left out. */
+/* A key that stands twice in one map is written twice, for others to judge. */
 static void add_map(struct reading *reading, const yaml_node_t *node, unsigned depth)
 {
 	struct pairs pairs = {0};
@@ -188,14 +299,13 @@ static void add_map(struct reading *reading, const yaml_node_t *node, unsigned d
 	merge(reading, node, &pairs, 0);
 	struct seen seen = seen_new(reading->arena, pairs.n);
 	for (size_t i = 0; i < pairs.n && !reading->problem_line; i++) {
+		const yaml_node_t *key = yaml_document_get_node(reading->document, pairs.v[i]->key);
 		struct str name = key_of(reading, pairs.v[i]);
 
 		if (!seen_add(&seen, name) && i >= own)
 			continue; /* a merged one */
 		json_out_name(&reading->out, name);
-		reading->key_line = yaml_document_get_node(reading->document, pairs.v[i]->key)
-					    ->start_mark.line +
-				    1;
+		reading->key_line = key->start_mark.line + 1;
 		add_node(reading, yaml_document_get_node(reading->document, pairs.v[i]->value),
 			 depth + 1);
 	}
@@ -207,7 +317,7 @@ static void add_plainly(struct reading *reading, const yaml_node_t *node, unsign
 
 	note_line(reading, node);
 	if (node->type == YAML_SCALAR_NODE) {
-		add_scalar(&reading->out, node);
+		add_scalar(reading, node);
 		return;
 	}
 	json_out_open(&reading->out, is_map ? '{' : '[');
@@ -236,21 +346,24 @@ static void add_attribute(struct reading *reading, const yaml_node_t *node)
 	json_out_close(&reading->out, ']');
 }
 
-/* !!binary, !!set and the like: types that JSON has not. */
-static bool is_strange(const yaml_node_t *node)
+/* Why a node's tag cannot be read: !!binary, !!set and the like, or a function that there is not.
+ * NULL: it can. */
+static const char *problem_of_tag(const yaml_node_t *node)
 {
-	static const char prefix[] = "tag:yaml.org,2002:";
-	static const char *const plain[] = {"str",  "int", "float", "bool",
-					    "null", "seq", "map",   "timestamp"};
-	const char *tag = (const char *)node->tag;
+	static const enum tagged of_nodes[] = {
+		[YAML_SEQUENCE_NODE] = TAGGED_LIST, [YAML_MAPPING_NODE] = TAGGED_MAP};
+	const char *function = function_tag(node);
+	bool is_container = node->type != YAML_SCALAR_NODE;
 
-	if (!tag || strncmp(tag, prefix, sizeof(prefix) - 1) != 0)
-		return tag && tag[0] != '!';
-	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-		if (strcmp(tag + sizeof(prefix) - 1, plain[i]) == 0)
-			return false;
-	}
-	return true;
+	if (function)
+		return is_function(function) ? NULL : "a tag that is no function of CloudFormation";
+	if (tagged_type(node) == TAGGED_NONE)
+		return "a value of that tag is not read here";
+	return is_container != (tagged_type(node) == TAGGED_LIST ||
+				tagged_type(node) == TAGGED_MAP) ||
+			       (is_container && tagged_type(node) != of_nodes[node->type])
+		       ? "a value that is not of the type of its tag"
+		       : NULL;
 }
 
 static void add_node(struct reading *reading, const yaml_node_t *node, unsigned depth)
@@ -259,8 +372,8 @@ static void add_node(struct reading *reading, const yaml_node_t *node, unsigned 
 
 	if (depth > DEPTH_MAX || reading->out.buf.n > JSON_MAX || ++reading->nodes > NODES_MAX)
 		stop_at(reading, node, "nested too deeply, or an alias that grows too large");
-	if (!tag && is_strange(node))
-		stop_at(reading, node, "a value of that tag is not read here");
+	if (problem_of_tag(node))
+		stop_at(reading, node, problem_of_tag(node));
 	if (reading->problem_line)
 		return;
 	if (!tag) {
@@ -322,6 +435,33 @@ static enum code read_stream(struct reading *reading, yaml_parser_t *parser, str
 		       : OK;
 }
 
+/* Where the scalars are that say by a tag that they are texts. What is no YAML is found later. */
+static void find_texts(struct reading *reading, struct str text)
+{
+	yaml_parser_t parser;
+	bool is_more = yaml_parser_initialize(&parser);
+
+	if (!is_more)
+		return;
+	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text.p, text.n);
+	while (is_more) {
+		yaml_event_t event;
+
+		is_more = yaml_parser_parse(&parser, &event);
+		if (is_more && event.type == YAML_SCALAR_EVENT && event.data.scalar.tag) {
+			reading->texts = arena_room(reading->arena, reading->texts,
+						    reading->text_count, sizeof(*reading->texts));
+			reading->texts[reading->text_count++] = event.start_mark.index;
+		}
+		if (is_more) {
+			is_more = event.type != YAML_STREAM_END_EVENT;
+			yaml_event_delete(&event);
+		}
+	}
+	yaml_parser_delete(&parser);
+}
+
 enum code yaml_to_json(struct arena *arena, struct str text, struct str *json,
 		       struct yaml_lines *lines, struct err *err)
 {
@@ -329,6 +469,7 @@ enum code yaml_to_json(struct arena *arena, struct str text, struct str *json,
 	yaml_parser_t parser;
 
 	*lines = (struct yaml_lines){0};
+	find_texts(&reading, text);
 	if (!yaml_parser_initialize(&parser))
 		return err_set(err, MSG_SEED_YAML, "no memory");
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
