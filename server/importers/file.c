@@ -84,8 +84,10 @@ static enum code read_json(struct seed *seed, struct str text, size_t first_line
 	if (is_lines(text))
 		return rows_read_lines(seed, text, first_line, err);
 	if (json_parse(seed_arena(seed), text, &root, err) == OK) {
-		if (is_described(root))
+		if (is_described(root)) {
 			source_locate(seed_source(seed), root, text, seed_path(seed), first_line);
+			document_note_names(seed_arena(seed), seed_source(seed), root);
+		}
 		return read_document(seed, text, first_line, root, err);
 	}
 	struct str first = text;
@@ -273,12 +275,15 @@ static enum code add_folder(struct list *list, const char *path, unsigned depth,
 
 	if (!folder)
 		return err_set(err, MSG_SEED_UNREADABLE, path, strerror(errno));
-	for (const struct dirent *entry; (entry = readdir(folder));) {
+	errno = 0;
+	for (const struct dirent *entry; (entry = readdir(folder)); errno = 0) {
 		if (entry->d_name[0] == '.' || is_manifest(entry->d_name))
 			continue;
 		names = arena_room(list->arena, names, n, sizeof(*names));
 		names[n++] = str_printf(list->arena, "%s/%s", path, entry->d_name).p;
 	}
+	if (errno != 0)
+		code = err_set(err, MSG_SEED_UNREADABLE, path, strerror(errno));
 	closedir(folder);
 	if (n > 0)
 		qsort(names, n, sizeof(*names), by_name);

@@ -186,19 +186,32 @@ static struct str arn_of(struct intrinsics *in, const struct json *resource, str
 	return name;
 }
 
+/* Attributes of custom resources are what their programs say, and those of stacks their outputs. */
+static bool is_known_by_aws_alone(const struct json *resource, struct arena *arena)
+{
+	struct str type = json_text_string(arena, resource, "Type");
+
+	return str_starts_with(type, STR("Custom::")) ||
+	       str_eq(type, STR("AWS::CloudFormation::CustomResource")) ||
+	       str_eq(type, STR("AWS::CloudFormation::Stack")) ||
+	       str_eq(type, STR("AWS::Serverless::Application"));
+}
+
 static struct str attribute(struct intrinsics *in, struct str id, struct str name, unsigned depth)
 {
 	const struct json *resource = intrinsics_section(in, "Resources", id);
 
 	if (!resource)
 		return intrinsics_fail(in, id);
-	if (str_starts_with(name, STR("Outputs.")) && in->output) {
-		struct str value =
-			in->output(in, resource, id, (struct str){name.p + 8, name.n - 8});
+	struct str whole = str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(id), STR_ARG(name)),
+		   value = intrinsics_given(in, whole);
 
-		if (str_is_set(value))
-			return value;
-	}
+	if (!str_is_set(value) && str_starts_with(name, STR("Outputs.")) && in->output)
+		value = in->output(in, resource, id, (struct str){name.p + 8, name.n - 8});
+	if (str_is_set(value))
+		return value;
+	if (str_is_set(in->problem) || is_known_by_aws_alone(resource, in->arena))
+		return intrinsics_fail(in, whole);
 	return str_eq(name, STR("Arn")) ? arn_of(in, resource, id, depth)
 					: resource_name(in, resource, id, depth);
 }
@@ -298,6 +311,14 @@ struct str functions_substitute(struct intrinsics *in, struct str text)
 	return substitute(in, text, NULL, 0);
 }
 
+/* An array of that many elements. AWS refuses another. */
+static bool has_elements(const struct json *argument, size_t least, size_t most)
+{
+	size_t n = json_type(argument) == JSON_ARRAY ? json_count(argument) : 0;
+
+	return n >= least && n <= most;
+}
+
 static struct str join(struct intrinsics *in, const struct json *argument, unsigned depth)
 {
 	const struct json *separator = intrinsics_element(argument, 0),
@@ -306,7 +327,7 @@ static struct str join(struct intrinsics *in, const struct json *argument, unsig
 	struct str between, *texts;
 	size_t n;
 
-	if (!separator || !list)
+	if (!has_elements(argument, 2, 2))
 		return intrinsics_fail(in, STR("Fn::Join"));
 	between = intrinsics_text(in, separator, depth + 1);
 	if (!intrinsics_list(in, list, &texts, &n))
@@ -329,7 +350,9 @@ static void write_chosen(struct intrinsics *in, struct written *to, const struct
 	char *end;
 	unsigned long i = strtoul(str_copy(in->arena, text).p, &end, 10);
 
-	chosen = text.n > 0 && *end == '\0' ? intrinsics_element(list, i) : NULL;
+	chosen = has_elements(argument, 2, 2) && text.n > 0 && *end == '\0'
+			 ? intrinsics_element(list, i)
+			 : NULL;
 	if (chosen)
 		intrinsics_write_tree(in, to, chosen);
 	else
@@ -344,7 +367,7 @@ static void write_split(struct intrinsics *in, struct written *to, const struct 
 			  *text = intrinsics_element(argument, 1);
 	struct str between = separator ? intrinsics_text(in, separator, depth + 1) : STR("");
 
-	if (between.n == 0 || !text)
+	if (between.n == 0 || !has_elements(argument, 2, 2))
 		intrinsics_fail(in, STR("Fn::Split"));
 	else
 		write_list(in, to, intrinsics_text(in, text, depth + 1), between);
@@ -365,10 +388,12 @@ static void write_mapped(struct intrinsics *in, struct written *to, const struct
 		if (name)
 			names[i] = intrinsics_text(in, name, depth + 1);
 	}
-	const struct json *found = first ? intrinsics_section(in, "Mappings", names[0]) : NULL;
+	const struct json *found = first && has_elements(argument, 3, 4)
+					   ? intrinsics_section(in, "Mappings", names[0])
+					   : NULL;
 	for (size_t i = 1; i < 3 && found; i++)
 		found = intrinsics_peel(in, intrinsics_member(found, names[i]));
-	if (found || other) {
+	if (found || (other && has_elements(argument, 4, 4))) {
 		const struct json *tree =
 			intrinsics_named(in, names[2], found ? found : other, depth + 1);
 
@@ -389,8 +414,12 @@ static bool holds_named(struct intrinsics *in, struct str name, const struct jso
 {
 	struct named *named;
 
+	struct origin before = in->at;
+
 	if (intrinsics_begin(in, name, condition, &named)) {
+		in->at = source_origin(in->source, condition);
 		named->holds = is_true(in, condition, depth);
+		in->at = before;
 		intrinsics_end(in, named);
 	}
 	return named->holds;
@@ -435,12 +464,12 @@ static bool is_true(struct intrinsics *in, const struct json *condition, unsigne
 					str_printf(in->arena, "condition " STR_FMT, STR_ARG(name)));
 		return other && holds_named(in, name, other, depth + 1);
 	}
-	if (str_eq(function, STR("Fn::Equals")) && intrinsics_element(argument, 1))
+	if (str_eq(function, STR("Fn::Equals")) && has_elements(argument, 2, 2))
 		return is_equal(in, argument, depth);
-	if (str_eq(function, STR("Fn::Not")) && intrinsics_element(argument, 0))
+	if (str_eq(function, STR("Fn::Not")) && has_elements(argument, 1, 1))
 		return !is_true(in, intrinsics_element(argument, 0), depth + 1);
 	bool is_and = str_eq(function, STR("Fn::And")), result = is_and;
-	if (!is_and && !str_eq(function, STR("Fn::Or")))
+	if ((!is_and && !str_eq(function, STR("Fn::Or"))) || !has_elements(argument, 2, 10))
 		intrinsics_fail(in, function);
 	for (const struct json *at = intrinsics_element(argument, 0); at; at = json_next(at)) {
 		bool holds = is_true(in, at, depth + 1);
@@ -499,7 +528,7 @@ static struct str got_attribute(struct intrinsics *in, const struct json *argume
 	}
 	const struct json *first = intrinsics_element(argument, 0),
 			  *second = intrinsics_element(argument, 1);
-	if (!first || !second)
+	if (!second || !has_elements(argument, 2, 2))
 		return intrinsics_fail(in, STR("Fn::GetAtt"));
 	id = intrinsics_text(in, first, depth + 1);
 	return attribute(in, id, intrinsics_text(in, second, depth + 1), depth);
@@ -510,7 +539,7 @@ static struct str substituted(struct intrinsics *in, const struct json *argument
 	bool is_list = json_type(argument) == JSON_ARRAY;
 	const struct json *text = is_list ? intrinsics_element(argument, 0) : argument;
 
-	if (!text || json_type(text) != JSON_STRING)
+	if (!text || json_type(text) != JSON_STRING || (is_list && !has_elements(argument, 2, 2)))
 		return intrinsics_fail(in, STR("Fn::Sub"));
 	return substitute(in, intrinsics_text(in, text, depth + 1),
 			  is_list ? intrinsics_element(argument, 1) : NULL, depth);

@@ -143,25 +143,32 @@ struct str intrinsics_text(struct intrinsics *in, const struct json *value, unsi
 	return plain_text(in, intrinsics_tree(in, value, depth));
 }
 
+/* What was written, as a tree. NULL: there is a problem. */
+static const struct json *parse_written(struct intrinsics *in, const struct written *to)
+{
+	struct err err = err_in(in->arena);
+	const struct json *tree = NULL;
+
+	if (str_is_set(in->problem))
+		return NULL;
+	if (json_parse(in->arena, json_out_str(&to->out), &tree, &err) != OK) {
+		intrinsics_fail(in, err.message);
+		return NULL;
+	}
+	source_locate_by(in->source, tree, to->origins, to->n);
+	return tree;
+}
+
 const struct json *intrinsics_tree(struct intrinsics *in, const struct json *value, unsigned depth)
 {
 	struct written to = {.out = json_out_in(in->arena)};
-	struct err err = err_in(in->arena);
-	const struct json *tree = NULL;
 
 	value = functions_reduce(in, value, depth);
 	if (!value || depth > DEPTH_MAX)
 		intrinsics_fail(in, STR("functions nested too deeply"));
 	else
 		intrinsics_write(in, &to, value, depth);
-	if (str_is_set(in->problem))
-		return NULL;
-	if (json_parse(in->arena, json_out_str(&to.out), &tree, &err) != OK) {
-		intrinsics_fail(in, err.message);
-		return NULL;
-	}
-	source_locate_by(in->source, tree, to.origins, to.n);
-	return tree;
+	return parse_written(in, &to);
 }
 
 /* Of the value that is written next. */
@@ -340,6 +347,46 @@ bool intrinsics_list(struct intrinsics *in, const struct json *value, struct str
 		(*texts)[(*n)++] = plain_text(in, at);
 	}
 	return !str_is_set(in->problem);
+}
+
+static void write_merged(struct intrinsics *in, struct written *to, const struct json *under,
+			 const struct json *over)
+{
+	struct origin before = go_to(in, over);
+
+	if (json_type(under) != JSON_OBJECT || json_type(over) != JSON_OBJECT) {
+		intrinsics_write_tree(in, to, over);
+		in->at = before;
+		return;
+	}
+	note_origin(in, to);
+	json_out_open(&to->out, '{');
+	for (const struct json *at = json_first(under); at; at = json_next(at)) {
+		struct str name = json_name(in->arena, at);
+		const struct json *own = json_find(over, name);
+
+		json_out_name(&to->out, name);
+		write_merged(in, to, at, own ? own : at);
+	}
+	for (const struct json *at = json_first(over); at; at = json_next(at)) {
+		if (json_find(under, json_name(in->arena, at)))
+			continue;
+		json_out_name(&to->out, json_name(in->arena, at));
+		intrinsics_write_tree(in, to, at);
+	}
+	json_out_close(&to->out, '}');
+	in->at = before;
+}
+
+const struct json *intrinsics_merge(struct intrinsics *in, const struct json *under,
+				    const struct json *over)
+{
+	struct written to = {.out = json_out_in(in->arena)};
+
+	if (!under || !over)
+		return under ? under : over;
+	write_merged(in, &to, under, over);
+	return parse_written(in, &to);
 }
 
 struct str intrinsics_resource_name(struct intrinsics *in, struct str id)

@@ -60,6 +60,11 @@ struct intrinsics {
  * `problem` is set. */
 const struct json *intrinsics_resolve(struct intrinsics *in, const struct json *value);
 
+/* A tree with the members of both, where `over` comes first; maps within them are merged, too.
+ * Either may be NULL. NULL: none of them is there, or `problem` is set. */
+const struct json *intrinsics_merge(struct intrinsics *in, const struct json *under,
+				    const struct json *over);
+
 /* What a variable stands for, as long as the value is one; else the value. NULL: `problem` is set.
  */
 const struct json *intrinsics_peel(struct intrinsics *in, const struct json *value);

@@ -21,6 +21,24 @@ struct making {
 	size_t n;
 };
 
+enum table_kind table_resource_kind(struct str type)
+{
+	static const struct {
+		const char *type;
+		enum table_kind kind;
+	} kinds[] = {
+		{"AWS::DynamoDB::Table", TABLE_PLAIN},
+		{"AWS::DynamoDB::GlobalTable", TABLE_GLOBAL},
+		{"AWS::Serverless::SimpleTable", TABLE_SIMPLE},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (str_eq(type, str_of(kinds[i].type)))
+			return kinds[i].kind;
+	}
+	return TABLE_NONE;
+}
+
 static const struct json *get(struct making *making, const struct json *object, const char *name)
 {
 	return source_get(making->source, object, name, JSON_OBJECT);
@@ -33,15 +51,46 @@ static const struct json *owner(struct making *making, const char *name)
 									 : making->replica;
 }
 
-static bool is_on(struct making *making, const struct json *object, const char *name)
+/* A boolean as CloudFormation has it; anything else is left, and so refused. False: it is not there.
+ */
+static bool switch_at(struct making *making, const struct json *object, const char *name,
+		      bool *is_on)
 {
-	const struct json *value = source_member(making->source, object, name);
+	const struct json *value =
+		object && json_type(object) == JSON_OBJECT ? json_member(object, name) : NULL;
 	struct str text = value && json_type(value) == JSON_STRING
 				  ? json_string(making->arena, value)
 				  : STR("");
+	bool is_true = str_eq_nocase(text, STR("true"));
+	bool is_boolean = value && (json_type(value) == JSON_BOOLEAN || is_true ||
+				    str_eq_nocase(text, STR("false")));
 
-	return value && (json_type(value) == JSON_BOOLEAN ? json_boolean(value)
-							  : str_eq_nocase(text, STR("true")));
+	if (is_boolean)
+		source_use(making->source, value);
+	*is_on = is_boolean &&
+		 (is_true || (json_type(value) == JSON_BOOLEAN && json_boolean(value)));
+	return value != NULL;
+}
+
+static bool is_on(struct making *making, const struct json *object, const char *name)
+{
+	bool is_on;
+
+	return switch_at(making, object, name, &is_on) && is_on;
+}
+
+/* The same for one that AWS wants. */
+static bool is_on_surely(struct making *making, const struct json *object, const char *name,
+			 const char *path)
+{
+	bool is_on;
+
+	if (!switch_at(making, object, name, &is_on) && object)
+		seed_refuse(making->seed, source_origin(making->source, object),
+			    str_printf(making->arena, STR_FMT ".%s",
+				       STR_ARG(making->resource->path), path),
+			    str_printf(making->arena, "it has no %s", name));
+	return is_on;
 }
 
 static struct str text_at(struct making *making, const struct json *object, const char *name)
@@ -100,16 +149,15 @@ static void end(struct making *making, struct json_out *out, const char *operati
 static void add_encryption(struct making *making, struct json_out *out)
 {
 	const struct json *encryption = get(making, making->properties, "SSESpecification"),
-			  *enabled;
-	const struct json *own =
-		making->replica ? get(making, making->replica, "SSESpecification") : NULL;
+			  *own = making->replica ? get(making, making->replica, "SSESpecification")
+						 : NULL;
 
-	enabled = encryption ? json_member(encryption, "SSEEnabled") : NULL;
-	if (!enabled)
+	bool is_enabled = is_on_surely(making, encryption, "SSEEnabled", "SSESpecification");
+	if (!encryption)
 		return;
 	json_out_name(out, STR("SSESpecification"));
 	json_out_open(out, '{');
-	json_out_field_boolean(out, "Enabled", is_on(making, encryption, "SSEEnabled"));
+	json_out_field_boolean(out, "Enabled", is_enabled);
 	source_copy(making->source, out, &shape_sse_specification, encryption, "SSEType");
 	if (!source_copy(making->source, out, &shape_sse_specification, encryption,
 			 "KMSMasterKeyId"))
@@ -121,12 +169,18 @@ static void add_stream(struct making *making, struct json_out *out)
 {
 	const struct json *stream = get(making, making->properties, "StreamSpecification");
 	struct str view = text_at(making, stream, "StreamViewType");
+	bool is_enabled;
 
 	refuse(making, stream, "ResourcePolicy",
 	       "the policy of a stream is not set; PutResourcePolicy sets it");
-	source_pass_over(making->source, stream,
-			 "StreamEnabled"); /* serverless users write it; CloudFormation has none */
-	if (!str_is_set(view))
+	/* serverless users write it; CloudFormation has none */
+	bool has_switch = switch_at(making, stream, "StreamEnabled", &is_enabled);
+	if (stream && !str_is_set(view) && (!has_switch || is_enabled))
+		seed_refuse(making->seed, source_origin(making->source, stream),
+			    str_printf(making->arena, STR_FMT ".StreamSpecification",
+				       STR_ARG(making->resource->path)),
+			    STR("it has no StreamViewType"));
+	if (!str_is_set(view) || (has_switch && !is_enabled))
 		return;
 	json_out_name(out, STR("StreamSpecification"));
 	json_out_open(out, '{');
@@ -313,7 +367,7 @@ static struct str create_body(struct making *making)
 static void follow_with_expiry(struct making *making)
 {
 	const struct json *ttl = get(making, making->properties, "TimeToLiveSpecification");
-	bool is_enabled = is_on(making, ttl, "Enabled");
+	bool is_enabled = is_on_surely(making, ttl, "Enabled", "TimeToLiveSpecification");
 	struct json_out out = begin(making);
 
 	json_out_name(&out, STR("TimeToLiveSpecification"));
@@ -328,14 +382,16 @@ static void follow_with_expiry(struct making *making)
 static void follow_with_recovery(struct making *making, const struct json *from, struct str region)
 {
 	const struct json *recovery = get(making, from, "PointInTimeRecoverySpecification");
-	bool is_enabled = is_on(making, recovery, "PointInTimeRecoveryEnabled");
+	bool is_enabled;
+	bool has_switch = switch_at(making, recovery, "PointInTimeRecoveryEnabled", &is_enabled);
 	struct json_out out = begin(making);
 
 	json_out_name(&out, STR("PointInTimeRecoverySpecification"));
 	json_out_open(&out, '{');
 	json_out_field_boolean(&out, "PointInTimeRecoveryEnabled", true);
-	source_copy(making->source, &out, &shape_point_in_time_recovery_specification, recovery,
-		    "RecoveryPeriodInDays");
+	if (has_switch) /* without it, days have no effect */
+		source_copy(making->source, &out, &shape_point_in_time_recovery_specification,
+			    recovery, "RecoveryPeriodInDays");
 	json_out_close(&out, '}');
 	if (is_enabled)
 		end(making, &out, "UpdateContinuousBackups", region);
@@ -346,7 +402,8 @@ static void follow_with_insights(struct making *making, const struct json *from,
 				 struct str region)
 {
 	const struct json *insights = get(making, from, "ContributorInsightsSpecification");
-	bool is_enabled = is_on(making, insights, "Enabled");
+	bool is_enabled =
+		is_on_surely(making, insights, "Enabled", "ContributorInsightsSpecification");
 	struct str mode = text_at(making, insights, "Mode");
 	struct json_out out = begin(making);
 
@@ -634,6 +691,12 @@ static struct str simple_body(struct making *making)
 	struct str name = text_at(making, key, "Name"), type = text_at(making, key, "Type");
 	struct json_out out = begin(making);
 
+	if (str_is_set(type) && !str_eq(type, STR("String")) && !str_eq(type, STR("Number")) &&
+	    !str_eq(type, STR("Binary")))
+		seed_refuse(making->seed, source_origin(making->source, key),
+			    str_printf(making->arena, STR_FMT ".PrimaryKey.Type",
+				       STR_ARG(making->resource->path)),
+			    STR("none of String, Number and Binary"));
 	name = str_is_set(name) ? name : STR("id");
 	json_out_name(&out, STR("KeySchema"));
 	buf_add_lit(&out.buf, "[{\"KeyType\":\"HASH\",\"AttributeName\":");

@@ -18,6 +18,9 @@ struct table_resource {
 	struct origin origin;
 };
 
+/* By the Type of a resource. */
+enum table_kind table_resource_kind(struct str type);
+
 /* Refuses by seed_refuse() what it does not carry out. */
 enum code table_resource_make(struct seed *seed, const struct table_resource *resource,
 			      struct err *err) WARN_UNUSED;

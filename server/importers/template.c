@@ -1,6 +1,7 @@
 #include "server/importers/template.h"
 
 #include "server/importers/intrinsics.h"
+#include "server/importers/judge.h"
 #include "server/importers/plugin_seeds.h"
 #include "server/importers/table_resource.h"
 #include "server/seed/document.h"
@@ -9,7 +10,6 @@
 
 #define STACKS_MAX 16 /* nested within each other */
 #define EACH_MAX 16   /* Fn::ForEach within each other */
-#define SECTIONS_DEPTH 16
 
 /* A template that is read, or the outputs of one. */
 struct reading {
@@ -23,31 +23,17 @@ struct reading {
 
 static enum code read_templates(struct reading *reading, struct err *err);
 
-static enum table_kind kind_of(struct str type)
-{
-	static const struct {
-		const char *type;
-		enum table_kind kind;
-	} kinds[] = {
-		{"AWS::DynamoDB::Table", TABLE_PLAIN},
-		{"AWS::DynamoDB::GlobalTable", TABLE_GLOBAL},
-		{"AWS::Serverless::SimpleTable", TABLE_SIMPLE},
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (str_eq(type, str_of(kinds[i].type)))
-			return kinds[i].kind;
-	}
-	return TABLE_NONE;
-}
-
-/* The problem of the functions, as an error. */
-static enum code cannot_resolve(struct reading *reading, struct str path, struct err *err)
+/* The problem of the functions, as an error. `near`: what was read, or NULL. */
+static enum code cannot_resolve(struct reading *reading, const struct json *near, struct str path,
+				struct err *err)
 {
 	struct intrinsics *in = reading->in;
+	struct origin origin = in->problem_at;
 
+	if (!origin.path && near)
+		origin = source_origin(in->source, near);
 	err_set(err, MSG_SEED_TEMPLATE, STR_ARG(path), STR_ARG(in->problem));
-	return seed_at_origin(reading->seed, in->problem_at, err);
+	return seed_at_origin(reading->seed, origin, err);
 }
 
 /* Members of a resource that say how AWS treats it; all others are looked at or refused. */
@@ -63,40 +49,20 @@ static void pass_over_attributes(struct reading *reading, const struct json *res
 }
 
 /* Whether a resource is to be made: its condition holds. False also for a problem. */
-static bool is_wanted(struct reading *reading, const struct json *resource)
+static bool is_wanted(struct reading *reading, const struct json *resource, struct str path)
 {
 	struct intrinsics *in = reading->in;
+	const struct json *named =
+		json_type(resource) == JSON_OBJECT ? json_member(resource, "Condition") : NULL;
 	struct str condition = json_text_string(in->arena, resource, "Condition");
+
+	if (named && !str_is_set(condition))
+		seed_refuse(reading->seed, source_origin(in->source, named), path,
+			    STR("its Condition is no name of a condition"));
 	bool is_wanted = !str_is_set(condition) || intrinsics_holds(in, condition);
 
 	reading->is_left_out = reading->is_left_out || !is_wanted;
 	return is_wanted && !str_is_set(in->problem);
-}
-
-/* SAM: Globals.SimpleTable has what tables leave out. */
-static const struct json *with_globals(struct reading *reading, const struct json *properties,
-				       enum table_kind kind, struct err *err)
-{
-	struct intrinsics *in = reading->in;
-	const struct json *globals = kind == TABLE_SIMPLE ? reading->globals : NULL, *root = NULL;
-	struct json_out out = json_out_in(in->arena);
-
-	if (!globals)
-		return properties;
-	json_out_open(&out, '{');
-	for (const struct json *at = json_first(globals); at; at = json_next(at)) {
-		if (!properties || !json_find(properties, json_name(in->arena, at)))
-			json_text_copy(&out, in->arena, globals, json_name(in->arena, at).p);
-	}
-	for (const struct json *at = properties ? json_first(properties) : NULL; at;
-	     at = json_next(at)) {
-		json_out_name(&out, json_name(in->arena, at));
-		json_text_write(&out, in->arena, at);
-	}
-	json_out_close(&out, '}');
-	if (json_parse(in->arena, json_out_str(&out), &root, err) == OK)
-		source_locate_by(in->source, root, NULL, 0);
-	return root;
 }
 
 static enum code read_table(struct reading *reading, const struct json *resource,
@@ -115,15 +81,23 @@ static enum code read_table(struct reading *reading, const struct json *resource
 		.origin = source_origin(in->source, resource)};
 
 	reading->tables++;
-	if (!is_wanted(reading, resource))
-		return str_is_set(in->problem) ? cannot_resolve(reading, path, err) : OK;
+	if (!is_wanted(reading, resource, path))
+		return str_is_set(in->problem) ? cannot_resolve(reading, resource, path, err) : OK;
 	pass_over_attributes(reading, resource);
 	seed_refuse_unused(reading->seed, resource, path);
 	own = own ? intrinsics_peel(in, own) : NULL;
 	table.properties = own && !str_is_set(in->problem) ? intrinsics_resolve(in, own) : NULL;
 	if (str_is_set(in->problem))
-		return cannot_resolve(reading, path, err);
-	table.properties = with_globals(reading, table.properties, kind, err);
+		return cannot_resolve(reading, resource, path, err);
+	if (table.properties && json_type(table.properties) != JSON_OBJECT) {
+		seed_refuse(reading->seed, source_origin(in->source, own), table.path,
+			    STR("no map of properties"));
+		return OK;
+	}
+	if (kind == TABLE_SIMPLE) /* SAM: Globals.SimpleTable has what tables leave out */
+		table.properties = intrinsics_merge(in, reading->globals, table.properties);
+	if (str_is_set(in->problem))
+		return cannot_resolve(reading, resource, path, err);
 	if (!table.properties && kind != TABLE_SIMPLE) {
 		err_set(err, MSG_SEED_NO_KEYS, STR_ARG(id));
 		return seed_at_origin(reading->seed, table.origin, err);
@@ -225,35 +199,58 @@ static void close_stack(struct intrinsics *in, const struct intrinsics *inner)
 	in->used_before = inner->used_before;
 }
 
+/* The output of a template that is open. Absent: it has none of that name, or none that is a text.
+ */
+static struct str output_in(struct intrinsics *inner, struct str name)
+{
+	const struct json *output = intrinsics_section(inner, "Outputs", name);
+	struct str condition = json_text_string(inner->arena, output, "Condition");
+	struct json_out out = json_out_in(inner->arena);
+
+	output = output && json_type(output) == JSON_OBJECT ? json_member(output, "Value") : NULL;
+	if (!output || (str_is_set(condition) && !intrinsics_holds(inner, condition)))
+		return STR_ABSENT;
+	const struct json *value = intrinsics_resolve(inner, output);
+	if (!value || json_type(value) == JSON_OBJECT || json_type(value) == JSON_ARRAY)
+		return STR_ABSENT;
+	if (json_type(value) == JSON_STRING)
+		return json_string(inner->arena, value);
+	json_text_write(&out, inner->arena, value);
+	return json_out_str(&out);
+}
+
 static struct str output_of(struct intrinsics *in, const struct json *resource, struct str id,
 			    struct str name)
 {
 	struct err err = err_in(in->arena);
-	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT), *output;
-	struct intrinsics *inner = NULL;
+	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
 
-	if (is_stack(json_text_string(in->arena, resource, "Type")) &&
-	    str_is_set(file_of(in, properties)))
-		inner = open_stack(in, resource, id, &err);
-	output = inner ? intrinsics_section(inner, "Outputs", name) : NULL;
-	output = output && json_type(output) == JSON_OBJECT ? json_member(output, "Value") : NULL;
-	const struct json *value = output ? intrinsics_resolve(inner, output) : NULL;
-	if (inner)
-		close_stack(in, inner);
-	if (inner && str_is_set(inner->problem) && !str_is_set(in->problem)) {
+	if (!is_stack(json_text_string(in->arena, resource, "Type")) ||
+	    !str_is_set(file_of(in, properties)))
+		return STR_ABSENT;
+	struct intrinsics *inner = open_stack(in, resource, id, &err);
+	if (!inner)
+		return STR_ABSENT;
+	struct str value = output_in(inner, name);
+	close_stack(in, inner);
+	if (str_is_set(inner->problem) && !str_is_set(in->problem)) {
 		in->problem = inner->problem;
 		in->problem_at = inner->problem_at;
 	}
-	return value && json_type(value) == JSON_STRING ? json_string(in->arena, value)
-							: STR_ABSENT;
+	return value;
 }
 
-static const struct json *globals_of(struct intrinsics *in, const struct json *root)
+static enum code read_globals(struct reading *reading, const struct json *root, struct err *err)
 {
-	const struct json *globals = json_text_get(json_text_get(root, "Globals", JSON_OBJECT),
-						   "SimpleTable", JSON_OBJECT);
+	const struct json *all = json_text_get(root, "Globals", JSON_OBJECT),
+			  *globals = json_text_get(all, "SimpleTable", JSON_OBJECT);
 
-	return globals ? intrinsics_resolve(in, globals) : NULL;
+	if (all)
+		judge_globals(reading->seed, reading->in, all);
+	reading->globals = globals ? intrinsics_resolve(reading->in, globals) : NULL;
+	return str_is_set(reading->in->problem)
+		       ? cannot_resolve(reading, globals, STR("Globals.SimpleTable"), err)
+		       : OK;
 }
 
 static enum code read_stack(struct reading *reading, const struct json *resource, struct str id,
@@ -265,8 +262,8 @@ static enum code read_stack(struct reading *reading, const struct json *resource
 	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
 	struct reading inner = {.seed = reading->seed, .path = STR("Resources")};
 
-	if (!is_wanted(reading, resource))
-		return str_is_set(in->problem) ? cannot_resolve(reading, path, err) : OK;
+	if (!is_wanted(reading, resource, path))
+		return str_is_set(in->problem) ? cannot_resolve(reading, resource, path, err) : OK;
 	if (!str_is_set(file_of(in, properties))) {
 		seed_refuse(reading->seed, source_origin(in->source, resource), path,
 			    STR("a nested stack whose template is no file here"));
@@ -274,11 +271,17 @@ static enum code read_stack(struct reading *reading, const struct json *resource
 	}
 	inner.in = open_stack(in, resource, id, err);
 	if (str_is_set(in->problem))
-		return cannot_resolve(reading, path, err);
+		return cannot_resolve(reading, resource, path, err);
 	if (!inner.in)
-		return err->code;
-	inner.globals = globals_of(inner.in, inner.in->root);
-	enum code code = read_templates(&inner, err);
+		return seed_at_origin(reading->seed, source_origin(in->source, resource), err);
+	pass_over_attributes(reading, resource);
+	seed_refuse_unused(reading->seed, resource, path);
+	judge_stack(reading->seed, in, properties, inner.in,
+		    str_printf(in->arena, STR_FMT ".Properties", STR_ARG(path)));
+	enum code code = read_globals(&inner, inner.in->root, err);
+	if (code != OK)
+		return code;
+	code = read_templates(&inner, err);
 	close_stack(in, inner.in);
 	reading->tables += inner.tables;
 	reading->made += inner.made;
@@ -288,16 +291,6 @@ static enum code read_stack(struct reading *reading, const struct json *resource
 
 /* ------------------------------------------------------------------ resources */
 
-/* AWS: capacity of tables that Application Auto Scaling changes. */
-static bool scales_tables(struct intrinsics *in, const struct json *resource)
-{
-	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
-	struct str service = json_text_string(in->arena, properties, "ServiceNamespace"),
-		   dimension = json_text_string(in->arena, properties, "ScalableDimension");
-
-	return str_eq(service, STR("dynamodb")) || str_starts_with(dimension, STR("dynamodb:"));
-}
-
 static enum code read_resource(struct reading *reading, const struct json *member, struct str id,
 			       struct err *err)
 {
@@ -306,10 +299,10 @@ static enum code read_resource(struct reading *reading, const struct json *membe
 		str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path), STR_ARG(id));
 	const struct json *resource = intrinsics_peel(in, member);
 	struct str type = resource ? json_text_string(in->arena, resource, "Type") : STR_ABSENT;
-	enum table_kind kind = kind_of(type);
+	enum table_kind kind = table_resource_kind(type);
 
 	if (!resource)
-		return cannot_resolve(reading, path, err);
+		return cannot_resolve(reading, member, path, err);
 	if (kind != TABLE_NONE)
 		return read_table(reading, resource, kind, id, err);
 	if (is_stack(type))
@@ -317,14 +310,8 @@ static enum code read_resource(struct reading *reading, const struct json *membe
 	if (json_type(resource) != JSON_OBJECT || !str_is_set(type))
 		seed_refuse(reading->seed, source_origin(in->source, member), path,
 			    STR("no resource: it has no Type"));
-	else if (str_starts_with(type, STR("AWS::DynamoDB::")) ||
-		 str_starts_with(type, STR("Custom::AmplifyDynamoDB")))
-		seed_refuse(reading->seed, source_origin(in->source, member), path,
-			    str_printf(in->arena, STR_FMT " is not known here", STR_ARG(type)));
-	else if (str_starts_with(type, STR("AWS::ApplicationAutoScaling::")) &&
-		 scales_tables(in, resource))
-		seed_warn(reading->seed, source_origin(in->source, member), path,
-			  STR("auto scaling is off here; capacity stays as the table has it"));
+	else
+		judge_resource(reading->seed, in, resource, type, path);
 	return OK;
 }
 
@@ -346,14 +333,14 @@ static enum code read_each(struct reading *reading, const struct json *member, u
 	struct str *values;
 	size_t n;
 
-	if (!body || json_type(name) != JSON_STRING || json_type(body) != JSON_OBJECT ||
-	    depth > EACH_MAX) {
+	if (!body || json_next(body) || json_type(name) != JSON_STRING ||
+	    json_type(body) != JSON_OBJECT || depth > EACH_MAX) {
 		seed_refuse(reading->seed, source_origin(in->source, member), path,
 			    STR("no identifier, list and map"));
 		return OK;
 	}
 	if (!intrinsics_list(in, list, &values, &n))
-		return cannot_resolve(reading, path, err);
+		return cannot_resolve(reading, member, path, err);
 	for (size_t i = 0; i < n && code == OK; i++) {
 		struct loop *loop = ARENA_NEW(in->arena, struct loop);
 
@@ -376,7 +363,14 @@ static enum code read_resources(struct reading *reading, const struct json *reso
 	for (const struct json *at = json_first(resources); at && code == OK; at = json_next(at)) {
 		struct str name = json_name(in->arena, at);
 
-		if (str_starts_with(name, STR("Fn::ForEach")))
+		const struct json *twin = json_find(resources, name);
+
+		if (at != twin)
+			seed_refuse(reading->seed, source_origin(in->source, twin),
+				    str_printf(in->arena, STR_FMT "." STR_FMT,
+					       STR_ARG(reading->path), STR_ARG(name)),
+				    STR("stands twice"));
+		else if (str_starts_with(name, STR("Fn::ForEach")))
 			code = read_each(reading, at, depth, err);
 		else if (str_starts_with(name, STR("Fn::")))
 			seed_refuse(reading->seed, source_origin(in->source, at),
@@ -391,39 +385,17 @@ static enum code read_resources(struct reading *reading, const struct json *reso
 	return code;
 }
 
-/* AWS: macros may change any part of a template; those of SAM and of the language are done here. */
-static void refuse_macros(struct reading *reading, const struct json *template)
-{
-	static const char *const done[] = {"AWS::Serverless-2016-10-31", "AWS::LanguageExtensions"};
-	const struct json *transform = json_member(template, "Transform");
-	const struct json *at =
-		transform && json_type(transform) == JSON_ARRAY ? json_first(transform) : transform;
-
-	while (at) {
-		struct str name = json_type(at) == JSON_STRING ? json_string(reading->in->arena, at)
-							       : STR("of this form");
-
-		if (!str_eq(name, str_of(done[0])) && !str_eq(name, str_of(done[1])))
-			seed_refuse(reading->seed, source_origin(reading->in->source, at),
-				    STR("Transform"),
-				    str_printf(reading->in->arena,
-					       "macro " STR_FMT " is not carried out",
-					       STR_ARG(name)));
-		at = transform != at ? json_next(at) : NULL;
-	}
-}
-
 static enum code read_template(struct reading *reading, const struct json *member, struct err *err)
 {
 	struct intrinsics *in = reading->in;
 	const struct json *template = intrinsics_peel(in, member), *resources = NULL;
 
 	if (template && json_type(template) == JSON_OBJECT) {
-		refuse_macros(reading, template);
+		judge_macros(reading->seed, in, template);
 		resources = intrinsics_peel(in, json_member(template, "Resources"));
 	}
 	if (str_is_set(in->problem))
-		return cannot_resolve(reading, reading->path, err);
+		return cannot_resolve(reading, member, reading->path, err);
 	if (!template || json_type(template) != JSON_OBJECT ||
 	    (resources && json_type(resources) != JSON_OBJECT)) {
 		if (template && json_type(template) != JSON_NULL)
@@ -432,131 +404,6 @@ static enum code read_template(struct reading *reading, const struct json *membe
 		return OK;
 	}
 	return resources ? read_resources(reading, resources, 0, err) : OK;
-}
-
-/* Whether a table is described in it. */
-static bool holds_table(const struct reading *reading, const struct json *value, unsigned depth)
-{
-	bool is_table = kind_of(json_text_string(reading->in->arena, value, "Type")) != TABLE_NONE;
-
-	if (json_type(value) != JSON_OBJECT && json_type(value) != JSON_ARRAY)
-		return false;
-	for (const struct json *at = json_first(value); at && !is_table && depth < SECTIONS_DEPTH;
-	     at = json_next(at))
-		is_table = holds_table(reading, at, depth + 1);
-	return is_table;
-}
-
-/* serverless.yml: what is merged into resources. */
-static void judge_extensions(struct reading *reading, const struct json *extensions)
-{
-	struct intrinsics *in = reading->in;
-
-	for (const struct json *at = json_first(extensions); at; at = json_next(at)) {
-		struct str id = json_name(in->arena, at);
-		const struct json *resource = intrinsics_section(in, "Resources", id);
-
-		if (kind_of(json_text_string(in->arena, resource, "Type")) != TABLE_NONE)
-			seed_refuse(
-				reading->seed, source_origin(in->source, at),
-				str_printf(in->arena, "resources.extensions." STR_FMT, STR_ARG(id)),
-				STR("a table is not extended; write it at the table"));
-	}
-}
-
-/* Sections of a template that make nothing here, but have a table or change one. */
-static void judge_sections(struct reading *reading, const struct json *template)
-{
-	static const char *const known[] = {"Resources",   "Outputs",   "Parameters", "Conditions",
-					    "Mappings",    "Rules",     "Metadata",   "Transform",
-					    "Description", "Hooks",     "Globals",    "custom",
-					    "resources",   "functions", "layers",     "provider"};
-	struct intrinsics *in = reading->in;
-
-	for (const struct json *at = json_type(template) == JSON_OBJECT ? json_first(template)
-									: NULL;
-	     at; at = json_next(at)) {
-		struct str name = json_name(in->arena, at);
-		const struct json *section =
-			str_eq(name, STR("extensions")) ? intrinsics_peel(in, at) : NULL;
-		size_t i = 0;
-
-		while (i < sizeof(known) / sizeof(known[0]) && !str_eq(name, str_of(known[i])))
-			i++;
-		if (section && json_type(section) == JSON_OBJECT)
-			judge_extensions(reading, section);
-		else if (i == sizeof(known) / sizeof(known[0]) && holds_table(reading, at, 0))
-			seed_warn(reading->seed, source_origin(in->source, at), name,
-				  STR("no section of a template: its tables are not made"));
-	}
-}
-
-/* AWS: CloudFormation gives the stack's tags to its resources. */
-static void judge_stack_tags(struct reading *reading)
-{
-	struct intrinsics *in = reading->in;
-	const struct json *provider = intrinsics_peel(in, json_member(in->root, "provider")), *tags;
-
-	tags = provider && json_type(provider) == JSON_OBJECT ? json_member(provider, "stackTags")
-							      : NULL;
-	if (tags && in->is_serverless)
-		seed_warn(reading->seed, source_origin(in->source, tags), STR("provider.stackTags"),
-			  STR("tables have their own tags alone"));
-}
-
-/* As CloudFormation refuses it. The scalar as a text: "5" is one of [1, 5]. */
-static bool is_allowed(struct arena *arena, const struct json *allowed, struct str value)
-{
-	for (const struct json *at = json_first(allowed); at; at = json_next(at)) {
-		struct json_out out = json_out_in(arena);
-
-		json_text_write(&out, arena, at);
-		if (str_eq(value, json_type(at) == JSON_STRING ? json_string(arena, at)
-							       : buf_str(&out.buf)))
-			return true;
-	}
-	return false;
-}
-
-static void judge_allowed(struct reading *reading, const struct seed_parameter *parameter)
-{
-	struct arena *arena = reading->in->arena;
-	const struct json *declared =
-		intrinsics_section(reading->in, "Parameters", parameter->name);
-	const struct json *allowed =
-		declared && json_type(declared) == JSON_OBJECT
-			? json_text_get(declared, "AllowedValues", JSON_ARRAY)
-			: NULL;
-
-	if (allowed && str_eq(json_text_string(arena, declared, "Type"), STR("CommaDelimitedList")))
-		return; /* each of its values must be allowed: left to AWS */
-	if (allowed && !is_allowed(arena, allowed, parameter->value))
-		seed_refuse(reading->seed, source_origin(reading->in->source, allowed),
-			    str_printf(arena, "Parameters." STR_FMT, STR_ARG(parameter->name)),
-			    str_printf(arena, "\"" STR_FMT "\" is none of its AllowedValues",
-				       STR_ARG(parameter->value)));
-}
-
-static void judge_parameters(struct reading *reading)
-{
-	const struct seed_options *options = seed_options(reading->seed);
-
-	for (size_t i = 0; i < options->parameter_count; i++) {
-		const struct seed_parameter *parameter = &options->parameters[i];
-
-		judge_allowed(reading, parameter);
-		if (!parameter->is_used || *parameter->is_used)
-			continue;
-		*parameter->is_used =
-			intrinsics_section(reading->in, "Parameters", parameter->name) != NULL;
-		if (*parameter->is_used || !options->is_of_one_file)
-			continue;
-		seed_warn(reading->seed, (struct origin){NULL, 0},
-			  str_printf(reading->in->arena, "parameter " STR_FMT,
-				     STR_ARG(parameter->name)),
-			  STR("the file does not use it"));
-		*parameter->is_used = true; /* in that it is told */
-	}
 }
 
 static enum code read_templates(struct reading *reading, struct err *err)
@@ -568,7 +415,7 @@ static enum code read_templates(struct reading *reading, struct err *err)
 		const struct json *template = intrinsics_peel(in, in->templates[i]);
 
 		if (template)
-			judge_sections(reading, template);
+			judge_sections(reading->seed, in, template);
 	}
 
 	for (size_t i = 0; i < in->template_count && code == OK; i++)
@@ -607,7 +454,7 @@ static enum code read_seeds(struct reading *reading, size_t *seeds, struct err *
 	enum code code = plugin_seeds_put(reading->seed, reading->in, seeds, err);
 
 	return code == OK && str_is_set(reading->in->problem)
-		       ? cannot_resolve(reading, STR("custom"), err)
+		       ? cannot_resolve(reading, NULL, STR("custom"), err)
 		       : code;
 }
 
@@ -639,21 +486,22 @@ enum code template_read(struct seed *seed, const struct json *root, struct err *
 		find_templates(in, root);
 	else
 		in->templates[in->template_count++] = root;
-	if (!is_serverless)
-		reading.globals = globals_of(in, root);
 	if (str_is_set(in->problem))
-		return cannot_resolve(&reading, STR("resources"), err);
+		return cannot_resolve(&reading, NULL, STR("resources"), err);
 	size_t seeds = 0;
-	enum code code = read_templates(&reading, err);
+	enum code code = is_serverless ? OK : read_globals(&reading, root, err);
+	if (code != OK)
+		return code;
+	code = read_templates(&reading, err);
 	if (code != OK)
 		return code;
 	if (is_serverless) {
+		judge_serverless(seed, in, root);
 		code = read_seeds(&reading, &seeds, err);
 		if (code != OK)
 			return code;
 	}
-	judge_stack_tags(&reading);
-	judge_parameters(&reading);
+	judge_parameters(seed, in);
 	if (reading.tables + seeds == 0 && !seed_has_problems(seed)) {
 		seed_refuse(seed, (struct origin){NULL, 0}, STR(""),
 			    STR("a template without tables"));

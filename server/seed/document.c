@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/seen.h"
 #include "server/seed/messages.h"
 #include "server/seed/yaml.h"
 
@@ -56,7 +57,25 @@ enum code document_parse_yaml(struct arena *arena, struct source *source, const 
 	for (size_t i = 0; i < lines.n; i++)
 		origins[i] = (struct origin){path, lines.v[i]};
 	source_locate_by(source, parsed, origins, lines.n);
+	document_note_names(arena, source, parsed);
 	return RESULT(OK, root, parsed);
+}
+
+/* As deep as json_parse lets a text be. */
+void document_note_names(struct arena *arena, struct source *source, const struct json *value)
+{
+	bool is_object = json_type(value) == JSON_OBJECT;
+	struct seen seen = is_object ? seen_new(arena, json_count(value)) : (struct seen){0};
+
+	if (!is_object && json_type(value) != JSON_ARRAY)
+		return;
+	for (const struct json *at = json_first(value); at; at = json_next(at)) {
+		struct str name = is_object ? json_name(arena, at) : STR("");
+
+		if (is_object && !seen_add(&seen, name))
+			source_note_twice(source, at, name);
+		document_note_names(arena, source, at);
+	}
 }
 
 enum code document_load(struct arena *arena, struct source *source, const char *path,
@@ -83,6 +102,7 @@ enum code document_load(struct arena *arena, struct source *source, const char *
 	if (!is_json || json_parse(arena, text, root, &own) != OK)
 		return document_parse_yaml(arena, source, path, text, root, err);
 	source_locate(source, *root, text, path, 1);
+	document_note_names(arena, source, *root);
 	return OK;
 }
 

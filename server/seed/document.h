@@ -19,6 +19,9 @@ enum code document_parse_yaml(struct arena *arena, struct source *source, const 
 			      struct str text, const struct json **root,
 			      struct err *err) WARN_UNUSED;
 
+/* Notes in the source each name that an object has twice, below `value`, which is located. */
+void document_note_names(struct arena *arena, struct source *source, const struct json *value);
+
 /*
  * Another file that a document names, 16 MB at most: JSON where it begins with a bracket and is
  * some, else YAML. ERR_VALIDATION: FILE: or FILE:LINE: reason.

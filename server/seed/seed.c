@@ -799,12 +799,18 @@ static enum code judge(struct seed *seed, struct seed_counts before, struct err 
 	return err_set(err, MSG_SEED_ITEM, STR_ARG(buf_str(&seed->problems)));
 }
 
+static void warn_twice(void *context, struct origin origin, struct str name)
+{
+	seed_warn(context, origin, name, STR("stands twice in its map: the last one counts"));
+}
+
 /* The first time, which writes nothing. */
 static enum code read_first(struct seed *seed, struct err *err)
 {
 	struct seed_counts before = seed->counts;
 	enum code code = seed->file->read(seed, seed->file, err);
 
+	source_twice(seed->source, warn_twice, seed);
 	if (code == OK)
 		return judge(seed, before, err);
 	if (seed->problem_count > 0)

@@ -14,11 +14,19 @@ struct mark {
 	bool is_used;
 };
 
+/* A name that an object has twice, and where the later one stands. */
+struct twice {
+	struct twice *next;
+	struct origin origin;
+	struct str name;
+};
+
 /* A hash table by address, at most half full. */
 struct source {
 	struct arena *arena;
 	struct mark *marks;
 	size_t places, n;
+	struct twice *twice; /* the latest first */
 };
 
 struct source *source_new(struct arena *arena)
@@ -42,8 +50,9 @@ static struct mark *source_place(const struct source *source, const struct json 
 
 static void source_widen(struct source *source)
 {
-	struct source wider = {
-		.arena = source->arena, .places = source->places * 2, .n = source->n};
+	struct source wider = *source;
+
+	wider.places = source->places * 2;
 
 	wider.marks = ARENA_ARRAY(source->arena, struct mark, wider.places);
 	for (size_t i = 0; i < source->places; i++) {
@@ -161,6 +170,23 @@ void source_locate_by(struct source *source, const struct json *root, const stru
 struct origin source_origin(const struct source *source, const struct json *value)
 {
 	return source_place(source, value)->origin;
+}
+
+void source_note_twice(struct source *source, const struct json *value, struct str name)
+{
+	struct origin origin = source_origin(source, value);
+	struct twice *twice = ARENA_NEW(source->arena, struct twice);
+
+	*twice = (struct twice){.next = source->twice, .origin = origin, .name = name};
+	source->twice = twice;
+}
+
+void source_twice(const struct source *source,
+		  void (*found)(void *context, struct origin origin, struct str name),
+		  void *context)
+{
+	for (const struct twice *twice = source->twice; twice; twice = twice->next)
+		found(context, twice->origin, twice->name);
 }
 
 void source_use(struct source *source, const struct json *value)

@@ -57,6 +57,13 @@ bool source_pass_over(struct source *source, const struct json *object, const ch
 bool source_copy(struct source *source, struct json_out *out, const struct shape *request,
 		 const struct json *object, const char *name);
 
+/* A name that an object has twice: `value` is the later one. */
+void source_note_twice(struct source *source, const struct json *value, struct str name);
+/* Calls `found` for each of these. */
+void source_twice(const struct source *source,
+		  void (*found)(void *context, struct origin origin, struct str name),
+		  void *context);
+
 /* Calls `found` for each outermost value below `root` that nobody marked. `path` is the root's own.
  */
 void source_left_out(struct source *source, const struct json *root, struct str path,
