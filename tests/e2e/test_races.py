@@ -37,8 +37,8 @@ def read_page(html, order):
 def a_lost_update_is_found_and_replayed():
     before = set(orders())
     page = FOLDER / "found.html"
-    found = races("--budget", 30, "--html", page, program=python("counter", "wrong"), status=3)
-    assert "failed again in 3 of 3 replays" in found.stdout and "GetItem shop pk=a" in found.stdout, found.stdout
+    found = races("--budget", 30, "--replays", 5, "--html", page, program=python("counter", "wrong"), status=3)
+    assert "failed again in 5 of 5 replays" in found.stdout and "GetItem shop pk=a" in found.stdout, found.stdout
     path, = set(orders()) - before
     order = json.loads(path.read_text())
     assert order["version"] == 1 and [one["operation"] for one in order["order"]][:3] == ["CreateTable", "GetItem", "GetItem"], order
@@ -118,7 +118,7 @@ def what_cannot_be_raced_is_said():
     for program, status, text in cases:
         done = races("--budget", 2, program=program, status=status)
         assert text in done.stderr, (program, done.stdout, done.stderr)
-    for words in (["--budget", "0"], ["--budget"], ["--port", "70000"], ["--unknown", "x"], ["--order", "a", "--all", "b"], ["--html", "a", "--all", "b"]):
+    for words in (["--budget", "0"], ["--budget"], ["--port", "70000"], ["--unknown", "x"], ["--replays", "0"], ["--order", "a", "--all", "b"], ["--html", "a", "--all", "b"]):
         races(*words, program=["true"], status=2)
     for text in ("no JSON", "{}", '{"order": []}', '{"order": [{"id": "zz"}]}', '{"order": [{"id": 7}]}'):
         path = FOLDER / "order.json"
