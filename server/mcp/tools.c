@@ -124,20 +124,11 @@ static bool send_call(const struct tools *tools, const struct tool *tool, struct
 /* "ValidationException: ..." from an answer that refuses. */
 static enum code refusal(struct arena *arena, const struct client_reply *reply, struct err *err)
 {
-	struct err own = err_in(arena);
-	const struct json *root;
-	bool is_read =
-		json_parse(arena, reply->body, &root, &own) == OK && json_type(root) == JSON_OBJECT;
-	struct str type = is_read ? json_text_string(arena, root, "__type") : STR_ABSENT;
-	struct str message = is_read ? json_text_string(arena, root, "message") : STR_ABSENT;
+	struct str type, message;
 
-	if (is_read && !str_is_set(message))
-		message = json_text_string(arena, root, "Message");
+	json_text_error(arena, reply->body, &type, &message);
 	if (!str_is_set(type))
 		type = str_printf(arena, "HTTP %d", reply->status);
-	const char *mark = memchr(type.p, '#', type.n);
-	if (mark)
-		type = (struct str){mark + 1, (size_t)(type.p + type.n - mark) - 1};
 	return err_set(err, MSG_MCP_REFUSED, STR_ARG(type), STR_ARG(message));
 }
 

@@ -260,6 +260,23 @@ struct str json_text_string(struct arena *arena, const struct json *object, cons
 	return found ? json_string(arena, found) : STR_ABSENT;
 }
 
+void json_text_error(struct arena *arena, struct str body, struct str *type, struct str *message)
+{
+	struct err ignored = err_in(arena);
+	const struct json *root;
+
+	*type = *message = STR_ABSENT;
+	if (json_parse(arena, body, &root, &ignored) != OK || json_type(root) != JSON_OBJECT)
+		return;
+	*type = json_text_string(arena, root, "__type");
+	*message = json_text_string(arena, root, "message");
+	if (!str_is_set(*message))
+		*message = json_text_string(arena, root, "Message");
+	const char *mark = str_is_set(*type) ? memchr(type->p, '#', type->n) : NULL;
+	if (mark)
+		*type = (struct str){mark + 1, type->n - (size_t)(mark + 1 - type->p)};
+}
+
 void json_text_copy(struct json_out *out, struct arena *arena, const struct json *object,
 		    const char *name)
 {

@@ -45,6 +45,10 @@ const struct json *json_text_get(const struct json *object, const char *name, en
 /* The same for a string; else absent. */
 struct str json_text_string(struct arena *arena, const struct json *object, const char *name);
 
+/* What an answer with an error says: its type without the service's name, and its text. Both are
+ * absent where the body says nothing of the kind. */
+void json_text_error(struct arena *arena, struct str body, struct str *type, struct str *message);
+
 /* Writes the object's member, with its name, where it has one. `object` may be NULL. */
 void json_text_copy(struct json_out *out, struct arena *arena, const struct json *object,
 		    const char *name);

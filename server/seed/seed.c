@@ -113,29 +113,6 @@ struct str seed_table_name(const struct seed *seed)
 	return is_named ? seed->options->table : seed->file->table;
 }
 
-/* What an answer with an error says: "ValidationException: ...". *type is the error's name. */
-static struct str reason_of(struct arena *arena, const struct seed_reply *reply, struct str *type)
-{
-	struct err err = err_in(arena);
-	const struct json *root, *kind = NULL, *message = NULL;
-
-	*type = STR("");
-	if (json_parse(arena, reply->body, &root, &err) == OK && json_type(root) == JSON_OBJECT) {
-		kind = json_member(root, "__type");
-		message = json_member(root, "message") ? json_member(root, "message")
-						       : json_member(root, "Message");
-	}
-	if (kind && json_type(kind) == JSON_STRING) {
-		struct str rest = json_string(arena, kind);
-
-		str_cut(&rest, '#');
-		*type = rest;
-	}
-	return message && json_type(message) == JSON_STRING
-		       ? json_string(arena, message)
-		       : str_printf(arena, "status %d", reply->status);
-}
-
 /* Carries out an operation. Where the answer is an error, *type has its name and *reason its text;
  * else *type is empty. */
 static enum code ask(struct seed *seed, const struct seed_target *target, const char *operation,
@@ -152,9 +129,11 @@ static enum code ask(struct seed *seed, const struct seed_target *target, const 
 	if (code != OK)
 		return code;
 	if (reply->status != 200) {
-		*reason = reason_of(seed->piece, reply, type);
-		if (type->n == 0)
+		json_text_error(seed->piece, reply->body, type, reason);
+		if (!str_is_set(*type))
 			*type = STR("?");
+		if (!str_is_set(*reason))
+			*reason = str_printf(seed->piece, "status %d", reply->status);
 	}
 	return OK;
 }

@@ -29,20 +29,12 @@ struct pull_mark {
 
 static struct str error_type(struct arena *arena, struct str body, struct str *message)
 {
-	struct err ignored = err_in(arena);
-	const struct json *root;
+	struct str type, text;
 
-	*message = STR("no answer of DynamoDB's");
-	if (json_parse(arena, body, &root, &ignored) != OK)
-		return STR("");
-	struct str type = json_text_string(arena, root, "__type");
-	struct str text = json_text_string(arena, root, "message");
-	if (!str_is_set(text))
-		text = json_text_string(arena, root, "Message");
-	const char *mark = str_is_set(type) ? memchr(type.p, '#', type.n) : NULL;
-	if (mark)
-		type = (struct str){mark + 1, type.n - (size_t)(mark + 1 - type.p)};
-	*message = str_printf(arena, STR_FMT ": " STR_FMT, STR_ARG(type), STR_ARG(text));
+	json_text_error(arena, body, &type, &text);
+	*message = str_is_set(type)
+			   ? str_printf(arena, STR_FMT ": " STR_FMT, STR_ARG(type), STR_ARG(text))
+			   : STR("no answer of DynamoDB's");
 	return type;
 }
 
