@@ -10,6 +10,8 @@ bench-library: deps-test build library ## what libdynalith saves: CPU per reques
 bench-in-process: deps-test build wasm ## what dynalith.wasm saves: CPU per call by the SDKs of JavaScript and Go over HTTP and in process, start, reset; CALLS=N
 	@DYNALITH_BINARY=build/release/dynalith DYNALITH_WASM=$(CURDIR)/build/wasm/dynalith.wasm NODE_PATH=build/deps/node_modules node tests/bench/in_process.cjs $(or $(CALLS),5000)
 	@if command -v go > /dev/null; then tests/bench/in_process_go build/release/dynalith build/wasm/dynalith.wasm $(or $(CALLS),5000); else echo "bench-in-process: no Go here" >&2; fi
+bench-suites: deps-test build wasm ## what tests of electrodb and dynamodb-onetable take over HTTP and in process; SUITES=FOLDER with clones and their packages, ROUNDS=N
+	@tests/bench/suites build/release/dynalith build/wasm/dynalith.wasm $(SUITES) $(ROUNDS)
 bench: pgo ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help
 	@$(MAKE) FLAVOUR=release build/release/tests/bench/load build/release/tests/bench/bare
 	@tests/bench/run $(if $(DYNAMODB_LOCAL),--dynamodb-local $(DYNAMODB_LOCAL)) $(if $(DYNOXIDE),--dynoxide $(DYNOXIDE)) $(ARGS)
