@@ -55,15 +55,23 @@ const FAULTS = [["Throttle every third write", { operation: ["PutItem", "UpdateI
 const bare = ({ matched, fired, ...rule }) => rule;
 const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
+let faultsTurn = Promise.resolve(); // one change after the other, each of the rules as the server has them then
+
 const faults = () => card("Faults", async (reload) => {
   const { rules } = await control("GET", "faults"), now = rules.map(bare);
-  const set = async (next) => { await (next.length ? control("PUT", "faults", { rules: next }) : control("DELETE", "faults")); await reload(); };
-  const switches = FAULTS.map(([label, rule]) => h("p", check(label, now.some((r) => alike(r, rule)), attempt(async (on) => {
-    try { await set(on ? [...now, rule] : now.filter((r) => !alike(r, rule))); } catch (error) { await reload(); throw error; }
-  }))));
+  const set = (next) => (next.length ? control("PUT", "faults", { rules: next }) : control("DELETE", "faults"));
+  const change = (make) => {
+    const mine = faultsTurn.then(async () => { try { await set(make((await control("GET", "faults")).rules.map(bare))); } finally { await reload(); } });
+    faultsTurn = mine.catch(() => {});
+    return mine;
+  };
+  const switches = FAULTS.map(([label, rule]) => h("p", check(label, now.some((r) => alike(r, rule)), attempt((on) => change((all) => {
+    const others = all.filter((r) => !alike(r, rule));
+    return on ? [...others, rule] : others;
+  })))));
   const json = h("textarea", { rows: 6, spellcheck: false, "aria-label": "The rules as JSON", value: JSON.stringify(now, null, 1) });
   return [h("div.columns", switches), rules.length ? plainTable("Rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map((r) => [h("code", JSON.stringify(bare(r))), number(r.matched), number(r.fired)])) : null,
-    h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => set(JSON.parse(json.value))), button("Clear", () => set([]))))];
+    h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => change(() => JSON.parse(json.value))), button("Clear", () => change(() => []))))];
 }, true);
 
 const throughput = () => card("Throughput", async (reload) => {

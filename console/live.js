@@ -4,22 +4,10 @@ import { allTables, api, control, describe, watch } from "./core/api.js";
 import { isGone } from "./absent.js";
 import { diff } from "./item.js";
 import { cell, grid } from "./rows.js";
+import { pattern } from "./model/request.js";
 import { brief, keyOf, ordered, writeItem } from "./model/types.js";
 
 const KEPT = 5000, RECORDS = 500, QUEUE = 500, SCANNED = 20000;
-
-/** The request as a line: table, index and expressions, with the values that the server showed. */
-export function pattern(event) {
-  const asked = typeof event.request === "string" ? (() => { try { return JSON.parse(event.request); } catch { return {}; } })() : event.request ?? {};
-  const names = asked.ExpressionAttributeNames ?? {}, values = asked.ExpressionAttributeValues ?? {};
-  const plain = (e) => (e ? e.replace(/[#:][\w]+/g, (t) => names[t] ?? (values[t] ? brief(values[t], 40) : t)) : "");
-  const key = asked.Key ?? asked.Item;
-  const tables = asked.TableName ?? Object.keys(asked.RequestItems ?? {}).join(", ") ?? "";
-  const members = (asked.TransactItems ?? []).map((m) => Object.entries(m)[0]).map(([k, v]) => `${k} ${v.TableName}`).join(", ");
-  return { table: tables || members, text: [asked.IndexName && `index ${asked.IndexName}`, plain(asked.KeyConditionExpression),
-    key && Object.entries(key).slice(0, 3).map(([n, v]) => `${n} = ${brief(v, 40)}`).join(" and "), asked.FilterExpression && `filter ${plain(asked.FilterExpression)}`,
-    plain(asked.UpdateExpression), asked.ConditionExpression && `if ${plain(asked.ConditionExpression)}`, asked.Statement].filter(Boolean).join("; ") };
-}
 
 function requests(stop) {
   let events = [], shown = [], isPaused = false, lost = 0, bodies = "masked", abort = null, pending = 0;
@@ -46,7 +34,7 @@ function requests(stop) {
     abort = new AbortController();
     watch(bodies, (e) => {
       if (isPaused) return;
-      e.pattern = pattern(e);
+      e.pattern = pattern(e.request);
       lost += e.lost;
       events.push(e);
       if (events.length > KEPT) events = events.slice(-KEPT / 2);

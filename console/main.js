@@ -56,7 +56,8 @@ async function show() {
     leave = end ?? leave;
     main.dataset.view = view[0];
   } catch (error) {
-    if (mine === turn) fill(main, h("div.empty", h("p.problem", error.message), h("button", { type: "button", onclick: show }, "Try again")));
+    if (mine === turn) fill(main, h("div.empty", { role: "alert" }, h("p.problem", error.message), h("div.row", h("button", { type: "button", onclick: show }, "Try again"),
+      error.type === "AccessDeniedException" && h("button", { type: "button", onclick: chooseIdentity }, "Use another access key"))));
   }
 }
 
@@ -97,10 +98,12 @@ function login() {
   });
 }
 
+const chooseIdentity = () => (session.facts.auth === "verify" ? login().then(() => { head(); show(); }) : namespace());
+
 function head() {
   let chosen = document.documentElement.dataset.theme ?? "";
   fill(document.getElementById("place"),
-    h("button.small", { type: "button", onclick: session.facts.auth === "verify" ? () => login().then(() => { head(); show(); }) : namespace, title: "Access key and region" },
+    h("button.small", { type: "button", onclick: chooseIdentity, title: "Access key and region" },
       `${session.key} · ${session.region}`),
     select([["", "System"], ["light", "Light"], ["dark", "Dark"]], chosen, (value) => { chosen = value; theme(value); }, { "aria-label": "Theme" }));
 }

@@ -1,20 +1,18 @@
-// PartiQL: statements with completion of tables, indexes and attributes; the results as rows; the history of this browser.
-import { attempt, fill, h, note, number } from "./core/dom.js";
-import { allTables, api, control, sampleTable } from "./core/api.js";
+// PartiQL: statements with completion of tables, indexes and attributes; the results as rows; what was asked before.
+import { attempt, field, fill, h, note, number, tabs } from "./core/dom.js";
+import { allTables, api, sampleTable } from "./core/api.js";
 import { entitiesOf } from "./names.js";
-import { planView } from "./query.js";
+import { openItem } from "./item.js";
 import { cell, grid } from "./rows.js";
-import { brief } from "./model/types.js";
+import { unitsOf } from "./model/request.js";
+import { brief, keyOf } from "./model/types.js";
+import { history, lastAddress } from "./ui/history.js";
+import { identityChoice } from "./ui/identity.js";
+import { explainInto } from "./ui/plan.js";
+import { stay } from "./main.js";
 
 const WORDS = ["SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "BETWEEN", "IN", "IS", "MISSING", "NULL", "ORDER BY", "ASC", "DESC", "INSERT INTO", "VALUE", "UPDATE", "SET", "REMOVE", "DELETE FROM",
   "RETURNING ALL OLD *", "EXISTS", "begins_with(", "contains(", "attribute_type(", "size("];
-const KEPT = 50, STORE = "partiql";
-
-const history = {
-  read() { try { return JSON.parse(localStorage.getItem(STORE)) ?? []; } catch { return []; } },
-  add(text) { try { localStorage.setItem(STORE, JSON.stringify([text, ...this.read().filter((t) => t !== text)].slice(0, KEPT))); } catch { /* the browser keeps nothing */ } },
-};
-
 /** What could follow at the cursor: [text that replaces the word, kind], from the words before it. */
 export function completions(before, schema) {
   const [word] = /"?[\w.#$-]*$/.exec(before), rest = before.slice(0, before.length - word.length), bare = word.replaceAll('"', "").toLowerCase();
@@ -87,48 +85,61 @@ function completed(text, schema) {
   return list;
 }
 
-export async function show(main) {
-  const schema = new Map();
+const clean = (text) => text.trim().replace(/;$/, "");
+/** The statement of an address of this view. */
+const statementAt = (address) => { try { return decodeURIComponent(address.split("/")[2] ?? ""); } catch { return ""; } };
+
+export async function show(main, [given = "", as = ""]) {
+  const schema = new Map(), identity = await identityChoice(as, () => keepAddress());
   const text = h("textarea", { rows: 5, spellcheck: false, "aria-label": "PartiQL statement", "aria-autocomplete": "list", "aria-controls": "completions",
-    placeholder: "SELECT * FROM app WHERE PK = 'CUSTOMER#1'", value: history.read()[0] ?? "" });
+    placeholder: "SELECT * FROM app WHERE PK = 'CUSTOMER#1'", value: given || statementAt(lastAddress("partiql")) });
   const list = completed(text, schema), problem = h("p.problem", { role: "alert" }), figures = h("span.quiet.middle", { role: "status" });
-  const plan = h("div", h("p.quiet", "Explain shows what a statement reads.")), past = h("div");
+  const plan = h("div", h("p.quiet", "Run or explain a statement to see what it reads."));
   let items = [], next = null, entities = null, statement = "";
+  const schemaOf = () => [...schema.values()].find((s) => statement.toLowerCase().includes(s.table.TableName.toLowerCase()))?.table;
+  const edit = attempt(async (item) => {
+    const table = schemaOf();
+    if (!table || !table.KeySchema.every((k) => Object.hasOwn(item, k.AttributeName))) throw new Error("The statement leaves out the keys, so that the item cannot be opened.");
+    const { Item } = await api("GetItem", { TableName: table.TableName, Key: keyOf(item, table), ConsistentRead: true });
+    if (!Item) throw new Error("The item is no longer there.");
+    openItem(table, Item, () => note("The result is that of before: run the statement again to see the change."));
+  });
   const view = grid("Results", { count: () => items.length, row: (i) => {
     const item = items[i], type = entities.of(item);
-    return { cells: [h("div.cell.type.stick.narrow", { role: "gridcell", style: { color: type.colour } }, h("span", type.name)), Object.keys(item).sort().map((n) => cell(n, brief(item[n])))] };
+    return { open: () => edit(item), cells: [h("div.cell.type.stick.narrow", { role: "gridcell", style: { color: type.colour } }, h("span", type.name)), Object.keys(item).sort().map((n) => cell(n, brief(item[n])))] };
   } });
-  const schemaOf = () => [...schema.values()].find((s) => statement.toLowerCase().includes(s.table.TableName.toLowerCase()))?.table ?? { TableName: "item", KeySchema: [] };
+  const keepAddress = () => stay("partiql", text.value, ...(identity.key() ? [identity.key()] : []));
+  const past = history("partiql", () => ({ address: location.hash, title: clean(text.value).replace(/\s+/g, " ") }));
+  const explain = () => explainInto(plan, "ExecuteStatement", { Statement: clean(text.value) }, identity.key());
   const run = async (token) => {
     problem.textContent = "";
-    if (!token) statement = text.value.trim().replace(/;$/, "");
+    if (!token) {
+      statement = clean(text.value);
+      keepAddress();
+      await explain(); // before a write, after which it would find another state
+    }
     const began = performance.now();
     let reply;
     try {
-      reply = await api("ExecuteStatement", { Statement: statement, ReturnConsumedCapacity: "TOTAL", ...(token ? { NextToken: token } : {}) });
+      reply = await api("ExecuteStatement", { Statement: statement, ReturnConsumedCapacity: "INDEXES", ...(token ? { NextToken: token } : {}) }, { as: identity.key() });
     } catch (error) { problem.textContent = error.message; return; }
-    if (!token) { items = []; entities = entitiesOf(schemaOf()); history.add(statement); tell(); }
+    if (!token) { items = []; entities = entitiesOf(schemaOf() ?? { TableName: "item", KeySchema: [] }); }
     items.push(...(reply.Items ?? []));
     entities.add(reply.Items ?? []);
     next = reply.NextToken ?? null;
     more.disabled = !next;
-    figures.textContent = `${number(items.length)} ${items.length === 1 ? "item" : "items"}, ${reply.ConsumedCapacity?.CapacityUnits ?? 0} units, ${(performance.now() - began).toFixed(0)} ms`;
+    const said = `${number(items.length)} ${items.length === 1 ? "item" : "items"}, ${unitsOf(reply.ConsumedCapacity).text}`;
+    figures.textContent = `${said}, ${(performance.now() - began).toFixed(0)} ms${next ? "; there are more pages" : ""}`;
+    if (!token) past.add(said, identity.key());
     view.toTop();
   };
-  const explain = async () => {
-    try { fill(plan, planView(await control("POST", "explain", { operation: "ExecuteStatement", request: { Statement: text.value.trim().replace(/;$/, "") } }))); } catch (error) {
-      fill(plan, h("p.quiet", error.status === 404 ? "This server does not explain requests." : error.message));
-    }
-  };
-  const tell = () => fill(past, history.read().map((t) => h("p", h("button.link.mono.past", { type: "button", onclick: () => { text.value = t; text.focus(); } }, t))),
-    !history.read().length && h("p.quiet", "Statements that were run are kept in this browser."));
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
   text.addEventListener("keydown", (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); attempt(run)(); } });
-  tell();
-  main.append(h("div.tools", h("h1", "PartiQL"), h("span.quiet.middle", "Ctrl+Enter runs, Ctrl+Space completes"), h("span.push"), figures, more,
+  text.addEventListener("change", keepAddress);
+  main.append(h("div.tools", h("h1", "PartiQL"), h("span.quiet.middle", "Ctrl+Enter runs, Ctrl+Space completes"), identity.control && field("Run as", identity.control), h("span.push"), figures, more,
     h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "button", onclick: attempt(() => run()) }, "Run")),
   h("div.editor", text, list, problem),
-  h("div.split", view.element, h("aside.side.query", { tabIndex: 0, "aria-label": "Plan and history" }, h("h2", "Plan"), plan, h("h2", "History"), past)));
+  h("div.split", view.element, h("aside.side.query", { tabIndex: 0, "aria-label": "Plan and history" }, tabs("The statement", [["Plan", () => plan], ["History", () => past.element]]))));
   loadSchema(schema).catch((error) => note(error.message, true));
   return () => view.end();
 }

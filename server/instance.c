@@ -458,6 +458,7 @@ static void make_routes(struct instance *instance)
 			    .auth = config->auth,
 			    .events = events_new(),
 			    .has_insight = service->insight != NULL,
+			    .has_iam = strcmp(config->iam, "off") != 0,
 			    .store = store},
 		.root_status = strcmp(config->root_status, "200") == 0 ? 200 : 400,
 	};

@@ -9,7 +9,7 @@ const CALLER = "console";
  * @typedef {import("../model/types.js").Item} Item
  */
 
-export const session = { facts: { auth: "open", insight: false }, key: "000000000000", secret: "", region: "us-east-1" };
+export const session = { facts: { auth: "open", insight: false, iam: false }, key: "000000000000", secret: "", region: "us-east-1" };
 
 export class ApiError extends Error {
   /** @param {number} status @param {Record<string, any>} body what the server said */
@@ -58,12 +58,16 @@ function name({ key, region }) {
   return { "x-amz-date": stamp, authorization: `AWS4-HMAC-SHA256 Credential=${key}/${stamp.slice(0, 8)}/${region}/dynamodb/aws4_request, SignedHeaders=host, Signature=0` };
 }
 
-/** @param {string} method @param {string} path @param {Record<string, string>} headers @param {string} [body] @param {AbortSignal} [signal] */
-async function send(method, path, headers, body, signal) {
+/**
+ * `as`: an access key in whose name the request is made; where signatures are verified the page has no secret of it.
+ * @param {string} method @param {string} path @param {Record<string, string>} headers @param {string} [body] @param {AbortSignal} [signal]
+ */
+async function send(method, path, headers, body, signal, as = "") {
   const url = new URL(path, ROOT);
   const isVerified = session.facts.auth === "verify";
+  if (isVerified && as) throw new Error(`This server verifies signatures, and the page does not know the secret of ${as}. "Explain" says how the policies decide.`);
   if (isVerified && !crypto.subtle) throw new Error("This browser signs only on pages of https:// or of this machine: open the console by localhost or TLS.");
-  const signed = isVerified ? await sign(method, url, headers, body, session) : { ...headers, ...name(session) };
+  const signed = isVerified ? await sign(method, url, headers, body, session) : { ...headers, ...name({ ...session, key: as || session.key }) };
   return fetch(url, { method, headers: { ...signed, "x-dynalith-caller": CALLER }, body, signal, credentials: "omit", cache: "no-store" });
 }
 
@@ -96,14 +100,13 @@ async function answer(reply) {
 /**
  * api("Query", {...}): an operation of DynamoDB, or of its streams with "streams.GetRecords".
  * @param {string} operation @param {object} [input]
- * @param {{headers?: Record<string, string>, signal?: AbortSignal, onReply?: (reply: Response) => void}} [options]
+ * @param {{as?: string}} [options] as: the access key in whose name it is asked
  */
-export async function api(operation, input = {}, { headers = {}, signal, onReply } = {}) {
+export async function api(operation, input = {}, { as } = {}) {
   const target = operation.startsWith("streams.") ? `DynamoDBStreams_20120810.${operation.slice(8)}` : `DynamoDB_20120810.${operation}`;
-  const all = { "content-type": "application/x-amz-json-1.0", "x-amz-target": target, ...headers }, body = JSON.stringify(input);
-  const reply = await send("POST", "", all, body, signal);
+  const all = { "content-type": "application/x-amz-json-1.0", "x-amz-target": target }, body = JSON.stringify(input);
+  const reply = await send("POST", "", all, body, undefined, as);
   if (!READS.test(operation)) onChange?.(asCurl("POST", "", all, body));
-  onReply?.(reply);
   return answer(reply);
 }
 

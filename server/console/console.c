@@ -121,6 +121,7 @@ static void send_facts(const struct console *console, const struct http_request 
 	json_out_field_string(&out, "auth", str_of(console->auth));
 	json_out_field_string(&out, "store", console->store);
 	json_out_field_boolean(&out, "insight", console->has_insight);
+	json_out_field_boolean(&out, "iam", console->has_iam);
 	json_out_close(&out, '}');
 	response->status = 200;
 	response->content_type = STR("application/json");

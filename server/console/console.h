@@ -19,6 +19,7 @@ struct console {
 	bool is_on;
 	const char *auth;       /* what the page must know: open, verify or off */
 	bool has_insight;
+	bool has_iam;
 	struct str store;
 	struct events *events;  /* NULL: none */
 };

@@ -33,9 +33,9 @@ export async function serve(...flags) {
 }
 
 /** The API by any client: parts of a signature, and nothing of a browser. */
-export const client = (port) => async (operation, input = {}) => {
+export const client = (port, key = "test") => async (operation, input = {}) => {
   const reply = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: JSON.stringify(input), headers: { "content-type": "application/x-amz-json-1.0", "x-amz-target": `DynamoDB_20120810.${operation}`,
-    "x-amz-date": "20260101T000000Z", authorization: "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0" } });
+    "x-amz-date": "20260101T000000Z", authorization: `AWS4-HMAC-SHA256 Credential=${key}/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0` } });
   const body = await reply.json();
   if (!reply.ok) throw new Error(`${operation}: ${JSON.stringify(body)}`);
   return body;

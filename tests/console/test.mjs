@@ -1,7 +1,9 @@
 // The console as people use it, in Chromium: each view, its layout, axe's rules, both themes, keyboard, conflicts, hostile data, signatures, other sites.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
+import os from "node:os";
+import path from "node:path";
 import { browse, client, end, serve, sleep } from "./page.mjs";
 import { items, makeShop, shop } from "./data.mjs";
 
@@ -532,15 +534,80 @@ const steps = {
     await p.page.keyboard.press("Enter");
     await p.page.keyboard.up("Control");
     await p.shows("4 items", "Grace Hopper");
-    await p.click("Explain");
-    await p.shows("Read units");
-    await p.shows("History", "SELECT * FROM shop WHERE PK = 'CUSTOMER#2'");
+    await p.shows("Read units"); // a run explains itself
+    await p.page.evaluate(() => [...document.querySelectorAll(".grid .line")].find((l) => l.innerText.includes("Grace")).click());
+    await p.page.waitForSelector("dialog[open]");
+    await p.page.keyboard.press("Escape");
+    await saved();
+    await p.click("History");
+    await p.shows("SELECT * FROM shop WHERE PK = 'CUSTOMER#2'", /4 items, 0\.5 units/);
     await sound("partiql");
+    await p.fill("PartiQL statement", "SELECT * FROM shop WHERE PK = 'CUSTOMER#3'");
+    await p.click("SELECT * FROM shop WHERE PK = 'CUSTOMER#2'");
+    await p.until(() => document.querySelector("textarea").value === "SELECT * FROM shop WHERE PK = 'CUSTOMER#2'" && location.hash.includes("CUSTOMER%232"), "the statement of before, in the address");
     await p.fill("PartiQL statement", "SELECT * FORM shop");
     await p.click("Run");
     await p.shows("ValidationException");
     await p.page.$eval("textarea", (e) => { e.value = "SELECT * FROM shop."; e.setSelectionRange(19, 19); e.dispatchEvent(new Event("input")); });
     await p.until(() => document.querySelector("[role=option]")?.innerText.includes("GSI1"), "completion of indexes");
+  },
+  /** Each run is kept with what it consumed, a saved query under its name; both are addresses. */
+  async historyAndSavedQueries() {
+    await p.view("query", "shop", "GSI1");
+    await p.fill("Partition key GSI1PK", "PRODUCT#1");
+    await p.click("Run");
+    await p.shows("Read units");
+    await p.click("History");
+    await p.shows("Query shop index GSI1; GSI1PK = PRODUCT#1", /\d+ returned, \d.* unit/);
+    await p.click("Save this query");
+    await p.fill("Name", "orders of the teapot");
+    await p.page.click("dialog[open] footer button");
+    await saved();
+    await p.shows("orders of the teapot");
+    await sound("history");
+    await p.view("query", "shop");
+    await p.page.reload();
+    await p.click("History");
+    await p.click("orders of the teapot");
+    await p.until(() => location.hash.startsWith("#/query/shop/GSI1/") && [...document.querySelectorAll("input.short")].some((e) => e.value === "PRODUCT#1"), "the saved form");
+    await p.click("Run");
+    await p.shows("Teapot");
+    await p.click("History");
+    await p.page.click("[aria-label='Forget orders of the teapot']");
+    await p.until(() => !document.body.innerText.includes("orders of the teapot"), "forgotten");
+    await p.click(/Forget \d+ runs?/.exec(await p.text())[0]);
+    await p.shows("Nothing was run yet");
+  },
+  /** A request in the name of an identity, and the statement that decides. */
+  async runAsAnIdentity() {
+    const folder = mkdtempSync(path.join(os.tmpdir(), "dynalith-policies-")), file = path.join(folder, "policies.json"), arn = (name) => `arn:aws:iam::000000000000:${name}`;
+    writeFileSync(file, JSON.stringify({ principals: [{ access_key: "000000000000", arn: arn("root") }, { access_key: "reader", arn: arn("user/reader"), identity: [{ Version: "2012-10-17", Statement: [
+      { Sid: "ReadShop", Effect: "Allow", Action: ["dynamodb:Query", "dynamodb:PartiQLSelect"], Resource: "*" }, { Sid: "NoScans", Effect: "Deny", Action: "dynamodb:Scan", Resource: "*" }] }] }] }, null, 1));
+    const own = await serve("--iam", "enforce", "--policies", file), ask = client(own, "000000000000");
+    await makeShop(ask);
+    const q = await browse(TALL);
+    try {
+      await q.page.goto(`http://127.0.0.1:${own}/_dynalith/console/#/query/shop`);
+      await q.choose("Run as", "reader");
+      await q.click("Run");
+      await q.shows("is not authorized to perform: dynamodb:Scan", "Denied", "Deny by the identity policy, Sid \"NoScans\"");
+      await sound("denied", q);
+      await q.fill("Partition key PK", "CUSTOMER#1");
+      await q.click("Run");
+      await q.shows("Ada Lovelace", "Allowed", "Sid \"ReadShop\"");
+      assert.ok(!(await q.text()).includes("is not authorized"));
+      await q.click("History");
+      await q.shows("as reader");
+      await q.page.reload(); // the identity is in the address
+      await q.until(() => [...document.querySelectorAll("select")].some((e) => e.value === "reader"), "the identity");
+      await q.view("partiql");
+      await q.choose("Run as", "reader");
+      await q.fill("PartiQL statement", "DELETE FROM shop WHERE PK = 'CUSTOMER#1' AND SK = 'PROFILE'");
+      await q.click("Run");
+      await q.shows("AccessDeniedException", "Denied", "dynamodb:PartiQLDelete");
+      assert.equal((await ask("Query", { TableName: "shop", KeyConditionExpression: "PK = :p AND SK = :s", ExpressionAttributeValues: { ":p": { S: "CUSTOMER#1" }, ":s": { S: "PROFILE" } } })).Count, 1);
+    } finally { await q.browser.close(); }
+    rmSync(folder, { recursive: true });
   },
   async liveRequests() {
     await p.view("live");

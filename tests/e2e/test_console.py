@@ -50,7 +50,7 @@ def files_as_they_are():
     assert get(server, "/_dynalith/console/../console/index.html").status == 404
     assert get(server, "/_dynalith/consolex").status == 404 and get(server, "/_dynalith/console/", method="DELETE").status == 404
     facts = json.loads(get(server, "/_dynalith/console/server.json").text)
-    assert facts["auth"] == "open" and facts["insight"] is False and facts["version"], facts
+    assert facts["auth"] == "open" and facts["insight"] is False and facts["iam"] is False and facts["version"], facts
     server.stop()
 
 

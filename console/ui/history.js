@@ -1,0 +1,58 @@
+// What was asked in this browser, and what was saved under a name. Each is an address that opens the
+// same form; the address can be sent to others.
+import { copy, dialog, field, fill, h, note, number } from "../core/dom.js";
+import { session } from "../core/api.js";
+
+const RUNS = 60, SAVED = 200;
+const place = (what, view) => `${what} ${view} ${session.key} ${session.region}`;
+
+function read(what, view) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(place(what, view)) ?? "[]");
+    return (Array.isArray(kept) ? kept : []).filter((e) => typeof e?.address === "string" && e.address.startsWith(`#/${view}`) && typeof e.title === "string");
+  } catch { return []; }
+}
+
+/** Whether the browser keeps it. */
+function write(what, view, list) {
+  try { localStorage.setItem(place(what, view), JSON.stringify(list)); return true; } catch { return false; }
+}
+
+/** The address of the run before, or "". */
+export const lastAddress = (view) => read("runs", view)[0]?.address ?? "";
+
+/** Lists of what was saved and what was run in a view. `now` gives {address, title} of what the form says. */
+export function history(view, now) {
+  const element = h("div");
+  const link = (e) => h("a.mono.past", { href: e.address }, e.name || e.title);
+
+  function tell() {
+    const saved = read("saved", view), runs = read("runs", view);
+    fill(element, h("div.row", h("button.small", { type: "button", onclick: save }, "Save this query"), h("button.small", { type: "button", onclick: () => copy(new URL(now().address, location.href).href) }, "Copy the link")),
+      h("h2.gap", "Saved"), saved.length ? saved.map((e) => h("div.entry", link(e), e.name !== e.title && h("small.quiet", e.title),
+        h("button.small", { type: "button", "aria-label": `Forget ${e.name}`, onclick: () => { write("saved", view, saved.filter((s) => s !== e)); tell(); } }, "Forget")))
+        : h("p.quiet", "A saved query is kept in this browser. Its link opens it anywhere."),
+      h("h2.gap", "Run before"), runs.length ? [runs.map((e) => h("div.entry", link(e), h("small.quiet", [new Date(e.time).toLocaleString(), e.as && `as ${e.as}`, e.said].filter(Boolean).join(" · ")))),
+        h("button.small", { type: "button", onclick: () => { write("runs", view, []); tell(); } }, `Forget ${number(runs.length)} ${runs.length === 1 ? "run" : "runs"}`)] : h("p.quiet", "Nothing was run yet."));
+  }
+
+  function save() {
+    const { address, title } = now(), name = h("input", { type: "text", value: title.slice(0, 80), spellcheck: false, maxLength: 80 });
+    const { actions } = dialog("Save the query", h("div.fields", field("Name", name)), [["Save the query", "main", () => {
+      const text = name.value.trim() || title;
+      if (!write("saved", view, [{ name: text, address, title }, ...read("saved", view).filter((e) => e.name !== text)].slice(0, SAVED))) note("The browser keeps nothing for this page", true);
+      tell();
+    }]]);
+    name.onkeydown = (e) => { if (e.key === "Enter") actions[0].click(); };
+    name.select();
+  }
+
+  tell();
+  return { element,
+    /** A run: what it said of items and units, and in whose name. */
+    add(said, as = "") {
+      const { address, title } = now();
+      write("runs", view, [{ address, title, said, as, time: Date.now() }, ...read("runs", view).filter((e) => e.address !== address)].slice(0, RUNS));
+      tell();
+    } };
+}

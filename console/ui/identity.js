@@ -1,0 +1,23 @@
+// "Run as": the identity of the server's policies in whose name a request is made.
+import { note, select } from "../core/dom.js";
+import { control, session } from "../core/api.js";
+
+/** The identities that the server knows by an access key: [key, text]; none without policies. */
+async function identities() {
+  if (!session.facts.iam) return [];
+  try {
+    const { principals } = await control("GET", "policies");
+    return (principals ?? []).filter((p) => p.access_key).map((p) => [p.access_key, `${p.access_key} (${p.arn.split(":").pop()})`]);
+  } catch (error) {
+    note(`The policies cannot be read: ${error.message}`, true);
+    return [];
+  }
+}
+
+/** A choice, and the key that is chosen: "" is the page's own. Without policies `control` is null. */
+export async function identityChoice(chosen, onchange) {
+  const all = await identities();
+  if (!all.length) return { control: null, key: () => "" };
+  const control = select([["", `${session.key}, this page`], ...all.filter(([key]) => key !== session.key)], all.some(([key]) => key === chosen) ? chosen : "", onchange);
+  return { control, key: () => control.value };
+}
