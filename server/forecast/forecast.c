@@ -8,8 +8,11 @@
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
 #include "server/forecast/messages.h"
+#include "server/forecast/recorded.h"
 #include "server/forecast/rules.h"
+#include "server/forecast/seen.h"
 #include "server/forecast/show.h"
+#include "server/recording/tape.h"
 #include "server/report/document.h"
 #include "server/seed/json_text.h"
 
@@ -19,7 +22,8 @@
 
 struct words {
 	const char *file, *scale, *days, *growth, *seed, *tables, *prices, *output, *against,
-		*rules;
+		*rules, *plan_file, *keys_word;
+	struct str keys; /* the value of "keys" */
 	bool is_json;
 	struct plan plan; /* scale, days, growth and seed are the command line's */
 	struct rules_figures before;
@@ -30,11 +34,12 @@ static bool forecast_take_words(struct words *words, int argc, char **argv)
 	const struct {
 		const char *flag, **at;
 	} texts[] = {
-		{"--scale", &words->scale},   {"--days", &words->days},
-		{"--growth", &words->growth}, {"--seed", &words->seed},
-		{"--tables", &words->tables}, {"--prices", &words->prices},
-		{"--output", &words->output}, {"--against", &words->against},
-		{"--fail-on", &words->rules},
+		{"--scale", &words->scale},          {"--days", &words->days},
+		{"--growth", &words->growth},        {"--seed", &words->seed},
+		{"--tables", &words->tables},        {"--prices", &words->prices},
+		{"--output", &words->output},        {"--against", &words->against},
+		{"--fail-on", &words->rules},        {"--keys", &words->keys_word},
+		{"--write-plan", &words->plan_file},
 	};
 
 	for (int i = 2; i < argc; i++) {
@@ -108,6 +113,50 @@ static enum code forecast_read_root(struct arena *arena, const char *path, const
 	return OK;
 }
 
+/* --keys: "zipf:1000000" as {"spread":"zipf","count":1000000}. Absent: as they are. */
+static bool read_keys_word(struct arena *arena, const char *text, struct str *keys)
+{
+	static const char *const spreads[] = {"uniform", "zipf", "hot"};
+	struct str rest = text ? str_of(text) : STR_ABSENT, spread = str_cut(&rest, ':');
+	double count = 1000000;
+	size_t i = 0, n = sizeof(spreads) / sizeof(spreads[0]);
+
+	*keys = STR_ABSENT;
+	if (!text)
+		return true;
+	while (i < n && !str_eq(spread, str_of(spreads[i])))
+		i++;
+	if (i == n || (rest.n > 0 && !read_number(rest.p, 1, 1e8, &count)))
+		return false;
+	*keys = str_printf(arena, "{\"spread\":\"%s\",\"count\":%.0f}", spreads[i], count);
+	return true;
+}
+
+/* The file as a plan: it is one, or requests that were seen become one. */
+static enum code read_root(struct arena *arena, struct words *words, const struct json **root,
+			   struct err *err)
+{
+	struct observed observed = {.arena = arena, .plan = &words->plan, .keys = words->keys};
+	bool is_tape = tape_is_at(words->file);
+	struct str text;
+	enum code code = is_tape ? recorded_plan(arena, words->file, &observed, &text, err)
+				 : forecast_read_root(arena, words->file, root, err);
+
+	if (code != OK)
+		return code;
+	if (!is_tape && !seen_is_insight(*root))
+		return str_is_set(words->keys) || words->plan_file
+			       ? err_set(err, MSG_FORECAST_PLAN, words->file)
+			       : OK;
+	if (!is_tape)
+		code = seen_plan(arena, words->file, *root, &observed, &text, err);
+	if (code != OK)
+		return code;
+	if (words->plan_file)
+		code = document_write(words->plan_file, text, err);
+	return code != OK ? code : json_parse(arena, text, root, err);
+}
+
 static enum code read_plan(struct arena *arena, struct words *words, struct err *err)
 {
 	const struct json *root = NULL, *tables = NULL;
@@ -120,7 +169,7 @@ static enum code read_plan(struct arena *arena, struct words *words, struct err 
 		code = plan_read_tables(arena, words->tables, tables, &words->plan, err);
 	if (code != OK)
 		return code;
-	code = forecast_read_root(arena, words->file, &root, err);
+	code = read_root(arena, words, &root, err);
 	if (code != OK)
 		return code;
 	if (!tables || json_member(root, "tables"))
@@ -230,7 +279,8 @@ int forecast_run(struct arena *arena, int argc, char **argv)
 	struct words words = {0};
 	struct shown shown = {.arena = arena, .plan = &words.plan};
 
-	if (!forecast_take_words(&words, argc, argv) || !read_figures(&words))
+	if (!forecast_take_words(&words, argc, argv) || !read_figures(&words) ||
+	    !read_keys_word(arena, words.keys_word, &words.keys))
 		return help_misuse("forecast");
 	if (words.rules && rules_judge(words.rules, NULL, words.against ? &words.before : NULL,
 				       NULL, NULL, &err) != OK)

@@ -359,7 +359,7 @@ static enum code plan_read_units(const struct place *place, const struct json *o
 	int64_t bytes = 0;
 
 	demand->units = 0;
-	if (!plan_take_number(object, "units", 0.5, UNITS_MAX, &demand->units) ||
+	if (!plan_take_number(object, "units", 0.001, UNITS_MAX, &demand->units) ||
 	    !take_integer(object, "bytes", 1, 16 << 20, &bytes) ||
 	    (demand->units > 0) == (bytes > 0))
 		return plan_refuse(place,

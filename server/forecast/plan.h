@@ -1,6 +1,6 @@
 /*
  * plan - what a forecast is made of: tables with their throughput, and patterns of requests with
- * their rates by the hour and their keys. A declared file has both; a recording has the patterns.
+ * their rates by the hour and their keys. A file has both; recordings and insight become one.
  *
  * docs/forecast.md describes the file.
  */

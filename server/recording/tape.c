@@ -14,7 +14,7 @@ struct tape {
 	char *line; /* of getline */
 	size_t cap, number;
 	int64_t offset; /* of the next line */
-	bool is_masked;
+	bool is_masked, is_cut;
 };
 
 /* The next line without its end; absent at the end. */
@@ -22,8 +22,10 @@ static struct str read_tape_line(struct tape *tape)
 {
 	ssize_t n = getline(&tape->line, &tape->cap, tape->file);
 
-	if (n <= 0 || tape->line[n - 1] != '\n') /* the server was killed while it wrote */
+	if (n <= 0 || tape->line[n - 1] != '\n') { /* the server was killed while it wrote */
+		tape->is_cut = n > 0;
 		return STR_ABSENT;
+	}
 	tape->number++;
 	tape->offset += n;
 	return (struct str){tape->line, (size_t)n - 1};
@@ -45,6 +47,19 @@ static bool spool(FILE **file)
 		*file = copy;
 	}
 	return is_written;
+}
+
+bool tape_is_at(const char *path)
+{
+	static const char head[] = "{\"dynalith_recording\"";
+	char bytes[sizeof(head) - 1];
+	FILE *file = fopen(path, "re");
+	bool is_tape = file && fread(bytes, 1, sizeof(bytes), file) == sizeof(bytes) &&
+		       memcmp(bytes, head, sizeof(bytes)) == 0;
+
+	if (file)
+		fclose(file);
+	return is_tape;
 }
 
 enum code tape_open(const char *path, bool is_reread, struct tape **out, struct err *err)
@@ -95,6 +110,11 @@ bool tape_is_masked(const struct tape *tape)
 	return tape->is_masked;
 }
 
+bool tape_is_cut(const struct tape *tape)
+{
+	return tape->is_cut;
+}
+
 static bool take_number(const struct json *root, const char *name, int64_t *out)
 {
 	const struct json *member = json_text_get(root, name, JSON_NUMBER);
@@ -130,6 +150,8 @@ enum code tape_next(struct tape *tape, struct arena *arena, struct tape_line *li
 	if (!take_number(root, "start_us", &start) || !take_number(root, "end_us", &end))
 		return err_set(err, MSG_RECORDING_LINE, tape->path, tape->number,
 			       "it lacks \"start_us\" or \"end_us\"");
+	if (!take_number(root, "time_ms", &line->time_ms))
+		line->time_ms = 0;
 	line->start_us = (uint64_t)start;
 	line->end_us = (uint64_t)end;
 	line->request = json_type(request) == JSON_STRING ? json_string(arena, request)

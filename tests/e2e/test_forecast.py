@@ -1,8 +1,10 @@
 """`dynalith forecast`: four incidents by key, limit and hour; the running server's throttles; dollars by hand; bad input."""
+import collections
 import json
 import pathlib
 import subprocess
 import tempfile
+import urllib.request
 
 from harness import BINARY, ROOT, Server, control, key, run
 from wire import Client, Refused
@@ -96,6 +98,112 @@ def dollars_are_those_of_the_list():
     assert forecast(plan(rate=3), "--json", "--prices", PRICES)["cost"]["total"] == forecast(plan(rate=3), "--json")["cost"]["total"]
 
 
+def recorded_shop():
+    """A server's recording, its insight and what clients were told that they consumed: of tables and indexes."""
+    file = FOLDER / "run.ndjson"
+    server = Server("--record", str(file), "--insight", "on")
+    client = Client(server.port)
+    consumed = collections.Counter()
+
+    def call(operation, **body):
+        answer = client(operation, ReturnConsumedCapacity="INDEXES", **body)
+        capacity = answer["ConsumedCapacity"]
+        for one in capacity if isinstance(capacity, list) else [capacity]:
+            does = "read" if operation in ("GetItem", "Query") else "write"
+            consumed["shop", does] += one.get("Table", {}).get("CapacityUnits", 0)
+            for name, units in one.get("GlobalSecondaryIndexes", {}).items():
+                consumed[name, does] += units["CapacityUnits"]
+
+    client("CreateTable", TableName="shop", KeySchema=key("pk", "sk"), AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "sk", "state")],
+           ProvisionedThroughput={"ReadCapacityUnits": 40, "WriteCapacityUnits": 30},
+           GlobalSecondaryIndexes=[{"IndexName": "by-state", "KeySchema": key("state"), "Projection": {"ProjectionType": "KEYS_ONLY"},
+                                    "ProvisionedThroughput": {"ReadCapacityUnits": 20, "WriteCapacityUnits": 10}}])
+    item = lambda i, state: {"pk": {"S": "big" if i % 2 else f"c{i}"}, "sk": {"S": f"o{i}"}, "state": {"S": state}, "text": {"S": "x" * 1500}}
+    for i in range(100):
+        call("PutItem", TableName="shop", Item=item(i, "NEW"))
+    for i in range(1, 41, 2):
+        call("UpdateItem", TableName="shop", Key={"pk": {"S": "big"}, "sk": {"S": f"o{i}"}}, UpdateExpression="SET #s = :s", ExpressionAttributeNames={"#s": "state"},
+             ExpressionAttributeValues={":s": {"S": "DONE"}})
+        call("GetItem", TableName="shop", Key={"pk": {"S": "big"}, "sk": {"S": f"o{i}"}}, ConsistentRead=True)
+    call("Query", TableName="shop", IndexName="by-state", KeyConditionExpression="#s = :s", ExpressionAttributeNames={"#s": "state"}, ExpressionAttributeValues={":s": {"S": "NEW"}})
+    call("TransactWriteItems", TransactItems=[{"Put": {"TableName": "shop", "Item": item(i, "NEW")}} for i in range(200, 210)])
+    call("BatchWriteItem", RequestItems={"shop": [{"PutRequest": {"Item": item(i, "NEW")}} for i in range(300, 310)]})
+    insight = FOLDER / "insight.json"
+    insight.write_bytes(urllib.request.urlopen(f"{server.url}/_dynalith/insight").read())
+    server.stop()
+    return file, insight, consumed
+
+
+def units_of_plan(made, seconds):
+    units = collections.Counter()
+    for pattern in made["patterns"]:
+        units[pattern.get("index") or "shop", pattern["does"]] += pattern["units"] * pattern["rate"] * seconds
+        for index in pattern.get("indexes", []):
+            units[index["name"], "write"] += index["units"] * pattern["rate"] * seconds
+    return units
+
+
+def a_recording_is_a_plan():
+    """Units, rates, keys and tables as the server had them; by the hour where there is a day; cut off, masked, without its table."""
+    file, insight, consumed = recorded_shop()
+    made_file = FOLDER / "made.json"
+    found = forecast(file, "--days", 1, "--json", "--write-plan", made_file)
+    made = json.loads(made_file.read_text())
+    assert forecast(made_file, "--days", 1, "--json")["cost"] == found["cost"]
+    lines = [json.loads(line) for line in file.read_text().splitlines()[2:]]
+    seconds = max((lines[-1]["time_ms"] - lines[0]["time_ms"]) / 1000, 1)
+    units = units_of_plan(made, seconds)
+    assert set(units) == set(consumed) and all(abs(units[k] - consumed[k]) < 0.01 * consumed[k] + 0.1 for k in consumed), (units, consumed)
+    table = made["tables"][0]
+    assert (table["billing"], table["read"], table["write"], table["indexes"][0]["write"]) == ("PROVISIONED", 40, 30, 10) and table["storage_gb"] > 0, table
+    put = next(p for p in made["patterns"] if p["name"] == "PutItem shop")
+    assert abs(put["keys"]["values"]["big"] - 0.5) < 0.01 and set(put["keys"]["values"]) == {"big"} and set(put["indexes"][0]["keys"]["values"]) == {"NEW"}, put
+    names = {p["name"] for p in made["patterns"]}
+    assert {"GetItem shop, consistent", "Query shop/by-state", "TransactWriteItems shop", "BatchWriteItem shop"} < names, names
+    assert found["throttles"][0]["key"] in ("NEW", "big", "other keys") and any("requests in" in note for note in found["notes"]), found["notes"]
+
+    tables = FOLDER / "shop.json"
+    tables.write_text(json.dumps({"tables": [{"name": "shop", "billing": "PAY_PER_REQUEST", "indexes": [{"name": "by-state"}]}]}))
+    uniform = forecast(file, "--days", 1, "--json", "--keys", "uniform:5000000", "--tables", tables, "--scale", 3)
+    assert not uniform["throttles"] and uniform["tables"][0]["cost"] > 0
+
+    head, *rest = file.read_text().splitlines(keepends=True)
+    day = FOLDER / "day.ndjson"
+    first = json.loads(rest[0])["time_ms"]
+    start = first - first % 86400000
+    moved = [json.dumps({**json.loads(line), "time_ms": start + round(i * 2 * 86400000 / (len(rest) - 1))}) + "\n" for i, line in enumerate(rest)]
+    day.write_text(head + "".join(moved))
+    forecast(day, "--days", 1, "--json", "--write-plan", made_file)
+    put = next(p for p in json.loads(made_file.read_text())["patterns"] if p["name"] == "PutItem shop")
+    assert len(put["rate"]) == 24 and abs(sum(put["rate"]) * 3600 * 2 - 100) < 3, put["rate"]
+
+    cut = FOLDER / "cut.ndjson"
+    cut.write_text(file.read_text()[:-100])
+    assert "is cut off in its last line" in forecast(cut, "--days", 1)
+    cut.write_text(head)
+    assert "nothing in it consumes capacity units" in forecast(cut, status=1)
+    cut.write_text(head + rest[0] + "{}\n")
+    assert "cut.ndjson:3" in forecast(cut, status=1)
+    cut.write_text(head + "".join(rest[1:]))
+    assert "cut.ndjson:2: its table is not made in the recording" in forecast(cut, status=1)
+    cut.write_text(head.replace('"open"', '"masked"') + "".join(rest))
+    assert "masked" in forecast(cut, status=1)
+    assert "is a plan already" in forecast(plan(), "--keys", "zipf", status=1) and "usage" in forecast(file, "--keys", "normal", status=2)
+    insights_json_is_a_plan(insight, consumed)
+
+
+def insights_json_is_a_plan(insight, consumed):
+    made_file = FOLDER / "made.json"
+    found = forecast(insight, "--days", 1, "--json", "--write-plan", made_file)
+    made = json.loads(made_file.read_text())
+    seconds = max(json.loads(insight.read_text())["time"]["age_ms"] / 1000, 1)
+    units = units_of_plan(made, seconds)
+    assert all(abs(units[k] - consumed[k]) < 0.01 * consumed[k] + 0.1 for k in consumed), (units, consumed)
+    assert any("taken as on demand" in note for note in found["notes"]), found["notes"]
+    put = next(p for p in made["patterns"] if p["name"].startswith("PutItem shop"))
+    assert max(put["keys"]["values"].values()) > 0.4 and put["indexes"][0]["name"] == "by-state", put
+
+
 def examples_that_aws_publishes():
     """To the cent, each with its source: forecast/published.json."""
     built_in = json.loads(PRICES.read_text())
@@ -158,7 +266,7 @@ def a_build_fails_by_rules():
 
 def bad_input_is_named():
     right = json.dumps(plan())
-    for text, said in (("", "neither a recording nor a plan"), ("[1]", "neither"), ("{}", "neither"), (right[:-5], "neither"),
+    for text, said in (("", "neither a recording, nor"), ("[1]", "neither"), ("{}", "neither"), (right[:-5], "neither"),
                        (right.replace('"rate"', '"rats"'), "pattern 1 has no member 'rats'"), (right.replace('"t", "does"', '"u", "does"'), "none of the tables"),
                        (right.replace('"rate": 1', '"rate": -1'), "requests per second"), (right.replace('"rate": 1', '"rate": [1, 2]'), "requests per second"),
                        (right.replace("PAY_PER_REQUEST", "FREE"), "PROVISIONED or PAY_PER_REQUEST"), (right.replace("PAY_PER_REQUEST", "PROVISIONED"), 'wants "read"'),
@@ -177,4 +285,4 @@ def bad_input_is_named():
 
 
 run("forecast", [one_partition_key_by_date, an_index_with_few_values, a_burst_with_auto_scaling_behind, a_new_table_hit_by_a_launch, as_the_running_server_throttles,
-                 dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_build_fails_by_rules, bad_input_is_named])
+                 a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_build_fails_by_rules, bad_input_is_named])

@@ -1,0 +1,192 @@
+#include "server/forecast/seen.h"
+
+#include "protocol/wire/json_out.h"
+#include "server/forecast/messages.h"
+#include "server/seed/json_text.h"
+
+bool seen_is_insight(const struct json *root)
+{
+	return json_text_get(root, "patterns", JSON_ARRAY) &&
+	       json_text_get(root, "read_units", JSON_NUMBER) &&
+	       json_text_get(root, "time", JSON_OBJECT);
+}
+
+static double seen_number(const struct json *object, const char *name)
+{
+	const struct json *member = json_text_get(object, name, JSON_NUMBER);
+
+	return member ? json_number(member) : 0;
+}
+
+static const struct json *first_of_list(const struct json *object, const char *name)
+{
+	const struct json *list = json_text_get(object, name, JSON_ARRAY);
+
+	return list ? json_first(list) : NULL;
+}
+
+static const struct json *seen_table(struct arena *arena, const struct json *root, struct str name)
+{
+	for (const struct json *one = first_of_list(root, "tables"); one; one = json_next(one)) {
+		if (str_eq(json_text_string(arena, one, "table"), name))
+			return one;
+	}
+	return NULL;
+}
+
+/* Its writes are those of the table and of all indexes, in the table's proportions. */
+static void share_writes(struct observed *observed, const struct json *table,
+			 struct observed_pattern *pattern, double units)
+{
+	double own = seen_number(table, "write_units"), all = own;
+
+	for (const struct json *one = first_of_list(table, "indexes"); one; one = json_next(one))
+		all += seen_number(one, "write_units");
+	observed_add_units(observed, pattern, STR(""), all > 0 ? units * own / all : units);
+	for (const struct json *one = first_of_list(table, "indexes"); one && all > 0;
+	     one = json_next(one))
+		observed_add_units(observed, pattern,
+				   json_text_string(observed->arena, one, "name"),
+				   units * seen_number(one, "write_units") / all);
+}
+
+static void take_side(struct observed *observed, const struct json *root, const struct json *one,
+		      bool is_write, double units)
+{
+	struct arena *arena = observed->arena;
+	struct str table = json_text_string(arena, one, "table"),
+		   index = json_text_string(arena, one, "index"),
+		   traits = json_text_string(arena, one, "traits"),
+		   key = json_text_string(arena, one, "key"),
+		   id = json_text_string(arena, one, "id");
+	struct observed_pattern wanted = {.table = table,
+					  .group = is_write ? STR("write") : STR("read"),
+					  .index = str_is_set(index) && !is_write ? index : STR(""),
+					  .is_write = is_write,
+					  .is_strong = str_is_set(traits) &&
+						       str_contains(traits, STR("consistent"))};
+
+	if (units <= 0 || !str_is_set(table))
+		return;
+	wanted.name = str_printf(arena, STR_FMT " " STR_FMT ": " STR_FMT " [" STR_FMT "]",
+				 STR_ARG(json_text_string(arena, one, "operation")), STR_ARG(table),
+				 STR_ARG(key), STR_ARG(id));
+	struct observed_pattern *pattern = observed_pattern_for(observed, &wanted);
+	pattern->requests = seen_number(one, "accesses");
+	pattern->counted = pattern->requests;
+	if (is_write)
+		share_writes(observed, seen_table(arena, root, table), pattern, units);
+	else
+		observed_add_units(observed, pattern, pattern->index, units);
+}
+
+/* The latest time that any pattern names. */
+static int64_t last_ms(const struct json *root)
+{
+	double last = 0;
+
+	for (const struct json *one = first_of_list(root, "patterns"); one; one = json_next(one)) {
+		double s = seen_number(json_text_get(one, "last", JSON_OBJECT), "time");
+
+		last = s > last ? s : last;
+	}
+	return (int64_t)(last * 1000);
+}
+
+/* A pattern's requests by the hour of the day, where a day or more was seen. */
+static void take_hours(struct observed_pattern *pattern, const struct json *one, int64_t from_ms,
+		       int64_t bucket_ms)
+{
+	double all = 0;
+
+	for (const struct json *units = first_of_list(one, "over_time"); units;
+	     units = json_next(units))
+		all += json_type(units) == JSON_NUMBER ? json_number(units) : 0;
+	for (const struct json *units = first_of_list(one, "over_time"); units && all > 0;
+	     units = json_next(units), from_ms += bucket_ms) {
+		double share = json_type(units) == JSON_NUMBER ? json_number(units) / all : 0;
+
+		observed_spread(pattern->hours, from_ms, from_ms + bucket_ms,
+				pattern->requests * share);
+	}
+}
+
+/* Of a side; a partition's write units have those of indexes in them. */
+static void take_partitions(struct observed *observed, const struct json *table, bool is_write)
+{
+	struct arena *arena = observed->arena;
+	const struct json *list = json_text_get(table, "partitions", JSON_ARRAY);
+	struct observed_part *part =
+		observed_part_for(observed, is_write ? STR("write") : STR("read"),
+				  json_text_string(arena, table, "table"), STR(""));
+	double writes = seen_number(table, "write_units");
+
+	for (const struct json *one = first_of_list(table, "indexes"); one; one = json_next(one))
+		writes += seen_number(one, "write_units");
+	part->units = is_write ? writes : seen_number(table, "partition_units") - writes;
+	part->keys = ARENA_ARRAY(arena, struct observed_key, list ? json_count(list) : 0);
+	for (const struct json *one = list ? json_first(list) : NULL; one; one = json_next(one))
+		part->keys[part->n++] = (struct observed_key){
+			json_text_string(arena, one, "partition"),
+			seen_number(one, is_write ? "write_units" : "read_units")};
+}
+
+static void write_seen_tables(struct observed *observed, const struct json *root,
+			      struct json_out *out)
+{
+	struct arena *arena = observed->arena;
+
+	for (const struct json *table = first_of_list(root, "tables"); table;
+	     table = json_next(table)) {
+		struct str name = json_text_string(arena, table, "table");
+
+		if (plan_table_at(observed->plan, name) < observed->plan->table_count)
+			continue;
+		plan_note(arena, observed->plan,
+			  str_printf(arena,
+				     "table " STR_FMT " is taken as on demand and empty: "
+				     "--tables FILE says otherwise",
+				     STR_ARG(name)));
+		json_out_open(out, '{');
+		json_out_field_string(out, "name", name);
+		json_out_field_string(out, "billing", STR("PAY_PER_REQUEST"));
+		json_out_name(out, STR("indexes"));
+		json_out_open(out, '[');
+		for (const struct json *one = first_of_list(table, "indexes"); one;
+		     one = json_next(one)) {
+			json_out_open(out, '{');
+			json_out_field_string(out, "name", json_text_string(arena, one, "name"));
+			json_out_close(out, '}');
+		}
+		json_out_close(out, ']');
+		json_out_close(out, '}');
+	}
+}
+
+enum code seen_plan(struct arena *arena, const char *path, const struct json *root,
+		    struct observed *observed, struct str *plan, struct err *err)
+{
+	const struct json *time = json_text_get(root, "time", JSON_OBJECT);
+	int64_t age_ms = (int64_t)seen_number(time, "age_ms"), from_ms = last_ms(root) - age_ms;
+	struct json_out tables = json_out_in(arena);
+
+	observed_cover(observed, from_ms, from_ms + age_ms);
+	for (const struct json *one = first_of_list(root, "patterns"); one; one = json_next(one)) {
+		size_t before = observed->pattern_count;
+
+		take_side(observed, root, one, false, seen_number(one, "read_units"));
+		take_side(observed, root, one, true, seen_number(one, "write_units"));
+		for (size_t i = before; i < observed->pattern_count; i++)
+			take_hours(&observed->patterns[i], one, from_ms,
+				   (int64_t)seen_number(time, "bucket_ms"));
+	}
+	if (observed->pattern_count == 0)
+		return err_set(err, MSG_FORECAST_NOTHING, path);
+	for (const struct json *one = first_of_list(root, "tables"); one; one = json_next(one)) {
+		take_partitions(observed, one, false);
+		take_partitions(observed, one, true);
+	}
+	write_seen_tables(observed, root, &tables);
+	*plan = observed_plan(observed, json_out_str(&tables));
+	return OK;
+}
