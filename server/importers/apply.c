@@ -24,6 +24,13 @@ struct words {
 	bool is_keep_going, is_strict, is_trial, is_json;
 	struct seed_parameter *parameters;
 	size_t parameter_count;
+	struct remark *remarks; /* about parameters */
+	size_t remark_count;
+};
+
+/* What is left out of what the command line says. */
+struct remark {
+	const char *what, *why;
 };
 
 /* A server elsewhere, as a target. */
@@ -50,8 +57,24 @@ static enum code send_elsewhere(void *context, struct arena *arena,
 	return OK;
 }
 
+static void add_remark(struct words *words, struct str what, const char *why)
+{
+	words->remarks = arena_room(words->arena, words->remarks, words->remark_count,
+				    sizeof(*words->remarks));
+	words->remarks[words->remark_count++] =
+		(struct remark){str_copy(words->arena, what).p, why};
+}
+
 static void add_parameter(struct words *words, struct str name, struct str value)
 {
+	for (size_t i = 0; i < words->parameter_count; i++) {
+		if (str_eq(words->parameters[i].name, name)) {
+			add_remark(words,
+				   str_printf(words->arena, "parameter " STR_FMT, STR_ARG(name)),
+				   "it is given twice: the first value counts");
+			return;
+		}
+	}
 	words->parameters = arena_room(words->arena, words->parameters, words->parameter_count,
 				       sizeof(*words->parameters));
 	words->parameters[words->parameter_count++] =
@@ -81,10 +104,17 @@ static void add_member(struct words *words, struct str name, const struct json *
 
 /* AWS: [{"ParameterKey": K, "ParameterValue": V}] or ["K=V"] of the AWS CLI, {"Parameters": {K: V}}
  * of CodePipeline, or {K: V}. */
-static bool parameters_take(struct words *words, const struct json *root)
+static bool parameters_take(struct words *words, const char *path, const struct json *root)
 {
 	const struct json *inner = json_text_get(root, "Parameters", JSON_OBJECT);
 
+	for (const struct json *at = inner ? json_first(root) : NULL; at; at = json_next(at)) {
+		if (at != inner)
+			add_remark(words,
+				   str_printf(words->arena, "%s: " STR_FMT, path,
+					      STR_ARG(json_name(words->arena, at))),
+				   "only Parameters are read");
+	}
 	if (json_type(root) != JSON_OBJECT && json_type(root) != JSON_ARRAY)
 		return false;
 	for (const struct json *at = json_first(inner ? inner : root); at; at = json_next(at)) {
@@ -107,11 +137,14 @@ static bool parameters_read(struct words *words, const char *path)
 	struct err err = err_in(words->arena);
 	const struct json *root;
 
-	if (document_load(words->arena, source_new(words->arena), path, &root, &err) != OK) {
-		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
-		return false;
+	if (document_load(words->arena, source_new(words->arena), path, &root, &err) == OK &&
+	    !parameters_take(words, path, root)) {
+		err_set(&err, MSG_SEED_PARAMETERS);
+		err_set(&err, MSG_SEED_AT, path, STR_ARG(err.message));
 	}
-	return parameters_take(words, root);
+	if (err.code != OK)
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
+	return err.code == OK;
 }
 
 static bool take_option(struct words *words, const char *name, const char *value)
@@ -305,6 +338,13 @@ static enum code load_paths(struct seed *seed, const struct words *words,
 
 	for (size_t i = 0; i < words->path_count; i++) {
 		enum code code = add_files(words->arena, options, words->paths[i], &files, err);
+
+		if (code != OK)
+			return code;
+	}
+	for (size_t i = 0; i < words->remark_count; i++) {
+		enum code code = warn(words->arena, options, words->remarks[i].what,
+				      words->remarks[i].why, err);
 
 		if (code != OK)
 			return code;

@@ -148,11 +148,14 @@ static const struct json *add_billing(struct seed *seed, struct json_out *out,
 {
 	struct source *source = seed_source(seed);
 	const struct json *mode = source_get(source, table, "BillingMode", JSON_STRING);
-	bool is_provisioned =
-		mode && str_eq(json_string(seed_arena(seed), mode), STR("PROVISIONED"));
+	struct str word = mode ? json_string(seed_arena(seed), mode) : STR("PAY_PER_REQUEST");
+	bool is_provisioned = str_eq(word, STR("PROVISIONED"));
 	const struct json *settings = capacity_settings(seed, table, is_provisioned);
 	bool has_capacity = json_text_get(settings, "ProvisionedThroughput", JSON_OBJECT) != NULL;
 
+	if (!is_provisioned && !str_eq(word, STR("PAY_PER_REQUEST")))
+		seed_refuse(seed, source_origin(source, mode), STR("BillingMode"),
+			    STR("neither PROVISIONED nor PAY_PER_REQUEST"));
 	if (is_provisioned && !has_capacity)
 		seed_warn(seed, source_origin(source, mode), STR("BillingMode"),
 			  STR("the model says no capacity; the table is on demand"));
@@ -188,14 +191,14 @@ static void mark_keys(struct seed *seed, const struct json *object)
 /* What is drawn and described, and what goes to other databases, makes no table. */
 static void mark_table(struct seed *seed, const struct json *table)
 {
-	static const char *const described[] = {
-		"TableName", "NonKeyAttributes", "DataAccess", "SampleDataFormats",
-		"TableData", "Description",      NULL};
-	static const char *const facet_members[] = {
-		"FacetName",  "KeyAttributeAlias", "NonKeyAttributes",
-		"DataAccess", "TableData",         "Description",
-		NULL};
-	static const char *const index_members[] = {"IndexName", "Projection", "Description", NULL};
+	static const char *const described[] = {"TableName",   "NonKeyAttributes",
+						"DataAccess",  "SampleDataFormats",
+						"Description", NULL};
+	static const char *const facet_members[] = {"FacetName",        "KeyAttributeAlias",
+						    "NonKeyAttributes", "DataAccess",
+						    "Description",      NULL};
+	static const char *const index_members[] = {"IndexName", "Description", NULL},
+				 *const projected[] = {"ProjectionType", "NonKeyAttributes", NULL};
 	struct source *source = seed_source(seed);
 	const struct json *facets = source_get(source, table, "TableFacets", JSON_ARRAY);
 	const struct json *indexes =
@@ -203,15 +206,18 @@ static void mark_table(struct seed *seed, const struct json *table)
 
 	source_use(source, table);
 	pass_over(seed, table, described);
+	source_use_all(source, json_text_get(table, "TableData", JSON_ARRAY));
 	mark_keys(seed, table);
 	for (const struct json *at = facets ? json_first(facets) : NULL; at; at = json_next(at)) {
 		source_use(source, at);
 		pass_over(seed, at, facet_members);
+		source_use_all(source, json_text_get(at, "TableData", JSON_ARRAY));
 	}
 	for (const struct json *at = indexes ? json_first(indexes) : NULL; at; at = json_next(at)) {
 		source_use(source, at);
 		mark_keys(seed, at);
 		pass_over(seed, at, index_members);
+		pass_over(seed, source_get(source, at, "Projection", JSON_OBJECT), projected);
 	}
 }
 
@@ -244,9 +250,9 @@ static void add_value(struct json_out *out, struct arena *arena, const struct js
 
 static void add_plain(struct json_out *out, struct arena *arena, const struct json *value)
 {
-	static const char *const types[] = {[JSON_NULL] = "NULL", [JSON_BOOLEAN] = "BOOL",
-					    [JSON_NUMBER] = "N",  [JSON_STRING] = "S",
-					    [JSON_ARRAY] = "L",   [JSON_OBJECT] = "M"};
+	static const char *const types[] = {
+		[JSON_NULL] = "NULL", [JSON_BOOLEAN] = "BOOL", [JSON_NUMBER] = "N",
+		[JSON_STRING] = "S",  [JSON_ARRAY] = "L",      [JSON_OBJECT] = "M"};
 	bool is_object = json_type(value) == JSON_OBJECT, is_array = json_type(value) == JSON_ARRAY;
 
 	json_out_open(out, '{');
@@ -339,6 +345,13 @@ enum code model_read(struct seed *seed, const struct json *root, struct err *err
 	enum code code = OK;
 	size_t place = 0;
 
+	for (const struct json *at = json_first(root); at; at = json_next(at)) {
+		struct str name = json_name(seed_arena(seed), at);
+
+		if (!str_eq(name, STR("DataModel")) && !str_starts_with(name, STR("Model")))
+			seed_warn(seed, source_origin(source, at), name,
+				  STR("no part of a data model: it is not read"));
+	}
 	for (const struct json *table = json_first(json_text_get(root, "DataModel", JSON_ARRAY));
 	     table; table = json_next(table)) {
 		if (!json_text_get(table, "TableName", JSON_STRING) ||

@@ -162,6 +162,9 @@ static void schema_add_indexes(struct schema *schema, struct json_out *out,
 		if (at == schema->primary || json_type(at) != JSON_OBJECT ||
 		    is_local(schema, at) != are_local)
 			continue;
+		struct str type = json_text_string(schema->arena, at, "type");
+		if (str_is_set(type) && !are_local && !str_eq(type, STR("global")))
+			refuse(schema, at, type, "neither local nor global");
 		source_use(schema->source, at);
 		source_pass_over(schema->source, at, "follow"); /* how the client reads it */
 		if (n++ == 0) {
@@ -189,9 +192,14 @@ static struct str expiry_of(struct schema *schema)
 		for (const struct json *field = json_type(model) == JSON_OBJECT ? json_first(model)
 										: NULL;
 		     field; field = json_next(field)) {
-			const struct json *ttl = json_text_get(field, "ttl", JSON_BOOLEAN);
+			const struct json *own = json_type(field) == JSON_OBJECT
+							 ? json_member(field, "ttl")
+							 : NULL,
+					  *ttl = json_text_get(field, "ttl", JSON_BOOLEAN);
 			struct str attribute = attribute_of(schema, field);
 
+			if (own && !ttl)
+				refuse(schema, own, attribute, "its ttl is neither true nor false");
 			if (!ttl || !json_boolean(ttl))
 				continue;
 			if (str_is_set(found) && !str_eq(found, attribute))

@@ -8,6 +8,8 @@
 
 #define MODULE_DEPTH_MAX 64
 #define FOLLOW_UPS_MAX 64
+/* Pulumi: a member of what is no plain value, such as a secret. */
+#define PULUMI_SIGNATURE "4dabf18193072939515e22adb298388d"
 
 /* A resource that is read. */
 struct reading {
@@ -73,9 +75,17 @@ static void add_key(const struct reading *reading, struct json_out *out, const s
 
 	json_out_name(out, STR("KeySchema"));
 	json_out_open(out, '[');
-	for (const struct json *at = elements ? json_first(elements) : NULL; at; at = json_next(at))
-		add_element(out, text(reading, at, "attribute_name"),
-			    str_eq(text(reading, at, "key_type"), STR("RANGE")) ? "RANGE" : "HASH");
+	for (const struct json *at = elements ? json_first(elements) : NULL; at;
+	     at = json_next(at)) {
+		struct str type = text(reading, at, "key_type");
+		bool is_range = str_eq(type, STR("RANGE"));
+
+		if (!is_range && !str_eq(type, STR("HASH")))
+			seed_refuse(reading->seed, source_origin(reading->source, at),
+				    reading->address,
+				    STR("a key_type that is neither HASH nor RANGE"));
+		add_element(out, text(reading, at, "attribute_name"), is_range ? "RANGE" : "HASH");
+	}
 	if (!elements)
 		add_element(out, hash, "HASH");
 	if (!elements && str_is_set(range))
@@ -189,6 +199,18 @@ static void add_attributes(const struct reading *reading, struct json_out *out,
 	json_out_close(out, ']');
 }
 
+/* A scalar as a text; null is an empty one. */
+static struct str scalar(const struct reading *reading, const struct json *value)
+{
+	struct json_out out = json_out_in(reading->arena);
+
+	if (json_type(value) == JSON_STRING)
+		return json_string(reading->arena, value);
+	if (json_type(value) != JSON_NULL)
+		json_text_write(&out, reading->arena, value);
+	return json_out_str(&out);
+}
+
 /* tags_all has those of the provider, too. */
 static void add_tags(const struct reading *reading, struct json_out *out, const struct json *table)
 {
@@ -205,9 +227,7 @@ static void add_tags(const struct reading *reading, struct json_out *out, const 
 	for (const struct json *tag = json_first(tags); tag; tag = json_next(tag)) {
 		json_out_open(out, '{');
 		json_out_field_string(out, "Key", json_name(reading->arena, tag));
-		json_out_field_string(
-			out, "Value",
-			json_type(tag) == JSON_STRING ? json_string(reading->arena, tag) : STR(""));
+		json_out_field_string(out, "Value", scalar(reading, tag));
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
@@ -307,9 +327,15 @@ static void follow_with_replicas(const struct reading *reading, const struct jso
 {
 	const struct json *replicas = list_of(reading, table, "replica");
 
-	for (const struct json *at = replicas ? json_first(replicas) : NULL;
-	     at && *n + 1 < FOLLOW_UPS_MAX; at = json_next(at)) {
+	for (const struct json *at = replicas ? json_first(replicas) : NULL; at;
+	     at = json_next(at)) {
 		struct json_out out = begin(reading, name);
+
+		if (*n + 1 == FOLLOW_UPS_MAX) {
+			seed_refuse(reading->seed, source_origin(reading->source, at),
+				    reading->address, STR("too many replicas"));
+			return;
+		}
 		struct str consistency = text(reading, at, "consistency_mode");
 
 		json_out_name(&out, STR("ReplicaUpdates"));
@@ -441,6 +467,27 @@ static void refuse_unused(const struct reading *reading, const struct json *valu
 	seed_refuse_unused(reading->seed, values, reading->address);
 }
 
+static struct str requests_region(const struct reading *reading)
+{
+	struct str region = seed_options(reading->seed)->write.region;
+
+	return str_is_set(region) ? region : STR("us-east-1");
+}
+
+/* Version 6 of Terraform's provider of AWS says the region of each resource. */
+static void warn_of_region(const struct reading *reading, const struct json *values)
+{
+	struct str region = text(reading, values, "region");
+
+	if (str_is_set(region) && !str_eq(region, requests_region(reading)))
+		seed_warn(reading->seed,
+			  source_origin(reading->source, json_member(values, "region")),
+			  str_printf(reading->arena, STR_FMT ".region", STR_ARG(reading->address)),
+			  str_printf(reading->arena,
+				     "the table is made in " STR_FMT ", the requests' region",
+				     STR_ARG(requests_region(reading))));
+}
+
 static enum code read_table(const struct reading *reading, const struct json *values,
 			    struct err *err)
 {
@@ -448,6 +495,8 @@ static enum code read_table(const struct reading *reading, const struct json *va
 		ARENA_ARRAY(reading->arena, struct seed_request, FOLLOW_UPS_MAX);
 	struct str name = text(reading, values, "name"), body;
 	struct origin origin = source_origin(reading->source, values);
+
+	warn_of_region(reading, values);
 
 	if (!str_is_set(name)) {
 		seed_refuse(
@@ -458,13 +507,12 @@ static enum code read_table(const struct reading *reading, const struct json *va
 	body = create_body(reading, values, name);
 	size_t n = add_follow_ups(reading, values, name, follow_ups);
 	const struct json *import = block(reading, values, "import_table");
-	struct str region = seed_options(reading->seed)->write.region,
-		   account = seed_options(reading->seed)->write.account;
+	struct str account = seed_options(reading->seed)->write.account;
 	const struct import_table from = {
 		.name = name,
 		.create = body,
 		.source = import_source(reading, import),
-		.region = str_is_set(region) ? region : STR("us-east-1"),
+		.region = requests_region(reading),
 		.account = str_is_set(account) ? account : STR("000000000000"),
 		.origin = origin,
 		.source_origin = source_origin(reading->source, import),
@@ -484,7 +532,7 @@ static void read_other(const struct reading *reading, struct str type, const str
 {
 	struct origin origin = source_origin(reading->source, values);
 
-	if (str_starts_with(type, STR("aws_dynamodb_")))
+	if (str_contains(type, STR("_dynamodb_"))) /* also of the provider awscc */
 		seed_refuse(
 			reading->seed, origin, reading->address,
 			str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
@@ -493,6 +541,20 @@ static void read_other(const struct reading *reading, struct str type, const str
 			STR("dynamodb")))
 		seed_warn(reading->seed, origin, reading->address,
 			  STR("auto scaling is off here; capacity stays as the table has it"));
+	else if (str_starts_with(type, STR("aws_cloudformation_stack")))
+		seed_warn(reading->seed, origin, reading->address,
+			  STR("the tables of a CloudFormation stack are not made; apply reads its "
+			      "template"));
+}
+
+/* What has no values, or is to go away. */
+static enum code read_nothing(const struct reading *reading, struct str type,
+			      const struct json *resource, const char *why)
+{
+	if (!reading->is_for_items && str_contains(type, STR("dynamodb")))
+		seed_warn(reading->seed, source_origin(reading->source, resource), reading->address,
+			  str_of(why));
+	return OK;
 }
 
 /* A resource with its values: a table on the first walk, an item on the second, since Terraform
@@ -528,17 +590,34 @@ static enum code read_resource(struct reading *reading, const struct json *resou
 	reading->address = json_text_string(reading->arena, resource, "address");
 	if (!str_is_set(reading->address))
 		reading->address = STR("resource");
-	return values && !is_data(reading, resource)
-		       ? read_values(reading, json_text_string(reading->arena, resource, "type"),
-				     values, err)
-		       : OK;
+	struct str type = json_text_string(reading->arena, resource, "type");
+	if (is_data(reading, resource))
+		return OK;
+	if (json_text_get(resource, "deposed_key", JSON_STRING))
+		return read_nothing(reading, type, resource, "not made: it is to be destroyed");
+	return values ? read_values(reading, type, values, err)
+		      : read_nothing(reading, type, resource, "not made: it has no values");
+}
+
+/* A member that is a list; another one is refused. */
+static const struct json *list_in(const struct reading *reading, const struct json *module,
+				  const char *name)
+{
+	const struct json *list = json_text_get(module, name, JSON_ARRAY);
+
+	if (!list && !reading->is_for_items && json_type(module) == JSON_OBJECT &&
+	    json_member(module, name))
+		seed_refuse(reading->seed,
+			    source_origin(reading->source, json_member(module, name)), str_of(name),
+			    STR("no list"));
+	return list;
 }
 
 static enum code read_module(struct reading *reading, const struct json *module, unsigned depth,
 			     struct err *err)
 {
-	const struct json *resources = json_text_get(module, "resources", JSON_ARRAY),
-			  *children = json_text_get(module, "child_modules", JSON_ARRAY);
+	const struct json *resources = list_in(reading, module, "resources"),
+			  *children = list_in(reading, module, "child_modules");
 	enum code code = OK;
 
 	for (const struct json *at = resources ? json_first(resources) : NULL; at && code == OK;
@@ -571,7 +650,13 @@ static enum code read_state(struct reading *reading, const struct json *resource
 		     one && code == OK; one = json_next(one)) {
 			const struct json *values = json_text_get(one, "attributes", JSON_OBJECT);
 
-			code = values ? read_values(reading, type, values, err) : OK;
+			if (json_text_get(one, "deposed", JSON_STRING))
+				code = read_nothing(reading, type, one,
+						    "not made: it is to be destroyed");
+			else
+				code = values ? read_values(reading, type, values, err)
+					      : read_nothing(reading, type, one,
+							     "not made: it has no attributes");
 		}
 	}
 	return code;
@@ -626,6 +711,11 @@ static void rename_all(struct renaming *renaming, const struct json *value, bool
 		json_text_write(&renaming->out, arena, value);
 		return;
 	}
+	if (is_object && json_member(value, PULUMI_SIGNATURE))
+		seed_refuse(renaming->reading->seed,
+			    source_origin(renaming->reading->source, value),
+			    renaming->reading->address,
+			    STR("a secret; pulumi stack export --show-secrets shows it"));
 	json_out_open(&renaming->out, is_object ? '{' : '[');
 	for (const struct json *child = json_first(value); child; child = json_next(child)) {
 		struct str name = is_object ? json_name(arena, child) : STR("");
@@ -635,6 +725,27 @@ static void rename_all(struct renaming *renaming, const struct json *value, bool
 		rename_all(renaming, child, is_ours && !str_starts_with(name, STR("tags")));
 	}
 	json_out_close(&renaming->out, is_object ? '}' : ']');
+}
+
+static void read_other_of_pulumi(const struct reading *reading, struct str type,
+				 const struct json *resource, const struct json *outputs)
+{
+	struct origin origin = source_origin(reading->source, resource);
+	struct str service = json_text_string(reading->arena, outputs, "serviceNamespace");
+
+	if (str_starts_with(type, STR("aws:dynamodb/")) ||
+	    str_starts_with(type, STR("aws-native:dynamodb:")))
+		seed_refuse(
+			reading->seed, origin, reading->address,
+			str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
+	else if (str_starts_with(type, STR("aws:appautoscaling/")) &&
+		 str_eq(service, STR("dynamodb")))
+		seed_warn(reading->seed, origin, reading->address,
+			  STR("auto scaling is off here; capacity stays as the table has it"));
+	else if (str_starts_with(type, STR("aws:cloudformation/stack:")))
+		seed_warn(reading->seed, origin, reading->address,
+			  STR("the tables of a CloudFormation stack are not made; apply reads its "
+			      "template"));
 }
 
 static enum code read_pulumi_resource(struct reading *reading, const struct json *resource,
@@ -647,13 +758,11 @@ static enum code read_pulumi_resource(struct reading *reading, const struct json
 	     is_item = str_eq(type, STR("aws:dynamodb/tableItem:TableItem"));
 
 	reading->address = json_text_string(reading->arena, resource, "urn");
+	if (is_on(reading, resource, "delete"))
+		return read_nothing(reading, type, resource, "not made: it is to be destroyed");
 	if (!outputs || (!is_table && !is_item)) {
-		if (!reading->is_for_items && (str_starts_with(type, STR("aws:dynamodb/")) ||
-					       str_starts_with(type, STR("aws-native:dynamodb:"))))
-			seed_refuse(reading->seed, source_origin(reading->source, resource),
-				    reading->address,
-				    str_printf(reading->arena, STR_FMT " is not carried out",
-					       STR_ARG(type)));
+		if (!reading->is_for_items)
+			read_other_of_pulumi(reading, type, resource, outputs);
 		return OK;
 	}
 	rename_all(&renaming, outputs, true);

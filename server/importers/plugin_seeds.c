@@ -1,5 +1,6 @@
 #include "server/importers/plugin_seeds.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #include "server/importers/rows.h"
@@ -77,7 +78,10 @@ static enum code put_entry(struct putting *putting, const struct json *entry, st
 	source_use(putting->source, entry);
 	source_pass_over(putting->source, entry, "enable"); /* when the plugin runs */
 	putting->entries++;
-	if (!str_is_set(table)) {
+	size_t n = 0;
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+		n += json_type(entry) == JSON_OBJECT && json_member(entry, members[i]);
+	if (!str_is_set(table) || n == 0) {
 		err_set(err, MSG_SEED_SEEDS);
 		return seed_at_origin(putting->seed, source_origin(putting->source, entry), err);
 	}
@@ -291,8 +295,31 @@ static enum code put_place(struct putting *putting, bool has_categories, const s
 		return put_entries(putting, seeds, err);
 	if (json_type(seeds) == JSON_OBJECT)
 		return put_categories(putting, plugin, seeds, err);
-	source_use_all(putting->source, seeds);
+	if (json_type(seeds) == JSON_BOOLEAN || json_type(seeds) == JSON_NULL)
+		source_use(putting->source, seeds);
 	return OK;
+}
+
+/* What plugins do to tables beside seeds. `path`: of the plugin's seeds. */
+static void judge_migration(struct putting *putting, const struct json *plugin, const char *path)
+{
+	const struct json *files = json_text_get(plugin, "migration", JSON_OBJECT);
+
+	if (files)
+		seed_warn(putting->seed, source_origin(putting->source, files),
+			  str_printf(putting->in->arena, "%.*smigration",
+				     (int)(strrchr(path, '.') + 1 - path), path),
+			  STR("its files are not read; apply reads them by their names"));
+}
+
+static void judge_capacities(struct putting *putting, const struct json *custom)
+{
+	const struct json *capacities = json_member(custom, "capacities");
+
+	if (capacities)
+		seed_warn(putting->seed, source_origin(putting->source, capacities),
+			  STR("custom.capacities"),
+			  STR("auto scaling is off here; capacity stays as the table has it"));
 }
 
 enum code plugin_seeds_put(struct seed *seed, struct intrinsics *in, size_t *entries,
@@ -311,10 +338,14 @@ enum code plugin_seeds_put(struct seed *seed, struct intrinsics *in, size_t *ent
 	const struct json *custom =
 		open_map(&putting, json_member(in->root, "custom"), STR("custom"));
 
+	if (custom)
+		judge_capacities(&putting, custom);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && custom; i++) {
 		const char *name = places[i].plugin;
 		const struct json *plugin =
 			open_map(&putting, json_member(custom, name), str_of(name));
+		if (places[i].has_categories && plugin)
+			judge_migration(&putting, plugin, places[i].path);
 		const struct json *member = plugin ? json_member(plugin, places[i].member) : NULL;
 		const struct json *seeds = member ? intrinsics_resolve(in, member) : NULL;
 

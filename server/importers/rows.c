@@ -11,32 +11,64 @@
 
 #define PIECE (1 << 16) /* of memory kept from item to item */
 
+/* What PutItem's body may have beside a table and an item, and no effect here. */
+static const char *const shown_by_put[] = {"ReturnConsumedCapacity", "ReturnItemCollectionMetrics",
+					   "ReturnValues", "ReturnValuesOnConditionCheckFailure"};
+
+static bool is_among(struct str name, const char *const names[], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (str_eq(name, str_of(names[i])))
+			return true;
+	}
+	return false;
+}
+
+#define IS_AMONG(name, names) is_among(name, names, sizeof(names) / sizeof((names)[0]))
+
+/* What stands around an Item: the table of a PutItem. Anything else is an error. */
+static enum code open_envelope(struct str object, struct str *table, struct err *err)
+{
+	struct str rest = json_text_inside(object), name, value;
+
+	while (json_text_member(&rest, &name, &value)) {
+		if (str_eq(name, STR("TableName")) && value.n > 2 && value.p[0] == '"')
+			*table = (struct str){value.p + 1, value.n - 2};
+		else if (!str_eq(name, STR("Item")) && !IS_AMONG(name, shown_by_put))
+			return err_set(err, MSG_SEED_ENVELOPE, STR_ARG(name));
+	}
+	return OK;
+}
+
 /* An object of any of the forms: the item within its envelope, in DynamoDB's form. */
-static struct str item_of(struct arena *arena, struct str object)
+static enum code item_of(struct arena *arena, struct str object, struct str *table,
+			 struct str *item, struct err *err)
 {
 	struct str inner = json_text_find(object, STR("Item"));
 	struct buf buf = buf_in(arena);
 
-	if (str_is_set(inner) && inner.p[0] == '{' && json_text_is_item(inner))
-		return inner;
-	if (json_text_is_item(object))
-		return object;
-	json_text_add_item(&buf, object);
-	return buf_str(&buf);
+	if (str_is_set(inner) && inner.p[0] == '{' && json_text_is_item(inner)) {
+		enum code code = open_envelope(object, table, err);
+
+		return RESULT(code, item, inner);
+	}
+	if (!json_text_is_item(object))
+		json_text_add_item(&buf, object);
+	*item = json_text_is_item(object) ? object : buf_str(&buf);
+	return OK;
 }
 
 /* `arena` is given back. */
 static enum code put(struct seed *seed, struct arena *arena, struct str table, struct str object,
 		     size_t line, struct err *err)
 {
-	enum code code;
+	bool is_object = object.n > 0 && object.p[0] == '{';
+	struct str item;
+	enum code code = is_object ? item_of(arena, object, &table, &item, err)
+				   : err_set(err, MSG_SEED_NOT_ITEM);
 
-	if (object.n > 0 && object.p[0] == '{') {
-		code = seed_item(seed, table, item_of(arena, object), line, err);
-	} else {
-		code = err_set(err, MSG_SEED_NOT_ITEM);
-		code = seed_bad_line(seed, line, err);
-	}
+	code = code == OK ? seed_item(seed, table, item, line, err)
+			  : seed_bad_line(seed, line, err);
 	arena_reset(arena);
 	return code;
 }
@@ -113,6 +145,18 @@ static enum code put_all(struct seed *seed, struct str table, struct str array, 
 	return code;
 }
 
+/* The member of an object that has nothing else; else absent. */
+static struct str only_member(struct str object, struct str name)
+{
+	struct str rest = str_is_set(object) ? json_text_inside(object) : STR(""), found, value,
+		   other;
+	bool is_only = str_is_set(object) && object.p[0] == '{' &&
+		       json_text_member(&rest, &found, &value) && str_eq(found, name) &&
+		       !json_text_member(&rest, &found, &other);
+
+	return is_only ? value : STR_ABSENT;
+}
+
 static enum code put_requests(struct seed *seed, struct str table, struct str requests,
 			      struct place *place, struct err *err)
 {
@@ -121,12 +165,15 @@ static enum code put_requests(struct seed *seed, struct str table, struct str re
 	enum code code = OK;
 
 	while (code == OK && json_text_element(&rest, &element)) {
-		struct str request = element.p[0] == '{'
-					     ? json_text_find(element, STR("PutRequest"))
-					     : STR_ABSENT;
+		struct str request = only_member(element, STR("PutRequest"));
+		struct str item = only_member(request, STR("Item"));
 
-		code = put(seed, arena, table, str_is_set(request) ? request : STR(""),
-			   line_of(place, element), err);
+		if (str_is_set(item)) {
+			code = put(seed, arena, table, request, line_of(place, element), err);
+			continue;
+		}
+		err_set(err, MSG_SEED_NOT_PUT);
+		code = seed_bad_line(seed, line_of(place, element), err);
 	}
 	arena_free(arena);
 	return code;
@@ -184,12 +231,7 @@ static void warn_of_rest(struct seed *seed, const struct json *root)
 /* Whether it is PutItem's body. What else it has but a table and an item is refused. */
 static bool is_put(struct seed *seed, const struct json *root)
 {
-	static const char *const told[] = {"TableName",
-					   "Item",
-					   "ReturnConsumedCapacity",
-					   "ReturnItemCollectionMetrics",
-					   "ReturnValues",
-					   "ReturnValuesOnConditionCheckFailure"};
+	static const char *const told[] = {"TableName", "Item"};
 	struct arena *arena = seed_arena(seed);
 
 	if (!json_text_get(root, "TableName", JSON_STRING) ||
@@ -197,11 +239,9 @@ static bool is_put(struct seed *seed, const struct json *root)
 		return false;
 	for (const struct json *at = json_first(root); at; at = json_next(at)) {
 		struct str name = json_name(arena, at);
-		size_t i = 0;
 
-		while (i < sizeof(told) / sizeof(told[0]) && !str_eq(name, str_of(told[i])))
-			i++;
-		if (i == sizeof(told) / sizeof(told[0]) && holds_something(root, name.p))
+		if (!IS_AMONG(name, told) && !IS_AMONG(name, shown_by_put) &&
+		    holds_something(root, name.p))
 			seed_refuse(seed, (struct origin){NULL, 0}, name,
 				    STR("an item is put without a condition"));
 	}
@@ -221,6 +261,34 @@ static bool is_other_request(const struct json *root)
 	return is_other;
 }
 
+/* Refuses what stands beside the items of a request or an answer, and a second list of them. */
+static void refuse_beside(struct seed *seed, struct str document, struct place place,
+			  const char *items)
+{
+	static const char *const told[] = {"Count",
+					   "ScannedCount",
+					   "ConsumedCapacity",
+					   "LastEvaluatedKey",
+					   "NextToken",
+					   "UnprocessedKeys",
+					   "ResponseMetadata",
+					   "$metadata",
+					   "ReturnConsumedCapacity",
+					   "ReturnItemCollectionMetrics"};
+	struct str rest = json_text_inside(document), name, value;
+	size_t n = 0;
+
+	while (json_text_member(&rest, &name, &value)) {
+		bool is_items = str_eq(name, str_of(items));
+		struct origin origin = {seed_path(seed), line_of(&place, name)};
+
+		n += is_items;
+		if (is_items ? n > 1 : !IS_AMONG(name, told))
+			seed_refuse(seed, origin, str_copy(seed_arena(seed), name),
+				    STR("not known beside the items"));
+	}
+}
+
 static enum code read_object(struct seed *seed, struct str document, struct place *place,
 			     const struct json *root, struct err *err)
 {
@@ -229,14 +297,20 @@ static enum code read_object(struct seed *seed, struct str document, struct plac
 	const struct json *requests = json_member(root, "RequestItems");
 
 	warn_of_rest(seed, root);
-	if (json_text_get(root, "Items", JSON_ARRAY))
+	if (json_text_get(root, "Items", JSON_ARRAY)) {
+		refuse_beside(seed, document, *place, "Items");
 		return put_all(seed, table, json_text_find(document, STR("Items")), place, err);
-	if (requests && is_batch(requests))
+	}
+	if (requests && is_batch(requests)) {
+		refuse_beside(seed, document, *place, "RequestItems");
 		return put_batch(seed, json_text_find(document, STR("RequestItems")), false, place,
 				 err);
-	if (json_text_get(root, "Responses", JSON_OBJECT) && !json_text_is_item(document))
+	}
+	if (json_text_get(root, "Responses", JSON_OBJECT) && !json_text_is_item(document)) {
+		refuse_beside(seed, document, *place, "Responses");
 		return put_batch(seed, json_text_find(document, STR("Responses")), true, place,
 				 err);
+	}
 	if (is_batch(root))
 		return put_batch(seed, document, false, place, err);
 	if (is_put(seed, root))

@@ -591,6 +591,14 @@ static void read_replicas(struct making *making)
 	const struct json *replicas =
 		source_get(making->source, making->properties, "Replicas", JSON_ARRAY);
 
+	for (const struct json *at = replicas ? json_first(replicas) : NULL; at;
+	     at = json_next(at)) {
+		if (!json_text_get(at, "Region", JSON_STRING))
+			seed_refuse(making->seed, source_origin(making->source, at),
+				    str_printf(making->arena, STR_FMT ".Replicas",
+					       STR_ARG(making->resource->path)),
+				    STR("a replica without a Region"));
+	}
 	making->replica = replicas ? choose_replica(making, replicas) : NULL;
 	if (!making->replica)
 		return;

@@ -61,27 +61,54 @@ static const char *const shown[] = {
 	"DisassociationProtectionEnabled",
 	"MultiRegionConsistency",
 };
-static const char *const copied[] = {"TableName",
-				     "KeySchema",
-				     "AttributeDefinitions",
-				     "StreamSpecification",
-				     "OnDemandThroughput",
-				     "ProvisionedThroughput",
-				     "GlobalSecondaryIndexes",
-				     "LocalSecondaryIndexes",
+static const char *const copied[] = {
+	"TableName",
+	"KeySchema",
+	"AttributeDefinitions",
+	"StreamSpecification",
+	"OnDemandThroughput",
+	"ProvisionedThroughput",
+	"GlobalSecondaryIndexes",
+	"LocalSecondaryIndexes",
 #define SWITCH(of, member, name, scope, parameter, input, concern) parameter,
 #include "protocol/tables/settings.def"
 };
+
+/* What a description shows of throughput and indexes beside what CreateTable takes. */
+static void mark_shown(struct source *source, const struct json *table)
+{
+	static const char *const lists[] = {"GlobalSecondaryIndexes", "LocalSecondaryIndexes"},
+				 *const of_index[] = {"IndexStatus",
+						      "IndexSizeBytes",
+						      "ItemCount",
+						      "IndexArn",
+						      "Backfilling",
+						      "WarmThroughput",
+						      "ProvisionedThroughput"};
+
+	source_pass_over(source, table, "ProvisionedThroughput");
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		const struct json *list = json_text_get(table, lists[i], JSON_ARRAY);
+
+		for (const struct json *at = list ? json_first(list) : NULL; at;
+		     at = json_next(at)) {
+			for (size_t j = 0; j < sizeof(of_index) / sizeof(of_index[0]); j++)
+				source_pass_over(source, at, of_index[j]);
+		}
+	}
+}
 
 static void mark_described(struct seed *seed, const struct json *table)
 {
 	struct source *source = seed_source(seed);
 	const struct json *replicas = json_text_get(table, "Replicas", JSON_ARRAY);
+	struct json_out unused = json_out_in(seed_arena(seed));
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
 		source_pass_over(source, table, shown[i]);
 	for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]); i++)
-		source_pass_over(source, table, copied[i]);
+		source_copy(source, &unused, &shape_create_table_input, table, copied[i]);
+	mark_shown(source, table);
 	const struct json *encryption = json_text_get(table, "SSEDescription", JSON_OBJECT);
 
 	source_use_all(source, replicas);
@@ -143,8 +170,8 @@ static enum code read_one(struct seed *seed, const struct json *root, struct err
 	if (is_described)
 		mark_described(seed, table);
 	source_pass_over(source, root, "ResponseMetadata"); /* of boto3 */
-	if (table != root)
-		source_pass_over(source, root, "Seeds");
+	if (table != root)                                  /* put_seeds() puts them */
+		source_use_all(source, json_text_get(root, "Seeds", JSON_ARRAY));
 	seed_refuse_unused(seed, root, STR(""));
 	struct str body = is_described ? description_to_create(arena, table) : json_out_str(&out);
 	struct str called = json_type(name) == JSON_STRING ? json_string(arena, name) : STR("?");

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "core/base64.h"
+#include "core/seen.h"
 
+#define TWICE_DEPTH 64
 #define IS_SPACE(c) ((c) == ' ' || (c) == '\t' || (c) == '\n' || (c) == '\r')
 
 static void skip(struct str *rest, char mark)
@@ -100,6 +102,31 @@ struct str json_text_find(struct str object, struct str name)
 			return value;
 	}
 	return STR_ABSENT;
+}
+
+static struct str twice_below(struct arena *arena, struct str value, unsigned depth)
+{
+	struct str rest = json_text_inside(value), name, inner, found = STR_ABSENT;
+	bool is_object = value.n > 0 && value.p[0] == '{';
+	struct seen seen = {0};
+	size_t n = 0;
+
+	if (depth > TWICE_DEPTH || (!is_object && (value.n == 0 || value.p[0] != '[')))
+		return STR_ABSENT;
+	for (struct str count = rest; is_object && json_text_member(&count, &name, &inner);)
+		n++;
+	if (n > 1)
+		seen = seen_new(arena, n);
+	while (!str_is_set(found) && (is_object ? json_text_member(&rest, &name, &inner)
+						: json_text_element(&rest, &inner)))
+		found = n > 1 && !seen_add(&seen, name) ? name
+							: twice_below(arena, inner, depth + 1);
+	return found;
+}
+
+struct str json_text_twice(struct arena *arena, struct str value)
+{
+	return twice_below(arena, value, 0);
 }
 
 bool json_text_is_type(struct str name)

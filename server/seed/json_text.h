@@ -33,6 +33,9 @@ bool json_text_is_type(struct str name);
  * member, whose name is a type. */
 bool json_text_is_item(struct str object);
 
+/* The first name that an object has twice, in the value or below it, as deep as 64; else absent. */
+struct str json_text_twice(struct arena *arena, struct str value);
+
 /*
  * An item in DynamoDB's form from an object in the form of document clients (lib-dynamodb, boto3's
  * resources): numbers, texts, true, false, null, arrays and objects are N, S, BOOL, NULL, L and M.

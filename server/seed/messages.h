@@ -33,6 +33,13 @@
 			"; the server needs the bucket by --s3"
 #define MSG_SEED_REMOTE ERR_VALIDATION, STR_FMT ": %s"
 #define MSG_SEED_NOT_ITEM ERR_VALIDATION, "%s", "no item: a JSON object was expected"
+#define MSG_SEED_ATTRIBUTE_TWICE ERR_VALIDATION, "\"" STR_FMT "\" stands twice in its map"
+#define MSG_SEED_ENVELOPE ERR_VALIDATION, "no item: \"" STR_FMT "\" stands beside its Item"
+#define MSG_SEED_NOT_PUT ERR_VALIDATION, "%s", "no item: a PutRequest and nothing else was expected"
+#define MSG_SEED_PARAMETERS                                                                        \
+	ERR_VALIDATION, "%s",                                                                      \
+		"no parameters: [{\"ParameterKey\": K, \"ParameterValue\": V}], "                  \
+		"[\"K=V\"] or {K: V} were expected"
 #define MSG_SEED_NOT_ION_ITEM                                                                      \
 	ERR_VALIDATION, "%s",                                                                      \
 		"no item: a struct was expected, or a struct with Item and nothing else"

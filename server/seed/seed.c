@@ -675,7 +675,9 @@ static enum code add_to_batch(struct seed *seed, struct str table, struct str it
 static enum code check_item(struct seed *seed, struct str table, struct str item, size_t line,
 			    struct err *err)
 {
-	enum code code = try_item(seed, table, item, err);
+	struct str twice = json_text_twice(seed->piece, item);
+	enum code code = str_is_set(twice) ? err_set(err, MSG_SEED_ATTRIBUTE_TWICE, STR_ARG(twice))
+					   : try_item(seed, table, item, err);
 
 	if (code == OK)
 		return OK;
