@@ -3,6 +3,7 @@
 Each check takes {name: text} of the files and yields (name, line, what). tests/lint/run feeds them small invented trees.
 """
 import fnmatch
+import collections
 import re
 
 # The shelves and single modules of its own room that each shelf may use. Flat files of a room may use all of its shelves.
@@ -169,6 +170,22 @@ def check_declared(files):
             of = headers.get(match.group(1))
             if of and not any(is_face(header, name) for header in of):
                 yield name, text.count("\n", 0, match.start()) + 1, f"{match.group(1)}() is declared in {of[0]}, not in a header of this file's name"
+
+
+def check_used(files, tests):
+    """A function that no other file calls, and no test, is static. Rows of a .def name theirs, also by a part (iam_ask_##name), and libdynalith's are for other programs."""
+    texts = {name: blank(text, COMMENT) for name, text in {**files, **tests}.items()}
+    pasted = tuple({word for text in texts.values() for word in re.findall(r"\b(\w+)##", text)}) + ("dynalith_",)
+    users = {}
+    for name, text in texts.items():
+        for word, count in collections.Counter(re.findall(r"\b[a-z]\w+\b", text)).items():
+            users.setdefault(word, {})[name] = count
+    for name in files:
+        for match in re.finditer(PUBLIC.pattern + r"[^;{}]*\)\n\{", texts[name], re.M) if name.endswith(".c") else ():
+            of = {user: count for user, count in users[match.group(1)].items() if user != name}
+            # one word in one header: its declaration
+            if list(of.values()) == [1] and list(of)[0].endswith(".h") and not match.group(1).startswith(pasted):
+                yield name, texts[name].count("\n", 0, match.start()) + 1, f"{match.group(1)}() is called in this file only: static"
 
 
 CHAIN = re.compile(r"\bif \((?:[^;{}()]|\([^;{}()]*\))*(?<![.>])\bcode == OK\b(?:[^;{}]*?)\)\s*(?:\{\s*)?code = ")

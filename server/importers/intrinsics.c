@@ -143,6 +143,10 @@ struct str intrinsics_text(struct intrinsics *in, const struct json *value, unsi
 	return plain_text(in, intrinsics_tree(in, value, depth));
 }
 
+/* Without functions. */
+static void write_value(struct intrinsics *in, struct written *to, const struct json *value,
+			unsigned depth);
+
 /* What was written, as a tree. NULL: there is a problem. */
 static const struct json *parse_written(struct intrinsics *in, const struct written *to)
 {
@@ -167,7 +171,7 @@ const struct json *intrinsics_tree(struct intrinsics *in, const struct json *val
 	if (!value || depth > DEPTH_MAX)
 		intrinsics_fail(in, STR("functions nested too deeply"));
 	else
-		intrinsics_write(in, &to, value, depth);
+		write_value(in, &to, value, depth);
 	return parse_written(in, &to);
 }
 
@@ -232,13 +236,13 @@ static void write_children(struct intrinsics *in, struct written *to, const stru
 			intrinsics_fail(in, json_name(in->arena, child));
 		if (is_object)
 			json_out_name(&to->out, json_name(in->arena, child));
-		intrinsics_write(in, to, reduced, depth + 1);
+		write_value(in, to, reduced, depth + 1);
 	}
 	json_out_close(&to->out, is_object ? '}' : ']');
 }
 
-void intrinsics_write(struct intrinsics *in, struct written *to, const struct json *value,
-		      unsigned depth)
+static void write_value(struct intrinsics *in, struct written *to, const struct json *value,
+			unsigned depth)
 {
 	const struct json *argument = NULL;
 	struct origin before = go_to(in, value);

@@ -23,9 +23,6 @@ bool intrinsics_goes_on(struct intrinsics *in);
 /* The same after a search of `n` bytes, which counts as steps. */
 bool intrinsics_goes_past(struct intrinsics *in, size_t n);
 
-/* Writes the value, without functions. */
-void intrinsics_write(struct intrinsics *in, struct written *to, const struct json *value,
-		      unsigned depth);
 /* Writes what was computed before. */
 void intrinsics_write_tree(struct intrinsics *in, struct written *to, const struct json *tree);
 void intrinsics_write_text(struct intrinsics *in, struct written *to, struct str text);
