@@ -51,8 +51,7 @@ static const struct json *owner(struct making *making, const char *name)
 									 : making->replica;
 }
 
-/* A boolean as CloudFormation has it; anything else is left, and so refused. False: it is not there.
- */
+/* A boolean as CloudFormation has it; another value is left, so it is refused. False: none. */
 static bool switch_at(struct making *making, const struct json *object, const char *name,
 		      bool *is_on)
 {
