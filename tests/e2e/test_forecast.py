@@ -98,6 +98,79 @@ def dollars_are_those_of_the_list():
     assert forecast(plan(rate=3), "--json", "--prices", PRICES)["cost"]["total"] == forecast(plan(rate=3), "--json")["cost"]["total"]
 
 
+def refused(call, times, expected):
+    """How many of `times` calls are throttled, and by that reason."""
+    n = 0
+    for number in range(times):
+        try:
+            call(number)
+        except Refused as error:
+            told = error.body.get("ThrottlingReasons") or error.body.get("throttlingReasons") or error.body.get("CancellationReasons")
+            reasons = [one.get("reason") or one["Code"] for one in told]
+            assert expected in reasons, error.body
+            n += 1
+    return n
+
+
+def as_an_index_throttles_its_table():
+    """An index of one unit a second, and writes of two each second: they are refused as a whole, half of them when the burst is used up."""
+    server = Server("--throughput", "enforce")
+    client = Client(server.port)
+    units = lambda n: {"ReadCapacityUnits": 1, "WriteCapacityUnits": n}
+    client("CreateTable", TableName="orders", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": a, "AttributeType": "S"} for a in ("pk", "g")],
+           ProvisionedThroughput=units(10), GlobalSecondaryIndexes=[{"IndexName": "by-g", "KeySchema": key("g"), "Projection": {"ProjectionType": "ALL"},
+                                                                     "ProvisionedThroughput": units(1)}])
+    control(server, "POST", "clock", {"freeze": True})
+    throttled = 0
+    for second in range(3600):
+        item = {"pk": {"S": str(second)}, "g": {"S": str(second)}, "text": {"S": "x" * 1500}}
+        throttled += refused(lambda _: client("PutItem", TableName="orders", Item=item), 1, "IndexWriteProvisionedThroughputExceeded")
+        control(server, "POST", "clock", {"advance": "1s"})
+    server.stop()
+    found = forecast(plan({"billing": "PROVISIONED", "read": 1, "write": 10, "indexes": [{"name": "i", "read": 1, "write": 1}]}, rate=[1] + [0] * 23, units=2,
+                          indexes=[{"name": "i", "units": 2}]), "--days", 1, "--json")
+    assert {(row.get("index"), row["reason"]) for row in found["throttles"]} == {("i", "IndexWriteProvisionedThroughputExceeded")}, found["throttles"]
+    assert abs(found["throttled"] - throttled) <= throttled * 0.02 and throttled > 1500, (found["throttled"], throttled)
+
+
+def as_on_demand_throttles():
+    """A new table gives 12,000 read units; when 30 minutes are over its peak counts, and it gives twice as many. One key gets 3,000.
+
+    Transactions read large items that lie evenly among the hashes, 200 units each, 16,000 a second. Two minutes are sent: the first, and one behind the half hour.
+    """
+    server = Server("--throughput", "enforce")
+    client = Client(server.port)
+    client("CreateTable", TableName="orders", KeySchema=key("pk"), AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}], BillingMode="PAY_PER_REQUEST")
+    control(server, "POST", "clock", {"freeze": True})
+    for number in range(400):
+        client("PutItem", TableName="orders", Item={"pk": {"S": str(number)}})
+    order = [item["pk"]["S"] for item in client("Scan", TableName="orders")["Items"]]  # by their hashes
+    keys = order[25::50]  # of eight ranges, or two of each of four
+    for pk in keys:
+        client("PutItem", TableName="orders", Item={"pk": {"S": pk}, "text": {"S": "x" * (400 * 1024 - 100)}})
+        control(server, "POST", "clock", {"advance": "2s"})
+    read = [{"Get": {"TableName": "orders", "Key": {"pk": {"S": pk}}, "ProjectionExpression": "pk"}} for pk in keys]
+
+    def minute(rate, call, reason):
+        n = 0
+        for second in range(60):
+            n += refused(call, rate, reason)
+            control(server, "POST", "clock", {"advance": "1s"})
+        return n
+
+    throttled = 30 * minute(20, lambda _: client("TransactGetItems", TransactItems=read[::2]), "ThrottlingError")
+    control(server, "POST", "clock", {"advance": "30m"})
+    assert minute(10, lambda _: client("TransactGetItems", TransactItems=read), "ThrottlingError") == 0
+    found = forecast(plan(rate=[20] + [0] * 23, does="read", units=800), "--days", 1, "--json")
+    assert abs(found["throttled"] - throttled) <= throttled * 0.02 and throttled > 8000, (found["throttled"], throttled)
+
+    one = lambda _: client("GetItem", TableName="orders", Key={"pk": {"S": keys[0]}}, ConsistentRead=True, ProjectionExpression="pk")
+    throttled = 60 * minute(40, one, "TableReadKeyRangeThroughputExceeded")
+    server.stop()
+    found = forecast(plan(rate=[40] + [0] * 23, does="read", units=100, keys={"spread": "hot", "share": 1}), "--days", 1, "--json")
+    assert abs(found["throttled"] - throttled) <= throttled * 0.02 and throttled > 30000, (found["throttled"], throttled)
+
+
 def recorded_shop():
     """A server's recording, its insight and what clients were told that they consumed: of tables and indexes."""
     file = FOLDER / "run.ndjson"
@@ -285,4 +358,4 @@ def bad_input_is_named():
 
 
 run("forecast", [one_partition_key_by_date, an_index_with_few_values, a_burst_with_auto_scaling_behind, a_new_table_hit_by_a_launch, as_the_running_server_throttles,
-                 a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_build_fails_by_rules, bad_input_is_named])
+                 as_an_index_throttles_its_table, as_on_demand_throttles,                  a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_build_fails_by_rules, bad_input_is_named])
