@@ -128,4 +128,4 @@ class Dynalith extends Namespace {
   }
 }
 
-module.exports = { Dynalith, Namespace, findBinary };
+module.exports = { Dynalith, Namespace, findBinary, races: (...clients) => require("./races.cjs").races(...clients) };

@@ -47,6 +47,23 @@ export declare class Dynalith extends Namespace {
 
 export declare function findBinary(): string;
 
+/** What a client of the SDK is made with, in a run of races(). */
+export interface RaceConfig { endpoint: string; region: string; credentials: { accessKeyId: string; secretAccessKey: string }; userAgentAppId?: string }
+
+export interface RaceOptions {
+  /** Before the clients of each run, on a server without tables. */
+  before?(config: RaceConfig): unknown;
+  /** Behind them: throws where something is wrong. */
+  check?(config: RaceConfig): unknown;
+  budget?: number; seed?: number; replays?: number; quietMs?: number;
+  /** Files and folders, as for `dynalith races`. */
+  order?: string; out?: string; html?: string; invariants?: string; init?: string;
+  lostAnswers?: boolean; throttling?: boolean; conflicts?: boolean; lag?: boolean; ttl?: boolean;
+}
+
+/** Runs the clients at once, again and again, each time with another order of their requests. Throws an error with an order that fails; else says what was tried. */
+export declare function races(...clients: [...((config: RaceConfig) => unknown)[], RaceOptions] | ((config: RaceConfig) => unknown)[]): Promise<string>;
+
 declare global {
   /** In tests under the presets for Jest and Vitest: this worker's tables. */
   var dynalith: Namespace;

@@ -1,3 +1,3 @@
 import all from "./index.cjs";
 
-export const { Dynalith, Namespace, findBinary } = all;
+export const { Dynalith, Namespace, findBinary, races } = all;

@@ -79,8 +79,8 @@ struct platform_figures {
 /* Figures that the system does not give stay as they are. */
 void platform_measure(struct platform_figures *figures);
 
-/* Whether a thread of these processes runs or could run at this moment. False where the system does
- * not tell. */
-bool platform_works(pid_t group);
+/* Whether a thread of a process, or, as for kill(), with a minus of a group of processes, runs or
+ * could run at this moment. False where the system does not tell. */
+bool platform_works(pid_t who);
 
 #endif

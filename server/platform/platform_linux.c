@@ -198,21 +198,30 @@ static bool has_running_thread(const char *process)
 	return is_running;
 }
 
-bool platform_works(pid_t group)
+static bool has_group(const char *process, pid_t group)
 {
+	char path[64], state;
+	int its_group;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/stat", process);
+	return *process >= '1' && *process <= '9' && read_proc_state(path, &state, &its_group) &&
+	       its_group == group;
+}
+
+bool platform_works(pid_t who)
+{
+	char process[16];
+
+	if (who >= 0) {
+		snprintf(process, sizeof(process), "%d", (int)who);
+		return has_running_thread(process);
+	}
 	DIR *processes = opendir("/proc");
 	bool works = false;
 
 	for (struct dirent *one = processes ? readdir(processes) : NULL; one && !works;
-	     one = readdir(processes)) {
-		char path[64], state;
-		int its_group;
-
-		snprintf(path, sizeof(path), "/proc/%.16s/stat", one->d_name);
-		works = *one->d_name >= '1' && *one->d_name <= '9' &&
-			read_proc_state(path, &state, &its_group) && its_group == group &&
-			has_running_thread(one->d_name);
-	}
+	     one = readdir(processes))
+		works = has_group(one->d_name, -who) && has_running_thread(one->d_name);
 	if (processes)
 		closedir(processes);
 	return works;

@@ -151,8 +151,8 @@ void platform_measure(struct platform_figures *figures)
 	}
 }
 
-bool platform_works(pid_t group)
+bool platform_works(pid_t who)
 {
-	(void)group;
+	(void)who;
 	return false;
 }

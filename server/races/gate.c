@@ -18,17 +18,19 @@
 #define PREFIX_TARGET "DynamoDB_20120810."
 #define PREFIX_STREAMS "DynamoDBStreams_20120810."
 
-/* The requests that waited when the program was quiet: how many, and the sum of their ids. */
+/* Requests that had come when the program was quiet: how many, and the sum of their ids. */
 struct remembered {
-	uint64_t before; /* of the ids that were carried out, in order */
+	uint64_t before; /* what they had come behind */
 	uint64_t sum;
 	size_t n;
 };
 
 struct gate_memory {
 	struct arena *arena;
-	struct remembered *v;
-	size_t n;
+	struct remembered *waited; /* all that waited, behind all that was carried out, in order */
+	size_t waited_n;
+	struct remembered *followed; /* those that came behind the answer of one request */
+	size_t followed_n;
 };
 
 /* One request that is held. It is freed when its client has the answer. */
@@ -52,6 +54,7 @@ struct gate {
 	int64_t moved_ms; /* when something came or was answered */
 	unsigned gap_ms;
 	uint64_t before;
+	struct remembered come; /* since the last answer */
 	size_t order_from; /* see race_plan_next() */
 	struct gate_trouble trouble;
 };
@@ -66,11 +69,25 @@ struct gate_memory *gate_memory_new(struct arena *arena)
 
 static struct remembered *recall(struct gate_memory *memory, uint64_t before)
 {
-	for (size_t i = 0; i < memory->n; i++) {
-		if (memory->v[i].before == before)
-			return &memory->v[i];
+	for (size_t i = 0; i < memory->waited_n; i++) {
+		if (memory->waited[i].before == before)
+			return &memory->waited[i];
 	}
 	return NULL;
+}
+
+/* Whether just these have followed the last answer before, in whatever order it was given. Where
+ * nothing followed it, something may come late. */
+static bool is_followed_as_before(const struct gate *gate)
+{
+	const struct gate_memory *memory = gate->options.memory;
+	size_t i = 0;
+
+	while (i < memory->followed_n &&
+	       (memory->followed[i].before != gate->come.before ||
+		memory->followed[i].sum != gate->come.sum || memory->followed[i].n != gate->come.n))
+		i++;
+	return gate->come.n > 0 && i < memory->followed_n;
 }
 
 static struct remembered now_waiting(const struct gate *gate)
@@ -88,7 +105,7 @@ static bool is_complete(const struct gate *gate)
 	const struct remembered *then = recall(gate->options.memory, gate->before);
 	struct remembered now = now_waiting(gate);
 
-	return then && then->n == now.n && then->sum == now.sum;
+	return (then && then->n == now.n && then->sum == now.sum) || is_followed_as_before(gate);
 }
 
 static bool is_waiting(const struct gate *gate, uint64_t id)
@@ -124,7 +141,7 @@ static int64_t more_quiet_ms(struct gate *gate)
 	int64_t quiet = monotonic_ms() - gate->moved_ms, wanted = wanted_quiet_ms(gate, next);
 
 	if (wanted > 0 && quiet >= wanted && quiet < WORKING_MAX_MS &&
-	    platform_works(options->group(options->of)))
+	    platform_works(options->program(options->of)))
 		return 1;
 	if (quiet < wanted)
 		return wanted - quiet;
@@ -137,10 +154,16 @@ static void remember(const struct gate *gate)
 {
 	struct gate_memory *memory = gate->options.memory;
 
+	if (gate->come.n > 0 && !is_followed_as_before(gate)) {
+		memory->followed = arena_room(memory->arena, memory->followed, memory->followed_n,
+					      sizeof(*memory->followed));
+		memory->followed[memory->followed_n++] = gate->come;
+	}
 	if (recall(memory, gate->before))
 		return;
-	memory->v = arena_room(memory->arena, memory->v, memory->n, sizeof(*memory->v));
-	memory->v[memory->n++] = now_waiting(gate);
+	memory->waited = arena_room(memory->arena, memory->waited, memory->waited_n,
+				    sizeof(*memory->waited));
+	memory->waited[memory->waited_n++] = now_waiting(gate);
 }
 
 static void gate_let_go(struct gate *gate, size_t at)
@@ -238,6 +261,32 @@ static bool is_repeat(const struct http_request *request)
 		 str_eq((struct str){attempt.p + attempt.n - 9, 9}, STR("attempt=1")));
 }
 
+/* AWS: SDKs and Tools Reference Guide, "Application ID": "app/NAME" in the user agent. A browser
+ * sends another header. */
+static struct str client_in(struct str agent)
+{
+	while (agent.n > 0) {
+		const char *space = memchr(agent.p, ' ', agent.n);
+		struct str word = {agent.p, space ? (size_t)(space - agent.p) : agent.n};
+
+		if (str_starts_with(word, STR("app/")))
+			return (struct str){word.p + 4, word.n - 4};
+		agent = (struct str){word.p + word.n, agent.n - word.n};
+		if (space)
+			agent = (struct str){agent.p + 1, agent.n - 1};
+	}
+	return STR_ABSENT;
+}
+
+static struct str client_of(const struct http_request *request)
+{
+	struct str client = client_in(headers_first(request->headers, STR("User-Agent")));
+
+	return str_is_set(client)
+		       ? client
+		       : client_in(headers_first(request->headers, STR("x-amz-user-agent")));
+}
+
 static void note_gap(struct gate *gate)
 {
 	int64_t now = monotonic_ms(), gap = now - gate->moved_ms;
@@ -271,7 +320,9 @@ static struct ticket *arrive(struct gate *gate, const struct http_request *reque
 		return ticket;
 	note_gap(gate);
 	ticket->request = race_trace_arrive(gate->options.trace, operation_of(request),
-					    request->body, is_repeat(request));
+					    request->body, client_of(request), is_repeat(request));
+	gate->come.n++;
+	gate->come.sum += gate->options.trace->requests[ticket->request].id;
 	if (is_held)
 		hold_ticket(gate, ticket);
 	else
@@ -299,6 +350,7 @@ static void gate_end(struct ticket *ticket, struct http_response *response)
 	trace->is_untroubled = gate->trouble.is_prevented;
 	if (ticket->request != RACE_NONE) {
 		race_trace_answer(trace, ticket->request, response->status, response->body);
+		gate->come = (struct remembered){.before = trace->requests[ticket->request].id};
 		gate->is_working = false;
 		gate->moved_ms = monotonic_ms();
 		pthread_cond_broadcast(&gate->changed);

@@ -30,8 +30,7 @@ struct gate_options {
 	struct gate_memory *memory;
 	unsigned quiet_ms;
 	bool expires; /* see gate_trouble.h */
-	pid_t (*group)(
-		const void *of); /* the processes that the program has now, for platform_works() */
+	pid_t (*program)(const void *of); /* what platform_works() looks at; 0: nothing runs */
 	const void *of;
 };
 

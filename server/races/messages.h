@@ -7,6 +7,7 @@
 #define MSG_RACES_SERVER ERR_INTERNAL, STR_FMT
 #define MSG_RACES_LISTEN ERR_INTERNAL, "cannot listen on port %ld: %s"
 #define MSG_RACES_FILE ERR_INTERNAL, "cannot keep what the command prints: %s"
+#define MSG_RACES_ENDED ERR_INTERNAL, "the test has ended: nothing comes from standard input"
 #define MSG_RACES_READ ERR_VALIDATION, "%s: %s"
 #define MSG_RACES_JSON ERR_VALIDATION, "%s: not an order of `dynalith races`: %s"
 #define MSG_RACES_TROUBLE ERR_VALIDATION, "%s: \"%s\" is no id of a request"

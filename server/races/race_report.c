@@ -47,6 +47,26 @@ static void print_line(FILE *out, struct arena *arena, const struct race_line *l
 			   str_printf(arena, "  -> " STR_FMT, STR_ARG(line->came)));
 }
 
+/* Of the clients that name themselves, in the order of letters. */
+static void print_names(FILE *out, const struct race_lines *lines)
+{
+	const char *between = "";
+
+	for (size_t column = 0; column < lines->columns; column++) {
+		size_t k = lines->from;
+
+		while (k < lines->n &&
+		       (lines->v[k].column != column || !str_is_set(lines->v[k].request->client)))
+			k++;
+		if (k == lines->n)
+			continue;
+		fprintf(out, "%s%c is " STR_FMT, between, lines->v[k].client,
+			STR_ARG(lines->v[k].request->client));
+		between = ", ";
+	}
+	fprintf(out, "%s", *between ? ".\n" : "");
+}
+
 void race_report_print(FILE *out, struct arena *arena, const struct race_lines *lines)
 {
 	if (lines->from > 0)
@@ -56,6 +76,7 @@ void race_report_print(FILE *out, struct arena *arena, const struct race_lines *
 	if (lines->n > lines->to)
 		fprintf(out, "      (%zu more)\n", lines->n - lines->to);
 	fprintf(out, "\n");
+	print_names(out, lines);
 	if (str_is_set(lines->sentence))
 		fprintf(out, STR_FMT "\n", STR_ARG(lines->sentence));
 }
@@ -82,6 +103,10 @@ static void add_line(struct json_out *out, struct arena *arena, const struct rac
 	json_out_string(out, hex(arena, line->request->id));
 	json_out_name(out, STR("client"));
 	json_out_string(out, (struct str){&line->client, 1});
+	if (str_is_set(line->request->client)) {
+		json_out_name(out, STR("name"));
+		json_out_string(out, line->request->client);
+	}
 	json_out_name(out, STR("operation"));
 	json_out_string(out, line->request->operation);
 	json_out_name(out, STR("on"));

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 
 #define OUTPUT_MAX 16384
 #define LOOK_NS 1000000 /* between two looks whether the program has ended */
+#define LIMIT_NONE_MS 3600000 /* for the first run of a test */
 #define WAIT_MS 10000   /* for an invariant's answer */
 
 /* What is taken down again at the end of a run. */
@@ -35,6 +37,7 @@ struct stand {
 	FILE *output;
 	_Atomic pid_t child;
 	struct interrupt_undo undo;
+	bool is_by_lines, has_ended;
 };
 
 static void kill_group(void *context)
@@ -45,11 +48,11 @@ static void kill_group(void *context)
 		kill(-stand->child, SIGKILL);
 }
 
-static pid_t group_of(const void *of)
+static pid_t program_of(const void *of)
 {
 	const struct stand *stand = of;
 
-	return stand->child;
+	return stand->is_by_lines ? getppid() : -stand->child;
 }
 
 static enum code open_server(const struct race_program *program, const struct race_plan *plan,
@@ -74,7 +77,7 @@ static enum code open_server(const struct race_program *program, const struct ra
 		.memory = program->memory,
 		.quiet_ms = program->quiet_ms,
 		.expires = program->expires,
-		.group = group_of,
+		.program = program_of,
 		.of = stand,
 	};
 
@@ -252,6 +255,52 @@ static void run_shell(struct stand *stand, const char *command, const char *what
 	judge_end(run, what, run_command(stand, argv, program->limit_ms), program->limit_ms);
 }
 
+/* The next line of standard input without its end, in the arena. Absent: it has ended, or, with
+ * *is_late, no line came in that time; 0: any. */
+static struct str read_line(struct arena *arena, uint64_t limit_ms, bool *is_late)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	int64_t end_ms = monotonic_ms() + (int64_t)limit_ms;
+	struct buf line = buf_in(arena);
+	char byte;
+
+	*is_late = false;
+	for (;;) {
+		int64_t left = limit_ms ? end_ms - monotonic_ms() : LIMIT_NONE_MS;
+
+		*is_late = left <= 0 || poll(&input, 1, (int)left) == 0;
+		if (*is_late || read(STDIN_FILENO, &byte, 1) != 1)
+			return STR_ABSENT;
+		if (byte == '\n')
+			return buf_str(&line);
+		if (line.n < OUTPUT_MAX)
+			buf_add_byte(&line, byte);
+	}
+}
+
+/*
+ * The program is a test in the process that has started this one. For each run it is told where the
+ * server is, "run URL", and answers "passed" or "failed WHY". Where it does not in time, all its
+ * requests go on, and it has as much time again.
+ */
+static void run_by_lines(const struct race_program *program, struct stand *stand,
+			 struct race_run *run)
+{
+	bool is_late, is_lost = false;
+
+	printf("run " STR_FMT "\n", STR_ARG(stand->url));
+	fflush(stdout);
+	struct str said = read_line(run->arena, program->limit_ms, &is_late);
+	if (is_late) {
+		judge_end(run, "the test", -1, program->limit_ms);
+		gate_open(stand->gate);
+		said = read_line(run->arena, program->limit_ms, &is_lost);
+	}
+	stand->has_ended = !str_is_set(said);
+	if (!is_late && str_starts_with(said, STR("failed")))
+		fail(run, str_printf(run->arena, "the test " STR_FMT, STR_ARG(said)));
+}
+
 static void run_program(const struct race_program *program, struct stand *stand,
 			struct race_run *run)
 {
@@ -259,7 +308,9 @@ static void run_program(const struct race_program *program, struct stand *stand,
 
 	if (program->reset)
 		run_shell(stand, program->reset, "--reset-command", program, run);
-	if (run->end == RACE_PASSED)
+	if (run->end == RACE_PASSED && stand->is_by_lines)
+		run_by_lines(program, stand, run);
+	else if (run->end == RACE_PASSED)
 		judge_end(run, "the command", run_command(stand, program->argv, program->limit_ms),
 			  program->limit_ms);
 	run->took_ms = (uint64_t)(monotonic_ms() - began_ms);
@@ -282,7 +333,7 @@ void race_run_free(struct race_run *run)
 enum code race_run(const struct race_program *program, const struct race_plan *plan,
 		   struct race_run *run, struct err *err)
 {
-	struct stand stand = {.output = tmpfile()};
+	struct stand stand = {.output = tmpfile(), .is_by_lines = !program->argv};
 
 	*run = (struct race_run){.arena = arena_new(0)};
 	run->trace = race_trace_in(arena_new(0), program->facts);
@@ -294,6 +345,8 @@ enum code race_run(const struct race_program *program, const struct race_plan *p
 		interrupt_undo(&stand.undo);
 		run_program(program, &stand, run);
 		interrupt_forget(&stand.undo);
+		if (stand.has_ended)
+			code = err_set(err, MSG_RACES_ENDED);
 	}
 	close_server(&stand);
 	return code;

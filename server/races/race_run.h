@@ -22,7 +22,7 @@ enum race_end {
 };
 
 struct race_program {
-	char **argv;         /* ends with NULL */
+	char **argv; /* ends with NULL; NULL: the program is the parent, see run_by_lines() */
 	const char *options; /* of the server, a JSON object as in its configuration file */
 	const char *check;   /* a command of the shell that runs behind it; NULL: none */
 	const char *reset;   /* one that runs before it; NULL: none */

@@ -224,7 +224,14 @@ static uint64_t ordinal(const struct race_trace *trace, uint64_t like)
 	return n;
 }
 
-/* The last one answered before it came, of those without whose answer it never came. */
+/* Whether they are of two clients by their names. */
+static bool are_strangers(const struct race_request *a, const struct race_request *b)
+{
+	return str_is_set(a->client) && str_is_set(b->client) && !str_eq(a->client, b->client);
+}
+
+/* The last one answered before it came, of those without whose answer it never came; the answer of
+ * another client is not looked at. */
 static size_t parent_of(const struct race_trace *trace, const struct race_request *request)
 {
 	size_t parent = RACE_NONE, latest = 0;
@@ -233,6 +240,7 @@ static size_t parent_of(const struct race_trace *trace, const struct race_reques
 		const struct race_request *before = &trace->requests[q];
 
 		if (before->answered <= latest || before->answered > request->behind ||
+		    are_strangers(before, request) ||
 		    race_trace_is_free(trace->facts, before->id, request->id))
 			continue;
 		latest = before->answered;
@@ -265,17 +273,20 @@ void race_trace_settle(struct race_trace *trace)
 }
 
 size_t race_trace_arrive(struct race_trace *trace, struct str operation, struct str body,
-			 bool is_repeat)
+			 struct str client, bool is_repeat)
 {
 	struct race_request request = {
 		.behind = trace->answered_n,
 		.operation = str_copy(trace->arena, operation),
 		.body = str_copy(trace->arena, body),
+		.client = str_is_set(client) ? str_copy(trace->arena, client) : STR_ABSENT,
 		.is_write = writes(operation, body),
 		.is_repeat = is_repeat,
 	};
 	uint64_t like = hash_two(str_hash(operation, 0), hash_body(trace->arena, body));
 
+	if (str_is_set(client))
+		like = hash_two(like, str_hash(client, 0));
 	request.id = hash_two(like, ordinal(trace, like));
 	request.parent = parent_of(trace, &request);
 	request.chain = chain_of(trace, trace->n, request.parent);

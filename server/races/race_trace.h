@@ -35,6 +35,7 @@ struct race_request {
 	size_t answered; /* it was the nth to be answered, from 1; 0: it was not */
 	size_t chain;    /* from 0, in the order in which they began */
 	struct str operation, body;
+	struct str client; /* the name that it gave itself; absent: none */
 	struct str answer; /* absent: it was not carried out, or not to its end */
 	int status;        /* 0: likewise */
 	bool is_write;
@@ -71,10 +72,10 @@ bool race_trace_is_free(const struct race_facts *facts, uint64_t answer, uint64_
 /*
  * A request has come: its number. Its id is made of its operation, its body without what differs
  * from run to run (the order of members, hexadecimal and decimal numbers of four digits or more),
- * and how many like it came before it.
+ * the client's name, and how many like it came before it.
  */
 size_t race_trace_arrive(struct race_trace *trace, struct str operation, struct str body,
-			 bool is_repeat);
+			 struct str client, bool is_repeat);
 
 /* Parents and chains anew, by what the facts say now. */
 void race_trace_settle(struct race_trace *trace);

@@ -1,14 +1,22 @@
 """`dynalith races`: planted races are found, cut to one switch, written, and replayed; twins pass; what cannot be raced is said in a sentence."""
 import json
+import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-from harness import BINARY, run
+MODULES = pathlib.Path(os.environ.get("DYNALITH_NODE_MODULES") or pathlib.Path(__file__).resolve().parents[2] / "build/deps/node_modules")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "packaging/python"))
+
+from harness import BINARY, run  # noqa: E402 (takes the variables away)
+from dynalith import races as wrapped  # noqa: E402
+
+os.environ["DYNALITH_BINARY"] = str(BINARY)  # for the packages
 
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"))
 PROGRAM = pathlib.Path(__file__).with_name("races_program.py")
@@ -102,6 +110,76 @@ def what_is_late_is_met():
             races("--budget", 6, program=python(name, "wrong"), status=0)
 
 
+def is_told_with_names(text):
+    """What a wrapper throws: the order, with the names of the functions."""
+    assert "Found after" in text and re.search("[AB] is ann", text) and re.search("[AB] is bob", text) and "two visits, one counted" in text, text
+
+
+def the_wrapper_of_python_races_a_function():
+    def visit(namespace, is_right):
+        table = namespace.resource().Table("shop")
+        if is_right:
+            table.update_item(Key={"pk": "page"}, UpdateExpression="ADD n :one", ExpressionAttributeValues={":one": 1})
+        else:
+            table.put_item(Item={"pk": "page", "n": table.get_item(Key={"pk": "page"}, ConsistentRead=True).get("Item", {"n": 0})["n"] + 1})
+
+    def ann(namespace):
+        visit(namespace, twin == "right")
+
+    def bob(namespace):
+        time.sleep(0.1)
+        visit(namespace, twin == "right")
+
+    def before(namespace):
+        namespace.client().create_table(TableName="shop", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                                        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
+
+    def check(namespace):
+        assert namespace.resource().Table("shop").get_item(Key={"pk": "page"}, ConsistentRead=True)["Item"]["n"] == 2, "two visits, one counted"
+
+    out = FOLDER / "python"
+    for twin in ("right", "wrong"):
+        try:
+            assert "None found" in wrapped(ann, bob, before=before, check=check, budget=20, out=out) and twin == "right"
+        except AssertionError as found:
+            assert twin == "wrong", found
+            is_told_with_names(str(found))
+    order, = out.glob("*.json")
+    assert {one.get("name") for one in json.loads(order.read_text())["order"]} >= {"ann", "bob"}
+    for twin in ("right", "wrong"):
+        try:
+            assert "passes" in wrapped(ann, bob, before=before, check=check, order=order) and twin == "right"
+        except AssertionError as found:
+            assert twin == "wrong" and "fails: the test failed: two visits" in str(found), found
+    try:
+        wrapped(ann, budgets=3)
+        raise AssertionError("an unknown option is taken")
+    except TypeError as problem:
+        assert "budgets" in str(problem)
+
+
+def the_wrapper_of_npm_races_a_function():
+    if not shutil.which("node") or not (MODULES / "@aws-sdk/client-dynamodb").exists():
+        return
+    out = FOLDER / "npm"
+
+    def node(twin, *more):
+        return subprocess.run(["node", PROGRAM.with_name("races_wrapped.mjs"), twin, MODULES, out, *more], capture_output=True, text=True, timeout=300)
+
+    right, wrong = node("right"), node("wrong")
+    assert right.returncode == 0 and "None found" in right.stdout, right
+    assert wrong.returncode == 1, wrong
+    is_told_with_names(wrong.stderr)
+    order, = out.glob("*.json")
+    assert node("right", order).returncode == 0 and "fails: the test failed: two visits" in node("wrong", order).stderr
+
+
+def a_test_that_ends_is_said():
+    done = subprocess.run([BINARY, "races", "--by-lines"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stdout.startswith("run http://") and "the test has ended" in done.stderr, done
+    races("--by-lines", program=["true"], status=2)
+
+
 def invariants_and_checks_tell_what_the_program_does_not():
     rules = FOLDER / "rules.json"
     rules.write_text(json.dumps({"invariants": [{"name": "never two", "statement": "SELECT * FROM shop WHERE n >= 2"}]}))
@@ -147,5 +225,6 @@ def a_signal_ends_it_and_the_program():
         assert process.wait(timeout=60) == status
 
 
-run("races", [a_lost_update_is_found_and_replayed, a_check_and_act_is_found, twins_pass, a_lost_answer_charges_twice, a_batch_in_part_and_a_conflict_are_met, what_is_late_is_met, invariants_and_checks_tell_what_the_program_does_not,
+run("races", [a_lost_update_is_found_and_replayed, a_check_and_act_is_found, twins_pass, a_lost_answer_charges_twice, a_batch_in_part_and_a_conflict_are_met, what_is_late_is_met, the_wrapper_of_python_races_a_function,
+              the_wrapper_of_npm_races_a_function, a_test_that_ends_is_said, invariants_and_checks_tell_what_the_program_does_not,
               what_cannot_be_raced_is_said, a_child_that_stays_does_not_hold_it, two_at_once_do_not_see_each_other, a_signal_ends_it_and_the_program])

@@ -26,8 +26,9 @@ import urllib.request
 from typing import Any, BinaryIO
 
 from dynalith import library as _library
+from dynalith.racing import races
 
-__all__ = ["Clock", "Dynalith", "DynalithError", "Faults", "Namespace", "find_binary", "find_library"]
+__all__ = ["Clock", "Dynalith", "DynalithError", "Faults", "Namespace", "find_binary", "find_library", "races"]
 find_library = _library.find_library
 ACCOUNT, REGION = "000000000000", "us-east-1"
 

@@ -6,6 +6,7 @@ dynalith_seed       does nothing: override it, with scope="session", to make tab
 dynamodb            .client and .resource of boto3 in that namespace; what the test changes is rolled back after it
 dynalith_clock      the clock of that namespace, set back after the test
 dynalith_faults     rules by which requests fail, cleared after the test
+dynalith_races      dynalith.races(): finds an order of the requests of some functions that fails
 
 Options, in pyproject.toml under [tool.pytest.ini_options]: dynalith_arguments, options of the server; dynalith_files, what `dynalith apply` reads before
 the first test; dynalith_url, a server that runs already; dynalith_in_process = true, a server within each worker's own process, without a socket.
@@ -16,7 +17,7 @@ from typing import Any, Iterator
 
 import pytest
 
-from dynalith import Clock, Dynalith, DynalithError, Faults, Namespace
+from dynalith import Clock, Dynalith, DynalithError, Faults, Namespace, races
 
 CHECKPOINT = "pytest"
 
@@ -128,6 +129,12 @@ def dynamodb(_dynalith_sdk: DynamoDB, _dynalith_rollback: None) -> DynamoDB:
 def dynalith_clock(dynalith_namespace: Namespace, _dynalith_rollback: None) -> Clock:
     """The clock of this worker's tables, set back after the test."""
     return dynalith_namespace.clock
+
+
+@pytest.fixture
+def dynalith_races() -> Any:
+    """dynalith.races(); it has servers of its own."""
+    return races
 
 
 @pytest.fixture

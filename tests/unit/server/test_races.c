@@ -36,7 +36,7 @@ static bool run(const struct program *program, const struct race_plan *plan,
 	for (size_t i = 0; i < program->clients; i++) {
 		owner[n] = i;
 		waiting[n++] = race_trace_arrive(trace, str_of(program->operations[i][0]),
-						 str_of(program->bodies[i][0]), false);
+						 str_of(program->bodies[i][0]), STR_ABSENT, false);
 	}
 	while (n > 0) {
 		size_t next = race_plan_pick(plan, trace, waiting, n);
@@ -48,7 +48,7 @@ static bool run(const struct program *program, const struct race_plan *plan,
 		if (at[client] < STEPS && program->bodies[client][at[client]]) {
 			waiting[next] = race_trace_arrive(
 				trace, str_of(program->operations[client][at[client]]),
-				str_of(program->bodies[client][at[client]]), false);
+				str_of(program->bodies[client][at[client]]), STR_ABSENT, false);
 			continue;
 		}
 		n--;
@@ -217,13 +217,17 @@ TEST(ids_leave_out_what_differs_from_run_to_run)
 	};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-		size_t x = race_trace_arrive(&a, STR("PutItem"), str_of(same[i][0]), false);
-		size_t y = race_trace_arrive(&b, STR("PutItem"), str_of(same[i][1]), false);
+		size_t x = race_trace_arrive(&a, STR("PutItem"), str_of(same[i][0]), STR_ABSENT,
+					     false);
+		size_t y = race_trace_arrive(&b, STR("PutItem"), str_of(same[i][1]), STR_ABSENT,
+					     false);
 		CHECK(a.requests[x].id == b.requests[y].id);
 	}
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
-		size_t x = race_trace_arrive(&a, STR("PutItem"), str_of(other[i][0]), false);
-		size_t y = race_trace_arrive(&b, STR("PutItem"), str_of(other[i][1]), false);
+		size_t x = race_trace_arrive(&a, STR("PutItem"), str_of(other[i][0]), STR_ABSENT,
+					     false);
+		size_t y = race_trace_arrive(&b, STR("PutItem"), str_of(other[i][1]), STR_ABSENT,
+					     false);
 		CHECK(a.requests[x].id != b.requests[y].id);
 	}
 	arena_free(arena);
@@ -241,7 +245,7 @@ TEST(what_follows_from_an_answer_goes_on_its_chain)
 		trace = race_trace_in(arena, &facts);
 		for (size_t i = 0; i < 4; i++) {
 			size_t at = race_trace_arrive(&trace, STR("GetItem"), str_of(bodies[i]),
-						      false);
+						      STR_ABSENT, false);
 
 			race_trace_pick(&trace, at);
 			race_trace_answer(&trace, at, 200, STR("{}"));
@@ -272,6 +276,26 @@ TEST(a_hold_ends_when_nothing_else_waits)
 	arena_free(arena);
 }
 
+/* What names itself is no consequence of another client's answer, and has ids of its own. */
+TEST(a_client_that_names_itself_has_its_own_chain)
+{
+	arena = arena_new(0);
+	struct race_facts facts = {.arena = arena};
+	struct race_trace trace = race_trace_in(arena, &facts);
+	size_t made = race_trace_arrive(&trace, STR("CreateTable"), STR("{}"), STR_ABSENT, false);
+
+	race_trace_pick(&trace, made);
+	race_trace_answer(&trace, made, 200, STR("{}"));
+	size_t ann = race_trace_arrive(&trace, STR("GetItem"), STR(ON("a")), STR("ann"), false);
+	race_trace_pick(&trace, ann);
+	race_trace_answer(&trace, ann, 200, STR("{}"));
+	size_t bob = race_trace_arrive(&trace, STR("GetItem"), STR(ON("a")), STR("bob"), false);
+	CHECK_INT(trace.requests[bob].parent, made);
+	CHECK(trace.requests[bob].chain != trace.requests[ann].chain);
+	CHECK(trace.requests[bob].id != trace.requests[ann].id);
+	arena_free(arena);
+}
+
 /* A read lags behind the write that names its key; one with ConsistentRead never does. */
 TEST(a_read_lags_behind_a_write_of_its_item)
 {
@@ -286,7 +310,7 @@ TEST(a_read_lags_behind_a_write_of_its_item)
 
 	for (size_t i = 0; i < 4; i++) {
 		size_t at = race_trace_arrive(&usual, i < 2 ? STR("PutItem") : STR("GetItem"),
-					      str_of(bodies[i]), false);
+					      str_of(bodies[i]), STR_ABSENT, false);
 
 		race_trace_pick(&usual, at);
 		race_trace_answer(&usual, at, 200, STR("{}"));
@@ -305,4 +329,5 @@ TEST_MAIN(TEST_CASE(planted_faults_are_found_and_fail_again), TEST_CASE(twins_pa
 	  TEST_CASE(ids_leave_out_what_differs_from_run_to_run),
 	  TEST_CASE(what_follows_from_an_answer_goes_on_its_chain),
 	  TEST_CASE(a_hold_ends_when_nothing_else_waits),
+	  TEST_CASE(a_client_that_names_itself_has_its_own_chain),
 	  TEST_CASE(a_read_lags_behind_a_write_of_its_item))

@@ -68,7 +68,7 @@ public final class Races {
 
 	/** Two at a time, the second a little later, as two users do. */
 	static void both(Callable<?> one, Callable<?> other) {
-		CompletableFuture.allOf(started(one, 0), started(other, 80)).join();
+		CompletableFuture.allOf(started(one, 0), started(other, 250)).join();
 	}
 
 	static CompletableFuture<Void> started(Callable<?> work, int later) {
