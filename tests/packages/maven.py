@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import time
+import zipfile
 
 sys.dont_write_bytecode = True
 from check import ENVIRONMENT, ROOT, VERSION, Tests, blocks, killed_leaves_none, run
@@ -26,6 +27,7 @@ QUIET = "<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-nop</artifact
 CONTAINER = f"<dependency><groupId>io.github.dynalith</groupId><artifactId>dynalith-testcontainers</artifactId><version>{VERSION}</version></dependency>"
 ENVIRONMENT["XDG_CACHE_HOME"] = str(ROOT / "build/packages/cache")  # where the server is unpacked
 ALL = []  # the class path with everything
+HAS_LIBRARY = False
 
 HEAD = """import static org.junit.jupiter.api.Assertions.*;
 
@@ -236,6 +238,121 @@ class OnceTest {
     assert "its type is none of io.github.dynalith.Namespace, software" in run(wrong, folder, status=1)
 
 
+def test_in_process(folder):
+    """All clients of SDK 2 on libdynalith: faults, which close connections and hold calls; the clock; files; rollback; what is refused."""
+    if not HAS_LIBRARY:
+        print("packages maven: no libdynalith in these packages, in process is not tested")
+        return
+    (folder / "orders.csv").write_text("id\nseeded\n")
+    (folder / "orders.yaml").write_text("Resources: {T: {Type: AWS::DynamoDB::Table, Properties: {TableName: orders, BillingMode: PAY_PER_REQUEST, "
+                                        "KeySchema: [{AttributeName: id, KeyType: HASH}], AttributeDefinitions: [{AttributeName: id, AttributeType: S}]}}}\n")
+    command = project(folder, {"InProcessTest.java": HEAD + SEED + '''
+@Dynalith(inProcess = true, files = {"orders.yaml", "orders.csv"})
+class InProcessTest {
+	DynamoDbClient client;
+	DynamoDbAsyncClient async;
+	DynamoDbEnhancedClient enhanced;
+	DynamoDbStreamsClient streams;
+	Namespace tables;
+
+	@RepeatedTest(2)
+	void all() {
+		assertEquals(1, Orders.count(client));
+		Orders.put(client, "\u00fc mine");
+		assertEquals(2, async.scan(s -> s.tableName("orders").consistentRead(true)).join().count());
+		assertEquals("\u00fc mine", client.getItem(g -> g.tableName("orders").key(Collections.singletonMap("id", AttributeValue.fromS("\u00fc mine")))).item().get("id").s());
+		assertEquals("ACTIVE", enhanced.table("orders", TableSchema.documentSchemaBuilder().addIndexPartitionKey(TableMetadata.primaryIndexName(), "id", AttributeValueType.S)
+			.attributeConverterProviders(AttributeConverterProvider.defaultProvider()).build()).describeTable().table().tableStatusAsString());
+		assertEquals(0, streams.listStreams().streams().size());
+		tables.advanceClock(java.time.Duration.ofHours(1));
+		assertEquals("us-east-1", tables.region());
+		assertThrows(DynalithException.class, () -> tables.control("GET", "nothing", null));
+	}
+
+	@Test
+	void errors() {
+		ResourceNotFoundException missing = assertThrows(ResourceNotFoundException.class, () -> client.scan(s -> s.tableName("none")));
+		assertEquals(52, missing.requestId().length());
+		assertThrows(java.util.concurrent.CompletionException.class, () -> async.scan(s -> s.tableName("none")).join());
+	}
+
+	@Test
+	void faults() {
+		tables.setFaults(Fault.on("Scan").first(2).error("ThrottlingException"), Fault.on("PutItem").first(1).with("close", "before"));
+		assertEquals(1, Orders.count(client));
+		Orders.put(client, "again");
+		assertEquals(Arrays.asList(2, 1), tables.firedFaults());
+	}
+
+	@Test
+	void large() {
+		Map<String, AttributeValue> item = new HashMap<>();
+		item.put("id", AttributeValue.fromS("large"));
+		item.put("text", AttributeValue.fromS(String.join("", Collections.nCopies(390_000, "x"))));
+		client.putItem(p -> p.tableName("orders").item(item));
+		assertEquals(item, async.getItem(g -> g.tableName("orders").key(Collections.singletonMap("id", AttributeValue.fromS("large")))).join().item());
+	}
+}
+
+class AloneTest {
+	private static DynamoDbClient client(InProcess server, String key) {
+		return DynamoDbClient.builder().httpClient(server.httpClient()).region(software.amazon.awssdk.regions.Region.US_EAST_1).credentialsProvider(
+			software.amazon.awssdk.auth.credentials.StaticCredentialsProvider.create(software.amazon.awssdk.auth.credentials.AwsBasicCredentials.create(key, "any"))).build();
+	}
+
+	@Test
+	void closes() {
+		InProcess server = InProcess.open("--auth=open"), other = InProcess.open();
+		DynamoDbClient client = client(server, "000000000007");
+		Orders.create(client);
+		Orders.create(server.namespace(8).client(DynamoDbClient.builder()));
+		assertEquals(1, server.namespace(7).client(DynamoDbClient.builder()).listTables().tableNames().size());
+		assertEquals(0, client(server, "000000000009").listTables().tableNames().size());
+		assertEquals(0, other.namespace(7).client(DynamoDbClient.builder()).listTables().tableNames().size());
+		server.close();
+		server.close();
+		assertThrows(IllegalStateException.class, client::listTables);
+		assertEquals(0, client(other, "000000000007").listTables().tableNames().size());
+		other.close();
+		assertTrue(assertThrows(DynalithException.class, () -> InProcess.open("--nothing=1")).getMessage().contains("nothing"));
+	}
+
+	@Test
+	void manyThreads() {
+		try (InProcess server = InProcess.open()) {
+			DynamoDbAsyncClient client = server.namespace(1).asyncClient(DynamoDbAsyncClient.builder());
+			Orders.create(server.namespace(1).client(DynamoDbClient.builder()));
+			java.util.concurrent.CompletableFuture<?>[] puts = new java.util.concurrent.CompletableFuture<?>[200];
+			for (int i = 0; i < puts.length; i++) {
+				String id = "id " + i;
+				puts[i] = client.putItem(p -> p.tableName("orders").item(Collections.singletonMap("id", AttributeValue.fromS(id))));
+			}
+			java.util.concurrent.CompletableFuture.allOf(puts).join();
+			assertEquals(puts.length, client.scan(s -> s.tableName("orders")).join().count());
+		}
+	}
+}
+''', "UseTest.java": HEAD + '''
+import software.amazon.awssdk.auth.credentials.*;
+import software.amazon.awssdk.regions.Region;
+
+class UseTest {
+	@Test
+	void use() {
+''' + blocks(README, "java")[1].rstrip().removesuffix("}") + '''
+			Orders.create(client);
+			Orders.put(other, "1");
+			assertEquals(1, async.scan(s -> s.tableName("orders")).join().count());
+		}
+	}
+}
+'''})
+    assert passed(run(command, folder)) == 8
+    assert passed(run([*command, *PARALLEL, "--config", "junit.jupiter.execution.parallel.mode.default=concurrent"], folder)) == 8
+    old = project(folder / "old", {"OldTest.java": HEAD + "@Dynalith(inProcess = true)\nclass OldTest {\n\tAmazonDynamoDB client;\n\t@Test void test() {}\n}\n"})
+    assert "SDK 1, which needs a server" in run(old, folder, status=1)
+
+
 MANY = '''
 @Dynalith
 class Many%dTest {
@@ -343,7 +460,7 @@ class Start {
 
 def test_container(folder):
     """The container's settings, and the README's use of it compiled: none is started."""
-    use = blocks(README, "java")[1]
+    use = blocks(README, "java")[2]
     command = project(folder, {"ContainerTest.java": HEAD + '''
 import software.amazon.awssdk.auth.credentials.*;
 import software.amazon.awssdk.regions.Region;
@@ -368,11 +485,12 @@ class ContainerTest {
 
 
 def main():
-    global REPOSITORY
+    global REPOSITORY, HAS_LIBRARY
     REPOSITORY = pathlib.Path(sys.argv[1]).resolve()
+    HAS_LIBRARY = any("libdynalith" in name for jar in REPOSITORY.rglob("dynalith-server-*-*.jar") for name in zipfile.ZipFile(jar).namelist())
     shutil.rmtree(LOCAL / "io/github/dynalith", ignore_errors=True)
     tests = Tests("maven")
-    for test in (test_readme, test_old_sdk, test_injects, test_workers, test_log, test_killed, test_start, test_container):
+    for test in (test_readme, test_old_sdk, test_injects, test_in_process, test_workers, test_log, test_killed, test_start, test_container):
         tests.run(test)
     return tests.end()
 

@@ -11,7 +11,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Locale;
 
-/** The program of the server, as a file. */
+/** The program of the server, and its library, as files. */
 final class Binary {
 	private Binary() {
 	}
@@ -28,11 +28,9 @@ final class Binary {
 		String named = System.getenv("DYNALITH_BINARY");
 		if (named != null && !named.isEmpty())
 			return Paths.get(named);
-		String folder = "io/github/dynalith/binary/" + classifier() + "/";
-		try (InputStream digest = Binary.class.getClassLoader().getResourceAsStream(folder + "sha256")) {
-			if (digest != null)
-				return unpacked(folder + "dynalith", new String(Streams.read(digest), "US-ASCII").trim());
-		}
+		Path inJar = inJar("dynalith", "sha256");
+		if (inJar != null)
+			return inJar;
 		String places = System.getenv("PATH");
 		for (String place : (places == null ? "" : places).split(File.pathSeparator)) {
 			Path file = Paths.get(place, "dynalith");
@@ -42,10 +40,27 @@ final class Binary {
 		throw new FileNotFoundException("dynalith: no jar dynalith-server with the classifier " + classifier() + " in the class path; DYNALITH_BINARY names another server");
 	}
 
+	/** DYNALITH_LIBRARY, the one in the jar for this machine, or the name by which the system's linker finds its own. */
+	static String findLibrary() throws IOException {
+		String named = System.getenv("DYNALITH_LIBRARY");
+		if (named != null && !named.isEmpty())
+			return Paths.get(named).toAbsolutePath().toString();
+		Path inJar = inJar(System.mapLibraryName("dynalith"), "library.sha256");
+		return inJar == null ? "dynalith" : inJar.toString();
+	}
+
+	/** Null where no jar has it. */
+	private static Path inJar(String name, String digestName) throws IOException {
+		String folder = "io/github/dynalith/binary/" + classifier() + "/";
+		try (InputStream digest = Binary.class.getClassLoader().getResourceAsStream(folder + digestName)) {
+			return digest == null ? null : unpacked(folder + name, name, new String(Streams.read(digest), "US-ASCII").trim());
+		}
+	}
+
 	/** Unpacked once for a user: the folder is named by what is in it, and nobody else may write it. */
-	private static Path unpacked(String resource, String digest) throws IOException {
+	private static Path unpacked(String resource, String name, String digest) throws IOException {
 		Path folder = cache().resolve(digest);
-		Path file = folder.resolve("dynalith");
+		Path file = folder.resolve(name);
 		if (Files.isExecutable(file))
 			return file;
 		Files.createDirectories(folder);

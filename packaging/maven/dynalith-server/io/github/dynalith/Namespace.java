@@ -45,10 +45,15 @@ public class Namespace {
 	/** Calls an endpoint under /_dynalith/ for these tables; the body is JSON, or null for none. Returns the answer, which is JSON. */
 	public String control(String method, String path, String body) {
 		try {
-			return Http.call(url, method, "/_dynalith/" + path + "?account=" + account + "&region=" + region, body == null ? "" : body);
+			return call(method, "/_dynalith/" + path + "?account=" + account + "&region=" + region, body == null ? "" : body);
 		} catch (IOException e) {
 			throw new DynalithException(method + " " + path + ": " + e.getMessage(), e);
 		}
+	}
+
+	/** The body of an answer with status 200. */
+	String call(String method, String target, String body) throws IOException {
+		return Http.call(url, method, target, body);
 	}
 
 	private void post(String path, Object body) {

@@ -4,6 +4,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
 
+import org.junit.jupiter.api.extension.ExtensionConfigurationException;
+
+import io.github.dynalith.InProcessNamespace;
 import io.github.dynalith.Namespace;
 
 /** Clients for a namespace, made once each. Types are known by their names: a project has the SDKs that it uses. */
@@ -39,6 +42,8 @@ final class Clients {
 	synchronized Object get(String type) {
 		Object client = made.get(type);
 		if (client == null) {
+			if (type.startsWith("com.amazonaws.") && namespace instanceof InProcessNamespace)
+				throw new ExtensionConfigurationException("@Dynalith(inProcess = true): " + type + " is of the SDK 1, which needs a server: inProcess = false");
 			client = MAKERS.get(type).apply(this);
 			made.put(type, client);
 		}

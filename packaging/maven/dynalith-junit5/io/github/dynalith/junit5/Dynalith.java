@@ -26,4 +26,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 public @interface Dynalith {
 	/** On a class: templates and data that are there before its first test, as {@code dynalith apply} reads them. */
 	String[] files() default {};
+
+	/** On a class: the server is in this process, by libdynalith. Clients of the SDK 1 need a process of its own. */
+	boolean inProcess() default false;
 }

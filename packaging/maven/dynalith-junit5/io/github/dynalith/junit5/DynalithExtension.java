@@ -32,9 +32,10 @@ public final class DynalithExtension implements BeforeAllCallback, BeforeEachCal
 		final Clients clients;
 
 		Shared(ExtensionContext context) {
-			run = Run.of(context);
-			clients = run.take();
 			Dynalith dynalith = context.getRequiredTestClass().getAnnotation(Dynalith.class);
+			boolean isUsual = context.getConfigurationParameter("dynalith.inProcess").map(Boolean::parseBoolean).orElse(false);
+			run = Run.of(context, isUsual || dynalith != null && dynalith.inProcess());
+			clients = run.take();
 			Path[] files = dynalith == null ? new Path[0] : new Path[dynalith.files().length];
 			for (int i = 0; i < files.length; i++)
 				files[i] = Paths.get(dynalith.files()[i]);

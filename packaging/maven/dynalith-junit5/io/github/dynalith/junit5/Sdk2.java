@@ -5,9 +5,13 @@ import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.awscore.client.builder.AwsClientBuilder;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClient;
+import software.amazon.awssdk.services.dynamodb.DynamoDbAsyncClientBuilder;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
+import software.amazon.awssdk.services.dynamodb.DynamoDbClientBuilder;
 import software.amazon.awssdk.services.dynamodb.streams.DynamoDbStreamsClient;
+import software.amazon.awssdk.services.dynamodb.streams.DynamoDbStreamsClientBuilder;
 
+import io.github.dynalith.InProcessNamespace;
 import io.github.dynalith.Namespace;
 
 /** Loaded only where a test has such a client. */
@@ -21,14 +25,17 @@ final class Sdk2 {
 	}
 
 	static DynamoDbClient client(Namespace namespace) {
-		return build(DynamoDbClient.builder(), namespace);
+		DynamoDbClientBuilder builder = DynamoDbClient.builder();
+		return namespace instanceof InProcessNamespace ? ((InProcessNamespace) namespace).client(builder) : build(builder, namespace);
 	}
 
 	static DynamoDbAsyncClient asyncClient(Namespace namespace) {
-		return build(DynamoDbAsyncClient.builder(), namespace);
+		DynamoDbAsyncClientBuilder builder = DynamoDbAsyncClient.builder();
+		return namespace instanceof InProcessNamespace ? ((InProcessNamespace) namespace).asyncClient(builder) : build(builder, namespace);
 	}
 
 	static DynamoDbStreamsClient streamsClient(Namespace namespace) {
-		return build(DynamoDbStreamsClient.builder(), namespace);
+		DynamoDbStreamsClientBuilder builder = DynamoDbStreamsClient.builder();
+		return namespace instanceof InProcessNamespace ? ((InProcessNamespace) namespace).client(builder) : build(builder, namespace);
 	}
 }
