@@ -66,6 +66,68 @@ def test_readme(folder, form=str):
     assert "PASS" in run([project(folder, form(blocks(README, "go")[0])), "-test.v"], folder)
 
 
+def test_races(folder):
+    """Two that read, then write without a condition: the order is found, with the clients' names; by ADD there is none."""
+    tests = project(folder, HEAD.replace('"github.com/aws/aws-sdk-go-v2/service/dynamodb"', """"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types\"""") + """
+var key = map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "page"}}
+var one = &types.AttributeValueMemberN{Value: "1"}
+
+func count(client *dynamodb.Client) (int, error) {
+	n := 0
+	found, err := client.GetItem(context.Background(), &dynamodb.GetItemInput{TableName: aws.String("shop"), Key: key, ConsistentRead: aws.Bool(true)})
+	if err == nil && found.Item != nil {
+		fmt.Sscan(found.Item["n"].(*types.AttributeValueMemberN).Value, &n)
+	}
+	return n, err
+}
+
+func visit(config aws.Config, isRight bool) error {
+	client := dynamodb.NewFromConfig(config)
+	if isRight {
+		_, err := client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{TableName: aws.String("shop"), Key: key, UpdateExpression: aws.String("ADD n :one"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{":one": one}})
+		return err
+	}
+	n, err := count(client)
+	if err == nil {
+		_, err = client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("shop"),
+			Item: map[string]types.AttributeValue{"pk": key["pk"], "n": &types.AttributeValueMemberN{Value: fmt.Sprint(n + 1)}}})
+	}
+	return err
+}
+
+func race(t *testing.T, isRight bool) {
+	dynalithtest.Races(t, dynalithtest.Race{
+		Before: func(config aws.Config) error {
+			_, err := dynamodb.NewFromConfig(config).CreateTable(context.Background(), &dynamodb.CreateTableInput{TableName: aws.String("shop"), BillingMode: "PAY_PER_REQUEST",
+				AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: "S"}},
+				KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: "HASH"}}})
+			return err
+		},
+		Check: func(config aws.Config) error {
+			n, err := count(dynamodb.NewFromConfig(config))
+			if err == nil && n != 2 {
+				err = fmt.Errorf("two visits, %d counted", n)
+			}
+			return err
+		},
+		Options: []string{"--budget", "20"},
+	}, func(config aws.Config) error { return visit(config, isRight) }, func(config aws.Config) error {
+		time.Sleep(50 * time.Millisecond)
+		return visit(config, isRight)
+	})
+}
+
+func TestRight(t *testing.T) { race(t, true) }
+func TestWrong(t *testing.T) { race(t, false) }
+""")
+    assert "None found" in run([tests, "-test.v", "-test.run", "TestRight"], folder)
+    found = run([tests, "-test.run", "TestWrong"], folder, status=1)
+    assert "Found after" in found and "is client1" in found and "is client2" in found and "two visits, 1 counted" in found, found
+
+
 def test_workers(folder, form=str):
     """200 parallel tests, each with its own tables."""
     tests = project(folder, form(HEAD) + '''
@@ -226,7 +288,7 @@ def main():
     global MODULES
     MODULES = pathlib.Path(sys.argv[1]).resolve()
     tests = Tests("go")
-    for test in (test_readme, test_workers, test_log, test_killed, test_says_why):
+    for test in (test_readme, test_races, test_workers, test_log, test_killed, test_says_why):
         tests.run(test)
     if (MODULES / "inprocess/dynalith.wasm").stat().st_size:
         for test in (test_readme, test_workers, test_log):
