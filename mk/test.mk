@@ -61,6 +61,9 @@ e2e: deps-test debug ## real SDKs
 	@tests/e2e/run
 e2e-all: deps-test debug ## the same with Java (Maven) and Rust (cargo) too: downloads and compiles much
 	@DYNALITH_E2E_ALL=1 scripts/run-tests tests/e2e/run
+races-proof: deps-test debug ## planted races in four languages, each order that is found replayed REPLAYS=100 times, STRESS=20 plain runs; what 200 orders cost
+	@DYNALITH_BINARY=$(CURDIR)/build/debug/dynalith REPLAYS=$(or $(REPLAYS),100) STRESS=$(or $(STRESS),20) tests/races/run
+	@DYNALITH_BINARY=$(CURDIR)/build/debug/dynalith node tests/races/forty.mjs $(CURDIR)/build/deps/node_modules
 crash-test: deps-test debug ## kills a server that is written to: KILLS=N SEED=N
 	@CRASH_KILLS=$(or $(KILLS),200) CRASH_SEED=$(or $(SEED),1) DYNALITH_E2E=crash tests/e2e/run
 test-oom: $(BUILD)/tests/unit/protocol/test_oom $(BUILD)/tests/unit/protocol/test_memory ## fails each allocation of requests of all operations, one at a time

@@ -221,6 +221,7 @@ public final class Races {
 		DynamoDbTable<T> table = DynamoDbEnhancedClient.builder().dynamoDbClient(CLIENT).build().table(SHOP, TableSchema.fromBean(kind));
 		first.setPk("profile");
 		table.putItem(first);
+		change(table, (T profile) -> profile.setCity("Rome")); // what follows finds its classes loaded
 		both(() -> {
 			change(table, (T profile) -> profile.setName("Ann"));
 			return null;
