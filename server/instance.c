@@ -224,10 +224,11 @@ static enum code fill_instance(struct instance *instance, struct err *err)
 
 static struct insight *insight_of(const struct config *config)
 {
-	bool is_on = strcmp(config->insight, "off") != 0 || config_names(config->report);
+	bool has_examples = config->show_values || strcmp(config->insight, "examples") == 0;
+	bool is_on = has_examples || strcmp(config->insight, "off") != 0 ||
+		     config_names(config->report);
 
-	return !is_on ? NULL
-		      : insight_new(INSIGHT_PATTERNS_MAX, strcmp(config->insight, "examples") == 0);
+	return is_on ? insight_new(INSIGHT_PATTERNS_MAX, has_examples) : NULL;
 }
 
 /* --iam with --policies. */

@@ -134,6 +134,9 @@
 #define MSG_REPORT_NONE                                                                            \
 	ERR_VALIDATION, "%s",                                                                      \
 		"no access patterns: the answer of GET /_dynalith/insight was expected"
+#define MSG_REPORT_NO_VALUES                                                                       \
+	ERR_VALIDATION, "%s", "--show-values: no request was kept with its values; start the "      \
+			      "server with --show-values"
 #define MSG_REPORT_YAML ERR_VALIDATION, "line %zu: " STR_FMT
 #define MSG_REPORT_REVIEWED                                                                        \
 	ERR_VALIDATION, "%s",                                                                      \

@@ -12,6 +12,7 @@
 #include "server/report/form.h"
 #include "server/report/gate.h"
 #include "server/report/merge.h"
+#include "server/seed/json_text.h"
 
 #define DEFAULT_URL "http://localhost:8000"
 
@@ -21,7 +22,7 @@ struct words {
 	const char *format, *output, *rules, *patterns, *prices;
 	struct reach reach;
 	double rate;
-	bool is_write;
+	bool is_write, has_values;
 };
 
 static int fail(enum exit_status status, struct str problem)
@@ -56,6 +57,8 @@ static bool read_words(struct arena *arena, int argc, char **argv, struct words 
 			continue;
 		if (strcmp(argv[i], "--write") == 0)
 			words->is_write = true;
+		else if (strcmp(argv[i], "--show-values") == 0)
+			words->has_values = true;
 		else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc)
 			words->rate = strtod(argv[++i], &end);
 		else if (argv[i][0] != '-')
@@ -106,6 +109,19 @@ static enum code parse(struct view *view, struct err *err)
 	return OK;
 }
 
+/* Whether a pattern has a request with its values; so it is where there are no patterns. */
+static bool has_values(const struct view *view)
+{
+	const struct json *patterns = json_text_get(view->root, "patterns", JSON_ARRAY),
+			  *first = patterns ? json_first(patterns) : NULL;
+
+	for (const struct json *at = first; at; at = json_next(at)) {
+		if (json_text_get(at, "example", JSON_STRING))
+			return true;
+	}
+	return !first;
+}
+
 static enum code judge(struct view *view, const struct words *words, struct err *err)
 {
 	struct str reviewed = STR_ABSENT;
@@ -130,6 +146,8 @@ static enum code judge_found(struct arena *arena, struct words *words, struct mo
 	code = parse(view, err);
 	if (code != OK)
 		return code;
+	if (words->has_values && !has_values(view))
+		return err_set(err, MSG_REPORT_NO_VALUES);
 	code = judge(view, words, err);
 	if (code != OK || !words->is_write)
 		return code;

@@ -615,8 +615,17 @@ static bool agree(const struct config *config)
 					 : NULL;
 	const char *shared =
 		config->shared_db ? source_of(config, offsetof(struct config, shared_db)) : NULL;
-	const char *const pairs[][2] = {
-		{memory, path}, {store, path}, {store, memory}, {shared, namespaces}};
+	const char *values = config->show_values
+				     ? source_of(config, offsetof(struct config, show_values))
+				     : NULL;
+	const char *insight = strcmp(config->insight, "off") == 0
+				      ? source_of(config, offsetof(struct config, insight))
+				      : NULL;
+	const char *const pairs[][2] = {{memory, path},
+					{store, path},
+					{store, memory},
+					{shared, namespaces},
+					{values, insight}};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		if (pairs[i][0] && pairs[i][1]) {

@@ -616,7 +616,8 @@ def what_no_server_sees_alone_is_found():
 
 def values_never_show():
     """Not in any form of the report, whatever they are values of."""
-    for flags in (("--insight", "on"), ("--insight", "examples")):
+    for flags in (("--insight", "on"), ("--insight", "examples"), ("--show-values",), ("--insight", "on", "--show-values")):
+        shown = flags != ("--insight", "on")
         server = Server(*flags)
         client = Client(server.port)
         create(client)
@@ -634,8 +635,12 @@ def values_never_show():
             status, out, problem = report(server.url, "--format", form)
             assert status == 0 and out, (form, status, problem)
             shows = SECRET in out or "s3cr3t" in out
-            assert shows == (flags[1] == "examples" and form == "json"), (form, flags)
+            assert shows == (shown and form == "json"), (form, flags)
+        status, out, problem = report(server.url, "--format", "json", "--show-values")
+        assert (status == 0) == (SECRET in out) == shown and shown != ("start the server with --show-values" in problem), problem
         server.stop()
+    done = subprocess.run([BINARY, "--insight", "off", "--show-values", "--port", "0", "--in-memory"], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "contradict each other" in done.stderr, done
 
 
 def the_gate():
