@@ -23,14 +23,6 @@
 #define CLOCKED_BODY 1024 /* bytes */
 #define MOVES_MAX 10 /* times an operation is run again because a table was changed meanwhile */
 
-/* The services of ops.def, in the order of its rows. */
-enum op_service { SERVICE_DYNAMODB, SERVICE_STREAMS, SERVICE_COUNT };
-
-static const struct str service_prefixes[SERVICE_COUNT] = {
-	[SERVICE_DYNAMODB] = STR_INIT("DynamoDB_20120810."),
-	[SERVICE_STREAMS] = STR_INIT("DynamoDBStreams_20120810."),
-};
-
 /* What an operation may hold up. */
 enum op_work {
 	WORK_READ,
@@ -162,19 +154,15 @@ static enum code gate_media_type(struct passage *passage, struct err *err)
 
 static enum code gate_target(struct passage *passage, struct err *err)
 {
-	struct str target = passage->request->target;
-	bool is_other = str_is_set(target);
+	struct str target = passage->request->target, name;
+	enum op_service service = ops_of_target(target, &name);
 
-	for (enum op_service service = 0; service < SERVICE_COUNT && !passage->op; service++) {
-		struct str prefix = service_prefixes[service];
-
-		if (!str_starts_with(target, prefix))
-			continue;
-		is_other = false;
-		passage->op = find(service, (struct str){target.p + prefix.n, target.n - prefix.n});
-	}
-	if (is_other && passage->call.service->is_dropin)
+	/* DynamoDB Local has no other service */
+	if (passage->call.service->is_dropin && str_is_set(target) &&
+	    (service == SERVICE_COUNT || service == SERVICE_SCALING))
 		return err_default(err, ERR_INVALID_ACTION);
+	if (service != SERVICE_COUNT)
+		passage->op = find(service, name);
 	return passage->op && op_is_supported(passage->op)
 		       ? OK
 		       : err_default(err, ERR_UNKNOWN_OPERATION);
@@ -454,10 +442,11 @@ static struct str public_message(struct arena *arena, const struct err *err)
 
 /* Whether there was room for all of it. */
 static bool write_error(struct arena *arena, const struct err *err, enum surface surface,
-			struct op_response *response)
+			enum op_service service, struct op_response *response)
 {
 	const struct err_info *info = err_info(err->code);
 	struct json_out out = json_out_in(arena);
+	bool is_of_scaling = service == SERVICE_SCALING; /* it names no name space */
 	/* AWS: errors of signatures say "message", as dynalite's tests (connections) pin byte by
 	 * byte */
 	bool is_of_signature =
@@ -466,7 +455,7 @@ static bool write_error(struct arena *arena, const struct err *err, enum surface
 			    err->code == ERR_SERIALIZATION; /* AWS: captures of 23 October 2026 */
 	bool is_capital =
 		(info->space == SPACE_CORAL_SERVICE && !is_of_signature && !is_of_search) ||
-		err->reason_count > 0 || err->is_capital;
+		err->reason_count > 0 || err->is_capital || (is_of_scaling && !is_of_signature);
 	struct str message = public_message(arena, err);
 
 	out.is_hashed = surface == SURFACE_OLDER &&
@@ -474,7 +463,9 @@ static bool write_error(struct arena *arena, const struct err *err, enum surface
 			 err->is_capital); /* the items of transactions and statements */
 	json_out_open(&out, '{');
 	json_out_field_string(&out, "__type",
-			      str_printf(arena, "%s%s", err_space_prefix(info->space), info->name));
+			      str_printf(arena, "%s%s",
+					 is_of_scaling ? "" : err_space_prefix(info->space),
+					 info->name));
 	if (err->reason_count > 0)
 		write_reasons(&out, err);
 	if (str_is_set(err->item)) {
@@ -489,26 +480,26 @@ static bool write_error(struct arena *arena, const struct err *err, enum surface
 		write_throttle(&out, err);
 	json_out_close(&out, '}');
 	response->status = info->status;
-	response->content_type = STR("application/x-amz-json-1.0");
+	response->content_type = ops_service_row(service)->content_type;
 	response->body = json_out_str(&out);
 	response->code = err->code;
 	return !out.is_cut;
 }
 
 static void error_response(struct arena *arena, const struct err *err, enum surface surface,
-			   struct op_response *response)
+			   enum op_service service, struct op_response *response)
 {
 	struct err unavailable = err_in(arena);
 
-	if (write_error(arena, err, surface, response))
+	if (write_error(arena, err, surface, service, response))
 		return;
 	(void)(err_default(&unavailable, ERR_SERVICE_UNAVAILABLE) == OK);
-	write_error(arena, &unavailable, surface, response);
+	write_error(arena, &unavailable, surface, service, response);
 }
 
 void op_error_response(struct arena *arena, const struct err *err, struct op_response *response)
 {
-	error_response(arena, err, SURFACE_OLDER, response);
+	error_response(arena, err, SURFACE_OLDER, SERVICE_DYNAMODB, response);
 }
 
 /* What the call has of the rules, and the items that are busy by it; these stay so where it is
@@ -623,16 +614,17 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 		atomic_fetch_add(&service->long_writes, response->is_long_write);
 		return false;
 	}
+	enum op_service of = passage.op ? passage.op->service : SERVICE_DYNAMODB;
 	response->op = passage.op;
 	response->fault = passage.fault;
 	response->explanation = passage.explanation;
 	if (code != OK) {
-		error_response(request->arena, &err, passage.surface, response);
+		error_response(request->arena, &err, passage.surface, of, response);
 		response->problem = response->status >= 500 ? err.message : STR_ABSENT;
 		return true;
 	}
 	response->status = 200;
-	response->content_type = STR("application/x-amz-json-1.0");
+	response->content_type = ops_service_row(of)->content_type;
 	response->body = json_out_str(&passage.call.out);
 	response->code = OK;
 	response->consumed = passage.consumed;
@@ -669,7 +661,7 @@ struct op_request op_request_inside(struct arena *arena, const struct ns *ns, st
 {
 	return (struct op_request){
 		.arena = arena,
-		.target = str_printf(arena, "DynamoDB_20120810." STR_FMT, STR_ARG(operation)),
+		.target = ops_target(arena, operation),
 		.content_type = STR("application/x-amz-json-1.0"),
 		.body = body,
 		.authenticate = let_inside_in,

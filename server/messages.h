@@ -25,7 +25,7 @@
 		"Unsupported AWS 'algorithm': '" STR_FMT "' (only AWS4-HMAC-SHA256 for now). "
 /* Mistakes in a scope; all that apply are joined. */
 #define MSG_AUTH_SCOPE_WRONG ERR_INVALID_SIGNATURE, STR_FMT
-#define AUTH_SCOPE_SERVICE "Credential should be scoped to correct service: 'dynamodb'. "
+#define AUTH_SCOPE_SERVICE "Credential should be scoped to correct service: '" STR_FMT "'. "
 #define AUTH_SCOPE_TERMINATOR                                                                      \
 	"Credential should be scoped with a valid terminator: 'aws4_request', not '" STR_FMT "'. "
 #define AUTH_SCOPE_DATE                                                                            \

@@ -6,6 +6,7 @@
 
 #include "core/buf.h"
 #include "core/utf8.h"
+#include "protocol/ops.h"
 #include "server/messages.h"
 #include "server/platform/crypto.h"
 
@@ -587,6 +588,15 @@ static void add_signed(struct signed_headers *to, struct str name, struct str va
 	to->v[to->n++] = (struct header){name, value};
 }
 
+/* The service that a request is signed for, by its X-Amz-Target. */
+static struct str service_of(struct str target)
+{
+	struct str name;
+	enum op_service service = ops_of_target(target, &name);
+
+	return ops_service_row(service == SERVICE_COUNT ? SERVICE_DYNAMODB : service)->name;
+}
+
 struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own *own,
 		      int64_t now_s)
 {
@@ -615,11 +625,12 @@ struct str sigv4_sign(struct sigv4 *sigv4, struct arena *arena, struct sigv4_own
 		.headers = &headers,
 		.is_plain_path = is_s3,
 	};
+	struct str service = str_is_set(own->service) ? own->service : service_of(own->target);
 	const struct sigv4_claim s = {
 		.date = own->date,
 		.day = {own->date.p, 8},
 		.region = str_is_set(own->region) ? own->region : STR("us-east-1"),
-		.service = str_is_set(own->service) ? own->service : STR("dynamodb"),
+		.service = service,
 		.access_key = own->access_key,
 		.headers = buf_str(&signed_headers.names),
 	};
@@ -684,13 +695,15 @@ static enum code check_signed_headers(struct arena *arena, const struct sigv4_re
 }
 
 /* All mistakes in the scope. Any region is accepted. */
-static enum code check_scope(struct arena *arena, const struct sigv4_claim *s, struct err *err)
+static enum code check_scope(struct arena *arena, const struct sigv4_request *request,
+			     const struct sigv4_claim *s, struct err *err)
 {
+	struct str service = service_of(headers_first(request->headers, STR("X-Amz-Target")));
 	struct buf wrong = buf_in(arena);
 	struct str day = {s->date.p, DAY_SIZE};
 
-	if (!str_eq(s->service, STR("dynamodb")))
-		buf_add_lit(&wrong, AUTH_SCOPE_SERVICE);
+	if (!str_eq(s->service, service))
+		buf_printf(&wrong, AUTH_SCOPE_SERVICE, STR_ARG(service));
 	if (!str_eq(s->terminator, STR("aws4_request")))
 		buf_printf(&wrong, AUTH_SCOPE_TERMINATOR, STR_ARG(s->terminator));
 	if (!str_eq(s->day, day))
@@ -700,8 +713,8 @@ static enum code check_scope(struct arena *arena, const struct sigv4_claim *s, s
 }
 
 /* The checks that do not need the key. */
-static enum code check_claims(struct arena *arena, struct sigv4_claim *s, bool is_split,
-			      int64_t now_s, struct err *err)
+static enum code check_claims(struct arena *arena, const struct sigv4_request *request,
+			      struct sigv4_claim *s, bool is_split, int64_t now_s, struct err *err)
 {
 	enum code code = check_expires(arena, s, err);
 
@@ -717,7 +730,7 @@ static enum code check_claims(struct arena *arena, struct sigv4_claim *s, bool i
 		return err_set(err, MSG_AUTH_ALGORITHM, STR_ARG(s->algorithm));
 	if (!is_split)
 		return err_set(err, MSG_AUTH_SCOPE, STR_ARG(s->credential));
-	return check_scope(arena, s, err);
+	return check_scope(arena, request, s, err);
 }
 
 /* The checks that need the whole request. */
@@ -776,7 +789,7 @@ static enum code check_claimed(struct sigv4 *sigv4, struct arena *arena,
 			       const struct sigv4_request *request, int64_t now_s,
 			       struct sigv4_claim *s, struct err *err)
 {
-	enum code code = check_claims(arena, s, s->is_split, now_s, err);
+	enum code code = check_claims(arena, request, s, s->is_split, now_s, err);
 
 	if (code != OK)
 		return code;

@@ -2,6 +2,7 @@
 
 #include "protocol/streams.h"
 #include "protocol/tables/arn.h"
+#include "protocol/tables/scaling_target.h"
 
 /* How a member of a request names the resource. */
 enum naming { NAMES_TABLE, NAMES_ARN, NAMES_BACKUP, NAMES_GLOBAL_TABLE, NAMES_ITERATOR };
@@ -157,6 +158,26 @@ static struct iam_matter ask_own(struct iam_asking *asking)
 void iam_ask_control(struct iam_asking *asking)
 {
 	ask_own(asking);
+}
+
+/* AWS: Service Authorization Reference, "Actions, resources, and condition keys for AWS Application
+ * Auto Scaling": those that describe have no resource. */
+void iam_ask_scaling(struct iam_asking *asking)
+{
+	struct str resource = text_of(asking, NULL, "ResourceId"),
+		   dimension = text_of(asking, NULL, "ScalableDimension"),
+		   arn = text_of(asking, NULL, "ResourceARN");
+	struct iam_matter matter = {
+		.action = ops_name(asking->request->operation),
+		.table = STR_ABSENT,
+		.resource = str_is_set(arn) ? arn : STR("*"),
+	};
+
+	if (!ops_is_read(asking->request->operation) && str_is_set(resource) &&
+	    str_is_set(dimension))
+		matter.resource = scaling_target_arn(asking->arena, asking->request->call->ns,
+						     resource, dimension);
+	iam_asking_add(asking, &matter);
 }
 
 /* AWS: with tags or a policy it needs the actions for these too. Developer Guide, "Tagging

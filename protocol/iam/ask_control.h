@@ -10,6 +10,9 @@
 /* Its own action on the resource that the request names. */
 void iam_ask_control(struct iam_asking *asking);
 
+/* The same, of a scalable target: application-autoscaling:RegisterScalableTarget. */
+void iam_ask_scaling(struct iam_asking *asking);
+
 /* The same, and more on that table or another one. */
 void iam_ask_create_table(struct iam_asking *asking);
 void iam_ask_update_table(struct iam_asking *asking);

@@ -253,6 +253,12 @@ static struct str as_ours(struct arena *arena, struct str arn)
 			  STR_ARG(parts.region), STR_ARG(parts.account), STR_ARG(parts.resource));
 }
 
+/* "dynamodb" */
+static struct str service_of(const struct iam_asking *asking)
+{
+	return ops_service_row(ops_service(asking->request->operation))->name;
+}
+
 /* The ARN of a table by its name, or as it is given; of an index behind it. */
 static struct str arn_of(const struct iam_asking *asking, const struct iam_matter *matter)
 {
@@ -260,8 +266,10 @@ static struct str arn_of(const struct iam_asking *asking, const struct iam_matte
 	struct str arn = matter->table, index = matter->index;
 
 	if (!str_is_set(arn))
-		return str_starts_with(matter->resource, STR("arn:")) ?
-			as_ours(asking->arena, matter->resource) : matter->resource;
+		return str_starts_with(matter->resource, STR("arn:")) &&
+				       str_eq(service_of(asking), STR("dynamodb"))
+			       ? as_ours(asking->arena, matter->resource)
+			       : matter->resource;
 	if (str_starts_with(arn, STR("arn:")))
 		arn = as_ours(asking->arena, arn);
 	else
@@ -300,13 +308,15 @@ void iam_asking_add(struct iam_asking *asking, const struct iam_matter *matter)
 	struct str text = !table ? STR_ABSENT : is_stream ? table->settings->stream_policy.text
 		: table->settings->policy.text;
 	struct iam_question question = {
-		.action = str_printf(asking->arena, "dynamodb:" STR_FMT, STR_ARG(matter->action)),
-			.resource = arn,
+		.action = str_printf(asking->arena, STR_FMT ":" STR_FMT,
+				     STR_ARG(service_of(asking)), STR_ARG(matter->action)),
+		.resource = arn,
 		.account = parts.account.n > 0 ? parts.account : request->call->ns.account,
-		.policy = str_is_set(text) ?
-			request->policy_of(request->context, asking->arena, text) : NULL,
+		.policy = str_is_set(text)
+				  ? request->policy_of(request->context, asking->arena, text)
+				  : NULL,
 		.context = context_of(asking, matter, table ? &table->settings->tags : NULL),
-			.statement = asking->statement,
+		.statement = asking->statement,
 	};
 	asking->asked.v =
 		arena_room(asking->arena, asking->asked.v, asking->asked.n, sizeof(question));

@@ -49,7 +49,7 @@ struct iam_asking {
 
 /* What one question is made of. What is absent, or has no values, is no key of it. */
 struct iam_matter {
-	struct str action;          /* without "dynamodb:" */
+	struct str action;          /* without "dynamodb:", its service */
 	struct str table;           /* a name or an ARN; absent: `resource` stands as it is */
 	struct str index;           /* or absent */
 	struct str resource;

@@ -64,7 +64,7 @@ bool iam_knows_action(struct arena *arena, struct str action)
 	struct str pattern = iam_pattern_read(arena, name, IAM_WILD).text;
 
 	for (enum op_id id = 0; id < OP_COUNT; id++) {
-		if (!is_judged_by_members(id) &&
+		if (!is_judged_by_members(id) && ops_service(id) != SERVICE_SCALING &&
 		    iam_pattern_fits(arena, pattern, ops_name(id), true))
 			return true;
 	}

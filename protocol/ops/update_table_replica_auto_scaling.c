@@ -75,10 +75,12 @@ static enum code check_shape(struct str name,
 }
 
 /* One dimension of one table. */
-static enum code change_scaling(struct call *call, struct table *table, struct str index,
+static enum code change_scaling(struct call *call, struct catalog_change *change, struct str index,
 				bool is_write, const struct auto_scaling_settings_update *update,
 				struct err *err)
 {
+	struct table *table = change->next;
+
 	if (!update)
 		return OK;
 	if (str_is_set(index) && !table_index(table, index))
@@ -88,25 +90,25 @@ static enum code change_scaling(struct call *call, struct table *table, struct s
 				       update, err);
 	if (code != OK)
 		return code;
-	scaling_apply(table, index, is_write, update);
+	scaling_apply(table, index, is_write, update, change->now_ms);
 	return OK;
 }
 
 static enum code change_reads(struct call *call, const struct replica_changes *changes,
 			      const struct replica_auto_scaling_update *update, struct err *err)
 {
-	struct table *next = NULL;
+	struct catalog_change *change = NULL;
 
 	for (size_t i = 0; i < changes->n; i++) {
 		if (str_eq(changes->v[i].next->identity.region, update->region_name))
-			next = changes->v[i].next;
+			change = &changes->v[i];
 	}
-	if (!next)
+	if (!change)
 		return err_set(err, MSG_SCALING_REGION, STR_ARG(changes->v[0].next->identity.name),
 			       STR_ARG(update->region_name));
-	enum code code = change_scaling(call, next, STR_ABSENT, false, update->read_scaling, err);
+	enum code code = change_scaling(call, change, STR_ABSENT, false, update->read_scaling, err);
 	for (size_t i = 0; i < update->indexes.n && code == OK; i++)
-		code = change_scaling(call, next, update->indexes.v[i].index_name, false,
+		code = change_scaling(call, change, update->indexes.v[i].index_name, false,
 				      update->indexes.v[i].read_scaling, err);
 	return code;
 }
@@ -118,12 +120,11 @@ static enum code change_all(struct call *call, const struct replica_changes *cha
 	enum code code = OK;
 
 	for (size_t i = 0; i < changes->n && code == OK; i++) {
-		code = change_scaling(call, changes->v[i].next, STR_ABSENT, true,
-				      input->write_scaling, err);
+		code = change_scaling(call, &changes->v[i], STR_ABSENT, true, input->write_scaling,
+				      err);
 		for (size_t k = 0; k < input->indexes.n && code == OK; k++)
-			code = change_scaling(call, changes->v[i].next,
-					      input->indexes.v[k].index_name, true,
-					      input->indexes.v[k].write_scaling, err);
+			code = change_scaling(call, &changes->v[i], input->indexes.v[k].index_name,
+					      true, input->indexes.v[k].write_scaling, err);
 	}
 	for (size_t i = 0; i < input->replicas.n && code == OK; i++)
 		code = change_reads(call, changes, &input->replicas.v[i], err);

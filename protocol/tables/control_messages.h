@@ -247,11 +247,16 @@
 #define SCALING_SERVICE                                                                            \
 	" (Service: AWSApplicationAutoScaling; Status Code: 400; Error Code: "                     \
 	"ValidationException; Request ID: " STR_FMT "; Proxy: null)"
-#define MSG_SCALING_MAXIMUM                                                                        \
-	ERR_VALIDATION, "Maximum capacity cannot be less than minimum capacity" SCALING_SERVICE
-#define MSG_SCALING_TARGET                                                                         \
-	ERR_VALIDATION, "For predefined metric type DynamoDB%sCapacityUtilization, target value "  \
-			"must be between '10.0' and '90.0', but was '%s'." SCALING_SERVICE
+#define SCALING_MAXIMUM "Maximum capacity cannot be less than minimum capacity"
+#define SCALING_TARGET                                                                             \
+	"For predefined metric type DynamoDB%sCapacityUtilization, target value must be between "  \
+	"'10.0' and '90.0', but was '" STR_FMT "'."
+#define SCALING_VALUE                                                                              \
+	"For target tracking scaling, target value must be between '8.51592E-109' and "            \
+	"'1.174271E108', but was '" STR_FMT "'."
+#define MSG_SCALING_MAXIMUM ERR_VALIDATION, SCALING_MAXIMUM SCALING_SERVICE
+#define MSG_SCALING_TARGET ERR_VALIDATION, SCALING_TARGET SCALING_SERVICE
+#define MSG_SCALING_VALUE ERR_VALIDATION, SCALING_VALUE SCALING_SERVICE
 /* The words of the next two are ours. */
 #define MSG_SCALING_REGION                                                                         \
 	ERR_RESOURCE_NOT_FOUND,                                                                    \

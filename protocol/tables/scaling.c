@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "protocol/tables/control_messages.h"
+#include "protocol/tables/throughput_rules.h"
 #include "storage/uuid.h"
 
 #define ROLE                                                                                       \
@@ -24,6 +25,22 @@ struct scaling *scaling_find(const struct table *table, struct str index, bool i
 	return NULL;
 }
 
+bool scaling_is_on(const struct scaling *scaling)
+{
+	return scaling && str_is_set(scaling->target);
+}
+
+struct throughput *scaling_units(struct table *table, struct str index)
+{
+	if (!str_is_set(index))
+		return &table->settings->throughput;
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		if (!table->indexes.v[i].is_local && str_eq(table->indexes.v[i].name, index))
+			return &table->indexes.v[i].settings->throughput;
+	}
+	return NULL;
+}
+
 void scaling_keep_writes(struct table *table)
 {
 	struct table_settings *settings = table->settings;
@@ -36,12 +53,8 @@ void scaling_keep_writes(struct table *table)
 	settings->scaling_count = kept;
 }
 
-static void write_policy(struct json_out *out, const struct scaling *scaling)
+void scaling_tracking_write(struct json_out *out, const struct scaling *scaling)
 {
-	json_out_open(out, '{');
-	json_out_field_string(out, "PolicyName", scaling->policy);
-	json_out_name(out, STR("TargetTrackingScalingPolicyConfiguration"));
-	json_out_open(out, '{');
 	if (scaling->has_scale_in)
 		json_out_field_boolean(out, "DisableScaleIn", scaling->is_scale_in_disabled);
 	if (scaling->has_in_cooldown)
@@ -50,25 +63,40 @@ static void write_policy(struct json_out *out, const struct scaling *scaling)
 		json_out_field_integer(out, "ScaleOutCooldown", scaling->out_cooldown);
 	json_out_name(out, STR("TargetValue"));
 	json_out_double(out, strtod(scaling->target.p, NULL));
+}
+
+static void write_policy(struct json_out *out, const struct scaling *scaling)
+{
+	json_out_open(out, '{');
+	json_out_field_string(out, "PolicyName", scaling->policy);
+	json_out_name(out, STR("TargetTrackingScalingPolicyConfiguration"));
+	json_out_open(out, '{');
+	scaling_tracking_write(out, scaling);
 	json_out_close(out, '}');
 	json_out_close(out, '}');
 }
 
-/* AWS: what was never configured is disabled: DDB-TABLE-232. */
-static void write_scaling(struct json_out *out, const char *name, const struct scaling *scaling)
+/* AWS: what was never configured, or has no policy, is disabled: DDB-TABLE-232, 195. On demand
+ * settings stay, and are disabled: DDB-TABLE-317. */
+static void write_scaling(struct json_out *out, const char *name, const struct table *table,
+			  struct str index, bool is_write)
 {
+	const struct scaling *scaling = scaling_find(table, index, is_write);
+	bool is_there = scaling_is_on(scaling);
+
 	json_out_name(out, str_of(name));
 	json_out_open(out, '{');
-	if (scaling) {
+	if (is_there) {
 		json_out_field_integer(out, "MinimumUnits", scaling->least);
 		json_out_field_integer(out, "MaximumUnits", scaling->most);
-		json_out_field_string(out, "AutoScalingRoleArn", scaling->role);
-	} else {
-		json_out_field_boolean(out, "AutoScalingDisabled", true);
 	}
+	if (!is_there || table->settings->billing == BILLING_PAY_PER_REQUEST)
+		json_out_field_boolean(out, "AutoScalingDisabled", true);
+	if (is_there)
+		json_out_field_string(out, "AutoScalingRoleArn", scaling->role);
 	json_out_name(out, STR("ScalingPolicies"));
 	json_out_open(out, '[');
-	if (scaling && str_is_set(scaling->target))
+	if (is_there)
 		write_policy(out, scaling);
 	json_out_close(out, ']');
 	json_out_close(out, '}');
@@ -91,17 +119,17 @@ static void write_scaling_replica(struct json_out *out, const struct table *repl
 				      index->status == STATUS_CREATING   ? STR("CREATING")
 				      : index->status == STATUS_DELETING ? STR("DELETING")
 									 : STR("ACTIVE"));
-		write_scaling(out, "ProvisionedReadCapacityAutoScalingSettings",
-			      scaling_find(replica, index->name, false));
-		write_scaling(out, "ProvisionedWriteCapacityAutoScalingSettings",
-			      scaling_find(replica, index->name, true));
+		write_scaling(out, "ProvisionedReadCapacityAutoScalingSettings", replica,
+			      index->name, false);
+		write_scaling(out, "ProvisionedWriteCapacityAutoScalingSettings", replica,
+			      index->name, true);
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');
-	write_scaling(out, "ReplicaProvisionedReadCapacityAutoScalingSettings",
-		      scaling_find(replica, STR_ABSENT, false));
-	write_scaling(out, "ReplicaProvisionedWriteCapacityAutoScalingSettings",
-		      scaling_find(replica, STR_ABSENT, true));
+	write_scaling(out, "ReplicaProvisionedReadCapacityAutoScalingSettings", replica, STR_ABSENT,
+		      false);
+	write_scaling(out, "ReplicaProvisionedWriteCapacityAutoScalingSettings", replica,
+		      STR_ABSENT, true);
 	json_out_field_string(out, "ReplicaStatus", replicas_status(replica));
 	json_out_close(out, '}');
 }
@@ -146,12 +174,14 @@ static struct str list_parameters(struct arena *arena,
 	return buf_str(&buf);
 }
 
-/* AWS: decimals as Java prints them. */
-static void print_target(char *text, double value)
+struct str scaling_number(struct arena *arena, double value)
 {
-	snprintf(text, TARGET_SIZE, "%.15g", value);
+	char text[TARGET_SIZE];
+
+	snprintf(text, sizeof(text), "%.15g", value);
 	if (!strpbrk(text, ".eE"))
-		snprintf(text, TARGET_SIZE, "%.1f", value);
+		snprintf(text, sizeof(text), "%.1f", value);
+	return str_copy(arena, str_of(text));
 }
 
 enum code scaling_check(struct call *call, const struct table *table, const struct scaling *known,
@@ -166,26 +196,28 @@ enum code scaling_check(struct call *call, const struct table *table, const stru
 	int64_t most = update->maximum_units.is_set ? update->maximum_units.value
 		       : known                      ? known->most
 						    : INT64_MAX;
-	char target[TARGET_SIZE];
 
 	if (opt_is_true(update->auto_scaling_disabled))
 		return given.n ? err_set(err, MSG_SCALING_BLANK, STR_ARG(name), STR_ARG(given))
 			       : OK;
-	if (!known && missing.n)
+	if (!scaling_is_on(known) && missing.n)
 		return err_set(err, MSG_SCALING_REQUIRED, STR_ARG(name), STR_ARG(missing));
 	if (most < least)
 		return err_set(err, MSG_SCALING_MAXIMUM, STR_ARG(uuid_new(call->arena)));
 	if (!update->scaling_policy_update)
 		return OK;
 	double value = update->scaling_policy_update->target_tracking->target_value.value;
-	print_target(target, value);
-	if (value < 10 || value > 90)
-		return err_set(err, MSG_SCALING_TARGET, is_write ? "Write" : "Read", target,
+	struct str target = scaling_number(call->arena, value);
+	if (value < SCALING_VALUE_MIN)
+		return err_set(err, MSG_SCALING_VALUE, STR_ARG(target),
 			       STR_ARG(uuid_new(call->arena)));
+	if (value < SCALING_TARGET_MIN || value > SCALING_TARGET_MAX)
+		return err_set(err, MSG_SCALING_TARGET, is_write ? "Write" : "Read",
+			       STR_ARG(target), STR_ARG(uuid_new(call->arena)));
 	return OK;
 }
 
-static void forget(struct table *table, struct scaling *scaling)
+void scaling_remove(struct table *table, struct scaling *scaling)
 {
 	struct scaling *last = &table->settings->scalings[table->settings->scaling_count - 1];
 
@@ -193,7 +225,7 @@ static void forget(struct table *table, struct scaling *scaling)
 	table->settings->scaling_count--;
 }
 
-static struct scaling *add_scaling(struct table *table, struct str index, bool is_write)
+struct scaling *scaling_add(struct table *table, struct str index, bool is_write, int64_t now_ms)
 {
 	struct table_settings *settings = table->settings;
 	struct scaling *all = ARENA_ARRAY(table->arena, struct scaling,
@@ -205,6 +237,7 @@ static struct scaling *add_scaling(struct table *table, struct str index, bool i
 	*scaling = (struct scaling){
 		.index = str_is_set(index) ? str_copy(table->arena, index) : STR_ABSENT,
 		.is_write = is_write,
+		.created_ms = now_ms,
 		.target = STR_ABSENT,
 		.policy = STR_ABSENT,
 		.role = str_printf(table->arena, ROLE, STR_ARG(table->identity.account)),
@@ -215,16 +248,15 @@ static struct scaling *add_scaling(struct table *table, struct str index, bool i
 }
 
 static void apply_policy(struct table *table, struct scaling *scaling,
-			 const struct auto_scaling_policy_update *update)
+			 const struct auto_scaling_policy_update *update, int64_t now_ms)
 {
 	const struct target_tracking_update *tracking = update->target_tracking;
 	struct str index = str_is_set(scaling->index) ? str_printf(table->arena, "/index/" STR_FMT,
 								   STR_ARG(scaling->index))
 						      : STR("");
-	char target[TARGET_SIZE];
+	struct str before = scaling->policy;
 
-	print_target(target, tracking->target_value.value);
-	scaling->target = str_copy(table->arena, str_of(target));
+	scaling->target = scaling_number(table->arena, tracking->target_value.value);
 	scaling->policy =
 		str_is_set(update->policy_name)
 			? str_copy(table->arena, update->policy_name)
@@ -232,6 +264,8 @@ static void apply_policy(struct table *table, struct scaling *scaling,
 				     "DynamoDB%sCapacityUtilization:table/" STR_FMT STR_FMT,
 				     scaling->is_write ? "Write" : "Read",
 				     STR_ARG(table->identity.name), STR_ARG(index));
+	if (!str_is_set(before) || !str_eq(before, scaling->policy))
+		scaling->policy_ms = now_ms; /* AWS: a new name is a new policy: DDB-TABLE-240 */
 	scaling->has_scale_in = tracking->disable_scale_in.is_set;
 	scaling->is_scale_in_disabled = tracking->disable_scale_in.value;
 	scaling->has_in_cooldown = tracking->scale_in_cooldown.is_set;
@@ -240,18 +274,44 @@ static void apply_policy(struct table *table, struct scaling *scaling,
 	scaling->out_cooldown = tracking->scale_out_cooldown.value;
 }
 
+/* What the units become within the limits of their target. */
+static int64_t within(const struct scaling *scaling, int64_t units)
+{
+	return units < scaling->least  ? scaling->least
+	       : units > scaling->most ? scaling->most
+				       : units;
+}
+
+/* AWS: a limit that the capacity exceeds changes it within seconds: DDB-TABLE-314. A suspended
+ * direction does not. */
+void scaling_fit(struct table *table, struct str index, bool is_write, const struct scaling *by,
+		 int64_t now_ms)
+{
+	struct throughput *units = scaling_units(table, index);
+
+	if (!units || table->settings->billing != BILLING_PROVISIONED)
+		return;
+	int64_t value = is_write ? units->write : units->read, wanted = within(by, value);
+	if (wanted == value || (wanted > value ? by->is_out_suspended : by->is_in_suspended))
+		return;
+	throughput_rules_keep_warm(table);
+	throughput_rules_set(units, is_write ? units->read : wanted,
+			     is_write ? wanted : units->write, now_ms);
+	throughput_rules_keep_warm(table);
+}
+
 void scaling_apply(struct table *table, struct str index, bool is_write,
-		   const struct auto_scaling_settings_update *update)
+		   const struct auto_scaling_settings_update *update, int64_t now_ms)
 {
 	struct scaling *scaling = scaling_find(table, index, is_write);
 
 	if (opt_is_true(update->auto_scaling_disabled)) {
 		if (scaling)
-			forget(table, scaling);
+			scaling_remove(table, scaling);
 		return;
 	}
 	if (!scaling)
-		scaling = add_scaling(table, index, is_write);
+		scaling = scaling_add(table, index, is_write, now_ms);
 	if (update->minimum_units.is_set)
 		scaling->least = update->minimum_units.value;
 	if (update->maximum_units.is_set)
@@ -259,5 +319,6 @@ void scaling_apply(struct table *table, struct str index, bool is_write,
 	if (str_is_set(update->auto_scaling_role_arn))
 		scaling->role = str_copy(table->arena, update->auto_scaling_role_arn);
 	if (update->scaling_policy_update)
-		apply_policy(table, scaling, update->scaling_policy_update);
+		apply_policy(table, scaling, update->scaling_policy_update, now_ms);
+	scaling_fit(table, index, is_write, scaling, now_ms);
 }

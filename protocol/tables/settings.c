@@ -9,6 +9,7 @@ static const struct field definition_fields[] = {
 static const struct field tag_fields[] = {
 	RECORD_FIELD(tag, key, "key", FIELD_STR), RECORD_FIELD(tag, value, "value", FIELD_STR),
 };
+static const struct record tag_record = RECORD(tag, tag_fields);
 static const struct field destination_fields[] = {
 	RECORD_FIELD(destination, stream_arn, "stream_arn", FIELD_STR),
 	RECORD_FIELD(destination, is_enabled, "is_enabled", FIELD_BOOL),
@@ -30,6 +31,12 @@ static const struct field scaling_fields[] = {
 	RECORD_FIELD(scaling, is_write, "is_write", FIELD_BOOL),
 	RECORD_FIELD(scaling, least, "least", FIELD_INT),
 	RECORD_FIELD(scaling, most, "most", FIELD_INT),
+	RECORD_FIELD(scaling, created_ms, "created", FIELD_INT),
+	RECORD_FIELD(scaling, policy_ms, "policy_created", FIELD_INT),
+	RECORD_FIELD(scaling, is_in_suspended, "in_suspended", FIELD_BOOL),
+	RECORD_FIELD(scaling, is_out_suspended, "out_suspended", FIELD_BOOL),
+	RECORD_FIELD(scaling, is_schedule_suspended, "schedule_suspended", FIELD_BOOL),
+	RECORD_ARRAY(scaling, tags.v, tags.n, "tags", FIELD_FLAT, &tag_record),
 	RECORD_FIELD(scaling, role, "role", FIELD_STR),
 	RECORD_FIELD(scaling, policy, "policy", FIELD_STR),
 	RECORD_FIELD(scaling, target, "target", FIELD_STR),
@@ -41,7 +48,6 @@ static const struct field scaling_fields[] = {
 	RECORD_FIELD(scaling, out_cooldown, "out_cooldown", FIELD_INT),
 };
 static const struct record definition_record = RECORD(key_attribute, definition_fields);
-static const struct record tag_record = RECORD(tag, tag_fields);
 static const struct record destination_record = RECORD(destination, destination_fields);
 static const struct record scaling_record = RECORD(scaling, scaling_fields);
 static const struct record moment_record = RECORD(moment, moment_fields);

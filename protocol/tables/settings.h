@@ -79,14 +79,19 @@ struct moment {
 	struct str *before;         /* the status or value shown until it is over */
 };
 
-/* Auto scaling of a dimension of a table or an index, as UpdateTableReplicaAutoScaling was given
- * it: kept and shown. */
+/*
+ * Auto scaling of a dimension of a table or an index: a scalable target of Application Auto Scaling
+ * with its policy, if it has one. UpdateTableReplicaAutoScaling makes both.
+ */
 struct scaling {
 	struct str index;           /* absent: the table's */
 	bool is_write;
-	int64_t least, most;
+	int64_t least, most; /* units */
+	int64_t created_ms, policy_ms;
+	bool is_in_suspended, is_out_suspended, is_schedule_suspended;
+	struct tag_set tags;
 	struct str role, policy;    /* AutoScalingRoleArn, PolicyName */
-	struct str target;          /* TargetValue as a decimal text */
+	struct str target;          /* TargetValue as a decimal text; absent: there is no policy */
 	bool has_scale_in, is_scale_in_disabled;
 	bool has_in_cooldown, has_out_cooldown;
 	int64_t in_cooldown, out_cooldown; /* seconds */

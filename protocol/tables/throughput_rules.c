@@ -52,6 +52,17 @@ static void note_decrease(struct throughput *throughput, int64_t now_ms)
 	throughput->last_decrease_ms = now_ms;
 }
 
+void throughput_rules_set(struct throughput *throughput, int64_t read, int64_t write,
+			  int64_t now_ms)
+{
+	if (read > throughput->read || write > throughput->write)
+		throughput->last_increase_ms = now_ms;
+	if (read < throughput->read || write < throughput->write)
+		note_decrease(throughput, now_ms);
+	throughput->read = read;
+	throughput->write = write;
+}
+
 enum code throughput_rules_units(struct table *table, struct index *index,
 				 const struct provisioned_throughput *input, int64_t now_ms,
 				 struct err *err)
@@ -65,12 +76,7 @@ enum code throughput_rules_units(struct table *table, struct index *index,
 		return err_set(err, MSG_UPDATE_SAME, index ? "the " : "", STR_ARG(what),
 			       STR_ARG(what), (long long)throughput->read, (long long)read,
 			       STR_ARG(what), (long long)throughput->write, (long long)write);
-	if (read > throughput->read || write > throughput->write)
-		throughput->last_increase_ms = now_ms;
-	if (read < throughput->read || write < throughput->write)
-		note_decrease(throughput, now_ms);
-	throughput->read = read;
-	throughput->write = write;
+	throughput_rules_set(throughput, read, write, now_ms);
 	return OK;
 }
 

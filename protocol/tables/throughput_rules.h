@@ -30,6 +30,10 @@ enum code throughput_rules_units(struct table *table, struct index *index,
 				 const struct provisioned_throughput *input, int64_t now_ms,
 				 struct err *err) WARN_UNUSED;
 
+/* The same without rules: new units, and when they rose or fell. */
+void throughput_rules_set(struct throughput *throughput, int64_t read, int64_t write,
+			  int64_t now_ms);
+
 /* The units of a table that becomes PAY_PER_REQUEST, and of its indexes. */
 void throughput_rules_drop_units(struct table *table, int64_t now_ms);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "protocol/ops.h"
 #include "server/client/elsewhere.h"
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
@@ -50,8 +51,8 @@ static enum code send_elsewhere(void *context, struct arena *arena,
 						      : elsewhere_region(destination->elsewhere);
 
 	if (!elsewhere_send_in(destination->elsewhere, arena, region,
-			       str_printf(arena, "DynamoDB_20120810.%s", asked->operation),
-			       asked->body, &answer, &problem))
+			       ops_target(arena, str_of(asked->operation)), asked->body, &answer,
+			       &problem))
 		return err_set(err, MSG_SEED_REMOTE, STR_ARG(destination->url), problem);
 	*reply = (struct seed_reply){answer.status, answer.body};
 	return OK;

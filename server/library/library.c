@@ -12,6 +12,7 @@
 
 #include "core/crc32.h"
 #include "protocol/op.h"
+#include "protocol/ops.h"
 #include "server/importers/apply.h"
 #include "server/instance.h"
 #include "server/library/messages.h"
@@ -258,27 +259,13 @@ static bool nap(struct dynalith *instance, uint64_t ms)
 	return is_open;
 }
 
-static bool is_stream_operation(struct str name)
-{
-	static const struct str names[] = {STR_INIT("DescribeStream"), STR_INIT("GetRecords"),
-					   STR_INIT("GetShardIterator"), STR_INIT("ListStreams")};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (str_eq(names[i], name))
-			return true;
-	}
-	return false;
-}
-
 static struct str full_target(struct arena *arena, const char *target)
 {
 	struct str name = str_of(target);
 
 	if (strchr(target, '.'))
 		return name;
-	return str_printf(arena, "%s_20120810." STR_FMT,
-			  is_stream_operation(name) ? "DynamoDBStreams" : "DynamoDB",
-			  STR_ARG(name));
+	return ops_target(arena, name);
 }
 
 static struct headers *make_headers(struct arena *arena, const struct dynalith_request *from)

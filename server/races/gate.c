@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "protocol/ops.h"
 #include "server/platform/platform.h"
 #include "server/races/gate_trouble.h"
 #include "storage/monotonic.h"
@@ -15,8 +16,6 @@
 #define HELD_MIN_MS 150
 #define REPLAY_MIN_MS 1000
 #define WORKING_MAX_MS 2000 /* a program that never sleeps is not waited for longer */
-#define PREFIX_TARGET "DynamoDB_20120810."
-#define PREFIX_STREAMS "DynamoDBStreams_20120810."
 
 /* Requests that had come when the program was quiet: how many, and the sum of their ids. */
 struct remembered {
@@ -239,15 +238,10 @@ struct gate *gate_new(const struct gate_options *options)
 
 static struct str operation_of(const struct http_request *request)
 {
-	struct str target = headers_first(request->headers, STR("X-Amz-Target"));
+	struct str name = STR_ABSENT;
 
-	if (str_starts_with(target, STR(PREFIX_TARGET)))
-		return (struct str){target.p + sizeof(PREFIX_TARGET) - 1,
-				    target.n - (sizeof(PREFIX_TARGET) - 1)};
-	if (str_starts_with(target, STR(PREFIX_STREAMS)))
-		return (struct str){target.p + sizeof(PREFIX_STREAMS) - 1,
-				    target.n - (sizeof(PREFIX_STREAMS) - 1)};
-	return STR_ABSENT;
+	(void)ops_of_target(headers_first(request->headers, STR("X-Amz-Target")), &name);
+	return name;
 }
 
 /* AWS: SDKs and Tools Reference Guide, "Retry behavior": "attempt=2; max=3". */

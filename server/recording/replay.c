@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "protocol/ops.h"
 #include "server/client/elsewhere.h"
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
@@ -82,26 +83,10 @@ static void remember(void *context, struct str then, struct str now)
 	renamed_add(context, then, now);
 }
 
-static bool is_of_streams(struct str operation)
-{
-	static const char *const operations[] = {"DescribeStream", "GetRecords", "GetShardIterator",
-						 "ListStreams"};
-
-	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
-		if (str_eq(operation, str_of(operations[i])))
-			return true;
-	}
-	return false;
-}
-
 static void *send_recorded(void *context)
 {
 	struct sending *sending = context;
-	struct str operation = sending->line.operation;
-	struct str target = str_printf(sending->arena, "%s." STR_FMT,
-				       is_of_streams(operation) ? "DynamoDBStreams_20120810"
-								: "DynamoDB_20120810",
-				       STR_ARG(operation));
+	struct str target = ops_target(sending->arena, sending->line.operation);
 	struct str body =
 		renamed_apply(sending->replay->renamed, sending->arena, sending->line.request);
 

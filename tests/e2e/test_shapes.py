@@ -11,9 +11,12 @@ import botocore
 
 from harness import ROOT, run
 
-MODELS = [pathlib.Path(botocore.__file__).parent / f"data/{service}/2012-08-10/service-2.json.gz" for service in ("dynamodb", "dynamodbstreams")]
+MODELS = [pathlib.Path(botocore.__file__).parent / f"data/{service}/service-2.json.gz"
+          for service in ("dynamodb/2012-08-10", "dynamodbstreams/2012-08-10", "application-autoscaling/2016-02-06")]
 ARN = "one check of names and ARNs; the recorded message of a wrong name gives 3 to 255 and the pattern, of an ARN its own text"
 SEARCH = "SearchVectors is a service of its own, which checks its members itself; recorded answers of October 2026"
+REFUSED = "the structure is refused as a whole: DynamoDB has no such policies, and there is no CloudWatch here"
+CONTROLS = "it leaves out control characters only, which JSON has to escape"
 RULE = "the service has a rule of its own for it, with another text than the model's constraint"
 
 # (shape or shape.member, what differs): why. Every row must be met.
@@ -25,8 +28,17 @@ MEANT = {
     ("CreateTableInput.TableThroughputMode", "unknown"): "measured over raw signed JSON on 21 August 2026, newer than the model",
     ("UpdateTableInput.TableThroughputMode", "unknown"): "the same",
     ("CreateReplicationGroupMemberAction.RegionName", "required"): RULE,
-    ("AutoScalingRoleArn", "pattern"): "it leaves out control characters only, which JSON has to escape",
-    ("AutoScalingPolicyName", "pattern"): "the same",
+    ("AutoScalingRoleArn", "pattern"): CONTROLS,
+    ("AutoScalingPolicyName", "pattern"): CONTROLS,
+    ("ResourceIdMaxLen1600", "pattern"): CONTROLS,
+    ("XmlString", "pattern"): CONTROLS,
+    ("PolicyName", "pattern"): CONTROLS,
+    ("AmazonResourceName", "pattern"): "another ARN is of no resource",
+    **{(f"StepScalingPolicyConfiguration.{name}", "absent"): REFUSED
+       for name in ("AdjustmentType", "Cooldown", "MetricAggregationType", "MinAdjustmentMagnitude", "StepAdjustments")},
+    **{(f"PredictiveScalingPolicyConfiguration.{name}", "absent"): REFUSED
+       for name in ("MaxCapacityBreachBehavior", "MaxCapacityBuffer", "MetricSpecifications", "Mode", "SchedulingBufferTime")},
+    **{(f"CustomizedMetricSpecification.{name}", "absent"): REFUSED for name in ("Dimensions", "MetricName", "Metrics", "Namespace", "Statistic", "Unit")},
     ("KMSMasterKeyId", "limits"): "recorded answer of 9 October 2026: at least one character",
     ("TableClass", "enum"): RULE,
     ("KeyList", "limits"): RULE,
@@ -123,7 +135,7 @@ def differences(ours, model):
                 note(f"{our_name}.{member}", "unknown", member not in other["members"], False)
 
     for name in ours:
-        if name in model and name.endswith("Input"):
+        if name in model and name.endswith(("Input", "Request")):
             compare(name, name)
     return found
 

@@ -185,7 +185,7 @@ static void ask(struct arena *arena, struct str request, struct buf *answers)
 	struct str op = fuzz_until(&request, '\n');
 	struct op_request call = {
 		.arena = arena,
-		.target = str_printf(arena, "DynamoDB_20120810." STR_FMT, STR_ARG(op)),
+		.target = str_contains(op, STR(".")) ? op : ops_target(arena, op),
 		.body = fill_in(arena, request, buf_str(answers)),
 		.authenticate = service_fixture_let_in,
 		.access_key = features_access_key,

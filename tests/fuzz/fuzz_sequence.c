@@ -356,7 +356,6 @@ static void ask_for(size_t number, struct str *choices)
 	struct grammar g = {
 		world.request, choices, buf_str(&world.answers), buf_in(world.request), 0,
 		false,         false};
-	bool is_stream = str_starts_with(str_of(operations[number].target), STR("STREAMS."));
 	struct str op = str_of(strchr(operations[number].target, '.') + 1);
 
 	grammar_choose_table(&g);
@@ -366,11 +365,7 @@ static void ask_for(size_t number, struct str *choices)
 		make_update_table(&g);
 	else
 		grammar_structure(&g, operations[number].input);
-	struct op_response response =
-		call(is_stream ? str_printf(world.request, "DynamoDBStreams_20120810." STR_FMT,
-					    STR_ARG(op))
-			       : op,
-		     buf_str(&g.out));
+	struct op_response response = call(op, buf_str(&g.out));
 	remember(response.body);
 	check_write(op, buf_str(&g.out), &response);
 }

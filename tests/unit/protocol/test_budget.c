@@ -112,7 +112,6 @@ static struct world world_within_budget(void)
 /* As world_call, with ` for ', and `pad` bytes taken before. */
 static struct op_response call(struct world *world, struct world_request request, size_t pad)
 {
-	bool is_stream = strstr(request.op, "Records") != NULL;
 	struct op_response response;
 	size_t n = strlen(request.body);
 
@@ -128,9 +127,7 @@ static struct op_response call(struct world *world, struct world_request request
 		.arena = world->request,
 		.body = {body, n},
 		.authenticate = world_let_in,
-		.target = str_printf(world->request, "%s.%s",
-				     is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
-				     request.op),
+		.target = ops_target(world->request, str_of(request.op)),
 	};
 	op_run(&world->service, &wire, &response);
 	CHECK_INT(budget.held, arena_held(world->request));

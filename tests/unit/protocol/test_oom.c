@@ -24,6 +24,14 @@
 	"{\\\"Version\\\":\\\"2012-10-17\\\",\\\"Statement\\\":[{\\\"Effect\\\":\\\"Allow\\\","    \
 	"\\\"Principal\\\":{\\\"AWS\\\":\\\"000000000000\\\"},"                                    \
 	"\\\"Action\\\":\\\"dynamodb:GetItem\\\",\\\"Resource\\\":\\\"" ARN "table/tab\\\"}]}"
+#define TARGET                                                                                     \
+	"'ServiceNamespace':'dynamodb','ResourceId':'table/glob','ScalableDimension':"             \
+	"'dynamodb:table:WriteCapacityUnits'"
+#define SCALING_POLICY                                                                             \
+	"'PolicyName':'p','PolicyType':'TargetTrackingScaling',"                                   \
+	"'TargetTrackingScalingPolicyConfiguration':{'TargetValue':70,"                            \
+	"'PredefinedMetricSpecification':{'PredefinedMetricType':"                                 \
+	"'DynamoDBWriteCapacityUtilization'}}"
 #define SCALING                                                                                    \
 	"{'MinimumUnits':1,'MaximumUnits':10,'ScalingPolicyUpdate':{'"                             \
 	"TargetTrackingScalingPolicyConfiguration':{'TargetValue':70}}}"
@@ -71,6 +79,8 @@ static const struct world_request beginning[] = {
 			"[{'AttributeName':'pk','AttributeType':'S'}],'KeySchema':[{'AttributeName'"
 			":'pk','KeyType':'HASH'}],'StreamSpecification':"
 			"{'StreamEnabled':true,'StreamViewType':'NEW_AND_OLD_IMAGES'}}"},
+	{"RegisterScalableTarget", "{" TARGET ",'MinCapacity':1,'MaxCapacity':10}"},
+	{"PutScalingPolicy", "{" TARGET "," SCALING_POLICY "}"},
 	{"UpdateTable",
 	 "{'TableName':'glob','ReplicaUpdates':[{'Create':{'RegionName':'eu-west-1'}}]}"},
 	{"UpdateTableReplicaAutoScaling",
@@ -88,6 +98,8 @@ static const struct world_request others[] = {
 	 "{'GlobalTableName':'tab','ReplicationGroup':[{'RegionName':'us-east-1'}]}"},
 	{"DeleteBackup", "{'BackupArn':'$B'}"},
 	{"DeleteResourcePolicy", "{" TAB_ARN "}"},
+	{"DeleteScalingPolicy", "{" TARGET ",'PolicyName':'p'}"},
+	{"DeregisterScalableTarget", "{" TARGET "}"},
 	{"DescribeBackup", "{'BackupArn':'$B'}"},
 	{"DescribeBulkOperation", "{'BulkOperationArn':'$K'}"},
 	{"DescribeContinuousBackups", "{" TAB "}"},
@@ -99,6 +111,11 @@ static const struct world_request others[] = {
 	{"DescribeImport", "{'ImportArn':'$M'}"},
 	{"DescribeKinesisStreamingDestination", "{" TAB "}"},
 	{"DescribeLimits", "{}"},
+	{"DescribeScalableTargets", "{'ServiceNamespace':'dynamodb'}"},
+	{"DescribeScalingPolicies", "{'ServiceNamespace':'dynamodb','ResourceId':'table/glob'}"},
+	{"ListTagsForResource", "{'ResourceARN':'arn:none'}"},
+	{"PutScalingPolicy", "{" TARGET "," SCALING_POLICY "}"},
+	{"RegisterScalableTarget", "{" TARGET ",'MinCapacity':1,'MaxCapacity':10}"},
 	{"DescribeStream", "{'StreamArn':'$S'}"},
 	{"DescribeTableReplicaAutoScaling", "{'TableName':'glob'}"},
 	{"DescribeTimeToLive", "{" TAB "}"},
@@ -133,7 +150,7 @@ static const struct world_request others[] = {
 	 "{'GlobalTableName':'glob','GlobalTableBillingMode':'PAY_PER_REQUEST'}"},
 	{"UpdateKinesisStreamingDestination",
 	 "{" TAB "," KINESIS ",'UpdateKinesisStreamingConfiguration':{'"
-			     "ApproximateCreationDateTimePrecision':'MICROSECOND'}}"},
+	 "ApproximateCreationDateTimePrecision':'MICROSECOND'}}"},
 	{"UpdateTableReplicaAutoScaling",
 	 "{'TableName':'glob','ProvisionedWriteCapacityAutoScalingUpdate':" SCALING "}"},
 };

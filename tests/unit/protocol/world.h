@@ -61,9 +61,6 @@ static inline enum code world_let_in(void *context, struct ns *ns, struct err *e
 static inline bool world_try(struct world *world, struct world_request request, uint64_t slice_ns,
 			     struct op_response *response)
 {
-	bool is_stream = (strstr(request.op, "Stream") && !strstr(request.op, "Kinesis")) ||
-			 strstr(request.op, "Shard") || strstr(request.op, "Records");
-
 	arena_reset(world->request);
 	size_t n = strlen(request.body);
 	char *body = arena_bytes(world->request, n);
@@ -74,9 +71,7 @@ static inline bool world_try(struct world *world, struct world_request request, 
 		.body = {body, n},
 		.authenticate = world_let_in,
 		.slice_ns = slice_ns,
-		.target = str_printf(world->request, "%s.%s",
-				     is_stream ? "DynamoDBStreams_20120810" : "DynamoDB_20120810",
-				     request.op),
+		.target = ops_target(world->request, str_of(request.op)),
 	};
 	return op_run(&world->service, &wire, response);
 }
