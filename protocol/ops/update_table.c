@@ -6,6 +6,7 @@
 #include "protocol/tables/replica_changes.h"
 #include "protocol/tables/replica_rules.h"
 #include "protocol/tables/replicas.h"
+#include "protocol/tables/scaling.h"
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/table_rules.h"
 #include "protocol/tables/throughput_rules.h"
@@ -261,6 +262,13 @@ static enum code change_checked(const struct call *call, const struct table *cur
 
 	if (code != OK)
 		return code;
+	for (size_t i = 0; i < input->global_secondary_index_updates.n; i++) {
+		const struct create_global_secondary_index_action *create =
+			input->global_secondary_index_updates.v[i].create;
+
+		if (create && table_is_global(next))
+			scaling_begin(next, create->index_name, now_ms);
+	}
 	return throughput_rules_limits(current, next, err);
 }
 

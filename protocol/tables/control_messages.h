@@ -257,13 +257,14 @@
 #define MSG_SCALING_MAXIMUM ERR_VALIDATION, SCALING_MAXIMUM SCALING_SERVICE
 #define MSG_SCALING_TARGET ERR_VALIDATION, SCALING_TARGET SCALING_SERVICE
 #define MSG_SCALING_VALUE ERR_VALIDATION, SCALING_VALUE SCALING_SERVICE
-/* The words of the next two are ours. */
+#define MSG_SCALING_INDEX                                                                          \
+	ERR_RESOURCE_NOT_FOUND,                                                                    \
+		SCALING_FAILED " because the global secondary indexes with names: \xE2\x80\x98"    \
+			       "[" STR_FMT "]\xE2\x80\x99 do not exist."
+/* The words of the next one are ours. */
 #define MSG_SCALING_REGION                                                                         \
 	ERR_RESOURCE_NOT_FOUND,                                                                    \
 		"Global table with name: '" STR_FMT "' has no replica in region: '" STR_FMT "'."
-#define MSG_SCALING_INDEX                                                                          \
-	ERR_RESOURCE_NOT_FOUND, "Global table with name: '" STR_FMT                                \
-				"' has no global secondary index: '" STR_FMT "'."
 #define MSG_NOT_GLOBAL                                                                             \
 	ERR_RESOURCE_NOT_FOUND, "Global table with name: '" STR_FMT "' does not exist."
 

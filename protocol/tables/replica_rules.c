@@ -4,6 +4,7 @@
 #include "protocol/tables/encryption_rules.h"
 #include "protocol/tables/table_messages.h"
 #include "protocol/tables/replicas.h"
+#include "protocol/tables/scaling.h"
 #include "protocol/tables/table_rules.h"
 #include "storage/catalog/catalog_size.h"
 #include "storage/messages.h"
@@ -254,6 +255,22 @@ static const struct table *changing(struct table *const *replicas, size_t n)
 	return NULL;
 }
 
+/* AWS: DDB-TABLE-188, 288, 291: each write capacity needs a target and a policy. */
+static enum code check_scaled(const struct table *table, bool is_of_indexes, struct err *err)
+{
+	if (table->settings->billing == BILLING_PAY_PER_REQUEST)
+		return OK;
+	if (!is_of_indexes && !scaling_is_on(scaling_find(table, STR_ABSENT, true)))
+		return err_set(err, MSG_REPLICA_SCALED, "Table");
+	for (size_t i = 0; i < table->indexes.n; i++) {
+		const struct index *index = &table->indexes.v[i];
+
+		if (!index->is_local && !scaling_is_on(scaling_find(table, index->name, true)))
+			return err_set(err, MSG_REPLICA_SCALED, "GSI");
+	}
+	return OK;
+}
+
 static enum code check_create(struct call *call, const struct table *table, size_t n,
 			      const struct update_table_input *input, struct err *err)
 {
@@ -281,6 +298,9 @@ static enum code check_create(struct call *call, const struct table *table, size
 		if (code != OK)
 			return code;
 	}
+	code = check_scaled(table, false, err);
+	if (code != OK)
+		return code;
 	return is_strong ? check_strong_table(call, table, err) : OK;
 }
 
@@ -461,6 +481,10 @@ enum code replica_rules_other(const struct table *table, struct table *const *re
 		return OK;
 	if (stream && !opt_is_true(stream->stream_enabled))
 		return err_set(err, MSG_REPLICA_STREAM);
+	enum code code =
+		input->global_secondary_index_updates.n > 0 ? check_scaled(table, true, err) : OK;
+	if (code != OK)
+		return code;
 	return changing(replicas, n) ? err_set(err, MSG_REPLICA_IN_USE) : OK;
 }
 

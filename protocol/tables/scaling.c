@@ -11,6 +11,9 @@
 	":role/aws-service-role/dynamodb.application-autoscaling.amazonaws.com/"                   \
 	"AWSServiceRoleForApplicationAutoScaling_DynamoDBTable"
 #define TARGET_SIZE 32
+#define BEGIN_UNITS_MIN 1 /* AWS: DDB-TABLE-322 */
+#define BEGIN_UNITS_MAX 10
+#define BEGIN_TARGET 70
 
 struct scaling *scaling_find(const struct table *table, struct str index, bool is_write)
 {
@@ -247,23 +250,39 @@ struct scaling *scaling_add(struct table *table, struct str index, bool is_write
 	return scaling;
 }
 
+static struct str policy_name(struct table *table, const struct scaling *scaling)
+{
+	struct str index = str_is_set(scaling->index) ? str_printf(table->arena, "/index/" STR_FMT,
+								   STR_ARG(scaling->index))
+						      : STR("");
+
+	return str_printf(table->arena, "DynamoDB%sCapacityUtilization:table/" STR_FMT STR_FMT,
+			  scaling->is_write ? "Write" : "Read", STR_ARG(table->identity.name),
+			  STR_ARG(index));
+}
+
+void scaling_begin(struct table *table, struct str index, int64_t now_ms)
+{
+	if (table->settings->billing != BILLING_PROVISIONED || scaling_find(table, index, true))
+		return;
+	struct scaling *scaling = scaling_add(table, index, true, now_ms);
+	scaling->least = BEGIN_UNITS_MIN;
+	scaling->most = BEGIN_UNITS_MAX;
+	scaling->target = scaling_number(table->arena, BEGIN_TARGET);
+	scaling->policy = policy_name(table, scaling);
+	scaling->policy_ms = now_ms;
+}
+
 static void apply_policy(struct table *table, struct scaling *scaling,
 			 const struct auto_scaling_policy_update *update, int64_t now_ms)
 {
 	const struct target_tracking_update *tracking = update->target_tracking;
-	struct str index = str_is_set(scaling->index) ? str_printf(table->arena, "/index/" STR_FMT,
-								   STR_ARG(scaling->index))
-						      : STR("");
 	struct str before = scaling->policy;
 
 	scaling->target = scaling_number(table->arena, tracking->target_value.value);
-	scaling->policy =
-		str_is_set(update->policy_name)
-			? str_copy(table->arena, update->policy_name)
-			: str_printf(table->arena,
-				     "DynamoDB%sCapacityUtilization:table/" STR_FMT STR_FMT,
-				     scaling->is_write ? "Write" : "Read",
-				     STR_ARG(table->identity.name), STR_ARG(index));
+	scaling->policy = str_is_set(update->policy_name)
+				  ? str_copy(table->arena, update->policy_name)
+				  : policy_name(table, scaling);
 	if (!str_is_set(before) || !str_eq(before, scaling->policy))
 		scaling->policy_ms = now_ms; /* AWS: a new name is a new policy: DDB-TABLE-240 */
 	scaling->has_scale_in = tracking->disable_scale_in.is_set;

@@ -55,6 +55,9 @@ void scaling_fit(struct table *table, struct str index, bool is_write, const str
 void scaling_apply(struct table *table, struct str index, bool is_write,
 		   const struct auto_scaling_settings_update *update, int64_t now_ms);
 
+/* What a new index of a table with replicas gets for its writes. AWS: DDB-TABLE-322. */
+void scaling_begin(struct table *table, struct str index, int64_t now_ms);
+
 /* Forgets what is of reads. */
 void scaling_keep_writes(struct table *table);
 

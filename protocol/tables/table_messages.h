@@ -334,6 +334,8 @@
 		": com.amazonaws.services.kms.model.NotFoundException: Invalid arn " STR_FMT       \
 		" (Service: AWSKMS; Status Code: 400; Error Code: NotFoundException; Request "     \
 		"ID: " STR_FMT "; Proxy: null)"
+#define MSG_REPLICA_SCALED                                                                         \
+	ERR_VALIDATION, "%s write capacity should either be Pay-Per-Request or AutoScaled."
 #define MSG_REPLICA_UNITS                                                                          \
 	ERR_VALIDATION, "%s",                                                                      \
 		"Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when "          \

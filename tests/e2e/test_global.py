@@ -5,6 +5,7 @@ import urllib.error
 import urllib.request
 
 from harness import Server, copy_of_file, of_files, raises, run, until
+from test_scaling import scale
 
 REGIONS = ("us-east-1", "eu-west-1", "us-west-2")
 
@@ -317,6 +318,9 @@ def scaling_is_kept_and_legacy_tables_are_gone():
     a.create_table(TableName="app", ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 5},
                    AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}], KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}])
     raises("ResourceNotFoundException", a.describe_table_replica_auto_scaling, TableName="app")
+    said = raises("ValidationException", a.update_table, TableName="app", ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+    assert said == "Table write capacity should either be Pay-Per-Request or AutoScaled.", said
+    scale(server.client(service="application-autoscaling"))
     add(a, "eu-west-1")
     b.update_table_replica_auto_scaling(TableName="app", ProvisionedWriteCapacityAutoScalingUpdate={
         "MinimumUnits": 2, "MaximumUnits": 20, "ScalingPolicyUpdate": {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 65.5}}})
