@@ -1,4 +1,6 @@
 """Hooks of mkdocs.yml. Pages that stand elsewhere in the tree join the site; links to other files of the tree become their names, since a site has no tree."""
+import gzip
+import hashlib
 import pathlib
 import posixpath
 import re
@@ -19,6 +21,41 @@ PAGES = {page: name for name, page in ADOPTED.items()}
 def on_files(files, config):
     for name, page in ADOPTED.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
+    for file in [file for file in files if file.src_uri.startswith("play/")]:
+        files.remove(file)
+    for name, content in playground().items():
+        files.append(File.generated(config, PLAYGROUND + name, content=content))
+    return files
+
+
+# The console finds the API two folders above its own.
+PLAYGROUND = "play/_dynalith/console/"
+WASM = ROOT / "build/wasm/dynalith.wasm"
+# Only scripts of the site run, and none may be made of text. WebAssembly is compiled by the worker, to which this does not apply.
+POLICY = ("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; "
+          "form-action 'none'; require-trusted-types-for 'script'; trusted-types playground")
+
+
+def playground():
+    """Files of the page that runs dynalith.wasm: the console, docs/play/, and the engine of the npm package as scripts."""
+    if not WASM.exists():
+        print("site: no playground, for there is no build/wasm/dynalith.wasm: make wasm")
+        return {}
+    console = ROOT / "console"
+    files = {path.relative_to(console).as_posix(): path.read_bytes() for path in sorted(console.rglob("*")) if path.is_file()}
+    files |= {path.name: path.read_bytes() for path in sorted((ROOT / "docs/play").iterdir())}
+    for name in ("engine", "files"):
+        text = (ROOT / f"packaging/npm/{name}.cjs").read_text()
+        files[f"{name}.js"] = f"globalThis.dynalith{name.capitalize()} = (() => {{ const module = {{}}, require = () => globalThis.dynalithHost;\n{text}\nreturn module.exports; }})();\n".encode()
+    files["dynalith.bin"] = gzip.compress(WASM.read_bytes(), mtime=0)
+    page = files["index.html"].decode()
+    for mark, more in (('<meta charset="utf-8">\n', f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'), ("", '<link rel="stylesheet" href="play.css">\n<script src="play.js"></script>\n')):
+        at = page.index(mark or "<script") + len(mark)
+        page = page[:at] + more + page[at:]
+    files["index.html"] = page.encode()
+    kept = hashlib.sha256(b"".join(files.values())).hexdigest()[:16]
+    names = " ".join(["./", *files])
+    files["offline.js"] = files["offline.js"].decode().replace("@KEPT@", f"dynalith {kept}").replace("@FILES@", names).encode()
     return files
 
 

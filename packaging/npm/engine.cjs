@@ -53,6 +53,12 @@ function restore(from, memory) {
     bytes.set(new Uint8Array(pieces.buffer, pieces.byteOffset + at + 4, IMAGE_PIECE), pieces.getUint32(at, true) * IMAGE_PIECE);
 }
 
+/* Pages that are not isolated from others have no memory that a thread can wait on. */
+function sleepMs(ms) {
+  if (typeof SharedArrayBuffer === "function") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  else for (const end = monotonicMs() + ms; monotonicMs() < end;);
+}
+
 /* What the module imports. No environment, and files as `files` gives them: files.cjs does, null for none. */
 function imports(state, log, files) {
   let seen = new DataView(new ArrayBuffer(0));
@@ -103,7 +109,7 @@ function imports(state, log, files) {
         bytes(output + 32 * i, 32).fill(0);
         view().setBigUint64(output + 32 * i, view().getBigUint64(at, true), true);
       }
-      if (ns > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ns / 1e6);
+      if (ns > 0) sleepMs(ns / 1e6);
       view().setUint32(count, n, true);
       return ERRNO.success;
     },

@@ -19,7 +19,7 @@ const FIRST = {
   "inject faults": ["testing", "languages/"], "time to live": ["time", "testing", "timing"], "LocalStack": ["migration/localstack"],
 };
 
-const pages = readdirSync(SITE, { recursive: true }).filter((name) => name.endsWith(".html") && name !== "404.html").sort();
+const pages = readdirSync(SITE, { recursive: true }).filter((name) => name.endsWith(".html") && name !== "404.html" && !name.startsWith("play/")).sort();
 const server = http.createServer((request, reply) => {
   const file = path.join(SITE, new URL(request.url, "http://x").pathname);
   try {

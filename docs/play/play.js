@@ -1,0 +1,109 @@
+// The console on dynalith.wasm, without a server: scripts/site.py puts this before the console's own script. Each request of the page goes to worker.js.
+// A link behind #state= holds all data, as a data file of the server: compressed, in base64url.
+(() => {
+  const ROOT = new URL("../../", location.href).href, STATE = "#state=";
+  const LINK_MAX = 32 << 10; // characters of a state in a link: what chats and trackers keep whole
+  const policy = globalThis.trustedTypes?.createPolicy("playground", { createScriptURL: (name) => name }) ?? { createScriptURL: (name) => name };
+
+  /** What a stream makes of bytes. */
+  const through = async (bytes, stream) => new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  const encode = async (bytes) => {
+    let text = "";
+    for (const byte of await through(bytes, new CompressionStream("deflate-raw"))) text += String.fromCharCode(byte);
+    return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  };
+  const decode = (text) => through(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0)), new DecompressionStream("deflate-raw"));
+
+  /* An engine in a worker of its own; call() gets what worker.js answers. */
+  function start(state) {
+    const worker = new Worker(policy.createScriptURL("worker.js")), waiting = new Map();
+    let last = 0;
+    worker.onmessage = ({ data: { id, error, answer } }) => {
+      const { resolve, reject } = waiting.get(id);
+      waiting.delete(id);
+      if (error) reject(new TypeError(error)); else resolve(answer);
+    };
+    worker.onerror = (event) => {
+      for (const { reject } of waiting.values()) reject(new TypeError(event.message || "the engine does not start"));
+      waiting.clear();
+    };
+    const call = (asked) => new Promise((resolve, reject) => {
+      waiting.set(++last, { resolve, reject });
+      worker.postMessage({ id: last, ...asked });
+    });
+    return { call, opened: call({ open: true, state }), end: () => worker.terminate() };
+  }
+
+  /** The engine where it opens; else it is no more. */
+  const opened = (engine) => engine.opened.then(() => engine, (error) => {
+    engine.end();
+    throw error;
+  });
+
+  const note = (text) => { document.getElementById("notes").append(Object.assign(document.createElement("div"), { className: "note", textContent: text })); };
+
+  async function begin() {
+    const hash = location.hash;
+    if (!hash.startsWith(STATE)) return opened(start());
+    history.replaceState(null, "", "#/");
+    try {
+      return await opened(start(await decode(hash.slice(STATE.length))));
+    } catch (error) {
+      addEventListener("DOMContentLoaded", () => note(`The link is damaged, so that this is empty: ${error.message}`));
+      return opened(start());
+    }
+  }
+
+  let engine = begin();
+
+  globalThis.fetch = async (url, { method = "GET", headers = {}, body = "" } = {}) => {
+    const { call } = await engine;
+    const answer = await call({ method, path: "/" + new URL(url, location.href).href.slice(ROOT.length), headers, body });
+    if (answer.status === 0) throw new TypeError("a fault rule has closed the connection");
+    return new Response(answer.body, { status: answer.status, headers: answer.headers });
+  };
+
+  /** All data, as a data file. */
+  const state = async () => (await engine).call({ take: true });
+
+  function save(bytes) {
+    const url = URL.createObjectURL(new Blob([bytes])), link = Object.assign(document.createElement("a"), { href: url, download: "playground.db" });
+    link.click();
+    URL.revokeObjectURL(url);
+  }
+
+  async function copyLink() {
+    const bytes = await state(), text = await encode(bytes);
+    if (text.length > LINK_MAX) {
+      note(`The data takes ${text.length} characters, and a link ${LINK_MAX}: it is saved as a file.`);
+      return save(bytes);
+    }
+    const link = location.href.replace(/#.*/, "") + STATE + text;
+    document.documentElement.dataset.link = link; // for who may not write to the clipboard
+    try {
+      await navigator.clipboard.writeText(link);
+      note(`A link of ${link.length} characters with all data is in the clipboard.`);
+    } catch {
+      prompt("A link with all data:", link);
+    }
+  }
+
+  async function openFile(file) {
+    const next = await opened(start(new Uint8Array(await file.arrayBuffer())));
+    (await engine).end();
+    engine = next;
+    if (location.hash === "#/tables") dispatchEvent(new HashChangeEvent("hashchange")); else location.hash = "#/tables";
+  }
+
+  addEventListener("DOMContentLoaded", () => {
+    const bar = document.createElement("div"), file = Object.assign(document.createElement("input"), { type: "file", hidden: true });
+    const attempt = (run) => () => run().catch((error) => note(error.message));
+    const button = (text, title, run) => Object.assign(document.createElement("button"), { type: "button", textContent: text, title, onclick: attempt(run) });
+    file.onchange = attempt(() => openFile(file.files[0]));
+    bar.className = "row play";
+    bar.append(button("Copy link", "A link that holds all data", copyLink), button("Save", "All data as a data file: dynalith --db-path playground.db", async () => save(await state())),
+      button("Open", "A data file in place of all data", async () => file.click()), file);
+    document.querySelector("header.bar").after(bar);
+  });
+  navigator.serviceWorker?.register(policy.createScriptURL("offline.js"));
+})();

@@ -1,0 +1,57 @@
+"use strict";
+// The engine of the playground, in a thread of its own: a fault rule's delay blocks it, and not the page. engine.js and files.js are those of the npm package.
+const FILE = "/state.db"; // the one file that the engine sees
+const OPTIONS = { "log.level": "error", data_limit_mb: 256, memory_limit_mb: 128, vector_cache_mb: 64 }; // as the frozen memory of the module has them
+
+/* What files.js needs of node:fs. */
+const host = {
+  bytes: new Uint8Array(0),
+  statSync(path) {
+    if (path !== "/" && path !== FILE) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
+    return { ino: 1, size: host.bytes.length, atimeMs: 0, mtimeMs: 0, ctimeMs: 0, isDirectory: () => path === "/", isFile: () => path === FILE };
+  },
+  openSync: () => 0,
+  closeSync() {},
+  readdirSync: () => [],
+  readSync(fd, into, at, size, offset) {
+    const part = host.bytes.subarray(offset, offset + size);
+    into.set(part, at);
+    return part.length;
+  },
+};
+globalThis.dynalithHost = host;
+importScripts("engine.js", "files.js");
+
+let engine;
+
+async function open(state) {
+  const packed = (await fetch("dynalith.bin")).body.pipeThrough(new DecompressionStream("gzip"));
+  const module = await WebAssembly.compileStreaming(new Response(packed, { headers: { "content-type": "application/wasm" } }));
+  if (state) host.bytes = state;
+  engine = new globalThis.dynalithEngine.Engine(module, state ? { store: `memory:${FILE}`, ...OPTIONS } : { in_memory: true, ...OPTIONS }, console.error, globalThis.dynalithFiles.files);
+}
+
+function take() {
+  const ask = (query) => {
+    const { status, body } = engine.send({ path: `/_dynalith/backup${query}` });
+    if (status !== 200) throw new Error(new TextDecoder().decode(body));
+    return body;
+  };
+  const { backup, bytes } = JSON.parse(new TextDecoder().decode(ask(""))), whole = new Uint8Array(bytes);
+  for (let at = 0; at < bytes;) {
+    const piece = ask(`?id=${backup}&at=${at}`);
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  ask(`?id=${backup}&at=end`);
+  return whole;
+}
+
+onmessage = async ({ data: { id, open: isOpen, take: isTake, state, ...request } }) => {
+  try {
+    const answer = isOpen ? await open(state) : isTake ? take() : engine.send(request);
+    postMessage({ id, answer });
+  } catch (error) {
+    postMessage({ id, error: error.message });
+  }
+};

@@ -1,0 +1,103 @@
+// The playground of the site in headless Chromium: the console answers without a server, a link holds all data, a damaged link does
+// no harm, a delay does not block the page, all works without a network, the policy of the page is kept. PICTURES=FOLDER keeps pictures.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { createRequire } from "node:module";
+
+const require = createRequire(process.env.DYNALITH_CONSOLE_MODULES + "/x.js");
+const puppeteer = require("puppeteer-core");
+const SITE = path.resolve("build/site"), PAGE = "play/_dynalith/console/index.html";
+const TYPES = { ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml" };
+if (!existsSync(path.join(SITE, PAGE))) {
+  console.log("playground: skipped, the site was built without build/wasm/dynalith.wasm");
+  process.exit(0);
+}
+let loaded = 0, isGone = false;
+const server = http.createServer((request, reply) => {
+  const file = path.join(SITE, new URL(request.url, "http://x").pathname);
+  try {
+    if (isGone || request.method !== "GET") throw new Error("not of a site");
+    const bytes = readFileSync(file.endsWith("/") ? file + "index.html" : file);
+    loaded += bytes.length;
+    reply.setHeader("content-type", TYPES[path.extname(file)] ?? "application/octet-stream");
+    reply.setHeader("cache-control", "max-age=600"); // as static hosts say
+    reply.end(bytes);
+  } catch { reply.writeHead(404).end(); }
+});
+await new Promise((done) => server.listen(0, "127.0.0.1", done));
+const url = `http://127.0.0.1:${server.address().port}/${PAGE}`;
+const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM, headless: true, protocolTimeout: 600000,
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
+const problems = [];
+const open = async (context, address = url) => {
+  const page = await context.newPage();
+  page.setDefaultTimeout(300000);
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (message) => { if (message.type() === "error") problems.push(message.text()); });
+  await page.goto(address, { waitUntil: "load" });
+  return page;
+};
+const press = (page, text) => page.waitForSelector(`::-p-xpath(//button[normalize-space()='${text}'])`).then((button) => button.click());
+const has = (page, text) => page.waitForFunction((wanted) => document.body.innerText.includes(wanted), {}, text);
+const call = (page, target, body) => page.evaluate(async (operation, input) => {
+  const reply = await fetch(new URL("../../", location.href), { method: "POST", headers: { "x-amz-target": `DynamoDB_20120810.${operation}` }, body: JSON.stringify(input) });
+  return { status: reply.status, body: await reply.json() };
+}, target, body);
+const picture = async (page, name) => {
+  if (!process.env.PICTURES) return;
+  for (const width of [375, 1280]) {
+    await page.setViewport({ width, height: 900 });
+    await page.screenshot({ path: `${process.env.PICTURES}/playground-${name}-${width}.png` });
+    assert.ok(!await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth + 1), `${name} is wider than ${width} px`);
+  }
+};
+
+const context = await browser.createBrowserContext();
+const page = await open(context);
+await page.setViewport({ width: 1280, height: 900 });
+await call(page, "ListTables", {});
+const firstMs = await page.evaluate(() => performance.now());
+await press(page, "Create the example");
+await has(page, "items read");
+await picture(page, "tables");
+const { Count: count } = (await call(page, "Scan", { TableName: "shop", Select: "COUNT" })).body;
+assert.ok(count > 50, `the example has ${count} items`);
+assert.equal((await call(page, "Scan", { TableName: "none" })).status, 400);
+assert.ok(loaded < 2 << 20, `the page has loaded ${loaded} bytes`);
+
+// The delay blocks the engine's thread; the page draws meanwhile.
+const rules = await page.evaluate(() => fetch(new URL("../../_dynalith/faults", location.href), { method: "PUT", body: JSON.stringify({ rules: [{ operation: "ListTables", latency: 300, first: 1 }] }) }).then((reply) => reply.status));
+assert.equal(rules, 200);
+assert.ok(await page.evaluate(async () => {
+  const under = fetch(new URL("../../", location.href), { method: "POST", headers: { "x-amz-target": "DynamoDB_20120810.ListTables" }, body: "{}" });
+  let turns = 0;
+  for (let isOver = false; !isOver; turns++) isOver = await Promise.race([under.then(() => true), new Promise((done) => setTimeout(done, 1))]);
+  return turns > 3;
+}), "the page waited, too");
+
+await page.evaluate(() => { navigator.clipboard.writeText = async () => {}; });
+await press(page, "Copy link");
+await page.waitForFunction(() => document.documentElement.dataset.link);
+const link = await page.evaluate(() => document.documentElement.dataset.link);
+assert.ok(link.length < 32 << 10, `the link has ${link.length} characters`);
+const other = await open(await browser.createBrowserContext(), link);
+await has(other, "shop");
+assert.equal((await call(other, "Scan", { TableName: "shop", Select: "COUNT" })).body.Count, count);
+assert.equal(await other.evaluate(() => location.hash), "#/");
+const damaged = await open(await browser.createBrowserContext(), link.slice(0, -200));
+await has(damaged, "The link is damaged");
+assert.deepEqual((await call(damaged, "ListTables", {})).body.TableNames, []);
+
+await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
+isGone = true;
+const offline = await open(context);
+await press(offline, "Create the example");
+await has(offline, "shop");
+assert.deepEqual(problems, []);
+// By a timer: what a debugger evaluates itself may do so.
+assert.ok(await offline.evaluate(() => new Promise((done) => setTimeout(() => { try { done(!new Function("return 1")()); } catch { done(true); } }))), "the page makes scripts of text");
+await browser.close();
+server.close();
+console.log(`playground: passed; first answer after ${firstMs.toFixed(0)} ms, a link of ${link.length} characters for ${count} items`);
