@@ -45,7 +45,7 @@ SHELVES = {
     "server/push": ["server/client/client", "server/crash", "server/log"],
     "server/races": ["server/client", "server/command", "server/http", "server/instance", "server/log", "server/platform", "server/report/document", "server/report/view", "server/seed/json_text", "server/start/front"],
     "server/forecast": ["server/command/exit_status", "server/command/help", "server/messages", "server/recording/tape", "server/report/document", "server/report/prices",
-                        "server/seed/description", "server/seed/json_text", "server/seed/local"],
+                        "server/report/view", "server/seed/description", "server/seed/json_text", "server/seed/local"],
     "server/tools": ["server/client", "server/command", "server/control/control", "server/control/endpoints", "server/mask", "server/messages", "server/platform/crypto",
                      "server/report/document", "server/report/money", "server/seed/description", "server/seed/document", "server/seed/json_text", "server/seed/local", "server/start/backend"],
     "server/start": ["server", "server/client", "server/command", "server/forecast/forecast", "server/http", "server/mcp", "server/platform", "server/push/trigger", "server/races/races", "server/recording/replay",

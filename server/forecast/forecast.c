@@ -11,7 +11,7 @@
 #include "server/forecast/recorded.h"
 #include "server/forecast/rules.h"
 #include "server/forecast/seen.h"
-#include "server/forecast/show.h"
+#include "server/forecast/show_page.h"
 #include "server/recording/tape.h"
 #include "server/report/document.h"
 #include "server/seed/json_text.h"
@@ -22,7 +22,7 @@
 
 struct words {
 	const char *file, *scale, *days, *growth, *seed, *tables, *prices, *output, *against,
-		*rules, *plan_file, *keys_word;
+		*rules, *plan_file, *keys_word, *html;
 	struct str keys; /* the value of "keys" */
 	bool is_json;
 	struct plan plan; /* scale, days, growth and seed are the command line's */
@@ -39,7 +39,7 @@ static bool forecast_take_words(struct words *words, int argc, char **argv)
 		{"--tables", &words->tables},        {"--prices", &words->prices},
 		{"--output", &words->output},        {"--against", &words->against},
 		{"--fail-on", &words->rules},        {"--keys", &words->keys_word},
-		{"--write-plan", &words->plan_file},
+		{"--write-plan", &words->plan_file}, {"--html", &words->html},
 	};
 
 	for (int i = 2; i < argc; i++) {
@@ -263,6 +263,14 @@ static enum code forecast(struct arena *arena, struct words *words, struct shown
 		       : OK;
 	if (code != OK)
 		return code;
+	if (words->html) {
+		struct buf page = buf_in(arena);
+
+		show_page(shown, &page);
+		code = document_write(words->html, buf_str(&page), err);
+		if (code != OK)
+			return code;
+	}
 	(words->is_json ? show_json : show_text)(shown, &out);
 	return document_write(words->output ? words->output : "-", buf_str(&out), err);
 }

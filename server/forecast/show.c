@@ -4,7 +4,6 @@
 
 #define ROWS_SHOWN 20
 #define HOURS_SHOWN 168
-#define SAVINGS_SHOWN 3
 
 static const char *const limits[METER_LIMITS] = {
 	[METER_PROVISIONED] = "ProvisionedThroughputExceeded",
@@ -13,14 +12,13 @@ static const char *const limits[METER_LIMITS] = {
 	[METER_ACCOUNT] = "AccountLimitExceeded",
 };
 
-/* As AWS's ThrottlingReason. */
-static struct str show_reason_of(const struct shown *shown, const struct model_row *row)
+struct str show_reason(const struct shown *shown, const struct model_row *row)
 {
 	return str_printf(shown->arena, "%s%s%s", row->part > 0 ? "Index" : "Table",
 			  row->side == METER_READ ? "Read" : "Write", limits[row->limit]);
 }
 
-static struct str where_of(const struct shown *shown, const struct model_row *row)
+struct str show_where(const struct shown *shown, const struct model_row *row)
 {
 	const struct plan_table *table = &shown->plan->tables[row->table];
 
@@ -30,7 +28,7 @@ static struct str where_of(const struct shown *shown, const struct model_row *ro
 				    STR_ARG(table->parts[row->part].name));
 }
 
-static const struct model_hour *worst_of(const struct model_row *row)
+const struct model_hour *show_worst(const struct model_row *row)
 {
 	const struct model_hour *worst = &row->hours[0];
 
@@ -64,8 +62,8 @@ static void text_throttles(const struct shown *shown, struct buf *out)
 		   STR_ARG(model_hour_name(shown->arena, first)));
 	for (size_t i = 0; i < outcome->n && i < ROWS_SHOWN; i++) {
 		const struct model_row *row = &outcome->rows[i];
-		const struct model_hour *worst = worst_of(row);
-		struct str where = where_of(shown, row), reason = show_reason_of(shown, row),
+		const struct model_hour *worst = show_worst(row);
+		struct str where = show_where(shown, row), reason = show_reason(shown, row),
 			   from = model_hour_name(shown->arena, row->hours[0].hour),
 			   at = model_hour_name(shown->arena, worst->hour);
 
@@ -158,13 +156,12 @@ static void text_savings(const struct shown *shown, struct buf *out)
 
 	if (bill->saving_count > 0)
 		buf_add_lit(out, "\nWhat would save most:\n");
-	for (size_t i = 0; i < bill->saving_count && i < SAVINGS_SHOWN; i++)
+	for (size_t i = 0; i < bill->saving_count && i < SHOW_SAVINGS; i++)
 		buf_printf(out, "  %13.2f  " STR_FMT "\n", bill->savings[i].dollars,
 			   STR_ARG(bill->savings[i].text));
 }
 
-/* The lowest and the highest of all runs. */
-static void show_range_of(const struct shown *shown, uint64_t throttled[2], double dollars[2])
+void show_range_of(const struct shown *shown, uint64_t throttled[2], double dollars[2])
 {
 	for (size_t i = 0; i < SHOW_SEEDS; i++) {
 		uint64_t n = shown->outcomes[i].throttled;
@@ -233,13 +230,13 @@ static void field_hour(const struct shown *shown, struct json_out *out, const ch
 static void json_row(const struct shown *shown, const struct model_row *row, struct json_out *out)
 {
 	const struct plan_table *table = &shown->plan->tables[row->table];
-	const struct model_hour *worst = worst_of(row);
+	const struct model_hour *worst = show_worst(row);
 
 	json_out_open(out, '{');
 	json_out_field_string(out, "table", table->name);
 	if (row->part > 0)
 		json_out_field_string(out, "index", table->parts[row->part].name);
-	json_out_field_string(out, "reason", show_reason_of(shown, row));
+	json_out_field_string(out, "reason", show_reason(shown, row));
 	json_out_field_string(out, "key", row->key);
 	json_out_field_integer(out, "throttled", (int64_t)row->throttled);
 	field_hour(shown, out, "first", row->hours[0].hour);
@@ -341,7 +338,7 @@ static void json_cost(const struct shown *shown, struct json_out *out)
 	json_out_close(out, ']');
 	json_out_name(out, STR("savings"));
 	json_out_open(out, '[');
-	for (size_t i = 0; i < bill->saving_count && i < SAVINGS_SHOWN; i++) {
+	for (size_t i = 0; i < bill->saving_count && i < SHOW_SAVINGS; i++) {
 		json_out_open(out, '{');
 		json_out_field_string(out, "change", bill->savings[i].text);
 		field_dollars(out, "saves", bill->savings[i].dollars);

@@ -7,6 +7,7 @@
 #include "core/buf.h"
 #include "server/forecast/bill.h"
 
+#define SHOW_SAVINGS 3
 #define SHOW_SEEDS 3 /* runs of a forecast: the seed's, and those of the next two */
 
 struct shown {
@@ -18,6 +19,13 @@ struct shown {
 	struct str *problems; /* rules of --fail-on that are broken */
 	size_t problem_count;
 };
+
+/* As AWS's ThrottlingReason; the table or "table/index/name"; the hour with the most. */
+struct str show_reason(const struct shown *shown, const struct model_row *row);
+struct str show_where(const struct shown *shown, const struct model_row *row);
+const struct model_hour *show_worst(const struct model_row *row);
+/* The lowest and the highest of all runs. */
+void show_range_of(const struct shown *shown, uint64_t throttled[2], double dollars[2]);
 
 void show_text(const struct shown *shown, struct buf *out);
 void show_json(const struct shown *shown, struct buf *out);

@@ -325,6 +325,23 @@ def the_same_bytes_and_a_range():
     assert found["range"]["seeds"] == 3 and found["range"]["throttled_least"] <= found["throttled"] <= found["range"]["throttled_most"]
 
 
+def a_page_with_charts():
+    """One file that loads nothing and runs nothing; names are text."""
+    page = FOLDER / "page.html"
+    made = plan({"storage_gb": 1, "indexes": [{"name": "by-<i>"}]}, name="<script>alert(1)</script>", rate=[2000] + [10] * 23, units=1,
+                indexes=[{"name": "by-<i>", "units": 1, "keys": {"values": {"<b>": 1}}}])
+    forecast(made, "--days", 1, "--html", page, "--fail-on", "throttles>0", status=3)
+    html = page.read_text()
+    assert "<script" not in html and "&lt;script" in html and "<b>&lt;b&gt;</b> of t/index/by-&lt;i&gt;" in html, html[:3000]
+    assert "http" not in html and "url(" not in html and html.count('<svg class="plot"') == 3, html.count('<svg class="plot"')
+    assert "Failed: throttles&gt;0" in html and "prefers" not in html and "color-scheme:light dark" in html
+    first = html
+    forecast(made, "--days", 1, "--html", page, "--fail-on", "throttles>0", status=3)
+    assert page.read_text() == first
+    forecast(plan(rate=1), "--days", 30, "--html", page)
+    assert "Nothing is throttled" in page.read_text()
+
+
 def a_build_fails_by_rules():
     main = FOLDER / "main.json"
     forecast(plan(rate=10), "--json", "--output", main)
@@ -358,4 +375,4 @@ def bad_input_is_named():
 
 
 run("forecast", [one_partition_key_by_date, an_index_with_few_values, a_burst_with_auto_scaling_behind, a_new_table_hit_by_a_launch, as_the_running_server_throttles,
-                 as_an_index_throttles_its_table, as_on_demand_throttles,                  a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_build_fails_by_rules, bad_input_is_named])
+                 as_an_index_throttles_its_table, as_on_demand_throttles,                  a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_page_with_charts, a_build_fails_by_rules, bad_input_is_named])
