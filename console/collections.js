@@ -56,7 +56,7 @@ export async function show(main, [name, index = "", value = ""]) {
 
   function tell() {
     const of = search.value ? "" : ` of about ${number(pivot.items)}`;
-    status.textContent = `${number(blocks.loaded)}${of} ${blocks.loaded === 1 && !of ? "item" : "items"} read, ${blocks.units} units`;
+    status.textContent = `${number(blocks.loaded)}${of} ${blocks.loaded === 1 && !of ? "item" : "items"} read, ${blocks.units} ${blocks.units === 1 ? "unit" : "units"}`;
     fill(legend, [...entities.types.values()].map((t) => h("button.badge.entity", { type: "button", style: { color: t.colour }, title: `${number(t.count)} seen`,
       onclick: () => nameEntity(table, t, entities, begin) }, t.name, t.source === "key" || t.source === "table" ? " ?" : "")));
   }

@@ -35,7 +35,7 @@ export function insight() {
       h("span", h("strong", number(patterns.length)), " patterns"), h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"),
       h("button", { type: "button", onclick: attempt(async () => { await control("DELETE", "insight"); await load(); }) }, "Forget all")),
     seen.findings.length ? h("section.card", h("h2", "Findings"), plainTable("Findings", [["Finding"], ["Where"], ["Units", "number"]], seen.findings.map((f) => [findingView(f), f.where, number(f.units)]))) : null,
-    patterns.length ? h("div.cards", h("section.card", bars("Units by pattern", patterns.slice(0, 12).map((p) => [patternName(p), p.read_units + p.write_units]), "units")),
+    patterns.length ? h("div.cards.large", h("section.card", bars("Units by pattern", patterns.slice(0, 12).map((p) => [patternName(p), p.read_units + p.write_units]), "units")),
       h("section.card", bars("Latency by pattern, 99th percentile", patterns.slice(0, 12).map((p) => [patternName(p), p.latency_ms?.p99 ?? 0]), "ms")),
       h("section.card", bars("Item size by pattern, median", patterns.filter((p) => p.item_bytes).slice(0, 12).map((p) => [patternName(p), p.item_bytes.median ?? 0]), "bytes")),
       h("section.card", heat(seen.tables))) : null,

@@ -5,18 +5,20 @@ import { isGone } from "./absent.js";
 import { diff } from "./item.js";
 import { cell, grid } from "./rows.js";
 import { pattern } from "./model/request.js";
+import { Sampler, glance } from "./model/sampler.js";
 import { brief, keyOf, ordered, writeItem } from "./model/types.js";
 
-const KEPT = 5000, RECORDS = 500, QUEUE = 500, SCANNED = 20000;
+const DRAWN = 100 /* ms */, QUOTA = 100 /* events of a drawing */, KEPT = 5000, RECORDS = 500, QUEUE = 500, SCANNED = 20000;
 
 function requests(stop) {
+  const sampler = new Sampler(QUOTA);
   let events = [], shown = [], isPaused = false, lost = 0, bodies = "masked", abort = null, pending = 0;
   const search = h("input", { type: "search", placeholder: "operation, table, caller …", oninput: () => { sift(); } });
   const state = h("span.quiet.middle", { role: "status" }), detail = h("aside.side.query", { tabIndex: 0, "aria-label": "One request" }, h("p.quiet", "Choose a request to see it."));
   const own = h("input", { type: "checkbox", onchange: () => sift() }), errors = h("input", { type: "checkbox", onchange: () => sift() });
   const passes = (e) => (own.checked || e.caller !== "console") && (!errors.checked || e.status >= 400 || e.fault) &&
     (!search.value || `${e.operation} ${e.pattern.table} ${e.pattern.text} ${e.caller} ${e.error} ${e.id}`.toLowerCase().includes(search.value.toLowerCase()));
-  const tell = () => { state.textContent = `${number(shown.length)} of ${number(events.length)} requests${lost ? `, ${number(lost)} lost` : ""}${isPaused ? ", paused" : ""}`; };
+  const tell = () => { state.textContent = `${number(shown.length)} of ${number(events.length)} requests${sampler.skipped ? `; too many to show all: ${number(sampler.skipped)} more were counted only` : ""}${lost ? `, ${number(lost)} lost` : ""}${isPaused ? ", paused" : ""}`; };
   const sift = () => { shown = events.filter(passes); view.toTop(); tell(); };
   const body = (title, text, size) => [h("h2.gap", `${title}, ${number(size)} bytes`), h("pre", text === null ? "not shown" : typeof text === "string" ? pretty(text) : JSON.stringify(text, null, 2))];
   const pretty = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
@@ -26,21 +28,24 @@ function requests(stop) {
   const view = grid("Requests", { count: () => shown.length, row: (i) => {
     const e = shown[shown.length - 1 - i];
     return { kind: e.status >= 400 ? "wrong" : "", open: () => open(e), cells: [cell("", new Date(e.time * 1000).toISOString().slice(11, 23), "narrow"), cell("", e.error || String(e.status), "narrow"), cell("", e.operation), cell("", e.pattern.table, "narrow"),
-      cell("", e.pattern.text, "huge"), cell("", `${e.readUnits} / ${e.writeUnits}`, "narrow"), cell("", `${e.ms.toFixed(2)} ms`, "narrow")] };
-  } }, [["Time", "narrow"], ["Status", "narrow"], ["Operation"], ["Table", "narrow"], ["Pattern", "huge"], ["Units r/w", "narrow"], ["Latency", "narrow"]]);
-  const draw = () => { pending = 0; view.refresh(); tell(); };
+      cell("", `${e.readUnits} / ${e.writeUnits}`, "narrow"), cell("", `${e.ms.toFixed(2)} ms`, "narrow"), cell("", e.pattern.text, "huge")] };
+  } }, [["Time", "narrow"], ["Status", "narrow"], ["Operation"], ["Table", "narrow"], ["Units r/w", "narrow"], ["Latency", "narrow"], ["Pattern", "huge"]]);
+  const draw = () => { pending = 0; sampler.turn(); view.refresh(); tell(); };
   const listen = () => {
     abort?.abort();
     abort = new AbortController();
-    watch(bodies, (e) => {
+    watch(bodies, (text) => {
       if (isPaused) return;
+      const seen = glance(text);
+      lost += seen.lost;
+      pending ||= setTimeout(draw, DRAWN);
+      if (!sampler.take(seen.isError)) return;
+      const e = JSON.parse(text);
       e.pattern = pattern(e.request);
-      lost += e.lost;
       events.push(e);
       if (events.length > KEPT) events = events.slice(-KEPT / 2);
       if (passes(e)) shown.push(e);
       if (shown.length > KEPT) shown = shown.slice(-KEPT / 2);
-      pending ||= setTimeout(draw, 100);
     }, (s) => { state.textContent = s === "on" ? "Waiting for requests" : s; }, abort.signal);
   };
   const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => { isPaused = !isPaused; pause.setAttribute("aria-pressed", isPaused); tell(); } }, "Pause");
@@ -48,7 +53,7 @@ function requests(stop) {
   stop.push(() => { abort.abort(); view.end(); });
   return h("div.pane", h("div.tools", field("Filter", search), field("Bodies", select([["masked", "values masked"], ["open", "as they are"], ["none", "none"]], bodies, (v) => { bodies = v; listen(); })),
     h("label.check.middle", errors, h("span", "Errors only")), h("label.check.middle", own, h("span", "This page's own")), h("span.push"), state, pause,
-    h("button", { type: "button", onclick: () => { events = []; lost = 0; sift(); } }, "Clear")), h("div.split", view.element, detail));
+    h("button", { type: "button", onclick: () => { events = []; lost = sampler.skipped = 0; sift(); } }, "Clear")), h("div.split", view.element, detail));
 }
 
 function streams(stop) {

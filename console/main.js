@@ -1,6 +1,7 @@
 // The shell: which view is shown, by the part of the address behind '#'; the namespace, the theme, the key where signatures are verified.
 import { closeDialogs, fill, h, field, dialog, isUnsaved, note, select } from "./core/dom.js";
 import { loadFacts, session, listTables } from "./core/api.js";
+import { keysButton, listenToKeys } from "./ui/keys.js";
 
 const VIEWS = [
   ["tables", "Tables", () => import("./tables.js")],
@@ -102,23 +103,18 @@ const chooseIdentity = () => (session.facts.auth === "verify" ? login().then(() 
 
 function head() {
   let chosen = document.documentElement.dataset.theme ?? "";
-  fill(document.getElementById("place"),
+  fill(document.getElementById("place"), keysButton(VIEWS),
     h("button.small", { type: "button", onclick: chooseIdentity, title: "Access key and region" },
       `${session.key} · ${session.region}`),
     select([["", "System"], ["light", "Light"], ["dark", "Dark"]], chosen, (value) => { chosen = value; theme(value); }, { "aria-label": "Theme" }));
 }
-
-document.addEventListener("keydown", (e) => {
-  if (!e.altKey || e.ctrlKey || e.metaKey || !/^[1-9]$/.test(e.key)) return;
-  const view = VIEWS[Number(e.key) - 1];
-  if (view) { e.preventDefault(); go(view[0]); }
-});
 
 async function start() {
   try { theme(localStorage.getItem("theme") ?? ""); } catch { /* the browser keeps nothing */ }
   try { await loadFacts(); } catch (error) { note(error.message, true); }
   if (session.facts.auth === "verify") await login();
   head();
+  listenToKeys(VIEWS, go);
   window.addEventListener("hashchange", show);
   window.addEventListener("beforeunload", (e) => { if (isUnsaved()) e.preventDefault(); });
   await show();

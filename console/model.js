@@ -101,15 +101,17 @@ export function chart(studies, patterns) {
   let y = 12;
   const text = (x, at, s, attributes = {}) => svg("text", { x, y: at, "font-family": "system-ui, sans-serif", "font-size": 12, fill: "#1b1f26", ...attributes }, s);
   const cut = (s, n) => (s.length > n ? `${s.slice(0, n - 1)}…` : s);
+  const faint = { "font-size": 11, fill: "#59616e", class: "faint" };
   const mono = { "font-family": "ui-monospace, Menlo, Consolas, monospace", "font-size": 11 };
   for (const study of studies) {
     parts.push(text(16, y + 14, `Table ${study.table.TableName}`, { "font-size": 15, "font-weight": 600 }));
     y += 28;
+    if (!study.types.length) { parts.push(text(16, y + 8, "There are no items yet.", faint)); y += 22; }
     rowsOf(study).forEach(({ type, key, indexes, attributes }, i) => {
       const lines = [["key", key], ...indexes.map((t) => ["index", t]), ["has", attributes.join(", ")]], height = lines.length * line + 14, colour = colours[i % colours.length];
-      parts.push(svg("rect", { x: 16, y, width: width - 32, height, rx: 6, fill: "#ffffff", stroke: "#d8dce2" }), svg("rect", { x: 16, y, width: 5, height, rx: 2, fill: colour }),
-        text(34, y + 21, cut(type.name, 24), { "font-weight": 600, fill: colour }), text(34, y + 37, `${number(type.count)} seen`, { "font-size": 11, fill: "#59616e" }));
-      lines.forEach(([what, s], k) => parts.push(text(220, y + 21 + k * line, what, { "font-size": 11, fill: "#59616e" }), text(266, y + 21 + k * line, cut(s, 112), mono)));
+      parts.push(svg("rect", { x: 16, y, width: width - 32, height, rx: 6, fill: "#ffffff", stroke: "#d8dce2", class: "box" }), svg("rect", { x: 16, y, width: 5, height, rx: 2, fill: colour, class: `e${i % colours.length}` }),
+        text(34, y + 21, cut(type.name, 24), { "font-weight": 600, fill: colour, class: `e${i % colours.length}` }), text(34, y + 37, `${number(type.count)} seen`, faint));
+      lines.forEach(([what, s], k) => parts.push(text(220, y + 21 + k * line, what, faint), text(266, y + 21 + k * line, cut(s, 112), mono)));
       y += height + 8;
     });
     y += 10;
@@ -117,11 +119,11 @@ export function chart(studies, patterns) {
   if (patterns.length) {
     parts.push(text(16, y + 14, "Access patterns", { "font-size": 15, "font-weight": 600 }));
     y += 28;
-    for (const p of patterns) { parts.push(text(34, y + 12, cut(patternName(p), 128), mono), text(width - 20, y + 12, number(p.calls), { "text-anchor": "end", "font-size": 11, fill: "#59616e" })); y += line; }
+    for (const p of patterns) { parts.push(text(34, y + 12, cut(patternName(p), 128), mono), text(width - 20, y + 12, number(p.calls), { "text-anchor": "end", ...faint })); y += line; }
   }
   y += 12;
-  return svg("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${y}`, width, height: y, role: "img", "aria-label": `Entity chart of ${studies.map((s) => s.table.TableName).join(", ")}` },
-    svg("rect", { width, height: y, fill: "#f6f7f9" }), parts);
+  return svg("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${y}`, width, height: y, role: "img", class: "chart", "aria-label": `Entity chart of ${studies.map((s) => s.table.TableName).join(", ")}` },
+    svg("rect", { width, height: y, fill: "#f6f7f9", class: "paper" }), parts);
 }
 
 export async function show(main) {

@@ -5,7 +5,7 @@ import { entitiesOf } from "./names.js";
 import { openItem } from "./item.js";
 import { cell, grid } from "./rows.js";
 import { unitsOf } from "./model/request.js";
-import { brief, keyOf } from "./model/types.js";
+import { brief, keyOf, ordered } from "./model/types.js";
 import { history, lastAddress } from "./ui/history.js";
 import { identityChoice } from "./ui/identity.js";
 import { explainInto } from "./ui/plan.js";
@@ -105,8 +105,8 @@ export async function show(main, [given = "", as = ""]) {
     openItem(table, Item, () => note("The result is that of before: run the statement again to see the change."));
   });
   const view = grid("Results", { count: () => items.length, row: (i) => {
-    const item = items[i], type = entities.of(item);
-    return { open: () => edit(item), cells: [h("div.cell.type.stick.narrow", { role: "gridcell", style: { color: type.colour } }, h("span", type.name)), Object.keys(item).sort().map((n) => cell(n, brief(item[n])))] };
+    const item = items[i], type = entities.of(item), keys = schemaOf()?.KeySchema.map((k) => k.AttributeName) ?? [];
+    return { open: () => edit(item), cells: [h("div.cell.type.stick.narrow", { role: "gridcell", style: { color: type.colour } }, h("span", type.name)), Object.keys(ordered(item, keys)).map((n) => cell(n, brief(item[n])))] };
   } });
   const keepAddress = () => stay("partiql", text.value, ...(identity.key() ? [identity.key()] : []));
   const past = history("partiql", () => ({ address: location.hash, title: clean(text.value).replace(/\s+/g, " ") }));

@@ -44,7 +44,7 @@ function table(rows, refresh) {
         h("td", indexes.length ? indexes.map((i) => h("span", h("a", { href: `#/collections/${name}/${encodeURIComponent(i.IndexName)}` }, i.IndexName), " ")) : h("span.quiet", "none")),
         h("td", t.StreamSpecification?.StreamEnabled ? t.StreamSpecification.StreamViewType.toLowerCase().replaceAll("_", " ") : h("span.quiet", "off")),
         h("td", ttl.TimeToLiveStatus?.startsWith("ENABL") ? ttl.AttributeName : h("span.quiet", "off")),
-        h("td", h(t.TableStatus === "ACTIVE" ? "span.good" : "span.warn", t.TableStatus)),
+        h("td.tight", h(t.TableStatus === "ACTIVE" ? "span.good" : "span.warn", t.TableStatus)),
         h("td.tight", h("div.row", h("button.small", { type: "button", onclick: attempt(() => change(t, ttl, refresh)), "aria-label": `Change ${t.TableName}` }, "Change"),
           h("button.small.danger", { type: "button", "aria-label": `Delete ${t.TableName}`, onclick: () => confirmByName(`Delete the table ${t.TableName}`, t.TableName,
             `Its ${number(t.ItemCount)} items are deleted with it.`, async () => { await api("DeleteTable", { TableName: t.TableName }); note(`Deleted ${t.TableName}`); await refresh(); }) }, "Delete"))));

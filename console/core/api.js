@@ -142,8 +142,8 @@ export const listTables = () => all("ListTables", {}, "TableNames", ["LastEvalua
 export const describe = async (/** @type {string} */ TableName) => (await api("DescribeTable", { TableName })).Table;
 
 /**
- * Server-sent events, read by fetch so that they can be signed. Calls `onEvent` until `signal` is aborted; comes back by itself after a break.
- * @param {string} bodies @param {(event: any) => void} onEvent @param {(state: string) => void} onState "on", or what is wrong @param {AbortSignal} signal
+ * Server-sent events, read by fetch so that they can be signed. Calls `onEvent` with the JSON of each until `signal` is aborted; comes back by itself after a break.
+ * @param {string} bodies @param {(text: string) => void} onEvent @param {(state: string) => void} onState "on", or what is wrong @param {AbortSignal} signal
  */
 export async function watch(bodies, onEvent, onState, signal) {
   while (!signal.aborted) {
@@ -157,7 +157,7 @@ export async function watch(bodies, onEvent, onState, signal) {
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
         const blocks = (rest + part.value).split("\n\n");
         rest = blocks.pop() ?? "";
-        for (const block of blocks) if (block.startsWith("data: ")) onEvent(JSON.parse(block.slice(6)));
+        for (const block of blocks) if (block.startsWith("data: ")) onEvent(block.slice(6));
       }
     } catch (error) {
       if (signal.aborted) return;

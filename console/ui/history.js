@@ -21,13 +21,16 @@ function write(what, view, list) {
 /** The address of the run before, or "". */
 export const lastAddress = (view) => read("runs", view)[0]?.address ?? "";
 
+/** What was saved in a view: {name, address, title}. */
+export const savedQueries = (view) => read("saved", view);
+
 /** Lists of what was saved and what was run in a view. `now` gives {address, title} of what the form says. */
 export function history(view, now) {
   const element = h("div");
   const link = (e) => h("a.mono.past", { href: e.address }, e.name || e.title);
 
   function tell() {
-    const saved = read("saved", view), runs = read("runs", view);
+    const saved = savedQueries(view), runs = read("runs", view);
     fill(element, h("div.row", h("button.small", { type: "button", onclick: save }, "Save this query"), h("button.small", { type: "button", onclick: () => copy(new URL(now().address, location.href).href) }, "Copy the link")),
       h("h2.gap", "Saved"), saved.length ? saved.map((e) => h("div.entry", link(e), e.name !== e.title && h("small.quiet", e.title),
         h("button.small", { type: "button", "aria-label": `Forget ${e.name}`, onclick: () => { write("saved", view, saved.filter((s) => s !== e)); tell(); } }, "Forget")))

@@ -143,6 +143,47 @@ const steps = {
     await p.page.keyboard.up("Alt");
     await p.until(() => location.hash.startsWith("#/query"), "Alt+3");
   },
+  async keysAndPalette() {
+    const at = (start) => p.until((start) => location.hash.startsWith(start), start, start);
+    const blur = () => p.page.evaluate(() => document.activeElement.blur());
+    await p.view("collections", "shop");
+    await blur();
+    await p.page.keyboard.type("?");
+    await p.shows("find a view, a table, an index or a saved query");
+    await sound("keys");
+    await p.page.keyboard.press("Escape");
+    await saved();
+    await blur();
+    await p.page.keyboard.type("/");
+    assert.equal(await p.page.evaluate(() => document.activeElement.type), "search");
+    await p.page.keyboard.type("gt?"); // typed, no key
+    assert.equal(await p.page.evaluate(() => document.activeElement.value), "gt?");
+    await p.fill("Partition", "CUSTOMER#1");
+    await at("#/collections/shop//");
+    await p.shows("Ada Lovelace");
+    await blur();
+    await p.page.keyboard.type("jjx");
+    await p.shows("1 chosen");
+    await p.page.keyboard.type("e");
+    await p.page.waitForSelector("dialog[open] textarea");
+    await p.page.keyboard.press("Escape");
+    await saved();
+    await blur();
+    await p.page.keyboard.type("gm");
+    await at("#/model");
+    await p.shows("Table shop");
+    for (const [words, address] of [["shop gsi1 items", "#/collections/shop/GSI1"], ["query shop", "#/query/shop"], ["tables", "#/tables"]]) {
+      await p.page.keyboard.down("Control");
+      await p.page.keyboard.press("k");
+      await p.page.keyboard.up("Control");
+      await p.shows("shop by GSI1");
+      await p.page.keyboard.type(words);
+      if (words === "query shop") await sound("palette");
+      await p.page.keyboard.press("Enter");
+      await p.until((address) => location.hash.split("/").slice(0, address.split("/").length).join("/") === address, address, address);
+      await p.quiet();
+    }
+  },
   async editAnItem() {
     await p.view("collections", "shop");
     await open("Ada Lovelace");
@@ -632,6 +673,32 @@ const steps = {
     assert.equal(await p.page.$$eval(".grid .line", (l) => l.length), before);
     await p.click("Clear");
     await p.shows("0 of 0 requests");
+  },
+  /** Many more requests than a page can draw: each is shown, counted or told as lost; errors are shown. */
+  async liveUnderLoad() {
+    await p.view("tables");
+    await p.view("live");
+    await p.shows("Waiting for requests");
+    await p.page.evaluate(() => { // the page's clock stands: no turn ends while requests come
+      window.later = [];
+      window.ownTimeout = window.setTimeout;
+      window.setTimeout = (f, ms, ...rest) => (ms === 100 ? window.later.push(f) : window.ownTimeout(f, ms, ...rest));
+    });
+    const all = 3000, wrong = 20, ask = (i) => (i % (all / wrong) ? api("GetItem", { TableName: "shop", Key: { PK: { S: `CUSTOMER#${i}` }, SK: { S: "PROFILE" } } }) : api("GetItem", { TableName: "absent", Key: { PK: { S: "x" } } }).catch(() => {}));
+    for (let i = 0; i < all; i += 50) await Promise.all(Array.from({ length: 50 }, (_, k) => ask(i + k)));
+    const counts = async () => {
+      await p.page.evaluate(() => { for (const f of window.later.splice(0)) f(); });
+      const said = (await p.text()).replaceAll(",", ""), n = (pattern) => Number(pattern.exec(said)?.[1] ?? 0);
+      return { shown: n(/of (\d+) requests/), skipped: n(/(\d+) more were counted only/), lost: n(/(\d+) lost/) };
+    };
+    let seen;
+    await p.until(Object.assign(async () => { seen = await counts(); return seen.shown + seen.skipped + seen.lost === all; }, { isHere: true }), "each request is accounted for");
+    assert.ok(seen.skipped > 0, JSON.stringify(seen));
+    await p.check("Errors only");
+    await p.shows(new RegExp(`${wrong - Math.min(wrong, seen.lost)}|${wrong} of`));
+    await p.check("Errors only");
+    await p.page.evaluate(() => { window.setTimeout = window.ownTimeout; });
+    await sound("load");
   },
   async liveStreams() {
     await p.click("Streams");

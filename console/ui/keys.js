@@ -1,0 +1,100 @@
+// The keyboard: a list of keys behind "?", keys that go to a view or a row, and the palette behind
+// Ctrl+K, which finds views, tables, indexes and saved queries by a part of their name.
+import { attempt, dialog, fill, h, plainTable } from "../core/dom.js";
+import { allTables } from "../core/api.js";
+import { savedQueries } from "./history.js";
+
+const KEYS = [["Ctrl+K", "find a view, a table, an index or a saved query"], ["/", "search, or the first field of the page"], ["g, then t c q p l o m", "Tables, Collections, Query, PartiQL, Live, Control, Model"],
+  ["Alt+1 to Alt+7", "the same views in their order"], ["j, k or arrows", "the next row, the row before"], ["Enter or e", "open the row"], ["Space or x", "choose the row"], ["Ctrl+Enter", "save an item, run a statement"],
+  ["Ctrl+Space", "complete a statement"], ["Esc", "close what is open"], ["?", "this list"]];
+const GO = { t: "tables", c: "collections", q: "query", p: "partiql", l: "live", o: "control", m: "model" };
+const ROWS = { j: "ArrowDown", k: "ArrowUp", e: "Enter", x: " " };
+const SHOWN = 50;
+
+const list = () => dialog("Keys", plainTable("Keys", [["Key", "tight"], ["What it does"]], KEYS.map(([key, what]) => [h("kbd", key), what])));
+
+/** What the palette finds: [text, kind, address]. */
+async function targets(views) {
+  const found = views.map(([name, title]) => [title, "view", `#/${name}`]);
+  for (const view of ["query", "partiql"]) found.push(...savedQueries(view).map((e) => [e.name, "saved query", e.address]));
+  for (const { Table: t } of await allTables()) {
+    const name = encodeURIComponent(t.TableName);
+    found.push([t.TableName, "items", `#/collections/${name}`], [`Query ${t.TableName}`, "query", `#/query/${name}`]);
+    for (const { IndexName: index } of [...(t.GlobalSecondaryIndexes ?? []), ...(t.LocalSecondaryIndexes ?? [])]) {
+      found.push([`${t.TableName} by ${index}`, "items of the index", `#/collections/${name}/${encodeURIComponent(index)}`], [`Query ${t.TableName} by ${index}`, "query", `#/query/${name}/${encodeURIComponent(index)}`]);
+    }
+  }
+  return found;
+}
+
+/** Whether all words of the question are in the text. */
+const matches = (text, question) => question.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
+
+const palette = attempt(async (views) => {
+  const input = h("input", { type: "text", spellcheck: false, placeholder: "view, table, index or saved query", role: "combobox", "aria-label": "Find", "aria-expanded": "true", "aria-controls": "found", autocomplete: "off" });
+  const options = h("div.found", { role: "listbox", id: "found", "aria-label": "Found" });
+  let all = [], shown = [], chosen = 0;
+  const { close } = dialog("Go to", [input, options]);
+  const take = (i) => { if (shown[i]) { close(); location.hash = shown[i][2]; } };
+  const mark = () => {
+    [...options.children].forEach((o, i) => o.setAttribute("aria-selected", i === chosen));
+    if (shown.length) input.setAttribute("aria-activedescendant", `found${chosen}`); else input.removeAttribute("aria-activedescendant");
+    options.children[chosen]?.scrollIntoView({ block: "nearest" });
+  };
+  const sift = () => {
+    shown = all.filter(([text, kind]) => matches(`${text} ${kind}`, input.value.trim())).slice(0, SHOWN);
+    chosen = 0;
+    fill(options, shown.map(([text, kind], i) => h("div", { role: "option", id: `found${i}`, onclick: () => take(i) }, h("span", text), h("small.quiet", kind))),
+      !shown.length && h("div", { role: "option", "aria-disabled": "true" }, "Nothing has such a name"));
+    mark();
+  };
+  input.oninput = sift;
+  input.onkeydown = (e) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    if (step && shown.length) { e.preventDefault(); chosen = (chosen + step + shown.length) % shown.length; mark(); }
+    if (e.key === "Enter") { e.preventDefault(); take(chosen); }
+  };
+  input.focus();
+  all = views.map(([name, title]) => [title, "view", `#/${name}`]);
+  sift();
+  all = await targets(views);
+  sift();
+});
+
+/** The first field for a search that can be seen, else the first field of the view. */
+function search() {
+  const seen = (query) => [...document.querySelectorAll(query)].find((e) => e.checkVisibility());
+  (seen("#main input[type=search]") ?? seen("#main input, #main textarea"))?.focus();
+}
+
+/** Listens to keys; `views` are [name, title] in the order of Alt+1, `go` opens one. */
+export function listenToKeys(views, go) {
+  let isGoing = false; // after "g"
+  document.addEventListener("keydown", (e) => {
+    if ((e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === "k") {
+      e.preventDefault();
+      if (!document.querySelector("dialog[open]")) palette(views);
+      return;
+    }
+    if (e.altKey && !e.ctrlKey && !e.metaKey && views[Number(e.key) - 1]) {
+      e.preventDefault();
+      go(views[Number(e.key) - 1][0]);
+      return;
+    }
+    const isTyping = e.target instanceof Element && e.target.matches("input:not([type=checkbox]), textarea, select");
+    if (isTyping || e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
+    const grid = document.querySelector("#main .grid"), to = isGoing && GO[e.key];
+    isGoing = e.key === "g";
+    if (to) go(to);
+    else if (e.key === "?") list();
+    else if (e.key === "/") search();
+    else if (grid && ROWS[e.key]) {
+      grid.focus({ preventScroll: true });
+      grid.dispatchEvent(new KeyboardEvent("keydown", { key: ROWS[e.key], bubbles: true, cancelable: true }));
+    } else return;
+    e.preventDefault();
+  });
+}
+
+/** A button for those who do not know the keys yet. */
+export const keysButton = (views) => [h("button.small.wide-only", { type: "button", title: "Ctrl+K", onclick: () => palette(views) }, "Find …"), h("button.small", { type: "button", title: "?", "aria-label": "Keys", onclick: list }, "?")];
