@@ -374,6 +374,63 @@ class Many%dTest {
 '''
 
 
+def test_races(folder):
+    """Two that read, then write without a condition: the order is found, with the clients' names; by ADD there is none."""
+    command = project(folder, {"RacesTest.java": HEAD + """
+import io.github.dynalith.junit5.RaceClients;
+
+class RacesTest {
+	static final Map<String, AttributeValue> KEY = Collections.singletonMap("pk", AttributeValue.fromS("page"));
+
+	static int count(DynamoDbClient client) {
+		AttributeValue n = client.getItem(g -> g.tableName("shop").key(KEY).consistentRead(true)).item().get("n");
+		return n == null ? 0 : Integer.parseInt(n.n());
+	}
+
+	static void visit(Races.Run run, boolean isRight) {
+		try (DynamoDbClient client = RaceClients.client(run)) {
+			Map<String, AttributeValue> item = new HashMap<>(KEY);
+			if (isRight) {
+				client.updateItem(u -> u.tableName("shop").key(KEY).updateExpression("ADD n :one").expressionAttributeValues(Collections.singletonMap(":one", AttributeValue.fromN("1"))));
+				return;
+			}
+			item.put("n", AttributeValue.fromN(Integer.toString(count(client) + 1)));
+			client.putItem(p -> p.tableName("shop").item(item));
+		}
+	}
+
+	static String race(boolean isRight) {
+		return Races.with("--budget", "20").before(run -> {
+			try (DynamoDbClient client = RaceClients.client(run)) {
+				client.createTable(t -> t.tableName("shop").billingMode(BillingMode.PAY_PER_REQUEST)
+					.keySchema(k -> k.attributeName("pk").keyType(KeyType.HASH)).attributeDefinitions(a -> a.attributeName("pk").attributeType("S")));
+			}
+		}).check(run -> {
+			try (DynamoDbClient client = RaceClients.client(run)) {
+				assertEquals(2, count(client), "two visits");
+			}
+		}).race(run -> visit(run, isRight), run -> {
+			Thread.sleep(100);
+			visit(run, isRight);
+		});
+	}
+
+	@Test
+	void right() {
+		assertTrue(race(true).contains("None found"));
+	}
+
+	@Test
+	void wrong() {
+		String found = assertThrows(AssertionError.class, () -> race(false)).getMessage();
+		for (String told : new String[] {"Found after", "is client1", "is client2", "two visits"})
+			assertTrue(found.contains(told), found);
+	}
+}
+"""})
+    assert passed(run(command, folder)) == 2
+
+
 def test_workers(folder):
     """200 tests of 4 classes in 4 threads: a class's tests one after another, and all at once."""
     command = project(folder, {"Many0Test.java": HEAD + SEED + "".join(MANY % i for i in range(4))})
@@ -490,7 +547,7 @@ def main():
     HAS_LIBRARY = any("libdynalith" in name for jar in REPOSITORY.rglob("dynalith-server-*-*.jar") for name in zipfile.ZipFile(jar).namelist())
     shutil.rmtree(LOCAL / "io/github/dynalith", ignore_errors=True)
     tests = Tests("maven")
-    for test in (test_readme, test_old_sdk, test_injects, test_in_process, test_workers, test_log, test_killed, test_start, test_container):
+    for test in (test_readme, test_old_sdk, test_injects, test_races, test_in_process, test_workers, test_log, test_killed, test_start, test_container):
         tests.run(test)
     return tests.end()
 
