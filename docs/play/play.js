@@ -102,7 +102,8 @@
     file.onchange = attempt(() => openFile(file.files[0]));
     bar.className = "row play";
     bar.append(button("Copy link", "A link that holds all data", copyLink), button("Save", "All data as a data file: dynalith --db-path playground.db", async () => save(await state())),
-      button("Open", "A data file in place of all data", async () => file.click()), file);
+      button("Open", "A data file in place of all data", async () => file.click()),
+      button("Request", "Any request of the API", async () => (await import("./request.js")).showRequest()), file);
     document.querySelector("header.bar").after(bar);
   });
   navigator.serviceWorker?.register(policy.createScriptURL("offline.js"));

@@ -67,6 +67,15 @@ assert.ok(count > 50, `the example has ${count} items`);
 assert.equal((await call(page, "Scan", { TableName: "none" })).status, 400);
 assert.ok(loaded < 2 << 20, `the page has loaded ${loaded} bytes`);
 
+await press(page, "Request");
+await picture(page, "request");
+await press(page, "Send");
+await page.waitForFunction(() => document.querySelector("dialog pre").textContent.endsWith("ms\n{}"));
+await press(page, "Send");
+await has(page, "ConditionalCheckFailed");
+await press(page, "Close");
+const stored = count + 1;
+
 // The delay blocks the engine's thread; the page draws meanwhile.
 const rules = await page.evaluate(() => fetch(new URL("../../_dynalith/faults", location.href), { method: "PUT", body: JSON.stringify({ rules: [{ operation: "ListTables", latency: 300, first: 1 }] }) }).then((reply) => reply.status));
 assert.equal(rules, 200);
@@ -84,7 +93,7 @@ const link = await page.evaluate(() => document.documentElement.dataset.link);
 assert.ok(link.length < 32 << 10, `the link has ${link.length} characters`);
 const other = await open(await browser.createBrowserContext(), link);
 await has(other, "shop");
-assert.equal((await call(other, "Scan", { TableName: "shop", Select: "COUNT" })).body.Count, count);
+assert.equal((await call(other, "Scan", { TableName: "shop", Select: "COUNT" })).body.Count, stored);
 assert.equal(await other.evaluate(() => location.hash), "#/");
 const damaged = await open(await browser.createBrowserContext(), link.slice(0, -200));
 await has(damaged, "The link is damaged");
