@@ -118,22 +118,9 @@ bool mask_unused(const struct mask *mask, size_t *at, struct str *path)
 	return false;
 }
 
-/* A string as it stands in a text, with its quotes, as its value. */
-static struct str unquoted(struct arena *arena, struct str text)
-{
-	struct err err = err_in(arena);
-	const struct json *value;
-
-	if (text.n >= 2 && !memchr(text.p, '\\', text.n))
-		return (struct str){text.p + 1, text.n - 2};
-	if (json_parse(arena, text, &value, &err) != OK || json_type(value) != JSON_STRING)
-		return STR("");
-	return json_string(arena, value);
-}
-
 static struct str name_of(struct arena *arena, struct str name)
 {
-	return unquoted(arena, (struct str){name.p - 1, name.n + 2});
+	return json_text_unquoted(arena, (struct str){name.p - 1, name.n + 2});
 }
 
 static void count_unknown(struct masking *masking)
@@ -158,27 +145,12 @@ static void count_unknown(struct masking *masking)
 		str_copy(mask->arena, masking->table), str_copy(mask->arena, buf_str(&shown)), 1};
 }
 
-static bool mask_condition_holds(struct masking *masking, const struct rule_condition *condition)
-{
-	struct str rest = json_text_inside(masking->item), name, value, type, text;
-
-	while (json_text_member(&rest, &name, &value)) {
-		if (!str_eq(name_of(masking->arena, name), condition->name))
-			continue;
-		struct str inner = json_text_inside(value);
-		return json_text_member(&inner, &type, &text) &&
-		       (str_eq(type, STR("S")) || str_eq(type, STR("N"))) &&
-		       rule_is_like(unquoted(masking->arena, text), condition->pattern);
-	}
-	return false;
-}
-
 static bool is_for(struct masking *masking, const struct rule *rule)
 {
 	if (str_is_set(rule->table) && !str_eq(rule->table, masking->table))
 		return false;
 	for (size_t i = 0; i < rule->condition_count; i++) {
-		if (!mask_condition_holds(masking, &rule->conditions[i]))
+		if (!rule_condition_holds(masking->arena, masking->item, &rule->conditions[i]))
 			return false;
 	}
 	return true;
@@ -288,8 +260,9 @@ static bool unknown(struct masking *masking, struct str type, struct str value,
 		    struct json_out *out)
 {
 	const struct mask_options *options = &masking->mask->options;
-	struct str text = value.n > 0 && value.p[0] == '"' ? unquoted(masking->arena, value)
-							    : STR("");
+	struct str text = value.n > 0 && value.p[0] == '"'
+				  ? json_text_unquoted(masking->arena, value)
+				  : STR("");
 
 	if (options->met) {
 		if (str_eq(type, STR("B")) && !base64_decode(masking->arena, text, &text))
@@ -333,7 +306,7 @@ static bool change_text(struct masking *masking, struct rule *rule, char type, s
 static bool change_scalar(struct masking *masking, struct rule *rule, char type, struct str value,
 			  struct str *out)
 {
-	struct str text = unquoted(masking->arena, value), changed;
+	struct str text = json_text_unquoted(masking->arena, value), changed;
 	struct buf encoded = buf_in(masking->arena);
 
 	if (type == 'B' && !base64_decode(masking->arena, text, &text)) {
@@ -422,7 +395,7 @@ static void tell_dropped(struct masking *masking, struct str type, struct str va
 	const struct mask_options *options = &masking->mask->options;
 
 	if (options->seen && str_eq(type, STR("S")))
-		options->seen(options->context, unquoted(masking->arena, value), STR(""));
+		options->seen(options->context, json_text_unquoted(masking->arena, value), STR(""));
 }
 
 static bool mask_leaf(struct masking *masking, struct str type, struct str value,
@@ -467,7 +440,7 @@ static bool mask_typed(struct masking *masking, struct str type, struct str valu
 	if (type.n == 2 && type.p[1] == 'S')
 		return mask_typed_set(masking, (struct str){type.p, 1}, value, out);
 	if (str_eq(type, STR("S"))) {
-		struct str text = unquoted(masking->arena, value);
+		struct str text = json_text_unquoted(masking->arena, value);
 
 		if (is_json_inside(masking, text)) {
 			mask_inner(masking, text, out);

@@ -188,7 +188,8 @@ bool rule_goes_below(const struct rule *rule, const struct rule_path *path)
 	return rule->depth > path->depth && is_prefix(rule->names, path->names, path->depth);
 }
 
-bool rule_is_like(struct str text, struct str pattern)
+/* "*" in the pattern stands for anything. */
+static bool rule_is_like(struct str text, struct str pattern)
 {
 	size_t t = 0, p = 0, star = SIZE_MAX, mark = 0;
 
@@ -209,6 +210,34 @@ bool rule_is_like(struct str text, struct str pattern)
 	while (p < pattern.n && pattern.p[p] == '*')
 		p++;
 	return p == pattern.n;
+}
+
+bool rule_text_of(struct arena *arena, struct str item, struct str attribute, struct str *text)
+{
+	struct str rest = json_text_inside(item), name, value, type, inner;
+
+	while (json_text_member(&rest, &name, &value)) {
+		struct str quoted = {name.p - 1, name.n + 2};
+
+		if (!str_eq(json_text_unquoted(arena, quoted), attribute))
+			continue;
+		value = json_text_inside(value);
+		if (!json_text_member(&value, &type, &inner) || type.n != 1 || inner.n == 0 ||
+		    inner.p[0] != '"')
+			return false; /* not S, N or B */
+		*text = json_text_unquoted(arena, inner);
+		return true;
+	}
+	return false;
+}
+
+bool rule_condition_holds(struct arena *arena, struct str item,
+			  const struct rule_condition *condition)
+{
+	struct str text;
+
+	return rule_text_of(arena, item, condition->name, &text) &&
+	       rule_is_like(text, condition->pattern);
 }
 
 static void tell(const struct rule_change *change, struct str before, struct str after)

@@ -60,8 +60,11 @@ bool rule_covers(const struct rule *rule, const struct rule_path *path);
 /* Whether it is for something that lies below the path. */
 bool rule_goes_below(const struct rule *rule, const struct rule_path *path);
 
-/* Whether the text is like the pattern. */
-bool rule_is_like(struct str text, struct str pattern);
+/* The text of an item's attribute: a string, a number, bytes in base64. False: it has none. */
+bool rule_text_of(struct arena *arena, struct str item, struct str attribute, struct str *text);
+/* Whether the item has that attribute, and it is like the pattern. */
+bool rule_condition_holds(struct arena *arena, struct str item,
+			  const struct rule_condition *condition);
 
 /*
  * The text of a string ('S'), a number ('N') or bytes ('B') by the rule. Not of ACTION_KEEP and

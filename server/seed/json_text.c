@@ -129,6 +129,18 @@ struct str json_text_twice(struct arena *arena, struct str value)
 	return twice_below(arena, value, 0);
 }
 
+struct str json_text_unquoted(struct arena *arena, struct str text)
+{
+	struct err err = err_in(arena);
+	const struct json *value;
+
+	if (text.n >= 2 && !memchr(text.p, '\\', text.n))
+		return (struct str){text.p + 1, text.n - 2};
+	if (json_parse(arena, text, &value, &err) != OK || json_type(value) != JSON_STRING)
+		return STR("");
+	return json_string(arena, value);
+}
+
 bool json_text_is_type(struct str name)
 {
 	static const char *const types[] = {"S",  "N",    "B",    "SS", "NS",

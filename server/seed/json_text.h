@@ -26,6 +26,9 @@ bool json_text_element(struct str *rest, struct str *value);
 /* The member's text where the object has one whose name, as it stands, is `name`; else absent. */
 struct str json_text_find(struct str object, struct str name);
 
+/* What a string of a text is, from its first quote to its last. Empty: it is none. */
+struct str json_text_unquoted(struct arena *arena, struct str text);
+
 /* "S", "N", "BOOL", ...: a type of DynamoDB. */
 bool json_text_is_type(struct str name);
 

@@ -18,6 +18,8 @@
 #include "server/seed/document.h"
 #include "server/seed/json_text.h"
 #include "server/tools/pull_credentials.h"
+#include "server/tools/pull_mark.h"
+#include "server/tools/pull_pages.h"
 #include "server/tools/pull_work.h"
 #include "storage/store/copy_target.h"
 
@@ -35,13 +37,59 @@ struct pull_words {
 	struct reach reach;
 	struct proof *proof;
 	double max_units;
+	size_t segments;
+	struct rule_condition *only;
+	size_t only_count;
+	double sample;
+	struct pull_follow *follows;
+	size_t follow_count;
 	bool keeps_unknown, is_agreed, suggests;
 	struct suggest *suggest; /* where it suggests */
+	struct hashes followed;
 };
 
 static void pull_complain(struct str problem)
 {
 	fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(problem));
+}
+
+/* ATTRIBUTE=PATTERN */
+static bool take_only(struct arena *arena, struct pull_words *words, struct str text)
+{
+	struct str name = str_cut(&text, '=');
+
+	words->only = arena_room(arena, words->only, words->only_count, sizeof(*words->only));
+	words->only[words->only_count++] = (struct rule_condition){name, text};
+	return name.n > 0 && text.n > 0;
+}
+
+/* ATTRIBUTE=TABLE, or ATTRIBUTE=TABLE:TEXT<key>TEXT */
+static bool take_follow(struct arena *arena, struct pull_words *words, struct str text)
+{
+	struct pull_follow follow = {.attribute = str_cut(&text, '='),
+				     .table = str_cut(&text, ':'),
+				     .before = STR(""),
+				     .behind = STR("")};
+
+	if (text.n > 0) {
+		follow.before = str_cut(&text, '<');
+		if (!str_starts_with(text, STR("key>")))
+			return false;
+		follow.behind = (struct str){text.p + 4, text.n - 4};
+	}
+	words->follows =
+		arena_room(arena, words->follows, words->follow_count, sizeof(*words->follows));
+	words->follows[words->follow_count++] = follow;
+	return follow.attribute.n > 0 && follow.table.n > 0;
+}
+
+/* "5%" */
+static bool take_sample(struct pull_words *words, const char *value)
+{
+	char *end;
+
+	words->sample = strtod(value, &end) / 100;
+	return end != value && strcmp(end, "%") == 0 && words->sample > 0 && words->sample <= 1;
 }
 
 static bool take_pull_option(struct arena *arena, struct pull_words *words, const char *name,
@@ -68,6 +116,16 @@ static bool take_pull_option(struct arena *arena, struct pull_words *words, cons
 	} else if (strcmp(name, "--unknown") == 0) {
 		words->keeps_unknown = true;
 		return strcmp(value, "keep") == 0;
+	} else if (strcmp(name, "--only") == 0) {
+		return take_only(arena, words, str_of(value));
+	} else if (strcmp(name, "--follow") == 0) {
+		return take_follow(arena, words, str_of(value));
+	} else if (strcmp(name, "--sample") == 0) {
+		return take_sample(words, value);
+	} else if (strcmp(name, "--segments") == 0) {
+		words->segments = (size_t)strtoul(value, &end, 10);
+		return end != value && !*end && words->segments > 0 &&
+		       words->segments <= PULL_SEGMENTS_MAX;
 	} else if (strcmp(name, "--max-units") == 0) {
 		words->max_units = strtod(value, &end);
 		return end != value && !*end && words->max_units > 0 && words->max_units < 1e9;
@@ -91,7 +149,9 @@ static bool read_pull_words(struct arena *arena, int argc, char **argv, struct p
 			i++;
 		}
 	}
-	return words->table_count > 0 && words->suggests == !words->to;
+	bool chooses = words->only_count > 0 || words->follow_count > 0 || words->sample < 1;
+	return words->table_count > 0 && words->suggests == !words->to &&
+	       !(words->suggests && chooses);
 }
 
 /* The system's own. Without any, a machine on the way could pass for AWS. */
@@ -184,17 +244,35 @@ static void warn_unused(const struct mask *mask)
 			STR_ARG(path));
 }
 
-static enum code pull_all(struct pull *pull, struct pull_words *words, struct err *err)
+static enum code pull_table_items(const struct pull *pull, struct pull_words *words,
+				  struct err *err)
 {
 	for (size_t i = 0; i < words->table_count; i++) {
-		enum code code = pull_work_items(pull, &words->tables[i], err);
+		struct pull_table *table = &words->tables[i];
+		enum code code = pull_pages(pull, table, &table->read, err);
 
 		if (code != OK)
 			return code;
-		printf(STR_FMT ": %llu items\n", STR_ARG(words->tables[i].name),
-		       (unsigned long long)words->tables[i].read);
+		code = pull_work_check(pull, table, err);
+		if (code != OK)
+			return code;
+		printf(STR_FMT ": %llu items\n", STR_ARG(table->name),
+		       (unsigned long long)table->read);
 	}
-	return pull_work_finish(pull, err);
+	return OK;
+}
+
+static enum code pull_all(const struct pull *pull, struct pull_words *words, struct err *err)
+{
+	enum code code;
+
+	for (size_t i = 0; i < words->table_count; i++) {
+		code = pull_work_prepare(pull, &words->tables[i], err);
+		if (code != OK)
+			return code;
+	}
+	code = pull_table_items(pull, words, err);
+	return code == OK ? pull_marks_remove(pull, err) : code;
 }
 
 /* A file of the target's name must not be there, nor a log of one. */
@@ -265,6 +343,20 @@ static enum code describe_all(const struct pull *pull, struct pull_words *words,
 	return OK;
 }
 
+/* --follow names tables that are pulled. */
+static enum code check_follows(const struct pull *pull, struct err *err)
+{
+	for (size_t i = 0; i < pull->follow_count; i++) {
+		bool is_there = false;
+
+		for (size_t k = 0; k < pull->table_count; k++)
+			is_there = is_there || str_eq(pull->tables[k].name, pull->follows[i].table);
+		if (!is_there)
+			return err_set(err, MSG_PULL_FOLLOW, STR_ARG(pull->follows[i].table));
+	}
+	return OK;
+}
+
 /* *agreed: whether the items were to be read. */
 static enum code pull_if_agreed(struct pull *pull, struct pull_words *words, bool *agreed,
 				struct err *err)
@@ -322,7 +414,7 @@ static enum code sample_all(const struct pull *pull, struct pull_words *words, s
 		if (code != OK)
 			return code;
 		suggest_table(words->suggest, table->name, table->description);
-		code = pull_work_sample(pull, table, suggest_from, &sampling, err);
+		code = pull_pages_sample(pull, table, suggest_from, &sampling, err);
 		if (code != OK)
 			return code;
 	}
@@ -360,14 +452,28 @@ static struct str pull_secret(struct arena *arena)
 	return (struct str){bytes, SECRET_BYTES};
 }
 
+/* Of all that says which items become what: a pull that goes on must have the same. */
 static struct str rules_fingerprint(struct arena *arena, const struct faker *faker,
-				    const struct json *rules, bool keeps_unknown)
+				    const struct json *rules, const struct pull_words *words)
 {
 	struct json_out out = json_out_in(arena);
 
+	json_out_open(&out, '[');
 	if (rules)
 		json_text_write(&out, arena, rules);
-	json_out_boolean(&out, keeps_unknown);
+	json_out_boolean(&out, words->keeps_unknown);
+	json_out_string(&out, str_printf(arena, "%.17g", words->sample));
+	for (size_t i = 0; i < words->only_count; i++) {
+		json_out_string(&out, words->only[i].name);
+		json_out_string(&out, words->only[i].pattern);
+	}
+	for (size_t i = 0; i < words->follow_count; i++) {
+		json_out_string(&out, words->follows[i].attribute);
+		json_out_string(&out, words->follows[i].table);
+		json_out_string(&out, words->follows[i].before);
+		json_out_string(&out, words->follows[i].behind);
+	}
+	json_out_close(&out, ']');
 	return fake_hash(faker, arena, json_out_str(&out));
 }
 
@@ -387,7 +493,7 @@ static enum code read_mask(struct arena *arena, const struct pull_words *words, 
 		code = document_load(arena, source_new(arena), words->mask, &root, err);
 	if (code != OK)
 		return code;
-	pull->fingerprint = rules_fingerprint(arena, pull->faker, root, words->keeps_unknown);
+	pull->fingerprint = rules_fingerprint(arena, pull->faker, root, words);
 	return mask_new(root, words->suggests ? &suggests : &pulls, &pull->mask, err);
 }
 
@@ -441,7 +547,8 @@ static int pull_from_source(struct pull *pull, struct pull_words *words, struct 
 
 int pull_run(struct arena *arena, int argc, char **argv)
 {
-	struct pull_words words = {.reach = reach_usual(), .arena = arena};
+	struct pull_words words = {
+		.reach = reach_usual(), .arena = arena, .segments = 4, .sample = 1};
 	struct err err = err_in(arena);
 
 	if (!read_pull_words(arena, argc, argv, &words))
@@ -453,8 +560,17 @@ int pull_run(struct arena *arena, int argc, char **argv)
 			    .renew = renew_keys,
 			    .context = &words,
 			    .max_units = words.max_units,
+			    .segments = words.segments,
+			    .only = words.only,
+			    .only_count = words.only_count,
+			    .sample = words.sample,
+			    .follows = words.follows,
+			    .follow_count = words.follow_count,
+			    .followed = &words.followed,
+			    .tables = words.tables,
+			    .table_count = words.table_count,
 			    .part = str_printf(arena, "%s.pull", words.to).p};
-	if (read_mask(arena, &words, &pull, &err) != OK) {
+	if (check_follows(&pull, &err) != OK || read_mask(arena, &words, &pull, &err) != OK) {
 		pull_complain(err.message);
 		suggest_free(words.suggest);
 		proof_free(words.proof);
@@ -465,6 +581,7 @@ int pull_run(struct arena *arena, int argc, char **argv)
 	elsewhere_free(pull.source);
 	mask_free(pull.mask);
 	suggest_free(words.suggest);
+	hashes_free(&words.followed);
 	proof_free(words.proof);
 	faker_free(faker);
 	return status;

@@ -136,7 +136,7 @@ def killed_and_run_again():
     kills = 0
     while kills < 6:  # the first time before a page is whole, so that some items are there and no key
         before = size()
-        process = pull(server, target, "--max-units", "400", wait=False)
+        process = pull(server, target, "--max-units", "400", "--segments", str(1 + kills % 2 * 3), wait=False)
         while process.poll() is None and size() < before + 300_000:
             pass  # no sleep: a page is written within milliseconds
         if process.poll() is not None:
@@ -149,10 +149,10 @@ def killed_and_run_again():
     if not target.exists():
         done = pull(server, target, secret="another")
         assert done.returncode == 1 and "another mask or secret" in done.stderr, done
-        done = pull(server, target, "--max-units", "100000")
+        done = pull(server, target, "--max-units", "100000", "--segments", "64")
         assert done.returncode == 0 and "app: 660 items" in done.stdout, done
     once = FOLDER / "once.db"
-    assert pull(server, once, "--max-units", "100000").returncode == 0
+    assert pull(server, once, "--max-units", "100000", "--segments", "7").returncode == 0
     key = lambda item: (item["PK"]["S"], item["SK"]["S"])
     assert sorted(items_of(target)[0], key=key) == sorted(items_of(once)[0], key=key)
     assert not list(FOLDER.glob("*.pull*")), list(FOLDER.iterdir())
@@ -230,7 +230,7 @@ def credentials():
             done = pull_as(url, "no.db", "--profile", profile)
             assert done.returncode == 2 and told in done.stderr, done
     scans = lambda: sum(operation == "Scan" for operation, *_ in Front.seen)
-    with front(server, lambda operation, key: "ExpiredTokenException" if scans() == 3 and key == "printed2" else None) as url:
+    with front(server, lambda operation, key: "ExpiredTokenException" if scans() >= 3 and key == "printed2" else None) as url:
         done = pull_as(url, "sso.db", "--profile", "sso")  # a token that is too old in the middle: the CLI is asked again
         assert done.returncode == 0 and {key for _, key, _ in Front.seen} == {"printed2", "printed3"}, (done, Front.seen)
         assert "export-credentials --format process --profile sso" in (home / "calls").read_text()
@@ -255,4 +255,45 @@ def throttled_and_denied():
         assert done.returncode == 1 and "the right dynamodb:DescribeTimeToLive" in done.stderr, done
 
 
-run("pull", [masked_and_joined, refused, killed_and_run_again, credentials, throttled_and_denied])
+def chosen():
+    server, client = filled(users=30, orders=4)
+    keep = [{"path": "*", "action": "keep"}]
+    client.create_table(TableName="people", BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+                        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}])
+    for i in range(30):
+        client.put_item(TableName="people", Item={"id": {"S": f"person{i:04}"}, "number": {"N": str(i)}})
+
+    def pulled(name, *words, rules=keep, table="app", **more):
+        done = pull(server, FOLDER / name, "--max-units", "100000", *words, rules=rules, **more)
+        assert done.returncode == 0, done
+        opened = Server("--db-path", str(FOLDER / name)).client()
+        return opened.scan(TableName=table)["Items"], opened
+
+    keys = lambda items: sorted((item["PK"]["S"], item["SK"]["S"]) for item in items)
+    whole = client.scan(TableName="app")["Items"]
+    # an entity, by a pattern; a partition, by a Query that reads nothing else
+    items, _ = pulled("entity.db", "--only", "SK=ORDER#*", "--only", "PK=USER#person000*")
+    assert keys(items) == keys(item for item in whole if item["SK"]["S"].startswith("ORDER#") and item["PK"]["S"] < "USER#person001"), items
+    with front(server) as url:
+        items, _ = pulled("partition.db", "--only", "PK=USER#person0007", url=url)
+        assert len(items) == 5 and {operation for operation, *_ in Front.seen} >= {"Query"} and "Scan" not in {operation for operation, *_ in Front.seen}, Front.seen
+    # a sample: whole partitions, the same ones in each pull of one secret
+    items, _ = pulled("sample.db", "--sample", "30%")
+    partitions = {item["PK"]["S"] for item in items}
+    assert 0 < len(partitions) < 30 and keys(items) == keys(item for item in whole if item["PK"]["S"] in partitions)
+    assert keys(pulled("sample2.db", "--sample", "30%", "--segments", "1")[0]) == keys(items)
+    assert keys(pulled("sample3.db", "--sample", "30%", secret="other")[0]) != keys(items)
+    # what the sample points at, masked as well: a partition of another table, and back by a text around it
+    both = ("--sample", "30%", "--table", "people", "--follow", "user=people", "--follow", "id=app:USER#<key>")
+    rules = [*RULES, {"path": "id", "table": "people", "action": "fake"}, {"path": "number", "action": "keep"}]
+    items, opened = pulled("follow.db", *both, rules=rules)
+    people = {item["id"]["S"] for item in opened.scan(TableName="people")["Items"]}
+    assert len({item["PK"]["S"] for item in items}) >= len(partitions) and {item["user"]["S"] for item in items} <= people, (items, people)
+    assert all(sum(item["PK"]["S"] == f"USER#{name}" for item in items) == 5 for name in {item["user"]["S"] for item in items})
+    for words in (("--sample", "30"), ("--sample", "0%"), ("--only", "PK"), ("--follow", "user"), ("--segments", "65")):
+        assert pull(server, FOLDER / "no.db", *words).returncode == 2, words
+    done = pull(server, FOLDER / "no.db", "--follow", "user=nowhere")
+    assert done.returncode == 2 and "nowhere" in done.stderr, done
+
+
+run("pull", [masked_and_joined, refused, killed_and_run_again, credentials, throttled_and_denied, chosen])

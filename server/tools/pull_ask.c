@@ -1,0 +1,115 @@
+#include "server/tools/pull_ask.h"
+
+#include "server/messages.h"
+#include "server/seed/json_text.h"
+#include "storage/monotonic.h"
+
+#define TRIES 12 /* of a request that the source throttles or fails */
+#define WAIT_MS_MAX 20000
+
+static struct str error_type(struct arena *arena, struct str body, struct str *message)
+{
+	struct str type, text;
+
+	json_text_error(arena, body, &type, &text);
+	*message = str_is_set(type)
+			   ? str_printf(arena, STR_FMT ": " STR_FMT, STR_ARG(type), STR_ARG(text))
+			   : STR("no answer of DynamoDB's");
+	return type;
+}
+
+static bool is_passing(int status, struct str type)
+{
+	static const char *const passing[] = {"ProvisionedThroughputExceededException",
+					      "ThrottlingException", "RequestLimitExceeded",
+					      "Throttling", "InternalServerError"};
+
+	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
+		if (str_eq(type, str_of(passing[i])))
+			return true;
+	}
+	return status >= 500;
+}
+
+static enum code pull_refused(struct str table, const char *operation, struct str type,
+			      struct str message, struct err *err)
+{
+	if (str_eq(type, STR("AccessDeniedException")))
+		return err_set(err, MSG_PULL_DENIED, STR_ARG(table), operation, STR_ARG(message));
+	return err_set(err, MSG_PULL_REMOTE, STR_ARG(table), STR_ARG(str_of(operation)),
+		       STR_ARG(message));
+}
+
+enum code pull_ask_once(const struct pull *pull, struct arena *arena, struct str table,
+			const char *operation, struct str body, struct str *answer,
+			bool *is_expired, struct err *err)
+{
+	struct str target = str_printf(arena, "DynamoDB_20120810.%s", operation), type, message;
+
+	*is_expired = false;
+	for (unsigned try = 0, ms = 50;; try++, ms = ms * 2 < WAIT_MS_MAX ? ms * 2 : WAIT_MS_MAX) {
+		struct client_reply reply = {.status = 0};
+		const char *problem = "";
+		bool is_answered = elsewhere_send_in(pull->source, arena, pull->region, target,
+						     body, &reply, &problem);
+
+		if (is_answered && reply.status == 200) {
+			*answer = reply.body;
+			return OK;
+		}
+		type = STR("");
+		message = str_of(problem);
+		if (is_answered)
+			type = error_type(arena, reply.body, &message);
+		*is_expired = str_eq(type, STR("ExpiredTokenException"));
+		if (try == TRIES || !is_answered || !is_passing(reply.status, type))
+			return pull_refused(table, operation, type, message, err);
+		monotonic_sleep_ms(ms);
+	}
+}
+
+enum code pull_ask(const struct pull *pull, struct arena *arena, struct str table,
+		   const char *operation, struct str body, struct str *answer, struct err *err)
+{
+	bool is_expired = false;
+	enum code code =
+		pull_ask_once(pull, arena, table, operation, body, answer, &is_expired, err);
+
+	if (!is_expired || !pull->renew(pull->context))
+		return code;
+	return pull_ask_once(pull, arena, table, operation, body, answer, &is_expired, err);
+}
+
+enum code pull_ask_file(const struct pull *pull, struct arena *arena, struct str table,
+			const char *operation, struct str body, struct str *answer, struct err *err)
+{
+	const struct seed_request request = {
+		.operation = operation, .body = body, .region = pull->target.region};
+	struct seed_reply reply;
+	struct str message;
+	enum code code = pull->target.send(pull->target.context, arena, &request, &reply, err);
+
+	if (code != OK)
+		return code;
+	*answer = reply.body;
+	if (reply.status == 200)
+		return OK;
+	(void)error_type(arena, reply.body, &message);
+	return err_set(err, MSG_PULL_HERE, STR_ARG(table), STR_ARG(message));
+}
+
+bool pull_ask_has_table(const struct pull *pull, struct arena *arena, struct str table)
+{
+	struct err ignored = err_in(arena);
+	struct str answer;
+
+	return pull_ask_file(pull, arena, table, "DescribeTable",
+			     json_text_request(arena, "TableName", table), &answer, &ignored) == OK;
+}
+
+double pull_ask_number(const struct json *object, const char *name)
+{
+	const struct json *found = json_text_get(object, name, JSON_NUMBER);
+
+	return found ? json_number(found) : 0;
+}
