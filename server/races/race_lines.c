@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "server/races/race_anomaly.h"
 #include "server/seed/json_text.h"
 
 #define SHOWN_BEFORE 4 /* requests before the first difference */
@@ -136,65 +137,6 @@ static const struct race_request *request_in(const struct race_trace *trace, siz
 	return &trace->requests[trace->order[place]];
 }
 
-/* Whether both may be about the same item. */
-static bool may_share_item(const struct race_request *a, const struct race_request *b)
-{
-	bool is_close;
-
-	return race_trace_conflict(a, b, &is_close) && is_close;
-}
-
-/* The last write of another chain before that place, of what the write there is about. */
-static size_t other_write_before(const struct race_trace *trace, size_t place, size_t end)
-{
-	const struct race_request *write = request_in(trace, place);
-
-	while (end-- > 0) {
-		const struct race_request *other = request_in(trace, end);
-
-		if (other->chain != write->chain && other->status == 200 && other->is_write &&
-		    may_share_item(other, write))
-			return end;
-	}
-	return RACE_NONE;
-}
-
-/* The last read of that chain before the place, of what the write there is about. */
-static size_t read_before(const struct race_trace *trace, size_t chain, size_t place)
-{
-	const struct race_request *write = request_in(trace, place);
-
-	while (place-- > 0) {
-		const struct race_request *read = request_in(trace, place);
-
-		if (read->chain == chain && !read->is_write && may_share_item(read, write))
-			return place;
-	}
-	return RACE_NONE;
-}
-
-/* A read, another chain's write, and a write behind it that looks at nothing: the places. */
-static bool find_overwrite(const struct race_trace *trace, size_t from, size_t places[3])
-{
-	for (size_t last = from; last < trace->order_n; last++) {
-		const struct race_request *write = request_in(trace, last);
-		size_t other = last;
-
-		if (!write->is_write || write->status != 200 ||
-		    str_contains(write->body, STR("Condition")))
-			continue;
-		while ((other = other_write_before(trace, last, other)) != RACE_NONE) {
-			size_t read = read_before(trace, write->chain, other);
-
-			if (read != RACE_NONE) {
-				places[0] = read, places[1] = other, places[2] = last;
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
 /* The first two requests that conflict and came the other way round as usual. */
 static bool find_reversal(const struct race_trace *usual, const struct race_trace *trace,
 			  size_t *before, size_t *after)
@@ -245,7 +187,7 @@ static struct str sentence_of(struct arena *arena, const struct columns *columns
 {
 	size_t places[3], early, late;
 
-	if (find_overwrite(trace, from, places)) {
+	if (race_anomaly_overwrite(trace, from, false, places)) {
 		char a = letter(columns, request_in(trace, places[2])->chain);
 		char b = letter(columns, request_in(trace, places[1])->chain);
 

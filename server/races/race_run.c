@@ -19,6 +19,7 @@
 #include "server/http/http.h"
 #include "server/instance.h"
 #include "server/races/messages.h"
+#include "server/races/race_invariants.h"
 #include "server/start/front.h"
 #include "storage/monotonic.h"
 
@@ -203,45 +204,17 @@ static void judge_end(struct race_run *run, const char *what, int status, uint64
 	}
 }
 
-/* A statement that gives a row, or that cannot be asked, breaks its invariant. */
-static void check_invariant(struct elsewhere *server, const struct json *invariant,
-			    struct race_run *run)
-{
-	struct arena *arena = run->arena;
-	struct json_out body = json_out_in(arena);
-	const struct json *name = json_member(invariant, "name");
-	const struct json *statement = json_member(invariant, "statement");
-	struct client_reply reply;
-	const char *problem = NULL;
-	struct err err = err_in(arena);
-	const struct json *answer, *items = NULL;
-
-	json_out_open(&body, '{');
-	json_out_name(&body, STR("Statement"));
-	json_out_string(&body, json_string(arena, statement));
-	json_out_close(&body, '}');
-	if (!elsewhere_send(server, arena, STR("DynamoDB_20120810.ExecuteStatement"),
-			    buf_str(&body.buf), &reply, &problem)) {
-		fail(run, str_printf(arena, "invariant \"" STR_FMT "\" got no answer: %s",
-				     STR_ARG(json_string(arena, name)), problem));
-		return;
-	}
-	if (reply.status == 200 && json_parse(arena, reply.body, &answer, &err) == OK)
-		items = json_member(answer, "Items");
-	if (!items || json_count(items) > 0)
-		fail(run, str_printf(arena, "invariant \"" STR_FMT "\" is broken: " STR_FMT,
-				     STR_ARG(json_string(arena, name)), STR_ARG(reply.body)));
-}
-
 static void check_invariants(const struct race_program *program, const struct stand *stand,
 			     struct race_run *run)
 {
 	struct reach reach = reach_usual();
 	struct elsewhere *server = elsewhere_new(stand->url.p, &reach);
+	struct str why =
+		server ? race_invariants_check(program->invariants, server, &run->trace, run->arena)
+		       : STR("the invariants cannot be asked");
 
-	for (const struct json *at = json_first(program->invariants);
-	     server && at && run->end == RACE_PASSED; at = json_next(at))
-		check_invariant(server, at, run);
+	if (str_is_set(why))
+		fail(run, why);
 	elsewhere_free(server);
 }
 

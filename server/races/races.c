@@ -17,6 +17,7 @@
 #include "server/command/help.h"
 #include "server/log.h"
 #include "server/races/messages.h"
+#include "server/races/race_invariants.h"
 #include "server/races/race_page.h"
 #include "server/races/race_report.h"
 #include "server/races/race_run.h"
@@ -36,7 +37,6 @@
 #define FOLLOWS_MAX 5 /* runs for one replay whose requests come in another order */
 #define SHRINKS 30
 #define ORDERS_MAX 4096
-#define INVARIANTS_MAX (1u << 20) /* bytes */
 #define STALE_MAX 20 /* drawn orders without a new one: there is none left, or hardly one */
 
 struct words {
@@ -163,32 +163,6 @@ static bool races_read_words(struct races *races, int argc, char **argv)
 	}
 	return (words->is_by_lines ? !words->argv : words->argv && words->argv[0]) &&
 	       !(words->all && (words->order || words->html));
-}
-
-static enum code read_invariants(struct races *races, struct err *err)
-{
-	const char *path = races->words.invariants;
-	const struct json *root, *list;
-	enum code code = race_report_json_of(races->arena, path, INVARIANTS_MAX, &root, err);
-
-	if (code != OK)
-		return code;
-	list = json_type(root) == JSON_OBJECT ? json_member(root, "invariants") : NULL;
-	if (!list || json_type(list) != JSON_ARRAY || json_count(root) != 1)
-		return err_set(err, MSG_RACES_INVARIANTS, path);
-	for (const struct json *one = json_first(list); one; one = json_next(one)) {
-		const struct json *name, *statement;
-
-		if (json_type(one) != JSON_OBJECT || json_count(one) != 2)
-			return err_set(err, MSG_RACES_INVARIANTS, path);
-		name = json_member(one, "name");
-		statement = json_member(one, "statement");
-		if (!name || !statement || json_type(name) != JSON_STRING ||
-		    json_type(statement) != JSON_STRING)
-			return err_set(err, MSG_RACES_INVARIANTS, path);
-	}
-	races->program.invariants = list;
-	return OK;
 }
 
 static const char *races_options(struct races *races)
@@ -680,7 +654,8 @@ int races_run(struct arena *arena, int argc, char **argv)
 
 	if (!races_read_words(&races, argc, argv))
 		return help_misuse("races");
-	if (races.words.invariants && read_invariants(&races, &err) != OK)
+	if (races.words.invariants && race_invariants_read(arena, races.words.invariants,
+							   &races.program.invariants, &err) != OK)
 		return complain(STR_FMT, STR_ARG(err.message));
 	log_configure(LOG_ERROR, false);
 	races.program.argv = races.words.argv;

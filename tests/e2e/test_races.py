@@ -190,6 +190,30 @@ def invariants_and_checks_tell_what_the_program_does_not():
     assert "wanted {" in races("--invariants", rules, program=python("counter", "right"), status=1).stderr
 
 
+def invariants_without_code():
+    """Each form holds for one program and is broken by another; a lost update is seen in a program that looks at nothing."""
+    rules = FOLDER / "forms.json"
+
+    def write(**form):
+        rules.write_text(json.dumps({"invariants": [{"name": "it holds", **form}]}))
+
+    children, count = "SELECT pk FROM shop WHERE attribute_type(up, 'S')", "SELECT n FROM shop WHERE pk = 'a'"
+    for form, why in (({"unique": "SELECT mail FROM shop"}, '{"S":"b@x"} is there twice'), ({"each": "SELECT up FROM shop", "in": "SELECT pk FROM shop"}, '{"S":"z"} is not there'),
+                      ({"sum": count, "equals_count": children}, "3 is not 2"), ({"statement": "SELECT pk FROM shop WHERE n > 2"}, '{"pk":{"S":"a"}}')):
+        write(**form)
+        assert f'"it holds" is broken: {why}' in races("--budget", 3, "--invariants", rules, program=python("family", "wrong"), status=1).stderr, form
+        races("--budget", 2, "--invariants", rules, program=python("family", "right"), status=0)
+    write(sum=count, equals_sum="SELECT n FROM shop")
+    races("--budget", 2, "--invariants", rules, program=python("family", "wrong"), status=0)
+    write(never="lost update")
+    found = races("--budget", 30, "--invariants", rules, program=python("unchecked", "wrong"), status=3)
+    assert "put another item in its place" in found.stdout and "failed again in 3 of 3 replays" in found.stdout, found.stdout
+    races("--budget", 8, "--invariants", rules, program=python("unchecked", "right"), status=0)
+    for form in ({"never": "bad luck"}, {"each": "SELECT pk FROM shop"}, {"unique": 7}):
+        write(**form)
+        assert "wanted {" in races("--invariants", rules, program=python("counter", "right"), status=1).stderr
+
+
 def what_cannot_be_raced_is_said():
     cases = [(python("silent"), 1, "sent no request"), (python("broken"), 1, "fails by itself: the command ended with status 7"),
              ([str(FOLDER / "absent")], 1, "status 127"), (["sh", "-c", "kill -9 $$"], 1, "ended by signal 9"), ([], 2, "races")]
@@ -226,5 +250,5 @@ def a_signal_ends_it_and_the_program():
 
 
 run("races", [a_lost_update_is_found_and_replayed, a_check_and_act_is_found, twins_pass, a_lost_answer_charges_twice, a_batch_in_part_and_a_conflict_are_met, what_is_late_is_met, the_wrapper_of_python_races_a_function,
-              the_wrapper_of_npm_races_a_function, a_test_that_ends_is_said, invariants_and_checks_tell_what_the_program_does_not,
+              the_wrapper_of_npm_races_a_function, a_test_that_ends_is_said, invariants_and_checks_tell_what_the_program_does_not, invariants_without_code,
               what_cannot_be_raced_is_said, a_child_that_stays_does_not_hold_it, two_at_once_do_not_see_each_other, a_signal_ends_it_and_the_program])

@@ -3,6 +3,7 @@
  * next requests always wait. Planted faults are found within a number of runs, twins without a
  * fault pass in all of them, and what failed fails again by the order that was noted.
  */
+#include "server/races/race_anomaly.h"
 #include "server/races/race_search.h"
 
 #include "tests/unit/test.h"
@@ -296,6 +297,45 @@ TEST(a_client_that_names_itself_has_its_own_chain)
 	arena_free(arena);
 }
 
+/* Two chains of one trace, in an order of `places`; each reads one item and writes another. */
+static struct race_trace skewed(const struct race_facts *facts, const size_t places[4],
+				const char *last_body)
+{
+	const char *const bodies[] = {ON("x"), ON("y"), ON("y"), last_body};
+	struct race_trace trace = race_trace_in(arena, facts);
+
+	for (size_t k = 0; k < 4; k++) {
+		size_t i = places[k];
+		size_t at = race_trace_arrive(&trace, i % 2 == 0 ? STR("GetItem") : STR("PutItem"),
+					      str_of(bodies[i]), i < 2 ? STR("ann") : STR("bob"),
+					      false);
+
+		race_trace_pick(&trace, at);
+		race_trace_answer(&trace, at, 200, STR("{}"));
+	}
+	return trace;
+}
+
+TEST(writes_behind_reads_of_each_other_are_skewed)
+{
+	static const size_t mixed[] = {0, 2, 1, 3}, one_by_one[] = {0, 1, 2, 3};
+	size_t places[4];
+
+	arena = arena_new(0);
+	const struct race_facts facts = {.arena = arena};
+	struct race_trace trace = skewed(&facts, mixed, ON("x"));
+	CHECK(race_anomaly_skew(&trace, places));
+	CHECK(places[0] == 2 && places[1] == 3 && places[2] == 0 && places[3] == 1);
+	CHECK(!race_anomaly_overwrite(&trace, 0, true, places));
+	trace = skewed(&facts, one_by_one, ON("x"));
+	CHECK(!race_anomaly_skew(&trace, places));
+	trace = skewed(&facts, mixed, "{\"ConditionExpression\":\"n = 1\",\"pk\":\"x\"}");
+	CHECK(!race_anomaly_skew(&trace, places));
+	trace = skewed(&facts, mixed, ON("y"));
+	CHECK(!race_anomaly_skew(&trace, places));
+	arena_free(arena);
+}
+
 /* A read lags behind the write that names its key; one with ConsistentRead never does. */
 TEST(a_read_lags_behind_a_write_of_its_item)
 {
@@ -330,4 +370,5 @@ TEST_MAIN(TEST_CASE(planted_faults_are_found_and_fail_again), TEST_CASE(twins_pa
 	  TEST_CASE(what_follows_from_an_answer_goes_on_its_chain),
 	  TEST_CASE(a_hold_ends_when_nothing_else_waits),
 	  TEST_CASE(a_client_that_names_itself_has_its_own_chain),
+	  TEST_CASE(writes_behind_reads_of_each_other_are_skewed),
 	  TEST_CASE(a_read_lags_behind_a_write_of_its_item))

@@ -1,0 +1,29 @@
+/*
+ * race_invariants - what must hold behind each run: {"invariants": [{"name": TEXT, ...}, ...]}, by
+ * one of these. A SELECT is PartiQL; its values are those of the first attribute of each row.
+ *
+ *   "statement": SELECT                       gives no row
+ *   "unique": SELECT                          gives no value twice
+ *   "each": SELECT, "in": SELECT              each value of the first is one of the second
+ *   "sum": SELECT, "equals_sum": SELECT       the sums of their numbers are the same
+ *   "sum": SELECT, "equals_count": SELECT     the sum is the number of the second one's rows
+ *   "never": "lost update" or "write skew"    in the order of the requests (race_anomaly.h)
+ */
+#ifndef DYNALITH_SERVER_RACE_INVARIANTS_H
+#define DYNALITH_SERVER_RACE_INVARIANTS_H
+
+#include "core/err.h"
+#include "server/client/elsewhere.h"
+#include "server/races/race_trace.h"
+
+struct json;
+
+/* The list of such a file, in the arena. ERR_VALIDATION with one line. */
+enum code race_invariants_read(struct arena *arena, const char *path, const struct json **list,
+			       struct err *err) WARN_UNUSED;
+
+/* Which one is broken, or cannot be asked, and by what, in one line; absent: none. */
+struct str race_invariants_check(const struct json *list, struct elsewhere *server,
+				 const struct race_trace *trace, struct arena *arena);
+
+#endif
