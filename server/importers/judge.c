@@ -314,10 +314,9 @@ void judge_resource(struct seed *seed, struct intrinsics *in, const struct json 
 			       (properties && is_about_tables(in, properties, false, 0))))
 		warn(seed, resource, path,
 		     "what a custom resource does to tables is not done here");
-	else if (str_starts_with(type, STR("AWS::ApplicationAutoScaling::")) &&
+	else if (in->loop && str_starts_with(type, STR("AWS::ApplicationAutoScaling::")) &&
 		 scales_tables(in, resource))
-		warn(seed, resource, path,
-		     "auto scaling is off here; capacity stays as the table has it");
+		warn(seed, resource, path, "auto scaling in Fn::ForEach is not carried out");
 }
 
 void judge_stack(struct seed *seed, struct intrinsics *in, const struct json *properties,

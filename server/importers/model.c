@@ -88,8 +88,9 @@ static const struct json *capacity_settings(struct seed *seed, const struct json
 	     has_write = source_pass_over(source, settings, "AutoScalingWrite");
 
 	if (is_provisioned && (has_read || has_write))
-		seed_warn(seed, source_origin(source, settings), STR("ProvisionedCapacitySettings"),
-			  STR("auto scaling is off here; capacity stays as it is"));
+		seed_warn(
+			seed, source_origin(source, settings), STR("ProvisionedCapacitySettings"),
+			STR("auto scaling of a model is not carried out; capacity stays as it is"));
 	source_use_all(source, json_text_get(settings, "ProvisionedThroughput", JSON_OBJECT));
 	return settings;
 }

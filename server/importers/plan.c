@@ -2,24 +2,41 @@
 
 #include "protocol/wire/json_out.h"
 #include "protocol/wire/shapes.h"
+#include "server/seed/pulumi.h"
+#include "server/seed/scaling_resource.h"
 #include "server/seed/import_table.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
 
 #define MODULE_DEPTH_MAX 64
 #define FOLLOW_UPS_MAX 64
-/* Pulumi: a member of what is no plain value, such as a secret. */
-#define PULUMI_SIGNATURE "4dabf18193072939515e22adb298388d"
+
+/* Terraform does not say what comes first, so all resources are gone through again and again. */
+enum walk { WALK_TABLES, WALK_TARGETS, WALK_POLICIES, WALK_ITEMS };
+
+/* Addresses of what scales tables of the file. */
+struct scaled {
+	size_t n;
+	struct str *v;
+};
 
 /* A resource that is read. */
 struct reading {
 	struct seed *seed;
 	struct source *source;
 	struct arena *arena;
+	const struct json *root;
 	struct str address; /* for messages */
-	bool is_for_items;  /* the second walk */
+	enum walk walk;
 	size_t found;
+	/* of WALK_TARGETS and WALK_POLICIES: those of `table` and its indexes */
+	struct str table;
+	struct seed_request *follow_ups;
+	size_t n;
+	struct scaled *scaled;
 };
+
+static enum code read_all(struct reading *reading, const struct json *root, struct err *err);
 
 /* A string that is set: Terraform's null and "" are none. */
 static struct str text(const struct reading *reading, const struct json *from, const char *name)
@@ -357,11 +374,10 @@ static void follow_with_replicas(const struct reading *reading, const struct jso
 }
 
 static size_t add_follow_ups(const struct reading *reading, const struct json *table,
-			     struct str name, struct seed_request *follow_ups)
+			     struct str name, struct seed_request *follow_ups, size_t n)
 {
 	const struct json *ttl = block(reading, table, "ttl");
 	struct str attribute = text(reading, ttl, "attribute_name");
-	size_t n = 0;
 
 	if (is_on(reading, ttl, "enabled")) {
 		struct json_out out = begin(reading, name);
@@ -488,6 +504,65 @@ static void warn_of_region(const struct reading *reading, const struct json *val
 				     STR_ARG(requests_region(reading))));
 }
 
+/* A number that is set, with what it stands in; or NULL. */
+static const struct json *number(const struct reading *reading, const struct json *from,
+				 const char *name)
+{
+	return source_get(reading->source, from, name, JSON_NUMBER);
+}
+
+/* A scalable target of the table, or a policy of one. */
+static void add_scaling(struct reading *reading, const struct json *values)
+{
+	const struct json *tracking = block(reading, values,
+					    "target_tracking_scaling_policy_configuration"),
+			  *metric = block(reading, tracking, "predefined_metric_specification");
+	struct scaling_values scaling = {
+		.resource = text(reading, values, "resource_id"),
+		.dimension = text(reading, values, "scalable_dimension"),
+		.region = STR_ABSENT,
+		.least = number(reading, values, "min_capacity"),
+		.most = number(reading, values, "max_capacity"),
+		.policy = text(reading, values, "name"),
+		.metric = text(reading, metric, "predefined_metric_type"),
+		.target = metric ? number(reading, tracking, "target_value") : NULL,
+		.in_cooldown = number(reading, tracking, "scale_in_cooldown"),
+		.out_cooldown = number(reading, tracking, "scale_out_cooldown"),
+		.is_in_disabled =
+			source_get(reading->source, tracking, "disable_scale_in", JSON_BOOLEAN),
+	};
+
+	if (!str_is_set(scaling.resource) || !str_is_set(scaling.dimension) ||
+	    !scaling_resource_is_of(scaling.resource, reading->table) ||
+	    reading->n + SCALING_REQUESTS > FOLLOW_UPS_MAX)
+		return;
+	size_t n = scaling_resource_requests(reading->arena, &scaling,
+					     &reading->follow_ups[reading->n]);
+	struct scaled *scaled = reading->scaled;
+	reading->n += n;
+	scaled->v = arena_room(reading->arena, scaled->v, scaled->n, sizeof(*scaled->v));
+	if (n > 0)
+		scaled->v[scaled->n++] = reading->address;
+}
+
+/* What scales the table. AWS: replicas of a table with provisioned throughput need it. */
+static enum code follow_with_scaling(const struct reading *reading, struct str name,
+				     struct seed_request *follow_ups, size_t *n, struct err *err)
+{
+	struct reading inner = *reading;
+
+	inner.table = name;
+	inner.follow_ups = follow_ups;
+	inner.walk = WALK_TARGETS;
+	enum code code = read_all(&inner, reading->root, err);
+	if (code != OK)
+		return code;
+	inner.walk = WALK_POLICIES;
+	code = read_all(&inner, reading->root, err);
+	*n = inner.n;
+	return code;
+}
+
 static enum code read_table(const struct reading *reading, const struct json *values,
 			    struct err *err)
 {
@@ -505,7 +580,11 @@ static enum code read_table(const struct reading *reading, const struct json *va
 		return OK;
 	}
 	body = create_body(reading, values, name);
-	size_t n = add_follow_ups(reading, values, name, follow_ups);
+	size_t n = 0;
+	enum code code = follow_with_scaling(reading, name, follow_ups, &n, err);
+	if (code != OK)
+		return code;
+	n = add_follow_ups(reading, values, name, follow_ups, n);
 	const struct json *import = block(reading, values, "import_table");
 	struct str account = seed_options(reading->seed)->write.account;
 	const struct import_table from = {
@@ -526,8 +605,7 @@ static enum code read_table(const struct reading *reading, const struct json *va
 	return seed_table(reading->seed, origin, name, body, follow_ups, n, err);
 }
 
-/* Resources beside tables. What belongs to a table and is not made is refused; auto scaling has no
- * effect. */
+/* What belongs to a table and is not made is refused. */
 static void read_other(const struct reading *reading, struct str type, const struct json *values)
 {
 	struct origin origin = source_origin(reading->source, values);
@@ -536,11 +614,6 @@ static void read_other(const struct reading *reading, struct str type, const str
 		seed_refuse(
 			reading->seed, origin, reading->address,
 			str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
-	else if (str_starts_with(type, STR("aws_appautoscaling_")) &&
-		 str_eq(json_text_string(reading->arena, values, "service_namespace"),
-			STR("dynamodb")))
-		seed_warn(reading->seed, origin, reading->address,
-			  STR("auto scaling is off here; capacity stays as the table has it"));
 	else if (str_starts_with(type, STR("aws_cloudformation_stack")))
 		seed_warn(reading->seed, origin, reading->address,
 			  STR("the tables of a CloudFormation stack are not made; apply reads its "
@@ -551,29 +624,57 @@ static void read_other(const struct reading *reading, struct str type, const str
 static enum code read_nothing(const struct reading *reading, struct str type,
 			      const struct json *resource, const char *why)
 {
-	if (!reading->is_for_items && str_contains(type, STR("dynamodb")))
+	if (reading->walk == WALK_TABLES && str_contains(type, STR("dynamodb")))
 		seed_warn(reading->seed, source_origin(reading->source, resource), reading->address,
 			  str_of(why));
 	return OK;
 }
 
-/* A resource with its values: a table on the first walk, an item on the second, since Terraform
- * does not say which comes first. */
+/* Auto scaling that no table of the file took. */
+static void judge_scaling(const struct reading *reading, struct str type, const struct json *values)
+{
+	struct str service = json_text_string(reading->arena, values, "service_namespace");
+
+	if (!str_starts_with(type, STR("aws_appautoscaling_")) || !str_eq(service, STR("dynamodb")))
+		return;
+	for (size_t i = 0; i < reading->scaled->n; i++) {
+		if (str_eq(reading->scaled->v[i], reading->address))
+			return;
+	}
+	seed_warn(reading->seed, source_origin(reading->source, values), reading->address,
+		  STR("not carried out: it is not target tracking of a table of this file"));
+}
+
+/* A resource with its values, as the walk wants it. */
 static enum code read_values(struct reading *reading, struct str type, const struct json *values,
 			     struct err *err)
 {
 	bool is_table = str_eq(type, STR("aws_dynamodb_table")),
 	     is_item = str_eq(type, STR("aws_dynamodb_table_item"));
 
-	reading->found += is_table || is_item;
-	if (!reading->is_for_items && is_table)
-		return read_table(reading, values, err);
-	if (reading->is_for_items && is_item)
-		return seed_item(reading->seed, text(reading, values, "table_name"),
-				 text(reading, values, "item"),
-				 source_origin(reading->source, values).line, err);
-	if (!reading->is_for_items && !is_item)
-		read_other(reading, type, values);
+	switch (reading->walk) {
+	case WALK_TABLES:
+		reading->found += is_table || is_item;
+		if (is_table)
+			return read_table(reading, values, err);
+		if (!is_item)
+			read_other(reading, type, values);
+		return OK;
+	case WALK_TARGETS:
+		if (str_eq(type, STR("aws_appautoscaling_target")))
+			add_scaling(reading, values);
+		return OK;
+	case WALK_POLICIES:
+		if (str_eq(type, STR("aws_appautoscaling_policy")))
+			add_scaling(reading, values);
+		return OK;
+	case WALK_ITEMS:
+		judge_scaling(reading, type, values);
+		return is_item ? seed_item(reading->seed, text(reading, values, "table_name"),
+					   text(reading, values, "item"),
+					   source_origin(reading->source, values).line, err)
+			       : OK;
+	}
 	return OK;
 }
 
@@ -605,7 +706,7 @@ static const struct json *list_in(const struct reading *reading, const struct js
 {
 	const struct json *list = json_text_get(module, name, JSON_ARRAY);
 
-	if (!list && !reading->is_for_items && json_type(module) == JSON_OBJECT &&
+	if (!list && reading->walk == WALK_TABLES && json_type(module) == JSON_OBJECT &&
 	    json_member(module, name))
 		seed_refuse(reading->seed,
 			    source_origin(reading->source, json_member(module, name)), str_of(name),
@@ -662,86 +763,16 @@ static enum code read_state(struct reading *reading, const struct json *resource
 	return code;
 }
 
-/* Pulumi writes globalSecondaryIndexes where Terraform writes global_secondary_index. */
-static struct str terraform_name(struct arena *arena, struct str name)
-{
-	static const struct {
-		const char *pulumi, *terraform;
-	} names[] = {
-		{"attributes", "attribute"},
-		{"globalSecondaryIndexes", "global_secondary_index"},
-		{"localSecondaryIndexes", "local_secondary_index"},
-		{"replicas", "replica"},
-		{"keySchemas", "key_schema"},
-		{"headerLists", "header_list"},
-	};
-	struct buf buf = buf_in(arena);
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (str_eq(name, str_of(names[i].pulumi)))
-			return str_of(names[i].terraform);
-	}
-	for (size_t i = 0; i < name.n; i++) {
-		bool is_capital = name.p[i] >= 'A' && name.p[i] <= 'Z';
-
-		if (is_capital)
-			buf_add_byte(&buf, '_');
-		buf_add_byte(&buf, is_capital ? name.p[i] - 'A' + 'a' : name.p[i]);
-	}
-	return buf_str(&buf);
-}
-
-struct renaming {
-	struct reading *reading;
-	struct json_out out;
-	struct origin *origins;
-	size_t n;
-};
-
-/* As deep as json_parse lets a text be. Names within tags are the user's. */
-static void rename_all(struct renaming *renaming, const struct json *value, bool is_ours)
-{
-	bool is_object = json_type(value) == JSON_OBJECT;
-	struct arena *arena = renaming->reading->arena;
-
-	renaming->origins =
-		arena_room(arena, renaming->origins, renaming->n, sizeof(*renaming->origins));
-	renaming->origins[renaming->n++] = source_origin(renaming->reading->source, value);
-	if (!is_object && json_type(value) != JSON_ARRAY) {
-		json_text_write(&renaming->out, arena, value);
-		return;
-	}
-	if (is_object && json_member(value, PULUMI_SIGNATURE))
-		seed_refuse(renaming->reading->seed,
-			    source_origin(renaming->reading->source, value),
-			    renaming->reading->address,
-			    STR("a secret; pulumi stack export --show-secrets shows it"));
-	json_out_open(&renaming->out, is_object ? '{' : '[');
-	for (const struct json *child = json_first(value); child; child = json_next(child)) {
-		struct str name = is_object ? json_name(arena, child) : STR("");
-
-		if (is_object)
-			json_out_name(&renaming->out, is_ours ? terraform_name(arena, name) : name);
-		rename_all(renaming, child, is_ours && !str_starts_with(name, STR("tags")));
-	}
-	json_out_close(&renaming->out, is_object ? '}' : ']');
-}
-
 static void read_other_of_pulumi(const struct reading *reading, struct str type,
-				 const struct json *resource, const struct json *outputs)
+				 const struct json *resource)
 {
 	struct origin origin = source_origin(reading->source, resource);
-	struct str service = json_text_string(reading->arena, outputs, "serviceNamespace");
 
 	if (str_starts_with(type, STR("aws:dynamodb/")) ||
 	    str_starts_with(type, STR("aws-native:dynamodb:")))
 		seed_refuse(
 			reading->seed, origin, reading->address,
 			str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
-	else if (str_starts_with(type, STR("aws:appautoscaling/")) &&
-		 str_eq(service, STR("dynamodb")))
-		seed_warn(reading->seed, origin, reading->address,
-			  STR("auto scaling is off here; capacity stays as the table has it"));
 	else if (str_starts_with(type, STR("aws:cloudformation/stack:")))
 		seed_warn(reading->seed, origin, reading->address,
 			  STR("the tables of a CloudFormation stack are not made; apply reads its "
@@ -753,25 +784,23 @@ static enum code read_pulumi_resource(struct reading *reading, const struct json
 {
 	struct str type = json_text_string(reading->arena, resource, "type");
 	const struct json *outputs = json_text_get(resource, "outputs", JSON_OBJECT), *root;
-	struct renaming renaming = {.reading = reading, .out = json_out_in(reading->arena)};
-	bool is_table = str_eq(type, STR("aws:dynamodb/table:Table")),
-	     is_item = str_eq(type, STR("aws:dynamodb/tableItem:TableItem"));
+	struct str known = pulumi_terraform_type(type);
 
 	reading->address = json_text_string(reading->arena, resource, "urn");
 	if (is_on(reading, resource, "delete"))
 		return read_nothing(reading, type, resource, "not made: it is to be destroyed");
-	if (!outputs || (!is_table && !is_item)) {
-		if (!reading->is_for_items)
-			read_other_of_pulumi(reading, type, resource, outputs);
+	if (!outputs || !str_is_set(known)) {
+		if (reading->walk == WALK_TABLES)
+			read_other_of_pulumi(reading, type, resource);
 		return OK;
 	}
-	rename_all(&renaming, outputs, true);
-	if (json_parse(reading->arena, json_out_str(&renaming.out), &root, err) != OK)
-		return err->code;
-	source_locate_by(reading->source, root, renaming.origins, renaming.n);
-	return read_values(reading,
-			   is_table ? STR("aws_dynamodb_table") : STR("aws_dynamodb_table_item"),
-			   root, err);
+	if ((reading->walk == WALK_TARGETS || reading->walk == WALK_POLICIES) &&
+	    !str_starts_with(known, STR("aws_appautoscaling_")))
+		return OK;
+	enum code code = pulumi_rename(reading->seed, outputs, reading->address, &root, err);
+	if (code != OK)
+		return code;
+	return read_values(reading, known, root, err);
 }
 
 static const struct json *pulumi_resources(const struct json *root)
@@ -817,12 +846,17 @@ static enum code read_all(struct reading *reading, const struct json *root, stru
 
 enum code plan_read(struct seed *seed, const struct json *root, struct err *err)
 {
-	struct reading reading = {
-		.seed = seed, .source = seed_source(seed), .arena = seed_arena(seed)};
+	struct scaled scaled = {0};
+	struct reading reading = {.scaled = &scaled,
+				  .seed = seed,
+				  .source = seed_source(seed),
+				  .arena = seed_arena(seed),
+				  .root = root,
+				  .walk = WALK_TABLES};
 	enum code code = read_all(&reading, root, err);
 
 	if (code == OK && reading.found == 0)
 		seed_refuse(seed, (struct origin){NULL, 0}, STR(""), STR("no tables"));
-	reading.is_for_items = true;
+	reading.walk = WALK_ITEMS;
 	return code == OK ? read_all(&reading, root, err) : code;
 }

@@ -4,6 +4,7 @@
 #include "protocol/wire/shapes.h"
 #include "server/seed/import_table.h"
 #include "server/seed/json_text.h"
+#include "server/seed/scaling_resource.h"
 
 #define FOLLOW_UPS_MAX 256
 
@@ -216,11 +217,8 @@ static const struct json *units_of(struct making *making, const struct json *fro
 
 	if (units || !scaling)
 		return units;
-	units = json_member(scaling, "SeedCapacity") ? json_member(scaling, "SeedCapacity")
-						     : json_member(scaling, "MinCapacity");
-	warn(making, setting, scaled,
-	     "auto scaling is off here; capacity begins at its seed or minimum and stays");
-	return units;
+	units = source_member(making->source, scaling, "SeedCapacity");
+	return units ? units : json_member(scaling, "MinCapacity");
 }
 
 static void add_units(struct making *making, struct json_out *out, const char *name,
@@ -453,6 +451,59 @@ static void follow_with_settings(struct making *making, const struct json *from,
 	follow_with_kinesis(making, from, region);
 }
 
+/* ------------------------------------------------------------------ auto scaling */
+
+/* Of writes or reads of the table, or of its index where that is set. */
+static void follow_with_scaling(struct making *making, const struct json *from, struct str index,
+				bool is_write, struct str region)
+{
+	const struct json *setting = get(making, from,
+					 is_write ? "WriteProvisionedThroughputSettings"
+						  : "ReadProvisionedThroughputSettings");
+	const struct json *scaling = get(making, setting,
+					 is_write ? "WriteCapacityAutoScalingSettings"
+						  : "ReadCapacityAutoScalingSettings");
+	const struct json *tracking =
+		get(making, scaling, "TargetTrackingScalingPolicyConfiguration");
+	struct source *source = making->source;
+	struct scaling_values values = {
+		.region = region,
+		.least = source_member(source, scaling, "MinCapacity"),
+		.most = source_member(source, scaling, "MaxCapacity"),
+		.policy = STR_ABSENT,
+		.metric = STR_ABSENT,
+		.target = source_member(source, tracking, "TargetValue"),
+		.in_cooldown = source_member(source, tracking, "ScaleInCooldown"),
+		.out_cooldown = source_member(source, tracking, "ScaleOutCooldown"),
+		.is_in_disabled = source_member(source, tracking, "DisableScaleIn"),
+	};
+
+	if (!scaling)
+		return;
+	scaling_resource_place(making->arena, &values, making->name, index, is_write);
+	if (making->n + SCALING_REQUESTS > FOLLOW_UPS_MAX) {
+		refuse(making, making->properties, "TableName", "the table has too many settings");
+		return;
+	}
+	making->n +=
+		scaling_resource_requests(making->arena, &values, &making->follow_ups[making->n]);
+}
+
+/* Writes of the table's own settings, or reads of a replica's. */
+static void follow_with_all_scaling(struct making *making, const struct json *from, bool is_write,
+				    struct str region)
+{
+	const struct json *indexes =
+		source_get(making->source, from, "GlobalSecondaryIndexes", JSON_ARRAY);
+
+	follow_with_scaling(making, from, STR_ABSENT, is_write, region);
+	for (const struct json *index = indexes ? json_first(indexes) : NULL; index;
+	     index = json_next(index))
+		follow_with_scaling(making, index,
+				    json_text_string(making->arena, index, "IndexName"), is_write,
+				    region);
+}
+
 /* ------------------------------------------------------------------ replicas in other regions */
 
 static void add_override(struct making *making, struct json_out *out, const struct json *from)
@@ -571,6 +622,7 @@ static void follow_with_replica(struct making *making, const struct json *replic
 	end(making, &out, "UpdateTable", STR_ABSENT);
 	refuse(making, replica, "ReplicaStreamSpecification",
 	       "the policy of a stream is not set; PutResourcePolicy sets it");
+	follow_with_all_scaling(making, replica, false, region);
 	follow_with_settings(making, replica, region);
 	follow_with_its_own(making, replica, region);
 }
@@ -752,6 +804,12 @@ enum code table_resource_make(struct seed *seed, const struct table_resource *re
 		follow_with_settings(making, resource->properties, STR_ABSENT);
 		if (making->replica)
 			follow_with_settings(making, making->replica, STR_ABSENT);
+		if (resource->kind == TABLE_GLOBAL)
+			follow_with_all_scaling(making, resource->properties, true, STR_ABSENT);
+		if (making->replica)
+			follow_with_all_scaling(making, making->replica, false, STR_ABSENT);
+		for (size_t i = 0; i < resource->scaling_count && making->n < FOLLOW_UPS_MAX; i++)
+			making->follow_ups[making->n++] = resource->scaling[i];
 		if (resource->kind == TABLE_GLOBAL)
 			follow_with_replicas(making);
 	}

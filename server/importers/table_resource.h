@@ -16,6 +16,9 @@ struct table_resource {
 	struct str region, account;    /* where it is made */
 	const struct json *properties; /* in the seed's source; NULL: none */
 	struct origin origin;
+	const struct seed_request
+		*scaling; /* requests of Application Auto Scaling that follow it */
+	size_t scaling_count;
 };
 
 /* By the Type of a resource. */

@@ -3,6 +3,7 @@
 #include "server/importers/intrinsics.h"
 #include "server/importers/judge.h"
 #include "server/importers/plugin_seeds.h"
+#include "server/seed/scaling_resource.h"
 #include "server/importers/table_resource.h"
 #include "server/seed/document.h"
 #include "server/seed/json_text.h"
@@ -18,6 +19,8 @@ struct reading {
 	const struct json *globals; /* of SAM: Globals.SimpleTable, or NULL */
 	struct str path;            /* of its resources */
 	bool is_left_out;           /* a table's condition does not hold */
+	const struct json **scaled; /* scalable targets and policies of its tables */
+	size_t scaled_count;
 	size_t tables, made;
 };
 
@@ -65,6 +68,183 @@ static bool is_wanted(struct reading *reading, const struct json *resource, stru
 	return is_wanted && !str_is_set(in->problem);
 }
 
+/* ------------------------------------------------------------------ auto scaling */
+
+#define SCALING_TYPE STR("AWS::ApplicationAutoScaling::")
+#define SCALING_MAX 128 /* requests for a table and its indexes: 64 targets with their policies */
+
+/* A member of a resource's properties without functions; NULL: none, or it cannot be resolved. */
+static const struct json *property(struct intrinsics *in, const struct json *resource,
+				   const char *name)
+{
+	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
+	const struct json *member = properties ? json_member(properties, name) : NULL;
+	const struct json *value = member ? intrinsics_resolve(in, member) : NULL;
+
+	if (str_is_set(in->problem))
+		value = NULL;
+	in->problem = STR_ABSENT;
+	return value;
+}
+
+static struct str text_property(struct intrinsics *in, const struct json *resource,
+				const char *name)
+{
+	const struct json *value = property(in, resource, name);
+
+	return value && json_type(value) == JSON_STRING ? json_string(in->arena, value)
+							: STR_ABSENT;
+}
+
+/* The next scalable target ("ScalableTarget") or policy ("ScalingPolicy") that is made. */
+static const struct json *next_scaling(struct intrinsics *in, size_t *template,
+				       const struct json *at, const char *kind)
+{
+	struct str type = str_printf(in->arena, "AWS::ApplicationAutoScaling::%s", kind);
+
+	for (at = at ? json_next(at) : NULL;; at = at ? json_next(at) : NULL) {
+		while (!at && *template <in->template_count) {
+			const struct json *one = intrinsics_peel(in, in->templates[(*template)++]);
+			const struct json *resources =
+				one && json_type(one) == JSON_OBJECT
+					? json_text_get(one, "Resources", JSON_OBJECT)
+					: NULL;
+
+			at = resources ? json_first(resources) : NULL;
+		}
+		if (!at)
+			return NULL;
+		if (!str_eq(json_text_string(in->arena, at, "Type"), type))
+			continue;
+		struct str condition = json_text_string(in->arena, at, "Condition");
+		bool is_made = !str_is_set(condition) || intrinsics_holds(in, condition);
+		in->problem = STR_ABSENT;
+		if (is_made)
+			return at;
+	}
+}
+
+static void note_scaled(struct reading *reading, const struct json *resource)
+{
+	reading->scaled = arena_room(reading->in->arena, reading->scaled, reading->scaled_count,
+				     sizeof(*reading->scaled));
+	reading->scaled[reading->scaled_count++] = resource;
+}
+
+static void warn_scaling(struct reading *reading, const struct json *resource)
+{
+	struct intrinsics *in = reading->in;
+
+	seed_warn(reading->seed, source_origin(in->source, resource),
+		  str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(reading->path),
+			     STR_ARG(json_name(in->arena, resource))),
+		  STR("not carried out: it is not target tracking of a table of this file"));
+}
+
+static void add_policy(struct reading *reading, const struct json *policy,
+		       struct scaling_values *values)
+{
+	struct intrinsics *in = reading->in;
+	const struct json *tracking =
+		property(in, policy, "TargetTrackingScalingPolicyConfiguration");
+
+	values->policy = text_property(in, policy, "PolicyName");
+	values->metric = json_text_string(
+		in->arena, json_text_get(tracking, "PredefinedMetricSpecification", JSON_OBJECT),
+		"PredefinedMetricType");
+	values->target = tracking ? json_member(tracking, "TargetValue") : NULL;
+	values->in_cooldown = tracking ? json_member(tracking, "ScaleInCooldown") : NULL;
+	values->out_cooldown = tracking ? json_member(tracking, "ScaleOutCooldown") : NULL;
+	values->is_in_disabled = tracking ? json_member(tracking, "DisableScaleIn") : NULL;
+	note_scaled(reading, policy);
+	if (values->target && str_is_set(values->metric))
+		return;
+	values->target = NULL;
+	warn_scaling(reading, policy);
+}
+
+/* AWS: a policy names its target by ScalingTargetId, or by the same place. */
+static void find_policy(struct reading *reading, struct str target, struct scaling_values *values)
+{
+	struct intrinsics *in = reading->in;
+	const struct json *at = NULL;
+	size_t template = 0;
+
+	while (!values->target && (at = next_scaling(in, &template, at, "ScalingPolicy"))) {
+		struct str id = text_property(in, at, "ScalingTargetId");
+		bool is_it =
+			str_is_set(id)
+				? str_eq(id, intrinsics_resource_name(in, target))
+				: str_eq(text_property(in, at, "ResourceId"), values->resource) &&
+					  str_eq(text_property(in, at, "ScalableDimension"),
+						 values->dimension);
+
+		if (is_it)
+			add_policy(reading, at, values);
+	}
+}
+
+/* What scales the table of that name and its indexes. */
+static void add_scaling(struct reading *reading, struct str name, struct table_resource *table)
+{
+	struct intrinsics *in = reading->in;
+	struct seed_request *requests = ARENA_ARRAY(in->arena, struct seed_request, SCALING_MAX);
+	const struct json *at = NULL;
+	size_t template = 0;
+
+	table->scaling = requests;
+	while (table->scaling_count + SCALING_REQUESTS <= SCALING_MAX &&
+	       (at = next_scaling(in, &template, at, "ScalableTarget"))) {
+		struct scaling_values values = {
+			.resource = text_property(in, at, "ResourceId"),
+			.dimension = text_property(in, at, "ScalableDimension"),
+			.region = STR_ABSENT,
+			.least = property(in, at, "MinCapacity"),
+			.most = property(in, at, "MaxCapacity"),
+		};
+
+		if (!str_is_set(values.dimension) || !str_is_set(values.resource) ||
+		    !scaling_resource_is_of(values.resource, name))
+			continue;
+		note_scaled(reading, at);
+		find_policy(reading, json_name(in->arena, at), &values);
+		table->scaling_count += scaling_resource_requests(in->arena, &values,
+								  &requests[table->scaling_count]);
+	}
+}
+
+/* AWS: capacity of tables that Application Auto Scaling changes. */
+static bool scales_tables(struct intrinsics *in, const struct json *resource)
+{
+	return str_starts_with(json_text_string(in->arena, resource, "Type"), SCALING_TYPE) &&
+	       (str_eq(text_property(in, resource, "ServiceNamespace"), STR("dynamodb")) ||
+		str_starts_with(text_property(in, resource, "ScalableDimension"),
+				STR("dynamodb:")));
+}
+
+/* Auto scaling that no table of the file took. */
+static void judge_scaling(struct reading *reading)
+{
+	static const char *const kinds[] = {"ScalableTarget", "ScalingPolicy"};
+	struct intrinsics *in = reading->in;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		const struct json *at = NULL;
+		size_t template = 0;
+
+		while ((at = next_scaling(in, &template, at, kinds[k]))) {
+			bool is_taken = !scales_tables(in, at);
+
+			for (size_t i = 0; i < reading->scaled_count && !is_taken; i++)
+				is_taken = reading->scaled[i] == at;
+			if (!is_taken)
+				warn_scaling(reading, at);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ tables */
+
 static enum code read_table(struct reading *reading, const struct json *resource,
 			    enum table_kind kind, struct str id, struct err *err)
 {
@@ -103,6 +283,8 @@ static enum code read_table(struct reading *reading, const struct json *resource
 		return seed_at_origin(reading->seed, table.origin, err);
 	}
 	reading->made++;
+	struct str name = json_text_string(in->arena, table.properties, "TableName");
+	add_scaling(reading, str_is_set(name) ? name : id, &table);
 	return table_resource_make(reading->seed, &table, err);
 }
 
@@ -420,6 +602,8 @@ static enum code read_templates(struct reading *reading, struct err *err)
 
 	for (size_t i = 0; i < in->template_count && code == OK; i++)
 		code = read_template(reading, in->templates[i], err);
+	if (code == OK)
+		judge_scaling(reading);
 	return code;
 }
 
