@@ -236,6 +236,20 @@ void meter_take_steadily(struct meter_gauge *gauge, size_t range, int64_t tokens
 	peak_add(&gauge->peak, tokens * gauge->cost_factor / seconds, now_ms);
 }
 
+void meter_repeat(struct meter_gauge *gauge, int64_t tokens, int64_t seconds, int64_t now_ms)
+{
+	int64_t ms = seconds * 1000;
+
+	gauge->whole.at_ms += ms;
+	gauge->most.at_ms += ms;
+	for (size_t i = 0; i < gauge->range_count; i++) {
+		gauge->ranges[i].own.at_ms += ms;
+		gauge->ranges[i].share.at_ms += ms;
+	}
+	gauge->consumed += tokens;
+	peak_add(&gauge->peak, tokens * gauge->cost_factor / seconds, now_ms);
+}
+
 void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens)
 {
 	int64_t cost = tokens * gauge->cost_factor;

@@ -114,6 +114,10 @@ bool meter_sustains(const struct meter_gauge *gauge, size_t range, int64_t token
 void meter_take_steadily(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t seconds,
 			 int64_t now_ms);
 
+/* Time passes as the same time before it did: what comes in goes out again, these tokens. The peak
+ * is a second's. */
+void meter_repeat(struct meter_gauge *gauge, int64_t tokens, int64_t seconds, int64_t now_ms);
+
 void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens);
 
 /* Leaves so many units in the bucket of the whole; not more than it holds. */
