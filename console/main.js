@@ -3,17 +3,19 @@ import { closeDialogs, fill, h, field, dialog, isUnsaved, note, select } from ".
 import { loadFacts, session, listTables } from "./core/api.js";
 import { keysButton, listenToKeys } from "./ui/keys.js";
 
+/** @type {[string, string, () => Promise<{show: (main: Element, rest: any) => Promise<any>}>][]} name, title, module */
 const VIEWS = [
-  ["tables", "Tables", () => import("./tables.js")],
-  ["collections", "Collections", () => import("./collections.js")],
-  ["query", "Query", () => import("./query.js")],
-  ["partiql", "PartiQL", () => import("./partiql.js")],
-  ["live", "Live", () => import("./live.js")],
-  ["control", "Control", () => import("./control.js")],
-  ["model", "Model", () => import("./model.js")],
+  ["tables", "Tables", () => import("./views/tables.js")],
+  ["collections", "Collections", () => import("./views/collections.js")],
+  ["query", "Query", () => import("./views/query.js")],
+  ["partiql", "PartiQL", () => import("./views/partiql.js")],
+  ["live", "Live", () => import("./views/live.js")],
+  ["control", "Control", () => import("./views/control.js")],
+  ["model", "Model", () => import("./views/model.js")],
 ];
 let leave = () => {}; // what the view that is shown has to end
 let turn = 0;
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id)); // which index.html has
 
 /** Where the address points: the view, and its further parts, decoded. */
 function place() {
@@ -40,11 +42,11 @@ async function show() {
   }
   closeDialogs();
   shownAt = location.hash;
-  const mine = ++turn, main = document.getElementById("main"), { view, rest } = place();
+  const mine = ++turn, main = byId("main"), { view, rest } = place();
   delete main.dataset.view;
   leave();
   leave = () => {};
-  fill(document.getElementById("views"), VIEWS.map(([name, title], i) =>
+  fill(byId("views"), VIEWS.map(([name, title], i) =>
     h("a", { href: `#/${name}`, title: `Alt+${i + 1}`, ...(name === view[0] ? { "aria-current": "page" } : {}) }, title)));
   document.title = `${view[1]} – Dynalith console`;
   try {
@@ -81,7 +83,7 @@ function namespace() {
 
 /** Asks for a key until one is right. It is kept in memory alone. */
 function login() {
-  return new Promise((done) => {
+  return new Promise((/** @type {(value?: unknown) => void} */ done) => {
     const key = h("input", { type: "text", autocomplete: "off", spellcheck: false }), secret = h("input", { type: "password", autocomplete: "off" });
     const region = h("input", { type: "text", value: session.region });
     let isIn = false;
@@ -103,7 +105,7 @@ const chooseIdentity = () => (session.facts.auth === "verify" ? login().then(() 
 
 function head() {
   let chosen = document.documentElement.dataset.theme ?? "";
-  fill(document.getElementById("place"), keysButton(VIEWS),
+  fill(byId("place"), keysButton(VIEWS),
     h("button.small", { type: "button", onclick: chooseIdentity, title: "Access key and region" },
       `${session.key} · ${session.region}`),
     select([["", "System"], ["light", "Light"], ["dark", "Dark"]], chosen, (value) => { chosen = value; theme(value); }, { "aria-label": "Theme" }));

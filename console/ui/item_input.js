@@ -10,7 +10,7 @@ const HINTS = { form: "Keys have the table's types. A value that is none of its 
 
 /** The mode that was used last. */
 function lastMode() {
-  try { return MODES.some(([m]) => m === localStorage.getItem(STORE)) ? localStorage.getItem(STORE) : "native"; } catch { return "native"; }
+  try { return MODES.find(([m]) => m === localStorage.getItem(STORE))?.[0] ?? "native"; } catch { return "native"; }
 }
 
 /** The editor's value. `onchange` is called after each change; read() throws where the value is no item. */
@@ -18,7 +18,7 @@ export function itemInput(first, keys, onchange) {
   let mode = lastMode(), give = null, shown = ""; // give: the item of the form; shown: as the page wrote it
   const text = h("textarea", { rows: 18, spellcheck: false, "aria-label": "The item as JSON" }), form = h("div.formed"), hint = h("p.quiet");
   const written = (item) => writeItem(ordered(item, keys), mode === "native" ? "native" : "dynamodb");
-  const read = () => (mode === "form" ? readItem(print(give()), "dynamodb") : readItem(text.value, mode));
+  const read = () => (mode === "form" ? readItem(print(give()), "dynamodb") : readItem(text.value, mode === "native" ? "native" : "dynamodb"));
 
   /** Shows an item, which counts as not edited. */
   function put(item) {

@@ -83,7 +83,7 @@ export function listenToKeys(views, go) {
     }
     const isTyping = e.target instanceof Element && e.target.matches("input:not([type=checkbox]), textarea, select");
     if (isTyping || e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
-    const grid = document.querySelector("#main .grid"), to = isGoing && GO[e.key];
+    const grid = /** @type {HTMLElement | null} */ (document.querySelector("#main .grid")), to = isGoing && GO[e.key];
     isGoing = e.key === "g";
     if (to) go(to);
     else if (e.key === "?") list();

@@ -2,7 +2,7 @@
 // which policy decided.
 import { fill, h, number, plainTable } from "../core/dom.js";
 import { control } from "../core/api.js";
-import { findingView } from "../findings.js";
+import { findingView } from "./findings.js";
 import { brief } from "../model/types.js";
 
 const rangeOf = (access) => (access.range ?? []).map((r) => `${r.attribute} ${r.operator} ${(r.values ?? []).map((v) => (typeof v === "object" ? brief(v) : v)).join(" and ")}`).join(", ");

@@ -812,7 +812,7 @@ const steps = {
     await p.page.keyboard.press("Escape");
     await saved();
     const model = await p.page.evaluate(async () => {
-      const m = await import("./model.js"), { api, describe } = await import("./core/api.js");
+      const m = await import("./views/model.js"), { api, describe } = await import("./core/api.js");
       return m.toWorkbench([{ table: await describe("shop"), items: (await api("Scan", { TableName: "shop" })).Items }]);
     });
     assert.deepEqual(model.DataModel[0].KeyAttributes, { PartitionKey: { AttributeName: "PK", AttributeType: "S" }, SortKey: { AttributeName: "SK", AttributeType: "S" } });

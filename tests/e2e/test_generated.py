@@ -43,7 +43,7 @@ REQUESTS = {
     "get": ("GetItem", {"TableName": "app", "Key": {"PK": {"S": HOSTILE}, "SK": {"S": "PROFILE"}}, "ConsistentRead": True, "ProjectionExpression": "#d", "ExpressionAttributeNames": {"#d": "data"}}),
 }
 WRITER = """import { readFileSync, writeFileSync } from "node:fs";
-import { codeFor } from "./code.js";
+import { codeFor } from "./ui/code.js";
 const { requests, files, url } = JSON.parse(readFileSync(0, "utf8"));
 for (const [language, name, path] of files) writeFileSync(path, codeFor(language, ...requests[name], url));
 """
@@ -83,8 +83,9 @@ def check(language, suffix, execute, names=tuple(REQUESTS), folders=False):
     between = Between(server)
     with tempfile.TemporaryDirectory(prefix="dynalith-generated-") as text:
         folder = pathlib.Path(text)
-        (folder / "console/model").mkdir(parents=True)
-        for name in ("code.js", "model/types.js"):
+        for shelf in ("model", "ui"):
+            (folder / "console" / shelf).mkdir(parents=True)
+        for name in ("ui/code.js", "model/types.js"):
             shutil.copy(ROOT / "console" / name, folder / "console" / name)
         (folder / "console/package.json").write_text('{"type": "module"}')
         (folder / "console/writer.js").write_text(WRITER)

@@ -1,5 +1,5 @@
 // A request as code for the SDKs and the CLI. Requests are those of the query builder (Query, Scan, GetItem) and of the editor (PutItem), with attribute values of any type.
-import { toNative, print } from "./model/types.js";
+import { toNative, print } from "../model/types.js";
 
 const lower = (s) => s[0].toLowerCase() + s.slice(1);
 const snake = (s) => s.replace(/(?<!^)([A-Z])/g, "_$1").toLowerCase();

@@ -1,8 +1,8 @@
 // The entities of a table by what its items say, and by the names that people gave. These are kept
 // in the browser, for each namespace and table.
-import { dialog, field, h, note, number } from "./core/dom.js";
-import { session } from "./core/api.js";
-import { Entities } from "./model/entities.js";
+import { dialog, field, h, note, number } from "../core/dom.js";
+import { session } from "../core/api.js";
+import { Entities } from "../model/entities.js";
 
 const place = (name) => `entities ${session.key} ${session.region} ${name}`;
 

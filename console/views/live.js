@@ -1,12 +1,12 @@
 // What happens now: requests as they come, records of streams as a diff, items that are about to expire, faults that fired.
-import { attempt, field, fill, h, number, plainTable, select, tabs } from "./core/dom.js";
-import { allTables, api, control, describe, watch } from "./core/api.js";
-import { isGone } from "./absent.js";
-import { diff } from "./item.js";
-import { cell, grid } from "./rows.js";
-import { pattern } from "./model/request.js";
-import { Sampler, glance } from "./model/sampler.js";
-import { brief, keyOf, ordered, writeItem } from "./model/types.js";
+import { attempt, field, fill, h, number, plainTable, select, tabs } from "../core/dom.js";
+import { allTables, api, control, describe, watch } from "../core/api.js";
+import { isGone } from "../ui/absent.js";
+import { diff } from "../ui/item.js";
+import { cell, grid } from "../ui/grid.js";
+import { pattern } from "../model/request.js";
+import { Sampler, glance } from "../model/sampler.js";
+import { brief, keyOf, ordered, writeItem } from "../model/types.js";
 
 const DRAWN = 100 /* ms */, QUOTA = 100 /* events of a drawing */, KEPT = 5000, RECORDS = 500, QUEUE = 500, SCANNED = 20000;
 

@@ -1,15 +1,15 @@
 // The import of many items: CSV or JSON lines, each line checked before any is written.
-import { dialog, field, fill, h, note, number, select } from "./core/dom.js";
-import { api } from "./core/api.js";
-import { isTyped, keyOf, keyProblem, parse, print, readItem, toAttribute } from "./model/types.js";
+import { dialog, field, fill, h, note, number, select } from "../core/dom.js";
+import { api } from "../core/api.js";
+import { isTyped, keyOf, keyProblem, parse, print, readItem, toAttribute } from "../model/types.js";
 
 const BATCH = 25; // AWS: of BatchWriteItem
 
 /** Comma separated values: quotes, doubled quotes, line ends within quotes. */
 export function parseCsv(text) {
-  const rows = [[]];
+  const rows = /** @type {any[][]} */ ([[]]);
   let value = "", isQuoted = false, wasQuoted = false;
-  const end = () => { rows.at(-1).push(wasQuoted ? { quoted: value } : value); value = ""; wasQuoted = false; };
+  const end = () => { rows[rows.length - 1].push(wasQuoted ? { quoted: value } : value); value = ""; wasQuoted = false; };
   for (let i = 0; i < text.length; i++) {
     const c = text[i];
     if (isQuoted) {
@@ -55,7 +55,7 @@ export function readMany(text, form, table) {
   }));
 }
 
-/** Writes items by batches, and again what was not processed. `tell` is called with how many are written. */
+/** Writes items by batches, and again what was not processed. `tell` is called with how many are written. @param {(n: number) => void} [tell] */
 export async function writeMany(TableName, items, tell = () => {}) {
   for (let at = 0; at < items.length; at += BATCH) {
     let wait = 50, rest = { [TableName]: items.slice(at, at + BATCH).map((Item) => ({ PutRequest: { Item } })) };

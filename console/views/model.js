@@ -1,11 +1,12 @@
 // The model: NoSQL Workbench's files in and out; the chart of entities, key templates and access patterns as a picture and as Markdown.
-import { attempt, copy, dialog, download, field, fill, h, note, number, svg } from "./core/dom.js";
-import { api, control, describe, listTables, sampleTable, session } from "./core/api.js";
+import { attempt, copy, dialog, download, field, fill, h, note, number, svg } from "../core/dom.js";
+import { api, control, describe, listTables, sampleTable, session } from "../core/api.js";
 import { pivots } from "./collections.js";
-import { entitiesOf } from "./names.js";
-import { template } from "./model/keys.js";
+import { entitiesOf } from "../ui/names.js";
+import { template } from "../model/keys.js";
+import { entry } from "../model/shapes.js";
 import { patternName } from "./insight.js";
-import { own } from "./model/types.js";
+import { own } from "../model/types.js";
 
 const DATA = 500, BATCH = 25;
 
@@ -67,10 +68,10 @@ async function study(name, by) {
   for (const item of items) {
     const type = entities.of(item);
     for (const pivot of pivots(table)) {
-      const values = pivot.KeySchema.map((k) => own(item, k.AttributeName));
-      if (values.some((v) => !v)) continue;
+      const values = pivot.KeySchema.flatMap((k) => own(item, k.AttributeName) ?? []);
+      if (values.length < pivot.KeySchema.length) continue;
       const text = pivot.KeySchema.map((k, i) => `${k.AttributeName} = ${values[i].S ? template(values[i].S) : `<${Object.keys(values[i])[0]}>`}`).join(", ");
-      const of = type.templates.get(pivot.name) ?? type.templates.set(pivot.name, new Map()).get(pivot.name);
+      const of = entry(type.templates, pivot.name, () => new Map());
       of.set(text, (of.get(text) ?? 0) + 1);
     }
   }

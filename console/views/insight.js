@@ -1,7 +1,7 @@
 // What the server has seen of access patterns: units by pattern, partitions, sizes and latencies, findings.
-import { attempt, fill, h, number, plainTable, svg } from "./core/dom.js";
-import { control, session } from "./core/api.js";
-import { findingView } from "./findings.js";
+import { attempt, fill, h, number, plainTable, svg } from "../core/dom.js";
+import { control, session } from "../core/api.js";
+import { findingView } from "../ui/findings.js";
 
 /** Horizontal bars: [label, value, title]. */
 export function bars(label, rows, unit) {

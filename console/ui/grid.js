@@ -1,5 +1,5 @@
 // Rows of one height, of which only those that can be seen exist. Millions fit: beyond what browsers scroll, the scroll bar stands for all of them.
-import { fill, h } from "./core/dom.js";
+import { fill, h } from "../core/dom.js";
 
 const HEIGHT = 36, HEAD = 28, SCROLL_MAX = 15e6, SPARE = 6;
 

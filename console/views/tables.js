@@ -1,9 +1,9 @@
 // Tables: the list, a form that writes CreateTable's JSON, changes, deletion with the name typed.
-import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, note, number, select } from "./core/dom.js";
-import { api, control } from "./core/api.js";
-import { items as exampleItems, shop } from "./model/example.js";
-import { writeMany } from "./import.js";
-import { go } from "./main.js";
+import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, note, number, select } from "../core/dom.js";
+import { api, control } from "../core/api.js";
+import { items as exampleItems, shop } from "../model/example.js";
+import { writeMany } from "../ui/import.js";
+import { go } from "../main.js";
 
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"]];
 const PROJECTIONS = [["ALL", "All attributes"], ["KEYS_ONLY", "Keys only"], ["INCLUDE", "Some attributes"]];

@@ -1,19 +1,19 @@
 // The query builder: a key condition, filters and a projection become a Query, a Scan or a GetItem; it shows items, units, the plan, the request as code, and what was asked before.
-import { attempt, copy, field, h, note, number, select, tabs } from "./core/dom.js";
-import { ROOT, api, listTables, sampleTable } from "./core/api.js";
-import { codeFor, languages } from "./code.js";
+import { attempt, copy, field, h, note, number, select, tabs } from "../core/dom.js";
+import { ROOT, api, listTables, sampleTable } from "../core/api.js";
+import { codeFor, languages } from "../ui/code.js";
 import { pivots } from "./collections.js";
-import { entitiesOf } from "./names.js";
-import { cell, grid } from "./rows.js";
-import { brief, keyOf, own } from "./model/types.js";
-import { openItem } from "./item.js";
-import { showAbsent, showGone } from "./absent.js";
-import { build, keysOf, pattern, unitsOf } from "./model/request.js";
-import { history } from "./ui/history.js";
-import { identityChoice } from "./ui/identity.js";
-import { explainInto } from "./ui/plan.js";
-import { selection } from "./ui/selection.js";
-import { go, stay } from "./main.js";
+import { entitiesOf } from "../ui/names.js";
+import { cell, grid } from "../ui/grid.js";
+import { brief, keyOf, own } from "../model/types.js";
+import { openItem } from "../ui/item.js";
+import { showAbsent, showGone } from "../ui/absent.js";
+import { build, keysOf, pattern, unitsOf } from "../model/request.js";
+import { history } from "../ui/history.js";
+import { identityChoice } from "../ui/identity.js";
+import { explainInto } from "../ui/plan.js";
+import { selection } from "../ui/selection.js";
+import { go, stay } from "../main.js";
 
 const SORTS = [["", "any"], ["=", "is"], ["begins_with", "begins with"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["BETWEEN", "between"]];
 const FILTERS = [["=", "is"], ["<>", "is not"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["BETWEEN", "between"], ["begins_with", "begins with"], ["contains", "contains"],

@@ -1,17 +1,17 @@
 // Item collections: partitions as groups, items in the order of the sort key, entity types with their colours and columns; any index as a pivot of the same data.
-import { attempt, field, fill, h, number, select } from "./core/dom.js";
-import { api, listTables, sampleTable } from "./core/api.js";
-import { Blocks } from "./blocks.js";
-import { entitiesOf, nameEntity } from "./names.js";
-import { cell, grid } from "./rows.js";
-import { brief, keyOf, own } from "./model/types.js";
-import { importItems } from "./import.js";
-import { openItem } from "./item.js";
-import { selection } from "./ui/selection.js";
-import { isGone, showAbsent, showGone } from "./absent.js";
-import { go } from "./main.js";
+import { attempt, field, fill, h, number, select } from "../core/dom.js";
+import { api, listTables, sampleTable } from "../core/api.js";
+import { Blocks } from "../ui/blocks.js";
+import { entitiesOf, nameEntity } from "../ui/names.js";
+import { cell, grid } from "../ui/grid.js";
+import { brief, keyOf, own } from "../model/types.js";
+import { importItems } from "../ui/import.js";
+import { openItem } from "../ui/item.js";
+import { selection } from "../ui/selection.js";
+import { isGone, showAbsent, showGone } from "../ui/absent.js";
+import { go } from "../main.js";
 
-/** The table itself and its indexes, as what a scan can be of. */
+/** The table itself and its indexes, as what a scan can be of. @returns {{name: string, KeySchema: any[], items: number, projection?: string}[]} */
 export function pivots(table) {
   const indexes = [...(table.GlobalSecondaryIndexes ?? []), ...(table.LocalSecondaryIndexes ?? [])];
   return [{ name: "", KeySchema: table.KeySchema, items: table.ItemCount },

@@ -1,6 +1,6 @@
 // In the place of a table that is not there, or not there any more.
-import { fill, h } from "./core/dom.js";
-import { listTables } from "./core/api.js";
+import { fill, h } from "../core/dom.js";
+import { listTables } from "../core/api.js";
 
 export const isGone = (error) => error?.type === "ResourceNotFoundException";
 

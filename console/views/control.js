@@ -1,6 +1,6 @@
 // What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
-import { attempt, check, confirmByName, copy, field, fill, h, note, number, plainTable, select, tabs } from "./core/dom.js";
-import { all, allTables, api, control, listTables, session, tellChanges } from "./core/api.js";
+import { attempt, check, confirmByName, copy, field, fill, h, note, number, plainTable, select, tabs } from "../core/dom.js";
+import { all, allTables, api, control, listTables, session, tellChanges } from "../core/api.js";
 import { insight } from "./insight.js";
 
 const when = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
@@ -48,6 +48,7 @@ const clones = () => card("Clone and reset", async () => {
     button("Reset", () => confirmByName("Reset the namespace", "reset", "All its tables, checkpoints, faults and settings are deleted.", () => control("POST", "reset"), "Reset"), "danger"))];
 });
 
+/** @type {[string, object][]} */
 const FAULTS = [["Throttle every third write", { operation: ["PutItem", "UpdateItem", "DeleteItem"], every: 3, error: "ProvisionedThroughputExceededException" }],
   ["Fail one request in ten", { probability: 0.1, seed: 1, error: "InternalServerError" }], ["Answer 250 ms late", { latency: 250 }], ["Leave one of each batch undone", { operation: ["BatchWriteItem", "BatchGetItem"], unprocessed: 1 }],
   ["Pages of two rows", { operation: ["Query", "Scan"], page: 2 }], ["Conflicting transactions", { operation: "TransactWriteItems", first: 1, cancel: "TransactionConflict" }],

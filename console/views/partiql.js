@@ -1,21 +1,21 @@
 // PartiQL: statements with completion of tables, indexes and attributes; the results as rows; what was asked before.
-import { attempt, field, fill, h, note, number, tabs } from "./core/dom.js";
-import { allTables, api, sampleTable } from "./core/api.js";
-import { entitiesOf } from "./names.js";
-import { openItem } from "./item.js";
-import { cell, grid } from "./rows.js";
-import { unitsOf } from "./model/request.js";
-import { brief, keyOf, ordered } from "./model/types.js";
-import { history, lastAddress } from "./ui/history.js";
-import { identityChoice } from "./ui/identity.js";
-import { explainInto } from "./ui/plan.js";
-import { stay } from "./main.js";
+import { attempt, field, fill, h, note, number, tabs } from "../core/dom.js";
+import { allTables, api, sampleTable } from "../core/api.js";
+import { entitiesOf } from "../ui/names.js";
+import { openItem } from "../ui/item.js";
+import { cell, grid } from "../ui/grid.js";
+import { unitsOf } from "../model/request.js";
+import { brief, keyOf, ordered } from "../model/types.js";
+import { history, lastAddress } from "../ui/history.js";
+import { identityChoice } from "../ui/identity.js";
+import { explainInto } from "../ui/plan.js";
+import { stay } from "../main.js";
 
 const WORDS = ["SELECT", "FROM", "WHERE", "AND", "OR", "NOT", "BETWEEN", "IN", "IS", "MISSING", "NULL", "ORDER BY", "ASC", "DESC", "INSERT INTO", "VALUE", "UPDATE", "SET", "REMOVE", "DELETE FROM",
   "RETURNING ALL OLD *", "EXISTS", "begins_with(", "contains(", "attribute_type(", "size("];
 /** What could follow at the cursor: [text that replaces the word, kind], from the words before it. */
 export function completions(before, schema) {
-  const [word] = /"?[\w.#$-]*$/.exec(before), rest = before.slice(0, before.length - word.length), bare = word.replaceAll('"', "").toLowerCase();
+  const word = /"?[\w.#$-]*$/.exec(before)?.[0] ?? "", rest = before.slice(0, before.length - word.length), bare = word.replaceAll('"', "").toLowerCase();
   const quotedName = (n) => (/^[A-Za-z_]\w*$/.test(n) ? n : `"${n}"`);
   const isTable = /\b(from|into|update)\s+$/i.test(rest), ofTable = /\b(?:from|into|update)\s+"?([\w.-]+)"?\s*\.\s*$/i.exec(rest) ?? /\b(?:from|into|update)\s+"?([\w-]+)"?\."?$/i.exec(rest);
   const starts = (n) => n.toLowerCase().startsWith(bare) && n.toLowerCase() !== bare;
@@ -56,7 +56,7 @@ function completed(text, schema) {
   const hide = () => { list.hidden = true; options = []; text.removeAttribute("aria-activedescendant"); };
   const mark = () => { [...list.children].forEach((o, i) => o.setAttribute("aria-selected", i === chosen)); text.setAttribute("aria-activedescendant", `completion${chosen}`); list.children[chosen]?.scrollIntoView({ block: "nearest" }); };
   const take = (i) => {
-    const at = text.selectionStart, before = text.value.slice(0, at), [word] = /"?[\w.#$"-]*$/.exec(before);
+    const at = text.selectionStart, before = text.value.slice(0, at), word = /"?[\w.#$"-]*$/.exec(before)?.[0] ?? "";
     const [insert] = options[i];
     text.setRangeText(insert, at - word.length, at, "end");
     hide();

@@ -1,7 +1,7 @@
 // The items of a table or an index as rows, page by page as they are needed. A large table is read in as many segments as the server says: segments are
 // ranges of the partition keys' hash, in the order of a scan, so that any place of it is a request away.
-import { api } from "./core/api.js";
-import { brief, own } from "./model/types.js";
+import { api } from "../core/api.js";
+import { brief, own } from "../model/types.js";
 
 const PAGE = 400;       // items of one request
 const KEPT = 150;       // segments in memory
@@ -11,11 +11,19 @@ export class Blocks {
   /** `input` is what Scan takes (TableName, IndexName), or Query with a KeyConditionExpression. `segments` is how many the server found to be filled. `onLoad` is called when rows have come. */
   constructor(input, keys, items, segments, onLoad, onItems) {
     const isQuery = "KeyConditionExpression" in input;
-    Object.assign(this, { input, operation: isQuery ? "Query" : "Scan", hash: keys.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName), onLoad, onItems });
+    this.input = input;
+    this.operation = isQuery ? "Query" : "Scan";
+    this.hash = keys.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName);
+    this.onLoad = onLoad;
+    this.onItems = onItems;
     const n = isQuery ? 1 : segments;
     this.estimate = Math.max(1, Math.ceil((items / n) * 1.25));
-    this.blocks = Array.from({ length: n }, () => ({ rows: null, more: undefined, wanted: 0, size: 0, isBusy: false }));
-    Object.assign(this, { starts: null, busy: 0, queue: [], clock: 0, units: 0, loaded: 0, problem: "", error: null });
+    this.blocks = Array.from({ length: n }, () => ({ rows: /** @type {any[] | null} */ (null), more: /** @type {any} */ (undefined), wanted: 0, size: 0, isBusy: false }));
+    this.starts = /** @type {number[]} */ ([]); // of each block's first row; empty: to be counted
+    this.total = this.busy = this.clock = this.units = this.loaded = 0;
+    this.queue = /** @type {number[]} */ ([]);
+    this.problem = "";
+    this.error = /** @type {any} */ (null);
   }
 
   sizeOf(block) {
@@ -24,7 +32,7 @@ export class Blocks {
   }
 
   count() {
-    if (!this.starts) {
+    if (!this.starts.length) {
       let sum = 0;
       this.starts = this.blocks.map((b) => { const at = sum; sum += this.sizeOf(b); return at; });
       this.total = sum;
@@ -97,7 +105,7 @@ export class Blocks {
     block.size = 0;
     this.units += page.ConsumedCapacity?.CapacityUnits ?? 0;
     this.loaded += page.Items.length;
-    this.starts = null;
+    this.starts = [];
   }
 
   /** Segments that were not looked at for the longest time are let go of; their size is known. */
@@ -106,10 +114,10 @@ export class Blocks {
     if (full.length <= KEPT) return;
     full.sort((a, b) => a.wanted - b.wanted);
     for (const block of full.slice(0, full.length - KEPT)) {
-      if (block.more) continue;
+      if (block.more || !block.rows) continue;
       block.size = Math.max(1, block.rows.length);
       if (block.rows.length) block.rows = null;
     }
-    this.starts = null;
+    this.starts = [];
   }
 }

@@ -1,12 +1,12 @@
 // The editor of an item: a form, native or DynamoDB JSON, checked while it is typed, with what an edit
 // changes and the request as code; saved only where nobody else has changed the item meanwhile.
-import { copy, dialog, fill, h, note, number, select } from "./core/dom.js";
-import { ROOT } from "./core/api.js";
-import { deleteRead, differing, isCollision, putNew, writeEdit } from "./core/writes.js";
+import { copy, dialog, fill, h, note, number, select } from "../core/dom.js";
+import { ROOT } from "../core/api.js";
+import { deleteRead, differing, isCollision, putNew, writeEdit } from "../core/writes.js";
 import { codeFor, languages } from "./code.js";
-import { keepDeleted } from "./ui/selection.js";
-import { itemInput } from "./ui/item_input.js";
-import { keyOf, keyProblem, ordered, same } from "./model/types.js";
+import { keepDeleted } from "./selection.js";
+import { itemInput } from "./item_input.js";
+import { keyOf, keyProblem, ordered, same } from "../model/types.js";
 
 /** Lines that differ, by the longest common subsequence. */
 export function diff(before, after) {
@@ -101,9 +101,10 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
     return true;
   }
 
+  const others = /** @type {[string, string, () => any][]} */ ([["Delete", "danger", remove],
+    ["Duplicate", "", () => { const item = read(); if (!item) return false; setTimeout(() => openItem(table, null, done, item)); return true; }]]);
   const { element, actions, close } = dialog(base ? `Item of ${table.TableName}` : `New item in ${table.TableName}`, [input.element, problem, changes, programs, conflict], [
-    ...(base ? [["Delete", "danger", remove], ["Duplicate", "", () => { const item = read(); if (!item) return false; setTimeout(() => openItem(table, null, done, item)); return true; }]] : []),
-    ["Save", "main", store]], undefined, input.isEdited);
+    ...(base ? others : []), ["Save", "main", store]], undefined, input.isEdited);
   const save = actions.at(-1);
   element.querySelector("footer").prepend(said);
   element.addEventListener("keydown", (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); save.click(); } });
