@@ -128,6 +128,27 @@ def refused():
     assert done.returncode == 0 and 'the rule for "never" matched nothing' in done.stderr, done
 
 
+def equal_keys_far_apart():
+    """Two keys that the mask makes equal, in two batches: no batch can refuse them, the count of the file does."""
+    server = Server()
+    client = server.client()
+    client.create_table(TableName="app", BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[{"AttributeName": "n", "AttributeType": "N"}],
+                        KeySchema=[{"AttributeName": "n", "KeyType": "HASH"}])
+    order = lambda: [item["n"]["N"] for item in client.scan(TableName="app")["Items"]]
+    for n in range(0, 900, 10):
+        client.put_item(TableName="app", Item={"n": {"N": str(n)}})
+    first = order()[0]
+    for n in range(int(first) + 1, int(first) + 10):
+        client.put_item(TableName="app", Item={"n": {"N": str(n)}})
+        if order().index(str(n)) - order().index(first) > 25:
+            break
+        client.delete_item(TableName="app", Key={"n": {"N": str(n)}})
+    assert len(order()) == 91
+    done = pull(server, FOLDER / "equal.db", "--segments", "1", rules=[{"path": "n", "action": "bucket", "size": 10}])
+    assert done.returncode == 1 and "the mask makes keys equal: 91 items were read, 90 differ" in done.stderr, done
+    assert not list(FOLDER.glob("equal.db*")), list(FOLDER.iterdir())
+
+
 def killed_and_run_again():
     server, client = filled(users=60, orders=10, filler=json.dumps({"name": "x", "filler": "f" * 9000}))
     target = FOLDER / "killed.db"
@@ -296,4 +317,4 @@ def chosen():
     assert done.returncode == 2 and "nowhere" in done.stderr, done
 
 
-run("pull", [masked_and_joined, refused, killed_and_run_again, credentials, throttled_and_denied, chosen])
+run("pull", [masked_and_joined, refused, equal_keys_far_apart, killed_and_run_again, credentials, throttled_and_denied, chosen])
