@@ -5,9 +5,11 @@
  * A pattern's requests are dealt to CELLS cells of equal weight. A cell has a key of the table and
  * of each index; cells whose keys and ranges are the same are one flow. Requests of a flow that
  * come in a second are admitted together. A second in which something may be refused has ten steps.
- * So the work depends on keys that stand out, not on the rate. Where nothing is refused, a minute is
- * run at once. Where a minute refuses as many as the one before within half a percent and leaves
- * the buckets as they were, those that follow are counted like it until the hour ends.
+ * So the work depends on keys that stand out, not on the rate.
+ *
+ * Where nothing is refused, a minute is run at once. Where a minute refuses as many as the one
+ * before within half a percent, and leaves the buckets as they were, those that follow are counted
+ * like it until the hour ends.
  *
  * Times are hours since the first day, 00:00. No randomness but the seed's: it places keys.
  */

@@ -1,5 +1,6 @@
 /* Parts of a forecast without clock and file: auto scaling by the minute, keys of cells,
  * units of items. */
+#include "server/forecast/observed.h"
 #include "server/forecast/scaling.h"
 #include "server/forecast/spread.h"
 #include "tests/unit/test.h"
@@ -74,6 +75,64 @@ TEST(cells_have_keys_by_their_shares)
 	arena_free(arena);
 }
 
+TEST(hours_of_the_day_are_covered)
+{
+	double hours[PLAN_HOURS] = {0};
+	struct observed observed = {0};
+
+	observed_spread(hours, 1800000, 9000000, 120); /* 00:30 to 02:30 */
+	CHECK(hours[0] == 30 && hours[1] == 60 && hours[2] == 30 && hours[3] == 0);
+	observed_cover(&observed, 0, (int64_t)24 * 3600000 - 1);
+	CHECK(observed.seconds > 86399 && observed.hours[0] == 0); /* less than a day */
+	observed_cover(&observed, 0, (int64_t)36 * 3600000);
+	CHECK(observed.hours[0] == 7200 && observed.hours[23] == 3600);
+}
+
+TEST(a_key_of_few_requests_does_not_stand_out)
+{
+	struct arena *arena = arena_new(0);
+	struct observed observed = {.arena = arena, .keys = STR_ABSENT};
+	const struct observed_pattern wanted = {.name = STR("p"),
+						.table = STR("t"),
+						.index = STR(""),
+						.group = STR("g"),
+						.is_write = true};
+	struct observed_key keys[] = {{STR("hot"), 50}, {STR("few"), 8}};
+
+	struct observed_pattern *pattern = observed_pattern_for(&observed, &wanted);
+	pattern->requests = pattern->counted = 50;
+	observed_add_units(&observed, pattern, STR(""), 100);
+	struct observed_part *part = observed_part_for(&observed, STR("g"), STR("t"), STR(""));
+	part->keys = keys;
+	part->n = 2;
+	observed.seconds = 10;
+	CHECK_STR(
+		observed_plan(&observed, STR("")),
+		"{\"tables\":[],\"patterns\":[{\"name\":\"p\",\"table\":\"t\",\"does\":\"write\","
+		"\"units\":2.0,\"rate\":5.0,\"keys\":{\"values\":{\"hot\":0.5}},\"indexes\":[]}]}");
+	arena_free(arena);
+}
+
+TEST(a_meter_repeats_without_filling)
+{
+	const struct meter_rules rules = {.burst_seconds = 300, .is_adaptive = true, .servers = 1};
+	const struct meter_grants grants = {.sides = {[METER_READ] = {.rate = 10, .warm = 10},
+						      [METER_WRITE] = {.rate = 10, .warm = 10}}};
+	struct meter_part part = {0};
+	const struct meter_gauge *gauge = &part.sides[METER_READ];
+
+	meter_tune(&part, &grants, &rules, 1000);
+	meter_take(&part.sides[METER_READ], 0, 3000 * BUCKET_UNIT, 1000);
+	CHECK_INT(gauge->whole.left, 0);
+	meter_repeat(&part.sides[METER_READ], 600 * BUCKET_UNIT, 60, 61000);
+	meter_tune(&part, &grants, &rules, 61000);
+	CHECK_INT(gauge->whole.left, 0);
+	CHECK_INT(gauge->consumed, 3600 * BUCKET_UNIT);
+	meter_tune(&part, &grants, &rules, 62000);
+	CHECK_INT(gauge->whole.left, 10 * BUCKET_UNIT);
+	meter_clear(&part);
+}
+
 TEST(units_are_those_of_the_service)
 {
 	CHECK(plan_units(METER_READ, 4096, true, false) == 1);
@@ -85,4 +144,7 @@ TEST(units_are_those_of_the_service)
 }
 
 TEST_MAIN(TEST_CASE(scaling_follows_its_alarms), TEST_CASE(decreases_of_a_day_are_limited),
-	  TEST_CASE(cells_have_keys_by_their_shares), TEST_CASE(units_are_those_of_the_service))
+	  TEST_CASE(cells_have_keys_by_their_shares),
+	  TEST_CASE(hours_of_the_day_are_covered),
+	  TEST_CASE(a_key_of_few_requests_does_not_stand_out),
+	  TEST_CASE(a_meter_repeats_without_filling), TEST_CASE(units_are_those_of_the_service))
