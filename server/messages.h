@@ -135,7 +135,7 @@
 	ERR_VALIDATION, "%s",                                                                      \
 		"no access patterns: the answer of GET /_dynalith/insight was expected"
 #define MSG_REPORT_NO_VALUES                                                                       \
-	ERR_VALIDATION, "%s", "--show-values: no request was kept with its values; start the "      \
+	ERR_VALIDATION, "%s", "--show-values: no request was kept with its values; start the "     \
 			      "server with --show-values"
 #define MSG_REPORT_YAML ERR_VALIDATION, "line %zu: " STR_FMT
 #define MSG_REPORT_REVIEWED                                                                        \
