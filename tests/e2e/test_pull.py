@@ -274,6 +274,9 @@ def throttled_and_denied():
     with front(server, lambda operation, key: "AccessDeniedException" if operation == "DescribeTimeToLive" else None) as url:
         done = pull(server, FOLDER / "denied.db", url=url)
         assert done.returncode == 1 and "the right dynamodb:DescribeTimeToLive" in done.stderr, done
+    with front(server, lambda operation, key: "UnknownOperationException" if operation == "ListTagsOfResource" else None) as url:
+        done = pull(server, FOLDER / "local.db", url=url)  # DynamoDB Local
+        assert done.returncode == 0 and "the source lists no tags" in done.stderr, done
 
 
 def chosen():
