@@ -268,8 +268,7 @@ static bool read_binary_struct(struct reader *r, struct str content, unsigned de
 			return false;
 		n++;
 	}
-	n = value_sort_last(members, n);
-	*out = (struct value){.type = TYPE_M, .n = (uint32_t)n, .members = members};
+	ion_text_struct(members, n, out, r->value_err);
 	return true;
 }
 

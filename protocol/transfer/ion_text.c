@@ -12,7 +12,7 @@
 struct reader {
 	struct arena *arena;
 	const char *p, *end;
-	bool is_short;         /* the bytes ended within something */
+	bool is_short; /* the bytes ended within something */
 	struct err *err;
 	struct err *value_err; /* the first thing that DynamoDB does not take */
 };
@@ -302,7 +302,9 @@ static bool read_text_number(struct reader *r, struct value *out)
 
 bool ion_text_set(struct str annotation, struct value *list, struct err *value_err)
 {
-	static const struct { struct str name; enum type type;
+	static const struct {
+		struct str name;
+		enum type type;
 	} sets[] = {
 		{STR_INIT("$dynamodb_SS"), TYPE_SS},
 		{STR_INIT("$dynamodb_NS"), TYPE_NS},
@@ -328,6 +330,15 @@ bool ion_text_set(struct str annotation, struct value *list, struct err *value_e
 			return err_set(value_err, MSG_ION_SET_TWICE) == OK;
 	}
 	return true;
+}
+
+void ion_text_struct(struct member *members, size_t n, struct value *out, struct err *value_err)
+{
+	size_t kept = value_sort_last(members, n);
+
+	*out = (struct value){.type = TYPE_M, .n = (uint32_t)kept, .members = members};
+	if (kept < n && value_err->code == OK)
+		(void)err_set(value_err, MSG_ION_FIELD_TWICE);
 }
 
 /* Passes over the character; false where another one stands there. */
@@ -390,8 +401,7 @@ static bool read_text_struct(struct reader *r, unsigned depth, struct value *out
 		if (!takes(r, ',') && !(r->p < r->end && *r->p == '}'))
 			return r->p == r->end ? run_out(r) : fail(r, "a struct needs a comma");
 	}
-	n = value_sort_last(members, n);
-	*out = (struct value){.type = TYPE_M, .n = (uint32_t)n, .members = members};
+	ion_text_struct(members, n, out, r->value_err);
 	return true;
 }
 

@@ -35,6 +35,9 @@ bool ion_text_number(struct arena *arena, struct str text, struct value *out,
 		     struct err *value_err);
 bool ion_text_set(struct str annotation, struct value *list, struct err *value_err);
 
+/* A struct of these members; one whose field stands twice is wrong by *value_err. */
+void ion_text_struct(struct member *members, size_t n, struct value *out, struct err *value_err);
+
 #define ION_TOO_LARGE "a value that takes too much memory"
 #define ION_DEPTH_MAX 64 /* of containers; DynamoDB takes fewer */
 

@@ -12,6 +12,7 @@
 #define MSG_ION_SET ERR_VALIDATION, "%s must annotate a list of elements of its type"
 #define MSG_ION_SET_EMPTY ERR_VALIDATION, "An string set  may not be empty"
 #define MSG_ION_SET_TWICE ERR_VALIDATION, "Input collection contains duplicates."
+#define MSG_ION_FIELD_TWICE ERR_VALIDATION, "%s", "An Ion struct has a field twice"
 #define MSG_ION_DEPTH ERR_VALIDATION, "Nesting Levels have exceeded supported limits"
 #define MSG_RECORD_CONDITION                                                                       \
 	ERR_VALIDATION, "ConditionExpression must be a string, ExpressionAttributeNames a struct " \
