@@ -3,6 +3,7 @@
 
 #include "core/buf.h"
 #include "server/importers/intrinsics_internal.h"
+#include "server/importers/table_resource.h"
 #include "server/seed/json_text.h"
 
 struct str functions_of(struct intrinsics *in, const struct json *value,
@@ -186,11 +187,14 @@ static struct str arn_of(struct intrinsics *in, const struct json *resource, str
 	return name;
 }
 
-/* Attributes of custom resources are what their programs say, and those of stacks their outputs. */
-static bool is_known_by_aws_alone(const struct json *resource, struct arena *arena)
+/* Attributes of custom resources are what their programs say, those of stacks their outputs. A
+ * table's stream and its id are made with it. */
+static bool is_known_by_aws_alone(const struct json *resource, struct arena *arena, struct str name)
 {
 	struct str type = json_text_string(arena, resource, "Type");
 
+	if (table_resource_kind(type) != TABLE_NONE)
+		return !str_eq(name, STR("Arn"));
 	return str_starts_with(type, STR("Custom::")) ||
 	       str_eq(type, STR("AWS::CloudFormation::CustomResource")) ||
 	       str_eq(type, STR("AWS::CloudFormation::Stack")) ||
@@ -210,7 +214,7 @@ static struct str attribute(struct intrinsics *in, struct str id, struct str nam
 		value = in->output(in, resource, id, (struct str){name.p + 8, name.n - 8});
 	if (str_is_set(value))
 		return value;
-	if (str_is_set(in->problem) || is_known_by_aws_alone(resource, in->arena))
+	if (str_is_set(in->problem) || is_known_by_aws_alone(resource, in->arena, name))
 		return intrinsics_fail(in, whole);
 	return str_eq(name, STR("Arn")) ? arn_of(in, resource, id, depth)
 					: resource_name(in, resource, id, depth);

@@ -1,5 +1,6 @@
 #include "server/importers/judge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "server/importers/table_resource.h"
@@ -82,6 +83,16 @@ static void judge_extensions(struct seed *seed, struct intrinsics *in,
 	}
 }
 
+/* Rules but that of each template of the CDK, which is about its own bucket. */
+static bool has_rules(struct intrinsics *in, const struct json *rules)
+{
+	for (const struct json *at = json_first(rules); at; at = json_next(at)) {
+		if (!str_eq(json_name(in->arena, at), STR("CheckBootstrapVersion")))
+			return true;
+	}
+	return false;
+}
+
 /* `twin`: the last one of that name, itself as a rule. */
 static void judge_section(struct seed *seed, struct intrinsics *in, const struct json *section,
 			  const struct json *twin)
@@ -103,6 +114,8 @@ static void judge_section(struct seed *seed, struct intrinsics *in, const struct
 		judge_extensions(seed, in, value);
 	else if (IS_AMONG(name, maps) && value && !is_map && json_type(value) != JSON_NULL)
 		refuse(seed, section, name, "no map");
+	else if (is_map && str_eq(name, STR("Rules")) && has_rules(in, value))
+		warn(seed, section, name, "rules about parameters are not checked");
 	else if (!IS_AMONG(name, maps) && !IS_AMONG(name, others) && holds_table(in, section, 0))
 		warn(seed, section, name, "no section of a template: its tables are not made");
 }
@@ -189,32 +202,81 @@ static bool is_allowed(struct arena *arena, const struct json *allowed, struct s
 	return false;
 }
 
-static void judge_allowed(struct seed *seed, struct intrinsics *in,
-			  const struct seed_parameter *parameter)
+/* Whether a number of a declaration, such as MinLength, holds. True where there is none. */
+static bool is_within(struct arena *arena, const struct json *declared, const char *name,
+		      double number, bool is_least)
 {
-	const struct json *declared = intrinsics_section(in, "Parameters", parameter->name);
-	const struct json *allowed = declared && json_type(declared) == JSON_OBJECT
-					     ? json_text_get(declared, "AllowedValues", JSON_ARRAY)
-					     : NULL;
+	const struct json *limit = json_member(declared, name);
+	struct str text =
+		limit && json_type(limit) == JSON_STRING ? json_string(arena, limit) : STR("");
+	double value = limit && json_type(limit) == JSON_NUMBER
+			       ? json_number(limit)
+			       : strtod(str_copy(arena, text).p, NULL);
 
-	if (allowed &&
-	    str_eq(json_text_string(in->arena, declared, "Type"), STR("CommaDelimitedList")))
-		return; /* each of its values must be allowed: left to AWS */
-	if (allowed && !is_allowed(in->arena, allowed, parameter->value))
-		refuse(seed, allowed, under(in, STR("Parameters"), parameter->name),
-		       str_printf(in->arena, "\"" STR_FMT "\" is none of its AllowedValues",
-				  STR_ARG(parameter->value))
-			       .p);
+	return !limit || (is_least ? number >= value : number <= value);
+}
+
+/* Why CloudFormation refuses the value; or NULL. AllowedPattern is left to AWS. */
+static const char *problem_of(struct arena *arena, const struct json *declared, struct str value)
+{
+	const struct json *allowed = json_text_get(declared, "AllowedValues", JSON_ARRAY);
+	bool is_number = str_eq(json_text_string(arena, declared, "Type"), STR("Number"));
+	char *end;
+	double number = strtod(str_copy(arena, value).p, &end);
+
+	if (allowed && !is_allowed(arena, allowed, value))
+		return "none of its AllowedValues";
+	if (is_number && (value.n == 0 || *end != '\0'))
+		return "no number";
+	if (is_number && !(is_within(arena, declared, "MinValue", number, true) &&
+			   is_within(arena, declared, "MaxValue", number, false)))
+		return "not between its MinValue and MaxValue";
+	return is_within(arena, declared, "MinLength", (double)value.n, true) &&
+			       is_within(arena, declared, "MaxLength", (double)value.n, false)
+		       ? NULL
+		       : "not as long as its MinLength and MaxLength say";
+}
+
+static void judge_value(struct seed *seed, struct intrinsics *in, const struct json *declared,
+			struct str name, struct str value)
+{
+	struct str type = json_text_string(in->arena, declared, "Type");
+	bool is_plain = str_eq(type, STR("String")) || str_eq(type, STR("Number"));
+	const char *problem = is_plain ? problem_of(in->arena, declared, value) : NULL;
+
+	if (problem)
+		refuse(seed, declared, under(in, STR("Parameters"), name),
+		       str_printf(in->arena, "\"" STR_FMT "\" is %s", STR_ARG(value), problem).p);
+}
+
+/* Of a template: the values that are given, or else their defaults. */
+static void judge_values(struct seed *seed, struct intrinsics *in, const struct json *parameters)
+{
+	for (const struct json *at = json_first(parameters); at; at = json_next(at)) {
+		struct str name = json_name(in->arena, at), value = intrinsics_given(in, name);
+		const struct json *fallback = json_text_get(at, "Default", JSON_STRING);
+
+		if (!str_is_set(value) && fallback)
+			value = json_string(in->arena, fallback);
+		if (str_is_set(value) && json_type(at) == JSON_OBJECT)
+			judge_value(seed, in, at, name, value);
+	}
 }
 
 void judge_parameters(struct seed *seed, struct intrinsics *in)
 {
 	const struct seed_options *options = seed_options(seed);
 
+	for (size_t i = 0; i < in->template_count; i++) {
+		const struct json *template = intrinsics_peel(in, in->templates[i]);
+		const struct json *declared = json_text_get(template, "Parameters", JSON_OBJECT);
+
+		if (declared)
+			judge_values(seed, in, declared);
+	}
 	for (size_t i = 0; i < options->parameter_count; i++) {
 		const struct seed_parameter *parameter = &options->parameters[i];
 
-		judge_allowed(seed, in, parameter);
 		if (!parameter->is_used || *parameter->is_used)
 			continue;
 		*parameter->is_used = intrinsics_section(in, "Parameters", parameter->name) != NULL;
@@ -228,16 +290,6 @@ void judge_parameters(struct seed *seed, struct intrinsics *in)
 }
 
 /* ------------------------------------------------------------------ other resources */
-
-/* AWS: capacity of tables that Application Auto Scaling changes. */
-static bool scales_tables(struct intrinsics *in, const struct json *resource)
-{
-	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
-	struct str service = json_text_string(in->arena, properties, "ServiceNamespace"),
-		   dimension = json_text_string(in->arena, properties, "ScalableDimension");
-
-	return str_eq(service, STR("dynamodb")) || str_starts_with(dimension, STR("dynamodb:"));
-}
 
 static bool names_dynamodb(struct intrinsics *in, struct str text)
 {
@@ -278,6 +330,32 @@ static bool is_about_tables(struct intrinsics *in, const struct json *value, boo
 	return false;
 }
 
+bool judge_is_about_tables(struct intrinsics *in, const struct json *value)
+{
+	return is_about_tables(in, value, false, 0);
+}
+
+void judge_scaled(struct seed *seed, struct intrinsics *in, const struct json *resource,
+		  struct str path)
+{
+	static const char *const known[] = {
+		"MaxCapacity",       "MinCapacity",
+		"ResourceId",        "RoleARN",
+		"ScalableDimension", "ServiceNamespace",
+		"PolicyName",        "PolicyType",
+		"ScalingTargetId",   "TargetTrackingScalingPolicyConfiguration"};
+	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
+
+	for (const struct json *at = properties ? json_first(properties) : NULL; at;
+	     at = json_next(at)) {
+		struct str name = json_name(in->arena, at);
+
+		if (!IS_AMONG(name, known))
+			warn(seed, at, under(in, path, name),
+			     "this part of auto scaling is not carried out");
+	}
+}
+
 /* Types that would be tables, replicas or parts of them, but for their letters or their version. */
 static bool is_unknown_table(struct str type)
 {
@@ -311,11 +389,11 @@ void judge_resource(struct seed *seed, struct intrinsics *in, const struct json 
 	else if (str_eq(type, STR("AWS::CloudFormation::StackSet")))
 		warn(seed, resource, path, "the tables of a stack set are not made");
 	else if (is_custom && (names_dynamodb(in, type) ||
-			       (properties && is_about_tables(in, properties, false, 0))))
+			       (properties && judge_is_about_tables(in, properties))))
 		warn(seed, resource, path,
 		     "what a custom resource does to tables is not done here");
 	else if (in->loop && str_starts_with(type, STR("AWS::ApplicationAutoScaling::")) &&
-		 scales_tables(in, resource))
+		 properties && judge_is_about_tables(in, properties))
 		warn(seed, resource, path, "auto scaling in Fn::ForEach is not carried out");
 }
 

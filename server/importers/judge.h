@@ -21,6 +21,11 @@ void judge_parameters(struct seed *seed, struct intrinsics *in);
 /* A resource that is neither a table nor a stack. */
 void judge_resource(struct seed *seed, struct intrinsics *in, const struct json *resource,
 		    struct str type, struct str path);
+/* Whether a value of a template is about tables: it refers to one, or has the service's name. */
+bool judge_is_about_tables(struct intrinsics *in, const struct json *value);
+/* A scalable target or a scaling policy of a table: what of it is not carried out. */
+void judge_scaled(struct seed *seed, struct intrinsics *in, const struct json *resource,
+		  struct str path);
 /* Properties of a nested stack; `inner`: its template. */
 void judge_stack(struct seed *seed, struct intrinsics *in, const struct json *properties,
 		 struct intrinsics *inner, struct str path);

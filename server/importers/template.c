@@ -103,7 +103,7 @@ static const struct json *next_scaling(struct intrinsics *in, size_t *template,
 	struct str type = str_printf(in->arena, "AWS::ApplicationAutoScaling::%s", kind);
 
 	for (at = at ? json_next(at) : NULL;; at = at ? json_next(at) : NULL) {
-		while (!at && *template <in->template_count) {
+		while (!at && *template < in->template_count) {
 			const struct json *one = intrinsics_peel(in, in->templates[(*template)++]);
 			const struct json *resources =
 				one && json_type(one) == JSON_OBJECT
@@ -126,9 +126,14 @@ static const struct json *next_scaling(struct intrinsics *in, size_t *template,
 
 static void note_scaled(struct reading *reading, const struct json *resource)
 {
+	struct intrinsics *in = reading->in;
+
 	reading->scaled = arena_room(reading->in->arena, reading->scaled, reading->scaled_count,
 				     sizeof(*reading->scaled));
 	reading->scaled[reading->scaled_count++] = resource;
+	judge_scaled(reading->seed, in, resource,
+		     str_printf(in->arena, STR_FMT "." STR_FMT ".Properties",
+				STR_ARG(reading->path), STR_ARG(json_name(in->arena, resource))));
 }
 
 static void warn_scaling(struct reading *reading, const struct json *resource)
@@ -216,10 +221,11 @@ static void add_scaling(struct reading *reading, struct str name, struct table_r
 /* AWS: capacity of tables that Application Auto Scaling changes. */
 static bool scales_tables(struct intrinsics *in, const struct json *resource)
 {
+	const struct json *properties = json_text_get(resource, "Properties", JSON_OBJECT);
+
 	return str_starts_with(json_text_string(in->arena, resource, "Type"), SCALING_TYPE) &&
 	       (str_eq(text_property(in, resource, "ServiceNamespace"), STR("dynamodb")) ||
-		str_starts_with(text_property(in, resource, "ScalableDimension"),
-				STR("dynamodb:")));
+		(properties && judge_is_about_tables(in, properties)));
 }
 
 /* Auto scaling that no table of the file took. */
