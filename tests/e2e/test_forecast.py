@@ -259,6 +259,11 @@ def a_recording_is_a_plan():
     assert "cut.ndjson:3" in forecast(cut, status=1)
     cut.write_text(head + "".join(rest[1:]))
     assert "cut.ndjson:2: its table is not made in the recording" in forecast(cut, status=1)
+    shown = json.loads(rest[0])
+    shown.update(operation="DescribeTable", request={"TableName": "shop"}, response={"Table": shown["response"]["TableDescription"]})
+    cut.write_text(head + json.dumps(shown) + "\n" + "".join(rest[101:]))
+    text = forecast(cut, "--days", 1)
+    assert "tables had items before the recording began" in text, text[-500:]
     cut.write_text(head.replace('"open"', '"masked"') + "".join(rest))
     assert "masked" in forecast(cut, status=1)
     assert "is a plan already" in forecast(plan(), "--keys", "zipf", status=1) and "usage" in forecast(file, "--keys", "normal", status=2)
