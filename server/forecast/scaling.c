@@ -1,16 +1,15 @@
 #include "server/forecast/scaling.h"
 
-#include <math.h>
-
 #define MINUTES_OVER 2
 #define MINUTES_UNDER 15
 #define DAY_MINUTES (24 * 60)
 #define DECREASES_A_DAY 4
 #define LOW_SHARE 0.8 /* of the target: the alarm below it */
 
+/* AWS: "DynamoDB pricing", provisioned: 80 units at 70 % are 114, 100 are 143. */
 static int64_t wanted(const struct plan_scaling *rule, double used)
 {
-	int64_t rate = (int64_t)ceil(used * 100 / rule->target - 1e-9);
+	int64_t rate = (int64_t)(used * 100 / rule->target + 0.5);
 
 	return rate < rule->least ? rule->least : rate > rule->most ? rule->most : rate;
 }
