@@ -108,6 +108,10 @@ export class Blocks {
     this.starts = [];
   }
 
+  /** The items in memory, and whether they are all. */
+  items() { return this.blocks.flatMap((b) => (b.rows ?? []).filter((r) => !r.isGroup).map((r) => r.item)); }
+  isWhole() { return this.blocks.every((b) => b.rows && !b.more); }
+
   /** Segments that were not looked at for the longest time are let go of; their size is known. */
   forget() {
     const full = this.blocks.filter((b) => b.rows);

@@ -5,6 +5,7 @@ import { Blocks } from "../ui/blocks.js";
 import { entitiesOf, nameEntity } from "../ui/names.js";
 import { cell, grid } from "../ui/grid.js";
 import { brief, keyOf, own } from "../model/types.js";
+import { exportItems } from "../ui/export.js";
 import { importItems } from "../ui/import.js";
 import { openItem } from "../ui/item.js";
 import { selection } from "../ui/selection.js";
@@ -101,6 +102,7 @@ export async function show(main, [name, index = "", value = ""]) {
       field("Partition", search), field("Entity types by", how), attribute, h("div.row.push",
         h("button", { type: "button", onclick: begin }, "Refresh"),
         h("button", { type: "button", onclick: () => importItems(table, begin) }, "Import"),
+        h("button", { type: "button", onclick: () => exportItems(name, blocks.items(), blocks.isWhole()) }, "Export"),
         h("button.main", { type: "button", onclick: () => openItem(table, null, begin) }, "New item"))),
     h("div.tools.thin", legend, h("span.push"), status), chosen.bar, problem, view.element);
   begin();

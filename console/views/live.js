@@ -1,5 +1,5 @@
 // What happens now: requests as they come, records of streams as a diff, items that are about to expire, faults that fired.
-import { attempt, field, fill, h, number, plainTable, select, tabs } from "../core/dom.js";
+import { attempt, field, fill, h, note, number, plainTable, select, tabs } from "../core/dom.js";
 import { allTables, api, control, describe, watch } from "../core/api.js";
 import { isGone } from "../ui/absent.js";
 import { diff } from "../ui/item.js";
@@ -131,8 +131,16 @@ function expiring(stop) {
     } while (page.LastEvaluatedKey && read < SCANNED && !isOver);
     state.textContent = `${number(found.length)} next of ${number(read)} items read${page.LastEvaluatedKey ? ", of more" : ""}`;
     const left = (s) => { const d = s - now; return d <= 0 ? "due" : d < 120 ? `${Math.round(d)} s` : d < 7200 ? `${Math.round(d / 60)} min` : d < 172800 ? `${Math.round(d / 3600)} h` : `${Math.round(d / 86400)} d`; };
-    fill(place, found.length ? plainTable("Items by expiry", [["Expires", "tight"], ["In", "tight"], ["Key"]], found.map((i) => [new Date(Math.max(0, i[AttributeName].N) * 1000).toISOString().slice(0, 19).replace("T", " "),
-      left(Number(i[AttributeName].N)), h("span.mono", Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · "))])) : h("div.empty", "No item of the table will expire."));
+    fill(place, found.length ? plainTable("Items by expiry", [["Expires", "tight"], ["In", "tight"], ["Key"], ["", "tight"]], found.map((i) => [new Date(Math.max(0, i[AttributeName].N) * 1000).toISOString().slice(0, 19).replace("T", " "),
+      left(Number(i[AttributeName].N)), h("span.mono", Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · ")),
+      h("div.row", h("button.small", { type: "button", onclick: () => turn(Number(i[AttributeName].N) - 1) }, "Stop 1 s before"), h("button.small", { type: "button", onclick: () => turn(Number(i[AttributeName].N) + 1) }, "Let it expire"))])) : h("div.empty", "No item of the table will expire."));
+  });
+  /** The clock stands from then on, until Control lets it run. */
+  const turn = attempt(async (seconds) => {
+    await control("POST", "clock", { freeze: true });
+    const { expired } = await control("POST", "clock", { set: seconds });
+    note(`The clock stands at ${new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ")}. ${expired ? `${number(expired)} ${expired === 1 ? "item" : "items"} expired. ` : ""}Control lets it run again.`);
+    await load();
   });
   (attempt(async () => {
     const found = [];

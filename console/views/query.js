@@ -11,6 +11,8 @@ import { showAbsent, showGone } from "../ui/absent.js";
 import { build, keysOf, pattern, unitsOf } from "../model/request.js";
 import { history } from "../ui/history.js";
 import { identityChoice } from "../ui/identity.js";
+import { counts } from "../ui/counts.js";
+import { exportItems } from "../ui/export.js";
 import { explainInto } from "../ui/plan.js";
 import { selection } from "../ui/selection.js";
 import { go, stay } from "../main.js";
@@ -94,6 +96,8 @@ export async function show(main, [name, index = "", kept = ""]) {
     more.disabled = !next;
     const said = `${number(reply.ScannedCount ?? got.length)} read, ${number(got.length)} returned, ${unitsOf(reply.ConsumedCapacity).text}`;
     figures.textContent = `${said}, ${ms.toFixed(0)} ms${next ? "; there are more pages" : ""}`;
+    counted.tell();
+    out.disabled = !items.length;
     if (start) { view.refresh(); return; }
     past.add(said, identity.key());
     chosen.forget();
@@ -113,6 +117,8 @@ export async function show(main, [name, index = "", kept = ""]) {
       columns(type).map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
   } });
   const chosen = selection(table, attempt(() => run()), () => { view.refresh(); view.element.focus({ preventScroll: true }); }, true);
+  const counted = counts([...hash, ...range, ...keys.filter((n) => !hash.includes(n) && !range.includes(n))], () => items, () => !next);
+  const out = h("button", { type: "button", disabled: true, onclick: () => exportItems(name, items, !next) }, "Export");
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
   const add = (filter) => {
     const row = filterRow(() => { filters.splice(filters.indexOf(row), 1); row.node.remove(); write(); }, changed);
@@ -121,7 +127,7 @@ export async function show(main, [name, index = "", kept = ""]) {
     if (filter) row.put(filter); else row.node.querySelector("input").focus();
   };
   const codes = h("div", h("div.row", select(languages, language, (v) => { language = v; write(); }, { "aria-label": "Language" }), h("button.small", { type: "button", onclick: () => copy(code.textContent) }, "Copy")), code);
-  const side = h("aside.side.query", { tabIndex: 0, "aria-label": "The request" }, tabs("The request", [["Plan", () => plan], ["Code", () => codes], ["Request", () => h("div", request)], ["History", () => past.element]]));
+  const side = h("aside.side.query", { tabIndex: 0, "aria-label": "The request" }, tabs("The request", [["Plan", () => plan], ["Code", () => codes], ["Request", () => h("div", request)], ["Count", () => counted.element], ["History", () => past.element]]));
   const typed = (n) => `${n} (${table.AttributeDefinitions.find((a) => a.AttributeName === n).AttributeType})`;
   function restore(f) {
     const put = (control, v) => { if (typeof v === "string" || typeof v === "number") control.value = v; };
@@ -136,7 +142,7 @@ export async function show(main, [name, index = "", kept = ""]) {
       field("Read", select(all.map((p) => [p.name, p.name || "the table"]), pivot.name, (v) => go("query", name, ...(v ? [v] : [])))),
       hash.map((n, i) => field(`Partition key ${typed(n)}`, hashes[i])), range.length ? [field(`Sort key ${typed(range[0])}`, operator), field("Value", first), second] : [],
       field("Order", order), field("Limit", limit), field("Attributes", projection), field("Consistency", consistent), identity.control && field("Run as", identity.control)),
-    h("div.tools", h("button", { type: "button", onclick: () => add() }, "Add a filter"), place, h("div.row.push", figures, kind, more,
+    h("div.tools", h("button", { type: "button", onclick: () => add() }, "Add a filter"), place, h("div.row.push", figures, kind, more, out,
       h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "submit" }, "Run"))));
   main.append(head, problem, chosen.bar, h("div.split", view.element, side));
   limit.style.width = "80px";

@@ -510,6 +510,17 @@ const steps = {
     await p.click("Run");
     await p.shows("Scan", /\d+ read, \d+ returned/, "Why a scan", "scan Scan reads the whole table");
     await sound("scan");
+    // how many of each
+    await p.click("Count");
+    await p.choose("Count by", "status");
+    await p.shows(/1 value in \d+ items/);
+    const paid = items().filter((i) => i.status?.S === "PAID").length;
+    assert.deepEqual(await p.page.$$eval("aside td", (all) => all.map((e) => e.innerText)), ["PAID", String(paid)]);
+    await sound("count");
+    await p.click("Export");
+    await p.shows(`${paid} items: those that the page has read.`);
+    await p.page.keyboard.press("Escape");
+    await saved();
     // a single item
     await p.view("query", "shop");
     await p.fill("Partition key PK", "CUSTOMER#2");
@@ -713,7 +724,19 @@ const steps = {
     await p.click("Time to live");
     const text = await p.shows("TTL#soon", "TTL#late");
     assert.ok(text.indexOf("TTL#soon") < text.indexOf("TTL#late"));
+    await p.page.evaluate(() => [...document.querySelectorAll("tr")].find((r) => r.innerText.includes("TTL#soon")).querySelector("button").click());
+    await p.shows("The clock stands at", /1 s\s+TTL#soon/);
+    assert.ok(await get("TTL#soon", "x"));
     await sound("ttl");
+    await p.page.evaluate(() => [...document.querySelectorAll("tr")].find((r) => r.innerText.includes("TTL#soon")).querySelectorAll("button")[1].click());
+    await p.until(() => !document.body.innerText.includes("TTL#soon"), "it has expired");
+    assert.equal(await get("TTL#soon", "x"), undefined);
+    await api("PutItem", { TableName: "shop", Item: { PK: { S: "TTL#soon" }, SK: { S: "x" } } });
+    await p.view("control");
+    await p.click("Let it run");
+    await p.shows("running");
+    await p.click("Now");
+    await p.shows("The clock is turned");
     await p.view("control");
     await p.click("Faults and limits");
     await p.check("Fail one request in ten");
@@ -801,6 +824,10 @@ const steps = {
     await api("Scan", { TableName: "shop" });
     await p.click("Refresh");
     await p.shows("Units by pattern", "Findings", "GetItem", "scan Scan reads the whole table");
+    await p.fill("Requests a second", "0");
+    await p.until(() => [...document.querySelectorAll("section:last-of-type tbody tr")].every((r) => r.innerText.includes("$0.00")), "nothing asked costs nothing");
+    await p.fill("Requests a second", "1000000");
+    await p.shows(/\$\d{1,3}(,\d{3})+/);
     await sound("insight");
   },
   async model() {
