@@ -28,6 +28,10 @@ struct flow {
 	int32_t key[PLAN_PARTS_MAX];
 	uint32_t range[PLAN_PARTS_MAX];
 	int64_t due[ATTEMPTS][RING]; /* by attempts made before, and second */
+	size_t row;                  /* 1 + that of its last refusal, which was of: */
+	size_t row_demand;
+	enum meter_limit row_limit;
+	int64_t row_hour;
 };
 
 /* A table or an index while time runs. */
@@ -234,8 +238,8 @@ static int64_t tokens_of(const struct plan_demand *demand)
 }
 
 /* The row of a refusal; the last one, mostly. */
-static struct model_row *row_for(struct running *run, const struct flow *flow, size_t demand,
-				 enum meter_limit limit)
+static size_t row_for(struct running *run, const struct flow *flow, size_t demand,
+		      enum meter_limit limit)
 {
 	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
 	struct model_outcome *out = run->out;
@@ -253,14 +257,28 @@ static struct model_row *row_for(struct running *run, const struct flow *flow, s
 		if (row->table == wanted.table && row->part == wanted.part &&
 		    row->side == wanted.side && row->limit == wanted.limit &&
 		    str_eq(row->key, wanted.key)) {
-			run->last_row = (run->last_row + i) % out->n;
-			return row;
+			return run->last_row = (run->last_row + i) % out->n;
 		}
 	}
 	out->rows = arena_room(run->arena, out->rows, out->n, sizeof(*out->rows));
 	out->rows[out->n] = wanted;
-	run->last_row = out->n;
-	return &out->rows[out->n++];
+	return run->last_row = out->n++;
+}
+
+/* The same; a name is made only where the flow was refused for something else before. */
+static struct model_row *row_of_flow(struct running *run, struct flow *flow, size_t demand,
+				     enum meter_limit limit)
+{
+	int64_t hour = run->second / HOUR_SECONDS;
+
+	if (flow->row == 0 || flow->row_demand != demand || flow->row_limit != limit ||
+	    flow->row_hour != hour) {
+		flow->row = 1 + row_for(run, flow, demand, limit);
+		flow->row_demand = demand;
+		flow->row_limit = limit;
+		flow->row_hour = hour;
+	}
+	return &run->out->rows[flow->row - 1];
 }
 
 static int delay_of(int attempts)
@@ -276,7 +294,7 @@ static void model_refuse(struct running *run, struct flow *flow, size_t demand,
 {
 	const struct plan_pattern *of = &run->plan->patterns[flow->pattern];
 	struct model_pattern *pattern = &run->out->patterns[flow->pattern];
-	struct model_row *row = row_for(run, flow, demand, limit);
+	struct model_row *row = row_of_flow(run, flow, demand, limit);
 	int64_t hour = run->second / HOUR_SECONDS;
 
 	row->throttled += (uint64_t)n;
