@@ -75,10 +75,24 @@ const faults = () => card("Faults", async (reload) => {
     h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => change(() => JSON.parse(json.value))), button("Clear", () => change(() => []))))];
 }, true);
 
+/** Why requests of a table and its indexes were throttled, and how often: "reason 3". */
+function throttledOf(state) {
+  const found = new Map();
+  const look = (part) => {
+    for (const [name, value] of Object.entries(part ?? {})) {
+      if (value === null || typeof value !== "object") continue;
+      if (name !== "throttled") { look(value); continue; }
+      for (const [reason, n] of Object.entries(value)) found.set(reason, (found.get(reason) ?? 0) + Number(n));
+    }
+  };
+  look(state);
+  return [...found].map(([reason, n]) => `${reason} ${number(n)}`).join(", ");
+}
+
 const throughput = () => card("Throughput", async (reload) => {
   const now = await control("GET", "throughput"), rows = Object.entries(now.tables ?? {});
   return [h("p", check("Enforce the throughput of tables as AWS does", now.throughput === "enforce", attempt(async (on) => { await control("PUT", "throughput", { throughput: on ? "enforce" : "off" }); await reload(); }))),
-    rows.length ? rows.map(([name, t]) => h("details", h("summary", name), h("pre", JSON.stringify(t, null, 1)))) : h("p.quiet", "Nothing was consumed yet."), button("Refresh", reload)];
+    rows.length ? rows.map(([name, t]) => h("details", h("summary", name, throttledOf(t) && h("span.warn", ` throttled: ${throttledOf(t)}`)), h("pre", JSON.stringify(t, null, 1)))) : h("p.quiet", "Nothing was consumed yet."), button("Refresh", reload)];
 });
 
 const lag = () => card("Lag of reads", async (reload) => {

@@ -10,6 +10,16 @@ import { brief, keyOf, ordered, writeItem } from "../model/types.js";
 
 const DRAWN = 100 /* ms */, QUOTA = 100 /* events of a drawing */, KEPT = 5000, RECORDS = 500, QUEUE = 500, SCANNED = 20000;
 
+/** Of a request that failed: what the server said, and why, as rows. */
+function reasons(e) {
+  if (e.status < 400 || !e.response) return [];
+  const answer = typeof e.response === "string" ? (() => { try { return JSON.parse(e.response); } catch { return {}; } })() : e.response, message = answer.message ?? answer.Message;
+  const throttled = (answer.ThrottlingReasons ?? []).map((r) => `${r.reason}: ${r.resource?.split(":").pop() ?? ""}`);
+  const cancelled = (answer.CancellationReasons ?? []).flatMap((r, i) => (r.Code && r.Code !== "None" ? [`member ${i + 1}: ${r.Code}${r.Message ? `, ${r.Message}` : ""}`] : []));
+  const why = [...throttled, ...cancelled];
+  return [...(message ? [["Message", message]] : []), ...(why.length ? [["Why", why.map((w) => h("p.warn", w))]] : [])];
+}
+
 function requests(stop) {
   const sampler = new Sampler(QUOTA);
   let events = [], shown = [], isPaused = false, lost = 0, bodies = "masked", abort = null, pending = 0;
@@ -24,7 +34,7 @@ function requests(stop) {
   const pretty = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
   const open = (e) => fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
     ["Namespace", `${e.account} · ${e.region}`], ["Caller", e.caller], ["Answer", `${e.status} ${e.error}`], ["Latency", `${e.ms.toFixed(3)} ms`], ["Units", `${e.readUnits} read, ${e.writeUnits} written`],
-    ...(e.fault ? [["Fault", JSON.stringify(e.fault)]] : [])]), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
+    ...reasons(e), ...(e.fault ? [["Fault", JSON.stringify(e.fault)]] : [])]), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
   const view = grid("Requests", { count: () => shown.length, row: (i) => {
     const e = shown[shown.length - 1 - i];
     return { kind: e.status >= 400 ? "wrong" : "", open: () => open(e), cells: [cell("", new Date(e.time * 1000).toISOString().slice(11, 23), "narrow"), cell("", e.error || String(e.status), "narrow"), cell("", e.operation), cell("", e.pattern.table, "narrow"),

@@ -684,6 +684,8 @@ const steps = {
     await p.shows("Request, ", "\"S\": \"CUSTOMER#…\"");
     assert.ok(!(await p.text()).includes("Ada"), "values are masked");
     await sound("live");
+    await p.page.evaluate(() => [...document.querySelectorAll(".grid .line")].find((l) => l.innerText.includes("Resource")).click());
+    await p.shows(/Message\s+.*not found/i);
     await p.choose("Bodies", "open");
     await p.quiet();
     await p.until(Object.assign(async () => { await api("GetItem", { TableName: "shop", Key: { PK: { S: "CUSTOMER#2" }, SK: { S: "PROFILE" } } }); return (await p.text()).includes("PK = CUSTOMER#2 and SK = PROFILE"); }, { isHere: true }), "open bodies");
@@ -980,6 +982,27 @@ const steps = {
       const rebound = await e.page.evaluate(async () => Promise.all(["console/", "console/main.js", "events", "clock", ""].map(async (path) => (await fetch(`/_dynalith/${path}`)).status)));
       assert.deepEqual(rebound, [403, 403, 403, 403, 403]);
     } finally { await e.browser.close(); site.close(); }
+  },
+  /** Why a request was throttled: by the request, and by the table. */
+  async whyThrottled() {
+    const own = await serve("--throughput", "enforce"), ask = client(own), q = await browse();
+    await ask("CreateTable", { TableName: "small", BillingMode: "PROVISIONED", ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 }, KeySchema: shop.KeySchema.slice(0, 1), AttributeDefinitions: shop.AttributeDefinitions.slice(0, 1) });
+    try {
+      await q.page.goto(`http://127.0.0.1:${own}/_dynalith/console/#/live`);
+      await q.shows("Waiting for requests");
+      await fetch(`http://127.0.0.1:${own}/_dynalith/clock`, { method: "POST", body: "{\"freeze\": true}" }); // no units come back, however slow the machine is
+      let refused = null;
+      for (let i = 0; i < 1000 && !refused; i++) await ask("PutItem", { TableName: "small", Item: { PK: { S: String(i) }, x: { S: "x".repeat(900) } } }).catch((error) => { refused = error; });
+      assert.match(String(refused), /ProvisionedThroughputExceeded/);
+      await q.check("Errors only");
+      await q.until(() => document.querySelector(".grid [role=rowgroup] .line"), "the refused request");
+      await q.page.evaluate(() => document.querySelector(".grid [role=rowgroup] .line").click());
+      await q.shows(/Why\s+TableWriteProvisionedThroughputExceeded: table\/small/);
+      await q.view("control");
+      await q.click("Faults and limits");
+      await q.shows(/small throttled: .*\d/);
+      await sound("throttled", q);
+    } finally { await q.browser.close(); }
   },
   async noOtherHost() {
     assert.deepEqual([...p.hosts], [`127.0.0.1:${port}`]);
