@@ -15,6 +15,7 @@
 #include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
 #include "protocol/rollouts.h"
+#include "protocol/throughput/scale.h"
 #include "protocol/throughput/throughput.h"
 #include "protocol/wire/serde.h"
 #include "storage/store/retry.h"
@@ -390,7 +391,11 @@ static enum code gate_throughput(struct passage *passage, struct err *err)
 
 	if (!throughput_is_on(call->service->throughput) || call->trial || call->is_unseen)
 		return OK;
-	return throughput_begin(call->service->throughput, call, op_number(passage->op), err);
+	enum code code =
+		throughput_begin(call->service->throughput, call, op_number(passage->op), err);
+	if (code == OK && call->throughput)
+		scale_begin(call);
+	return code;
 }
 
 /* The precedence of errors is this order. */

@@ -62,7 +62,7 @@ SHELVES = {
     "server/transfer": ["server/platform", "server/client/client", "server/clock", "server/crash", "server/gzip", "server/log", "server/sigv4"],
     "protocol/faults": ["protocol/wire", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/arn", "protocol/ops"], # ops.def
     "protocol/throughput": ["protocol/wire", "protocol/insight/access", "protocol/handler", "protocol/ns_map", "protocol/throttle_messages", "protocol/tables/settings",
-                            "protocol/tables/throughput_rules", "protocol/ops"], # ops.def
+                            "protocol/tables/throughput_rules", "protocol/tables/scaling", "protocol/ops"], # ops.def
     "protocol/insight": ["protocol/wire", "protocol/handler", "protocol/tables/settings", "protocol/ops"], # ops.def
     # the one path to the hooks: operations and PartiQL call it, and no hook
     "protocol/work": ["protocol/handler", "protocol/conflicts", "protocol/faults", "protocol/insight/access", "protocol/rollouts", "protocol/throughput"],

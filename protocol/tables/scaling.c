@@ -301,22 +301,30 @@ static int64_t within(const struct scaling *scaling, int64_t units)
 				       : units;
 }
 
+void scaling_set(struct table *table, struct str index, bool is_write, int64_t value,
+		 int64_t now_ms)
+{
+	struct throughput *units = scaling_units(table, index);
+
+	if (!units || table->settings->billing != BILLING_PROVISIONED ||
+	    value == (is_write ? units->write : units->read))
+		return;
+	throughput_rules_keep_warm(table);
+	throughput_rules_set(units, is_write ? units->read : value, is_write ? value : units->write,
+			     now_ms);
+	throughput_rules_keep_warm(table);
+}
+
 /* AWS: a limit that the capacity exceeds changes it within seconds: DDB-TABLE-314. A suspended
  * direction does not. */
 void scaling_fit(struct table *table, struct str index, bool is_write, const struct scaling *by,
 		 int64_t now_ms)
 {
-	struct throughput *units = scaling_units(table, index);
+	const struct throughput *units = scaling_units(table, index);
+	int64_t value = !units ? 0 : is_write ? units->write : units->read;
 
-	if (!units || table->settings->billing != BILLING_PROVISIONED)
-		return;
-	int64_t value = is_write ? units->write : units->read, wanted = within(by, value);
-	if (wanted == value || (wanted > value ? by->is_out_suspended : by->is_in_suspended))
-		return;
-	throughput_rules_keep_warm(table);
-	throughput_rules_set(units, is_write ? units->read : wanted,
-			     is_write ? wanted : units->write, now_ms);
-	throughput_rules_keep_warm(table);
+	if (within(by, value) > value ? !by->is_out_suspended : !by->is_in_suspended)
+		scaling_set(table, index, is_write, within(by, value), now_ms);
 }
 
 void scaling_apply(struct table *table, struct str index, bool is_write,

@@ -47,6 +47,10 @@ void scaling_remove(struct table *table, struct scaling *scaling);
 /* The units of the table, or of a global index of that name; NULL: there is none. */
 struct throughput *scaling_units(struct table *table, struct str index);
 
+/* New units of a side, with a table that is billed by them. */
+void scaling_set(struct table *table, struct str index, bool is_write, int64_t value,
+		 int64_t now_ms);
+
 /* Changes the provisioned units where they are outside of the target's limits. */
 void scaling_fit(struct table *table, struct str index, bool is_write, const struct scaling *by,
 		 int64_t now_ms);

@@ -4,6 +4,10 @@
 
 #include "protocol/tables/throughput_rules.h"
 
+#define MINUTE_MS 60000
+#define MINUTE_SECONDS 60
+#define DAY_MINUTES (24 * 60)
+
 /* AWS: Developer Guide, "Designing partition keys to distribute your workload". */
 static const int64_t range_rates[METER_SIDES] = {[METER_READ] = 3000, [METER_WRITE] = 1000};
 
@@ -125,16 +129,47 @@ static void tune_ranges(struct meter_gauge *gauge, enum meter_side side, size_t 
 	gauge->cost_factor = rules->servers;
 }
 
-static struct meter_part *find_or_add_part(struct meter *meter, int64_t number, bool *is_new)
+int64_t meter_follow(struct meter_gauge *gauge, const struct follow_rule *rule, int64_t rate,
+		     int64_t servers, int64_t now_ms)
 {
-	*is_new = false;
+	int64_t minute = now_ms / MINUTE_MS, from = gauge->minute;
+	double used = (double)(gauge->consumed - gauge->before) * (double)servers / BUCKET_UNIT /
+		      MINUTE_SECONDS;
+
+	if (from > minute || from == 0) /* the clock was turned back; or the first minute */
+		from = minute;
+	if (from < minute - DAY_MINUTES)
+		from = minute - DAY_MINUTES;
+	for (int64_t at = from; at < minute; at++) {
+		if (used > 0 || gauge->follow.next > 0)
+			rate = follow_minute(&gauge->follow, rule, rate, used, at);
+		else /* AWS: without consumption capacity is not lowered (Developer Guide) */
+			gauge->follow.over = 0;
+		used = 0;
+	}
+	if (gauge->minute != minute)
+		gauge->before = gauge->consumed;
+	gauge->minute = minute;
+	return rate;
+}
+
+struct meter_part *meter_find(const struct meter *meter, int64_t number)
+{
 	for (size_t i = 0; i < meter->part_count; i++) {
 		if (meter->parts[i]->number == number)
 			return meter->parts[i];
 	}
-	struct meter_part *part = arena_checked(calloc(1, sizeof(*part)));
+	return NULL;
+}
 
-	*is_new = true;
+static struct meter_part *find_or_add_part(struct meter *meter, int64_t number, bool *is_new)
+{
+	struct meter_part *part = meter_find(meter, number);
+
+	*is_new = !part;
+	if (part)
+		return part;
+	part = arena_checked(calloc(1, sizeof(*part)));
 	part->number = number;
 	meter->parts = arena_checked(
 		realloc(meter->parts, (meter->part_count + 1) * sizeof(struct meter_part *)));
@@ -164,6 +199,8 @@ struct meter_part *meter_part(struct meter *meter, const struct table *table,
 
 	for (enum meter_side side = 0; side < METER_SIDES; side++)
 		grants.sides[side] = grant_of(table, index, side);
+	for (enum meter_side side = 0; *is_new && side < METER_SIDES; side++)
+		part->sides[side].minute = now_ms / MINUTE_MS;
 	meter_tune(part, &grants, rules, now_ms);
 	return part;
 }

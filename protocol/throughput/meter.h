@@ -19,6 +19,7 @@
 #define DYNALITH_PROTOCOL_METER_H
 
 #include "protocol/throughput/bucket.h"
+#include "protocol/throughput/follow.h"
 #include "storage/schema/schema.h"
 
 enum meter_side { METER_READ, METER_WRITE, METER_SIDES };
@@ -62,6 +63,8 @@ struct meter_gauge {
 	int64_t cost_factor;       /* tokens of the buckets for one of ours: see struct meter_rules,
 				      servers */
 	int64_t consumed;          /* tokens */
+	int64_t minute, before; /* auto scaling: the minute under way, and `consumed` as it began */
+	struct follow follow;
 	uint64_t throttled[METER_LIMITS];
 };
 
@@ -93,6 +96,14 @@ struct meter_part *meter_part(struct meter *meter, const struct table *table,
 /* The same by grants that the caller has, without a table. A part of zeros begins full. */
 void meter_tune(struct meter_part *part, const struct meter_grants *grants,
 		const struct meter_rules *rules, int64_t now_ms);
+
+/* Auto scaling of a part's side by the minutes that are over since the last call, at most a day:
+ * the units that it comes to from `rate` on. `servers`: see struct meter_rules. */
+int64_t meter_follow(struct meter_gauge *gauge, const struct follow_rule *rule, int64_t rate,
+		     int64_t servers, int64_t now_ms);
+
+/* The part of that number; NULL: it was not used yet. */
+struct meter_part *meter_find(const struct meter *meter, int64_t number);
 
 /* Frees what the part holds, not the part. */
 void meter_clear(struct meter_part *part);

@@ -39,6 +39,7 @@ struct throughput_space {
 	size_t n;
 	struct meter **meters; /* by table number */
 	uint64_t uses;
+	int64_t minute; /* of the clock, when auto scaling was last looked at */
 	struct bucket rates[THROUGHPUT_RATES]; /* empty at first: not used yet */
 };
 

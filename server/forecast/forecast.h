@@ -2,7 +2,7 @@
  * forecast - `dynalith forecast FILE`: where tables will throttle, and what they will cost.
  *
  * The shelf server/forecast/ holds the input (plan; recorded and seen make one), virtual time
- * (model, with spread and scaling), dollars (bill) and the report (show).
+ * (model, with spread), dollars (bill) and the report (show).
  */
 #ifndef DYNALITH_SERVER_FORECAST_H
 #define DYNALITH_SERVER_FORECAST_H

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/forecast/scaling.h"
+#include "protocol/throughput/follow.h"
 #include "server/forecast/spread.h"
 
 #define STEPS 10
@@ -38,7 +38,7 @@ struct flow {
 struct running_part {
 	struct meter_part meter;
 	struct meter_grants grants;
-	struct scaling scaling[METER_SIDES];
+	struct follow scaling[METER_SIDES];
 	int64_t consumed[METER_SIDES]; /* tokens, until the minute began */
 	int64_t hour_rate[METER_SIDES];
 	size_t ranges;
@@ -503,7 +503,7 @@ static bool end_minute(struct running *run)
 			struct running_part *part = &run->tables[t][p];
 
 			for (enum meter_side side = 0; side < METER_SIDES; side++) {
-				const struct plan_scaling *rule =
+				const struct follow_rule *rule =
 					&run->plan->tables[t].parts[p].scaling[side];
 				int64_t *rate = &part->grants.sides[side].rate, before = *rate,
 					consumed = part->meter.sides[side].consumed;
@@ -512,8 +512,8 @@ static bool end_minute(struct running *run)
 
 				part->consumed[side] = consumed;
 				if (rule->most > 0)
-					*rate = scaling_minute(&part->scaling[side], rule, *rate,
-							       used, run->second / 60);
+					*rate = follow_minute(&part->scaling[side], rule, *rate,
+							      used, run->second / 60);
 				if (*rate > part->hour_rate[side])
 					part->hour_rate[side] = *rate;
 				is_new = is_new || *rate != before;

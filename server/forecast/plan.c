@@ -82,7 +82,7 @@ static bool take_boolean(const struct json *object, const char *name, bool *out)
 }
 
 static enum code read_scaling(const struct place *place, const struct json *part, const char *name,
-			      struct plan_scaling *scaling, int64_t *rate)
+			      struct follow_rule *scaling, int64_t *rate)
 {
 	static const char *const known[] = {"target", "min", "max", NULL};
 	const struct json *object = json_member(part, name);
@@ -100,7 +100,7 @@ static enum code read_scaling(const struct place *place, const struct json *part
 	    !take_integer(object, "max", 1, (int64_t)UNITS_MAX, &scaling->most) ||
 	    scaling->most < scaling->least)
 		return plan_refuse(place, "auto scaling wants \"min\" and \"max\", units");
-	scaling->target = (int)target;
+	scaling->target = (double)target;
 	*rate = *rate > scaling->least ? *rate : scaling->least;
 	return OK;
 }

@@ -8,6 +8,7 @@
 #define DYNALITH_SERVER_FORECAST_PLAN_H
 
 #include "core/err.h"
+#include "protocol/throughput/follow.h"
 #include "protocol/throughput/meter.h"
 #include "protocol/wire/json.h"
 
@@ -15,17 +16,11 @@
 #define PLAN_DAYS_MAX 3660
 #define PLAN_PARTS_MAX (1 + GLOBAL_INDEXES_MAX)
 
-/* Auto scaling of one side. */
-struct plan_scaling {
-	int64_t least, most; /* units; most 0: none */
-	int target;          /* percent */
-};
-
 /* A table or a global index. */
 struct plan_part {
 	struct str name; /* an index's; empty: the table itself */
 	int64_t rate[METER_SIDES], most[METER_SIDES], warm[METER_SIDES];
-	struct plan_scaling scaling[METER_SIDES];
+	struct follow_rule scaling[METER_SIDES];
 	double gigabytes; /* on the first day */
 };
 

@@ -148,6 +148,56 @@ def rights_are_the_service_s_own():
     server.stop()
 
 
+def minutes(server, n):
+    control(server, "POST", "clock", {"advance": 60 * n})
+
+
+def capacity_follows_what_is_consumed():
+    server = Server("--throughput", "enforce")
+    client, scaling = server.client(), server.client(service="application-autoscaling")
+    control(server, "POST", "clock", {"freeze": True})
+    create(client, units=10)
+    register(scaling, least=5, most=14)
+    put(scaling, ScaleInCooldown=1800)
+    register(scaling, dimension=READ, least=5, most=100)
+    write = lambda size, n: [client.put_item(TableName="app", Item={"pk": {"S": str(i)}, "v": {"S": "x" * size}}) for i in range(n)]
+    for minute in range(3):
+        assert units(client) == (10, 10), minute
+        write(29_000, 20)  # 29 units each: 97 % of a minute's
+        minutes(server, 1)
+    assert units(client) == (10, 14)  # two minutes above 70 % raise it, a minute later; not beyond the maximum
+    minutes(server, 60)
+    assert units(client) == (10, 14)  # AWS: nothing is lowered while nothing is consumed
+    for _ in range(17):
+        write(1, 1)
+        minutes(server, 1)
+    assert units(client) == (10, 5)  # fifteen minutes far below it
+    provisioned = client.describe_table(TableName="app")["Table"]["ProvisionedThroughput"]
+    assert provisioned["NumberOfDecreasesToday"] <= 1 and provisioned["LastIncreaseDateTime"] < provisioned["LastDecreaseDateTime"], provisioned
+    register(scaling, SuspendedState={"DynamicScalingOutSuspended": True})
+    for minute in range(5):
+        write(20_000, 15)
+        minutes(server, 1)
+    assert units(client) == (10, 5)
+    server.stop()
+
+
+def replicas_have_the_same_write_capacity():
+    server = Server("--throughput", "enforce")
+    client, other = server.client(), server.client(region="eu-west-1")
+    scaling = server.client(service="application-autoscaling")
+    control(server, "POST", "clock", {"freeze": True})
+    create(client, units=10)
+    scale(scaling, most=50)
+    client.update_table(TableName="app", ReplicaUpdates=[{"Create": {"RegionName": "eu-west-1"}}])
+    for _ in range(3):
+        for i in range(20):
+            client.put_item(TableName="app", Item={"pk": {"S": str(i)}, "v": {"S": "x" * 29_000}})
+        minutes(server, 1)
+    assert units(client)[1] > 10 and units(other) == units(client), (units(client), units(other))
+    server.stop()
+
+
 if __name__ == "__main__":
-    run("scaling", [targets_and_policies_come_and_go, limits_change_the_capacity, answers_have_the_service_s_form, a_signature_is_for_one_service,
+    run("scaling", [capacity_follows_what_is_consumed, replicas_have_the_same_write_capacity, targets_and_policies_come_and_go, limits_change_the_capacity, answers_have_the_service_s_form, a_signature_is_for_one_service,
                     rights_are_the_service_s_own])

@@ -1,17 +1,17 @@
 /* Parts of a forecast without clock and file: auto scaling by the minute, keys of cells,
  * units of items. */
+#include "protocol/throughput/follow.h"
 #include "server/forecast/observed.h"
-#include "server/forecast/scaling.h"
 #include "server/forecast/spread.h"
 #include "tests/unit/test.h"
 
-static const struct plan_scaling rule = {.least = 100, .most = 1000, .target = 70};
+static const struct follow_rule rule = {.least = 100, .most = 1000, .target = 70};
 
 /* Minutes until the rate is another one. */
-static int minutes_until_other(struct scaling *scaling, int64_t rate, double used, int64_t *minute)
+static int minutes_until_other(struct follow *scaling, int64_t rate, double used, int64_t *minute)
 {
 	for (int n = 1; n < 200; n++) {
-		if (scaling_minute(scaling, &rule, rate, used, (*minute)++) != rate)
+		if (follow_minute(scaling, &rule, rate, used, (*minute)++) != rate)
 			return n;
 	}
 	return 0;
@@ -19,21 +19,21 @@ static int minutes_until_other(struct scaling *scaling, int64_t rate, double use
 
 TEST(scaling_follows_its_alarms)
 {
-	struct scaling scaling = {0};
+	struct follow scaling = {0};
 	int64_t minute = 0;
 
 	CHECK_INT(minutes_until_other(&scaling, 100, 69, &minute), 0);
 	CHECK_INT(minutes_until_other(&scaling, 100, 350, &minute), 3); /* the change comes after */
 	CHECK_INT(minutes_until_other(&scaling, 500, 70, &minute), 16);
 	for (int i = 0; i < 2; i++)
-		CHECK_INT(scaling_minute(&scaling, &rule, 100, 350, minute++), 100);
-	CHECK_INT(scaling_minute(&scaling, &rule, 100, 350, minute++), 500);
+		CHECK_INT(follow_minute(&scaling, &rule, 100, 350, minute++), 100);
+	CHECK_INT(follow_minute(&scaling, &rule, 100, 350, minute++), 500);
 	CHECK_INT(minutes_until_other(&scaling, 1000, 5000, &minute), 0); /* it has its maximum */
 }
 
 TEST(decreases_of_a_day_are_limited)
 {
-	struct scaling scaling = {0};
+	struct follow scaling = {0};
 	int64_t minute = 0;
 
 	for (int i = 0; i < 4; i++)
