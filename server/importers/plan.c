@@ -511,6 +511,27 @@ static const struct json *number(const struct reading *reading, const struct jso
 	return source_get(reading->source, from, name, JSON_NUMBER);
 }
 
+static void warn_unscaled(void *context, struct origin origin, struct str path)
+{
+	seed_warn(context, origin, path, STR("this part of auto scaling is not carried out"));
+}
+
+/* What of a target or a policy was not taken. */
+static void warn_of_scaling(const struct reading *reading, const struct json *values,
+			    const struct json *metric)
+{
+	static const char *const known[] = {
+		"arn",      "id",   "alarm_arns", "policy_type",       "region",
+		"role_arn", "tags", "tags_all",   "service_namespace", "__defaults"};
+
+	source_use(reading->source, values);
+	source_pass_over(reading->source, metric, "resource_label");
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		source_pass_over(reading->source, values, known[i]);
+	pass_over_unset(reading, values, 0);
+	source_left_out(reading->source, values, reading->address, warn_unscaled, reading->seed);
+}
+
 /* A scalable target of the table, or a policy of one. */
 static void add_scaling(struct reading *reading, const struct json *values)
 {
@@ -541,8 +562,10 @@ static void add_scaling(struct reading *reading, const struct json *values)
 	struct scaled *scaled = reading->scaled;
 	reading->n += n;
 	scaled->v = arena_room(reading->arena, scaled->v, scaled->n, sizeof(*scaled->v));
-	if (n > 0)
-		scaled->v[scaled->n++] = reading->address;
+	if (n == 0)
+		return;
+	scaled->v[scaled->n++] = reading->address;
+	warn_of_scaling(reading, values, metric);
 }
 
 /* What scales the table. AWS: replicas of a table with provisioned throughput need it. */
