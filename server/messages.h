@@ -277,6 +277,7 @@
 #define MSG_PULL_PROCESS                                                                           \
 	ERR_INTERNAL, "profile " STR_FMT ": " STR_FMT ": it ended with status %d"
 #define MSG_PULL_PRINTED ERR_INTERNAL, "profile " STR_FMT ": " STR_FMT ": it printed no keys"
+#define MSG_PULL_EXPORT ERR_INTERNAL, "the export %s: %s"
 #define MSG_PULL_FOLLOW ERR_VALIDATION, "--follow names the table " STR_FMT ", and no --table does"
 #define MSG_PULL_HERE ERR_VALIDATION, STR_FMT ": the masked items cannot be written: " STR_FMT
 #define MSG_PULL_EQUAL                                                                             \

@@ -34,7 +34,7 @@
 #include "server/races/races.h"
 #include "server/recording/replay.h"
 #include "server/report/report.h"
-#include "server/tools/pull.h"
+#include "server/pull/pull.h"
 #include "server/tools/rollout_table.h"
 #include "server/tools/who_decides.h"
 #include "server/importers/apply.h"

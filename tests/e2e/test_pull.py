@@ -1,5 +1,6 @@
 """`dynalith pull`: tables of another server in a new file, masked while they are read; killed and run again; refused where a mask has gaps or makes keys equal."""
 import contextlib
+import gzip
 import http.server
 import json
 import os
@@ -43,6 +44,10 @@ def pull(server, target, *words, rules=RULES, secret="secret", wait=True, url=No
 
 def filled(users=40, orders=3, filler=""):
     server = Server()
+    return server, fill_app(server, users, orders, filler)
+
+
+def fill_app(server, users, orders=3, filler=""):
     client = server.client()
     client.create_table(
         TableName="app", BillingMode="PAY_PER_REQUEST",
@@ -61,7 +66,7 @@ def filled(users=40, orders=3, filler=""):
         for j in range(orders):
             client.put_item(TableName="app", Item={"PK": {"S": f"USER#{name}"}, "SK": {"S": f"ORDER#{j}#{name}"}, "user": {"S": name},
                                                    "total": {"N": "12.50"}, **({"payload": {"S": filler}} if filler else {})})
-    return server, client
+    return client
 
 
 def items_of(path):
@@ -279,6 +284,35 @@ def throttled_and_denied():
         assert done.returncode == 0 and "the source lists no tags" in done.stderr, done
 
 
+def exported():
+    server = Server("--s3", "s3", disk=True)
+    client = fill_app(server, users=30)
+    pathlib.Path(server.folder, "s3", "bucket").mkdir(parents=True)
+    arn = client.describe_table(TableName="app")["Table"]["TableArn"]
+    client.update_continuous_backups(TableName="app", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True})
+    made = client.export_table_to_point_in_time(TableArn=arn, S3Bucket="bucket")["ExportDescription"]
+    while made["ExportStatus"] == "IN_PROGRESS":
+        made = client.describe_export(ExportArn=made["ExportArn"])["ExportDescription"]
+    assert made["ExportStatus"] == "COMPLETED", made
+    folder = pathlib.Path(server.folder, "s3", "bucket", made["ExportManifest"]).parent
+    with front(server) as url:
+        done = pull(server, FOLDER / "export.db", "--export", folder, url=url)
+        assert done.returncode == 0 and "no read units" in done.stdout and "app: 120 items" in done.stdout, done
+        assert {operation for operation, *_ in Front.seen} == {"DescribeTable", "DescribeTimeToLive", "ListTagsOfResource"}, Front.seen
+    assert pull(server, FOLDER / "scan.db").returncode == 0
+    key = lambda item: (item["PK"]["S"], item["SK"]["S"])
+    assert sorted(items_of(FOLDER / "export.db")[0], key=key) == sorted(items_of(FOLDER / "scan.db")[0], key=key)
+    data = sorted((folder / "data").iterdir())[0]
+    whole = data.read_bytes()
+    for broken, told in ((whole[:-20], "broken or too large"), (gzip.compress(b'{"Item": 1}'), "a line is no"), (gzip.compress(b""), "not as many items")):
+        data.write_bytes(broken)
+        done = pull(server, FOLDER / "broken.db", "--export", folder)
+        assert done.returncode == 1 and told in done.stderr and not (FOLDER / "broken.db").exists(), done
+    data.write_bytes(whole)
+    assert pull(server, FOLDER / "broken.db", "--export", folder).returncode == 0, "it goes on when the file is whole"
+    assert pull(server, FOLDER / "no.db", "--export", FOLDER).returncode == 1
+
+
 def chosen():
     server, client = filled(users=30, orders=4)
     keep = [{"path": "*", "action": "keep"}]
@@ -320,4 +354,4 @@ def chosen():
     assert done.returncode == 2 and "nowhere" in done.stderr, done
 
 
-run("pull", [masked_and_joined, refused, equal_keys_far_apart, killed_and_run_again, credentials, throttled_and_denied, chosen])
+run("pull", [masked_and_joined, refused, equal_keys_far_apart, killed_and_run_again, credentials, throttled_and_denied, exported, chosen])

@@ -1,4 +1,4 @@
-#include "server/tools/pull_ask.h"
+#include "server/pull/pull_ask.h"
 
 #include "server/messages.h"
 #include "server/seed/json_text.h"

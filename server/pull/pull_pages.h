@@ -4,7 +4,7 @@
 #ifndef DYNALITH_SERVER_PULL_PAGES_H
 #define DYNALITH_SERVER_PULL_PAGES_H
 
-#include "server/tools/pull_ask.h"
+#include "server/pull/pull_ask.h"
 
 #define PULL_SEGMENTS_MAX 64
 

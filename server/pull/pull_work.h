@@ -4,7 +4,7 @@
 #ifndef DYNALITH_SERVER_PULL_WORK_H
 #define DYNALITH_SERVER_PULL_WORK_H
 
-#include "server/tools/pull_ask.h"
+#include "server/pull/pull_ask.h"
 
 /* Asks the source what the table is like. ERR_INTERNAL with one line for the user; all that it says
  * lies in the arena. */

@@ -1,4 +1,4 @@
-#include "server/tools/pull_choice.h"
+#include "server/pull/pull_choice.h"
 
 #include <string.h>
 

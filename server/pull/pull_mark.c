@@ -1,4 +1,4 @@
-#include "server/tools/pull_mark.h"
+#include "server/pull/pull_mark.h"
 
 #include "core/base64.h"
 #include "core/buf.h"

@@ -1,4 +1,4 @@
-#include "server/tools/pull_work.h"
+#include "server/pull/pull_work.h"
 
 #include <stdio.h>
 
@@ -6,8 +6,8 @@
 #include "server/messages.h"
 #include "server/seed/description.h"
 #include "server/seed/json_text.h"
-#include "server/tools/pull_mark.h"
-#include "server/tools/pull_pages.h"
+#include "server/pull/pull_mark.h"
+#include "server/pull/pull_pages.h"
 
 #define UNITS_USUAL 100.0
 

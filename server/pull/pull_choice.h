@@ -5,7 +5,7 @@
 #ifndef DYNALITH_SERVER_PULL_CHOICE_H
 #define DYNALITH_SERVER_PULL_CHOICE_H
 
-#include "server/tools/pull_ask.h"
+#include "server/pull/pull_ask.h"
 
 /* Whether the item is chosen for itself. A partition is by its key and the secret: as a whole, in
  * all tables where a key has that text, and in each pull. */

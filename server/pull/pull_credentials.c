@@ -1,4 +1,4 @@
-#include "server/tools/pull_credentials.h"
+#include "server/pull/pull_credentials.h"
 
 #include <stdio.h>
 #include <stdlib.h>

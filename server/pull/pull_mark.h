@@ -5,7 +5,7 @@
 #ifndef DYNALITH_SERVER_PULL_MARK_H
 #define DYNALITH_SERVER_PULL_MARK_H
 
-#include "server/tools/pull_ask.h"
+#include "server/pull/pull_ask.h"
 
 struct pull_mark {
 	struct str key;        /* LastEvaluatedKey as it stands; empty: at its start */

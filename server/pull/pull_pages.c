@@ -1,4 +1,4 @@
-#include "server/tools/pull_pages.h"
+#include "server/pull/pull_pages.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -6,11 +6,11 @@
 #include "core/buf.h"
 #include "server/messages.h"
 #include "server/seed/json_text.h"
-#include "server/tools/pull_choice.h"
-#include "server/tools/pull_mark.h"
+#include "server/pull/pull_choice.h"
+#include "server/pull/pull_mark.h"
+#include "server/pull/pull_page.h"
 #include "storage/monotonic.h"
 
-#define BATCH 25 /* items of a BatchWriteItem */
 #define LINE_NS 10000000000ull
 #define SAMPLE_SEGMENTS 16
 #define UNIT_BYTES 8192.0
@@ -68,83 +68,23 @@ static struct pace pace_of(const struct pull_table *table)
 	return (struct pace){.per_second = table->max_units, .began_ns = monotonic_ns()};
 }
 
-/* Writes the items that `body` holds. */
-static enum code pull_write_batch(const struct pull *pull, struct arena *arena, struct str table,
-				  struct buf *body, struct err *err)
-{
-	struct str answer;
-
-	buf_add_lit(body, "]}}");
-	return pull_ask_file(pull, arena, table, "BatchWriteItem", buf_str(body), &answer, err);
-}
-
-/* Items that are masked, and written by the batch. */
-struct page {
-	const struct pull *pull;
-	const struct pull_table *table;
-	struct arena *arena;
-	struct buf body;
-	size_t in_batch;
-	uint64_t n; /* items */
-};
-
-static enum code page_add(struct page *page, struct str item, struct err *err)
-{
-	size_t unknown;
-
-	if (page->in_batch == BATCH) {
-		enum code code = pull_write_batch(page->pull, page->arena, page->table->name,
-						  &page->body, err);
-
-		if (code != OK)
-			return code;
-		page->in_batch = 0;
-	}
-	if (page->in_batch == 0) {
-		page->body = buf_in(page->arena);
-		buf_printf(&page->body, "{\"RequestItems\":{\"" STR_FMT "\":[",
-			   STR_ARG(page->table->name));
-	}
-	buf_printf(&page->body, "%s{\"PutRequest\":{\"Item\":", page->in_batch > 0 ? "," : "");
-	buf_add_str(&page->body, mask_item(page->pull->mask, page->arena, page->table->name, item));
-	buf_add_lit(&page->body, "}}");
-	page->in_batch++;
-	page->n++;
-	(void)mask_unknowns(page->pull->mask, &unknown);
-	if (unknown > 0)
-		page->in_batch = 0; /* only counted from here on */
-	return OK;
-}
-
-static enum code page_end(struct page *page, struct err *err)
-{
-	size_t unknown;
-
-	(void)mask_unknowns(page->pull->mask, &unknown);
-	if (unknown > 0)
-		return err_set(err, MSG_PULL_UNKNOWN);
-	return page->in_batch > 0 ? pull_write_batch(page->pull, page->arena, page->table->name,
-						     &page->body, err)
-				  : OK;
-}
-
 /* Masks and writes the chosen items of a page; *n counts them. */
 static enum code pull_write_page(const struct pull *pull, struct arena *arena,
 				 const struct pull_table *table, struct str items, uint64_t *n,
 				 struct err *err)
 {
-	struct page page = {.pull = pull, .table = table, .arena = arena};
+	struct pull_page page = {.pull = pull, .table = table, .arena = arena};
 	struct str rest = json_text_inside(items), item;
 
 	while (json_text_element(&rest, &item)) {
 		if (!pull_choice_has(pull, table, arena, item))
 			continue;
-		enum code code = page_add(&page, item, err);
+		enum code code = pull_page_add(&page, item, err);
 		if (code != OK)
 			return code;
 	}
 	*n += page.n;
-	return page_end(&page, err);
+	return pull_page_end(&page, err);
 }
 
 /* Read units of an answer; of a server that does not say, by its bytes. */
@@ -238,7 +178,7 @@ static enum code follow_partition(struct segments *segments, const struct pull_t
 				  struct str key, struct arena *arena, struct err *err)
 {
 	const struct pull *pull = segments->pull;
-	struct page page = {.pull = pull, .table = table, .arena = arena};
+	struct pull_page page = {.pull = pull, .table = table, .arena = arena};
 	struct str condition = pull_choice_condition(arena, table, key), start = STR(""), answer;
 
 	for (bool is_more = true; is_more;) {
@@ -253,7 +193,7 @@ static enum code follow_partition(struct segments *segments, const struct pull_t
 			return code;
 		struct str rest = json_text_inside(json_text_find(answer, STR("Items")));
 		while (json_text_element(&rest, &item)) {
-			code = page_add(&page, item, err);
+			code = pull_page_add(&page, item, err);
 			if (code != OK)
 				return code;
 		}
@@ -263,7 +203,7 @@ static enum code follow_partition(struct segments *segments, const struct pull_t
 		if (is_more)
 			start = str_printf(arena, ",\"ExclusiveStartKey\":" STR_FMT, STR_ARG(last));
 	}
-	return page_end(&page, err);
+	return pull_page_end(&page, err);
 }
 
 /* What the chosen items of a page point at: one step, and no further. */

@@ -1,4 +1,4 @@
-#include "server/tools/pull.h"
+#include "server/pull/pull.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,10 +17,11 @@
 #include "server/report/money.h"
 #include "server/seed/document.h"
 #include "server/seed/json_text.h"
-#include "server/tools/pull_credentials.h"
-#include "server/tools/pull_mark.h"
-#include "server/tools/pull_pages.h"
-#include "server/tools/pull_work.h"
+#include "server/pull/pull_credentials.h"
+#include "server/pull/pull_export.h"
+#include "server/pull/pull_mark.h"
+#include "server/pull/pull_pages.h"
+#include "server/pull/pull_work.h"
 #include "storage/store/copy_target.h"
 
 #define UNIT_BYTES 8192.0 /* of an eventually consistent Scan */
@@ -30,7 +31,7 @@
 struct pull_words {
 	struct pull_table *tables;
 	size_t table_count;
-	const char *to, *mask, *endpoint, *region, *profile;
+	const char *to, *mask, *endpoint, *region, *profile, *export;
 	struct elsewhere_keys keys; /* of a profile */
 	struct elsewhere *source;
 	struct arena *arena;
@@ -109,6 +110,8 @@ static bool take_pull_option(struct arena *arena, struct pull_words *words, cons
 		words->mask = value;
 	} else if (strcmp(name, "--region") == 0) {
 		words->region = value;
+	} else if (strcmp(name, "--export") == 0) {
+		words->export = value;
 	} else if (strcmp(name, "--profile") == 0) {
 		words->profile = value;
 	} else if (strcmp(name, "--endpoint") == 0) {
@@ -150,6 +153,9 @@ static bool read_pull_words(struct arena *arena, int argc, char **argv, struct p
 		}
 	}
 	bool chooses = words->only_count > 0 || words->follow_count > 0 || words->sample < 1;
+	if (words->export &&
+	    (words->suggests || words->table_count != 1 || words->follow_count > 0))
+		return false;
 	return words->table_count > 0 && words->suggests == !words->to &&
 	       !(words->suggests && chooses);
 }
@@ -249,7 +255,9 @@ static enum code pull_table_items(const struct pull *pull, struct pull_words *wo
 {
 	for (size_t i = 0; i < words->table_count; i++) {
 		struct pull_table *table = &words->tables[i];
-		enum code code = pull_pages(pull, table, &table->read, err);
+		enum code code = words->export ? pull_export_items(pull, table, words->export,
+								   &table->read, err)
+					       : pull_pages(pull, table, &table->read, err);
 
 		if (code != OK)
 			return code;
@@ -338,7 +346,11 @@ static enum code describe_all(const struct pull *pull, struct pull_words *words,
 
 		if (code != OK)
 			return code;
-		print_estimate(err->arena, &words->tables[i]);
+		if (words->export)
+			printf(STR_FMT ": items of %s, no read units\n",
+			       STR_ARG(words->tables[i].name), words->export);
+		else
+			print_estimate(err->arena, &words->tables[i]);
 	}
 	return OK;
 }
