@@ -29,10 +29,11 @@ export const patternName = (p) => [p.operation, p.table, p.index && `index ${p.i
 
 export function insight() {
   const place = h("div");
+  let typed = ""; // the rate that was asked about, which a refresh keeps
   const load = attempt(async () => {
     if (!session.facts.insight) { fill(place, h("div.empty", h("p", "This server counts no access patterns."), h("p", "Start it with ", h("code", "--insight on"), "; then this page shows what requests cost, and what an engineer would change."))); return; }
     const seen = await control("GET", "insight"), patterns = [...seen.patterns].sort((a, b) => b.read_units + b.write_units - a.read_units - a.write_units);
-    const age = Math.max(1, (seen.time?.age_ms ?? 0) / 1000), rate = h("input", { type: "number", min: 0, step: "any", value: Math.round(seen.requests / age * 100) / 100 }), table = h("div");
+    const age = Math.max(1, (seen.time?.age_ms ?? 0) / 1000), rate = h("input", { type: "number", min: 0, step: "any", value: typed || Math.round(seen.requests / age * 100) / 100 }), table = h("div");
     fill(place, h("div.row", h("span", h("strong", number(seen.requests)), " requests"), h("span", h("strong", number(seen.read_units)), " read units"), h("span", h("strong", number(seen.write_units)), " write units"),
       h("span", h("strong", number(patterns.length)), " patterns"), h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"),
       h("button", { type: "button", onclick: attempt(async () => { await control("DELETE", "insight"); await load(); }) }, "Forget all")),
@@ -46,7 +47,7 @@ export function insight() {
       patterns.slice(0, 300).map((p) => [h("span.mono", patternName(p)), number(p.calls), number(p.items_read), number(p.items_returned), number(Math.round((p.read_units + p.write_units) * 10) / 10), dollars(costADay(p, seen.requests, Number(rate.value))), (p.latency_ms?.p99 ?? 0).toFixed(2),
         Object.entries(p.errors ?? {}).map(([k, v]) => `${k} ${v}`).join(", ")])));
     told();
-    rate.oninput = told;
+    rate.oninput = () => { typed = rate.value; told(); };
   });
   load();
   return place;
