@@ -45,6 +45,8 @@ int64_t follow_minute(struct follow *follow, const struct follow_rule *rule, int
 		return next;
 	}
 	follow->over = share > rule->target ? follow->over + 1 : 0;
+	if (used <= 0) /* a minute without consumption is no data for the alarm */
+		return rate;
 	follow->under = share < rule->target * LOW_SHARE ? follow->under + 1 : 0;
 	follow->highest = follow->under > 1 && follow->highest > used ? follow->highest : used;
 	if (follow->over >= MINUTES_OVER && wanted(rule, used) > rate && !rule->is_out_off &&

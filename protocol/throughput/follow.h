@@ -1,8 +1,9 @@
 /*
  * follow - auto scaling of one side of a table or index, a minute at a time. AWS: Developer Guide,
  * "Managing throughput capacity automatically with DynamoDB auto scaling": two minutes above the
- * target raise it, fifteen below lower it. The change is there a minute after the alarm. Four
- * decreases a day, and one more after each hour without one (Quotas).
+ * target raise it, fifteen below lower it; without consumption it is not lowered. The change is
+ * there a minute after the alarm. Four decreases a day, and one more after each hour without one
+ * (Quotas).
  */
 #ifndef DYNALITH_PROTOCOL_THROUGHPUT_FOLLOW_H
 #define DYNALITH_PROTOCOL_THROUGHPUT_FOLLOW_H

@@ -141,10 +141,7 @@ int64_t meter_follow(struct meter_gauge *gauge, const struct follow_rule *rule, 
 	if (from < minute - DAY_MINUTES)
 		from = minute - DAY_MINUTES;
 	for (int64_t at = from; at < minute; at++) {
-		if (used > 0 || gauge->follow.next > 0)
-			rate = follow_minute(&gauge->follow, rule, rate, used, at);
-		else /* AWS: without consumption capacity is not lowered (Developer Guide) */
-			gauge->follow.over = 0;
+		rate = follow_minute(&gauge->follow, rule, rate, used, at);
 		used = 0;
 	}
 	if (gauge->minute != minute)

@@ -42,4 +42,14 @@ TEST(directions_are_off)
 	CHECK_INT(minutes_until_change(&other, &down, 100, 5, &minute), 16);
 }
 
-TEST_MAIN(TEST_CASE(cooldowns_follow_changes), TEST_CASE(directions_are_off))
+TEST(nothing_is_lowered_without_consumption)
+{
+	const struct follow_rule rule = {.least = 10, .most = 1000, .target = 50};
+	struct follow follow = {0};
+	int64_t minute = 1000;
+
+	CHECK_INT(minutes_until_change(&follow, &rule, 100, 0, &minute), 0);
+	CHECK_INT(minutes_until_change(&follow, &rule, 100, 0.01, &minute), 16);
+}
+
+TEST_MAIN(TEST_CASE(nothing_is_lowered_without_consumption), TEST_CASE(cooldowns_follow_changes), TEST_CASE(directions_are_off))
