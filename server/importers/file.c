@@ -95,7 +95,7 @@ static enum code read_json(struct seed *seed, struct str text, size_t first_line
 	if (has_lines && first.n > 0)
 		return rows_read_lines(seed, text, first_line, err);
 	err_set(err, MSG_SEED_NOT_JSON);
-	return seed_at(seed, 0, err);
+	return seed_at(seed, document_json_line(seed_arena(seed), text, first_line), err);
 }
 
 static enum code read_yaml(struct seed *seed, struct str text, struct err *err)

@@ -19,14 +19,14 @@ static enum code read_items(struct seed *seed, const struct seed_file *file, str
 {
 	struct arena *arena = seed_arena(seed);
 	struct str text = document_text(file->text);
+	size_t first_line = file->first_line > 0 ? file->first_line : 1;
 	const struct json *root;
 
 	if (json_parse(arena, text, &root, err) != OK) {
 		err_set(err, MSG_SEED_NOT_JSON);
-		return seed_at(seed, 0, err);
+		return seed_at(seed, document_json_line(arena, text, first_line), err);
 	}
-	return rows_read_document(seed, text, file->first_line > 0 ? file->first_line : 1, root,
-				  err);
+	return rows_read_document(seed, text, first_line, root, err);
 }
 
 static enum code put_file(struct putting *putting, struct str table, const struct json *name,

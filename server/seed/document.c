@@ -41,6 +41,15 @@ struct str document_text(struct str text)
 	return is_marked ? (struct str){text.p + 3, text.n - 3} : text;
 }
 
+size_t document_json_line(struct arena *arena, struct str text, size_t first_line)
+{
+	size_t at = json_stops_at(arena, text), line = first_line;
+
+	for (size_t i = 0; i < at && i < text.n; i++)
+		line += text.p[i] == '\n';
+	return line;
+}
+
 enum code document_parse_yaml(struct arena *arena, struct source *source, const char *path,
 			      struct str text, const struct json **root, struct err *err)
 {

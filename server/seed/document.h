@@ -11,6 +11,9 @@
  */
 enum code document_map(const char *path, void **bytes, size_t *size, struct err *err) WARN_UNUSED;
 
+/* The line where the text stops being JSON; it begins at `first_line`. */
+size_t document_json_line(struct arena *arena, struct str text, size_t first_line);
+
 /* Without the mark of byte order that editors of Windows put in front. */
 struct str document_text(struct str text);
 
