@@ -37,7 +37,7 @@ SHELVES = {
     "protocol/partiql": ["protocol/wire", "protocol/work", "protocol/expressions", "protocol/handler", "protocol/item_messages", "protocol/respond", "protocol/rules"],
     "server/library": ["server/instance", "server/platform/platform", "server/start/config", "server/log", "server/request_id", "server/importers/apply", "server/seed/seed", "server/version"],
     "server/platform": [],
-    "server/mask": ["server/platform/crypto", "server/seed/json_text"],
+    "server/mask": ["server/platform/crypto", "server/seed/json_text", "server/seed/source"],
     # dynalith.wasm's: other implementations of these headers, where there are no threads, sockets and processes
     "server/wasi": ["server/client/tls_client", "server/command/interrupt", "server/crash", "server/ending", "server/library", "server/platform", "server/request_id"],
     "server/command": ["server/start/dropin", "server/start/options", "server/version"],

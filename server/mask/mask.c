@@ -26,20 +26,53 @@ struct masking {
 	struct rule_path path;
 };
 
-static enum code mask_check_members(struct arena *arena, const struct json *rule, size_t number,
+static struct origin mask_origin(const struct mask *mask, const struct json *value)
+{
+	return mask->options.source ? source_origin(mask->options.source, value)
+				    : (struct origin){NULL, 0};
+}
+
+static enum code refuse_form(const struct mask *mask, const struct json *root, struct err *err)
+{
+	const char *path = mask_origin(mask, root).path;
+
+	return err_set(err, MSG_MASK_RULES, path ? path : "", path ? ": " : "");
+}
+
+static enum code refuse_rule(const struct mask *mask, const struct json *rule, size_t number,
+			     struct str why, struct err *err)
+{
+	struct origin origin = mask_origin(mask, rule);
+
+	return origin.path ? err_set(err, MSG_MASK_PLACE, origin.path, origin.line, number,
+				     STR_ARG(why))
+			   : err_set(err, MSG_MASK_RULE, number, STR_ARG(why));
+}
+
+static enum code check_rule_members(const struct mask *mask, const struct json *rule, size_t number,
 				    struct err *err)
 {
-	static const char *const known[] = {"path", "action", "template", "size",
-					    "days", "when",   "table",    "comment"};
+	static const struct {
+		const char *name, *action; /* NULL: of every action */
+	} known[] = {{"path", NULL},    {"action", NULL},        {"when", NULL},
+		     {"table", NULL},   {"comment", NULL},       {"size", "bucket"},
+		     {"days", "shift"}, {"template", "template"}};
+	struct str action = json_text_string(mask->arena, rule, "action");
 
 	for (const struct json *at = json_first(rule); at; at = json_next(at)) {
-		struct str name = json_name(arena, at);
-		bool is_known = false;
+		struct str name = json_name(mask->arena, at);
+		size_t i = 0;
 
-		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-			is_known = is_known || str_eq(name, str_of(known[i]));
-		if (!is_known)
-			return err_set(err, MSG_MASK_MEMBER, number, STR_ARG(name));
+		while (i < sizeof(known) / sizeof(known[0]) && !str_eq(name, str_of(known[i].name)))
+			i++;
+		if (i == sizeof(known) / sizeof(known[0]) ||
+		    (known[i].action && !str_eq(action, str_of(known[i].action))))
+			return refuse_rule(mask, rule, number,
+					   str_printf(mask->arena,
+						      "unknown member \"" STR_FMT
+						      "\" of this action",
+						      STR_ARG(name)),
+					   err);
 	}
 	return OK;
 }
@@ -49,16 +82,13 @@ static enum code add_rule(struct mask *mask, const struct json *root, struct err
 	size_t number = mask->rule_count + 1;
 
 	if (json_type(root) != JSON_OBJECT)
-		return err_set(err, MSG_MASK_RULES);
-	enum code code = mask_check_members(mask->arena, root, number, err);
-	if (code != OK)
-		return code;
+		return refuse_form(mask, root, err);
 	mask->rules = arena_room(mask->arena, mask->rules, mask->rule_count, sizeof(*mask->rules));
-	code = rule_read(mask->arena, root, &mask->rules[mask->rule_count], err);
+	enum code code = rule_read(mask->arena, root, &mask->rules[mask->rule_count], err);
 	if (code != OK)
-		return err_set(err, MSG_MASK_RULE, number, STR_ARG(err->message));
+		return refuse_rule(mask, root, number, err->message, err);
 	mask->rule_count++;
-	return OK;
+	return check_rule_members(mask, root, number, err);
 }
 
 static enum code mask_read_rules(struct mask *mask, const struct json *root, struct err *err)
@@ -67,8 +97,8 @@ static enum code mask_read_rules(struct mask *mask, const struct json *root, str
 
 	if (!root)
 		return OK;
-	if (!rules)
-		return err_set(err, MSG_MASK_RULES);
+	if (!rules || json_count(root) > 1)
+		return refuse_form(mask, root, err);
 	for (const struct json *at = json_first(rules); at; at = json_next(at)) {
 		enum code code = add_rule(mask, at, err);
 

@@ -21,6 +21,7 @@
 #include "core/err.h"
 #include "protocol/wire/json.h"
 #include "server/mask/fake.h"
+#include "server/seed/source.h"
 
 struct mask;
 
@@ -31,8 +32,9 @@ struct mask_unknown {
 };
 
 struct mask_options {
-	const struct faker *faker; /* outlives it */
-	bool is_lenient;           /* what no rule names is kept */
+	const struct faker *faker;   /* outlives it */
+	bool is_lenient;             /* what no rule names is kept */
+	const struct source *source; /* of the rules, for errors; or NULL */
 	/* Called with each value that is not kept, as it was, and what it became; or NULL. */
 	void (*seen)(void *context, struct str before, struct str after);
 	/*

@@ -5,9 +5,9 @@
 #define DYNALITH_SERVER_MASK_MESSAGES_H
 
 #define MSG_MASK_RULES                                                                             \
-	ERR_VALIDATION, "wanted {\"rules\": [{\"path\": PATH, \"action\": ACTION}, ...]}"
-#define MSG_MASK_MEMBER ERR_VALIDATION, "rule %zu: unknown member \"" STR_FMT "\""
+	ERR_VALIDATION, "%s%swanted {\"rules\": [{\"path\": PATH, \"action\": ACTION}, ...]}"
 #define MSG_MASK_RULE ERR_VALIDATION, "rule %zu: " STR_FMT
+#define MSG_MASK_PLACE ERR_VALIDATION, "%s:%zu: rule %zu: " STR_FMT
 #define MSG_MASK_PATH ERR_VALIDATION, "\"path\" is no path of 1 to %d names"
 #define MSG_MASK_ACTION                                                                            \
 	ERR_VALIDATION,                                                                            \

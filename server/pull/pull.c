@@ -492,17 +492,21 @@ static struct str rules_fingerprint(struct arena *arena, const struct faker *fak
 static enum code read_mask(struct arena *arena, const struct pull_words *words, struct pull *pull,
 			   struct err *err)
 {
+	struct source *source = source_new(arena);
 	const struct mask_options pulls = {.faker = pull->faker,
 					   .is_lenient = words->keeps_unknown,
+					   .source = source,
 					   .seen = proof_saw,
 					   .context = words->proof};
-	const struct mask_options suggests = {
-		.faker = pull->faker, .met = suggest_met, .context = words->suggest};
+	const struct mask_options suggests = {.faker = pull->faker,
+					      .source = source,
+					      .met = suggest_met,
+					      .context = words->suggest};
 	const struct json *root = NULL;
 	enum code code = OK;
 
 	if (words->mask)
-		code = document_load(arena, source_new(arena), words->mask, &root, err);
+		code = document_load(arena, source, words->mask, &root, err);
 	if (code != OK)
 		return code;
 	pull->fingerprint = rules_fingerprint(arena, pull->faker, root, words);

@@ -123,7 +123,7 @@ def refused():
     done = pull(server, target, rules=[{"path": "PK", "action": "drop"}, {"path": "*", "action": "keep"}])
     assert done.returncode == 1 and "cannot be written" in done.stderr, done
     done = pull(server, target, rules=[{"path": "PK", "action": "hide"}])
-    assert done.returncode == 2 and "rule 1: " in done.stderr, done
+    assert done.returncode == 2 and f"{FOLDER}/mask.json:1: rule 1: " in done.stderr, done
     client.delete_table(TableName="app")
     done = pull(server, target)
     assert done.returncode == 1 and "ResourceNotFoundException" in done.stderr, done

@@ -133,6 +133,9 @@ TEST(rules_that_are_none)
 	refuses("{}", "wanted {\"rules\"");
 	refuses("{\"rules\":[{\"path\":\"\",\"action\":\"keep\"}]}", "rule 1: \"path\"");
 	refuses("{\"rules\":[{\"path\":\"a\",\"action\":\"kep\"}]}", "rule 1: \"action\"");
+	refuses("{\"rules\":[{\"path\":\"a\",\"action\":\"keep\",\"size\":1}]}",
+		"unknown member \"size\" of this action");
+	refuses("{\"rules\":[],\"ruels\":[]}", "wanted {\"rules\"");
 	refuses("{\"rules\":[{\"path\":\"a\",\"action\":\"keep\",\"x\":1}]}",
 		"unknown member \"x\"");
 	refuses("{\"rules\":[{\"path\":\"a\",\"action\":\"shift\"}]}", "\"days\"");
