@@ -300,16 +300,38 @@ static enum code put_place(struct putting *putting, bool has_categories, const s
 	return OK;
 }
 
-/* What plugins do to tables beside seeds. `path`: of the plugin's seeds. */
-static void judge_migration(struct putting *putting, const struct json *plugin, const char *path)
+static void warn_of_plugin(const struct putting *putting, const struct json *member,
+			   const char *path, const char *why)
 {
-	const struct json *files = json_text_get(plugin, "migration", JSON_OBJECT);
+	struct arena *arena = putting->in->arena;
 
-	if (files)
-		seed_warn(putting->seed, source_origin(putting->source, files),
-			  str_printf(putting->in->arena, "%.*smigration",
-				     (int)(strrchr(path, '.') + 1 - path), path),
-			  STR("its files are not read; apply reads them by their names"));
+	seed_warn(putting->seed, source_origin(putting->source, member),
+		  str_printf(arena, "%.*s" STR_FMT, (int)(strrchr(path, '.') + 1 - path), path,
+			     STR_ARG(json_name(arena, member))),
+		  str_of(why));
+}
+
+/* What plugins do to tables beside seeds. `path`: of the plugin's seeds. */
+static void judge_plugin(const struct putting *putting, const struct json *plugin, const char *path)
+{
+	static const char *const known[] = {"seed", "start", "stages", "server", "client"};
+
+	for (const struct json *at = json_first(plugin); at; at = json_next(at)) {
+		struct str name = json_name(putting->in->arena, at);
+		size_t i = 0;
+
+		if (str_eq(name, STR("migration"))) {
+			if (json_type(at) == JSON_OBJECT)
+				warn_of_plugin(putting, at, path,
+					       "its files are not read; apply reads them by "
+					       "their names");
+			continue;
+		}
+		while (i < sizeof(known) / sizeof(known[0]) && !str_eq(name, str_of(known[i])))
+			i++;
+		if (i == sizeof(known) / sizeof(known[0]))
+			warn_of_plugin(putting, at, path, "not known here");
+	}
 }
 
 static void judge_capacities(struct putting *putting, const struct json *custom)
@@ -319,7 +341,7 @@ static void judge_capacities(struct putting *putting, const struct json *custom)
 	if (capacities)
 		seed_warn(putting->seed, source_origin(putting->source, capacities),
 			  STR("custom.capacities"),
-			  STR("auto scaling is off here; capacity stays as the table has it"));
+			  STR("not carried out; capacity stays as the table has it"));
 }
 
 enum code plugin_seeds_put(struct seed *seed, struct intrinsics *in, size_t *entries,
@@ -345,7 +367,7 @@ enum code plugin_seeds_put(struct seed *seed, struct intrinsics *in, size_t *ent
 		const struct json *plugin =
 			open_map(&putting, json_member(custom, name), str_of(name));
 		if (places[i].has_categories && plugin)
-			judge_migration(&putting, plugin, places[i].path);
+			judge_plugin(&putting, plugin, places[i].path);
 		const struct json *member = plugin ? json_member(plugin, places[i].member) : NULL;
 		const struct json *seeds = member ? intrinsics_resolve(in, member) : NULL;
 
