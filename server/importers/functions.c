@@ -124,6 +124,7 @@ static struct str resource_name(struct intrinsics *in, const struct json *resour
 		{"AWS::Serverless::SimpleTable", "TableName"},
 		{"AWS::Kinesis::Stream", "Name"},
 		{"AWS::S3::Bucket", "BucketName"},
+		{"AWS::SQS::Queue", "QueueName"},
 		{"AWS::IAM::Role", "RoleName"},
 		{"AWS::Lambda::Function", "FunctionName"},
 		{"AWS::Serverless::Function", "FunctionName"},
@@ -152,6 +153,7 @@ struct str functions_resource_name(struct intrinsics *in, struct str id)
 	return resource ? resource_name(in, resource, id, 0) : STR_ABSENT;
 }
 
+/* Absent where it follows from no name. */
 static struct str arn_of(struct intrinsics *in, const struct json *resource, struct str id,
 			 unsigned depth)
 {
@@ -184,7 +186,7 @@ static struct str arn_of(struct intrinsics *in, const struct json *resource, str
 				STR_ARG(partition), services[i].service, STR_ARG(in->region),
 				STR_ARG(in->account), services[i].prefix, STR_ARG(name));
 	}
-	return name;
+	return STR_ABSENT;
 }
 
 /* Attributes of custom resources are what their programs say, those of stacks their outputs. A
@@ -216,8 +218,11 @@ static struct str attribute(struct intrinsics *in, struct str id, struct str nam
 		return value;
 	if (str_is_set(in->problem) || is_known_by_aws_alone(resource, in->arena, name))
 		return intrinsics_fail(in, whole);
-	return str_eq(name, STR("Arn")) ? arn_of(in, resource, id, depth)
-					: resource_name(in, resource, id, depth);
+	if (str_eq(name, STR("Arn")))
+		value = arn_of(in, resource, id, depth);
+	else if (name.n >= 4 && memcmp(name.p + name.n - 4, "Name", 4) == 0) /* QueueName */
+		value = resource_name(in, resource, id, depth);
+	return str_is_set(value) ? value : intrinsics_fail(in, whole);
 }
 
 static void write_reference(struct intrinsics *in, struct written *to, struct str name,
