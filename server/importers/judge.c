@@ -216,7 +216,7 @@ static bool is_within(struct arena *arena, const struct json *declared, const ch
 	return !limit || (is_least ? number >= value : number <= value);
 }
 
-/* Why CloudFormation refuses the value; or NULL. AllowedPattern is left to AWS. */
+/* Why CloudFormation refuses the value; or NULL. */
 static const char *problem_of(struct arena *arena, const struct json *declared, struct str value)
 {
 	const struct json *allowed = json_text_get(declared, "AllowedValues", JSON_ARRAY);
@@ -256,6 +256,9 @@ static void judge_values(struct seed *seed, struct intrinsics *in, const struct 
 		struct str name = json_name(in->arena, at), value = intrinsics_given(in, name);
 		const struct json *fallback = json_text_get(at, "Default", JSON_STRING);
 
+		if (str_is_set(value) && json_text_get(at, "AllowedPattern", JSON_STRING))
+			warn(seed, at, under(in, STR("Parameters"), name),
+			     "its AllowedPattern is not checked");
 		if (!str_is_set(value) && fallback)
 			value = json_string(in->arena, fallback);
 		if (str_is_set(value) && json_type(at) == JSON_OBJECT)
