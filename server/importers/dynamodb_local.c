@@ -1,6 +1,7 @@
 #include "server/importers/dynamodb_local.h"
 
 #include "protocol/wire/json_out.h"
+#include "server/seed/description.h"
 #include "server/seed/json_text.h"
 #include "storage/store/sqlite/foreign_file.h"
 
@@ -86,20 +87,12 @@ static size_t add_follow_ups(struct arena *arena, const struct foreign_table *ta
 			     const struct json *info, struct seed_request *follow_up)
 {
 	const struct json *ttl = json_text_get(info, "TimeToLiveAttributeName", JSON_STRING);
-	struct json_out out = json_out_in(arena);
 
 	if (!ttl)
 		return 0;
-	json_out_open(&out, '{');
-	json_out_field_string(&out, "TableName", table->name);
-	json_out_name(&out, STR("TimeToLiveSpecification"));
-	json_out_open(&out, '{');
-	json_out_field_boolean(&out, "Enabled", true);
-	json_out_field_string(&out, "AttributeName", json_string(arena, ttl));
-	json_out_close(&out, '}');
-	json_out_close(&out, '}');
-	*follow_up =
-		(struct seed_request){.operation = "UpdateTimeToLive", .body = json_out_str(&out)};
+	*follow_up = (struct seed_request){
+		.operation = "UpdateTimeToLive",
+		.body = description_to_expire(arena, table->name, json_string(arena, ttl))};
 	return 1;
 }
 

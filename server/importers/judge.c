@@ -8,17 +8,6 @@
 
 #define SECTIONS_DEPTH 16
 
-static bool is_among(struct str name, const char *const names[], size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (str_eq(name, str_of(names[i])))
-			return true;
-	}
-	return false;
-}
-
-#define IS_AMONG(name, names) is_among(name, names, sizeof(names) / sizeof((names)[0]))
-
 static struct str under(struct intrinsics *in, struct str path, struct str name)
 {
 	return str_printf(in->arena, STR_FMT "." STR_FMT, STR_ARG(path), STR_ARG(name));
@@ -45,7 +34,7 @@ void judge_macros(struct seed *seed, struct intrinsics *in, const struct json *t
 		struct str name = json_type(at) == JSON_STRING ? json_string(in->arena, at)
 							       : STR("of this form");
 
-		if (!IS_AMONG(name, done))
+		if (!JSON_TEXT_IS_AMONG(name, done))
 			refuse(seed, at, STR("Transform"),
 			       str_printf(in->arena, "macro " STR_FMT " is not carried out",
 					  STR_ARG(name))
@@ -112,11 +101,13 @@ static void judge_section(struct seed *seed, struct intrinsics *in, const struct
 		       "not carried out: what it would include may have tables");
 	else if (str_eq(name, STR("extensions")) && is_map)
 		judge_extensions(seed, in, value);
-	else if (IS_AMONG(name, maps) && value && !is_map && json_type(value) != JSON_NULL)
+	else if (JSON_TEXT_IS_AMONG(name, maps) && value && !is_map &&
+		 json_type(value) != JSON_NULL)
 		refuse(seed, section, name, "no map");
 	else if (is_map && str_eq(name, STR("Rules")) && has_rules(in, value))
 		warn(seed, section, name, "rules about parameters are not checked");
-	else if (!IS_AMONG(name, maps) && !IS_AMONG(name, others) && holds_table(in, section, 0))
+	else if (!JSON_TEXT_IS_AMONG(name, maps) && !JSON_TEXT_IS_AMONG(name, others) &&
+		 holds_table(in, section, 0))
 		warn(seed, section, name, "no section of a template: its tables are not made");
 }
 
@@ -155,7 +146,7 @@ void judge_serverless(struct seed *seed, struct intrinsics *in, const struct jso
 	for (const struct json *at = json_first(root); at; at = json_next(at)) {
 		struct str name = json_name(in->arena, at);
 
-		if (!IS_AMONG(name, known) && holds_table(in, at, 0))
+		if (!JSON_TEXT_IS_AMONG(name, known) && holds_table(in, at, 0))
 			warn(seed, at, name,
 			     "no section of serverless.yml with tables: they are not made");
 	}
@@ -178,7 +169,7 @@ void judge_globals(struct seed *seed, struct intrinsics *in, const struct json *
 	     at; at = json_next(at)) {
 		struct str name = json_name(in->arena, at), path = under(in, STR("Globals"), name);
 
-		if (!IS_AMONG(name, known))
+		if (!JSON_TEXT_IS_AMONG(name, known))
 			refuse(seed, at, path, "no section of Globals");
 		else if (str_eq(name, STR("SimpleTable")) && json_type(at) != JSON_OBJECT &&
 			 json_type(at) != JSON_NULL)
@@ -353,7 +344,7 @@ void judge_scaled(struct seed *seed, struct intrinsics *in, const struct json *r
 	     at = json_next(at)) {
 		struct str name = json_name(in->arena, at);
 
-		if (!IS_AMONG(name, known))
+		if (!JSON_TEXT_IS_AMONG(name, known))
 			warn(seed, at, under(in, path, name),
 			     "this part of auto scaling is not carried out");
 	}
@@ -413,7 +404,7 @@ void judge_stack(struct seed *seed, struct intrinsics *in, const struct json *pr
 		if (str_eq(name, STR("Tags")))
 			warn(seed, at, under(in, path, name),
 			     "tables of a nested stack have their own tags alone");
-		else if (!IS_AMONG(name, known))
+		else if (!JSON_TEXT_IS_AMONG(name, known))
 			refuse(seed, at, under(in, path, name),
 			       "not known here, or of another type than it must have");
 	}

@@ -1,6 +1,7 @@
 #include "server/importers/onetable.h"
 
 #include "protocol/wire/json_out.h"
+#include "server/seed/description.h"
 #include "server/seed/json_text.h"
 #include "server/seed/messages.h"
 
@@ -211,21 +212,6 @@ static struct str expiry_of(struct schema *schema)
 	return found;
 }
 
-static struct str expiry_body(struct arena *arena, struct str table, struct str attribute)
-{
-	struct json_out out = json_out_in(arena);
-
-	json_out_open(&out, '{');
-	json_out_field_string(&out, "TableName", table);
-	json_out_name(&out, STR("TimeToLiveSpecification"));
-	json_out_open(&out, '{');
-	json_out_field_boolean(&out, "Enabled", true);
-	json_out_field_string(&out, "AttributeName", attribute);
-	json_out_close(&out, '}');
-	json_out_close(&out, '}');
-	return json_out_str(&out);
-}
-
 /* What is the client's: types of items, and how they are checked. */
 static void pass_over(struct schema *schema, const struct json *root)
 {
@@ -273,7 +259,7 @@ enum code onetable_read(struct seed *seed, const struct json *root, struct err *
 	struct str expiry = expiry_of(schema);
 	struct seed_request follow_up = {.operation = "UpdateTimeToLive"};
 	if (str_is_set(expiry))
-		follow_up.body = expiry_body(arena, name, expiry);
+		follow_up.body = description_to_expire(arena, name, expiry);
 	seed_refuse_unused(seed, root, STR(""));
 	return seed_table(seed, source_origin(source, root), name, json_out_str(&out), &follow_up,
 			  str_is_set(expiry), err);

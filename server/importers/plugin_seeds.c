@@ -318,7 +318,6 @@ static void judge_plugin(const struct putting *putting, const struct json *plugi
 
 	for (const struct json *at = json_first(plugin); at; at = json_next(at)) {
 		struct str name = json_name(putting->in->arena, at);
-		size_t i = 0;
 
 		if (str_eq(name, STR("migration"))) {
 			if (json_type(at) == JSON_OBJECT)
@@ -327,9 +326,7 @@ static void judge_plugin(const struct putting *putting, const struct json *plugi
 					       "their names");
 			continue;
 		}
-		while (i < sizeof(known) / sizeof(known[0]) && !str_eq(name, str_of(known[i])))
-			i++;
-		if (i == sizeof(known) / sizeof(known[0]))
+		if (!JSON_TEXT_IS_AMONG(name, known))
 			warn_of_plugin(putting, at, path, "not known here");
 	}
 }

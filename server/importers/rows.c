@@ -15,17 +15,6 @@
 static const char *const shown_by_put[] = {"ReturnConsumedCapacity", "ReturnItemCollectionMetrics",
 					   "ReturnValues", "ReturnValuesOnConditionCheckFailure"};
 
-static bool is_among(struct str name, const char *const names[], size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (str_eq(name, str_of(names[i])))
-			return true;
-	}
-	return false;
-}
-
-#define IS_AMONG(name, names) is_among(name, names, sizeof(names) / sizeof((names)[0]))
-
 /* What stands around an Item: the table of a PutItem. Anything else is an error. */
 static enum code open_envelope(struct str object, struct str *table, struct err *err)
 {
@@ -34,7 +23,7 @@ static enum code open_envelope(struct str object, struct str *table, struct err 
 	while (json_text_member(&rest, &name, &value)) {
 		if (str_eq(name, STR("TableName")) && value.n > 2 && value.p[0] == '"')
 			*table = (struct str){value.p + 1, value.n - 2};
-		else if (!str_eq(name, STR("Item")) && !IS_AMONG(name, shown_by_put))
+		else if (!str_eq(name, STR("Item")) && !JSON_TEXT_IS_AMONG(name, shown_by_put))
 			return err_set(err, MSG_SEED_ENVELOPE, STR_ARG(name));
 	}
 	return OK;
@@ -240,7 +229,7 @@ static bool is_put(struct seed *seed, const struct json *root)
 	for (const struct json *at = json_first(root); at; at = json_next(at)) {
 		struct str name = json_name(arena, at);
 
-		if (!IS_AMONG(name, told) && !IS_AMONG(name, shown_by_put) &&
+		if (!JSON_TEXT_IS_AMONG(name, told) && !JSON_TEXT_IS_AMONG(name, shown_by_put) &&
 		    holds_something(root, name.p))
 			seed_refuse(seed, (struct origin){NULL, 0}, name,
 				    STR("an item is put without a condition"));
@@ -283,7 +272,7 @@ static void refuse_beside(struct seed *seed, struct str document, struct place p
 		struct origin origin = {seed_path(seed), line_of(&place, name)};
 
 		n += is_items;
-		if (is_items ? n > 1 : !IS_AMONG(name, told))
+		if (is_items ? n > 1 : !JSON_TEXT_IS_AMONG(name, told))
 			seed_refuse(seed, origin, str_copy(seed_arena(seed), name),
 				    STR("not known beside the items"));
 	}

@@ -137,17 +137,8 @@ static enum code set_expiry(const struct pull *pull, struct arena *arena,
 		return code;
 	if (!has_expiry(arena, table->expiry, &attribute) || has_expiry(arena, answer, &there))
 		return OK;
-	struct json_out out = json_out_in(arena);
-	json_out_open(&out, '{');
-	json_out_field_string(&out, "TableName", table->name);
-	json_out_name(&out, STR("TimeToLiveSpecification"));
-	json_out_open(&out, '{');
-	json_out_field_boolean(&out, "Enabled", true);
-	json_out_field_string(&out, "AttributeName", attribute);
-	json_out_close(&out, '}');
-	json_out_close(&out, '}');
-	return pull_ask_file(pull, arena, table->name, "UpdateTimeToLive", json_out_str(&out),
-			     &answer, err);
+	return pull_ask_file(pull, arena, table->name, "UpdateTimeToLive",
+			     description_to_expire(arena, table->name, attribute), &answer, err);
 }
 
 /* Each step may have been done by a pull that was ended behind it. */

@@ -100,3 +100,18 @@ struct str description_to_create(struct arena *arena, const struct json *table)
 	json_out_close(&out, '}');
 	return json_out_str(&out);
 }
+
+struct str description_to_expire(struct arena *arena, struct str table, struct str attribute)
+{
+	struct json_out out = json_out_in(arena);
+
+	json_out_open(&out, '{');
+	json_out_field_string(&out, "TableName", table);
+	json_out_name(&out, STR("TimeToLiveSpecification"));
+	json_out_open(&out, '{');
+	json_out_field_boolean(&out, "Enabled", true);
+	json_out_field_string(&out, "AttributeName", attribute);
+	json_out_close(&out, '}');
+	json_out_close(&out, '}');
+	return json_out_str(&out);
+}

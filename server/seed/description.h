@@ -1,5 +1,6 @@
 /*
- * description - CreateTable's body for a table like one that DescribeTable shows.
+ * description - bodies of requests that make a table: CreateTable's for one like another that
+ * DescribeTable shows, UpdateTimeToLive's for an attribute by which items expire.
  */
 #ifndef DYNALITH_SERVER_SEED_DESCRIPTION_H
 #define DYNALITH_SERVER_SEED_DESCRIPTION_H
@@ -9,5 +10,6 @@
 #include "protocol/wire/json.h"
 
 struct str description_to_create(struct arena *arena, const struct json *table);
+struct str description_to_expire(struct arena *arena, struct str table, struct str attribute);
 
 #endif

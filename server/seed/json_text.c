@@ -141,6 +141,15 @@ struct str json_text_unquoted(struct arena *arena, struct str text)
 	return json_string(arena, value);
 }
 
+bool json_text_is_among(struct str name, const char *const names[], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (str_eq(name, str_of(names[i])))
+			return true;
+	}
+	return false;
+}
+
 bool json_text_is_type(struct str name)
 {
 	static const char *const types[] = {"S",  "N",    "B",    "SS", "NS",

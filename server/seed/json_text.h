@@ -29,6 +29,11 @@ struct str json_text_find(struct str object, struct str name);
 /* What a string of a text is, from its first quote to its last. Empty: it is none. */
 struct str json_text_unquoted(struct arena *arena, struct str text);
 
+/* Whether a name is one of `n` names; JSON_TEXT_IS_AMONG takes an array of them. */
+bool json_text_is_among(struct str name, const char *const names[], size_t n);
+#define JSON_TEXT_IS_AMONG(name, names)                                                            \
+	json_text_is_among(name, names, sizeof(names) / sizeof((names)[0]))
+
 /* "S", "N", "BOOL", ...: a type of DynamoDB. */
 bool json_text_is_type(struct str name);
 
