@@ -48,7 +48,7 @@ OTHERWISE = [
       for level in ("enforce", "report")),
     ("throughput", "enforce", "throughput.json", r'"(thrift|ondemand|hotkey|hot)"', "the buckets of its tables have been filling since they were made"),
     *(("namespaces", "shared", file, pattern, "all accounts and regions are one") for file, pattern in (
-        ("table_arns.json", r"golden-arn|\$\{arn\}"), ("global_tables.json", r""), ("disassociate.json", r""), ("replica_scaling.json", r""), (None, r"1{12}|2{12}|eu-west-1|us-west-2|xx-fake-1"), ("coverage.json", r'"ListTables"'))),
+        ("table_arns.json", r"golden-arn|\$\{arn\}"), ("global_tables.json", r""), ("disassociate.json", r""), ("replica_scaling.json", r""), ("scaling.json", r""), (None, r"1{12}|2{12}|eu-west-1|us-west-2|xx-fake-1"), ("coverage.json", r'"ListTables"'))),
     ("lag", "some", "throughput.json", r'"Scan", "in": {"TableName": "thrift"', "the clock stands still there, so reads see the table as it was before"),
 ]
 
