@@ -108,6 +108,7 @@ static inline WARN_UNUSED enum code parser_works(struct parser *parser, size_t s
 {
 	return arena_works(parser->arena, steps) ? OK : err_if_over(parser->arena, parser->err);
 }
+
 enum code parse_path(struct parser *parser, struct raw **out) WARN_UNUSED;
 /* A value of SET: operand, operand + operand, operand - operand, or one of these in parentheses. */
 enum code parse_set_value(struct parser *parser, struct raw **out) WARN_UNUSED;

@@ -167,7 +167,7 @@ void respond_page(struct call *call, const struct read_page *page, int wanted)
 
 /* {"ItemCollectionKey": {...}, "SizeEstimateRangeGB": [low, high]} as a value. */
 static void respond_collection(struct call *call, const struct table *table,
-			const struct value *item_or_key, uint64_t bytes)
+			       const struct value *item_or_key, uint64_t bytes)
 {
 	struct json_out *out = &call->out;
 	double low = (double)(uint64_t)((double)bytes / GB);

@@ -87,7 +87,7 @@ export function itemForm(item, keys, onchange) {
 
   function kids(n, title, depth) {
     const isMap = n.type === "M", path = (k) => (isMap ? `${title()}.${k.name}` : `${title()}[${n.kids.indexOf(k)}]`);
-  return h("div.kids", lines({ nodes: n.kids, path, depth, isNamed: isMap, isSet: n.type !== "L" && !isMap },
+    return h("div.kids", lines({ nodes: n.kids, path, depth, isNamed: isMap, isSet: n.type !== "L" && !isMap },
       { text: isMap ? "Add a member" : "Add an element", label: () => `Add to ${title()}`, make: () => child(n) }));
   }
 

@@ -40,13 +40,8 @@ static void set_policy(struct table *table, struct scaling *scaling, struct str 
 	if (!scaling_is_on(scaling))
 		scaling->policy_ms = now_ms;
 	scaling->policy = str_copy(table->arena, name);
-	scaling->target = scaling_number(table->arena, tracking->target_value.value);
-	scaling->has_scale_in = tracking->disable_scale_in.is_set;
-	scaling->is_scale_in_disabled = tracking->disable_scale_in.value;
-	scaling->has_in_cooldown = tracking->scale_in_cooldown.is_set;
-	scaling->in_cooldown = tracking->scale_in_cooldown.value;
-	scaling->has_out_cooldown = tracking->scale_out_cooldown.is_set;
-	scaling->out_cooldown = tracking->scale_out_cooldown.value;
+	scaling_track(table, scaling, tracking->target_value.value, tracking->disable_scale_in,
+		      tracking->scale_in_cooldown, tracking->scale_out_cooldown);
 }
 
 static void answer(struct call *call, const struct table *table, const struct scaling *scaling)

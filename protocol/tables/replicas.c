@@ -66,7 +66,7 @@ static int by_region(const void *a, const void *b)
 /* The caller's replica of that name, and all of its group by region, itself among them; n is 1 or 0
  * where the table is of one region, or not there. */
 static enum code replicas_all(struct call *call, struct str name, struct table **table,
-		       struct table ***replicas, size_t *n, struct err *err)
+			      struct table ***replicas, size_t *n, struct err *err)
 {
 	struct table *own = NULL, **others = NULL, **all;
 	size_t count = 0;

@@ -273,24 +273,32 @@ void scaling_begin(struct table *table, struct str index, int64_t now_ms)
 	scaling->policy_ms = now_ms;
 }
 
+void scaling_track(struct table *table, struct scaling *scaling, double target,
+		   struct opt_bool is_in_disabled, struct opt_int in_cooldown,
+		   struct opt_int out_cooldown)
+{
+	scaling->target = scaling_number(table->arena, target);
+	scaling->has_scale_in = is_in_disabled.is_set;
+	scaling->is_scale_in_disabled = is_in_disabled.value;
+	scaling->has_in_cooldown = in_cooldown.is_set;
+	scaling->in_cooldown = in_cooldown.value;
+	scaling->has_out_cooldown = out_cooldown.is_set;
+	scaling->out_cooldown = out_cooldown.value;
+}
+
 static void apply_policy(struct table *table, struct scaling *scaling,
 			 const struct auto_scaling_policy_update *update, int64_t now_ms)
 {
 	const struct target_tracking_update *tracking = update->target_tracking;
 	struct str before = scaling->policy;
 
-	scaling->target = scaling_number(table->arena, tracking->target_value.value);
 	scaling->policy = str_is_set(update->policy_name)
 				  ? str_copy(table->arena, update->policy_name)
 				  : policy_name(table, scaling);
 	if (!str_is_set(before) || !str_eq(before, scaling->policy))
 		scaling->policy_ms = now_ms; /* AWS: a new name is a new policy: DDB-TABLE-240 */
-	scaling->has_scale_in = tracking->disable_scale_in.is_set;
-	scaling->is_scale_in_disabled = tracking->disable_scale_in.value;
-	scaling->has_in_cooldown = tracking->scale_in_cooldown.is_set;
-	scaling->in_cooldown = tracking->scale_in_cooldown.value;
-	scaling->has_out_cooldown = tracking->scale_out_cooldown.is_set;
-	scaling->out_cooldown = tracking->scale_out_cooldown.value;
+	scaling_track(table, scaling, tracking->target_value.value, tracking->disable_scale_in,
+		      tracking->scale_in_cooldown, tracking->scale_out_cooldown);
 }
 
 /* What the units become within the limits of their target. */

@@ -24,6 +24,11 @@ void scaling_describe(struct call *call, const struct table *table, struct table
 /* Members of a policy's configuration, into an open object. */
 void scaling_tracking_write(struct json_out *out, const struct scaling *scaling);
 
+/* Sets a policy's configuration. */
+void scaling_track(struct table *table, struct scaling *scaling, double target,
+		   struct opt_bool is_in_disabled, struct opt_int in_cooldown,
+		   struct opt_int out_cooldown);
+
 /* A decimal as Java prints it, in the arena: "70.0". */
 struct str scaling_number(struct arena *arena, double value);
 

@@ -104,7 +104,7 @@ static void add_member_or(struct showing *s, const char *name, struct str otherw
 
 /* "CANCELLING", ... of a bulk operation; the statuses of the other kinds are among these. */
 static struct str transfer_show_status(const struct job *job, const struct transfer_body *body,
-				const struct transfer_progress *progress)
+				       const struct transfer_progress *progress)
 {
 	switch (job->state) {
 	case JOB_DONE:

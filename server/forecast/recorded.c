@@ -144,13 +144,6 @@ static bool is_select(struct arena *arena, const struct json *request)
 	return text.n >= 6 && (text.p[0] == 's' || text.p[0] == 'S');
 }
 
-static double units_member(const struct json *capacity, const char *name)
-{
-	const struct json *units = json_text_get(capacity, name, JSON_NUMBER);
-
-	return units ? json_number(units) : 0;
-}
-
 /* Of local indexes, units are the table's. */
 static double units_of_local(const struct json *capacity)
 {
@@ -158,7 +151,7 @@ static double units_of_local(const struct json *capacity)
 	double units = 0;
 
 	for (const struct json *one = list ? json_first(list) : NULL; one; one = json_next(one))
-		units += units_member(one, "CapacityUnits");
+		units += json_text_number(one, "CapacityUnits");
 	return units;
 }
 
@@ -207,12 +200,12 @@ static void count_capacity(struct recorded *recorded, struct arena *arena, size_
 	pattern->counted++;
 	observed_add_units(
 		recorded->observed, pattern, STR(""),
-		units_member(json_text_get(capacity, "Table", JSON_OBJECT), "CapacityUnits") +
+		json_text_number(json_text_get(capacity, "Table", JSON_OBJECT), "CapacityUnits") +
 			units_of_local(capacity));
 	for (const struct json *one = indexes ? json_first(indexes) : NULL; one;
 	     one = json_next(one))
 		observed_add_units(recorded->observed, pattern, json_name(arena, one),
-				   units_member(one, "CapacityUnits"));
+				   json_text_number(one, "CapacityUnits"));
 }
 
 /* Whether the client was refused for lack of capacity: its retry has a line of its own. */
@@ -341,8 +334,8 @@ static enum code take_keys(struct recorded *recorded, size_t operation, struct e
 		     one = json_next(one))
 			part->keys[part->n++] = (struct observed_key){
 				key_text(arena, json_member(one, "key")),
-				units_member(one, "units") -
-					units_member(one, "too_high_by_at_most")};
+				json_text_number(one, "units") -
+					json_text_number(one, "too_high_by_at_most")};
 	}
 	return OK;
 }
@@ -351,8 +344,9 @@ static void write_units(struct json_out *out, const struct json *of)
 {
 	const struct json *units = json_text_get(of, "ProvisionedThroughput", JSON_OBJECT);
 
-	json_out_field_integer(out, "read", (int64_t)units_member(units, "ReadCapacityUnits"));
-	json_out_field_integer(out, "write", (int64_t)units_member(units, "WriteCapacityUnits"));
+	json_out_field_integer(out, "read", (int64_t)json_text_number(units, "ReadCapacityUnits"));
+	json_out_field_integer(out, "write",
+			       (int64_t)json_text_number(units, "WriteCapacityUnits"));
 }
 
 /* An entry of the plan's "tables" as DescribeTable shows it. */
@@ -370,7 +364,7 @@ static void write_table(struct json_out *out, struct arena *arena, const struct 
 	if (!is_on_demand)
 		write_units(out, table);
 	json_out_name(out, STR("storage_gb"));
-	json_out_double(out, units_member(table, "TableSizeBytes") / GIGABYTE);
+	json_out_double(out, json_text_number(table, "TableSizeBytes") / GIGABYTE);
 	json_out_name(out, STR("indexes"));
 	json_out_open(out, '[');
 	for (const struct json *one = indexes ? json_first(indexes) : NULL; one;
@@ -380,7 +374,7 @@ static void write_table(struct json_out *out, struct arena *arena, const struct 
 		if (!is_on_demand)
 			write_units(out, one);
 		json_out_name(out, STR("storage_gb"));
-		json_out_double(out, units_member(one, "IndexSizeBytes") / GIGABYTE);
+		json_out_double(out, json_text_number(one, "IndexSizeBytes") / GIGABYTE);
 		json_out_close(out, '}');
 	}
 	json_out_close(out, ']');

@@ -11,13 +11,6 @@ bool seen_is_insight(const struct json *root)
 	       json_text_get(root, "time", JSON_OBJECT);
 }
 
-static double seen_number(const struct json *object, const char *name)
-{
-	const struct json *member = json_text_get(object, name, JSON_NUMBER);
-
-	return member ? json_number(member) : 0;
-}
-
 static const struct json *first_of_list(const struct json *object, const char *name)
 {
 	const struct json *list = json_text_get(object, name, JSON_ARRAY);
@@ -38,16 +31,16 @@ static const struct json *seen_table(struct arena *arena, const struct json *roo
 static void share_writes(struct observed *observed, const struct json *table,
 			 struct observed_pattern *pattern, double units)
 {
-	double own = seen_number(table, "write_units"), all = own;
+	double own = json_text_number(table, "write_units"), all = own;
 
 	for (const struct json *one = first_of_list(table, "indexes"); one; one = json_next(one))
-		all += seen_number(one, "write_units");
+		all += json_text_number(one, "write_units");
 	observed_add_units(observed, pattern, STR(""), all > 0 ? units * own / all : units);
 	for (const struct json *one = first_of_list(table, "indexes"); one && all > 0;
 	     one = json_next(one))
 		observed_add_units(observed, pattern,
 				   json_text_string(observed->arena, one, "name"),
-				   units * seen_number(one, "write_units") / all);
+				   units * json_text_number(one, "write_units") / all);
 }
 
 static void take_side(struct observed *observed, const struct json *root, const struct json *one,
@@ -72,7 +65,7 @@ static void take_side(struct observed *observed, const struct json *root, const 
 				 STR_ARG(json_text_string(arena, one, "operation")), STR_ARG(table),
 				 STR_ARG(key), STR_ARG(id));
 	struct observed_pattern *pattern = observed_pattern_for(observed, &wanted);
-	pattern->requests = seen_number(one, "accesses");
+	pattern->requests = json_text_number(one, "accesses");
 	pattern->counted = pattern->requests;
 	if (is_write)
 		share_writes(observed, seen_table(arena, root, table), pattern, units);
@@ -86,7 +79,7 @@ static int64_t last_ms(const struct json *root)
 	double last = 0;
 
 	for (const struct json *one = first_of_list(root, "patterns"); one; one = json_next(one)) {
-		double s = seen_number(json_text_get(one, "last", JSON_OBJECT), "time");
+		double s = json_text_number(json_text_get(one, "last", JSON_OBJECT), "time");
 
 		last = s > last ? s : last;
 	}
@@ -119,16 +112,16 @@ static void take_partitions(struct observed *observed, const struct json *table,
 	struct observed_part *part =
 		observed_part_for(observed, is_write ? STR("write") : STR("read"),
 				  json_text_string(arena, table, "table"), STR(""));
-	double writes = seen_number(table, "write_units");
+	double writes = json_text_number(table, "write_units");
 
 	for (const struct json *one = first_of_list(table, "indexes"); one; one = json_next(one))
-		writes += seen_number(one, "write_units");
-	part->units = is_write ? writes : seen_number(table, "partition_units") - writes;
+		writes += json_text_number(one, "write_units");
+	part->units = is_write ? writes : json_text_number(table, "partition_units") - writes;
 	part->keys = ARENA_ARRAY(arena, struct observed_key, list ? json_count(list) : 0);
 	for (const struct json *one = list ? json_first(list) : NULL; one; one = json_next(one))
 		part->keys[part->n++] = (struct observed_key){
 			json_text_string(arena, one, "partition"),
-			seen_number(one, is_write ? "write_units" : "read_units")};
+			json_text_number(one, is_write ? "write_units" : "read_units")};
 }
 
 static void write_seen_tables(struct observed *observed, const struct json *root,
@@ -167,18 +160,19 @@ enum code seen_plan(struct arena *arena, const char *path, const struct json *ro
 		    struct observed *observed, struct str *plan, struct err *err)
 {
 	const struct json *time = json_text_get(root, "time", JSON_OBJECT);
-	int64_t age_ms = (int64_t)seen_number(time, "age_ms"), from_ms = last_ms(root) - age_ms;
+	int64_t age_ms = (int64_t)json_text_number(time, "age_ms"),
+		from_ms = last_ms(root) - age_ms;
 	struct json_out tables = json_out_in(arena);
 
 	observed_cover(observed, from_ms, from_ms + age_ms);
 	for (const struct json *one = first_of_list(root, "patterns"); one; one = json_next(one)) {
 		size_t before = observed->pattern_count;
 
-		take_side(observed, root, one, false, seen_number(one, "read_units"));
-		take_side(observed, root, one, true, seen_number(one, "write_units"));
+		take_side(observed, root, one, false, json_text_number(one, "read_units"));
+		take_side(observed, root, one, true, json_text_number(one, "write_units"));
 		for (size_t i = before; i < observed->pattern_count; i++)
 			take_hours(&observed->patterns[i], one, from_ms,
-				   (int64_t)seen_number(time, "bucket_ms"));
+				   (int64_t)json_text_number(time, "bucket_ms"));
 	}
 	if (observed->pattern_count == 0)
 		return err_set(err, MSG_FORECAST_NOTHING, path);

@@ -629,15 +629,16 @@ static enum code read_table(const struct reading *reading, const struct json *va
 }
 
 /* What belongs to a table and is not made is refused. */
-static void read_other(const struct reading *reading, struct str type, const struct json *values)
+static void read_other(const struct reading *reading, struct str type, const struct json *resource,
+		       bool is_of_tables, bool is_stack)
 {
-	struct origin origin = source_origin(reading->source, values);
+	struct origin origin = source_origin(reading->source, resource);
 
-	if (str_contains(type, STR("_dynamodb_"))) /* also of the provider awscc */
+	if (is_of_tables)
 		seed_refuse(
 			reading->seed, origin, reading->address,
 			str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
-	else if (str_starts_with(type, STR("aws_cloudformation_stack")))
+	else if (is_stack)
 		seed_warn(reading->seed, origin, reading->address,
 			  STR("the tables of a CloudFormation stack are not made; apply reads its "
 			      "template"));
@@ -681,7 +682,9 @@ static enum code read_values(struct reading *reading, struct str type, const str
 		if (is_table)
 			return read_table(reading, values, err);
 		if (!is_item)
-			read_other(reading, type, values);
+			/* "_dynamodb_": also of the provider awscc */
+			read_other(reading, type, values, str_contains(type, STR("_dynamodb_")),
+				   str_starts_with(type, STR("aws_cloudformation_stack")));
 		return OK;
 	case WALK_TARGETS:
 		if (str_eq(type, STR("aws_appautoscaling_target")))
@@ -786,22 +789,6 @@ static enum code read_state(struct reading *reading, const struct json *resource
 	return code;
 }
 
-static void read_other_of_pulumi(const struct reading *reading, struct str type,
-				 const struct json *resource)
-{
-	struct origin origin = source_origin(reading->source, resource);
-
-	if (str_starts_with(type, STR("aws:dynamodb/")) ||
-	    str_starts_with(type, STR("aws-native:dynamodb:")))
-		seed_refuse(
-			reading->seed, origin, reading->address,
-			str_printf(reading->arena, STR_FMT " is not carried out", STR_ARG(type)));
-	else if (str_starts_with(type, STR("aws:cloudformation/stack:")))
-		seed_warn(reading->seed, origin, reading->address,
-			  STR("the tables of a CloudFormation stack are not made; apply reads its "
-			      "template"));
-}
-
 static enum code read_pulumi_resource(struct reading *reading, const struct json *resource,
 				      struct err *err)
 {
@@ -814,7 +801,10 @@ static enum code read_pulumi_resource(struct reading *reading, const struct json
 		return read_nothing(reading, type, resource, "not made: it is to be destroyed");
 	if (!outputs || !str_is_set(known)) {
 		if (reading->walk == WALK_TABLES)
-			read_other_of_pulumi(reading, type, resource);
+			read_other(reading, type, resource,
+				   str_starts_with(type, STR("aws:dynamodb/")) ||
+					   str_starts_with(type, STR("aws-native:dynamodb:")),
+				   str_starts_with(type, STR("aws:cloudformation/stack:")));
 		return OK;
 	}
 	if ((reading->walk == WALK_TARGETS || reading->walk == WALK_POLICIES) &&

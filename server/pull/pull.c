@@ -17,6 +17,7 @@
 #include "server/report/money.h"
 #include "server/seed/document.h"
 #include "server/seed/json_text.h"
+#include "server/pull/pull_choice.h"
 #include "server/pull/pull_credentials.h"
 #include "server/pull/pull_export.h"
 #include "server/pull/pull_mark.h"
@@ -24,7 +25,6 @@
 #include "server/pull/pull_work.h"
 #include "storage/store/copy_target.h"
 
-#define UNIT_BYTES 8192.0 /* of an eventually consistent Scan */
 #define SECRET_BYTES 32
 #define SECRET "DYNALITH_MASK_SECRET"
 
@@ -201,7 +201,7 @@ static void print_estimate(struct arena *arena, const struct pull_table *table)
 {
 	struct err err = err_in(arena);
 	struct money money;
-	double units = table->bytes / UNIT_BYTES;
+	double units = table->bytes / PULL_UNIT_BYTES;
 
 	printf(STR_FMT ": about %.0f items, %.0f bytes, %.0f read units, %.0f s at %g units/s",
 	       STR_ARG(table->name), table->items, table->bytes, units, units / table->max_units,
@@ -359,11 +359,7 @@ static enum code describe_all(const struct pull *pull, struct pull_words *words,
 static enum code check_follows(const struct pull *pull, struct err *err)
 {
 	for (size_t i = 0; i < pull->follow_count; i++) {
-		bool is_there = false;
-
-		for (size_t k = 0; k < pull->table_count; k++)
-			is_there = is_there || str_eq(pull->tables[k].name, pull->follows[i].table);
-		if (!is_there)
+		if (!pull_choice_table(pull, pull->follows[i].table))
 			return err_set(err, MSG_PULL_FOLLOW, STR_ARG(pull->follows[i].table));
 	}
 	return OK;
@@ -585,17 +581,15 @@ int pull_run(struct arena *arena, int argc, char **argv)
 			    .followed = &words.followed,
 			    .tables = words.tables,
 			    .table_count = words.table_count,
-			    .part = str_printf(arena, "%s.pull", words.to).p};
-	if (check_follows(&pull, &err) != OK || read_mask(arena, &words, &pull, &err) != OK) {
+			    .part = words.to ? str_printf(arena, "%s.pull", words.to).p : NULL};
+	int status = EXIT_MISUSE;
+	if (check_follows(&pull, &err) == OK && read_mask(arena, &words, &pull, &err) == OK) {
+		status = pull_from_source(&pull, &words, &err);
+		mask_free(pull.mask);
+	} else {
 		pull_complain(err.message);
-		suggest_free(words.suggest);
-		proof_free(words.proof);
-		faker_free(faker);
-		return EXIT_MISUSE;
 	}
-	int status = pull_from_source(&pull, &words, &err);
 	elsewhere_free(pull.source);
-	mask_free(pull.mask);
 	suggest_free(words.suggest);
 	hashes_free(&words.followed);
 	proof_free(words.proof);

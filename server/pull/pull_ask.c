@@ -1,5 +1,6 @@
 #include "server/pull/pull_ask.h"
 
+#include "protocol/ops.h"
 #include "server/messages.h"
 #include "server/seed/json_text.h"
 #include "storage/monotonic.h"
@@ -24,11 +25,7 @@ static bool is_passing(int status, struct str type)
 					      "ThrottlingException", "RequestLimitExceeded",
 					      "Throttling", "InternalServerError"};
 
-	for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++) {
-		if (str_eq(type, str_of(passing[i])))
-			return true;
-	}
-	return status >= 500;
+	return status >= 500 || JSON_TEXT_IS_AMONG(type, passing);
 }
 
 static enum code pull_refused(struct str table, const char *operation, struct str type,
@@ -44,7 +41,7 @@ enum code pull_ask_once(const struct pull *pull, struct arena *arena, struct str
 			const char *operation, struct str body, struct str *answer,
 			bool *is_expired, struct err *err)
 {
-	struct str target = str_printf(arena, "DynamoDB_20120810.%s", operation), type, message;
+	struct str target = ops_target(arena, str_of(operation)), type, message;
 
 	*is_expired = false;
 	for (unsigned try = 0, ms = 50;; try++, ms = ms * 2 < WAIT_MS_MAX ? ms * 2 : WAIT_MS_MAX) {
@@ -107,9 +104,3 @@ bool pull_ask_has_table(const struct pull *pull, struct arena *arena, struct str
 			     json_text_request(arena, "TableName", table), &answer, &ignored) == OK;
 }
 
-double pull_ask_number(const struct json *object, const char *name)
-{
-	const struct json *found = json_text_get(object, name, JSON_NUMBER);
-
-	return found ? json_number(found) : 0;
-}

@@ -70,7 +70,4 @@ enum code pull_ask_file(const struct pull *pull, struct arena *arena, struct str
 /* Whether the file has the table. */
 bool pull_ask_has_table(const struct pull *pull, struct arena *arena, struct str table);
 
-/* The object's number; 0: it has none. */
-double pull_ask_number(const struct json *object, const char *name);
-
 #endif

@@ -64,7 +64,7 @@ struct str pull_choice_condition(struct arena *arena, const struct pull_table *t
 			  STR_ARG(json_out_str(&value)));
 }
 
-static struct pull_table *find_pulled(const struct pull *pull, struct str name)
+struct pull_table *pull_choice_table(const struct pull *pull, struct str name)
 {
 	for (size_t i = 0; i < pull->table_count; i++) {
 		if (str_eq(pull->tables[i].name, name))
@@ -80,7 +80,7 @@ bool pull_choice_follow(const struct pull *pull, struct arena *arena, struct str
 	struct str text;
 	struct buf whole = buf_in(arena);
 
-	*table = find_pulled(pull, follow->table);
+	*table = pull_choice_table(pull, follow->table);
 	if (!*table || !rule_text_of(arena, item, follow->attribute, &text))
 		return false;
 	*key = str_printf(arena, STR_FMT STR_FMT STR_FMT, STR_ARG(follow->before), STR_ARG(text),

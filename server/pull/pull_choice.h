@@ -21,6 +21,9 @@ bool pull_choice_partition(const struct pull *pull, const struct pull_table *tab
 struct str pull_choice_condition(struct arena *arena, const struct pull_table *table,
 				 struct str key);
 
+/* The table of that name where it is pulled; or NULL. */
+struct pull_table *pull_choice_table(const struct pull *pull, struct str name);
+
 /* The partition that the item points at by a rule of --follow. False: by none, it is chosen for
  * itself, or it was given out before. */
 bool pull_choice_follow(const struct pull *pull, struct arena *arena, struct str item,

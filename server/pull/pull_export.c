@@ -149,7 +149,7 @@ static enum code read_export_line(struct arena *arena, const char *folder, struc
 	while (memchr(key.p, '/', key.n))
 		(void)str_cut(&key, '/');
 	file->path = str_printf(arena, "%s/data/" STR_FMT, folder, STR_ARG(key)).p;
-	file->wanted = pull_ask_number(root, "itemCount");
+	file->wanted = json_text_number(root, "itemCount");
 	return OK;
 }
 

@@ -53,8 +53,8 @@ static enum code pull_read_mark(const struct pull *pull, struct arena *arena, st
 		return code;
 	if (!str_eq(json_text_string(arena, root, "rules"), pull->fingerprint))
 		return err_set(err, MSG_PULL_OTHER, pull->part);
-	mark->items = (uint64_t)pull_ask_number(root, "items");
-	mark->total = (size_t)pull_ask_number(root, "total");
+	mark->items = (uint64_t)json_text_number(root, "items");
+	mark->total = (size_t)json_text_number(root, "total");
 	mark->is_done = json_boolean(json_member(root, "done"));
 	mark->key = json_text_find(plain, STR("key"));
 	if (mark->key.n <= 2)

@@ -13,7 +13,6 @@
 
 #define LINE_NS 10000000000ull
 #define SAMPLE_SEGMENTS 16
-#define UNIT_BYTES 8192.0
 #define ITEMS_FIRST 100.0 /* of a page, where nothing is known */
 #define SECOND_NS 1000000000ull
 
@@ -49,8 +48,8 @@ struct segments {
 	uint64_t began_ns, said_ns, before; /* before: items of earlier pulls */
 };
 
-/* Waits until the units are within the limit. What a second or more was lost in is not made up for.
- */
+/* Waits until the units are within the limit. Time that was lost is made up for by a second at
+ * most. */
 static void pull_pace(struct pace *pace, double units)
 {
 	double elapsed = (double)(monotonic_ns() - pace->began_ns) / 1e9;
@@ -95,8 +94,8 @@ static double consumed(struct arena *arena, struct str answer)
 	struct str text = json_text_find(answer, STR("ConsumedCapacity"));
 
 	return str_is_set(text) && json_parse(arena, text, &root, &ignored) == OK
-		       ? pull_ask_number(root, "CapacityUnits")
-		       : (double)answer.n / UNIT_BYTES;
+		       ? json_text_number(root, "CapacityUnits")
+		       : (double)answer.n / PULL_UNIT_BYTES;
 }
 
 static double scanned(struct str answer)
@@ -369,13 +368,13 @@ enum code pull_pages(const struct pull *pull, const struct pull_table *table, ui
 	struct segments *segments = arena_calloc(err->arena, 1, sizeof(*segments));
 	bool is_known = table->items > 0 && table->bytes > 0;
 
-	*segments = (struct segments){.pull = pull,
-				      .table = table,
-				      .items_a_unit =
-					      is_known ? UNIT_BYTES / (table->bytes / table->items)
-						       : ITEMS_FIRST / table->max_units,
-				      .pace = pace_of(table),
-				      .said_ns = monotonic_ns()};
+	*segments = (struct segments){
+		.pull = pull,
+		.table = table,
+		.items_a_unit = is_known ? PULL_UNIT_BYTES / (table->bytes / table->items)
+					 : ITEMS_FIRST / table->max_units,
+		.pace = pace_of(table),
+		.said_ns = monotonic_ns()};
 	enum code code = pull_segments(segments, err);
 	*items = segments_items(segments);
 	for (size_t i = 0; i < PULL_SEGMENTS_MAX && segments->all[i].arena; i++) {

@@ -7,9 +7,10 @@
 #include "server/pull/pull_ask.h"
 
 #define PULL_SEGMENTS_MAX 64
+#define PULL_UNIT_BYTES 8192.0 /* of a read unit of an eventually consistent Scan */
 
 /* From where an earlier pull stopped. *items: how many were written in all. Errors: as
- * pull_work_items(). */
+ * pull_ask() and pull_ask_file(), and ERR_VALIDATION for values that no rule names. */
 enum code pull_pages(const struct pull *pull, const struct pull_table *table, uint64_t *items,
 		     struct err *err) WARN_UNUSED;
 

@@ -68,9 +68,9 @@ enum code pull_work_describe(const struct pull *pull, struct arena *arena, struc
 	if (!table->description || !str_is_set(table->type))
 		return err_set(err, MSG_PULL_REMOTE, STR_ARG(table->name),
 			       STR_ARG(STR("DescribeTable")), STR_ARG(STR("no table in it")));
-	table->items = pull_ask_number(table->description, "ItemCount");
-	table->bytes = pull_ask_number(table->description, "TableSizeBytes");
-	double provisioned = pull_ask_number(
+	table->items = json_text_number(table->description, "ItemCount");
+	table->bytes = json_text_number(table->description, "TableSizeBytes");
+	double provisioned = json_text_number(
 		json_text_get(table->description, "ProvisionedThroughput", JSON_OBJECT),
 		"ReadCapacityUnits");
 	table->max_units = pull->max_units > 0 ? pull->max_units
@@ -105,7 +105,7 @@ static enum code pull_count_items(const struct pull *pull, struct arena *arena, 
 		code = json_parse(arena, answer, &root, err);
 		if (code != OK)
 			return code;
-		*n += (uint64_t)pull_ask_number(root, "Count");
+		*n += (uint64_t)json_text_number(root, "Count");
 		key = json_text_find(answer, STR("LastEvaluatedKey"));
 	} while (str_is_set(key));
 	return OK;

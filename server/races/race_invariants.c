@@ -4,6 +4,7 @@
 
 #include "core/buf.h"
 #include "core/number.h"
+#include "protocol/ops.h"
 #include "protocol/wire/json.h"
 #include "protocol/wire/json_out.h"
 #include "server/races/messages.h"
@@ -74,7 +75,8 @@ static struct rows select_rows(const struct asked *asked, struct str statement)
 		struct client_reply reply;
 		const char *problem = NULL;
 
-		if (!elsewhere_send(asked->server, arena, STR("DynamoDB_20120810.ExecuteStatement"),
+		if (!elsewhere_send(asked->server, arena,
+				    ops_target(arena, STR("ExecuteStatement")),
 				    statement_body(arena, statement, token), &reply, &problem)) {
 			rows.problem = str_of(problem);
 			return rows;

@@ -308,6 +308,13 @@ struct str json_text_string(struct arena *arena, const struct json *object, cons
 	return found ? json_string(arena, found) : STR_ABSENT;
 }
 
+double json_text_number(const struct json *object, const char *name)
+{
+	const struct json *found = json_text_get(object, name, JSON_NUMBER);
+
+	return found ? json_number(found) : 0;
+}
+
 void json_text_error(struct arena *arena, struct str body, struct str *type, struct str *message)
 {
 	struct err ignored = err_in(arena);

@@ -56,6 +56,9 @@ const struct json *json_text_get(const struct json *object, const char *name, en
 /* The same for a string; else absent. */
 struct str json_text_string(struct arena *arena, const struct json *object, const char *name);
 
+/* The same for a number; else 0. */
+double json_text_number(const struct json *object, const char *name);
+
 /* What an answer with an error says: its type without the service's name, and its text. Both are
  * absent where the body says nothing of the kind. */
 void json_text_error(struct arena *arena, struct str body, struct str *type, struct str *message);

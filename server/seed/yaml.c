@@ -6,6 +6,7 @@
 
 #include "core/seen.h"
 #include "protocol/wire/json_out.h"
+#include "server/seed/json_text.h"
 #include "server/seed/messages.h"
 
 #define DEPTH_MAX 100
@@ -52,11 +53,7 @@ static bool is_function(const char *name)
 					    "ValueOf",
 					    "ValueOfAll"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	}
-	return false;
+	return JSON_TEXT_IS_AMONG(str_of(name), names);
 }
 
 /* JSON's own grammar of numbers, and whether that fits one. */
@@ -144,28 +141,19 @@ static bool is_text(const struct reading *reading, const yaml_node_t *node)
 			sizeof(*reading->texts), by_place));
 }
 
-static bool is_one_of(struct str s, const char *const names[], size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (str_eq(s, str_of(names[i])))
-			return true;
-	}
-	return false;
-}
-
 /* Null, a boolean or a number. False: it is none of that type. */
 static bool add_value(struct json_out *out, struct str s, enum tagged type)
 {
 	static const char *const nulls[] = {"", "~", "null", "Null", "NULL"},
 				 *const truths[] = {"true", "True", "TRUE"},
 				 *const falsehoods[] = {"false", "False", "FALSE"};
-	bool is_any = type == TAGGED_NONE, is_true = is_one_of(s, truths, 3);
+	bool is_any = type == TAGGED_NONE, is_true = JSON_TEXT_IS_AMONG(s, truths);
 
-	if ((is_any || type == TAGGED_NULL) && is_one_of(s, nulls, 5)) {
+	if ((is_any || type == TAGGED_NULL) && JSON_TEXT_IS_AMONG(s, nulls)) {
 		json_out_null(out);
 		return true;
 	}
-	if ((is_any || type == TAGGED_TRUTH) && (is_true || is_one_of(s, falsehoods, 3))) {
+	if ((is_any || type == TAGGED_TRUTH) && (is_true || JSON_TEXT_IS_AMONG(s, falsehoods))) {
 		json_out_boolean(out, is_true);
 		return true;
 	}

@@ -77,7 +77,7 @@ enum code copy_give_up(struct job_txn *txn, struct job *job, void *context, stru
 
 /* Whether a copy of the table is under way that needs it. */
 static enum code copy_is_busy(struct job_txn *txn, const struct table *table, struct str except,
-		       bool *is_busy, struct err *err)
+			      bool *is_busy, struct err *err)
 {
 	struct job *jobs;
 	size_t n;

@@ -579,7 +579,7 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 	code = connection_run(&store->writer,
 			      log->durability == DURABILITY_OFF ? "PRAGMA synchronous=OFF"
 								: "PRAGMA synchronous=NORMAL",
-			      err); /* of full durability wal_sync() takes care */
+			      err); /* with full durability wal_sync() waits for the disk */
 	return code != OK ? code
 			  : wal_start(&store->wal, &store->writer, &store->writer_mutex, log, err);
 }
