@@ -471,6 +471,7 @@ static struct str rules_fingerprint(struct arena *arena, const struct faker *fak
 		json_text_write(&out, arena, rules);
 	json_out_boolean(&out, words->keeps_unknown);
 	json_out_string(&out, str_printf(arena, "%.17g", words->sample));
+	json_out_string(&out, str_of(words->export ? words->export : ""));
 	for (size_t i = 0; i < words->only_count; i++) {
 		json_out_string(&out, words->only[i].name);
 		json_out_string(&out, words->only[i].pattern);
