@@ -158,6 +158,7 @@
 #define MSG_COPY_FULL                                                                              \
 	ERR_INTERNAL, STR_FMT " has tables; --replace makes it a copy of the source, and deletes " \
 			      "what the source lacks"
+#define MSG_COPY_SPACES ERR_INTERNAL, "the source has more than %d accounts and regions with tables"
 #define MSG_REPORT_FORM ERR_INTERNAL, "%s: the extension is none of " REPORT_EXTENSIONS
 #define MSG_OPTION_FAILED ERR_INTERNAL, "%s: " STR_FMT
 #define MSG_NO_THREAD ERR_INTERNAL, "%s", "cannot start a thread"
@@ -284,9 +285,6 @@
 	ERR_VALIDATION, STR_FMT ": the mask makes keys equal: %llu items were read, %llu differ"
 #define MSG_PULL_UNKNOWN                                                                           \
 	ERR_VALIDATION, "the mask has no rule that can take these; add rules, or --unknown keep"
-#define MSG_PULL_FOUND                                                                             \
-	ERR_VALIDATION, "%zu originals of masked values stand in attributes that the mask keeps: " \
-			"mask these too"
 #define MSG_PULL_OTHER                                                                             \
 	ERR_INTERNAL, "%s is left of a pull with another mask or secret: remove it to start over"
 

@@ -9,6 +9,8 @@
 #include "server/command/help.h"
 #include "server/importers/file.h"
 #include "server/log.h"
+#include "server/mask/mask_option.h"
+#include "server/mask/strict.h"
 #include "server/seed/document.h"
 #include "server/seed/json_text.h"
 #include "server/seed/local.h"
@@ -23,6 +25,9 @@ struct words {
 	const char *endpoint, *table;
 	struct reach reach;
 	bool is_keep_going, is_strict, is_trial, is_json;
+	struct mask_option option;
+	struct mask *mask; /* of --mask; or NULL */
+	struct strict *strict;
 	struct seed_parameter *parameters;
 	size_t parameter_count;
 	struct remark *remarks; /* about parameters */
@@ -188,7 +193,8 @@ static bool read_words(struct words *words, int argc, char **argv)
 		if (take_flag(words, argv[i]))
 			continue;
 		if (argv[i][0] == '-') {
-			if (reach_take(&words->reach, argc, argv, &i))
+			if (reach_take(&words->reach, argc, argv, &i) ||
+			    mask_option_take(&words->option, argc, argv, &i))
 				continue;
 			if (!take_option(words, argv[i], i + 1 < argc ? argv[i + 1] : NULL))
 				return false;
@@ -199,7 +205,8 @@ static bool read_words(struct words *words, int argc, char **argv)
 			words->paths[words->path_count++] = argv[i];
 		}
 	}
-	return words->path_count > 0 && (words->is_trial || !words->is_json);
+	return words->path_count > 0 && (words->is_trial || !words->is_json) &&
+	       mask_option_is_whole(&words->option);
 }
 
 static void print_line(void *context, struct str line)
@@ -306,7 +313,38 @@ static struct str sum(struct arena *arena, const struct seed *seed)
 	return buf_str(&buf);
 }
 
-static struct seed_options options_of(const struct words *words, struct destination *destination,
+/* `change` of struct seed_options. */
+static enum code mask_seed_item(void *context, struct arena *arena, struct str table,
+				const struct json *keys, struct str item, struct str *out,
+				struct err *err)
+{
+	const struct words *words = context;
+
+	mask_forget_unknowns(words->mask); /* of lines that were passed over */
+	enum code code =
+		strict_item(words->strict, words->mask, arena, table, keys, item, out, err);
+	if (code != OK)
+		return code;
+	return strict_check(words->mask, err);
+}
+
+static enum code judge_rules(const struct words *words, const struct seed_options *options,
+			     struct err *err)
+{
+	struct str path;
+
+	for (size_t at = 0; words->mask && mask_unused(words->mask, &at, &path);) {
+		struct str what = str_printf(words->arena, "%s: the rule for \"" STR_FMT "\"",
+					     words->option.file, STR_ARG(path));
+		enum code code = warn(words->arena, options, what.p, "it matched nothing", err);
+
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+static struct seed_options options_of(struct words *words, struct destination *destination,
 				      struct rehearsal *rehearsal)
 {
 	struct seed_options options = {
@@ -317,6 +355,8 @@ static struct seed_options options_of(const struct words *words, struct destinat
 		.is_strict = words->is_strict,
 		.is_trial = words->is_trial,
 		.table = str_of(words->table),
+		.change = words->mask ? mask_seed_item : NULL,
+		.change_context = words,
 		.parameters = words->parameters,
 		.parameter_count = words->parameter_count,
 		.say = print_line,
@@ -357,12 +397,14 @@ static enum code load_paths(struct seed *seed, const struct words *words,
 	code = judge_unused(words, options, err);
 	if (code != OK)
 		return code;
+	code = judge_rules(words, options, err);
+	if (code != OK)
+		return code;
 	return words->is_trial ? preview_print(words->arena, &options->write, words->is_json, err)
 			       : OK;
 }
 
-static int load(const struct words *words, struct destination *destination,
-		struct rehearsal *rehearsal)
+static int load(struct words *words, struct destination *destination, struct rehearsal *rehearsal)
 {
 	struct seed_options options = options_of(words, destination, rehearsal);
 	struct seed *seed = seed_new(&options);
@@ -379,28 +421,51 @@ static int load(const struct words *words, struct destination *destination,
 	return is_done ? EXIT_DONE : EXIT_FAILED;
 }
 
+static int apply_with(struct words *words, struct err *err)
+{
+	struct rehearsal *rehearsal;
+	struct destination destination = {elsewhere_new(words->endpoint, &words->reach),
+					  str_of(words->endpoint)};
+
+	if (!destination.elsewhere)
+		return EXIT_MISUSE;
+	if (local_rehearsal_new(&rehearsal, err) != OK) {
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err->message));
+		elsewhere_free(destination.elsewhere);
+		return EXIT_FAILED;
+	}
+	int status = load(words, &destination, rehearsal);
+	elsewhere_free(destination.elsewhere);
+	local_rehearsal_free(rehearsal);
+	return status;
+}
+
+static int apply_masked(struct words *words, struct err *err)
+{
+	struct faker *faker = faker_new(mask_option_secret(words->arena));
+	int status = EXIT_MISUSE;
+
+	if (mask_option_open(&words->option, faker, NULL, NULL, &words->mask, err) == OK) {
+		words->strict = strict_new();
+		status = apply_with(words, err);
+		strict_free(words->strict);
+		mask_free(words->mask);
+	} else {
+		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err->message));
+	}
+	faker_free(faker);
+	return status;
+}
+
 int apply_run(struct arena *arena, int argc, char **argv)
 {
 	struct words words = {
 		.arena = arena, .endpoint = elsewhere_default(), .reach = reach_usual()};
-	struct rehearsal *rehearsal;
 	struct err err = err_in(arena);
 
-	bool is_read = read_words(&words, argc, argv);
-	struct destination destination = {is_read ? elsewhere_new(words.endpoint, &words.reach)
-						  : NULL,
-					  str_of(words.endpoint)};
-	if (!destination.elsewhere)
-		return is_read ? EXIT_MISUSE : help_misuse("apply");
-	if (local_rehearsal_new(&rehearsal, &err) != OK) {
-		fprintf(stderr, "dynalith: " STR_FMT "\n", STR_ARG(err.message));
-		elsewhere_free(destination.elsewhere);
-		return EXIT_FAILED;
-	}
-	int status = load(&words, &destination, rehearsal);
-	elsewhere_free(destination.elsewhere);
-	local_rehearsal_free(rehearsal);
-	return status;
+	if (!read_words(&words, argc, argv))
+		return help_misuse("apply");
+	return words.option.file ? apply_masked(&words, &err) : apply_with(&words, &err);
 }
 
 enum code apply_to(struct seed_target target, const char *path, struct err *err)

@@ -135,6 +135,11 @@ const struct mask_unknown *mask_unknowns(const struct mask *mask, size_t *n)
 	return mask->unknowns;
 }
 
+void mask_forget_unknowns(struct mask *mask)
+{
+	mask->unknown_count = 0;
+}
+
 bool mask_unused(const struct mask *mask, size_t *at, struct str *path)
 {
 	while (*at < mask->rule_count) {

@@ -58,6 +58,8 @@ struct str mask_item(struct mask *mask, struct arena *arena, struct str table, s
 
 /* The unknown paths so far, in the order in which they were met. */
 const struct mask_unknown *mask_unknowns(const struct mask *mask, size_t *n);
+/* From now on there are none. */
+void mask_forget_unknowns(struct mask *mask);
 
 /* The first rule from *at on that matched nothing, as its path; *at is behind it then. False: there
  * is none. */

@@ -18,5 +18,13 @@
 	ERR_VALIDATION, "\"template\" \"" STR_FMT "\": wanted text with <keep>, <redact>, <hash> " \
 			"or <fake>, and text between two of them"
 #define MSG_MASK_WHEN ERR_VALIDATION, "\"when\" is not {ATTRIBUTE: PATTERN}"
+#define MSG_MASK_EQUAL                                                                             \
+	ERR_VALIDATION, "the mask makes keys of the table " STR_FMT " equal that are not"
+#define MSG_MASK_UNKNOWN                                                                           \
+	ERR_VALIDATION,                                                                            \
+		"the mask has no rule that can take " STR_FMT "; add rules, or --unknown keep"
+#define MSG_MASK_FOUND                                                                             \
+	ERR_VALIDATION, "%zu originals of masked values stand in attributes that the mask keeps: " \
+			"mask these too"
 
 #endif

@@ -1,12 +1,16 @@
 #include "server/mask/proof.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/arena.h"
 #include "core/buf.h"
 #include "server/mask/hashes.h"
+#include "server/mask/messages.h"
+#include "server/seed/document.h"
 
 #define FILTER_BITS 24
 
@@ -132,4 +136,23 @@ struct proof_result proof_search(struct proof *proof, struct str bytes)
 		result.found += !is_fake && proof->originals[i].is_found;
 	}
 	return result;
+}
+
+enum code proof_file(struct proof *proof, const char *path, struct err *err)
+{
+	void *bytes;
+	size_t size;
+	enum code code = document_map(path, &bytes, &size, err);
+
+	if (code != OK)
+		return code;
+	struct proof_result result = proof_search(proof, (struct str){bytes, size});
+	if (size > 0)
+		munmap(bytes, size);
+	if (result.found > 0)
+		return err_set(err, MSG_MASK_FOUND, result.found);
+	printf("looked for %zu originals of masked values in %zu bytes: none is there (%zu passed "
+	       "over)\n",
+	       result.looked_for, size, result.passed_over);
+	return OK;
 }

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "core/err.h"
 #include "core/str.h"
 
 #define PROOF_BYTES 6
@@ -29,5 +30,9 @@ struct proof_result {
 
 /* Once, when all was seen. */
 struct proof_result proof_search(struct proof *proof, struct str bytes);
+
+/* The same in a file, which it says in a line on standard output. ERR_VALIDATION: originals stand
+ * in it, or it cannot be read. */
+enum code proof_file(struct proof *proof, const char *path, struct err *err) WARN_UNUSED;
 
 #endif

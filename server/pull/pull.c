@@ -4,16 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/buf.h"
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
+#include "server/mask/mask_option.h"
 #include "server/mask/proof.h"
 #include "server/mask/suggest.h"
 #include "server/messages.h"
-#include "server/platform/crypto.h"
 #include "server/report/money.h"
 #include "server/seed/document.h"
 #include "server/seed/json_text.h"
@@ -25,13 +24,11 @@
 #include "server/pull/pull_work.h"
 #include "storage/store/copy_target.h"
 
-#define SECRET_BYTES 32
-#define SECRET "DYNALITH_MASK_SECRET"
-
 struct pull_words {
 	struct pull_table *tables;
 	size_t table_count;
-	const char *to, *mask, *endpoint, *region, *profile, *export;
+	struct mask_option mask;
+	const char *to, *endpoint, *region, *profile, *export;
 	struct elsewhere_keys keys; /* of a profile */
 	struct elsewhere *source;
 	struct arena *arena;
@@ -44,7 +41,7 @@ struct pull_words {
 	double sample;
 	struct pull_follow *follows;
 	size_t follow_count;
-	bool keeps_unknown, is_agreed, suggests;
+	bool is_agreed, suggests;
 	struct suggest *suggest; /* where it suggests */
 	struct hashes followed;
 };
@@ -106,8 +103,6 @@ static bool take_pull_option(struct arena *arena, struct pull_words *words, cons
 		words->tables[words->table_count++] = (struct pull_table){.name = str_of(value)};
 	} else if (strcmp(name, "--to") == 0) {
 		words->to = value;
-	} else if (strcmp(name, "--mask") == 0) {
-		words->mask = value;
 	} else if (strcmp(name, "--region") == 0) {
 		words->region = value;
 	} else if (strcmp(name, "--export") == 0) {
@@ -116,9 +111,6 @@ static bool take_pull_option(struct arena *arena, struct pull_words *words, cons
 		words->profile = value;
 	} else if (strcmp(name, "--endpoint") == 0) {
 		words->endpoint = value;
-	} else if (strcmp(name, "--unknown") == 0) {
-		words->keeps_unknown = true;
-		return strcmp(value, "keep") == 0;
 	} else if (strcmp(name, "--only") == 0) {
 		return take_only(arena, words, str_of(value));
 	} else if (strcmp(name, "--follow") == 0) {
@@ -145,7 +137,8 @@ static bool read_pull_words(struct arena *arena, int argc, char **argv, struct p
 			words->is_agreed = true;
 		} else if (strcmp(argv[i], "--suggest") == 0) {
 			words->suggests = true;
-		} else if (!reach_take(&words->reach, argc, argv, &i)) {
+		} else if (!reach_take(&words->reach, argc, argv, &i) &&
+			   !mask_option_take(&words->mask, argc, argv, &i)) {
 			if (!take_pull_option(arena, words, argv[i],
 					      i + 1 < argc ? argv[i + 1] : NULL))
 				return false;
@@ -240,16 +233,6 @@ static void print_unknowns(const struct mask *mask)
 			(unsigned long long)unknowns[i].count);
 }
 
-static void warn_unused(const struct mask *mask)
-{
-	struct str path;
-	size_t at = 0;
-
-	while (mask_unused(mask, &at, &path))
-		fprintf(stderr, "dynalith: warning: the rule for \"" STR_FMT "\" matched nothing\n",
-			STR_ARG(path));
-}
-
 static enum code pull_table_items(const struct pull *pull, struct pull_words *words,
 				  struct err *err)
 {
@@ -272,13 +255,12 @@ static enum code pull_table_items(const struct pull *pull, struct pull_words *wo
 
 static enum code pull_all(const struct pull *pull, struct pull_words *words, struct err *err)
 {
-	enum code code;
+	enum code code = pull_marks_prepare(pull, err->arena, err);
 
-	for (size_t i = 0; i < words->table_count; i++) {
+	for (size_t i = 0; code == OK && i < words->table_count; i++)
 		code = pull_work_prepare(pull, &words->tables[i], err);
-		if (code != OK)
-			return code;
-	}
+	if (code != OK)
+		return code;
 	code = pull_table_items(pull, words, err);
 	return code == OK ? pull_marks_remove(pull, err) : code;
 }
@@ -289,26 +271,6 @@ static enum code check_pull_target(const char *target, struct err *err)
 	const char *part;
 
 	return copy_target_begin(err->arena, target, &part, err);
-}
-
-/* No original of a masked value may stand in the file, in no page that is free either. */
-static enum code prove_masked(const struct pull *pull, struct proof *proof, struct err *err)
-{
-	void *bytes;
-	size_t size;
-	enum code code = document_map(pull->part, &bytes, &size, err);
-
-	if (code != OK)
-		return code;
-	struct proof_result result = proof_search(proof, (struct str){bytes, size});
-	if (size > 0)
-		munmap(bytes, size);
-	if (result.found > 0)
-		return err_set(err, MSG_PULL_FOUND, result.found);
-	printf("looked for %zu originals of masked values in %zu bytes: none is there (%zu passed "
-	       "over)\n",
-	       result.looked_for, size, result.passed_over);
-	return OK;
 }
 
 /* All that is written to the file, and its end: it is closed then. */
@@ -325,7 +287,8 @@ static enum code fill_file(struct pull *pull, struct pull_words *words, struct e
 	local_rehearsal_free(file);
 	if (code != OK)
 		return code;
-	return prove_masked(pull, words->proof, err);
+	/* in no page that is free either */
+	return proof_file(words->proof, pull->part, err);
 }
 
 static enum code pull_to_file(struct pull *pull, struct pull_words *words, struct err *err)
@@ -389,7 +352,7 @@ static int pull_with(struct pull *pull, struct pull_words *words, struct err *er
 	if (!agreed)
 		return EXIT_MISUSE;
 	if (code == OK) {
-		warn_unused(pull->mask);
+		mask_option_warn_unused(pull->mask);
 		return EXIT_DONE;
 	}
 	print_unknowns(pull->mask);
@@ -447,19 +410,6 @@ static int suggest_with(const struct pull *pull, struct pull_words *words, struc
 	return EXIT_DONE;
 }
 
-/* The secret of the environment; else one that nobody knows, so that a pull cannot go on later. */
-static struct str pull_secret(struct arena *arena)
-{
-	const char *given = getenv(SECRET);
-	char *bytes;
-
-	if (given && *given)
-		return str_of(given);
-	bytes = arena_bytes(arena, SECRET_BYTES);
-	crypto_random(bytes, SECRET_BYTES);
-	return (struct str){bytes, SECRET_BYTES};
-}
-
 /* Of all that says which items become what: a pull that goes on must have the same. */
 static struct str rules_fingerprint(struct arena *arena, const struct faker *faker,
 				    const struct json *rules, const struct pull_words *words)
@@ -469,7 +419,7 @@ static struct str rules_fingerprint(struct arena *arena, const struct faker *fak
 	json_out_open(&out, '[');
 	if (rules)
 		json_text_write(&out, arena, rules);
-	json_out_boolean(&out, words->keeps_unknown);
+	json_out_boolean(&out, words->mask.keeps_unknown);
 	json_out_string(&out, str_printf(arena, "%.17g", words->sample));
 	json_out_string(&out, str_of(words->export ? words->export : ""));
 	for (size_t i = 0; i < words->only_count; i++) {
@@ -491,7 +441,7 @@ static enum code read_mask(struct arena *arena, const struct pull_words *words, 
 {
 	struct source *source = source_new(arena);
 	const struct mask_options pulls = {.faker = pull->faker,
-					   .is_lenient = words->keeps_unknown,
+					   .is_lenient = words->mask.keeps_unknown,
 					   .source = source,
 					   .seen = proof_saw,
 					   .context = words->proof};
@@ -502,8 +452,8 @@ static enum code read_mask(struct arena *arena, const struct pull_words *words, 
 	const struct json *root = NULL;
 	enum code code = OK;
 
-	if (words->mask)
-		code = document_load(arena, source, words->mask, &root, err);
+	if (words->mask.file)
+		code = document_load(arena, source, words->mask.file, &root, err);
 	if (code != OK)
 		return code;
 	pull->fingerprint = rules_fingerprint(arena, pull->faker, root, words);
@@ -568,7 +518,7 @@ int pull_run(struct arena *arena, int argc, char **argv)
 		return help_misuse("pull");
 	words.proof = proof_new();
 	words.suggest = suggest_new();
-	struct faker *faker = faker_new(pull_secret(arena));
+	struct faker *faker = faker_new(mask_option_secret(arena));
 	struct pull pull = {.faker = faker,
 			    .renew = renew_keys,
 			    .context = &words,

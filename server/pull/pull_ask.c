@@ -37,25 +37,46 @@ static enum code pull_refused(struct str table, const char *operation, struct st
 		       STR_ARG(message));
 }
 
+/* False where no answer came. */
+static bool pull_send(const struct pull *pull, struct arena *arena, const char *operation,
+		      struct str body, struct seed_reply *reply, struct str *problem)
+{
+	struct err err = err_in(arena);
+	const struct seed_request request = {operation, body, pull->from.region,
+					     pull->from.account};
+	struct client_reply answer = {.status = 0};
+	const char *why = "";
+
+	if (!pull->source) {
+		enum code code = pull->from.send(pull->from.context, arena, &request, reply, &err);
+
+		*problem = err.message;
+		return code == OK;
+	}
+	bool is_answered =
+		elsewhere_send_in(pull->source, arena, pull->region,
+				  ops_target(arena, str_of(operation)), body, &answer, &why);
+	*reply = (struct seed_reply){answer.status, answer.body};
+	*problem = str_of(why);
+	return is_answered;
+}
+
 enum code pull_ask_once(const struct pull *pull, struct arena *arena, struct str table,
 			const char *operation, struct str body, struct str *answer,
 			bool *is_expired, struct err *err)
 {
-	struct str target = ops_target(arena, str_of(operation)), type, message;
+	struct str type, message;
 
 	*is_expired = false;
 	for (unsigned try = 0, ms = 50;; try++, ms = ms * 2 < WAIT_MS_MAX ? ms * 2 : WAIT_MS_MAX) {
-		struct client_reply reply = {.status = 0};
-		const char *problem = "";
-		bool is_answered = elsewhere_send_in(pull->source, arena, pull->region, target,
-						     body, &reply, &problem);
+		struct seed_reply reply = {.status = 0};
+		bool is_answered = pull_send(pull, arena, operation, body, &reply, &message);
 
 		if (is_answered && reply.status == 200) {
 			*answer = reply.body;
 			return OK;
 		}
 		type = STR("");
-		message = str_of(problem);
 		if (is_answered)
 			type = error_type(arena, reply.body, &message);
 		*is_expired = str_eq(type, STR("ExpiredTokenException"));
@@ -80,8 +101,8 @@ enum code pull_ask(const struct pull *pull, struct arena *arena, struct str tabl
 enum code pull_ask_file(const struct pull *pull, struct arena *arena, struct str table,
 			const char *operation, struct str body, struct str *answer, struct err *err)
 {
-	const struct seed_request request = {
-		.operation = operation, .body = body, .region = pull->target.region};
+	const struct seed_request request = {operation, body, pull->target.region,
+					     pull->target.account};
 	struct seed_reply reply;
 	struct str message;
 	enum code code = pull->target.send(pull->target.context, arena, &request, &reply, err);

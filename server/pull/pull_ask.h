@@ -14,7 +14,8 @@
 #include "server/seed/local.h"
 
 struct pull {
-	struct elsewhere *source;
+	struct elsewhere *source; /* NULL: `from` is */
+	struct seed_target from;  /* a store that this process has open, with its namespace */
 	/* Other keys for the source, where its token is too old. False: there are none. */
 	bool (*renew)(void *context);
 	void *context;

@@ -6,7 +6,6 @@
 #include "server/messages.h"
 #include "server/seed/description.h"
 #include "server/seed/json_text.h"
-#include "server/pull/pull_mark.h"
 #include "server/pull/pull_pages.h"
 
 #define UNITS_USUAL 100.0
@@ -111,7 +110,8 @@ static enum code pull_count_items(const struct pull *pull, struct arena *arena, 
 	return OK;
 }
 
-/* Whether the answer of DescribeTimeToLive says that it is on; *attribute: by which one. */
+/* Whether the answer of DescribeTimeToLive says that it is on, or about to be; *attribute: by which
+ * one. */
 static bool has_expiry(struct arena *arena, struct str answer, struct str *attribute)
 {
 	struct err ignored = err_in(arena);
@@ -121,7 +121,8 @@ static bool has_expiry(struct arena *arena, struct str answer, struct str *attri
 		return false;
 	root = json_text_get(root, "TimeToLiveDescription", JSON_OBJECT);
 	*attribute = json_text_string(arena, root, "AttributeName");
-	return str_eq(json_text_string(arena, root, "TimeToLiveStatus"), STR("ENABLED")) &&
+	struct str status = json_text_string(arena, root, "TimeToLiveStatus");
+	return (str_eq(status, STR("ENABLED")) || str_eq(status, STR("ENABLING"))) &&
 	       str_is_set(*attribute);
 }
 
@@ -147,10 +148,8 @@ enum code pull_work_prepare(const struct pull *pull, const struct pull_table *ta
 {
 	struct arena *arena = err->arena;
 	struct str answer, tags = json_text_find(table->tags, STR("Tags"));
-	enum code code = pull_marks_prepare(pull, arena, err);
+	enum code code = OK;
 
-	if (code != OK)
-		return code;
 	if (!pull_ask_has_table(pull, arena, table->name)) {
 		code = pull_ask_file(pull, arena, table->name, "CreateTable",
 				     description_to_create(arena, table->description), &answer,
@@ -162,9 +161,12 @@ enum code pull_work_prepare(const struct pull *pull, const struct pull_table *ta
 		code = pull_ask_file(
 			pull, arena, table->name, "TagResource",
 			str_printf(arena,
-				   "{\"ResourceArn\":\"arn:aws:dynamodb:" STR_FMT
-				   ":000000000000:table/" STR_FMT "\",\"Tags\":" STR_FMT "}",
-				   STR_ARG(pull->region), STR_ARG(table->name), STR_ARG(tags)),
+				   "{\"ResourceArn\":\"arn:aws:dynamodb:" STR_FMT ":" STR_FMT
+				   ":table/" STR_FMT "\",\"Tags\":" STR_FMT "}",
+				   STR_ARG(pull->region),
+				   STR_ARG(str_is_set(pull->target.account) ? pull->target.account
+									    : STR("000000000000")),
+				   STR_ARG(table->name), STR_ARG(tags)),
 			&answer, err);
 		if (code != OK)
 			return code;

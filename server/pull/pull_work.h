@@ -11,7 +11,7 @@
 enum code pull_work_describe(const struct pull *pull, struct arena *arena, struct pull_table *table,
 			     struct err *err) WARN_UNUSED;
 
-/* Makes the table in the file, with its tags and TTL, and the table of marks. ERR_VALIDATION: it
+/* Makes the table in the file, with its tags and TTL. ERR_VALIDATION: it
  * cannot be. */
 enum code pull_work_prepare(const struct pull *pull, const struct pull_table *table,
 			    struct err *err) WARN_UNUSED;

@@ -29,7 +29,7 @@ struct seed_target local_target(struct service *service)
 }
 
 struct rehearsal {
-	struct store *store;
+	struct store *store, *own; /* own: to be closed; or NULL */
 	struct service service;
 };
 
@@ -40,19 +40,26 @@ static int64_t now_ms(void *context, struct ns ns)
 	return (int64_t)time(NULL) * 1000;
 }
 
+static enum code open_catalog(struct rehearsal *rehearsal, struct err *err)
+{
+	const struct catalog_options options = {.settings = &settings_records};
+
+	rehearsal->service.now_ms = now_ms;
+	return catalog_open(rehearsal->store, &options, &rehearsal->service.catalog, err);
+}
+
 static enum code open_rehearsal(struct rehearsal *rehearsal, const char *file, struct err *err)
 {
 	const struct sqlite_store_options where = {.path = file,
 						   .durability = DURABILITY_NORMAL,
 						   .readers = 1,
 						   .cache_bytes = file ? 32 << 20 : 1 << 20};
-	const struct catalog_options options = {.settings = &settings_records};
-	enum code code = sqlite_store_open(&where, &rehearsal->store, err);
+	enum code code = sqlite_store_open(&where, &rehearsal->own, err);
 
-	rehearsal->service.now_ms = now_ms;
 	if (code != OK)
 		return code;
-	return catalog_open(rehearsal->store, &options, &rehearsal->service.catalog, err);
+	rehearsal->store = rehearsal->own;
+	return open_catalog(rehearsal, err);
 }
 
 enum code local_rehearsal_new(struct rehearsal **out, struct err *err)
@@ -65,16 +72,27 @@ enum code local_rehearsal_in(const char *file, struct rehearsal **out, struct er
 	struct rehearsal *rehearsal = arena_checked(calloc(1, sizeof(*rehearsal)));
 	enum code code = open_rehearsal(rehearsal, file, err);
 	if (code != OK) {
-		store_close(rehearsal->store);
+		store_close(rehearsal->own);
 		free(rehearsal);
 	}
+	return RESULT(code, out, rehearsal);
+}
+
+enum code local_rehearsal_over(struct store *store, struct rehearsal **out, struct err *err)
+{
+	struct rehearsal *rehearsal = arena_checked(calloc(1, sizeof(*rehearsal)));
+
+	rehearsal->store = store;
+	enum code code = open_catalog(rehearsal, err);
+	if (code != OK)
+		free(rehearsal);
 	return RESULT(code, out, rehearsal);
 }
 
 void local_rehearsal_free(struct rehearsal *rehearsal)
 {
 	catalog_close(rehearsal->service.catalog);
-	store_close(rehearsal->store);
+	store_close(rehearsal->own);
 	free(rehearsal);
 }
 

@@ -16,6 +16,9 @@ struct rehearsal;
 enum code local_rehearsal_new(struct rehearsal **out, struct err *err) WARN_UNUSED;
 /* The same over a data file, which is made where it is missing; NULL: in memory. */
 enum code local_rehearsal_in(const char *file, struct rehearsal **out, struct err *err) WARN_UNUSED;
+/* The same over a store that is open, and the caller's to close later. */
+enum code local_rehearsal_over(struct store *store, struct rehearsal **out,
+			       struct err *err) WARN_UNUSED;
 void local_rehearsal_free(struct rehearsal *rehearsal);
 struct seed_target local_rehearsal_target(struct rehearsal *rehearsal);
 struct service *local_rehearsal_service(struct rehearsal *rehearsal);

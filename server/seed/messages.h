@@ -28,6 +28,10 @@
 	ERR_VALIDATION,                                                                            \
 		"ImportTable " STR_FMT ": %lld of %lld records are no items of the table: GET "    \
 		"/_dynalith/imports/" STR_FMT " has the reasons"
+#define MSG_SEED_IMPORT_MASK                                                                       \
+	ERR_VALIDATION,                                                                            \
+		"ImportTable " STR_FMT ": the server reads these items itself, and --mask cannot " \
+		"change them: export them, mask the files with apply"
 #define MSG_SEED_IMPORT_FAILED                                                                     \
 	ERR_VALIDATION, "ImportTable " STR_FMT ": " STR_FMT ": " STR_FMT                           \
 			"; the server needs the bucket by --s3"

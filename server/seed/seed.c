@@ -23,7 +23,7 @@
 struct known {
 	struct known *next;
 	struct str name, hash;    /* the partition key's attribute */
-	const struct json *types; /* AttributeDefinitions */
+	const struct json *types, *keys; /* AttributeDefinitions, KeySchema */
 	bool is_made;             /* by this file */
 	bool is_described;        /* the file says how it is made, whether or not it was there */
 };
@@ -217,6 +217,7 @@ static enum code remember(struct seed *seed, struct str name, bool is_made, stru
 				.name = str_copy(seed->arena, name),
 				.hash = hash_of(seed->arena, table),
 				.types = json_member(table, "AttributeDefinitions"),
+				.keys = json_member(table, "KeySchema"),
 				.is_made = is_made};
 	seed->tables = known;
 	if (!seed->options->is_check_apart)
@@ -507,6 +508,10 @@ enum code seed_table(struct seed *seed, struct origin origin, struct str name, s
 enum code seed_import(struct seed *seed, struct origin origin, struct str name, struct str body,
 		      const struct seed_request *follow_ups, size_t n, struct err *err)
 {
+	if (seed->options->change) {
+		err_set(err, MSG_SEED_IMPORT_MASK, STR_ARG(name));
+		return seed_at_origin(seed, origin, err);
+	}
 	return make_at(seed, "ImportTable", origin, name, body, follow_ups, n, err);
 }
 
@@ -671,13 +676,37 @@ static enum code add_to_batch(struct seed *seed, struct str table, struct str it
 	return OK;
 }
 
+static enum code change_item(struct seed *seed, struct str table, struct str *item, struct err *err)
+{
+	const struct seed_options *options = seed->options;
+	struct known *known;
+
+	if (!options->change)
+		return OK;
+	enum code code = known_table(seed, table, &known, err);
+	if (code != OK)
+		return code;
+	return options->change(options->change_context, seed->piece, table, known->keys, *item,
+			       item, err);
+}
+
+static enum code judge_item(struct seed *seed, struct str table, struct str item, struct err *err)
+{
+	struct str twice = json_text_twice(seed->piece, item);
+
+	if (str_is_set(twice))
+		return err_set(err, MSG_SEED_ATTRIBUTE_TWICE, STR_ARG(twice));
+	enum code code = change_item(seed, table, &item, err);
+	if (code != OK)
+		return code;
+	return try_item(seed, table, item, err);
+}
+
 /* The first reading: a bad item is remembered where it is passed over. */
 static enum code check_item(struct seed *seed, struct str table, struct str item, size_t line,
 			    struct err *err)
 {
-	struct str twice = json_text_twice(seed->piece, item);
-	enum code code = str_is_set(twice) ? err_set(err, MSG_SEED_ATTRIBUTE_TWICE, STR_ARG(twice))
-					   : try_item(seed, table, item, err);
+	enum code code = judge_item(seed, table, item, err);
 
 	if (code == OK)
 		return OK;
@@ -691,10 +720,14 @@ static enum code check_item(struct seed *seed, struct str table, struct str item
 /* The second one. */
 static enum code write_item(struct seed *seed, struct str table, struct str item, struct err *err)
 {
-	if (seed->bad_next == seed->bad_count || seed->bad[seed->bad_next] != seed->ordinal)
-		return add_to_batch(seed, table, item, err);
-	seed->bad_next++;
-	return OK;
+	if (seed->bad_next < seed->bad_count && seed->bad[seed->bad_next] == seed->ordinal) {
+		seed->bad_next++;
+		return OK;
+	}
+	enum code code = change_item(seed, table, &item, err);
+	if (code != OK)
+		return seed_at(seed, 0, err);
+	return add_to_batch(seed, table, item, err);
 }
 
 enum code seed_item(struct seed *seed, struct str table, struct str item, size_t line,

@@ -58,6 +58,12 @@ struct seed_options {
 	bool is_strict;     /* warnings are errors */
 	bool is_trial;      /* items are tried and not written */
 	struct str table;   /* of files of items; absent: each file's name says it */
+	/* What an item becomes, before it is tried and before it is written; or NULL. `keys`: the
+	 * table's KeySchema. An error is one of its line. */
+	enum code (*change)(void *context, struct arena *arena, struct str table,
+			    const struct json *keys, struct str item, struct str *out,
+			    struct err *err);
+	void *change_context;
 	const struct seed_parameter *parameters;
 	size_t parameter_count;
 	bool is_of_one_file; /* the parameters are: those that it does not use are its warnings */

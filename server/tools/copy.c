@@ -12,6 +12,7 @@
 #include "server/command/interrupt.h"
 #include "server/messages.h"
 #include "server/client/remote.h"
+#include "server/tools/copy_masked.h"
 #include "storage/catalog/retired.h"
 #include "storage/index_row.h"
 #include "storage/monotonic.h"
@@ -28,6 +29,7 @@
 struct words {
 	const char *from, *to;
 	struct reach reach;
+	struct mask_option mask;
 	bool is_replace, is_comparison;
 };
 
@@ -67,10 +69,12 @@ static bool read_copy_words(int argc, char **argv, struct words *words)
 			words->from = argv[++i];
 		else if (strcmp(argv[i], "--to") == 0 && has_value)
 			words->to = argv[++i];
-		else if (!reach_take(&words->reach, argc, argv, &i))
+		else if (!reach_take(&words->reach, argc, argv, &i) &&
+			 !mask_option_take(&words->mask, argc, argv, &i))
 			return false;
 	}
-	return words->from && words->to && !(words->is_replace && words->is_comparison);
+	return words->from && words->to && !(words->is_replace && words->is_comparison) &&
+	       mask_option_is_whole(&words->mask);
 }
 
 static int fail(int status, struct str problem)
@@ -412,6 +416,31 @@ static int copy_from_server(struct arena *arena, const struct words *words)
 	return status;
 }
 
+/* What --mask cannot do; NULL: it can. */
+static const char *refuse_masked(const struct words *words)
+{
+	if (remote_is_url(words->from))
+		return "--mask reads no server: use dynalith pull, or dynalith dump --mask";
+	if (words->is_replace || words->is_comparison || !backend_file(words->to))
+		return "--mask makes a new file: --to sqlite:FILE, without --replace and --compare";
+	return NULL;
+}
+
+static int copy_to_mask(struct arena *arena, const struct words *words)
+{
+	struct err err = err_in(arena);
+	struct store *from;
+	const char *refused = refuse_masked(words);
+
+	if (refused)
+		return fail(EXIT_MISUSE, str_of(refused));
+	if (open_copy_store(words->from, true, &from, &err) != OK)
+		return fail(EXIT_FAILED, err.message);
+	enum code code = copy_masked_run(&words->mask, from, backend_file(words->to), &err);
+	store_close(from);
+	return code == OK ? EXIT_DONE : fail(EXIT_FAILED, err.message);
+}
+
 int copy_run(struct arena *arena, int argc, char **argv)
 {
 	struct words words;
@@ -424,5 +453,7 @@ int copy_run(struct arena *arena, int argc, char **argv)
 		return fail(EXIT_MISUSE, str_printf(arena, "--from " STR_FMT, STR_ARG(problem)));
 	if (!backend_check(arena, words.to, &problem))
 		return fail(EXIT_MISUSE, str_printf(arena, "--to " STR_FMT, STR_ARG(problem)));
+	if (words.mask.file)
+		return copy_to_mask(arena, &words);
 	return is_server ? copy_from_server(arena, &words) : copy_stores(arena, &words, words.from);
 }

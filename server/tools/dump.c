@@ -28,6 +28,7 @@ struct dumping {
 	struct arena *arena; /* of one block */
 	const char *path; /* of the file in errors */
 	int fd;
+	struct remask *remask; /* blocks go there in place of the file; or NULL */
 };
 
 static enum code fail(struct err *err, const char *what, const char *why)
@@ -95,6 +96,7 @@ static enum code write_next_block(struct dumping *dumping, struct str name, stru
 {
 	const struct json *root = NULL;
 	struct str block;
+	bool is_done;
 
 	arena_reset(dumping->arena);
 	enum code code = call(dumping, "POST", name, "/dump", body, &root, err);
@@ -102,7 +104,8 @@ static enum code write_next_block(struct dumping *dumping, struct str name, stru
 		return code;
 	if (!base64_decode(dumping->arena, string_member(dumping->arena, root, "block"), &block))
 		return fail(err, "the server", "no answer of this kind of server");
-	code = write_block(dumping, block, err);
+	code = dumping->remask ? remask_take(dumping->remask, block, &is_done, err)
+			       : write_block(dumping, block, err);
 	if (code != OK)
 		return code;
 	arena_reset(cursors);
@@ -110,11 +113,41 @@ static enum code write_next_block(struct dumping *dumping, struct str name, stru
 	return OK;
 }
 
+static enum code sync_dump(const struct dumping *dumping, struct err *err)
+{
+	if (durable_sync(dumping->fd) != 0)
+		return fail(err, dumping->path, strerror(errno));
+	return OK;
+}
+
+/* All that was taken, masked, as a dump. */
+static enum code write_masked(struct dumping *dumping, struct remask *remask, struct err *err)
+{
+	struct str block;
+	enum code code = remask_run(remask, err);
+
+	if (code != OK)
+		return code;
+	code = write_dump_bytes(dumping, STR(HEAD), err);
+	while (code == OK) {
+		struct err own = err_in(dumping->arena);
+
+		arena_reset(dumping->arena);
+		code = remask_next(remask, &block, &own);
+		if (code != OK)
+			err_copy(err, code, own.message);
+		if (code != OK || !str_is_set(block))
+			break;
+		code = write_block(dumping, block, err);
+	}
+	return code == OK ? sync_dump(dumping, err) : code;
+}
+
 static enum code write_blocks(struct dumping *dumping, struct str name, struct err *err)
 {
 	struct arena *cursors = arena_new(4096);
 	struct str body = STR("{}"), cursor = STR("");
-	enum code code = write_dump_bytes(dumping, STR(HEAD), err);
+	enum code code = dumping->remask ? OK : write_dump_bytes(dumping, STR(HEAD), err);
 
 	while (code == OK && str_is_set(cursor)) {
 		code = write_next_block(dumping, name, body, cursors, &cursor, err);
@@ -124,9 +157,8 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 	arena_free(cursors);
 	if (code != OK)
 		return code;
-	if (durable_sync(dumping->fd) != 0)
-		return fail(err, dumping->path, strerror(errno));
-	return OK;
+	return dumping->remask ? write_masked(dumping, dumping->remask, err)
+			       : sync_dump(dumping, err);
 }
 
 /* What a dump has made on the server. */
@@ -169,7 +201,8 @@ enum code dump_write(struct remote *remote, const struct dump_options *options, 
 				  .query = dump_query_of(err->arena, options),
 				  .arena = arena_new(4 * 1024 * 1024),
 				  .path = path,
-				  .fd = fd};
+				  .fd = fd,
+				  .remask = options->remask};
 	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL),
 				     (long)getpid());
 	struct made made = {remote, name, dumping.query};
@@ -291,5 +324,50 @@ enum code dump_load(struct remote *remote, const struct dump_options *options, c
 	code = load_and_restore(&dumping, err);
 	arena_free(dumping.arena);
 	close(dumping.fd);
+	return code;
+}
+
+static enum code take_blocks(struct dumping *dumping, struct remask *remask, struct err *err)
+{
+	bool is_done = false;
+	enum code code = check_head(dumping, err);
+
+	while (code == OK) {
+		struct err own = err_in(dumping->arena);
+		struct str block;
+
+		arena_reset(dumping->arena);
+		code = read_dump_block(dumping, &block, err);
+		if (code != OK || !str_is_set(block))
+			break;
+		code = remask_take(remask, block, &is_done, &own);
+		if (code != OK)
+			err_copy(err, code, own.message);
+	}
+	return code == OK && !is_done ? fail(err, dumping->path, "it is damaged or cut off") : code;
+}
+
+static enum code take_and_write(struct dumping *reading, struct dumping *writing,
+				struct remask *remask, struct err *err)
+{
+	enum code code = take_blocks(reading, remask, err);
+
+	if (code != OK)
+		return code;
+	return write_masked(writing, remask, err);
+}
+
+enum code dump_remask(struct remask *remask, const char *path, const char *part, int fd,
+		      struct err *err)
+{
+	struct dumping reading = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+	struct dumping writing = {.path = part, .fd = fd};
+
+	if (reading.fd < 0)
+		return fail(err, path, strerror(errno));
+	reading.arena = writing.arena = arena_new(4 * 1024 * 1024);
+	enum code code = take_and_write(&reading, &writing, remask, err);
+	arena_free(reading.arena);
+	close(reading.fd);
 	return code;
 }

@@ -11,14 +11,16 @@
 
 #include "core/err.h"
 #include "server/client/remote.h"
+#include "server/tools/remask.h"
 
-/* The namespace; absent: that of the signature, or the default one. */
 struct dump_options {
-	const char *account, *region;
+	const char *account, *region; /* the namespace; NULL: that of the signature, or the default
+					 one */
+	struct remask *remask;        /* what dump_write() writes goes through it; or NULL */
 };
 
 /* Writes to a file that is open and empty; errors name it `path`. ERR_INTERNAL with one line for
- * the user. */
+ * the user; ERR_VALIDATION of the mask. */
 enum code dump_write(struct remote *remote, const struct dump_options *options, const char *path,
 		     int fd, struct err *err) WARN_UNUSED;
 
@@ -29,5 +31,9 @@ enum code dump_write(struct remote *remote, const struct dump_options *options, 
  */
 enum code dump_load(struct remote *remote, const struct dump_options *options, const char *path,
 		    struct err *err) WARN_UNUSED;
+
+/* Writes the dump `path` through the mask to a file that is open and empty, and named `part`. */
+enum code dump_remask(struct remask *remask, const char *path, const char *part, int fd,
+		      struct err *err) WARN_UNUSED;
 
 #endif

@@ -1,6 +1,7 @@
 #include "server/tools/maintain.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ struct words {
 	bool is_repair;
 	const char *damaged;     /* where rows that are set aside go; NULL: the usual file */
 	const char *account, *region; /* the namespace; NULL: that of the signature */
+	struct mask_option mask;      /* of dump and load */
 	struct reach reach;
 };
 
@@ -199,6 +201,9 @@ static enum code dump_to_part(struct remote *remote, const struct words *words,
 	close(fd);
 	if (code != OK)
 		return code;
+	code = options->remask ? remask_prove(options->remask, part, err) : OK;
+	if (code != OK)
+		return code;
 	return copy_target_publish(err->arena, part, words->target, err);
 }
 
@@ -218,20 +223,71 @@ static enum code dump_server(struct remote *remote, const struct words *words,
 	return code;
 }
 
+static enum code load_masked_part(struct remote *remote, const struct words *words,
+				  const struct dump_options *options, const char *part,
+				  struct err *err)
+{
+	int fd;
+	enum code code = copy_target_open(part, &fd, err);
+
+	if (code != OK)
+		return code;
+	code = dump_remask(options->remask, words->target, part, fd, err);
+	close(fd);
+	if (code != OK)
+		return code;
+	code = remask_prove(options->remask, part, err);
+	if (code != OK)
+		return code;
+	return dump_load(remote, options, part, err);
+}
+
+/* A file of masked items only is loaded, and removed. */
+static enum code load_masked(struct remote *remote, const struct words *words,
+			     const struct dump_options *options, struct err *err)
+{
+	const char *folder = getenv("TMPDIR"), *part = NULL;
+	struct str name =
+		str_printf(err->arena, "%s/dynalith-load", folder && *folder ? folder : "/tmp");
+	struct interrupt_undo undo;
+	enum code code = copy_target_begin(err->arena, name.p, &part, err);
+
+	if (code != OK)
+		return code;
+	interrupt_undo_file(&undo, part);
+	code = load_masked_part(remote, words, options, part, err);
+	copy_target_discard(err->arena, part);
+	interrupt_forget(&undo);
+	return code;
+}
+
+static enum code move_namespace(struct remote *remote, const struct command *command,
+				const struct words *words, const struct dump_options *options,
+				struct err *err)
+{
+	if (strcmp(command->name, "dump") == 0)
+		return dump_server(remote, words, options, err);
+	return options->remask ? load_masked(remote, words, options, err)
+			       : dump_load(remote, options, words->target, err);
+}
+
 /* `dynalith dump` and `dynalith load`. */
 static int move_state(struct arena *arena, const struct command *command, const struct words *words)
 {
-	const struct dump_options options = {words->account, words->region};
-	struct remote *remote = remote_new(words->path, &words->reach);
+	struct dump_options options = {.account = words->account, .region = words->region};
 	struct err err = err_in(arena);
 
-	if (!remote)
+	if (words->mask.file && remask_new(&words->mask, &options.remask, &err) != OK)
+		return fail(EXIT_MISUSE, err.message);
+	struct remote *remote = remote_new(words->path, &words->reach);
+	if (!remote) {
+		remask_free(options.remask);
 		return fail(EXIT_MISUSE,
 			    str_printf(arena, "%s is no URL of a server", words->path));
-	bool is_load = strcmp(command->name, "load") == 0;
-	enum code code = is_load ? dump_load(remote, &options, words->target, &err)
-				 : dump_server(remote, words, &options, &err);
+	}
+	enum code code = move_namespace(remote, command, words, &options, &err);
 	remote_free(remote);
+	remask_free(options.remask);
 	return code == OK ? EXIT_DONE : fail(EXIT_FAILED, err.message);
 }
 
@@ -251,6 +307,8 @@ static bool read_maintain_words(const struct command *command, int argc, char **
 			words->account = argv[++i];
 		else if (command->is_of_server && strcmp(argv[i], "--region") == 0 && i + 1 < argc)
 			words->region = argv[++i];
+		else if (command->is_of_server && mask_option_take(&words->mask, argc, argv, &i))
+			continue;
 		else if (is_option && reach_take(&words->reach, argc, argv, &i))
 			continue;
 		else if (!is_option && !words->path)
@@ -263,7 +321,8 @@ static bool read_maintain_words(const struct command *command, int argc, char **
 	bool is_url = words->path && remote_is_url(words->path);
 	return words->path && (words->target || !command->has_target) &&
 	       (words->is_repair || !words->damaged) && (is_url || !words->reach.is_given) &&
-	       !(is_url && words->is_repair) && (is_url || !command->is_of_server);
+	       !(is_url && words->is_repair) && (is_url || !command->is_of_server) &&
+	       mask_option_is_whole(&words->mask);
 }
 
 /* A file that is sound stays as it is. */

@@ -186,4 +186,77 @@ def suggested_and_pulled():
             assert all(re.fullmatch(r"[^@ ]+@[^@ ]+\.z+", item["email"]["S"]) for item in one.values()), table
 
 
-run("mask", [suggested_and_pulled])
+MOVED = {"rules": [{"path": "pk", "action": "template", "template": ["USER#<fake>"]}, {"path": "mail", "action": "fake"}, {"path": "n", "action": "keep"}]}
+PEOPLE_MOVED = [{"pk": f"USER#person-{i}", "mail": f"person-{i}@corp.example", "n": i} for i in range(60)]
+
+
+def mask_file(name, rules):
+    path = FOLDER / name
+    path.write_text(json.dumps({"rules": rules}))
+    return path
+
+
+def command(*words):
+    return subprocess.run([BINARY, *words], env={**os.environ, "DYNALITH_MASK_SECRET": "one", "TMPDIR": str(FOLDER)}, capture_output=True, text=True, timeout=120)
+
+
+def people_of(client):
+    return sorted((item["n"]["N"], item["pk"]["S"], item["mail"]["S"]) for page in client.get_paginator("scan").paginate(TableName="people") for item in page["Items"])
+
+
+def masked_by_all_commands():
+    """apply, copy, dump and load by one mask and secret: the same items, none of them as they were; what is wrong with a mask is known before anything is written."""
+    source = FOLDER / "source.db"
+    server = Server("--db-path", str(source))
+    create_people = dict(TableName="people", BillingMode="PAY_PER_REQUEST", AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+                         KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}], Tags=[{"Key": "team", "Value": "shop"}])
+    for region in ("us-east-1", "eu-west-1"):
+        server.client(region=region).create_table(**create_people)
+    client = server.client()
+    client.update_time_to_live(TableName="people", TimeToLiveSpecification={"Enabled": True, "AttributeName": "gone"})
+    items = FOLDER / "people.jsonl"
+    items.write_text("".join(json.dumps(item) + "\n" for item in PEOPLE_MOVED))
+    assert command("apply", items, "--table", "people", "--endpoint", server.url).returncode == 0
+    assert people_of(client)[1][2] == "person-1@corp.example"
+    good = mask_file("moved.json", [*MOVED["rules"], {"path": "fax", "action": "fake"}])
+    lacking, equal = mask_file("lacking.json", MOVED["rules"][::2]), mask_file("equal.json", [{"path": "pk", "action": "redact"}, *MOVED["rules"][1:]])
+    plain, dump = FOLDER / "plain.dump", FOLDER / "masked.dump"
+    assert command("dump", server.url, plain).returncode == 0 and b"person-1@" in plain.read_bytes()
+    targets = [Server() for _ in range(4)]
+    targets[0].client().create_table(**create_people)
+    done = command("dump", server.url, dump, "--mask", good)
+    assert done.returncode == 0 and "120 originals" in done.stdout and b"person-1" not in dump.read_bytes(), done
+    server.stop()
+    data, moved = f"sqlite:{source}", FOLDER / "moved.db"
+    ways = [("apply", items, "--table", "people", "--endpoint", targets[0].url), ("load", targets[1].url, plain), ("copy", "--from", data, "--to", f"sqlite:{moved}")]
+    for way in ways:
+        for mask, problem in [(lacking, "no rule that can take people: mail ("), (equal, "equal that are not")]:
+            done = command(*way, "--mask", mask)
+            assert done.returncode == 1 and problem in done.stderr and "person-" not in done.stderr, (way, done)
+        assert command(*way, "--unknown", "keep").returncode == 2, way
+    assert people_of(targets[0].client()) == [] and targets[1].client().list_tables()["TableNames"] == []
+    assert not [path for path in FOLDER.iterdir() if path.name.startswith(("moved.db", "dynalith-load"))]
+    for way in ways:
+        done = command(*way, "--mask", good)
+        assert done.returncode == 0 and 'the rule for "fax"' in done.stderr and "matched nothing" in done.stderr, done
+    assert command("load", targets[2].url, dump).returncode == 0
+    copied = Server("--db-path", str(moved))
+    wanted = people_of(targets[0].client())
+    assert len(wanted) == 60 and all(pk.startswith("USER#") and pk[5:] != f"person-{n}" and "corp" not in mail for n, pk, mail in wanted), wanted
+    for other in (targets[1], targets[2], copied):
+        assert people_of(other.client()) == wanted
+        assert other.client().describe_time_to_live(TableName="people")["TimeToLiveDescription"]["AttributeName"] == "gone"
+        arn = other.client().describe_table(TableName="people")["Table"]["TableArn"]
+        assert other.client().list_tags_of_resource(ResourceArn=arn)["Tags"] == [{"Key": "team", "Value": "shop"}]
+    assert copied.client(region="eu-west-1").list_tables()["TableNames"] == ["people"]
+    for words in [("--from", copied.url, "--to", f"sqlite:{FOLDER}/x.db"), ("--from", data, "--to", f"sqlite:{FOLDER}/x.db", "--replace")]:
+        assert command("copy", *words, "--mask", good).returncode == 2
+    template = FOLDER / "import.json"
+    source = {"InputFormat": "DYNAMODB_JSON", "S3BucketSource": {"S3Bucket": "people"}}
+    properties = {**{k: v for k, v in create_people.items() if k != "Tags"}, "TableName": "imported", "ImportSourceSpecification": source}
+    template.write_text(json.dumps({"Resources": {"People": {"Type": "AWS::DynamoDB::Table", "Properties": properties}}}))
+    done = command("apply", template, "--endpoint", targets[0].url, "--mask", good)
+    assert done.returncode == 1 and "--mask cannot change them" in done.stderr, done
+
+
+run("mask", [suggested_and_pulled, masked_by_all_commands])

@@ -1,0 +1,154 @@
+#include "server/tools/copy_masked.h"
+
+#include <stdio.h>
+
+#include "server/command/interrupt.h"
+#include "server/mask/proof.h"
+#include "server/messages.h"
+#include "server/pull/carry.h"
+#include "storage/store/copy_target.h"
+
+#define SPACES_MAX 65536
+
+struct copy_masked {
+	struct mask *mask;
+	struct proof *proof;
+	struct seed_target from, to;
+	struct ns_page spaces;
+};
+
+static struct carry carry_of(const struct copy_masked *copy, size_t i)
+{
+	struct carry carry = {copy->mask, copy->from, copy->to};
+
+	carry.from.account = carry.to.account = copy->spaces.v[i].account;
+	carry.from.region = carry.to.region = copy->spaces.v[i].region;
+	return carry;
+}
+
+static enum code check_spaces(const struct copy_masked *copy, struct err *err)
+{
+	for (size_t i = 0; i < copy->spaces.n; i++) {
+		struct carry carry = carry_of(copy, i);
+		enum code code = carry_check(&carry, err);
+
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+static enum code write_spaces(const struct copy_masked *copy, struct err *err)
+{
+	for (size_t i = 0; i < copy->spaces.n; i++) {
+		const struct ns *ns = &copy->spaces.v[i];
+		struct carry carry = carry_of(copy, i);
+		struct carry_counts counts = {0};
+		enum code code = carry_write(&carry, &counts, err);
+
+		if (code != OK)
+			return code;
+		printf(STR_FMT "/" STR_FMT ": %llu tables, %llu items\n", STR_ARG(ns->account),
+		       STR_ARG(ns->region), (unsigned long long)counts.tables,
+		       (unsigned long long)counts.items);
+	}
+	return OK;
+}
+
+static enum code fill_part(struct copy_masked *copy, const char *part, struct err *err)
+{
+	struct rehearsal *to;
+	enum code code = local_rehearsal_in(part, &to, err);
+
+	if (code != OK)
+		return code;
+	copy->to = local_rehearsal_target(to);
+	code = write_spaces(copy, err);
+	local_rehearsal_free(to);
+	return code;
+}
+
+static enum code write_part(struct copy_masked *copy, const char *part, const char *file,
+			    struct err *err)
+{
+	enum code code = fill_part(copy, part, err);
+
+	if (code != OK)
+		return code;
+	code = proof_file(copy->proof, part, err);
+	if (code != OK)
+		return code;
+	return copy_target_publish(err->arena, part, file, err);
+}
+
+static enum code write_and_publish(struct copy_masked *copy, const char *file, struct err *err)
+{
+	const char *part;
+	struct interrupt_undo undo;
+	enum code code = copy_target_begin(err->arena, file, &part, err);
+
+	if (code != OK)
+		return code;
+	interrupt_undo_file(&undo, part);
+	code = write_part(copy, part, file, err);
+	copy_target_discard(err->arena, part);
+	interrupt_forget(&undo);
+	return code;
+}
+
+static enum code copy_opened(struct copy_masked *copy, struct rehearsal *from, const char *file,
+			     struct err *err)
+{
+	struct catalog *catalog = local_rehearsal_service(from)->catalog;
+	enum code code = catalog_namespaces(catalog, SPACES_MAX, err->arena, &copy->spaces, err);
+
+	if (code != OK)
+		return code;
+	if (copy->spaces.is_more)
+		return err_set(err, MSG_COPY_SPACES, SPACES_MAX);
+	copy->from = local_rehearsal_target(from);
+	code = check_spaces(copy, err);
+	if (code != OK)
+		return code;
+	return write_and_publish(copy, file, err);
+}
+
+static enum code copy_by_mask(struct copy_masked *copy, struct store *from, const char *file,
+			      struct err *err)
+{
+	struct rehearsal *source;
+	enum code code = local_rehearsal_over(from, &source, err);
+
+	if (code != OK)
+		return code;
+	code = copy_opened(copy, source, file, err);
+	local_rehearsal_free(source);
+	return code;
+}
+
+static enum code read_mask_and_copy(struct copy_masked *copy, const struct mask_option *option,
+				    const struct faker *faker, struct store *from, const char *file,
+				    struct err *err)
+{
+	enum code code = mask_option_open(option, faker, proof_saw, copy->proof, &copy->mask, err);
+
+	if (code != OK)
+		return code;
+	code = copy_by_mask(copy, from, file, err);
+	if (code == OK)
+		mask_option_warn_unused(copy->mask);
+	mask_free(copy->mask);
+	return code;
+}
+
+enum code copy_masked_run(const struct mask_option *option, struct store *from, const char *file,
+			  struct err *err)
+{
+	struct copy_masked copy = {.proof = proof_new()};
+	struct faker *faker = faker_new(mask_option_secret(err->arena));
+	enum code code = read_mask_and_copy(&copy, option, faker, from, file, err);
+
+	faker_free(faker);
+	proof_free(copy.proof);
+	return code;
+}
