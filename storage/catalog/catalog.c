@@ -30,33 +30,6 @@ uint32_t catalog_stream_shards(const struct catalog *catalog, const struct table
 	return is_logged ? 0 : catalog->options.stream_shards;
 }
 
-struct str catalog_key(struct arena *arena, const struct catalog *catalog, struct ns ns,
-		       struct str name)
-{
-	struct buf buf = buf_in(arena);
-
-	if (!catalog->options.is_shared) {
-		buf_add_str(&buf, ns.account);
-		buf_add_byte(&buf, 0);
-		buf_add_str(&buf, ns.region);
-	}
-	buf_add_byte(&buf, 0);
-	buf_add_str(&buf, name);
-	return buf_str(&buf);
-}
-
-struct str catalog_space(struct arena *arena, const struct catalog *catalog,
-			 const struct table *table)
-{
-	return catalog_key(arena, catalog, catalog_ns_of(table), STR(""));
-}
-
-struct str catalog_key_of(struct arena *arena, const struct catalog *catalog,
-			  const struct table *table)
-{
-	return catalog_key(arena, catalog, catalog_ns_of(table), table->identity.name);
-}
-
 enum code catalog_refresh(struct catalog *catalog, struct err *err)
 {
 	atomic_fetch_add(&catalog->generation, 1);
@@ -68,19 +41,6 @@ static enum code give_table(enum code code, struct table **out, struct table *ta
 {
 	*out = code == OK ? table : NULL;
 	return code;
-}
-
-enum code catalog_stored(const struct catalog *catalog, struct store_txn *txn, struct str key,
-			 struct table **out, struct err *err)
-{
-	struct str record;
-	struct table *table;
-	enum code code = store_get(txn, tables_keyspace, key, err->arena, &record, err);
-
-	if (code != OK || !str_is_set(record))
-		return give_table(code, out, NULL);
-	code = table_decode(record, catalog->options.settings, &table, err);
-	return give_table(code, out, table);
 }
 
 static enum code read_current_in(struct catalog *catalog, struct store_txn *txn, struct str key,

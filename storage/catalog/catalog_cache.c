@@ -144,7 +144,7 @@ struct table *catalog_install(struct catalog *catalog, struct str key, struct ta
 {
 	bool found;
 
-	catalog_size_adopt(catalog, table);
+	catalog_listed_adopt(&catalog->sizes, table);
 	pthread_rwlock_wrlock(&catalog->lock);
 	size_t at = position(catalog, key, &found);
 	struct table *known = found ? catalog->entries[at].table : NULL;

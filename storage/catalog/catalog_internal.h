@@ -89,8 +89,15 @@ struct table *catalog_settle(struct catalog *catalog, struct str key, struct tab
 void catalog_trim(struct catalog *catalog);
 void catalog_clear(struct catalog *catalog);
 
-/* Shares with `next` what this process remembers of the table where it was in memory before. */
-void catalog_size_adopt(struct catalog *catalog, struct table *next);
+/*
+ * The tables whose numbers this process has changed since it put them into the rows. _remove, which
+ * is called with sizes->lock held: of all snapshots that share the tally. _adopt: shares with
+ * `next` what this process remembers of the table, where it is listed.
+ */
+void catalog_listed_add(struct size_keeping *sizes, struct table *table);
+void catalog_listed_remove(struct size_keeping *sizes, const struct tally *tally);
+void catalog_listed_adopt(struct size_keeping *sizes, struct table *next);
+void catalog_listed_free(struct size_keeping *sizes);
 
 /* A deleted table stays listed until its transient status is over; what is left of it then is
  * nothing to those who look. */

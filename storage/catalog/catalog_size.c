@@ -66,15 +66,6 @@ static enum code put_mark(struct catalog *catalog, struct store_txn *txn, const 
 	return size_rows_put_mark(txn, err->arena, &mark, err);
 }
 
-static void list(struct size_keeping *sizes, struct table *table)
-{
-	pthread_mutex_lock(&sizes->lock);
-	sizes->listed =
-		arena_checked(realloc(sizes->listed, (sizes->n + 1) * sizeof(struct table *)));
-	sizes->listed[sizes->n++] = table_ref(table);
-	pthread_mutex_unlock(&sizes->lock);
-}
-
 enum code catalog_size_count(struct store_txn *txn, const struct table *table,
 			     const struct size_scope *scope, struct str row_key,
 			     const struct size_change *changes, struct err *err)
@@ -105,7 +96,7 @@ enum code catalog_size_join(struct catalog *catalog, struct store_txn *txn, stru
 		return OK;
 	unsigned needs = tally_join(table->tally, scope->epoch, slots, n);
 	if (needs & TALLY_NEEDS_LIST)
-		list(&catalog->sizes, table);
+		catalog_listed_add(&catalog->sizes, table);
 	if (needs & TALLY_NEEDS_MARK)
 		code = put_mark(catalog, txn, table, scope->epoch, err);
 	scope->has_joined = true;
@@ -183,12 +174,8 @@ static void end_flush(struct catalog *catalog, struct flushed *flushed, size_t n
 		/* only now: what the batch had must be in the tally to be taken from it */
 		if (code == OK && flushed[i].is_gone)
 			tally_drop(flushed[i].table->tally, flushed[i].batch.epoch);
-		for (size_t k = 0; k < sizes->n && is_clean; k++) {
-			if (sizes->listed[k]->tally != flushed[i].table->tally)
-				continue;
-			table_unref(sizes->listed[k]);
-			sizes->listed[k--] = sizes->listed[--sizes->n];
-		}
+		if (is_clean)
+			catalog_listed_remove(sizes, flushed[i].table->tally);
 	}
 	pthread_mutex_unlock(&sizes->lock);
 }
@@ -526,20 +513,6 @@ enum code catalog_size_again(struct store_txn *txn, struct arena *arena, uint64_
 	return catalog_count_begin(txn, arena, number, record, row, err);
 }
 
-void catalog_size_adopt(struct catalog *catalog, struct table *next)
-{
-	struct size_keeping *sizes = &catalog->sizes;
-
-	pthread_mutex_lock(&sizes->lock);
-	for (size_t i = 0; i < sizes->n; i++) {
-		if (sizes->listed[i]->identity.number == next->identity.number) {
-			table_adopt(next, sizes->listed[i]);
-			break;
-		}
-	}
-	pthread_mutex_unlock(&sizes->lock);
-}
-
 void catalog_sizes_open(struct catalog *catalog)
 {
 	struct size_keeping *sizes = &catalog->sizes;
@@ -556,9 +529,7 @@ void catalog_sizes_close(struct catalog *catalog)
 {
 	struct size_keeping *sizes = &catalog->sizes;
 
-	for (size_t i = 0; i < sizes->n; i++)
-		table_unref(sizes->listed[i]);
-	free(sizes->listed);
+	catalog_listed_free(sizes);
 	catalog_orphans_free(&sizes->orphans);
 	pthread_mutex_destroy(&sizes->lock);
 	pthread_mutex_destroy(&sizes->flush_lock);

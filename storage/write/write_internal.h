@@ -84,8 +84,13 @@ struct run {
 	struct write_group *group; /* NULL: no table of them is global */
 };
 
-/* One write from its old image, which is read, to its stream record. */
+/* One write from its old image, which is read, to its stream record. What it costs is known also
+ * when its condition failed. */
 enum code write_one(struct write_step *step, struct err *err) WARN_UNUSED;
+
+/* Evaluates the expressions of a write with a write_thought, whatever the outcome: it reads the
+ * item in a transaction of its own, which holds up no one on disk, and evaluates behind its end. */
+enum code write_think(struct run *run, struct write *write, struct err *err) WARN_UNUSED;
 
 /* The history that a write at that time keeps, whose old image is known; or NULL. */
 struct history_writer *write_history_of(struct run *run, size_t i, int64_t now_ms);

@@ -225,6 +225,21 @@ enum code transaction_verify(struct store_txn *base, struct err *err)
 	return has_absent ? wait_for(txn, err) : OK;
 }
 
+void transaction_look(struct transaction *txn, const struct look *look)
+{
+	if (txn->look_count == txn->look_capacity) {
+		txn->look_capacity = txn->look_capacity ? txn->look_capacity * 2 : 8;
+		txn->looks = arena_checked(
+			realloc(txn->looks, txn->look_capacity * sizeof(*txn->looks)));
+	}
+	txn->looks[txn->look_count++] = (struct look){
+		look->ks,
+		str_copy(txn->arena, str_is_set(look->low) ? look->low : STR("")),
+		str_is_set(look->high) ? str_copy(txn->arena, look->high) : STR_ABSENT,
+		look->others,
+	};
+}
+
 static void send_range_checks(struct transaction *txn)
 {
 	for (size_t i = 0; i < txn->look_count; i++) {

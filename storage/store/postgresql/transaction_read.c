@@ -323,21 +323,6 @@ enum code transaction_get(struct store_txn *base, struct keyspace keyspace, stru
 	return transaction_get_many(base, &one, 1, arena, value, err);
 }
 
-void transaction_look(struct transaction *txn, const struct look *look)
-{
-	if (txn->look_count == txn->look_capacity) {
-		txn->look_capacity = txn->look_capacity ? txn->look_capacity * 2 : 8;
-		txn->looks = arena_checked(
-			realloc(txn->looks, txn->look_capacity * sizeof(*txn->looks)));
-	}
-	txn->looks[txn->look_count++] = (struct look){
-		look->ks,
-		str_copy(txn->arena, str_is_set(look->low) ? look->low : STR("")),
-		str_is_set(look->high) ? str_copy(txn->arena, look->high) : STR_ABSENT,
-		look->others,
-	};
-}
-
 /* What a page has read of its range, up to its last row or to the end. */
 static void note_page(struct transaction *txn, int64_t ks, const struct store_range *range,
 		      const struct store_page *page)
