@@ -156,8 +156,8 @@ static void note_elsewhere(struct call *call, struct str name)
 
 static void hold(struct call *call, struct table *table, struct str arn)
 {
-	if (table->settings->counts_keys && !call->accesses) /* notes from here on */
-		call->accesses = ARENA_NEW(call->arena, struct accesses);
+	if (table->settings->counts_keys)
+		access_begin(call);
 	call->tables.v =
 		arena_room(call->arena, call->tables.v, call->tables.n, sizeof(*call->tables.v));
 	call->tables.v[call->tables.n++] = (struct held_table){table, arn};

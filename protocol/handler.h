@@ -19,11 +19,6 @@
 #include "storage/catalog/catalog.h"
 #include "storage/write/write.h"
 
-struct conflict_ticket;
-struct fault_call;
-struct throughput_call;
-struct accesses;
-
 struct held_table {
 	struct table *table;
 	struct str arn; /* by which the request names it first; absent: by its name */
@@ -51,8 +46,21 @@ struct held_statements {
 struct call_request {
 	struct str host; /* its Host header, or absent */
 	const struct json *json;
-	struct err *refused; /* of BatchExecuteStatement, by the place of the statement: what --iam
-				refuses, or code OK; NULL: nothing */
+	struct err *refused; /* of BatchExecuteStatement, by the place of the statement: its error
+				where it may not run, else code OK; NULL: all may run */
+};
+
+/*
+ * What may meet a call beside its work, each switched on by itself. The shelf that a hook belongs
+ * to keeps its state of the call in call->hooks and is the only one to read it (make lint).
+ */
+enum hook {
+	HOOK_CONFLICTS,  /* protocol/conflicts: the items that are busy by the call */
+	HOOK_FAULTS,     /* protocol/faults: the rules that concern it */
+	HOOK_THROUGHPUT, /* protocol/throughput: what it consumes is limited */
+	HOOK_TRIAL,      /* protocol/insight/explain.h: it changes nothing */
+	HOOK_INSIGHT,    /* protocol/insight/access.h: its reads and writes are noted */
+	HOOKS
 };
 
 struct call {
@@ -69,21 +77,16 @@ struct call {
 	struct err late_err;  /* broken constraints that AWS reports after rules of the operation */
 	bool is_older; /* the request is checked by AWS's older layer: surface.h */
 	bool is_long;  /* it was given up before for its CPU time */
-	bool is_unseen; /* as op_request says */
-	bool is_judged; /* a fault rule counted it: it is not given up any more */
-	struct fault_call *faults; /* the rules that concern it: protocol/faults; NULL: none */
-	struct throughput_call
-		*throughput; /* what it consumes is limited: protocol/throughput; NULL: it is not */
-	struct conflict_ticket
-		*conflicts; /* the items that are busy by the call: protocol/conflicts; or NULL */
+	bool is_unseen;                    /* as op_request says */
 	struct held_tables tables;         /* released by op_run when the handler is done */
 	struct held_statements statements; /* likewise */
-	struct accesses
-		*accesses; /* what it reads and writes: protocol/insight; NULL: nobody asks */
-	struct str judged;         /* on trial: how --iam decides, a JSON array; or absent */
-	const struct write_admission *trial; /* the call changes nothing: this is asked where its
-						writes would be committed; NULL: they are */
+	void *hooks[HOOKS];                /* NULL: the hook is off for this call */
 };
+
+static inline bool call_has(const struct call *call, enum hook hook)
+{
+	return call->hooks[hook] != NULL;
+}
 
 /* For each write of the call: see storage/write/write.h. */
 static inline struct write_thought *call_thought(const struct call *call)

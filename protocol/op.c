@@ -17,6 +17,7 @@
 #include "protocol/rollouts.h"
 #include "protocol/throughput/scale.h"
 #include "protocol/throughput/throughput.h"
+#include "protocol/work/work.h"
 #include "protocol/wire/serde.h"
 #include "storage/store/retry.h"
 #include "storage/write/write.h"
@@ -128,6 +129,7 @@ struct passage {
 	struct str account; /* of the access key */
 	struct units consumed;
 	struct str explanation;
+	struct str judged; /* on trial: how --iam decides, a JSON array; or absent */
 	struct fault_signer signer;
 	struct fault_reply fault;
 	struct fault_hold *hold; /* it is held from now on */
@@ -278,12 +280,8 @@ static enum code run(struct passage *passage, struct err *err)
 {
 	struct call *call = &passage->call;
 
-	if (call->accesses)
-		*call->accesses = (struct accesses){0};
-	if (call->throughput)
-		throughput_again(call);
-	if (call->faults) {
-		fault_again(call);
+	work_again(call);
+	if (call_has(call, HOOK_FAULTS)) {
 		enum code code = fault_at_request(call, passage->json, err);
 		if (code != OK)
 			return code;
@@ -299,10 +297,12 @@ static enum code admit(struct passage *passage, struct err *err)
 	if (!request->access_key || request->hold) /* one that was held was admitted then */
 		return OK;
 	const struct iam_request_of of = {
-		.operation = op_number(passage->op), .shape = passage->op->input,
-			.input = passage->input,
+		.operation = op_number(passage->op),
+		.shape = passage->op->input,
+		.input = passage->input,
 		.access_key = request->access_key(request->auth_context, request->arena),
 		.account = passage->account,
+		.told = call_has(&passage->call, HOOK_TRIAL) ? &passage->judged : NULL,
 	};
 	return iam_admit(passage->call.service->iam, &passage->call, &of, err);
 }
@@ -325,7 +325,7 @@ static enum code gate_handler(struct passage *passage, struct err *err)
 	struct retry retry = {0};
 	const struct insight *insight = passage->call.service->insight;
 	if ((insight || passage->request->explain) && ops_is_of_items(op_number(passage->op)))
-		passage->call.accesses = ARENA_NEW(passage->request->arena, struct accesses);
+		access_begin(&passage->call);
 	enum code code = pass_gate(passage, err);
 	if (is_writing(passage->op)) /* others will wait for its turn; until here nobody did */
 		arena_yield(passage->request->arena, false);
@@ -377,7 +377,7 @@ static enum code gate_faults(struct passage *passage, struct err *err)
 
 	(void)err;
 	if (!faults_are_set(call->service->faults) || passage->request->hold ||
-	    call->trial || call->is_unseen) /* one that was held was judged then */
+	    call_has(call, HOOK_TRIAL) || call->is_unseen) /* one that was held was judged then */
 		return OK;
 	passage->signer =
 		(struct fault_signer){passage->request->access_key, passage->request->auth_context};
@@ -389,11 +389,12 @@ static enum code gate_throughput(struct passage *passage, struct err *err)
 {
 	struct call *call = &passage->call;
 
-	if (!throughput_is_on(call->service->throughput) || call->trial || call->is_unseen)
+	if (!throughput_is_on(call->service->throughput) || call_has(call, HOOK_TRIAL) ||
+	    call->is_unseen)
 		return OK;
 	enum code code =
 		throughput_begin(call->service->throughput, call, op_number(passage->op), err);
-	if (code == OK && call->throughput)
+	if (code == OK && call_has(call, HOOK_THROUGHPUT))
 		scale_begin(call);
 	return code;
 }
@@ -513,13 +514,12 @@ static void end_call(struct passage *passage)
 {
 	struct call *call = &passage->call;
 
-	if (call->faults) {
-		passage->hold = fault_hold_new(call->service->faults, call->ns, call->faults,
-					       call->conflicts);
+	if (call_has(call, HOOK_FAULTS)) {
+		passage->hold = fault_hold_new(call, conflict_ticket(call));
 		fault_end(call, &passage->fault);
 	}
 	if (!passage->hold)
-		conflict_end(call->conflicts);
+		conflict_end(conflict_ticket(call));
 	passage->is_given_up = passage->is_given_up || passage->hold;
 }
 
@@ -546,13 +546,13 @@ static struct str explain(struct passage *passage, enum code code, const struct 
 	const struct explain_request explained =
 		{.number = op_number(passage->op), .code = code, .err = err};
 
-	if (!passage->call.trial)
+	if (!call_has(&passage->call, HOOK_TRIAL))
 		return explain_line(&passage->call, &explained);
 	struct str text = explain_describe(&passage->call, &explained);
-	if (!str_is_set(passage->call.judged))
+	if (!str_is_set(passage->judged))
 		return text;
 	return str_printf(passage->call.arena, "%.*s,\"iam\":" STR_FMT "}", (int)text.n - 1, text.p,
-			  STR_ARG(passage->call.judged));
+			  STR_ARG(passage->judged));
 }
 
 /* Runs the gates within the CPU time that there is. */
@@ -571,22 +571,24 @@ static enum code pass(struct passage *passage, struct err *err)
 		(void)arena_works(request->arena, ARENA_LOOK);
 	for (size_t i = 0; i < sizeof(gates) / sizeof(gates[0]) && code == OK; i++)
 		code = gates[i](passage, err);
-	passage->is_late = passage->is_late || (is_sliced && !passage->call.is_judged &&
+	passage->is_late = passage->is_late || (is_sliced && !fault_has_counted(&passage->call) &&
 						code != OK && arena_is_late(request->arena));
 	passage->is_given_up = passage->is_given_up || passage->is_late;
 	arena_limit_time(request->arena, NULL, 0); /* the rest takes little time */
 	passage->consumed = code == OK ? call_consumed(&passage->call)
 				       : (struct units){0, 0}; /* while the tables are held */
-	if (passage->call.accesses && !passage->is_given_up) {
+	if (call_has(&passage->call, HOOK_INSIGHT) && !passage->is_given_up) {
+		bool is_trial = call_has(&passage->call, HOOK_TRIAL);
+
 		if (request->explain && ops_is_of_items(op_number(passage->op)))
 			passage->explanation = explain(passage, code, err);
-		if (service->insight && !passage->call.trial && is_traffic(request))
+		if (service->insight && !is_trial && is_traffic(request))
 			fold(passage, code);
-		if (!passage->call.trial && !request->is_unseen)
+		if (!is_trial && !request->is_unseen)
 			contributors_fold(service->contributors, &passage->call);
 	}
 	release(&passage->call);
-	if (passage->call.throughput)
+	if (call_has(&passage->call, HOOK_THROUGHPUT))
 		throughput_end(&passage->call,
 			       passage->is_given_up ? ERR_SERVICE_UNAVAILABLE : code);
 	end_call(passage);
@@ -607,7 +609,7 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	};
 	struct err err = err_in(request->arena);
 	if (request->hold)
-		passage.call.conflicts = fault_hold_end(request->hold, &passage.fault);
+		conflict_resume(&passage.call, fault_hold_end(request->hold, &passage.fault));
 	if (request->explain == OP_EXPLAIN_ALONE)
 		explain_try(&passage.call);
 	enum code code = pass(&passage, &err);

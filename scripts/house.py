@@ -67,7 +67,8 @@ SHELVES = {
                             "protocol/tables/throughput_rules", "protocol/tables/scaling", "protocol/ops"], # ops.def
     "protocol/insight": ["protocol/wire", "protocol/handler", "protocol/tables/settings", "protocol/ops"], # ops.def
     # the one path to the hooks: operations and PartiQL call it, and no hook
-    "protocol/work": ["protocol/handler", "protocol/conflicts", "protocol/faults", "protocol/insight/access", "protocol/rollouts", "protocol/throughput"],
+    "protocol/work": ["protocol/handler", "protocol/conflicts", "protocol/faults", "protocol/insight/access", "protocol/insight/explain", "protocol/rollouts",
+                      "protocol/throughput"],
     "protocol/ops": ["protocol", "protocol/work", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/transfer", "protocol/partiql"],
 }
 # Flat modules that shelves use, and the only shelves and modules that these may use.
@@ -323,6 +324,21 @@ def check_calls(files):
     for group in circles(graph):
         if not any(set(group) <= known for known in RECURSIONS):
             yield group[0], 1, "sources that call each other: " + ", ".join(group)
+
+
+HOOK_HOMES = {"CONFLICTS": "protocol/conflicts/", "FAULTS": "protocol/faults/", "THROUGHPUT": "protocol/throughput/", "TRIAL": "protocol/insight/", "INSIGHT": "protocol/insight/"}
+
+
+def check_hooks(files):
+    """What a hook keeps of a call is read by its own shelf alone. An operation knows no hook: protocol/work does."""
+    for name, text in files.items():
+        text = blank(blank(text, COMMENT), STRING)
+        for match in re.finditer(r"\bhooks\[HOOK_(\w+)\]", text):
+            home = HOOK_HOMES.get(match.group(1), "a row of HOOK_HOMES in scripts/house.py")
+            if not name.startswith(home):
+                yield name, text.count("\n", 0, match.start()) + 1, f"call->hooks[HOOK_{match.group(1)}] is read by {home} only"
+        for match in re.finditer(r"\bHOOK_\w+", text if name.startswith("protocol/ops/") else ""):
+            yield name, text.count("\n", 0, match.start()) + 1, f"{match.group(0)}: an operation knows no hook, protocol/work does"
 
 
 def check_flat(files):

@@ -218,16 +218,28 @@ void conflict_end(struct conflict_ticket *ticket)
 	free(ticket);
 }
 
+struct conflict_ticket *conflict_ticket(const struct call *call)
+{
+	return call->hooks[HOOK_CONFLICTS];
+}
+
+void conflict_resume(struct call *call, struct conflict_ticket *ticket)
+{
+	call->hooks[HOOK_CONFLICTS] = ticket;
+}
+
 /* The call's ticket; NULL where conflicts are not real in its namespace. */
 static struct conflict_ticket *ticket_of(struct call *call)
 {
 	struct conflicts *conflicts = call->service->conflicts;
+	struct conflict_ticket *ticket = conflict_ticket(call);
 
-	if (!call->conflicts && !call->trial && conflicts_are_real(conflicts, call->ns)) {
-		call->conflicts = arena_checked(calloc(1, sizeof(*call->conflicts)));
-		call->conflicts->conflicts = conflicts;
+	if (!ticket && !call_has(call, HOOK_TRIAL) && conflicts_are_real(conflicts, call->ns)) {
+		ticket = arena_checked(calloc(1, sizeof(*ticket)));
+		ticket->conflicts = conflicts;
+		call->hooks[HOOK_CONFLICTS] = ticket;
 	}
-	return call->conflicts;
+	return ticket;
 }
 
 /* The item of a request. */
@@ -326,5 +338,7 @@ enum code conflict_at_token(struct call *call, const struct write_token *token, 
 
 bool conflict_leaves_out(const struct call *call, size_t i)
 {
-	return call->conflicts && i < call->conflicts->left_out_n && call->conflicts->left_out[i];
+	const struct conflict_ticket *ticket = conflict_ticket(call);
+
+	return ticket && i < ticket->left_out_n && ticket->left_out[i];
 }

@@ -57,6 +57,11 @@ enum code conflict_at_token(struct call *call, const struct write_token *token,
 /* Whether the i-th member of a batch, as the hook saw them, stays undone. */
 bool conflict_leaves_out(const struct call *call, size_t i);
 
+/* The ticket of the items that are busy by the call; NULL: none are. A call that is run again from
+ * its start goes on with the ticket that it had. */
+struct conflict_ticket *conflict_ticket(const struct call *call);
+void conflict_resume(struct call *call, struct conflict_ticket *ticket);
+
 /* Nothing is busy any more by the ticket, which goes; NULL: nothing. */
 void conflict_end(struct conflict_ticket *ticket);
 

@@ -15,19 +15,20 @@ struct fault_hold {
 	struct conflict_ticket *ticket;
 };
 
-struct fault_hold *fault_hold_new(struct faults *faults, struct ns ns,
-				  const struct fault_call *call, struct conflict_ticket *ticket)
+struct fault_hold *fault_hold_new(const struct call *call, struct conflict_ticket *ticket)
 {
+	const struct fault_call *own = fault_call_of(call);
+	struct ns ns = call->ns;
 	struct fault_hold *hold;
 
-	if (!call || call->hold_ms == 0)
+	if (own->hold_ms == 0)
 		return NULL;
 	hold = arena_checked(calloc(1, sizeof(*hold)));
 	*hold = (struct fault_hold){
-		.faults = faults,
-		.set = fault_set_ref(call->set),
-		.due_ms = monotonic_ms() + (int64_t)call->hold_ms,
-		.reply = call->reply,
+		.faults = call->service->faults,
+		.set = fault_set_ref(own->set),
+		.due_ms = monotonic_ms() + (int64_t)own->hold_ms,
+		.reply = own->reply,
 		.ticket = ticket,
 		.names = arena_checked(malloc(ns.account.n + ns.region.n + 1)),
 	};

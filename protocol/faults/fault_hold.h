@@ -12,14 +12,12 @@
 #include "protocol/faults/reply.h"
 #include "storage/schema/schema.h"
 
-struct fault_call;
+struct call;
 struct fault_hold;
-struct faults;
 struct conflict_ticket;
 
-/* Of a call that a rule holds; takes the ticket over. NULL: it is not held. */
-struct fault_hold *fault_hold_new(struct faults *faults, struct ns ns,
-				  const struct fault_call *call, struct conflict_ticket *ticket);
+/* Of a call that a rule concerns; takes the ticket over. NULL: no rule holds it. */
+struct fault_hold *fault_hold_new(const struct call *call, struct conflict_ticket *ticket);
 bool fault_hold_is_over(const struct fault_hold *hold);
 
 /* When the request runs again: what becomes of its answer, and its ticket. Frees the hold. */

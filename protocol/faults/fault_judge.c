@@ -47,7 +47,7 @@ static bool subject_matches(const struct fault_match *match, const struct fault_
 
 static struct str access_key_of_call(struct call *call)
 {
-	struct fault_call *own = call->faults;
+	struct fault_call *own = fault_call_of(call);
 
 	if (!str_is_set(own->access_key))
 		own->access_key =
@@ -63,7 +63,7 @@ static bool *subjects_under_rule(struct call *call, const struct fault_rule *rul
 {
 	const struct fault_effect *effect = &rule->effect;
 	const struct fault_operations *operations = &rule->match.operations;
-	bool is_of_request = fault_operations_have(operations, call->faults->operation);
+	bool is_of_request = fault_operations_have(operations, fault_call_of(call)->operation);
 	bool *members = NULL;
 
 	for (size_t i = 0; i < n; i++) {
@@ -219,7 +219,7 @@ static bool judge_fault_rule(struct call *call, struct fault_rule *rule,
 {
 	size_t first = 0;
 
-	if (!fault_operations_have(&rule->match.requests, call->faults->operation))
+	if (!fault_operations_have(&rule->match.requests, fault_call_of(call)->operation))
 		return false;
 	if (str_is_set(rule->match.access_key) &&
 	    !str_eq(rule->match.access_key, access_key_of_call(call)))
@@ -233,8 +233,9 @@ static bool judge_fault_rule(struct call *call, struct fault_rule *rule,
 	uint64_t key_count;
 	if (!count_match(rule, key, &key_count))
 		return false;
-	mark_reply(&call->faults->reply, &rule->effect, latency_of(rule, key, key_count));
-	call->faults->is_done_first = rule->effect.kind == FAULT_CLOSE && rule->effect.is_after;
+	mark_reply(&fault_call_of(call)->reply, &rule->effect, latency_of(rule, key, key_count));
+	fault_call_of(call)->is_done_first =
+		rule->effect.kind == FAULT_CLOSE && rule->effect.is_after;
 	return true;
 }
 
@@ -243,14 +244,14 @@ static bool judge_fault_rule(struct call *call, struct fault_rule *rule,
 static void stay(struct call *call)
 {
 	arena_limit_time(call->arena, call->service->cpu_ns, call->service->cpu_limit_ns);
-	call->is_judged = true;
+	fault_call_of(call)->has_counted = true;
 }
 
 /* What the next hook decides, or decided when the handler ran before. */
 static const struct fault_decision *decide_fault(struct call *call,
 						 const struct fault_subject *subjects, size_t n)
 {
-	struct fault_call *own = call->faults;
+	struct fault_call *own = fault_call_of(call);
 
 	if (own->at < own->decided)
 		return &own->decisions[own->at++];
@@ -293,7 +294,7 @@ static void leave_out_by_fault(struct call *call, const struct fault_effect *eff
 		left[i] = decision->members[i];
 		room -= left[i];
 	}
-	call->faults->left_out = left;
+	fault_call_of(call)->left_out = left;
 }
 
 /* The error in place of the work, or OK. *rule is what acts, or NULL. */
@@ -317,14 +318,14 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 						   subject->table->identity.region}
 				     : call->ns,
 		.is_write = is_write,
-		.is_of_items = ops_is_of_items(call->faults->operation),
+		.is_of_items = ops_is_of_items(fault_call_of(call)->operation),
 	};
 
 	if (effect->kind == FAULT_ERROR)
 		return fault_effect_error(effect, &about, err);
 	if (effect->kind == FAULT_STATE) {
-		call->faults->state = effect->state;
-		return fault_state_error(effect->state, call->faults->operation, about.table,
+		fault_call_of(call)->state = effect->state;
+		return fault_state_error(effect->state, fault_call_of(call)->operation, about.table,
 					 err);
 	}
 	if (effect->kind == FAULT_CANCEL)
@@ -332,7 +333,7 @@ static enum code act(struct call *call, const struct fault_subject *subjects, si
 	if (effect->kind == FAULT_CLOSE && !effect->is_after)
 		return err_default(err, ERR_THROTTLING); /* nobody reads it */
 	if (effect->kind == FAULT_HOLD) {
-		call->faults->hold_ms = effect->n;
+		fault_call_of(call)->hold_ms = effect->n;
 		return err_default(err, ERR_SERVICE_UNAVAILABLE); /* nobody reads it */
 	}
 	if (effect->kind == FAULT_UNPROCESSED)
@@ -471,17 +472,23 @@ enum code fault_at_table(struct call *call, struct str table, struct str index, 
 
 struct str fault_shown_state(const struct call *call)
 {
-	return call->faults && call->faults->state && call->faults->operation == OP_DescribeTable
-		       ? fault_state_name(call->faults->state)
+	const struct fault_call *own = fault_call_of(call);
+
+	return own && own->state && own->operation == OP_DescribeTable
+		       ? fault_state_name(own->state)
 		       : STR_ABSENT;
 }
 
 bool fault_drops(const struct call *call)
 {
-	return call->faults && call->faults->reply.is_dropped && !call->faults->is_done_first;
+	const struct fault_call *own = fault_call_of(call);
+
+	return own && own->reply.is_dropped && !own->is_done_first;
 }
 
 bool fault_leaves_out(const struct call *call, size_t i)
 {
-	return call->faults && call->faults->left_out && call->faults->left_out[i];
+	const struct fault_call *own = fault_call_of(call);
+
+	return own && own->left_out && own->left_out[i];
 }

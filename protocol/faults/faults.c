@@ -137,21 +137,35 @@ void fault_begin(struct faults *faults, struct call *call, enum op_id operation,
 		fault_set_unref(set);
 		return;
 	}
-	call->faults = ARENA_NEW(call->arena, struct fault_call);
-	*call->faults = (struct fault_call){.set = set, .operation = operation, .signer = signer};
+	struct fault_call *own = ARENA_NEW(call->arena, struct fault_call);
+	*own = (struct fault_call){.set = set, .operation = operation, .signer = signer};
+	call->hooks[HOOK_FAULTS] = own;
 }
 
 void fault_again(struct call *call)
 {
-	call->faults->at = 0;
-	call->faults->left_out = NULL;
+	struct fault_call *own = fault_call_of(call);
+
+	if (!own)
+		return;
+	own->at = 0;
+	own->left_out = NULL;
 }
 
 void fault_end(struct call *call, struct fault_reply *reply)
 {
-	*reply = call->faults->reply;
-	fault_set_unref(call->faults->set);
-	call->faults = NULL;
+	struct fault_call *own = fault_call_of(call);
+
+	*reply = own->reply;
+	fault_set_unref(own->set);
+	call->hooks[HOOK_FAULTS] = NULL;
+}
+
+bool fault_has_counted(const struct call *call)
+{
+	const struct fault_call *own = fault_call_of(call);
+
+	return own && own->has_counted;
 }
 
 /* The name or the ARN of its table, in the member that gives it; absent where none does. */
@@ -172,7 +186,7 @@ enum code fault_at_request(struct call *call, const struct json *json, struct er
 {
 	struct str text = named_table(call->arena, json), name = text;
 
-	if (ops_subjects(call->faults->operation) & ~(unsigned)OF_TABLE)
+	if (ops_subjects(fault_call_of(call)->operation) & ~(unsigned)OF_TABLE)
 		return OK; /* its hook knows more */
 	if (str_starts_with(text, STR("arn:"))) {
 		struct str resource = arn_split(text).resource;

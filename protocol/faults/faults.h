@@ -49,8 +49,8 @@ bool faults_are_set(const struct faults *faults);
 
 /*
  * For op_run. fault_begin: the rules that concern the operation become the call's, or nothing.
- * fault_again: the handler is run once more, and what was decided stays. fault_end: when the
- * handler is done; *reply is what happens to the answer.
+ * fault_again, also where no rule concerns the call: the handler is run once more, and what was
+ * decided stays. fault_end: when the handler is done; *reply is what happens to the answer.
  */
 struct fault_signer {
 	struct str (*access_key)(
@@ -62,6 +62,9 @@ void fault_begin(struct faults *faults, struct call *call, enum op_id operation,
 		 const struct fault_signer *signer);
 void fault_again(struct call *call);
 void fault_end(struct call *call, struct fault_reply *reply);
+
+/* Whether a rule counted the call: run from its start again, it would be counted twice. */
+bool fault_has_counted(const struct call *call);
 
 /*
  * For protocol/work, where a rule concerns the call: when all is checked and nothing is done. Each

@@ -35,7 +35,14 @@ struct fault_call {
 	const bool *left_out;  /* members of a batch, or NULL */
 	enum fault_state state; /* that of the table, by a rule */
 	uint64_t hold_ms;      /* it is held before its work: fault_hold.h */
+	bool has_counted;      /* a rule counted the call: it is not given up any more */
 };
+
+/* NULL: no rule concerns the call. */
+static inline struct fault_call *fault_call_of(const struct call *call)
+{
+	return call->hooks[HOOK_FAULTS];
+}
 
 /* Whether these still are the rules of the namespace. */
 bool faults_has_set(struct faults *faults, struct ns ns, const struct fault_set *set);

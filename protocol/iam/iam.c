@@ -302,7 +302,7 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 		asked.unread.code == OK && !call->is_unseen,
 		/* without --iam no account reaches another one */
 		iam->is_enforced || !str_eq(of->account, call->ns.account),
-		call->trial ? &told : NULL,
+		of->told ? &told : NULL,
 	};
 
 	json_out_open(&told, '[');
@@ -316,8 +316,8 @@ enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request
 			code = put_refusal(call, &asked, asked.v[i].statement, err);
 	}
 	json_out_close(&told, ']');
-	if (call->trial)
-		call->judged = json_out_str(&told);
+	if (of->told)
+		*of->told = json_out_str(&told);
 	iam_asked_release(&asked);
 	iam_principals_unref(principals);
 	return code;

@@ -33,12 +33,12 @@ struct iam_request_of {
 	struct str access_key;
 	struct str
 		account; /* of the key; the call's is that of the tables: protocol/iam/across.h */
+	struct str *told; /* on trial: gets what decided, a JSON array; else NULL */
 };
 
 /*
  * ERR_ACCESS_DENIED for the first thing that the request asks for and its principal may not do.
- * Between accounts, --iam report refuses too. A call on trial counts nowhere; call->judged says
- * what decided.
+ * Between accounts, --iam report refuses too. A call on trial counts nowhere.
  */
 enum code iam_admit(struct iam *iam, struct call *call, const struct iam_request_of *of,
 		    struct err *err) WARN_UNUSED;

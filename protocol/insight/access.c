@@ -2,9 +2,21 @@
 
 #include "core/image.h"
 
+void access_begin(struct call *call)
+{
+	if (!access_list(call))
+		call->hooks[HOOK_INSIGHT] = ARENA_NEW(call->arena, struct accesses);
+}
+
+void access_again(struct call *call)
+{
+	if (access_list(call))
+		*access_list(call) = (struct accesses){0};
+}
+
 static struct access *room(struct call *call, size_t n)
 {
-	struct accesses *accesses = call->accesses;
+	struct accesses *accesses = access_list(call);
 	struct access *v = arena_alloc(
 		call->arena, (accesses->n + n) * sizeof(*v)); /* the caller fills the new ones */
 
@@ -82,10 +94,12 @@ void access_note_reads(struct call *call, const struct read_item *reads, size_t 
 
 void access_note_projection(struct call *call, size_t i, const struct projection *projection)
 {
-	if (i >= call->accesses->n)
+	struct accesses *accesses = access_list(call);
+
+	if (i >= accesses->n)
 		return;
-	call->accesses->v[i].projection = projection;
-	call->accesses->v[i].how &= ~(unsigned)ACCESS_WHOLE;
+	accesses->v[i].projection = projection;
+	accesses->v[i].how &= ~(unsigned)ACCESS_WHOLE;
 }
 
 void access_note_writes(struct call *call, const struct write *writes, size_t n)
@@ -116,7 +130,7 @@ void access_note_writes(struct call *call, const struct write *writes, size_t n)
 
 void access_note_throttled(struct call *call, const struct access_throttled *throttled)
 {
-	struct accesses *accesses = call->accesses;
+	struct accesses *accesses = access_list(call);
 
 	accesses->throttled = arena_room(call->arena, accesses->throttled,
 					 accesses->throttled_count, sizeof(*accesses->throttled));
@@ -132,7 +146,7 @@ uint64_t access_row(const struct table *table, struct str row_key)
 
 void access_note_left(struct call *call, const struct write *write)
 {
-	struct accesses *accesses = call->accesses;
+	struct accesses *accesses = access_list(call);
 
 	accesses->left = arena_room(call->arena, accesses->left, accesses->left_count,
 				    sizeof(*accesses->left));

@@ -1,8 +1,7 @@
 /*
  * access - what a request reads and writes, noted by protocol/work; insight.h makes patterns of it.
  *
- * A note is a few pointers into the request's arena. Where nobody wants them (call->accesses is
- * NULL) a note is one look.
+ * A note is a few pointers into the request's arena. Where nobody wants them a note is one look.
  *
  * The shelf protocol/insight/ holds the notes (access), how they are described without values
  * (mask, outline), the figures of patterns and partitions (sketch, series, partition), the patterns
@@ -72,6 +71,17 @@ struct accesses {
 	uint64_t *left; /* members of a batch of writes that were left undone, by access_row() */
 };
 
+/* NULL: nobody wants notes of the call. */
+static inline struct accesses *access_list(const struct call *call)
+{
+	return call->hooks[HOOK_INSIGHT];
+}
+
+/* Notes are taken from now on; those that there are stay. And: the handler is run once more, with
+ * no notes yet. */
+void access_begin(struct call *call);
+void access_again(struct call *call);
+
 void access_note_page(struct call *call, const struct read_page *page);
 /* `partition`: the part of the condition that names it, or NULL. */
 void access_note_search(struct call *call, const struct vector_search *search,
@@ -90,13 +100,13 @@ uint64_t access_row(const struct table *table, struct str row_key);
 
 static inline void access_left(struct call *call, const struct write *write)
 {
-	if (call->accesses)
+	if (access_list(call))
 		access_note_left(call, write);
 }
 
 static inline void access_throttled(struct call *call, const struct access_throttled *throttled)
 {
-	if (call->accesses)
+	if (access_list(call))
 		access_note_throttled(call, throttled);
 }
 

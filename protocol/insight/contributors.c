@@ -256,7 +256,7 @@ static bool is_of(const struct call *call, const struct access *access, const st
 static void count_units(struct contributors *contributors, const struct call *call,
 			const struct table *table, const struct index *index, struct units units)
 {
-	const struct accesses *accesses = call->accesses;
+	const struct accesses *accesses = access_list(call);
 	struct touch *touches = ARENA_ARRAY(call->arena, struct touch, accesses->n);
 	double sum = 0;
 	size_t n = 0;
@@ -282,7 +282,7 @@ static void count_units(struct contributors *contributors, const struct call *ca
 /* Whether a table of the call has Contributor Insights, so that the others need no lock. */
 static bool is_counted(const struct call *call)
 {
-	bool is_counted = call->accesses->throttled_count > 0;
+	bool is_counted = access_list(call)->throttled_count > 0;
 
 	for (size_t i = 0; i < call->charges.n && !is_counted; i++)
 		is_counted = call->charges.v[i].table->settings->counts_keys;
@@ -291,7 +291,7 @@ static bool is_counted(const struct call *call)
 
 void contributors_fold(struct contributors *contributors, const struct call *call)
 {
-	const struct accesses *accesses = call->accesses;
+	const struct accesses *accesses = access_list(call);
 
 	if (!contributors || !is_counted(call))
 		return;

@@ -27,13 +27,23 @@ static enum code ask(void *context, const struct write *writes, size_t n, enum c
 	return code == OK ? err_default(err, ERR_TRIAL) : code;
 }
 
+static const struct trial *trial_of(const struct call *call)
+{
+	return call->hooks[HOOK_TRIAL];
+}
+
 void explain_try(struct call *call)
 {
 	struct trial *trial = ARENA_NEW(call->arena, struct trial);
 
 	*trial = (struct trial){.call = call, .admission = {ask, trial}};
-	call->trial = &trial->admission;
-	call->accesses = ARENA_NEW(call->arena, struct accesses);
+	call->hooks[HOOK_TRIAL] = trial;
+	access_begin(call);
+}
+
+const struct write_admission *explain_admission(const struct call *call)
+{
+	return &trial_of(call)->admission;
 }
 
 static void integer(struct json_out *out, const char *name, uint64_t value)
@@ -352,7 +362,7 @@ static void show_findings(struct json_out *out, const struct call *call,
 
 static void charge_trial(struct call *call)
 {
-	const struct trial *trial = call->trial ? call->trial->context : NULL;
+	const struct trial *trial = trial_of(call);
 
 	for (size_t i = 0; trial && i < trial->n && call->charges.n == 0; i++) {
 		for (; i < trial->n; i++)
@@ -362,14 +372,14 @@ static void charge_trial(struct call *call)
 
 static struct str describe(struct call *call, const struct explain_request *request, bool is_short)
 {
-	const struct accesses *accesses = call->accesses;
+	const struct accesses *accesses = access_list(call);
 	bool has_failed = request->code != OK && request->code != ERR_TRIAL;
 	struct json_out out = json_out_in(call->arena);
 
 	charge_trial(call);
 	json_out_open(&out, '{');
 	text(&out, "operation", ops_name(request->number));
-	json_out_field_boolean(&out, "is_trial", call->trial != NULL);
+	json_out_field_boolean(&out, "is_trial", call_has(call, HOOK_TRIAL));
 	if (is_short)
 		json_out_field_boolean(&out, "is_cut", true);
 	integer(&out, "status", has_failed ? (uint64_t)err_info(request->code)->status : 200);

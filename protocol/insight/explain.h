@@ -19,6 +19,9 @@
 /* From now on the call writes nothing, and its accesses are noted. */
 void explain_try(struct call *call);
 
+/* Of such a call: ends its writes where they would be committed. */
+const struct write_admission *explain_admission(const struct call *call);
+
 /* The request, when its handler is done. */
 struct explain_request {
 	enum op_id number; /* the operation */

@@ -524,7 +524,7 @@ static void fold_rare(struct insight *insight)
 static struct pattern *add_pattern(struct insight *insight, uint64_t hash, const struct call *call,
 				   const struct insight_request *request)
 {
-	const struct accesses *accesses = call->accesses;
+	const struct accesses *accesses = access_list(call);
 	struct pattern *pattern = arena_checked(calloc(1, sizeof(*pattern)));
 
 	if (insight->n >= insight->patterns_max)
@@ -737,7 +737,7 @@ static void move_on(struct insight *insight, int64_t ms)
 void insight_fold(struct insight *insight, const struct call *call,
 		  const struct insight_request *request)
 {
-	const struct accesses *accesses = call->accesses;
+	const struct accesses *accesses = access_list(call);
 
 	if (accesses->n == 0 &&
 	    accesses->left_count == 0) /* refused before anything was looked for */

@@ -367,7 +367,7 @@ static const struct node *search_partition_of(const struct call *call,
 					      const struct vector_spec *spec,
 					      const struct node *node)
 {
-	if (!node || !call->accesses)
+	if (!node || !work_is_noted(call))
 		return NULL;
 	if (node->kind == NODE_AND) {
 		const struct node *left = search_partition_of(call, spec, node->args[0]);

@@ -74,7 +74,7 @@ static enum code refuse_throughput(const struct refusal *refusal, struct err *er
 
 static void take(struct call *call, struct meter_gauge *gauge, size_t range, int64_t tokens)
 {
-	struct throughput_call *own = call->throughput;
+	struct throughput_call *own = throughput_call_of(call);
 
 	meter_take(gauge, range, tokens, call->now_ms);
 	own->taken = arena_room(call->arena, own->taken, own->n, sizeof(*own->taken));
@@ -96,7 +96,7 @@ static size_t demand_range_of(struct call *call, const struct share *share,
 /* All that the share has consumed, or nothing; the lock is held. */
 static struct refusal admit_locked(struct call *call, const struct share *share)
 {
-	struct throughput_space *space = call->throughput->space;
+	struct throughput_space *space = throughput_call_of(call)->space;
 	const struct throughput_scope *scope =
 		throughput_settings_of(&space->settings, share->table->identity.name);
 	struct refusal refusal = {.table = share->table, .side = share->side, .limit = METER_NONE};
@@ -143,7 +143,7 @@ static void note_throttled(struct call *call, const struct share *share,
 
 static enum code admit_share(struct call *call, const struct share *share, struct err *err)
 {
-	struct throughput_space *space = call->throughput->space;
+	struct throughput_space *space = throughput_call_of(call)->space;
 
 	pthread_mutex_lock(&space->lock);
 	const struct refusal refusal = admit_locked(call, share);
@@ -160,7 +160,7 @@ static enum code admit_share(struct call *call, const struct share *share, struc
 /* Gives back what the call took since. */
 static void give_back_shares(struct call *call, size_t mark)
 {
-	struct throughput_call *own = call->throughput;
+	struct throughput_call *own = throughput_call_of(call);
 
 	pthread_mutex_lock(&own->space->lock);
 	for (; own->n > mark; own->n--) {
@@ -261,7 +261,7 @@ const struct write_admission *throughput_admission(struct call *call, enum write
 	struct asking *asking = ARENA_NEW(call->arena, struct asking);
 	struct write_admission *admission = ARENA_NEW(call->arena, struct write_admission);
 
-	*asking = (struct asking){call, call->throughput->n, mode};
+	*asking = (struct asking){call, throughput_call_of(call)->n, mode};
 	*admission = (struct write_admission){ask_for_writes, asking};
 	return admission;
 }
@@ -277,7 +277,7 @@ enum code throughput_admit_reads(struct call *call, const struct read_item *read
 				 struct err *err)
 {
 	struct err *reasons = ARENA_ARRAY(call->arena, struct err, n);
-	size_t mark = call->throughput->n;
+	size_t mark = throughput_call_of(call)->n;
 	bool is_refused = false;
 
 	for (size_t i = 0; i < n; i++) {

@@ -145,7 +145,7 @@ static void scale_table(struct call *call, struct throughput_space *space, struc
 
 void scale_begin(struct call *call)
 {
-	struct throughput_space *space = call->throughput->space;
+	struct throughput_space *space = throughput_call_of(call)->space;
 	struct err ignored = err_in(call->arena);
 	struct used *tables;
 	size_t n;

@@ -204,15 +204,18 @@ enum code throughput_begin(struct throughput_limits *throughput, struct call *ca
 	pthread_mutex_lock(&space->lock);
 	space->calls++;
 	pthread_mutex_unlock(&space->lock);
-	call->throughput = ARENA_NEW(call->arena, struct throughput_call);
-	call->throughput->space = space;
+	struct throughput_call *own = ARENA_NEW(call->arena, struct throughput_call);
+	own->space = space;
+	call->hooks[HOOK_THROUGHPUT] = own;
 	return OK;
 }
 
 void throughput_again(struct call *call)
 {
-	struct throughput_call *own = call->throughput;
+	struct throughput_call *own = throughput_call_of(call);
 
+	if (!own)
+		return;
 	pthread_mutex_lock(&own->space->lock);
 	while (own->n > 0) {
 		own->n--;
@@ -224,7 +227,7 @@ void throughput_again(struct call *call)
 
 void throughput_end(struct call *call, enum code code)
 {
-	struct throughput_space *space = call->throughput->space;
+	struct throughput_space *space = throughput_call_of(call)->space;
 	bool is_billed = code == OK || code == ERR_CONDITIONAL_CHECK_FAILED ||
 			 code == ERR_DUPLICATE_ITEM || code == ERR_TRANSACTION_CANCELED;
 
@@ -234,7 +237,7 @@ void throughput_end(struct call *call, enum code code)
 	space->calls--;
 	pthread_mutex_unlock(&space->lock);
 	unref_space(space);
-	call->throughput = NULL;
+	call->hooks[HOOK_THROUGHPUT] = NULL;
 }
 
 /* Where the meter of that table is or would be. */

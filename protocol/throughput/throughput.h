@@ -61,9 +61,9 @@ bool throughput_is_on(const struct throughput_limits *throughput);
 
 /*
  * For op_run. throughput_begin: what the call consumes from now on is counted; ERR_THROTTLING where
- * the operation  is called too often. throughput_again: the handler is run once more, and what it
- * took is given back. throughput_end: with the code of the request; what failed and is not billed
- * is given back.
+ * the operation is called too often. throughput_again, also where nothing is limited: the handler
+ * is run once more, and what it took is given back. throughput_end: with the code of the request;
+ * what failed and is not billed is given back.
  */
 enum code throughput_begin(struct throughput_limits *throughput, struct call *call,
 			   enum op_id operation, struct err *err) WARN_UNUSED;

@@ -55,6 +55,12 @@ struct throughput_call {
 	size_t n;
 };
 
+/* NULL: what the call consumes is not limited. */
+static inline struct throughput_call *throughput_call_of(const struct call *call)
+{
+	return call->hooks[HOOK_THROUGHPUT];
+}
+
 /* The meter of the table; the lock is held. */
 struct meter *throughput_meter(struct throughput_space *space, const struct table *table);
 

@@ -3,13 +3,10 @@
 #include "protocol/conflicts/conflicts.h"
 #include "protocol/faults/faults.h"
 #include "protocol/insight/access.h"
+#include "protocol/insight/explain.h"
 #include "protocol/rollouts.h"
 #include "protocol/throughput/admission.h"
-
-static bool conflicts_is_on(const struct call *call)
-{
-	return !call->is_unseen && conflicts_are_on(call->service->conflicts);
-}
+#include "protocol/throughput/throughput.h"
 
 static enum code conflicts_before(struct work *work, struct err *err)
 {
@@ -23,11 +20,6 @@ static enum code conflicts_before(struct work *work, struct err *err)
 	if (work->token)
 		code = conflict_at_token(call, work->token, err);
 	return code == OK ? conflict_at_writes(call, work->writes, work->n, work->mode, err) : code;
-}
-
-static bool faults_is_on(const struct call *call)
-{
-	return call->faults != NULL;
 }
 
 static enum code faults_before(struct work *work, struct err *err)
@@ -52,11 +44,6 @@ static enum code faults_before(struct work *work, struct err *err)
 	return OK;
 }
 
-static bool throughput_is_limited(const struct call *call)
-{
-	return call->throughput != NULL;
-}
-
 static const struct write_admission *throughput_within(const struct work *work)
 {
 	return throughput_admission(work->call, work->mode);
@@ -75,19 +62,9 @@ static enum code throughput_after(struct work *work, enum code code, struct err 
 	return work->kind == WORK_OF_PAGE ? throughput_admit_page(call, work->page, err) : OK;
 }
 
-static bool trial_is_on(const struct call *call)
-{
-	return call->trial != NULL;
-}
-
 static const struct write_admission *trial_within(const struct work *work)
 {
-	return work->call->trial;
-}
-
-static bool insight_is_on(const struct call *call)
-{
-	return call->accesses != NULL;
+	return explain_admission(work->call);
 }
 
 static void note_reads(struct work *work)
@@ -115,9 +92,10 @@ static enum code insight_after(struct work *work, enum code code, struct err *er
 }
 
 /* The hooks, in their order. */
-static const struct hook {
-	const char *name;
-	bool (*is_on)(const struct call *call);
+static const struct row {
+	enum hook hook;
+	/* the handler is run once more; also where the hook is off */
+	void (*again)(struct call *call);
 	/* may refuse */
 	enum code (*before)(struct work *work, struct err *err);
 	/* asked before writes are committed: the first hook that is on */
@@ -125,21 +103,37 @@ static const struct hook {
 	/* takes the outcome and returns the outcome */
 	enum code (*after)(struct work *work, enum code code, struct err *err);
 } hooks[] = {
-	{"conflicts", conflicts_is_on, conflicts_before, NULL, NULL},
-	{"faults", faults_is_on, faults_before, NULL, NULL},
-	{"throughput", throughput_is_limited, NULL, throughput_within, throughput_after},
-	{"trial", trial_is_on, NULL, trial_within, NULL},
-	{"insight", insight_is_on, NULL, NULL, insight_after},
+	{HOOK_CONFLICTS, NULL, conflicts_before, NULL, NULL},
+	{HOOK_FAULTS, fault_again, faults_before, NULL, NULL},
+	{HOOK_THROUGHPUT, throughput_again, NULL, throughput_within, throughput_after},
+	{HOOK_TRIAL, NULL, NULL, trial_within, NULL},
+	{HOOK_INSIGHT, access_again, NULL, NULL, insight_after},
 };
 
-#define HOOKS (sizeof(hooks) / sizeof(hooks[0]))
+_Static_assert(sizeof(hooks) / sizeof(hooks[0]) == HOOKS, "a row for each hook");
+
+/* Conflicts are the namespace's: a call has no part in them before its first item. */
+static bool is_on(const struct call *call, enum hook hook)
+{
+	return hook == HOOK_CONFLICTS
+		       ? !call->is_unseen && conflicts_are_on(call->service->conflicts)
+		       : call_has(call, hook);
+}
+
+void work_again(struct call *call)
+{
+	for (size_t i = 0; i < HOOKS; i++) {
+		if (hooks[i].again)
+			hooks[i].again(call);
+	}
+}
 
 enum code work_meet(struct work *work, struct err *err)
 {
 	enum code code = OK;
 
 	for (size_t i = 0; i < HOOKS && code == OK; i++) {
-		if (hooks[i].before && hooks[i].is_on(work->call))
+		if (hooks[i].before && is_on(work->call, hooks[i].hook))
 			code = hooks[i].before(work, err);
 	}
 	return code;
@@ -153,7 +147,7 @@ static enum code run_writes(const struct work *work, struct err *err)
 		: NULL;
 
 	for (size_t i = 0; i < HOOKS && !admission; i++) {
-		if (hooks[i].within && hooks[i].is_on(call))
+		if (hooks[i].within && is_on(call, hooks[i].hook))
 			admission = hooks[i].within(work);
 	}
 	for (size_t i = 0; i < work->n; i++)
@@ -198,7 +192,7 @@ static enum code carry_out(struct work *work, struct err *err)
 static enum code tell(struct work *work, enum code code, struct err *err)
 {
 	for (size_t i = 0; i < HOOKS; i++) {
-		if (hooks[i].after && hooks[i].is_on(work->call))
+		if (hooks[i].after && is_on(work->call, hooks[i].hook))
 			code = hooks[i].after(work, code, err);
 	}
 	return code;
@@ -227,7 +221,7 @@ enum code work_do(struct work *work, struct err *err)
 
 void work_note_refused(struct work *work)
 {
-	if (insight_is_on(work->call))
+	if (call_has(work->call, HOOK_INSIGHT))
 		access_note_writes(work->call, work->writes, work->n);
 }
 
@@ -277,7 +271,7 @@ enum code work_run_batch(struct work *work, bool *left_out, struct err *err)
 		writes[kept++] = writes[i];
 	}
 	work->n = kept;
-	if (call->throughput)
+	if (call_has(call, HOOK_THROUGHPUT))
 		code = run_each(work, refused, err);
 	else if (kept > 0)
 		code = run_writes(work, err);
@@ -294,7 +288,8 @@ enum code work_run_batch(struct work *work, bool *left_out, struct err *err)
 
 bool work_may_leave_out(const struct call *call)
 {
-	return call->faults || call->throughput || call->conflicts;
+	return call_has(call, HOOK_FAULTS) || call_has(call, HOOK_THROUGHPUT) ||
+	       call_has(call, HOOK_CONFLICTS);
 }
 
 bool work_leaves_out(const struct call *call, size_t i)
@@ -304,12 +299,17 @@ bool work_leaves_out(const struct call *call, size_t i)
 
 enum code work_admit_read(struct call *call, const struct read_item *read, struct err *err)
 {
-	return call->throughput ? throughput_admit_read(call, read, err) : OK;
+	return call_has(call, HOOK_THROUGHPUT) ? throughput_admit_read(call, read, err) : OK;
 }
 
 bool work_is_throttled(enum code code)
 {
 	return throughput_refuses(code);
+}
+
+bool work_is_noted(const struct call *call)
+{
+	return call_has(call, HOOK_INSIGHT);
 }
 
 bool work_is_dropped(const struct call *call)

@@ -46,6 +46,9 @@ struct work {
 	struct str table;
 };
 
+/* The call's handler is run again from its start: the hooks take back what the last run did. */
+void work_again(struct call *call);
+
 /* Whether a hook refuses the work: its error in place of the work. */
 enum code work_meet(struct work *work, struct err *err) WARN_UNUSED;
 
@@ -75,6 +78,9 @@ enum code work_admit_read(struct call *call, const struct read_item *read,
 
 /* Whether it is an error by which one member of a batch stays undone. */
 bool work_is_throttled(enum code code);
+
+/* Whether a hook notes what the work is about: what only notes want need not be found else. */
+bool work_is_noted(const struct call *call);
 
 /* Whether the client gets no answer: what is left to do of several things is not done. */
 bool work_is_dropped(const struct call *call);

@@ -139,7 +139,8 @@ static void get_part(struct world *world, const char *key, const char *attribute
 				.row_key = str_printf(world->arena, "%08x%s", 7u, key),
 				.projection = attribute ? &projection : NULL};
 	struct accesses accesses = {.n = 1, .v = &access};
-	struct call call = {.arena = world->arena, .accesses = &accesses, .now_ms = 5};
+	struct call call = {
+		.arena = world->arena, .hooks = {[HOOK_INSIGHT] = &accesses}, .now_ms = 5};
 	struct insight_request request =
 		{.number = OP_GetItem, .consumed = {units, 0}, .caller = STR("test"),
 		 .body = STR("{}")};
