@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MONTH_HOURS (30.0 * PLAN_HOURS)
 #define TARGET 0.7 /* of provisioned capacity that would be used: auto scaling's usual target */
 #define HOUR_SECONDS 3600
 #define TRIM_SHARE 0.2 /* of a unit: bytes that a smaller item would save */

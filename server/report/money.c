@@ -5,8 +5,7 @@
 #include "server/messages.h"
 #include "server/report/prices.h"
 
-#define MONTH_SECONDS (730.0 * 3600)
-#define MONTH_HOURS 730.0
+#define MONTH_SECONDS (MONTH_HOURS * 3600)
 
 enum code money_read(struct arena *arena, const char *path, struct money *money, struct err *err)
 {

@@ -8,6 +8,7 @@
 #include "core/err.h"
 
 #define PRICE_UNKNOWN (-1.0)
+#define MONTH_HOURS 720.0 /* AWS: the examples of DynamoDB's price pages have months of 30 days */
 
 enum price {
 #define PRICE(name, dollars) PRICE_##name,

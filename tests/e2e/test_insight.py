@@ -785,7 +785,7 @@ def forms():
     status, out, _ = report(server.url, "--prices", prices)
     assert f"cost {seen['write_units']:.6f} EUR (prices of a test)" in out, out[:300]
     status, out, _ = report(server.url, "--rate", "100", "--prices", prices)
-    month = seen["write_units"] / seen["requests"] * 100 * 730 * 3600
+    month = seen["write_units"] / seen["requests"] * 100 * 720 * 3600
     assert f"{month:.2f} EUR a month on demand" in out, out[:300]
     file = pathlib.Path(server.folder, "saved.json")
     assert report(server.url, "--format", "json", "--output", file)[0] == 0
