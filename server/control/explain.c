@@ -36,24 +36,44 @@ struct whole {
 	bool is_cut;
 };
 
+/* How many items the accesses of a page read, by its explanation: the answer of a statement does
+ * not say it. */
+static uint64_t items_read(struct arena *arena, struct str explanation)
+{
+	struct str accesses = json_text_find(explanation, STR("accesses")), access;
+	struct str rest = str_is_set(accesses) ? json_text_inside(accesses) : STR("");
+	struct err err = err_in(arena);
+	uint64_t sum = 0;
+
+	while (json_text_element(&rest, &access)) {
+		const struct json *root, *member;
+		int64_t n;
+
+		if (json_parse(arena, access, &root, &err) != OK)
+			continue;
+		member = json_member(root, "items_read");
+		if (member && json_integer(member, &n))
+			sum += (uint64_t)n;
+	}
+	return sum;
+}
+
 static void count_page(struct whole *whole, struct arena *arena, const struct op_response *response)
 {
 	const struct json *body;
 	struct err err = err_in(arena);
-	int64_t read = 0, returned = 0;
+	int64_t returned = 0;
 
 	whole->pages++;
 	whole->units += response->consumed.read;
+	whole->read += items_read(arena, response->explanation);
 	if (json_parse(arena, response->body, &body, &err) != OK)
 		return;
-	const struct json *scanned = json_member(body, "ScannedCount"),
-			  *count = json_member(body, "Count"), *items = json_member(body, "Items");
+	const struct json *count = json_member(body, "Count"), *items = json_member(body, "Items");
 	if (count && json_integer(count, &returned))
 		whole->returned += (uint64_t)returned;
 	else if (items)
 		whole->returned += json_count(items);
-	if (scanned && json_integer(scanned, &read))
-		whole->read += (uint64_t)read;
 }
 
 /* The request for the page behind the answer's; false where there is none. */
@@ -110,9 +130,7 @@ static struct str with_whole(const struct whole *whole, struct str explanation)
 
 	json_out_open(&out, '{');
 	json_out_field_integer(&out, "pages", (int64_t)whole->pages);
-	if (!str_eq(whole->operation,
-		    STR("ExecuteStatement"))) /* whose answer does not say how many it read */
-		json_out_field_integer(&out, "items_read", (int64_t)whole->read);
+	json_out_field_integer(&out, "items_read", (int64_t)whole->read);
 	json_out_field_integer(&out, "items_returned", (int64_t)whole->returned);
 	json_out_name(&out, STR("read_units"));
 	json_out_units(&out, whole->units);

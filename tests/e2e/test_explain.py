@@ -61,15 +61,16 @@ def statements_show_what_they_become():
     assert [a["kind"] for a in point["accesses"]] == ["GetItem"], point
     several = plan("SELECT * FROM shop WHERE PK IN ['CUSTOMER#0', 'CUSTOMER#1'] AND SK < 'ORDER#05'")
     assert [a["kind"] for a in several["accesses"]] == ["Query", "Query"], several
+    assert several["whole"]["items_read"] == 5
     assert several["accesses"][1]["range"][1] == {"attribute": "SK", "operator": "<", "values": [s("ORDER#05")]}, several["accesses"]
     assert sum(a["items_read"] for a in several["accesses"]) == 5 == several["whole"]["items_returned"], several
     index = plan('SELECT * FROM shop."by-state" WHERE state = \'STATE#1\'')
     assert index["accesses"][0]["kind"] == "Query" and index["accesses"][0]["index"] == "by-state", index
     scan = plan("SELECT * FROM shop WHERE note = 'x' OR PK = 'CUSTOMER#0'")
     assert scan["accesses"][0]["kind"] == "Scan" and "does not fix the partition key PK" in scan["accesses"][0]["why_scan"], scan
-    assert scan["whole"]["items_returned"] == 10 and scan["whole"]["pages"] == 1, scan["whole"]
+    assert (scan["whole"]["items_read"], scan["whole"]["items_returned"]) == (20, 10) and scan["whole"]["pages"] == 1, scan["whole"]
     paged = plan("SELECT * FROM shop WHERE PK = 'CUSTOMER#0'", Limit=3)
-    assert paged["whole"] == {"pages": 4, "items_returned": 10, "read_units": 2.0, "is_cut": False}, paged["whole"]
+    assert paged["whole"] == {"pages": 4, "items_read": 10, "items_returned": 10, "read_units": 2.0, "is_cut": False}, paged["whole"]
     delete = plan("DELETE FROM shop WHERE PK = 'CUSTOMER#0' AND SK = 'ORDER#00'")
     assert delete["accesses"][0]["kind"] == "DeleteItem" and delete["write_units"] == 3.0, delete
     update = explain(server, "BatchExecuteStatement", Statements=[{"Statement": f"UPDATE shop SET note = 'y' WHERE PK = 'CUSTOMER#0' AND SK = 'ORDER#0{i}'"} for i in (0, 2)])
