@@ -26,6 +26,7 @@ struct proof {
 	struct original *originals;
 	size_t n, beyond;
 	unsigned char *filter; /* of the first PROOF_BYTES bytes of the originals */
+	bool is_sorted;        /* the originals, and the filter has them */
 };
 
 struct proof *proof_new(void)
@@ -74,6 +75,7 @@ void proof_saw(void *context, struct str before, struct str after)
 		arena_room(proof->arena, proof->originals, proof->n, sizeof(*proof->originals));
 	proof->originals[proof->n++] =
 		(struct original){str_copy(proof->arena, before), false, false};
+	proof->is_sorted = false;
 }
 
 static int order_originals(const void *a, const void *b)
@@ -81,44 +83,10 @@ static int order_originals(const void *a, const void *b)
 	return str_cmp(((const struct original *)a)->text, ((const struct original *)b)->text);
 }
 
-/* Marks the originals that begin at these bytes: a range of the ordered ones. */
-static void proof_look(struct proof *proof, struct str at, bool is_of_fakes)
+static void sort_originals(struct proof *proof)
 {
-	size_t low = 0, high = proof->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (memcmp(proof->originals[middle].text.p, at.p, PROOF_BYTES) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < proof->n && memcmp(proof->originals[low].text.p, at.p, PROOF_BYTES) == 0;
-	     low++) {
-		if (!str_starts_with(at, proof->originals[low].text))
-			continue;
-		if (is_of_fakes)
-			proof->originals[low].is_fake = true;
-		else
-			proof->originals[low].is_found = true;
-	}
-}
-
-static void proof_look_in(struct proof *proof, struct str bytes, bool is_of_fakes)
-{
-	for (size_t i = 0; i + PROOF_BYTES <= bytes.n; i++) {
-		size_t bit = filter_bit(bytes.p + i);
-
-		if (proof->filter[bit / 8] >> bit % 8 & 1)
-			proof_look(proof, (struct str){bytes.p + i, bytes.n - i}, is_of_fakes);
-	}
-}
-
-struct proof_result proof_search(struct proof *proof, struct str bytes)
-{
-	struct proof_result result = {.passed_over = proof->beyond};
-
+	if (proof->is_sorted)
+		return;
 	if (proof->n > 0)
 		qsort(proof->originals, proof->n, sizeof(*proof->originals), order_originals);
 	for (size_t i = 0; i < proof->n; i++) {
@@ -126,6 +94,68 @@ struct proof_result proof_search(struct proof *proof, struct str bytes)
 
 		proof->filter[bit / 8] |= (unsigned char)(1 << bit % 8);
 	}
+	proof->is_sorted = true;
+}
+
+/* The next original from `at` on that these bytes begin with, in the ordered ones; or NULL. */
+static struct original *proof_next(struct proof *proof, size_t at, struct str bytes)
+{
+	for (; at < proof->n && memcmp(proof->originals[at].text.p, bytes.p, PROOF_BYTES) == 0;
+	     at++) {
+		if (str_starts_with(bytes, proof->originals[at].text))
+			return &proof->originals[at];
+	}
+	return NULL;
+}
+
+/* The same from the first one on. */
+static struct original *proof_first(struct proof *proof, struct str bytes)
+{
+	size_t low = 0, high = proof->n, bit = filter_bit(bytes.p);
+
+	if (!(proof->filter[bit / 8] >> bit % 8 & 1))
+		return NULL;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (memcmp(proof->originals[middle].text.p, bytes.p, PROOF_BYTES) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return proof_next(proof, low, bytes);
+}
+
+static void proof_look_in(struct proof *proof, struct str bytes, bool is_of_fakes)
+{
+	for (size_t i = 0; i + PROOF_BYTES <= bytes.n; i++) {
+		struct str at = {bytes.p + i, bytes.n - i};
+
+		for (struct original *found = proof_first(proof, at); found;
+		     found = proof_next(proof, (size_t)(found - proof->originals) + 1, at)) {
+			if (is_of_fakes)
+				found->is_fake = true;
+			else
+				found->is_found = true;
+		}
+	}
+}
+
+bool proof_is_in(struct proof *proof, struct str bytes)
+{
+	sort_originals(proof);
+	for (size_t i = 0; i + PROOF_BYTES <= bytes.n; i++) {
+		if (proof_first(proof, (struct str){bytes.p + i, bytes.n - i}))
+			return true;
+	}
+	return false;
+}
+
+struct proof_result proof_search(struct proof *proof, struct str bytes)
+{
+	struct proof_result result = {.passed_over = proof->beyond};
+
+	sort_originals(proof);
 	proof_look_in(proof, bytes, false);
 	proof_look_in(proof, buf_str(&proof->fakes), true);
 	for (size_t i = 0; i < proof->n; i++) {

@@ -7,6 +7,7 @@
 #ifndef DYNALITH_SERVER_MASK_PROOF_H
 #define DYNALITH_SERVER_MASK_PROOF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/err.h"
@@ -22,6 +23,10 @@ void proof_free(struct proof *proof);
 
 /* A value, and what it became: `seen` of mask.h, with the proof as its context. */
 void proof_saw(void *proof, struct str before, struct str after);
+
+/* Whether one of the values stands in the bytes, fakes or not. As often as one likes; a value that
+ * is seen in between sorts all of them again. */
+bool proof_is_in(struct proof *proof, struct str bytes);
 
 struct proof_result {
 	size_t looked_for, passed_over,

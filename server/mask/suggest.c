@@ -1,5 +1,6 @@
 #include "server/mask/suggest.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -597,40 +598,45 @@ static void see_masked(struct suggest *suggest, struct proof *proof, const struc
 	}
 }
 
-/* Whether values of masked spots stand in those of this one. */
-static bool tells(struct suggest *suggest, const struct spot *spot)
+/* Whether values of masked spots, which the proof has, stand in those of this one. */
+static bool tells(struct proof *proof, const struct spot *spot)
 {
-	struct proof *proof = proof_new();
-	struct buf all = buf_in(suggest->arena);
-
-	for (size_t i = 0; i < suggest->spot_count; i++) {
-		if (suggest->spots[i].depth > 0 && is_masked(&suggest->spots[i]))
-			see_masked(suggest, proof, &suggest->spots[i]);
-	}
 	for (size_t i = 0; i < spot->n; i++) {
-		buf_add_str(&all, spot->values[i].text);
-		buf_add_byte(&all, 0);
+		if (proof_is_in(proof, spot->values[i].text))
+			return true;
 	}
-	struct proof_result result = proof_search(proof, buf_str(&all));
-	proof_free(proof);
-	return result.found > 0;
+	return false;
 }
 
-/* A kept value in which a masked one stands would fail the pull. */
+/* A kept value in which a masked one stands would fail the pull. A round for each time that others
+ * are masked for it. */
 static void mask_what_tells(struct suggest *suggest)
 {
-	for (bool is_changed = true; is_changed;) {
-		is_changed = false;
+	struct proof *proof = proof_new();
+	size_t seen = 0;
+	bool *is_seen = ARENA_ARRAY(suggest->arena, bool, suggest->spot_count);
+
+	for (size_t before = SIZE_MAX; before != seen;) {
+		before = seen;
 		for (size_t i = 0; i < suggest->spot_count; i++) {
 			struct spot *spot = &suggest->spots[i];
 
-			if (spot->depth == 0 || is_masked(spot) || !tells(suggest, spot))
+			if (spot->depth == 0 || is_seen[i] || !is_masked(spot))
+				continue;
+			see_masked(suggest, proof, spot);
+			is_seen[i] = true;
+			seen++;
+		}
+		for (size_t i = 0; i < suggest->spot_count && before != seen; i++) {
+			struct spot *spot = &suggest->spots[i];
+
+			if (spot->depth == 0 || is_masked(spot) || !tells(proof, spot))
 				continue;
 			spot->kind = KIND_MIXED;
 			spot->action = "fake";
-			is_changed = true;
 		}
 	}
+	proof_free(proof);
 }
 
 static int order_spots(const void *a, const void *b)
