@@ -1,81 +1,15 @@
-#include "server/forecast/model.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/throughput/follow.h"
-#include "server/forecast/spread.h"
+#include "server/forecast/model_internal.h"
 
 #define STEPS 10
-#define SECOND_MS 1000
-#define HOUR_SECONDS 3600
 #define NANO 1000000000 /* requests are counted in billionths */
-#define RING 32         /* seconds in which a retry comes */
-#define ATTEMPTS 10
 #define PARTITION_GB 10
 #define BURST_SECONDS 300
-#define START_MS 1767225600000 /* any midnight: buckets count from it */
 
 static const int64_t partition_units[METER_SIDES] = {[METER_READ] = 3000, [METER_WRITE] = 1000};
-
-/* Cells of a pattern that have the same keys and ranges. */
-struct flow {
-	size_t pattern;
-	int64_t weight;      /* cells */
-	int64_t part_of_one; /* billionths of requests that have not come yet */
-	int64_t fresh;       /* requests of the second */
-	int32_t key[PLAN_PARTS_MAX];
-	uint32_t range[PLAN_PARTS_MAX];
-	int64_t due[ATTEMPTS][RING]; /* by attempts made before, and second */
-	size_t row;                  /* 1 + that of its last refusal, which was of: */
-	size_t row_demand;
-	enum meter_limit row_limit;
-	int64_t row_hour;
-};
-
-/* A table or an index while time runs. */
-struct running_part {
-	struct meter_part meter;
-	struct meter_grants grants;
-	struct follow scaling[METER_SIDES];
-	int64_t consumed[METER_SIDES]; /* tokens, until the minute began */
-	int64_t hour_rate[METER_SIDES];
-	size_t ranges;
-	double gigabytes;
-	int64_t *need; /* by side and range: tokens that a second wants */
-};
-
-/* What one side of a table or index had when the minute began. */
-struct minute_side {
-	int64_t consumed, whole, most; /* tokens; the last two: left in the buckets */
-	uint64_t throttled;
-};
-
-/* All that a minute changes, as it was when the minute began. */
-struct minute {
-	uint64_t throttled, failed, last; /* last: throttled in the minute before; 0: unknown */
-	size_t row_count, row_room;
-	uint64_t *rows;
-	struct model_pattern *patterns;
-	struct minute_side *sides; /* of all parts, in their order */
-};
-
-struct running {
-	struct arena *arena;
-	const struct plan *plan;
-	struct model_outcome *out;
-	struct running_part **tables;
-	struct spread **spreads; /* by pattern and demand */
-	int64_t *rates;          /* by pattern, of this hour: billionths a second of a cell */
-	size_t n, room;
-	struct flow *flows;
-	int64_t second;
-	int64_t due;   /* retries that are to come */
-	bool is_roomy; /* nothing of this second could be refused */
-	size_t last_row;
-	struct minute began;
-};
 
 struct str model_hour_name(struct arena *arena, int64_t hour)
 {
@@ -493,224 +427,6 @@ static void run_second(struct running *run, bool is_new)
 	}
 }
 
-/* Returns whether auto scaling has changed a rate. */
-static bool end_minute(struct running *run)
-{
-	bool is_new = false;
-
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			struct running_part *part = &run->tables[t][p];
-
-			for (enum meter_side side = 0; side < METER_SIDES; side++) {
-				const struct follow_rule *rule =
-					&run->plan->tables[t].parts[p].scaling[side];
-				int64_t *rate = &part->grants.sides[side].rate, before = *rate,
-					consumed = part->meter.sides[side].consumed;
-				double used = (double)(consumed - part->consumed[side]) /
-					      BUCKET_UNIT / 60;
-
-				part->consumed[side] = consumed;
-				if (rule->most > 0)
-					*rate = follow_minute(&part->scaling[side], rule, *rate,
-							      used, run->second / 60);
-				if (*rate > part->hour_rate[side])
-					part->hour_rate[side] = *rate;
-				is_new = is_new || *rate != before;
-			}
-		}
-	}
-	return is_new;
-}
-
-static void begin_minute(struct running *run)
-{
-	struct minute *began = &run->began;
-	const struct model_outcome *out = run->out;
-	struct minute_side *to = began->sides;
-
-	if (out->n > began->row_room) {
-		began->row_room = 2 * out->n;
-		began->rows =
-			arena_checked(realloc(began->rows, began->row_room * sizeof(*began->rows)));
-	}
-	began->throttled = out->throttled;
-	began->failed = out->failed;
-	began->row_count = out->n;
-	for (size_t i = 0; i < out->n; i++)
-		began->rows[i] = out->rows[i].throttled;
-	memcpy(began->patterns, out->patterns, run->plan->pattern_count * sizeof(*began->patterns));
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side side = 0; side < METER_SIDES; side++) {
-				const struct meter_gauge *gauge =
-					&run->tables[t][p].meter.sides[side];
-
-				*to++ = (struct minute_side){
-					gauge->consumed, gauge->whole.left, gauge->most.left,
-					out->tables[t].parts[p].sides[side].throttled};
-			}
-		}
-	}
-}
-
-/* Whether a bucket is as full as it was: nearly empty both times, or a tenth of a second off. */
-static bool is_level(const struct bucket *bucket, int64_t before)
-{
-	int64_t second = bucket->rate * BUCKET_UNIT, off = llabs(bucket->left - before);
-
-	return off <= second / 10 || (bucket->left <= 2 * second && before <= 2 * second);
-}
-
-/* Whether the minute that is over is like the one before, so that the next ones will be, too: it
- * refused as many within half a percent, by the same rows, and left the buckets as they were. */
-static bool is_like_last(struct running *run)
-{
-	struct minute *began = &run->began;
-	uint64_t now = run->out->throttled - began->throttled, last = began->last;
-	const struct minute_side *before = began->sides;
-
-	began->last = now;
-	if (now == 0 || last == 0 || run->out->n != began->row_count ||
-	    (now > last ? now - last : last - now) > last / 200)
-		return false;
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side side = 0; side < METER_SIDES; side++, before++) {
-				const struct meter_gauge *gauge =
-					&run->tables[t][p].meter.sides[side];
-
-				if (!is_level(&gauge->whole, before->whole) ||
-				    (gauge->has_most && !is_level(&gauge->most, before->most)))
-					return false;
-			}
-		}
-	}
-	return true;
-}
-
-/* Adds what a minute has counted once more, to all but the meters. */
-static void repeat_counts(struct running *run, const struct model_outcome *minute,
-			  const uint64_t *rows)
-{
-	struct model_outcome *out = run->out;
-
-	for (size_t i = 0; i < out->n; i++) {
-		struct model_row *row = &out->rows[i];
-
-		row->throttled += rows[i];
-		row->hours[row->n - 1].throttled += rows[i];
-	}
-	for (size_t i = 0; i < run->plan->pattern_count; i++) {
-		out->patterns[i].throttled += minute->patterns[i].throttled;
-		out->patterns[i].failed += minute->patterns[i].failed;
-		out->patterns[i].waited_s += minute->patterns[i].waited_s;
-	}
-	out->throttled += minute->throttled;
-	out->failed += minute->failed;
-}
-
-/* The same for the meters, a minute on. */
-static void repeat_meters(struct running *run, const struct minute_side *sides, int64_t now_ms)
-{
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side side = 0; side < METER_SIDES; side++, sides++) {
-				meter_repeat(&run->tables[t][p].meter.sides[side], sides->consumed,
-					     60, now_ms);
-				run->out->tables[t].parts[p].sides[side].throttled +=
-					sides->throttled;
-			}
-		}
-	}
-}
-
-/* Whether on demand a table or index gives more by then, since its peak counts. */
-static bool grows_until(const struct running *run, int64_t ms)
-{
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side side = 0; side < METER_SIDES; side++) {
-				const struct meter_gauge *gauge =
-					&run->tables[t][p].meter.sides[side];
-				struct peak peak = gauge->peak;
-
-				if (gauge->is_on_demand &&
-				    peak_limit(&peak, gauge->whole.rate, ms) > gauge->whole.rate)
-					return true;
-			}
-		}
-	}
-	return false;
-}
-
-/* Retries keep their distance from the second that is next. */
-static void turn_rings(struct running *run, int64_t seconds)
-{
-	for (size_t i = 0; i < run->n; i++) {
-		for (size_t a = 0; a < ATTEMPTS; a++) {
-			int64_t old[RING];
-
-			memcpy(old, run->flows[i].due[a], sizeof(old));
-			for (int64_t s = 0; s < RING; s++)
-				run->flows[i].due[a][(s + seconds) % RING] = old[s];
-		}
-	}
-}
-
-/* What the minute that is over has changed: the difference to its beginning, in place. */
-static void take_differences(struct running *run, struct model_outcome *minute)
-{
-	struct minute *began = &run->began;
-	const struct model_outcome *out = run->out;
-	struct minute_side *side = began->sides;
-
-	*minute = (struct model_outcome){.throttled = out->throttled - began->throttled,
-					 .failed = out->failed - began->failed,
-					 .patterns = began->patterns};
-	for (size_t i = 0; i < out->n; i++)
-		began->rows[i] = out->rows[i].throttled - began->rows[i];
-	for (size_t i = 0; i < run->plan->pattern_count; i++) {
-		struct model_pattern *of = &began->patterns[i];
-
-		of->throttled = out->patterns[i].throttled - of->throttled;
-		of->failed = out->patterns[i].failed - of->failed;
-		of->waited_s = out->patterns[i].waited_s - of->waited_s;
-	}
-	for (size_t t = 0; t < run->plan->table_count; t++) {
-		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
-			for (enum meter_side s = 0; s < METER_SIDES; s++, side++) {
-				side->consumed =
-					run->tables[t][p].meter.sides[s].consumed - side->consumed;
-				side->throttled = out->tables[t].parts[p].sides[s].throttled -
-						  side->throttled;
-			}
-		}
-	}
-}
-
-/* Minutes like the one that is over, until the hour ends or something changes. */
-static void repeat_minutes(struct running *run)
-{
-	struct model_outcome minute;
-	int64_t first = run->second;
-	bool is_new = false;
-
-	take_differences(run, &minute);
-	while (!is_new && (run->second + 1) % HOUR_SECONDS != 0) {
-		int64_t end_ms = START_MS + (run->second + 60) * SECOND_MS;
-
-		if (grows_until(run, end_ms))
-			break;
-		run->second += 60;
-		repeat_counts(run, &minute, run->began.rows);
-		repeat_meters(run, run->began.sides, end_ms);
-		is_new = end_minute(run);
-	}
-	turn_rings(run, run->second - first);
-	run->began.last = 0;
-}
-
 /* Rates of the hour, and keys of it. Returns whether some are new. */
 static bool start_hour(struct running *run, int64_t hour)
 {
@@ -846,16 +562,16 @@ static void run_hour(struct running *run, int64_t hour)
 	run->began.last = 0;
 	for (run->second = hour * HOUR_SECONDS; run->second < end; run->second++) {
 		if (run->second % 60 == 0)
-			begin_minute(run);
+			model_minute_begin(run);
 		run_second(run, is_new);
 		is_new = false;
 		if (run->second % 60 < 59 && is_steady(run))
 			run_steadily(run, 59 - run->second % 60);
 		if (run->second % 60 == 59) {
-			bool is_changed = end_minute(run);
+			bool is_changed = model_minute_end(run);
 
-			if (is_like_last(run) && !is_changed)
-				repeat_minutes(run);
+			if (model_minute_is_like_last(run) && !is_changed)
+				model_minute_repeat(run);
 		}
 	}
 }
