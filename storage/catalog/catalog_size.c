@@ -11,6 +11,7 @@
 #include "storage/store/retry.h"
 
 #define TABLES_PER_FLUSH 32
+#define COUNT_LOOK_PIECES 4 /* that one look at a table counts */
 #define PEERS_BYTES                                                                                \
 	(1ll << 30) /* more than other processes add to a table between two looks at its rows */
 #define FLUSH_NAP_NS 100000
@@ -287,28 +288,34 @@ static enum code count_in(struct catalog *catalog, struct store_txn *txn, const 
 }
 
 static enum code count_some(struct catalog *catalog, const struct table *table, struct arena *arena,
-			    struct err *err)
+			    bool *more, struct err *err)
 {
 	struct store_txn *txn;
-	bool more = false;
+	bool is_more = false;
 	enum code code = store_begin(catalog->store, STORE_WRITE, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = count_in(catalog, txn, table, arena, &more, err);
-	if (more)
-		atomic_store(&catalog->sizes.has_counts, true);
-	return store_end(txn, code, err);
+	code = store_end(txn, count_in(catalog, txn, table, arena, &is_more, err), err);
+	if (code == OK)
+		*more = is_more;
+	return code;
 }
 
 /* What cannot be counted now, as for want of room, is counted later. */
 static void try_to_count(struct catalog *catalog, const struct table *table)
 {
 	struct arena *arena = arena_new(0);
-	struct err err = err_in(arena);
-	enum code code = count_some(catalog, table, arena, &err);
+	bool more = true;
 
-	if (code != OK)
+	for (int i = 0; i < COUNT_LOOK_PIECES && more; i++) {
+		struct err err = err_in(arena);
+
+		if (count_some(catalog, table, arena, &more, &err) != OK)
+			break;
+		arena_reset(arena);
+	}
+	if (more)
 		atomic_store(&catalog->sizes.has_counts, true);
 	arena_free(arena);
 }
@@ -327,16 +334,26 @@ static void sum_size_rows_up(const struct table *table, const struct size_rows *
 	}
 }
 
-/* Before the first count has ended: what it has come to. */
+/* The numbers of the table's epoch. Where it has none until a count has ended: what this has come
+ * to, and *epoch is UINT64_MAX, which no change is pending for. */
 static enum code read_counted(struct store_txn *txn, struct arena *arena, uint64_t number,
-			      struct currency_row *row, struct size_rows *rows, struct err *err)
+			      struct currency_row *row, uint64_t *epoch, struct size_rows *rows,
+			      struct err *err)
 {
 	enum code code = currency_read(txn, number, row, err);
 
+	*epoch = UINT64_MAX;
 	if (code != OK || !row->is_there)
 		return code;
-	uint64_t epoch = COUNT_EPOCH(row->count);
-	return size_rows_read(txn, arena, number, epoch ? epoch : 1, rows, err);
+	uint64_t known = COUNT_EPOCH(row->count);
+	if (known > 0) {
+		*epoch = known;
+		code = size_rows_read(txn, arena, number, known, rows, err);
+	}
+	if (code != OK || rows->n > 0 || (known > 0 && !COUNT_IS_COUNTING(row->count)))
+		return code;
+	*epoch = UINT64_MAX;
+	return size_rows_read(txn, arena, number, known + 1, rows, err);
 }
 
 static enum code read_table_sizes(struct catalog *catalog, const struct table *table,
@@ -346,17 +363,19 @@ static enum code read_table_sizes(struct catalog *catalog, const struct table *t
 	struct currency_row row = {0};
 	struct size_rows rows = {0, NULL};
 	struct store_txn *txn;
+	uint64_t epoch;
 	enum code code = store_begin(catalog->store, STORE_READ, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = read_counted(txn, arena, table->identity.number, &row, &rows, err);
-	uint64_t epoch = COUNT_EPOCH(row.count);
-	sum_size_rows_up(table, &rows, epoch ? epoch : UINT64_MAX, sizes);
+	code = read_counted(txn, arena, table->identity.number, &row, &epoch, &rows, err);
 	store_abort(txn);
+	if (code != OK)
+		return code;
+	sum_size_rows_up(table, &rows, epoch, sizes);
 	*is_counted = !row.is_there || table->state.status == STATUS_DELETING ||
-		      (epoch > 0 && !COUNT_IS_COUNTING(row.count));
-	return code;
+		      (COUNT_EPOCH(row.count) > 0 && !COUNT_IS_COUNTING(row.count));
+	return OK;
 }
 
 enum code catalog_sizes(struct catalog *catalog, const struct table *table, struct arena *arena,
@@ -503,13 +522,15 @@ enum code catalog_size_change(struct catalog *catalog, struct store_txn *txn,
 
 /* Of a table that was gone the row is new: the version, which only rises, is beyond the epochs that
  * its numbers had. */
-enum code catalog_size_again(struct store_txn *txn, struct arena *arena, uint64_t number,
-			     struct str record, struct currency_row *row, struct err *err)
+enum code catalog_size_again(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
+			     uint64_t number, struct str record, struct currency_row *row,
+			     struct err *err)
 {
 	uint64_t epoch =
 		COUNT_EPOCH(row->count) > row->version ? COUNT_EPOCH(row->count) : row->version;
 
 	row->count = COUNT_OF(epoch, 0);
+	atomic_store(&catalog->sizes.has_counts, true);
 	return catalog_count_begin(txn, arena, number, record, row, err);
 }
 
@@ -521,7 +542,7 @@ void catalog_sizes_open(struct catalog *catalog)
 	pthread_mutex_init(&sizes->flush_lock, NULL);
 	if (getentropy(&sizes->process, sizeof(sizes->process)) != 0)
 		sizes->process = (uint64_t)(uintptr_t)catalog ^ (uint64_t)getpid();
-	sizes->process >>= 1; /* no key begins with 0xFF */
+	sizes->process >>= 1;                   /* no key begins with 0xFF */
 	atomic_store(&sizes->has_counts, true); /* an earlier process may have left some */
 }
 

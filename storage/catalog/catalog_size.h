@@ -20,9 +20,10 @@ struct table_size {
  * The items and bytes of a table, [0], and of its indexes, [1 + i] for index i of table_index_at().
  * They are rows, and changes of this process that are not in the rows yet: exact where no other
  * process writes, else behind its writes by a few seconds. After an unclean end of a process, in a
- * file of an older Dynalith, and where its vector indexes changed, the table is counted again: a
- * piece by this call, which is all of a small table, and the rest by catalog_size_step; until then
- * the numbers are those from before. AWS: an attribute that a vector index reads counts as it is
+ * file of an older Dynalith, and where its vector indexes changed, the table is counted again: some
+ * pieces by this call, which is all of a small table, and the rest by catalog_size_step. Until then
+ * the numbers are those from before; where there are none, as after a rollback, those counted so
+ * far. AWS: an attribute that a vector index reads counts as it is
  * billed in a write, 4 bytes a dimension.
  */
 enum code catalog_sizes(struct catalog *catalog, const struct table *table, struct arena *arena,
@@ -73,8 +74,8 @@ enum code catalog_size_index(struct store_txn *txn, const struct table *table,
  * again, under an epoch that nobody has changes of. `record` is the key of the table's record,
  * `row` that of its version, which is written.
  */
-enum code catalog_size_again(struct store_txn *txn, struct arena *arena, uint64_t number,
-			     struct str record, struct currency_row *row,
+enum code catalog_size_again(struct catalog *catalog, struct store_txn *txn, struct arena *arena,
+			     uint64_t number, struct str record, struct currency_row *row,
 			     struct err *err) WARN_UNUSED;
 
 /* Puts this process's changes into the rows; also done at catalog_close. */

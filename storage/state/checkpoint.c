@@ -301,8 +301,8 @@ static enum code renew_version(struct space *space, const struct touched *touche
 	code = currency_renew(space->txn, space_prefix(space), table, stack, &row, err);
 	if (code != OK)
 		return code;
-	code = catalog_size_again(space->txn, space->arena, table->identity.number, record->key,
-				  &row, err);
+	code = catalog_size_again(space->catalog, space->txn, space->arena, table->identity.number,
+				  record->key, &row, err);
 	if (code != OK)
 		return code;
 	code = catalog_inherit_lag(space->catalog, space->txn, space->ns, record->key,
