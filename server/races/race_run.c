@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +24,12 @@
 #include "server/start/front.h"
 #include "storage/monotonic.h"
 
+extern char **environ; /* macOS: no header has it */
+
 #define OUTPUT_MAX 16384
-#define LOOK_NS 1000000 /* between two looks whether the program has ended */
+#define LOOK_NS 1000000       /* between two looks whether the program has ended */
 #define LIMIT_NONE_MS 3600000 /* for the first run of a test */
-#define WAIT_MS 10000   /* for an invariant's answer */
+#define WAIT_MS 10000         /* for an invariant's answer */
 
 /* What is taken down again at the end of a run. */
 struct stand {
@@ -108,46 +111,82 @@ static void close_server(struct stand *stand)
 		fclose(stand->output);
 }
 
-static void set_environment(const char *url)
+/* Whether "NAME=value" is of one of the names, which end with NULL. */
+static bool is_named_in(const char *const *names, const char *variable)
+{
+	while (*names &&
+	       !(strncmp(variable, *names, strlen(*names)) == 0 && variable[strlen(*names)] == '='))
+		names++;
+	return *names != NULL;
+}
+
+/* This process's, with where the server is, and what signs unless that is set. Ends with NULL. */
+static char **environment_of(struct arena *arena, struct str url)
 {
 	static const char *const addresses[] = {"AWS_ENDPOINT_URL_DYNAMODB",
 						"AWS_ENDPOINT_URL_DYNAMODB_STREAMS",
-						"AWS_ENDPOINT_URL", "DYNALITH_URL"};
-	static const struct {
-		const char *name, *value;
-	} others[] = {{"AWS_ACCESS_KEY_ID", "races"},
-		      {"AWS_SECRET_ACCESS_KEY", "races"},
-		      {"AWS_REGION", "us-east-1"},
-		      {"AWS_DEFAULT_REGION", "us-east-1"}};
+						"AWS_ENDPOINT_URL", "DYNALITH_URL", NULL};
+	static const char *const others[][2] = {{"AWS_ACCESS_KEY_ID", "races"},
+						{"AWS_SECRET_ACCESS_KEY", "races"},
+						{"AWS_REGION", "us-east-1"},
+						{"AWS_DEFAULT_REGION", "us-east-1"}};
+	const size_t addresses_n = sizeof(addresses) / sizeof(addresses[0]) - 1;
+	const size_t others_n = sizeof(others) / sizeof(others[0]);
+	size_t n = 0, to = 0;
 
-	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
-		setenv(addresses[i], url, 1);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		setenv(others[i].name, others[i].value, 0);
+	while (environ[n])
+		n++;
+	const char **all = ARENA_ARRAY(arena, const char *, n + addresses_n + others_n + 1);
+	for (size_t i = 0; i < n; i++) {
+		if (!is_named_in(addresses, environ[i]))
+			all[to++] = environ[i];
+	}
+	for (size_t i = 0; i < addresses_n; i++)
+		all[to++] = str_printf(arena, "%s=" STR_FMT, addresses[i], STR_ARG(url)).p;
+	for (size_t i = 0; i < others_n; i++) {
+		if (!getenv(others[i][0]))
+			all[to++] = str_printf(arena, "%s=%s", others[i][0], others[i][1]).p;
+	}
+	all[to] = NULL;
+	return (char **)(uintptr_t)all;
 }
 
-/* In the child. */
-static _Noreturn void become(const struct stand *stand, char *const *argv)
+/*
+ * Starts the command as the leader of a group. 0, or an errno. Not by fork(): a thread of the
+ * server may hold the allocator's lock then, for which the child would wait for ever.
+ */
+static int spawn_command(struct arena *arena, struct stand *stand, char *const *argv)
 {
-	sigset_t none;
+	posix_spawnattr_t attributes;
+	posix_spawn_file_actions_t files;
+	sigset_t none, usual;
+	pid_t child = 0;
 
-	setpgid(0, 0);
 	sigemptyset(&none);
-	pthread_sigmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
-	dup2(fileno(stand->output), STDOUT_FILENO);
-	dup2(fileno(stand->output), STDERR_FILENO);
-	int nothing = open("/dev/null", O_RDONLY);
-	dup2(nothing, STDIN_FILENO);
-	set_environment(stand->url.p);
-	execvp(argv[0], argv);
-	fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
-	_exit(127);
+	sigemptyset(&usual);
+	sigaddset(&usual, SIGPIPE);
+	sigaddset(&usual, SIGXFSZ);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+						      POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setpgroup(&attributes, 0);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &usual);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, fileno(stand->output), STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, fileno(stand->output), STDERR_FILENO);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	int problem = posix_spawnp(&child, argv[0], &files, &attributes, argv,
+				   environment_of(arena, stand->url));
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attributes);
+	stand->child = problem == 0 ? child : 0;
+	return problem;
 }
 
 /* The command's status as waitpid() gives it; -1: its time is over, and it was ended. */
-static int run_command(struct stand *stand, char *const *argv, uint64_t limit_ms)
+static int run_command(struct arena *arena, struct stand *stand, char *const *argv,
+		       uint64_t limit_ms)
 {
 	const struct timespec look = {0, LOOK_NS};
 	int64_t end_ms = monotonic_ms() + (int64_t)limit_ms;
@@ -155,12 +194,11 @@ static int run_command(struct stand *stand, char *const *argv, uint64_t limit_ms
 	pid_t done = 0;
 
 	fflush(stand->output);
-	stand->child = fork();
-	if (stand->child == 0)
-		become(stand, argv);
-	if (stand->child < 0)
+	int problem = spawn_command(arena, stand, argv);
+	if (problem != 0) {
+		fprintf(stand->output, "%s: %s\n", argv[0], strerror(problem));
 		return 127 << 8;
-	setpgid(stand->child, stand->child);
+	}
 	while (done == 0 && !(limit_ms > 0 && monotonic_ms() > end_ms)) {
 		nanosleep(&look, NULL);
 		done = waitpid(stand->child, &status, WNOHANG);
@@ -225,7 +263,8 @@ static void run_shell(struct stand *stand, const char *command, const char *what
 	char *words = arena_bytes(run->arena, strlen(command) + 1);
 	char *argv[] = {shell, option, memcpy(words, command, strlen(command) + 1), NULL};
 
-	judge_end(run, what, run_command(stand, argv, program->limit_ms), program->limit_ms);
+	judge_end(run, what, run_command(run->arena, stand, argv, program->limit_ms),
+		  program->limit_ms);
 }
 
 /* The next line of standard input without its end, in the arena. Absent: it has ended, or, with
@@ -284,7 +323,8 @@ static void run_program(const struct race_program *program, struct stand *stand,
 	if (run->end == RACE_PASSED && stand->is_by_lines)
 		run_by_lines(program, stand, run);
 	else if (run->end == RACE_PASSED)
-		judge_end(run, "the command", run_command(stand, program->argv, program->limit_ms),
+		judge_end(run, "the command",
+			  run_command(run->arena, stand, program->argv, program->limit_ms),
 			  program->limit_ms);
 	run->took_ms = (uint64_t)(monotonic_ms() - began_ms);
 	run->gap_ms = gate_gap_ms(stand->gate);
