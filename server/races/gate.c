@@ -54,7 +54,7 @@ struct gate {
 	unsigned gap_ms;
 	uint64_t before;
 	struct remembered come; /* since the last answer */
-	size_t order_from; /* see race_plan_next() */
+	size_t order_from;      /* see race_plan_next() */
 	struct gate_trouble trouble;
 };
 
@@ -342,7 +342,7 @@ static void gate_end(struct ticket *ticket, struct http_response *response)
 
 	pthread_mutex_lock(&gate->mutex);
 	trace->is_untroubled = gate->trouble.is_prevented;
-	if (ticket->request != RACE_NONE) {
+	if (ticket->request != RACE_NONE && !gate->is_ending) {
 		race_trace_answer(trace, ticket->request, response->status, response->body);
 		gate->come = (struct remembered){.before = trace->requests[ticket->request].id};
 		gate->is_working = false;
@@ -415,6 +415,14 @@ void gate_open(struct gate *gate)
 	}
 	gate->is_ending = true;
 	pthread_cond_broadcast(&gate->changed);
+	pthread_mutex_unlock(&gate->mutex);
+}
+
+void gate_settle(struct gate *gate, const struct race_facts *facts)
+{
+	pthread_mutex_lock(&gate->mutex);
+	gate->options.trace->facts = facts;
+	race_plan_settle(gate->options.plan, gate->options.trace);
 	pthread_mutex_unlock(&gate->mutex);
 }
 

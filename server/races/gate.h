@@ -25,11 +25,11 @@ struct gate_options {
 	http_handler *handler; /* of the routes, */
 	void *context;         /* with its context */
 	bool (*is_held)(const void *hold);
-	struct race_trace *trace;     /* is filled; nobody else reads it before gate_close() */
+	struct race_trace *trace;     /* is filled; nobody else reads it before gate_open() */
 	const struct race_plan *plan; /* NULL: requests pass as they come */
 	struct gate_memory *memory;
 	unsigned quiet_ms;
-	bool expires; /* see gate_trouble.h */
+	bool expires;                     /* see gate_trouble.h */
 	pid_t (*program)(const void *of); /* what platform_works() looks at; 0: nothing runs */
 	const void *of;
 };
@@ -46,8 +46,11 @@ struct gate *gate_new(const struct gate_options *options);
 bool gate_handle(void *context, const struct http_request *request, struct http_response *response);
 bool gate_is_held(const void *hold);
 
-/* From now on requests pass at once, and are not in the trace. */
+/* From now on requests pass at once, and the trace does not change. */
 void gate_open(struct gate *gate);
+
+/* Behind gate_open(): chains anew, by the facts and the plan (race_plan_settle()). */
+void gate_settle(struct gate *gate, const struct race_facts *facts);
 
 /* When HTTP has stopped. */
 void gate_free(struct gate *gate);

@@ -58,9 +58,9 @@ bool race_anomaly_overwrite(const struct race_trace *trace, size_t from, bool is
 		if (!is_blind(write) || (is_whole && !str_eq(write->operation, STR("PutItem"))))
 			continue;
 		while ((other = other_write_before(trace, last, other)) != RACE_NONE) {
-			size_t read = read_of(trace, write->chain, other, other);
+			size_t read = read_of(trace, write->chain, other, last);
 
-			if (read != RACE_NONE) {
+			if (read != RACE_NONE && read < other) {
 				places[0] = read, places[1] = other, places[2] = last;
 				return true;
 			}

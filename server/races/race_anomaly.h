@@ -9,8 +9,9 @@
 #include "server/races/race_trace.h"
 
 /*
- * A read, another chain's write, and a write behind it that looks at nothing: the places, from
- * `from` on. `is_whole`: the last one is a PutItem, which keeps nothing of what was there.
+ * A read, another chain's write, and behind it a write by the reader, which has not read again and
+ * looks at nothing: the places, from `from` on. `is_whole`: the last one is a PutItem, which keeps
+ * nothing of what was there.
  */
 bool race_anomaly_overwrite(const struct race_trace *trace, size_t from, bool is_whole,
 			    size_t places[3]);

@@ -143,6 +143,32 @@ size_t race_plan_next(const struct race_plan *plan, const struct race_trace *tra
 	return RACE_NONE;
 }
 
+bool race_plan_is_followed(const struct race_plan *plan, const struct race_trace *trace)
+{
+	size_t k = 0;
+
+	while (k < plan->order_n && k < trace->order_n &&
+	       trace->requests[trace->order[k]].id == plan->order[k])
+		k++;
+	return k == plan->order_n;
+}
+
+void race_plan_settle(const struct race_plan *plan, struct race_trace *trace)
+{
+	size_t chains = 0;
+
+	race_trace_settle(trace);
+	if (!plan || !plan->chains || !race_plan_is_followed(plan, trace))
+		return;
+	for (size_t i = 0; i < plan->order_n; i++)
+		chains = plan->chains[i] < chains ? chains : plan->chains[i] + 1;
+	for (size_t r = 0; r < trace->n; r++)
+		trace->requests[r].chain += chains; /* of those that are not in the order */
+	for (size_t k = 0; k < plan->order_n; k++)
+		trace->requests[trace->order[k]].chain = plan->chains[k];
+	trace->chains += chains;
+}
+
 uint64_t race_plan_hash(const struct race_plan *plan)
 {
 	uint64_t hash = scatter(plan->kind) ^ scatter(plan->trouble.request + plan->trouble.kind) ^

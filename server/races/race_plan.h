@@ -38,6 +38,7 @@ struct race_plan {
 	unsigned depth;
 	size_t length; /* of the usual run, in requests: where places for changes are drawn from */
 	const uint64_t *order;
+	const size_t *chains; /* of each request of the order; NULL: unknown */
 	size_t order_n;
 	struct race_trouble trouble;
 };
@@ -54,6 +55,14 @@ bool race_plan_holds_all(const struct race_plan *plan, const struct race_trace *
 /* PLAN_ORDER: where in the list, from there on, is the next request that was not carried out,
  * whether it has come or not; RACE_NONE: nowhere. */
 size_t race_plan_next(const struct race_plan *plan, const struct race_trace *trace, size_t from);
+
+/* Whether the run began with just the plan's order. */
+bool race_plan_is_followed(const struct race_plan *plan, const struct race_trace *trace);
+
+/* Behind a run: chains by all that came (race_trace_settle()), or, where it followed an order,
+ * those of the order: it is judged the same way however fast its requests came. `plan` may be NULL.
+ */
+void race_plan_settle(const struct race_plan *plan, struct race_trace *trace);
 
 /* Of what the plan says: equal plans have equal hashes. */
 uint64_t race_plan_hash(const struct race_plan *plan);

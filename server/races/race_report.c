@@ -187,10 +187,25 @@ static enum code read_trouble(struct arena *arena, const char *path, const struc
 	return OK;
 }
 
-enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids, size_t *n,
-			   struct race_trouble *trouble, struct err *err)
+/* Whose a request is, by its letter. False: it has none, or one that several clients share. */
+static bool read_chain(struct arena *arena, const struct json *one, size_t *chain)
+{
+	const struct json *client = json_member(one, "client");
+	struct str letter = client && json_type(client) == JSON_STRING ? json_string(arena, client)
+								       : STR_ABSENT;
+
+	if (letter.n != 1 || *letter.p < 'A' || *letter.p > 'Z')
+		return false;
+	*chain = (size_t)(*letter.p - 'A');
+	return true;
+}
+
+enum code race_report_read(struct arena *arena, const char *path, struct race_plan *plan,
+			   struct err *err)
 {
 	const struct json *root, *order;
+	struct race_trouble trouble;
+	bool has_chains = true;
 	size_t at = 0;
 
 	enum code code = race_report_json_of(arena, path, FILE_MAX, &root, err);
@@ -199,14 +214,23 @@ enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids
 	order = json_type(root) == JSON_OBJECT ? json_member(root, "order") : NULL;
 	if (!order || json_type(order) != JSON_ARRAY || json_count(order) == 0)
 		return err_set(err, MSG_RACES_JSON, path, "\"order\" is no list of requests");
-	*ids = ARENA_ARRAY(arena, uint64_t, json_count(order));
-	for (const struct json *one = json_first(order); one; one = json_next(one)) {
+	uint64_t *ids = ARENA_ARRAY(arena, uint64_t, json_count(order));
+	size_t *chains = ARENA_ARRAY(arena, size_t, json_count(order));
+	for (const struct json *one = json_first(order); one; one = json_next(one), at++) {
 		const struct json *id =
 			json_type(one) == JSON_OBJECT ? json_member(one, "id") : NULL;
 
-		if (!id || json_type(id) != JSON_STRING || !read_id(arena, id, &(*ids)[at++]))
+		if (!id || json_type(id) != JSON_STRING || !read_id(arena, id, &ids[at]))
 			return err_set(err, MSG_RACES_JSON, path, "a request has no \"id\"");
+		has_chains = has_chains && read_chain(arena, one, &chains[at]);
 	}
-	*n = at;
-	return read_trouble(arena, path, root, trouble, err);
+	code = read_trouble(arena, path, root, &trouble, err);
+	if (code != OK)
+		return code;
+	*plan = (struct race_plan){.kind = PLAN_ORDER,
+				   .order = ids,
+				   .chains = has_chains ? chains : NULL,
+				   .order_n = at,
+				   .trouble = trouble};
+	return OK;
 }

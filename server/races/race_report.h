@@ -31,8 +31,8 @@ struct str race_report_json(struct arena *arena, const struct race_lines *lines,
 enum code race_report_json_of(struct arena *arena, const char *path, size_t max,
 			      const struct json **root, struct err *err) WARN_UNUSED;
 
-/* The ids of such a file, in the arena. ERR_VALIDATION: it is none. */
-enum code race_report_read(struct arena *arena, const char *path, uint64_t **ids, size_t *n,
-			   struct race_trouble *trouble, struct err *err) WARN_UNUSED;
+/* The order of such a file, in the arena. ERR_VALIDATION: it is none. */
+enum code race_report_read(struct arena *arena, const char *path, struct race_plan *plan,
+			   struct err *err) WARN_UNUSED;
 
 #endif

@@ -329,6 +329,7 @@ static void run_program(const struct race_program *program, struct stand *stand,
 	run->took_ms = (uint64_t)(monotonic_ms() - began_ms);
 	run->gap_ms = gate_gap_ms(stand->gate);
 	gate_open(stand->gate);
+	gate_settle(stand->gate, program->judging);
 	if (run->end == RACE_PASSED && program->invariants)
 		check_invariants(program, stand, run);
 	if (run->end == RACE_PASSED && program->check)

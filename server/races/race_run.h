@@ -28,7 +28,8 @@ struct race_program {
 	const char *reset;   /* one that runs before it; NULL: none */
 	const struct json *invariants; /* an array of {"name", "statement"}; NULL: none */
 	struct gate_memory *memory;
-	const struct race_facts *facts;
+	const struct race_facts *facts;   /* of all runs: the gate goes by them */
+	const struct race_facts *judging; /* of the plain run: invariants and reports go by them */
 	unsigned quiet_ms;
 	bool expires;      /* see gate_trouble.h */
 	uint64_t limit_ms; /* for a run; 0: any */

@@ -214,13 +214,17 @@ static bool writes(struct str operation, struct str body)
 	return !ops_find(operation, &id) || !ops_is_read(id);
 }
 
-/* How many like it have come. */
-static uint64_t ordinal(const struct race_trace *trace, uint64_t like)
+/* How many like it have come. They and it are marked. */
+static uint64_t number_among_alike(struct race_trace *trace, struct race_request *request)
 {
 	uint64_t n = 0;
 
-	while (race_trace_find(trace, hash_two(like, n)) != RACE_NONE)
+	for (size_t i = 0; i < trace->n; i++) {
+		if (trace->requests[i].like != request->like)
+			continue;
+		trace->requests[i].is_alike = request->is_alike = true;
 		n++;
+	}
 	return n;
 }
 
@@ -228,6 +232,15 @@ static uint64_t ordinal(const struct race_trace *trace, uint64_t like)
 static bool are_strangers(const struct race_request *a, const struct race_request *b)
 {
 	return str_is_set(a->client) && str_is_set(b->client) && !str_eq(a->client, b->client);
+}
+
+/* Whether another run shows that it does not need that answer. */
+static bool is_known_free(const struct race_trace *trace, const struct race_request *before,
+			  const struct race_request *request)
+{
+	if ((before->is_alike || request->is_alike) && before->like != request->like)
+		return false;
+	return race_trace_is_free(trace->facts, before->id, request->id);
 }
 
 /* The last one answered before it came, of those without whose answer it never came; the answer of
@@ -240,8 +253,7 @@ static size_t parent_of(const struct race_trace *trace, const struct race_reques
 		const struct race_request *before = &trace->requests[q];
 
 		if (before->answered <= latest || before->answered > request->behind ||
-		    are_strangers(before, request) ||
-		    race_trace_is_free(trace->facts, before->id, request->id))
+		    are_strangers(before, request) || is_known_free(trace, before, request))
 			continue;
 		latest = before->answered;
 		parent = q;
@@ -283,11 +295,11 @@ size_t race_trace_arrive(struct race_trace *trace, struct str operation, struct 
 		.is_write = writes(operation, body),
 		.is_repeat = is_repeat,
 	};
-	uint64_t like = hash_two(str_hash(operation, 0), hash_body(trace->arena, body));
 
+	request.like = hash_two(str_hash(operation, 0), hash_body(trace->arena, body));
 	if (str_is_set(client))
-		like = hash_two(like, str_hash(client, 0));
-	request.id = hash_two(like, ordinal(trace, like));
+		request.like = hash_two(request.like, str_hash(client, 0));
+	request.id = hash_two(request.like, number_among_alike(trace, &request));
 	request.parent = parent_of(trace, &request);
 	request.chain = chain_of(trace, trace->n, request.parent);
 	read_trace_words(trace, &request);

@@ -8,6 +8,10 @@
  * chain, each further one begins a chain: chains are what the program does at the same time,
  * whatever connections its requests come by.
  *
+ * Clients that send the same request are told apart by its number only, and another run may number
+ * them the other way round. So a fact counts where neither request has its like in the run, or the
+ * two are like each other.
+ *
  * Pure: no clock, no thread, no file.
  */
 #ifndef DYNALITH_SERVER_RACE_TRACE_H
@@ -30,6 +34,7 @@ struct race_facts {
 
 struct race_request {
 	uint64_t id;     /* the same in every run, see race_trace_arrive() */
+	uint64_t like;   /* of the id, without the number */
 	size_t parent;   /* the request whose answer it came behind; RACE_NONE: the first ones */
 	size_t behind;   /* how many were answered when it came */
 	size_t answered; /* it was the nth to be answered, from 1; 0: it was not */
@@ -41,6 +46,7 @@ struct race_request {
 	bool is_write;
 	bool is_picked;
 	bool is_repeat; /* an SDK sent it again: amz-sdk-request says so */
+	bool is_alike;  /* another request of the run is like it */
 	uint64_t
 		*words; /* hashes of the texts in the body, sorted; the table's name is the first */
 	size_t word_count;
@@ -77,7 +83,7 @@ bool race_trace_is_free(const struct race_facts *facts, uint64_t answer, uint64_
 size_t race_trace_arrive(struct race_trace *trace, struct str operation, struct str body,
 			 struct str client, bool is_repeat);
 
-/* Parents and chains anew, by what the facts say now. */
+/* Sets parents and chains again, by all that came and by what the facts say now. */
 void race_trace_settle(struct race_trace *trace);
 
 /* It is carried out now; it was answered. The texts are copied. */

@@ -53,7 +53,8 @@ struct races {
 	struct words words;
 	struct race_program program;
 	struct race_run plain, usual;
-	struct race_facts facts;
+	struct race_facts facts;       /* of all runs */
+	struct race_facts plain_facts; /* of the plain one */
 	size_t runs, failed, hung, untroubled;
 };
 
@@ -200,15 +201,13 @@ static void expire_if(struct races *races, bool is_kept)
 /* Whether the plain run is one of orders that keep what has expired: with --all some may. */
 static bool words_keep(struct races *races)
 {
-	struct race_trouble trouble = {.kind = TROUBLE_NONE};
+	struct race_plan plan = {.kind = PLAN_USUAL};
 	struct err err = err_in(races->arena);
-	uint64_t *ids;
-	size_t n;
 
 	if (races->words.order &&
-	    race_report_read(races->arena, races->words.order, &ids, &n, &trouble, &err) != OK)
+	    race_report_read(races->arena, races->words.order, &plan, &err) != OK)
 		return false; /* replay() says so */
-	return races->words.all || trouble.kind == TROUBLE_KEPT;
+	return races->words.all || plan.trouble.kind == TROUBLE_KEPT;
 }
 
 static bool run(struct races *races, const struct race_plan *plan, struct race_run *out)
@@ -253,6 +252,7 @@ static int run_plain_races(struct races *races)
 		return complain("the command sent no request: it must take the endpoint of its "
 				"environment (AWS_ENDPOINT_URL_DYNAMODB), or be told by --port N "
 				"where the server is to listen");
+	race_trace_learn(&races->plain_facts, &plain->trace);
 	gap = 2 * (uint64_t)plain->gap_ms;
 	races->program.quiet_ms = gap < QUIET_MIN_MS   ? QUIET_MIN_MS
 				  : gap > QUIET_MAX_MS ? QUIET_MAX_MS
@@ -266,25 +266,22 @@ static int run_plain_races(struct races *races)
 	return EXIT_DONE;
 }
 
+/* The requests of a trace in that order. */
 static struct race_plan plan_of(struct arena *arena, const struct race_trace *trace,
-				struct race_trouble trouble)
+				const size_t *order, struct race_trouble trouble)
 {
 	uint64_t *ids = ARENA_ARRAY(arena, uint64_t, trace->order_n + 1);
+	size_t *chains = ARENA_ARRAY(arena, size_t, trace->order_n + 1);
 
-	for (size_t k = 0; k < trace->order_n; k++)
-		ids[k] = trace->requests[trace->order[k]].id;
-	return (struct race_plan){
-		.kind = PLAN_ORDER, .order = ids, .order_n = trace->order_n, .trouble = trouble};
-}
-
-static bool follows(const struct race_trace *trace, const struct race_plan *plan)
-{
-	size_t k = 0;
-
-	while (k < plan->order_n && k < trace->order_n &&
-	       trace->requests[trace->order[k]].id == plan->order[k])
-		k++;
-	return k == plan->order_n;
+	for (size_t k = 0; k < trace->order_n; k++) {
+		ids[k] = trace->requests[order[k]].id;
+		chains[k] = trace->requests[order[k]].chain;
+	}
+	return (struct race_plan){.kind = PLAN_ORDER,
+				  .order = ids,
+				  .chains = chains,
+				  .order_n = trace->order_n,
+				  .trouble = trouble};
 }
 
 /* Runs an order. Requests that are alike get their numbers by arrival: where two clients arrive the
@@ -292,7 +289,8 @@ static bool follows(const struct race_trace *trace, const struct race_plan *plan
 static bool run_order(struct races *races, const struct race_plan *plan, struct race_run *out)
 {
 	for (int i = 1; run(races, plan, out); i++) {
-		if (out->end != RACE_PASSED || i == FOLLOWS_MAX || follows(&out->trace, plan))
+		if (out->end != RACE_PASSED || i == FOLLOWS_MAX ||
+		    race_plan_is_followed(plan, &out->trace))
 			return true;
 		race_run_free(out);
 	}
@@ -317,12 +315,11 @@ static long count_failures(struct races *races, const struct race_plan *plan, lo
 
 /*
  * The order with one switch fewer: where it leaves a chain for the `nth` time, that chain's next
- * block comes first. False where there is no such place.
+ * block comes first. NULL where there is no such place.
  */
-static bool without_switch(struct arena *arena, const struct race_trace *trace, size_t nth,
-			   struct race_plan *plan)
+static size_t *without_switch(struct arena *arena, const struct race_trace *trace, size_t nth)
 {
-	uint64_t *ids = ARENA_ARRAY(arena, uint64_t, trace->order_n + 1);
+	size_t *order = ARENA_ARRAY(arena, size_t, trace->order_n + 1);
 	size_t n = 0, seen = 0, at = 0, from = 0, to;
 
 	for (size_t k = 1; k < trace->order_n && from == 0; k++) {
@@ -341,21 +338,19 @@ static bool without_switch(struct arena *arena, const struct race_trace *trace, 
 		}
 	}
 	if (from == 0)
-		return false;
+		return NULL;
 	size_t chain = trace->requests[trace->order[from]].chain;
 	for (to = from; to < trace->order_n && trace->requests[trace->order[to]].chain == chain;)
 		to++;
 	for (size_t k = 0; k < trace->order_n; k++) {
 		if (k == at) {
 			for (size_t i = from; i < to; i++)
-				ids[n++] = trace->requests[trace->order[i]].id;
+				order[n++] = trace->order[i];
 		}
 		if (k < from || k >= to)
-			ids[n++] = trace->requests[trace->order[k]].id;
+			order[n++] = trace->order[k];
 	}
-	plan->order = ids;
-	plan->order_n = n;
-	return true;
+	return order;
 }
 
 /* Takes the place of *found by runs that fail with fewer switches. */
@@ -364,11 +359,13 @@ static void shrink(struct races *races, struct race_run *found, struct race_trou
 	size_t nth = 0;
 
 	for (int tries = 0; tries < SHRINKS; tries++) {
-		struct race_plan plan = {.kind = PLAN_ORDER, .trouble = trouble};
+		size_t *order = without_switch(races->arena, &found->trace, nth);
 		struct race_run shorter;
 
-		if (!without_switch(races->arena, &found->trace, nth, &plan) ||
-		    !run(races, &plan, &shorter))
+		if (!order)
+			return;
+		struct race_plan plan = plan_of(races->arena, &found->trace, order, trouble);
+		if (!run(races, &plan, &shorter))
 			return;
 		if (shorter.end == RACE_FAILED &&
 		    race_report_switches(&shorter.trace) < race_report_switches(&found->trace)) {
@@ -431,23 +428,10 @@ static void write_page(struct races *races, const struct race_run *failed,
 		complain(STR_FMT, STR_ARG(err.message));
 }
 
-/* By the facts of the plain run and its own, as a replay has them. Those of many runs know requests
- * that look alike by number only, and take one client's for another's. */
-static void settle_failed(struct races *races, struct race_trace *trace)
-{
-	struct race_facts *facts = arena_calloc(races->arena, 1, sizeof(*facts));
-
-	facts->arena = races->arena;
-	race_trace_learn(facts, &races->plain.trace);
-	race_trace_learn(facts, trace);
-	trace->facts = facts;
-	race_trace_settle(trace);
-}
-
 /* Whether the failure is one of its order. It is printed then, and written. */
 static int confirm(struct races *races, struct race_run *found, struct race_trouble trouble)
 {
-	struct race_plan plan = plan_of(races->arena, &found->trace, trouble);
+	struct race_plan plan = plan_of(races->arena, &found->trace, found->trace.order, trouble);
 	size_t orders = races->runs;
 	long failures = count_failures(races, &plan, REPLAYS);
 
@@ -456,11 +440,10 @@ static int confirm(struct races *races, struct race_run *found, struct race_trou
 	if (failures == 0)
 		return EXIT_DONE;
 	shrink(races, found, trouble);
-	plan = plan_of(races->arena, &found->trace, trouble);
+	plan = plan_of(races->arena, &found->trace, found->trace.order, trouble);
 	failures = count_failures(races, &plan, races->words.replays);
 	if (failures < 0)
 		return EXIT_FAILED;
-	settle_failed(races, &found->trace);
 	struct str name = race_report_name(races->arena, &found->trace, trouble);
 	printf("\nFound after %zu runs: " STR_FMT ".\nOrder " STR_FMT ", with %zu switch%s; it "
 	       "failed again in %ld of %ld replays.\n\n",
@@ -565,7 +548,6 @@ static int search_orders(struct races *races)
 static void print_replay(struct races *races, struct race_run *again, struct race_trouble trouble,
 			 const char *order)
 {
-	settle_failed(races, &again->trace);
 	struct race_lines lines =
 		race_lines_of(races->arena, &races->plain.trace, &again->trace, trouble);
 	race_report_print(stdout, races->arena, &lines);
@@ -576,20 +558,18 @@ static void print_replay(struct races *races, struct race_run *again, struct rac
 /* EXIT_FOUND where it fails by that order. */
 static int replay(struct races *races, const char *path)
 {
-	struct race_plan plan = {.kind = PLAN_ORDER};
 	struct err err = err_in(races->arena);
+	struct race_plan plan;
 	struct race_run again;
-	uint64_t *ids;
 	size_t missing = 0;
 
-	if (race_report_read(races->arena, path, &ids, &plan.order_n, &plan.trouble, &err) != OK)
+	if (race_report_read(races->arena, path, &plan, &err) != OK)
 		return complain(STR_FMT, STR_ARG(err.message));
-	plan.order = ids;
 	expire_if(races, plan.trouble.kind == TROUBLE_KEPT);
 	if (!run_order(races, &plan, &again))
 		return EXIT_FAILED;
 	for (size_t i = 0; i < plan.order_n; i++)
-		missing += race_trace_find(&again.trace, ids[i]) == RACE_NONE;
+		missing += race_trace_find(&again.trace, plan.order[i]) == RACE_NONE;
 	if (missing > 0)
 		complain("%s: %zu of its %zu requests did not come: the command has changed, or is "
 			 "not deterministic",
@@ -648,7 +628,8 @@ static int replay_all(struct races *races)
 
 int races_run(struct arena *arena, int argc, char **argv)
 {
-	struct races races = {.arena = arena, .facts = {.arena = arena}};
+	struct races races = {
+		.arena = arena, .facts = {.arena = arena}, .plain_facts = {.arena = arena}};
 	struct err err = err_in(arena);
 	int status;
 
@@ -661,6 +642,7 @@ int races_run(struct arena *arena, int argc, char **argv)
 	races.program.argv = races.words.argv;
 	expire_if(&races, words_keep(&races));
 	races.program.facts = &races.facts;
+	races.program.judging = &races.plain_facts;
 	struct arena *memory = arena_new(0);
 	races.program.memory = gate_memory_new(memory);
 	status = run_plain_races(&races);

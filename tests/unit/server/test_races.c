@@ -336,6 +336,107 @@ TEST(writes_behind_reads_of_each_other_are_skewed)
 	arena_free(arena);
 }
 
+/* A request of a client without a name comes and waits; it is carried out. */
+static size_t come(struct race_trace *trace, struct str operation)
+{
+	return race_trace_arrive(trace, operation, STR(ON("a")), STR_ABSENT, false);
+}
+
+static void carry_out(struct race_trace *trace, size_t request)
+{
+	race_trace_pick(trace, request);
+	race_trace_answer(trace, request, 200, STR("{}"));
+}
+
+/* Two clients send the same: one reads, the other reads and writes, the first one writes. `is_slow`:
+ * the other one's write comes when the first one's was answered. */
+static struct race_trace lost_update(const struct race_facts *facts, bool is_slow)
+{
+	struct race_trace trace = race_trace_in(arena, facts);
+	size_t read = come(&trace, STR("GetItem"));
+
+	carry_out(&trace, read);
+	size_t write = come(&trace, STR("PutItem"));
+	carry_out(&trace, come(&trace, STR("GetItem")));
+	if (is_slow)
+		carry_out(&trace, write);
+	carry_out(&trace, come(&trace, STR("PutItem")));
+	if (!is_slow)
+		carry_out(&trace, write);
+	return trace;
+}
+
+TEST(clients_that_look_alike_are_told_apart_by_the_run_itself)
+{
+	size_t places[3];
+
+	arena = arena_new(0);
+	struct race_facts facts = {.arena = arena};
+	struct race_trace trace = race_trace_in(arena, &facts);
+	size_t held = come(&trace, STR("GetItem"));
+
+	/* here the first write is the other client's */
+	carry_out(&trace, come(&trace, STR("GetItem")));
+	carry_out(&trace, come(&trace, STR("PutItem")));
+	carry_out(&trace, held);
+	race_trace_learn(&facts, &trace);
+	CHECK(race_trace_is_free(&facts, trace.requests[0].id, trace.requests[2].id));
+	trace = lost_update(&facts, false);
+	race_trace_settle(&trace);
+	CHECK(race_anomaly_overwrite(&trace, 0, true, places));
+	CHECK(places[0] == 0 && places[1] == 2 && places[2] == 3);
+	arena_free(arena);
+}
+
+/* Whose a request is follows from when it came, or from the order that the run was to take. */
+TEST(an_order_says_whose_its_requests_are)
+{
+	static const size_t chains[] = {0, 1, 0, 1};
+	uint64_t ids[4];
+	size_t places[3];
+
+	arena = arena_new(0);
+	struct race_facts facts = {.arena = arena};
+	struct race_trace trace = lost_update(&facts, true);
+	for (size_t k = 0; k < 4; k++)
+		ids[k] = trace.requests[trace.order[k]].id;
+	const struct race_plan plan = {
+		.kind = PLAN_ORDER, .order = ids, .chains = chains, .order_n = 4};
+	race_plan_settle(NULL, &trace);
+	CHECK(!race_anomaly_overwrite(&trace, 0, true, places));
+	race_plan_settle(&plan, &trace);
+	CHECK(race_anomaly_overwrite(&trace, 0, true, places));
+	ids[3]++; /* another order: the run did not follow it */
+	race_plan_settle(&plan, &trace);
+	CHECK(!race_anomaly_overwrite(&trace, 0, true, places));
+	arena_free(arena);
+}
+
+TEST(what_was_read_again_is_not_lost)
+{
+	static const struct {
+		const char *client, *operation;
+	} steps[] = {
+		{"ann", "GetItem"}, {"bob", "PutItem"}, {"ann", "GetItem"}, {"ann", "PutItem"}};
+	size_t places[3];
+
+	arena = arena_new(0);
+	const struct race_facts facts = {.arena = arena};
+	for (size_t again = 0; again < 2; again++) {
+		struct race_trace trace = race_trace_in(arena, &facts);
+
+		for (size_t i = 0; i < 4; i++) {
+			if (i != 2 || again)
+				carry_out(&trace,
+					  race_trace_arrive(&trace, str_of(steps[i].operation),
+							    STR(ON("a")), str_of(steps[i].client),
+							    false));
+		}
+		CHECK(race_anomaly_overwrite(&trace, 0, true, places) == (again == 0));
+	}
+	arena_free(arena);
+}
+
 /* A read lags behind the write that names its key; one with ConsistentRead never does. */
 TEST(a_read_lags_behind_a_write_of_its_item)
 {
@@ -371,4 +472,7 @@ TEST_MAIN(TEST_CASE(planted_faults_are_found_and_fail_again), TEST_CASE(twins_pa
 	  TEST_CASE(a_hold_ends_when_nothing_else_waits),
 	  TEST_CASE(a_client_that_names_itself_has_its_own_chain),
 	  TEST_CASE(writes_behind_reads_of_each_other_are_skewed),
+	  TEST_CASE(clients_that_look_alike_are_told_apart_by_the_run_itself),
+	  TEST_CASE(an_order_says_whose_its_requests_are),
+	  TEST_CASE(what_was_read_again_is_not_lost),
 	  TEST_CASE(a_read_lags_behind_a_write_of_its_item))
