@@ -12,6 +12,21 @@
 #define STACKS_MAX 16 /* nested within each other */
 #define EACH_MAX 16   /* Fn::ForEach within each other */
 
+/* A scalable target of a template, or a policy. Members beyond `values` are a policy's. */
+struct scaling_row {
+	const struct json *resource;
+	bool is_policy, is_taken;
+	struct scaling_values values; /* of a policy: the place of its target alone */
+	struct str target;            /* ScalingTargetId; or absent */
+};
+
+/* In their order in the templates. */
+struct scaling {
+	bool is_found;
+	size_t n;
+	struct scaling_row *v;
+};
+
 /* A template that is read, or the outputs of one. */
 struct reading {
 	struct seed *seed;
@@ -19,8 +34,7 @@ struct reading {
 	const struct json *globals; /* of SAM: Globals.SimpleTable, or NULL */
 	struct str path;            /* of its resources */
 	bool is_left_out;           /* a table's condition does not hold */
-	const struct json **scaled; /* scalable targets and policies of its tables */
-	size_t scaled_count;
+	struct scaling scaling;
 	size_t tables, made;
 };
 
@@ -71,6 +85,8 @@ static bool is_wanted(struct reading *reading, const struct json *resource, stru
 /* ------------------------------------------------------------------ auto scaling */
 
 #define SCALING_TYPE STR("AWS::ApplicationAutoScaling::")
+#define SCALING_TARGET STR("AWS::ApplicationAutoScaling::ScalableTarget")
+#define SCALING_POLICY STR("AWS::ApplicationAutoScaling::ScalingPolicy")
 #define SCALING_MAX 128 /* requests for a table and its indexes: 64 targets with their policies */
 
 /* A member of a resource's properties without functions; NULL: none, or it cannot be resolved. */
@@ -96,44 +112,72 @@ static struct str text_property(struct intrinsics *in, const struct json *resour
 							: STR_ABSENT;
 }
 
-/* The next scalable target ("ScalableTarget") or policy ("ScalingPolicy") that is made. */
-static const struct json *next_scaling(struct intrinsics *in, size_t *template,
-				       const struct json *at, const char *kind)
+/* A resource of auto scaling that is made. */
+static void add_scaling_row(struct reading *reading, const struct json *resource, bool is_policy)
 {
-	struct str type = str_printf(in->arena, "AWS::ApplicationAutoScaling::%s", kind);
+	struct intrinsics *in = reading->in;
+	struct scaling *scaling = &reading->scaling;
+	struct str condition = json_text_string(in->arena, resource, "Condition");
+	bool is_made = !str_is_set(condition) || intrinsics_holds(in, condition);
 
-	for (at = at ? json_next(at) : NULL;; at = at ? json_next(at) : NULL) {
-		while (!at && *template < in->template_count) {
-			const struct json *one = intrinsics_peel(in, in->templates[(*template)++]);
-			const struct json *resources =
-				one && json_type(one) == JSON_OBJECT
-					? json_text_get(one, "Resources", JSON_OBJECT)
-					: NULL;
-
-			at = resources ? json_first(resources) : NULL;
-		}
-		if (!at)
-			return NULL;
-		if (!str_eq(json_text_string(in->arena, at, "Type"), type))
-			continue;
-		struct str condition = json_text_string(in->arena, at, "Condition");
-		bool is_made = !str_is_set(condition) || intrinsics_holds(in, condition);
-		in->problem = STR_ABSENT;
-		if (is_made)
-			return at;
+	in->problem = STR_ABSENT;
+	if (!is_made)
+		return;
+	struct scaling_row row = {
+		.resource = resource,
+		.is_policy = is_policy,
+		.values = {.resource = text_property(in, resource, "ResourceId"),
+			   .dimension = text_property(in, resource, "ScalableDimension"),
+			   .region = STR_ABSENT},
+	};
+	if (is_policy) {
+		row.target = text_property(in, resource, "ScalingTargetId");
+	} else {
+		row.values.least = property(in, resource, "MinCapacity");
+		row.values.most = property(in, resource, "MaxCapacity");
 	}
+	scaling->v = arena_room(in->arena, scaling->v, scaling->n, sizeof(*scaling->v));
+	scaling->v[scaling->n++] = row;
 }
 
-static void note_scaled(struct reading *reading, const struct json *resource)
+/* All of the templates, once. They stand in no Fn::ForEach. */
+static void find_scaling(struct reading *reading)
+{
+	struct intrinsics *in = reading->in;
+	const struct loop *loop = in->loop;
+
+	if (reading->scaling.is_found)
+		return;
+	reading->scaling.is_found = true;
+	in->loop = NULL;
+	for (size_t i = 0; i < in->template_count; i++) {
+		const struct json *one = intrinsics_peel(in, in->templates[i]);
+		const struct json *resources =
+			one && json_type(one) == JSON_OBJECT
+				? json_text_get(one, "Resources", JSON_OBJECT)
+				: NULL;
+
+		for (const struct json *at = resources ? json_first(resources) : NULL; at;
+		     at = json_next(at)) {
+			struct str type = json_text_string(in->arena, at, "Type");
+			bool is_policy = str_eq(type, SCALING_POLICY);
+
+			if (is_policy || str_eq(type, SCALING_TARGET))
+				add_scaling_row(reading, at, is_policy);
+		}
+	}
+	in->loop = loop;
+}
+
+static void take_scaling(struct reading *reading, struct scaling_row *row)
 {
 	struct intrinsics *in = reading->in;
 
-	reading->scaled = arena_room(reading->in->arena, reading->scaled, reading->scaled_count,
-				     sizeof(*reading->scaled));
-	reading->scaled[reading->scaled_count++] = resource;
-	judge_scaled(reading->seed, in, resource,
+	row->is_taken = true;
+	judge_scaled(reading->seed, in, row->resource,
 		     str_printf(in->arena, STR_FMT "." STR_FMT ".Properties",
-				STR_ARG(reading->path), STR_ARG(json_name(in->arena, resource))));
+				STR_ARG(reading->path),
+				STR_ARG(json_name(in->arena, row->resource))));
 }
 
 static void warn_scaling(struct reading *reading, const struct json *resource)
@@ -146,10 +190,11 @@ static void warn_scaling(struct reading *reading, const struct json *resource)
 		  STR("not carried out: it is not target tracking of a table of this file"));
 }
 
-static void add_policy(struct reading *reading, const struct json *policy,
+static void add_policy(struct reading *reading, struct scaling_row *row,
 		       struct scaling_values *values)
 {
 	struct intrinsics *in = reading->in;
+	const struct json *policy = row->resource;
 	const struct json *tracking =
 		property(in, policy, "TargetTrackingScalingPolicyConfiguration");
 
@@ -161,7 +206,7 @@ static void add_policy(struct reading *reading, const struct json *policy,
 	values->in_cooldown = tracking ? json_member(tracking, "ScaleInCooldown") : NULL;
 	values->out_cooldown = tracking ? json_member(tracking, "ScaleOutCooldown") : NULL;
 	values->is_in_disabled = tracking ? json_member(tracking, "DisableScaleIn") : NULL;
-	note_scaled(reading, policy);
+	take_scaling(reading, row);
 	if (values->target && str_is_set(values->metric))
 		return;
 	values->target = NULL;
@@ -171,21 +216,18 @@ static void add_policy(struct reading *reading, const struct json *policy,
 /* AWS: a policy names its target by ScalingTargetId, or by the same place. */
 static void find_policy(struct reading *reading, struct str target, struct scaling_values *values)
 {
-	struct intrinsics *in = reading->in;
-	const struct json *at = NULL;
-	size_t template = 0;
+	struct str name = intrinsics_resource_name(reading->in, target);
 
-	while (!values->target && (at = next_scaling(in, &template, at, "ScalingPolicy"))) {
-		struct str id = text_property(in, at, "ScalingTargetId");
-		bool is_it =
-			str_is_set(id)
-				? str_eq(id, intrinsics_resource_name(in, target))
-				: str_eq(text_property(in, at, "ResourceId"), values->resource) &&
-					  str_eq(text_property(in, at, "ScalableDimension"),
-						 values->dimension);
+	for (size_t i = 0; i < reading->scaling.n && !values->target; i++) {
+		struct scaling_row *row = &reading->scaling.v[i];
 
-		if (is_it)
-			add_policy(reading, at, values);
+		if (!row->is_policy)
+			continue;
+		if (str_is_set(row->target)
+			    ? str_eq(row->target, name)
+			    : str_eq(row->values.resource, values->resource) &&
+				      str_eq(row->values.dimension, values->dimension))
+			add_policy(reading, row, values);
 	}
 }
 
@@ -194,25 +236,20 @@ static void add_scaling(struct reading *reading, struct str name, struct table_r
 {
 	struct intrinsics *in = reading->in;
 	struct seed_request *requests = ARENA_ARRAY(in->arena, struct seed_request, SCALING_MAX);
-	const struct json *at = NULL;
-	size_t template = 0;
 
+	find_scaling(reading);
 	table->scaling = requests;
-	while (table->scaling_count + SCALING_REQUESTS <= SCALING_MAX &&
-	       (at = next_scaling(in, &template, at, "ScalableTarget"))) {
-		struct scaling_values values = {
-			.resource = text_property(in, at, "ResourceId"),
-			.dimension = text_property(in, at, "ScalableDimension"),
-			.region = STR_ABSENT,
-			.least = property(in, at, "MinCapacity"),
-			.most = property(in, at, "MaxCapacity"),
-		};
+	for (size_t i = 0; i < reading->scaling.n; i++) {
+		struct scaling_row *row = &reading->scaling.v[i];
+		struct scaling_values values = row->values;
 
-		if (!str_is_set(values.dimension) || !str_is_set(values.resource) ||
-		    !scaling_resource_is_of(values.resource, name))
+		if (row->is_policy || !str_is_set(values.dimension) ||
+		    !str_is_set(values.resource) ||
+		    !scaling_resource_is_of(values.resource, name) ||
+		    table->scaling_count + SCALING_REQUESTS > SCALING_MAX)
 			continue;
-		note_scaled(reading, at);
-		find_policy(reading, json_name(in->arena, at), &values);
+		take_scaling(reading, row);
+		find_policy(reading, json_name(in->arena, row->resource), &values);
 		table->scaling_count += scaling_resource_requests(in->arena, &values,
 								  &requests[table->scaling_count]);
 	}
@@ -228,23 +265,17 @@ static bool scales_tables(struct intrinsics *in, const struct json *resource)
 		(properties && judge_is_about_tables(in, properties)));
 }
 
-/* Auto scaling that no table of the file took. */
+/* Auto scaling that no table of the file took: targets, then policies. */
 static void judge_scaling(struct reading *reading)
 {
-	static const char *const kinds[] = {"ScalableTarget", "ScalingPolicy"};
-	struct intrinsics *in = reading->in;
+	find_scaling(reading);
+	for (int is_policy = 0; is_policy < 2; is_policy++) {
+		for (size_t i = 0; i < reading->scaling.n; i++) {
+			const struct scaling_row *row = &reading->scaling.v[i];
 
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		const struct json *at = NULL;
-		size_t template = 0;
-
-		while ((at = next_scaling(in, &template, at, kinds[k]))) {
-			bool is_taken = !scales_tables(in, at);
-
-			for (size_t i = 0; i < reading->scaled_count && !is_taken; i++)
-				is_taken = reading->scaled[i] == at;
-			if (!is_taken)
-				warn_scaling(reading, at);
+			if (row->is_policy == is_policy && !row->is_taken &&
+			    scales_tables(reading->in, row->resource))
+				warn_scaling(reading, row->resource);
 		}
 	}
 }

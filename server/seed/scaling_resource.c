@@ -17,12 +17,19 @@ void scaling_resource_place(struct arena *arena, struct scaling_values *values, 
 				       is_index ? "index" : "table", is_write ? "Write" : "Read");
 }
 
-bool scaling_resource_is_of(struct str resource, struct str table)
+struct str scaling_resource_table(struct str resource)
 {
 	if (!str_starts_with(resource, TABLE))
-		return false;
+		return STR_ABSENT;
 	struct str rest = {resource.p + TABLE.n, resource.n - TABLE.n};
-	return str_eq(str_cut(&rest, '/'), table);
+	return str_cut(&rest, '/');
+}
+
+bool scaling_resource_is_of(struct str resource, struct str table)
+{
+	struct str own = scaling_resource_table(resource);
+
+	return str_is_set(own) && str_eq(own, table);
 }
 
 /* A number, also where the file has it as a text. */

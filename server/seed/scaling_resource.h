@@ -24,7 +24,9 @@ struct scaling_values {
 void scaling_resource_place(struct arena *arena, struct scaling_values *values, struct str table,
 			    struct str index, bool is_write);
 
-/* Whether a ResourceId is of that table or of an index of it. */
+/* The table of a ResourceId, which may be that of an index of it; absent: it is no table's. And
+ * whether it is that table. */
+struct str scaling_resource_table(struct str resource);
 bool scaling_resource_is_of(struct str resource, struct str table);
 
 /* RegisterScalableTarget, where there are limits, and PutScalingPolicy. How many. */

@@ -546,6 +546,21 @@ def files_of_dynamodb_local():
     server.stop()
 
 
+def as_many_resources_as_a_template_has():
+    """AWS: 500 at most. Auto scaling is looked up once for all tables, not once for each, so its values fit into the million of a template."""
+    scaling, n = "AWS::ApplicationAutoScaling::", 160
+    tracking = {"TargetValue": 70, "PredefinedMetricSpecification": {"PredefinedMetricType": "DynamoDBReadCapacityUtilization"}}
+    resources = {}
+    for i in range(n):
+        place = {"ServiceNamespace": "dynamodb", "ScalableDimension": "dynamodb:table:ReadCapacityUnits", "ResourceId": {"Fn::Sub": "table/${T%d}" % i}}
+        resources[f"T{i}"] = {"Type": "AWS::DynamoDB::Table", "Properties": {**KEY, "TableName": f"table-{i}", "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 5}}}
+        resources[f"S{i}"] = {"Type": scaling + "ScalableTarget", "Properties": {**place, "MinCapacity": 1, "MaxCapacity": 10}}
+        resources[f"P{i}"] = {"Type": scaling + "ScalingPolicy", "Properties": {
+            "PolicyName": f"p{i}", "PolicyType": "TargetTrackingScaling", "ScalingTargetId": {"Ref": f"S{i}"}, "TargetTrackingScalingPolicyConfiguration": tracking}}
+    done = subprocess.run([BINARY, "apply", "--dry-run", str(folder(t__json=json.dumps({"Resources": resources})) / "t.json")], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0 and done.stderr == "" and f"0 items, {n} tables made" in done.stdout, (done.stdout[-500:], done.stderr[-500:])
+
+
 def files_that_explode():
     """Values that name each other are computed once; circles are told with their path; what is too large is refused. 512 MB do for all of it."""
     server = Server()
@@ -609,4 +624,4 @@ def at_start():
     assert done.returncode == 1 and 'zoo.csv:1: no table "zoo"' in done.stderr, done.stderr
 
 
-run("apply", [templates, parameters_of_several_files, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, imports_of_plans, buffers, folders, bad_lines, files_of_dynamodb_local, files_that_explode, at_start])
+run("apply", [templates, parameters_of_several_files, settings, serverless, terraform_and_workbench, descriptions, forms_of_items, imports, imports_of_plans, buffers, folders, bad_lines, files_of_dynamodb_local, as_many_resources_as_a_template_has, files_that_explode, at_start])
