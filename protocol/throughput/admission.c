@@ -72,25 +72,27 @@ static enum code refuse_throughput(const struct refusal *refusal, struct err *er
 	return code;
 }
 
-static void take(struct call *call, struct meter_gauge *gauge, size_t range, int64_t tokens)
+static void take(struct call *call, const struct throughput_taken *taken)
 {
 	struct throughput_call *own = throughput_call_of(call);
 
-	meter_take(gauge, range, tokens, call->now_ms);
+	meter_take(taken->gauge, taken->range, taken->place, taken->tokens, call->now_ms);
 	own->taken = arena_room(call->arena, own->taken, own->n, sizeof(*own->taken));
-	own->taken[own->n++] = (struct throughput_taken){gauge, range, tokens};
+	own->taken[own->n++] = *taken;
 }
 
 /* Where the demand is met. An item's row in an index is looked for only where the index has several
  * ranges. */
-static size_t demand_range_of(struct call *call, const struct share *share,
-			      const struct demand *demand, const struct meter_gauge *gauge)
+static struct throughput_taken taken_of(struct call *call, const struct share *share,
+					const struct demand *demand, struct meter_gauge *gauge)
 {
 	struct str row_key = demand->row_key;
 
 	if (gauge->range_count > 1 && !str_is_set(row_key) && demand->index && share->item)
 		row_key = item_key_in_index(call->arena, share->table, demand->index, share->item);
-	return meter_range_of(gauge, row_key);
+	uint32_t place = meter_place_of(row_key);
+	return (struct throughput_taken){gauge, meter_range_of(gauge, place), place,
+					 (int64_t)(demand->units * BUCKET_UNIT + 0.5)};
 }
 
 /* All that the share has consumed, or nothing; the lock is held. */
@@ -112,16 +114,14 @@ static struct refusal admit_locked(struct call *call, const struct share *share)
 							     demand->index, call->now_ms)
 						     ->sides[share->side];
 
-		found[i] = (struct throughput_taken){gauge,
-						     demand_range_of(call, share, demand, gauge),
-						     (int64_t)(demand->units * BUCKET_UNIT + 0.5)};
+		found[i] = taken_of(call, share, demand, gauge);
 		refusal.index = demand->index;
 		refusal.limit = meter_refuses(gauge, found[i].range);
 		if (refusal.limit != METER_NONE)
 			gauge->throttled[refusal.limit]++;
 	}
 	for (size_t i = 0; i < share->n && refusal.limit == METER_NONE; i++)
-		take(call, found[i].gauge, found[i].range, found[i].tokens);
+		take(call, &found[i]);
 	return refusal;
 }
 

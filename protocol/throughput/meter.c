@@ -11,8 +11,13 @@
 /* AWS: Developer Guide, "Designing partition keys to distribute your workload". */
 static const int64_t range_rates[METER_SIDES] = {[METER_READ] = 3000, [METER_WRITE] = 1000};
 
+#define SPLITS_MAX 256 /* of a part's ranges for their heat */
+
 struct meter_range {
 	struct bucket own, share; /* share: without adaptive capacity */
+	uint32_t low, high;       /* hashes */
+	size_t next;              /* the next one that was split off the same equal one; 0: none */
+	struct heat heat;
 };
 
 struct meter *meter_new(const struct table *table)
@@ -105,28 +110,104 @@ static size_t ranges_for(const struct meter_part *part, const struct meter_grant
 	return most;
 }
 
-static void tune_ranges(struct meter_gauge *gauge, enum meter_side side, size_t n,
+static struct meter_range new_range(const struct meter_gauge *gauge, enum meter_side side,
+				    const struct meter_rules *rules, int64_t now_ms)
+{
+	return (struct meter_range){
+		.own = bucket_full(range_rates[side], 1, now_ms),
+		.share = bucket_full(gauge->whole.rate, rules->burst_seconds, now_ms)};
+}
+
+/* Ends a range below that hash; a new one has the rest. */
+static void split_range(struct meter_gauge *gauge, enum meter_side side, uint32_t cut,
 			const struct meter_rules *rules, int64_t now_ms)
 {
-	bool has_shares = !rules->is_adaptive && !gauge->is_on_demand && n > 1,
-	     is_same = gauge->range_count == n && gauge->has_shares == has_shares;
+	size_t at = meter_range_of(gauge, cut);
 
-	if (!is_same)
-		gauge->ranges = arena_checked(realloc(gauge->ranges, n * sizeof(*gauge->ranges)));
+	if (gauge->ranges[at].low == cut)
+		return;
+	gauge->ranges = arena_checked(
+		realloc(gauge->ranges, (gauge->range_count + 1) * sizeof(*gauge->ranges)));
+	struct meter_range *old = &gauge->ranges[at], *new = &gauge->ranges[gauge->range_count];
+	*new = new_range(gauge, side, rules, now_ms);
+	new->low = cut;
+	new->high = old->high;
+	new->next = old->next;
+	old->high = cut - 1;
+	old->next = gauge->range_count++;
+}
+
+/* `n` equal ranges in place of those that there were; what was split for its heat stays split. */
+static void make_ranges(struct meter_gauge *gauge, enum meter_side side, size_t n,
+			const struct meter_rules *rules, int64_t now_ms)
+{
+	struct meter_range *before = gauge->ranges;
+	size_t first = gauge->equal_count, end = gauge->range_count;
+
+	gauge->ranges = arena_checked(calloc(n, sizeof(*gauge->ranges)));
+	gauge->range_count = gauge->equal_count = n;
 	for (size_t i = 0; i < n; i++) {
 		struct meter_range *range = &gauge->ranges[i];
 
-		if (is_same) {
-			bucket_pass(&range->own, now_ms);
-			bucket_tune(&range->share, gauge->whole.rate, rules->burst_seconds, now_ms);
-		} else {
-			range->own = bucket_full(range_rates[side], 1, now_ms);
-			range->share = bucket_full(gauge->whole.rate, rules->burst_seconds, now_ms);
+		*range = new_range(gauge, side, rules, now_ms);
+		range->low = (uint32_t)((((uint64_t)i << 32) + n - 1) / n);
+		range->high = (uint32_t)(((((uint64_t)i + 1) << 32) + n - 1) / n - 1);
+	}
+	for (size_t i = first; i < end && rules->is_adaptive; i++)
+		split_range(gauge, side, before[i].low, rules, now_ms);
+	free(before);
+}
+
+static void tune_ranges(struct meter_gauge *gauge, enum meter_side side, size_t n,
+			const struct meter_rules *rules, int64_t now_ms)
+{
+	bool has_shares = !rules->is_adaptive && !gauge->is_on_demand && n > 1;
+
+	gauge->cost_factor = rules->servers;
+	if (gauge->equal_count != n || gauge->has_shares != has_shares) {
+		make_ranges(gauge, side, n, rules, now_ms);
+		gauge->has_shares = has_shares;
+		return;
+	}
+	for (size_t i = 0; i < gauge->range_count; i++) {
+		struct meter_range *range = &gauge->ranges[i];
+
+		bucket_pass(&range->own, now_ms);
+		bucket_tune(&range->share, gauge->whole.rate, rules->burst_seconds, now_ms);
+	}
+}
+
+/* Splits the ranges that were hot for long enough, of both sides at once. */
+static void split_hot(struct meter_part *part, const struct meter_rules *rules, int64_t now_ms)
+{
+	size_t n = part->sides[METER_READ].range_count;
+
+	for (enum meter_side side = 0; side < METER_SIDES; side++) {
+		for (size_t i = 0; i < n; i++) {
+			struct meter_gauge *gauge = &part->sides[side];
+			uint32_t cut;
+
+			if (!heat_pass(&gauge->ranges[i].heat, range_rates[side],
+				       now_ms / MINUTE_MS, &cut) ||
+			    gauge->range_count - gauge->equal_count >= SPLITS_MAX)
+				continue;
+			for (enum meter_side s = 0; s < METER_SIDES; s++)
+				split_range(&part->sides[s], s, cut, rules, now_ms);
 		}
 	}
-	gauge->range_count = n;
-	gauge->has_shares = has_shares;
-	gauge->cost_factor = rules->servers;
+}
+
+bool meter_splits(const struct meter_part *part)
+{
+	for (enum meter_side side = 0; side < METER_SIDES; side++) {
+		const struct meter_gauge *gauge = &part->sides[side];
+
+		for (size_t i = 0; i < gauge->range_count; i++) {
+			if (heat_is_due(&gauge->ranges[i].heat, range_rates[side]))
+				return gauge->range_count - gauge->equal_count < SPLITS_MAX;
+		}
+	}
+	return false;
 }
 
 int64_t meter_follow(struct meter_gauge *gauge, const struct follow_rule *rule, int64_t rate,
@@ -183,6 +264,8 @@ void meter_tune(struct meter_part *part, const struct meter_grants *grants,
 	size_t ranges = ranges_for(part, grants);
 	for (enum meter_side side = 0; side < METER_SIDES; side++)
 		tune_ranges(&part->sides[side], side, ranges, rules, now_ms);
+	if (rules->is_adaptive)
+		split_hot(part, rules, now_ms);
 }
 
 struct meter_part *meter_part(struct meter *meter, const struct table *table,
@@ -202,12 +285,18 @@ struct meter_part *meter_part(struct meter *meter, const struct table *table,
 	return part;
 }
 
-size_t meter_range_of(const struct meter_gauge *gauge, struct str row_key)
+uint32_t meter_place_of(struct str row_key)
 {
-	if (row_key.n < KEY_HASH_SIZE)
-		return 0;
-	return (size_t)((str_be(row_key.p, KEY_HASH_SIZE) * gauge->range_count) >>
-			(8 * KEY_HASH_SIZE));
+	return row_key.n < KEY_HASH_SIZE ? 0 : (uint32_t)str_be(row_key.p, KEY_HASH_SIZE);
+}
+
+size_t meter_range_of(const struct meter_gauge *gauge, uint32_t place)
+{
+	size_t at = (size_t)((uint64_t)place * gauge->equal_count >> 32);
+
+	while (place < gauge->ranges[at].low || place > gauge->ranges[at].high)
+		at = gauge->ranges[at].next;
+	return at;
 }
 
 enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range)
@@ -240,7 +329,14 @@ int64_t meter_room(const struct meter_gauge *gauge, size_t range)
 	return room / gauge->cost_factor;
 }
 
-void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t now_ms)
+/* The limit of the gauge's ranges. */
+static int64_t range_rate(const struct meter_gauge *gauge)
+{
+	return gauge->ranges[0].own.rate;
+}
+
+void meter_take(struct meter_gauge *gauge, size_t range, uint32_t place, int64_t tokens,
+		int64_t now_ms)
 {
 	int64_t cost = tokens * gauge->cost_factor;
 
@@ -249,6 +345,7 @@ void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t
 		bucket_take(&gauge->most, cost);
 	bucket_take(&gauge->ranges[range].own, cost);
 	bucket_take(&gauge->ranges[range].share, cost * (int64_t)gauge->range_count);
+	heat_add(&gauge->ranges[range].heat, range_rate(gauge), place, cost);
 	peak_add(&gauge->peak, cost, now_ms);
 	gauge->consumed += tokens;
 }
@@ -265,23 +362,22 @@ bool meter_sustains(const struct meter_gauge *gauge, size_t range, int64_t token
 void meter_take_steadily(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t seconds,
 			 int64_t now_ms)
 {
-	meter_take(gauge, range, tokens, now_ms);
+	meter_take(gauge, range, gauge->ranges[range].low, tokens, now_ms);
 	gauge->peak.in_second -= tokens * gauge->cost_factor;
 	peak_add(&gauge->peak, tokens * gauge->cost_factor / seconds, now_ms);
 }
 
-void meter_repeat(struct meter_gauge *gauge, int64_t tokens, int64_t seconds, int64_t now_ms)
+void meter_repeat(struct meter_gauge *gauge, int64_t tokens, int64_t now_ms)
 {
-	int64_t ms = seconds * 1000;
-
-	gauge->whole.at_ms += ms;
-	gauge->most.at_ms += ms;
+	gauge->whole.at_ms += MINUTE_MS;
+	gauge->most.at_ms += MINUTE_MS;
 	for (size_t i = 0; i < gauge->range_count; i++) {
-		gauge->ranges[i].own.at_ms += ms;
-		gauge->ranges[i].share.at_ms += ms;
+		gauge->ranges[i].own.at_ms += MINUTE_MS;
+		gauge->ranges[i].share.at_ms += MINUTE_MS;
+		heat_repeat(&gauge->ranges[i].heat, range_rate(gauge));
 	}
 	gauge->consumed += tokens;
-	peak_add(&gauge->peak, tokens * gauge->cost_factor / seconds, now_ms);
+	peak_add(&gauge->peak, tokens * gauge->cost_factor / MINUTE_SECONDS, now_ms);
 }
 
 void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens)

@@ -10,8 +10,9 @@
  *               capacity also no more than its equal share of it.
  *
  * A table has as many ranges as its warm throughput needs, or on demand its peak; each is an equal
- * part of the hashes of partition keys. They do not grow with the data. AWS: Developer Guide,
- * "Designing partition keys to distribute your workload", "DynamoDB burst and adaptive capacity".
+ * part of the hashes of partition keys. They do not grow with the data. With adaptive capacity one
+ * that stays hot is split (heat.h), and ranges are never merged. AWS: Developer Guide, "Designing
+ * partition keys to distribute your workload", "DynamoDB burst and adaptive capacity".
  *
  * Callers see to it that one thread at a time uses a meter.
  */
@@ -20,6 +21,7 @@
 
 #include "protocol/throughput/bucket.h"
 #include "protocol/throughput/follow.h"
+#include "protocol/throughput/heat.h"
 #include "storage/schema/schema.h"
 
 enum meter_side { METER_READ, METER_WRITE, METER_SIDES };
@@ -58,8 +60,8 @@ struct meter_gauge {
 	struct bucket whole, most; /* most: the maximum of its own on demand */
 	bool has_most, is_on_demand, has_shares;
 	struct peak peak;
-	size_t range_count;
-	struct meter_range *ranges;
+	size_t range_count, equal_count; /* equal_count: those that were not split off */
+	struct meter_range *ranges;      /* of both sides the same; equal ones first */
 	int64_t cost_factor;       /* tokens of the buckets for one of ours: see struct meter_rules,
 				      servers */
 	int64_t consumed;          /* tokens */
@@ -108,8 +110,9 @@ struct meter_part *meter_find(const struct meter *meter, int64_t number);
 /* Frees what the part holds, not the part. */
 void meter_clear(struct meter_part *part);
 
-/* The range of a row key of the part. */
-size_t meter_range_of(const struct meter_gauge *gauge, struct str row_key);
+/* The hash of a row key's partition key, and the range that has it. */
+uint32_t meter_place_of(struct str row_key);
+size_t meter_range_of(const struct meter_gauge *gauge, uint32_t place);
 
 /* What refuses a request of that range, or METER_NONE. */
 enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range);
@@ -117,7 +120,8 @@ enum meter_limit meter_refuses(const struct meter_gauge *gauge, size_t range);
 /* How many tokens requests of that range may still take before one is refused. */
 int64_t meter_room(const struct meter_gauge *gauge, size_t range);
 
-void meter_take(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t now_ms);
+void meter_take(struct meter_gauge *gauge, size_t range, uint32_t place, int64_t tokens,
+		int64_t now_ms);
 /* Whether every second may take so many tokens of the range, and `all` of the whole. */
 bool meter_sustains(const struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t all);
 
@@ -125,9 +129,12 @@ bool meter_sustains(const struct meter_gauge *gauge, size_t range, int64_t token
 void meter_take_steadily(struct meter_gauge *gauge, size_t range, int64_t tokens, int64_t seconds,
 			 int64_t now_ms);
 
-/* Time passes as the same time before it did: what comes in goes out again, these tokens. The peak
- * is a second's. */
-void meter_repeat(struct meter_gauge *gauge, int64_t tokens, int64_t seconds, int64_t now_ms);
+/* Whether a range will be split when the minute under way is over. */
+bool meter_splits(const struct meter_part *part);
+
+/* A minute passes as the one before it did: what comes in goes out again, these tokens. The peak is
+ * a second's. */
+void meter_repeat(struct meter_gauge *gauge, int64_t tokens, int64_t now_ms);
 
 void meter_give_back(struct meter_gauge *gauge, size_t range, int64_t tokens);
 

@@ -46,6 +46,7 @@ struct throughput_space {
 struct throughput_taken {
 	struct meter_gauge *gauge;
 	size_t range;
+	uint32_t place; /* in the range */
 	int64_t tokens;
 };
 

@@ -76,13 +76,21 @@ static bool tune_parts(struct running *run, int64_t now_ms)
 	return is_new;
 }
 
-static uint32_t range_at(const struct meter_gauge *gauge, uint32_t place)
+/* Takes in where the keys of a cell lie. */
+static void widen_flow(struct flow *flow, const struct flow *cell, size_t n)
 {
-	char bytes[KEY_HASH_SIZE];
+	for (size_t d = 0; d < n; d++) {
+		flow->low[d] = flow->low[d] < cell->low[d] ? flow->low[d] : cell->low[d];
+		flow->high[d] = flow->high[d] > cell->high[d] ? flow->high[d] : cell->high[d];
+	}
+}
 
-	for (size_t i = 0; i < KEY_HASH_SIZE; i++)
-		bytes[i] = (char)(place >> 8 * (KEY_HASH_SIZE - 1 - i));
-	return (uint32_t)meter_range_of(gauge, (struct str){bytes, KEY_HASH_SIZE});
+/* The hash of one of its keys: another one each time. */
+static uint32_t place_of_flow(const struct flow *flow, size_t demand)
+{
+	uint64_t wide = (uint64_t)flow->high[demand] - flow->low[demand] + 1;
+
+	return flow->low[demand] + (uint32_t)(wide * (flow->turn * 2654435769u) >> 32);
 }
 
 static bool is_same_flow(const struct flow *a, const struct flow *b, size_t n)
@@ -119,11 +127,14 @@ static void deal_pattern(struct running *run, size_t pattern)
 			const struct spread *spread = &run->spreads[pattern][d];
 
 			flow.key[d] = spread->key[cell];
-			flow.range[d] =
-				range_at(&model_part_of(run, pattern, d)->meter.sides[of->side],
-					 spread->place[cell]);
+			flow.low[d] = flow.high[d] = spread->place[cell];
+			flow.range[d] = (uint32_t)meter_range_of(
+				&model_part_of(run, pattern, d)->meter.sides[of->side],
+				spread->place[cell]);
 		}
-		flow_for(run, &flow, first)->weight++;
+		struct flow *to = flow_for(run, &flow, first);
+		widen_flow(to, &flow, of->n);
+		to->weight++;
 	}
 }
 
@@ -275,7 +286,9 @@ static void model_admit(struct running *run, struct flow *flow, int64_t n, int a
 		}
 		for (size_t d = 0; d < of->n; d++)
 			meter_take(&model_part_of(run, flow->pattern, d)->meter.sides[of->side],
-				   flow->range[d], together * tokens_of(&of->demands[d]), now_ms);
+				   flow->range[d], place_of_flow(flow, d),
+				   together * tokens_of(&of->demands[d]), now_ms);
+		flow->turn++;
 		n -= together;
 	}
 }

@@ -23,6 +23,9 @@ struct flow {
 	int64_t fresh;       /* requests of the second */
 	int32_t key[PLAN_PARTS_MAX];
 	uint32_t range[PLAN_PARTS_MAX];
+	uint32_t low[PLAN_PARTS_MAX],
+		high[PLAN_PARTS_MAX]; /* hashes of its cells' keys lie there */
+	uint32_t turn;                /* which of these hashes is next */
 	int64_t due[ATTEMPTS][RING]; /* by attempts made before, and second */
 	size_t row;                  /* 1 + that of its last refusal, which was of: */
 	size_t row_demand;
@@ -76,7 +79,7 @@ struct running {
 /* Notes all that the minute which begins may change. */
 void model_minute_begin(struct running *run);
 
-/* Returns whether auto scaling has changed a rate. */
+/* Returns whether auto scaling has changed a rate, or a partition is to be split for its heat. */
 bool model_minute_end(struct running *run);
 
 /* Whether the minute that is over is like the one before, so that the next ones will be, too: it

@@ -27,6 +27,7 @@ bool model_minute_end(struct running *run)
 					part->hour_rate[side] = *rate;
 				is_new = is_new || *rate != before;
 			}
+			is_new = meter_splits(&part->meter) || is_new;
 		}
 	}
 	return is_new;
@@ -124,7 +125,7 @@ static void repeat_meters(struct running *run, const struct minute_side *sides, 
 		for (size_t p = 0; p < run->plan->tables[t].n; p++) {
 			for (enum meter_side side = 0; side < METER_SIDES; side++, sides++) {
 				meter_repeat(&run->tables[t][p].meter.sides[side], sides->consumed,
-					     60, now_ms);
+					     now_ms);
 				run->out->tables[t].parts[p].sides[side].throttled +=
 					sides->throttled;
 			}

@@ -60,6 +60,16 @@ def a_new_table_hit_by_a_launch():
     assert list(found["throttles"][0]["hours"]) == ["day 1, 09:00"]  # on the second day it has the first one's peak
 
 
+def a_hot_key_that_is_isolated():
+    """AWS: Developer Guide, "DynamoDB burst and adaptive capacity": a key that stands out shares a partition with others, until it has one of its own."""
+    found = incident("isolated", table="scores", index=None, reason="TableWriteKeyRangeThroughputExceeded", first="day 1, 00:00", worst="day 1, 00:00")
+    assert all(list(row["hours"]) == ["day 1, 00:00"] for row in found["throttles"]), found["throttles"]
+    # 900 a second of the key and 275 of others in a quarter of the hashes, for ten minutes; then at most 900 + 275 of what was cut less
+    assert 175 * 600 * 0.95 < found["throttled"] < 175 * 1200, found["throttled"]
+    alone = forecast(plan(rate=1400, keys={"spread": "hot", "share": 1}), "--days", 1, "--json")
+    assert abs(alone["throttled"] - 400 * 86400) < 400 * 60, alone["throttled"]  # no split helps one key
+
+
 def as_the_running_server_throttles():
     """An hour of two writes a second where one is provisioned, with its burst, by a clock that is turned: within 2 %."""
     server = Server("--throughput", "enforce")
@@ -379,5 +389,5 @@ def bad_input_is_named():
     assert "another table has its name" in forecast(plan(), "--tables", tables, status=1)
 
 
-run("forecast", [one_partition_key_by_date, an_index_with_few_values, a_burst_with_auto_scaling_behind, a_new_table_hit_by_a_launch, as_the_running_server_throttles,
+run("forecast", [one_partition_key_by_date, an_index_with_few_values, a_burst_with_auto_scaling_behind, a_new_table_hit_by_a_launch, a_hot_key_that_is_isolated, as_the_running_server_throttles,
                  as_an_index_throttles_its_table, as_on_demand_throttles,                  a_recording_is_a_plan, dollars_are_those_of_the_list, examples_that_aws_publishes, an_unknown_price_is_said, the_changes_that_save_most, the_same_bytes_and_a_range, a_page_with_charts, a_build_fails_by_rules, bad_input_is_named])

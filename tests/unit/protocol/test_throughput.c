@@ -1,10 +1,15 @@
 /* Token buckets and peaks against naive models that go from millisecond to millisecond, and
  * requests below HTTP against a model of their table. */
 #include "protocol/throughput/bucket.h"
+#include "protocol/throughput/heat.h"
 #include "protocol/throughput/throughput.h"
 #include "tests/unit/protocol/service_fixture.h"
 #include "tests/unit/test.h"
 
+#define UPDATE_OF(id)                                                                              \
+	"{\"TableName\":\"tab\",\"Key\":{\"id\":{\"S\":\"" id                                      \
+	"\"}},\"UpdateExpression\":\"ADD n :n\","                                                  \
+	"\"ExpressionAttributeValues\":{\":n\":{\"N\":\"1\"}}}"
 #define STEPS (20000 / TEST_SLOWNESS)
 
 static struct arena *arena;
@@ -290,6 +295,80 @@ TEST(requests_are_admitted_as_a_naive_model_says)
 	service_fixture_close(&fixture);
 }
 
+static bool shows(struct service_fixture *fixture, const char *part)
+{
+	struct str text;
+	struct err err = err_in(arena);
+
+	return throughput_describe(&fixture->service, arena,
+				   (struct ns){STR("000000000000"), STR("us-east-1")}, &text,
+				   &err) == OK &&
+	       str_contains(text, str_of(part));
+}
+
+/* How many of three updates a second, of 390 units each, are refused in a minute. */
+static int update_for_a_minute(struct service_fixture *fixture)
+{
+	static const char hot[] = UPDATE_OF("hot"), quiet[] = UPDATE_OF("quiet");
+	int refused = 0;
+
+	for (int i = 0; i < 180; i++) {
+		struct op_response response =
+			ask(fixture, "UpdateItem", str_of(i % 3 == 1 ? quiet : hot));
+
+		CHECK(response.status == 200 ||
+		      str_contains(response.body, STR("TableWriteKeyRangeThroughputExceeded")));
+		refused += response.status != 200;
+		clock_ms += i % 3 ? 333 : 334;
+	}
+	return refused;
+}
+
+/* An item that takes 390 write units. */
+static void put_large(struct service_fixture *fixture, const char *id)
+{
+	static char body[400000], text[399001];
+
+	memset(text, 'x', sizeof(text) - 1);
+	snprintf(body, sizeof(body),
+		 "{\"TableName\":\"tab\",\"Item\":{\"id\":{\"S\":\"%s\"},\"t\":{\"S\":\"%s\"}}}",
+		 id, text);
+	CHECK_INT(ask(fixture, "PutItem", str_of(body)).status, 200);
+}
+
+/* Two keys want 1,170 units of a range that gives 1,000, until each has a range of its own. */
+TEST(a_hot_range_is_split)
+{
+	struct service_fixture fixture;
+	struct err err = err_in(arena);
+
+	service_fixture_open(&fixture, arena);
+	fixture.service.now_ms = tell;
+	fixture.service.throughput = throughput_new(false);
+	clock_ms += 60000 - clock_ms % 60000;
+	struct op_response response =
+		ask(&fixture, "CreateTable",
+		    STR("{\"TableName\":\"tab\",\"AttributeDefinitions\":[{\"AttributeName\":"
+			"\"id\",\"AttributeType\":\"S\"}],\"KeySchema\":[{\"AttributeName\":"
+			"\"id\",\"KeyType\":\"HASH\"}],\"ProvisionedThroughput\":{"
+			"\"ReadCapacityUnits\":6,\"WriteCapacityUnits\":1000}}"));
+	CHECK_INT(response.status, 200);
+	put_large(&fixture, "hot");
+	put_large(&fixture, "quiet");
+	CHECK_INT(throughput_set(fixture.service.throughput,
+				 (struct ns){STR("000000000000"), STR("us-east-1")},
+				 STR("{\"throughput\":\"enforce\"}"), &err),
+		  OK);
+	for (int minute = 0; minute < HEAT_MINUTES; minute++) {
+		CHECK(!shows(&fixture, "\"ranges\":2"));
+		CHECK(update_for_a_minute(&fixture) > 10);
+	}
+	CHECK(shows(&fixture, "\"ranges\":2"));
+	CHECK_INT(update_for_a_minute(&fixture), 0);
+	throughput_free(fixture.service.throughput);
+	service_fixture_close(&fixture);
+}
+
 /* A store whose next commits fail. */
 static struct {
 	struct store_ops ops;
@@ -317,17 +396,6 @@ static enum code begin_failing(struct store *store, enum store_mode mode, struct
 	if (code == OK)
 		(*txn)->ops = &failing.ops;
 	return code;
-}
-
-static bool shows(struct service_fixture *fixture, const char *part)
-{
-	struct str text;
-	struct err err = err_in(arena);
-
-	return throughput_describe(&fixture->service, arena,
-				   (struct ns){STR("000000000000"), STR("us-east-1")}, &text,
-				   &err) == OK &&
-	       str_contains(text, str_of(part));
 }
 
 TEST(writes_that_run_again_are_counted_once)
@@ -384,6 +452,7 @@ int main(void)
 		TEST_CASE(a_bucket_survives_any_time),
 		TEST_CASE(peaks_are_as_naive_ones),
 		TEST_CASE(requests_are_admitted_as_a_naive_model_says),
+		TEST_CASE(a_hot_range_is_split),
 		TEST_CASE(writes_that_run_again_are_counted_once),
 	};
 

@@ -122,9 +122,9 @@ TEST(a_meter_repeats_without_filling)
 	const struct meter_gauge *gauge = &part.sides[METER_READ];
 
 	meter_tune(&part, &grants, &rules, 1000);
-	meter_take(&part.sides[METER_READ], 0, 3000 * BUCKET_UNIT, 1000);
+	meter_take(&part.sides[METER_READ], 0, 0, 3000 * BUCKET_UNIT, 1000);
 	CHECK_INT(gauge->whole.left, 0);
-	meter_repeat(&part.sides[METER_READ], 600 * BUCKET_UNIT, 60, 61000);
+	meter_repeat(&part.sides[METER_READ], 600 * BUCKET_UNIT, 61000);
 	meter_tune(&part, &grants, &rules, 61000);
 	CHECK_INT(gauge->whole.left, 0);
 	CHECK_INT(gauge->consumed, 3600 * BUCKET_UNIT);
