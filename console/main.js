@@ -1,9 +1,12 @@
 // The shell: which view is shown, by the part of the address behind '#'; the namespace, the theme, the key where signatures are verified.
-import { closeDialogs, fill, h, field, dialog, isUnsaved, note, select } from "./core/dom.js";
-import { loadFacts, session, listTables } from "./core/api.js";
+import { closeDialogs, fill, h, field, dialog, isUnsaved, messageOf, note, select } from "./core/dom.js";
+import { ApiError, loadFacts, session, listTables } from "./core/api.js";
 import { keysButton, listenToKeys } from "./ui/keys.js";
 
-/** @type {[string, string, () => Promise<{show: (main: Element, rest: any) => Promise<any>}>][]} name, title, module */
+/** @import { End, Parts } from "./types.d.ts" */
+/** @typedef {{show: (main: HTMLElement, rest: Parts) => Promise<End>}} View */
+
+/** @type {[string, string, () => Promise<View>][]} name, title, module */
 const VIEWS = [
   ["tables", "Tables", () => import("./views/tables.js")],
   ["collections", "Collections", () => import("./views/collections.js")],
@@ -13,22 +16,23 @@ const VIEWS = [
   ["control", "Control", () => import("./views/control.js")],
   ["model", "Model", () => import("./views/model.js")],
 ];
-let leave = () => {}; // what the view that is shown has to end
+let leave = /** @type {() => void} */ (() => {}); // what the view that is shown has to end
 let turn = 0;
-const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id)); // which index.html has
+const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id)); // which index.html has
 
 /** Where the address points: the view, and its further parts, decoded. */
 function place() {
-  const decoded = (part) => { try { return decodeURIComponent(part); } catch { return part; } };
+  const decoded = (/** @type {string} */ part) => { try { return decodeURIComponent(part); } catch { return part; } };
   const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   return { view: VIEWS.find(([name]) => name === view) ?? VIEWS[0], rest };
 }
 
+/** Opens a view: its name, and the further parts of its address. @param {string[]} parts */
 export const go = (...parts) => { location.hash = `#/${parts.map(encodeURIComponent).join("/")}`; };
 
 let shownAt = "";
 
-/** The address of what is shown now: the view stays as it is, and a link to it opens the same. */
+/** The address of what is shown now: the view stays as it is, and a link to it opens the same. @param {string[]} parts */
 export function stay(...parts) {
   history.replaceState(null, "", `#/${parts.map(encodeURIComponent).join("/")}`);
   shownAt = location.hash;
@@ -59,11 +63,12 @@ async function show() {
     leave = end ?? leave;
     main.dataset.view = view[0];
   } catch (error) {
-    if (mine === turn) fill(main, h("div.empty", { role: "alert" }, h("p.problem", error.message), h("div.row", h("button", { type: "button", onclick: show }, "Try again"),
-      error.type === "AccessDeniedException" && h("button", { type: "button", onclick: chooseIdentity }, "Use another access key"))));
+    if (mine === turn) fill(main, h("div.empty", { role: "alert" }, h("p.problem", messageOf(error)), h("div.row", h("button", { type: "button", onclick: show }, "Try again"),
+      error instanceof ApiError && error.type === "AccessDeniedException" && h("button", { type: "button", onclick: chooseIdentity }, "Use another access key"))));
   }
 }
 
+/** @param {string} value */
 function theme(value) {
   if (value) document.documentElement.dataset.theme = value; else delete document.documentElement.dataset.theme;
   try { if (value) localStorage.setItem("theme", value); else localStorage.removeItem("theme"); } catch { /* the browser keeps nothing */ }
@@ -92,7 +97,7 @@ function login() {
       h("div.fields", field("Access key", key), field("Secret key", secret), field("Region", region)), problem);
     const { actions } = dialog("Sign in", form, [["Sign in", "main", async () => {
       Object.assign(session, { key: key.value.trim(), secret: secret.value, region: region.value.trim() || "us-east-1" });
-      try { await listTables(); } catch (error) { fill(problem, error.message); return false; }
+      try { await listTables(); } catch (error) { fill(problem, messageOf(error)); return false; }
       isIn = true;
       return true;
     }]], () => (isIn ? done() : login().then(done)));
@@ -113,7 +118,7 @@ function head() {
 
 async function start() {
   try { theme(localStorage.getItem("theme") ?? ""); } catch { /* the browser keeps nothing */ }
-  try { await loadFacts(); } catch (error) { note(error.message, true); }
+  try { await loadFacts(); } catch (error) { note(messageOf(error), true); }
   if (session.facts.auth === "verify") await login();
   head();
   listenToKeys(VIEWS, go);

@@ -29,7 +29,7 @@ $(BUILD)/server/transfer/zstd.o: $(BUILD)/zstd
 $(BUILD)/server/transfer/zstd.o: CPPFLAGS += $(zstd.flags)
 # Files, compressed, as a table in C. Their list changes only with their names.
 console.folder := console/
-console.files := $(sort $(wildcard console/*.* console/*/*.*))
+console.files := $(filter-out %.d.ts,$(sort $(wildcard console/*.* console/*/*.*))) # types are for the checker
 mcp.folder := docs/
 mcp.files := $(patsubst %,docs/%.md,differences insight mcp reference/operations reference/options testing time)
 embed.src := scripts/embed.c server/gzip.c $(patsubst %,core/%.c,arena buf cpu crc32 spare str)

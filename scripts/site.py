@@ -42,7 +42,7 @@ def playground():
         print("site: no playground, for there is no build/wasm/dynalith.wasm: make wasm")
         return {}
     console = ROOT / "console"
-    files = {path.relative_to(console).as_posix(): path.read_bytes() for path in sorted(console.rglob("*")) if path.is_file()}
+    files = {path.relative_to(console).as_posix(): path.read_bytes() for path in sorted(console.rglob("*")) if path.is_file() and path.name != "types.d.ts"}
     files |= {path.name: path.read_bytes() for path in sorted((ROOT / "docs/play").iterdir())}
     for name in ("engine", "files"):
         text = (ROOT / f"packaging/npm/{name}.cjs").read_text()

@@ -4,17 +4,15 @@
 export const ROOT = new URL("../../", location.href);
 const CALLER = "console";
 
-/**
- * @typedef {{key: string, secret: string, region: string}} Credentials
- * @typedef {import("../model/types.js").Item} Item
- */
+/** @import { Answer, Endpoint, Facts, Input, Listed, Refusal } from "../types.d.ts" */
+/** @typedef {{key: string, secret: string, region: string}} Credentials */
 
-export const session = { facts: { auth: "open", insight: false, iam: false }, key: "000000000000", secret: "", region: "us-east-1" };
+export const session = { facts: /** @type {Facts} */ ({ auth: "open", insight: false, iam: false }), key: "000000000000", secret: "", region: "us-east-1" };
 
 export class ApiError extends Error {
-  /** @param {number} status @param {Record<string, any>} body what the server said */
+  /** @param {number} status @param {Refusal} body what the server said */
   constructor(status, body) {
-    const type = (body.__type ?? "").split("#").pop();
+    const type = (body.__type ?? "").split("#").pop() ?? "";
     super([type, body.message ?? body.Message ?? `status ${status}`].filter(Boolean).join(": "));
     this.status = status;
     this.type = type;
@@ -88,7 +86,7 @@ function asCurl(method, path, headers, body) {
   return `${parts.join(" ")} ${quoted(new URL(path, ROOT).href)}`;
 }
 
-/** @param {Response} reply @returns {Promise<any>} */
+/** @param {Response} reply @returns {Promise<unknown>} JSON */
 async function answer(reply) {
   const raw = await reply.text();
   let body = {};
@@ -99,32 +97,40 @@ async function answer(reply) {
 
 /**
  * api("Query", {...}): an operation of DynamoDB, or of its streams with "streams.GetRecords".
- * @param {string} operation @param {object} [input]
+ * @template {string} Operation @param {Operation} operation @param {Input} [input]
  * @param {{as?: string}} [options] as: the access key in whose name it is asked
+ * @returns {Promise<Answer<Operation>>}
  */
 export async function api(operation, input = {}, { as } = {}) {
   const target = operation.startsWith("streams.") ? `DynamoDBStreams_20120810.${operation.slice(8)}` : `DynamoDB_20120810.${operation}`;
   const all = { "content-type": "application/x-amz-json-1.0", "x-amz-target": target }, body = JSON.stringify(input);
   const reply = await send("POST", "", all, body, undefined, as);
   if (!READS.test(operation)) onChange?.(asCurl("POST", "", all, body));
-  return answer(reply);
+  return /** @type {Answer<Operation>} */ (await answer(reply));
 }
 
-/** control("PUT", "faults", {...}): an endpoint under /_dynalith/, for the namespace that is chosen. @param {string} method @param {string} path @param {unknown} [body] */
+/**
+ * control("PUT", "faults", {...}): an endpoint under /_dynalith/, for the namespace that is chosen.
+ * @template {string} Method @template {string} Path @param {Method} method @param {Path} path @param {unknown} [body]
+ * @returns {Promise<Endpoint<`${Method} ${Path}`>>}
+ */
 export async function control(method, path, body) {
   const headers = /** @type {Record<string, string>} */ (body === undefined ? {} : { "content-type": "application/json" });
   const text = body === undefined ? undefined : JSON.stringify(body);
   if (method !== "GET") onChange?.(asCurl(method, `_dynalith/${path}`, headers, text));
-  return answer(await send(method, `_dynalith/${path}`, headers, text));
+  return /** @type {Endpoint<`${Method} ${Path}`>} */ (await answer(await send(method, `_dynalith/${path}`, headers, text)));
 }
 
-/** All pages of a listing. @param {string} operation @param {object} input @param {string} list @returns {Promise<any[]>} */
-export async function all(operation, input, list, next = ["LastEvaluatedKey", "ExclusiveStartKey"]) {
-  const found = [];
-  let page = /** @type {Record<string, any>} */ ({});
+/**
+ * All pages of a listing: `list` is the member that has a page's, `next` those that say where it ends and where the next begins.
+ * @template {keyof Listed} Operation @param {Operation} operation @param {string} list @param {[string, string]} next
+ */
+export async function all(operation, list, next) {
+  const found = /** @type {Listed[Operation][]} */ ([]);
+  let page = /** @type {Input} */ ({});
   do {
-    page = await api(operation, { ...input, ...(page[next[0]] ? { [next[1]]: page[next[0]] } : {}) });
-    found.push(...page[list]);
+    page = await api(/** @type {string} */ (operation), page[next[0]] ? { [next[1]]: page[next[0]] } : {});
+    found.push(.../** @type {Listed[Operation][]} */ (page[list]));
   } while (page[next[0]]);
   return found;
 }
@@ -135,10 +141,10 @@ export const allTables = async () => (await control("GET", "tables")).tables;
 /** A table in one request: its description, items from many places of it, and in how many segments it is read. @param {string} name */
 export async function sampleTable(name) {
   const { Table, TimeToLiveDescription, segments, samples } = await control("GET", `tables/${encodeURIComponent(name)}`);
-  return { table: Table, ttl: TimeToLiveDescription, segments, items: /** @type {Item[]} */ (samples.flat()) };
+  return { table: Table, ttl: TimeToLiveDescription, segments, items: samples.flat() };
 }
 
-export const listTables = () => all("ListTables", {}, "TableNames", ["LastEvaluatedTableName", "ExclusiveStartTableName"]);
+export const listTables = () => all("ListTables", "TableNames", ["LastEvaluatedTableName", "ExclusiveStartTableName"]);
 export const describe = async (/** @type {string} */ TableName) => (await api("DescribeTable", { TableName })).Table;
 
 /**

@@ -2,43 +2,47 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** @typedef {any} Child a node, a text, a list of children, or nothing: undefined, null, false and "" */
+/** @import { Action, Checkbox, Child, Make } from "../types.d.ts" */
 
-/**
- * h("button.main", { onclick }, "Save"): an element with classes, properties, attributes (aria-*, data-*, role, ...) and children.
- * @param {string} what @param {any} [props] @param {...Child} children @returns {any} the element, of the kind that was named
- */
-export function h(what, props, ...children) {
-  if (props instanceof Node || typeof props !== "object" || props === null || Array.isArray(props)) { children.unshift(props); props = {}; }
-  const [tag, ...classes] = what.split(".");
-  const element = /** @type {any} */ (document.createElement(tag || "div"));
+/** @param {string} what @param {object | Child} props @param {...Child} children */
+function make(what, props, ...children) {
+  const isChild = props instanceof Node || typeof props !== "object" || props === null || Array.isArray(props);
+  const [tag, ...classes] = what.split("."), element = document.createElement(tag);
   if (classes.length) element.className = classes.join(" ");
-  for (const [name, value] of Object.entries(props)) {
+  for (const [name, value] of isChild ? [] : Object.entries(props)) {
     if (value === undefined || value === null) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "style") for (const [k, v] of Object.entries(value)) element.style.setProperty(k, v);
+    else if (name === "style") for (const [k, v] of Object.entries(value)) element.style.setProperty(k, String(v));
     else if (name.includes("-") || ["role", "for", "colspan", "list", "scope"].includes(name)) element.setAttribute(name, value);
-    else element[name] = value;
+    else Reflect.set(element, name, value);
   }
-  add(element, children);
+  add(element, isChild ? [/** @type {Child} */ (props), ...children] : children);
   return element;
 }
+/** h("button.main", { onclick }, "Save"): an element with classes, properties, attributes (aria-*, data-*, role, ...) and children. */
+export const h = /** @type {Make} */ (make);
 
-/** The same for SVG, where everything is an attribute. @param {string} tag @param {Record<string, any>} [attributes] @param {...Child} children */
+/** The same for SVG, where everything is an attribute. @param {string} tag @param {Record<string, string | number>} [attributes] @param {...Child} children */
 export function svg(tag, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   add(element, children);
   return element;
 }
 
-/** @param {Element} element @param {Child[]} children */
+/** @param {Element} element @param {readonly Child[]} children */
 function add(element, children) {
-  for (const child of children.flat(Infinity)) if (child !== undefined && child !== null && child !== false && child !== "") element.append(child);
+  for (const child of children) {
+    if (child instanceof Array) add(element, child);
+    else if (child !== undefined && child !== null && child !== false && child !== "") element.append(child instanceof Node ? child : String(child));
+  }
 }
 
-/** Replaces what an element has. @param {Element} element @param {...Child} children */
+/** Replaces what an element has. @template {Element} E @param {E} element @param {...Child} children @returns {E} */
 export function fill(element, ...children) { element.replaceChildren(); add(element, children); return element; }
+
+/** Gives the focus to the first element of that kind. @param {ParentNode} root @param {string} selector */
+export const focusOn = (root, selector) => /** @type {HTMLElement | null} */ (root.querySelector(selector))?.focus();
 
 let fields = 0;
 /** A labelled control: an input, select or textarea. @param {string} label @param {HTMLElement} control @param {string} [hint] */
@@ -49,23 +53,24 @@ export function field(label, control, hint) {
 
 /**
  * Options as texts, or as [value, text].
- * @param {(string | string[])[]} options @param {string} value @param {(value: string) => void} [onchange] @param {object} [props]
+ * @param {readonly (string | readonly string[])[]} options @param {string} value @param {(value: string) => unknown} [onchange]
+ * @param {{"aria-label"?: string, disabled?: boolean}} [props] @returns {HTMLSelectElement}
  */
 export function select(options, value, onchange, props = {}) {
-  const element = h("select", { onchange: () => onchange?.(element.value), ...props });
+  /** @type {HTMLSelectElement} */
+  const element = h("select", { ...props, onchange: () => onchange?.(element.value) });
   for (const option of options) {
-    const [v, text] = Array.isArray(option) ? option : [option, option];
+    const [v, text] = typeof option === "string" ? [option, option] : option;
     element.append(h("option", { value: v, selected: v === value }, text));
   }
   return element;
 }
 
-/** A box with a label; `input` of it is the box. @param {string} label @param {boolean} checked @param {(on: boolean) => void} [onchange] */
+/** A box with a label; `input` of it is the box. @param {string} label @param {boolean} checked @param {(on: boolean) => unknown} [onchange] @returns {Checkbox} */
 export function check(label, checked, onchange) {
+  /** @type {HTMLInputElement} */
   const input = h("input", { type: "checkbox", checked, onchange: () => onchange?.(input.checked) });
-  const element = h("label.check", input, h("span", label));
-  element.input = input;
-  return element;
+  return Object.assign(h("label.check", input, h("span", label)), { input });
 }
 
 /** A line at the corner, read out by screen readers; errors stay longer. @param {string} text */
@@ -75,9 +80,15 @@ export function note(text, isBad = false) {
   setTimeout(() => element.remove(), isBad ? 9000 : 3500);
 }
 
-/** Runs an action of the user's, and shows what goes wrong. @template {any[]} A @param {(...args: A) => any} action */
-export const attempt = (action) => async (/** @type {A} */ ...args) => {
-  try { return await action(...args); } catch (error) { note(/** @type {Error} */ (error).message, true); return undefined; }
+/** What an error says. @param {unknown} error */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+/**
+ * Runs an action of the user's, and shows what goes wrong.
+ * @template {unknown[]} A @template R @param {(...args: A) => R | Promise<R>} action @returns {(...args: A) => Promise<R | undefined>}
+ */
+export const attempt = (action) => async (...args) => {
+  try { return await action(...args); } catch (error) { note(messageOf(error), true); return undefined; }
 };
 
 const open = /** @type {Set<{isDirty: () => boolean, close: () => void}>} */ (new Set()); // of dialogs: whether each has what is not saved, and how it is closed
@@ -89,7 +100,7 @@ export const closeDialogs = () => { for (const d of [...open]) d.close(); };
 /**
  * A modal dialog: content, and buttons as [label, class, action]. An action that returns false, or
  * throws, keeps it open. Where `isDirty` says so, it asks before it is closed without an action.
- * @param {string} title @param {Child} content @param {[string, string, (() => any)?][]} [buttons] @param {() => void} [onclose]
+ * @param {string} title @param {Child} content @param {Action[]} [buttons] @param {() => void} [onclose]
  */
 export function dialog(title, content, buttons = [], onclose, isDirty = () => false) {
   const heading = h("h2", { id: `d${++fields}` }, title);
@@ -99,13 +110,14 @@ export function dialog(title, content, buttons = [], onclose, isDirty = () => fa
   const ask = () => {
     if (!isDirty()) { close(); return; }
     guard.hidden = false;
-    guard.querySelector("button").focus();
+    keep.focus();
   };
-  fill(guard, h("span", "There are changes that are not saved."), h("button", { type: "button", onclick: () => { guard.hidden = true; } }, "Keep editing"),
+  const keep = h("button", { type: "button", onclick: () => { guard.hidden = true; } }, "Keep editing");
+  fill(guard, h("span", "There are changes that are not saved."), keep,
     h("button.danger", { type: "button", onclick: close }, "Discard the changes"));
   open.add(me);
   const actions = buttons.map(([label, kind, action]) => {
-    const button = h(`button${kind ? "." + kind : ""}`, { type: "button" }, label);
+    const button = h("button", { type: "button", className: kind }, label);
     button.onclick = attempt(async () => {
       button.disabled = true;
       try { if ((await action?.()) !== false) close(); } finally { button.disabled = false; }
@@ -114,8 +126,8 @@ export function dialog(title, content, buttons = [], onclose, isDirty = () => fa
   });
   element.append(h("header", heading, h("button.small", { type: "button", onclick: ask, "aria-label": "Close the dialog" }, "Close")),
     guard, h("div.content", content), ...(actions.length ? [h("footer", actions)] : []));
-  element.addEventListener("keydown", (/** @type {KeyboardEvent} */ e) => { if (e.key === "Escape" && !e.defaultPrevented) { e.preventDefault(); ask(); } });
-  element.addEventListener("cancel", (/** @type {Event} */ e) => { e.preventDefault(); ask(); }); // Escape while nothing has the focus
+  element.addEventListener("keydown", (e) => { if (e.key === "Escape" && !e.defaultPrevented) { e.preventDefault(); ask(); } });
+  element.addEventListener("cancel", (e) => { e.preventDefault(); ask(); }); // Escape while nothing has the focus
   element.addEventListener("close", () => { open.delete(me); element.remove(); onclose?.(); });
   document.body.append(element);
   element.showModal();
@@ -124,7 +136,7 @@ export function dialog(title, content, buttons = [], onclose, isDirty = () => fa
 
 /**
  * Asks for the name to be typed before something is destroyed; `verb` stands on the button.
- * @param {string} title @param {string} name @param {string} what @param {() => any} action
+ * @param {string} title @param {string} name @param {string} what @param {() => unknown} action
  */
 export function confirmByName(title, name, what, action, verb = "Delete") {
   const input = h("input", { type: "text", autocomplete: "off", spellcheck: false });
@@ -151,29 +163,35 @@ export function download(name, type, text) {
 export function tabs(label, panels, chosen = 0) {
   const bar = h("div.tabs", { role: "tablist", "aria-label": label }), place = h("div", { role: "tabpanel", tabIndex: 0 });
   const made = /** @type {Child[]} */ ([]);
+  const heads = panels.map(([name], i) => h("button", { role: "tab", type: "button", onclick: () => show(i) }, name));
   const show = (/** @type {number} */ i) => {
-    [...bar.children].forEach((/** @type {HTMLElement} */ tab, k) => { tab.setAttribute("aria-selected", String(k === i)); tab.tabIndex = k === i ? 0 : -1; });
+    heads.forEach((head, k) => { head.setAttribute("aria-selected", String(k === i)); head.tabIndex = k === i ? 0 : -1; });
     place.setAttribute("aria-label", panels[i][0]);
     fill(place, (made[i] ??= panels[i][1]()));
   };
-  panels.forEach(([name], i) => bar.append(h("button", { role: "tab", type: "button", onclick: () => show(i) }, name)));
-  bar.onkeydown = (/** @type {KeyboardEvent} */ e) => {
+  bar.append(...heads);
+  bar.onkeydown = (e) => {
     const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
-    const next = ([...bar.children].indexOf(document.activeElement) + step + panels.length) % panels.length;
+    const next = (heads.findIndex((head) => head === document.activeElement) + step + panels.length) % panels.length;
     show(next);
-    bar.children[next].focus();
+    heads[next].focus();
   };
   show(chosen);
   return h("div", bar, place);
 }
 
-/** Rows of texts or nodes; columns as [title, class]. @param {string} caption @param {string[][]} columns @param {Child[][]} rows */
+/** Rows of texts or nodes; columns as [title, class]. @param {string} caption @param {readonly (readonly string[])[]} columns @param {readonly (readonly Child[])[]} rows */
 export function plainTable(caption, columns, rows) {
-  return h("table.plain", h("caption.hidden", caption), h("thead", h("tr", columns.map(([title, kind]) => h(`th${kind ? "." + kind : ""}`, { scope: "col" }, title || h("span.hidden", "Actions"))))),
-    h("tbody", rows.map((row) => h("tr", row.map((cell, i) => h(`td${columns[i][1] ? "." + columns[i][1] : ""}`, cell))))));
+  return h("table.plain", h("caption.hidden", caption), h("thead", h("tr", columns.map(([title, kind]) => h("th", { className: kind, scope: "col" }, title || h("span.hidden", "Actions"))))),
+    h("tbody", rows.map((row) => h("tr", row.map((cell, i) => h("td", { className: columns[i][1] }, cell))))));
 }
 
+/** A moment, to the second; one that no calendar has is a number of seconds. @param {number} seconds since 1970 */
+export function moment(seconds) {
+  const at = new Date(seconds * 1000);
+  return Number.isNaN(at.getTime()) ? `${seconds} s` : at.toISOString().slice(0, 19).replace("T", " ");
+}
 export const number = (/** @type {number | undefined} */ n) => (n ?? 0).toLocaleString("en-US");
 /** @param {number} [n] */
 export function bytes(n = 0) {

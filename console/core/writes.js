@@ -3,17 +3,15 @@
 import { api } from "./api.js";
 import { keyOf, same } from "../model/types.js";
 
-/**
- * @typedef {import("../model/types.js").Item} Item
- * @typedef {import("../model/types.js").Table} Table
- */
+/** @import { Item, Table } from "../types.d.ts" */
 
 const COMPARED = 120; // attributes that a condition names, keys among them; AWS: an expression has 4 KB and 300 operators
 const AT_ONCE = 4;    // requests
+/** @typedef {Error & {body: {Item?: Item | null}}} Collision with the item that is there now */
 const FAILED = "ConditionalCheckFailedException";
 
-/** Whether a write failed since the item is not as it was read. @param {any} error */
-export const isCollision = (error) => error?.type === FAILED;
+/** Whether a write failed since the item is not as it was read. @param {unknown} error @returns {error is Collision} */
+export const isCollision = (error) => error instanceof Error && "type" in error && error.type === FAILED;
 
 /** The attributes of which two items have different ones, or only one has one. @param {Item} a @param {Item} b */
 export function differing(a, b) {

@@ -3,11 +3,8 @@
 
 import { Model, entry } from "./shapes.js";
 
-/**
- * @typedef {import("./shapes.js").Item} Item
- * @typedef {import("./shapes.js").Table} Table
- * @typedef {import("./shapes.js").Source} Source
- */
+/** @import { Item, Keyed } from "../types.d.ts" */
+/** @typedef {import("./shapes.js").Source} Source */
 
 export const COLOURS = 12;
 const SAMPLE = 2000;
@@ -22,7 +19,7 @@ export class Entities {
   /**
    * `by`: "auto", "key" for the shapes alone, or the name of an attribute. `renamed` are the names
    * that people gave: the one that was found, and theirs.
-   * @param {Table} table of the table itself, also where an index is read
+   * @param {Keyed} table of the table itself, also where an index is read
    * @param {string} by
    * @param {Map<string, string>} renamed
    */

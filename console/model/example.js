@@ -9,9 +9,9 @@ export const shop = { TableName: "shop", BillingMode: "PAY_PER_REQUEST", KeySche
 const NAMES = ["Ada Lovelace", "Grace Hopper", "Alan Turing", "Barbara Liskov", "Edsger Dijkstra", "Donald Knuth", "Frances Allen", "Tony Hoare"];
 const PRODUCTS = ["Teapot", "Lamp", "Notebook", "Clock", "Basket"];
 
-/** About 60 items of five entity types. @returns {import("./types.js").Item[]} */
+/** About 60 items of five entity types. @returns {import("../types.d.ts").Item[]} */
 export function items() {
-  const all = /** @type {import("./types.js").Item[]} */ ([]);
+  const all = /** @type {import("../types.d.ts").Item[]} */ ([]);
   NAMES.forEach((name, i) => {
     const customer = `CUSTOMER#${i + 1}`, mail = `${name.split(" ")[0].toLowerCase()}@example.com`;
     all.push({ PK: S(customer), SK: S("PROFILE"), name: S(name), email: S(mail), since: S(`20${10 + i}-0${1 + i}-14`), tags: { SS: i % 2 ? ["eu"] : ["eu", "vip"] } });

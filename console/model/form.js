@@ -1,11 +1,10 @@
 // An item as a tree of values that a form edits one by one: a name, a type and a value each. Values
 // stay texts until the item is made of them, so that half-typed ones are kept. Nothing here needs a browser.
 
-/**
- * @typedef {import("./types.js").Item} Item
- * @typedef {import("./types.js").Attribute} Attribute
- * @typedef {{name: string, type: string, text: string, kids: Node[]}} Node kids: of lists, maps and sets
- */
+import { typed } from "./types.js";
+
+/** @import { Attribute, Item } from "../types.d.ts" */
+/** @typedef {{name: string, type: string, text: string, kids: Node[]}} Node kids: of lists, maps and sets */
 
 export const TYPE_NAMES = [["S", "String"], ["N", "Number"], ["BOOL", "Boolean"], ["NULL", "Null"], ["L", "List"], ["M", "Map"], ["SS", "String set"], ["NS", "Number set"],
   ["B", "Binary"], ["BS", "Binary set"]];
@@ -18,11 +17,13 @@ export const node = (name, type, text = "", kids = /** @type {Node[]} */ ([])) =
 
 /** @param {string} name @param {Attribute} attribute @returns {Node} */
 export function nodeOf(name, attribute) {
-  const [[type, value]] = Object.entries(attribute);
-  if (type === "L") return node(name, type, "", value.map((/** @type {Attribute} */ v) => nodeOf("", v)));
-  if (type === "M") return node(name, type, "", Object.entries(value).map(([k, v]) => nodeOf(k, v)));
-  if (isSet(type)) return node(name, type, "", value.map((/** @type {string} */ v) => node("", type[0], v)));
-  return node(name, type, type === "NULL" ? "" : String(value));
+  const [type, value] = typed(attribute);
+  switch (type) {
+    case "L": return node(name, type, "", value.map((v) => nodeOf("", v)));
+    case "M": return node(name, type, "", Object.entries(value).map(([k, v]) => nodeOf(k, v)));
+    case "SS": case "NS": case "BS": return node(name, type, "", value.map((v) => node("", type[0], v)));
+    default: return node(name, type, type === "NULL" ? "" : String(value));
+  }
 }
 
 /** @param {Item} item @returns {Node[]} */

@@ -1,19 +1,18 @@
 // Requests that read: one made of what a form says, and one told in a line. Nothing here needs a browser.
 import { brief } from "./types.js";
 
+/** @import { Asked, Consumed, Input, Item, Pivot, Table } from "../types.d.ts" */
 /**
- * @typedef {import("./types.js").Table} Table
- * @typedef {{name: string, KeySchema: {AttributeName: string, KeyType: string}[]}} Pivot the table (no name) or an index
  * @typedef {{name: string, operator: string, type: string, first: string, second: string}} Filter
  * @typedef {{hash: string[], operator: string, first: string, second: string, filters: Filter[], projection: string, limit: string, isDescending: boolean, isConsistent: boolean}} Form
- * @typedef {{operation: string, input: Record<string, any>}} Request
+ * @typedef {{operation: "GetItem" | "Query" | "Scan", input: Input}} Request
  */
 
 /** Names and values of expressions, each once. */
 class Placeholders {
   constructor() {
     this.names = /** @type {Record<string, string>} */ ({});
-    this.values = /** @type {Record<string, any>} */ ({});
+    this.values = /** @type {Item} */ ({});
   }
 
   /** @param {string} path */
@@ -82,23 +81,26 @@ export function build(table, pivot, form) {
   };
 }
 
-/** A request as a line: table, index and expressions, with their names and values in place. @param {any} request an object, or its JSON */
+/** @param {string} text @returns {unknown} */
+const readJson = (text) => { try { return JSON.parse(text); } catch { return {}; } };
+
+/** A request as a line: table, index and expressions, with their names and values in place. @param {unknown} request an object, or its JSON */
 export function pattern(request) {
-  const asked = typeof request === "string" ? (() => { try { return JSON.parse(request); } catch { return {}; } })() : request ?? {};
+  const asked = /** @type {Asked} */ (Object(typeof request === "string" ? readJson(request) : request));
   const names = asked.ExpressionAttributeNames ?? {}, values = asked.ExpressionAttributeValues ?? {};
   const plain = (/** @type {string | undefined} */ e) => (e ? e.replace(/[#:][\w]+/g, (t) => names[t] ?? (values[t] ? brief(values[t], 40) : t)) : "");
   const key = asked.Key ?? asked.Item;
   const tables = asked.TableName ?? Object.keys(asked.RequestItems ?? {}).join(", ");
-  const members = (asked.TransactItems ?? []).map((/** @type {object} */ m) => Object.entries(m)[0]).map((/** @type {any} */ [k, v]) => `${k} ${v.TableName}`).join(", ");
+  const members = (asked.TransactItems ?? []).flatMap((m) => Object.entries(m).slice(0, 1)).map(([k, v]) => `${k} ${v.TableName}`).join(", ");
   return { table: tables || members, text: [asked.IndexName && `index ${asked.IndexName}`, plain(asked.KeyConditionExpression),
     key && Object.entries(key).slice(0, 3).map(([n, v]) => `${n} = ${brief(v, 40)}`).join(" and "), asked.FilterExpression && `filter ${plain(asked.FilterExpression)}`,
     plain(asked.UpdateExpression), asked.ConditionExpression && `if ${plain(asked.ConditionExpression)}`, asked.Statement].filter(Boolean).join("; ") };
 }
 
-/** What a request consumed, by table and index. @param {any} consumed ConsumedCapacity, or several */
+/** What a request consumed, by table and index. @param {Consumed | Consumed[] | undefined} consumed by one request, or several */
 export function unitsOf(consumed) {
   const all = [consumed ?? []].flat(), units = all.reduce((sum, c) => sum + (c.CapacityUnits ?? 0), 0);
-  const parts = all.flatMap((c) => [["table", c.Table], ...Object.entries(c.GlobalSecondaryIndexes ?? {}), ...Object.entries(c.LocalSecondaryIndexes ?? {})])
-    .filter(([, v]) => v?.CapacityUnits).map(([name, v]) => `${name} ${v.CapacityUnits}`);
+  const of = all.flatMap((c) => [...Object.entries({ table: c.Table }), ...Object.entries(c.GlobalSecondaryIndexes ?? {}), ...Object.entries(c.LocalSecondaryIndexes ?? {})]);
+  const parts = of.flatMap(([name, v]) => (v?.CapacityUnits ? [`${name} ${v.CapacityUnits}`] : []));
   return { units, text: `${units} ${units === 1 ? "unit" : "units"}${parts.length > 1 ? ` (${parts.join(", ")})` : ""}` };
 }

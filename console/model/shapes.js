@@ -6,10 +6,10 @@
 // index is a view of its item. Nothing here needs a browser.
 
 import { ROOTS, Words } from "./keys.js";
+import { own } from "./types.js";
 
+/** @import { Item, Keyed } from "../types.d.ts" */
 /**
- * @typedef {Record<string, any>} Item attribute values in DynamoDB JSON, by name
- * @typedef {{TableName: string, KeySchema: {AttributeName: string, KeyType: string}[]}} Table
  * @typedef {"attribute" | "learned" | "key" | "table" | "renamed"} Source
  *   learned: the item has no such attribute, and others of its shape have
  * @typedef {{name: string, key: string, source: Source}} Verdict key: the name before renaming
@@ -23,9 +23,6 @@ const CERTAIN = ["__edb_e__", "__typename", "_et", "_type", "_entity", "entityTy
 /** Attributes with such a name may name the type, or something else: the values decide. */
 const LIKELY = new RegExp("^_*(entity|item|record|object|obj|doc|document|row|model)?[_-]*" +
   "(type|kind|entity|model|class|cls|discriminator|typename|tag)_*$", "i");
-/** Attributes by name, where names like __proto__ are names. @returns {any} */
-const own = (/** @type {Item} */ item, /** @type {string} */ name) =>
-  (Object.hasOwn(item, name) ? item[name] : undefined);
 
 /** The text of a key's value; numbers and binary values too. */
 function keyText(/** @type {Item} */ item, /** @type {string[]} */ names) {
@@ -54,7 +51,7 @@ const upper = (/** @type {string | null} */ s) => (s ?? "").toUpperCase();
 
 /** What was learned of a table from a sample of its items. */
 export class Model {
-  /** @param {Table} table @param {Item[]} items */
+  /** @param {Keyed} table @param {Item[]} items */
   constructor(table, items) {
     const keys = (/** @type {string} */ type) =>
       table.KeySchema.filter((k) => k.KeyType === type).map((k) => k.AttributeName);

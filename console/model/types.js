@@ -4,10 +4,8 @@
 // them. A map that looks like one of these is written as {"$map": {...}}, so that no edit changes a
 // type. Numbers keep the digits that were typed.
 
+/** @import { Attribute, Item, Keyed, Native, Table, Typed } from "../types.d.ts" */
 /**
- * @typedef {Record<string, any>} Attribute one member: the type, and the value
- * @typedef {Record<string, Attribute>} Item attribute values in DynamoDB JSON, by name
- * @typedef {{TableName: string, KeySchema: {AttributeName: string, KeyType: string}[], AttributeDefinitions: {AttributeName: string, AttributeType: string}[]}} Table
  * @typedef {"native" | "dynamodb"} Form of JSON
  * @typedef {(what: string) => never} Wrong throws, and says where
  */
@@ -23,7 +21,7 @@ const TOKEN = /[\s]*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?(?:0|[1-9
 
 /**
  * JSON as JSON.parse reads it, but with Exact for numbers. Throws a SyntaxError that says where: error.at is the offset.
- * @param {string} text @returns {any}
+ * @param {string} text @returns {Native}
  */
 export function parse(text) {
   let at = 0, token = /** @type {string[]} */ ([]);
@@ -43,14 +41,14 @@ export function parse(text) {
     at = TOKEN.lastIndex;
     token = match;
   };
-  /** @param {number} depth @returns {any} */
+  /** @param {number} depth @returns {Native} */
   const value = (depth) => {
     if (depth > 64) wrong("Too deep");
     if (token[2] !== undefined) { try { return JSON.parse(token[2]); } catch { return wrong("Not a string"); } }
     if (token[3] !== undefined) return new Exact(token[3]);
     if (token[4] !== undefined) return JSON.parse(token[4]);
     if (is("[")) {
-      const list = /** @type {any[]} */ ([]);
+      const list = /** @type {Native[]} */ ([]);
       next();
       if (is("]")) return list;
       for (;;) {
@@ -62,7 +60,7 @@ export function parse(text) {
       }
     }
     if (is("{")) {
-      const map = Object.create(null);
+      const map = /** @type {Record<string, Native>} */ (Object.create(null));
       next();
       if (is("}")) return map;
       for (;;) {
@@ -89,7 +87,7 @@ export function parse(text) {
 
 /**
  * JSON with two spaces for each level; short lists and maps stay on a line.
- * @param {any} value @param {string} [indent] @returns {string}
+ * @param {unknown} value @param {string} [indent] @returns {string}
  */
 export function print(value, indent = "") {
   if (value === null || typeof value !== "object" || value instanceof Exact) return onOneLine(value);
@@ -100,7 +98,7 @@ export function print(value, indent = "") {
   return `${open}\n${parts.map((part) => deeper + part).join(",\n")}\n${indent}${close}`;
 }
 
-/** @param {any} value @returns {string} */
+/** @param {unknown} value @returns {string} */
 export function onOneLine(value) {
   if (value instanceof Exact) return value.text;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
@@ -109,9 +107,11 @@ export function onOneLine(value) {
   return parts.length ? `{ ${parts.join(", ")} }` : "{}";
 }
 
-const isMap = (/** @type {any} */ value) => value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Exact);
-const only = (/** @type {any} */ map, /** @type {string} */ name) => isMap(map) && Object.keys(map).length === 1 && Object.hasOwn(map, name);
-const looksSpecial = (/** @type {any} */ map) => ["$set", "$binary", "$map"].some((name) => only(map, name));
+/** @param {unknown} value @returns {value is Record<string, unknown>} */
+const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Exact);
+/** Whether a value is a map with this member alone. @template {string} Name @param {unknown} map @param {Name} name @returns {map is Record<Name, unknown>} */
+const only = (map, name) => isMap(map) && Object.keys(map).length === 1 && Object.hasOwn(map, name);
+const looksSpecial = (/** @type {Item} */ map) => ["$set", "$binary", "$map"].some((name) => only(map, name));
 
 /**
  * An attribute of an item, or undefined: names such as "constructor" are names.
@@ -119,9 +119,12 @@ const looksSpecial = (/** @type {any} */ map) => ["$set", "$binary", "$map"].som
  */
 export const own = (item, name) => (Object.hasOwn(item, name) ? item[name] : undefined);
 
+/** An attribute as its type and its value. @param {Attribute} attribute */
+export const typed = (attribute) => /** @type {Typed} */ (Object.entries(attribute)[0]);
+
 /**
  * A native value as an attribute value. Throws an Error that names the place.
- * @param {any} value @param {string} [place] @returns {Attribute}
+ * @param {unknown} value @param {string} [place] @returns {Attribute}
  */
 export function toAttribute(value, place = "") {
   /** @type {Wrong} */
@@ -132,29 +135,32 @@ export function toAttribute(value, place = "") {
   if (typeof value === "number") return { N: String(value) };
   if (value instanceof Exact) { checkNumber(value.text, wrong); return { N: value.text }; }
   if (Array.isArray(value)) return { L: value.map((v, i) => toAttribute(v, `${place}[${i}]`)) };
-  if (only(value, "$binary")) { checkBinary(value.$binary, wrong); return { B: value.$binary }; }
-  if (only(value, "$set")) {
-    const list = /** @type {any[]} */ (Array.isArray(value.$set) ? value.$set : []);
-    if (!list.length) wrong("a set has at least one element");
-    const typed = list.map((v, i) => toAttribute(v, `${place}[${i}]`)), types = new Set(typed.map((v) => Object.keys(v)[0])), [type] = types;
-    if (types.size > 1 || !["S", "N", "B"].includes(type)) wrong("the elements of a set are all strings, all numbers or all binary");
-    if (new Set(typed.map((v) => v[type])).size < typed.length) wrong("a set has each element once");
-    return { [`${type}S`]: typed.map((v) => v[type]) };
-  }
-  if (only(value, "$map") && !isMap(value.$map)) wrong("$map takes a map");
+  if (only(value, "$binary")) return { B: checkBinary(value.$binary, wrong) };
+  if (only(value, "$set")) return setOf(Array.isArray(value.$set) ? value.$set : [], place, wrong);
   const map = only(value, "$map") ? value.$map : value;
+  if (!isMap(map)) return wrong("$map takes a map");
   return { M: Object.fromEntries(Object.entries(map).map(([k, v]) => [k, toAttribute(v, place ? `${place}.${k}` : k)])) };
 }
 
-/** An attribute value as a native one. @param {Attribute} attribute @returns {any} */
+/** @param {unknown[]} list @param {string} place @param {Wrong} wrong @returns {Attribute} */
+function setOf(list, place, wrong) {
+  if (!list.length) wrong("a set has at least one element");
+  const all = list.map((v, i) => typed(toAttribute(v, `${place}[${i}]`))), types = new Set(all.map(([type]) => type)), [type] = types, values = all.map(([, v]) => String(v));
+  if (types.size > 1 || !["S", "N", "B"].includes(type)) wrong("the elements of a set are all strings, all numbers or all binary");
+  if (new Set(values).size < values.length) wrong("a set has each element once");
+  return { [`${type}S`]: values };
+}
+
+/** An attribute value as a native one. @param {Attribute} attribute @returns {Native} */
 export function toNative(attribute) {
-  const [[type, value]] = Object.entries(attribute);
+  const [type, value] = typed(attribute);
   switch (type) {
     case "N": return new Exact(value);
     case "NULL": return null;
     case "B": return { $binary: value };
-    case "SS": case "BS": return { $set: value.map((/** @type {any} */ v) => toNative({ [type[0]]: v })) };
-    case "NS": return { $set: value.map((/** @type {string} */ v) => new Exact(v)) };
+    case "SS": return { $set: value };
+    case "BS": return { $set: value.map((v) => ({ $binary: v })) };
+    case "NS": return { $set: value.map((v) => new Exact(v)) };
     case "L": return value.map(toNative);
     case "M": {
       const map = Object.fromEntries(Object.entries(value).map(([k, v]) => [k, toNative(v)]));
@@ -177,12 +183,12 @@ function checkNumber(text, wrong) {
   if (digits && (magnitude > 125 || magnitude < -130)) wrong("a number is between 1E-130 and 9.99E+125");
 }
 
-/** @param {any} text @param {Wrong} wrong */
+/** @param {unknown} text @param {Wrong} wrong */
 function checkBinary(text, wrong) {
-  if (typeof text !== "string" || text.length % 4 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) wrong("binary values are base64");
+  return typeof text === "string" && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? text : wrong("binary values are base64");
 }
 
-/** @type {Record<string, (v: any, wrong: Wrong, place: string) => unknown>} */
+/** @type {Record<string, (v: unknown, wrong: Wrong, place: string) => unknown>} */
 const TYPES = {
   S: (v, wrong) => typeof v === "string" || wrong("S takes a string"),
   N: (v, wrong) => (typeof v === "string" ? checkNumber(v, wrong) : wrong("N takes a number in quotes")),
@@ -194,24 +200,24 @@ const TYPES = {
   M: (v, wrong, place) => (isMap(v) ? Object.entries(v).forEach(([k, e]) => checkAttribute(e, `${place}.${k}`)) : wrong("M takes a map")),
 };
 
-/** @param {any} list @param {string} type @param {Wrong} wrong */
+/** @param {unknown} list @param {string} type @param {Wrong} wrong */
 function checkSet(list, type, wrong) {
-  if (!Array.isArray(list) || !list.length) wrong("a set has at least one element");
+  if (!Array.isArray(list) || !list.length) return wrong("a set has at least one element");
   for (const v of list) TYPES[type](v, wrong, "");
-  if (new Set(list).size < list.length) wrong("a set has each element once");
+  return new Set(list).size === list.length || wrong("a set has each element once");
 }
 
-/** @param {any} value @param {string} place */
+/** @param {unknown} value @param {string} place */
 function checkAttribute(value, place) {
   /** @type {Wrong} */
   const wrong = (what) => { throw new Error(`${place}: ${what}`); };
-  const names = isMap(value) ? Object.keys(value) : [];
-  if (names.length !== 1 || !Object.hasOwn(TYPES, names[0])) wrong(`one of ${Object.keys(TYPES).join(", ")} was expected, such as {"S": "text"}`);
-  TYPES[names[0]](value[names[0]], wrong, place);
+  const [[type, v] = ["", null], more] = isMap(value) ? Object.entries(value) : [];
+  if (more || !Object.hasOwn(TYPES, type)) wrong(`one of ${Object.keys(TYPES).join(", ")} was expected, such as {"S": "text"}`);
+  TYPES[type](v, wrong, place);
 }
 
-/** Whether each member of the map is written in DynamoDB JSON. */
-export const isTyped = (/** @type {any} */ map) => isMap(map) && Object.keys(map).length > 0 &&
+/** Whether each member of the map is written in DynamoDB JSON. @param {unknown} map */
+export const isTyped = (map) => isMap(map) && Object.keys(map).length > 0 &&
   Object.values(map).every((v) => isMap(v) && Object.keys(v).length === 1 && Object.hasOwn(TYPES, Object.keys(v)[0]));
 
 /**
@@ -252,30 +258,34 @@ export function keyProblem(item, table) {
   for (const { AttributeName: name } of table.KeySchema) {
     const type = keyType(table, name);
     if (!Object.hasOwn(item, name)) return `The key attribute ${name} is missing`;
-    if (!Object.hasOwn(item[name], type)) return `The key attribute ${name} must be of type ${type}`;
-    if (item[name][type] === "") return `The key attribute ${name} must not be empty`;
+    const [is, value] = typed(item[name]);
+    if (is !== type) return `The key attribute ${name} must be of type ${type}`;
+    if (value === "") return `The key attribute ${name} must not be empty`;
   }
   return "";
 }
 
-/** @param {Item} item @param {Table} table @returns {Record<string, any>} */
-export const keyOf = (item, table) => Object.fromEntries(table.KeySchema.map(({ AttributeName: n }) => [n, own(item, n)]));
-export const same = (/** @type {any} */ a, /** @type {any} */ b) => print(sorted(a)) === print(sorted(b));
-/** @param {any} value @returns {any} */
+/** The attributes of an item's key. @param {Item} item @param {Keyed} table @returns {Item} */
+export const keyOf = (item, table) => Object.fromEntries(table.KeySchema.filter((k) => Object.hasOwn(item, k.AttributeName)).map(({ AttributeName: n }) => [n, item[n]]));
+/** Whether two values are the same as DynamoDB sees them. @param {Attribute | Item | null} a @param {Attribute | Item | null} b */
+export const same = (a, b) => print(sorted(a)) === print(sorted(b));
+/** @param {unknown} value @returns {unknown} */
 function sorted(value) {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isMap(value)) return value;
-  return Object.fromEntries(Object.keys(value).sort().map((k) => [k, /^[SNB]S$/.test(k) && Array.isArray(value[k]) ? [...value[k]].sort() : sorted(value[k])]));
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([k, v]) => [k, /^[SNB]S$/.test(k) && Array.isArray(v) ? [...v].sort() : sorted(v)]));
 }
 
 /** One line for a cell. @param {Attribute | undefined} attribute */
 export function brief(attribute, length = 120) {
   if (!attribute) return "";
-  const [[type, value]] = Object.entries(attribute);
-  if (type === "S" || type === "N") return value.slice(0, length);
-  if (type === "B") return `binary, ${Math.floor(value.length * 3 / 4)} bytes`;
-  if (type === "NULL") return "null";
-  if (type === "BOOL") return String(value);
-  if (/S$/.test(type)) return `{${value.join(", ")}}`.slice(0, length);
-  return onOneLine(toNative(attribute)).slice(0, length);
+  const [type, value] = typed(attribute);
+  switch (type) {
+    case "S": case "N": return value.slice(0, length);
+    case "B": return `binary, ${Math.floor(value.length * 3 / 4)} bytes`;
+    case "NULL": return "null";
+    case "BOOL": return String(value);
+    case "SS": case "NS": case "BS": return `{${value.join(", ")}}`.slice(0, length);
+    default: return onOneLine(toNative(attribute)).slice(0, length);
+  }
 }

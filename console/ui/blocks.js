@@ -1,31 +1,43 @@
 // The items of a table or an index as rows, page by page as they are needed. A large table is read in as many segments as the server says: segments are
 // ranges of the partition keys' hash, in the order of a scan, so that any place of it is a request away.
 import { api } from "../core/api.js";
+import { messageOf } from "../core/dom.js";
 import { brief, own } from "../model/types.js";
+
+/** @import { Input, Item, KeySchema, Read } from "../types.d.ts" */
+/**
+ * @typedef {{isGroup: true, name: string, items: Item[]}} Group the head of a partition's items
+ * @typedef {{isGroup: false, item: Item}} Single
+ * @typedef {{rows: (Group | Single)[] | null, more: Item | undefined, wanted: number, size: number, isBusy: boolean}} Block a segment
+ */
 
 const PAGE = 400;       // items of one request
 const KEPT = 150;       // segments in memory
 const AT_ONCE = 3;
 
 export class Blocks {
-  /** `input` is what Scan takes (TableName, IndexName), or Query with a KeyConditionExpression. `segments` is how many the server found to be filled. `onLoad` is called when rows have come. */
+  /**
+   * `input` is what Scan takes (TableName, IndexName), or Query with a KeyConditionExpression. `segments` is how many the server found to be filled. `onLoad` is called when rows have come.
+   * @param {Input} input @param {KeySchema} keys @param {number} items about @param {number} segments @param {() => void} onLoad @param {(items: Item[]) => void} onItems
+   */
   constructor(input, keys, items, segments, onLoad, onItems) {
     const isQuery = "KeyConditionExpression" in input;
     this.input = input;
-    this.operation = isQuery ? "Query" : "Scan";
+    this.operation = /** @type {"Query" | "Scan"} */ (isQuery ? "Query" : "Scan");
     this.hash = keys.filter((k) => k.KeyType === "HASH").map((k) => k.AttributeName);
     this.onLoad = onLoad;
     this.onItems = onItems;
     const n = isQuery ? 1 : segments;
     this.estimate = Math.max(1, Math.ceil((items / n) * 1.25));
-    this.blocks = Array.from({ length: n }, () => ({ rows: /** @type {any[] | null} */ (null), more: /** @type {any} */ (undefined), wanted: 0, size: 0, isBusy: false }));
+    this.blocks = Array.from({ length: n }, () => /** @type {Block} */ ({ rows: null, more: undefined, wanted: 0, size: 0, isBusy: false }));
     this.starts = /** @type {number[]} */ ([]); // of each block's first row; empty: to be counted
     this.total = this.busy = this.clock = this.units = this.loaded = 0;
     this.queue = /** @type {number[]} */ ([]);
     this.problem = "";
-    this.error = /** @type {any} */ (null);
+    this.error = /** @type {unknown} */ (null);
   }
 
+  /** @param {Block} block */
   sizeOf(block) {
     if (block.rows) return block.rows.length + (block.more ? 1 : 0);
     return block.size || (this.blocks.length === 1 ? 1 : this.estimate);
@@ -40,6 +52,7 @@ export class Blocks {
     return this.total;
   }
 
+  /** The block of a row. @param {number} i */
   find(i) {
     this.count();
     let low = 0, high = this.starts.length - 1;
@@ -50,7 +63,7 @@ export class Blocks {
     return low;
   }
 
-  /** {group, count} or {item}; null while it is loading, which this begins. */
+  /** A row; null while it is loading, which this begins. @param {number} i */
   at(i) {
     const k = this.find(i), block = this.blocks[k], row = block.rows?.[i - this.starts[k]];
     block.wanted = ++this.clock;
@@ -58,6 +71,7 @@ export class Blocks {
     return row ?? null;
   }
 
+  /** @param {number} k */
   load(k) {
     if (this.blocks[k].isBusy || this.problem) return;
     this.queue = [k, ...this.queue.filter((q) => q !== k)].slice(0, 8); // the latest first: what was scrolled past can wait
@@ -65,9 +79,10 @@ export class Blocks {
   }
 
   next() {
-    while (this.busy < AT_ONCE && this.queue.length) this.read(this.queue.shift());
+    while (this.busy < AT_ONCE && this.queue.length) this.read(/** @type {number} */ (this.queue.shift()));
   }
 
+  /** @param {number} k */
   async read(k) {
     const block = this.blocks[k], n = this.blocks.length;
     if (block.isBusy || (block.rows && !block.more)) return;
@@ -79,7 +94,7 @@ export class Blocks {
       this.take(block, page);
     } catch (error) {
       this.error = error;
-      this.problem = error.message;
+      this.problem = messageOf(error);
     }
     block.isBusy = false;
     this.busy--;
@@ -88,28 +103,29 @@ export class Blocks {
     this.next();
   }
 
-  take(block, page) {
-    block.rows ??= [];
-    let group = block.rows.findLast((r) => r.isGroup);
-    for (const item of page.Items) {
+  /** @param {Block} block @param {Read} page */
+  take(block, { Items: items = [], ...page }) {
+    const rows = block.rows ??= [];
+    let group = rows.findLast((r) => r.isGroup);
+    for (const item of items) {
       const name = this.hash.map((a) => brief(own(item, a), 300)).join(" · ");
       if (!group || group.name !== name) {
         group = { isGroup: true, name, items: [] };
-        block.rows.push(group);
+        rows.push(group);
       }
       group.items.push(item);
-      block.rows.push({ item });
+      rows.push({ isGroup: false, item });
     }
-    this.onItems(page.Items);
+    this.onItems(items);
     block.more = page.LastEvaluatedKey;
     block.size = 0;
     this.units += page.ConsumedCapacity?.CapacityUnits ?? 0;
-    this.loaded += page.Items.length;
+    this.loaded += items.length;
     this.starts = [];
   }
 
   /** The items in memory, and whether they are all. */
-  items() { return this.blocks.flatMap((b) => (b.rows ?? []).filter((r) => !r.isGroup).map((r) => r.item)); }
+  items() { return this.blocks.flatMap((b) => (b.rows ?? []).flatMap((r) => (r.isGroup ? [] : [r.item]))); }
   isWhole() { return this.blocks.every((b) => b.rows && !b.more); }
 
   /** Segments that were not looked at for the longest time are let go of; their size is known. */

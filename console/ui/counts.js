@@ -3,15 +3,17 @@
 import { fill, h, number, plainTable, select } from "../core/dom.js";
 import { brief, own } from "../model/types.js";
 
+/** @import { Item } from "../types.d.ts" */
+
 const SHOWN = 200;
 
-/** `items` gives what was read, `isAll` whether there are no more pages. */
+/** `items` gives what was read, `isAll` whether there are no more pages. @param {string[]} keys @param {() => Item[]} items @param {() => boolean} isAll */
 export function counts(keys, items, isAll) {
   const place = h("div");
   let by = keys[0];
 
   function table() {
-    const found = new Map();
+    const found = /** @type {Map<string, number>} */ (new Map());
     for (const item of items()) {
       const value = Object.hasOwn(item, by) ? brief(own(item, by)) : "(none)";
       found.set(value, (found.get(value) ?? 0) + 1);

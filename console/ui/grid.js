@@ -1,17 +1,20 @@
 // Rows of one height, of which only those that can be seen exist. Millions fit: beyond what browsers scroll, the scroll bar stands for all of them.
 import { fill, h } from "../core/dom.js";
 
+/** @import { Row } from "../types.d.ts" */
+
 const HEIGHT = 36, HEAD = 28, SCROLL_MAX = 15e6, SPARE = 6;
 
 /**
  * A grid. `source` has count(), the number of rows, and row(i): {cells, kind, open, toggle}, or null while it is loading; cells is an array of elements, kind a
  * class of the line, open() what Enter and a click do, toggle() what the space bar does. `columns` are the titles of a head, or none.
+ * @param {string} label @param {{count: () => number, row: (i: number) => Row | null}} source @param {readonly (readonly string[])[]} columns
  */
 export function grid(label, source, columns = []) {
   const space = h("div.space", { role: "rowgroup" });
-  const head = columns.length ? h("div.line.head", { role: "row" }, columns.map(([title, width]) => h(`div.cell${width ? "." + width : ""}`, { role: "columnheader" }, h("span", title)))) : null;
+  const head = columns.length ? h("div.line.head", { role: "row" }, columns.map(([title, width = ""]) => h("div", { className: width ? `cell ${width}` : "cell", role: "columnheader" }, h("span", title)))) : null;
   const element = h("div.grid", { role: "grid", tabIndex: 0, "aria-label": label }, head, space);
-  const lines = new Map();
+  const lines = /** @type {Map<number, HTMLElement>} */ (new Map());
   const id = `g${Math.random().toString(36).slice(2)}`;
   let active = -1, waiting = 0;
 
@@ -21,20 +24,21 @@ export function grid(label, source, columns = []) {
   // Of all rows, the pixel at the upper edge: the scroll bar's own, or its share where there are more than it can count.
   const scale = () => { const all = extent(); return all <= SCROLL_MAX ? 1 : (all - room()) / (SCROLL_MAX - room()); };
 
+  /** @param {number} i */
   function line(i) {
     const row = source.row(i);
-    const element = h(`div.line${row ? (row.kind ? "." + row.kind : "") : ".wait"}`, { role: "row", "aria-rowindex": i + 1, id: `${id}-${i}` });
+    const element = h("div", { className: `line ${row ? row.kind ?? "" : "wait"}`, role: "row", "aria-rowindex": i + 1, id: `${id}-${i}` });
     if (!row) element.append(h("div", { role: "gridcell" }, "Loading …"));
     else {
       fill(element, row.cells);
-      if (row.open) element.onclick = () => { active = i; mark(); row.open(); };
+      const { open } = row;
+      if (open) element.onclick = () => { active = i; mark(); open(); };
     }
-    element.dataset.state = row ? "ready" : "wait";
     return element;
   }
 
   function mark() {
-    for (const [i, node] of lines) node.setAttribute("aria-selected", i === active);
+    for (const [i, node] of lines) node.setAttribute("aria-selected", String(i === active));
     if (lines.has(active)) element.setAttribute("aria-activedescendant", `${id}-${active}`); else element.removeAttribute("aria-activedescendant");
   }
 
@@ -42,10 +46,10 @@ export function grid(label, source, columns = []) {
     waiting = 0;
     const count = source.count(), from = element.scrollTop * scale();
     const first = Math.max(0, Math.floor(from / HEIGHT) - SPARE), last = Math.min(count - 1, Math.ceil((from + room()) / HEIGHT) + SPARE);
-    element.setAttribute("aria-rowcount", count);
+    element.setAttribute("aria-rowcount", String(count));
     space.style.height = `${Math.min(extent(), SCROLL_MAX)}px`;
     for (const [i, node] of lines) if (i < first || i > last) { node.remove(); lines.delete(i); }
-    let after = null;
+    let after = /** @type {HTMLElement | null} */ (null);
     for (let i = first; i <= last; i++) {
       let node = lines.get(i);
       if (!node) {
@@ -60,6 +64,7 @@ export function grid(label, source, columns = []) {
   }
   const later = () => { waiting ||= requestAnimationFrame(draw); };
 
+  /** @param {number} i */
   function reveal(i) {
     const from = element.scrollTop * scale(), y = i * HEIGHT;
     if (y < from) element.scrollTop = y / scale();
@@ -69,7 +74,7 @@ export function grid(label, source, columns = []) {
   element.addEventListener("scroll", later, { passive: true });
   element.addEventListener("keydown", (e) => {
     const page = Math.max(1, Math.floor(room() / HEIGHT) - 1), count = source.count();
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -count, End: count }[e.key];
+    const step = new Map([["ArrowDown", 1], ["ArrowUp", -1], ["PageDown", page], ["PageUp", -page], ["Home", -count], ["End", count]]).get(e.key);
     if (e.target !== element) return;
     if (step !== undefined && count) {
       e.preventDefault();
@@ -86,12 +91,10 @@ export function grid(label, source, columns = []) {
     element,
     /** Rows have come, gone or changed: those that are there are made again. */
     refresh() { for (const node of lines.values()) node.remove(); lines.clear(); draw(); },
-    /** The same for rows that were loading. */
-    arrived() { for (const [i, node] of lines) if (node.dataset.state === "wait") { node.remove(); lines.delete(i); } later(); },
     toTop() { element.scrollTop = 0; active = -1; this.refresh(); },
     end() { observer.disconnect(); },
   };
 }
 
-/** A cell with a small label above its value. */
-export const cell = (label, value, kind) => h(`div.cell${kind ? "." + kind : ""}`, { role: "gridcell", title: value }, label && h("small", label), h("span", value));
+/** A cell with a small label above its value. @param {string} label @param {string} value */
+export const cell = (label, value, kind = "") => h("div", { className: kind ? `cell ${kind}` : "cell", role: "gridcell", title: value }, label && h("small", label), h("span", value));

@@ -4,19 +4,25 @@ import { attempt, dialog, fill, h, plainTable } from "../core/dom.js";
 import { allTables } from "../core/api.js";
 import { savedQueries } from "./history.js";
 
+/** @import { Views } from "../types.d.ts" */
+/** @typedef {[text: string, kind: string, address: string]} Target of the palette */
+
 const KEYS = [["Ctrl+K", "find a view, a table, an index or a saved query"], ["/", "search, or the first field of the page"], ["g, then t c q p l o m", "Tables, Collections, Query, PartiQL, Live, Control, Model"],
   ["Alt+1 to Alt+7", "the same views in their order"], ["j, k or arrows", "the next row, the row before"], ["Enter or e", "open the row"], ["Space or x", "choose the row"], ["Ctrl+Enter", "save an item, run a statement"],
   ["Ctrl+Space", "complete a statement"], ["Esc", "close what is open"], ["?", "this list"]];
-const GO = { t: "tables", c: "collections", q: "query", p: "partiql", l: "live", o: "control", m: "model" };
-const ROWS = { j: "ArrowDown", k: "ArrowUp", e: "Enter", x: " " };
+const GO = new Map([["t", "tables"], ["c", "collections"], ["q", "query"], ["p", "partiql"], ["l", "live"], ["o", "control"], ["m", "model"]]);
+const ROWS = new Map([["j", "ArrowDown"], ["k", "ArrowUp"], ["e", "Enter"], ["x", " "]]);
 const SHOWN = 50;
 
 const list = () => dialog("Keys", plainTable("Keys", [["Key", "tight"], ["What it does"]], KEYS.map(([key, what]) => [h("kbd", key), what])));
 
-/** What the palette finds: [text, kind, address]. */
+/** The views. @param {Views} views @returns {Target[]} */
+const viewTargets = (views) => views.map(([name, title]) => [title, "view", `#/${name}`]);
+
+/** What the palette finds. @param {Views} views */
 async function targets(views) {
-  const found = views.map(([name, title]) => [title, "view", `#/${name}`]);
-  for (const view of ["query", "partiql"]) found.push(...savedQueries(view).map((e) => [e.name, "saved query", e.address]));
+  const found = viewTargets(views);
+  for (const view of ["query", "partiql"]) for (const e of savedQueries(view)) found.push([e.name ?? e.title, "saved query", e.address]);
   for (const { Table: t } of await allTables()) {
     const name = encodeURIComponent(t.TableName);
     found.push([t.TableName, "items", `#/collections/${name}`], [`Query ${t.TableName}`, "query", `#/query/${name}`]);
@@ -27,17 +33,17 @@ async function targets(views) {
   return found;
 }
 
-/** Whether all words of the question are in the text. */
+/** Whether all words of the question are in the text. @param {string} text @param {string} question */
 const matches = (text, question) => question.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
 
-const palette = attempt(async (views) => {
+const palette = attempt(async (/** @type {Views} */ views) => {
   const input = h("input", { type: "text", spellcheck: false, placeholder: "view, table, index or saved query", role: "combobox", "aria-label": "Find", "aria-expanded": "true", "aria-controls": "found", autocomplete: "off" });
   const options = h("div.found", { role: "listbox", id: "found", "aria-label": "Found" });
-  let all = [], shown = [], chosen = 0;
+  let all = viewTargets(views), shown = /** @type {Target[]} */ ([]), chosen = 0;
   const { close } = dialog("Go to", [input, options]);
-  const take = (i) => { if (shown[i]) { close(); location.hash = shown[i][2]; } };
+  const take = (/** @type {number} */ i) => { if (shown[i]) { close(); location.hash = shown[i][2]; } };
   const mark = () => {
-    [...options.children].forEach((o, i) => o.setAttribute("aria-selected", i === chosen));
+    [...options.children].forEach((o, i) => o.setAttribute("aria-selected", String(i === chosen)));
     if (shown.length) input.setAttribute("aria-activedescendant", `found${chosen}`); else input.removeAttribute("aria-activedescendant");
     options.children[chosen]?.scrollIntoView({ block: "nearest" });
   };
@@ -50,12 +56,11 @@ const palette = attempt(async (views) => {
   };
   input.oninput = sift;
   input.onkeydown = (e) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    const step = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : 0;
     if (step && shown.length) { e.preventDefault(); chosen = (chosen + step + shown.length) % shown.length; mark(); }
     if (e.key === "Enter") { e.preventDefault(); take(chosen); }
   };
   input.focus();
-  all = views.map(([name, title]) => [title, "view", `#/${name}`]);
   sift();
   all = await targets(views);
   sift();
@@ -63,11 +68,11 @@ const palette = attempt(async (views) => {
 
 /** The first field for a search that can be seen, else the first field of the view. */
 function search() {
-  const seen = (query) => [...document.querySelectorAll(query)].find((e) => e.checkVisibility());
+  const seen = (/** @type {string} */ query) => [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(query))].find((e) => e.checkVisibility());
   (seen("#main input[type=search]") ?? seen("#main input, #main textarea"))?.focus();
 }
 
-/** Listens to keys; `views` are [name, title] in the order of Alt+1, `go` opens one. */
+/** Listens to keys; `views` are in the order of Alt+1, `go` opens one. @param {Views} views @param {(view: string) => void} go */
 export function listenToKeys(views, go) {
   let isGoing = false; // after "g"
   document.addEventListener("keydown", (e) => {
@@ -83,18 +88,18 @@ export function listenToKeys(views, go) {
     }
     const isTyping = e.target instanceof Element && e.target.matches("input:not([type=checkbox]), textarea, select");
     if (isTyping || e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
-    const grid = /** @type {HTMLElement | null} */ (document.querySelector("#main .grid")), to = isGoing && GO[e.key];
+    const grid = /** @type {HTMLElement | null} */ (document.querySelector("#main .grid")), to = isGoing && GO.get(e.key), row = ROWS.get(e.key);
     isGoing = e.key === "g";
     if (to) go(to);
     else if (e.key === "?") list();
     else if (e.key === "/") search();
-    else if (grid && ROWS[e.key]) {
+    else if (grid && row) {
       grid.focus({ preventScroll: true });
-      grid.dispatchEvent(new KeyboardEvent("keydown", { key: ROWS[e.key], bubbles: true, cancelable: true }));
+      grid.dispatchEvent(new KeyboardEvent("keydown", { key: row, bubbles: true, cancelable: true }));
     } else return;
     e.preventDefault();
   });
 }
 
-/** A button for those who do not know the keys yet. */
+/** A button for those who do not know the keys yet. @param {Views} views @returns {HTMLElement[]} */
 export const keysButton = (views) => [h("button.small.wide-only", { type: "button", title: "Ctrl+K", onclick: () => palette(views) }, "Find …"), h("button.small", { type: "button", title: "?", "aria-label": "Keys", onclick: list }, "?")];

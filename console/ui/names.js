@@ -4,17 +4,20 @@ import { dialog, field, h, note, number } from "../core/dom.js";
 import { session } from "../core/api.js";
 import { Entities } from "../model/entities.js";
 
-const place = (name) => `entities ${session.key} ${session.region} ${name}`;
+/** @import { Item, Keyed } from "../types.d.ts" */
+/** @typedef {import("../model/entities.js").Type} Type */
 
-/** Theirs by the name that was found. @returns {Map<string, string>} */
+const place = (/** @type {string} */ name) => `entities ${session.key} ${session.region} ${name}`;
+
+/** Theirs by the name that was found. @param {string} name @returns {Map<string, string>} */
 function given(name) {
   try {
-    const kept = JSON.parse(localStorage.getItem(place(name)) ?? "[]");
+    const kept = /** @type {[string, string][]} */ (JSON.parse(localStorage.getItem(place(name)) ?? "[]"));
     return new Map(kept.filter((pair) => pair.every((s) => typeof s === "string" && s)));
   } catch { return new Map(); }
 }
 
-/** Whether the browser keeps it. */
+/** Whether the browser keeps it. @param {string} name @param {Map<string, string>} names */
 function keep(name, names) {
   try {
     localStorage.setItem(place(name), JSON.stringify([...names]));
@@ -22,22 +25,22 @@ function keep(name, names) {
   } catch { return false; }
 }
 
-/** The entities of a table; of a sample of its items where there is one, else of what will be read. */
-export function entitiesOf(table, by = "auto", sample = []) {
+/** The entities of a table; of a sample of its items where there is one, else of what will be read. @param {Keyed} table */
+export function entitiesOf(table, by = "auto", sample = /** @type {Item[]} */ ([])) {
   const entities = new Entities(table, by, given(table.TableName));
   if (sample.length) entities.learn(sample);
   return entities;
 }
 
 const SOURCES = {
-  attribute: (by) => `The attribute ${by} says so.`,
-  learned: (by) => `Items with such keys have ${by}, which says so.`,
+  attribute: (/** @type {string} */ by) => `The attribute ${by} says so.`,
+  learned: (/** @type {string} */ by) => `Items with such keys have ${by}, which says so.`,
   key: () => "This is a guess by the shape of the keys. Give it another name where it is wrong.",
   table: () => "Neither keys nor attributes name a type: it is named as the table. Name it here.",
   renamed: () => "You named it so. Without a name it is called as it was found.",
 };
 
-/** How an entity got its name, and another one for it. */
+/** How an entity got its name, and another one for it. @param {Keyed} table @param {Type} type @param {Entities} entities @param {() => void} done */
 export function nameEntity(table, type, entities, done) {
   const input = h("input", { type: "text", value: type.name, spellcheck: false, maxLength: 60 });
   const why = SOURCES[type.source](entities.model.attribute);

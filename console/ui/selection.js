@@ -5,19 +5,21 @@ import { session } from "../core/api.js";
 import { deleteMany, putBack } from "../core/writes.js";
 import { keyOf } from "../model/types.js";
 
-const deleted = new Map(); // by table: the items that were deleted last
-const place = (table) => `${session.key} ${session.region} ${table.TableName}`;
-const items = (n) => `${number(n)} ${n === 1 ? "item" : "items"}`;
+/** @import { Item, Table } from "../types.d.ts" */
 
-/** These can be put back from now on, and what was deleted before no longer. */
+const deleted = /** @type {Map<string, Item[]>} */ (new Map()); // by table: the items that were deleted last
+const place = (/** @type {Table} */ table) => `${session.key} ${session.region} ${table.TableName}`;
+const items = (/** @type {number} */ n) => `${number(n)} ${n === 1 ? "item" : "items"}`;
+
+/** These can be put back from now on, and what was deleted before no longer. @param {Table} table @param {Item[]} list */
 export function keepDeleted(table, list) { if (list.length) deleted.set(place(table), list); }
 
-/** A selection of the table's items. `changed` is called when the table has changed, `mark` when boxes have. `isPart`: the items may lack attributes. */
+/** A selection of the table's items. `changed` is called when the table has changed, `mark` when boxes have. `isPart`: the items may lack attributes. @param {Table} table @param {() => void} changed @param {() => void} mark */
 export function selection(table, changed, mark, isPart = false) {
-  const chosen = new Map(), bar = h("div.tools.thin.chosen", { role: "region", "aria-label": "Chosen items", hidden: true });
-  const id = (item) => JSON.stringify(keyOf(item, table));
+  const chosen = /** @type {Map<string, Item>} */ (new Map()), bar = h("div.tools.thin.chosen", { role: "region", "aria-label": "Chosen items", hidden: true });
+  const id = (/** @type {Item} */ item) => JSON.stringify(keyOf(item, table));
   const forget = () => { chosen.clear(); tell(); };
-  const choose = (list, on) => { for (const item of list) if (on) chosen.set(id(item), item); else chosen.delete(id(item)); tell(); mark(); };
+  const choose = (/** @type {Item[]} */ list, /** @type {boolean} */ on) => { for (const item of list) if (on) chosen.set(id(item), item); else chosen.delete(id(item)); tell(); mark(); };
 
   const remove = attempt(async () => {
     const list = [...chosen.values()];
@@ -31,7 +33,7 @@ export function selection(table, changed, mark, isPart = false) {
   });
 
   const undo = attempt(async () => {
-    const list = deleted.get(place(table));
+    const list = deleted.get(place(table)) ?? [];
     deleted.delete(place(table));
     const { back, taken, error } = await putBack(table, list);
     keepDeleted(table, error ? list.filter((i) => !back.includes(i) && !taken.includes(i)) : []);
@@ -51,11 +53,12 @@ export function selection(table, changed, mark, isPart = false) {
       h("button.small", { type: "button", "aria-label": "Forget what was deleted", onclick: () => { deleted.delete(place(table)); tell(); } }, "Dismiss")]);
   }
 
-  /** A cell with a box for an item, or for all of a group. */
+  /** A cell with a box for an item, or for all of a group. @param {Item[]} list @param {string} label */
   function box(list, label) {
+    /** @type {HTMLInputElement} */
     const input = h("input", { type: "checkbox", tabIndex: -1, checked: list.length > 0 && list.every((item) => chosen.has(id(item))), "aria-label": label, onchange: () => choose(list, input.checked) });
     return h("div.cell.box.stick", { role: "gridcell", onclick: (e) => e.stopPropagation() }, input);
   }
-  const toggle = (list) => choose(list, !list.every((item) => chosen.has(id(item))));
+  const toggle = (/** @type {Item[]} */ list) => choose(list, !list.every((item) => chosen.has(id(item))));
   return { bar, box, toggle, forget };
 }

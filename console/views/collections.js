@@ -4,7 +4,7 @@ import { api, listTables, sampleTable } from "../core/api.js";
 import { Blocks } from "../ui/blocks.js";
 import { entitiesOf, nameEntity } from "../ui/names.js";
 import { cell, grid } from "../ui/grid.js";
-import { brief, keyOf, own } from "../model/types.js";
+import { brief, keyOf, keyType, own } from "../model/types.js";
 import { exportItems } from "../ui/export.js";
 import { importItems } from "../ui/import.js";
 import { openItem } from "../ui/item.js";
@@ -12,20 +12,23 @@ import { selection } from "../ui/selection.js";
 import { isGone, showAbsent, showGone } from "../ui/absent.js";
 import { go } from "../main.js";
 
-/** The table itself and its indexes, as what a scan can be of. @returns {{name: string, KeySchema: any[], items: number, projection?: string}[]} */
+/** @import { End, Item, Parts, Pivot, Row, TableDescription } from "../types.d.ts" */
+/** @typedef {import("../ui/blocks.js").Group} Group */
+
+/** The table itself and its indexes, as what a scan can be of. @param {TableDescription} table @returns {Pivot[]} */
 export function pivots(table) {
   const indexes = [...(table.GlobalSecondaryIndexes ?? []), ...(table.LocalSecondaryIndexes ?? [])];
   return [{ name: "", KeySchema: table.KeySchema, items: table.ItemCount },
     ...indexes.map((i) => ({ name: i.IndexName, KeySchema: i.KeySchema, items: i.ItemCount ?? table.ItemCount, projection: i.Projection.ProjectionType }))];
 }
 
-/** The condition that the partition key has a value, from what was typed. */
+/** The condition that the partition key has a value, from what was typed. @param {string} text @param {Pivot} pivot @param {TableDescription} table */
 function partition(text, pivot, table) {
   const [{ AttributeName: name }] = pivot.KeySchema;
-  const { AttributeType: type } = table.AttributeDefinitions.find((a) => a.AttributeName === name);
-  return { KeyConditionExpression: "#p = :p", ExpressionAttributeNames: { "#p": name }, ExpressionAttributeValues: { ":p": { [type]: text } } };
+  return { KeyConditionExpression: "#p = :p", ExpressionAttributeNames: { "#p": name }, ExpressionAttributeValues: { ":p": { [keyType(table, name)]: text } } };
 }
 
+/** @param {HTMLElement} main @param {Parts} parts @returns {Promise<End>} */
 export async function show(main, [name, index = "", value = ""]) {
   const names = await listTables();
   if (!names.length) {
@@ -39,12 +42,16 @@ export async function show(main, [name, index = "", value = ""]) {
   const keys = pivot.KeySchema.map((k) => k.AttributeName);
   const legend = h("div.row", { "aria-label": "Entity types" }), status = h("span.quiet.middle", { role: "status" }), problem = h("p.problem", { role: "alert" });
   const search = h("input", { type: "search", placeholder: keys[0], spellcheck: false, className: "short", value });
-  let by = "auto", entities, blocks;
+  let by = "auto";
 
+  const open = () => {
+    const found = entitiesOf(table, by, sample), query = search.value ? partition(search.value, pivot, table) : {};
+    return { entities: found, blocks: new Blocks({ TableName: name, ...(pivot.name ? { IndexName: pivot.name } : {}), ...query }, pivot.KeySchema, search.value ? 1 : pivot.items, pivot.name ? 1 : segments, () => loaded(),
+      (items) => found.add(items)) };
+  };
+  let { entities, blocks } = open();
   const begin = () => {
-    entities = entitiesOf(table, by, sample);
-    const query = search.value ? partition(search.value, pivot, table) : {};
-    blocks = new Blocks({ TableName: name, ...(pivot.name ? { IndexName: pivot.name } : {}), ...query }, pivot.KeySchema, search.value ? 1 : pivot.items, pivot.name ? 1 : segments, loaded, (items) => entities.add(items));
+    ({ entities, blocks } = open());
     problem.textContent = "";
     chosen.forget();
     view.toTop();
@@ -63,7 +70,7 @@ export async function show(main, [name, index = "", value = ""]) {
   }
 
   /** From the server, since an index may not have all of it. */
-  const edit = attempt(async (item) => {
+  const edit = attempt(async (/** @type {Item} */ item) => {
     try {
       const { Item } = await api("GetItem", { TableName: name, Key: keyOf(item, table), ConsistentRead: true });
       openItem(table, Item ?? item, begin);
@@ -72,12 +79,14 @@ export async function show(main, [name, index = "", value = ""]) {
     }
   });
 
+  /** @param {Group} group @returns {Row} */
   function groupRow(group) {
     return { kind: "group", toggle: () => chosen.toggle(group.items), cells: [chosen.box(group.items, `Choose the items of ${group.name} that were read`), h("div.title", { role: "gridcell" }, h("span.mono", group.name), h("span.badge", `${number(group.items.length)} ${group.items.length === 1 ? "item" : "items"}`),
       [...new Set(group.items.slice(0, 200).map((item) => entities.of(item)))].slice(0, 6).map((t) => h("span.dot", { title: t.name, style: { color: t.colour } })))] };
   }
 
-  function itemRow({ item }) {
+  /** @param {Item} item @returns {Row} */
+  function itemRow(item) {
     const type = entities.of(item);
     const type_ = h("div.cell.type.stick.narrow", { role: "gridcell", title: type.name, style: { color: type.colour } }, h("span", type.name));
     const sort = ranges.length ? ranges : table.KeySchema.map((k) => k.AttributeName).filter((n) => !keys.includes(n));
@@ -86,8 +95,8 @@ export async function show(main, [name, index = "", value = ""]) {
   }
 
   const view = grid(`Item collections of ${name}${pivot.name ? `, index ${pivot.name}` : ""}`, {
-    count: () => blocks?.count() ?? 0,
-    row: (i) => { const row = blocks.at(i); return row && (row.isGroup ? groupRow(row) : itemRow(row)); },
+    count: () => blocks.count(),
+    row: (i) => { const row = blocks.at(i); return row && (row.isGroup ? groupRow(row) : itemRow(row.item)); },
   });
   const chosen = selection(table, begin, () => { view.refresh(); view.element.focus({ preventScroll: true }); }, Boolean(pivot.projection && pivot.projection !== "ALL"));
   const kinds = [["auto", "What the items say"], ["key", "Keys alone"]];

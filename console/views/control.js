@@ -1,34 +1,40 @@
 // What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
-import { attempt, check, confirmByName, copy, field, fill, h, note, number, plainTable, select, tabs } from "../core/dom.js";
+import { attempt, check, confirmByName, copy, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs } from "../core/dom.js";
 import { all, allTables, api, control, listTables, session, tellChanges } from "../core/api.js";
 import { insight } from "./insight.js";
 
-const when = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
-const input = (props = {}) => h("input", { type: "text", spellcheck: false, autocomplete: "off", ...props });
-const button = (label, action, kind = "") => h(`button${kind && "." + kind}`, { type: "button", onclick: attempt(action) }, label);
+/** @import { Backup, Child, Counted, End, FaultRule, Named, Props } from "../types.d.ts" */
 
-/** A card that loads itself: `body(reload)` gives its content. */
+/** @param {Props<HTMLInputElement>} [props] */
+const input = (props = {}) => h("input", { type: "text", spellcheck: false, autocomplete: "off", ...props });
+/** @param {string} label @param {() => unknown} action */
+const button = (label, action, kind = "") => h("button", { type: "button", className: kind, onclick: attempt(action) }, label);
+
+/** A card that loads itself: `body(reload)` gives its content. @param {string} title @param {(reload: () => Promise<void>) => Promise<Child>} body */
 function card(title, body, isWide = false) {
-  const place = h("div", h("p.quiet", "Loading …")), element = h(`section.card${isWide ? ".wide" : ""}`, { "aria-label": title }, h("h2", title), place);
-  const load = async () => { try { fill(place, await body(load)); } catch (error) { fill(place, h("p.problem", error.message)); } };
+  const place = h("div", h("p.quiet", "Loading …")), element = h(isWide ? "section.card.wide" : "section.card", { "aria-label": title }, h("h2", title), place);
+  const load = async () => { try { fill(place, await body(load)); } catch (error) { fill(place, h("p.problem", messageOf(error))); } };
   load();
-  element.reload = load;
   return element;
 }
 
 const clock = () => card("Clock", async (reload) => {
   const now = await control("GET", "clock"), at = input({ placeholder: "2030-01-31T12:00:00Z", "aria-label": "Time to set" });
-  const turn = async (body) => { const { expired } = await control("POST", "clock", body); note(expired ? `${number(expired)} items expired` : "The clock is turned"); await reload(); };
+  const turn = async (/** @type {object} */ body) => { const { expired } = await control("POST", "clock", body); note(expired ? `${number(expired)} items expired` : "The clock is turned"); await reload(); };
   return [h("p", h("strong.mono", now.iso), " ", now.frozen ? h("span.badge.warn", "frozen") : h("span.badge", "running"), now.offset ? h("span.quiet", ` ${number(Math.round(now.offset))} s from the machine's`) : null),
     h("div.row", button(now.frozen ? "Let it run" : "Freeze", () => turn({ freeze: !now.frozen })), button("+1 h", () => turn({ advance: "1h" })), button("+1 d", () => turn({ advance: "1d" })),
       button("Now", () => turn({ release: true }))),
     h("div.row", at, button("Set", () => turn({ set: /^\d+$/.test(at.value) ? Number(at.value) : at.value })))];
 });
 
-/** Names with the time they were made, and what can be done with each. */
+/**
+ * Names with the time they were made, and what can be done with each.
+ * @param {string} title @param {string} what @param {() => Promise<Named[]>} list @param {(name: string) => Promise<unknown>} make
+ * @param {(row: Named, reload: () => Promise<void>) => Child} actions
+ */
 const named = (title, what, list, make, actions) => card(title, async (reload) => {
   const rows = await list(), name = input({ placeholder: "name", "aria-label": `Name of the ${what}` });
-  return [rows.length ? plainTable(title, [["Name"], ["Made", "tight"], [""]], rows.map((r) => [r.name, when(r.created), h("div.row", actions(r, reload))])) : h("p.quiet", `There is no ${what}.`),
+  return [rows.length ? plainTable(title, [["Name"], ["Made", "tight"], [""]], rows.map((r) => [r.name, moment(r.created), h("div.row", actions(r, reload))])) : h("p.quiet", `There is no ${what}.`),
     h("div.row", name, button(`Make a ${what}`, async () => { await make(name.value.trim()); note(`Made ${name.value.trim()}`); await reload(); }))];
 });
 
@@ -48,25 +54,26 @@ const clones = () => card("Clone and reset", async () => {
     button("Reset", () => confirmByName("Reset the namespace", "reset", "All its tables, checkpoints, faults and settings are deleted.", () => control("POST", "reset"), "Reset"), "danger"))];
 });
 
-/** @type {[string, object][]} */
+/** @type {[string, FaultRule][]} */
 const FAULTS = [["Throttle every third write", { operation: ["PutItem", "UpdateItem", "DeleteItem"], every: 3, error: "ProvisionedThroughputExceededException" }],
   ["Fail one request in ten", { probability: 0.1, seed: 1, error: "InternalServerError" }], ["Answer 250 ms late", { latency: 250 }], ["Leave one of each batch undone", { operation: ["BatchWriteItem", "BatchGetItem"], unprocessed: 1 }],
   ["Pages of two rows", { operation: ["Query", "Scan"], page: 2 }], ["Conflicting transactions", { operation: "TransactWriteItems", first: 1, cancel: "TransactionConflict" }],
   ["Close the connection after the work", { operation: "PutItem", first: 1, close: "after" }], ["Wrong checksum", { first: 1, crc: "wrong" }]];
-const bare = ({ matched, fired, ...rule }) => rule;
-const alike = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+const bare = (/** @type {Counted} */ { matched, fired, ...rule }) => /** @type {FaultRule} */ (rule);
+const alike = (/** @type {FaultRule} */ a, /** @type {FaultRule} */ b) => JSON.stringify(a) === JSON.stringify(b);
 
 let faultsTurn = Promise.resolve(); // one change after the other, each of the rules as the server has them then
 
 const faults = () => card("Faults", async (reload) => {
   const { rules } = await control("GET", "faults"), now = rules.map(bare);
-  const set = (next) => (next.length ? control("PUT", "faults", { rules: next }) : control("DELETE", "faults"));
+  const set = (/** @type {FaultRule[]} */ next) => (next.length ? control("PUT", "faults", { rules: next }) : control("DELETE", "faults"));
+  /** @param {(rules: FaultRule[]) => FaultRule[]} make */
   const change = (make) => {
     const mine = faultsTurn.then(async () => { try { await set(make((await control("GET", "faults")).rules.map(bare))); } finally { await reload(); } });
     faultsTurn = mine.catch(() => {});
     return mine;
   };
-  const switches = FAULTS.map(([label, rule]) => h("p", check(label, now.some((r) => alike(r, rule)), attempt((on) => change((all) => {
+  const switches = FAULTS.map(([label, rule]) => h("p", check(label, now.some((r) => alike(r, rule)), attempt((/** @type {boolean} */ on) => change((all) => {
     const others = all.filter((r) => !alike(r, rule));
     return on ? [...others, rule] : others;
   })))));
@@ -75,11 +82,11 @@ const faults = () => card("Faults", async (reload) => {
     h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => change(() => JSON.parse(json.value))), button("Clear", () => change(() => []))))];
 }, true);
 
-/** Why requests of a table and its indexes were throttled, and how often: "reason 3". */
+/** Why requests of a table and its indexes were throttled, and how often: "reason 3". @param {object} state */
 function throttledOf(state) {
-  const found = new Map();
-  const look = (part) => {
-    for (const [name, value] of Object.entries(part ?? {})) {
+  const found = /** @type {Map<string, number>} */ (new Map());
+  const look = (/** @type {object} */ part) => {
+    for (const [name, value] of Object.entries(part)) {
       if (value === null || typeof value !== "object") continue;
       if (name !== "throttled") { look(value); continue; }
       for (const [reason, n] of Object.entries(value)) found.set(reason, (found.get(reason) ?? 0) + Number(n));
@@ -91,12 +98,12 @@ function throttledOf(state) {
 
 const throughput = () => card("Throughput", async (reload) => {
   const now = await control("GET", "throughput"), rows = Object.entries(now.tables ?? {});
-  return [h("p", check("Enforce the throughput of tables as AWS does", now.throughput === "enforce", attempt(async (on) => { await control("PUT", "throughput", { throughput: on ? "enforce" : "off" }); await reload(); }))),
+  return [h("p", check("Enforce the throughput of tables as AWS does", now.throughput === "enforce", attempt(async (/** @type {boolean} */ on) => { await control("PUT", "throughput", { throughput: on ? "enforce" : "off" }); await reload(); }))),
     rows.length ? rows.map(([name, t]) => h("details", h("summary", name, throttledOf(t) && h("span.warn", ` throttled: ${throttledOf(t)}`)), h("pre", JSON.stringify(t, null, 1)))) : h("p.quiet", "Nothing was consumed yet."), button("Refresh", reload)];
 });
 
 const lag = () => card("Lag of reads", async (reload) => {
-  const now = await control("GET", "lag"), ms = input({ type: "number", min: 0, value: now.lag ?? 0 }), index = input({ type: "number", min: 0, value: now.index_lag ?? 0 }), jitter = input({ type: "number", min: 0, value: now.jitter ?? 0 });
+  const now = await control("GET", "lag"), ms = input({ type: "number", min: "0", value: String(now.lag ?? 0) }), index = input({ type: "number", min: "0", value: String(now.index_lag ?? 0) }), jitter = input({ type: "number", min: "0", value: String(now.jitter ?? 0) });
   return [h("p.quiet", "Reads without ConsistentRead see the state of so long ago."), h("div.fields", field("Tables, ms", ms), field("Indexes, ms", index), field("Jitter, ms", jitter)),
     h("div.row", button("Set", async () => { await control("PUT", "lag", { lag: Number(ms.value), index_lag: Number(index.value), jitter: Number(jitter.value) }); await reload(); }),
       button("No lag", async () => { await control("DELETE", "lag"); await reload(); }))];
@@ -104,7 +111,7 @@ const lag = () => card("Lag of reads", async (reload) => {
 
 const conflicts = () => card("Conflicts of transactions", async (reload) => {
   const now = await control("GET", "conflicts");
-  return h("p", check("Items in a transaction under way refuse others", now.conflicts === "real", attempt(async (on) => { await control("PUT", "conflicts", { conflicts: on ? "real" : "none" }); await reload(); })));
+  return h("p", check("Items in a transaction under way refuse others", now.conflicts === "real", attempt(async (/** @type {boolean} */ on) => { await control("PUT", "conflicts", { conflicts: on ? "real" : "none" }); await reload(); })));
 });
 
 const namespaces = () => card("Namespaces", async () => {
@@ -113,11 +120,11 @@ const namespaces = () => card("Namespaces", async () => {
 });
 
 const replicas = () => card("Replicas", async (reload) => {
-  const state = await control("GET", "replication"), found = [];
-  for (const { Table } of await allTables()) if (Table.Replicas?.length) found.push(Table);
-  const ms = input({ type: "number", min: 0, value: state.lag_ms, "aria-label": "Lag in milliseconds" });
+  const state = await control("GET", "replication"), found = /** @type {[string, string][]} */ ([]);
+  for (const { Table: { TableName, Replicas = [] } } of await allTables()) if (Replicas.length) found.push([TableName, Replicas.map((r) => `${r.RegionName} ${r.ReplicaStatus}`).join(", ")]);
+  const ms = input({ type: "number", min: "0", value: String(state.lag_ms), "aria-label": "Lag in milliseconds" });
   const cut = input({ placeholder: "us-east-1 eu-west-1", value: state.partitions.map((p) => p.join(" ")).join(", "), "aria-label": "Regions that are cut off" });
-  return [found.length ? plainTable("Replicas", [["Table"], ["Regions"]], found.map((t) => [t.TableName, t.Replicas.map((r) => `${r.RegionName} ${r.ReplicaStatus}`).join(", ")])) : h("p.quiet", "No table of this namespace is global."),
+  return [found.length ? plainTable("Replicas", [["Table"], ["Regions"]], found) : h("p.quiet", "No table of this namespace is global."),
     state.queues.length ? plainTable("What waits", [["From"], ["To"], ["Changes", "number"]], state.queues.map((q) => [q.from, q.to, number(q.changes)])) : null,
     h("div.fields", field("Lag, ms", ms), field("Cut off, pairs of regions", cut)),
     h("div.row", button("Set", async () => {
@@ -133,21 +140,21 @@ async function tableChoice() {
 }
 
 const backups = () => card("Backups", async (reload) => {
-  const rows = await all("ListBackups", {}, "BackupSummaries", ["LastEvaluatedBackupArn", "ExclusiveStartBackupArn"]), table = await tableChoice(), name = input({ placeholder: "name", "aria-label": "Name of the backup" });
-  const restore = (b) => {
+  const rows = await all("ListBackups", "BackupSummaries", ["LastEvaluatedBackupArn", "ExclusiveStartBackupArn"]), table = await tableChoice(), name = input({ placeholder: "name", "aria-label": "Name of the backup" });
+  const restore = (/** @type {Backup} */ b) => {
     const target = input({ value: `${b.TableName}-restored`, "aria-label": "New table" });
     fill(form, h("div.row", target, button(`Restore ${b.BackupName}`, async () => { await api("RestoreTableFromBackup", { BackupArn: b.BackupArn, TargetTableName: target.value }); note(`Restoring into ${target.value}`); fill(form); })));
     target.focus();
   }, form = h("div");
-  return [rows.length ? plainTable("Backups", [["Name"], ["Table"], ["Made", "tight"], ["Status"], [""]], rows.map((b) => [b.BackupName, b.TableName, when(b.BackupCreationDateTime), b.BackupStatus,
+  return [rows.length ? plainTable("Backups", [["Name"], ["Table"], ["Made", "tight"], ["Status"], [""]], rows.map((b) => [b.BackupName, b.TableName, moment(b.BackupCreationDateTime), b.BackupStatus,
     h("div.row", button("Restore", () => restore(b), "small"), button("Delete", async () => { await api("DeleteBackup", { BackupArn: b.BackupArn }); await reload(); }, "small"))])) : h("p.quiet", "There are no backups."), form,
   h("div.row", table, name, button("Back up", async () => { await api("CreateBackup", { TableName: table.value, BackupName: name.value.trim() }); await reload(); }))];
 });
 
 const exports_ = () => card("Exports and imports", async (reload) => {
-  const out = (await all("ListExports", {}, "ExportSummaries", ["NextToken", "NextToken"])), into = (await all("ListImports", {}, "ImportSummaryList", ["NextToken", "NextToken"]));
+  const out = (await all("ListExports", "ExportSummaries", ["NextToken", "NextToken"])), into = (await all("ListImports", "ImportSummaryList", ["NextToken", "NextToken"]));
   const table = await tableChoice(), bucket = input({ placeholder: "bucket", "aria-label": "Bucket" });
-  const tableOf = (arn) => arn?.split("/")[1] ?? "";
+  const tableOf = (/** @type {string} */ arn) => arn.split("/")[1] ?? "";
   return [out.length + into.length ? plainTable("Exports and imports", [["What"], ["Table"], ["Status"]], [...out.map((e) => ["export", tableOf(e.ExportArn), e.ExportStatus]), ...into.map((i) => ["import", tableOf(i.ImportArn), i.ImportStatus])])
     : h("p.quiet", "There are none. A server with --s3 can export tables with recovery."),
   h("div.row", table, bucket, button("Export", async () => {
@@ -158,13 +165,14 @@ const exports_ = () => card("Exports and imports", async (reload) => {
   }))];
 });
 
+/** @param {HTMLElement} main @returns {Promise<End>} */
 export async function show(main) {
-  const grid = (...cards) => () => h("div.cards", cards.map((make) => make()));
+  const grid = (/** @type {(() => HTMLElement)[]} */ ...cards) => () => h("div.cards", cards.map((make) => make()));
   const views = tabs("Control", [["State", grid(clock, checkpoints, snapshots, clones, namespaces)], ["Faults and limits", grid(faults, throughput, lag, conflicts)],
     ["Backups, exports, replicas", grid(backups, exports_, replicas)], ["Insight", () => insight()]]);
   views.classList.add("fill", "padded");
   const call = h("code", { tabIndex: 0, "aria-label": "The last change as an HTTP call" });
-  const line = h("div.tools.thin.call", { hidden: true }, h("span.quiet", "The last change"), call, h("button.small", { type: "button", onclick: () => copy(call.textContent) }, "Copy the call"));
+  const line = h("div.tools.thin.call", { hidden: true }, h("span.quiet", "The last change"), call, h("button.small", { type: "button", onclick: () => copy(call.textContent ?? "") }, "Copy the call"));
   tellChanges((command) => { call.textContent = command; line.hidden = false; });
   main.append(h("h1.hidden", "Control"), line, views);
   return () => tellChanges(null);

@@ -4,7 +4,9 @@ import { control, session } from "../core/api.js";
 import { costADay, dollars } from "../model/cost.js";
 import { findingView } from "../ui/findings.js";
 
-/** Horizontal bars: [label, value, title]. */
+/** @import { Insight, Pattern } from "../types.d.ts" */
+
+/** Horizontal bars. @param {string} label @param {[name: string, value: number][]} rows @param {string} unit */
 export function bars(label, rows, unit) {
   const most = Math.max(...rows.map((r) => r[1]), 1e-9), line = 22, left = 320, width = 760;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${rows.length * line + 4}`, role: "img", "aria-label": `${label}: ${rows.map((r) => `${r[0]} ${r[1]}`).join(", ")}`, class: "plot" });
@@ -15,7 +17,7 @@ export function bars(label, rows, unit) {
   return h("figure", h("figcaption", label), picture);
 }
 
-/** Partitions as tiles: the more units, the darker. */
+/** Partitions as tiles: the more units, the darker. @param {Insight["tables"]} tables */
 function heat(tables) {
   const all = tables.flatMap((t) => (t.partitions ?? []).map((p) => ({ ...p, table: t.table, units: p.read_units + p.write_units }))).sort((a, b) => b.units - a.units).slice(0, 120);
   const most = Math.max(...all.map((p) => p.units), 1e-9), size = 26, columns = 24;
@@ -25,22 +27,24 @@ function heat(tables) {
   return all.length ? h("figure", h("figcaption", "Partitions with most units"), picture) : null;
 }
 
+/** @param {Pattern} p */
 export const patternName = (p) => [p.operation, p.table, p.index && `index ${p.index}`, p.key, p.filter && `filter ${p.filter}`, p.update, p.condition && `if ${p.condition}`].filter(Boolean).join(" · ");
 
 export function insight() {
   const place = h("div");
   let typed = ""; // the rate that was asked about, which a refresh keeps
+  /** @type {() => Promise<void>} */
   const load = attempt(async () => {
     if (!session.facts.insight) { fill(place, h("div.empty", h("p", "This server counts no access patterns."), h("p", "Start it with ", h("code", "--insight on"), "; then this page shows what requests cost, and what an engineer would change."))); return; }
     const seen = await control("GET", "insight"), patterns = [...seen.patterns].sort((a, b) => b.read_units + b.write_units - a.read_units - a.write_units);
-    const age = Math.max(1, (seen.time?.age_ms ?? 0) / 1000), rate = h("input", { type: "number", min: 0, step: "any", value: typed || Math.round(seen.requests / age * 100) / 100 }), table = h("div");
+    const age = Math.max(1, (seen.time?.age_ms ?? 0) / 1000), rate = h("input", { type: "number", min: "0", step: "any", value: typed || String(Math.round(seen.requests / age * 100) / 100) }), table = h("div");
     fill(place, h("div.row", h("span", h("strong", number(seen.requests)), " requests"), h("span", h("strong", number(seen.read_units)), " read units"), h("span", h("strong", number(seen.write_units)), " write units"),
       h("span", h("strong", number(patterns.length)), " patterns"), h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"),
       h("button", { type: "button", onclick: attempt(async () => { await control("DELETE", "insight"); await load(); }) }, "Forget all")),
     seen.findings.length ? h("section.card", h("h2", "Findings"), plainTable("Findings", [["Finding"], ["Where"], ["Units", "number"]], seen.findings.map((f) => [findingView(f), f.where, number(f.units)]))) : null,
     patterns.length ? h("div.cards.large", h("section.card", bars("Units by pattern", patterns.slice(0, 12).map((p) => [patternName(p), p.read_units + p.write_units]), "units")),
       h("section.card", bars("Latency by pattern, 99th percentile", patterns.slice(0, 12).map((p) => [patternName(p), p.latency_ms?.p99 ?? 0]), "ms")),
-      h("section.card", bars("Item size by pattern, median", patterns.filter((p) => p.item_bytes).slice(0, 12).map((p) => [patternName(p), p.item_bytes.median ?? 0]), "bytes")),
+      h("section.card", bars("Item size by pattern, median", patterns.filter((p) => p.item_bytes).slice(0, 12).map((p) => [patternName(p), p.item_bytes?.median ?? 0]), "bytes")),
       h("section.card", heat(seen.tables))) : null,
     h("section.card", h("h2", "Patterns"), h("div.row", field("Requests a second", rate, `as seen: ${number(Math.round(seen.requests / age * 100) / 100)}; dollars a day on demand in us-east-1`)), h("div.gap", table)));
     const told = () => fill(table, plainTable("Patterns", [["Pattern"], ["Calls", "number"], ["Read", "number"], ["Returned", "number"], ["Units", "number"], ["A day", "number"], ["p99 ms", "number"], ["Errors"]],

@@ -1,5 +1,5 @@
 // What happens now: requests as they come, records of streams as a diff, items that are about to expire, faults that fired.
-import { attempt, field, fill, h, note, number, plainTable, select, tabs } from "../core/dom.js";
+import { attempt, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs } from "../core/dom.js";
 import { allTables, api, control, describe, watch } from "../core/api.js";
 import { isGone } from "../ui/absent.js";
 import { diff } from "../ui/item.js";
@@ -8,31 +8,39 @@ import { pattern } from "../model/request.js";
 import { Sampler, glance } from "../model/sampler.js";
 import { brief, keyOf, ordered, writeItem } from "../model/types.js";
 
+/** @import { Child, End, Event as Answered, Item, Read, Refused, StreamRecord, Table } from "../types.d.ts" */
+/** @typedef {Answered & {pattern: {table: string, text: string}}} Seen an event, and its request as a line */
+/** @typedef {(() => void)[]} Stops what is called once the view is left */
+
 const DRAWN = 100 /* ms */, QUOTA = 100 /* events of a drawing */, KEPT = 5000, RECORDS = 500, QUEUE = 500, SCANNED = 20000;
 
-/** Of a request that failed: what the server said, and why, as rows. */
+/** JSON, or an empty object. @param {string} text @returns {unknown} */
+const readJson = (text) => { try { return JSON.parse(text); } catch { return {}; } };
+
+/** Of a request that failed: what the server said, and why, as rows. @param {Seen} e @returns {Child[][]} */
 function reasons(e) {
   if (e.status < 400 || !e.response) return [];
-  const answer = typeof e.response === "string" ? (() => { try { return JSON.parse(e.response); } catch { return {}; } })() : e.response, message = answer.message ?? answer.Message;
+  const answer = /** @type {Refused} */ (Object(typeof e.response === "string" ? readJson(e.response) : e.response)), message = answer.message ?? answer.Message;
   const throttled = (answer.ThrottlingReasons ?? []).map((r) => `${r.reason}: ${r.resource?.split(":").pop() ?? ""}`);
   const cancelled = (answer.CancellationReasons ?? []).flatMap((r, i) => (r.Code && r.Code !== "None" ? [`member ${i + 1}: ${r.Code}${r.Message ? `, ${r.Message}` : ""}`] : []));
   const why = [...throttled, ...cancelled];
   return [...(message ? [["Message", message]] : []), ...(why.length ? [["Why", why.map((w) => h("p.warn", w))]] : [])];
 }
 
+/** @param {Stops} stop */
 function requests(stop) {
   const sampler = new Sampler(QUOTA);
-  let events = [], shown = [], isPaused = false, lost = 0, bodies = "masked", abort = null, pending = 0;
+  let events = /** @type {Seen[]} */ ([]), shown = /** @type {Seen[]} */ ([]), isPaused = false, lost = 0, bodies = "masked", abort = new AbortController(), pending = 0;
   const search = h("input", { type: "search", placeholder: "operation, table, caller …", oninput: () => { sift(); } });
   const state = h("span.quiet.middle", { role: "status" }), detail = h("aside.side.query", { tabIndex: 0, "aria-label": "One request" }, h("p.quiet", "Choose a request to see it."));
   const own = h("input", { type: "checkbox", onchange: () => sift() }), errors = h("input", { type: "checkbox", onchange: () => sift() });
-  const passes = (e) => (own.checked || e.caller !== "console") && (!errors.checked || e.status >= 400 || e.fault) &&
+  const passes = (/** @type {Seen} */ e) => (own.checked || e.caller !== "console") && (!errors.checked || e.status >= 400 || e.fault) &&
     (!search.value || `${e.operation} ${e.pattern.table} ${e.pattern.text} ${e.caller} ${e.error} ${e.id}`.toLowerCase().includes(search.value.toLowerCase()));
   const tell = () => { state.textContent = `${number(shown.length)} of ${number(events.length)} requests${sampler.skipped ? `; too many to show all: ${number(sampler.skipped)} more were counted only` : ""}${lost ? `, ${number(lost)} lost` : ""}${isPaused ? ", paused" : ""}`; };
   const sift = () => { shown = events.filter(passes); view.toTop(); tell(); };
-  const body = (title, text, size) => [h("h2.gap", `${title}, ${number(size)} bytes`), h("pre", text === null ? "not shown" : typeof text === "string" ? pretty(text) : JSON.stringify(text, null, 2))];
-  const pretty = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
-  const open = (e) => fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
+  const body = (/** @type {string} */ title, /** @type {unknown} */ text, /** @type {number} */ size) => [h("h2.gap", `${title}, ${number(size)} bytes`), h("pre", text === null ? "not shown" : typeof text === "string" ? pretty(text) : JSON.stringify(text, null, 2))];
+  const pretty = (/** @type {string} */ text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
+  const open = (/** @type {Seen} */ e) => fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
     ["Namespace", `${e.account} · ${e.region}`], ["Caller", e.caller], ["Answer", `${e.status} ${e.error}`], ["Latency", `${e.ms.toFixed(3)} ms`], ["Units", `${e.readUnits} read, ${e.writeUnits} written`],
     ...reasons(e), ...(e.fault ? [["Fault", JSON.stringify(e.fault)]] : [])]), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
   const view = grid("Requests", { count: () => shown.length, row: (i) => {
@@ -42,23 +50,23 @@ function requests(stop) {
   } }, [["Time", "narrow"], ["Status", "narrow"], ["Operation"], ["Table", "narrow"], ["Units r/w", "narrow"], ["Latency", "narrow"], ["Pattern", "huge"]]);
   const draw = () => { pending = 0; sampler.turn(); view.refresh(); tell(); };
   const listen = () => {
-    abort?.abort();
+    abort.abort();
     abort = new AbortController();
     watch(bodies, (text) => {
       if (isPaused) return;
       const seen = glance(text);
       lost += seen.lost;
-      pending ||= setTimeout(draw, DRAWN);
+      if (!pending) pending = Number(setTimeout(draw, DRAWN));
       if (!sampler.take(seen.isError)) return;
-      const e = JSON.parse(text);
-      e.pattern = pattern(e.request);
+      const event = /** @type {Answered} */ (JSON.parse(text)), e = { ...event, pattern: pattern(event.request) };
       events.push(e);
       if (events.length > KEPT) events = events.slice(-KEPT / 2);
       if (passes(e)) shown.push(e);
       if (shown.length > KEPT) shown = shown.slice(-KEPT / 2);
     }, (s) => { state.textContent = s === "on" ? "Waiting for requests" : s; }, abort.signal);
   };
-  const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => { isPaused = !isPaused; pause.setAttribute("aria-pressed", isPaused); tell(); } }, "Pause");
+  /** @type {HTMLElement} */
+  const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => { isPaused = !isPaused; pause.setAttribute("aria-pressed", String(isPaused)); tell(); } }, "Pause");
   listen();
   stop.push(() => { abort.abort(); view.end(); });
   return h("div.pane", h("div.tools", field("Filter", search), field("Bodies", select([["masked", "values masked"], ["open", "as they are"], ["none", "none"]], bodies, (v) => { bodies = v; listen(); })),
@@ -66,19 +74,21 @@ function requests(stop) {
     h("button", { type: "button", onclick: () => { events = []; lost = sampler.skipped = 0; sift(); } }, "Clear")), h("div.split", view.element, detail));
 }
 
+/** @param {Stops} stop */
 function streams(stop) {
   const place = h("div.body.records", { tabIndex: 0, role: "log", "aria-label": "Records" }), state = h("span.quiet.middle", { role: "status" });
   const chooser = h("select");
   let turn = 0, isOver = false;
-  const record = (r, table) => {
+  const record = (/** @type {StreamRecord} */ r, /** @type {Table} */ table) => {
     const { NewImage, OldImage, Keys, SequenceNumber } = r.dynamodb, keys = table.KeySchema.map((k) => k.AttributeName);
-    const text = (image) => (image ? writeItem(ordered(image, keys), "native") : "");
-    return h("div.card", h("div.row", h(`span.badge.${r.eventName === "REMOVE" ? "bad" : "good"}`, r.eventName), h("strong.mono", Object.values(Keys).map((v) => brief(v)).join(" · ")),
+    const text = (/** @type {Item | undefined} */ image) => (image ? writeItem(ordered(image, keys), "native") : "");
+    return h("div.card", h("div.row", h(r.eventName === "REMOVE" ? "span.badge.bad" : "span.badge.good", r.eventName), h("strong.mono", Object.values(Keys).map((v) => brief(v)).join(" · ")),
       r.userIdentity && h("span.badge", "time to live"), h("span.quiet", SequenceNumber)), NewImage || OldImage ? diff(text(OldImage), text(NewImage)) : h("p.quiet", "The stream has keys alone."));
   };
+  /** @param {string} name @param {number} mine */
   async function follow(name, mine) {
     fill(place);
-    const table = await describe(name), arn = table.LatestStreamArn, iterators = new Map();
+    const table = await describe(name), arn = table.LatestStreamArn, iterators = /** @type {Map<string, string>} */ (new Map());
     const seen = new Set();
     for (let first = true; mine === turn && !isOver; first = false) {
       const { StreamDescription } = await api("streams.DescribeStream", { StreamArn: arn });
@@ -92,7 +102,7 @@ function streams(stop) {
         if (page.NextShardIterator) iterators.set(id, page.NextShardIterator); else iterators.delete(id);
         for (const r of page.Records) place.prepend(record(r, table));
       }
-      while (place.children.length > RECORDS) place.lastChild.remove();
+      while (place.children.length > RECORDS) place.lastChild?.remove();
       state.textContent = `Following ${name}: ${number(place.children.length)} records`;
       await new Promise((done) => setTimeout(done, 700));
     }
@@ -103,12 +113,12 @@ function streams(stop) {
     try { await follow(name, mine); } catch (error) {
       if (mine !== turn || isOver) return;
       state.textContent = `No longer following ${name}`;
-      place.prepend(h("div.card", { role: "alert" }, h("p.problem", isGone(error) ? `The table ${name} or its stream is gone.` : error.message),
+      place.prepend(h("div.card", { role: "alert" }, h("p.problem", isGone(error) ? `The table ${name} or its stream is gone.` : messageOf(error)),
         h("button", { type: "button", onclick: search }, "Look for streams again")));
     }
   });
   const search = attempt(async () => {
-    const found = [];
+    const found = /** @type {string[]} */ ([]);
     for (const { Table } of await allTables()) if (Table.StreamSpecification?.StreamEnabled) found.push(Table.TableName);
     fill(chooser, found.map((n) => h("option", { value: n }, n)));
     fill(place);
@@ -121,39 +131,39 @@ function streams(stop) {
   return h("div.pane", h("div.tools", field("Table", chooser), h("span.push"), state), place);
 }
 
-/** Items by the time at which they expire. */
+/** Items by the time at which they expire. @param {Stops} stop */
 function expiring(stop) {
   const place = h("div.body"), chooser = h("select"), state = h("span.quiet.middle", { role: "status" });
   let isOver = false;
   const load = attempt(async () => {
     const name = chooser.value;
     if (!name) return;
-    const table = await describe(name), { AttributeName } = (await api("DescribeTimeToLive", { TableName: name })).TimeToLiveDescription;
+    const table = await describe(name), { AttributeName = "" } = (await api("DescribeTimeToLive", { TableName: name })).TimeToLiveDescription;
     const { now } = await control("GET", "clock");
     const names = Object.fromEntries([AttributeName, ...table.KeySchema.map((k) => k.AttributeName)].map((n, i) => [`#n${i}`, n]));
-    let found = [], page = {}, read = 0;
+    const due = (/** @type {Item} */ item) => Number(item[AttributeName].N);
+    let found = /** @type {Item[]} */ ([]), page = /** @type {Read} */ ({}), read = 0;
     do {
       page = await api("Scan", { TableName: name, FilterExpression: "attribute_type(#n0, :t)", ExpressionAttributeNames: names, ExpressionAttributeValues: { ":t": { S: "N" } }, ProjectionExpression: Object.keys(names).join(", "),
         ...(page.LastEvaluatedKey ? { ExclusiveStartKey: page.LastEvaluatedKey } : {}) });
-      read += page.ScannedCount;
-      found.push(...page.Items);
-      found = found.sort((a, b) => a[AttributeName].N - b[AttributeName].N).slice(0, QUEUE);
+      read += page.ScannedCount ?? 0;
+      found = [...found, ...(page.Items ?? [])].sort((a, b) => due(a) - due(b)).slice(0, QUEUE);
     } while (page.LastEvaluatedKey && read < SCANNED && !isOver);
     state.textContent = `${number(found.length)} next of ${number(read)} items read${page.LastEvaluatedKey ? ", of more" : ""}`;
-    const left = (s) => { const d = s - now; return d <= 0 ? "due" : d < 120 ? `${Math.round(d)} s` : d < 7200 ? `${Math.round(d / 60)} min` : d < 172800 ? `${Math.round(d / 3600)} h` : `${Math.round(d / 86400)} d`; };
-    fill(place, found.length ? plainTable("Items by expiry", [["Expires", "tight"], ["In", "tight"], ["Key"], ["", "tight"]], found.map((i) => [new Date(Math.max(0, i[AttributeName].N) * 1000).toISOString().slice(0, 19).replace("T", " "),
-      left(Number(i[AttributeName].N)), h("span.mono", Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · ")),
-      h("div.row", h("button.small", { type: "button", onclick: () => turn(Number(i[AttributeName].N) - 1) }, "Stop 1 s before"), h("button.small", { type: "button", onclick: () => turn(Number(i[AttributeName].N) + 1) }, "Let it expire"))])) : h("div.empty", "No item of the table will expire."));
+    const left = (/** @type {number} */ s) => { const d = s - now; return d <= 0 ? "due" : d < 120 ? `${Math.round(d)} s` : d < 7200 ? `${Math.round(d / 60)} min` : d < 172800 ? `${Math.round(d / 3600)} h` : `${Math.round(d / 86400)} d`; };
+    fill(place, found.length ? plainTable("Items by expiry", [["Expires", "tight"], ["In", "tight"], ["Key"], ["", "tight"]], found.map((i) => [moment(Math.max(0, due(i))),
+      left(due(i)), h("span.mono", Object.values(keyOf(i, table)).map((v) => brief(v)).join(" · ")),
+      h("div.row", h("button.small", { type: "button", onclick: () => turn(due(i) - 1) }, "Stop 1 s before"), h("button.small", { type: "button", onclick: () => turn(due(i) + 1) }, "Let it expire"))])) : h("div.empty", "No item of the table will expire."));
   });
   /** The clock stands from then on, until Control lets it run. */
-  const turn = attempt(async (seconds) => {
+  const turn = attempt(async (/** @type {number} */ seconds) => {
     await control("POST", "clock", { freeze: true });
     const { expired } = await control("POST", "clock", { set: seconds });
-    note(`The clock stands at ${new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ")}. ${expired ? `${number(expired)} ${expired === 1 ? "item" : "items"} expired. ` : ""}Control lets it run again.`);
+    note(`The clock stands at ${moment(seconds)}. ${expired ? `${number(expired)} ${expired === 1 ? "item" : "items"} expired. ` : ""}Control lets it run again.`);
     await load();
   });
   (attempt(async () => {
-    const found = [];
+    const found = /** @type {string[]} */ ([]);
     for (const { Table, TimeToLiveDescription: ttl } of await allTables()) if (ttl.TimeToLiveStatus === "ENABLED") found.push(Table.TableName);
     fill(chooser, found.map((n) => h("option", { value: n }, n)));
     if (!found.length) state.textContent = "No table of this namespace has a time to live.";
@@ -164,6 +174,7 @@ function expiring(stop) {
   return h("div.pane", h("div.tools", field("Table", chooser), h("span.push"), state, h("button", { type: "button", onclick: load }, "Refresh")), place);
 }
 
+/** @param {Stops} stop */
 function fired(stop) {
   const place = h("div.body");
   let isOver = false;
@@ -173,7 +184,7 @@ function fired(stop) {
         const { rules } = await control("GET", "faults");
         fill(place, rules.length ? plainTable("Fault rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map(({ matched, fired: n, ...rule }) => [h("code", JSON.stringify(rule)), number(matched), h(n ? "strong.warn" : "span", number(n))]))
           : h("div.empty", h("p", "No rules are set."), h("a", { href: "#/control" }, "Set one")));
-      } catch (error) { fill(place, h("p.problem", error.message)); }
+      } catch (error) { fill(place, h("p.problem", messageOf(error))); }
       await new Promise((done) => setTimeout(done, 1500));
     }
   })();
@@ -181,8 +192,9 @@ function fired(stop) {
   return h("div.pane", place);
 }
 
+/** @param {HTMLElement} main @returns {Promise<End>} */
 export async function show(main) {
-  const stop = [];
+  const stop = /** @type {Stops} */ ([]);
   const views = tabs("Live", [["Requests", () => requests(stop)], ["Streams", () => streams(stop)], ["Time to live", () => expiring(stop)], ["Faults", () => fired(stop)]]);
   views.classList.add("fill");
   main.append(h("h1.hidden", "Live"), views);

@@ -8,15 +8,23 @@ import { entry } from "../model/shapes.js";
 import { patternName } from "./insight.js";
 import { own } from "../model/types.js";
 
+/**
+ * @import { AttributeDefinition, End, Item, KeySchema, Keyed, Pattern, Projection, TableDescription, WriteRequests } from "../types.d.ts"
+ * @typedef {import("../model/entities.js").Type} Type
+ * @typedef {{table: TableDescription, items: Item[], types: Type[]}} Study of a table
+ * @typedef {{PartitionKey: AttributeDefinition, SortKey?: AttributeDefinition}} KeyAttributes as NoSQL Workbench writes them
+ * @typedef {{TableName: string, KeyAttributes: KeyAttributes, GlobalSecondaryIndexes?: {IndexName: string, KeyAttributes: KeyAttributes, Projection?: Projection}[], TableData?: Item[]}} Model of a table
+ */
+
 const DATA = 500, BATCH = 25;
 
+/** @param {AttributeDefinition[]} definitions @param {string} name */
 const attribute = (definitions, name) => ({ AttributeName: name, AttributeType: definitions.find((d) => d.AttributeName === name)?.AttributeType ?? "S" });
-const keyOf = (schema, definitions) => {
-  const role = (type) => schema.find((k) => k.KeyType === type)?.AttributeName;
-  return { PartitionKey: attribute(definitions, role("HASH")), ...(role("RANGE") ? { SortKey: attribute(definitions, role("RANGE")) } : {}) };
-};
+/** @param {KeySchema} schema @param {AttributeDefinition[]} definitions @returns {KeyAttributes} */
+const keyOf = ([hash, range], definitions) =>
+  ({ PartitionKey: attribute(definitions, hash.AttributeName), ...(range ? { SortKey: attribute(definitions, range.AttributeName) } : {}) });
 
-/** Tables as NoSQL Workbench's model, with some of their items. */
+/** Tables as NoSQL Workbench's model, with some of their items. @param {{table: TableDescription, items: Item[]}[]} tables */
 export function toWorkbench(tables) {
   return {
     ModelName: "Dynalith", ModelMetadata: { Author: "", DateCreated: new Date().toISOString(), DateLastModified: new Date().toISOString(), Description: "", AWSService: "Amazon DynamoDB", Version: "3.0" },
@@ -34,12 +42,14 @@ export function toWorkbench(tables) {
   };
 }
 
-/** NoSQL Workbench's model as CreateTable's inputs with their items. */
+/** NoSQL Workbench's model as CreateTable's inputs with their items. @param {unknown} model */
 export function fromWorkbench(model) {
-  if (!Array.isArray(model?.DataModel)) throw new Error("This is no model of NoSQL Workbench: DataModel is missing");
-  return model.DataModel.map((t) => {
+  const { DataModel } = Object(model);
+  if (!Array.isArray(DataModel)) throw new Error("This is no model of NoSQL Workbench: DataModel is missing");
+  return /** @type {Model[]} */ (DataModel).map((t) => {
+    /** @param {KeyAttributes} key @returns {KeySchema} */
     const schema = ({ PartitionKey: p, SortKey: s }) => [{ AttributeName: p.AttributeName, KeyType: "HASH" }, ...(s ? [{ AttributeName: s.AttributeName, KeyType: "RANGE" }] : [])];
-    const indexes = t.GlobalSecondaryIndexes ?? [], keys = [t, ...indexes].flatMap(({ KeyAttributes: k }) => [k.PartitionKey, k.SortKey].filter(Boolean));
+    const indexes = t.GlobalSecondaryIndexes ?? [], keys = [t, ...indexes].flatMap(({ KeyAttributes: { PartitionKey: p, SortKey: s } }) => (s ? [p, s] : [p]));
     return {
       input: { TableName: t.TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: schema(t.KeyAttributes), AttributeDefinitions: [...new Map(keys.map((k) => [k.AttributeName, { AttributeName: k.AttributeName, AttributeType: k.AttributeType }])).values()],
         ...(indexes.length ? { GlobalSecondaryIndexes: indexes.map((i) => ({ IndexName: i.IndexName, KeySchema: schema(i.KeyAttributes), Projection: { ProjectionType: i.Projection?.ProjectionType ?? "ALL",
@@ -49,28 +59,29 @@ export function fromWorkbench(model) {
   });
 }
 
+/** @param {string} text @param {(line: string) => void} tell */
 async function importModel(text, tell) {
   for (const { input, items } of fromWorkbench(JSON.parse(text))) {
     await api("CreateTable", input);
     for (let wait = 50; (await describe(input.TableName)).TableStatus !== "ACTIVE"; wait = Math.min(wait * 2, 2000)) await new Promise((r) => setTimeout(r, wait));
     for (let at = 0; at < items.length; at += BATCH) {
-      let rest = { [input.TableName]: items.slice(at, at + BATCH).map((Item) => ({ PutRequest: { Item } })) };
+      let rest = /** @type {WriteRequests} */ ({ [input.TableName]: items.slice(at, at + BATCH).map((Item) => ({ PutRequest: { Item } })) });
       while (Object.keys(rest).length) rest = (await api("BatchWriteItem", { RequestItems: rest })).UnprocessedItems ?? {};
     }
     tell(`${input.TableName}: ${number(items.length)} items`);
   }
 }
 
-/** What a sample of a table's items says of its entities: for each its templates of keys, per index too, and its attributes. */
-async function study(name, by) {
-  const { table, items } = await sampleTable(name), entities = entitiesOf(table, by);
+/** What a sample of a table's items says of its entities: for each its templates of keys, per index too, and its attributes. @param {string} name @returns {Promise<Study>} */
+async function study(name) {
+  const { table, items } = await sampleTable(name), entities = entitiesOf(table);
   entities.add(items);
   for (const item of items) {
     const type = entities.of(item);
     for (const pivot of pivots(table)) {
       const values = pivot.KeySchema.flatMap((k) => own(item, k.AttributeName) ?? []);
       if (values.length < pivot.KeySchema.length) continue;
-      const text = pivot.KeySchema.map((k, i) => `${k.AttributeName} = ${values[i].S ? template(values[i].S) : `<${Object.keys(values[i])[0]}>`}`).join(", ");
+      const text = pivot.KeySchema.map((k, i) => `${k.AttributeName} = ${values[i].S ? template(String(values[i].S)) : `<${Object.keys(values[i])[0]}>`}`).join(", ");
       const of = entry(type.templates, pivot.name, () => new Map());
       of.set(text, (of.get(text) ?? 0) + 1);
     }
@@ -78,30 +89,32 @@ async function study(name, by) {
   return { table, items, types: [...entities.types.values()] };
 }
 
-const likeliest = (counts) => [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "";
-const keyNames = (table) => new Set(pivots(table).flatMap((p) => p.KeySchema.map((k) => k.AttributeName)));
+const likeliest = (/** @type {Iterable<[string, number]>} */ counts) => [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "";
+const keyNames = (/** @type {TableDescription} */ table) => new Set(pivots(table).flatMap((p) => p.KeySchema.map((k) => k.AttributeName)));
 
-/** The chart as rows: entity, key template of the table, templates of indexes, attributes. */
+/** The chart as rows: entity, key template of the table, templates of indexes, attributes. @param {Study} study */
 function rowsOf({ table, types }) {
   const keys = keyNames(table);
   return types.map((t) => ({ type: t, key: likeliest(t.templates.get("") ?? []), indexes: [...t.templates].filter(([n]) => n).map(([n, c]) => `${n}: ${likeliest(c)}`), attributes: t.attributes.filter((a) => !keys.has(a)) }));
 }
 
+/** @param {Study[]} studies @param {Pattern[]} patterns */
 export function markdown(studies, patterns) {
-  const cell = (s) => String(s).replaceAll("|", "\\|").replaceAll("\n", " ");
-  const code = (s) => (s ? `\`${cell(s)}\`` : "");
+  const cell = (/** @type {string} */ s) => String(s).replaceAll("|", "\\|").replaceAll("\n", " ");
+  const code = (/** @type {string} */ s) => (s ? `\`${cell(s)}\`` : "");
   const tables = studies.map((s) => [`## Table ${s.table.TableName}`, "", "| entity | key | indexes | attributes |", "| --- | --- | --- | --- |",
     ...rowsOf(s).map((r) => `| ${cell(r.type.name)} | ${code(r.key)} | ${r.indexes.map(code).join("<br>")} | ${r.attributes.map(code).join(", ")} |`), ""].join("\n"));
   const seen = patterns.length ? ["## Access patterns", "", "| pattern | calls | units |", "| --- | ---: | ---: |", ...patterns.map((p) => `| ${code(patternName(p))} | ${p.calls} | ${Math.round((p.read_units + p.write_units) * 10) / 10} |`), ""].join("\n") : "";
   return `# Entity chart\n\n${tables.join("\n")}\n${seen}`.trimEnd() + "\n";
 }
 
-/** Text in a picture of its own has colours of its own: it may be shown on any page. */
+/** Text in a picture of its own has colours of its own: it may be shown on any page. @param {Study[]} studies @param {Pattern[]} patterns */
 export function chart(studies, patterns) {
-  const line = 18, width = 1060, parts = [], colours = ["#2557c7", "#0e6f5c", "#9a3412", "#7c2aa8", "#8a5a00", "#a61e5c", "#33691e", "#00667d", "#5b4bb5", "#6b4a3a"];
+  const line = 18, width = 1060, parts = /** @type {Element[]} */ ([]), colours = ["#2557c7", "#0e6f5c", "#9a3412", "#7c2aa8", "#8a5a00", "#a61e5c", "#33691e", "#00667d", "#5b4bb5", "#6b4a3a"];
   let y = 12;
+  /** @param {number} x @param {number} at @param {string} s @param {Record<string, string | number>} [attributes] */
   const text = (x, at, s, attributes = {}) => svg("text", { x, y: at, "font-family": "system-ui, sans-serif", "font-size": 12, fill: "#1b1f26", ...attributes }, s);
-  const cut = (s, n) => (s.length > n ? `${s.slice(0, n - 1)}…` : s);
+  const cut = (/** @type {string} */ s, /** @type {number} */ n) => (s.length > n ? `${s.slice(0, n - 1)}…` : s);
   const faint = { "font-size": 11, fill: "#59616e", class: "faint" };
   const mono = { "font-family": "ui-monospace, Menlo, Consolas, monospace", "font-size": 11 };
   for (const study of studies) {
@@ -127,9 +140,10 @@ export function chart(studies, patterns) {
     svg("rect", { width, height: y, fill: "#f6f7f9", class: "paper" }), parts);
 }
 
+/** @param {HTMLElement} main @returns {Promise<End>} */
 export async function show(main) {
   const place = h("div.body", { tabIndex: 0, role: "region", "aria-label": "Entity chart" }), state = h("span.quiet.middle", { role: "status" });
-  let studies = [], patterns = [];
+  let studies = /** @type {Study[]} */ ([]), patterns = /** @type {Pattern[]} */ ([]);
   const load = attempt(async () => {
     const names = (await listTables()).slice(0, 20);
     state.textContent = "Reading …";
@@ -141,7 +155,8 @@ export async function show(main) {
   });
   const take = () => {
     const text = h("textarea", { rows: 10, spellcheck: false, placeholder: "{\"ModelName\": …, \"DataModel\": [ … ]}" }), said = h("div", { role: "status" });
-    const file = h("input", { type: "file", accept: ".json,application/json", onchange: attempt(async () => { text.value = await file.files[0].text(); }) });
+    /** @type {HTMLInputElement} */
+    const file = h("input", { type: "file", accept: ".json,application/json", onchange: attempt(async () => { text.value = await file.files?.[0]?.text() ?? ""; }) });
     dialog("Import a model of NoSQL Workbench", [field("File", file), field("Or paste it here", text), said], [["Import", "main", async () => {
       await importModel(text.value, (line) => said.append(h("p", line)));
       note("The model is imported");
@@ -157,4 +172,5 @@ export async function show(main) {
   main.append(h("div.tools", h("h1", "Model"), state, h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"), h("button", { type: "button", onclick: take }, "Import model"),
     h("button", { type: "button", onclick: attempt(give) }, "Export model"), h("button", { type: "button", onclick: picture }, "Picture"), h("button.main", { type: "button", onclick: text }, "Markdown")), place);
   await load();
+  return undefined;
 }

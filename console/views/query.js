@@ -1,11 +1,11 @@
 // The query builder: a key condition, filters and a projection become a Query, a Scan or a GetItem; it shows items, units, the plan, the request as code, and what was asked before.
-import { attempt, copy, field, h, note, number, select, tabs } from "../core/dom.js";
+import { attempt, copy, field, focusOn, h, messageOf, note, number, select, tabs } from "../core/dom.js";
 import { ROOT, api, listTables, sampleTable } from "../core/api.js";
 import { codeFor, languages } from "../ui/code.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "../ui/names.js";
 import { cell, grid } from "../ui/grid.js";
-import { brief, keyOf, own } from "../model/types.js";
+import { brief, keyOf, keyType, own } from "../model/types.js";
 import { openItem } from "../ui/item.js";
 import { showAbsent, showGone } from "../ui/absent.js";
 import { build, keysOf, pattern, unitsOf } from "../model/request.js";
@@ -17,26 +17,43 @@ import { explainInto } from "../ui/plan.js";
 import { selection } from "../ui/selection.js";
 import { go, stay } from "../main.js";
 
+/**
+ * @import { End, Item, Parts } from "../types.d.ts"
+ * @typedef {import("../model/request.js").Filter} Filter
+ * @typedef {import("../model/request.js").Form & {as: string}} Form and in whose name it is asked
+ * @typedef {import("../model/entities.js").Type} Type
+ * @typedef {{[Name in keyof Form]?: unknown}} Given of an address, which may say anything
+ */
+
 const SORTS = [["", "any"], ["=", "is"], ["begins_with", "begins with"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["BETWEEN", "between"]];
 const FILTERS = [["=", "is"], ["<>", "is not"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["BETWEEN", "between"], ["begins_with", "begins with"], ["contains", "contains"],
   ["attribute_exists", "is there"], ["attribute_not_exists", "is not there"]];
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"], ["BOOL", "Boolean"]];
 
+/** The controls of a filter. @param {() => void} remove @param {() => void} onchange */
 function filterRow(remove, onchange) {
   const name = h("input", { type: "text", placeholder: "attribute", spellcheck: false, "aria-label": "Attribute", oninput: onchange });
   const first = h("input", { type: "text", placeholder: "value", "aria-label": "Value", oninput: onchange }), second = h("input", { type: "text", placeholder: "and", hidden: true, "aria-label": "Second value", oninput: onchange });
   const type = select(TYPES, "S", onchange, { "aria-label": "Type of the value" });
   const operator = select(FILTERS, "=", (v) => { second.hidden = v !== "BETWEEN"; first.hidden = type.hidden = /exists/.test(v); onchange(); }, { "aria-label": "Operator" });
   return { node: h("div.row", name, operator, type, first, second, h("button.small", { type: "button", onclick: remove, "aria-label": "Remove the filter" }, "Remove")),
+    /** Shows a filter of an address. @param {{[Name in keyof Filter]?: unknown}} f */
     put(f) {
-      [[name, f.name], [operator, f.operator], [type, f.type], [first, f.first], [second, f.second]].forEach(([control, v]) => { if (typeof v === "string") control.value = v; });
+      put(name, f.name);
+      put(operator, f.operator);
+      put(type, f.type);
+      put(first, f.first);
+      put(second, f.second);
       second.hidden = operator.value !== "BETWEEN";
       first.hidden = type.hidden = /exists/.test(operator.value);
     },
     value: () => ({ name: name.value, operator: operator.value, type: type.value, first: first.value, second: second.value }) };
 }
 
-/** The form of an address. What is none of ours is left out. */
+/** Shows what an address gives for a control, where it can. @param {HTMLInputElement | HTMLSelectElement} control @param {unknown} v */
+function put(control, v) { if (typeof v === "string" || typeof v === "number") control.value = String(v); }
+
+/** The form of an address. What is none of ours is left out. @param {string} address @returns {Given} */
 function givenIn(address) {
   try { return Object(JSON.parse(address || "{}")); } catch {
     note("The address has no query that can be read", true);
@@ -44,6 +61,7 @@ function givenIn(address) {
   }
 }
 
+/** @param {HTMLElement} main @param {Parts} parts @returns {Promise<End>} */
 export async function show(main, [name, index = "", kept = ""]) {
   const names = await listTables();
   if (!names.length) {
@@ -58,16 +76,17 @@ export async function show(main, [name, index = "", kept = ""]) {
   const hashes = hash.map(() => h("input.short", { type: "text", spellcheck: false, oninput: changed }));
   const first = h("input.short", { type: "text", spellcheck: false, oninput: changed }), second = h("input.short", { type: "text", spellcheck: false, hidden: true, oninput: changed, "aria-label": "Upper end" });
   const operator = select(SORTS, "", (v) => { second.hidden = v !== "BETWEEN"; write(); });
-  const projection = h("input.short", { type: "text", placeholder: "all", spellcheck: false, oninput: changed }), limit = h("input", { type: "number", min: 1, oninput: changed });
+  const projection = h("input.short", { type: "text", placeholder: "all", spellcheck: false, oninput: changed }), limit = h("input", { type: "number", min: "1", oninput: changed });
   const order = select([["", "ascending"], ["1", "descending"]], "", changed);
   const consistent = select([["", "eventual"], ["1", "strong"]], "", changed);
-  const filters = [], place = h("div"), problem = h("p.problem", { role: "alert" });
+  const filters = /** @type {ReturnType<typeof filterRow>[]} */ ([]), place = h("div"), problem = h("p.problem", { role: "alert" });
   const request = h("pre", { tabIndex: 0, "aria-label": "The request" }), kind = h("span.badge"), figures = h("span.quiet.middle", { role: "status" });
   const code = h("pre", { tabIndex: 0, "aria-label": "The request as code" }), plan = h("div", h("p.quiet", "Run or explain the request to see its plan."));
-  let language = languages[0], asked, items = [], next = null, entities = entitiesOf(table, "auto", sample);
+  let language = languages[0], items = /** @type {Item[]} */ ([]), next = /** @type {Item | undefined} */ (undefined), entities = entitiesOf(table, "auto", sample);
 
   const form = () => ({ hash: hashes.map((i) => i.value), operator: operator.value, first: first.value, second: second.value, filters: filters.map((f) => f.value()).filter((f) => f.name),
     projection: projection.value, limit: limit.value, isDescending: Boolean(order.value), isConsistent: Boolean(consistent.value), ...(identity.key() ? { as: identity.key() } : {}) });
+  let asked = build(table, pivot, form());
   let isWhole = false; // the form is as the address says
   function write() {
     if (isWhole) stay("query", name, pivot.name, JSON.stringify(form()));
@@ -77,22 +96,22 @@ export async function show(main, [name, index = "", kept = ""]) {
     code.textContent = codeFor(language, asked.operation, asked.input, ROOT.origin);
   }
   const past = history("query", () => ({ address: location.hash, title: [asked.operation, name, pattern(asked.input).text].filter(Boolean).join(" ") }));
-  const run = async (start) => {
+  const run = async (/** @type {Item | undefined} */ start = undefined) => {
     problem.textContent = "";
     try { await ask(start); } catch (error) {
       if (await showGone(main, "query", name, error)) return;
-      problem.textContent = error.message;
+      problem.textContent = messageOf(error);
       await explain();
     }
   };
-  const ask = async (start) => {
+  const ask = async (/** @type {Item | undefined} */ start) => {
     const input = { ...asked.input, ReturnConsumedCapacity: "INDEXES", ...(start ? { ExclusiveStartKey: start } : {}) };
     const began = performance.now(), reply = await api(asked.operation, input, { as: identity.key() }), ms = performance.now() - began;
-    const got = asked.operation === "GetItem" ? (reply.Item ? [reply.Item] : []) : reply.Items;
+    const got = asked.operation === "GetItem" ? (reply.Item ? [reply.Item] : []) : reply.Items ?? [];
     if (!start) { items = []; entities = entitiesOf(table, "auto", sample); }
     items.push(...got);
     entities.add(got);
-    next = reply.LastEvaluatedKey ?? null;
+    next = reply.LastEvaluatedKey;
     more.disabled = !next;
     const said = `${number(reply.ScannedCount ?? got.length)} read, ${number(got.length)} returned, ${unitsOf(reply.ConsumedCapacity).text}`;
     figures.textContent = `${said}, ${ms.toFixed(0)} ms${next ? "; there are more pages" : ""}`;
@@ -106,8 +125,8 @@ export async function show(main, [name, index = "", kept = ""]) {
   };
   const explain = () => explainInto(plan, asked.operation, asked.input, identity.key());
   const keys = table.KeySchema.map((k) => k.AttributeName);
-  const columns = (type) => [...new Set([...pivot.KeySchema.map((k) => k.AttributeName), ...type.attributes])].filter((n) => !keys.includes(n)).slice(0, 24);
-  const edit = attempt(async (item) => {
+  const columns = (/** @type {Type} */ type) => [...new Set([...pivot.KeySchema.map((k) => k.AttributeName), ...type.attributes])].filter((n) => !keys.includes(n)).slice(0, 24);
+  const edit = attempt(async (/** @type {Item} */ item) => {
     if (!keys.every((k) => Object.hasOwn(item, k))) throw new Error("The projection leaves out the keys, so that the item cannot be opened.");
     openItem(table, (await api("GetItem", { TableName: name, Key: keyOf(item, table), ConsistentRead: true })).Item ?? item, () => run());
   });
@@ -120,24 +139,29 @@ export async function show(main, [name, index = "", kept = ""]) {
   const counted = counts([...hash, ...range, ...keys.filter((n) => !hash.includes(n) && !range.includes(n))], () => items, () => !next);
   const out = h("button", { type: "button", disabled: true, onclick: () => exportItems(name, items, !next) }, "Export");
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
-  const add = (filter) => {
+  const add = (/** @type {object | undefined} */ filter = undefined) => {
     const row = filterRow(() => { filters.splice(filters.indexOf(row), 1); row.node.remove(); write(); }, changed);
     filters.push(row);
     place.append(row.node);
-    if (filter) row.put(filter); else row.node.querySelector("input").focus();
+    if (filter) row.put(filter); else focusOn(row.node, "input");
   };
-  const codes = h("div", h("div.row", select(languages, language, (v) => { language = v; write(); }, { "aria-label": "Language" }), h("button.small", { type: "button", onclick: () => copy(code.textContent) }, "Copy")), code);
+  const codes = h("div", h("div.row", select(languages, language, (v) => { language = v; write(); }, { "aria-label": "Language" }), h("button.small", { type: "button", onclick: () => copy(code.textContent ?? "") }, "Copy")), code);
   const side = h("aside.side.query", { tabIndex: 0, "aria-label": "The request" }, tabs("The request", [["Plan", () => plan], ["Code", () => codes], ["Request", () => h("div", request)], ["Count", () => counted.element], ["History", () => past.element]]));
-  const typed = (n) => `${n} (${table.AttributeDefinitions.find((a) => a.AttributeName === n).AttributeType})`;
+  const typed = (/** @type {string} */ n) => `${n} (${keyType(table, n)})`;
+  /** @param {Given} f */
   function restore(f) {
-    const put = (control, v) => { if (typeof v === "string" || typeof v === "number") control.value = v; };
-    hashes.forEach((control, i) => put(control, f.hash?.[i]));
-    [[operator, f.operator], [first, f.first], [second, f.second], [projection, f.projection], [limit, f.limit],
-      [order, f.isDescending ? "1" : ""], [consistent, f.isConsistent ? "1" : ""]].forEach(([control, v]) => put(control, v));
+    hashes.forEach((control, i) => put(control, Object(f.hash)[i]));
+    put(operator, f.operator);
+    put(first, f.first);
+    put(second, f.second);
+    put(projection, f.projection);
+    put(limit, f.limit);
+    put(order, f.isDescending ? "1" : "");
+    put(consistent, f.isConsistent ? "1" : "");
     second.hidden = operator.value !== "BETWEEN";
     for (const filter of Array.isArray(f.filters) ? f.filters : []) if (filter && typeof filter === "object") add(filter);
   }
-  const head = h("form.builder", { onsubmit: (e) => { e.preventDefault(); attempt(run)(); } },
+  const head = h("form.builder", { onsubmit: (e) => { e.preventDefault(); attempt(() => run())(); } },
     h("div.tools", h("h1", "Query"), field("Table", select(names, name, (v) => go("query", v))),
       field("Read", select(all.map((p) => [p.name, p.name || "the table"]), pivot.name, (v) => go("query", name, ...(v ? [v] : [])))),
       hash.map((n, i) => field(`Partition key ${typed(n)}`, hashes[i])), range.length ? [field(`Sort key ${typed(range[0])}`, operator), field("Value", first), second] : [],

@@ -1,26 +1,31 @@
 // Tables: the list, a form that writes CreateTable's JSON, changes, deletion with the name typed.
-import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, note, number, select } from "../core/dom.js";
+import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, messageOf, note, number, select } from "../core/dom.js";
 import { api, control } from "../core/api.js";
 import { items as exampleItems, shop } from "../model/example.js";
 import { writeMany } from "../ui/import.js";
 import { go } from "../main.js";
 
+/** @import { AttributeDefinition, Described, End, Input, KeySchema, TimeToLive, TableDescription } from "../types.d.ts" */
+
 const TYPES = [["S", "String"], ["N", "Number"], ["B", "Binary"]];
 const PROJECTIONS = [["ALL", "All attributes"], ["KEYS_ONLY", "Keys only"], ["INCLUDE", "Some attributes"]];
 const VIEWS = [["", "Off"], ["NEW_AND_OLD_IMAGES", "New and old images"], ["NEW_IMAGE", "New images"], ["OLD_IMAGE", "Old images"], ["KEYS_ONLY", "Keys only"]];
 
+/** @param {HTMLElement} main @returns {Promise<End>} */
 export async function show(main) {
   const list = h("div.body"), count = h("span.quiet.middle");
+  /** @type {() => Promise<void>} */
   const refresh = attempt(async () => {
     const { tables, more } = await control("GET", "tables");
     count.textContent = more ? `the first ${number(tables.length)} tables` : `${number(tables.length)} ${tables.length === 1 ? "table" : "tables"}`;
-    fill(list, tables.length ? table(tables.map((t) => [t.Table, t.TimeToLiveDescription]), refresh) : h("div.empty", h("p", "There are no tables in this namespace yet."),
+    fill(list, tables.length ? table(tables, refresh) : h("div.empty", h("p", "There are no tables in this namespace yet."),
       h("p.quiet", "The example is a shop in one table: customers, orders and products, told apart by their keys."),
       h("div.row", h("button.main", { type: "button", onclick: attempt(makeExample) }, "Create the example"), h("button", { type: "button", onclick: () => create(refresh) }, "Create a table"))));
   });
   main.append(h("div.tools", h("h1", "Tables"), count, h("span.push"),
     h("button", { type: "button", onclick: refresh }, "Refresh"), h("button.main", { type: "button", onclick: () => create(refresh) }, "Create table")), list);
   await refresh();
+  return undefined;
 }
 
 /** A first table with its items, and what it shows. */
@@ -30,13 +35,15 @@ async function makeExample() {
   go("collections", shop.TableName);
 }
 
+/** @param {KeySchema} schema @param {AttributeDefinition[]} definitions */
 const keys = (schema, definitions) => schema.map(({ AttributeName: n }) => `${n} (${definitions.find((d) => d.AttributeName === n)?.AttributeType ?? "?"})`).join(", ");
 
+/** @param {Described[]} rows @param {() => Promise<void>} refresh */
 function table(rows, refresh) {
   const columns = ["Name", "Key", "Items", "Size", "Indexes", "Stream", "TTL", "Status", ""];
   return h("div.scroll", h("table.plain", h("caption.hidden", "Tables of this namespace"),
     h("thead", h("tr", columns.map((c, i) => h(i === 2 || i === 3 ? "th.number" : "th", { scope: "col" }, c || h("span.hidden", "Actions"))))),
-    h("tbody", rows.map(([t, ttl]) => {
+    h("tbody", rows.map(({ Table: t, TimeToLiveDescription: ttl }) => {
       const indexes = [...(t.GlobalSecondaryIndexes ?? []), ...(t.LocalSecondaryIndexes ?? [])];
       const name = encodeURIComponent(t.TableName);
       return h("tr", h("td", h("a", { href: `#/collections/${name}` }, t.TableName)), h("td.mono", keys(t.KeySchema, t.AttributeDefinitions)),
@@ -51,17 +58,19 @@ function table(rows, refresh) {
     }))));
 }
 
-/** A key: name and type of the partition key, and of a sort key where there is one. */
+/** A key: name and type of the partition key, and of a sort key where there is one. @param {() => void} onchange */
 function keyFields(onchange, [pk, sk] = ["PK", "SK"]) {
-  const input = (value) => h("input", { type: "text", value, oninput: onchange, spellcheck: false });
-  const parts = { pk: input(pk), pkType: select(TYPES, "S", onchange), sk: input(sk), skType: select(TYPES, "S", onchange) };
-  parts.node = h("div.fields", field("Partition key", parts.pk), field("Type of the partition key", parts.pkType), field("Sort key (may be empty)", parts.sk),
-    field("Type of the sort key", parts.skType));
-  parts.schema = () => [{ AttributeName: parts.pk.value, KeyType: "HASH" }, ...(parts.sk.value ? [{ AttributeName: parts.sk.value, KeyType: "RANGE" }] : [])];
-  parts.types = () => [[parts.pk.value, parts.pkType.value], ...(parts.sk.value ? [[parts.sk.value, parts.skType.value]] : [])];
-  return parts;
+  const input = (/** @type {string} */ value) => h("input", { type: "text", value, oninput: onchange, spellcheck: false });
+  const hash = input(pk), hashType = select(TYPES, "S", onchange), range = input(sk), rangeType = select(TYPES, "S", onchange);
+  return {
+    node: h("div.fields", field("Partition key", hash), field("Type of the partition key", hashType), field("Sort key (may be empty)", range), field("Type of the sort key", rangeType)),
+    schema: () => [{ AttributeName: hash.value, KeyType: "HASH" }, ...(range.value ? [{ AttributeName: range.value, KeyType: "RANGE" }] : [])],
+    /** @returns {[string, string][]} */
+    types: () => [[hash.value, hashType.value], ...(range.value ? [/** @type {[string, string]} */ ([range.value, rangeType.value])] : [])],
+  };
 }
 
+/** @param {number} n of the index, for its name @param {() => void} onchange @param {() => void} remove */
 function indexFields(n, onchange, remove) {
   const key = keyFields(onchange, [`GSI${n}PK`, `GSI${n}SK`]);
   const name = h("input", { type: "text", value: `GSI${n}`, oninput: onchange, spellcheck: false });
@@ -78,9 +87,10 @@ function indexFields(n, onchange, remove) {
   };
 }
 
+/** @param {() => Promise<void>} done after the table was made */
 function create(done) {
   const json = h("textarea", { rows: 22, spellcheck: false, "aria-label": "CreateTable as JSON" }), problem = h("p.problem", { role: "alert" });
-  const indexes = [];
+  const indexes = /** @type {ReturnType<typeof indexFields>[]} */ ([]);
   let made = 0;
   const place = h("div");
   const name = h("input", { type: "text", value: "app", oninput: () => write(), spellcheck: false });
@@ -117,26 +127,26 @@ function create(done) {
         await api("CreateTable", input);
         if (ttl.value.trim()) await api("UpdateTimeToLive", { TableName: input.TableName, TimeToLiveSpecification: { Enabled: true, AttributeName: ttl.value.trim() } });
         note(`Created ${input.TableName}`);
-      } catch (error) { fill(problem, error.message); problem.scrollIntoView(); return false; }
+      } catch (error) { fill(problem, messageOf(error)); problem.scrollIntoView(); return false; }
       await done();
       return true;
     }]]);
   name.select();
 }
 
-/** What can be changed of a table: each part is a request of its own, sent where it differs. */
+/** What can be changed of a table: each part is a request of its own, sent where it differs. @param {TableDescription} t @param {TimeToLive} ttl @param {() => Promise<void>} done */
 async function change(t, ttl, done) {
   const TableName = t.TableName, problem = h("p.problem", { role: "alert" });
   const current = { mode: t.BillingModeSummary?.BillingMode ?? "PROVISIONED", stream: t.StreamSpecification?.StreamEnabled ? t.StreamSpecification.StreamViewType : "",
-    ttl: ttl.TimeToLiveStatus?.startsWith("ENABL") ? ttl.AttributeName : "", protect: t.DeletionProtectionEnabled ?? false };
+    ttl: ttl.TimeToLiveStatus?.startsWith("ENABL") ? ttl.AttributeName ?? "" : "", protect: t.DeletionProtectionEnabled ?? false };
   const mode = select([["PAY_PER_REQUEST", "On demand"], ["PROVISIONED", "Provisioned"]], current.mode, (v) => { units.hidden = v !== "PROVISIONED"; });
-  const reads = h("input", { type: "number", min: 1, value: t.ProvisionedThroughput?.ReadCapacityUnits || 5 });
-  const writes = h("input", { type: "number", min: 1, value: t.ProvisionedThroughput?.WriteCapacityUnits || 5 });
+  const reads = h("input", { type: "number", min: "1", value: String(t.ProvisionedThroughput?.ReadCapacityUnits || 5) });
+  const writes = h("input", { type: "number", min: "1", value: String(t.ProvisionedThroughput?.WriteCapacityUnits || 5) });
   const units = h("div.fields", { hidden: current.mode !== "PROVISIONED" }, field("Read units a second", reads), field("Write units a second", writes));
   const stream = select(VIEWS, current.stream), attribute = h("input", { type: "text", value: current.ttl, placeholder: "off" });
   const protect = check("Deletion protection", current.protect);
-  const drops = (t.GlobalSecondaryIndexes ?? []).map((i) => [i.IndexName, check(`Delete the index ${i.IndexName}`, false)]);
-  const more = h("div"), added = [];
+  const drops = (t.GlobalSecondaryIndexes ?? []).map((i) => ({ IndexName: i.IndexName, box: check(`Delete the index ${i.IndexName}`, false) }));
+  const more = h("div"), added = /** @type {ReturnType<typeof indexFields>[]} */ ([]);
   const add = h("button", { type: "button", onclick: () => {
     const index = indexFields((t.GlobalSecondaryIndexes ?? []).length + added.length + 1, () => {}, () => { added.splice(added.indexOf(index), 1); index.node.remove(); });
     added.push(index);
@@ -144,9 +154,9 @@ async function change(t, ttl, done) {
   } }, "Add an index");
   const provisioned = () => ({ ProvisionedThroughput: { ReadCapacityUnits: Number(reads.value), WriteCapacityUnits: Number(writes.value) } });
   async function save() {
-    const update = (input) => api("UpdateTable", { TableName, ...input });
+    const update = (/** @type {Input} */ input) => api("UpdateTable", { TableName, ...input });
     const isProvisioned = mode.value === "PROVISIONED";
-    if (mode.value !== current.mode || (isProvisioned && (Number(reads.value) !== t.ProvisionedThroughput.ReadCapacityUnits || Number(writes.value) !== t.ProvisionedThroughput.WriteCapacityUnits))) {
+    if (mode.value !== current.mode || (isProvisioned && (Number(reads.value) !== t.ProvisionedThroughput?.ReadCapacityUnits || Number(writes.value) !== t.ProvisionedThroughput?.WriteCapacityUnits))) {
       const each = isProvisioned ? { GlobalSecondaryIndexUpdates: (t.GlobalSecondaryIndexes ?? []).map((i) => ({ Update: { IndexName: i.IndexName, ...provisioned() } })) } : {};
       await update({ BillingMode: mode.value, ...(isProvisioned ? provisioned() : {}), ...(each.GlobalSecondaryIndexUpdates?.length && mode.value !== current.mode ? each : {}) });
     }
@@ -156,17 +166,17 @@ async function change(t, ttl, done) {
     if (attribute.value.trim() !== current.ttl) {
       await api("UpdateTimeToLive", { TableName, TimeToLiveSpecification: attribute.value.trim() ? { Enabled: true, AttributeName: attribute.value.trim() } : { Enabled: false, AttributeName: current.ttl } });
     }
-    for (const [IndexName, box] of drops) if (box.input.checked) await update({ GlobalSecondaryIndexUpdates: [{ Delete: { IndexName } }] });
+    for (const { IndexName, box } of drops) if (box.input.checked) await update({ GlobalSecondaryIndexUpdates: [{ Delete: { IndexName } }] });
     for (const index of added) {
-      const types = new Map([...t.AttributeDefinitions.map((d) => [d.AttributeName, d.AttributeType]), ...index.key.types()]);
+      const types = new Map([...t.AttributeDefinitions.map((d) => /** @type {[string, string]} */ ([d.AttributeName, d.AttributeType])), ...index.key.types()]);
       await update({ AttributeDefinitions: [...types].map(([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })),
         GlobalSecondaryIndexUpdates: [{ Create: { ...index.json(), ...(isProvisioned ? provisioned() : {}) } }] });
     }
   }
   dialog(`Change ${TableName}`, [h("div.fields", field("Capacity", mode), field("Stream", stream), field("Time to live attribute", attribute)), units, h("p", protect),
-    drops.length ? h("fieldset", h("legend", "Indexes"), drops.map(([, box]) => h("p", box))) : null, more, add,
+    drops.length ? h("fieldset", h("legend", "Indexes"), drops.map(({ box }) => h("p", box))) : null, more, add,
     h("h3", "As DescribeTable shows it"), h("pre", JSON.stringify(t, null, 2)), problem], [["Save changes", "main", async () => {
-    try { await save(); } catch (error) { fill(problem, error.message); problem.scrollIntoView(); return false; }
+    try { await save(); } catch (error) { fill(problem, messageOf(error)); problem.scrollIntoView(); return false; }
     note(`Changed ${TableName}`);
     await done();
     return true;

@@ -736,8 +736,9 @@ const steps = {
   async timeToLiveAndFaults() {
     await api("UpdateTimeToLive", { TableName: "shop", TimeToLiveSpecification: { Enabled: true, AttributeName: "until" } });
     for (const [n, s] of [["late", 7200], ["soon", 3600]]) await api("PutItem", { TableName: "shop", Item: { PK: { S: `TTL#${n}` }, SK: { S: "x" }, until: { N: String(Math.floor(Date.now() / 1000) + s) } } });
+    await api("PutItem", { TableName: "shop", Item: { PK: { S: "TTL#never" }, SK: { S: "x" }, until: { N: "9000000000000000" } } }); // no calendar has it
     await p.click("Time to live");
-    const text = await p.shows("TTL#soon", "TTL#late");
+    const text = await p.shows("TTL#soon", "TTL#late", "9000000000000000 s");
     assert.ok(text.indexOf("TTL#soon") < text.indexOf("TTL#late"));
     await p.page.evaluate(() => [...document.querySelectorAll("tr")].find((r) => r.innerText.includes("TTL#soon")).querySelector("button").click());
     await p.shows("The clock stands at", /1 s\s+TTL#soon/);
@@ -838,6 +839,7 @@ const steps = {
     await p.click("Insight");
     await api("Scan", { TableName: "shop" });
     await p.click("Refresh");
+    await p.quiet();
     await p.shows("Units by pattern", "Findings", "GetItem", "scan Scan reads the whole table");
     await p.fill("Requests a second", "0");
     await p.until(() => [...document.querySelectorAll("section:last-of-type tbody tr")].every((r) => r.innerText.includes("$0.00")), "nothing asked costs nothing");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brief, keyOf, keyProblem, ordered, own, readItem, same, writeItem } from "../../console/model/types.js";
+import { pattern } from "../../console/model/request.js";
 import { child, itemOf, node, nodeOf, nodesOf, retype } from "../../console/model/form.js";
 
 const NAMES = ["a", "constructor", "__proto__", "toString", "$set", "$binary", "$map", "S", "N", "M", "L", "hasOwnProperty", ""];
@@ -77,4 +78,9 @@ test("names of the form: missing, twice", () => {
   assert.throws(() => itemOf([node("m", "M", "", [node("a", "S"), node("a", "S")])]), /"m.a" stands twice/);
   assert.deepEqual(child(nodeOf("l", { L: [{ N: "1" }] })).type, "N");
   assert.deepEqual(child(nodeOf("s", { BS: ["AQI="] })).type, "B");
+});
+
+test("what is no request is a line without anything", () => {
+  for (const text of ["null", "7", "[]", "\"text\"", "{", ""]) assert.equal(pattern(text).text, "", text);
+  assert.equal(pattern(null).table, "");
 });
