@@ -42,10 +42,12 @@ export function grid(label, source, columns = []) {
     if (lines.has(active)) element.setAttribute("aria-activedescendant", `${id}-${active}`); else element.removeAttribute("aria-activedescendant");
   }
 
-  function draw() {
+  // The page is measured before it is changed: a measure after a change lays all of it out again.
+  function draw(isNew = false) {
     waiting = 0;
-    const count = source.count(), from = element.scrollTop * scale();
-    const first = Math.max(0, Math.floor(from / HEIGHT) - SPARE), last = Math.min(count - 1, Math.ceil((from + room()) / HEIGHT) + SPARE);
+    const count = source.count(), at = element.scrollTop, height = room(), from = at * scale();
+    const first = Math.max(0, Math.floor(from / HEIGHT) - SPARE), last = Math.min(count - 1, Math.ceil((from + height) / HEIGHT) + SPARE);
+    if (isNew) { for (const node of lines.values()) node.remove(); lines.clear(); }
     element.setAttribute("aria-rowcount", String(count));
     space.style.height = `${Math.min(extent(), SCROLL_MAX)}px`;
     for (const [i, node] of lines) if (i < first || i > last) { node.remove(); lines.delete(i); }
@@ -57,12 +59,12 @@ export function grid(label, source, columns = []) {
         lines.set(i, node);
         if (after) after.after(node); else space.prepend(node);
       }
-      node.style.transform = `translateY(${Math.round(element.scrollTop + i * HEIGHT - from)}px)`;
+      node.style.transform = `translateY(${Math.round(at + i * HEIGHT - from)}px)`;
       after = node;
     }
     mark();
   }
-  const later = () => { waiting ||= requestAnimationFrame(draw); };
+  const later = () => { waiting ||= requestAnimationFrame(() => draw()); };
 
   /** @param {number} i */
   function reveal(i) {
@@ -90,7 +92,7 @@ export function grid(label, source, columns = []) {
   return {
     element,
     /** Rows have come, gone or changed: those that are there are made again. */
-    refresh() { for (const node of lines.values()) node.remove(); lines.clear(); draw(); },
+    refresh() { draw(true); },
     toTop() { element.scrollTop = 0; active = -1; this.refresh(); },
     end() { observer.disconnect(); },
   };

@@ -1,13 +1,21 @@
 // A table of 1,000,000 items (ITEMS), and one with few partitions: each is opened by 5 requests at most,
-// none of which reads more than two pages' worth. The collections of the large one are scrolled to 40 places at random and paged; how long a page takes is printed.
+// none of which reads more than two pages' worth. The collections of the large one are scrolled to 40 places at random and paged; how long a page takes,
+// and the main thread's tasks, are printed.
 import assert from "node:assert/strict";
 import { browse, client, end, serve } from "./page.mjs";
 import { fillTable } from "./data.mjs";
 
-const ITEMS = Number(process.env.ITEMS ?? 1000000), PLACES = 40, WRITERS = 4;
+const ITEMS = Number(process.env.ITEMS ?? 1000000), PLACES = 40, WRITERS = 4, FRAME = 30 /* ms */;
 const port = await serve("--durability", "off"), api = client(port);
 for (const TableName of ["large", "narrow"]) await api("CreateTable", { TableName, BillingMode: "PAY_PER_REQUEST", KeySchema: [{ AttributeName: "PK", KeyType: "HASH" }, { AttributeName: "SK", KeyType: "RANGE" }],
   AttributeDefinitions: ["PK", "SK"].map((AttributeName) => ({ AttributeName, AttributeType: "S" })) });
+
+/** How many ms of CPU each task of the page's main thread took. */
+function tasksOf({ traceEvents: events }) {
+  const mains = new Set(events.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain").map((e) => `${e.pid} ${e.tid}`));
+  return events.filter((e) => e.name === "RunTask" && mains.has(`${e.pid} ${e.tid}`)).map((e) => (e.tdur ?? e.dur ?? 0) / 1000);
+}
+
 let next = 0;
 const began = Date.now();
 await Promise.all(Array.from({ length: WRITERS }, async () => {
@@ -42,8 +50,10 @@ try {
       assert.ok(asked.length <= 5 && !asked.includes("Scan"), `${view}: ${asked.join(", ")}`);
     }
   }
-  await p.page.goto(`http://127.0.0.1:${port}/_dynalith/console/#/collections/large`);
-  await p.shows("CUSTOMER#");
+  await p.view("collections", "large");
+  await p.page.waitForSelector(".grid .line");
+  await p.quiet();
+  await p.page.tracing.start({ categories: ["disabled-by-default-devtools.timeline"] });
   // until each line that can be seen has its item
   const times = await p.page.evaluate(async (places) => {
     const grid = document.querySelector(".grid"), frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -64,10 +74,12 @@ try {
     times.push(await ready(() => { grid.scrollTop = grid.scrollHeight; }));
     return times;
   }, PLACES);
-  times.sort((a, b) => a - b);
-  const at = (q) => times[Math.min(times.length - 1, Math.floor(q * times.length))];
+  const tasks = tasksOf(JSON.parse(new TextDecoder().decode(await p.page.tracing.stop())));
+  const at = (q, of = times) => of[Math.min(of.length - 1, Math.floor(q * of.length))];
+  for (const list of [times, tasks]) list.sort((a, b) => a - b);
   const count = await p.page.$eval(".grid", (g) => Number(g.getAttribute("aria-rowcount"))), lines = await p.page.$$eval(".grid .line", (l) => l.length);
   console.log(`scroll: ${times.length} pages of ${count} rows: median ${at(0.5).toFixed(0)} ms, 95 % ${at(0.95).toFixed(0)} ms, most ${at(1).toFixed(0)} ms; ${lines} lines exist`);
+  console.log(`scroll: ${tasks.length} tasks of the main thread, ms of CPU: 99 % ${at(0.99, tasks).toFixed(1)}, most ${at(1, tasks).toFixed(1)}; ${tasks.filter((t) => t > FRAME).length} over ${FRAME}`);
   assert.ok(count > ITEMS && lines < 200, `${count} rows, ${lines} lines`);
   assert.deepEqual(p.faults, []);
 } catch (error) {

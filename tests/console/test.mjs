@@ -110,6 +110,19 @@ const steps = {
     const labels = await p.page.$$eval(".grid .line:not(.group)", (all) => all.map((l) => [l.querySelector(".type").innerText, [...l.querySelectorAll("small")].map((s) => s.innerText).join()]));
     assert.ok(labels.some(([t, c]) => t === "CUSTOMER" && c.includes("email")) && labels.every(([t, c]) => t !== "ADDRESS" || !c.includes("email")), labels);
     await sound("collections");
+    // a page of lines is laid out as a whole, not once for each line
+    await p.page.setViewport(USUAL);
+    await p.quiet();
+    const layouts = async () => (await p.page.metrics()).LayoutCount, before = await layouts();
+    const lines = await p.page.evaluate(async () => {
+      const grid = document.querySelector(".grid"), seen = new Set(grid.querySelectorAll(".line"));
+      grid.scrollTop += grid.clientHeight;
+      for (let i = 0; i < 3; i++) await new Promise((done) => requestAnimationFrame(done));
+      return [...grid.querySelectorAll(".line")].filter((l) => !seen.has(l)).length;
+    });
+    const made = await layouts() - before;
+    assert.ok(lines >= 12 && made < lines / 2, `${made} layouts for ${lines} new lines`);
+    await p.page.setViewport(TALL);
   },
   async pivotToAnIndex() {
     await p.choose("View by", "GSI1");
