@@ -15,8 +15,6 @@
 #include "protocol/wire/messages.h"
 #include "protocol/partiql/partiql.h"
 #include "protocol/rollouts.h"
-#include "protocol/throughput/scale.h"
-#include "protocol/throughput/throughput.h"
 #include "protocol/work/work.h"
 #include "protocol/wire/serde.h"
 #include "storage/store/retry.h"
@@ -281,11 +279,9 @@ static enum code run(struct passage *passage, struct err *err)
 	struct call *call = &passage->call;
 
 	work_again(call);
-	if (call_has(call, HOOK_FAULTS)) {
-		enum code code = fault_at_request(call, passage->json, err);
-		if (code != OK)
-			return code;
-	}
+	enum code code = work_meet_request(call, passage->json, err);
+	if (code != OK)
+		return code;
 	return passage->op->run(call, passage->input, err);
 }
 
@@ -370,39 +366,20 @@ static enum code gate_account(struct passage *passage, struct err *err)
 	return OK;
 }
 
-/* Nothing fails here: the rules that concern the operation become the call's. */
-static enum code gate_faults(struct passage *passage, struct err *err)
+static enum code gate_hooks(struct passage *passage, struct err *err)
 {
-	struct call *call = &passage->call;
+	const struct work_start start = {op_number(passage->op), &passage->signer,
+					 passage->request->hold != NULL};
 
-	(void)err;
-	if (!faults_are_set(call->service->faults) || passage->request->hold ||
-	    call_has(call, HOOK_TRIAL) || call->is_unseen) /* one that was held was judged then */
-		return OK;
 	passage->signer =
 		(struct fault_signer){passage->request->access_key, passage->request->auth_context};
-	fault_begin(call->service->faults, call, op_number(passage->op), &passage->signer);
-	return OK;
-}
-
-static enum code gate_throughput(struct passage *passage, struct err *err)
-{
-	struct call *call = &passage->call;
-
-	if (!throughput_is_on(call->service->throughput) || call_has(call, HOOK_TRIAL) ||
-	    call->is_unseen)
-		return OK;
-	enum code code =
-		throughput_begin(call->service->throughput, call, op_number(passage->op), err);
-	if (code == OK && call_has(call, HOOK_THROUGHPUT))
-		scale_begin(call);
-	return code;
+	return work_begin(&passage->call, &start, err);
 }
 
 /* The precedence of errors is this order. */
 static enum code (*const gates[])(struct passage *passage, struct err *err) = {
-	gate_media_type, gate_target,  gate_slice,      gate_auth,   gate_json,
-	gate_shape,      gate_account, gate_throughput, gate_faults, gate_handler,
+	gate_media_type, gate_target,  gate_slice, gate_auth,    gate_json,
+	gate_shape,      gate_account, gate_hooks, gate_handler,
 };
 
 static void write_reasons(struct json_out *out, const struct err *err)
@@ -508,21 +485,6 @@ void op_error_response(struct arena *arena, const struct err *err, struct op_res
 	error_response(arena, err, SURFACE_OLDER, SERVICE_DYNAMODB, response);
 }
 
-/* What the call has of the rules, and the items that are busy by it; these stay so where it is
- * held. */
-static void end_call(struct passage *passage)
-{
-	struct call *call = &passage->call;
-
-	if (call_has(call, HOOK_FAULTS)) {
-		passage->hold = fault_hold_new(call, conflict_ticket(call));
-		fault_end(call, &passage->fault);
-	}
-	if (!passage->hold)
-		conflict_end(conflict_ticket(call));
-	passage->is_given_up = passage->is_given_up || passage->hold;
-}
-
 static void fold(const struct passage *passage, enum code code)
 {
 	const struct op_request *request = passage->request;
@@ -588,10 +550,10 @@ static enum code pass(struct passage *passage, struct err *err)
 			contributors_fold(service->contributors, &passage->call);
 	}
 	release(&passage->call);
-	if (call_has(&passage->call, HOOK_THROUGHPUT))
-		throughput_end(&passage->call,
-			       passage->is_given_up ? ERR_SERVICE_UNAVAILABLE : code);
-	end_call(passage);
+	passage->hold =
+		work_end(&passage->call, passage->is_given_up ? ERR_SERVICE_UNAVAILABLE : code,
+			 &passage->fault);
+	passage->is_given_up = passage->is_given_up || passage->hold;
 	if (passage->is_counted)
 		atomic_fetch_sub(&passage->call.service->long_writes, 1);
 	return code;
@@ -609,7 +571,7 @@ bool op_run(struct service *service, const struct op_request *request, struct op
 	};
 	struct err err = err_in(request->arena);
 	if (request->hold)
-		conflict_resume(&passage.call, fault_hold_end(request->hold, &passage.fault));
+		work_resume(&passage.call, request->hold, &passage.fault);
 	if (request->explain == OP_EXPLAIN_ALONE)
 		explain_try(&passage.call);
 	enum code code = pass(&passage, &err);

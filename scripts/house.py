@@ -68,7 +68,7 @@ SHELVES = {
     "protocol/insight": ["protocol/wire", "protocol/handler", "protocol/tables/settings", "protocol/ops"], # ops.def
     # the one path to the hooks: operations and PartiQL call it, and no hook
     "protocol/work": ["protocol/handler", "protocol/conflicts", "protocol/faults", "protocol/insight/access", "protocol/insight/explain", "protocol/rollouts",
-                      "protocol/throughput"],
+                      "protocol/throughput", "protocol/ops"], # ops.h
     "protocol/ops": ["protocol", "protocol/work", "protocol/wire", "protocol/tables", "protocol/timing", "protocol/transfer", "protocol/partiql"],
 }
 # Flat modules that shelves use, and the only shelves and modules that these may use.

@@ -6,7 +6,22 @@
 #include "protocol/insight/explain.h"
 #include "protocol/rollouts.h"
 #include "protocol/throughput/admission.h"
+#include "protocol/throughput/scale.h"
 #include "protocol/throughput/throughput.h"
+
+/* How a call ends. */
+struct ending {
+	enum code code;
+	struct fault_reply *reply;
+	struct fault_hold *hold; /* or NULL */
+};
+
+/* The items stay busy while the call is held. */
+static void conflicts_end(struct call *call, struct ending *ending)
+{
+	if (!ending->hold)
+		conflict_end(conflict_ticket(call));
+}
 
 static enum code conflicts_before(struct work *work, struct err *err)
 {
@@ -20,6 +35,20 @@ static enum code conflicts_before(struct work *work, struct err *err)
 	if (work->token)
 		code = conflict_at_token(call, work->token, err);
 	return code == OK ? conflict_at_writes(call, work->writes, work->n, work->mode, err) : code;
+}
+
+static enum code faults_begin(struct call *call, const struct work_start *start, struct err *err)
+{
+	(void)err;
+	if (faults_are_set(call->service->faults) && !start->was_held)
+		fault_begin(call->service->faults, call, start->operation, start->signer);
+	return OK;
+}
+
+static void faults_end(struct call *call, struct ending *ending)
+{
+	ending->hold = fault_hold_new(call, conflict_ticket(call));
+	fault_end(call, ending->reply);
 }
 
 static enum code faults_before(struct work *work, struct err *err)
@@ -42,6 +71,22 @@ static enum code faults_before(struct work *work, struct err *err)
 		return fault_at_table(call, work->table, STR_ABSENT, err);
 	}
 	return OK;
+}
+
+static enum code throughput_start(struct call *call, const struct work_start *start,
+				  struct err *err)
+{
+	if (!throughput_is_on(call->service->throughput))
+		return OK;
+	enum code code = throughput_begin(call->service->throughput, call, start->operation, err);
+	if (code == OK && call_has(call, HOOK_THROUGHPUT))
+		scale_begin(call);
+	return code;
+}
+
+static void throughput_stop(struct call *call, struct ending *ending)
+{
+	throughput_end(call, ending->code);
 }
 
 static const struct write_admission *throughput_within(const struct work *work)
@@ -94,8 +139,12 @@ static enum code insight_after(struct work *work, enum code code, struct err *er
 /* The hooks, in their order. */
 static const struct row {
 	enum hook hook;
+	/* turns it on for the call, or leaves it off; not asked for calls that no hook meets */
+	enum code (*begin)(struct call *call, const struct work_start *start, struct err *err);
 	/* the handler is run once more; also where the hook is off */
 	void (*again)(struct call *call);
+	/* in the opposite order */
+	void (*end)(struct call *call, struct ending *ending);
 	/* may refuse */
 	enum code (*before)(struct work *work, struct err *err);
 	/* asked before writes are committed: the first hook that is on */
@@ -103,11 +152,12 @@ static const struct row {
 	/* takes the outcome and returns the outcome */
 	enum code (*after)(struct work *work, enum code code, struct err *err);
 } hooks[] = {
-	{HOOK_CONFLICTS, NULL, conflicts_before, NULL, NULL},
-	{HOOK_FAULTS, fault_again, faults_before, NULL, NULL},
-	{HOOK_THROUGHPUT, throughput_again, NULL, throughput_within, throughput_after},
-	{HOOK_TRIAL, NULL, NULL, trial_within, NULL},
-	{HOOK_INSIGHT, access_again, NULL, NULL, insight_after},
+	{HOOK_CONFLICTS, NULL, NULL, conflicts_end, conflicts_before, NULL, NULL},
+	{HOOK_FAULTS, faults_begin, fault_again, faults_end, faults_before, NULL, NULL},
+	{HOOK_THROUGHPUT, throughput_start, throughput_again, throughput_stop, NULL,
+	 throughput_within, throughput_after},
+	{HOOK_TRIAL, NULL, NULL, NULL, NULL, trial_within, NULL},
+	{HOOK_INSIGHT, NULL, access_again, NULL, NULL, NULL, insight_after},
 };
 
 _Static_assert(sizeof(hooks) / sizeof(hooks[0]) == HOOKS, "a row for each hook");
@@ -118,6 +168,40 @@ static bool is_on(const struct call *call, enum hook hook)
 	return hook == HOOK_CONFLICTS
 		       ? !call->is_unseen && conflicts_are_on(call->service->conflicts)
 		       : call_has(call, hook);
+}
+
+enum code work_begin(struct call *call, const struct work_start *start, struct err *err)
+{
+	enum code code = OK;
+
+	if (call->is_unseen || call_has(call, HOOK_TRIAL))
+		return OK;
+	for (size_t i = 0; i < HOOKS && code == OK; i++) {
+		if (hooks[i].begin)
+			code = hooks[i].begin(call, start, err);
+	}
+	return code;
+}
+
+enum code work_meet_request(struct call *call, const struct json *json, struct err *err)
+{
+	return call_has(call, HOOK_FAULTS) ? fault_at_request(call, json, err) : OK;
+}
+
+struct fault_hold *work_end(struct call *call, enum code code, struct fault_reply *reply)
+{
+	struct ending ending = {.code = code, .reply = reply};
+
+	for (size_t i = HOOKS; i-- > 0;) {
+		if (hooks[i].end && call_has(call, hooks[i].hook))
+			hooks[i].end(call, &ending);
+	}
+	return ending.hold;
+}
+
+void work_resume(struct call *call, struct fault_hold *hold, struct fault_reply *reply)
+{
+	conflict_resume(call, fault_hold_end(hold, reply));
 }
 
 void work_again(struct call *call)

@@ -11,10 +11,14 @@
 #ifndef DYNALITH_PROTOCOL_WORK_H
 #define DYNALITH_PROTOCOL_WORK_H
 
+#include "protocol/faults/fault_hold.h"
 #include "protocol/handler.h"
+#include "protocol/ops.h"
 #include "storage/read.h"
 #include "storage/vector/vector.h"
 #include "storage/write/write.h"
+
+struct fault_signer;
 
 enum work_kind {
 	WORK_OF_WRITES,      /* writes, mode, token */
@@ -46,8 +50,28 @@ struct work {
 	struct str table;
 };
 
-/* The call's handler is run again from its start: the hooks take back what the last run did. */
+/* What a hook may ask before it begins with a call. */
+struct work_start {
+	enum op_id operation;
+	const struct fault_signer *signer; /* until work_end() */
+	bool was_held;                     /* a fault rule counted and held the call before */
+};
+
+/*
+ * For op_run. work_begin: the hooks that concern the call are on from now on; ERR_THROTTLING where
+ * the operation is called too often. work_meet_request: before the handler, of what reads no items.
+ * work_again: the handler is run once more; the hooks take back what the last run did. work_end:
+ * the code of the call; *reply is what becomes of the answer, and is set where a fault rule says
+ * so. Returns what holds the call, which is to run again from its start, or NULL. work_resume: it
+ * does, and takes over the hold.
+ */
+enum code work_begin(struct call *call, const struct work_start *start,
+		     struct err *err) WARN_UNUSED;
+enum code work_meet_request(struct call *call, const struct json *json,
+			    struct err *err) WARN_UNUSED;
 void work_again(struct call *call);
+struct fault_hold *work_end(struct call *call, enum code code, struct fault_reply *reply);
+void work_resume(struct call *call, struct fault_hold *hold, struct fault_reply *reply);
 
 /* Whether a hook refuses the work: its error in place of the work. */
 enum code work_meet(struct work *work, struct err *err) WARN_UNUSED;
