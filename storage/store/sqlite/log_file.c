@@ -1,7 +1,6 @@
 #include "storage/store/sqlite/log_file.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,7 +24,6 @@ struct log_file {
 	struct reserve *reserve;
 	sqlite3_file *data;
 	uint64_t data_pages; /* that the data file has at least */
-	unsigned yield_after, reads; /* pages */
 };
 
 static struct log_system {
@@ -49,11 +47,6 @@ void log_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota,
 	(void)!data->pMethods->xFileControl(data, SQLITE_FCNTL_CHUNK_SIZE,
 					    &page); /* for SQLITE_FCNTL_SIZE_HINT */
 	((struct log_file *)log)->quota = quota;
-}
-
-void log_file_yield(sqlite3_file *log, unsigned pages)
-{
-	((struct log_file *)log)->yield_after = pages;
 }
 
 /* Of the disk, the reserve is for transactions that make room. */
@@ -92,8 +85,6 @@ static int log_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 	struct log_file *log = (struct log_file *)file;
 	int result = flush(log);
 
-	if (log->yield_after > 0 && ++log->reads % log->yield_after == 0)
-		sched_yield();
 	return result != SQLITE_OK
 		       ? result
 		       : log_file_disk(file)->pMethods->xRead(log_file_disk(file), out, n, at);

@@ -42,9 +42,6 @@ const char *log_file_system(void);
 void log_file_limit(sqlite3_file *log, sqlite3_file *data, struct quota *quota,
 		    struct reserve *reserve);
 
-/* From now on each `pages`-th read of this handle calls sched_yield() first; 0: none does. */
-void log_file_yield(sqlite3_file *log, unsigned pages);
-
 /* The file beneath a log: its xSync may be called while the log is written to. It makes safe what
  * ended before. */
 sqlite3_file *log_file_disk(sqlite3_file *log);

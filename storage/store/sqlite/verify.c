@@ -19,7 +19,7 @@ static void tell(struct verify *verify, struct str line)
 	verify->tell(verify->context, line);
 }
 
-static off_t place_of(uint32_t number)
+static off_t page_offset(uint32_t number)
 {
 	return (off_t)(number - 1) * STORE_PAGE;
 }
@@ -31,7 +31,7 @@ static bool is_whole_now(const struct verify *verify, uint32_t number, unsigned 
 		if (page_file_is_whole(page, number))
 			return true;
 		nanosleep(&(struct timespec){0, READ_AGAIN_NS}, NULL);
-		if (pread(verify->fd, page, STORE_PAGE, place_of(number)) != STORE_PAGE)
+		if (pread(verify->fd, page, STORE_PAGE, page_offset(number)) != STORE_PAGE)
 			return true; /* the file became shorter */
 	}
 	return page_file_is_whole(page, number);
@@ -48,7 +48,7 @@ enum code verify_pages(struct verify *verify, uint32_t from, uint32_t n, uint32_
 	if (!has_checksums && verify->is_in_use)
 		return OK;
 	for (uint32_t number = from; number - from < n; number++) {
-		ssize_t got = pread(verify->fd, page, sizeof(page), place_of(number));
+		ssize_t got = pread(verify->fd, page, sizeof(page), page_offset(number));
 
 		if (got <= 0 || (got < STORE_PAGE && verify->is_in_use))
 			return got < 0 ? err_set(err, MSG_STORE_OPEN, verify->path, strerror(errno))
@@ -87,14 +87,14 @@ static enum code copy_pages(int fd, const char *path, int to, const char *target
 	bool has_checksums = true;
 	ssize_t n;
 
-	for (uint32_t number = 1; (n = pread(fd, page, sizeof(page), place_of(number))) > 0;
+	for (uint32_t number = 1; (n = pread(fd, page, sizeof(page), page_offset(number))) > 0;
 	     number++) {
 		if (number == 1)
 			has_checksums = page_file_has_checksums(page);
 		if (n < STORE_PAGE || (has_checksums && !page_file_is_whole(page, number)))
 			return err_set(err, MSG_STORE_DAMAGED, (unsigned)number);
 		errno = ENOSPC; /* a short write sets none */
-		if (pwrite(to, page, sizeof(page), place_of(number)) != STORE_PAGE)
+		if (pwrite(to, page, sizeof(page), page_offset(number)) != STORE_PAGE)
 			return err_set(err, MSG_STORE_OPEN, target, strerror(errno));
 	}
 	if (n < 0)

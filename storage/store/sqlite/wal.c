@@ -13,12 +13,6 @@
 	4096 /* as many as one table of SQLite's index of the log has: looking pages up takes      \
 		longer from there on */
 #define QUIET_MS 100
-#define ROUNDS_MAX 6          /* of moving a long log beside writers */
-#define LITTLE_PAGES 128      /* to move, and to sync, while the writer is held: they take a ms */
-#define YIELD_PAGES 32        /* moved beside writers between two calls of sched_yield() */
-#define YIELD_LOG_MAX                                                                              \
-	8192 /* pages; of a longer log the checkpoint does not yield, or writers would soon wait   \
-		for room in it */
 #define READERS_WAIT_MS 100   /* for readers at once: writers wait as long */
 #define READERS_PAUSE_NS 1000000 /* in which writers get the lock */
 #define FRAME_BYTES (LOG_FILE_FRAME_HEAD + STORE_PAGE)
@@ -62,33 +56,6 @@ static void set_room(struct wal_room *room)
 	room->most = pages_of(room->bytes_most);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* How long the next transaction has to pause still, in ns. With the writer's lock held. */
-static uint64_t pause_left(const struct wal *wal)
-{
-	uint64_t next = wal->is_moved ? 0 : wal->room.next_ns, now = next > 0 ? now_ns() : 0;
-
-	return next > now ? next - now : 0;
-}
-
-/* A commit has made the log that long. A log limited by a quota is mostly full, and short. */
-static void set_pause(struct wal *wal, int pages)
-{
-	struct wal_room *room = &wal->room;
-	uint64_t pause = room->quota ? 0
-				     : log_pace_pause(&room->pace, room->usual, room->allowed,
-						      pages, pages - wal->pages);
-
-	room->next_ns = pause > 0 ? now_ns() + pause : 0;
-}
-
 /* On a full disk a short log, started over often, leaves the reserve to the next transactions. */
 static void fit_room(struct wal_room *room)
 {
@@ -112,7 +79,6 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
 	pthread_mutex_lock(&wal->mutex);
 	if (pages < wal->pages) /* it started over */
 		wal->due_pages = CHECKPOINT_PAGES;
-	set_pause(wal, pages);
 	wal->pages = pages;
 	fit_room(&wal->room);
 	bool is_due = pages >= wal->due_pages || is_over(wal);
@@ -141,16 +107,6 @@ static bool checkpoint(struct wal *wal, sqlite3 *db, int mode, int *pages)
 	return result == SQLITE_OK && moved == *pages;
 }
 
-/* The same while the writer is held, after so many `commits`. */
-static bool checkpoint_alone(struct wal *wal, int *pages, uint64_t *commits)
-{
-	hold_writer(wal);
-	*commits = atomic_load(&wal->commits);
-	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
-	free_writer(wal);
-	return is_whole;
-}
-
 /* Readers need the log. It may grow to its limit for them; there writers wait, and in the end the
  * readers are interrupted. */
 static void wait_for_readers(struct wal *wal)
@@ -159,7 +115,7 @@ static void wait_for_readers(struct wal *wal)
 
 	if (room->allowed < room->most) {
 		room->allowed += room->usual;
-	} else if (room->turn == room->turns) { /* no writer waits */
+	} else if (room->waiting == 0) {
 		room->waits = 0;
 	} else if (room->waits++ == 0) {
 		room->readers.note(room->readers.context);
@@ -168,10 +124,45 @@ static void wait_for_readers(struct wal *wal)
 	}
 }
 
+/* The next checkpoint is due when the log has grown again; with `mutex` held. */
+static void note_moved(struct wal *wal, int pages)
+{
+	wal->is_due = false;
+	if (wal->pages >= pages) /* else a commit has started the log over */
+		wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
+}
+
+/* Moves what the log has, while writers go on. */
+static void move_beside(struct wal *wal)
+{
+	int pages = 0;
+
+	(void)checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, &pages);
+	pthread_mutex_lock(&wal->mutex);
+	note_moved(wal, pages);
+	pthread_mutex_unlock(&wal->mutex);
+}
+
 /*
- * Moves all of a large log while the writer is held, and waits a moment for the readers of older
- * states: then the next commit starts it over. Where that fails, as on a full disk, the writer goes
- * on and meets the fault itself.
+ * Moves all of the log while no commit is under way. The next one then starts it over, and nothing
+ * is left to do until there is one.
+ */
+static void move_held(struct wal *wal)
+{
+	int pages = 0;
+
+	hold_writer(wal);
+	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, &pages);
+	pthread_mutex_lock(&wal->mutex);
+	note_moved(wal, pages);
+	wal->is_moved = is_whole;
+	pthread_mutex_unlock(&wal->mutex);
+	free_writer(wal);
+}
+
+/*
+ * The same of a log beyond its size, and waits a moment for the readers of older states. Where that
+ * fails, as on a full disk, the writer goes on and meets the fault itself.
  */
 static void start_over(struct wal *wal)
 {
@@ -190,7 +181,6 @@ static void start_over(struct wal *wal)
 		wal->pages = 0;
 		wal->due_pages = CHECKPOINT_PAGES;
 		wal->is_moved = true;
-		wal->is_uncertain = false;
 	}
 	if (is_busy) {
 		wait_for_readers(wal);
@@ -204,130 +194,31 @@ static void start_over(struct wal *wal)
 		nanosleep(&(struct timespec){0, READERS_PAUSE_NS}, NULL);
 }
 
-static int pages_now(struct wal *wal)
+/* Waits for a commit that makes a checkpoint due; whether none came at all for QUIET_MS. */
+static bool wait_quietly(struct wal *wal)
 {
-	pthread_mutex_lock(&wal->mutex);
-	int pages = wal->pages;
-	pthread_mutex_unlock(&wal->mutex);
-	return pages;
-}
-
-static void sync_data(struct wal *wal, int flags)
-{
-	sqlite3_file *data =
-		wal->durability == DURABILITY_OFF
-			? NULL
-			: page_file_of(wal->checkpointer.db, SQLITE_FCNTL_FILE_POINTER);
-
-	if (data && data->pMethods->xSync(data, flags) != SQLITE_OK)
-		atomic_store(&wal->is_broken, true);
-}
-
-static int pages_moved(struct wal *wal)
-{
-	pthread_mutex_lock(&wal->mutex);
-	int moved = wal->due_pages - CHECKPOINT_PAGES;
-	pthread_mutex_unlock(&wal->mutex);
-	return moved;
-}
-
-static void note_round(struct wal *wal, const struct log_pace_round *round)
-{
-	pthread_mutex_lock(&wal->mutex);
-	log_pace_note(&wal->room.pace, round);
-	pthread_mutex_unlock(&wal->mutex);
-}
-
-/* A checkpoint beside writers. It yields, since it takes some ms of CPU: with few cores, requests
- * would wait that long for one. */
-static bool checkpoint_beside(struct wal *wal, int *pages)
-{
-	sqlite3_file *log =
-		page_file_of(wal->checkpointer.db,
-			     SQLITE_FCNTL_JOURNAL_POINTER); /* not before its first checkpoint */
-
-	if (log)
-		log_file_yield(log, pages_now(wal) <= YIELD_LOG_MAX ? YIELD_PAGES : 0);
-	bool is_whole = checkpoint(wal, wal->checkpointer.db, SQLITE_CHECKPOINT_PASSIVE, pages);
-	if (log)
-		log_file_yield(log, 0);
-	return is_whole;
-}
-
-/*
- * A long log is moved while writers go on until little of it is left, and then to its end while
- * they wait: the next commit starts it over. *commits is how many there were before, or before the
- * part for which they waited.
- */
-static bool checkpoint_all(struct wal *wal, bool is_alone, int *pages, uint64_t *commits)
-{
-	int moved = pages_moved(wal), synced = 0;
-
-	for (int round = 0; round < ROUNDS_MAX && !is_alone; round++) {
-		uint64_t begin = now_ns();
-		bool is_whole = checkpoint_beside(wal, pages);
-		uint64_t between = now_ns();
-
-		if (*pages < LOG_PAGES_MAX || (is_whole && pages_now(wal) == *pages))
-			return is_whole;
-		/* SQLite syncs the data once all of the log is moved, while writers wait for that:
-		 * what is synced before goes quickly then */
-		sync_data(wal, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-		note_round(wal,
-			   &(struct log_pace_round){round == 0, *pages - moved, *pages - synced,
-						    between - begin, now_ns() - between});
-		moved = synced = *pages;
-		is_alone = pages_now(wal) - *pages < LITTLE_PAGES;
-	}
-	return checkpoint_alone(wal, pages, commits);
-}
-
-/*
- * What is known of the log after a checkpoint that began with `before` commits and saw a log of
- * `pages`. Commits that came meanwhile are in that checkpoint or not: a log of another size has
- * pages left to move, one of the same size may have none. No commit is under way here.
- */
-static void note_moved(struct wal *wal, uint64_t before, bool is_whole, int pages)
-{
-	hold_writer(wal);
-	pthread_mutex_lock(&wal->mutex);
-	bool is_same = before == atomic_load(&wal->commits);
-	wal->is_due = false;
-	wal->is_moved = is_whole && is_same;
-	wal->is_uncertain = is_whole && !is_same && wal->pages == pages;
-	if (wal->pages >= pages) /* else a commit has started the log over */
-		wal->due_pages = (pages > 0 ? pages : wal->pages) + CHECKPOINT_PAGES;
-	pthread_mutex_unlock(&wal->mutex);
-	free_writer(wal);
-}
-
-/* Waits for so long at most; what pthread_cond_timedwait() returns. */
-static int wait_up_to(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t ns)
-{
+	uint64_t before = atomic_load(&wal->commits);
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(ns / 1000000000u);
-	until.tv_nsec = (long)(ns % 1000000000u);
-	return pthread_cond_timedwait(cond, mutex, &until);
+	until.tv_nsec += QUIET_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_cond_timedwait(&wal->checkpoint_cond, &wal->mutex, &until) == ETIMEDOUT &&
+	       before == atomic_load(&wal->commits);
 }
 
 /* Waits until a checkpoint is due, or no commit came for a while; false when the thread is to end.
  */
 static bool wait_until_due(struct wal *wal)
 {
-	while (!wal->is_due && !is_over(wal) && !wal->is_stopping) {
-		uint64_t before = atomic_load(&wal->commits);
+	bool is_quiet = false;
 
-		if (wal->is_moved) {
+	while (!wal->is_due && !is_over(wal) && !wal->is_stopping && !is_quiet) {
+		if (wal->is_moved)
 			pthread_cond_wait(&wal->checkpoint_cond, &wal->mutex);
-			continue;
-		}
-		if (wait_up_to(&wal->checkpoint_cond, &wal->mutex, QUIET_MS * 1000000u) ==
-			    ETIMEDOUT &&
-		    before == atomic_load(&wal->commits))
-			break;
+		else
+			is_quiet = wait_quietly(wal);
 	}
 	return !wal->is_stopping;
 }
@@ -335,7 +226,13 @@ static bool wait_until_due(struct wal *wal)
 /* Syncs a new data file. Writers wait for it: is_wanted is set since wal_start. */
 static void sync_new(struct wal *wal)
 {
-	sync_data(wal, SQLITE_SYNC_FULL);
+	sqlite3_file *data =
+		wal->durability == DURABILITY_OFF
+			? NULL
+			: page_file_of(wal->checkpointer.db, SQLITE_FCNTL_FILE_POINTER);
+
+	if (data && data->pMethods->xSync(data, SQLITE_SYNC_FULL) != SQLITE_OK)
+		atomic_store(&wal->is_broken, true);
 	hold_writer(wal);
 	free_writer(wal);
 }
@@ -348,17 +245,15 @@ static void *run(void *context)
 		sync_new(wal);
 	pthread_mutex_lock(&wal->mutex);
 	while (wait_until_due(wal)) {
-		uint64_t before = atomic_load(&wal->commits);
-		bool is_alone = wal->is_uncertain, is_start = is_over(wal);
-		int pages = 0;
+		bool is_start = is_over(wal), is_beside = wal->is_due && wal->pages < LOG_PAGES_MAX;
 
 		pthread_mutex_unlock(&wal->mutex);
-		if (is_start) {
+		if (is_start)
 			start_over(wal);
-		} else {
-			bool is_whole = checkpoint_all(wal, is_alone, &pages, &before);
-			note_moved(wal, before, is_whole, pages);
-		}
+		else if (is_beside)
+			move_beside(wal);
+		else
+			move_held(wal);
 		pthread_mutex_lock(&wal->mutex);
 	}
 	pthread_mutex_unlock(&wal->mutex);
@@ -483,38 +378,20 @@ void wal_cut(struct wal *wal)
 	atomic_store(&wal->file, WAL_FILE_CUT);
 }
 
-/* Waits, the writer's lock let go, until the checkpoints' thread has made room, or another writer
- * has had its turn. */
-static void wait_for_room(struct wal *wal)
-{
-	pthread_mutex_lock(&wal->mutex);
-	pthread_cond_signal(&wal->checkpoint_cond);
-	pthread_mutex_unlock(&wal->mutex);
-	pthread_cond_wait(&wal->room.cond, wal->writer_mutex);
-}
-
 enum code wal_admit(struct wal *wal, struct err *err)
 {
 	struct wal_room *room = &wal->room;
 	enum code code = wal_check(wal, err);
-	uint64_t pause = pause_left(wal);
 
-	if (!is_over(wal) && room->turn == room->turns &&
-	    !atomic_load_explicit(&room->is_wanted, memory_order_relaxed) && pause == 0)
-		return code;
-	uint64_t own = room->turns++;
-	while (code == OK) {
-		if (is_over(wal) || room->turn != own || atomic_load(&room->is_wanted))
-			wait_for_room(wal);
-		else if (pause > 0)
-			(void)wait_up_to(&room->cond, wal->writer_mutex, pause);
-		else
-			break;
+	while (code == OK && (is_over(wal) || atomic_load(&room->is_wanted))) {
+		room->waiting++;
+		pthread_mutex_lock(&wal->mutex);
+		pthread_cond_signal(&wal->checkpoint_cond);
+		pthread_mutex_unlock(&wal->mutex);
+		pthread_cond_wait(&room->cond, wal->writer_mutex);
+		room->waiting--;
 		code = wal_check(wal, err);
-		pause = pause_left(wal);
 	}
-	room->turn++;
-	pthread_cond_broadcast(&room->cond);
 	return code;
 }
 

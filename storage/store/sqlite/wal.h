@@ -9,9 +9,9 @@
  * the log is kept in order, and its checksums cut it at the first gap.
  *
  * A thread of its own, with a connection of its own, moves the log's pages into the file when the
- * log has grown by CHECKPOINT_PAGES, or when nothing was written for QUIET_MS: readers need not
- * look into a log that is moved. It starts over when nothing in it is left to move; a writer that
- * never rests is held for that once the log has LOG_PAGES_MAX.
+ * log has grown by CHECKPOINT_PAGES, beside the writers, or when nothing was written for QUIET_MS:
+ * readers need not look into a log that is moved. It starts over when nothing in it is left to
+ * move. A writer that never rests is held for that once the log has LOG_PAGES_MAX.
  *
  * The log is bounded. A commit starts it over only if all of it was in the file when the
  * transaction began and no reader needs it, and under large transactions or many readers that
@@ -21,15 +21,12 @@
  * and after `reader_ms` it is interrupted. The log is thus never larger than these bytes and one
  * transaction.
  *
- * Writers that are faster than the thread pause before their transactions once much of the log's
- * room is used (log_pace.h), so that the thread seldom has to make them wait for all of it.
- *
  * The pages of a new data file are synced by the thread when it begins. The first writer waits for
  * that; a start does not.
  *
- * A checkpoint never begins on a log that is moved already, unless the writer is held:
- * before 3.44.6, 3.50.7 and 3.51.3 SQLite could then miss that a commit started the log over, and
- * lose pages (SQLite: "Write-Ahead Logging", The WAL-Reset Bug).
+ * A checkpoint never begins on a log that may be moved already, unless the writer is held: before
+ * 3.44.6, 3.50.7 and 3.51.3 SQLite could then miss that a commit started the log over, and lose
+ * pages (SQLite: "Write-Ahead Logging", The WAL-Reset Bug).
  */
 #ifndef DYNALITH_STORAGE_SQLITE_WAL_H
 #define DYNALITH_STORAGE_SQLITE_WAL_H
@@ -38,7 +35,6 @@
 #include <stdatomic.h>
 
 #include "storage/store/sqlite/connection.h"
-#include "storage/store/sqlite/log_pace.h"
 
 struct wal_syncs {
 	pthread_cond_t cond;           /* `reached` has risen, or the log is broken */
@@ -73,11 +69,7 @@ struct wal_room {
 	int most;                    /* of `allowed` while readers need the log */
 	atomic_bool is_wanted; /* the thread waits for the writer's lock, or is to sync a new data
 				  file */
-	uint64_t turn, turns;  /* of the writers that wait: whose it is, and how many were given; in
-				  the order in which they came */
-	struct log_pace pace;
-	uint64_t next_ns; /* by the monotonic clock: the next transaction begins then, or once the
-			     log is moved; 0: at once */
+	unsigned waiting;      /* writers, under their lock */
 	unsigned waits;              /* of writers for readers, in a row */
 	unsigned waits_max;
 	struct quota *quota;         /* or NULL */
@@ -108,11 +100,9 @@ struct wal {
 	struct wal_syncs syncs;
 	pthread_cond_t checkpoint_cond;
 	bool is_due, is_stopping;
-	bool is_moved; /* all of the log is in the file; written under writer_mutex too */
-	bool is_uncertain;             /* it may be: commits came while the last checkpoint ended */
-	int due_pages; /* a checkpoint is due when the log has so many; written under writer_mutex
-			  too */
-	int pages;                     /* of the log */
+	bool is_moved;                 /* all of the log is in the file */
+	int due_pages;                 /* a checkpoint is due when the log has so many */
+	int pages;                     /* of the log; written under writer_mutex too */
 	struct wal_room room;
 };
 

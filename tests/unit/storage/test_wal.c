@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "storage/monotonic.h"
-#include "storage/store/sqlite/wal.h"
 #include "tests/unit/storage/store_fixture.h"
 
 #define ITEMS KEYSPACE(1, PART_ITEMS)
@@ -277,54 +275,8 @@ TEST(dropping_much_writes_little)
 	fixture_free(&fixture);
 }
 
-struct paused {
-	struct wal wal;
-	pthread_mutex_t mutex; /* the writer's */
-	bool was_taken;
-};
-
-/* Ends the pause, as a checkpoint does that has moved the whole log. */
-static void *end_pause(void *context)
-{
-	struct paused *paused = context;
-
-	pthread_mutex_lock(&paused->mutex);
-	paused->was_taken = true;
-	paused->wal.room.next_ns = 0;
-	pthread_cond_broadcast(&paused->wal.room.cond);
-	pthread_mutex_unlock(&paused->mutex);
-	return NULL;
-}
-
-TEST(a_writer_pauses_with_the_lock_let_go_until_the_pause_ends)
-{
-	static struct paused paused = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-	struct wal *wal = &paused.wal;
-	struct err err = {0};
-	pthread_t thread;
-
-	wal->writer_mutex = &paused.mutex;
-	pthread_mutex_init(&wal->mutex, NULL);
-	pthread_cond_init(&wal->room.cond, NULL);
-	wal->room.allowed = 1;
-	pthread_mutex_lock(&paused.mutex);
-	wal->room.next_ns = monotonic_ns() + 1000000;
-	CHECK_INT(wal_admit(wal, &err), OK);
-	CHECK(monotonic_ns() >= wal->room.next_ns);
-	wal->room.next_ns = monotonic_ns() + 3600 * 1000000000ull;
-	CHECK(pthread_create(&thread, NULL, end_pause, &paused) == 0);
-	CHECK_INT(wal_admit(wal, &err), OK);
-	CHECK(paused.was_taken);
-	CHECK_INT(wal->room.turn, wal->room.turns);
-	pthread_mutex_unlock(&paused.mutex);
-	pthread_join(thread, NULL);
-	pthread_cond_destroy(&wal->room.cond);
-	pthread_mutex_destroy(&wal->mutex);
-}
-
 TEST_MAIN(TEST_CASE(writers_and_readers_that_never_rest_do_not_make_the_log_grow),
 	  TEST_CASE(the_log_is_short_again_after_a_large_transaction),
 	  TEST_CASE(a_long_reader_is_interrupted_when_writers_wait_for_it),
 	  TEST_CASE(a_log_that_cannot_be_moved_keeps_no_writer_waiting),
-	  TEST_CASE(dropping_much_writes_little),
-	  TEST_CASE(a_writer_pauses_with_the_lock_let_go_until_the_pause_ends))
+	  TEST_CASE(dropping_much_writes_little))
