@@ -18,56 +18,39 @@
 	" FROM (VALUES (0,?4),(1,?5),(2,?6),(3,?7),(4,?8),(5,?9),(6,?10),(7,?11),(8,?12),(9,?13)," \
 	"(10,?14),(11,?15),(12,?16),(13,?17),(14,?18),(15,?19),(16,?20),(17,?21),(18,?22),(19,?"   \
 	"23),(20,?24),(21,?25),"                                                                   \
-	"(22,?26),(23,?27),(24,?28)) AS m CROSS JOIN \"%s\" AS r ON " condition "r.k = m.column2"
+	"(22,?26),(23,?27),(24,?28)) AS m CROSS JOIN \"%s\" AS r ON " condition "k = m.column2"
 
-/* Of a SQL table whose rows are all the keyspace's. */
-#define STATEMENTS_OF_ALL(value)                                                                   \
-	[STATEMENT_GET] = "SELECT " value " FROM \"%s\" WHERE k = ?1",                             \
-	[STATEMENT_GET_MANY] = SELECT_MANY(value, ""),                                             \
-	[STATEMENT_PUT] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE "   \
-			  "SET v = excluded.v",                                                    \
-	[STATEMENT_ADD] = "INSERT INTO \"%s\" (k, v) VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE "   \
-			  "SET v = number_sum(v, excluded.v)",                                     \
-	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE k = ?1",                                       \
-	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE k >= ?1 AND k < ?2",                     \
-	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE k >= ?1",                                 \
+/* `of`: what picks the keyspace's rows; `n_column` and `n_value`: of a row that is put, before its
+ * key. Empty where all rows are the keyspace's. */
+#define STATEMENTS(value, of, n_column, n_value)                                                   \
+	[STATEMENT_GET] = "SELECT " value " FROM \"%s\" WHERE " of "k = ?1",                       \
+	[STATEMENT_GET_MANY] = SELECT_MANY(value, of),                                             \
+	[STATEMENT_PUT] = "INSERT INTO \"%s\" (" n_column "k, v) VALUES (" n_value                 \
+			  "?1, ?2) ON CONFLICT (" n_column "k) DO UPDATE SET v = excluded.v",      \
+	[STATEMENT_ADD] =                                                                          \
+		"INSERT INTO \"%s\" (" n_column "k, v) VALUES (" n_value                           \
+		"?1, ?2) ON CONFLICT (" n_column "k) DO UPDATE SET v = number_sum(v, excluded.v)", \
+	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE " of "k = ?1",                                 \
+	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE " of "k >= ?1 AND k < ?2",               \
+	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE " of "k >= ?1",                           \
 	[STATEMENT_FORWARD] =                                                                      \
-		"SELECT k, " value " FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k",             \
-	[STATEMENT_FORWARD_OPEN] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 ORDER BY k",     \
+		"SELECT k, " value " FROM \"%s\" WHERE " of "k >= ?1 AND k < ?2 ORDER BY k",       \
+	[STATEMENT_FORWARD_OPEN] =                                                                 \
+		"SELECT k, " value " FROM \"%s\" WHERE " of "k >= ?1 ORDER BY k",                  \
 	[STATEMENT_REVERSE] =                                                                      \
-		"SELECT k, " value " FROM \"%s\" WHERE k >= ?1 AND k < ?2 ORDER BY k DESC",        \
-	[STATEMENT_REVERSE_OPEN] = "SELECT k, " value " FROM \"%s\" WHERE k >= ?1 ORDER BY k DESC"
+		"SELECT k, " value " FROM \"%s\" WHERE " of "k >= ?1 AND k < ?2 ORDER BY k DESC",  \
+	[STATEMENT_REVERSE_OPEN] =                                                                 \
+		"SELECT k, " value " FROM \"%s\" WHERE " of "k >= ?1 ORDER BY k DESC"
 
 static const char *const statement_sql[PLACE_TABLE_COUNT][STATEMENT_COUNT] = {
 	[PLACE_TABLE_OWN] =
 		{
-			STATEMENTS_OF_ALL("v"),
+			STATEMENTS("v", "", "", ""),
 			[STATEMENT_NUMBER] = "SELECT rowid FROM \"%s\" WHERE k = ?1",
 		},
-	[PLACE_TABLE_SHARED] =
-		{
-			[STATEMENT_GET] = "SELECT v FROM \"%s\" WHERE n = ?3 AND k = ?1",
-			[STATEMENT_GET_MANY] = SELECT_MANY("v", "r.n = ?3 AND "),
-			[STATEMENT_PUT] = "INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON "
-					  "CONFLICT (n, k) DO UPDATE SET v = excluded.v",
-			[STATEMENT_ADD] =
-				"INSERT INTO \"%s\" (n, k, v) VALUES (?3, ?1, ?2) ON CONFLICT (n, "
-				"k) DO UPDATE SET v = number_sum(v, excluded.v)",
-			[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE n = ?3 AND k = ?1",
-			[STATEMENT_DEL_RANGE] =
-				"DELETE FROM \"%s\" WHERE n = ?3 AND k >= ?1 AND k < ?2",
-			[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE n = ?3 AND k >= ?1",
-			[STATEMENT_FORWARD] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 "
-					      "AND k < ?2 ORDER BY k",
-			[STATEMENT_FORWARD_OPEN] =
-				"SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k",
-			[STATEMENT_REVERSE] = "SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 "
-					      "AND k < ?2 ORDER BY k DESC",
-			[STATEMENT_REVERSE_OPEN] =
-				"SELECT k, v FROM \"%s\" WHERE n = ?3 AND k >= ?1 ORDER BY k DESC",
-		},
+	[PLACE_TABLE_SHARED] = {STATEMENTS("v", "n = ?3 AND ", "n, ", "?3, ")},
 	[PLACE_TABLE_KEYS] = {
-		STATEMENTS_OF_ALL(PLACE_KEYS_VALUE),
+		STATEMENTS(PLACE_KEYS_VALUE, "", "", ""),
 		[STATEMENT_OF] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k",
 		[STATEMENT_OF_OPEN] = SELECT_OF "r.k >= ?1 ORDER BY r.k",
 		[STATEMENT_OF_REVERSE] = SELECT_OF "r.k >= ?1 AND r.k < ?2 ORDER BY r.k DESC",
