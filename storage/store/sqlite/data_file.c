@@ -15,22 +15,6 @@
 
 #define HEADER_SIZE 100           /* of a SQLite file */
 #define PAGES_AT 28               /* in its header: how many pages it has */
-#define JOURNAL_PAGES_AT 16       /* in a journal: how many pages the file had */
-
-bool data_file_is_cut_short(const char *absolute)
-{
-	static const unsigned char magic[] = {0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7};
-	unsigned char header[JOURNAL_PAGES_AT + 4];
-	char name[PATH_MAX + 16];
-
-	snprintf(name, sizeof(name), "%s-journal", absolute);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-	bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
-	if (fd >= 0)
-		close(fd);
-	return is_read && memcmp(header, magic, sizeof(magic)) == 0 &&
-	       be32(header + JOURNAL_PAGES_AT) == 0;
-}
 
 /* Whether nothing was committed to it yet. */
 static bool has_no_log(const char *absolute)
@@ -58,7 +42,7 @@ enum code data_file_lock(const char *path, unsigned format, char *absolute, int 
 	if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
 		return errno == EWOULDBLOCK ? err_set(err, MSG_STORE_LOCKED, path)
 					    : err_set(err, MSG_STORE_OPEN, path, strerror(errno));
-	if (status.st_size == 0 || data_file_is_cut_short(absolute))
+	if (status.st_size == 0)
 		return OK;
 	if (new_file_is_piece(*fd, (size_t)status.st_size, format) && has_no_log(absolute))
 		return ftruncate(*fd, 0) == 0 ? OK

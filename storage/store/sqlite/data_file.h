@@ -20,12 +20,6 @@
 enum code data_file_lock(const char *path, unsigned format, char *absolute, int *fd,
 			 struct err *err) WARN_UNUSED;
 
-/*
- * A creation by an earlier version that was cut short, by a kill or a power cut, has anything in
- * the file and beside it a journal that says that the file was empty; SQLite makes it that again.
- */
-bool data_file_is_cut_short(const char *absolute);
-
 /* Whether another file, or none, is at the path. False where that cannot be known, for instance in
  * a folder that may not be read any more. */
 bool data_file_is_moved_away(int fd, const char *path);

@@ -529,7 +529,7 @@ static enum code read_format(struct connection *writer, const struct wal_options
 
 	if (code != OK)
 		return code;
-	if (log->durability != DURABILITY_OFF)
+	if (log->durability != DURABILITY_OFF) /* until the file has its write-ahead log */
 		code = connection_run(writer, "PRAGMA synchronous=FULL", err);
 	return code != OK ? code : connection_number(writer, "PRAGMA user_version", format, err);
 }
@@ -550,9 +550,7 @@ static enum code begin_log(struct connection *writer, bool is_new, int64_t *is_w
 
 /*
  * Opens the writer and creates what is missing. The mark goes to the file itself before the
- * write-ahead log is there, so that data_file can read it. What SQLite says of the format counts,
- * not the header: where earlier versions were cut short it has undone a creation. Its undoing waits
- * for the disk, or a power cut could leave a file that is neither empty nor a store.
+ * write-ahead log is there, so that data_file can read it.
  */
 static enum code open_writer(struct sqlite_store *store, struct wal_options *log, struct err *err)
 {
@@ -584,20 +582,6 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 			  : wal_start(&store->wal, &store->writer, &store->writer_mutex, log, err);
 }
 
-/* A connection takes the room for checksums from the head that it meets, also from one that is then
- * undone: so that one is closed again. */
-static enum code undo_creation(const char *path, const char *setup, struct err *err)
-{
-	struct connection connection = {.db = NULL};
-	const struct wal_options log = {
-		.path = path, .setup = setup, .durability = DURABILITY_FULL};
-	int64_t format;
-	enum code code = read_format(&connection, &log, &format, err);
-
-	connection_close(&connection);
-	return code == OK ? OK : err_set(err, MSG_STORE_OPEN, path, err->message.p);
-}
-
 static enum code open_disk(struct sqlite_store *store, const struct sqlite_store_options *options,
 			   struct err *err)
 {
@@ -626,9 +610,6 @@ static enum code open_disk(struct sqlite_store *store, const struct sqlite_store
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	if (is_old && !log_mark_is_own(path))
 		return err_set(err, MSG_STORE_LOG_ELSEWHERE, path, sqlite3_libversion());
-	code = data_file_is_cut_short(path) ? undo_creation(path, setup, err) : OK;
-	if (code != OK)
-		return code;
 	reserve_open(&store->reserve, store->path);
 	code = open_writer(store, &log, err);
 	if (code != OK)

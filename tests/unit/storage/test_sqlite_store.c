@@ -493,54 +493,6 @@ TEST(creation_may_be_cut_short)
 	}
 }
 
-/* A journal of SQLite's that says: the file was empty
- * (https://www.sqlite.org/fileformat.html#the_rollback_journal). */
-static void write_journal(struct fixture *fixture)
-{
-	static const unsigned char start[28] = {
-		0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7, /* magic */
-		0xFF, 0xFF, 0xFF, 0xFF, 1,    2,    3,    4, /* pages: as many as there are; nonce
-							      */
-		0,    0,    0,    0,    0,    0,    2,    0,    0,
-		0,    0x10, 0, /* the file's pages before; sector and page size */
-	};
-	char path[80], *bytes = memset(arena_bytes(fixture->arena, 512), 0, 512);
-
-	memcpy(bytes, start, sizeof(start));
-	snprintf(path, sizeof(path), "%s-journal", fixture->path);
-	write_bytes(path, (struct str){bytes, 512});
-}
-
-/* The states that a kill leaves, by hand: the file has its size but no header yet; it has all, with
- * the journal not yet deleted. */
-TEST(a_creation_that_was_rolled_back)
-{
-	struct fixture fixture = fixture_new(false);
-	size_t n = 36864;
-	char *zeros = memset(arena_bytes(fixture.arena, n), 0, n);
-
-	for (int has_header = 0; has_header < 2; has_header++) {
-		if (has_header)
-			run_outside(fixture.path,
-				    "PRAGMA application_id=1146703436; PRAGMA journal_mode=DELETE");
-		else
-			write_bytes(fixture.path, (struct str){zeros, n});
-		write_journal(&fixture);
-		struct store *store = fixture_open(&fixture);
-		CHECK(!str_is_set(
-			fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k")));
-		CHECK_INT(fixture_put_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), STR("k"),
-					    STR("v")),
-			  OK);
-		store_close(store);
-		store = fixture_open(&fixture);
-		CHECK_STR(fixture_get_alone(&fixture, store, KEYSPACE(0, SYSTEM_TABLES), "k"), "v");
-		store_close(store);
-		fixture_unlink(&fixture);
-	}
-	fixture_free(&fixture);
-}
-
 /* SQLite rolls back by itself after such an error: nothing that follows in the transaction may be
  * written on its own. */
 TEST(a_disk_error_undoes_the_transaction)
@@ -987,8 +939,8 @@ TEST_MAIN(TEST_CASE(a_reader_that_comes_late_sees_what_is_committed),
 	  TEST_CASE(a_store_in_memory_is_always_in_its_place),
 	  TEST_CASE(what_is_committed_survives_a_kill),
 	  TEST_CASE(a_commit_larger_than_the_cache_survives_a_kill),
-	  TEST_CASE(creation_may_be_cut_short), TEST_CASE(a_creation_that_was_rolled_back),
-	  TEST_CASE(a_disk_error_undoes_the_transaction), TEST_CASE(a_reader_sees_one_snapshot),
+	  TEST_CASE(creation_may_be_cut_short), TEST_CASE(a_disk_error_undoes_the_transaction),
+	  TEST_CASE(a_reader_sees_one_snapshot),
 	  TEST_CASE(writers_are_serialised_and_readers_see_whole_transactions),
 	  TEST_CASE(more_readers_than_connections_wait_for_one),
 	  TEST_CASE(an_old_library_opens_an_empty_file_with_a_log),
