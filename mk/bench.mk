@@ -7,10 +7,11 @@ cluster-measure: build ## CPU, latency and scale of servers on PostgreSQL beside
 	@tests/cluster/measure $(ARGS)
 bench-library: deps-test build library ## what libdynalith saves: CPU per request by HTTP and in process; REQUESTS=N
 	@build/deps/venv/bin/python tests/bench/library build/release/dynalith build/release/library/libdynalith.so $(or $(REQUESTS),20000)
-bench-in-process: deps-test build library wasm ## what libdynalith and dynalith.wasm save: CPU per call by the SDKs of JavaScript, Go and Java over HTTP and in process, start, reset; CALLS=N
+bench-in-process: deps-test build library wasm ## what libdynalith and dynalith.wasm save: CPU per call by the SDKs of JavaScript, Go, Java and Rust over HTTP and in process, start, reset; CALLS=N
 	@DYNALITH_BINARY=build/release/dynalith DYNALITH_WASM=$(CURDIR)/build/wasm/dynalith.wasm NODE_PATH=build/deps/node_modules node tests/bench/in_process.cjs $(or $(CALLS),5000)
 	@if command -v go > /dev/null; then tests/bench/in_process_go build/release/dynalith build/wasm/dynalith.wasm $(or $(CALLS),5000); else echo "bench-in-process: no Go here" >&2; fi
 	@if command -v mvn > /dev/null && command -v javac > /dev/null; then tests/bench/in_process_java build/release/dynalith build/release/library/libdynalith.so; else echo "bench-in-process: no Maven or no JDK here" >&2; fi
+	@if command -v cargo > /dev/null; then tests/bench/in_process_rust build/release/dynalith build/release/library/libdynalith.a $(or $(CALLS),5000); else echo "bench-in-process: no cargo here" >&2; fi
 bench-suites: deps-test build wasm ## what tests of electrodb and dynamodb-onetable take over HTTP and in process; SUITES=FOLDER with clones and their packages, ROUNDS=N
 	@tests/bench/suites build/release/dynalith build/wasm/dynalith.wasm $(SUITES) $(ROUNDS)
 bench: pgo ## this server, and with DYNAMODB_LOCAL=DIR and DYNOXIDE=FILE its rivals, in one run; ARGS="..." as tests/bench/run --help

@@ -103,12 +103,16 @@ def test_go(folder):
 def test_crate(folder):
     """A Mac takes the crate of its processor, which is not too large for crates.io."""
     crate = make("packaging/make-crate", folder / "rust", *(f"{'-'.join(rust)}={binary(target)}" for target, *_, rust in MACHINES))
+    user = folder / "user"  # of the crate itself Cargo would want what its features need
+    (user / "src").mkdir(parents=True)
+    (user / "src/lib.rs").write_text("")
+    (user / "Cargo.toml").write_text(f'[package]\nname = "user"\nversion = "1.0.0"\nedition = "2021"\n\n[dependencies]\ndynalith = {{ path = "{crate}" }}\n')
     for target, *_, rust in MACHINES:
         name = f"dynalith-{'-'.join(rust)}"
         assert (crate / "servers" / name / name).read_bytes() == binary(target).read_bytes()
         if not shutil.which("cargo"):
             continue
-        text = run(["cargo", "tree", "--offline", "--target", f"{rust[1]}-apple-darwin"], crate)
+        text = run(["cargo", "tree", "--offline", "--target", f"{rust[1]}-apple-darwin"], user)
         assert re.findall("dynalith-([a-z0-9_-]+) v", text) == ["-".join(rust)], text
         run(["cargo", "package", "--no-verify", "--offline", "--allow-dirty"], crate / "servers" / name)
         archive = next((crate / "servers" / name / "target/package").glob("*.crate"))

@@ -13,6 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 
 mod embedded;
+#[cfg(feature = "in-process")]
+pub mod in_process;
+#[cfg(feature = "in-process")]
+mod native;
 use embedded::EMBEDDED;
 
 /// A server in memory, on a free port of 127.0.0.1. It ends with this value, and with this process, also where that is killed.
@@ -116,7 +120,7 @@ impl Server {
 
     /// Tables of its own; `account` has 12 digits, and is the access key of those who use it.
     pub fn namespace(&self, account: &str) -> Namespace {
-        Namespace { url: self.url.clone(), account: account.to_string(), region: "us-east-1".to_string() }
+        Namespace { place: Place::Server(self.url.clone()), account: account.to_string(), region: "us-east-1".to_string() }
     }
 }
 
@@ -127,10 +131,18 @@ impl Drop for Server {
     }
 }
 
+/// Where a namespace is.
+#[derive(Clone, Debug)]
+enum Place {
+    Server(String), // its URL
+    #[cfg(feature = "in-process")]
+    Here(in_process::InProcess),
+}
+
 /// The tables of an account in a region. Namespaces of one server do not see each other.
 #[derive(Clone, Debug)]
 pub struct Namespace {
-    url: String,
+    place: Place,
     account: String,
     region: String,
 }
@@ -138,7 +150,11 @@ pub struct Namespace {
 impl Namespace {
     /// For `endpoint_url` of the SDK's configuration.
     pub fn url(&self) -> &str {
-        &self.url
+        match &self.place {
+            Place::Server(url) => url,
+            #[cfg(feature = "in-process")]
+            Place::Here(_) => "http://localhost", // which nobody asks
+        }
     }
 
     /// The access key to sign with; any secret will do.
@@ -152,7 +168,12 @@ impl Namespace {
 
     /// Calls an endpoint under /_dynalith/ with a body of JSON, or none, and returns the answer.
     pub fn control(&self, method: &str, path: &str, body: &str) -> Result<String> {
-        request(&self.url, method, &format!("/_dynalith/{path}?account={}&region={}", self.account, self.region), body)
+        let path = format!("/_dynalith/{path}?account={}&region={}", self.account, self.region);
+        match &self.place {
+            Place::Server(url) => request(url, method, &path, body),
+            #[cfg(feature = "in-process")]
+            Place::Here(instance) => instance.request(method, &path, body),
+        }
     }
 
     pub fn reset(&self) -> Result<()> {
@@ -195,13 +216,21 @@ impl std::ops::Deref for Tables {
 impl Drop for Tables {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let text = shared().log(self.log_start).unwrap_or_default();
-            if !text.is_empty() {
-                eprintln!("log of dynalith:\n{text}");
-            }
+            print_log(&shared().log(self.log_start).unwrap_or_default());
         }
         let _ = self.namespace.reset();
     }
+}
+
+fn print_log(text: &str) {
+    if !text.is_empty() {
+        eprintln!("log of dynalith:\n{text}");
+    }
+}
+
+/// The account of the test of that number.
+fn account(number: u64) -> String {
+    format!("{number:012}")
 }
 
 // Statics are not dropped: the server ends when the process has, since its standard input does.
@@ -215,7 +244,7 @@ pub fn tables() -> Tables {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let server = shared();
     let log_start = server.log(0).map_or(0, |text| text.len() as u64);
-    Tables { namespace: server.namespace(&format!("{:012}", COUNT.fetch_add(1, Ordering::Relaxed) + 1)), log_start }
+    Tables { namespace: server.namespace(&account(COUNT.fetch_add(1, Ordering::Relaxed) + 1)), log_start }
 }
 
 fn request(url: &str, method: &str, path: &str, body: &str) -> Result<String> {
