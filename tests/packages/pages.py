@@ -98,8 +98,15 @@ def test_npm(folder):
     shell(folder, npm_install("npm install --save-dev typescript @types/node"))
     run(["npx", "tsc", "--init"], folder)  # as TypeScript writes it: strict
     run(["npx", "tsc", "--noEmit"], folder)
-    write(folder, sections("javascript.md")["node:test"])
-    assert "# pass 1\n" in shell(folder, "node --test orders.node.mjs")
+
+
+def test_node(folder):
+    begin = time.monotonic()
+    shell(folder, "npm init -y\n" + npm_install("npm install --save-dev dynalith @aws-sdk/client-dynamodb"))
+    *files, (_, _, command) = sections("javascript.md")["node:test"]
+    write(folder, files)
+    assert re.search(r"^. pass 1$", shell(folder, command), re.M)
+    told("JavaScript by npm, node:test", begin)
 
 
 def test_pnpm(folder):
@@ -124,20 +131,39 @@ def test_jest(folder):
     told("JavaScript by npm, Jest", begin)
 
 
-def test_python(folder):
+def pip_install(folder, *more):
+    """Installs what the page says and more; returns the line that makes it active, and the page's command that runs the test."""
     install, test = first("python.md", folder)
-    begin = time.monotonic()
     wheel, = OUT.glob("dynalith-*.whl")
-    install = install.replace('"dynalith[boto3]"', f'"{wheel}[boto3]"').replace(" pytest", f" pytest=={PIP['pytest']}")
-    active = ". venv/bin/activate\n"
-    shell(folder, install)
+    wanted = " ".join(f"{name}=={PIP[name]}" for name in more)
+    shell(folder, install.replace('"dynalith[boto3]" pytest', f'"{wheel}[boto3]" {wanted}'))
+    write(folder, [b for heading in ("Reset, clock, faults", "unittest") for b in sections("python.md")[heading]])
+    return ". venv/bin/activate\n", test
+
+
+def test_python(folder):
+    begin = time.monotonic()
+    active, test = pip_install(folder, "pytest")
+    (folder / "test_more.py").rename(folder / "later")
+    (folder / "test_unit.py").rename(folder / "unit")
     assert "2 passed" in shell(folder, active + test)
     told("Python by pip, pytest", begin)
-    write(folder, [b for heading in ("Reset, clock, faults", "unittest") for b in sections("python.md")[heading]])
+    (folder / "later").rename(folder / "test_more.py")
     assert "5 passed" in shell(folder, active + "pytest test_orders.py test_more.py")
-    shell(folder, active + f"pip install -q pytest-xdist=={PIP['pytest-xdist']}")
+
+
+def test_xdist(folder):
+    begin = time.monotonic()
+    active, _ = pip_install(folder, "pytest", "pytest-xdist")
     assert "5 passed" in shell(folder, active + "pytest -n 4 test_orders.py test_more.py")
+    told("Python by pip, pytest-xdist with 4 workers", begin)
+
+
+def test_unittest(folder):
+    begin = time.monotonic()
+    active, _ = pip_install(folder)
     assert "Ran 1 test" in shell(folder, active + "python -m unittest test_unit")
+    told("Python by pip, unittest", begin)
 
 
 def test_go(folder):
@@ -227,8 +253,8 @@ def has(*tools):
 
 
 PAGES = {
-    "javascript": (has("node", "npm"), (test_npm, test_pnpm, test_yarn, test_jest)),
-    "python": (True, (test_python,)),
+    "javascript": (has("node", "npm"), (test_npm, test_pnpm, test_yarn, test_jest, test_node)),
+    "python": (True, (test_python, test_xdist, test_unittest)),
     "go": (os.path.exists(GO), (test_go,)),
     "java": (has("mvn", "javac"), (test_maven, *((test_gradle,) if gradle_runs_junit5() else ()))),
     "ruby": (has("ruby"), (test_ruby,)),
