@@ -8,19 +8,13 @@
 #include "server/seed/json_text.h"
 #include "server/pull/pull_choice.h"
 #include "server/pull/pull_mark.h"
+#include "server/pull/pull_pace.h"
 #include "server/pull/pull_page.h"
 #include "storage/monotonic.h"
 
 #define LINE_NS 10000000000ull
 #define SAMPLE_SEGMENTS 16
 #define ITEMS_FIRST 100.0 /* of a page, where nothing is known */
-#define SECOND_NS 1000000000ull
-
-/* A limit of read units a second. */
-struct pace {
-	double per_second, units;
-	uint64_t began_ns;
-};
 
 /* The next page of a segment, asked for by a thread of its own. */
 struct fetch {
@@ -44,27 +38,22 @@ struct segments {
 	struct fetch all[PULL_SEGMENTS_MAX];
 	size_t n;
 	double items_a_unit;
-	struct pace pace;
+	struct pull_pace pace;
 	uint64_t began_ns, said_ns, before; /* before: items of earlier pulls */
 };
 
-/* Waits until the units are within the limit. Time that was lost is made up for by a second at
- * most. */
-static void pull_pace(struct pace *pace, double units)
+/* Waits until the units are within the limit. */
+static void keep_pace(struct pull_pace *pace, double units)
 {
-	double elapsed = (double)(monotonic_ns() - pace->began_ns) / 1e9;
+	int64_t ms = pull_pace_wait_ms(pace, units, monotonic_ns());
 
-	pace->units += units;
-	double ahead = pace->units / pace->per_second - elapsed;
-	if (ahead > 0)
-		monotonic_sleep_ms((int64_t)(ahead * 1000 + 1));
-	else if (ahead < -1)
-		pace->began_ns += (uint64_t)((-ahead - 1) * 1e9);
+	if (ms > 0)
+		monotonic_sleep_ms(ms);
 }
 
-static struct pace pace_of(const struct pull_table *table)
+static struct pull_pace pace_of(const struct pull_table *table)
 {
-	return (struct pace){.per_second = table->max_units, .began_ns = monotonic_ns()};
+	return pull_pace_begin(table->max_units, monotonic_ns());
 }
 
 /* Masks and writes the chosen items of a page; *n counts them. */
@@ -196,7 +185,7 @@ static enum code follow_partition(struct segments *segments, const struct pull_t
 			if (code != OK)
 				return code;
 		}
-		pull_pace(&segments->pace, consumed(arena, answer));
+		keep_pace(&segments->pace, consumed(arena, answer));
 		struct str last = json_text_find(answer, STR("LastEvaluatedKey"));
 		is_more = str_is_set(last);
 		if (is_more)
@@ -314,7 +303,7 @@ static enum code pull_round(struct segments *segments, bool *is_done, struct err
 	if (first != OK || n == 0)
 		return first;
 	say_pull(segments);
-	pull_pace(&segments->pace, units);
+	keep_pace(&segments->pace, units);
 	return OK;
 }
 
@@ -374,6 +363,7 @@ enum code pull_pages(const struct pull *pull, const struct pull_table *table, ui
 		.items_a_unit = is_known ? PULL_UNIT_BYTES / (table->bytes / table->items)
 					 : ITEMS_FIRST / table->max_units,
 		.pace = pace_of(table),
+		.began_ns = monotonic_ns(),
 		.said_ns = monotonic_ns()};
 	enum code code = pull_segments(segments, err);
 	*items = segments_items(segments);
@@ -393,7 +383,7 @@ enum code pull_pages_sample(const struct pull *pull, const struct pull_table *ta
 			      .arena = arena_new(0),
 			      .mark = {.key = STR(""), .total = SAMPLE_SEGMENTS},
 			      .limit = PULL_SAMPLE / SAMPLE_SEGMENTS};
-	struct pace pace = pace_of(table);
+	struct pull_pace pace = pace_of(table);
 	struct str item;
 
 	for (; fetch.mark.segment < SAMPLE_SEGMENTS && fetch.code == OK; fetch.mark.segment++) {
@@ -408,7 +398,7 @@ enum code pull_pages_sample(const struct pull *pull, const struct pull_table *ta
 		struct str rest = json_text_inside(json_text_find(fetch.answer, STR("Items")));
 		while (json_text_element(&rest, &item))
 			each(context, fetch.arena, item);
-		pull_pace(&pace, consumed(fetch.arena, fetch.answer));
+		keep_pace(&pace, consumed(fetch.arena, fetch.answer));
 	}
 	arena_free(fetch.arena);
 	return fetch.code;
