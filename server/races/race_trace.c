@@ -55,11 +55,30 @@ static void grow(struct race_facts *facts)
 	*facts = larger;
 }
 
+static bool has_fact(const struct race_facts *facts, uint64_t hash)
+{
+	return facts->size > 0 && facts->slots[slot_of(facts, hash)] == hash;
+}
+
 bool race_trace_is_free(const struct race_facts *facts, uint64_t answer, uint64_t request)
 {
-	uint64_t hash = fact_of(answer, request);
+	return has_fact(facts, fact_of(answer, request));
+}
 
-	return facts->size > 0 && facts->slots[slot_of(facts, hash)] == hash;
+/* Of another kind than that the request came before the answer. */
+static uint64_t fact_of_following(uint64_t answer, uint64_t request)
+{
+	return fact_of(~answer, request);
+}
+
+static void add_fact(struct race_facts *facts, uint64_t hash)
+{
+	if (has_fact(facts, hash))
+		return;
+	if (2 * facts->n >= facts->size)
+		grow(facts);
+	facts->slots[slot_of(facts, hash)] = hash;
+	facts->n++;
 }
 
 void race_trace_learn(struct race_facts *facts, const struct race_trace *trace)
@@ -67,17 +86,12 @@ void race_trace_learn(struct race_facts *facts, const struct race_trace *trace)
 	for (size_t r = 0; r < trace->n; r++) {
 		const struct race_request *request = &trace->requests[r];
 
+		if (request->parent != RACE_NONE)
+			add_fact(facts, fact_of_following(trace->requests[request->parent].id,
+							  request->id));
 		for (size_t q = 0; q < trace->n; q++) {
-			uint64_t answer = trace->requests[q].id;
-
-			if (q == r || trace->requests[q].answered <= request->behind ||
-			    race_trace_is_free(facts, answer, request->id))
-				continue;
-			if (2 * facts->n >= facts->size)
-				grow(facts);
-			uint64_t hash = fact_of(answer, request->id);
-			facts->slots[slot_of(facts, hash)] = hash;
-			facts->n++;
+			if (q != r && trace->requests[q].answered > request->behind)
+				add_fact(facts, fact_of(trace->requests[q].id, request->id));
 		}
 	}
 }
@@ -273,14 +287,33 @@ static size_t chain_of(struct race_trace *trace, size_t n, size_t parent)
 	return trace->requests[parent].chain;
 }
 
+/* The consequence of an answer that goes on its chain: one that followed it in another run, too,
+ * else the first. What a timer begins may come before it. */
+static size_t heir_of(const struct race_trace *trace, size_t parent)
+{
+	size_t first = RACE_NONE;
+
+	for (size_t i = 0; i < trace->n; i++) {
+		if (trace->requests[i].parent != parent)
+			continue;
+		if (has_fact(trace->facts,
+			     fact_of_following(trace->requests[parent].id, trace->requests[i].id)))
+			return i;
+		first = first == RACE_NONE ? i : first;
+	}
+	return first;
+}
+
 void race_trace_settle(struct race_trace *trace)
 {
 	trace->chains = 0;
+	for (size_t i = 0; i < trace->n; i++)
+		trace->requests[i].parent = parent_of(trace, &trace->requests[i]);
 	for (size_t i = 0; i < trace->n; i++) {
 		struct race_request *request = &trace->requests[i];
+		bool goes_on = request->parent != RACE_NONE && heir_of(trace, request->parent) == i;
 
-		request->parent = parent_of(trace, request);
-		request->chain = chain_of(trace, i, request->parent);
+		request->chain = goes_on ? trace->requests[request->parent].chain : trace->chains++;
 	}
 }
 

@@ -25,7 +25,7 @@
 
 #define RACE_NONE ((size_t)-1)
 
-/* Of all runs: which requests came before the answers of which. */
+/* Of all runs: which requests came before the answers of which, and which followed which. */
 struct race_facts {
 	struct arena *arena;
 	uint64_t *slots; /* hashes of two ids; 0: empty */

@@ -388,6 +388,31 @@ TEST(clients_that_look_alike_are_told_apart_by_the_run_itself)
 	arena_free(arena);
 }
 
+/* A timer's request comes before what goes on with the answer, as it did in the plain run. */
+TEST(a_timer_that_is_early_does_not_take_the_place_of_what_follows)
+{
+	size_t places[3];
+
+	arena = arena_new(0);
+	struct race_facts facts = {.arena = arena};
+	struct race_trace trace = race_trace_in(arena, &facts);
+	for (size_t i = 0; i < 4; i++)
+		carry_out(&trace, come(&trace, i % 2 == 0 ? STR("GetItem") : STR("PutItem")));
+	race_trace_learn(&facts, &trace);
+	trace = race_trace_in(arena, &facts);
+	carry_out(&trace, come(&trace, STR("GetItem")));
+	size_t early = come(&trace, STR("GetItem"));
+	size_t write = come(&trace, STR("PutItem"));
+	carry_out(&trace, early);
+	carry_out(&trace, come(&trace, STR("PutItem")));
+	carry_out(&trace, write);
+	race_trace_settle(&trace);
+	CHECK(trace.requests[write].chain == trace.requests[0].chain);
+	CHECK(trace.requests[early].chain != trace.requests[0].chain);
+	CHECK(race_anomaly_overwrite(&trace, 0, true, places));
+	arena_free(arena);
+}
+
 /* Whose a request is follows from when it came, or from the order that the run was to take. */
 TEST(an_order_says_whose_its_requests_are)
 {
@@ -473,6 +498,7 @@ TEST_MAIN(TEST_CASE(planted_faults_are_found_and_fail_again), TEST_CASE(twins_pa
 	  TEST_CASE(a_client_that_names_itself_has_its_own_chain),
 	  TEST_CASE(writes_behind_reads_of_each_other_are_skewed),
 	  TEST_CASE(clients_that_look_alike_are_told_apart_by_the_run_itself),
+	  TEST_CASE(a_timer_that_is_early_does_not_take_the_place_of_what_follows),
 	  TEST_CASE(an_order_says_whose_its_requests_are),
 	  TEST_CASE(what_was_read_again_is_not_lost),
 	  TEST_CASE(a_read_lags_behind_a_write_of_its_item))
