@@ -374,6 +374,8 @@ static bool gate_carry_out(struct ticket *ticket, const struct http_request *req
 	}
 	if (is_traced)
 		gate_trouble_end(trouble, &about, request, response);
+	if (is_traced && options->watch && about.is_write && response->status == 200)
+		race_watch_look(options->watch, request, &about, ticket->request);
 	gate_end(ticket, response);
 	return true;
 }

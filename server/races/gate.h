@@ -14,6 +14,7 @@
 
 #include "server/http/http.h"
 #include "server/races/race_plan.h"
+#include "server/races/race_watch.h"
 
 struct gate;
 
@@ -28,6 +29,7 @@ struct gate_options {
 	struct race_trace *trace;     /* is filled; nobody else reads it before gate_open() */
 	const struct race_plan *plan; /* NULL: requests pass as they come */
 	struct gate_memory *memory;
+	struct race_watch *watch; /* looks behind each write; NULL: nobody does */
 	unsigned quiet_ms;
 	bool expires;                     /* see gate_trouble.h */
 	pid_t (*program)(const void *of); /* what platform_works() looks at; 0: nothing runs */

@@ -13,8 +13,8 @@
 #define MSG_RACES_TROUBLE ERR_VALIDATION, "%s: \"%s\" is no id of a request"
 #define MSG_RACES_INVARIANTS                                                                       \
 	ERR_VALIDATION,                                                                            \
-		"%s: wanted {\"invariants\": [{\"name\": TEXT, \"statement\": SELECT}, ...]}, or " \
-		"instead of "                                                                      \
-		"\"statement\" one of: unique; each, in; sum, equals_sum or equals_count; never"
+		"%s: wanted {\"invariants\": [{\"name\": TEXT, \"statement\": SELECT}, ...]}, "    \
+		"or instead of \"statement\" one of: unique; each, in; sum, equals_sum or "        \
+		"equals_count; never; rises, of"
 
 #endif

@@ -25,6 +25,7 @@ struct rows {
 /* One invariant, while it is checked. */
 struct asked {
 	struct elsewhere *server;
+	struct race_watch *watch;
 	const struct race_trace *trace;
 	struct arena *arena;
 	struct str first, second; /* what its members say */
@@ -207,6 +208,36 @@ static struct str no_anomaly(const struct asked *asked)
 		       : STR_ABSENT;
 }
 
+/* Why the table cannot be described: its name may be wrong. Absent: it can. */
+static struct str problem_of_table(const struct asked *asked, struct str table)
+{
+	struct json_out body = json_out_in(asked->arena);
+	struct client_reply reply;
+	const char *problem = NULL;
+
+	json_out_open(&body, '{');
+	json_out_name(&body, STR("TableName"));
+	json_out_string(&body, table);
+	json_out_close(&body, '}');
+	if (!elsewhere_send(asked->server, asked->arena,
+			    ops_target(asked->arena, STR("DescribeTable")), buf_str(&body.buf),
+			    &reply, &problem))
+		return str_of(problem);
+	return reply.status == 200 ? STR_ABSENT : reply.body;
+}
+
+static struct str only_rises(const struct asked *asked)
+{
+	struct str how, problem = problem_of_table(asked, asked->second);
+	size_t number;
+
+	if (str_is_set(problem) || !race_watch_has_fallen(asked->watch, asked->second, asked->first,
+							  asked->arena, &number, &how))
+		return problem;
+	return str_printf(asked->arena, STR_FMT " behind step %zu", STR_ARG(how),
+			  race_trace_place(asked->trace, asked->trace->requests[number].id) + 1);
+}
+
 static const struct form {
 	const char *first, *second; /* members; the second one may be none */
 	invariant_check *check;
@@ -217,6 +248,7 @@ static const struct form {
 	{"sum", "equals_sum", equal_sums},
 	{"sum", "equals_count", sum_is_count},
 	{"never", NULL, no_anomaly},
+	{"rises", "of", only_rises},
 };
 
 static bool is_text(const struct json *invariant, const char *name)
@@ -265,13 +297,31 @@ enum code race_invariants_read(struct arena *arena, const char *path, const stru
 	return OK;
 }
 
+struct race_watch *race_invariants_watch(const struct json *list,
+					 const struct race_watch_server *server,
+					 struct arena *arena)
+{
+	struct race_watch *watch = NULL;
+
+	for (const struct json *one = json_first(list); one; one = json_next(one)) {
+		if (!is_text(one, "rises"))
+			continue;
+		watch = watch ? watch : race_watch_new(server);
+		race_watch_add(watch, json_string(arena, json_member(one, "of")),
+			       json_string(arena, json_member(one, "rises")));
+	}
+	return watch;
+}
+
 struct str race_invariants_check(const struct json *list, struct elsewhere *server,
-				 const struct race_trace *trace, struct arena *arena)
+				 struct race_watch *watch, const struct race_trace *trace,
+				 struct arena *arena)
 {
 	for (const struct json *one = json_first(list); one; one = json_next(one)) {
 		const struct form *form = form_of(arena, one);
 		struct asked asked = {
 			.server = server,
+			.watch = watch,
 			.trace = trace,
 			.arena = arena,
 			.first = json_string(arena, json_member(one, form->first)),

@@ -8,6 +8,7 @@
  *   "sum": SELECT, "equals_sum": SELECT       the sums of their numbers are the same
  *   "sum": SELECT, "equals_count": SELECT     the sum is the number of the second one's rows
  *   "never": "lost update" or "write skew"    in the order of the requests (race_anomaly.h)
+ *   "rises": ATTRIBUTE, "of": TABLE           each change of an item raises it (race_watch.h)
  */
 #ifndef DYNALITH_SERVER_RACE_INVARIANTS_H
 #define DYNALITH_SERVER_RACE_INVARIANTS_H
@@ -15,6 +16,7 @@
 #include "core/err.h"
 #include "server/client/elsewhere.h"
 #include "server/races/race_trace.h"
+#include "server/races/race_watch.h"
 
 struct json;
 
@@ -22,8 +24,14 @@ struct json;
 enum code race_invariants_read(struct arena *arena, const char *path, const struct json **list,
 			       struct err *err) WARN_UNUSED;
 
+/* What is to be watched during a run; NULL: nothing. The list outlives it. */
+struct race_watch *race_invariants_watch(const struct json *list,
+					 const struct race_watch_server *server,
+					 struct arena *arena);
+
 /* Which one is broken, or cannot be asked, and by what, in one line; absent: none. */
 struct str race_invariants_check(const struct json *list, struct elsewhere *server,
-				 const struct race_trace *trace, struct arena *arena);
+				 struct race_watch *watch, const struct race_trace *trace,
+				 struct arena *arena);
 
 #endif

@@ -36,6 +36,7 @@ struct stand {
 	struct config config;
 	struct instance *instance;
 	struct gate *gate;
+	struct race_watch *watch; /* NULL: no invariant needs one */
 	struct http *http;
 	struct str url;
 	FILE *output;
@@ -72,6 +73,9 @@ static enum code open_server(const struct race_program *program, const struct ra
 	if (code != OK)
 		return code;
 	struct http_options *http = instance_limits(stand->instance);
+	const struct race_watch_server watched = {http->handler, http->context, http->is_held};
+	if (program->invariants)
+		stand->watch = race_invariants_watch(program->invariants, &watched, arena);
 	const struct gate_options options = {
 		.handler = http->handler,
 		.context = http->context,
@@ -79,6 +83,7 @@ static enum code open_server(const struct race_program *program, const struct ra
 		.trace = &run->trace,
 		.plan = plan,
 		.memory = program->memory,
+		.watch = stand->watch,
 		.quiet_ms = program->quiet_ms,
 		.expires = program->expires,
 		.program = program_of,
@@ -106,6 +111,7 @@ static void close_server(struct stand *stand)
 		http_stop(stand->http, 1000);
 	if (stand->gate)
 		gate_free(stand->gate);
+	race_watch_free(stand->watch);
 	instance_close(stand->instance);
 	if (stand->output)
 		fclose(stand->output);
@@ -247,9 +253,9 @@ static void check_invariants(const struct race_program *program, const struct st
 {
 	struct reach reach = reach_usual();
 	struct elsewhere *server = elsewhere_new(stand->url.p, &reach);
-	struct str why =
-		server ? race_invariants_check(program->invariants, server, &run->trace, run->arena)
-		       : STR("the invariants cannot be asked");
+	struct str why = server ? race_invariants_check(program->invariants, server, stand->watch,
+							&run->trace, run->arena)
+				: STR("the invariants cannot be asked");
 
 	if (str_is_set(why))
 		fail(run, why);

@@ -47,6 +47,17 @@ def count(is_right):
         call("PutItem", {"TableName": "shop", "Item": {"pk": {"S": "a"}, "n": {"N": str(number() + 1)}}})
 
 
+def revise(is_right):
+    """A version that two writers raise, where nobody else has since, or blindly."""
+    while True:
+        n, body = number(), {"TableName": "shop", "Item": {"pk": {"S": "a"}, "by": {"S": threading.current_thread().name[:8]}}}
+        body["Item"]["n"] = {"N": str(n + 1)}
+        if is_right:
+            body |= {"ConditionExpression": "attribute_not_exists(n) OR n = :v", "ExpressionAttributeValues": {":v": {"N": str(n)}}}
+        if "__type" not in call("PutItem", body):
+            return
+
+
 def buy(is_right):
     if is_right:
         update("SET n = n - :v", 1, "n >= :v")
@@ -129,8 +140,8 @@ def main(name, is_right):
     if name in ("batch", "move", "ruled"):
         (move if name == "move" else put_all)(is_right)
         return int(call("Scan", {"TableName": "shop"})["Count"] != 3)
-    if name == "unchecked":  # nothing looks at what came out
-        both(count, is_right)
+    if name in ("unchecked", "revise"):  # nothing looks at what came out
+        both(count if name == "unchecked" else revise, is_right)
         return 0
     if name == "family":
         for item in ({"pk": {"S": "a"}, "n": {"N": "2" if is_right else "3"}}, {"pk": {"S": "b"}, "up": {"S": "a"}, "mail": {"S": "b@x"}},

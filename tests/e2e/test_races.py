@@ -214,6 +214,23 @@ def invariants_without_code():
         assert "wanted {" in races("--invariants", rules, program=python("counter", "right"), status=1).stderr
 
 
+def a_version_that_does_not_rise_is_told():
+    """Behind which request, and how; a table that is not there is said, and a twin that writes on a condition passes."""
+    rules = FOLDER / "rises.json"
+
+    def write(**form):
+        rules.write_text(json.dumps({"invariants": [{"name": "versions rise", **form}]}))
+
+    write(rises="n", of="shop")
+    found = races("--budget", 30, "--invariants", rules, program=python("revise", "wrong"), status=3)
+    assert 'n of pk={"S":"a"} was {"N":"1"}, and is {"N":"1"} behind step 5' in found.stdout and "failed again in 3 of 3 replays" in found.stdout, found.stdout
+    races("--budget", 6, "--invariants", rules, program=python("revise", "right"), status=0)
+    assert 'was {"N":"1"}, and is {"N":"0"} behind step' in races("--invariants", rules, program=python("stock", "right"), status=1).stderr
+    for form, why in (({"rises": "n", "of": "nowhere"}, "ResourceNotFoundException"), ({"rises": "n"}, "wanted {")):
+        write(**form)
+        assert why in races("--invariants", rules, program=python("counter", "right"), status=1).stderr, form
+
+
 def what_cannot_be_raced_is_said():
     cases = [(python("silent"), 1, "sent no request"), (python("broken"), 1, "fails by itself: the command ended with status 7"),
              ([str(FOLDER / "absent")], 1, "status 127"), (["sh", "-c", "kill -9 $$"], 1, "ended by signal 9"), ([], 2, "races")]
@@ -250,5 +267,5 @@ def a_signal_ends_it_and_the_program():
 
 
 run("races", [a_lost_update_is_found_and_replayed, a_check_and_act_is_found, twins_pass, a_lost_answer_charges_twice, a_batch_in_part_and_a_conflict_are_met, what_is_late_is_met, the_wrapper_of_python_races_a_function,
-              the_wrapper_of_npm_races_a_function, a_test_that_ends_is_said, invariants_and_checks_tell_what_the_program_does_not, invariants_without_code,
+              the_wrapper_of_npm_races_a_function, a_test_that_ends_is_said, invariants_and_checks_tell_what_the_program_does_not, invariants_without_code, a_version_that_does_not_rise_is_told,
               what_cannot_be_raced_is_said, a_child_that_stays_does_not_hold_it, two_at_once_do_not_see_each_other, a_signal_ends_it_and_the_program])
