@@ -1,6 +1,8 @@
 // The shell: which view is shown, by the part of the address behind '#'; the namespace, the theme, the key where signatures are verified.
 import { closeDialogs, fill, h, field, dialog, isUnsaved, messageOf, note, select } from "./core/dom.js";
-import { ApiError, loadFacts, session, listTables } from "./core/api.js";
+import { ApiError, control, loadFacts, session, listTables } from "./core/api.js";
+import { addressIn, addressOf, readAddress } from "./core/address.js";
+import { namespaceLinks } from "./ui/absent.js";
 import { keysButton, listenToKeys } from "./ui/keys.js";
 
 /** @import { End, Parts } from "./types.d.ts" */
@@ -20,21 +22,24 @@ let leave = /** @type {() => void} */ (() => {}); // what the view that is shown
 let turn = 0;
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id)); // which index.html has
 
-/** Where the address points: the view, and its further parts, decoded. */
+/** Where the address points: the view, and its further parts. The namespace is the address's; a key that signs stays. */
 function place() {
-  const decoded = (/** @type {string} */ part) => { try { return decodeURIComponent(part); } catch { return part; } };
-  const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
+  const { key, region, parts: [view, ...rest] } = readAddress(location.hash), isVerified = session.facts.auth === "verify";
+  if (region !== session.region || (!isVerified && key !== session.key)) {
+    Object.assign(session, { region, table: "", ...(isVerified ? {} : { key }) });
+    head();
+  }
   return { view: VIEWS.find(([name]) => name === view) ?? VIEWS[0], rest };
 }
 
 /** Opens a view: its name, and the further parts of its address. @param {string[]} parts */
-export const go = (...parts) => { location.hash = `#/${parts.map(encodeURIComponent).join("/")}`; };
+export const go = (...parts) => { location.hash = addressOf(...parts); };
 
 let shownAt = "";
 
 /** The address of what is shown now: the view stays as it is, and a link to it opens the same. @param {string[]} parts */
 export function stay(...parts) {
-  history.replaceState(null, "", `#/${parts.map(encodeURIComponent).join("/")}`);
+  history.replaceState(null, "", addressOf(...parts));
   shownAt = location.hash;
 }
 
@@ -51,7 +56,7 @@ async function show() {
   leave();
   leave = () => {};
   fill(byId("views"), VIEWS.map(([name, title], i) =>
-    h("a", { href: `#/${name}`, title: `Alt+${i + 1}`, ...(name === view[0] ? { "aria-current": "page" } : {}) }, title)));
+    h("a", { href: addressOf(name), title: `Alt+${i + 1}`, ...(name === view[0] ? { "aria-current": "page" } : {}) }, title)));
   document.title = `${view[1]} – Dynalith console`;
   try {
     const module = await view[2]();
@@ -77,13 +82,14 @@ function theme(value) {
 function namespace() {
   const key = h("input", { type: "text", value: session.key, spellcheck: false, autocomplete: "off" });
   const region = h("input", { type: "text", value: session.region, spellcheck: false });
-  dialog("Namespace", [h("p", "Tables belong to an account and a region. An access key of 12 digits names an account; with --namespaces key each key is one."),
-    h("div.fields", field("Access key", key), field("Region", region))], [["Use", "main", () => {
-    session.key = key.value.trim() || "000000000000";
-    session.region = region.value.trim() || "us-east-1";
-    head();
-    show();
+  const known = h("div");
+  const { actions } = dialog("Namespace", [h("p", "Tables belong to an account and a region. An access key of 12 digits names an account; with --namespaces key each key is one."),
+    h("div.fields", field("Access key", key), field("Region", region)), known], [["Use", "main", () => {
+    const { parts: [view] } = readAddress(location.hash);
+    location.hash = addressIn({ key: key.value.trim() || "000000000000", region: region.value.trim() || "us-east-1" }, view || "tables");
   }]]);
+  for (const input of [key, region]) input.onkeydown = (e) => { if (e.key === "Enter") actions[0].click(); };
+  namespaceLinks("tables").then((links) => { if (links.length) fill(known, h("p", "Others that have tables:"), h("ul.names", links)); });
 }
 
 /** Asks for a key until one is right. It is kept in memory alone. */
@@ -106,11 +112,30 @@ function login() {
   });
 }
 
-const chooseIdentity = () => (session.facts.auth === "verify" ? login().then(() => { head(); show(); }) : namespace());
+const chooseIdentity = () => (session.facts.auth === "verify" ? login().then(() => { enter(); show(); }) : namespace());
+
+/** After a key was taken: the address says its region, but not a key that signs. */
+function enter() {
+  const { key, parts } = readAddress(location.hash);
+  history.replaceState(null, "", addressIn({ key, region: session.region }, ...parts));
+  head();
+}
+
+const stands = h("button.small.badge.warn", { type: "button", hidden: true, onclick: () => go("control") });
+
+/** Shows in the head of the page that the clock stands; call it when it may have been turned. */
+export async function tellClock() {
+  try {
+    const { frozen, iso } = await control("GET", "clock");
+    stands.hidden = !frozen;
+    stands.textContent = `Clock frozen at ${iso}`;
+    stands.title = "Control lets it run again";
+  } catch { stands.hidden = true; }
+}
 
 function head() {
   let chosen = document.documentElement.dataset.theme ?? "";
-  fill(byId("place"), keysButton(VIEWS),
+  fill(byId("place"), stands, keysButton(VIEWS),
     h("button.small", { type: "button", onclick: chooseIdentity, title: "Access key and region" },
       `${session.key} · ${session.region}`),
     select([["", "System"], ["light", "Light"], ["dark", "Dark"]], chosen, (value) => { chosen = value; theme(value); }, { "aria-label": "Theme" }));
@@ -119,8 +144,10 @@ function head() {
 async function start() {
   try { theme(localStorage.getItem("theme") ?? ""); } catch { /* the browser keeps nothing */ }
   try { await loadFacts(); } catch (error) { note(messageOf(error), true); }
+  session.region = readAddress(location.hash).region;
   if (session.facts.auth === "verify") await login();
-  head();
+  enter();
+  tellClock();
   listenToKeys(VIEWS, go);
   window.addEventListener("hashchange", show);
   window.addEventListener("beforeunload", (e) => { if (isUnsaved()) e.preventDefault(); });

@@ -7,7 +7,7 @@ const CALLER = "console";
 /** @import { Answer, Endpoint, Facts, Input, Listed, Refusal } from "../types.d.ts" */
 /** @typedef {{key: string, secret: string, region: string}} Credentials */
 
-export const session = { facts: /** @type {Facts} */ ({ auth: "open", insight: false, iam: false }), key: "000000000000", secret: "", region: "us-east-1" };
+export const session = { facts: /** @type {Facts} */ ({ auth: "open", insight: false, iam: false }), key: "000000000000", secret: "", region: "us-east-1", table: "" }; // the table that was shown last
 
 export class ApiError extends Error {
   /** @param {number} status @param {Refusal} body what the server said */

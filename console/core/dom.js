@@ -73,11 +73,14 @@ export function check(label, checked, onchange) {
   return Object.assign(h("label.check", input, h("span", label)), { input });
 }
 
-/** A line at the corner, read out by screen readers; errors stay longer. @param {string} text */
-export function note(text, isBad = false) {
+/** A line at the corner, read out by screen readers; errors and what can be undone stay longer. @param {string} text @param {(() => unknown) | null} [undo] */
+export function note(text, isBad = false, undo) {
   const element = h(isBad ? "div.note.bad" : "div.note", text);
+  if (undo) for (const before of document.querySelectorAll("#notes .undo")) before.remove(); // Undo is of the last change
+  element.classList.toggle("undo", Boolean(undo));
+  if (undo) element.append(" ", h("button.small", { type: "button", onclick: attempt(async () => { element.remove(); await undo(); }) }, "Undo"));
   document.getElementById("notes")?.append(element);
-  setTimeout(() => element.remove(), isBad ? 9000 : 3500);
+  setTimeout(() => element.remove(), isBad || undo ? 9000 : 3500);
 }
 
 /** What an error says. @param {unknown} error */
@@ -144,6 +147,7 @@ export function confirmByName(title, name, what, action, verb = "Delete") {
   const [button] = actions;
   button.disabled = true;
   input.oninput = () => { button.disabled = input.value !== name; };
+  input.onkeydown = (e) => { if (e.key === "Enter" && !button.disabled) button.click(); };
   input.focus();
 }
 
@@ -159,11 +163,15 @@ export function download(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-/** Tabs over panels that are made when they are shown first: [[name, make], ...]. @param {string} label @param {[string, () => Child][]} panels */
-export function tabs(label, panels, chosen = 0) {
+/**
+ * Tabs over panels that are made when they are shown first: [[name, make], ...]. `onshow` gets the name of each that is shown later.
+ * @param {string} label @param {[string, () => Child][]} panels @param {string} [chosen] by its name; another one is the first
+ * @param {(name: string) => void} [onshow]
+ */
+export function tabs(label, panels, chosen, onshow) {
   const bar = h("div.tabs", { role: "tablist", "aria-label": label }), place = h("div", { role: "tabpanel", tabIndex: 0 });
   const made = /** @type {Child[]} */ ([]);
-  const heads = panels.map(([name], i) => h("button", { role: "tab", type: "button", onclick: () => show(i) }, name));
+  const heads = panels.map(([name], i) => h("button", { role: "tab", type: "button", onclick: () => choose(i) }, name));
   const show = (/** @type {number} */ i) => {
     heads.forEach((head, k) => { head.setAttribute("aria-selected", String(k === i)); head.tabIndex = k === i ? 0 : -1; });
     place.setAttribute("aria-label", panels[i][0]);
@@ -174,10 +182,11 @@ export function tabs(label, panels, chosen = 0) {
     const step = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
     const next = (heads.findIndex((head) => head === document.activeElement) + step + panels.length) % panels.length;
-    show(next);
+    choose(next);
     heads[next].focus();
   };
-  show(chosen);
+  const choose = (/** @type {number} */ i) => { show(i); onshow?.(panels[i][0]); };
+  show(Math.max(0, panels.findIndex(([name]) => name === chosen)));
   return h("div", bar, place);
 }
 

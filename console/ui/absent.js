@@ -1,6 +1,9 @@
 // In the place of a table that is not there, or not there any more.
 import { fill, h } from "../core/dom.js";
-import { ApiError, listTables } from "../core/api.js";
+import { ApiError, control, listTables, session } from "../core/api.js";
+import { addressIn, addressOf } from "../core/address.js";
+
+/** @import { Child } from "../types.d.ts" */
 
 /** @param {unknown} error */
 export const isGone = (error) => error instanceof ApiError && error.type === "ResourceNotFoundException";
@@ -11,10 +14,10 @@ export const isGone = (error) => error instanceof ApiError && error.type === "Re
  */
 export function showAbsent(main, view, name, names) {
   const others = names.filter((n) => n !== name).slice(0, 50);
-  const link = (/** @type {string} */ n) => h("li", h("a", { href: `#/${view}/${encodeURIComponent(n)}` }, n));
+  const link = (/** @type {string} */ n) => h("li", h("a", { href: addressOf(view, n) }, n));
   fill(main, h("div.empty", { role: "alert" }, h("h1", `There is no table ${name} in this namespace.`),
     others.length ? [h("p", "There are:"), h("ul.names", others.map(link))] : h("p", "There is no other."),
-    h("a", { href: "#/tables" }, "All tables")));
+    h("a", { href: addressOf("tables") }, "All tables")));
 }
 
 /**
@@ -25,4 +28,25 @@ export async function showGone(main, view, name, error) {
   if (!isGone(error)) return false;
   showAbsent(main, view, name, await listTables());
   return true;
+}
+
+/** The namespaces that have tables, but the one that is shown; none where the key may not list them. */
+async function otherNamespaces() {
+  try {
+    const { namespaces } = await control("GET", "namespaces");
+    return namespaces.filter((n) => n.tables && (n.account !== session.key || n.region !== session.region));
+  } catch { return []; }
+}
+
+/** Links to the other namespaces that have tables. @param {string} view */
+export async function namespaceLinks(view) {
+  return (await otherNamespaces()).slice(0, 50).map((n) => h("li", h("a", { href: addressIn({ key: n.account, region: n.region }, view) },
+    `${n.account} · ${n.region}`), ` has ${n.tables} ${n.tables === 1 ? "table" : "tables"}`));
+}
+
+/** In the place of tables where there are none yet: where some are, and what else can be done. @param {string} view @param {Child} [actions] */
+export async function noTables(view, actions = h("a", { href: addressOf("tables") }, "Create one")) {
+  const others = session.facts.auth === "verify" ? [] : await namespaceLinks(view);
+  return h("div.empty", h("p", `There are no tables in ${session.key} · ${session.region} yet.`),
+    others.length ? [h("p", "Other accounts and regions have some:"), h("ul.names", others)] : null, actions);
 }

@@ -2,7 +2,8 @@
 import { typed } from "../model/types.js";
 
 /** @import { Attribute, Input, Item } from "../types.d.ts" */
-/** @typedef {(operation: string, input: Input, url: string) => string} Writer of a program */
+/** @typedef {{url: string, region: string}} Server where a program finds it */
+/** @typedef {(operation: string, input: Input, server: Server) => string} Writer of a program */
 
 const lower = (/** @type {string} */ s) => s[0].toLowerCase() + s.slice(1);
 const snake = (/** @type {string} */ s) => s.replace(/(?<!^)([A-Z])/g, "_$1").toLowerCase();
@@ -109,29 +110,29 @@ function rustValue(attribute) {
 const answered = (op, item, items) => (op === "GetItem" ? item : op === "PutItem" ? "" : items);
 
 /**
- * Each is a program as a whole, which takes credentials and region from where the SDK finds them.
+ * Each is a program as a whole, which takes credentials from where the SDK finds them.
  * @type {Record<string, Writer>}
  */
 const LANGUAGES = {
-  Python: (op, input, url) => {
+  Python: (op, input, { url, region }) => {
     const lines = Object.entries(input).map(([k, v]) => `    ${k}=${python(v)},`);
-    return `import boto3\n\nclient = boto3.client("dynamodb", endpoint_url=${quoted.Python(url)})\nreply = client.${snake(op)}(\n${lines.join("\n")}\n)\nprint(reply${answered(op, '.get("Item")', '["Items"]')})\n`;
+    return `import boto3\n\nclient = boto3.client("dynamodb", endpoint_url=${quoted.Python(url)}, region_name=${quoted.Python(region)})\nreply = client.${snake(op)}(\n${lines.join("\n")}\n)\nprint(reply${answered(op, '.get("Item")', '["Items"]')})\n`;
   },
-  JavaScript: (op, input, url) => {
+  JavaScript: (op, input, { url, region }) => {
     const members = Object.entries(input).map(([k, v]) => `  ${k}: ${javascript(v)},`);
-    return `import { DynamoDBClient, ${op}Command } from "@aws-sdk/client-dynamodb";\n\nconst client = new DynamoDBClient({ endpoint: ${JSON.stringify(url)} });\nconst reply = await client.send(new ${op}Command({\n${members.join("\n")}\n}));\nconsole.log(reply${answered(op, ".Item", ".Items")});\n`;
+    return `import { DynamoDBClient, ${op}Command } from "@aws-sdk/client-dynamodb";\n\nconst client = new DynamoDBClient({ endpoint: ${JSON.stringify(url)}, region: ${JSON.stringify(region)} });\nconst reply = await client.send(new ${op}Command({\n${members.join("\n")}\n}));\nconsole.log(reply${answered(op, ".Item", ".Items")});\n`;
   },
-  Java: (op, input, url) => {
+  Java: (op, input, { url, region }) => {
     const member = (/** @type {[string, unknown]} */ [k, v]) => {
       const value = VALUES.includes(k) ? javaMap(itemOf(v), javaValue) : k === NAMES ? javaMap(Object.fromEntries(namesOf(v)), quoted.Java) : typeof v === "string" ? quoted.Java(v) : v;
       return `            .${lower(k)}(${value})`;
     };
-    const imports = ["java.net.URI", "java.util.Base64", "java.util.List", "java.util.Map", "software.amazon.awssdk.core.SdkBytes", "software.amazon.awssdk.services.dynamodb.DynamoDbClient",
+    const imports = ["java.net.URI", "java.util.Base64", "java.util.List", "java.util.Map", "software.amazon.awssdk.core.SdkBytes", "software.amazon.awssdk.regions.Region", "software.amazon.awssdk.services.dynamodb.DynamoDbClient",
       "software.amazon.awssdk.services.dynamodb.model.AttributeValue", `software.amazon.awssdk.services.dynamodb.model.${op}Request`];
-    return `${imports.map((i) => `import ${i};`).join("\n")}\n\nclass Example {\n    public static void main(String[] args) {\n        var client = DynamoDbClient.builder().endpointOverride(URI.create(${quoted.Java(url)})).build();
+    return `${imports.map((i) => `import ${i};`).join("\n")}\n\nclass Example {\n    public static void main(String[] args) {\n        var client = DynamoDbClient.builder().endpointOverride(URI.create(${quoted.Java(url)})).region(Region.of(${quoted.Java(region)})).build();
         var reply = client.${lower(op)}(${op}Request.builder()\n${Object.entries(input).map(member).join("\n")}\n            .build());\n        System.out.println(reply${answered(op, ".item()", ".items()")});\n    }\n}\n`;
   },
-  Go: (op, input, url) => {
+  Go: (op, input, { url, region }) => {
     const member = (/** @type {[string, unknown]} */ [k, v]) => {
       let value;
       if (VALUES.includes(k)) value = goMap(itemOf(v));
@@ -142,11 +143,11 @@ const LANGUAGES = {
     };
     const sdk = "github.com/aws/aws-sdk-go-v2", hasTypes = [...VALUES, ...ENUMS].some((n) => n in input); // Go refuses an import that is not used
     const imports = ["context", "fmt", "log", "", `${sdk}/aws`, `${sdk}/config`, `${sdk}/service/dynamodb`, ...(hasTypes ? [`${sdk}/service/dynamodb/types`] : [])];
-    return `package main\n\nimport (\n${imports.map((i) => (i ? `\t"${i}"` : "")).join("\n")}\n)\n\nfunc main() {\n\tctx := context.Background()\n\tcfg, err := config.LoadDefaultConfig(ctx)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}
+    return `package main\n\nimport (\n${imports.map((i) => (i ? `\t"${i}"` : "")).join("\n")}\n)\n\nfunc main() {\n\tctx := context.Background()\n\tcfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(${quoted.Go(region)}))\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}
 \tclient := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(${quoted.Go(url)}) })\n\treply, err := client.${op}(ctx, &dynamodb.${op}Input{\n${Object.entries(input).map(member).join("\n")}\n\t})
 \tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tfmt.Println(reply${answered(op, ".Item", ".Items")})\n}\n`;
   },
-  Rust: (op, input, url) => {
+  Rust: (op, input, { url, region }) => {
     const calls = Object.entries(input).flatMap(([k, v]) => {
       const call = (/** @type {string[]} */ ...args) => `        .${snake(k)}(${args.join(", ")})`;
       if (k === NAMES) return namesOf(v).map(([n, a]) => call(quoted.Rust(n), quoted.Rust(a)));
@@ -156,12 +157,12 @@ const LANGUAGES = {
     });
     const types = [...(VALUES.some((n) => n in input) ? ["AttributeValue"] : []), ...ENUMS.filter((n) => n in input)];
     const uses = [...(has(input, "B") || has(input, "BS") ? ["aws_sdk_dynamodb::primitives::Blob"] : []), ...types.map((n) => `aws_sdk_dynamodb::types::${n}`), ...(has(input, "M") ? ["std::collections::HashMap"] : [])];
-    return `${uses.map((u) => `use ${u};\n`).join("")}\n#[tokio::main]\nasync fn main() -> Result<(), Box<dyn std::error::Error>> {\n    let config = aws_config::defaults(aws_config::BehaviorVersion::latest()).endpoint_url(${quoted.Rust(url)}).load().await;
+    return `${uses.map((u) => `use ${u};\n`).join("")}\n#[tokio::main]\nasync fn main() -> Result<(), Box<dyn std::error::Error>> {\n    let config = aws_config::defaults(aws_config::BehaviorVersion::latest()).endpoint_url(${quoted.Rust(url)}).region(aws_config::Region::new(${quoted.Rust(region)})).load().await;
     let client = aws_sdk_dynamodb::Client::new(&config);\n    let reply = client\n        .${snake(op)}()\n${calls.join("\n")}\n        .send()\n        .await?;\n    println!("{:?}", reply${answered(op, ".item()", ".items()")});\n    Ok(())\n}\n`.trimStart();
   },
-  CLI: (op, input, url) => `aws dynamodb ${kebab(op)} --endpoint-url ${url} --cli-input-json '${JSON.stringify(input, null, 2).replaceAll("'", "'\\''")}'\n`,
+  CLI: (op, input, { url, region }) => `aws dynamodb ${kebab(op)} --endpoint-url ${url} --region ${region} --cli-input-json '${JSON.stringify(input, null, 2).replaceAll("'", "'\\''")}'\n`,
 };
 
 export const languages = Object.keys(LANGUAGES);
-/** @param {string} language @param {string} operation @param {Input} input @param {string} url */
-export const codeFor = (language, operation, input, url) => LANGUAGES[language](operation, input, url);
+/** @param {string} language @param {string} operation @param {Input} input @param {Server} server */
+export const codeFor = (language, operation, input, server) => LANGUAGES[language](operation, input, server);

@@ -2,6 +2,7 @@
 // same form; the address can be sent to others.
 import { copy, dialog, field, fill, h, note, number } from "../core/dom.js";
 import { session } from "../core/api.js";
+import { addressOf, readAddress } from "../core/address.js";
 
 /**
  * @typedef {{address: string, title: string}} Query
@@ -15,7 +16,8 @@ const place = (/** @type {string} */ what, /** @type {string} */ view) => `${wha
 function read(what, view) {
   try {
     const kept = JSON.parse(localStorage.getItem(place(what, view)) ?? "[]");
-    return (Array.isArray(kept) ? kept : []).filter((e) => typeof e?.address === "string" && e.address.startsWith(`#/${view}`) && typeof e.title === "string");
+    return (Array.isArray(kept) ? kept : []).filter((e) => typeof e?.address === "string" && readAddress(e.address).parts[0] === view && typeof e.title === "string")
+      .map((e) => ({ ...e, address: addressOf(...readAddress(e.address).parts) }));
   } catch { return []; }
 }
 

@@ -1,7 +1,7 @@
 // The editor of an item: a form, native or DynamoDB JSON, checked while it is typed, with what an edit
 // changes and the request as code; saved only where nobody else has changed the item meanwhile.
 import { copy, dialog, fill, h, messageOf, note, number, select } from "../core/dom.js";
-import { ROOT } from "../core/api.js";
+import { ROOT, session } from "../core/api.js";
 import { deleteRead, differing, isCollision, putNew, writeEdit } from "../core/writes.js";
 import { codeFor, languages } from "./code.js";
 import { keepDeleted } from "./selection.js";
@@ -60,7 +60,7 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
     changes.hidden = !names.length;
     what.textContent = `Changes ${number(names.length)} ${names.length === 1 ? "attribute" : "attributes"}: ${names.slice(0, 6).join(", ")}${names.length > 6 ? ", …" : ""}`;
     fill(lines, base && changes.open && diff(input.written(base), input.written(item)));
-    code.textContent = programs.open ? codeFor(language, "PutItem", { TableName: table.TableName, Item: ordered(item, keys) }, ROOT.origin) : "";
+    code.textContent = programs.open ? codeFor(language, "PutItem", { TableName: table.TableName, Item: ordered(item, keys) }, { url: ROOT.origin, region: session.region }) : "";
   }
   const changes = h("details", { hidden: true, ontoggle: () => read() }, what, lines);
   const programs = h("details", { ontoggle: () => read() }, h("summary", "As code"),
@@ -89,7 +89,7 @@ export function openItem(table, base, done, draft = base ?? blank(table)) {
       if (!old) { problem.textContent = "There is an item with this key already. Nothing was saved."; return false; }
       return collide(error.body.Item ?? null, item);
     }
-    note("Saved");
+    note("Saved", false, old && (async () => { await writeEdit(table, item, old); note("As before"); done(); }));
     done();
     return true;
   }

@@ -2,6 +2,7 @@
 // Ctrl+K, which finds views, tables, indexes and saved queries by a part of their name.
 import { attempt, dialog, fill, h, plainTable } from "../core/dom.js";
 import { allTables } from "../core/api.js";
+import { addressOf } from "../core/address.js";
 import { savedQueries } from "./history.js";
 
 /** @import { Views } from "../types.d.ts" */
@@ -17,17 +18,17 @@ const SHOWN = 50;
 const list = () => dialog("Keys", plainTable("Keys", [["Key", "tight"], ["What it does"]], KEYS.map(([key, what]) => [h("kbd", key), what])));
 
 /** The views. @param {Views} views @returns {Target[]} */
-const viewTargets = (views) => views.map(([name, title]) => [title, "view", `#/${name}`]);
+const viewTargets = (views) => views.map(([name, title]) => [title, "view", addressOf(name)]);
 
 /** What the palette finds. @param {Views} views */
 async function targets(views) {
   const found = viewTargets(views);
   for (const view of ["query", "partiql"]) for (const e of savedQueries(view)) found.push([e.name ?? e.title, "saved query", e.address]);
   for (const { Table: t } of await allTables()) {
-    const name = encodeURIComponent(t.TableName);
-    found.push([t.TableName, "items", `#/collections/${name}`], [`Query ${t.TableName}`, "query", `#/query/${name}`]);
+    const name = t.TableName;
+    found.push([name, "items", addressOf("collections", name)], [`Query ${name}`, "query", addressOf("query", name)]);
     for (const { IndexName: index } of [...(t.GlobalSecondaryIndexes ?? []), ...(t.LocalSecondaryIndexes ?? [])]) {
-      found.push([`${t.TableName} by ${index}`, "items of the index", `#/collections/${name}/${encodeURIComponent(index)}`], [`Query ${t.TableName} by ${index}`, "query", `#/query/${name}/${encodeURIComponent(index)}`]);
+      found.push([`${name} by ${index}`, "items of the index", addressOf("collections", name, index)], [`Query ${name} by ${index}`, "query", addressOf("query", name, index)]);
     }
   }
   return found;

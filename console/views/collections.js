@@ -1,6 +1,6 @@
 // Item collections: partitions as groups, items in the order of the sort key, entity types with their colours and columns; any index as a pivot of the same data.
 import { attempt, field, fill, h, number, select } from "../core/dom.js";
-import { api, listTables, sampleTable } from "../core/api.js";
+import { api, listTables, sampleTable, session } from "../core/api.js";
 import { Blocks } from "../ui/blocks.js";
 import { entitiesOf, nameEntity } from "../ui/names.js";
 import { cell, grid } from "../ui/grid.js";
@@ -9,7 +9,7 @@ import { exportItems } from "../ui/export.js";
 import { importItems } from "../ui/import.js";
 import { openItem } from "../ui/item.js";
 import { selection } from "../ui/selection.js";
-import { isGone, showAbsent, showGone } from "../ui/absent.js";
+import { isGone, noTables, showAbsent, showGone } from "../ui/absent.js";
 import { go } from "../main.js";
 
 /** @import { End, Item, Parts, Pivot, Row, TableDescription } from "../types.d.ts" */
@@ -32,11 +32,12 @@ function partition(text, pivot, table) {
 export async function show(main, [name, index = "", value = ""]) {
   const names = await listTables();
   if (!names.length) {
-    main.append(h("div.empty", h("p", "There are no tables in this namespace yet."), h("a", { href: "#/tables" }, "Create one")));
+    main.append(await noTables("collections"));
     return undefined;
   }
-  if (!name) { go("collections", names[0]); return undefined; }
+  if (!name) { go("collections", names.includes(session.table) ? session.table : names[0]); return undefined; }
   if (!names.includes(name)) { showAbsent(main, "collections", name, names); return undefined; }
+  session.table = name;
   const { table, items: sample, segments } = await sampleTable(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
   const ranges = pivot.KeySchema.filter((k) => k.KeyType === "RANGE").map((k) => k.AttributeName);
   const keys = pivot.KeySchema.map((k) => k.AttributeName);

@@ -1,9 +1,12 @@
 // What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
 import { attempt, check, confirmByName, copy, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs } from "../core/dom.js";
 import { all, allTables, api, control, listTables, session, tellChanges } from "../core/api.js";
+import { addressIn } from "../core/address.js";
+import { faultForm } from "../ui/fault_form.js";
 import { insight } from "./insight.js";
+import { stay, tellClock } from "../main.js";
 
-/** @import { Backup, Child, Counted, End, FaultRule, Named, Props } from "../types.d.ts" */
+/** @import { Backup, Child, Counted, End, FaultRule, Named, Parts, Props } from "../types.d.ts" */
 
 /** @param {Props<HTMLInputElement>} [props] */
 const input = (props = {}) => h("input", { type: "text", spellcheck: false, autocomplete: "off", ...props });
@@ -20,7 +23,7 @@ function card(title, body, isWide = false) {
 
 const clock = () => card("Clock", async (reload) => {
   const now = await control("GET", "clock"), at = input({ placeholder: "2030-01-31T12:00:00Z", "aria-label": "Time to set" });
-  const turn = async (/** @type {object} */ body) => { const { expired } = await control("POST", "clock", body); note(expired ? `${number(expired)} items expired` : "The clock is turned"); await reload(); };
+  const turn = async (/** @type {object} */ body) => { const { expired } = await control("POST", "clock", body); note(expired ? `${number(expired)} items expired` : "The clock is turned"); await Promise.all([reload(), tellClock()]); };
   return [h("p", h("strong.mono", now.iso), " ", now.frozen ? h("span.badge.warn", "frozen") : h("span.badge", "running"), now.offset ? h("span.quiet", ` ${number(Math.round(now.offset))} s from the machine's`) : null),
     h("div.row", button(now.frozen ? "Let it run" : "Freeze", () => turn({ freeze: !now.frozen })), button("+1 h", () => turn({ advance: "1h" })), button("+1 d", () => turn({ advance: "1d" })),
       button("Now", () => turn({ release: true }))),
@@ -69,17 +72,22 @@ const faults = () => card("Faults", async (reload) => {
   const set = (/** @type {FaultRule[]} */ next) => (next.length ? control("PUT", "faults", { rules: next }) : control("DELETE", "faults"));
   /** @param {(rules: FaultRule[]) => FaultRule[]} make */
   const change = (make) => {
-    const mine = faultsTurn.then(async () => { try { await set(make((await control("GET", "faults")).rules.map(bare))); } finally { await reload(); } });
+    const mine = faultsTurn.then(async () => { await set(make((await control("GET", "faults")).rules.map(bare))); });
     faultsTurn = mine.catch(() => {});
     return mine;
   };
-  const switches = FAULTS.map(([label, rule]) => h("p", check(label, now.some((r) => alike(r, rule)), attempt((/** @type {boolean} */ on) => change((all) => {
-    const others = all.filter((r) => !alike(r, rule));
-    return on ? [...others, rule] : others;
-  })))));
+  const switches = FAULTS.map(([label, rule]) => h("p", check(label, now.some((r) => alike(r, rule)), attempt(async (/** @type {boolean} */ on) => {
+    try {
+      await change((all) => {
+        const others = all.filter((r) => !alike(r, rule));
+        return on ? [...others, rule] : others;
+      });
+    } finally { await reload(); }
+  }))));
   const json = h("textarea", { rows: 6, spellcheck: false, "aria-label": "The rules as JSON", value: JSON.stringify(now, null, 1) });
-  return [h("div.columns", switches), rules.length ? plainTable("Rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map((r) => [h("code", JSON.stringify(bare(r))), number(r.matched), number(r.fired)])) : null,
-    h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => change(() => JSON.parse(json.value))), button("Clear", () => change(() => []))))];
+  return [faultForm(async (rule) => { await change((all) => [...all, rule]); await reload(); }), h("div.columns", switches), rules.length ? plainTable("Rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map((r) => [h("code", JSON.stringify(bare(r))), number(r.matched), number(r.fired)])) : null,
+    h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", async () => { await change(() => JSON.parse(json.value)); await reload(); }), button("Clear", async () => { await change(() => []); await reload(); }))),
+    h("div.row", button("Refresh", reload))];
 }, true);
 
 /** Why requests of a table and its indexes were throttled, and how often: "reason 3". @param {object} state */
@@ -116,7 +124,7 @@ const conflicts = () => card("Conflicts of transactions", async (reload) => {
 
 const namespaces = () => card("Namespaces", async () => {
   const { namespaces: rows } = await control("GET", "namespaces");
-  return rows.length ? plainTable("Namespaces", [["Account"], ["Region"], ["Tables", "number"]], rows.map((n) => [n.account, n.region, number(n.tables)])) : h("p.quiet", "No namespace has a table.");
+  return rows.length ? plainTable("Namespaces", [["Account"], ["Region"], ["Tables", "number"]], rows.map((n) => [h("a", { href: addressIn({ key: n.account, region: n.region }, "tables") }, n.account), n.region, number(n.tables)])) : h("p.quiet", "No namespace has a table.");
 });
 
 const replicas = () => card("Replicas", async (reload) => {
@@ -165,11 +173,11 @@ const exports_ = () => card("Exports and imports", async (reload) => {
   }))];
 });
 
-/** @param {HTMLElement} main @returns {Promise<End>} */
-export async function show(main) {
+/** @param {HTMLElement} main @param {Parts} parts @returns {Promise<End>} */
+export async function show(main, [tab]) {
   const grid = (/** @type {(() => HTMLElement)[]} */ ...cards) => () => h("div.cards", cards.map((make) => make()));
   const views = tabs("Control", [["State", grid(clock, checkpoints, snapshots, clones, namespaces)], ["Faults and limits", grid(faults, throughput, lag, conflicts)],
-    ["Backups, exports, replicas", grid(backups, exports_, replicas)], ["Insight", () => insight()]]);
+    ["Backups, exports, replicas", grid(backups, exports_, replicas)], ["Insight", () => insight()]], tab, (name) => stay("control", name));
   views.classList.add("fill", "padded");
   const call = h("code", { tabIndex: 0, "aria-label": "The last change as an HTTP call" });
   const line = h("div.tools.thin.call", { hidden: true }, h("span.quiet", "The last change"), call, h("button.small", { type: "button", onclick: () => copy(call.textContent ?? "") }, "Copy the call"));

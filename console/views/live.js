@@ -1,14 +1,16 @@
 // What happens now: requests as they come, records of streams as a diff, items that are about to expire, faults that fired.
 import { attempt, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs } from "../core/dom.js";
 import { allTables, api, control, describe, watch } from "../core/api.js";
+import { addressOf } from "../core/address.js";
 import { isGone } from "../ui/absent.js";
 import { diff } from "../ui/item.js";
 import { cell, grid } from "../ui/grid.js";
 import { pattern } from "../model/request.js";
 import { Sampler, glance } from "../model/sampler.js";
 import { brief, keyOf, ordered, writeItem } from "../model/types.js";
+import { stay, tellClock } from "../main.js";
 
-/** @import { Child, End, Event as Answered, Item, Read, Refused, StreamRecord, Table } from "../types.d.ts" */
+/** @import { Child, End, Event as Answered, Item, Parts, Read, Refused, StreamRecord, Table } from "../types.d.ts" */
 /** @typedef {Answered & {pattern: {table: string, text: string}}} Seen an event, and its request as a line */
 /** @typedef {(() => void)[]} Stops what is called once the view is left */
 
@@ -160,7 +162,7 @@ function expiring(stop) {
     await control("POST", "clock", { freeze: true });
     const { expired } = await control("POST", "clock", { set: seconds });
     note(`The clock stands at ${moment(seconds)}. ${expired ? `${number(expired)} ${expired === 1 ? "item" : "items"} expired. ` : ""}Control lets it run again.`);
-    await load();
+    await Promise.all([load(), tellClock()]);
   });
   (attempt(async () => {
     const found = /** @type {string[]} */ ([]);
@@ -183,7 +185,7 @@ function fired(stop) {
       try {
         const { rules } = await control("GET", "faults");
         fill(place, rules.length ? plainTable("Fault rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map(({ matched, fired: n, ...rule }) => [h("code", JSON.stringify(rule)), number(matched), h(n ? "strong.warn" : "span", number(n))]))
-          : h("div.empty", h("p", "No rules are set."), h("a", { href: "#/control" }, "Set one")));
+          : h("div.empty", h("p", "No rules are set."), h("a", { href: addressOf("control") }, "Set one")));
       } catch (error) { fill(place, h("p.problem", messageOf(error))); }
       await new Promise((done) => setTimeout(done, 1500));
     }
@@ -192,10 +194,10 @@ function fired(stop) {
   return h("div.pane", place);
 }
 
-/** @param {HTMLElement} main @returns {Promise<End>} */
-export async function show(main) {
+/** @param {HTMLElement} main @param {Parts} parts @returns {Promise<End>} */
+export async function show(main, [tab]) {
   const stop = /** @type {Stops} */ ([]);
-  const views = tabs("Live", [["Requests", () => requests(stop)], ["Streams", () => streams(stop)], ["Time to live", () => expiring(stop)], ["Faults", () => fired(stop)]]);
+  const views = tabs("Live", [["Requests", () => requests(stop)], ["Streams", () => streams(stop)], ["Time to live", () => expiring(stop)], ["Faults", () => fired(stop)]], tab, (name) => stay("live", name));
   views.classList.add("fill");
   main.append(h("h1.hidden", "Live"), views);
   return () => stop.forEach((f) => f());

@@ -97,6 +97,9 @@ const clean = (/** @type {string} */ text) => text.trim().replace(/;$/, "");
 /** The statement of an address of this view. */
 const statementAt = (/** @type {string} */ address) => { try { return decodeURIComponent(address.split("/")[2] ?? ""); } catch { return ""; } };
 
+/** Where to look for what SQL has and DynamoDB's PartiQL has not. @param {string} statement */
+const groups = (statement) => (/\bGROUP\s+BY\b|\bCOUNT\s*\(/i.test(statement) ? "PartiQL for DynamoDB counts and groups nothing: the tab Count of Query does." : "");
+
 /** @param {HTMLElement} main @param {Parts} parts @returns {Promise<End>} */
 export async function show(main, [given = "", as = ""]) {
   const schema = /** @type {Schema} */ (new Map()), identity = await identityChoice(as, () => keepAddress());
@@ -131,7 +134,7 @@ export async function show(main, [given = "", as = ""]) {
     let reply;
     try {
       reply = await api("ExecuteStatement", { Statement: statement, ReturnConsumedCapacity: "INDEXES", ...(token ? { NextToken: token } : {}) }, { as: identity.key() });
-    } catch (error) { problem.textContent = messageOf(error); return; }
+    } catch (error) { problem.textContent = [messageOf(error), groups(text.value)].filter(Boolean).join(" "); return; }
     if (!token) { items = []; entities = entitiesOf(schemaOf() ?? { TableName: "item", KeySchema: [] }); }
     items.push(...(reply.Items ?? []));
     entities.add(reply.Items ?? []);

@@ -1,13 +1,13 @@
 // The query builder: a key condition, filters and a projection become a Query, a Scan or a GetItem; it shows items, units, the plan, the request as code, and what was asked before.
 import { attempt, copy, field, focusOn, h, messageOf, note, number, select, tabs } from "../core/dom.js";
-import { ROOT, api, listTables, sampleTable } from "../core/api.js";
+import { ROOT, api, listTables, sampleTable, session } from "../core/api.js";
 import { codeFor, languages } from "../ui/code.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "../ui/names.js";
 import { cell, grid } from "../ui/grid.js";
 import { brief, keyOf, keyType, own } from "../model/types.js";
 import { openItem } from "../ui/item.js";
-import { showAbsent, showGone } from "../ui/absent.js";
+import { noTables, showAbsent, showGone } from "../ui/absent.js";
 import { build, keysOf, pattern, unitsOf } from "../model/request.js";
 import { history } from "../ui/history.js";
 import { identityChoice } from "../ui/identity.js";
@@ -65,11 +65,12 @@ function givenIn(address) {
 export async function show(main, [name, index = "", kept = ""]) {
   const names = await listTables();
   if (!names.length) {
-    main.append(h("div.empty", h("p", "There are no tables in this namespace yet."), h("a", { href: "#/tables" }, "Create one")));
+    main.append(await noTables("query"));
     return undefined;
   }
-  if (!name) { go("query", names[0]); return undefined; }
+  if (!name) { go("query", names.includes(session.table) ? session.table : names[0]); return undefined; }
   if (!names.includes(name)) { showAbsent(main, "query", name, names); return undefined; }
+  session.table = name;
   const { table, items: sample } = await sampleTable(name), all = pivots(table), pivot = all.find((p) => p.name === index) ?? all[0];
   const hash = keysOf(pivot, "HASH"), range = keysOf(pivot, "RANGE"), given = givenIn(kept), identity = await identityChoice(given.as, () => write());
   const changed = () => write();
@@ -93,7 +94,7 @@ export async function show(main, [name, index = "", kept = ""]) {
     asked = build(table, pivot, form());
     kind.textContent = asked.operation;
     request.textContent = JSON.stringify(asked.input, null, 2);
-    code.textContent = codeFor(language, asked.operation, asked.input, ROOT.origin);
+    code.textContent = codeFor(language, asked.operation, asked.input, { url: ROOT.origin, region: session.region });
   }
   const past = history("query", () => ({ address: location.hash, title: [asked.operation, name, pattern(asked.input).text].filter(Boolean).join(" ") }));
   const run = async (/** @type {Item | undefined} */ start = undefined) => {
@@ -173,5 +174,6 @@ export async function show(main, [name, index = "", kept = ""]) {
   restore(given);
   write();
   isWhole = true;
+  if (Object.keys(given).length && asked.operation !== "Scan") attempt(() => run())(); // a link opens what it was made of
   return () => view.end();
 }

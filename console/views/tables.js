@@ -1,6 +1,8 @@
 // Tables: the list, a form that writes CreateTable's JSON, changes, deletion with the name typed.
 import { attempt, bytes, check, confirmByName, copy, dialog, field, fill, h, messageOf, note, number, select } from "../core/dom.js";
 import { api, control } from "../core/api.js";
+import { addressOf } from "../core/address.js";
+import { noTables } from "../ui/absent.js";
 import { items as exampleItems, shop } from "../model/example.js";
 import { writeMany } from "../ui/import.js";
 import { go } from "../main.js";
@@ -18,9 +20,9 @@ export async function show(main) {
   const refresh = attempt(async () => {
     const { tables, more } = await control("GET", "tables");
     count.textContent = more ? `the first ${number(tables.length)} tables` : `${number(tables.length)} ${tables.length === 1 ? "table" : "tables"}`;
-    fill(list, tables.length ? table(tables, refresh) : h("div.empty", h("p", "There are no tables in this namespace yet."),
+    fill(list, tables.length ? table(tables, refresh) : await noTables("tables", [
       h("p.quiet", "The example is a shop in one table: customers, orders and products, told apart by their keys."),
-      h("div.row", h("button.main", { type: "button", onclick: attempt(makeExample) }, "Create the example"), h("button", { type: "button", onclick: () => create(refresh) }, "Create a table"))));
+      h("div.row", h("button.main", { type: "button", onclick: attempt(makeExample) }, "Create the example"), h("button", { type: "button", onclick: () => create(refresh) }, "Create a table"))]));
   });
   main.append(h("div.tools", h("h1", "Tables"), count, h("span.push"),
     h("button", { type: "button", onclick: refresh }, "Refresh"), h("button.main", { type: "button", onclick: () => create(refresh) }, "Create table")), list);
@@ -45,10 +47,9 @@ function table(rows, refresh) {
     h("thead", h("tr", columns.map((c, i) => h(i === 2 || i === 3 ? "th.number" : "th", { scope: "col" }, c || h("span.hidden", "Actions"))))),
     h("tbody", rows.map(({ Table: t, TimeToLiveDescription: ttl }) => {
       const indexes = [...(t.GlobalSecondaryIndexes ?? []), ...(t.LocalSecondaryIndexes ?? [])];
-      const name = encodeURIComponent(t.TableName);
-      return h("tr", h("td", h("a", { href: `#/collections/${name}` }, t.TableName)), h("td.mono", keys(t.KeySchema, t.AttributeDefinitions)),
+      return h("tr", h("td", h("a", { href: addressOf("collections", t.TableName) }, t.TableName)), h("td.mono", keys(t.KeySchema, t.AttributeDefinitions)),
         h("td.number", number(t.ItemCount)), h("td.number", bytes(t.TableSizeBytes)),
-        h("td", indexes.length ? indexes.map((i) => h("span", h("a", { href: `#/collections/${name}/${encodeURIComponent(i.IndexName)}` }, i.IndexName), " ")) : h("span.quiet", "none")),
+        h("td", indexes.length ? indexes.map((i) => h("span", h("a", { href: addressOf("collections", t.TableName, i.IndexName) }, i.IndexName), " ")) : h("span.quiet", "none")),
         h("td", t.StreamSpecification?.StreamEnabled ? t.StreamSpecification.StreamViewType.toLowerCase().replaceAll("_", " ") : h("span.quiet", "off")),
         h("td", ttl.TimeToLiveStatus?.startsWith("ENABL") ? ttl.AttributeName : h("span.quiet", "off")),
         h("td.tight", h(t.TableStatus === "ACTIVE" ? "span.good" : "span.warn", t.TableStatus)),

@@ -36,7 +36,7 @@ const steps = {
   async aBrowserIsSentToThePage() {
     await p.page.goto(root);
     assert.equal(p.page.url().split("#")[0], `${root}_dynalith/console/`);
-    await p.shows("There are no tables in this namespace yet");
+    await p.shows("There are no tables in 000000000000 · us-east-1 yet");
     await sound("empty");
   },
   async createATable() {
@@ -231,6 +231,14 @@ const steps = {
     await p.click("Changes 1 attribute: email");
     await p.shows(/-\s+"email": "grace@example.com"/, /\+\s+"email": "g@example.com"/);
     await sound("changes");
+    await p.click("Save");
+    await saved();
+    await p.shows("Saved");
+    await p.click("Undo");
+    await p.shows("As before");
+    assert.equal((await get("CUSTOMER#2", "PROFILE")).email.S, "grace@example.com");
+    await open("Grace Hopper");
+    await p.fill("The item as JSON", (await editor()).replace("grace@example.com", "g@example.com"));
     await p.page.evaluate(() => document.activeElement.blur()); // Escape asks also where nothing has the focus
     await p.page.keyboard.press("Escape");
     await p.click("Discard the changes");
@@ -569,7 +577,6 @@ const steps = {
       await other.page.goto(`${root}_dynalith/console/${address}`);
       await other.quiet();
       assert.deepEqual(await Promise.all(["Partition key PK", "Sort key SK", "Value", "Attributes"].map(async (l) => (await other.control(l)).evaluate((e) => e.value))), ["CUSTOMER#2", "=", "PROFILE", "PK, SK, name"]);
-      await other.click("Run");
       await other.shows("GetItem", "1 read, 1 returned", "Grace Hopper");
       await other.click("Add a filter");
       await other.fill("Attribute", "status");
@@ -768,6 +775,18 @@ const steps = {
     await p.shows("The clock is turned");
     await p.view("control");
     await p.click("Faults and limits");
+    assert.equal(await p.page.evaluate(() => location.hash), "#/control/Faults%20and%20limits");
+    await p.click("Add the fault");
+    await p.shows('{"operation":"PutItem","first":1,"error":"InternalServerError"}');
+    const fails = async () => (await fetch(root, { method: "POST", headers: { "x-amz-target": "DynamoDB_20120810.PutItem", "content-type": "application/x-amz-json-1.0", authorization: "AWS4-HMAC-SHA256 Credential=000000000000/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0", "x-amz-date": "20260101T000000Z" },
+      body: JSON.stringify({ TableName: "shop", Item: { PK: { S: "F" }, SK: { S: "0" } } }) })).status;
+    assert.deepEqual([await fails(), await fails()], [500, 200]);
+    await p.click("All rules as JSON");
+    await p.fill("The rules as JSON", '[{"operation": "PutItem", "times": 1}]');
+    await p.click("Set the rules");
+    await p.shows(/times/);
+    assert.equal(await p.page.$eval("[aria-label='The rules as JSON']", (e) => e.value), '[{"operation": "PutItem", "times": 1}]'); // what was typed stays
+    await p.click("Clear");
     await p.check("Fail one request in ten");
     await p.shows("\"probability\":0.1");
     await p.check("Fail one request in ten");
@@ -790,7 +809,7 @@ const steps = {
     await p.shows("Clock", "Namespaces", "000000000000");
     await sound("control");
     await p.click("Freeze");
-    await p.shows("frozen");
+    await p.shows("frozen", "Clock frozen at");
     const clock = async () => (await (await fetch(`${root}_dynalith/clock`)).json()).now;
     await p.click("+1 d");
     await p.shows("The clock is turned", /curl -X POST .*\{"advance":"1d"\}.*\/_dynalith\/clock/);
@@ -940,12 +959,23 @@ const steps = {
     } finally { await dark.browser.close(); }
   },
   async anotherNamespace() {
+    await p.view("tables");
     await p.click("000000000000 · us-east-1");
     await p.fill("Access key", "444444444444");
     await p.fill("Region", "eu-west-1");
     await p.click("Use");
-    await p.view("tables");
-    await p.shows("There are no tables in this namespace yet");
+    const empty = "There are no tables in 444444444444 · eu-west-1 yet";
+    await p.shows(empty, "Other accounts and regions have some");
+    await p.page.reload();
+    await p.shows(empty);
+    const other = await browse(); // a link opens the same elsewhere
+    try {
+      await other.page.goto(p.page.url());
+      await other.shows(empty);
+    } finally { await other.browser.close(); }
+    await p.page.click("main ul.names a");
+    await p.shows("000000000000 · us-east-1", "shop");
+    await p.until(() => location.hash === "#/tables", "the usual namespace is in no address");
   },
   async signsWithAKeyAndKeepsNothing() {
     const { writeFileSync } = await import("node:fs");
@@ -961,7 +991,7 @@ const steps = {
       await v.shows(/signature/i);
       await v.fill("Secret key", "s3cret/+");
       await v.click("Sign in");
-      await v.shows("There are no tables in this namespace yet");
+      await v.shows("There are no tables in alice · us-east-1 yet");
       await v.click("Create a table");
       await v.click("Create table");
       await v.shows("app", "ACTIVE");
