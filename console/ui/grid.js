@@ -8,10 +8,12 @@ const HEIGHT = 36, HEAD = 28, SCROLL_MAX = 15e6, SPARE = 6;
 /**
  * A grid. `source` has count(), the number of rows, and row(i): {cells, kind, open, toggle}, or null while it is loading; cells is an array of elements, kind a
  * class of the line, open() what Enter and a click do, toggle() what the space bar does. `columns` are the titles of a head, or none.
- * @param {string} label @param {{count: () => number, row: (i: number) => Row | null}} source @param {readonly (readonly string[])[]} columns
+ * Where there are no rows, empty() says why; it may be left out.
+ * @param {string} label @param {{count: () => number, row: (i: number) => Row | null, empty?: () => string}} source @param {readonly (readonly string[])[]} columns
  */
 export function grid(label, source, columns = []) {
-  const space = h("div.space", { role: "rowgroup" });
+  const why = h("div.nothing", { role: "gridcell" }), nothing = h("div", { role: "row", hidden: true }, why);
+  const space = h("div.space", { role: "rowgroup" }, nothing);
   const head = columns.length ? h("div.line.head", { role: "row" }, columns.map(([title, width = ""]) => h("div", { className: width ? `cell ${width}` : "cell", role: "columnheader" }, h("span", title)))) : null;
   const element = h("div.grid", { role: "grid", tabIndex: 0, "aria-label": label }, head, space);
   const lines = /** @type {Map<number, HTMLElement>} */ (new Map());
@@ -48,6 +50,8 @@ export function grid(label, source, columns = []) {
     const count = source.count(), at = element.scrollTop, height = room(), from = at * scale();
     const first = Math.max(0, Math.floor(from / HEIGHT) - SPARE), last = Math.min(count - 1, Math.ceil((from + height) / HEIGHT) + SPARE);
     if (isNew) { for (const node of lines.values()) node.remove(); lines.clear(); }
+    nothing.hidden = count > 0 || !source.empty;
+    why.textContent = count ? "" : source.empty?.() ?? "";
     element.setAttribute("aria-rowcount", String(count));
     space.style.height = `${Math.min(extent(), SCROLL_MAX)}px`;
     for (const [i, node] of lines) if (i < first || i > last) { node.remove(); lines.delete(i); }

@@ -97,6 +97,7 @@ export async function show(main, [name, index = "", value = ""]) {
 
   const view = grid(`Item collections of ${name}${pivot.name ? `, index ${pivot.name}` : ""}`, {
     count: () => blocks.count(),
+    empty: () => (search.value ? "No item has this partition key." : `${pivot.name ? "The index" : "The table"} has no items yet.`),
     row: (i) => { const row = blocks.at(i); return row && (row.isGroup ? groupRow(row) : itemRow(row.item)); },
   });
   const chosen = selection(table, begin, () => { view.refresh(); view.element.focus({ preventScroll: true }); }, Boolean(pivot.projection && pivot.projection !== "ALL"));

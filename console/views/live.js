@@ -45,7 +45,7 @@ function requests(stop) {
   const open = (/** @type {Seen} */ e) => fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
     ["Namespace", `${e.account} · ${e.region}`], ["Caller", e.caller], ["Answer", `${e.status} ${e.error}`], ["Latency", `${e.ms.toFixed(3)} ms`], ["Units", `${e.readUnits} read, ${e.writeUnits} written`],
     ...reasons(e), ...(e.fault ? [["Fault", JSON.stringify(e.fault)]] : [])]), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
-  const view = grid("Requests", { count: () => shown.length, row: (i) => {
+  const view = grid("Requests", { count: () => shown.length, empty: () => (events.length ? "No request passes the filter." : "Requests show here as they come."), row: (i) => {
     const e = shown[shown.length - 1 - i];
     return { kind: e.status >= 400 ? "wrong" : "", open: () => open(e), cells: [cell("", new Date(e.time * 1000).toISOString().slice(11, 23), "narrow"), cell("", e.error || String(e.status), "narrow"), cell("", e.operation), cell("", e.pattern.table, "narrow"),
       cell("", `${e.readUnits} / ${e.writeUnits}`, "narrow"), cell("", `${e.ms.toFixed(2)} ms`, "narrow"), cell("", e.pattern.text, "huge")] };

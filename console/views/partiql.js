@@ -116,7 +116,7 @@ export async function show(main, [given = "", as = ""]) {
     if (!Item) throw new Error("The item is no longer there.");
     openItem(table, Item, () => note("The result is that of before: run the statement again to see the change."));
   });
-  const view = grid("Results", { count: () => items.length, row: (i) => {
+  const view = grid("Results", { count: () => items.length, empty: () => (!figures.textContent ? "" : next ? "This page has no items. There are more pages." : "The statement gave no items."), row: (i) => {
     const item = items[i], type = entities.of(item), keys = schemaOf()?.KeySchema.map((k) => k.AttributeName) ?? [];
     return { open: () => edit(item), cells: [h("div.cell.type.stick.narrow", { role: "gridcell", style: { color: type.colour } }, h("span", type.name)), Object.keys(ordered(item, keys)).map((n) => cell(n, brief(item[n])))] };
   } });

@@ -131,7 +131,7 @@ export async function show(main, [name, index = "", kept = ""]) {
     if (!keys.every((k) => Object.hasOwn(item, k))) throw new Error("The projection leaves out the keys, so that the item cannot be opened.");
     openItem(table, (await api("GetItem", { TableName: name, Key: keyOf(item, table), ConsistentRead: true })).Item ?? item, () => run());
   });
-  const view = grid("Items", { count: () => items.length, row: (i) => {
+  const view = grid("Items", { count: () => items.length, empty: () => (!figures.textContent ? "" : next ? "This page has no items. There are more pages." : "The request found no items."), row: (i) => {
     const item = items[i], type = entities.of(item), isWhole = keys.every((k) => Object.hasOwn(item, k));
     return { toggle: () => isWhole && chosen.toggle([item]), cells: [isWhole && chosen.box([item], `Choose ${Object.values(keyOf(item, table)).map((v) => brief(v)).join(" · ")}`), h("div.cell.type.stick.narrow", { role: "gridcell", title: type.name, style: { color: type.colour } }, h("span", type.name)), keys.map((n) => cell(n, brief(own(item, n)), "wide")),
       columns(type).map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
