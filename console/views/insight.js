@@ -6,14 +6,14 @@ import { findingView } from "../ui/findings.js";
 
 /** @import { Insight, Pattern } from "../types.d.ts" */
 
-/** Horizontal bars. @param {string} label @param {[name: string, value: number][]} rows @param {string} unit */
+/** Horizontal bars, each below its name. @param {string} label @param {[name: string, value: number][]} rows @param {string} unit */
 export function bars(label, rows, unit) {
-  const most = Math.max(...rows.map((r) => r[1]), 1e-9), line = 22, left = 320, width = 760;
+  const most = Math.max(...rows.map((r) => r[1]), 1e-9), line = 36, width = 560, room = width - 100;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${rows.length * line + 4}`, role: "img", "aria-label": `${label}: ${rows.map((r) => `${r[0]} ${r[1]}`).join(", ")}`, class: "plot" });
   rows.forEach(([name, value], i) => picture.append(
-    svg("text", { x: left - 8, y: i * line + 15, "text-anchor": "end", class: "name" }, svg("title", {}, name), name.length > 46 ? `${name.slice(0, 45)}…` : name),
-    svg("rect", { x: left, y: i * line + 4, width: Math.max(1, (value / most) * (width - left - 90)), height: line - 8, rx: 2, class: "bar-fill" }),
-    svg("text", { x: left + (value / most) * (width - left - 90) + 6, y: i * line + 15, class: "value" }, `${number(Math.round(value * 10) / 10)} ${unit}`)));
+    svg("text", { x: 0, y: i * line + 14, class: "name" }, svg("title", {}, name), name.length > 80 ? `${name.slice(0, 79).replace(/…$/, "")}…` : name),
+    svg("rect", { x: 0, y: i * line + 20, width: Math.max(1, (value / most) * room), height: 10, rx: 2, class: "bar-fill" }),
+    svg("text", { x: (value / most) * room + 6, y: i * line + 29, class: "value" }, `${number(Math.round(value * 10) / 10)} ${unit}`)));
   return h("figure", h("figcaption", label), picture);
 }
 

@@ -24,7 +24,7 @@ async function traffic() {
   }
 }
 
-const query = encodeURIComponent(JSON.stringify({ hash: ["CUSTOMER#2"], operator: "begins_with", first: "ORDER#", filters: [{ name: "status", operator: "=", type: "S", first: "OPEN" }] }));
+const query = encodeURIComponent(JSON.stringify({ hash: ["CUSTOMER#7"], operator: "begins_with", first: "ORDER#", filters: [{ name: "status", operator: "=", type: "S", first: "OPEN" }] }));
 const row = (p, text) => p.page.evaluate((text) => [...document.querySelectorAll(".grid .line")].find((l) => l.innerText.includes(text)).click(), text);
 const pages = {
   tables: ["#/tables"],
