@@ -31,25 +31,9 @@ async function open(state) {
   engine = new globalThis.dynalithEngine.Engine(module, state ? { store: `memory:${FILE}`, ...OPTIONS } : { in_memory: true, ...OPTIONS }, console.error, globalThis.dynalithFiles.files);
 }
 
-function take() {
-  const ask = (query) => {
-    const { status, body } = engine.send({ path: `/_dynalith/backup${query}` });
-    if (status !== 200) throw new Error(new TextDecoder().decode(body));
-    return body;
-  };
-  const { backup, bytes } = JSON.parse(new TextDecoder().decode(ask(""))), whole = new Uint8Array(bytes);
-  for (let at = 0; at < bytes;) {
-    const piece = ask(`?id=${backup}&at=${at}`);
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  ask(`?id=${backup}&at=end`);
-  return whole;
-}
-
 onmessage = async ({ data: { id, open: isOpen, take: isTake, state, ...request } }) => {
   try {
-    const answer = isOpen ? await open(state) : isTake ? take() : engine.send(request);
+    const answer = isOpen ? await open(state) : isTake ? engine.export() : engine.send(request);
     postMessage({ id, answer });
   } catch (error) {
     postMessage({ id, error: error.message });

@@ -305,6 +305,23 @@ class Engine {
     this.#schedule(0);
   }
 
+  /* All data of all namespaces, as a data file of the server. */
+  export() {
+    const ask = (query) => {
+      const { status, body } = this.send({ path: `/_dynalith/backup${query}` });
+      if (status !== 200) throw new DynalithError("ERR_DYNALITH_CONTROL", this.#decoder.decode(body));
+      return body;
+    };
+    const { backup, bytes } = JSON.parse(this.#decoder.decode(ask(""))), whole = new Uint8Array(bytes);
+    for (let at = 0; at < bytes;) {
+      const piece = ask(`?id=${backup}&at=${at}`);
+      whole.set(piece, at);
+      at += piece.length;
+    }
+    ask(`?id=${backup}&at=end`);
+    return whole;
+  }
+
   /* Work that is due; the next is by a timer, which keeps no process alive. */
   tick() {
     return this.#guarded(() => this.#exports.dynalith_tick(this.#handle));

@@ -192,19 +192,7 @@ class InProcess extends Namespace {
 
   /** All data of all namespaces as a data file of the server. */
   async export() {
-    const ask = (query) => {
-      const { status, body } = this.#engine.send({ path: `/_dynalith/backup${query}` });
-      if (status !== 200) throw new DynalithError("ERR_DYNALITH_CONTROL", new TextDecoder().decode(body));
-      return body;
-    };
-    const { backup, bytes } = JSON.parse(new TextDecoder().decode(ask(""))), whole = new Uint8Array(bytes);
-    for (let at = 0; at < bytes;) {
-      const piece = ask(`?id=${backup}&at=${at}`);
-      whole.set(piece, at);
-      at += piece.length;
-    }
-    ask(`?id=${backup}&at=end`);
-    return whole;
+    return this.#engine.export();
   }
 
   /** Writes export() to the file, at once: other processes see the file before or the one after. Refuses where that would lose what another one wrote. */
