@@ -103,6 +103,7 @@
     bar.className = "row play";
     bar.append(button("Copy link", "A link that holds all data", copyLink), button("Save", "All data as a data file: dynalith --db-path playground.db", async () => save(await state())),
       button("Open", "A data file in place of all data", async () => file.click()),
+      button("Samples", "Tables of well-known designs, a race, a hot partition", async () => (await import("./samples.js")).showSamples()),
       button("Request", "Any request of the API", async () => (await import("./request.js")).showRequest()), file);
     document.querySelector("header.bar").after(bar);
   });

@@ -99,6 +99,30 @@ const damaged = await open(await browser.createBrowserContext(), link.slice(0, -
 await has(damaged, "The link is damaged");
 assert.deepEqual((await call(damaged, "ListTables", {})).body.TableNames, []);
 
+// Before each the list is opened again.
+const sample = async (title) => {
+  await press(page, "Samples");
+  if (title === "A race") await picture(page, "samples");
+  await press(page, title);
+};
+const models = { SingleTable: "Customers, orders and products", AppTable: "Groups, events, and a tree by paths", invoices: "Invoices", relationships: "Many-to-many relationships",
+  MyApp: "Users, orders and products" };
+for (const [name, title] of Object.entries(models)) {
+  await sample(title);
+  await page.waitForFunction((wanted) => location.hash.endsWith(`/${wanted}`), {}, name);
+  assert.ok((await call(page, "Scan", { TableName: name, Select: "COUNT" })).body.Count > 20, name);
+}
+await sample("A race");
+await has(page, "finds such orders");
+assert.equal(await page.evaluate(() => document.querySelector("dialog pre").textContent.split("ConditionalCheckFailed").length), 2);
+await press(page, "Close");
+await sample("A hot partition");
+await has(page, "spread over more");
+const text = await page.evaluate(() => document.querySelector("dialog pre").textContent);
+assert.match(text, /to one key: [1-9]\d* are throttled[\s\S]*KeyRangeThroughputExceeded[\s\S]*to 15 keys: 0 are throttled/);
+await picture(page, "hot");
+await press(page, "Close");
+
 await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
 isGone = true;
 const offline = await open(context);
