@@ -114,6 +114,7 @@
 	ERR_VALIDATION, "There is no operation '" STR_FMT "' that reads or writes items"
 #define MSG_EXPLAIN_INPUT ERR_VALIDATION, "%s: no JSON object"
 #define MSG_EXPLAIN_POLICIES ERR_VALIDATION, "%s: " STR_FMT
+#define MSG_TABLES_NAME ERR_VALIDATION, STR_FMT
 #define MSG_REPORT_FILE ERR_VALIDATION, "%s: %s"
 #define MSG_RECORDING_FILE ERR_VALIDATION, "%s: %s"
 #define MSG_RECORDING_HEAD                                                                         \

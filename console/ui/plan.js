@@ -28,7 +28,7 @@ export function planView(plan) {
   const figures = [["Answer", plan.error ? `${plan.status} ${plan.error.type}` : plan.status], ["Read units", plan.read_units], ["Write units", plan.write_units]];
   const better = (plan.better ?? []).map((b) => h("p.warn", `Better: ${[b.operation, b.index && `index ${b.index}`, b.attribute && `key ${b.attribute}`].filter(Boolean).join(", ")}. ${b.why ?? ""}`));
   const findings = (plan.findings ?? []).map((f) => h("div.card", findingView(f)));
-  const whole = plan.whole && h("p.quiet", `All pages: ${number(plan.whole.pages)}${plan.whole.is_cut ? " or more" : ""}, ${number(plan.whole.items_read)} items read, ${number(plan.whole.items_returned)} returned, ${plan.whole.read_units} read units.`);
+  const whole = plan.whole && h("p.quiet", `All pages: ${number(plan.whole.pages)}${plan.whole.is_cut ? " or more" : ""}, ${number(plan.whole.items_read)} ${plan.whole.items_read === 1 ? "item" : "items"} read, ${number(plan.whole.items_returned)} returned, ${plan.whole.read_units} read units.`);
   return h("div", h("div.row", figures.map(([k, v]) => v !== undefined && h("span.badge", `${k} ${v}`))), whole, plan.iam && h("div.card", h("h2", plan.iam[0]?.principal ?? "Policies"), plan.iam.map(decisionView)),
     (plan.accesses ?? []).map(accessView), better, findings, h("details", h("summary", "As JSON"), h("pre", JSON.stringify(plan, null, 2))));
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "protocol/op.h"
+#include "server/messages.h"
 #include "server/seed/json_text.h"
 
 #define TABLES_MAX 200  /* shown */
@@ -32,6 +33,12 @@ static enum code ask_of(const struct control_call *call, struct arena *arena, co
 		return err_default(err, ERR_SERVICE_UNAVAILABLE);
 	if (response.code == ERR_RESOURCE_NOT_FOUND)
 		return err_default(err, response.code);
+	if (response.code == ERR_VALIDATION) { /* no table can have such a name */
+		struct str type, message;
+
+		json_text_error(arena, response.body, &type, &message);
+		return err_set(err, MSG_TABLES_NAME, STR_ARG(message));
+	}
 	if (response.code != OK)
 		return err_default(err, ERR_SERVICE_UNAVAILABLE);
 	*answer = response.body;

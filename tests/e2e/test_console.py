@@ -259,6 +259,8 @@ def tables_in_one_request():
     absent = get(server, "/_dynalith/tables/absent")
     assert absent.status == 400 and b"ResourceNotFoundException" in absent.text
     assert get(server, "/_dynalith/tables/a%22b").status == 400
+    short = get(server, "/_dynalith/tables/a")
+    assert short.status == 400 and b"greater than or equal to 3" in short.text, short
     assert ask("tables?account=111111111111&region=eu-west-1")["tables"] == []
     server.stop()
 
