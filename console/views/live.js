@@ -7,6 +7,7 @@ import { diff } from "../ui/item.js";
 import { cell, grid } from "../ui/grid.js";
 import { pattern } from "../model/request.js";
 import { Sampler, glance } from "../model/sampler.js";
+import { whyThrottled } from "../model/throttle.js";
 import { brief, keyOf, ordered, writeItem } from "../model/types.js";
 import { stay, tellClock } from "../main.js";
 
@@ -23,10 +24,11 @@ const readJson = (text) => { try { return JSON.parse(text); } catch { return {};
 function reasons(e) {
   if (e.status < 400 || !e.response) return [];
   const answer = /** @type {Refused} */ (Object(typeof e.response === "string" ? readJson(e.response) : e.response)), message = answer.message ?? answer.Message;
-  const throttled = (answer.ThrottlingReasons ?? []).map((r) => `${r.reason}: ${r.resource?.split(":").pop() ?? ""}`);
+  const throttled = (answer.ThrottlingReasons ?? []).map((r) => [`${r.reason}: ${r.resource?.split(":").pop() ?? ""}`, whyThrottled(r.reason ?? "", r.resource ?? "")]);
   const cancelled = (answer.CancellationReasons ?? []).flatMap((r, i) => (r.Code && r.Code !== "None" ? [`member ${i + 1}: ${r.Code}${r.Message ? `, ${r.Message}` : ""}`] : []));
-  const why = [...throttled, ...cancelled];
-  return [...(message ? [["Message", message]] : []), ...(why.length ? [["Why", why.map((w) => h("p.warn", w))]] : [])];
+  const why = [...throttled.map(([code, sentence]) => [h("p.warn", code), sentence && h("p", sentence, " ", h("a", { href: addressOf("control", "Faults and limits") }, "What is left and consumed"))]),
+    ...cancelled.map((w) => h("p.warn", w))];
+  return [...(message ? [["Message", message]] : []), ...(why.length ? [["Why", why]] : [])];
 }
 
 /** @param {Stops} stop */

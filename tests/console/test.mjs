@@ -1045,9 +1045,8 @@ const steps = {
       await q.check("Errors only");
       await q.until(() => document.querySelector(".grid [role=rowgroup] .line"), "the refused request");
       await q.page.evaluate(() => document.querySelector(".grid [role=rowgroup] .line").click());
-      await q.shows(/Why\s+TableWriteProvisionedThroughputExceeded: table\/small/);
-      await q.view("control");
-      await q.click("Faults and limits");
+      await q.shows(/Why\s+TableWriteProvisionedThroughputExceeded: table\/small/, "Writes to table small: its provisioned write units a second are used up");
+      await q.page.click("aside a[href='#/control/Faults%20and%20limits']");
       await q.shows(/small throttled: .*\d/);
       await sound("throttled", q);
     } finally { await q.browser.close(); }
