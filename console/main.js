@@ -1,6 +1,6 @@
 // The shell: which view is shown, by the part of the address behind '#'; the namespace, the theme, the key where signatures are verified.
 import { closeDialogs, fill, h, field, dialog, isUnsaved, messageOf, note, select } from "./core/dom.js";
-import { ApiError, control, loadFacts, session, listTables } from "./core/api.js";
+import { ACCOUNT, ApiError, REGION, control, loadFacts, session, listTables } from "./core/api.js";
 import { addressIn, addressOf, readAddress } from "./core/address.js";
 import { namespaceLinks } from "./ui/absent.js";
 import { keysButton, listenToKeys } from "./ui/keys.js";
@@ -22,7 +22,7 @@ let leave = /** @type {() => void} */ (() => {}); // what the view that is shown
 let turn = 0;
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id)); // which index.html has
 
-/** Where the address points: the view, and its further parts. The namespace is the address's; a key that signs stays. */
+/** Takes the namespace of the address, unless a key signs, and returns the view with its further parts. */
 function place() {
   const { key, region, parts: [view, ...rest] } = readAddress(location.hash), isVerified = session.facts.auth === "verify";
   if (region !== session.region || (!isVerified && key !== session.key)) {
@@ -86,7 +86,7 @@ function namespace() {
   const { actions } = dialog("Namespace", [h("p", "Tables belong to an account and a region. An access key of 12 digits names an account; with --namespaces key each key is one."),
     h("div.fields", field("Access key", key), field("Region", region)), known], [["Use", "main", () => {
     const { parts: [view] } = readAddress(location.hash);
-    location.hash = addressIn({ key: key.value.trim() || "000000000000", region: region.value.trim() || "us-east-1" }, view || "tables");
+    location.hash = addressIn({ key: key.value.trim() || ACCOUNT, region: region.value.trim() || REGION }, view || "tables");
   }]]);
   for (const input of [key, region]) input.onkeydown = (e) => { if (e.key === "Enter") actions[0].click(); };
   namespaceLinks("tables").then((links) => { if (links.length) fill(known, h("p", "Others that have tables:"), h("ul.names", links)); });
@@ -102,7 +102,7 @@ function login() {
     const form = h("div", h("p", "This server verifies signatures. The page signs in the browser; the key stays in its memory, and is gone when it is closed."),
       h("div.fields", field("Access key", key), field("Secret key", secret), field("Region", region)), problem);
     const { actions } = dialog("Sign in", form, [["Sign in", "main", async () => {
-      Object.assign(session, { key: key.value.trim(), secret: secret.value, region: region.value.trim() || "us-east-1" });
+      Object.assign(session, { key: key.value.trim(), secret: secret.value, region: region.value.trim() || REGION });
       try { await listTables(); } catch (error) { fill(problem, messageOf(error)); return false; }
       isIn = true;
       return true;
@@ -114,31 +114,31 @@ function login() {
 
 const chooseIdentity = () => (session.facts.auth === "verify" ? login().then(() => { enter(); show(); }) : namespace());
 
-/** After a key was taken: the address says its region, but not a key that signs. */
+/** Puts the region into the address after the start or a sign-in. */
 function enter() {
   const { key, parts } = readAddress(location.hash);
   history.replaceState(null, "", addressIn({ key, region: session.region }, ...parts));
   head();
 }
 
-const stands = h("button.small.badge.warn", { type: "button", hidden: true, onclick: () => go("control") });
+const frozenClock = h("button.small.badge.warn", { type: "button", hidden: true, title: "Control lets it run again", onclick: () => go("control") });
 
-/** Shows in the head of the page that the clock stands; call it when it may have been turned. */
+/** Shows at the top of the page whether the clock of the namespace is frozen. Call it after the clock was turned. */
 export async function tellClock() {
   try {
     const { frozen, iso } = await control("GET", "clock");
-    stands.hidden = !frozen;
-    stands.textContent = `Clock frozen at ${iso}`;
-    stands.title = "Control lets it run again";
-  } catch { stands.hidden = true; }
+    frozenClock.hidden = !frozen;
+    frozenClock.textContent = `Clock frozen at ${iso}`;
+  } catch { frozenClock.hidden = true; }
 }
 
 function head() {
   let chosen = document.documentElement.dataset.theme ?? "";
-  fill(byId("place"), stands, keysButton(VIEWS),
+  fill(byId("place"), frozenClock, keysButton(VIEWS),
     h("button.small", { type: "button", onclick: chooseIdentity, title: "Access key and region" },
       `${session.key} · ${session.region}`),
     select([["", "System"], ["light", "Light"], ["dark", "Dark"]], chosen, (value) => { chosen = value; theme(value); }, { "aria-label": "Theme" }));
+  tellClock();
 }
 
 async function start() {
@@ -147,7 +147,6 @@ async function start() {
   session.region = readAddress(location.hash).region;
   if (session.facts.auth === "verify") await login();
   enter();
-  tellClock();
   listenToKeys(VIEWS, go);
   window.addEventListener("hashchange", show);
   window.addEventListener("beforeunload", (e) => { if (isUnsaved()) e.preventDefault(); });

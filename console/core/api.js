@@ -3,11 +3,13 @@
 
 export const ROOT = new URL("../../", location.href);
 const CALLER = "console";
+/** The namespace of who names none. */
+export const ACCOUNT = "000000000000", REGION = "us-east-1";
 
 /** @import { Answer, Endpoint, Facts, Input, Listed, Refusal } from "../types.d.ts" */
 /** @typedef {{key: string, secret: string, region: string}} Credentials */
 
-export const session = { facts: /** @type {Facts} */ ({ auth: "open", insight: false, iam: false }), key: "000000000000", secret: "", region: "us-east-1", table: "" }; // the table that was shown last
+export const session = { facts: /** @type {Facts} */ ({ auth: "open", insight: false, iam: false }), key: ACCOUNT, secret: "", region: REGION, table: "" }; // the table that was shown last
 
 export class ApiError extends Error {
   /** @param {number} status @param {Refusal} body what the server said */

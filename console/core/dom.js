@@ -76,7 +76,7 @@ export function check(label, checked, onchange) {
 /** A line at the corner, read out by screen readers; errors and what can be undone stay longer. @param {string} text @param {(() => unknown) | null} [undo] */
 export function note(text, isBad = false, undo) {
   const element = h(isBad ? "div.note.bad" : "div.note", text);
-  if (undo) for (const before of document.querySelectorAll("#notes .undo")) before.remove(); // Undo is of the last change
+  if (undo) for (const before of document.querySelectorAll("#notes .undo")) before.remove(); // only the last change can be undone
   element.classList.toggle("undo", Boolean(undo));
   if (undo) element.append(" ", h("button.small", { type: "button", onclick: attempt(async () => { element.remove(); await undo(); }) }, "Undo"));
   document.getElementById("notes")?.append(element);

@@ -11,7 +11,7 @@ const LIMITS = new Map([
 
 /** "" for a reason of no known form. @param {string} reason of ThrottlingReasons @param {string} resource its ARN, or the end of it */
 export function whyThrottled(reason, resource) {
-  const [, kind, units, limit] = /^(Table|Index)(Read|Write)(\w+?)(?:Exceeded)$/.exec(reason) ?? [], say = LIMITS.get(limit ?? "");
+  const [, kind, units, limit] = /^(Table|Index)(Read|Write)(\w+?)Exceeded$/.exec(reason) ?? [], say = LIMITS.get(limit ?? "");
   if (!say) return "";
   const [, table, , index] = (resource.split(":").pop() ?? "").split("/"), place = kind === "Index" && index ? `index ${index} of table ${table}` : `table ${table}`;
   return `${units === "Read" ? "Reads of" : "Writes to"} ${place}: ${say(units.toLowerCase())}.`;

@@ -30,21 +30,14 @@ export async function showGone(main, view, name, error) {
   return true;
 }
 
-/** The namespaces that have tables, but the one that is shown; none where the key may not list them. */
-async function otherNamespaces() {
-  try {
-    const { namespaces } = await control("GET", "namespaces");
-    return namespaces.filter((n) => n.tables && (n.account !== session.key || n.region !== session.region));
-  } catch { return []; }
-}
-
-/** Links to the other namespaces that have tables. @param {string} view */
+/** Links to the other namespaces that have tables; none where the key may not list them. @param {string} view */
 export async function namespaceLinks(view) {
-  return (await otherNamespaces()).slice(0, 50).map((n) => h("li", h("a", { href: addressIn({ key: n.account, region: n.region }, view) },
-    `${n.account} · ${n.region}`), ` has ${n.tables} ${n.tables === 1 ? "table" : "tables"}`));
+  const { namespaces } = await control("GET", "namespaces").catch(() => ({ namespaces: [] }));
+  const others = namespaces.filter((n) => n.tables && (n.account !== session.key || n.region !== session.region)).slice(0, 50);
+  return others.map((n) => h("li", h("a", { href: addressIn({ key: n.account, region: n.region }, view) }, `${n.account} · ${n.region}`), ` has ${n.tables} ${n.tables === 1 ? "table" : "tables"}`));
 }
 
-/** In the place of tables where there are none yet: where some are, and what else can be done. @param {string} view @param {Child} [actions] */
+/** Shown in a namespace without tables: links to those that have some, and `actions`. @param {string} view @param {Child} [actions] */
 export async function noTables(view, actions = h("a", { href: addressOf("tables") }, "Create one")) {
   const others = session.facts.auth === "verify" ? [] : await namespaceLinks(view);
   return h("div.empty", h("p", `There are no tables in ${session.key} · ${session.region} yet.`),

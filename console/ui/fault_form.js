@@ -1,4 +1,4 @@
-// A form for the fault that is asked for most: the next so many requests of an operation fail.
+// A form for the most usual fault: the next N requests of an operation fail.
 import { attempt, field, h, select } from "../core/dom.js";
 
 /** @import { FaultRule } from "../types.d.ts" */

@@ -1,6 +1,6 @@
 // What tests control: clock, checkpoints, snapshots, clones, faults, throughput, lag, conflicts, namespaces; backups, exports, replicas; insight.
 import { attempt, check, confirmByName, copy, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs } from "../core/dom.js";
-import { all, allTables, api, control, listTables, session, tellChanges } from "../core/api.js";
+import { ACCOUNT, all, allTables, api, control, listTables, session, tellChanges } from "../core/api.js";
 import { addressIn } from "../core/address.js";
 import { faultForm } from "../ui/fault_form.js";
 import { insight } from "./insight.js";
@@ -50,7 +50,7 @@ const snapshots = () => named("Snapshots", "snapshot", async () => (await contro
   button("Delete", async () => { await control("DELETE", `snapshots/${name}`); await reload(); }, "small")]);
 
 const clones = () => card("Clone and reset", async () => {
-  const from = input({ value: /^\d{12}$/.test(session.key) ? session.key : "000000000000" }), to = input({ placeholder: "000000000001, 000000000002" }), replace = check("Replace what they have", false);
+  const from = input({ value: /^\d{12}$/.test(session.key) ? session.key : ACCOUNT }), to = input({ placeholder: "000000000001, 000000000002" }), replace = check("Replace what they have", false);
   return [h("div.fields", field("From account", from), field("To accounts", to)), replace, h("div.row",
     button("Clone", async () => { await control("POST", "clone", { from: from.value, to: to.value.split(/[\s,]+/).filter(Boolean), ...(replace.input.checked ? { replace: true } : {}) }); note("Cloned"); }),
     button("Empty all tables", () => confirmByName("Empty all tables", "empty", "All items of the namespace are deleted; its tables stay.", () => control("POST", "reset", { keep: "tables" }), "Empty"), "danger"),
@@ -76,6 +76,8 @@ const faults = () => card("Faults", async (reload) => {
     faultsTurn = mine.catch(() => {});
     return mine;
   };
+  /** Rules that are refused stay as they were typed. @param {(rules: FaultRule[]) => FaultRule[]} make */
+  const changeAndShow = async (make) => { await change(make); await reload(); };
   const switches = FAULTS.map(([label, rule]) => h("p", check(label, now.some((r) => alike(r, rule)), attempt(async (/** @type {boolean} */ on) => {
     try {
       await change((all) => {
@@ -85,8 +87,8 @@ const faults = () => card("Faults", async (reload) => {
     } finally { await reload(); }
   }))));
   const json = h("textarea", { rows: 6, spellcheck: false, "aria-label": "The rules as JSON", value: JSON.stringify(now, null, 1) });
-  return [faultForm(async (rule) => { await change((all) => [...all, rule]); await reload(); }), h("div.columns", switches), rules.length ? plainTable("Rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map((r) => [h("code", JSON.stringify(bare(r))), number(r.matched), number(r.fired)])) : null,
-    h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", async () => { await change(() => JSON.parse(json.value)); await reload(); }), button("Clear", async () => { await change(() => []); await reload(); }))),
+  return [faultForm((rule) => changeAndShow((all) => [...all, rule])), h("div.columns", switches), rules.length ? plainTable("Rules", [["Rule"], ["Matched", "number"], ["Fired", "number"]], rules.map((r) => [h("code", JSON.stringify(bare(r))), number(r.matched), number(r.fired)])) : null,
+    h("details", h("summary", "All rules as JSON"), json, h("div.row", button("Set the rules", () => changeAndShow(() => JSON.parse(json.value))), button("Clear", () => changeAndShow(() => [])))),
     h("div.row", button("Refresh", reload))];
 }, true);
 

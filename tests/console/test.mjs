@@ -966,7 +966,9 @@ const steps = {
     await p.click("000000000000 · us-east-1");
     await p.fill("Access key", "444444444444");
     await p.fill("Region", "eu-west-1");
+    await fetch(`${root}_dynalith/clock?account=444444444444&region=eu-west-1`, { method: "POST", body: '{"freeze": true}' });
     await p.click("Use");
+    await p.shows("Clock frozen at");
     const empty = "There are no tables in 444444444444 · eu-west-1 yet";
     await p.shows(empty, "Other accounts and regions have some");
     await p.page.reload();
@@ -979,6 +981,7 @@ const steps = {
     await p.page.click("main ul.names a");
     await p.shows("000000000000 · us-east-1", "shop");
     await p.until(() => location.hash === "#/tables", "the usual namespace is in no address");
+    await p.until(() => !document.body.innerText.includes("Clock frozen at"), "the clock of this namespace runs");
   },
   async signsWithAKeyAndKeepsNothing() {
     const { writeFileSync } = await import("node:fs");
