@@ -13,10 +13,10 @@
 #include "server/messages.h"
 #include "server/client/remote.h"
 #include "server/tools/copy_masked.h"
+#include "server/tools/part_file.h"
 #include "storage/catalog/retired.h"
 #include "storage/index_row.h"
 #include "storage/monotonic.h"
-#include "storage/store/copy_target.h"
 #include "storage/store/transfer.h"
 #include "storage/store/walk.h"
 #include "storage/stream/stream_head.h"
@@ -356,21 +356,6 @@ static int transfer(struct arena *arena, const struct words *words, struct store
 			  : fail(EXIT_FAILED, err.message);
 }
 
-/* A backup of a server that runs, in a file of our own. */
-static enum code fetch_backup(const struct words *words, const char **part,
-			      struct interrupt_undo *undo, struct err *err)
-{
-	const char *folder = getenv("TMPDIR");
-	struct str name =
-		str_printf(err->arena, "%s/dynalith-copy", folder && *folder ? folder : "/tmp");
-	enum code code = copy_target_begin(err->arena, name.p, part, err);
-
-	if (code != OK)
-		return code;
-	interrupt_undo_file(undo, *part);
-	return remote_backup(words->from, &words->reach, *part, err);
-}
-
 static enum code open_both(const struct words *words, const char *from_url, struct store **from,
 			   struct store **to, struct err *err)
 {
@@ -400,19 +385,19 @@ static int copy_stores(struct arena *arena, const struct words *words, const cha
 	return status;
 }
 
+/* By a backup of the server, in a file of our own. */
 static int copy_from_server(struct arena *arena, const struct words *words)
 {
 	struct err err = err_in(arena);
-	const char *part = NULL;
-	struct interrupt_undo undo;
-	int status = fetch_backup(words, &part, &undo, &err) == OK
-			     ? copy_stores(arena, words, str_printf(arena, "sqlite:%s", part).p)
-			     : fail(EXIT_FAILED, err.message);
+	struct part_file part;
 
-	if (part) {
-		copy_target_discard(arena, part);
-		interrupt_forget(&undo);
-	}
+	if (part_file_begin_temporary(&part, "dynalith-copy", &err) != OK)
+		return fail(EXIT_FAILED, err.message);
+	int status =
+		remote_backup(words->from, &words->reach, part.path, &err) == OK
+			? copy_stores(arena, words, str_printf(arena, "sqlite:%s", part.path).p)
+			: fail(EXIT_FAILED, err.message);
+	part_file_end(&part, arena);
 	return status;
 }
 

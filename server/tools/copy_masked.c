@@ -2,10 +2,10 @@
 
 #include <stdio.h>
 
-#include "server/command/interrupt.h"
 #include "server/mask/proof.h"
 #include "server/messages.h"
 #include "server/pull/carry.h"
+#include "server/tools/part_file.h"
 #include "storage/store/copy_target.h"
 
 #define SPACES_MAX 65536
@@ -83,16 +83,13 @@ static enum code write_part(struct copy_masked *copy, const char *part, const ch
 
 static enum code write_and_publish(struct copy_masked *copy, const char *file, struct err *err)
 {
-	const char *part;
-	struct interrupt_undo undo;
-	enum code code = copy_target_begin(err->arena, file, &part, err);
+	struct part_file part;
+	enum code code = part_file_begin(&part, file, err);
 
 	if (code != OK)
 		return code;
-	interrupt_undo_file(&undo, part);
-	code = write_part(copy, part, file, err);
-	copy_target_discard(err->arena, part);
-	interrupt_forget(&undo);
+	code = write_part(copy, part.path, file, err);
+	part_file_end(&part, err->arena);
 	return code;
 }
 

@@ -10,9 +10,9 @@
 #include "server/tools/dump.h"
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
-#include "server/command/interrupt.h"
 #include "server/messages.h"
 #include "server/client/remote.h"
+#include "server/tools/part_file.h"
 #include "server/tools/repair_file.h"
 #include "storage/check.h"
 #include "storage/store/maintenance.h"
@@ -173,17 +173,14 @@ static enum code copy_and_publish(struct arena *arena, const struct words *words
 static int backup(struct arena *arena, const struct words *words)
 {
 	struct err err = err_in(arena);
-	const char *part = NULL;
-	struct interrupt_undo undo;
+	struct part_file part;
 	int status = EXIT_FAILED;
-	enum code code = copy_target_begin(arena, words->target, &part, &err);
+	enum code code = part_file_begin(&part, words->target, &err);
 
 	if (code != OK)
 		return fail(EXIT_FAILED, err.message);
-	interrupt_undo_file(&undo, part);
-	code = copy_and_publish(arena, words, part, &status, &err);
-	copy_target_discard(arena, part);
-	interrupt_forget(&undo);
+	code = copy_and_publish(arena, words, part.path, &status, &err);
+	part_file_end(&part, arena);
 	return code != OK            ? fail(EXIT_FAILED, err.message)
 	       : status == EXIT_DONE ? EXIT_DONE
 				     : EXIT_FAILED;
@@ -210,16 +207,13 @@ static enum code dump_to_part(struct remote *remote, const struct words *words,
 static enum code dump_server(struct remote *remote, const struct words *words,
 			     const struct dump_options *options, struct err *err)
 {
-	const char *part = NULL;
-	struct interrupt_undo undo;
-	enum code code = copy_target_begin(err->arena, words->target, &part, err);
+	struct part_file part;
+	enum code code = part_file_begin(&part, words->target, err);
 
 	if (code != OK)
 		return code;
-	interrupt_undo_file(&undo, part);
-	code = dump_to_part(remote, words, options, part, err);
-	copy_target_discard(err->arena, part);
-	interrupt_forget(&undo);
+	code = dump_to_part(remote, words, options, part.path, err);
+	part_file_end(&part, err->arena);
 	return code;
 }
 
@@ -242,22 +236,18 @@ static enum code load_masked_part(struct remote *remote, const struct words *wor
 	return dump_load(remote, options, part, err);
 }
 
-/* A file of masked items only is loaded, and removed. */
+/* The masked items go to a file of their own, where no original may be found, before they are
+ * loaded. */
 static enum code load_masked(struct remote *remote, const struct words *words,
 			     const struct dump_options *options, struct err *err)
 {
-	const char *folder = getenv("TMPDIR"), *part = NULL;
-	struct str name =
-		str_printf(err->arena, "%s/dynalith-load", folder && *folder ? folder : "/tmp");
-	struct interrupt_undo undo;
-	enum code code = copy_target_begin(err->arena, name.p, &part, err);
+	struct part_file part;
+	enum code code = part_file_begin_temporary(&part, "dynalith-load", err);
 
 	if (code != OK)
 		return code;
-	interrupt_undo_file(&undo, part);
-	code = load_masked_part(remote, words, options, part, err);
-	copy_target_discard(err->arena, part);
-	interrupt_forget(&undo);
+	code = load_masked_part(remote, words, options, part.path, err);
+	part_file_end(&part, err->arena);
 	return code;
 }
 
