@@ -18,6 +18,7 @@
 	ERR_VALIDATION, "ConditionExpression must be a string, ExpressionAttributeNames a struct " \
 			"of strings, ExpressionAttributeValues a struct"
 #define MSG_RECORD_NO_ITEM ERR_VALIDATION, "The record has no Item"
+#define MSG_RECORD_NO_KEYS ERR_VALIDATION, "The record has no Keys"
 #define MSG_RECORD_NOT_JSON                                                                        \
 	ERR_VALIDATION, "The line is no JSON; the rest of the object was not read"
 #define MSG_RECORD_TOO_LONG                                                                        \

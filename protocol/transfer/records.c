@@ -62,12 +62,21 @@ static enum record_kind bad(enum code code)
 }
 
 /* The record of a bound line. */
-static void take_bound(const void *input, bool is_bulk, struct record_put *record)
+static void take_bound(const void *input, const struct records_form *form,
+		       struct record_put *record)
 {
 	const struct bulk_put_record *bulk = input;
 
 	*record = (struct record_put){.condition = STR_ABSENT};
-	if (!is_bulk) {
+	if (form->is_changes) {
+		const struct change_record *change = input;
+
+		record->keys = change->keys;
+		record->new_image = change->new_image;
+		record->old_image = change->old_image;
+		return;
+	}
+	if (!form->takes_conditions) {
 		record->item = *((const struct put_request *)input)->item;
 		return;
 	}
@@ -77,9 +86,13 @@ static void take_bound(const void *input, bool is_bulk, struct record_put *recor
 	record->values = bulk->expression_attribute_values;
 }
 
-static enum record_kind read_record_line(struct arena *arena, struct str line, bool is_bulk,
-					 struct record_put *record, struct err *err)
+static enum record_kind read_record_line(struct arena *arena, struct str line,
+					 const struct records_form *form, struct record_put *record,
+					 struct err *err)
 {
+	const struct shape *shape = form->is_changes         ? &shape_change_record
+				    : form->takes_conditions ? &shape_bulk_put_record
+							     : &shape_put_request;
 	struct err reason = err_in(arena);
 	struct shape_bound bound;
 	const struct json *root;
@@ -88,17 +101,18 @@ static enum record_kind read_record_line(struct arena *arena, struct str line, b
 		(void)(err_set(err, MSG_RECORD_NOT_JSON) == OK);
 		return RECORD_BROKEN;
 	}
-	if (!json_member(root, "Item"))
+	if (form->is_changes && !json_member(root, "Keys"))
+		return bad(err_set(err, MSG_RECORD_NO_KEYS));
+	if (!form->is_changes && !json_member(root, "Item"))
 		return bad(err_set(err, MSG_RECORD_NO_ITEM));
-	enum code code = shape_bind(arena, is_bulk ? &shape_bulk_put_record : &shape_put_request,
-				    SURFACE_OLDER, root, &bound, err);
+	enum code code = shape_bind(arena, shape, SURFACE_OLDER, root, &bound, err);
 	if (code != OK)
 		return bad(code);
 	if (bound.value_err.code != OK) {
 		*err = bound.value_err;
 		return bad(err->code);
 	}
-	take_bound(bound.input, is_bulk, record);
+	take_bound(bound.input, form, record);
 	return RECORD_ITEM;
 }
 
@@ -147,7 +161,7 @@ static enum record_kind next_record_line(struct records *records, struct arena *
 		return more(records, err);
 	struct str text = {rest->p, n < rest->n ? n : rest->n};
 	*rest = (struct str){text.p + text.n, rest->n - text.n};
-	return read_record_line(arena, text, records->form->takes_conditions, record, err);
+	return read_record_line(arena, text, records->form, record, err);
 }
 
 static enum ion_result next_ion_value(struct records *records, struct arena *arena,
@@ -202,6 +216,32 @@ static bool ion_condition(struct arena *arena, const struct value *value, struct
 	return !names || ion_names(arena, names, &record->names);
 }
 
+/* A struct's field where it is a struct too; or NULL. */
+static const struct value *ion_struct_in(const struct value *value, struct str name)
+{
+	const struct value *found =
+		value && value->type == TYPE_M ? value_member(value, name) : NULL;
+
+	return found && found->type == TYPE_M ? found : NULL;
+}
+
+static enum record_kind take_ion_change(const struct value *value, struct record_put *record,
+					struct err *err)
+{
+	const struct value *change = ion_struct_in(value, STR("Record"));
+
+	*record = (struct record_put){.condition = STR_ABSENT,
+				      .keys = ion_struct_in(change, STR("Keys")),
+				      .new_image = ion_struct_in(change, STR("NewImage")),
+				      .old_image = ion_struct_in(change, STR("OldImage"))};
+	if (!record->keys)
+		return bad(err_set(err, MSG_RECORD_NO_KEYS));
+	if ((record->new_image && value_depth(record->new_image) > VALUE_DEPTH_MAX) ||
+	    (record->old_image && value_depth(record->old_image) > VALUE_DEPTH_MAX))
+		return bad(err_set(err, MSG_ION_DEPTH));
+	return RECORD_ITEM;
+}
+
 static enum record_kind next_ion_record(struct records *records, struct arena *arena,
 					struct record_put *record, struct err *err)
 {
@@ -217,8 +257,10 @@ static enum record_kind next_ion_record(struct records *records, struct arena *a
 		*err = value_err;
 		return RECORD_BAD;
 	}
-	const struct value *found = value.type == TYPE_M ? value_member(&value, STR("Item")) : NULL;
-	if (!found || found->type != TYPE_M)
+	if (records->form->is_changes)
+		return take_ion_change(&value, record, err);
+	const struct value *found = ion_struct_in(&value, STR("Item"));
+	if (!found)
 		return bad(err_set(err, MSG_RECORD_NO_ITEM));
 	*record = (struct record_put){.item = *found, .condition = STR_ABSENT};
 	if (records->form->takes_conditions && !ion_condition(arena, &value, record))

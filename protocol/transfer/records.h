@@ -9,6 +9,9 @@
  * ExpressionAttributeValues beside Item, in Ion too (AWS: Developer Guide, "Amazon S3 input formats
  * for bulk put items").
  *
+ * A record of an incremental export is {"Metadata": {...}, "Keys": {...}, "NewImage": {...},
+ * "OldImage": {...}}; in Ion that lies in a field Record. An item that was deleted has no NewImage.
+ *
  * What is no JSON or no Ion at all ends a file: AWS counts one error for it and reads no more of
  * that object (recorded: of 10 lines whose sixth is garbage 6 are processed and 5 imported). What
  * can be read but is no item is counted, and the next record is read.
@@ -46,14 +49,17 @@ struct records_form {
 	size_t key_n;
 	bool takes_conditions; /* of bulk operations: a record may have a ConditionExpression.
 				  Others do not look at it */
+	bool is_changes;       /* of incremental exports: JSON or Ion */
 };
 
 /* One of them. */
 struct record_put {
-	struct value item;
+	struct value item;    /* of changes: none */
 	struct str condition; /* ConditionExpression, with its names and values; absent: none */
 	struct expression_attribute_name_map names;
 	const struct value *values; /* NULL: none */
+	/* Of changes. An image may be NULL. */
+	const struct value *keys, *new_image, *old_image;
 };
 
 enum record_kind {

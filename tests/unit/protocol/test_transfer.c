@@ -9,6 +9,19 @@
 
 static struct arena *arena;
 
+static void add_change(struct json_out *out, const struct record_put *record)
+{
+	const struct value *parts[] = {record->keys, record->old_image, record->new_image};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		out->needs_comma = false;
+		if (i > 0)
+			buf_add_byte(&out->buf, i == 1 ? '<' : '>');
+		if (parts[i])
+			json_out_item(out, parts[i]);
+	}
+}
+
 /* The records of a text as JSON, "bad" or "broken", joined with '|'; the bytes come in pieces of
  * `piece`. */
 static struct str read_in(const struct records_form *form, struct str text, size_t piece)
@@ -38,7 +51,9 @@ static struct str read_in(const struct records_form *form, struct str text, size
 		if (out.buf.n > 0 && kind != RECORD_END)
 			buf_add_byte(&out.buf, '|');
 		out.needs_comma = false;
-		if (kind == RECORD_ITEM)
+		if (kind == RECORD_ITEM && form->is_changes)
+			add_change(&out, &record);
+		else if (kind == RECORD_ITEM)
 			json_out_item(&out, &record.item);
 		else if (kind == RECORD_BAD)
 			buf_add_lit(&out.buf, "bad");
@@ -78,6 +93,34 @@ TEST(lines_of_json)
 					"\"a\":{\"S\":\"2\"}}}"),
 		  "{\"a\":{\"S\":\"1\"}}|broken");
 	CHECK_STR(read_all(RECORD_JSON, "[1]"), "broken");
+}
+
+/* AWS: Developer Guide, "DynamoDB table export output format": an insert has a new image, a
+ * deletion an old one or none. The time is written in three ways. */
+TEST(records_of_incremental_exports)
+{
+	const struct records_form json = {.form = RECORD_JSON, .is_changes = true},
+				  ion = {.form = RECORD_ION, .is_changes = true};
+
+	CHECK_STR(
+		read_in(&json,
+			STR("{\"Metadata\":{\"WriteTimestampMicros\":{\"N\":\"1680109764000000\"}},"
+			    "\"Keys\":{\"a\":{\"S\":\"1\"}},\"NewImage\":{\"a\":{\"S\":\"1\"}}}\n"
+			    "{\"Metadata\":{\"WriteTimestampMicros\":\"1680109764000000\"},"
+			    "\"Keys\":"
+			    "{\"a\":{\"S\":\"2\"}}}\n{\"Keys\":{\"a\":{\"S\":\"3\"}},\"OldImage\":{"
+			    "\"b\":{\"N\":\"1.50\"}},\"NewImage\":{\"c\":{\"L\":[]}}}\n"
+			    "{\"Item\":{\"a\":{\"S\":\"4\"}}}\n{\"Keys\":{\"a\":1}}"),
+			7),
+		"{\"a\":{\"S\":\"1\"}}<>{\"a\":{\"S\":\"1\"}}|{\"a\":{\"S\":\"2\"}}<>|"
+		"{\"a\":{\"S\":\"3\"}}<{\"b\":{\"N\":\"1.5\"}}>{\"c\":{\"L\":[]}}|bad|bad");
+	CHECK_STR(read_in(&ion,
+			  STR("$ion_1_0 {Record:{Keys:{a:\"1\"},Metadata:{WriteTimestampMicros:"
+			      "1684374845117899.},OldImage:{a:\"1\",n:20.},NewImage:{a:\"1\"}}}\n"
+			      "$ion_1_0 {Record:{Keys:{a:\"2\"}}}\n$ion_1_0 {Item:{a:\"3\"}}"),
+			  7),
+		  "{\"a\":{\"S\":\"1\"}}<{\"a\":{\"S\":\"1\"},\"n\":{\"N\":\"20\"}}>{\"a\":{\"S\":"
+		  "\"1\"}}|{\"a\":{\"S\":\"2\"}}<>|bad");
 }
 
 /* AWS takes them without a line feed between two. Brackets and quotes in a text end nothing. */
@@ -565,6 +608,7 @@ int main(void)
 	static const struct test_case cases[] = {
 		TEST_CASE(lines_of_json),
 		TEST_CASE(objects_of_json_that_follow_one_another),
+		TEST_CASE(records_of_incremental_exports),
 		TEST_CASE(conditions_of_records),
 		TEST_CASE(ion_of_the_guide),
 		TEST_CASE(ion_text_has_many_forms),
