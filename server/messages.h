@@ -279,7 +279,38 @@
 #define MSG_PULL_PROCESS                                                                           \
 	ERR_INTERNAL, "profile " STR_FMT ": " STR_FMT ": it ended with status %d"
 #define MSG_PULL_PRINTED ERR_INTERNAL, "profile " STR_FMT ": " STR_FMT ": it printed no keys"
-#define MSG_PULL_EXPORT ERR_INTERNAL, "the export %s: %s"
+#define MSG_PULL_EXPORT ERR_INTERNAL, "the export " STR_FMT ": " STR_FMT
+#define PULL_AUTHORITIES "no authorities are known that sign AWS's certificates: --tls-ca FILE"
+#define MSG_PULL_AUTHORITIES ERR_VALIDATION, "%s", PULL_AUTHORITIES
+#define MSG_PULL_GZIP ERR_VALIDATION, "it is no gzip, or ends within it"
+#define MSG_PULL_PLACE ERR_VALIDATION, "--export %s: wanted a folder, or s3://BUCKET/KEY"
+#define MSG_PULL_FULL_LATER                                                                        \
+	ERR_VALIDATION, "%s is a full export: it must come first, behind it incremental ones"
+#define MSG_PULL_GAP                                                                               \
+	ERR_VALIDATION, "%s begins at " STR_FMT ", behind " STR_FMT                                \
+			", where the data ends: an export between them is missing"
+#define MSG_PULL_ORDER                                                                             \
+	ERR_VALIDATION, "%s ends at " STR_FMT ", before " STR_FMT                                  \
+			", where the data ends: give exports in their order"
+#define MSG_PULL_OTHER_TABLE                                                                       \
+	ERR_VALIDATION, "%s is an export of the table " STR_FMT ", not of " STR_FMT
+#define MSG_PULL_OTHER_ID                                                                          \
+	ERR_VALIDATION, "%s is of another table that was called " STR_FMT                          \
+			", before or behind: its TableId differs"
+#define MSG_PULL_NO_BASE                                                                           \
+	ERR_VALIDATION, "%s has changes only: --to must name a data file that was pulled before"
+#define MSG_PULL_NOT_PULLED                                                                        \
+	ERR_VALIDATION,                                                                            \
+		"%s has no table " STR_FMT " in " STR_FMT                                          \
+		" that was pulled with DYNALITH_MASK_SECRET set: no changes can be applied to it"
+#define MSG_PULL_BASE_OTHER                                                                        \
+	ERR_VALIDATION, STR_FMT ": it was pulled with another secret, mask or choice of items"
+#define MSG_PULL_WHEN                                                                              \
+	ERR_VALIDATION,                                                                            \
+		"%s has no old images (NEW_IMAGE), and a rule for the key has a \"when\" on "      \
+		"another attribute: export NEW_AND_OLD_IMAGES"
+#define MSG_PULL_KEY                                                                               \
+	ERR_VALIDATION, STR_FMT ": the mask leaves out an attribute of the key, or it is missing"
 #define MSG_PULL_FOLLOW ERR_VALIDATION, "--follow names the table " STR_FMT ", and no --table does"
 #define MSG_PULL_HERE ERR_VALIDATION, STR_FMT ": the masked items cannot be written: " STR_FMT
 #define MSG_PULL_EQUAL                                                                             \

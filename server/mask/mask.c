@@ -547,3 +547,34 @@ struct str mask_item(struct mask *mask, struct arena *arena, struct str table, s
 	mask_members(&masking, item, mask_value, &out);
 	return json_out_str(&out);
 }
+
+static bool has_other_condition(const struct rule *rule, const struct str *names, size_t n)
+{
+	for (size_t i = 0; i < rule->condition_count; i++) {
+		bool is_one = false;
+
+		for (size_t k = 0; k < n; k++)
+			is_one = is_one || str_eq(rule->conditions[i].name, names[k]);
+		if (!is_one)
+			return true;
+	}
+	return false;
+}
+
+bool mask_depends(const struct mask *mask, struct str table, const struct str *names, size_t n)
+{
+	for (size_t i = 0; i < mask->rule_count; i++) {
+		const struct rule *rule = &mask->rules[i];
+
+		if ((str_is_set(rule->table) && !str_eq(rule->table, table)) ||
+		    !has_other_condition(rule, names, n))
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			const struct rule_path path = {.names = {names[k]}, .depth = 1};
+
+			if (rule_covers(rule, &path) || rule_goes_below(rule, &path))
+				return true;
+		}
+	}
+	return false;
+}

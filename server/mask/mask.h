@@ -56,6 +56,10 @@ void mask_free(struct mask *mask); /* NULL is allowed */
  * counted, and left out. */
 struct str mask_item(struct mask *mask, struct arena *arena, struct str table, struct str item);
 
+/* Whether what becomes of one of these attributes depends on another attribute of the item, by
+ * "when". */
+bool mask_depends(const struct mask *mask, struct str table, const struct str *names, size_t n);
+
 /* The unknown paths so far, in the order in which they were met. */
 const struct mask_unknown *mask_unknowns(const struct mask *mask, size_t *n);
 /* From now on there are none. */

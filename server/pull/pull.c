@@ -20,7 +20,9 @@
 #include "server/pull/pull_credentials.h"
 #include "server/pull/pull_export.h"
 #include "server/pull/pull_mark.h"
+#include "server/pull/pull_onto.h"
 #include "server/pull/pull_pages.h"
+#include "server/pull/pull_state.h"
 #include "server/pull/pull_work.h"
 #include "storage/store/copy_target.h"
 
@@ -28,8 +30,14 @@ struct pull_words {
 	struct pull_table *tables;
 	size_t table_count;
 	struct mask_option mask;
-	const char *to, *endpoint, *region, *profile, *export;
+	const char *to, *endpoint, *region, *profile, *s3;
+	const char **exports; /* in the order in which they are applied */
+	size_t export_count;
+	struct export_manifest *manifests; /* of those that are open */
+	struct pull_export opened;         /* the same; n: so many */
 	struct elsewhere_keys keys; /* of a profile */
+	struct str profile_region;
+	bool has_signed_in;
 	struct elsewhere *source;
 	struct arena *arena;
 	struct reach reach;
@@ -106,7 +114,11 @@ static bool take_pull_option(struct arena *arena, struct pull_words *words, cons
 	} else if (strcmp(name, "--region") == 0) {
 		words->region = value;
 	} else if (strcmp(name, "--export") == 0) {
-		words->export = value;
+		words->exports = arena_room(arena, words->exports, words->export_count,
+					    sizeof(*words->exports));
+		words->exports[words->export_count++] = value;
+	} else if (strcmp(name, "--s3") == 0) {
+		words->s3 = value;
 	} else if (strcmp(name, "--profile") == 0) {
 		words->profile = value;
 	} else if (strcmp(name, "--endpoint") == 0) {
@@ -146,7 +158,7 @@ static bool read_pull_words(struct arena *arena, int argc, char **argv, struct p
 		}
 	}
 	bool chooses = words->only_count > 0 || words->follow_count > 0 || words->sample < 1;
-	if (words->export &&
+	if (words->export_count > 0 &&
 	    (words->suggests || words->table_count != 1 || words->follow_count > 0))
 		return false;
 	return words->table_count > 0 && words->suggests == !words->to &&
@@ -182,8 +194,7 @@ static const char *pull_endpoint(struct arena *arena, struct pull_words *words, 
 	if (!words->reach.authorities)
 		words->reach.authorities = system_authorities();
 	if (!words->reach.authorities) {
-		pull_complain(STR(
-			"no authorities are known that sign AWS's certificates: --tls-ca FILE"));
+		pull_complain(STR(PULL_AUTHORITIES));
 		return NULL;
 	}
 	return str_printf(arena, "https://dynamodb." STR_FMT ".amazonaws.com", STR_ARG(region)).p;
@@ -206,8 +217,10 @@ static void print_estimate(struct arena *arena, const struct pull_table *table)
 		printf(", price unknown\n");
 }
 
-static bool is_agreed(const struct pull_words *words)
+/* `context`: struct pull_words. */
+static bool is_agreed(const void *context)
 {
+	const struct pull_words *words = context;
 	char answer[8] = "";
 
 	fflush(stdout);
@@ -233,23 +246,22 @@ static void print_unknowns(const struct mask *mask)
 			(unsigned long long)unknowns[i].count);
 }
 
-static enum code pull_table_items(const struct pull *pull, struct pull_words *words,
-				  struct err *err)
+static enum code pull_scanned_items(const struct pull *pull, struct pull_table *table,
+				    struct err *err)
 {
-	for (size_t i = 0; i < words->table_count; i++) {
-		struct pull_table *table = &words->tables[i];
-		enum code code = words->export ? pull_export_items(pull, table, words->export,
-								   &table->read, err)
-					       : pull_pages(pull, table, &table->read, err);
+	struct pull_state state;
+	enum code code = pull_state_begin(pull, err->arena, table, &state, err);
 
-		if (code != OK)
-			return code;
-		code = pull_work_check(pull, table, err);
-		if (code != OK)
-			return code;
-		printf(STR_FMT ": %llu items\n", STR_ARG(table->name),
-		       (unsigned long long)table->read);
-	}
+	if (code != OK)
+		return code;
+	code = pull_pages(pull, table, &table->read, err);
+	if (code != OK)
+		return code;
+	code = pull_work_check(pull, table, err);
+	if (code != OK)
+		return code;
+	pull_state_end(pull, err->arena, table->name, &state);
+	printf(STR_FMT ": %llu items\n", STR_ARG(table->name), (unsigned long long)table->read);
 	return OK;
 }
 
@@ -259,9 +271,12 @@ static enum code pull_all(const struct pull *pull, struct pull_words *words, str
 
 	for (size_t i = 0; code == OK && i < words->table_count; i++)
 		code = pull_work_prepare(pull, &words->tables[i], err);
-	if (code != OK)
-		return code;
-	code = pull_table_items(pull, words, err);
+	for (size_t i = 0; code == OK && i < words->table_count; i++) {
+		struct pull_table *table = &words->tables[i];
+
+		code = words->export_count > 0 ? pull_export_items(pull, table, &words->opened, err)
+					       : pull_scanned_items(pull, table, err);
+	}
 	return code == OK ? pull_marks_remove(pull, err) : code;
 }
 
@@ -309,12 +324,10 @@ static enum code describe_all(const struct pull *pull, struct pull_words *words,
 
 		if (code != OK)
 			return code;
-		if (words->export)
-			printf(STR_FMT ": items of %s, no read units\n",
-			       STR_ARG(words->tables[i].name), words->export);
-		else
+		if (words->export_count == 0)
 			print_estimate(err->arena, &words->tables[i]);
 	}
+	pull_export_show(&words->opened, err->arena);
 	return OK;
 }
 
@@ -344,15 +357,34 @@ static enum code pull_if_agreed(struct pull *pull, struct pull_words *words, boo
 	return *agreed ? pull_to_file(pull, words, err) : OK;
 }
 
+static enum code pull_changes(struct pull *pull, struct pull_words *words, bool *agreed,
+			      struct err *err)
+{
+	const struct pull_onto onto = {.pull = pull,
+				       .table = &words->tables[0],
+				       .exports = &words->opened,
+				       .proof = words->proof,
+				       .file = words->to,
+				       .is_agreed = is_agreed,
+				       .context = words};
+
+	*agreed = true;
+	if (access(words->to, F_OK) != 0)
+		return err_set(err, MSG_PULL_NO_BASE, words->exports[0]);
+	return pull_onto_run(&onto, agreed, err);
+}
+
 static int pull_with(struct pull *pull, struct pull_words *words, struct err *err)
 {
-	bool agreed;
-	enum code code = pull_if_agreed(pull, words, &agreed, err);
+	bool agreed, is_onto = pull_export_is_changes(&words->opened);
+	enum code code = is_onto ? pull_changes(pull, words, &agreed, err)
+				 : pull_if_agreed(pull, words, &agreed, err);
 
 	if (!agreed)
 		return EXIT_MISUSE;
 	if (code == OK) {
-		mask_option_warn_unused(pull->mask);
+		if (!is_onto) /* changes need not have every attribute */
+			mask_option_warn_unused(pull->mask);
 		return EXIT_DONE;
 	}
 	print_unknowns(pull->mask);
@@ -410,9 +442,9 @@ static int suggest_with(const struct pull *pull, struct pull_words *words, struc
 	return EXIT_DONE;
 }
 
-/* Of all that says which items become what: a pull that goes on must have the same. */
-static struct str rules_fingerprint(struct arena *arena, const struct faker *faker,
-				    const struct json *rules, const struct pull_words *words)
+/* Of all that says which items become what. */
+static struct str choice_fingerprint(struct arena *arena, const struct faker *faker,
+				     const struct json *rules, const struct pull_words *words)
 {
 	struct json_out out = json_out_in(arena);
 
@@ -421,7 +453,6 @@ static struct str rules_fingerprint(struct arena *arena, const struct faker *fak
 		json_text_write(&out, arena, rules);
 	json_out_boolean(&out, words->mask.keeps_unknown);
 	json_out_string(&out, str_printf(arena, "%.17g", words->sample));
-	json_out_string(&out, str_of(words->export ? words->export : ""));
 	for (size_t i = 0; i < words->only_count; i++) {
 		json_out_string(&out, words->only[i].name);
 		json_out_string(&out, words->only[i].pattern);
@@ -432,6 +463,20 @@ static struct str rules_fingerprint(struct arena *arena, const struct faker *fak
 		json_out_string(&out, words->follows[i].before);
 		json_out_string(&out, words->follows[i].behind);
 	}
+	json_out_close(&out, ']');
+	return fake_hash(faker, arena, json_out_str(&out));
+}
+
+/* The same with the exports: a pull that goes on must have the same ones. */
+static struct str rules_fingerprint(struct arena *arena, const struct faker *faker,
+				    struct str choice, const struct pull_words *words)
+{
+	struct json_out out = json_out_in(arena);
+
+	json_out_open(&out, '[');
+	json_out_string(&out, choice);
+	for (size_t i = 0; i < words->export_count; i++)
+		json_out_string(&out, str_of(words->exports[i]));
 	json_out_close(&out, ']');
 	return fake_hash(faker, arena, json_out_str(&out));
 }
@@ -456,7 +501,8 @@ static enum code read_mask(struct arena *arena, const struct pull_words *words, 
 		code = document_load(arena, source, words->mask.file, &root, err);
 	if (code != OK)
 		return code;
-	pull->fingerprint = rules_fingerprint(arena, pull->faker, root, words);
+	pull->choice = choice_fingerprint(arena, pull->faker, root, words);
+	pull->fingerprint = rules_fingerprint(arena, pull->faker, pull->choice, words);
 	return mask_new(root, words->suggests ? &suggests : &pulls, &pull->mask, err);
 }
 
@@ -477,7 +523,7 @@ static bool renew_keys(void *context)
 	return true;
 }
 
-static struct str pull_region(const struct pull_words *words, struct str of_profile)
+static struct str pull_region(const struct pull_words *words)
 {
 	const char *region = words->region ? words->region : getenv("AWS_REGION");
 
@@ -485,19 +531,110 @@ static struct str pull_region(const struct pull_words *words, struct str of_prof
 		region = getenv("AWS_DEFAULT_REGION");
 	if (region && *region)
 		return str_of(region);
-	return str_is_set(of_profile) ? of_profile : STR("us-east-1");
+	return str_is_set(words->profile_region) ? words->profile_region : STR("us-east-1");
+}
+
+/* Keys of the environment or a profile, once. AWS wants some. */
+static enum code sign_in(struct pull_words *words, bool is_for_aws, struct err *err)
+{
+	if (words->has_signed_in)
+		return OK;
+	words->has_signed_in = true;
+	return pull_credentials_read(words->arena, words->profile, is_for_aws, &words->keys,
+				     &words->profile_region, err);
+}
+
+/* NULL: AWS's in the region. */
+static const char *s3_named(const struct pull_words *words)
+{
+	const char *own = getenv("AWS_ENDPOINT_URL_S3"), *all = getenv("AWS_ENDPOINT_URL");
+
+	if (words->s3)
+		return words->s3;
+	return own && *own ? own : all && *all ? all : NULL;
+}
+
+static struct elsewhere_keys s3_keys(const struct pull_words *words)
+{
+	const char *key = getenv("AWS_ACCESS_KEY_ID"), *secret = getenv("AWS_SECRET_ACCESS_KEY"),
+		   *token = getenv("AWS_SESSION_TOKEN");
+
+	if (str_is_set(words->keys.access_key) || !key || !*key || !secret)
+		return words->keys;
+	return (struct elsewhere_keys){str_of(key), str_of(secret),
+				       token && *token ? str_of(token) : STR_ABSENT};
+}
+
+static enum code reach_s3(struct pull_words *words, struct export_place_s3 *s3, struct err *err)
+{
+	const char *named = s3_named(words), *authorities = words->reach.authorities;
+	enum code code = sign_in(words, is_aws(words) || !named, err);
+
+	if (code != OK)
+		return code;
+	struct str region = str_copy(words->arena, pull_region(words));
+	struct elsewhere_keys keys = s3_keys(words);
+	if (!named && !authorities)
+		authorities = system_authorities();
+	if (!named && !authorities)
+		return err_set(err, MSG_PULL_AUTHORITIES);
+	if (!named)
+		named = str_printf(words->arena, "https://s3." STR_FMT ".amazonaws.com",
+				   STR_ARG(region))
+				.p;
+	*s3 = (struct export_place_s3){named,           region.p,    authorities,
+				       keys.access_key, keys.secret, keys.token};
+	return OK;
+}
+
+static enum code open_export(struct pull_words *words, const char *where, struct err *err)
+{
+	struct export_place_s3 s3 = {0};
+	struct export_place *place;
+	enum code code = export_place_is_s3(where) ? reach_s3(words, &s3, err) : OK;
+
+	if (code != OK)
+		return code;
+	code = export_place_open(where, &s3, &place, err);
+	if (code != OK)
+		return code;
+	code = export_manifest_read(place, where, &words->manifests[words->opened.n], err);
+	if (code == OK)
+		words->opened.n++;
+	else
+		export_place_close(place);
+	return code;
+}
+
+static enum code open_exports(struct pull_words *words, struct err *err)
+{
+	words->manifests =
+		ARENA_ARRAY(words->arena, struct export_manifest, words->export_count + 1);
+	words->opened.manifests = words->manifests;
+	for (size_t i = 0; i < words->export_count; i++) {
+		enum code code = open_export(words, words->exports[i], err);
+
+		if (code != OK)
+			return code;
+	}
+	return export_manifest_chain(words->manifests, words->opened.n, words->tables[0].name, err);
 }
 
 static int pull_from_source(struct pull *pull, struct pull_words *words, struct err *err)
 {
-	struct str region;
-
-	if (pull_credentials_read(err->arena, words->profile, is_aws(words), &words->keys, &region,
-				  err) != OK) {
+	if (open_exports(words, err) != OK) {
+		pull_complain(err->message);
+		return EXIT_FAILED;
+	}
+	if (pull_export_is_changes(&words->opened)) {
+		pull->region = words->region ? str_of(words->region) : words->manifests[0].region;
+		return pull_with(pull, words, err);
+	}
+	if (sign_in(words, is_aws(words), err) != OK) {
 		pull_complain(err->message);
 		return EXIT_MISUSE;
 	}
-	pull->region = pull_region(words, region);
+	pull->region = pull_region(words);
 	const char *endpoint = pull_endpoint(err->arena, words, pull->region);
 	pull->source = endpoint ? elsewhere_new(endpoint, &words->reach) : NULL;
 	if (!pull->source)
@@ -541,6 +678,8 @@ int pull_run(struct arena *arena, int argc, char **argv)
 		pull_complain(err.message);
 	}
 	elsewhere_free(pull.source);
+	for (size_t i = 0; i < words.opened.n; i++)
+		export_place_close(words.manifests[i].place);
 	suggest_free(words.suggest);
 	hashes_free(&words.followed);
 	proof_free(words.proof);

@@ -116,6 +116,15 @@ enum code pull_ask_file(const struct pull *pull, struct arena *arena, struct str
 	return err_set(err, MSG_PULL_HERE, STR_ARG(table), STR_ARG(message));
 }
 
+struct str pull_ask_arn(const struct pull *pull, struct arena *arena, struct str table)
+{
+	struct str account =
+		str_is_set(pull->target.account) ? pull->target.account : STR("000000000000");
+
+	return str_printf(arena, "arn:aws:dynamodb:" STR_FMT ":" STR_FMT ":table/" STR_FMT,
+			  STR_ARG(pull->region), STR_ARG(account), STR_ARG(table));
+}
+
 bool pull_ask_has_table(const struct pull *pull, struct arena *arena, struct str table)
 {
 	struct err ignored = err_in(arena);

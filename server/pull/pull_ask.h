@@ -24,7 +24,9 @@ struct pull {
 	const char *part;          /* the file's name while it is not whole */
 	struct mask *mask;
 	const struct faker *faker;
-	struct str fingerprint;      /* of the rules */
+	/* Of the rules and all else that says which items become what; choice: but for the exports
+	 * that they are read from. */
+	struct str fingerprint, choice;
 	double max_units;            /* read units a second; 0: by the table */
 	size_t segments;             /* of a Scan, each asked by a thread */
 	struct rule_condition *only; /* items must be like all of them */
@@ -67,6 +69,9 @@ enum code pull_ask_once(const struct pull *pull, struct arena *arena, struct str
 enum code pull_ask_file(const struct pull *pull, struct arena *arena, struct str table,
 			const char *operation, struct str body, struct str *answer,
 			struct err *err) WARN_UNUSED;
+
+/* The table's ARN in the file. */
+struct str pull_ask_arn(const struct pull *pull, struct arena *arena, struct str table);
 
 /* Whether the file has the table. */
 bool pull_ask_has_table(const struct pull *pull, struct arena *arena, struct str table);

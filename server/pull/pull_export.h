@@ -1,19 +1,36 @@
 /*
- * pull_export - the items of a table from an export to S3 in DynamoDB's JSON, as files of a folder.
- *
- * AWS: Developer Guide, "DynamoDB table export output format". The folder is AWSDynamoDB/ID of an
- * export: manifest-files.json, and the files that it names in data/.
+ * pull_export - the items of a table from exports to S3: a full one, and the changes of incremental
+ * ones behind it, in DynamoDB's JSON or in Ion.
  */
 #ifndef DYNALITH_SERVER_PULL_EXPORT_H
 #define DYNALITH_SERVER_PULL_EXPORT_H
 
+#include "server/export/export_manifest.h"
 #include "server/pull/pull_ask.h"
 
-#define PULL_EXPORT_FILE_MAX ((size_t)2 << 30) /* bytes of a file without its compression */
+struct pull_export {
+	const struct export_manifest *manifests; /* as export_manifest_chain() accepts them */
+	size_t n;
+	uint64_t put, removed; /* out: items by incremental ones */
+};
 
-/* From the file where an earlier pull stopped. *items: how many were written in all. ERR_INTERNAL:
- * a file is missing, broken or cut off. ERR_VALIDATION: as pull_pages(). */
-enum code pull_export_items(const struct pull *pull, const struct pull_table *table,
-			    const char *folder, uint64_t *items, struct err *err) WARN_UNUSED;
+/* Whether the first one has changes only: they are for a table that the file has. */
+bool pull_export_is_changes(const struct pull_export *exports);
+
+/* Says in a line each what they are. */
+void pull_export_show(const struct pull_export *exports, struct arena *arena);
+
+/* ERR_VALIDATION: an incremental export does not have what the mask needs. */
+enum code pull_export_check(const struct pull *pull, const struct pull_table *table,
+			    const struct pull_export *exports, struct err *err) WARN_UNUSED;
+
+/*
+ * All of them, with the same check; the table in the file is of the last one's moment then. From
+ * the data file where an earlier pull stopped, unless they are changes only. Sets table->read.
+ * ERR_INTERNAL: a file is missing, broken or cut off. ERR_VALIDATION: as pull_pages(), or the mask
+ * makes keys equal.
+ */
+enum code pull_export_items(const struct pull *pull, struct pull_table *table,
+			    struct pull_export *exports, struct err *err) WARN_UNUSED;
 
 #endif

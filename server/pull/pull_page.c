@@ -14,10 +14,10 @@ static enum code pull_write_batch(const struct pull *pull, struct arena *arena, 
 	return pull_ask_file(pull, arena, table, "BatchWriteItem", buf_str(body), &answer, err);
 }
 
-enum code pull_page_add(struct pull_page *page, struct str item, struct err *err)
+/* Another request of the batch: before, TEXT, "}}". */
+static enum code page_add_request(struct pull_page *page, const char *before, struct str text,
+				  struct err *err)
 {
-	size_t unknown;
-
 	if (page->in_batch == BATCH) {
 		enum code code = pull_write_batch(page->pull, page->arena, page->table->name,
 						  &page->body, err);
@@ -31,15 +31,41 @@ enum code pull_page_add(struct pull_page *page, struct str item, struct err *err
 		buf_printf(&page->body, "{\"RequestItems\":{\"" STR_FMT "\":[",
 			   STR_ARG(page->table->name));
 	}
-	buf_printf(&page->body, "%s{\"PutRequest\":{\"Item\":", page->in_batch > 0 ? "," : "");
-	buf_add_str(&page->body, mask_item(page->pull->mask, page->arena, page->table->name, item));
+	buf_printf(&page->body, "%s%s", page->in_batch > 0 ? "," : "", before);
+	buf_add_str(&page->body, text);
 	buf_add_lit(&page->body, "}}");
 	page->in_batch++;
+	return OK;
+}
+
+enum code pull_page_put(struct pull_page *page, struct str masked, struct err *err)
+{
+	size_t unknown;
+	enum code code = page_add_request(page, "{\"PutRequest\":{\"Item\":", masked, err);
+
+	if (code != OK)
+		return code;
 	page->n++;
 	(void)mask_unknowns(page->pull->mask, &unknown);
 	if (unknown > 0)
 		page->in_batch = 0; /* only counted from here on */
 	return OK;
+}
+
+enum code pull_page_remove(struct pull_page *page, struct str key, struct err *err)
+{
+	enum code code = page_add_request(page, "{\"DeleteRequest\":{\"Key\":", key, err);
+
+	if (code != OK)
+		return code;
+	page->removed++;
+	return OK;
+}
+
+enum code pull_page_add(struct pull_page *page, struct str item, struct err *err)
+{
+	return pull_page_put(
+		page, mask_item(page->pull->mask, page->arena, page->table->name, item), err);
 }
 
 enum code pull_page_end(struct pull_page *page, struct err *err)

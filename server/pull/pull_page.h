@@ -14,11 +14,15 @@ struct pull_page {
 	struct arena *arena;
 	struct buf body;
 	size_t in_batch;
-	uint64_t n; /* items so far */
+	uint64_t n, removed; /* items so far */
 };
 
 /* ERR_VALIDATION: the file refuses items. */
 enum code pull_page_add(struct pull_page *page, struct str item, struct err *err) WARN_UNUSED;
+/* An item that is masked already; a key, as masked, whose item is deleted. Not two of one key in a
+ * page. */
+enum code pull_page_put(struct pull_page *page, struct str masked, struct err *err) WARN_UNUSED;
+enum code pull_page_remove(struct pull_page *page, struct str key, struct err *err) WARN_UNUSED;
 /* Writes what is left. ERR_VALIDATION: as above, or the mask lacks rules. */
 enum code pull_page_end(struct pull_page *page, struct err *err) WARN_UNUSED;
 

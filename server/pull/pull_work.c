@@ -49,16 +49,12 @@ static enum code list_tags(const struct pull *pull, struct arena *arena, struct 
 	return code;
 }
 
-enum code pull_work_describe(const struct pull *pull, struct arena *arena, struct pull_table *table,
-			     struct err *err)
+static enum code read_description(struct arena *arena, struct pull_table *table, struct str answer,
+				  struct err *err)
 {
 	const struct json *root;
-	struct str body = json_text_request(arena, "TableName", table->name), answer;
-	enum code code = pull_ask(pull, arena, table->name, "DescribeTable", body, &answer, err);
+	enum code code = json_parse(arena, answer, &root, err);
 
-	if (code != OK)
-		return code;
-	code = json_parse(arena, answer, &root, err);
 	if (code != OK)
 		return code;
 	table->description = json_text_get(root, "Table", JSON_OBJECT);
@@ -67,6 +63,33 @@ enum code pull_work_describe(const struct pull *pull, struct arena *arena, struc
 	if (!table->description || !str_is_set(table->type))
 		return err_set(err, MSG_PULL_REMOTE, STR_ARG(table->name),
 			       STR_ARG(STR("DescribeTable")), STR_ARG(STR("no table in it")));
+	return OK;
+}
+
+enum code pull_work_describe_file(const struct pull *pull, struct arena *arena,
+				  struct pull_table *table, struct err *err)
+{
+	struct str answer;
+	enum code code =
+		pull_ask_file(pull, arena, table->name, "DescribeTable",
+			      json_text_request(arena, "TableName", table->name), &answer, err);
+
+	if (code != OK)
+		return code;
+	return read_description(arena, table, answer, err);
+}
+
+enum code pull_work_describe(const struct pull *pull, struct arena *arena, struct pull_table *table,
+			     struct err *err)
+{
+	struct str body = json_text_request(arena, "TableName", table->name), answer;
+	enum code code = pull_ask(pull, arena, table->name, "DescribeTable", body, &answer, err);
+
+	if (code != OK)
+		return code;
+	code = read_description(arena, table, answer, err);
+	if (code != OK)
+		return code;
 	table->items = json_text_number(table->description, "ItemCount");
 	table->bytes = json_text_number(table->description, "TableSizeBytes");
 	double provisioned = json_text_number(
@@ -158,15 +181,12 @@ enum code pull_work_prepare(const struct pull *pull, const struct pull_table *ta
 			return code;
 	}
 	if (tags.n > 2) {
+		struct str arn = pull_ask_arn(pull, arena, table->name);
+
 		code = pull_ask_file(
 			pull, arena, table->name, "TagResource",
-			str_printf(arena,
-				   "{\"ResourceArn\":\"arn:aws:dynamodb:" STR_FMT ":" STR_FMT
-				   ":table/" STR_FMT "\",\"Tags\":" STR_FMT "}",
-				   STR_ARG(pull->region),
-				   STR_ARG(str_is_set(pull->target.account) ? pull->target.account
-									    : STR("000000000000")),
-				   STR_ARG(table->name), STR_ARG(tags)),
+			str_printf(arena, "{\"ResourceArn\":\"" STR_FMT "\",\"Tags\":" STR_FMT "}",
+				   STR_ARG(arn), STR_ARG(tags)),
 			&answer, err);
 		if (code != OK)
 			return code;

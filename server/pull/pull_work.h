@@ -11,6 +11,10 @@
 enum code pull_work_describe(const struct pull *pull, struct arena *arena, struct pull_table *table,
 			     struct err *err) WARN_UNUSED;
 
+/* The same of the table as the file has it; no tags, no TTL. */
+enum code pull_work_describe_file(const struct pull *pull, struct arena *arena,
+				  struct pull_table *table, struct err *err) WARN_UNUSED;
+
 /* Makes the table in the file, with its tags and TTL. ERR_VALIDATION: it
  * cannot be. */
 enum code pull_work_prepare(const struct pull *pull, const struct pull_table *table,

@@ -25,6 +25,7 @@ struct s3_options {
 	const char
 		*credentials; /* ACCESS_KEY:SECRET for a URL, or "none": requests are not signed */
 	const char *region;        /* of the signatures */
+	const char *token;         /* that goes with temporary credentials; or NULL */
 	const char *authorities;   /* of https: a PEM file of those that are trusted; NULL: any
 				      certificate will do */
 	const atomic_bool *stopping; /* gives requests up; or NULL */

@@ -142,6 +142,7 @@ static struct str signature(struct s3 *s3, struct arena *arena, const struct cli
 		.access_key = key,
 		.secret = secret,
 		.region = str_of(s3->options.region),
+		.token = s3->options.token ? str_of(s3->options.token) : STR_ABSENT,
 		.service = STR("s3"),
 		.sse = !asked->sse || !str_is_set(asked->sse->algorithm) ? STR_ABSENT
 		       : is_kms                                          ? STR("aws:kms")

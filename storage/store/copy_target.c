@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,6 +73,18 @@ enum code copy_target_publish(struct arena *arena, const char *part, const char 
 	if (link(part, target) != 0)
 		return problem(target, err);
 	copy_target_discard(arena, part);
+	return copy_target_sync_folder(arena, target) ? OK : problem(target, err);
+}
+
+enum code copy_target_replace(struct arena *arena, const char *part, const char *target,
+			      struct err *err)
+{
+	enum code code = copy_target_no_log(target, err);
+
+	if (code != OK)
+		return code;
+	if (rename(part, target) != 0)
+		return problem(target, err);
 	return copy_target_sync_folder(arena, target) ? OK : problem(target, err);
 }
 

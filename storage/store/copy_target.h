@@ -19,6 +19,11 @@ enum code copy_target_open(const char *part, int *fd, struct err *err) WARN_UNUS
 enum code copy_target_publish(struct arena *arena, const char *part, const char *target,
 			      struct err *err) WARN_UNUSED;
 
+/* The same in place of the file of that name, which nobody has open: ERR_INTERNAL where a log of it
+ * is left. */
+enum code copy_target_replace(struct arena *arena, const char *part, const char *target,
+			      struct err *err) WARN_UNUSED;
+
 /* Removes what was written. */
 void copy_target_discard(struct arena *arena, const char *part);
 

@@ -1,18 +1,27 @@
-"""`dynalith pull`: tables of another server in a new file, masked while they are read; killed and run again; refused where a mask has gaps or makes keys equal."""
+"""`dynalith pull`: tables of another server in a new file, masked while they are read; killed and run again; from exports, with changes behind; refused where a mask has gaps or makes keys equal."""
+import base64
 import contextlib
 import gzip
+import hashlib
 import http.server
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
+import botocore.auth
+import botocore.credentials
+
 from harness import BINARY, Server, run
+from listener import Listener, is_signed
 
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-pull-"))
 RULES = [
@@ -32,11 +41,11 @@ RULES = [
 ]
 
 
-def pull(server, target, *words, rules=RULES, secret="secret", wait=True, url=None):
+def pull(server, target, *words, rules=RULES, secret="secret", wait=True, url=None, variables={}):
     mask = FOLDER / "mask.json"
     mask.write_text(json.dumps({"rules": rules}))
     command = [BINARY, "pull", "--endpoint", url or server.url, "--to", target, "--mask", mask, "--table", "app", "--yes", *words]
-    env = {**os.environ, "DYNALITH_MASK_SECRET": secret}
+    env = {**os.environ, "DYNALITH_MASK_SECRET": secret, **variables}
     if not wait:
         return subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
@@ -284,33 +293,226 @@ def throttled_and_denied():
         assert done.returncode == 0 and "the source lists no tags" in done.stderr, done
 
 
-def exported():
+def turn(server, **how):
+    urllib.request.urlopen(urllib.request.Request(f"{server.url}/_dynalith/clock", json.dumps(how).encode(), method="POST")).read()
+
+
+def sorted_items(path):
+    found, _, server = items_of(path)
+    server.stop()
+    return sorted(found, key=lambda item: (item["PK"]["S"], item["SK"]["S"]))
+
+
+def exporting(clock=1_900_000_000, **filling):
+    """A server whose clock stands, with the table `app` and a bucket; export() gives the folder of an export that is ended."""
     server = Server("--s3", "s3", disk=True)
-    client = fill_app(server, users=30)
-    pathlib.Path(server.folder, "s3", "bucket").mkdir(parents=True)
+    turn(server, set=clock, freeze=True)
+    client = fill_app(server, **filling)
+    bucket = pathlib.Path(server.folder, "s3", "bucket")
+    bucket.mkdir(parents=True)
     arn = client.describe_table(TableName="app")["Table"]["TableArn"]
     client.update_continuous_backups(TableName="app", PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True})
-    made = client.export_table_to_point_in_time(TableArn=arn, S3Bucket="bucket")["ExportDescription"]
-    while made["ExportStatus"] == "IN_PROGRESS":
-        made = client.describe_export(ExportArn=made["ExportArn"])["ExportDescription"]
-    assert made["ExportStatus"] == "COMPLETED", made
-    folder = pathlib.Path(server.folder, "s3", "bucket", made["ExportManifest"]).parent
+
+    def export(*window, view="NEW_AND_OLD_IMAGES", **more):
+        if window:
+            more |= {"ExportType": "INCREMENTAL_EXPORT", "IncrementalExportSpecification": {"ExportFromTime": window[0], "ExportToTime": window[1], "ExportViewType": view}}
+        made = client.export_table_to_point_in_time(TableArn=arn, S3Bucket="bucket", **more)["ExportDescription"]
+        while made["ExportStatus"] == "IN_PROGRESS":
+            made = client.describe_export(ExportArn=made["ExportArn"])["ExportDescription"]
+        assert made["ExportStatus"] == "COMPLETED", made
+        return pathlib.Path(bucket, made["ExportManifest"]).parent
+
+    return server, client, export
+
+
+def rewrite(folder, name, content):
+    """Other bytes for a file of an export, and the checksums that go with them."""
+    md5 = lambda data: base64.b64encode(hashlib.md5(data).digest()).decode()
+    (folder / "data" / name).write_bytes(content)
+    files = [json.loads(line) for line in (folder / "manifest-files.json").read_text().splitlines()]
+    text = "".join(json.dumps({**file, "md5Checksum": md5(content)} if file["dataFileS3Key"].endswith(name) else file) + "\n" for file in files)
+    (folder / "manifest-files.json").write_text(text)
+    (folder / "manifest-files.md5").write_text(md5(text.encode()))
+
+
+class Bucket(Listener):
+    """S3, for the objects below a folder. It checks signatures, and the token that is signed with them."""
+
+    protocol = "HTTP/1.1"
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.auth = botocore.auth.S3SigV4Auth(botocore.credentials.Credentials("akey", "secret", "token"), "s3", "us-east-1")
+        super().__init__()
+
+    def respond(self, request, body):
+        url = urllib.parse.urlsplit(request.path)
+        bucket, _, name = urllib.parse.unquote(url.path[1:]).partition("/")
+        if request.headers.get("x-amz-security-token") != "token" or not is_signed(request, body, self.auth):
+            return 403, {}, b"<Error><Code>SignatureDoesNotMatch</Code><Message>no</Message></Error>"
+        if bucket != "bucket":
+            return 404, {}, b"<Error><Code>NoSuchBucket</Code><Message>no such bucket</Message></Error>"
+        if not name:
+            prefix = dict(urllib.parse.parse_qsl(url.query))["prefix"]
+            keys = [str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()]
+            found = "".join(f"<Contents><Key>{key}</Key><Size>{(self.folder / key).stat().st_size}</Size></Contents>" for key in keys if key.startswith(prefix))
+            return 200, {}, f"<ListBucketResult><IsTruncated>false</IsTruncated>{found}</ListBucketResult>".encode()
+        first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", request.headers["Range"]).groups())
+        whole = (self.folder / name).read_bytes()
+        return 206, {"Content-Range": f"bytes {first}-{last}/{len(whole)}"}, whole[first:last + 1]
+
+
+def exported():
+    server, client, export = exporting(users=30)
+    folder, ion = export(), export(ExportFormat="ION")
     with front(server) as url:
         done = pull(server, FOLDER / "export.db", "--export", folder, url=url)
         assert done.returncode == 0 and "no read units" in done.stdout and "app: 120 items" in done.stdout, done
         assert {operation for operation, *_ in Front.seen} == {"DescribeTable", "DescribeTimeToLive", "ListTagsOfResource"}, Front.seen
+    bucket = folder.parents[1]
+    place = lambda of: f"s3://bucket/{of.relative_to(bucket)}"
+    s3 = Bucket(bucket)
+    signed = {"AWS_ACCESS_KEY_ID": "akey", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
     assert pull(server, FOLDER / "scan.db").returncode == 0
-    key = lambda item: (item["PK"]["S"], item["SK"]["S"])
-    assert sorted(items_of(FOLDER / "export.db")[0], key=key) == sorted(items_of(FOLDER / "scan.db")[0], key=key)
+    assert pull(server, FOLDER / "ion.db", "--export", ion).returncode == 0
+    done = pull(server, FOLDER / "s3.db", "--export", place(ion) + "/", "--s3", s3.url, variables=signed)
+    assert done.returncode == 0, done
+    assert pull(server, FOLDER / "buckets.db", "--export", place(folder), "--s3", bucket.parent).returncode == 0
+    wanted = sorted_items(FOLDER / "scan.db")
+    assert all(sorted_items(FOLDER / f"{name}.db") == wanted for name in ("export", "ion", "s3", "buckets"))
     data = sorted((folder / "data").iterdir())[0]
-    whole = data.read_bytes()
-    for broken, told in ((whole[:-20], "broken or too large"), (gzip.compress(b'{"Item": 1}'), "a line is no"), (gzip.compress(b""), "not as many items")):
-        data.write_bytes(broken)
-        done = pull(server, FOLDER / "broken.db", "--export", folder)
+    name, whole = data.name, data.read_bytes()
+    lines = gzip.decompress(whole).decode().splitlines()
+    assert len(lines) > 1
+
+    def refused(told, *more):
+        done = pull(server, FOLDER / "broken.db", "--export", folder, *more)
         assert done.returncode == 1 and told in done.stderr and not (FOLDER / "broken.db").exists(), done
-    data.write_bytes(whole)
+
+    data.write_bytes(whole[:-20])
+    refused(f"data/{name}: its MD5 is not the one in the manifest")
+    for broken, told in ((whole[:-20], f"{name}:1: it is no gzip, or ends within it"), (gzip.compress(f'{lines[0]}\n{{"Itm": {{}}}}\n'.encode()), f"{name}:2: The record has no Item"),
+                         (gzip.compress(f"{lines[0]}\nno JSON\n".encode()), f"{name}:2: The line is no JSON"), (gzip.compress(lines[0].encode()), f"it has 1 records, the manifest says {len(lines)}")):
+        rewrite(folder, name, broken)
+        refused(told)
+    rewrite(folder, name, whole)
     assert pull(server, FOLDER / "broken.db", "--export", folder).returncode == 0, "it goes on when the file is whole"
-    assert pull(server, FOLDER / "no.db", "--export", FOLDER).returncode == 1
+    (FOLDER / "broken.db").unlink()
+    data.unlink()
+    refused(f"data/{name}: it is missing")
+    rewrite(folder, name, whole)
+    files = (folder / "manifest-files.json").read_text()
+    (folder / "manifest-files.json").write_text(files.replace('"itemCount":', '"itemCount": 1'))
+    refused("manifest-files.json: it is not what its checksum")
+    (folder / "manifest-files.json").write_text(files)
+    (folder / "manifest-summary.md5").unlink()
+    refused("manifest-summary.md5: it is missing")
+    done = pull(server, FOLDER / "no.db", "--export", place(folder), "--s3", s3.url, variables=signed | {"AWS_SESSION_TOKEN": "old"})
+    assert done.returncode == 1 and "manifest-summary.json: SignatureDoesNotMatch" in done.stderr, done
+    for where, told in (("s3://nowhere/x", "NoSuchBucket"), ("s3://bucket", "wanted a folder, or s3://BUCKET/KEY"), ("s3://bucket/x", "x/manifest-summary.json: NoSuchKey")):
+        done = pull(server, FOLDER / "no.db", "--export", where, "--s3", s3.url, variables=signed)
+        assert done.returncode == 1 and told in done.stderr, done
+    server.stop()
+
+
+def changed(client, first):
+    """Items that come, change, move in an index and go."""
+    for i in range(first, first + 3):
+        name, new = f"person{i:04}", f"newbie{i:04}"
+        client.put_item(TableName="app", Item={"PK": {"S": f"USER#{new}"}, "SK": {"S": "PROFILE"}, "user": {"S": new}, "email": {"S": f"{new}@mailhost.example"}})
+        client.update_item(TableName="app", Key={"PK": {"S": f"USER#{name}"}, "SK": {"S": "PROFILE"}}, UpdateExpression="SET email = :e",
+                           ExpressionAttributeValues={":e": {"S": f"moved{i}@mailhost.example"}})
+        client.delete_item(TableName="app", Key={"PK": {"S": f"USER#{name}"}, "SK": {"S": f"ORDER#1#{name}"}})
+
+
+def changes_are_applied():
+    server, client, export = exporting(users=20)
+    start = 1_900_000_000
+    full = export()
+    turn(server, advance="1h")
+    changed(client, 0)
+    turn(server, advance="1h")
+    one = export(start, start + 5400)
+    changed(client, 10)
+    client.put_item(TableName="app", Item={"PK": {"S": "USER#newbie0000"}, "SK": {"S": "PROFILE"}, "user": {"S": "newbie0000"}})
+    client.delete_item(TableName="app", Key={"PK": {"S": "USER#newbie0001"}, "SK": {"S": "PROFILE"}})
+    turn(server, advance="1h")
+    two = export(start + 5400, start + 10800, view="NEW_IMAGE", ExportFormat="ION")
+    target, once = FOLDER / "base.db", FOLDER / "chain.db"
+    chain = [word for folder in (full, one, two) for word in ("--export", folder)]
+    done = pull(server, once, *chain)
+    assert done.returncode == 0 and "app: 80 items\n" in done.stdout and "app: 13 items put and 7 deleted by changes until 2030-03-17T20:46:40.000Z" in done.stdout, done
+    assert pull(server, FOLDER / "end.db").returncode == 0
+    assert pull(server, target, "--export", full).returncode == 0
+    untouched = target.read_bytes()
+
+    def refused(told, *words, to=target, **more):
+        before = to.read_bytes() if to.exists() else None
+        done = pull(server, to, *words, **more)
+        assert done.returncode == 1 and told in done.stderr and (to.read_bytes() if to.exists() else None) == before, done
+        assert not list(FOLDER.glob(f"{to.name}.pull*")), list(FOLDER.iterdir())
+
+    refused("an export between them is missing", "--export", two)
+    refused("give exports in their order", "--export", one, "--export", one, "--export", full.parent / export(start, start + 3600).name)
+    refused("it must come first", "--export", one, "--export", full)
+    refused("another secret, mask or choice", "--export", one, secret="another")
+    refused("another secret, mask or choice", "--export", one, "--only", "SK=PROFILE")
+    refused("another secret, mask or choice", "--export", one, rules=[{"path": "*", "action": "keep"}])
+    refused("was pulled before", "--export", one, to=FOLDER / "none.db")
+    refused("File exists", "--export", full)
+    when = [{"path": "PK", "action": "redact", "when": {"user": "nobody*"}}, *RULES]
+    assert pull(server, FOLDER / "when.db", "--export", full, rules=when).returncode == 0
+    assert pull(server, FOLDER / "when.db", "--export", one, rules=when).returncode == 0
+    refused("export NEW_AND_OLD_IMAGES", "--export", two, to=FOLDER / "when.db", rules=when)
+    equal = [{"path": "PK", "action": "template", "template": ["USER#person<fake>", "<redact>"]}, *RULES[1:]]
+    assert pull(server, FOLDER / "equal.db", "--export", full, rules=equal).returncode == 0
+    refused("makes keys of the table app equal", "--export", one, to=FOLDER / "equal.db", rules=equal)
+    summary = json.loads((one / "manifest-summary.json").read_text())
+    other = one.parent / "other"
+    other.mkdir()
+    for change, told in (({"tableArn": summary["tableArn"] + "2"}, "an export of the table app2, not of app"), ({"tableId": "x"}, "another table that was called app")):
+        text = json.dumps({**summary, **change})
+        (other / "manifest-summary.json").write_text(text)
+        (other / "manifest-summary.md5").write_text(base64.b64encode(hashlib.md5(text.encode()).digest()).decode())
+        for kind in ("json", "md5"):
+            (other / f"manifest-files.{kind}").write_bytes((one / f"manifest-files.{kind}").read_bytes())
+        refused(told, "--export", other)
+    held = Server("--db-path", str(target))
+    refused("", "--export", one)
+    held.stop()
+    assert target.read_bytes() == untouched
+    (FOLDER / "base.db.pull").write_text("left of a run that was killed")
+    for export_of, put, gone in ((one, 6, 3), (two, 7, 4)):
+        done = pull(server, target, "--export", export_of)
+        assert done.returncode == 0 and f"app: {put} items put and {gone} deleted" in done.stdout and "none is there" in done.stdout, done
+    wanted = sorted_items(FOLDER / "end.db")
+    assert len(wanted) == 79 and sorted_items(once) == wanted and sorted_items(target) == wanted
+    assert not [name for i in range(20) for name in (f"person{i:04}", f"newbie{i:04}", "mailhost") if name.encode() in target.read_bytes()]
+    assert sorted(path.name for path in FOLDER.glob("base.db*")) == ["base.db"]
+    # a choice is the same one: what is chosen no more goes
+    only = ("--only", "email=person*")
+    assert pull(server, FOLDER / "only.db", *chain, *only).returncode == 0 and pull(server, FOLDER / "only2.db", *only).returncode == 0
+    assert sorted_items(FOLDER / "only.db") == sorted_items(FOLDER / "only2.db") != []
+    server.stop()
+
+
+def changes_after_a_scan():
+    """The table is read by Scan, at the machine's time: the window lies around that."""
+    now = int(time.time())
+    server, client, export = exporting(users=3, clock=now - 7200)
+    target = FOLDER / "scanned.db"
+    assert pull(server, target).returncode == 0
+    turn(server, set=now, freeze=True)
+    changed(client, 0)
+    turn(server, set=now + 7200, freeze=True)
+    late, early, around = (export(at, at + 3600) for at in (now + 1800, now - 7200, now - 1800))
+    for window, told in ((late, "an export between them is missing"), (early, "give exports in their order")):
+        done = pull(server, target, "--export", window)
+        assert done.returncode == 1 and told in done.stderr, done
+    assert pull(server, target, "--export", around).returncode == 0
+    assert pull(server, FOLDER / "scanned2.db").returncode == 0
+    assert sorted_items(target) == sorted_items(FOLDER / "scanned2.db")
+    server.stop()
 
 
 def chosen():
@@ -354,4 +556,4 @@ def chosen():
     assert done.returncode == 2 and "nowhere" in done.stderr, done
 
 
-run("pull", [masked_and_joined, refused, equal_keys_far_apart, killed_and_run_again, credentials, throttled_and_denied, exported, chosen])
+run("pull", [masked_and_joined, refused, equal_keys_far_apart, killed_and_run_again, credentials, throttled_and_denied, exported, changes_are_applied, changes_after_a_scan, chosen])
