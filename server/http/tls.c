@@ -40,11 +40,12 @@ struct end {
 	unsigned watched; /* 0: it is not in the set */
 };
 
-/* Bytes that one side gave and the other did not take yet; `p` is there only while there are any.
- */
-struct rest {
-	char *p;
-	size_t at, n;
+/* One direction: the bytes that one side gave and the other did not take yet. */
+struct flow {
+	char *kept; /* their memory, between two rounds */
+	const char *at;
+	size_t n;
+	bool is_over; /* the side that gives has closed */
 };
 
 struct bridge {
@@ -52,13 +53,10 @@ struct bridge {
 	struct bridge *previous, *next; /* the newest first; of the dead, `next` alone */
 	struct end net, plain;
 	SSL *ssl;
-	struct rest in, out; /* from the client, to the client */
+	struct flow in, out; /* from the client, to the client */
 	int64_t until_ms;
 	enum bridge_phase phase;
-	bool is_net_over;   /* the client has closed its side; passed on to the plain side, or about
-			       to be */
-	bool is_plain_over; /* the server sends no more */
-	bool is_plain_gone; /* nor does it read */
+	bool is_plain_gone; /* the server reads no more */
 	bool reading_writes, is_out_blocked,
 		is_bye_due; /* waiting until the client takes bytes: the reading, the bytes of
 			       `out`, the close */
@@ -102,19 +100,6 @@ static void close_end(struct end *end)
 	end->watched = 0;
 }
 
-static void drop(struct rest *rest)
-{
-	free(rest->p);
-	*rest = (struct rest){0};
-}
-
-static void keep(struct rest *rest, const char *bytes, size_t n)
-{
-	rest->p = arena_checked(malloc(n));
-	memcpy(rest->p, bytes, n);
-	rest->n = n;
-}
-
 /* Its memory stays until the round is over: events of this round may point to it. */
 static void end_bridge(struct bridge *bridge)
 {
@@ -142,8 +127,8 @@ static void bury_dead(struct lane *lane)
 
 		lane->dead = bridge->next;
 		SSL_free(bridge->ssl);
-		drop(&bridge->in);
-		drop(&bridge->out);
+		free(bridge->in.kept);
+		free(bridge->out.kept);
 		free(bridge);
 		atomic_fetch_sub(&lane->tls->count, 1);
 	}
@@ -154,38 +139,7 @@ static int64_t after_s(unsigned seconds)
 	return monotonic_ms() + 1000LL * seconds;
 }
 
-/* --- from the client to the server --- */
-
-/* Hands on the bytes that are left. True where there is room for more. */
-static bool flush_in(struct bridge *bridge)
-{
-	struct rest *in = &bridge->in;
-
-	while (in->n > in->at && !bridge->is_plain_gone) {
-		ssize_t n = platform_send(bridge->plain.fd, in->p + in->at, in->n - in->at);
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return false;
-		bridge->is_plain_gone = n < 0;
-		in->at += n > 0 ? (size_t)n : 0;
-	}
-	drop(in);
-	return true;
-}
-
-static void give_in(struct bridge *bridge, const char *bytes, size_t n)
-{
-	ssize_t given =
-		bridge->is_plain_gone ? (ssize_t)n : platform_send(bridge->plain.fd, bytes, n);
-
-	if (given < 0 && errno != EAGAIN && errno != EINTR) {
-		bridge->is_plain_gone = true;
-		return;
-	}
-	size_t taken = given < 0 ? 0 : (size_t)given;
-	if (taken < n)
-		keep(&bridge->in, bytes + taken, n - taken);
-}
+/* --- bytes on their way --- */
 
 /* Handles OpenSSL's result of a call that failed. False where the connection must end. */
 static bool is_ssl_fine(struct bridge *bridge, int result, bool is_reading)
@@ -200,72 +154,111 @@ static bool is_ssl_fine(struct bridge *bridge, int result, bool is_reading)
 			bridge->is_out_blocked = true;
 		return true;
 	case SSL_ERROR_ZERO_RETURN:
-		bridge->is_net_over = true;
+		bridge->in.is_over = true;
 		return true;
 	default:
 		return false;
 	}
 }
 
-static void carry_in(struct bridge *bridge)
+static bool is_later(ssize_t n)
 {
-	char *piece = bridge->lane->piece;
-
-	bridge->reading_writes = false;
-	for (int i = 0; i < PIECES_AT_ONCE && flush_in(bridge) && !bridge->is_net_over; i++) {
-		ERR_clear_error();
-		int n = SSL_read(bridge->ssl, piece, PIECE);
-		if (n <= 0) {
-			if (!is_ssl_fine(bridge, n, true))
-				end_bridge(bridge);
-			break;
-		}
-		give_in(bridge, piece, (size_t)n);
-		if (n < PIECE)
-			break;
-	}
-	if (bridge->phase == BRIDGE_OPEN && bridge->is_net_over && flush_in(bridge) &&
-	    !bridge->is_plain_gone)
-		shutdown(bridge->plain.fd, SHUT_WR);
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* --- from the server to the client --- */
+/* How many bytes the side gave; 0: none now, or never again. */
+static size_t take_net(struct bridge *bridge, char *piece)
+{
+	ERR_clear_error();
+	int n = SSL_read(bridge->ssl, piece, PIECE);
+	if (n <= 0 && !is_ssl_fine(bridge, n, true))
+		end_bridge(bridge);
+	return n > 0 ? (size_t)n : 0;
+}
 
-/* False where the client takes no more now, or never. */
-static bool write_out(struct bridge *bridge, const char *bytes, size_t n, size_t *taken)
+static size_t take_plain(struct bridge *bridge, char *piece)
+{
+	ssize_t n = recv(bridge->plain.fd, piece, PIECE, MSG_DONTWAIT);
+
+	if (n > 0 || is_later(n))
+		return n > 0 ? (size_t)n : 0;
+	bridge->out.is_over = bridge->is_bye_due = true;
+	bridge->is_plain_gone = bridge->is_plain_gone || n < 0;
+	if (bridge->until_ms == NEVER)
+		bridge->until_ms = after_s(bridge->lane->tls->options.request_s);
+	return 0;
+}
+
+/* How many of the bytes the side took; 0: none now, or never again. */
+static size_t give_net(struct bridge *bridge, const char *bytes, size_t n)
 {
 	ERR_clear_error();
 	int written = SSL_write(bridge->ssl, bytes, (int)n);
 
-	*taken = written > 0 ? (size_t)written : 0;
 	if (written <= 0 && !is_ssl_fine(bridge, written, false))
 		end_bridge(bridge);
-	return written > 0;
+	return written > 0 ? (size_t)written : 0;
 }
 
-static bool flush_out(struct bridge *bridge)
+/* A server that is gone takes all. */
+static size_t give_plain(struct bridge *bridge, const char *bytes, size_t n)
 {
-	struct rest *out = &bridge->out;
-	size_t taken;
+	ssize_t sent = bridge->is_plain_gone ? -1 : platform_send(bridge->plain.fd, bytes, n);
 
-	bridge->is_out_blocked = false;
-	while (out->n > out->at) {
-		if (!write_out(bridge, out->p + out->at, out->n - out->at, &taken))
-			return false;
-		out->at += taken;
+	if (!bridge->is_plain_gone && is_later(sent))
+		return 0;
+	bridge->is_plain_gone = sent < 0;
+	return sent < 0 ? n : (size_t)sent;
+}
+
+static const struct way {
+	size_t (*take)(struct bridge *bridge, char *piece);
+	size_t (*give)(struct bridge *bridge, const char *bytes, size_t n);
+} inward = {take_net, give_plain}, outward = {take_plain, give_net};
+
+/* Hands on the bytes that are there, and keeps those that are left. True where there is room for
+ * more. */
+static bool flush(struct bridge *bridge, struct flow *flow, const struct way *way)
+{
+	size_t taken = flow->n;
+
+	while (flow->n > 0 && (taken = way->give(bridge, flow->at, flow->n)) > 0) {
+		flow->at += taken;
+		flow->n -= taken;
 	}
-	drop(out);
-	return true;
+	if (flow->n > 0 && !flow->kept) {
+		flow->kept = arena_checked(malloc(flow->n));
+		flow->at = memcpy(flow->kept, flow->at, flow->n);
+	} else if (flow->n == 0) {
+		free(flow->kept);
+		flow->kept = NULL;
+	}
+	return flow->n == 0;
 }
 
-static void give_out(struct bridge *bridge, const char *bytes, size_t n)
+static void pump(struct bridge *bridge, struct flow *flow, const struct way *way)
 {
-	size_t at = 0, taken;
+	char *piece = bridge->lane->piece;
 
-	while (at < n && write_out(bridge, bytes + at, n - at, &taken))
-		at += taken;
-	if (at < n && bridge->phase == BRIDGE_OPEN)
-		keep(&bridge->out, bytes + at, n - at);
+	for (int i = 0; i < PIECES_AT_ONCE && bridge->phase == BRIDGE_OPEN &&
+			flush(bridge, flow, way) && !flow->is_over;
+	     i++) {
+		flow->at = piece;
+		flow->n = way->take(bridge, piece);
+		bool is_all = flow->n < PIECE;
+		(void)flush(bridge, flow, way);
+		if (is_all)
+			break;
+	}
+}
+
+static void carry_in(struct bridge *bridge)
+{
+	bridge->reading_writes = false;
+	pump(bridge, &bridge->in, &inward);
+	if (bridge->phase == BRIDGE_OPEN && bridge->in.is_over && bridge->in.n == 0 &&
+	    !bridge->is_plain_gone)
+		shutdown(bridge->plain.fd, SHUT_WR);
 }
 
 /* Sends TLS's close, behind the last byte. */
@@ -282,25 +275,9 @@ static void say_bye(struct bridge *bridge)
 
 static void carry_bytes_out(struct bridge *bridge)
 {
-	char *piece = bridge->lane->piece;
-
-	for (int i = 0; i < PIECES_AT_ONCE && bridge->phase == BRIDGE_OPEN && flush_out(bridge) &&
-			!bridge->is_plain_over;
-	     i++) {
-		ssize_t n = recv(bridge->plain.fd, piece, PIECE, MSG_DONTWAIT);
-
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			break;
-		if (n > 0) {
-			give_out(bridge, piece, (size_t)n);
-			continue;
-		}
-		bridge->is_plain_over = bridge->is_bye_due = true;
-		bridge->is_plain_gone = bridge->is_plain_gone || n < 0;
-		if (bridge->until_ms == NEVER)
-			bridge->until_ms = after_s(bridge->lane->tls->options.request_s);
-	}
-	if (bridge->phase == BRIDGE_OPEN && bridge->is_bye_due && !bridge->out.p)
+	bridge->is_out_blocked = false;
+	pump(bridge, &bridge->out, &outward);
+	if (bridge->phase == BRIDGE_OPEN && bridge->is_bye_due && bridge->out.n == 0)
 		say_bye(bridge);
 }
 
@@ -324,7 +301,7 @@ static void throw_away(struct bridge *bridge)
 	for (int i = 0; i < PIECES_AT_ONCE; i++) {
 		ssize_t n = recv(bridge->net.fd, bridge->lane->piece, PIECE, MSG_DONTWAIT);
 
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		if (is_later(n))
 			return;
 		if (n <= 0) {
 			end_bridge(bridge);
@@ -374,7 +351,7 @@ static void shake(struct bridge *bridge)
 	int result = SSL_do_handshake(bridge->ssl);
 	if (result == 1)
 		open_bridge(bridge);
-	else if (!is_ssl_fine(bridge, result, true) || bridge->is_net_over)
+	else if (!is_ssl_fine(bridge, result, true) || bridge->in.is_over)
 		end_bridge(bridge);
 }
 
@@ -382,12 +359,12 @@ static void shake(struct bridge *bridge)
  * and again. */
 static void watch_both(struct bridge *bridge)
 {
-	bool is_read = !bridge->is_net_over && !bridge->in.p && !bridge->reading_writes;
+	bool is_read = !bridge->in.is_over && bridge->in.n == 0 && !bridge->reading_writes;
 	bool is_written = bridge->reading_writes || bridge->is_out_blocked ||
-			  (bridge->is_bye_due && !bridge->out.p);
+			  (bridge->is_bye_due && bridge->out.n == 0);
 	unsigned net = (is_read ? POLLER_READ : 0u) | (is_written ? POLLER_WRITE : 0u);
-	unsigned plain = (bridge->in.p ? POLLER_WRITE : 0u) |
-			 (!bridge->is_plain_over && !bridge->out.p ? POLLER_READ : 0u);
+	unsigned plain = (bridge->in.n > 0 ? POLLER_WRITE : 0u) |
+			 (!bridge->out.is_over && bridge->out.n == 0 ? POLLER_READ : 0u);
 
 	if (bridge->phase == BRIDGE_DEAD)
 		return;
@@ -400,9 +377,9 @@ static void watch_both(struct bridge *bridge)
 /* When both sides are done, or the server has closed and the client has all bytes. */
 static void end_where_done(struct bridge *bridge)
 {
-	if (bridge->phase != BRIDGE_OPEN || !bridge->is_plain_over || bridge->is_bye_due)
+	if (bridge->phase != BRIDGE_OPEN || !bridge->out.is_over || bridge->is_bye_due)
 		return;
-	if (bridge->is_net_over || atomic_load(&bridge->lane->tls->end_ms) != NEVER)
+	if (bridge->in.is_over || atomic_load(&bridge->lane->tls->end_ms) != NEVER)
 		end_bridge(bridge);
 	else if (bridge->is_plain_gone && bridge->until_ms > after_s(LINGER_S))
 		bridge->until_ms = after_s(LINGER_S);
@@ -424,7 +401,7 @@ static void on_event(struct end *end, unsigned ready)
 		}
 		if (is_net || is_gone || (ready & POLLER_WRITE))
 			carry_in(bridge);
-		if (!is_net || bridge->out.p || bridge->is_bye_due)
+		if (!is_net || bridge->out.n > 0 || bridge->is_bye_due)
 			carry_bytes_out(bridge);
 	}
 	end_where_done(bridge);
