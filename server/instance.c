@@ -15,7 +15,7 @@
 #include "protocol/throughput/throughput.h"
 #include "protocol/timing/timing.h"
 #include "server/control/absent.h"
-#include "server/http/aside.h"
+#include "server/http/crew.h"
 #include "server/start/backend.h"
 #include "server/clock.h"
 #include "server/platform/cpu_clock.h"
@@ -309,7 +309,7 @@ static enum code open_store(struct instance *instance, struct err *err)
 	const struct backend_options options = {
 		.url = config->store,
 		.durability = durability_of(config->durability),
-		.readers = instance_workers(config) + ASIDE_THREADS,
+		.readers = instance_workers(config) + CREW_ASIDE,
 		.cache_bytes = (size_t)config->cache_mb * MB,
 		.limit_bytes = (uint64_t)config->data_limit_mb * MB,
 		.follower_lag_ms = (unsigned)config->follower_lag,

@@ -55,12 +55,13 @@ static struct MHD_Response *make_exhausted(void)
 	return response;
 }
 
-static void sweep(struct delay_job *job)
+static void sweep(struct crew_job *job, bool is_late)
 {
 	struct http *http = (struct http *)((char *)job - offsetof(struct http, sweep));
 
+	(void)is_late;
 	connections_sweep(http->connections);
-	delay_take(http->delay, job, SWEEP_MS); /* false at the end */
+	(void)!crew_take_in(http->delays, job, SWEEP_MS); /* false at the end */
 }
 
 static bool start_tls(struct http *http, int fd)
@@ -109,10 +110,10 @@ static bool start_http_parts(struct http *http, int fd)
 		return false;
 	}
 	http->sweep.run = sweep;
-	if (delay_take(http->delay, &http->sweep, SWEEP_MS) &&
+	if (crew_take_in(http->delays, &http->sweep, SWEEP_MS) &&
 	    (!options->tls || start_tls(http, fd)))
 		return true;
-	delay_stop(http->delay);
+	crew_stop(http->delays);
 	door_close(http->door);
 	return false;
 }
@@ -129,9 +130,8 @@ static void http_free(struct http *http)
 		connections_free(http->connections);
 	if (http->exhausted)
 		MHD_destroy_response(http->exhausted);
-	aside_free(http->aside);
-	delay_free(http->delay);
-	pthread_mutex_destroy(&http->mutex);
+	crew_free(http->aside);
+	crew_free(http->delays);
 	free(http);
 }
 
@@ -153,11 +153,10 @@ struct http *http_start(const struct http_options *options, const char **problem
 	http->options = *options;
 	options->stats->memory.limit = options->memory_limit;
 	options->stats->unproven.limit = unproven_limit(options);
-	pthread_mutex_init(&http->mutex, NULL);
 	request_id_seed();
 	http->port = door_port(fd);
-	http->aside = aside_new();
-	http->delay = delay_new();
+	http->aside = crew_new(CREW_ASIDE, false);
+	http->delays = crew_new(1, true);
 	if (start_http_parts(http, fd))
 		return http;
 	*problem = "no threads or files are left";
@@ -179,7 +178,7 @@ void http_stop(struct http *http, unsigned wait_ms)
 
 	atomic_store(&http->is_stopping, true);
 	ending_part("requests under way");
-	delay_stop(http->delay); /* answers that wait go at once */
+	crew_stop(http->delays); /* answers that wait go at once */
 	while (atomic_load(&http->options.stats->requests) > 0 && monotonic_ms() < end_ms)
 		nanosleep(&moment, NULL);
 	atomic_store(&http->is_drained, true);
@@ -187,7 +186,7 @@ void http_stop(struct http *http, unsigned wait_ms)
 		tls_quiesce(tls);
 	ending_part("connections and the threads of requests");
 	door_close(http->door);
-	aside_stop(http->aside); /* libmicrohttpd must have no suspended connection */
+	crew_stop(http->aside); /* libmicrohttpd must have no suspended connection */
 	http_free(http);
 	if (tls)
 		tls_stop(tls, TLS_DRAIN_MS);

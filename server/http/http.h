@@ -3,7 +3,7 @@
  * parts (http_internal.h).
  *
  * Threads of libmicrohttpd share the connections (http_lanes.c). Long requests go to threads of
- * their own (aside.h), so that no connection waits longer than a slice of time for another one's
+ * their own (crew.h), so that no connection waits longer than a slice of time for another one's
  * request. Every request gets an exchange with an arena that is kept warm between requests. The
  * handler runs when the whole body is there; what it returns is sent with x-amzn-RequestId and
  * x-amz-crc32 (of the bytes as sent), compressed where the client asked for it.

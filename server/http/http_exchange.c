@@ -4,30 +4,13 @@
 #include <string.h>
 
 #define ARENA_KEEP (512 * 1024)       /* bytes an idle exchange keeps */
-#define EXCHANGES_KEPT 64             /* idle exchanges kept beside one for each thread */
 #define FREE_FROM (8 * 1024 * 1024)   /* bytes beside a reply that are freed before it is sent */
-
-static struct exchange *take_of_all(struct http *http)
-{
-	struct exchange *exchange;
-
-	pthread_mutex_lock(&http->mutex);
-	exchange = http->first_idle;
-	if (exchange) {
-		http->first_idle = exchange->next;
-		http->idle_count--;
-	}
-	pthread_mutex_unlock(&http->mutex);
-	return exchange;
-}
 
 struct exchange *http_exchange_new(struct http *http)
 {
 	struct exchange *exchange = idle_take(&http->idle);
 	struct arena *arena;
 
-	if (!exchange)
-		exchange = take_of_all(http);
 	arena = exchange ? exchange->arena
 			 : arena_new_within(ARENA_KEEP, &http->options.stats->memory);
 	if (!exchange)
@@ -43,19 +26,6 @@ static void free_exchange(struct exchange *exchange)
 	free(exchange);
 }
 
-static bool keep_for_all(struct http *http, struct exchange *exchange)
-{
-	pthread_mutex_lock(&http->mutex);
-	bool is_kept = http->idle_count < EXCHANGES_KEPT;
-	if (is_kept) {
-		exchange->next = http->first_idle;
-		http->first_idle = exchange;
-		http->idle_count++;
-	}
-	pthread_mutex_unlock(&http->mutex);
-	return is_kept;
-}
-
 void http_exchange_done(struct exchange *exchange)
 {
 	struct http *http = exchange->http;
@@ -65,7 +35,7 @@ void http_exchange_done(struct exchange *exchange)
 		stream->end(stream);
 	arena_reset(exchange->arena);
 	arena_use_budget(exchange->arena, &http->options.stats->memory);
-	if (!idle_keep(&http->idle, exchange) && !keep_for_all(http, exchange))
+	if (!idle_keep(&http->idle, exchange))
 		free_exchange(exchange);
 	atomic_fetch_sub(&http->options.stats->requests, 1);
 }
@@ -74,7 +44,7 @@ void http_exchange_free_idle(struct http *http)
 {
 	struct exchange *exchange;
 
-	while ((exchange = idle_take_any(&http->idle)) || (exchange = take_of_all(http)))
+	while ((exchange = idle_take_any(&http->idle)))
 		free_exchange(exchange);
 }
 

@@ -5,7 +5,7 @@
  *   connections.c    their limits and deadlines
  *   http_lanes.c     threads of libmicrohttpd
  *   http_serve.c     its callbacks: a request from its first line to its answer
- *   http_exchange.c  a request and its reply: a pool of them, and their memory
+ *   http_exchange.c  a request and its reply, and their memory
  *   http_intake.c    the head, whether the body may come, the body
  *   framing.c        whether a head can be read in one way only
  *   http_reply.c     compression, headers, sending
@@ -15,10 +15,7 @@
 #ifndef DYNALITH_SERVER_HTTP_HTTP_INTERNAL_H
 #define DYNALITH_SERVER_HTTP_HTTP_INTERNAL_H
 
-#include <pthread.h>
-
-#include "server/http/aside.h"
-#include "server/http/delay.h"
+#include "server/http/crew.h"
 #include "server/http/http.h"
 #include "server/request_id.h"
 #include "storage/store/idle.h"
@@ -66,15 +63,9 @@ struct outgoing {
 	bool is_piece_due; /* of a body that is sent in pieces */
 };
 
-/* An answer that waits. */
-struct waiting {
-	struct delay_job job; /* first */
-	struct exchange *exchange;
-};
-
 /* One request and its reply. */
 struct exchange {
-	struct aside_job job; /* first: a job is its exchange */
+	struct crew_job job; /* first: a job is its exchange */
 	struct exchange *next;
 	struct http *http;
 	struct arena *arena;
@@ -90,7 +81,6 @@ struct exchange {
 	void *hold;  /* the handler's, while it waits */
 	struct incoming body;
 	struct outgoing out;
-	struct waiting wait;
 	char id[REQUEST_ID_SIZE + 1];
 };
 
@@ -99,17 +89,14 @@ struct http {
 	struct lanes *lanes;
 	struct door *_Atomic door;
 	struct MHD_Response *exhausted; /* 503, for where there is no memory to make an answer */
-	struct aside *aside;
-	struct delay *delay;
-	struct delay_job sweep; /* of connections, each second */
+	struct crew *aside;             /* for long requests */
+	struct crew *delays;            /* for what waits */
+	struct crew_job sweep;          /* of connections, each second */
 	unsigned port;
 	struct connections *connections;
 	atomic_bool is_stopping,
 		is_drained;    /* is_drained: requests under way have had their time */
 	struct idle idle;      /* exchanges, one for each thread */
-	pthread_mutex_t mutex; /* of the other idle ones */
-	struct exchange *first_idle;
-	unsigned idle_count;
 };
 
 /* NULL where no thread can be had. It starts the lane for VITAL connections. */

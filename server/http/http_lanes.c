@@ -13,6 +13,7 @@
 #include "server/http/http_internal.h"
 
 #include <microhttpd.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,7 +44,7 @@ struct lane {
 	size_t paced;              /* bytes of bodies since then */
 	int64_t paced_since_ms;
 	struct exchange *paused;   /* their connections are suspended, until `pause` is over */
-	struct delay_job pause;
+	struct crew_job pause;
 };
 
 struct lanes {
@@ -115,10 +116,11 @@ uint64_t http_lane_slice(const struct lane *lane)
 }
 
 /* The moment is over: those that were suspended go on. */
-static void end_lane_pause(struct delay_job *job)
+static void end_lane_pause(struct crew_job *job, bool is_late)
 {
 	struct lane *lane = (struct lane *)((char *)job - offsetof(struct lane, pause));
 
+	(void)is_late;
 	pthread_mutex_lock(&lane->mutex);
 	struct exchange *paused = lane->paused, *next;
 	lane->paused = NULL;
@@ -147,7 +149,8 @@ void http_lane_pace(struct exchange *exchange, size_t n)
 	lane->paced += n;
 	bool is_paused = lane->paced > PACE_BYTES &&
 			 atomic_load_explicit(&lane->count, memory_order_relaxed) > 1;
-	if (is_paused && (lane->paused || delay_take(lane->http->delay, &lane->pause, PACE_MS))) {
+	if (is_paused &&
+	    (lane->paused || crew_take_in(lane->http->delays, &lane->pause, PACE_MS))) {
 		MHD_suspend_connection(exchange->mhd);
 		exchange->next = lane->paused;
 		lane->paused = exchange;

@@ -53,23 +53,24 @@ static void learn(struct exchange *exchange, uint64_t taken_ns)
 			 taken_ns > http_lane_slice(exchange->lane) ? taken_ns : has_waited);
 }
 
-static void run_aside(struct aside_job *job, bool is_late);
+static void run_aside(struct crew_job *job, bool is_late);
 
 static void take_aside(struct exchange *exchange, uint64_t cost_ns)
 {
 	exchange->job.run = run_aside;
-	if (!aside_take(exchange->http->aside, &exchange->job, cost_ns))
+	if (!crew_take(exchange->http->aside, &exchange->job, cost_ns))
 		run_aside(&exchange->job, false);
 }
 
 /* Called now and then while the request is held; runs it when that is over, or the server ends. */
-static void look_at_held(struct delay_job *job)
+static void look_at_held(struct crew_job *job, bool is_late)
 {
-	struct exchange *exchange = ((struct waiting *)job)->exchange;
+	struct exchange *exchange = (struct exchange *)job;
 	struct http *http = exchange->http;
 	unsigned look_ms = http->options.held_look_ms ? http->options.held_look_ms : HELD_MS;
 
-	if (http->options.is_held(exchange->hold) && delay_take(http->delay, job, look_ms))
+	(void)is_late;
+	if (http->options.is_held(exchange->hold) && crew_take_in(http->delays, job, look_ms))
 		return;
 	take_aside(exchange, 0);
 }
@@ -79,8 +80,8 @@ static void wait_held(struct exchange *exchange)
 {
 	exchange->out.stage = STAGE_ASIDE;
 	exchange->haste = HTTP_BEHIND;
-	exchange->wait = (struct waiting){{.run = look_at_held}, exchange};
-	look_at_held(&exchange->wait.job);
+	exchange->job.run = look_at_held;
+	look_at_held(&exchange->job, false);
 }
 
 /*
@@ -96,7 +97,7 @@ static bool has_left(void *context)
 	       platform_has_ended(connection_fd(exchange->connection));
 }
 
-static void run_aside(struct aside_job *job, bool is_late)
+static void run_aside(struct crew_job *job, bool is_late)
 {
 	struct exchange *exchange = (struct exchange *)job;
 	struct MHD_Connection *mhd = exchange->mhd;

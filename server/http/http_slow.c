@@ -10,19 +10,20 @@ bool http_slow_is(const struct exchange *exchange)
 	return exchange->out.reply.fault.delay_ms > 0;
 }
 
-static void resume(struct delay_job *job)
+static void resume(struct crew_job *job, bool is_late)
 {
-	struct exchange *exchange = ((struct waiting *)job)->exchange;
+	struct exchange *exchange = (struct exchange *)job;
 
+	(void)is_late;
 	exchange->out.is_piece_due = true;
 	MHD_resume_connection(exchange->mhd);
 }
 
 static void wait_for(struct exchange *exchange, uint64_t ms)
 {
-	exchange->wait = (struct waiting){{.run = resume}, exchange};
-	if (!delay_take(exchange->http->delay, &exchange->wait.job, ms))
-		resume(&exchange->wait.job);
+	exchange->job.run = resume;
+	if (!crew_take_in(exchange->http->delays, &exchange->job, ms))
+		resume(&exchange->job, false);
 }
 
 void http_slow_wait(struct exchange *exchange)
