@@ -10,10 +10,10 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include "core/arena.h"
 #include "server/platform/platform.h"
+#include "storage/monotonic.h"
 
 #define FILES_OTHER 384 /* the data file by each reader, epoll sets, pipes, posts of triggers */
 #define FILES_UNKNOWN 32  /* open, where the system does not say */
@@ -67,19 +67,6 @@ struct connections {
 	struct address *addresses[ADDRESS_LISTS];
 };
 
-/* A coarse clock is right for seconds, and costs a request nearly nothing. */
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-#ifdef CLOCK_MONOTONIC_COARSE
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-#else
-	clock_gettime(CLOCK_MONOTONIC, &now);
-#endif
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /*
  * Whether we are late: bytes came that nobody has read, or the socket takes bytes that nobody has
  * sent, because the connection's thread is busy. A client that sends without end is read all the
@@ -122,7 +109,7 @@ static void report_end(const struct connection *connection, int64_t now)
 
 void connections_sweep(struct connections *connections)
 {
-	int64_t now = now_ms(), anew = now + 1000LL * connections->options.request_s;
+	int64_t now = monotonic_ms(), anew = now + 1000LL * connections->options.request_s;
 
 	pthread_mutex_lock(&connections->mutex);
 	for (struct connection *at = connections->first; at; at = at->next) {
@@ -274,7 +261,7 @@ struct connection *connections_add(struct connections *connections, int fd,
 				   const struct sockaddr *peer)
 {
 	struct connection *connection = arena_checked(calloc(1, sizeof(*connection)));
-	int64_t now = now_ms();
+	int64_t now = monotonic_ms();
 
 	set_peer(connection, peer);
 	connection->all = connections;
@@ -393,7 +380,7 @@ void connection_enter(struct connection *connection, enum connection_phase phase
 	if (connection->is_over)
 		return;
 	if (phase != CONNECTION_WORKING) {
-		now = now_ms();
+		now = monotonic_ms();
 		until = now + 1000LL * (phase == CONNECTION_WAITING ? options->idle_s
 								    : options->request_s);
 		atomic_store_explicit(&connection->touched_ms, now, memory_order_relaxed);
@@ -404,7 +391,7 @@ void connection_enter(struct connection *connection, enum connection_phase phase
 
 void connection_touch(struct connection *connection)
 {
-	atomic_store_explicit(&connection->touched_ms, now_ms(), memory_order_relaxed);
+	atomic_store_explicit(&connection->touched_ms, monotonic_ms(), memory_order_relaxed);
 }
 
 /* Files beside those of connections, where the process may open `files` in all. */

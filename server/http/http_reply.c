@@ -1,6 +1,7 @@
 #include "server/http/http_internal.h"
 
 #include <microhttpd.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/crc32.h"
@@ -9,7 +10,6 @@
 #define COMPRESS_FROM                                                                              \
 	4096 /* bytes; smaller replies are sent as they are. AWS: recorded by ScyllaDB's           \
 		Alternator tests */
-#define DECIMAL_MAX 11     /* digits of 32 bits, and the end */
 
 /* Whether the connection ends behind the answer. */
 static bool is_last(const struct exchange *exchange)
@@ -46,18 +46,6 @@ void http_reply_prepare(struct exchange *exchange)
 	exchange->out.stage = STAGE_REPLIED;
 }
 
-/* The number's digits at the end of `text`: each reply has one. */
-static const char *decimal(char text[DECIMAL_MAX], uint32_t number)
-{
-	char *at = text + DECIMAL_MAX - 1;
-
-	*at = '\0';
-	do
-		*--at = (char)('0' + number % 10);
-	while ((number /= 10) > 0);
-	return at;
-}
-
 /* False where there is no memory. */
 static bool add(struct MHD_Response *response, const char *name, const char *value)
 {
@@ -79,10 +67,12 @@ static bool add_str(struct exchange *exchange, struct MHD_Response *response, co
 static bool add_headers(struct exchange *exchange, struct MHD_Response *response)
 {
 	const struct http_response *reply = &exchange->out.reply;
-	char crc[DECIMAL_MAX];
+	char crc[sizeof("4294967295")];
+
+	snprintf(crc, sizeof(crc), "%u", (unsigned)exchange->out.crc);
 	bool is_done = add(response, "Server", "Dynalith") &&
 		       add(response, "x-amzn-RequestId", exchange->id) &&
-		       add(response, "x-amz-crc32", decimal(crc, exchange->out.crc)) &&
+		       add(response, "x-amz-crc32", crc) &&
 		       add_str(exchange, response, "Content-Type", reply->content_type) &&
 		       (!exchange->out.coding ||
 			add(response, "Content-Encoding", exchange->out.coding)) &&
