@@ -13,7 +13,7 @@ wasm.exports := malloc free $(patsubst %,dynalith_%,call apply close control err
 # -Os with size in mind: the file is what a page loads. Zig sanitizes by default, which needs a run-time of its own.
 wasm.flags := -Os -g0 -DNDEBUG -fno-sanitize=undefined -ffunction-sections -fdata-sections -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_GETPID -D_WASI_EMULATED_MMAN \
 	-D_WASI_EMULATED_PROCESS_CLOCKS
-wasm.cppflags := -I$(wasm.sources)/sqlite -I$(wasm.folder)/include -I$(wasm.sources)/zlib -I$(wasm.sources)/libyaml/include $(CPPFLAGS)
+wasm.cppflags := -I$(wasm.sources)/sqlite -I$(wasm.folder)/include -I$(wasm.sources)/zlib -I$(wasm.sources)/libyaml/include '-DSTORE_ERASES="ON"' $(CPPFLAGS)
 wasm.libraries := -lwasi-emulated-signal -lwasi-emulated-getpid -lwasi-emulated-mman -lwasi-emulated-process-clocks
 wasm.zig := ZIG_GLOBAL_CACHE_DIR=$(CURDIR)/$(wasm.sources)/cache ZIG_LOCAL_CACHE_DIR=$(CURDIR)/$(wasm.sources)/cache \
 	$$(echo $(wasm.sources)/zig/lib/python*/site-packages/ziglang/zig)

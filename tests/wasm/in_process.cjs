@@ -10,7 +10,7 @@ const vm = require("node:vm");
 const { Dynalith } = require("../../packaging/npm/index.cjs");
 const { inProcess, DynalithError } = require("../../packaging/npm/in-process.cjs");
 const { DynamoDBClient, CreateTableCommand, PutItemCommand, GetItemCommand, UpdateTimeToLiveCommand, ScanCommand,
-  UpdateTableCommand, DescribeTableCommand, CreateBackupCommand, DescribeBackupCommand, ListTablesCommand } = require("@aws-sdk/client-dynamodb");
+  UpdateTableCommand, DescribeTableCommand, CreateBackupCommand, DescribeBackupCommand, ListTablesCommand, DeleteItemCommand, DeleteTableCommand } = require("@aws-sdk/client-dynamodb");
 const { DynamoDBDocumentClient, PutCommand, GetCommand } = require("@aws-sdk/lib-dynamodb");
 
 const TABLE = { TableName: "orders", BillingMode: "PAY_PER_REQUEST", AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }],
@@ -254,6 +254,19 @@ test("a file is kept, and a server opens it", async () => {
   } finally {
     fs.rmSync(folder, { recursive: true });
   }
+});
+
+test("nothing of what was deleted is in an export", async () => {
+  const { db, client } = await filled();
+  const put = (id, letter) => client.send(new PutItemCommand({ TableName: "orders", Item: { id: { S: id }, text: { S: letter.repeat(9000) } } }));
+  const has = async (letter) => Buffer.from(await db.export()).includes(letter.repeat(64));
+  for (const letter of ["k", "d", "o"]) await put(letter, letter);
+  await client.send(new DeleteItemCommand({ TableName: "orders", Key: { id: { S: "d" } } }));
+  await put("o", "n");
+  assert.deepEqual(await Promise.all(["k", "d", "o", "n"].map(has)), [true, false, false, true]);
+  await client.send(new DeleteTableCommand({ TableName: "orders" }));
+  await until(async () => !await has("k") && !await has("n")); // the rows of a dropped table are deleted by ticks
+  await db.close();
 });
 
 test("what another one wrote to the file stays", async (t) => {
