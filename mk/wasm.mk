@@ -47,7 +47,7 @@ $(wasm.folder)/console.o: build/debug/server/console/embedded.c $(wasm.folder)/f
 	$(Q)$(wasm.cc) $(wasm.cppflags) -std=c11 $(wasm.flags) -c $< -o $@
 $(wasm.folder)/%.o: %.c $(wasm.folder)/flags
 	@mkdir -p $(@D); $(call tell,WASM,$<)
-	$(Q)$(wasm.cc) $(wasm.cppflags) -include server/wasi/compat.h -std=c11 -fno-math-errno $(wasm.flags) -Werror -Wno-deprecated-declarations -MMD -MP -c $< -o $@
+	$(Q)$(wasm.cc) $(wasm.cppflags) -include server/wasi/compat.h $(if $(filter $(wasm.folder)/tests/%,$@),-include tests/wasm/compat.h) -std=c11 -fno-math-errno $(wasm.flags) -Werror -Wno-deprecated-declarations -MMD -MP -c $< -o $@
 # With the memory of an instance that is open, as a custom section: see packaging/npm/engine.cjs.
 $(wasm.folder)/dynalith.wasm: $(wasm.folder)/bare.wasm packaging/freeze-wasm $(patsubst %,packaging/npm/%.cjs,engine files in-process)
 	$(Q)packaging/freeze-wasm $< $@.new && mv $@.new $@
@@ -56,15 +56,21 @@ $(wasm.folder)/bare.wasm: $(wasm.objects)
 	$(Q)$(wasm.cc) -mexec-model=reactor -Wl,-s -Wl,--gc-sections -Wl,-z,stack-size=1048576 $(wasm.exports:%=-Wl,--export=%) $^ $(wasm.libraries) -o $@
 -include $(shell find $(wasm.folder) -name '*.d' 2>/dev/null)
 
-# What the native server is tested by: the golden data, and the vectors of signatures, whose hashes are another implementation here.
-wasm.units := $(patsubst %,$(wasm.folder)/tests/%.wasm,core/test_number core/test_expr server/test_crypto server/test_sigv4)
+# What the native server is tested by: the golden data, the models, and the vectors of signatures, whose hashes are another implementation here.
+wasm.units := $(patsubst %,$(wasm.folder)/tests/%.wasm,core/test_number core/test_expr storage/test_model storage/test_state_model storage/test_index_model \
+	server/test_crypto server/test_sigv4)
+$(wasm.folder)/tests/storage/test_state_model.wasm: $(wasm.folder)/tests/unit/storage/optimistic_store.o
 $(wasm.folder)/tests/%.wasm: $(wasm.folder)/tests/unit/%.o $(wasm.objects)
 	@mkdir -p $(@D); $(call tell,LINK,$@)
 	$(Q)$(wasm.cc) -Wl,-s -Wl,--gc-sections -Wl,-z,stack-size=1048576 $^ $(wasm.libraries) -o $@
 wasm-units: $(wasm.units)
 .PHONY: wasm-units
-test-wasm: deps-test wasm $(BUILD)/dynalith ## golden data, vectors of signatures, SDK v3 and the presets for Jest and Vitest on dynalith.wasm in Node
+.PHONY: wasm-tested
+wasm-tested: wasm $(BUILD)/dynalith ## test-wasm without the presets: what .ci/run has of it
 	@$(MAKE) wasm-units
+	@scripts/run-tests $(foreach u,$(wasm.units),"node tests/wasm/unit.cjs $(u)") "DYNALITH_BINARY=$(BUILD)/dynalith tests/golden/run --wasm $(wasm.folder)/dynalith.wasm --as-native" \
+		"env DYNALITH_WASM=$(CURDIR)/$(wasm.folder)/dynalith.wasm NODE_PATH=build/deps/node_modules node tests/wasm/in_process.cjs"
+test-wasm: deps-test ## golden data byte for byte as the native server, models, vectors of signatures, SDK v3 and the presets for Jest and Vitest on dynalith.wasm in Node
+	@$(MAKE) wasm-tested
 	@scripts/install-deps packages
-	@scripts/run-tests $(foreach u,$(wasm.units),"node tests/wasm/unit.cjs $(u)") "tests/golden/run --wasm $(wasm.folder)/dynalith.wasm" \
-		"env DYNALITH_WASM=$(CURDIR)/$(wasm.folder)/dynalith.wasm NODE_PATH=build/deps/node_modules node tests/wasm/in_process.cjs" "tests/wasm/presets.py $(wasm.folder)/dynalith.wasm $(BUILD)/dynalith"
+	@scripts/run-tests "tests/wasm/presets.py $(wasm.folder)/dynalith.wasm $(BUILD)/dynalith"

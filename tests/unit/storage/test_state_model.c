@@ -647,11 +647,13 @@ TEST(memory_is_what_the_model_says)
 	run(true, NULL, from_environment("STATE_STEPS", 3000 / TEST_SLOWNESS));
 }
 
+#ifndef __wasi__ /* which has no files */
 TEST(a_file_is_what_the_model_says)
 {
 	seed = from_environment("STATE_SEED", 8);
 	run(false, NULL, from_environment("STATE_STEPS", 2000 / TEST_SLOWNESS));
 }
+#endif
 
 TEST(two_processes_are_what_the_model_says)
 {
@@ -659,5 +661,8 @@ TEST(two_processes_are_what_the_model_says)
 	run(true, optimistic_db_new(), from_environment("STATE_STEPS", 1000 / TEST_SLOWNESS));
 }
 
-TEST_MAIN(TEST_CASE(memory_is_what_the_model_says), TEST_CASE(a_file_is_what_the_model_says),
+TEST_MAIN(TEST_CASE(memory_is_what_the_model_says),
+#ifndef __wasi__
+	  TEST_CASE(a_file_is_what_the_model_says),
+#endif
 	  TEST_CASE(two_processes_are_what_the_model_says))
