@@ -55,7 +55,7 @@ export type Consumed = { CapacityUnits?: number; Table?: { CapacityUnits?: numbe
 export type Read = { Item?: Item; Items?: Item[]; ScannedCount?: number; LastEvaluatedKey?: Item; NextToken?: string; ConsumedCapacity?: Consumed };
 export type WriteRequests = Record<string, { PutRequest: { Item: Item } }[]>;
 export type StreamRecord = { eventName: string; userIdentity?: object;
-  dynamodb: { Keys: Item; NewImage?: Item; OldImage?: Item; SequenceNumber: string } };
+  dynamodb: { Keys: Item; NewImage?: Item; OldImage?: Item; SequenceNumber: string; ApproximateCreationDateTime: number } };
 export type Backup = { BackupName: string; BackupArn: string; TableName: string; BackupStatus: string; BackupCreationDateTime: number };
 /** Answers by operation; of others nothing is read. */
 export type Answers = {
@@ -115,7 +115,9 @@ export type Endpoints = {
 export type Endpoint<Asked extends string> = Asked extends keyof Endpoints ? Endpoints[Asked] : Asked extends `GET tables/${string}` ? Sampled : Input;
 /** A request that was answered: an event of Live. */
 export type Event = { id: string; time: number; account: string; region: string; operation: string; caller: string; status: number; error: string; ms: number;
-  readUnits: number; writeUnits: number; requestBytes: number; responseBytes: number; request: unknown; response: unknown; fault?: object };
+  readUnits: number; writeUnits: number; requestBytes: number; responseBytes: number; request: unknown; response: unknown; fault?: object; isPast?: boolean };
+/** An event that Live shows, and its request as a line. */
+export type Shown = Event & { pattern: { table: string; text: string } };
 /** Of a refusal: what it says. */
 export type Refused = Refusal & { ThrottlingReasons?: { reason: string; resource?: string }[]; CancellationReasons?: { Code?: string; Message?: string }[] };
 

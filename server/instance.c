@@ -457,7 +457,10 @@ static void make_routes(struct instance *instance)
 		.cors = config->cors,
 		.console = {.is_on = strcmp(config->console, "on") == 0,
 			    .auth = config->auth,
-			    .events = events_new(),
+			    .events =
+				    events_new(strcmp(config->console, "on") != 0 ? EVENTS_PAST_NONE
+					       : service->insight                 ? EVENTS_PAST_ALL
+								  : EVENTS_PAST_REFUSED),
 			    .has_insight = service->insight != NULL,
 			    .has_iam = strcmp(config->iam, "off") != 0,
 			    .store = store},

@@ -85,6 +85,7 @@
 	ERR_VALIDATION, "'" STR_FMT "' is no parameter; the query takes pairs NAME=VALUE"
 #define MSG_QUERY_ALL ERR_VALIDATION, "%s", "'all' wants true or false"
 #define MSG_EVENTS_BODIES ERR_VALIDATION, "%s", "'bodies' wants masked, open or none"
+#define MSG_EVENTS_PAST ERR_VALIDATION, "'past' wants a number of requests from 0 to %d"
 #define MSG_CONSOLE_OFF                                                                            \
 	ERR_VALIDATION, "%s", "This server shows no events: it was started with --console off"
 #define MSG_EVENTS_WATCHERS                                                                        \

@@ -19,7 +19,7 @@ struct caller {
 	struct routes *routes;
 	const struct http_request *request;
 	int64_t now_s;
-	struct ns ns; /* set by authenticate_watched() */
+	struct ns ns; /* set by authenticate_shown() */
 	bool is_console;
 };
 
@@ -80,8 +80,8 @@ static enum code authenticate(void *context, struct ns *ns, struct err *err)
 	return code;
 }
 
-/* The same while somebody watches the requests. */
-static enum code authenticate_watched(void *context, struct ns *ns, struct err *err)
+/* The same where the request may be shown to those who watch. */
+static enum code authenticate_shown(void *context, struct ns *ns, struct err *err)
 {
 	struct caller *caller = context;
 	enum code code = authenticate(context, ns, err);
@@ -295,9 +295,10 @@ static void show_watchers(struct routes *routes, struct caller *caller,
 static bool call_api(struct routes *routes, const struct http_request *request,
 		     struct http_response *response)
 {
-	bool is_watched = events_are_watched(routes->console.events);
+	struct events *events = routes->console.events;
 	struct caller caller = {.routes = routes, .request = request, .now_s = wall_seconds(),
 				.is_console = is_of_console(request)};
+	bool is_shown = events_want(events, 400, caller.is_console); /* if it is refused */
 	struct op_request call = {
 		.arena = request->arena,
 		.began_ns = monotonic_ns(),
@@ -305,7 +306,7 @@ static bool call_api(struct routes *routes, const struct http_request *request,
 		.content_type = headers_first(request->headers, STR("Content-Type")),
 		.body = request->body,
 		.host = headers_first(request->headers, STR("Host")),
-		.authenticate = is_watched ? authenticate_watched : authenticate,
+		.authenticate = is_shown ? authenticate_shown : authenticate,
 		.auth_context = &caller,
 		.access_key = access_key,
 		.caller = says_who,
@@ -327,7 +328,7 @@ static bool call_api(struct routes *routes, const struct http_request *request,
 		return false;
 	if (!caller.is_console)
 		account_request(routes, request, &answer, response->took_ns);
-	if (is_watched)
+	if (is_shown && events_want(events, answer.status, caller.is_console))
 		show_watchers(routes, &caller, &answer, response->took_ns);
 	fill(response, &answer);
 	response->fault = answer.fault;
@@ -519,6 +520,24 @@ static enum event_bodies bodies_of(struct str query)
 					     : EVENT_BODIES_MASKED;
 }
 
+/* How many of the latest requests are wanted: 0 where the query does not say. */
+static enum code read_events_past(struct str query, unsigned *past, struct err *err)
+{
+	struct str wanted = query_value(query, STR("past"));
+
+	*past = 0;
+	if (!str_is_set(wanted))
+		return OK;
+	for (size_t i = 0; i < wanted.n; i++) {
+		if (wanted.p[i] < '0' || wanted.p[i] > '9')
+			return err_set(err, MSG_EVENTS_PAST, EVENTS_PAST_MAX);
+		*past = *past * 10 + (unsigned)(wanted.p[i] - '0');
+		if (*past > EVENTS_PAST_MAX)
+			return err_set(err, MSG_EVENTS_PAST, EVENTS_PAST_MAX);
+	}
+	return OK;
+}
+
 static enum code show_events(struct routes *routes, const struct http_request *request,
 			     const struct ns *ns, struct http_response *response, struct err *err)
 {
@@ -528,9 +547,13 @@ static enum code show_events(struct routes *routes, const struct http_request *r
 	if (str_is_set(bodies) && !str_eq(bodies, STR("masked")) && !str_eq(bodies, STR("open")) &&
 	    !str_eq(bodies, STR("none")))
 		return err_set(err, MSG_EVENTS_BODIES);
+	unsigned past;
+	enum code code = read_events_past(request->query, &past, err);
+	if (code != OK)
+		return code;
 	if (str_eq(request->method, STR("GET"))) {
 		response->stream =
-			events_watch(routes->console.events, ns, bodies_of(request->query));
+			events_watch(routes->console.events, ns, bodies_of(request->query), past);
 		if (!response->stream)
 			return err_set(err, MSG_EVENTS_WATCHERS, EVENTS_WATCHERS_MAX);
 	}

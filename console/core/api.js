@@ -149,14 +149,15 @@ export async function sampleTable(name) {
 export const listTables = () => all("ListTables", "TableNames", ["LastEvaluatedTableName", "ExclusiveStartTableName"]);
 export const describe = async (/** @type {string} */ TableName) => (await api("DescribeTable", { TableName })).Table;
 
+const PAST = 1024; // requests of before: as many as the server keeps
 /**
- * Server-sent events, read by fetch so that they can be signed. Calls `onEvent` with the JSON of each until `signal` is aborted; comes back by itself after a break.
+ * Server-sent events, read by fetch so that they can be signed; first, those of before that the server has kept. Calls `onEvent` with the JSON of each until `signal` is aborted; comes back by itself after a break.
  * @param {string} bodies @param {(text: string) => void} onEvent @param {(state: string) => void} onState "on", or what is wrong @param {AbortSignal} signal
  */
 export async function watch(bodies, onEvent, onState, signal) {
   while (!signal.aborted) {
     try {
-      const reply = await send("GET", `_dynalith/events?bodies=${bodies}`, {}, undefined, signal);
+      const reply = await send("GET", `_dynalith/events?bodies=${bodies}&past=${PAST}`, {}, undefined, signal);
       if (!reply.ok) throw new ApiError(reply.status, JSON.parse(await reply.text()));
       if (!reply.body) throw new Error("The answer has no events");
       onState("on");

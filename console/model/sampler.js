@@ -24,11 +24,11 @@ export class Sampler {
 }
 
 /**
- * What an event says of itself, without reading all of it: whether it failed or a fault hit it, and
- * how many the server left out before it. Its bodies, which may say anything, stand between the two.
+ * What an event says of itself, without reading all of it: whether it failed or a fault hit it,
+ * whether it was answered before the page watched, and how many the server left out before it. Its bodies, which may say anything, stand between the two.
  * @param {string} text
  */
 export function glance(text) {
   const head = text.slice(0, text.indexOf('"requestBytes":'));
-  return { isError: /"status":(\d)/.exec(head)?.[1] !== "2" || head.includes(',"fault":'), lost: Number(/"lost":(\d+)\}$/.exec(text)?.[1] ?? 0) };
+  return { isError: /"status":(\d)/.exec(head)?.[1] !== "2" || head.includes(',"fault":'), isPast: head.endsWith('"isPast":true,'), lost: Number(/"lost":(\d+)\}$/.exec(text)?.[1] ?? 0) };
 }

@@ -1,26 +1,27 @@
 // What happens now: requests as they come, records of streams as a diff, items that are about to expire, faults that fired.
 import { attempt, field, fill, h, messageOf, moment, note, number, plainTable, select, tabs } from "../core/dom.js";
-import { allTables, api, control, describe, watch } from "../core/api.js";
+import { allTables, api, control, describe, session, watch } from "../core/api.js";
 import { addressOf } from "../core/address.js";
 import { isGone } from "../ui/absent.js";
 import { diff } from "../ui/item.js";
+import { explainInto } from "../ui/plan.js";
 import { cell, grid } from "../ui/grid.js";
 import { pattern } from "../model/request.js";
 import { Sampler, glance } from "../model/sampler.js";
+import { Seen } from "../model/seen.js";
 import { whyThrottled } from "../model/throttle.js";
 import { brief, keyOf, ordered, writeItem } from "../model/types.js";
 import { stay, tellClock } from "../main.js";
 
-/** @import { Child, End, Event as Answered, Item, Parts, Read, Refused, StreamRecord, Table } from "../types.d.ts" */
-/** @typedef {Answered & {pattern: {table: string, text: string}}} Seen an event, and its request as a line */
+/** @import { Child, End, Event as Answered, Input, Item, Parts, Read, Refused, Shown, StreamRecord, Table } from "../types.d.ts" */
 /** @typedef {(() => void)[]} Stops what is called once the view is left */
 
-const DRAWN = 100 /* ms */, QUOTA = 100 /* events of a drawing */, KEPT = 5000, RECORDS = 500, QUEUE = 500, SCANNED = 20000;
+const DRAWN = 100 /* ms */, QUOTA = 100 /* events of a drawing */, KEPT = 5000, RECORDS = 500, BEFORE = 5000, QUEUE = 500, SCANNED = 20000;
 
 /** JSON, or an empty object. @param {string} text @returns {unknown} */
 const readJson = (text) => { try { return JSON.parse(text); } catch { return {}; } };
 
-/** Of a request that failed: what the server said, and why, as rows. @param {Seen} e @returns {Child[][]} */
+/** Of a request that failed: what the server said, and why, as rows. @param {Shown} e @returns {Child[][]} */
 function reasons(e) {
   if (e.status < 400 || !e.response) return [];
   const answer = /** @type {Refused} */ (Object(typeof e.response === "string" ? readJson(e.response) : e.response)), message = answer.message ?? answer.Message;
@@ -31,52 +32,83 @@ function reasons(e) {
   return [...(message ? [["Message", message]] : []), ...(why.length ? [["Why", why]] : [])];
 }
 
+const seenIn = /** @type {Map<string, Seen>} */ (new Map()); // what was seen is there again when the view is; of the namespace that is shown
+function seenHere() {
+  const place = `${session.key} ${session.region}`, seen = seenIn.get(place) ?? new Seen(KEPT);
+  seenIn.clear();
+  return seenIn.set(place, seen).get(place) ?? seen;
+}
+
+/** What can be done with a request whose values are shown. @param {Shown} e */
+function actions(e) {
+  const place = h("div", { role: "status" });
+  if (typeof e.request !== "string") return h("p.quiet", "With bodies as they are, a request can be explained and sent again.");
+  const body = /** @type {Input} */ (readJson(e.request)), operation = e.operation;
+  const again = attempt(async () => {
+    fill(place, h("p.quiet", "Sent by this page: no fault, no limit of throughput and no report meets it."));
+    try { place.append(h("pre", JSON.stringify(await api(operation, body), null, 2))); } catch (error) { place.append(h("p.problem", messageOf(error))); }
+  });
+  return h("div", h("div.row", h("button.small", { type: "button", onclick: attempt(() => explainInto(place, operation, body)) }, "Explain"), h("button.small", { type: "button", onclick: again }, "Send again")), place);
+}
+
 /** @param {Stops} stop */
 function requests(stop) {
-  const sampler = new Sampler(QUOTA);
-  let events = /** @type {Seen[]} */ ([]), shown = /** @type {Seen[]} */ ([]), isPaused = false, lost = 0, bodies = "masked", abort = new AbortController(), pending = 0;
+  const sampler = new Sampler(QUOTA), seen = seenHere();
+  let shown = /** @type {Shown[]} */ ([]), isPaused = false, bodies = "masked", abort = new AbortController(), pending = 0, said = "Connecting …";
   const search = h("input", { type: "search", placeholder: "operation, table, caller …", oninput: () => { sift(); } });
   const state = h("span.quiet.middle", { role: "status" }), detail = h("aside.side.query", { tabIndex: 0, "aria-label": "One request" }, h("p.quiet", "Choose a request to see it."));
   const own = h("input", { type: "checkbox", onchange: () => sift() }), errors = h("input", { type: "checkbox", onchange: () => sift() });
-  const passes = (/** @type {Seen} */ e) => (own.checked || e.caller !== "console") && (!errors.checked || e.status >= 400 || e.fault) &&
+  const passes = (/** @type {Shown} */ e) => (own.checked || e.caller !== "console") && (!errors.checked || e.status >= 400 || e.fault) &&
     (!search.value || `${e.operation} ${e.pattern.table} ${e.pattern.text} ${e.caller} ${e.error} ${e.id}`.toLowerCase().includes(search.value.toLowerCase()));
-  const tell = () => { state.textContent = `${number(shown.length)} of ${number(events.length)} requests${sampler.skipped ? `; too many to show all: ${number(sampler.skipped)} more were counted only` : ""}${lost ? `, ${number(lost)} lost` : ""}${isPaused ? ", paused" : ""}`; };
-  const sift = () => { shown = events.filter(passes); view.toTop(); tell(); };
+  const tell = () => {
+    const all = own.checked ? seen.events.length : seen.events.filter((e) => e.caller !== "console").length;
+    const parts = [`${number(shown.length)} of ${number(all)} requests`, seen.past && `${number(seen.past)} of before this page watched`,
+      seen.skipped && `too many to show all: ${number(seen.skipped)} more were counted only`, seen.lost && `${number(seen.lost)} lost`, isPaused && "paused", said];
+    state.textContent = all || seen.skipped || seen.lost || isPaused ? parts.filter(Boolean).join("; ") : said || "Waiting for requests";
+  };
+  const sift = () => { shown = seen.events.filter(passes); view.toTop(); tell(); };
   const body = (/** @type {string} */ title, /** @type {unknown} */ text, /** @type {number} */ size) => [h("h2.gap", `${title}, ${number(size)} bytes`), h("pre", text === null ? "not shown" : typeof text === "string" ? pretty(text) : JSON.stringify(text, null, 2))];
   const pretty = (/** @type {string} */ text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
-  const open = (/** @type {Seen} */ e) => fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
+  const open = (/** @type {Shown} */ e) => fill(detail, h("h2", e.operation || "no operation"), plainTable("The request", [["What", "tight"], ["Value"]], [["Time", new Date(e.time * 1000).toISOString()], ["Id", h("span.mono", e.id)],
     ["Namespace", `${e.account} · ${e.region}`], ["Caller", e.caller], ["Answer", `${e.status} ${e.error}`], ["Latency", `${e.ms.toFixed(3)} ms`], ["Units", `${e.readUnits} read, ${e.writeUnits} written`],
-    ...reasons(e), ...(e.fault ? [["Fault", JSON.stringify(e.fault)]] : [])]), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
-  const view = grid("Requests", { count: () => shown.length, empty: () => (events.length ? "No request passes the filter." : "Requests show here as they come."), row: (i) => {
+    ...reasons(e), ...(e.fault ? [["Fault", JSON.stringify(e.fault)]] : [])]), e.operation && actions(e), body("Request", e.request, e.requestBytes), body("Answer", e.response, e.responseBytes));
+  const nothing = session.facts.insight ? "" : " Those that are refused are kept for you while you are elsewhere; with --insight on, all of the latest are.";
+  const view = grid("Requests", { count: () => shown.length, empty: () => (seen.events.length ? "No request passes the filter." : `Requests show here as they come.${nothing}`), row: (i) => {
     const e = shown[shown.length - 1 - i];
     return { kind: e.status >= 400 ? "wrong" : "", open: () => open(e), cells: [cell("", new Date(e.time * 1000).toISOString().slice(11, 23), "narrow"), cell("", e.error || String(e.status), "narrow"), cell("", e.operation), cell("", e.pattern.table, "narrow"),
       cell("", `${e.readUnits} / ${e.writeUnits}`, "narrow"), cell("", `${e.ms.toFixed(2)} ms`, "narrow"), cell("", e.pattern.text, "huge")] };
   } }, [["Time", "narrow"], ["Status", "narrow"], ["Operation"], ["Table", "narrow"], ["Units r/w", "narrow"], ["Latency", "narrow"], ["Pattern", "huge"]]);
-  const draw = () => { pending = 0; sampler.turn(); view.refresh(); tell(); };
+  const draw = () => { pending = 0; sampler.turn(); if (isMixed) sift(); else { view.refresh(); tell(); } isMixed = false; };
+  let isMixed = false; // requests of before came between others
+  const take = (/** @type {string} */ text) => {
+    const { isError, isPast, lost } = glance(text);
+    if (isPaused && !isPast) return;
+    seen.lost += lost;
+    if (!pending) pending = Number(setTimeout(draw, DRAWN));
+    if (!isPast && !sampler.take(isError)) { seen.skipped++; return; }
+    const event = /** @type {Answered} */ (JSON.parse(text)), e = { ...event, pattern: pattern(event.request) };
+    if (isPast) isMixed = true;
+    if (!seen.add(e) || isPast || !passes(e)) return;
+    shown.push(e);
+    if (shown.length > KEPT) shown = shown.slice(-KEPT / 2);
+  };
   const listen = () => {
     abort.abort();
     abort = new AbortController();
-    watch(bodies, (text) => {
-      if (isPaused) return;
-      const seen = glance(text);
-      lost += seen.lost;
-      if (!pending) pending = Number(setTimeout(draw, DRAWN));
-      if (!sampler.take(seen.isError)) return;
-      const event = /** @type {Answered} */ (JSON.parse(text)), e = { ...event, pattern: pattern(event.request) };
-      events.push(e);
-      if (events.length > KEPT) events = events.slice(-KEPT / 2);
-      if (passes(e)) shown.push(e);
-      if (shown.length > KEPT) shown = shown.slice(-KEPT / 2);
-    }, (s) => { state.textContent = s === "on" ? "Waiting for requests" : s; }, abort.signal);
+    watch(bodies, take, (s) => { said = s === "on" ? "" : s; tell(); }, abort.signal);
   };
   /** @type {HTMLElement} */
   const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => { isPaused = !isPaused; pause.setAttribute("aria-pressed", String(isPaused)); tell(); } }, "Pause");
+  sift();
   listen();
-  stop.push(() => { abort.abort(); view.end(); });
+  stop.push(() => { abort.abort(); clearTimeout(pending); view.end(); });
   return h("div.pane", h("div.tools", field("Filter", search), field("Bodies", select([["masked", "values masked"], ["open", "as they are"], ["none", "none"]], bodies, (v) => { bodies = v; listen(); })),
     h("label.check.middle", errors, h("span", "Errors only")), h("label.check.middle", own, h("span", "This page's own")), h("span.push"), state, pause,
-    h("button", { type: "button", onclick: () => { events = []; lost = sampler.skipped = 0; sift(); } }, "Clear")), h("div.split", view.element, detail));
+    h("button", { type: "button", onclick: () => { seen.clear(); sift(); } }, "Clear")), h("div.split", view.element, detail));
 }
+
+/** Records of several shards, the oldest first. @param {StreamRecord[]} records */
+const inOrder = (records) => records.sort(({ dynamodb: a }, { dynamodb: b }) => a.ApproximateCreationDateTime - b.ApproximateCreationDateTime || Number(BigInt(a.SequenceNumber) - BigInt(b.SequenceNumber)));
 
 /** @param {Stops} stop */
 function streams(stop) {
@@ -86,7 +118,7 @@ function streams(stop) {
   const record = (/** @type {StreamRecord} */ r, /** @type {Table} */ table) => {
     const { NewImage, OldImage, Keys, SequenceNumber } = r.dynamodb, keys = table.KeySchema.map((k) => k.AttributeName);
     const text = (/** @type {Item | undefined} */ image) => (image ? writeItem(ordered(image, keys), "native") : "");
-    return h("div.card", h("div.row", h(r.eventName === "REMOVE" ? "span.badge.bad" : "span.badge.good", r.eventName), h("strong.mono", Object.values(Keys).map((v) => brief(v)).join(" · ")),
+    return h("div.card", h("div.row", h("span.quiet", moment(r.dynamodb.ApproximateCreationDateTime)), h(r.eventName === "REMOVE" ? "span.badge.bad" : "span.badge.good", r.eventName), h("strong.mono", Object.values(Keys).map((v) => brief(v)).join(" · ")),
       r.userIdentity && h("span.badge", "time to live"), h("span.quiet", SequenceNumber)), NewImage || OldImage ? diff(text(OldImage), text(NewImage)) : h("p.quiet", "The stream has keys alone."));
   };
   /** @param {string} name @param {number} mine */
@@ -94,20 +126,39 @@ function streams(stop) {
     fill(place);
     const table = await describe(name), arn = table.LatestStreamArn, iterators = /** @type {Map<string, string>} */ (new Map());
     const seen = new Set();
+    const begin = async (/** @type {string} */ ShardId, /** @type {string} */ ShardIteratorType) =>
+      iterators.set(ShardId, (await api("streams.GetShardIterator", { StreamArn: arn, ShardId, ShardIteratorType })).ShardIterator);
+    const next = async (/** @type {string} */ id) => {
+      const page = await api("streams.GetRecords", { ShardIterator: iterators.get(id) });
+      if (page.NextShardIterator) iterators.set(id, page.NextShardIterator); else iterators.delete(id);
+      return page.Records;
+    };
+    /** What the shard has of before: nothing where it is more than anybody would read. @param {string} id */
+    const past = async (id) => {
+      let found = /** @type {StreamRecord[]} */ ([]);
+      for (let n = 0; iterators.has(id) && mine === turn && !isOver;) {
+        const page = await next(id);
+        if (!page.length) return found;
+        n += page.length;
+        found = [...found, ...page].slice(-RECORDS);
+        if (n > BEFORE) { await begin(id, "LATEST"); isShort = false; return []; }
+      }
+      return found;
+    };
+    let isShort = true; // all records of before are there
     for (let first = true; mine === turn && !isOver; first = false) {
       const { StreamDescription } = await api("streams.DescribeStream", { StreamArn: arn });
       for (const { ShardId } of StreamDescription.Shards) {
         if (seen.has(ShardId)) continue;
         seen.add(ShardId);
-        iterators.set(ShardId, (await api("streams.GetShardIterator", { StreamArn: arn, ShardId, ShardIteratorType: first ? "LATEST" : "TRIM_HORIZON" })).ShardIterator);
+        await begin(ShardId, "TRIM_HORIZON");
       }
-      for (const [id, iterator] of iterators) {
-        const page = await api("streams.GetRecords", { ShardIterator: iterator });
-        if (page.NextShardIterator) iterators.set(id, page.NextShardIterator); else iterators.delete(id);
-        for (const r of page.Records) place.prepend(record(r, table));
-      }
+      const records = [];
+      for (const id of [...iterators.keys()]) records.push(...await (first ? past(id) : next(id)));
+      if (mine !== turn || isOver) return;
+      place.prepend(...inOrder(records).slice(-RECORDS).reverse().map((r) => record(r, table)));
       while (place.children.length > RECORDS) place.lastChild?.remove();
-      state.textContent = `Following ${name}: ${number(place.children.length)} records`;
+      state.textContent = `Following ${name}: ${number(place.children.length)} records${isShort ? "" : "; those of before are too many to read"}`;
       await new Promise((done) => setTimeout(done, 700));
     }
   }

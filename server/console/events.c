@@ -8,13 +8,21 @@
 #include "server/console/masked.h"
 #include "storage/monotonic.h"
 
-#define KEPT 1024                      /* events */
-#define KEPT_BYTES (8 * 1024 * 1024)   /* of all of them; the latest is kept however large */
-#define BODY_MAX (64 * 1024) /* larger bodies are not kept: the event says how large they are */
+#define KEPT EVENTS_PAST_MAX
 #define QUIET_MS                                                                                   \
 	10000 /* after which a watcher gets an empty line, so that a client that has gone is       \
 		 noticed */
 #define ARENA_KEEP 65536
+
+/* How much is kept. Larger bodies are not: the event says how large they are. The latest event is
+ * kept however large. */
+struct limits {
+	uint64_t events;
+	size_t bytes, body;
+};
+
+static const struct limits while_watched = {KEPT, 8 * 1024 * 1024, 64 * 1024},
+			   while_alone = {256, 1024 * 1024, 8 * 1024}, nothing = {0, 0, 0};
 
 /* One block of memory: the texts lie behind it. */
 struct entry {
@@ -39,14 +47,16 @@ struct watcher {
 	struct str account, region;
 	enum event_bodies bodies;
 	uint64_t next;         /* the number that it has not seen */
+	uint64_t came;         /* what has a lower one was answered before */
 	struct str pending;    /* text that had no room yet, in the arena */
 	int64_t spoke_ms;
 };
 
-struct events *events_new(void)
+struct events *events_new(enum events_past past)
 {
 	struct events *events = arena_checked(calloc(1, sizeof(*events)));
 
+	events->past = past;
 	events->ring = arena_checked(calloc(1, sizeof(*events->ring)));
 	pthread_mutex_init(&events->ring->mutex, NULL);
 	return events;
@@ -66,9 +76,12 @@ static void drop_first(struct event_ring *ring)
 	unref(entry);
 }
 
-static void drop_all(struct event_ring *ring)
+/* Makes room for `more` events of `bytes` in all. */
+static void drop_beyond(struct event_ring *ring, const struct limits *limits, uint64_t more,
+			size_t bytes)
 {
-	while (ring->first < ring->next)
+	while (ring->first < ring->next && (ring->next - ring->first + more > limits->events ||
+					    ring->bytes + bytes > limits->bytes))
 		drop_first(ring);
 }
 
@@ -76,7 +89,7 @@ void events_free(struct events *events)
 {
 	if (!events)
 		return;
-	drop_all(events->ring);
+	drop_beyond(events->ring, &nothing, 0, 0);
 	pthread_mutex_destroy(&events->ring->mutex);
 	free(events->ring);
 	free(events);
@@ -93,14 +106,15 @@ static struct str put(char **at, struct str text)
 	return copy;
 }
 
-static struct str body_of(struct str body)
+static struct str body_of(struct str body, const struct limits *limits)
 {
-	return body.n > BODY_MAX ? STR("") : body;
+	return body.n > limits->body ? STR("") : body;
 }
 
-static struct entry *entry_of(const struct event *event)
+static struct entry *entry_of(const struct event *event, const struct limits *limits)
 {
-	struct str request = body_of(event->request), response = body_of(event->response);
+	struct str request = body_of(event->request, limits),
+		   response = body_of(event->response, limits);
 	size_t size = sizeof(struct entry) + event->ns.account.n + event->ns.region.n +
 		      event->id.n + event->operation.n + event->caller.n + event->error.n +
 		      request.n + response.n;
@@ -131,19 +145,25 @@ void events_observe(struct events *events,
 	atomic_fetch_add(&events->watchers, 1);
 }
 
+/* Whether somebody watches who is not the observer. */
+static bool has_watchers(const struct events *events)
+{
+	return atomic_load(&events->watchers) > (events->observe ? 1 : 0);
+}
+
 void events_note(struct events *events, const struct event *event)
 {
 	struct event_ring *ring = events->ring;
+	bool is_watched = has_watchers(events);
+	const struct limits *limits = is_watched ? &while_watched : &while_alone;
 
 	if (events->observe && !event->is_unseen)
 		events->observe(events->context, event);
-	if (events->observe && atomic_load(&events->watchers) == 1) /* nobody else */
+	if (!is_watched && !events_keep_past(events, event->status, event->is_unseen))
 		return;
-	struct entry *entry = entry_of(event);
+	struct entry *entry = entry_of(event, limits);
 	pthread_mutex_lock(&ring->mutex);
-	while (ring->first < ring->next &&
-	       (ring->next - ring->first == KEPT || ring->bytes + entry->size > KEPT_BYTES))
-		drop_first(ring);
+	drop_beyond(ring, limits, 1, entry->size);
 	ring->kept[ring->next++ % KEPT] = entry;
 	ring->bytes += entry->size;
 	pthread_mutex_unlock(&ring->mutex);
@@ -157,7 +177,7 @@ static bool concerns(const struct watcher *watcher, const struct entry *entry)
 
 /* The next one for the watcher, with a reference; NULL: none is there. *lost are those that are
  * gone. */
-static struct entry *take_event(struct watcher *watcher, uint64_t *lost)
+static struct entry *take_event(struct watcher *watcher, uint64_t *lost, bool *is_past)
 {
 	struct event_ring *ring = watcher->events->ring;
 	struct entry *found = NULL;
@@ -170,6 +190,7 @@ static struct entry *take_event(struct watcher *watcher, uint64_t *lost)
 
 		found = concerns(watcher, entry) ? entry : NULL;
 	}
+	*is_past = watcher->next <= watcher->came;
 	if (found)
 		found->references++;
 	pthread_mutex_unlock(&ring->mutex);
@@ -228,7 +249,7 @@ static bool is_faulty(const struct fault_reply *fault)
 }
 
 static struct str describe_event(const struct watcher *watcher, const struct entry *entry,
-				 uint64_t lost)
+				 uint64_t lost, bool is_past)
 {
 	const struct event *event = &entry->event;
 	struct json_out out = json_out_in(watcher->arena);
@@ -251,6 +272,8 @@ static struct str describe_event(const struct watcher *watcher, const struct ent
 	json_out_units(&out, event->consumed.write);
 	if (is_faulty(&event->fault))
 		write_fault(&out, &event->fault);
+	if (is_past)
+		json_out_field_boolean(&out, "isPast", true);
 	json_out_field_integer(&out, "requestBytes", (int64_t)entry->request_size);
 	json_out_field_integer(&out, "responseBytes", (int64_t)entry->response_size);
 	write_bodies(watcher, &out, entry);
@@ -264,11 +287,12 @@ static void find_next_event(struct watcher *watcher)
 {
 	int64_t now_ms = monotonic_ms();
 	uint64_t lost;
-	struct entry *entry = take_event(watcher, &lost);
+	bool is_past;
+	struct entry *entry = take_event(watcher, &lost, &is_past);
 
 	arena_reset(watcher->arena);
 	if (entry) {
-		watcher->pending = describe_event(watcher, entry, lost);
+		watcher->pending = describe_event(watcher, entry, lost, is_past);
 		give_back(watcher, entry);
 	} else if (now_ms - watcher->spoke_ms >= QUIET_MS) {
 		watcher->pending = STR(":\n\n");
@@ -303,15 +327,18 @@ static void free_watcher(struct watcher *watcher)
 	free(watcher);
 }
 
-/* With the last watcher all that was kept goes. */
+/* With the last watcher goes what is kept for those who watch. */
 static void end_watch(struct http_stream *stream)
 {
 	struct watcher *watcher = (struct watcher *)stream;
 	struct event_ring *ring = watcher->events->ring;
 
 	pthread_mutex_lock(&ring->mutex);
-	if (atomic_fetch_sub(&watcher->events->watchers, 1) == 1)
-		drop_all(ring);
+	atomic_fetch_sub(&watcher->events->watchers, 1);
+	if (!has_watchers(watcher->events))
+		drop_beyond(ring,
+			    watcher->events->past == EVENTS_PAST_NONE ? &nothing : &while_alone, 0,
+			    0);
 	pthread_mutex_unlock(&ring->mutex);
 	free_watcher(watcher);
 }
@@ -327,7 +354,7 @@ static void keep_namespace(struct watcher *watcher, const struct ns *ns)
 }
 
 struct http_stream *events_watch(struct events *events, const struct ns *ns,
-				 enum event_bodies bodies)
+				 enum event_bodies bodies, unsigned past)
 {
 	struct watcher *watcher = arena_checked(calloc(1, sizeof(*watcher)));
 	struct event_ring *ring = events->ring;
@@ -344,7 +371,9 @@ struct http_stream *events_watch(struct events *events, const struct ns *ns,
 	bool is_in = atomic_load(&events->watchers) < EVENTS_WATCHERS_MAX;
 	if (is_in)
 		atomic_fetch_add(&events->watchers, 1);
-	watcher->next = ring->next;
+	watcher->came = ring->next;
+	watcher->next =
+		ring->next - (past < ring->next - ring->first ? past : ring->next - ring->first);
 	pthread_mutex_unlock(&ring->mutex);
 	if (is_in)
 		return &watcher->stream;

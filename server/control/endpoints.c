@@ -82,10 +82,9 @@ static const struct {
 	const char *name, *path;
 	unsigned trait;
 } query_parameters[] = {
-	{"account", NULL, PLAIN},    {"region", NULL, PLAIN},
-	{"access_key", NULL, PLAIN}, {"all", NULL, ALL},
-	{"id", "backup", PLAIN},     {"at", "backup", PLAIN},
-	{"bodies", "events", PLAIN}, {"table", "streams/rotate", PLAIN},
+	{"account", NULL, PLAIN},    {"region", NULL, PLAIN},   {"access_key", NULL, PLAIN},
+	{"all", NULL, ALL},          {"id", "backup", PLAIN},   {"at", "backup", PLAIN},
+	{"bodies", "events", PLAIN}, {"past", "events", PLAIN}, {"table", "streams/rotate", PLAIN},
 };
 
 enum { QUERY_PARAMETER_COUNT = sizeof(query_parameters) / sizeof(query_parameters[0]) };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Sampler, glance } from "../../console/model/sampler.js";
 
-const event = (more, body = "") => `{"id":"A","operation":"GetItem","caller":"a \\"status\\":5 b","status":${more.status ?? 200},"error":""${more.fault ? ',"fault":{"delayMs":1}' : ""},"requestBytes":1,"responseBytes":2,"request":{"x":"${body}"},"lost":${more.lost ?? 0}}`;
+const event = (more, body = "") => `{"id":"A","operation":"GetItem","caller":"a \\"status\\":5 b","status":${more.status ?? 200},"error":""${more.fault ? ',"fault":{"delayMs":1}' : ""}${more.past ? ',"isPast":true' : ""},"requestBytes":1,"responseBytes":2,"request":{"x":"${body}"},"lost":${more.lost ?? 0}}`;
 
 test("1,000,000 events in one turn: the quota is looked at, the others are counted", () => {
   const sampler = new Sampler(100);
@@ -25,8 +25,9 @@ test("a storm of errors is bounded, too", () => {
 });
 
 test("a glance at an event", () => {
-  assert.deepEqual(glance(event({})), { isError: false, lost: 0 });
-  assert.deepEqual(glance(event({ status: 400, lost: 17 })), { isError: true, lost: 17 });
-  assert.deepEqual(glance(event({ fault: true })), { isError: true, lost: 0 });
-  assert.deepEqual(glance(event({ lost: 3 }, 'status":500,"fault":{"lost":9}')), { isError: false, lost: 3 });
+  assert.deepEqual(glance(event({})), { isError: false, isPast: false, lost: 0 });
+  assert.deepEqual(glance(event({ status: 400, lost: 17 })), { isError: true, isPast: false, lost: 17 });
+  assert.deepEqual(glance(event({ fault: true })), { isError: true, isPast: false, lost: 0 });
+  assert.deepEqual(glance(event({ past: true, status: 400 })), { isError: true, isPast: true, lost: 0 });
+  assert.deepEqual(glance(event({ lost: 3 }, 'status":500,"fault":{"lost":9},"isPast":true,"requestBytes":')), { isError: false, isPast: false, lost: 3 });
 });

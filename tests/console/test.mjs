@@ -699,6 +699,8 @@ const steps = {
   },
   async liveRequests() {
     await p.view("live");
+    await p.shows("of before this page watched"); // of the steps before
+    await p.click("Clear");
     await p.shows("Waiting for requests");
     await api("Query", { TableName: "shop", KeyConditionExpression: "PK = :p", ExpressionAttributeValues: { ":p": { S: "CUSTOMER#1" } } });
     await api("GetItem", { TableName: "absent", Key: { PK: { S: "secret" } } }).catch(() => {});
@@ -721,13 +723,14 @@ const steps = {
     await sleep(300);
     assert.equal(await p.page.$$eval(".grid .line", (l) => l.length), before);
     await p.click("Clear");
-    await p.shows("0 of 0 requests");
+    await p.until(() => !document.querySelector(".grid [role=rowgroup] .line"), "nothing is shown");
   },
   /** Many more requests than a page can draw: each is shown, counted or told as lost; errors are shown. */
   async liveUnderLoad() {
     await p.view("tables");
     await p.view("live");
-    await p.shows("Waiting for requests");
+    await p.until(() => !document.body.innerText.includes("Connecting"), "the page watches");
+    await p.click("Clear");
     await p.page.evaluate(() => { // the page's clock stands: no turn ends while requests come
       window.later = [];
       window.ownTimeout = window.setTimeout;
@@ -1034,19 +1037,28 @@ const steps = {
       assert.deepEqual(rebound, [403, 403, 403, 403, 403]);
     } finally { await e.browser.close(); site.close(); }
   },
-  /** Why a request was throttled: by the request, and by the table. */
+  /** Who opens Live after a request was throttled sees it, and why; it is still there, once, after another view. */
   async whyThrottled() {
     const own = await serve("--throughput", "enforce"), ask = client(own), q = await browse();
+    const put = (i) => ask("PutItem", { TableName: "small", Item: { PK: { S: String(i) }, x: { S: "x".repeat(900) } } });
     await ask("CreateTable", { TableName: "small", BillingMode: "PROVISIONED", ProvisionedThroughput: { ReadCapacityUnits: 1, WriteCapacityUnits: 1 }, KeySchema: shop.KeySchema.slice(0, 1), AttributeDefinitions: shop.AttributeDefinitions.slice(0, 1) });
     try {
-      await q.page.goto(`http://127.0.0.1:${own}/_dynalith/console/#/live`);
-      await q.shows("Waiting for requests");
+      await q.page.goto(`http://127.0.0.1:${own}/_dynalith/console/#/tables`);
       await fetch(`http://127.0.0.1:${own}/_dynalith/clock`, { method: "POST", body: "{\"freeze\": true}" }); // no units come back, however slow the machine is
       let refused = null;
-      for (let i = 0; i < 1000 && !refused; i++) await ask("PutItem", { TableName: "small", Item: { PK: { S: String(i) }, x: { S: "x".repeat(900) } } }).catch((error) => { refused = error; });
+      for (let i = 0; i < 1000 && !refused; i++) await put(i).catch((error) => { refused = error; });
       assert.match(String(refused), /ProvisionedThroughputExceeded/);
+      await q.view("live");
+      await q.shows("1 of 1 requests; 1 of before this page watched");
+      const lines = () => q.page.$$eval(".grid [role=rowgroup] .line", (all) => all.length);
+      await put(0).catch(() => {});
+      await q.shows("2 of 2 requests");
+      for (const view of ["tables", "live"]) await q.view(view);
+      await q.until(() => !document.body.innerText.includes("Connecting"), "the page watches again");
+      await put(1).catch(() => {});
+      await q.shows("3 of 3 requests");
+      assert.equal(await lines(), 3);
       await q.check("Errors only");
-      await q.until(() => document.querySelector(".grid [role=rowgroup] .line"), "the refused request");
       await q.page.evaluate(() => document.querySelector(".grid [role=rowgroup] .line").click());
       await q.shows(/Why\s+TableWriteProvisionedThroughputExceeded: table\/small/, "Writes to table small: its provisioned write units a second are used up");
       await q.page.click("aside a[href='#/control/Faults%20and%20limits']");

@@ -148,6 +148,57 @@ def requests_are_watched():
     server.stop()
 
 
+def requests_of_before_are_shown():
+    """Who comes later sees the latest refused requests, with --insight on all of the latest; not what the console asked, and nothing where there is no console."""
+    key = {"PK": {"S": "a"}, "SK": {"S": "b"}}
+    for flags, wanted in (((), ["PutItem"]), (("--insight", "on"), ["DescribeTable", "PutItem", "PutItem", "GetItem"])):
+        server = Server(*flags)
+        client = server.client()
+        create_app(client)
+        client.put_item(TableName="app", Item=key)
+        try:
+            client.put_item(TableName="app", Item={**key, "long": {"S": "planted" * 2000}}, ConditionExpression="attribute_not_exists(PK)")
+        except client.exceptions.ConditionalCheckFailedException:
+            pass
+        client.get_item(TableName="app", Key=key)
+        asked = get(server, "/?", method="POST", Content_Length="0", X_Dynalith_Caller="console", Sec_Fetch_Site="same-origin")
+        assert asked.status == 400
+        watch = Watch(server, "?past=4&bodies=open")
+        client.list_tables()
+        until(lambda: watch.events and watch.events[-1]["operation"] == "ListTables", watch.events)
+        names = [e["operation"] for e in watch.events if e.get("isPast")]
+        assert names == wanted and "isPast" not in watch.events[-1], (names, watch.events[-1])
+        refused = [e for e in watch.events if e["status"] == 400]
+        assert len(refused) == 1 and refused[0]["error"] == "ConditionalCheckFailedException" and refused[0]["account"] == "000000000000", refused
+        assert refused[0]["request"] is None and refused[0]["requestBytes"] > 14000 and "failed" in refused[0]["response"], "a large body of before is not kept"
+        watch.close()
+        none, other = Watch(server), Watch(server, "?past=1024&account=111111111111&region=us-east-1")
+        client.list_tables()
+        until(lambda: none.events, "the event")
+        assert not any(e.get("isPast") for e in none.events) and other.events == []
+        none.close()
+        other.close()
+        for wrong in ("x", "-1", "1025", "99999999999999999999"):
+            assert b"from 0 to 1024" in get(server, f"/_dynalith/events?past={wrong}").text, wrong
+        server.stop()
+
+
+def the_past_is_bounded():
+    """However many are refused, the latest are kept, and no more than 256."""
+    server = Server()
+    client = server.client()
+    for i in range(300):
+        try:
+            client.get_item(TableName=f"absent-{i}", Key={"PK": {"S": "a"}})
+        except client.exceptions.ResourceNotFoundException:
+            pass
+    watch = Watch(server, "?past=1024&bodies=open")
+    until(lambda: watch.events and "absent-299" in watch.events[-1]["request"], "the latest")
+    assert len(watch.events) == 256 and "absent-44\"" in watch.events[0]["request"] and all(e["lost"] == 0 for e in watch.events), watch.events[0]
+    watch.close()
+    server.stop()
+
+
 def faults_are_seen():
     server = Server()
     client = server.client()
@@ -336,5 +387,5 @@ def namespaces_are_listed():
     server.stop()
 
 
-run("console", [files_as_they_are, no_script_or_style_in_the_markup, browsers_are_sent_there, switched_off, pages_of_other_sites, requests_are_watched,
-                faults_are_seen, the_console_leaves_no_trace, tables_in_one_request, events_of_signers, many_watchers, namespaces_are_listed, slow_watchers_lose_the_oldest])
+run("console", [files_as_they_are, no_script_or_style_in_the_markup, browsers_are_sent_there, switched_off, pages_of_other_sites, requests_are_watched, requests_of_before_are_shown,
+                the_past_is_bounded, faults_are_seen, the_console_leaves_no_trace, tables_in_one_request, events_of_signers, many_watchers, namespaces_are_listed, slow_watchers_lose_the_oldest])

@@ -68,7 +68,7 @@ static void start(void)
 				 .upkeep = upkeep_new(&upkeep),
 				 .online = online_new(catalog_store(fixture.service.catalog)),
 				 .cors = "*",
-				 .console = {.events = events_new()},
+				 .console = {.events = events_new(EVENTS_PAST_ALL)},
 				 .root_status = 400};
 	routes.control = (struct control){&fixture.service, clock, routes.upkeep};
 	events_observe(routes.console.events, watch, NULL);
