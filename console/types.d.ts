@@ -82,9 +82,9 @@ export type Refusal = { __type?: string; message?: string; Message?: string; Ite
 export type FaultRule = { [member: string]: unknown };
 export type Counted = FaultRule & { matched: number; fired: number };
 export type Finding = { finding: string; severity: string; what: string; evidence?: string; advice?: string; where?: string; units?: number };
-export type Pattern = { operation: string; table: string; index?: string; key?: string; filter?: string; update?: string; condition?: string; calls: number;
+export type Pattern = { operation: string; table: string; index?: string; key?: string; filter?: string; update?: string; condition?: string; how?: string; calls: number;
   items_read: number; items_returned: number; read_units: number; write_units: number; latency_ms?: { p99: number }; item_bytes?: { median?: number };
-  errors?: Record<string, number> };
+  errors?: Record<string, number>; first?: { caller: string }; last?: { caller: string } };
 export type Partition = { partition: string; requests: number; read_units: number; write_units: number };
 export type Insight = { requests: number; read_units: number; write_units: number; time?: { age_ms: number }; patterns: Pattern[];
   tables: { table: string; partitions?: Partition[] }[]; findings: Finding[] };

@@ -1,10 +1,10 @@
 // What the server has seen of access patterns: units by pattern, partitions, sizes and latencies, findings.
-import { attempt, field, fill, h, number, plainTable, svg } from "../core/dom.js";
+import { attempt, fill, h, number, plainTable, svg } from "../core/dom.js";
 import { control, session } from "../core/api.js";
-import { costADay, dollars } from "../model/cost.js";
 import { findingView } from "../ui/findings.js";
+import { patternName, pricedPatterns, units } from "../ui/patterns.js";
 
-/** @import { Insight, Pattern } from "../types.d.ts" */
+/** @import { Insight } from "../types.d.ts" */
 
 /** Horizontal bars, each below its name. @param {string} label @param {[name: string, value: number][]} rows @param {string} unit */
 export function bars(label, rows, unit) {
@@ -27,17 +27,13 @@ function heat(tables) {
   return all.length ? h("figure", h("figcaption", "Partitions with most units"), picture) : null;
 }
 
-/** @param {Pattern} p */
-export const patternName = (p) => [p.operation, p.table, p.index && `index ${p.index}`, p.key, p.filter && `filter ${p.filter}`, p.update, p.condition && `if ${p.condition}`].filter(Boolean).join(" · ");
-
 export function insight() {
   const place = h("div");
-  let typed = ""; // the rate that was asked about, which a refresh keeps
+  const asked = { rate: "", by: "all" };
   /** @type {() => Promise<void>} */
   const load = attempt(async () => {
     if (!session.facts.insight) { fill(place, h("div.empty", h("p", "This server counts no access patterns."), h("p", "Start it with ", h("code", "--insight on"), "; then this page shows what requests cost, and what an engineer would change."))); return; }
     const seen = await control("GET", "insight"), patterns = [...seen.patterns].sort((a, b) => b.read_units + b.write_units - a.read_units - a.write_units);
-    const age = Math.max(1, (seen.time?.age_ms ?? 0) / 1000), rate = h("input", { type: "number", min: "0", step: "any", value: typed || String(Math.round(seen.requests / age * 100) / 100) }), table = h("div");
     fill(place, h("div.row", h("span", h("strong", number(seen.requests)), " requests"), h("span", h("strong", number(seen.read_units)), " read units"), h("span", h("strong", number(seen.write_units)), " write units"),
       h("span", h("strong", number(patterns.length)), " patterns"), h("span.push"), h("button", { type: "button", onclick: load }, "Refresh"),
       h("button", { type: "button", onclick: attempt(async () => { await control("DELETE", "insight"); await load(); }) }, "Forget all")),
@@ -46,12 +42,9 @@ export function insight() {
       h("section.card", bars("Latency by pattern, 99th percentile", patterns.slice(0, 12).map((p) => [patternName(p), p.latency_ms?.p99 ?? 0]), "ms")),
       h("section.card", bars("Item size by pattern, median", patterns.filter((p) => p.item_bytes).slice(0, 12).map((p) => [patternName(p), p.item_bytes?.median ?? 0]), "bytes")),
       h("section.card", heat(seen.tables))) : null,
-    h("section.card", h("h2", "Patterns"), h("div.row", field("Requests a second", rate, `as seen: ${number(Math.round(seen.requests / age * 100) / 100)}; dollars a day on demand in us-east-1`)), h("div.gap", table)));
-    const told = () => fill(table, plainTable("Patterns", [["Pattern"], ["Calls", "number"], ["Read", "number"], ["Returned", "number"], ["Units", "number"], ["A day", "number"], ["p99 ms", "number"], ["Errors"]],
-      patterns.slice(0, 300).map((p) => [h("span.mono", patternName(p)), number(p.calls), number(p.items_read), number(p.items_returned), number(Math.round((p.read_units + p.write_units) * 10) / 10), dollars(costADay(p, seen.requests, Number(rate.value))), (p.latency_ms?.p99 ?? 0).toFixed(2),
-        Object.entries(p.errors ?? {}).map(([k, v]) => `${k} ${v}`).join(", ")])));
-    told();
-    rate.oninput = () => { typed = rate.value; told(); };
+    h("section.card", h("h2", "Patterns"), pricedPatterns(seen, patterns, [["Pattern"], ["Calls", "number"], ["Read", "number"], ["Returned", "number"], ["Units", "number"], ["p99 ms", "number"], ["Errors"]],
+      (p) => [h("span.mono", patternName(p)), number(p.calls), number(p.items_read), number(p.items_returned), units(p.read_units + p.write_units), (p.latency_ms?.p99 ?? 0).toFixed(2),
+        Object.entries(p.errors ?? {}).map(([k, v]) => `${k} ${v}`).join(", ")], asked)));
   });
   load();
   return place;

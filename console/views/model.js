@@ -1,15 +1,17 @@
 // The model: NoSQL Workbench's files in and out; the chart of entities, key templates and access patterns as a picture and as Markdown.
-import { attempt, copy, dialog, download, field, fill, h, note, number, svg } from "../core/dom.js";
+import { attempt, copy, dialog, download, field, fill, h, note, number, plainTable, svg } from "../core/dom.js";
 import { api, control, describe, listTables, sampleTable, session } from "../core/api.js";
 import { pivots } from "./collections.js";
 import { entitiesOf } from "../ui/names.js";
 import { template } from "../model/keys.js";
 import { entry } from "../model/shapes.js";
-import { patternName } from "./insight.js";
+import { findingView } from "../ui/findings.js";
+import { patternName, pricedPatterns, units } from "../ui/patterns.js";
+import { entitiesOfPattern } from "../model/access.js";
 import { own } from "../model/types.js";
 
 /**
- * @import { AttributeDefinition, End, Item, KeySchema, Keyed, Pattern, Projection, TableDescription, WriteRequests } from "../types.d.ts"
+ * @import { AttributeDefinition, End, Insight, Item, KeySchema, Pattern, Projection, TableDescription, WriteRequests } from "../types.d.ts"
  * @typedef {import("../model/entities.js").Type} Type
  * @typedef {{table: TableDescription, items: Item[], types: Type[]}} Study of a table
  * @typedef {{PartitionKey: AttributeDefinition, SortKey?: AttributeDefinition}} KeyAttributes as NoSQL Workbench writes them
@@ -140,18 +142,30 @@ export function chart(studies, patterns) {
     svg("rect", { width, height: y, fill: "#f6f7f9", class: "paper" }), parts);
 }
 
+/** The access patterns of the tables: what each reads, who calls it, what it costs; and what to change. @param {Insight} seen @param {Pattern[]} patterns @param {Study[]} studies @param {{rate: string, by: string}} asked */
+function accessView(seen, patterns, studies, asked) {
+  const types = (/** @type {string} */ table) => studies.find((s) => s.table.TableName === table)?.types ?? [];
+  const callers = (/** @type {Pattern} */ p) => [...new Set([p.last?.caller, p.first?.caller])].filter(Boolean).join(", ");
+  return [h("section.card.gap", h("h2", "Access patterns"), patterns.length ? pricedPatterns(seen, patterns, [["Pattern"], ["Entity"], ["Index"], ["Called by"], ["Calls", "number"], ["Units a call", "number"]], (p) => [
+    h("span.mono", patternName({ ...p, index: undefined })), entitiesOfPattern(p, types(p.table)).join(", "), p.index ?? "", callers(p), number(p.calls), units((p.read_units + p.write_units) / Math.max(1, p.calls))], asked)
+    : h("p.quiet", "No requests were seen yet: use the tables, then refresh.")),
+  seen.findings.length ? h("section.card.gap", h("h2", "Findings"), plainTable("Findings", [["Finding"], ["Where"], ["Units", "number"]], seen.findings.map((f) => [findingView(f), f.where, number(f.units)]))) : null];
+}
+
 /** @param {HTMLElement} main @returns {Promise<End>} */
 export async function show(main) {
   const place = h("div.body", { tabIndex: 0, role: "region", "aria-label": "Entity chart" }), state = h("span.quiet.middle", { role: "status" });
   let studies = /** @type {Study[]} */ ([]), patterns = /** @type {Pattern[]} */ ([]);
+  const asked = { rate: "", by: "all" };
   const load = attempt(async () => {
     const names = (await listTables()).slice(0, 20);
     state.textContent = "Reading …";
     studies = [];
     for (const name of names) studies.push(await study(name));
-    patterns = session.facts.insight ? (await control("GET", "insight")).patterns.sort((a, b) => b.calls - a.calls).slice(0, 60) : [];
-    state.textContent = `${number(studies.flatMap((s) => s.types).length)} entity types in ${number(studies.length)} ${studies.length === 1 ? "table" : "tables"}${session.facts.insight ? "" : "; with --insight on, access patterns too"}`;
-    fill(place, studies.length ? chart(studies, patterns) : h("div.empty", "There are no tables in this namespace yet."));
+    const seen = session.facts.insight ? await control("GET", "insight") : null;
+    patterns = seen?.patterns.sort((a, b) => b.calls - a.calls).slice(0, 60) ?? [];
+    state.textContent = `${number(studies.flatMap((s) => s.types).length)} entity types in ${number(studies.length)} ${studies.length === 1 ? "table" : "tables"}${session.facts.insight ? "" : "; with --insight on, access patterns and their cost too"}`;
+    fill(place, studies.length ? [chart(studies, []), seen && accessView(seen, patterns, studies, asked)] : h("div.empty", "There are no tables in this namespace yet."));
   });
   const take = () => {
     const text = h("textarea", { rows: 10, spellcheck: false, placeholder: "{\"ModelName\": …, \"DataModel\": [ … ]}" }), said = h("div", { role: "status" });

@@ -888,6 +888,10 @@ const steps = {
   async model() {
     await p.view("model");
     await p.shows("Table shop", "PK = CUSTOMER#<number>, SK = PROFILE", "GSI1: GSI1PK = ORDER#<number>, GSI1SK = ORDER", "Access patterns");
+    await p.shows(/GetItem · shop · PK = "CUSTOMER#…" and SK = "PROFILE"\s+CUSTOMER\s/);
+    await p.choose("Whose rate it is", "each");
+    await p.fill("Requests a second", "100"); // 8.64 million reads of half a unit a day
+    await p.shows(/PK = "CUSTOMER#…" and SK = "PROFILE"\s+CUSTOMER\s[^]*?0\.5\s+\$0\.06\s+\$0\.54\s+\$16/);
     await sound("model");
     await p.click("Markdown");
     await p.shows("| CUSTOMER | `PK = CUSTOMER#<number>, SK = PROFILE` |", "## Access patterns");
