@@ -32,20 +32,22 @@ const clock = () => card("Clock", async (reload) => {
 
 /**
  * Names with the time they were made, and what can be done with each.
- * @param {string} title @param {string} what @param {() => Promise<Named[]>} list @param {(name: string) => Promise<unknown>} make
+ * @param {string} title @param {string} what @param {string} why it and not the other @param {() => Promise<Named[]>} list @param {(name: string) => Promise<unknown>} make
  * @param {(row: Named, reload: () => Promise<void>) => Child} actions
  */
-const named = (title, what, list, make, actions) => card(title, async (reload) => {
+const named = (title, what, why, list, make, actions) => card(title, async (reload) => {
   const rows = await list(), name = input({ placeholder: "name", "aria-label": `Name of the ${what}` });
-  return [rows.length ? plainTable(title, [["Name"], ["Made", "tight"], [""]], rows.map((r) => [r.name, moment(r.created), h("div.row", actions(r, reload))])) : h("p.quiet", `There is no ${what}.`),
+  return [h("p.quiet", why), rows.length ? plainTable(title, [["Name"], ["Made", "tight"], [""]], rows.map((r) => [r.name, moment(r.created), h("div.row", actions(r, reload))])) : h("p.quiet", `There is no ${what}.`),
     h("div.row", name, button(`Make a ${what}`, async () => { await make(name.value.trim()); note(`Made ${name.value.trim()}`); await reload(); }))];
 });
 
-const checkpoints = () => named("Checkpoints", "checkpoint", async () => (await control("GET", "checkpoints")).checkpoints, (name) => control("POST", "checkpoints", { name }), ({ name }, reload) => [
+const checkpoints = () => named("Checkpoints", "checkpoint",
+  "Marks this moment, however much data there is. Rolling back undoes all changes since, as often as you like: right between tests.", async () => (await control("GET", "checkpoints")).checkpoints, (name) => control("POST", "checkpoints", { name }), ({ name }, reload) => [
   button("Roll back", async () => { await control("POST", `checkpoints/${name}/rollback`); note(`Back at ${name}`); await reload(); }, "small"),
   button("Forget", async () => { await control("DELETE", `checkpoints/${name}`); await reload(); }, "small")]);
 
-const snapshots = () => named("Snapshots", "snapshot", async () => (await control("GET", "snapshots")).snapshots, (name) => control("PUT", `snapshots/${name}`), ({ name }, reload) => [
+const snapshots = () => named("Snapshots", "snapshot",
+  "Copies all tables aside. The copy outlives a reset, a rollback and all checkpoints, and dynalith dump makes it a file: right for seed data.", async () => (await control("GET", "snapshots")).snapshots, (name) => control("PUT", `snapshots/${name}`), ({ name }, reload) => [
   button("Restore", () => confirmByName(`Restore ${name}`, name, "The copy takes the place of all that the namespace has.", async () => { await control("POST", `snapshots/${name}/restore`); note(`Restored ${name}`); }, "Restore"), "small"),
   button("Delete", async () => { await control("DELETE", `snapshots/${name}`); await reload(); }, "small")]);
 
