@@ -15,6 +15,8 @@ site-test: docs-site ## the site in headless Chromium, at the widths of a phone,
 docs-serve: ## the same, served while pages change: http://127.0.0.1:8001, or PORT=N
 	@scripts/install-deps site
 	@NO_MKDOCS_2_WARNING=1 build/deps/site/bin/python -m mkdocs serve -a 127.0.0.1:$(or $(PORT),8001)
+pictures: tour ## those, and each page of the console at four widths in both schemes, in build/console/looks, for people to look at
+	@tests/console/run looks
 tour: deps ## the tour in Chromium, which makes the pictures of docs/tour.md and of the README
 	@$(MAKE) FLAVOUR=debug all
 	@PICTURES=1 tests/console/run tour

@@ -30,6 +30,7 @@ export class Blocks {
     const n = isQuery ? 1 : segments;
     this.estimate = Math.max(1, Math.ceil((items / n) * 1.25));
     this.blocks = Array.from({ length: n }, () => /** @type {Block} */ ({ rows: null, more: undefined, wanted: 0, size: 0, isBusy: false }));
+    this.kept = KEPT;
     this.starts = /** @type {number[]} */ ([]); // of each block's first row; empty: to be counted
     this.total = this.busy = this.clock = this.units = this.loaded = 0;
     this.queue = /** @type {number[]} */ ([]);
@@ -124,6 +125,16 @@ export class Blocks {
     this.starts = [];
   }
 
+  /** Reads the places that were not looked at yet, one after the other, until there are enough. */
+  async readOn(items = 20000) {
+    const enough = this.loaded + items;
+    for (let k = 0; k < this.blocks.length && this.loaded < enough && !this.problem; k++) {
+      const block = this.blocks[k];
+      if (!block.rows) this.kept++; // what was asked for stays
+      while (!block.isBusy && (!block.rows || block.more) && this.loaded < enough && !this.problem) await this.read(k);
+    }
+  }
+
   /** The items in memory, and whether they are all. */
   items() { return this.blocks.flatMap((b) => (b.rows ?? []).flatMap((r) => (r.isGroup ? [] : [r.item]))); }
   isWhole() { return this.blocks.every((b) => b.rows && !b.more); }
@@ -131,9 +142,9 @@ export class Blocks {
   /** Segments that were not looked at for the longest time are let go of; their size is known. */
   forget() {
     const full = this.blocks.filter((b) => b.rows);
-    if (full.length <= KEPT) return;
+    if (full.length <= this.kept) return;
     full.sort((a, b) => a.wanted - b.wanted);
-    for (const block of full.slice(0, full.length - KEPT)) {
+    for (const block of full.slice(0, full.length - this.kept)) {
       if (block.more || !block.rows) continue;
       block.size = Math.max(1, block.rows.length);
       if (block.rows.length) block.rows = null;

@@ -1,32 +1,59 @@
 // How many of the items that were read have each value of an attribute: "which customers have more
 // than three open orders?"
-import { fill, h, number, plainTable, select } from "../core/dom.js";
-import { brief, own } from "../model/types.js";
+import { attempt, field, fill, h, number, plainTable, select } from "../core/dom.js";
+import { grouped, tally } from "../model/counts.js";
 
 /** @import { Item } from "../types.d.ts" */
+/**
+ * @typedef {{keys: string[], items: () => Item[], isAll: () => boolean, entityOf: (item: Item) => string, readOn?: () => Promise<unknown>, open?: (value: string) => unknown}} Source
+ * what was read, and whether that is all; readOn reads more of it; open shows the items of a value of the first key
+ */
 
-const SHOWN = 200;
+const SHOWN = 200, LOOKED = 2000, MORE = 20000 /* items of one "Read on" */;
 
-/** `items` gives what was read, `isAll` whether there are no more pages. @param {string[]} keys @param {() => Item[]} items @param {() => boolean} isAll */
-export function counts(keys, items, isAll) {
-  const place = h("div");
-  let by = keys[0];
+/** Reads page after page, until there are enough. @template T @param {() => number} count @param {() => T | undefined} next @param {(from: T) => Promise<unknown>} read */
+export async function readMore(count, next, read) {
+  const enough = count() + MORE;
+  for (let from = next(); from && count() < enough; from = next()) {
+    await read(from);
+    if (next() === from) return; // it was refused, and the page says why
+  }
+}
+
+/** @param {Source} source */
+export function counts({ keys, items, isAll, entityOf, readOn, open }) {
+  const place = h("div"), asked = { by: keys[0] ?? "", entity: "", where: "", is: "", above: 0 };
+  const plural = (/** @type {number} */ n, /** @type {string} */ word) => `${number(n)} ${word}${n === 1 ? "" : "s"}`;
 
   function table() {
-    const found = /** @type {Map<string, number>} */ (new Map());
-    for (const item of items()) {
-      const value = Object.hasOwn(item, by) ? brief(own(item, by)) : "(none)";
-      found.set(value, (found.get(value) ?? 0) + 1);
-    }
-    const rows = [...found].sort((a, b) => b[1] - a[1]);
-    return [h("p.quiet", `${number(rows.length)} ${rows.length === 1 ? "value" : "values"} in ${number(items().length)} ${items().length === 1 ? "item" : "items"}${isAll() ? "" : "; there are more pages"}${rows.length > SHOWN ? `; the ${SHOWN} most frequent` : ""}`),
-      plainTable(`Items by ${by}`, [[by], ["Items", "number"]], rows.slice(0, SHOWN).map(([value, n]) => [h("span.mono", value), number(n)]))];
+    const { counted, rows } = grouped(items(), asked, entityOf), all = items().length;
+    const of = counted.length === all ? plural(all, "item") : `${plural(counted.length, "item")} of ${number(all)}`;
+    return [h("p.quiet", `${plural(rows.length, "value")} in ${of} that the page has read${isAll() ? "" : "; there are more"}${rows.length > SHOWN ? `; the ${SHOWN} most frequent` : ""}. `,
+      !isAll() && readOn && h("button.small", { type: "button", onclick: attempt(async () => { await readOn(); tell(); }) }, "Read on")),
+    plainTable(`Items by ${asked.by}`, [[asked.by], ["Items", "number"]], rows.slice(0, SHOWN).map(([value, n]) =>
+      [open && asked.by === keys[0] ? h("button.small.mono", { type: "button", onclick: () => open(value) }, value) : h("span.mono", value), number(n)]))];
   }
 
   function tell() {
-    const names = [...new Set([...keys, ...items().slice(0, 2000).flatMap((i) => Object.keys(i))])];
-    const rows = h("div.gap", table());
-    fill(place, h("div.row", h("span", "Count by"), select(names, by, (v) => { by = v; fill(rows, table()); }, { "aria-label": "Count by" })), rows);
+    const few = items().slice(0, LOOKED), names = [...new Set([...keys, ...few.flatMap((i) => Object.keys(i))])], entities = [...new Set(few.map(entityOf))].sort();
+    if (!names.includes(asked.by)) asked.by = names[0] ?? "";
+    const rows = h("div.gap"), show = () => fill(rows, table());
+    const values = () => (asked.where ? tally(items(), asked.where).slice(0, SHOWN).map(([v]) => v) : []);
+    const is = select(values(), asked.is, (v) => { asked.is = v; show(); }, { "aria-label": "Value" });
+    is.hidden = !asked.where;
+    const where = select([["", "anything"], ...names.map((n) => [n, n])], asked.where, (v) => {
+      asked.where = v;
+      asked.is = values()[0] ?? "";
+      fill(is, values().map((o) => h("option", { value: o }, o)));
+      is.hidden = !v;
+      show();
+    });
+    /** @type {HTMLInputElement} */
+    const above = h("input", { type: "number", min: "0", value: String(asked.above), oninput: () => { asked.above = Number(above.value); show(); } });
+    show();
+    fill(place, h("div.fields.counts", field("Count by", select(names, asked.by, (v) => { asked.by = v; show(); })),
+      entities.length > 1 && field("Entity", select([["", "any"], ...entities.map((n) => [n, n])], asked.entity, (v) => { asked.entity = v; show(); })),
+      field("Where", where), is, field("More than", above)), rows);
   }
   tell();
   return { element: place, tell };

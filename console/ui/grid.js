@@ -18,7 +18,7 @@ export function grid(label, source, columns = []) {
   const element = h("div.grid", { role: "grid", tabIndex: 0, "aria-label": label }, head, space);
   const lines = /** @type {Map<number, HTMLElement>} */ (new Map());
   const id = `g${Math.random().toString(36).slice(2)}`;
-  let active = -1, waiting = 0;
+  let active = -1, waiting = 0, isStale = false;
 
   const top = head ? HEAD : 0;
   const extent = () => source.count() * HEIGHT;
@@ -45,8 +45,10 @@ export function grid(label, source, columns = []) {
   }
 
   // The page is measured before it is changed: a measure after a change lays all of it out again.
-  function draw(isNew = false) {
+  function draw() {
+    const isNew = isStale;
     waiting = 0;
+    isStale = false;
     const count = source.count(), at = element.scrollTop, height = room(), from = at * scale();
     const first = Math.max(0, Math.floor(from / HEIGHT) - SPARE), last = Math.min(count - 1, Math.ceil((from + height) / HEIGHT) + SPARE);
     if (isNew) { for (const node of lines.values()) node.remove(); lines.clear(); }
@@ -96,7 +98,9 @@ export function grid(label, source, columns = []) {
   return {
     element,
     /** Rows have come, gone or changed: those that are there are made again. */
-    refresh() { draw(true); },
+    refresh() { isStale = true; draw(); },
+    /** The same with the next frame, as a task of its own. */
+    refreshSoon() { isStale = true; later(); },
     toTop() { element.scrollTop = 0; active = -1; this.refresh(); },
     end() { observer.disconnect(); },
   };

@@ -1,8 +1,9 @@
 // Item collections: partitions as groups, items in the order of the sort key, entity types with their colours and columns; any index as a pivot of the same data.
-import { attempt, field, fill, h, number, select } from "../core/dom.js";
+import { attempt, dialog, field, fill, h, number, select } from "../core/dom.js";
 import { api, listTables, sampleTable, session } from "../core/api.js";
 import { Blocks } from "../ui/blocks.js";
 import { entitiesOf, nameEntity } from "../ui/names.js";
+import { counts } from "../ui/counts.js";
 import { cell, grid } from "../ui/grid.js";
 import { brief, keyOf, keyType, own } from "../model/types.js";
 import { exportItems } from "../ui/export.js";
@@ -60,7 +61,7 @@ export async function show(main, [name, index = "", value = ""]) {
   };
   const loaded = () => {
     if (isGone(blocks.error)) { attempt(showGone)(main, "collections", name, blocks.error); return; }
-    problem.textContent = blocks.problem; view.refresh(); tell();
+    problem.textContent = blocks.problem; view.refreshSoon(); tell();
   };
 
   function tell() {
@@ -101,6 +102,12 @@ export async function show(main, [name, index = "", value = ""]) {
     row: (i) => { const row = blocks.at(i); return row && (row.isGroup ? groupRow(row) : itemRow(row.item)); },
   });
   const chosen = selection(table, begin, () => { view.refresh(); view.element.focus({ preventScroll: true }); }, Boolean(pivot.projection && pivot.projection !== "ALL"));
+  /** Groups of what was read: which customers have more than three open orders? */
+  const count = () => {
+    const { element } = counts({ keys: [...keys, ...table.KeySchema.map((k) => k.AttributeName).filter((n) => !keys.includes(n))], items: () => blocks.items(), isAll: () => blocks.isWhole(),
+      entityOf: (item) => entities.of(item).name, readOn: () => blocks.readOn(), open: (v) => { close(); go("collections", name, pivot.name, v); } });
+    const { close } = dialog(`Count items of ${name}`, [h("p.quiet", "DynamoDB counts and groups nothing itself: this page does, of the items that it has read."), element]);
+  };
   const kinds = [["auto", "What the items say"], ["key", "Keys alone"]];
   const attribute = h("input", { type: "text", placeholder: "such as type", hidden: true, spellcheck: false, "aria-label": "Attribute that names the type" });
   attribute.onchange = () => { by = attribute.value || "auto"; begin(); };
@@ -112,6 +119,7 @@ export async function show(main, [name, index = "", value = ""]) {
         pivot.name, (v) => go("collections", name, ...(v ? [v] : [])))),
       field("Partition", search), field("Entity types by", how), attribute, h("div.row.push",
         h("button", { type: "button", onclick: begin }, "Refresh"),
+        h("button", { type: "button", onclick: count }, "Count"),
         h("button", { type: "button", onclick: () => importItems(table, begin) }, "Import"),
         h("button", { type: "button", onclick: () => exportItems(name, blocks.items(), blocks.isWhole()) }, "Export"),
         h("button.main", { type: "button", onclick: () => openItem(table, null, begin) }, "New item"))),

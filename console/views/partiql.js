@@ -6,6 +6,7 @@ import { openItem } from "../ui/item.js";
 import { cell, grid } from "../ui/grid.js";
 import { unitsOf } from "../model/request.js";
 import { brief, keyOf, ordered } from "../model/types.js";
+import { counts, readMore } from "../ui/counts.js";
 import { history, lastAddress } from "../ui/history.js";
 import { identityChoice } from "../ui/identity.js";
 import { explainInto } from "../ui/plan.js";
@@ -98,7 +99,7 @@ const clean = (/** @type {string} */ text) => text.trim().replace(/;$/, "");
 const statementAt = (/** @type {string} */ address) => { try { return decodeURIComponent(address.split("/")[2] ?? ""); } catch { return ""; } };
 
 /** Where to look for what SQL has and DynamoDB's PartiQL has not. @param {string} statement */
-const groups = (statement) => (/\bGROUP\s+BY\b|\bCOUNT\s*\(/i.test(statement) ? "PartiQL for DynamoDB counts and groups nothing: the tab Count of Query does." : "");
+const groups = (statement) => (/\bGROUP\s+BY\b|\bCOUNT\s*\(/i.test(statement) ? "PartiQL for DynamoDB counts and groups nothing: select the items, and the tab Count groups those that were read." : "");
 
 /** @param {HTMLElement} main @param {Parts} parts @returns {Promise<End>} */
 export async function show(main, [given = "", as = ""]) {
@@ -142,16 +143,19 @@ export async function show(main, [given = "", as = ""]) {
     more.disabled = !next;
     const said = `${number(items.length)} ${items.length === 1 ? "item" : "items"}, ${unitsOf(reply.ConsumedCapacity).text}`;
     figures.textContent = `${said}, ${(performance.now() - began).toFixed(0)} ms${next ? "; there are more pages" : ""}`;
-    if (!token) past.add(said, identity.key());
+    counted.tell();
+    if (token) { view.refresh(); return; }
+    past.add(said, identity.key());
     view.toTop();
   };
+  const counted = counts({ keys: [], items: () => items, isAll: () => !next, entityOf: (item) => entities.of(item).name, readOn: () => readMore(() => items.length, () => next, run) });
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
   text.addEventListener("keydown", (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); attempt(() => run())(); } });
   text.addEventListener("change", keepAddress);
   main.append(h("div.tools", h("h1", "PartiQL"), h("span.quiet.middle", "Ctrl+Enter runs, Ctrl+Space completes"), identity.control && field("Run as", identity.control), h("span.push"), figures, more,
     h("button", { type: "button", onclick: attempt(explain) }, "Explain"), h("button.main", { type: "button", onclick: attempt(() => run()) }, "Run")),
   h("div.editor", text, list, problem),
-  h("div.split", view.element, h("aside.side.query", { tabIndex: 0, "aria-label": "Plan and history" }, tabs("The statement", [["Plan", () => plan], ["History", () => past.element]]))));
+  h("div.split", view.element, h("aside.side.query", { tabIndex: 0, "aria-label": "Plan and history" }, tabs("The statement", [["Plan", () => plan], ["Count", () => counted.element], ["History", () => past.element]]))));
   loadSchema(schema).catch((error) => note(messageOf(error), true));
   return () => view.end();
 }

@@ -11,7 +11,7 @@ import { noTables, showAbsent, showGone } from "../ui/absent.js";
 import { build, keysOf, pattern, unitsOf } from "../model/request.js";
 import { history } from "../ui/history.js";
 import { identityChoice } from "../ui/identity.js";
-import { counts } from "../ui/counts.js";
+import { counts, readMore } from "../ui/counts.js";
 import { exportItems } from "../ui/export.js";
 import { explainInto } from "../ui/plan.js";
 import { selection } from "../ui/selection.js";
@@ -137,7 +137,8 @@ export async function show(main, [name, index = "", kept = ""]) {
       columns(type).map((n) => (Object.hasOwn(item, n) ? cell(n, brief(item[n])) : h("div.cell", { role: "gridcell" })))], open: () => edit(item) };
   } });
   const chosen = selection(table, attempt(() => run()), () => { view.refresh(); view.element.focus({ preventScroll: true }); }, true);
-  const counted = counts([...hash, ...range, ...keys.filter((n) => !hash.includes(n) && !range.includes(n))], () => items, () => !next);
+  const counted = counts({ keys: [...hash, ...range, ...keys.filter((n) => !hash.includes(n) && !range.includes(n))], items: () => items, isAll: () => !next, entityOf: (item) => entities.of(item).name,
+    readOn: () => readMore(() => items.length, () => next, run), open: (value) => go("collections", name, pivot.name, value) });
   const out = h("button", { type: "button", disabled: true, onclick: () => exportItems(name, items, !next) }, "Export");
   const more = h("button", { type: "button", disabled: true, onclick: attempt(() => run(next)) }, "Next page");
   const add = (/** @type {object | undefined} */ filter = undefined) => {

@@ -33,6 +33,7 @@ const pages = {
   chosen: ["#/collections/shop", async (p) => { await p.shows("PROFILE"); await p.page.focus(".grid"); await p.page.keyboard.press("j"); await p.page.keyboard.press("x"); }],
   form: ["#/collections/shop//CUSTOMER%231", async (p) => { await p.shows("Ada"); await row(p, "Ada"); await p.page.waitForSelector("dialog[open]"); await p.click("Form"); }],
   json: ["#/collections/shop//CUSTOMER%231", async (p) => { await p.shows("Ada"); await row(p, "Ada"); await p.page.waitForSelector("dialog[open]"); await p.click("JSON"); }],
+  count: ["#/collections/shop", async (p) => { await p.shows("PROFILE"); await p.click("Count"); await p.choose("Entity", "ORDER"); await p.choose("Where", "status"); await p.choose("Value", "OPEN"); }],
   index: ["#/collections/shop/GSI1", (p) => p.shows("PRODUCT")],
   query: [`#/query/shop//${query}`, async (p) => { await p.click("Run"); await p.shows("Read units"); }],
   history: [`#/query/shop//${query}`, async (p) => { await p.click("Run"); await p.shows("Read units"); await p.click("History"); }],

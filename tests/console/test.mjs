@@ -127,7 +127,29 @@ const steps = {
     await p.shows("No item has this partition key.", "0 items read");
     await p.view("collections", "shop");
   },
+  /** Which customers have more than one open order? Asked of what the page has read. */
+  async groupsOfItems() {
+    await p.view("collections", "shop");
+    await p.shows("Ada Lovelace");
+    await p.click("Count");
+    await p.choose("Entity", "ORDER");
+    await p.choose("Where", "status");
+    await p.choose("Value", "OPEN");
+    await p.fill("More than", "0");
+    const found = new Map();
+    for (const i of items()) if (i.status?.S === "OPEN") found.set(i.PK.S, (found.get(i.PK.S) ?? 0) + 1);
+    const shown = () => p.page.$$eval("dialog[open] tbody tr", (rows) => rows.map((r) => [...r.cells].map((c) => c.innerText)));
+    const wanted = (above) => [...found].filter(([, n]) => n > above).map(([k, n]) => [k, String(n)]).sort();
+    assert.deepEqual((await shown()).sort(), wanted(0));
+    await sound("groups");
+    await p.fill("More than", "1");
+    assert.deepEqual((await shown()).sort(), wanted(1));
+    await p.fill("More than", "0");
+    await p.click(wanted(0)[0][0]);
+    await p.until((key) => location.hash.endsWith(encodeURIComponent(key)) && document.querySelectorAll(".grid .group").length === 1, "the partition of the group", wanted(0)[0][0]);
+  },
   async pivotToAnIndex() {
+    await p.view("collections", "shop");
     await p.choose("View by", "GSI1");
     await p.until(() => { // the table's own view has the same texts, and is there until the pages of the index are
       const groups = [...document.querySelectorAll(".grid .group .mono")].map((e) => e.innerText);
@@ -550,7 +572,7 @@ const steps = {
     // how many of each
     await p.click("Count");
     await p.choose("Count by", "status");
-    await p.shows(/1 value in \d+ items/);
+    await p.shows(/1 value in \d+ items that the page has read/);
     const paid = items().filter((i) => i.status?.S === "PAID").length;
     assert.deepEqual(await p.page.$$eval("aside td", (all) => all.map((e) => e.innerText)), ["PAID", String(paid)]);
     await sound("count");
