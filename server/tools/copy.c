@@ -404,8 +404,6 @@ static int copy_from_server(struct arena *arena, const struct words *words)
 /* What --mask cannot do; NULL: it can. */
 static const char *refuse_masked(const struct words *words)
 {
-	if (remote_is_url(words->from))
-		return "--mask reads no server: use dynalith pull, or dynalith dump --mask";
 	if (words->is_replace || words->is_comparison || !backend_file(words->to))
 		return "--mask makes a new file: --to sqlite:FILE, without --replace and --compare";
 	return NULL;
@@ -414,15 +412,18 @@ static const char *refuse_masked(const struct words *words)
 static int copy_to_mask(struct arena *arena, const struct words *words)
 {
 	struct err err = err_in(arena);
-	struct store *from;
+	struct copy_masked_source from = {.reach = &words->reach};
 	const char *refused = refuse_masked(words);
 
 	if (refused)
 		return fail(EXIT_MISUSE, str_of(refused));
-	if (open_copy_store(words->from, true, &from, &err) != OK)
+	if (remote_is_url(words->from))
+		from.url = words->from;
+	else if (open_copy_store(words->from, true, &from.store, &err) != OK)
 		return fail(EXIT_FAILED, err.message);
-	enum code code = copy_masked_run(&words->mask, from, backend_file(words->to), &err);
-	store_close(from);
+	enum code code = copy_masked_run(&words->mask, &from, backend_file(words->to), &err);
+	if (from.store)
+		store_close(from.store);
 	return code == OK ? EXIT_DONE : fail(EXIT_FAILED, err.message);
 }
 

@@ -5,6 +5,8 @@
 #include "server/mask/proof.h"
 #include "server/messages.h"
 #include "server/pull/carry.h"
+#include "server/seed/json_text.h"
+#include "server/tools/dump.h"
 #include "server/tools/part_file.h"
 #include "storage/store/copy_target.h"
 
@@ -110,21 +112,84 @@ static enum code copy_opened(struct copy_masked *copy, struct rehearsal *from, c
 	return write_and_publish(copy, file, err);
 }
 
-static enum code copy_by_mask(struct copy_masked *copy, struct store *from, const char *file,
-			      struct err *err)
+/* The accounts and regions of a server. */
+static enum code remote_spaces(struct remote *remote, struct arena *arena, struct ns_page *spaces,
+			       struct err *err)
 {
-	struct rehearsal *source;
-	enum code code = local_rehearsal_over(from, &source, err);
+	const struct json *root;
+	enum code code = remote_call(remote, "GET", STR("/_dynalith/namespaces"), STR(""), STR(""),
+				     &root, err);
 
 	if (code != OK)
 		return code;
-	code = copy_opened(copy, source, file, err);
+	const struct json *all = json_text_get(root, "namespaces", JSON_ARRAY);
+	const struct json *more = json_member(root, "more");
+	*spaces = (struct ns_page){.n = 0};
+	for (const struct json *at = all ? json_first(all) : NULL; at; at = json_next(at)) {
+		spaces->v = arena_room(arena, spaces->v, spaces->n, sizeof(*spaces->v));
+		spaces->v[spaces->n++] =
+			(struct ns){str_copy(arena, json_text_string(arena, at, "account")),
+				    str_copy(arena, json_text_string(arena, at, "region"))};
+	}
+	return more && json_boolean(more) ? err_set(err, MSG_COPY_SPACES, (int)spaces->n) : OK;
+}
+
+static enum code take_spaces(struct remote *remote, struct rehearsal *source, struct err *err)
+{
+	struct catalog *catalog = local_rehearsal_service(source)->catalog;
+	struct ns_page spaces;
+	enum code code = remote_spaces(remote, err->arena, &spaces, err);
+
+	if (code != OK)
+		return code;
+	for (size_t i = 0; i < spaces.n; i++) {
+		code = dump_take(remote, spaces.v[i], catalog, err);
+		if (code != OK)
+			return code;
+	}
+	return OK;
+}
+
+static enum code take_server(const struct copy_masked_source *from, struct rehearsal *source,
+			     struct err *err)
+{
+	struct remote *remote = remote_new(from->url, from->reach);
+
+	if (!remote)
+		return err_set(err, MSG_REMOTE, STR_ARG(str_of(from->url)),
+			       STR_ARG(STR("it is no URL of a server")));
+	enum code code = take_spaces(remote, source, err);
+	remote_free(remote);
+	return code;
+}
+
+static enum code take_and_copy(struct copy_masked *copy, const struct copy_masked_source *from,
+			       struct rehearsal *source, const char *file, struct err *err)
+{
+	enum code code = from->store ? OK : take_server(from, source, err);
+
+	if (code != OK)
+		return code;
+	return copy_opened(copy, source, file, err);
+}
+
+static enum code copy_by_mask(struct copy_masked *copy, const struct copy_masked_source *from,
+			      const char *file, struct err *err)
+{
+	struct rehearsal *source;
+	enum code code = from->store ? local_rehearsal_over(from->store, &source, err)
+				     : local_rehearsal_new(&source, err);
+
+	if (code != OK)
+		return code;
+	code = take_and_copy(copy, from, source, file, err);
 	local_rehearsal_free(source);
 	return code;
 }
 
 static enum code read_mask_and_copy(struct copy_masked *copy, const struct mask_option *option,
-				    const struct faker *faker, struct store *from, const char *file,
+				    const struct faker *faker,
+				    const struct copy_masked_source *from, const char *file,
 				    struct err *err)
 {
 	enum code code = mask_option_open(option, faker, proof_saw, copy->proof, &copy->mask, err);
@@ -138,8 +203,8 @@ static enum code read_mask_and_copy(struct copy_masked *copy, const struct mask_
 	return code;
 }
 
-enum code copy_masked_run(const struct mask_option *option, struct store *from, const char *file,
-			  struct err *err)
+enum code copy_masked_run(const struct mask_option *option, const struct copy_masked_source *from,
+			  const char *file, struct err *err)
 {
 	struct copy_masked copy = {.proof = proof_new()};
 	struct faker *faker = faker_new(mask_option_secret(err->arena));

@@ -11,6 +11,7 @@
 #include "core/crc32.h"
 #include "server/command/interrupt.h"
 #include "server/messages.h"
+#include "storage/state/snapshot_file.h"
 #include "storage/store/durable.h"
 
 #define HEAD "dynalith snapshot 1\n"
@@ -29,6 +30,8 @@ struct dumping {
 	const char *path; /* of the file in errors */
 	int fd;
 	struct remask *remask; /* blocks go there in place of the file; or NULL */
+	struct catalog *catalog; /* or into this one; or NULL */
+	struct ns ns;
 };
 
 static enum code fail(struct err *err, const char *what, const char *why)
@@ -89,14 +92,25 @@ static struct str string_member(struct arena *arena, const struct json *root, co
 	return member && json_type(member) == JSON_STRING ? json_string(arena, member) : STR_ABSENT;
 }
 
-/* Writes the snapshot's next block, and gives the cursor behind it, of `cursors`; empty: that was
+/* Where a block of the server's goes. */
+static enum code keep_block(struct dumping *dumping, struct str block, struct err *err)
+{
+	bool is_done;
+
+	if (dumping->catalog)
+		return snapshot_file_write(dumping->catalog, dumping->ns, STR(LOADED), block,
+					   &is_done, err);
+	return dumping->remask ? remask_take(dumping->remask, block, &is_done, err)
+			       : write_block(dumping, block, err);
+}
+
+/* Keeps the snapshot's next block, and gives the cursor behind it, of `cursors`; empty: that was
  * the last. */
 static enum code write_next_block(struct dumping *dumping, struct str name, struct str body,
 				  struct arena *cursors, struct str *cursor, struct err *err)
 {
 	const struct json *root = NULL;
 	struct str block;
-	bool is_done;
 
 	arena_reset(dumping->arena);
 	enum code code = call(dumping, "POST", name, "/dump", body, &root, err);
@@ -104,8 +118,7 @@ static enum code write_next_block(struct dumping *dumping, struct str name, stru
 		return code;
 	if (!base64_decode(dumping->arena, string_member(dumping->arena, root, "block"), &block))
 		return fail(err, "the server", "no answer of this kind of server");
-	code = dumping->remask ? remask_take(dumping->remask, block, &is_done, err)
-			       : write_block(dumping, block, err);
+	code = keep_block(dumping, block, err);
 	if (code != OK)
 		return code;
 	arena_reset(cursors);
@@ -143,11 +156,26 @@ static enum code write_masked(struct dumping *dumping, struct remask *remask, st
 	return code == OK ? sync_dump(dumping, err) : code;
 }
 
+/* When the last block is kept. */
+static enum code end_blocks(struct dumping *dumping, struct err *err)
+{
+	struct str extra;
+
+	if (!dumping->catalog)
+		return dumping->remask ? write_masked(dumping, dumping->remask, err)
+				       : sync_dump(dumping, err);
+	enum code code = snapshot_restore(dumping->catalog, dumping->ns, STR(LOADED), &extra, err);
+	if (code != OK)
+		return code;
+	return snapshot_remove(dumping->catalog, dumping->ns, STR(LOADED), err);
+}
+
 static enum code write_blocks(struct dumping *dumping, struct str name, struct err *err)
 {
 	struct arena *cursors = arena_new(4096);
 	struct str body = STR("{}"), cursor = STR("");
-	enum code code = dumping->remask ? OK : write_dump_bytes(dumping, STR(HEAD), err);
+	bool is_written = !dumping->remask && !dumping->catalog;
+	enum code code = is_written ? write_dump_bytes(dumping, STR(HEAD), err) : OK;
 
 	while (code == OK && str_is_set(cursor)) {
 		code = write_next_block(dumping, name, body, cursors, &cursor, err);
@@ -157,8 +185,7 @@ static enum code write_blocks(struct dumping *dumping, struct str name, struct e
 	arena_free(cursors);
 	if (code != OK)
 		return code;
-	return dumping->remask ? write_masked(dumping, dumping->remask, err)
-			       : sync_dump(dumping, err);
+	return end_blocks(dumping, err);
 }
 
 /* What a dump has made on the server. */
@@ -194,25 +221,44 @@ static enum code dump_snapshot(struct dumping *dumping, struct str name, struct 
 	return code == OK ? removed : code;
 }
 
+/* Of the remote, by a snapshot that is made for it. */
+static enum code dump_remote(struct dumping *dumping, struct err *err)
+{
+	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL),
+				     (long)getpid());
+	struct made made = {dumping->remote, name, dumping->query};
+	struct interrupt_undo undo = {.run = remove_snapshot, .context = &made};
+
+	interrupt_undo(&undo);
+	dumping->arena = arena_new(4 * 1024 * 1024);
+	enum code code = dump_snapshot(dumping, name, err);
+	interrupt_forget(&undo);
+	arena_free(dumping->arena);
+	return code;
+}
+
 enum code dump_write(struct remote *remote, const struct dump_options *options, const char *path,
 		     int fd, struct err *err)
 {
 	struct dumping dumping = {.remote = remote,
 				  .query = dump_query_of(err->arena, options),
-				  .arena = arena_new(4 * 1024 * 1024),
 				  .path = path,
 				  .fd = fd,
 				  .remask = options->remask};
-	struct str name = str_printf(err->arena, "dynalith-dump-%lld-%ld", (long long)time(NULL),
-				     (long)getpid());
-	struct made made = {remote, name, dumping.query};
-	struct interrupt_undo undo = {.run = remove_snapshot, .context = &made};
 
-	interrupt_undo(&undo);
-	enum code code = dump_snapshot(&dumping, name, err);
-	interrupt_forget(&undo);
-	arena_free(dumping.arena);
-	return code;
+	return dump_remote(&dumping, err);
+}
+
+enum code dump_take(struct remote *remote, struct ns ns, struct catalog *catalog, struct err *err)
+{
+	const struct dump_options options = {.account = str_copy(err->arena, ns.account).p,
+					     .region = str_copy(err->arena, ns.region).p};
+	struct dumping dumping = {.remote = remote,
+				  .query = dump_query_of(err->arena, &options),
+				  .catalog = catalog,
+				  .ns = ns};
+
+	return dump_remote(&dumping, err);
 }
 
 /* *n is less than `size` at the end of the file. */

@@ -12,6 +12,7 @@
 #include "core/err.h"
 #include "server/client/remote.h"
 #include "server/tools/remask.h"
+#include "storage/catalog/catalog.h"
 
 struct dump_options {
 	const char *account, *region; /* the namespace; NULL: that of the signature, or the default
@@ -23,6 +24,10 @@ struct dump_options {
  * the user; ERR_VALIDATION of the mask. */
 enum code dump_write(struct remote *remote, const struct dump_options *options, const char *path,
 		     int fd, struct err *err) WARN_UNUSED;
+
+/* Takes the namespace in: its tables are those of that namespace in the catalog then. */
+enum code dump_take(struct remote *remote, struct ns ns, struct catalog *catalog,
+		    struct err *err) WARN_UNUSED;
 
 /*
  * Puts what is in the file in the place of all that the namespace has. ERR_INTERNAL with one line

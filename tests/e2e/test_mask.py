@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import tempfile
+import urllib.request
 
 from harness import BINARY, Server, run
 
@@ -249,8 +250,21 @@ def masked_by_all_commands():
         arn = other.client().describe_table(TableName="people")["Table"]["TableArn"]
         assert other.client().list_tags_of_resource(ResourceArn=arn)["Tags"] == [{"Key": "team", "Value": "shop"}]
     assert copied.client(region="eu-west-1").list_tables()["TableNames"] == ["people"]
-    for words in [("--from", copied.url, "--to", f"sqlite:{FOLDER}/x.db"), ("--from", data, "--to", f"sqlite:{FOLDER}/x.db", "--replace")]:
-        assert command("copy", *words, "--mask", good).returncode == 2
+    assert command("copy", "--from", data, "--to", f"sqlite:{FOLDER}/x.db", "--replace", "--mask", good).returncode == 2
+    served = Server()  # of a server, all its namespaces; no dump is left there, and no original in a file
+    assert command("load", served.url, plain).returncode == 0
+    served.client(region="eu-west-1").create_table(**create_people)
+    served.client(key="111111111111").create_table(**create_people)
+    for mask, problem in [(lacking, "no rule that can take people: mail ("), (equal, "equal that are not")]:
+        done = command("copy", "--from", served.url, "--to", f"sqlite:{FOLDER}/x.db", "--mask", mask)
+        assert done.returncode == 1 and problem in done.stderr and not list(FOLDER.glob("x.db*")), done
+    done = command("copy", "--from", served.url, "--to", f"sqlite:{FOLDER}/x.db", "--mask", good)
+    assert done.returncode == 0 and "120 originals" in done.stdout and "000000000000/eu-west-1: 1 tables, 0 items" in done.stdout, done
+    assert json.loads(urllib.request.urlopen(f"{served.url}/_dynalith/snapshots").read())["snapshots"] == []
+    of_server = Server("--db-path", f"{FOLDER}/x.db")
+    assert people_of(of_server.client()) == wanted and of_server.client(region="eu-west-1").list_tables()["TableNames"] == ["people"]
+    assert of_server.client(key="111111111111").list_tables()["TableNames"] == ["people"]
+    assert not list(FOLDER.glob("dynalith-copy*"))
     template = FOLDER / "import.json"
     source = {"InputFormat": "DYNAMODB_JSON", "S3BucketSource": {"S3Bucket": "people"}}
     properties = {**{k: v for k, v in create_people.items() if k != "Tags"}, "TableName": "imported", "ImportSourceSpecification": source}
