@@ -29,6 +29,17 @@ static bool is_held(const struct race_plan *plan, const struct race_trace *trace
 	return false;
 }
 
+/* What it waited for has just come about, or some time ago: it goes first. */
+static bool is_released(const struct race_plan *plan, const struct race_trace *trace,
+			const struct race_request *request)
+{
+	bool was_held = false;
+
+	for (size_t i = 0; i < plan->hold_count; i++)
+		was_held = was_held || plan->holds[i].request == request->id;
+	return was_held && !is_held(plan, trace, request);
+}
+
 bool race_plan_holds_all(const struct race_plan *plan, const struct race_trace *trace,
 			 const size_t *waiting, size_t n)
 {
@@ -39,14 +50,19 @@ bool race_plan_holds_all(const struct race_plan *plan, const struct race_trace *
 	return held == n;
 }
 
-/* The chain of the last request, else the one that began first. What is held comes last: the first
- * of these, so that the others stay behind it. */
+/* What was held, so that it comes right behind what it waited for; the chain of the last request;
+ * else the one that began first. What is held comes last: the first of these, so that the others
+ * stay behind it. */
 static size_t pick_usual(const struct race_plan *plan, const struct race_trace *trace,
 			 const size_t *waiting, size_t n)
 {
 	size_t chain = trace->last == RACE_NONE ? RACE_NONE : trace->requests[trace->last].chain;
 	size_t best = RACE_NONE;
 
+	for (size_t i = 0; i < n; i++) {
+		if (is_released(plan, trace, &trace->requests[waiting[i]]))
+			return i;
+	}
 	for (size_t i = 0; i < n; i++) {
 		const struct race_request *request = &trace->requests[waiting[i]];
 

@@ -7,7 +7,8 @@
  * places in which it leaves that.
  *
  *   PLAN_USUAL     nothing else
- *   PLAN_HOLD      some requests wait: each until another one was answered, or until all wait
+ *   PLAN_HOLD      some requests wait: each until right behind another one's answer, or until all
+ *                  wait
  *   PLAN_PRIORITY  chains have priorities by a seed, and change them in `depth` - 1 places
  *   PLAN_ORDER     as a list of ids says; what is not in it comes last
  *

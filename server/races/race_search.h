@@ -5,7 +5,7 @@
  *      writes.
  *   2. Each request that conflicts with a later one waits until all others wait. What comes before
  *      its answer then does not depend on it, which a run alone cannot tell.
- *   3. Each such request waits only until one that it conflicts with was answered.
+ *   3. Each such request comes right behind the answer of one that it conflicts with.
  *   4. Two of them wait.
  *   5. Priorities by seeds, with depth 1 to 3.
  *

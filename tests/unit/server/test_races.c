@@ -151,6 +151,25 @@ static bool is_whole(const int cells[CELLS])
 	return cells[2] == 0;
 }
 
+/* One client looks whether what it read is still there, and else does its work again; the other one
+ * writes back all that it has read. */
+static void forget(int cells[CELLS], int seen[STEPS], size_t client, size_t step)
+{
+	if (step == 0)
+		seen[0] = cells[0];
+	else if (client == 0)
+		cells[0] = 1;
+	else {
+		cells[0] = seen[0];
+		cells[1] = 1;
+	}
+}
+
+static bool both_are_kept(const int cells[CELLS])
+{
+	return cells[0] == 1 && cells[1] == 1;
+}
+
 static const struct program planted[] = {
 	{2,
 	 2,
@@ -183,6 +202,24 @@ TEST(planted_faults_are_found_and_fail_again)
 		CHECK(runs == 0 || fails_again(&planted[i], &failed));
 		arena_free(arena);
 	}
+}
+
+/* Right behind, and before the other client goes on: not by chance. */
+TEST(what_was_held_comes_right_behind_what_it_waited_for)
+{
+	static const struct program program = {2,
+					       2,
+					       {{ON("n"), ON("n")}, {ON("n"), ON("n")}},
+					       {{"GetItem", "PutItem"}, {"GetItem", "UpdateItem"}},
+					       forget,
+					       both_are_kept};
+	struct race_trace failed;
+
+	arena = arena_new(0);
+	unsigned runs = search(&program, 8, &failed);
+	CHECK(runs > 0);
+	CHECK(runs == 0 || fails_again(&program, &failed));
+	arena_free(arena);
 }
 
 TEST(twins_pass_in_every_order)
@@ -491,7 +528,9 @@ TEST(a_read_lags_behind_a_write_of_its_item)
 	arena_free(arena);
 }
 
-TEST_MAIN(TEST_CASE(planted_faults_are_found_and_fail_again), TEST_CASE(twins_pass_in_every_order),
+TEST_MAIN(TEST_CASE(planted_faults_are_found_and_fail_again),
+	  TEST_CASE(what_was_held_comes_right_behind_what_it_waited_for),
+	  TEST_CASE(twins_pass_in_every_order),
 	  TEST_CASE(ids_leave_out_what_differs_from_run_to_run),
 	  TEST_CASE(what_follows_from_an_answer_goes_on_its_chain),
 	  TEST_CASE(a_hold_ends_when_nothing_else_waits),
