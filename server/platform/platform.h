@@ -80,7 +80,7 @@ struct platform_figures {
 void platform_measure(struct platform_figures *figures);
 
 /* Whether a thread of a process, or, as for kill(), with a minus of a group of processes, runs or
- * could run at this moment. False where the system does not tell. */
+ * could run at this moment; the caller's does not count. False where the system does not tell. */
 bool platform_works(pid_t who);
 
 #endif

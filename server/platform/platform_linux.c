@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/spare.h"
@@ -181,17 +182,18 @@ static bool read_proc_state(const char *path, char *state, int *group)
 
 static bool has_running_thread(const char *process)
 {
-	char path[64], state;
+	char path[64], own[24], state;
 	int group;
 	bool is_running = false;
 
+	snprintf(own, sizeof(own), "%ld", syscall(SYS_gettid));
 	snprintf(path, sizeof(path), "/proc/%.16s/task", process);
 	DIR *tasks = opendir(path);
 	for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !is_running;
 	     task = readdir(tasks)) {
 		snprintf(path, sizeof(path), "/proc/%.16s/task/%.16s/stat", process, task->d_name);
-		is_running = *task->d_name != '.' && read_proc_state(path, &state, &group) &&
-			     state == 'R';
+		is_running = *task->d_name != '.' && strcmp(task->d_name, own) != 0 &&
+			     read_proc_state(path, &state, &group) && state == 'R';
 	}
 	if (tasks)
 		closedir(tasks);
