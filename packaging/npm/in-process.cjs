@@ -7,6 +7,7 @@ const { Namespace } = require("./index.cjs");
 const { Engine, DynalithError } = require("./engine.cjs");
 const { files } = require("./files.cjs");
 
+const URL_OF_NONE = "http://dynalith.invalid";
 const MEMORY_LIMIT_MB = 512, MEMORY_LEAST_MB = 256, MEMORY_MOST_MB = 4096; // a module has 32 bits for addresses
 // Parts of the SDK's clients that prepare a request for a network, by their names in client.middlewareStack.identify().
 const OF_A_NETWORK = ["getUserAgentMiddleware", "hostHeaderMiddleware", "recursionDetectionMiddleware", "contentLengthMiddleware"];
@@ -93,7 +94,7 @@ class RequestHandler {
   async handle(request, { abortSignal } = {}) {
     const where = request.query && Object.keys(request.query).length > 0 ? request.path + query(request.query) : request.path;
     if (abortSignal?.aborted) throw Object.assign(new Error("Request aborted"), { name: "AbortError" });
-    const { status, headers, body } = this.#engine.send({ method: request.method, path: where, headers: request.headers, body: request.body ?? "" });
+    const { status, headers, body } = await this.#engine.send({ method: request.method, path: where, headers: request.headers, body: request.body ?? "" });
     if (status === 0) throw Object.assign(new Error("a fault rule has closed the connection"), { code: "ECONNRESET", $metadata: {} });
     return { response: { statusCode: status, headers, body } };
   }
@@ -141,7 +142,7 @@ class InProcess extends Namespace {
     const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
     if (unknown) throw new DynalithError("ERR_DYNALITH_OPTIONS", `unknown option ${unknown}; there are ${KNOWN.join(", ")}`);
     const { file, memoryLimitMb, account, region, options, log } = given;
-    super("http://dynalith.invalid", account, region);
+    super(URL_OF_NONE, account, region);
     this.#file = file && realPath(file);
     if (file) this.#stamps.set(this.#file, stampOf(this.#file));
     const all = optionsOf(memoryLimitMb, file && fs.existsSync(file) ? { in_memory: undefined, store: `memory:${guestPath(file)}`, ...options } : options);
@@ -226,4 +227,63 @@ class InProcess extends Namespace {
 
 const inProcess = (options) => new InProcess(options);
 
-module.exports = { inProcess, InProcess, DynalithError, optionsOf };
+const textOf = (body) => typeof body === "string" ? body : new TextDecoder().decode(body);
+
+/* One run of races(): an instance whose requests `dynalith races` holds. The lines are those of server/races/race_run.h. */
+class Raced {
+  #engine;
+  #tell;
+  #count = 0;
+  #waiting = new Map(); // by number: who waits for the next line about it
+
+  constructor(given, tell) {
+    const { init, ...options } = JSON.parse(given);
+    this.#engine = new Engine(engineModule(), optionsOf(undefined, { ...options, ...(init && { init: guestPath(init) }) }), undefined, files);
+    this.#tell = tell;
+  }
+
+  configOf = (name) => ({ ...new Namespace(URL_OF_NONE).config, requestHandler: new RequestHandler({ send: (request) => this.#hold(name, request) }), signerConstructor: Naming });
+
+  #next(number) {
+    return new Promise((resolve) => this.#waiting.set(number, resolve));
+  }
+
+  async #hold(name, request) {
+    const { "x-amz-target": target, authorization, "amz-sdk-request": attempt } = request.headers;
+    if (request.method !== "POST" || !target) return this.#engine.send(request);
+    const number = ++this.#count, agent = name && `app/${name.replaceAll(/[^\w.-]/g, "-")}`;
+    this.#tell(`came ${number} ${JSON.stringify({ target, agent, attempt, authorization, body: textOf(request.body) })}`);
+    await this.#next(number); // go
+    const answer = this.#engine.send(request);
+    this.#tell(`answered ${number} ${answer.status} ${JSON.stringify(textOf(answer.body))}`);
+    return await this.#next(number) === "lost" ? { ...answer, status: 0 } : answer;
+  }
+
+  /* Whether the line is about a request. */
+  hear(word, rest) {
+    if (word === "ask") {
+      const { method, path: where, target, authorization, body } = JSON.parse(rest);
+      const { status, body: answer } = this.#engine.send({ method, path: where, headers: { ...(target && { "x-amz-target": target }), ...(authorization && { authorization }) }, body });
+      this.#tell(`asked ${status} ${JSON.stringify(textOf(answer))}`);
+      return true;
+    }
+    if (!["go", "done", "lost"].includes(word)) return false;
+    this.#waiting.get(Number(rest))?.(word);
+    return true;
+  }
+
+  close() {
+    this.#engine.close();
+  }
+}
+
+/** races() of the package, with an engine in this process for each run. */
+function races(...clients) {
+  let last = null;
+  return require("./races.cjs").drive(clients, ["--in-process"], (options, tell) => {
+    last?.close();
+    return last = new Raced(options, tell);
+  }).finally(() => last?.close());
+}
+
+module.exports = { inProcess, InProcess, DynalithError, optionsOf, races };

@@ -1,4 +1,4 @@
-import { Namespace } from "./index.cjs";
+import { Namespace, RaceConfig, RaceOptions } from "./index.cjs";
 
 /** What goes wrong outside of the API; errors of the API are the SDK's. */
 export declare class DynalithError extends Error {
@@ -48,3 +48,13 @@ export declare class InProcess extends Namespace {
 }
 
 export declare function inProcess(options?: InProcessOptions): InProcess;
+
+/** A client's config in a run of races(), whose requests go to an engine in this process. */
+export interface InProcessRaceConfig extends RaceConfig { requestHandler: RequestHandler }
+export interface InProcessRaceOptions extends Omit<RaceOptions, "before" | "check"> {
+  before?(config: InProcessRaceConfig): unknown;
+  check?(config: InProcessRaceConfig): unknown;
+}
+
+/** races() of the package, with a new engine in this process for each run. The orders are searched by `dynalith races`, so the server's program must be there, too. */
+export declare function races(...clients: [...((config: InProcessRaceConfig) => unknown)[], InProcessRaceOptions] | ((config: InProcessRaceConfig) => unknown)[]): Promise<string>;

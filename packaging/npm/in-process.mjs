@@ -1,3 +1,3 @@
 import all from "./in-process.cjs";
 
-export const { inProcess, InProcess, DynalithError } = all;
+export const { inProcess, InProcess, DynalithError, races } = all;

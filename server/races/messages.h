@@ -8,6 +8,10 @@
 #define MSG_RACES_LISTEN ERR_INTERNAL, "cannot listen on port %ld: %s"
 #define MSG_RACES_FILE ERR_INTERNAL, "cannot keep what the command prints: %s"
 #define MSG_RACES_ENDED ERR_INTERNAL, "the test has ended: nothing comes from standard input"
+#define MSG_RACES_LINE                                                                             \
+	ERR_INTERNAL,                                                                              \
+		"the test wrote \"" STR_FMT "\"; wanted passed, failed WHY, or with --in-process " \
+		"came, answered or asked: server/races/race_run.h"
 #define MSG_RACES_READ ERR_VALIDATION, "%s: %s"
 #define MSG_RACES_JSON ERR_VALIDATION, "%s: not an order of `dynalith races`: %s"
 #define MSG_RACES_TROUBLE ERR_VALIDATION, "%s: \"%s\" is no id of a request"

@@ -4,7 +4,6 @@
 
 #include "core/buf.h"
 #include "core/number.h"
-#include "protocol/ops.h"
 #include "protocol/wire/json.h"
 #include "protocol/wire/json_out.h"
 #include "server/races/messages.h"
@@ -24,7 +23,8 @@ struct rows {
 
 /* One invariant, while it is checked. */
 struct asked {
-	struct elsewhere *server;
+	race_ask *ask;
+	void *context;
 	struct race_watch *watch;
 	const struct race_trace *trace;
 	struct arena *arena;
@@ -73,20 +73,16 @@ static struct rows select_rows(const struct asked *asked, struct str statement)
 	do {
 		struct err err = err_in(arena);
 		const struct json *answer, *next;
-		struct client_reply reply;
-		const char *problem = NULL;
+		struct str reply;
+		int status;
 
-		if (!elsewhere_send(asked->server, arena,
-				    ops_target(arena, STR("ExecuteStatement")),
-				    statement_body(arena, statement, token), &reply, &problem)) {
-			rows.problem = str_of(problem);
+		if (!asked->ask(asked->context, arena, STR("ExecuteStatement"),
+				statement_body(arena, statement, token), &status, &reply) ||
+		    status != 200 || json_parse(arena, reply, &answer, &err) != OK) {
+			rows.problem = reply;
 			return rows;
 		}
-		if (reply.status != 200 || json_parse(arena, reply.body, &answer, &err) != OK) {
-			rows.problem = reply.body;
-			return rows;
-		}
-		add_rows(arena, &rows, json_text_find(reply.body, STR("Items")));
+		add_rows(arena, &rows, json_text_find(reply, STR("Items")));
 		next = json_member(answer, "NextToken");
 		token = next ? json_string(arena, next) : STR_ABSENT;
 	} while (str_is_set(token));
@@ -212,18 +208,18 @@ static struct str no_anomaly(const struct asked *asked)
 static struct str problem_of_table(const struct asked *asked, struct str table)
 {
 	struct json_out body = json_out_in(asked->arena);
-	struct client_reply reply;
-	const char *problem = NULL;
+	struct str reply;
+	int status;
 
 	json_out_open(&body, '{');
 	json_out_name(&body, STR("TableName"));
 	json_out_string(&body, table);
 	json_out_close(&body, '}');
-	if (!elsewhere_send(asked->server, asked->arena,
-			    ops_target(asked->arena, STR("DescribeTable")), buf_str(&body.buf),
-			    &reply, &problem))
-		return str_of(problem);
-	return reply.status == 200 ? STR_ABSENT : reply.body;
+	return asked->ask(asked->context, asked->arena, STR("DescribeTable"), buf_str(&body.buf),
+			  &status, &reply) &&
+			       status == 200
+		       ? STR_ABSENT
+		       : reply;
 }
 
 static struct str only_rises(const struct asked *asked)
@@ -313,14 +309,15 @@ struct race_watch *race_invariants_watch(const struct json *list,
 	return watch;
 }
 
-struct str race_invariants_check(const struct json *list, struct elsewhere *server,
+struct str race_invariants_check(const struct json *list, race_ask *ask, void *context,
 				 struct race_watch *watch, const struct race_trace *trace,
 				 struct arena *arena)
 {
 	for (const struct json *one = json_first(list); one; one = json_next(one)) {
 		const struct form *form = form_of(arena, one);
 		struct asked asked = {
-			.server = server,
+			.ask = ask,
+			.context = context,
 			.watch = watch,
 			.trace = trace,
 			.arena = arena,

@@ -14,7 +14,6 @@
 #define DYNALITH_SERVER_RACE_INVARIANTS_H
 
 #include "core/err.h"
-#include "server/client/elsewhere.h"
 #include "server/races/race_trace.h"
 #include "server/races/race_watch.h"
 
@@ -29,8 +28,12 @@ struct race_watch *race_invariants_watch(const struct json *list,
 					 const struct race_watch_server *server,
 					 struct arena *arena);
 
+/* Sends an operation to the server of the run. False where no answer came: *answer says why. */
+typedef bool race_ask(void *context, struct arena *arena, struct str operation, struct str body,
+		      int *status, struct str *answer);
+
 /* Which one is broken, or cannot be asked, and by what, in one line; absent: none. */
-struct str race_invariants_check(const struct json *list, struct elsewhere *server,
+struct str race_invariants_check(const struct json *list, race_ask *ask, void *context,
 				 struct race_watch *watch, const struct race_trace *trace,
 				 struct arena *arena);
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -13,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "protocol/ops.h"
 #include "protocol/wire/json.h"
 #include "protocol/wire/json_out.h"
 #include "server/client/elsewhere.h"
@@ -27,9 +27,7 @@
 extern char **environ; /* macOS: no header has it */
 
 #define OUTPUT_MAX 16384
-#define LOOK_NS 1000000       /* between two looks whether the program has ended */
-#define LIMIT_NONE_MS 3600000 /* for the first run of a test */
-#define WAIT_MS 10000         /* for an invariant's answer */
+#define LOOK_NS 1000000 /* between two looks whether the program has ended */
 
 /* What is taken down again at the end of a run. */
 struct stand {
@@ -42,7 +40,7 @@ struct stand {
 	FILE *output;
 	_Atomic pid_t child;
 	struct interrupt_undo undo;
-	bool is_by_lines, has_ended;
+	bool is_by_lines;
 };
 
 static void kill_group(void *context)
@@ -60,6 +58,27 @@ static pid_t program_of(const void *of)
 	return stand->is_by_lines ? getppid() : -stand->child;
 }
 
+static void open_gate(const struct race_program *program, const struct race_plan *plan,
+		      struct race_run *run, struct stand *stand,
+		      const struct race_watch_server *server)
+{
+	if (program->invariants)
+		stand->watch = race_invariants_watch(program->invariants, server, run->arena);
+	stand->gate = gate_new(&(struct gate_options){
+		.handler = server->handler,
+		.context = server->context,
+		.is_held = server->is_held,
+		.trace = &run->trace,
+		.plan = plan,
+		.memory = program->memory,
+		.watch = stand->watch,
+		.quiet_ms = program->quiet_ms,
+		.expires = program->expires,
+		.program = program_of,
+		.of = stand,
+	});
+}
+
 static enum code open_server(const struct race_program *program, const struct race_plan *plan,
 			     struct race_run *run, struct stand *stand, struct err *err)
 {
@@ -73,25 +92,9 @@ static enum code open_server(const struct race_program *program, const struct ra
 	if (code != OK)
 		return code;
 	struct http_options *http = instance_limits(stand->instance);
-	const struct race_watch_server watched = {http->handler, http->context, http->is_held};
-	if (program->invariants)
-		stand->watch = race_invariants_watch(program->invariants, &watched, arena);
-	const struct gate_options options = {
-		.handler = http->handler,
-		.context = http->context,
-		.is_held = http->is_held,
-		.trace = &run->trace,
-		.plan = plan,
-		.memory = program->memory,
-		.watch = stand->watch,
-		.quiet_ms = program->quiet_ms,
-		.expires = program->expires,
-		.program = program_of,
-		.of = stand,
-	};
-
+	open_gate(program, plan, run, stand,
+		  &(struct race_watch_server){http->handler, http->context, http->is_held});
 	front_set(http, &stand->config, NULL);
-	stand->gate = gate_new(&options);
 	http->handler = gate_handle;
 	http->context = stand->gate;
 	http->is_held = gate_is_held;
@@ -248,14 +251,29 @@ static void judge_end(struct race_run *run, const char *what, int status, uint64
 	}
 }
 
+/* A race_ask. */
+static bool ask_server(void *context, struct arena *arena, struct str operation, struct str body,
+		       int *status, struct str *answer)
+{
+	struct client_reply reply = {.body = STR("")};
+	const char *problem = "the invariants cannot be asked";
+	bool is_answered = context && elsewhere_send(context, arena, ops_target(arena, operation),
+						     body, &reply, &problem);
+
+	*status = reply.status;
+	*answer = is_answered ? reply.body : str_of(problem);
+	return is_answered;
+}
+
 static void check_invariants(const struct race_program *program, const struct stand *stand,
 			     struct race_run *run)
 {
 	struct reach reach = reach_usual();
-	struct elsewhere *server = elsewhere_new(stand->url.p, &reach);
-	struct str why = server ? race_invariants_check(program->invariants, server, stand->watch,
-							&run->trace, run->arena)
-				: STR("the invariants cannot be asked");
+	struct elsewhere *server = program->has_engine ? NULL : elsewhere_new(stand->url.p, &reach);
+	struct str why = race_invariants_check(
+		program->invariants, program->has_engine ? race_run_talk_ask : ask_server,
+		program->has_engine ? (void *)program->talk : (void *)server, stand->watch,
+		&run->trace, run->arena);
 
 	if (str_is_set(why))
 		fail(run, why);
@@ -273,61 +291,43 @@ static void run_shell(struct stand *stand, const char *command, const char *what
 		  program->limit_ms);
 }
 
-/* The next line of standard input without its end, in the arena. Absent: it has ended, or, with
- * *is_late, no line came in that time; 0: any. */
-static struct str read_line(struct arena *arena, uint64_t limit_ms, bool *is_late)
-{
-	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-	int64_t end_ms = monotonic_ms() + (int64_t)limit_ms;
-	struct buf line = buf_in(arena);
-	char byte;
-
-	*is_late = false;
-	for (;;) {
-		int64_t left = limit_ms ? end_ms - monotonic_ms() : LIMIT_NONE_MS;
-
-		*is_late = left <= 0 || poll(&input, 1, (int)left) == 0;
-		if (*is_late || read(STDIN_FILENO, &byte, 1) != 1)
-			return STR_ABSENT;
-		if (byte == '\n')
-			return buf_str(&line);
-		if (line.n < OUTPUT_MAX)
-			buf_add_byte(&line, byte);
-	}
-}
-
 /*
- * The program is a test in the process that has started this one. For each run it is told where the
- * server is, "run URL", and answers "passed" or "failed WHY". Where it does not in time, all its
- * requests go on, and it has as much time again.
+ * The program is a test in the process that has started this one. Where it does not end in time,
+ * all its requests go on, and it has as much time again.
  */
-static void run_by_lines(const struct race_program *program, struct stand *stand,
-			 struct race_run *run)
+static enum code run_by_lines(const struct race_program *program, struct stand *stand,
+			      struct race_run *run, struct err *err)
 {
-	bool is_late, is_lost = false;
+	const struct race_talk_run about = {
+		.arena = run->arena,
+		.gate = stand->gate,
+		.about = program->has_engine ? str_of(program->options) : stand->url,
+		.limit_ms = program->limit_ms,
+	};
+	bool is_late;
+	struct str said = race_run_talk(program->talk, &about, &is_late);
 
-	printf("run " STR_FMT "\n", STR_ARG(stand->url));
-	fflush(stdout);
-	struct str said = read_line(run->arena, program->limit_ms, &is_late);
-	if (is_late) {
+	if (str_is_set(race_run_talk_problem(program->talk)))
+		return err_set(err, MSG_RACES_LINE, STR_ARG(race_run_talk_problem(program->talk)));
+	if (!str_is_set(said))
+		return err_set(err, MSG_RACES_ENDED);
+	if (is_late)
 		judge_end(run, "the test", -1, program->limit_ms);
-		gate_open(stand->gate);
-		said = read_line(run->arena, program->limit_ms, &is_lost);
-	}
-	stand->has_ended = !str_is_set(said);
-	if (!is_late && str_starts_with(said, STR("failed")))
+	else if (str_starts_with(said, STR("failed")))
 		fail(run, str_printf(run->arena, "the test " STR_FMT, STR_ARG(said)));
+	return OK;
 }
 
-static void run_program(const struct race_program *program, struct stand *stand,
-			struct race_run *run)
+static enum code run_program(const struct race_program *program, struct stand *stand,
+			     struct race_run *run, struct err *err)
 {
 	int64_t began_ms = monotonic_ms();
+	enum code code = OK;
 
 	if (program->reset)
 		run_shell(stand, program->reset, "--reset-command", program, run);
-	if (run->end == RACE_PASSED && stand->is_by_lines)
-		run_by_lines(program, stand, run);
+	if (run->end == RACE_PASSED && program->talk)
+		code = run_by_lines(program, stand, run, err);
 	else if (run->end == RACE_PASSED)
 		judge_end(run, "the command",
 			  run_command(run->arena, stand, program->argv, program->limit_ms),
@@ -336,11 +336,12 @@ static void run_program(const struct race_program *program, struct stand *stand,
 	run->gap_ms = gate_gap_ms(stand->gate);
 	gate_open(stand->gate);
 	gate_settle(stand->gate, program->judging);
-	if (run->end == RACE_PASSED && program->invariants)
+	if (code == OK && run->end == RACE_PASSED && program->invariants)
 		check_invariants(program, stand, run);
-	if (run->end == RACE_PASSED && program->check)
+	if (code == OK && run->end == RACE_PASSED && program->check)
 		run_shell(stand, program->check, "--check", program, run);
 	run->output = read_output(run->arena, stand->output);
+	return code;
 }
 
 void race_run_free(struct race_run *run)
@@ -353,20 +354,22 @@ void race_run_free(struct race_run *run)
 enum code race_run(const struct race_program *program, const struct race_plan *plan,
 		   struct race_run *run, struct err *err)
 {
-	struct stand stand = {.output = tmpfile(), .is_by_lines = !program->argv};
+	struct stand stand = {.output = tmpfile(), .is_by_lines = program->talk != NULL};
 
 	*run = (struct race_run){.arena = arena_new(0)};
 	run->trace = race_trace_in(arena_new(0), program->facts);
 	if (!stand.output)
 		return err_set(err, MSG_RACES_FILE, strerror(errno));
 	stand.undo = (struct interrupt_undo){.run = kill_group, .context = &stand};
-	enum code code = open_server(program, plan, run, &stand, err);
+	if (program->has_engine)
+		open_gate(program, plan, run, &stand,
+			  &(struct race_watch_server){race_run_talk_handle, program->talk,
+						      race_run_talk_is_held});
+	enum code code = program->has_engine ? OK : open_server(program, plan, run, &stand, err);
 	if (code == OK) {
 		interrupt_undo(&stand.undo);
-		run_program(program, &stand, run);
+		code = run_program(program, &stand, run, err);
 		interrupt_forget(&stand.undo);
-		if (stand.has_ended)
-			code = err_set(err, MSG_RACES_ENDED);
 	}
 	close_server(&stand);
 	return code;

@@ -44,7 +44,7 @@ struct words {
 	long budget, port, quiet_ms, replays;
 	uint64_t seed;
 	unsigned troubles; /* a set of 1 << enum race_trouble_kind */
-	bool is_by_lines;
+	bool is_by_lines, is_in_process;
 	char **argv;
 };
 
@@ -56,6 +56,7 @@ struct races {
 	struct race_facts facts;       /* of all runs */
 	struct race_facts plain_facts; /* of the plain one */
 	size_t runs, failed, hung, untroubled;
+	bool fails_alone; /* the plain run does */
 };
 
 static int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -157,6 +158,10 @@ static bool races_read_words(struct races *races, int argc, char **argv)
 			words->is_by_lines = true;
 			continue;
 		}
+		if (strcmp(argv[i], "--in-process") == 0) {
+			words->is_by_lines = words->is_in_process = true;
+			continue;
+		}
 		if (i + 1 >= argc || (!take_text(races, argv[i], argv[i + 1]) &&
 				      !races_take_number(races, argv[i], argv[i + 1])))
 			return false;
@@ -166,19 +171,26 @@ static bool races_read_words(struct races *races, int argc, char **argv)
 	       !(words->all && (words->order || words->html));
 }
 
+/* Of a server of this process: what an engine of a test has anyway. */
+static void add_own_options(const struct races *races, struct json_out *out)
+{
+	json_out_name(out, STR("in_memory"));
+	json_out_boolean(out, true);
+	json_out_name(out, STR("host"));
+	json_out_string(out, STR("127.0.0.1"));
+	json_out_name(out, STR("port"));
+	json_out_integer(out, races->words.port);
+	json_out_name(out, STR("auth"));
+	json_out_string(out, STR("off"));
+}
+
 static const char *races_options(struct races *races)
 {
 	struct json_out out = json_out_in(races->arena);
 
 	json_out_open(&out, '{');
-	json_out_name(&out, STR("in_memory"));
-	json_out_boolean(&out, true);
-	json_out_name(&out, STR("host"));
-	json_out_string(&out, STR("127.0.0.1"));
-	json_out_name(&out, STR("port"));
-	json_out_integer(&out, races->words.port);
-	json_out_name(&out, STR("auth"));
-	json_out_string(&out, STR("off"));
+	if (!races->words.is_in_process)
+		add_own_options(races, &out);
 	if (races->program.expires) {
 		json_out_name(&out, STR("ttl.period"));
 		json_out_integer(&out, 0);
@@ -230,7 +242,26 @@ static void print_output(const struct race_run *run)
 	       run->output.p[run->output.n - 1] == '\n' ? "" : "\n");
 }
 
-/* As it is, then by the usual order: what all others are compared with. EXIT_DONE: go on. */
+static int complain_of_plain(const struct races *races, const char *more)
+{
+	print_output(&races->plain);
+	return complain("the command fails by itself: " STR_FMT "%s", STR_ARG(races->plain.why),
+			more);
+}
+
+static int complain_of_silence(const struct races *races)
+{
+	return races->words.is_by_lines
+		       ? complain("the test sent no request: its clients must be made with what "
+				  "races() gives each function")
+		       : complain("the command sent no request: it must take the endpoint of its "
+				  "environment (AWS_ENDPOINT_URL_DYNAMODB) in place of another "
+				  "one or of a server of its own, or be told by --port N where "
+				  "the server is to listen");
+}
+
+/* As it is: what comes before which answer, and how long it takes. EXIT_DONE: go on. A program that
+ * always fails by its race may pass where its requests are held. */
 static int run_plain_races(struct races *races)
 {
 	struct race_run *plain = &races->plain;
@@ -244,14 +275,12 @@ static int run_plain_races(struct races *races)
 	}
 	if (!plain->arena)
 		return EXIT_FAILED;
-	if (plain->end != RACE_PASSED) {
-		print_output(plain);
-		return complain("the command fails by itself: " STR_FMT, STR_ARG(plain->why));
-	}
+	bool is_search = !races->words.order && !races->words.all;
+	races->fails_alone = plain->end == RACE_FAILED && plain->trace.n > 0 && is_search;
+	if (plain->end != RACE_PASSED && !races->fails_alone)
+		return complain_of_plain(races, "");
 	if (plain->trace.n == 0)
-		return complain("the command sent no request: it must take the endpoint of its "
-				"environment (AWS_ENDPOINT_URL_DYNAMODB), or be told by --port N "
-				"where the server is to listen");
+		return complain_of_silence(races);
 	race_trace_learn(&races->plain_facts, &plain->trace);
 	gap = 2 * (uint64_t)plain->gap_ms;
 	races->program.quiet_ms = gap < QUIET_MIN_MS   ? QUIET_MIN_MS
@@ -260,8 +289,9 @@ static int run_plain_races(struct races *races)
 	if (races->words.quiet_ms > 0)
 		races->program.quiet_ms = (unsigned)races->words.quiet_ms;
 	races->program.limit_ms = LIMIT_TIMES * plain->took_ms + LIMIT_MORE_MS;
-	printf("The command passes, with %zu requests in %" PRIu64 " ms.\n", plain->trace.n,
-	       plain->took_ms);
+	if (!races->fails_alone)
+		printf("The command passes, with %zu requests in %" PRIu64 " ms.\n", plain->trace.n,
+		       plain->took_ms);
 	fflush(stdout);
 	return EXIT_DONE;
 }
@@ -493,6 +523,8 @@ static int races_conclude(const struct races *races, const struct race_search *s
 	size_t pairs, seen;
 
 	race_search_cover(search, &pairs, &seen);
+	if (races->fails_alone)
+		return complain_of_plain(races, "; no order of its requests was found that does");
 	if (races->failed > 0)
 		return complain("%zu runs failed, and none of them failed again in the same order: "
 				"the command depends on more than the order of its requests",
@@ -522,6 +554,12 @@ static int search_orders(struct races *races)
 	if (races->usual.end == RACE_HUNG)
 		return complain("held one at a time, the command does not end: " STR_FMT,
 				STR_ARG(races->usual.why));
+	if (races->fails_alone && races->usual.end == RACE_FAILED)
+		return complain_of_plain(races, "");
+	if (races->fails_alone)
+		printf("The command fails by itself: " STR_FMT ". It passes where its %zu requests "
+		       "run one at a time.\n",
+		       STR_ARG(races->plain.why), races->usual.trace.n);
 	search = race_search_new(races->arena, &races->usual.trace, &races->facts,
 				 races->words.seed, races->words.troubles);
 	race_search_learn(search, &races->plain.trace);
@@ -638,8 +676,13 @@ int races_run(struct arena *arena, int argc, char **argv)
 	if (races.words.invariants && race_invariants_read(arena, races.words.invariants,
 							   &races.program.invariants, &err) != OK)
 		return complain(STR_FMT, STR_ARG(err.message));
+	if (races.words.is_in_process && (races.program.check || races.words.port > 0))
+		return complain("--check and --port need a server, and with --in-process there is "
+				"none: the test checks what its engine holds");
 	log_configure(LOG_ERROR, false);
 	races.program.argv = races.words.argv;
+	races.program.talk = races.words.is_by_lines ? race_run_talk_new() : NULL;
+	races.program.has_engine = races.words.is_in_process;
 	expire_if(&races, words_keep(&races));
 	races.program.facts = &races.facts;
 	races.program.judging = &races.plain_facts;
@@ -652,6 +695,7 @@ int races_run(struct arena *arena, int argc, char **argv)
 					   : search_orders(&races);
 	race_run_free(&races.plain);
 	race_run_free(&races.usual);
+	race_run_talk_free(races.program.talk);
 	arena_free(memory);
 	return status;
 }

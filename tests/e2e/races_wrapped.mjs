@@ -1,9 +1,9 @@
-// A counter, raced by races() of the package for npm: races_wrapped.mjs wrong|right MODULES FOLDER [ORDER]. Prints what was tried, or throws the order that fails.
+// A counter, raced by races() of the package for npm: races_wrapped.mjs server|in-process wrong|right MODULES FOLDER [ORDER]. Prints what was tried, or throws the order that fails.
 import { createRequire } from 'node:module';
-import { races } from '../../packaging/npm/index.mjs';
 
-const [twin, modules, out, order] = process.argv.slice(2);
+const [engine, twin, modules, out, order] = process.argv.slice(2);
 const { CreateTableCommand, DynamoDBClient, GetItemCommand, PutItemCommand, UpdateItemCommand } = createRequire(`${modules}/x.js`)('@aws-sdk/client-dynamodb');
+const { races } = await import(`../../packaging/npm/${engine === 'server' ? 'index' : 'in-process'}.mjs`);
 const TableName = 'shop';
 const Key = { pk: { S: 'page' } };
 

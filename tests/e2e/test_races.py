@@ -11,12 +11,15 @@ import tempfile
 import time
 
 MODULES = pathlib.Path(os.environ.get("DYNALITH_NODE_MODULES") or pathlib.Path(__file__).resolve().parents[2] / "build/deps/node_modules")
+WASM = pathlib.Path(os.environ.get("DYNALITH_WASM") or pathlib.Path(__file__).resolve().parents[2] / "build/wasm/dynalith.wasm")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "packaging/python"))
 
 from harness import BINARY, run  # noqa: E402 (takes the variables away)
 from dynalith import races as wrapped  # noqa: E402
 
 os.environ["DYNALITH_BINARY"] = str(BINARY)  # for the packages
+LIBRARY = pathlib.Path(BINARY).resolve().parent / "libdynalith.so"
+os.environ["DYNALITH_LIBRARY"] = str(LIBRARY)
 
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="dynalith-e2e-"))
 PROGRAM = pathlib.Path(__file__).with_name("races_program.py")
@@ -115,7 +118,13 @@ def is_told_with_names(text):
     assert "Found after" in text and re.search("[AB] is ann", text) and re.search("[AB] is bob", text) and "two visits, one counted" in text, text
 
 
-def the_wrapper_of_python_races_a_function():
+def make_shop(namespace):
+    namespace.client().create_table(TableName="shop", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+                                    AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
+
+
+def race_visits(out, **more):
+    """Two visitors of a page that is counted, rightly and wrongly, and the order that fails again."""
     def visit(namespace, is_right):
         table = namespace.resource().Table("shop")
         if is_right:
@@ -130,17 +139,12 @@ def the_wrapper_of_python_races_a_function():
         time.sleep(0.1)
         visit(namespace, twin == "right")
 
-    def before(namespace):
-        namespace.client().create_table(TableName="shop", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-                                        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}])
-
     def check(namespace):
         assert namespace.resource().Table("shop").get_item(Key={"pk": "page"}, ConsistentRead=True)["Item"]["n"] == 2, "two visits, one counted"
 
-    out = FOLDER / "python"
     for twin in ("right", "wrong"):
         try:
-            assert "None found" in wrapped(ann, bob, before=before, check=check, budget=20, out=out) and twin == "right"
+            assert "None found" in wrapped(ann, bob, before=make_shop, check=check, budget=20, out=out, **more) and twin == "right"
         except AssertionError as found:
             assert twin == "wrong", found
             is_told_with_names(str(found))
@@ -148,36 +152,88 @@ def the_wrapper_of_python_races_a_function():
     assert {one.get("name") for one in json.loads(order.read_text())["order"]} >= {"ann", "bob"}
     for twin in ("right", "wrong"):
         try:
-            assert "passes" in wrapped(ann, bob, before=before, check=check, order=order) and twin == "right"
+            assert "passes" in wrapped(ann, bob, before=make_shop, check=check, order=order, **more) and twin == "right"
         except AssertionError as found:
             assert twin == "wrong" and "fails: the test failed: two visits" in str(found), found
+
+
+def fails_with(text, *clients, before=make_shop, **options):
     try:
-        wrapped(ann, budgets=3)
+        told = wrapped(*clients, before=before, **options)
+    except AssertionError as found:
+        assert text in str(found), found
+    else:
+        raise AssertionError(told)
+
+
+def the_wrapper_of_python_races_a_function():
+    race_visits(FOLDER / "python")
+    try:
+        wrapped(make_shop, budgets=3)
         raise AssertionError("an unknown option is taken")
     except TypeError as problem:
         assert "budgets" in str(problem)
+    fails_with("its clients must be made with what races() gives", lambda namespace: None, before=None, budget=3)
+
+
+def the_gate_holds_an_engine_in_the_process_of_the_test():
+    """The same orders; lost answers, reads that lag and what has expired happen in that engine, and invariants ask it."""
+    if not LIBRARY.exists():
+        return
+    out, rules = FOLDER / "in-process", FOLDER / "in-process.json"
+    race_visits(out, in_process=True)
+
+    def charge(namespace):
+        table = namespace.resource().Table("shop")
+        table.update_item(Key={"pk": "a"}, UpdateExpression="ADD n :v", ExpressionAttributeValues={":v": 30})
+        assert "Item" in table.get_item(Key={"pk": "a"}), "it is not there yet"
+        n = int(table.get_item(Key={"pk": "a"}, ConsistentRead=True)["Item"]["n"])
+        assert n == 30, f"{n} are charged"
+
+    def session(namespace):
+        namespace.client().update_time_to_live(TableName="shop", TimeToLiveSpecification={"AttributeName": "n", "Enabled": True})
+        table = namespace.resource().Table("shop")
+        table.put_item(Item={"pk": "a", "n": int(time.time()) - 60})
+        assert "Item" not in table.get_item(Key={"pk": "a"}, ConsistentRead=True), "it is there yet"
+
+    rules.write_text(json.dumps({"invariants": [{"name": "none", "statement": "SELECT * FROM shop WHERE n = 7"}, {"name": "it rises", "rises": "n", "of": "shop"}]}))
+    assert "None found" in wrapped(charge, before=make_shop, in_process=True, budget=5, out=out, invariants=rules)
+    fails_with("the answer was lost", charge, in_process=True, budget=20, out=out, lost_answers=True)
+    fails_with("did not see the write", charge, in_process=True, budget=20, out=out, lag=True)
+    fails_with("another transaction was under way", charge, in_process=True, budget=20, out=out, conflicts=True)
+    assert "None found" in wrapped(charge, before=make_shop, in_process=True, budget=20, out=out, throttling=True)
+    fails_with("What had expired was not removed yet", session, in_process=True, budget=20, out=out, ttl=True)
+    rules.write_text(json.dumps({"invariants": [{"name": "none", "statement": "SELECT * FROM shop WHERE n = 30"}]}))
+    fails_with('invariant "none" is broken', charge, in_process=True, budget=5, invariants=rules)
+    assert "--check and --port need a server" in subprocess.run([BINARY, "races", "--in-process", "--check", "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True).stderr
 
 
 def the_wrapper_of_npm_races_a_function():
+    """Against a server, and with dynalith.wasm in the process of the test where `make wasm` has made it."""
     if not shutil.which("node") or not (MODULES / "@aws-sdk/client-dynamodb").exists():
         return
-    out = FOLDER / "npm"
+    for engine in ["server", *(["in-process"] if WASM.exists() else [])]:
+        out = FOLDER / f"npm-{engine}"
 
-    def node(twin, *more):
-        return subprocess.run(["node", PROGRAM.with_name("races_wrapped.mjs"), twin, MODULES, out, *more], capture_output=True, text=True, timeout=300)
+        def node(twin, *more):
+            return subprocess.run(["node", PROGRAM.with_name("races_wrapped.mjs"), engine, twin, MODULES, out, *more], capture_output=True, text=True, timeout=300,
+                                  env={**os.environ, "DYNALITH_WASM": str(WASM)})
 
-    right, wrong = node("right"), node("wrong")
-    assert right.returncode == 0 and "None found" in right.stdout, right
-    assert wrong.returncode == 1, wrong
-    is_told_with_names(wrong.stderr)
-    order, = out.glob("*.json")
-    assert node("right", order).returncode == 0 and "fails: the test failed: two visits" in node("wrong", order).stderr
+        right, wrong = node("right"), node("wrong")
+        assert right.returncode == 0 and "None found" in right.stdout, right
+        assert wrong.returncode == 1, wrong
+        is_told_with_names(wrong.stderr)
+        order, = out.glob("*.json")
+        assert node("right", order).returncode == 0 and "fails: the test failed: two visits" in node("wrong", order).stderr
 
 
 def a_test_that_ends_is_said():
     done = subprocess.run([BINARY, "races", "--by-lines"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and done.stdout.startswith("run http://") and "the test has ended" in done.stderr, done
     races("--by-lines", program=["true"], status=2)
+    for line in ("hello", "came 1 {", "came x {}", "answered", "asked 200 \"\""):
+        done = subprocess.run([BINARY, "races", "--in-process"], input=f"{line}\n", capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and f'the test wrote "{line}"' in done.stderr, done
 
 
 def invariants_and_checks_tell_what_the_program_does_not():
@@ -186,6 +242,9 @@ def invariants_and_checks_tell_what_the_program_does_not():
     broken = races("--budget", 3, "--invariants", rules, program=python("counter", "right"), status=1)
     assert 'invariant "never two" is broken' in broken.stderr
     assert "--check ended with status 9" in races("--check", "exit 9", program=python("counter", "right"), status=1).stderr
+    log = FOLDER / "checks"  # it fails in all plain runs, and in no other
+    told = races("--budget", 6, "--check", f"echo >> {log}; [ $(wc -l < {log}) -gt 3 ]", program=python("counter", "right"), status=1)
+    assert "It passes where its 4 requests run one at a time" in told.stdout and "no order of its requests was found that does" in told.stderr, told
     rules.write_text('{"invariants": [{"name": "no statement"}]}')
     assert "wanted {" in races("--invariants", rules, program=python("counter", "right"), status=1).stderr
 
@@ -267,5 +326,5 @@ def a_signal_ends_it_and_the_program():
 
 
 run("races", [a_lost_update_is_found_and_replayed, a_check_and_act_is_found, twins_pass, a_lost_answer_charges_twice, a_batch_in_part_and_a_conflict_are_met, what_is_late_is_met, the_wrapper_of_python_races_a_function,
-              the_wrapper_of_npm_races_a_function, a_test_that_ends_is_said, invariants_and_checks_tell_what_the_program_does_not, invariants_without_code, a_version_that_does_not_rise_is_told,
+              the_gate_holds_an_engine_in_the_process_of_the_test, the_wrapper_of_npm_races_a_function, a_test_that_ends_is_said, invariants_and_checks_tell_what_the_program_does_not, invariants_without_code, a_version_that_does_not_rise_is_told,
               what_cannot_be_raced_is_said, a_child_that_stays_does_not_hold_it, two_at_once_do_not_see_each_other, a_signal_ends_it_and_the_program])

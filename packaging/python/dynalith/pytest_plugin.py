@@ -13,6 +13,7 @@ the first test; dynalith_url, a server that runs already; dynalith_in_process = 
 """
 from __future__ import annotations
 
+import functools
 from typing import Any, Iterator
 
 import pytest
@@ -132,9 +133,9 @@ def dynalith_clock(dynalith_namespace: Namespace, _dynalith_rollback: None) -> C
 
 
 @pytest.fixture
-def dynalith_races() -> Any:
-    """dynalith.races(); it has servers of its own."""
-    return races
+def dynalith_races(pytestconfig: pytest.Config) -> Any:
+    """dynalith.races(); it has servers of its own, or engines where the server of the run is in this process."""
+    return functools.partial(races, in_process=True) if pytestconfig.getini("dynalith_in_process") else races
 
 
 @pytest.fixture
