@@ -101,10 +101,12 @@ enum code export_reader_next(struct export_reader *reader, struct arena *arena,
 		const char *at = records_rest(reader->records).p;
 		enum record_kind kind = records_next(reader->records, arena, record, err);
 
+		*is_end = kind == RECORD_END;
+		if (kind == RECORD_END)
+			return OK;
 		for (const char *end = records_rest(reader->records).p; at < end; at++)
 			reader->line += *at == '\n';
-		*is_end = kind == RECORD_END;
-		if (kind == RECORD_ITEM || kind == RECORD_END)
+		if (kind == RECORD_ITEM)
 			return OK;
 		if (kind != RECORD_MORE)
 			return err->code;
