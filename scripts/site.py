@@ -4,8 +4,12 @@ import hashlib
 import pathlib
 import posixpath
 import re
+import sys
 
 from mkdocs.structure.files import File
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from page_blocks import as_fragment, blocks, requests
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # file: its page
@@ -36,6 +40,19 @@ POLICY = ("default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src '
           "form-action 'none'; require-trusted-types-for 'script'; trusted-types playground")
 
 
+def first_modules(console, first=("main.js", "views/tables.js")):
+    """What the console's first view imports."""
+    found, left = [], list(first)
+    while left:
+        name = left.pop(0)
+        found.append(name)
+        for imported in re.findall(r'^(?:import|export) [^;]*?"(\.[^"]+)";', (console / name).read_text(), flags=re.M):
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(name), imported))
+            if path not in found and path not in left:
+                left.append(path)
+    return found
+
+
 def playground():
     """Files of the page that runs dynalith.wasm: the console, docs/play/, and the engine of the npm package as scripts."""
     if not WASM.exists():
@@ -44,13 +61,17 @@ def playground():
     console = ROOT / "console"
     files = {path.relative_to(console).as_posix(): path.read_bytes() for path in sorted(console.rglob("*")) if path.is_file() and path.name != "types.d.ts"}
     files |= {path.name: path.read_bytes() for path in sorted((ROOT / "docs/play").iterdir())}
-    for name in ("engine", "files"):
-        text = (ROOT / f"packaging/npm/{name}.cjs").read_text()
-        files[f"{name}.js"] = f"globalThis.dynalith{name.capitalize()} = (() => {{ const module = {{}}, require = () => globalThis.dynalithHost;\n{text}\nreturn module.exports; }})();\n".encode()
+    # One script: a worker that loads others waits for each.
+    engine = "".join(f"const {name} = (() => {{ const module = {{}}, require = () => host;\n{(ROOT / f'packaging/npm/{name}.cjs').read_text()}\nreturn module.exports; }})();\n"
+                     for name in ("engine", "files"))
+    files["worker.js"] = files["worker.js"].decode().replace("// @ENGINE@\n", engine).encode()
     files["dynalith.bin"] = gzip.compress(WASM.read_bytes(), mtime=0)
     page = files["index.html"].decode()
-    for mark, more in (('<meta charset="utf-8">\n', f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'), ("", '<link rel="stylesheet" href="play.css">\n<script src="play.js"></script>\n')):
-        at = page.index(mark or "<script") + len(mark)
+    # The engine starts before all else, and the modules of the first view are asked for at once.
+    first = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<script src="play.js"></script>\n'
+    modules = "".join(f'<link rel="modulepreload" href="{name}">\n' for name in first_modules(console))
+    for mark, more in (('<meta charset="utf-8">\n', first), ("", f'<link rel="stylesheet" href="play.css">\n{modules}')):
+        at = page.index(mark or '<script type="module"') + len(mark)
         page = page[:at] + more + page[at:]
     files["index.html"] = page.encode()
     kept = hashlib.sha256(b"".join(files.values())).hexdigest()[:16]
@@ -71,8 +92,21 @@ def linked(target, place, page):
     return inside and posixpath.relpath(inside, posixpath.dirname(page) or ".") + hash_sign + anchor
 
 
+def with_examples(markdown, name):
+    """Behind each block that consists of requests, a link that has the playground send them."""
+    if not WASM.exists():
+        return markdown
+    lines = markdown.split("\n")
+    for block in reversed(blocks(markdown)):
+        if steps := requests(block):
+            address = posixpath.relpath(f"{PLAYGROUND}index.html", posixpath.dirname(name) or ".")
+            lines[block.after:block.after] = ["", f'<p class="run"><a href="{address}#{as_fragment(steps)}">Run it</a></p>', ""]
+    return "\n".join(lines)
+
+
 def on_page_markdown(markdown, page, **_):
     name = page.file.src_uri
+    markdown = with_examples(markdown, name)
     place = PAGES.get(name, "docs/" + name)
     weight = next((weight for start, weight in WEIGHTS.items() if name.startswith(start)), 1)
     page.meta.setdefault("search", {"boost": weight})

@@ -1,7 +1,7 @@
 // The console on dynalith.wasm, without a server: scripts/site.py puts this before the console's own script. Each request of the page goes to worker.js.
-// A link behind #state= holds all data, as a data file of the server: compressed, in base64url.
+// A link behind #state= holds all data, as a data file of the server: compressed, in base64url. One behind #run= has the requests of an example, as JSON in base64url.
 (() => {
-  const ROOT = new URL("../../", location.href).href, STATE = "#state=";
+  const ROOT = new URL("../../", location.href).href, STATE = "#state=", RUN = "#run=";
   const LINK_MAX = 32 << 10; // characters of a state in a link: what chats and trackers keep whole
   const policy = globalThis.trustedTypes?.createPolicy("playground", { createScriptURL: (name) => name }) ?? { createScriptURL: (name) => name };
 
@@ -12,7 +12,8 @@
     for (const byte of await through(bytes, new CompressionStream("deflate-raw"))) text += String.fromCharCode(byte);
     return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   };
-  const decode = (text) => through(Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0)), new DecompressionStream("deflate-raw"));
+  const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+  const decode = (text) => through(bytesOf(text), new DecompressionStream("deflate-raw"));
 
   /* An engine in a worker of its own; call() gets what worker.js answers. */
   function start(state) {
@@ -42,10 +43,15 @@
 
   const note = (text) => { document.getElementById("notes").append(Object.assign(document.createElement("div"), { className: "note", textContent: text })); };
 
-  async function begin() {
-    const hash = location.hash;
+  /** The hash of the address, which shows a view from now on. */
+  function takeHash() {
+    const { hash } = location;
+    if (hash.startsWith(STATE) || hash.startsWith(RUN)) history.replaceState(null, "", "#/");
+    return hash;
+  }
+
+  async function begin(hash) {
     if (!hash.startsWith(STATE)) return opened(start());
-    history.replaceState(null, "", "#/");
     try {
       return await opened(start(await decode(hash.slice(STATE.length))));
     } catch (error) {
@@ -54,7 +60,27 @@
     }
   }
 
-  let engine = begin();
+  /** The console has shown its view, which closes dialogs. */
+  const isShown = () => new Promise((done) => {
+    const main = document.getElementById("main"), look = () => main.dataset.view && done();
+    new MutationObserver(look).observe(main, { attributes: true });
+    look();
+  });
+
+  async function run(text) {
+    let steps;
+    try {
+      steps = JSON.parse(new TextDecoder().decode(bytesOf(text)));
+      if (!Array.isArray(steps)) throw new Error("it has no list of requests");
+    } catch (error) {
+      throw new Error(`The link is damaged: ${error.message}`);
+    }
+    const [{ showRun }] = await Promise.all([import("./run.js"), isShown()]);
+    return showRun(steps);
+  }
+
+  const hash = takeHash();
+  let engine = begin(hash);
 
   globalThis.fetch = async (url, { method = "GET", headers = {}, body = "" } = {}) => {
     const { call } = await engine;
@@ -106,6 +132,8 @@
       button("Samples", "Tables of well-known designs, a race, a hot partition", async () => (await import("./samples.js")).showSamples()),
       button("Request", "Any request of the API", async () => (await import("./request.js")).showRequest()), file);
     document.querySelector("header.bar").after(bar);
+    if (hash.startsWith(RUN)) attempt(() => run(hash.slice(RUN.length)))();
   });
-  navigator.serviceWorker?.register(policy.createScriptURL("offline.js"));
+  // It loads all files, so the page comes first.
+  addEventListener("load", () => engine.catch(() => {}).then(() => navigator.serviceWorker?.register(policy.createScriptURL("offline.js"))));
 })();

@@ -1,5 +1,5 @@
 "use strict";
-// The engine of the playground, in a thread of its own: a fault rule's delay blocks it, and not the page. engine.js and files.js are those of the npm package.
+// The engine of the playground, in a thread of its own: a fault rule's delay blocks it, and not the page. scripts/site.py puts the npm package's engine below.
 const FILE = "/state.db"; // the one file that the engine sees
 const OPTIONS = { "log.level": "error", data_limit_mb: 256, memory_limit_mb: 128, vector_cache_mb: 64 }; // as the frozen memory of the module has them
 
@@ -19,21 +19,26 @@ const host = {
     return part.length;
   },
 };
-globalThis.dynalithHost = host;
-importScripts("engine.js", "files.js");
+// @ENGINE@
 
-let engine;
+let opened;
+
+async function compile() {
+  const packed = (await fetch("dynalith.bin")).body.pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compileStreaming(new Response(packed, { headers: { "content-type": "application/wasm" } }));
+}
+const compiled = compile(); // before the page asks
+compiled.catch(() => {}); // open() says so
 
 async function open(state) {
-  const packed = (await fetch("dynalith.bin")).body.pipeThrough(new DecompressionStream("gzip"));
-  const module = await WebAssembly.compileStreaming(new Response(packed, { headers: { "content-type": "application/wasm" } }));
+  const module = await compiled;
   if (state) host.bytes = state;
-  engine = new globalThis.dynalithEngine.Engine(module, state ? { store: `memory:${FILE}`, ...OPTIONS } : { in_memory: true, ...OPTIONS }, console.error, globalThis.dynalithFiles.files);
+  opened = new engine.Engine(module, state ? { store: `memory:${FILE}`, ...OPTIONS } : { in_memory: true, ...OPTIONS }, console.error, files.files);
 }
 
 onmessage = async ({ data: { id, open: isOpen, take: isTake, state, ...request } }) => {
   try {
-    const answer = isOpen ? await open(state) : isTake ? engine.export() : engine.send(request);
+    const answer = isOpen ? await open(state) : isTake ? opened.export() : opened.send(request);
     postMessage({ id, answer });
   } catch (error) {
     postMessage({ id, error: error.message });

@@ -14,7 +14,10 @@ import subprocess
 import sys
 import tempfile
 
-from harness import BINARY, ROOT, Server, run
+from harness import BINARY, ROOT, Server, control, run
+
+sys.path.insert(0, str(ROOT / "scripts"))
+from page_blocks import blocks, commands, requests
 
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md"))
 NAVIGATION = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1]
@@ -29,7 +32,6 @@ ELSEWHERE = {"docs/testing.md": ("python js go java", "tests/e2e/test_recipes.py
              "docs/languages/ruby.md": ("ruby sh", "tests/packages/pages.py"), "docs/languages/php.md": ("php sh", "tests/packages/pages.py")}
 NEEDS = {"docker": "needs an engine for containers", "make": "builds or tests for long; its target is there", "./make": "builds or tests for long; its target is there",
          "sudo": "changes the machine"}
-REASON = re.compile(r"<!-- not run: (.+) -->")
 counts = collections.Counter()
 
 
@@ -37,43 +39,11 @@ def name(path):
     return str(path.relative_to(ROOT))
 
 
-def blocks(path):
-    """(line, language, text, reason or None)"""
-    lines = path.read_text().split("\n")
-    i, found, listed = 0, [], False
-    while i < len(lines):
-        line, before = lines[i], lines[i - 1] if i else ""
-        reason = REASON.fullmatch(before)
-        start = i
-        if line.startswith("```"):
-            language, _, file = line[3:].partition(" ")
-            language += "-file" if file else ""  # a file of a project
-            i = lines.index("```", i + 1)
-            found.append((start + 1, language, "\n".join(lines[start + 1:i]), reason and reason.group(1)))
-        elif line.startswith("    ") and (not before.strip() or reason) and not listed:
-            while i < len(lines) and (lines[i].startswith("    ") or not lines[i]):
-                i += 1
-            found.append((start + 1, "", "\n".join(l[4:] for l in lines[start:i]).rstrip(), reason and reason.group(1)))
-            continue
-        elif line and line[0] != " ":
-            listed = bool(re.match(r"- |\d+\. ", line))
-        i += 1
-    return found
-
-
 def guessed(text):
     first = text.split()[0]
     if first in ("curl", "dynalith", "docker", "make", "./make", "aws", "mkdir", "ln", "export", "openssl"):
         return "sh"
     return "json" if first[0] in "{[" else "partiql" if first == "SELECT" else "text"
-
-
-def commands(text):
-    """Without comments; a line that ends in a backslash goes on."""
-    for line in text.replace("\\\n", " ").split("\n"):
-        words = shlex.split(line, comments=True)
-        if words:
-            yield line, words
 
 
 def flags_are_there(words, manual=(ROOT / "docs/dynalith.1").read_text().replace("\\", "") + (ROOT / "docs/insight.md").read_text()):
@@ -211,15 +181,31 @@ def every_block_is_run():
     broken = []
     for path in PAGES:
         page = Page(path)
-        for line, language, text, reason in blocks(path):
+        for block in blocks(path.read_text()):
             try:
-                check_block(page, language, text, reason)
+                check_block(page, block.language, block.text, block.reason)
             except Exception as error:  # all that is broken, at once
-                broken.append(f"{name(path)}:{line}: {type(error).__name__}: {error}")
+                broken.append(f"{name(path)}:{block.start + 1}: {type(error).__name__}: {error}")
         page.end()
     print("e2e site: " + "; ".join(f"{n} {what}" for what, n in counts.most_common()))
     assert counts["run"] > 30, counts
     assert not broken, "\n".join(broken)
+
+
+def examples_run_by_themselves():
+    """What the site's "Run it" sends to an instance of its own is all answered."""
+    ran = 0
+    for path in PAGES:
+        for steps in filter(None, map(requests, blocks(path.read_text()))):
+            server = Server()
+            for step in steps:
+                if "operation" in step:
+                    server.client()._make_api_call(step["operation"], step["body"])
+                else:
+                    control(server, step["method"], step["path"], step.get("body"))
+            server.stop()
+            ran += 1
+    assert ran > 10, ran
 
 
 def every_page_is_in_the_navigation():
@@ -250,4 +236,4 @@ def the_readme_is_one_screen():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 80
 
 
-run("site", [every_block_is_run, every_page_is_in_the_navigation, links_lead_somewhere, the_readme_is_one_screen])
+run("site", [every_block_is_run, examples_run_by_themselves, every_page_is_in_the_navigation, links_lead_somewhere, the_readme_is_one_screen])

@@ -1,5 +1,5 @@
-// The playground of the site in headless Chromium: the console answers without a server, a link holds all data, a damaged link does
-// no harm, a delay does not block the page, all works without a network, the policy of the page is kept. PICTURES=FOLDER keeps pictures.
+// The playground of the site in headless Chromium: the console answers without a server, a link holds all data, a damaged link does no harm, "Run it" of
+// the documents sends their requests, a delay does not block the page, all works without a network, the policy of the page is kept. PICTURES=FOLDER keeps pictures.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import http from "node:http";
@@ -14,6 +14,7 @@ if (!existsSync(path.join(SITE, PAGE))) {
   console.log("playground: skipped, the site was built without build/wasm/dynalith.wasm");
   process.exit(0);
 }
+const VISITS = Number(process.env.VISITS ?? 1);
 let loaded = 0, isGone = false;
 const server = http.createServer((request, reply) => {
   const file = path.join(SITE, new URL(request.url, "http://x").pathname);
@@ -54,11 +55,33 @@ const picture = async (page, name) => {
   }
 };
 
+/* Ms from the start of a visit to the answer of a first PutItem, and of its CreateTable, which the page itself sends; nothing is cached. */
+async function visit() {
+  const cold = await (await browser.createBrowserContext()).newPage();
+  await cold.evaluateOnNewDocument(() => addEventListener("DOMContentLoaded", async () => {
+    const call = async (operation, input) => {
+      const reply = await fetch(new URL("../../", location.href), { method: "POST", headers: { "x-amz-target": `DynamoDB_20120810.${operation}` }, body: JSON.stringify(input) });
+      return reply.status;
+    };
+    const key = { AttributeName: "id", AttributeType: "S" };
+    await call("CreateTable", { TableName: "first", BillingMode: "PAY_PER_REQUEST", AttributeDefinitions: [key], KeySchema: [{ AttributeName: "id", KeyType: "HASH" }] });
+    const status = await call("PutItem", { TableName: "first", Item: { id: { S: "1" } } });
+    globalThis.firstPut = { status, ms: performance.now() };
+  }));
+  await cold.goto(url);
+  const { status, ms } = await (await cold.waitForFunction(() => globalThis.firstPut)).jsonValue();
+  assert.equal(status, 200);
+  await cold.browserContext().close();
+  return ms;
+}
+const visits = [];
+for (let i = 0; i < VISITS; i++) visits.push(await visit());
+loaded = 0;
+
 const context = await browser.createBrowserContext();
 const page = await open(context);
 await page.setViewport({ width: 1280, height: 900 });
 await call(page, "ListTables", {});
-const firstMs = await page.evaluate(() => performance.now());
 await press(page, "Create the example");
 await has(page, "items read");
 await picture(page, "tables");
@@ -123,7 +146,19 @@ assert.match(text, /to one key: [1-9]\d* are throttled[\s\S]*KeyRangeThroughputE
 await picture(page, "hot");
 await press(page, "Close");
 
-await page.evaluate(() => navigator.serviceWorker.ready.then(() => true));
+const documents = await open(context, new URL("/languages/cli.html", url).href);
+const example = await documents.$eval(".run a", (link) => link.href);
+const ran = await open(await browser.createBrowserContext(), example);
+await has(ran, '"amount": {\n      "N": "13.5"');
+await picture(ran, "run");
+assert.deepEqual((await call(ran, "ListTables", {})).body.TableNames, ["orders"]);
+await press(ran, "Close");
+await has(ran, "orders");
+const broken = await open(await browser.createBrowserContext(), example.slice(0, -9));
+await has(broken, "The link is damaged");
+
+for (const each of await Promise.all(browser.browserContexts().map((one) => one.pages())).then((all) => all.flat()))
+  if (each.url().startsWith(url)) await each.evaluate(() => navigator.serviceWorker.ready.then(() => true));
 isGone = true;
 const offline = await open(context);
 await press(offline, "Create the example");
@@ -133,4 +168,4 @@ assert.deepEqual(problems, []);
 assert.ok(await offline.evaluate(() => new Promise((done) => setTimeout(() => { try { done(!new Function("return 1")()); } catch { done(true); } }))), "the page makes scripts of text");
 await browser.close();
 server.close();
-console.log(`playground: passed; first answer after ${firstMs.toFixed(0)} ms, a link of ${link.length} characters for ${count} items`);
+console.log(`playground: passed; first PutItem after ${Math.min(...visits).toFixed(0)} ms, a link of ${link.length} characters for ${count} items`);
