@@ -1,26 +1,19 @@
 #include "storage/store/sqlite/page_file.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/crc32.h"
 
 #define RESERVED_AT 20 /* in the file's head: bytes reserved at the end of each page */
 #define HEAD_SIZE 100
-#define RECHECK_READS                                                                              \
-	(1u << 24) /* so many reads of a connection later, its pages are checked once more */
 #define PAGE_SALT 0x9E3779B1u
 
 /* The underlying file follows it. */
 struct page_file {
 	sqlite3_file base;
-	bool has_head;         /* the file is a database, which has one page at least */
-	bool is_checked;       /* the file has checksums */
-	unsigned char *passed; /* a bit per page that passed since the last round; pages past its
-				  end are checked at each read */
-	size_t passed_size;    /* in bytes */
-	uint32_t reads;
+	bool has_head;   /* the file is a database, which has one page at least */
+	bool is_checked; /* the file has checksums */
 	uint32_t damaged;
 	bool is_cut;
 };
@@ -61,30 +54,6 @@ static bool is_whole_page(int n, sqlite3_int64 at)
 	return n == STORE_PAGE && at % STORE_PAGE == 0;
 }
 
-static bool has_passed(struct page_file *file, uint32_t number)
-{
-	if (++file->reads >= RECHECK_READS && file->passed) {
-		memset(file->passed, 0, file->passed_size);
-		file->reads = 0;
-	}
-	return number / 8 < file->passed_size && (file->passed[number / 8] >> number % 8 & 1);
-}
-
-static void note_passed(struct page_file *file, uint32_t number)
-{
-	if (number / 8 >= file->passed_size) {
-		size_t size = (number / 8 + 4096) * 2;
-		unsigned char *grown = realloc(file->passed, size);
-
-		if (!grown)
-			return;
-		memset(grown + file->passed_size, 0, size - file->passed_size);
-		file->passed = grown;
-		file->passed_size = size;
-	}
-	file->passed[number / 8] |= (unsigned char)(1 << number % 8);
-}
-
 static int refuse(struct page_file *file, sqlite3_int64 at, bool is_cut)
 {
 	file->damaged = (uint32_t)(at / STORE_PAGE + 1);
@@ -92,58 +61,42 @@ static int refuse(struct page_file *file, sqlite3_int64 at, bool is_cut)
 	return SQLITE_IOERR_DATA;
 }
 
-static int check(struct page_file *file, const unsigned char *page, sqlite3_int64 at)
-{
-	uint32_t number = (uint32_t)(at / STORE_PAGE + 1);
-
-	if (has_passed(file, number))
-		return SQLITE_OK;
-	if (file->is_checked && !page_file_is_whole(page, number))
-		return refuse(file, at, false);
-	note_passed(file, number);
-	return SQLITE_OK;
-}
-
-/* Reads the page at `at` to check it. */
-static int check_stored(struct page_file *file, sqlite3_int64 at)
-{
-	sqlite3_file *under = under_of((sqlite3_file *)file);
-	unsigned char page[STORE_PAGE];
-
-	if (has_passed(file, (uint32_t)(at / STORE_PAGE + 1)))
-		return SQLITE_OK;
-	int result = under->pMethods->xRead(under, page, STORE_PAGE, at);
-	return result == SQLITE_OK ? check(file, page, at) : result;
-}
-
-/*
- * Before a part of a page is read: SQLite from 3.45 on reads what lies on overflow pages past its
- * cache (SQLITE_DIRECT_OVERFLOW_READ). Of the first page it reads only the head so.
- */
-static int check_around(struct page_file *file, sqlite3_int64 at)
-{
-	sqlite3_int64 start = at - at % STORE_PAGE;
-
-	return start == 0 ? SQLITE_OK : check_stored(file, start);
-}
-
 static int page_close(sqlite3_file *file)
 {
-	free(((struct page_file *)file)->passed);
 	return under_of(file)->pMethods->xClose(under_of(file));
 }
 
+static int read_page(struct page_file *file, unsigned char *page, sqlite3_int64 at)
+{
+	sqlite3_file *under = under_of(&file->base);
+	int result = under->pMethods->xRead(under, page, STORE_PAGE, at);
+
+	if (result == SQLITE_IOERR_SHORT_READ && at != 0)
+		return refuse(file, at, true);
+	if (result != SQLITE_OK || page_file_is_whole(page, (uint32_t)(at / STORE_PAGE + 1)))
+		return result;
+	return refuse(file, at, false);
+}
+
+/*
+ * SQLite reads parts of pages too: the head of the first one, and from 3.45 on what lies on
+ * overflow pages (SQLITE_DIRECT_OVERFLOW_READ).
+ */
 static int page_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 {
 	struct page_file *page_file = (struct page_file *)file;
-	int result = under_of(file)->pMethods->xRead(under_of(file), out, n, at);
+	unsigned char page[STORE_PAGE];
 
-	if (!page_file->is_checked ||
-	    (result != SQLITE_OK && (result != SQLITE_IOERR_SHORT_READ || at == 0)))
-		return result;
-	if (result == SQLITE_IOERR_SHORT_READ)
-		return refuse(page_file, at, true);
-	return is_whole_page(n, at) ? check(page_file, out, at) : check_around(page_file, at);
+	if (!page_file->is_checked || (at < STORE_PAGE && n < STORE_PAGE))
+		return under_of(file)->pMethods->xRead(under_of(file), out, n, at);
+	if (is_whole_page(n, at))
+		return read_page(page_file, out, at);
+	if (at % STORE_PAGE + n > STORE_PAGE)
+		return SQLITE_IOERR_READ;
+	int result = read_page(page_file, page, at - at % STORE_PAGE);
+	if (result == SQLITE_OK)
+		memcpy(out, page + at % STORE_PAGE, (size_t)n);
+	return result;
 }
 
 bool page_file_has_checksums(const unsigned char *head)

@@ -2,12 +2,12 @@
  * page_file - data files whose pages carry a checksum; internal to storage/store/sqlite.
  *
  * The last PAGE_CHECK_BYTES of each page hold a CRC-32 of the rest, mixed with the page's number. A
- * page gets it on its way into the data file, and is checked when a connection reads it for the
- * first time, and again from time to time. A page that fails the check is never served: the read
- * ends with SQLITE_IOERR_DATA, other pages are not affected. SQLite reads no page beyond the end of
- * its own file, so one that the file does not have, because others cut it, is refused as well:
- * SQLite would take it for zeros. Frames of the write-ahead log have SQLite's own checksums. Files
- * of format 1 have no room for checksums and are read as they are.
+ * page gets it on its way into the data file, and is checked each time that it is read from there.
+ * A page that fails the check is never served: the read ends with SQLITE_IOERR_DATA, other pages
+ * are not affected. SQLite reads no page beyond the end of its own file, so one that the file does
+ * not have, because others cut it, is refused as well: SQLite would take it for zeros. Frames of
+ * the write-ahead log have SQLite's own checksums. Files of format 1 have no room for checksums and
+ * are read as they are.
  *
  * SQLite: File Format, "Reserved bytes per page".
  */
