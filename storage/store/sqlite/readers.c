@@ -25,10 +25,8 @@ static enum code open_reader(struct readers *readers, struct connection **out, s
 	return OK;
 }
 
-/* A reader_open. */
-static struct connection *open_another(void *context)
+static struct connection *open_another(struct readers *readers)
 {
-	struct readers *readers = context;
 	struct connection *reader = NULL;
 	int fd = readers->options.lock_fd;
 
@@ -44,7 +42,9 @@ static struct connection *open_another(void *context)
 
 void readers_init(struct readers *readers)
 {
-	reader_pool_init(&readers->pool, open_another, readers);
+	readers->open = open_another;
+	pthread_mutex_init(&readers->mutex, NULL);
+	pthread_cond_init(&readers->is_given, NULL);
 }
 
 enum code readers_open(struct readers *readers, const struct readers_options *options,
@@ -61,7 +61,7 @@ enum code readers_open(struct readers *readers, const struct readers_options *op
 		return err_set(err, MSG_STORE_FAILED, "out of memory");
 	enum code code = open_reader(readers, &first, err);
 	if (code == OK)
-		reader_pool_give(&readers->pool, first);
+		readers_give(readers, first);
 	return code;
 }
 
@@ -69,10 +69,93 @@ void readers_close(struct readers *readers)
 {
 	for (unsigned i = 0; i < atomic_load(&readers->n); i++)
 		connection_close(&readers->v[i]);
-	reader_pool_destroy(&readers->pool);
+	pthread_mutex_destroy(&readers->mutex);
+	pthread_cond_destroy(&readers->is_given);
 	free(readers->v);
 	free(readers->name);
 	free(readers->setup);
+}
+
+/* So often a thread borrows what another one keeps, before it gets a connection of its own. */
+#define BORROWINGS 256
+
+static _Thread_local unsigned borrowed;
+
+static struct connection *open_one(struct readers *readers)
+{
+	struct connection *connection = readers->open(readers);
+
+	if (connection)
+		borrowed = 0;
+	return connection;
+}
+
+/* With the mutex held: of the list, or of any thread. */
+static struct connection *find(struct readers *readers)
+{
+	struct connection *connection = readers->free;
+
+	if (connection)
+		readers->free = connection->next_free;
+	return connection ? connection : idle_take_any(&readers->idle);
+}
+
+/* The same, or a new one. */
+static struct connection *find_or_open(struct readers *readers)
+{
+	struct connection *connection = borrowed < BORROWINGS ? NULL : open_one(readers);
+
+	if (!connection)
+		connection = find(readers);
+	borrowed += connection != NULL;
+	return connection ? connection : open_one(readers);
+}
+
+/*
+ * Who waits is counted before it looks, and who keeps a connection looks for a waiting one
+ * afterwards: either the one finds the connection, or the other finds the count.
+ */
+struct connection *readers_take(struct readers *readers)
+{
+	struct connection *connection = idle_take(&readers->idle);
+
+	if (connection)
+		return connection;
+	pthread_mutex_lock(&readers->mutex);
+	atomic_fetch_add(&readers->waiting, 1);
+	while (!(connection = find_or_open(readers)))
+		pthread_cond_wait(&readers->is_given, &readers->mutex);
+	atomic_fetch_sub(&readers->waiting, 1);
+	pthread_mutex_unlock(&readers->mutex);
+	return connection;
+}
+
+struct connection *readers_try(struct readers *readers)
+{
+	struct connection *connection = idle_take(&readers->idle);
+
+	if (connection)
+		return connection;
+	pthread_mutex_lock(&readers->mutex);
+	connection = find(readers);
+	pthread_mutex_unlock(&readers->mutex);
+	return connection;
+}
+
+void readers_give(struct readers *readers, struct connection *connection)
+{
+	if (idle_keep(&readers->idle, connection)) {
+		if (atomic_load(&readers->waiting) == 0)
+			return;
+		connection = idle_take(&readers->idle);
+		if (!connection)
+			return; /* the waiting one has it, or another */
+	}
+	pthread_mutex_lock(&readers->mutex);
+	connection->next_free = readers->free;
+	readers->free = connection;
+	pthread_cond_signal(&readers->is_given);
+	pthread_mutex_unlock(&readers->mutex);
 }
 
 void readers_note(void *context)

@@ -1,15 +1,22 @@
 /*
- * readers - the connections of a store that read; internal to storage/store/sqlite.
+ * readers - the connections of a store that read, and who uses them; internal to
+ * storage/store/sqlite.
  *
- * The first is opened with the store. Others are opened as threads need them (reader_pool.h), up to
- * the number wanted: each takes a quarter of a megabyte and part of a millisecond, which a server
- * that waits for its first request should not have spent. Where one more cannot be opened, the
- * thread waits for one of those that are there.
+ * A thread gets the connection that it had before, with its statements and pages in the core's
+ * cache, as long as no other thread waits for one. The first is opened with the store. One more is
+ * opened, up to the number wanted, when all are in use, and for a thread that had to borrow what
+ * others keep many times: each takes a quarter of a megabyte and part of a millisecond, which a
+ * server that waits for its first request should not have spent. Where one more cannot be opened,
+ * the thread waits for one of those that are there.
  */
 #ifndef DYNALITH_STORAGE_SQLITE_READERS_H
 #define DYNALITH_STORAGE_SQLITE_READERS_H
 
-#include "storage/store/sqlite/reader_pool.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "storage/store/idle.h"
+#include "storage/store/sqlite/connection.h"
 
 struct readers_options {
 	const char *name;  /* of the file, or a URI; copied */
@@ -23,7 +30,13 @@ struct readers_options {
 };
 
 struct readers {
-	struct reader_pool pool;
+	/* Opens one more, with the mutex held; NULL where there are enough, or it fails. */
+	struct connection *(*open)(struct readers *readers);
+	pthread_mutex_t mutex;
+	pthread_cond_t is_given;
+	struct connection *free; /* beside those that threads keep; under the mutex */
+	atomic_uint waiting;     /* threads that look for one of any place */
+	struct idle idle;
 	struct connection *v; /* room for `most` */
 	atomic_uint n;        /* that are open */
 	struct readers_options options;
@@ -35,6 +48,16 @@ void readers_init(struct readers *readers);
 enum code readers_open(struct readers *readers, const struct readers_options *options,
 		       struct err *err) WARN_UNUSED;
 void readers_close(struct readers *readers);
+
+/* A connection that no transaction uses; waits until there is one where none is and none can be
+ * opened. */
+struct connection *readers_take(struct readers *readers);
+
+/* The same, or NULL where all are in use; opens none. */
+struct connection *readers_try(struct readers *readers);
+
+/* Gives it back, or for the first time. */
+void readers_give(struct readers *readers, struct connection *connection);
 
 /* For writers that wait too long (wal.h): which transactions are under way, and the end of those
  * that still are. */

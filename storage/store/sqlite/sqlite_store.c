@@ -78,7 +78,7 @@ static void freshen(struct sqlite_store *store, struct connection *reader)
 
 static struct connection *acquire_reader(struct sqlite_store *store)
 {
-	struct connection *connection = reader_pool_take(&store->readers.pool);
+	struct connection *connection = readers_take(&store->readers);
 
 	freshen(store, connection);
 	next_turn(connection);
@@ -94,7 +94,7 @@ static void release(struct connection *connection)
 		return;
 	}
 	next_turn(connection);
-	reader_pool_give(&store->readers.pool, connection);
+	readers_give(&store->readers, connection);
 }
 
 static enum code begin_write(struct connection *writer, struct err *err)
@@ -339,7 +339,7 @@ static enum code sqlite_check(struct store *base, struct err *err)
 /* A reader that is free at this moment, or NULL. */
 static struct connection *try_reader(struct sqlite_store *store)
 {
-	struct connection *connection = reader_pool_try(&store->readers.pool);
+	struct connection *connection = readers_try(&store->readers);
 
 	if (connection) {
 		freshen(store, connection);
@@ -357,13 +357,13 @@ static void sqlite_usage(struct store *base, struct store_usage *usage)
 
 	if (reader)
 		release(reader);
-	pthread_mutex_lock(&store->readers.pool.mutex);
+	pthread_mutex_lock(&store->readers.mutex);
 	if (is_read)
 		store->usage =
 			(struct store_usage){.used = (uint64_t)(pages - free_pages) * STORE_PAGE,
 					     .free = (uint64_t)free_pages * STORE_PAGE};
 	*usage = store->usage;
-	pthread_mutex_unlock(&store->readers.pool.mutex);
+	pthread_mutex_unlock(&store->readers.mutex);
 	usage->log = store->is_memory ? 0 : wal_file_bytes(&store->wal);
 	usage->limit = store->quota.limit;
 	if (!store->is_memory && wal_is_stopped(&store->wal))

@@ -1,10 +1,10 @@
-/* What threads keep for themselves, and the pool of reading connections on top: nobody shares one,
+/* What threads keep for themselves, and the reading connections of a store on top: nobody shares one,
  * and nobody waits while one is free. */
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "storage/store/idle.h"
-#include "storage/store/sqlite/reader_pool.h"
+#include "storage/store/sqlite/readers.h"
 #include "tests/unit/test.h"
 
 #define THREADS 6
@@ -57,16 +57,16 @@ TEST(another_thread_finds_it_where_it_looks_everywhere)
 }
 
 struct crowd {
-	struct reader_pool pool;
+	struct readers readers; /* first */
 	struct connection connections[CONNECTIONS];
 	unsigned opened;
 	atomic_uint users[CONNECTIONS];
 	atomic_uint clashes, rounds;
 };
 
-static struct connection *open_next(void *context)
+static struct connection *open_next(struct readers *readers)
 {
-	struct crowd *crowd = context;
+	struct crowd *crowd = (struct crowd *)readers;
 
 	return crowd->opened < CONNECTIONS ? &crowd->connections[crowd->opened++] : NULL;
 }
@@ -76,8 +76,8 @@ static void *read_often(void *context)
 	struct crowd *crowd = context;
 
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		struct connection *connection = i % 16 == 0 ? reader_pool_try(&crowd->pool)
-							    : reader_pool_take(&crowd->pool);
+		struct connection *connection =
+			i % 16 == 0 ? readers_try(&crowd->readers) : readers_take(&crowd->readers);
 
 		if (!connection)
 			continue;
@@ -85,7 +85,7 @@ static void *read_often(void *context)
 			atomic_fetch_add(&crowd->clashes, 1);
 		atomic_fetch_add(&crowd->rounds, 1);
 		atomic_fetch_sub(&crowd->users[connection - crowd->connections], 1);
-		reader_pool_give(&crowd->pool, connection);
+		readers_give(&crowd->readers, connection);
 	}
 	return NULL;
 }
@@ -97,17 +97,18 @@ TEST(a_crowd_shares_few_connections)
 	pthread_t threads[THREADS];
 	unsigned found = 0;
 
-	reader_pool_init(&crowd.pool, open_next, &crowd);
+	readers_init(&crowd.readers);
+	crowd.readers.open = open_next;
 	for (unsigned i = 0; i < THREADS; i++)
 		CHECK_INT(pthread_create(&threads[i], NULL, read_often, &crowd), 0);
 	for (unsigned i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	CHECK_INT(atomic_load(&crowd.clashes), 0);
 	CHECK(atomic_load(&crowd.rounds) >= THREADS * (ROUNDS - ROUNDS / 16 - 1));
-	while (reader_pool_try(&crowd.pool))
+	while (readers_try(&crowd.readers))
 		found++;
 	CHECK_INT(found, crowd.opened);
-	reader_pool_destroy(&crowd.pool);
+	readers_close(&crowd.readers);
 }
 
 static void *give_both(void *context)
@@ -115,27 +116,28 @@ static void *give_both(void *context)
 	struct crowd *crowd = context;
 
 	for (unsigned i = 0; i < CONNECTIONS; i++)
-		reader_pool_give(&crowd->pool, &crowd->connections[i]);
+		readers_give(&crowd->readers, &crowd->connections[i]);
 	return NULL;
 }
 
 TEST(a_thread_takes_what_another_kept)
 {
-	static struct crowd crowd;
+	static struct crowd crowd = {.opened = CONNECTIONS};
 
-	reader_pool_init(&crowd.pool, NULL, NULL);
+	readers_init(&crowd.readers);
+	crowd.readers.open = open_next;
 	on_a_thread(give_both, &crowd);
-	CHECK(reader_pool_take(&crowd.pool) && reader_pool_take(&crowd.pool));
-	CHECK(!reader_pool_try(&crowd.pool));
-	reader_pool_destroy(&crowd.pool);
+	CHECK(readers_take(&crowd.readers) && readers_take(&crowd.readers));
+	CHECK(!readers_try(&crowd.readers));
+	readers_close(&crowd.readers);
 }
 
 static void *borrow(void *context)
 {
 	struct crowd *crowd = context;
-	struct connection *connection = reader_pool_take(&crowd->pool);
+	struct connection *connection = readers_take(&crowd->readers);
 
-	reader_pool_give(&crowd->pool, connection);
+	readers_give(&crowd->readers, connection);
 	return connection;
 }
 
@@ -156,20 +158,22 @@ TEST(connections_are_opened_as_they_are_needed)
 {
 	static struct crowd crowd;
 
-	reader_pool_init(&crowd.pool, open_next, &crowd);
-	CHECK(!reader_pool_try(&crowd.pool));
-	struct connection *first = reader_pool_take(&crowd.pool);
+	readers_init(&crowd.readers);
+	crowd.readers.open = open_next;
+	CHECK(!readers_try(&crowd.readers));
+	struct connection *first = readers_take(&crowd.readers);
 	CHECK(first == &crowd.connections[0]);
-	CHECK(reader_pool_take(&crowd.pool) == &crowd.connections[1]);
-	reader_pool_destroy(&crowd.pool);
+	CHECK(readers_take(&crowd.readers) == &crowd.connections[1]);
+	readers_close(&crowd.readers);
 
 	crowd = (struct crowd){.opened = 0};
-	reader_pool_init(&crowd.pool, open_next, &crowd);
+	readers_init(&crowd.readers);
+	crowd.readers.open = open_next;
 	for (int i = 0; i < 3; i++)
 		CHECK(on_a_thread(borrow, &crowd) == first);
 	CHECK_INT(crowd.opened, 1);
 	CHECK(on_a_thread(borrow_often, &crowd) == &crowd.connections[1]);
-	reader_pool_destroy(&crowd.pool);
+	readers_close(&crowd.readers);
 }
 
 TEST_MAIN(TEST_CASE(connections_are_opened_as_they_are_needed),
