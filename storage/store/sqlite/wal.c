@@ -43,30 +43,24 @@ static int pages_of(size_t bytes)
 	return bytes / FRAME_BYTES > INT_MAX / 4 ? INT_MAX / 4 : (int)(bytes / FRAME_BYTES);
 }
 
-/* The data has grown or not: the log has the more room the less it takes, and readers get no more
- * of it. */
-static void limit_room(struct wal_room *room, size_t bytes)
-{
-	room->usual = room->allowed = room->most = pages_of(bytes);
-}
-
-static void set_room(struct wal_room *room)
-{
-	room->usual = room->allowed = pages_of(room->bytes);
-	room->most = pages_of(room->bytes_most);
-}
-
-/* On a full disk a short log, started over often, leaves the reserve to the next transactions. */
+/* Under a limit the log has the more room the less the data takes. On a full disk a short log,
+ * started over often, leaves the reserve to the next transactions. Readers get no more of either.
+ */
 static void fit_room(struct wal_room *room)
 {
-	size_t full = RESERVE_BYTES / 2;
+	bool is_short = room->quota || reserve_is_used(room->reserve);
+	size_t bytes = room->bytes;
 
 	if (room->quota)
-		limit_room(room, (size_t)quota_log_usual(room->quota));
-	else if (reserve_is_used(room->reserve))
-		limit_room(room, full < room->bytes ? full : room->bytes);
-	else if (room->usual < pages_of(room->bytes))
-		set_room(room);
+		bytes = (size_t)quota_log_usual(room->quota);
+	else if (is_short && bytes > RESERVE_BYTES / 2)
+		bytes = RESERVE_BYTES / 2;
+	int usual = pages_of(bytes);
+
+	if (usual == room->usual && !is_short)
+		return;
+	room->usual = room->allowed = usual;
+	room->most = is_short ? usual : pages_of(room->bytes_most);
 }
 
 /* Called by SQLite behind each commit that changed something. */
@@ -265,7 +259,7 @@ static void make_room(struct wal_room *room, const struct wal_options *options)
 	room->bytes = options->log_bytes;
 	room->bytes_most = options->log_bytes_most;
 	room->reserve = options->reserve;
-	set_room(room);
+	fit_room(room);
 	room->waits_max = options->reader_ms / READERS_WAIT_MS;
 	room->readers = options->readers;
 	pthread_cond_init(&room->cond, NULL);
