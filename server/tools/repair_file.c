@@ -128,7 +128,7 @@ static enum code open_successor(const struct file_repair *repair, struct store *
 				struct err *err)
 {
 	const struct sqlite_store_options options = {
-		.path = file_repair_successor(repair),
+		.path = repair->successor,
 		.durability = DURABILITY_OFF,
 		.readers = 1,
 		.cache_bytes = 32 << 20,
@@ -145,8 +145,7 @@ static enum code fill_successor(struct job *job, struct file_repair *repair, int
 
 	if (code != OK)
 		return code;
-	code = repair_store(file_repair_salvage(repair), store, &settings_records, now_ms,
-			    &job->report, err);
+	code = repair_store(repair->salvage, store, &settings_records, now_ms, &job->report, err);
 	store_close(store);
 	return code;
 }
@@ -193,9 +192,8 @@ static enum repair_outcome sum_up_repair(const struct job *job, const struct fil
 
 	printf("%s is repaired: %llu tables, %llu items, %llu stream records; the damaged file is "
 	       "now %s\n",
-	       file_repair_path(repair), (unsigned long long)report->tables,
-	       (unsigned long long)report->items, (unsigned long long)report->records,
-	       file_repair_kept(repair));
+	       repair->path, (unsigned long long)report->tables, (unsigned long long)report->items,
+	       (unsigned long long)report->records, repair->kept);
 	if (has_aside)
 		printf("%llu rows were set aside in %s\n", (unsigned long long)report->aside,
 		       job->aside.path);
@@ -228,7 +226,7 @@ static enum repair_outcome run_repair(struct job *job, struct file_repair *repai
 {
 	struct interrupt_undo successor, aside;
 
-	interrupt_undo_file(&successor, file_repair_successor(repair));
+	interrupt_undo_file(&successor, repair->successor);
 	interrupt_undo_file(&aside, job->aside.part);
 	enum repair_outcome outcome = replace_damaged(job, repair);
 	interrupt_forget(&aside);

@@ -14,14 +14,6 @@
 #include "storage/store/sqlite/file_salvage.h"
 #include "storage/store/store_messages.h"
 
-struct file_repair {
-	struct arena *arena;
-	int fd;
-	const char *path, *successor, *kept;
-	struct raw_file file;
-	struct salvage *salvage;
-};
-
 static enum code problem(const char *path, struct err *err)
 {
 	return err_set(err, MSG_STORE_OPEN, path, strerror(errno));
@@ -65,11 +57,11 @@ static enum code begin(struct file_repair *repair, const char *path, struct err 
 	enum code code = check_kept(repair, err);
 	if (code != OK)
 		return code;
-	code = raw_file_open(repair->fd, repair->path, repair->arena, &repair->file, err);
+	code = raw_file_open(repair->fd, repair->path, repair->arena, repair->file, err);
 	if (code != OK)
 		return code;
 	file_repair_discard(repair);
-	return file_salvage_open(&repair->file, &repair->salvage, err);
+	return file_salvage_open(repair->file, &repair->salvage, err);
 }
 
 enum code file_repair_begin(const char *path, struct file_repair **out, struct err *err)
@@ -77,7 +69,9 @@ enum code file_repair_begin(const char *path, struct file_repair **out, struct e
 	struct arena *arena = arena_new(0);
 	struct file_repair *repair = ARENA_NEW(arena, struct file_repair);
 
-	*repair = (struct file_repair){.arena = arena, .fd = -1, .file.log_fd = -1};
+	*repair = (struct file_repair){
+		.arena = arena, .fd = -1, .file = ARENA_NEW(arena, struct raw_file)};
+	*repair->file = (struct raw_file){.log_fd = -1};
 	enum code code = begin(repair, path, err);
 	if (code != OK)
 		file_repair_end(repair);
@@ -90,30 +84,10 @@ void file_repair_end(struct file_repair *repair)
 {
 	if (repair->salvage)
 		repair->salvage->ops->close(repair->salvage);
-	raw_file_close(&repair->file);
+	raw_file_close(repair->file);
 	if (repair->fd >= 0)
 		close(repair->fd);
 	arena_free(repair->arena);
-}
-
-struct salvage *file_repair_salvage(struct file_repair *repair)
-{
-	return repair->salvage;
-}
-
-const char *file_repair_path(const struct file_repair *repair)
-{
-	return repair->path;
-}
-
-const char *file_repair_successor(const struct file_repair *repair)
-{
-	return repair->successor;
-}
-
-const char *file_repair_kept(const struct file_repair *repair)
-{
-	return repair->kept;
 }
 
 /* The successor gets the rights of the file, its owner where this process may give it away, and
@@ -138,7 +112,7 @@ enum code file_repair_publish(struct file_repair *repair, struct err *err)
 	if (!finish_successor(repair))
 		return problem(repair->successor, err);
 	/* a log beside the successor would be taken for its own */
-	enum code code = raw_file_move_log(&repair->file, err);
+	enum code code = raw_file_move_log(repair->file, err);
 	if (code != OK)
 		return code;
 	if (link(repair->path, repair->kept) != 0 ||

@@ -12,7 +12,16 @@
 #include "core/err.h"
 #include "storage/store/salvage.h"
 
-struct file_repair;
+struct file_repair {
+	/* Absolute names: of the file, the one under which its successor is to be made, and the one
+	 * that the damaged file gets. */
+	const char *path, *successor, *kept;
+	struct salvage *salvage;
+	/* the module's own */
+	struct arena *arena;
+	int fd;
+	struct raw_file *file;
+};
 
 /*
  * Keeps other processes out of the file and finds what can be read of it. What an earlier repair
@@ -22,14 +31,6 @@ struct file_repair;
 enum code file_repair_begin(const char *path, struct file_repair **out,
 			    struct err *err) WARN_UNUSED;
 void file_repair_end(struct file_repair *repair);
-
-struct salvage *file_repair_salvage(struct file_repair *repair);
-
-/* The absolute name of the file; the one under which its successor is to be made; the one that the
- * damaged file gets. */
-const char *file_repair_path(const struct file_repair *repair);
-const char *file_repair_successor(const struct file_repair *repair);
-const char *file_repair_kept(const struct file_repair *repair);
 
 /* Puts the successor, which is closed, in the place of the file. Whatever goes wrong, the old file
  * stays what it was. */
