@@ -137,6 +137,28 @@ TEST(flipped_bytes_are_never_answered)
 	fixture_free(&fixture);
 }
 
+/* Pages that were whole when they were read before are checked again. */
+TEST(damage_is_seen_while_the_store_is_open)
+{
+	struct fixture fixture = fixture_new(false);
+	struct tally before = {0}, after = {0};
+	struct stat status;
+
+	fill(&fixture);
+	fixture.options.cache_bytes = 8192;
+	struct store *store = fixture_open(&fixture);
+	read_all(&fixture, store, &before);
+	CHECK_INT(before.right, ROWS);
+	CHECK_INT(stat(fixture.path, &status), 0);
+	for (off_t at = STORE_PAGE + 2000; at < status.st_size; at += STORE_PAGE)
+		flip(fixture.path, at, 1);
+	read_all(&fixture, store, &after);
+	CHECK_INT(after.wrong, 0);
+	CHECK(after.refused > ROWS / 2);
+	store_close(store);
+	fixture_free(&fixture);
+}
+
 /* The error names the page, and the rows of other pages are served. */
 TEST(a_damaged_page_is_named)
 {
@@ -268,7 +290,8 @@ TEST(files_without_checksums_stay_as_they_are)
 	fixture_free(&fixture);
 }
 
-TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered), TEST_CASE(a_damaged_page_is_named),
+TEST_MAIN(TEST_CASE(flipped_bytes_are_never_answered),
+	  TEST_CASE(damage_is_seen_while_the_store_is_open), TEST_CASE(a_damaged_page_is_named),
 	  TEST_CASE(a_damaged_page_is_not_copied_to_memory),
 	  TEST_CASE(a_part_of_a_damaged_page_is_refused),
 	  TEST_CASE(files_without_checksums_stay_as_they_are))
