@@ -31,8 +31,6 @@
 		"INSERT INTO \"%s\" (" n_column "k, v) VALUES (" n_value                           \
 		"?1, ?2) ON CONFLICT (" n_column "k) DO UPDATE SET v = number_sum(v, excluded.v)", \
 	[STATEMENT_DEL] = "DELETE FROM \"%s\" WHERE " of "k = ?1",                                 \
-	[STATEMENT_DEL_RANGE] = "DELETE FROM \"%s\" WHERE " of "k >= ?1 AND k < ?2",               \
-	[STATEMENT_DEL_OPEN] = "DELETE FROM \"%s\" WHERE " of "k >= ?1",                           \
 	[STATEMENT_FORWARD] =                                                                      \
 		"SELECT k, " value " FROM \"%s\" WHERE " of "k >= ?1 AND k < ?2 ORDER BY k",       \
 	[STATEMENT_FORWARD_OPEN] =                                                                 \
@@ -305,8 +303,8 @@ static enum code read_place(struct connection *connection, struct keyspace keysp
 	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_GET, &slot,
 					      &statement, err);
 
-	if (code != OK) /* a file of an earlier version has none */
-		return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+	if (code != OK)
+		return code;
 	struct str bytes = place_key(keyspace, key);
 	sqlite3_bind_blob64(statement, 1, bytes.p, bytes.n, SQLITE_STATIC);
 	int result = sqlite3_step(statement);
@@ -320,7 +318,7 @@ static enum code read_place(struct connection *connection, struct keyspace keysp
 		code = connection_error(connection, err);
 	}
 	sqlite3_reset(statement);
-	return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+	return code;
 }
 
 enum code connection_place(struct connection *connection, struct keyspace keyspace,

@@ -23,9 +23,6 @@ static const char *const cut_sql[PLACE_TABLE_COUNT] = {
 	[PLACE_TABLE_KEYS] = "DELETE FROM \"%s\" WHERE k <= ?1",
 };
 
-/* See drop_index(). */
-static const char *const drop_index_sql = "DROP INDEX \"%s_key\"";
-
 /*
  * A copy, by the kind of the SQL table that gets the rows, and of the one that has them. "SELECT *"
  * between two of the same kind is what SQLite does without looking into the rows; rows keep their
@@ -36,28 +33,16 @@ static const char *const into_sql[PLACE_TABLE_COUNT] = {
 	[PLACE_TABLE_SHARED] = "INSERT INTO \"%s\" (n, k, v)",
 	[PLACE_TABLE_KEYS] = "INSERT INTO \"%s\"",
 };
-static const char *const from_sql[PLACE_TABLE_COUNT][PLACE_TABLE_COUNT] = {
-	[PLACE_TABLE_OWN] =
-		{
-			[PLACE_TABLE_OWN] = " SELECT * FROM \"%s\"",
-			[PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
-			[PLACE_TABLE_KEYS] =
-				" SELECT k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
-		},
-	[PLACE_TABLE_SHARED] =
-		{
-			[PLACE_TABLE_OWN] = " SELECT ?4, k, v FROM \"%s\" ORDER BY k",
-			[PLACE_TABLE_SHARED] =
-				" SELECT ?4, k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
-			[PLACE_TABLE_KEYS] =
-				" SELECT ?4, k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
-		},
-	[PLACE_TABLE_KEYS] =
-		{
-			[PLACE_TABLE_OWN] = " SELECT k, v FROM \"%s\" ORDER BY k",
-			[PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
-			[PLACE_TABLE_KEYS] = " SELECT * FROM \"%s\"",
-		},
+static const char *const alike_sql = " SELECT * FROM \"%s\"";
+static const char *const from_sql[PLACE_TABLE_COUNT] = {
+	[PLACE_TABLE_OWN] = " SELECT k, v FROM \"%s\" ORDER BY k",
+	[PLACE_TABLE_SHARED] = " SELECT k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
+	[PLACE_TABLE_KEYS] = " SELECT k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
+};
+static const char *const from_to_shared_sql[PLACE_TABLE_COUNT] = {
+	[PLACE_TABLE_OWN] = " SELECT ?4, k, v FROM \"%s\" ORDER BY k",
+	[PLACE_TABLE_SHARED] = " SELECT ?4, k, v FROM \"%s\" WHERE n = ?3 ORDER BY k",
+	[PLACE_TABLE_KEYS] = " SELECT ?4, k, " PLACE_KEYS_VALUE " FROM \"%s\" ORDER BY k",
 };
 
 /* Of all kinds: the statement about the place. */
@@ -139,10 +124,21 @@ static bool has_table(struct connection *connection, const char *name)
 					     NULL, NULL) == SQLITE_OK;
 }
 
-enum code places_create_system(struct connection *connection, struct keyspace keyspace,
-			       struct err *err)
+enum code places_complete(struct connection *connection, struct err *err)
 {
-	return create_table(connection, FILE_SCHEMA_SYSTEM, place_of_name(keyspace).name, err);
+	const struct keyspace later[] = {{0, SYSTEM_VERSIONS}, PLACE_KEYSPACE};
+
+	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
+		struct place place = place_of_name(later[i]);
+		enum code code =
+			has_table(connection, place.name)
+				? OK
+				: create_table(connection, FILE_SCHEMA_SYSTEM, place.name, err);
+
+		if (code != OK)
+			return code;
+	}
+	return OK;
 }
 
 /* Puts a row of PLACE_KEYSPACE, or deletes it. */
@@ -197,8 +193,8 @@ static enum code each_row(struct connection *connection, enum place_kind kind, v
 	enum code code = connection_statement(connection, PLACE_KEYSPACE, STATEMENT_FORWARD, &slot,
 					      &statement, err);
 
-	if (code != OK) /* a file of an earlier version has none */
-		return code == ERR_RESOURCE_NOT_FOUND ? OK : code;
+	if (code != OK)
+		return code;
 	sqlite3_bind_blob64(statement, 1, &low, 1, SQLITE_STATIC);
 	sqlite3_bind_blob64(statement, 2, &high, 1, SQLITE_STATIC);
 	slot->busy++;
@@ -318,14 +314,6 @@ static enum code take(struct connection *connection, struct keyspace keyspace,
 					   : put_place(connection, keyspace, unused, err);
 }
 
-static enum code prepare_file(struct connection *connection, struct err *err)
-{
-	connection->own.has_moved = true;
-	return has_table(connection, place_of_name(PLACE_KEYSPACE).name)
-		       ? OK
-		       : places_create_system(connection, PLACE_KEYSPACE, err);
-}
-
 /* A SQL table of the keyspace's own for small rows. */
 static enum code create_keys(struct connection *connection, struct keyspace keyspace,
 			     struct err *err)
@@ -336,16 +324,14 @@ static enum code create_keys(struct connection *connection, struct keyspace keys
 	return code == OK ? put_place(connection, keyspace, &place, err) : code;
 }
 
-static enum code create(struct connection *connection, struct keyspace keyspace,
+enum code places_create(struct connection *connection, struct keyspace keyspace,
 			enum place_table table, struct err *err)
 {
 	struct place place, unused;
 	bool is_full;
-	enum code code = prepare_file(connection, err), found;
+	enum code code, found = connection_place(connection, keyspace, &place, err);
 
-	if (code != OK)
-		return code;
-	found = connection_place(connection, keyspace, &place, err);
+	connection->own.has_moved = true;
 	if (found != OK && found != ERR_RESOURCE_NOT_FOUND)
 		return found;
 	if (found == OK && has_table(connection, place.name))
@@ -367,17 +353,6 @@ static enum code create(struct connection *connection, struct keyspace keyspace,
 		       : create_table(connection, FILE_SCHEMA_OWN, place.name, err);
 }
 
-enum code places_create(struct connection *connection, struct keyspace keyspace, struct err *err)
-{
-	return create(connection, keyspace, PLACE_TABLE_OWN, err);
-}
-
-enum code places_create_small(struct connection *connection, struct keyspace keyspace,
-			      struct err *err)
-{
-	return create(connection, keyspace, PLACE_TABLE_KEYS, err);
-}
-
 enum code places_copy(struct connection *connection, struct keyspace from, struct keyspace to,
 		      struct err *err)
 {
@@ -391,9 +366,12 @@ enum code places_copy(struct connection *connection, struct keyspace from, struc
 	code = connection_place(connection, to, &target, err);
 	if (code != OK)
 		return code;
-	sqlite3_snprintf(sizeof(into), into, into_sql[place_table(&target)], target.name);
-	sqlite3_snprintf(sizeof(select), select,
-			 from_sql[place_table(&target)][place_table(&source)], source.name);
+	enum place_table from_table = place_table(&source), to_table = place_table(&target);
+	const char *how = to_table == PLACE_TABLE_SHARED ? from_to_shared_sql[from_table]
+			  : to_table == from_table       ? alike_sql
+							 : from_sql[from_table];
+	sqlite3_snprintf(sizeof(into), into, into_sql[to_table], target.name);
+	sqlite3_snprintf(sizeof(select), select, how, source.name);
 	struct str sql = str_printf(err->arena, "%s%s", into, select);
 	if (sqlite3_prepare_v2(connection->db, sql.p, (int)sql.n, &statement, NULL) != SQLITE_OK)
 		return connection_error(connection, err);
@@ -471,18 +449,12 @@ static enum code cut(struct connection *connection, const struct place *place,
  * write hundreds of its pages. Without the index a piece leaves next to nothing in the log. To drop
  * the index takes 10 ms for 400,000 keys.
  */
-static enum code drop_index(struct connection *connection, const struct place *place, bool *is_bare,
-			    bool *is_dropped, struct err *err)
+static enum code drop_index(struct connection *connection, const struct place *place,
+			    struct err *err)
 {
-	int64_t n = 0, named = 0;
 	char sql[256];
-	enum code code = count_indexes(connection, place->name, &n, &named, err);
 
-	*is_bare = n == 0;
-	*is_dropped = code == OK && named > 0;
-	if (!*is_dropped)
-		return code;
-	sqlite3_snprintf(sizeof(sql), sql, drop_index_sql, place->name);
+	sqlite3_snprintf(sizeof(sql), sql, "DROP INDEX \"%s_key\"", place->name);
 	return connection_run(connection, sql, err);
 }
 
@@ -509,9 +481,7 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
 		return code;
 	if (!has_table(connection, place.name))
 		return err_default(err, ERR_RESOURCE_NOT_FOUND);
-	code = prepare_file(connection, err);
-	if (code != OK)
-		return code;
+	connection->own.has_moved = true;
 	connection_forget(connection);
 	/* its name must not lead to a SQL table that another keyspace has or may get */
 	code = has_table(connection, own.name) ? put_place(connection, keyspace, &none, err)
@@ -529,84 +499,50 @@ enum code places_drop(struct connection *connection, struct keyspace keyspace, b
 	return code == OK ? set_free(connection, &place, err) : code;
 }
 
-enum code places_measure(struct connection *connection, struct place *small, struct err *err)
+/* The rows that one piece of the place may have. is_indexed: by an index that has a name. */
+static enum code measure_piece(struct connection *connection, const struct place *place,
+			       bool *is_indexed, struct extent *extent, struct err *err)
 {
-	struct extent extent;
-	enum code code = first_dropped(connection, small, err);
+	int64_t n, named;
+	enum code code = count_indexes(connection, place->name, &n, &named, err);
 
-	if (code != OK || !small->name[0] || small->number != 0) {
-		small->name[0] = '\0';
+	*is_indexed = code == OK && named > 0;
+	if (code != OK)
 		return code;
-	}
-	code = measure(connection, small, PLACES_CLEAR_ROWS, PLACES_CLEAR_BYTES, &extent, err);
-	if (code != OK || !extent.is_all)
-		small->name[0] = '\0';
-	return code;
+	if (*is_indexed)
+		return measure(connection, place, PLACES_CLEAR_ROWS, PLACES_CLEAR_BYTES, extent,
+			       err);
+	return n > 0 ? measure(connection, place, PLACES_PIECE_ROWS, PLACES_PIECE_BYTES, extent,
+			       err)
+		     : measure(connection, place, PLACES_BARE_ROWS, PLACES_BARE_BYTES, extent, err);
 }
 
-enum code places_tidy(struct connection *connection, const struct place *small,
-		      enum places_tidied *tidied, struct err *err)
+enum code places_tidy(struct connection *connection, bool *is_more, struct err *err)
 {
 	struct place place;
-	struct extent extent = {.is_all = true};
-	bool is_bare = false, is_dropped = false;
+	struct extent extent;
+	bool is_indexed;
 	char key[PLACE_ROW_MAX];
 	enum code code = first_dropped(connection, &place, err);
 
-	*tidied = PLACES_NOTHING_LEFT;
-	if (code != OK || !place.name[0])
+	*is_more = code == OK && place.name[0];
+	if (!*is_more)
 		return code;
-	*tidied = PLACES_PIECE;
-	if (!place_is_same(&place, small) && place_table(&place) == PLACE_TABLE_OWN)
-		code = drop_index(connection, &place, &is_bare, &is_dropped, err);
-	if (code != OK || is_dropped)
-		return code;
-	if (!place_is_same(&place, small))
-		code = measure(connection, &place, is_bare ? PLACES_BARE_ROWS : PLACES_PIECE_ROWS,
-			       is_bare ? PLACES_BARE_BYTES : PLACES_PIECE_BYTES, &extent, err);
+	code = measure_piece(connection, &place, &is_indexed, &extent, err);
 	if (code != OK)
 		return code;
 	if (!extent.is_all)
-		return cut(connection, &place, &extent, err);
+		return is_indexed ? drop_index(connection, &place, err)
+				  : cut(connection, &place, &extent, err);
 	code = clear(connection, &place, err);
 	if (code != OK)
 		return code;
-	/* the index may be dropped since an earlier piece, when the place was not small yet */
 	code = mend_index(connection, &place, err);
 	if (code != OK)
 		return code;
-	*tidied = PLACES_LAST_PIECE;
 	connection->own.has_moved = true;
 	code = del(connection, place_key_dropped(&place, key), err);
 	return code == OK ? set_free(connection, &place, err) : code;
-}
-
-enum code places_stat(struct connection *connection, struct keyspace keyspace,
-		      struct store_stat *stat, struct err *err)
-{
-	static const char *const sums[PLACE_TABLE_COUNT] = {
-		[PLACE_TABLE_OWN] = "SELECT count(*), total(length(k) + length(v)) FROM \"%s\"",
-		[PLACE_TABLE_SHARED] =
-			"SELECT count(*), total(length(k) + length(v)) FROM \"%s\" WHERE n = ?3",
-		[PLACE_TABLE_KEYS] = "SELECT count(*), total(length(k) + length(" PLACE_KEYS_VALUE
-				     ")) FROM \"%s\"",
-	};
-	struct place place;
-	sqlite3_stmt *statement;
-	enum code code = connection_place(connection, keyspace, &place, err);
-
-	if (code != OK)
-		return code;
-	code = prepare(connection, sums, &place, &statement, err);
-	if (code != OK)
-		return code;
-	code = sqlite3_step(statement) == SQLITE_ROW ? OK : connection_error(connection, err);
-	if (code == OK) {
-		stat->rows = (uint64_t)sqlite3_column_int64(statement, 0);
-		stat->bytes = (uint64_t)sqlite3_column_double(statement, 1);
-	}
-	sqlite3_finalize(statement);
-	return code;
 }
 
 struct listing {

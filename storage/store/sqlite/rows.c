@@ -1,6 +1,5 @@
 #include "storage/store/sqlite/rows.h"
 
-#include "storage/store/sqlite/places.h"
 #include "storage/store/sqlite/sqlite_state.h"
 #include "storage/store/store_messages.h"
 
@@ -65,17 +64,6 @@ static struct str column(sqlite3_stmt *statement, int position)
 	return (struct str){p ? p : "", (size_t)sqlite3_column_bytes(statement, position)};
 }
 
-static bool is_versions(struct keyspace keyspace)
-{
-	return keyspace.table == 0 && keyspace.part == SYSTEM_VERSIONS;
-}
-
-/* 0.1.0 made files without that keyspace. The first change makes it. */
-static bool is_missing_versions(struct keyspace keyspace, enum code code)
-{
-	return code == ERR_RESOURCE_NOT_FOUND && is_versions(keyspace);
-}
-
 static enum code get(struct connection *connection, struct keyspace keyspace, struct str key,
 		     struct arena *arena, struct str *value, struct err *err)
 {
@@ -84,7 +72,7 @@ static enum code get(struct connection *connection, struct keyspace keyspace, st
 
 	*value = STR_ABSENT;
 	if (code != OK)
-		return is_missing_versions(keyspace, code) ? OK : code;
+		return code;
 	bind(statement, 1, key);
 	int result = sqlite3_step(statement);
 	if (result == SQLITE_ROW)
@@ -126,12 +114,6 @@ static enum code change(struct store_txn *txn, struct keyspace keyspace, enum st
 	sqlite3_stmt *statement;
 	enum code code = statement_to_change(connection, keyspace, kind, &statement, err);
 
-	if (is_missing_versions(keyspace, code)) {
-		code = places_create_system(connection, keyspace, err);
-		if (code != OK)
-			return code;
-		code = statement_to_change(connection, keyspace, kind, &statement, err);
-	}
 	if (code != OK)
 		return code;
 	bind(statement, 1, key);
@@ -441,24 +423,6 @@ enum code rows_get_many(struct store_txn *txn, const struct store_key *keys, siz
 		code = err_if_over(arena, err);
 	}
 	return code;
-}
-
-enum code rows_del_range(struct store_txn *txn, struct keyspace keyspace,
-			 const struct store_range *range, struct err *err)
-{
-	struct connection *connection = (struct connection *)txn;
-	bool is_open = !str_is_set(range->high);
-	sqlite3_stmt *statement;
-	enum code code = statement_to_change(connection, keyspace,
-					     is_open ? STATEMENT_DEL_OPEN : STATEMENT_DEL_RANGE,
-					     &statement, err);
-
-	if (code != OK)
-		return code;
-	bind(statement, 1, range->low);
-	if (!is_open)
-		bind(statement, 2, range->high);
-	return finish(connection, statement, err);
 }
 
 enum code rows_add(struct store_txn *txn, struct keyspace keyspace, struct str key, int64_t delta,

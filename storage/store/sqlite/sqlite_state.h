@@ -19,7 +19,6 @@ struct drops {
 	_Atomic uint64_t begun,
 		ended; /* transactions with some: counted before their commits, and after them */
 	atomic_bool has_left;          /* there may be rows to delete */
-	atomic_uint pieces;            /* of them deleted since they were measured */
 };
 
 struct sqlite_store {

@@ -27,8 +27,6 @@
 #define READERS_GROWTH                                                                             \
 	4 /* so many times its usual size the log may have while readers need it; not under a      \
 	     limit */
-#define MEASURED_PIECES                                                                            \
-	64 /* of rows of dropped keyspaces, before it is seen again whether few are left */
 
 /* dynalith.wasm has it on: a link of the playground holds the pages, and no deleted item. */
 #ifndef STORE_ERASES
@@ -182,23 +180,27 @@ static enum code sqlite_commit(struct store_txn *txn, struct err *err)
 	return wal_sync(&store->wal, commit, err);
 }
 
+static enum code begin_growth(struct connection *connection, struct err *err)
+{
+	connection->store->quota.is_growing = true;
+	return rows_begin_change(connection, err);
+}
+
 static enum code sqlite_create(struct store_txn *txn, struct keyspace keyspace, struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	enum code code = rows_begin_change(connection, err);
+	enum code code = begin_growth(connection, err);
 
-	connection->store->quota.is_growing = true;
-	return code != OK ? code : places_create(connection, keyspace, err);
+	return code != OK ? code : places_create(connection, keyspace, PLACE_TABLE_OWN, err);
 }
 
 static enum code sqlite_create_small(struct store_txn *txn, struct keyspace keyspace,
 				     struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	enum code code = rows_begin_change(connection, err);
+	enum code code = begin_growth(connection, err);
 
-	connection->store->quota.is_growing = true;
-	return code != OK ? code : places_create_small(connection, keyspace, err);
+	return code != OK ? code : places_create(connection, keyspace, PLACE_TABLE_KEYS, err);
 }
 
 static enum code sqlite_drop(struct store_txn *txn, struct keyspace keyspace, struct err *err)
@@ -219,9 +221,8 @@ static enum code sqlite_copy(struct store_txn *txn, struct keyspace from, struct
 			     struct err *err)
 {
 	struct connection *connection = (struct connection *)txn;
-	enum code code = rows_begin_change(connection, err);
+	enum code code = begin_growth(connection, err);
 
-	connection->store->quota.is_growing = true;
 	return code != OK ? code : places_copy(connection, from, to, err);
 }
 
@@ -231,36 +232,15 @@ static enum code sqlite_keyspaces(struct store_txn *txn, struct arena *arena,
 	return places_list((struct connection *)txn, arena, &keyspaces->v, &keyspaces->n, err);
 }
 
-/* Which SQL table may be emptied as a whole: asked for each place, and from time to time while
- * pieces of it are deleted. */
-static enum code measure(struct sqlite_store *store, struct place *small, struct err *err)
-{
-	struct store_txn *txn;
-
-	*small = (struct place){.number = 0};
-	if (atomic_fetch_add(&store->drops.pieces, 1) % MEASURED_PIECES != 0)
-		return OK;
-	enum code code = sqlite_begin(&store->base, STORE_READ, &txn, err);
-	if (code != OK)
-		return code;
-	code = places_measure((struct connection *)txn, small, err);
-	sqlite_abort(txn);
-	return code;
-}
-
 /* One piece, in a transaction of its own. */
-static enum code tidy_piece(struct sqlite_store *store, enum places_tidied *tidied, struct err *err)
+static enum code tidy_piece(struct store *base, bool *is_more, struct err *err)
 {
-	struct place small;
 	struct store_txn *txn;
-	enum code code = measure(store, &small, err);
+	enum code code = sqlite_begin(base, STORE_WRITE, &txn, err);
 
 	if (code != OK)
 		return code;
-	code = sqlite_begin(&store->base, STORE_WRITE, &txn, err);
-	if (code != OK)
-		return code;
-	code = places_tidy((struct connection *)txn, &small, tidied, err);
+	code = places_tidy((struct connection *)txn, is_more, err);
 	if (code == OK)
 		return sqlite_commit(txn, err);
 	sqlite_abort(txn);
@@ -269,26 +249,17 @@ static enum code tidy_piece(struct sqlite_store *store, enum places_tidied *tidi
 
 static enum code sqlite_tidy(struct store *base, bool *is_more, struct err *err)
 {
-	struct sqlite_store *store = (struct sqlite_store *)base;
-	enum places_tidied tidied;
+	struct drops *drops = &((struct sqlite_store *)base)->drops;
 
 	/* a transaction that drops a keyspace sets it again before it commits */
-	*is_more = atomic_exchange(&store->drops.has_left, false);
+	*is_more = atomic_exchange(&drops->has_left, false);
 	if (!*is_more)
 		return OK;
-	enum code code = tidy_piece(store, &tidied, err);
-	*is_more = code != OK || tidied != PLACES_NOTHING_LEFT;
-	if (code == OK && tidied != PLACES_PIECE)
-		atomic_store(&store->drops.pieces, 0);
+	enum code code = tidy_piece(base, is_more, err);
+	*is_more = code != OK || *is_more;
 	if (*is_more)
-		atomic_store(&store->drops.has_left, true);
+		atomic_store(&drops->has_left, true);
 	return code;
-}
-
-static enum code sqlite_stat(struct store_txn *txn, struct keyspace keyspace,
-			     struct store_stat *stat, struct err *err)
-{
-	return places_stat((struct connection *)txn, keyspace, stat, err);
 }
 
 static void sqlite_close(struct store *base)
@@ -382,14 +353,12 @@ static const struct store_ops sqlite_ops = {
 	.abort = sqlite_abort,
 	.create = sqlite_create,
 	.drop = sqlite_drop,
-	.stat = sqlite_stat,
 	.get = rows_get,
 	.put = rows_put,
 	.del = rows_del,
 	.tidy = sqlite_tidy,
 	.get_many = rows_get_many,
 	.page = rows_page,
-	.del_range = rows_del_range,
 	.add = rows_add,
 	.copy = sqlite_copy,
 	.keyspaces = sqlite_keyspaces,
@@ -483,7 +452,8 @@ static enum code fill_memory(struct sqlite_store *store, const char *copied, str
 			       (unsigned)SQLITE_STORE_FORMAT);
 	if (format < SQLITE_STORE_FORMAT_REFERENCES)
 		store->base.can = 0;
-	return file_schema_check(store->writer.db, copied, err);
+	code = file_schema_check(store->writer.db, copied, err);
+	return code != OK ? code : places_complete(&store->writer, err);
 }
 
 /* The file system undoes what is rolled back (memory_file.h). Readers see the pages where they lie;
@@ -579,6 +549,9 @@ static enum code open_writer(struct sqlite_store *store, struct wal_options *log
 		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
 	if (!is_wal)
 		return err_set(err, MSG_STORE_NO_WAL, path);
+	code = log->is_new ? OK : places_complete(&store->writer, err);
+	if (code != OK)
+		return err_set(err, MSG_STORE_OPEN, path, err->message.p);
 	code = connection_run(&store->writer,
 			      log->durability == DURABILITY_OFF ? "PRAGMA synchronous=OFF"
 								: "PRAGMA synchronous=NORMAL",
