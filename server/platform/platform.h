@@ -83,4 +83,12 @@ void platform_measure(struct platform_figures *figures);
  * could run at this moment; the caller's does not count. False where the system does not tell. */
 bool platform_works(pid_t who);
 
+/* From now on processes whose parents have ended are children of this one, not of init, where the
+ * system has a call for that. */
+void platform_adopt(void);
+
+/* How many children run that are not of the group of processes `but`. 0 where the system does not
+ * tell. */
+unsigned platform_children(pid_t but);
+
 #endif

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -166,7 +167,7 @@ void platform_measure(struct platform_figures *figures)
 }
 
 /* proc_pid_stat(5): "PID (NAME) STATE PARENT GROUP ..."; the name may hold anything. */
-static bool read_proc_state(const char *path, char *state, int *group)
+static bool read_proc_state(const char *path, char *state, int *parent, int *group)
 {
 	char line[512];
 	FILE *file = fopen(path, "re");
@@ -177,13 +178,13 @@ static bool read_proc_state(const char *path, char *state, int *group)
 	fclose(file);
 	line[n] = '\0';
 	const char *behind = strrchr(line, ')');
-	return behind && sscanf(behind + 1, " %c %*d %d", state, group) == 2;
+	return behind && sscanf(behind + 1, " %c %d %d", state, parent, group) == 3;
 }
 
 static bool has_running_thread(const char *process)
 {
 	char path[64], own[24], state;
-	int group;
+	int parent, group;
 	bool is_running = false;
 
 	snprintf(own, sizeof(own), "%ld", syscall(SYS_gettid));
@@ -193,7 +194,7 @@ static bool has_running_thread(const char *process)
 	     task = readdir(tasks)) {
 		snprintf(path, sizeof(path), "/proc/%.16s/task/%.16s/stat", process, task->d_name);
 		is_running = *task->d_name != '.' && strcmp(task->d_name, own) != 0 &&
-			     read_proc_state(path, &state, &group) && state == 'R';
+			     read_proc_state(path, &state, &parent, &group) && state == 'R';
 	}
 	if (tasks)
 		closedir(tasks);
@@ -203,11 +204,11 @@ static bool has_running_thread(const char *process)
 static bool has_group(const char *process, pid_t group)
 {
 	char path[64], state;
-	int its_group;
+	int parent, its_group;
 
 	snprintf(path, sizeof(path), "/proc/%.16s/stat", process);
-	return *process >= '1' && *process <= '9' && read_proc_state(path, &state, &its_group) &&
-	       its_group == group;
+	return *process >= '1' && *process <= '9' &&
+	       read_proc_state(path, &state, &parent, &its_group) && its_group == group;
 }
 
 bool platform_works(pid_t who)
@@ -227,4 +228,28 @@ bool platform_works(pid_t who)
 	if (processes)
 		closedir(processes);
 	return works;
+}
+
+void platform_adopt(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+unsigned platform_children(pid_t but)
+{
+	DIR *processes = opendir("/proc");
+	char path[64], state;
+	int parent, group;
+	unsigned n = 0;
+
+	for (struct dirent *one = processes ? readdir(processes) : NULL; one;
+	     one = readdir(processes)) {
+		snprintf(path, sizeof(path), "/proc/%.16s/stat", one->d_name);
+		n += *one->d_name >= '1' && *one->d_name <= '9' &&
+		     read_proc_state(path, &state, &parent, &group) && parent == getpid() &&
+		     group != but && state != 'Z' && state != 'X';
+	}
+	if (processes)
+		closedir(processes);
+	return n;
 }

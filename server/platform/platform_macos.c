@@ -156,3 +156,13 @@ bool platform_works(pid_t who)
 	(void)who;
 	return false;
 }
+
+void platform_adopt(void)
+{
+}
+
+unsigned platform_children(pid_t but)
+{
+	(void)but;
+	return 0;
+}

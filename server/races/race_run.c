@@ -19,6 +19,7 @@
 #include "server/command/interrupt.h"
 #include "server/http/http.h"
 #include "server/instance.h"
+#include "server/platform/platform.h"
 #include "server/races/messages.h"
 #include "server/races/race_invariants.h"
 #include "server/start/front.h"
@@ -40,6 +41,7 @@ struct stand {
 	FILE *output;
 	_Atomic pid_t child;
 	struct interrupt_undo undo;
+	unsigned left; /* processes that the last command left behind */
 	bool is_by_lines;
 };
 
@@ -215,6 +217,9 @@ static int run_command(struct arena *arena, struct stand *stand, char *const *ar
 	kill(-stand->child, SIGKILL); /* what it left behind, too */
 	if (done == 0)
 		waitpid(stand->child, &status, 0);
+	stand->left = platform_children(stand->child);
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
 	stand->child = 0;
 	return done == 0 ? -1 : status;
 }
@@ -333,6 +338,7 @@ static enum code run_program(const struct race_program *program, struct stand *s
 			  run_command(run->arena, stand, program->argv, program->limit_ms),
 			  program->limit_ms);
 	run->took_ms = (uint64_t)(monotonic_ms() - began_ms);
+	run->left = stand->left;
 	run->gap_ms = gate_gap_ms(stand->gate);
 	gate_open(stand->gate);
 	gate_settle(stand->gate, program->judging);

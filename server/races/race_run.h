@@ -4,7 +4,7 @@
  *
  * The server is in memory, on a free port of 127.0.0.1, or the one that is asked for. The program
  * finds it by AWS_ENDPOINT_URL_DYNAMODB and the like, and any key signs. It runs in a process group
- * of its own, which is ended with it.
+ * of its own, which is ended with it; what has left that group runs on.
  */
 #ifndef DYNALITH_SERVER_RACE_RUN_H
 #define DYNALITH_SERVER_RACE_RUN_H
@@ -45,6 +45,7 @@ struct race_run {
 	struct race_trace trace;
 	unsigned gap_ms; /* of a run without a plan, see gate_gap_ms() */
 	uint64_t took_ms;
+	unsigned left; /* processes of a group of their own that run on */
 };
 
 /*

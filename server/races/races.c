@@ -16,6 +16,7 @@
 #include "server/command/exit_status.h"
 #include "server/command/help.h"
 #include "server/log.h"
+#include "server/platform/platform.h"
 #include "server/races/messages.h"
 #include "server/races/race_invariants.h"
 #include "server/races/race_page.h"
@@ -292,6 +293,10 @@ static int run_plain_races(struct races *races)
 	if (!races->fails_alone)
 		printf("The command passes, with %zu requests in %" PRIu64 " ms.\n", plain->trace.n,
 		       plain->took_ms);
+	if (plain->left > 0)
+		printf("It leaves %u process%s behind, which run%s on: what is sent from there "
+		       "later belongs to no run.\n",
+		       plain->left, plain->left == 1 ? "" : "es", plain->left == 1 ? "s" : "");
 	fflush(stdout);
 	return EXIT_DONE;
 }
@@ -537,8 +542,9 @@ static int races_conclude(const struct races *races, const struct race_search *s
 		       "command sets rules of faults of its own.\n",
 		       races->untroubled);
 	if (races->hung > 0)
-		printf("%zu runs did not end within %.1f s and were ended.\n", races->hung,
-		       (double)races->program.limit_ms / 1000);
+		printf("%zu run%s did not end within %.1f s and %s ended.\n", races->hung,
+		       races->hung == 1 ? "" : "s", (double)races->program.limit_ms / 1000,
+		       races->hung == 1 ? "was" : "were");
 	return EXIT_DONE;
 }
 
@@ -680,6 +686,7 @@ int races_run(struct arena *arena, int argc, char **argv)
 		return complain("--check and --port need a server, and with --in-process there is "
 				"none: the test checks what its engine holds");
 	log_configure(LOG_ERROR, false);
+	platform_adopt();
 	races.program.argv = races.words.argv;
 	races.program.talk = races.words.is_by_lines ? race_run_talk_new() : NULL;
 	races.program.has_engine = races.words.is_in_process;

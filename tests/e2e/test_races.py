@@ -306,7 +306,8 @@ def what_cannot_be_raced_is_said():
 
 def a_child_that_stays_does_not_hold_it():
     began = time.monotonic()
-    races("--budget", 3, program=python("fork"), status=0)
+    told = races("--budget", 3, program=python("fork"), status=0)
+    assert sys.platform != "linux" or "It leaves 1 process behind, which runs on" in told.stdout, told.stdout
     assert time.monotonic() - began < 200
 
 

@@ -1,7 +1,7 @@
-// What 200 orders of a test with 40 requests cost: forty.mjs MODULES. By races() of the package for npm, in one process. Fails beyond 60 s, or where a run takes five times the plain one.
+// What 200 orders of a test with 40 requests cost: forty.mjs MODULES [in-process]. By races() of the package for npm, in one process, with servers or engines in it. Fails beyond 60 s, or where a run takes five times the plain one.
 import { createRequire } from 'node:module';
-import { races } from '../../packaging/npm/index.mjs';
 
+const { races } = await import(`../../packaging/npm/${process.argv[3] ?? 'index'}.mjs`);
 const ORDERS = 200, TIMES_MAX = 5, SECONDS_MAX = 60;
 const { CreateTableCommand, DynamoDBClient, UpdateItemCommand } = createRequire(`${process.argv[2]}/x.js`)('@aws-sdk/client-dynamodb');
 const TableName = 'shop';
